@@ -37,7 +37,7 @@ func Hold(ctx context.Context, lease Lease, cfg HoldConfig, work func(context.Co
 	kept := make(chan struct{})
 	go func() {
 		defer close(kept)
-		keep(keepCtx, lease, cfg)
+		keep(keepCtx, lease, cfg, cancel)
 	}()
 	watched := make(chan struct{})
 	go func() {
@@ -55,8 +55,9 @@ func Hold(ctx context.Context, lease Lease, cfg HoldConfig, work func(context.Co
 	return work(ctx)
 }
 
-// keep extends the lease until ctx ends or the lease can never be extended.
-func keep(ctx context.Context, lease Lease, cfg HoldConfig) {
+// keep extends the lease until ctx ends or the lease can never be extended,
+// which ends the work too.
+func keep(ctx context.Context, lease Lease, cfg HoldConfig, cancel context.CancelCauseFunc) {
 	every := time.NewTicker(cfg.Every)
 	defer every.Stop()
 	for {
@@ -73,6 +74,7 @@ func keep(ctx context.Context, lease Lease, cfg HoldConfig) {
 			cfg.Extended(lease.Deadline(), err)
 		}
 		if errors.Is(err, ErrLeaseLost) {
+			cancel(ErrLeaseLost)
 			return
 		}
 	}

@@ -1,0 +1,93 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// An Outcome is what became of a tick or a run.
+type Outcome string
+
+// Outcomes of runs, and the two of ticks that did not run.
+const (
+	Running     Outcome = "running"
+	Succeeded   Outcome = "succeeded"
+	Failed      Outcome = "failed"
+	TimedOut    Outcome = "timed_out"
+	LeaseLost   Outcome = "lease_lost"
+	Interrupted Outcome = "interrupted" // started, and its replica never said how it ended
+	Cancelled   Outcome = "cancelled"
+
+	Skipped Outcome = "skipped" // decided not to run it, for Reason
+	Missed  Outcome = "missed"  // could not be run, for Reason
+)
+
+// Ran tells whether the outcome is that of a run, not of a tick without one.
+func (o Outcome) Ran() bool { return o != Skipped && o != Missed }
+
+// A Trigger is why a run was asked for.
+type Trigger string
+
+// BySchedule is the trigger of a tick that came due.
+const BySchedule Trigger = "schedule"
+
+// An Entry is the ledger's line on one tick, or on one run of it.
+type Entry struct {
+	Job  string
+	Tick time.Time
+	// Token and Attempt are those of the claim; zero if there was none.
+	Token   locking.Token
+	Attempt int
+	// Tries counts the calls of the function within the claim.
+	Tries   int
+	Trigger Trigger
+	Replica string
+	Outcome Outcome
+	// Reason says in words why a tick did not run, or why a run ended early.
+	Reason string
+	// Started and Finished are zero while they have not happened.
+	Started  time.Time
+	Finished time.Time
+	Error    string
+	// Votes are those of the claim; zero if there was none.
+	Votes locking.Votes
+}
+
+// ID names a run: the same for every try and attempt of a tick.
+func (e Entry) ID() string { return RunID(e.Job, e.Tick) }
+
+// RunID names the run of a tick: deterministic, so that whoever meets a
+// half-done run can tell which one it was.
+func RunID(job string, tick time.Time) string {
+	return job + "@" + tick.UTC().Format("20060102T150405.000Z")
+}
+
+// A Query selects entries of one job, newest tick first.
+type Query struct {
+	Job   string
+	Limit int // at most so many; required
+	// Before, unless zero, leaves out ticks at or after it.
+	Before time.Time
+}
+
+// A Ledger keeps what became of every tick. Runs enter it with the claim and
+// its release, which carry an encoded Entry as their note (EncodeNote), so a
+// Ledger reads what a Locker wrote.
+type Ledger interface {
+	// Record notes a tick that did not run. The first record of a tick stays.
+	// It returns nil when a quorum has it, locking.ErrNoQuorum otherwise;
+	// recording again is harmless.
+	Record(ctx context.Context, e Entry) error
+
+	// Runs returns one entry per claim of the job's ticks.
+	// A start without a finish is Running while its lease lasts, then
+	// Interrupted. It returns locking.ErrNoQuorum when too few nodes answered
+	// to be sure of every entry.
+	Runs(ctx context.Context, q Query) ([]Entry, error)
+
+	// Ticks returns one entry per tick: its last run if any, otherwise what was
+	// recorded, a skip before a miss.
+	Ticks(ctx context.Context, q Query) ([]Entry, error)
+}

@@ -1,0 +1,72 @@
+package scheduler
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// noteVersion is the version of the stored form of an Entry. A reader refuses
+// a newer one and says so.
+const noteVersion = 1
+
+// note is the stored form of an Entry. Job and tick are the key it is stored
+// under; token and attempt are the claim's own.
+type note struct {
+	V        int           `json:"v"`
+	Tries    int           `json:"tries,omitempty"`
+	Trigger  Trigger       `json:"trigger,omitempty"`
+	Replica  string        `json:"replica,omitempty"`
+	Outcome  Outcome       `json:"outcome,omitempty"`
+	Reason   string        `json:"reason,omitempty"`
+	Started  int64         `json:"started,omitempty"`  // Unix milliseconds
+	Finished int64         `json:"finished,omitempty"` // Unix milliseconds
+	Error    string        `json:"error,omitempty"`
+	Votes    locking.Votes `json:"votes,omitzero"`
+}
+
+// EncodeNote returns the stored form of e without job, tick, token and attempt,
+// which belong to the claim.
+func EncodeNote(e Entry) []byte {
+	b, err := json.Marshal(note{
+		V: noteVersion, Tries: e.Tries, Trigger: e.Trigger, Replica: e.Replica,
+		Outcome: e.Outcome, Reason: e.Reason, Started: millis(e.Started),
+		Finished: millis(e.Finished), Error: e.Error, Votes: e.Votes,
+	})
+	if err != nil {
+		panic("scheduler: a note of strings and numbers does not encode: " + err.Error())
+	}
+	return b
+}
+
+// DecodeNote is the inverse of EncodeNote.
+func DecodeNote(b []byte) (Entry, error) {
+	var n note
+	if err := json.Unmarshal(b, &n); err != nil {
+		return Entry{}, fmt.Errorf("decoding a ledger note: %w", err)
+	}
+	if n.V > noteVersion {
+		return Entry{}, fmt.Errorf("ledger note has version %d, this release reads up to %d: upgrade quorate", n.V, noteVersion)
+	}
+	return Entry{
+		Tries: n.Tries, Trigger: n.Trigger, Replica: n.Replica, Outcome: n.Outcome,
+		Reason: n.Reason, Started: fromMillis(n.Started), Finished: fromMillis(n.Finished),
+		Error: n.Error, Votes: n.Votes,
+	}, nil
+}
+
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func fromMillis(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

@@ -1,0 +1,35 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// An Observer is told what happens. Any field may be nil. The functions are
+// called from the engine's and from runs' goroutines, must not block and must
+// not call back into the Scheduler. Logs, metrics and live views are observers.
+type Observer struct {
+	// Claimed: this replica won the tick; the run starts now. Took is the time
+	// from the first message of the winning attempt.
+	Claimed func(job string, claim locking.Claim, took time.Duration)
+	// Lost: another replica runs, or ran, the tick.
+	Lost func(job string, tick time.Time, err error)
+	// Retrying: the attempt failed in a way that may pass.
+	Retrying func(job string, tick time.Time, err error, in time.Duration)
+	// Decided: the tick will not run, for e.Reason.
+	Decided func(e Entry)
+	// Extended: a running job's lease was extended, or not.
+	Extended func(job string, claim locking.Claim, deadline time.Time, err error)
+	// Overdue: the function ignores its ended context since the given time.
+	Overdue func(job string, claim locking.Claim, since time.Time)
+	// Finished: a run ended; released says whether the ledger has it.
+	Finished func(e Entry, released error)
+	// Recorded: the ledger took, or did not take, a tick that did not run.
+	Recorded func(e Entry, err error)
+	// ClockJumped: wall and monotonic clock moved apart by so much, forwards
+	// when positive (a suspended machine, or somebody set the clock).
+	ClockJumped func(by time.Duration)
+	// Draining: no new ticks; so many runs are still going on.
+	Draining func(running int)
+}
