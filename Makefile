@@ -1,0 +1,62 @@
+# Everything a contributor runs; `make` alone lists it.
+GOLANGCI_VERSION := v2.15.0
+GOLANGCI := .tools/golangci-lint-$(GOLANGCI_VERSION)
+MODULES := $(shell find . -name go.mod -not -path './.tools/*' -exec dirname {} \;)
+PKG ?= ./...
+
+.PHONY: help
+help: ## list these commands
+	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+.PHONY: build
+build: ## build bin/quorate
+	go build -o bin/quorate ./cmd/quorate
+
+.PHONY: test
+test: deps tidy-check lint race ## everything CI runs: linter, vet, race detector, every module
+
+.PHONY: full
+full: test model campaign ## test, then the model and the long campaigns with real processes
+
+.PHONY: deps
+deps:
+	@.ci/deps redis-server gcc git
+
+.PHONY: race
+race: ## go vet and all tests of every module with the race detector
+	@set -e; for m in $(MODULES); do echo "== $$m"; (cd $$m && go vet ./... && go test -race -timeout 9m $(PKG)); done
+
+.PHONY: quick
+quick: ## all tests without the race detector, the long ones shortened
+	go test -short ./...
+
+.PHONY: lint
+lint: $(GOLANGCI) ## golangci-lint
+	@set -e; for m in $(MODULES); do (cd $$m && $(CURDIR)/$(GOLANGCI) run ./...); done
+
+$(GOLANGCI):
+	@mkdir -p .tools
+	GOBIN=$(CURDIR)/.tools go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	@mv .tools/golangci-lint $@
+
+.PHONY: fmt
+fmt: $(GOLANGCI) ## format the code
+	$(GOLANGCI) fmt ./...
+
+.PHONY: tidy-check
+tidy-check:
+	@set -e; for m in $(MODULES); do (cd $$m && go mod tidy -diff); done
+
+.PHONY: model
+model: ## check the protocol's model exhaustively (needs spin and gcc)
+	@.ci/deps spin gcc
+	locking/redlock/model/check.sh
+
+.PHONY: campaign
+campaign: ## the issue's demonstrations at full length: real processes killed, frozen, restarted
+	@.ci/deps redis-server gcc
+	QUORATE_CAMPAIGN=full go test -count=1 -timeout 30m -v -run Campaign ./cmd/...
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin .tools
