@@ -33,10 +33,14 @@ type JobInfo struct {
 	Published time.Time `json:"published"`
 }
 
+// SeenLately is how long a replica stays on the roster after its last beat.
+const SeenLately = 15 * time.Second
+
 // A Roster knows which replicas live and which jobs they serve. It is a hint:
 // who may run a tick is decided by the claim alone.
 type Roster interface {
-	// Beat announces self and returns the replicas seen lately, self included.
+	// Beat announces self, sets its Seen to now, and returns the replicas seen
+	// lately, self included.
 	Beat(ctx context.Context, self Replica) ([]Replica, error)
 	// Leave takes self off the roster.
 	Leave(ctx context.Context, id string) error

@@ -1,0 +1,131 @@
+package locktest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// keep is how many records of one name a Memory remembers.
+const keep = 1000
+
+// Memory is a [locking.Locker] for tests: one node that never fails, shared by
+// all replicas of the process. It goes by time.Now, so it follows the virtual
+// time of a synctest bubble. The zero value is ready to use.
+type Memory struct {
+	mu    sync.Mutex
+	names map[string]*lockState
+}
+
+// lockState is what Memory knows of one name. The token of an attempt also
+// tells owners apart, since no two are the same.
+type lockState struct {
+	fence   locking.Token // of the last claim
+	lock    lockHold
+	tick    tickClaim
+	records []*Record // oldest first
+}
+
+// lockHold is the lock itself: who may work, until when.
+type lockHold struct {
+	claim  locking.Claim
+	holder string
+	until  time.Time
+}
+
+func (h lockHold) held(now time.Time) bool { return now.Before(h.until) }
+
+// tickClaim is the last tick claimed and what became of it.
+type tickClaim struct {
+	claim      locking.Claim
+	holder     string
+	mode       locking.Mode
+	done, void bool
+}
+
+// TryAcquire implements [locking.Locker].
+func (m *Memory) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, errors.Join(refuse(req, locking.ErrNoQuorum, lockHold{}), err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now, s := time.Now(), m.state(req.Name)
+	if err := s.refuses(req, now); err != nil {
+		return nil, err
+	}
+	l := &memoryLease{m: m, s: s, req: req, claim: s.next(req, now), until: now.Add(req.TTL)}
+	s.fence = l.claim.Token
+	s.lock = lockHold{claim: l.claim, holder: req.Holder, until: l.until}
+	if !req.Tick.IsZero() {
+		s.tick = tickClaim{claim: l.claim, holder: req.Holder, mode: req.Mode}
+		l.record = s.start(l.claim, req)
+	}
+	return l, nil
+}
+
+func (m *Memory) state(name string) *lockState {
+	if m.names == nil {
+		m.names = map[string]*lockState{}
+	}
+	s := m.names[name]
+	if s == nil {
+		s = &lockState{}
+		m.names[name] = s
+	}
+	return s
+}
+
+// refuses returns why the request cannot be granted now, nil if it can.
+func (s *lockState) refuses(req locking.Request, now time.Time) error {
+	if !req.Tick.IsZero() {
+		if reason := s.tick.closes(req); reason != nil {
+			return refuse(req, reason, lockHold{claim: s.tick.claim, holder: s.tick.holder})
+		}
+	}
+	if s.lock.held(now) {
+		return refuse(req, locking.ErrTaken, s.lock)
+	}
+	return nil
+}
+
+// closes returns why the tick of the request can never be claimed any more, or
+// not while its claim stands.
+func (c tickClaim) closes(req locking.Request) error {
+	switch last := c.claim.Tick; {
+	case last.After(req.Tick):
+		return locking.ErrSuperseded
+	case !last.Equal(req.Tick):
+		return nil
+	case c.done:
+		return locking.ErrDone
+	case !c.void && (c.mode == locking.AtMostOnce || req.Mode == locking.AtMostOnce):
+		return locking.ErrClaimed
+	}
+	return nil
+}
+
+// next is the claim the request would get: a token above every earlier one, and
+// above those of any memory lost before the current second.
+func (s *lockState) next(req locking.Request, now time.Time) locking.Claim {
+	c := locking.Claim{
+		Name: req.Name, Tick: req.Tick, Attempt: 1, Granted: now,
+		Token: max(s.fence+1, locking.Token(now.Unix())<<20),
+		Votes: locking.Votes{For: 1, Of: 1},
+	}
+	if last := s.tick.claim; !req.Tick.IsZero() && last.Tick.Equal(req.Tick) {
+		c.Attempt = last.Attempt + 1
+	}
+	return c
+}
+
+func refuse(req locking.Request, reason error, by lockHold) error {
+	return &locking.AcquireError{
+		Reason: reason, Name: req.Name, Holder: by.holder,
+		HolderTick: by.claim.Tick, HolderToken: by.claim.Token, Until: by.until,
+		Votes: locking.Votes{Of: 1},
+	}
+}

@@ -1,0 +1,36 @@
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+)
+
+// SortEntries puts the entries of a job into the order of listings: newest tick
+// first; of one tick the runs first, the last one before earlier ones, then
+// what was recorded, a skip before a miss.
+func SortEntries(entries []Entry) {
+	slices.SortStableFunc(entries, func(a, b Entry) int {
+		return cmp.Or(
+			b.Tick.Compare(a.Tick),
+			cmp.Compare(b.Token, a.Token), // of entries without a run it is zero
+			cmp.Compare(a.Outcome.weight(), b.Outcome.weight()),
+		)
+	})
+}
+
+// OnePerTick keeps the first entry of each tick of a sorted list.
+func OnePerTick(sorted []Entry) []Entry {
+	return slices.CompactFunc(sorted, func(a, b Entry) bool { return a.Tick.Equal(b.Tick) })
+}
+
+// weight orders what may be known of one tick, the stronger word first.
+func (o Outcome) weight() int {
+	switch o {
+	case Missed:
+		return 2
+	case Skipped:
+		return 1
+	default:
+		return 0
+	}
+}

@@ -1,0 +1,115 @@
+package schedtest
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/quorate/quorate/locking/locktest"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// keep is how many ticks without a run a Ledger remembers per job.
+const keep = 1000
+
+// Ledger is a [scheduler.Ledger] in memory. Runs are those that its Memory
+// granted.
+type Ledger struct {
+	locks *locktest.Memory
+
+	mu    sync.Mutex
+	ticks map[string][]scheduler.Entry // those that did not run, sorted
+}
+
+// NewLedger returns a ledger over what locks grants.
+func NewLedger(locks *locktest.Memory) *Ledger {
+	return &Ledger{locks: locks, ticks: map[string][]scheduler.Entry{}}
+}
+
+// Record implements [scheduler.Ledger].
+func (l *Ledger) Record(ctx context.Context, e scheduler.Entry) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	have := l.ticks[e.Job]
+	if slices.ContainsFunc(have, func(h scheduler.Entry) bool { return h.Tick.Equal(e.Tick) }) {
+		return nil
+	}
+	have = append(have, e)
+	scheduler.SortEntries(have)
+	l.ticks[e.Job] = have[:min(len(have), keep)]
+	return nil
+}
+
+// Runs implements [scheduler.Ledger].
+func (l *Ledger) Runs(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	runs, err := l.runs(q.Job)
+	if err != nil {
+		return nil, err
+	}
+	scheduler.SortEntries(runs)
+	return selected(runs, q), nil
+}
+
+// Ticks implements [scheduler.Ledger].
+func (l *Ledger) Ticks(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	all, err := l.runs(q.Job)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	all = append(all, l.ticks[q.Job]...)
+	l.mu.Unlock()
+	scheduler.SortEntries(all)
+	return selected(scheduler.OnePerTick(all), q), nil
+}
+
+func (l *Ledger) runs(job string) ([]scheduler.Entry, error) {
+	var runs []scheduler.Entry
+	for _, r := range l.locks.Records(job) {
+		e, err := entry(r)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, e)
+	}
+	return runs, nil
+}
+
+func entry(r locktest.Record) (scheduler.Entry, error) {
+	note := r.StartNote
+	if r.Finished {
+		note = r.FinishNote
+	}
+	e, err := scheduler.DecodeNote(note)
+	if err != nil {
+		return scheduler.Entry{}, err
+	}
+	e.Job, e.Tick = r.Claim.Name, r.Claim.Tick
+	e.Token, e.Attempt = r.Claim.Token, r.Claim.Attempt
+	if !r.Finished {
+		e.Outcome = scheduler.Running
+		if !r.Held {
+			e.Outcome, e.Reason = scheduler.Interrupted, "the lease ran out without a word of how the run ended"
+		}
+	}
+	return e, nil
+}
+
+// selected cuts a sorted list down to what the query asks for.
+func selected(sorted []scheduler.Entry, q scheduler.Query) []scheduler.Entry {
+	sorted = slices.DeleteFunc(sorted, func(e scheduler.Entry) bool {
+		return !q.Before.IsZero() && !e.Tick.Before(q.Before)
+	})
+	return sorted[:min(len(sorted), q.Limit)]
+}
+
+var _ scheduler.Ledger = (*Ledger)(nil)

@@ -1,0 +1,88 @@
+package schedtest
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// Roster is a [scheduler.Roster] in memory, shared by the replicas of one
+// process. The zero value is ready to use.
+type Roster struct {
+	mu       sync.Mutex
+	replicas map[string]scheduler.Replica
+	jobs     map[string]scheduler.JobInfo
+}
+
+// Beat implements [scheduler.Roster].
+func (r *Roster) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.Replica, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	if r.replicas == nil {
+		r.replicas = map[string]scheduler.Replica{}
+	}
+	self.Seen = time.Now()
+	r.replicas[self.ID] = self
+	r.mu.Unlock()
+	return r.Replicas(ctx)
+}
+
+// Leave implements [scheduler.Roster].
+func (r *Roster) Leave(ctx context.Context, id string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.replicas, id)
+	return ctx.Err()
+}
+
+// Replicas implements [scheduler.Roster].
+func (r *Roster) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.replicas, func(_ string, have scheduler.Replica) bool {
+		return time.Since(have.Seen) >= scheduler.SeenLately
+	})
+	return sorted(r.replicas), nil
+}
+
+// Publish implements [scheduler.Roster].
+func (r *Roster) Publish(ctx context.Context, jobs []scheduler.JobInfo) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.jobs == nil {
+		r.jobs = map[string]scheduler.JobInfo{}
+	}
+	for _, j := range jobs {
+		r.jobs[j.Name] = j
+	}
+	return ctx.Err()
+}
+
+// Jobs implements [scheduler.Roster].
+func (r *Roster) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return sorted(r.jobs), nil
+}
+
+func sorted[V any](m map[string]V) []V {
+	list := make([]V, 0, len(m))
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		list = append(list, m[key])
+	}
+	return list
+}
+
+var _ scheduler.Roster = (*Roster)(nil)
