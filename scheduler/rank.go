@@ -1,0 +1,48 @@
+package scheduler
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"io"
+	"slices"
+	"time"
+)
+
+// Rank returns the place of self, from 0, in the order in which the replicas
+// try to claim a tick. All replicas that know the same replicas compute the
+// same order, another one for each job and tick, so that wins spread evenly.
+// Self is counted whether it is listed or not.
+//
+// The order is by highest random weight: when a replica comes or goes, the
+// others keep their places relative to each other.
+func Rank(job string, tick time.Time, self string, replicas []string) int {
+	rank, own := 0, weight(job, tick, self)
+	for _, r := range slices.Compact(slices.Sorted(slices.Values(replicas))) {
+		w := weight(job, tick, r)
+		if w > own || w == own && r > self {
+			rank++
+		}
+	}
+	return rank
+}
+
+func weight(job string, tick time.Time, replica string) uint64 {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, job) // a hash never fails
+	var ms [9]byte                // a zero byte between name and number
+	binary.BigEndian.PutUint64(ms[1:], uint64(tick.UnixMilli()))
+	_, _ = h.Write(ms[:])
+	_, _ = io.WriteString(h, replica)
+	return scramble(h.Sum64())
+}
+
+// scramble spreads every bit over all others: FNV hardly moves the high ones
+// for names that differ at their end. The constants are those of MurmurHash3's
+// 64-bit finaliser.
+func scramble(x uint64) uint64 {
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	x *= 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
+}

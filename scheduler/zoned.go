@@ -1,0 +1,96 @@
+package scheduler
+
+import (
+	"math"
+	"time"
+)
+
+// zoned is a cron spec on the wall clock of a zone.
+//
+// A zone is a row of segments of constant offset from UTC. Within one, civil
+// time runs like any other and the spec is stepped on it; at the border to the
+// next, civil time jumps, and the policies apply.
+type zoned struct {
+	spec   civilSpec
+	fields [numFields]field // for Explain
+	loc    *time.Location
+	dst    DSTPolicy
+}
+
+// Next implements Schedule.
+func (z *zoned) Next(after time.Time) time.Time {
+	at := after.Unix() // rounds down: no whole second lies between
+	seg := segmentAt(z.loc, at)
+	for civil := at + seg.offset; ; {
+		if z.skipsRepeats() {
+			civil = max(civil, seg.repeatedUntil-1)
+		}
+		tick, ok := z.spec.next(civil)
+		if !ok {
+			return time.Time{}
+		}
+		if tick-seg.offset < seg.end {
+			return time.Unix(tick-seg.offset, 0).UTC()
+		}
+		following := segmentAt(z.loc, seg.end)
+		if z.runsAfterGaps() && tick < seg.end+following.offset {
+			return time.Unix(seg.end, 0).UTC()
+		}
+		seg, civil = following, seg.end+following.offset-1
+	}
+}
+
+func (z *zoned) skipsRepeats() bool {
+	return z.dst.Overlap == DSTOverlapFirst && !z.spec.everyHour()
+}
+
+func (z *zoned) runsAfterGaps() bool {
+	return z.dst.Gap == DSTGapRunAfter && !z.spec.everyHour()
+}
+
+// note says what a change of the clocks has done to a tick of z; "" if nothing.
+func (z *zoned) note(tick time.Time) string {
+	at := tick.Unix()
+	seg := segmentAt(z.loc, at)
+	civil := at + seg.offset
+	shown := func(civil int64) string { return time.Unix(civil, 0).UTC().Format("15:04") }
+	if !z.spec.matches(civil) {
+		left, _ := z.spec.next(seg.repeatedUntil - 1)
+		return "clocks go forward past " + shown(left) + ": runs after the change"
+	}
+	if civil < seg.repeatedUntil {
+		return "clocks go back: second of two " + shown(civil)
+	}
+	if seg.end < math.MaxInt64 && civil >= seg.end+segmentAt(z.loc, seg.end).offset {
+		return "clocks go back: first of two " + shown(civil)
+	}
+	return ""
+}
+
+// A segment is a stretch of Unix time in which a zone's offset is constant.
+type segment struct {
+	end    int64 // exclusive; math.MaxInt64 for the last one
+	offset int64 // civil minus Unix seconds
+	// repeatedUntil is where the previous segment's civil time ended. If clocks
+	// went back at the border, civil times before it come for the second time;
+	// if they went forward, those from it on were left out.
+	repeatedUntil int64
+}
+
+func segmentAt(loc *time.Location, at int64) segment {
+	t := time.Unix(at, 0).In(loc)
+	start, end := t.ZoneBounds()
+	seg := segment{end: math.MaxInt64, offset: offset(t), repeatedUntil: math.MinInt64 + 1}
+	if !start.IsZero() {
+		seg.repeatedUntil = start.Unix() + offset(start.Add(-time.Second))
+	}
+	if !end.IsZero() {
+		seg.end = end.Unix()
+	}
+	return seg
+}
+
+func offset(t time.Time) int64 {
+	_, seconds := t.Zone()
+	return int64(seconds)
+}
