@@ -1,0 +1,85 @@
+package nodes
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// health is whether a node is asked at all.
+type health struct {
+	mu      sync.Mutex
+	cause   error     // why the node is down; nil while it is up
+	since   time.Time // of the last failure
+	probing bool      // a call was let through and has not come back
+	blank   bool
+	refused error // why the node must not be used, found when it was examined
+}
+
+// admit returns why the node is not to be called, or nil. A node that is down
+// is tried by one call after the given pause; with no pause it is not.
+func (h *health) admit(pause time.Duration) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.refused != nil {
+		return h.refused
+	}
+	if h.cause == nil {
+		return nil
+	}
+	if pause > 0 && !h.probing && time.Since(h.since) >= pause {
+		h.probing = true
+		return nil
+	}
+	return fmt.Errorf("%w since %s: %w", ErrDown, h.since.UTC().Format("15:04:05.000"), h.cause)
+}
+
+// up notes an answer and tells whether the node was down.
+func (h *health) up() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	was := h.cause != nil
+	h.cause, h.probing = nil, false
+	return was
+}
+
+// down notes a failure and tells whether the node was up.
+func (h *health) down(err error) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	was := h.cause == nil
+	h.cause, h.since, h.probing = err, time.Now(), false
+	return was
+}
+
+// release ends a probe that was given up by its caller.
+func (h *health) release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.probing = false
+}
+
+func (h *health) setBlank(blank bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.blank = blank
+}
+
+func (h *health) setRefused(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.refused = err
+}
+
+// A condition is a copy of what health holds.
+type condition struct {
+	cause   error
+	blank   bool
+	refused error
+}
+
+func (h *health) get() condition {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return condition{cause: h.cause, blank: h.blank, refused: h.refused}
+}

@@ -1,0 +1,157 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A Node is one of the masters that vote. It may be used by many goroutines.
+type Node struct {
+	name   string
+	url    nodeURL
+	set    *Set
+	client *redis.Client
+	health health
+	clock  clock
+}
+
+// Name returns the name that membership compares.
+func (n *Node) Name() string { return n.name }
+
+// URL returns where the node is, without secrets.
+func (n *Node) URL() string { return n.url.redacted }
+
+// String returns the name of the node.
+func (n *Node) String() string { return n.name }
+
+// Call runs the script on the node, with the checks every script begins with.
+// It returns within the timeout, at once if the node is down, or when ctx ends
+// before the request was sent.
+func (n *Node) Call(ctx context.Context, script *Script, keys []string, args ...any) Reply {
+	if err := n.health.admit(n.set.pause); err != nil {
+		now := time.Now()
+		return Reply{Node: n.name, Sent: now, Received: now, Err: err}
+	}
+	r := n.run(ctx, script, keys, args)
+	n.observe(ctx, r)
+	return r
+}
+
+// run calls the node whatever its health.
+func (n *Node) run(ctx context.Context, script *Script, keys []string, args []any) Reply {
+	ctx, cancel := context.WithTimeout(ctx, n.set.cfg.Timeout)
+	defer cancel()
+	keys = append([]string{n.set.Key("node")}, keys...)
+	args = append(n.header(script), args...)
+	r := Reply{Node: n.name, Sent: time.Now()}
+	result, err := n.eval(ctx, script, keys, args)
+	r.Received = time.Now()
+	if err != nil {
+		r.Err = callError(ctx, err)
+		return r
+	}
+	wire, err := fields(result)
+	if err != nil {
+		r.Err = fmt.Errorf("script %s: %w", script.name, err)
+		return r
+	}
+	return n.read(r, wire)
+}
+
+// eval asks by hash and sends the text where the node has not seen it.
+func (n *Node) eval(ctx context.Context, script *Script, keys []string, args []any) (any, error) {
+	v, err := n.client.EvalSha(ctx, script.sha, keys, args...).Result()
+	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
+		return n.client.Eval(ctx, script.text, keys, args...).Result()
+	}
+	return v, err
+}
+
+// header is what head.lua documents as ARGV[1] to ARGV[9].
+func (n *Node) header(script *Script) []any {
+	cfg := &n.set.cfg
+	return []any{
+		n.name, n.set.members.hash, firstEpoch, cfg.Grace.Milliseconds(), FormatVersion,
+		flag(cfg.Durable), flag(cfg.Embedded), flag(script.sealed), cfg.TTL.Milliseconds(),
+	}
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// read takes a script's answer apart: code, clock, floor, and the rule's own.
+func (n *Node) read(r Reply, wire []string) Reply {
+	ms, _ := strconv.ParseInt(wire[1], 10, 64)
+	r.NodeTime = time.UnixMilli(ms)
+	n.clock.sample(r)
+	switch wire[0] {
+	case "BLANK":
+		r.Err = ErrBlank
+	case "CONFIG":
+		r.Err = n.refusal(wire[2:])
+	default:
+		r.Code = wire[0]
+		if len(wire) > 2 {
+			floor, _ := strconv.ParseInt(wire[2], 10, 64)
+			n.sawFloor(floor)
+			r.Args = wire[3:]
+		}
+	}
+	return r
+}
+
+// sawFloor keeps up to when the node abstains, and tells of a new floor.
+func (n *Node) sawFloor(floor int64) {
+	if !n.clock.sawFloor(floor) {
+		return
+	}
+	if until := n.clock.vouches(); until.After(time.Now()) && n.set.cfg.Observer.Restarted != nil {
+		n.set.cfg.Observer.Restarted(n.name, until)
+	}
+}
+
+// observe lets the outcome of a call decide whether the node is up.
+func (n *Node) observe(ctx context.Context, r Reply) {
+	switch {
+	case !silent(r.Err):
+		n.markUp()
+		if errors.Is(r.Err, ErrBlank) {
+			n.health.setBlank(true)
+			n.set.poke()
+		}
+	case ctx.Err() != nil:
+		n.health.release() // the caller gave up; that says nothing of the node
+	default:
+		n.markDown(r.Err)
+	}
+}
+
+// silent tells whether the node did not answer at all.
+func silent(err error) bool {
+	var answer *ServerError
+	var refusal *RefusedError
+	return err != nil && !errors.As(err, &answer) && !errors.As(err, &refusal) &&
+		!errors.Is(err, ErrBlank) && !errors.Is(err, redis.ErrPoolTimeout) && !errors.Is(err, redis.ErrClosed)
+}
+
+func (n *Node) markUp() {
+	if n.health.up() && n.set.cfg.Observer.Up != nil {
+		n.set.cfg.Observer.Up(n.name)
+	}
+}
+
+func (n *Node) markDown(err error) {
+	if n.health.down(err) && n.set.cfg.Observer.Down != nil {
+		n.set.cfg.Observer.Down(n.name, err)
+	}
+	n.set.poke()
+}

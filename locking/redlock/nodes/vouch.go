@@ -1,0 +1,39 @@
+package nodes
+
+import (
+	"slices"
+	"time"
+)
+
+// Vouching tells, from what the nodes last said, when a quorum of them vouches
+// for ticks again, by the local clock: the zero time if it does now. ok is
+// false while fewer than a quorum are up and known.
+func (s *Set) Vouching() (at time.Time, ok bool) {
+	var known []time.Time
+	for _, n := range s.nodes {
+		c := n.health.get()
+		if v := n.clock.vouches(); c.cause == nil && c.refused == nil && !c.blank && !v.IsZero() {
+			known = append(known, v)
+		}
+	}
+	if len(known) < s.Quorum() {
+		return time.Time{}, false
+	}
+	slices.SortFunc(known, time.Time.Compare)
+	if at = known[s.Quorum()-1]; at.After(time.Now()) {
+		return at, true
+	}
+	return time.Time{}, true
+}
+
+// Offsets returns how far each node's clock is ahead of the local one, as
+// measured from its replies. Nodes that never answered are left out.
+func (s *Set) Offsets() map[string]time.Duration {
+	out := map[string]time.Duration{}
+	for _, n := range s.nodes {
+		if best, ok := n.clock.best(); ok {
+			out[n.name] = best.offset
+		}
+	}
+	return out
+}
