@@ -1,0 +1,59 @@
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+)
+
+// bind returns fn with params. They are decoded here to find every mistake
+// early, and again for each run: a run may change what its maps and pointers
+// lead to, and a secret may have changed.
+func bind[P any](fn func(context.Context, Run, P) error, params map[string]any, limits Limits) (Handler, error) {
+	params = cloneTree(params).(map[string]any)
+	if _, err := decodeParams[P](params, limits, decoder{unresolved: limits.Resolve != nil}); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, run Run) error {
+		if run.Logger == nil {
+			run.Logger = slog.New(slog.DiscardHandler)
+		}
+		resolved, secrets, err := resolveParams(params, limits.Resolve)
+		if err != nil {
+			return err
+		}
+		hide := newMask(secrets)
+		run.Logger = hide.logger(run.Logger)
+		return hide.error(recovered(func() error {
+			p, err := decodeParams[P](resolved, limits, decoder{secret: len(secrets) > 0})
+			if err != nil {
+				return err
+			}
+			return fn(ctx, run, p)
+		}))
+	}, nil
+}
+
+// cloneTree copies the maps and lists of a decoded configuration.
+func cloneTree(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		c := maps.Clone(v)
+		if c == nil {
+			c = map[string]any{}
+		}
+		for k := range c {
+			c[k] = cloneTree(c[k])
+		}
+		return c
+	case []any:
+		c := slices.Clone(v)
+		for i := range c {
+			c[i] = cloneTree(c[i])
+		}
+		return c
+	default:
+		return v
+	}
+}

@@ -1,0 +1,137 @@
+package httpjob
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/quorate/quorate/jobs"
+)
+
+// Params of the job "http".
+type Params struct {
+	// Method of the request. Default: POST.
+	Method string `json:"method,omitempty"`
+	// URL to send it to, http or https. Required.
+	URL string `json:"url"`
+	// Headers to send along with those of this package.
+	Headers map[string]string `json:"headers,omitempty"`
+	// Body to send. Set Content-Type among the headers.
+	Body string `json:"body,omitempty"`
+	// ExpectStatus are the statuses of success. Default: 2xx.
+	ExpectStatus Statuses `json:"expect_status,omitempty"`
+}
+
+// SetDefaults fills what the configuration may leave out.
+func (p *Params) SetDefaults() {
+	p.Method = http.MethodPost
+	p.ExpectStatus = Statuses{"2xx"}
+}
+
+// Validate returns a *jobs.ParamError for each param that cannot work, joined.
+func (p *Params) Validate() error {
+	errs := []error{validateURL(p.URL)}
+	if !isToken(p.Method) {
+		errs = append(errs, paramError("is no HTTP method: write one such as GET or POST", "method"))
+	}
+	for name, value := range p.Headers {
+		errs = append(errs, validateHeader(name, value))
+	}
+	if len(p.ExpectStatus) == 0 {
+		errs = append(errs, paramError("is empty: write a status such as 204, or a class such as 2xx", "expect_status"))
+	}
+	return errors.Join(errs...)
+}
+
+func validateURL(raw string) error {
+	if raw == "" {
+		return paramError("is missing: write the address to send the request to", "url")
+	}
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil: // err quotes the URL, which may hold a password
+		return paramError("is no URL: write one such as https://example.com/path", "url")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return paramError("must start with http:// or https://", "url")
+	case u.Host == "":
+		return paramError("names no host: write one such as https://example.com/path", "url")
+	}
+	return nil
+}
+
+// ownHeaders are set by this package for every request.
+func ownHeaders() []string {
+	return []string{"Quorate-Job", "Quorate-Tick", "Quorate-Attempt", "Fencing-Token", "Idempotency-Key"}
+}
+
+func validateHeader(name, value string) error {
+	if !isToken(name) {
+		return paramError("is no header name: write one such as Content-Type", "headers", name)
+	}
+	if strings.ContainsAny(value, "\r\n\x00") {
+		return paramError("has a line break in it: a header is one line", "headers", name)
+	}
+	for _, own := range ownHeaders() {
+		if strings.EqualFold(own, name) {
+			return paramError("is set by quorate for every run: remove it", "headers", name)
+		}
+	}
+	return nil
+}
+
+// isToken tells whether s may be a method or the name of a header (RFC 9110).
+func isToken(s string) bool {
+	const symbols = "!#$%&'*+-.^_`|~"
+	for _, r := range s {
+		if (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && !strings.ContainsRune(symbols, r) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func paramError(msg string, path ...string) error {
+	return &jobs.ParamError{Path: path, Msg: msg}
+}
+
+// Statuses are the status codes of success: each a code such as "204" or a
+// class such as "2xx". In the configuration, one of them or a list.
+type Statuses []string
+
+// UnmarshalParam takes a whole number, a string, or a list of these.
+func (s *Statuses) UnmarshalParam(value any) error {
+	list, ok := value.([]any)
+	if !ok {
+		list = []any{value}
+	}
+	*s = nil
+	for _, v := range list {
+		text := strings.ToLower(fmt.Sprint(v))
+		if !isStatus(text) {
+			return fmt.Errorf("has %q: write a status such as 204, a class such as 2xx, or a list of these", text)
+		}
+		*s = append(*s, text)
+	}
+	return nil
+}
+
+func isStatus(s string) bool {
+	if len(s) != 3 || s[0] < '1' || s[0] > '5' {
+		return false
+	}
+	isDigit := func(c byte) bool { return c >= '0' && c <= '9' }
+	return s[1:] == "xx" || isDigit(s[1]) && isDigit(s[2])
+}
+
+// contain tells whether code is one of s, or of a class in s.
+func (s Statuses) contain(code int) bool {
+	text := fmt.Sprint(code)
+	for _, want := range s {
+		if want == text || want == text[:1]+"xx" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,114 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+)
+
+// leastSecret is the length in bytes below which a text is not masked: hiding
+// every "a" or "80" would spoil the text and protect nothing.
+const leastSecret = 4
+
+// A mask hides the secrets of one run. Its zero value hides nothing.
+type mask struct{ replace *strings.Replacer }
+
+func newMask(secrets []string) mask {
+	var all []string
+	for _, s := range secrets {
+		// Output is logged line by line, so the lines of a key are secrets too.
+		all = append(append(all, s), strings.Split(s, "\n")...)
+	}
+	for i := range all {
+		all[i] = strings.TrimSpace(all[i])
+	}
+	all = slices.DeleteFunc(all, func(s string) bool { return len(s) < leastSecret })
+	if len(all) == 0 {
+		return mask{}
+	}
+	// The longest first: it may contain the others.
+	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	pairs := make([]string, 0, 2*len(all))
+	for _, s := range all {
+		pairs = append(pairs, s, "***")
+	}
+	return mask{strings.NewReplacer(pairs...)}
+}
+
+// error returns err with a text that hides the secrets.
+func (m mask) error(err error) error {
+	if m.replace == nil || err == nil {
+		return err
+	}
+	if skip, ok := errors.AsType[*SkipError](err); ok {
+		return Skip(m.replace.Replace(skip.Reason))
+	}
+	return &maskedError{err: err, text: m.replace.Replace(err.Error())}
+}
+
+type maskedError struct {
+	err  error
+	text string
+}
+
+func (e *maskedError) Error() string { return e.text }
+func (e *maskedError) Unwrap() error { return e.err }
+
+// logger returns l with lines that hide the secrets.
+func (m mask) logger(l *slog.Logger) *slog.Logger {
+	if m.replace == nil {
+		return l
+	}
+	return slog.New(maskingHandler{l.Handler(), m})
+}
+
+type maskingHandler struct {
+	slog.Handler
+	mask mask
+}
+
+func (h maskingHandler) Handle(ctx context.Context, r slog.Record) error {
+	masked := slog.NewRecord(r.Time, r.Level, h.mask.replace.Replace(r.Message), r.PC)
+	r.Attrs(func(a slog.Attr) bool {
+		masked.AddAttrs(h.mask.attr(a))
+		return true
+	})
+	return h.Handler.Handle(ctx, masked)
+}
+
+func (h maskingHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	masked := make([]slog.Attr, len(attrs))
+	for i, a := range attrs {
+		masked[i] = h.mask.attr(a)
+	}
+	return maskingHandler{h.Handler.WithAttrs(masked), h.mask}
+}
+
+func (h maskingHandler) WithGroup(name string) slog.Handler {
+	return maskingHandler{h.Handler.WithGroup(name), h.mask}
+}
+
+func (m mask) attr(a slog.Attr) slog.Attr {
+	v := a.Value.Resolve()
+	switch v.Kind() {
+	case slog.KindGroup:
+		group := make([]slog.Attr, len(v.Group()))
+		for i, inner := range v.Group() {
+			group[i] = m.attr(inner)
+		}
+		return slog.Attr{Key: a.Key, Value: slog.GroupValue(group...)}
+	case slog.KindString, slog.KindAny:
+		text := v.String()
+		if v.Kind() == slog.KindAny {
+			text = fmt.Sprint(v.Any())
+		}
+		if hidden := m.replace.Replace(text); hidden != text {
+			return slog.String(a.Key, hidden)
+		}
+	}
+	return slog.Attr{Key: a.Key, Value: v}
+}

@@ -1,0 +1,59 @@
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// A Run is what a function is told about the call it serves.
+type Run struct {
+	// ID names the run of this tick: the same for every try and attempt.
+	ID string
+	// Job is the name of the job in the configuration.
+	Job string
+	// Tick is the scheduled instant, whenever the run really began.
+	Tick time.Time
+	// Token is the fencing token of the claim. Send it along with every side
+	// effect, so that a sink can refuse a run that was paused too long.
+	Token locking.Token
+	// Attempt counts the claims of the tick, from 1.
+	Attempt int
+	// Try counts the calls of the function within the claim, from 1.
+	Try int
+	// Trigger says why the run was asked for: "schedule" for a tick that came due.
+	Trigger string
+	// Replica is the id of the replica that runs it.
+	Replica string
+	// Logger carries the fields above. A bound Handler never sees nil.
+	Logger *slog.Logger
+}
+
+// A Handler is a registered function with its params bound.
+type Handler func(ctx context.Context, run Run) error
+
+// Limits are what the configuration allows a job.
+type Limits struct {
+	// SafetyMargin is how long before the end of the lease the context ends:
+	// the time a function has to stop. Zero if unknown.
+	SafetyMargin time.Duration
+	// Timeout of one run; zero for none.
+	Timeout time.Duration
+	// TTL is how long the lease lasts unless it is extended. Zero if unknown.
+	TTL time.Duration
+	// Resolve returns a string of the params with its references ${env:NAME}
+	// and ${file:/path} replaced. It is called at each run for each string
+	// that holds one. Nil: such strings are left as they are.
+	Resolve func(string) (string, error)
+}
+
+// FormatTick returns t as other processes are told it: RFC 3339 in UTC, with
+// milliseconds only if there are any.
+func FormatTick(t time.Time) string {
+	if t.Nanosecond()/int(time.Millisecond) == 0 {
+		return t.UTC().Format("2006-01-02T15:04:05Z")
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
