@@ -58,6 +58,13 @@ func (c *clock) sawFloor(floor int64) bool {
 	return changed
 }
 
+// forget drops the floor of a node that holds none any more.
+func (c *clock) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known = false
+}
+
 // vouches returns when, by the local clock, the node stops abstaining; the zero
 // time while that is not known.
 func (c *clock) vouches() time.Time {

@@ -18,6 +18,8 @@ const (
 	DefaultTimeout   = 200 * time.Millisecond
 	DefaultGrace     = 20 * time.Second
 	DefaultTTL       = 15 * time.Second
+	// DefaultCheckEvery is half the default grace.
+	DefaultCheckEvery = 10 * time.Second
 )
 
 // A Config says which nodes form the cluster and how to reach them.
@@ -42,6 +44,9 @@ type Config struct {
 	// TTL is the length of a lease. It must be below Grace, since a node that
 	// lost its memory must not vote while a lease it has forgotten lasts.
 	TTL time.Duration
+	// CheckEvery is how long Run leaves a node alone that nobody has called. A
+	// restart is noticed at the next call, and its grace begins only then.
+	CheckEvery time.Duration
 	// Durable is the operator's word that no node forgets what it accepted:
 	// appendfsync always, and no failover. A restart then costs no grace.
 	Durable bool
@@ -95,6 +100,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.TTL == 0 {
 		c.TTL = DefaultTTL
+	}
+	if c.CheckEvery == 0 {
+		c.CheckEvery = DefaultCheckEvery
 	}
 	c.Nodes = slices.Clone(c.Nodes)
 	for i, n := range c.Nodes {

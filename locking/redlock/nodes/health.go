@@ -13,7 +13,9 @@ type health struct {
 	since   time.Time // of the last failure
 	probing bool      // a call was let through and has not come back
 	blank   bool
-	refused error // why the node must not be used, found when it was examined
+	refused error     // why the node must not be used, found when it was examined
+	heard   time.Time // when it answered last
+	runID   string    // as INFO said last
 }
 
 // admit returns why the node is not to be called, or nil. A node that is down
@@ -39,7 +41,7 @@ func (h *health) up() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	was := h.cause != nil
-	h.cause, h.probing = nil, false
+	h.cause, h.probing, h.heard = nil, false, time.Now()
 	return was
 }
 
@@ -59,16 +61,29 @@ func (h *health) release() {
 	h.probing = false
 }
 
-func (h *health) setBlank(blank bool) {
+// setBlank notes whether the node is blank, and tells whether that is news.
+func (h *health) setBlank(blank bool) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	was := h.blank
 	h.blank = blank
+	return was != blank
 }
 
-func (h *health) setRefused(err error) {
+// setRefused notes why the node must not be used, nil to use it, and tells
+// whether it was in use.
+func (h *health) setRefused(err error) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	was := h.refused == nil
 	h.refused = err
+	return was
+}
+
+func (h *health) setRunID(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.runID = id
 }
 
 // A condition is a copy of what health holds.
@@ -76,10 +91,15 @@ type condition struct {
 	cause   error
 	blank   bool
 	refused error
+	heard   time.Time
+	runID   string
 }
+
+// ailing tells whether the node needs attention.
+func (c condition) ailing() bool { return c.cause != nil || c.refused != nil || c.blank }
 
 func (h *health) get() condition {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return condition{cause: h.cause, blank: h.blank, refused: h.refused}
+	return condition{cause: h.cause, blank: h.blank, refused: h.refused, heard: h.heard, runID: h.runID}
 }

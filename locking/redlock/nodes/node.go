@@ -33,7 +33,7 @@ func (n *Node) String() string { return n.name }
 // It returns within the timeout, at once if the node is down, or when ctx ends
 // before the request was sent.
 func (n *Node) Call(ctx context.Context, script *Script, keys []string, args ...any) Reply {
-	if err := n.health.admit(n.set.pause); err != nil {
+	if err := n.health.admit(n.set.pause()); err != nil {
 		now := time.Now()
 		return Reply{Node: n.name, Sent: now, Received: now, Err: err}
 	}
@@ -95,6 +95,7 @@ func (n *Node) read(r Reply, wire []string) Reply {
 	n.clock.sample(r)
 	switch wire[0] {
 	case "BLANK":
+		n.clock.forget()
 		r.Err = ErrBlank
 	case "CONFIG":
 		r.Err = n.refusal(wire[2:])
@@ -124,8 +125,7 @@ func (n *Node) observe(ctx context.Context, r Reply) {
 	switch {
 	case !silent(r.Err):
 		n.markUp()
-		if errors.Is(r.Err, ErrBlank) {
-			n.health.setBlank(true)
+		if blank := errors.Is(r.Err, ErrBlank); n.health.setBlank(blank) && blank {
 			n.set.poke()
 		}
 	case ctx.Err() != nil:
@@ -150,7 +150,10 @@ func (n *Node) markUp() {
 }
 
 func (n *Node) markDown(err error) {
-	if n.health.down(err) && n.set.cfg.Observer.Down != nil {
+	if !n.health.down(err) {
+		return
+	}
+	if n.set.cfg.Observer.Down != nil {
 		n.set.cfg.Observer.Down(n.name, err)
 	}
 	n.set.poke()

@@ -1,5 +1,5 @@
--- N0 and N1: does the node remember, and is it one of ours? KEYS and ARGV as
--- in head.lua. A refusal is {'CONFIG', now, what, held}.
+-- N0: since when does the node remember? KEYS and ARGV as in head.lua.
+-- A refusal is {'CONFIG', now, what, held}.
 local node = redis.call('HMGET', KEYS[1], 'format', 'name', 'members', 'epoch',
   'grace', 'run_id', 'since', 'embedded', 'sealed_for', 'names', 'served')
 if not node[1] then return {'BLANK', nowtext} end
@@ -20,14 +20,3 @@ if since > now + gracems then
   redis.call('HSET', KEYS[1], 'since', nowtext)
 end
 local floor = since + gracems
-
-if node[3] ~= ARGV[2] then return {'CONFIG', nowtext, 'members', node[10]} end
-if node[4] ~= ARGV[3] then return {'CONFIG', nowtext, 'epoch', node[4]} end
-if node[2] ~= ARGV[1] then return {'CONFIG', nowtext, 'name', node[2]} end
-if node[5] ~= ARGV[4] then return {'CONFIG', nowtext, 'grace', node[5]} end
-if node[9] and ARGV[8] ~= '1' then return {'CONFIG', nowtext, 'sealed', node[9]} end
-if tonumber(ARGV[9]) >= gracems then return {'CONFIG', nowtext, 'ttl', node[5]} end
-
-local function serve()
-  if not node[11] then redis.call('HSET', KEYS[1], 'served', '1') end
-end

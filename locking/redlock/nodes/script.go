@@ -13,6 +13,9 @@ var headLua string
 //go:embed prelude.lua
 var preludeLua string
 
+//go:embed members.lua
+var membersLua string
+
 //go:embed tail.lua
 var tailLua string
 
@@ -40,7 +43,7 @@ type Script struct {
 //
 // and returns {code, nowtext, …strings}.
 func NewScript(name, src string) *Script {
-	return newScript(name, headLua+preludeLua+"local function rule()\n"+src+"\nend\n"+tailLua)
+	return newScript(name, headLua+preludeLua+membersLua+"local function rule()\n"+src+"\nend\n"+tailLua)
 }
 
 func newScript(name, text string) *Script {

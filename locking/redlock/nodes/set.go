@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,11 +19,10 @@ type Set struct {
 	cfg     Config
 	members membership
 	nodes   []*Node
+	rules   rules
 	wake    chan struct{}
 
-	mu      sync.Mutex
-	running bool
-	pause   time.Duration
+	running atomic.Bool // Run probes nodes that are down
 }
 
 // Open returns the Set of cfg without contacting any node. Close it at the end.
@@ -31,7 +31,7 @@ func Open(cfg Config) (*Set, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Set{cfg: cfg, wake: make(chan struct{}, 1), pause: retryPause}
+	s := &Set{cfg: cfg, rules: newRules(), wake: make(chan struct{}, 1)}
 	var names []string
 	for _, c := range cfg.Nodes {
 		u, err := parseURL(c.URL)
@@ -98,6 +98,15 @@ func (s *Set) JobKey(job, part string) string { return s.Key("job", job, part) }
 // found down, or ran into the timeout: never later.
 func (s *Set) Call(ctx context.Context, script *Script, keys []string, args ...any) []Reply {
 	return each(s.nodes, func(n *Node) Reply { return n.Call(ctx, script, keys, args...) })
+}
+
+// pause is how long a node that is down is left alone, 0 for as long as Run
+// probes it.
+func (s *Set) pause() time.Duration {
+	if s.running.Load() {
+		return 0
+	}
+	return retryPause
 }
 
 // each runs f for every node at once and waits for all.

@@ -1,0 +1,48 @@
+package nodes
+
+import (
+	"context"
+	"strings"
+)
+
+// serverInfo is what INFO says of a server, as far as it matters here.
+type serverInfo map[string]string
+
+// info asks the node's server about itself.
+func (n *Node) info(ctx context.Context) (serverInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, n.set.cfg.Timeout)
+	defer cancel()
+	text, err := n.client.Info(ctx).Result()
+	if err != nil {
+		return nil, callError(ctx, err)
+	}
+	return parseInfo(text), nil
+}
+
+func parseInfo(text string) serverInfo {
+	info := serverInfo{}
+	for line := range strings.Lines(text) {
+		if key, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ":"); ok {
+			info[key] = value
+		}
+	}
+	return info
+}
+
+func (i serverInfo) runID() string    { return i["run_id"] }
+func (i serverInfo) replica() bool    { return i["role"] == "slave" || i["role"] == "replica" }
+func (i serverInfo) cluster() bool    { return i["cluster_enabled"] == "1" }
+func (i serverInfo) eviction() string { return i["maxmemory_policy"] }
+
+// persistence names how the server keeps its data, as far as INFO tells.
+func (i serverInfo) persistence() string {
+	switch {
+	case i["aof_enabled"] == "1":
+		return "aof"
+	case i["rdb_saves"] != "" && i["rdb_saves"] != "0":
+		return "rdb"
+	case i["aof_enabled"] == "":
+		return ""
+	}
+	return "none"
+}

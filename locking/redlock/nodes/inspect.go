@@ -1,0 +1,82 @@
+package nodes
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// A Status is what one examination found of a node.
+type Status struct {
+	Name string
+	// URL is without secrets.
+	URL string
+	// Reachable tells whether the node answered; Err is what is wrong with it,
+	// reachable or not, nil if nothing is.
+	Reachable bool
+	Err       error
+
+	Role, Version, RunID string
+	// Blank: the node holds nothing of the namespace.
+	Blank bool
+	// Embedded: the node lives inside a process, for development.
+	Embedded bool
+	// Served: the node has accepted a claim.
+	Served bool
+	// Members are the names of the list the node belongs to, and MembersMatch
+	// tells whether it is the configured one.
+	Members      []string
+	MembersMatch bool
+	Epoch        string
+	// Since is the moment since which the node remembers, by its own clock; the
+	// zero time if it was declared as new.
+	Since time.Time
+	// Vouches tells whether the node votes on ticks of now; it does from
+	// VouchesAt on, by the local clock. VouchesAt is zero if it is not known.
+	Vouches   bool
+	VouchesAt time.Time
+
+	// Persistence is aof, rdb or none; empty if the node does not tell.
+	Persistence     string
+	MaxmemoryPolicy string
+	// RTT is the round trip of the examination, Offset how far the node's
+	// clock is ahead of the local one.
+	RTT      time.Duration
+	Offset   time.Duration
+	Warnings []string
+}
+
+// Inspect examines all nodes and changes nothing on them, except that a node
+// whose restart nobody had noticed abstains from now on.
+func (s *Set) Inspect(ctx context.Context) []Status {
+	views := s.examine(ctx)
+	out := make([]Status, len(views))
+	for i, v := range views {
+		out[i] = v.status()
+	}
+	return out
+}
+
+func (v view) status() Status {
+	st := Status{
+		Name: v.node.name, URL: v.node.URL(), Reachable: v.answered(), Blank: v.blank(),
+		Role: v.info["role"], Version: v.info["redis_version"], RunID: v.info.runID(),
+		Persistence: v.info.persistence(), MaxmemoryPolicy: v.info.eviction(),
+		Warnings: v.warnings(), Err: v.judge(),
+	}
+	if st.Err == nil {
+		st.Err = v.reply.Err
+	}
+	if !v.reply.NodeTime.IsZero() {
+		st.RTT = v.reply.Received.Sub(v.reply.Sent)
+		st.Offset = v.reply.NodeTime.Sub(v.reply.Sent.Add(st.RTT / 2)).Round(0)
+	}
+	if v.reply.Err != nil {
+		return st
+	}
+	st.Embedded, st.Served, st.Since, st.Epoch = v.held.embedded, v.held.served, v.held.since, v.held.epoch
+	st.Members, st.MembersMatch = strings.Fields(v.held.names), v.ours()
+	st.Vouches = v.held.floor.Before(v.reply.NodeTime)
+	st.VouchesAt = v.held.floor.Add(-st.Offset)
+	return st
+}

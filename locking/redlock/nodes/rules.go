@@ -1,0 +1,23 @@
+package nodes
+
+import _ "embed"
+
+//go:embed peek.lua
+var peekLua string
+
+//go:embed format.lua
+var formatLua string
+
+//go:embed init.lua
+var initLua string
+
+// rules are the scripts of membership.
+type rules struct{ peek, format, init *Script }
+
+func newRules() rules {
+	return rules{
+		peek:   newScript("peek", headLua+preludeLua+peekLua),
+		format: newScript("format", headLua+formatLua),
+		init:   NewScript("init", initLua),
+	}
+}
