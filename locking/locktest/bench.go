@@ -1,0 +1,180 @@
+package locktest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// tries bounds how often a check asks for what must be granted in the end.
+const tries = 40
+
+// lockName is what the checks lock.
+const lockName = "kit"
+
+// bench is one fresh cluster on trial.
+type bench struct {
+	testing.TB
+	Backend
+	connect func(holder string) locking.Locker
+	base    time.Time
+}
+
+func newBench(t testing.TB, b Backend) *bench {
+	t.Helper()
+	// Ticks lie in the past, since none may be claimed before its time.
+	base := time.Now().Add(-time.Minute).Truncate(time.Second)
+	return &bench{TB: t, Backend: b, connect: b.New(t), base: base}
+}
+
+// replica is one client of the cluster.
+type replica struct {
+	*bench
+	name string
+	locking.Locker
+}
+
+func (b *bench) replica(name string) replica {
+	return replica{bench: b, name: name, Locker: b.connect(name)}
+}
+
+// tick is a request for the n-th tick, under a lease that lasts.
+func (b *bench) tick(n int) locking.Request {
+	return locking.Request{
+		Name: lockName, Tick: b.base.Add(time.Duration(n) * time.Second), TTL: b.Long,
+		Note: []byte(`{"v":1}`),
+	}
+}
+
+// plain is a request without a tick, under a lease that lasts.
+func (b *bench) plain() locking.Request { return locking.Request{Name: lockName, TTL: b.Long} }
+
+// short is the request under a lease that a check lets run out.
+func (b *bench) short(req locking.Request) locking.Request {
+	req.TTL = b.Short
+	return req
+}
+
+func again(req locking.Request) locking.Request {
+	req.Mode = locking.AtLeastOnce
+	return req
+}
+
+// try makes one attempt and checks what holds for every answer.
+func (r replica) try(req locking.Request) (locking.Lease, error) {
+	req.Holder = r.name
+	lease, err := r.TryAcquire(r.Context(), req)
+	switch {
+	case err == nil && lease == nil:
+		return nil, errors.New("TryAcquire returned neither a lease nor an error")
+	case err != nil && lease != nil:
+		return nil, errors.New("TryAcquire returned a lease together with the error: " + err.Error())
+	}
+	return lease, err
+}
+
+// acquire makes one attempt, which must be granted.
+func (r replica) acquire(req locking.Request) locking.Lease {
+	r.Helper()
+	lease, err := r.try(req)
+	if err != nil {
+		r.Fatalf("%s: TryAcquire(%s) = %v, want a lease", r.name, describe(req), err)
+	}
+	return lease
+}
+
+// refused makes one attempt, which must be refused for one of the reasons.
+func (r replica) refused(req locking.Request, reasons ...error) *locking.AcquireError {
+	r.Helper()
+	lease, err := r.try(req)
+	if err == nil {
+		r.Fatalf("%s: TryAcquire(%s) granted token %d, want %v", r.name, describe(req), lease.Claim().Token, reasons)
+	}
+	var why *locking.AcquireError
+	if !errors.As(err, &why) {
+		r.Fatalf("%s: TryAcquire(%s) = %T %v, want an *AcquireError", r.name, describe(req), err, err)
+	}
+	if why.Name != req.Name {
+		r.Errorf("%s: AcquireError.Name = %q, want %q", r.name, why.Name, req.Name)
+	}
+	for _, reason := range reasons {
+		if errors.Is(err, reason) {
+			return why
+		}
+	}
+	r.Fatalf("%s: TryAcquire(%s) = %v, want %v", r.name, describe(req), err, reasons)
+	return nil
+}
+
+// eventually asks until the request is granted: a lease in the way must run
+// out. It gives up long before a lease of Long could.
+func (r replica) eventually(req locking.Request) locking.Lease {
+	r.Helper()
+	var err error
+	for range tries {
+		var lease locking.Lease
+		if lease, err = r.try(req); err == nil {
+			return lease
+		}
+		if final(err) {
+			break
+		}
+		r.Wait(r.Short / 4)
+	}
+	r.Fatalf("%s: TryAcquire(%s) = %v, want a lease in the end", r.name, describe(req), err)
+	return nil
+}
+
+// final tells whether trying again cannot help.
+func final(err error) bool {
+	for _, reason := range []error{
+		locking.ErrClaimed, locking.ErrDone, locking.ErrSuperseded,
+		locking.ErrUnvouched, locking.ErrFuture, locking.ErrRefused,
+	} {
+		if errors.Is(err, reason) {
+			return true
+		}
+	}
+	return false
+}
+
+// release ends the lease, which must still be whole.
+func (r replica) release(l locking.Lease) {
+	r.Helper()
+	if err := l.Release(r.Context(), []byte(`{"v":1}`)); err != nil {
+		r.Fatalf("%s: Release = %v", r.name, err)
+	}
+}
+
+// void gives the claim back.
+func (r replica) void(l locking.Lease) {
+	r.Helper()
+	if err := l.Void(r.Context()); err != nil {
+		r.Fatalf("%s: Void = %v", r.name, err)
+	}
+}
+
+// lost reports an err that is not ErrLeaseLost.
+func (b *bench) lost(what string, err error) {
+	b.Helper()
+	if !errors.Is(err, locking.ErrLeaseLost) {
+		b.Errorf("%s = %v, want ErrLeaseLost", what, err)
+	}
+}
+
+// larger reports a claim whose token does not exceed that of an earlier one.
+func (b *bench) larger(earlier, later locking.Lease) {
+	b.Helper()
+	if e, l := earlier.Claim().Token, later.Claim().Token; l <= e {
+		b.Errorf("token %d was granted after %d, want a larger one", l, e)
+	}
+}
+
+func describe(req locking.Request) string {
+	if req.Tick.IsZero() {
+		return req.Name
+	}
+	return req.Name + " at " + req.Tick.UTC().Format(time.RFC3339)
+}

@@ -1,0 +1,143 @@
+package locktest
+
+import (
+	"sync"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
+
+func releasedTickIsDone(b *bench) {
+	a, other := b.replica("a"), b.replica("b")
+	a.release(a.acquire(b.tick(1)))
+	a.refused(b.tick(1), locking.ErrDone)
+	other.refused(b.tick(1), locking.ErrDone)
+	a.release(a.acquire(again(b.tick(2))))
+	other.refused(again(b.tick(2)), locking.ErrDone)
+}
+
+func laterTickClosesEarlier(b *bench) {
+	a, other := b.replica("a"), b.replica("b")
+	lease := a.acquire(b.tick(2))
+	other.refused(b.tick(1), locking.ErrSuperseded)
+	a.release(lease)
+	other.refused(b.tick(1), locking.ErrSuperseded)
+	other.refused(again(b.tick(1)), locking.ErrSuperseded)
+}
+
+func atMostOnceOutlivesTheLease(b *bench) {
+	b.replica("a").acquire(b.short(b.tick(1)))
+	for range 4 {
+		b.replica("b").refused(b.tick(1), locking.ErrClaimed, locking.ErrTaken)
+		b.Wait(b.Short)
+	}
+	b.replica("b").refused(b.tick(1), locking.ErrClaimed)
+	b.replica("b").eventually(b.tick(2))
+}
+
+func atLeastOnceIsClaimedAgain(b *bench) {
+	a, other := b.replica("a"), b.replica("b")
+	first := a.acquire(again(b.short(b.tick(1))))
+	second := other.eventually(again(b.tick(1)))
+	b.larger(first, second)
+	if got := second.Claim().Attempt; got != 2 {
+		b.Errorf("second claim has attempt %d, want 2", got)
+	}
+	// The first owner wakes up.
+	b.lost("Extend by the former owner", first.Extend(b.Context()))
+	b.lost("Release by the former owner", first.Release(b.Context(), nil))
+	b.replica("c").refused(again(b.tick(1)), locking.ErrTaken)
+	other.release(second)
+	a.refused(again(b.tick(1)), locking.ErrDone)
+}
+
+func stricterModeCounts(b *bench) {
+	a, other := b.replica("a"), b.replica("b")
+	a.acquire(b.short(b.tick(1)))
+	b.Wait(2 * b.Short)
+	other.refused(again(b.tick(1)), locking.ErrClaimed)
+	other.eventually(again(b.short(b.tick(2))))
+	b.Wait(2 * b.Short)
+	a.refused(b.tick(2), locking.ErrClaimed)
+	a.eventually(again(b.tick(2)))
+}
+
+func voidedTickIsFree(b *bench) {
+	a, other := b.replica("a"), b.replica("b")
+	first := a.acquire(b.tick(1))
+	a.void(first)
+	second := other.acquire(b.tick(1))
+	b.larger(first, second)
+	if got := second.Claim().Attempt; got <= 1 {
+		b.Errorf("claim after a voided one has attempt %d, want more than 1", got)
+	}
+	// Voiding again, late, must not touch the claim of the next.
+	a.void(first)
+	a.refused(b.tick(1), locking.ErrClaimed, locking.ErrTaken)
+	other.release(second)
+	a.refused(b.tick(1), locking.ErrDone)
+}
+
+func voidKeepsEarlierTicksClosed(b *bench) {
+	a := b.replica("a")
+	a.void(a.acquire(b.tick(2)))
+	b.replica("b").refused(b.tick(1), locking.ErrSuperseded)
+}
+
+func voidAfterReleaseChangesNothing(b *bench) {
+	a := b.replica("a")
+	lease := a.acquire(b.tick(1))
+	a.release(lease)
+	_ = lease.Void(b.Context()) // a misuse; whatever it says, the tick stays done
+	b.replica("b").refused(b.tick(1), locking.ErrDone)
+}
+
+// oneOfManyClaims lets replicas compete for the same ticks, each trying again
+// until it knows what became of the tick.
+func oneOfManyClaims(b *bench) {
+	const competitors, ticks = 8, 5
+	var last locking.Lease
+	for n := range ticks {
+		won := make([]locking.Lease, competitors)
+		errs := make([]error, competitors)
+		var wg sync.WaitGroup
+		for i := range competitors {
+			r := b.replica(string(rune('a' + i)))
+			wg.Go(func() { won[i], errs[i] = r.compete(b.tick(n), i) })
+		}
+		wg.Wait()
+		var winner locking.Lease
+		for i, lease := range won {
+			if lease == nil {
+				continue
+			}
+			if winner != nil {
+				b.Fatalf("tick %d was granted twice, the second time to competitor %d", n, i)
+			}
+			winner = lease
+		}
+		if winner == nil {
+			b.Fatalf("tick %d was granted to nobody: %v", n, errs)
+		}
+		if last != nil {
+			b.larger(last, winner)
+		}
+		last = winner
+		if err := winner.Release(b.Context(), nil); err != nil {
+			b.Fatalf("Release = %v", err)
+		}
+	}
+}
+
+// compete tries until the tick is granted or can no longer be; waits of
+// different lengths keep competitors from splitting the votes for ever.
+func (r replica) compete(req locking.Request, rank int) (lease locking.Lease, err error) {
+	for range tries {
+		lease, err = r.try(req)
+		if err == nil || final(err) {
+			return lease, err
+		}
+		r.Wait(time.Duration(rank+1) * r.Short / 32)
+	}
+	return nil, err
+}

@@ -1,0 +1,94 @@
+package locktest
+
+import (
+	"cmp"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// A Backend is a kind of Locker on trial.
+type Backend struct {
+	// New makes a cluster that has granted nothing yet and returns a function
+	// that connects one more replica to it. Required.
+	New func(t testing.TB) (connect func(holder string) locking.Locker)
+	// Long is the TTL of leases that must not run out within a check, and at
+	// least 20 times Short. Default: 30 s.
+	Long time.Duration
+	// Short is the TTL of leases that a check lets run out. Default: 300 ms.
+	Short time.Duration
+	// Wait lets the given time pass. Default: time.Sleep, which is also right
+	// within a synctest bubble.
+	Wait func(time.Duration)
+	// Bubble, if set, runs each check; synctest.Test fits.
+	Bubble func(t *testing.T, check func(t *testing.T))
+}
+
+func (b Backend) withDefaults() Backend {
+	b.Long = cmp.Or(b.Long, 30*time.Second)
+	b.Short = cmp.Or(b.Short, 300*time.Millisecond)
+	if b.Wait == nil {
+		b.Wait = time.Sleep
+	}
+	if b.Bubble == nil {
+		b.Bubble = func(t *testing.T, check func(t *testing.T)) {
+			t.Helper()
+			check(t)
+		}
+	}
+	return b
+}
+
+// A check is one promise of the contract.
+type check struct {
+	name string
+	run  func(*bench)
+}
+
+// Run checks every promise of the locking contract, one subtest each.
+func Run(t *testing.T, b Backend) {
+	t.Helper()
+	b = b.withDefaults()
+	for _, c := range checks() {
+		t.Run(c.name, func(t *testing.T) {
+			b.Bubble(t, func(t *testing.T) {
+				t.Helper()
+				c.run(newBench(t, b))
+			})
+		})
+	}
+}
+
+func checks() []check {
+	return []check{
+		{"ClaimSaysWhatWasGranted", claimSaysWhatWasGranted},
+		{"HeldLockIsTaken", heldLockIsTaken},
+		{"RefusedAttemptLeavesNothing", refusedAttemptLeavesNothing},
+		{"CancelledAttemptLeavesNothing", cancelledAttemptLeavesNothing},
+		{"NamesAreIndependent", namesAreIndependent},
+
+		{"TokensGrow", tokensGrow},
+		{"TokensGrowAcrossExpiry", tokensGrowAcrossExpiry},
+
+		{"ReleasedTickIsDone", releasedTickIsDone},
+		{"LaterTickClosesEarlier", laterTickClosesEarlier},
+		{"AtMostOnceOutlivesTheLease", atMostOnceOutlivesTheLease},
+		{"AtLeastOnceIsClaimedAgain", atLeastOnceIsClaimedAgain},
+		{"StricterModeCounts", stricterModeCounts},
+		{"VoidedTickIsFree", voidedTickIsFree},
+		{"VoidKeepsEarlierTicksClosed", voidKeepsEarlierTicksClosed},
+		{"VoidAfterReleaseChangesNothing", voidAfterReleaseChangesNothing},
+		{"OneOfManyClaims", oneOfManyClaims},
+
+		{"ExtendMovesTheDeadline", extendMovesTheDeadline},
+		{"ExtendWithoutTimeLeavesTheDeadline", extendWithoutTimeLeavesTheDeadline},
+		{"ExtendAfterTakeoverIsLost", extendAfterTakeoverIsLost},
+		{"EndedLeaseIsNotExtended", endedLeaseIsNotExtended},
+		{"ReleaseTwice", releaseTwice},
+		{"ReleaseAfterTakeoverIsLost", releaseAfterTakeoverIsLost},
+
+		{"PlainLockExcludes", plainLockExcludes},
+		{"PlainLockRunsOut", plainLockRunsOut},
+	}
+}
