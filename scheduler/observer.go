@@ -30,6 +30,47 @@ type Observer struct {
 	// ClockJumped: wall and monotonic clock moved apart by so much, forwards
 	// when positive (a suspended machine, or somebody set the clock).
 	ClockJumped func(by time.Duration)
+	// Overslept: ticks from first to before were not noticed in time and are
+	// too many to record one by one.
+	Overslept func(job string, first, before time.Time)
 	// Draining: no new ticks; so many runs are still going on.
 	Draining func(running int)
+}
+
+// withNoops returns a copy in which no function is nil.
+func (o Observer) withNoops() Observer {
+	if o.Claimed == nil {
+		o.Claimed = func(string, locking.Claim, time.Duration) {}
+	}
+	if o.Lost == nil {
+		o.Lost = func(string, time.Time, error) {}
+	}
+	if o.Retrying == nil {
+		o.Retrying = func(string, time.Time, error, time.Duration) {}
+	}
+	if o.Decided == nil {
+		o.Decided = func(Entry) {}
+	}
+	if o.Extended == nil {
+		o.Extended = func(string, locking.Claim, time.Time, error) {}
+	}
+	if o.Overdue == nil {
+		o.Overdue = func(string, locking.Claim, time.Time) {}
+	}
+	if o.Finished == nil {
+		o.Finished = func(Entry, error) {}
+	}
+	if o.Recorded == nil {
+		o.Recorded = func(Entry, error) {}
+	}
+	if o.ClockJumped == nil {
+		o.ClockJumped = func(time.Duration) {}
+	}
+	if o.Overslept == nil {
+		o.Overslept = func(string, time.Time, time.Time) {}
+	}
+	if o.Draining == nil {
+		o.Draining = func(int) {}
+	}
+	return o
 }

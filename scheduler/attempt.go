@@ -1,0 +1,64 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// An attempt decides one tick on this replica, in a goroutine of its own: it
+// claims the tick, runs it if it wins, and accounts for it if nobody can.
+type attempt struct {
+	cfg     *Config
+	clock   clock
+	stops   stops
+	report  func(progress)
+	decided func(Entry)
+
+	job    Job
+	tick   tick
+	delay  time.Duration // before the first try
+	before *attempt      // the run of an earlier tick that goes on here, if any
+	ended  chan struct{} // closed when nothing of the attempt goes on any more
+
+	owner *job // the loop's own; not for this goroutine
+
+	// Set before the loop is told that the tick is won, never changed.
+	lease   locking.Lease
+	claim   locking.Claim
+	started time.Time
+}
+
+// run decides the tick and returns when nothing is left to do for it.
+func (a *attempt) run() {
+	defer a.report(progress{attempt: a, phase: over})
+	defer close(a.ended)
+	lease, took, v := a.win(a.stops.claims)
+	if lease == nil {
+		a.conclude(v)
+		return
+	}
+	a.work(lease, took)
+}
+
+// conclude accounts for a tick that does not run here.
+func (a *attempt) conclude(v verdict) {
+	if v.kind == lost {
+		a.cfg.Observer.Lost(a.job.Name, a.tick.at, v.err)
+		return
+	}
+	a.decided(Entry{Job: a.job.Name, Tick: a.tick.at, Outcome: v.outcome, Reason: v.reason})
+}
+
+// sleep waits and tells whether ctx let it.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}

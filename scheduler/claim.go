@@ -1,0 +1,96 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// voidTimeout bounds giving a claim back.
+const voidTimeout = 2 * time.Second
+
+// win tries until it holds the tick's lease or knows that it never will. took
+// is how long the winning try took.
+func (a *attempt) win(ctx context.Context) (lease locking.Lease, took time.Duration, v verdict) {
+	if !sleep(ctx, a.delay) {
+		return nil, 0, missedFor(whyDrained)
+	}
+	if v := a.outwait(ctx); v.kind != again {
+		return nil, 0, v
+	}
+	closing := missedFor(whyOverslept)
+	for tries := 1; ; tries++ {
+		if !a.clock.wall().Before(a.tick.until) {
+			return nil, 0, closing
+		}
+		lease, took, err := a.try(ctx)
+		if err == nil {
+			return lease, took, verdict{}
+		}
+		if v := judge(err); v.kind != again {
+			return nil, 0, v
+		}
+		closing = atWindowEnd(err, a.tick)
+		if !a.pause(ctx, tries, err) {
+			if ctx.Err() != nil {
+				closing = missedFor(whyDrained)
+			}
+			return nil, 0, closing
+		}
+	}
+}
+
+// pause waits before the next try. It returns false if there will be none.
+func (a *attempt) pause(ctx context.Context, tries int, err error) bool {
+	if tries == a.cfg.MaxTries || ctx.Err() != nil {
+		return false
+	}
+	in := retryDelay(tries, randomDelay)
+	if left := a.tick.until.Sub(a.clock.wall()); in >= left {
+		return false
+	}
+	a.cfg.Observer.Retrying(a.job.Name, a.tick.at, err, in)
+	return sleep(ctx, in)
+}
+
+// try makes one attempt to claim. A claim that comes too late to be used is
+// given back.
+func (a *attempt) try(ctx context.Context) (locking.Lease, time.Duration, error) {
+	start := time.Now()
+	lease, err := a.cfg.Locker.TryAcquire(ctx, locking.Request{
+		Name: a.job.Name, Tick: a.tick.at, TTL: a.cfg.TTL, Mode: locking.AtMostOnce,
+		Holder: a.cfg.Replica, Note: EncodeNote(a.entry(Running, a.clock.wall())),
+	})
+	took := time.Since(start)
+	if err != nil {
+		return nil, took, err
+	}
+	if ctx.Err() != nil {
+		a.void(lease)
+		return nil, took, context.Cause(ctx)
+	}
+	if locking.Expired(time.Now(), lease.Deadline().Add(-a.cfg.SafetyMargin)) {
+		a.void(lease)
+		return nil, took, locking.ErrTooSlow
+	}
+	return lease, took, nil
+}
+
+// entry begins the ledger's line on the tick.
+func (a *attempt) entry(o Outcome, started time.Time) Entry {
+	return Entry{
+		Job: a.job.Name, Tick: a.tick.at, Trigger: BySchedule, Replica: a.cfg.Replica,
+		Outcome: o, Started: started,
+	}
+}
+
+// void gives back a claim under which nothing was done, so that another
+// replica may run the tick.
+func (a *attempt) void(lease locking.Lease) {
+	ctx, cancel := context.WithTimeout(a.stops.releases, voidTimeout)
+	defer cancel()
+	// Its failure changes nothing here: the lease ends by itself, and the
+	// locker goes on telling the nodes.
+	_ = lease.Void(ctx)
+}

@@ -1,0 +1,147 @@
+package scheduler
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+)
+
+// Config is what a Scheduler needs beside its jobs. Replica, Locker and Ledger
+// are required; for everything else the zero value means the default.
+type Config struct {
+	// Replica is the id under which this process appears in leases, ledger and
+	// roster. It must be unique among the live replicas. Required.
+	Replica string
+	// Version, Host, PID and ConfigHash describe the process in the roster.
+	Version    string
+	Host       string
+	PID        int
+	ConfigHash string
+	// State, if set, says how this replica describes itself in the roster while
+	// it is not draining. Default: always "ready".
+	State func() string
+
+	Locker   locking.Locker // required
+	Ledger   Ledger         // required
+	Roster   Roster         // none: this replica believes it is alone
+	Observer Observer
+	// Logger is the base of the loggers that runs are given. The scheduler
+	// itself logs nothing: Observer is told. Default: discards.
+	Logger *slog.Logger
+
+	// TTL of a lease. Default 15 s.
+	TTL time.Duration
+	// ExtendEvery is the pause between extensions. Default TTL/3.
+	ExtendEvery time.Duration
+	// SafetyMargin is how long before its lease a job's context ends.
+	// Default TTL/10.
+	SafetyMargin time.Duration
+	// Window is how long after its tick a claim may still be tried; a window
+	// also ends when the job's next tick comes. Default 2 × TTL, so that the
+	// lease a dead replica left behind can be outwaited.
+	Window time.Duration
+	// Stagger is the head start of each rank: a replica waits rank × Stagger
+	// before its first attempt. Default 20 ms; negative: none.
+	Stagger time.Duration
+	// MaxTries bounds the attempts to claim one tick. Default 0: as many as the
+	// window has room for.
+	MaxTries int
+	// DrainTimeout is how long running jobs may go on after Run's context has
+	// ended. Default 20 s.
+	DrainTimeout time.Duration
+	// StopTimeout is how long functions that were cancelled at the end of the
+	// drain have to return. Default 5 s.
+	StopTimeout time.Duration
+	// BeatEvery is the pause between heartbeats to the roster. Default 5 s.
+	BeatEvery time.Duration
+	// RecordQueue bounds the ticks without a run that wait for a quorum to
+	// record them; beyond it the oldest are dropped. Default 10 000.
+	RecordQueue int
+}
+
+// A Job is a function and when it runs.
+type Job struct {
+	Name     string       // required, unique
+	Schedule Schedule     // required
+	Handler  jobs.Handler // required
+	// Timeout ends the context of a run with jobs.ErrTimeout. 0: none.
+	Timeout time.Duration
+
+	// Func, Spec, Timezone and Description are what listings show of the job.
+	Func        string
+	Spec        string
+	Timezone    string
+	Description string
+}
+
+// WithDefaults returns a copy in which every zero value has its default.
+func (c Config) WithDefaults() Config {
+	c.TTL = cmp.Or(c.TTL, 15*time.Second)
+	c.ExtendEvery = cmp.Or(c.ExtendEvery, c.TTL/3)
+	c.SafetyMargin = cmp.Or(c.SafetyMargin, c.TTL/10)
+	c.Window = cmp.Or(c.Window, 2*c.TTL)
+	c.Stagger = cmp.Or(c.Stagger, 20*time.Millisecond)
+	c.DrainTimeout = cmp.Or(c.DrainTimeout, 20*time.Second)
+	c.StopTimeout = cmp.Or(c.StopTimeout, 5*time.Second)
+	c.BeatEvery = cmp.Or(c.BeatEvery, 5*time.Second)
+	c.RecordQueue = cmp.Or(c.RecordQueue, 10_000)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.State == nil {
+		c.State = func() string { return StateReady }
+	}
+	return c
+}
+
+// Validate says everything that is wrong with c, which should have its
+// defaults.
+func (c Config) Validate() error {
+	var errs []error
+	refuse := func(bad bool, format string, args ...any) {
+		if bad {
+			errs = append(errs, fmt.Errorf("scheduler: "+format, args...))
+		}
+	}
+	refuse(c.Replica == "", "Config.Replica is empty: give each process its own id")
+	refuse(c.Locker == nil, "Config.Locker is nil")
+	refuse(c.Ledger == nil, "Config.Ledger is nil")
+	refuse(c.TTL < 0, "Config.TTL is %v: it must be positive", c.TTL)
+	refuse(c.ExtendEvery < 0 || c.SafetyMargin < 0 || c.ExtendEvery+c.SafetyMargin >= c.TTL,
+		"Config.ExtendEvery (%v) plus SafetyMargin (%v) must stay below TTL (%v), or no extension comes in time",
+		c.ExtendEvery, c.SafetyMargin, c.TTL)
+	refuse(c.Window < 0, "Config.Window is %v: it must be positive", c.Window)
+	refuse(c.MaxTries < 0, "Config.MaxTries is %d: it must not be negative", c.MaxTries)
+	refuse(c.DrainTimeout < 0, "Config.DrainTimeout is %v: it must be positive", c.DrainTimeout)
+	refuse(c.StopTimeout < 0, "Config.StopTimeout is %v: it must be positive", c.StopTimeout)
+	refuse(c.BeatEvery < 0, "Config.BeatEvery is %v: it must be positive", c.BeatEvery)
+	refuse(c.RecordQueue < 0, "Config.RecordQueue is %d: it must be positive", c.RecordQueue)
+	return errors.Join(errs...)
+}
+
+// validateJobs says everything that is wrong with the list.
+func validateJobs(list []Job) error {
+	var errs []error
+	seen := make(map[string]bool, len(list))
+	for i, j := range list {
+		switch {
+		case j.Name == "":
+			errs = append(errs, fmt.Errorf("scheduler: job %d has no name", i+1))
+		case seen[j.Name]:
+			errs = append(errs, fmt.Errorf("scheduler: job %q is listed twice", j.Name))
+		case j.Schedule == nil:
+			errs = append(errs, fmt.Errorf("scheduler: job %q has no schedule", j.Name))
+		case j.Handler == nil:
+			errs = append(errs, fmt.Errorf("scheduler: job %q has no handler", j.Name))
+		case j.Timeout < 0:
+			errs = append(errs, fmt.Errorf("scheduler: job %q has timeout %v: it must not be negative", j.Name, j.Timeout))
+		}
+		seen[j.Name] = true
+	}
+	return errors.Join(errs...)
+}

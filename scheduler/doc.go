@@ -1,0 +1,73 @@
+// Package scheduler runs jobs on N identical replicas so that every tick runs
+// on one of them.
+//
+// A [Scheduler] is one replica. It knows when its jobs are due ([Schedule]),
+// claims their ticks from a locking.Locker, runs what it wins under the lease,
+// and sees to it that a [Ledger] has an outcome for every tick, also for those
+// that did not run. Replicas do not talk to each other: a [Roster] tells them
+// who else lives, but only to agree on who tries first.
+//
+// # The life of a tick
+//
+//	      the wall clock reads its nominal time
+//	                    |
+//	      already too late? ------------- yes --> missed: asleep
+//	                    | no
+//	      wait rank x Stagger                      (stagger.go)
+//	                    |
+//	      own earlier run still going on?
+//	        wait for its end, at most until
+//	        the window closes ------------ closed --> skipped: overlap
+//	                    |
+//	  +-->  try to claim                           (claim.go)
+//	  |                 |
+//	  |      won        +-- DONE, CLAIMED ---------> another replica's
+//	  |       |         +-- LATER, ABSTAIN, CONFIG -> missed: superseded,
+//	  |       |         |                             unvouched, refused
+//	  |       |         +-- anything else: may pass
+//	  |       |                  |
+//	  |       |         window still open? -- no --> missed or skipped, for
+//	  |       |                  | yes               the last refusal
+//	  +-------|--- random pause -+
+//	          |
+//	      the function runs; the lease is extended (run.go)
+//	          |         its context ends by the drain, its timeout, or
+//	          |         SafetyMargin before the lease
+//	      it returns
+//	          |
+//	      release: outcome and record to the ledger, lock free
+//
+// The window of a tick opens at its nominal time and closes when the job's next
+// tick comes, at the latest Config.Window later. In it the replica tries again
+// whatever may pass: a divided vote, nodes that do not answer, the lease of an
+// earlier run, of a live replica or of a dead one. A try that began in the
+// window counts also if it is won after it. Ticks of a job are claimed in
+// order, one at a time; its runs never overlap on a replica.
+//
+// A tick that nobody claims is recorded by every replica that noticed, the
+// first record stays, and the record of a run goes before all of them. So a
+// replica says what it knows without asking whether it is alone to know it.
+//
+// # One goroutine decides
+//
+// The engine's state belongs to the goroutine of [Scheduler.Run]: a heap of the
+// jobs by next tick, and per job the attempt that claims and the one that runs.
+// Each due tick gets a goroutine that does the waiting and tells the loop of
+// its progress. Besides these there are the recorder, which brings outcomes to
+// the ledger as soon as a quorum takes them, and the heartbeat.
+//
+// The loop goes by the wall clock, read anew at least every 15 seconds, since
+// timers stand still while a machine is suspended. It compares the two clocks
+// and reports jumps. After a jump back ticks come again: the nodes refuse them
+// as done. Ticks slept through are missed, not caught up; those before the
+// start of the replica are none of its business.
+//
+// # The drain
+//
+// When the context of Run ends, no tick is claimed any more and a claim under
+// way is given back. Runs go on under their leases for Config.DrainTimeout,
+// then their contexts end with cause jobs.ErrDraining. Functions that still
+// have not returned after Config.StopTimeout are named in a [StuckError]; their
+// leases end by themselves when the process does. [Scheduler.Abort] skips the
+// waiting.
+package scheduler

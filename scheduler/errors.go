@@ -1,0 +1,28 @@
+package scheduler
+
+import (
+	"errors"
+	"strings"
+)
+
+var (
+	// ErrDropped is what Observer.Recorded is told of a tick whose outcome the
+	// ledger never got: too many waited while no quorum answered, or the
+	// replica stopped first.
+	ErrDropped = errors.New("outcome was not recorded")
+
+	// ErrRunTwice is returned by a second call of Scheduler.Run.
+	ErrRunTwice = errors.New("scheduler: Run may be called once")
+)
+
+// A StuckError is returned by Scheduler.Run when functions ignored the end of
+// their context beyond the drain. Their goroutines still run, so the process
+// should exit: their leases then end by themselves.
+type StuckError struct {
+	Jobs []string // sorted
+}
+
+// Error names the jobs.
+func (e *StuckError) Error() string {
+	return "jobs ignore the end of their context and still run: " + strings.Join(e.Jobs, ", ")
+}

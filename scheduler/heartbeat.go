@@ -1,0 +1,113 @@
+package scheduler
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	beatTimeout  = 2 * time.Second
+	publishEvery = 5 * time.Minute
+)
+
+// A heart tells the roster that this replica lives and what it serves, and
+// remembers who else does. All of it is a hint: it orders the first tries.
+type heart struct {
+	cfg      Config
+	jobs     []JobInfo
+	snapshot func() Snapshot
+	started  time.Time
+
+	published time.Time
+	others    atomic.Pointer[[]string]
+}
+
+func newHeart(s *Scheduler) *heart {
+	h := &heart{cfg: s.cfg, snapshot: s.Snapshot, started: s.clock.wall()}
+	for _, j := range s.jobs {
+		h.jobs = append(h.jobs, JobInfo{
+			Name: j.Name, Func: j.Func, Schedule: j.Spec, Timezone: j.Timezone,
+			Description: j.Description, Replica: s.cfg.Replica,
+		})
+	}
+	return h
+}
+
+// live returns the replicas last seen; none before the first answer.
+func (h *heart) live() []string {
+	if ids := h.others.Load(); ids != nil {
+		return *ids
+	}
+	return nil
+}
+
+// run beats until ctx ends, then takes the replica off the roster.
+func (h *heart) run(ctx context.Context) {
+	if h.cfg.Roster == nil {
+		return
+	}
+	ticker := time.NewTicker(h.cfg.BeatEvery)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		h.beat(ctx)
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+		}
+	}
+	h.leave(context.WithoutCancel(ctx))
+}
+
+// beat announces this replica. Who does not answer keeps the old picture.
+func (h *heart) beat(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
+	defer cancel()
+	replicas, err := h.cfg.Roster.Beat(ctx, h.self())
+	if err != nil {
+		return
+	}
+	ids := make([]string, 0, len(replicas))
+	for _, r := range replicas {
+		if r.State != StateDraining { // it takes no ticks, so nobody waits for it
+			ids = append(ids, r.ID)
+		}
+	}
+	h.others.Store(&ids)
+	h.publish(ctx)
+}
+
+// publish makes the jobs known now and then: nodes may have lost their memory.
+func (h *heart) publish(ctx context.Context) {
+	now := time.Now()
+	if now.Sub(h.published) < publishEvery {
+		return
+	}
+	for i := range h.jobs {
+		h.jobs[i].Published = now.Round(0)
+	}
+	if h.cfg.Roster.Publish(ctx, h.jobs) == nil {
+		h.published = now
+	}
+}
+
+func (h *heart) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
+	defer cancel()
+	// If it fails the roster forgets this replica by its age.
+	_ = h.cfg.Roster.Leave(ctx, h.cfg.Replica)
+}
+
+// self describes this replica as it is now.
+func (h *heart) self() Replica {
+	s := h.snapshot()
+	running := make([]string, len(s.Running))
+	for i, r := range s.Running {
+		running[i] = r.Job
+	}
+	return Replica{
+		ID: h.cfg.Replica, Version: h.cfg.Version, Host: h.cfg.Host, PID: h.cfg.PID,
+		Started: h.started, Seen: time.Now().Round(0), State: s.State,
+		Running: running, ConfigHash: h.cfg.ConfigHash,
+	}
+}

@@ -1,0 +1,62 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+)
+
+// outcome says how a run ended whose function returned err, when its context
+// had ended for cause (nil: it had not). A function that returns nil has done
+// its work, also if it was asked to stop; but not if others may have worked
+// meanwhile.
+func outcome(err, cause error) (Outcome, string) {
+	skip, skipped := errors.AsType[*jobs.SkipError](err)
+	switch {
+	case errors.Is(cause, locking.ErrLeaseLost):
+		return LeaseLost, "the lease could not be kept"
+	case err == nil:
+		return Succeeded, ""
+	case skipped:
+		return Skipped, skip.Reason
+	case cause == nil:
+		return Failed, ""
+	case errors.Is(cause, jobs.ErrTimeout):
+		return TimedOut, "the run took longer than its timeout"
+	case errors.Is(cause, jobs.ErrDraining):
+		return Cancelled, "the replica drained"
+	default:
+		return Cancelled, cause.Error()
+	}
+}
+
+// maxErrorText bounds what the ledger keeps of an error.
+const maxErrorText = 4 << 10
+
+// errorText is what the ledger keeps of err: its text, and the stack of a panic.
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	if _, skipped := errors.AsType[*jobs.SkipError](err); skipped {
+		return ""
+	}
+	text := err.Error()
+	if crash, ok := errors.AsType[*jobs.PanicError](err); ok {
+		text = fmt.Sprintf("%s\n%s", text, crash.Stack)
+	}
+	if len(text) > maxErrorText {
+		const cut = "\n… (cut)"
+		text = strings.ToValidUTF8(text[:maxErrorText-len(cut)], "") + cut
+	}
+	return text
+}
+
+// missed is the entry of a tick that could not be run.
+func missed(job string, at time.Time, reason string) Entry {
+	return Entry{Job: job, Tick: at, Outcome: Missed, Reason: reason}
+}

@@ -1,0 +1,71 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// The overlap policy is skip: a tick waits within its window for the lease of
+// an earlier run to end, and is then skipped.
+
+// overlapSkip says what becomes of a tick whose window closes while somebody
+// holds the job's lock.
+func overlapSkip(err error, t tick) verdict {
+	taken, ok := errors.AsType[*locking.AcquireError](err)
+	if !ok {
+		return verdict{kind: settled, outcome: Skipped, reason: "overlap: another run still holds the lease"}
+	}
+	if taken.HolderTick.Equal(t.at) {
+		return missedFor(fmt.Sprintf("undecided: %s took the lock for this tick but never said that it runs it", who(taken.Holder)))
+	}
+	return overlapping(taken.Holder, taken.HolderTick, taken.Until)
+}
+
+// overlapping is the verdict on a tick that was kept out by an earlier one. It
+// reads the same whether the holder lives or has died.
+func overlapping(holder string, at, until time.Time) verdict {
+	reason := fmt.Sprintf("overlap: %s still holds the lease", who(holder))
+	if !at.IsZero() {
+		reason += " of tick " + stamp(at)
+	}
+	if !until.IsZero() {
+		reason += " until " + stamp(until)
+	}
+	return verdict{kind: settled, outcome: Skipped, reason: reason}
+}
+
+// outwait waits within the window for this replica's own earlier run to end:
+// one run of a job at a time.
+func (a *attempt) outwait(ctx context.Context) verdict {
+	run := a.before
+	a.before = nil // or every run would keep its predecessors in memory
+	if run == nil {
+		return verdict{kind: again}
+	}
+	timer := time.NewTimer(a.tick.until.Sub(a.clock.wall()))
+	defer timer.Stop()
+	select {
+	case <-run.ended:
+		return verdict{kind: again}
+	case <-timer.C:
+		return overlapping(a.cfg.Replica, run.tick.at, run.lease.Deadline())
+	case <-ctx.Done():
+		return missedFor(whyDrained)
+	}
+}
+
+func who(holder string) string {
+	if holder == "" {
+		return "another replica"
+	}
+	return holder
+}
+
+// stamp writes an instant as the command line does, to the millisecond.
+func stamp(t time.Time) string {
+	return t.Round(0).UTC().Format("2006-01-02T15:04:05.999Z")
+}

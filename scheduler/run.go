@@ -1,0 +1,111 @@
+package scheduler
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+)
+
+// lateRelease bounds a release whose lease has ended: one round, so that the
+// ledger learns how the run ended.
+const lateRelease = 2 * time.Second
+
+// work runs the job under lease, and releases it.
+func (a *attempt) work(lease locking.Lease, took time.Duration) {
+	a.lease, a.claim, a.started = lease, lease.Claim(), a.clock.wall()
+	a.report(progress{attempt: a, phase: won})
+	a.cfg.Observer.Claimed(a.job.Name, a.claim, took)
+
+	entry, began := a.hold()
+	if !began {
+		a.void(lease)
+		a.conclude(missedFor(whyTooLate))
+		return
+	}
+	a.cfg.Observer.Finished(entry, a.release(entry))
+}
+
+// hold calls the job's function while the lease is kept. began is false if
+// there was no time left to call it.
+func (a *attempt) hold() (entry Entry, began bool) {
+	var cause error
+	err := locking.Hold(a.stops.runs, a.lease, locking.HoldConfig{
+		Every: a.cfg.ExtendEvery, Margin: a.cfg.SafetyMargin,
+		Extended: func(deadline time.Time, err error) {
+			a.cfg.Observer.Extended(a.job.Name, a.claim, deadline, err)
+		},
+	}, func(ctx context.Context) error {
+		began = true
+		err, ended := a.call(ctx)
+		cause = ended
+		return err
+	})
+	entry = a.entry("", a.started)
+	entry.Token, entry.Attempt, entry.Votes = a.claim.Token, a.claim.Attempt, a.claim.Votes
+	entry.Tries, entry.Finished = 1, a.clock.wall()
+	entry.Outcome, entry.Reason = outcome(err, cause)
+	entry.Error = errorText(err)
+	return entry, began
+}
+
+// call calls the function and returns its error and the cause for which its
+// context had ended by then, if it had.
+func (a *attempt) call(ctx context.Context) (err, cause error) {
+	if a.job.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, a.job.Timeout, jobs.ErrTimeout)
+		defer cancel()
+	}
+	returned := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() { a.watch(ctx, returned) })
+	defer watching.Wait()
+	defer close(returned)
+	err = jobs.Call(ctx, a.job.Handler, a.describe())
+	return err, context.Cause(ctx)
+}
+
+// watch reports a function that has not returned SafetyMargin after its context
+// ended.
+func (a *attempt) watch(ctx context.Context, returned <-chan struct{}) {
+	select {
+	case <-returned:
+		return
+	case <-ctx.Done():
+	}
+	since := a.clock.wall()
+	timer := time.NewTimer(a.cfg.SafetyMargin)
+	defer timer.Stop()
+	select {
+	case <-returned:
+	case <-timer.C:
+		a.cfg.Observer.Overdue(a.job.Name, a.claim, since)
+		a.report(progress{attempt: a, phase: overdue, since: since})
+	}
+}
+
+// describe is what the function learns of its run.
+func (a *attempt) describe() jobs.Run {
+	return jobs.Run{
+		ID: RunID(a.job.Name, a.tick.at), Job: a.job.Name, Tick: a.tick.at,
+		Token: a.claim.Token, Attempt: a.claim.Attempt, Try: 1,
+		Trigger: string(BySchedule), Replica: a.cfg.Replica,
+		Logger: a.cfg.Logger.With(
+			slog.String("job", a.job.Name), slog.Time("tick", a.tick.at),
+			slog.Uint64("token", uint64(a.claim.Token)), slog.Int("attempt", a.claim.Attempt),
+			slog.String("replica", a.cfg.Replica)),
+	}
+}
+
+// release tells the nodes how the run ended and frees the lock, for as long as
+// the lease lasts: afterwards the ledger calls the run interrupted anyway.
+func (a *attempt) release(entry Entry) error {
+	left := max(time.Until(a.lease.Deadline()), lateRelease)
+	ctx, cancel := context.WithTimeout(a.stops.releases, left)
+	defer cancel()
+	return a.lease.Release(ctx, EncodeNote(entry))
+}

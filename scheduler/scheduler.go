@@ -1,0 +1,76 @@
+package scheduler
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// A Scheduler is one replica: it claims the ticks of its jobs and runs those it
+// wins. Make one with New.
+type Scheduler struct {
+	cfg   Config
+	jobs  []Job
+	clock clock
+
+	started atomic.Bool
+	asks    chan chan Snapshot
+	done    chan struct{} // closed when the loop has ended
+
+	aborted   chan struct{}
+	abortOnce sync.Once
+}
+
+// New checks cfg and list and returns a Scheduler that does not run yet. The
+// error joins everything that is wrong.
+func New(cfg Config, list []Job) (*Scheduler, error) {
+	cfg = cfg.WithDefaults()
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if err := validateJobs(list); err != nil {
+		return nil, err
+	}
+	cfg.Observer = cfg.Observer.withNoops()
+	return &Scheduler{
+		cfg: cfg, jobs: slices.Clone(list), clock: systemClock(),
+		asks: make(chan chan Snapshot), done: make(chan struct{}), aborted: make(chan struct{}),
+	}, nil
+}
+
+// Run schedules until ctx ends, then drains: it takes no new ticks, lets
+// running jobs go on for Config.DrainTimeout while their leases are extended,
+// cancels the rest with cause jobs.ErrDraining, and returns when all have ended
+// and the ledger knows. It returns nil after a complete drain and a *StuckError
+// when functions did not return. It may be called once.
+func (s *Scheduler) Run(ctx context.Context) error {
+	if !s.started.CompareAndSwap(false, true) {
+		return ErrRunTwice
+	}
+	// What serves the drain outlives ctx, and is ended here.
+	base := context.WithoutCancel(ctx)
+	recording, stopRecording := context.WithCancel(base)
+	defer stopRecording()
+	beating, stopBeating := context.WithCancel(base)
+	defer stopBeating()
+
+	rec, heart := newRecorder(s.cfg), newHeart(s)
+	var helpers sync.WaitGroup
+	helpers.Go(func() { rec.run(recording) })
+	helpers.Go(func() { heart.run(beating) })
+	err := newEngine(s, base, rec, heart.live).run(ctx)
+
+	stopBeating()
+	rec.flush()
+	stopRecording()
+	helpers.Wait()
+	return err
+}
+
+// Abort cancels running jobs at once with cause jobs.ErrDraining, instead of
+// after Config.DrainTimeout, and makes Run drain if it does not yet. It may be
+// called from any goroutine, at any time, more than once.
+func (s *Scheduler) Abort() {
+	s.abortOnce.Do(func() { close(s.aborted) })
+}
