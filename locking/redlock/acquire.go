@@ -1,0 +1,42 @@
+package redlock
+
+import (
+	"context"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// acquire is round 1. redsync asks all nodes for the lock, judges their answers
+// and, if too few accepted or too late, frees it everywhere by ABORT.
+func (a *attempt) acquire(ctx context.Context) bool {
+	a.eval = a.abortAt
+	return a.mutex.LockContext(ctx) == nil
+}
+
+// acquireAt is what redsync's SetNX stands for.
+func (a *attempt) acquireAt(ctx context.Context, node int) vote {
+	a.votes[node] = a.keepAt(ctx, node, acquireScript, modeArg(a.req.Mode))
+	return a.votes[node]
+}
+
+// abort frees the lock of an attempt that has not begun to commit.
+func (a *attempt) abort(ctx context.Context) {
+	a.poll(ctx, a.mutex.UnlockContext, a.abortAt)
+}
+
+// abortAt frees the lock at a node. Where the request for it was left
+// unanswered, it may arrive later than this one, and must find a tombstone.
+func (a *attempt) abortAt(ctx context.Context, node int) vote {
+	tombstone := "0"
+	if a.open[node] {
+		tombstone = "1"
+	}
+	return a.clearAt(ctx, node, abortScript, tombstone)
+}
+
+func modeArg(m locking.Mode) string {
+	if m == locking.AtLeastOnce {
+		return "1"
+	}
+	return "0"
+}

@@ -1,0 +1,159 @@
+package redlock
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-redsync/redsync/v4"
+	"github.com/go-redsync/redsync/v4/redis"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+)
+
+// streamPlain is the stream of plain locks, which have no ticks.
+const streamPlain = "lock"
+
+// An attempt is one try of one replica to work under one name. It has a random
+// value of its own, one redsync mutex and one set of pools, none of which is
+// ever used again. Its rounds follow one another: one goroutine at a time.
+type attempt struct {
+	cfg    Config
+	set    *nodes.Set
+	nodes  []*nodes.Node
+	req    locking.Request
+	v      string
+	stream string
+	keys   []string
+	common []any // the first arguments of every rule
+	mutex  *redsync.Mutex
+
+	// votes are the nodes' answers in round 1, then in round 2.
+	votes []vote
+	// open are the nodes that left a request unanswered, so that it may take
+	// effect yet; left are those that hold, or may come to hold, something of
+	// this attempt.
+	open, left []bool
+	// ballot is what round 2 is about; givenUp are the records of the ballots
+	// before it.
+	ballot  ballot
+	givenUp []any
+	// eval is what redsync's Eval stands for at the moment.
+	eval func(ctx context.Context, node int) vote
+}
+
+func newAttempt(l *Locker, req locking.Request) *attempt {
+	a := &attempt{
+		cfg: l.cfg, set: l.set, nodes: l.set.Nodes(), req: req,
+		// The value tells owners apart, also two attempts of one replica for
+		// one tick, so nothing that either knows may go into it.
+		v:      rand.Text(),
+		stream: nodes.StreamSchedule,
+		votes:  make([]vote, l.set.Len()),
+		open:   make([]bool, l.set.Len()),
+		left:   make([]bool, l.set.Len()),
+	}
+	var tick any = req.Tick.UnixMilli()
+	if req.Tick.IsZero() {
+		a.stream, tick = streamPlain, ""
+	}
+	a.keys = []string{
+		l.set.JobKey(req.Name, "lock"), l.set.JobKey(req.Name, "claim"),
+		l.set.Key("dead", a.v), l.set.JobKey(req.Name, "runs"),
+	}
+	a.common = []any{a.v, a.stream, tick, req.TTL.Milliseconds()}
+	a.mutex = a.newMutex()
+	return a
+}
+
+// newMutex returns a redsync mutex that makes one try. It would give the nodes
+// 5 % of the expiry; the factor makes it wait for two node timeouts, so that
+// the nodes' own deadline is always the shorter one.
+func (a *attempt) newMutex() *redsync.Mutex {
+	pools := make([]redis.Pool, len(a.nodes))
+	for i := range a.nodes {
+		pools[i] = pool{a: a, node: i}
+	}
+	return redsync.New(pools...).NewMutex(a.keys[0],
+		redsync.WithExpiry(a.req.TTL),
+		redsync.WithTries(1),
+		redsync.WithDriftFactor(a.cfg.DriftFactor),
+		redsync.WithTimeoutFactor(float64(2*a.set.Timeout())/float64(a.req.TTL)),
+		redsync.WithGenValueFunc(func() (string, error) { return a.v, nil }),
+	)
+}
+
+// call runs a rule at one node. Different nodes may be called at the same time.
+func (a *attempt) call(ctx context.Context, node int, script *nodes.Script, args ...any) vote {
+	v := parse(a.nodes[node].Call(ctx, script, a.keys, append(a.common[:len(a.common):len(a.common)], args...)...))
+	if v.open() {
+		a.open[node], a.left[node] = true, true
+	}
+	return v
+}
+
+// keepAt calls a rule that leaves something at the node which accepts it.
+func (a *attempt) keepAt(ctx context.Context, node int, script *nodes.Script, args ...any) vote {
+	v := a.call(ctx, node, script, args...)
+	if v.ok() {
+		a.left[node] = true
+	}
+	return v
+}
+
+// clearAt calls a rule after which nothing is left, nor can arrive any more.
+func (a *attempt) clearAt(ctx context.Context, node int, script *nodes.Script, args ...any) vote {
+	v := a.call(ctx, node, script, args...)
+	if v.ok() {
+		a.open[node], a.left[node] = false, false
+	}
+	return v
+}
+
+// poll runs a rule at all nodes by way of one of the mutex's methods, and
+// returns what each said and what redsync made of it.
+func (a *attempt) poll(ctx context.Context, method func(context.Context) (bool, error), rule func(context.Context, int) vote) ([]vote, bool) {
+	votes := make([]vote, len(a.nodes))
+	a.eval = func(ctx context.Context, node int) vote {
+		votes[node] = rule(ctx, node)
+		return votes[node]
+	}
+	ok, _ := method(ctx) // the error repeats what the votes say better
+	return votes, ok
+}
+
+// each calls f for the nodes that want it, at once, and waits for all.
+func (a *attempt) each(want func(node int) bool, f func(node int)) {
+	var wg sync.WaitGroup
+	for i := range a.nodes {
+		if want(i) {
+			wg.Go(func() { f(i) })
+		}
+	}
+	wg.Wait()
+}
+
+// deadline is the end of what the acceptances among the votes grant.
+func (a *attempt) deadline(votes []vote) time.Time {
+	return countedFrom(votes, a.set.Quorum()).Add(a.req.TTL - a.cfg.drift(a.req.TTL))
+}
+
+// blocking is how many nodes suffice to make a quorum impossible.
+func (a *attempt) blocking() int { return a.set.Len() - a.set.Quorum() + 1 }
+
+// pause waits, unless ctx ends first; it tells whether it waited.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+func (a *attempt) anyLeft() bool { return slices.Contains(a.left, true) }

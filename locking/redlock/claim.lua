@@ -1,0 +1,68 @@
+-- What the claim scripts share; it stands between the nodes' prelude and the
+-- rule. All of them take the same KEYS and begin with the same ARGV:
+-- KEYS[2] lock of the job: v of the attempt that holds it
+-- KEYS[3] claim of the job: hash of fence, stream, and per stream tick, token,
+--         owner, done, void, mode, attempt, holder, at
+-- KEYS[4] tombstone of v
+-- KEYS[5] runs of the job: sorted set of records by tick
+-- arg(1) v, random and never used by another attempt
+-- arg(2) stream
+-- arg(3) tick in ms, '' for a plain lock
+-- arg(4) ttl in ms
+local lock, claim, dead, runs = KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local v, stream, tick, ttl = arg(1), arg(2), tonumber(arg(3)), arg(4)
+
+local function reply(code, ...) return {code, nowtext, ...} end
+
+local function get(field)
+  return redis.call('HGET', claim, stream .. '.' .. field) or ''
+end
+
+-- The fence of a node that may have lost its memory counts as that of the
+-- largest token it can ever have accepted.
+local function fence()
+  local kept = tonumber(redis.call('HGET', claim, 'fence') or '0')
+  return math.max(kept, math.ceil(floor / 1000) * 2^20)
+end
+
+-- Whether this request names the tick the stream stands at.
+local function same_tick()
+  return tick and tonumber(get('tick')) == tick
+end
+
+local function attempts()
+  return same_tick() and get('attempt') or '0'
+end
+
+-- Answers with the claim of stream s: owner, ms until the lock ends, holder,
+-- tick, token.
+local function with_claim(code, s)
+  local c = redis.call('HMGET', claim, s .. '.owner', s .. '.holder', s .. '.tick', s .. '.token')
+  local left = math.max(redis.call('PTTL', lock), 0)
+  return reply(code, c[1] or '', num(left), c[2] or '', c[3] or '', c[4] or '')
+end
+
+-- Answers with whoever holds the lock, and with its claim if it got that far.
+local function with_lock(code)
+  local owner = redis.call('GET', lock) or ''
+  local s = redis.call('HGET', claim, 'stream')
+  if s and redis.call('HGET', claim, s .. '.owner') == owner then
+    return with_claim(code, s)
+  end
+  return reply(code, owner, num(math.max(redis.call('PTTL', lock), 0)), '', '', '')
+end
+
+-- Why this node has no say in the request, or nil: it gave up, it is about a
+-- time that the node may have forgotten, or that lies too far ahead.
+local function no_say()
+  if redis.call('EXISTS', dead) == 1 then return reply('DEAD') end
+  if (tick or now) <= floor then return reply('ABSTAIN', num(floor)) end
+  if tick and tick > now + gracems / 2 then return reply('FUTURE') end
+  return nil
+end
+
+-- Whether the lock is somebody else's.
+local function locked_out()
+  local owner = redis.call('GET', lock)
+  return owner and owner ~= v
+end

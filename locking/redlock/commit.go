@@ -1,0 +1,128 @@
+package redlock
+
+import (
+	"context"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+)
+
+// commitTries bounds how often round 2 asks: again for lost replies, and with
+// larger tokens where a node has seen one.
+const commitTries = 5
+
+// A ballot is what round 2 asks the nodes to accept. Only acceptances of one
+// and the same ballot count together.
+type ballot struct {
+	token   uint64
+	attempt int
+	record  string // of the start, without its kind; empty for a plain lock
+}
+
+// commit is round 2. It returns the deadline of the lease, or why the attempt
+// must be given up.
+func (a *attempt) commit(ctx context.Context) (time.Time, error) {
+	valid := a.deadline(a.votes)
+	for try := range commitTries {
+		if ctx.Err() != nil || locking.Expired(time.Now(), valid) {
+			break
+		}
+		if try == 0 || count(a.votes, codeStale) > 0 {
+			a.nextBallot()
+		} else if !pause(ctx, a.set.Timeout()/8<<try) {
+			break // nobody to wait for the lost replies
+		}
+		a.askCommit(ctx)
+		if count(a.votes, codeOK) >= a.set.Quorum() {
+			return a.granted(valid)
+		}
+		if !a.winnable() {
+			break
+		}
+	}
+	return time.Time{}, a.refusal(locking.Expired(time.Now(), valid))
+}
+
+// granted is the deadline of a claim that a quorum has accepted, unless that
+// came too late to be of use.
+func (a *attempt) granted(valid time.Time) (time.Time, error) {
+	now, deadline := time.Now(), a.deadline(a.votes)
+	if locking.Expired(now, valid) || locking.Expired(now, deadline) {
+		return time.Time{}, a.refusal(true)
+	}
+	return deadline, nil
+}
+
+// nextBallot takes a token above every fence that a node has named, and an
+// attempt above every other claim of the tick. Tokens also follow the clock, so
+// that they exceed those a node may have forgotten. Counting starts anew.
+func (a *attempt) nextBallot() {
+	b := ballot{
+		token:   max(a.ballot.token+1, uint64(time.Now().Unix())<<20),
+		attempt: max(a.ballot.attempt, 1),
+	}
+	for i, v := range a.votes {
+		b.token = max(b.token, v.fence+1)
+		// In round 2 an acceptance names our own attempt.
+		if v.code == codeStale || a.ballot.token == 0 {
+			b.attempt = max(b.attempt, v.attempt+1)
+		}
+		a.votes[i] = vote{node: v.node}
+	}
+	if a.ballot.record != "" {
+		a.givenUp = append(a.givenUp, a.ballot.record)
+	}
+	b.record = a.record(b, a.req.Note)
+	a.ballot = b
+}
+
+// askCommit asks the nodes that have not accepted the ballot.
+func (a *attempt) askCommit(ctx context.Context) {
+	args := append([]any{
+		a.ballot.token, modeArg(a.req.Mode), a.ballot.attempt, a.req.Holder, a.cfg.Keep, a.ballot.record,
+	}, a.givenUp...)
+	a.each(func(node int) bool { return !a.votes[node].ok() }, func(node int) {
+		a.votes[node] = a.keepAt(ctx, node, commitScript, args...)
+	})
+}
+
+// winnable tells whether asking once more can make a quorum: of those that
+// accepted, those that only want more, and those that have not answered.
+func (a *attempt) winnable() bool {
+	n := count(a.votes, codeOK, codeStale)
+	for _, v := range a.votes {
+		if v.err != nil {
+			n++
+		}
+	}
+	return n >= a.set.Quorum()
+}
+
+// void gives the attempt up for good: it will never run the job. It returns
+// how many nodes know.
+func (a *attempt) void(ctx context.Context) int {
+	votes, _ := a.poll(ctx, a.mutex.UnlockContext, a.voidAt)
+	return count(votes, codeOK)
+}
+
+func (a *attempt) voidAt(ctx context.Context, node int) vote {
+	args := a.givenUp
+	if a.ballot.record != "" {
+		args = append(args[:len(args):len(args)], a.ballot.record)
+	}
+	return a.clearAt(ctx, node, voidScript, args...)
+}
+
+// record returns the stored form of a start or a finish without its kind, which
+// the node adds. Plain locks leave no records: those belong to ticks.
+func (a *attempt) record(b ballot, note []byte) string {
+	if a.stream == streamPlain {
+		return ""
+	}
+	s := nodes.Record{
+		Kind: nodes.KindStarted, Stream: a.stream, Tick: a.req.Tick,
+		Token: b.token, Attempt: b.attempt, Owner: a.v, Note: note,
+	}.Encode()
+	return s[1:]
+}

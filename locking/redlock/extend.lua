@@ -1,0 +1,21 @@
+-- N4 EXTEND: renews the lock, or sets it again where it ran out and nobody
+-- else has claimed anything since.
+-- KEYS[2..5] lock, claim, tombstone, runs
+-- arg(1..4)  v, stream, tick, ttl
+-- arg(5)     token
+-- Replies OK | DEAD | LOST owner left holder tick token
+if redis.call('EXISTS', dead) == 1 then return reply('DEAD') end
+
+local owner = redis.call('GET', lock)
+if owner == v then
+  redis.call('PEXPIRE', lock, ttl)
+  return reply('OK')
+end
+local held = get('owner') == v and get('token') == arg(5)
+  and get('done') ~= '1' and get('void') ~= '1'
+if not owner and held and (tick or now) > floor then
+  redis.call('SET', lock, v, 'PX', ttl)
+  return reply('OK')
+end
+if owner then return with_lock('LOST') end
+return with_claim('LOST', stream)

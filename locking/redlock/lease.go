@@ -1,0 +1,168 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// A lease is a claim that a quorum has accepted.
+type lease struct {
+	l     *Locker
+	a     *attempt
+	claim locking.Claim
+	// deadline is read while an extension is under way.
+	deadline atomic.Pointer[time.Time]
+	// turn holds one token: whoever has it may use the attempt and ended.
+	turn  chan struct{}
+	ended ending
+}
+
+// An ending is how a lease was given back.
+type ending int
+
+const (
+	notEnded ending = iota
+	released
+	superseded // released, but others may have worked since
+	voided
+)
+
+func newLease(l *Locker, a *attempt, deadline time.Time) *lease {
+	s := &lease{l: l, a: a, turn: make(chan struct{}, 1), claim: locking.Claim{
+		Name: a.req.Name, Tick: a.req.Tick, Token: locking.Token(a.ballot.token), Attempt: a.ballot.attempt,
+		Votes:   locking.Votes{For: count(a.votes, codeOK), Of: len(a.votes)},
+		Granted: time.Now(),
+	}}
+	s.deadline.Store(&deadline)
+	s.turn <- struct{}{}
+	return s
+}
+
+// Claim implements locking.Lease.
+func (s *lease) Claim() locking.Claim { return s.claim }
+
+// Deadline implements locking.Lease.
+func (s *lease) Deadline() time.Time { return *s.deadline.Load() }
+
+// Extend implements locking.Lease: rule N4 on all nodes, counted afresh. It
+// takes a node timeout at most, and does not stop half-way when ctx ends.
+func (s *lease) Extend(ctx context.Context) error {
+	if err := s.begin(ctx); err != nil {
+		return err
+	}
+	defer s.end()
+	if s.ended != notEnded {
+		return locking.ErrLeaseLost
+	}
+	votes, ok := s.a.poll(ctx, s.a.mutex.ExtendContext, s.a.extendAt)
+	switch {
+	case ok:
+		deadline := s.a.deadline(votes)
+		s.deadline.Store(&deadline)
+		return nil
+	case count(votes, codeLost, codeDead) >= s.a.blocking():
+		return s.failed("extending", locking.ErrLeaseLost, votes)
+	case count(votes, codeOK) >= s.a.set.Quorum():
+		return s.failed("extending", locking.ErrTooSlow, votes)
+	}
+	return s.failed("extending", locking.ErrNoQuorum, votes)
+}
+
+func (a *attempt) extendAt(ctx context.Context, node int) vote {
+	return a.call(ctx, node, extendScript, a.ballot.token)
+}
+
+// Release implements locking.Lease: rule N5, repeated until a quorum knows, the
+// deadline has passed, or ctx has ended; it is tried at least once. Once it has returned nil or ErrLeaseLost, it returns the same
+// again.
+func (s *lease) Release(ctx context.Context, note []byte) error {
+	if err := s.begin(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	defer s.end()
+	switch s.ended {
+	case released:
+		return nil
+	case superseded, voided:
+		return locking.ErrLeaseLost
+	case notEnded:
+	}
+	record := s.a.record(s.a.ballot, note)
+	for wait := s.a.set.Timeout() / 4; ; wait = min(2*wait, longestPause) {
+		votes, ok := s.a.finish(ctx, record)
+		switch {
+		case ok:
+			s.ended = released
+			return nil
+		case count(votes, codeLate) >= s.a.blocking():
+			s.ended = superseded
+			return s.failed("releasing", locking.ErrLeaseLost, votes)
+		}
+		if locking.Expired(time.Now(), s.Deadline()) {
+			return s.failed("releasing", locking.ErrLeaseLost, votes)
+		}
+		if !pause(ctx, min(wait, time.Until(s.Deadline()))) {
+			return errors.Join(s.failed("releasing", locking.ErrNoQuorum, votes), ctx.Err())
+		}
+	}
+}
+
+func (a *attempt) finish(ctx context.Context, record string) ([]vote, bool) {
+	return a.poll(ctx, a.mutex.UnlockContext, func(ctx context.Context, node int) vote {
+		return a.call(ctx, node, finishScript, a.ballot.token, a.cfg.Keep, a.ballot.record, record)
+	})
+}
+
+// Void implements locking.Lease: rule N6 on all nodes, once, and in the
+// background on those that did not answer. An error says that fewer than a
+// quorum know yet.
+func (s *lease) Void(ctx context.Context) error {
+	if err := s.begin(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	defer s.end()
+	if s.ended != notEnded {
+		return nil
+	}
+	s.ended = voided
+	votes, ok := s.a.poll(ctx, s.a.mutex.UnlockContext, s.a.voidAt)
+	var err error
+	if !ok {
+		err = s.failed("voiding", locking.ErrNoQuorum, votes)
+	}
+	s.l.cleaner.cleanUp(s.a, s.a.voidAt)
+	return err
+}
+
+// begin waits for the operation under way to end.
+func (s *lease) begin(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case <-s.turn:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *lease) end() { s.turn <- struct{}{} }
+
+// failed names what too few nodes agreed to, and what each of the others said.
+func (s *lease) failed(doing string, reason error, votes []vote) error {
+	var b strings.Builder
+	for _, v := range votes {
+		if err := v.objection(); err != nil {
+			fmt.Fprintf(&b, "; %s: %v", v.node, err)
+		}
+	}
+	return fmt.Errorf("%s %s with token %d: %w (%d of %d nodes agreed%s)",
+		doing, s.claim.Name, s.claim.Token, reason, count(votes, codeOK), len(votes), &b)
+}
