@@ -3,8 +3,10 @@ package httpjob
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/quorate/quorate/jobs"
@@ -36,8 +38,8 @@ func (p *Params) Validate() error {
 	if !isToken(p.Method) {
 		errs = append(errs, paramError("is no HTTP method: write one such as GET or POST", "method"))
 	}
-	for name, value := range p.Headers {
-		errs = append(errs, validateHeader(name, value))
+	for _, name := range slices.Sorted(maps.Keys(p.Headers)) {
+		errs = append(errs, validateHeader(name, p.Headers[name]))
 	}
 	if len(p.ExpectStatus) == 0 {
 		errs = append(errs, paramError("is empty: write a status such as 204, or a class such as 2xx", "expect_status"))

@@ -41,7 +41,7 @@ func (e *StatusError) Error() string {
 
 func statusError(req *http.Request, resp *http.Response, want Statuses) error {
 	e := &StatusError{Method: req.Method, URL: redact(req.URL), Code: resp.StatusCode, Want: want}
-	if to, err := resp.Location(); err == nil {
+	if to, err := resp.Location(); err == nil && resp.StatusCode/100 == 3 {
 		e.Location = redact(to)
 	}
 	// Whatever of the body arrived is kept, the failure is the status.

@@ -1,0 +1,42 @@
+package execjob
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/quorate/quorate/jobs"
+)
+
+// ownEnv names the variables that every command finds.
+func ownEnv() []string {
+	return []string{"QUORATE_JOB", "QUORATE_TICK", "QUORATE_TOKEN", "QUORATE_ATTEMPT", "QUORATE_REPLICA"}
+}
+
+// environment returns what the command of a run finds in its environment.
+func environment(run jobs.Run, p Params) []string {
+	var env []string
+	if p.InheritEnv {
+		// The replica's own settings may hold its passwords.
+		env = slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "QUORATE_") })
+	} else {
+		for _, name := range []string{"PATH", "HOME", "TZ", "LANG"} {
+			if value, ok := os.LookupEnv(name); ok {
+				env = append(env, name+"="+value)
+			}
+		}
+	}
+	// Of a name that comes twice, os/exec takes the last.
+	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
+		env = append(env, name+"="+p.Env[name])
+	}
+	return append(env,
+		"QUORATE_JOB="+run.Job,
+		"QUORATE_TICK="+jobs.FormatTick(run.Tick),
+		"QUORATE_TOKEN="+strconv.FormatUint(uint64(run.Token), 10),
+		"QUORATE_ATTEMPT="+strconv.Itoa(run.Attempt),
+		"QUORATE_REPLICA="+run.Replica,
+	)
+}
