@@ -1,0 +1,227 @@
+package redistest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A Proxy stands in front of a server and spoils what passes. What is set
+// applies to open connections too, until Pass is called.
+type Proxy struct {
+	listener net.Listener
+	target   string
+	wg       sync.WaitGroup
+	stop     chan struct{}
+
+	mu      sync.Mutex
+	fault   fault
+	trigger []byte
+	delay   time.Duration
+	conns   map[net.Conn]bool
+}
+
+// A fault is what a Proxy does to connections.
+type fault int
+
+const (
+	none  fault = iota
+	drop        // replies are swallowed
+	cut         // the connection is closed instead of a reply
+	hole        // requests are swallowed
+	chop        // the connection is closed in the middle of a reply
+	stall       // every reply is late
+)
+
+// NewProxy starts a proxy before the server at target, as long as the test.
+func NewProxy(t testing.TB, target string) *Proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Proxy{listener: l, target: target, stop: make(chan struct{}), conns: map[net.Conn]bool{}}
+	p.wg.Go(p.accept)
+	t.Cleanup(p.close)
+	return p
+}
+
+// Addr returns host:port of the proxy.
+func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+// Pass forwards everything again.
+func (p *Proxy) Pass() { p.set(none, "", 0) }
+
+// DropReplies lets requests through and swallows the replies, from the first
+// request on that holds the text; "" means from now on.
+func (p *Proxy) DropReplies(text string) { p.set(drop, text, 0) }
+
+// CutReplies lets requests through and closes the connection instead of
+// replying, from the first request on that holds the text.
+func (p *Proxy) CutReplies(text string) { p.set(cut, text, 0) }
+
+// ChopReplies closes the connection in the middle of a reply, from the first
+// request on that holds the text.
+func (p *Proxy) ChopReplies(text string) { p.set(chop, text, 0) }
+
+// BlackHole accepts connections and requests, and forwards none.
+func (p *Proxy) BlackHole() { p.set(hole, "", 0) }
+
+// Delay holds every reply back for d.
+func (p *Proxy) Delay(d time.Duration) { p.set(stall, "", d) }
+
+func (p *Proxy) set(f fault, text string, d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fault, p.trigger, p.delay = f, []byte(text), d
+}
+
+func (p *Proxy) get() (fault, []byte, time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fault, p.trigger, p.delay
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		p.wg.Go(func() { p.serve(client) })
+	}
+}
+
+// serve forwards one connection in both directions.
+func (p *Proxy) serve(client net.Conn) {
+	server, err := net.Dial("tcp", p.target)
+	if err != nil {
+		_ = client.Close()
+		return
+	}
+	if !p.keep(client, server) {
+		return
+	}
+	defer p.drop(client, server)
+	c := &passage{proxy: p}
+	requests := make(chan struct{})
+	go func() {
+		defer close(requests)
+		c.pump(server, client, c.request)
+		_ = server.Close()
+	}()
+	c.pump(client, server, c.reply)
+	_ = client.Close()
+	_ = server.Close()
+	<-requests
+}
+
+// keep notes open connections, to be closed at the end.
+func (p *Proxy) keep(conns ...net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.stop:
+		for _, c := range conns {
+			_ = c.Close()
+		}
+		return false
+	default:
+	}
+	for _, c := range conns {
+		p.conns[c] = true
+	}
+	return true
+}
+
+func (p *Proxy) drop(conns ...net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range conns {
+		delete(p.conns, c)
+	}
+}
+
+func (p *Proxy) close() {
+	p.mu.Lock()
+	close(p.stop)
+	for c := range p.conns {
+		_ = c.Close()
+	}
+	p.mu.Unlock()
+	_ = p.listener.Close()
+	p.wg.Wait()
+}
+
+// A passage is one connection through the proxy.
+type passage struct {
+	proxy *Proxy
+	mu    sync.Mutex
+	hit   bool // a request held the trigger's text
+}
+
+var errCut = errors.New("cut")
+
+// pump copies chunks, as filter changes them.
+func (c *passage) pump(dst io.Writer, src io.Reader, filter func([]byte) ([]byte, error)) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := src.Read(buf)
+		if n > 0 {
+			chunk, cutErr := filter(buf[:n])
+			if _, writeErr := dst.Write(chunk); writeErr != nil || cutErr != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// request notes whether the trigger was seen.
+func (c *passage) request(chunk []byte) ([]byte, error) {
+	f, trigger, _ := c.proxy.get()
+	if f == hole {
+		return nil, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hit = f != none && (c.hit || bytes.Contains(chunk, trigger))
+	return chunk, nil
+}
+
+// reply does to replies what is set.
+func (c *passage) reply(chunk []byte) ([]byte, error) {
+	f, _, delay := c.proxy.get()
+	c.mu.Lock()
+	hit := c.hit
+	c.mu.Unlock()
+	switch {
+	case f == hole, f == drop && hit:
+		return nil, nil
+	case f == cut && hit:
+		return nil, errCut
+	case f == chop && hit:
+		return chunk[:len(chunk)/2], errCut
+	case f == stall:
+		return c.late(chunk, delay)
+	}
+	return chunk, nil
+}
+
+// late waits, but not beyond the end of the test.
+func (c *passage) late(chunk []byte, d time.Duration) ([]byte, error) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return chunk, nil
+	case <-c.proxy.stop:
+		return nil, errCut
+	}
+}
