@@ -1,0 +1,212 @@
+package replica
+
+import (
+	"net"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking/redlock"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// check reports every mistake that decoding could not see. It opens no
+// connection and resolves no late reference.
+func (c *Config) check(ps *problems, registry *jobs.Registry) {
+	c.checkCluster(ps)
+	if !printable.MatchString(c.Replica.ID) {
+		ps.at(path{"replica", "id"}, "%q is not a name; use up to 200 printable characters without spaces", c.Replica.ID)
+	}
+	c.checkExtending(ps)
+	c.checkHTTP(ps)
+	c.checkScheduler(ps)
+	c.checkJobs(ps, registry)
+}
+
+// Names that end up in keys, logs and lists.
+var (
+	namespaceRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$`)
+	jobName     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	printable   = regexp.MustCompile(`^[[:graph:]]{0,200}$`)
+)
+
+// checkCluster checks what decides which cluster this is.
+func (c *Config) checkCluster(ps *problems) {
+	if !namespaceRE.MatchString(c.Namespace) {
+		ps.at(path{"namespace"}, "%q is not a namespace; use up to 64 letters, digits and . _ : -, starting with a letter or digit", c.Namespace)
+	}
+	c.checkNodes(ps)
+	c.checkTLS(ps)
+	ttl, grace := path{"lock", "ttl"}, path{"redis", "restart_grace"}
+	positive := ps.positive(ttl, c.Lock.TTL)
+	positive = ps.positive(grace, c.Redis.RestartGrace) && positive
+	positive = ps.positive(path{"redis", "node_timeout"}, c.Redis.NodeTimeout) && positive
+	if !positive {
+		return
+	}
+	if c.Lock.TTL >= c.Redis.RestartGrace {
+		ps.at(ttl, "%v is not below redis.restart_grace (%v), so a node that lost its memory could vote while a lease it forgot lasts; lower it, or raise redis.restart_grace",
+			c.Lock.TTL, c.Redis.RestartGrace)
+	}
+	if c.Redis.NodeTimeout >= c.Lock.TTL/4 {
+		ps.at(path{"redis", "node_timeout"}, "%v is not below a quarter of lock.ttl (%v); lower it, or raise lock.ttl", c.Redis.NodeTimeout, c.Lock.TTL/4)
+	}
+}
+
+// positive reports d unless it is a positive number of milliseconds.
+func (ps *problems) positive(p path, d time.Duration) bool {
+	if d <= 0 || d%time.Millisecond != 0 {
+		ps.at(p, "%v is not a positive whole number of milliseconds; write one, such as %s", d, "1500ms")
+		return false
+	}
+	return true
+}
+
+// notNegative reports d if it is negative.
+func (ps *problems) notNegative(p path, d time.Duration) {
+	if d < 0 {
+		ps.at(p, "%v is negative; write 0s or more", d)
+	}
+}
+
+func (c *Config) checkNodes(ps *problems) {
+	list := path{"redis", "nodes"}
+	if len(c.Redis.Nodes) == 0 && ps.has(list) {
+		return
+	}
+	switch n := len(c.Redis.Nodes); {
+	case n == 0:
+		ps.at(list, "no nodes are listed; write the URLs of 1, 3, 5 or 7 independent Redis masters, such as redis://10.0.0.1:6379")
+	case n%2 == 0:
+		ps.at(list, "%d nodes are listed, and an even number survives no more failures than one less; list 1, 3, 5 or 7", n)
+	case n > 7:
+		ps.at(list, "%d nodes are listed; list 1, 3, 5 or 7", n)
+	}
+	addrs, names := map[string]int{}, map[string]int{}
+	for i, entry := range c.Redis.Nodes {
+		p := list.with(strconv.Itoa(i))
+		url := entry.URL
+		if url == "" {
+			if !ps.has(p) {
+				ps.at(p, "has no url; write one such as redis://10.0.0.1:6379")
+			}
+			continue
+		}
+		if hasReference(url) {
+			expanded, err := expand(url)
+			if err != nil {
+				continue // a secret of another machine: seen when it is used
+			}
+			url = expanded
+		}
+		addr, problem := nodeAddr(nodes.NodeConfig{Name: entry.Name, URL: url})
+		if problem != "" {
+			ps.at(p, "%s", problem)
+			continue
+		}
+		name := strings.ToLower(entry.Name)
+		if name == "" {
+			name = addr
+		}
+		if j, ok := addrs[addr]; ok {
+			ps.at(p, "%s is listed twice, first at %s; each node must be a Redis of its own", addr, list.with(strconv.Itoa(j)))
+		} else if j, ok := names[name]; ok {
+			ps.at(p, "the name %s is listed twice, first at %s; give each node its own", name, list.with(strconv.Itoa(j)))
+		} else {
+			addrs[addr], names[name] = i, i
+		}
+	}
+}
+
+// nodeAddr returns the host:port of a node, or what is wrong with it in the
+// words of package nodes, which is asked about each node alone so that the
+// answer can be given the node's place.
+func nodeAddr(n nodes.NodeConfig) (addr, problem string) {
+	one := nodes.Config{Nodes: []nodes.NodeConfig{n}}.WithDefaults()
+	if err := one.Validate(); err != nil {
+		return "", strings.TrimPrefix(err.Error(), "node 1: ")
+	}
+	unnamed := nodes.Config{Nodes: []nodes.NodeConfig{{URL: n.URL}}}.WithDefaults()
+	return unnamed.Nodes[0].Name, ""
+}
+
+func (c *Config) checkTLS(ps *problems) {
+	tls := c.Redis.TLS
+	if tls == (TLSConfig{}) {
+		return
+	}
+	p := path{"redis", "tls"}
+	if (tls.CertFile == "") != (tls.KeyFile == "") {
+		ps.at(p, "cert_file and key_file go together; set both or neither")
+	}
+	plain := func(n NodeEntry) bool { return strings.HasPrefix(n.URL, "redis://") }
+	if len(c.Redis.Nodes) > 0 && !slices.ContainsFunc(c.Redis.Nodes, func(n NodeEntry) bool { return !plain(n) }) {
+		ps.at(p, "no node uses TLS; write rediss:// URLs, or remove the section")
+	}
+}
+
+// checkExtending makes sure that an extension can come in time.
+func (c *Config) checkExtending(ps *problems) {
+	margin := path{"lock", "safety_margin"}
+	if !ps.positive(margin, c.Lock.SafetyMargin) {
+		return
+	}
+	if c.Lock.SafetyMargin >= c.Lock.TTL {
+		ps.at(margin, "%v is not below lock.ttl (%v), so no job could ever start; write about a tenth of it", c.Lock.SafetyMargin, c.Lock.TTL)
+		return
+	}
+	every := path{"lock", "extend_every"}
+	if c.Lock.ExtendEvery < 0 {
+		ps.at(every, "%v is negative; remove it for the default, lock.ttl/3", c.Lock.ExtendEvery)
+		return
+	}
+	drift := time.Duration(float64(c.Lock.TTL)*redlock.DefaultDriftFactor) + 2*time.Millisecond
+	if latest := c.Lock.TTL - drift - c.Lock.SafetyMargin - c.Redis.NodeTimeout; c.extendEvery() >= latest {
+		ps.at(every, "extending every %v comes too late: a job's context ends %v after the last extension, and a slow node takes %v; write less than %v, or lower lock.safety_margin",
+			c.extendEvery(), c.Lock.TTL-drift-c.Lock.SafetyMargin, c.Redis.NodeTimeout, max(latest, 0))
+	}
+}
+
+func (c *Config) extendEvery() time.Duration {
+	if c.Lock.ExtendEvery == 0 {
+		return c.Lock.TTL / 3
+	}
+	return c.Lock.ExtendEvery
+}
+
+func (c *Config) checkHTTP(ps *problems) {
+	if c.HTTP.ProbesListen == "" {
+		return
+	}
+	_, port, err := net.SplitHostPort(c.HTTP.ProbesListen)
+	n, numErr := strconv.Atoi(port)
+	if err != nil || numErr != nil || n < 0 || n > 65535 {
+		ps.at(path{"http", "probes_listen"}, "%q is not an address; write host:port such as 127.0.0.1:8081, or :8081 for all interfaces", c.HTTP.ProbesListen)
+	}
+}
+
+func (c *Config) checkScheduler(ps *problems) {
+	p := path{"scheduler"}
+	ps.positive(p.with("drain_timeout"), c.Scheduler.DrainTimeout)
+	ps.notNegative(p.with("stagger"), c.Scheduler.Stagger)
+	ps.zone(p.with("timezone"), c.Scheduler.Timezone)
+	ps.policy(path{"defaults"}, c.Defaults)
+}
+
+// policy checks what a job and the defaults have in common.
+func (ps *problems) policy(p path, policy JobPolicy) {
+	ps.positive(p.with("timeout"), policy.Timeout)
+	if policy.Timezone != "" {
+		ps.zone(p.with("timezone"), policy.Timezone)
+	}
+}
+
+func (ps *problems) zone(p path, name string) {
+	if _, err := scheduler.LoadZone(name); err != nil {
+		ps.at(p, "%v", err)
+	}
+}

@@ -1,0 +1,88 @@
+package replica
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// checkJobs reports the mistakes of every job.
+func (c *Config) checkJobs(ps *problems, registry *jobs.Registry) {
+	for _, name := range slices.Sorted(maps.Keys(c.Jobs)) {
+		p, job := path{"jobs", name}, c.Jobs[name]
+		if !jobName.MatchString(name) {
+			ps.atKey(p, "%q is not a job name; use up to 100 letters, digits and . _ -, starting with a letter or digit", name)
+		}
+		ps.own(p, job.JobPolicy, c.Defaults)
+		if job.Schedule == "" {
+			ps.at(p, "has no schedule; write one such as `schedule: \"@every 30s\"`")
+		} else if _, err := c.schedule(job); err != nil {
+			ps.schedule(p.with("schedule"), err)
+		}
+		if job.Func == "" {
+			ps.at(p, "has no func; write the name of a registered function%s", known(registry))
+		} else if registry != nil {
+			_, err := registry.Bind(job.Func, job.Params, c.limits(job))
+			ps.bind(p, err)
+		}
+	}
+}
+
+// own checks the policy of a job where it differs from the defaults, whose
+// mistakes are reported once.
+func (ps *problems) own(p path, policy, defaults JobPolicy) {
+	if policy.Timeout != defaults.Timeout {
+		ps.positive(p.with("timeout"), policy.Timeout)
+	}
+	if policy.Timezone != defaults.Timezone && policy.Timezone != "" {
+		ps.zone(p.with("timezone"), policy.Timezone)
+	}
+}
+
+// schedule reports an error of a spec at the word at fault. A bad zone is left
+// out: it is reported where it stands.
+func (ps *problems) schedule(p path, err error) {
+	if spec, ok := errors.AsType[*scheduler.SpecError](err); ok {
+		ps.inside(p, spec.Pos, "%s", spec.Msg)
+	} else if !errors.Is(err, errZone) {
+		ps.at(p, "%v", err)
+	}
+}
+
+// bind reports what is wrong with the function of the job at p, or its params.
+func (ps *problems) bind(p path, err error) {
+	if err == nil {
+		return
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range joined.Unwrap() {
+			ps.bind(p, one)
+		}
+		return
+	}
+	if errors.Is(err, jobs.ErrUnknownFunc) {
+		ps.at(p.with("func"), "%v", err)
+		return
+	}
+	params := p.with("params")
+	param, ok := errors.AsType[*jobs.ParamError](err)
+	switch {
+	case !ok:
+		ps.at(params, "%v", err)
+	case strings.HasPrefix(param.Msg, "unknown"):
+		ps.atKey(params.with(param.Path...), "%s", param.Msg)
+	default:
+		ps.at(params.with(param.Path...), "%s", param.Msg)
+	}
+}
+
+func known(registry *jobs.Registry) string {
+	if registry == nil || len(registry.Names()) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(registry.Names(), ", ")
+}

@@ -1,0 +1,102 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/jobs/execjob"
+	"github.com/quorate/quorate/jobs/httpjob"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+type reportParams struct {
+	Customer string        `json:"customer"`
+	Since    time.Duration `json:"since"`
+	Copies   int           `json:"copies"`
+}
+
+// newRegistry holds the built-in functions and one with params of its own.
+func newRegistry(t *testing.T) *jobs.Registry {
+	t.Helper()
+	registry := jobs.NewRegistry()
+	execjob.Register(registry)
+	httpjob.Register(registry)
+	jobs.Register(registry, "report", func(context.Context, jobs.Run, reportParams) error { return nil })
+	if err := registry.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return registry
+}
+
+func TestReadReportsEveryMistakeWithItsPlace(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/bad/*.yaml")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("found %d files: %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			t.Parallel()
+			_, err := Read(Source{Path: file, Environ: []string{}}, newRegistry(t))
+			var config *ConfigError
+			if !errors.As(err, &config) {
+				t.Fatalf("got %v, want a *ConfigError", err)
+			}
+			golden(t, strings.TrimSuffix(file, ".yaml")+".golden", err.Error()+"\n")
+		})
+	}
+}
+
+func TestReadAcceptsGoodFiles(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/good/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("found %d files: %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			cfg, err := Read(Source{Path: file, Environ: []string{}}, newRegistry(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := cfg.JobList(newRegistry(t)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	schema, err := Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/schema.golden.json", string(schema)+"\n")
+}
+
+// golden compares got with the content of file.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (write it anew with -update, and read the diff)\ngot:\n%swant:\n%s", file, got, want)
+	}
+}

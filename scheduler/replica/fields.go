@@ -1,0 +1,137 @@
+package replica
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// A field is a key that a struct of the configuration takes.
+type field struct {
+	key   string
+	index []int
+	late  bool // references in it are resolved when used
+	typ   reflect.Type
+}
+
+// fieldsOf lists the keys of a struct, embedded ones included, in order.
+func fieldsOf(t reflect.Type) []field {
+	var fields []field
+	for _, f := range reflect.VisibleFields(t) {
+		if !f.IsExported() || f.Anonymous {
+			continue
+		}
+		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		fields = append(fields, field{key, f.Index, f.Tag.Get("resolve") == "late", f.Type})
+	}
+	return fields
+}
+
+// typeAt returns the type of the value at p, nil where anything goes or
+// nothing is.
+func typeAt(p path) reflect.Type {
+	t := reflect.TypeFor[Config]()
+	for _, step := range p {
+		t = memberType(t, step)
+	}
+	return t
+}
+
+// memberType returns the type of a step into t, nil if it is not known.
+func memberType(t reflect.Type, step string) reflect.Type {
+	switch {
+	case t == nil:
+		return nil
+	case t.Kind() == reflect.Map && t.Elem().Kind() != reflect.Interface:
+		return t.Elem()
+	case t.Kind() == reflect.Slice:
+		return t.Elem()
+	case t.Kind() == reflect.Struct:
+		fields := fieldsOf(t)
+		if i := slices.IndexFunc(fields, func(f field) bool { return f.key == step }); i >= 0 {
+			return fields[i].typ
+		}
+	}
+	return nil
+}
+
+// unknownKey says what to write instead of a key that does not exist.
+func unknownKey(parent path, key string, fields []field) string {
+	if slices.Contains(plannedKeys(parent), key) {
+		return "this key is not in this release; remove it"
+	}
+	keys := make([]string, len(fields))
+	for i, f := range fields {
+		keys[i] = f.key
+	}
+	if near := nearest(key, keys); near != "" {
+		return fmt.Sprintf("unknown key; did you mean %s?", near)
+	}
+	return "unknown key; known here: " + strings.Join(keys, ", ")
+}
+
+// plannedKeys lists the keys that readers of the roadmap may try already.
+func plannedKeys(parent path) []string {
+	switch {
+	case len(parent) == 0:
+		return []string{"groups"}
+	case len(parent) == 2 && parent[0] == "jobs", len(parent) == 1 && parent[0] == "defaults":
+		return []string{
+			"catch_up", "retry", "jitter", "starts_at", "ends_at",
+			"labels", "group", "tags", "paused", "history", "formerly",
+		}
+	}
+	switch parent.String() {
+	case "replica":
+		return []string{"labels"}
+	case "http":
+		return []string{"listen"}
+	case "scheduler":
+		return []string{"max_running"}
+	}
+	return nil
+}
+
+// nearest returns the candidate that a misspelt word most likely means, or "".
+func nearest(word string, candidates []string) string {
+	best, bestDistance := "", max(1, len(word)/3)+1
+	for _, c := range candidates {
+		d := distance(strings.ToLower(word), c)
+		if sameLetters(strings.ToLower(word), c) {
+			d = 1
+		}
+		if d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+// sameLetters tells whether a and b differ only in the order of their letters.
+func sameLetters(a, b string) bool {
+	x, y := []byte(a), []byte(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
+}
+
+// distance counts the letters to insert, remove or change between a and b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}

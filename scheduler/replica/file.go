@@ -1,0 +1,125 @@
+package replica
+
+import "time"
+
+// Config is the shape of config.yaml. It is the one source of the keys, their
+// defaults (DefaultConfig) and the JSON schema (Schema). A program may also
+// fill it in code and hand it to New, starting from DefaultConfig.
+//
+// Strings tagged resolve:"late" may hold secrets: a reference in them such as
+// ${file:/run/secrets/redis} is kept as it is and resolved only when used.
+type Config struct {
+	Namespace string               `json:"namespace,omitempty" jsonschema:"prefix of every Redis key; replicas with the same namespace and nodes form one cluster"`
+	Replica   ReplicaConfig        `json:"replica,omitempty" jsonschema:"this process"`
+	Redis     RedisConfig          `json:"redis" jsonschema:"the nodes that vote, and how to reach them"`
+	Lock      LockConfig           `json:"lock,omitempty" jsonschema:"how long a run is protected, and how that is kept up"`
+	HTTP      HTTPConfig           `json:"http,omitempty" jsonschema:"what this replica serves over HTTP"`
+	Log       LogConfig            `json:"log,omitempty" jsonschema:"what is logged, and how"`
+	Scheduler SchedulerConfig      `json:"scheduler,omitempty" jsonschema:"settings for all jobs of this replica"`
+	Defaults  JobPolicy            `json:"defaults,omitempty" jsonschema:"what holds for a job that does not say otherwise"`
+	Jobs      map[string]JobConfig `json:"jobs,omitempty" jsonschema:"the jobs by name: letters, digits, dots, underscores, dashes"`
+
+	origin *origin // where each value was written; nil for a Config made in code
+}
+
+// ReplicaConfig names this process.
+type ReplicaConfig struct {
+	ID string `json:"id,omitempty" jsonschema:"name of this replica; default: hostname and random hex digits, new at each start"`
+}
+
+// RedisConfig names the nodes and says how to reach and to trust them.
+type RedisConfig struct {
+	Nodes        []NodeEntry   `json:"nodes" jsonschema:"1, 3, 5 or 7 independent Redis masters"`
+	Username     string        `json:"username,omitempty" resolve:"late" jsonschema:"ACL user, for nodes whose URL names none"`
+	Password     string        `json:"password,omitempty" resolve:"late" jsonschema:"for nodes whose URL holds none; better a reference: ${env:NAME} or ${file:/path}"`
+	TLS          TLSConfig     `json:"tls,omitempty" jsonschema:"for nodes with a rediss:// URL"`
+	NodeTimeout  time.Duration `json:"node_timeout,omitempty" jsonschema:"what one call of one node may take; below lock.ttl/4"`
+	RestartGrace time.Duration `json:"restart_grace,omitempty" jsonschema:"how long a restarted node does not vouch for ticks; above lock.ttl; stored on the nodes"`
+	Durable      bool          `json:"durable,omitempty" jsonschema:"the operator's word that no node ever forgets: appendfsync always and no failover"`
+}
+
+// A NodeEntry is one node of the list: a URL, or a URL with a name.
+type NodeEntry struct {
+	Name string `json:"name,omitempty" jsonschema:"what membership compares; default host:port"`
+	URL  string `json:"url" resolve:"late" jsonschema:"redis://[user:password@]host[:port], or rediss:// for TLS"`
+}
+
+// TLSConfig adds to what rediss:// URLs say.
+type TLSConfig struct {
+	CAFile     string `json:"ca_file,omitempty" jsonschema:"certificates to trust instead of the system's, as PEM"`
+	CertFile   string `json:"cert_file,omitempty" jsonschema:"client certificate, as PEM"`
+	KeyFile    string `json:"key_file,omitempty" jsonschema:"key of the client certificate, as PEM"`
+	ServerName string `json:"server_name,omitempty" jsonschema:"name the nodes' certificates carry, if not their host"`
+}
+
+// LockConfig bounds the lease of a run.
+type LockConfig struct {
+	TTL          time.Duration `json:"ttl,omitempty" jsonschema:"how long a lease lasts unless it is extended; below redis.restart_grace"`
+	ExtendEvery  time.Duration `json:"extend_every,omitempty" jsonschema:"pause between extensions; default ttl/3"`
+	SafetyMargin time.Duration `json:"safety_margin,omitempty" jsonschema:"the context of a job ends this long before its lease does"`
+}
+
+// HTTPConfig says what is served over HTTP.
+type HTTPConfig struct {
+	ProbesListen string `json:"probes_listen,omitempty" jsonschema:"host:port for /healthz and /readyz; empty: off; port 0: any, logged"`
+}
+
+// LogConfig says what is logged, and how.
+type LogConfig struct {
+	Level  LogLevel  `json:"level,omitempty" jsonschema:"least level that is logged"`
+	Format LogFormat `json:"format,omitempty" jsonschema:"form of a log line"`
+}
+
+// SchedulerConfig holds what concerns all jobs of a replica.
+type SchedulerConfig struct {
+	Timezone     string        `json:"timezone,omitempty" jsonschema:"time zone of schedules that name none, such as Europe/Paris"`
+	DrainTimeout time.Duration `json:"drain_timeout,omitempty" jsonschema:"how long running jobs may go on after SIGTERM"`
+	Stagger      time.Duration `json:"stagger,omitempty" jsonschema:"pause between the tries of replicas for one tick, by rank; about three round trips"`
+}
+
+// JobPolicy holds the settings that jobs have in common.
+type JobPolicy struct {
+	Timezone string        `json:"timezone,omitempty" jsonschema:"time zone of the schedule; default scheduler.timezone"`
+	DST      DSTConfig     `json:"dst,omitempty" jsonschema:"what happens when clocks change"`
+	Timeout  time.Duration `json:"timeout,omitempty" jsonschema:"how long one run may take"`
+	Overlap  Overlap       `json:"overlap,omitempty" jsonschema:"what becomes of a tick while an earlier run goes on"`
+	OnCrash  OnCrash       `json:"on_crash,omitempty" jsonschema:"what becomes of a run whose replica died: skip runs a tick at most once"`
+}
+
+// DSTConfig says what a schedule does when clocks change.
+type DSTConfig struct {
+	Gap     Gap         `json:"gap,omitempty" jsonschema:"a time that the clock jumps over: run after the gap, or skip"`
+	Overlap RepeatedDST `json:"overlap,omitempty" jsonschema:"a time that the clock shows twice: run the first time, or both"`
+}
+
+// JobConfig is one job.
+type JobConfig struct {
+	Func        string         `json:"func" jsonschema:"registered function; built in: exec, http"`
+	Schedule    string         `json:"schedule" jsonschema:"5 or 6 cron fields, @daily and the like, @every 30s, or @at 2027-01-01T00:00:00Z"`
+	Params      map[string]any `json:"params,omitempty" jsonschema:"decoded strictly into the function's own type"`
+	Description string         `json:"description,omitempty" jsonschema:"for humans"`
+	JobPolicy
+}
+
+// DefaultConfig returns the configuration that an empty file stands for. It
+// still needs nodes.
+func DefaultConfig() *Config {
+	return &Config{
+		Namespace: "quorate",
+		Redis:     RedisConfig{NodeTimeout: 200 * time.Millisecond, RestartGrace: 20 * time.Second},
+		Lock:      LockConfig{TTL: 15 * time.Second, SafetyMargin: 1500 * time.Millisecond},
+		Log:       LogConfig{Level: "info", Format: "text"},
+		Scheduler: SchedulerConfig{Timezone: "UTC", DrainTimeout: 20 * time.Second, Stagger: 20 * time.Millisecond},
+		Defaults:  DefaultPolicy(),
+	}
+}
+
+// DefaultPolicy returns the policy of a job that says nothing.
+func DefaultPolicy() JobPolicy {
+	return JobPolicy{
+		DST:     DSTConfig{Gap: "run_after", Overlap: "first"},
+		Timeout: time.Hour,
+		Overlap: "skip",
+		OnCrash: "skip",
+	}
+}

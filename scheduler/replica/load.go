@@ -1,0 +1,131 @@
+package replica
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/knadh/koanf/providers/confmap"
+	"github.com/knadh/koanf/v2"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+)
+
+// DefaultFile is read where neither a path nor $QUORATE_CONFIG is given.
+const DefaultFile = "config.yaml"
+
+// delimiter of paths within koanf. Not a dot: job names may contain dots.
+const delimiter = "/"
+
+// A Source says where a configuration comes from. Later parts win: the file,
+// then the environment, then Set. Maps are merged, lists replaced.
+type Source struct {
+	// Path of the file. Default: $QUORATE_CONFIG, else config.yaml.
+	Path string
+	// Environ is the environment in the form of os.Environ, which is the
+	// default. Variables that start with QUORATE__ override the file: the rest
+	// of the name is the path in upper case with __ between the steps
+	// (QUORATE__LOCK__TTL=5s). A job is addressed by its name with everything
+	// but letters and digits written as _; jobs that this does not tell apart,
+	// and new jobs, need the file or Set.
+	Environ []string
+	// Set holds overrides in the form path=value with / between the steps:
+	// jobs/nightly.report/timeout=5m. Values are read as YAML, except that text
+	// may stay unquoted.
+	Set []string
+}
+
+// raw is a configuration as it was written: layered, not yet decoded. The tree
+// is nil if there was nothing to decode.
+type raw struct {
+	tree     map[string]any
+	problems *problems
+}
+
+// read layers the parts of a source with koanf. What it cannot read it leaves
+// out and reports in raw.problems.
+func (s Source) read() raw {
+	if s.Environ == nil {
+		s.Environ = os.Environ()
+	}
+	file := cmp.Or(s.Path, getenv(s.Environ, "QUORATE_CONFIG"), DefaultFile)
+	ps := &problems{origin: &origin{file: file}}
+	layers := koanf.New(delimiter)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		ps.add(position{file: file}, nil, unreadable(err))
+		return raw{problems: ps}
+	}
+	tree, ok := parseDocument(ps, text)
+	if !ok {
+		return raw{problems: ps}
+	}
+	ps.check(layers.Load(confmap.Provider(tree, ""), nil))
+	for _, set := range append(fromEnviron(ps, s.Environ, layers), fromFlags(ps, s.Set)...) {
+		ps.origin.overrides = append(ps.origin.overrides, override{set.path, set.label})
+		ps.check(layers.Load(confmap.Provider(set.tree(), ""), nil))
+	}
+	return raw{tree: layers.Raw(), problems: ps}
+}
+
+// check reports an error of koanf, which has none for maps in memory.
+func (ps *problems) check(err error) {
+	if err != nil {
+		ps.at(nil, "%v", err)
+	}
+}
+
+func unreadable(err error) string {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		err = pathErr.Err
+	}
+	return "cannot be read: " + err.Error() + "; pass --config FILE or set QUORATE_CONFIG"
+}
+
+// Read reads and checks a configuration, and nothing else: it opens no
+// connection and needs no secret. The error is a *ConfigError with every
+// mistake, joined with the registry's own. Without a registry (nil) names and
+// params of functions are taken as they are.
+func Read(source Source, registry *jobs.Registry) (*Config, error) {
+	r := source.read()
+	if r.tree == nil {
+		return nil, r.problems.err()
+	}
+	cfg := r.decode()
+	cfg.check(r.problems, registry)
+	if registry != nil && registry.Err() != nil {
+		return nil, errors.Join(registry.Err(), r.problems.err())
+	}
+	if err := r.problems.err(); err != nil {
+		return nil, err
+	}
+	return cfg, nil
+}
+
+// ReadCluster reads only what says which cluster this is (namespace, redis and
+// lock.ttl), and resolves its references. It reports no mistake elsewhere: a
+// listing must not fail on a job that only another binary knows.
+func ReadCluster(source Source) (nodes.Config, error) {
+	r := source.read()
+	if r.tree == nil {
+		return nodes.Config{}, r.problems.err()
+	}
+	cfg := r.decode()
+	cfg.checkCluster(r.problems)
+	r.problems.keep(path{"namespace"}, path{"redis"}, path{"lock", "ttl"})
+	if err := r.problems.err(); err != nil {
+		return nodes.Config{}, err
+	}
+	cluster := cfg.cluster(r.problems)
+	return cluster, r.problems.err()
+}
+
+func (r raw) decode() *Config {
+	cfg := DefaultConfig()
+	decode(r.problems, r.tree, cfg)
+	cfg.origin = r.problems.origin
+	return cfg
+}

@@ -1,0 +1,111 @@
+package replica
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Schema returns the JSON schema (draft 2020-12) of config.yaml, generated
+// from Config and DefaultConfig. Editors that speak YAML use it.
+func Schema() ([]byte, error) {
+	schema, err := jsonschema.For[Config](&jsonschema.ForOptions{TypeSchemas: typeSchemas()})
+	if err != nil {
+		return nil, fmt.Errorf("generating the schema: %w", err)
+	}
+	schema.Schema = "https://json-schema.org/draft/2020-12/schema"
+	schema.Title = "Quorate configuration"
+	refine(schema, reflect.ValueOf(DefaultConfig()).Elem())
+	schema.Properties["jobs"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
+	schema.Properties["redis"].Properties["nodes"].AnyOf = sizes(1, 3, 5, 7)
+	return json.MarshalIndent(schema, "", "  ")
+}
+
+// referencePattern is a text that may be anything once it is resolved.
+const referencePattern = `\$\{(env|file):[^}]+\}`
+
+// typeSchemas describes the types that are not what they look like in Go.
+func typeSchemas() map[reflect.Type]*jsonschema.Schema {
+	node := &jsonschema.Schema{
+		Type: "object",
+		Properties: map[string]*jsonschema.Schema{
+			"name": {Type: "string", Description: "what membership compares; default host:port"},
+			"url":  nodeURL(),
+		},
+		Required:             []string{"url"},
+		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+	}
+	return map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[time.Duration](): {
+			Type: "string", Pattern: `^\s*(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)\s*$|` + referencePattern,
+		},
+		reflect.TypeFor[bool]():           {AnyOf: []*jsonschema.Schema{{Type: "boolean"}, {Type: "string", Pattern: referencePattern}}},
+		reflect.TypeFor[NodeEntry]():      {AnyOf: []*jsonschema.Schema{nodeURL(), node}},
+		reflect.TypeFor[map[string]any](): {Type: "object"},
+	}
+}
+
+func nodeURL() *jsonschema.Schema {
+	return &jsonschema.Schema{
+		Type: "string", Pattern: "^rediss?://|" + referencePattern,
+		Description: "redis://[user:password@]host[:port], or rediss:// for TLS",
+	}
+}
+
+// sizes allows lists of the given lengths.
+func sizes(lengths ...int) []*jsonschema.Schema {
+	var anyOf []*jsonschema.Schema
+	for _, n := range lengths {
+		anyOf = append(anyOf, &jsonschema.Schema{MinItems: &n, MaxItems: &n})
+	}
+	return anyOf
+}
+
+// refine adds to the schema of a struct what the library does not know:
+// defaults, choices, and that a key may be left without a value.
+func refine(schema *jsonschema.Schema, value reflect.Value) {
+	for _, f := range fieldsOf(value.Type()) {
+		s, v := schema.Properties[f.key], value.FieldByIndex(f.index)
+		switch {
+		case v.Kind() == reflect.Struct:
+			refine(s, v)
+		case v.Kind() == reflect.Map && f.typ.Elem() == reflect.TypeFor[JobConfig]():
+			refine(s.AdditionalProperties, reflect.New(f.typ.Elem()).Elem())
+		case v.Kind() == reflect.Slice:
+			s.Type, s.Types = "array", nil
+		}
+		if c, ok := v.Interface().(choice); ok {
+			s.Enum = enum(c.choices())
+		}
+		if !v.IsZero() && v.Kind() != reflect.Struct {
+			s.Default = defaultOf(v)
+		}
+		if s.Type != "" && !slices.Contains(schema.Required, f.key) {
+			s.Types, s.Type = []string{s.Type, "null"}, ""
+		}
+	}
+}
+
+func enum(values []string) []any {
+	list := make([]any, 0, len(values)+1)
+	for _, v := range values {
+		list = append(list, v)
+	}
+	return append(list, nil) // `key:` without a value means the default
+}
+
+func defaultOf(v reflect.Value) json.RawMessage {
+	text := fmt.Sprint(v.Interface())
+	if d, ok := v.Interface().(time.Duration); ok {
+		text = short(d)
+	}
+	b, err := json.Marshal(text)
+	if err != nil {
+		return nil
+	}
+	return b
+}
