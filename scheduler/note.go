@@ -3,6 +3,7 @@ package scheduler
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/quorate/quorate/locking"
@@ -11,6 +12,9 @@ import (
 // noteVersion is the version of the stored form of an Entry. A reader refuses
 // a newer one and says so.
 const noteVersion = 1
+
+// maxText bounds each text of a note, since every run keeps one on every node.
+const maxText = 8 << 10
 
 // note is the stored form of an Entry. Job and tick are the key it is stored
 // under; token and attempt are the claim's own.
@@ -28,21 +32,29 @@ type note struct {
 }
 
 // EncodeNote returns the stored form of e without job, tick, token and attempt,
-// which belong to the claim.
+// which belong to the claim. Long texts are cut.
 func EncodeNote(e Entry) []byte {
-	b, err := json.Marshal(note{
+	b, _ := json.Marshal(note{ // strings and numbers always encode
 		V: noteVersion, Tries: e.Tries, Trigger: e.Trigger, Replica: e.Replica,
-		Outcome: e.Outcome, Reason: e.Reason, Started: millis(e.Started),
-		Finished: millis(e.Finished), Error: e.Error, Votes: e.Votes,
+		Outcome: e.Outcome, Reason: clip(e.Reason), Started: millis(e.Started),
+		Finished: millis(e.Finished), Error: clip(e.Error), Votes: e.Votes,
 	})
-	if err != nil {
-		panic("scheduler: a note of strings and numbers does not encode: " + err.Error())
-	}
 	return b
 }
 
-// DecodeNote is the inverse of EncodeNote.
+// clip bounds a text that comes from a job, in bytes.
+func clip(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + " …"
+}
+
+// DecodeNote is the inverse of EncodeNote. No note decodes as a zero Entry.
 func DecodeNote(b []byte) (Entry, error) {
+	if len(b) == 0 {
+		return Entry{}, nil
+	}
 	var n note
 	if err := json.Unmarshal(b, &n); err != nil {
 		return Entry{}, fmt.Errorf("decoding a ledger note: %w", err)

@@ -1,0 +1,30 @@
+// Package redisledger keeps the ledger and the roster on the nodes that vote.
+//
+// # Ledger
+//
+// A job's records live in one sorted set per node, ordered by tick. Claims put
+// them there: a claim its start (S), a release its finish in the place of the
+// start (F, or L on a node that had granted a later claim or none). This package
+// adds ticks that did not run (N), and reads.
+//
+// A reader asks all nodes and needs a quorum of answers. A claim was accepted by
+// a quorum, so every claim whose nodes kept their memory is among the answers.
+// What they say of one claim is merged:
+//
+//	any F or L                  → how the run ended, in the run's own words
+//	S, and a lock of its owner  → running
+//	S alone                     → interrupted: the lease ran out without a finish
+//	S on less than a quorum     → interrupted, and it may not even have started:
+//	                              its attempt was given up half-way, or nodes
+//	                              lost their memory
+//
+// A tick with no claim is what was recorded of it: a skip before a miss, then
+// what most nodes say. Each node keeps the records of a bounded number of ticks
+// per job and drops those of the earliest.
+//
+// # Roster
+//
+// Heartbeats and the definitions of jobs are fields of two hashes per node.
+// Nodes judge by their own clocks whether a heartbeat is recent, so clocks of
+// replicas that run apart do no harm.
+package redisledger

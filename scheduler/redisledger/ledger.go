@@ -1,0 +1,56 @@
+package redisledger
+
+import (
+	"context"
+	"time"
+
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// keepRecords is how many records a node keeps per job. Claims bound the same
+// set when they add theirs.
+const keepRecords = 1000
+
+// A Ledger is a [scheduler.Ledger] and a [scheduler.Roster] on the nodes. It may
+// be used by many goroutines. Every method returns locking.ErrNoQuorum, with
+// what each node said, when too few nodes answered.
+type Ledger struct {
+	set    *nodes.Set
+	keep   int           // records per job
+	lately time.Duration // how long a replica stays after its last beat
+	lua    scripts
+}
+
+// New returns the ledger that the nodes of set keep. It contacts none of them.
+// The caller closes the set.
+func New(set *nodes.Set) *Ledger {
+	return &Ledger{set: set, keep: keepRecords, lately: scheduler.SeenLately, lua: newScripts()}
+}
+
+// Record implements [scheduler.Ledger].
+func (l *Ledger) Record(ctx context.Context, e scheduler.Entry) error {
+	r := nodes.Record{
+		Kind: nodes.KindNotRun, Stream: nodes.StreamSchedule, Tick: e.Tick,
+		Note: scheduler.EncodeNote(e),
+	}
+	replies := l.set.Call(ctx, l.lua.record, []string{l.set.JobKey(e.Job, "runs")},
+		e.Tick.UnixMilli(), string(r.Kind)+r.Stream+"|", r.Encode(), l.keep)
+	_, err := answers(l.set, "recording a tick of "+e.Job, replies)
+	return err
+}
+
+// Runs implements [scheduler.Ledger].
+func (l *Ledger) Runs(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+	return l.read(ctx, q, runs)
+}
+
+// Ticks implements [scheduler.Ledger].
+func (l *Ledger) Ticks(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+	return l.read(ctx, q, ticks)
+}
+
+var (
+	_ scheduler.Ledger = (*Ledger)(nil)
+	_ scheduler.Roster = (*Ledger)(nil)
+)

@@ -1,0 +1,165 @@
+package redisledger
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// A merger gathers what several nodes say of the same ticks.
+type merger struct {
+	quorum, answered int
+	claims           map[claimKey]*claim
+	notRun           map[tickKey]map[string]int // notes, and how many nodes have each
+}
+
+type tickKey struct {
+	stream string
+	tick   int64 // milliseconds
+}
+
+type claimKey struct {
+	tickKey
+	token uint64
+}
+
+// A claim is what is known of one claim.
+type claim struct {
+	record nodes.Record // F rather than L rather than S
+	nodes  int          // that know of it
+	held   bool         // somewhere the lock is its owner's
+}
+
+func newMerger(quorum, answered int) merger {
+	return merger{
+		quorum: quorum, answered: answered,
+		claims: map[claimKey]*claim{}, notRun: map[tickKey]map[string]int{},
+	}
+}
+
+// add takes in a record of a node whose lock the given owner has.
+func (m *merger) add(r nodes.Record, lockOwner string) {
+	tick := tickKey{r.Stream, r.Tick.UnixMilli()}
+	if r.Kind == nodes.KindNotRun {
+		if m.notRun[tick] == nil {
+			m.notRun[tick] = map[string]int{}
+		}
+		m.notRun[tick][string(r.Note)]++
+		return
+	}
+	key := claimKey{tick, r.Token}
+	c := m.claims[key]
+	if c == nil {
+		c = &claim{record: r}
+		m.claims[key] = c
+	}
+	c.nodes++
+	c.held = c.held || r.Owner == lockOwner
+	if says(r) > says(c.record) {
+		c.record = r
+	}
+}
+
+// says orders the kinds of records of one claim by how much they tell.
+func says(r nodes.Record) int { return strings.IndexByte("SLF", r.Kind) }
+
+func (c *claim) finished() bool { return c.record.Kind != nodes.KindStarted }
+
+// forgetUpTo drops what is known of ticks up to the given one.
+func (m *merger) forgetUpTo(tick int64) {
+	maps.DeleteFunc(m.claims, func(k claimKey, _ *claim) bool { return k.tick <= tick })
+	maps.DeleteFunc(m.notRun, func(k tickKey, _ map[string]int) bool { return k.tick <= tick })
+}
+
+// known is an entry and how sure it is.
+type known struct {
+	scheduler.Entry
+	// doubtful: fewer than a quorum know of a claim that was never finished.
+	doubtful bool
+}
+
+// known returns one entry per claim and per tick that was recorded, unsorted.
+func (m *merger) known(job string) ([]known, error) {
+	m.dropBallots()
+	var all []known
+	for _, c := range m.claims {
+		k, err := c.entry(m.quorum, m.answered)
+		if err != nil {
+			return nil, err
+		}
+		k.Job = job
+		all = append(all, k)
+	}
+	for tick, notes := range m.notRun {
+		e, err := mostCommon(notes)
+		if err != nil {
+			return nil, err
+		}
+		e.Job, e.Tick = job, time.UnixMilli(tick.tick).UTC()
+		all = append(all, known{Entry: e})
+	}
+	return all, nil
+}
+
+// dropBallots drops what an attempt asked for before it asked again with a
+// larger token; a node may have missed that.
+func (m *merger) dropBallots() {
+	last := map[string]uint64{}
+	for k, c := range m.claims {
+		last[c.record.Owner] = max(last[c.record.Owner], k.token)
+	}
+	maps.DeleteFunc(m.claims, func(k claimKey, c *claim) bool {
+		return !c.finished() && k.token < last[c.record.Owner]
+	})
+}
+
+func (c *claim) entry(quorum, answered int) (known, error) {
+	e, err := scheduler.DecodeNote(c.record.Note)
+	if err != nil {
+		return known{}, err
+	}
+	e.Tick, e.Token, e.Attempt = c.record.Tick, locking.Token(c.record.Token), c.record.Attempt
+	switch {
+	case c.record.Kind == nodes.KindLate:
+		e.Reason = cmp.Or(e.Reason, "it ended after its lease was lost; others may have worked meanwhile")
+	case c.finished():
+	case c.held:
+		e.Outcome = scheduler.Running
+	default:
+		e.Outcome, e.Reason = scheduler.Interrupted, c.interrupted(quorum, answered)
+	}
+	return known{Entry: e, doubtful: !c.finished() && c.nodes < quorum}, nil
+}
+
+func (c *claim) interrupted(quorum, answered int) string {
+	const ranOut = "the lease ran out without a word of how the run ended"
+	if c.nodes >= quorum {
+		return ranOut
+	}
+	return fmt.Sprintf("%s; it may not have started: only %d of the %d nodes that answered know of it",
+		ranOut, c.nodes, answered)
+}
+
+// mostCommon returns what most nodes have recorded of a tick, a skip before a
+// miss. The choice between equals is always the same.
+func mostCommon(notes map[string]int) (best scheduler.Entry, err error) {
+	most := 0
+	for _, note := range slices.Sorted(maps.Keys(notes)) {
+		e, err := scheduler.DecodeNote([]byte(note))
+		if err != nil {
+			return scheduler.Entry{}, err
+		}
+		skip, had := e.Outcome == scheduler.Skipped, best.Outcome == scheduler.Skipped
+		if skip && !had || skip == had && notes[note] > most {
+			best, most = e, notes[note]
+		}
+	}
+	return best, nil
+}

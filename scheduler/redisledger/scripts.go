@@ -1,0 +1,37 @@
+package redisledger
+
+import (
+	_ "embed"
+
+	"github.com/quorate/quorate/locking/redlock/nodes"
+)
+
+//go:embed record.lua
+var recordLua string
+
+//go:embed read.lua
+var readLua string
+
+//go:embed announce.lua
+var announceLua string
+
+//go:embed leave.lua
+var leaveLua string
+
+// scripts are the rules of this package. Looking also works on nodes that are
+// sealed for a change of the list.
+type scripts struct {
+	record, read          *nodes.Script
+	announce, look, leave *nodes.Script
+}
+
+func newScripts() scripts {
+	announce := nodes.NewScript("announce", announceLua)
+	return scripts{
+		record:   nodes.NewScript("record", recordLua),
+		read:     nodes.NewScript("read", readLua).AcceptSealed(),
+		announce: announce,
+		look:     announce.AcceptSealed(),
+		leave:    nodes.NewScript("leave", leaveLua).AcceptSealed(),
+	}
+}
