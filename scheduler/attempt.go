@@ -11,7 +11,7 @@ import (
 // claims the tick, runs it if it wins, and accounts for it if nobody can.
 type attempt struct {
 	cfg     *Config
-	clock   clock
+	clock   clocks
 	stops   stops
 	report  func(progress)
 	decided func(Entry)

@@ -2,16 +2,16 @@ package scheduler
 
 import "time"
 
-// A clock reads the wall clock, which schedules go by, and the monotonic one,
+// Clocks read the wall clock, which schedules go by, and the monotonic one,
 // which stands still while the machine is suspended and never jumps.
-type clock struct {
+type clocks struct {
 	wall func() time.Time
 	mono func() time.Duration
 }
 
-func systemClock() clock {
+func systemClocks() clocks {
 	start := time.Now()
-	return clock{
+	return clocks{
 		wall: func() time.Time { return time.Now().Round(0) },
 		mono: func() time.Duration { return time.Since(start) },
 	}
@@ -23,12 +23,12 @@ const jumpThreshold = 2 * time.Second
 
 // A drift watches the two clocks move apart.
 type drift struct {
-	clock clock
+	clock clocks
 	wall  time.Time
 	mono  time.Duration
 }
 
-func newDrift(c clock) *drift {
+func newDrift(c clocks) *drift {
 	return &drift{clock: c, wall: c.wall(), mono: c.mono()}
 }
 

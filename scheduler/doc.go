@@ -9,33 +9,33 @@
 //
 // # The life of a tick
 //
-//	      the wall clock reads its nominal time
-//	                    |
-//	      already too late? ------------- yes --> missed: asleep
-//	                    | no
-//	      wait rank x Stagger                      (stagger.go)
-//	                    |
-//	      own earlier run still going on?
-//	        wait for its end, at most until
-//	        the window closes ------------ closed --> skipped: overlap
-//	                    |
-//	  +-->  try to claim                           (claim.go)
-//	  |                 |
-//	  |      won        +-- DONE, CLAIMED ---------> another replica's
-//	  |       |         +-- LATER, ABSTAIN, CONFIG -> missed: superseded,
-//	  |       |         |                             unvouched, refused
-//	  |       |         +-- anything else: may pass
-//	  |       |                  |
-//	  |       |         window still open? -- no --> missed or skipped, for
-//	  |       |                  | yes               the last refusal
-//	  +-------|--- random pause -+
-//	          |
-//	      the function runs; the lease is extended (run.go)
-//	          |         its context ends by the drain, its timeout, or
-//	          |         SafetyMargin before the lease
-//	      it returns
-//	          |
-//	      release: outcome and record to the ledger, lock free
+//	    the wall clock reads its nominal time
+//	                  |
+//	    already too late? ------------- yes --> missed: asleep
+//	                  | no
+//	    wait rank x Stagger                      (stagger.go)
+//	                  |
+//	    own earlier run still going on?
+//	      wait for its end, at most until
+//	      the window closes ------------ closed --> skipped: overlap
+//	                  |
+//	+-->  try to claim                           (claim.go)
+//	|                 |
+//	|      won        +-- DONE, CLAIMED ---------> another replica's
+//	|       |         +-- LATER, ABSTAIN, CONFIG -> missed: superseded,
+//	|       |         |                             unvouched, refused
+//	|       |         +-- anything else: may pass
+//	|       |                  |
+//	|       |         window still open? -- no --> missed or skipped, for
+//	|       |                  | yes               the last refusal
+//	+-------|--- random pause -+
+//	        |
+//	    the function runs; the lease is extended (run.go)
+//	        |         its context ends by the drain, its timeout, or
+//	        |         SafetyMargin before the lease
+//	    it returns
+//	        |
+//	    release: outcome and record to the ledger, lock free
 //
 // The window of a tick opens at its nominal time and closes when the job's next
 // tick comes, at the latest Config.Window later. In it the replica tries again

@@ -14,7 +14,7 @@ const longestSleep = 15 * time.Second
 // of run; the goroutines of attempts send it their progress.
 type engine struct {
 	cfg   Config
-	clock clock
+	clock clocks
 	drift *drift
 	rec   *recorder
 	live  func() []string // the replicas believed to live

@@ -12,7 +12,7 @@ import (
 type Scheduler struct {
 	cfg   Config
 	jobs  []Job
-	clock clock
+	clock clocks
 
 	started atomic.Bool
 	asks    chan chan Snapshot
@@ -34,7 +34,7 @@ func New(cfg Config, list []Job) (*Scheduler, error) {
 	}
 	cfg.Observer = cfg.Observer.withNoops()
 	return &Scheduler{
-		cfg: cfg, jobs: slices.Clone(list), clock: systemClock(),
+		cfg: cfg, jobs: slices.Clone(list), clock: systemClocks(),
 		asks: make(chan chan Snapshot), done: make(chan struct{}), aborted: make(chan struct{}),
 	}, nil
 }

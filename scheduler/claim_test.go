@@ -1,0 +1,200 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/locktest"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// A moody Locker refuses for the given reasons, one after the other, then
+// grants. A last reason of repeat is returned for ever.
+type moody struct {
+	locks   *locktest.Memory
+	reasons []error
+	repeat  bool
+	slow    time.Duration // before each answer
+
+	mu    sync.Mutex
+	asked []time.Time
+}
+
+func (m *moody) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+	m.mu.Lock()
+	m.asked = append(m.asked, time.Now())
+	var reason error
+	if len(m.reasons) > 0 {
+		reason = m.reasons[0]
+		if len(m.reasons) > 1 || !m.repeat {
+			m.reasons = m.reasons[1:]
+		}
+	}
+	m.mu.Unlock()
+	time.Sleep(m.slow)
+	if reason == nil {
+		return m.locks.TryAcquire(context.WithoutCancel(ctx), req)
+	}
+	err := &locking.AcquireError{
+		Reason: reason, Name: req.Name, Holder: "r9", HolderTick: req.Tick.Add(-time.Second),
+		Nodes: []locking.NodeError{{Node: "a", Err: errors.New("down")}},
+	}
+	return nil, err
+}
+
+func TestReactions(t *testing.T) {
+	t.Parallel()
+	const once, always = false, true
+	const window = 2 * time.Second // the tick is at 10 s, the next at 20 s
+	tests := []struct {
+		name   string
+		reason error
+		repeat bool
+		ledger []string // of tick 10 s
+		event  string   // once
+		// tries of tick 10 s: exactly one, or several
+		several bool
+	}{
+		{"done", locking.ErrDone, always, nil, "lost j 10s", false},
+		{"claimed", locking.ErrClaimed, always, nil, "lost j 10s", false},
+		{"superseded", locking.ErrSuperseded, always, []string{"10s missed: superseded: a later tick was claimed before this replica could claim this one"}, "missed j 10s", false},
+		{"unvouched", locking.ErrUnvouched, always, []string{"10s missed: unvouched: too few nodes can tell whether the tick has run: a: down"}, "missed j 10s", false},
+		{"refused", locking.ErrRefused, always, []string{"10s missed: refused: the nodes refuse this replica: a: down"}, "missed j 10s", false},
+		{"taken", locking.ErrTaken, always, []string{"10s skipped: overlap: r9 still holds the lease of tick 2000-01-01T00:00:09Z"}, "skipped j 10s", true},
+		{"split", locking.ErrSplit, always, []string{"10s missed: split vote: competing replicas divided the nodes until the window closed"}, "missed j 10s", true},
+		{"no quorum", locking.ErrNoQuorum, always, []string{"10s missed: no quorum: a: down"}, "missed j 10s", true},
+		{"too slow", locking.ErrTooSlow, always, []string{"10s missed: too slow: the nodes took longer to answer than a lease lasts: a: down"}, "missed j 10s", true},
+		{"future", locking.ErrFuture, always, []string{"10s missed: clock: this replica's clock is too far ahead of the nodes'; check its time: a: down"}, "missed j 10s", true},
+		{"taken once", locking.ErrTaken, once, []string{"10s succeeded"}, "finished j 10s succeeded", true},
+		{"split once", locking.ErrSplit, once, []string{"10s succeeded"}, "finished j 10s succeeded", true},
+		{"no quorum once", locking.ErrNoQuorum, once, []string{"10s succeeded"}, "finished j 10s succeeded", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				m := &moody{locks: c.locks, reasons: []error{tt.reason}, repeat: tt.repeat}
+				c.locker = m
+				stop := c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.Window = window }, every(t, "10s", "j", c.handler(nil))))
+				time.Sleep(15 * time.Second)
+				c.stop(stop)
+				c.wantTicks("j", tt.ledger...)
+				c.saw(1, tt.event)
+				if several := len(m.asked) > 1; several != tt.several {
+					t.Errorf("asked %d times", len(m.asked))
+				}
+				for _, at := range m.asked {
+					if d := c.at(at); d < 10*time.Second || d >= 10*time.Second+window {
+						t.Errorf("asked at %v, outside the window", d)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestRetriesStop(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		change func(*scheduler.Config)
+		most   time.Duration // after the tick
+		tries  int           // 0: not checked
+	}{
+		{"at the end of the window", func(c *scheduler.Config) { c.Window = time.Second }, time.Second, 0},
+		{"by default after two leases", func(*scheduler.Config) {}, 6 * time.Second, 0},
+		{"when the next tick comes", func(c *scheduler.Config) { c.Window = time.Hour }, 10 * time.Second, 0},
+		{"after MaxTries", func(c *scheduler.Config) { c.MaxTries = 3 }, time.Second, 3},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				m := &moody{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true}
+				c.locker = m
+				stop := c.start(c.replica("r1", tt.change, every(t, "10s", "j", c.handler(nil))))
+				time.Sleep(20*time.Second - time.Millisecond)
+				c.stop(stop)
+				last := c.at(m.asked[len(m.asked)-1]) - 10*time.Second
+				if last >= tt.most || tt.tries == 0 && last < tt.most-300*time.Millisecond {
+					t.Errorf("last try %v after the tick, window %v", last, tt.most)
+				}
+				if tt.tries != 0 && len(m.asked) != tt.tries {
+					t.Errorf("%d tries, want %d", len(m.asked), tt.tries)
+				}
+			})
+		})
+	}
+}
+
+// A claim that comes when the drain has begun, or so late that the work could
+// not begin, is given back: another replica runs the tick.
+func TestUselessClaimIsVoided(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		slow time.Duration // the locker's answer
+		stop time.Duration // when the drain begins
+		says string
+	}{
+		{"drain began", 2 * time.Second, 11 * time.Second, "10s missed: this replica drained before it could claim the tick"},
+		{"lease nearly over", 0, 15 * time.Second, "10s missed: too slow: the nodes took longer to answer than a lease lasts"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				c.locker = &moody{locks: c.locks, slow: tt.slow}
+				if tt.slow == 0 {
+					c.locker = late{c.locks}
+				}
+				stop := c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.Window = 2 * time.Second }, every(t, "10s", "j", c.handler(nil))))
+				time.Sleep(tt.stop)
+				c.stop(stop)
+				c.wantTicks("j", tt.says)
+				if len(c.runs) != 0 {
+					t.Errorf("the job ran: %v", c.runs)
+				}
+				if _, err := c.locks.TryAcquire(t.Context(), locking.Request{Name: "j", Tick: c.begun.Add(10 * time.Second), TTL: time.Second}); err != nil {
+					t.Errorf("the tick is not free for another replica: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// A late Locker answers when its lease is nearly over.
+type late struct{ locks *locktest.Memory }
+
+func (l late) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+	lease, err := l.locks.TryAcquire(ctx, req)
+	time.Sleep(req.TTL - 100*time.Millisecond)
+	return lease, err
+}
+
+// While a claim hangs, the ticks that come are accounted for one by one.
+func TestTicksBehindAHangingClaim(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.locker = &moody{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, slow: 3500 * time.Millisecond}
+		stop := c.start(c.replica("r1", nil, every(t, "1s", "j", c.handler(nil))))
+		time.Sleep(8500 * time.Millisecond)
+		c.stop(stop)
+		const behind = ": an earlier tick of the job was still being decided on this replica"
+		c.wantTicks("j",
+			"1s missed: no quorum: a: down", "2s missed"+behind, "3s missed"+behind,
+			// The tick that waited when the claim came back is tried at once.
+			"4s succeeded", "5s missed"+behind, "6s missed"+behind,
+			"7s missed"+behind, "8s missed: this replica drained before it could claim the tick",
+		)
+	})
+}

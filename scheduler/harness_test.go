@@ -1,0 +1,176 @@
+package scheduler_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/locktest"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/schedtest"
+)
+
+// A cluster is a Locker, a ledger and a roster in memory, and the replicas that
+// share them. It lives in a synctest bubble.
+type cluster struct {
+	t      *testing.T
+	locks  *locktest.Memory
+	locker locking.Locker // what replicas are given
+	ledger *schedtest.Ledger
+	roster *schedtest.Roster
+	begun  time.Time
+
+	mu     sync.Mutex
+	events []string // "replica: what happened"
+	runs   []jobs.Run
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	locks := new(locktest.Memory)
+	return &cluster{
+		t: t, locks: locks, locker: locks,
+		ledger: schedtest.NewLedger(locks), roster: new(schedtest.Roster), begun: time.Now(),
+	}
+}
+
+// replica makes one with the cluster's parts; change adapts its configuration.
+func (c *cluster) replica(id string, change func(*scheduler.Config), list ...scheduler.Job) *scheduler.Scheduler {
+	c.t.Helper()
+	cfg := scheduler.Config{
+		Replica: id, Locker: c.locker, Ledger: c.ledger, Roster: c.roster,
+		TTL: 3 * time.Second, Observer: c.observer(id),
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	s, err := scheduler.New(cfg, list)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return s
+}
+
+// start runs s until the returned function is called, which returns what Run
+// returned.
+func (c *cluster) start(s *scheduler.Scheduler) (stop func() error) {
+	ctx, cancel := context.WithCancel(c.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	return func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+// stop ends a replica that must drain cleanly.
+func (c *cluster) stop(stop func() error) {
+	c.t.Helper()
+	if err := stop(); err != nil {
+		c.t.Errorf("Run: %v", err)
+	}
+}
+
+// handler notes the run and then does what fn does, if there is one.
+func (c *cluster) handler(fn jobs.Handler) jobs.Handler {
+	return func(ctx context.Context, run jobs.Run) error {
+		c.mu.Lock()
+		c.runs = append(c.runs, run)
+		c.mu.Unlock()
+		if fn == nil {
+			return nil
+		}
+		return fn(ctx, run)
+	}
+}
+
+func (c *cluster) say(replica, format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.events = append(c.events, replica+": "+fmt.Sprintf(format, args...))
+}
+
+// at names an instant by its distance from the cluster's begin.
+func (c *cluster) at(t time.Time) time.Duration { return t.Sub(c.begun).Round(time.Millisecond) }
+
+func (c *cluster) observer(id string) scheduler.Observer {
+	return scheduler.Observer{
+		Claimed: func(job string, claim locking.Claim, _ time.Duration) {
+			c.say(id, "claimed %s %v", job, c.at(claim.Tick))
+		},
+		Lost:        func(job string, tick time.Time, _ error) { c.say(id, "lost %s %v", job, c.at(tick)) },
+		Retrying:    func(job string, tick time.Time, _ error, _ time.Duration) { c.say(id, "retrying %s %v", job, c.at(tick)) },
+		Decided:     func(e scheduler.Entry) { c.say(id, "%s %s %v: %s", e.Outcome, e.Job, c.at(e.Tick), e.Reason) },
+		Overdue:     func(job string, _ locking.Claim, since time.Time) { c.say(id, "overdue %s since %v", job, c.at(since)) },
+		Finished:    func(e scheduler.Entry, err error) { c.say(id, "finished %s %v %s %v", e.Job, c.at(e.Tick), e.Outcome, err) },
+		ClockJumped: func(by time.Duration) { c.say(id, "jumped %v", by.Round(time.Second)) },
+		Overslept: func(job string, first, before time.Time) {
+			c.say(id, "overslept %s %v to %v", job, c.at(first), c.at(before))
+		},
+		Draining: func(running int) { c.say(id, "draining %d", running) },
+	}
+}
+
+// count counts the events that hold text.
+func (c *cluster) count(text string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for _, e := range c.events {
+		if strings.Contains(e, text) {
+			n++
+		}
+	}
+	return n
+}
+
+// saw fails unless exactly n events hold text.
+func (c *cluster) saw(n int, text string) {
+	c.t.Helper()
+	if got := c.count(text); got != n {
+		c.t.Errorf("%d events %q, want %d; all events:\n%s", got, text, n, strings.Join(c.events[:min(60, len(c.events))], "\n"))
+	}
+}
+
+// ticks reads the ledger, oldest tick first.
+func (c *cluster) ticks(job string) []scheduler.Entry {
+	c.t.Helper()
+	list, err := c.ledger.Ticks(c.t.Context(), scheduler.Query{Job: job, Limit: 100_000})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// wantTicks fails unless the ledger has exactly these lines on the job's ticks.
+func (c *cluster) wantTicks(job string, want ...string) {
+	c.t.Helper()
+	var got []string
+	for _, e := range c.ticks(job) {
+		line := fmt.Sprintf("%v %s", c.at(e.Tick), e.Outcome)
+		if e.Reason != "" {
+			line += ": " + e.Reason
+		}
+		got = append(got, line)
+	}
+	if !slices.Equal(got, want) {
+		c.t.Errorf("ledger of %s:\n%s\nwant:\n%s", job, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// every is a job on the multiples of the interval.
+func every(t *testing.T, interval, name string, handler jobs.Handler) scheduler.Job {
+	t.Helper()
+	schedule, err := scheduler.ParseSchedule("@every "+interval, scheduler.ScheduleOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scheduler.Job{Name: name, Schedule: schedule, Handler: handler, Spec: "@every " + interval}
+}

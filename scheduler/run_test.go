@@ -1,0 +1,183 @@
+package scheduler_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+)
+
+func untilEnd(ctx context.Context, _ jobs.Run) error {
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+func TestHowRunsEnd(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		do     jobs.Handler
+		ledger string
+		error  string // the entry's must hold it
+	}{
+		{"succeeds", nil, "10s succeeded", ""},
+		{"fails", func(context.Context, jobs.Run) error { return errors.New("boom") }, "10s failed", "boom"},
+		{"panics", func(context.Context, jobs.Run) error { panic("ouch") }, "10s failed", "run_test.go"},
+		{"skips", func(context.Context, jobs.Run) error { return jobs.Skip("no orders") }, "10s skipped: no orders", ""},
+		{"takes too long", untilEnd, "10s timed_out: the run took longer than its timeout", jobs.ErrTimeout.Error()},
+		{"is late but done", func(ctx context.Context, run jobs.Run) error { _ = untilEnd(ctx, run); return nil }, "10s succeeded", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				job := every(t, "10s", "j", c.handler(tt.do))
+				job.Timeout = 4 * time.Second
+				stop := c.start(c.replica("r1", nil, job))
+				time.Sleep(19 * time.Second)
+				c.stop(stop)
+				c.wantTicks("j", tt.ledger)
+				e := c.ticks("j")[0]
+				if !strings.Contains(e.Error, tt.error) || (tt.error == "") != (e.Error == "") {
+					t.Errorf("error %q, want %q in it", e.Error, tt.error)
+				}
+				if e.Replica != "r1" || e.Tries != 1 || e.Token == 0 || e.Attempt != 1 || e.Votes.For != 1 ||
+					e.Trigger != scheduler.BySchedule || e.Started.IsZero() || e.Finished.Before(e.Started) {
+					t.Errorf("incomplete entry: %+v", e)
+				}
+			})
+		})
+	}
+}
+
+func TestWhatARunLearns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		var out bytes.Buffer
+		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
+			cfg.Logger = slog.New(slog.NewTextHandler(&out, nil))
+		}, every(t, "10s", "j", c.handler(func(_ context.Context, run jobs.Run) error {
+			run.Logger.Info("working")
+			return nil
+		}))))
+		time.Sleep(11 * time.Second)
+		c.stop(stop)
+		run := c.runs[0]
+		run.Logger = nil
+		want := jobs.Run{
+			ID: "j@20000101T000010.000Z", Job: "j", Tick: c.begun.Add(10 * time.Second).UTC(),
+			Token: c.ticks("j")[0].Token, Attempt: 1, Try: 1, Trigger: "schedule", Replica: "r1",
+		}
+		if run != want {
+			t.Errorf("got %+v\nwant %+v", run, want)
+		}
+		for _, attr := range []string{"job=j", "tick=2000-01-01T00:00:10.000Z", "token=", "attempt=1", "replica=r1"} {
+			if !strings.Contains(out.String(), attr) {
+				t.Errorf("log line %q lacks %s", out.String(), attr)
+			}
+		}
+	})
+}
+
+func TestLongRunKeepsItsLease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		long := c.handler(func(ctx context.Context, _ jobs.Run) error {
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(9 * time.Second): // 3 x TTL
+				return nil
+			}
+		})
+		stop := c.start(c.replica("r1", nil, every(t, "10s", "j", long)))
+		other := c.start(c.replica("r2", nil, every(t, "10s", "j", long)))
+		time.Sleep(39500 * time.Millisecond)
+		c.stop(stop)
+		c.stop(other)
+		c.wantTicks("j", "10s succeeded", "20s succeeded", "30s succeeded")
+	})
+}
+
+// frail is a Locker whose leases cannot be extended.
+type frail struct{ locking.Locker }
+
+type frailLease struct{ locking.Lease }
+
+func (f frail) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+	lease, err := f.Locker.TryAcquire(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return frailLease{lease}, nil
+}
+
+func (frailLease) Extend(context.Context) error { return locking.ErrNoQuorum }
+
+func TestLeaseLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.locker = frail{c.locks}
+		var ended time.Duration
+		stop := c.start(c.replica("r1", nil, every(t, "10s", "j", c.handler(func(ctx context.Context, run jobs.Run) error {
+			err := untilEnd(ctx, run)
+			ended = c.at(time.Now())
+			return err
+		}))))
+		time.Sleep(19 * time.Second)
+		c.stop(stop)
+		if ended <= 12*time.Second || ended >= 13*time.Second {
+			t.Errorf("the context ended at %v; the lease of 3s ended at 13s", ended)
+		}
+		c.wantTicks("j", "10s lease_lost: the lease could not be kept")
+	})
+}
+
+// A function that does not return is reported once, keeps its lease and blocks
+// its job, here and elsewhere; other jobs go on.
+func TestOverdue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		deaf := every(t, "5s", "deaf", c.handler(func(context.Context, jobs.Run) error {
+			time.Sleep(12 * time.Second)
+			return errors.New("at last")
+		}))
+		deaf.Timeout = time.Second
+		fine := every(t, "5s", "fine", c.handler(nil))
+		r1 := c.replica("r1", nil, deaf, fine)
+		stop := c.start(r1)
+		time.Sleep(8 * time.Second)
+		r2 := c.start(c.replica("r2", nil, deaf))
+		time.Sleep(time.Second)
+		running := r1.Snapshot().Running
+		if len(running) != 1 || running[0].Job != "deaf" || c.at(running[0].Overdue) != 6*time.Second {
+			t.Errorf("snapshot shows %+v", running)
+		}
+		time.Sleep(7 * time.Second) // 16 s; the function returns at 17 s
+		c.stop(r2)
+		c.stop(stop)
+		c.saw(1, "overdue deaf since 6s")
+		var outcomes []scheduler.Outcome
+		for _, e := range c.ticks("deaf") {
+			outcomes = append(outcomes, e.Outcome)
+		}
+		if want := []scheduler.Outcome{scheduler.TimedOut, scheduler.Skipped, scheduler.Missed}; !slices.Equal(outcomes, want) {
+			t.Errorf("outcomes %v, want %v", outcomes, want)
+		}
+		c.wantTicks("fine", "5s succeeded", "10s succeeded", "15s succeeded")
+	})
+}

@@ -1,0 +1,62 @@
+package scheduler
+
+import (
+	"testing"
+	"time"
+)
+
+func TestStagger(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	tests := []struct {
+		name       string
+		step       time.Duration
+		rank       int
+		room, want time.Duration
+	}{
+		{"the first does not wait", 20 * ms, 0, time.Second, 0},
+		{"the third waits two steps", 20 * ms, 2, time.Second, 40 * ms},
+		{"switched off", -1, 7, time.Second, 0},
+		{"half of the window is left for retries", 20 * ms, 40, time.Second, 500 * ms},
+		{"window already closed", 20 * ms, 3, -ms, 0},
+	}
+	for _, tt := range tests {
+		if got := stagger(tt.step, tt.rank, tt.room); got != tt.want {
+			t.Errorf("%s: waits %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestRetryDelayDoublesToItsLimit(t *testing.T) {
+	t.Parallel()
+	longest := func(limit time.Duration) time.Duration { return limit }
+	for i, want := range []int{21, 41, 81, 161, 251, 251, 251} {
+		if got := retryDelay(i+1, longest); got != time.Duration(want)*time.Millisecond {
+			t.Errorf("after %d tries: up to %v, want %d ms", i+1, got, want)
+		}
+	}
+	if got := retryDelay(1_000_000, longest); got != 251*time.Millisecond {
+		t.Errorf("after a million tries: up to %v, want 251 ms", got)
+	}
+	if got := retryDelay(3, func(time.Duration) time.Duration { return 0 }); got <= 0 {
+		t.Errorf("shortest pause is %v: replicas would spin", got)
+	}
+}
+
+func TestRandomDelayUsesItsWholeRange(t *testing.T) {
+	t.Parallel()
+	var low, high int
+	for range 200 {
+		switch d := randomDelay(firstRetry); {
+		case d < 0 || d >= firstRetry:
+			t.Fatalf("%v is not in [0, %v)", d, firstRetry)
+		case d < firstRetry/2:
+			low++
+		default:
+			high++
+		}
+	}
+	if low == 0 || high == 0 {
+		t.Errorf("%d delays in the lower half, %d in the upper", low, high)
+	}
+}
