@@ -51,7 +51,7 @@ func (r Reply) Unsent() bool { return errors.Is(r.Err, ErrDown) }
 func fields(v any) ([]string, error) {
 	list, ok := v.([]any)
 	if !ok || len(list) < 2 {
-		return nil, fmt.Errorf("the script answered %T, not a list: %v", v, v)
+		return nil, oddReply(fmt.Sprintf("%v", v))
 	}
 	out := make([]string, len(list))
 	for i, e := range list {
@@ -62,10 +62,15 @@ func fields(v any) ([]string, error) {
 			out[i] = strconv.FormatInt(e, 10)
 		case nil:
 		default:
-			return nil, fmt.Errorf("the script answered %T at %d", e, i+1)
+			return nil, oddReply(fmt.Sprintf("%v", v))
 		}
 	}
 	return out, nil
+}
+
+// oddReply is the error of a script that does not answer as it should.
+func oddReply(text string) error {
+	return &ServerError{Code: "REPLY", Text: "the script answered " + text + " instead of a list of code, clock and strings"}
 }
 
 // callError sorts a failed call: an answer of the server, or none.

@@ -1,0 +1,119 @@
+package nodes_test
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// config returns a Config for the URLs, changed by the given functions.
+func config(urls []string, change ...func(*nodes.Config)) nodes.Config {
+	c := nodes.Config{Timeout: time.Second}
+	for _, u := range urls {
+		c.Nodes = append(c.Nodes, nodes.NodeConfig{URL: u})
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	return c
+}
+
+func open(t *testing.T, c nodes.Config) *nodes.Set {
+	t.Helper()
+	s, err := nodes.Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// A backend is a single node of some kind, for what must hold on all kinds.
+type backend struct {
+	name   string
+	config nodes.Config
+	// do sends a command past all restrictions.
+	do func(t *testing.T, args ...string) string
+}
+
+// onEvery runs f on a real node, on one with the least privileged user, and on
+// an embedded one.
+func onEvery(t *testing.T, f func(t *testing.T, b backend)) {
+	t.Helper()
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		f(t, realBackend(redistest.Start(t)))
+	})
+	t.Run("acl", func(t *testing.T) {
+		t.Parallel()
+		f(t, realBackend(redistest.Start(t, redistest.ACL("quorate", "secret", nodes.ACLRules("quorate")))))
+	})
+	t.Run("embedded", func(t *testing.T) {
+		t.Parallel()
+		f(t, miniBackend(t))
+	})
+}
+
+func realBackend(s *redistest.Server) backend {
+	return backend{config: config([]string{s.URL()}), do: func(t *testing.T, args ...string) string {
+		t.Helper()
+		return do(t, func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "tcp", s.Addr())
+		}, args)
+	}}
+}
+
+func miniBackend(t *testing.T) backend {
+	t.Helper()
+	m := redistest.MiniN(t, 1)
+	c := config(m.URLs(), embedded(m))
+	return backend{config: c, do: func(t *testing.T, args ...string) string {
+		t.Helper()
+		return do(t, func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return m.Dial(ctx, network, "node-1:6379")
+		}, args)
+	}}
+}
+
+func embedded(m *redistest.Minis) func(*nodes.Config) {
+	return func(c *nodes.Config) { c.Embedded, c.Dial = true, m.Dial }
+}
+
+// formatted returns the Set of the backend's config, declared as new.
+func (b backend) formatted(t *testing.T) *nodes.Set {
+	t.Helper()
+	s := open(t, b.config)
+	if err := s.Init(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// echo is a rule that answers with its key, its arguments and what it sees.
+var echo = nodes.NewScript("echo", `return {'ECHO', nowtext, KEYS[2] or '', num(floor), num(gracems), arg(1) or '', arg(2) or ''}`)
+
+// put is a rule that writes.
+var put = nodes.NewScript("put", `redis.call('SET', KEYS[2], arg(1)) return {'OK', nowtext}`)
+
+func call(t *testing.T, s *nodes.Set, script *nodes.Script, args ...any) nodes.Reply {
+	t.Helper()
+	return s.Call(t.Context(), script, []string{s.Key("x")}, args...)[0]
+}
+
+func ms(t *testing.T, text string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
