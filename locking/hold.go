@@ -3,6 +3,7 @@ package locking
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -26,8 +27,12 @@ type HoldConfig struct {
 // The context of work ends with cause ErrLeaseLost when the deadline less the
 // margin has passed, by a local timer, never by waiting for an extension to
 // fail; with the cause of ctx when ctx ends. Hold does not release the lease.
-// It leaves no goroutine behind.
+// It leaves no goroutine behind. When it is too late to begin, it returns
+// ErrLeaseLost without calling work.
 func Hold(ctx context.Context, lease Lease, cfg HoldConfig, work func(context.Context) error) error {
+	if cfg.Every <= 0 || cfg.Margin < 0 {
+		return fmt.Errorf("holding a lease: extend every %v with a margin of %v: use positive durations", cfg.Every, cfg.Margin)
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
