@@ -1,0 +1,109 @@
+package redlock
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A cluster is nodes that never served before, and replicas of them.
+type cluster struct {
+	cfg nodes.Config
+}
+
+// newCluster declares the nodes at the URLs as new.
+func newCluster(t testing.TB, urls []string, mend func(*nodes.Config)) *cluster {
+	t.Helper()
+	c := &cluster{cfg: nodes.Config{Timeout: 300 * time.Millisecond, TTL: 30 * time.Second, Grace: 31 * time.Second}}
+	for _, u := range urls {
+		c.cfg.Nodes = append(c.cfg.Nodes, nodes.NodeConfig{URL: u})
+	}
+	if mend != nil {
+		mend(&c.cfg)
+	}
+	set := c.open(t)
+	if err := set.Init(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func newMiniCluster(t testing.TB, minis *redistest.Minis) *cluster {
+	t.Helper()
+	return newCluster(t, minis.URLs(), func(cfg *nodes.Config) { cfg.Dial, cfg.Embedded = minis.Dial, true })
+}
+
+// open connects a replica, as long as the test.
+func (c *cluster) open(t testing.TB) *nodes.Set {
+	t.Helper()
+	cfg := c.cfg
+	cfg.Nodes = slices.Clone(cfg.Nodes)
+	set, err := nodes.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = set.Close() })
+	return set
+}
+
+// locker connects a replica whose nodes are probed in the background.
+func (c *cluster) locker(t testing.TB) *Locker {
+	t.Helper()
+	set := c.open(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { _ = set.Run(ctx) })
+	l, err := New(set, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = l.Close()
+		cancel()
+		running.Wait()
+	})
+	return l
+}
+
+// past is the n-th of some ticks that are due.
+func past(n int) time.Time {
+	return time.Now().Add(-5 * time.Minute).Truncate(time.Minute).Add(time.Duration(n) * time.Second)
+}
+
+// request is one for a tick, with the cluster's TTL.
+func (c *cluster) request(tick time.Time) locking.Request {
+	return locking.Request{Name: "job", Tick: tick, TTL: c.cfg.TTL, Holder: "the holder", Note: []byte(`{"v":1}`)}
+}
+
+func mustAcquire(t testing.TB, l locking.Locker, req locking.Request) locking.Lease {
+	t.Helper()
+	lease, err := l.TryAcquire(t.Context(), req)
+	if err != nil {
+		t.Fatalf("TryAcquire = %v", err)
+	}
+	return lease
+}
+
+func mustRelease(t testing.TB, lease locking.Lease) {
+	t.Helper()
+	if err := lease.Release(t.Context(), []byte(`{"v":1}`)); err != nil {
+		t.Fatalf("Release = %v", err)
+	}
+}
+
+// inNamespace gives a cluster a namespace of its own on shared servers, one
+// that the user quorate of the ACL line may touch.
+func inNamespace(n int) func(*nodes.Config) {
+	return func(cfg *nodes.Config) { cfg.Namespace = fmt.Sprintf("quorate:%d", n) }
+}

@@ -1,0 +1,42 @@
+package redlock
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/locktest"
+)
+
+func TestConformanceOnMiniredis(t *testing.T) {
+	t.Parallel()
+	locktest.Run(t, locktest.Backend{
+		New: func(t testing.TB) func(string) locking.Locker {
+			t.Helper()
+			c := newMiniCluster(t, redistest.MiniN(t, 5))
+			return func(string) locking.Locker { return c.locker(t) }
+		},
+		Short: 1400 * time.Millisecond, // more than four node timeouts
+		Bubble: func(t *testing.T, check func(t *testing.T)) {
+			t.Helper()
+			synctest.Test(t, check)
+		},
+	})
+}
+
+func TestConformanceOnRedis(t *testing.T) {
+	t.Parallel()
+	servers := redistest.StartN(t, 3)
+	n := 0
+	locktest.Run(t, locktest.Backend{
+		New: func(t testing.TB) func(string) locking.Locker {
+			t.Helper()
+			n++
+			c := newCluster(t, redistest.URLs(servers), inNamespace(n))
+			return func(string) locking.Locker { return c.locker(t) }
+		},
+		Short: 1400 * time.Millisecond,
+	})
+}
