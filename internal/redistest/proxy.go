@@ -14,11 +14,11 @@ import (
 // applies to open connections too, until Pass is called.
 type Proxy struct {
 	listener net.Listener
-	target   string
 	wg       sync.WaitGroup
 	stop     chan struct{}
 
 	mu      sync.Mutex
+	target  string
 	fault   fault
 	trigger []byte
 	delay   time.Duration
@@ -74,6 +74,22 @@ func (p *Proxy) BlackHole() { p.set(hole, "", 0) }
 // Delay holds every reply back for d.
 func (p *Proxy) Delay(d time.Duration) { p.set(stall, "", d) }
 
+// Target leads new connections to another server.
+func (p *Proxy) Target(addr string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = addr
+}
+
+// Break closes the open connections; new ones are served.
+func (p *Proxy) Break() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		_ = c.Close()
+	}
+}
+
 func (p *Proxy) set(f fault, text string, d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,7 +114,10 @@ func (p *Proxy) accept() {
 
 // serve forwards one connection in both directions.
 func (p *Proxy) serve(client net.Conn) {
-	server, err := net.Dial("tcp", p.target)
+	p.mu.Lock()
+	target := p.target
+	p.mu.Unlock()
+	server, err := net.Dial("tcp", target)
 	if err != nil {
 		_ = client.Close()
 		return

@@ -3,6 +3,7 @@ package nodes
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/quorate/quorate/locking"
@@ -88,5 +89,31 @@ func serverError(text string) *ServerError {
 
 // noQuorum reports too few willing nodes, with what each of the others said.
 func noQuorum(have, need int, errs []error) error {
-	return fmt.Errorf("%w: %d of the %d nodes needed: %w", locking.ErrNoQuorum, have, need, errors.Join(errs...))
+	return fmt.Errorf("%w: %d of the %d nodes needed: %w", locking.ErrNoQuorum, have, need, join(errs...))
 }
+
+// errorList is errors on one line; errors.Join would make several.
+type errorList []error
+
+// join returns the errors that are not nil as one, nil if there are none.
+func join(errs ...error) error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	switch len(errs) {
+	case 0:
+		return nil
+	case 1:
+		return errs[0]
+	}
+	return errorList(errs)
+}
+
+func (l errorList) Error() string {
+	texts := make([]string, len(l))
+	for i, err := range l {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap returns the errors.
+func (l errorList) Unwrap() []error { return l }

@@ -52,7 +52,6 @@ func (n *Node) examine(ctx context.Context) view {
 		v.reply = n.run(ctx, n.set.rules.peek, nil, nil)
 		v.held = parseHolding(v.reply)
 	}
-	n.observe(ctx, v.reply)
 	return v
 }
 
@@ -84,7 +83,11 @@ func parseHolding(r Reply) holding {
 
 // examine asks all nodes at once.
 func (s *Set) examine(ctx context.Context) []view {
-	return each(s.nodes, func(n *Node) view { return n.examine(ctx) })
+	return each(s.nodes, func(n *Node) view {
+		v := n.examine(ctx)
+		n.observe(ctx, v.reply)
+		return v
+	})
 }
 
 // judge returns why the node must not be used, nil if it may be.

@@ -33,7 +33,7 @@ func (s *Set) Init(ctx context.Context, recovery bool) error {
 			errors.New("new nodes are declared together: start the missing ones, or if they are gone run: quorate nodes init --recover")))
 	}
 	_, err := s.format(ctx, views, sinceNever)
-	return errors.Join(err, s.declareNew(ctx, views))
+	return join(err, s.declareNew(ctx, views))
 }
 
 // salvage formats the blank nodes of an answering quorum.
@@ -53,7 +53,7 @@ func (s *Set) declareNew(ctx context.Context, views []view) error {
 			formatted = append(formatted, v.node)
 		}
 	}
-	return errors.Join(each(formatted, func(n *Node) error {
+	return join(each(formatted, func(n *Node) error {
 		r := n.run(ctx, s.rules.init, nil, nil)
 		switch {
 		case r.Err != nil:
@@ -72,7 +72,7 @@ func refuseServed(views []view) error {
 			errs = append(errs, servedError(v.node))
 		}
 	}
-	return errors.Join(errs...)
+	return join(errs...)
 }
 
 func servedError(n *Node) error {

@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -34,7 +33,7 @@ func judgeAll(views []view) error {
 	for _, v := range views {
 		errs = append(errs, v.judge())
 	}
-	return errors.Join(errs...)
+	return join(errs...)
 }
 
 func (s *Set) warn(views []view) {
@@ -120,7 +119,7 @@ func (s *Set) format(ctx context.Context, views []view, since int) (int, error) 
 		}
 		errs = append(errs, err)
 	}
-	return formatted, errors.Join(errs...)
+	return formatted, join(errs...)
 }
 
 func (n *Node) format(ctx context.Context, since int) error {

@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
@@ -78,15 +77,18 @@ func (s *Set) attend(ctx context.Context) {
 	}
 }
 
-// probe examines a node that is down or refused, and judges it anew: what comes
-// back at an address may be another server.
+// probe examines a node that is down or refused, and judges it anew before it is
+// used: what comes back at an address may be another server.
 func (n *Node) probe(ctx context.Context) {
 	v := n.examine(ctx)
 	if v.info == nil && !v.answered() {
+		n.observe(ctx, v.reply)
 		return
 	}
-	err := errors.Join(v.judge(), n.twin())
-	if first := n.health.setRefused(err); err != nil && first && n.set.cfg.Observer.Down != nil {
+	err := join(v.judge(), n.twin())
+	if news := n.health.setRefused(err); err == nil {
+		n.observe(ctx, v.reply)
+	} else if news && n.set.cfg.Observer.Down != nil {
 		n.set.cfg.Observer.Down(n.name, err)
 	}
 }
@@ -99,7 +101,7 @@ func (n *Node) twin() error {
 			views = append(views, view{node: o, info: serverInfo{"run_id": c.runID}})
 		}
 	}
-	return errors.Join(twins(views)...)
+	return join(twins(views)...)
 }
 
 // adopt formats nodes that went blank while the others run.
