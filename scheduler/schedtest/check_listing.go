@@ -1,0 +1,81 @@
+package schedtest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+func runHidesARecord(b *ledgerBench) {
+	b.record(b.notRun(1, scheduler.Missed, "this replica lost touch"))
+	l := b.run(1)
+	b.record(b.notRun(1, scheduler.Skipped, "so did this one"))
+	b.wantBoth(of(l, b.finished(1, scheduler.Succeeded)))
+}
+
+func newestFirst(b *ledgerBench) {
+	first := b.run(2)
+	b.record(b.notRun(3, scheduler.Skipped, "busy"))
+	second := b.run(4)
+	b.record(b.notRun(1, scheduler.Missed, "told late"))
+	ran1, ran2 := of(first, b.finished(2, scheduler.Succeeded)), of(second, b.finished(4, scheduler.Succeeded))
+	skipped, missed := b.notRun(3, scheduler.Skipped, "busy"), b.notRun(1, scheduler.Missed, "told late")
+	b.want("Ticks", b.ticks(10), ran2, skipped, ran1, missed)
+	b.want("Ticks", b.ticks(2), ran2, skipped)
+	b.want("Runs", b.runs(10), ran2, ran1)
+	b.want("Runs", b.runs(1), ran2)
+}
+
+// pagesCoverEveryTickOnce reads the ledger in small pages, each ending before
+// the last tick of the one before.
+func pagesCoverEveryTickOnce(b *ledgerBench) {
+	const ticks, limit = 40, 3
+	for n := range ticks {
+		if n%4 == 0 {
+			b.run(n)
+		}
+		if n%4 != 2 { // some both ran and were recorded
+			b.record(b.notRun(n, scheduler.Skipped, "busy"))
+		}
+	}
+	var got []time.Time
+	q := scheduler.Query{Job: jobName, Limit: limit}
+	for {
+		list, err := b.ledger.Ticks(b.Context(), q)
+		if err != nil {
+			b.Fatalf("Ticks = %v", err)
+		}
+		if len(list) == 0 {
+			break
+		}
+		if len(list) > limit {
+			b.Fatalf("Ticks returned %d entries, the limit is %d", len(list), limit)
+		}
+		for _, e := range list {
+			got = append(got, e.Tick)
+		}
+		q.Before = got[len(got)-1]
+		if len(got) > ticks {
+			break
+		}
+	}
+	var want []time.Time
+	for n := ticks - 1; n >= 0; n-- {
+		if n%4 != 2 {
+			want = append(want, b.tick(n))
+		}
+	}
+	if !slices.EqualFunc(got, want, time.Time.Equal) {
+		b.Errorf("pages list the ticks\n%v, want\n%v", got, want)
+	}
+}
+
+// runsAreFoundBehindRecords: a limit on runs does not count other ticks.
+func runsAreFoundBehindRecords(b *ledgerBench) {
+	l := b.run(0)
+	for n := range min(60, b.Keep-2) {
+		b.record(b.notRun(n+1, scheduler.Skipped, "busy"))
+	}
+	b.want("Runs", b.runs(1), of(l, b.finished(0, scheduler.Succeeded)))
+}

@@ -1,0 +1,85 @@
+package schedtest
+
+import (
+	"errors"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+)
+
+func runningWhileTheLeaseLasts(b *ledgerBench) {
+	l := b.claim(1, b.Long, locking.AtMostOnce)
+	b.wantBoth(of(l, b.started(1)))
+}
+
+func finishReplacesTheStart(b *ledgerBench) {
+	want := []scheduler.Entry{}
+	for n, o := range []scheduler.Outcome{
+		scheduler.Succeeded, scheduler.Failed, scheduler.TimedOut, scheduler.LeaseLost, scheduler.Cancelled,
+	} {
+		l := b.claim(n, b.Long, locking.AtMostOnce)
+		b.end(l, b.finished(n, o))
+		want = append([]scheduler.Entry{of(l, b.finished(n, o))}, want...)
+	}
+	b.wantBoth(want...)
+}
+
+func interruptedOnceTheLeaseHasRunOut(b *ledgerBench) {
+	first := b.claim(1, b.Short, locking.AtMostOnce)
+	interrupted := b.awaitInterrupted()
+	if interrupted.Reason == "" {
+		b.Error("an interrupted run has no reason")
+	}
+	want := of(first, b.started(1))
+	want.Outcome, want.Reason = scheduler.Interrupted, interrupted.Reason
+	b.wantBoth(want)
+	// Whatever is claimed later, and while it runs, the first stays so.
+	second := b.claim(2, b.Long, locking.AtMostOnce)
+	b.wantBoth(of(second, b.started(2)), want)
+	b.end(second, b.finished(2, scheduler.Succeeded))
+	b.wantBoth(of(second, b.finished(2, scheduler.Succeeded)), want)
+}
+
+func finishAfterTheLeaseRanOut(b *ledgerBench) {
+	l := b.claim(1, b.Short, locking.AtMostOnce)
+	b.awaitInterrupted()
+	if err := l.Release(b.Context(), scheduler.EncodeNote(b.finished(1, scheduler.Failed))); err != nil && !errors.Is(err, locking.ErrLeaseLost) {
+		b.Fatalf("Release = %v", err)
+	}
+	b.wantBoth(of(l, b.finished(1, scheduler.Failed)))
+}
+
+// finishAfterAnotherRun: what a run says of its end counts even if its lease
+// was lost by then.
+func finishAfterAnotherRun(b *ledgerBench) {
+	first := b.claim(1, b.Short, locking.AtMostOnce)
+	b.awaitInterrupted()
+	second := b.run(2)
+	if err := first.Release(b.Context(), scheduler.EncodeNote(b.finished(1, scheduler.LeaseLost))); !errors.Is(err, locking.ErrLeaseLost) {
+		b.Fatalf("Release = %v, want ErrLeaseLost", err)
+	}
+	b.wantBoth(of(second, b.finished(2, scheduler.Succeeded)), of(first, b.finished(1, scheduler.LeaseLost)))
+}
+
+func voidLeavesNoRun(b *ledgerBench) {
+	l := b.claim(1, b.Long, locking.AtMostOnce)
+	if err := l.Void(b.Context()); err != nil {
+		b.Fatalf("Void = %v", err)
+	}
+	b.wantBoth()
+	skipped := b.notRun(1, scheduler.Skipped, "draining")
+	b.record(skipped)
+	b.want("Ticks", b.ticks(10), skipped)
+}
+
+func everyAttemptIsARun(b *ledgerBench) {
+	first := b.claim(1, b.Short, locking.AtLeastOnce)
+	interrupted := of(first, b.started(1))
+	interrupted.Outcome, interrupted.Reason = scheduler.Interrupted, b.awaitInterrupted().Reason
+	second := b.claim(1, b.Long, locking.AtLeastOnce)
+	b.want("Runs", b.runs(10), of(second, b.started(1)), interrupted)
+	b.end(second, b.finished(1, scheduler.Succeeded))
+	last := of(second, b.finished(1, scheduler.Succeeded))
+	b.want("Runs", b.runs(10), last, interrupted)
+	b.want("Ticks", b.ticks(10), last)
+}

@@ -1,0 +1,163 @@
+package schedtest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+)
+
+const (
+	// jobName is the job whose ledger the checks look at.
+	jobName = "kit"
+	// tries bounds how often a check asks for what must come in the end.
+	tries = 40
+)
+
+// ledgerBench is one fresh cluster on trial.
+type ledgerBench struct {
+	testing.TB
+	LedgerBackend
+	locker locking.Locker
+	ledger scheduler.Ledger
+	base   time.Time
+}
+
+func newLedgerBench(t testing.TB, b LedgerBackend) *ledgerBench {
+	t.Helper()
+	// Ticks lie in the past, since none may be claimed before its time.
+	base := time.Now().Add(-time.Hour).Truncate(time.Second).UTC()
+	bench := &ledgerBench{TB: t, LedgerBackend: b, base: base}
+	bench.locker, bench.ledger = b.New(t)
+	return bench
+}
+
+// tick is the n-th instant of the job.
+func (b *ledgerBench) tick(n int) time.Time { return b.base.Add(time.Duration(n) * time.Second) }
+
+// started is the note of a run's start.
+func (b *ledgerBench) started(n int) scheduler.Entry {
+	return scheduler.Entry{
+		Job: jobName, Tick: b.tick(n), Trigger: scheduler.BySchedule, Replica: "a",
+		Outcome: scheduler.Running, Started: b.tick(n).Add(5 * time.Millisecond),
+	}
+}
+
+// finished is the note of a run's end.
+func (b *ledgerBench) finished(n int, o scheduler.Outcome) scheduler.Entry {
+	e := b.started(n)
+	e.Outcome, e.Tries, e.Finished = o, 1, e.Started.Add(time.Minute)
+	e.Votes = locking.Votes{For: 4, Of: 5}
+	if o != scheduler.Succeeded {
+		e.Error, e.Reason = "it broke: \"x\"\n", "words of the run"
+	}
+	return e
+}
+
+// notRun is the record of a tick without a run.
+func (b *ledgerBench) notRun(n int, o scheduler.Outcome, reason string) scheduler.Entry {
+	return scheduler.Entry{
+		Job: jobName, Tick: b.tick(n), Trigger: scheduler.BySchedule, Replica: "a",
+		Outcome: o, Reason: reason,
+	}
+}
+
+func (b *ledgerBench) record(e scheduler.Entry) {
+	b.Helper()
+	if err := b.ledger.Record(b.Context(), e); err != nil {
+		b.Fatalf("Record(%v) = %v", e.Tick, err)
+	}
+}
+
+// claim starts a run of the n-th tick.
+func (b *ledgerBench) claim(n int, ttl time.Duration, mode locking.Mode) locking.Lease {
+	b.Helper()
+	var err error
+	for range tries {
+		var lease locking.Lease
+		lease, err = b.locker.TryAcquire(b.Context(), locking.Request{
+			Name: jobName, Tick: b.tick(n), TTL: ttl, Mode: mode, Holder: "a",
+			Note: scheduler.EncodeNote(b.started(n)),
+		})
+		if err == nil {
+			return lease
+		}
+		b.Wait(b.Short / 4)
+	}
+	b.Fatalf("claiming tick %d: %v", n, err)
+	return nil
+}
+
+// end ends a run.
+func (b *ledgerBench) end(l locking.Lease, e scheduler.Entry) {
+	b.Helper()
+	if err := l.Release(b.Context(), scheduler.EncodeNote(e)); err != nil {
+		b.Fatalf("Release = %v", err)
+	}
+}
+
+// run runs the n-th tick from start to end.
+func (b *ledgerBench) run(n int) locking.Lease {
+	b.Helper()
+	l := b.claim(n, b.Long, locking.AtMostOnce)
+	b.end(l, b.finished(n, scheduler.Succeeded))
+	return l
+}
+
+// of completes the entry that a run must be listed as.
+func of(l locking.Lease, e scheduler.Entry) scheduler.Entry {
+	e.Token, e.Attempt = l.Claim().Token, l.Claim().Attempt
+	return e
+}
+
+func (b *ledgerBench) runs(limit int) []scheduler.Entry {
+	b.Helper()
+	list, err := b.ledger.Runs(b.Context(), scheduler.Query{Job: jobName, Limit: limit})
+	if err != nil {
+		b.Fatalf("Runs = %v", err)
+	}
+	return list
+}
+
+func (b *ledgerBench) ticks(limit int) []scheduler.Entry {
+	b.Helper()
+	list, err := b.ledger.Ticks(b.Context(), scheduler.Query{Job: jobName, Limit: limit})
+	if err != nil {
+		b.Fatalf("Ticks = %v", err)
+	}
+	return list
+}
+
+// wantBoth compares both listings with the entries.
+func (b *ledgerBench) wantBoth(want ...scheduler.Entry) {
+	b.Helper()
+	b.want("Runs", b.runs(100), want...)
+	b.want("Ticks", b.ticks(100), want...)
+}
+
+func (b *ledgerBench) want(what string, got []scheduler.Entry, want ...scheduler.Entry) {
+	b.Helper()
+	if len(got) != len(want) {
+		b.Fatalf("%s returned %d entries, want %d:\n%+v", what, len(got), len(want), got)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			b.Errorf("%s, entry %d =\n%+v, want\n%+v", what, i, got[i], want[i])
+		}
+	}
+}
+
+// awaitInterrupted asks until the newest run reads as interrupted, and returns
+// the entry.
+func (b *ledgerBench) awaitInterrupted() scheduler.Entry {
+	b.Helper()
+	for range tries {
+		if list := b.runs(1); len(list) == 1 && list[0].Outcome == scheduler.Interrupted {
+			return list[0]
+		}
+		b.Wait(b.Short / 4)
+	}
+	b.Fatalf("the run never reads as interrupted: %+v", b.runs(1))
+	return scheduler.Entry{}
+}

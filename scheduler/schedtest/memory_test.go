@@ -1,0 +1,38 @@
+package schedtest
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/locktest"
+	"github.com/quorate/quorate/scheduler"
+)
+
+func memoryLedger() LedgerBackend {
+	return LedgerBackend{
+		Hooks: Hooks{Bubble: synctest.Test},
+		New: func(testing.TB) (locking.Locker, scheduler.Ledger) {
+			locks := new(locktest.Memory)
+			return locks, NewLedger(locks)
+		},
+		Keep: keep,
+	}
+}
+
+func memoryRoster() RosterBackend {
+	return RosterBackend{
+		Hooks: Hooks{Bubble: synctest.Test},
+		New:   func(testing.TB) scheduler.Roster { return new(Roster) },
+	}
+}
+
+func TestMemoryLedgerConforms(t *testing.T) {
+	t.Parallel()
+	RunLedger(t, memoryLedger())
+}
+
+func TestMemoryRosterConforms(t *testing.T) {
+	t.Parallel()
+	RunRoster(t, memoryRoster())
+}
