@@ -67,6 +67,9 @@ func (ps *problems) addYAML(err error) {
 		where.line, _ = strconv.Atoi(msg[m[2]:m[3]])
 		msg = msg[:m[0]] + msg[m[1]:]
 	}
+	if strings.Contains(msg, "cannot start any token") {
+		msg += "; quote text that starts with @, ` or %"
+	}
 	ps.add(where, nil, "not valid YAML: "+msg+"; check indentation (spaces, no tabs), quotes and colons here and just above")
 }
 

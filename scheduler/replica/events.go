@@ -1,0 +1,116 @@
+package replica
+
+import (
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// events writes what happens to the log.
+type events struct{ log *slog.Logger }
+
+// observer logs what the scheduler does: what concerns somebody as info, what
+// went wrong as warning or error, the rest as debug.
+func (e events) observer() scheduler.Observer {
+	return scheduler.Observer{
+		Claimed: e.claimed, Lost: e.lost, Retrying: e.retrying, Decided: e.decided,
+		Extended: e.extended, Overdue: e.overdue, Finished: e.finished,
+		Recorded: e.recorded, ClockJumped: e.clockJumped, Overslept: e.overslept,
+		Draining: e.draining,
+	}
+}
+
+func (e events) claimed(job string, c locking.Claim, took time.Duration) {
+	e.log.Info("tick won", "job", job, tick(c.Tick), token(c.Token), "attempt", c.Attempt, votes(c.Votes), "took", took)
+}
+
+func (e events) lost(job string, at time.Time, err error) {
+	e.log.Debug("tick is another replica's", "job", job, tick(at), "why", err)
+}
+
+func (e events) retrying(job string, at time.Time, err error, in time.Duration) {
+	e.log.Debug("claim failed, trying again", "job", job, tick(at), "why", err, "in", in)
+}
+
+func (e events) decided(en scheduler.Entry) {
+	e.log.Warn("tick does not run", "job", en.Job, tick(en.Tick), "outcome", string(en.Outcome), "reason", en.Reason)
+}
+
+func (e events) extended(job string, c locking.Claim, deadline time.Time, err error) {
+	if err != nil {
+		e.log.Warn("lease not extended", "job", job, tick(c.Tick), token(c.Token), "deadline", deadline, "error", err)
+		return
+	}
+	e.log.Debug("lease extended", "job", job, tick(c.Tick), token(c.Token), "deadline", deadline)
+}
+
+func (e events) overdue(job string, c locking.Claim, since time.Time) {
+	e.log.Error("job ignores the end of its context", "job", job, tick(c.Tick), token(c.Token), "since", since)
+}
+
+func (e events) finished(en scheduler.Entry, released error) {
+	write := e.log.Warn
+	if en.Outcome == scheduler.Succeeded || en.Outcome == scheduler.Skipped {
+		write = e.log.Info
+	}
+	attrs := []any{
+		"job", en.Job, tick(en.Tick), token(en.Token), "attempt", en.Attempt,
+		"outcome", string(en.Outcome), "took", en.Finished.Sub(en.Started),
+	}
+	if en.Reason != "" {
+		attrs = append(attrs, "reason", en.Reason)
+	}
+	if en.Error != "" {
+		attrs = append(attrs, "error", en.Error)
+	}
+	write("run ended", attrs...)
+	if released != nil {
+		e.log.Warn("the ledger may not have the end of the run", "job", en.Job, tick(en.Tick), token(en.Token), "error", released)
+	}
+}
+
+func (e events) recorded(en scheduler.Entry, err error) {
+	if err != nil {
+		e.log.Warn("the ledger does not have why a tick did not run", "job", en.Job, tick(en.Tick), "error", err)
+	}
+}
+
+func (e events) clockJumped(by time.Duration) {
+	e.log.Warn("the clock jumped: this machine was suspended, or somebody set its clock", "by", by)
+}
+
+func (e events) overslept(job string, first, before time.Time) {
+	e.log.Warn("ticks passed unnoticed, too many to record each", "job", job, "from", jobs.FormatTick(first), "before", jobs.FormatTick(before))
+}
+
+func (e events) draining(running int) {
+	e.log.Info("draining: no new ticks, waiting for runs to end", "running", running)
+}
+
+// nodes logs what happens to nodes.
+func (e events) nodes() nodes.Observer {
+	return nodes.Observer{
+		Down: func(node string, err error) { e.log.Warn("node is down", "node", node, "error", err) },
+		Up:   func(node string) { e.log.Info("node answers again", "node", node) },
+		Formatted: func(node string, until time.Time) {
+			e.log.Info("blank node joined; it abstains for a grace", "node", node, "until", jobs.FormatTick(until))
+		},
+		Restarted: func(node string, until time.Time) {
+			e.log.Warn("node restarted and may have forgotten; it abstains for a grace", "node", node, "until", jobs.FormatTick(until))
+		},
+		Warn: func(node, text string) { e.log.Warn(text, "node", node) },
+	}
+}
+
+func tick(t time.Time) slog.Attr { return slog.String("tick", jobs.FormatTick(t)) }
+
+func token(t locking.Token) slog.Attr { return slog.Uint64("token", uint64(t)) }
+
+func votes(v locking.Votes) slog.Attr {
+	return slog.String("votes", strconv.Itoa(v.For)+"/"+strconv.Itoa(v.Of))
+}

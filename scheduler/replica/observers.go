@@ -1,0 +1,91 @@
+package replica
+
+import (
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// observers tells several observers what happens, in order.
+func observers(list ...scheduler.Observer) scheduler.Observer {
+	return scheduler.Observer{
+		Claimed: func(job string, c locking.Claim, took time.Duration) {
+			for _, o := range list {
+				if o.Claimed != nil {
+					o.Claimed(job, c, took)
+				}
+			}
+		},
+		Lost: func(job string, tick time.Time, err error) {
+			for _, o := range list {
+				if o.Lost != nil {
+					o.Lost(job, tick, err)
+				}
+			}
+		},
+		Retrying: func(job string, tick time.Time, err error, in time.Duration) {
+			for _, o := range list {
+				if o.Retrying != nil {
+					o.Retrying(job, tick, err, in)
+				}
+			}
+		},
+		Decided: func(e scheduler.Entry) {
+			for _, o := range list {
+				if o.Decided != nil {
+					o.Decided(e)
+				}
+			}
+		},
+		Extended: func(job string, c locking.Claim, deadline time.Time, err error) {
+			for _, o := range list {
+				if o.Extended != nil {
+					o.Extended(job, c, deadline, err)
+				}
+			}
+		},
+		Overdue: func(job string, c locking.Claim, since time.Time) {
+			for _, o := range list {
+				if o.Overdue != nil {
+					o.Overdue(job, c, since)
+				}
+			}
+		},
+		Finished: func(e scheduler.Entry, released error) {
+			for _, o := range list {
+				if o.Finished != nil {
+					o.Finished(e, released)
+				}
+			}
+		},
+		Recorded: func(e scheduler.Entry, err error) {
+			for _, o := range list {
+				if o.Recorded != nil {
+					o.Recorded(e, err)
+				}
+			}
+		},
+		ClockJumped: func(by time.Duration) {
+			for _, o := range list {
+				if o.ClockJumped != nil {
+					o.ClockJumped(by)
+				}
+			}
+		},
+		Overslept: func(job string, first, before time.Time) {
+			for _, o := range list {
+				if o.Overslept != nil {
+					o.Overslept(job, first, before)
+				}
+			}
+		},
+		Draining: func(running int) {
+			for _, o := range list {
+				if o.Draining != nil {
+					o.Draining(running)
+				}
+			}
+		},
+	}
+}

@@ -1,0 +1,149 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking/redlock"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/redisledger"
+)
+
+// Options are what a program decides rather than its configuration. The zero
+// value is fine.
+type Options struct {
+	// ReplicaID goes before replica.id.
+	ReplicaID string
+	// Version of the program, for listings.
+	Version string
+	// Logger is used instead of one made from the log section.
+	Logger *slog.Logger
+	// LogOutput is where a logger made from the log section writes. Default:
+	// standard error.
+	LogOutput io.Writer
+	// Observer is told what happens, after the log.
+	Observer scheduler.Observer
+	// Dial replaces the network between the replica and the nodes.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Embedded allows nodes inside this process. For development and tests.
+	Embedded bool
+}
+
+// A Replica is one replica, ready to Run.
+type Replica struct {
+	id        string
+	log       *slog.Logger
+	probeAddr string
+
+	set       *nodes.Set
+	locker    *redlock.Locker
+	scheduler *scheduler.Scheduler
+
+	started   atomic.Bool
+	draining  atomic.Bool
+	formatted atomic.Bool           // a node was formatted while joining
+	joining   atomic.Pointer[error] // why joining has not succeeded yet
+
+	mu      sync.Mutex
+	serving net.Addr
+}
+
+// ErrRunTwice is returned by a second call of Replica.Run.
+var ErrRunTwice = errors.New("replica: Run may be called once")
+
+// Load reads the configuration at path ($QUORATE_CONFIG or config.yaml if it
+// is empty), lets the environment override it, and returns its Replica. The
+// error of a bad configuration is a *ConfigError.
+func Load(path string, registry *jobs.Registry) (*Replica, error) {
+	cfg, err := Read(Source{Path: path}, registry)
+	if err != nil {
+		return nil, err
+	}
+	return New(cfg, registry, Options{})
+}
+
+// New returns a Replica that does not run yet. It contacts no node, but reads
+// the secrets and files that reaching them takes. The error of a bad
+// configuration is a *ConfigError.
+func New(cfg *Config, registry *jobs.Registry, options Options) (*Replica, error) {
+	if err := registry.Err(); err != nil {
+		return nil, err
+	}
+	ps := &problems{origin: cfg.origin}
+	cfg.check(ps, registry)
+	if err := ps.err(); err != nil {
+		return nil, err
+	}
+	cluster := cfg.cluster(ps)
+	if err := ps.err(); err != nil {
+		return nil, err
+	}
+	list, err := cfg.JobList(registry)
+	if err != nil {
+		return nil, err
+	}
+	return wire(cfg, cluster, list, options)
+}
+
+// wire puts the parts together.
+func wire(cfg *Config, cluster nodes.Config, list []scheduler.Job, options Options) (*Replica, error) {
+	id := identify(options.ReplicaID, cfg.Replica.ID)
+	base := options.Logger
+	if base == nil {
+		base = NewLogger(cfg.Log, output(options.LogOutput))
+	}
+	r := &Replica{id: id, log: base.With("replica", id), probeAddr: cfg.HTTP.ProbesListen}
+	logged := events{r.log}
+	cluster.Dial, cluster.Embedded = options.Dial, options.Embedded
+	cluster.Observer = r.noticeFormatting(logged.nodes())
+	var err error
+	if r.set, err = nodes.Open(cluster); err != nil {
+		return nil, fmt.Errorf("redis: %w", err)
+	}
+	if r.locker, err = redlock.New(r.set, redlock.Config{}); err != nil {
+		return nil, errors.Join(err, r.set.Close())
+	}
+	ledger := redisledger.New(r.set)
+	host, _ := os.Hostname() // listings can do without
+	r.scheduler, err = scheduler.New(scheduler.Config{
+		Replica: id, Version: options.Version, Host: host, PID: os.Getpid(), ConfigHash: cfg.jobsHash(),
+		State: r.state, Locker: r.locker, Ledger: ledger, Roster: ledger,
+		Observer: observers(logged.observer(), options.Observer), Logger: base,
+		TTL: cfg.Lock.TTL, ExtendEvery: cfg.extendEvery(), SafetyMargin: cfg.Lock.SafetyMargin,
+		Stagger: cfg.stagger(), DrainTimeout: cfg.Scheduler.DrainTimeout,
+	}, list)
+	if err != nil {
+		return nil, errors.Join(err, r.close())
+	}
+	return r, nil
+}
+
+// ID returns the name of the replica.
+func (r *Replica) ID() string { return r.id }
+
+// Snapshot tells what the replica does now.
+func (r *Replica) Snapshot() scheduler.Snapshot { return r.scheduler.Snapshot() }
+
+// ProbesAddr returns where the probes are served, nil before Run and without
+// http.probes_listen.
+func (r *Replica) ProbesAddr() net.Addr {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.serving
+}
+
+// Abort ends a drain at once: running jobs are cancelled without waiting for
+// scheduler.drain_timeout. A program calls it at the second signal.
+func (r *Replica) Abort() {
+	r.draining.Store(true)
+	r.scheduler.Abort()
+}
