@@ -56,7 +56,11 @@ func supervise(ctx context.Context, g *group, cmd *exec.Cmd, grace time.Duration
 	select {
 	case <-exited:
 	case <-ctx.Done():
-		stopped = true
+		select {
+		case <-exited: // both at once: it was not stopped
+		default:
+			stopped = true
+		}
 	}
 	if left := g.others(); stopped || left > 0 {
 		if !stopped {

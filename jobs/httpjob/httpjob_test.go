@@ -1,0 +1,253 @@
+package httpjob_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/jobs/httpjob"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var run = jobs.Run{
+	ID: "hook@20261201T020000.000Z", Job: "hook", Tick: time.Date(2026, 12, 1, 2, 0, 0, 0, time.UTC),
+	Token: 42, Attempt: 2, Try: 1, Trigger: "schedule", Replica: "a",
+}
+
+func bind(t *testing.T, params map[string]any) jobs.Handler {
+	t.Helper()
+	h, err := tryBind(params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func tryBind(params map[string]any) (jobs.Handler, error) {
+	r := jobs.NewRegistry()
+	httpjob.Register(r)
+	return r.Bind("http", params, jobs.Limits{})
+}
+
+// serve answers every request with f and returns the server's address.
+func serve(t *testing.T, f http.HandlerFunc) string {
+	t.Helper()
+	s := httptest.NewServer(f)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func answer(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func TestRequest(t *testing.T) {
+	t.Parallel()
+	requests := make(chan *http.Request, 1)
+	bodies := make(chan string, 1)
+	url := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		requests <- r
+		bodies <- string(body)
+	})
+	h := bind(t, map[string]any{
+		"url": url + "/path?x=1", "body": "hello",
+		"headers": map[string]any{"content-type": "text/plain", "Host": "elsewhere.example"},
+	})
+	if err := h(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	r := <-requests
+	if r.Method != http.MethodPost || r.URL.RequestURI() != "/path?x=1" || r.Host != "elsewhere.example" {
+		t.Errorf("request %s %s at %s", r.Method, r.URL, r.Host)
+	}
+	if body := <-bodies; body != "hello" {
+		t.Errorf("body %q", body)
+	}
+	for name, want := range map[string]string{
+		"Quorate-Job": "hook", "Quorate-Tick": "2026-12-01T02:00:00Z", "Quorate-Attempt": "2",
+		"Fencing-Token": "42", "Idempotency-Key": run.ID, "Content-Type": "text/plain",
+	} {
+		if got := r.Header.Get(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestMethod(t *testing.T) {
+	t.Parallel()
+	methods := make(chan string, 1)
+	url := serve(t, func(_ http.ResponseWriter, r *http.Request) { methods <- r.Method })
+	if err := bind(t, map[string]any{"url": url, "method": "DELETE"})(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-methods; got != http.MethodDelete {
+		t.Errorf("method %s", got)
+	}
+}
+
+func TestExpectStatus(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		expect any // nil: not given
+		status int
+		good   bool
+	}{
+		"default":           {nil, 204, true},
+		"default, other":    {nil, 404, false},
+		"default, redirect": {nil, 301, false},
+		"code":              {409, 409, true},
+		"code, other 2xx":   {201, 200, false},
+		"code as text":      {"409", 409, true},
+		"class":             {"4xx", 418, true},
+		"class, other":      {"4XX", 200, false},
+		"list":              {[]any{"2xx", 409}, 409, true},
+		"list, class":       {[]any{"2xx", 409}, 201, true},
+		"list, other":       {[]any{"2xx", 409}, 410, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := bind(t, map[string]any{"url": serve(t, answer(tt.status, "")), "expect_status": tt.expect})
+			err := h(t.Context(), run)
+			status, _ := errors.AsType[*httpjob.StatusError](err)
+			if tt.good && err != nil || !tt.good && (status == nil || status.Code != tt.status) {
+				t.Errorf("got %v, want success %v", err, tt.good)
+			}
+		})
+	}
+}
+
+func TestFailureKeepsTheBody(t *testing.T) {
+	t.Parallel()
+	url := serve(t, answer(500, "no\n  space\xff left"+strings.Repeat("x", 1<<20)))
+	err := bind(t, map[string]any{"url": url})(t.Context(), run)
+	want := "POST " + url + ": status 500 Internal Server Error, want 2xx: no space left"
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got %.200v, want %s", err, want)
+	}
+	if len(err.Error()) > 3000 {
+		t.Errorf("the error has %d bytes", len(err.Error()))
+	}
+}
+
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/old" {
+			t.Errorf("followed to %s", r.URL)
+		}
+		http.Redirect(w, r, "/new?token=s3cret", http.StatusFound)
+	})
+	err := bind(t, map[string]any{"url": url + "/old"})(t.Context(), run)
+	if err == nil || !strings.Contains(err.Error(), "it leads to "+url+"/new?***") || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRequestEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]bool{"before the answer": false, "within the body": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if begin {
+					w.WriteHeader(http.StatusOK)
+					_ = http.NewResponseController(w).Flush()
+				}
+				cancel(jobs.ErrTimeout)
+				<-r.Context().Done()
+			})
+			err := bind(t, map[string]any{"url": url})(ctx, run)
+			if !errors.Is(err, jobs.ErrTimeout) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestNoSecretsInErrorsAndLogs(t *testing.T) {
+	t.Parallel()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	tlsServer := httptest.NewUnstartedServer(answer(200, ""))
+	tlsServer.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	tlsServer.TLS = &tls.Config{MinVersion: tls.VersionTLS13}
+	tlsServer.StartTLS()
+	t.Cleanup(tlsServer.Close)
+
+	hosts := map[string]string{
+		"nobody listens": "http://user:s3cret@" + closed.Addr().String(),
+		"unknown issuer": strings.Replace(tlsServer.URL, "://", "://user:s3cret@", 1),
+		"bad status":     strings.Replace(serve(t, answer(500, "")), "://", "://user:s3cret@", 1),
+	}
+	for name, host := range hosts {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			logged := run
+			logged.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			err := bind(t, map[string]any{"url": host + "/p?key=s3cret"})(t.Context(), logged)
+			if err == nil || strings.Contains(err.Error()+log.String(), "s3cret") || !strings.Contains(err.Error(), "://***@") {
+				t.Errorf("got %v, log %s", err, log.String())
+			}
+		})
+	}
+}
+
+func TestBadParams(t *testing.T) {
+	t.Parallel()
+	good := func(key string, value any) map[string]any {
+		return map[string]any{"url": "http://h", key: value}
+	}
+	tests := map[string]struct {
+		params map[string]any
+		want   string
+	}{
+		"no url":        {nil, "url: is missing"},
+		"url":           {good("url", "http://user:s3cret@[x"), "url: is no URL"},
+		"scheme":        {good("url", "ftp://h"), "url: must start with"},
+		"no host":       {good("url", "http:///x"), "url: names no host"},
+		"method":        {good("method", "GE T"), "method: is no HTTP method"},
+		"header name":   {good("headers", map[string]any{"a b": "c"}), "headers.a b: is no header name"},
+		"header value":  {good("headers", map[string]any{"a": "b\r\nc: d"}), "headers.a: has a line break"},
+		"own header":    {good("headers", map[string]any{"fencing-token": "1"}), "headers.fencing-token: is set by quorate"},
+		"status":        {good("expect_status", 600), `expect_status: has "600"`},
+		"status class":  {good("expect_status", "2x"), `expect_status: has "2x"`},
+		"no status":     {good("expect_status", []any{}), "expect_status: is empty"},
+		"unknown param": {good("methd", "GET"), `methd: unknown key: did you mean "method"?`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := tryBind(tt.params)
+			if err == nil || !strings.HasPrefix(err.Error(), tt.want) || strings.Contains(err.Error(), "s3cret") {
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+			if strings.Contains(fmt.Sprint(err), "\n") {
+				t.Errorf("one mistake, several errors: %v", err)
+			}
+		})
+	}
+}
