@@ -70,6 +70,18 @@ type NodeConfig struct {
 	URL string
 }
 
+// String returns the name and the URL without secrets.
+func (c NodeConfig) String() string {
+	u, err := parseURL(c.URL)
+	if err != nil {
+		return c.Name + " (" + err.Error() + ")"
+	}
+	return strings.TrimSpace(c.Name + " " + u.redacted)
+}
+
+// String names the namespace and the nodes, without secrets.
+func (c Config) String() string { return fmt.Sprintf("%s on %v", c.Namespace, c.Nodes) }
+
 // An Observer is told what happens to nodes. Each function may be nil, and must
 // return quickly.
 type Observer struct {

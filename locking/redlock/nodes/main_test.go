@@ -2,18 +2,52 @@ package nodes_test
 
 import (
 	"context"
+	"fmt"
 	"net"
-	"strconv"
+	"os"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain fails if goroutines are left, or if go-redis has written to its
+// logger, which by default is standard error.
+func TestMain(m *testing.M) {
+	var noise recorder
+	redis.SetLogger(&noise)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if text := noise.String(); text != "" {
+			fmt.Fprintln(os.Stderr, "go-redis logged:", text)
+			code = 1
+		}
+		os.Exit(code)
+	}))
+}
+
+// A recorder keeps what go-redis logs.
+type recorder struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (r *recorder) Printf(_ context.Context, format string, v ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines = append(r.lines, fmt.Sprintf(format, v...))
+}
+
+func (r *recorder) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Join(r.lines, "\n")
+}
 
 // config returns a Config for the URLs, changed by the given functions.
 func config(urls []string, change ...func(*nodes.Config)) nodes.Config {
@@ -107,13 +141,4 @@ var put = nodes.NewScript("put", `redis.call('SET', KEYS[2], arg(1)) return {'OK
 func call(t *testing.T, s *nodes.Set, script *nodes.Script, args ...any) nodes.Reply {
 	t.Helper()
 	return s.Call(t.Context(), script, []string{s.Key("x")}, args...)[0]
-}
-
-func ms(t *testing.T, text string) int64 {
-	t.Helper()
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
