@@ -87,7 +87,11 @@ func (a *attempt) newMutex() *redsync.Mutex {
 }
 
 // call runs a rule at one node. Different nodes may be called at the same time.
+// The context counts only for its values: a request that is cut off may still
+// take effect, so every one is awaited, which takes a node timeout at most, and
+// the cleanup after it is never skipped.
 func (a *attempt) call(ctx context.Context, node int, script *nodes.Script, args ...any) vote {
+	ctx = context.WithoutCancel(ctx)
 	v := parse(a.nodes[node].Call(ctx, script, a.keys, append(a.common[:len(a.common):len(a.common)], args...)...))
 	if v.open() {
 		a.open[node], a.left[node] = true, true

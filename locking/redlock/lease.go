@@ -99,6 +99,7 @@ func (s *lease) Release(ctx context.Context, note []byte) error {
 		switch {
 		case ok:
 			s.ended = released
+			s.l.cleaner.cleanUp(s.a, s.a.finishedAt(record))
 			return nil
 		case count(votes, codeLate) >= s.a.blocking():
 			s.ended = superseded
@@ -115,8 +116,28 @@ func (s *lease) Release(ctx context.Context, note []byte) error {
 
 func (a *attempt) finish(ctx context.Context, record string) ([]vote, bool) {
 	return a.poll(ctx, a.mutex.UnlockContext, func(ctx context.Context, node int) vote {
-		return a.call(ctx, node, finishScript, a.ballot.token, a.cfg.Keep, a.ballot.record, record)
+		return a.finishAt(ctx, node, record)
 	})
+}
+
+func (a *attempt) finishAt(ctx context.Context, node int, record string) vote {
+	v := a.call(ctx, node, finishScript, a.ballot.token, a.cfg.Keep, a.ballot.record, record)
+	if v.err == nil && !a.open[node] {
+		a.left[node] = false
+	}
+	return v
+}
+
+// finishedAt is for nodes that did not answer while others made a quorum. Where
+// requests are still on their way, they must find a tombstone.
+func (a *attempt) finishedAt(record string) func(ctx context.Context, node int) vote {
+	return func(ctx context.Context, node int) vote {
+		v := a.finishAt(ctx, node, record)
+		if v.err == nil && a.open[node] {
+			return a.abortAt(ctx, node)
+		}
+		return v
+	}
 }
 
 // Void implements locking.Lease: rule N6 on all nodes, once, and in the

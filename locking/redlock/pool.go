@@ -18,11 +18,9 @@ type pool struct {
 	node int
 }
 
-// Get implements redis.Pool. The context counts only for its values: a request
-// that is cut off may still take effect, so every one is awaited, which takes a
-// node timeout at most, and the cleanup after it is never skipped.
+// Get implements redis.Pool.
 func (p pool) Get(ctx context.Context) (redis.Conn, error) {
-	return conn{pool: p, ctx: context.WithoutCancel(ctx)}, nil
+	return conn{pool: p, ctx: ctx}, nil
 }
 
 // A conn turns redsync's two commands into the rule of the attempt's phase, and

@@ -1,0 +1,385 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+)
+
+// five are five redis-servers, each behind a proxy.
+type five struct {
+	*cluster
+	servers []*redistest.Server
+	proxies []*redistest.Proxy
+
+	mu   sync.Mutex
+	down func(node int) // if set, called when a node is found down
+}
+
+func newFive(t *testing.T) *five {
+	t.Helper()
+	f := &five{servers: redistest.StartN(t, 5)}
+	var urls []string
+	for _, s := range f.servers {
+		p := redistest.NewProxy(t, s.Addr())
+		f.proxies = append(f.proxies, p)
+		urls = append(urls, s.URLVia(p.Addr()))
+	}
+	f.cluster = newCluster(t, urls, func(cfg *nodes.Config) {
+		cfg.Observer.Down = func(node string, _ error) { f.noticed(node) }
+	})
+	return f
+}
+
+func (f *five) noticed(node string) {
+	f.mu.Lock()
+	down := f.down
+	f.mu.Unlock()
+	if down == nil {
+		return
+	}
+	down(slices.IndexFunc(f.proxies, func(p *redistest.Proxy) bool { return p.Addr() == node }))
+}
+
+func (f *five) onDown(do func(node int)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.down = do
+}
+
+// locks returns the servers' lock of the job: the attempts' values.
+func (f *five) locks(t *testing.T) []string {
+	t.Helper()
+	var owners []string
+	for _, s := range f.servers {
+		if v, err := s.Client().Get(t.Context(), "quorate:job:job:lock").Result(); err == nil {
+			owners = append(owners, v)
+		}
+	}
+	return owners
+}
+
+// starts counts the started records of the job on all servers.
+func (f *five) starts(t *testing.T) int {
+	t.Helper()
+	n := 0
+	for _, s := range f.servers {
+		for _, r := range s.Client().ZRange(t.Context(), "quorate:job:job:runs", 0, -1).Val() {
+			if strings.HasPrefix(r, "S") {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// eventually asks until ok, a bounded number of times.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for range 500 {
+		if ok() {
+			return
+		}
+		pause(t.Context(), 20*time.Millisecond)
+	}
+	t.Fatalf("never came true: %s", what)
+}
+
+// spoilers make a node useless, each in its way, and mend it again.
+var spoilers = map[string]struct{ spoil, mend func(f *five, node int) }{
+	"frozen": {
+		func(f *five, n int) { f.servers[n].Freeze() },
+		func(f *five, n int) { f.servers[n].Thaw() },
+	},
+	"black hole": {
+		func(f *five, n int) { f.proxies[n].BlackHole() },
+		func(f *five, n int) { f.proxies[n].Pass() },
+	},
+	"replies lost": {
+		func(f *five, n int) { f.proxies[n].DropReplies("") },
+		func(f *five, n int) { f.proxies[n].Pass() },
+	},
+	"connections cut": {
+		func(f *five, n int) { f.proxies[n].CutReplies("") },
+		func(f *five, n int) { f.proxies[n].Pass() },
+	},
+	"replies cut in the middle": {
+		func(f *five, n int) { f.proxies[n].ChopReplies("") },
+		func(f *five, n int) { f.proxies[n].Pass() },
+	},
+}
+
+// A minority that does not answer costs nothing but its votes, whatever is
+// asked; a majority is reported as such, never as somebody else's lock, and
+// nothing is left once it is back.
+func TestNodesThatDoNotAnswer(t *testing.T) {
+	t.Parallel()
+	for name, s := range spoilers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFive(t)
+			l, other := f.locker(t), f.locker(t)
+			mustRelease(t, mustAcquire(t, l, f.request(past(0)))) // connections and scripts are in place
+
+			s.spoil(f, 0)
+			lease := mustAcquire(t, l, f.request(past(1)))
+			s.spoil(f, 1)
+			if err := lease.Extend(t.Context()); err != nil {
+				t.Errorf("Extend with two of five gone = %v", err)
+			}
+			mustRelease(t, lease)
+			mustRelease(t, mustAcquire(t, l, f.request(past(2))))
+
+			s.spoil(f, 2)
+			_, err := l.TryAcquire(t.Context(), f.request(past(3)))
+			if !errors.Is(err, locking.ErrNoQuorum) {
+				t.Errorf("TryAcquire with three of five gone = %v, want %v", err, locking.ErrNoQuorum)
+			}
+			for n := range 3 {
+				s.mend(f, n)
+			}
+			// The node that was asked in vain took the request after all, or
+			// will: the lease of 30 s must not be what ends the wait.
+			eventually(t, "the tick is free", func() bool {
+				lease, err := other.TryAcquire(t.Context(), f.request(past(3)))
+				if err == nil {
+					mustRelease(t, lease)
+				}
+				return err == nil
+			})
+			eventually(t, "no lock is left", func() bool { return len(f.locks(t)) == 0 })
+		})
+	}
+}
+
+// A node behind a firewall that drops packets: dialling takes for ever.
+func TestNodeThatCannotBeDialled(t *testing.T) {
+	t.Parallel()
+	servers := redistest.StartN(t, 3)
+	c := newCluster(t, redistest.URLs(servers), nil)
+	hole := servers[0].Addr()
+	c.cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if addr == hole {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}
+	l := c.locker(t)
+	lease := mustAcquire(t, l, c.request(past(1)))
+	if err := lease.Extend(t.Context()); err != nil {
+		t.Errorf("Extend = %v", err)
+	}
+	mustRelease(t, lease)
+	if got := lease.Claim().Votes; got.For != 2 || got.Of != 3 {
+		t.Errorf("Votes = %v, want 2 of 3", got)
+	}
+}
+
+// The replies to COMMIT are lost on a majority, once: asked again, the nodes
+// say that they have accepted.
+func TestLostRepliesToCommit(t *testing.T) {
+	t.Parallel()
+	f := newFive(t)
+	l := f.locker(t)
+	mustRelease(t, mustAcquire(t, l, f.request(past(0))))
+	f.onDown(func(node int) { f.proxies[node].Pass() })
+	for _, p := range f.proxies[:3] {
+		p.CutReplies("the holder") // only COMMIT names it
+	}
+	lease := mustAcquire(t, l, f.request(past(1)))
+	if got := f.starts(t); got != 5 {
+		t.Errorf("%d nodes have a record of the start, want 5", got)
+	}
+	mustRelease(t, lease)
+}
+
+// The replies to COMMIT stay lost: the attempt is void, its tick free again,
+// and no reader takes it for a run.
+func TestCommitGivenUp(t *testing.T) {
+	t.Parallel()
+	f := newFive(t)
+	l, other := f.locker(t), f.locker(t)
+	mustRelease(t, mustAcquire(t, l, f.request(past(0))))
+	for _, p := range f.proxies[:3] {
+		p.DropReplies("the holder")
+	}
+	_, err := l.TryAcquire(t.Context(), f.request(past(1)))
+	if !errors.Is(err, locking.ErrNoQuorum) {
+		t.Fatalf("TryAcquire = %v, want %v", err, locking.ErrNoQuorum)
+	}
+	for _, p := range f.proxies {
+		p.Pass()
+	}
+	eventually(t, "every record of the start is gone", func() bool { return f.starts(t) == 0 && len(f.locks(t)) == 0 })
+	req := f.request(past(1))
+	req.Holder = "somebody else"
+	lease := mustAcquire(t, other, req)
+	if got := lease.Claim().Attempt; got != 2 {
+		t.Errorf("attempt %d, want 2", got)
+	}
+	mustRelease(t, lease)
+}
+
+// redsync leaves locks behind when the context ends within an attempt.
+func TestCancelledContextLeavesNothing(t *testing.T) {
+	t.Parallel()
+	f := newFive(t)
+	l := f.locker(t)
+	mustRelease(t, mustAcquire(t, l, f.request(past(0))))
+	for _, p := range f.proxies {
+		p.Delay(5 * time.Millisecond)
+	}
+	cancelled := 0
+	for n := range 50 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(n%13)*time.Millisecond)
+		lease, err := l.TryAcquire(ctx, f.request(past(n+1)))
+		cancel()
+		if err == nil {
+			mustRelease(t, lease)
+			continue
+		}
+		cancelled++
+		var why *locking.AcquireError
+		if !errors.As(err, &why) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("TryAcquire = %v, want an *AcquireError joined with the context's", err)
+		}
+		if left := f.locks(t); len(left) > 0 {
+			t.Fatalf("attempt %d left %d locks: %v", n, len(left), err)
+		}
+	}
+	if cancelled < 10 {
+		t.Errorf("only %d attempts were cancelled: the test shows nothing", cancelled)
+	}
+}
+
+// A node that is frozen runs what it was sent when it thaws.
+func TestThawedNodeIsCleanedUp(t *testing.T) {
+	t.Parallel()
+	f := newFive(t)
+	l := f.locker(t)
+	mustRelease(t, mustAcquire(t, l, f.request(past(0))))
+	for n := range 3 {
+		f.servers[n].Freeze()
+	}
+	if _, err := l.TryAcquire(t.Context(), f.request(past(1))); !errors.Is(err, locking.ErrNoQuorum) {
+		t.Fatalf("TryAcquire = %v, want %v", err, locking.ErrNoQuorum)
+	}
+	for n := range 3 {
+		f.servers[n].Thaw()
+	}
+	eventually(t, "no lock is left, and tombstones are", func() bool {
+		dead := 0
+		for _, s := range f.servers[:3] {
+			dead += len(s.Client().Keys(t.Context(), "quorate:dead:*").Val())
+		}
+		return dead == 3 && len(f.locks(t)) == 0
+	})
+}
+
+// Release goes on until a quorum knows.
+func TestReleaseIsRepeated(t *testing.T) {
+	t.Parallel()
+	f := newFive(t)
+	l := f.locker(t)
+	lease := mustAcquire(t, l, f.request(past(1)))
+	f.onDown(func(node int) { f.servers[node].Thaw() })
+	for n := range 3 {
+		f.servers[n].Freeze()
+	}
+	mustRelease(t, lease)
+	if _, err := l.TryAcquire(t.Context(), f.request(past(1))); !errors.Is(err, locking.ErrDone) {
+		t.Errorf("TryAcquire of a released tick = %v, want %v", err, locking.ErrDone)
+	}
+}
+
+// With a majority gone for good, Release ends with its context and says so; the
+// tick stays claimed.
+func TestReleaseWithoutQuorum(t *testing.T) {
+	t.Parallel()
+	f := newFive(t)
+	l := f.locker(t)
+	lease := mustAcquire(t, l, f.request(past(1)))
+	for n := range 3 {
+		f.proxies[n].BlackHole()
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := lease.Release(ctx, nil)
+	if !errors.Is(err, locking.ErrNoQuorum) || !errors.Is(err, context.Canceled) || errors.Is(err, locking.ErrLeaseLost) {
+		t.Errorf("Release = %v, want %v joined with %v", err, locking.ErrNoQuorum, context.Canceled)
+	}
+	for n := range 3 {
+		f.proxies[n].Pass()
+	}
+	mustRelease(t, lease) // may be asked again
+}
+
+// An extension that fails leaves the deadline, and may be tried again; one that
+// cannot ever succeed says so.
+func TestExtendWithoutQuorum(t *testing.T) {
+	t.Parallel()
+	f := newFive(t)
+	lease := mustAcquire(t, f.locker(t), f.request(past(1)))
+	end := lease.Deadline()
+	for n := range 3 {
+		f.servers[n].Freeze()
+	}
+	if err := lease.Extend(t.Context()); !errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrLeaseLost) {
+		t.Errorf("Extend with three of five frozen = %v, want %v", err, locking.ErrNoQuorum)
+	}
+	if got := lease.Deadline(); !got.Equal(end) {
+		t.Errorf("the deadline moved from %v to %v", end, got)
+	}
+	for n := range 3 {
+		f.servers[n].Thaw()
+	}
+	eventually(t, "the lease is extended", func() bool { return lease.Extend(t.Context()) == nil })
+	if got := lease.Deadline(); !got.After(end) {
+		t.Errorf("the deadline stayed at %v", end)
+	}
+
+	for n, s := range f.servers[:3] {
+		s.Client().Del(t.Context(), "quorate:job:job:lock", "quorate:job:job:claim")
+		err := lease.Extend(t.Context())
+		if lost := n == 2; lost != errors.Is(err, locking.ErrLeaseLost) || !lost && err != nil {
+			t.Errorf("Extend after %d nodes lost the claim = %v", n+1, err)
+		}
+	}
+}
+
+// Nodes that restarted, with or without their data, vouch for nothing before
+// the grace is over.
+func TestRestartedNodes(t *testing.T) {
+	t.Parallel()
+	f := newFive(t)
+	l := f.locker(t)
+	mustRelease(t, mustAcquire(t, l, f.request(past(0))))
+	f.servers[0].Restart(true)
+	f.servers[1].Restart(false)
+	lease := mustAcquire(t, l, f.request(past(1)))
+	if got := lease.Claim().Votes.For; got != 3 {
+		t.Errorf("%d nodes voted, want 3", got)
+	}
+	mustRelease(t, lease)
+
+	f.servers[2].Restart(true)
+	eventually(t, "three nodes abstain", func() bool {
+		_, err := l.TryAcquire(t.Context(), f.request(past(2)))
+		return errors.Is(err, locking.ErrUnvouched)
+	})
+	// A plain lock can be had again, so it is not called lost.
+	_, err := l.TryAcquire(t.Context(), f.request(time.Time{}))
+	if !errors.Is(err, locking.ErrNoQuorum) || strings.Count(err.Error(), "vouches only for what comes after") != 3 {
+		t.Errorf("TryAcquire of a plain lock = %v, want three nodes to abstain", err)
+	}
+}
