@@ -26,8 +26,8 @@ func (p *specParser) at() (Schedule, error) {
 		return nil, p.fail(p.words[2].pos, `has more after the time: write "@at %s", with a T and no blank within`, example)
 	}
 	w := p.words[1]
-	var t time.Time
-	if err := t.UnmarshalText([]byte(w.text)); err != nil { // stricter than time.Parse
+	t, err := time.Parse(time.RFC3339, w.text)
+	if err != nil {
 		return nil, p.fail(w.pos, "has a bad time %q: write RFC 3339 such as %s", w.text, example)
 	}
 	if t.Nanosecond()%int(time.Millisecond) != 0 {

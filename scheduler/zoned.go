@@ -77,6 +77,8 @@ type segment struct {
 	repeatedUntil int64
 }
 
+// segmentAt returns the segment with the instant, or a part of it that has the
+// instant: further borders, without a change, do no harm.
 func segmentAt(loc *time.Location, at int64) segment {
 	t := time.Unix(at, 0).In(loc)
 	start, end := t.ZoneBounds()
@@ -86,6 +88,12 @@ func segmentAt(loc *time.Location, at int64) segment {
 	}
 	if !end.IsZero() {
 		seg.end = end.Unix()
+	}
+	if seg.end <= at {
+		// ZoneBounds takes every year for 365 days where a zone goes on by rule,
+		// so on 31 December of a leap year its end is not after t. The true one
+		// is the end of that day.
+		seg.end = t.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour).Unix()
 	}
 	return seg
 }

@@ -1,0 +1,208 @@
+package scheduler
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Explain says in words when a spec ticks, such as "At 02:00 every day,
+// Europe/Paris". Its errors are those of ParseSchedule.
+func Explain(spec string, opts ScheduleOptions) (string, error) {
+	s, err := ParseSchedule(spec, opts)
+	if err != nil {
+		return "", err
+	}
+	switch s := s.(type) {
+	case At:
+		return "Once, at " + s.Time.Format("2006-01-02 15:04:05.999 MST"), nil
+	case Every:
+		origin := time.UnixMilli(s.Offset.Milliseconds()).UTC()
+		return fmt.Sprintf("Every %s, counted from %s", durationInWords(s.Interval), origin.Format("2006-01-02 15:04:05.999 MST")), nil
+	case *zoned:
+		words := clockInWords(s.fields) + daysInWords(s.fields) + ", " + s.loc.String()
+		return strings.ToUpper(words[:1]) + words[1:], nil
+	}
+	return "", fmt.Errorf("schedule %q is of an unknown kind %T", spec, s)
+}
+
+// maxClockTimes is how many times of day are named one by one.
+const maxClockTimes = 6
+
+// clockInWords explains the fields for second, minute and hour.
+func clockInWords(f [numFields]field) string {
+	seconds, minutes, hours := f[secondField].values(), f[minuteField].values(), f[hourField].values()
+	if len(seconds)*len(minutes)*len(hours) <= maxClockTimes {
+		return "at " + enumerate(clockTimes(seconds, minutes, hours))
+	}
+	rhythm := rhythmInWords(f[minuteField], f[hourField])
+	if len(seconds) > 1 || seconds[0] != 0 {
+		rhythm = rhythmInWords(f[secondField], f[minuteField])
+		if !f[minuteField].full() {
+			rhythm += " in " + f[minuteField].inWords()
+		}
+	}
+	return rhythm + hoursInWords(f[hourField])
+}
+
+// rhythmInWords explains a field for seconds or minutes; of is the next larger
+// one.
+func rhythmInWords(f, of field) string {
+	if step := f.evenStep(); step == 1 {
+		return "every " + f.kind.name
+	} else if step > 1 {
+		return fmt.Sprintf("every %d %ss", step, f.kind.name)
+	}
+	words := "at " + f.inWords()
+	if of.full() {
+		words += " of every " + of.kind.name
+	}
+	return words
+}
+
+func hoursInWords(f field) string {
+	hours := f.values()
+	first, last := hours[0], hours[len(hours)-1]
+	switch step := f.evenStep(); {
+	case step == 1:
+		return ""
+	case step > 1:
+		return fmt.Sprintf(" in every %s hour from 00:00", ordinal(step))
+	case last-first == len(hours)-1:
+		return fmt.Sprintf(" from %02d:00 to %02d:59", first, last)
+	}
+	return " in " + f.inWords()
+}
+
+// daysInWords explains the fields for days and months.
+func daysInWords(f [numFields]field) string {
+	ofMonths, inMonths := " of every month", ""
+	if !f[monthField].full() {
+		months := ranges(f[monthField].values(), func(v int) string { return time.Month(v).String() })
+		ofMonths, inMonths = " of "+months, " in "+months
+	}
+	dates := " on " + f[domField].inWords() + ofMonths
+	weekdays := " every " + ranges(f[dowField].values(), func(v int) string { return time.Weekday(v).String() }) + inMonths
+	switch {
+	case !f[domField].star && !f[dowField].star:
+		return dates + " and" + weekdays
+	case !f[domField].star:
+		return dates
+	case !f[dowField].star:
+		return weekdays
+	case f[hourField].full():
+		return inMonths
+	}
+	return " every day" + inMonths
+}
+
+// full tells whether the field takes all its values.
+func (f field) full() bool { return f.evenStep() == 1 }
+
+// evenStep is n if the field's values are every nth from its first one on, and
+// go on evenly in the next minute, hour or day; 0 if not.
+func (f field) evenStep() int {
+	values, size := f.values(), f.kind.max-f.kind.min+1
+	if len(values) == 1 || size%len(values) != 0 {
+		return 0
+	}
+	step := size / len(values)
+	for i, v := range values {
+		if v != f.kind.min+i*step {
+			return 0
+		}
+	}
+	return step
+}
+
+// inWords is such as "minute 5" or "hours 1, 2 and 7 to 9".
+func (f field) inWords() string {
+	name := strings.TrimSuffix(f.kind.name, "-of-month") // "day"
+	values := f.values()
+	if len(values) > 1 {
+		name += "s"
+	}
+	return name + " " + ranges(values, strconv.Itoa)
+}
+
+func clockTimes(seconds, minutes, hours []int) []string {
+	var times []string
+	for _, h := range hours {
+		for _, m := range minutes {
+			for _, s := range seconds {
+				clock := fmt.Sprintf("%02d:%02d", h, m)
+				if len(seconds) > 1 || s != 0 {
+					clock += fmt.Sprintf(":%02d", s)
+				}
+				times = append(times, clock)
+			}
+		}
+	}
+	return times
+}
+
+// ranges names values, three and more in a row as "first to last".
+func ranges(values []int, name func(int) string) string {
+	var parts []string
+	for i := 0; i < len(values); {
+		last := i
+		for last+1 < len(values) && values[last+1] == values[last]+1 {
+			last++
+		}
+		if last-i >= 2 {
+			parts = append(parts, name(values[i])+" to "+name(values[last]))
+			i = last + 1
+			continue
+		}
+		parts = append(parts, name(values[i]))
+		i++
+	}
+	return enumerate(parts)
+}
+
+func enumerate(parts []string) string {
+	last := len(parts) - 1
+	if last == 0 {
+		return parts[0]
+	}
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
+}
+
+// ordinal is for the divisors of 24.
+func ordinal(n int) string {
+	switch n {
+	case 2:
+		return "2nd"
+	case 3:
+		return "3rd"
+	}
+	return strconv.Itoa(n) + "th"
+}
+
+// durationInWords is such as "hour", "5 minutes" or "1 hour 30 minutes".
+func durationInWords(d time.Duration) string {
+	units := []struct {
+		name  string
+		count float64
+	}{
+		{"hour", float64(d / time.Hour)},
+		{"minute", float64(d % time.Hour / time.Minute)},
+		{"second", (d % time.Minute).Seconds()},
+	}
+	var parts []string
+	for _, u := range units {
+		if u.count == 0 {
+			continue
+		}
+		part := strconv.FormatFloat(u.count, 'f', -1, 64) + " " + u.name
+		if u.count != 1 {
+			part += "s"
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 1 {
+		return strings.TrimPrefix(parts[0], "1 ")
+	}
+	return strings.Join(parts, " ")
+}
