@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os/exec"
@@ -16,9 +17,10 @@ type process struct {
 	done chan struct{}
 }
 
-// launch starts redis-server and returns when it accepts connections.
-func launch(bin, conf string) (*process, error) {
-	p := &process{cmd: exec.Command(bin, conf), done: make(chan struct{})}
+// launch starts redis-server, to live as long as ctx, and returns when it
+// accepts connections.
+func launch(ctx context.Context, bin, conf string) (*process, error) {
+	p := &process{cmd: exec.CommandContext(ctx, bin, conf), done: make(chan struct{})}
 	p.cmd.SysProcAttr = diesWithParent()
 	ready := make(chan error, 1)
 	go p.run(ready)

@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -15,7 +16,8 @@ import (
 type Proxy struct {
 	listener net.Listener
 	wg       sync.WaitGroup
-	stop     chan struct{}
+	ctx      context.Context // ends with the test
+	cancel   context.CancelFunc
 
 	mu      sync.Mutex
 	target  string
@@ -40,11 +42,12 @@ const (
 // NewProxy starts a proxy before the server at target, as long as the test.
 func NewProxy(t testing.TB, target string) *Proxy {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{listener: l, target: target, stop: make(chan struct{}), conns: map[net.Conn]bool{}}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	p := &Proxy{listener: l, target: target, ctx: ctx, cancel: cancel, conns: map[net.Conn]bool{}}
 	p.wg.Go(p.accept)
 	t.Cleanup(p.close)
 	return p
@@ -117,7 +120,7 @@ func (p *Proxy) serve(client net.Conn) {
 	p.mu.Lock()
 	target := p.target
 	p.mu.Unlock()
-	server, err := net.Dial("tcp", target)
+	server, err := (&net.Dialer{}).DialContext(p.ctx, "tcp", target)
 	if err != nil {
 		_ = client.Close()
 		return
@@ -143,13 +146,11 @@ func (p *Proxy) serve(client net.Conn) {
 func (p *Proxy) keep(conns ...net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	select {
-	case <-p.stop:
+	if p.ctx.Err() != nil {
 		for _, c := range conns {
 			_ = c.Close()
 		}
 		return false
-	default:
 	}
 	for _, c := range conns {
 		p.conns[c] = true
@@ -167,7 +168,7 @@ func (p *Proxy) drop(conns ...net.Conn) {
 
 func (p *Proxy) close() {
 	p.mu.Lock()
-	close(p.stop)
+	p.cancel()
 	for c := range p.conns {
 		_ = c.Close()
 	}
@@ -240,7 +241,7 @@ func (c *passage) late(chunk []byte, d time.Duration) ([]byte, error) {
 	select {
 	case <-timer.C:
 		return chunk, nil
-	case <-c.proxy.stop:
+	case <-c.proxy.ctx.Done():
 		return nil, errCut
 	}
 }

@@ -1,7 +1,8 @@
 package redistest
 
 import (
-	"fmt"
+	"context"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -143,13 +144,13 @@ func (s *Server) Restart(keep bool) {
 func (s *Server) start() error {
 	bin, err := exec.LookPath("redis-server")
 	if err != nil {
-		return fmt.Errorf("this test needs redis-server on the PATH: apt-get install redis-server")
+		return errors.New("this test needs redis-server on the PATH: apt-get install redis-server")
 	}
 	conf := filepath.Join(s.dir, "redis.conf")
 	if err := os.WriteFile(conf, []byte(s.conf()), 0o600); err != nil {
 		return err
 	}
-	s.proc, err = launch(bin, conf)
+	s.proc, err = launch(context.WithoutCancel(s.t.Context()), bin, conf)
 	return err
 }
 
@@ -167,7 +168,7 @@ func (s *Server) conf() string {
 
 func freePort(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package nodes_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"testing"
@@ -21,7 +22,7 @@ func do(t *testing.T, dial dialFunc, args []string) string {
 		list[i] = a
 	}
 	v, err := c.Do(t.Context(), list...).Result()
-	if err != nil && err != redis.Nil { //nolint:errorlint // go-redis returns it bare.
+	if err != nil && !errors.Is(err, redis.Nil) {
 		t.Fatalf("%v: %v", args, err)
 	}
 	if v == nil {

@@ -51,7 +51,7 @@ func (r Reply) Unsent() bool { return errors.Is(r.Err, ErrDown) }
 func fields(v any) ([]string, error) {
 	list, ok := v.([]any)
 	if !ok || len(list) < 2 {
-		return nil, oddReply(fmt.Sprintf("%v", v))
+		return nil, oddReply(fmt.Sprint(v))
 	}
 	out := make([]string, len(list))
 	for i, e := range list {
@@ -62,7 +62,7 @@ func fields(v any) ([]string, error) {
 			out[i] = strconv.FormatInt(e, 10)
 		case nil:
 		default:
-			return nil, oddReply(fmt.Sprintf("%v", v))
+			return nil, oddReply(fmt.Sprint(v))
 		}
 	}
 	return out, nil
