@@ -1,0 +1,297 @@
+package replica
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/redisledger"
+)
+
+// Secrets that the whole-cluster test plants, one per place to write one.
+const (
+	urlSecret   = "canary-in-url"
+	envSecret   = "canary-in-env"
+	fileSecret  = "canary-in-file"
+	paramSecret = "canary-in-param"
+)
+
+// A sink keeps what the runs of a job tell it.
+type sink struct {
+	mu   sync.Mutex
+	runs []jobs.Run
+	some chan struct{} // gets one per run
+}
+
+func (s *sink) add(run jobs.Run) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.runs = append(s.runs, run)
+	s.some <- struct{}{}
+}
+
+// secretNodes starts five servers with the least privileged user, each reached
+// with a secret from another place, and returns the configuration.
+func secretNodes(t *testing.T) ([]*redistest.Server, string) {
+	t.Helper()
+	t.Setenv("QUORATE_TEST_PASSWORD", envSecret)
+	t.Setenv("QUORATE_TEST_PARAM", paramSecret)
+	secrets := []string{urlSecret, envSecret, fileSecret, fileSecret, fileSecret}
+	servers := make([]*redistest.Server, 5)
+	for i := range servers {
+		servers[i] = redistest.Start(t, redistest.ACL("quorate", secrets[i], nodes.ACLRules("quorate")))
+	}
+	return servers, fmt.Sprintf(`
+redis:
+  nodes:
+    - redis://quorate:%s@%s
+    - redis://quorate:${env:QUORATE_TEST_PASSWORD}@%s
+    - redis://%s
+    - {name: d, url: redis://%s}
+    - redis://%s
+  username: quorate
+  password: ${file:%s}
+http: {probes_listen: "127.0.0.1:0"}
+log: {level: debug}
+jobs:
+  tell: {func: tell, schedule: "@every 1s"}
+  fail: {func: fail, schedule: "@every 1s", params: {word: "${env:QUORATE_TEST_PARAM}"}}
+`, urlSecret, servers[0].Addr(), servers[1].Addr(), servers[2].Addr(), servers[3].Addr(), servers[4].Addr(), write(t, fileSecret+"\n"))
+}
+
+func TestThreeReplicasOnFiveNodes(t *testing.T) {
+	servers, text := secretNodes(t)
+	others := goleak.IgnoreCurrent()
+	told := &sink{some: make(chan struct{}, 10000)}
+	registry := jobs.NewRegistry()
+	jobs.Register(registry, "tell", func(_ context.Context, run jobs.Run, _ jobs.NoParams) error {
+		told.add(run)
+		return nil
+	})
+	jobs.Register(registry, "fail", func(_ context.Context, run jobs.Run, p struct{ Word string }) error {
+		run.Logger.Info("about to fail", "word", p.Word)
+		return errors.New("cannot log in with " + p.Word)
+	})
+	source := Source{Path: write(t, text)}
+	cfg, err := Read(source, registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := openCluster(t, source)
+	if err := set.Init(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+
+	var out syncBuffer
+	var stops []func() error
+	var replicas []*Replica
+	for _, id := range []string{"a", "b", "c"} {
+		r, err := New(cfg, registry, Options{ReplicaID: id, LogOutput: &out, Version: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		replicas = append(replicas, r)
+		stops = append(stops, start(t.Context(), r))
+	}
+	for range 4 {
+		<-told.some
+	}
+	for _, r := range replicas {
+		status, body := get(t, "http://"+r.ProbesAddr().String()+"/readyz")
+		if status != 200 {
+			t.Errorf("/readyz of %s: %d %s", r.ID(), status, body)
+		}
+	}
+	ledger := redisledger.New(set)
+	living, err := ledger.Replicas(t.Context())
+	if err != nil || len(living) != 3 {
+		t.Errorf("roster: %v, %v", living, err)
+	}
+	for _, stop := range stops {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	goleak.VerifyNone(t, others)
+	checkRuns(t, told.runs, ledger)
+	failed, err := ledger.Runs(t.Context(), scheduler.Query{Job: "fail", Limit: 100})
+	if err != nil || len(failed) == 0 || !strings.Contains(failed[0].Error, "cannot log in with ***") {
+		t.Errorf("ledger of the failing job: %+v, %v", failed, err)
+	}
+	texts := append(stored(t, servers), out.String(), fmt.Sprintf("%+v %+v", living, failed))
+	for _, st := range set.Inspect(t.Context()) {
+		texts = append(texts, fmt.Sprintf("%+v", st))
+	}
+	noSecretIn(t, texts)
+	if err := set.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// openCluster opens the nodes as a listing does.
+func openCluster(t *testing.T, source Source) *nodes.Set {
+	t.Helper()
+	cluster, err := ReadCluster(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := nodes.Open(cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// checkRuns compares what ran with the promises and with the ledger.
+func checkRuns(t *testing.T, runs []jobs.Run, ledger scheduler.Ledger) {
+	t.Helper()
+	inLedger := map[time.Time]scheduler.Entry{}
+	entries, err := ledger.Runs(t.Context(), scheduler.Query{Job: "tell", Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		inLedger[e.Tick.UTC()] = e
+	}
+	if len(entries) != len(runs) {
+		t.Errorf("%d runs and %d in the ledger", len(runs), len(entries))
+	}
+	var last locking.Token
+	seen := map[time.Time]bool{}
+	for _, run := range runs {
+		e := inLedger[run.Tick.UTC()]
+		if seen[run.Tick.UTC()] || run.Token <= last {
+			t.Errorf("tick %v with token %d after %d: run before: %t", run.Tick, run.Token, last, seen[run.Tick.UTC()])
+		}
+		if e.Token != run.Token || e.Replica != run.Replica || e.Outcome != scheduler.Succeeded {
+			t.Errorf("the ledger has %+v for %+v", e, run)
+		}
+		seen[run.Tick.UTC()], last = true, run.Token
+	}
+	ticks := slices.SortedFunc(maps.Keys(seen), time.Time.Compare)
+	if span := ticks[len(ticks)-1].Sub(ticks[0]); span != time.Duration(len(ticks)-1)*time.Second {
+		t.Errorf("%d ticks ran within %v: some are missing", len(ticks), span)
+	}
+}
+
+// stored returns every key and value of the servers.
+func stored(t *testing.T, servers []*redistest.Server) []string {
+	t.Helper()
+	var texts []string
+	for _, s := range servers {
+		client := s.Client()
+		keys, err := client.Keys(t.Context(), "*").Result()
+		if err != nil || len(keys) < 4 {
+			t.Fatalf("keys of %s: %q, %v", s.Addr(), keys, err)
+		}
+		for _, key := range keys {
+			texts = append(texts, key, value(t, client, key))
+		}
+	}
+	return texts
+}
+
+func value(t *testing.T, client *redis.Client, key string) string {
+	t.Helper()
+	kind, err := client.Type(t.Context(), key).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v any
+	switch kind {
+	case "string":
+		v, err = client.Get(t.Context(), key).Result()
+	case "hash":
+		v, err = client.HGetAll(t.Context(), key).Result()
+	case "zset":
+		v, err = client.ZRange(t.Context(), key, 0, -1).Result()
+	default:
+		t.Fatalf("%s is a %s: teach this test to read it", key, kind)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(v)
+}
+
+func noSecretIn(t *testing.T, texts []string) {
+	t.Helper()
+	for _, text := range texts {
+		for _, secret := range []string{urlSecret, envSecret, fileSecret, paramSecret} {
+			if i := strings.Index(text, secret); i >= 0 {
+				t.Errorf("a secret came out: …%s…", text[max(0, i-200):min(len(text), i+100)])
+			}
+		}
+	}
+	if len(texts) < 40 {
+		t.Errorf("only %d texts were searched", len(texts))
+	}
+}
+
+// A watchedBuffer says when a word has been written.
+type watchedBuffer struct {
+	syncBuffer
+	word string
+	once sync.Once
+	seen chan struct{}
+}
+
+func (b *watchedBuffer) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(b.word)) {
+		defer b.once.Do(func() { close(b.seen) })
+	}
+	return b.syncBuffer.Write(p)
+}
+
+func TestWrongPasswordsAreNotShown(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, redistest.ACL("quorate", "right", "~* +@all"))
+	registry, _ := countTicks(t)
+	out := &watchedBuffer{word: "WRONGPASS", seen: make(chan struct{})}
+	cfg := everySecond([]string{"redis://quorate:" + urlSecret + "@" + server.Addr()})
+	r, err := New(cfg, registry, Options{LogOutput: out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := start(t.Context(), r)
+	<-out.seen
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	for _, text := range append(r.notReady(), out.String()) {
+		if strings.Contains(text, urlSecret) {
+			t.Errorf("the password came out: %s", text)
+		}
+	}
+}
+
+func TestShippedConfig(t *testing.T) {
+	t.Parallel()
+	cfg, err := Read(Source{Path: "../../config.yaml", Environ: []string{"A=b"}}, newRegistry(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cfg.Redis.Nodes) != 5 || len(cfg.Jobs) < 3 {
+		t.Errorf("%d nodes and %d jobs", len(cfg.Redis.Nodes), len(cfg.Jobs))
+	}
+	for name, job := range cfg.Jobs {
+		if job.Func != "exec" && job.Func != "http" {
+			t.Errorf("job %s uses %s, which is not built in", name, job.Func)
+		}
+	}
+}

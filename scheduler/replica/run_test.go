@@ -1,0 +1,231 @@
+package replica
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// A syncBuffer takes log lines from many goroutines.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// countTicks registers count, which sends the run to the channel.
+func countTicks(t *testing.T) (*jobs.Registry, chan jobs.Run) {
+	t.Helper()
+	ran := make(chan jobs.Run, 1000)
+	registry := jobs.NewRegistry()
+	jobs.Register(registry, "count", func(_ context.Context, run jobs.Run, _ jobs.NoParams) error {
+		ran <- run
+		return nil
+	})
+	return registry, ran
+}
+
+// everySecond is a configuration over the given nodes, as code makes it.
+func everySecond(urls []string) *Config {
+	cfg := DefaultConfig()
+	for _, url := range urls {
+		cfg.Redis.Nodes = append(cfg.Redis.Nodes, NodeEntry{URL: url})
+	}
+	cfg.Jobs = map[string]JobConfig{"a": {Func: "count", Schedule: "@every 1s", JobPolicy: DefaultPolicy()}}
+	return cfg
+}
+
+// start runs a replica and returns what stops it and waits for its end.
+func start(ctx context.Context, r *Replica) (stop func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	return func() error {
+		cancel()
+		return <-done
+	}
+}
+
+func TestRunOnBlankNodesWaitsOneGraceAndSaysSo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		minis := redistest.MiniN(t, 5)
+		defer minis.Close()
+		registry, ran := countTicks(t)
+		var log syncBuffer
+		r, err := New(everySecond(minis.URLs()), registry, Options{LogOutput: &log, Dial: minis.Dial, Embedded: true, ReplicaID: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		stop := start(t.Context(), r)
+		time.Sleep(5 * time.Second)
+		if why := r.notReady(); len(why) != 1 || !strings.HasPrefix(why[0], "waiting for the restart grace of the nodes: no tick runs before 2000-01-01T00:00:20") {
+			t.Errorf("readyz says %q during the grace", why)
+		}
+		if s := r.Snapshot().State; s != scheduler.StateWaiting {
+			t.Errorf("state %s during the grace", s)
+		}
+		first := <-ran
+		if waited := first.Tick.Sub(began); waited < 20*time.Second || waited > 23*time.Second {
+			t.Errorf("the first tick that ran was %v after the start", waited)
+		}
+		if why := r.notReady(); len(why) > 0 {
+			t.Errorf("readyz says %q after the grace", why)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if why := r.notReady(); len(why) == 0 || !strings.HasPrefix(why[0], "draining") {
+			t.Errorf("readyz says %q after the end", why)
+		}
+		if err := r.Run(t.Context()); !errors.Is(err, ErrRunTwice) {
+			t.Errorf("second Run: %v", err)
+		}
+		if want := "new nodes: no tick runs before 2000-01-01T00:00:20"; strings.Count(log.String(), want) != 1 {
+			t.Errorf("the log does not say once %q:\n%s", want, log.String())
+		}
+	})
+}
+
+// initialize says that nodes are new.
+func initialize(t *testing.T, cfg *Config, dial func(*nodes.Config)) {
+	t.Helper()
+	cluster := cfg.cluster(&problems{})
+	dial(&cluster)
+	set, err := nodes.Open(cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	if err := set.Init(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRunWaitsForAQuorum(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		minis := redistest.MiniN(t, 5)
+		defer minis.Close()
+		registry, ran := countTicks(t)
+		cfg := everySecond(minis.URLs())
+		initialize(t, cfg, func(c *nodes.Config) { c.Dial, c.Embedded = minis.Dial, true })
+		for i := range 3 {
+			minis.Stop(i)
+		}
+		var log syncBuffer
+		r, err := New(cfg, registry, Options{LogOutput: &log, Dial: minis.Dial, Embedded: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := start(t.Context(), r)
+		time.Sleep(time.Minute)
+		if len(ran) > 0 {
+			t.Error("a tick ran without a quorum")
+		}
+		if why := r.notReady(); len(why) != 1 || !strings.HasPrefix(why[0], "waiting for the nodes: no quorum") {
+			t.Errorf("readyz says %q", why)
+		}
+		minis.Start(0, true)
+		<-ran
+		for i := range 2 {
+			minis.Stop(3 + i)
+		}
+		time.Sleep(10 * time.Second)
+		if why := r.notReady(); len(why) != 1 || !strings.HasPrefix(why[0], "no quorum") {
+			t.Errorf("readyz says %q after losing the quorum", why)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		for _, want := range []string{"no job runs until a quorum of nodes answers", "a quorum of nodes answers"} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("the log does not say %q:\n%s", want, log.String())
+			}
+		}
+		if n := strings.Count(log.String(), "no job runs until"); n != 1 {
+			t.Errorf("the log says %d times that it waits", n)
+		}
+	})
+}
+
+func TestRunEndsWhereItIsRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		minis := redistest.MiniN(t, 5)
+		defer minis.Close()
+		registry, _ := countTicks(t)
+		initialize(t, everySecond(minis.URLs()), func(c *nodes.Config) { c.Dial, c.Embedded = minis.Dial, true })
+		r, err := New(everySecond(minis.URLs()[:3]), registry, Options{Logger: slog.New(slog.DiscardHandler), Dial: minis.Dial, Embedded: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Run(t.Context()); !errors.Is(err, locking.ErrRefused) {
+			t.Errorf("a replica with another list of nodes got %v", err)
+		}
+	})
+}
+
+func TestAbortEndsADrain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		minis := redistest.MiniN(t, 1)
+		defer minis.Close()
+		began := make(chan struct{}, 10)
+		registry := jobs.NewRegistry()
+		jobs.Register(registry, "count", func(ctx context.Context, _ jobs.Run, _ jobs.NoParams) error {
+			began <- struct{}{}
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})
+		cfg := everySecond(minis.URLs())
+		initialize(t, cfg, func(c *nodes.Config) { c.Dial, c.Embedded = minis.Dial, true })
+		r, err := New(cfg, registry, Options{Logger: slog.New(slog.DiscardHandler), Dial: minis.Dial, Embedded: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- r.Run(ctx) }()
+		<-began
+		cancel()
+		time.Sleep(time.Second)
+		select {
+		case <-done:
+			t.Error("the drain did not wait for the run")
+		default:
+		}
+		r.Abort()
+		aborted := time.Now()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(aborted); took > time.Second {
+			t.Errorf("Abort took %v", took)
+		}
+	})
+}
