@@ -5,6 +5,6 @@
 -- arg(2)  at most so many
 -- Replies OK owner record…
 local reply = {'OK', nowtext, redis.call('GET', KEYS[3]) or ''}
-local records = redis.call('ZREVRANGEBYSCORE', KEYS[2], arg(1), '-inf', 'LIMIT', '0', arg(2))
+local records = redis.call('ZRANGE', KEYS[2], arg(1), '-inf', 'BYSCORE', 'REV', 'LIMIT', '0', arg(2))
 for _, record in ipairs(records) do reply[#reply + 1] = record end
 return reply

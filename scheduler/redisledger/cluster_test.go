@@ -1,0 +1,207 @@
+package redisledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/schedtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// smallKeep is the bound that the tests use, so that they reach it.
+const smallKeep = 100
+
+// A cluster is nodes and one replica that uses them.
+type cluster struct {
+	set    *nodes.Set
+	locker *redlock.Locker
+	*Ledger
+}
+
+// connect declares the nodes as new and connects a replica as long as the test.
+func connect(t testing.TB, namespace string, urls []string, mend func(*nodes.Config)) *cluster {
+	t.Helper()
+	c := open(t, namespace, urls, mend)
+	if err := c.set.Init(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	c.probe(t)
+	return c
+}
+
+// open connects a replica to nodes as they are.
+func open(t testing.TB, namespace string, urls []string, mend func(*nodes.Config)) *cluster {
+	t.Helper()
+	cfg := nodes.Config{
+		Namespace: namespace, Timeout: 200 * time.Millisecond, TTL: 30 * time.Second, Grace: time.Minute,
+	}
+	for _, u := range urls {
+		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{URL: u})
+	}
+	if mend != nil {
+		mend(&cfg)
+	}
+	set, err := nodes.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	locker, err := redlock.New(set, redlock.Config{Keep: smallKeep})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = locker.Close()
+		_ = set.Close()
+	})
+	l := New(set)
+	l.keep = smallKeep
+	return &cluster{set: set, locker: locker, Ledger: l}
+}
+
+// probe looks after nodes that are down or blank as long as the test.
+func (c *cluster) probe(t testing.TB) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { _ = c.set.Run(ctx) })
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+}
+
+// A fleet makes clusters of one kind, each in a namespace of its own.
+type fleet struct {
+	schedtest.Hooks
+	connect func(t testing.TB) *cluster
+}
+
+func realFleet(t testing.TB, opts ...redistest.Option) fleet {
+	t.Helper()
+	urls, n := redistest.URLs(redistest.StartN(t, 3, opts...)), 0
+	return fleet{connect: func(t testing.TB) *cluster {
+		t.Helper()
+		n++
+		return connect(t, fmt.Sprintf("quorate:%d", n), urls, nil)
+	}}
+}
+
+func miniFleet() fleet {
+	return fleet{
+		Hooks: schedtest.Hooks{Bubble: synctest.Test},
+		connect: func(t testing.TB) *cluster {
+			t.Helper()
+			minis := redistest.MiniN(t, 5)
+			return connect(t, "quorate", minis.URLs(), func(cfg *nodes.Config) {
+				cfg.Dial, cfg.Embedded = minis.Dial, true
+			})
+		},
+	}
+}
+
+// onEvery runs f on real nodes, on real ones with the least privileged user,
+// and on embedded ones.
+func onEvery(t *testing.T, f func(t *testing.T, fl fleet)) {
+	t.Helper()
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		f(t, realFleet(t))
+	})
+	t.Run("acl", func(t *testing.T) {
+		t.Parallel()
+		f(t, realFleet(t, redistest.ACL("quorate", "secret", nodes.ACLRules("quorate"))))
+	})
+	t.Run("embedded", func(t *testing.T) {
+		t.Parallel()
+		f(t, miniFleet())
+	})
+}
+
+// tick is the n-th instant of the jobs in these tests, all of them due.
+func tick(n int) time.Time {
+	return time.Now().Add(-30 * time.Minute).Truncate(time.Hour).Add(time.Duration(n) * time.Second).UTC()
+}
+
+func started(job string, n int) scheduler.Entry {
+	return scheduler.Entry{
+		Job: job, Tick: tick(n), Trigger: scheduler.BySchedule, Replica: "a",
+		Outcome: scheduler.Running, Started: tick(n),
+	}
+}
+
+func finished(job string, n int) scheduler.Entry {
+	e := started(job, n)
+	e.Outcome, e.Tries, e.Finished = scheduler.Succeeded, 1, e.Started.Add(time.Second)
+	return e
+}
+
+func skipped(job string, n int, reason string) scheduler.Entry {
+	return scheduler.Entry{
+		Job: job, Tick: tick(n), Trigger: scheduler.BySchedule, Replica: "a",
+		Outcome: scheduler.Skipped, Reason: reason,
+	}
+}
+
+func (c *cluster) claim(t testing.TB, job string, n int) locking.Lease {
+	t.Helper()
+	lease, err := c.locker.TryAcquire(t.Context(), locking.Request{
+		Name: job, Tick: tick(n), TTL: 30 * time.Second, Holder: "a", Note: scheduler.EncodeNote(started(job, n)),
+	})
+	if err != nil {
+		t.Fatalf("claiming tick %d: %v", n, err)
+	}
+	return lease
+}
+
+func (c *cluster) run(t testing.TB, job string, n int) locking.Lease {
+	t.Helper()
+	lease := c.claim(t, job, n)
+	if err := lease.Release(t.Context(), scheduler.EncodeNote(finished(job, n))); err != nil {
+		t.Fatalf("Release = %v", err)
+	}
+	return lease
+}
+
+func (c *cluster) record(t testing.TB, e scheduler.Entry) {
+	t.Helper()
+	if err := c.Record(t.Context(), e); err != nil {
+		t.Fatalf("Record = %v", err)
+	}
+}
+
+func (c *cluster) ticks(t testing.TB, job string) []scheduler.Entry {
+	t.Helper()
+	list, err := c.Ticks(t.Context(), scheduler.Query{Job: job, Limit: 100})
+	if err != nil {
+		t.Fatalf("Ticks = %v", err)
+	}
+	return list
+}
+
+// outcomes lists what became of the ticks, newest first.
+func outcomes(list []scheduler.Entry) []scheduler.Outcome {
+	var out []scheduler.Outcome
+	for _, e := range list {
+		out = append(out, e.Outcome)
+	}
+	return out
+}
+
+func wantOutcomes(t testing.TB, got []scheduler.Entry, want ...scheduler.Outcome) {
+	t.Helper()
+	if !slices.Equal(outcomes(got), want) {
+		t.Errorf("outcomes = %v, want %v:\n%+v", outcomes(got), want, got)
+	}
+}

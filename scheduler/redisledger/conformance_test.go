@@ -1,0 +1,40 @@
+package redisledger
+
+import (
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/schedtest"
+)
+
+func TestLedgerConforms(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, f fleet) {
+		schedtest.RunLedger(t, schedtest.LedgerBackend{
+			Hooks: f.Hooks,
+			New: func(t testing.TB) (locking.Locker, scheduler.Ledger) {
+				c := f.connect(t)
+				return c.locker, c
+			},
+			Short: 900 * time.Millisecond, // more than four node timeouts
+			Keep:  smallKeep,
+		})
+	})
+}
+
+func TestRosterConforms(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, f fleet) {
+		schedtest.RunRoster(t, schedtest.RosterBackend{
+			Hooks: f.Hooks,
+			New: func(t testing.TB) scheduler.Roster {
+				c := f.connect(t)
+				c.lately = 2 * time.Second
+				return c
+			},
+			Lately: 2 * time.Second,
+		})
+	})
+}

@@ -1,0 +1,167 @@
+package redisledger
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// TestLostMinority wipes two of five nodes and wants the ledger to read as
+// before: while they are gone, blank, and formatted anew.
+func TestLostMinority(t *testing.T) {
+	t.Parallel()
+	servers := redistest.StartN(t, 5)
+	formatted := make(chan string, 20)
+	c := connect(t, "quorate", redistest.URLs(servers), func(cfg *nodes.Config) {
+		cfg.Observer.Formatted = func(node string, _ time.Time) { formatted <- node }
+	})
+	c.run(t, "job", 1)
+	c.record(t, skipped("job", 2, "busy"))
+	c.run(t, "job", 3)
+	c.claim(t, "job", 4)
+	before := c.ticks(t, "job")
+	wantOutcomes(t, before, scheduler.Running, scheduler.Succeeded, scheduler.Skipped, scheduler.Succeeded)
+	lost := servers[1:3]
+	for len(formatted) > 0 {
+		<-formatted // told by connect
+	}
+	for _, s := range lost {
+		s.Kill()
+	}
+	same := func(when string) {
+		t.Helper()
+		if got := c.ticks(t, "job"); !reflect.DeepEqual(got, before) {
+			t.Errorf("ledger with a minority %s =\n%+v, want\n%+v", when, got, before)
+		}
+	}
+	same("down")
+	for _, s := range lost {
+		s.Restart(false)
+	}
+	same("wiped")
+	for range lost { // Run finds them blank and formats them
+		select {
+		case <-formatted:
+		case <-t.Context().Done():
+			t.Fatal("the nodes never came back")
+		}
+	}
+	for _, r := range c.set.Call(t.Context(), c.lua.read, []string{c.set.Key("x"), c.set.Key("y")}, "+inf", 1) {
+		if r.Err != nil {
+			t.Errorf("%s does not answer after all: %v", r.Node, r.Err)
+		}
+	}
+	same("blank")
+	servers[0].Kill()
+	servers[4].Kill()
+	same("blank and only one node that remembers")
+	c.record(t, skipped("job", 5, "waiting for nodes"))
+	wantOutcomes(t, c.ticks(t, "job"), scheduler.Skipped, scheduler.Running, scheduler.Succeeded, scheduler.Skipped, scheduler.Succeeded)
+}
+
+func TestNoQuorum(t *testing.T) {
+	t.Parallel()
+	minis := redistest.MiniN(t, 5)
+	c := connect(t, "quorate", minis.URLs(), func(cfg *nodes.Config) { cfg.Dial, cfg.Embedded = minis.Dial, true })
+	c.run(t, "job", 1)
+	for _, i := range []int{0, 2} {
+		minis.Stop(i)
+	}
+	wantOutcomes(t, c.ticks(t, "job"), scheduler.Succeeded)
+	c.record(t, skipped("job", 2, "busy"))
+	if _, err := c.Beat(t.Context(), scheduler.Replica{ID: "a"}); err != nil {
+		t.Errorf("Beat with three of five nodes = %v", err)
+	}
+
+	minis.Stop(3)
+	q := scheduler.Query{Job: "job", Limit: 10}
+	_, runs := c.Runs(t.Context(), q)
+	_, ticks := c.Ticks(t.Context(), q)
+	_, beat := c.Beat(t.Context(), scheduler.Replica{ID: "a"})
+	_, replicas := c.Replicas(t.Context())
+	_, jobs := c.Jobs(t.Context())
+	for what, err := range map[string]error{
+		"Runs": runs, "Ticks": ticks, "Beat": beat, "Replicas": replicas, "Jobs": jobs,
+		"Record": c.Record(t.Context(), skipped("job", 3, "busy")), "Leave": c.Leave(t.Context(), "a"),
+		"Publish": c.Publish(t.Context(), []scheduler.JobInfo{{Name: "job"}}),
+	} {
+		if !errors.Is(err, locking.ErrNoQuorum) {
+			t.Errorf("%s with two of five nodes = %v, want ErrNoQuorum", what, err)
+			continue
+		}
+		for _, want := range []string{"2 of 5", "node-1:6379", "node-3:6379", "node-4:6379"} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s = %v, want it to name %s", what, err, want)
+			}
+		}
+	}
+}
+
+// TestNodesThatDiffer stores random records on the nodes, as after many partial
+// failures, and wants small pages to list what one large page does.
+func TestNodesThatDiffer(t *testing.T) {
+	t.Parallel()
+	minis := redistest.MiniN(t, 3)
+	c := connect(t, "quorate", minis.URLs(), func(cfg *nodes.Config) { cfg.Dial, cfg.Embedded = minis.Dial, true })
+	key := c.set.JobKey("job", "runs")
+	const ticks = 60
+	kinds := []byte{nodes.KindStarted, nodes.KindFinished, nodes.KindLate}
+	for n := range ticks {
+		for i := range 3 {
+			at := tick(n)
+			if (n*7+i*5)%4 != 0 {
+				e := skipped("job", n, string(rune('a'+i)))
+				c.put(t, minis, i, key, nodes.Record{Kind: nodes.KindNotRun, Tick: at, Note: scheduler.EncodeNote(e)})
+			}
+			for token := range n % 5 { // some ticks have more claims than a page holds
+				if (n+token*3+i)%3 != 0 {
+					r := claimed(kinds[(n+i+token)%3], uint64(1000*n+token+1))
+					r.Tick = at
+					c.put(t, minis, i, key, r)
+				}
+			}
+		}
+	}
+	all, err := c.Ticks(t.Context(), scheduler.Query{Job: "job", Limit: 10 * ticks})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < ticks-2 {
+		t.Fatalf("only %d of %d ticks are known", len(all), ticks)
+	}
+	for _, limit := range []int{1, 2, 3, 7, 20, 59} {
+		got, err := c.Ticks(t.Context(), scheduler.Query{Job: "job", Limit: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, all[:limit]) {
+			t.Errorf("limit %d lists\n%+v, want\n%+v", limit, got, all[:limit])
+		}
+	}
+	for n := range all {
+		got, err := c.Ticks(t.Context(), scheduler.Query{Job: "job", Limit: 2, Before: all[n].Tick})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := all[min(n+1, len(all)):min(n+3, len(all))]; !slices.Equal(got, want) {
+			t.Errorf("before entry %d come\n%+v, want\n%+v", n, got, want)
+		}
+	}
+}
+
+// put stores a record on one node.
+func (c *cluster) put(t testing.TB, minis *redistest.Minis, node int, key string, r nodes.Record) {
+	t.Helper()
+	r.Stream = nodes.StreamSchedule
+	if _, err := minis.Node(node).ZAdd(key, float64(r.Tick.UnixMilli()), r.Encode()); err != nil {
+		t.Fatal(err)
+	}
+}

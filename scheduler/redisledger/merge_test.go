@@ -1,0 +1,133 @@
+package redisledger
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// says is one node's answer: the owner of its lock, and its records.
+type answer struct {
+	lock    string
+	records []nodes.Record
+}
+
+func node(records ...nodes.Record) answer { return answer{records: records} }
+
+func locked(owner string, records ...nodes.Record) answer {
+	return answer{lock: owner, records: records}
+}
+
+// claimed is the record of a claim of tick 1, by an owner named after its token.
+func claimed(kind byte, token uint64) nodes.Record {
+	e := started("job", 1)
+	if kind != nodes.KindStarted {
+		e = finished("job", 1)
+	}
+	return nodes.Record{
+		Kind: kind, Stream: nodes.StreamSchedule, Tick: tick(1), Token: token, Attempt: 1,
+		Owner: fmt.Sprint("owner-", token), Note: scheduler.EncodeNote(e),
+	}
+}
+
+func by(owner string, r nodes.Record) nodes.Record {
+	r.Owner = owner
+	return r
+}
+
+// said is the record of tick 1 that did not run.
+func said(o scheduler.Outcome, reason string) nodes.Record {
+	e := skipped("job", 1, reason)
+	e.Outcome = o
+	return nodes.Record{Kind: nodes.KindNotRun, Stream: nodes.StreamSchedule, Tick: tick(1), Note: scheduler.EncodeNote(e)}
+}
+
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	s7, f7, l7 := claimed(nodes.KindStarted, 7), claimed(nodes.KindFinished, 7), claimed(nodes.KindLate, 7)
+	s8, f8 := claimed(nodes.KindStarted, 8), claimed(nodes.KindFinished, 8)
+	skip, miss := said(scheduler.Skipped, "busy"), said(scheduler.Missed, "no quorum")
+	for name, tt := range map[string]struct {
+		answers []answer
+		// Each entry as "token outcome", with the parts of its reason behind.
+		runs, ticks []string
+	}{
+		"nothing":                    {[]answer{node(), node(), node()}, nil, nil},
+		"running":                    {[]answer{locked("owner-7", s7), node(s7), node(s7)}, []string{"7 running"}, []string{"7 running"}},
+		"lock of another":            {[]answer{locked("owner-9", s7), node(s7), node(s7)}, []string{"7 interrupted ran out"}, []string{"7 interrupted ran out"}},
+		"interrupted":                {[]answer{node(s7), node(s7), node(s7)}, []string{"7 interrupted ran out"}, []string{"7 interrupted ran out"}},
+		"known to few":               {[]answer{node(s7), node(s7), node(), node()}, []string{"7 interrupted may not have started: only 2 of the 4"}, []string{"7 interrupted may not have started"}},
+		"finish wins":                {[]answer{locked("owner-7", s7), locked("owner-7", s7), node(f7)}, []string{"7 succeeded"}, []string{"7 succeeded"}},
+		"finish wins, told first":    {[]answer{node(f7), locked("owner-7", s7), locked("owner-7", s7)}, []string{"7 succeeded"}, []string{"7 succeeded"}},
+		"late on some":               {[]answer{node(l7), node(f7), node(l7)}, []string{"7 succeeded"}, []string{"7 succeeded"}},
+		"late everywhere":            {[]answer{node(l7), node(l7), node(s7)}, []string{"7 succeeded lease was lost"}, []string{"7 succeeded lease was lost"}},
+		"two runs":                   {[]answer{node(s7, f8), node(s7, f8), node(s7, f8)}, []string{"8 succeeded", "7 interrupted"}, []string{"8 succeeded"}},
+		"lost attempt":               {[]answer{node(f7), node(f7), node(f7), node(s8)}, []string{"8 interrupted may not", "7 succeeded"}, []string{"7 succeeded"}},
+		"first ballot of an attempt": {[]answer{node(by("a", s7)), node(by("a", s8)), node(by("a", s8)), node(by("a", s8))}, []string{"8 interrupted ran out"}, []string{"8 interrupted"}},
+		"its finished ballot stays":  {[]answer{node(by("a", f7), by("b", s8)), node(by("a", f7), by("b", s8)), node(by("a", f7), by("b", s8))}, []string{"8 interrupted", "7 succeeded"}, []string{"8 interrupted"}},
+		"run hides records":          {[]answer{node(skip, f7), node(f7), node(f7)}, []string{"7 succeeded"}, []string{"7 succeeded"}},
+		"doubtful run hides records": {[]answer{node(skip, s7), node(skip), node(skip)}, []string{"7 interrupted may not"}, []string{"7 interrupted may not"}},
+		"skip before miss":           {[]answer{node(miss), node(skip), node(miss)}, nil, []string{"0 skipped busy"}},
+		"most common": {
+			[]answer{node(said(scheduler.Missed, "z")), node(said(scheduler.Missed, "a")), node(said(scheduler.Missed, "z"))},
+			nil,
+			[]string{"0 missed z"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check := func(what string, choose func([]known) []scheduler.Entry, want []string) {
+				t.Helper()
+				list, err := merged(tt.answers)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := choose(list)
+				if len(got) != len(want) {
+					t.Fatalf("%s = %+v, want %q", what, got, want)
+				}
+				for i, w := range want {
+					head, reason := cut(w)
+					if have := fmt.Sprint(got[i].Token, " ", got[i].Outcome); have != head || !strings.Contains(got[i].Reason, reason) || reason == "" && got[i].Outcome == scheduler.Succeeded && got[i].Reason != "" {
+						t.Errorf("%s, entry %d = %q because %q, want %q", what, i, have, got[i].Reason, w)
+					}
+				}
+			}
+			check("runs", runs, tt.runs)
+			check("ticks", ticks, tt.ticks)
+		})
+	}
+}
+
+// cut splits "token outcome reason…" into the first two words and the rest.
+func cut(want string) (head, reason string) {
+	words := strings.SplitN(want, " ", 3)
+	if len(words) == 3 {
+		reason = words[2]
+	}
+	return words[0] + " " + words[1], reason
+}
+
+// merged merges the answers of nodes of a cluster of five.
+func merged(answers []answer) ([]known, error) {
+	m := newMerger(3, len(answers))
+	for _, a := range answers {
+		for _, r := range a.records {
+			m.add(r, a.lock)
+		}
+	}
+	return m.known("job")
+}
+
+func TestMergeRefusesNewerNotes(t *testing.T) {
+	t.Parallel()
+	for _, r := range []nodes.Record{claimed(nodes.KindStarted, 7), said(scheduler.Missed, "x")} {
+		r.Note = []byte(`{"v":2}`)
+		if _, err := merged([]answer{node(r)}); err == nil || !strings.Contains(err.Error(), "upgrade") {
+			t.Errorf("merging a %c record with a newer note = %v, want an error that says upgrade", r.Kind, err)
+		}
+	}
+}
