@@ -1,7 +1,13 @@
 -- FORMAT: makes a blank node a member. KEYS and ARGV as in head.lua, then
 -- ARGV[10]  0: the node never served this namespace; 1: it may have
 -- ARGV[11]  names of the members, to be shown to clients of another list
-if redis.call('HGET', KEYS[1], 'format') then return {'HELD', nowtext} end
+-- Answers HELD if somebody else was faster, with the same list.
+local held = redis.call('HMGET', KEYS[1], 'members', 'epoch', 'names', 'since', 'grace')
+if held[1] then
+  if held[1] ~= ARGV[2] then return {'CONFIG', nowtext, 'members', held[3]} end
+  if held[2] ~= ARGV[3] then return {'CONFIG', nowtext, 'epoch', held[2]} end
+  return {'HELD', nowtext, num(tonumber(held[4]) + tonumber(held[5]))}
+end
 local id, why = runid(ARGV[7] == '1')
 if not id then return {'CONFIG', nowtext, 'info', why} end
 if tonumber(ARGV[9]) >= tonumber(ARGV[4]) then return {'CONFIG', nowtext, 'ttl', ARGV[4]} end

@@ -187,7 +187,11 @@ func TestRunRefusesWhatCameBackAsSomethingElse(t *testing.T) {
 	e.await(t, "down "+replaced.Addr())
 	replaced.Pass()
 	e.await(t, "down "+replaced.Addr())
-	refused(t, s.Call(t.Context(), echo, nil)[1].Err, "same server", a.URL(), replaced.Addr())
+	r := s.Call(t.Context(), echo, nil)[1]
+	refused(t, r.Err, "same server", a.URL(), replaced.Addr())
+	if !r.Unsent() {
+		t.Error("a refused server was asked")
+	}
 	replaced.Target(b.Addr())
 	replaced.Break()
 	e.await(t, "up")

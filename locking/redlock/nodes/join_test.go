@@ -115,6 +115,9 @@ func TestJoinRefusesEmbeddedNodesUnlessAllowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(t, call(t, open(t, c), put, "v").Err, "run_id")
+	// Nor does the request's word suffice where the node was not formatted so.
+	m.Node(0).HSet("quorate:node", "embedded", "0")
+	refused(t, call(t, open(t, config(m.URLs(), embedded(m))), put, "v").Err, "run_id")
 }
 
 // Two replicas with different lists: the second is refused, and told which list

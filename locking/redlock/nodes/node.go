@@ -35,7 +35,7 @@ func (n *Node) String() string { return n.name }
 func (n *Node) Call(ctx context.Context, script *Script, keys []string, args ...any) Reply {
 	if err := n.health.admit(n.set.pause()); err != nil {
 		now := time.Now()
-		return Reply{Node: n.name, Sent: now, Received: now, Err: err}
+		return Reply{Node: n.name, Sent: now, Received: now, Err: err, unsent: true}
 	}
 	r := n.run(ctx, script, keys, args)
 	n.observe(ctx, r)

@@ -1,9 +1,6 @@
 package nodes
 
-import (
-	"fmt"
-	"time"
-)
+import "fmt"
 
 // refusal puts into words what prelude.lua refused: a field and what the node
 // holds there.
@@ -35,5 +32,5 @@ func (n *Node) refusalText(what, held string) string {
 	case "ttl":
 		return fmt.Sprintf("lock.ttl %v must be below the restart_grace %sms that the node holds", s.cfg.TTL, held)
 	}
-	return fmt.Sprintf("the node refuses this client: %s %s (%s)", what, held, time.Now().UTC().Format(time.RFC3339))
+	return fmt.Sprintf("the node refuses this client: %s %s", what, held)
 }

@@ -22,8 +22,10 @@ type Reply struct {
 	NodeTime time.Time
 	// Err is why there is no vote: ErrDown, ErrBlank, a *RefusedError, a
 	// *ServerError, or a failure of the connection, after which the script may
-	// have run, or may run yet. After ErrDown it has not and will not.
+	// have run, or may run yet, unless the Reply is Unsent.
 	Err error
+
+	unsent bool
 }
 
 // Int returns the i-th argument as a number, 0 if there is none.
@@ -43,8 +45,9 @@ func (r Reply) Arg(i int) string {
 	return r.Args[i]
 }
 
-// Unsent tells whether the node was not even asked.
-func (r Reply) Unsent() bool { return errors.Is(r.Err, ErrDown) }
+// Unsent tells whether the node was not even asked: the script has not run there
+// and will not.
+func (r Reply) Unsent() bool { return r.unsent || errors.Is(r.Err, ErrDown) }
 
 // fields turns a script's result into strings. Numbers and nils are taken too,
 // so that a slip in a script reads as an odd reply, not as a lost one.
