@@ -104,11 +104,15 @@ func (c *cluster) observer(id string) scheduler.Observer {
 		Claimed: func(job string, claim locking.Claim, _ time.Duration) {
 			c.say(id, "claimed %s %v", job, c.at(claim.Tick))
 		},
-		Lost:        func(job string, tick time.Time, _ error) { c.say(id, "lost %s %v", job, c.at(tick)) },
-		Retrying:    func(job string, tick time.Time, _ error, _ time.Duration) { c.say(id, "retrying %s %v", job, c.at(tick)) },
-		Decided:     func(e scheduler.Entry) { c.say(id, "%s %s %v: %s", e.Outcome, e.Job, c.at(e.Tick), e.Reason) },
-		Overdue:     func(job string, _ locking.Claim, since time.Time) { c.say(id, "overdue %s since %v", job, c.at(since)) },
-		Finished:    func(e scheduler.Entry, err error) { c.say(id, "finished %s %v %s %v", e.Job, c.at(e.Tick), e.Outcome, err) },
+		Lost: func(job string, tick time.Time, _ error) { c.say(id, "lost %s %v", job, c.at(tick)) },
+		Retrying: func(job string, tick time.Time, _ error, _ time.Duration) {
+			c.say(id, "retrying %s %v", job, c.at(tick))
+		},
+		Decided: func(e scheduler.Entry) { c.say(id, "%s %s %v: %s", e.Outcome, e.Job, c.at(e.Tick), e.Reason) },
+		Overdue: func(job string, _ locking.Claim, since time.Time) { c.say(id, "overdue %s since %v", job, c.at(since)) },
+		Finished: func(e scheduler.Entry, err error) {
+			c.say(id, "finished %s %v %s %v", e.Job, c.at(e.Tick), e.Outcome, err)
+		},
 		ClockJumped: func(by time.Duration) { c.say(id, "jumped %v", by.Round(time.Second)) },
 		Overslept: func(job string, first, before time.Time) {
 			c.say(id, "overslept %s %v to %v", job, c.at(first), c.at(before))

@@ -1,0 +1,37 @@
+package scheduler
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestDrift(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var ahead time.Duration
+		c := systemClocks()
+		wall := c.wall
+		c.wall = func() time.Time { return wall().Add(ahead) }
+		d := newDrift(c)
+		steps := []struct {
+			name        string
+			slept, step time.Duration
+			want        time.Duration
+		}{
+			{"time passes", time.Hour, 0, 0},
+			{"slewed", time.Hour, jumpThreshold - 1, 0},
+			{"suspended", time.Second, 8 * time.Hour, 8 * time.Hour},
+			{"reported once", time.Second, 0, 0},
+			{"set back", time.Second, -time.Minute, -time.Minute},
+			{"just a jump", time.Second, jumpThreshold, jumpThreshold},
+		}
+		for _, s := range steps {
+			time.Sleep(s.slept)
+			ahead += s.step
+			if got := d.look(); got != s.want {
+				t.Errorf("%s: %v, want %v", s.name, got, s.want)
+			}
+		}
+	})
+}

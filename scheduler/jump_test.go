@@ -1,0 +1,85 @@
+package scheduler_test
+
+import (
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// jumping returns a replica whose wall clock runs ahead by what the returned
+// value says.
+func (c *cluster) jumping(id string, list ...scheduler.Job) (*scheduler.Scheduler, *atomic.Int64) {
+	ahead := new(atomic.Int64)
+	r := c.replica(id, nil, list...)
+	r.Suspend(func() time.Duration { return time.Duration(ahead.Load()) })
+	return r, ahead
+}
+
+func TestSuspend(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		r, ahead := c.jumping("r1", every(t, "10s", "j", c.handler(nil)))
+		stop := c.start(r)
+		time.Sleep(15 * time.Second)
+		ahead.Store(int64(30 * time.Second)) // wakes at 50 s by the wall
+		time.Sleep(16 * time.Second)         // 61 s by the wall
+		c.stop(stop)
+		c.saw(1, "jumped 30s")
+		const asleep = "missed: this replica was asleep, stopped or too busy until the tick's window had closed"
+		c.wantTicks("j", "10s succeeded", "20s "+asleep, "30s "+asleep, "40s "+asleep, "50s succeeded", "1m0s succeeded")
+	})
+}
+
+// A night of sleep is neither a flood of runs nor one of records.
+func TestNight(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		r, ahead := c.jumping("r1", every(t, "1s", "j", c.handler(nil)))
+		stop := c.start(r)
+		time.Sleep(2500 * time.Millisecond)
+		ahead.Store(int64(8 * time.Hour))
+		time.Sleep(2 * time.Second)
+		c.stop(stop)
+		c.saw(scheduler.MaxOverslept, "missed j")
+		c.saw(1, "overslept j 1m43s to 8h0m3s")
+		c.saw(4, "claimed j") // 1 s, 2 s, and two after the night
+	})
+}
+
+// When the clock is set back, ticks come again, and none that has run runs
+// again.
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		r, ahead := c.jumping("r1", every(t, "1s", "j", c.handler(nil)))
+		stop := c.start(r)
+		time.Sleep(10500 * time.Millisecond)
+		ahead.Store(int64(-5 * time.Second)) // 5.5 s again
+		time.Sleep(8 * time.Second)          // 13.5 s by the wall
+		c.stop(stop)
+		c.saw(1, "jumped -5s")
+		var ran []time.Duration
+		for _, run := range c.runs {
+			ran = append(ran, c.at(run.Tick))
+		}
+		var want []time.Duration
+		for s := 1; s <= 13; s++ {
+			want = append(want, time.Duration(s)*time.Second)
+		}
+		if !slices.Equal(ran, want) {
+			t.Errorf("ran %v\nwant %v", ran, want)
+		}
+		for _, e := range c.ticks("j") {
+			if e.Outcome != scheduler.Succeeded {
+				t.Errorf("tick %v: %s %s", c.at(e.Tick), e.Outcome, e.Reason)
+			}
+		}
+	})
+}

@@ -1,0 +1,130 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// A flaky ledger answers err while it is set.
+type flaky struct {
+	nothing
+	mu    sync.Mutex
+	err   error
+	has   []string
+	tries int
+}
+
+func (f *flaky) Record(_ context.Context, e Entry) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tries++
+	if f.err == nil {
+		f.has = append(f.has, e.Job)
+	}
+	return f.err
+}
+
+func (f *flaky) set(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = err
+}
+
+// told collects what the observer hears.
+type told struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (o *told) recorded(e Entry, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	says := "recorded"
+	switch {
+	case errors.Is(err, ErrDropped):
+		says = "dropped"
+	case err != nil:
+		says = "failed"
+	}
+	o.list = append(o.list, e.Job+" "+says)
+}
+
+func TestRecorder(t *testing.T) {
+	t.Parallel()
+	outage := fmt.Errorf("reading: %w", locking.ErrNoQuorum)
+	tests := []struct {
+		name      string
+		limit     int
+		add       int
+		err       error
+		recovered time.Duration // 0: never
+		flushed   time.Duration // when flush is called
+		has       []string
+		told      []string
+	}{
+		{"all is well", 10, 3, nil, 0, 0, []string{"j0", "j1", "j2"}, []string{"j0 recorded", "j1 recorded", "j2 recorded"}},
+		{"an outage", 10, 3, outage, time.Minute, 2 * time.Minute, []string{"j0", "j1", "j2"}, []string{"j0 failed", "j0 recorded", "j1 recorded", "j2 recorded"}},
+		{"an outage that ends while flushing", 10, 2, outage, 61 * time.Second, time.Minute, []string{"j0", "j1"}, []string{"j0 failed", "j0 recorded", "j1 recorded"}},
+		{"an outage to the end", 10, 2, outage, 0, time.Minute, nil, []string{"j0 failed", "j0 dropped", "j1 dropped"}},
+		{"more than fits", 2, 5, outage, time.Minute, 2 * time.Minute, []string{"j0", "j3", "j4"}, []string{"j0 failed", "j1 dropped", "j2 dropped", "j0 recorded", "j3 recorded", "j4 recorded"}},
+		{"another failure is not repeated", 10, 2, errors.New("boom"), 0, time.Minute, nil, []string{"j0 failed", "j1 failed"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ledger, heard := &flaky{err: tt.err}, &told{}
+				r := newRecorder(Config{Ledger: ledger, RecordQueue: tt.limit, Observer: Observer{Recorded: heard.recorded}})
+				ctx, cancel := context.WithCancel(t.Context())
+				go r.run(ctx)
+				for i := range tt.add {
+					r.add(missed(fmt.Sprintf("j%d", i), noon, "x"))
+					synctest.Wait()
+				}
+				if tt.recovered > 0 {
+					time.AfterFunc(tt.recovered, func() { ledger.set(nil) })
+				}
+				time.Sleep(tt.flushed)
+				begun := time.Now()
+				r.flush()
+				cancel()
+				<-r.ended
+				if took := time.Since(begun); took > flushTimeout {
+					t.Errorf("flushing took %v", took)
+				}
+				if !slices.Equal(ledger.has, tt.has) {
+					t.Errorf("ledger has %v, want %v", ledger.has, tt.has)
+				}
+				if !slices.Equal(heard.list, tt.told) {
+					t.Errorf("told %v\nwant %v", heard.list, tt.told)
+				}
+				time.Sleep(2 * time.Minute)
+			})
+		})
+	}
+}
+
+func TestRecorderIsPatient(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ledger := &flaky{err: locking.ErrNoQuorum}
+		r := newRecorder(Config{Ledger: ledger, RecordQueue: 10, Observer: Observer{}.withNoops()})
+		ctx, cancel := context.WithCancel(t.Context())
+		go r.run(ctx)
+		r.add(missed("j", noon, "x"))
+		time.Sleep(time.Minute)
+		cancel()
+		<-r.ended
+		if ledger.tries < 50 || ledger.tries > 70 {
+			t.Errorf("%d tries in a minute, want about one a second", ledger.tries)
+		}
+	})
+}
