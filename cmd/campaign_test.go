@@ -1,0 +1,363 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// TestCampaignEveryTickOnce: three processes, five servers, a tick a second:
+// every tick exactly one line, tokens growing, several winners.
+func TestCampaignEveryTickOnce(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "lines")
+	config := writeConfig(t, redistest.StartN(t, 5), fmt.Sprintf(`
+jobs:
+  tick:
+    func: exec
+    schedule: "@every 1s"
+    params: {command: [sh, -c, 'echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA" >> %s']}
+`, out))
+	initNew(t, config)
+	var replicas []*process
+	for _, id := range []string{"a", "b", "c"} {
+		replicas = append(replicas, startReplica(t, config, id))
+	}
+	for _, r := range replicas {
+		r.waitLog(`"ready"`)
+	}
+	wait(t, lasting(12*time.Second, time.Minute))
+	for _, r := range replicas {
+		r.signal(syscall.SIGTERM)
+	}
+	for _, r := range replicas {
+		if code := r.exitCode(); code != exitDone {
+			t.Errorf("%s exited with %d", r.id, code)
+		}
+	}
+
+	lines := readLines(t, out)
+	if len(lines) < 8 {
+		t.Fatalf("only %d lines", len(lines))
+	}
+	byTick := checkOnce(t, lines)
+	for _, tick := range everySecond(t, lines[0].tick, lines[len(lines)-1].tick) {
+		if _, ok := byTick[tick]; !ok {
+			t.Errorf("tick %s has no line", tick)
+		}
+	}
+	won := winners(lines)
+	if len(won) < 2 {
+		t.Errorf("one replica won everything: %v", won)
+	}
+	for _, row := range list[tickRow](t, "ticks", "tick", "-c", config) {
+		if l, ok := byTick[row.Tick]; ok && (row.Outcome != scheduler.Succeeded || uint64(*row.Token) != l.token || *row.Replica != l.replica) {
+			t.Errorf("the ledger says %s by %s with %d of %v", row.Outcome, *row.Replica, *row.Token, l)
+		}
+	}
+	t.Logf("%d ticks, each once; wins %v", len(lines), won)
+}
+
+// TestCampaignKills: the same with the winner killed again and again, half of
+// the time while its child runs, and two nodes killed and started empty.
+func TestCampaignKills(t *testing.T) {
+	t.Parallel()
+	servers := redistest.StartN(t, 5)
+	out := filepath.Join(t.TempDir(), "lines")
+	marker := "campaign-child-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	config := writeConfig(t, servers, fmt.Sprintf(`
+jobs:
+  tick:
+    func: exec
+    schedule: "@every 1s"
+    params:
+      command: [sh, -c, 'sleep 0.5; echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA" >> %s', %s]
+`, out, marker))
+	initNew(t, config)
+	replicas := map[string]*process{}
+	for _, id := range []string{"a", "b", "c"} {
+		replicas[id] = startReplica(t, config, id)
+		replicas[id].waitLog(`"ready"`)
+	}
+
+	length := lasting(30*time.Second, time.Minute)
+	every, nodesDie, nodesReturn := length/6, length/3, 2*length/3
+	began := time.Now()
+	late := map[string]bool{} // ticks whose line was there before the kill
+	kills, dead := 0, false
+	for n := 1; time.Duration(n)*every < length; n++ {
+		wait(t, time.Until(began.Add(time.Duration(n)*every)))
+		if at := time.Since(began); at >= nodesDie && !dead {
+			servers[0].Kill()
+			servers[1].Kill()
+			dead = true
+		} else if at >= nodesReturn && dead {
+			servers[0].Restart(false)
+			servers[1].Restart(false)
+			nodesReturn = length
+		}
+		winner, tick := nextWinner(t, replicas)
+		if n%2 == 0 { // while the child runs; it sleeps for much longer
+			eventually(t, "the winner's child to run", func() bool { return len(running(t, marker)) > 0 })
+		}
+		winner.kill()
+		kills++
+		late[tick] = slices.ContainsFunc(readLines(t, out), func(l line) bool { return l.tick == tick })
+		replicas[winner.id] = startReplica(t, config, winner.id)
+		replicas[winner.id].waitLog(`"ready"`)
+	}
+	wait(t, time.Until(began.Add(length)))
+	for _, r := range replicas {
+		r.signal(syscall.SIGTERM)
+	}
+	for _, r := range replicas {
+		if code := r.exitCode(); code != exitDone {
+			t.Errorf("%s exited with %d", r.id, code)
+		}
+	}
+	eventually(t, "orphaned children to end", func() bool { return len(running(t, marker)) == 0 })
+
+	lines := readLines(t, out)
+	byTick := checkOnce(t, lines)
+	ledger := map[string]tickRow{}
+	for _, row := range list[tickRow](t, "ticks", "tick", "-c", config, "--limit", "1000") {
+		ledger[row.Tick] = row
+	}
+	for _, tick := range everySecond(t, lines[0].tick, lines[len(lines)-1].tick) {
+		row, known := ledger[tick]
+		_, ran := byTick[tick]
+		switch {
+		case !known:
+			t.Errorf("tick %s: line %v, not in the ledger", tick, ran)
+		case late[tick]: // both are true: it ran to its end and could not say so
+		case ran != (row.Outcome == scheduler.Succeeded):
+			t.Errorf("tick %s: line %v, ledger %s (%s)", tick, ran, row.Outcome, why(row.runRow))
+		case !ran && row.Outcome != scheduler.Interrupted && row.Outcome != scheduler.Skipped:
+			t.Errorf("tick %s has no line, and the ledger says %s (%s)", tick, row.Outcome, why(row.runRow))
+		case row.Outcome == scheduler.Skipped && (row.Reason == nil || !strings.Contains(*row.Reason, "until")):
+			t.Errorf("tick %s was skipped without saying until when: %s", tick, dash(row.Reason))
+		}
+	}
+	t.Logf("%d kills, %d lines, wins %v, ledger %v", kills, len(lines), winners(lines), outcomes(ledger))
+}
+
+// nextWinner waits for the next tick that is won, and says by whom.
+func nextWinner(t *testing.T, replicas map[string]*process) (*process, string) {
+	t.Helper()
+	type win struct {
+		Msg, Replica, Tick string
+	}
+	lines := make(chan string, 1000)
+	for _, p := range replicas {
+		p.mu.Lock()
+		p.waits = append(p.waits, lines)
+		p.mu.Unlock()
+	}
+	giveUp := time.NewTimer(patience)
+	defer giveUp.Stop()
+	for {
+		select {
+		case text := <-lines:
+			var w win
+			if json.Unmarshal([]byte(text), &w) == nil && w.Msg == "tick won" {
+				return replicas[w.Replica], w.Tick
+			}
+		case <-giveUp.C:
+			t.Fatal("nobody wins a tick any more")
+		}
+	}
+}
+
+// running returns the processes whose command line holds the marker.
+func running(t *testing.T, marker string) []string {
+	t.Helper()
+	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("cannot list processes: %v", err)
+	}
+	var found []string
+	for _, path := range paths {
+		if b, err := os.ReadFile(path); err == nil && strings.Contains(string(b), marker) {
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
+// TestCampaignNoQuorum: three of five nodes go away and return. Nothing runs
+// meanwhile, log and ledger say why, listings exit with 4, and it recovers.
+func TestCampaignNoQuorum(t *testing.T) {
+	t.Parallel()
+	servers := redistest.StartN(t, 5, redistest.Conf("appendonly yes", "appendfsync always"))
+	config := writeConfig(t, servers, `
+jobs:
+  tick:
+    func: exec
+    schedule: "@every 1s"
+    params: {command: ["true"]}
+`)
+	initNew(t, config)
+	r := startReplica(t, config, "a")
+	r.waitLog(`"run ended"`)
+	for _, s := range servers[:3] {
+		s.Freeze()
+	}
+	missed := r.waitLog(`"tick does not run".*no quorum`)
+	for _, command := range [][]string{{"ticks", "tick"}, {"runs"}, {"jobs"}, {"replicas"}, {"nodes"}} {
+		_, stderr, code := quorate(t, append(command, "-c", config)...)
+		if code != exitNoQuorum || !strings.Contains(stderr, "quorum") {
+			t.Errorf("quorate %v: exit code %d, %q; want %d and why", command, code, stderr, exitNoQuorum)
+		}
+	}
+	before := strings.Count(r.log(), `"run ended"`)
+	for _, s := range servers[:3] {
+		s.Thaw()
+	}
+	eventually(t, "runs after the nodes returned", func() bool { return strings.Count(r.log(), `"run ended"`) > before })
+	var event struct{ Tick string }
+	if err := json.Unmarshal([]byte(missed), &event); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the missed tick in the ledger", func() bool {
+		return slices.ContainsFunc(list[tickRow](t, "ticks", "tick", "-c", config), func(row tickRow) bool {
+			return row.Tick == event.Tick && row.Outcome == scheduler.Missed && strings.Contains(dash(row.Reason), "no quorum")
+		})
+	})
+}
+
+// TestCampaignBlankNodes: a first start on blank nodes waits one grace and says
+// until when; after `nodes init` it does not wait. Another node list is refused
+// and told what the nodes hold.
+func TestCampaignBlankNodes(t *testing.T) {
+	t.Parallel()
+	const job = `
+jobs:
+  tick:
+    func: exec
+    schedule: "@every 1s"
+    params: {command: ["true"]}
+`
+	t.Run("wait", func(t *testing.T) {
+		t.Parallel()
+		config := writeConfig(t, redistest.StartN(t, 3), job)
+		r := startReplica(t, config, "a")
+		said := r.waitLog(`no tick runs before 2`)
+		_, until, _ := strings.Cut(said, "no tick runs before ")
+		grace, err := time.Parse(time.RFC3339Nano, strings.TrimRight(strings.FieldsFunc(until, func(r rune) bool { return r == ',' || r == '"' })[0], "\","))
+		if err != nil {
+			t.Fatalf("%q does not say until when: %v", said, err)
+		}
+		r.waitLog(`"run ended"`)
+		rows := list[tickRow](t, "ticks", "tick", "-c", config)
+		for _, row := range rows {
+			tick, err := time.Parse(time.RFC3339Nano, row.Tick)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ran := row.Outcome.Ran(); ran && tick.Before(grace) {
+				t.Errorf("tick %s ran before %s", row.Tick, grace)
+			}
+		}
+		if len(rows) < 2 || rows[len(rows)-1].Outcome != scheduler.Missed {
+			t.Errorf("the ticks of the grace are not in the ledger as missed: %+v", rows)
+		}
+	})
+	t.Run("init", func(t *testing.T) {
+		t.Parallel()
+		servers := redistest.StartN(t, 3)
+		config := writeConfig(t, servers, job)
+		initNew(t, config)
+		r := startReplica(t, config, "a")
+		r.waitLog(`"run ended"`)
+		if strings.Contains(r.log(), "no tick runs before") {
+			t.Errorf("it waited after nodes init:\n%s", r.log())
+		}
+		for _, row := range list[tickRow](t, "ticks", "tick", "-c", config) {
+			if row.Outcome == scheduler.Missed {
+				t.Errorf("tick %s is %s (%s) after nodes init", row.Tick, row.Outcome, dash(row.Reason))
+			}
+		}
+
+		other := writeConfig(t, append(servers[:2:2], redistest.Start(t)), job)
+		stranger := startReplica(t, other, "b")
+		if code := stranger.exitCode(); code != exitFailed {
+			t.Errorf("a replica with another list exited with %d", code)
+		}
+		for _, s := range servers {
+			if !strings.Contains(stranger.log(), s.Addr()) {
+				t.Errorf("it was not told that the nodes hold %s:\n%s", s.Addr(), stranger.log())
+			}
+		}
+	})
+}
+
+// TestCampaignDrain: SIGTERM lets a running job finish; a second one ends it.
+func TestCampaignDrain(t *testing.T) {
+	t.Parallel()
+	start := func(t *testing.T, sleep string) (*process, string) {
+		t.Helper()
+		config := writeConfig(t, redistest.StartN(t, 3), fmt.Sprintf(`
+jobs:
+  drain-%s:
+    func: exec
+    schedule: "@every 1s"
+    params: {command: [sleep, "%s"], kill_grace: 100ms}
+`, strings.ReplaceAll(sleep, ".", "-"), sleep))
+		initNew(t, config)
+		r := startReplica(t, config, "drain-"+sleep)
+		r.waitLog(`"tick won"`)
+		r.signal(syscall.SIGTERM)
+		r.waitLog(`"draining`)
+		return r, config
+	}
+	t.Run("finish", func(t *testing.T) {
+		t.Parallel()
+		r, config := start(t, "4.5") // longer than the lease
+		if code := r.exitCode(); code != exitDone {
+			t.Errorf("exit code %d", code)
+		}
+		rows := list[runRow](t, "runs", "drain-4-5", "-c", config)
+		if len(rows) != 1 || rows[0].Outcome != scheduler.Succeeded {
+			t.Errorf("the run that was draining: %+v", rows)
+		}
+	})
+	t.Run("second signal", func(t *testing.T) {
+		t.Parallel()
+		r, config := start(t, "1000")
+		r.signal(syscall.SIGTERM)
+		if code := r.exitCode(); code != exitDone {
+			t.Errorf("exit code %d", code)
+		}
+		rows := list[runRow](t, "runs", "drain-1000", "-c", config)
+		if len(rows) != 1 || rows[0].Outcome != scheduler.Cancelled {
+			t.Errorf("the run that was cancelled: %+v", rows)
+		}
+	})
+}
+
+// initNew says that the nodes of the configuration are new.
+func initNew(t *testing.T, config string) {
+	t.Helper()
+	if _, stderr, code := quorate(t, "nodes", "init", "-c", config); code != exitDone {
+		t.Fatalf("nodes init: %s", stderr)
+	}
+}
+
+// wait lets the processes under test work for a while.
+func wait(t *testing.T, d time.Duration) {
+	t.Helper()
+	select {
+	case <-time.After(d):
+	case <-t.Context().Done():
+	}
+}

@@ -1,0 +1,45 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler/redisledger"
+	"github.com/quorate/quorate/scheduler/replica"
+)
+
+// A cluster is what listings look at: the nodes themselves, without a replica.
+type cluster struct {
+	set    *nodes.Set
+	ledger *redisledger.Ledger
+}
+
+// withCluster opens the nodes that the configuration names, which needs only
+// its namespace and redis parts, and hands them to fn.
+func (a App) withCluster(f *flags, fn func(cluster) error) error {
+	config, err := replica.ReadCluster(f.source())
+	if err != nil {
+		return err
+	}
+	set, err := nodes.Open(config)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(cluster{set: set, ledger: redisledger.New(set)}), set.Close())
+}
+
+// requireJob returns errNotFound unless the cluster has heard of the job.
+func (c cluster) requireJob(ctx context.Context, job string) error {
+	known, err := c.ledger.Jobs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, j := range known {
+		if j.Name == job {
+			return nil
+		}
+	}
+	return fmt.Errorf("job %q %w on these nodes; quorate jobs lists them", job, errNotFound)
+}

@@ -1,0 +1,134 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/quorate/quorate/internal/devnodes"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler/replica"
+)
+
+func (a App) devCommand(f *flags) *cobra.Command {
+	var replicas, count int
+	var verbose bool
+	c := &cobra.Command{
+		Use:   "dev",
+		Short: "Try it without Redis: embedded nodes and several replicas in one process",
+		Long: `Run the configuration's jobs on several replicas in this process, with embedded
+nodes instead of the configured ones, and show who won each tick with which
+token. Being in one process, these nodes protect against nothing and forget
+everything at the end: they are for development only.`,
+		Example: `  quorate dev
+  quorate dev --replicas 5 --nodes 3
+  quorate dev --set jobs/heartbeat/schedule="@every 1s"`,
+		Args: usage(noArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if replicas < 1 || replicas > 26 {
+				return usageError{fmt.Errorf("--replicas %d: write 1 to 26", replicas)}
+			}
+			if !slices.Contains([]int{1, 3, 5, 7}, count) {
+				return usageError{fmt.Errorf("--nodes %d: write 1, 3, 5 or 7", count)}
+			}
+			config, err := replica.Read(f.source(), a.Registry)
+			if err != nil {
+				return err
+			}
+			return a.dev(c.Context(), config, replicas, count, verbose)
+		},
+	}
+	c.Flags().IntVar(&replicas, "replicas", 3, "how many `replicas`")
+	c.Flags().IntVar(&count, "nodes", 5, "how many `nodes`: 1, 3, 5 or 7")
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "show the replicas' logs and the jobs' output, too")
+	return c
+}
+
+// dev runs the configuration's jobs on embedded nodes until ctx ends.
+func (a App) dev(ctx context.Context, config *replica.Config, replicas, count int, verbose bool) error {
+	embedded, err := devnodes.Start(count)
+	if err != nil {
+		return err
+	}
+	defer embedded.Close()
+	onEmbedded(config, embedded)
+	if err := initNodes(ctx, config); err != nil {
+		return err
+	}
+
+	v := newView(a.Out, isTerminal(a.Out))
+	logger := slog.New(slog.DiscardHandler)
+	if verbose {
+		logger = replica.NewLogger(config.Log, v)
+	}
+	var list []*replica.Replica
+	for i := range replicas {
+		id := string(rune('a' + i))
+		r, err := replica.New(config, a.Registry, replica.Options{
+			ReplicaID: id, Version: Version(), Logger: logger, Observer: v.observer(id), Embedded: true,
+		})
+		if err != nil {
+			return err
+		}
+		list = append(list, r)
+	}
+	v.header(fmt.Sprintf("%d replicas (a to %s) and %d embedded nodes in this process: for development only.\n"+
+		"Jobs: %s. Stop with Ctrl-C.", replicas, list[len(list)-1].ID(), count, strings.Join(jobNames(config), ", ")))
+	showing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var shown sync.WaitGroup
+	shown.Go(func() { v.run(showing, list) })
+	err = a.runAll(ctx, list)
+	stop()
+	shown.Wait()
+	return err
+}
+
+// onEmbedded makes the configuration one for embedded nodes: they take no
+// users, and several replicas of one process cannot share a port.
+func onEmbedded(config *replica.Config, embedded devnodes.Nodes) {
+	config.Redis.Nodes = nil
+	for _, url := range embedded.URLs() {
+		config.Redis.Nodes = append(config.Redis.Nodes, replica.NodeEntry{URL: url})
+	}
+	config.Redis.Username, config.Redis.Password, config.Redis.TLS = "", "", replica.TLSConfig{}
+	config.HTTP.ProbesListen = ""
+}
+
+// initNodes says what is true of nodes this process has just started: they are
+// new, so nothing needs to wait for the grace.
+func initNodes(ctx context.Context, config *replica.Config) error {
+	cfg := nodes.Config{
+		Namespace: config.Namespace, Timeout: config.Redis.NodeTimeout,
+		Grace: config.Redis.RestartGrace, TTL: config.Lock.TTL, Embedded: true,
+	}
+	for _, n := range config.Redis.Nodes {
+		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{Name: n.Name, URL: n.URL})
+	}
+	set, err := nodes.Open(cfg)
+	if err != nil {
+		return err
+	}
+	return errors.Join(set.Init(ctx, false), set.Close())
+}
+
+func jobNames(config *replica.Config) []string {
+	var names []string
+	for name := range config.Jobs {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(interface{ Fd() uintptr })
+	return ok && term.IsTerminal(int(f.Fd()))
+}

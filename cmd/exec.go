@@ -1,0 +1,128 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/replica"
+)
+
+// Main is the whole binary: it runs the command line of the process with the
+// functions of registry and exits. A user's own binary is
+//
+//	func main() {
+//		registry := jobs.NewRegistry()
+//		jobs.Register(registry, "report", report)
+//		cmd.Main(registry)
+//	}
+//
+// The first SIGINT or SIGTERM ends the command's context, which drains a
+// replica; a second one makes it cancel its jobs at once.
+func Main(registry *jobs.Registry) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	app := App{Registry: registry, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Hard: secondSignal(ctx)}
+	os.Exit(app.Exec(ctx, os.Args[1:]))
+}
+
+// secondSignal returns a channel that closes at the second signal.
+func secondSignal(first context.Context) <-chan struct{} {
+	hard := make(chan struct{})
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	// This goroutine lives as long as the process: it waits for its end.
+	go func() {
+		<-first.Done()
+		<-signals // the first one, delivered here as well
+		<-signals
+		close(hard)
+	}()
+	return hard
+}
+
+// An App is the command line with its surroundings, so that tests run it
+// without a process.
+type App struct {
+	Registry *jobs.Registry
+	In       io.Reader
+	Out, Err io.Writer
+	// Hard, when closed, makes a draining replica cancel its jobs at once.
+	Hard <-chan struct{}
+}
+
+// Exit codes.
+const (
+	exitDone     = 0
+	exitFailed   = 1
+	exitUsage    = 2 // bad usage or configuration
+	exitNotFound = 3
+	exitNoQuorum = 4
+)
+
+// Exec runs one command and returns the exit code. Errors go to a.Err, each in
+// one line that says what to do.
+func (a App) Exec(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	for line := range strings.SplitSeq(strings.TrimRight(err.Error(), "\n"), "\n") {
+		fmt.Fprintln(a.Err, "quorate: "+line)
+	}
+	return exitCode(err)
+}
+
+// A usageError is a mistake on the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// errNotFound is wrapped by errors about things that are not there.
+var errNotFound = errors.New("not found")
+
+func exitCode(err error) int {
+	var usage usageError
+	var config *replica.ConfigError
+	switch {
+	case errors.As(err, &usage), errors.As(err, &config):
+		return exitUsage
+	case errors.Is(err, errNotFound):
+		return exitNotFound
+	case errors.Is(err, locking.ErrNoQuorum):
+		return exitNoQuorum
+	}
+	return exitFailed
+}
+
+// usage marks the errors of an argument check as bad usage.
+func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
+		}
+		return nil
+	}
+}
+
+// noArgs refuses arguments; cobra's own check suggests subcommands instead.
+func noArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("unexpected %q", args[0])
+	}
+	return nil
+}

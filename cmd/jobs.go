@@ -1,0 +1,113 @@
+package cmd
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// A jobRow is one job as `quorate jobs -o json` shows it.
+type jobRow struct {
+	Job         string             `json:"job"`
+	Func        *string            `json:"func"`
+	Schedule    *string            `json:"schedule"`
+	Timezone    *string            `json:"timezone"`
+	Description *string            `json:"description"`
+	Next        *string            `json:"next"`
+	LastTick    *string            `json:"last_tick"`
+	LastOutcome *scheduler.Outcome `json:"last_outcome"`
+	LastReplica *string            `json:"last_replica"`
+	Published   *string            `json:"published"`
+	PublishedBy *string            `json:"published_by"`
+}
+
+func (a App) jobsCommand(f *flags) *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use:   "jobs",
+		Short: "List the jobs the replicas serve, and how each fared last",
+		Long: `List the jobs the replicas serve, as they published them on the nodes, and how
+each fared last. A job stays listed after it was removed from the configuration;
+PUBLISHED tells when a replica last served it.`,
+		Example: "  quorate jobs",
+		Args:    usage(noArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.withCluster(f, func(cl cluster) error {
+				rows, err := cl.jobRows(c.Context(), time.Now())
+				if err != nil {
+					return err
+				}
+				return jobListing(rows, time.Now()).print(a.Out, format)
+			})
+		},
+	}
+	outputFlag(c, &format)
+	return c
+}
+
+func (c cluster) jobRows(ctx context.Context, now time.Time) ([]jobRow, error) {
+	known, err := c.ledger.Jobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var rows []jobRow
+	for _, j := range known {
+		row := jobRow{
+			Job: j.Name, Func: optional(j.Func), Schedule: optional(j.Schedule), Timezone: optional(j.Timezone),
+			Description: optional(j.Description), Next: nextTick(j, now),
+			Published: stamp(j.Published), PublishedBy: optional(j.Replica),
+		}
+		last, err := c.ledger.Ticks(ctx, scheduler.Query{Job: j.Name, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(last) > 0 {
+			row.LastTick, row.LastOutcome = stamp(last[0].Tick), optional(last[0].Outcome)
+			row.LastReplica = optional(last[0].Replica)
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// nextTick computes a published job's next tick; nil if it never ticks again,
+// or if its schedule is from a release that knows more than this one.
+func nextTick(j scheduler.JobInfo, now time.Time) *string {
+	location, err := scheduler.LoadZone(j.Timezone)
+	if err != nil {
+		return nil
+	}
+	s, err := scheduler.ParseSchedule(j.Schedule, scheduler.ScheduleOptions{Location: location})
+	if err != nil {
+		return nil
+	}
+	return stamp(s.Next(now))
+}
+
+func jobListing(rows []jobRow, now time.Time) listing[jobRow] {
+	return listing[jobRow]{
+		columns: []string{"JOB", "SCHEDULE", "NEXT", "LAST TICK", "OUTCOME", "PUBLISHED"},
+		cells: func(r jobRow) []string {
+			return []string{
+				clip(r.Job, 24), clip(dash(r.Schedule)+" "+dash(r.Timezone), 30), dash(r.Next),
+				dash(r.LastTick), dash(r.LastOutcome), ago(r.Published, now),
+			}
+		},
+		rows:  rows,
+		empty: "no replica has served a job on these nodes yet",
+	}
+}
+
+func ago(at *string, now time.Time) string {
+	if at == nil {
+		return "-"
+	}
+	t, err := time.Parse(time.RFC3339Nano, *at)
+	if err != nil {
+		return "-"
+	}
+	return since(t, now) + " ago"
+}

@@ -1,0 +1,146 @@
+package cmd
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/replica"
+)
+
+// A nextRow is one tick to come as `quorate next -o json` shows it.
+type nextRow struct {
+	Job  string  `json:"job"`
+	Tick string  `json:"tick"`
+	Note *string `json:"note"`
+
+	local string // in the job's zone, for the table
+}
+
+func (a App) nextCommand(f *flags) *cobra.Command {
+	var format, from string
+	var n int
+	c := &cobra.Command{
+		Use:   "next [JOB]",
+		Short: "List the next ticks of a job, or of all, soonest first",
+		Long: `List the next ticks of a job, or of all jobs, soonest first, from the
+configuration alone. Ticks that a change of the clocks moves are marked.`,
+		Example: `  quorate next
+  quorate next nightly-report -n 3 --from 2027-03-27T00:00:00Z`,
+		Args: usage(cobra.MaximumNArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if n < 1 {
+				return usageError{fmt.Errorf("-n %d: write 1 or more", n)}
+			}
+			start := time.Now()
+			if from != "" {
+				var err error
+				if start, err = time.Parse(time.RFC3339, from); err != nil {
+					return usageError{fmt.Errorf("--from %s: write a time such as 2027-01-01T00:00:00Z", from)}
+				}
+			}
+			config, err := replica.Read(f.source(), nil)
+			if err != nil {
+				return err
+			}
+			list, err := config.JobList(nil)
+			if err != nil {
+				return err
+			}
+			rows, err := nextRows(list, args, start, n)
+			if err != nil {
+				return err
+			}
+			return nextListing(rows).print(a.Out, format)
+		},
+	}
+	outputFlag(c, &format)
+	c.Flags().IntVarP(&n, "number", "n", 10, "at most so many `ticks`")
+	c.Flags().StringVar(&from, "from", "", "only ticks after this `time` (RFC 3339; default now)")
+	return c
+}
+
+// nextRows merges the ticks to come of the named job, or of all.
+func nextRows(list []scheduler.Job, names []string, from time.Time, n int) ([]nextRow, error) {
+	if len(names) == 1 {
+		i := slices.IndexFunc(list, func(j scheduler.Job) bool { return j.Name == names[0] })
+		if i < 0 {
+			return nil, fmt.Errorf("job %q %w in the configuration; quorate next without a name lists all", names[0], errNotFound)
+		}
+		list = list[i : i+1]
+	}
+	type planned struct {
+		scheduler.Planned
+		job scheduler.Job
+	}
+	var all []planned
+	for _, j := range list {
+		for _, p := range scheduler.Preview(j.Schedule, from, n) {
+			all = append(all, planned{p, j})
+		}
+	}
+	slices.SortStableFunc(all, func(x, y planned) int {
+		return cmp.Or(x.Tick.Compare(y.Tick), cmp.Compare(x.job.Name, y.job.Name))
+	})
+	var rows []nextRow
+	for _, p := range all[:min(len(all), n)] {
+		rows = append(rows, nextRow{
+			Job: p.job.Name, Tick: *stamp(p.Tick), Note: optional(p.Note),
+			local: p.Tick.In(zone(p.job)).Format("Mon 2006-01-02 15:04:05 MST"),
+		})
+	}
+	return rows, nil
+}
+
+// zone is where a job's schedule is read; its configuration was checked before.
+func zone(j scheduler.Job) *time.Location {
+	loc, err := scheduler.LoadZone(j.Timezone)
+	if err != nil {
+		return time.UTC
+	}
+	return loc
+}
+
+func nextListing(rows []nextRow) listing[nextRow] {
+	return listing[nextRow]{
+		columns: []string{"JOB", "TICK", "LOCAL", "NOTE"},
+		cells: func(r nextRow) []string {
+			note := ""
+			if r.Note != nil {
+				note = *r.Note
+			}
+			return []string{clip(r.Job, 24), r.Tick, r.local, note}
+		},
+		rows:  rows,
+		empty: "no tick to come",
+	}
+}
+
+func (a App) explainCommand() *cobra.Command {
+	var timezone string
+	c := &cobra.Command{
+		Use:   "explain SPEC",
+		Short: "Say in words when a schedule ticks",
+		Example: `  quorate explain "0 2 * * 1-5"
+  quorate explain --timezone Europe/Paris "30 2 * * *"`,
+		Args: usage(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			location, err := scheduler.LoadZone(timezone)
+			if err != nil {
+				return usageError{fmt.Errorf("--timezone: %w", err)}
+			}
+			text, err := scheduler.Explain(args[0], scheduler.ScheduleOptions{Location: location})
+			if err != nil {
+				return usageError{err}
+			}
+			fmt.Fprintln(a.Out, text)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&timezone, "timezone", "UTC", "time `zone` in which the fields are read")
+	return c
+}

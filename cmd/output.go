@@ -1,0 +1,98 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// A listing is what every listing command shows: rows for programs as a JSON
+// array, and the same rows as a table for people.
+type listing[R any] struct {
+	columns []string
+	cells   func(R) []string
+	rows    []R
+	// empty is what a person reads instead of a table without rows.
+	empty string
+}
+
+// print writes the listing in the format of the command's -o flag.
+func (l listing[R]) print(w io.Writer, format string) error {
+	if format == "json" {
+		return printJSON(w, l.rows)
+	}
+	if len(l.rows) == 0 {
+		fmt.Fprintln(w, l.empty)
+		return nil
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, strings.Join(l.columns, "\t"))
+	for _, row := range l.rows {
+		fmt.Fprintln(table, strings.Join(l.cells(row), "\t"))
+	}
+	return table.Flush()
+}
+
+// printJSON writes rows as an indented array, [] when there are none.
+func printJSON[R any](w io.Writer, rows []R) error {
+	if rows == nil {
+		rows = []R{}
+	}
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(rows)
+}
+
+// outputFlag adds -o to a listing.
+func outputFlag(c *cobra.Command, format *string) {
+	c.Flags().StringVarP(format, "output", "o", "table", "`table` or json")
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if *format != "table" && *format != "json" {
+			return usageError{fmt.Errorf("-o %s: write -o table or -o json", *format)}
+		}
+		return nil
+	}
+	// Completion is a convenience; a flag that exists cannot fail to take it.
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// optional returns nil for the zero value, so that JSON shows null.
+func optional[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// stamp returns t as listings show it, RFC 3339 in UTC, or nil.
+func stamp(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	s := t.UTC().Format(time.RFC3339Nano)
+	return &s
+}
+
+// dash shows a nil as "-" in a table.
+func dash[T any](p *T) string {
+	if p == nil {
+		return "-"
+	}
+	return fmt.Sprint(*p)
+}
+
+// clip shortens a cell so that a table fits a terminal, on one line.
+func clip(s string, width int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > width {
+		return string(r[:width-1]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,73 @@
+package cmd
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorate/quorate/scheduler/replica"
+)
+
+// Groups of commands, as the help lists them.
+const (
+	groupRun    = "run"
+	groupConfig = "config"
+	groupLook   = "look"
+)
+
+// flags are those every command takes.
+type flags struct {
+	config string
+	set    []string
+}
+
+// source is where the flags say the configuration comes from.
+func (f *flags) source() replica.Source {
+	return replica.Source{Path: f.config, Set: f.set}
+}
+
+func (a App) root() *cobra.Command {
+	var f flags
+	root := &cobra.Command{
+		Use:   "quorate",
+		Short: "Cron for services that run as N identical replicas",
+		Long: `Quorate runs cron jobs on N identical replicas: every tick of a schedule runs
+on exactly one replica, chosen by a quorum of independent Redis masters, and
+every run carries a fencing token.
+
+Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 not found,
+4 no quorum of nodes answered.`,
+		Example: `  quorate dev                         # try it: no Redis needed
+  quorate validate --config prod.yaml
+  quorate run --config prod.yaml
+  quorate ticks nightly-report --limit 5`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          usage(noArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return c.Help()
+		},
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
+	})
+	root.PersistentFlags().StringVarP(&f.config, "config", "c", "", "configuration `file` (default $QUORATE_CONFIG, else ./config.yaml)")
+	root.PersistentFlags().StringArrayVar(&f.set, "set", nil, "override a `path=value`, the value read as YAML (jobs/nightly/timeout=5m)")
+	root.AddGroup(
+		&cobra.Group{ID: groupRun, Title: "Run:"},
+		&cobra.Group{ID: groupConfig, Title: "Check the configuration:"},
+		&cobra.Group{ID: groupLook, Title: "Look at the cluster (reads the nodes themselves, needs no replica):"},
+	)
+	for group, commands := range map[string][]*cobra.Command{
+		groupRun:    {a.runCommand(&f), a.devCommand(&f)},
+		groupConfig: {a.validateCommand(&f), a.schemaCommand(), a.nextCommand(&f), a.explainCommand()},
+		groupLook:   {a.jobsCommand(&f), a.ticksCommand(&f), a.runsCommand(&f), a.replicasCommand(&f), a.nodesCommand(&f)},
+	} {
+		for _, c := range commands {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	root.AddCommand(a.versionCommand())
+	return root
+}

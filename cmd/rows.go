@@ -1,0 +1,96 @@
+package cmd
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// A runRow is one run as `quorate runs -o json` shows it. Others' scripts read
+// these names: a golden file pins them.
+type runRow struct {
+	ID       *string            `json:"id"`
+	Job      string             `json:"job"`
+	Tick     string             `json:"tick"`
+	Token    *locking.Token     `json:"token"`
+	Attempt  *int               `json:"attempt"`
+	Tries    *int               `json:"tries"`
+	Trigger  *scheduler.Trigger `json:"trigger"`
+	Replica  *string            `json:"replica"`
+	Outcome  scheduler.Outcome  `json:"outcome"`
+	Reason   *string            `json:"reason"`
+	Started  *string            `json:"started"`
+	Finished *string            `json:"finished"`
+	Error    *string            `json:"error"`
+}
+
+// A tickRow is one tick: a run's fields and the votes of its claim, "5/5".
+type tickRow struct {
+	runRow
+	Votes *string `json:"votes"`
+}
+
+func newRunRow(e scheduler.Entry) runRow {
+	row := runRow{
+		Job: e.Job, Tick: *stamp(e.Tick), Token: optional(e.Token), Attempt: optional(e.Attempt),
+		Tries: optional(e.Tries), Trigger: optional(e.Trigger), Replica: optional(e.Replica),
+		Outcome: e.Outcome, Reason: optional(e.Reason), Started: stamp(e.Started),
+		Finished: stamp(e.Finished), Error: optional(e.Error),
+	}
+	if e.Token != 0 {
+		row.ID = optional(e.ID())
+	}
+	return row
+}
+
+func newTickRow(e scheduler.Entry) tickRow {
+	row := tickRow{runRow: newRunRow(e)}
+	if e.Votes.Of != 0 {
+		row.Votes = optional(fmt.Sprintf("%d/%d", e.Votes.For, e.Votes.Of))
+	}
+	return row
+}
+
+// took is the time a run took so far, rounded for people.
+func took(row runRow, now time.Time) string {
+	if row.Started == nil {
+		return "-"
+	}
+	started, err := time.Parse(time.RFC3339Nano, *row.Started)
+	if err != nil {
+		return "-"
+	}
+	finished := now
+	if row.Finished != nil {
+		if finished, err = time.Parse(time.RFC3339Nano, *row.Finished); err != nil {
+			return "-"
+		}
+	} else if row.Outcome != scheduler.Running {
+		return "-" // nobody knows when it stopped
+	}
+	return short(finished.Sub(started))
+}
+
+// short writes a duration with three figures or so.
+func short(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+// why is the one cell that explains an outcome: the reason, else the error.
+func why(row runRow) string {
+	if row.Reason != nil {
+		return clip(*row.Reason, 60)
+	}
+	if row.Error != nil {
+		return clip(*row.Error, 60)
+	}
+	return ""
+}

@@ -1,0 +1,185 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/replica"
+)
+
+// A view shows what several replicas do: a line per tick, and on a terminal a
+// last line with what goes on now. Observers only queue; one goroutine writes,
+// so that a terminal that stands still does not hold up a replica.
+type view struct {
+	out      io.Writer
+	terminal bool
+	color    bool
+
+	mu      sync.Mutex
+	queue   []string
+	claimed map[string]time.Duration // by run id: how long the claim took
+	decided map[string]time.Time     // by job: the last tick shown as not run
+}
+
+func newView(out io.Writer, terminal bool) *view {
+	return &view{
+		out: out, terminal: terminal, color: terminal && os.Getenv("NO_COLOR") == "",
+		claimed: map[string]time.Duration{}, decided: map[string]time.Time{},
+	}
+}
+
+const viewRow = "%-12s  %-20s  %-8s  %-16s  %-5s  %-7s  %-7s  %s"
+
+func (v *view) header(text string) {
+	fmt.Fprintln(v.out, text)
+	fmt.Fprintln(v.out)
+	fmt.Fprintln(v.out, fmt.Sprintf(viewRow, "TICK (UTC)", "JOB", "WINNER", "TOKEN", "VOTES", "CLAIM", "RUN", "OUTCOME"))
+}
+
+// observer tells the view what the replica of the given name does.
+func (v *view) observer(name string) scheduler.Observer {
+	return scheduler.Observer{
+		Claimed: func(job string, c locking.Claim, took time.Duration) {
+			v.mu.Lock()
+			defer v.mu.Unlock()
+			v.claimed[scheduler.RunID(job, c.Tick)] = took
+		},
+		Finished: func(e scheduler.Entry, _ error) { v.finished(e) },
+		Decided:  func(e scheduler.Entry) { v.notRun(e) },
+		Overdue: func(job string, c locking.Claim, since time.Time) {
+			v.say(fmt.Sprintf("%s: %s of tick %s ignores the end of its context", name, job, clock(c.Tick)))
+		},
+		ClockJumped: func(by time.Duration) {
+			v.say(fmt.Sprintf("%s: the clock jumped by %v", name, by.Round(time.Millisecond)))
+		},
+	}
+}
+
+func (v *view) finished(e scheduler.Entry) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	claim := v.claimed[e.ID()]
+	delete(v.claimed, e.ID())
+	outcome := v.paint(e.Outcome)
+	if why := e.Reason + e.Error; why != "" {
+		outcome += ": " + clip(why, 80)
+	}
+	v.queue = append(v.queue, fmt.Sprintf(viewRow, clock(e.Tick), clip(e.Job, 20), e.Replica, fmt.Sprint(e.Token),
+		fmt.Sprintf("%d/%d", e.Votes.For, e.Votes.Of), short(claim), short(e.Finished.Sub(e.Started)), outcome))
+}
+
+// notRun shows a tick that does not run once, though every replica decides it.
+func (v *view) notRun(e scheduler.Entry) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !e.Tick.After(v.decided[e.Job]) {
+		return
+	}
+	v.decided[e.Job] = e.Tick
+	v.queue = append(v.queue, fmt.Sprintf(viewRow, clock(e.Tick), clip(e.Job, 20), "-", "-", "-", "-", "-",
+		v.paint(e.Outcome)+": "+clip(e.Reason, 80)))
+}
+
+func (v *view) say(text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.queue = append(v.queue, text)
+}
+
+// Write takes log lines.
+func (v *view) Write(p []byte) (int, error) {
+	v.say(string(bytes.TrimRight(p, "\n")))
+	return len(p), nil
+}
+
+// run writes until ctx ends, then what is left.
+func (v *view) run(ctx context.Context, replicas []*replica.Replica) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			v.flush("")
+			return
+		case <-tick.C:
+			status := ""
+			if v.terminal {
+				status = statusLine(replicas, time.Now())
+			}
+			v.flush(status)
+		}
+	}
+}
+
+// flush writes the queued lines, and on a terminal the status below them.
+func (v *view) flush(status string) {
+	v.mu.Lock()
+	lines := v.queue
+	v.queue = nil
+	v.mu.Unlock()
+	var b strings.Builder
+	if v.terminal {
+		b.WriteString("\r\x1b[K") // over the old status
+	}
+	for _, line := range lines {
+		b.WriteString(line + "\n")
+	}
+	b.WriteString(status)
+	if b.Len() > 0 {
+		_, _ = io.WriteString(v.out, b.String())
+	}
+}
+
+// statusLine says in at most 79 columns what runs and what comes next.
+func statusLine(replicas []*replica.Replica, now time.Time) string {
+	var running []string
+	var next scheduler.NextTick
+	draining := false
+	for _, r := range replicas {
+		s := r.Snapshot()
+		draining = draining || s.State == scheduler.StateDraining
+		for _, run := range s.Running {
+			running = append(running, fmt.Sprintf("%s on %s (%v)", run.Job, r.ID(), now.Sub(run.Started).Round(time.Second)))
+		}
+		if len(s.Next) > 0 && (next.Tick.IsZero() || s.Next[0].Tick.Before(next.Tick)) {
+			next = s.Next[0]
+		}
+	}
+	var parts []string
+	if draining {
+		parts = append(parts, "draining")
+	}
+	if len(running) > 0 {
+		parts = append(parts, "running: "+strings.Join(running, ", "))
+	}
+	if !next.Tick.IsZero() {
+		parts = append(parts, fmt.Sprintf("next: %s in %v", next.Job, max(next.Tick.Sub(now), 0).Round(time.Second)))
+	}
+	return clip(strings.Join(parts, " · "), 79)
+}
+
+// paint colours an outcome on a terminal.
+func (v *view) paint(o scheduler.Outcome) string {
+	if !v.color {
+		return string(o)
+	}
+	code := "31" // red
+	switch o {
+	case scheduler.Succeeded:
+		code = "32"
+	case scheduler.Skipped, scheduler.Missed, scheduler.Cancelled:
+		code = "33"
+	}
+	return "\x1b[" + code + "m" + string(o) + "\x1b[0m"
+}
+
+// clock is a tick's time of day, with milliseconds only if it has some.
+func clock(t time.Time) string { return t.UTC().Format("15:04:05.999") }
