@@ -52,10 +52,21 @@ func (a *attempt) outwait(ctx context.Context) verdict {
 	case <-run.ended:
 		return verdict{kind: again}
 	case <-timer.C:
-		return overlapping(a.cfg.Replica, run.tick.at, run.lease.Deadline())
+		return stillRunning(run)
 	case <-ctx.Done():
 		return missedFor(whyDrained)
 	}
+}
+
+// stillRunning is the verdict on a tick that was kept out by this replica's own
+// run of an earlier one, whose lease may have ended before its function.
+func stillRunning(run *attempt) verdict {
+	until := run.lease.Deadline()
+	if !locking.Expired(time.Now(), until) {
+		return overlapping(run.cfg.Replica, run.tick.at, until)
+	}
+	reason := fmt.Sprintf("overlap: %s still runs tick %s, beyond the end of its lease", run.cfg.Replica, stamp(run.tick.at))
+	return verdict{kind: settled, outcome: Skipped, reason: reason}
 }
 
 func who(holder string) string {

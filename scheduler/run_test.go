@@ -181,3 +181,19 @@ func TestOverdue(t *testing.T) {
 		c.wantTicks("fine", "5s succeeded", "10s succeeded", "15s succeeded")
 	})
 }
+
+// A function that ignores the loss of its lease blocks its job on this replica,
+// though nobody holds the lock any more.
+func TestDeafWithoutLease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.locker = frail{c.locks}
+		stop := c.start(c.replica("r1", nil, every(t, "10s", "j", c.handler(lasting(27*time.Second)))))
+		time.Sleep(39 * time.Second)
+		c.stop(stop)
+		const skipped = "skipped: overlap: r1 still runs tick 2000-01-01T00:00:10Z, beyond the end of its lease"
+		c.wantTicks("j", "10s lease_lost: the lease could not be kept", "20s "+skipped, "30s "+skipped)
+		c.saw(1, "overdue j")
+	})
+}
