@@ -126,3 +126,11 @@ func noArgs(_ *cobra.Command, args []string) error {
 	}
 	return nil
 }
+
+// noCommand refuses what is not one of the commands.
+func noCommand(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("unknown command %q", args[0])
+	}
+	return nil
+}

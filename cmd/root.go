@@ -43,7 +43,7 @@ Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 not found,
   quorate ticks nightly-report --limit 5`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          usage(noArgs),
+		Args:          usage(noCommand),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return c.Help()
 		},

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/quorate/quorate/locking"
@@ -81,16 +82,24 @@ func short(d time.Duration) string {
 	case d < time.Minute:
 		return d.Round(100 * time.Millisecond).String()
 	}
-	return d.Round(time.Second).String()
+	s := d.Round(time.Second).String()
+	if trimmed, ok := strings.CutSuffix(s, "m0s"); ok {
+		s = trimmed + "m"
+	}
+	if trimmed, ok := strings.CutSuffix(s, "h0m"); ok {
+		s = trimmed + "h"
+	}
+	return s
 }
 
-// why is the one cell that explains an outcome: the reason, else the error.
+// why is the one cell that explains an outcome: the reason, else the error. It
+// stands last, so that a terminal may wrap it and nothing is lost.
 func why(row runRow) string {
 	if row.Reason != nil {
-		return clip(*row.Reason, 60)
+		return clip(*row.Reason, 120)
 	}
 	if row.Error != nil {
-		return clip(*row.Error, 60)
+		return clip(*row.Error, 120)
 	}
 	return ""
 }

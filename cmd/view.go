@@ -70,7 +70,7 @@ func (v *view) finished(e scheduler.Entry) {
 	delete(v.claimed, e.ID())
 	outcome := v.paint(e.Outcome)
 	if why := e.Reason + e.Error; why != "" {
-		outcome += ": " + clip(why, 80)
+		outcome += ": " + clip(why, 120)
 	}
 	v.queue = append(v.queue, fmt.Sprintf(viewRow, clock(e.Tick), clip(e.Job, 20), e.Replica, fmt.Sprint(e.Token),
 		fmt.Sprintf("%d/%d", e.Votes.For, e.Votes.Of), short(claim), short(e.Finished.Sub(e.Started)), outcome))
@@ -85,7 +85,7 @@ func (v *view) notRun(e scheduler.Entry) {
 	}
 	v.decided[e.Job] = e.Tick
 	v.queue = append(v.queue, fmt.Sprintf(viewRow, clock(e.Tick), clip(e.Job, 20), "-", "-", "-", "-", "-",
-		v.paint(e.Outcome)+": "+clip(e.Reason, 80)))
+		v.paint(e.Outcome)+": "+clip(e.Reason, 120)))
 }
 
 func (v *view) say(text string) {

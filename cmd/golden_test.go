@@ -1,0 +1,221 @@
+package cmd
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler"
+)
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
+
+// golden compares what was printed with the file that others' scripts may rely
+// on being true.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; if that is meant, run go test ./cmd -update\n--- got\n%s--- want\n%s", path, got, want)
+	}
+}
+
+func printed[R any](t *testing.T, l listing[R], format string) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := l.print(&b, format); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+var tick = time.Date(2026, 12, 1, 2, 0, 0, 0, time.UTC)
+
+// entries has one of each kind: a run that ended well, one that failed, one
+// that goes on, and ticks that did not run.
+func entries() []scheduler.Entry {
+	claim := func(n int, outcome scheduler.Outcome) scheduler.Entry {
+		at := tick.Add(time.Duration(-n) * time.Minute)
+		return scheduler.Entry{
+			Job: "nightly-report", Tick: at, Token: locking.Token(1880000000000000 - n), Attempt: 1, Tries: 1,
+			Trigger: scheduler.BySchedule, Replica: "web-1-4f2a", Outcome: outcome,
+			Started: at.Add(12 * time.Millisecond), Finished: at.Add(2512 * time.Millisecond),
+			Votes: locking.Votes{For: 5, Of: 5},
+		}
+	}
+	failed := claim(2, scheduler.Failed)
+	failed.Error = "exit status 3: no space left on device"
+	failed.Votes.For = 3
+	interrupted := claim(3, scheduler.Interrupted)
+	interrupted.Finished, interrupted.Tries, interrupted.Votes = time.Time{}, 0, locking.Votes{}
+	interrupted.Reason = "its lease ran out before it said how it ended"
+	return []scheduler.Entry{
+		claim(1, scheduler.Succeeded), failed, interrupted,
+		{
+			Job: "nightly-report", Tick: tick.Add(-4 * time.Minute), Trigger: scheduler.BySchedule, Outcome: scheduler.Skipped,
+			Reason: "overlap: web-1-4f2a still holds the lease of tick 2026-12-01T01:55:00Z until 2026-12-01T01:56:12Z",
+		},
+		{Job: "nightly-report", Tick: tick.Add(-5 * time.Minute), Trigger: scheduler.BySchedule, Outcome: scheduler.Missed, Reason: "no quorum: 2 of 5 nodes answered"},
+	}
+}
+
+func TestGoldenListings(t *testing.T) {
+	t.Parallel()
+	started := tick.Add(-time.Hour)
+	replicas := []scheduler.Replica{
+		{
+			ID: "web-1-4f2a", Version: "v1.2.3", Host: "web-1", PID: 4711, Started: started, Seen: tick.Add(-2 * time.Second),
+			State: scheduler.StateReady, Running: []string{"nightly-report"}, ConfigHash: "3f786850e387550f",
+		},
+		{ID: "web-2-91bc", Version: "v1.2.3", Host: "web-2", PID: 12, Started: started, Seen: tick, State: scheduler.StateDraining},
+	}
+	statuses := []nodes.Status{
+		{
+			Name: "10.0.0.1:6379", URL: "redis://quorate:***@10.0.0.1:6379", Reachable: true, Role: "master", Version: "7.0.15",
+			RunID: "a3f1", Members: []string{"10.0.0.1:6379", "10.0.1.1:6379"}, MembersMatch: true, Epoch: "1",
+			Since: started, Vouches: true, Persistence: "aof", MaxmemoryPolicy: "noeviction", RTT: 420 * time.Microsecond, Offset: -3 * time.Millisecond,
+		},
+		{
+			Name: "10.0.1.1:6379", URL: "redis://10.0.1.1:6379", Reachable: true, Role: "master", Version: "7.0.15", RunID: "b4c2",
+			Since: tick, VouchesAt: tick.Add(20 * time.Second), Persistence: "none", MaxmemoryPolicy: "volatile-lru",
+			Warnings: []string{"maxmemory_policy is volatile-lru: leases may be evicted"},
+		},
+		{Name: "10.0.2.1:6379", URL: "redis://10.0.2.1:6379", Err: errors.New("dial tcp 10.0.2.1:6379: connection refused")},
+	}
+	jobs := []jobRow{{
+		Job: "nightly-report", Func: optional("report"), Schedule: optional("0 2 * * *"), Timezone: optional("Europe/Paris"),
+		Next: stamp(tick.Add(23 * time.Hour)), LastTick: stamp(tick), LastOutcome: optional(scheduler.Succeeded),
+		LastReplica: optional("web-1-4f2a"), Published: stamp(started), PublishedBy: optional("web-1-4f2a"),
+	}}
+	next := []nextRow{
+		{Job: "nightly-report", Tick: *stamp(tick), local: "Tue 2026-12-01 03:00:00 CET"},
+		{Job: "nightly-report", Tick: *stamp(tick.Add(24 * time.Hour)), local: "Wed 2026-12-02 03:00:00 CET", Note: optional("after the gap")},
+	}
+	for _, format := range []string{"json", "table"} {
+		golden(t, "ticks."+format, printed(t, tickListing(entries()), format))
+		golden(t, "runs."+format, printed(t, runListing(entries()[:3]), format))
+		golden(t, "replicas."+format, printed(t, replicaListing(replicas, tick), format))
+		golden(t, "nodes."+format, printed(t, nodeListing(statuses), format))
+		golden(t, "jobs."+format, printed(t, jobListing(jobs, tick), format))
+		golden(t, "next."+format, printed(t, nextListing(next), format))
+	}
+}
+
+func TestEmptyListings(t *testing.T) {
+	t.Parallel()
+	if got := printed(t, tickListing(nil), "json"); got != "[]\n" {
+		t.Errorf("an empty JSON listing is %q, want []", got)
+	}
+	if got := printed(t, tickListing(nil), "table"); !strings.HasSuffix(got, "yet\n") {
+		t.Errorf("an empty table is %q, want a sentence", got)
+	}
+}
+
+// TestTablesFit holds every table, up to its last column, to what a common
+// terminal shows without wrapping; the last one says why in words.
+func TestTablesFit(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("testdata/*.table")
+	if err != nil || len(paths) < 6 {
+		t.Fatalf("golden tables: %v, %v", paths, err)
+	}
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		header, _, _ := strings.Cut(string(b), "\n")
+		if n := len([]rune(header)); n > 125 {
+			t.Errorf("%s is %d columns wide: %s", path, n, header)
+		}
+	}
+}
+
+func TestGoldenHelp(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	for _, args := range [][]string{
+		{}, {"run"}, {"dev"}, {"validate"}, {"schema"}, {"next"}, {"explain"}, {"jobs"}, {"ticks"},
+		{"runs"}, {"replicas"}, {"nodes"}, {"nodes", "init"}, {"version"},
+	} {
+		stdout, stderr, code := quorate(t, append(args, "--help")...)
+		if code != exitDone || stderr != "" {
+			t.Fatalf("quorate %v --help: exit code %d, %s", args, code, stderr)
+		}
+		if !strings.Contains(stdout, "Examples:") {
+			t.Errorf("quorate %v --help shows no example", args)
+		}
+		all.WriteString("$ quorate " + strings.Join(append(args, "--help"), " ") + "\n" + stdout + "\n")
+	}
+	golden(t, "help.txt", all.String())
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(config, []byte("redis: {nodes: [\"redis://127.0.0.1:1\"]}\njobs: {a: {func: exec, schedule: \"@daily\", params: {command: [date]}}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		args   []string
+		code   int
+		stdout string
+		stderr string
+	}{
+		{args: []string{"version"}, stdout: "quorate "},
+		{args: []string{"explain", "0 2 * * 1-5"}, stdout: "Monday to Friday"},
+		{args: []string{"explain", "0 2 * *"}, code: exitUsage, stderr: "0 2 * *"},
+		{args: []string{"explain", "--timezone", "Mars/Phobos", "@daily"}, code: exitUsage, stderr: "Mars/Phobos"},
+		{args: []string{"explain"}, code: exitUsage, stderr: "--help"},
+		{args: []string{"nosuch"}, code: exitUsage, stderr: `unknown command "nosuch"`},
+		{args: []string{"nodes", "nosuch"}, code: exitUsage, stderr: `unexpected "nosuch"`},
+		{args: []string{"ticks"}, code: exitUsage, stderr: "--help"},
+		{args: []string{"ticks", "a", "-o", "xml", "-c", config}, code: exitUsage, stderr: "-o json"},
+		{args: []string{"ticks", "a", "--limit", "0", "-c", config}, code: exitUsage, stderr: "--limit 0"},
+		{args: []string{"ticks", "a", "-c", config}, code: exitNoQuorum, stderr: "quorum"},
+		{args: []string{"next", "b", "-c", config}, code: exitNotFound, stderr: `"b" not found`},
+		{args: []string{"next", "-n", "0", "-c", config}, code: exitUsage, stderr: "-n 0"},
+		{args: []string{"next", "--from", "tomorrow", "-c", config}, code: exitUsage, stderr: "--from tomorrow"},
+		{args: []string{"next", "--nosuch"}, code: exitUsage, stderr: "--nosuch"},
+		{args: []string{"validate", "-c", config}, stdout: "valid: 1 jobs"},
+		{args: []string{"validate", "-c", config + ".missing"}, code: exitUsage, stderr: "config.yaml.missing"},
+		{args: []string{"validate", "-c", config, "--set", "lock/ttl=never"}, code: exitUsage, stderr: "lock"},
+		{args: []string{"run", "-c", config, "--set", "nosuch=1"}, code: exitUsage, stderr: "nosuch"},
+		{args: []string{"dev", "--nodes", "2", "-c", config}, code: exitUsage, stderr: "--nodes 2"},
+		{args: []string{"dev", "--replicas", "0", "-c", config}, code: exitUsage, stderr: "--replicas 0"},
+		{args: []string{"completion", "bash"}, stdout: "quorate"},
+	} {
+		stdout, stderr, code := quorate(t, tc.args...)
+		if code != tc.code {
+			t.Errorf("quorate %v: exit code %d, want %d; %s", tc.args, code, tc.code, stderr)
+		}
+		if !strings.Contains(stdout, tc.stdout) || !strings.Contains(stderr, tc.stderr) {
+			t.Errorf("quorate %v prints\n%s%s, want %q and %q", tc.args, stdout, stderr, tc.stdout, tc.stderr)
+		}
+	}
+}
+
+// TestShippedConfig holds the config.yaml beside the README to what it says.
+func TestShippedConfig(t *testing.T) {
+	t.Parallel()
+	if stdout, stderr, code := quorate(t, "validate", "-c", "../config.yaml"); code != exitDone {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+}
