@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
@@ -121,8 +122,8 @@ func TestNodesThatDiffer(t *testing.T) {
 				e := skipped("job", n, string(rune('a'+i)))
 				c.put(t, minis, i, key, nodes.Record{Kind: nodes.KindNotRun, Tick: at, Note: scheduler.EncodeNote(e)})
 			}
-			for token := range n % 5 { // some ticks have more claims than a page holds
-				if (n+token*3+i)%3 != 0 {
+			for token := range n % 9 * 4 { // some ticks have more claims than a page holds
+				if (n+token*3+i)%(4-i) != 0 {
 					r := claimed(kinds[(n+i+token)%3], uint64(1000*n+token+1))
 					r.Tick = at
 					c.put(t, minis, i, key, r)
@@ -164,4 +165,41 @@ func (c *cluster) put(t testing.TB, minis *redistest.Minis, node int, key string
 	if _, err := minis.Node(node).ZAdd(key, float64(r.Tick.UnixMilli()), r.Encode()); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestRosterTakesTheLatest lets the first node miss what the others are told.
+func TestRosterTakesTheLatest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		minis := redistest.MiniN(t, 3)
+		c := connect(t, "quorate", minis.URLs(), func(cfg *nodes.Config) { cfg.Dial, cfg.Embedded = minis.Dial, true })
+		tell := func(state, spec string) {
+			time.Sleep(time.Second)
+			if _, err := c.Beat(t.Context(), scheduler.Replica{ID: "a", State: state}); err != nil {
+				t.Fatalf("Beat = %v", err)
+			}
+			job := scheduler.JobInfo{Name: "job", Schedule: spec, Published: time.Now()}
+			if err := c.Publish(t.Context(), []scheduler.JobInfo{job}); err != nil {
+				t.Fatalf("Publish = %v", err)
+			}
+		}
+		tell("waiting", "@hourly")
+		minis.Stop(0)
+		tell("ready", "@daily")
+		minis.Start(0, true)
+		time.Sleep(5 * time.Second) // until the node is up again for the replica
+		for _, r := range c.set.Call(t.Context(), c.lua.look, []string{c.set.Key("jobs")}, 10_000) {
+			if r.Err != nil {
+				t.Fatalf("%s does not answer: %v", r.Node, r.Err)
+			}
+		}
+		replicas, err := c.Replicas(t.Context())
+		if err != nil || len(replicas) != 1 || replicas[0].State != "ready" {
+			t.Errorf("Replicas = %+v, %v; want the latest heartbeat", replicas, err)
+		}
+		jobs, err := c.Jobs(t.Context())
+		if err != nil || len(jobs) != 1 || jobs[0].Schedule != "@daily" {
+			t.Errorf("Jobs = %+v, %v; want the latest definition", jobs, err)
+		}
+	})
 }
