@@ -79,10 +79,10 @@ func (e *AcquireError) Error() string {
 		fmt.Fprintf(&b, " by %s", e.Holder)
 	}
 	if !e.HolderTick.IsZero() {
-		fmt.Fprintf(&b, " for tick %s", e.HolderTick.UTC().Format(time.RFC3339Nano))
+		fmt.Fprintf(&b, " for tick %s", stamp(e.HolderTick))
 	}
 	if !e.Until.IsZero() {
-		fmt.Fprintf(&b, " until %s", e.Until.UTC().Format(time.RFC3339Nano))
+		fmt.Fprintf(&b, " until %s", stamp(e.Until))
 	}
 	fmt.Fprintf(&b, " (%d of %d votes", e.Votes.For, e.Votes.Of)
 	for _, n := range e.Nodes {
@@ -91,6 +91,9 @@ func (e *AcquireError) Error() string {
 	b.WriteString(")")
 	return b.String()
 }
+
+// stamp writes t to the millisecond.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z07:00") }
 
 // Unwrap returns the reason.
 func (e *AcquireError) Unwrap() error { return e.Reason }
