@@ -1,0 +1,34 @@
+package scheduler_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+func TestSortEntries(t *testing.T) {
+	t.Parallel()
+	early, late := time.Unix(1000, 0), time.Unix(2000, 0)
+	want := []scheduler.Entry{
+		{Tick: late, Outcome: scheduler.Skipped},
+		{Tick: late, Outcome: scheduler.Missed},
+		{Tick: early, Token: 9, Outcome: scheduler.Interrupted},
+		{Tick: early, Token: 8, Outcome: scheduler.Succeeded},
+		{Tick: early, Outcome: scheduler.Skipped},
+		{Tick: early, Outcome: scheduler.Missed},
+	}
+	for range 50 {
+		got := slices.Clone(want)
+		rand.Shuffle(len(got), func(i, j int) { got[i], got[j] = got[j], got[i] })
+		scheduler.SortEntries(got)
+		if !slices.Equal(got, want) {
+			t.Fatalf("sorted as %+v, want %+v", got, want)
+		}
+	}
+	if got := scheduler.OnePerTick(slices.Clone(want)); !slices.Equal(got, []scheduler.Entry{want[0], want[2]}) {
+		t.Errorf("one per tick: %+v, want the first of each", got)
+	}
+}

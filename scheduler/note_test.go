@@ -1,0 +1,68 @@
+package scheduler_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+)
+
+func TestNoteKeepsAnEntry(t *testing.T) {
+	t.Parallel()
+	at := time.UnixMilli(1_763_712_000_123).UTC()
+	full := scheduler.Entry{
+		Tries: 3, Trigger: scheduler.BySchedule, Replica: "a", Outcome: scheduler.Failed,
+		Reason: "words", Started: at, Finished: at.Add(time.Minute), Error: "it broke: \"x\"\n\x00",
+		Votes: locking.Votes{For: 3, Of: 5},
+	}
+	for name, e := range map[string]scheduler.Entry{"full": full, "empty": {}} {
+		got, err := scheduler.DecodeNote(scheduler.EncodeNote(e))
+		if err != nil || got != e {
+			t.Errorf("%s: decoded as %+v, %v; want %+v", name, got, err, e)
+		}
+	}
+}
+
+// What belongs to the claim is not in the note, where it could contradict it.
+func TestNoteLeavesTheClaimOut(t *testing.T) {
+	t.Parallel()
+	b := scheduler.EncodeNote(scheduler.Entry{Job: "nightly", Tick: time.Now(), Token: 7, Attempt: 2})
+	if got, err := scheduler.DecodeNote(b); err != nil || got != (scheduler.Entry{}) {
+		t.Errorf("decoded as %+v, %v; want an empty entry", got, err)
+	}
+}
+
+func TestNoteCutsLongTexts(t *testing.T) {
+	t.Parallel()
+	b := scheduler.EncodeNote(scheduler.Entry{Error: strings.Repeat("ä", 100_000), Reason: strings.Repeat("x", 100_000)})
+	if len(b) > 20_000 {
+		t.Errorf("a note has %d bytes", len(b))
+	}
+	e, err := scheduler.DecodeNote(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{e.Error, e.Reason} {
+		if !strings.HasSuffix(text, " …") || !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) {
+			t.Errorf("cut to %q…, want whole letters and a mark at the end", text[len(text)-20:])
+		}
+	}
+}
+
+func TestDecodeNoteRefuses(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ note, want string }{
+		"newer version": {`{"v":2}`, "upgrade"},
+		"no JSON":       {`started`, "decoding"},
+	} {
+		if _, err := scheduler.DecodeNote([]byte(tt.note)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: DecodeNote = %v, want an error with %q", name, err, tt.want)
+		}
+	}
+	if e, err := scheduler.DecodeNote(nil); err != nil || e != (scheduler.Entry{}) {
+		t.Errorf("no note: decoded as %+v, %v; want an empty entry", e, err)
+	}
+}

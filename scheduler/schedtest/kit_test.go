@@ -1,0 +1,262 @@
+package schedtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/locking/locktest"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// recorder takes a check's complaints instead of failing the test.
+type recorder struct {
+	testing.TB
+	mu         sync.Mutex
+	complaints []string
+}
+
+func (r *recorder) complain(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.complaints = append(r.complaints, text)
+}
+
+func (r *recorder) Helper()                   {}
+func (r *recorder) Error(args ...any)         { r.complain(fmt.Sprint(args...)) }
+func (r *recorder) Errorf(f string, a ...any) { r.complain(fmt.Sprintf(f, a...)) }
+
+func (r *recorder) Fatalf(f string, a ...any) {
+	r.complain(fmt.Sprintf(f, a...))
+	panic(r) // unwinds the check; complaints recovers it
+}
+
+// complaints runs a check in a bubble and returns what it says.
+func complaints(t *testing.T, run func(testing.TB)) []string {
+	t.Helper()
+	rec := &recorder{}
+	synctest.Test(t, func(t *testing.T) {
+		defer func() {
+			if p := recover(); p != nil && p != any(rec) {
+				panic(p)
+			}
+		}()
+		rec.TB = t
+		run(rec)
+	})
+	return rec.complaints
+}
+
+// oddLedger is a ledger that changes what goes in and what comes out.
+type oddLedger struct {
+	scheduler.Ledger
+	in       func(*scheduler.Entry) bool // whether to keep it
+	query    func(*scheduler.Query)
+	out      func([]scheduler.Entry) []scheduler.Entry
+	runs     func(l scheduler.Ledger, q scheduler.Query) ([]scheduler.Entry, error)
+	deafened bool // ignores contexts
+}
+
+func (o oddLedger) Record(ctx context.Context, e scheduler.Entry) error {
+	if o.deafened {
+		ctx = context.WithoutCancel(ctx)
+	}
+	if o.in != nil && !o.in(&e) {
+		return nil
+	}
+	return o.Ledger.Record(ctx, e)
+}
+
+func (o oddLedger) Runs(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+	if o.runs != nil {
+		return o.runs(o.Ledger, q)
+	}
+	return o.list(ctx, q, o.Ledger.Runs)
+}
+
+func (o oddLedger) Ticks(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+	return o.list(ctx, q, o.Ledger.Ticks)
+}
+
+func (o oddLedger) list(ctx context.Context, q scheduler.Query, f func(context.Context, scheduler.Query) ([]scheduler.Entry, error)) ([]scheduler.Entry, error) {
+	if o.deafened {
+		ctx = context.WithoutCancel(ctx)
+	}
+	if o.query != nil {
+		o.query(&q)
+	}
+	list, err := f(ctx, q)
+	if o.out != nil {
+		list = o.out(list)
+	}
+	return list, err
+}
+
+// outcome replaces one outcome by another in what a ledger lists.
+func outcome(from, to scheduler.Outcome) oddLedger {
+	return oddLedger{out: func(list []scheduler.Entry) []scheduler.Entry {
+		for i := range list {
+			if list[i].Outcome == from {
+				list[i].Outcome = to
+			}
+		}
+		return list
+	}}
+}
+
+// without leaves out what the function says.
+func without(drop func(scheduler.Entry) bool) oddLedger {
+	return oddLedger{out: func(list []scheduler.Entry) []scheduler.Entry { return slices.DeleteFunc(list, drop) }}
+}
+
+var ledgerFaults = map[string]struct {
+	ledger  oddLedger
+	foundBy []string
+}{
+	"invents a tick": {oddLedger{out: func(list []scheduler.Entry) []scheduler.Entry {
+		return append(list, scheduler.Entry{Outcome: scheduler.Missed})
+	}}, []string{"NothingIsKnownOfANewJob", "VoidLeavesNoRun"}},
+	"loses reasons": {oddLedger{in: func(e *scheduler.Entry) bool {
+		e.Reason = ""
+		return true
+	}}, []string{"RecordKeepsTheEntry", "FirstRecordStays"}},
+	"keeps every record": {oddLedger{in: func(e *scheduler.Entry) bool {
+		e.Tick = e.Tick.Add(time.Duration(e.Reason[len(e.Reason)-1]) * time.Millisecond)
+		return true
+	}}, []string{"ConcurrentRecordsAgree"}},
+	"loses records":    {oddLedger{in: func(*scheduler.Entry) bool { return false }}, []string{"Bounded", "NewestFirst"}},
+	"mixes jobs":       {oddLedger{in: func(e *scheduler.Entry) bool { e.Job = jobName; return true }}, []string{"JobsAreApart"}},
+	"never minds time": {oddLedger{deafened: true}, []string{"EndedContextIsAnError"}},
+	"drops the newest": {oddLedger{in: func(e *scheduler.Entry) bool { return e.Tick.Before(time.Now().Add(-45 * time.Minute)) }}, []string{"Bounded"}},
+	"running for ever": {outcome(scheduler.Interrupted, scheduler.Running), []string{"InterruptedOnceTheLeaseHasRunOut", "EveryAttemptIsARun"}},
+	"never running":    {outcome(scheduler.Running, scheduler.Interrupted), []string{"RunningWhileTheLeaseLasts"}},
+	"late finish is lost": {outcome(scheduler.LeaseLost, scheduler.Interrupted), []string{
+		"FinishReplacesTheStart", "FinishAfterAnotherRun",
+	}},
+	"finish is lost": {outcome(scheduler.Failed, scheduler.Interrupted), []string{"FinishAfterTheLeaseRanOut"}},
+	"first attempt is lost": {without(func(e scheduler.Entry) bool { return e.Outcome == scheduler.Interrupted }), []string{
+		"EveryAttemptIsARun",
+	}},
+	"oldest first": {oddLedger{out: func(list []scheduler.Entry) []scheduler.Entry {
+		slices.Reverse(list)
+		return list
+	}}, []string{"NewestFirst", "RecordKeepsTheEntry"}},
+	"before includes": {oddLedger{query: func(q *scheduler.Query) {
+		if !q.Before.IsZero() {
+			q.Before = q.Before.Add(time.Millisecond)
+		}
+	}}, []string{"PagesCoverEveryTickOnce"}},
+	"no limit": {oddLedger{query: func(q *scheduler.Query) { q.Limit = 1000 }}, []string{"PagesCoverEveryTickOnce", "NewestFirst"}},
+	"limit counts other ticks": {oddLedger{runs: func(l scheduler.Ledger, q scheduler.Query) ([]scheduler.Entry, error) {
+		list, err := l.Ticks(context.Background(), q)
+		return slices.DeleteFunc(list, func(e scheduler.Entry) bool { return !e.Outcome.Ran() }), err
+	}}, []string{"RunsAreFoundBehindRecords"}},
+	"records hide runs": {without(func(e scheduler.Entry) bool { return e.Outcome.Ran() }), []string{"RunHidesARecord"}},
+}
+
+// TestLedgerKitFindsFaults plants faults into a ledger that is otherwise sound,
+// and wants each found, and each check to find one.
+func TestLedgerKitFindsFaults(t *testing.T) {
+	t.Parallel()
+	found := map[string]bool{}
+	for name, f := range ledgerFaults {
+		for _, check := range f.foundBy {
+			i := slices.IndexFunc(ledgerChecks(), func(c ledgerCheck) bool { return c.name == check })
+			if i < 0 {
+				t.Fatalf("there is no check %s", check)
+			}
+			found[check] = true
+			said := complaints(t, func(tb testing.TB) {
+				locks := new(locktest.Memory)
+				f.ledger.Ledger = NewLedger(locks)
+				bench := newLedgerBench(tb, memoryLedger().withDefaults())
+				bench.locker, bench.ledger = locks, f.ledger
+				ledgerChecks()[i].run(bench)
+			})
+			if len(said) == 0 {
+				t.Errorf("%s: check %s does not see it", name, check)
+			}
+		}
+	}
+	for _, c := range ledgerChecks() {
+		if !found[c.name] {
+			t.Errorf("no fault shows that check %s can fail", c.name)
+		}
+	}
+}
+
+// oddRoster is a roster with faults.
+type oddRoster struct {
+	scheduler.Roster
+	fault string
+}
+
+func (o oddRoster) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.Replica, error) {
+	switch o.fault {
+	case "loses the host":
+		self.Host = ""
+	case "deaf":
+		ctx = context.WithoutCancel(ctx)
+	}
+	list, err := o.Roster.Beat(ctx, self)
+	if o.fault == "leaves self out" {
+		list = slices.DeleteFunc(list, func(r scheduler.Replica) bool { return r.ID == self.ID })
+	}
+	return list, err
+}
+
+func (o oddRoster) Leave(ctx context.Context, id string) error {
+	if o.fault == "never forgets" {
+		return nil
+	}
+	return o.Roster.Leave(ctx, id)
+}
+
+func (o oddRoster) Publish(ctx context.Context, jobs []scheduler.JobInfo) error {
+	if o.fault == "first definition stays" {
+		known, _ := o.Jobs(ctx)
+		jobs = slices.DeleteFunc(slices.Clone(jobs), func(j scheduler.JobInfo) bool {
+			return slices.ContainsFunc(known, func(k scheduler.JobInfo) bool { return k.Name == j.Name })
+		})
+	}
+	return o.Roster.Publish(ctx, jobs)
+}
+
+func TestRosterKitFindsFaults(t *testing.T) {
+	t.Parallel()
+	found := map[string]bool{}
+	for fault, check := range map[string]string{
+		"loses the host":         "BeatAnnounces",
+		"leaves self out":        "BeatAnnounces",
+		"never forgets":          "LeaveTakesOff",
+		"first definition stays": "PublishReplacesByName",
+		"deaf":                   "EndedContextIsAnError",
+		"patient":                "SilentReplicaIsForgotten",
+	} {
+		i := slices.IndexFunc(rosterChecks(), func(c rosterCheck) bool { return c.name == check })
+		if i < 0 {
+			t.Fatalf("there is no check %s", check)
+		}
+		found[check] = true
+		said := complaints(t, func(tb testing.TB) {
+			b := memoryRoster()
+			b.Hooks, b.Lately = b.Hooks.withDefaults(), scheduler.SeenLately
+			if fault == "patient" {
+				b.Lately /= 10 // what the kit is told, not what the roster does
+			}
+			rosterChecks()[i].run(&rosterBench{TB: tb, RosterBackend: b, Roster: oddRoster{new(Roster), fault}})
+		})
+		if len(said) == 0 {
+			t.Errorf("%s: check %s does not see it", fault, check)
+		}
+	}
+	for _, c := range rosterChecks() {
+		if !found[c.name] {
+			t.Errorf("no fault shows that check %s can fail", c.name)
+		}
+	}
+}
