@@ -28,12 +28,12 @@ func (d *decoder) decodeRoot(p any, params map[string]any) {
 }
 
 func (d *decoder) fail(path []string, format string, args ...any) {
-	path = slices.Clone(path)
 	d.unseen = append(d.unseen, path)
 	d.errs = append(d.errs, &ParamError{Path: path, Msg: fmt.Sprintf(format, args...)})
 }
 
-// child returns path with one more element, never sharing memory with siblings.
+// child returns path with one more element. Errors keep it, so no other path
+// may share its memory.
 func child(path []string, key string) []string {
 	return append(slices.Clip(path), key)
 }
@@ -41,7 +41,7 @@ func child(path []string, key string) []string {
 // decode puts v, which is not nil, into dst.
 func (d *decoder) decode(dst reflect.Value, v any, path []string) {
 	if s, ok := v.(string); ok && d.unresolved && hasReference(s) {
-		d.unseen = append(d.unseen, slices.Clone(path))
+		d.unseen = append(d.unseen, path)
 		if isText(dst.Type()) {
 			return // parsed once it is resolved
 		}

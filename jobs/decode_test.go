@@ -177,13 +177,14 @@ func TestDecodeReportsEveryMistake(t *testing.T) {
 	t.Parallel()
 	_, err := decodeEverything(tree{
 		"bogus": 1, "name": 1, "i8": 1000, "list": []any{1, "a", 2}, "in": tree{"depth": "x", "y": 1},
+		"nested": tree{"a": []any{tree{"p": 1, "q": 1, "r": 1}}},
 	})
 	var got []string
 	for _, e := range leaves(err) {
 		at, _ := errors.AsType[*ParamError](e)
 		got = append(got, strings.Join(at.Path, "."))
 	}
-	want := []string{"bogus", "i8", "in.depth", "in.y", "list.0", "list.2", "name"}
+	want := []string{"bogus", "i8", "in.depth", "in.y", "list.0", "list.2", "name", "nested.a.0.p", "nested.a.0.q", "nested.a.0.r"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("mistakes at %v, want %v", got, want)
 	}

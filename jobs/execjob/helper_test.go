@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -56,6 +57,20 @@ func help(mode, file string) error {
 	case "leaf": // ignores SIGTERM and writes down its group
 		signal.Ignore(syscall.SIGTERM)
 		return sleepAfter(note(file, strconv.Itoa(syscall.Getpgrp())))
+	case "heavy parent":
+		signal.Ignore(syscall.SIGTERM)
+		cmd := helperCommand("heavy", file)
+		cmd.Stdout, cmd.Stderr = nil, nil // the run must not wait for the output alone
+		return cmd.Run()
+	case "heavy": // takes the kernel a while to end, for its memory
+		signal.Ignore(syscall.SIGTERM)
+		memory := make([]byte, 128<<20)
+		for i := 0; i < len(memory); i += 4096 {
+			memory[i] = 1
+		}
+		err := sleepAfter(note(file, strconv.Itoa(syscall.Getpgrp())))
+		runtime.KeepAlive(memory)
+		return err
 	case "careful parent": // dies of SIGTERM before its child has cleaned up
 		return helperCommand("careful", file).Run()
 	case "careful": // takes its time over SIGTERM

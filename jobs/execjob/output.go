@@ -114,20 +114,27 @@ func (o *output) take(name, line string) {
 
 // A tail keeps the end of what is added.
 type tail struct {
-	text string
+	text []byte
 	cut  bool
 }
 
 func (t *tail) add(s string) {
-	t.text += s
+	t.text = append(t.text, s...)
+	if len(t.text) > 2*keptOutput { // seldom, so that a flood is not copied line by line
+		t.trim()
+	}
+}
+
+func (t *tail) trim() {
 	if over := len(t.text) - keptOutput; over > 0 {
-		t.text, t.cut = t.text[over:], true
+		t.text, t.cut = append(t.text[:0], t.text[over:]...), true
 	}
 }
 
 // String returns the end of the output, with a mark where it was cut.
 func (t *tail) String() string {
-	text := strings.TrimSpace(strings.ToValidUTF8(t.text, ""))
+	t.trim()
+	text := strings.TrimSpace(strings.ToValidUTF8(string(t.text), ""))
 	if t.cut {
 		return "… " + text
 	}

@@ -78,6 +78,9 @@ func TestRequest(t *testing.T) {
 	if r.Method != http.MethodPost || r.URL.RequestURI() != "/path?x=1" || r.Host != "elsewhere.example" {
 		t.Errorf("request %s %s at %s", r.Method, r.URL, r.Host)
 	}
+	if !r.Close {
+		t.Error("the connection is kept: a broken one would make net/http send the request again")
+	}
 	if body := <-bodies; body != "hello" {
 		t.Errorf("body %q", body)
 	}
