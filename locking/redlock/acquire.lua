@@ -13,9 +13,7 @@ if tick then
   if stored and stored > tick then return with_claim('LATER', stream) end
   if same_tick() then
     if get('done') == '1' then return with_claim('DONE', stream) end
-    if get('void') ~= '1' and (arg(5) == '0' or get('mode') == '0') then
-      return with_claim('CLAIMED', stream)
-    end
+    if claimed(arg(5)) then return with_claim('CLAIMED', stream) end
   end
 end
 

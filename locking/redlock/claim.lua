@@ -34,6 +34,15 @@ local function attempts()
   return same_tick() and get('attempt') or '0'
 end
 
+-- Whether the claim of the tick, which is not done, keeps others from it. Of the
+-- stored and the requested mode the stricter counts: a roll-out may change it.
+-- A void claim frees the tick, but one in rerun mode may lie over another that
+-- did run, so only for a further rerun.
+local function claimed(mode)
+  if get('mode') == '0' then return get('void') ~= '1' end
+  return mode == '0'
+end
+
 -- Answers with the claim of stream s: owner, ms until the lock ends, holder,
 -- tick, token.
 local function with_claim(code, s)

@@ -19,8 +19,7 @@ if token > ((now + gracems / 2) / 1000 + 1) * 2^20 or token >= 2^53 then
 end
 
 local mine = get('owner') == v
-local open = get('void') ~= '1'
-if mine and get('token') == arg(5) and get('tick') == arg(3) and open then
+if mine and get('token') == arg(5) and get('tick') == arg(3) and get('void') ~= '1' then
   if not locked_out() then redis.call('SET', lock, v, 'PX', ttl) end
   return reply('OK', num(fence()), attempts())
 end
@@ -31,13 +30,12 @@ if tick then
   if stored and stored > tick then return with_claim('LATER', stream) end
   if same_tick() then
     if get('done') == '1' then return with_claim('DONE', stream) end
-    if open and not mine and (mode == '0' or get('mode') == '0') then
-      return with_claim('CLAIMED', stream)
-    end
+    if not mine and claimed(mode) then return with_claim('CLAIMED', stream) end
   end
 end
 if token <= fence() then return reply('STALE', num(fence()), attempts()) end
-if same_tick() and open and not mine and attempt <= tonumber(get('attempt')) then
+-- The number of a void claim stays used.
+if same_tick() and not mine and attempt <= tonumber(get('attempt')) then
   return reply('STALE', num(fence()), attempts())
 end
 

@@ -6,6 +6,12 @@
 -- Replies OK | DEAD | LOST owner left holder tick token
 if redis.call('EXISTS', dead) == 1 then return reply('DEAD') end
 
+-- Superseded, even if a late ACQUIRE has brought the lock back. The stored
+-- fence counts: that of a restart would end leases that last.
+if tonumber(redis.call('HGET', claim, 'fence') or '0') > tonumber(arg(5)) then
+  return with_claim('LOST', redis.call('HGET', claim, 'stream'))
+end
+
 local owner = redis.call('GET', lock)
 if owner == v then
   redis.call('PEXPIRE', lock, ttl)

@@ -98,6 +98,15 @@ var ruleCases = []struct {
 		"commit a 10 5 mode=1", "expire", "commit b 10 6 mode=1 = STALE fence=5 attempt=1",
 		"commit b 10 6 mode=1 attempt=2 = OK fence=6 attempt=2",
 	}},
+	{"N2.2, N3.4 void rerun may hide a run from a strict request", []string{
+		"commit a 10 5 mode=1", "expire", "commit b 10 6 mode=1 attempt=2", "void b 10 6",
+		"acquire c 10 = CLAIMED b:6@10", "commit c 10 7 attempt=3 = CLAIMED b:6@10",
+		"acquire c 10 mode=1 = OK fence=6 attempt=2", "commit c 10 7 mode=1 attempt=3",
+	}},
+	{"N3.6 attempt of a void claim stays used", []string{
+		"commit a 10 5 mode=1", "void a 10 5", "commit b 10 6 mode=1 = STALE fence=5 attempt=1",
+		"commit b 10 6 mode=1 attempt=2",
+	}},
 	{"N3.7 unfinished claim is kept", []string{
 		"commit a 10 5", "expire", "commit b 20 6", "runs = Sa.5 Sb.6",
 		"claim = fence=6 owner=b done=0 void=0 mode=0 attempt=1",
@@ -119,6 +128,13 @@ var ruleCases = []struct {
 	{"N4 not against another's lock", []string{"commit a 10 5", "expire", "acquire b 20", "extend a 10 5 = LOST b", "lock = b"}},
 	{"N4 not once another has run", []string{
 		"commit a 10 5", "expire", "commit b 20 6", "finish b 20 6", "extend a 10 5 = LOST b:6@20", "lock = free",
+	}},
+	{"N4 not once superseded, though a late request brought the lock back", []string{
+		"commit a 10 5 mode=1", "expire", "commit b 10 6 mode=1 attempt=2", "expire",
+		"acquire a 10 mode=1", "lock = a", "extend a 10 5 = LOST b:6@10",
+	}},
+	{"N4 renews on a restarted node that remembers", []string{
+		"commit a 10 5", "restart", "extend a 10 5 = OK", "lock = a",
 	}},
 	{"N4 not when done", []string{"commit a 10 5", "finish a 10 5", "extend a 10 5 = LOST a:5@10", "lock = free"}},
 	{"N4 not when void", []string{
@@ -153,6 +169,7 @@ var ruleCases = []struct {
 	}},
 	{"N6 void comes too late for a finish", []string{
 		"commit a 10 5", "finish a 10 5", "void a 10 5", "acquire b 10 = DONE a:5@10", "runs = Fa.5",
+		"claim = fence=5 owner=a done=1 void=0 mode=0 attempt=1",
 	}},
 	{"N6 void leaves another's claim", []string{
 		"commit a 10 5", "expire", "commit b 20 6", "void a 10 5", "lock = b", "runs = Sb.6",
