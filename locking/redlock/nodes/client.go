@@ -14,6 +14,10 @@ import (
 // callers queue, within their deadline.
 const poolSize = 64
 
+// maxIdle is below the idle timeouts of servers and of what stands between: a
+// connection that somebody else closed costs a vote.
+const maxIdle = time.Minute
+
 // newClient returns a client whose every wait ends at the deadline of the call.
 // Nothing is retried: a retried claim would count its own first try as somebody
 // else's.
@@ -37,6 +41,7 @@ func newClient(cfg Config, u nodeURL) *redis.Client {
 		WriteTimeout:          cfg.Timeout,
 		PoolTimeout:           cfg.Timeout,
 		PoolSize:              poolSize,
+		ConnMaxIdleTime:       maxIdle,
 		ReadBufferSize:        8 << 10,
 		WriteBufferSize:       8 << 10,
 		MaintNotificationsConfig: &maintnotifications.Config{

@@ -49,9 +49,10 @@ func (r *recorder) String() string {
 	return strings.Join(r.lines, "\n")
 }
 
-// config returns a Config for the URLs, changed by the given functions.
+// config returns a Config for the URLs, changed by the given functions. Its
+// timeout is long, for machines that are busy with something else.
 func config(urls []string, change ...func(*nodes.Config)) nodes.Config {
-	c := nodes.Config{Timeout: time.Second}
+	c := nodes.Config{Timeout: 3 * time.Second}
 	for _, u := range urls {
 		c.Nodes = append(c.Nodes, nodes.NodeConfig{URL: u})
 	}

@@ -39,8 +39,8 @@ func TestRuleSeesItsArguments(t *testing.T) {
 		if r.Received.Before(r.Sent) || r.Node != s.Names()[0] {
 			t.Errorf("reply says node %q, sent %v, received %v", r.Node, r.Sent, r.Received)
 		}
-		if d := r.NodeTime.Sub(r.Sent); d < -time.Second || d > time.Second {
-			t.Errorf("the node's clock reads %v, %v from ours", r.NodeTime, d)
+		if r.NodeTime.Before(r.Sent.Add(-time.Millisecond)) || r.NodeTime.After(r.Received) {
+			t.Errorf("the node's clock reads %v between %v and %v", r.NodeTime, r.Sent, r.Received)
 		}
 	})
 }
@@ -94,24 +94,6 @@ func TestSealedNodeTakesFinishes(t *testing.T) {
 		}
 		if r := call(t, s, put, "v"); r.Err == nil {
 			t.Error("AcceptSealed changed the script it was called on")
-		}
-	})
-}
-
-func TestLeaseAsLongAsTheGraceIsRefused(t *testing.T) {
-	t.Parallel()
-	onEvery(t, func(t *testing.T, b backend) {
-		b.formatted(t)
-		b.do(t, "HSET", "quorate:node", "grace", "15000")
-		c := b.config
-		c.Grace, c.TTL = 15*time.Second, 14*time.Second
-		if r := call(t, open(t, c), echo); r.Err != nil {
-			t.Errorf("ttl below the grace: %v", r.Err)
-		}
-		// A client that does not check itself asks the node in vain.
-		_, err := nodes.Open(nodes.Config{Nodes: c.Nodes, Grace: 15 * time.Second, TTL: 15 * time.Second})
-		if err == nil {
-			t.Error("a ttl as long as the grace was accepted")
 		}
 	})
 }
