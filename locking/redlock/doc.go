@@ -1,2 +1,97 @@
-// Package redlock grants leases by a quorum of independent Redis masters.
+// Package redlock grants leases by a quorum of independent Redis masters: a
+// [locking.Locker] whose claims of ticks are never given twice, with fencing
+// tokens that only grow.
+//
+// # The way of a claim
+//
+// An attempt is one try of one replica to run one tick T of a job. It is known
+// by a random value v that nobody else ever uses. Every rule below is one
+// script, so it is atomic on its node; Q nodes of N make a quorum.
+//
+//	            ACQUIRE v, T                COMMIT v, T, t
+//	attempt ───────────────────► locked ───────────────────► issued
+//	   │       Q nodes: OK          │       Q nodes: OK        │
+//	   │                            │       for the same t     │ the job runs;
+//	   │ too few, too late          │ given up                 │ EXTEND v, t
+//	   ▼                            ▼                          ▼ every ttl/3
+//	ABORT v                      VOID v ◄──── never began ─── lease
+//	the lock is freed            T is free for others,         │
+//	                             older ticks stay closed       │ FINISH v, t
+//	                                                           ▼
+//	                                                         done: T is never
+//	                                                         granted again
+//
+// ACQUIRE, round 1, sets the job's lock on each node for one ttl. The lock only
+// keeps attempts out of each other's way. A node refuses when it holds a later
+// tick, when T is done or claimed, when somebody else has the lock, when it
+// restarted so recently that it may have forgotten (it abstains), and when T
+// lies too far ahead of its clock.
+//
+// COMMIT, round 2, asks the nodes to accept a token t above every token that
+// any of them has named, and at least the Unix time in seconds times 2^20.
+// Each node accepts a token only above all it has accepted before. Acceptances
+// of one and the same t count together. Where a node has seen a larger one, the
+// attempt takes a larger one still and counts anew; where replies were lost, it
+// asks again, which is harmless. Once Q nodes have accepted, the claim is
+// issued. A node keeps the claim for ever, or until the next tick: lock, lease
+// and clocks have no part in that a tick runs once.
+//
+// The lease lasts from the start of the earliest of the Q accepted requests
+// counted, for ttl less drift. EXTEND renews the lock, or sets it again where it
+// ran out and nothing has been accepted since; Q renewals move the deadline.
+//
+// FINISH closes the tick, keeps the run's record and frees the lock. It is
+// repeated until Q nodes know or the lease is over, and behind the caller's
+// back on the others. A node that has accepted another claim since keeps the
+// record as late.
+//
+// VOID takes back an attempt that will never run the job: decided once, before
+// the function is called. What may still be on its way to a node meets a
+// tombstone there. Nodes that do not answer are asked again in the background,
+// see [Config].CleanFor; until they have heard, such a node may name a claim
+// that nobody runs, which costs its vote for that tick.
+//
+// Plain locks, without a tick, take the same way without the tests of ticks.
+// They share lock and fence with the job of the same name.
+//
+// # What redsync does
+//
+// redsync carries round 1, the extensions and the releases, and its verdict
+// decides round 1. It sees a pool per node, a SetNX that is ACQUIRE, and an Eval
+// that is EXTEND, FINISH, ABORT or VOID, as the attempt's phase demands; why a
+// node refused, fences and deadlines stay with the attempt. One mutex with its
+// own pools serves one attempt and is used by one goroutine at a time. No
+// request is cut off by a context, since it might take effect all the same:
+// each ends with its node's timeout.
+//
+// # What may be concluded
+//
+// A refused attempt says why, and no more than the answers support. One node
+// that knows T as done proves that it ran. N-Q+1 nodes that hold a later tick or
+// abstain prove that no further attempt can win T. Q nodes that name the same
+// claim of T say that it was issued, though its owner may not have heard, and
+// void it. Everything else may change: look again.
+//
+// # Assumptions
+//
+// Tokens and once-per-tick need no assumption on time, as long as nodes keep
+// what they accepted. A node that may have lost it (its run_id has changed)
+// abstains from every tick up to its restart plus the grace; this needs the
+// grace to exceed the ttl, and the node's own clock not to step back by more
+// than half a grace across that restart. The clocks of replicas and of other
+// nodes do not matter: a wrong one costs votes.
+//
+// # Not promised
+//
+// That a paused holder has stopped when its lease ends: the token is for that.
+// That any tick runs while fewer than Q nodes answer. That a tick runs at all
+// when its owner dies between COMMIT and the call of the function, unless it
+// was requested AtLeastOnce.
+//
+// # What was modelled
+//
+// The folder model holds the rules for the Spin model checker: acquire, commit,
+// extend, finish, abort, void and tombstones, restarts with and without memory,
+// both modes, messages lost, delayed, repeated and reordered. It shows no
+// violation of the promises, and one for each check that is taken away.
 package redlock
