@@ -21,7 +21,7 @@ func (a *attempt) win(ctx context.Context) (lease locking.Lease, took time.Durat
 	}
 	closing := missedFor(whyOverslept)
 	for tries := 1; ; tries++ {
-		if !a.clock.wall().Before(a.tick.until) {
+		if a.left() <= 0 {
 			return nil, 0, closing
 		}
 		lease, took, err := a.try(ctx)
@@ -47,7 +47,7 @@ func (a *attempt) pause(ctx context.Context, tries int, err error) bool {
 		return false
 	}
 	in := retryDelay(tries, randomDelay)
-	if left := a.tick.until.Sub(a.clock.wall()); in >= left {
+	if in >= a.left() {
 		return false
 	}
 	a.cfg.Observer.Retrying(a.job.Name, a.tick.at, err, in)

@@ -198,3 +198,42 @@ func TestTicksBehindAHangingClaim(t *testing.T) {
 		)
 	})
 }
+
+// A process that is paused between winning and beginning gives the claim back.
+func TestPausedBeforeTheWorkBegan(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
+			cfg.Observer.Claimed = func(string, locking.Claim, time.Duration) { time.Sleep(cfg.TTL) }
+		}, every(t, "10s", "j", c.handler(nil))))
+		time.Sleep(15 * time.Second)
+		c.stop(stop)
+		c.wantTicks("j", "10s missed: the claim was won too late to begin the work, and given back")
+		if len(c.runs) != 0 {
+			t.Errorf("the job ran: %v", c.runs)
+		}
+	})
+}
+
+// A tick is decided before the next one comes, not in its time.
+func TestDecidedInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.locker = &moody{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true}
+		var late []time.Duration
+		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
+			cfg.Observer.Decided = func(e scheduler.Entry) {
+				if took := time.Since(e.Tick); took >= time.Second {
+					late = append(late, took)
+				}
+			}
+		}, every(t, "1s", "j", c.handler(nil))))
+		time.Sleep(60500 * time.Millisecond)
+		c.stop(stop)
+		if len(late) != 0 {
+			t.Errorf("ticks decided so long after they came: %v", late)
+		}
+	})
+}

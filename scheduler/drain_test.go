@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -130,5 +131,40 @@ func TestStatesAndRoster(t *testing.T) {
 			t.Errorf("roster: %+v", list)
 		}
 		time.Sleep(2 * time.Minute)
+	})
+}
+
+// mute is a Locker whose leases are never told released.
+type mute struct{ locking.Locker }
+
+type muteLease struct{ locking.Lease }
+
+func (m mute) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+	lease, err := m.Locker.TryAcquire(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return muteLease{lease}, nil
+}
+
+func (muteLease) Release(ctx context.Context, _ []byte) error {
+	<-ctx.Done()
+	return errors.Join(locking.ErrNoQuorum, ctx.Err())
+}
+
+// Nodes that do not answer a release do not make its job stuck.
+func TestDrainWithoutNodes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.locker = mute{c.locks}
+		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.TTL = 15 * time.Second },
+			every(t, "10s", "j", c.handler(untilEnd))))
+		time.Sleep(11 * time.Second)
+		c.stop(stop)
+		if got := c.at(time.Now()); got != 36*time.Second { // drain 20 s, stop 5 s
+			t.Errorf("Run returned at %v", got)
+		}
+		c.saw(1, "finished j 10s cancelled")
 	})
 }

@@ -1,12 +1,15 @@
 package scheduler_test
 
 import (
+	"context"
 	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -80,6 +83,61 @@ func TestClockSetBack(t *testing.T) {
 			if e.Outcome != scheduler.Succeeded {
 				t.Errorf("tick %v: %s %s", c.at(e.Tick), e.Outcome, e.Reason)
 			}
+		}
+	})
+}
+
+// A machine that was suspended while it claimed does not go on when it wakes
+// after the tick's window.
+func TestSuspendWhileClaiming(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		m := &moody{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true}
+		c.locker = m
+		r, ahead := c.jumping("r1", every(t, "20s", "j", c.handler(nil)))
+		stop := c.start(r)
+		time.Sleep(21 * time.Second)
+		ahead.Store(int64(15 * time.Second))
+		tries := len(m.asked)
+		time.Sleep(3 * time.Second)
+		c.stop(stop)
+		if got := len(m.asked); tries == 0 || got != tries {
+			t.Errorf("%d tries before the suspend, %d after it", tries, got-tries)
+		}
+		c.wantTicks("j", "20s missed: no quorum: a: down")
+	})
+}
+
+// punctual is a Locker whose nodes refuse what lies ahead of their clocks.
+type punctual struct{ locks *locktest.Memory }
+
+func (p punctual) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+	if req.Tick.After(time.Now().Add(10 * time.Second)) {
+		return nil, &locking.AcquireError{Reason: locking.ErrFuture, Name: req.Name}
+	}
+	return p.locks.TryAcquire(ctx, req)
+}
+
+// A clock that was wrong by an hour and is mended costs the ticks until then,
+// not those of the next hour.
+func TestClockMended(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.locker = punctual{c.locks}
+		r, ahead := c.jumping("r1", every(t, "1s", "j", c.handler(nil)))
+		stop := c.start(r)
+		time.Sleep(5500 * time.Millisecond)
+		ahead.Store(int64(time.Hour))
+		time.Sleep(3 * time.Second)
+		ahead.Store(0)
+		time.Sleep(20 * time.Second) // 28.5 s; the loop looks every 15 s at the latest
+		c.stop(stop)
+		c.saw(1, "jumped 1h0m0s")
+		c.saw(1, "jumped -1h0m0s")
+		if last := c.runs[len(c.runs)-1].Tick; c.at(last) != 28*time.Second {
+			t.Errorf("the last tick that ran is %v", c.at(last))
 		}
 	})
 }

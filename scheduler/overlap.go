@@ -46,7 +46,7 @@ func (a *attempt) outwait(ctx context.Context) verdict {
 	if run == nil {
 		return verdict{kind: again}
 	}
-	timer := time.NewTimer(a.tick.until.Sub(a.clock.wall()))
+	timer := time.NewTimer(a.left())
 	defer timer.Stop()
 	select {
 	case <-run.ended:
