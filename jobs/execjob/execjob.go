@@ -14,9 +14,6 @@ import (
 // Register makes the job known as "exec".
 func Register(r *jobs.Registry) { jobs.Register(r, "exec", do) }
 
-// errUnsupported is how a run fails where there are no process groups.
-var errUnsupported = errors.New("exec jobs need process groups, so they run on Linux and macOS only")
-
 // do runs the command of p. It returns when the whole process group is gone.
 func do(ctx context.Context, run jobs.Run, p Params) error {
 	if ctx.Err() != nil {

@@ -3,9 +3,13 @@
 package execjob
 
 import (
+	"errors"
 	"os/exec"
 	"time"
 )
+
+// errUnsupported is how a run fails where there are no process groups.
+var errUnsupported = errors.New("exec jobs need process groups, so they run on Linux and macOS only")
 
 // A group cannot be made here.
 type group struct{}

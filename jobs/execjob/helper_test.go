@@ -79,7 +79,11 @@ func help(mode, file string) error {
 		if err := note(file, "ready"); err != nil {
 			return err
 		}
-		<-term
+		select {
+		case <-term:
+		case <-time.After(5 * time.Minute): // nobody asked, so do not stay for ever
+			return nil
+		}
 		time.Sleep(200 * time.Millisecond) // another process: there is no bubble
 		return note(file, "cleaned")
 	case "careless": // leaves a child behind
