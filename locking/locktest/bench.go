@@ -62,10 +62,16 @@ func again(req locking.Request) locking.Request {
 	return req
 }
 
-// try makes one attempt and checks what holds for every answer.
+// try makes one attempt and checks what holds for every answer. A backend that
+// did not answer in time, on a busy machine say, has not said anything about
+// the contract and is asked again.
 func (r replica) try(req locking.Request) (locking.Lease, error) {
 	req.Holder = r.name
 	lease, err := r.TryAcquire(r.Context(), req)
+	for n := 0; n < 3 && (errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrTooSlow)); n++ {
+		r.Wait(r.Short / 4)
+		lease, err = r.TryAcquire(r.Context(), req)
+	}
 	switch {
 	case err == nil && lease == nil:
 		return nil, errors.New("TryAcquire returned neither a lease nor an error")
