@@ -263,3 +263,26 @@ func TestManyCallersAtOnce(t *testing.T) {
 		t.Errorf("%d down, %d failed", down, other)
 	}
 }
+
+// A caller's earlier deadline reaches the socket, and is not the node's fault.
+func TestCallersDeadlineIsKept(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	proxy := redistest.NewProxy(t, server.Addr())
+	s := open(t, config([]string{server.URLVia(proxy.Addr())}))
+	if err := s.Init(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	proxy.DropReplies("")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	r := s.Nodes()[0].Call(ctx, echo, nil)
+	if took := time.Since(start); r.Err == nil || took >= s.Timeout() {
+		t.Errorf("after %v: %+v", took, r)
+	}
+	proxy.Pass()
+	if r := call(t, s, echo); r.Err != nil {
+		t.Errorf("next call: %v", r.Err)
+	}
+}
