@@ -9,7 +9,7 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// says is one node's answer: the owner of its lock, and its records.
+// An answer is one node's: the owner of its lock, and its records.
 type answer struct {
 	lock    string
 	records []nodes.Record
