@@ -18,7 +18,6 @@ type attempt struct {
 
 	job    Job
 	tick   tick
-	closes time.Duration // the window, by the monotonic clock
 	delay  time.Duration // before the first try
 	before *attempt      // the run of an earlier tick that goes on here, if any
 	ended  chan struct{} // closed when nothing of the attempt goes on any more
@@ -52,14 +51,15 @@ func (a *attempt) conclude(v verdict) {
 	a.decided(Entry{Job: a.job.Name, Tick: a.tick.at, Outcome: v.outcome, Reason: v.reason})
 }
 
-// left is the rest of the tick's window, by the clock that says less: the wall
-// clock may have been set back meanwhile, and the other one have stood still.
+// left is the rest of the tick's window. None is left when the wall clock was
+// set back by so much that the tick comes again: the attempt would go on until
+// then, and keep the job's other ticks waiting.
 func (a *attempt) left() time.Duration {
 	wall := a.clock.wall()
 	if a.tick.at.Sub(wall) >= jumpThreshold {
-		return 0 // set back by so much that the tick comes again
+		return 0
 	}
-	return min(a.tick.until.Sub(wall), a.closes-a.clock.mono())
+	return a.tick.until.Sub(wall)
 }
 
 // sleep waits and tells whether ctx let it.

@@ -130,11 +130,10 @@ func (e *engine) fire(j *job, now time.Time) {
 // start begins the attempt for a tick in a goroutine of its own.
 func (e *engine) start(j *job, t tick) {
 	rank := Rank(j.Name, t.at, e.cfg.Replica, e.live())
-	room := t.until.Sub(e.clock.wall())
 	a := &attempt{
 		cfg: &e.cfg, clock: e.clock, stops: e.stops, report: e.report, decided: e.decided,
 		job: j.Job, tick: t, before: j.running, ended: make(chan struct{}),
-		closes: e.clock.mono() + room, delay: stagger(e.cfg.Stagger, rank, room),
+		delay: stagger(e.cfg.Stagger, rank, t.until.Sub(e.clock.wall())),
 		owner: j,
 	}
 	j.claiming = a
