@@ -108,7 +108,7 @@ func violation(f importer, imported string) string {
 // only maps a library to the one place that may import it.
 var only = map[string][]string{
 	"github.com/knadh/koanf":          {"scheduler/replica"},
-	"github.com/alicebob/miniredis":   {"cmd", "internal/redistest"},
+	"github.com/alicebob/miniredis":   {"internal/devnodes", "internal/redistest"},
 	"github.com/go-redsync/redsync":   {"locking/redlock"},
 	"github.com/redis/go-redis":       {"locking/redlock", "internal/redistest", "cmd", "locking/fence"},
 	"github.com/spf13/cobra":          {"cmd"},
