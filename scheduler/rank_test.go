@@ -105,7 +105,6 @@ func TestRankIsPinned(t *testing.T) {
 	}
 }
 
-// The weight of equals is decided by name: two replicas never share a rank.
 func TestRankCountsSelfOnce(t *testing.T) {
 	t.Parallel()
 	if got := Rank("job", time.UnixMilli(0), "a", []string{"a", "a"}); got != 0 {

@@ -244,6 +244,11 @@ func TestPreviewNotes(t *testing.T) {
 			{instant(t, "2026-10-25T00:30:00Z"), "clocks go back: first of two 02:30"},
 			{instant(t, "2026-10-26T01:30:00Z"), ""},
 		}},
+		{"the repeated hour's borders", "0 * * * *", firstDefault, "2026-10-24T23:30:00Z", []Planned{
+			{instant(t, "2026-10-25T00:00:00Z"), "clocks go back: first of two 02:00"},
+			{instant(t, "2026-10-25T01:00:00Z"), "clocks go back: second of two 02:00"},
+			{instant(t, "2026-10-25T02:00:00Z"), ""},
+		}},
 		{"both", "30 * * * *", firstDefault, "2026-10-24T23:15:00Z", []Planned{
 			{instant(t, "2026-10-24T23:30:00Z"), ""},
 			{instant(t, "2026-10-25T00:30:00Z"), "clocks go back: first of two 02:30"},

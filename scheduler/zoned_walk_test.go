@@ -3,6 +3,7 @@ package scheduler
 import (
 	_ "embed"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +17,7 @@ import (
 //go:embed testdata/zones.txt
 var zoneNames string
 
-// These ten cover the kinds: one, several and all hours; ticks that fall on,
+// These cover the kinds: one, several and all hours; ticks that fall on,
 // into and across midnight and the usual hours of change; each rule for days.
 var walkSpecs = []string{
 	"* * * * *",
@@ -47,14 +48,14 @@ func TestNextAgainstWalk(t *testing.T) {
 	t.Parallel()
 	from, to := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2028, 1, 1, 0, 0, 0, 0, time.UTC)
 	var cases atomic.Int64
-	changes := changesByZones(t, from, to)
+	changes, zones := changesByZones(t, from, to)
 	t.Run("changes", func(t *testing.T) {
 		for names, at := range changes {
 			t.Run(names, func(t *testing.T) {
 				t.Parallel()
 				name, _, _ := strings.Cut(names, "+")
 				for _, change := range at {
-					minutes := newWalk(t, name, change, 60, 40*time.Hour)
+					minutes := newWalk(t, name, change, 60, 26*time.Hour)
 					cases.Add(compareAll(t, minutes, walkSpecs))
 					seconds := newWalk(t, name, change, 1, 65*time.Minute)
 					cases.Add(compareAll(t, seconds, walkSecondSpecs))
@@ -62,9 +63,9 @@ func TestNextAgainstWalk(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("%d kinds of zones with changes, %d specs × policies × changes compared", len(changes), cases.Load())
-	if len(changes) < 20 {
-		t.Errorf("only %d kinds of zones change their clocks: the walk has lost its subject", len(changes))
+	t.Logf("%d zones of %d kinds change their clocks; %d pairs of a spec with a policy and a change compared", zones, len(changes), cases.Load())
+	if zones < 100 {
+		t.Errorf("only %d zones change their clocks: the walk has lost its subject", zones)
 	}
 }
 
@@ -72,9 +73,9 @@ func TestNextAgainstWalk(t *testing.T) {
 func TestNextAgainstWalkOfYears(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("walks a million minutes for each zone; TestNextAgainstWalk has the changes")
+		t.Skip("walks two million minutes; TestNextAgainstWalk has the changes")
 	}
-	for _, name := range []string{"Africa/Casablanca", "Asia/Kathmandu", "Australia/Lord_Howe", "Europe/Paris"} {
+	for _, name := range []string{"Africa/Casablanca", "Australia/Lord_Howe"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWalk(t, name, time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC), 60, 365*24*time.Hour)
@@ -84,9 +85,9 @@ func TestNextAgainstWalkOfYears(t *testing.T) {
 }
 
 // changesByZones returns when clocks change, once for all the zones in which
-// they do so at the same instants by the same amounts. Keys are the first
-// zone's name and how many more there are.
-func changesByZones(t *testing.T, from, to time.Time) map[string][]time.Time {
+// they do so at the same instants by the same amounts, and in how many zones
+// they do. Keys are the first zone's name and how many more there are.
+func changesByZones(t *testing.T, from, to time.Time) (changes map[string][]time.Time, zones int) {
 	t.Helper()
 	type kind struct {
 		first string
@@ -108,12 +109,13 @@ func changesByZones(t *testing.T, from, to time.Time) map[string][]time.Time {
 			kinds[signature] = &kind{first: name, at: at}
 		}
 		kinds[signature].count++
+		zones++
 	}
-	byName := map[string][]time.Time{}
+	changes = map[string][]time.Time{}
 	for _, k := range kinds {
-		byName[fmt.Sprintf("%s+%d", k.first, k.count-1)] = k.at
+		changes[fmt.Sprintf("%s+%d", k.first, k.count-1)] = k.at
 	}
-	return byName
+	return changes, zones
 }
 
 func changesIn(loc *time.Location, from, to time.Time) (at []time.Time, signature string) {
@@ -164,12 +166,12 @@ func newWalk(t *testing.T, zone string, middle time.Time, unit int64, reach time
 	const lookBack = 2 * time.Hour // no change in these years is larger
 	w := &walk{loc: loc, unit: unit, start: middle.Add(-reach - lookBack).Unix()}
 	w.first = int(int64(lookBack/time.Second) / unit)
-	seen := map[int64]bool{}
+	latest := int64(math.MinInt64)
 	for at := w.start; at < middle.Add(reach).Unix(); at += unit {
 		civil := at + offset(time.Unix(at, 0).In(loc))
-		w.civil, w.earlier = append(w.civil, civil), append(w.earlier, seen[civil])
+		w.civil, w.earlier = append(w.civil, civil), append(w.earlier, civil <= latest)
 		w.clocks = append(w.clocks, newClock(civil))
-		seen[civil] = true
+		latest = max(latest, civil)
 	}
 	return w
 }
@@ -226,11 +228,11 @@ func compare(t *testing.T, w *walk, spec string, m *matcher, dst DSTPolicy) {
 	}
 }
 
-// only formats what is in a and not in b.
+// only formats what is in a and not in b, both sorted, up to a few.
 func only(a, b []int64, loc *time.Location) []string {
 	var out []string
 	for _, at := range a {
-		if !slices.Contains(b, at) {
+		if _, found := slices.BinarySearch(b, at); !found && len(out) < 5 {
 			out = append(out, time.Unix(at, 0).In(loc).Format(time.RFC3339))
 		}
 	}
@@ -255,14 +257,17 @@ func newMatcher(t *testing.T, spec string) *matcher {
 	limits := [6][2]int{{0, 59}, {0, 59}, {0, 23}, {1, 31}, {1, 12}, {0, 6}}
 	for i, text := range texts {
 		for part := range strings.SplitSeq(text, ",") {
-			base, step, _ := strings.Cut(part, "/")
+			base, step, stepped := strings.Cut(part, "/")
+			if !stepped {
+				step = "1"
+			}
 			lo, hi, ranged := strings.Cut(base, "-")
 			if base == "*" {
 				lo, hi = strconv.Itoa(limits[i][0]), strconv.Itoa(limits[i][1])
 			} else if !ranged {
 				hi = lo
 			}
-			for v := atoi(t, lo); v <= atoi(t, hi); v += atoi(t, "0"+step) + b2i(step == "") {
+			for v := atoi(t, lo); v <= atoi(t, hi); v += atoi(t, step) {
 				m.fields[i][v] = true
 			}
 		}
@@ -287,11 +292,4 @@ func atoi(t *testing.T, s string) int {
 		t.Fatal(err)
 	}
 	return n
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
