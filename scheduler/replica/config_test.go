@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,8 +47,7 @@ func TestReadReportsEveryMistakeWithItsPlace(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
 			t.Parallel()
 			_, err := Read(Source{Path: file, Environ: []string{}}, newRegistry(t))
-			var config *ConfigError
-			if !errors.As(err, &config) {
+			if _, ok := errors.AsType[*ConfigError](err); !ok {
 				t.Fatalf("got %v, want a *ConfigError", err)
 			}
 			golden(t, strings.TrimSuffix(file, ".yaml")+".golden", err.Error()+"\n")
@@ -72,6 +72,47 @@ func TestReadAcceptsGoodFiles(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+func TestJobsStartFromTheDefaults(t *testing.T) {
+	t.Parallel()
+	cfg, err := Read(Source{Path: "testdata/good/full.yaml", Environ: []string{}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := JobPolicy{
+		Timezone: "America/New_York", DST: DSTConfig{Gap: "skip", Overlap: "first"},
+		Timeout: 5 * time.Minute, Overlap: "skip", OnCrash: "skip",
+	}
+	if got := cfg.Jobs["ping"].JobPolicy; got != want {
+		t.Errorf("a job that says nothing: got %+v, want %+v", got, want)
+	}
+	want.Timezone, want.DST.Overlap, want.Timeout = "Europe/Paris", "both", 30*time.Minute
+	if got := cfg.Jobs["nightly.report"].JobPolicy; got != want {
+		t.Errorf("a job that says a part: got %+v, want %+v", got, want)
+	}
+}
+
+func TestLoggerTakesLevelAndFormat(t *testing.T) {
+	t.Parallel()
+	for cfg, want := range map[LogConfig]string{
+		{Level: "info", Format: "text"}:  "level=INFO msg=b\n",
+		{Level: "warn", Format: "text"}:  "",
+		{Level: "debug", Format: "json"}: `{"level":"DEBUG","msg":"a"}` + "\n" + `{"level":"INFO","msg":"b"}` + "\n",
+	} {
+		var out syncBuffer
+		log := NewLogger(cfg, &out)
+		for _, r := range []slog.Record{slog.NewRecord(time.Time{}, slog.LevelDebug, "a", 0), slog.NewRecord(time.Time{}, slog.LevelInfo, "b", 0)} {
+			if log.Enabled(t.Context(), r.Level) {
+				if err := log.Handler().Handle(t.Context(), r); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if out.String() != want {
+			t.Errorf("%+v: got %q, want %q", cfg, out.String(), want)
+		}
 	}
 }
 

@@ -111,7 +111,7 @@ func (d decoder) mapping(p path, in any, out reflect.Value) {
 	out.Set(reflect.MakeMapWithSize(t, len(m)))
 	for key, value := range m {
 		elem := reflect.New(t.Elem()).Elem()
-		if job, ok := elem.Addr().Interface().(*JobConfig); ok {
+		if job, ok := reflect.TypeAssert[*JobConfig](elem.Addr()); ok {
 			job.JobPolicy = *d.defaults
 		}
 		d.into(p.with(key), value, elem, false)
@@ -137,7 +137,7 @@ func (d decoder) text(p path, in any, out reflect.Value) {
 		d.wrong(p, in, "text", quoteIt(in))
 		return
 	}
-	if c, ok := out.Interface().(choice); ok && !slices.Contains(c.choices(), s) {
+	if c, ok := reflect.TypeAssert[choice](out); ok && !slices.Contains(c.choices(), s) {
 		d.at(p, "%q is not a choice; write %s", s, oneOf(c.choices()))
 		return
 	}

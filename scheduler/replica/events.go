@@ -26,31 +26,31 @@ func (e events) observer() scheduler.Observer {
 }
 
 func (e events) claimed(job string, c locking.Claim, took time.Duration) {
-	e.log.Info("tick won", "job", job, tick(c.Tick), token(c.Token), "attempt", c.Attempt, votes(c.Votes), "took", took)
+	e.log.Info("tick won", "job", job, "tick", jobs.FormatTick(c.Tick), "token", c.Token, "attempt", c.Attempt, "votes", votes(c.Votes), "took", took)
 }
 
 func (e events) lost(job string, at time.Time, err error) {
-	e.log.Debug("tick is another replica's", "job", job, tick(at), "why", err)
+	e.log.Debug("tick is another replica's", "job", job, "tick", jobs.FormatTick(at), "why", err)
 }
 
 func (e events) retrying(job string, at time.Time, err error, in time.Duration) {
-	e.log.Debug("claim failed, trying again", "job", job, tick(at), "why", err, "in", in)
+	e.log.Debug("claim failed, trying again", "job", job, "tick", jobs.FormatTick(at), "why", err, "in", in)
 }
 
 func (e events) decided(en scheduler.Entry) {
-	e.log.Warn("tick does not run", "job", en.Job, tick(en.Tick), "outcome", string(en.Outcome), "reason", en.Reason)
+	e.log.Warn("tick does not run", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "outcome", string(en.Outcome), "reason", en.Reason)
 }
 
 func (e events) extended(job string, c locking.Claim, deadline time.Time, err error) {
 	if err != nil {
-		e.log.Warn("lease not extended", "job", job, tick(c.Tick), token(c.Token), "deadline", deadline, "error", err)
+		e.log.Warn("lease not extended", "job", job, "tick", jobs.FormatTick(c.Tick), "token", c.Token, "deadline", deadline, "error", err)
 		return
 	}
-	e.log.Debug("lease extended", "job", job, tick(c.Tick), token(c.Token), "deadline", deadline)
+	e.log.Debug("lease extended", "job", job, "tick", jobs.FormatTick(c.Tick), "token", c.Token, "deadline", deadline)
 }
 
 func (e events) overdue(job string, c locking.Claim, since time.Time) {
-	e.log.Error("job ignores the end of its context", "job", job, tick(c.Tick), token(c.Token), "since", since)
+	e.log.Error("job ignores the end of its context", "job", job, "tick", jobs.FormatTick(c.Tick), "token", c.Token, "since", since)
 }
 
 func (e events) finished(en scheduler.Entry, released error) {
@@ -59,7 +59,7 @@ func (e events) finished(en scheduler.Entry, released error) {
 		write = e.log.Info
 	}
 	attrs := []any{
-		"job", en.Job, tick(en.Tick), token(en.Token), "attempt", en.Attempt,
+		"job", en.Job, "tick", jobs.FormatTick(en.Tick), "token", en.Token, "attempt", en.Attempt,
 		"outcome", string(en.Outcome), "took", en.Finished.Sub(en.Started),
 	}
 	if en.Reason != "" {
@@ -70,13 +70,13 @@ func (e events) finished(en scheduler.Entry, released error) {
 	}
 	write("run ended", attrs...)
 	if released != nil {
-		e.log.Warn("the ledger may not have the end of the run", "job", en.Job, tick(en.Tick), token(en.Token), "error", released)
+		e.log.Warn("the ledger may not have the end of the run", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "token", en.Token, "error", released)
 	}
 }
 
 func (e events) recorded(en scheduler.Entry, err error) {
 	if err != nil {
-		e.log.Warn("the ledger does not have why a tick did not run", "job", en.Job, tick(en.Tick), "error", err)
+		e.log.Warn("the ledger does not have why a tick did not run", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "error", err)
 	}
 }
 
@@ -107,10 +107,4 @@ func (e events) nodes() nodes.Observer {
 	}
 }
 
-func tick(t time.Time) slog.Attr { return slog.String("tick", jobs.FormatTick(t)) }
-
-func token(t locking.Token) slog.Attr { return slog.Uint64("token", uint64(t)) }
-
-func votes(v locking.Votes) slog.Attr {
-	return slog.String("votes", strconv.Itoa(v.For)+"/"+strconv.Itoa(v.Of))
-}
+func votes(v locking.Votes) string { return strconv.Itoa(v.For) + "/" + strconv.Itoa(v.Of) }

@@ -10,20 +10,20 @@ import "time"
 // ${file:/run/secrets/redis} is kept as it is and resolved only when used.
 type Config struct {
 	Namespace string               `json:"namespace,omitempty" jsonschema:"prefix of every Redis key; replicas with the same namespace and nodes form one cluster"`
-	Replica   ReplicaConfig        `json:"replica,omitempty" jsonschema:"this process"`
+	Replica   ProcessConfig        `json:"replica,omitzero" jsonschema:"this process"`
 	Redis     RedisConfig          `json:"redis" jsonschema:"the nodes that vote, and how to reach them"`
-	Lock      LockConfig           `json:"lock,omitempty" jsonschema:"how long a run is protected, and how that is kept up"`
-	HTTP      HTTPConfig           `json:"http,omitempty" jsonschema:"what this replica serves over HTTP"`
-	Log       LogConfig            `json:"log,omitempty" jsonschema:"what is logged, and how"`
-	Scheduler SchedulerConfig      `json:"scheduler,omitempty" jsonschema:"settings for all jobs of this replica"`
-	Defaults  JobPolicy            `json:"defaults,omitempty" jsonschema:"what holds for a job that does not say otherwise"`
+	Lock      LockConfig           `json:"lock,omitzero" jsonschema:"how long a run is protected, and how that is kept up"`
+	HTTP      HTTPConfig           `json:"http,omitzero" jsonschema:"what this replica serves over HTTP"`
+	Log       LogConfig            `json:"log,omitzero" jsonschema:"what is logged, and how"`
+	Scheduler SchedulerConfig      `json:"scheduler,omitzero" jsonschema:"settings for all jobs of this replica"`
+	Defaults  JobPolicy            `json:"defaults,omitzero" jsonschema:"what holds for a job that does not say otherwise"`
 	Jobs      map[string]JobConfig `json:"jobs,omitempty" jsonschema:"the jobs by name: letters, digits, dots, underscores, dashes"`
 
 	origin *origin // where each value was written; nil for a Config made in code
 }
 
-// ReplicaConfig names this process.
-type ReplicaConfig struct {
+// ProcessConfig names this process.
+type ProcessConfig struct {
 	ID string `json:"id,omitempty" jsonschema:"name of this replica; default: hostname and random hex digits, new at each start"`
 }
 
@@ -32,7 +32,7 @@ type RedisConfig struct {
 	Nodes        []NodeEntry   `json:"nodes" jsonschema:"1, 3, 5 or 7 independent Redis masters"`
 	Username     string        `json:"username,omitempty" resolve:"late" jsonschema:"ACL user, for nodes whose URL names none"`
 	Password     string        `json:"password,omitempty" resolve:"late" jsonschema:"for nodes whose URL holds none; better a reference: ${env:NAME} or ${file:/path}"`
-	TLS          TLSConfig     `json:"tls,omitempty" jsonschema:"for nodes with a rediss:// URL"`
+	TLS          TLSConfig     `json:"tls,omitzero" jsonschema:"for nodes with a rediss:// URL"`
 	NodeTimeout  time.Duration `json:"node_timeout,omitempty" jsonschema:"what one call of one node may take; below lock.ttl/4"`
 	RestartGrace time.Duration `json:"restart_grace,omitempty" jsonschema:"how long a restarted node does not vouch for ticks; above lock.ttl; stored on the nodes"`
 	Durable      bool          `json:"durable,omitempty" jsonschema:"the operator's word that no node ever forgets: appendfsync always and no failover"`
@@ -80,7 +80,7 @@ type SchedulerConfig struct {
 // JobPolicy holds the settings that jobs have in common.
 type JobPolicy struct {
 	Timezone string        `json:"timezone,omitempty" jsonschema:"time zone of the schedule; default scheduler.timezone"`
-	DST      DSTConfig     `json:"dst,omitempty" jsonschema:"what happens when clocks change"`
+	DST      DSTConfig     `json:"dst,omitzero" jsonschema:"what happens when clocks change"`
 	Timeout  time.Duration `json:"timeout,omitempty" jsonschema:"how long one run may take"`
 	Overlap  Overlap       `json:"overlap,omitempty" jsonschema:"what becomes of a tick while an earlier run goes on"`
 	OnCrash  OnCrash       `json:"on_crash,omitempty" jsonschema:"what becomes of a run whose replica died: skip runs a tick at most once"`

@@ -78,8 +78,7 @@ func (ps *problems) check(err error) {
 }
 
 func unreadable(err error) string {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err
 	}
 	return "cannot be read: " + err.Error() + "; pass --config FILE or set QUORATE_CONFIG"

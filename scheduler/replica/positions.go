@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -58,9 +59,9 @@ func (o *origin) locate(p path, key bool) position {
 // overridden returns the label of the last override that set p, or something
 // around it.
 func (o *origin) overridden(p path) (string, bool) {
-	for i := len(o.overrides) - 1; i >= 0; i-- {
-		if p.within(o.overrides[i].path) {
-			return o.overrides[i].label, true
+	for _, set := range slices.Backward(o.overrides) {
+		if p.within(set.path) {
+			return set.label, true
 		}
 	}
 	return "", false

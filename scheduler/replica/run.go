@@ -71,13 +71,10 @@ func (r *Replica) join(ctx context.Context) error {
 			r.joined(time.Since(began), pause != firstJoinPause)
 			return nil
 		}
-		if ctx.Err() != nil {
-			return nil
-		}
 		if errors.Is(err, locking.ErrRefused) {
 			return err
 		}
-		if pause == firstJoinPause {
+		if pause == firstJoinPause && ctx.Err() == nil {
 			r.log.Warn("no job runs until a quorum of nodes answers; trying again until then", "why", oneLine(err.Error()))
 		}
 		r.joining.Store(&err)

@@ -204,7 +204,11 @@ func TestAbortEndsADrain(t *testing.T) {
 		})
 		cfg := everySecond(minis.URLs())
 		initialize(t, cfg, func(c *nodes.Config) { c.Dial, c.Embedded = minis.Dial, true })
-		r, err := New(cfg, registry, Options{Logger: slog.New(slog.DiscardHandler), Dial: minis.Dial, Embedded: true})
+		finished := 0
+		r, err := New(cfg, registry, Options{
+			Logger: slog.New(slog.DiscardHandler), Dial: minis.Dial, Embedded: true,
+			Observer: scheduler.Observer{Finished: func(scheduler.Entry, error) { finished++ }},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,6 +223,12 @@ func TestAbortEndsADrain(t *testing.T) {
 			t.Error("the drain did not wait for the run")
 		default:
 		}
+		if why := r.notReady(); len(why) != 1 || !strings.HasPrefix(why[0], "draining") {
+			t.Errorf("readyz says %q during the drain", why)
+		}
+		if finished != 0 {
+			t.Error("a run ended before it was aborted")
+		}
 		r.Abort()
 		aborted := time.Now()
 		if err := <-done; err != nil {
@@ -226,6 +236,9 @@ func TestAbortEndsADrain(t *testing.T) {
 		}
 		if took := time.Since(aborted); took > time.Second {
 			t.Errorf("Abort took %v", took)
+		}
+		if finished != 1 {
+			t.Errorf("the observer of the options was told of %d ends of runs", finished)
 		}
 	})
 }

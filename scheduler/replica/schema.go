@@ -78,7 +78,7 @@ func refine(schema *jsonschema.Schema, value reflect.Value) {
 		case v.Kind() == reflect.Slice:
 			s.Type, s.Types = "array", nil
 		}
-		if c, ok := v.Interface().(choice); ok {
+		if c, ok := reflect.TypeAssert[choice](v); ok {
 			s.Enum = enum(c.choices())
 		}
 		if !v.IsZero() && v.Kind() != reflect.Struct {
@@ -100,7 +100,7 @@ func enum(values []string) []any {
 
 func defaultOf(v reflect.Value) json.RawMessage {
 	text := fmt.Sprint(v.Interface())
-	if d, ok := v.Interface().(time.Duration); ok {
+	if d, ok := reflect.TypeAssert[time.Duration](v); ok {
 		text = short(d)
 	}
 	b, err := json.Marshal(text)
