@@ -51,7 +51,7 @@ type tick struct {
 	until time.Time
 }
 
-func newEngine(s *Scheduler, base context.Context, rec *recorder, live func() []string) *engine {
+func newEngine(base context.Context, s *Scheduler, rec *recorder, live func() []string) *engine {
 	e := &engine{
 		cfg: s.cfg, clock: s.clock, drift: newDrift(s.clock), rec: rec, live: live,
 		progress: make(chan progress), asks: s.asks, aborted: s.aborted, done: s.done,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 // A rollCall is a Roster that answers with a fixed list.
 type rollCall struct {
+	mu        sync.Mutex
 	list      []Replica
 	err       error
 	beats     []time.Time
@@ -19,18 +21,31 @@ type rollCall struct {
 }
 
 func (r *rollCall) Beat(_ context.Context, self Replica) ([]Replica, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.beats = append(r.beats, self.Seen)
 	return r.list, r.err
 }
 func (r *rollCall) Leave(ctx context.Context, id string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.left = append(r.left, id)
 	return ctx.Err()
 }
 func (r *rollCall) Replicas(context.Context) ([]Replica, error) { return r.list, r.err }
 func (r *rollCall) Jobs(context.Context) ([]JobInfo, error)     { return nil, r.err }
 func (r *rollCall) Publish(context.Context, []JobInfo) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.published++
 	return nil
+}
+
+// answer sets what the roster answers from now on.
+func (r *rollCall) answer(list []Replica, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list, r.err = list, err
 }
 
 func TestHeart(t *testing.T) {
@@ -49,16 +64,18 @@ func TestHeart(t *testing.T) {
 		if got := h.live(); !slices.Equal(got, want) {
 			t.Errorf("live: %v, want %v", got, want)
 		}
-		roster.list, roster.err = nil, errors.New("no quorum")
+		roster.answer(nil, errors.New("no quorum"))
 		time.Sleep(11 * time.Minute)
+		synctest.Wait()
 		if got := h.live(); !slices.Equal(got, want) {
 			t.Errorf("live while the roster is silent: %v, want %v", got, want)
 		}
 		if len(roster.beats) < 130 {
 			t.Errorf("%d beats in 11 minutes", len(roster.beats))
 		}
-		roster.err = nil
+		roster.answer(nil, nil)
 		time.Sleep(11 * time.Minute)
+		synctest.Wait()
 		if roster.published != 4 { // at the start; after the outage, and twice after 5 minutes
 			t.Errorf("published %d times", roster.published)
 		}

@@ -15,9 +15,9 @@ import (
 
 // jumping returns a replica whose wall clock runs ahead by what the returned
 // value says.
-func (c *cluster) jumping(id string, list ...scheduler.Job) (*scheduler.Scheduler, *atomic.Int64) {
+func (c *cluster) jumping(list ...scheduler.Job) (*scheduler.Scheduler, *atomic.Int64) {
 	ahead := new(atomic.Int64)
-	r := c.replica(id, nil, list...)
+	r := c.replica("r1", nil, list...)
 	r.Suspend(func() time.Duration { return time.Duration(ahead.Load()) })
 	return r, ahead
 }
@@ -26,7 +26,7 @@ func TestSuspend(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		r, ahead := c.jumping("r1", every(t, "10s", "j", c.handler(nil)))
+		r, ahead := c.jumping(every(t, "10s", "j", c.handler(nil)))
 		stop := c.start(r)
 		time.Sleep(15 * time.Second)
 		ahead.Store(int64(30 * time.Second)) // wakes at 50 s by the wall
@@ -43,7 +43,7 @@ func TestNight(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		r, ahead := c.jumping("r1", every(t, "1s", "j", c.handler(nil)))
+		r, ahead := c.jumping(every(t, "1s", "j", c.handler(nil)))
 		stop := c.start(r)
 		time.Sleep(2500 * time.Millisecond)
 		ahead.Store(int64(8 * time.Hour))
@@ -61,7 +61,7 @@ func TestClockSetBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		r, ahead := c.jumping("r1", every(t, "1s", "j", c.handler(nil)))
+		r, ahead := c.jumping(every(t, "1s", "j", c.handler(nil)))
 		stop := c.start(r)
 		time.Sleep(10500 * time.Millisecond)
 		ahead.Store(int64(-5 * time.Second)) // 5.5 s again
@@ -95,10 +95,11 @@ func TestSuspendWhileClaiming(t *testing.T) {
 		c := newCluster(t)
 		m := &moody{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true}
 		c.locker = m
-		r, ahead := c.jumping("r1", every(t, "20s", "j", c.handler(nil)))
+		r, ahead := c.jumping(every(t, "20s", "j", c.handler(nil)))
 		stop := c.start(r)
 		time.Sleep(21 * time.Second)
 		ahead.Store(int64(15 * time.Second))
+		synctest.Wait()
 		tries := len(m.asked)
 		time.Sleep(3 * time.Second)
 		c.stop(stop)
@@ -126,7 +127,7 @@ func TestClockMended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		c.locker = punctual{c.locks}
-		r, ahead := c.jumping("r1", every(t, "1s", "j", c.handler(nil)))
+		r, ahead := c.jumping(every(t, "1s", "j", c.handler(nil)))
 		stop := c.start(r)
 		time.Sleep(5500 * time.Millisecond)
 		ahead.Store(int64(time.Hour))

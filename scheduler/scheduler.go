@@ -59,7 +59,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	var helpers sync.WaitGroup
 	helpers.Go(func() { rec.run(recording) })
 	helpers.Go(func() { heart.run(beating) })
-	err := newEngine(s, base, rec, heart.live).run(ctx)
+	err := newEngine(base, s, rec, heart.live).run(ctx)
 
 	stopBeating()
 	rec.flush()
