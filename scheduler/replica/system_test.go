@@ -1,0 +1,314 @@
+package replica
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/redisledger"
+)
+
+// A contender is a scheduler over real nodes with a client of its own, wired by
+// hand where a test needs settings that a configuration does not have.
+type contender struct {
+	set       *nodes.Set
+	locker    *redlock.Locker
+	ledger    *redisledger.Ledger
+	scheduler *scheduler.Scheduler
+	done      chan error
+}
+
+func newContender(t *testing.T, cfg nodes.Config, sched scheduler.Config, list []scheduler.Job) *contender {
+	t.Helper()
+	m := &contender{done: make(chan error, 1)}
+	var err error
+	if m.set, err = nodes.Open(cfg); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.set.Join(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if m.locker, err = redlock.New(m.set, redlock.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	m.ledger = redisledger.New(m.set)
+	sched.TTL, sched.Locker, sched.Ledger, sched.Roster = cfg.TTL, m.locker, m.ledger, m.ledger
+	if m.scheduler, err = scheduler.New(sched, list); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func (m *contender) start(ctx context.Context) {
+	go func() { m.done <- m.scheduler.Run(ctx) }()
+}
+
+func (m *contender) stopped(t *testing.T) {
+	t.Helper()
+	if err := <-m.done; err != nil {
+		t.Error(err)
+	}
+	_ = m.locker.Close()
+	_ = m.set.Close()
+}
+
+// A counter counts runs per job and tick.
+type counter struct {
+	mu   sync.Mutex
+	runs map[string]int
+	wins map[string]int // by replica
+}
+
+func (c *counter) handler(_ context.Context, run jobs.Run) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.runs == nil {
+		c.runs, c.wins = map[string]int{}, map[string]int{}
+	}
+	c.runs[scheduler.RunID(run.Job, run.Tick)]++
+	c.wins[run.Replica]++
+	return nil
+}
+
+// compete lets 20 replicas, each with clients of its own, fire the same 200
+// ticks at the same instants on five real servers, and returns when each
+// replica has done with each tick. Timeouts are generous: what is tried here is
+// competition, and the machine may be busy.
+func compete(t *testing.T, change func(*scheduler.Config)) (once, lost, twice int, wins map[string]int) {
+	t.Helper()
+	const replicas, ticks, apart = 20, 200, 50 * time.Millisecond
+	cfg := nodes.Config{Namespace: "compete", Timeout: 4 * time.Second, TTL: 20 * time.Second, Grace: 30 * time.Second}
+	for _, url := range redistest.URLs(redistest.StartN(t, 5)) {
+		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{URL: url})
+	}
+	declare(t, cfg)
+	var c counter
+	list := atInstants(t, time.Now().Add(4*time.Second).Truncate(time.Second), ticks, apart, c.handler)
+	var undecided sync.WaitGroup
+	undecided.Add(replicas * ticks)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var contenders []*contender
+	for i := range replicas {
+		sched := scheduler.Config{Replica: fmt.Sprintf("r%02d", i), BeatEvery: time.Second}
+		sched.Observer = scheduler.Observer{
+			Finished: func(scheduler.Entry, error) { undecided.Done() },
+			Lost:     func(string, time.Time, error) { undecided.Done() },
+			Decided: func(e scheduler.Entry) {
+				if sched.Replica == "r00" {
+					t.Logf("%s: %s (%s)", e.ID(), e.Outcome, e.Reason)
+				}
+				undecided.Done()
+			},
+		}
+		change(&sched)
+		contenders = append(contenders, newContender(t, cfg, sched, list))
+	}
+	for _, m := range contenders {
+		m.start(ctx)
+	}
+	undecided.Wait()
+	cancel()
+	for _, m := range contenders {
+		m.stopped(t)
+	}
+	for _, n := range c.runs {
+		if n == 1 {
+			once++
+		} else {
+			twice++
+		}
+	}
+	return once, ticks - once - twice, twice, c.wins
+}
+
+// atInstants makes n jobs of one tick each.
+func atInstants(t *testing.T, first time.Time, n int, apart time.Duration, handler jobs.Handler) []scheduler.Job {
+	t.Helper()
+	var list []scheduler.Job
+	for i := range n {
+		at := first.Add(time.Duration(i) * apart)
+		s, err := scheduler.ParseSchedule("@at "+at.UTC().Format(time.RFC3339Nano), scheduler.ScheduleOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, scheduler.Job{Name: fmt.Sprintf("job-%03d", i), Schedule: s, Handler: handler})
+	}
+	return list
+}
+
+// declare says that the nodes are new.
+func declare(t *testing.T, cfg nodes.Config) {
+	t.Helper()
+	set, err := nodes.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Init(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	_ = set.Close()
+}
+
+func TestTwentyReplicasLoseNoTick(t *testing.T) {
+	t.Parallel()
+	once, lost, twice, wins := compete(t, func(*scheduler.Config) {})
+	t.Logf("200 ticks: %d once, %d lost, %d twice; wins %v", once, lost, twice, wins)
+	if lost > 0 || twice > 0 {
+		t.Errorf("%d ticks were lost, %d ran twice", lost, twice)
+	}
+}
+
+// TestHarnessSeesLostTicks shows that the test above can fail: without stagger
+// and retry, the votes are split and ticks are lost.
+func TestHarnessSeesLostTicks(t *testing.T) {
+	t.Parallel()
+	once, lost, twice, _ := compete(t, func(cfg *scheduler.Config) {
+		cfg.Stagger, cfg.MaxTries = -1, 1
+	})
+	t.Logf("200 ticks, one try each and no stagger: %d once, %d lost, %d twice", once, lost, twice)
+	if lost == 0 {
+		t.Error("no tick was lost: the harness would not see it if one were")
+	}
+	if twice > 0 {
+		t.Errorf("%d ticks ran twice", twice)
+	}
+}
+
+// TestDayOnFiveNodes is a day of three replicas and five nodes in virtual time:
+// every tick runs once.
+func TestDayOnFiveNodes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		minis := redistest.MiniN(t, 5)
+		defer minis.Close()
+		cfg := nodes.Config{
+			Namespace: "day", Timeout: 200 * time.Millisecond, TTL: 15 * time.Second, Grace: 20 * time.Second,
+			Embedded: true, Dial: minis.Dial,
+		}
+		for _, url := range minis.URLs() {
+			cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{URL: url})
+		}
+		declare(t, cfg)
+		s, err := scheduler.ParseSchedule("*/5 * * * *", scheduler.ScheduleOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var c counter
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		began := time.Now()
+		var members []*contender
+		for _, id := range []string{"a", "b", "c"} {
+			m := newContender(t, cfg, scheduler.Config{Replica: id, BeatEvery: 10 * time.Minute},
+				[]scheduler.Job{{Name: "five", Schedule: s, Handler: c.handler}})
+			m.start(ctx)
+			members = append(members, m)
+		}
+		time.Sleep(24*time.Hour + time.Minute)
+		cancel()
+		for _, m := range members[1:] {
+			m.stopped(t)
+		}
+		ticks, err := members[0].ledger.Ticks(t.Context(), scheduler.Query{Job: "five", Limit: 1000})
+		if err != nil {
+			t.Error(err)
+		}
+		members[0].stopped(t)
+		if len(c.runs) != 288 || len(ticks) != 288 {
+			t.Errorf("%d ticks ran and %d are in the ledger, want 288", len(c.runs), len(ticks))
+		}
+		for i := 1; i <= 288; i++ {
+			id := scheduler.RunID("five", began.Truncate(5*time.Minute).Add(time.Duration(i)*5*time.Minute))
+			if c.runs[id] != 1 {
+				t.Errorf("%s ran %d times", id, c.runs[id])
+			}
+		}
+		for _, e := range ticks {
+			if e.Outcome != scheduler.Succeeded {
+				t.Errorf("%s: %s (%s)", e.ID(), e.Outcome, e.Reason)
+			}
+		}
+		if len(c.wins) != 3 {
+			t.Errorf("wins: %v", c.wins)
+		}
+	})
+}
+
+// TestFrozenMajority: a job that sleeps for three TTLs keeps its lease. When a
+// majority of the nodes freezes, its context ends with ErrLeaseLost before the
+// lease does, and the next run gets a larger token.
+func TestFrozenMajority(t *testing.T) {
+	t.Parallel()
+	servers := redistest.StartN(t, 5)
+	cfg := nodes.Config{Namespace: "frozen", Timeout: 400 * time.Millisecond, TTL: 2 * time.Second, Grace: 3 * time.Second}
+	for _, url := range redistest.URLs(servers) {
+		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{URL: url})
+	}
+	declare(t, cfg)
+	s, err := scheduler.ParseSchedule("@every 1s", scheduler.ScheduleOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type end struct {
+		run   jobs.Run
+		cause error
+		at    time.Time
+	}
+	began, ended := make(chan jobs.Run, 100), make(chan end, 100)
+	var mu sync.Mutex
+	deadlines := map[locking.Token]time.Time{}
+	m := newContender(t, cfg, scheduler.Config{
+		Replica: "a",
+		Observer: scheduler.Observer{Extended: func(_ string, c locking.Claim, deadline time.Time, _ error) {
+			mu.Lock()
+			defer mu.Unlock()
+			deadlines[c.Token] = deadline
+		}},
+	}, []scheduler.Job{{Name: "sleeper", Schedule: s, Handler: func(ctx context.Context, run jobs.Run) error {
+		began <- run
+		<-ctx.Done()
+		ended <- end{run, context.Cause(ctx), time.Now()}
+		return ctx.Err()
+	}}})
+	ctx, cancel := context.WithCancel(t.Context())
+	m.start(ctx)
+
+	first := <-began
+	select {
+	case e := <-ended:
+		t.Errorf("the job lost its lease with all nodes well: %v", e.cause)
+	case <-time.After(3 * cfg.TTL):
+	}
+	for _, server := range servers[:3] {
+		server.Freeze()
+	}
+	lost := <-ended
+	mu.Lock()
+	deadline := deadlines[first.Token]
+	mu.Unlock()
+	if lost.run.Token != first.Token || lost.cause != locking.ErrLeaseLost {
+		t.Errorf("run %d of %d ended with %v, want %v", lost.run.Token, first.Token, lost.cause, locking.ErrLeaseLost)
+	}
+	if !lost.at.Before(deadline) {
+		t.Errorf("the job was told %v after its lease had ended", lost.at.Sub(deadline))
+	}
+	for _, server := range servers[:3] {
+		server.Thaw()
+	}
+	if second := <-began; second.Token <= first.Token {
+		t.Errorf("token %d after %d", second.Token, first.Token)
+	}
+	m.scheduler.Abort()
+	cancel()
+	m.stopped(t)
+}
