@@ -12,7 +12,7 @@ func (s *Set) Vouching() (at time.Time, ok bool) {
 	var known []time.Time
 	for _, n := range s.nodes {
 		c := n.health.get()
-		if v := n.clock.vouches(); c.cause == nil && c.refused == nil && !c.blank && !v.IsZero() {
+		if v := n.clock.vouches(); c.cause == nil && c.refused == nil && !v.IsZero() {
 			known = append(known, v)
 		}
 	}
