@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# Checks the claim protocol with spin: every configuration that must hold, and
+# every check taken away once, which must break the promise it protects. Prints
+# a table; exits 1 if anything comes out otherwise.
+#
+#   ./check.sh            everything, a few minutes on two cores
+#   ./check.sh --quick    under a minute
+#   ./check.sh NAME       one configuration; --trace NAME also prints its trace
+#
+# JOBS (default: number of cores) run at once, up to 2 GB of memory each.
+set -euo pipefail
+work=
+cd "$(dirname "$0")"
+
+# set | name | expected promise broken, or holds | flags without their -D
+# set: q also in --quick, f only in full.
+configurations() {
+  cat <<'LIST'
+q | at-most-once              | holds    | CORE C=2 TICKS=2
+q | at-most-once, void        | holds    | CORE VOIDS C=2 TICKS=2
+q | rerun, void               | holds    | CORE VOIDS RERUN C=2 JUMPS=2
+q | mixed modes, void         | holds    | CORE VOIDS MIXED=1 C=2 JUMPS=1
+q | restart, void             | holds    | CORE VOIDS RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
+f | two restarts, void        | holds    | CORE VOIDS RESTARTS=2 C=2 TICKS=2 PROPOSALS=1
+f | restart, rerun            | holds    | CORE VOIDS RERUN RESTARTS=1 C=2
+f | 3 attempts, void          | holds    | CORE VOIDS C=3
+f | 3 attempts, 2 ticks       | holds    | CORE VOIDS C=3 TICKS=2 PROPOSALS=1
+f | 3 attempts, rerun         | holds    | CORE VOIDS RERUN C=3 PROPOSALS=1
+f | 3 attempts, mixed 1       | holds    | CORE VOIDS MIXED=1 C=3 PROPOSALS=1
+f | 3 attempts, mixed 2       | holds    | CORE VOIDS MIXED=2 C=3 PROPOSALS=1
+f | 5 nodes, 2 ticks          | holds    | CORE VOIDS N=5 C=2 TICKS=2 PROPOSALS=1
+q | lock and tombstones       | holds    | VOIDS FREE C=2
+q | extend, 2 ticks           | holds    | EXTENDS C=2 TICKS=2 PROPOSALS=1
+f | extend, rerun, void       | holds    | EXTENDS VOIDS RERUN C=2 PROPOSALS=1
+f | relock: owner only        | holds    | EXTENDS RELOCKLOOSE RERUN C=2 PROPOSALS=1
+q | leases                    | holds    | LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
+f | leases, rerun             | holds    | LEASES EXTENDS RERUN C=2 PROPOSALS=1
+f | leases, restart           | holds    | LEASES EXTENDS RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
+q | show: void, then run      | reached  | SHOWREOPEN VOIDS C=2
+q | show: run after STALE     | reached  | SHOWRETRY C=2 TICKS=2
+q | show: rerun               | reached  | SHOWRERUN RERUN C=2
+q | show: lock set again      | reached  | SHOWRELOCK EXTENDS C=2
+q | no: tick (NOTICK)         | once     | NOTICK CORE C=2
+q | no: stale (ACCEPTSTALE)   | order    | ACCEPTSTALE CORE C=2 TICKS=2
+q | no: equal (ACCEPTEQUAL)   | unique   | ACCEPTEQUAL CORE C=2 TICKS=2
+q | no: done (NODONE)         | finished | NODONE CORE RERUN C=2
+q | no: NOSAMETCOUNT          | finished | NOSAMETCOUNT CORE RERUN C=2
+q | no: NOFLOOR               | order    | NOFLOOR CORE RESTARTS=1 C=2 TICKS=2
+q | no: VOTEATONCE            | once     | VOTEATONCE CORE RESTARTS=1 C=2
+q | no: QMINUS1               | once     | QMINUS1 CORE C=2
+q | no: NOSTOREDMODE          | once     | NOSTOREDMODE CORE MIXED=1 C=2
+q | no: number (NONUMBER)     | number   | NONUMBER CORE RERUN JUMPS=1 C=2
+q | no: VOIDAFTERRUN          | once     | VOIDAFTERRUN VOIDS CORE C=2
+q | no: RUNAFTERVOID          | once     | RUNAFTERVOID VOIDS CORE C=2
+q | no: VOIDNOOWNER           | once     | VOIDNOOWNER VOIDS CORE C=3 PROPOSALS=1
+q | no: VOIDDELETES           | unique   | VOIDDELETES VOIDS CORE C=3 TICKS=2 PROPOSALS=1
+q | no: VOIDANYMODE           | once     | VOIDANYMODE VOIDS CORE MIXED=2 C=3 PROPOSALS=1
+q | no: VOIDFREESNUMBER       | number   | VOIDFREESNUMBER VOIDS CORE RERUN JUMPS=2 C=3 PROPOSALS=1
+q | no: NOTOMB                | blocked  | NOTOMB VOIDS FREE C=2
+q | no: TOMBEXPIRY            | blocked  | TOMBEXPIRY VOIDS FREE C=2
+q | no: RELOCKNOOWNER         | superseded | RELOCKNOOWNER EXTENDS C=2 TICKS=2 PROPOSALS=1
+q | no: EXTENDANYFENCE        | superseded | EXTENDANYFENCE EXTENDS RERUN C=2 PROPOSALS=1
+q | no: lock (NOFOREIGN)      | lease    | NOFOREIGN LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
+q | no: NOGRACE               | lease    | NOGRACE LEASES EXTENDS RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
+q | no: CLAIMEDISFINAL        | final    | CLAIMEDISFINAL VOIDS CORE C=2
+q | no: LATERISFINAL          | final    | LATERISFINAL CORE C=2 TICKS=2
+LIST
+}
+
+need_spin() {
+  if command -v spin >/dev/null && command -v gcc >/dev/null; then return; fi
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    apt-get install -y spin gcc libc6-dev >/dev/null && return
+  fi
+  echo "check.sh: spin or gcc is missing; install the packages spin and gcc" >&2
+  exit 2
+}
+
+# Names the promise by the assertion that pan reports as violated.
+promise() {
+  case "$1" in
+  "") echo holds ;;
+  *finishedbefore* | *acks*) echo finished ;;
+  *issuedbefore*) echo order ;;
+  *superseded*) echo superseded ;;
+  *told*) echo blocked ;;
+  *valid*) echo lease ;;
+  *owned*) echo final ;;
+  *number*) echo number ;;
+  *phase* | *'.tries==1'*) echo reached ;;
+  *rerun*) echo once ;;
+  *'.tick>='* | *'.tick<='*) echo order ;;
+  *'!=attempt[c].token'*) echo unique ;;
+  *) echo "unknown: $1" ;;
+  esac
+}
+
+# Checks one configuration in a directory of its own; leaves a line in result.
+check() {
+  local dir=$1 name=$2 expected=$3 flags=$4 seen states seconds begun=$SECONDS
+  mkdir -p "$dir" && cp ./*.pml "$dir" && cd "$dir"
+  # shellcheck disable=SC2086 # flags are words
+  spin $(printf -- '-D%s ' $flags) -a claim.pml >spin.log 2>&1 &&
+    gcc -O2 -DSAFETY -DVECTORSZ=2048 -DMEMLIM=2000 -w -o pan pan.c >>spin.log 2>&1 &&
+    ./pan -m1000000 >pan.log 2>&1 || true
+  seconds=$((SECONDS - begun))
+  states=$(awk '/states, stored/ {print $1}' pan.log 2>/dev/null || true)
+  if ! grep -q 'errors: [01]$' pan.log 2>/dev/null; then
+    seen=failed
+  elif grep -qE 'max search depth too small|out of memory|not completed' pan.log &&
+    ! grep -q 'assertion violated' pan.log; then
+    seen=incomplete
+  else
+    seen=$(promise "$(grep -m1 'assertion violated' pan.log | sed 's/.*violated//; s/ (at depth.*//' || true)")
+  fi
+  printf '%-26s %10s %5s  %-11s %s%s\n' "$name" "${states:--}" "$seconds" "$expected" "$seen" \
+    "$([ "$seen" = "$expected" ] || echo '  << surprise')" >result
+}
+
+main() {
+  local wanted=all trace=no set name expected flags running=0 i=0 failed=0
+  case "${1:-}" in
+  --quick) wanted=quick ;;
+  --trace) trace=yes wanted=${2:?name of a configuration} ;;
+  ?*) wanted=$1 ;;
+  esac
+  need_spin
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  printf '%-26s %10s %5s  %-11s %s\n' configuration states sec expected seen
+  while IFS='|' read -r set name expected flags; do
+    case "$wanted:$set" in
+    all:* | quick:q) ;;
+    *) [ "$wanted" = "$name" ] || continue ;;
+    esac
+    i=$((i + 1))
+    if [ "$running" -ge "${JOBS:-$(nproc)}" ]; then wait -n && running=$((running - 1)); fi
+    (check "$work/$(printf %03d $i)" "$name" "$expected" "$flags") &
+    running=$((running + 1))
+  done < <(configurations | sed 's/ *| */|/g; s/ *$//')
+  wait
+  if [ "$i" = 0 ]; then
+    echo "check.sh: no configuration is called $wanted" >&2
+    exit 2
+  fi
+  cat "$work"/*/result
+  failed=$(cat "$work"/*/result | grep -c surprise || true)
+  if [ "$trace" = yes ]; then (cd "$work/001" && spin -t -g -s -r -p $(printf -- '-D%s ' $(flags_of "$wanted")) claim.pml | grep -v 'proc  0'); fi
+  echo
+  echo "$i configurations, $failed surprises, $SECONDS s"
+  [ "$failed" = 0 ]
+}
+
+flags_of() {
+  configurations | awk -F'|' -v name="$1" '{gsub(/ /, "", $2)} $2 == name {print $4}'
+}
+
+main "$@"

@@ -1,0 +1,123 @@
+/*
+ * The claim protocol of locking/redlock as a Promela model for spin: N nodes,
+ * C attempts to run ticks of one job. Run it with check.sh; README.md says what
+ * is modelled, what is left out and what was found.
+ *
+ *   claim.pml     sizes, what a node and an attempt keep, and the start
+ *   node.pml      the rules of a node, N0 to N6
+ *   lease.pml     clocks that run evenly, for the promise on leases
+ *   attempt.pml   the rules of a replica's attempt, C1 to C4, and the network
+ *   promises.pml  what must hold, as assertions
+ *
+ * Sizes (-D): C attempts, N nodes, TICKS, PROPOSALS tokens an attempt may try,
+ * RESTARTS of nodes. Modes: RERUN (on_crash: rerun for every attempt) or MIXED=k
+ * (for the first k), else every attempt runs at most once.
+ * Behaviour switched on: VOIDS, TOMBEXPIRY, EXTENDS, LEASES, JUMPS, NOLOCK.
+ * Checks taken away: the other -D names, each at the rule it removes.
+ *
+ * A d_step takes the first option of an `if` whose guard holds, so the order of
+ * options in a rule is the order of its tests.
+ */
+#ifndef C
+#define C 2
+#endif
+#ifndef N
+#define N 3
+#endif
+#ifndef TICKS
+#define TICKS 1
+#endif
+#ifndef PROPOSALS
+#define PROPOSALS 2
+#endif
+#ifndef RESTARTS
+#define RESTARTS 0
+#endif
+
+#ifdef QMINUS1
+#define Q (N/2)
+#else
+#define Q (N/2 + 1)
+#endif
+
+#define BIT(i) (1 << (i))
+#define COUNT(m) (((m)&1) + (((m)>>1)&1) + (((m)>>2)&1) + (((m)>>3)&1) + (((m)>>4)&1))
+
+/* What a node keeps. Attempts are numbered from 1; 0 is nobody. */
+typedef Node {
+  byte lock;     /* attempt that holds the lock */
+  byte fence;    /* largest token accepted; after a loss of memory, the floor */
+  byte tick;     /* the claim: its tick, owner, ... */
+  byte owner;
+  byte number;   /* its attempt number, in rerun mode */
+  bit isdone;
+  bit isvoid;
+  bit rerun;     /* its mode */
+  byte floor;    /* the node abstains for ticks up to this one */
+  byte dead;     /* tombstones, a bit per attempt */
+};
+
+mtype:phase = { IDLE, ACQUIRING, COMMITTING, RUNNING, GAVEUP };
+
+typedef Attempt {
+  mtype:phase phase;
+  byte tick;
+  bit rerun;
+  byte tries;              /* proposals made */
+  byte token[PROPOSALS];
+  byte number[PROPOSALS];
+  byte heard;              /* nodes whose yes counts in the present round */
+  byte fence;              /* largest fence heard */
+  byte attempts;           /* largest attempt number heard */
+  bit stale;               /* a node answered STALE to the last proposal */
+  byte acks;               /* nodes that acknowledged FINISH */
+  byte issuedbefore;       /* largest token issued before this attempt began */
+  bit finishedbefore;      /* its tick was finished before it began */
+  byte renewed;            /* nodes whose renewal counts in the open extension */
+  bit extending;
+  bit superseded;          /* a larger token was issued before the extension */
+  byte basis;              /* LEASES: nodes the lease rests on */
+  bit valid;               /* LEASES: own clock has not reached the deadline */
+};
+
+Node node[N];
+Attempt attempt[C + 1];    /* attempt[0] stays unused */
+byte restarts = RESTARTS;
+
+#include "promises.pml"
+#include "lease.pml"
+#include "node.pml"
+#include "attempt.pml"
+
+/* Attempts are alike, so without loss the earlier one has the earlier tick. */
+init {
+  byte i, j;
+  atomic {
+    for (i : 1 .. C) {
+      attempt[i].tick = 1;
+      if
+      :: i > 1 -> attempt[i].tick = attempt[i-1].tick
+      :: else
+      fi;
+      do
+      :: attempt[i].tick < TICKS -> attempt[i].tick++
+      :: break
+      od;
+#ifdef RERUN
+      attempt[i].rerun = 1;
+#endif
+#ifdef MIXED
+      attempt[i].rerun = (i <= MIXED);
+#endif
+      attempt[i].phase = IDLE;
+      run Replica(i);
+      for (j : 0 .. N-1) {
+        run Wire(i, j)
+      }
+    }
+    for (j : 0 .. N-1) {
+      run Events(j)
+    }
+    i = 0; j = 0
+  }
+}

@@ -1,0 +1,25 @@
+/* With LEASES clocks run evenly: a lock in use for a lease ends only after the
+ * lease, as its holder's deadline is counted from before the request that set
+ * the lock; and a node that lost such a lock abstains for longer than the lease
+ * (grace > ttl). Without LEASES a lock may end at any moment. */
+#ifdef LEASES
+#define HOLDER attempt[node[n].lock]
+#define INUSE (HOLDER.valid && (HOLDER.phase != RUNNING || (HOLDER.basis & BIT(n))))
+#define WITNESS attempt[mute[n]]
+#ifdef NOGRACE
+#define MUTE 0
+#else
+#define MUTE (mute[n] != 0 && WITNESS.valid && (WITNESS.phase != RUNNING || (WITNESS.basis & BIT(n))))
+#endif
+byte mute[N];              /* attempt whose lock the restart of the node lost */
+inline begin_lease() { attempt[c].valid = 1 }
+inline rest_on(nodes) { attempt[c].basis = nodes }
+inline note_lost_lock() { mute[n] = (node[n].lock != 0 -> node[n].lock : mute[n]) }
+#else
+#define INUSE 0
+#define MUTE 0
+inline begin_lease() { skip }
+inline rest_on(nodes) { skip }
+inline note_lost_lock() { skip }
+#endif
+

@@ -1,0 +1,133 @@
+/*
+ * What must hold. An attempt is *issued* when it runs: a quorum accepted one
+ * token of it and it has not given up.
+ */
+#define TOKEN(a) attempt[a].token[attempt[a].tries-1]
+#define NUMBER(a) attempt[a].number[attempt[a].tries-1]
+#define ISSUED(a) (attempt[a].phase == RUNNING)
+#define FINISHED(a) (COUNT(attempt[a].acks) >= Q)
+#define BOTHRERUN (attempt[i].rerun && attempt[c].rerun)
+
+/* At the first message of attempt c. */
+inline note_what_was() {
+  for (i : 1 .. C) {
+    if
+    :: ISSUED(i) && TOKEN(i) > attempt[c].issuedbefore -> attempt[c].issuedbefore = TOKEN(i)
+    :: else
+    fi;
+    if
+    :: ISSUED(i) && FINISHED(i) && attempt[i].tick == attempt[c].tick -> attempt[c].finishedbefore = 1
+    :: else
+    fi
+  }
+  i = 0
+}
+
+/* When attempt c is about to run. */
+inline check_issue() {
+  for (i : 1 .. C) {
+    if
+    :: i != c && ISSUED(i) ->
+       assert(TOKEN(i) != TOKEN(c));                                         /* tokens are unique */
+       assert(attempt[i].tick >= attempt[c].tick || TOKEN(i) < TOKEN(c));    /* ticks and tokens ... */
+       assert(attempt[i].tick <= attempt[c].tick || TOKEN(i) > TOKEN(c));    /* ... agree in order */
+       assert(attempt[i].tick != attempt[c].tick || BOTHRERUN);              /* one run per tick */
+       assert(attempt[i].tick != attempt[c].tick || NUMBER(i) != NUMBER(c) || !BOTHRERUN);
+       assert(!(FINISHED(i) && attempt[i].tick == attempt[c].tick && TOKEN(c) > TOKEN(i)));
+#ifdef LEASES
+       assert(!attempt[i].valid)                                             /* leases do not overlap */
+#endif
+    :: else
+    fi
+  }
+  i = 0;
+  witness();
+  check_passed();
+  assert(TOKEN(c) > attempt[c].issuedbefore);    /* tokens grow in the order of time */
+  assert(!attempt[c].finishedbefore)             /* a finished tick does not run again */
+}
+
+/* A superseded attempt must not get its lease extended: larger token issued
+ * before the extension began. */
+inline note_superseded() {
+  for (i : 1 .. C) {
+    if
+    :: i != c && ISSUED(i) && TOKEN(i) > TOKEN(c) -> attempt[c].superseded = 1
+    :: else
+    fi
+  }
+  i = 0
+}
+inline check_extended() {
+  assert(!attempt[c].superseded)
+}
+
+/* Two conclusions another replica might draw, which do not hold: a quorum that
+ * names a claim says that it runs; ... */
+inline check_giveup() {
+#ifdef CLAIMEDISFINAL
+  for (i : 0 .. N-1) {
+    if
+    :: node[i].owner == c -> owned++
+    :: else
+    fi
+  }
+  i = 0;
+  assert(owned < Q);
+  owned = 0
+#else
+  skip
+#endif
+}
+/* ... and nodes at a later tick, so many that no quorum is left, say that the
+ * tick will never run. */
+inline check_passed() {
+#ifdef LATERISFINAL
+  for (i : 0 .. N-1) {
+    if
+    :: node[i].tick > attempt[c].tick -> owned++
+    :: else
+    fi
+  }
+  i = 0;
+  assert(owned < N-Q+1);
+  owned = 0
+#else
+  skip
+#endif
+}
+
+/* Where VOID of an attempt has been, the attempt must not block its tick again. */
+#ifdef FREE
+byte told[N];
+inline note_told() { told[n] = told[n] | BIT(c) }
+inline blocked_again() { assert(!(told[n] & BIT(c))) }
+#else
+inline note_told() { skip }
+inline blocked_again() { skip }
+#endif
+
+#if defined(SHOWREOPEN) || defined(SHOWRETRY) || defined(SHOWRERUN)
+/* Configurations that must reach a state show that the model can do the thing. */
+inline witness() {
+#ifdef SHOWREOPEN
+  assert(!(c == 2 && attempt[1].phase == GAVEUP && attempt[1].tick == attempt[2].tick))
+#endif
+#ifdef SHOWRETRY
+  assert(attempt[c].tries == 1)
+#endif
+#ifdef SHOWRERUN
+  assert(!(c == 2 && ISSUED(1) && attempt[1].tick == attempt[2].tick))
+#endif
+}
+#else
+inline witness() { skip }
+#endif
+
+inline show_relock() {
+#ifdef SHOWRELOCK
+  assert(attempt[c].phase != RUNNING)
+#else
+  skip
+#endif
+}
