@@ -128,6 +128,9 @@ func TestStaleTokenIsRaised(t *testing.T) {
 		if a.ballot.token <= fence || a.ballot.attempt != 1 || count(a.votes, codeOK) != 5 {
 			t.Errorf("issued %+v with %d votes, want a token above %d, attempt 1 and all votes", a.ballot, count(a.votes, codeOK), fence)
 		}
+		if len(a.givenUp) != 1 {
+			t.Errorf("it took %d ballots, want 2", len(a.givenUp)+1)
+		}
 		for i := range 5 {
 			runs, err := minis.Node(i).ZMembers("quorate:job:job:runs")
 			if err != nil || len(runs) != 1 || runs[0] != "S"+a.ballot.record {
@@ -136,6 +139,30 @@ func TestStaleTokenIsRaised(t *testing.T) {
 			if got := minis.Node(i).HGet("quorate:job:job:claim", "schedule.token"); got != fmt.Sprint(a.ballot.token) {
 				t.Errorf("node %d has token %s, want %d", i+1, got, a.ballot.token)
 			}
+		}
+	})
+}
+
+// Release says at once that others may have worked, if the nodes have lost the
+// lock before its time.
+func TestReleaseAfterLostLocks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		minis := redistest.MiniN(t, 5)
+		c := newMiniCluster(t, minis)
+		time.Sleep(time.Hour)
+		l := c.locker(t)
+		lease := mustAcquire(t, l, c.request(past(0)))
+		for i := range 5 {
+			minis.Node(i).Del("quorate:job:job:lock")
+		}
+		mustRelease(t, mustAcquire(t, l, c.request(past(1))))
+		began := time.Now()
+		if err := lease.Release(t.Context(), nil); !errors.Is(err, locking.ErrLeaseLost) {
+			t.Errorf("Release = %v, want %v", err, locking.ErrLeaseLost)
+		}
+		if now := time.Now(); !now.Equal(began) {
+			t.Errorf("Release took %v, want one round", now.Sub(began))
 		}
 	})
 }
