@@ -152,8 +152,20 @@ func TestGoldenHelp(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
 	for _, args := range [][]string{
-		{}, {"run"}, {"dev"}, {"validate"}, {"schema"}, {"next"}, {"explain"}, {"jobs"}, {"ticks"},
-		{"runs"}, {"replicas"}, {"nodes"}, {"nodes", "init"}, {"version"},
+		{},
+		{"run"},
+		{"dev"},
+		{"validate"},
+		{"schema"},
+		{"next"},
+		{"explain"},
+		{"jobs"},
+		{"ticks"},
+		{"runs"},
+		{"replicas"},
+		{"nodes"},
+		{"nodes", "init"},
+		{"version"},
 	} {
 		stdout, stderr, code := quorate(t, append(args, "--help")...)
 		if code != exitDone || stderr != "" {

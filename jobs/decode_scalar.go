@@ -43,7 +43,7 @@ func (d *decoder) decodeString(dst reflect.Value, v any, path []string) {
 }
 
 func (d *decoder) decodeWhole(dst, src reflect.Value, path []string) {
-	fits := false
+	var fits bool
 	switch {
 	case src.CanInt() && dst.CanInt():
 		if fits = !dst.OverflowInt(src.Int()); fits {

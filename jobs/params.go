@@ -68,7 +68,7 @@ func leaves(err error) []error {
 	if err == nil {
 		return nil
 	}
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the join itself, not one inside a wrapped error
+	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok || errors.Join(joined.Unwrap()...).Error() != err.Error() {
 		return []error{err} // one error, or a sentence around several
 	}

@@ -63,8 +63,7 @@ func TestExplain(t *testing.T) {
 func TestExplainRefusesWhatParseScheduleRefuses(t *testing.T) {
 	t.Parallel()
 	_, err := Explain("0 0 30 2 *", ScheduleOptions{})
-	var spec *SpecError
-	if !errors.As(err, &spec) {
+	if _, ok := errors.AsType[*SpecError](err); !ok {
 		t.Errorf("error %v, want a *SpecError", err)
 	}
 }

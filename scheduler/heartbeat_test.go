@@ -26,6 +26,7 @@ func (r *rollCall) Beat(_ context.Context, self Replica) ([]Replica, error) {
 	r.beats = append(r.beats, self.Seen)
 	return r.list, r.err
 }
+
 func (r *rollCall) Leave(ctx context.Context, id string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -120,6 +120,7 @@ func changesByZones(t *testing.T, from, to time.Time) (changes map[string][]time
 
 func changesIn(loc *time.Location, from, to time.Time) (at []time.Time, signature string) {
 	const stride = 6 * time.Hour
+	var changes []string
 	for t := from; t.Before(to); t = t.Add(stride) {
 		if offset(t.In(loc)) == offset(t.Add(stride).In(loc)) {
 			continue
@@ -127,11 +128,11 @@ func changesIn(loc *time.Location, from, to time.Time) (at []time.Time, signatur
 		for m := t; m.Before(t.Add(stride)); m = m.Add(time.Minute) {
 			if before, after := offset(m.In(loc)), offset(m.Add(time.Minute).In(loc)); before != after {
 				at = append(at, m.Add(time.Minute))
-				signature += fmt.Sprint(m.Unix(), before, after, " ")
+				changes = append(changes, fmt.Sprint(m.Unix(), before, after))
 			}
 		}
 	}
-	return at, signature
+	return at, strings.Join(changes, " ")
 }
 
 // A walk is a row of instants one unit (in seconds) apart, and what the wall

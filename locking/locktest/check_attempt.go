@@ -68,7 +68,7 @@ func cancelledAttemptLeavesNothing(b *bench) {
 	a, other := b.replica("a"), b.replica("b")
 	gone, cancel := context.WithCancel(b.Context())
 	cancel()
-	b.abandon(a, gone, b.tick(0))
+	b.abandon(gone, a, b.tick(0))
 	for n := 1; n <= 10; n++ {
 		// The attempt and the end of its context race; both results are fine.
 		ctx, cancel := context.WithCancel(b.Context())
@@ -77,14 +77,14 @@ func cancelledAttemptLeavesNothing(b *bench) {
 			defer close(done)
 			cancel()
 		}()
-		b.abandon(a, ctx, b.tick(n))
+		b.abandon(ctx, a, b.tick(n))
 		<-done
 	}
 	other.release(other.eventually(b.tick(11)))
 }
 
 // abandon makes an attempt under a context that is ending.
-func (b *bench) abandon(r replica, ctx context.Context, req locking.Request) {
+func (b *bench) abandon(ctx context.Context, r replica, req locking.Request) {
 	b.Helper()
 	req.Holder = r.name
 	lease, err := r.TryAcquire(ctx, req)

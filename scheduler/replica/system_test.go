@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -296,7 +297,7 @@ func TestFrozenMajority(t *testing.T) {
 	mu.Lock()
 	deadline := deadlines[first.Token]
 	mu.Unlock()
-	if lost.run.Token != first.Token || lost.cause != locking.ErrLeaseLost {
+	if lost.run.Token != first.Token || !errors.Is(lost.cause, locking.ErrLeaseLost) {
 		t.Errorf("run %d of %d ended with %v, want %v", lost.run.Token, first.Token, lost.cause, locking.ErrLeaseLost)
 	}
 	if !lost.at.Before(deadline) {

@@ -59,7 +59,7 @@ func dialer(cfg Config, u nodeURL) func(ctx context.Context, network, addr strin
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
 		if err != nil {
-			return failedConn{err: err}, nil
+			return failedConn{err: err}, nil //nolint:nilerr // the connection carries the error
 		}
 		if !u.tls {
 			return conn, nil
@@ -67,7 +67,7 @@ func dialer(cfg Config, u nodeURL) func(ctx context.Context, network, addr strin
 		secured := tls.Client(conn, tlsConfig(cfg.TLS, u.host))
 		if err := secured.HandshakeContext(ctx); err != nil {
 			_ = conn.Close()
-			return failedConn{err: err}, nil
+			return failedConn{err: err}, nil //nolint:nilerr // as above
 		}
 		return secured, nil
 	}

@@ -74,7 +74,6 @@ func open(t *testing.T, c nodes.Config) *nodes.Set {
 
 // A backend is a single node of some kind, for what must hold on all kinds.
 type backend struct {
-	name   string
 	config nodes.Config
 	// do sends a command past all restrictions.
 	do func(t *testing.T, args ...string) string
