@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -160,7 +161,7 @@ var rigSteps = map[string]func(r *rig, args []string) string{
 	// lock: who has it, and whether it will run out.
 	"lock": func(r *rig, _ []string) string {
 		owner, err := r.client.Get(r.t.Context(), r.keys("")[0]).Result()
-		if err == redis.Nil {
+		if errors.Is(err, redis.Nil) {
 			return "free"
 		}
 		r.check(err)
