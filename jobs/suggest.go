@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,21 +12,36 @@ func suggest(word string, known []string) string {
 		return "none is known"
 	}
 	hint := "known: " + strings.Join(known, ", ")
-	if best := nearest(word, known); best != "" {
+	if best := Nearest(word, known); best != "" {
 		return "did you mean " + strconv.Quote(best) + "? (" + hint + ")"
 	}
 	return hint
 }
 
-// nearest returns the known word that takes the fewest edits, if those are few.
-func nearest(word string, known []string) string {
+// Nearest returns the known word that somebody who misspelt it as word most
+// likely meant: the one with the same letters in another order, else the one
+// that takes the fewest edits, if those are few; "" if none is near.
+func Nearest(word string, known []string) string {
+	word = strings.ToLower(word)
 	best, least := "", max(1, len(word)/3)+1
 	for _, k := range known {
-		if d := edits(strings.ToLower(word), strings.ToLower(k)); d < least {
+		d := edits(word, strings.ToLower(k))
+		if sameLetters(word, strings.ToLower(k)) {
+			d = min(d, 1)
+		}
+		if d < least {
 			best, least = k, d
 		}
 	}
 	return best
+}
+
+// sameLetters tells whether a and b differ only in the order of their letters.
+func sameLetters(a, b string) bool {
+	x, y := []byte(a), []byte(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
 }
 
 // edits counts the bytes to insert, delete or replace to turn a into b.

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/quorate/quorate/jobs"
 )
 
 // A field is a key that a struct of the configuration takes.
@@ -65,7 +67,7 @@ func unknownKey(parent path, key string, fields []field) string {
 	for i, f := range fields {
 		keys[i] = f.key
 	}
-	if near := nearest(key, keys); near != "" {
+	if near := jobs.Nearest(key, keys); near != "" {
 		return fmt.Sprintf("unknown key; did you mean %s?", near)
 	}
 	return "unknown key; known here: " + strings.Join(keys, ", ")
@@ -91,47 +93,4 @@ func plannedKeys(parent path) []string {
 		return []string{"max_running"}
 	}
 	return nil
-}
-
-// nearest returns the candidate that a misspelt word most likely means, or "".
-func nearest(word string, candidates []string) string {
-	best, bestDistance := "", max(1, len(word)/3)+1
-	for _, c := range candidates {
-		d := distance(strings.ToLower(word), c)
-		if sameLetters(strings.ToLower(word), c) {
-			d = 1
-		}
-		if d < bestDistance {
-			best, bestDistance = c, d
-		}
-	}
-	return best
-}
-
-// sameLetters tells whether a and b differ only in the order of their letters.
-func sameLetters(a, b string) bool {
-	x, y := []byte(a), []byte(b)
-	slices.Sort(x)
-	slices.Sort(y)
-	return slices.Equal(x, y)
-}
-
-// distance counts the letters to insert, remove or change between a and b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }
