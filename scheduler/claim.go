@@ -32,7 +32,7 @@ func (a *attempt) win(ctx context.Context) (lease locking.Lease, took time.Durat
 			return nil, 0, v
 		}
 		closing = atWindowEnd(err, a.tick)
-		if !a.pause(ctx, tries, err) {
+		if !a.pause(ctx, tries, took, err) {
 			if ctx.Err() != nil {
 				closing = missedFor(whyDrained)
 			}
@@ -42,11 +42,11 @@ func (a *attempt) win(ctx context.Context) (lease locking.Lease, took time.Durat
 }
 
 // pause waits before the next try. It returns false if there will be none.
-func (a *attempt) pause(ctx context.Context, tries int, err error) bool {
+func (a *attempt) pause(ctx context.Context, tries int, took time.Duration, err error) bool {
 	if tries == a.cfg.MaxTries || ctx.Err() != nil {
 		return false
 	}
-	in := retryDelay(tries, randomDelay)
+	in := retryDelay(tries, took, randomDelay)
 	if in >= a.left() {
 		return false
 	}

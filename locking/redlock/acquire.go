@@ -25,8 +25,13 @@ func (a *attempt) abort(ctx context.Context) {
 }
 
 // abortAt frees the lock at a node. Where the request for it was left
-// unanswered, it may arrive later than this one, and must find a tombstone.
+// unanswered, it may arrive later than this one, and must find a tombstone. A
+// node that refused holds nothing of the attempt, so it is not asked: most
+// attempts of competing replicas end like that.
 func (a *attempt) abortAt(ctx context.Context, node int) vote {
+	if !a.left[node] {
+		return vote{node: a.nodes[node].Name(), code: codeOK}
+	}
 	tombstone := "0"
 	if a.open[node] {
 		tombstone = "1"

@@ -86,7 +86,7 @@ func (c *counter) handler(_ context.Context, run jobs.Run) error {
 // competition, and the machine may be busy.
 func compete(t *testing.T, change func(*scheduler.Config)) (once, lost, twice int, wins map[string]int) {
 	t.Helper()
-	const replicas, ticks, apart = 20, 200, 50 * time.Millisecond
+	const replicas, ticks, apart = 20, 200, 100 * time.Millisecond
 	cfg := nodes.Config{Namespace: "compete", Timeout: 4 * time.Second, TTL: 20 * time.Second, Grace: 30 * time.Second}
 	for _, url := range redistest.URLs(redistest.StartN(t, 5)) {
 		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{URL: url})
