@@ -9,6 +9,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -103,8 +104,8 @@ func acquire(ctx context.Context, locker locking.Locker, req locking.Request, ou
 		if err == nil || try == 50 {
 			return lease, err
 		}
-		if try == 0 {
-			fmt.Fprintf(out, "replica B has to wait: %v\n", err)
+		if taken, ok := errors.AsType[*locking.AcquireError](err); ok && try == 0 {
+			fmt.Fprintf(out, "replica B has to wait: the lease of replica A lasts until %s\n", taken.Until.Format("15:04:05.000"))
 		}
 		time.Sleep(ttl / 10)
 	}
