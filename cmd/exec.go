@@ -14,6 +14,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler/replica"
 )
 
@@ -74,17 +75,29 @@ const (
 func (a App) Exec(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
-	root.SetIn(a.In)
-	root.SetOut(a.Out)
-	root.SetErr(a.Err)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitDone
 	}
-	for line := range strings.SplitSeq(strings.TrimRight(err.Error(), "\n"), "\n") {
+	for _, line := range report(err) {
 		fmt.Fprintln(a.Err, "quorate: "+line)
 	}
 	return exitCode(err)
+}
+
+// report is what a person reads of err: a line per mistake in a configuration,
+// one line for everything else.
+func report(err error) []string {
+	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' })
+	var config *replica.ConfigError
+	if errors.As(err, &config) {
+		return lines
+	}
+	line := strings.Join(lines, "; ")
+	if errors.Is(err, nodes.ErrBlank) {
+		line += "; blank nodes are set up by the first replica that starts, or by quorate nodes init"
+	}
+	return []string{line}
 }
 
 // A usageError is a mistake on the command line.
@@ -113,7 +126,7 @@ func exitCode(err error) int {
 func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {
-			return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
+			return usageError{fmt.Errorf("%w; write %s, or see %s --help", err, strings.TrimSuffix(c.UseLine(), " [flags]"), c.CommandPath())}
 		}
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/replica"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -96,6 +98,10 @@ func TestGoldenListings(t *testing.T) {
 			Name: "10.0.1.1:6379", URL: "redis://10.0.1.1:6379", Reachable: true, Role: "master", Version: "7.0.15", RunID: "b4c2",
 			Since: tick, VouchesAt: tick.Add(20 * time.Second), Persistence: "none", MaxmemoryPolicy: "volatile-lru",
 			Warnings: []string{"maxmemory_policy is volatile-lru: leases may be evicted"},
+		},
+		{
+			Name: "10.0.3.1:6379", URL: "redis://10.0.3.1:6379", Reachable: true, Role: "master", Version: "7.0.15", RunID: "c5d3",
+			Vouches: true, VouchesAt: time.Unix(20, 0), Persistence: "aof", MaxmemoryPolicy: "noeviction", // declared as new
 		},
 		{Name: "10.0.2.1:6379", URL: "redis://10.0.2.1:6379", Err: errors.New("dial tcp 10.0.2.1:6379: connection refused")},
 	}
@@ -195,7 +201,10 @@ func TestUsage(t *testing.T) {
 		{args: []string{"explain", "0 2 * * 1-5"}, stdout: "Monday to Friday"},
 		{args: []string{"explain", "0 2 * *"}, code: exitUsage, stderr: "0 2 * *"},
 		{args: []string{"explain", "--timezone", "Mars/Phobos", "@daily"}, code: exitUsage, stderr: "Mars/Phobos"},
-		{args: []string{"explain"}, code: exitUsage, stderr: "--help"},
+		{args: []string{"explain"}, code: exitUsage, stderr: "write quorate explain SPEC"},
+		{args: []string{"explain", "0", "2", "*", "*", "*"}, code: exitUsage, stderr: `"0 2 * * *"`},
+		{args: []string{"completion"}, code: exitUsage, stderr: "completion bash"},
+		{args: []string{"completion", "tcsh"}, code: exitUsage, stderr: "completion bash"},
 		{args: []string{"nosuch"}, code: exitUsage, stderr: `unknown command "nosuch"`},
 		{args: []string{"nodes", "nosuch"}, code: exitUsage, stderr: `unexpected "nosuch"`},
 		{args: []string{"ticks"}, code: exitUsage, stderr: "--help"},
@@ -221,6 +230,22 @@ func TestUsage(t *testing.T) {
 		if !strings.Contains(stdout, tc.stdout) || !strings.Contains(stderr, tc.stderr) {
 			t.Errorf("quorate %v prints\n%s%s, want %q and %q", tc.args, stdout, stderr, tc.stdout, tc.stderr)
 		}
+	}
+}
+
+// TestReport: one line for each mistake in a configuration, one for any other
+// error, however many nodes have a part in it.
+func TestReport(t *testing.T) {
+	t.Parallel()
+	config := &replica.ConfigError{Problems: []replica.Problem{{File: "a.yaml", Line: 1, Msg: "one"}, {File: "a.yaml", Line: 2, Msg: "two"}}}
+	if got := report(config); len(got) != 2 {
+		t.Errorf("two mistakes are reported as %q", got)
+	}
+	blank := fmt.Errorf("listing: %w: %w", locking.ErrNoQuorum, errors.Join(
+		locking.NodeError{Node: "a:1", Err: nodes.ErrBlank}, locking.NodeError{Node: "b:1", Err: nodes.ErrDown}))
+	got := report(blank)
+	if len(got) != 1 || !strings.Contains(got[0], "b:1") || !strings.Contains(got[0], "quorate nodes init") {
+		t.Errorf("what two nodes said is reported as %q", got)
 	}
 }
 

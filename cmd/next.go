@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -127,7 +128,7 @@ func (a App) explainCommand() *cobra.Command {
 		Short: "Say in words when a schedule ticks",
 		Example: `  quorate explain "0 2 * * 1-5"
   quorate explain --timezone Europe/Paris "30 2 * * *"`,
-		Args: usage(cobra.ExactArgs(1)),
+		Args: usage(oneSpec),
 		RunE: func(_ *cobra.Command, args []string) error {
 			location, err := scheduler.LoadZone(timezone)
 			if err != nil {
@@ -143,4 +144,12 @@ func (a App) explainCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&timezone, "timezone", "UTC", "time `zone` in which the fields are read")
 	return c
+}
+
+// oneSpec refuses what a shell made of a spec without quotes.
+func oneSpec(c *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("put the schedule in quotes: %q", strings.Join(args, " "))
+	}
+	return cobra.ExactArgs(1)(c, args)
 }

@@ -130,6 +130,9 @@ func newNodeRow(s nodes.Status) nodeRow {
 	if row.Warnings == nil {
 		row.Warnings = []string{}
 	}
+	if s.Since.IsZero() {
+		row.VouchesAt = nil // it never waited
+	}
 	if s.Err != nil {
 		row.Error = optional(s.Err.Error())
 	}

@@ -51,7 +51,7 @@ func printJSON[R any](w io.Writer, rows []R) error {
 
 // outputFlag adds -o to a listing.
 func outputFlag(c *cobra.Command, format *string) {
-	c.Flags().StringVarP(format, "output", "o", "table", "`table` or json")
+	c.Flags().StringVarP(format, "output", "o", "table", "`format`: table or json")
 	c.PreRunE = func(*cobra.Command, []string) error {
 		if *format != "table" && *format != "json" {
 			return usageError{fmt.Errorf("-o %s: write -o table or -o json", *format)}
@@ -71,12 +71,13 @@ func optional[T comparable](v T) *T {
 	return &v
 }
 
-// stamp returns t as listings show it, RFC 3339 in UTC, or nil.
+// stamp returns t as listings show it, RFC 3339 in UTC to the millisecond, or
+// nil.
 func stamp(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
-	s := t.UTC().Format(time.RFC3339Nano)
+	s := t.UTC().Format("2006-01-02T15:04:05.999Z")
 	return &s
 }
 

@@ -48,11 +48,14 @@ Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 not found,
 			return c.Help()
 		},
 	}
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
 	})
 	root.PersistentFlags().StringVarP(&f.config, "config", "c", "", "configuration `file` (default $QUORATE_CONFIG, else ./config.yaml)")
-	root.PersistentFlags().StringArrayVar(&f.set, "set", nil, "override a `path=value`, the value read as YAML (jobs/nightly/timeout=5m)")
+	root.PersistentFlags().StringArrayVar(&f.set, "set", nil, "override a key of the configuration, `path=value` (jobs/nightly/timeout=5m); may be repeated")
 	root.AddGroup(
 		&cobra.Group{ID: groupRun, Title: "Run:"},
 		&cobra.Group{ID: groupConfig, Title: "Check the configuration:"},
@@ -69,5 +72,6 @@ Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 not found,
 		}
 	}
 	root.AddCommand(a.versionCommand())
+	completeShells(root)
 	return root
 }

@@ -93,7 +93,7 @@ func short(d time.Duration) string {
 }
 
 // why is the one cell that explains an outcome: the reason, else the error. It
-// stands last, so that a terminal may wrap it and nothing is lost.
+// stands last, so that a terminal may wrap it, and is cut; -o json has it whole.
 func why(row runRow) string {
 	if row.Reason != nil {
 		return clip(*row.Reason, 120)
