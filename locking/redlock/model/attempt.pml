@@ -125,28 +125,44 @@ inline forget_round() {
   attempt[c].finishedbefore = 0
 }
 
+/* Printed when a trace is shown, never during the search. */
+mtype = { begins, proposes, proposes_again, gives_up, runs, extends, is_extended,
+  reaches_deadline, ACQUIRE, ACQUIRE_reply_lost, COMMIT, COMMIT_of_second_token, EXTEND,
+  FINISH, VOID, lock_ends, tombstones_end, restarts_empty, restarts_without_lock,
+  restarts_with_all };
+inline say(what) {
+  printf("attempt %d %e: tick %d, rerun %d, token %d, tries %d\n", c, what, attempt[c].tick,
+    attempt[c].rerun, (attempt[c].tries > 0 -> TOKEN(c) : 0), attempt[c].tries)
+}
+inline tell(what) {
+  printf("attempt %d, node %d: %e answered %e; now fence %d, tick %d, owner %d, void %d, lock %d\n",
+    c, n, what, vote, node[n].fence, node[n].tick, node[n].owner, node[n].isvoid, node[n].lock);
+  vote = 0
+}
+inline befall(what) { printf("node %d: %e\n", n, what) }
+
 /* What passes between attempt c and node n. */
 proctype Wire(byte c, n) {
   mtype:vote vote;
   do
-  :: d_step { MAYARRIVE_ACQUIRE -> acquire(); hear_acquire(); vote = 0 }
+  :: d_step { MAYARRIVE_ACQUIRE -> acquire(); hear_acquire(); tell(ACQUIRE) }
 #ifndef CORE
-  :: d_step { attempt[c].phase == ACQUIRING -> acquire(); vote = 0 }   /* reply lost */
+  :: d_step { attempt[c].phase == ACQUIRING -> acquire(); tell(ACQUIRE_reply_lost) }
 #endif
-  :: d_step { SENT_COMMIT(0) -> commit(0); hear_commit(0); vote = 0 }
+  :: d_step { SENT_COMMIT(0) -> commit(0); hear_commit(0); tell(COMMIT) }
 #if PROPOSALS > 1
-  :: d_step { SENT_COMMIT(1) -> commit(1); hear_commit(1); vote = 0 }
+  :: d_step { SENT_COMMIT(1) -> commit(1); hear_commit(1); tell(COMMIT_of_second_token) }
 #endif
-  :: d_step { ENDED -> finish(); hear_finish(); vote = 0 }
+  :: d_step { ENDED -> finish(); hear_finish(); tell(FINISH) }
 #ifdef VOIDS
 #ifdef VOIDAFTERRUN
-  :: d_step { attempt[c].phase == GAVEUP || attempt[c].phase == RUNNING -> void_() }
+  :: d_step { attempt[c].phase == GAVEUP || attempt[c].phase == RUNNING -> void_(); tell(VOID) }
 #else
-  :: d_step { attempt[c].phase == GAVEUP -> void_() }
+  :: d_step { attempt[c].phase == GAVEUP -> void_(); tell(VOID) }
 #endif
 #endif
 #ifdef EXTENDS
-  :: d_step { attempt[c].tries > 0 -> extend(); hear_extend(); vote = 0 }
+  :: d_step { attempt[c].tries > 0 -> extend(); hear_extend(); tell(EXTEND) }
 #endif
   od
 }
@@ -159,34 +175,34 @@ proctype Replica(byte c) {
 #endif
   do
   :: d_step { attempt[c].phase == IDLE ->
-       note_what_was(); begin_lease(); attempt[c].phase = ACQUIRING }
+       say(begins); note_what_was(); begin_lease(); attempt[c].phase = ACQUIRING }
 #ifdef JUMPS
   :: d_step { jump < JUMPS && COUNT(attempt[c].heard) >= Q && attempt[c].phase == ACQUIRING -> jump++ }
 #endif
   :: d_step { attempt[c].phase == ACQUIRING && COUNT(attempt[c].heard) >= Q && INTIME ->
-       propose(); attempt[c].heard = 0; attempt[c].phase = COMMITTING }
+       propose(); say(proposes); attempt[c].heard = 0; attempt[c].phase = COMMITTING }
 #if PROPOSALS > 1
   :: d_step { attempt[c].phase == COMMITTING && attempt[c].stale && INTIME ->
-       propose(); count_anew() }
+       propose(); say(proposes_again); count_anew() }
 #endif
   :: d_step { MAYRUN && COUNT(attempt[c].heard) >= Q && INTIME ->
-       check_issue();
+       say(runs); check_issue();
        rest_on(attempt[c].heard);
        attempt[c].phase = RUNNING;
        forget_round() }
 #ifdef VOIDS
-  :: d_step { MAYGIVEUP -> check_giveup(); attempt[c].phase = GAVEUP; forget_round() }
+  :: d_step { MAYGIVEUP -> say(gives_up); check_giveup(); attempt[c].phase = GAVEUP; forget_round() }
 #endif
 #ifdef EXTENDS
   :: d_step { attempt[c].phase == RUNNING && !attempt[c].extending && INTIME ->
-       note_superseded(); attempt[c].extending = 1 }
+       say(extends); note_superseded(); attempt[c].extending = 1 }
   :: d_step { attempt[c].extending && COUNT(attempt[c].renewed) >= Q && INTIME ->
-       check_extended();
+       say(is_extended); check_extended();
        rest_on(attempt[c].renewed);
        attempt[c].renewed = 0; attempt[c].superseded = 0; attempt[c].extending = 0 }
 #endif
 #ifdef LEASES
-  :: d_step { attempt[c].valid -> attempt[c].valid = 0; attempt[c].basis = 0;
+  :: d_step { attempt[c].valid -> say(reaches_deadline); attempt[c].valid = 0; attempt[c].basis = 0;
        attempt[c].renewed = 0; attempt[c].superseded = 0; attempt[c].extending = 0 }
 #endif
   od
@@ -196,18 +212,22 @@ proctype Replica(byte c) {
 /* What befalls node n by itself. */
 proctype Events(byte n) {
   do
-  :: d_step { node[n].lock != 0 && !INUSE -> 
+  :: d_step { node[n].lock != 0 && !INUSE ->
+       befall(lock_ends);
 #ifdef LEASES
        HOLDER.renewed = HOLDER.renewed & ~BIT(n);
 #endif
        node[n].lock = 0 }
 #ifdef TOMBEXPIRY
-  :: d_step { node[n].dead != 0 -> node[n].dead = 0 }
+  :: d_step { node[n].dead != 0 -> befall(tombstones_end); node[n].dead = 0 }
 #endif
 #if RESTARTS > 0
-  :: d_step { restarts > 0 -> restarts--; note_lost_lock(); raise_floor(); node[n].lock = 0; node[n].dead = 0; lose_claim() }
-  :: d_step { restarts > 0 -> restarts--; note_lost_lock(); raise_floor(); node[n].lock = 0; node[n].dead = 0 }
-  :: d_step { restarts > 0 -> restarts--; raise_floor() }
+  :: d_step { restarts > 0 -> befall(restarts_empty);
+       restarts--; raise_floor(); lose_lock(); lose_claim() }
+  :: d_step { restarts > 0 -> befall(restarts_without_lock);
+       restarts--; raise_floor(); lose_lock() }
+  :: d_step { restarts > 0 -> befall(restarts_with_all);
+       restarts--; raise_floor() }
 #endif
   od
 }

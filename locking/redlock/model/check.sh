@@ -7,7 +7,7 @@
 #   ./check.sh --quick    under a minute
 #   ./check.sh NAME       one configuration; --trace NAME also prints its trace
 #
-# JOBS (default: number of cores) run at once, up to 2 GB of memory each.
+# JOBS (default: number of cores) run at once, up to 3 GB of memory each.
 set -euo pipefail
 work=
 cd "$(dirname "$0")"
@@ -16,54 +16,55 @@ cd "$(dirname "$0")"
 # set: q also in --quick, f only in full.
 configurations() {
   cat <<'LIST'
-q | at-most-once              | holds    | CORE C=2 TICKS=2
-q | at-most-once, void        | holds    | CORE VOIDS C=2 TICKS=2
-q | rerun, void               | holds    | CORE VOIDS RERUN C=2 JUMPS=2
-q | mixed modes, void         | holds    | CORE VOIDS MIXED=1 C=2 JUMPS=1
-q | restart, void             | holds    | CORE VOIDS RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
-f | two restarts, void        | holds    | CORE VOIDS RESTARTS=2 C=2 TICKS=2 PROPOSALS=1
-f | restart, rerun            | holds    | CORE VOIDS RERUN RESTARTS=1 C=2
-f | 3 attempts, void          | holds    | CORE VOIDS C=3
-f | 3 attempts, 2 ticks       | holds    | CORE VOIDS C=3 TICKS=2 PROPOSALS=1
-f | 3 attempts, rerun         | holds    | CORE VOIDS RERUN C=3 PROPOSALS=1
-f | 3 attempts, mixed 1       | holds    | CORE VOIDS MIXED=1 C=3 PROPOSALS=1
-f | 3 attempts, mixed 2       | holds    | CORE VOIDS MIXED=2 C=3 PROPOSALS=1
-f | 5 nodes, 2 ticks          | holds    | CORE VOIDS N=5 C=2 TICKS=2 PROPOSALS=1
-q | lock and tombstones       | holds    | VOIDS FREE C=2
-q | extend, 2 ticks           | holds    | EXTENDS C=2 TICKS=2 PROPOSALS=1
-f | extend, rerun, void       | holds    | EXTENDS VOIDS RERUN C=2 PROPOSALS=1
-f | relock: owner only        | holds    | EXTENDS RELOCKLOOSE RERUN C=2 PROPOSALS=1
-q | leases                    | holds    | LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
-f | leases, rerun             | holds    | LEASES EXTENDS RERUN C=2 PROPOSALS=1
-f | leases, restart           | holds    | LEASES EXTENDS RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
-q | show: void, then run      | reached  | SHOWREOPEN VOIDS C=2
-q | show: run after STALE     | reached  | SHOWRETRY C=2 TICKS=2
-q | show: rerun               | reached  | SHOWRERUN RERUN C=2
-q | show: lock set again      | reached  | SHOWRELOCK EXTENDS C=2
-q | no: tick (NOTICK)         | once     | NOTICK CORE C=2
-q | no: stale (ACCEPTSTALE)   | order    | ACCEPTSTALE CORE C=2 TICKS=2
-q | no: equal (ACCEPTEQUAL)   | unique   | ACCEPTEQUAL CORE C=2 TICKS=2
-q | no: done (NODONE)         | finished | NODONE CORE RERUN C=2
-q | no: NOSAMETCOUNT          | finished | NOSAMETCOUNT CORE RERUN C=2
-q | no: NOFLOOR               | order    | NOFLOOR CORE RESTARTS=1 C=2 TICKS=2
-q | no: VOTEATONCE            | once     | VOTEATONCE CORE RESTARTS=1 C=2
-q | no: QMINUS1               | once     | QMINUS1 CORE C=2
-q | no: NOSTOREDMODE          | once     | NOSTOREDMODE CORE MIXED=1 C=2
-q | no: number (NONUMBER)     | number   | NONUMBER CORE RERUN JUMPS=1 C=2
-q | no: VOIDAFTERRUN          | once     | VOIDAFTERRUN VOIDS CORE C=2
-q | no: RUNAFTERVOID          | once     | RUNAFTERVOID VOIDS CORE C=2
-q | no: VOIDNOOWNER           | once     | VOIDNOOWNER VOIDS CORE C=3 PROPOSALS=1
-q | no: VOIDDELETES           | unique   | VOIDDELETES VOIDS CORE C=3 TICKS=2 PROPOSALS=1
-q | no: VOIDANYMODE           | once     | VOIDANYMODE VOIDS CORE MIXED=2 C=3 PROPOSALS=1
-q | no: VOIDFREESNUMBER       | number   | VOIDFREESNUMBER VOIDS CORE RERUN JUMPS=2 C=3 PROPOSALS=1
-q | no: NOTOMB                | blocked  | NOTOMB VOIDS FREE C=2
-q | no: TOMBEXPIRY            | blocked  | TOMBEXPIRY VOIDS FREE C=2
-q | no: RELOCKNOOWNER         | superseded | RELOCKNOOWNER EXTENDS C=2 TICKS=2 PROPOSALS=1
-q | no: EXTENDANYFENCE        | superseded | EXTENDANYFENCE EXTENDS RERUN C=2 PROPOSALS=1
-q | no: lock (NOFOREIGN)      | lease    | NOFOREIGN LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
-q | no: NOGRACE               | lease    | NOGRACE LEASES EXTENDS RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
-q | no: CLAIMEDISFINAL        | final    | CLAIMEDISFINAL VOIDS CORE C=2
-q | no: LATERISFINAL          | final    | LATERISFINAL CORE C=2 TICKS=2
+q | at-most-once           | holds      | CORE C=2 TICKS=2
+q | at-most-once, void     | holds      | CORE VOIDS C=2 TICKS=2
+q | rerun, void            | holds      | CORE VOIDS RERUN C=2 JUMPS=2
+q | mixed modes, void      | holds      | CORE VOIDS MIXED=1 C=2 JUMPS=1
+q | restart, void          | holds      | CORE VOIDS RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
+f | 3 attempts, all        | holds      | CORE VOIDS C=3 TICKS=2
+f | 3 attempts, jumps      | holds      | CORE VOIDS RERUN C=3 JUMPS=2 PROPOSALS=1
+f | 3 attempts, restart    | holds      | CORE VOIDS RESTARTS=1 C=3 TICKS=2 PROPOSALS=1
+f | two restarts, void     | holds      | CORE VOIDS RESTARTS=2 C=2 TICKS=2 PROPOSALS=1
+f | restart, rerun         | holds      | CORE VOIDS RERUN RESTARTS=1 C=2
+f | 3 attempts, rerun      | holds      | CORE VOIDS RERUN C=3 PROPOSALS=1
+f | 3 attempts, mixed 1    | holds      | CORE VOIDS MIXED=1 C=3 PROPOSALS=1
+f | 3 attempts, mixed 2    | holds      | CORE VOIDS MIXED=2 C=3 PROPOSALS=1
+f | 5 nodes, 2 ticks       | holds      | CORE VOIDS N=5 C=2 TICKS=2 PROPOSALS=1
+q | lock and tombstones    | holds      | VOIDS FREE C=2
+f | extend, 2 ticks        | holds      | EXTENDS C=2 TICKS=2 PROPOSALS=1
+f | extend, rerun, void    | holds      | EXTENDS VOIDS RERUN C=2 PROPOSALS=1
+f | relock: owner only     | holds      | EXTENDS RELOCKLOOSE RERUN VOIDS RESTARTS=1 C=2 PROPOSALS=1
+q | leases                 | holds      | LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
+f | leases, rerun          | holds      | LEASES EXTENDS RERUN C=2 PROPOSALS=1
+f | leases, restart        | holds      | LEASES EXTENDS RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
+q | show: void, then run   | reached    | SHOWREOPEN VOIDS C=2
+q | show: run after STALE  | reached    | SHOWRETRY C=2 TICKS=2
+q | show: rerun            | reached    | SHOWRERUN RERUN C=2
+q | show: lock set again   | reached    | SHOWRELOCK EXTENDS C=2
+q | NOTICK                 | once       | NOTICK CORE C=2
+q | ACCEPTSTALE            | order      | ACCEPTSTALE CORE C=2 TICKS=2
+q | ACCEPTEQUAL            | unique     | ACCEPTEQUAL CORE C=2 TICKS=2
+q | NODONE                 | finished   | NODONE CORE RERUN C=2
+q | NOSAMETCOUNT           | finished   | NOSAMETCOUNT CORE RERUN C=2
+q | NOFLOOR                | order      | NOFLOOR CORE RESTARTS=1 C=2 TICKS=2
+q | VOTEATONCE             | once       | VOTEATONCE CORE RESTARTS=1 C=2
+q | QMINUS1                | once       | QMINUS1 CORE C=2
+q | NOSTOREDMODE           | once       | NOSTOREDMODE CORE MIXED=1 C=2
+q | NONUMBER               | number     | NONUMBER CORE RERUN JUMPS=1 C=2
+q | VOIDAFTERRUN           | once       | VOIDAFTERRUN VOIDS CORE C=2
+q | RUNAFTERVOID           | once       | RUNAFTERVOID VOIDS CORE C=2
+q | VOIDNOOWNER            | once       | VOIDNOOWNER VOIDS CORE C=3 PROPOSALS=1
+q | VOIDDELETES            | unique     | VOIDDELETES VOIDS CORE C=3 TICKS=2 PROPOSALS=1
+q | VOIDANYMODE            | once       | VOIDANYMODE VOIDS CORE MIXED=2 C=3 PROPOSALS=1
+f | VOIDFREESNUMBER        | number     | VOIDFREESNUMBER VOIDS CORE RERUN JUMPS=2 C=3 PROPOSALS=1
+q | NOTOMB                 | blocked    | NOTOMB VOIDS FREE C=2
+q | TOMBEXPIRY             | blocked    | TOMBEXPIRY VOIDS FREE C=2
+f | RELOCKNOOWNER          | superseded | RELOCKNOOWNER EXTENDS C=2 TICKS=2 PROPOSALS=1
+q | EXTENDANYFENCE         | superseded | EXTENDANYFENCE EXTENDS RERUN C=2 PROPOSALS=1
+q | NOFOREIGN              | lease      | NOFOREIGN LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
+f | NOGRACE                | lease      | NOGRACE LEASES EXTENDS RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
+q | CLAIMEDISFINAL         | final      | CLAIMEDISFINAL VOIDS CORE C=2
+q | LATERISFINAL           | final      | LATERISFINAL CORE C=2 TICKS=2
 LIST
 }
 
@@ -101,7 +102,7 @@ check() {
   mkdir -p "$dir" && cp ./*.pml "$dir" && cd "$dir"
   # shellcheck disable=SC2086 # flags are words
   spin $(printf -- '-D%s ' $flags) -a claim.pml >spin.log 2>&1 &&
-    gcc -O2 -DSAFETY -DVECTORSZ=2048 -DMEMLIM=2000 -w -o pan pan.c >>spin.log 2>&1 &&
+    gcc -O2 -DSAFETY -DVECTORSZ=2048 -DMEMLIM=3000 -w -o pan pan.c >>spin.log 2>&1 &&
     ./pan -m1000000 >pan.log 2>&1 || true
   seconds=$((SECONDS - begun))
   states=$(awk '/states, stored/ {print $1}' pan.log 2>/dev/null || true)
@@ -113,7 +114,12 @@ check() {
   else
     seen=$(promise "$(grep -m1 'assertion violated' pan.log | sed 's/.*violated//; s/ (at depth.*//' || true)")
   fi
-  printf '%-26s %10s %5s  %-11s %s%s\n' "$name" "${states:--}" "$seconds" "$expected" "$seen" \
+  if [ "$seen" != holds ] && [ -e claim.pml.trail ]; then
+    # shellcheck disable=SC2086
+    spin $(printf -- '-D%s ' $flags) -t claim.pml 2>/dev/null |
+      sed -n '/trail ends/q; s/^ *\(attempt\|node\)/\1/p' >trace || true
+  fi
+  printf '%-24s %10s %5s  %-10s %s%s\n' "$name" "${states:--}" "$seconds" "$expected" "$seen" \
     "$([ "$seen" = "$expected" ] || echo '  << surprise')" >result
 }
 
@@ -127,7 +133,7 @@ main() {
   need_spin
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
-  printf '%-26s %10s %5s  %-11s %s\n' configuration states sec expected seen
+  printf '%-24s %10s %5s  %-10s %s\n' configuration states sec expected seen
   while IFS='|' read -r set name expected flags; do
     case "$wanted:$set" in
     all:* | quick:q) ;;
@@ -145,14 +151,10 @@ main() {
   fi
   cat "$work"/*/result
   failed=$(cat "$work"/*/result | grep -c surprise || true)
-  if [ "$trace" = yes ]; then (cd "$work/001" && spin -t -g -s -r -p $(printf -- '-D%s ' $(flags_of "$wanted")) claim.pml | grep -v 'proc  0'); fi
+  if [ "$trace" = yes ]; then cat "$work"/*/trace; fi
   echo
   echo "$i configurations, $failed surprises, $SECONDS s"
   [ "$failed" = 0 ]
-}
-
-flags_of() {
-  configurations | awk -F'|' -v name="$1" '{gsub(/ /, "", $2)} $2 == name {print $4}'
 }
 
 main "$@"

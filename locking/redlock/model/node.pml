@@ -154,6 +154,7 @@ inline finish() {
 
 /* N6. */
 inline void_() {
+  vote = OK;
 #ifndef CORE
   node[n].dead = node[n].dead | BIT(c);
 #endif
@@ -187,6 +188,11 @@ inline raise_floor() {
 #else
   node[n].floor = (node[n].tick > node[n].floor -> node[n].tick : node[n].floor)
 #endif
+}
+inline lose_lock() {
+  note_lost_lock();
+  node[n].lock = 0;
+  node[n].dead = 0
 }
 inline lose_claim() {
 #ifdef NOFLOOR
