@@ -12,7 +12,8 @@
  * Sizes (-D): C attempts, N nodes, TICKS, PROPOSALS tokens an attempt may try,
  * RESTARTS of nodes. Modes: RERUN (on_crash: rerun for every attempt) or MIXED=k
  * (for the first k), else every attempt runs at most once.
- * Behaviour switched on: VOIDS, TOMBEXPIRY, EXTENDS, LEASES, JUMPS, NOLOCK.
+ * Behaviour switched on: VOIDS, TOMBEXPIRY, EXTENDS, LEASES, JUMPS=k, FREE.
+ * CORE leaves out what can only say no: lock, tombstones and N2.2.
  * Checks taken away: the other -D names, each at the rule it removes.
  *
  * A d_step takes the first option of an `if` whose guard holds, so the order of
