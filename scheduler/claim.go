@@ -66,9 +66,11 @@ func (a *attempt) try(ctx context.Context) (locking.Lease, time.Duration, error)
 	if err != nil {
 		return nil, took, err
 	}
-	if ctx.Err() != nil {
+	// A claim that was won while the drain began is run: the others have been
+	// told that the tick is taken, and will not come back to it.
+	if err := a.stops.runs.Err(); err != nil {
 		a.void(lease)
-		return nil, took, context.Cause(ctx)
+		return nil, took, err
 	}
 	if locking.Expired(time.Now(), lease.Deadline().Add(-a.cfg.SafetyMargin)) {
 		a.void(lease)

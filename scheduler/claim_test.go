@@ -134,8 +134,8 @@ func TestRetriesStop(t *testing.T) {
 	}
 }
 
-// A claim that comes when the drain has begun, or so late that the work could
-// not begin, is given back: another replica runs the tick.
+// A claim that comes when running jobs have been cancelled, or so late that the
+// work could not begin, is given back: another replica may run the tick.
 func TestUselessClaimIsVoided(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -144,7 +144,7 @@ func TestUselessClaimIsVoided(t *testing.T) {
 		stop time.Duration // when the drain begins
 		says string
 	}{
-		{"drain began", 2 * time.Second, 11 * time.Second, "10s missed: this replica drained before it could claim the tick"},
+		{"runs are cancelled", 2 * time.Second, 11 * time.Second, "10s missed: this replica drained before it could claim the tick"},
 		{"lease nearly over", 0, 15 * time.Second, "10s missed: too slow: the nodes took longer to answer than a lease lasts"},
 	}
 	for _, tt := range tests {
@@ -156,7 +156,9 @@ func TestUselessClaimIsVoided(t *testing.T) {
 				if tt.slow == 0 {
 					c.locker = late{c.locks}
 				}
-				stop := c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.Window = 2 * time.Second }, every(t, "10s", "j", c.handler(nil))))
+				stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
+					cfg.Window, cfg.DrainTimeout = 2*time.Second, 500*time.Millisecond
+				}, every(t, "10s", "j", c.handler(nil))))
 				time.Sleep(tt.stop)
 				c.stop(stop)
 				c.wantTicks("j", tt.says)
@@ -169,6 +171,20 @@ func TestUselessClaimIsVoided(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A claim that is won while the drain begins is run: the other replicas have
+// been told that the tick is taken.
+func TestClaimWonWhileDrainBegins(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.locker = &moody{locks: c.locks, slow: 2 * time.Second}
+		stop := c.start(c.replica("r1", nil, every(t, "10s", "j", c.handler(nil))))
+		time.Sleep(11 * time.Second)
+		c.stop(stop)
+		c.wantTicks("j", "10s succeeded")
+	})
 }
 
 // A late Locker answers when its lease is nearly over.
@@ -194,7 +210,7 @@ func TestTicksBehindAHangingClaim(t *testing.T) {
 			"1s missed: no quorum: a: down", "2s missed"+behind, "3s missed"+behind,
 			// The tick that waited when the claim came back is tried at once.
 			"4s succeeded", "5s missed"+behind, "6s missed"+behind,
-			"7s missed"+behind, "8s missed: this replica drained before it could claim the tick",
+			"7s missed"+behind, "8s succeeded",
 		)
 	})
 }
