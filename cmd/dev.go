@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -64,7 +65,7 @@ func (a App) dev(ctx context.Context, config *replica.Config, replicas, count in
 		return err
 	}
 
-	v := newView(a.Out, isTerminal(a.Out))
+	v := newView(a.Out, terminalWidth(a.Out), jobNames(config))
 	logger := slog.New(slog.DiscardHandler)
 	if verbose {
 		logger = replica.NewLogger(config.Log, v)
@@ -80,8 +81,8 @@ func (a App) dev(ctx context.Context, config *replica.Config, replicas, count in
 		}
 		list = append(list, r)
 	}
-	v.header(fmt.Sprintf("%d replicas (a to %s) and %d embedded nodes in this process: for development only.\n"+
-		"Jobs: %s. Stop with Ctrl-C.", replicas, list[len(list)-1].ID(), count, strings.Join(jobNames(config), ", ")))
+	v.header(fmt.Sprintf("Replicas a to %s and %d embedded nodes in this process: for development only.\n"+
+		"Jobs: %s.\n%s", list[len(list)-1].ID(), count, strings.Join(jobNames(config), ", "), hint(verbose)))
 	showing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var shown sync.WaitGroup
 	shown.Go(func() { v.run(showing, list) })
@@ -128,7 +129,25 @@ func jobNames(config *replica.Config) []string {
 	return names
 }
 
-func isTerminal(w io.Writer) bool {
+func hint(verbose bool) string {
+	if verbose {
+		return "Stop with Ctrl-C."
+	}
+	return "With -v you see what the jobs print, too. Stop with Ctrl-C."
+}
+
+// terminalWidth returns a function that tells how wide the terminal behind w
+// is: 0 where there is none, or one that cannot move its cursor.
+func terminalWidth(w io.Writer) func() int {
 	f, ok := w.(interface{ Fd() uintptr })
-	return ok && term.IsTerminal(int(f.Fd()))
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return func() int { return 0 }
+	}
+	return func() int {
+		width, _, err := term.GetSize(int(f.Fd()))
+		if err != nil {
+			return 0
+		}
+		return width
+	}
 }

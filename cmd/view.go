@@ -19,9 +19,10 @@ import (
 // last line with what goes on now. Observers only queue; one goroutine writes,
 // so that a terminal that stands still does not hold up a replica.
 type view struct {
-	out      io.Writer
-	terminal bool
-	color    bool
+	out   io.Writer
+	width func() int // of the terminal, 0 if it is none
+	color bool
+	job   int // width of the column of jobs
 
 	mu      sync.Mutex
 	queue   []string
@@ -29,19 +30,34 @@ type view struct {
 	decided map[string]time.Time     // by job: the last tick shown as not run
 }
 
-func newView(out io.Writer, terminal bool) *view {
-	return &view{
-		out: out, terminal: terminal, color: terminal && os.Getenv("NO_COLOR") == "",
+// newView returns a view of the named jobs. Width tells how wide the terminal
+// behind out is, 0 if there is none.
+func newView(out io.Writer, width func() int, jobs []string) *view {
+	v := &view{
+		out: out, width: width, color: width() > 0 && os.Getenv("NO_COLOR") == "", job: len("JOB"),
 		claimed: map[string]time.Duration{}, decided: map[string]time.Time{},
 	}
+	for _, name := range jobs {
+		v.job = min(max(v.job, len(name)), maxJobColumn)
+	}
+	return v
 }
 
-const viewRow = "%-12s  %-20s  %-8s  %-16s  %-5s  %-7s  %-7s  %s"
+// maxJobColumn bounds the column of jobs. With names of up to 15 letters, a
+// line without a reason fits 80 columns.
+const maxJobColumn = 20
+
+// row writes the cells of one tick; the outcome and why stand last, so that
+// only they are wrapped.
+func (v *view) row(tick, job, by, token, votes, claim, run, outcome string) string {
+	return fmt.Sprintf("%-8s  %-*s  %-2s  %-16s  %-5s %5s %5s  %s",
+		tick, v.job, clip(job, v.job), by, token, votes, claim, run, outcome)
+}
 
 func (v *view) header(text string) {
 	fmt.Fprintln(v.out, text)
 	fmt.Fprintln(v.out)
-	fmt.Fprintln(v.out, fmt.Sprintf(viewRow, "TICK (UTC)", "JOB", "WINNER", "TOKEN", "VOTES", "CLAIM", "RUN", "OUTCOME"))
+	fmt.Fprintln(v.out, v.row("TICK UTC", "JOB", "BY", "TOKEN", "VOTES", "CLAIM", "RUN", "OUTCOME"))
 }
 
 // observer tells the view what the replica of the given name does.
@@ -72,7 +88,7 @@ func (v *view) finished(e scheduler.Entry) {
 	if why := e.Reason + e.Error; why != "" {
 		outcome += ": " + clip(why, 120)
 	}
-	v.queue = append(v.queue, fmt.Sprintf(viewRow, clock(e.Tick), clip(e.Job, 20), e.Replica, fmt.Sprint(e.Token),
+	v.queue = append(v.queue, v.row(clock(e.Tick), e.Job, e.Replica, fmt.Sprint(e.Token),
 		fmt.Sprintf("%d/%d", e.Votes.For, e.Votes.Of), short(claim), short(e.Finished.Sub(e.Started)), outcome))
 }
 
@@ -84,7 +100,7 @@ func (v *view) notRun(e scheduler.Entry) {
 		return
 	}
 	v.decided[e.Job] = e.Tick
-	v.queue = append(v.queue, fmt.Sprintf(viewRow, clock(e.Tick), clip(e.Job, 20), "-", "-", "-", "-", "-",
+	v.queue = append(v.queue, v.row(clock(e.Tick), e.Job, "-", "-", "-", "-", "-",
 		v.paint(e.Outcome)+": "+clip(e.Reason, 120)))
 }
 
@@ -111,8 +127,8 @@ func (v *view) run(ctx context.Context, replicas []*replica.Replica) {
 			return
 		case <-tick.C:
 			status := ""
-			if v.terminal {
-				status = statusLine(replicas, time.Now())
+			if width := v.width(); width > 0 {
+				status = clip(statusLine(replicas, time.Now()), width-1) // the last column is the cursor's
 			}
 			v.flush(status)
 		}
@@ -126,7 +142,7 @@ func (v *view) flush(status string) {
 	v.queue = nil
 	v.mu.Unlock()
 	var b strings.Builder
-	if v.terminal {
+	if v.width() > 0 {
 		b.WriteString("\r\x1b[K") // over the old status
 	}
 	for _, line := range lines {
@@ -138,7 +154,7 @@ func (v *view) flush(status string) {
 	}
 }
 
-// statusLine says in at most 79 columns what runs and what comes next.
+// statusLine says what runs and what comes next.
 func statusLine(replicas []*replica.Replica, now time.Time) string {
 	var running []string
 	var next scheduler.NextTick
@@ -155,7 +171,7 @@ func statusLine(replicas []*replica.Replica, now time.Time) string {
 	}
 	var parts []string
 	if draining {
-		parts = append(parts, "draining")
+		parts = append(parts, "draining, Ctrl-C again cancels")
 	}
 	if len(running) > 0 {
 		parts = append(parts, "running: "+strings.Join(running, ", "))
@@ -163,7 +179,7 @@ func statusLine(replicas []*replica.Replica, now time.Time) string {
 	if !next.Tick.IsZero() {
 		parts = append(parts, fmt.Sprintf("next: %s in %v", next.Job, max(next.Tick.Sub(now), 0).Round(time.Second)))
 	}
-	return clip(strings.Join(parts, " · "), 79)
+	return strings.Join(parts, " · ")
 }
 
 // paint colours an outcome on a terminal.

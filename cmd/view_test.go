@@ -1,0 +1,60 @@
+package cmd
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// shown returns what a view of the given width prints of one run of job.
+func shown(width int, job string) []string {
+	var out bytes.Buffer
+	v := newView(&out, func() int { return width }, []string{"tick-and-token", job})
+	v.header("header")
+	o := v.observer("a")
+	o.Claimed(job, locking.Claim{Tick: tick}, 120*time.Millisecond)
+	o.Finished(scheduler.Entry{
+		Job: job, Tick: tick, Replica: "a", Token: 1882457284542464, Outcome: scheduler.Succeeded,
+		Votes: locking.Votes{For: 5, Of: 5}, Started: tick, Finished: tick.Add(59900 * time.Millisecond),
+	}, nil)
+	v.flush("status")
+	return strings.Split(out.String(), "\n")
+}
+
+func TestViewFits(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	lines := shown(80, "nightly-report")
+	for _, line := range lines {
+		line = strings.TrimPrefix(line, "\r\x1b[K")
+		if n := len([]rune(line)); n > 79 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if got := lines[len(lines)-1]; got != "status" {
+		t.Errorf("the last line of a terminal is %q, want the status", got)
+	}
+	if row := lines[3]; !strings.Contains(row, "02:00:00  nightly-report  a   1882457284542464  5/5   120ms 59.9s  succeeded") {
+		t.Errorf("a tick is shown as %q", row)
+	}
+}
+
+func TestViewColours(t *testing.T) {
+	for _, tc := range []struct {
+		noColor string
+		width   int
+		want    bool
+	}{{"", 80, true}, {"1", 80, false}, {"", 0, false}} {
+		t.Setenv("NO_COLOR", tc.noColor)
+		text := strings.Join(shown(tc.width, "a"), "\n")
+		if got := strings.Contains(text, "\x1b[32msucceeded\x1b[0m"); got != tc.want {
+			t.Errorf("NO_COLOR=%q, width %d: colour %v, want %v", tc.noColor, tc.width, got, tc.want)
+		}
+		if tc.width == 0 && strings.ContainsAny(text, "\r\x1b") {
+			t.Errorf("escapes without a terminal: %q", text)
+		}
+	}
+}
