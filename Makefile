@@ -16,7 +16,8 @@ build: ## build bin/quorate
 test: deps tidy-check lint race ## everything CI runs: linter, vet, race detector, every module
 
 .PHONY: full
-full: test model campaign ## test, then the model and the long campaigns with real processes
+full: ## test, then model, planted bugs and long campaigns; keeps the tables in docs/results
+	.ci/full
 
 .PHONY: deps
 deps:
