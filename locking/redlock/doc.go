@@ -91,7 +91,7 @@
 // # What was modelled
 //
 // The folder model holds the rules for the Spin model checker: acquire, commit,
-// extend, finish, abort, void and tombstones, restarts with and without memory,
-// both modes, messages lost, delayed, repeated and reordered. It shows no
+// extend, finish, void and tombstones, restarts with and without memory, both
+// modes, messages lost, delayed, repeated and reordered. It shows no
 // violation of the promises, and one for each check that is taken away.
 package redlock

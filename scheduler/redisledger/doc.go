@@ -14,13 +14,13 @@
 //	any F or L                  → how the run ended, in the run's own words
 //	S, and a lock of its owner  → running
 //	S alone                     → interrupted: the lease ran out without a finish
-//	S on less than a quorum     → interrupted, and it may not even have started:
+//	S on fewer than a quorum    → interrupted, and it may not even have started:
 //	                              its attempt was given up half-way, or nodes
 //	                              lost their memory
 //
 // A tick with no claim is what was recorded of it: a skip before a miss, then
-// what most nodes say. Each node keeps the records of a bounded number of ticks
-// per job and drops those of the earliest.
+// what most nodes say. Each node keeps a bounded number of records per job and
+// drops those of the earliest ticks.
 //
 // # Roster
 //
