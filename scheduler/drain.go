@@ -46,7 +46,7 @@ func (s stops) all() {
 func (e *engine) drain() error {
 	e.draining = true
 	e.stopClaims(jobs.ErrDraining)
-	e.cfg.Observer.Draining(len(e.runningJobs()))
+	e.cfg.Observer.Draining(e.runningJobs())
 
 	steps := []struct {
 		stop func(error)

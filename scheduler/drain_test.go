@@ -89,7 +89,7 @@ func TestAbortAlone(t *testing.T) {
 		if got := c.at(time.Now()); got != 12*time.Second {
 			t.Errorf("Run returned at %v", got)
 		}
-		c.saw(1, "draining 1")
+		c.saw(1, "draining [j]")
 		if err := r.Run(t.Context()); !errors.Is(err, scheduler.ErrRunTwice) {
 			t.Errorf("a second Run: %v", err)
 		}

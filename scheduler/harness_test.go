@@ -117,7 +117,7 @@ func (c *cluster) observer(id string) scheduler.Observer {
 		Overslept: func(job string, first, before time.Time) {
 			c.say(id, "overslept %s %v to %v", job, c.at(first), c.at(before))
 		},
-		Draining: func(running int) { c.say(id, "draining %d", running) },
+		Draining: func(running []string) { c.say(id, "draining %v", running) },
 	}
 }
 

@@ -33,8 +33,8 @@ type Observer struct {
 	// Overslept: ticks from first to before were not noticed in time and are
 	// too many to record one by one.
 	Overslept func(job string, first, before time.Time)
-	// Draining: no new ticks; so many runs are still going on.
-	Draining func(running int)
+	// Draining: no new ticks; the runs of these jobs are still going on.
+	Draining func(running []string)
 }
 
 // withNoops returns a copy in which no function is nil.
@@ -70,7 +70,7 @@ func (o Observer) withNoops() Observer {
 		o.Overslept = func(string, time.Time, time.Time) {}
 	}
 	if o.Draining == nil {
-		o.Draining = func(int) {}
+		o.Draining = func([]string) {}
 	}
 	return o
 }

@@ -95,9 +95,10 @@ func (a *attempt) describe() jobs.Run {
 		Token: a.claim.Token, Attempt: a.claim.Attempt, Try: 1,
 		Trigger: string(BySchedule), Replica: a.cfg.Replica,
 		Logger: a.cfg.Logger.With(
-			slog.String("job", a.job.Name), slog.Time("tick", a.tick.at),
-			slog.Uint64("token", uint64(a.claim.Token)), slog.Int("attempt", a.claim.Attempt),
-			slog.String("replica", a.cfg.Replica)),
+			slog.String("run", RunID(a.job.Name, a.tick.at)), slog.String("job", a.job.Name),
+			slog.String("tick", jobs.FormatTick(a.tick.at)), slog.Uint64("token", uint64(a.claim.Token)),
+			slog.Int("attempt", a.claim.Attempt), slog.Int("try", 1),
+			slog.String("trigger", string(BySchedule)), slog.String("replica", a.cfg.Replica)),
 	}
 }
 

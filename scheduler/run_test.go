@@ -82,7 +82,7 @@ func TestWhatARunLearns(t *testing.T) {
 		if run != want {
 			t.Errorf("got %+v\nwant %+v", run, want)
 		}
-		for _, attr := range []string{"job=j", "tick=2000-01-01T00:00:10.000Z", "token=", "attempt=1", "replica=r1"} {
+		for _, attr := range []string{"run=j@20000101T000010.000Z", "job=j", "tick=2000-01-01T00:00:10Z", "token=", "attempt=1", "try=1", "trigger=schedule", "replica=r1"} {
 			if !strings.Contains(out.String(), attr) {
 				t.Errorf("log line %q lacks %s", out.String(), attr)
 			}

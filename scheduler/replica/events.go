@@ -30,11 +30,11 @@ func (e events) claimed(job string, c locking.Claim, took time.Duration) {
 }
 
 func (e events) lost(job string, at time.Time, err error) {
-	e.log.Debug("tick is another replica's", "job", job, "tick", jobs.FormatTick(at), "why", err)
+	e.log.Debug("tick is another replica's", "job", job, "tick", jobs.FormatTick(at), "why", said(err))
 }
 
 func (e events) retrying(job string, at time.Time, err error, in time.Duration) {
-	e.log.Debug("claim failed, trying again", "job", job, "tick", jobs.FormatTick(at), "why", err, "in", in)
+	e.log.Debug("claim failed, trying again", "job", job, "tick", jobs.FormatTick(at), "why", said(err), "in", in)
 }
 
 func (e events) decided(en scheduler.Entry) {
@@ -43,7 +43,7 @@ func (e events) decided(en scheduler.Entry) {
 
 func (e events) extended(job string, c locking.Claim, deadline time.Time, err error) {
 	if err != nil {
-		e.log.Warn("lease not extended", "job", job, "tick", jobs.FormatTick(c.Tick), "token", c.Token, "deadline", deadline, "error", err)
+		e.log.Warn("lease not extended", "job", job, "tick", jobs.FormatTick(c.Tick), "token", c.Token, "deadline", deadline, "error", said(err))
 		return
 	}
 	e.log.Debug("lease extended", "job", job, "tick", jobs.FormatTick(c.Tick), "token", c.Token, "deadline", deadline)
@@ -70,13 +70,13 @@ func (e events) finished(en scheduler.Entry, released error) {
 	}
 	write("run ended", attrs...)
 	if released != nil {
-		e.log.Warn("the ledger may not have the end of the run", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "token", en.Token, "error", released)
+		e.log.Warn("the ledger may not have the end of the run", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "token", en.Token, "error", said(released))
 	}
 }
 
 func (e events) recorded(en scheduler.Entry, err error) {
 	if err != nil {
-		e.log.Warn("the ledger does not have why a tick did not run", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "error", err)
+		e.log.Warn("the ledger does not have why a tick did not run", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "error", said(err))
 	}
 }
 
@@ -88,14 +88,18 @@ func (e events) overslept(job string, first, before time.Time) {
 	e.log.Warn("ticks passed unnoticed, too many to record each", "job", job, "from", jobs.FormatTick(first), "before", jobs.FormatTick(before))
 }
 
-func (e events) draining(running int) {
-	e.log.Info("draining: no new ticks, waiting for runs to end", "running", running)
+func (e events) draining(running []string) {
+	if len(running) == 0 {
+		e.log.Info("draining: no new ticks")
+		return
+	}
+	e.log.Info("draining: no new ticks; these jobs have scheduler.drain_timeout to end", "running", running)
 }
 
 // nodes logs what happens to nodes.
 func (e events) nodes() nodes.Observer {
 	return nodes.Observer{
-		Down: func(node string, err error) { e.log.Warn("node is down", "node", node, "error", err) },
+		Down: func(node string, err error) { e.log.Warn("node is down", "node", node, "error", said(err)) },
 		Up:   func(node string) { e.log.Info("node answers again", "node", node) },
 		Formatted: func(node string, until time.Time) {
 			e.log.Info("blank node joined; it abstains for a grace", "node", node, "until", jobs.FormatTick(until))
@@ -108,3 +112,6 @@ func (e events) nodes() nodes.Observer {
 }
 
 func votes(v locking.Votes) string { return strconv.Itoa(v.For) + "/" + strconv.Itoa(v.Of) }
+
+// said is what a log line says of an error: joined ones take several lines.
+func said(err error) string { return oneLine(err.Error()) }

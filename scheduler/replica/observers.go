@@ -80,7 +80,7 @@ func observers(list ...scheduler.Observer) scheduler.Observer {
 				}
 			}
 		},
-		Draining: func(running int) {
+		Draining: func(running []string) {
 			for _, o := range list {
 				if o.Draining != nil {
 					o.Draining(running)

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"errors"
 	"time"
 
 	"github.com/quorate/quorate/jobs"
@@ -20,7 +21,7 @@ func (r *Replica) notReady() []string {
 	}
 	switch at, ok := r.set.Vouching(); {
 	case !ok:
-		reasons = append(reasons, "no quorum: too few nodes answer")
+		reasons = append(reasons, "no quorum: too few nodes answer: "+said(errors.Join(r.set.Unusable()...)))
 	case !at.IsZero():
 		reasons = append(reasons, "waiting for the restart grace of the nodes: no tick runs before "+jobs.FormatTick(at.Round(0)))
 	}

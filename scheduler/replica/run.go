@@ -41,7 +41,10 @@ func (r *Replica) Run(ctx context.Context) error {
 	}
 	err = r.serve(ctx)
 	r.draining.Store(true)
-	return errors.Join(err, r.close(), probes.stop())
+	if err = errors.Join(err, r.close(), probes.stop()); err == nil {
+		r.log.Info("stopped")
+	}
+	return err
 }
 
 // serve joins the nodes and runs the scheduler, with somebody looking after

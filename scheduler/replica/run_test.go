@@ -156,8 +156,14 @@ func TestRunWaitsForAQuorum(t *testing.T) {
 			minis.Stop(3 + i)
 		}
 		time.Sleep(10 * time.Second)
-		if why := r.notReady(); len(why) != 1 || !strings.HasPrefix(why[0], "no quorum") {
+		why := r.notReady()
+		if len(why) != 1 || !strings.HasPrefix(why[0], "no quorum") {
 			t.Errorf("readyz says %q after losing the quorum", why)
+		}
+		for i, url := range minis.URLs() {
+			if named := strings.Contains(why[0], strings.TrimPrefix(url, "redis://")); named != (i > 0) {
+				t.Errorf("readyz names node %d: %v: %q", i+1, named, why)
+			}
 		}
 		if err := stop(); err != nil {
 			t.Error(err)

@@ -33,7 +33,7 @@ func (h *health) admit(pause time.Duration) error {
 		h.probing = true
 		return nil
 	}
-	return fmt.Errorf("%w since %s: %w", ErrDown, h.since.UTC().Format("15:04:05.000"), h.cause)
+	return fmt.Errorf("%w (last tried at %s): %w", ErrDown, h.since.UTC().Format("15:04:05.000"), h.cause)
 }
 
 // up notes an answer and tells whether the node was down.

@@ -1,8 +1,11 @@
 package nodes
 
 import (
+	"errors"
 	"slices"
 	"time"
+
+	"github.com/quorate/quorate/locking"
 )
 
 // Vouching tells, from what the nodes last said, when a quorum of them vouches
@@ -25,6 +28,29 @@ func (s *Set) Vouching() (at time.Time, ok bool) {
 	}
 	return time.Time{}, true
 }
+
+// Unusable returns, from what the nodes last said, why each of those that
+// cannot be used now cannot.
+func (s *Set) Unusable() []error {
+	var errs []error
+	for _, n := range s.nodes {
+		c := n.health.get()
+		switch {
+		case c.refused != nil:
+			errs = append(errs, c.refused) // names the node
+		case c.cause != nil:
+			errs = append(errs, locking.NodeError{Node: n.name, Err: c.cause})
+		case c.blank:
+			errs = append(errs, locking.NodeError{Node: n.name, Err: ErrBlank})
+		case n.clock.vouches().IsZero():
+			errs = append(errs, locking.NodeError{Node: n.name, Err: errUnheard})
+		}
+	}
+	return errs
+}
+
+// errUnheard: the node has not been asked yet.
+var errUnheard = errors.New("not heard from yet")
 
 // Offsets returns how far each node's clock is ahead of the local one, as
 // measured from its replies. Nodes that never answered are left out.
