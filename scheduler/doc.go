@@ -64,10 +64,10 @@
 //
 // # The drain
 //
-// When the context of Run ends, no tick is claimed any more; a claim under way is
-// given up, or run if it is won all the same. Runs go on under their leases for Config.DrainTimeout,
-// then their contexts end with cause jobs.ErrDraining. Functions that still
-// have not returned after Config.StopTimeout are named in a [StuckError]; their
-// leases end by themselves when the process does. [Scheduler.Abort] skips the
-// waiting.
+// When the context of Run ends, no tick is claimed any more; a claim under way
+// is given up, or run if it is won all the same. Runs go on under their leases
+// for Config.DrainTimeout, then their contexts end with cause jobs.ErrDraining.
+// Functions that still have not returned after Config.StopTimeout are named in a
+// [StuckError]; their leases end by themselves when the process does.
+// [Scheduler.Abort] skips the waiting.
 package scheduler
