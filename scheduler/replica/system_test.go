@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -80,6 +82,28 @@ func (c *counter) handler(_ context.Context, run jobs.Run) error {
 	return nil
 }
 
+// jitter bounds what a request of a contender takes on its way to a node.
+const jitter = 3 * time.Millisecond
+
+// An uneven connection takes a while for a request, now more, now less, as
+// between machines. Within one process all requests of one replica would
+// arrive before the first of another, and votes hardly ever be divided.
+type uneven struct{ net.Conn }
+
+func (c uneven) Write(p []byte) (int, error) {
+	<-time.After(rand.N(jitter))
+	return c.Conn.Write(p)
+}
+
+func dialUneven(ctx context.Context, network, addr string) (net.Conn, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return uneven{conn}, nil
+}
+
 // compete lets 20 replicas, each with clients of its own, fire the same 200
 // ticks at the same instants on five real servers, and returns when each
 // replica has done with each tick. Timeouts are generous: what is tried here is
@@ -87,7 +111,7 @@ func (c *counter) handler(_ context.Context, run jobs.Run) error {
 func compete(t *testing.T, change func(*scheduler.Config)) (once, lost, twice int, wins map[string]int) {
 	t.Helper()
 	const replicas, ticks, apart = 20, 200, 100 * time.Millisecond
-	cfg := nodes.Config{Namespace: "compete", Timeout: 4 * time.Second, TTL: 20 * time.Second, Grace: 30 * time.Second}
+	cfg := nodes.Config{Namespace: "compete", Timeout: 4 * time.Second, TTL: 20 * time.Second, Grace: 30 * time.Second, Dial: dialUneven}
 	for _, url := range redistest.URLs(redistest.StartN(t, 5)) {
 		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{URL: url})
 	}
