@@ -89,8 +89,7 @@ func (a App) Exec(ctx context.Context, args []string) int {
 // one line for everything else.
 func report(err error) []string {
 	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' })
-	var config *replica.ConfigError
-	if errors.As(err, &config) {
+	if _, ok := errors.AsType[*replica.ConfigError](err); ok {
 		return lines
 	}
 	line := strings.Join(lines, "; ")

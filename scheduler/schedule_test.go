@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-func mustParse(t testing.TB, spec string, opts ScheduleOptions) Schedule {
-	t.Helper()
+func mustParse(tb testing.TB, spec string, opts ScheduleOptions) Schedule {
+	tb.Helper()
 	s, err := ParseSchedule(spec, opts)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return s
 }
 
-func mustZone(t testing.TB, name string) *time.Location {
-	t.Helper()
+func mustZone(tb testing.TB, name string) *time.Location {
+	tb.Helper()
 	zone, err := LoadZone(name)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return zone
 }
 
-func instant(t testing.TB, s string) time.Time {
-	t.Helper()
+func instant(tb testing.TB, s string) time.Time {
+	tb.Helper()
 	at, err := time.Parse(time.RFC3339, s)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return at
 }
