@@ -11,7 +11,7 @@ import (
 )
 
 // poolSize bounds the calls that run at one node at the same time. Beyond it
-// callers queue, within their deadline.
+// callers queue, for half of their time.
 const poolSize = 64
 
 // maxIdle is below the idle timeouts of servers and of what stands between: a
@@ -39,11 +39,13 @@ func newClient(cfg Config, u nodeURL) *redis.Client {
 		DialTimeout:           cfg.Timeout,
 		ReadTimeout:           cfg.Timeout,
 		WriteTimeout:          cfg.Timeout,
-		PoolTimeout:           cfg.Timeout,
-		PoolSize:              poolSize,
-		ConnMaxIdleTime:       maxIdle,
-		ReadBufferSize:        8 << 10,
-		WriteBufferSize:       8 << 10,
+		// Whoever queues here for long gives up while a node could still answer:
+		// a deadline that ends in the queue would look like the node's silence.
+		PoolTimeout:     cfg.Timeout / 2,
+		PoolSize:        poolSize,
+		ConnMaxIdleTime: maxIdle,
+		ReadBufferSize:  8 << 10,
+		WriteBufferSize: 8 << 10,
 		MaintNotificationsConfig: &maintnotifications.Config{
 			Mode: maintnotifications.ModeDisabled,
 		},

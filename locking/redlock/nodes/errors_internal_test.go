@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/quorate/quorate/locking"
 )
 
@@ -50,5 +52,17 @@ func TestRefusedErrorMatchesTheContract(t *testing.T) {
 	err := fmt.Errorf("joining: %w", &RefusedError{Node: "a:1", Reason: "no"})
 	if !errors.Is(err, locking.ErrRefused) || errors.Is(err, locking.ErrNoQuorum) {
 		t.Errorf("%v does not match locking.ErrRefused alone", err)
+	}
+}
+
+// A full pool is no sign of life either: it must not bring a node up.
+func TestFullPoolSaysNothingOfTheNode(t *testing.T) {
+	t.Parallel()
+	n := &Node{set: &Set{wake: make(chan struct{}, 1)}}
+	gone := errors.New("connection refused")
+	n.observe(t.Context(), Reply{Err: gone})
+	n.observe(t.Context(), Reply{Err: fmt.Errorf("calling: %w", redis.ErrPoolTimeout)})
+	if got := n.health.get().cause; !errors.Is(got, gone) {
+		t.Errorf("the node is down with %v, want %v", got, gone)
 	}
 }

@@ -123,6 +123,8 @@ func (n *Node) sawFloor(floor int64) {
 // observe lets the outcome of a call decide whether the node is up.
 func (n *Node) observe(ctx context.Context, r Reply) {
 	switch {
+	case neverAsked(r.Err):
+		n.health.release()
 	case !silent(r.Err):
 		n.markUp()
 		if blank := errors.Is(r.Err, ErrBlank); n.health.setBlank(blank) && blank {
@@ -135,12 +137,18 @@ func (n *Node) observe(ctx context.Context, r Reply) {
 	}
 }
 
-// silent tells whether the node did not answer at all.
+// neverAsked tells whether the call got no connection of this process's own
+// pool: that says nothing of the node.
+func neverAsked(err error) bool {
+	return errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrClosed)
+}
+
+// silent tells whether the node was asked and did not answer at all.
 func silent(err error) bool {
 	var answer *ServerError
 	var refusal *RefusedError
 	return err != nil && !errors.As(err, &answer) && !errors.As(err, &refusal) &&
-		!errors.Is(err, ErrBlank) && !errors.Is(err, redis.ErrPoolTimeout) && !errors.Is(err, redis.ErrClosed)
+		!errors.Is(err, ErrBlank) && !neverAsked(err)
 }
 
 func (n *Node) markUp() {

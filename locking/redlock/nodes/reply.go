@@ -47,7 +47,9 @@ func (r Reply) Arg(i int) string {
 
 // Unsent tells whether the node was not even asked: the script has not run there
 // and will not.
-func (r Reply) Unsent() bool { return r.unsent || errors.Is(r.Err, ErrDown) }
+func (r Reply) Unsent() bool {
+	return r.unsent || errors.Is(r.Err, ErrDown) || errors.Is(r.Err, redis.ErrPoolTimeout)
+}
 
 // fields turns a script's result into strings. Numbers and nils are taken too,
 // so that a slip in a script reads as an odd reply, not as a lost one.

@@ -18,19 +18,24 @@ type nodeURL struct {
 	redacted string
 }
 
+var errNotShown = errors.New("its URL cannot be parsed (not shown, since it may hold a password): write redis://user:password@host:port with special characters percent-encoded")
+
 // parseURL reads the URL of a node. Its errors never show what stands before
 // the host, nor anything of a URL that cannot be taken apart.
 func parseURL(s string) (nodeURL, error) {
 	u, err := url.Parse(s)
 	if err != nil {
 		// The cause is dropped: net/url quotes the text, password and all.
-		return nodeURL{}, errors.New("its URL cannot be parsed (not shown, since it may hold a password): write redis://user:password@host:port with special characters percent-encoded")
+		return nodeURL{}, errNotShown
 	}
 	if u.Scheme != "redis" && u.Scheme != "rediss" {
 		return nodeURL{}, errors.New("its URL must start with redis:// or rediss://")
 	}
 	if u.Hostname() == "" {
 		return nodeURL{}, errors.New("its URL names no host: write redis://host:port")
+	}
+	if strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") {
+		return nodeURL{}, errNotShown // a password with / ? or # in it: its start is the host now
 	}
 	n := nodeURL{host: u.Hostname(), tls: u.Scheme == "rediss"}
 	port := u.Port()

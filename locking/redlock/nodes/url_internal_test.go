@@ -36,6 +36,9 @@ func TestBadURLsAreRefusedWithoutBeingShown(t *testing.T) {
 		{"redis://u:canary@", "names no host"},
 		{"redis://u:canary@h:1/3", "names a database"},
 		{"redis://u:canary@h:1?password=canary", "has parameters"},
+		{"redis://can/ary@h:1", "percent-encoded"}, // the host is "can" now
+		{"redis://can?ary@h:1", "percent-encoded"},
+		{"redis://can#ary@h:1", "percent-encoded"},
 		{"", "must start with redis://"},
 	} {
 		_, err := parseURL(c.url)
