@@ -98,6 +98,9 @@ func TestNoQuorum(t *testing.T) {
 			t.Errorf("%s with two of five nodes = %v, want ErrNoQuorum", what, err)
 			continue
 		}
+		if strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s = %v, want it on one line", what, err)
+		}
 		for _, want := range []string{"2 of 5", "node-1:6379", "node-3:6379", "node-4:6379"} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%s = %v, want it to name %s", what, err, want)

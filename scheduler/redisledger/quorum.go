@@ -1,8 +1,8 @@
 package redisledger
 
 import (
-	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock/nodes"
@@ -13,7 +13,7 @@ import (
 // an error matching locking.ErrRefused too where nodes refused this client.
 func answers(set *nodes.Set, doing string, replies []nodes.Reply) ([]nodes.Reply, error) {
 	var good []nodes.Reply
-	var errs []error
+	var errs errorList
 	for _, r := range replies {
 		if r.Err == nil {
 			good = append(good, r)
@@ -25,5 +25,19 @@ func answers(set *nodes.Set, doing string, replies []nodes.Reply) ([]nodes.Reply
 		return good, nil
 	}
 	return nil, fmt.Errorf("%s: %w: %d of %d nodes answered: %w",
-		doing, locking.ErrNoQuorum, len(good), set.Len(), errors.Join(errs...))
+		doing, locking.ErrNoQuorum, len(good), set.Len(), errs)
 }
+
+// errorList is errors on one line; errors.Join would make several.
+type errorList []error
+
+func (l errorList) Error() string {
+	texts := make([]string, len(l))
+	for i, err := range l {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap returns the errors.
+func (l errorList) Unwrap() []error { return l }
