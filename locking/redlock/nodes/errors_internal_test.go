@@ -1,9 +1,11 @@
 package nodes
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -64,5 +66,19 @@ func TestFullPoolSaysNothingOfTheNode(t *testing.T) {
 	n.observe(t.Context(), Reply{Err: fmt.Errorf("calling: %w", redis.ErrPoolTimeout)})
 	if got := n.health.get().cause; !errors.Is(got, gone) {
 		t.Errorf("the node is down with %v, want %v", got, gone)
+	}
+}
+
+// overdue is a context whose deadline has passed, but whose timer has not fired.
+type overdue struct{ context.Context }
+
+func (overdue) Deadline() (time.Time, bool) { return time.Now().Add(-time.Nanosecond), true }
+
+func TestCallersDeadlineIsNotTheNodesFault(t *testing.T) {
+	t.Parallel()
+	n := &Node{set: &Set{wake: make(chan struct{}, 1)}}
+	n.observe(overdue{t.Context()}, Reply{Err: errors.New("i/o timeout")})
+	if got := n.health.get().cause; got != nil {
+		t.Errorf("the node is down: %v", got)
 	}
 }

@@ -130,11 +130,18 @@ func (n *Node) observe(ctx context.Context, r Reply) {
 		if blank := errors.Is(r.Err, ErrBlank); n.health.setBlank(blank) && blank {
 			n.set.poke()
 		}
-	case ctx.Err() != nil:
-		n.health.release() // the caller gave up; that says nothing of the node
+	case gaveUp(ctx):
+		n.health.release()
 	default:
 		n.markDown(r.Err)
 	}
+}
+
+// gaveUp tells whether the caller did not wait any longer: that says nothing of
+// the node. A socket notices a deadline a moment before the context does.
+func gaveUp(ctx context.Context) bool {
+	end, ok := ctx.Deadline()
+	return ctx.Err() != nil || ok && !time.Now().Before(end)
 }
 
 // neverAsked tells whether the call got no connection of this process's own
