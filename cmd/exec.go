@@ -94,7 +94,7 @@ func report(err error) []string {
 	}
 	line := strings.Join(lines, "; ")
 	if errors.Is(err, nodes.ErrBlank) {
-		line += "; blank nodes are set up by the first replica that starts, or by quorate nodes init"
+		line += "; the first replica that starts sets blank nodes up, and if they are new, quorate nodes init spares it the grace"
 	}
 	return []string{line}
 }

@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -169,10 +170,10 @@ func vouches(r nodeRow) string {
 
 func nodeNotes(r nodeRow) string {
 	if r.Error != nil {
-		return clip(*r.Error, 60)
+		return clip(strings.TrimPrefix(*r.Error, r.Node+": "), 120)
 	}
 	if len(r.Warnings) > 0 {
-		return clip(r.Warnings[0], 60)
+		return clip(strings.Join(r.Warnings, "; "), 120)
 	}
 	return ""
 }

@@ -66,7 +66,13 @@ type NodeError struct {
 	Err  error
 }
 
-func (e NodeError) Error() string { return e.Node + ": " + e.Err.Error() }
+func (e NodeError) Error() string {
+	text := e.Err.Error()
+	if strings.HasPrefix(text, e.Node+": ") {
+		return text // it names the node itself
+	}
+	return e.Node + ": " + text
+}
 
 // Unwrap returns what went wrong at the node.
 func (e NodeError) Unwrap() error { return e.Err }

@@ -24,7 +24,7 @@ func answers(set *nodes.Set, doing string, replies []nodes.Reply) ([]nodes.Reply
 	if len(good) >= set.Quorum() {
 		return good, nil
 	}
-	return nil, fmt.Errorf("%s: %w: %d of %d nodes answered: %w",
+	return nil, fmt.Errorf("%s: %w: %d of %d nodes can be used: %w",
 		doing, locking.ErrNoQuorum, len(good), set.Len(), errs)
 }
 
