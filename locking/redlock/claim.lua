@@ -62,11 +62,13 @@ local function with_lock(code)
 end
 
 -- Why this node has no say in the request, or nil: it gave up, it is about a
--- time that the node may have forgotten, or that lies too far ahead.
+-- time that the node may have forgotten, or that lies too far ahead. Whoever
+-- asks may have a clock that is ahead: until the node's own has passed the
+-- floor, a lease may last that the node has forgotten.
 local function no_say()
   if redis.call('EXISTS', dead) == 1 then return reply('DEAD') end
   if (tick or now) <= floor then return reply('ABSTAIN', num(floor)) end
-  if tick and tick > now + gracems / 2 then return reply('FUTURE') end
+  if tick and (now <= floor or tick > now + gracems / 2) then return reply('FUTURE') end
   return nil
 end
 

@@ -14,7 +14,8 @@ local none = no_say()
 if none then return none end
 
 local token, mode, attempt = tonumber(arg(5)), arg(6), tonumber(arg(7))
-if token > ((now + gracems / 2) / 1000 + 1) * 2^20 or token >= 2^53 then
+-- Not a second more: the fence of this node's next life may begin right above.
+if token > (now + gracems / 2) / 1000 * 2^20 or token >= 2^53 then
   return reply('FUTURE')
 end
 
