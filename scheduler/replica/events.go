@@ -107,7 +107,23 @@ func (e events) nodes() nodes.Observer {
 		Restarted: func(node string, until time.Time) {
 			e.log.Warn("node restarted and may have forgotten; it abstains for a grace", "node", node, "until", jobs.FormatTick(until))
 		},
-		Warn: func(node, text string) { e.log.Warn(text, "node", node) },
+		Skewed: e.skewed,
+		Warn:   func(node, text string) { e.log.Warn(text, "node", node) },
+	}
+}
+
+func (e events) skewed(node string, by time.Duration) {
+	whose := "this replica's clock"
+	if node != "" {
+		whose = "the clock of node " + node
+	}
+	switch {
+	case by == 0:
+		e.log.Info(whose + " agrees with the others again")
+	case by > 0:
+		e.log.Warn(whose+" is ahead of the others; set it right before ticks are lost", "by", by.Round(time.Millisecond))
+	default:
+		e.log.Warn(whose+" is behind the others; set it right before ticks are lost", "by", by.Abs().Round(time.Millisecond))
 	}
 }
 

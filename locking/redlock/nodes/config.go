@@ -95,6 +95,11 @@ type Observer struct {
 	// Restarted: the node came back with its memory in doubt; it abstains until
 	// then, by the local clock.
 	Restarted func(node string, until time.Time)
+	// Skewed: a clock stands apart from the others' by more than a quarter of
+	// the grace (positive: it is ahead), or no longer does (zero). It is the
+	// node's, or that of this process if node is empty. Nodes refuse requests
+	// that lie more than half of the grace ahead of their own clocks.
+	Skewed func(node string, by time.Duration)
 	// Warn: the node works, but is set up in a way that will cost something.
 	Warn func(node, text string)
 }

@@ -3,6 +3,8 @@ package nodes_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -198,4 +200,39 @@ func TestRunRefusesWhatCameBackAsSomethingElse(t *testing.T) {
 	if got := strings.Count(e.String(), "up "); got != 1 {
 		t.Errorf("the refused server was used for a while: %v", e)
 	}
+}
+
+// Run tells once that a node's clock has gone astray, and once that it is back.
+func TestRunTellsWhoseClockStandsApart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.MiniN(t, 3)
+		defer m.Close()
+		var told []string
+		s := open(t, config(m.URLs(), embedded(m), func(c *nodes.Config) {
+			c.Observer.Skewed = func(node string, by time.Duration) {
+				told = append(told, fmt.Sprint(node, " behind: ", by < 0))
+			}
+		}))
+		defer s.Close()
+		if err := s.Init(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- s.Run(ctx) }()
+		defer func() { cancel(); <-done }()
+		time.Sleep(10 * time.Minute)
+		if len(told) > 0 {
+			t.Errorf("told %q of clocks that agree", told)
+		}
+		m.Node(2).SetTime(time.Now()) // its clock stands still
+		time.Sleep(10 * time.Minute)
+		m.Node(2).SetTime(time.Time{})
+		time.Sleep(10 * time.Minute)
+		want := []string{s.Names()[2] + " behind: true", s.Names()[2] + " behind: false"}
+		if !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
+		}
+	})
 }

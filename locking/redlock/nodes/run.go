@@ -15,11 +15,12 @@ const (
 // probes nodes that are down and takes them back when they answer and are what
 // they should be, formats nodes that have gone blank where that is safe, and
 // asks nodes that nobody has called for a while, so that a restart is noticed,
-// and its grace over, before the next tick.
+// and its grace over, before the next tick. It compares the clocks, too.
 func (s *Set) Run(ctx context.Context) error {
 	s.running.Store(true)
 	defer s.running.Store(false)
 	pause := firstProbe
+	var skewed map[string]bool
 	for {
 		wait := pause
 		if !s.ailing() {
@@ -36,6 +37,7 @@ func (s *Set) Run(ctx context.Context) error {
 			pause = min(2*pause, maxProbe)
 		}
 		s.attend(ctx)
+		skewed = s.watchClocks(skewed)
 	}
 }
 
