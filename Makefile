@@ -53,6 +53,11 @@ model: ## check the protocol's model exhaustively (needs spin and gcc)
 	@.ci/deps spin gcc
 	locking/redlock/model/check.sh
 
+.PHONY: teeth
+teeth: ## plant bugs one at a time and see that the tests notice each
+	@.ci/deps redis-server gcc git
+	go run ./internal/teeth
+
 .PHONY: campaign
 campaign: ## the issue's demonstrations at full length: real processes killed, frozen, restarted
 	@.ci/deps redis-server gcc

@@ -69,6 +69,23 @@ func TestDrain(t *testing.T) {
 	}
 }
 
+// A tick that waits for its claim when the drain begins is given up at once, and
+// left to the other replicas.
+func TestDrainEndsClaims(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.locker = &moody{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true}
+		stop := c.start(c.replica("r1", nil, every(t, "10s", "j", c.handler(nil))))
+		time.Sleep(11 * time.Second)
+		c.stop(stop)
+		if got := c.at(time.Now()); got != 11*time.Second {
+			t.Errorf("Run returned at %v, want at once", got)
+		}
+		c.wantTicks("j", "10s missed: this replica drained before it could claim the tick")
+	})
+}
+
 // slowToStop needs three seconds after it was told.
 func slowToStop(ctx context.Context, run jobs.Run) error {
 	err := untilEnd(ctx, run)

@@ -105,6 +105,29 @@ func TestTooSlow(t *testing.T) {
 	})
 }
 
+// Nodes that know of no token, be it that they have forgotten it, are given one
+// above all that were issued in earlier seconds.
+func TestTokensFollowTheClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		minis := redistest.MiniN(t, 3)
+		c := newMiniCluster(t, minis)
+		l := c.locker(t)
+		for n := range 3 {
+			time.Sleep(time.Hour)
+			lease := mustAcquire(t, l, c.request(past(n)))
+			least := locking.Token(time.Now().Unix() << 20)
+			if got := lease.Claim().Token; got < least {
+				t.Errorf("token %d, want at least %d", got, least)
+			}
+			mustRelease(t, lease)
+			for i := range 3 {
+				minis.Node(i).Del("quorate:job:job:claim")
+			}
+		}
+	})
+}
+
 // A competitor commits between the rounds, on some nodes only: the token must
 // exceed what it left there, and acceptances of the smaller one do not count.
 func TestStaleTokenIsRaised(t *testing.T) {

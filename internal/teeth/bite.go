@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Columns of the table, which fits a terminal of 80.
+const (
+	nameWidth = 36
+	byWidth   = 36
+)
+
+// bite tries the plants on the module at dir, which it leaves as it was, and
+// prints a row for each.
+func bite(ctx context.Context, out io.Writer, dir string, list []plant) error {
+	if err := baseline(ctx, out, dir, list); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\n%-*s %-*s %6s\n", nameWidth, "plant", byWidth, "caught by", "s")
+	var failures []error
+	begun := time.Now()
+	for _, p := range list {
+		fmt.Fprintf(out, "%-*s ", nameWidth, p.name)
+		start := time.Now()
+		by, err := try(ctx, dir, p)
+		if err != nil {
+			failures = append(failures, fmt.Errorf("%s: %w", p.name, err))
+			by = "NOT CAUGHT"
+		}
+		fmt.Fprintf(out, "%-*s %6.1f\n", byWidth, fit(by), time.Since(start).Seconds())
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	fmt.Fprintf(out, "\n%d of %d caught in %v\n", len(list)-len(failures), len(list), time.Since(begun).Round(time.Second))
+	return errors.Join(failures...)
+}
+
+// baseline runs the tests of all plants on the clean copy.
+func baseline(ctx context.Context, out io.Writer, dir string, list []plant) error {
+	tests := map[string][]string{}
+	for _, p := range list {
+		tests[p.pkg] = append(tests[p.pkg], p.tests...)
+	}
+	fmt.Fprintf(out, "%-*s %-*s %6s\n", nameWidth, "without plants", byWidth, "", "s")
+	for _, pkg := range slices.Sorted(maps.Keys(tests)) {
+		fmt.Fprintf(out, "%-*s ", nameWidth, pkg)
+		start := time.Now()
+		r, err := goTest(ctx, dir, pkg, slices.Compact(slices.Sorted(slices.Values(tests[pkg]))))
+		switch {
+		case err != nil:
+			return err
+		case !r.built || r.failed != "":
+			return fmt.Errorf("%s fails without any plant:\n%s", pkg, r.output)
+		}
+		fmt.Fprintf(out, "%-*s %6.1f\n", byWidth, "green", time.Since(start).Seconds())
+	}
+	return nil
+}
+
+// try plants p, and returns the test that noticed.
+func try(ctx context.Context, dir string, p plant) (by string, err error) {
+	restore, err := p.sow(dir)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, restore()) }()
+	r, err := goTest(ctx, dir, p.pkg, p.tests)
+	switch {
+	case err != nil:
+		return "", err
+	case !r.built:
+		return "", fmt.Errorf("the plant does not compile: %s", r.output)
+	case r.failed == "":
+		return "", fmt.Errorf("survives, though: %s\n  Write the test in %s that sees it", p.promise, p.pkg)
+	case r.died:
+		return r.failed + " (died)", nil
+	}
+	return r.failed, nil
+}
+
+// fit cuts s to its column.
+func fit(s string) string {
+	if len(s) > byWidth {
+		return s[:byWidth-3] + "..."
+	}
+	return s
+}

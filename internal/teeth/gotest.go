@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// A result is how a run of tests ended.
+type result struct {
+	built  bool
+	failed string // the first test that failed; empty if none did
+	died   bool   // the test binary ended before its tests did
+	output string
+}
+
+// goTest runs the tests of those names in the package of the module at dir. Its
+// error says that they could not be run.
+func goTest(ctx context.Context, dir, pkg string, tests []string) (result, error) {
+	// With -trimpath every copy of the module is built from the same cache.
+	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-trimpath", "-vet=off", "-count=1", "-failfast", "-timeout=90s",
+		"-run", "^("+strings.Join(tests, "|")+")$", pkg)
+	cmd.Dir = dir
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // a terminal sends it to the tests too
+	cmd.WaitDelay = 10 * time.Second
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if ctx.Err() != nil {
+		return result{}, context.Cause(ctx)
+	}
+	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		return result{}, err
+	}
+	r, readErr := read(out)
+	if readErr != nil {
+		return result{}, fmt.Errorf("reading what go test said: %w: %s", readErr, &stderr)
+	}
+	r.output += stderr.String()
+	if err == nil == (r.failed != "" || !r.built) {
+		return result{}, fmt.Errorf("go test: %w: %s", err, r.output)
+	}
+	return r, nil
+}
+
+// An event is what go test -json says.
+type event struct {
+	Action, Test, Output, FailedBuild string
+}
+
+// read takes what go test -json said apart.
+func read(out []byte) (result, error) {
+	r, running := result{built: true}, []string{}
+	for line := range bytes.Lines(out) {
+		var e event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return result{}, err
+		}
+		r.output += e.Output
+		name, _, sub := strings.Cut(e.Test, "/")
+		switch {
+		case e.FailedBuild != "":
+			r.built = false
+		case e.Action == "run" && !sub:
+			running = append(running, name)
+		case e.Action == "fail" && name != "" && r.failed == "":
+			r.failed = name
+		case e.Action == "fail" && name == "" && r.failed == "":
+			// It died, as it does of a panic, while some of these ran.
+			r.died, r.failed = true, strings.Join(running, ", ")
+		case e.Action == "pass" && !sub && len(running) > 0:
+			running = without(running, name)
+		}
+	}
+	return r, nil
+}
+
+func without(list []string, name string) []string {
+	var rest []string
+	for _, s := range list {
+		if s != name {
+			rest = append(rest, s)
+		}
+	}
+	return rest
+}

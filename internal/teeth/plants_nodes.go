@@ -1,0 +1,202 @@
+package main
+
+const (
+	claimLua   = "locking/redlock/claim.lua"
+	acquireLua = "locking/redlock/acquire.lua"
+	commitLua  = "locking/redlock/commit.lua"
+	extendLua  = "locking/redlock/extend.lua"
+	finishLua  = "locking/redlock/finish.lua"
+	abortLua   = "locking/redlock/abort.lua"
+	voidLua    = "locking/redlock/void.lua"
+
+	nodesDir = "locking/redlock/nodes/"
+
+	redlockPkg = "./locking/redlock"
+	nodesPkg   = "./locking/redlock/nodes"
+)
+
+var (
+	rules       = []string{"TestRulesOnMiniredis"}
+	rulesOnReal = []string{"TestRulesOnRedis"}
+)
+
+// nodePlants are in what one node decides.
+var nodePlants = []plant{
+	{
+		name: "node: stale token accepted", promise: "Tokens only grow: a node refuses one that is not above its fence.",
+		edits: []edit{{commitLua, "if token <= fence() then", "if false then"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: equal token accepted", promise: "No two claims carry the same token.",
+		edits: []edit{{commitLua, "if token <= fence() then", "if token < fence() then"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: claimed tick granted again", promise: "A tick that runs once is claimed by one attempt, also when the lock has run out.",
+		edits: []edit{
+			{acquireLua, "if claimed(arg(5)) then", "if false then"},
+			{acquireLua, "if locked_out() then", "if false then"},
+			{commitLua, "if locked_out() then return", "if false then return"},
+			{commitLua, "if not mine and claimed(mode) then", "if false then"},
+		},
+		pkg: redlockPkg, tests: []string{"TestConformanceOnMiniredis"},
+	},
+	{
+		name: "node: COMMIT over another's claim", promise: "COMMIT checks the claim by itself: the lock may have run out between the rounds.",
+		edits: []edit{{commitLua, "if not mine and claimed(mode) then", "if false then"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: COMMIT over another's lock", promise: "Who lost the lock between the rounds does not commit.",
+		edits: []edit{{commitLua, "if locked_out() then return", "if false then return"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: finished tick granted again", promise: "A tick that was finished is never run again.",
+		edits: []edit{
+			{acquireLua, "get('done') == '1'", "false"},
+			{acquireLua, "if claimed(arg(5)) then", "if get('done') ~= '1' and claimed(arg(5)) then"},
+			{commitLua, "get('done') == '1'", "false"},
+			{commitLua, "if not mine and claimed(mode) then", "if get('done') ~= '1' and not mine and claimed(mode) then"},
+		},
+		pkg: redlockPkg, tests: []string{"TestContention"},
+	},
+	{
+		name: "node: done not checked by COMMIT", promise: "A tick that was finished between the rounds is not run again, in rerun mode either.",
+		edits: []edit{{commitLua, "get('done') == '1'", "false"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: older tick accepted", promise: "Once a later tick was claimed, older ones are closed.",
+		edits: []edit{{commitLua, "if stored and stored > tick then", "if false then"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: stored mode ignored", promise: "A roll-out that changes on_crash does not let a tick run twice.",
+		edits: []edit{{claimLua, "if get('mode') == '0' then", "if mode == '0' and get('mode') == '0' then"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: attempt number not checked", promise: "No two reruns of a tick carry the same attempt number.",
+		edits: []edit{{commitLua, "attempt <= tonumber(get('attempt'))", "false"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: no floor for the fence", promise: "Tokens grow also after a node has lost its memory.",
+		edits: []edit{{claimLua, "math.max(kept, math.ceil(floor / 1000) * 2^20)", "kept"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: no floor for ticks", promise: "A node that lost its memory has no say in what it may have forgotten.",
+		edits: []edit{{claimLua, "if (tick or now) <= floor then", "if false then"}},
+		pkg:   redlockPkg, tests: []string{"TestRestartedNodes"},
+	},
+	{
+		name: "node: restart goes unnoticed", promise: "A node that restarted abstains for one grace.",
+		edits: []edit{{nodesDir + "prelude.lua", "if ARGV[6] ~= '1' then since = now end", ""}},
+		pkg:   nodesPkg, tests: []string{"TestRestartMovesTheFloor"},
+	},
+	{
+		name: "node: tick ahead of its clock", promise: "A node accepts no tick that lies beyond the floor of its next life.",
+		edits: []edit{{claimLua, "(now <= floor or tick > now + gracems / 2)", "now <= floor"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: token ahead of its clock", promise: "A node accepts no token that lies far ahead of its clock.",
+		edits: []edit{{commitLua, "token > (now + gracems / 2) / 1000 * 2^20 or token", "token"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: token a second ahead of that", promise: "A node accepts no token that lies beyond the floor of its next life.",
+		edits: []edit{{commitLua, "(now + gracems / 2) / 1000 * 2^20", "((now + gracems / 2) / 1000 + 1) * 2^20"}},
+		pkg:   redlockPkg, tests: []string{"TestClockSetBackAcrossALoss"},
+	},
+	{
+		name: "node: votes within its own grace", promise: "A replica whose clock is ahead gets no vote while a forgotten lease may last.",
+		edits: []edit{{claimLua, "(now <= floor or tick > now + gracems / 2)", "tick > now + gracems / 2"}},
+		pkg:   redlockPkg, tests: []string{"TestForgottenLeaseOutlastsFastClock"},
+	},
+	{
+		name: "node: extends past a larger token", promise: "A lease that was superseded cannot be extended, though a late request brought its lock back.",
+		edits: []edit{{extendLua, "or '0') > tonumber(arg(5)) then", "or '0') > 2^60 then"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: extends anybody's lease", promise: "Only the owner of the claim sets its lock again.",
+		edits: []edit{{extendLua, "get('owner') == v and get('token')", "get('token')"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: extends what is done or void", promise: "A claim that was given back is not taken again by a late extension.",
+		edits: []edit{{extendLua, "get('done') ~= '1' and get('void') ~= '1'", "true"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: abort without a tombstone", promise: "A request that arrives after its attempt gave up takes no lock.",
+		edits: []edit{{abortLua, "if arg(5) == '1' then", "if false then"}},
+		pkg:   redlockPkg, tests: []string{"TestThawedNodeIsCleanedUp"},
+	},
+	{
+		name: "node: void without a tombstone", promise: "A commit that arrives after its attempt was voided is refused.",
+		edits: []edit{{voidLua, "redis.call('SET', dead, '1', 'PX', num(2 * tonumber(ttl)))", ""}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: abort frees anybody's lock", promise: "Whoever gives up leaves the locks of others alone.",
+		edits: []edit{{abortLua, "if redis.call('GET', lock) == v then", "if true then"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: finish frees anybody's lock", promise: "A late finish does not free the lock of the next run.",
+		edits: []edit{{finishLua, "if redis.call('GET', lock) == v then", "if true then"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: void frees anybody's lock", promise: "A late void does not free the lock of the next run.",
+		edits: []edit{{voidLua, "if redis.call('GET', lock) == v then", "if true then"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: finish of another's claim", promise: "A run that was superseded does not finish the tick of its successor.",
+		edits: []edit{{finishLua, "get('owner') == v and get('token') == arg(5)", "true"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: records without a bound", promise: "A node keeps a bounded number of records per job.",
+		edits: []edit{{commitLua, "redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(tonumber(arg(9)) + 1))", ""}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: numbers in scientific form", promise: "Tokens keep all their digits on real Redis.",
+		edits: []edit{{nodesDir + "head.lua", "return string.format('%.0f', n)", "return tostring(n)"}},
+		pkg:   redlockPkg, tests: rulesOnReal,
+	},
+	{
+		name: "node: another list is served", promise: "A node serves replicas of one list of nodes only.",
+		edits: []edit{{nodesDir + "members.lua", "if node[3] ~= ARGV[2] then", "if false then"}},
+		pkg:   nodesPkg, tests: []string{"TestStrangersAreRefused"},
+	},
+	{
+		name: "node: sealed, and goes on", promise: "A node that is sealed for a change of the list grants nothing.",
+		edits: []edit{{nodesDir + "members.lua", "if node[9] and ARGV[8] ~= '1' then", "if false then"}},
+		pkg:   nodesPkg, tests: []string{"TestStrangersAreRefused", "TestSealedNodeTakesFinishes"},
+	},
+	{
+		name: "node: lease as long as the grace", promise: "A lease ends before a node that forgot it votes again.",
+		edits: []edit{{nodesDir + "members.lua", "if tonumber(ARGV[9]) >= gracems then", "if false then"}},
+		pkg:   nodesPkg, tests: []string{"TestLeaseAsLongAsTheGraceIsRefused"},
+	},
+	{
+		name: "node: declared new after serving", promise: "Nobody can declare a node as new that has accepted a claim.",
+		edits: []edit{{nodesDir + "init.lua", "if node[11] then return {'SERVED', nowtext} end", ""}},
+		pkg:   nodesPkg, tests: []string{"TestInitSeesAClaimAtTheLastMoment"},
+	},
+	{
+		name: "node: denied INFO taken as embedded", promise: "A server that denies INFO is refused: its restarts would go unnoticed.",
+		edits: []edit{{
+			nodesDir + "head.lua", "if embedded and string.find(why, 'section (server) is not supported', 1, true) then", "if true then",
+		}},
+		pkg: nodesPkg, tests: []string{"TestNodeThatDeniesInfoIsRefused", "TestJoinRefusesEmbeddedNodesUnlessAllowed"},
+	},
+}

@@ -1,0 +1,63 @@
+package main
+
+const (
+	replica    = "./scheduler/replica"
+	replicaDir = "scheduler/replica/"
+)
+
+// replicaPlants are in the configuration, in how a replica joins its nodes, and
+// in what the command says.
+var replicaPlants = []plant{
+	{
+		name: "config: unknown key accepted", promise: "A key that does not exist is an error.",
+		edits: []edit{{replicaDir + "decode.go", `d.atKey(p.with(key), "%s", unknownKey(p, key, fields))`, ""}},
+		pkg:   replica, tests: []string{"TestReadReportsEveryMistakeWithItsPlace"},
+	},
+	{
+		name: "config: second job of a name wins", promise: "A job that stands twice is an error.",
+		edits: []edit{{replicaDir + "document.go", "ps.duplicate(p.with(key.Value), key, before)\n", "\n"}},
+		pkg:   replica, tests: []string{"TestReadReportsEveryMistakeWithItsPlace"},
+	},
+	{
+		name: "config: lease as long as the grace", promise: "A configuration in which a node could forget a lease that lasts is refused.",
+		edits: []edit{{replicaDir + "check.go", "if c.Lock.TTL >= c.Redis.RestartGrace {", "if false {"}},
+		pkg:   replica, tests: []string{"TestReadReportsEveryMistakeWithItsPlace"},
+	},
+	{
+		name: "config: kill_grace above the margin", promise: "A command is gone before its lease ends.",
+		edits: []edit{{"jobs/execjob/params.go", "if limits.SafetyMargin > 0 && p.KillGrace", "if limits.SafetyMargin < 0 && p.KillGrace"}},
+		pkg:   replica, tests: []string{"TestReadReportsEveryMistakeWithItsPlace"},
+	},
+	{
+		name: "config: even number of nodes", promise: "The nodes are 1, 3, 5 or 7.",
+		edits: []edit{{replicaDir + "check.go", "case n%2 == 0:", "case false:"}},
+		pkg:   replica, tests: []string{"TestReadReportsEveryMistakeWithItsPlace"},
+	},
+	{
+		name: "config: every QUORATE_* overrides", promise: "Variables that Kubernetes injects change nothing.",
+		edits: []edit{{replicaDir + "overrides.go", `const envPrefix = "QUORATE__"`, `const envPrefix = "QUORATE_"`}},
+		pkg:   replica, tests: []string{"TestOverrides", "TestOverrideMistakesNameTheirSource"},
+	},
+	{
+		name: "replica: refusal ends it in silence", promise: "A replica that the nodes refuse ends and says why.",
+		edits: []edit{{replicaDir + "run.go", "err != nil || ctx.Err() != nil {\n\t\treturn err", "err != nil || ctx.Err() != nil {\n\t\treturn nil"}},
+		pkg:   replica, tests: []string{"TestRunEndsWhereItIsRefused"},
+	},
+	{
+		name: "replica: ready before the grace", promise: "A replica says that it waits for the grace of its nodes.",
+		edits: []edit{{replicaDir + "ready.go", "case !at.IsZero():", "case false:"}},
+		pkg:   replica, tests: []string{"TestRunOnBlankNodesWaitsOneGraceAndSaysSo"},
+	},
+	{
+		name: "replica: health depends on Redis", promise: "No outage of the nodes makes Kubernetes restart the replicas.",
+		edits: []edit{{
+			replicaDir + "probes.go", `respond(w, http.StatusOK, "ok") })`, "respond(w, 200+min(300, 300*len(reasons())), \"ok\") })",
+		}},
+		pkg: replica, tests: []string{"TestProbes"},
+	},
+	{
+		name: "cmd: no quorum is a plain failure", promise: "Listings exit with 4 where no quorum answers.",
+		edits: []edit{{"cmd/exec.go", "return exitNoQuorum", "return exitFailed"}},
+		pkg:   "./cmd", tests: []string{"TestCampaignNoQuorum"},
+	},
+}

@@ -1,0 +1,135 @@
+package main
+
+const (
+	scheduler    = "./scheduler"
+	schedulerDir = "scheduler/"
+	redisledger  = "./scheduler/redisledger"
+	ledgerDir    = "scheduler/redisledger/"
+)
+
+// schedulerPlants are in what becomes of a tick, and in its record.
+var schedulerPlants = []plant{
+	{
+		name: "engine: no stagger and no retry", promise: "A tick is not lost because replicas compete.",
+		edits: []edit{
+			{schedulerDir + "stagger.go", "return min(time.Duration(rank)*step, room/2)", "return 0"},
+			{schedulerDir + "claim.go", "if tries == a.cfg.MaxTries || ctx.Err() != nil {", "if true {"},
+		},
+		pkg: scheduler, tests: []string{"TestEveryTickOnceUnderContention"},
+	},
+	{
+		name: "engine: replicas all rank first", promise: "Replicas try one after the other, in an order that changes with the tick.",
+		edits: []edit{{schedulerDir + "rank.go", "if w > own || w == own && r > self {", "if w > own && w == own {"}},
+		pkg:   scheduler, tests: []string{"TestRanksAreAPermutation", "TestRankIsPinned"},
+	},
+	{
+		name: "engine: release skipped", promise: "A run that has ended frees the lock and says how it ended.",
+		edits: []edit{{schedulerDir + "run.go", "a.cfg.Observer.Finished(entry, a.release(entry))", "a.cfg.Observer.Finished(entry, nil)"}},
+		pkg:   scheduler, tests: []string{"TestHowRunsEnd"},
+	},
+	{
+		name: "engine: useless claim kept", promise: "A claim that comes too late to be used is given back.",
+		edits: []edit{{schedulerDir + "claim.go", "a.void(lease)\n\t\treturn nil, took, locking.ErrTooSlow", "return nil, took, locking.ErrTooSlow"}},
+		pkg:   scheduler, tests: []string{"TestUselessClaimIsVoided"},
+	},
+	{
+		name: "engine: timeout ignored", promise: "The context of a run ends at the job's timeout.",
+		edits: []edit{{schedulerDir + "run.go", "if a.job.Timeout > 0 {", "if a.job.Timeout < 0 {"}},
+		pkg:   scheduler, tests: []string{"TestHowRunsEnd"},
+	},
+	{
+		name: "engine: runs overlap", promise: "A replica has one run of a job at a time, whatever became of its lease.",
+		edits: []edit{{schedulerDir + "overlap.go", "if run == nil {", "if true {"}},
+		pkg:   scheduler, tests: []string{"TestOverlapSkip", "TestOverdue", "TestDeafWithoutLease"},
+	},
+	{
+		name: "engine: lost lease called success", promise: "A run whose lease was lost is not recorded as succeeded.",
+		edits: []edit{{schedulerDir + "outcome.go", "case errors.Is(cause, locking.ErrLeaseLost):", "case err != nil && errors.Is(cause, locking.ErrLeaseLost):"}},
+		pkg:   scheduler, tests: []string{"TestOutcome"},
+	},
+	{
+		name: "engine: slept-through ticks unsaid", promise: "Every tick has an outcome, also those the replica slept through.",
+		edits: []edit{{schedulerDir + "catchup.go", "e.decided(missed(j.Name, at, whyOverslept))", "_ = at"}},
+		pkg:   scheduler, tests: []string{"TestSuspend", "TestNight"},
+	},
+	{
+		name: "engine: drain cancels at once", promise: "A drain lets runs go on for the drain timeout.",
+		edits: []edit{{schedulerDir + "drain.go", "timer := time.NewTimer(e.cfg.DrainTimeout)", "timer := time.NewTimer(0)"}},
+		pkg:   scheduler, tests: []string{"TestDrain"},
+	},
+	{
+		name: "engine: drain goes on claiming", promise: "A replica that drains takes no new ticks.",
+		edits: []edit{{schedulerDir + "drain.go", "e.stopClaims(jobs.ErrDraining)\n\te.cfg", "e.cfg"}},
+		pkg:   scheduler, tests: []string{"TestDrainEndsClaims"},
+	},
+	{
+		name: "engine: clock set back, ticks wait", promise: "After the clock was set back, ticks come by the new time.",
+		edits: []edit{{schedulerDir + "engine.go", "e.replan()", ""}},
+		pkg:   scheduler, tests: []string{"TestClockSetBack", "TestClockMended"},
+	},
+	{
+		name: "schedule: tick in a DST gap is lost", promise: "A tick whose time is left out in spring runs after the gap.",
+		edits: []edit{{schedulerDir + "zoned.go", "return z.dst.Gap == DSTGapRunAfter && !z.spec.everyHour()", "return false"}},
+		pkg:   scheduler, tests: []string{"TestChangesOfTheClocks"},
+	},
+	{
+		name: "schedule: tick runs twice in autumn", promise: "A tick whose time comes twice in autumn runs once.",
+		edits: []edit{{schedulerDir + "zoned.go", "return z.dst.Overlap == DSTOverlapFirst && !z.spec.everyHour()", "return false"}},
+		pkg:   scheduler, tests: []string{"TestChangesOfTheClocks"},
+	},
+	{
+		name: "schedule: end of a leap year", promise: "Schedules go on through the last day of a leap year.",
+		edits: []edit{{schedulerDir + "zoned.go", "if seg.end <= at {", "if seg.end <= at-1e18 {"}},
+		pkg:   scheduler, tests: []string{"TestSegmentsEndAfterTheyBegin", "TestLastDayOfALeapYear"},
+	},
+	{
+		name: "schedule: @every from the start", promise: "All replicas compute the same ticks of @every.",
+		edits: []edit{{schedulerDir + "every.go", "return time.UnixMilli(since - into + step + offset).UTC()", "return after.Add(e.Interval).UTC()"}},
+		pkg:   scheduler, tests: []string{"TestEveryIsAlignedToTheEpoch"},
+	},
+	{
+		name: "recorder: gives up in an outage", promise: "What was missed in an outage is in the ledger after it.",
+		edits: []edit{{schedulerDir + "recorder.go", "if !sleep(ctx, pause) {", "if true {"}},
+		pkg:   scheduler, tests: []string{"TestRecorder", "TestRecorderIsPatient"},
+	},
+	{
+		name: "recorder: last ones lost at the end", promise: "A replica that ends brings what it queued to the ledger.",
+		edits: []edit{{schedulerDir + "recorder.go", "case <-r.ended:\n\tcase <-timer.C:", "case <-r.ended:\n\tdefault:"}},
+		pkg:   scheduler, tests: []string{"TestRecorder"},
+	},
+	{
+		name: "ledger: start hides the finish", promise: "Of one claim, its end says more than its start.",
+		edits: []edit{{ledgerDir + "merge.go", `strings.IndexByte("SLF", r.Kind)`, `strings.IndexByte("FLS", r.Kind)`}},
+		pkg:   redisledger, tests: []string{"TestMerge"},
+	},
+	{
+		name: "ledger: late end hides a finish", promise: "A node that missed the commit does not make a good end a late one.",
+		edits: []edit{{ledgerDir + "merge.go", `strings.IndexByte("SLF", r.Kind)`, `strings.IndexByte("SFL", r.Kind)`}},
+		pkg:   redisledger, tests: []string{"TestMerge"},
+	},
+	{
+		name: "ledger: miss before skip", promise: "Replicas that missed a tick do not hide why it was skipped.",
+		edits: []edit{{ledgerDir + "merge.go", "if skip && !had ||", "if !skip && had ||"}},
+		pkg:   redisledger, tests: []string{"TestMerge"},
+	},
+	{
+		name: "ledger: the lost attempt is listed", promise: "A claim that few nodes know of gives way to the run of the tick.",
+		edits: []edit{{ledgerDir + "choose.go", "return k.doubtful && certain[k.Tick]", "return false && certain[k.Tick]"}},
+		pkg:   redisledger, tests: []string{"TestMerge"},
+	},
+	{
+		name: "ledger: dead run shown as running", promise: "A start without a finish reads as interrupted once its lease has run out.",
+		edits: []edit{{ledgerDir + "merge.go", "c.held = c.held || r.Owner == lockOwner", "c.held = true"}},
+		pkg:   redisledger, tests: []string{"TestMerge"},
+	},
+	{
+		name: "ledger: last word of a tick stays", promise: "The first record of a tick that did not run stays on each node.",
+		edits: []edit{{ledgerDir + "record.lua", "return {'KEPT', nowtext}", ""}},
+		pkg:   redisledger, tests: []string{"TestLedgerConforms"},
+	},
+	{
+		name: "ledger: read without a quorum", promise: "A listing that too few nodes answer is an error, never a part of the truth.",
+		edits: []edit{{ledgerDir + "quorum.go", "if len(good) >= set.Quorum() {", "if len(good) > 0 {"}},
+		pkg:   redisledger, tests: []string{"TestNoQuorum"},
+	},
+}

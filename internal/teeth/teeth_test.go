@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+// What is planted must fit the code, and what is to find it must be there:
+// the check itself takes minutes, and would tell too late.
+func TestPlantsApply(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, p := range plants() {
+		if seen[p.name] || len(p.name) > nameWidth || p.promise == "" {
+			t.Errorf("%s: give each plant a name of its own of at most %d letters, and a promise", p.name, nameWidth)
+		}
+		seen[p.name] = true
+		dir := t.TempDir()
+		for _, e := range p.edits {
+			if err := copyFile(filepath.Join(root, e.file), filepath.Join(dir, e.file)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := p.sow(dir); err != nil {
+			t.Errorf("%s: %v; adapt it to the new code", p.name, err)
+		}
+		tests := testsOf(t, filepath.Join(root, p.pkg))
+		for _, name := range p.tests {
+			if !slices.Contains(tests, name) {
+				t.Errorf("%s: %s has no test %s: name the tests that see it", p.name, p.pkg, name)
+			}
+		}
+	}
+}
+
+var testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+
+func testsOf(t *testing.T, pkg string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(pkg, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range testFunc.FindAllSubmatch(text, -1) {
+			names = append(names, string(m[1]))
+		}
+	}
+	return names
+}
+
+// tiny is a module with one promise and two tests, one of which is blind.
+var tiny = map[string]string{
+	"go.mod":  "module tiny\n\ngo 1.26\n",
+	"tiny.go": "package tiny\n\n// Double returns twice n.\nfunc Double(n int) int { return 2 * n }\n",
+	"tiny_test.go": `package tiny
+
+import "testing"
+
+func TestDouble(t *testing.T) {
+	t.Run("of two", func(t *testing.T) {
+		if Double(2) != 4 {
+			t.Error("wrong")
+		}
+	})
+}
+
+func TestBlind(t *testing.T) { Double(2) }
+`,
+}
+
+// The check tells plants that are caught from those that are not, for whatever
+// reason, and leaves the copy clean.
+func TestBite(t *testing.T) {
+	t.Parallel()
+	bug := func(name, old, new, test string) plant {
+		return plant{name: name, promise: "Twice is twice.", edits: []edit{{"tiny.go", old, new}}, pkg: ".", tests: []string{test}}
+	}
+	list := []plant{
+		bug("wrong", "2 * n", "3 * n", "TestDouble"),
+		bug("panic", "return 2 * n", `panic("boom")`, "TestBlind"),
+		bug("unseen", "2 * n", "3 * n", "TestBlind"),
+		bug("no code", "2 * n", "2 *", "TestDouble"),
+		bug("gone", "4 * n", "5 * n", "TestDouble"),
+		bug("twice", "Double", "Triple", "TestDouble"),
+	}
+	dir := t.TempDir()
+	if err := write(dir, tiny); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	err := bite(t.Context(), &out, dir, list)
+	for _, want := range []string{
+		"unseen: survives, though: Twice is twice.", "no code: the plant does not compile", "gone: the plant no longer applies", "twice: the plant no longer applies",
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error lacks %q: %v", want, err)
+		}
+	}
+	rows := strings.Fields(out.String())
+	for plant, by := range map[string]string{"wrong": "TestDouble", "panic": "TestBlind", "unseen": "NOT", "gone": "NOT"} {
+		if i := slices.Index(rows, plant); i < 0 || rows[i+1] != by {
+			t.Errorf("%s is not followed by %s in\n%s", plant, by, &out)
+		}
+	}
+	if !strings.Contains(out.String(), "2 of 6 caught") {
+		t.Errorf("the table does not count two of six:\n%s", &out)
+	}
+	for line := range strings.Lines(out.String()) {
+		if len(line) > 81 {
+			t.Errorf("more than 80 columns: %s", line)
+		}
+	}
+	if text, _ := os.ReadFile(filepath.Join(dir, "tiny.go")); string(text) != tiny["tiny.go"] {
+		t.Errorf("a plant was left behind:\n%s", text)
+	}
+}
+
+// Tests that fail anyway catch nothing.
+func TestBiteWantsCleanTests(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := write(dir, tiny); err != nil {
+		t.Fatal(err)
+	}
+	if err := write(dir, map[string]string{"tiny.go": "package tiny\n\nfunc Double(n int) int { return 5 * n }\n"}); err != nil {
+		t.Fatal(err)
+	}
+	list := []plant{{name: "wrong", promise: "x", edits: []edit{{"tiny.go", "5 * n", "3 * n"}}, pkg: ".", tests: []string{"TestDouble"}}}
+	err := bite(t.Context(), new(bytes.Buffer), dir, list)
+	if err == nil || !strings.Contains(err.Error(), "fails without any plant") {
+		t.Errorf("bite = %v, want that the tests fail without any plant", err)
+	}
+}
+
+func TestCopyModule(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := copyModule(t.Context(), root, dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"go.mod", "locking/redlock/commit.lua", ".ci/run"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".git")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the copy has a .git: %v", err)
+	}
+}
+
+func TestChoose(t *testing.T) {
+	t.Parallel()
+	list := []plant{{name: "node: floor"}, {name: "hold: margin"}, {name: "node: fence"}}
+	if got := choose(slices.Clone(list), []string{"floor", "fence"}); len(got) != 2 || got[1].name != "node: fence" {
+		t.Errorf("chosen %v", got)
+	}
+	if got := choose(list, nil); len(got) != 3 {
+		t.Errorf("chosen %v without words", got)
+	}
+}
