@@ -79,7 +79,11 @@ answers are formatted, and abstain for one grace.`,
 				if err := cl.set.Init(c.Context(), recovery); err != nil {
 					return err
 				}
-				fmt.Fprintf(a.Out, "%d nodes are ready for namespace %s\n", cl.set.Len(), cl.set.Namespace())
+				if recovery {
+					fmt.Fprintf(a.Out, "the blank nodes of namespace %s are formatted, and abstain for %v\n", cl.set.Namespace(), cl.set.Grace())
+					return nil
+				}
+				fmt.Fprintf(a.Out, "all %d nodes of namespace %s are declared new\n", cl.set.Len(), cl.set.Namespace())
 				return nil
 			})
 		},
