@@ -14,7 +14,8 @@ var (
 	// how long. Their lease may end, so trying again makes sense.
 	ErrTaken = errors.New("lock is held")
 	// ErrClaimed: this very tick belongs to another attempt, by agreement of a
-	// quorum. Whoever it is runs it.
+	// quorum. Whoever it is runs it, or, if it heard too late, voids the claim
+	// and must then try the tick again or record why it did not run.
 	ErrClaimed = errors.New("tick is claimed")
 	// ErrDone: this tick was run and finished.
 	ErrDone = errors.New("tick is done")

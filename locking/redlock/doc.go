@@ -51,6 +51,12 @@
 // see [Config].CleanFor; until they have heard, such a node may name a claim
 // that nobody runs, which costs its vote for that tick.
 //
+// Three details that only a model found. A void claim that was requested
+// AtLeastOnce frees its tick for further reruns only: it may lie over the claim
+// of a run. The attempt number of a void claim stays used. And EXTEND refuses
+// wherever a larger token has been accepted, even if the lock is v's: a late
+// ACQUIRE may have brought it back.
+//
 // Plain locks, without a tick, take the same way without the tests of ticks.
 // They share lock and fence with the job of the same name.
 //
