@@ -92,7 +92,7 @@ func (a *attempt) newMutex() *redsync.Mutex {
 // the cleanup after it is never skipped.
 func (a *attempt) call(ctx context.Context, node int, script *nodes.Script, args ...any) vote {
 	ctx = context.WithoutCancel(ctx)
-	v := parse(a.nodes[node].Call(ctx, script, a.keys, append(a.common[:len(a.common):len(a.common)], args...)...))
+	v := parse(a.nodes[node].Call(ctx, script, a.keys, append(slices.Clip(a.common), args...)...))
 	if v.open() {
 		a.open[node], a.left[node] = true, true
 	}

@@ -23,8 +23,8 @@ type cluster struct {
 }
 
 // newCluster declares the nodes at the URLs as new.
-func newCluster(t testing.TB, urls []string, mend func(*nodes.Config)) *cluster {
-	t.Helper()
+func newCluster(tb testing.TB, urls []string, mend func(*nodes.Config)) *cluster {
+	tb.Helper()
 	c := &cluster{cfg: nodes.Config{Timeout: 300 * time.Millisecond, TTL: 30 * time.Second, Grace: 31 * time.Second}}
 	for _, u := range urls {
 		c.cfg.Nodes = append(c.cfg.Nodes, nodes.NodeConfig{URL: u})
@@ -32,43 +32,43 @@ func newCluster(t testing.TB, urls []string, mend func(*nodes.Config)) *cluster 
 	if mend != nil {
 		mend(&c.cfg)
 	}
-	set := c.open(t)
-	if err := set.Init(t.Context(), false); err != nil {
-		t.Fatal(err)
+	set := c.open(tb)
+	if err := set.Init(tb.Context(), false); err != nil {
+		tb.Fatal(err)
 	}
 	return c
 }
 
-func newMiniCluster(t testing.TB, minis *redistest.Minis) *cluster {
-	t.Helper()
-	return newCluster(t, minis.URLs(), func(cfg *nodes.Config) { cfg.Dial, cfg.Embedded = minis.Dial, true })
+func newMiniCluster(tb testing.TB, minis *redistest.Minis) *cluster {
+	tb.Helper()
+	return newCluster(tb, minis.URLs(), func(cfg *nodes.Config) { cfg.Dial, cfg.Embedded = minis.Dial, true })
 }
 
 // open connects a replica, as long as the test.
-func (c *cluster) open(t testing.TB) *nodes.Set {
-	t.Helper()
+func (c *cluster) open(tb testing.TB) *nodes.Set {
+	tb.Helper()
 	cfg := c.cfg
 	cfg.Nodes = slices.Clone(cfg.Nodes)
 	set, err := nodes.Open(cfg)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = set.Close() })
+	tb.Cleanup(func() { _ = set.Close() })
 	return set
 }
 
 // locker connects a replica whose nodes are probed in the background.
-func (c *cluster) locker(t testing.TB) *Locker {
-	t.Helper()
-	set := c.open(t)
+func (c *cluster) locker(tb testing.TB) *Locker {
+	tb.Helper()
+	set := c.open(tb)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = set.Run(ctx) })
 	l, err := New(set, Config{})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		_ = l.Close()
 		cancel()
 		running.Wait()
@@ -86,19 +86,19 @@ func (c *cluster) request(tick time.Time) locking.Request {
 	return locking.Request{Name: "job", Tick: tick, TTL: c.cfg.TTL, Holder: "the holder", Note: []byte(`{"v":1}`)}
 }
 
-func mustAcquire(t testing.TB, l locking.Locker, req locking.Request) locking.Lease {
-	t.Helper()
-	lease, err := l.TryAcquire(t.Context(), req)
+func mustAcquire(tb testing.TB, l locking.Locker, req locking.Request) locking.Lease {
+	tb.Helper()
+	lease, err := l.TryAcquire(tb.Context(), req)
 	if err != nil {
-		t.Fatalf("TryAcquire = %v", err)
+		tb.Fatalf("TryAcquire = %v", err)
 	}
 	return lease
 }
 
-func mustRelease(t testing.TB, lease locking.Lease) {
-	t.Helper()
-	if err := lease.Release(t.Context(), []byte(`{"v":1}`)); err != nil {
-		t.Fatalf("Release = %v", err)
+func mustRelease(tb testing.TB, lease locking.Lease) {
+	tb.Helper()
+	if err := lease.Release(tb.Context(), []byte(`{"v":1}`)); err != nil {
+		tb.Fatalf("Release = %v", err)
 	}
 }
 

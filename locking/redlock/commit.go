@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/quorate/quorate/locking"
@@ -109,7 +110,7 @@ func (a *attempt) void(ctx context.Context) int {
 func (a *attempt) voidAt(ctx context.Context, node int) vote {
 	args := a.givenUp
 	if a.ballot.record != "" {
-		args = append(args[:len(args):len(args)], a.ballot.record)
+		args = append(slices.Clip(args), a.ballot.record)
 	}
 	return a.clearAt(ctx, node, voidScript, args...)
 }

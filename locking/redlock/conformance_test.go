@@ -13,10 +13,10 @@ import (
 func TestConformanceOnMiniredis(t *testing.T) {
 	t.Parallel()
 	locktest.Run(t, locktest.Backend{
-		New: func(t testing.TB) func(string) locking.Locker {
-			t.Helper()
-			c := newMiniCluster(t, redistest.MiniN(t, 5))
-			return func(string) locking.Locker { return c.locker(t) }
+		New: func(tb testing.TB) func(string) locking.Locker {
+			tb.Helper()
+			c := newMiniCluster(tb, redistest.MiniN(tb, 5))
+			return func(string) locking.Locker { return c.locker(tb) }
 		},
 		Short: 1400 * time.Millisecond, // more than four node timeouts
 		Bubble: func(t *testing.T, check func(t *testing.T)) {
@@ -31,11 +31,11 @@ func TestConformanceOnRedis(t *testing.T) {
 	servers := redistest.StartN(t, 3)
 	n := 0
 	locktest.Run(t, locktest.Backend{
-		New: func(t testing.TB) func(string) locking.Locker {
-			t.Helper()
+		New: func(tb testing.TB) func(string) locking.Locker {
+			tb.Helper()
 			n++
-			c := newCluster(t, redistest.URLs(servers), inNamespace(n))
-			return func(string) locking.Locker { return c.locker(t) }
+			c := newCluster(tb, redistest.URLs(servers), inNamespace(n))
+			return func(string) locking.Locker { return c.locker(tb) }
 		},
 		Short: 1400 * time.Millisecond,
 	})

@@ -54,8 +54,7 @@ func Example() {
 
 	req.Holder = "replica b"
 	_, err = locker.TryAcquire(ctx, req)
-	var refused *locking.AcquireError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*locking.AcquireError](err); ok {
 		fmt.Printf("replica b: %v by %s\n", refused.Reason, refused.Holder)
 	}
 

@@ -35,10 +35,10 @@ type rig struct {
 
 const rigKeep = 3 // records per job
 
-func newRig(t testing.TB, set *nodes.Set, client *redis.Client) *rig {
-	t.Helper()
+func newRig(tb testing.TB, set *nodes.Set, client *redis.Client) *rig {
+	tb.Helper()
 	base := time.Now().Add(-10 * time.Minute).Truncate(time.Second)
-	return &rig{t: t, set: set, client: client, base: base, token: uint64(base.Unix()) << 20}
+	return &rig{t: tb, set: set, client: client, base: base, token: uint64(base.Unix()) << 20}
 }
 
 func (r *rig) do(step string) string {

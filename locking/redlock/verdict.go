@@ -15,7 +15,7 @@ func (a *attempt) refusal(slow bool) *locking.AcquireError {
 		Reason: a.reason(slow), Name: a.req.Name,
 		Votes: locking.Votes{For: count(a.votes, codeOK), Of: len(a.votes)},
 	}
-	if e.Reason != locking.ErrNoQuorum && e.Reason != locking.ErrRefused {
+	if !errors.Is(e.Reason, locking.ErrNoQuorum) && !errors.Is(e.Reason, locking.ErrRefused) {
 		a.nameHolder(e)
 	}
 	for _, v := range a.votes {

@@ -145,7 +145,7 @@ func TestReasonOfAllVectors(t *testing.T) {
 			want = locking.ErrTaken
 		}
 		got := ballotOf(t, votes...).refusal(false)
-		if got.Reason != want {
+		if !errors.Is(got, want) {
 			t.Errorf("%v: reason %v, want %v", counts, got.Reason, want)
 		}
 		if got.Votes.For != counts[0] || got.Votes.Of != 5 || len(got.Nodes) != 5-counts[0] {
@@ -177,8 +177,11 @@ func TestCountedFrom(t *testing.T) {
 	t.Parallel()
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
 	votes := []vote{
-		{code: codeOK, sent: at(3)}, {code: codeBusy, sent: at(9)}, {code: codeOK, sent: at(5)},
-		{code: codeOK, sent: at(1)}, {code: codeOK, sent: at(4)},
+		{code: codeOK, sent: at(3)},
+		{code: codeBusy, sent: at(9)},
+		{code: codeOK, sent: at(5)},
+		{code: codeOK, sent: at(1)},
+		{code: codeOK, sent: at(4)},
 	}
 	if got := countedFrom(votes, 3); !got.Equal(at(3)) {
 		t.Errorf("countedFrom = %v, want the earliest of the three latest acceptances, %v", got, at(3))

@@ -32,19 +32,19 @@ type cluster struct {
 }
 
 // connect declares the nodes as new and connects a replica as long as the test.
-func connect(t testing.TB, namespace string, urls []string, mend func(*nodes.Config)) *cluster {
-	t.Helper()
-	c := open(t, namespace, urls, mend)
-	if err := c.set.Init(t.Context(), false); err != nil {
-		t.Fatal(err)
+func connect(tb testing.TB, namespace string, urls []string, mend func(*nodes.Config)) *cluster {
+	tb.Helper()
+	c := open(tb, namespace, urls, mend)
+	if err := c.set.Init(tb.Context(), false); err != nil {
+		tb.Fatal(err)
 	}
-	c.probe(t)
+	c.probe(tb)
 	return c
 }
 
 // open connects a replica to nodes as they are.
-func open(t testing.TB, namespace string, urls []string, mend func(*nodes.Config)) *cluster {
-	t.Helper()
+func open(tb testing.TB, namespace string, urls []string, mend func(*nodes.Config)) *cluster {
+	tb.Helper()
 	cfg := nodes.Config{
 		Namespace: namespace, Timeout: 200 * time.Millisecond, TTL: 30 * time.Second, Grace: time.Minute,
 	}
@@ -56,13 +56,13 @@ func open(t testing.TB, namespace string, urls []string, mend func(*nodes.Config
 	}
 	set, err := nodes.Open(cfg)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	locker, err := redlock.New(set, redlock.Config{Keep: smallKeep})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		_ = locker.Close()
 		_ = set.Close()
 	})
@@ -72,11 +72,12 @@ func open(t testing.TB, namespace string, urls []string, mend func(*nodes.Config
 }
 
 // probe looks after nodes that are down or blank as long as the test.
-func (c *cluster) probe(t testing.TB) {
+func (c *cluster) probe(tb testing.TB) {
+	tb.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = c.set.Run(ctx) })
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		cancel()
 		running.Wait()
 	})
@@ -85,26 +86,26 @@ func (c *cluster) probe(t testing.TB) {
 // A fleet makes clusters of one kind, each in a namespace of its own.
 type fleet struct {
 	schedtest.Hooks
-	connect func(t testing.TB) *cluster
+	connect func(tb testing.TB) *cluster
 }
 
-func realFleet(t testing.TB, opts ...redistest.Option) fleet {
-	t.Helper()
-	urls, n := redistest.URLs(redistest.StartN(t, 3, opts...)), 0
-	return fleet{connect: func(t testing.TB) *cluster {
-		t.Helper()
+func realFleet(tb testing.TB, opts ...redistest.Option) fleet {
+	tb.Helper()
+	urls, n := redistest.URLs(redistest.StartN(tb, 3, opts...)), 0
+	return fleet{connect: func(tb testing.TB) *cluster {
+		tb.Helper()
 		n++
-		return connect(t, fmt.Sprintf("quorate:%d", n), urls, nil)
+		return connect(tb, fmt.Sprintf("quorate:%d", n), urls, nil)
 	}}
 }
 
 func miniFleet() fleet {
 	return fleet{
 		Hooks: schedtest.Hooks{Bubble: synctest.Test},
-		connect: func(t testing.TB) *cluster {
-			t.Helper()
-			minis := redistest.MiniN(t, 5)
-			return connect(t, "quorate", minis.URLs(), func(cfg *nodes.Config) {
+		connect: func(tb testing.TB) *cluster {
+			tb.Helper()
+			minis := redistest.MiniN(tb, 5)
+			return connect(tb, "quorate", minis.URLs(), func(cfg *nodes.Config) {
 				cfg.Dial, cfg.Embedded = minis.Dial, true
 			})
 		},
@@ -154,38 +155,38 @@ func skipped(job string, n int, reason string) scheduler.Entry {
 	}
 }
 
-func (c *cluster) claim(t testing.TB, job string, n int) locking.Lease {
-	t.Helper()
-	lease, err := c.locker.TryAcquire(t.Context(), locking.Request{
+func (c *cluster) claim(tb testing.TB, job string, n int) locking.Lease {
+	tb.Helper()
+	lease, err := c.locker.TryAcquire(tb.Context(), locking.Request{
 		Name: job, Tick: tick(n), TTL: 30 * time.Second, Holder: "a", Note: scheduler.EncodeNote(started(job, n)),
 	})
 	if err != nil {
-		t.Fatalf("claiming tick %d: %v", n, err)
+		tb.Fatalf("claiming tick %d: %v", n, err)
 	}
 	return lease
 }
 
-func (c *cluster) run(t testing.TB, job string, n int) locking.Lease {
-	t.Helper()
-	lease := c.claim(t, job, n)
-	if err := lease.Release(t.Context(), scheduler.EncodeNote(finished(job, n))); err != nil {
-		t.Fatalf("Release = %v", err)
+func (c *cluster) run(tb testing.TB, job string, n int) locking.Lease {
+	tb.Helper()
+	lease := c.claim(tb, job, n)
+	if err := lease.Release(tb.Context(), scheduler.EncodeNote(finished(job, n))); err != nil {
+		tb.Fatalf("Release = %v", err)
 	}
 	return lease
 }
 
-func (c *cluster) record(t testing.TB, e scheduler.Entry) {
-	t.Helper()
-	if err := c.Record(t.Context(), e); err != nil {
-		t.Fatalf("Record = %v", err)
+func (c *cluster) record(tb testing.TB, e scheduler.Entry) {
+	tb.Helper()
+	if err := c.Record(tb.Context(), e); err != nil {
+		tb.Fatalf("Record = %v", err)
 	}
 }
 
-func (c *cluster) ticks(t testing.TB, job string) []scheduler.Entry {
-	t.Helper()
-	list, err := c.Ticks(t.Context(), scheduler.Query{Job: job, Limit: 100})
+func (c *cluster) ticks(tb testing.TB, job string) []scheduler.Entry {
+	tb.Helper()
+	list, err := c.Ticks(tb.Context(), scheduler.Query{Job: job, Limit: 100})
 	if err != nil {
-		t.Fatalf("Ticks = %v", err)
+		tb.Fatalf("Ticks = %v", err)
 	}
 	return list
 }
@@ -199,9 +200,9 @@ func outcomes(list []scheduler.Entry) []scheduler.Outcome {
 	return out
 }
 
-func wantOutcomes(t testing.TB, got []scheduler.Entry, want ...scheduler.Outcome) {
-	t.Helper()
+func wantOutcomes(tb testing.TB, got []scheduler.Entry, want ...scheduler.Outcome) {
+	tb.Helper()
 	if !slices.Equal(outcomes(got), want) {
-		t.Errorf("outcomes = %v, want %v:\n%+v", outcomes(got), want, got)
+		tb.Errorf("outcomes = %v, want %v:\n%+v", outcomes(got), want, got)
 	}
 }

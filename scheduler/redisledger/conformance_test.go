@@ -14,8 +14,9 @@ func TestLedgerConforms(t *testing.T) {
 	onEvery(t, func(t *testing.T, f fleet) {
 		schedtest.RunLedger(t, schedtest.LedgerBackend{
 			Hooks: f.Hooks,
-			New: func(t testing.TB) (locking.Locker, scheduler.Ledger) {
-				c := f.connect(t)
+			New: func(tb testing.TB) (locking.Locker, scheduler.Ledger) {
+				tb.Helper()
+				c := f.connect(tb)
 				return c.locker, c
 			},
 			Short: 900 * time.Millisecond, // more than four node timeouts
@@ -29,8 +30,9 @@ func TestRosterConforms(t *testing.T) {
 	onEvery(t, func(t *testing.T, f fleet) {
 		schedtest.RunRoster(t, schedtest.RosterBackend{
 			Hooks: f.Hooks,
-			New: func(t testing.TB) scheduler.Roster {
-				c := f.connect(t)
+			New: func(tb testing.TB) scheduler.Roster {
+				tb.Helper()
+				c := f.connect(tb)
 				c.lately = 2 * time.Second
 				return c
 			},

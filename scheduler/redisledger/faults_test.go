@@ -162,11 +162,11 @@ func TestNodesThatDiffer(t *testing.T) {
 }
 
 // put stores a record on one node.
-func (c *cluster) put(t testing.TB, minis *redistest.Minis, node int, key string, r nodes.Record) {
-	t.Helper()
+func (c *cluster) put(tb testing.TB, minis *redistest.Minis, node int, key string, r nodes.Record) {
+	tb.Helper()
 	r.Stream = nodes.StreamSchedule
 	if _, err := minis.Node(node).ZAdd(key, float64(r.Tick.UnixMilli()), r.Encode()); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
