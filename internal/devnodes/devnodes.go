@@ -41,6 +41,7 @@ func (n Nodes) URLs() []string {
 // Close stops the nodes and forgets what they held.
 func (n Nodes) Close() {
 	for _, m := range n {
+		m.Server().Close() // ends connections, which Close would pull the server away from
 		m.Close()
 	}
 }

@@ -70,6 +70,14 @@ func (m *Minis) Stop(i int) {
 	m.mu.Lock()
 	m.down[i] = true
 	m.mu.Unlock()
+	// Miniredis forgets its server before the connections have ended, while
+	// INFO may still look for it. So these end first.
+	m.nodes[i].Lock()
+	server := m.nodes[i].Server()
+	m.nodes[i].Unlock()
+	if server != nil {
+		server.Close()
+	}
 	m.nodes[i].Close()
 }
 
