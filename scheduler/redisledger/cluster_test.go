@@ -46,7 +46,7 @@ func connect(tb testing.TB, namespace string, urls []string, mend func(*nodes.Co
 func open(tb testing.TB, namespace string, urls []string, mend func(*nodes.Config)) *cluster {
 	tb.Helper()
 	cfg := nodes.Config{
-		Namespace: namespace, Timeout: 200 * time.Millisecond, TTL: 30 * time.Second, Grace: time.Minute,
+		Namespace: namespace, Timeout: 500 * time.Millisecond, TTL: 30 * time.Second, Grace: time.Minute,
 	}
 	for _, u := range urls {
 		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{URL: u})

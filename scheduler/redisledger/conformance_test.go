@@ -19,7 +19,7 @@ func TestLedgerConforms(t *testing.T) {
 				c := f.connect(tb)
 				return c.locker, c
 			},
-			Short: 900 * time.Millisecond, // more than four node timeouts
+			Short: 2100 * time.Millisecond, // more than four node timeouts
 			Keep:  smallKeep,
 		})
 	})
