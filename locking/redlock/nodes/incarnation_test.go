@@ -223,6 +223,7 @@ func TestRunTellsWhoseClockStandsApart(t *testing.T) {
 		go func() { done <- s.Run(ctx) }()
 		defer func() { cancel(); <-done }()
 		time.Sleep(10 * time.Minute)
+		synctest.Wait()
 		if len(told) > 0 {
 			t.Errorf("told %q of clocks that agree", told)
 		}
@@ -230,6 +231,7 @@ func TestRunTellsWhoseClockStandsApart(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		m.Node(2).SetTime(time.Time{})
 		time.Sleep(10 * time.Minute)
+		synctest.Wait()
 		want := []string{s.Names()[2] + " behind: true", s.Names()[2] + " behind: false"}
 		if !slices.Equal(told, want) {
 			t.Errorf("told %q, want %q", told, want)
