@@ -100,6 +100,8 @@ func (v view) judge() error {
 	switch {
 	case v.info == nil && !errors.As(v.reply.Err, &refusal):
 		return nil // it did not say anything to be judged
+	case v.info.tooOld():
+		return refuse("%s is Redis %s: use 6.2 or newer", n.URL(), v.info["redis_version"])
 	case v.info.cluster():
 		return refuse("%s runs in cluster mode: list independent masters", n.URL())
 	case v.info.replica():

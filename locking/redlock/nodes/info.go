@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"fmt"
 	"strings"
 )
 
@@ -33,6 +34,16 @@ func (i serverInfo) runID() string    { return i["run_id"] }
 func (i serverInfo) replica() bool    { return i["role"] == "slave" || i["role"] == "replica" }
 func (i serverInfo) cluster() bool    { return i["cluster_enabled"] == "1" }
 func (i serverInfo) eviction() string { return i["maxmemory_policy"] }
+
+// tooOld tells whether the server lacks what the scripts need. A version that
+// cannot be read is taken for a new one, as of servers that are not Redis.
+func (i serverInfo) tooOld() bool {
+	var major, minor int
+	if n, _ := fmt.Sscanf(i["redis_version"], "%d.%d", &major, &minor); n < 2 {
+		return false
+	}
+	return major < 6 || major == 6 && minor < 2
+}
 
 // persistence names how the server keeps its data, as far as INFO tells.
 func (i serverInfo) persistence() string {

@@ -52,6 +52,19 @@ func TestLeaseAsLongAsTheGraceIsRefused(t *testing.T) {
 	}
 }
 
+func TestOldServersAreRefused(t *testing.T) {
+	t.Parallel()
+	n := openMini(t, redistest.MiniN(t, 1), 1).nodes[0]
+	for version, refused := range map[string]bool{
+		"5.0.14": true, "6.0.20": true, "6.2.0": false, "7.0.15": false, "10.1": false, "": false, "dragonfly": false,
+	} {
+		err := view{node: n, info: serverInfo{"redis_version": version, "run_id": "x"}, reply: Reply{Err: ErrBlank}}.judge()
+		if errors.Is(err, locking.ErrRefused) != refused {
+			t.Errorf("Redis %s: %v", version, err)
+		}
+	}
+}
+
 // openMini returns a Set of the first n embedded nodes.
 func openMini(t *testing.T, m *redistest.Minis, n int) *Set {
 	t.Helper()
