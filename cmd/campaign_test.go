@@ -148,7 +148,10 @@ jobs:
 			t.Errorf("tick %s was skipped without saying until when: %s", tick, dash(row.Reason))
 		}
 	}
-	t.Logf("%d kills, %d lines, wins %v, ledger %v", kills, len(lines), winners(lines), outcomes(ledger))
+	t.Logf("%d kills, %d lines, wins %v", kills, len(lines), winners(lines))
+	for what, n := range outcomes(ledger) {
+		t.Logf("%3d × %s", n, what)
+	}
 }
 
 // nextWinner waits for the next tick that is won, and says by whom.

@@ -20,7 +20,6 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/jobs/execjob"
 	"github.com/quorate/quorate/jobs/httpjob"
-	"github.com/quorate/quorate/scheduler"
 )
 
 // actAsQuorate makes the test binary be the quorate binary, so that tests run
@@ -300,11 +299,17 @@ func everySecond(t *testing.T, first, last string) []string {
 	return ticks
 }
 
-// outcomes counts ticks per outcome.
-func outcomes(rows map[string]tickRow) map[scheduler.Outcome]int {
-	n := map[scheduler.Outcome]int{}
+// outcomes counts ticks per outcome and reason, of which it takes what stands
+// before the details.
+func outcomes(rows map[string]tickRow) map[string]int {
+	n := map[string]int{}
 	for _, r := range rows {
-		n[r.Outcome]++
+		what := string(r.Outcome)
+		if r.Reason != nil {
+			reason, _, _ := strings.Cut(*r.Reason, ":")
+			what += " (" + reason + ")"
+		}
+		n[what]++
 	}
 	return n
 }
