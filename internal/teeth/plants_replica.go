@@ -56,6 +56,16 @@ var replicaPlants = []plant{
 		pkg: replica, tests: []string{"TestProbes"},
 	},
 	{
+		name: "cluster: ticks are not remembered", promise: "Three replicas run each tick once.",
+		edits: []edit{{"locking/redlock/claim.lua", "return tick and tonumber(get('tick')) == tick", "return false"}},
+		pkg:   "./cmd", tests: []string{"TestCampaignEveryTickOnce"},
+	},
+	{
+		name: "cluster: orphans go on", promise: "What a killed replica was running writes nothing more.",
+		edits: []edit{{"jobs/execjob/group.go", "read -r line\nkill -KILL 0`", "read -r line\nkill -KILL $$`"}},
+		pkg:   "./cmd", tests: []string{"TestCampaignKills"},
+	},
+	{
 		name: "cmd: no quorum is a plain failure", promise: "Listings exit with 4 where no quorum answers.",
 		edits: []edit{{"cmd/exec.go", "return exitNoQuorum", "return exitFailed"}},
 		pkg:   "./cmd", tests: []string{"TestCampaignNoQuorum"},
