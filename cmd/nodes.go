@@ -94,16 +94,16 @@ answers are formatted, and abstain for one grace.`,
 
 // quorumOf returns locking.ErrNoQuorum unless enough nodes answered.
 func quorumOf(statuses []nodes.Status, quorum int) error {
-	var down []error
+	answered := 0
 	for _, s := range statuses {
-		if !s.Reachable {
-			down = append(down, fmt.Errorf("%s is down", s.Name))
+		if s.Reachable {
+			answered++
 		}
 	}
-	if len(statuses)-len(down) >= quorum {
+	if answered >= quorum {
 		return nil
 	}
-	return fmt.Errorf("%w: %d of %d; start the others", locking.ErrNoQuorum, len(statuses)-len(down), len(statuses))
+	return fmt.Errorf("%w: %d of %d; start the others", locking.ErrNoQuorum, answered, len(statuses))
 }
 
 func nodeListing(statuses []nodes.Status) listing[nodeRow] {
