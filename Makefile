@@ -1,7 +1,8 @@
 # Everything a contributor runs; `make` alone lists it.
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := .tools/golangci-lint-$(GOLANGCI_VERSION)
-MODULES := $(shell find . -name go.mod -not -path './.tools/*' -exec dirname {} \;)
+MODULES := $(shell find . -name go.mod -not -path './.tools/*' -not -path '*/node_modules/*' -exec dirname {} \;)
+CLIENT := internal/interop/client/node_modules/.package-lock.json
 PKG ?= ./...
 
 .PHONY: help
@@ -20,8 +21,18 @@ full: ## test, then model, planted bugs and long campaigns; keeps the tables in 
 	.ci/full
 
 .PHONY: deps
-deps:
-	@.ci/deps redis-server gcc git
+deps: $(CLIENT)
+	@.ci/deps redis-server gcc git postgres mariadbd
+
+# The foreign clients of the interoperation test.
+$(CLIENT): internal/interop/client/package-lock.json
+	@.ci/deps node npm
+	cd internal/interop/client && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+.PHONY: interop
+interop: deps ## foreign Redlock clients and ours exclude each other
+	cd internal/interop && go test -count=1 -v .
 
 .PHONY: race
 race: ## go vet and all tests of every module with the race detector
