@@ -21,22 +21,33 @@ type Proxy struct {
 
 	mu      sync.Mutex
 	target  string
+	mode    mode
+	hook    *hook
+	conns   map[net.Conn]bool
+	backlog backlog
+}
+
+// A mode is what a Proxy does, and how.
+type mode struct {
 	fault   fault
 	trigger []byte
 	delay   time.Duration
-	conns   map[net.Conn]bool
+	bytes   int    // of a reply that pass
+	answer  string // instead of a reply
 }
 
 // A fault is what a Proxy does to connections.
 type fault int
 
 const (
-	none  fault = iota
-	drop        // replies are swallowed
-	cut         // the connection is closed instead of a reply
-	hole        // requests are swallowed
-	chop        // the connection is closed in the middle of a reply
-	stall       // every reply is late
+	none   fault = iota
+	drop         // replies are swallowed
+	cut          // the connection is closed instead of a reply
+	hole         // requests are swallowed
+	chop         // the connection is closed in the middle of a reply
+	stall        // every reply is late
+	reset        // the connection is reset in the middle of a reply
+	answer       // the proxy answers by itself
 )
 
 // NewProxy starts a proxy before the server at target, as long as the test.
@@ -57,25 +68,28 @@ func NewProxy(t testing.TB, target string) *Proxy {
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
 // Pass forwards everything again.
-func (p *Proxy) Pass() { p.set(none, "", 0) }
+func (p *Proxy) Pass() {
+	p.drainBacklog()
+	p.set(mode{})
+}
 
 // DropReplies lets requests through and swallows the replies, from the first
 // request on that holds the text; "" means from now on.
-func (p *Proxy) DropReplies(text string) { p.set(drop, text, 0) }
+func (p *Proxy) DropReplies(text string) { p.set(mode{fault: drop, trigger: []byte(text)}) }
 
 // CutReplies lets requests through and closes the connection instead of
 // replying, from the first request on that holds the text.
-func (p *Proxy) CutReplies(text string) { p.set(cut, text, 0) }
+func (p *Proxy) CutReplies(text string) { p.set(mode{fault: cut, trigger: []byte(text)}) }
 
 // ChopReplies closes the connection in the middle of a reply, from the first
 // request on that holds the text.
-func (p *Proxy) ChopReplies(text string) { p.set(chop, text, 0) }
+func (p *Proxy) ChopReplies(text string) { p.set(mode{fault: chop, trigger: []byte(text)}) }
 
 // BlackHole accepts connections and requests, and forwards none.
-func (p *Proxy) BlackHole() { p.set(hole, "", 0) }
+func (p *Proxy) BlackHole() { p.set(mode{fault: hole}) }
 
 // Delay holds every reply back for d.
-func (p *Proxy) Delay(d time.Duration) { p.set(stall, "", d) }
+func (p *Proxy) Delay(d time.Duration) { p.set(mode{fault: stall, delay: d}) }
 
 // Target leads new connections to another server.
 func (p *Proxy) Target(addr string) {
@@ -93,25 +107,27 @@ func (p *Proxy) Break() {
 	}
 }
 
-func (p *Proxy) set(f fault, text string, d time.Duration) {
+func (p *Proxy) set(m mode) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.fault, p.trigger, p.delay = f, []byte(text), d
+	p.mode = m
 }
 
-func (p *Proxy) get() (fault, []byte, time.Duration) {
+func (p *Proxy) get() mode {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.fault, p.trigger, p.delay
+	return p.mode
 }
 
 func (p *Proxy) accept() {
 	for {
 		client, err := p.listener.Accept()
-		if err != nil {
+		switch {
+		case err == nil:
+			p.wg.Go(func() { p.serve(client) })
+		case !p.waitBacklog(err):
 			return
 		}
-		p.wg.Go(func() { p.serve(client) })
 	}
 }
 
@@ -129,7 +145,7 @@ func (p *Proxy) serve(client net.Conn) {
 		return
 	}
 	defer p.drop(client, server)
-	c := &passage{proxy: p}
+	c := &passage{proxy: p, client: client}
 	requests := make(chan struct{})
 	go func() {
 		defer close(requests)
@@ -179,9 +195,12 @@ func (p *Proxy) close() {
 
 // A passage is one connection through the proxy.
 type passage struct {
-	proxy *Proxy
-	mu    sync.Mutex
-	hit   bool // a request held the trigger's text
+	proxy   *Proxy
+	client  net.Conn
+	partial []byte // of a request that the proxy answers by itself
+
+	mu  sync.Mutex
+	hit bool // a request held the trigger's text
 }
 
 var errCut = errors.New("cut")
@@ -205,19 +224,25 @@ func (c *passage) pump(dst io.Writer, src io.Reader, filter func([]byte) ([]byte
 
 // request notes whether the trigger was seen.
 func (c *passage) request(chunk []byte) ([]byte, error) {
-	f, trigger, _ := c.proxy.get()
-	if f == hole {
+	c.proxy.runHook(chunk)
+	m := c.proxy.get()
+	switch m.fault {
+	case hole:
 		return nil, nil
+	case answer:
+		return nil, c.answer(chunk, m.answer)
+	default:
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.hit = f != none && (c.hit || bytes.Contains(chunk, trigger))
+	c.hit = m.fault != none && (c.hit || bytes.Contains(chunk, m.trigger))
 	return chunk, nil
 }
 
 // reply does to replies what is set.
 func (c *passage) reply(chunk []byte) ([]byte, error) {
-	f, _, delay := c.proxy.get()
+	m := c.proxy.get()
+	f := m.fault
 	c.mu.Lock()
 	hit := c.hit
 	c.mu.Unlock()
@@ -229,7 +254,9 @@ func (c *passage) reply(chunk []byte) ([]byte, error) {
 	case f == chop && hit:
 		return chunk[:len(chunk)/2], errCut
 	case f == stall:
-		return c.late(chunk, delay)
+		return c.late(chunk, m.delay)
+	case f == reset:
+		return c.reset(chunk, m.bytes)
 	}
 	return chunk, nil
 }
