@@ -1,0 +1,162 @@
+package nodetest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A State is what a server keeps of one namespace. Keys are those of the server,
+// whole.
+type State struct {
+	// Member is ns:node; nil on a blank node.
+	Member *Member
+	// Texts are the locks and the tombstones.
+	Texts  map[string]Text
+	Claims map[string]Claim
+	// Runs are the records of the jobs, oldest tick first.
+	Runs map[string][]Run
+	// Rosters are the announcements: names and what they announce.
+	Rosters map[string]map[string]string
+}
+
+// A Member is what a formatted node holds of itself.
+type Member struct {
+	Format, Name, Members, Epoch, Grace string
+	RunID, Since, Embedded, Names       string
+	SealedFor                           string // the empty text: not sealed
+	Served                              bool
+}
+
+// A Text is a value that runs out.
+type Text struct {
+	Value   string
+	Expires float64 // ms; 0: never
+}
+
+// A Claim is what a node has accepted of a job.
+type Claim struct {
+	Fence   string // empty: nothing yet
+	Stream  string // the one accepted last
+	Streams map[string]Stand
+}
+
+// A Stand is where a stream of a job stands: its last claim.
+type Stand struct {
+	Tick, Token, Owner, Mode, Attempt, Holder, At string
+	Done, Void                                    bool
+}
+
+// A Run is a record of a job.
+type Run struct {
+	Tick   float64
+	Record string
+}
+
+func newState() State {
+	return State{
+		Texts: map[string]Text{}, Claims: map[string]Claim{},
+		Runs: map[string][]Run{}, Rosters: map[string]map[string]string{},
+	}
+}
+
+// Copy returns a State that shares nothing with s.
+func (s State) Copy() State {
+	c := State{
+		Texts: maps.Clone(s.Texts), Claims: maps.Clone(s.Claims),
+		Runs: maps.Clone(s.Runs), Rosters: maps.Clone(s.Rosters),
+	}
+	if s.Member != nil {
+		m := *s.Member
+		c.Member = &m
+	}
+	for key, claim := range c.Claims {
+		claim.Streams = maps.Clone(claim.Streams)
+		c.Claims[key] = claim
+	}
+	for key, runs := range c.Runs {
+		c.Runs[key] = slices.Clone(runs)
+	}
+	for key, roster := range c.Rosters {
+		c.Rosters[key] = maps.Clone(roster)
+	}
+	return c
+}
+
+// text returns the value of a lock or a tombstone, and the ms left of it.
+func (s *State) text(key string, now float64) (value string, left float64, ok bool) {
+	t, ok := s.Texts[key]
+	switch {
+	case !ok || t.Expires != 0 && now > t.Expires:
+		return "", 0, false
+	case t.Expires == 0:
+		return t.Value, 0, true
+	}
+	return t.Value, t.Expires - now, true
+}
+
+// setText stores a value for ttl, a text of ms.
+func (s *State) setText(key, value, ttl string, now float64) error {
+	ms, ok := integer(ttl)
+	if !ok || ms <= 0 {
+		return scriptError("invalid expire time %q", ttl)
+	}
+	s.Texts[key] = Text{Value: value, Expires: now + float64(ms)}
+	return nil
+}
+
+// sweep forgets what has run out.
+func (s *State) sweep(now float64) {
+	maps.DeleteFunc(s.Texts, func(_ string, t Text) bool { return t.Expires != 0 && now > t.Expires })
+}
+
+// addRun stores a record; one with the same text moves to the tick.
+func (s *State) addRun(key, tick, record string) error {
+	at, ok := number(tick)
+	if !ok {
+		return scriptError("value is not a valid float: %q", tick)
+	}
+	s.dropRun(key, record)
+	run := Run{Tick: at, Record: record}
+	i, _ := slices.BinarySearchFunc(s.Runs[key], run, compareRuns)
+	s.Runs[key] = slices.Insert(s.Runs[key], i, run)
+	return nil
+}
+
+func compareRuns(a, b Run) int {
+	switch {
+	case a.Tick < b.Tick:
+		return -1
+	case a.Tick > b.Tick:
+		return 1
+	}
+	return strings.Compare(a.Record, b.Record)
+}
+
+func (s *State) dropRun(key, record string) {
+	runs := s.Runs[key]
+	if i := slices.IndexFunc(runs, func(r Run) bool { return r.Record == record }); i >= 0 {
+		s.keepRuns(key, slices.Delete(runs, i, i+1))
+	}
+}
+
+// boundRuns drops the oldest records beyond keep.
+func (s *State) boundRuns(key, keep string) error {
+	n, ok := number(keep)
+	if !ok || n < 0 {
+		return scriptError("value is not an integer: %q", keep)
+	}
+	if extra := len(s.Runs[key]) - int(n); extra > 0 {
+		s.keepRuns(key, slices.Delete(s.Runs[key], 0, extra))
+	}
+	return nil
+}
+
+// keepRuns stores what is left: a key without records is no key.
+func (s *State) keepRuns(key string, runs []Run) {
+	if len(runs) == 0 {
+		delete(s.Runs, key)
+		return
+	}
+	s.Runs[key] = runs
+}
