@@ -31,6 +31,10 @@ type Run struct {
 	Logger *slog.Logger
 }
 
+// Fence names the resource that the run writes to, by default its job, and the
+// token to write with: a Run is a fence.Bearer, which guards take.
+func (r Run) Fence() (resource string, token locking.Token) { return r.Job, r.Token }
+
 // A Handler is a registered function with its params bound.
 type Handler func(ctx context.Context, run Run) error
 

@@ -87,6 +87,10 @@ type Claim struct {
 	Granted time.Time
 }
 
+// Fence names the resource that the claim protects, by default the lock's name,
+// and the token to write with: a Claim is a fence.Bearer.
+func (c Claim) Fence() (resource string, token Token) { return c.Name, c.Token }
+
 // Votes counts what the nodes said.
 type Votes struct {
 	For int // nodes that accepted

@@ -59,7 +59,7 @@ func layer(pkg string) int {
 		return 2
 	case pkg == "locking/redlock/nodes":
 		return 1
-	case pkg == "locking":
+	case pkg == "locking", pkg == "locking/fence":
 		return 1
 	}
 	return 0
@@ -70,7 +70,7 @@ func adapter(pkg string) bool {
 		"locking/redlock", "locking/fence", "jobs/execjob", "jobs/httpjob",
 		"scheduler/redisledger", "scheduler/metrics", "scheduler/web",
 	} {
-		if under(pkg, root) && pkg != "locking/redlock/nodes" {
+		if under(pkg, root) && pkg != "locking/redlock/nodes" && pkg != "locking/fence" {
 			return true
 		}
 	}
@@ -110,7 +110,7 @@ var only = map[string][]string{
 	"github.com/knadh/koanf":          {"scheduler/replica"},
 	"github.com/alicebob/miniredis":   {"internal/devnodes", "internal/redistest"},
 	"github.com/go-redsync/redsync":   {"locking/redlock"},
-	"github.com/redis/go-redis":       {"locking/redlock", "internal/redistest", "cmd", "locking/fence"},
+	"github.com/redis/go-redis":       {"locking/redlock", "internal/redistest", "cmd", "locking/fence/redisfence"},
 	"github.com/spf13/cobra":          {"cmd"},
 	"github.com/prometheus":           {"scheduler/metrics"},
 	"github.com/google/jsonschema-go": {"scheduler/replica"},
@@ -127,8 +127,10 @@ func thirdParty(f importer, imported string) string {
 		return ""
 	}
 	switch pkg {
-	case "locking", "jobs", "scheduler":
+	case "locking", "locking/fence", "jobs", "scheduler":
 		return "the cores import the standard library only"
+	case "locking/fence/sqlfence", "locking/fence/httpfence":
+		return "these guards take what the user has: standard library only"
 	}
 	for library, places := range only {
 		if !under(imported, library) {
@@ -166,6 +168,10 @@ func TestRuleSeesViolations(t *testing.T) {
 	for _, tc := range []struct{ file, imported string }{
 		{"locking/hold.go", "github.com/redis/go-redis/v9"},
 		{"locking/hold.go", module + "/jobs"},
+		{"locking/fence/gate.go", module + "/locking/fence/sqlfence"},
+		{"locking/fence/gate.go", "github.com/redis/go-redis/v9"},
+		{"locking/fence/sqlfence/guard.go", "github.com/jackc/pgx/v5"},
+		{"jobs/httpjob/httpjob.go", module + "/locking/fence/httpfence"},
 		{"locking/hold.go", module + "/locking/redlock"},
 		{"jobs/run.go", module + "/scheduler"},
 		{"jobs/run.go", module + "/locking/redlock/nodes"},
@@ -187,6 +193,8 @@ func TestRuleSeesViolations(t *testing.T) {
 		{"scheduler/redisledger/read.go", module + "/locking/redlock/nodes"},
 		{"scheduler/replica/build.go", module + "/scheduler/redisledger"},
 		{"scheduler/engine.go", module + "/jobs"},
+		{"scheduler/run.go", module + "/locking/fence"},
+		{"jobs/httpjob/httpjob.go", module + "/locking/fence"},
 		{"cmd/dev.go", module + "/scheduler/replica"},
 		{"cmd/quorate/main.go", module + "/cmd"},
 	} {

@@ -1,0 +1,61 @@
+package fence
+
+import (
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// How a token travels over HTTP, and how a sink refuses it there: with status
+// 412 and a body of ProblemMedia (RFC 9457) whose type is ProblemType.
+// httpfence speaks it; a sink in another language needs no more than this.
+const (
+	HeaderToken    = "Fencing-Token"    // the token, in decimal
+	HeaderResource = "Fencing-Resource" // the resource, percent-encoded
+
+	ProblemMedia = "application/problem+json"
+	ProblemType  = "https://github.com/quorate/quorate/problems/stale-fencing-token"
+)
+
+// problem is the body of a refusal.
+type problem struct {
+	Type     string        `json:"type"`
+	Title    string        `json:"title"`
+	Status   int           `json:"status"`
+	Detail   string        `json:"detail"`
+	Resource string        `json:"resource"`
+	Token    locking.Token `json:"token"`
+	Seen     locking.Token `json:"seen"`
+}
+
+// Problem returns e as the body of an HTTP answer.
+func (e *StaleError) Problem() []byte {
+	b, _ := json.Marshal(problem{ // strings and numbers always encode
+		Type: ProblemType, Title: "Stale fencing token", Status: http.StatusPreconditionFailed,
+		Detail:   fmt.Sprintf("the write to %s carries token %d, and %d has written already", e.Resource, e.Token, e.Seen),
+		Resource: e.Resource, Token: e.Token, Seen: e.Seen,
+	})
+	return b
+}
+
+// ParseProblem returns the refusal that an answer with the given status,
+// Content-Type and body is to a write by b, or nil if it is none: a 412 may have
+// other reasons, and a refusal of another token is not about this write.
+func ParseProblem(b Bearer, status int, contentType string, body []byte) *StaleError {
+	resource, token, err := Of(b)
+	media, _, badMedia := mime.ParseMediaType(contentType)
+	if err != nil || badMedia != nil || status != http.StatusPreconditionFailed || media != ProblemMedia {
+		return nil
+	}
+	var p problem
+	if json.Unmarshal(body, &p) != nil || p.Type != ProblemType || p.Token != token || p.Seen <= token {
+		return nil
+	}
+	if p.Resource != "" {
+		resource = p.Resource
+	}
+	return &StaleError{Resource: resource, Token: token, Seen: p.Seen}
+}
