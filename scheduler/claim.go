@@ -46,7 +46,9 @@ func (a *attempt) pause(ctx context.Context, tries int, took time.Duration, err 
 	if tries == a.cfg.MaxTries || ctx.Err() != nil {
 		return false
 	}
-	in := retryDelay(tries, took, randomDelay)
+	in := retryDelay(tries, took, func(limit time.Duration) time.Duration {
+		return a.cfg.Random(a.job.Name, a.tick.at, limit)
+	})
 	if in >= a.left() {
 		return false
 	}

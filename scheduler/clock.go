@@ -9,12 +9,12 @@ type clocks struct {
 	mono func() time.Duration
 }
 
-func systemClocks() clocks {
+// systemClock is the wall clock of the machine.
+func systemClock() time.Time { return time.Now().Round(0) }
+
+func newClocks(wall func() time.Time) clocks {
 	start := time.Now()
-	return clocks{
-		wall: func() time.Time { return time.Now().Round(0) },
-		mono: func() time.Duration { return time.Since(start) },
-	}
+	return clocks{wall: wall, mono: func() time.Duration { return time.Since(start) }}
 }
 
 // jumpThreshold is what wall and monotonic clock may move apart between two

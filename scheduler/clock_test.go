@@ -10,7 +10,7 @@ func TestDrift(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var ahead time.Duration
-		c := systemClocks()
+		c := newClocks(systemClock)
 		wall := c.wall
 		c.wall = func() time.Time { return wall().Add(ahead) }
 		d := newDrift(c)

@@ -59,6 +59,11 @@ type Config struct {
 	StopTimeout time.Duration
 	// BeatEvery is the pause between heartbeats to the roster. Default 5 s.
 	BeatEvery time.Duration
+	// Clock is the wall clock that schedules go by, and Random returns a random
+	// duration below limit: the pause before the next try to claim a tick. Both
+	// are for simulations. Default: the system's clock, math/rand.
+	Clock  func() time.Time
+	Random func(job string, tick time.Time, limit time.Duration) time.Duration
 	// RecordQueue bounds the ticks without a run that wait for a quorum to
 	// record them; beyond it the oldest are dropped. Default 10 000.
 	RecordQueue int
@@ -90,6 +95,12 @@ func (c Config) WithDefaults() Config {
 	c.StopTimeout = cmp.Or(c.StopTimeout, 5*time.Second)
 	c.BeatEvery = cmp.Or(c.BeatEvery, 5*time.Second)
 	c.RecordQueue = cmp.Or(c.RecordQueue, 10_000)
+	if c.Clock == nil {
+		c.Clock = systemClock
+	}
+	if c.Random == nil {
+		c.Random = randomDelay
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

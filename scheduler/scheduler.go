@@ -34,7 +34,7 @@ func New(cfg Config, list []Job) (*Scheduler, error) {
 	}
 	cfg.Observer = cfg.Observer.withNoops()
 	return &Scheduler{
-		cfg: cfg, jobs: slices.Clone(list), clock: systemClocks(),
+		cfg: cfg, jobs: slices.Clone(list), clock: newClocks(cfg.Clock),
 		asks: make(chan chan Snapshot), done: make(chan struct{}), aborted: make(chan struct{}),
 	}, nil
 }

@@ -43,5 +43,5 @@ func retryDelay(tries int, took time.Duration, random func(time.Duration) time.D
 	return time.Millisecond + random(max(limit, slowFactor*took))
 }
 
-// randomDelay returns a random duration below limit.
-func randomDelay(limit time.Duration) time.Duration { return rand.N(limit) }
+// randomDelay returns a random duration below limit, of whatever tick.
+func randomDelay(_ string, _ time.Time, limit time.Duration) time.Duration { return rand.N(limit) }

@@ -50,7 +50,7 @@ func TestRandomDelayUsesItsWholeRange(t *testing.T) {
 	t.Parallel()
 	var low, high int
 	for range 200 {
-		switch d := randomDelay(firstRetry); {
+		switch d := randomDelay("job", time.Time{}, firstRetry); {
 		case d < 0 || d >= firstRetry:
 			t.Fatalf("%v is not in [0, %v)", d, firstRetry)
 		case d < firstRetry/2:

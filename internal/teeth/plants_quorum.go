@@ -26,12 +26,12 @@ var quorumPlants = []plant{
 	},
 	{
 		name: "quorum: token not from the clock", promise: "Tokens exceed those that nodes may have forgotten.",
-		edits: []edit{{redlock + "commit.go", "uint64(time.Now().Unix())<<20", "1"}},
+		edits: []edit{{redlock + "commit.go", "uint64(a.cfg.Clock().Unix())<<20", "1"}},
 		pkg:   redlockPkg, tests: []string{"TestTokensFollowTheClock"},
 	},
 	{
 		name: "quorum: owner known by its holder", promise: "Two attempts of one replica do not free each other's locks.",
-		edits: []edit{{redlock + "attempt.go", "v:      rand.Text(),", "v:      req.Holder + rand.Text()[:0],"}},
+		edits: []edit{{redlock + "config.go", "func(locking.Request) string { return rand.Text() }", "func(req locking.Request) string { return req.Holder + rand.Text()[:0] }"}},
 		pkg:   redlockPkg, tests: []string{"TestOwnerIsUnique"},
 	},
 	{

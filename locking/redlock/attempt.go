@@ -2,7 +2,6 @@ package redlock
 
 import (
 	"context"
-	"crypto/rand"
 	"slices"
 	"sync"
 	"time"
@@ -50,7 +49,7 @@ func newAttempt(l *Locker, req locking.Request) *attempt {
 		cfg: l.cfg, set: l.set, nodes: l.set.Nodes(), req: req,
 		// The value tells owners apart, also two attempts of one replica for
 		// one tick, so nothing that either knows may go into it.
-		v:      rand.Text(),
+		v:      l.cfg.Random(req),
 		stream: nodes.StreamSchedule,
 		votes:  make([]vote, l.set.Len()),
 		open:   make([]bool, l.set.Len()),

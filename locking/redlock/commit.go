@@ -60,7 +60,7 @@ func (a *attempt) granted(valid time.Time) (time.Time, error) {
 // that they exceed those a node may have forgotten. Counting starts anew.
 func (a *attempt) nextBallot() {
 	b := ballot{
-		token:   max(a.ballot.token+1, uint64(time.Now().Unix())<<20),
+		token:   max(a.ballot.token+1, uint64(a.cfg.Clock().Unix())<<20),
 		attempt: max(a.ballot.attempt, 1),
 	}
 	for i, v := range a.votes {

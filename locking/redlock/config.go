@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -29,6 +30,13 @@ type Config struct {
 	// CleanFor is how long an attempt that was given up is cleaned up after on
 	// nodes that do not answer. Default: DefaultCleanFor.
 	CleanFor time.Duration
+
+	// Clock is the wall clock that tokens follow, for simulations. Default:
+	// time.Now.
+	Clock func() time.Time
+	// Random returns the value that tells the attempt from all others, ever, for
+	// simulations. Default: 128 random bits.
+	Random func(req locking.Request) string
 }
 
 // WithDefaults returns a copy of c whose unset fields hold their defaults.
@@ -41,6 +49,12 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.CleanFor == 0 {
 		c.CleanFor = DefaultCleanFor
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.Random == nil {
+		c.Random = func(locking.Request) string { return rand.Text() }
 	}
 	return c
 }

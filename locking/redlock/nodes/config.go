@@ -56,6 +56,9 @@ type Config struct {
 
 	// Dial replaces the network, for tests.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Transport replaces the network and everything that belongs to Redis, for
+	// simulations.
+	Transport Transport
 	// Observer is told what happens to nodes.
 	Observer Observer
 }

@@ -13,7 +13,7 @@ type serverInfo map[string]string
 func (n *Node) info(ctx context.Context) (serverInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, n.set.cfg.Timeout)
 	defer cancel()
-	text, err := n.client.Info(ctx).Result()
+	text, err := n.transport.Info(ctx, n.name)
 	if err != nil {
 		return nil, callError(ctx, err)
 	}

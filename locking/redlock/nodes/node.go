@@ -12,12 +12,12 @@ import (
 
 // A Node is one of the masters that vote. It may be used by many goroutines.
 type Node struct {
-	name   string
-	url    nodeURL
-	set    *Set
-	client *redis.Client
-	health health
-	clock  clock
+	name      string
+	url       nodeURL
+	set       *Set
+	transport Transport
+	health    health
+	clock     clock
 }
 
 // Name returns the name that membership compares.
@@ -49,7 +49,7 @@ func (n *Node) run(ctx context.Context, script *Script, keys []string, args []an
 	keys = append([]string{n.set.Key("node")}, keys...)
 	args = append(n.header(script), args...)
 	r := Reply{Node: n.name, Sent: time.Now()}
-	result, err := n.eval(ctx, script, keys, args)
+	result, err := n.transport.Eval(ctx, n.name, script, keys, args)
 	r.Received = time.Now()
 	if err != nil {
 		r.Err = callError(ctx, err)
@@ -61,15 +61,6 @@ func (n *Node) run(ctx context.Context, script *Script, keys []string, args []an
 		return r
 	}
 	return n.read(r, wire)
-}
-
-// eval asks by hash and sends the text where the node has not seen it.
-func (n *Node) eval(ctx context.Context, script *Script, keys []string, args []any) (any, error) {
-	v, err := n.client.EvalSha(ctx, script.sha, keys, args...).Result()
-	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
-		return n.client.Eval(ctx, script.text, keys, args...).Result()
-	}
-	return v, err
 }
 
 // header is what head.lua documents as ARGV[1] to ARGV[9].

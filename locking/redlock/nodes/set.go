@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -38,7 +39,7 @@ func Open(cfg Config) (*Set, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.nodes = append(s.nodes, &Node{name: c.Name, url: u, set: s, client: newClient(cfg, u)})
+		s.nodes = append(s.nodes, &Node{name: c.Name, url: u, set: s, transport: newTransport(cfg, u)})
 		names = append(names, c.Name)
 	}
 	s.members = newMembership(names)
@@ -49,7 +50,9 @@ func Open(cfg Config) (*Set, error) {
 func (s *Set) Close() error {
 	var errs []error
 	for _, n := range s.nodes {
-		errs = append(errs, n.client.Close())
+		if c, ok := n.transport.(io.Closer); ok {
+			errs = append(errs, c.Close())
+		}
 	}
 	return errors.Join(errs...)
 }
