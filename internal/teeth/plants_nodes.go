@@ -69,7 +69,7 @@ var nodePlants = []plant{
 	},
 	{
 		name: "node: older tick accepted", promise: "Once a later tick was claimed, older ones are closed.",
-		edits: []edit{{commitLua, "if stored and stored > tick then", "if false then"}},
+		edits: []edit{{commitLua, "if overtaken() then", "if false then"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
@@ -119,7 +119,7 @@ var nodePlants = []plant{
 	},
 	{
 		name: "node: extends past a larger token", promise: "A lease that was superseded cannot be extended, though a late request brought its lock back.",
-		edits: []edit{{extendLua, "or '0') > tonumber(arg(5)) then", "or '0') > 2^60 then"}},
+		edits: []edit{{extendLua, "if accepted() > tonumber(arg(5)) then", "if false then"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{

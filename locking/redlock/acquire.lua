@@ -9,8 +9,7 @@ local none = no_say()
 if none then return none end
 
 if tick then
-  local stored = tonumber(get('tick'))
-  if stored and stored > tick then return with_claim('LATER', stream) end
+  if overtaken() then return with_claim('LATER', stream) end
   if same_tick() then
     if get('done') == '1' then return with_claim('DONE', stream) end
     if claimed(arg(5)) then return with_claim('CLAIMED', stream) end

@@ -18,11 +18,25 @@ local function get(field)
   return redis.call('HGET', claim, stream .. '.' .. field) or ''
 end
 
+-- The largest token accepted for the job, or for any that was forgotten: it may
+-- have been this one.
+local function accepted()
+  return tonumber(redis.call('HGET', claim, 'fence') or num(gc_fence))
+end
+
 -- The fence of a node that may have lost its memory counts as that of the
 -- largest token it can ever have accepted.
 local function fence()
-  local kept = tonumber(redis.call('HGET', claim, 'fence') or '0')
+  local kept = accepted()
   return math.max(kept, math.ceil(floor / 1000) * 2^20)
+end
+
+-- Whether the stream has gone on to a later tick than this request's. One of
+-- which nothing is kept may have been forgotten, so it stands past gc_tick.
+local function overtaken()
+  local stored = tonumber(get('tick'))
+  if stored then return stored > tick end
+  return tick <= gc_tick
 end
 
 -- Whether this request names the tick the stream stands at.

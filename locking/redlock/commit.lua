@@ -27,8 +27,7 @@ end
 
 if locked_out() then return with_lock('LOST') end
 if tick then
-  local stored = tonumber(get('tick'))
-  if stored and stored > tick then return with_claim('LATER', stream) end
+  if overtaken() then return with_claim('LATER', stream) end
   if same_tick() then
     if get('done') == '1' then return with_claim('DONE', stream) end
     if not mine and claimed(mode) then return with_claim('CLAIMED', stream) end

@@ -8,8 +8,8 @@ if redis.call('EXISTS', dead) == 1 then return reply('DEAD') end
 
 -- Superseded, even if a late ACQUIRE has brought the lock back. The stored
 -- fence counts: that of a restart would end leases that last.
-if tonumber(redis.call('HGET', claim, 'fence') or '0') > tonumber(arg(5)) then
-  return with_claim('LOST', redis.call('HGET', claim, 'stream'))
+if accepted() > tonumber(arg(5)) then
+  return with_claim('LOST', redis.call('HGET', claim, 'stream') or stream)
 end
 
 local owner = redis.call('GET', lock)

@@ -143,6 +143,9 @@ func (v vote) words() string {
 	case codeDone:
 		return "the tick was finished" + v.byWhom()
 	case codeLater:
+		if v.tick.IsZero() {
+			return "a job was forgotten here, and ticks up to then stay closed"
+		}
 		return fmt.Sprintf("the later tick %s was claimed%s", v.tick.Format(time.RFC3339Nano), v.byWhom())
 	case codeLate:
 		return "it holds another claim" + v.byWhom()

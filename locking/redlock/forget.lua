@@ -1,0 +1,18 @@
+-- N8 FORGET: drops what is kept of a job that was removed. Its tokens and ticks
+-- stay closed, here for every job of which nothing is kept.
+-- KEYS[2..4] lock, claim, runs
+-- Replies OK | NONE where nothing is kept | BUSY while the lock is held
+local lock, claim, runs = KEYS[2], KEYS[3], KEYS[4]
+if redis.call('EXISTS', lock) == 1 then return {'BUSY', nowtext} end
+if redis.call('EXISTS', claim, runs) == 0 then return {'NONE', nowtext} end
+
+local fence, tick = gc_fence, gc_tick
+local kept = redis.call('HGETALL', claim)
+for i = 1, #kept, 2 do
+  local value = tonumber(kept[i + 1])
+  if kept[i] == 'fence' then fence = math.max(fence, value) end
+  if value and string.find(kept[i], '%.tick$') then tick = math.max(tick, value) end
+end
+redis.call('HSET', KEYS[1], 'gc_fence', num(fence), 'gc_tick', num(tick))
+redis.call('DEL', claim, runs)
+return {'OK', nowtext}
