@@ -2,10 +2,8 @@ package redistest
 
 import (
 	"context"
-	"errors"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -142,9 +140,9 @@ func (s *Server) Restart(keep bool) {
 }
 
 func (s *Server) start() error {
-	bin, err := exec.LookPath("redis-server")
+	bin, err := binary()
 	if err != nil {
-		return errors.New("this test needs redis-server on the PATH: apt-get install redis-server")
+		return err
 	}
 	conf := filepath.Join(s.dir, "redis.conf")
 	if err := os.WriteFile(conf, []byte(s.conf()), 0o600); err != nil {
