@@ -27,6 +27,18 @@ var abortLua string
 //go:embed void.lua
 var voidLua string
 
+//go:embed evict.lua
+var evictLua string
+
+//go:embed forget.lua
+var forgetLua string
+
+//go:embed names.lua
+var namesLua string
+
+//go:embed holding.lua
+var holdingLua string
+
 // The rules of a node, N2 to N6.
 var (
 	acquireScript = nodes.NewScript("acquire", claimLua+acquireLua)
@@ -35,4 +47,12 @@ var (
 	finishScript  = nodes.NewScript("finish", claimLua+finishLua).AcceptSealed()
 	abortScript   = nodes.NewScript("abort", claimLua+abortLua)
 	voidScript    = nodes.NewScript("void", claimLua+voidLua)
+)
+
+// What operators do: N6 EVICT, N8 FORGET, and looking.
+var (
+	evictScript   = nodes.NewScript("evict", evictLua)
+	forgetScript  = nodes.NewScript("forget", forgetLua)
+	namesScript   = nodes.NewScript("names", namesLua).AcceptSealed()
+	holdingScript = nodes.NewScript("holding", holdingLua).AcceptSealed()
 )

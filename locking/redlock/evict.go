@@ -1,0 +1,64 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/quorate/quorate/locking/redlock/nodes"
+)
+
+// ErrNotHeld is what Evict returns where nobody holds the lock.
+var ErrNotHeld = errors.New("nobody holds the lock")
+
+// maxReason bounds what every node keeps of an operator's words, in bytes.
+const maxReason = 500
+
+// Evict takes the lock of a name away from whoever holds it, by an operator's
+// decision, and returns who that was. The holder learns it at its next
+// extension: its work's context ends with a *locking.EvictedError that carries
+// the reason, which must be a few words on one line.
+//
+// The claim stays: its tick is not run again unless it was requested
+// AtLeastOnce, and its token stays used. But somebody else may begin before the
+// holder has noticed, a third of a TTL later at most: keep sinks fenced.
+//
+// It returns ErrNotHeld, or an error matching locking.ErrNoQuorum when fewer
+// than a quorum answer. Part of it may be done then; asking again is harmless.
+func Evict(ctx context.Context, set *nodes.Set, name, reason string) (Holding, error) {
+	reason = strings.Join(strings.Fields(reason), " ")
+	if len(reason) < 2 || len(reason) > maxReason {
+		return Holding{}, fmt.Errorf("releasing %s: a reason of %d bytes: say why in 2 to %d", name, len(reason), maxReason)
+	}
+	held, err := holdersOf(ctx, set, name)
+	if err != nil {
+		return Holding{}, err
+	}
+	if len(held) == 0 || !held[0].mayHold() {
+		return Holding{}, fmt.Errorf("%s: %w%s", name, ErrNotHeld, whatElse(held))
+	}
+	h := held[0]
+	replies := set.Call(ctx, evictScript, []string{set.JobKey(name, "lock"), set.Key("dead", h.owner)}, h.owner, reason)
+	_, err = answered(set, "releasing "+name, reports(replies))
+	return h, err
+}
+
+// whatElse says what there is of a name that nobody holds.
+func whatElse(held []Holding) string {
+	switch {
+	case len(held) == 0:
+		return ""
+	case held[0].On.For > 0:
+		return fmt.Sprintf(": %v has it on %d of %d nodes only, which ends by itself", held[0], held[0].On.For, held[0].On.Of)
+	}
+	return fmt.Sprintf(" any more: that of %v has run out, though its run never said how it ended", held[0])
+}
+
+func reports(replies []nodes.Reply) []report {
+	list := make([]report, len(replies))
+	for i, r := range replies {
+		list[i] = report{node: r.Node, err: r.Err}
+	}
+	return list
+}
