@@ -76,6 +76,7 @@ func (c *call) accept() ([]string, error) {
 	claim.Fence, claim.Stream = c.arg(5), c.stream()
 	claim.Streams[c.stream()] = Stand{
 		Tick: c.arg(3), Token: c.arg(5), Owner: c.v(), Mode: c.arg(6), Attempt: c.arg(7), Holder: c.arg(8), At: digits(c.now),
+		RanOut: claim.Streams[c.stream()].RanOut, // of an earlier tick; said anew with done
 	}
 	c.n.Claims[c.claimKey()] = claim
 	if err := c.n.setText(c.lockKey(), c.v(), c.ttl(), c.now); err != nil {

@@ -21,11 +21,20 @@ func (c *call) stand() Stand { return c.n.Claims[c.claimKey()].Streams[c.stream(
 // setStand stores where the stream of the request stands.
 func (c *call) setStand(s Stand) { c.n.Claims[c.claimKey()].Streams[c.stream()] = s }
 
+// accepted is the largest token that this node has accepted for the job: that of
+// the forgotten jobs, where it keeps nothing of this one.
+func (c *call) accepted() float64 {
+	fence, ok := number(c.n.Claims[c.claimKey()].Fence)
+	if !ok {
+		fence, _ = number(c.n.Member.GCFence)
+	}
+	return fence
+}
+
 // fence is the largest token that this node has accepted for the job, or may
-// have accepted and forgotten.
+// have accepted and lost.
 func (c *call) fence() float64 {
-	kept, _ := number(c.n.Claims[c.claimKey()].Fence)
-	return math.Max(kept, math.Ceil(c.floor/1000)*(1<<20))
+	return math.Max(c.accepted(), math.Ceil(c.floor/1000)*(1<<20))
 }
 
 // sameTick tells whether the stream stands at the tick of the request.
@@ -66,18 +75,22 @@ func (c *call) noSay() []string {
 }
 
 // closed is N2.2 and N3.4, why the tick of the request is not to be had, if it
-// is not: a later one was claimed; it was finished; it is claimed, and not by an
-// owner who gave it back, and of the stored and the requested mode one says at
-// most once. Claims of the owner mine are no obstacle.
+// is not: a later one was claimed, here or, where nothing is kept of the stream,
+// of any forgotten job; it was finished; it is claimed, and not by an owner who
+// gave it back, and of the stored and the requested mode one says at most once.
+// Claims of the owner mine are no obstacle.
 func (c *call) closed(mode, mine string) []string {
 	tick, ticks := c.tick()
 	s := c.stand()
 	stored, ok := number(s.Tick)
+	past, _ := number(c.n.Member.GCTick)
 	switch {
-	case c.n.Without.Tick || !ticks || !ok || stored < tick:
+	case c.n.Without.Tick || !ticks:
 		return nil
-	case stored > tick:
+	case ok && stored > tick, !ok && tick <= past:
 		return c.withClaim("LATER", c.stream())
+	case !ok || stored < tick:
+		return nil
 	case s.Done:
 		return c.withClaim("DONE", c.stream())
 	case s.Owner == mine:

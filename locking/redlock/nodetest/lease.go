@@ -1,9 +1,14 @@
 package nodetest
 
+import "cmp"
+
 // extend is N4: the lock anew, unless the claim was superseded or given back.
 // Argument 5 is the token.
 func (c *call) extend() ([]string, error) {
-	if _, _, dead := c.n.text(c.deadKey(), c.now); dead {
+	switch why, _, dead := c.n.text(c.deadKey(), c.now); {
+	case dead && why != "1":
+		return answer("DEAD", why)
+	case dead:
 		return answer("DEAD")
 	}
 	claim := c.n.Claims[c.claimKey()]
@@ -12,8 +17,8 @@ func (c *call) extend() ([]string, error) {
 		return nil, scriptError("%q is not a token", c.arg(5))
 	}
 	// Not the fence of a restart: it would end leases that last.
-	if fence, _ := number(claim.Fence); fence > token {
-		return c.withClaim("LOST", claim.Stream), nil
+	if c.accepted() > token {
+		return c.withClaim("LOST", cmp.Or(claim.Stream, c.stream())), nil
 	}
 	owner, _, locked := c.n.text(c.lockKey(), c.now)
 	if locked && owner != c.v() {
@@ -34,13 +39,15 @@ func (c *call) extend() ([]string, error) {
 	return answer("OK")
 }
 
-// finish is N5: the tick is done, if the claim is still this one. Arguments: 5
-// token, 6 records to keep, 7 and 8 the record of the start and of the end.
+// finish is N5: the tick is done, if the claim is still this one, and it is told
+// whether the lock was, too. Arguments: 5 token, 6 records to keep, 7 and 8 the
+// record of the start and of the end.
 func (c *call) finish() ([]string, error) {
 	s := c.stand()
 	held := s.Owner == c.v() && s.Token == c.arg(5)
-	if held {
-		s.Done = true
+	if held && !s.Done {
+		owner, _, locked := c.n.text(c.lockKey(), c.now)
+		s.Done, s.RanOut = true, flag(!locked || owner != c.v())
 		c.setStand(s)
 	}
 	if record := c.arg(8); record != "" {
@@ -57,8 +64,11 @@ func (c *call) finish() ([]string, error) {
 		}
 	}
 	c.free()
-	if !held {
+	switch {
+	case !held:
 		return c.withClaim("LATE", c.stream()), nil
+	case s.RanOut == "1":
+		return answer("RANOUT")
 	}
 	return answer("OK")
 }

@@ -1,5 +1,7 @@
 package nodetest
 
+import "cmp"
+
 // incarnation is N0: a blank node says so; another run_id is another life, of
 // which the node remembers nothing before now. It returns the refusal, if any.
 func (c *call) incarnation() ([]string, error) {
@@ -60,7 +62,7 @@ func (c *call) membership() ([]string, error) {
 	case m.Grace != c.args[argGrace]:
 		return c.refuse("grace", m.Grace), nil
 	case m.SealedFor != "" && !c.is(argSealed):
-		return c.refuse("sealed", m.SealedFor), nil
+		return c.refuse("sealed", cmp.Or(m.SealedNames, m.SealedFor)), nil
 	case !ok:
 		return nil, scriptError("%q is not a ttl", c.args[argTTL])
 	case ttl >= c.grace:
@@ -78,12 +80,13 @@ func (c *call) peek() []string {
 	}
 	return []string{
 		"OK", digits(c.now), digits(c.floor), m.Name, m.Members, m.Epoch, m.Grace, c.id,
-		digits(c.since), m.Embedded, m.SealedFor, m.Names, served,
+		digits(c.since), m.Embedded, m.SealedFor, m.Names, served, m.SealedNames, cmp.Or(m.SealedAt, "0"),
 	}
 }
 
 // format makes a blank node a member: one that may have served before abstains
-// for a grace, a new one never did.
+// for a grace, a new one never did. Arguments: 1 whether it may have served, 2
+// names of the members, 3 the latest clock of the seals of the list before, or 0.
 func (c *call) format() ([]string, error) {
 	if m := c.n.Member; m != nil {
 		switch {
@@ -98,27 +101,50 @@ func (c *call) format() ([]string, error) {
 		}
 		return []string{"HELD", digits(c.now), digits(n[0] + n[1])}, nil
 	}
-	id, why := c.runID(c.is(argEmbedded))
-	if why != "" {
-		return c.refuse("info", why), nil
-	}
-	n, err := numbers(c.args[argTTL], c.args[argGrace])
-	if err != nil {
-		return nil, err
-	}
-	ttl, grace := n[0], n[1]
-	if ttl >= grace {
-		return c.refuse("ttl", c.args[argGrace]), nil
+	sealed, no, err := c.settle(c.arg(3))
+	if no != nil || err != nil {
+		return no, err
 	}
 	since := 0.0
 	if c.arg(1) == "1" {
-		since = c.now
+		since = max(c.now, sealed)
 	}
-	c.n.Member = &Member{
+	m := c.newMember(since, c.arg(2))
+	if sealed > 0 {
+		m.Served, m.SealedAt = true, c.arg(3)
+	}
+	c.n.Member = m
+	return []string{"OK", digits(c.now), digits(since + c.grace)}, nil
+}
+
+// settle is what stands before any new membership: the server can tell its
+// run_id, leases are shorter than the grace, and the clock of the seals is not so
+// far ahead that since, taken from it, would look like a clock set back.
+func (c *call) settle(seals string) (sealed float64, no []string, err error) {
+	id, why := c.runID(c.is(argEmbedded))
+	if why != "" {
+		return 0, c.refuse("info", why), nil
+	}
+	n, err := numbers(c.args[argTTL], c.args[argGrace], seals)
+	if err != nil {
+		return 0, nil, err
+	}
+	c.id, c.grace, sealed = id, n[1], n[2]
+	switch {
+	case n[0] >= c.grace:
+		return 0, c.refuse("ttl", c.args[argGrace]), nil
+	case sealed > c.now+c.grace/2:
+		return 0, c.refuse("clock", digits(sealed-c.now)), nil
+	}
+	return sealed, nil, nil
+}
+
+// newMember is a node formatted for the list of the request.
+func (c *call) newMember(since float64, names string) *Member {
+	return &Member{
 		Format: c.args[argFormat], Name: c.args[argName], Members: c.args[argMembers], Epoch: c.args[argEpoch],
-		Grace: c.args[argGrace], RunID: id, Since: digits(since), Embedded: flag(id == "embedded"), Names: c.arg(2),
+		Grace: c.args[argGrace], RunID: c.id, Since: digits(since), Embedded: flag(c.id == "embedded"), Names: names,
 	}
-	return []string{"OK", digits(c.now), digits(since + grace)}, nil
 }
 
 // init is the operator's word that the node never served.

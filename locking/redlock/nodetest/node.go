@@ -87,6 +87,8 @@ func (n *Node) Call(now time.Time, script string, keys, args []string) ([]string
 	switch script {
 	case "format":
 		return c.format()
+	case "open":
+		return c.open()
 	case "peek":
 		if no, err := c.incarnation(); no != nil || err != nil {
 			return no, err
@@ -117,6 +119,8 @@ func (c *call) rule(script string) (func() ([]string, error), bool) {
 	switch script {
 	case "init":
 		return c.init, true
+	case "seal":
+		return c.seal, true
 	case "acquire":
 		return c.acquire, true
 	case "commit":
@@ -129,6 +133,14 @@ func (c *call) rule(script string) (func() ([]string, error), bool) {
 		return c.abort, true
 	case "void":
 		return c.void, true
+	case "evict":
+		return c.evict, true
+	case "forget":
+		return c.forget, true
+	case "names":
+		return c.names, true
+	case "holding":
+		return c.holding, true
 	case "record":
 		return c.record, true
 	case "read":

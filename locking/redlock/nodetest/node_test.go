@@ -20,7 +20,7 @@ const grace = 10 * time.Second
 func open(t *testing.T) *desk {
 	t.Helper()
 	d := &desk{t: t, node: New("life 1"), now: time.Unix(1_800_000_000, 0)}
-	d.want("OK", "format", "0", "names")
+	d.want("OK", "format", "0", "names", "0")
 	return d
 }
 

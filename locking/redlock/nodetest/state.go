@@ -24,8 +24,12 @@ type State struct {
 type Member struct {
 	Format, Name, Members, Epoch, Grace string
 	RunID, Since, Embedded, Names       string
-	SealedFor                           string // the empty text: not sealed
-	Served                              bool
+	// SealedFor is the target of a change of the list, SealedNames its members;
+	// empty on a node that is not sealed. SealedAt is the clock at the seal.
+	SealedFor, SealedNames, SealedAt string
+	// GCFence and GCTick are the largest of the jobs that were forgotten.
+	GCFence, GCTick string
+	Served          bool
 }
 
 // A Text is a value that runs out.
@@ -45,6 +49,9 @@ type Claim struct {
 type Stand struct {
 	Tick, Token, Owner, Mode, Attempt, Holder, At string
 	Done, Void                                    bool
+	// RanOut is whether the lock had gone when the tick was done; empty where
+	// none of the stream ever was.
+	RanOut string
 }
 
 // A Run is a record of a job.

@@ -1,0 +1,63 @@
+package nodetest
+
+// seal is M2 on a node of the old list: it serves nothing any more but finishes
+// and reads, for the change to one target. Arguments: 1 the target, 2 names of
+// the new list. It answers with how far the clock has ever been, as of the seal.
+func (c *call) seal() ([]string, error) {
+	m := c.n.Member
+	switch m.SealedFor {
+	case c.arg(1):
+	case "":
+		m.SealedFor, m.SealedNames, m.SealedAt = c.arg(1), c.arg(2), digits(max(c.now, c.since))
+	default:
+		return answer("OTHER", m.SealedNames)
+	}
+	return answer("OK", m.SealedAt)
+}
+
+// open is M2 on a node of the new list: blank, or sealed for this very change.
+// It remembers since now, and not before the seals. Arguments: 1 names of the
+// members, 2 the latest clock of the seals.
+func (c *call) open() ([]string, error) {
+	if no, err := c.opened(); no != nil || err != nil {
+		return no, err
+	}
+	sealed, no, err := c.settle(c.arg(2))
+	if no != nil || err != nil {
+		return no, err
+	}
+	since := max(c.now, sealed)
+	m := c.newMember(since, c.arg(1))
+	m.Served, m.SealedAt = true, digits(sealed)
+	if old := c.n.Member; old != nil {
+		m.GCFence, m.GCTick = old.GCFence, old.GCTick
+	}
+	c.n.Member = m
+	return []string{"OK", digits(c.now), digits(since + c.grace)}, nil
+}
+
+// opened is the answer of a node that is open already, or not to be opened.
+func (c *call) opened() ([]string, error) {
+	m := c.n.Member
+	if m == nil {
+		return nil, nil
+	}
+	n, err := numbers(m.Format, c.args[argFormat], m.Since, m.Grace)
+	if err != nil {
+		return nil, err
+	}
+	target := c.args[argMembers] + ":" + c.args[argEpoch]
+	switch {
+	case n[0] > n[1]:
+		return c.refuse("format", m.Format), nil
+	case m.Members == c.args[argMembers] && m.Epoch == c.args[argEpoch]:
+		return []string{"HELD", digits(c.now), digits(n[2] + n[3])}, nil
+	case m.SealedFor == "":
+		return c.refuse("unsealed", m.Names), nil
+	case m.SealedFor != target:
+		return c.refuse("sealed", m.SealedNames), nil
+	case m.Name != c.args[argName]:
+		return c.refuse("name", m.Name), nil
+	}
+	return nil, nil
+}

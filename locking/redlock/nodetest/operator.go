@@ -1,0 +1,92 @@
+package nodetest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// evict takes the lock from v and lets its next extension know why. Keys: lock,
+// tombstone. Arguments: v, the reason.
+func (c *call) evict() ([]string, error) {
+	lock, dead := c.keys[1], c.keys[2]
+	if err := c.n.setText(dead, c.arg(2), digits(2*c.grace), c.now); err != nil {
+		return nil, err
+	}
+	if owner, _, ok := c.n.text(lock, c.now); !ok || owner != c.arg(1) {
+		return answer("NONE")
+	}
+	delete(c.n.Texts, lock)
+	return answer("OK")
+}
+
+// forget is N8: claim and records of a job go; its tokens and ticks stay closed
+// for every job of which nothing is kept. Keys: lock, claim, runs.
+func (c *call) forget() ([]string, error) {
+	m := c.n.Member
+	claim, claimed := c.n.Claims[c.keys[2]]
+	_, ran := c.n.Runs[c.keys[3]]
+	if _, _, locked := c.n.text(c.keys[1], c.now); locked {
+		return answer("BUSY")
+	}
+	if !claimed && !ran {
+		return answer("NONE")
+	}
+	fence, tick := larger(0, m.GCFence), larger(0, m.GCTick)
+	fence = larger(fence, claim.Fence)
+	for _, s := range claim.Streams {
+		tick = larger(tick, s.Tick)
+	}
+	m.GCFence, m.GCTick = digits(fence), digits(tick)
+	delete(c.n.Claims, c.keys[2])
+	delete(c.n.Runs, c.keys[3])
+	return answer("OK")
+}
+
+// larger is the larger of n and a text that may be no number.
+func larger(n float64, text string) float64 {
+	if t, ok := number(text); ok {
+		return max(n, t)
+	}
+	return n
+}
+
+// names answers with the names that locks or claims are kept for, all on the one
+// page. Argument 2 is what the keys of jobs begin with.
+func (c *call) names() ([]string, error) {
+	c.n.sweep(c.now)
+	reply := []string{"OK", "0"}
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(c.n.Texts)), maps.Keys(c.n.Claims))
+	for _, key := range slices.Sorted(slices.Values(keys)) {
+		rest, ours := strings.CutPrefix(key, c.arg(2))
+		name, lock := strings.CutSuffix(rest, ":lock")
+		name, claim := strings.CutSuffix(name, ":claim")
+		if ours && lock != claim && name != "" {
+			reply = append(reply, name)
+		}
+	}
+	return reply, nil
+}
+
+// holding answers for each pair of lock and claim among the keys: who has the
+// lock, the ms left of it (-1 for ever, -2 no lock), and the claim accepted last.
+func (c *call) holding() ([]string, error) {
+	reply := []string{"OK"}
+	for pair := range slices.Chunk(c.keys[1:], 2) {
+		owner, left, ok := c.n.text(pair[0], c.now)
+		switch {
+		case !ok:
+			left = -2
+		case c.n.Texts[pair[0]].Expires == 0:
+			left = -1
+		}
+		claim := c.n.Claims[pair[1]]
+		s := claim.Streams[claim.Stream]
+		done, void := "", ""
+		if s.Owner != "" {
+			done, void = flag(s.Done), flag(s.Void)
+		}
+		reply = append(reply, owner, digits(left), s.Owner, s.Token, s.Tick, s.Attempt, s.Mode, s.Holder, s.At, done, void)
+	}
+	return reply, nil
+}
