@@ -18,7 +18,7 @@ type cluster struct {
 
 // withCluster opens the nodes that the configuration names, which needs only
 // its namespace and redis parts, and hands them to fn.
-func (a App) withCluster(f *flags, fn func(cluster) error) error {
+func (a App) withCluster(ctx context.Context, f *flags, fn func(cluster) error) error {
 	config, err := replica.ReadCluster(f.source())
 	if err != nil {
 		return err
@@ -27,6 +27,7 @@ func (a App) withCluster(f *flags, fn func(cluster) error) error {
 	if err != nil {
 		return err
 	}
+	set.Learn(ctx) // requests name the epoch of the list
 	return errors.Join(fn(cluster{set: set, ledger: redisledger.New(set)}), set.Close())
 }
 

@@ -91,7 +91,7 @@ func TestGoldenListings(t *testing.T) {
 	statuses := []nodes.Status{
 		{
 			Name: "10.0.0.1:6379", URL: "redis://quorate:***@10.0.0.1:6379", Reachable: true, Role: "master", Version: "7.0.15",
-			RunID: "a3f1", Members: []string{"10.0.0.1:6379", "10.0.1.1:6379"}, MembersMatch: true, Epoch: "1",
+			RunID: "a3f1", Members: []string{"10.0.0.1:6379", "10.0.1.1:6379"}, MembersMatch: true, Epoch: 1,
 			Since: started, Vouches: true, Persistence: "aof", MaxmemoryPolicy: "noeviction", RTT: 420 * time.Microsecond, Offset: -3 * time.Millisecond,
 		},
 		{

@@ -35,7 +35,7 @@ PUBLISHED tells when a replica last served it.`,
 		Example: "  quorate jobs",
 		Args:    usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withCluster(f, func(cl cluster) error {
+			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				rows, err := cl.jobRows(c.Context(), time.Now())
 				if err != nil {
 					return err

@@ -21,7 +21,7 @@ type nodeRow struct {
 	Since       *string  `json:"since"`
 	VouchesAt   *string  `json:"vouches_at"`
 	Members     []string `json:"members"`
-	Epoch       *string  `json:"epoch"`
+	Epoch       *int64   `json:"epoch"`
 	Role        *string  `json:"role"`
 	Version     *string  `json:"version"`
 	RunID       *string  `json:"run_id"`
@@ -45,7 +45,7 @@ restart the next one. Exit code 4 when fewer than a quorum answer.`,
   quorate nodes init      # these nodes are new: nobody needs to wait for the grace`,
 		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withCluster(f, func(cl cluster) error {
+			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				statuses := cl.set.Inspect(c.Context())
 				if err := nodeListing(statuses).print(a.Out, format); err != nil {
 					return err
@@ -75,7 +75,7 @@ answers are formatted, and abstain for one grace.`,
   quorate nodes init --recover`,
 		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withCluster(f, func(cl cluster) error {
+			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				if err := cl.set.Init(c.Context(), recovery); err != nil {
 					return err
 				}
@@ -125,7 +125,7 @@ func nodeListing(statuses []nodes.Status) listing[nodeRow] {
 func newNodeRow(s nodes.Status) nodeRow {
 	row := nodeRow{
 		Node: s.Name, URL: s.URL, State: nodeState(s), Since: stamp(s.Since), VouchesAt: stamp(s.VouchesAt),
-		Members: s.Members, Epoch: optional(s.Epoch), Role: optional(s.Role), Version: optional(s.Version),
+		Members: s.Members, Role: optional(s.Role), Version: optional(s.Version),
 		RunID: optional(s.RunID), Embedded: s.Embedded, Persistence: optional(s.Persistence),
 		Eviction: optional(s.MaxmemoryPolicy), Warnings: s.Warnings,
 	}
@@ -134,6 +134,9 @@ func newNodeRow(s nodes.Status) nodeRow {
 	}
 	if row.Warnings == nil {
 		row.Warnings = []string{}
+	}
+	if len(s.Members) > 0 {
+		row.Epoch = &s.Epoch
 	}
 	if s.Since.IsZero() {
 		row.VouchesAt = nil // it never waited

@@ -32,7 +32,7 @@ func (a App) replicasCommand(f *flags) *cobra.Command {
 		Example: "  quorate replicas",
 		Args:    usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withCluster(f, func(cl cluster) error {
+			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				replicas, err := cl.ledger.Replicas(c.Context())
 				if err != nil {
 					return err

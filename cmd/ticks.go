@@ -24,7 +24,7 @@ which token and how that ended, or why it did not run.`,
   quorate ticks nightly-report -o json --limit 5 | jq '.[] | select(.outcome == "missed")'`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withCluster(f, func(cl cluster) error {
+			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				entries, err := cl.ledger.Ticks(c.Context(), scheduler.Query{Job: args[0], Limit: limit})
 				if err != nil {
 					return err
@@ -53,7 +53,7 @@ func (a App) runsCommand(f *flags) *cobra.Command {
   quorate runs nightly-report -o json`,
 		Args: usage(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withCluster(f, func(cl cluster) error {
+			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				entries, err := cl.runs(c.Context(), args, limit)
 				if err != nil {
 					return err

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,12 +21,15 @@ type view struct {
 
 // holding is what ns:node says.
 type holding struct {
-	name, members, epoch, grace, runID string
-	since                              time.Time // zero: declared as new
-	floor                              time.Time // by the node's clock
-	embedded                           bool
-	sealedFor, names                   string
-	served                             bool
+	name, members, grace, runID string
+	epoch                       int64
+	since                       time.Time // zero: declared as new
+	floor                       time.Time // by the node's clock
+	embedded                    bool
+	names                       string
+	served                      bool
+	sealedFor, sealedNames      string // of a change to another list
+	sealedAt                    int64  // by the clocks of the nodes that were sealed
 }
 
 // answered tells whether the node spoke at all.
@@ -34,10 +38,15 @@ func (v view) answered() bool { return !silent(v.reply.Err) }
 // blank tells whether the node holds nothing of the namespace.
 func (v view) blank() bool { return errors.Is(v.reply.Err, ErrBlank) }
 
+// listed tells whether the node is formatted for the list of this Set, at
+// whatever epoch.
+func (v view) listed() bool {
+	return v.reply.Err == nil && v.held.members == v.node.set.members.hash
+}
+
 // ours tells whether the node is formatted for the list of this Set.
 func (v view) ours() bool {
-	return v.reply.Err == nil && v.held.members == v.node.set.members.hash &&
-		v.held.epoch == strconv.Itoa(firstEpoch)
+	return v.listed() && v.held.epoch == v.node.set.Epoch()
 }
 
 // examine asks the node, whatever its health, what it is and what it holds.
@@ -70,8 +79,9 @@ func parseHolding(r Reply) holding {
 		return holding{}
 	}
 	h := holding{
-		name: r.Args[0], members: r.Args[1], epoch: r.Args[2], grace: r.Args[3], runID: r.Args[4],
+		name: r.Args[0], members: r.Args[1], epoch: r.Int(2), grace: r.Args[3], runID: r.Args[4],
 		embedded: r.Args[6] == "1", sealedFor: r.Args[7], names: r.Args[8], served: r.Args[9] != "",
+		sealedNames: cmp.Or(r.Arg(10), r.Args[7]), sealedAt: r.Int(11),
 	}
 	if since := r.Int(5); since != 0 {
 		h.since = time.UnixMilli(since)
@@ -81,17 +91,27 @@ func parseHolding(r Reply) holding {
 	return h
 }
 
-// examine asks all nodes at once.
+// examine asks all nodes at once, and learns the epoch from them.
 func (s *Set) examine(ctx context.Context) []view {
-	return each(s.nodes, func(n *Node) view {
+	views := each(s.nodes, func(n *Node) view {
 		v := n.examine(ctx)
 		n.observe(ctx, v.reply)
 		return v
 	})
+	s.era.learn(views, s.Quorum())
+	return views
 }
 
 // judge returns why the node must not be used, nil if it may be.
 func (v view) judge() error {
+	if err := v.judgeServer(); err != nil {
+		return err
+	}
+	return v.judgeHolding()
+}
+
+// judgeServer looks at the server, whatever it holds.
+func (v view) judgeServer() error {
 	n := v.node
 	refuse := func(format string, args ...any) error {
 		return &RefusedError{Node: n.name, Reason: fmt.Sprintf(format, args...)}
@@ -107,32 +127,32 @@ func (v view) judge() error {
 	case v.info.replica():
 		return refuse("%s", v.replicaText())
 	case strings.HasPrefix(v.info.eviction(), "allkeys-"):
-		return refuse("%s evicts keys (maxmemory-policy %s), which would forget claims: set maxmemory-policy noeviction", n.URL(), v.info.eviction())
+		return refuse("%s has maxmemory-policy %s, which would evict claims: run CONFIG SET maxmemory-policy noeviction there, and write it into its redis.conf", n.URL(), v.info.eviction())
 	case v.info != nil && v.info.runID() == "" && !n.set.cfg.Embedded:
 		return n.refusal([]string{"info", "INFO names no run_id"})
 	case errors.As(v.reply.Err, &refusal):
 		return refusal
-	case v.reply.Err == nil && !v.ours() && v.held.members != n.set.members.hash:
-		return n.refusal([]string{"members", v.held.names})
-	case v.reply.Err == nil && !v.ours():
-		return n.refusal([]string{"epoch", v.held.epoch})
 	}
-	return v.judgeHolding()
+	return nil
 }
 
-// judgeHolding compares what else a formatted node of this list holds.
+// judgeHolding compares what a formatted node holds with what this Set wants.
 func (v view) judgeHolding() error {
 	s := v.node.set
 	grace := strconv.FormatInt(s.cfg.Grace.Milliseconds(), 10)
 	switch {
-	case !v.ours():
+	case v.reply.Err != nil:
 		return nil
+	case !v.listed():
+		return v.node.refusal([]string{"members", v.held.names})
+	case !v.ours():
+		return v.node.refusal([]string{"epoch", strconv.FormatInt(v.held.epoch, 10)})
 	case v.held.name != v.node.name:
 		return v.node.refusal([]string{"name", v.held.name})
 	case v.held.grace != grace:
 		return v.node.refusal([]string{"grace", v.held.grace})
 	case v.held.sealedFor != "":
-		return v.node.refusal([]string{"sealed", v.held.sealedFor})
+		return v.node.refusal([]string{"sealed", v.held.sealedNames})
 	}
 	return nil
 }
@@ -149,10 +169,19 @@ func (v view) replicaText() string {
 	return fmt.Sprintf("%s is a read-only replica of %s: list independent masters", v.node.URL(), master)
 }
 
+// offset is how far the node's clock is ahead of the local one.
+func (v view) offset() time.Duration {
+	if v.reply.NodeTime.IsZero() {
+		return 0
+	}
+	middle := v.reply.Sent.Add(v.reply.Received.Sub(v.reply.Sent) / 2)
+	return v.reply.NodeTime.Sub(middle).Round(0)
+}
+
 // warnings returns what the node's set-up will cost.
 func (v view) warnings() []string {
 	if p := v.info.eviction(); strings.HasPrefix(p, "volatile-") {
-		return []string{fmt.Sprintf("maxmemory-policy %s may evict leases (tokens and claims stay): set noeviction", p)}
+		return []string{fmt.Sprintf("maxmemory-policy %s may evict leases (tokens and claims stay): run CONFIG SET maxmemory-policy noeviction there, and write it into its redis.conf", p)}
 	}
 	return nil
 }

@@ -33,7 +33,10 @@ func (s *Set) Init(ctx context.Context, recovery bool) error {
 			errors.New("new nodes are declared together: start the missing ones, or if they are gone run: quorate nodes init --recover")))
 	}
 	_, err := s.format(ctx, views, sinceNever)
-	return join(err, s.declareNew(ctx, views))
+	if err = join(err, s.declareNew(ctx, views)); err == nil {
+		s.era.fix()
+	}
+	return err
 }
 
 // salvage formats the blank nodes of an answering quorum.

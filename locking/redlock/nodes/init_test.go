@@ -84,7 +84,7 @@ func TestInspectTellsWhatANodeIs(t *testing.T) {
 	if st.Role != "master" || st.Version == "" || len(st.RunID) != 40 || st.Persistence != "aof" || st.MaxmemoryPolicy != "noeviction" {
 		t.Errorf("the server: %+v", st)
 	}
-	if !st.MembersMatch || len(st.Members) != 3 || st.Epoch != "0" || st.Blank || st.Embedded || st.Served {
+	if !st.MembersMatch || len(st.Members) != 3 || st.Epoch != 0 || st.Blank || st.Embedded || st.Served {
 		t.Errorf("the membership: %+v", st)
 	}
 	if wait := st.VouchesAt.Sub(st.Since) - s.Grace(); st.Vouches || wait.Abs() > st.RTT+time.Millisecond {

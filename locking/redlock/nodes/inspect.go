@@ -27,7 +27,11 @@ type Status struct {
 	// tells whether it is the configured one.
 	Members      []string
 	MembersMatch bool
-	Epoch        string
+	// Epoch is how often the list was changed before; of a formatted node.
+	Epoch int64
+	// SealedFor are the names of the list that the node is sealed for, nil if no
+	// change is under way.
+	SealedFor []string
 	// Since is the moment since which the node remembers, by its own clock; the
 	// zero time if it was declared as new.
 	Since time.Time
@@ -68,13 +72,13 @@ func (v view) status() Status {
 		st.Err = v.reply.Err
 	}
 	if !v.reply.NodeTime.IsZero() {
-		st.RTT = v.reply.Received.Sub(v.reply.Sent)
-		st.Offset = v.reply.NodeTime.Sub(v.reply.Sent.Add(st.RTT / 2)).Round(0)
+		st.RTT, st.Offset = v.reply.Received.Sub(v.reply.Sent), v.offset()
 	}
 	if v.reply.Err != nil {
 		return st
 	}
 	st.Embedded, st.Served, st.Since, st.Epoch = v.held.embedded, v.held.served, v.held.since, v.held.epoch
+	st.SealedFor = strings.Fields(v.held.sealedNames)
 	st.Members, st.MembersMatch = strings.Fields(v.held.names), v.ours()
 	st.Vouches = v.held.floor.Before(v.reply.NodeTime)
 	st.VouchesAt = v.held.floor.Add(-st.Offset)

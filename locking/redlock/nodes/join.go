@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -15,16 +16,36 @@ import (
 // changed, and one matching locking.ErrNoQuorum when Join should be tried again
 // later: too few nodes answer, or blank ones wait for the others.
 func (s *Set) Join(ctx context.Context) error {
-	views := s.examine(ctx)
+	views := s.setAside(s.examine(ctx))
 	if err := judgeAll(views); err != nil {
 		return err
 	}
 	s.warn(views)
 	formatted, err := s.formatBlank(ctx, views)
 	if formatted >= s.Quorum() {
+		s.era.fix()
 		return nil
 	}
 	return noQuorum(formatted, s.Quorum(), append(failures(views), err))
+}
+
+// setAside takes nodes out of views that a change of the list has left behind,
+// since they did not answer then: the others do without them. They are refused
+// until the change has been run again, and told of.
+func (s *Set) setAside(views []view) []view {
+	if count(views).ours < s.Quorum() {
+		return views
+	}
+	return slices.DeleteFunc(views, func(v view) bool {
+		if v.reply.Err != nil || v.held.epoch >= s.Epoch() {
+			return false
+		}
+		err := v.judge()
+		if news := v.node.health.setRefused(err); news && s.cfg.Observer.Warn != nil {
+			s.cfg.Observer.Warn(v.node.name, "it was left behind by a change of the list; run that quorate nodes change again: "+err.Error())
+		}
+		return true
+	})
 }
 
 // judgeAll returns every reason not to use these nodes together.
@@ -123,7 +144,7 @@ func (s *Set) format(ctx context.Context, views []view, since int) (int, error) 
 }
 
 func (n *Node) format(ctx context.Context, since int) error {
-	r := n.run(ctx, n.set.rules.format, nil, []any{since, n.set.members.names})
+	r := n.run(ctx, n.set.rules.format, nil, []any{since, n.set.members.names, n.set.era.seals()})
 	n.observe(ctx, r)
 	if r.Err != nil {
 		return fmt.Errorf("formatting %s: %w", n.name, r.Err)

@@ -3,6 +3,7 @@ package nodes
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -10,9 +11,6 @@ import (
 // FormatVersion is the version of what this release stores on nodes. Nodes with
 // a newer one are refused.
 const FormatVersion = 1
-
-// firstEpoch is the epoch of a list that was never changed.
-const firstEpoch = 0
 
 // membership is what every request tells a node about the cluster it is for.
 type membership struct {
@@ -25,3 +23,6 @@ func newMembership(names []string) membership {
 	sum := sha256.Sum256([]byte(strings.Join(sorted, "\n")))
 	return membership{names: strings.Join(sorted, " "), hash: hex.EncodeToString(sum[:16])}
 }
+
+// target is what a node of another list is sealed for: this list, at an epoch.
+func (m membership) target(epoch int64) string { return fmt.Sprintf("%s:%d", m.hash, epoch) }

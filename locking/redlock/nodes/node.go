@@ -67,7 +67,7 @@ func (n *Node) run(ctx context.Context, script *Script, keys []string, args []an
 func (n *Node) header(script *Script) []any {
 	cfg := &n.set.cfg
 	return []any{
-		n.name, n.set.members.hash, firstEpoch, cfg.Grace.Milliseconds(), FormatVersion,
+		n.name, n.set.members.hash, n.set.Epoch(), cfg.Grace.Milliseconds(), FormatVersion,
 		flag(cfg.Durable), flag(cfg.Embedded), flag(script.sealed), cfg.TTL.Milliseconds(),
 	}
 }

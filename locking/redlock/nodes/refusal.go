@@ -20,15 +20,19 @@ func (n *Node) refusalText(what, held string) string {
 	case "info":
 		return fmt.Sprintf("the node's run_id cannot be read (%s): allow the user +info, without it a restart would go unnoticed", held)
 	case "members":
-		return fmt.Sprintf("the node belongs to the list [%s], this replica lists [%s]: give every replica of the namespace the same redis.nodes", held, s.members.names)
+		return fmt.Sprintf("the node belongs to the list [%s], this replica lists [%s]: give every replica of the namespace the same redis.nodes; quorate nodes change moves a cluster to another list", held, s.members.names)
 	case "epoch":
-		return fmt.Sprintf("the node's list has epoch %s, this replica's %d: the list was changed, restart with the new configuration", held, firstEpoch)
+		return fmt.Sprintf("the node's list has epoch %s, this replica's %d: the list was changed; restart the replica with the new configuration", held, s.Epoch())
 	case "name":
 		return fmt.Sprintf("the node knows itself as %s, this replica lists it as %s: were two URLs swapped?", held, n.name)
 	case "grace":
 		return fmt.Sprintf("the node holds restart_grace %sms, this replica %v: give every replica the same redis.restart_grace", held, s.cfg.Grace)
 	case "sealed":
-		return fmt.Sprintf("the node is sealed for a change to the list %s: restart with the new configuration", held)
+		return fmt.Sprintf("the node is sealed for a change to the list [%s]: finish it with quorate nodes change, then restart the replicas with the configuration of that list", held)
+	case "unsealed":
+		return fmt.Sprintf("the node belongs to the list [%s], which is not sealed there for this change: run quorate nodes change from that list's configuration", held)
+	case "clock":
+		return fmt.Sprintf("the node's clock is %sms behind those of the nodes that the cluster comes from: set the clocks right and try again", held)
 	case "ttl":
 		return fmt.Sprintf("lock.ttl %v must be below the restart_grace %sms that the node holds", s.cfg.TTL, held)
 	}

@@ -108,7 +108,7 @@ func (n *Node) twin() error {
 
 // adopt formats nodes that went blank while the others run.
 func (s *Set) adopt(ctx context.Context) {
-	views := s.examine(ctx)
+	views := s.setAside(s.examine(ctx))
 	if judgeAll(views) != nil {
 		return // the refusals come back with every call
 	}

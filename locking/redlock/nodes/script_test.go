@@ -66,7 +66,7 @@ func TestStrangersAreRefused(t *testing.T) {
 		{"other epoch", "epoch", "1", "epoch 1"},
 		{"other name", "name", "b:6379", "knows itself as b:6379"},
 		{"other grace", "grace", "30000", "holds restart_grace 30000ms, this replica 20s"},
-		{"sealed", "sealed_for", "feed", "sealed for a change to the list feed"},
+		{"sealed", "sealed_for", "feed", "sealed for a change to the list [feed]"},
 	}
 	onEvery(t, func(t *testing.T, b backend) {
 		for _, c := range cases {

@@ -20,6 +20,7 @@ type Set struct {
 	cfg     Config
 	members membership
 	nodes   []*Node
+	era     era
 	rules   rules
 	wake    chan struct{}
 
