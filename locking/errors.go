@@ -37,9 +37,33 @@ var (
 	ErrRefused = errors.New("refused by the nodes")
 
 	// ErrLeaseLost is the cause with which a held context ends, and what
-	// Extend and Release return, when the right to work has gone.
+	// Extend and Release return, when the right to work has gone: somebody else
+	// may work, or has worked since.
 	ErrLeaseLost = errors.New("lease lost")
+	// ErrMaxHold is the cause with which a held context ends that was held for
+	// as long as HoldConfig.MaxHold allows. It matches ErrLeaseLost too, since
+	// the work must stop for the same reason: others may begin.
+	ErrMaxHold = fmt.Errorf("%w: it was held for as long as max_hold allows", ErrLeaseLost)
+	// ErrExpired is what Release returns when the lease had run out before, yet
+	// nobody has claimed anything since: the claim is closed and its note kept
+	// as by any other release, but while it lay open others could have begun.
+	// It does not match ErrLeaseLost.
+	ErrExpired = errors.New("lease had run out before it was released")
 )
+
+// An EvictedError says that somebody took the lease away from its holder on
+// purpose. It matches ErrLeaseLost.
+type EvictedError struct {
+	// Reason is what the operator wrote.
+	Reason string
+}
+
+func (e *EvictedError) Error() string {
+	return ErrLeaseLost.Error() + ": released by an operator: " + e.Reason
+}
+
+// Is makes an EvictedError match ErrLeaseLost.
+func (e *EvictedError) Is(target error) bool { return target == ErrLeaseLost }
 
 // An AcquireError says why a lease was not granted.
 type AcquireError struct {
@@ -84,6 +108,9 @@ func (e *AcquireError) Error() string {
 	fmt.Fprintf(&b, "%s: %v", e.Name, e.Reason)
 	if e.Holder != "" {
 		fmt.Fprintf(&b, " by %s", e.Holder)
+	}
+	if e.HolderToken != 0 {
+		fmt.Fprintf(&b, " with token %d", e.HolderToken)
 	}
 	if !e.HolderTick.IsZero() {
 		fmt.Fprintf(&b, " for tick %s", stamp(e.HolderTick))

@@ -50,12 +50,9 @@ type Locker interface {
 	TryAcquire(ctx context.Context, req Request) (Lease, error)
 }
 
-// A Lease is the right to work until its deadline. Its methods may be called
-// from any goroutine.
-type Lease interface {
-	// Claim says what was granted. It never changes.
-	Claim() Claim
-
+// A Tenure is a right to work that ends unless it is extended: a [Lease], or
+// the several of a [Group]. Its methods may be called from any goroutine.
+type Tenure interface {
 	// Deadline is the end of the right to work, counted from before the first
 	// message of the last successful round, drift taken off. It carries a
 	// monotonic reading; compare both that and the wall clock (Expired does).
@@ -65,10 +62,22 @@ type Lease interface {
 	// deadline where it was: ErrLeaseLost when the lease can never be extended
 	// again, anything else when another try may succeed.
 	Extend(ctx context.Context) error
+}
+
+// A Lease is the right to work under a name until its deadline. Its methods may
+// be called from any goroutine.
+type Lease interface {
+	Tenure
+
+	// Claim says what was granted. It never changes.
+	Claim() Claim
 
 	// Release ends the claim as done, keeps note with it for readers, and frees
-	// the lock. It returns ErrLeaseLost when others may have worked since.
-	// A tick that was released is never granted again.
+	// the lock. It returns nil if the lease was held until then; ErrExpired if
+	// it had run out, but nobody has claimed anything since, so that the claim
+	// is closed all the same; ErrLeaseLost if others may have worked since. Once
+	// it is decided, it returns the same again. A tick that was released is
+	// never granted again.
 	Release(ctx context.Context, note []byte) error
 
 	// Void gives the claim back unused: the same tick may be granted again.
@@ -102,4 +111,12 @@ type Votes struct {
 // is suspended, and the wall clock can be set back.
 func Expired(now, deadline time.Time) bool {
 	return !now.Before(deadline) || !now.Round(0).Before(deadline.Round(0))
+}
+
+// Left is how much longer the right to work lasts, by the monotonic or by the
+// wall clock, whichever says less; 0 once it has expired.
+func Left(t Tenure) time.Duration {
+	now, deadline := time.Now(), t.Deadline()
+	left := min(deadline.Sub(now), deadline.Round(0).Sub(now.Round(0)))
+	return max(left, 0)
 }

@@ -2,7 +2,7 @@ package main
 
 const (
 	locking = "./locking"
-	holdGo  = "locking/hold.go"
+	holdGo  = "locking/keep.go"
 	redlock = "locking/redlock/"
 )
 

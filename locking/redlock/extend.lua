@@ -3,8 +3,11 @@
 -- KEYS[2..5] lock, claim, tombstone, runs
 -- arg(1..4)  v, stream, tick, ttl
 -- arg(5)     token
--- Replies OK | DEAD | LOST owner left holder tick token
-if redis.call('EXISTS', dead) == 1 then return reply('DEAD') end
+-- Replies OK | DEAD, with the reason if an operator released the lock |
+-- LOST owner left holder tick token
+local gone = redis.call('GET', dead)
+if gone == '1' then return reply('DEAD') end
+if gone then return reply('DEAD', gone) end
 
 -- Superseded, even if a late ACQUIRE has brought the lock back. The stored
 -- fence counts: that of a restart would end leases that last.

@@ -1,20 +1,25 @@
 -- N5 FINISH: closes the tick as done, keeps the record, frees the lock. Asking
--- again is harmless.
+-- again is harmless, and answered alike.
 -- KEYS[2..5] lock, claim, tombstone, runs
 -- arg(1..4)  v, stream, tick, ttl
 -- arg(5)     token
 -- arg(6)     records kept per job
 -- arg(7)     started record without its kind, '' for none
 -- arg(8)     finished record without its kind, '' for none
--- Replies OK, or LATE owner left holder tick token where the claim was never
--- accepted or has been superseded
+-- Replies OK where the lock was still v's | RANOUT where it had gone, though
+-- nothing was accepted since | LATE owner left holder tick token where the
+-- claim was never accepted or has been superseded
+local owner = redis.call('GET', lock)
 local held = get('owner') == v and get('token') == arg(5)
-if held then redis.call('HSET', claim, stream .. '.done', '1') end
+if held and get('done') ~= '1' then
+  redis.call('HSET', claim, stream .. '.done', '1',
+    stream .. '.ranout', owner == v and '0' or '1')
+end
 if arg(8) ~= '' then
   redis.call('ZREM', runs, 'S' .. arg(7))
   redis.call('ZADD', runs, arg(3), (held and 'F' or 'L') .. arg(8))
   redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(tonumber(arg(6)) + 1))
 end
-if redis.call('GET', lock) == v then redis.call('DEL', lock) end
-if held then return reply('OK') end
-return with_claim('LATE', stream)
+if owner == v then redis.call('DEL', lock) end
+if not held then return with_claim('LATE', stream) end
+return reply(get('ranout') == '1' and 'RANOUT' or 'OK')

@@ -29,9 +29,14 @@ type ending int
 const (
 	notEnded ending = iota
 	released
+	expired    // released, after the lock had run out
 	superseded // released, but others may have worked since
 	voided
 )
+
+// errUnheard: the lease was over before a quorum knew of its end, so nobody can
+// say whether others have worked since.
+var errUnheard = fmt.Errorf("%w, and %w", locking.ErrLeaseLost, locking.ErrNoQuorum)
 
 func newLease(l *Locker, a *attempt, deadline time.Time) *lease {
 	s := &lease{l: l, a: a, turn: make(chan struct{}, 1), claim: locking.Claim{
@@ -67,11 +72,21 @@ func (s *lease) Extend(ctx context.Context) error {
 		s.deadline.Store(&deadline)
 		return nil
 	case count(votes, codeLost, codeDead) >= s.a.blocking():
-		return s.failed("extending", locking.ErrLeaseLost, votes)
+		return s.failed("extending", lost(votes), votes)
 	case count(votes, codeOK) >= s.a.set.Quorum():
 		return s.failed("extending", locking.ErrTooSlow, votes)
 	}
 	return s.failed("extending", locking.ErrNoQuorum, votes)
+}
+
+// lost is ErrLeaseLost, with an operator's reason if the nodes name one.
+func lost(votes []vote) error {
+	for _, v := range votes {
+		if v.reason != "" {
+			return &locking.EvictedError{Reason: v.reason}
+		}
+	}
+	return locking.ErrLeaseLost
 }
 
 func (a *attempt) extendAt(ctx context.Context, node int) vote {
@@ -79,8 +94,9 @@ func (a *attempt) extendAt(ctx context.Context, node int) vote {
 }
 
 // Release implements locking.Lease: rule N5, repeated until a quorum knows, the
-// deadline has passed, or ctx has ended; it is tried at least once. Once it has returned nil or ErrLeaseLost, it returns the same
-// again.
+// deadline has passed, or ctx has ended; it is tried at least once. Once a
+// quorum has decided, it returns the same again. Where the deadline passed
+// before that, the error matches both ErrLeaseLost and ErrNoQuorum.
 func (s *lease) Release(ctx context.Context, note []byte) error {
 	if err := s.begin(context.WithoutCancel(ctx)); err != nil {
 		return err
@@ -89,6 +105,8 @@ func (s *lease) Release(ctx context.Context, note []byte) error {
 	switch s.ended {
 	case released:
 		return nil
+	case expired:
+		return locking.ErrExpired
 	case superseded, voided:
 		return locking.ErrLeaseLost
 	case notEnded:
@@ -98,20 +116,30 @@ func (s *lease) Release(ctx context.Context, note []byte) error {
 		votes, ok := s.a.finish(ctx, record)
 		switch {
 		case ok:
-			s.ended = released
 			s.l.cleaner.cleanUp(s.a, s.a.finishedAt(record))
-			return nil
+			return s.closed(votes)
 		case count(votes, codeLate) >= s.a.blocking():
 			s.ended = superseded
 			return s.failed("releasing", locking.ErrLeaseLost, votes)
 		}
 		if locking.Expired(time.Now(), s.Deadline()) {
-			return s.failed("releasing", locking.ErrLeaseLost, votes)
+			return s.failed("releasing", errUnheard, votes)
 		}
 		if !pause(ctx, min(wait, time.Until(s.Deadline()))) {
 			return errors.Join(s.failed("releasing", locking.ErrNoQuorum, votes), ctx.Err())
 		}
 	}
+}
+
+// closed ends the lease, whose claim a quorum has closed, and tells whether a
+// quorum held its lock until then.
+func (s *lease) closed(votes []vote) error {
+	if count(votes, codeOK) >= s.a.set.Quorum() {
+		s.ended = released
+		return nil
+	}
+	s.ended = expired
+	return s.failed("releasing", locking.ErrExpired, votes)
 }
 
 func (a *attempt) finish(ctx context.Context, record string) ([]vote, bool) {

@@ -44,7 +44,7 @@ func (c conn) Eval(*redis.Script, ...any) (any, error) {
 	if v.err != nil {
 		return nil, v.err
 	}
-	if v.ok() {
+	if v.closed() {
 		return int64(1), nil
 	}
 	return int64(0), nil

@@ -155,7 +155,12 @@ func (v vote) words() string {
 		return "the tick or the token lies too far ahead of its clock"
 	case codeStale:
 		return fmt.Sprintf("it has accepted token %d, attempt %d", v.fence, v.attempt)
+	case codeRanOut:
+		return "the lock had run out"
 	case codeDead:
+		if v.reason != "" {
+			return "released by an operator: " + v.reason
+		}
 		return "this attempt was given up"
 	}
 	return ""

@@ -23,6 +23,7 @@ const (
 	codeStale   = "STALE"
 	codeLost    = "LOST"
 	codeLate    = "LATE"
+	codeRanOut  = "RANOUT"
 	codeDead    = "DEAD"
 )
 
@@ -44,9 +45,14 @@ type vote struct {
 	left   time.Duration // of the lock
 	tick   time.Time     // what the owner claimed; zero if it got no further than the lock
 	token  locking.Token
+
+	reason string // DEAD: an operator's, for releasing the lock
 }
 
 func (v vote) ok() bool { return v.code == codeOK }
+
+// closed tells whether the node has closed the claim as done.
+func (v vote) closed() bool { return v.ok() || v.code == codeRanOut }
 
 // open tells whether the request may have had, or may yet have, an effect that
 // nobody has told us of.
@@ -87,7 +93,11 @@ func parse(r nodes.Reply) vote {
 		v.token = locking.Token(p.uint())
 	case codeAbstain:
 		v.floor = p.instant()
-	case codeFuture, codeDead:
+	case codeDead:
+		if len(r.Args) > 0 {
+			v.reason = p.text()
+		}
+	case codeFuture, codeRanOut:
 	default:
 		p.err = fmt.Errorf("unknown answer %q", r.Code)
 	}
