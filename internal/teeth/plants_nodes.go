@@ -149,7 +149,7 @@ var nodePlants = []plant{
 	},
 	{
 		name: "node: finish frees anybody's lock", promise: "A late finish does not free the lock of the next run.",
-		edits: []edit{{finishLua, "if redis.call('GET', lock) == v then", "if true then"}},
+		edits: []edit{{finishLua, "if owner == v then", "if true then"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{

@@ -132,7 +132,7 @@ var quorumPlants = []plant{
 	},
 	{
 		name: "hold: margin ignored", promise: "The context of work ends one margin before the lease does.",
-		edits: []edit{{holdGo, "now, end := time.Now(), lease.Deadline().Add(-margin)", "now, end := time.Now(), lease.Deadline()"}},
+		edits: []edit{{holdGo, "now, end := time.Now(), deadline.Add(-k.cfg.Margin)", "now, end := time.Now(), deadline"}},
 		pkg:   locking, tests: []string{"TestHoldEndsWorkBeforeTheLease"},
 	},
 	{
