@@ -12,10 +12,13 @@
 //	      expect_status: [2xx, 409]          # default 2xx
 //
 // The request carries Quorate-Job, Quorate-Tick, Quorate-Attempt,
-// Fencing-Token and Idempotency-Key. The key is the id of the run, the same
-// for every try and attempt of a tick: a server that remembers it does the
-// work once. A server that remembers the largest Fencing-Token of a job and
-// refuses smaller ones is safe from a replica that was paused too long.
+// Fencing-Token, Fencing-Resource (the job) and Idempotency-Key. The key is the
+// id of the run, the same for every try and attempt of a tick: a server that
+// remembers it does the work once. A server that remembers the largest
+// Fencing-Token of a resource and refuses smaller ones is safe from a replica
+// that was paused too long; package httpfence is such a guard. Its refusal, a
+// 412 with a problem+json body, fails the run whatever expect_status says, and
+// is counted in the ledger.
 //
 // The run succeeds when the answer has an expected status. Otherwise the error
 // has the status and the beginning of the answer's body. The request ends with

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking/fence"
 )
 
 // Register makes the job known as "http".
@@ -46,8 +47,8 @@ func do(ctx context.Context, client *http.Client, run jobs.Run, p Params) error 
 	}
 	defer resp.Body.Close() //nolint:errcheck // only read from
 	run.Logger.Info("answered", slog.Int("status", resp.StatusCode))
-	if !p.ExpectStatus.contain(resp.StatusCode) {
-		return statusError(req, resp, p.ExpectStatus)
+	if err := judge(ctx, req, resp, run, p.ExpectStatus); err != nil {
+		return err
 	}
 	// Whoever answers before the work is done must not be cut off by us.
 	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
@@ -70,7 +71,8 @@ func newRequest(ctx context.Context, run jobs.Run, p Params) (*http.Request, err
 	req.Header.Set("Quorate-Job", run.Job)
 	req.Header.Set("Quorate-Tick", jobs.FormatTick(run.Tick))
 	req.Header.Set("Quorate-Attempt", strconv.Itoa(run.Attempt))
-	req.Header.Set("Fencing-Token", strconv.FormatUint(uint64(run.Token), 10))
+	req.Header.Set(fence.HeaderToken, strconv.FormatUint(uint64(run.Token), 10))
+	req.Header.Set(fence.HeaderResource, run.Job) // a job's name needs no encoding
 	req.Header.Set("Idempotency-Key", run.ID)
 	return req, nil
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/jobs/httpjob"
+	"github.com/quorate/quorate/locking/fence"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -86,7 +87,7 @@ func TestRequest(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"Quorate-Job": "hook", "Quorate-Tick": "2026-12-01T02:00:00Z", "Quorate-Attempt": "2",
-		"Fencing-Token": "42", "Idempotency-Key": run.ID, "Content-Type": "text/plain",
+		"Fencing-Token": "42", "Fencing-Resource": "hook", "Idempotency-Key": run.ID, "Content-Type": "text/plain",
 	} {
 		if got := r.Header.Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
@@ -148,6 +149,45 @@ func TestFailureKeepsTheBody(t *testing.T) {
 	}
 	if len(err.Error()) > 3000 {
 		t.Errorf("the error has %d bytes", len(err.Error()))
+	}
+}
+
+// A sink that refuses the token fails the run, is reported, and says both
+// tokens; a 412 of another kind is a status like any other.
+func TestRefusedToken(t *testing.T) {
+	t.Parallel()
+	problem := string((&fence.StaleError{Resource: "orders", Token: 42, Seen: 43}).Problem())
+	tests := map[string]struct {
+		media, body string
+		expect      any
+		stale, good bool
+	}{
+		"refusal":                 {fence.ProblemMedia, problem, nil, true, false},
+		"refusal, status wanted":  {fence.ProblemMedia, problem, 412, true, false},
+		"other 412":               {"text/plain", "If-Match", nil, false, false},
+		"other 412, wanted":       {"text/plain", "If-Match", 412, false, true},
+		"refusal of another's":    {fence.ProblemMedia, strings.ReplaceAll(problem, "42", "41"), nil, false, false},
+		"no media type, no trust": {"", problem, nil, false, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", tt.media)
+				w.WriteHeader(http.StatusPreconditionFailed)
+				_, _ = io.WriteString(w, tt.body)
+			})
+			var told []fence.StaleError
+			ctx := fence.WithObserver(t.Context(), func(e *fence.StaleError) { told = append(told, *e) })
+			err := bind(t, map[string]any{"url": url + "?key=s3cret", "expect_status": tt.expect})(ctx, run)
+			if errors.Is(err, fence.ErrStale) != tt.stale || (err == nil) != tt.good || len(told) == 1 != tt.stale {
+				t.Fatalf("got %v, told %v", err, told)
+			}
+			const want = "?***: stale fencing token: write to orders with token 42 refused, the sink has seen 43"
+			if tt.stale && err.Error() != "POST "+url+want {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
 
@@ -228,18 +268,19 @@ func TestBadParams(t *testing.T) {
 		params map[string]any
 		want   string
 	}{
-		"no url":        {nil, "url: is missing"},
-		"url":           {good("url", "http://user:s3cret@[x"), "url: is no URL"},
-		"scheme":        {good("url", "ftp://h"), "url: must start with"},
-		"no host":       {good("url", "http:///x"), "url: names no host"},
-		"method":        {good("method", "GE T"), "method: is no HTTP method"},
-		"header name":   {good("headers", map[string]any{"a b": "c"}), "headers.a b: is no header name"},
-		"header value":  {good("headers", map[string]any{"a": "b\r\nc: d"}), "headers.a: has a line break"},
-		"own header":    {good("headers", map[string]any{"fencing-token": "1"}), "headers.fencing-token: is set by quorate"},
-		"status":        {good("expect_status", 600), `expect_status: has "600"`},
-		"status class":  {good("expect_status", "2x"), `expect_status: has "2x"`},
-		"no status":     {good("expect_status", []any{}), "expect_status: is empty"},
-		"unknown param": {good("methd", "GET"), `methd: unknown key: did you mean "method"?`},
+		"no url":         {nil, "url: is missing"},
+		"url":            {good("url", "http://user:s3cret@[x"), "url: is no URL"},
+		"scheme":         {good("url", "ftp://h"), "url: must start with"},
+		"no host":        {good("url", "http:///x"), "url: names no host"},
+		"method":         {good("method", "GE T"), "method: is no HTTP method"},
+		"header name":    {good("headers", map[string]any{"a b": "c"}), "headers.a b: is no header name"},
+		"header value":   {good("headers", map[string]any{"a": "b\r\nc: d"}), "headers.a: has a line break"},
+		"own header too": {good("headers", map[string]any{"Fencing-resource": "x"}), "headers.Fencing-resource: is set by quorate"},
+		"own header":     {good("headers", map[string]any{"fencing-token": "1"}), "headers.fencing-token: is set by quorate"},
+		"status":         {good("expect_status", 600), `expect_status: has "600"`},
+		"status class":   {good("expect_status", "2x"), `expect_status: has "2x"`},
+		"no status":      {good("expect_status", []any{}), "expect_status: is empty"},
+		"unknown param":  {good("methd", "GET"), `methd: unknown key: did you mean "method"?`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

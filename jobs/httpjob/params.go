@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking/fence"
 )
 
 // Params of the job "http".
@@ -65,7 +66,9 @@ func validateURL(raw string) error {
 
 // ownHeaders are set by this package for every request.
 func ownHeaders() []string {
-	return []string{"Quorate-Job", "Quorate-Tick", "Quorate-Attempt", "Fencing-Token", "Idempotency-Key"}
+	return []string{
+		"Quorate-Job", "Quorate-Tick", "Quorate-Attempt", fence.HeaderToken, fence.HeaderResource, "Idempotency-Key",
+	}
 }
 
 func validateHeader(name, value string) error {

@@ -1,10 +1,14 @@
 package httpjob
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking/fence"
 )
 
 // keptBody is how many bytes of a failure's answer an error keeps.
@@ -39,13 +43,24 @@ func (e *StatusError) Error() string {
 	return b.String()
 }
 
-func statusError(req *http.Request, resp *http.Response, want Statuses) error {
+// judge returns nil for a status that was wanted. A refusal of the run's token
+// is a failure whatever was wanted, and is reported.
+func judge(ctx context.Context, req *http.Request, resp *http.Response, run jobs.Run, want Statuses) error {
+	if want.contain(resp.StatusCode) && resp.StatusCode != http.StatusPreconditionFailed {
+		return nil
+	}
+	// Whatever of the body arrived is kept, the failure is the status.
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, keptBody))
+	if stale := fence.ParseProblem(run, resp.StatusCode, resp.Header.Get("Content-Type"), body); stale != nil {
+		return fmt.Errorf("%s %s: %w", req.Method, redact(req.URL), fence.Refused(ctx, stale))
+	}
+	if want.contain(resp.StatusCode) {
+		return nil
+	}
 	e := &StatusError{Method: req.Method, URL: redact(req.URL), Code: resp.StatusCode, Want: want}
 	if to, err := resp.Location(); err == nil && resp.StatusCode/100 == 3 {
 		e.Location = redact(to)
 	}
-	// Whatever of the body arrived is kept, the failure is the status.
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, keptBody))
 	e.Body = strings.ToValidUTF8(string(body), "")
 	return e
 }
