@@ -31,6 +31,7 @@ type rig struct {
 	client *redis.Client // for looking around, and for faults
 	base   time.Time
 	token  uint64
+	name   string // of the job
 }
 
 const rigKeep = 3 // records per job
@@ -38,7 +39,7 @@ const rigKeep = 3 // records per job
 func newRig(tb testing.TB, set *nodes.Set, client *redis.Client) *rig {
 	tb.Helper()
 	base := time.Now().Add(-10 * time.Minute).Truncate(time.Second)
-	return &rig{t: tb, set: set, client: client, base: base, token: uint64(base.Unix()) << 20}
+	return &rig{t: tb, set: set, client: client, base: base, token: uint64(base.Unix()) << 20, name: "j"}
 }
 
 func (r *rig) do(step string) string {
@@ -104,7 +105,7 @@ func (r *rig) rule(name, v, tick, token string, opts map[string]string) string {
 }
 
 func (r *rig) keys(v string) []string {
-	return []string{r.set.JobKey("j", "lock"), r.set.JobKey("j", "claim"), r.set.Key("dead", v), r.set.JobKey("j", "runs")}
+	return []string{r.set.JobKey(r.name, "lock"), r.set.JobKey(r.name, "claim"), r.set.Key("dead", v), r.set.JobKey(r.name, "runs")}
 }
 
 func (r *rig) describe(v vote) string {
@@ -149,6 +150,10 @@ func (r *rig) ms(tick string) int64 {
 
 // rigSteps are faults, which answer "", and questions.
 var rigSteps = map[string]func(r *rig, args []string) string{
+	// what operators do, and how to look at it
+	"evict": (*rig).evict, "drop": (*rig).drop, "tombstone": (*rig).tombstone, "keys": (*rig).kept,
+	// name x: the steps that follow are about the job x, not j.
+	"name": (*rig).call,
 	// expire: the lock runs out.
 	"expire": func(r *rig, _ []string) string { return r.del(r.keys("")[0]) },
 	// forget a: the tombstone of a runs out.

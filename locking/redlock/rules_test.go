@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,12 +12,14 @@ import (
 	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
-// ruleCases is what protocol rules N2 to N6 demand of one node. A step reads
-// "request = answer"; without an answer it is a fault or must answer OK.
-var ruleCases = []struct {
+type ruleCase struct {
 	name  string
 	steps []string
-}{
+}
+
+// ruleCases is what protocol rules N2 to N6 demand of one node. A step reads
+// "request = answer"; without an answer it is a fault or must answer OK.
+var ruleCases = []ruleCase{
 	{"N2 lock is set with its ttl", []string{
 		"acquire a 10 = OK fence=0 attempt=0", "lock = a", "acquire a 10", "lock = a",
 	}},
@@ -195,7 +198,7 @@ var ruleCases = []struct {
 // runRules runs every case on a fresh namespace of one node.
 func runRules(t *testing.T, open func(t *testing.T) *rig) {
 	t.Helper()
-	for _, tt := range ruleCases {
+	for _, tt := range slices.Concat(ruleCases, operatorRules) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := open(t)
 			for i, s := range tt.steps {

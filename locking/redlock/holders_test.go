@@ -1,0 +1,195 @@
+package redlock
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+)
+
+// TestPicture: what five nodes hold of a name, as one list.
+func TestPicture(t *testing.T) {
+	t.Parallel()
+	claim := func(owner string, token locking.Token) claimed {
+		return claimed{owner: owner, holder: "holder-" + owner, token: token, attempt: 1, at: time.UnixMilli(int64(token))}
+	}
+	done, void := claim("a", 5), claim("a", 5)
+	done.done, void.void = true, true
+	lock := func(v string, seconds int, c claimed) sighting {
+		return sighting{lock: v, left: time.Duration(seconds) * time.Second, claim: c}
+	}
+	none := sighting{}
+	for _, tt := range []struct {
+		name string
+		seen []sighting
+		want string // owner:token on left, in order
+	}{
+		{"nothing", []sighting{none, none, none}, ""},
+		{"held everywhere", []sighting{
+			lock("a", 5, claim("a", 5)), lock("a", 3, claim("a", 5)), lock("a", 4, claim("a", 5)), lock("a", 9, claim("a", 5)), lock("a", 8, claim("a", 5)),
+		}, "a:5 5/5 5s"},
+		{"held by a quorum, not yet committed everywhere", []sighting{
+			lock("a", 5, claim("a", 5)), lock("a", 4, none.claim), lock("a", 3, claim("a", 5)), none, none,
+		}, "a:5 3/5 3s"},
+		{"a minority's is no holder's", []sighting{lock("a", 5, claim("a", 5)), lock("a", 5, claim("a", 5)), none, none}, "a:5 2/5 0s"},
+		{"votes divided", []sighting{lock("a", 5, none.claim), lock("b", 5, none.claim), lock("a", 5, none.claim), lock("c", 5, none.claim)}, "a:0 2/5 0s, b:0 1/5 0s, c:0 1/5 0s"},
+		{"run without a lock", []sighting{{claim: claim("a", 5)}, {claim: claim("a", 5)}, {claim: claim("a", 5)}}, "a:5 0/5 0s"},
+		{"one node knows that it ended", []sighting{{claim: claim("a", 5)}, {claim: done}, {claim: claim("a", 5)}}, ""},
+		{"one node knows that it was given back", []sighting{{claim: claim("a", 5)}, {claim: void}, {claim: claim("a", 5)}}, ""},
+		{"superseded where somebody was heard of", []sighting{{claim: claim("a", 5)}, {claim: claim("a", 5)}, {claim: claim("b", 6)}}, "b:6 0/5 0s"},
+		{"the larger token of an owner counts", []sighting{{claim: claim("a", 6)}, {claim: done}}, "a:6 0/5 0s"},
+		{"somebody locks the next tick", []sighting{
+			lock("b", 5, done), lock("b", 5, done), lock("b", 5, claim("a", 5)),
+		}, "b:0 3/5 5s"},
+		{"somebody locks over a run that never ended", []sighting{
+			lock("b", 5, claim("a", 5)), lock("b", 5, claim("a", 5)), lock("b", 5, claim("a", 5)),
+		}, "b:0 3/5 5s, a:5 0/5 0s"},
+	} {
+		p := picture{claims: map[string]claimed{}, locks: map[string][]time.Duration{}}
+		for _, s := range tt.seen {
+			p.add(s)
+		}
+		var got []string
+		for _, h := range p.holdings("x", 5, len(tt.seen)) {
+			got = append(got, fmt.Sprintf("%s:%d %d/%d %v", h.owner, h.Token, h.On.For, h.On.Of, h.Left))
+			if h.Known() && h.Holder != "holder-"+h.owner {
+				t.Errorf("%s: %s is said to be %q", tt.name, h.owner, h.Holder)
+			}
+		}
+		if text := strings.Join(got, ", "); text != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, text, tt.want)
+		}
+	}
+}
+
+func TestMayHold(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		on, silent int
+		held, may  bool
+	}{
+		{5, 0, true, true}, {3, 2, true, true}, {2, 2, false, true}, {1, 2, false, true}, {2, 0, false, false}, {0, 2, false, false},
+	} {
+		h := Holding{On: locking.Votes{For: tt.on, Of: 5}, silent: tt.silent}
+		if h.Held() != tt.held || h.mayHold() != tt.may {
+			t.Errorf("on %d of 5 with %d silent: held %t, may hold %t", tt.on, tt.silent, h.Held(), h.mayHold())
+		}
+	}
+}
+
+// TestHolders: who holds what, as an operator sees it with the least privileged
+// user, on nodes that hold other things too.
+func TestHolders(t *testing.T) {
+	t.Parallel()
+	servers := redistest.StartN(t, 5, redistest.ACL("quorate", "secret", nodes.ACLRules("quorate")))
+	c := newCluster(t, redistest.URLs(servers), nil)
+	l, set := c.locker(t), c.open(t)
+	if got := mustHolders(t, set); len(got) > 0 {
+		t.Fatalf("Holders of nothing = %v", got)
+	}
+	request := func(name string, tick time.Time) locking.Request {
+		return locking.Request{Name: name, Tick: tick, TTL: c.cfg.TTL, Holder: "holder of " + name, Mode: locking.AtLeastOnce}
+	}
+	held := mustAcquire(t, l, request("b-job", past(1)))
+	plain := mustAcquire(t, l, request("a:lock:of:things", time.Time{}))
+	mustRelease(t, mustAcquire(t, l, request("c-done", past(1))))
+	if err := mustAcquire(t, l, request("d-void", past(1))).Void(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	lapsed := mustAcquire(t, l, request("e-lapsed", past(1)))
+	for i, s := range servers {
+		all := s.Client()
+		all.Del(t.Context(), "quorate:job:e-lapsed:lock")
+		all.Set(t.Context(), "quorate:job:f-foreign:lock", "somebody", time.Minute)
+		all.Set(t.Context(), "quorate:job:x:runs", "not a lock", 0)
+		all.Set(t.Context(), "quorates:job:y:lock", "another namespace", 0)
+		if i < 4 {
+			all.Set(t.Context(), "quorate:job:g-endless:lock", "somebody", 0)
+		}
+	}
+
+	got := mustHolders(t, set)
+	var names []string
+	for _, h := range got {
+		names = append(names, h.Name)
+	}
+	if want := []string{"a:lock:of:things", "b-job", "e-lapsed", "f-foreign", "g-endless"}; !slices.Equal(names, want) {
+		t.Fatalf("Holders names %q, want %q", names, want)
+	}
+	for i, lease := range map[int]locking.Lease{0: plain, 1: held, 2: lapsed} {
+		h, claim := got[i], lease.Claim()
+		if h.Holder != "holder of "+h.Name || h.Token != claim.Token || !h.Tick.Equal(claim.Tick) || h.Attempt != claim.Attempt ||
+			h.Mode != locking.AtLeastOnce || h.Since.IsZero() || h.Done || h.Void || !h.Known() {
+			t.Errorf("%s: %+v, claimed was %+v", h.Name, h, claim)
+		}
+		lasts := h.Left > 0 && h.Left <= c.cfg.TTL
+		if want := i < 2; lasts != want || h.Held() != want || !want && h.On.For > 0 {
+			t.Errorf("%s is held by %d nodes for %v", h.Name, h.On.For, h.Left)
+		}
+	}
+	if h := got[3]; h.Known() || h.Holder != "" || !h.Held() || h.Left <= 0 || h.Left > time.Minute {
+		t.Errorf("a stranger's lock: %+v", h)
+	}
+	if h := got[4]; h.Known() || h.On.For != 4 || h.Left != Endless {
+		t.Errorf("an endless lock: %+v", h)
+	}
+}
+
+func mustHolders(t *testing.T, set *nodes.Set) []Holding {
+	t.Helper()
+	got, err := Holders(t.Context(), set)
+	if err != nil {
+		t.Fatalf("Holders = %v", err)
+	}
+	return got
+}
+
+// TestHoldersWithoutSome: a quorum's word is enough, and less is an error.
+func TestHoldersWithoutSome(t *testing.T) {
+	t.Parallel()
+	f := newFive(t)
+	mustAcquire(t, f.locker(t), f.request(past(1)))
+	f.servers[0].Kill()
+	f.servers[1].Kill()
+	got := mustHolders(t, f.open(t))
+	if len(got) != 1 || !got[0].Held() || got[0].Left <= 0 {
+		t.Errorf("Holders with two of five gone = %+v", got)
+	}
+	f.servers[2].Kill()
+	_, err := Holders(t.Context(), f.open(t))
+	if !errors.Is(err, locking.ErrNoQuorum) || strings.Count(err.Error(), "127.0.0.1") < 3 || strings.Contains(err.Error(), "\n") {
+		t.Errorf("Holders with three of five gone = %v", err)
+	}
+}
+
+// TestHoldersOfMany: more names than one look takes.
+func TestHoldersOfMany(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	c := newCluster(t, []string{server.URL()}, nil)
+	const many = scanKeys + readNames/2
+	pipe := server.Client().Pipeline()
+	for i := range many {
+		pipe.Set(t.Context(), fmt.Sprintf("quorate:job:n%d:lock", i), "v", time.Minute)
+		pipe.HSet(t.Context(), fmt.Sprintf("quorate:job:n%d:claim", i), "fence", "1", "stream", "lock", "lock.owner", "v", "lock.token", "1")
+	}
+	if _, err := pipe.Exec(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, h := range mustHolders(t, c.open(t)) {
+		if h.Token != 1 || !h.Held() {
+			t.Fatalf("%+v", h)
+		}
+		names[h.Name] = true
+	}
+	if len(names) != many {
+		t.Errorf("found %d names, want %d", len(names), many)
+	}
+}
