@@ -41,6 +41,10 @@ type Config struct {
 	// SafetyMargin is how long before its lease a job's context ends.
 	// Default TTL/10.
 	SafetyMargin time.Duration
+	// MaxHold bounds how long the lease of one run is kept. Where a run takes
+	// longer, its context ends with cause locking.ErrMaxHold, and its lease soon
+	// after, even if the function does not return. Default 0: no bound.
+	MaxHold time.Duration
 	// Window is how long after its tick a claim may still be tried; a window
 	// also ends when the job's next tick comes. Default 2 × TTL, so that the
 	// lease a dead replica left behind can be outwaited.
@@ -126,6 +130,8 @@ func (c Config) Validate() error {
 	refuse(c.ExtendEvery < 0 || c.SafetyMargin < 0 || c.ExtendEvery+c.SafetyMargin >= c.TTL,
 		"Config.ExtendEvery (%v) plus SafetyMargin (%v) must stay below TTL (%v), or no extension comes in time",
 		c.ExtendEvery, c.SafetyMargin, c.TTL)
+	refuse(c.MaxHold < 0 || c.MaxHold > 0 && c.MaxHold < c.TTL,
+		"Config.MaxHold is %v: it must be at least TTL (%v), or 0 for no bound", c.MaxHold, c.TTL)
 	refuse(c.Window < 0, "Config.Window is %v: it must be positive", c.Window)
 	refuse(c.MaxTries < 0, "Config.MaxTries is %d: it must not be negative", c.MaxTries)
 	refuse(c.DrainTimeout < 0, "Config.DrainTimeout is %v: it must be positive", c.DrainTimeout)

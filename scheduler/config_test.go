@@ -37,6 +37,8 @@ func TestConfigMistakes(t *testing.T) {
 		{"Ledger", func(c *Config) { c.Ledger = nil }},
 		{"TTL", func(c *Config) { c.TTL = -1 }},
 		{"ExtendEvery", func(c *Config) { c.ExtendEvery = c.TTL }},
+		{"MaxHold", func(c *Config) { c.MaxHold = c.TTL - 1 }},
+		{"MaxHold", func(c *Config) { c.MaxHold = -1 }},
 		{"SafetyMargin", func(c *Config) { c.SafetyMargin = c.TTL - c.ExtendEvery }},
 		{"Window", func(c *Config) { c.Window = -1 }},
 		{"MaxTries", func(c *Config) { c.MaxTries = -1 }},

@@ -18,7 +18,7 @@ func outcome(err, cause error) (Outcome, string) {
 	skip, skipped := errors.AsType[*jobs.SkipError](err)
 	switch {
 	case errors.Is(cause, locking.ErrLeaseLost):
-		return LeaseLost, "the lease could not be kept"
+		return LeaseLost, whyLost(cause)
 	case err == nil:
 		return Succeeded, ""
 	case skipped:
@@ -32,6 +32,17 @@ func outcome(err, cause error) (Outcome, string) {
 	default:
 		return Cancelled, cause.Error()
 	}
+}
+
+// whyLost says how the lease of a run was lost.
+func whyLost(cause error) string {
+	if errors.Is(cause, locking.ErrMaxHold) {
+		return "max_hold: the run took longer than lock.max_hold lets a lease be kept"
+	}
+	if evicted, ok := errors.AsType[*locking.EvictedError](cause); ok {
+		return "released by an operator: " + evicted.Reason
+	}
+	return "the lease could not be kept"
 }
 
 // maxErrorText bounds what the ledger keeps of an error.

@@ -32,6 +32,8 @@ func TestOutcome(t *testing.T) {
 		{"done in spite of the drain", nil, jobs.ErrDraining, Succeeded, ""},
 		{"cancelled", context.Canceled, jobs.ErrCancelled, Cancelled, jobs.ErrCancelled.Error()},
 		{"lease lost", context.Canceled, locking.ErrLeaseLost, LeaseLost, "the lease could not be kept"},
+		{"held too long", context.Canceled, locking.ErrMaxHold, LeaseLost, "max_hold: the run took longer than lock.max_hold lets a lease be kept"},
+		{"taken away", context.Canceled, fmt.Errorf("extending: %w", &locking.EvictedError{Reason: "it hangs"}), LeaseLost, "released by an operator: it hangs"},
 		{"done without a lease", nil, locking.ErrLeaseLost, LeaseLost, "the lease could not be kept"},
 	}
 	for _, tt := range tests {

@@ -164,6 +164,9 @@ func (c *Config) checkExtending(ps *problems) {
 		ps.at(every, "%v is negative; remove it for the default, lock.ttl/3", c.Lock.ExtendEvery)
 		return
 	}
+	if hold := c.Lock.MaxHold; hold < 0 || hold > 0 && hold < c.Lock.TTL {
+		ps.at(path{"lock", "max_hold"}, "%v is below lock.ttl (%v); write more than your longest run takes, or 0s for no bound", hold, c.Lock.TTL)
+	}
 	drift := time.Duration(float64(c.Lock.TTL)*redlock.DefaultDriftFactor) + 2*time.Millisecond
 	if latest := c.Lock.TTL - drift - c.Lock.SafetyMargin - c.Redis.NodeTimeout; c.extendEvery() >= latest {
 		ps.at(every, "extending every %v comes too late: a job's context ends %v after the last extension, and a slow node takes %v; write less than %v, or lower lock.safety_margin",

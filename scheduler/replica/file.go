@@ -57,6 +57,7 @@ type LockConfig struct {
 	TTL          time.Duration `json:"ttl,omitempty" jsonschema:"how long a lease lasts unless it is extended; below redis.restart_grace"`
 	ExtendEvery  time.Duration `json:"extend_every,omitempty" jsonschema:"pause between extensions; default ttl/3"`
 	SafetyMargin time.Duration `json:"safety_margin,omitempty" jsonschema:"the context of a job ends this long before its lease does"`
+	MaxHold      time.Duration `json:"max_hold,omitempty" jsonschema:"how long one run may keep its lease, whatever its timeout; at least ttl; 0: as long as it takes"`
 }
 
 // HTTPConfig says what is served over HTTP.

@@ -118,7 +118,7 @@ func wire(cfg *Config, cluster nodes.Config, list []scheduler.Job, options Optio
 		Replica: id, Version: options.Version, Host: host, PID: os.Getpid(), ConfigHash: cfg.jobsHash(),
 		State: r.state, Locker: r.locker, Ledger: ledger, Roster: ledger,
 		Observer: observers(logged.observer(), options.Observer), Logger: base,
-		TTL: cfg.Lock.TTL, ExtendEvery: cfg.extendEvery(), SafetyMargin: cfg.Lock.SafetyMargin,
+		TTL: cfg.Lock.TTL, ExtendEvery: cfg.extendEvery(), SafetyMargin: cfg.Lock.SafetyMargin, MaxHold: cfg.Lock.MaxHold,
 		Stagger: cfg.stagger(), DrainTimeout: cfg.Scheduler.DrainTimeout,
 	}, list)
 	if err != nil {
