@@ -28,6 +28,8 @@ type attempt struct {
 	lease   locking.Lease
 	claim   locking.Claim
 	started time.Time
+
+	refused refusals // of the run's writes; told by its guards, from anywhere
 }
 
 // run decides the tick and returns when nothing is left to do for it.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/schedtest"
@@ -110,6 +111,9 @@ func (c *cluster) observer(id string) scheduler.Observer {
 		},
 		Decided: func(e scheduler.Entry) { c.say(id, "%s %s %v: %s", e.Outcome, e.Job, c.at(e.Tick), e.Reason) },
 		Overdue: func(job string, _ locking.Claim, since time.Time) { c.say(id, "overdue %s since %v", job, c.at(since)) },
+		Refused: func(job string, claim locking.Claim, stale fence.StaleError) {
+			c.say(id, "refused %s %v %s by %d", job, c.at(claim.Tick), stale.Resource, stale.Seen-stale.Token)
+		},
 		Finished: func(e scheduler.Entry, err error) {
 			c.say(id, "finished %s %v %s %v", e.Job, c.at(e.Tick), e.Outcome, err)
 		},

@@ -51,6 +51,9 @@ type Entry struct {
 	Started  time.Time
 	Finished time.Time
 	Error    string
+	// StaleWrites counts the run's writes that a guard refused, because the sink
+	// had seen a larger token. Reason says the same in words.
+	StaleWrites int
 	// Votes are those of the claim; zero if there was none.
 	Votes locking.Votes
 }

@@ -28,6 +28,7 @@ type note struct {
 	Started  int64         `json:"started,omitempty"`  // Unix milliseconds
 	Finished int64         `json:"finished,omitempty"` // Unix milliseconds
 	Error    string        `json:"error,omitempty"`
+	Stale    int           `json:"stale,omitempty"`
 	Votes    locking.Votes `json:"votes,omitzero"`
 }
 
@@ -37,7 +38,7 @@ func EncodeNote(e Entry) []byte {
 	b, _ := json.Marshal(note{ // strings and numbers always encode
 		V: noteVersion, Tries: e.Tries, Trigger: e.Trigger, Replica: e.Replica,
 		Outcome: e.Outcome, Reason: clip(e.Reason), Started: millis(e.Started),
-		Finished: millis(e.Finished), Error: clip(e.Error), Votes: e.Votes,
+		Finished: millis(e.Finished), Error: clip(e.Error), Stale: e.StaleWrites, Votes: e.Votes,
 	})
 	return b
 }
@@ -65,7 +66,7 @@ func DecodeNote(b []byte) (Entry, error) {
 	return Entry{
 		Tries: n.Tries, Trigger: n.Trigger, Replica: n.Replica, Outcome: n.Outcome,
 		Reason: n.Reason, Started: fromMillis(n.Started), Finished: fromMillis(n.Finished),
-		Error: n.Error, Votes: n.Votes,
+		Error: n.Error, StaleWrites: n.Stale, Votes: n.Votes,
 	}, nil
 }
 

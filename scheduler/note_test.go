@@ -16,7 +16,7 @@ func TestNoteKeepsAnEntry(t *testing.T) {
 	full := scheduler.Entry{
 		Tries: 3, Trigger: scheduler.BySchedule, Replica: "a", Outcome: scheduler.Failed,
 		Reason: "words", Started: at, Finished: at.Add(time.Minute), Error: "it broke: \"x\"\n\x00",
-		Votes: locking.Votes{For: 3, Of: 5},
+		Votes: locking.Votes{For: 3, Of: 5}, StaleWrites: 2,
 	}
 	for name, e := range map[string]scheduler.Entry{"full": full, "empty": {}} {
 		got, err := scheduler.DecodeNote(scheduler.EncodeNote(e))
@@ -49,6 +49,15 @@ func TestNoteCutsLongTexts(t *testing.T) {
 		if !strings.HasSuffix(text, " …") || !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) {
 			t.Errorf("cut to %q…, want whole letters and a mark at the end", text[len(text)-20:])
 		}
+	}
+}
+
+// Fields come with releases; a replica of the one before must go on reading.
+func TestNoteMayHaveMoreFields(t *testing.T) {
+	t.Parallel()
+	e, err := scheduler.DecodeNote([]byte(`{"v":1,"outcome":"failed","of_a_later_release":{"x":1}}`))
+	if err != nil || e != (scheduler.Entry{Outcome: scheduler.Failed}) {
+		t.Errorf("decoded as %+v, %v", e, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/fence"
 )
 
 // An Observer is told what happens. Any field may be nil. The functions are
@@ -23,6 +24,9 @@ type Observer struct {
 	Extended func(job string, claim locking.Claim, deadline time.Time, err error)
 	// Overdue: the function ignores its ended context since the given time.
 	Overdue func(job string, claim locking.Claim, since time.Time)
+	// Refused: a guard refused a write of the run as stale. The run's own Logger
+	// has said so.
+	Refused func(job string, claim locking.Claim, stale fence.StaleError)
 	// Finished: a run ended; released says whether the ledger has it.
 	Finished func(e Entry, released error)
 	// Recorded: the ledger took, or did not take, a tick that did not run.
@@ -56,6 +60,9 @@ func (o Observer) withNoops() Observer {
 	}
 	if o.Overdue == nil {
 		o.Overdue = func(string, locking.Claim, time.Time) {}
+	}
+	if o.Refused == nil {
+		o.Refused = func(string, locking.Claim, fence.StaleError) {}
 	}
 	if o.Finished == nil {
 		o.Finished = func(Entry, error) {}

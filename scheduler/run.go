@@ -2,12 +2,14 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/fence"
 )
 
 // lateRelease bounds a release whose lease has ended: one round, so that the
@@ -34,7 +36,7 @@ func (a *attempt) work(lease locking.Lease, took time.Duration) {
 func (a *attempt) hold() (entry Entry, began bool) {
 	var cause error
 	err := locking.Hold(a.stops.runs, a.lease, locking.HoldConfig{
-		Every: a.cfg.ExtendEvery, Margin: a.cfg.SafetyMargin,
+		Every: a.cfg.ExtendEvery, Margin: a.cfg.SafetyMargin, MaxHold: a.cfg.MaxHold,
 		Extended: func(deadline time.Time, err error) {
 			a.cfg.Observer.Extended(a.job.Name, a.claim, deadline, err)
 		},
@@ -48,6 +50,7 @@ func (a *attempt) hold() (entry Entry, began bool) {
 	entry.Token, entry.Attempt, entry.Votes = a.claim.Token, a.claim.Attempt, a.claim.Votes
 	entry.Tries, entry.Finished = 1, a.clock.wall()
 	entry.Outcome, entry.Reason = outcome(err, cause)
+	entry.StaleWrites, entry.Reason = a.refused.account(a.job.Name, entry.Reason)
 	entry.Error = errorText(err)
 	return entry, began
 }
@@ -60,12 +63,14 @@ func (a *attempt) call(ctx context.Context) (err, cause error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, a.job.Timeout, jobs.ErrTimeout)
 		defer cancel()
 	}
+	run := a.describe()
+	ctx = fence.WithObserver(ctx, func(e *fence.StaleError) { a.refuse(run, *e) })
 	returned := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() { a.watch(ctx, returned) })
 	defer watching.Wait()
 	defer close(returned)
-	err = jobs.Call(ctx, a.job.Handler, a.describe())
+	err = jobs.Call(ctx, a.job.Handler, run)
 	return err, context.Cause(ctx)
 }
 
@@ -103,10 +108,15 @@ func (a *attempt) describe() jobs.Run {
 }
 
 // release tells the nodes how the run ended and frees the lock, for as long as
-// the lease lasts: afterwards the ledger calls the run interrupted anyway.
+// the lease lasts: afterwards the ledger calls the run interrupted anyway. That
+// the lease had run out is no failure: the record is kept, and says what became
+// of the run.
 func (a *attempt) release(entry Entry) error {
 	left := max(time.Until(a.lease.Deadline()), lateRelease)
 	ctx, cancel := context.WithTimeout(a.stops.releases, left)
 	defer cancel()
-	return a.lease.Release(ctx, EncodeNote(entry))
+	if err := a.lease.Release(ctx, EncodeNote(entry)); !errors.Is(err, locking.ErrExpired) {
+		return err
+	}
+	return nil
 }

@@ -1,7 +1,6 @@
 package redisledger
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -128,7 +127,7 @@ func (c *claim) entry(quorum, answered int) (known, error) {
 	e.Tick, e.Token, e.Attempt = c.record.Tick, locking.Token(c.record.Token), c.record.Attempt
 	switch {
 	case c.record.Kind == nodes.KindLate:
-		e.Reason = cmp.Or(e.Reason, "it ended after its lease was lost; others may have worked meanwhile")
+		e.Reason = late(e)
 	case c.finished():
 	case c.held:
 		e.Outcome = scheduler.Running
@@ -136,6 +135,19 @@ func (c *claim) entry(quorum, answered int) (known, error) {
 		e.Outcome, e.Reason = scheduler.Interrupted, c.interrupted(quorum, answered)
 	}
 	return known{Entry: e, doubtful: !c.finished() && c.nodes < quorum}, nil
+}
+
+// late is the reason of a run whose record came when others could already work:
+// what the run says itself, and that, unless it knew.
+func late(e scheduler.Entry) string {
+	const why = "it ended after its lease was lost; others may have worked meanwhile"
+	switch {
+	case e.Reason == "":
+		return why
+	case e.Outcome == scheduler.LeaseLost:
+		return e.Reason
+	}
+	return why + "; " + e.Reason
 }
 
 func (c *claim) interrupted(quorum, answered int) string {

@@ -33,6 +33,14 @@ func claimed(kind byte, token uint64) nodes.Record {
 	}
 }
 
+// stale is the record of a run that ended so, with a stale write.
+func stale(r nodes.Record, o scheduler.Outcome) nodes.Record {
+	e := finished("job", 1)
+	e.Outcome, e.StaleWrites, e.Reason = o, 1, "1 stale write refused"
+	r.Note = scheduler.EncodeNote(e)
+	return r
+}
+
 func by(owner string, r nodes.Record) nodes.Record {
 	r.Owner = owner
 	return r
@@ -64,6 +72,8 @@ func TestMerge(t *testing.T) {
 		"finish wins, told first":    {[]answer{node(f7), locked("owner-7", s7), locked("owner-7", s7)}, []string{"7 succeeded"}, []string{"7 succeeded"}},
 		"late on some":               {[]answer{node(l7), node(f7), node(l7)}, []string{"7 succeeded"}, []string{"7 succeeded"}},
 		"late everywhere":            {[]answer{node(l7), node(l7), node(s7)}, []string{"7 succeeded lease was lost"}, []string{"7 succeeded lease was lost"}},
+		"late, with a stale write":   {[]answer{node(stale(l7, scheduler.Succeeded))}, []string{"7 succeeded lease was lost; others may have worked meanwhile; 1 stale write refused"}, []string{"7 succeeded 1 stale"}},
+		"late, and knew it":          {[]answer{node(stale(l7, scheduler.LeaseLost))}, []string{"7 lease_lost 1 stale write refused"}, []string{"7 lease_lost 1 stale"}},
 		"two runs":                   {[]answer{node(s7, f8), node(s7, f8), node(s7, f8)}, []string{"8 succeeded", "7 interrupted"}, []string{"8 succeeded"}},
 		"lost attempt":               {[]answer{node(f7), node(f7), node(f7), node(s8)}, []string{"8 interrupted may not", "7 succeeded"}, []string{"7 succeeded"}},
 		"first ballot of an attempt": {[]answer{node(by("a", s7)), node(by("a", s8)), node(by("a", s8)), node(by("a", s8))}, []string{"8 interrupted ran out"}, []string{"8 interrupted"}},

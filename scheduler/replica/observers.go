@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -49,6 +50,13 @@ func observers(list ...scheduler.Observer) scheduler.Observer {
 			for _, o := range list {
 				if o.Overdue != nil {
 					o.Overdue(job, c, since)
+				}
+			}
+		},
+		Refused: func(job string, c locking.Claim, stale fence.StaleError) {
+			for _, o := range list {
+				if o.Refused != nil {
+					o.Refused(job, c, stale)
 				}
 			}
 		},

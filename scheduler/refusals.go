@@ -1,0 +1,54 @@
+package scheduler
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking/fence"
+)
+
+// refusals counts the writes of a run that guards refused as stale.
+type refusals struct {
+	mu    sync.Mutex
+	count int
+	last  fence.StaleError // the one with the largest token seen
+}
+
+// refuse is told of each refusal, whatever the function does with its error.
+func (a *attempt) refuse(run jobs.Run, e fence.StaleError) {
+	a.refused.add(e)
+	run.Logger.Warn("stale write refused", slog.String("resource", e.Resource), slog.Uint64("seen", uint64(e.Seen)))
+	a.cfg.Observer.Refused(a.job.Name, a.claim, e)
+}
+
+func (r *refusals) add(e fence.StaleError) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.count++; e.Seen >= r.last.Seen {
+		r.last = e
+	}
+}
+
+// account returns how many writes were refused, and the reason for how the
+// job's run ended with that said in it.
+func (r *refusals) account(job, reason string) (int, string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.count == 0 {
+		return 0, reason
+	}
+	writes, sink := "writes", r.last.Resource
+	if r.count == 1 {
+		writes = "write"
+	}
+	if sink == job {
+		sink = "the sink"
+	}
+	text := fmt.Sprintf("%d stale %s refused (token %d, %s has seen %d)", r.count, writes, r.last.Token, sink, r.last.Seen)
+	if reason != "" {
+		text = reason + "; " + text
+	}
+	return r.count, text
+}
