@@ -32,8 +32,9 @@ func (a App) jobsCommand(f *flags) *cobra.Command {
 		Long: `List the jobs the replicas serve, as they published them on the nodes, and how
 each fared last. A job stays listed after it was removed from the configuration;
 PUBLISHED tells when a replica last served it.`,
-		Example: "  quorate jobs",
-		Args:    usage(noArgs),
+		Example: `  quorate jobs
+  quorate jobs forget old-report      # it was removed for good`,
+		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				rows, err := cl.jobRows(c.Context(), time.Now())
@@ -45,6 +46,7 @@ PUBLISHED tells when a replica last served it.`,
 		},
 	}
 	outputFlag(c, &format)
+	c.AddCommand(a.jobsForgetCommand(f))
 	return c
 }
 

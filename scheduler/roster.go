@@ -36,6 +36,26 @@ type JobInfo struct {
 // SeenLately is how long a replica stays on the roster after its last beat.
 const SeenLately = 15 * time.Second
 
+// ServedBy names a live replica that may still serve the published job, "" if
+// none does: replicas publish their jobs when they start, and again and again
+// while they live.
+func (j JobInfo) ServedBy(live []Replica, now time.Time) string {
+	if now.Sub(j.Published) > 2*publishEvery {
+		return ""
+	}
+	var by string
+	for _, r := range live {
+		switch {
+		case r.Started.After(j.Published): // it came later, and has not published it
+		case r.ID == j.Replica:
+			return r.ID
+		default:
+			by = r.ID
+		}
+	}
+	return by
+}
+
 // A Roster knows which replicas live and which jobs they serve. It is a hint:
 // who may run a tick is decided by the claim alone.
 type Roster interface {

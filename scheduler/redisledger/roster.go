@@ -60,6 +60,13 @@ func (l *Ledger) Publish(ctx context.Context, jobs []scheduler.JobInfo) error {
 	return err
 }
 
+// Unpublish takes the definition of a job that was removed off the list. A
+// replica that still serves it publishes it again.
+func (l *Ledger) Unpublish(ctx context.Context, job string) error {
+	_, err := l.call(ctx, "taking "+job+" off the list of jobs", l.lua.leave, "jobs", job)
+	return err
+}
+
 // Jobs implements [scheduler.Roster].
 func (l *Ledger) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
 	const doing = "listing the jobs"

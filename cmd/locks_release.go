@@ -1,0 +1,72 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock"
+)
+
+func (a App) locksReleaseCommand(f *flags) *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use:   "release JOB",
+		Short: "Take a lock away from its holder by force",
+		Long: `Take the lock of a job, or a plain lock, away from its holder, for when a run
+hangs and the next tick must not wait for it, or a lock was left behind that
+does not end by itself.
+
+The run is told at its next extension (every lock.extend_every, a third of
+lock.ttl unless set): its context ends, and the ledger keeps it as lease_lost
+with the reason given here. Its tick is not run again, unless the job's on_crash
+is rerun, and its token stays used.
+
+Somebody else may begin before the run has stopped. Sinks that check the token
+refuse what it still writes then; where none does, stop the holder first.
+
+Exit code 3 when nobody holds the lock, 4 when fewer than a quorum answer.`,
+		Example: `  quorate locks release nightly-report --reason "hangs since the deploy"`,
+		Args:    usage(cobra.ExactArgs(1)),
+		PreRunE: func(*cobra.Command, []string) error {
+			if reason == "" {
+				return usageError{errors.New(`say why with --reason "…": the run's record will carry it`)}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withCluster(c.Context(), f, func(cl cluster) error {
+				h, err := redlock.Evict(c.Context(), cl.set, args[0], reason)
+				if errors.Is(err, redlock.ErrNotHeld) {
+					return fmt.Errorf("%w: %w; quorate locks lists what is held", errNotFound, err)
+				}
+				if err != nil {
+					return err
+				}
+				fmt.Fprint(a.Out, released(h))
+				return nil
+			})
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why, in a few `words`; required")
+	return c
+}
+
+// released says what a forced release has done, and what is still to come.
+func released(h redlock.Holding) string {
+	text := fmt.Sprintf("%s: the lock was taken from %v\n", h.Name, h)
+	if !h.Known() {
+		return text + "its holder has no token that could be refused: make sure that it has stopped\n"
+	}
+	text += "the context of its work ends at its next extension, a third of lock.ttl from now at most by default\n"
+	switch {
+	case h.Tick.IsZero():
+	case h.Mode == locking.AtLeastOnce:
+		text += "its tick may be run again, with a larger token (on_crash: rerun)\n"
+	default:
+		text += "its tick is not run again\n"
+	}
+	return text
+}
