@@ -17,7 +17,8 @@ type memoryLease struct {
 	record *Record // nil without a tick
 
 	until time.Time
-	ended bool // released or voided
+	ended bool  // released or voided
+	gone  error // what Release returns once it has ended
 }
 
 func (l *memoryLease) Claim() locking.Claim { return l.claim }
@@ -56,14 +57,17 @@ func (l *memoryLease) Release(ctx context.Context, note []byte) error {
 	if !l.ended {
 		l.finish(note)
 	}
-	if !l.last() {
-		return locking.ErrLeaseLost
-	}
-	return nil
+	return l.gone
 }
 
 func (l *memoryLease) finish(note []byte) {
 	l.ended = true
+	switch {
+	case !l.last():
+		l.gone = locking.ErrLeaseLost
+	case !l.s.lock.held(time.Now()):
+		l.gone = locking.ErrExpired
+	}
 	if l.record != nil {
 		l.record.Finished, l.record.Late, l.record.FinishNote = true, !l.last(), slices.Clone(note)
 	}
@@ -82,7 +86,7 @@ func (l *memoryLease) Void(ctx context.Context) error {
 	if l.ended {
 		return nil
 	}
-	l.ended = true
+	l.ended, l.gone = true, locking.ErrLeaseLost
 	l.s.forget(l.record)
 	l.s.unlock(l.claim.Token)
 	if l.s.tick.claim.Token == l.claim.Token {

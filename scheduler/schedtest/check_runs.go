@@ -43,8 +43,8 @@ func interruptedOnceTheLeaseHasRunOut(b *ledgerBench) {
 func finishAfterTheLeaseRanOut(b *ledgerBench) {
 	l := b.claim(1, b.Short, locking.AtMostOnce)
 	b.awaitInterrupted()
-	if err := l.Release(b.Context(), scheduler.EncodeNote(b.finished(1, scheduler.Failed))); err != nil && !errors.Is(err, locking.ErrLeaseLost) {
-		b.Fatalf("Release = %v", err)
+	if err := l.Release(b.Context(), scheduler.EncodeNote(b.finished(1, scheduler.Failed))); !errors.Is(err, locking.ErrExpired) {
+		b.Fatalf("Release = %v, want ErrExpired", err)
 	}
 	b.wantBoth(of(l, b.finished(1, scheduler.Failed)))
 }
