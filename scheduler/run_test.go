@@ -146,6 +146,38 @@ func TestLeaseLost(t *testing.T) {
 	})
 }
 
+// A run that outlasts MaxHold is told so before its lease ends, and another
+// replica runs the next tick though the function ignores it.
+func TestMaxHold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		var cause error
+		var ended time.Duration
+		deaf := every(t, "10s", "j", c.handler(func(ctx context.Context, run jobs.Run) error {
+			if c.at(run.Tick) > 10*time.Second {
+				return nil
+			}
+			<-ctx.Done()
+			cause, ended = context.Cause(ctx), c.at(time.Now())
+			time.Sleep(12 * time.Second)
+			return nil
+		}))
+		capped := func(cfg *scheduler.Config) { cfg.MaxHold = 6 * time.Second }
+		stop := c.start(c.replica("r1", capped, deaf))
+		time.Sleep(15 * time.Second)
+		other := c.start(c.replica("r2", capped, deaf))
+		time.Sleep(14 * time.Second)
+		c.stop(other)
+		c.stop(stop)
+		if !errors.Is(cause, locking.ErrMaxHold) || ended <= 15*time.Second || ended >= 16*time.Second {
+			t.Errorf("the context ended at %v with %v, want %v shortly before 16s", ended, cause, locking.ErrMaxHold)
+		}
+		c.wantTicks("j", "10s lease_lost: max_hold: the run took longer than lock.max_hold lets a lease be kept", "20s succeeded")
+		c.saw(1, "r2: finished j 20s succeeded <nil>")
+	})
+}
+
 // A function that does not return is reported once, keeps its lease and blocks
 // its job, here and elsewhere; other jobs go on.
 func TestOverdue(t *testing.T) {
