@@ -1,0 +1,187 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+)
+
+const (
+	size   = 5
+	quorum = 3
+	job    = "job"
+)
+
+// A cluster is five redis-servers that never served before.
+type cluster struct {
+	servers []*redistest.Server
+	cfg     nodes.Config
+}
+
+// times are the node timeout, the length of a lease, and the restart grace.
+type times struct{ timeout, ttl, grace time.Duration }
+
+func newCluster(t *testing.T, d times, opts ...redistest.Option) *cluster {
+	t.Helper()
+	c := &cluster{
+		servers: redistest.StartN(t, size, opts...),
+		cfg:     nodes.Config{Timeout: d.timeout, TTL: d.ttl, Grace: d.grace},
+	}
+	set, err := nodes.Open(c.config(redistest.URLs(c.servers)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	eventually(t, "the nodes are declared as new", func() bool {
+		return set.Init(t.Context(), false) == nil
+	})
+	return c
+}
+
+// config names the nodes, whatever way leads to them.
+func (c *cluster) config(urls []string) nodes.Config {
+	cfg := c.cfg
+	for i, u := range urls {
+		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{Name: nodeName(i), URL: u})
+	}
+	return cfg
+}
+
+func nodeName(i int) string { return fmt.Sprintf("n%d", i+1) }
+
+// lines are ways to the nodes that can be spoilt.
+type lines []*redistest.Proxy
+
+func (c *cluster) lines(t *testing.T) lines {
+	t.Helper()
+	var l lines
+	for _, s := range c.servers {
+		l = append(l, redistest.NewProxy(t, s.Addr()))
+	}
+	return l
+}
+
+// A replica has connections of its own, and looks after its nodes.
+type replica struct {
+	*redlock.Locker
+	set *nodes.Set
+
+	mu    sync.Mutex
+	downs map[string]int // how often a node stopped answering
+}
+
+// replica connects by way of the lines, directly if there are none.
+func (c *cluster) replica(t *testing.T, way lines) *replica {
+	t.Helper()
+	var urls []string
+	for i, s := range c.servers {
+		if way == nil {
+			urls = append(urls, s.URL())
+		} else {
+			urls = append(urls, s.URLVia(way[i].Addr()))
+		}
+	}
+	r := &replica{downs: map[string]int{}}
+	cfg := c.config(urls)
+	cfg.Observer.Down = func(node string, _ error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.downs[node]++
+	}
+	var err error
+	if r.set, err = nodes.Open(cfg); err != nil {
+		t.Fatal(err)
+	}
+	if r.Locker, err = redlock.New(r.set, redlock.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() { _ = r.set.Run(ctx) })
+	t.Cleanup(func() {
+		r.Locker.Close()
+		cancel()
+		running.Wait()
+		r.set.Close()
+	})
+	return r
+}
+
+// down returns how often the node has been found down.
+func (r *replica) down(node int) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.downs[nodeName(node)]
+}
+
+// request asks for a tick; the zero time for a plain lock.
+func (c *cluster) request(tick time.Time) locking.Request {
+	return locking.Request{Name: job, Tick: tick, TTL: c.cfg.TTL, Holder: "the holder"}
+}
+
+// past is the n-th of some ticks that are due.
+func past(n int) time.Time {
+	return time.Now().Add(-time.Hour).Truncate(time.Hour).Add(time.Duration(n) * time.Second)
+}
+
+// mustClaim tries until the tick is granted: a busy machine may lose votes.
+func mustClaim(t *testing.T, r *replica, req locking.Request) (lease locking.Lease) {
+	t.Helper()
+	var err error
+	eventually(t, "a claim is granted", func() bool {
+		lease, err = r.TryAcquire(t.Context(), req)
+		if final(err) {
+			t.Fatalf("a claim that must be granted: %v", err)
+		}
+		return err == nil
+	})
+	return lease
+}
+
+// final tells whether trying again cannot help.
+func final(err error) bool {
+	return slices.ContainsFunc([]error{
+		locking.ErrDone, locking.ErrSuperseded, locking.ErrUnvouched, locking.ErrRefused,
+	}, func(reason error) bool { return errors.Is(err, reason) })
+}
+
+// mustRelease tries until the claim is finished.
+func mustRelease(t *testing.T, lease locking.Lease) {
+	t.Helper()
+	eventually(t, "a lease is released", func() bool {
+		err := lease.Release(t.Context(), nil)
+		if errors.Is(err, locking.ErrLeaseLost) {
+			t.Fatalf("a lease that must be released: %v", err)
+		}
+		return err == nil
+	})
+}
+
+// releaseFor is how long a release is tried where it may be in vain.
+const releaseFor = 400 * time.Millisecond
+
+// release gives a lease back if a quorum can be reached soon.
+func release(t *testing.T, lease locking.Lease) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), releaseFor)
+	defer cancel()
+	return lease.Release(ctx, nil)
+}
+
+// typed tells whether the error of TryAcquire says which reason it had.
+func typed(err error) bool {
+	var why *locking.AcquireError
+	return errors.As(err, &why) && slices.Contains([]error{
+		locking.ErrTaken, locking.ErrClaimed, locking.ErrDone, locking.ErrSuperseded, locking.ErrUnvouched,
+		locking.ErrSplit, locking.ErrNoQuorum, locking.ErrTooSlow, locking.ErrFuture,
+	}, why.Reason)
+}

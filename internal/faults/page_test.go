@@ -1,0 +1,51 @@
+package faults
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// pageMu lets one campaign at a time write into the page.
+var pageMu sync.Mutex
+
+// report logs what a campaign has seen, and puts it into the page, between the
+// marks of its section.
+func report(t *testing.T, section, text string) {
+	t.Helper()
+	t.Logf("%s:\n%s", section, text)
+	if *pageFlag == "" || t.Failed() {
+		return
+	}
+	pageMu.Lock()
+	defer pageMu.Unlock()
+	page, err := os.ReadFile(*pageFlag)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, end := fmt.Sprintf("<!-- begin %s -->\n", section), fmt.Sprintf("<!-- end %s -->", section)
+	before, rest, found := strings.Cut(string(page), begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		t.Fatalf("%s has no marks for %s", *pageFlag, section)
+	}
+	if err := os.WriteFile(*pageFlag, []byte(before+begin+text+end+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// counts writes "3 × this, 1 × that".
+func counts(m map[string]int) string {
+	var list []string
+	for _, what := range slices.Sorted(maps.Keys(m)) {
+		list = append(list, fmt.Sprintf("%d × %s", m[what], what))
+	}
+	if len(list) == 0 {
+		return "nothing"
+	}
+	return strings.Join(list, ", ")
+}
