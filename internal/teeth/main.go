@@ -45,7 +45,7 @@ func main() {
 
 // plants are all there are.
 func plants() []plant {
-	return slices.Concat(nodePlants, quorumPlants, schedulerPlants, jobPlants, replicaPlants)
+	return slices.Concat(nodePlants, quorumPlants, schedulerPlants, jobPlants, replicaPlants, memberPlants)
 }
 
 // choose returns the plants whose names have one of the words; all without

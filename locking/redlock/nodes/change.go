@@ -47,6 +47,9 @@ func (c Change) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if !s.overlap() {
+		c.say("no node is in both lists: start no replica with the new one before this has gone through, since to new nodes alone it looks like a new cluster")
+	}
 	if c.DryRun {
 		s.announce(c.say)
 		return nil

@@ -222,6 +222,36 @@ func TestCallsNeverProbeWhileRunDoes(t *testing.T) {
 	})
 }
 
+// A node that was down for a moment is back soon, however long others have been
+// down for.
+func TestShortOutageBesideALongOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.MiniN(t, 3)
+		defer m.Close()
+		s := open(t, config(m.URLs(), embedded(m)))
+		defer s.Close()
+		if err := s.Init(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- s.Run(ctx) }()
+		defer func() { cancel(); <-done }()
+		m.Stop(0)
+		s.Call(t.Context(), echo, nil)
+		time.Sleep(time.Minute)
+		m.Stop(1)
+		s.Call(t.Context(), echo, nil)
+		synctest.Wait() // probed at once, in vain
+		m.Start(1, true)
+		time.Sleep(500 * time.Millisecond)
+		if down, other := failed(s.Call(t.Context(), echo, nil)); down != 1 || other != 0 {
+			t.Errorf("%d down, %d failed", down, other)
+		}
+	})
+}
+
 // A caller that gives up says nothing about the node.
 func TestCallersCancellationDoesNotPutNodesDown(t *testing.T) {
 	t.Parallel()

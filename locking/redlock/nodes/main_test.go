@@ -15,6 +15,7 @@ import (
 
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/locking/redlock/nodetest/difftest"
 )
 
 // TestMain fails if goroutines are left, or if go-redis has written to its
@@ -22,6 +23,7 @@ import (
 func TestMain(m *testing.M) {
 	var noise recorder
 	redis.SetLogger(&noise)
+	difftest.Sample()
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if text := noise.String(); text != "" {
 			fmt.Fprintln(os.Stderr, "go-redis logged:", text)

@@ -33,6 +33,7 @@ func (s *Set) Run(ctx context.Context) error {
 			return ctx.Err()
 		case <-s.wake:
 			timer.Stop()
+			pause = firstProbe // a node that fails anew may be back at once
 		case <-timer.C:
 			pause = min(2*pause, maxProbe)
 		}

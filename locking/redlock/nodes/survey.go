@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -68,7 +69,7 @@ func (s *survey) clocks() []error {
 	for _, v := range s.to {
 		if behind := latest.offset() - v.offset(); v.answered() && latest.node != nil && behind > s.new.cfg.Grace/4 {
 			errs = append(errs, &RefusedError{Node: v.node.name, Reason: fmt.Sprintf(
-				"its clock is %v behind that of %s: set the clocks right first", behind.Round(1e6), latest.node.name)})
+				"its clock is %v behind that of %s: set the clocks right first", behind.Round(1e8), latest.node.name)})
 		}
 	}
 	return errs
@@ -105,6 +106,12 @@ func (s *survey) count() error {
 			errors.New("that many nodes of the new list must answer, to be opened: start the missing ones")))
 	}
 	return nil
+}
+
+// overlap tells whether a node is in both lists. If so it refuses replicas that
+// come too early with the new list.
+func (s *survey) overlap() bool {
+	return slices.ContainsFunc(s.old.Names(), func(name string) bool { return slices.Contains(s.new.Names(), name) })
 }
 
 func (s *survey) target() string { return s.new.members.target(s.epoch) }
