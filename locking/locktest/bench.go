@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -66,11 +67,15 @@ func again(req locking.Request) locking.Request {
 // did not answer in time, on a busy machine say, has not said anything about
 // the contract and is asked again.
 func (r replica) try(req locking.Request) (locking.Lease, error) {
+	return r.tryUntil(r.Context(), req)
+}
+
+func (r replica) tryUntil(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	req.Holder = r.name
-	lease, err := r.TryAcquire(r.Context(), req)
-	for n := 0; n < 3 && (errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrTooSlow)); n++ {
+	lease, err := r.TryAcquire(ctx, req)
+	for n := 0; n < 3 && ctx.Err() == nil && (errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrTooSlow)); n++ {
 		r.Wait(r.Short / 4)
-		lease, err = r.TryAcquire(r.Context(), req)
+		lease, err = r.TryAcquire(ctx, req)
 	}
 	switch {
 	case err == nil && lease == nil:
@@ -79,6 +84,18 @@ func (r replica) try(req locking.Request) (locking.Lease, error) {
 		return nil, errors.New("TryAcquire returned a lease together with the error: " + err.Error())
 	}
 	return lease, err
+}
+
+// steady is a Locker that is asked as try does.
+type steady struct{ replica }
+
+func (s steady) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+	return s.tryUntil(ctx, req)
+}
+
+// within bounds what must succeed in the end, well before a lease of Long ends.
+func (b *bench) within() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(b.Context(), b.Long/2)
 }
 
 // acquire makes one attempt, which must be granted.

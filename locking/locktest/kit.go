@@ -88,7 +88,23 @@ func checks() []check {
 		{"ReleaseTwice", releaseTwice},
 		{"ReleaseAfterTakeoverIsLost", releaseAfterTakeoverIsLost},
 
+		{"ReleaseAfterExpiry", releaseAfterExpiry},
+		{"ReleaseAfterVoid", releaseAfterVoid},
+
 		{"PlainLockExcludes", plainLockExcludes},
 		{"PlainLockRunsOut", plainLockRunsOut},
+		{"PlainHolderIsNamed", plainHolderIsNamed},
+
+		{"AcquireOutwaitsALease", acquireOutwaitsALease},
+		{"AcquireGivesUp", acquireGivesUp},
+		{"AcquireEndsWithItsContext", acquireEndsWithItsContext},
+		{"AcquireOrExtendKeepsWhatIsHeld", acquireOrExtendKeepsWhatIsHeld},
+		{"AcquireOrExtendBeginsAnew", acquireOrExtendBeginsAnew},
+		{"KeeperOutlivesTheTTL", keeperOutlivesTheTTL},
+		{"MaxHoldFreesTheLock", maxHoldFreesTheLock},
+		{"GroupIsAllOrNothing", groupIsAllOrNothing},
+		{"GroupEndsAsOne", groupEndsAsOne},
+		{"GroupIsLostAsOne", groupIsLostAsOne},
+		{"GroupsDoNotDeadlock", groupsDoNotDeadlock},
 	}
 }

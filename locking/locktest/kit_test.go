@@ -182,7 +182,7 @@ type fault struct {
 }
 
 func faults() []fault {
-	return slices.Concat(attemptFaults(), tickFaults(), leaseFaults())
+	return slices.Concat(attemptFaults(), tickFaults(), leaseFaults(), lockFaults())
 }
 
 func attemptFaults() []fault {
@@ -266,7 +266,7 @@ func leaseFaults() []fault {
 				l.until = time.Now().Add(l.req.TTL)
 				return nil
 			}
-		}}, []string{"ExtendMovesTheDeadline"}},
+		}}, []string{"ExtendMovesTheDeadline", "KeeperOutlivesTheTTL"}},
 		{"extension does not mind others", mutant{grant: func(l *oddLease) {
 			l.extend = func(context.Context) error { return takeBack(l) }
 		}}, []string{
