@@ -13,9 +13,13 @@ import (
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/locking/redlock/nodetest/difftest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	difftest.Sample()
+	goleak.VerifyTestMain(m)
+}
 
 // A cluster is nodes that never served before, and replicas of them.
 type cluster struct {

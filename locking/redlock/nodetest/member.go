@@ -147,6 +147,12 @@ func (c *call) newMember(since float64, names string) *Member {
 	}
 }
 
+// serve is a rule that does nothing but to accept a claim.
+func (c *call) serve() ([]string, error) {
+	c.n.Member.Served = true
+	return answer("OK")
+}
+
 // init is the operator's word that the node never served.
 func (c *call) init() ([]string, error) {
 	if c.n.Member.Served {

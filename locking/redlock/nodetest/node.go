@@ -2,12 +2,14 @@ package nodetest
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 )
 
-// Embedded is what INFO answers on an embedded server, which has no run_id.
-const Embedded = "ERR section (server) is not supported"
+// Embedded is what scripts hear of INFO on an embedded server, which has no
+// run_id.
+const Embedded = "section (server) is not supported"
 
 // A Node is one server. It is used by one goroutine at a time.
 type Node struct {
@@ -54,10 +56,10 @@ func (n *Node) Restart(runID string, memory State) {
 // Nothing is the memory of a server that lost all.
 func Nothing() State { return newState() }
 
-// Lasting returns a copy of s without locks and tombstones.
+// Lasting returns a copy of s without what runs out: locks and tombstones.
 func (s State) Lasting() State {
 	c := s.Copy()
-	clear(c.Texts)
+	maps.DeleteFunc(c.Texts, func(_ string, t Text) bool { return t.Expires != 0 })
 	return c
 }
 
@@ -81,7 +83,7 @@ func (n *Node) Call(now time.Time, script string, keys, args []string) ([]string
 		return nil, scriptError("%d arguments are too few", len(args))
 	}
 	if len(n.Texts) > n.sweepAt {
-		n.sweep(c.now)
+		n.Sweep(now)
 		n.sweepAt = 2*len(n.Texts) + 64
 	}
 	switch script {
@@ -121,6 +123,8 @@ func (c *call) rule(script string) (func() ([]string, error), bool) {
 		return c.init, true
 	case "seal":
 		return c.seal, true
+	case "serve":
+		return c.serve, true
 	case "acquire":
 		return c.acquire, true
 	case "commit":

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // evict takes the lock from v and lets its next extension know why. Keys: lock,
@@ -54,7 +55,7 @@ func larger(n float64, text string) float64 {
 // names answers with the names that locks or claims are kept for, all on the one
 // page. Argument 2 is what the keys of jobs begin with.
 func (c *call) names() ([]string, error) {
-	c.n.sweep(c.now)
+	c.n.Sweep(time.UnixMilli(int64(c.now)))
 	reply := []string{"OK", "0"}
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(c.n.Texts)), maps.Keys(c.n.Claims))
 	for _, key := range slices.Sorted(slices.Values(keys)) {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A State is what a server keeps of one namespace. Keys are those of the server,
@@ -112,9 +113,10 @@ func (s *State) setText(key, value, ttl string, now float64) error {
 	return nil
 }
 
-// sweep forgets what has run out.
-func (s *State) sweep(now float64) {
-	maps.DeleteFunc(s.Texts, func(_ string, t Text) bool { return t.Expires != 0 && now > t.Expires })
+// Sweep forgets what has run out.
+func (s *State) Sweep(now time.Time) {
+	ms := float64(now.UnixMilli())
+	maps.DeleteFunc(s.Texts, func(_ string, t Text) bool { return t.Expires != 0 && ms > t.Expires })
 }
 
 // addRun stores a record; one with the same text moves to the tick.

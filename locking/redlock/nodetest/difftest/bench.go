@@ -1,0 +1,180 @@
+package difftest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/locking/redlock/nodetest"
+)
+
+// NodeKey is the key of the node's own record.
+const NodeKey = "q:node"
+
+// A T is what one sequence of operations fails.
+type T interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// A Bench is servers, each beside a model that should be as it is.
+type Bench struct {
+	sides []*side
+	now   time.Time
+}
+
+type side struct {
+	name             string
+	client           *redis.Client
+	model            *nodetest.Node
+	infoError, runID string
+}
+
+// New starts the servers, for as long as the test.
+func New(tb testing.TB) *Bench {
+	tb.Helper()
+	server, minis := redistest.Start(tb), redistest.MiniN(tb, 1)
+	mini := redis.NewClient(&redis.Options{
+		Addr: "node-1:6379", Dialer: minis.Dial, Protocol: 2, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	tb.Cleanup(func() { _ = mini.Close() })
+	b := &Bench{sides: []*side{
+		{name: "server", client: server.Client()},
+		{name: "embedded server", client: mini, infoError: nodetest.Embedded},
+	}}
+	info := b.sides[0].client.InfoMap(tb.Context(), "server").Val()
+	b.sides[0].runID = info["Server"]["run_id"]
+	return b
+}
+
+// Reset empties all sides and sets their clock.
+func (b *Bench) Reset(t T, now time.Time) {
+	t.Helper()
+	b.now = now
+	for _, s := range b.sides {
+		s.model = nodetest.New(s.runID)
+		s.model.InfoError = s.infoError
+		s.do(t, "FLUSHALL")
+		s.setClock(t, now)
+	}
+}
+
+// Now returns the clock's reading.
+func (b *Bench) Now() time.Time { return b.now }
+
+// Advance moves the clock, back too: as on a real server, what runs out does so
+// at a time of the clock, not after some time.
+func (b *Bench) Advance(t T, d time.Duration) {
+	t.Helper()
+	b.now = b.now.Add(d)
+	for _, s := range b.sides {
+		s.setClock(t, b.now)
+		s.run(t, ageLua, nil, d.Milliseconds())
+		s.model.Sweep(b.now) // what has run out does not come back with the clock
+	}
+}
+
+// Do changes all sides by other means than a script: the servers by a command,
+// the models by a function.
+func (b *Bench) Do(t T, model func(*nodetest.Node), command ...any) {
+	t.Helper()
+	for _, s := range b.sides {
+		s.do(t, command...)
+		model(s.model)
+	}
+}
+
+// LoseAll makes all sides forget everything.
+func (b *Bench) LoseAll(t T) {
+	t.Helper()
+	b.Do(t, func(n *nodetest.Node) { n.State = nodetest.Nothing() }, "FLUSHALL")
+	for _, s := range b.sides {
+		s.setClock(t, b.now)
+	}
+}
+
+// LoseVolatile makes all sides forget what runs out.
+func (b *Bench) LoseVolatile(t T) {
+	t.Helper()
+	for _, s := range b.sides {
+		s.run(t, dropLua, nil)
+		s.model.State = s.model.Lasting()
+	}
+}
+
+// A Script is a rule with the text that servers run.
+type Script interface {
+	Name() string
+	Source() string
+}
+
+// Call runs the script on all sides and compares the answers. Answers of which
+// some words are times left, or stand in no order, are made comparable by
+// smooth, which may be nil. It returns the answer of the first side, nil where
+// the script failed.
+func (b *Bench) Call(t T, script Script, keys, args []string, smooth func([]string)) []string {
+	t.Helper()
+	var first []string
+	for i, s := range b.sides {
+		got := s.call(t, script, keys, args)
+		want, err := s.model.Call(b.now, script.Name(), keys, args)
+		if err != nil && !errors.Is(err, nodetest.ErrScript) {
+			t.Fatalf("the model: %v", err)
+		}
+		if smooth != nil {
+			smooth(got)
+			smooth(want)
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%s %q %q\n%s answered %q,\nthe model %q (%v)", script.Name(), keys, args, s.name, got, want, err)
+		}
+		if i == 0 {
+			first = got
+		}
+	}
+	return first
+}
+
+// Compare compares all that is stored.
+func (b *Bench) Compare(t T) {
+	t.Helper()
+	for _, s := range b.sides {
+		got, want := s.stored(t), stored(s.model.State, b.now)
+		if diff := difference(got, want); diff != "" {
+			t.Fatalf("the %s and the model (-server +model) store:\n%s", s.name, diff)
+		}
+	}
+}
+
+// difference lists the lines that only one of two sorted lists has.
+func difference(a, b []string) string {
+	diff := ""
+	for _, line := range a {
+		if _, ok := slices.BinarySearch(b, line); !ok {
+			diff += "- " + line + "\n"
+		}
+	}
+	for _, line := range b {
+		if _, ok := slices.BinarySearch(a, line); !ok {
+			diff += "+ " + line + "\n"
+		}
+	}
+	return diff
+}
+
+// Model returns the model beside the first server, to look at.
+func (b *Bench) Model() *nodetest.Node { return b.sides[0].model }
+
+func (s *side) do(t T, command ...any) {
+	t.Helper()
+	if err := s.client.Do(context.Background(), command...).Err(); err != nil && !errors.Is(err, redis.Nil) {
+		t.Fatalf("%s: %v: %v", s.name, command, err)
+	}
+}
