@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -34,6 +35,21 @@ func (i serverInfo) runID() string    { return i["run_id"] }
 func (i serverInfo) replica() bool    { return i["role"] == "slave" || i["role"] == "replica" }
 func (i serverInfo) cluster() bool    { return i["cluster_enabled"] == "1" }
 func (i serverInfo) eviction() string { return i["maxmemory_policy"] }
+
+// version names the server's release. Valkey also says which Redis it stands in
+// for.
+func (i serverInfo) version() string {
+	if v := i["valkey_version"]; v != "" {
+		return "valkey " + v
+	}
+	return i["redis_version"]
+}
+
+// number returns a count, 0 if the server does not tell.
+func (i serverInfo) number(field string) int64 {
+	n, _ := strconv.ParseInt(i[field], 10, 64)
+	return n
+}
 
 // tooOld tells whether the server lacks what the scripts need. A version that
 // cannot be read is taken for a new one, as of servers that are not Redis.

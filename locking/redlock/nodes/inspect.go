@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -39,6 +40,9 @@ type Status struct {
 	// VouchesAt on, by the local clock. VouchesAt is zero if it is not known.
 	Vouches   bool
 	VouchesAt time.Time
+	// Why says in words why the node does not vouch yet; empty if it does, or if
+	// Err says what is wrong.
+	Why string
 
 	// Persistence is aof, rdb or none; empty if the node does not tell.
 	Persistence     string
@@ -64,7 +68,7 @@ func (s *Set) Inspect(ctx context.Context) []Status {
 func (v view) status() Status {
 	st := Status{
 		Name: v.node.name, URL: v.node.URL(), Reachable: v.answered(), Blank: v.blank(),
-		Role: v.info["role"], Version: v.info["redis_version"], RunID: v.info.runID(),
+		Role: v.info["role"], Version: v.info.version(), RunID: v.info.runID(),
 		Persistence: v.info.persistence(), MaxmemoryPolicy: v.info.eviction(),
 		Warnings: v.warnings(), Err: v.judge(),
 	}
@@ -82,5 +86,11 @@ func (v view) status() Status {
 	st.Members, st.MembersMatch = strings.Fields(v.held.names), v.ours()
 	st.Vouches = v.held.floor.Before(v.reply.NodeTime)
 	st.VouchesAt = v.held.floor.Add(-st.Offset)
+	if !st.Vouches && st.Err == nil {
+		st.Why = fmt.Sprintf("it came, or came back, at %s and may have lost its memory: it votes on ticks after %s",
+			clockTime(v.held.since.Add(-st.Offset)), clockTime(st.VouchesAt))
+	}
 	return st
 }
+
+func clockTime(t time.Time) string { return t.UTC().Format("15:04:05Z") }
