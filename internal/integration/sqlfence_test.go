@@ -89,26 +89,23 @@ func (s sink) Read(ctx context.Context, resource string) (string, error) {
 	return text, err
 }
 
-// on runs a test on each database. Each starts once.
-func on(t *testing.T, test func(t *testing.T, d database, db *sql.DB)) {
-	t.Helper()
-	for _, d := range databases() {
-		t.Run(d.name, func(t *testing.T) { test(t, d, sqltest.Open(t, d.driver, d.start(t))) })
-	}
-}
-
 func TestSQLGuards(t *testing.T) {
 	t.Parallel()
-	on(t, func(t *testing.T, d database, db *sql.DB) {
-		for _, level := range d.isolation {
-			t.Run(level.String(), func(t *testing.T) {
-				fencetest.Run(t, func(t testing.TB) fencetest.Sink { return newSink(t, d, db, level) })
-			})
-		}
-		t.Run("failed write is undone", func(t *testing.T) { undone(t, newSink(t, d, db, sql.LevelDefault)) })
-		t.Run("table", func(t *testing.T) { table(t, d, db) })
-		t.Run("transaction of one's own", func(t *testing.T) { ownTransaction(t, newSink(t, d, db, sql.LevelDefault)) })
-	})
+	for _, d := range databases() {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			db := sqltest.Open(t, d.driver, d.start(t))
+			for _, level := range d.isolation {
+				t.Run(level.String(), func(t *testing.T) {
+					fencetest.Run(t, func(t testing.TB) fencetest.Sink { return newSink(t, d, db, level) })
+				})
+			}
+			t.Run("failed write is undone", func(t *testing.T) { undone(t, newSink(t, d, db, sql.LevelDefault)) })
+			t.Run("table", func(t *testing.T) { table(t, d, db) })
+			t.Run("order under load", func(t *testing.T) { orderUnderLoad(t, newSink(t, d, db, sql.LevelDefault)) })
+			t.Run("transaction of one's own", func(t *testing.T) { ownTransaction(t, newSink(t, d, db, sql.LevelDefault)) })
+		})
+	}
 }
 
 func claim(resource string, token locking.Token) locking.Claim {
@@ -193,56 +190,51 @@ func ownTransaction(t *testing.T, s sink) {
 
 // Many writers, each with its own connection, add to a balance under tokens that
 // they take in turn. Every admitted write counts once, and tokens commit in order.
-func TestSQLGuardKeepsOrderUnderLoad(t *testing.T) {
-	t.Parallel()
-	on(t, func(t *testing.T, d database, db *sql.DB) {
-		s := newSink(t, d, db, sql.LevelDefault)
-		if _, err := db.ExecContext(t.Context(), "CREATE TABLE history (n INTEGER, token BIGINT)"); err != nil {
-			t.Fatal(err)
-		}
-		results := make(chan error)
-		const writers, writes = 6, 20
-		for w := range writers {
-			go func() {
-				var err error
-				for i := range writes {
-					b := claim("r", locking.Token(1+i*writers+(w*5+i)%writers))
-					doErr := s.Do(t.Context(), b, func(tx *sql.Tx) error {
-						_, err := tx.ExecContext(t.Context(), fmt.Sprintf(
-							"INSERT INTO history SELECT COUNT(*), %d FROM history", b.Token))
-						return err
-					})
-					if !errors.Is(doErr, fence.ErrStale) {
-						err = errors.Join(err, doErr)
-					}
+func orderUnderLoad(t *testing.T, s sink) {
+	if _, err := s.DB.ExecContext(t.Context(), "CREATE TABLE history (n INTEGER, token BIGINT)"); err != nil {
+		t.Fatal(err)
+	}
+	results := make(chan error)
+	const writers, writes = 6, 20
+	for w := range writers {
+		go func() {
+			var err error
+			for i := range writes {
+				b := claim("r", locking.Token(1+i*writers+(w*5+i)%writers))
+				doErr := s.Do(t.Context(), b, func(tx *sql.Tx) error {
+					_, err := tx.ExecContext(t.Context(), fmt.Sprintf(
+						"INSERT INTO history SELECT COUNT(*), %d FROM history", b.Token))
+					return err
+				})
+				if !errors.Is(doErr, fence.ErrStale) {
+					err = errors.Join(err, doErr)
 				}
-				results <- err
-			}()
-		}
-		for range writers {
-			if err := <-results; err != nil {
-				t.Error(err)
 			}
+			results <- err
+		}()
+	}
+	for range writers {
+		if err := <-results; err != nil {
+			t.Error(err)
 		}
-		rows, err := db.QueryContext(t.Context(), "SELECT n, token FROM history ORDER BY n")
-		if err != nil {
+	}
+	rows, err := s.DB.QueryContext(t.Context(), "SELECT n, token FROM history ORDER BY n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	last, count := int64(0), 0
+	for ; rows.Next(); count++ {
+		var n, token int64
+		if err := rows.Scan(&n, &token); err != nil {
 			t.Fatal(err)
 		}
-		defer rows.Close()
-		last, count := int64(0), 0
-		for ; rows.Next(); count++ {
-			var n, token int64
-			if err := rows.Scan(&n, &token); err != nil {
-				t.Fatal(err)
-			}
-			if n != int64(count) || token < last {
-				t.Errorf("write %d is number %d, with token %d after %d", count, n, token, last)
-			}
-			last = token
+		if n != int64(count) || token < last {
+			t.Errorf("write %d is number %d, with token %d after %d", count, n, token, last)
 		}
-		if err := rows.Err(); err != nil || last != writers*writes || count < writes {
-			t.Errorf("%d writes, the last with token %d of %d, %v", count, last, writers*writes, err)
-		}
-	})
+		last = token
+	}
+	if err := rows.Err(); err != nil || last != writers*writes || count < writes {
+		t.Errorf("%d writes, the last with token %d of %d, %v", count, last, writers*writes, err)
+	}
 }
-
