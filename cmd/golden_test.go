@@ -88,23 +88,6 @@ func TestGoldenListings(t *testing.T) {
 		},
 		{ID: "web-2-91bc", Version: "v1.2.3", Host: "web-2", PID: 12, Started: started, Seen: tick, State: scheduler.StateDraining},
 	}
-	statuses := []nodes.Status{
-		{
-			Name: "10.0.0.1:6379", URL: "redis://quorate:***@10.0.0.1:6379", Reachable: true, Role: "master", Version: "7.0.15",
-			RunID: "a3f1", Members: []string{"10.0.0.1:6379", "10.0.1.1:6379"}, MembersMatch: true, Epoch: 1,
-			Since: started, Vouches: true, Persistence: "aof", MaxmemoryPolicy: "noeviction", RTT: 420 * time.Microsecond, Offset: -3 * time.Millisecond,
-		},
-		{
-			Name: "10.0.1.1:6379", URL: "redis://10.0.1.1:6379", Reachable: true, Role: "master", Version: "7.0.15", RunID: "b4c2",
-			Since: tick, VouchesAt: tick.Add(20 * time.Second), Persistence: "none", MaxmemoryPolicy: "volatile-lru",
-			Warnings: []string{"maxmemory_policy is volatile-lru: leases may be evicted"},
-		},
-		{
-			Name: "10.0.3.1:6379", URL: "redis://10.0.3.1:6379", Reachable: true, Role: "master", Version: "7.0.15", RunID: "c5d3",
-			Vouches: true, VouchesAt: time.Unix(20, 0), Persistence: "aof", MaxmemoryPolicy: "noeviction", // declared as new
-		},
-		{Name: "10.0.2.1:6379", URL: "redis://10.0.2.1:6379", Err: errors.New("dial tcp 10.0.2.1:6379: connection refused")},
-	}
 	jobs := []jobRow{{
 		Job: "nightly-report", Func: optional("report"), Schedule: optional("0 2 * * *"), Timezone: optional("Europe/Paris"),
 		Next: stamp(tick.Add(23 * time.Hour)), LastTick: stamp(tick), LastOutcome: optional(scheduler.Succeeded),
@@ -118,7 +101,6 @@ func TestGoldenListings(t *testing.T) {
 		golden(t, "ticks."+format, printed(t, tickListing(entries()), format))
 		golden(t, "runs."+format, printed(t, runListing(entries()[:3]), format))
 		golden(t, "replicas."+format, printed(t, replicaListing(replicas, tick), format))
-		golden(t, "nodes."+format, printed(t, nodeListing(statuses), format))
 		golden(t, "jobs."+format, printed(t, jobListing(jobs, tick), format))
 		golden(t, "next."+format, printed(t, nextListing(next), format))
 	}
@@ -174,6 +156,8 @@ func TestGoldenHelp(t *testing.T) {
 		{"locks", "release"},
 		{"nodes"},
 		{"nodes", "init"},
+		{"nodes", "check"},
+		{"nodes", "change"},
 		{"version"},
 	} {
 		stdout, stderr, code := quorate(t, append(args, "--help")...)

@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -16,12 +17,14 @@ import (
 type nodeRow struct {
 	Node        string   `json:"node"`
 	URL         string   `json:"url"`
-	State       string   `json:"state"` // voting, abstaining, blank, refusing, down
+	State       string   `json:"state"` // voting, abstaining, sealed, blank, refusing, down
 	Error       *string  `json:"error"`
+	Why         *string  `json:"why"` // it does not vouch yet
 	Since       *string  `json:"since"`
 	VouchesAt   *string  `json:"vouches_at"`
 	Members     []string `json:"members"`
 	Epoch       *int64   `json:"epoch"`
+	SealedFor   []string `json:"sealed_for"`
 	Role        *string  `json:"role"`
 	Version     *string  `json:"version"`
 	RunID       *string  `json:"run_id"`
@@ -37,17 +40,20 @@ func (a App) nodesCommand(f *flags) *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "nodes",
-		Short: "List the nodes: who votes, who does not vouch yet and until when",
-		Long: `List the nodes: who votes, who does not vouch yet and until when. A node that
-was restarted abstains for redis.restart_grace; wait until all vote before you
-restart the next one. Exit code 4 when fewer than a quorum answer.`,
+		Short: "List the nodes: who votes, who does not vouch yet, until when and why",
+		Long: `List the nodes: who votes, who does not vouch yet, until when and why. SINCE is
+the moment since which a node remembers, RUN the start of its server's run_id,
+which tells one life of a node from the next, EPOCH how often the list of nodes
+was changed, OFFSET how far the node's clock is ahead of this machine's. Exit code
+4 when fewer than a quorum answer.`,
 		Example: `  quorate nodes
+  quorate nodes check     # is all well, and may the next one be restarted?
   quorate nodes init      # these nodes are new: nobody needs to wait for the grace`,
 		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				statuses := cl.set.Inspect(c.Context())
-				if err := nodeListing(statuses).print(a.Out, format); err != nil {
+				if err := printNodes(a.Out, statuses, format); err != nil {
 					return err
 				}
 				return quorumOf(statuses, cl.set.Quorum())
@@ -55,7 +61,7 @@ restart the next one. Exit code 4 when fewer than a quorum answer.`,
 		},
 	}
 	outputFlag(c, &format)
-	c.AddCommand(a.nodesInitCommand(f))
+	c.AddCommand(a.nodesInitCommand(f), a.nodesCheckCommand(f), a.nodesChangeCommand(f))
 	return c
 }
 
@@ -106,13 +112,26 @@ func quorumOf(statuses []nodes.Status, quorum int) error {
 	return fmt.Errorf("%w: %d of %d; start the others", locking.ErrNoQuorum, answered, len(statuses))
 }
 
+// printNodes writes the rows, and for people below them what there is to say.
+func printNodes(w io.Writer, statuses []nodes.Status, format string) error {
+	l := nodeListing(statuses)
+	if err := l.print(w, format); err != nil || format == "json" {
+		return err
+	}
+	for _, row := range l.rows {
+		if notes := nodeNotes(row); notes != "" {
+			remark(w, row.Node, notes)
+		}
+	}
+	return nil
+}
+
 func nodeListing(statuses []nodes.Status) listing[nodeRow] {
 	l := listing[nodeRow]{
-		columns: []string{"NODE", "STATE", "VOUCHES", "RTT", "OFFSET", "VERSION", "PERSISTENCE", "EVICTION", "NOTES"},
+		columns: []string{"NODE", "STATE", "SINCE", "VOUCHES", "RUN", "EPOCH", "OFFSET"},
 		cells: func(r nodeRow) []string {
 			return []string{
-				clip(r.Node, 28), r.State, vouches(r), ms(r.RTTMillis), ms(r.OffsetMilli), dash(r.Version),
-				dash(r.Persistence), dash(r.Eviction), nodeNotes(r),
+				clip(r.Node, 24), r.State, remembers(r), vouches(r), fmt.Sprintf("%.8s", dash(r.RunID)), dash(r.Epoch), ms(r.OffsetMilli),
 			}
 		},
 	}
@@ -127,7 +146,7 @@ func newNodeRow(s nodes.Status) nodeRow {
 		Node: s.Name, URL: s.URL, State: nodeState(s), Since: stamp(s.Since), VouchesAt: stamp(s.VouchesAt),
 		Members: s.Members, Role: optional(s.Role), Version: optional(s.Version),
 		RunID: optional(s.RunID), Embedded: s.Embedded, Persistence: optional(s.Persistence),
-		Eviction: optional(s.MaxmemoryPolicy), Warnings: s.Warnings,
+		Eviction: optional(s.MaxmemoryPolicy), Warnings: s.Warnings, Why: optional(s.Why), SealedFor: s.SealedFor,
 	}
 	if row.Members == nil {
 		row.Members = []string{}
@@ -155,6 +174,8 @@ func nodeState(s nodes.Status) string {
 	switch {
 	case !s.Reachable:
 		return "down"
+	case len(s.SealedFor) > 0:
+		return "sealed"
 	case errors.Is(s.Err, locking.ErrRefused):
 		return "refusing"
 	case s.Blank:
@@ -165,24 +186,37 @@ func nodeState(s nodes.Status) string {
 	return "abstaining"
 }
 
-func vouches(r nodeRow) string {
+// remembers is the moment since which the node does, to the second.
+func remembers(r nodeRow) string {
 	switch {
+	case r.Since != nil:
+		return (*r.Since)[:len(time.DateTime)] + "Z" // without the milliseconds
 	case r.State == "voting":
-		return "now"
-	case r.VouchesAt != nil:
-		return "from " + *r.VouchesAt
+		return "declared new"
 	}
 	return "-"
 }
 
+func vouches(r nodeRow) string {
+	switch {
+	case r.State == "voting":
+		return "now"
+	case r.VouchesAt != nil && r.State == "abstaining":
+		return "from " + (*r.VouchesAt)[len("2006-01-02T"):len(time.DateTime)] + "Z"
+	}
+	return "-"
+}
+
+// nodeNotes is what is to be said of the node in words.
 func nodeNotes(r nodeRow) string {
+	var notes []string
 	if r.Error != nil {
-		return clip(strings.TrimPrefix(*r.Error, r.Node+": "), 120)
+		notes = append(notes, strings.TrimPrefix(*r.Error, r.Node+": "))
 	}
-	if len(r.Warnings) > 0 {
-		return clip(strings.Join(r.Warnings, "; "), 120)
+	if r.Why != nil {
+		notes = append(notes, *r.Why)
 	}
-	return ""
+	return strings.Join(append(notes, r.Warnings...), "; ")
 }
 
 func millis(d time.Duration) float64 { return float64(d.Round(10*time.Microsecond)) / 1e6 }

@@ -13,14 +13,14 @@ import (
 	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
-// lists are six embedded nodes, the first three of which serve.
-type lists struct {
+// sixNodes are six embedded nodes, the first three of which serve.
+type sixNodes struct {
 	*redistest.Minis
 }
 
-func newLists(t *testing.T) lists {
+func newSix(t *testing.T) sixNodes {
 	t.Helper()
-	l := lists{redistest.MiniN(t, 6)}
+	l := sixNodes{redistest.MiniN(t, 6)}
 	if err := open(t, l.of(1, 2, 3)).Init(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func newLists(t *testing.T) lists {
 }
 
 // of is the configuration with the nodes of these numbers.
-func (l lists) of(numbers ...int) nodes.Config {
+func (l sixNodes) of(numbers ...int) nodes.Config {
 	var urls []string
 	for _, n := range numbers {
 		urls = append(urls, l.URLs()[n-1])
@@ -69,7 +69,7 @@ func says(t *testing.T, said []string, want ...string) {
 func TestChangeOfTheList(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLists(t)
+		l := newSix(t)
 		defer l.Close()
 		from := l.of(1, 2, 3)
 		former := open(t, from)
@@ -114,7 +114,7 @@ func TestChangeOfTheList(t *testing.T) {
 // slept through both changes is refused.
 func TestFormerEpochIsRefused(t *testing.T) {
 	t.Parallel()
-	l := newLists(t)
+	l := newSix(t)
 	first, other := l.of(1, 2, 3), l.of(1, 2, 4)
 	sleeper := open(t, first)
 	if err := sleeper.Join(t.Context()); err != nil {
@@ -131,7 +131,7 @@ func TestFormerEpochIsRefused(t *testing.T) {
 // Nodes in both lists keep what they hold.
 func TestChangeKeepsClaims(t *testing.T) {
 	t.Parallel()
-	l := newLists(t)
+	l := newSix(t)
 	l.Node(0).HSet("quorate:job:j:claim", "fence", "7")
 	mustChange(t, l.of(1, 2, 3), l.of(1, 4, 5))
 	if got := l.Node(0).HGet("quorate:job:j:claim", "fence"); got != "7" {
@@ -145,38 +145,38 @@ func TestChangeIsRefusedBeforeItBegins(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		to   []int
-		mend func(t *testing.T, l lists, to *nodes.Config)
+		mend func(t *testing.T, l sixNodes, to *nodes.Config)
 		err  error
 		want string
 	}{
 		{"the same list", []int{3, 2, 1}, nil, nil, "nothing to change"},
-		{"another namespace", []int{1, 2, 4}, func(_ *testing.T, _ lists, to *nodes.Config) { to.Namespace = "other" }, nil, "change only redis.nodes"},
-		{"another grace", []int{1, 2, 4}, func(_ *testing.T, _ lists, to *nodes.Config) { to.Grace = time.Minute }, nil, "restart_grace differs"},
-		{"a node that serves another list", []int{1, 2, 4}, func(t *testing.T, l lists, _ *nodes.Config) {
+		{"another namespace", []int{1, 2, 4}, func(_ *testing.T, _ sixNodes, to *nodes.Config) { to.Namespace = "other" }, nil, "change only redis.nodes"},
+		{"another grace", []int{1, 2, 4}, func(_ *testing.T, _ sixNodes, to *nodes.Config) { to.Grace = time.Minute }, nil, "restart_grace differs"},
+		{"a node that serves another list", []int{1, 2, 4}, func(t *testing.T, l sixNodes, _ *nodes.Config) {
 			t.Helper()
 			if err := open(t, l.of(4, 5, 6)).Join(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}, locking.ErrRefused, "node-4:6379: it holds the list [node-4:6379 node-5:6379 node-6:6379] at epoch 0"},
-		{"replicas of the new list came first", []int{4, 5, 6}, func(t *testing.T, _ lists, to *nodes.Config) {
+		{"replicas of the new list came first", []int{4, 5, 6}, func(t *testing.T, _ sixNodes, to *nodes.Config) {
 			t.Helper()
 			if err := open(t, *to).Join(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}, locking.ErrRefused, "stop the replicas that use it and empty it"},
-		{"a clock that is behind", []int{1, 2, 4}, func(_ *testing.T, l lists, _ *nodes.Config) {
+		{"a clock that is behind", []int{1, 2, 4}, func(_ *testing.T, l sixNodes, _ *nodes.Config) {
 			l.Node(3).SetTime(time.Now().Add(-6100 * time.Millisecond))
 		}, locking.ErrRefused, "s behind that of node-"},
-		{"no quorum of the new list", []int{1, 4, 5}, func(_ *testing.T, l lists, _ *nodes.Config) { l.Stop(3); l.Stop(4) }, locking.ErrNoQuorum, "of the new list must answer"},
-		{"no quorum of the old list", []int{1, 4, 5}, func(_ *testing.T, l lists, _ *nodes.Config) { l.Stop(1); l.Stop(2) }, locking.ErrNoQuorum, "of the old list must hold it"},
-		{"a blank node in the old list's quorum", []int{1, 4, 5}, func(_ *testing.T, l lists, _ *nodes.Config) {
+		{"no quorum of the new list", []int{1, 4, 5}, func(_ *testing.T, l sixNodes, _ *nodes.Config) { l.Stop(3); l.Stop(4) }, locking.ErrNoQuorum, "of the new list must answer"},
+		{"no quorum of the old list", []int{1, 4, 5}, func(_ *testing.T, l sixNodes, _ *nodes.Config) { l.Stop(1); l.Stop(2) }, locking.ErrNoQuorum, "of the old list must hold it"},
+		{"a blank node in the old list's quorum", []int{1, 4, 5}, func(_ *testing.T, l sixNodes, _ *nodes.Config) {
 			l.Node(1).FlushAll()
 			l.Stop(2)
 		}, locking.ErrNoQuorum, "of the old list must hold it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			l := newLists(t)
+			l := newSix(t)
 			to := l.of(c.to...)
 			if c.mend != nil {
 				c.mend(t, l, &to)
@@ -196,7 +196,7 @@ func TestChangeIsRefusedBeforeItBegins(t *testing.T) {
 
 func TestDryRunChangesNothing(t *testing.T) {
 	t.Parallel()
-	l := newLists(t)
+	l := newSix(t)
 	before := l.Node(0).Dump()
 	var said []string
 	c := nodes.Change{From: l.of(1, 2, 3), To: l.of(1, 4, 5), DryRun: true, Progress: func(text string) { said = append(said, text) }}
@@ -214,7 +214,7 @@ func TestDryRunChangesNothing(t *testing.T) {
 // for another list; a minority of such nodes does not hold up another change.
 func TestSealsAreCompared(t *testing.T) {
 	t.Parallel()
-	l := newLists(t)
+	l := newSix(t)
 	l.Stop(4)
 	l.Stop(5) // the change to 4, 5, 6 would find no quorum, so its seals are made by hand
 	seal := func(node int) {
@@ -243,7 +243,7 @@ func TestSealsAreCompared(t *testing.T) {
 // without it, until the change is run again.
 func TestNodeThatMissedTheChange(t *testing.T) {
 	t.Parallel()
-	l := newLists(t)
+	l := newSix(t)
 	l.Stop(0)
 	from, to := l.of(1, 2, 3), l.of(1, 2, 3, 4, 5)
 	says(t, mustChange(t, from, to), "node-1:6379: not sealed", "node-1:6379: not opened", "4 of its 5 nodes")
@@ -272,7 +272,7 @@ func TestNodeThatMissedTheChange(t *testing.T) {
 func TestBlankNodesOfAChangedList(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLists(t)
+		l := newSix(t)
 		defer l.Close()
 		l.Stop(4)
 		ahead := time.Now().Add(4 * time.Second)
@@ -296,7 +296,7 @@ func TestBlankNodesOfAChangedList(t *testing.T) {
 // Run again, a change that is through has nothing to do.
 func TestChangeAgain(t *testing.T) {
 	t.Parallel()
-	l := newLists(t)
+	l := newSix(t)
 	from, to := l.of(1, 2, 3), l.of(1, 4, 5)
 	mustChange(t, from, to)
 	before := l.Node(3).HGet("quorate:node", "since")

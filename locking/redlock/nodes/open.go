@@ -16,7 +16,7 @@ func (s *survey) openAll(ctx context.Context, sealedAt int64, say func(string, .
 	for i, r := range replies {
 		n := s.new.nodes[i]
 		if r.Err != nil {
-			say("%s: not opened: %s", n.name, bare(n, r.Err))
+			say("%s: not opened: %s", n.name, bare(n.name, r.Err))
 			errs = append(errs, n.told(r.Err))
 			continue
 		}

@@ -32,7 +32,7 @@ func (s *survey) sealAll(ctx context.Context, say func(string, ...any)) (sealedA
 			others = append(others, sealedForOther(n, r.Arg(0)))
 			say("%s: not sealed: it is sealed for the list [%s]", n.name, r.Arg(0))
 		default:
-			say("%s: not sealed: %s", n.name, bare(n, r.Err))
+			say("%s: not sealed: %s", n.name, bare(n.name, r.Err))
 			errs = append(errs, n.told(r.Err))
 		}
 	}
@@ -60,9 +60,8 @@ func (n *Node) told(err error) error {
 }
 
 // bare is the text of err without the name of the node in front.
-func bare(n *Node, err error) string {
-	var refusal *RefusedError
-	if errors.As(err, &refusal) && refusal.Node == n.name {
+func bare(node string, err error) string {
+	if refusal, ok := errors.AsType[*RefusedError](err); ok && refusal.Node == node {
 		return refusal.Reason
 	}
 	return err.Error()

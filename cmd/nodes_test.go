@@ -1,0 +1,149 @@
+package cmd
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+)
+
+// checkup is one node of each kind.
+func checkup() nodes.Checkup {
+	well := nodes.Status{
+		Name: "10.0.0.1:6379", URL: "redis://quorate:***@10.0.0.1:6379", Reachable: true, Role: "master", Version: "7.0.15",
+		RunID: "a3f1d1c6f7f04f3c8b6a", Members: []string{"10.0.0.1:6379", "10.0.1.1:6379"}, MembersMatch: true, Epoch: 1,
+		Since: tick.Add(-time.Hour + 250*time.Millisecond), Vouches: true, VouchesAt: tick.Add(-59 * time.Minute),
+		Persistence: "aof", MaxmemoryPolicy: "noeviction", RTT: 420 * time.Microsecond, Offset: -3 * time.Millisecond,
+	}
+	like := func(name, id string, change func(*nodes.Status)) nodes.Status {
+		s := well
+		s.Name, s.URL, s.RunID = name, "redis://"+name, id
+		change(&s)
+		return s
+	}
+	restarted := like("10.0.1.1:6379", "b4c2", func(s *nodes.Status) {
+		s.Since, s.Vouches, s.VouchesAt = tick, false, tick.Add(20*time.Second)
+		s.Why = "it came, or came back, at 02:00:00Z and may have lost its memory: it votes on ticks after 02:00:20Z"
+		s.Persistence, s.MaxmemoryPolicy = "none", "volatile-lru"
+		s.Warnings = []string{"maxmemory-policy volatile-lru may evict leases: run CONFIG SET maxmemory-policy noeviction there"}
+	})
+	declared := like("redis-3.example.internal:6379", "c5d3", func(s *nodes.Status) { s.Since, s.VouchesAt = time.Time{}, time.Unix(20, 0) })
+	sealed := like("10.0.3.1:6379", "d6e4", func(s *nodes.Status) {
+		s.SealedFor = []string{"10.0.4.1:6379", "10.0.5.1:6379"}
+		s.Err = &nodes.RefusedError{Node: s.Name, Reason: "the node is sealed for a change to the list [10.0.4.1:6379 10.0.5.1:6379]: finish it with quorate nodes change"}
+	})
+	down := nodes.Status{Name: "10.0.2.1:6379", URL: "redis://10.0.2.1:6379", Err: errors.New("dial tcp 10.0.2.1:6379: connection refused")}
+	return nodes.Checkup{
+		Nodes: []nodes.Condition{
+			{Status: well, Fsync: "always", MaxMemory: 100 << 20, UsedMemory: 12 << 20, MayRestart: true},
+			{Status: restarted, UsedMemory: 3 << 20, Findings: []nodes.Finding{
+				{Topic: "state", Level: nodes.Wait, Text: restarted.Why},
+				{Topic: "eviction", Level: nodes.Mend, Text: restarted.Warnings[0]},
+			}},
+			{Status: declared, Fsync: "everysec", UsedMemory: 3 << 20, Findings: []nodes.Finding{
+				{Topic: "persistence", Level: nodes.Note, Text: "a crash loses its last second (appendfsync everysec). Restarted, it abstains for the restart_grace of 20s, so no tick runs twice"},
+			}},
+			{Status: sealed, Findings: []nodes.Finding{{Topic: "state", Level: nodes.Mend, Text: "it is sealed"}}},
+			{Status: down, Findings: []nodes.Finding{{Topic: "state", Level: nodes.Mend, Text: "it does not answer"}}},
+		},
+		Local:  []nodes.Finding{{Topic: "clock", Level: nodes.Mend, Text: "its clock is 12s from the median of all: set it right, at 10s apart votes are lost"}},
+		NextAt: tick.Add(20 * time.Second),
+	}
+}
+
+type nodeCount int
+
+func (n nodeCount) Len() int { return int(n) }
+
+func TestGoldenNodes(t *testing.T) {
+	t.Parallel()
+	c := checkup()
+	var statuses []nodes.Status
+	for _, n := range c.Nodes {
+		statuses = append(statuses, n.Status)
+	}
+	for _, format := range []string{"json", "table"} {
+		var list, check bytes.Buffer
+		if err := errors.Join(printNodes(&list, statuses, format), printCheckup(&check, c, nodeCount(5), format)); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "nodes."+format, list.String())
+		golden(t, "nodes-check."+format, check.String())
+		for line := range strings.Lines(list.String() + check.String()) {
+			if n := len([]rune(line)); format == "table" && n > 101 { // with its end
+				t.Errorf("%d columns are too wide: %s", n, line)
+			}
+		}
+	}
+}
+
+func TestAdviceOnRestarts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		checkup nodes.Checkup
+		size    int
+		want    string
+	}{
+		{nodes.Checkup{Next: "a:1"}, 3, "a:1 may be restarted now"},
+		{nodes.Checkup{NextAt: tick}, 3, "not before 2026-12-01T02:00:00Z"},
+		{nodes.Checkup{}, 1, "there is one node only"},
+		{nodes.Checkup{}, 3, "none may be restarted"},
+	} {
+		if got := advice(c.checkup, c.size); !strings.HasPrefix(got, c.want) {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+// writeNodes writes a configuration with the servers as nodes.
+func writeNodes(t *testing.T, servers ...*redistest.Server) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	text := fmt.Sprintf("redis: {nodes: [%s], node_timeout: 3s}\n", strings.Join(redistest.URLs(servers), ", "))
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// The whole way of a change on real nodes: looked at first, then made, seen in
+// the listing, and in the check that follows.
+func TestNodesChange(t *testing.T) {
+	t.Parallel()
+	servers := redistest.StartN(t, 5, redistest.Conf("appendonly yes"))
+	old, longer := writeNodes(t, servers[:3]...), writeNodes(t, servers...)
+	run := func(code int, want string, args ...string) {
+		t.Helper()
+		stdout, stderr, got := quorate(t, args...)
+		if text := strings.Join(strings.Fields(stdout+stderr), " "); got != code || !strings.Contains(text, want) {
+			t.Errorf("quorate %v: exit code %d, want %d and %q, got\n%s%s", args, got, code, want, stdout, stderr)
+		}
+	}
+	run(exitDone, "declared new", "nodes", "init", "-c", old)
+	run(exitDone, "may be restarted now", "nodes", "check", "-c", old)
+	run(exitUsage, "--to is missing", "nodes", "change", "-c", old)
+	run(exitUsage, "cannot be read", "nodes", "change", "-c", old, "--to", old+".missing")
+	run(exitFailed, "nothing to change", "nodes", "change", "-c", old, "--to", old)
+	run(exitDone, "nothing was changed", "nodes", "change", "-c", old, "--to", longer, "--dry-run")
+	run(exitFailed, "belongs to the list", "nodes", "check", "-c", longer)
+	run(exitDone, "next: restart every replica", "nodes", "change", "-c", old, "--to", longer)
+	run(exitFailed, "not before 2", "nodes", "check", "-c", longer)
+	run(exitFailed, "nodes change moves a cluster to another list", "nodes", "check", "-c", old)
+	for _, row := range list[nodeRow](t, "nodes", "-c", longer) {
+		if row.State != "abstaining" || row.Epoch == nil || *row.Epoch != 1 || row.Why == nil {
+			t.Errorf("after the change: %+v", row)
+		}
+	}
+	run(exitDone, "[]", "runs", "-c", longer, "-o", "json")
+	for _, s := range servers[:3] {
+		s.Kill()
+	}
+	run(exitNoQuorum, "2 of 5", "nodes", "check", "-c", longer)
+}
