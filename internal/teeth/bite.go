@@ -7,13 +7,16 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
-// Columns of the table, which fits a terminal of 80.
+// Columns of the table. What the test said comes last, and is cut where it is
+// too long for a line.
 const (
-	nameWidth = 36
+	nameWidth = 50
 	byWidth   = 36
+	sayWidth  = 70
 )
 
 // bite tries the plants on the module at dir, which it leaves as it was, and
@@ -22,18 +25,19 @@ func bite(ctx context.Context, out io.Writer, dir string, list []plant) error {
 	if err := baseline(ctx, out, dir, list); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\n%-*s %-*s %6s\n", nameWidth, "plant", byWidth, "caught by", "s")
+	fmt.Fprintf(out, "\n%-*s %-*s %6s  %s\n", nameWidth, "plant", byWidth, "caught by", "s", "which says")
 	var failures []error
 	begun := time.Now()
 	for _, p := range list {
 		fmt.Fprintf(out, "%-*s ", nameWidth, p.name)
 		start := time.Now()
-		by, err := try(ctx, dir, p)
+		by, says, err := try(ctx, dir, p)
 		if err != nil {
 			failures = append(failures, fmt.Errorf("%s: %w", p.name, err))
 			by = "NOT CAUGHT"
 		}
-		fmt.Fprintf(out, "%-*s %6.1f\n", byWidth, fit(by), time.Since(start).Seconds())
+		row := fmt.Sprintf("%-*s %6.1f  %s", byWidth, fit(by, byWidth), time.Since(start).Seconds(), fit(says, sayWidth))
+		fmt.Fprintln(out, strings.TrimSpace(row))
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -64,31 +68,30 @@ func baseline(ctx context.Context, out io.Writer, dir string, list []plant) erro
 	return nil
 }
 
-// try plants p, and returns the test that noticed.
-func try(ctx context.Context, dir string, p plant) (by string, err error) {
+// try plants p, and returns the test that noticed and what it said.
+func try(ctx context.Context, dir string, p plant) (by, says string, err error) {
 	restore, err := p.sow(dir)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
 	r, err := goTest(ctx, dir, p.pkg, p.tests)
 	switch {
 	case err != nil:
-		return "", err
+		return "", "", err
 	case !r.built:
-		return "", fmt.Errorf("the plant does not compile: %s", r.output)
+		return "", "", fmt.Errorf("the plant does not compile: %s", r.output)
 	case r.failed == "":
-		return "", fmt.Errorf("survives, though: %s\n  Write the test in %s that sees it", p.promise, p.pkg)
-	case r.died:
-		return r.failed + " (died)", nil
+		return "", "", fmt.Errorf("survives, though: %s\n  Write the test in %s that sees it", p.promise, p.pkg)
 	}
-	return r.failed, nil
+	says, err = r.verdict(p.says)
+	return r.failed, says, err
 }
 
-// fit cuts s to its column.
-func fit(s string) string {
-	if len(s) > byWidth {
-		return s[:byWidth-3] + "..."
+// fit cuts s to a column.
+func fit(s string, width int) string {
+	if len(s) > width {
+		return strings.ToValidUTF8(s[:width-3], "") + "..."
 	}
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -17,7 +18,9 @@ type result struct {
 	built  bool
 	failed string // the first test that failed; empty if none did
 	died   bool   // the test binary ended before its tests did
-	output string
+	// messages are what the tests that failed said, subtests first.
+	messages []string
+	output   string
 }
 
 // goTest runs the tests of those names in the package of the module at dir. Its
@@ -25,8 +28,8 @@ type result struct {
 func goTest(ctx context.Context, dir, pkg string, tests []string) (result, error) {
 	// With -trimpath every copy of the module is built from the same cache.
 	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-trimpath", "-vet=off", "-count=1", "-failfast", "-timeout=90s",
-		"-run", "^("+strings.Join(tests, "|")+")$", pkg)
-	cmd.Dir = dir
+		"-run", "^("+strings.Join(tests, "|")+")$", ".")
+	cmd.Dir = filepath.Join(dir, pkg)                                     // also where that is a module of its own
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // a terminal sends it to the tests too
 	cmd.WaitDelay = 10 * time.Second
 	var stderr bytes.Buffer
@@ -56,13 +59,19 @@ type event struct {
 
 // read takes what go test -json said apart.
 func read(out []byte) (result, error) {
-	r, running := result{built: true}, []string{}
+	r, running, said := result{built: true}, []string{}, map[string][]string{}
 	for line := range bytes.Lines(out) {
 		var e event
 		if err := json.Unmarshal(line, &e); err != nil {
 			return result{}, err
 		}
 		r.output += e.Output
+		if e.Action == "output" && e.Test != "" {
+			said[e.Test] = append(said[e.Test], e.Output)
+		}
+		if e.Action == "fail" {
+			r.messages = append(r.messages, messages(said[e.Test])...)
+		}
 		name, _, sub := strings.Cut(e.Test, "/")
 		switch {
 		case e.FailedBuild != "":

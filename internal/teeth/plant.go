@@ -15,6 +15,7 @@ type plant struct {
 	edits   []edit
 	pkg     string   // where the tests are
 	tests   []string // at least one of them must fail
+	says    string   // with a message of its own that has this text; if empty, any
 }
 
 // An edit replaces a text that stands exactly once in a file.

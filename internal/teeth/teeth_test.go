@@ -62,7 +62,8 @@ func testsOf(t *testing.T, pkg string) []string {
 	return names
 }
 
-// tiny is a module with one promise and two tests, one of which is blind.
+// tiny is a module with one promise, a test of it, and three that are no good:
+// one is blind, one mute, one cannot begin.
 var tiny = map[string]string{
 	"go.mod":  "module tiny\n\ngo 1.26\n",
 	"tiny.go": "package tiny\n\n// Double returns twice n.\nfunc Double(n int) int { return 2 * n }\n",
@@ -73,9 +74,21 @@ import "testing"
 func TestDouble(t *testing.T) {
 	t.Run("of two", func(t *testing.T) {
 		if Double(2) != 4 {
-			t.Error("wrong")
+			t.Errorf("twice two is %d,\nnot four", Double(2))
 		}
 	})
+}
+
+func TestMute(t *testing.T) {
+	if Double(2) != 4 {
+		t.Fail()
+	}
+}
+
+func TestUnfit(t *testing.T) {
+	if Double(2) != 4 {
+		t.Fatal("starting redis-server: no such file")
+	}
 }
 
 func TestBlind(t *testing.T) { Double(2) }
@@ -89,8 +102,16 @@ func TestBite(t *testing.T) {
 	bug := func(name, old, new, test string) plant {
 		return plant{name: name, promise: "Twice is twice.", edits: []edit{{"tiny.go", old, new}}, pkg: ".", tests: []string{test}}
 	}
+	saying := func(p plant, says string) plant {
+		p.says = says
+		return p
+	}
 	list := []plant{
 		bug("wrong", "2 * n", "3 * n", "TestDouble"),
+		saying(bug("told", "2 * n", "3 * n", "TestDouble"), "two is 6, not four"),
+		saying(bug("untold", "2 * n", "3 * n", "TestDouble"), "two is 5"),
+		bug("mute", "2 * n", "3 * n", "TestMute"),
+		bug("unfit", "2 * n", "3 * n", "TestUnfit"),
 		bug("panic", "return 2 * n", `panic("boom")`, "TestBlind"),
 		bug("unseen", "2 * n", "3 * n", "TestBlind"),
 		bug("no code", "2 * n", "2 *", "TestDouble"),
@@ -104,25 +125,24 @@ func TestBite(t *testing.T) {
 	var out bytes.Buffer
 	err := bite(t.Context(), &out, dir, list)
 	for _, want := range []string{
-		"unseen: survives, though: Twice is twice.", "no code: the plant does not compile", "gone: the plant no longer applies", "twice: the plant no longer applies",
+		"unseen: survives, though: Twice is twice.",
+		`untold: TestDouble fails, but does not say "two is 5": twice two is 6, not four`,
+		"mute: TestMute fails without a message", "unfit: TestUnfit could not begin",
+		"panic: TestBlind dies, and does not say what is wrong: panic: boom",
+		"no code: the plant does not compile", "gone: the plant no longer applies", "twice: the plant no longer applies",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error lacks %q: %v", want, err)
 		}
 	}
 	rows := strings.Fields(out.String())
-	for plant, by := range map[string]string{"wrong": "TestDouble", "panic": "TestBlind", "unseen": "NOT", "gone": "NOT"} {
+	for plant, by := range map[string]string{"wrong": "TestDouble", "told": "TestDouble", "panic": "NOT", "unseen": "NOT", "gone": "NOT"} {
 		if i := slices.Index(rows, plant); i < 0 || rows[i+1] != by {
 			t.Errorf("%s is not followed by %s in\n%s", plant, by, &out)
 		}
 	}
-	if !strings.Contains(out.String(), "2 of 6 caught") {
-		t.Errorf("the table does not count two of six:\n%s", &out)
-	}
-	for line := range strings.Lines(out.String()) {
-		if len(line) > 81 {
-			t.Errorf("more than 80 columns: %s", line)
-		}
+	if !strings.Contains(out.String(), "2 of 10 caught") || strings.Count(out.String(), "  twice two is 6, not four\n") != 2 {
+		t.Errorf("the table does not count two of ten, and show what the test said:\n%s", &out)
 	}
 	if text, _ := os.ReadFile(filepath.Join(dir, "tiny.go")); string(text) != tiny["tiny.go"] {
 		t.Errorf("a plant was left behind:\n%s", text)
