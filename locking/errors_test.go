@@ -2,7 +2,9 @@ package locking_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/quorate/quorate/locking"
 )
@@ -17,5 +19,56 @@ func TestNodeErrorNamesItsNodeOnce(t *testing.T) {
 		if got := (locking.NodeError{Node: "a:1", Err: errors.New(said)}).Error(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+func TestAcquireErrorSaysWhy(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 21, 12, 0, 0, 5e6, time.UTC)
+	votes := locking.Votes{For: 1, Of: 5}
+	for want, e := range map[string]locking.AcquireError{
+		"j: lock is held by r1 with token 7 until 2026-11-21T12:00:00.005Z (1 of 5 votes)": {
+			Reason: locking.ErrTaken, Holder: "r1", HolderToken: 7, Until: at,
+		},
+		"j: tick is claimed by r1 with token 7 for tick 2026-11-21T12:00:00.005Z (1 of 5 votes)": {
+			Reason: locking.ErrClaimed, Holder: "r1", HolderToken: 7, HolderTick: at,
+		},
+		"j: votes were split (1 of 5 votes)": {Reason: locking.ErrSplit},
+		"j: no quorum of nodes answered (1 of 5 votes; a: i/o timeout; b: node is down)": {
+			Reason: locking.ErrNoQuorum, Nodes: []locking.NodeError{
+				{Node: "a", Err: errors.New("i/o timeout")}, {Node: "b", Err: errors.New("node is down")},
+			},
+		},
+		"j: validity was used up before the claim was complete (1 of 5 votes)": {Reason: locking.ErrTooSlow},
+	} {
+		e.Name, e.Votes = "j", votes
+		if got := e.Error(); got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+		if !errors.Is(&e, e.Reason) {
+			t.Errorf("%v does not match its reason", &e)
+		}
+	}
+}
+
+// What the ends of a lease match decides what callers do about them.
+func TestEndsOfALease(t *testing.T) {
+	t.Parallel()
+	evicted := fmt.Errorf("extending: %w", &locking.EvictedError{Reason: "it hangs"})
+	for _, tt := range []struct {
+		err  error
+		lost bool
+	}{
+		{locking.ErrLeaseLost, true}, {locking.ErrMaxHold, true}, {evicted, true}, {locking.ErrExpired, false},
+	} {
+		if got := errors.Is(tt.err, locking.ErrLeaseLost); got != tt.lost {
+			t.Errorf("%v matches ErrLeaseLost: %t, want %t", tt.err, got, tt.lost)
+		}
+	}
+	if errors.Is(locking.ErrLeaseLost, locking.ErrMaxHold) || errors.Is(evicted, locking.ErrMaxHold) {
+		t.Error("not every lost lease was held too long")
+	}
+	if want := "extending: lease lost: released by an operator: it hangs"; evicted.Error() != want {
+		t.Errorf("got %q, want %q", evicted, want)
 	}
 }
