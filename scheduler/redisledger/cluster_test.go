@@ -15,11 +15,15 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/locking/redlock/nodetest/difftest"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	difftest.Sample()
+	goleak.VerifyTestMain(m)
+}
 
 // smallKeep is the bound that the tests use, so that they reach it.
 const smallKeep = 100

@@ -1,0 +1,105 @@
+package redisledger
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/locking/redlock/nodetest"
+	"github.com/quorate/quorate/locking/redlock/nodetest/difftest"
+)
+
+// The scripts of the ledger and the plain model of a node answer alike and store
+// alike.
+func TestScriptsAgreeWithTheModel(t *testing.T) {
+	t.Parallel()
+	bench := difftest.New(t)
+	lua := newScripts()
+	bench.Check(t, func(rt *rapid.T) map[string]func(*rapid.T) {
+		bench.Join(rt)
+		d := differ{bench}
+		return map[string]func(*rapid.T){
+			"record":   func(rt *rapid.T) { d.record(rt, lua.record) },
+			"read":     func(rt *rapid.T) { d.read(rt, lua.read) },
+			"announce": func(rt *rapid.T) { d.announce(rt, lua.announce) },
+			"leave":    func(rt *rapid.T) { d.call(rt, lua.leave, "1", []string{rosterKey}, replicaID(rt)) },
+			"lock":     d.lock, "time": bench.Advances, "restart": d.restart,
+		}
+	})
+}
+
+const (
+	runsKey   = "q:job:j:runs"
+	lockKey   = "q:job:j:lock"
+	rosterKey = "q:replicas"
+)
+
+type differ struct{ *difftest.Bench }
+
+func (d differ) call(rt *rapid.T, script *nodes.Script, sealed string, keys []string, own ...string) {
+	head := difftest.Ours()
+	head.Sealed = sealed
+	d.Call(rt, script, append([]string{difftest.NodeKey}, keys...), head.Draw(rt).Args(own...), func(wire []string) {
+		if script.Name() == "announce" && len(wire) > 3 { // a hash has no order
+			slices.Sort(wire[3:])
+		}
+	})
+}
+
+func tickText(rt *rapid.T) string {
+	return strconv.Itoa(1_800_000_000_000 + 1000*rapid.IntRange(0, 4).Draw(rt, "tick"))
+}
+
+func (d differ) record(rt *rapid.T, script *nodes.Script) {
+	stream := rapid.SampledFrom([]string{"Nschedule|", "Nmanual|"}).Draw(rt, "stream")
+	why := rapid.SampledFrom([]string{"a", "b", "c|d"}).Draw(rt, "why")
+	keep := rapid.SampledFrom([]string{"3", "3", "5", "1", "0", "x"}).Draw(rt, "keep")
+	tick := rapid.OneOf(rapid.Custom(tickText), rapid.SampledFrom([]string{"", "abc"})).Draw(rt, "at")
+	d.call(rt, script, "0", []string{runsKey}, tick, stream, stream+why, keep)
+}
+
+func (d differ) read(rt *rapid.T, script *nodes.Script) {
+	from := rapid.SampledFrom([]string{"", "("}).Draw(rt, "before") + tickText(rt)
+	if rapid.Bool().Draw(rt, "all") {
+		from = "+inf"
+	}
+	most := rapid.SampledFrom([]string{"0", "1", "2", "10", "-1"}).Draw(rt, "most")
+	d.call(rt, script, "1", []string{runsKey, lockKey}, from, most)
+}
+
+func replicaID(rt *rapid.T) string {
+	return rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "id")
+}
+
+// announce announces none, one or two replicas.
+func (d differ) announce(rt *rapid.T, script *nodes.Script) {
+	window := (2 * difftest.Leap).Milliseconds() - rapid.SampledFrom([]int64{0, 1, 60_000}).Draw(rt, "less")
+	own := []string{strconv.FormatInt(window, 10)}
+	for range rapid.IntRange(0, 2).Draw(rt, "replicas") {
+		own = append(own, replicaID(rt), rapid.SampledFrom([]string{`{"v":1}`, "", "a|b\nc"}).Draw(rt, "says"))
+	}
+	d.call(rt, script, "0", []string{rosterKey}, own...)
+}
+
+// lock sets or frees the lock that read tells of.
+func (d differ) lock(rt *rapid.T) {
+	if _, held := d.Model().Texts[lockKey]; held {
+		d.Do(rt, func(n *nodetest.Node) { delete(n.Texts, lockKey) }, "DEL", lockKey)
+		return
+	}
+	lock := nodetest.Text{Value: "v", Expires: float64(d.Now().Add(difftest.TTL).UnixMilli())}
+	d.Do(rt, func(n *nodetest.Node) { n.Texts[lockKey] = lock }, "SET", lockKey, "v", "PX", difftest.TTL.Milliseconds())
+}
+
+func (d differ) restart(rt *rapid.T) {
+	if rapid.IntRange(0, 2).Draw(rt, "restart") > 0 {
+		return
+	}
+	d.Loses(rt)
+	if d.Model().Member == nil {
+		d.Join(rt)
+	}
+}
