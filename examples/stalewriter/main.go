@@ -1,8 +1,9 @@
 // Stalewriter shows what a fencing token is for. A replica wins a tick and is
 // paused for longer than its lease, as by a long garbage collection or a frozen
 // virtual machine. Another one wins the next tick and writes. Then the first one
-// wakes up and writes, too, believing that it is still its turn: the store
-// refuses it, because it has seen a larger token.
+// wakes up and writes, too, believing that it is still its turn: the guards
+// refuse it, because they have seen a larger token. One guards a Redis, one an
+// HTTP service.
 //
 //	go run ./examples/stalewriter
 package main
@@ -14,32 +15,14 @@ import (
 	"io"
 	"log"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/quorate/quorate/internal/devnodes"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/locking/redlock/nodes"
 )
-
-// A store is a resource that protects itself: it remembers the largest token
-// it has seen and refuses a smaller one. Check and write are one step.
-type store struct {
-	mu    sync.Mutex
-	token locking.Token
-	value string
-}
-
-func (s *store) write(token locking.Token, value string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if token < s.token {
-		return fmt.Errorf("refused: token %d is older than %d", token, s.token)
-	}
-	s.token, s.value = token, value
-	return nil
-}
 
 func main() {
 	if err := run(context.Background(), os.Stdout); err != nil {
@@ -47,7 +30,7 @@ func main() {
 	}
 }
 
-const ttl = time.Second
+const ttl = 2 * time.Second
 
 // run tells the story and returns an error if it ends otherwise than promised.
 func run(ctx context.Context, out io.Writer) error {
@@ -66,8 +49,12 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer closeHealthy()
+	invoices, err := openInvoices()
+	if err != nil {
+		return err
+	}
+	defer invoices.close()
 
-	var invoices store
 	now := time.Now().Truncate(time.Second)
 	first, err := paused.TryAcquire(ctx, locking.Request{Name: "invoices", Tick: now.Add(-time.Second), TTL: ttl, Holder: "paused"})
 	if err != nil {
@@ -80,7 +67,7 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "replica B wins the next tick with token %d\n", second.Claim().Token)
-	if err := invoices.write(second.Claim().Token, "by B"); err != nil {
+	if err := invoices.write(ctx, second.Claim(), "by B"); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "replica B writes: accepted")
@@ -89,31 +76,38 @@ func run(ctx context.Context, out io.Writer) error {
 	}
 
 	fmt.Fprintln(out, "replica A wakes up and writes, too")
-	refused := invoices.write(first.Claim().Token, "by A, much too late")
-	if refused == nil {
-		return fmt.Errorf("the store took a stale write with token %d", first.Claim().Token)
+	return staleWrites(ctx, invoices, first.Claim(), out)
+}
+
+// staleWrites writes to both stores with a claim that has been overtaken.
+func staleWrites(ctx context.Context, s *invoices, stale fence.Bearer, out io.Writer) error {
+	// In a job the scheduler is the observer: it logs, and tells the ledger.
+	ctx = fence.WithObserver(ctx, func(e *fence.StaleError) {
+		fmt.Fprintf(out, "refused: token %d is older than %d\n", e.Token, e.Seen)
+	})
+	for _, write := range []func(context.Context, fence.Bearer, string) error{s.toRedis, s.toService} {
+		if err := write(ctx, stale, "by A, much too late"); !errors.Is(err, fence.ErrStale) {
+			return fmt.Errorf("a stale write was not refused: %v", err)
+		}
 	}
-	fmt.Fprintf(out, "%v\nthe store still says: %s\n", refused, invoices.value)
+	redis, service := s.read(ctx)
+	fmt.Fprintf(out, "the Redis still says: %s\nthe service still says: %s\n", redis, service)
 	return nil
 }
 
 // acquire tries until the lease in the way has run out.
 func acquire(ctx context.Context, locker locking.Locker, req locking.Request, out io.Writer) (locking.Lease, error) {
-	for try := 0; ; try++ {
-		lease, err := locker.TryAcquire(ctx, req)
-		if err == nil || try == 50 {
-			return lease, err
-		}
-		if taken, ok := errors.AsType[*locking.AcquireError](err); ok && try == 0 {
-			fmt.Fprintf(out, "replica B has to wait: the lease of replica A lasts until %s\n", taken.Until.Format("15:04:05.000"))
-		}
-		time.Sleep(ttl / 10)
+	lease, err := locker.TryAcquire(ctx, req)
+	if taken, ok := errors.AsType[*locking.AcquireError](err); ok {
+		fmt.Fprintf(out, "replica B has to wait: the lease of replica A lasts until %s\n", taken.Until.Format("15:04:05.000"))
+		return locking.Acquire(ctx, locker, req, locking.Retry{Tries: 100})
 	}
+	return lease, err
 }
 
 // newLocker connects one replica to the nodes and says that these are new.
 func newLocker(ctx context.Context, urls []string) (*redlock.Locker, func(), error) {
-	config := nodes.Config{Namespace: "example", Timeout: 100 * time.Millisecond, TTL: ttl, Grace: 2 * ttl, Embedded: true}
+	config := nodes.Config{Namespace: "example", Timeout: ttl / 5, TTL: ttl, Grace: 2 * ttl, Embedded: true}
 	for _, url := range urls {
 		config.Nodes = append(config.Nodes, nodes.NodeConfig{URL: url})
 	}

@@ -110,7 +110,7 @@ var only = map[string][]string{
 	"github.com/knadh/koanf":          {"scheduler/replica"},
 	"github.com/alicebob/miniredis":   {"internal/devnodes", "internal/redistest"},
 	"github.com/go-redsync/redsync":   {"locking/redlock"},
-	"github.com/redis/go-redis":       {"locking/redlock", "internal/redistest", "cmd", "locking/fence/redisfence"},
+	"github.com/redis/go-redis":       {"locking/redlock", "internal/redistest", "cmd", "locking/fence/redisfence", "examples/stalewriter"},
 	"github.com/spf13/cobra":          {"cmd"},
 	"github.com/prometheus":           {"scheduler/metrics"},
 	"github.com/google/jsonschema-go": {"scheduler/replica"},
