@@ -1,0 +1,201 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A Record is what is known of a world when it has ended.
+type Record struct {
+	Events []Event
+	Margin time.Duration // between the end of a job's context and of its lease
+	// Exclusive: nothing happened that lets leases overlap, such as a node's
+	// clock that was set.
+	Exclusive bool
+	// Calm: nothing happened that keeps ticks from running.
+	Calm bool
+	// Ledgers are the ledgers at the end, by job; nil if they need not be whole,
+	// since too many nodes have forgotten.
+	Ledgers map[string]Ledger
+}
+
+// A Violation is a promise that was broken.
+type Violation struct {
+	Promise string
+	At      time.Duration
+	Text    string
+}
+
+func (v Violation) String() string {
+	return fmt.Sprintf("%.6fs %s: %s", v.At.Seconds(), v.Promise, v.Text)
+}
+
+// The promises that are checked.
+const (
+	Once   = "once per tick"
+	Tokens = "tokens only grow"
+	Lease  = "work stops before the lease ends"
+	Stale  = "stale writes are refused"
+	Alone  = "one lease at a time"
+	Known  = "every tick has an outcome"
+	Alive  = "ticks run in calm weather"
+)
+
+// Promises are all that are checked, in the order of listings.
+func Promises() []string { return []string{Once, Tokens, Lease, Stale, Alone, Known, Alive} }
+
+// Check returns every broken promise, the earliest first.
+func Check(r Record) []Violation {
+	claims := map[string][]*claim{}
+	for _, c := range fold(r.Events) {
+		claims[c.Job] = append(claims[c.Job], c)
+	}
+	var list []Violation
+	for _, job := range claims {
+		list = append(list, checkOnce(job)...)
+		list = append(list, checkTokens(job)...)
+		list = append(list, checkLeases(job, r)...)
+		list = append(list, checkWrites(job, r)...)
+		if r.Exclusive {
+			list = append(list, checkAlone(job)...)
+		}
+	}
+	list = append(list, checkLedgers(r)...)
+	slices.SortFunc(list, func(a, b Violation) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Promise, b.Promise), cmp.Compare(a.Text, b.Text))
+	})
+	return list
+}
+
+// checkOnce: of a tick there are no two claims, unless one was given back
+// unused, or all ask to run at least once and none had finished when the next
+// was asked for. And no job is called twice under one claim's tick.
+func checkOnce(claims []*claim) []Violation {
+	var list []Violation
+	byTick := map[time.Time][]*claim{}
+	for _, c := range claims {
+		if !c.Tick.IsZero() && !(c.voided && c.began == none) {
+			byTick[c.Tick] = append(byTick[c.Tick], c)
+		}
+	}
+	for tick, claims := range byTick {
+		for i, later := range claims {
+			for _, earlier := range claims[:i] {
+				again := later.Rerun && earlier.Rerun && (earlier.ended == none || earlier.ended > later.asked)
+				if !again {
+					list = append(list, Violation{Once, later.At, fmt.Sprintf(
+						"tick %s of %s was given to %v and to %v", stamp(tick), later.Job, earlier, later)})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// checkTokens: no two claims carry the same token, and one that was asked for
+// after another was granted carries a larger one.
+func checkTokens(claims []*claim) []Violation {
+	var list []Violation
+	byToken := map[uint64]*claim{}
+	for _, c := range claims {
+		if other := byToken[c.Token]; other != nil {
+			list = append(list, Violation{Tokens, c.At, fmt.Sprintf("%v and %v carry the same", other, c)})
+		}
+		byToken[c.Token] = c
+	}
+	byAsked := slices.Clone(claims)
+	slices.SortStableFunc(byAsked, func(a, b *claim) int { return cmp.Compare(a.asked, b.asked) })
+	var largest *claim // of those granted before c was asked for
+	next := 0
+	for _, c := range byAsked {
+		for ; next < len(claims) && claims[next].At < c.asked; next++ {
+			if largest == nil || claims[next].Token > largest.Token {
+				largest = claims[next]
+			}
+		}
+		if largest != nil && c.Token < largest.Token {
+			list = append(list, Violation{Tokens, c.At, fmt.Sprintf(
+				"%v was granted before %v was asked for", largest, c)})
+		}
+	}
+	return list
+}
+
+// slack is what timers and the checker may differ by.
+const slack = time.Millisecond
+
+// checkLeases: a job's context ends a margin before the lease, and no job is
+// called later than that. Who was killed has stopped.
+func checkLeases(claims []*claim, r Record) []Violation {
+	died := map[string]time.Duration{}
+	for _, e := range r.Events {
+		if e.What == Died {
+			died[e.Replica] = e.At
+		}
+	}
+	var list []Violation
+	for _, c := range claims {
+		if c.began == none {
+			continue
+		}
+		stopped := c.stopped
+		if at, ok := died[c.Replica]; ok && (stopped == none || at < stopped) {
+			stopped = at
+		}
+		for _, s := range c.leases {
+			end := s.until - r.Margin + slack
+			if c.began > end && len(c.leases) == 1 {
+				list = append(list, Violation{Lease, c.began, fmt.Sprintf("%v began the job too late for its lease", c)})
+			} else if stopped == none || stopped > end {
+				list = append(list, Violation{Lease, end, fmt.Sprintf("%v had a lease until %v, and its job's context had not ended %v before", c, s.until, r.Margin)})
+			}
+		}
+	}
+	return list
+}
+
+// checkWrites: once a later claim has written, an earlier one does not; and
+// while leases cannot overlap, no write under a lease is refused.
+func checkWrites(claims []*claim, r Record) []Violation {
+	byName := map[string]*claim{}
+	for _, c := range claims {
+		byName[c.Claim] = c
+	}
+	var list []Violation
+	var latest *claim // of those that have written, the one asked for last
+	for _, e := range r.Events {
+		c := byName[e.Claim]
+		switch {
+		case c == nil:
+		case e.What == Wrote:
+			if latest != nil && c.At < latest.asked {
+				list = append(list, Violation{Stale, e.At, fmt.Sprintf("a write of %v was taken after one of %v", c, latest)})
+			}
+			if latest == nil || c.asked > latest.asked {
+				latest = c
+			}
+		case e.What == Rejected && r.Exclusive && c.held(e.At):
+			list = append(list, Violation{Stale, e.At, fmt.Sprintf("a write of %v was refused under its lease", c)})
+		}
+	}
+	return list
+}
+
+// checkAlone: no two claims are held at an instant. Leases last for seconds, so
+// only neighbours are compared.
+func checkAlone(claims []*claim) []Violation {
+	var list []Violation
+	var open []*claim
+	for _, c := range claims {
+		open = slices.DeleteFunc(open, func(o *claim) bool { return o.end() <= c.At })
+		for _, o := range open {
+			if at, both := o.overlap(c); both {
+				list = append(list, Violation{Alone, at, fmt.Sprintf("%v and %v are both held", o, c)})
+			}
+		}
+		open = append(open, c)
+	}
+	return list
+}

@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Ledger is what the ledger says of a job at the end.
+type Ledger struct {
+	// Due are the ticks that some replica saw come due, and lived to tell.
+	Due []time.Time
+	// Lines are the outcomes, one per tick.
+	Lines []Line
+}
+
+// A Line is the outcome of a tick.
+type Line struct {
+	Tick    time.Time
+	Token   uint64
+	Outcome string
+	Reason  string
+	Ran     bool // the outcome is that of a run
+}
+
+// checkLedgers: every tick has one outcome, with a reason if it did not run. A
+// tick that ran is known to have run; in calm weather all have.
+func checkLedgers(r Record) []Violation {
+	var list []Violation
+	end := time.Duration(0)
+	if len(r.Events) > 0 {
+		end = r.Events[len(r.Events)-1].At
+	}
+	began := map[string]*claim{}
+	for _, c := range fold(r.Events) {
+		if c.began != none {
+			began[tickName(c.Job, c.Tick)] = c
+		}
+	}
+	for _, job := range slices.Sorted(maps.Keys(r.Ledgers)) {
+		say := func(promise string, tick time.Time, format string, args ...any) {
+			list = append(list, Violation{promise, end, fmt.Sprintf("tick %s of %s ", stamp(tick), job) + fmt.Sprintf(format, args...)})
+		}
+		lines := map[time.Time]Line{}
+		for _, l := range r.Ledgers[job].Lines {
+			if other, twice := lines[l.Tick]; twice {
+				say(Known, l.Tick, "has two outcomes: %s and %s", other.Outcome, l.Outcome)
+			}
+			lines[l.Tick] = l
+			c := began[tickName(job, l.Tick)]
+			switch {
+			case !l.Ran && strings.TrimSpace(l.Reason) == "":
+				say(Known, l.Tick, "is %s without a reason", l.Outcome)
+			case c != nil && !l.Ran:
+				say(Known, l.Tick, "was run by %v, the ledger has: %s (%s)", c, l.Outcome, l.Reason)
+			case c != nil && l.Token != c.Token:
+				say(Known, l.Tick, "was run by %v, the ledger has token %d", c, l.Token)
+			}
+		}
+		for _, tick := range r.Ledgers[job].Due {
+			line, known := lines[tick]
+			switch {
+			case !known:
+				say(Known, tick, "is not in the ledger")
+			case r.Calm && !line.Ran:
+				say(Alive, tick, "was %s: %s", line.Outcome, line.Reason)
+			}
+		}
+	}
+	return list
+}
+
+func tickName(job string, tick time.Time) string { return job + "@" + stamp(tick) }

@@ -1,0 +1,103 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A claim is what became of one attempt.
+type claim struct {
+	Event   // the grant
+	asked   time.Duration
+	leases  []span
+	ending  time.Duration // when it began to be given back; never: none
+	ended   time.Duration // when others knew
+	voided  bool
+	began   time.Duration
+	stopped time.Duration // the job's context ended, or the job returned
+}
+
+// A span is a time from an instant up to another, which is not part of it.
+type span struct{ from, until time.Duration }
+
+// none is an instant that never came.
+const none = time.Duration(-1)
+
+// fold gathers the events of each granted claim, in the order of the grants.
+func fold(events []Event) []*claim {
+	var list []*claim
+	asked, byName := map[string]time.Duration{}, map[string]*claim{}
+	for _, e := range events {
+		switch e.What {
+		case Asked:
+			asked[e.Claim] = e.At
+			continue
+		case Granted:
+			c := &claim{Event: e, asked: asked[e.Claim], ending: none, ended: none, began: none, stopped: none}
+			c.leases = []span{{e.At, e.Until}}
+			byName[e.Claim], list = c, append(list, c)
+			continue
+		}
+		if c := byName[e.Claim]; c != nil {
+			c.take(e)
+		}
+	}
+	return list
+}
+
+func (c *claim) take(e Event) {
+	switch e.What {
+	case Extended:
+		if last := &c.leases[len(c.leases)-1]; e.At <= last.until {
+			last.until = e.Until
+		} else {
+			c.leases = append(c.leases, span{e.At, e.Until})
+		}
+	case Ending, Voiding:
+		if c.ending == none {
+			c.ending = e.At
+		}
+		c.voided = c.voided || e.What == Voiding
+	case Ended:
+		c.ended = e.At
+	case Began:
+		c.began = e.At
+	case Stopped, Returned:
+		if c.stopped == none {
+			c.stopped = e.At
+		}
+	}
+}
+
+// held tells whether the claim's owner could believe, at an instant, that
+// nobody else has one.
+func (c *claim) held(at time.Duration) bool {
+	return (c.ending == none || at < c.ending) &&
+		slices.ContainsFunc(c.leases, func(s span) bool { return s.from <= at && at < s.until })
+}
+
+// overlap returns an instant at which both were held, if there is one.
+func (c *claim) overlap(d *claim) (time.Duration, bool) {
+	for _, a := range c.leases {
+		for _, b := range d.leases {
+			if at := max(a.from, b.from); c.held(at) && d.held(at) {
+				return at, true
+			}
+		}
+	}
+	return 0, false
+}
+
+func (c *claim) String() string {
+	return fmt.Sprintf("%s (token %d+%d)", c.Claim, c.Token>>20, c.Token&(1<<20-1))
+}
+
+// end is the last instant of any of its leases.
+func (c *claim) end() time.Duration {
+	end := c.leases[len(c.leases)-1].until
+	if c.ending != none {
+		end = min(end, c.ending)
+	}
+	return end
+}

@@ -1,0 +1,249 @@
+package sim_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/internal/sim"
+	"github.com/quorate/quorate/scheduler/redisledger"
+)
+
+// A cluster is replicas in a world: lives that begin and end. It is the Fleet of
+// the world's troubles.
+type cluster struct {
+	world  *sim.World
+	params params
+	begin  time.Time // of the ticks
+	guards map[string]*sim.Guard
+
+	mu    sync.Mutex
+	lives []*life // all of them
+	last  []*life // of each replica
+	rolls sync.WaitGroup
+}
+
+// Process implements sim.Fleet.
+func (c *cluster) Process(i int) *sim.Process {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last[i].process
+}
+
+// Start implements sim.Fleet.
+func (c *cluster) Start(i int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last[i].process.Dead() {
+		c.replace(i, c.last[i].version)
+	}
+}
+
+// RollOut implements sim.Fleet.
+func (c *cluster) RollOut(i int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old := c.last[i]
+	old.stop()
+	c.rolls.Go(func() {
+		<-old.ended
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.last[i] == old { // nobody was faster
+			c.replace(i, old.version+1)
+		}
+	})
+}
+
+// replace begins the next life of a replica. The caller holds the mutex.
+func (c *cluster) replace(i, version int) {
+	old := c.last[i]
+	c.last[i] = c.start(i, len(c.lives), version, old.process.Clock)
+	c.lives = append(c.lives, c.last[i])
+}
+
+// drain ends all lives, and waits for their end.
+func (c *cluster) drain() {
+	c.rolls.Wait()
+	for _, l := range c.lives {
+		l.stop()
+	}
+	for _, l := range c.lives {
+		<-l.ended
+	}
+}
+
+// schedule is when a job has its ticks in a version of the configuration. Jobs
+// have none at the same time: what one replica then does would depend on which
+// of its goroutines is faster.
+func (c *cluster) schedule(job, version int) (s scheduler.Schedule, has bool) {
+	if job == 2 && version%2 == 1 {
+		return nil, false
+	}
+	e := every{first: c.begin.Add(time.Duration(job)*137*time.Millisecond + 113*time.Millisecond), period: c.params.every}
+	e.last = c.begin.Add(c.params.length)
+	if job == 1 && version%2 == 1 {
+		e.first = e.first.Add(c.params.every / 2).Truncate(time.Millisecond)
+	}
+	return e, true
+}
+
+// every is a schedule with a beginning and an end.
+type every struct {
+	first, last time.Time
+	period      time.Duration
+}
+
+// Next implements scheduler.Schedule.
+func (e every) Next(after time.Time) time.Time {
+	next := e.first
+	if !after.Before(e.first) {
+		next = e.first.Add((after.Sub(e.first)/e.period + 1) * e.period)
+	}
+	if next.After(e.last) {
+		return time.Time{}
+	}
+	return next.UTC()
+}
+
+// A result is what came of one world.
+type result struct {
+	params     params
+	record     sim.Record
+	faults     map[sim.Fault]int
+	violations []sim.Violation
+}
+
+// simulate runs the world of p in a bubble of its own.
+func simulate(t *testing.T, p params) (r result) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) {
+		r = newCluster(p).live()
+	})
+	return r
+}
+
+func newCluster(p params) *cluster {
+	c := &cluster{
+		world:  sim.NewWorld(p.seed, p.weather, machines(p.nodes, p.without)),
+		params: p, guards: map[string]*sim.Guard{},
+	}
+	luck := p.seed.Draw("cluster")
+	off := func() time.Duration { return time.Duration((2*luck.Float64() - 1) * float64(p.offsets)) }
+	now := time.Now()
+	for _, n := range c.world.Nodes {
+		n.Clock = sim.NewClock(now, off(), (2*luck.Float64()-1)*p.rates)
+	}
+	c.begin = now.Add(lead).Round(0)
+	for i := range p.jobs {
+		c.guards[jobName(i)] = &sim.Guard{}
+	}
+	for i := range p.replicas {
+		c.last = append(c.last, c.start(i, i, 0, sim.NewClock(now, off(), 0)))
+	}
+	c.lives = append(c.lives, c.last...)
+	return c
+}
+
+// live runs the world from its first tick to its rest, and looks at what is
+// left.
+func (c *cluster) live() result {
+	ctx, end := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	c.world.Plan(c, grace, c.params.troubles)
+	running.Go(func() { c.world.Run(ctx) })
+
+	time.Sleep(lead + c.params.length)
+	c.world.Calm()
+	time.Sleep(settling)
+	c.drain()
+	r := result{params: c.params, record: sim.Record{
+		Margin: margin, Exclusive: c.params.exclusive(), Calm: c.params.calm,
+	}}
+	ledgers, err := c.ledgers(ctx)
+	end()
+	running.Wait()
+	r.record.Events, r.faults = c.world.History.Events(), c.world.History.Faults()
+	if c.remembers() {
+		r.record.Ledgers = ledgers
+	}
+	r.violations = sim.Check(r.record)
+	for _, l := range c.lives {
+		if l.err != nil && !l.process.Dead() {
+			r.violations = append(r.violations, sim.Violation{Promise: sim.Known, At: c.world.Now(), Text: l.process.Name + ": " + l.err.Error()})
+		}
+	}
+	if err != nil && r.record.Ledgers != nil {
+		r.violations = append(r.violations, sim.Violation{Promise: sim.Known, At: c.world.Now(), Text: err.Error()})
+	}
+	return r
+}
+
+// remembers tells whether every quorum has a node that forgot nothing.
+func (c *cluster) remembers() bool {
+	forgot := 0
+	for _, n := range c.world.Nodes {
+		if n.Forgot() {
+			forgot++
+		}
+	}
+	return forgot <= len(c.world.Nodes)/2
+}
+
+// ledgers reads what the nodes have of all jobs.
+func (c *cluster) ledgers(ctx context.Context) (map[string]sim.Ledger, error) {
+	reader, err := newClient(c.world, c.world.NewProcess("reader", sim.NewClock(time.Now(), 0, 0)), ttl)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = reader.close() }()
+	ledgers := map[string]sim.Ledger{}
+	for i := range c.params.jobs {
+		entries, err := redisledger.New(reader.set).Ticks(ctx, scheduler.Query{Job: jobName(i), Limit: 1000})
+		if err != nil {
+			return nil, fmt.Errorf("reading the ledger at the end: %w", err)
+		}
+		l := sim.Ledger{Due: c.due(i)}
+		for _, e := range entries {
+			l.Lines = append(l.Lines, sim.Line{
+				Tick: e.Tick, Token: uint64(e.Token), Outcome: string(e.Outcome), Reason: e.Reason, Ran: e.Outcome.Ran(),
+			})
+		}
+		ledgers[jobName(i)] = l
+	}
+	return ledgers, nil
+}
+
+// due are the ticks of a job that some replica saw come due. It must have lived
+// to the end: what one that died knew, it may have been alone to know.
+func (c *cluster) due(job int) []time.Time {
+	seen := map[time.Time]bool{}
+	for _, l := range c.last {
+		s, has := c.schedule(job, l.version)
+		if !has || !l.left || l.served.IsZero() {
+			continue
+		}
+		for at := s.Next(l.served); !at.IsZero(); at = s.Next(at) {
+			seen[at] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(seen), time.Time.Compare)
+}
+
+var _ sim.Fleet = (*cluster)(nil)
+
+func (r result) count(what sim.What) int {
+	n := 0
+	for _, e := range r.record.Events {
+		if e.What == what {
+			n++
+		}
+	}
+	return n
+}

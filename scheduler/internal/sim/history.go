@@ -1,0 +1,127 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// What is what an Event is about.
+type What string
+
+// What clients of the nodes do, and what happens to them.
+const (
+	Asked    What = "asks"     // begins an attempt
+	Granted  What = "wins"     // has a claim, with Token, until Until
+	Refused  What = "loses"    // has none, for Text
+	Extended What = "extends"  // has it until Until
+	Ending   What = "releases" // begins to give the claim back; from here on it claims nothing
+	Voiding  What = "voids"    // the same, unused
+	Ended    What = "released" // others know that it was given back
+	Began    What = "begins"   // calls the job
+	Stopped  What = "stops"    // the job's context has ended
+	Returned What = "returns"  // the job has returned
+	Wrote    What = "writes"   // the guard took a write
+	Rejected What = "stale"    // the guard refused a write
+	Serving  What = "serves"   // a replica knows the jobs Text from tick Tick on
+	Left     What = "leaves"   // it has drained, and recorded what it knew
+	Died     What = "dies"     // the process was killed
+	Happened What = "fault"
+)
+
+// An Event is one thing that was seen.
+type Event struct {
+	At      time.Duration // since the world began
+	What    What
+	Replica string
+	Job     string
+	Tick    time.Time // zero: none
+	Claim   string    // names the attempt; no two have the same
+	Token   uint64
+	Until   time.Duration // the end of the lease, less nothing
+	Rerun   bool          // the attempt asked to run at least once
+	Text    string
+}
+
+func (e Event) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%11.6fs %-8s %-8s", e.At.Seconds(), cmp.Or(e.Replica, "-"), e.What)
+	if e.Job != "" {
+		fmt.Fprintf(&b, " %s", e.Job)
+	}
+	if !e.Tick.IsZero() {
+		fmt.Fprintf(&b, " tick %s", stamp(e.Tick))
+	}
+	if e.Claim != "" {
+		fmt.Fprintf(&b, " (%s)", e.Claim)
+	}
+	if e.Token != 0 {
+		fmt.Fprintf(&b, " token %d+%d", e.Token>>20, e.Token&(1<<20-1))
+	}
+	if e.Until != 0 {
+		fmt.Fprintf(&b, " until %.6fs", e.Until.Seconds())
+	}
+	if e.Text != "" {
+		fmt.Fprintf(&b, " %s", e.Text)
+	}
+	return b.String()
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("15:04:05.000") }
+
+// A History is what was seen in a world, in order.
+type History struct {
+	start time.Time
+
+	mu     sync.Mutex
+	events []Event
+	seen   map[Fault]int
+}
+
+// Add notes an event that happens now.
+func (h *History) Add(e Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e.At = time.Since(h.start)
+	h.events = append(h.events, e)
+}
+
+// Since returns an instant as events have it.
+func (h *History) Since(t time.Time) time.Duration { return t.Sub(h.start) }
+
+func (h *History) count(f Fault) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.seen[f]++
+}
+
+// order is that of the life of a claim: what has no place in it comes first.
+func (w What) order() int {
+	return slices.Index([]What{Asked, Refused, Granted, Began, Extended, Wrote, Rejected, Stopped, Returned, Voiding, Ending, Ended}, w)
+}
+
+// Events returns what was seen. Events of one instant are sorted, since those of
+// different goroutines happen in any order.
+func (h *History) Events() []Event {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	events := slices.Clone(h.events)
+	slices.SortStableFunc(events, func(a, b Event) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Replica, b.Replica), cmp.Compare(a.Claim, b.Claim), cmp.Compare(a.What.order(), b.What.order()), cmp.Compare(a.Job, b.Job), cmp.Compare(a.Text, b.Text))
+	})
+	return events
+}
+
+// Faults returns how many of each kind there were.
+func (h *History) Faults() map[Fault]int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	faults := map[Fault]int{}
+	for f, n := range h.seen {
+		faults[f] = n
+	}
+	return faults
+}

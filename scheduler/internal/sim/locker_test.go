@@ -1,0 +1,155 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler/internal/sim"
+)
+
+// A client is a process with its own connection to the nodes, and a Locker
+// whose doings enter the history.
+type client struct {
+	world   *sim.World
+	process *sim.Process
+	set     *nodes.Set
+	inner   *redlock.Locker
+
+	mu     sync.Mutex
+	asked  map[string]int                         // attempts, by name and tick
+	drawn  map[string]int                         // random numbers, by what for
+	claims map[string]map[locking.Token]sim.Event // by name
+}
+
+func newClient(w *sim.World, p *sim.Process, leases time.Duration) (*client, error) {
+	c := &client{
+		world: w, process: p, asked: map[string]int{}, drawn: map[string]int{},
+		claims: map[string]map[locking.Token]sim.Event{},
+	}
+	cfg := nodes.Config{Timeout: timeout, Grace: grace, TTL: leases, CheckEvery: grace / 2, Transport: transport{p}}
+	for i := range w.Nodes {
+		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{Name: name(i), URL: "redis://" + name(i) + ":6379"})
+	}
+	var err error
+	if c.set, err = nodes.Open(cfg); err != nil {
+		return nil, err
+	}
+	c.inner, err = redlock.New(c.set, redlock.Config{Clock: p.Wall, Random: c.value, CleanFor: 2 * grace})
+	return c, err
+}
+
+func (c *client) close() error { return errors.Join(c.inner.Close(), c.set.Close()) }
+
+// add notes what the process does while it lives.
+func (c *client) add(what sim.What, e sim.Event) {
+	if !c.process.Dead() {
+		e.What, e.Replica = what, c.process.Name
+		c.world.History.Add(e)
+	}
+}
+
+// value is the random value of the attempt that begins.
+func (c *client) value(req locking.Request) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.process.Name + "." + subject(req.Name, req.Tick) + "." + strconv.Itoa(c.asked[subject(req.Name, req.Tick)])
+}
+
+func subject(job string, tick time.Time) string {
+	if tick.IsZero() {
+		return job
+	}
+	return job + "." + strconv.FormatInt(tick.UnixMilli()%1_000_000, 10)
+}
+
+// random is a random duration, for the pause before the next try.
+func (c *client) random(job string, tick time.Time, limit time.Duration) time.Duration {
+	c.mu.Lock()
+	about := subject(job, tick)
+	c.drawn[about]++
+	n := c.drawn[about]
+	c.mu.Unlock()
+	return time.Duration(c.world.Seed.Draw(c.process.Name, about, strconv.Itoa(n)).Int64N(int64(limit)))
+}
+
+// TryAcquire implements locking.Locker.
+func (c *client) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+	c.mu.Lock()
+	c.asked[subject(req.Name, req.Tick)]++
+	c.mu.Unlock()
+	e := sim.Event{Job: req.Name, Tick: req.Tick, Claim: c.value(req), Rerun: req.Mode == locking.AtLeastOnce}
+	c.add(sim.Asked, e)
+	inner, err := c.inner.TryAcquire(ctx, req)
+	if err != nil {
+		e.Text = reason(err)
+		c.add(sim.Refused, e)
+		return nil, err
+	}
+	e.Token = uint64(inner.Claim().Token)
+	c.mu.Lock()
+	if c.claims[req.Name] == nil {
+		c.claims[req.Name] = map[locking.Token]sim.Event{}
+	}
+	c.claims[req.Name][inner.Claim().Token] = e
+	c.mu.Unlock()
+	l := &lease{Lease: inner, c: c, e: e}
+	l.add(sim.Granted)
+	return l, nil
+}
+
+// event is that of the claim that carries a token.
+func (c *client) event(job string, token locking.Token) sim.Event {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.claims[job][token]
+}
+
+// reason is the sentinel of an error.
+func reason(err error) string {
+	if refused, ok := errors.AsType[*locking.AcquireError](err); ok {
+		return refused.Reason.Error()
+	}
+	return err.Error()
+}
+
+// A lease is one whose doings enter the history.
+type lease struct {
+	locking.Lease
+	c *client
+	e sim.Event
+}
+
+// add notes what becomes of the lease, with its end as it is now.
+func (l *lease) add(what sim.What) {
+	e := l.e
+	e.Until = l.c.world.History.Since(l.Deadline())
+	l.c.add(what, e)
+}
+
+func (l *lease) Extend(ctx context.Context) error {
+	err := l.Lease.Extend(ctx)
+	if err == nil {
+		l.add(sim.Extended)
+	}
+	return err
+}
+
+func (l *lease) Release(ctx context.Context, note []byte) error {
+	l.add(sim.Ending)
+	err := l.Lease.Release(ctx, note)
+	if err == nil {
+		l.add(sim.Ended)
+	}
+	return err
+}
+
+func (l *lease) Void(ctx context.Context) error {
+	l.add(sim.Voiding)
+	return l.Lease.Void(ctx)
+}

@@ -1,0 +1,99 @@
+package sim_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/quorate/quorate/locking/redlock/nodetest"
+	"github.com/quorate/quorate/scheduler/internal/sim"
+)
+
+// What all worlds have in common. Replicas that were rolled out have a shorter
+// ttl.
+const (
+	ttl     = 2 * time.Second
+	grace   = 5 * time.Second
+	timeout = 150 * time.Millisecond
+	margin  = ttl / 10
+	// lead is what new nodes take until they vouch.
+	lead = grace + time.Second
+	// settling is what a world has at its end, in calm weather, to come to rest:
+	// a grace, the longest sleep of a replica, the window of its ticks.
+	settling = 30 * time.Second
+)
+
+// params are what a world is made from. All of it follows from the seed.
+type params struct {
+	seed            sim.Seed
+	nodes, replicas int
+	jobs            int
+	length          time.Duration // ticks come due so long
+	every           time.Duration // between two ticks of a job
+	weather         sim.Weather
+	troubles        []sim.Trouble
+	calm            bool
+	roster          bool
+	offsets         time.Duration // by which clocks may be off
+	behind          time.Duration // by which those of clients are, besides
+	rates           float64       // by which nodes' clocks may be fast
+	without         nodetest.Without
+}
+
+func (p params) String() string {
+	return fmt.Sprintf("seed %d: %d replicas, %d nodes, %d jobs every %v for %v; clocks off by up to %v, those of clients %v behind; messages: up to %v, %.1f%% lost, %.1f%% late, %.1f%% twice; %d troubles",
+		p.seed, p.replicas, p.nodes, p.jobs, p.every, p.length, p.offsets, p.behind, p.weather.Delay,
+		100*p.weather.Lost, 100*p.weather.Late, 100*p.weather.Twice, len(p.troubles))
+}
+
+// draw returns the params of a seed. Every eighth world is calm.
+func draw(seed sim.Seed) params {
+	luck := seed.Draw("params")
+	p := params{
+		seed: seed, nodes: []int{1, 3, 3, 3, 5, 5, 7}[luck.IntN(7)], replicas: 2 + luck.IntN(6), jobs: 1 + luck.IntN(3),
+		every: time.Duration(1500+luck.IntN(2500)) * time.Millisecond, roster: luck.IntN(2) == 0,
+		weather: sim.Weather{Delay: time.Duration(1+luck.IntN(20)) * time.Millisecond},
+		calm:    seed%8 == 0, offsets: 100 * time.Millisecond, rates: 0.005,
+	}
+	p.length = p.every * time.Duration(6+luck.IntN(8))
+	if p.calm {
+		return p
+	}
+	p.offsets = []time.Duration{100 * time.Millisecond, time.Second, 3 * time.Second}[luck.IntN(3)]
+	if luck.IntN(2) == 0 {
+		p.weather.Lost, p.weather.Twice = 0.1*luck.Float64(), 0.1*luck.Float64()
+		p.weather.Late, p.weather.Lag = 0.05*luck.Float64(), time.Duration(luck.Float64()*float64(2*ttl))
+	}
+	p.troubles = storm(p, luck).Troubles(luck)
+	for i := range p.troubles {
+		p.troubles[i].At += lead
+	}
+	return p
+}
+
+// storm is the weather of all else. In every other storm nodes' clocks are set,
+// and leases may overlap.
+func storm(p params, luck *rand.Rand) sim.Storm {
+	kinds := []sim.Fault{
+		sim.NodeCrash, sim.NodeCrash, sim.Outage, sim.NodeFreeze, sim.Partition, sim.Partition,
+		sim.ReplicaPause, sim.ReplicaPause, sim.ReplicaCrash, sim.ReplicaClock, sim.RollOut,
+	}
+	if luck.IntN(2) == 0 {
+		kinds = append(kinds, sim.NodeClock)
+	}
+	return sim.Storm{
+		Nodes: p.nodes, Replicas: p.replicas, Length: p.length, Kinds: kinds, Count: 1 + luck.IntN(12),
+		Longest: 4 * ttl, Step: 4 * time.Second,
+		Memories: []sim.Memory{sim.All, sim.All, sim.Lasting, sim.Older, sim.Nothing},
+	}
+}
+
+// exclusive tells whether nothing lets leases overlap.
+func (p params) exclusive() bool {
+	for _, t := range p.troubles {
+		if t.Fault == sim.NodeClock || t.Anyway {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,166 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/internal/sim"
+	"github.com/quorate/quorate/scheduler/redisledger"
+)
+
+// A life is one life of a replica, from its start to its death or its drain.
+type life struct {
+	*client
+	cluster *cluster
+	version int
+	stop    context.CancelFunc
+	ended   chan struct{}
+
+	// Once it has ended:
+	served time.Time // its clock when it began to look for ticks; zero: never
+	left   bool      // it drained, and recorded what it knew
+	err    error
+}
+
+// start begins a life. Its clock is that of its machine.
+func (c *cluster) start(index, number, version int, clock *sim.Clock) *life {
+	process := c.world.NewProcess("r"+strconv.Itoa(index)+"."+strconv.Itoa(number), clock)
+	ctx, stop := context.WithCancel(context.Background())
+	l := &life{cluster: c, version: version, stop: stop, ended: make(chan struct{})}
+	if l.client, l.err = newClient(c.world, process, leases(version)); l.err != nil {
+		panic(l.err) // the configuration is this test's own
+	}
+	go func() {
+		defer close(l.ended)
+		defer stop()
+		l.err = errors.Join(l.run(ctx), l.close())
+	}()
+	return l
+}
+
+// leases are how long leases last in a version of the configuration.
+func leases(version int) time.Duration {
+	if version%2 == 1 {
+		return ttl * 3 / 4
+	}
+	return ttl
+}
+
+// run is what a replica does: it joins the nodes, keeps an eye on them, and
+// schedules.
+func (l *life) run(ctx context.Context) error {
+	if !l.join(ctx) {
+		return nil
+	}
+	s, err := scheduler.New(l.config(), l.jobs())
+	if err != nil {
+		return err
+	}
+	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWatching()
+	var helpers sync.WaitGroup
+	helpers.Go(func() { _ = l.set.Run(watching) })
+	helpers.Go(func() {
+		select {
+		case <-l.process.Died():
+			l.stop()
+			s.Abort()
+		case <-watching.Done():
+		}
+	})
+	l.served = l.process.Wall()
+	l.add(sim.Serving, sim.Event{Tick: l.served, Text: "version " + strconv.Itoa(l.version)})
+	err = s.Run(ctx)
+	stopWatching()
+	helpers.Wait()
+	l.left = err == nil && !l.process.Dead()
+	l.add(sim.Left, sim.Event{})
+	return err
+}
+
+// join tries until the nodes take the replica, or ctx ends.
+func (l *life) join(ctx context.Context) bool {
+	for try := 0; ctx.Err() == nil && !l.process.Dead(); try++ {
+		if l.set.Join(ctx) == nil {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+		case <-l.process.Died():
+		case <-time.After(200*time.Millisecond + l.random("join", time.Time{}, 500*time.Millisecond)):
+		}
+	}
+	return false
+}
+
+func (l *life) config() scheduler.Config {
+	ledger := redisledger.New(l.set)
+	cfg := scheduler.Config{
+		Replica: l.process.Name, Locker: l.client, Ledger: ledger, TTL: leases(l.version), SafetyMargin: margin,
+		Clock: l.process.Wall, Random: l.random, DrainTimeout: ttl, StopTimeout: ttl,
+	}
+	if l.cluster.params.roster {
+		cfg.Roster = ledger
+	}
+	return cfg
+}
+
+// jobs are those of the version of the configuration: from one to the next a
+// job's ticks move, and another job comes or goes.
+func (l *life) jobs() []scheduler.Job {
+	var list []scheduler.Job
+	for i := range l.cluster.params.jobs {
+		if s, has := l.cluster.schedule(i, l.version); has {
+			list = append(list, scheduler.Job{Name: jobName(i), Schedule: s, Handler: l.work})
+		}
+	}
+	return list
+}
+
+func jobName(i int) string { return "job-" + strconv.Itoa(i) }
+
+// work is what every job does: it writes now and then, sleeps in between, and
+// mostly minds its context. After a pause it writes first and looks then.
+func (l *life) work(ctx context.Context, run jobs.Run) error {
+	e := l.event(run.Job, run.Token)
+	l.add(sim.Began, e)
+	defer l.add(sim.Returned, e)
+	defer context.AfterFunc(ctx, func() { l.add(sim.Stopped, e) })()
+	luck := l.world.Seed.Draw("work", run.Job, strconv.FormatInt(run.Tick.UnixMilli(), 10))
+	longest := 300 * time.Millisecond
+	if !l.cluster.params.calm && luck.IntN(6) == 0 {
+		longest = 3 * ttl
+	}
+	deaf := luck.IntN(10) == 0
+	for range 3 {
+		l.sleep(ctx, time.Duration(luck.Float64()*float64(longest)/3), deaf)
+		l.process.Write(l.cluster.guards[run.Job], e)
+		if ctx.Err() != nil && !deaf || l.process.Dead() {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func (l *life) sleep(ctx context.Context, d time.Duration, deaf bool) {
+	done := ctx.Done()
+	if deaf {
+		done = nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-done:
+	case <-l.process.Died():
+	}
+	l.process.Awake()
+}
+
+var _ locking.Locker = (*client)(nil)

@@ -1,0 +1,97 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Summary adds up what was seen in many worlds. It may be used by many
+// goroutines.
+type Summary struct {
+	mu         sync.Mutex
+	worlds     int
+	events     map[What]int
+	faults     map[Fault]int
+	outcomes   map[string]int
+	violations map[string]int
+}
+
+// NewSummary returns a Summary of no worlds.
+func NewSummary() *Summary {
+	return &Summary{
+		events: map[What]int{}, faults: map[Fault]int{}, outcomes: map[string]int{}, violations: map[string]int{},
+	}
+}
+
+// Add adds a world.
+func (s *Summary) Add(r Record, faults map[Fault]int, violations []Violation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.worlds++
+	for _, e := range r.Events {
+		s.events[e.What]++
+	}
+	for f, n := range faults {
+		s.faults[f] += n
+	}
+	for _, l := range r.Ledgers {
+		for _, line := range l.Lines {
+			s.outcomes[line.Outcome]++
+		}
+	}
+	for _, v := range violations {
+		s.violations[v.Promise]++
+	}
+}
+
+// Count returns how many events of a kind there were.
+func (s *Summary) Count(what What) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.events[what]
+}
+
+// Violations returns how often a promise was broken.
+func (s *Summary) Violations(promise string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.violations[promise]
+}
+
+// String is a table, one row per number.
+func (s *Summary) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var b strings.Builder
+	row := func(name string, n int) { fmt.Fprintf(&b, "%-36s %9d\n", name, n) }
+	b.WriteByte('\n')
+	row("worlds", s.worlds)
+	for _, e := range []struct {
+		name string
+		what What
+	}{
+		{"attempts", Asked},
+		{"claims granted", Granted},
+		{"leases extended", Extended},
+		{"runs begun", Began},
+		{"writes taken", Wrote},
+		{"stale writes refused", Rejected},
+	} {
+		row(e.name, s.events[e.what])
+	}
+	for _, f := range Faults() {
+		if s.faults[f] > 0 {
+			row("fault: "+string(f), s.faults[f])
+		}
+	}
+	for _, o := range slices.Sorted(maps.Keys(s.outcomes)) {
+		row("ledger: "+o, s.outcomes[o])
+	}
+	for _, p := range Promises() {
+		row("broken: "+p, s.violations[p])
+	}
+	return b.String()
+}
