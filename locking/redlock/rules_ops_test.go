@@ -60,10 +60,12 @@ var operatorRules = []ruleCase{
 		"acquire c 11 = OK fence=6 attempt=0",
 	}},
 	{"N8 the marks only rise", []string{
-		"commit a 20 9", "finish a 20 9", "drop", "name other", "commit b 30 10", "finish b 30 10", "drop",
-		"name j", "acquire c 30 = LATER", "acquire c 31 = OK fence=10 attempt=0", "commit c 40 12", "finish c 40 12",
-		"name third", "commit d 50 11", "finish d 50 11", "drop", "name fourth", "acquire e 50 = LATER", "commit e 60 11 = STALE fence=11 attempt=0",
-		"name j", "acquire f 45 = OK fence=12 attempt=0",
+		"commit a 10 5", "finish a 10 5", "name other", "commit b 20 9", "finish b 20 9", "drop", "name j", "drop",
+		"acquire c 20 = LATER", "commit c 30 9 = STALE fence=9 attempt=0", "acquire c 21 = OK fence=9 attempt=0", "commit c 21 10",
+	}},
+	{"N8 a job that is kept goes by its own claim", []string{
+		"commit a 10 5", "finish a 10 5", "name other", "commit b 20 9", "finish b 20 9", "drop", "name j",
+		"acquire c 11 = OK fence=5 attempt=0", "commit c 11 6",
 	}},
 }
 

@@ -1,0 +1,108 @@
+package main
+
+const (
+	forgetLua = "locking/redlock/forget.lua"
+	evictLua  = "locking/redlock/evict.lua"
+
+	redlockDir = "locking/redlock/"
+)
+
+// opsPlants are in what operators ask for and see: who holds what, forced
+// release, FORGET.
+var opsPlants = []plant{
+	{
+		name: "forget: token not remembered", promise: "Tokens go on growing after a job was forgotten.",
+		edits: []edit{{forgetLua, "fence = math.max(fence, value)", "fence = gc_fence"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "forget: tick not remembered", promise: "A tick of a forgotten job never runs again.",
+		edits: []edit{{forgetLua, "tick = math.max(tick, value)", "tick = gc_tick"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "forget: marks fall", promise: "Forgetting one job does not open what another has closed.",
+		edits: []edit{{forgetLua, "local fence, tick = gc_fence, gc_tick", "local fence, tick = 0, 0"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "forget: while the lock is held", promise: "A job is not forgotten while it runs.",
+		edits: []edit{{forgetLua, "if redis.call('EXISTS', lock) == 1 then", "if false then"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "forget: keeps the records", promise: "A forgotten job leaves nothing behind.",
+		edits: []edit{{forgetLua, "redis.call('DEL', claim, runs)", "redis.call('DEL', claim)"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "forgotten fence does not count", promise: "An absent claim stands at the largest token that was forgotten.",
+		edits: []edit{{claimLua, "or num(gc_fence))", "or '0')"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "forgotten ticks are open", promise: "An absent claim stands at the latest tick that was forgotten.",
+		edits: []edit{{claimLua, "return tick <= gc_tick", "return false"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "the last forgotten tick is open", promise: "The very tick that a forgotten job ran last is closed, too.",
+		edits: []edit{{claimLua, "return tick <= gc_tick", "return tick < gc_tick"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "forget: one node is enough", promise: "Forgetting is done when a quorum has done it.",
+		edits: []edit{{redlockDir + "holders.go", "if len(good) >= set.Quorum() {", "if len(good) > 0 {"}},
+		pkg:   redlockPkg, tests: []string{"TestForgetAtAQuorum", "TestHoldersWithoutSome", "TestEvictWithoutSome"},
+	},
+	{
+		name: "evict: without a tombstone", promise: "Whose lock was released by force does not get it back by extending.",
+		edits: []edit{{evictLua, "redis.call('SET', KEYS[3], arg(2), 'PX', num(2 * gracems))", ""}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "evict: tombstone of one pause", promise: "The tombstone of a forced release outlasts any pause between extensions.",
+		edits: []edit{{evictLua, "num(2 * gracems)", "'5000'"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "evict: frees anybody's lock", promise: "A forced release frees the lock of the holder it names and no other.",
+		edits: []edit{{evictLua, "if redis.call('GET', KEYS[2]) ~= arg(1) then", "if false then"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "evict: only what is seen on a quorum", promise: "A holder is evicted also when some of its nodes do not answer.",
+		edits: []edit{{redlockDir + "holding.go", "h.On.For+h.silent >= h.quorum()", "h.On.For >= h.quorum()"}},
+		pkg:   redlockPkg, tests: []string{"TestMayHold", "TestEvictWithoutSome"},
+	},
+	{
+		name: "evict: why is not in the ledger", promise: "The run of a lock released by force carries the operator's reason.",
+		edits: []edit{{"scheduler/outcome.go", `return "released by an operator: " + evicted.Reason`, `return "the lease could not be kept" + evicted.Reason[:0]`}},
+		pkg:   "./scheduler", tests: []string{"TestOutcome"},
+	},
+	{
+		name: "locks: the longest time left", promise: "The time left of a lock is what a quorum agrees on.",
+		edits: []edit{{redlockDir + "holders_merge.go", "return lefts[q-1]", "return lefts[0]"}},
+		pkg:   redlockPkg, tests: []string{"TestPicture"},
+	},
+	{
+		name: "locks: finished claims are listed", promise: "One node that knows a claim as finished is enough.",
+		edits: []edit{{redlockDir + "holders_merge.go", "c.done || d.done", "c.done"}},
+		pkg:   redlockPkg, tests: []string{"TestPicture"},
+	},
+	{
+		name: "locks: first page only", promise: "All locks are listed, however many there are.",
+		edits: []edit{{redlockDir + "holders.go", `cursor == "0" || cursor == ""`, "true"}},
+		pkg:   redlockPkg, tests: []string{"TestHoldersOfMany"},
+	},
+	{
+		name: "jobs forget: served jobs", promise: "A job that a live replica serves is not forgotten.",
+		edits: []edit{{"cmd/jobs_forget.go", `by != ""`, `by == "nobody"`}},
+		pkg:   "./cmd", tests: []string{"TestForgetPublishedOnly"},
+	},
+	{
+		name: "jobs forget: restarts do not help", promise: "A job that was removed can be forgotten once the replicas were restarted.",
+		edits: []edit{{"scheduler/roster.go", "case r.Started.After(j.Published):", "case false:"}},
+		pkg:   "./scheduler", tests: []string{"TestServedBy"},
+	},
+}
