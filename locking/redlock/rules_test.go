@@ -151,6 +151,18 @@ var ruleCases = []ruleCase{
 		"commit a 10 5", "finish a 10 5", "lock = free", "runs = Fa.5", "claim = fence=5 owner=a done=1 void=0 mode=0 attempt=1",
 		"finish a 10 5", "runs = Fa.5",
 	}},
+	{"N5 the lock had run out", []string{
+		"commit a 10 5", "expire", "finish a 10 5 = RANOUT", "runs = Fa.5", "claim = fence=5 owner=a done=1 void=0 mode=0 attempt=1",
+		"acquire b 10 = DONE a:5@10",
+	}},
+	{"N5 the lock had run out and is a competitor's", []string{
+		"commit a 10 5", "expire", "acquire b 20", "finish a 10 5 = RANOUT", "lock = b", "commit b 20 6", "finish b 20 6 = OK",
+	}},
+	{"N5 asked again says the same", []string{
+		"commit a 10 5", "finish a 10 5 = OK", "finish a 10 5 = OK",
+		"commit b 20 6", "expire", "finish b 20 6 = RANOUT", "finish b 20 6 = RANOUT",
+		"commit c 30 7", "finish c 30 7 = OK",
+	}},
 	{"N5 late", []string{
 		"commit a 10 5", "expire", "commit b 20 6", "finish a 10 5 = LATE b:6@20", "lock = b", "runs = La.5 Sb.6",
 		"claim = fence=6 owner=b done=0 void=0 mode=0 attempt=1",
