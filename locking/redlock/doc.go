@@ -33,8 +33,8 @@
 // of one and the same t count together. Where a node has seen a larger one, the
 // attempt takes a larger one still and counts anew; where replies were lost, it
 // asks again, which is harmless. Once Q nodes have accepted, the claim is
-// issued. A node keeps the claim for ever, or until the next tick: lock, lease
-// and clocks have no part in that a tick runs once.
+// issued. A node keeps the claim until the next tick or FORGET: lock, lease and
+// clocks have no part in that a tick runs once.
 //
 // The lease lasts from the start of the earliest of the Q accepted requests
 // counted, for ttl less drift. EXTEND renews the lock, or sets it again where it
@@ -59,6 +59,23 @@
 //
 // Plain locks, without a tick, take the same way without the tests of ticks.
 // They share lock and fence with the job of the same name.
+//
+// # What operators do
+//
+// EVICT, a forced release, leaves v a tombstone with the operator's reason and
+// frees the lock if it is v's. The claim stays, so tick and token stay closed,
+// as if the lock had run out and v had given up; to the promises that is all it
+// is. What is new is that v cannot extend any more, and learns why. The
+// tombstone lasts for two graces, longer than any pause between extensions, as
+// the grace exceeds the ttl of every replica.
+//
+// FORGET drops the claim and the records of a name whose lock nobody holds. The
+// node keeps two marks for all names it has forgotten, which only rise: the
+// largest token and the latest tick. Where it keeps nothing of a name, or of one
+// of its streams, it takes the marks for what it has accepted. So what a node
+// answers after FORGET to an old request, or about an old tick, is a refusal, as
+// before; and each node by itself goes on accepting larger tokens and later
+// ticks only, whatever the others have forgotten.
 //
 // # What redsync does
 //
