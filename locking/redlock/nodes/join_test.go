@@ -67,7 +67,7 @@ func TestJoinRefusesClusterMode(t *testing.T) {
 func TestJoinRefusesEviction(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Conf("maxmemory-policy allkeys-lru"))
-	refused(t, open(t, config([]string{s.URL()})).Join(t.Context()), s.URL(), "allkeys-lru", "noeviction")
+	refused(t, open(t, config([]string{s.URL()})).Join(t.Context()), s.URL(), "maxmemory-policy allkeys-lru", "run CONFIG SET maxmemory-policy noeviction there")
 }
 
 func TestJoinWarnsOfVolatileEviction(t *testing.T) {
