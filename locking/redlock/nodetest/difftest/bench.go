@@ -133,7 +133,7 @@ func (b *Bench) Call(t T, script Script, keys, args []string, smooth func([]stri
 			smooth(want)
 		}
 		if !slices.Equal(got, want) {
-			t.Fatalf("%s %q %q\n%s answered %q,\nthe model %q (%v)", script.Name(), keys, args, s.name, got, want, err)
+			t.Fatalf("the %s answers %q,\nthe model %q (%v),\nto %s %q %q", s.name, got, want, err, script.Name(), keys, args)
 		}
 		if i == 0 {
 			first = got

@@ -44,7 +44,7 @@ func (b *Bench) Loses(rt *rapid.T) {
 // command line says otherwise: -rapid.checks says how many, -rapid.seed which, 0
 // being any. TestMain calls it, before the flags are parsed.
 func Sample() {
-	for name, value := range map[string]string{"rapid.checks": "50", "rapid.seed": "3", "rapid.nofailfile": "true"} {
+	for name, value := range map[string]string{"rapid.checks": "50", "rapid.seed": "3", "rapid.nofailfile": "true", "rapid.shrinktime": "5s"} {
 		_ = flag.Set(name, value) // rapid has these flags
 	}
 }
