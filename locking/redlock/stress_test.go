@@ -1,0 +1,35 @@
+package redlock
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/locktest"
+)
+
+// Twenty contenders lock, extend and release on five servers; no update of what
+// they guard is lost. QUORATE_CAMPAIGN=full makes it 10 000 rounds.
+func TestStress(t *testing.T) {
+	t.Parallel()
+	cfg := locktest.StressConfig{Contenders: 20, Rounds: 300, TTL: 10 * time.Second}
+	if os.Getenv("QUORATE_CAMPAIGN") == "full" {
+		cfg.Rounds = 10_000
+	}
+	servers := redistest.StartN(t, 5)
+	c := newCluster(t, redistest.URLs(servers), nil)
+	got := locktest.Stress(t, func(string) locking.Locker { return c.locker(t) }, cfg)
+	t.Logf("%d contenders on 5 servers: %v", cfg.Contenders, got)
+	if got.Rounds != cfg.Rounds {
+		t.Errorf("%d rounds, want %d", got.Rounds, cfg.Rounds)
+	}
+	eventually(t, "no lock is left", func() bool {
+		n := int64(0)
+		for _, s := range servers {
+			n += s.Client().Exists(t.Context(), "quorate:job:kit:lock").Val()
+		}
+		return n == 0
+	})
+}
