@@ -34,6 +34,64 @@
 // nodes holds the same list, or when all listed nodes answer and none holds
 // another. Everything else is refused with the reason, never guessed.
 //
+// # Changes of the list
+//
+// A cluster moves from one list of nodes to another in two steps ([Change]).
+// SEAL marks a node of the old list for the new one; from then on it refuses
+// everything but reads and finishes. When a quorum of the old list is sealed, so
+// that it cannot grant anything any more, OPEN makes the nodes of the new list
+// members of it, at the next epoch. Every request names list and epoch.
+//
+//	old list                                   new list
+//	open ──SEAL target──► sealed ─ ─ Q of N ─ ─► OPEN target ──► open, epoch + 1
+//	                        │                        ▲
+//	                        └── in both lists ───────┘  keeps its claims
+//
+// A seal holds the target, which is the hash of the new list and its epoch, and
+// is never replaced by one for another target: whoever has seen Q seals may open
+// that list at any later time. So both steps can be repeated by anybody until
+// they are through, and a change that was begun is finished, not abandoned.
+//
+// An opened node knows little of what the old list granted: a new node nothing,
+// one in both lists not all. Like a node that lost its memory it remembers since
+// now, or since the latest clock reading of the seals if that is later. Nothing
+// that the old list granted lies further than half a grace beyond that reading,
+// provided that no node's clock stepped back by more than half a grace in
+// between. A node whose own clock is more than half a grace behind the reading
+// refuses to be opened. Nodes that join the new list later, blank, wait for the
+// same reading, which the opened ones keep.
+//
+// A seal is memory, too. The old list stays closed as long as fewer than Q of
+// its nodes are without a seal: those that were never sealed, and those that
+// have lost theirs. Once all replicas run with the new list it does not matter
+// any more.
+//
+// Replicas that start too early with the new list are refused by the nodes that
+// are in both. A new list that shares no node with the old one cannot be told
+// from a new cluster before it is opened.
+//
+// # What ns:node holds
+//
+// A hash, written by FORMAT, INIT, SEAL, OPEN and the checks before every script:
+//
+//	format        version of all that is stored, FormatVersion
+//	name          of the node, as the replicas list it
+//	members       hash of the sorted names of the list; names: the names
+//	epoch         how often the list was changed
+//	grace         the restart grace, ms
+//	run_id        of the server's life that was last seen
+//	since         the node remembers since then, by its own clock, ms; 0: it
+//	              never served before it was formatted
+//	embedded      1: a node without a run_id, for development
+//	served        1: it has accepted a claim, or belongs to a list that was
+//	              changed; it cannot be declared new
+//	sealed_for    target of the change that it is sealed for, hash:epoch;
+//	sealed_names  the names of that list
+//	sealed_at     while sealed: what its clock had reached then, ms; of a list
+//	              that was changed: the latest of the seals it rests on
+//	gc_fence      the largest token and the latest tick of jobs that were
+//	gc_tick       forgotten here
+//
 // # Logging of go-redis
 //
 // go-redis prints failed dials to standard error through a global logger. This
