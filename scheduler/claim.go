@@ -28,7 +28,7 @@ func (a *attempt) win(ctx context.Context) (lease locking.Lease, took time.Durat
 		if err == nil {
 			return lease, took, verdict{}
 		}
-		if v := judge(err); v.kind != again {
+		if v := judge(err, a.cfg.Replica); v.kind != again {
 			return nil, 0, v
 		}
 		closing = atWindowEnd(err, a.tick)

@@ -35,10 +35,13 @@ func missedFor(reason string) verdict {
 	return verdict{kind: settled, outcome: Missed, reason: reason}
 }
 
-// judge says what a refusal means while the tick's window is open. Only what a
-// quorum agrees on, or one node knows for ever, is final.
-func judge(err error) verdict {
+// judge says what a refusal means to replica while the tick's window is open.
+// Only what a quorum agrees on, or one node knows for ever, is final. A claim of
+// the replica itself is one that it has given up, and could not tell the nodes.
+func judge(err error, replica string) verdict {
 	switch {
+	case errors.Is(err, locking.ErrClaimed) && claimant(err) == replica:
+		return verdict{kind: again}
 	case errors.Is(err, locking.ErrDone), errors.Is(err, locking.ErrClaimed):
 		return verdict{kind: lost, err: err}
 	case errors.Is(err, locking.ErrSuperseded):
@@ -52,12 +55,22 @@ func judge(err error) verdict {
 	}
 }
 
+// claimant is who has the tick, as far as err says.
+func claimant(err error) string {
+	if refused, ok := errors.AsType[*locking.AcquireError](err); ok {
+		return refused.Holder
+	}
+	return ""
+}
+
 // atWindowEnd says what becomes of a tick whose window closes when err was the
 // last refusal. Whatever it says yields to the record of a run.
 func atWindowEnd(err error, t tick) verdict {
 	switch {
 	case errors.Is(err, locking.ErrTaken):
 		return overlapSkip(err, t)
+	case errors.Is(err, locking.ErrClaimed):
+		return missedFor("undecided: this replica gave up a claim of the tick, and could not tell enough nodes")
 	case errors.Is(err, locking.ErrNoQuorum):
 		return missedFor("no quorum" + unwilling(err))
 	case errors.Is(err, locking.ErrSplit):

@@ -25,6 +25,8 @@ func TestVerdicts(t *testing.T) {
 	bare := refusal(locking.ErrTaken)
 	rival := refusal(locking.ErrTaken)
 	rival.Holder, rival.HolderTick = "r3", noon
+	own, other := refusal(locking.ErrClaimed), refusal(locking.ErrClaimed)
+	own.Holder, other.Holder = "r1", "r2"
 	ended := errors.Join(refusal(locking.ErrNoQuorum), context.Canceled)
 
 	tests := []struct {
@@ -36,6 +38,8 @@ func TestVerdicts(t *testing.T) {
 	}{
 		{"done", refusal(locking.ErrDone), lost, "", ""},
 		{"claimed", refusal(locking.ErrClaimed), lost, "", ""},
+		{"claimed by another", other, lost, "", ""},
+		{"claimed by an earlier try", own, again, Missed, "undecided: this replica gave up a claim of the tick, and could not tell enough nodes"},
 		{"superseded", refusal(locking.ErrSuperseded), settled, Missed, "superseded: a later tick was claimed before this replica could claim this one"},
 		{"unvouched", refusal(locking.ErrUnvouched, down...), settled, Missed, "unvouched: too few nodes can tell whether the tick has run: a:1: refused; b:2: timeout"},
 		{"refused", refusal(locking.ErrRefused, down[0]), settled, Missed, "refused: the nodes refuse this replica: a:1: refused"},
@@ -55,7 +59,7 @@ func TestVerdicts(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			v := judge(tt.err)
+			v := judge(tt.err, "r1")
 			if v.kind != tt.kind {
 				t.Fatalf("judge: kind %d, want %d", v.kind, tt.kind)
 			}

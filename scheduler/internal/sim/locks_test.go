@@ -27,8 +27,8 @@ func drawLocks(seed sim.Seed) params {
 	p := params{
 		seed: seed, nodes: []int{1, 3, 3, 3, 5}[luck.IntN(5)], replicas: contenders, length: time.Minute,
 		weather: sim.Weather{
-			Delay: time.Duration(1+luck.IntN(10)) * time.Millisecond, Lost: 0.05 * luck.Float64(), Twice: 0.05 * luck.Float64(),
-			Late: 0.02 * luck.Float64(), Lag: 2 * ttl,
+			Delay: time.Duration(1+luck.IntN(10)) * time.Millisecond, Lost: 0.05 * luck.Float64(),
+			Late: 0.01 * luck.Float64(), Twice: 0.01 * luck.Float64(), Lag: 2 * ttl,
 		},
 		offsets: time.Duration(luck.IntN(2000)) * time.Millisecond, rates: 0.009,
 	}
@@ -136,7 +136,11 @@ func patience(err error, luck *rand.Rand) time.Duration {
 	switch {
 	case !ok || luck.IntN(10) == 0:
 	case errors.Is(err, locking.ErrTaken):
-		return time.Until(refused.Until) + time.Duration(luck.Int64N(int64(5*time.Millisecond)))
+		if luck.IntN(3) > 0 {
+			return time.Until(refused.Until) + time.Duration(luck.Int64N(int64(5*time.Millisecond)))
+		}
+		u := luck.Float64()
+		return time.Duration(u * u * u * u * float64(time.Until(refused.Until)))
 	case errors.Is(err, locking.ErrUnvouched), errors.Is(err, locking.ErrNoQuorum):
 		longest = grace / 2
 	}

@@ -115,7 +115,7 @@ func whole(t *testing.T, draw func(sim.Seed) params) {
 func echoes(p params) params {
 	p.every, p.behind, p.length = 0, time.Hour, 30*time.Second
 	p.nodes = 1
-	p.weather.Twice, p.weather.Lag = 0.2, ttl
+	p.weather.Twice, p.weather.Lag = 0.1, ttl/4
 	p.troubles = nil
 	return p
 }
