@@ -51,7 +51,7 @@ type target struct {
 
 func (d differ) target(rt *rapid.T) target {
 	x := target{
-		job:    rapid.SampledFrom([]string{"j", "j", "k"}).Draw(rt, "job"),
+		job:    rapid.SampledFrom([]string{"j", "j", "j", "k", "k"}).Draw(rt, "job"),
 		v:      rapid.SampledFrom([]string{"va", "vb", "vc", "vd"}).Draw(rt, "v"),
 		stream: rapid.SampledFrom([]string{"schedule", "schedule", "manual", "lock"}).Draw(rt, "stream"),
 	}
@@ -207,14 +207,20 @@ func (d differ) giveUp(rt *rapid.T) {
 	}
 }
 
-// operator takes a lock away, or forgets a job.
+// operator takes a lock away, or forgets jobs, of which each may be running.
 func (d differ) operator(rt *rapid.T) {
-	x := d.held(rt)
-	if rapid.IntRange(0, 3).Draw(rt, "evict") == 0 {
+	if rapid.IntRange(0, 2).Draw(rt, "evict") == 0 {
+		x := d.held(rt)
 		d.call(rt, evictScript, "0", []string{x.keys[0], x.keys[2]}, x.v, "no more of this")
 		return
 	}
-	d.call(rt, forgetScript, "0", []string{x.keys[0], x.keys[1], x.keys[3]})
+	for _, job := range rapid.SampledFrom([][]string{{"j"}, {"k"}, {"j", "k"}, {"k", "j"}}).Draw(rt, "jobs") {
+		lock := jobKey(job, "lock")
+		if rapid.IntRange(0, 2).Draw(rt, "running") > 0 {
+			d.drop(rt, lock)
+		}
+		d.call(rt, forgetScript, "0", []string{lock, jobKey(job, "claim"), jobKey(job, "runs")})
+	}
 }
 
 func (d differ) look(rt *rapid.T) {
@@ -226,6 +232,10 @@ func (d differ) look(rt *rapid.T) {
 func (d differ) expire(rt *rapid.T) {
 	x := d.target(rt)
 	key := rapid.SampledFrom([]string{x.keys[0], x.keys[0], x.keys[2]}).Draw(rt, "key")
+	d.drop(rt, key)
+}
+
+func (d differ) drop(rt *rapid.T, key string) {
 	d.Do(rt, func(n *nodetest.Node) { delete(n.Texts, key) }, "DEL", key)
 }
 
