@@ -74,7 +74,7 @@ func openInvoices() (*invoices, error) {
 func (s *invoices) close() {
 	s.client.CloseIdleConnections()
 	_ = s.server.Close()
-	<-s.served
+	_ = <-s.served // that it was closed
 	_ = s.redis.Close()
 	s.embedded.Close()
 }

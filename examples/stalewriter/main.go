@@ -86,8 +86,12 @@ func staleWrites(ctx context.Context, s *invoices, stale fence.Bearer, out io.Wr
 		fmt.Fprintf(out, "refused: token %d is older than %d\n", e.Token, e.Seen)
 	})
 	for _, write := range []func(context.Context, fence.Bearer, string) error{s.toRedis, s.toService} {
-		if err := write(ctx, stale, "by A, much too late"); !errors.Is(err, fence.ErrStale) {
-			return fmt.Errorf("a stale write was not refused: %v", err)
+		err := write(ctx, stale, "by A, much too late")
+		if err == nil {
+			return errors.New("a stale write was accepted")
+		}
+		if !errors.Is(err, fence.ErrStale) {
+			return err
 		}
 	}
 	redis, service := s.read(ctx)

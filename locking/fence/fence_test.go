@@ -58,11 +58,13 @@ func TestMemory(t *testing.T) {
 		resource    string
 		token, seen locking.Token // seen: 0 if admitted
 	}{
-		{"a", 5, 0}, {"a", 5, 0},
+		{"a", 5, 0},
+		{"a", 5, 0},
 		{"a", 4, 5},
 		{"b", 4, 0}, // another resource
 		{"a", 9, 0},
-		{"a", 5, 9}, {"a", 8, 9}, // a refused token does not count as seen
+		{"a", 5, 9},
+		{"a", 8, 9}, // a refused token does not count as seen
 		{"a", 9, 0},
 	} {
 		err := m.Admit(t.Context(), claim(tt.resource, tt.token))
@@ -210,6 +212,7 @@ func TestProblem(t *testing.T) {
 		"other token":      {claim("invoices", 6), 412, fence.ProblemMedia, want, false},
 		"no larger token":  {claim("invoices", 5), 412, fence.ProblemMedia, strings.ReplaceAll(want, "9007199254740991", "5"), false},
 		"no JSON":          {claim("invoices", 5), 412, fence.ProblemMedia, want[:20], false},
+		"no token":         {claim("invoices", 0), 412, fence.ProblemMedia, strings.Replace(want, `"token":5`, `"token":0`, 1), false},
 		"no bearer":        {nil, 412, fence.ProblemMedia, want, false},
 	}
 	for name, tt := range tests {

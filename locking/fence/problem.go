@@ -45,13 +45,13 @@ func (e *StaleError) Problem() []byte {
 // Content-Type and body is to a write by b, or nil if it is none: a 412 may have
 // other reasons, and a refusal of another token is not about this write.
 func ParseProblem(b Bearer, status int, contentType string, body []byte) *StaleError {
-	resource, token, err := Of(b)
-	media, _, badMedia := mime.ParseMediaType(contentType)
-	if err != nil || badMedia != nil || status != http.StatusPreconditionFailed || media != ProblemMedia {
-		return nil
-	}
+	// Whatever cannot be read leaves zero values behind, which fit nothing.
+	resource, token, _ := Of(b)
+	media, _, _ := mime.ParseMediaType(contentType)
 	var p problem
-	if json.Unmarshal(body, &p) != nil || p.Type != ProblemType || p.Token != token || p.Seen <= token {
+	_ = json.Unmarshal(body, &p)
+	if status != http.StatusPreconditionFailed || media != ProblemMedia || p.Type != ProblemType ||
+		token == 0 || p.Token != token || p.Seen <= token {
 		return nil
 	}
 	if p.Resource != "" {

@@ -27,10 +27,10 @@ func claim(resource string, token locking.Token) locking.Claim {
 }
 
 // serve serves h and returns its address and a client that sends tokens.
-func serve(t testing.TB, h http.Handler) (string, *http.Client) {
-	t.Helper()
+func serve(tb testing.TB, h http.Handler) (string, *http.Client) {
+	tb.Helper()
 	s := httptest.NewServer(h)
-	t.Cleanup(s.Close)
+	tb.Cleanup(s.Close)
 	return s.URL, &http.Client{Transport: httpfence.Transport{Base: s.Client().Transport}}
 }
 
@@ -106,8 +106,8 @@ func (s *sink) Read(_ context.Context, resource string) (string, error) {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	fencetest.Run(t, func(t testing.TB) fencetest.Sink {
-		t.Helper()
+	fencetest.Run(t, func(tb testing.TB) fencetest.Sink {
+		tb.Helper()
 		s := &sink{notes: &notes{texts: map[string]string{}}, pauses: map[string]func(){}}
 		s.pause = func(text string) {
 			s.mu.Lock()
@@ -117,7 +117,7 @@ func TestConformance(t *testing.T) {
 				pause()
 			}
 		}
-		s.url, s.client = serve(t, httpfence.Middleware{Guard: fence.NewMemory()}.Wrap(s.notes))
+		s.url, s.client = serve(tb, httpfence.Middleware{Guard: fence.NewMemory()}.Wrap(s.notes))
 		return s
 	})
 }
@@ -266,7 +266,11 @@ func TestTransport(t *testing.T) {
 	if body, _ := io.ReadAll(resp.Body); len(body) != 0 {
 		t.Errorf("without a bearer %s is sent", body)
 	}
-	if _, err := send(t.Context(), client, claim("r", 0), url, "x"); !errors.Is(err, fence.ErrNoToken) {
+	refused, err := send(t.Context(), client, claim("r", 0), url, "x")
+	if err == nil {
+		refused.Body.Close()
+	}
+	if !errors.Is(err, fence.ErrNoToken) {
 		t.Errorf("a bearer without a token: %v", err)
 	}
 	// A round trip must leave the request as it was.

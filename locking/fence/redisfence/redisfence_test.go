@@ -48,10 +48,10 @@ func (s sink) Read(ctx context.Context, resource string) (string, error) {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	fencetest.Run(t, func(t testing.TB) fencetest.Sink {
-		t.Helper()
-		if err := client.FlushDB(t.Context()).Err(); err != nil {
-			t.Fatal(err)
+	fencetest.Run(t, func(tb testing.TB) fencetest.Sink {
+		tb.Helper()
+		if err := client.FlushDB(tb.Context()).Err(); err != nil {
+			tb.Fatal(err)
 		}
 		return sink{redisfence.Guard{Client: client}, client}
 	})

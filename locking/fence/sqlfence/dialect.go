@@ -28,8 +28,12 @@ func dialectOf(db *sql.DB) Dialect {
 		word    string
 		dialect Dialect
 	}{
-		{"pgx", PostgreSQL}, {"lib/pq", PostgreSQL}, {"postgres", PostgreSQL},
-		{"mysql", MySQL}, {"mariadb", MySQL}, {"sqlite", SQLite},
+		{"pgx", PostgreSQL},
+		{"lib/pq", PostgreSQL},
+		{"postgres", PostgreSQL},
+		{"mysql", MySQL},
+		{"mariadb", MySQL},
+		{"sqlite", SQLite},
 	} {
 		if strings.Contains(name, known.word) {
 			return known.dialect
