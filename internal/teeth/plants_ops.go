@@ -72,7 +72,7 @@ var opsPlants = []plant{
 	},
 	{
 		name: "evict: only what is seen on a quorum", promise: "A holder is evicted also when some of its nodes do not answer.",
-		edits: []edit{{redlockDir + "holding.go", "h.On.For+h.silent >= h.quorum()", "h.On.For >= h.quorum()"}},
+		edits: []edit{{redlockDir + "holding.go", "h.On.For+h.open+h.silent >= h.quorum()", "h.On.For+h.open >= h.quorum()"}},
 		pkg:   redlockPkg, tests: []string{"TestMayHold", "TestEvictWithoutSome"},
 	},
 	{

@@ -36,7 +36,7 @@ func Evict(ctx context.Context, set *nodes.Set, name, reason string) (Holding, e
 		return Holding{}, err
 	}
 	if len(held) == 0 || !held[0].mayHold() {
-		return Holding{}, fmt.Errorf("%s: %w%s", name, ErrNotHeld, whatElse(held))
+		return Holding{}, notHeld(name, held)
 	}
 	h := held[0]
 	replies := set.Call(ctx, evictScript, []string{set.JobKey(name, "lock"), set.Key("dead", h.owner)}, h.owner, reason)
@@ -44,15 +44,15 @@ func Evict(ctx context.Context, set *nodes.Set, name, reason string) (Holding, e
 	return h, err
 }
 
-// whatElse says what there is of a name that nobody holds.
-func whatElse(held []Holding) string {
+// notHeld says what there is of a name that nobody holds.
+func notHeld(name string, held []Holding) error {
 	switch {
 	case len(held) == 0:
-		return ""
+		return fmt.Errorf("%s: %w", name, ErrNotHeld)
 	case held[0].On.For > 0:
-		return fmt.Sprintf(": %v has it on %d of %d nodes only, which ends by itself", held[0], held[0].On.For, held[0].On.Of)
+		return fmt.Errorf("%s: %w: %v has it on %d of %d nodes only, which ends by itself", name, ErrNotHeld, held[0], held[0].On.For, held[0].On.Of)
 	}
-	return fmt.Sprintf(" any more: that of %v has run out, though its run never said how it ended", held[0])
+	return fmt.Errorf("%s: %w: that of %v has run out, though its run never said how it ended", name, ErrNotHeld, held[0])
 }
 
 func reports(replies []nodes.Reply) []report {

@@ -70,6 +70,11 @@ func (p *parser) left() time.Duration {
 type picture struct {
 	claims map[string]claimed         // by owner
 	locks  map[string][]time.Duration // by owner: what is left on each node that holds it
+	open   map[string]int             // by owner: nodes without a lock that hold its claim
+}
+
+func newPicture() picture {
+	return picture{claims: map[string]claimed{}, locks: map[string][]time.Duration{}, open: map[string]int{}}
 }
 
 // merge makes one list of what the nodes that answered hold.
@@ -81,12 +86,10 @@ func merge(set *nodes.Set, doing string, all []report) ([]Holding, error) {
 	pictures := map[string]picture{}
 	for _, r := range good {
 		for name, s := range r.held {
-			p, ok := pictures[name]
-			if !ok {
-				p = picture{claims: map[string]claimed{}, locks: map[string][]time.Duration{}}
-				pictures[name] = p
+			if _, ok := pictures[name]; !ok {
+				pictures[name] = newPicture()
 			}
-			p.add(s)
+			pictures[name].add(s)
 		}
 	}
 	var list []Holding
@@ -99,6 +102,9 @@ func merge(set *nodes.Set, doing string, all []report) ([]Holding, error) {
 func (p picture) add(s sighting) {
 	if s.lock != "" {
 		p.locks[s.lock] = append(p.locks[s.lock], s.left)
+	}
+	if s.lock == "" && !s.claim.done && !s.claim.void {
+		p.open[s.claim.owner]++
 	}
 	if s.claim.owner != "" {
 		p.claims[s.claim.owner] = p.claims[s.claim.owner].with(s.claim)
@@ -139,7 +145,7 @@ func (p picture) holdings(name string, of, answered int) []Holding {
 		list = append(list, Holding{
 			Name: name, Holder: c.holder, Tick: c.tick, Token: c.token, Attempt: c.attempt, Mode: c.mode, Since: c.at,
 			Left: agreedLeft(lefts, of/2+1), On: locking.Votes{For: len(lefts), Of: of}, Done: c.done, Void: c.void,
-			owner: owner, silent: of - answered,
+			owner: owner, open: p.open[owner], silent: of - answered,
 		})
 	}
 	slices.SortFunc(list, func(a, b Holding) int {

@@ -36,6 +36,7 @@ type Holding struct {
 	Done, Void bool
 
 	owner  string // the attempt's value
+	open   int    // nodes without a lock that would set it again for the owner
 	silent int    // nodes that did not answer
 }
 
@@ -47,9 +48,11 @@ func (h Holding) Known() bool { return h.Token != 0 }
 
 func (h Holding) quorum() int { return h.On.Of/2 + 1 }
 
-// mayHold tells whether a quorum may hold the lock for this owner: nodes that
-// did not answer may be part of it.
-func (h Holding) mayHold() bool { return h.On.For > 0 && h.On.For+h.silent >= h.quorum() }
+// mayHold tells whether a quorum may hold the lock for this owner, or come to
+// hold it again by an extension. Nodes that did not answer may be part of it.
+func (h Holding) mayHold() bool {
+	return h.On.For+h.silent > 0 && h.On.For+h.open+h.silent >= h.quorum()
+}
 
 // String names the holder, its token and its tick.
 func (h Holding) String() string {
