@@ -117,6 +117,45 @@ func TestChangeWithoutSeals(t *testing.T) {
 	}
 }
 
+// Two changes to different lists that are begun at once: one of them may get
+// through, and the list of the other is never opened.
+func TestChangesAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range changes {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newChangeWorld(t, c.from, c.to)
+				defer w.close()
+				rival := w.list([]int{c.from[0], 4, 5})
+				w.contend(t)
+				time.Sleep(2 * changeEvery)
+				var mine, others error
+				var both sync.WaitGroup
+				both.Go(func() { mine = w.change(t, w.wires) })
+				both.Go(func() { others = (nodes.Change{From: w.from, To: rival}).Run(t.Context()) })
+				both.Wait()
+				if mine == nil && others == nil {
+					t.Error("both went through")
+				}
+				if mine == nil {
+					w.finish(t)
+					return
+				}
+				// The rival has won, or neither has: then it can be finished.
+				if err := (nodes.Change{From: w.from, To: rival}).Run(t.Context()); err != nil {
+					t.Errorf("the other change: %v, and then %v", others, err)
+				}
+				if err := w.change(t, w.wires); err == nil {
+					t.Error("a second list was opened")
+				}
+				w.halt()
+				w.check(t)
+			})
+		})
+	}
+}
+
 // A changeWorld is nodes, a cluster on the old list that has served for a while,
 // and one replica of each list that claims all it can.
 type changeWorld struct {
@@ -151,16 +190,10 @@ func newChangeWorld(t *testing.T, from, to []int) *changeWorld {
 			w.shared = append(w.shared, i)
 		}
 	}
-	list := func(numbers []int) nodes.Config {
-		cfg := nodes.Config{Timeout: 200 * time.Millisecond, TTL: 5 * time.Second, Grace: 6 * time.Second, Embedded: true, Transport: w.wires}
-		for _, i := range numbers {
-			u := w.minis.URLs()[i]
-			cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{URL: u})
-			w.wires.add(u, w.minis)
-		}
-		return cfg
+	for _, u := range w.minis.URLs() {
+		w.wires.add(u, w.minis)
 	}
-	w.from, w.to = list(from), list(to)
+	w.from, w.to = w.list(from), w.list(to)
 	set := w.open(t, w.from)
 	defer set.Close()
 	if err := set.Init(t.Context(), false); err != nil {
@@ -168,6 +201,15 @@ func newChangeWorld(t *testing.T, from, to []int) *changeWorld {
 	}
 	time.Sleep(time.Hour)
 	return w
+}
+
+// list is the configuration with the nodes of these numbers.
+func (w *changeWorld) list(numbers []int) nodes.Config {
+	cfg := nodes.Config{Timeout: 200 * time.Millisecond, TTL: 5 * time.Second, Grace: 6 * time.Second, Embedded: true, Transport: w.wires}
+	for _, i := range numbers {
+		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{URL: w.minis.URLs()[i]})
+	}
+	return cfg
 }
 
 func (w *changeWorld) open(t *testing.T, cfg nodes.Config) *nodes.Set {

@@ -128,6 +128,40 @@ func TestFormerEpochIsRefused(t *testing.T) {
 	}
 }
 
+// A replica that goes on with the former list is told, and does not count as
+// ready; until then it does, and again when the list is its own once more.
+func TestReplicaOfAFormerListIsTold(t *testing.T) {
+	t.Parallel()
+	l := newSix(t)
+	first := l.of(1, 2, 3)
+	e := watch(&first)
+	s := open(t, first)
+	ready := func() bool {
+		s.Call(t.Context(), put, []string{s.Key("x")}, "v")
+		_, ok := s.Vouching()
+		return ok
+	}
+	if !ready() {
+		t.Error("not ready before the change")
+	}
+	l.Node(0).HSet("quorate:node", "sealed_for", "feed")
+	l.Node(1).HSet("quorate:node", "sealed_for", "feed")
+	if ready() || len(s.Unusable()) != 2 || !strings.Contains(s.Unusable()[0].Error(), "sealed for a change") {
+		t.Errorf("with two of three nodes sealed it is ready; not usable: %v", s.Unusable())
+	}
+	if got := strings.Count(e.String(), "warn node-1:6379 the node is sealed"); got != 1 || ready() {
+		t.Errorf("told %d times, want once: %v", got, e)
+	}
+	s.Call(t.Context(), put.AcceptSealed(), []string{s.Key("x")}, "v")
+	if _, ok := s.Vouching(); ok {
+		t.Error("a finish that was taken makes it ready")
+	}
+	l.Node(0).HDel("quorate:node", "sealed_for")
+	if !ready() {
+		t.Errorf("not ready again: %v", s.Unusable())
+	}
+}
+
 // Nodes in both lists keep what they hold.
 func TestChangeKeepsClaims(t *testing.T) {
 	t.Parallel()

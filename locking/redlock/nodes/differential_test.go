@@ -65,7 +65,7 @@ func (m member) seal(rt *rapid.T) {
 }
 
 func (m member) open(rt *rapid.T) {
-	m.call(rt, nodes.Rule("open"), list(rt, 1), "0", "a:6379 d:6379", m.seals(rt))
+	m.call(rt, nodes.Rule("open"), list(rt, 1), "0", "a:6379 d:6379", m.seals(rt), memberLists[list(rt, 0)].members)
 }
 
 func (m member) restart(rt *rapid.T) {

@@ -50,7 +50,9 @@
 // A seal holds the target, which is the hash of the new list and its epoch, and
 // is never replaced by one for another target: whoever has seen Q seals may open
 // that list at any later time. So both steps can be repeated by anybody until
-// they are through, and a change that was begun is finished, not abandoned.
+// they are through, and a change that was begun is finished, not abandoned. Of
+// two that are begun at once one can get a quorum of seals; then the seals of the
+// other have lost, and do not keep their nodes from being opened.
 //
 // An opened node knows little of what the old list granted: a new node nothing,
 // one in both lists not all. Like a node that lost its memory it remembers since

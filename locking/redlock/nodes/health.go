@@ -13,9 +13,11 @@ type health struct {
 	since   time.Time // of the last failure
 	probing bool      // a call was let through and has not come back
 	blank   bool
-	refused error     // why the node must not be used, found when it was examined
-	heard   time.Time // when it answered last
-	runID   string    // as INFO said last
+	refused error // why the node must not be used, found when it was examined
+	// rejected is why the node refused the latest call that it might refuse.
+	rejected error
+	heard    time.Time // when it answered last
+	runID    string    // as INFO said last
 }
 
 // admit returns why the node is not to be called, or nil. A node that is down
@@ -80,6 +82,16 @@ func (h *health) setRefused(err error) bool {
 	return was
 }
 
+// setRejected notes why the node refuses calls, nil if it does not, and tells
+// whether it took them before.
+func (h *health) setRejected(err error) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	was := h.rejected == nil
+	h.rejected = err
+	return was
+}
+
 func (h *health) setRunID(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -88,11 +100,12 @@ func (h *health) setRunID(id string) {
 
 // A condition is a copy of what health holds.
 type condition struct {
-	cause   error
-	blank   bool
-	refused error
-	heard   time.Time
-	runID   string
+	cause    error
+	blank    bool
+	refused  error
+	rejected error
+	heard    time.Time
+	runID    string
 }
 
 // ailing tells whether the node needs attention.
@@ -101,5 +114,5 @@ func (c condition) ailing() bool { return c.cause != nil || c.refused != nil || 
 func (h *health) get() condition {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return condition{cause: h.cause, blank: h.blank, refused: h.refused, heard: h.heard, runID: h.runID}
+	return condition{cause: h.cause, blank: h.blank, refused: h.refused, rejected: h.rejected, heard: h.heard, runID: h.runID}
 }

@@ -39,7 +39,23 @@ func (n *Node) Call(ctx context.Context, script *Script, keys []string, args ...
 	}
 	r := n.run(ctx, script, keys, args)
 	n.observe(ctx, r)
+	n.noteRefusal(script, r)
 	return r
+}
+
+// noteRefusal keeps whether the node refuses this client, as the nodes of a list
+// do that was changed meanwhile. It is asked all the same: it may still take a
+// finish.
+func (n *Node) noteRefusal(script *Script, r Reply) {
+	var refusal *RefusedError
+	switch {
+	case errors.As(r.Err, &refusal):
+		if n.health.setRejected(refusal) && n.set.cfg.Observer.Warn != nil {
+			n.set.cfg.Observer.Warn(n.name, refusal.Reason)
+		}
+	case errors.Is(r.Err, ErrBlank), r.Err == nil && !script.sealed && script != n.set.rules.peek:
+		n.health.setRejected(nil) // those two would be let through
+	}
 }
 
 // run calls the node whatever its health.

@@ -3,19 +3,22 @@
 -- as in head.lua, of the new list; the rule's own:
 -- ARGV[10]  names of the members
 -- ARGV[11]  the latest clock reading of that quorum's seals, ms
--- The node is blank, or a member of the old list that was sealed for this very
--- change; then it keeps its claims. It remembers since now, but not before the
--- seals: what the old list granted lies at most half a grace beyond them.
+-- ARGV[12]  hash of the old list
+-- The node is blank, or a member of the old list, sealed or not: a seal for
+-- another target has lost, now that a quorum is sealed for this one. Then it
+-- keeps its claims. It remembers since now, but not before the seals: what the
+-- old list granted lies at most half a grace beyond them.
 -- Replies OK, or HELD if it was open before, both with the floor.
 local held = redis.call('HMGET', KEYS[1], 'format', 'name', 'members', 'epoch',
-  'grace', 'since', 'sealed_for', 'names', 'sealed_names')
+  'grace', 'since', 'names')
 if held[1] then
   if tonumber(held[1]) > tonumber(ARGV[5]) then return {'CONFIG', nowtext, 'format', held[1]} end
   if held[3] == ARGV[2] and held[4] == ARGV[3] then
     return {'HELD', nowtext, num(tonumber(held[6]) + tonumber(held[5]))}
   end
-  if not held[7] then return {'CONFIG', nowtext, 'unsealed', held[8]} end
-  if held[7] ~= ARGV[2] .. ':' .. ARGV[3] then return {'CONFIG', nowtext, 'sealed', held[9]} end
+  if held[3] ~= ARGV[12] or tonumber(held[4]) + 1 ~= tonumber(ARGV[3]) then
+    return {'CONFIG', nowtext, 'members', held[7]}
+  end
   if held[2] ~= ARGV[1] then return {'CONFIG', nowtext, 'name', held[2]} end
 end
 local id, why = runid(ARGV[7] == '1')

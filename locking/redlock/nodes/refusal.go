@@ -29,8 +29,6 @@ func (n *Node) refusalText(what, held string) string {
 		return fmt.Sprintf("the node holds restart_grace %sms, this replica %v: give every replica the same redis.restart_grace", held, s.cfg.Grace)
 	case "sealed":
 		return fmt.Sprintf("the node is sealed for a change to the list [%s]: finish it with quorate nodes change, then restart the replicas with the configuration of that list", held)
-	case "unsealed":
-		return fmt.Sprintf("the node belongs to the list [%s], which is not sealed there for this change: run quorate nodes change from that list's configuration", held)
 	case "clock":
 		return fmt.Sprintf("the node's clock is %sms behind those of the nodes that the cluster comes from: set the clocks right and try again", held)
 	case "ttl":

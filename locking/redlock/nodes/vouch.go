@@ -15,7 +15,7 @@ func (s *Set) Vouching() (at time.Time, ok bool) {
 	var known []time.Time
 	for _, n := range s.nodes {
 		c := n.health.get()
-		if v := n.clock.vouches(); c.cause == nil && c.refused == nil && !v.IsZero() {
+		if v := n.clock.vouches(); c.cause == nil && c.refused == nil && c.rejected == nil && !v.IsZero() {
 			known = append(known, v)
 		}
 	}
@@ -38,6 +38,8 @@ func (s *Set) Unusable() []error {
 		switch {
 		case c.refused != nil:
 			errs = append(errs, c.refused) // names the node
+		case c.rejected != nil:
+			errs = append(errs, c.rejected)
 		case c.cause != nil:
 			errs = append(errs, locking.NodeError{Node: n.name, Err: c.cause})
 		case c.blank:

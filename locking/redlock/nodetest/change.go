@@ -15,9 +15,10 @@ func (c *call) seal() ([]string, error) {
 	return answer("OK", m.SealedAt)
 }
 
-// open is M2 on a node of the new list: blank, or sealed for this very change.
-// It remembers since now, and not before the seals. Arguments: 1 names of the
-// members, 2 the latest clock of the seals.
+// open is M2 on a node of the new list: blank, or a member of the old one,
+// whatever it is sealed for. It remembers since now, and not before the seals.
+// Arguments: 1 names of the members, 2 the latest clock of the seals, 3 hash of
+// the old list.
 func (c *call) open() ([]string, error) {
 	if no, err := c.opened(); no != nil || err != nil {
 		return no, err
@@ -42,20 +43,17 @@ func (c *call) opened() ([]string, error) {
 	if m == nil {
 		return nil, nil
 	}
-	n, err := numbers(m.Format, c.args[argFormat], m.Since, m.Grace)
+	n, err := numbers(m.Format, c.args[argFormat], m.Since, m.Grace, m.Epoch, c.args[argEpoch])
 	if err != nil {
 		return nil, err
 	}
-	target := c.args[argMembers] + ":" + c.args[argEpoch]
 	switch {
 	case n[0] > n[1]:
 		return c.refuse("format", m.Format), nil
 	case m.Members == c.args[argMembers] && m.Epoch == c.args[argEpoch]:
 		return []string{"HELD", digits(c.now), digits(n[2] + n[3])}, nil
-	case m.SealedFor == "":
-		return c.refuse("unsealed", m.Names), nil
-	case m.SealedFor != target:
-		return c.refuse("sealed", m.SealedNames), nil
+	case m.Members != c.arg(3) || n[4]+1 != n[5]:
+		return c.refuse("members", m.Names), nil
 	case m.Name != c.args[argName]:
 		return c.refuse("name", m.Name), nil
 	}
