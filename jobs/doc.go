@@ -42,5 +42,8 @@
 // To return soon after its context has ended. The cause of the context says
 // why: [ErrTimeout], [ErrCancelled], [ErrDraining] or locking.ErrLeaseLost. A
 // function must send run.Token along with its side effects where the sink can
-// check it: a paused process may wake up after its lease has gone.
+// check it: a paused process may wake up after its lease has gone. The guards of
+// locking/fence take the Run itself:
+//
+//	err := sqlfence.Do(ctx, db, run, func(tx *sql.Tx) error { … })
 package jobs

@@ -94,7 +94,7 @@ func TestStaleWritesAreAccountedFor(t *testing.T) {
 				lines := strings.Count(log.String(), "level=WARN msg=\"stale write refused\"")
 				seen := strings.Count(log.String(), fmt.Sprintf(" token=%d ", e.Token))
 				if lines != tt.count || seen < lines || strings.Count(log.String(), fmt.Sprintf(" seen=%d", e.Token+1)) != lines {
-					t.Errorf("log:\n%s", log.String())
+					t.Errorf("want %d lines on stale writes, with both tokens, in the log:\n%s", tt.count, log.String())
 				}
 			})
 		})

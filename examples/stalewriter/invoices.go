@@ -27,7 +27,7 @@ type invoices struct {
 
 	service *service
 	server  *http.Server
-	served  chan error
+	served  chan struct{} // closed when the server has ended
 	url     string
 	client  *http.Client
 }
@@ -59,7 +59,7 @@ func openInvoices() (*invoices, error) {
 		return nil, err
 	}
 	s := &invoices{
-		embedded: embedded, service: &service{}, served: make(chan error, 1), url: "http://" + listener.Addr().String(),
+		embedded: embedded, service: &service{}, served: make(chan struct{}), url: "http://" + listener.Addr().String(),
 		redis:  redis.NewClient(&redis.Options{Addr: strings.TrimPrefix(embedded.URLs()[0], "redis://"), Protocol: 2, DisableIdentity: true}),
 		client: &http.Client{Transport: httpfence.Transport{}},
 	}
@@ -67,14 +67,17 @@ func openInvoices() (*invoices, error) {
 	// The service checks the token before its handler is called.
 	guarded := httpfence.Middleware{Guard: fence.NewMemory()}.Wrap(s.service)
 	s.server = &http.Server{Handler: guarded, ReadTimeout: 10 * time.Second}
-	go func() { s.served <- s.server.Serve(listener) }()
+	go func() {
+		defer close(s.served)
+		_ = s.server.Serve(listener) // ends when it is closed
+	}()
 	return s, nil
 }
 
 func (s *invoices) close() {
 	s.client.CloseIdleConnections()
 	_ = s.server.Close()
-	_ = <-s.served // that it was closed
+	<-s.served
 	_ = s.redis.Close()
 	s.embedded.Close()
 }
