@@ -139,7 +139,7 @@ func newCluster(p params) *cluster {
 	off := func() time.Duration { return time.Duration((2*luck.Float64() - 1) * float64(p.offsets)) }
 	now := time.Now()
 	for _, n := range c.world.Nodes {
-		n.Clock = sim.NewClock(now, off(), (2*luck.Float64()-1)*p.rates)
+		n.Clock = sim.NewClock(now, off(), p.rate(luck))
 	}
 	c.begin = now.Add(lead).Round(0)
 	for i := range p.jobs {

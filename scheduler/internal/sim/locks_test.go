@@ -30,7 +30,7 @@ func drawLocks(seed sim.Seed) params {
 			Delay: time.Duration(1+luck.IntN(10)) * time.Millisecond, Lost: 0.05 * luck.Float64(),
 			Late: 0.01 * luck.Float64(), Twice: 0.01 * luck.Float64(), Lag: 2 * ttl,
 		},
-		offsets: time.Duration(luck.IntN(2000)) * time.Millisecond, rates: 0.009,
+		offsets: time.Duration(luck.IntN(2000)) * time.Millisecond, rates: 0.009, silent: 0.02,
 	}
 	if luck.IntN(2) == 0 {
 		p.every = 50 * time.Millisecond
@@ -68,7 +68,7 @@ func simulateLocks(t *testing.T, p params) (r result) {
 		luck := p.seed.Draw("crowd")
 		off := func() time.Duration { return time.Duration((2*luck.Float64() - 1) * float64(p.offsets)) }
 		for _, n := range w.Nodes {
-			n.Clock = sim.NewClock(time.Now(), off(), (2*luck.Float64()-1)*p.rates)
+			n.Clock = sim.NewClock(time.Now(), off(), p.rate(luck))
 		}
 		var people crowd
 		for i := range p.replicas {
@@ -122,18 +122,20 @@ func (c *client) want(ctx context.Context, p params, luck *rand.Rand) {
 		}
 		l, err := c.TryAcquire(ctx, req)
 		if err == nil {
-			c.use(l, luck)
+			c.use(l, p, luck)
 		}
-		time.Sleep(patience(err, luck))
+		time.Sleep(p.patience(err, luck))
 	}
 }
 
 // patience is how long a client waits before it wants the lock again. Some do
 // not believe in leases and come back at once.
-func patience(err error, luck *rand.Rand) time.Duration {
+func (p params) patience(err error, luck *rand.Rand) time.Duration {
 	longest := 60 * time.Millisecond
 	refused, ok := errors.AsType[*locking.AcquireError](err)
 	switch {
+	case p.haste > 0:
+		longest = p.haste
 	case !ok || luck.IntN(10) == 0:
 	case errors.Is(err, locking.ErrTaken):
 		if luck.IntN(3) > 0 {
@@ -148,7 +150,7 @@ func patience(err error, luck *rand.Rand) time.Duration {
 }
 
 // use keeps the lock for a while, and mostly gives it back.
-func (c *client) use(l locking.Lease, luck *rand.Rand) {
+func (c *client) use(l locking.Lease, p params, luck *rand.Rand) {
 	ctx := context.Background()
 	e := c.event(l.Claim().Name, l.Claim().Token)
 	if luck.IntN(20) == 0 {
@@ -163,7 +165,7 @@ func (c *client) use(l locking.Lease, luck *rand.Rand) {
 	}
 	time.Sleep(time.Duration(luck.Float64() * float64(10*time.Millisecond)))
 	c.process.Awake()
-	if luck.IntN(40) == 0 {
+	if luck.Float64() < p.silent {
 		c.add(sim.Returned, e) // without a word; the lease runs out
 		return
 	}

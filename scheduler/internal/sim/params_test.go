@@ -36,7 +36,10 @@ type params struct {
 	roster          bool
 	offsets         time.Duration // by which clocks may be off
 	behind          time.Duration // by which those of clients are, besides
-	rates           float64       // by which nodes' clocks may be fast
+	rates           float64       // by which nodes' clocks may be fast or slow
+	fast            bool          // all of them are fast by that much
+	silent          float64       // claims of locks that are never given back
+	haste           time.Duration // how long clients wait at most for a lock, if not 0
 	without         nodetest.Without
 }
 
@@ -86,6 +89,14 @@ func storm(p params, luck *rand.Rand) sim.Storm {
 		Longest: 4 * ttl, Step: 4 * time.Second,
 		Memories: []sim.Memory{sim.All, sim.All, sim.Lasting, sim.Older, sim.Nothing},
 	}
+}
+
+// rate is by how much a node's clock is fast.
+func (p params) rate(luck *rand.Rand) float64 {
+	if p.fast {
+		return p.rates
+	}
+	return (2*luck.Float64() - 1) * p.rates
 }
 
 // exclusive tells whether nothing lets leases overlap.

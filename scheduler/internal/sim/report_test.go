@@ -69,10 +69,10 @@ const (
 
 func story(r result, test string, troubles []int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%v\n", r.params)
 	for _, v := range r.violations[:min(len(r.violations), mostViolations)] {
-		fmt.Fprintf(&b, "BROKEN %v\n", v)
+		fmt.Fprintf(&b, "broken: %v\n", v)
 	}
+	fmt.Fprintf(&b, "in %v\n", r.params)
 	events := r.record.Events
 	if len(r.violations) > 0 {
 		end, _ := slices.BinarySearchFunc(events, r.violations[0].At, func(e sim.Event, at time.Duration) int {

@@ -83,6 +83,18 @@ func TestAssumptionsAreNeeded(t *testing.T) {
 	}
 }
 
+// TestFastClocks lets leases run out on nodes whose clocks are almost as fast as
+// the drift allows, with clients who cannot wait.
+func TestFastClocks(t *testing.T) {
+	t.Parallel()
+	whole(t, func(seed sim.Seed) params {
+		p := drawLocks(seed)
+		p.every, p.behind, p.troubles, p.length = 0, 0, nil, 20*time.Second
+		p.fast, p.silent, p.haste = true, 0.5, 10*time.Millisecond
+		return p
+	})
+}
+
 // breaks wants a world in which one of the promises is broken.
 func breaks(t *testing.T, promises []string, draw func(sim.Seed) params) {
 	t.Helper()

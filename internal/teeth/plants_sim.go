@@ -1,0 +1,56 @@
+package main
+
+const (
+	simPkg      = "./scheduler/internal/sim"
+	nodetestDir = "locking/redlock/nodetest/"
+)
+
+// simPlants are bugs that whole clusters in simulation must show. Those of a
+// node's rules go into its plain model, on which the simulation runs.
+var simPlants = []plant{
+	{
+		name: "sim: one node less is a quorum", promise: "Two quorums share a node.",
+		edits: []edit{{nodesDir + "set.go", "return len(s.nodes)/2 + 1", "return max(1, len(s.nodes)/2)"}},
+		pkg:   simPkg, tests: []string{"TestLocks"}, says: "tokens only grow",
+	},
+	{
+		name: "sim: drift dropped", promise: "A lease ends on the replica before it does on any node.",
+		edits: []edit{{redlock + "config.go", "return time.Duration(float64(ttl)*c.DriftFactor) + leastDrift", "return 0"}},
+		pkg:   simPkg, tests: []string{"TestFastClocks"}, says: "one lease at a time",
+	},
+	{
+		name: "sim: stale token accepted", promise: "Tokens only grow: a node refuses one that is not above its fence.",
+		edits: []edit{{nodetestDir + "claim.go", "if token <= c.fence() && !c.n.Without.Fence {", "if false {"}},
+		pkg:   simPkg, tests: []string{"TestChecksAreNeeded"}, says: "tokens only grow",
+	},
+	{
+		name: "sim: ticks not looked at", promise: "A tick that was claimed is not claimed again.",
+		edits: []edit{{nodetestDir + "job.go", "case c.n.Without.Tick || !ticks:", "case ticks || !ticks:"}},
+		pkg:   simPkg, tests: []string{"TestChecksAreNeeded"}, says: "once per tick",
+	},
+	{
+		name: "sim: restart unnoticed", promise: "A node that may have forgotten abstains.",
+		edits: []edit{{nodetestDir + "member.go", "if id != m.RunID && !c.n.Without.Restart {", "if false {"}},
+		pkg:   simPkg, tests: []string{"TestChecksAreNeeded"}, says: "one lease at a time",
+	},
+	{
+		name: "sim: anybody's lock freed", promise: "Who lost the lock does not free that of who has it.",
+		edits: []edit{{nodetestDir + "job.go", "ok && (owner == c.v() || c.n.Without.Compare)", "ok && owner != \"\""}},
+		pkg:   simPkg, tests: []string{"TestChecksAreNeeded"}, says: "one lease at a time",
+	},
+	{
+		name: "sim: margin ignored", promise: "The job's context ends a margin before the lease.",
+		edits: []edit{{holdGo, "now, end := time.Now(), deadline.Add(-k.cfg.Margin)", "now, end := time.Now(), deadline"}},
+		pkg:   simPkg, tests: []string{"TestSim"}, says: "work stops before the lease ends",
+	},
+	{
+		name: "sim: outage not recorded", promise: "Ticks that nobody could run in an outage are recorded after it.",
+		edits: []edit{{schedulerDir + "recorder.go", "if !errors.Is(err, locking.ErrNoQuorum) && !errors.Is(err, context.DeadlineExceeded) {", "if true || errors.Is(err, locking.ErrNoQuorum) {"}},
+		pkg:   simPkg, tests: []string{"TestSim"}, says: "is not in the ledger",
+	},
+	{
+		name: "scheduler: own claim taken for another", promise: "A replica that gave up a claim accounts for its tick.",
+		edits: []edit{{schedulerDir + "verdict.go", "errors.Is(err, locking.ErrClaimed) && claimant(err) == replica", "claimant(err) == \"\" && replica == \"\""}},
+		pkg:   "./scheduler", tests: []string{"TestVerdicts"},
+	},
+}
