@@ -19,7 +19,7 @@ func TestServedBy(t *testing.T) {
 		{"its publisher lives", time.Minute, []Replica{up("b", time.Hour), up("a", time.Hour), up("c", time.Hour)}, "a"},
 		{"its publisher has gone, another may serve it", time.Minute, []Replica{up("b", time.Hour)}, "b"},
 		{"its publisher came back without it", time.Minute, []Replica{up("a", time.Second)}, ""},
-		{"all were restarted since", time.Minute, []Replica{up("b", time.Second), up("c", 30 * time.Second)}, ""},
+		{"all were restarted since", time.Minute, []Replica{up("b", time.Second), up("c", 30*time.Second)}, ""},
 		{"one was not restarted", time.Minute, []Replica{up("a", time.Second), up("b", time.Hour)}, "b"},
 		{"whoever serves it would have published it again", 2*publishEvery + time.Second, []Replica{up("a", time.Hour)}, ""},
 	} {
