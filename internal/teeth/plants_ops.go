@@ -96,6 +96,11 @@ var opsPlants = []plant{
 		pkg:   redlockPkg, tests: []string{"TestHoldersOfMany"},
 	},
 	{
+		name: "locks: not on sealed nodes", promise: "Who holds what can be seen while the list of nodes is changed.",
+		edits: []edit{{redlockDir + "scripts.go", `NewScript("holding", holdingLua).AcceptSealed()`, `NewScript("holding", holdingLua)`}},
+		pkg:   redlockPkg, tests: []string{"TestHoldersOnSealedNodes"},
+	},
+	{
 		name: "jobs forget: served jobs", promise: "A job that a live replica serves is not forgotten.",
 		edits: []edit{{"cmd/jobs_forget.go", `by != ""`, `by == "nobody"`}},
 		pkg:   "./cmd", tests: []string{"TestForgetPublishedOnly"},

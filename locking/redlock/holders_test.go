@@ -222,3 +222,26 @@ func TestHoldersOfMany(t *testing.T) {
 		t.Errorf("found %d names, want %d", len(names), many)
 	}
 }
+
+// TestHoldersOnSealedNodes: while the list of nodes is changed, one can look but
+// not act.
+func TestHoldersOnSealedNodes(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	c := newCluster(t, []string{server.URL()}, nil)
+	set := c.open(t)
+	acquireSoon(t, c.locker(t), c.request(past(1)))
+	if err := server.Client().HSet(t.Context(), "quorate:node", "sealed_for", "another:1", "sealed_names", "x:1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if got := mustHolders(t, set); len(got) != 1 || !got[0].Held() {
+		t.Errorf("Holders on a sealed node = %v", got)
+	}
+	eventually(t, "the node refuses, because it is sealed", func() bool {
+		_, err := Evict(t.Context(), set, "job", "it hangs")
+		if err == nil {
+			t.Fatal("it released the lock")
+		}
+		return errors.Is(err, locking.ErrRefused) && strings.Contains(err.Error(), "sealed")
+	})
+}
