@@ -219,6 +219,21 @@ func TestGroupTellsAllErrors(t *testing.T) {
 	})
 }
 
+func TestGroupEndsWithItsFirstLease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		reqs := asking("a", "b", "c")
+		reqs[1].TTL = time.Second
+		g, err := locking.AcquireAll(t.Context(), new(diary), reqs, locking.Retry{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left := locking.Left(g); left != time.Second {
+			t.Errorf("%v left, want those of the shortest lease, 1s", left)
+		}
+	})
+}
+
 func TestHoldKeepsAGroup(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -58,6 +58,7 @@ func TestStopWaitsForAnExtension(t *testing.T) {
 		k.Stop()
 		if under {
 			t.Error("Stop returned while an extension was under way")
+			time.Sleep(2 * time.Second)
 		}
 	})
 }
