@@ -62,7 +62,7 @@ func (r result) verdict(says string) (string, error) {
 	case len(r.messages) == 0:
 		return "", errors.New(r.failed + " fails without a message of its own")
 	case own == "":
-		return "", fmt.Errorf("%s fails, but does not say %q: %s", r.failed, says, strings.Join(r.messages, "; "))
+		return "", fmt.Errorf("%s fails, but does not say %q: %s", r.failed, says, fit(strings.Join(r.messages, "; "), 500))
 	}
 	return own, nil
 }

@@ -25,7 +25,7 @@ var nodePlants = []plant{
 	{
 		name: "node: stale token accepted", promise: "Tokens only grow: a node refuses one that is not above its fence.",
 		edits: []edit{{commitLua, "if token <= fence() then", "if false then"}},
-		pkg:   redlockPkg, tests: rules,
+		pkg:   redlockPkg, tests: rules, says: `want "STALE fence=`,
 	},
 	{
 		name: "node: equal token accepted", promise: "No two claims carry the same token.",
@@ -41,6 +41,14 @@ var nodePlants = []plant{
 			{commitLua, "if not mine and claimed(mode) then", "if false then"},
 		},
 		pkg: redlockPkg, tests: []string{"TestConformanceOnMiniredis"},
+	},
+	{
+		name: "node: ticks are not looked at", promise: "A tick that was claimed, finished or passed is not granted again.",
+		edits: []edit{
+			{acquireLua, "if tick then\n  if overtaken()", "if false then\n  if overtaken()"},
+			{commitLua, "if tick then\n  if overtaken()", "if false then\n  if overtaken()"},
+		},
+		pkg: redlockPkg, tests: rules, says: `want "LATER a:5@20"`,
 	},
 	{
 		name: "node: COMMIT over another's claim", promise: "COMMIT checks the claim by itself: the lock may have run out between the rounds.",
@@ -95,7 +103,7 @@ var nodePlants = []plant{
 	{
 		name: "node: restart goes unnoticed", promise: "A node that restarted abstains for one grace.",
 		edits: []edit{{nodesDir + "prelude.lua", "if ARGV[6] ~= '1' then since = now end", ""}},
-		pkg:   nodesPkg, tests: []string{"TestRestartMovesTheFloor"},
+		pkg:   nodesPkg, tests: []string{"TestRestartMovesTheFloor"}, says: "the floor is",
 	},
 	{
 		name: "node: tick ahead of its clock", promise: "A node accepts no tick that lies beyond the floor of its next life.",
@@ -150,7 +158,7 @@ var nodePlants = []plant{
 	{
 		name: "node: finish frees anybody's lock", promise: "A late finish does not free the lock of the next run.",
 		edits: []edit{{finishLua, "if owner == v then", "if true then"}},
-		pkg:   redlockPkg, tests: rules,
+		pkg:   redlockPkg, tests: rules, says: `lock: "free", want "b"`,
 	},
 	{
 		name: "node: void frees anybody's lock", promise: "A late void does not free the lock of the next run.",

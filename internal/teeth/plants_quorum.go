@@ -12,7 +12,7 @@ var quorumPlants = []plant{
 	{
 		name: "quorum: one node less", promise: "Two quorums share a node.",
 		edits: []edit{{nodesDir + "set.go", "return len(s.nodes)/2 + 1", "return max(1, len(s.nodes)/2)"}},
-		pkg:   redlockPkg, tests: []string{"TestClusterSizes"},
+		pkg:   redlockPkg, tests: []string{"TestClusterSizes"}, says: "want no quorum of nodes",
 	},
 	{
 		name: "quorum: ballots are mixed", promise: "Only acceptances of one and the same token count together.",
@@ -52,7 +52,7 @@ var quorumPlants = []plant{
 	{
 		name: "lease: drift dropped", promise: "A lease ends on the replica before it does on any node.",
 		edits: []edit{{redlock + "config.go", "return time.Duration(float64(ttl)*c.DriftFactor) + leastDrift", "return 0"}},
-		pkg:   redlockPkg, tests: []string{"TestDeadline"},
+		pkg:   redlockPkg, tests: []string{"TestDeadline"}, says: "Deadline = ",
 	},
 	{
 		name: "lease: counted from the reply", promise: "A lease is counted from before its request was sent, however slow the reply.",

@@ -41,6 +41,24 @@ func TestPlantsApply(t *testing.T) {
 	}
 }
 
+// The checks that everything rests on are taken away one by one, in the code and
+// in the simulation, and the tests must say what exactly is wrong then.
+func TestWhatMattersMost(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"node: stale token accepted", "sim: stale token accepted",
+		"node: ticks are not looked at", "sim: ticks not looked at",
+		"node: restart goes unnoticed", "sim: restart unnoticed",
+		"node: finish frees anybody's lock", "sim: anybody's lock freed",
+		"lease: drift dropped", "sim: drift dropped",
+		"quorum: one node less", "sim: one node less is a quorum",
+	} {
+		if !slices.ContainsFunc(plants(), func(p plant) bool { return p.name == name && p.says != "" }) {
+			t.Errorf("no plant is called %q and names what the test must say", name)
+		}
+	}
+}
+
 var testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 
 func testsOf(t *testing.T, pkg string) []string {
