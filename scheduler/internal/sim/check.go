@@ -71,7 +71,7 @@ func Check(r Record) []Violation {
 
 // checkOnce: of a tick there are no two claims, unless one was given back
 // unused, or all ask to run at least once and none had finished when the next
-// was asked for. And no job is called twice under one claim's tick.
+// was asked for.
 func checkOnce(claims []*claim) []Violation {
 	var list []Violation
 	byTick := map[time.Time][]*claim{}

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -34,26 +35,43 @@ func history(parts ...[]sim.Event) []sim.Event {
 	return all
 }
 
-// TestCheck gives the checker histories made by hand: of each promise one in
-// which it is broken, and its twin in which it is not.
+// A checkCase is a history made by hand, and the promise that it breaks; empty if
+// none.
+type checkCase struct {
+	name   string
+	record sim.Record
+	broken string
+}
+
+// TestCheck gives the checker histories of each promise: some in which it is
+// broken, and their twins in which it is not.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	rerun := func(events []sim.Event) []sim.Event {
-		for i := range events {
-			events[i].Rerun = true
-		}
-		return events
+	for _, tt := range slices.Concat(onceCases(), tokenCases(), contextCases(), writeCases(), leaseCases(), ledgerCases()) {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			found := sim.Check(tt.record)
+			asWanted := slices.ContainsFunc(found, func(v sim.Violation) bool { return v.Promise == tt.broken })
+			if tt.broken == "" {
+				asWanted = len(found) == 0
+			}
+			if !asWanted {
+				t.Errorf("Check finds %v, want %q broken", found, tt.broken)
+			}
+		})
 	}
-	ran := sim.Line{Tick: at(1), Token: 1, Outcome: "succeeded", Ran: true}
-	missed := sim.Line{Tick: at(2), Outcome: "missed", Reason: "no quorum"}
-	ledger := func(due []time.Time, lines ...sim.Line) map[string]sim.Ledger {
-		return map[string]sim.Ledger{"job": {Due: due, Lines: lines}}
+}
+
+// rerun makes the attempts in events ask to run at least once.
+func rerun(events []sim.Event) []sim.Event {
+	for i := range events {
+		events[i].Rerun = true
 	}
-	for _, tt := range []struct {
-		name   string
-		record sim.Record
-		broken string // empty: nothing is
-	}{
+	return events
+}
+
+func onceCases() []checkCase {
+	return []checkCase{
 		{"one claim of a tick", sim.Record{Events: won("a", 1, 1, 0, 5)}, ""},
 		{"two claims of a tick", sim.Record{Events: history(won("a", 1, 1, 0, 5), won("b", 1, 2, 10, 15))}, sim.Once},
 		{"the first was given back unused", sim.Record{Events: history(won("a", 1, 1, 0, 5), then("a", 7, sim.Voiding), won("b", 1, 2, 10, 15))}, ""},
@@ -63,14 +81,22 @@ func TestCheck(t *testing.T) {
 		{"a rerun of what had to run once", sim.Record{Events: history(won("a", 1, 1, 0, 5), rerun(won("b", 1, 2, 10, 15)))}, sim.Once},
 		{"a rerun of what was finished", sim.Record{Events: history(
 			rerun(won("a", 1, 1, 0, 5)), then("a", 6, sim.Ending), then("a", 7, sim.Ended), rerun(won("b", 1, 2, 10, 15)))}, sim.Once},
+	}
+}
 
+func tokenCases() []checkCase {
+	return []checkCase{
 		{"tokens grow", sim.Record{Events: history(won("a", 1, 7, 0, 5), won("b", 2, 8, 10, 15))}, ""},
 		{"tokens of claims at the same time", sim.Record{Events: history(won("a", 1, 8, 0, 5), won("b", 2, 7, 4, 15))}, ""},
 		{"tokens fall", sim.Record{Events: history(won("a", 1, 8, 0, 5), won("b", 2, 7, 10, 15))}, sim.Tokens},
 		{"tokens repeat", sim.Record{Events: history(won("a", 1, 8, 0, 5), won("b", 2, 8, 4, 15))}, sim.Tokens},
 		{"tokens fall long after", sim.Record{Events: history(
 			won("a", 1, 9, 0, 5), won("b", 2, 10, 10, 15), won("c", 3, 11, 20, 25), won("d", 4, 8, 30, 35))}, sim.Tokens},
+	}
+}
 
+func contextCases() []checkCase {
+	return []checkCase{
 		{"the context ends in time", sim.Record{Margin: ms(100), Events: history(
 			won("a", 1, 1, 0, 5), then("a", 6, sim.Began), then("a", 905, sim.Stopped), then("a", 2000, sim.Returned))}, ""},
 		{"the context ends late", sim.Record{Margin: ms(100), Events: history(
@@ -80,7 +106,11 @@ func TestCheck(t *testing.T) {
 			won("a", 1, 1, 0, 5), then("a", 6, sim.Began), []sim.Event{{At: ms(500), What: sim.Died, Replica: "r-a"}})}, ""},
 		{"the job begins too late", sim.Record{Margin: ms(100), Events: history(
 			won("a", 1, 1, 0, 5), then("a", 950, sim.Began), then("a", 951, sim.Returned))}, sim.Lease},
+	}
+}
 
+func writeCases() []checkCase {
+	return []checkCase{
 		{"an earlier claim writes first", sim.Record{Events: history(
 			won("a", 1, 1, 0, 5), then("a", 6, sim.Wrote), won("b", 2, 2, 10, 15), then("b", 20, sim.Wrote))}, ""},
 		{"an earlier claim is refused", sim.Record{Events: history(
@@ -88,14 +118,27 @@ func TestCheck(t *testing.T) {
 		{"an earlier claim writes later", sim.Record{Events: history(
 			won("a", 1, 1, 0, 5), won("b", 2, 2, 10, 15), then("b", 20, sim.Wrote), then("a", 30, sim.Wrote))}, sim.Stale},
 		{"a good write is refused", sim.Record{Events: history(won("a", 1, 1, 0, 5), then("a", 30, sim.Rejected)), Exclusive: true}, sim.Stale},
+	}
+}
 
+func leaseCases() []checkCase {
+	return []checkCase{
 		{"one lease after the other", sim.Record{Exclusive: true, Events: history(won("a", 1, 1, 0, 5), won("b", 2, 2, 990, 1005))}, ""},
 		{"a lease after a release", sim.Record{Exclusive: true, Events: history(won("a", 1, 1, 0, 5), then("a", 10, sim.Ending), won("b", 2, 2, 10, 15))}, ""},
 		{"two leases at once", sim.Record{Exclusive: true, Events: history(won("a", 1, 1, 0, 5), won("b", 2, 2, 10, 15))}, sim.Alone},
 		{"two leases where clocks were set", sim.Record{Events: history(won("a", 1, 1, 0, 5), won("b", 2, 2, 10, 15))}, ""},
 		{"a lease that is extended into another", sim.Record{Exclusive: true, Events: history(
 			won("a", 1, 1, 0, 5), []sim.Event{{At: ms(900), What: sim.Extended, Job: "job", Claim: "a", Until: ms(1900)}}, won("b", 2, 2, 1010, 1015))}, sim.Alone},
+	}
+}
 
+func ledgerCases() []checkCase {
+	ran := sim.Line{Tick: at(1), Token: 1, Outcome: "succeeded", Ran: true}
+	missed := sim.Line{Tick: at(2), Outcome: "missed", Reason: "no quorum"}
+	ledger := func(due []time.Time, lines ...sim.Line) map[string]sim.Ledger {
+		return map[string]sim.Ledger{"job": {Due: due, Lines: lines}}
+	}
+	return []checkCase{
 		{"every tick is known", sim.Record{Ledgers: ledger([]time.Time{at(1), at(2)}, ran, missed)}, ""},
 		{"a tick is not known", sim.Record{Ledgers: ledger([]time.Time{at(1), at(2)}, ran)}, sim.Known},
 		{"a tick is known twice", sim.Record{Ledgers: ledger([]time.Time{at(2)}, missed, missed)}, sim.Known},
@@ -109,22 +152,5 @@ func TestCheck(t *testing.T) {
 			Ledgers: ledger([]time.Time{at(1)}, ran),
 		}, sim.Known},
 		{"a tick was missed in calm weather", sim.Record{Calm: true, Ledgers: ledger([]time.Time{at(2)}, missed)}, sim.Alive},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			found := sim.Check(tt.record)
-			if tt.broken == "" {
-				if len(found) > 0 {
-					t.Errorf("Check finds %v", found)
-				}
-				return
-			}
-			for _, v := range found {
-				if v.Promise == tt.broken {
-					return
-				}
-			}
-			t.Errorf("Check finds %v, want %q broken", found, tt.broken)
-		})
 	}
 }
