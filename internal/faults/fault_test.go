@@ -19,7 +19,7 @@ const (
 // A fault is a way for a node to be of no use.
 type fault struct {
 	name  string
-	what  string // it does, for the page
+	what  string // happens, for the page
 	spoil func(t *testing.T, s *redistest.Server, p *redistest.Proxy)
 	mend  func(t *testing.T, s *redistest.Server, p *redistest.Proxy) // nil: it never comes back
 	opts  []redistest.Option
@@ -66,7 +66,7 @@ func matrixFaults() []fault {
 			mend:  pass, three: nothing,
 		},
 		{
-			name: "100 ms slow", what: "every reply is 100 ms late, within the timeout",
+			name: "100 ms slow", what: "every reply is late, but within the timeout",
 			spoil: func(_ *testing.T, _ *redistest.Server, p *redistest.Proxy) { p.Delay(100 * time.Millisecond) },
 			mend:  pass, three: [3]verdict{works, works, works},
 		},
@@ -78,7 +78,7 @@ func matrixFaults() []fault {
 			mend: pass, three: nothing,
 		},
 		{
-			name: "READONLY", what: "the server was made a replica, of a master that is away",
+			name: "READONLY", what: "the server was made a replica of a master that is away",
 			spoil: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) {
 				command(t, s, "REPLICAOF", "127.0.0.1", "1")
 			},
@@ -88,14 +88,13 @@ func matrixFaults() []fault {
 			three: nothing,
 		},
 		{
-			name: "OOM", what: "maxmemory is reached: commands that need memory are refused",
+			name: "OOM", what: "maxmemory is reached; to renew a lock needs no memory, so leases go on",
 			spoil: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) {
 				command(t, s, "CONFIG", "SET", "maxmemory", "1")
 			},
 			mend: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) {
 				command(t, s, "CONFIG", "SET", "maxmemory", "0")
 			},
-			// To renew a lock needs no memory.
 			three: [3]verdict{noQuorum, works, noQuorum},
 		},
 		{
@@ -106,7 +105,7 @@ func matrixFaults() []fault {
 			three: nothing,
 		},
 		{
-			name: "SCRIPT FLUSH", what: "the server has forgotten the scripts it was sent",
+			name: "SCRIPT FLUSH", what: "the server has forgotten the scripts, and is sent them again",
 			spoil: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) { command(t, s, "SCRIPT", "FLUSH") },
 			mend:  func(*testing.T, *redistest.Server, *redistest.Proxy) {},
 			three: [3]verdict{works, works, works},

@@ -126,7 +126,10 @@ func work(ctx context.Context, o order, lease locking.Lease, margin time.Duratio
 	for ctx.Err() == nil && locking.Expired(time.Now(), lease.Deadline().Add(-margin)) {
 		time.Sleep(time.Millisecond)
 	}
-	if cause := context.Cause(ctx); cause != nil {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, locking.ErrLeaseLost):
+		last.Context = locking.ErrLeaseLost.Error() // without the details
+	case cause != nil:
 		last.Context = cause.Error()
 	}
 	var err error

@@ -4,21 +4,28 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/redistest"
 )
 
 // pageMu lets one campaign at a time write into the page.
 var pageMu sync.Mutex
 
-// report logs what a campaign has seen, and puts it into the page, between the
-// marks of its section.
+// report logs what a campaign that passed has seen, and puts it into the page,
+// between the marks of its section.
 func report(t *testing.T, section, text string) {
 	t.Helper()
+	if t.Failed() {
+		return // the errors say it
+	}
 	t.Logf("%s:\n%s", section, text)
-	if *pageFlag == "" || t.Failed() {
+	if *pageFlag == "" {
 		return
 	}
 	pageMu.Lock()
@@ -36,6 +43,19 @@ func report(t *testing.T, section, text string) {
 	if err := os.WriteFile(*pageFlag, []byte(before+begin+text+end+after), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestRun says in the page when and where the campaigns ran.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	info := redistest.Start(t).Client().Info(t.Context(), "server").Val()
+	_, version, ok := strings.Cut(info, "redis_version:")
+	version, _, _ = strings.Cut(version, "\r\n")
+	if !ok {
+		t.Fatalf("the server does not tell its version: %s", info)
+	}
+	report(t, "run", fmt.Sprintf("Last run: %s, Redis %s, %d cores, all servers and clients on one machine.\n",
+		time.Now().UTC().Format(time.DateOnly), version, runtime.NumCPU()))
 }
 
 // counts writes "3 × this, 1 × that".

@@ -180,8 +180,7 @@ func claimUnder(t *testing.T, c restart, r *replica, tick locking.Request, way l
 	}
 	lease, err := book.try(t, r, tick, false)
 	if err != nil {
-		var why *locking.AcquireError
-		if errors.As(err, &why) {
+		if why, ok := errors.AsType[*locking.AcquireError](err); ok {
 			return "refused: " + why.Reason.Error()
 		}
 		return err.Error()
@@ -203,6 +202,8 @@ func came(err error) string {
 	switch {
 	case err == nil:
 		return "yes"
+	case errors.Is(err, locking.ErrExpired):
+		return locking.ErrExpired.Error()
 	case errors.Is(err, locking.ErrLeaseLost):
 		return locking.ErrLeaseLost.Error()
 	case errors.Is(err, locking.ErrNoQuorum):

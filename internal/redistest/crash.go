@@ -1,6 +1,10 @@
 package redistest
 
-import "syscall"
+import (
+	"strings"
+	"syscall"
+	"time"
+)
 
 // Shutdown ends the server in good order, without a snapshot: what its
 // append-only file holds stays, if it has one.
@@ -22,7 +26,16 @@ func (s *Server) Save() {
 // holds: the last snapshot, or the append-only file.
 func (s *Server) Start() {
 	s.t.Helper()
-	if err := s.start(); err != nil {
+	err := s.start()
+	// Some connection may have taken the port for a moment.
+	for range 50 {
+		if err == nil || !strings.Contains(err.Error(), "in use") {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+		err = s.start()
+	}
+	if err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -65,9 +65,8 @@ func TestProxyRunsAHookBeforeARequest(t *testing.T) {
 func TestProxyFillsItsBacklog(t *testing.T) {
 	t.Parallel()
 	p := redistest.NewProxy(t, redistest.Start(t).Addr())
-	c := viaProxy(t, p)
 	for range 2 {
-		if err := c.Ping(t.Context()).Err(); err != nil {
+		if err := viaProxy(t, p).Ping(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
 		if err := p.FillBacklog(); err != nil {
@@ -82,7 +81,7 @@ func TestProxyFillsItsBacklog(t *testing.T) {
 		}
 		p.Pass()
 	}
-	if err := c.Ping(t.Context()).Err(); err != nil {
+	if err := viaProxy(t, p).Ping(t.Context()).Err(); err != nil {
 		t.Error(err)
 	}
 }

@@ -22,7 +22,7 @@ type Proxy struct {
 	mu      sync.Mutex
 	target  string
 	mode    mode
-	hook    *hook
+	hook    hook
 	conns   map[net.Conn]bool
 	backlog backlog
 }

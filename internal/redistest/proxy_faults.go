@@ -6,6 +6,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // ResetReplies resets the connection (RST, not FIN) after n bytes of the next
@@ -16,30 +17,27 @@ func (p *Proxy) ResetReplies(n int) { p.set(mode{fault: reset, bytes: n}) }
 // as "-LOADING Redis is loading the dataset in memory", and forwards none.
 func (p *Proxy) Answer(line string) { p.set(mode{fault: answer, answer: line + "\r\n"}) }
 
-// A hook is called before the first request that holds a text.
+// A hook is called before requests that hold a text.
 type hook struct {
 	text []byte
 	do   func()
 }
 
 // OnRequest calls do once, before the first request that holds the text is
-// forwarded; that request waits until do has returned.
+// forwarded; all such requests wait until do has returned.
 func (p *Proxy) OnRequest(text string, do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.hook = &hook{text: []byte(text), do: do}
+	p.hook = hook{text: []byte(text), do: sync.OnceFunc(do)}
 }
 
 func (p *Proxy) runHook(chunk []byte) {
 	p.mu.Lock()
 	h := p.hook
-	if h == nil || !bytes.Contains(chunk, h.text) {
-		p.mu.Unlock()
-		return
-	}
-	p.hook = nil
 	p.mu.Unlock()
-	h.do()
+	if h.do != nil && bytes.Contains(chunk, h.text) {
+		h.do()
+	}
 }
 
 // reset forwards n bytes and ends the connection so that the rest is lost.
