@@ -26,14 +26,15 @@
 // request admitted by one process may be overtaken by a newer one at another.
 // There the handler must check inside its write:
 //
-//	guard := httpfence.Middleware{}                      // no Guard: it only reads the token
-//	guard.Wrap(func(w http.ResponseWriter, r *http.Request) {
+//	reader := httpfence.Middleware{} // no Guard: it only reads the token
+//	http.Handle("/orders", reader.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 //		bearer, _ := httpfence.BearerFrom(r.Context())
 //		err := sqlfence.Do(r.Context(), db, bearer, write)
 //		if httpfence.Refuse(w, err) {
 //			return
 //		}
 //		…
+//	})))
 //
 // What a guard in memory has seen ends with its process: after a restart of the
 // sink a stale writer is admitted until the next holder has written again.
