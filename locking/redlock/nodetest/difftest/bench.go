@@ -40,18 +40,25 @@ type side struct {
 func New(tb testing.TB) *Bench {
 	tb.Helper()
 	server, minis := redistest.Start(tb), redistest.MiniN(tb, 1)
-	mini := redis.NewClient(&redis.Options{
-		Addr: "node-1:6379", Dialer: minis.Dial, Protocol: 2, DisableIdentity: true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
-	tb.Cleanup(func() { _ = mini.Close() })
 	b := &Bench{sides: []*side{
-		{name: "server", client: server.Client()},
-		{name: "embedded server", client: mini, infoError: nodetest.Embedded},
+		{name: "server", client: connect(tb, &redis.Options{Addr: server.Addr()})},
+		{name: "embedded server", client: connect(tb, &redis.Options{Addr: "node-1:6379", Dialer: minis.Dial}), infoError: nodetest.Embedded},
 	}}
 	info := b.sides[0].client.InfoMap(tb.Context(), "server").Val()
 	b.sides[0].runID = info["Server"]["run_id"]
 	return b
+}
+
+// connect returns a client that waits for as long as it takes, and never asks
+// twice: a script must run once.
+func connect(tb testing.TB, opts *redis.Options) *redis.Client {
+	tb.Helper()
+	opts.Protocol, opts.DisableIdentity = 2, true
+	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout, opts.MaxRetries = time.Minute, -1, -1, -1
+	c := redis.NewClient(opts)
+	tb.Cleanup(func() { _ = c.Close() })
+	return c
 }
 
 // Reset empties all sides and sets their clock.
