@@ -42,8 +42,10 @@
 //
 // FINISH closes the tick, keeps the run's record and frees the lock. It is
 // repeated until Q nodes know or the lease is over, and behind the caller's
-// back on the others. A node that has accepted another claim since keeps the
-// record as late.
+// back on the others. A node says whether the lock was still v's, and remembers
+// that, so that a repeated FINISH is answered alike: a lease was held until its
+// release if Q nodes say so. A node that has accepted another claim since keeps
+// the record as late.
 //
 // VOID takes back an attempt that will never run the job: decided once, before
 // the function is called. What may still be on its way to a node meets a
