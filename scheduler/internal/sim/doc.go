@@ -24,15 +24,17 @@
 //
 // The nodes are the model of package nodetest, which a test holds against real
 // servers. TestSim is replicas with jobs, TestLocks four clients who want one
-// lock, as a plain lock or with ticks in both modes.
+// lock, as a plain lock or with ticks in both modes, TestListChange the same
+// while the list of nodes is changed and clients move to the new one, some too
+// early and some late.
 //
 // # What is not
 //
 // Time that passes while code runs: a goroutine takes none between two messages.
 // A pause stops a process at its next message and its next look at the clock,
 // not in between. The monotonic clocks of all processes run alike; the wall
-// clock of leases is the world's. Changes of the node list and rerun mode of
-// jobs are left to tests of their own.
+// clock of leases is the world's. Rerun mode is simulated for claims, not yet for
+// jobs.
 //
 // # What is checked
 //

@@ -27,21 +27,36 @@ type client struct {
 	claims map[string]map[locking.Token]sim.Event // by name
 }
 
-func newClient(w *sim.World, p *sim.Process, leases time.Duration) (*client, error) {
+// newClient returns a client of the nodes with the given numbers.
+func newClient(w *sim.World, p *sim.Process, leases time.Duration, list []int) (*client, error) {
 	c := &client{
 		world: w, process: p, asked: map[string]int{}, drawn: map[string]int{},
 		claims: map[string]map[locking.Token]sim.Event{},
 	}
-	cfg := nodes.Config{Timeout: timeout, Grace: grace, TTL: leases, CheckEvery: grace / 2, Transport: transport{p}}
-	for i := range w.Nodes {
-		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{Name: name(i), URL: "redis://" + name(i) + ":6379"})
-	}
 	var err error
-	if c.set, err = nodes.Open(cfg); err != nil {
+	if c.set, err = nodes.Open(connection(p, leases, list)); err != nil {
 		return nil, err
 	}
 	c.inner, err = redlock.New(c.set, redlock.Config{Clock: p.Wall, Random: c.value, CleanFor: 2 * grace})
 	return c, err
+}
+
+// connection is what a process needs to know of the nodes.
+func connection(p *sim.Process, leases time.Duration, list []int) nodes.Config {
+	cfg := nodes.Config{Timeout: timeout, Grace: grace, TTL: leases, CheckEvery: grace / 2, Transport: transport{p}}
+	for _, i := range list {
+		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{Name: name(i), URL: "redis://" + name(i) + ":6379"})
+	}
+	return cfg
+}
+
+// numbers are those below n.
+func numbers(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
 }
 
 func (c *client) close() error { return errors.Join(c.inner.Close(), c.set.Close()) }

@@ -72,7 +72,7 @@ func simulateLocks(t *testing.T, p params) (r result) {
 		}
 		var people crowd
 		for i := range p.replicas {
-			c, err := newClient(w, w.NewProcess("c"+strconv.Itoa(i), sim.NewClock(time.Now(), off()-p.behind, 0)), ttl)
+			c, err := newClient(w, w.NewProcess("c"+strconv.Itoa(i), sim.NewClock(time.Now(), off()-p.behind, 0)), ttl, numbers(p.nodes))
 			if err != nil {
 				t.Error(err)
 				return
@@ -96,6 +96,7 @@ func (c crowd) live(w *sim.World, p params) {
 	until, up := context.WithTimeout(ctx, p.length)
 	for i, one := range c {
 		people.Go(func() {
+			_ = one.set.Init(until, false)
 			one.want(until, p, p.seed.Draw("client", strconv.Itoa(i)))
 			_ = one.close()
 		})
@@ -113,7 +114,6 @@ func (c *client) want(ctx context.Context, p params, luck *rand.Rand) {
 	watching, stop := context.WithCancel(context.Background())
 	defer stop()
 	running.Go(func() { _ = c.set.Run(watching) })
-	_ = c.set.Init(ctx, false)
 	for ctx.Err() == nil {
 		req := locking.Request{Name: "lock", TTL: ttl, Holder: c.process.Name, Mode: locking.Mode(luck.IntN(2))}
 		if p.every > 0 {

@@ -33,7 +33,7 @@ func (c *cluster) start(index, number, version int, clock *sim.Clock) *life {
 	process := c.world.NewProcess("r"+strconv.Itoa(index)+"."+strconv.Itoa(number), clock)
 	ctx, stop := context.WithCancel(context.Background())
 	l := &life{cluster: c, version: version, stop: stop, ended: make(chan struct{})}
-	if l.client, l.err = newClient(c.world, process, leases(version)); l.err != nil {
+	if l.client, l.err = newClient(c.world, process, leases(version), numbers(c.params.nodes)); l.err != nil {
 		panic(l.err) // the configuration is this test's own
 	}
 	go func() {
