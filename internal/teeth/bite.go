@@ -61,7 +61,7 @@ func baseline(ctx context.Context, out io.Writer, dir string, list []plant) erro
 		case err != nil:
 			return err
 		case !r.built || r.failed != "":
-			return fmt.Errorf("%s fails without any plant:\n%s", pkg, r.output)
+			return fmt.Errorf("%s fails without any plant: %s", pkg, r.why())
 		}
 		fmt.Fprintf(out, "%-*s %6.1f\n", byWidth, "green", time.Since(start).Seconds())
 	}

@@ -34,6 +34,14 @@ var deaths = []string{"panic: ", "fatal error: ", "WARNING: DATA RACE", "SIGQUIT
 // These are messages of helpers that could not begin.
 var unfit = []string{"ended before it was ready", "starting redis-server", "this test needs", "cannot start"}
 
+// why is what the failed tests said, or all the output if they said nothing.
+func (r result) why() string {
+	if len(r.messages) == 0 {
+		return r.output
+	}
+	return r.failed + ": " + strings.Join(r.messages, "; ")
+}
+
 // verdict returns the message by which a test of r's judged the plant: one that
 // has the text says, or the last one if says is empty.
 func (r result) verdict(says string) (string, error) {

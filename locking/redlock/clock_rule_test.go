@@ -3,6 +3,7 @@ package redlock
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
@@ -60,42 +61,47 @@ func TestClockSetBackAcrossALoss(t *testing.T) {
 		for _, ms := range []int{0, 1, 499, 500, 999} {
 			t.Run(fmt.Sprintf("%v, %d ms", grace, ms), func(t *testing.T) {
 				t.Parallel()
-				l := lifetime{t, redistest.MiniN(t, 1), grace}
-				start := time.Date(2026, 12, 1, 2, 0, 0, ms*1e6, time.UTC)
-				set := l.begin(start)
-				then := start.Add(3 * grace)
-				l.minis.Node(0).SetTime(then)
-
-				last := then.Add(grace / 2).Truncate(time.Millisecond)
-				if got := l.ask(set, acquireScript, "x", last.Add(time.Millisecond), "0"); got != codeFuture {
-					t.Errorf("a tick beyond half a grace: %s", got)
-				}
-				limit := uint64(float64(then.UnixMilli()+grace.Milliseconds()/2) / 1000 * (1 << 20))
-				var largest uint64
-				for token := limit + 2<<20; largest == 0 && token >= limit-1<<18; token -= 1 << 17 {
-					if l.commit(set, fmt.Sprint("v", token), last, token) == codeOK {
-						largest = token
-					}
-				}
-				if largest == 0 {
-					t.Fatal("no token at the limit was accepted: the test proves nothing")
-				}
-				l.minis.Node(0).SetTime(then)
-				l.minis.Node(0).FlushAll()
-
-				born := then.Add(-grace / 2)
-				again := l.begin(born)
-				for after := time.Duration(0); after <= 2*grace; after += grace / 20 {
-					now := born.Add(after)
-					l.minis.Node(0).SetTime(now)
-					if got := l.ask(again, acquireScript, "y", last, "0"); got != codeAbstain && got != codeFuture {
-						t.Fatalf("%v after its return, the tick that may have run: %s", after, got)
-					}
-					if got := l.commit(again, "z", now.Add(grace/2).Truncate(time.Millisecond), largest); got == codeOK {
-						t.Fatalf("%v after its return, a token that was accepted before: %s", after, got)
-					}
-				}
+				synctest.Test(t, func(t *testing.T) { clockSetBack(t, grace, ms) })
 			})
+		}
+	}
+}
+
+func clockSetBack(t *testing.T, grace time.Duration, ms int) {
+	t.Helper()
+	l := lifetime{t, redistest.MiniN(t, 1), grace}
+	start := time.Date(2026, 12, 1, 2, 0, 0, ms*1e6, time.UTC)
+	set := l.begin(start)
+	then := start.Add(3 * grace)
+	l.minis.Node(0).SetTime(then)
+
+	last := then.Add(grace / 2).Truncate(time.Millisecond)
+	if got := l.ask(set, acquireScript, "x", last.Add(time.Millisecond), "0"); got != codeFuture {
+		t.Errorf("a tick beyond half a grace: %s", got)
+	}
+	limit := uint64(float64(then.UnixMilli()+grace.Milliseconds()/2) / 1000 * (1 << 20))
+	var largest uint64
+	for token := limit + 2<<20; largest == 0 && token >= limit-1<<18; token -= 1 << 17 {
+		if l.commit(set, fmt.Sprint("v", token), last, token) == codeOK {
+			largest = token
+		}
+	}
+	if largest == 0 {
+		t.Fatal("no token at the limit was accepted: the test proves nothing")
+	}
+	l.minis.Node(0).SetTime(then)
+	l.minis.Node(0).FlushAll()
+
+	born := then.Add(-grace / 2)
+	again := l.begin(born)
+	for after := time.Duration(0); after <= 2*grace; after += grace / 20 {
+		now := born.Add(after)
+		l.minis.Node(0).SetTime(now)
+		if got := l.ask(again, acquireScript, "y", last, "0"); got != codeAbstain && got != codeFuture {
+			t.Fatalf("%v after its return, the tick that may have run: %s", after, got)
+		}
+		if got := l.commit(again, "z", now.Add(grace/2).Truncate(time.Millisecond), largest); got == codeOK {
+			t.Fatalf("%v after its return, a token that was accepted before: %s", after, got)
 		}
 	}
 }
@@ -105,6 +111,11 @@ func TestClockSetBackAcrossALoss(t *testing.T) {
 // has forgotten.
 func TestForgottenLeaseOutlastsFastClock(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, forgottenLease)
+}
+
+func forgottenLease(t *testing.T) {
+	t.Helper()
 	l := lifetime{t, redistest.MiniN(t, 1), 4 * time.Second}
 	born := time.Date(2026, 12, 1, 2, 0, 0, 0, time.UTC)
 	set := l.begin(born)

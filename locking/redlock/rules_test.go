@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
@@ -207,6 +208,10 @@ var ruleCases = []ruleCase{
 	}},
 }
 
+// patience is what a node has to answer in where none is down, on a machine that
+// may be busy.
+const patience = 5 * time.Second
+
 // runRules runs every case on a fresh namespace of one node.
 func runRules(t *testing.T, open func(t *testing.T) *rig) {
 	t.Helper()
@@ -232,7 +237,10 @@ func TestRulesOnRedis(t *testing.T) {
 	runRules(t, func(t *testing.T) *rig {
 		t.Helper()
 		n++
-		c := newCluster(t, []string{server.URL()}, inNamespace(n))
+		c := newCluster(t, []string{server.URL()}, func(cfg *nodes.Config) {
+			inNamespace(n)(cfg)
+			cfg.Timeout = patience
+		})
 		return newRig(t, c.open(t), server.Client())
 	})
 }
@@ -242,7 +250,9 @@ func TestRulesOnMiniredis(t *testing.T) {
 	runRules(t, func(t *testing.T) *rig {
 		t.Helper()
 		minis := redistest.MiniN(t, 1)
-		c := newMiniCluster(t, minis)
+		c := newCluster(t, minis.URLs(), func(cfg *nodes.Config) {
+			cfg.Dial, cfg.Embedded, cfg.Timeout = minis.Dial, true, patience
+		})
 		client := redis.NewClient(&redis.Options{
 			Addr: "node-1:6379", Dialer: minis.Dial, Protocol: 2, DisableIdentity: true,
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
