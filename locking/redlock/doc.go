@@ -113,6 +113,13 @@
 // when its owner dies between COMMIT and the call of the function, unless it
 // was requested AtLeastOnce.
 //
+// # What is said twice
+//
+// The rules of a node stand in the Lua files and once more, in plain Go, in
+// package nodetest. Tests send random requests, in any order, to both, on a real
+// server and on an embedded one, and compare every answer and all that is
+// stored. The simulation of whole clusters has the plain ones as its nodes.
+//
 // # What was modelled
 //
 // The folder model holds the rules for the Spin model checker: acquire, commit,
