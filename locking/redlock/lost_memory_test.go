@@ -80,7 +80,7 @@ func TestNodeOfAnotherNamespace(t *testing.T) {
 func TestNodeOfAnotherList(t *testing.T) {
 	t.Parallel()
 	server, other := redistest.Start(t), redistest.Start(t)
-	newCluster(t, []string{other.URL()}, func(cfg *nodes.Config) { cfg.Grace = lossGrace; cfg.TTL = lossTTL })
+	newCluster(t, []string{other.URL()}, func(cfg *nodes.Config) { cfg.Grace, cfg.TTL, cfg.Timeout = lossGrace, lossTTL, lossTimeout })
 	before := other.Client().HGetAll(t.Context(), "quorate:node").Val()
 	r := newLossRig(t, server)
 	r.claim(1)
@@ -103,8 +103,9 @@ func TestNodeOfAnotherList(t *testing.T) {
 
 // Leases and graces of these tests, which wait for one to pass.
 const (
-	lossTTL   = 1300 * time.Millisecond
-	lossGrace = 2 * time.Second
+	lossTimeout = time.Second
+	lossTTL     = 4100 * time.Millisecond
+	lossGrace   = 4500 * time.Millisecond
 )
 
 // A lossRig is a cluster of one node, at an address that may lead to another
@@ -123,7 +124,7 @@ type lossRig struct {
 func newLossRig(t *testing.T, server *redistest.Server) *lossRig {
 	t.Helper()
 	proxy := redistest.NewProxy(t, server.Addr())
-	c := newCluster(t, []string{"redis://" + proxy.Addr()}, func(cfg *nodes.Config) { cfg.Grace, cfg.TTL = lossGrace, lossTTL })
+	c := newCluster(t, []string{"redis://" + proxy.Addr()}, func(cfg *nodes.Config) { cfg.Grace, cfg.TTL, cfg.Timeout = lossGrace, lossTTL, lossTimeout })
 	return &lossRig{t: t, proxy: proxy, locker: c.locker(t), set: c.open(t), ttl: lossTTL, base: time.Now().Truncate(time.Second).Add(-10 * time.Second)}
 }
 
@@ -174,7 +175,12 @@ func (r *lossRig) testForgotten(t *testing.T) {
 		_ = lease.Release(t.Context(), nil)
 		return true
 	})
-	if st := r.set.Inspect(t.Context())[0]; !st.Since.After(r.claimed) {
+	var st nodes.Status
+	eventually(t, "the node says since when it remembers", func() bool {
+		st = r.set.Inspect(t.Context())[0]
+		return st.Err == nil
+	})
+	if !st.Since.After(r.claimed) {
 		t.Errorf("after the fault the node remembers since %v, it granted the tick at %v", st.Since, r.claimed)
 	}
 }

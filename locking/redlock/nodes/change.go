@@ -35,15 +35,15 @@ func (c Change) Run(ctx context.Context) (err error) {
 		return fmt.Errorf("old list: %w", err)
 	}
 	defer func() { err = errors.Join(err, old.Close()) }()
-	new, err := Open(c.To)
+	next, err := Open(c.To)
 	if err != nil {
 		return fmt.Errorf("new list: %w", err)
 	}
-	defer func() { err = errors.Join(err, new.Close()) }()
-	if err := comparable(old, new); err != nil {
+	defer func() { err = errors.Join(err, next.Close()) }()
+	if err := successive(old, next); err != nil {
 		return err
 	}
-	s, err := look(ctx, old, new)
+	s, err := look(ctx, old, next)
 	if err != nil {
 		return err
 	}

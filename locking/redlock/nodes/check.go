@@ -58,9 +58,9 @@ const (
 func (l Level) String() string { return [...]string{"note", "wait", "mend"}[l] }
 
 // Level returns the gravest level of the findings.
-func (c Condition) Level() Level {
+func (n Condition) Level() Level {
 	worst := Note
-	for _, f := range c.Findings {
+	for _, f := range n.Findings {
 		worst = max(worst, f.Level)
 	}
 	return worst

@@ -138,10 +138,9 @@ func (v view) judgeServer() error {
 
 // judgeHolding compares what a formatted node holds with what this Set wants.
 func (v view) judgeHolding() error {
-	s := v.node.set
-	grace := strconv.FormatInt(s.cfg.Grace.Milliseconds(), 10)
-	switch {
-	case v.reply.Err != nil:
+	grace := strconv.FormatInt(v.node.set.cfg.Grace.Milliseconds(), 10)
+	switch told := v.reply.Err == nil; {
+	case !told:
 		return nil
 	case !v.listed():
 		return v.node.refusal([]string{"members", v.held.names})

@@ -5,12 +5,12 @@ import "context"
 // SealFor seals a node for the change to a list at an epoch, as the first half of
 // a Change that is cut off.
 func SealFor(ctx context.Context, n *Node, to Config, epoch int64) error {
-	new, err := Open(to)
+	next, err := Open(to)
 	if err != nil {
 		return err
 	}
-	defer new.Close()
-	return n.run(ctx, n.set.rules.seal, nil, []any{new.members.target(epoch), new.members.names}).Err
+	defer next.Close()
+	return n.run(ctx, n.set.rules.seal, nil, []any{next.members.target(epoch), next.members.names}).Err
 }
 
 // Rule returns the script of membership of that name.

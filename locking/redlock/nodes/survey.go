@@ -21,11 +21,11 @@ type survey struct {
 
 // look examines both lists and refuses what cannot come to a good end, before
 // the first node is sealed.
-func look(ctx context.Context, old, new *Set) (*survey, error) {
-	s := &survey{old: old, new: new, from: old.examine(ctx), to: new.examine(ctx)}
-	s.epoch = max(old.Epoch()+1, new.Epoch())
+func look(ctx context.Context, old, next *Set) (*survey, error) {
+	s := &survey{old: old, new: next, from: old.examine(ctx), to: next.examine(ctx)}
+	s.epoch = max(old.Epoch()+1, next.Epoch())
 	old.era.set(s.epoch - 1)
-	new.era.set(s.epoch)
+	next.era.set(s.epoch)
 	for _, v := range s.to {
 		s.proven = s.proven || s.opened(v)
 	}
@@ -49,7 +49,7 @@ func (s *survey) judge() error {
 
 // unfit returns why the node of the new list cannot become a member.
 func (s *survey) unfit(v view) error {
-	if v.reply.Err != nil || s.opened(v) || s.inOld(v) {
+	if formatted := v.reply.Err == nil; !formatted || s.opened(v) || s.inOld(v) {
 		return nil
 	}
 	return &RefusedError{Node: v.node.name, Reason: fmt.Sprintf(
@@ -150,15 +150,15 @@ func sealedForOther(n *Node, names string) error {
 		"it is sealed for a change to the list [%s]: finish that one first (quorate nodes change --to its file; where a node of that list is gone for good, give its name the URL of an empty one), then change from there", names)}
 }
 
-// comparable returns why the two lists cannot follow each other.
-func comparable(old, new *Set) error {
+// successive returns why the two lists cannot follow each other.
+func successive(old, next *Set) error {
 	switch {
-	case old.cfg.Namespace != new.cfg.Namespace:
-		return fmt.Errorf("the namespaces differ, %s and %s: change only redis.nodes", old.cfg.Namespace, new.cfg.Namespace)
-	case old.cfg.Grace != new.cfg.Grace:
-		return fmt.Errorf("redis.restart_grace differs, %v and %v: change only redis.nodes", old.cfg.Grace, new.cfg.Grace)
-	case old.members.hash == new.members.hash:
-		return fmt.Errorf("both lists name the same nodes [%s]: there is nothing to change (another URL for the same name needs no change)", strings.ReplaceAll(new.members.names, " ", ", "))
+	case old.cfg.Namespace != next.cfg.Namespace:
+		return fmt.Errorf("the namespaces differ, %s and %s: change only redis.nodes", old.cfg.Namespace, next.cfg.Namespace)
+	case old.cfg.Grace != next.cfg.Grace:
+		return fmt.Errorf("redis.restart_grace differs, %v and %v: change only redis.nodes", old.cfg.Grace, next.cfg.Grace)
+	case old.members.hash == next.members.hash:
+		return fmt.Errorf("both lists name the same nodes [%s]: there is nothing to change (another URL for the same name needs no change)", strings.ReplaceAll(next.members.names, " ", ", "))
 	}
 	return nil
 }
