@@ -102,9 +102,10 @@
 // Tokens and once-per-tick need no assumption on time, as long as nodes keep
 // what they accepted. A node that may have lost it (its run_id has changed)
 // abstains from every tick up to its restart plus the grace; this needs the
-// grace to exceed the ttl, and the node's own clock not to step back by more
-// than half a grace across that restart. The clocks of replicas and of other
-// nodes do not matter: a wrong one costs votes.
+// grace to exceed the ttl, and the node's own clock, when it comes back, not to
+// be more than half a grace behind the latest time that it ever read: a clock
+// that was once ahead and corrected long before the restart counts too. The
+// clocks of replicas and of other nodes do not matter: a wrong one costs votes.
 //
 // # Not promised
 //

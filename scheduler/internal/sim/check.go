@@ -76,7 +76,8 @@ func checkOnce(claims []*claim) []Violation {
 	var list []Violation
 	byTick := map[time.Time][]*claim{}
 	for _, c := range claims {
-		if !c.Tick.IsZero() && !(c.voided && c.began == none) {
+		unused := c.voided && c.began == none
+		if !c.Tick.IsZero() && !unused {
 			byTick[c.Tick] = append(byTick[c.Tick], c)
 		}
 	}

@@ -240,13 +240,3 @@ func (c *cluster) due(job int) []time.Time {
 }
 
 var _ sim.Fleet = (*cluster)(nil)
-
-func (r result) count(what sim.What) int {
-	n := 0
-	for _, e := range r.record.Events {
-		if e.What == what {
-			n++
-		}
-	}
-	return n
-}

@@ -13,8 +13,8 @@ import (
 // What the tests are asked for, after -args. The defaults are a sample of a few
 // seconds; make sim asks for more.
 var (
-	seeds   = flag.Int("seeds", 20, "worlds of replicas to simulate")
-	claims  = flag.Int("claims", 2000, "claims of locks to simulate")
+	seeds   = flag.Int("seeds", 16, "worlds of replicas to simulate")
+	claims  = flag.Int("claims", 1500, "claims of locks to simulate")
 	first   = flag.Int("first", 1, "the first seed")
 	only    = flag.String("only", "all", "numbers of the troubles that happen, such as 0,3,4")
 	verbose = flag.Bool("verbose", false, "print the history of every world")

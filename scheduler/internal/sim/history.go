@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -119,9 +120,5 @@ func (h *History) Events() []Event {
 func (h *History) Faults() map[Fault]int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	faults := map[Fault]int{}
-	for f, n := range h.seen {
-		faults[f] = n
-	}
-	return faults
+	return maps.Clone(h.seen)
 }
