@@ -18,20 +18,25 @@ import (
 
 // Replicas claim ticks over nodes whose requests arrive late, long after the
 // caller gave up, or whose replies are lost, and that lose their memory: no
-// tick is run twice, leases do not overlap, tokens grow.
+// tick is run twice, leases do not overlap, tokens grow. The same, but for the
+// leases, with operators who release by force and forget the job again and again.
 func TestPromisesUnderFaults(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 3, 5} {
 		for seed := range uint64(3) {
 			t.Run(fmt.Sprintf("%d nodes, seed %d", n, seed), func(t *testing.T) {
 				t.Parallel()
-				synctest.Test(t, func(t *testing.T) { testPromises(t, n, seed) })
+				synctest.Test(t, func(t *testing.T) { testPromises(t, n, seed, false) })
 			})
 		}
 	}
+	t.Run("3 nodes, operators", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) { testPromises(t, 3, 7, true) })
+	})
 }
 
-func testPromises(t *testing.T, n int, seed uint64) {
+func testPromises(t *testing.T, n int, seed uint64, operators bool) {
 	t.Helper()
 	const ticks, every = 50, 2 * time.Second
 	t.Cleanup(func() { time.Sleep(latest) }) // the last messages arrive
@@ -42,8 +47,9 @@ func testPromises(t *testing.T, n int, seed uint64) {
 		cfg.Timeout, cfg.TTL, cfg.Grace = 100*time.Millisecond, 2*time.Second, 3*time.Second
 	})
 	time.Sleep(time.Hour)
-	b := &book{t: t, runs: map[time.Time][]*run{}}
+	b := &book{t: t, runs: map[time.Time][]*run{}, operated: operators}
 	var replicas sync.WaitGroup
+	set := c.open(t)
 	lockers := []*Locker{c.locker(t), c.locker(t), c.locker(t), c.locker(t)}
 	for i := range ticks {
 		time.Sleep(every)
@@ -53,6 +59,9 @@ func testPromises(t *testing.T, n int, seed uint64) {
 				time.Sleep(w.upTo(every))
 				minis.Node(int(w.upTo(time.Duration(n)))).FlushAll()
 			})
+		}
+		if operators {
+			replicas.Go(func() { b.operate(w, set) })
 		}
 		tick := time.Now().Truncate(time.Millisecond)
 		for _, l := range lockers {
@@ -68,7 +77,10 @@ func testPromises(t *testing.T, n int, seed uint64) {
 	if b.won < ticks/10 {
 		t.Errorf("only %d claims of %d ticks were won: the test shows little", b.won, ticks)
 	}
-	t.Logf("%d claims won, %d run, %d ticks", b.won, b.ran, ticks)
+	if operators && b.forgot == 0 {
+		t.Error("the job was never forgotten: the test shows little")
+	}
+	t.Logf("%d claims won, %d run, %d ticks; %d times forgotten, %d evicted", b.won, b.ran, ticks, b.forgot, b.evicted)
 }
 
 // book is what the replicas were granted.
@@ -79,6 +91,9 @@ type book struct {
 	last     *run // the latest lease
 	top      locking.Token
 	won, ran int
+
+	operated        bool // locks may be taken from leases that last
+	forgot, evicted int
 }
 
 // A run is one granted lease that was not voided.
@@ -120,7 +135,7 @@ func (b *book) granted(r *run, below locking.Token) {
 		b.t.Errorf("token %d after %d", r.claim.Token, below)
 	}
 	b.top = max(b.top, r.claim.Token)
-	if o := b.last; o != nil && !o.over && !locking.Expired(time.Now(), o.lease.Deadline()) {
+	if o := b.last; o != nil && !b.operated && !o.over && !locking.Expired(time.Now(), o.lease.Deadline()) {
 		b.t.Errorf("%+v granted while the lease of %+v lasts for %v", r.claim, o.claim, time.Until(o.lease.Deadline()))
 	}
 	b.last = r
@@ -139,6 +154,26 @@ func (b *book) begin(r *run) {
 		}
 	}
 	b.runs[r.claim.Tick] = append(b.runs[r.claim.Tick], r)
+}
+
+// operate does what operators do, at odd moments.
+func (b *book) operate(w *weather, set *nodes.Set) {
+	for range 4 {
+		time.Sleep(w.upTo(time.Second))
+		if w.chance(30) {
+			_, err := Evict(context.Background(), set, "job", "an operator's whim")
+			b.count(&b.evicted, err)
+		}
+		b.count(&b.forgot, Forget(context.Background(), set, "job"))
+	}
+}
+
+func (b *book) count(n *int, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil {
+		*n++
+	}
 }
 
 func (b *book) end(r *run) {
