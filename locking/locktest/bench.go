@@ -187,6 +187,22 @@ func (b *bench) lost(what string, err error) {
 	}
 }
 
+// extend extends, asking again a backend that did not answer in time.
+func (b *bench) extend(t locking.Tenure) error {
+	err := t.Extend(b.Context())
+	for n := 0; n < 3 && (errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrTooSlow)); n++ {
+		b.Wait(b.Short / 4)
+		err = t.Extend(b.Context())
+	}
+	return err
+}
+
+// cannotExtend reports what can still be extended.
+func (b *bench) cannotExtend(what string, t locking.Tenure) {
+	b.Helper()
+	b.lost(what, b.extend(t))
+}
+
 // larger reports a claim whose token does not exceed that of an earlier one.
 func (b *bench) larger(earlier, later locking.Lease) {
 	b.Helper()

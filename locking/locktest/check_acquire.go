@@ -94,7 +94,7 @@ func acquireOrExtendBeginsAnew(b *bench) {
 		b.Fatalf("AcquireOrExtend after another worked = %v, want a lease", err)
 	}
 	b.larger(second, third)
-	b.lost("Extend of the lease before", first.Extend(b.Context()))
+	b.cannotExtend("Extend of the lease before", first)
 	other.refused(b.plain(), locking.ErrTaken)
 	a.release(third)
 	other.eventually(b.plain())

@@ -11,7 +11,7 @@ func extendMovesTheDeadline(b *bench) {
 	end := lease.Deadline()
 	for range 3 {
 		b.Wait(b.Short / 10)
-		if err := lease.Extend(b.Context()); err != nil {
+		if err := b.extend(lease); err != nil {
 			b.Fatalf("Extend = %v", err)
 		}
 		moved := lease.Deadline()
@@ -42,9 +42,9 @@ func extendWithoutTimeLeavesTheDeadline(b *bench) {
 func extendAfterTakeoverIsLost(b *bench) {
 	lease := b.replica("a").acquire(b.short(b.tick(1)))
 	next := b.replica("b").eventually(b.tick(2))
-	b.lost("Extend while another works", lease.Extend(b.Context()))
+	b.cannotExtend("Extend while another works", lease)
 	b.replica("b").release(next)
-	b.lost("Extend after another worked", lease.Extend(b.Context()))
+	b.cannotExtend("Extend after another worked", lease)
 	b.replica("c").acquire(b.tick(3))
 }
 
@@ -52,10 +52,10 @@ func endedLeaseIsNotExtended(b *bench) {
 	a := b.replica("a")
 	lease := a.acquire(b.tick(1))
 	a.release(lease)
-	b.lost("Extend after Release", lease.Extend(b.Context()))
+	b.cannotExtend("Extend after Release", lease)
 	lease = a.acquire(b.tick(2))
 	a.void(lease)
-	b.lost("Extend after Void", lease.Extend(b.Context()))
+	b.cannotExtend("Extend after Void", lease)
 	a.acquire(b.tick(3))
 }
 
@@ -102,7 +102,7 @@ func plainLockRunsOut(b *bench) {
 	first := b.replica("a").acquire(b.short(b.plain()))
 	second := b.replica("b").eventually(b.plain())
 	b.larger(first, second)
-	b.lost("Extend by the former holder", first.Extend(b.Context()))
+	b.cannotExtend("Extend by the former holder", first)
 	_ = first.Release(b.Context(), nil) // must not free the lock of the next
 	b.replica("c").refused(b.plain(), locking.ErrTaken)
 }

@@ -44,7 +44,7 @@ func atLeastOnceIsClaimedAgain(b *bench) {
 		b.Errorf("second claim has attempt %d, want 2", got)
 	}
 	// The first owner wakes up.
-	b.lost("Extend by the former owner", first.Extend(b.Context()))
+	b.cannotExtend("Extend by the former owner", first)
 	b.lost("Release by the former owner", first.Release(b.Context(), nil))
 	b.replica("c").refused(again(b.tick(1)), locking.ErrTaken)
 	other.release(second)

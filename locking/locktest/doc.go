@@ -4,8 +4,11 @@
 // A backend shows that it keeps the contract with one test:
 //
 //	func TestConformance(t *testing.T) {
-//		locktest.Run(t, locktest.Backend{New: connect, TTL: 500 * time.Millisecond})
+//		locktest.Run(t, locktest.Backend{New: connect, Short: 500 * time.Millisecond})
 //	}
+//
+// [Stress] presses it harder: many contenders, one lock, and a counter that
+// shows every lost update.
 //
 // The kit sees only the interface. It never concludes anything from how long
 // something took: where a lease must run out, it asks again until it has, a
