@@ -106,7 +106,7 @@ func TestAdviceOnRestarts(t *testing.T) {
 func writeNodes(t *testing.T, servers ...*redistest.Server) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.yaml")
-	text := fmt.Sprintf("redis: {nodes: [%s], node_timeout: 3s}\n", strings.Join(redistest.URLs(servers), ", "))
+	text := fmt.Sprintf("redis: {nodes: [%s], node_timeout: 3s, restart_grace: 5m}\n", strings.Join(redistest.URLs(servers), ", "))
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
