@@ -17,10 +17,22 @@ import (
 // A diary is a Memory that writes down what is done to its leases.
 type diary struct {
 	locktest.Memory
-	extend func(name string) error // if set, instead of the lease's own
 
-	mu    sync.Mutex
-	lines []string
+	mu     sync.Mutex
+	lines  []string
+	extend func(name string) error // if set, instead of the lease's own
+}
+
+// refuseToExtend makes extensions of the named leases fail, all without a name.
+func (d *diary) refuseToExtend(err error, names ...string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.extend = func(name string) error {
+		if len(names) == 0 || slices.Contains(names, name) {
+			return err
+		}
+		return nil
+	}
 }
 
 func (d *diary) note(line string) {
@@ -44,8 +56,11 @@ type diaryLease struct {
 }
 
 func (l diaryLease) Extend(ctx context.Context) error {
-	if l.d.extend != nil {
-		return l.d.extend(l.Claim().Name)
+	l.d.mu.Lock()
+	extend := l.d.extend
+	l.d.mu.Unlock()
+	if extend != nil {
+		return extend(l.Claim().Name)
 	}
 	return l.Lease.Extend(ctx)
 }
@@ -159,12 +174,8 @@ func TestAcquireAllKeepsWhatItHas(t *testing.T) {
 func TestAcquireAllLosesOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := &diary{extend: func(name string) error {
-			if name == "a" {
-				return locking.ErrLeaseLost
-			}
-			return nil
-		}}
+		d := new(diary)
+		d.refuseToExtend(locking.ErrLeaseLost, "a")
 		long := locking.Request{Name: "c", TTL: time.Hour}
 		if _, err := d.Memory.TryAcquire(t.Context(), long); err != nil {
 			t.Fatal(err)
@@ -247,7 +258,7 @@ func TestHoldKeepsAGroup(t *testing.T) {
 			if _, err := d.TryAcquire(ctx, asking("b")[0]); !errors.Is(err, locking.ErrTaken) {
 				t.Errorf("TryAcquire of a lock of the group = %v, want %v", err, locking.ErrTaken)
 			}
-			d.extend = func(string) error { return locking.ErrNoQuorum }
+			d.refuseToExtend(locking.ErrNoQuorum)
 			<-ctx.Done()
 			return context.Cause(ctx)
 		})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,20 +44,20 @@ func TestKeeperKeepsUntilItIsStopped(t *testing.T) {
 func TestStopWaitsForAnExtension(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		under := false
+		var under atomic.Bool
 		l := newFakeLease(func(context.Context, int) error {
-			under = true
+			under.Store(true)
 			time.Sleep(time.Second) // whatever its context says
-			under = false
+			under.Store(false)
 			return nil
 		})
 		k := locking.Keep(t.Context(), l, locking.HoldConfig{Every: every, Margin: margin})
 		time.Sleep(every + time.Millisecond)
-		if !under {
+		if !under.Load() {
 			t.Fatal("no extension is under way")
 		}
 		k.Stop()
-		if under {
+		if under.Load() {
 			t.Error("Stop returned while an extension was under way")
 			time.Sleep(2 * time.Second)
 		}

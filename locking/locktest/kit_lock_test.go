@@ -10,7 +10,11 @@ import (
 
 // lockFaults break what users of plain locks, groups and keepers rely on.
 func lockFaults() []fault {
-	forever := func(s *lockState) { s.lock.until = time.Now().Add(time.Hour) }
+	forever := func(l *oddLease) {
+		l.m.mu.Lock()
+		defer l.m.mu.Unlock()
+		l.s.lock.until = time.Now().Add(time.Hour)
+	}
 	return []fault{
 		{"expired lease is released like any other", mutant{grant: func(l *oddLease) {
 			l.release = func(ctx context.Context, note []byte) error {
@@ -37,7 +41,7 @@ func lockFaults() []fault {
 				return nil, why
 			},
 		}, []string{"PlainHolderIsNamed"}},
-		{"lease never runs out", mutant{grant: func(l *oddLease) { forever(l.s) }}, []string{"AcquireOutwaitsALease"}},
+		{"lease never runs out", mutant{grant: forever}, []string{"AcquireOutwaitsALease"}},
 		{"every refusal may pass", mutant{
 			deny: func(_ *Memory, _ locking.Request, why *locking.AcquireError) (locking.Lease, error) {
 				why.Reason = locking.ErrTaken
@@ -53,7 +57,7 @@ func lockFaults() []fault {
 		}}, []string{"AcquireOrExtendBeginsAnew", "GroupEndsAsOne", "GroupIsLostAsOne"}},
 		{"extension keeps others out for ever", mutant{grant: func(l *oddLease) {
 			l.extend = func(ctx context.Context) error {
-				defer func() { forever(l.s) }()
+				defer forever(l)
 				return l.memoryLease.Extend(ctx)
 			}
 		}}, []string{"MaxHoldFreesTheLock"}},

@@ -263,6 +263,8 @@ func leaseFaults() []fault {
 		}}, []string{"ExtendMovesTheDeadline", "EndedLeaseIsNotExtended"}},
 		{"others do not learn of the extension", mutant{grant: func(l *oddLease) {
 			l.extend = func(context.Context) error {
+				l.m.mu.Lock()
+				defer l.m.mu.Unlock()
 				l.until = time.Now().Add(l.req.TTL)
 				return nil
 			}
