@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -162,18 +163,18 @@ func (b *Bench) Compare(t T) {
 
 // difference lists the lines that only one of two sorted lists has.
 func difference(a, b []string) string {
-	diff := ""
+	return strings.Join(append(missing("- ", a, b), missing("+ ", b, a)...), "\n")
+}
+
+// missing lists, marked, the lines of a that b has not.
+func missing(mark string, a, b []string) []string {
+	var list []string
 	for _, line := range a {
 		if _, ok := slices.BinarySearch(b, line); !ok {
-			diff += "- " + line + "\n"
+			list = append(list, mark+line)
 		}
 	}
-	for _, line := range b {
-		if _, ok := slices.BinarySearch(a, line); !ok {
-			diff += "+ " + line + "\n"
-		}
-	}
-	return diff
+	return list
 }
 
 // Model returns the model beside the first server, to look at.

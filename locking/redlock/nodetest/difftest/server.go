@@ -47,8 +47,7 @@ func (s *side) call(t T, script Script, keys, args []string) []string {
 	}
 	v, err := redis.NewScript(text).Run(context.Background(), s.client, keys, argv...).StringSlice()
 	if err != nil {
-		var answer redis.Error
-		if !errors.As(err, &answer) {
+		if _, answered := errors.AsType[redis.Error](err); !answered {
 			t.Fatalf("%s: script %s: %v", s.name, script.Name(), err)
 		}
 		return nil
