@@ -19,10 +19,13 @@ var (
 // their context beyond the drain. Their goroutines still run, so the process
 // should exit: their leases then end by themselves.
 type StuckError struct {
-	Jobs []string // sorted
+	Jobs []string // sorted; empty if what did not end was a claim or a release
 }
 
 // Error names the jobs.
 func (e *StuckError) Error() string {
+	if len(e.Jobs) == 0 {
+		return "no job runs, but messages to the nodes did not end in time: the process was probably paused"
+	}
 	return "jobs ignore the end of their context and still run: " + strings.Join(e.Jobs, ", ")
 }
