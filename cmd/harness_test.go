@@ -96,8 +96,14 @@ type process struct {
 // startReplica starts `quorate run`; the process ends with the test.
 func startReplica(t *testing.T, config, id string, args ...string) *process {
 	t.Helper()
+	return startBinary(t, os.Args[0], config, id, args...)
+}
+
+// startBinary does so with the binary of some release.
+func startBinary(t *testing.T, binary, config, id string, args ...string) *process {
+	t.Helper()
 	p := &process{t: t, id: id, exited: make(chan struct{})}
-	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0],
+	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), binary,
 		append([]string{"run", "--config", config, "--set", "replica/id=" + id}, args...)...)
 	p.cmd.Env = append(os.Environ(), actAsQuorate+"=1")
 	stderr, err := p.cmd.StderrPipe()

@@ -17,12 +17,12 @@
 
 inline note_fence() {
   if
-  :: node[n].fence > attempt[c].fence -> attempt[c].fence = node[n].fence
+  :: FENCE > attempt[c].fence -> attempt[c].fence = FENCE
   :: else
   fi;
 #if defined(RERUN) || defined(MIXED)
   if
-  :: SAMETICK && node[n].number > attempt[c].attempts -> attempt[c].attempts = node[n].number
+  :: SAMETICK && CLAIM.number > attempt[c].attempts -> attempt[c].attempts = CLAIM.number
   :: else
   fi
 #endif
@@ -59,10 +59,10 @@ inline hear_commit(k) {
 }
 
 #ifdef LEASES
-#define INTIME attempt[c].valid
+#define VALID attempt[c].valid
 #define ENDED (attempt[c].phase == RUNNING && !attempt[c].valid)
 #else
-#define INTIME 1
+#define VALID 1
 #define ENDED (attempt[c].phase == RUNNING)
 #endif
 
@@ -128,15 +128,16 @@ inline forget_round() {
 /* Printed when a trace is shown, never during the search. */
 mtype = { begins, proposes, proposes_again, gives_up, runs, extends, is_extended,
   reaches_deadline, ACQUIRE, ACQUIRE_reply_lost, COMMIT, COMMIT_of_second_token, EXTEND,
-  FINISH, VOID, lock_ends, tombstones_end, restarts_empty, restarts_without_lock,
-  restarts_with_all };
+  FINISH, VOID, lock_ends, lock_is_deleted, is_released_by_force, tombstones_end, forgets, saves,
+  restarts_empty, restarts_without_lock, restarts_without_claim, restarts_as_saved, restarts_with_all };
 inline say(what) {
-  printf("attempt %d %e: tick %d, rerun %d, token %d, tries %d\n", c, what, attempt[c].tick,
-    attempt[c].rerun, (attempt[c].tries > 0 -> TOKEN(c) : 0), attempt[c].tries)
+  printf("attempt %d %e: stream %d, tick %d, rerun %d, token %d, tries %d\n", c, what,
+    attempt[c].stream, attempt[c].tick, attempt[c].rerun,
+    (attempt[c].tries > 0 -> TOKEN(c) : 0), attempt[c].tries)
 }
 inline tell(what) {
   printf("attempt %d, node %d: %e answered %e; now fence %d, tick %d, owner %d, void %d, lock %d\n",
-    c, n, what, vote, node[n].fence, node[n].tick, node[n].owner, node[n].isvoid, node[n].lock);
+    c, n, what, vote, FENCE, CLAIM.tick, CLAIM.owner, CLAIM.isvoid, node[n].lock);
   vote = 0
 }
 inline befall(what) { printf("node %d: %e\n", n, what) }
@@ -179,13 +180,13 @@ proctype Replica(byte c) {
 #ifdef JUMPS
   :: d_step { jump < JUMPS && COUNT(attempt[c].heard) >= Q && attempt[c].phase == ACQUIRING -> jump++ }
 #endif
-  :: d_step { attempt[c].phase == ACQUIRING && COUNT(attempt[c].heard) >= Q && INTIME ->
+  :: d_step { attempt[c].phase == ACQUIRING && COUNT(attempt[c].heard) >= Q && VALID ->
        propose(); say(proposes); attempt[c].heard = 0; attempt[c].phase = COMMITTING }
 #if PROPOSALS > 1
-  :: d_step { attempt[c].phase == COMMITTING && attempt[c].stale && INTIME ->
+  :: d_step { attempt[c].phase == COMMITTING && attempt[c].stale && VALID ->
        propose(); say(proposes_again); count_anew() }
 #endif
-  :: d_step { MAYRUN && COUNT(attempt[c].heard) >= Q && INTIME ->
+  :: d_step { MAYRUN && COUNT(attempt[c].heard) >= Q && VALID ->
        say(runs); check_issue();
        rest_on(attempt[c].heard);
        attempt[c].phase = RUNNING;
@@ -194,9 +195,9 @@ proctype Replica(byte c) {
   :: d_step { MAYGIVEUP -> say(gives_up); check_giveup(); attempt[c].phase = GAVEUP; forget_round() }
 #endif
 #ifdef EXTENDS
-  :: d_step { attempt[c].phase == RUNNING && !attempt[c].extending && INTIME ->
+  :: d_step { attempt[c].phase == RUNNING && !attempt[c].extending && VALID ->
        say(extends); note_superseded(); attempt[c].extending = 1 }
-  :: d_step { attempt[c].extending && COUNT(attempt[c].renewed) >= Q && INTIME ->
+  :: d_step { attempt[c].extending && COUNT(attempt[c].renewed) >= Q && VALID ->
        say(is_extended); check_extended();
        rest_on(attempt[c].renewed);
        attempt[c].renewed = 0; attempt[c].superseded = 0; attempt[c].extending = 0 }
@@ -208,26 +209,37 @@ proctype Replica(byte c) {
   od
 }
 
-
-/* What befalls node n by itself. */
+/* What befalls node n by itself, or by an operator's hand. */
 proctype Events(byte n) {
   do
-  :: d_step { node[n].lock != 0 && !INUSE ->
-       befall(lock_ends);
-#ifdef LEASES
-       HOLDER.renewed = HOLDER.renewed & ~BIT(n);
+  :: d_step { node[n].lock != 0 && !INUSE -> befall(lock_ends); drop_renewal(); node[n].lock = 0 }
+#ifdef EVICT
+  :: d_step { node[n].lock != 0 -> befall(is_released_by_force); drop_renewal();
+       node[n].dead = node[n].dead | BIT(node[n].lock); node[n].lock = 0 }
 #endif
-       node[n].lock = 0 }
+#ifdef DELETELOCK
+  :: d_step { node[n].lock != 0 -> befall(lock_is_deleted); drop_renewal(); node[n].lock = 0 }
+#endif
 #ifdef TOMBEXPIRY
   :: d_step { node[n].dead != 0 -> befall(tombstones_end); node[n].dead = 0 }
 #endif
+#ifdef FORGETS
+  :: d_step { MAYFORGET -> befall(forgets); forget() }
+#endif
 #if RESTARTS > 0
   :: d_step { restarts > 0 -> befall(restarts_empty);
-       restarts--; raise_floor(); lose_lock(); lose_claim() }
+       restarts--; raise_floor(); lose_lock(); lose_claim(); lose_gc() }
   :: d_step { restarts > 0 -> befall(restarts_without_lock);
        restarts--; raise_floor(); lose_lock() }
   :: d_step { restarts > 0 -> befall(restarts_with_all);
        restarts--; raise_floor() }
+#ifdef OLDER
+  :: d_step { restarts > 0 -> befall(saves); copy(kept[n], node[n]) }
+  :: d_step { restarts > 0 -> befall(restarts_as_saved);
+       restarts--; raise_floor(); note_lost_lock(); copy(node[n], kept[n]) }
+  :: d_step { restarts > 0 -> befall(restarts_without_claim);
+       restarts--; raise_floor(); lose_claim(); lose_gc() }
+#endif
 #endif
   od
 }

@@ -13,7 +13,8 @@ work=
 cd "$(dirname "$0")"
 
 # set | name | expected promise broken, or holds | flags without their -D
-# set: q also in --quick, f only in full.
+# set: q also in --quick, f only in full. The flags begin with CLOCK or MEMBERS
+# where the model is clock.pml or members.pml, else it is claim.pml.
 configurations() {
   cat <<'LIST'
 q | at-most-once           | holds      | CORE C=2 TICKS=2
@@ -37,6 +38,32 @@ f | relock: owner only     | holds      | EXTENDS RELOCKLOOSE RERUN VOIDS RESTAR
 q | leases                 | holds      | LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
 f | leases, rerun          | holds      | LEASES EXTENDS RERUN C=2 PROPOSALS=1
 f | leases, restart        | holds      | LEASES EXTENDS RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
+q | streams                | holds      | CORE VOIDS C=2 STREAMS=2 TICKS=2
+f | streams, 3 attempts    | holds      | CORE VOIDS C=3 STREAMS=2 PROPOSALS=1
+q | plain beside ticks     | holds      | CORE VOIDS C=2 STREAMS=2 PLAIN TICKS=2 RESTARTS=1 PROPOSALS=1
+q | forget                 | holds      | CORE FORGETS C=2 TICKS=2
+q | forget, restart        | holds      | CORE FORGETS VOIDS C=2 TICKS=2 RESTARTS=1 PROPOSALS=1
+f | forget, streams, rerun | holds      | CORE VOIDS FORGETS RERUN STREAMS=2 C=2
+f | forget, extend         | holds      | FORGETS EXTENDS RERUN C=2 PROPOSALS=1
+q | forget, leases         | holds      | LEASES EXTENDS FORGETS C=2 TICKS=2 PROPOSALS=1
+q | older store            | holds      | CORE RESTARTS=1 OLDER C=2 TICKS=2 PROPOSALS=1
+q | older store, forget    | holds      | CORE FORGETS RESTARTS=1 OLDER C=2 PROPOSALS=1
+q | clocks                 | holds      | CLOCK RESTARTS=2
+q | clocks, tokens         | holds      | CLOCK RESTARTS=2 TOKENS
+q | clocks set back        | holds      | CLOCK RESTARTS=1 STEPS
+q | clocks, leases         | holds      | CLOCK RESTARTS=1 TTL=3
+q | clocks, open           | holds      | CLOCK RESTARTS=1 OPENS
+q | clocks, open, tokens   | holds      | CLOCK RESTARTS=1 OPENS TOKENS
+q | list: one replaced     | holds      | MEMBERS N=4 OLD=7 NEW=14
+f | list: 3 to 5           | holds      | MEMBERS N=5 OLD=7 NEW=31
+q | list: 3 to 1           | holds      | MEMBERS N=3 OLD=7 NEW=1
+f | list: 5 to 3           | holds      | MEMBERS N=5 OLD=31 NEW=7
+q | list: 1 to 3           | holds      | MEMBERS N=3 OLD=1 NEW=7
+f | list: two targets      | holds      | MEMBERS N=4 OLD=7 NEW=14 THIRD=13
+f | list: there and back   | holds      | MEMBERS N=4 OLD=7 NEW=14 BACK
+q | show: two streams      | reached    | SHOWSTREAMS CORE C=2 STREAMS=2
+q | show: run after forget | reached    | SHOWFORGET CORE FORGETS C=2 TICKS=2
+q | show: run on new list  | reached    | MEMBERS SHOWNEW N=4 OLD=7 NEW=14
 q | show: void, then run   | reached    | SHOWREOPEN VOIDS C=2
 q | show: run after STALE  | reached    | SHOWRETRY C=2 TICKS=2
 q | show: rerun            | reached    | SHOWRERUN RERUN C=2
@@ -63,6 +90,32 @@ f | RELOCKNOOWNER          | superseded | RELOCKNOOWNER EXTENDS C=2 TICKS=2 PROP
 q | EXTENDANYFENCE         | superseded | EXTENDANYFENCE EXTENDS RERUN C=2 PROPOSALS=1
 q | NOFOREIGN              | lease      | NOFOREIGN LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
 f | NOGRACE                | lease      | NOGRACE LEASES EXTENDS RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
+q | ONERECORD              | stream     | ONERECORD CORE C=2 STREAMS=2 TICKS=2
+f | REPLACES               | once       | ONERECORD REPLACES CORE C=3 STREAMS=2 TICKS=2
+q | NOGCFENCE              | unique     | NOGCFENCE FORGETS CORE C=2 TICKS=2
+q | NOGCTICK               | once       | NOGCTICK FORGETS CORE C=2
+f | GCWHOLEJOB             | once       | GCWHOLEJOB FORGETS CORE C=3 STREAMS=2 TICKS=2 PROPOSALS=1
+q | EXTENDFORGETS          | superseded | EXTENDFORGETS FORGETS FORGETHELD EXTENDS RERUN C=2 PROPOSALS=1
+q | EVICT                  | lease      | EVICT LEASES EXTENDS C=2 PROPOSALS=1
+q | DELETELOCK             | again      | DELETELOCK LEASES EXTENDS C=2 PROPOSALS=1
+q | OLDER                  | superseded | OLDER RESTARTS=1 EXTENDS RERUN C=2 PROPOSALS=1
+q | OLDERNOFLOOR           | order      | OLDER NOFLOOR CORE RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
+q | NOFUTURE               | forgotten  | CLOCK NOFUTURE
+q | NOFUTURE, tokens       | forgotten  | CLOCK NOFUTURE TOKENS
+q | PLUSASECOND            | forgotten  | CLOCK PLUSASECOND TOKENS
+q | SHORTFLOOR             | forgotten  | CLOCK SHORTFLOOR
+q | BACK=3                 | forgotten  | CLOCK BACK=3
+q | LASTLIFE               | forgotten  | CLOCK LASTLIFE
+q | STEPSFREELY            | forgotten  | CLOCK STEPS STEPSFREELY RESTARTS=1
+q | SERVEEARLY             | overlap    | CLOCK SERVEEARLY HALF=3 MAXTIME=14 TTL=5 RESTARTS=1
+q | TTL=6                  | overlap    | CLOCK TTL=6 RESTARTS=1
+q | OWNTIME                | sealed     | CLOCK OPENS OWNTIME STEPS RESTARTS=0
+q | OPENFAR                | sealed     | CLOCK OPENS OPENFAR RESTARTS=0
+q | BACK=3, open           | sealed     | CLOCK OPENS STEPS BACK=3 RESTARTS=0
+q | NAIVE                  | once       | MEMBERS NAIVE N=5 OLD=7 NEW=31
+q | NOSEALS                | unique     | MEMBERS NOSEALS N=4 OLD=7 NEW=14
+q | BLINDSEAL              | unique     | MEMBERS BLINDSEAL N=4 OLD=7 NEW=14 THIRD=13
+q | OWNFLOOR               | unique     | MEMBERS OWNFLOOR N=4 OLD=7 NEW=14
 q | CLAIMEDISFINAL         | final      | CLAIMEDISFINAL VOIDS CORE C=2
 q | LATERISFINAL           | final      | LATERISFINAL CORE C=2 TICKS=2
 LIST
@@ -82,15 +135,21 @@ promise() {
   case "$1" in
   "") echo holds ;;
   *finishedbefore* | *acks*) echo finished ;;
+  *topever*opensince* | *opensince*topever*) echo sealed ;;
+  *topever*) echo forgotten ;;
+  *left==0*) echo overlap ;;
   *issuedbefore*) echo order ;;
   *superseded*) echo superseded ;;
   *told*) echo blocked ;;
+  *valid*phase*) echo again ;;
   *valid*) echo lease ;;
+  *owner==0*) echo stream ;;
   *owned*) echo final ;;
   *number*) echo number ;;
-  *phase* | *'.tries==1'*) echo reached ;;
+  *phase* | *'.tries==1'* | *epoch==0*) echo reached ;;
   *rerun*) echo once ;;
   *'.tick>='* | *'.tick<='*) echo order ;;
+  *'.tick!='*) echo once ;;
   *'!=attempt[c].token'*) echo unique ;;
   *) echo "unknown: $1" ;;
   esac
@@ -98,15 +157,19 @@ promise() {
 
 # Checks one configuration in a directory of its own; leaves a line in result.
 check() {
-  local dir=$1 name=$2 expected=$3 flags=$4 seen states seconds begun=$SECONDS
+  local dir=$1 name=$2 expected=$3 flags=$4 model=claim seen states seconds begun=$SECONDS
+  case "$flags" in
+  CLOCK*) model=clock ;;
+  MEMBERS*) model=members ;;
+  esac
   mkdir -p "$dir" && cp ./*.pml "$dir" && cd "$dir"
   # shellcheck disable=SC2086 # flags are words
-  spin $(printf -- '-D%s ' $flags) -a claim.pml >spin.log 2>&1 &&
+  spin $(printf -- '-D%s ' $flags) -a $model.pml >spin.log 2>&1 &&
     gcc -O2 -DSAFETY -DVECTORSZ=2048 -DMEMLIM=3000 -w -o pan pan.c >>spin.log 2>&1 &&
     ./pan -m1000000 >pan.log 2>&1 || true
   seconds=$((SECONDS - begun))
   states=$(awk '/states, stored/ {print $1}' pan.log 2>/dev/null || true)
-  if ! grep -q 'errors: [01]$' pan.log 2>/dev/null; then
+  if ! grep -q 'errors: 0$\|assertion violated' pan.log 2>/dev/null; then
     seen=failed
   elif grep -qE 'max search depth too small|out of memory|not completed' pan.log &&
     ! grep -q 'assertion violated' pan.log; then
@@ -114,10 +177,10 @@ check() {
   else
     seen=$(promise "$(grep -m1 'assertion violated' pan.log | sed 's/.*violated//; s/ (at depth.*//' || true)")
   fi
-  if [ "$seen" != holds ] && [ -e claim.pml.trail ]; then
+  if [ "$seen" != holds ] && [ -e $model.pml.trail ]; then
     # shellcheck disable=SC2086
-    spin $(printf -- '-D%s ' $flags) -t claim.pml 2>/dev/null |
-      sed -n '/trail ends/q; s/^ *\(attempt\|node\)/\1/p' >trace || true
+    spin $(printf -- '-D%s ' $flags) -t $model.pml 2>/dev/null |
+      sed -n '/trail ends/q; s/^ *\(attempt\|changer\|node\|other\)/\1/p' >trace || true
   fi
   printf '%-24s %10s %5s  %-10s %s%s\n' "$name" "${states:--}" "$seconds" "$expected" "$seen" \
     "$([ "$seen" = "$expected" ] || echo '  << surprise')" >result

@@ -8,11 +8,15 @@
  *   lease.pml     clocks that run evenly, for the promise on leases
  *   attempt.pml   the rules of a replica's attempt, C1 to C4, and the network
  *   promises.pml  what must hold, as assertions
+ *   clock.pml     by itself: what the floor and FUTURE buy
+ *   members.pml   by itself: changes of the list of nodes
  *
- * Sizes (-D): C attempts, N nodes, TICKS, PROPOSALS tokens an attempt may try,
- * RESTARTS of nodes. Modes: RERUN (on_crash: rerun for every attempt) or MIXED=k
+ * Sizes (-D): C attempts, N nodes, TICKS, STREAMS (1 or 2; PLAIN: the last one
+ * holds plain locks), PROPOSALS tokens an attempt may try, RESTARTS of nodes
+ * (OLDER: also to what they held before). Modes: RERUN (on_crash: rerun for every attempt) or MIXED=k
  * (for the first k), else every attempt runs at most once.
- * Behaviour switched on: VOIDS, TOMBEXPIRY, EXTENDS, LEASES, JUMPS=k, FREE.
+ * Behaviour switched on: VOIDS, TOMBEXPIRY, EXTENDS, LEASES, FORGETS, JUMPS=k,
+ * FREE, EVICT (an operator's forced release), DELETELOCK (a lock goes by itself).
  * CORE leaves out what can only say no: lock, tombstones and N2.2.
  * Checks taken away: the other -D names, each at the rule it removes.
  *
@@ -27,6 +31,9 @@
 #endif
 #ifndef TICKS
 #define TICKS 1
+#endif
+#ifndef STREAMS
+#define STREAMS 1
 #endif
 #ifndef PROPOSALS
 #define PROPOSALS 2
@@ -44,24 +51,34 @@
 #define BIT(i) (1 << (i))
 #define COUNT(m) (((m)&1) + (((m)>>1)&1) + (((m)>>2)&1) + (((m)>>3)&1) + (((m)>>4)&1))
 
-/* What a node keeps. Attempts are numbered from 1; 0 is nobody. */
-typedef Node {
-  byte lock;     /* attempt that holds the lock */
-  byte fence;    /* largest token accepted; after a loss of memory, the floor */
-  byte tick;     /* the claim: its tick, owner, ... */
+/* The claim of a stream. Attempts are numbered from 1; 0 is nobody. */
+typedef Claim {
+  byte tick;     /* 0: there is none */
+  byte token;
   byte owner;
   byte number;   /* its attempt number, in rerun mode */
   bit isdone;
   bit isvoid;
   bit rerun;     /* its mode */
-  byte floor;    /* the node abstains for ticks up to this one */
+};
+
+/* What a node keeps. */
+typedef Node {
+  byte lock;     /* attempt that holds the lock */
+  byte fence;    /* largest token accepted; 0: there is no claim */
+  Claim on[STREAMS];
   byte dead;     /* tombstones, a bit per attempt */
+  byte floor;    /* the node abstains for ticks up to this one, ... */
+  byte floorfence; /* ... and counts this token as accepted */
+  byte gcfence;  /* what FORGET leaves behind: the largest token ... */
+  byte gctick;   /* ... and tick forgotten */
 };
 
 mtype:phase = { IDLE, ACQUIRING, COMMITTING, RUNNING, GAVEUP };
 
 typedef Attempt {
   mtype:phase phase;
+  byte stream;
   byte tick;
   bit rerun;
   byte tries;              /* proposals made */
@@ -85,21 +102,28 @@ Node node[N];
 Attempt attempt[C + 1];    /* attempt[0] stays unused */
 byte restarts = RESTARTS;
 
-#include "promises.pml"
 #include "lease.pml"
 #include "node.pml"
+#include "promises.pml"
 #include "attempt.pml"
 
-/* Attempts are alike, so without loss the earlier one has the earlier tick. */
+/* Attempts are alike, so without loss the earlier one has the earlier stream
+ * and tick. */
 init {
   byte i, j;
   atomic {
     for (i : 1 .. C) {
       attempt[i].tick = 1;
       if
-      :: i > 1 -> attempt[i].tick = attempt[i-1].tick
+      :: i > 1 -> attempt[i].tick = attempt[i-1].tick; attempt[i].stream = attempt[i-1].stream
       :: else
       fi;
+#if STREAMS > 1
+      if
+      :: attempt[i].stream == 0 -> attempt[i].stream = 1; attempt[i].tick = 1
+      :: skip
+      fi;
+#endif
       do
       :: attempt[i].tick < TICKS -> attempt[i].tick++
       :: break

@@ -3,23 +3,23 @@
  * the lock; and a node that lost such a lock abstains for longer than the lease
  * (grace > ttl). Without LEASES a lock may end at any moment. */
 #ifdef LEASES
-#define HOLDER attempt[node[n].lock]
-#define INUSE (HOLDER.valid && (HOLDER.phase != RUNNING || (HOLDER.basis & BIT(n))))
-#define WITNESS attempt[mute[n]]
+#define INTIME(a, n) (attempt[a].valid && (attempt[a].phase != RUNNING || (attempt[a].basis & BIT(n))))
+#define INUSE INTIME(node[n].lock, n)
 #ifdef NOGRACE
 #define MUTE 0
 #else
-#define MUTE (mute[n] != 0 && WITNESS.valid && (WITNESS.phase != RUNNING || (WITNESS.basis & BIT(n))))
+#define MUTE (mute[n] != 0 && INTIME(mute[n], n))
 #endif
 byte mute[N];              /* attempt whose lock the restart of the node lost */
 inline begin_lease() { attempt[c].valid = 1 }
 inline rest_on(nodes) { attempt[c].basis = nodes }
 inline note_lost_lock() { mute[n] = (node[n].lock != 0 -> node[n].lock : mute[n]) }
+inline drop_renewal() { attempt[node[n].lock].renewed = attempt[node[n].lock].renewed & ~BIT(n) }
 #else
 #define INUSE 0
 #define MUTE 0
 inline begin_lease() { skip }
 inline rest_on(nodes) { skip }
 inline note_lost_lock() { skip }
+inline drop_renewal() { skip }
 #endif
-

@@ -1,17 +1,52 @@
 /*
- * The rules of a node (N0 to N6), each one step, as each is one script. They
+ * The rules of a node (N0 to N6, N8), each one step, as each is one script. They
  * answer in `vote`. n is the node, c the attempt that asks.
  */
 mtype:vote = { NO, OK, STALE };
+
+#define MAX(a, b) ((a) > (b) -> (a) : (b))
 
 #if defined(NOTOMB) || defined(CORE)
 #define DEAD 0
 #else
 #define DEAD (node[n].dead & BIT(c))
 #endif
-#define ABSTAINS (attempt[c].tick <= node[n].floor || MUTE)
-#define SAMETICK (node[n].tick == attempt[c].tick)
-#define MINE (node[n].owner == c)
+
+/* Each stream has a claim of its own. */
+#ifdef ONERECORD
+#define RECORD(a) 0
+#else
+#define RECORD(a) attempt[a].stream
+#endif
+#define CLAIM node[n].on[RECORD(c)]
+#ifdef REPLACES
+#define FILED (attempt[CLAIM.owner].stream == attempt[c].stream)
+#else
+#define FILED 1
+#endif
+#ifdef PLAIN
+#define ISPLAIN(a) (attempt[a].stream == STREAMS - 1)
+#else
+#define ISPLAIN(a) 0
+#endif
+
+/* What FORGET left stands in for a claim that is not there. */
+#ifdef NOGCTICK
+#define FORGOTTEN 0
+#else
+#ifdef GCWHOLEJOB
+#define FORGOTTEN (node[n].fence == 0 && attempt[c].tick <= node[n].gctick)
+#else
+#define FORGOTTEN (CLAIM.tick == 0 && attempt[c].tick <= node[n].gctick)
+#endif
+#endif
+#define STORED MAX(node[n].fence, node[n].gcfence)
+#define FENCE MAX(STORED, node[n].floorfence)
+
+#define ABSTAINS ((attempt[c].tick <= node[n].floor && !ISPLAIN(c)) || MUTE)
+#define SAMETICK (CLAIM.tick == attempt[c].tick && FILED && !ISPLAIN(c))
+#define LATERTICK (CLAIM.tick > attempt[c].tick && FILED)
+#define MINE (CLAIM.owner == c)
 #ifdef CORE
 #define FOREIGN 0
 inline set_lock() { skip }
@@ -28,37 +63,31 @@ inline set_lock() { node[n].lock = c }
  * passes only a void claim that was itself at most once: a void rerun claim may
  * have covered another one that did run. */
 #if defined(NOSTOREDMODE)
-#define BARRED (!node[n].isvoid && !attempt[c].rerun)
+#define BARRED (!CLAIM.isvoid && !attempt[c].rerun)
 #elif defined(VOIDANYMODE)
-#define BARRED (!node[n].isvoid && !(node[n].rerun && attempt[c].rerun))
+#define BARRED (!CLAIM.isvoid && !(CLAIM.rerun && attempt[c].rerun))
 #else
-#define BARRED (node[n].rerun -> !attempt[c].rerun : !node[n].isvoid)
+#define BARRED (CLAIM.rerun -> !attempt[c].rerun : !CLAIM.isvoid)
 #endif
 
 /* N2.2 and N3.4: LATER, DONE, CLAIMED. */
 #ifdef NODONE
-#define CLOSED (node[n].tick > attempt[c].tick || (SAMETICK && !MINE && BARRED))
+#define HELD (SAMETICK && !MINE && BARRED)
 #else
-#define CLOSED (node[n].tick > attempt[c].tick || (SAMETICK && (node[n].isdone || (!MINE && BARRED))))
+#define HELD (SAMETICK && (CLAIM.isdone || (!MINE && BARRED)))
 #endif
 #ifdef NOTICK
-#define CLOSED_COMMIT 0
-#define CLOSED_ACQUIRE 0
+#define CLOSED 0
 #else
-#define CLOSED_COMMIT CLOSED
-#ifdef CORE
-#define CLOSED_ACQUIRE 0
-#else
-#define CLOSED_ACQUIRE CLOSED
-#endif
+#define CLOSED ((LATERTICK || HELD || FORGOTTEN) && !ISPLAIN(c))
 #endif
 
 /* N3.6. A void claim's number stays used: it may have covered a claim that runs. */
 #if defined(RERUN) || defined(MIXED)
 #ifdef VOIDFREESNUMBER
-#define OLDNUMBER(a) (SAMETICK && !MINE && !node[n].isvoid && (a) <= node[n].number)
+#define OLDNUMBER(a) (SAMETICK && !MINE && !CLAIM.isvoid && (a) <= CLAIM.number)
 #else
-#define OLDNUMBER(a) (SAMETICK && !MINE && (a) <= node[n].number)
+#define OLDNUMBER(a) (SAMETICK && !MINE && (a) <= CLAIM.number)
 #endif
 #else
 #define OLDNUMBER(a) 0
@@ -72,16 +101,18 @@ inline set_lock() { node[n].lock = c }
 #define OLDTOKEN(t) 0
 #else
 #ifdef ACCEPTEQUAL
-#define OLDTOKEN(t) ((t) < node[n].fence)
+#define OLDTOKEN(t) ((t) < FENCE)
 #else
-#define OLDTOKEN(t) ((t) <= node[n].fence)
+#define OLDTOKEN(t) ((t) <= FENCE)
 #endif
 #endif
 
 inline acquire() {
   if
   :: DEAD || ABSTAINS -> vote = NO
-  :: CLOSED_ACQUIRE   -> vote = NO
+#ifndef CORE
+  :: CLOSED           -> vote = NO
+#endif
   :: FOREIGN          -> vote = NO
   :: else             -> set_lock(); vote = OK
   fi
@@ -91,38 +122,41 @@ inline acquire() {
 inline commit(k) {
   if
   :: DEAD || ABSTAINS -> vote = NO
-  :: MINE && SAMETICK && attempt[c].token[k] == node[n].fence && !node[n].isvoid ->
+  :: MINE && CLAIM.tick == attempt[c].tick && attempt[c].token[k] == CLAIM.token && !CLAIM.isvoid ->
      vote = OK;
      if
      :: !FOREIGN -> set_lock()
-     :: else
+     :: else -> check_again()
      fi
   :: FOREIGN -> vote = NO
-  :: CLOSED_COMMIT -> vote = NO
+  :: CLOSED -> check_hindered(); vote = NO
   :: OLDTOKEN(attempt[c].token[k]) || OLDNUMBER(attempt[c].number[k]) -> vote = STALE
   :: else ->
      blocked_again();
      node[n].fence = attempt[c].token[k];
-     node[n].tick = attempt[c].tick;
-     node[n].owner = c;
-     node[n].number = attempt[c].number[k];
-     node[n].isdone = 0;
-     node[n].isvoid = 0;
-     node[n].rerun = attempt[c].rerun;
+     CLAIM.tick = attempt[c].tick;
+     CLAIM.token = attempt[c].token[k];
+     CLAIM.owner = c;
+     CLAIM.number = attempt[c].number[k];
+     CLAIM.isdone = 0;
+     CLAIM.isvoid = 0;
+     CLAIM.rerun = attempt[c].rerun;
      set_lock();
      vote = OK
   fi
 }
 
 #define LAST (attempt[c].tries - 1)
-#define OWNS (MINE && attempt[c].tries > 0 && node[n].fence == attempt[c].token[LAST])
+#define OWNS (MINE && attempt[c].tries > 0 && CLAIM.token == attempt[c].token[LAST])
 
 /* N4. The lock alone is no title: an old ACQUIRE may have planted it after
  * somebody else ran, so a node that accepted a larger token refuses. */
-#ifdef EXTENDANYFENCE
+#if defined(EXTENDANYFENCE)
 #define OUTRUN 0
-#else
+#elif defined(EXTENDFORGETS)
 #define OUTRUN (node[n].fence > attempt[c].token[LAST])
+#else
+#define OUTRUN (STORED > attempt[c].token[LAST])
 #endif
 #ifdef RELOCKNOOWNER
 #define MAYRELOCK 1
@@ -130,7 +164,7 @@ inline commit(k) {
 #ifdef RELOCKLOOSE
 #define MAYRELOCK OWNS
 #else
-#define MAYRELOCK (OWNS && !node[n].isdone && !node[n].isvoid && !ABSTAINS)
+#define MAYRELOCK (OWNS && !CLAIM.isdone && !CLAIM.isvoid && !ABSTAINS)
 #endif
 #endif
 
@@ -138,7 +172,7 @@ inline extend() {
   if
   :: DEAD -> vote = NO
   :: node[n].lock == c && !OUTRUN -> vote = OK
-  :: node[n].lock == 0 && MAYRELOCK -> show_relock(); node[n].lock = c; vote = OK
+  :: node[n].lock == 0 && !OUTRUN && MAYRELOCK -> show_relock(); node[n].lock = c; vote = OK
   :: else -> vote = NO
   fi
 }
@@ -146,7 +180,7 @@ inline extend() {
 /* N5. */
 inline finish() {
   if
-  :: OWNS -> node[n].isdone = 1; vote = OK
+  :: OWNS -> CLAIM.isdone = 1; vote = OK
   :: else -> vote = NO
   fi;
   unlock()
@@ -161,13 +195,12 @@ inline void_() {
   note_told();
   if
 #ifdef VOIDNOOWNER
-  :: SAMETICK && !node[n].isdone -> node[n].isvoid = 1
+  :: SAMETICK && !CLAIM.isdone -> CLAIM.isvoid = 1
 #endif
 #ifdef VOIDDELETES
-  :: MINE && !node[n].isdone ->
-     node[n].fence = 0; node[n].tick = 0; node[n].owner = 0; node[n].number = 0
+  :: MINE && !CLAIM.isdone -> node[n].fence = 0; lose_record(CLAIM)
 #endif
-  :: MINE && !node[n].isdone -> node[n].isvoid = 1
+  :: MINE && !CLAIM.isdone -> CLAIM.isvoid = 1
   :: else
   fi;
   unlock()
@@ -180,13 +213,33 @@ inline unlock() {
   fi
 }
 
-/* N0. The floor lies above everything this node accepted in its former life:
- * that is what restart_grace and FUTURE buy, and all that is assumed of them. */
-inline raise_floor() {
-#ifdef VOTEATONCE
-  skip
+/* N8. The largest tick that the node holds a claim of: forgotten ones count. */
+#if STREAMS > 1
+#define LASTTICK MAX(MAX(node[n].on[0].tick, node[n].on[1].tick), node[n].gctick)
 #else
-  node[n].floor = (node[n].tick > node[n].floor -> node[n].tick : node[n].floor)
+#define LASTTICK MAX(node[n].on[0].tick, node[n].gctick)
+#endif
+#ifdef FORGETHELD
+#define MAYFORGET (node[n].fence != 0)
+#else
+#define MAYFORGET (node[n].fence != 0 && node[n].lock == 0)
+#endif
+inline forget() {
+  node[n].gctick = LASTTICK;
+#ifndef NOGCFENCE
+  node[n].gcfence = STORED;
+#endif
+  lose_claim()
+}
+
+/* N0. The floor lies above everything this node accepted in its former life:
+ * that is what clock.pml is about, and all that is assumed of clocks here. */
+inline raise_floor() {
+#ifndef VOTEATONCE
+  node[n].floor = MAX(LASTTICK, node[n].floor);
+#endif
+#ifndef NOFLOOR
+  node[n].floorfence = FENCE
 #endif
 }
 inline lose_lock() {
@@ -194,14 +247,30 @@ inline lose_lock() {
   node[n].lock = 0;
   node[n].dead = 0
 }
-inline lose_claim() {
-#ifdef NOFLOOR
-  node[n].fence = 0;
-#endif
-  node[n].tick = 0;
-  node[n].owner = 0;
-  node[n].number = 0;
-  node[n].isdone = 0;
-  node[n].isvoid = 0;
-  node[n].rerun = 0
+inline lose_record(r) {
+  r.tick = 0; r.token = 0; r.owner = 0; r.number = 0; r.isdone = 0; r.isvoid = 0; r.rerun = 0
 }
+inline lose_claim() {
+  node[n].fence = 0;
+  lose_record(node[n].on[0]);
+#if STREAMS > 1
+  lose_record(node[n].on[1])
+#endif
+}
+inline lose_gc() { node[n].gcfence = 0; node[n].gctick = 0 }
+
+/* A node whose store may come back as it once was. */
+#ifdef OLDER
+Node kept[N];
+inline copy_record(r, s) {
+  r.tick = s.tick; r.token = s.token; r.owner = s.owner; r.number = s.number;
+  r.isdone = s.isdone; r.isvoid = s.isvoid; r.rerun = s.rerun
+}
+inline copy(a, b) {
+  a.lock = b.lock; a.dead = b.dead; a.fence = b.fence; a.gcfence = b.gcfence; a.gctick = b.gctick;
+  copy_record(a.on[0], b.on[0]);
+#if STREAMS > 1
+  copy_record(a.on[1], b.on[1])
+#endif
+}
+#endif

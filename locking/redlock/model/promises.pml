@@ -8,6 +8,9 @@
 #define FINISHED(a) (COUNT(attempt[a].acks) >= Q)
 #define BOTHRERUN (attempt[i].rerun && attempt[c].rerun)
 
+#define SAMERUN (attempt[i].tick == attempt[c].tick && attempt[i].stream == attempt[c].stream && !ISPLAIN(c))
+#define ORDERED (attempt[i].stream == attempt[c].stream && !ISPLAIN(c))
+
 /* At the first message of attempt c. */
 inline note_what_was() {
   for (i : 1 .. C) {
@@ -16,7 +19,7 @@ inline note_what_was() {
     :: else
     fi;
     if
-    :: ISSUED(i) && FINISHED(i) && attempt[i].tick == attempt[c].tick -> attempt[c].finishedbefore = 1
+    :: ISSUED(i) && FINISHED(i) && SAMERUN -> attempt[c].finishedbefore = 1
     :: else
     fi
   }
@@ -29,11 +32,11 @@ inline check_issue() {
     if
     :: i != c && ISSUED(i) ->
        assert(TOKEN(i) != TOKEN(c));                                         /* tokens are unique */
-       assert(attempt[i].tick >= attempt[c].tick || TOKEN(i) < TOKEN(c));    /* ticks and tokens ... */
-       assert(attempt[i].tick <= attempt[c].tick || TOKEN(i) > TOKEN(c));    /* ... agree in order */
-       assert(attempt[i].tick != attempt[c].tick || BOTHRERUN);              /* one run per tick */
-       assert(attempt[i].tick != attempt[c].tick || NUMBER(i) != NUMBER(c) || !BOTHRERUN);
-       assert(!(FINISHED(i) && attempt[i].tick == attempt[c].tick && TOKEN(c) > TOKEN(i)));
+       assert(!ORDERED || attempt[i].tick >= attempt[c].tick || TOKEN(i) < TOKEN(c));  /* ticks and tokens ... */
+       assert(!ORDERED || attempt[i].tick <= attempt[c].tick || TOKEN(i) > TOKEN(c));  /* ... agree in order */
+       assert(!SAMERUN || BOTHRERUN);                                        /* one run per tick */
+       assert(!SAMERUN || NUMBER(i) != NUMBER(c) || !BOTHRERUN);
+       assert(!(FINISHED(i) && SAMERUN && TOKEN(c) > TOKEN(i)));
 #ifdef LEASES
        assert(!attempt[i].valid)                                             /* leases do not overlap */
 #endif
@@ -68,7 +71,7 @@ inline check_giveup() {
 #ifdef CLAIMEDISFINAL
   for (i : 0 .. N-1) {
     if
-    :: node[i].owner == c -> owned++
+    :: node[i].on[attempt[c].stream].owner == c -> owned++
     :: else
     fi
   }
@@ -85,13 +88,32 @@ inline check_passed() {
 #ifdef LATERISFINAL
   for (i : 0 .. N-1) {
     if
-    :: node[i].tick > attempt[c].tick -> owned++
+    :: node[i].on[attempt[c].stream].tick > attempt[c].tick -> owned++
     :: else
     fi
   }
   i = 0;
   assert(owned < N-Q+1);
   owned = 0
+#else
+  skip
+#endif
+}
+
+/* A claim of one stream does not close a tick of another. */
+#if STREAMS > 1
+inline check_hindered() {
+  assert(CLAIM.owner == 0 || attempt[CLAIM.owner].stream == attempt[c].stream)
+}
+#else
+inline check_hindered() { skip }
+#endif
+
+/* N3.2 answers OK where somebody else has the lock: never to an attempt that
+ * still counts. */
+inline check_again() {
+#ifdef LEASES
+  assert(!attempt[c].valid || attempt[c].phase != COMMITTING)
 #else
   skip
 #endif
@@ -107,7 +129,7 @@ inline note_told() { skip }
 inline blocked_again() { skip }
 #endif
 
-#if defined(SHOWREOPEN) || defined(SHOWRETRY) || defined(SHOWRERUN)
+#if defined(SHOWREOPEN) || defined(SHOWRETRY) || defined(SHOWRERUN) || defined(SHOWSTREAMS) || defined(SHOWFORGET)
 /* Configurations that must reach a state show that the model can do the thing. */
 inline witness() {
 #ifdef SHOWREOPEN
@@ -115,6 +137,12 @@ inline witness() {
 #endif
 #ifdef SHOWRETRY
   assert(attempt[c].tries == 1)
+#endif
+#ifdef SHOWSTREAMS
+  assert(!(c == 2 && ISSUED(1) && attempt[1].stream != attempt[2].stream))
+#endif
+#ifdef SHOWFORGET
+  assert(!(c == 2 && ISSUED(1) && node[0].gctick && node[1].gctick && node[2].gctick))
 #endif
 #ifdef SHOWRERUN
   assert(!(c == 2 && ISSUED(1) && attempt[1].tick == attempt[2].tick))
