@@ -342,5 +342,5 @@ func TestChangeAgain(t *testing.T) {
 		l.Stop(i) // what is left of the old list is switched off
 	}
 	l.Start(0, true)
-	mustChange(t, from, to)
+	says(t, mustChange(t, from, to), "nodes of the new one were opened before")
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // sealAll seals every node of the old list that can be, and returns the latest
-// clock reading of the seals, which all that the old list granted lies below,
-// give or take half a grace. It is done when a quorum is sealed.
+// clock reading of the seals: what the old list granted lies at most half a grace
+// beyond it. It is done when a quorum is sealed.
 func (s *survey) sealAll(ctx context.Context, say func(string, ...any)) (sealedAt int64, err error) {
 	replies := each(s.old.nodes, func(n *Node) Reply {
 		return n.run(ctx, s.old.rules.seal, nil, []any{s.target(), s.new.members.names})
@@ -47,7 +47,11 @@ func (s *survey) sealAll(ctx context.Context, say func(string, ...any)) (sealedA
 		}
 		return 0, noQuorum(closed, s.old.Quorum(), append(errs, errors.New("run the same change again when the others answer; until then nothing runs where a quorum is sealed")))
 	}
-	say("the old list grants nothing any more: %d of its %d nodes are sealed", closed, s.old.Len())
+	if closed >= s.old.Quorum() {
+		say("the old list grants nothing any more: %d of its %d nodes are sealed", closed, s.old.Len())
+	} else {
+		say("the old list grants nothing any more: nodes of the new one were opened before")
+	}
 	return sealedAt, nil
 }
 
