@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestDocs holds docs/ to the code: links lead somewhere, tests and lines of the
+// TestDocs holds docs/ and PROTOCOL.md to the code: links lead somewhere, tests and lines of the
 // model exist, and what the tables of operating.md quote is what the code says.
 func TestDocs(t *testing.T) {
 	t.Parallel()
@@ -22,7 +22,7 @@ func TestDocs(t *testing.T) {
 	if err != nil || len(more) == 0 {
 		t.Fatalf("no pages on the guarantees: %v", err)
 	}
-	for _, page := range append(pages, more...) {
+	for _, page := range append(append(pages, more...), "../locking/redlock/PROTOCOL.md") {
 		text := read(t, page)
 		for _, m := range regexp.MustCompile(`\]\(([^)#]+)(?:#[^)]*)?\)`).FindAllStringSubmatch(text, -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
@@ -38,19 +38,20 @@ func TestDocs(t *testing.T) {
 				t.Errorf("%s names %s, which does not exist", page, m[1])
 			}
 		}
-		if _, model, ok := strings.Cut(text, "\n* Model: "); ok {
+		for _, model := range strings.Split(text, "\n* Model: ")[1:] {
 			checkModel(t, page, model)
 		}
 	}
 	checkQuotes(t, read(t, "../docs/operating.md"), code)
 }
 
-// checkModel wants what is quoted in the paragraph that text begins with to be a
+// checkModel wants what is quoted in the item that text begins with to be a
 // configuration of the model, or a promise that it checks.
 func checkModel(t *testing.T, page, text string) {
 	t.Helper()
 	known := read(t, "../locking/redlock/model/check.sh")
 	text, _, _ = strings.Cut(text, "\n\n")
+	text, _, _ = strings.Cut(text, "\n* ")
 	for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(text, -1) {
 		if !regexp.MustCompile(`(?m)^[qf] \| `+regexp.QuoteMeta(m[1])+` +\|`).MatchString(known) &&
 			!strings.Contains(known, "echo "+m[1]+" ") {
