@@ -66,13 +66,29 @@ model: ## check the protocol's model exhaustively (needs spin and gcc)
 
 .PHONY: teeth
 teeth: ## plant bugs one at a time and see that the tests notice each
-	@.ci/deps redis-server gcc git
+	@.ci/deps redis-server gcc git postgres
 	go run ./internal/teeth
 
-.PHONY: campaign
-campaign: ## the issue's demonstrations at full length: real processes killed, frozen, restarted
+.PHONY: sim
+sim: ## simulate whole clusters, thousands of seeds a minute, and a million claims of locks
+	go test ./scheduler/internal/sim -count=1 -v -timeout 30m -run 'TestSim$$' -args -seeds=$(or $(SEEDS),3000) -first=$(or $(FIRST),1)
+	go test ./scheduler/internal/sim -count=1 -v -timeout 30m -run 'TestLocks$$|TestListChange$$|Needed$$' -args -seeds=100 -claims=$(or $(CLAIMS),1000000)
+
+.PHONY: faults
+faults: ## hurt real servers and holders in every way of docs/faults.md, and write it
 	@.ci/deps redis-server gcc
-	QUORATE_CAMPAIGN=full go test -count=1 -timeout 30m -v -run Campaign ./cmd/...
+	QUORATE_CAMPAIGN=full go test ./internal/faults -count=1 -timeout 45m -v -args -page $(CURDIR)/docs/faults.md
+
+.PHONY: campaign
+campaign: deps ## the demonstrations at full length: real processes killed, frozen, restarted
+	QUORATE_CAMPAIGN=full go test -count=1 -timeout 30m -v -run 'Campaign|Stress$$|Orphans|ChangeCutOff' ./cmd/... ./locking/redlock
+	go test -count=1 -timeout 30m -run 'Agrees?WithTheModel' ./locking/redlock ./locking/redlock/nodes ./scheduler/redisledger -rapid.checks=5000
+	cd internal/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 10m -v -run Campaign .
+
+.PHONY: upgrade
+upgrade: ## run the previous release (or FROM=commit) beside this one, both ways round
+	@.ci/deps redis-server gcc git
+	.ci/upgrade $(FROM)
 
 .PHONY: clean
 clean: ## remove what was built
