@@ -47,6 +47,7 @@ f | forget, streams, rerun | holds      | CORE VOIDS FORGETS RERUN STREAMS=2 C=2
 f | forget, extend         | holds      | FORGETS EXTENDS RERUN C=2 PROPOSALS=1
 q | forget, leases         | holds      | LEASES EXTENDS FORGETS C=2 TICKS=2 PROPOSALS=1
 q | older store            | holds      | CORE RESTARTS=1 OLDER C=2 TICKS=2 PROPOSALS=1
+q | older store, rerun     | holds      | CORE RERUN RESTARTS=1 OLDER C=2 PROPOSALS=1
 q | older store, forget    | holds      | CORE FORGETS RESTARTS=1 OLDER C=2 PROPOSALS=1
 q | clocks                 | holds      | CLOCK RESTARTS=2
 q | clocks, tokens         | holds      | CLOCK RESTARTS=2 TOKENS
@@ -57,7 +58,6 @@ q | clocks, open, tokens   | holds      | CLOCK RESTARTS=1 OPENS TOKENS
 q | list: one replaced     | holds      | MEMBERS N=4 OLD=7 NEW=14
 f | list: 3 to 5           | holds      | MEMBERS N=5 OLD=7 NEW=31
 q | list: 3 to 1           | holds      | MEMBERS N=3 OLD=7 NEW=1
-f | list: 5 to 3           | holds      | MEMBERS N=5 OLD=31 NEW=7
 q | list: 1 to 3           | holds      | MEMBERS N=3 OLD=1 NEW=7
 f | list: two targets      | holds      | MEMBERS N=4 OLD=7 NEW=14 THIRD=13
 f | list: there and back   | holds      | MEMBERS N=4 OLD=7 NEW=14 BACK
@@ -96,9 +96,9 @@ q | NOGCFENCE              | unique     | NOGCFENCE FORGETS CORE C=2 TICKS=2
 q | NOGCTICK               | once       | NOGCTICK FORGETS CORE C=2
 f | GCWHOLEJOB             | once       | GCWHOLEJOB FORGETS CORE C=3 STREAMS=2 TICKS=2 PROPOSALS=1
 q | EXTENDFORGETS          | superseded | EXTENDFORGETS FORGETS FORGETHELD EXTENDS RERUN C=2 PROPOSALS=1
-q | EVICT                  | lease      | EVICT LEASES EXTENDS C=2 PROPOSALS=1
-q | DELETELOCK             | again      | DELETELOCK LEASES EXTENDS C=2 PROPOSALS=1
-q | OLDER                  | superseded | OLDER RESTARTS=1 EXTENDS RERUN C=2 PROPOSALS=1
+f | EVICT                  | lease      | EVICT LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
+q | DELETELOCK             | again      | DELETELOCK LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
+q | STRICT                 | finished   | STRICT OLDER RERUN CORE RESTARTS=1 C=2 PROPOSALS=1
 q | OLDERNOFLOOR           | order      | OLDER NOFLOOR CORE RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
 q | NOFUTURE               | forgotten  | CLOCK NOFUTURE
 q | NOFUTURE, tokens       | forgotten  | CLOCK NOFUTURE TOKENS

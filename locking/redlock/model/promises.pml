@@ -36,7 +36,9 @@ inline check_issue() {
        assert(!ORDERED || attempt[i].tick <= attempt[c].tick || TOKEN(i) > TOKEN(c));  /* ... agree in order */
        assert(!SAMERUN || BOTHRERUN);                                        /* one run per tick */
        assert(!SAMERUN || NUMBER(i) != NUMBER(c) || !BOTHRERUN);
+#if !defined(OLDER) || defined(STRICT)
        assert(!(FINISHED(i) && SAMERUN && TOKEN(c) > TOKEN(i)));
+#endif
 #ifdef LEASES
        assert(!attempt[i].valid)                                             /* leases do not overlap */
 #endif
