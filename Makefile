@@ -71,8 +71,8 @@ teeth: ## plant bugs one at a time and see that the tests notice each
 
 .PHONY: sim
 sim: ## simulate whole clusters, thousands of seeds a minute, and a million claims of locks
-	go test ./scheduler/internal/sim -count=1 -v -timeout 30m -run 'TestSim$$' -args -seeds=$(or $(SEEDS),3000) -first=$(or $(FIRST),1)
-	go test ./scheduler/internal/sim -count=1 -v -timeout 30m -run 'TestLocks$$|TestListChange$$|Needed$$' -args -seeds=100 -claims=$(or $(CLAIMS),1000000)
+	GOGC=400 go test ./scheduler/internal/sim -count=1 -v -timeout 30m -run 'TestSim$$' -args -seeds=$(or $(SEEDS),3000) -first=$(or $(FIRST),1)
+	GOGC=400 go test ./scheduler/internal/sim -count=1 -v -timeout 30m -run 'Test(Locks|ListChange|FastClocks|Check|SeedDecides|.*AreNeeded)$$' -args -claims=$(or $(CLAIMS),1000000) -first=$(or $(FIRST),1)
 
 .PHONY: faults
 faults: ## hurt real servers and holders in every way of docs/faults.md, and write it
