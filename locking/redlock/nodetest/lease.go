@@ -45,8 +45,9 @@ func (c *call) extend() ([]string, error) {
 func (c *call) finish() ([]string, error) {
 	s := c.stand()
 	held := s.Owner == c.v() && s.Token == c.arg(5)
+	owner, _, locked := c.n.text(c.lockKey(), c.now)
+	c.free() // before all else, as a server that is out of memory wants it
 	if held && !s.Done {
-		owner, _, locked := c.n.text(c.lockKey(), c.now)
 		s.Done, s.RanOut = true, flag(!locked || owner != c.v())
 		c.setStand(s)
 	}
@@ -63,7 +64,6 @@ func (c *call) finish() ([]string, error) {
 			return nil, err
 		}
 	}
-	c.free()
 	switch {
 	case !held:
 		return c.withClaim("LATE", c.stream()), nil
