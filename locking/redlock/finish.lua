@@ -10,6 +10,9 @@
 -- nothing was accepted since | LATE owner left holder tick token where the
 -- claim was never accepted or has been superseded
 local owner = redis.call('GET', lock)
+-- First, so that a node that is out of memory can finish: once a script has
+-- written, its other writes pass.
+if owner == v then redis.call('DEL', lock) end
 local held = get('owner') == v and get('token') == arg(5)
 if held and get('done') ~= '1' then
   redis.call('HSET', claim, stream .. '.done', '1',
@@ -20,6 +23,5 @@ if arg(8) ~= '' then
   redis.call('ZADD', runs, arg(3), (held and 'F' or 'L') .. arg(8))
   redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(tonumber(arg(6)) + 1))
 end
-if owner == v then redis.call('DEL', lock) end
 if not held then return with_claim('LATE', stream) end
 return reply(get('ranout') == '1' and 'RANOUT' or 'OK')
