@@ -38,31 +38,31 @@ f | relock: owner only     | holds      | EXTENDS RELOCKLOOSE RERUN VOIDS RESTAR
 q | leases                 | holds      | LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
 f | leases, rerun          | holds      | LEASES EXTENDS RERUN C=2 PROPOSALS=1
 f | leases, restart        | holds      | LEASES EXTENDS RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
-q | streams                | holds      | CORE VOIDS C=2 STREAMS=2 TICKS=2
+f | streams                | holds      | CORE VOIDS C=2 STREAMS=2 TICKS=2
 f | streams, 3 attempts    | holds      | CORE VOIDS C=3 STREAMS=2 PROPOSALS=1
-q | plain beside ticks     | holds      | CORE VOIDS C=2 STREAMS=2 PLAIN TICKS=2 RESTARTS=1 PROPOSALS=1
+f | plain beside ticks     | holds      | CORE VOIDS C=2 STREAMS=2 PLAIN TICKS=2 RESTARTS=1 PROPOSALS=1
 q | forget                 | holds      | CORE FORGETS C=2 TICKS=2
-q | forget, restart        | holds      | CORE FORGETS VOIDS C=2 TICKS=2 RESTARTS=1 PROPOSALS=1
+f | forget, restart        | holds      | CORE FORGETS VOIDS C=2 TICKS=2 RESTARTS=1 PROPOSALS=1
 f | forget, streams, rerun | holds      | CORE VOIDS FORGETS RERUN STREAMS=2 C=2
 f | forget, extend         | holds      | FORGETS EXTENDS RERUN C=2 PROPOSALS=1
 q | forget, leases         | holds      | LEASES EXTENDS FORGETS C=2 TICKS=2 PROPOSALS=1
-q | older store            | holds      | CORE RESTARTS=1 OLDER C=2 TICKS=2 PROPOSALS=1
-q | older store, rerun     | holds      | CORE RERUN RESTARTS=1 OLDER C=2 PROPOSALS=1
-q | older store, forget    | holds      | CORE FORGETS RESTARTS=1 OLDER C=2 PROPOSALS=1
+f | older store            | holds      | CORE RESTARTS=1 OLDER C=2 TICKS=2 PROPOSALS=1
+f | older store, rerun     | holds      | CORE RERUN RESTARTS=1 OLDER C=2 PROPOSALS=1
+f | older store, forget    | holds      | CORE FORGETS RESTARTS=1 OLDER C=2 PROPOSALS=1
 q | clocks                 | holds      | CLOCK RESTARTS=2
 q | clocks, tokens         | holds      | CLOCK RESTARTS=2 TOKENS
-q | clocks set back        | holds      | CLOCK RESTARTS=1 STEPS
+f | clocks set back        | holds      | CLOCK RESTARTS=1 STEPS
 q | clocks, leases         | holds      | CLOCK RESTARTS=1 TTL=3
 q | clocks, open           | holds      | CLOCK RESTARTS=1 OPENS
-q | clocks, open, tokens   | holds      | CLOCK RESTARTS=1 OPENS TOKENS
+f | clocks, open, tokens   | holds      | CLOCK RESTARTS=1 OPENS TOKENS
 q | list: one replaced     | holds      | MEMBERS N=4 OLD=7 NEW=14
 f | list: 3 to 5           | holds      | MEMBERS N=5 OLD=7 NEW=31
 q | list: 3 to 1           | holds      | MEMBERS N=3 OLD=7 NEW=1
-q | list: 1 to 3           | holds      | MEMBERS N=3 OLD=1 NEW=7
+f | list: 1 to 3           | holds      | MEMBERS N=3 OLD=1 NEW=7
 f | list: two targets      | holds      | MEMBERS N=4 OLD=7 NEW=14 THIRD=13
 f | list: there and back   | holds      | MEMBERS N=4 OLD=7 NEW=14 BACK
-q | show: two streams      | reached    | SHOWSTREAMS CORE C=2 STREAMS=2
-q | show: run after forget | reached    | SHOWFORGET CORE FORGETS C=2 TICKS=2
+f | show: two streams      | reached    | SHOWSTREAMS CORE C=2 STREAMS=2
+f | show: run after forget | reached    | SHOWFORGET CORE FORGETS C=2 TICKS=2
 q | show: run on new list  | reached    | MEMBERS SHOWNEW N=4 OLD=7 NEW=14
 q | show: void, then run   | reached    | SHOWREOPEN VOIDS C=2
 q | show: run after STALE  | reached    | SHOWRETRY C=2 TICKS=2
@@ -95,26 +95,26 @@ f | REPLACES               | once       | ONERECORD REPLACES CORE C=3 STREAMS=2 
 q | NOGCFENCE              | unique     | NOGCFENCE FORGETS CORE C=2 TICKS=2
 q | NOGCTICK               | once       | NOGCTICK FORGETS CORE C=2
 f | GCWHOLEJOB             | once       | GCWHOLEJOB FORGETS CORE C=3 STREAMS=2 TICKS=2 PROPOSALS=1
-q | EXTENDFORGETS          | superseded | EXTENDFORGETS FORGETS FORGETHELD EXTENDS RERUN C=2 PROPOSALS=1
+f | EXTENDFORGETS          | superseded | EXTENDFORGETS FORGETS FORGETHELD EXTENDS RERUN C=2 PROPOSALS=1
 f | EVICT                  | lease      | EVICT LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
-q | DELETELOCK             | again      | DELETELOCK LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
-q | STRICT                 | finished   | STRICT OLDER RERUN CORE RESTARTS=1 C=2 PROPOSALS=1
-q | OLDERNOFLOOR           | order      | OLDER NOFLOOR CORE RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
+f | DELETELOCK             | again      | DELETELOCK LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
+f | STRICT                 | finished   | STRICT OLDER RERUN CORE RESTARTS=1 C=2 PROPOSALS=1
+f | OLDERNOFLOOR           | order      | OLDER NOFLOOR CORE RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
 q | NOFUTURE               | forgotten  | CLOCK NOFUTURE
-q | NOFUTURE, tokens       | forgotten  | CLOCK NOFUTURE TOKENS
+f | NOFUTURE, tokens       | forgotten  | CLOCK NOFUTURE TOKENS
 q | PLUSASECOND            | forgotten  | CLOCK PLUSASECOND TOKENS
 q | SHORTFLOOR             | forgotten  | CLOCK SHORTFLOOR
-q | BACK=3                 | forgotten  | CLOCK BACK=3
-q | LASTLIFE               | forgotten  | CLOCK LASTLIFE
-q | STEPSFREELY            | forgotten  | CLOCK STEPS STEPSFREELY RESTARTS=1
+f | BACK=3                 | forgotten  | CLOCK BACK=3
+f | LASTLIFE               | forgotten  | CLOCK LASTLIFE
+f | STEPSFREELY            | forgotten  | CLOCK STEPS STEPSFREELY RESTARTS=1
 q | SERVEEARLY             | overlap    | CLOCK SERVEEARLY HALF=3 MAXTIME=14 TTL=5 RESTARTS=1
-q | TTL=6                  | overlap    | CLOCK TTL=6 RESTARTS=1
+f | TTL=6                  | overlap    | CLOCK TTL=6 RESTARTS=1
 q | OWNTIME                | sealed     | CLOCK OPENS OWNTIME STEPS RESTARTS=0
-q | OPENFAR                | sealed     | CLOCK OPENS OPENFAR RESTARTS=0
-q | BACK=3, open           | sealed     | CLOCK OPENS STEPS BACK=3 RESTARTS=0
+f | OPENFAR                | sealed     | CLOCK OPENS OPENFAR RESTARTS=0
+f | BACK=3, open           | sealed     | CLOCK OPENS STEPS BACK=3 RESTARTS=0
 q | NAIVE                  | once       | MEMBERS NAIVE N=5 OLD=7 NEW=31
 q | NOSEALS                | unique     | MEMBERS NOSEALS N=4 OLD=7 NEW=14
-q | BLINDSEAL              | unique     | MEMBERS BLINDSEAL N=4 OLD=7 NEW=14 THIRD=13
+f | BLINDSEAL              | unique     | MEMBERS BLINDSEAL N=4 OLD=7 NEW=14 THIRD=13
 q | OWNFLOOR               | unique     | MEMBERS OWNFLOOR N=4 OLD=7 NEW=14
 q | CLAIMEDISFINAL         | final      | CLAIMEDISFINAL VOIDS CORE C=2
 q | LATERISFINAL           | final      | LATERISFINAL CORE C=2 TICKS=2
