@@ -79,10 +79,18 @@ faults: ## hurt real servers and holders in every way of docs/faults.md, and wri
 	@.ci/deps redis-server gcc
 	QUORATE_CAMPAIGN=full go test ./internal/faults -count=1 -timeout 45m -v -args -page $(CURDIR)/docs/faults.md
 
+.PHONY: differential
+differential: ## random operations on the scripts and on the plain model of a node, at length
+	@.ci/deps redis-server
+	go test -count=1 -v -timeout 30m -run 'Agrees?WithTheModel' ./locking/redlock ./locking/redlock/nodes ./scheduler/redisledger -rapid.checks=$(or $(CHECKS),1000) -rapid.seed=0
+
+.PHONY: valkey
+valkey: ## the tests of the scripts on valkey-server instead of redis-server
+	QUORATE_REDIS_SERVER=$${QUORATE_REDIS_SERVER:-valkey-server} go test -count=1 -timeout 9m ./locking/redlock/... ./scheduler/redisledger
+
 .PHONY: campaign
 campaign: deps ## the demonstrations at full length: real processes killed, frozen, restarted
 	QUORATE_CAMPAIGN=full go test -count=1 -timeout 30m -v -run 'Campaign|Stress$$|Orphans|ChangeCutOff' ./cmd/... ./locking/redlock
-	go test -count=1 -timeout 30m -run 'Agrees?WithTheModel' ./locking/redlock ./locking/redlock/nodes ./scheduler/redisledger -rapid.checks=5000
 	cd internal/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 10m -v -run Campaign .
 
 .PHONY: upgrade

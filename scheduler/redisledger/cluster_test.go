@@ -134,9 +134,12 @@ func onEvery(t *testing.T, f func(t *testing.T, fl fleet)) {
 	})
 }
 
+// begun keeps the ticks of a test the same when the hour turns meanwhile.
+var begun = time.Now()
+
 // tick is the n-th instant of the jobs in these tests, all of them due.
 func tick(n int) time.Time {
-	return time.Now().Add(-30 * time.Minute).Truncate(time.Hour).Add(time.Duration(n) * time.Second).UTC()
+	return begun.Add(-30 * time.Minute).Truncate(time.Hour).Add(time.Duration(n) * time.Second).UTC()
 }
 
 func started(job string, n int) scheduler.Entry {

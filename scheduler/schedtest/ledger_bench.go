@@ -1,6 +1,7 @@
 package schedtest
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -65,9 +66,20 @@ func (b *ledgerBench) notRun(n int, o scheduler.Outcome, reason string) schedule
 
 func (b *ledgerBench) record(e scheduler.Entry) {
 	b.Helper()
-	if err := b.ledger.Record(b.Context(), e); err != nil {
+	if err := b.tryRecord(e); err != nil {
 		b.Fatalf("Record(%v) = %v", e.Tick, err)
 	}
+}
+
+// tryRecord records e, again where a busy machine answered too late.
+func (b *ledgerBench) tryRecord(e scheduler.Entry) (err error) {
+	for range tries {
+		if err = b.ledger.Record(b.Context(), e); !errors.Is(err, locking.ErrNoQuorum) {
+			return err
+		}
+		b.Wait(b.Short / 4)
+	}
+	return err
 }
 
 // claim starts a run of the n-th tick.
