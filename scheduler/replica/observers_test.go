@@ -28,8 +28,8 @@ func TestObserversHearEverything(t *testing.T) {
 			continue
 		}
 		var args []reflect.Value
-		for a := range event.Type().NumIn() {
-			args = append(args, reflect.Zero(event.Type().In(a)))
+		for in := range event.Type().Ins() {
+			args = append(args, reflect.Zero(in))
 		}
 		if event.Call(args); heard[name] != 2 {
 			t.Errorf("%d of 2 observers heard of %s", heard[name], name)

@@ -60,6 +60,8 @@ f | list: 3 to 5           | holds      | MEMBERS N=5 OLD=7 NEW=31
 q | list: 3 to 1           | holds      | MEMBERS N=3 OLD=7 NEW=1
 f | list: 1 to 3           | holds      | MEMBERS N=3 OLD=1 NEW=7
 f | list: two targets      | holds      | MEMBERS N=4 OLD=7 NEW=14 THIRD=13
+f | list: open unsealed    | holds      | MEMBERS OPENUNSEALED N=4 OLD=7 NEW=14 THIRD=13
+f | list: claims dropped   | holds      | MEMBERS OPENFORGETS N=4 OLD=7 NEW=14
 f | list: there and back   | holds      | MEMBERS N=4 OLD=7 NEW=14 BACK
 f | show: two streams      | reached    | SHOWSTREAMS CORE C=2 STREAMS=2
 f | show: run after forget | reached    | SHOWFORGET CORE FORGETS C=2 TICKS=2
