@@ -14,7 +14,7 @@ build: ## build bin/quorate
 	go build -o bin/quorate ./cmd/quorate
 
 .PHONY: test
-test: deps tidy-check lint race ## everything CI runs: linter, vet, race detector, every module
+test: deps tidy-check lint race upgrade ## everything CI runs: linter, vet, race detector, every module
 
 .PHONY: full
 full: ## test, then model, planted bugs and long campaigns; keeps the tables in docs/results
