@@ -56,7 +56,7 @@ func baseline(ctx context.Context, out io.Writer, dir string, list []plant) erro
 	for _, pkg := range slices.Sorted(maps.Keys(tests)) {
 		fmt.Fprintf(out, "%-*s ", nameWidth, pkg)
 		start := time.Now()
-		r, err := goTest(ctx, dir, pkg, slices.Compact(slices.Sorted(slices.Values(tests[pkg]))))
+		r, err := goTest(ctx, dir, pkg, slices.Compact(slices.Sorted(slices.Values(tests[pkg]))), nil)
 		switch {
 		case err != nil:
 			return err
@@ -75,7 +75,7 @@ func try(ctx context.Context, dir string, p plant) (by, says string, err error) 
 		return "", "", err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
-	r, err := goTest(ctx, dir, p.pkg, p.tests)
+	r, err := goTest(ctx, dir, p.pkg, p.tests, p.args)
 	switch {
 	case err != nil:
 		return "", "", err

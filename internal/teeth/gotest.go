@@ -23,12 +23,15 @@ type result struct {
 	output   string
 }
 
-// goTest runs the tests of those names in the package of the module at dir. Its
-// error says that they could not be run.
-func goTest(ctx context.Context, dir, pkg string, tests []string) (result, error) {
+// goTest runs the tests of those names in the package of the module at dir, and
+// gives them args. Its error says that they could not be run.
+func goTest(ctx context.Context, dir, pkg string, tests, args []string) (result, error) {
 	// With -trimpath every copy of the module is built from the same cache.
-	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-trimpath", "-vet=off", "-count=1", "-failfast", "-timeout=90s",
-		"-run", "^("+strings.Join(tests, "|")+")$", ".")
+	args = append([]string{
+		"test", "-json", "-trimpath", "-vet=off", "-count=1", "-failfast", "-timeout=90s",
+		"-run", "^(" + strings.Join(tests, "|") + ")$", ".",
+	}, args...)
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = filepath.Join(dir, pkg)                                     // also where that is a module of its own
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // a terminal sends it to the tests too
 	cmd.WaitDelay = 10 * time.Second

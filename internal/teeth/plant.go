@@ -15,6 +15,7 @@ type plant struct {
 	edits   []edit
 	pkg     string   // where the tests are
 	tests   []string // at least one of them must fail
+	args    []string // what the test binary is given
 	says    string   // with a message of its own that has this text; if empty, any
 }
 

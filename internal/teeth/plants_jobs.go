@@ -9,8 +9,8 @@ const (
 // jobPlants are in how functions are called, and in the built-in ones.
 var jobPlants = []plant{
 	{
-		name: "jobs: panic not recovered", promise: "A function that panics fails its run and nothing else.",
-		edits: []edit{{"jobs/call.go", "err = recovered(func() error { return h(ctx, run) })", "err = h(ctx, run)"}},
+		name: "jobs: panic taken for a success", promise: "A function that panics fails its run and nothing else.",
+		edits: []edit{{"jobs/call.go", "err = &PanicError{Value: v, Stack: debug.Stack(), where: panicPlace()}", "_ = &PanicError{Value: v, Stack: debug.Stack(), where: panicPlace()}"}},
 		pkg:   jobs, tests: []string{"TestCallRecoversPanics"},
 	},
 	{

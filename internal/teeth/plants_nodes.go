@@ -161,6 +161,11 @@ var nodePlants = []plant{
 		pkg:   redlockPkg, tests: rules, says: `lock: "free", want "b"`,
 	},
 	{
+		name: "node: void marks a finished claim", promise: "A void that comes too late leaves the tick done.",
+		edits: []edit{{voidLua, "if get('owner') == v and get('done') ~= '1' then", "if get('owner') == v then"}},
+		pkg:   redlockPkg, tests: rules, says: "void=1",
+	},
+	{
 		name: "node: void frees anybody's lock", promise: "A late void does not free the lock of the next run.",
 		edits: []edit{{voidLua, "if redis.call('GET', lock) == v then", "if true then"}},
 		pkg:   redlockPkg, tests: rules,
