@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -73,21 +72,6 @@ type Config struct {
 	RecordQueue int
 }
 
-// A Job is a function and when it runs.
-type Job struct {
-	Name     string       // required, unique
-	Schedule Schedule     // required
-	Handler  jobs.Handler // required
-	// Timeout ends the context of a run with jobs.ErrTimeout. 0: none.
-	Timeout time.Duration
-
-	// Func, Spec, Timezone and Description are what listings show of the job.
-	Func        string
-	Spec        string
-	Timezone    string
-	Description string
-}
-
 // WithDefaults returns a copy in which every zero value has its default.
 func (c Config) WithDefaults() Config {
 	c.TTL = cmp.Or(c.TTL, 15*time.Second)
@@ -138,27 +122,5 @@ func (c Config) Validate() error {
 	refuse(c.StopTimeout < 0, "Config.StopTimeout is %v: it must be positive", c.StopTimeout)
 	refuse(c.BeatEvery < 0, "Config.BeatEvery is %v: it must be positive", c.BeatEvery)
 	refuse(c.RecordQueue < 0, "Config.RecordQueue is %d: it must be positive", c.RecordQueue)
-	return errors.Join(errs...)
-}
-
-// validateJobs says everything that is wrong with the list.
-func validateJobs(list []Job) error {
-	var errs []error
-	seen := make(map[string]bool, len(list))
-	for i, j := range list {
-		switch {
-		case j.Name == "":
-			errs = append(errs, fmt.Errorf("scheduler: job %d has no name", i+1))
-		case seen[j.Name]:
-			errs = append(errs, fmt.Errorf("scheduler: job %q is listed twice", j.Name))
-		case j.Schedule == nil:
-			errs = append(errs, fmt.Errorf("scheduler: job %q has no schedule", j.Name))
-		case j.Handler == nil:
-			errs = append(errs, fmt.Errorf("scheduler: job %q has no handler", j.Name))
-		case j.Timeout < 0:
-			errs = append(errs, fmt.Errorf("scheduler: job %q has timeout %v: it must not be negative", j.Name, j.Timeout))
-		}
-		seen[j.Name] = true
-	}
 	return errors.Join(errs...)
 }

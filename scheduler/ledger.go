@@ -30,8 +30,15 @@ func (o Outcome) Ran() bool { return o != Skipped && o != Missed }
 // A Trigger is why a run was asked for.
 type Trigger string
 
-// BySchedule is the trigger of a tick that came due.
-const BySchedule Trigger = "schedule"
+// The triggers.
+const (
+	BySchedule Trigger = "schedule" // the tick came due
+	ByCatchUp  Trigger = "catch_up" // it came due while nobody could run it
+	ByRerun    Trigger = "rerun"    // the replica that ran it died
+	ByManual   Trigger = "manual"   // somebody asked for it
+	ByBackfill Trigger = "backfill" // somebody asked for ticks of the past
+	ByChain    Trigger = "chain"    // another job's run has ended
+)
 
 // An Entry is the ledger's line on one tick, or on one run of it.
 type Entry struct {

@@ -1,0 +1,78 @@
+package scheduler
+
+import "time"
+
+// An Overlap says what becomes of a tick while an earlier run of its job goes
+// on, anywhere in the cluster.
+type Overlap string
+
+// The policies for overlap. The empty one is OverlapSkip.
+const (
+	// OverlapSkip waits within the tick's window, then skips the tick.
+	OverlapSkip Overlap = "skip"
+	// OverlapQueue waits until the run has ended, however long that takes. One
+	// tick waits; when another comes, the one that waited is skipped.
+	OverlapQueue Overlap = "queue"
+	// OverlapCancelPrevious ends the context of the run with jobs.ErrCancelled,
+	// and starts when it is gone.
+	OverlapCancelPrevious Overlap = "cancel_previous"
+	// OverlapAllow runs beside it.
+	OverlapAllow Overlap = "allow"
+)
+
+// OnCrash says what becomes of a run whose replica died.
+type OnCrash string
+
+// The policies for crashes. The empty one is CrashSkip.
+const (
+	// CrashSkip leaves it interrupted: a tick runs at most once.
+	CrashSkip OnCrash = "skip"
+	// CrashRerun runs the tick again elsewhere, with a larger token and attempt:
+	// at least once.
+	CrashRerun OnCrash = "rerun"
+)
+
+// A CatchUpMode says which of the ticks that nobody could run are run later.
+type CatchUpMode string
+
+// The modes of catching up. The empty one is CatchUpNone.
+const (
+	CatchUpNone CatchUpMode = "none" // none: they are missed
+	CatchUpLast CatchUpMode = "last" // the last of them
+	CatchUpAll  CatchUpMode = "all"  // all of them, oldest first
+)
+
+// CatchUp says what becomes of ticks that came while no replica or no quorum of
+// nodes was there.
+type CatchUp struct {
+	Mode CatchUpMode
+	// Window is how long after its nominal time a tick may still be caught up.
+	// Default 1 h.
+	Window time.Duration
+	// Max bounds how many ticks are caught up after one outage: the newest.
+	// Default 100.
+	Max int
+}
+
+// A Retry says how often, and after which pauses, a function that failed is
+// called again under the same claim.
+type Retry struct {
+	// Attempts counts the calls of the function, the first included. Default 1.
+	Attempts int
+	// Backoff is the pause after the first call; it doubles with each further
+	// one up to MaxBackoff, and a random part of it is taken off. Default 1 s.
+	Backoff time.Duration
+	// MaxBackoff bounds the pause. Default 1 min.
+	MaxBackoff time.Duration
+	// AttemptTimeout ends the context of one call; Job.Timeout is that of all
+	// together. 0: none.
+	AttemptTimeout time.Duration
+}
+
+// History bounds what the ledger keeps of a job. The zero value means the
+// ledger's default.
+type History struct {
+	Keep     int           // records
+	MaxAge   time.Duration // of a record
+	MaxBytes int           // of all records with their logs, on each node
+}
