@@ -1,0 +1,110 @@
+package scheduler
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"time"
+)
+
+// An ActError says what is wrong with an act that was not taken.
+type ActError struct {
+	Kind ActKind
+	Msg  string
+}
+
+// Error is the message after the kind.
+func (e *ActError) Error() string { return string(e.Kind) + ": " + e.Msg }
+
+// Longest and shortest that a request may wait.
+const (
+	minWithin = time.Second
+	maxWithin = 30 * 24 * time.Hour
+)
+
+// Ready returns a as an Acts keeps it, with what is not set filled in, At
+// excepted; or an *ActError. It is for implementations.
+func (a Act) Ready() (Act, error) {
+	if a.ID == "" {
+		a.ID = rand.Text()
+	}
+	a.Within = cmp.Or(a.Within, DefaultWithin(a.Kind))
+	if a.Kind == ActTrigger {
+		a.Trigger = cmp.Or(a.Trigger, ByManual)
+	}
+	a.Result, a.Closed = "", time.Time{}
+	if msg := a.wrong(); msg != "" {
+		return Act{}, &ActError{Kind: a.Kind, Msg: msg}
+	}
+	return a, nil
+}
+
+var actIDPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@+-]{0,249}$`)
+
+// wrong says what is wrong with a, "" if nothing is.
+func (a Act) wrong() string {
+	switch {
+	case DefaultWithin(a.Kind) == 0 && a.Kind != ActPause && a.Kind != ActResume:
+		return "no such kind of act"
+	case !actIDPattern.MatchString(a.ID):
+		return fmt.Sprintf("id %q: use up to 250 letters, digits and . _ : @ + -", a.ID)
+	case len(a.By) > MaxActText || len(a.Reason) > MaxActText:
+		return fmt.Sprintf("author and reason may have %d bytes each", MaxActText)
+	case a.Kind.Request():
+		return a.wrongRequest()
+	}
+	return a.wrongPause()
+}
+
+func (a Act) wrongRequest() string {
+	switch {
+	case a.Job == "" || a.Tag != "" || a.All:
+		return "name one job"
+	case a.Within < minWithin || a.Within > maxWithin:
+		return fmt.Sprintf("within %v: write %v to %v", a.Within, minWithin, maxWithin)
+	case a.Kind == ActCancel && a.Run == "":
+		return "name the run to cancel"
+	case a.Kind == ActBackfill && !a.From.Before(a.To):
+		return fmt.Sprintf("from %s to %s: the end must come after the start", stamp(a.From), stamp(a.To))
+	case a.Kind != ActTrigger && len(a.Params) > 0:
+		return "only a trigger takes params"
+	}
+	return wrongParams(a.Params)
+}
+
+func wrongParams(params json.RawMessage) string {
+	var object map[string]any
+	switch {
+	case len(params) == 0:
+		return ""
+	case len(params) > MaxActParams:
+		return fmt.Sprintf("the params have %d bytes: %d are allowed", len(params), MaxActParams)
+	case json.Unmarshal(params, &object) != nil || object == nil:
+		return "the params are no JSON object"
+	}
+	return ""
+}
+
+func (a Act) wrongPause() string {
+	targets := 0
+	for _, named := range []bool{a.Job != "", a.Tag != "", a.All} {
+		if named {
+			targets++
+		}
+	}
+	switch {
+	case targets != 1:
+		return "name one job, one tag, or all jobs"
+	case a.Kind == ActPause && (a.Reason == "" || a.By == ""):
+		return "say why, and who you are: every skipped tick will carry it"
+	}
+	return ""
+}
+
+// TooManyActs is the error for a request beyond MaxOpenActs.
+func TooManyActs(k ActKind) error {
+	return &ActError{Kind: k, Msg: fmt.Sprintf(
+		"%d requests are open already: wait until some are done, or see what holds them up with quorate audit", MaxOpenActs)}
+}

@@ -1,0 +1,134 @@
+package schedtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// Acts is a [scheduler.Acts] in memory, shared by the replicas of one process.
+// The zero value is ready to use.
+type Acts struct {
+	mu   sync.Mutex
+	acts []scheduler.Act // in the order they were made
+}
+
+// Do implements [scheduler.Acts].
+func (a *Acts) Do(ctx context.Context, act scheduler.Act) (scheduler.Act, error) {
+	if err := ctx.Err(); err != nil {
+		return scheduler.Act{}, err
+	}
+	act, err := act.Ready()
+	if err != nil {
+		return scheduler.Act{}, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if i := a.find(act.ID); i >= 0 {
+		return a.acts[i], nil
+	}
+	now := time.Now()
+	if act.Kind.Request() && len(a.requests(now)) >= scheduler.MaxOpenActs {
+		return scheduler.Act{}, scheduler.TooManyActs(act.Kind)
+	}
+	act.At = a.next(act, now)
+	a.acts = append(a.acts, act)
+	return act, nil
+}
+
+// next returns an instant after those of the acts that act must follow.
+func (a *Acts) next(act scheduler.Act, now time.Time) time.Time {
+	at := now.Truncate(time.Millisecond).UTC()
+	for _, have := range a.acts {
+		if have.Line() == act.Line() && have.Last().Add(time.Millisecond).After(at) {
+			at = have.Last().Add(time.Millisecond)
+		}
+	}
+	return at
+}
+
+// Open implements [scheduler.Acts].
+func (a *Acts) Open(ctx context.Context) (scheduler.OpenActs, error) {
+	if err := ctx.Err(); err != nil {
+		return scheduler.OpenActs{}, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return scheduler.OpenActs{Pauses: a.pauses(), Requests: a.requests(time.Now())}, nil
+}
+
+func (a *Acts) requests(now time.Time) []scheduler.Act {
+	var open []scheduler.Act
+	for _, act := range a.acts {
+		if act.Kind.Request() && act.Closed.IsZero() && now.Before(act.Expires()) {
+			open = append(open, act)
+		}
+	}
+	scheduler.SortActs(open)
+	return open
+}
+
+func (a *Acts) pauses() []scheduler.Act {
+	last := map[string]scheduler.Act{}
+	for _, act := range a.acts {
+		if !act.Kind.Request() {
+			last[act.Line()] = act
+		}
+	}
+	var paused []scheduler.Act
+	for _, act := range last {
+		if act.Kind == scheduler.ActPause {
+			paused = append(paused, act)
+		}
+	}
+	slices.SortFunc(paused, func(x, y scheduler.Act) int { return strings.Compare(x.Line(), y.Line()) })
+	return paused
+}
+
+// Close implements [scheduler.Acts].
+func (a *Acts) Close(ctx context.Context, id, result string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if i := a.find(id); i >= 0 && a.acts[i].Kind.Request() && a.acts[i].Closed.IsZero() {
+		a.acts[i].Result, a.acts[i].Closed = result, time.Now().Truncate(time.Millisecond).UTC()
+	}
+	return nil
+}
+
+func (a *Acts) find(id string) int {
+	return slices.IndexFunc(a.acts, func(have scheduler.Act) bool { return have.ID == id })
+}
+
+// Audit implements [scheduler.Acts].
+func (a *Acts) Audit(ctx context.Context, limit int) ([]scheduler.Act, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := slices.Clone(a.acts)
+	scheduler.SortActs(all)
+	slices.Reverse(all)
+	return all[:min(len(all), limit)], nil
+}
+
+// String lists the acts, for messages of tests.
+func (a *Acts) String() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var lines []string
+	for _, act := range a.acts {
+		lines = append(lines, fmt.Sprintf("%s %s by %s: %s", act.Kind, act.Target(), act.By, act.Result))
+	}
+	return strings.Join(lines, "\n")
+}
+
+var _ scheduler.Acts = (*Acts)(nil)

@@ -1,0 +1,122 @@
+package schedtest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// An ActsBackend is a kind of Acts on trial.
+type ActsBackend struct {
+	Hooks
+	// New makes an empty cluster and returns its acts. Required.
+	New func(t testing.TB) scheduler.Acts
+}
+
+// RunActs checks every promise of [scheduler.Acts], one subtest each.
+func RunActs(t *testing.T, b ActsBackend) {
+	t.Helper()
+	b.Hooks = b.withDefaults()
+	for _, c := range actsChecks() {
+		t.Run(c.name, func(t *testing.T) {
+			b.Bubble(t, func(t *testing.T) {
+				t.Helper()
+				c.run(&actsBench{TB: t, ActsBackend: b, Acts: b.New(t)})
+			})
+		})
+	}
+}
+
+type actsCheck struct {
+	name string
+	run  func(*actsBench)
+}
+
+func actsChecks() []actsCheck {
+	return []actsCheck{
+		{"NothingIsOpenAtFirst", nothingIsOpenAtFirst},
+		{"ARequestIsOpenUntilClosed", aRequestIsOpenUntilClosed},
+		{"ARequestExpires", aRequestExpires},
+		{"AskingTwiceIsAskingOnce", askingTwiceIsAskingOnce},
+		{"RequestsHaveAnOrder", requestsHaveAnOrder},
+		{"ConcurrentRequestsAreAllKept", concurrentRequestsAreAllKept},
+		{"ABackfillTakesRoomForItsTicks", aBackfillTakesRoomForItsTicks},
+		{"ThePauseAfterCounts", thePauseAfterCounts},
+		{"TargetsAreApart", targetsAreApart},
+		{"AuditNewestFirst", auditNewestFirst},
+		{"BadActsAreRefused", badActsAreRefused},
+		{"OpenRequestsAreBounded", openRequestsAreBounded},
+		{"EndedContextIsAnError", actsEndedContextIsAnError},
+	}
+}
+
+// actsBench is one fresh cluster on trial.
+type actsBench struct {
+	testing.TB
+	ActsBackend
+	scheduler.Acts
+}
+
+func (b *actsBench) do(act scheduler.Act) scheduler.Act {
+	b.Helper()
+	got, err := b.Do(b.Context(), act)
+	if err != nil {
+		b.Fatalf("Do(%+v) = %v", act, err)
+	}
+	return got
+}
+
+func (b *actsBench) open() scheduler.OpenActs {
+	b.Helper()
+	open, err := b.Open(b.Context())
+	if err != nil {
+		b.Fatalf("Open = %v", err)
+	}
+	return open
+}
+
+func (b *actsBench) close(id, result string) {
+	b.Helper()
+	if err := b.Close(b.Context(), id, result); err != nil {
+		b.Fatalf("Close(%s) = %v", id, err)
+	}
+}
+
+func (b *actsBench) audit(limit int) []scheduler.Act {
+	b.Helper()
+	list, err := b.Audit(b.Context(), limit)
+	if err != nil {
+		b.Fatalf("Audit = %v", err)
+	}
+	return list
+}
+
+// wantIDs compares acts by their ids.
+func (b *actsBench) wantIDs(what string, got []scheduler.Act, want ...string) {
+	b.Helper()
+	var have []string
+	for _, a := range got {
+		have = append(have, a.ID)
+	}
+	if len(have) != len(want) {
+		b.Fatalf("%s lists %q, want %q", what, have, want)
+	}
+	for i := range want {
+		if have[i] != want[i] {
+			b.Fatalf("%s lists %q, want %q", what, have, want)
+		}
+	}
+}
+
+// trigger is a request with the given id.
+func trigger(id, job string) scheduler.Act {
+	return scheduler.Act{ID: id, Kind: scheduler.ActTrigger, Job: job, By: "ann@laptop", Reason: "try it"}
+}
+
+func pause(id, reason string) scheduler.Act {
+	return scheduler.Act{ID: id, Kind: scheduler.ActPause, By: "ann@laptop", Reason: reason}
+}
+
+// past is a day of the past.
+func past(day int) time.Time { return time.Date(2026, 3, day, 0, 0, 0, 0, time.UTC) }

@@ -1,0 +1,238 @@
+package schedtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+func nothingIsOpenAtFirst(b *actsBench) {
+	open := b.open()
+	b.wantIDs("Open, pauses,", open.Pauses)
+	b.wantIDs("Open, requests,", open.Requests)
+	b.wantIDs("Audit", b.audit(10))
+	b.close("nosuch", "was never there")
+}
+
+func aRequestIsOpenUntilClosed(b *actsBench) {
+	asked := trigger("t", jobName)
+	asked.Params = json.RawMessage(`{"customer": "a|b <c>", "n": 12345678901234567}`)
+	asked.Within = 5 * time.Minute
+	got := b.do(asked)
+	want := asked
+	want.At, want.Trigger = got.At, scheduler.ByManual
+	if !reflect.DeepEqual(got, want) {
+		b.Errorf("Do = %+v, want %+v", got, want)
+	}
+	if off := time.Since(got.At); off < -time.Minute || off > time.Minute || got.At.Nanosecond()%1e6 != 0 {
+		b.Errorf("At = %v, want the time in whole milliseconds", got.At)
+	}
+	for range 2 {
+		if open := b.open().Requests; len(open) != 1 || !reflect.DeepEqual(open[0], got) {
+			b.Fatalf("Open lists %+v, want %+v", open, got)
+		}
+	}
+	b.close("t", "succeeded")
+	b.close("t", "failed") // the first result stays
+	b.wantIDs("Open of a closed request", b.open().Requests)
+	line := b.audit(10)
+	b.wantIDs("Audit", line, "t")
+	if line[0].Result != "succeeded" || line[0].Closed.IsZero() {
+		b.Errorf("the audit log says %+v, want the first result", line[0])
+	}
+	if again := b.do(asked); again.Result != "succeeded" {
+		b.Errorf("Do of a closed request = %+v, want it as it stands", again)
+	}
+	b.wantIDs("Open of a request asked again", b.open().Requests)
+}
+
+func aRequestExpires(b *actsBench) {
+	short := trigger("short", jobName)
+	short.Within = time.Second
+	b.do(short)
+	b.do(trigger("long", jobName))
+	for range tries {
+		b.Wait(time.Second / 4)
+		if len(b.open().Requests) == 1 {
+			break
+		}
+	}
+	b.wantIDs("Open after one has expired", b.open().Requests, "long")
+	b.wantIDs("Audit", b.audit(10), "long", "short")
+}
+
+func askingTwiceIsAskingOnce(b *actsBench) {
+	first := b.do(trigger("once", jobName))
+	second := trigger("once", jobName+".other")
+	if again := b.do(second); !reflect.DeepEqual(again, first) {
+		b.Errorf("asked again: %+v, want %+v", again, first)
+	}
+	b.wantIDs("Open", b.open().Requests, "once")
+	b.wantIDs("Audit", b.audit(10), "once")
+}
+
+func requestsHaveAnOrder(b *actsBench) {
+	var want []string
+	var last scheduler.Act
+	for n := range 20 {
+		act := b.do(trigger(fmt.Sprintf("t%02d", n), jobName))
+		if !act.At.After(last.At) {
+			b.Fatalf("%+v does not come after %+v", act, last)
+		}
+		last = act
+		want = append(want, act.ID)
+	}
+	b.wantIDs("Open", b.open().Requests, want...)
+}
+
+func concurrentRequestsAreAllKept(b *actsBench) {
+	acts, errs := make([]scheduler.Act, 6), make([]error, 6)
+	var asking sync.WaitGroup
+	for i := range acts {
+		asking.Go(func() { acts[i], errs[i] = b.Do(b.Context(), trigger(fmt.Sprint("t", i), jobName)) })
+	}
+	asking.Wait()
+	seen := map[time.Time]string{}
+	for i, act := range acts {
+		if errs[i] != nil {
+			b.Fatalf("Do = %v", errs[i])
+		}
+		if other := seen[act.At]; other != "" {
+			b.Errorf("%s and %s have the same At %v", other, act.ID, act.At)
+		}
+		seen[act.At] = act.ID
+	}
+	if open := b.open().Requests; len(open) != len(acts) {
+		b.Errorf("Open lists %+v, want all %d", open, len(acts))
+	}
+}
+
+func aBackfillTakesRoomForItsTicks(b *actsBench) {
+	asked := scheduler.Act{ID: "b1", Kind: scheduler.ActBackfill, Job: jobName, By: "ann", Reason: "lost", From: past(1), To: past(3)}
+	first := b.do(asked)
+	asked.ID = "b2"
+	second := b.do(asked)
+	if room := second.At.Sub(first.At); room < scheduler.MaxBackfill*time.Millisecond {
+		b.Errorf("a backfill has %v before the next, want a millisecond for each of its ticks", room)
+	}
+	open := b.open().Requests
+	b.wantIDs("Open", open, "b1", "b2")
+	if !reflect.DeepEqual(open[0], first) {
+		b.Errorf("Open lists %+v, want %+v", open[0], first)
+	}
+	b.do(trigger("t", jobName)) // is in a line of its own
+	if open := b.open().Requests; len(open) != 3 {
+		b.Errorf("Open lists %+v, want three", open)
+	}
+}
+
+func thePauseAfterCounts(b *actsBench) {
+	first := pause("p1", "billing is down")
+	first.Job = jobName
+	made := b.do(first)
+	if open := b.open().Pauses; len(open) != 1 || !reflect.DeepEqual(open[0], made) {
+		b.Fatalf("Open lists %+v, want %+v", open, made)
+	}
+	second := pause("p2", "still")
+	second.Job = jobName
+	b.do(second)
+	b.wantIDs("Open after a second pause", b.open().Pauses, "p2")
+	b.do(scheduler.Act{ID: "r1", Kind: scheduler.ActResume, Job: jobName, By: "bob"})
+	b.wantIDs("Open after a resume", b.open().Pauses)
+	third := pause("p3", "again")
+	third.Job = jobName
+	b.do(third)
+	b.wantIDs("Open after a third pause", b.open().Pauses, "p3")
+	b.close("p3", "closing a pause does nothing")
+	b.wantIDs("Open after that", b.open().Pauses, "p3")
+	b.wantIDs("Audit", b.audit(10), "p3", "r1", "p2", "p1")
+}
+
+func targetsAreApart(b *actsBench) {
+	job, tag, all := pause("job", "a"), pause("tag", "b"), pause("all", "c")
+	job.Job, tag.Tag, all.All = "x", "x", true
+	b.do(job)
+	b.do(tag)
+	b.do(all)
+	b.wantIDs("Open", b.open().Pauses, "all", "job", "tag")
+	b.do(scheduler.Act{ID: "r", Kind: scheduler.ActResume, Tag: "x", By: "bob"})
+	b.wantIDs("Open after the tag was resumed", b.open().Pauses, "all", "job")
+	b.do(trigger("t", "x"))
+	b.wantIDs("Open of a paused job", b.open().Requests, "t")
+}
+
+func auditNewestFirst(b *actsBench) {
+	b.do(trigger("t1", jobName))
+	b.Wait(2 * time.Millisecond)
+	p := pause("p1", "stop all")
+	p.All = true
+	b.do(p)
+	b.Wait(2 * time.Millisecond)
+	b.do(trigger("t2", jobName))
+	b.close("t1", "succeeded")
+	b.wantIDs("Audit", b.audit(10), "t2", "p1", "t1")
+	b.wantIDs("Audit of two", b.audit(2), "t2", "p1")
+}
+
+func badActsAreRefused(b *actsBench) {
+	for what, act := range map[string]scheduler.Act{
+		"no kind":                 {Job: jobName},
+		"no job":                  {Kind: scheduler.ActTrigger},
+		"bad id":                  trigger("with blank", jobName),
+		"params of a wrong form":  {Kind: scheduler.ActTrigger, Job: jobName, Params: json.RawMessage(`[1]`)},
+		"large params":            {Kind: scheduler.ActTrigger, Job: jobName, Params: json.RawMessage(`{"a":"` + strings.Repeat("x", scheduler.MaxActParams) + `"}`)},
+		"too short":               {Kind: scheduler.ActTrigger, Job: jobName, Within: time.Millisecond},
+		"a cancel without a run":  {Kind: scheduler.ActCancel, Job: jobName},
+		"a backfill back in time": {Kind: scheduler.ActBackfill, Job: jobName, From: past(2), To: past(1)},
+		"a pause without reason":  {Kind: scheduler.ActPause, Job: jobName, By: "ann"},
+		"a pause of two targets":  {Kind: scheduler.ActPause, Job: jobName, All: true, By: "ann", Reason: "why"},
+		"a pause of nothing":      {Kind: scheduler.ActPause, By: "ann", Reason: "why"},
+		"a long reason":           {Kind: scheduler.ActPause, All: true, By: "ann", Reason: strings.Repeat("x", scheduler.MaxActText+1)},
+	} {
+		_, err := b.Do(b.Context(), act)
+		var bad *scheduler.ActError
+		if !errors.As(err, &bad) || bad.Msg == "" {
+			b.Errorf("%s: Do = %v, want an *ActError", what, err)
+		}
+	}
+	b.wantIDs("Audit", b.audit(10))
+}
+
+func openRequestsAreBounded(b *actsBench) {
+	for n := range scheduler.MaxOpenActs {
+		b.do(trigger(fmt.Sprint("t", n), fmt.Sprint("job", n%10)))
+	}
+	_, err := b.Do(b.Context(), trigger("more", jobName))
+	var bad *scheduler.ActError
+	if !errors.As(err, &bad) || !strings.Contains(err.Error(), "1000") {
+		b.Errorf("one more: %v, want an *ActError that names the bound", err)
+	}
+	if open := b.open().Requests; len(open) != scheduler.MaxOpenActs {
+		b.Errorf("%d requests are open, want %d", len(open), scheduler.MaxOpenActs)
+	}
+	b.close("t0", "done")
+	b.do(trigger("more", jobName))
+	all := pause("p", "resuming and pausing always works")
+	all.All = true
+	b.do(all)
+}
+
+func actsEndedContextIsAnError(b *actsBench) {
+	ctx, cancel := context.WithCancel(b.Context())
+	cancel()
+	_, do := b.Do(ctx, trigger("t", jobName))
+	_, open := b.Open(ctx)
+	_, audit := b.Audit(ctx, 1)
+	for what, err := range map[string]error{"Do": do, "Open": open, "Audit": audit, "Close": b.Close(ctx, "t", "")} {
+		if err == nil {
+			b.Errorf("%s under a cancelled context = nil, want an error", what)
+		}
+	}
+}
