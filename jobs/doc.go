@@ -31,6 +31,16 @@
 // The last two return a *ParamError to point at a key, several with
 // [errors.Join].
 //
+// # Middleware
+//
+// [Registry.Use] puts a [Middleware] around every function, [Register] around
+// one:
+//
+//	registry.Use(traced, measured)                    // traced(measured(…))
+//	jobs.Register(registry, "report", report, limited) // … limited(report)
+//
+// It runs once per call of the function, so once per try.
+//
 // # Secrets
 //
 // A string that holds ${env:NAME} or ${file:/path} is resolved anew for each

@@ -60,6 +60,37 @@ func ExampleRegistry_Bind_mistakes() {
 	// true unknown function "rapport": did you mean "report"? (known: report)
 }
 
+func ExampleRegistry_Use() {
+	around := func(name string) jobs.Middleware {
+		return func(next jobs.Handler) jobs.Handler {
+			return func(ctx context.Context, run jobs.Run) error {
+				fmt.Println(name, "begins", run.Job)
+				err := next(ctx, run)
+				fmt.Println(name, "ends:", err)
+				return err
+			}
+		}
+	}
+	registry := jobs.NewRegistry()
+	registry.Use(around("tracing"), around("metrics"))
+	jobs.Register(registry, "report", report, around("quota"))
+
+	handler, err := registry.Bind("report", map[string]any{"customer": "all"}, jobs.Limits{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_ = jobs.Call(context.Background(), handler, jobs.Run{ID: "nightly@20261201T020000.000Z", Job: "nightly", Token: 42})
+	// Output:
+	// tracing begins nightly
+	// metrics begins nightly
+	// quota begins nightly
+	// nightly@20261201T020000.000Z: customer all since 24h0m0s, token 42
+	// quota ends: <nil>
+	// metrics ends: <nil>
+	// tracing ends: <nil>
+}
+
 func ExampleSkip() {
 	err := jobs.Skip("no new orders")
 	skip, ok := errors.AsType[*jobs.SkipError](err)

@@ -14,6 +14,7 @@ import (
 // everything before its first use; after that it may be used from any goroutine.
 type Registry struct {
 	bind     map[string]binder
+	around   []Middleware // of every function
 	mistakes []error
 }
 
@@ -26,18 +27,28 @@ func NewRegistry() *Registry { return &Registry{bind: map[string]binder{}} }
 // NoParams is the params type of a function that takes none.
 type NoParams struct{}
 
-// Register makes fn known under name. Mistakes (a bad name, a name taken, no
-// function, a P that is neither a struct nor a map with string keys) are kept
-// for Err, so that registering is one line.
-func Register[P any](r *Registry, name string, fn func(ctx context.Context, run Run, params P) error) {
+// errNilMiddleware: Use or Register was given a nil Middleware.
+var errNilMiddleware = errors.New("a middleware is nil: remove it")
+
+// Register makes fn known under name, with the middleware around it, the first
+// one outermost. Mistakes (a bad name, a name taken, no function, a P that is
+// neither a struct nor a map with string keys) are kept for Err, so that
+// registering is one line.
+func Register[P any](r *Registry, name string, fn func(ctx context.Context, run Run, params P) error, middleware ...Middleware) {
 	switch {
 	case fn == nil:
 		r.mistake(name, "the function is nil")
+	case slices.ContainsFunc(middleware, func(m Middleware) bool { return m == nil }):
+		r.mistake(name, errNilMiddleware.Error())
 	case !isParams(reflect.TypeFor[P]()):
 		r.mistake(name, fmt.Sprintf("its params are a %s: use a struct, jobs.NoParams for none", reflect.TypeFor[P]()))
 	default:
 		r.add(name, func(params map[string]any, limits Limits) (Handler, error) {
-			return bind(fn, params, limits)
+			h, err := bind(fn, params, limits)
+			if err != nil {
+				return nil, err
+			}
+			return wrap(h, middleware), nil
 		})
 	}
 }
@@ -70,13 +81,17 @@ func (r *Registry) Err() error { return errors.Join(r.mistakes...) }
 // Names returns the registered names, sorted.
 func (r *Registry) Names() []string { return slices.Sorted(maps.Keys(r.bind)) }
 
-// Bind returns the function registered under name with its params. It returns
-// an *UnknownFuncError, or the *ParamErrors of all params joined with what the
+// Bind returns the function registered under name with its params, inside of
+// the middleware. It returns an *UnknownFuncError, or the *ParamErrors of all params joined with what the
 // params' own Validate and ValidateLimits said.
 func (r *Registry) Bind(name string, params map[string]any, limits Limits) (Handler, error) {
 	b, ok := r.bind[name]
 	if !ok {
 		return nil, &UnknownFuncError{Name: name, Known: r.Names()}
 	}
-	return b(params, limits)
+	h, err := b(params, limits)
+	if err != nil {
+		return nil, err
+	}
+	return wrap(h, r.around), nil
 }

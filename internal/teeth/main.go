@@ -48,7 +48,7 @@ func main() {
 
 // plants are all there are.
 func plants() []plant {
-	return slices.Concat(nodePlants, quorumPlants, schedulerPlants, jobPlants, replicaPlants, memberPlants, fencePlants, differentialPlants, opsPlants, faultPlants, simPlants, lockPlants, formatPlants)
+	return slices.Concat(nodePlants, quorumPlants, schedulerPlants, jobPlants, replicaPlants, memberPlants, fencePlants, differentialPlants, opsPlants, faultPlants, simPlants, lockPlants, formatPlants, hookPlants)
 }
 
 // choose returns the plants whose names have one of the words; all without
