@@ -48,7 +48,23 @@ func main() {
 
 // plants are all there are.
 func plants() []plant {
-	return slices.Concat(nodePlants, quorumPlants, schedulerPlants, jobPlants, replicaPlants, memberPlants, fencePlants, differentialPlants, opsPlants, faultPlants, simPlants, lockPlants, formatPlants, hookPlants)
+	return slices.Concat(
+		nodePlants,
+		quorumPlants,
+		schedulerPlants,
+		jobPlants,
+		replicaPlants,
+		memberPlants,
+		fencePlants,
+		differentialPlants,
+		opsPlants,
+		faultPlants,
+		simPlants,
+		lockPlants,
+		formatPlants,
+		hookPlants,
+		kitPlants,
+	)
 }
 
 // choose returns the plants whose names have one of the words; all without

@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -9,13 +10,16 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// keep is how many records of one name a Memory remembers.
+// keep is how many records of one name a Memory remembers by default.
 const keep = 1000
 
 // Memory is a [locking.Locker] for tests: one node that never fails, shared by
 // all replicas of the process. It goes by time.Now, so it follows the virtual
 // time of a synctest bubble. The zero value is ready to use.
 type Memory struct {
+	// Keep bounds the claims that Records remembers of one name. Default 1000.
+	Keep int
+
 	mu    sync.Mutex
 	names map[string]*lockState
 }
@@ -62,7 +66,7 @@ func (m *Memory) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 	s.lock = lockHold{claim: l.claim, holder: req.Holder, until: l.until}
 	if !req.Tick.IsZero() {
 		s.tick = tickClaim{claim: l.claim, holder: req.Holder, mode: req.Mode}
-		l.record = s.start(l.claim, req)
+		l.record = s.start(l.claim, req, cmp.Or(m.Keep, keep))
 	}
 	return l, nil
 }

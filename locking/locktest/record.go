@@ -21,7 +21,7 @@ type Record struct {
 }
 
 // Records returns the claims of a name's ticks, oldest first, without those
-// that were voided. It remembers the last 1000.
+// that were voided. It remembers the last Keep.
 func (m *Memory) Records(name string) []Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -34,7 +34,7 @@ func (m *Memory) Records(name string) []Record {
 	return all
 }
 
-func (s *lockState) start(claim locking.Claim, req locking.Request) *Record {
+func (s *lockState) start(claim locking.Claim, req locking.Request, keep int) *Record {
 	r := &Record{Claim: claim, StartNote: slices.Clone(req.Note)}
 	s.records = append(s.records, r)
 	if len(s.records) > keep {

@@ -104,6 +104,15 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 	return list, nil
 }
 
+// SchedulerConfig returns what the configuration says of the scheduler itself,
+// without what identifies and connects a replica.
+func (c *Config) SchedulerConfig() scheduler.Config {
+	return scheduler.Config{
+		TTL: c.Lock.TTL, ExtendEvery: c.extendEvery(), SafetyMargin: c.Lock.SafetyMargin, MaxHold: c.Lock.MaxHold,
+		Stagger: c.stagger(), DrainTimeout: c.Scheduler.DrainTimeout,
+	}
+}
+
 // errZone: the time zone of a job is not known.
 var errZone = errors.New("bad time zone")
 

@@ -114,13 +114,11 @@ func wire(cfg *Config, cluster nodes.Config, list []scheduler.Job, options Optio
 	}
 	ledger := redisledger.New(r.set)
 	host, _ := os.Hostname() // listings can do without
-	r.scheduler, err = scheduler.New(scheduler.Config{
-		Replica: id, Version: options.Version, Host: host, PID: os.Getpid(), ConfigHash: cfg.jobsHash(),
-		State: r.state, Locker: r.locker, Ledger: ledger, Roster: ledger,
-		Observer: observers(logged.observer(), options.Observer), Logger: base,
-		TTL: cfg.Lock.TTL, ExtendEvery: cfg.extendEvery(), SafetyMargin: cfg.Lock.SafetyMargin, MaxHold: cfg.Lock.MaxHold,
-		Stagger: cfg.stagger(), DrainTimeout: cfg.Scheduler.DrainTimeout,
-	}, list)
+	part := cfg.SchedulerConfig()
+	part.Replica, part.Version, part.Host, part.PID, part.ConfigHash = id, options.Version, host, os.Getpid(), cfg.jobsHash()
+	part.State, part.Locker, part.Ledger, part.Roster = r.state, r.locker, ledger, ledger
+	part.Observer, part.Logger = observers(logged.observer(), options.Observer), base
+	r.scheduler, err = scheduler.New(part, list)
 	if err != nil {
 		return nil, errors.Join(err, r.close())
 	}

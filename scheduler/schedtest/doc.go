@@ -1,5 +1,36 @@
-// Package schedtest holds the conformance kits that every [scheduler.Ledger]
-// and every [scheduler.Roster] must pass, and one of each in memory: [Ledger]
-// reads what a [locktest.Memory] wrote, [Roster] keeps replicas and jobs in a
-// map. With these three a whole cluster of schedulers fits into one test.
+// Package schedtest tests jobs and schedules in virtual time, without Redis:
+// days of a configuration pass in a second of go test.
+//
+//	setup := replicatest.Load(t, "config.yaml", registry)
+//	schedtest.Run(t, setup, func(t *testing.T, c *schedtest.Cluster) {
+//		c.Forward(72 * time.Hour)
+//		c.Expect("nightly-report",
+//			"2026-03-28T01:00:00Z succeeded",
+//			"2026-03-29T00:00:00Z succeeded", // summer time
+//			"2026-03-30T00:00:00Z succeeded",
+//		)
+//	})
+//
+// # A cluster in a test
+//
+// [Run] makes a [Cluster] of replicas, three unless [Setup] says otherwise, in
+// a bubble of testing/synctest: real schedulers, with the decisions of nodes and
+// their ledger in memory. Time stands still while anything works, and moves by
+// [Cluster.Forward] and [Cluster.Await]. Functions of jobs run as they do in
+// production; [Cluster.Replace] and [Setup.Instead] put others in their place,
+// and must do so for functions that leave the process (exec, http), or days of
+// work are done in earnest. [Calls] notes the calls of a function with its
+// params.
+//
+// What may go wrong is a method call: [Replica.Kill], [Replica.Freeze],
+// [Replica.Stop], [Cluster.StopNodes], [Cluster.LoseLease].
+//
+// What became of the ticks is read from the ledger: [Cluster.Expect] compares
+// it with lines of text, [Cluster.Ticks] and [Cluster.Runs] return it. A test
+// that fails prints it.
+//
+// # Conformance kits
+//
+// [RunLedger] and [RunRoster] check what every [scheduler.Ledger] and
+// [scheduler.Roster] must do. [Ledger] and [Roster] are one of each in memory.
 package schedtest

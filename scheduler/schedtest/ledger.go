@@ -1,6 +1,7 @@
 package schedtest
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -9,12 +10,16 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// keep is how many ticks without a run a Ledger remembers per job.
+// keep is how many ticks without a run a Ledger remembers per job by default.
 const keep = 1000
 
 // Ledger is a [scheduler.Ledger] in memory. Runs are those that its Memory
 // granted.
 type Ledger struct {
+	// Keep bounds the ticks without a run that are remembered of one job.
+	// Default 1000.
+	Keep int
+
 	locks *locktest.Memory
 
 	mu    sync.Mutex
@@ -39,7 +44,7 @@ func (l *Ledger) Record(ctx context.Context, e scheduler.Entry) error {
 	}
 	have = append(have, e)
 	scheduler.SortEntries(have)
-	l.ticks[e.Job] = have[:min(len(have), keep)]
+	l.ticks[e.Job] = have[:min(len(have), cmp.Or(l.Keep, keep))]
 	return nil
 }
 

@@ -1,0 +1,201 @@
+package schedtest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+)
+
+// A Cluster is replicas that share jobs, nodes and virtual time. Its methods
+// are for the goroutine of the test. Make one with Run.
+type Cluster struct {
+	t        *testing.T
+	setup    Setup
+	world    *world
+	replicas []*Replica
+
+	mu      sync.Mutex
+	instead map[string]jobs.Handler
+	waiting *awaited // nil unless Await waits
+}
+
+// An awaited is the next run of a job.
+type awaited struct {
+	job string
+	run chan jobs.Run // takes one
+}
+
+// Now is the virtual time, in UTC.
+func (c *Cluster) Now() time.Time { return time.Now().UTC() }
+
+// Forward lets the time pass, with everything that happens in it. What begins at
+// the very end of it has begun when Forward returns.
+func (c *Cluster) Forward(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// ForwardTo lets the time pass until t.
+func (c *Cluster) ForwardTo(t time.Time) {
+	c.t.Helper()
+	d := time.Until(t)
+	if d < 0 {
+		c.t.Fatalf("cannot go forward to %v: it is %v", t.UTC(), c.Now())
+	}
+	c.Forward(d)
+}
+
+// Await lets the time pass until the next run of the job begins, and returns
+// it. None within the given time ends the test.
+func (c *Cluster) Await(job string, within time.Duration) jobs.Run {
+	c.t.Helper()
+	a := &awaited{job: job, run: make(chan jobs.Run, 1)}
+	c.await(a)
+	defer c.await(nil)
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case run := <-a.run:
+		synctest.Wait()
+		return run
+	case <-timer.C:
+		c.t.Fatalf("no run of %s began within %v, until %v", job, within, c.Now())
+		return jobs.Run{}
+	}
+}
+
+func (c *Cluster) await(a *awaited) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting = a
+}
+
+// begun notes that a function is about to be called.
+func (c *Cluster) begun(run jobs.Run) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waiting != nil && c.waiting.job == run.Job {
+		c.waiting.run <- run
+		c.waiting = nil
+	}
+}
+
+// Replace lets fn be called from now on in place of the job's function; nil
+// puts the job's own back.
+func (c *Cluster) Replace(job string, fn jobs.Handler) {
+	c.t.Helper()
+	c.known(job)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.instead[job] = fn
+}
+
+// function is what is called for a job.
+func (c *Cluster) function(job string, own jobs.Handler) jobs.Handler {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if fn := c.instead[job]; fn != nil {
+		return fn
+	}
+	if c.setup.Instead != nil {
+		return c.setup.Instead
+	}
+	return own
+}
+
+// known ends the test if there is no such job: a misspelt name must not pass
+// for one without ticks.
+func (c *Cluster) known(job string) {
+	c.t.Helper()
+	var names []string
+	for _, j := range c.setup.Jobs {
+		if j.Name == job {
+			return
+		}
+		names = append(names, j.Name)
+	}
+	c.t.Fatalf("there is no job %q; the cluster has %q", job, names)
+}
+
+// Add starts one more replica.
+func (c *Cluster) Add() *Replica {
+	c.t.Helper()
+	r := &Replica{c: c, name: fmt.Sprintf("replica-%d", len(c.replicas)+1)}
+	c.replicas = append(c.replicas, r)
+	r.Start()
+	return r
+}
+
+// Replicas returns those that run, in the order of their names.
+func (c *Cluster) Replicas() []*Replica {
+	var list []*Replica
+	for _, r := range c.replicas {
+		if r.life != nil {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// Replica returns the replica of that name, whether or not it runs: that of a
+// run, by its Run.Replica.
+func (c *Cluster) Replica(name string) *Replica {
+	c.t.Helper()
+	for _, r := range c.replicas {
+		if r.name == name {
+			return r
+		}
+	}
+	c.t.Fatalf("there is no replica %q; those of %d are replica-1 and so on", name, len(c.replicas))
+	return nil
+}
+
+// Outage kills all replicas, lets the time pass, and starts them again.
+func (c *Cluster) Outage(d time.Duration) {
+	c.t.Helper()
+	died := c.Replicas()
+	for _, r := range died {
+		r.Kill()
+	}
+	c.Forward(d)
+	for _, r := range died {
+		r.Start()
+	}
+	synctest.Wait()
+}
+
+// StopNodes takes the quorum away: from now on no claim is granted, no lease
+// extended, nothing recorded.
+func (c *Cluster) StopNodes() { c.world.stopNodes() }
+
+// StartNodes brings the nodes back, with all that they knew.
+func (c *Cluster) StartNodes() {
+	c.world.startNodes()
+	synctest.Wait()
+}
+
+// LoseLease takes the lease of the job's run away. The run hears of it when its
+// replica tries to extend the lease, after a third of lock.ttl at the latest.
+func (c *Cluster) LoseLease(job string) {
+	c.t.Helper()
+	c.known(job)
+	if c.world.lose(job) == 0 {
+		c.t.Fatalf("no run of %s has a lease at %v", job, c.Now())
+	}
+}
+
+// end stops all replicas, and tells what happened if the test failed.
+func (c *Cluster) end() {
+	c.t.Helper()
+	c.StartNodes()
+	for _, r := range c.Replicas() {
+		r.Stop()
+	}
+	if c.t.Failed() {
+		c.t.Log(c.account())
+	}
+}

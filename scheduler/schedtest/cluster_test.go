@@ -1,0 +1,248 @@
+package schedtest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// minutely is a setup of one job that takes a while, and the calls of it.
+func minutely(t *testing.T, takes time.Duration) (Setup, *Calls[jobs.NoParams]) {
+	t.Helper()
+	schedule, err := scheduler.ParseSchedule("@every 1m", scheduler.ScheduleOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := &Calls[jobs.NoParams]{Do: func(ctx context.Context, _ jobs.Run, _ jobs.NoParams) error {
+		select {
+		case <-time.After(takes):
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}}
+	handler := func(ctx context.Context, run jobs.Run) error { return calls.Func(ctx, run, jobs.NoParams{}) }
+	return Setup{Jobs: []scheduler.Job{{Name: "minutely", Schedule: schedule, Handler: handler}}}, calls
+}
+
+func TestForward(t *testing.T) {
+	t.Parallel()
+	setup, calls := minutely(t, time.Second)
+	setup.Start = time.Date(2026, 3, 1, 12, 0, 30, 0, time.UTC)
+	Run(t, setup, func(t *testing.T, c *Cluster) {
+		c.Forward(0)
+		if got := c.Now(); !got.Equal(setup.Start) {
+			t.Errorf("it is %v, want %v", got, setup.Start)
+		}
+		c.ForwardTo(setup.Start.Add(2 * time.Minute))
+		c.Expect("minutely", "2026-03-01T12:01:00Z succeeded", "2026-03-01T12:02:00Z succeeded")
+		c.ForwardTo(setup.Start.Add(150 * time.Second))
+		c.Forward(30 * time.Millisecond) // a stagger
+		if last := c.Ticks("minutely")[2]; last.Outcome != scheduler.Running {
+			t.Errorf("the tick that has just begun %s", last.Outcome)
+		}
+	})
+	all := calls.All()
+	if len(all) != 3 {
+		t.Fatalf("%d calls, want 3, the last ended by the end of the cluster", len(all))
+	}
+	for i, call := range all {
+		if i > 0 && call.Run.Token <= all[i-1].Run.Token {
+			t.Errorf("token %d after %d", call.Run.Token, all[i-1].Run.Token)
+		}
+	}
+}
+
+func TestReplace(t *testing.T) {
+	t.Parallel()
+	setup, calls := minutely(t, time.Second)
+	setup.Instead = func(context.Context, jobs.Run) error { return nil }
+	Run(t, setup, func(_ *testing.T, c *Cluster) {
+		c.Forward(90 * time.Second)
+		c.Replace("minutely", func(context.Context, jobs.Run) error { return errors.New("no") })
+		c.Forward(time.Minute)
+		c.Replace("minutely", nil)
+		c.Forward(time.Minute)
+		c.Expect("minutely", "2000-01-01T00:01:00Z succeeded", "2000-01-01T00:02:00Z failed", "2000-01-01T00:03:00Z succeeded")
+	})
+	if n := len(calls.All()); n > 0 {
+		t.Errorf("the job's own function was called %d times", n)
+	}
+}
+
+// What a killed replica was at has no end, and its function is told.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	setup, _ := minutely(t, 0)
+	var cause error
+	setup.Instead = func(ctx context.Context, _ jobs.Run) error {
+		select {
+		case <-ctx.Done():
+			cause = context.Cause(ctx)
+		case <-time.After(30 * time.Second):
+		}
+		return nil // as if it had succeeded
+	}
+	Run(t, setup, func(t *testing.T, c *Cluster) {
+		run := c.Await("minutely", time.Hour)
+		died := c.Replica(run.Replica)
+		died.Kill()
+		if !errors.Is(cause, ErrKilled) {
+			t.Errorf("the function was told %v", cause)
+		}
+		if n := len(c.Replicas()); n != 2 {
+			t.Errorf("%d replicas run, want 2", n)
+		}
+		c.Forward(100 * time.Second)
+		died.Start()
+		c.Expect("minutely", "2000-01-01T00:01:00Z interrupted", "2000-01-01T00:02:00Z succeeded")
+	})
+}
+
+func TestStop(t *testing.T) {
+	t.Parallel()
+	setup, _ := minutely(t, 10*time.Second)
+	setup.Replicas = 1
+	Run(t, setup, func(t *testing.T, c *Cluster) {
+		c.Await("minutely", time.Hour)
+		c.Replicas()[0].Stop()
+		c.Expect("minutely", "2000-01-01T00:01:00Z succeeded")
+		if c.Now().Second() != 10 {
+			t.Errorf("the drain ended at %v", c.Now())
+		}
+		c.Forward(time.Hour)
+		c.Add()
+		c.Forward(time.Minute)
+		if n := len(c.Runs()); n != 2 {
+			t.Errorf("%d runs, want one before and one after the hour", n)
+		}
+	})
+}
+
+// A frozen replica does nothing, and its function is told nothing, until it is
+// thawed.
+func TestFreeze(t *testing.T) {
+	t.Parallel()
+	setup, _ := minutely(t, 0)
+	setup.Replicas = 1
+	var told time.Time
+	var cause error
+	setup.Instead = func(ctx context.Context, _ jobs.Run) error {
+		<-ctx.Done()
+		told, cause = time.Now(), context.Cause(ctx)
+		return cause
+	}
+	Run(t, setup, func(t *testing.T, c *Cluster) {
+		c.Await("minutely", time.Hour)
+		r := c.Replicas()[0]
+		r.Freeze()
+		c.Forward(10*time.Minute + 30*time.Second)
+		c.Expect("minutely", "2000-01-01T00:01:00Z interrupted")
+		if !told.IsZero() {
+			t.Errorf("the function was told at %v", told)
+		}
+		r.Thaw()
+		if !told.Equal(c.Now()) || !errors.Is(cause, locking.ErrLeaseLost) {
+			t.Errorf("thawed at %v, the function was told at %v: %v", c.Now(), told, cause)
+		}
+	})
+}
+
+func TestOutage(t *testing.T) {
+	t.Parallel()
+	setup, _ := minutely(t, time.Second)
+	Run(t, setup, func(t *testing.T, c *Cluster) {
+		c.Forward(90 * time.Second)
+		c.Outage(time.Hour)
+		c.Forward(time.Minute)
+		first, last := c.Runs()[0], c.Runs("minutely")[1]
+		if gap := last.Tick.Sub(first.Tick); gap != 61*time.Minute {
+			t.Errorf("runs are %v apart", gap)
+		}
+	})
+}
+
+func TestNodesStop(t *testing.T) {
+	t.Parallel()
+	setup, calls := minutely(t, 40*time.Second)
+	Run(t, setup, func(_ *testing.T, c *Cluster) {
+		c.Await("minutely", time.Hour)
+		c.StopNodes()
+		c.Forward(10 * time.Minute)
+		c.StartNodes()
+		c.Forward(time.Second)
+		c.Expect("minutely",
+			"2000-01-01T00:01:00Z interrupted",
+			"2000-01-01T00:02:00Z missed: no quorum",
+			"2000-01-01T00:03:00Z missed: no quorum",
+			"2000-01-01T00:04:00Z missed: no quorum",
+			"2000-01-01T00:05:00Z missed: no quorum",
+			"2000-01-01T00:06:00Z missed: no quorum",
+			"2000-01-01T00:07:00Z missed: no quorum",
+			"2000-01-01T00:08:00Z missed: no quorum",
+			"2000-01-01T00:09:00Z missed: no quorum",
+			"2000-01-01T00:10:00Z missed: no quorum",
+			"2000-01-01T00:11:00Z running")
+	})
+	if n := len(calls.All()); n != 2 {
+		t.Errorf("%d calls, want 2", n)
+	}
+}
+
+func TestLoseLease(t *testing.T) {
+	t.Parallel()
+	setup, _ := minutely(t, 40*time.Second)
+	Run(t, setup, func(_ *testing.T, c *Cluster) {
+		c.Await("minutely", time.Hour)
+		c.LoseLease("minutely")
+		c.Forward(70 * time.Second)
+		c.Expect("minutely", "2000-01-01T00:01:00Z lease_lost", "2000-01-01T00:02:00Z running")
+	})
+}
+
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
+	ticks := []scheduler.Entry{
+		{Tick: at, Outcome: scheduler.Succeeded},
+		{Tick: at.Add(time.Minute), Outcome: scheduler.Missed, Reason: "no quorum: 1 of 3"},
+	}
+	for name, tt := range map[string]struct {
+		lines []string
+		shows []string // nothing: they are the same
+	}{
+		"same":            {lines: []string{"2026-01-02T03:04:00Z succeeded", "2026-01-02T03:05:00Z missed: no quorum: 1 of 3"}},
+		"reason cut":      {lines: []string{"2026-01-02T03:04:00Z succeeded", "2026-01-02T03:05:00Z missed: no quorum"}},
+		"reason left out": {lines: []string{"2026-01-02T03:04:00Z succeeded", "2026-01-02T03:05:00Z missed"}},
+		"another reason": {
+			[]string{"2026-01-02T03:04:00Z succeeded", "2026-01-02T03:05:00Z missed: asleep"},
+			[]string{"want 2026-01-02T03:05:00Z missed: asleep", "got 2026-01-02T03:05:00Z missed: no quorum"},
+		},
+		"another outcome": {
+			[]string{"2026-01-02T03:04:00Z failed", "2026-01-02T03:05:00Z missed"},
+			[]string{"got 2026-01-02T03:04:00Z succeeded", "want 2026-01-02T03:04:00Z failed"},
+		},
+		"half an outcome": {[]string{"2026-01-02T03:04:00Z succ", "2026-01-02T03:05:00Z missed"}, []string{"want 2026-01-02T03:04:00Z succ\n"}},
+		"a tick too many": {[]string{"2026-01-02T03:04:00Z succeeded"}, []string{"want nothing"}},
+		"a tick missing": {
+			[]string{"2026-01-02T03:04:00Z succeeded", "2026-01-02T03:05:00Z missed", "2026-01-02T03:06:00Z succeeded"},
+			[]string{"got nothing"},
+		},
+	} {
+		diff := compare(ticks, tt.lines)
+		if (diff == "") != (len(tt.shows) == 0) {
+			t.Errorf("%s: the difference is %q", name, diff)
+		}
+		for _, text := range tt.shows {
+			if !strings.Contains(diff, text) {
+				t.Errorf("%s: no %q in\n%s", name, text, diff)
+			}
+		}
+	}
+}

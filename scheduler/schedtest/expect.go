@@ -1,0 +1,128 @@
+package schedtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// Ticks returns the ledger's line on every tick of the job, oldest first: how
+// its last run ended, or why it did not run.
+func (c *Cluster) Ticks(job string) []scheduler.Entry {
+	c.t.Helper()
+	c.known(job)
+	return c.read(job, c.world.ledger.Ticks)
+}
+
+// Runs returns the ledger's lines on the runs of the jobs, of all jobs if none
+// is named, in the order in which they began. A tick that was run again has
+// several.
+func (c *Cluster) Runs(names ...string) []scheduler.Entry {
+	c.t.Helper()
+	if len(names) == 0 {
+		for _, j := range c.setup.Jobs {
+			names = append(names, j.Name)
+		}
+	}
+	var all []scheduler.Entry
+	for _, name := range names {
+		c.known(name)
+		all = append(all, c.read(name, c.world.ledger.Runs)...)
+	}
+	slices.SortStableFunc(all, func(a, b scheduler.Entry) int { return a.Started.Compare(b.Started) })
+	return all
+}
+
+func (c *Cluster) read(job string, list func(context.Context, scheduler.Query) ([]scheduler.Entry, error)) []scheduler.Entry {
+	c.t.Helper()
+	ctx := context.WithoutCancel(c.t.Context())
+	entries, err := list(ctx, scheduler.Query{Job: job, Limit: remembered})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	slices.Reverse(entries)
+	return entries
+}
+
+// Expect compares what the ledger has of the job's ticks with lines, one per
+// tick, oldest first:
+//
+//	2026-03-29T01:00:00Z succeeded
+//	2026-03-30T01:00:00Z missed: no quorum
+//
+// After the outcome may follow the beginning of the reason. Anything else is an
+// error, which shows both.
+func (c *Cluster) Expect(job string, lines ...string) {
+	c.t.Helper()
+	if diff := compare(c.Ticks(job), lines); diff != "" {
+		c.t.Errorf("ticks of %s:\n%s", job, diff)
+	}
+}
+
+// compare shows where the ticks are not as the lines say, "" if nowhere.
+func compare(ticks []scheduler.Entry, lines []string) string {
+	same := true
+	var b strings.Builder
+	for i := range max(len(ticks), len(lines)) {
+		got, want := "nothing", "nothing"
+		if i < len(ticks) {
+			got = line(ticks[i])
+		}
+		if i < len(lines) {
+			want = lines[i]
+		}
+		if matches(got, want) {
+			fmt.Fprintf(&b, "      %s\n", got)
+			continue
+		}
+		same = false
+		fmt.Fprintf(&b, "  got %s\n want %s\n", got, want)
+	}
+	if same {
+		return ""
+	}
+	return b.String()
+}
+
+// matches tells whether the line is the wanted one, whose reason may be left
+// out or cut short.
+func matches(got, want string) bool {
+	return got == want || strings.HasPrefix(got, want+": ") ||
+		strings.Contains(want, ": ") && strings.HasPrefix(got, want)
+}
+
+// line is what Expect compares.
+func line(e scheduler.Entry) string {
+	text := jobs.FormatTick(e.Tick) + " " + string(e.Outcome)
+	if e.Reason != "" {
+		text += ": " + e.Reason
+	}
+	return text
+}
+
+// tail is how many ticks of each job a failed test prints.
+const tail = 20
+
+// account is what happened of late, for a test that failed.
+func (c *Cluster) account() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "it is %s; of the last ticks the ledger has:", jobs.FormatTick(c.Now()))
+	for _, j := range c.setup.Jobs {
+		fmt.Fprintf(&b, "\n%s:", j.Name)
+		ticks := c.Ticks(j.Name)
+		for _, e := range ticks[max(0, len(ticks)-tail):] {
+			fmt.Fprintf(&b, "\n  %s", line(e))
+			if e.Outcome.Ran() {
+				fmt.Fprintf(&b, " (%s, attempt %d, token %d, %s)", e.Replica, e.Attempt, e.Token, e.Trigger)
+			}
+			if e.Error != "" {
+				fmt.Fprintf(&b, ": %s", e.Error)
+			}
+		}
+	}
+	return b.String()
+}

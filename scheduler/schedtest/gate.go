@@ -1,0 +1,213 @@
+package schedtest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// ErrKilled is the cause with which the contexts of functions end whose replica
+// was killed. A process that died ends its functions too; here they must see to
+// it themselves, and do nothing more.
+var ErrKilled = errors.New("schedtest: the replica was killed")
+
+// A gate stands between one life of a replica and the world. It is open, shut
+// while the process is frozen, and leads nowhere once the process is dead.
+type gate struct {
+	*world
+	dead atomic.Bool
+
+	mu   sync.Mutex
+	open chan struct{} // closed while the process is not frozen
+}
+
+func newGate(w *world) *gate {
+	g := &gate{world: w, open: make(chan struct{})}
+	close(g.open)
+	return g
+}
+
+func (g *gate) freeze() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-g.open:
+		g.open = make(chan struct{})
+	default:
+	}
+}
+
+func (g *gate) thaw() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-g.open:
+	default:
+		close(g.open)
+	}
+}
+
+func (g *gate) kill() {
+	g.dead.Store(true)
+	g.thaw()
+}
+
+// pass waits while the process is frozen: whatever it waits for, it does not
+// notice.
+func (g *gate) pass() {
+	g.mu.Lock()
+	open := g.open
+	g.mu.Unlock()
+	<-open
+}
+
+// through lets a message through to the nodes, if they answer and the process
+// lives.
+func (g *gate) through(ctx context.Context) error {
+	g.pass()
+	if g.dead.Load() {
+		return errors.Join(locking.ErrNoQuorum, ErrKilled)
+	}
+	err := g.ask(ctx)
+	g.pass()
+	return err
+}
+
+// clock is the wall clock of the process.
+func (g *gate) clock() time.Time {
+	g.pass()
+	return time.Now().Round(0)
+}
+
+// TryAcquire implements [locking.Locker].
+func (g *gate) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+	if err := g.through(ctx); err != nil {
+		return nil, errors.Join(&locking.AcquireError{
+			Reason: locking.ErrNoQuorum, Name: req.Name, Votes: locking.Votes{Of: 1},
+		}, ctx.Err())
+	}
+	inner, err := g.locks.TryAcquire(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	l := &lease{Lease: inner, gate: g}
+	g.world.mu.Lock()
+	g.leases[l] = true
+	g.world.mu.Unlock()
+	return l, nil
+}
+
+// A lease is one that a gate stands before.
+type lease struct {
+	locking.Lease
+	*gate
+	lost atomic.Bool
+}
+
+func (l *lease) Extend(ctx context.Context) error {
+	if err := l.through(ctx); err != nil {
+		return err
+	}
+	if l.lost.Load() {
+		return locking.ErrLeaseLost
+	}
+	return l.Lease.Extend(ctx)
+}
+
+// Release goes on asking while ctx lets it, as the real one does.
+func (l *lease) Release(ctx context.Context, note []byte) error {
+	defer l.forget()
+	l.pass()
+	if l.dead.Load() {
+		return errors.Join(locking.ErrNoQuorum, ErrKilled)
+	}
+	if err := l.await(ctx); err != nil {
+		return err
+	}
+	err := l.Lease.Release(ctx, note)
+	if l.lost.Load() {
+		return locking.ErrLeaseLost
+	}
+	return err
+}
+
+func (l *lease) Void(ctx context.Context) error {
+	defer l.forget()
+	if err := l.through(ctx); err != nil {
+		return err
+	}
+	return l.Lease.Void(ctx)
+}
+
+func (l *lease) forget() {
+	l.world.mu.Lock()
+	defer l.world.mu.Unlock()
+	delete(l.leases, l)
+}
+
+// A gatedLedger is the ledger behind a gate.
+type gatedLedger struct{ *gate }
+
+func (g gatedLedger) Record(ctx context.Context, e scheduler.Entry) error {
+	if err := g.through(ctx); err != nil {
+		return err
+	}
+	return g.ledger.Record(ctx, e)
+}
+
+func (g gatedLedger) Runs(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+	if err := g.through(ctx); err != nil {
+		return nil, err
+	}
+	return g.ledger.Runs(ctx, q)
+}
+
+func (g gatedLedger) Ticks(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+	if err := g.through(ctx); err != nil {
+		return nil, err
+	}
+	return g.ledger.Ticks(ctx, q)
+}
+
+// A gatedRoster is the roster behind a gate.
+type gatedRoster struct{ *gate }
+
+func (g gatedRoster) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.Replica, error) {
+	if err := g.through(ctx); err != nil {
+		return nil, err
+	}
+	return g.roster.Beat(ctx, self)
+}
+
+func (g gatedRoster) Leave(ctx context.Context, id string) error {
+	if err := g.through(ctx); err != nil {
+		return err
+	}
+	return g.roster.Leave(ctx, id)
+}
+
+func (g gatedRoster) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
+	if err := g.through(ctx); err != nil {
+		return nil, err
+	}
+	return g.roster.Replicas(ctx)
+}
+
+func (g gatedRoster) Publish(ctx context.Context, list []scheduler.JobInfo) error {
+	if err := g.through(ctx); err != nil {
+		return err
+	}
+	return g.roster.Publish(ctx, list)
+}
+
+func (g gatedRoster) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
+	if err := g.through(ctx); err != nil {
+		return nil, err
+	}
+	return g.roster.Jobs(ctx)
+}

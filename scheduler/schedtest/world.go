@@ -1,0 +1,101 @@
+package schedtest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/locktest"
+)
+
+// remembered is how many runs, and how many ticks without one, a Cluster keeps
+// of each job.
+const remembered = 1_000_000
+
+// silence is what a replica waits for nodes that do not answer.
+const silence = 200 * time.Millisecond
+
+// A world is what the replicas of a Cluster share: what nodes decide and keep,
+// and whether they answer.
+type world struct {
+	locks  *locktest.Memory
+	ledger *Ledger
+	roster *Roster
+
+	mu     sync.Mutex
+	leases map[*lease]bool // that have not ended
+	up     chan struct{}   // closed while the nodes answer
+}
+
+func newWorld() *world {
+	locks := &locktest.Memory{Keep: remembered}
+	w := &world{
+		locks: locks, ledger: NewLedger(locks), roster: new(Roster),
+		leases: map[*lease]bool{}, up: make(chan struct{}),
+	}
+	w.ledger.Keep = remembered
+	close(w.up)
+	return w
+}
+
+func (w *world) stopNodes() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.answers() {
+		w.up = make(chan struct{})
+	}
+}
+
+func (w *world) startNodes() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.answers() {
+		close(w.up)
+	}
+}
+
+// answers tells whether the nodes are up. The caller holds the mutex.
+func (w *world) answers() bool {
+	select {
+	case <-w.up:
+		return true
+	default:
+		return false
+	}
+}
+
+// ask waits until the nodes answer, at most as long as a replica does.
+func (w *world) ask(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, silence, locking.ErrNoQuorum)
+	defer cancel()
+	return w.await(ctx)
+}
+
+// await waits until the nodes answer, or ctx ends.
+func (w *world) await(ctx context.Context) error {
+	w.mu.Lock()
+	up := w.up
+	w.mu.Unlock()
+	select {
+	case <-up:
+		return nil
+	case <-ctx.Done():
+		return errors.Join(locking.ErrNoQuorum, ctx.Err())
+	}
+}
+
+// lose takes the leases of a job away, and tells how many there were.
+func (w *world) lose(job string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for l := range w.leases {
+		if l.Claim().Name == job {
+			l.lost.Store(true)
+			n++
+		}
+	}
+	return n
+}
