@@ -13,16 +13,13 @@ type attempt struct {
 	cfg     *Config
 	clock   clocks
 	stops   stops
-	report  func(progress)
-	decided func(Entry)
+	report  func(progress) bool
+	decided func(Job, tick, verdict)
 
-	job    Job
+	job    Job // as it was when the attempt began
 	tick   tick
 	delay  time.Duration // before the first try
-	before *attempt      // the run of an earlier tick that goes on here, if any
-	ended  chan struct{} // closed when nothing of the attempt goes on any more
-
-	owner *job // the loop's own; not for this goroutine
+	behind chan *attempt // the loop's answer to phase asking
 
 	// Set before the loop is told that the tick is won, never changed.
 	lease   locking.Lease
@@ -30,12 +27,17 @@ type attempt struct {
 	started time.Time
 
 	refused refusals // of the run's writes; told by its guards, from anywhere
+
+	// The loop's own; not for the attempt's goroutine.
+	owner   *job
+	lane    *lane
+	overdue time.Time
+	ended   chan struct{} // closed when nothing of the attempt goes on any more
 }
 
 // run decides the tick and returns when nothing is left to do for it.
 func (a *attempt) run() {
 	defer a.report(progress{attempt: a, phase: over})
-	defer close(a.ended)
 	lease, took, v := a.win(a.stops.claims)
 	if lease == nil {
 		a.conclude(v)
@@ -50,7 +52,7 @@ func (a *attempt) conclude(v verdict) {
 		a.cfg.Observer.Lost(a.job.Name, a.tick.at, v.err)
 		return
 	}
-	a.decided(Entry{Job: a.job.Name, Tick: a.tick.at, Outcome: v.outcome, Reason: v.reason})
+	a.decided(a.job, a.tick, v)
 }
 
 // left is the rest of the tick's window. None is left when the wall clock was

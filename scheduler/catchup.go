@@ -11,39 +11,38 @@ const whyOverslept = "this replica was asleep, stopped or too busy until the tic
 
 // An oversleep is what a replica finds when it looks at its clock late.
 type oversleep struct {
-	missed []time.Time // windows closed, oldest first
+	missed []tick // windows closed, oldest first
 	// From first to before, ticks were left out of missed; zero if none were.
 	first, before time.Time
 	open          tick // the tick that can still be claimed; zero if none
-	next          time.Time
+	next          tick
 }
 
-// sleptThrough says what became of the ticks from due on, the job's next one
+// sleptThrough says what became of the job's ticks from due on, its next one
 // when it fell asleep. Policy: none is caught up whose window has closed.
-func sleptThrough(s Schedule, due, now time.Time, window time.Duration) oversleep {
+func sleptThrough(j Job, due tick, now time.Time, window time.Duration) oversleep {
 	var o oversleep
-	at := due
-	for !at.IsZero() && !at.After(now) {
-		next := s.Next(at)
-		end := windowEnd(at, next, window)
+	t := due
+	for !t.isZero() && !t.start.After(now) {
+		next := t.next
 		switch {
-		case end.After(now):
-			o.open = tick{at: at, until: end}
+		case t.until.After(now):
+			o.open = t
 		case len(o.missed) < maxOverslept:
-			o.missed = append(o.missed, at)
+			o.missed = append(o.missed, t)
 		case o.first.IsZero():
 			// Too many: go on where a window may still be open.
-			o.first = at
-			if skip := s.Next(now.Add(-window)); skip.After(at) {
+			o.first = t.at
+			if skip := j.Schedule.Next(now.Add(-window - j.Jitter)); skip.After(t.at) {
 				next = skip
 			}
 		}
-		at = next
+		t = j.scheduled(next, window)
 	}
-	o.next = at
+	o.next = t
 	if !o.first.IsZero() {
-		o.before = o.next
-		if !o.open.at.IsZero() {
+		o.before = o.next.at
+		if !o.open.isZero() {
 			o.before = o.open.at
 		}
 	}
@@ -53,9 +52,9 @@ func sleptThrough(s Schedule, due, now time.Time, window time.Duration) overslee
 // catchUp moves the job on to its first tick after now and returns the one that
 // is open now, if any.
 func (e *engine) catchUp(j *job, now time.Time) tick {
-	o := sleptThrough(j.Schedule, j.next, now, e.cfg.Window)
-	for _, at := range o.missed {
-		e.decided(missed(j.Name, at, whyOverslept))
+	o := sleptThrough(j.Job, j.next, now, e.cfg.Window)
+	for _, t := range o.missed {
+		e.decided(j.Job, t, missedFor(whyOverslept))
 	}
 	if !o.first.IsZero() {
 		e.cfg.Observer.Overslept(j.Name, o.first, o.before)

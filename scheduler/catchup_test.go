@@ -59,24 +59,25 @@ func TestSleptThrough(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			o := sleptThrough(tt.schedule, tt.due, tt.due.Add(tt.late), window)
+			j := Job{Name: "j", Schedule: tt.schedule}
+			o := sleptThrough(j, j.scheduled(tt.due, window), tt.due.Add(tt.late), window)
 			if len(o.missed) != tt.missed {
 				t.Errorf("%d ticks missed, want %d", len(o.missed), tt.missed)
 			}
-			for i, at := range o.missed {
-				if want := tt.due.Add(time.Duration(i) * time.Second); !at.Equal(want) {
-					t.Fatalf("missed tick %d is %v, want %v", i, at, want)
+			for i, missed := range o.missed {
+				if want := tt.due.Add(time.Duration(i) * time.Second); !missed.at.Equal(want) {
+					t.Fatalf("missed tick %d is %v, want %v", i, missed.at, want)
 				}
 			}
-			var open tick
+			var open, until time.Time
 			if tt.open >= 0 {
-				open = tick{tt.due.Add(tt.open), tt.due.Add(tt.until)}
+				open, until = tt.due.Add(tt.open), tt.due.Add(tt.until)
 			}
-			if o.open != open {
-				t.Errorf("open: %v, want %v", o.open, open)
+			if o.open.at != open || o.open.until != until {
+				t.Errorf("open: %v until %v, want %v until %v", o.open.at, o.open.until, open, until)
 			}
-			if want := after(tt.due, tt.next); !o.next.Equal(want) {
-				t.Errorf("next: %v, want %v", o.next, want)
+			if want := after(tt.due, tt.next); !o.next.at.Equal(want) {
+				t.Errorf("next: %v, want %v", o.next.at, want)
 			}
 			if want := after(tt.due, tt.leftOut); !o.first.Equal(want) {
 				t.Errorf("left out from %v, want %v", o.first, want)
@@ -99,7 +100,8 @@ func after(t time.Time, d time.Duration) time.Time {
 func TestSleptThroughIsBounded(t *testing.T) {
 	t.Parallel()
 	s := everySecond{new(int)}
-	sleptThrough(s, noon, noon.AddDate(10, 0, 0), 30*time.Second)
+	j := Job{Name: "j", Schedule: s}
+	sleptThrough(j, j.scheduled(noon, 30*time.Second), noon.AddDate(10, 0, 0), 30*time.Second)
 	if *s.asked > maxOverslept+50 {
 		t.Errorf("ten years of sleep asked the schedule %d times", *s.asked)
 	}

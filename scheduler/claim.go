@@ -16,11 +16,11 @@ func (a *attempt) win(ctx context.Context) (lease locking.Lease, took time.Durat
 	if !sleep(ctx, a.delay) {
 		return nil, 0, missedFor(whyDrained)
 	}
-	if v := a.outwait(ctx); v.kind != again {
-		return nil, 0, v
-	}
 	closing := missedFor(whyOverslept)
 	for tries := 1; ; tries++ {
+		if v := a.outwait(ctx); v.kind != again {
+			return nil, 0, v
+		}
 		if a.left() <= 0 {
 			return nil, 0, closing
 		}
@@ -61,7 +61,7 @@ func (a *attempt) pause(ctx context.Context, tries int, took time.Duration, err 
 func (a *attempt) try(ctx context.Context) (locking.Lease, time.Duration, error) {
 	start := time.Now()
 	lease, err := a.cfg.Locker.TryAcquire(ctx, locking.Request{
-		Name: a.job.Name, Tick: a.tick.at, TTL: a.cfg.TTL, Mode: locking.AtMostOnce,
+		Name: a.job.key(), Tick: a.tick.at, TTL: a.cfg.TTL, Mode: locking.AtMostOnce,
 		Holder: a.cfg.Replica, Note: EncodeNote(a.entry(Running, a.clock.wall())),
 	})
 	took := time.Since(start)
@@ -84,7 +84,7 @@ func (a *attempt) try(ctx context.Context) (locking.Lease, time.Duration, error)
 // entry begins the ledger's line on the tick.
 func (a *attempt) entry(o Outcome, started time.Time) Entry {
 	return Entry{
-		Job: a.job.Name, Tick: a.tick.at, Trigger: BySchedule, Replica: a.cfg.Replica,
+		Job: a.job.key(), Tick: a.tick.at, Trigger: a.tick.trigger, Replica: a.cfg.Replica,
 		Outcome: o, Started: started,
 	}
 }

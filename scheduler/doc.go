@@ -10,16 +10,17 @@
 // # The life of a tick
 //
 //	    the wall clock reads its nominal time
+//	    plus the job's jitter                    (tick.go)
 //	                  |
 //	    already too late? ------------- yes --> missed: asleep
 //	                  | no
 //	    wait rank x Stagger                      (stagger.go)
 //	                  |
-//	    own earlier run still going on?
-//	      wait for its end, at most until
-//	      the window closes ------------ closed --> skipped: overlap
-//	                  |
-//	+-->  try to claim                           (claim.go)
+//	+-->  own earlier run still going on?        (overlap.go)
+//	|       wait for its end, at most until
+//	|       the window closes ---------- closed --> skipped: overlap
+//	|                 |
+//	|     try to claim                           (claim.go)
 //	|                 |
 //	|      won        +-- DONE, CLAIMED ---------> another replica's
 //	|       |         +-- LATER, ABSTAIN, CONFIG -> missed: superseded,
@@ -37,12 +38,12 @@
 //	        |
 //	    release: outcome and record to the ledger, lock free
 //
-// The window of a tick opens at its nominal time and closes when the job's next
-// tick comes, at the latest Config.Window later. In it the replica tries again
-// whatever may pass: a divided vote, nodes that do not answer, the lease of an
-// earlier run, of a live replica or of a dead one. A try that began in the
-// window counts also if it is won after it. Ticks of a job are claimed in
-// order, one at a time; its runs never overlap on a replica.
+// The window of a tick opens at its start, the nominal time plus jitter, and
+// closes when the job's next tick starts, at the latest Config.Window later. In
+// it the replica tries again whatever may pass: a divided vote, nodes that do
+// not answer, the lease of an earlier run, of a live replica or of a dead one. A
+// try that began in the window counts also if it is won after it. Ticks of a
+// job are claimed in order, one at a time; its runs never overlap on a replica.
 //
 // A tick that nobody claims is recorded by every replica that noticed, the
 // first record stays, and the record of a run goes before all of them. So a
@@ -51,10 +52,17 @@
 // # One goroutine decides
 //
 // The engine's state belongs to the goroutine of [Scheduler.Run]: a heap of the
-// jobs by next tick, and per job the attempt that claims and the one that runs.
-// Each due tick gets a goroutine that does the waiting and tells the loop of
-// its progress. Besides these there are the recorder, which brings outcomes to
-// the ledger as soon as a quorum takes them, and the heartbeat.
+// jobs by next tick, and per job its lanes and the runs that go on. A lane
+// decides the ticks of one stream in order: one is being claimed, the others
+// queue. The schedule is a stream, what people ask for others. Each tick that
+// is being decided gets a goroutine, its attempt, that does the waiting and
+// tells the loop of its progress: it asks before each try to claim whether
+// something on this replica is in the way. Besides these there are the recorder,
+// which brings outcomes to the ledger as soon as a quorum takes them, and the
+// heartbeat.
+//
+// An attempt keeps the definition of its job that it began with. The nodes know
+// a job by its key, everybody else by its name.
 //
 // The loop goes by the wall clock, read anew at least every 15 seconds, since
 // timers stand still while a machine is suspended. It compares the two clocks

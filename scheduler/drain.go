@@ -85,7 +85,7 @@ func (e *engine) drain() error {
 func (e *engine) runningJobs() []string {
 	var names []string
 	for _, j := range e.jobs {
-		if j.running != nil {
+		if len(j.running) > 0 {
 			names = append(names, j.Name)
 		}
 	}

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// A dueHeap orders jobs by their next tick.
+// A dueHeap orders jobs by the start of their next tick.
 type dueHeap []*job
 
 func (h dueHeap) Len() int           { return len(h) }
-func (h dueHeap) Less(i, j int) bool { return h[i].next.Before(h[j].next) }
+func (h dueHeap) Less(i, j int) bool { return h[i].next.start.Before(h[j].next.start) }
 func (h dueHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].position, h[j].position = i, j
@@ -31,10 +31,10 @@ func (h *dueHeap) Pop() any {
 	return j
 }
 
-// plan adds a job whose first tick comes after now.
+// plan adds a job whose first tick starts after now.
 func (e *engine) plan(j *job, now time.Time) {
 	e.jobs = append(e.jobs, j)
-	if j.next = j.Schedule.Next(now); !j.next.IsZero() {
+	if j.next = j.firstAfter(now, e.cfg.Window); !j.next.isZero() {
 		heap.Push(&e.due, j)
 	}
 }
@@ -44,13 +44,13 @@ func (e *engine) plan(j *job, now time.Time) {
 func (e *engine) replan() {
 	now := e.clock.wall()
 	for _, j := range e.jobs {
-		next := j.Schedule.Next(now)
+		next := j.firstAfter(now, e.cfg.Window)
 		switch {
-		case next.IsZero():
-		case j.next.IsZero():
+		case next.isZero():
+		case j.next.isZero():
 			j.next = next
 			heap.Push(&e.due, j)
-		case next.Before(j.next):
+		case next.at.Before(j.next.at):
 			j.next = next
 			heap.Fix(&e.due, j.position)
 		}
@@ -58,21 +58,11 @@ func (e *engine) replan() {
 }
 
 // advance sets the job's next tick.
-func (e *engine) advance(j *job, next time.Time) {
+func (e *engine) advance(j *job, next tick) {
 	j.next = next
-	if next.IsZero() {
+	if next.isZero() {
 		heap.Remove(&e.due, j.position)
 		return
 	}
 	heap.Fix(&e.due, j.position)
-}
-
-// windowEnd is when a tick can no longer be claimed: when the job's next one
-// comes, at the latest after window.
-func windowEnd(at, next time.Time, window time.Duration) time.Time {
-	end := at.Add(window)
-	if !next.IsZero() && next.Before(end) {
-		return next
-	}
-	return end
 }

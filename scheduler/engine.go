@@ -33,24 +33,6 @@ type engine struct {
 	stops
 }
 
-// A job is what the engine knows of one Job.
-type job struct {
-	Job
-	next     time.Time // the tick in the heap; zero if it never fires again
-	position int       // in the heap
-
-	claiming *attempt // decides a tick; nil if none
-	running  *attempt // runs a tick; nil if none
-	overdue  time.Time
-	waiting  tick // comes after claiming; zero if none
-}
-
-// A tick of a job may be claimed from at until its window closes.
-type tick struct {
-	at    time.Time
-	until time.Time
-}
-
 func newEngine(base context.Context, s *Scheduler, rec *recorder, live func() []string) *engine {
 	e := &engine{
 		cfg: s.cfg, clock: s.clock, drift: newDrift(s.clock), rec: rec, live: live,
@@ -96,7 +78,7 @@ func (e *engine) wake() {
 		}
 	}
 	now := e.clock.wall()
-	for len(e.due) > 0 && !e.due[0].next.After(now) {
+	for len(e.due) > 0 && !e.due[0].next.start.After(now) {
 		e.fire(e.due[0], now)
 	}
 }
@@ -106,45 +88,26 @@ func (e *engine) pause() time.Duration {
 	if len(e.due) == 0 {
 		return longestSleep
 	}
-	return min(e.due[0].next.Sub(e.clock.wall()), longestSleep)
+	return min(e.due[0].next.start.Sub(e.clock.wall()), longestSleep)
 }
 
-// fire takes the job's tick off the heap and starts the attempt for it, one at
-// a time per job and in order.
+// fire takes the job's ticks that have come off the heap and offers the one
+// that can be claimed.
 func (e *engine) fire(j *job, now time.Time) {
-	t := e.catchUp(j, now)
-	if t.at.IsZero() {
-		return
+	if t := e.catchUp(j, now); !t.isZero() {
+		e.offer(j, t)
 	}
-	if j.claiming == nil {
-		e.start(j, t)
-		return
-	}
-	// The window of the tick that waits closed when this one came.
-	if !j.waiting.at.IsZero() {
-		e.decided(missed(j.Name, j.waiting.at, whyBehind))
-	}
-	j.waiting = t
-}
-
-// start begins the attempt for a tick in a goroutine of its own.
-func (e *engine) start(j *job, t tick) {
-	rank := Rank(j.Name, t.at, e.cfg.Replica, e.live())
-	a := &attempt{
-		cfg: &e.cfg, clock: e.clock, stops: e.stops, report: e.report, decided: e.decided,
-		job: j.Job, tick: t, before: j.running, ended: make(chan struct{}),
-		delay: stagger(e.cfg.Stagger, rank, t.until.Sub(e.clock.wall())),
-		owner: j,
-	}
-	j.claiming = a
-	e.active++
-	e.attempts.Go(a.run)
 }
 
 // decided accounts for a tick that does not run. Any goroutine may call it.
-func (e *engine) decided(entry Entry) {
-	entry.Trigger, entry.Replica = BySchedule, e.cfg.Replica
-	e.cfg.Observer.Decided(entry)
+func (e *engine) decided(j Job, t tick, v verdict) {
+	entry := Entry{
+		Job: j.key(), Tick: t.at, Trigger: t.trigger, Replica: e.cfg.Replica,
+		Outcome: v.outcome, Reason: v.reason,
+	}
+	shown := entry
+	shown.Job = j.Name
+	e.cfg.Observer.Decided(shown)
 	e.rec.add(entry)
 }
 
@@ -158,52 +121,33 @@ type progress struct {
 type phase uint8
 
 const (
-	won     phase = iota // the function is about to be called
+	asking  phase = iota // may it try to claim?
+	won                  // the function is about to be called
 	overdue              // the function ignores its ended context
 	over                 // decided without a run, or the run has ended
 )
 
-// report hands p to the loop. Attempts that outlive the loop report to nobody.
-func (e *engine) report(p progress) {
+// report hands p to the loop and returns false if that has ended: attempts that
+// outlive it report to nobody.
+func (e *engine) report(p progress) bool {
 	select {
 	case e.progress <- p:
+		return true
 	case <-e.done:
+		return false
 	}
 }
 
-// apply updates the job for p and starts the tick that waited for it.
+// apply does what follows from p.
 func (e *engine) apply(p progress) {
-	a, j := p.attempt, p.attempt.owner
-	switch p.phase {
+	switch a := p.attempt; p.phase {
+	case asking:
+		a.behind <- a.owner.inTheWay()
 	case won:
-		j.claiming, j.running, j.overdue = nil, a, time.Time{}
+		e.won(a)
 	case overdue:
-		j.overdue = p.since
-		return
+		a.overdue = p.since
 	case over:
-		e.active--
-		if j.claiming == a {
-			j.claiming = nil
-		}
-		if j.running == a {
-			j.running, j.overdue = nil, time.Time{}
-		}
-	}
-	if j.claiming == nil && !j.waiting.at.IsZero() {
-		e.startWaiting(j)
-	}
-}
-
-// startWaiting starts the tick that waited until the one before was decided.
-func (e *engine) startWaiting(j *job) {
-	t := j.waiting
-	j.waiting = tick{}
-	switch {
-	case e.draining:
-		e.decided(missed(j.Name, t.at, whyDrained))
-	case !e.clock.wall().Before(t.until):
-		e.decided(missed(j.Name, t.at, whyBehind))
-	default:
-		e.start(j, t)
+		e.over(a)
 	}
 }

@@ -42,6 +42,7 @@ const (
 
 // An Entry is the ledger's line on one tick, or on one run of it.
 type Entry struct {
+	// Job is its key (Job.Key); observers are told its name.
 	Job  string
 	Tick time.Time
 	// Token and Attempt are those of the claim; zero if there was none.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
@@ -65,9 +64,4 @@ func errorText(err error) string {
 		text = strings.ToValidUTF8(text[:maxErrorText-len(cut)], "") + cut
 	}
 	return text
-}
-
-// missed is the entry of a tick that could not be run.
-func missed(job string, at time.Time, reason string) Entry {
-	return Entry{Job: job, Tick: at, Outcome: Missed, Reason: reason}
 }

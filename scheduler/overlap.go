@@ -38,14 +38,30 @@ func overlapping(holder string, at, until time.Time) verdict {
 	return verdict{kind: settled, outcome: Skipped, reason: reason}
 }
 
-// outwait waits within the window for this replica's own earlier run to end:
-// one run of a job at a time.
-func (a *attempt) outwait(ctx context.Context) verdict {
-	run := a.before
-	a.before = nil // or every run would keep its predecessors in memory
-	if run == nil {
-		return verdict{kind: again}
+// inTheWay is the run that keeps an attempt for the job from starting another
+// on this replica, nil if none does: one run at a time.
+func (j *job) inTheWay() *attempt {
+	if len(j.running) == 0 {
+		return nil
 	}
+	return j.running[0]
+}
+
+// outwait waits within the window for this replica's own earlier runs to end.
+func (a *attempt) outwait(ctx context.Context) verdict {
+	for {
+		run, ok := a.ask()
+		if run == nil || !ok {
+			return verdict{kind: again}
+		}
+		if v := a.waitFor(ctx, run); v.kind != again {
+			return v
+		}
+	}
+}
+
+// waitFor waits within the window for a run to end.
+func (a *attempt) waitFor(ctx context.Context, run *attempt) verdict {
 	timer := time.NewTimer(a.left())
 	defer timer.Stop()
 	select {
@@ -56,6 +72,15 @@ func (a *attempt) outwait(ctx context.Context) verdict {
 	case <-ctx.Done():
 		return missedFor(whyDrained)
 	}
+}
+
+// ask asks the loop which run is in the way. It returns false if the loop has
+// ended.
+func (a *attempt) ask() (*attempt, bool) {
+	if !a.report(progress{attempt: a, phase: asking}) {
+		return nil, false
+	}
+	return <-a.behind, true
 }
 
 // stillRunning is the verdict on a tick that was kept out by this replica's own

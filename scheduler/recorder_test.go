@@ -128,3 +128,8 @@ func TestRecorderIsPatient(t *testing.T) {
 		}
 	})
 }
+
+// missed is the entry of a tick that could not be run.
+func missed(job string, at time.Time, reason string) Entry {
+	return Entry{Job: job, Tick: at, Outcome: Missed, Reason: reason}
+}

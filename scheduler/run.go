@@ -28,7 +28,9 @@ func (a *attempt) work(lease locking.Lease, took time.Duration) {
 		a.conclude(missedFor(whyTooLate))
 		return
 	}
-	a.cfg.Observer.Finished(entry, a.release(entry))
+	released := a.release(entry)
+	entry.Job = a.job.Name
+	a.cfg.Observer.Finished(entry, released)
 }
 
 // hold calls the job's function while the lease is kept. began is false if
@@ -95,15 +97,16 @@ func (a *attempt) watch(ctx context.Context, returned <-chan struct{}) {
 
 // describe is what the function learns of its run.
 func (a *attempt) describe() jobs.Run {
+	id := RunID(a.job.key(), a.tick.at)
 	return jobs.Run{
-		ID: RunID(a.job.Name, a.tick.at), Job: a.job.Name, Tick: a.tick.at,
+		ID: id, Job: a.job.Name, Tick: a.tick.nominal,
 		Token: a.claim.Token, Attempt: a.claim.Attempt, Try: 1,
-		Trigger: string(BySchedule), Replica: a.cfg.Replica,
+		Trigger: string(a.tick.trigger), Replica: a.cfg.Replica,
 		Logger: a.cfg.Logger.With(
-			slog.String("run", RunID(a.job.Name, a.tick.at)), slog.String("job", a.job.Name),
-			slog.String("tick", jobs.FormatTick(a.tick.at)), slog.Uint64("token", uint64(a.claim.Token)),
+			slog.String("run", id), slog.String("job", a.job.Name),
+			slog.String("tick", jobs.FormatTick(a.tick.nominal)), slog.Uint64("token", uint64(a.claim.Token)),
 			slog.Int("attempt", a.claim.Attempt), slog.Int("try", 1),
-			slog.String("trigger", string(BySchedule)), slog.String("replica", a.cfg.Replica)),
+			slog.String("trigger", string(a.tick.trigger)), slog.String("replica", a.cfg.Replica)),
 	}
 }
 

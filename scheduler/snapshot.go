@@ -64,16 +64,16 @@ func (e *engine) snapshot() Snapshot {
 		s.State = StateDraining
 	}
 	for _, j := range e.jobs {
-		if a := j.running; a != nil {
+		for _, a := range j.running {
 			s.Running = append(s.Running, RunInfo{
-				Job: j.Name, Claim: a.claim, Started: a.started, Overdue: j.overdue,
+				Job: a.job.Name, Claim: a.claim, Started: a.started, Overdue: a.overdue,
 			})
 		}
-		if !j.next.IsZero() && !e.draining {
-			s.Next = append(s.Next, NextTick{Job: j.Name, Tick: j.next})
+		if !j.next.isZero() && !e.draining {
+			s.Next = append(s.Next, NextTick{Job: j.Name, Tick: j.next.at})
 		}
 	}
-	slices.SortFunc(s.Running, func(a, b RunInfo) int { return strings.Compare(a.Job, b.Job) })
+	slices.SortStableFunc(s.Running, func(a, b RunInfo) int { return strings.Compare(a.Job, b.Job) })
 	slices.SortFunc(s.Next, func(a, b NextTick) int { return a.Tick.Compare(b.Tick) })
 	return s
 }

@@ -24,7 +24,7 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "engine: release skipped", promise: "A run that has ended frees the lock and says how it ended.",
-		edits: []edit{{schedulerDir + "run.go", "a.cfg.Observer.Finished(entry, a.release(entry))", "a.cfg.Observer.Finished(entry, nil)"}},
+		edits: []edit{{schedulerDir + "run.go", "released := a.release(entry)", "var released error"}},
 		pkg:   scheduler, tests: []string{"TestHowRunsEnd"},
 	},
 	{
@@ -39,8 +39,18 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "engine: runs overlap", promise: "A replica has one run of a job at a time, whatever became of its lease.",
-		edits: []edit{{schedulerDir + "overlap.go", "if run == nil {", "if true {"}},
+		edits: []edit{{schedulerDir + "overlap.go", "if run == nil || !ok {", "if true {"}},
 		pkg:   scheduler, tests: []string{"TestOverlapSkip", "TestOverdue", "TestDeafWithoutLease"},
+	},
+	{
+		name: "engine: jitter ignored", promise: "Jitter delays the start of a tick, on every replica by as much.",
+		edits: []edit{{schedulerDir + "tick.go", "return at.Add(Jitter(j.key(), at, limit))", "_ = limit\n\treturn at"}},
+		pkg:   scheduler, tests: []string{"TestJitterDelaysTheStart", "TestScheduledTicks"},
+	},
+	{
+		name: "engine: restart forgets jittered ticks", promise: "A tick that is due but delayed by its jitter survives a restart.",
+		edits: []edit{{schedulerDir + "tick.go", "j.Schedule.Next(now.Add(-max(j.Jitter, 0)))", "j.Schedule.Next(now)"}},
+		pkg:   scheduler, tests: []string{"TestRestartWithinTheJitter"},
 	},
 	{
 		name: "engine: lost lease called success", promise: "A run whose lease was lost is not recorded as succeeded.",
@@ -49,7 +59,7 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "engine: slept-through ticks unsaid", promise: "Every tick has an outcome, also those the replica slept through.",
-		edits: []edit{{schedulerDir + "catchup.go", "e.decided(missed(j.Name, at, whyOverslept))", "_ = at"}},
+		edits: []edit{{schedulerDir + "catchup.go", "e.decided(j.Job, t, missedFor(whyOverslept))", "_ = t"}},
 		pkg:   scheduler, tests: []string{"TestSuspend", "TestNight"},
 	},
 	{

@@ -1,0 +1,63 @@
+package scheduler
+
+import "time"
+
+// A tick is an instant of a stream of a job that one replica may run: of the
+// schedule, or of what people ask for. The zero tick is none.
+type tick struct {
+	stream  string    // empty: the schedule
+	at      time.Time // its place in the stream; in the schedule its nominal time
+	nominal time.Time // what the run is told
+	start   time.Time // it may be claimed from here
+	until   time.Time // and not after this
+	trigger Trigger
+
+	next time.Time // the nominal time of the next tick of the schedule; zero: none
+}
+
+func (t tick) isZero() bool { return t.at.IsZero() }
+
+// scheduled is the tick of the job's schedule at the given instant, with its
+// window: from its start until the next tick starts, at the latest until window
+// later.
+func (j Job) scheduled(at time.Time, window time.Duration) tick {
+	t := tick{at: at, nominal: at, trigger: BySchedule}
+	if at.IsZero() {
+		return t
+	}
+	t.next = j.Schedule.Next(at)
+	t.start = j.startOf(at, t.next)
+	t.until = t.start.Add(window)
+	if end := j.startOfNext(t); !end.IsZero() && end.Before(t.until) {
+		t.until = end
+	}
+	return t
+}
+
+// startOfNext is when the tick after t starts, zero if there is none.
+func (j Job) startOfNext(t tick) time.Time {
+	if t.next.IsZero() || j.Jitter <= 0 {
+		return t.next
+	}
+	return j.startOf(t.next, j.Schedule.Next(t.next))
+}
+
+// startOf is a tick's nominal time, delayed by the job's jitter. However large
+// that is, a tick starts before the next one comes.
+func (j Job) startOf(at, next time.Time) time.Time {
+	limit := j.Jitter
+	if !next.IsZero() {
+		limit = min(limit, next.Sub(at))
+	}
+	return at.Add(Jitter(j.key(), at, limit))
+}
+
+// firstAfter is the job's first tick that starts after now. With jitter that
+// may be one whose nominal time has passed.
+func (j Job) firstAfter(now time.Time, window time.Duration) tick {
+	t := j.scheduled(j.Schedule.Next(now.Add(-max(j.Jitter, 0))), window)
+	for !t.isZero() && !t.start.After(now) {
+		t = j.scheduled(t.next, window)
+	}
+	return t
+}
