@@ -1,0 +1,87 @@
+package cmd
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorate/quorate/scheduler/replica"
+)
+
+// TestPolicies holds docs/policies.md to the schema: every key of a job that is
+// a policy has a row, and every value of one with a closed list; every row names
+// a test. That the test exists is seen to by TestDocs.
+func TestPolicies(t *testing.T) {
+	t.Parallel()
+	text, rows := read(t, "../docs/policies.md"), map[string][]string{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_.]+)`.*$").FindAllStringSubmatch(text, -1) {
+		rows[m[1]] = append(rows[m[1]], m[0])
+		cells := strings.Split(m[0], " | ")
+		if len(cells) != 4 || !strings.Contains(cells[3], "`Test") {
+			t.Errorf("policies.md: give this row a key, a value, a sentence and a test: %s", m[0])
+		}
+	}
+	for key, values := range policies(t) {
+		if len(rows[key]) == 0 {
+			t.Errorf("policies.md has no row on %s", key)
+		}
+		for _, value := range values {
+			if !slices.ContainsFunc(rows[key], func(row string) bool { return names(row, value) }) {
+				t.Errorf("policies.md has no row on %s with value %s", key, value)
+			}
+		}
+	}
+}
+
+// names tells whether the second cell of a row has the word.
+func names(row, word string) bool {
+	return slices.Contains(regexp.MustCompile(`\w+`).FindAllString(strings.Split(row, " | ")[1], -1), word)
+}
+
+// policies are the keys of a job that say how it is run, each with its values
+// and those of the keys below it where the list is closed.
+func policies(t *testing.T) map[string][]string {
+	t.Helper()
+	text, err := replica.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type schema struct {
+		Properties           map[string]json.RawMessage
+		AdditionalProperties json.RawMessage
+		Enum                 []any
+	}
+	decode := func(text []byte) (s schema) {
+		if err := json.Unmarshal(text, &s); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	list := map[string][]string{}
+	job := decode(decode(decode(text).Properties["jobs"]).AdditionalProperties)
+	maps.DeleteFunc(job.Properties, func(key string, _ json.RawMessage) bool {
+		return slices.Contains([]string{"func", "params", "description"}, key) // what is run, not how
+	})
+	for key, text := range job.Properties {
+		list[key] = []string{}
+		var collect func(s schema)
+		collect = func(s schema) {
+			for _, value := range s.Enum {
+				if value, ok := value.(string); ok {
+					list[key] = append(list[key], value)
+				}
+			}
+			for _, below := range s.Properties {
+				collect(decode(below))
+			}
+		}
+		collect(decode(text))
+	}
+	if len(list) < 6 {
+		t.Fatalf("found only the policies %v in the schema", slices.Collect(maps.Keys(list)))
+	}
+	return list
+}
