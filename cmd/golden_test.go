@@ -186,6 +186,8 @@ func TestUsage(t *testing.T) {
 	}{
 		{args: []string{"version"}, stdout: "quorate "},
 		{args: []string{"explain", "0 2 * * 1-5"}, stdout: "Monday to Friday"},
+		{args: []string{"explain", "--job", "nightly", "H H * * fri#2"}, stdout: "2nd Friday"},
+		{args: []string{"explain", "H 2 * * *"}, code: exitUsage, stderr: "--job NAME"},
 		{args: []string{"explain", "0 2 * *"}, code: exitUsage, stderr: "0 2 * *"},
 		{args: []string{"explain", "--timezone", "Mars/Phobos", "@daily"}, code: exitUsage, stderr: "Mars/Phobos"},
 		{args: []string{"explain"}, code: exitUsage, stderr: "write quorate explain SPEC"},

@@ -122,19 +122,20 @@ func nextListing(rows []nextRow) listing[nextRow] {
 }
 
 func (a App) explainCommand() *cobra.Command {
-	var timezone string
+	var timezone, job string
 	c := &cobra.Command{
 		Use:   "explain SPEC",
 		Short: "Say in words when a schedule ticks",
 		Example: `  quorate explain "0 2 * * 1-5"
-  quorate explain --timezone Europe/Paris "30 2 * * *"`,
+  quorate explain --timezone Europe/Paris "30 2 * * *"
+  quorate explain --job nightly-report "H H(0-5) LW * *"`,
 		Args: usage(oneSpec),
 		RunE: func(_ *cobra.Command, args []string) error {
 			location, err := scheduler.LoadZone(timezone)
 			if err != nil {
 				return usageError{fmt.Errorf("--timezone: %w", err)}
 			}
-			text, err := scheduler.Explain(args[0], scheduler.ScheduleOptions{Location: location})
+			text, err := scheduler.Explain(args[0], scheduler.ScheduleOptions{Location: location, Name: job})
 			if err != nil {
 				return usageError{err}
 			}
@@ -142,6 +143,7 @@ func (a App) explainCommand() *cobra.Command {
 			return nil
 		},
 	}
+	c.Flags().StringVar(&job, "job", "", "`name` of the job, from which H in a field is chosen")
 	c.Flags().StringVar(&timezone, "timezone", "UTC", "time `zone` in which the fields are read")
 	return c
 }

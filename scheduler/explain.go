@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,10 +22,22 @@ func Explain(spec string, opts ScheduleOptions) (string, error) {
 		origin := time.UnixMilli(s.Offset.Milliseconds()).UTC()
 		return fmt.Sprintf("Every %s, counted from %s", durationInWords(s.Interval), origin.Format("2006-01-02 15:04:05.999 MST")), nil
 	case *zoned:
-		words := clockInWords(s.fields) + daysInWords(s.fields) + ", " + s.loc.String()
-		return strings.ToUpper(words[:1]) + words[1:], nil
+		return s.words(), nil
 	}
 	return "", fmt.Errorf("schedule %q is of an unknown kind %T", spec, s)
+}
+
+// words explains all fields.
+func (z *zoned) words() string {
+	words := clockInWords(z.fields) + daysInWords(z.fields)
+	if years := z.fields[yearField]; !years.star {
+		words += ", in " + ranges(years.kind, years.values(), strconv.Itoa)
+	}
+	words += ", " + z.loc.String()
+	if z.name != "" {
+		words += " (H by the name " + z.name + ")"
+	}
+	return strings.ToUpper(words[:1]) + words[1:]
 }
 
 // maxClockTimes is how many times of day are named one by one.
@@ -62,14 +75,14 @@ func rhythmInWords(f, of field) string {
 }
 
 func hoursInWords(f field) string {
-	hours := f.values()
+	hours := f.ordered()
 	first, last := hours[0], hours[len(hours)-1]
 	switch step := f.evenStep(); {
 	case step == 1:
 		return ""
 	case step > 1:
 		return fmt.Sprintf(" in every %s hour from 00:00", ordinal(step))
-	case last-first == len(hours)-1:
+	case len(hours) > 1 && (last-first+f.kind.size())%f.kind.size() == len(hours)-1:
 		return fmt.Sprintf(" from %02d:00 to %02d:59", first, last)
 	}
 	return " in " + f.inWords()
@@ -79,11 +92,11 @@ func hoursInWords(f field) string {
 func daysInWords(f [numFields]field) string {
 	ofMonths, inMonths := " of every month", ""
 	if !f[monthField].full() {
-		months := ranges(f[monthField].values(), func(v int) string { return time.Month(v).String() })
+		months := ranges(f[monthField].kind, f[monthField].ordered(), func(v int) string { return time.Month(v).String() })
 		ofMonths, inMonths = " of "+months, " in "+months
 	}
-	dates := " on " + f[domField].inWords() + ofMonths
-	weekdays := " every " + ranges(f[dowField].values(), func(v int) string { return time.Weekday(v).String() }) + inMonths
+	dates := " on " + datesInWords(f[domField]) + ofMonths
+	weekdays := weekdaysInWords(f[dowField], ofMonths, inMonths)
 	switch {
 	case !f[domField].star && !f[dowField].star:
 		return dates + " and" + weekdays
@@ -95,6 +108,37 @@ func daysInWords(f [numFields]field) string {
 		return inMonths
 	}
 	return " every day" + inMonths
+}
+
+// datesInWords is such as "days 1 and 15, the last day".
+func datesInWords(f field) string {
+	var parts []string
+	if f.spans != nil {
+		parts = append(parts, f.inWords())
+	}
+	for _, r := range f.rules {
+		parts = append(parts, r.words())
+	}
+	return enumerate(parts)
+}
+
+// weekdaysInWords is such as " every Monday and on the last Friday of January".
+func weekdaysInWords(f field, ofMonths, inMonths string) string {
+	var every string
+	if f.spans != nil {
+		every = " every " + ranges(f.kind, f.ordered(), func(v int) string { return time.Weekday(v).String() }) + inMonths
+	}
+	if f.rules == nil {
+		return every
+	}
+	if every != "" {
+		every += " and"
+	}
+	var parts []string
+	for _, r := range f.rules {
+		parts = append(parts, r.words())
+	}
+	return every + " on " + enumerate(parts) + ofMonths
 }
 
 // full tells whether the field takes all its values.
@@ -119,11 +163,23 @@ func (f field) evenStep() int {
 // inWords is such as "minute 5" or "hours 1, 2 and 7 to 9".
 func (f field) inWords() string {
 	name := strings.TrimSuffix(f.kind.name, "-of-month") // "day"
-	values := f.values()
+	values := f.ordered()
 	if len(values) > 1 {
 		name += "s"
 	}
-	return name + " " + ranges(values, strconv.Itoa)
+	return name + " " + ranges(f.kind, values, strconv.Itoa)
+}
+
+// ordered returns the field's values as they were meant: from the beginning of
+// the range that runs past the end, if there is one.
+func (f field) ordered() []int {
+	values := f.values()
+	past := slices.IndexFunc(f.spans, func(s span) bool { return s.hi > f.kind.max })
+	if past < 0 {
+		return values
+	}
+	i, _ := slices.BinarySearch(values, f.spans[past].lo)
+	return slices.Concat(values[i:], values[:i])
 }
 
 func clockTimes(seconds, minutes, hours []int) []string {
@@ -143,11 +199,11 @@ func clockTimes(seconds, minutes, hours []int) []string {
 }
 
 // ranges names values, three and more in a row as "first to last".
-func ranges(values []int, name func(int) string) string {
+func ranges(kind fieldKind, values []int, name func(int) string) string {
 	var parts []string
 	for i := 0; i < len(values); {
 		last := i
-		for last+1 < len(values) && values[last+1] == values[last]+1 {
+		for last+1 < len(values) && values[last+1] == kind.wrap(values[last]+1) {
 			last++
 		}
 		if last-i >= 2 {
@@ -169,13 +225,15 @@ func enumerate(parts []string) string {
 	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
-// ordinal is for the divisors of 24.
+// ordinal is for numbers to 31.
 func ordinal(n int) string {
 	switch n {
-	case 2:
-		return "2nd"
-	case 3:
-		return "3rd"
+	case 1, 21, 31:
+		return strconv.Itoa(n) + "st"
+	case 2, 22:
+		return strconv.Itoa(n) + "nd"
+	case 3, 23:
+		return strconv.Itoa(n) + "rd"
 	}
 	return strconv.Itoa(n) + "th"
 }

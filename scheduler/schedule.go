@@ -24,6 +24,8 @@ type ScheduleOptions struct {
 	Location *time.Location
 	// DST says what happens to ticks when the clocks change.
 	DST DSTPolicy
+	// Name of the job, from which H is hashed.
+	Name string
 }
 
 // WithDefaults returns a copy with the zero fields filled in.
@@ -47,6 +49,7 @@ func (o ScheduleOptions) Validate() error {
 //
 //	30 2 * * 1-5              minute, hour, day of month, month, day of week
 //	*/10 30 2 * * mon-fri     the same with a field for seconds in front
+//	0 30 2 * * * 2027-2029    and with one for years (1970 to 2199) at the end
 //	@hourly @daily @midnight @weekly @monthly @yearly @annually
 //	CRON_TZ=Europe/Paris 30 2 * * *    the zone goes before opts.Location; TZ= is the same
 //	@every 90m                at the multiples of 90 minutes since 1970-01-01T00:00:00Z
@@ -56,24 +59,46 @@ func (o ScheduleOptions) Validate() error {
 // A field is a comma-separated list of values, ranges a-b, and either with a
 // step a-b/n; a/n runs from a to the field's end, * is every value, and ? is *
 // for the two day fields. Months and days of the week also have English names
-// of three letters. A day matches if both day fields do, but if neither is *
-// (or ?), then if one of them does.
+// of three letters; Sunday is 0 or 7. A range may run past the end of its field
+// and on from the beginning, except in years: 22-2, fri-mon, nov-feb/2, where
+// the days of a month are taken for 31.
+//
+// The field for the day of the month may list
+//
+//	L      the last day           L-3    the third before the last
+//	15W    the weekday (Monday to Friday) nearest to day 15 in the same month
+//	LW     the last weekday       L-3W   the weekday nearest to the third before the last
+//
+// and that for the day of the week
+//
+//	fri#2  the second Friday      friL   the last Friday; 5#2 and 5L are the same
+//
+// Months without such a day (31W, mon#5) have no tick for it.
+//
+// H is a value chosen by a hash of opts.Name and the field, so that many jobs
+// with "H H * * *" spread over the day and each keeps its time. H(0-29) chooses
+// from a range, H/15 where in the first 15 minutes a row of steps begins. Of
+// days of the month H chooses from 1-28.
+//
+// A day matches if both day fields do, but if neither is * (or ?), then if one
+// of them does. L, W, # and H count like values there: "0 0 L * fri" ticks on
+// the last day of the month and on every Friday.
 //
 // Cron specs tick on whole seconds of the zone's wall clock; DSTPolicy says
 // what happens when that jumps. An @every interval is at least one second, a
-// whole number of milliseconds, and knows no zone. An @at in the past is a
-// schedule without a next tick, not an error: a configuration stays valid
+// whole number of milliseconds, and knows no zone. An @at or a year in the past
+// is a schedule without a next tick, not an error: a configuration stays valid
 // after its last tick.
 //
-// Specs that never tick are refused, like those that robfig/cron would silently
-// take for something else. The error is a *SpecError, unless the options are
-// wrong.
+// Specs that never tick, whatever the date, are refused ("0 0 31W 2 *"), like
+// those that robfig/cron would silently take for something else. The error is a
+// *SpecError, unless the options are wrong.
 func ParseSchedule(spec string, opts ScheduleOptions) (Schedule, error) {
 	opts = opts.WithDefaults()
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	p := &specParser{spec: spec, words: splitWords(spec)}
+	p := &specParser{spec: spec, words: splitWords(spec), name: opts.Name}
 	zone, err := p.takeZone()
 	if err != nil {
 		return nil, err

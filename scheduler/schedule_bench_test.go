@@ -5,6 +5,23 @@ import (
 	"time"
 )
 
+// BenchmarkNextOfDays has specs that robfig/cron cannot read.
+func BenchmarkNextOfDays(b *testing.B) {
+	for _, spec := range []string{"0 2 L * *", "0 2 15W * mon#1", "*/5 * LW * *", "0 0 0 29 2 mon#5 2027-2199"} {
+		b.Run(spec, func(b *testing.B) {
+			s := mustParse(b, spec, ScheduleOptions{Location: mustZone(b, "Europe/Paris")})
+			start := instant(b, "2026-11-20T10:17:30Z")
+			at := start
+			b.ReportAllocs()
+			for b.Loop() {
+				if at = s.Next(at); at.IsZero() {
+					at = start
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkNext compares Next with robfig/cron's own in the same zone.
 func BenchmarkNext(b *testing.B) {
 	for _, zone := range []string{"UTC", "Europe/Paris"} {

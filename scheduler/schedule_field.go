@@ -7,67 +7,51 @@ import (
 	"strings"
 )
 
-// A fieldKind is one of the six columns of a cron spec.
-type fieldKind struct {
-	name     string
-	min, max int
-	names    []string // of the values from min on
-	question bool     // ? is allowed for *
-}
-
-// The columns in the order of a spec with seconds.
-const (
-	secondField = iota
-	minuteField
-	hourField
-	domField
-	monthField
-	dowField
-	numFields
-)
-
-var fieldKinds = [numFields]fieldKind{
-	secondField: {name: "second", min: 0, max: 59},
-	minuteField: {name: "minute", min: 0, max: 59},
-	hourField:   {name: "hour", min: 0, max: 23},
-	domField:    {name: "day-of-month", min: 1, max: 31, question: true},
-	monthField:  {name: "month", min: 1, max: 12, names: strings.Fields("jan feb mar apr may jun jul aug sep oct nov dec")},
-	dowField:    {name: "day-of-week", min: 0, max: 6, names: strings.Fields("sun mon tue wed thu fri sat"), question: true},
-}
-
-// A span is one entry of a field's list: lo to hi in steps.
+// A span is one entry of a field's list: lo to hi in steps. Where hi is beyond
+// the field's largest value, it goes on from the smallest.
 type span struct{ lo, hi, step int }
 
 // A field is what a column of a spec says.
 type field struct {
-	kind  fieldKind
-	spans []span
-	star  bool // * or ?, alone and without a step
+	kind   fieldKind
+	spans  []span
+	rules  []dayRule // entries with L, W or #
+	star   bool      // * or ?, alone and without a step
+	hashed bool      // has an H
 }
 
-// values returns the field's values in order, each once.
+// values returns the values of the field's spans in order, each once.
 func (f field) values() []int {
 	var values []int
 	for _, s := range f.spans {
 		for v := s.lo; v <= s.hi; v += s.step {
-			values = append(values, v)
+			values = append(values, f.kind.wrap(v))
 		}
 	}
 	slices.Sort(values)
 	return slices.Compact(values)
 }
 
-// field reads one column. It is stricter than robfig/cron, which reads "*-5"
-// and "*/90" as something, and says what to write.
+// plain is the field in the syntax of robfig/cron.
+func (f field) plain() string {
+	if f.star {
+		return "*"
+	}
+	var texts []string
+	for _, v := range f.values() {
+		texts = append(texts, strconv.Itoa(v))
+	}
+	return strings.Join(texts, ",")
+}
+
+// field reads one column.
 func (p *specParser) field(w word, kind fieldKind) (field, error) {
 	f := field{kind: kind}
 	entries := strings.Split(w.text, ",")
 	for _, entry := range entries {
-		s, err := kind.span(entry)
-		if err != nil {
+		if err := f.add(entry, p.name); err != nil {
 			return field{}, p.fail(w.pos, "has a bad %s field %q: %v", kind.name, w.text, err)
 		}
-		f.spans = append(f.spans, s)
 	}
 	if strings.HasPrefix(w.text, "*") || strings.HasPrefix(w.text, "?") {
 		f.star = len(entries) == 1 && f.spans[0].step == 1
@@ -78,27 +62,56 @@ func (p *specParser) field(w word, kind fieldKind) (field, error) {
 	return f, nil
 }
 
-func (k fieldKind) span(entry string) (span, error) {
+// add reads one entry of the list.
+func (f *field) add(entry, name string) error {
+	if f.kind.hasRule(entry) {
+		rule, err := f.kind.rule(entry)
+		f.rules = append(f.rules, rule)
+		return err
+	}
+	s, hashed, err := f.kind.span(entry, name)
+	f.spans = append(f.spans, s)
+	f.hashed = f.hashed || hashed
+	return err
+}
+
+func (k fieldKind) span(entry, name string) (s span, hashed bool, err error) {
 	base, stepText, stepped := strings.Cut(entry, "/")
-	s := span{lo: k.min, hi: k.max, step: 1}
-	if base != "*" && (base != "?" || !k.question || stepped) {
-		var err error
-		if s, err = k.valueOrRange(base, stepped); err != nil {
-			return span{}, err
+	s = span{lo: k.min, hi: k.max, step: 1}
+	switch hashed = isHash(base) && k.hashMax > 0; {
+	case hashed:
+		s, err = k.hashRange(base, name)
+	case base != "*" && (base != "?" || !k.question || stepped):
+		s, err = k.valueOrRange(base, stepped)
+	}
+	if err != nil {
+		return span{}, false, err
+	}
+	if stepped {
+		if s.step, err = s.readStep(base, stepText); err != nil {
+			return span{}, false, err
 		}
 	}
-	if !stepped {
-		return s, nil
+	if hashed {
+		s = k.hash(s, name, stepped)
 	}
-	step, ok := number(stepText)
+	return s, hashed, nil
+}
+
+// readStep reads the step of a span that is written base without it.
+func (s span) readStep(base, text string) (int, error) {
+	step, ok := number(text)
 	switch {
 	case !ok || step == 0:
-		return span{}, fmt.Errorf("step %q is not a number above 0: write one after the slash", stepText)
+		return 0, fmt.Errorf("step %q is not a number above 0: write one after the slash", text)
 	case step > 1 && step > s.hi-s.lo:
-		return span{}, fmt.Errorf("step %d leaves only one of the values %d-%d: write %d", step, s.lo, s.hi, s.lo)
+		first := strconv.Itoa(s.lo)
+		if isHash(base) {
+			first = base
+		}
+		return 0, fmt.Errorf("step %d leaves only one of the values %d-%d: write %s", step, s.lo, s.hi, first)
 	}
-	s.step = step
-	return s, nil
+	return step, nil
 }
 
 // valueOrRange reads "a" or "a-b"; with a step "a" stands for a to the end.
@@ -108,7 +121,7 @@ func (k fieldKind) valueOrRange(text string, stepped bool) (span, error) {
 	if err != nil {
 		return span{}, err
 	}
-	s := span{lo: lo, hi: lo, step: 1}
+	s := span{lo: k.wrap(lo), hi: k.wrap(lo), step: 1} // 7 is Sunday
 	switch {
 	case !ranged && stepped:
 		s.hi = k.max
@@ -118,21 +131,24 @@ func (k fieldKind) valueOrRange(text string, stepped bool) (span, error) {
 		}
 	}
 	if s.lo > s.hi {
-		return span{}, fmt.Errorf("range %s runs backwards: write %d-%d,%d-%d", text, s.lo, k.max, k.min, s.hi)
+		if !k.ring {
+			return span{}, fmt.Errorf("range %s runs backwards: write %d-%d", text, s.hi, s.lo)
+		}
+		s.hi += k.size()
 	}
 	return s, nil
 }
 
+// value reads a number or a name. The day of the week may be 7, which is Sunday
+// and comes after Saturday.
 func (k fieldKind) value(text string) (int, error) {
 	if i := slices.Index(k.names, strings.ToLower(text)); i >= 0 {
 		return k.min + i, nil
 	}
 	v, ok := number(text)
 	switch {
-	case ok && v >= k.min && v <= k.max:
+	case ok && v >= k.min && v <= k.max, ok && v == 7 && k.is(dowField):
 		return v, nil
-	case ok && v == 7 && k.name == fieldKinds[dowField].name:
-		return 0, fmt.Errorf("7 is not a day of the week: write 0 or sun for Sunday")
 	case k.names != nil:
 		return 0, fmt.Errorf("%q is none of its values: write %d-%d or %s", text, k.min, k.max, strings.Join(k.names, " "))
 	}

@@ -35,6 +35,7 @@ func splitWords(spec string) []word {
 type specParser struct {
 	spec  string
 	words []word
+	name  string // of the job, for H
 }
 
 func (p *specParser) fail(pos int, format string, args ...any) error {
@@ -79,6 +80,6 @@ func (p *specParser) descriptor(opts ScheduleOptions) (Schedule, error) {
 	if len(p.words) > 1 {
 		return nil, p.fail(p.words[1].pos, "has more after %s: remove it", w.text)
 	}
-	expanded := &specParser{spec: p.spec, words: splitWords(fields)}
+	expanded := &specParser{spec: p.spec, words: splitWords(fields), name: p.name}
 	return expanded.cron(opts)
 }

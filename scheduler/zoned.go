@@ -13,6 +13,7 @@ import (
 type zoned struct {
 	spec   civilSpec
 	fields [numFields]field // for Explain
+	name   string           // of the job that an H is hashed from
 	loc    *time.Location
 	dst    DSTPolicy
 }

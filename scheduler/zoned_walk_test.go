@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -33,6 +32,14 @@ var walkSpecs = []string{
 	"5 1 1-7 * 0",
 }
 
+// These are on days on which clocks change, more or less.
+var walkDaySpecs = []string{
+	"30 2 * * sunL,sun#1,7#2",
+	"0 0 L-2,29W * 6L",
+	"15,45 23-3/2 * 10-4 sat-1",
+	"0 30 0-2 LW * sun#5 2027",
+}
+
 var walkSecondSpecs = []string{
 	"* * * * * *",
 	"7 */5 * * * *",
@@ -56,7 +63,7 @@ func TestNextAgainstWalk(t *testing.T) {
 				name, _, _ := strings.Cut(names, "+")
 				for _, change := range at {
 					minutes := newWalk(t, name, change, 60, 26*time.Hour)
-					cases.Add(compareAll(t, minutes, walkSpecs))
+					cases.Add(compareAll(t, minutes, slices.Concat(walkSpecs, walkDaySpecs)))
 					seconds := newWalk(t, name, change, 1, 65*time.Minute)
 					cases.Add(compareAll(t, seconds, walkSecondSpecs))
 				}
@@ -79,7 +86,7 @@ func TestNextAgainstWalkOfYears(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWalk(t, name, time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC), 60, 365*24*time.Hour)
-			compareAll(t, w, walkSpecs[3:])
+			compareAll(t, w, slices.Concat(walkSpecs[3:], walkDaySpecs))
 		})
 	}
 }
@@ -148,14 +155,17 @@ type walk struct {
 	earlier []bool  // the wall clock has shown the same before
 }
 
-// A clock shows second, minute, hour, day, month, weekday.
-type clock [6]uint8
+// A clock shows second, minute, hour, day, month, weekday, and the year since
+// firstYear.
+type clock [7]uint8
 
 func newClock(civil int64) clock {
 	t := time.Unix(civil, 0).UTC()
-	_, month, day := t.Date()
+	year, month, day := t.Date()
 	hour, minute, second := t.Clock()
-	return clock{uint8(second), uint8(minute), uint8(hour), uint8(day), uint8(month), uint8(t.Weekday())}
+	return clock{
+		uint8(second), uint8(minute), uint8(hour), uint8(day), uint8(month), uint8(t.Weekday()), uint8(year - firstYear),
+	}
 }
 
 func newWalk(t *testing.T, zone string, middle time.Time, unit int64, reach time.Duration) *walk {
@@ -238,59 +248,4 @@ func only(a, b []int64, loc *time.Location) []string {
 		}
 	}
 	return out
-}
-
-// A matcher knows the times a spec of plain numbers matches, by a reading of
-// its own.
-type matcher struct {
-	fields     [6][60]bool
-	anyDate    bool // the day of the month, or of the week, is *
-	namesHours bool
-}
-
-func newMatcher(t *testing.T, spec string) *matcher {
-	t.Helper()
-	texts := strings.Fields(spec)
-	if len(texts) == 5 {
-		texts = slices.Insert(texts, 0, "0")
-	}
-	m := &matcher{anyDate: texts[3] == "*" || texts[5] == "*"}
-	limits := [6][2]int{{0, 59}, {0, 59}, {0, 23}, {1, 31}, {1, 12}, {0, 6}}
-	for i, text := range texts {
-		for part := range strings.SplitSeq(text, ",") {
-			base, step, stepped := strings.Cut(part, "/")
-			if !stepped {
-				step = "1"
-			}
-			lo, hi, ranged := strings.Cut(base, "-")
-			if base == "*" {
-				lo, hi = strconv.Itoa(limits[i][0]), strconv.Itoa(limits[i][1])
-			} else if !ranged {
-				hi = lo
-			}
-			for v := atoi(t, lo); v <= atoi(t, hi); v += atoi(t, step) {
-				m.fields[i][v] = true
-			}
-		}
-	}
-	m.namesHours = slices.Contains(m.fields[2][:24], false)
-	return m
-}
-
-func (m *matcher) match(c clock) bool {
-	date, weekday := m.fields[3][c[3]], m.fields[5][c[5]]
-	day := date && weekday
-	if !m.anyDate {
-		day = date || weekday
-	}
-	return day && m.fields[0][c[0]] && m.fields[1][c[1]] && m.fields[2][c[2]] && m.fields[4][c[4]]
-}
-
-func atoi(t *testing.T, s string) int {
-	t.Helper()
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }

@@ -98,6 +98,31 @@ var schedulerPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestEveryIsAlignedToTheEpoch"},
 	},
 	{
+		name: "schedule: W leaves its month", promise: "15W and its like are days of the same month.",
+		edits: []edit{{schedulerDir + "schedule_rule.go", "case weekday == time.Sunday && day == m.days:\n\t\treturn day - 2\n", ""}},
+		pkg:   scheduler, tests: []string{"TestDaysAgainstWalk", "TestParseScheduleAccepts"},
+	},
+	{
+		name: "schedule: 31 of February", promise: "A month has no tick on a day that it does not have.",
+		edits: []edit{{schedulerDir + "schedule_days.go", "return matching & (1<<(month.days+1) - 2) //", "return matching &^ 1 //"}},
+		pkg:   scheduler, tests: []string{"TestDaysAgainstWalk"},
+	},
+	{
+		name: "schedule: rules for days join by and", promise: "A day matches if one of two restricted day fields does, also with L, W and #.",
+		edits: []edit{{schedulerDir + "schedule_days.go", "both:         f[domField].star || f[dowField].star,", "both:         true,"}},
+		pkg:   scheduler, tests: []string{"TestDaysAgainstWalk", "TestNextAgainstWalk"},
+	},
+	{
+		name: "schedule: wrapped range loses its end", promise: "22-2 is 22, 23, 0, 1 and 2.",
+		edits: []edit{{schedulerDir + "schedule_field.go", "s.hi += k.size()", "s.hi = k.max"}},
+		pkg:   scheduler, tests: []string{"TestNextAgainstWalk", "TestExplain"},
+	},
+	{
+		name: "schedule: H the same in all fields", promise: "The hour and the minute that H chooses are apart.",
+		edits: []edit{{schedulerDir + "schedule_hash.go", "nameHash(name, k.name)", "nameHash(name, \"\")"}},
+		pkg:   scheduler, tests: []string{"TestHashSpreads"},
+	},
+	{
 		name: "recorder: gives up in an outage", promise: "What was missed in an outage is in the ledger after it.",
 		edits: []edit{{schedulerDir + "recorder.go", "if !sleep(ctx, pause) {", "if true {"}},
 		pkg:   scheduler, tests: []string{"TestRecorder", "TestRecorderIsPatient"},

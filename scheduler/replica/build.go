@@ -86,7 +86,7 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 	var list []scheduler.Job
 	for _, name := range slices.Sorted(maps.Keys(c.Jobs)) {
 		job := c.Jobs[name]
-		schedule, err := c.schedule(job)
+		schedule, err := c.schedule(name, job)
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", name, err)
 		}
@@ -116,13 +116,14 @@ func (c *Config) SchedulerConfig() scheduler.Config {
 // errZone: the time zone of a job is not known.
 var errZone = errors.New("bad time zone")
 
-func (c *Config) schedule(job JobConfig) (scheduler.Schedule, error) {
+func (c *Config) schedule(name string, job JobConfig) (scheduler.Schedule, error) {
 	zone, err := scheduler.LoadZone(c.timezone(job))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errZone, err)
 	}
 	return scheduler.ParseSchedule(job.Schedule, scheduler.ScheduleOptions{
 		Location: zone,
+		Name:     name,
 		DST: scheduler.DSTPolicy{
 			Gap:     scheduler.DSTGap(job.DST.Gap),
 			Overlap: scheduler.DSTOverlap(job.DST.Overlap),

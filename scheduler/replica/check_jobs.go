@@ -20,7 +20,7 @@ func (c *Config) checkJobs(ps *problems, registry *jobs.Registry) {
 		ps.own(p, job.JobPolicy, c.Defaults)
 		if job.Schedule == "" {
 			ps.at(p, "has no schedule; write one such as `schedule: \"@every 30s\"`")
-		} else if _, err := c.schedule(job); err != nil {
+		} else if _, err := c.schedule(name, job); err != nil {
 			ps.schedule(p.with("schedule"), err)
 		}
 		if job.Func == "" {

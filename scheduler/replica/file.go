@@ -96,7 +96,7 @@ type DSTConfig struct {
 // JobConfig is one job.
 type JobConfig struct {
 	Func        string         `json:"func" jsonschema:"registered function; built in: exec, http"`
-	Schedule    string         `json:"schedule" jsonschema:"5 or 6 cron fields, @daily and the like, @every 30s, or @at 2027-01-01T00:00:00Z"`
+	Schedule    string         `json:"schedule" jsonschema:"5 to 7 cron fields, @daily and the like, @every 30s, or @at 2027-01-01T00:00:00Z"`
 	Params      map[string]any `json:"params,omitempty" jsonschema:"decoded strictly into the function's own type"`
 	Description string         `json:"description,omitempty" jsonschema:"for humans"`
 	JobPolicy
