@@ -92,7 +92,7 @@ func (c cluster) runs(ctx context.Context, jobs []string, limit int) ([]schedule
 		all = append(all, entries...)
 	}
 	slices.SortStableFunc(all, func(x, y scheduler.Entry) int {
-		return cmp.Or(y.Tick.Compare(x.Tick), cmp.Compare(x.Job, y.Job), cmp.Compare(y.Token, x.Token))
+		return cmp.Or(y.OrderKey().Compare(x.OrderKey()), cmp.Compare(x.Job, y.Job), cmp.Compare(y.Token, x.Token))
 	})
 	return all[:min(len(all), limit)], nil
 }

@@ -28,6 +28,11 @@ type Request struct {
 	// Tick is the scheduled instant that is claimed, in whole milliseconds.
 	// The zero time asks for a plain lock that knows no ticks.
 	Tick time.Time
+	// Stream names the order of ticks that Tick belongs to; empty for that of the
+	// schedule. A name has one lock and one sequence of tokens, but each stream
+	// stands at a tick of its own: a tick of one neither closes nor hides the
+	// same instant in another. What names a stream CheckStream says.
+	Stream string
 	// TTL is how long the lease lasts unless it is extended.
 	TTL time.Duration
 	// Mode says whether a tick that was claimed but never finished may be
@@ -89,6 +94,7 @@ type Lease interface {
 type Claim struct {
 	Name    string
 	Tick    time.Time
+	Stream  string // as it was asked for; empty for the schedule
 	Token   Token
 	Attempt int // counts the claims of one tick, from 1
 	Votes   Votes

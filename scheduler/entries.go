@@ -5,13 +5,14 @@ import (
 	"slices"
 )
 
-// SortEntries puts the entries of a job into the order of listings: newest tick
-// first; of one tick the runs first, the last one before earlier ones, then
-// what was recorded, a skip before a miss.
+// SortEntries puts the entries of a job into the order of listings: the newest
+// order key first; of one tick the runs first, the last one before earlier ones,
+// then what was recorded, a skip before a miss.
 func SortEntries(entries []Entry) {
 	slices.SortStableFunc(entries, func(a, b Entry) int {
 		return cmp.Or(
-			b.Tick.Compare(a.Tick),
+			b.OrderKey().Compare(a.OrderKey()),
+			cmp.Compare(a.Stream, b.Stream),
 			cmp.Compare(b.Token, a.Token), // of entries without a run it is zero
 			cmp.Compare(a.Outcome.weight(), b.Outcome.weight()),
 		)
@@ -20,7 +21,11 @@ func SortEntries(entries []Entry) {
 
 // OnePerTick keeps the first entry of each tick of a sorted list.
 func OnePerTick(sorted []Entry) []Entry {
-	return slices.CompactFunc(sorted, func(a, b Entry) bool { return a.Tick.Equal(b.Tick) })
+	return slices.CompactFunc(sorted, sameTick)
+}
+
+func sameTick(a, b Entry) bool {
+	return a.Stream == b.Stream && a.OrderKey().Equal(b.OrderKey())
 }
 
 // weight orders what may be known of one tick, the stronger word first.

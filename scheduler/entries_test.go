@@ -15,10 +15,12 @@ func TestSortEntries(t *testing.T) {
 	want := []scheduler.Entry{
 		{Tick: late, Outcome: scheduler.Skipped},
 		{Tick: late, Outcome: scheduler.Missed},
+		{Tick: late, Order: early.Add(1), Stream: "manual", Token: 7, Outcome: scheduler.Succeeded},
 		{Tick: early, Token: 9, Outcome: scheduler.Interrupted},
 		{Tick: early, Token: 8, Outcome: scheduler.Succeeded},
 		{Tick: early, Outcome: scheduler.Skipped},
 		{Tick: early, Outcome: scheduler.Missed},
+		{Tick: late, Order: early, Stream: "manual", Token: 10, Outcome: scheduler.Succeeded},
 	}
 	for range 50 {
 		got := slices.Clone(want)
@@ -28,7 +30,7 @@ func TestSortEntries(t *testing.T) {
 			t.Fatalf("sorted as %+v, want %+v", got, want)
 		}
 	}
-	if got := scheduler.OnePerTick(slices.Clone(want)); !slices.Equal(got, []scheduler.Entry{want[0], want[2]}) {
+	if got := scheduler.OnePerTick(slices.Clone(want)); !slices.Equal(got, []scheduler.Entry{want[0], want[2], want[3], want[7]}) {
 		t.Errorf("one per tick: %+v, want the first of each", got)
 	}
 }

@@ -44,7 +44,12 @@ const (
 type Entry struct {
 	// Job is its key (Job.Key); observers are told its name.
 	Job  string
-	Tick time.Time
+	Tick time.Time // nominal
+	// Stream is the stream of claims that the tick belongs to, and Order what it
+	// is claimed as there: the instant at which it was asked for. Both are zero in
+	// the schedule, where a tick is claimed as itself.
+	Stream string
+	Order  time.Time
 	// Token and Attempt are those of the claim; zero if there was none.
 	Token   locking.Token
 	Attempt int
@@ -66,20 +71,50 @@ type Entry struct {
 	Votes locking.Votes
 }
 
-// ID names a run: the same for every try and attempt of a tick.
-func (e Entry) ID() string { return RunID(e.Job, e.Tick) }
+// ID names a run: the same for every try and attempt of a tick, and of no other
+// tick in any stream.
+func (e Entry) ID() string {
+	id := RunID(e.Job, e.OrderKey())
+	if e.Stream != "" {
+		id += "." + e.Stream
+	}
+	return id
+}
 
-// RunID names the run of a tick: deterministic, so that whoever meets a
-// half-done run can tell which one it was.
+// RunID names the run of a scheduled tick: deterministic, so that whoever meets
+// a half-done run can tell which one it was. In other streams Entry.ID does.
 func RunID(job string, tick time.Time) string {
 	return job + "@" + tick.UTC().Format("20060102T150405.000Z")
 }
 
-// A Query selects entries of one job, newest tick first.
+// OrderKey is where the tick stands in its stream, and in listings.
+func (e Entry) OrderKey() time.Time {
+	if e.Order.IsZero() {
+		return e.Tick
+	}
+	return e.Order
+}
+
+// Placed returns e, decoded from a note, as the entry of a job's tick that is
+// kept under an order key of a stream.
+func (e Entry) Placed(job, stream string, key time.Time) Entry {
+	e.Job = job
+	if stream != locking.StreamSchedule {
+		e.Stream = stream
+	}
+	if e.Tick.IsZero() {
+		e.Tick = key
+	} else {
+		e.Order = key
+	}
+	return e
+}
+
+// A Query selects entries of one job, in all streams, newest order key first.
 type Query struct {
 	Job   string
 	Limit int // at most so many; required
-	// Before, unless zero, leaves out ticks at or after it.
+	// Before, unless zero, leaves out ticks whose order key is not before it.
 	Before time.Time
 }
 
@@ -98,7 +133,7 @@ type Ledger interface {
 	// to be sure of every entry.
 	Runs(ctx context.Context, q Query) ([]Entry, error)
 
-	// Ticks returns one entry per tick: its last run if any, otherwise what was
+	// Ticks returns one entry per tick of each stream: its last run if any, otherwise what was
 	// recorded, a skip before a miss.
 	Ticks(ctx context.Context, q Query) ([]Entry, error)
 }

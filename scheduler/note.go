@@ -16,10 +16,11 @@ const noteVersion = 1
 // maxText bounds each text of a note, since every run keeps one on every node.
 const maxText = 8 << 10
 
-// note is the stored form of an Entry. Job and tick are the key it is stored
-// under; token and attempt are the claim's own.
+// note is the stored form of an Entry. Job, stream and order key are what it is
+// stored under; token and attempt are the claim's own.
 type note struct {
 	V        int           `json:"v"`
+	Tick     int64         `json:"tick,omitempty"` // Unix milliseconds; none: the order key
 	Tries    int           `json:"tries,omitempty"`
 	Trigger  Trigger       `json:"trigger,omitempty"`
 	Replica  string        `json:"replica,omitempty"`
@@ -32,11 +33,15 @@ type note struct {
 	Votes    locking.Votes `json:"votes,omitzero"`
 }
 
-// EncodeNote returns the stored form of e without job, tick, token and attempt,
-// which belong to the claim. Long texts are cut.
+// EncodeNote returns the stored form of e without job, stream, order key, token
+// and attempt, which belong to the claim. Long texts are cut.
 func EncodeNote(e Entry) []byte {
+	var nominal int64
+	if !e.Order.IsZero() {
+		nominal = millis(e.Tick)
+	}
 	b, _ := json.Marshal(note{ // strings and numbers always encode
-		V: noteVersion, Tries: e.Tries, Trigger: e.Trigger, Replica: e.Replica,
+		V: noteVersion, Tick: nominal, Tries: e.Tries, Trigger: e.Trigger, Replica: e.Replica,
 		Outcome: e.Outcome, Reason: clip(e.Reason), Started: millis(e.Started),
 		Finished: millis(e.Finished), Error: clip(e.Error), Stale: e.StaleWrites, Votes: e.Votes,
 	})
@@ -51,7 +56,8 @@ func clip(text string) string {
 	return strings.ToValidUTF8(text[:maxText], "") + " …"
 }
 
-// DecodeNote is the inverse of EncodeNote. No note decodes as a zero Entry.
+// DecodeNote is the inverse of EncodeNote; Placed adds what it leaves out. No
+// note decodes as a zero Entry.
 func DecodeNote(b []byte) (Entry, error) {
 	if len(b) == 0 {
 		return Entry{}, nil
@@ -64,7 +70,7 @@ func DecodeNote(b []byte) (Entry, error) {
 		return Entry{}, fmt.Errorf("ledger note has version %d, this release reads up to %d: upgrade quorate", n.V, noteVersion)
 	}
 	return Entry{
-		Tries: n.Tries, Trigger: n.Trigger, Replica: n.Replica, Outcome: n.Outcome,
+		Tick: fromMillis(n.Tick), Tries: n.Tries, Trigger: n.Trigger, Replica: n.Replica, Outcome: n.Outcome,
 		Reason: n.Reason, Started: fromMillis(n.Started), Finished: fromMillis(n.Finished),
 		Error: n.Error, StaleWrites: n.Stale, Votes: n.Votes,
 	}, nil

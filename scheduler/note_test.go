@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,16 @@ func TestNoteKeepsAnEntry(t *testing.T) {
 		Tries: 3, Trigger: scheduler.BySchedule, Replica: "a", Outcome: scheduler.Failed,
 		Reason: "words", Started: at, Finished: at.Add(time.Minute), Error: "it broke: \"x\"\n\x00",
 		Votes: locking.Votes{For: 3, Of: 5}, StaleWrites: 2,
+	}
+	asked := full
+	asked.Job, asked.Stream, asked.Tick, asked.Order = "j", "manual", at.Add(-time.Hour), at
+	scheduled := full
+	scheduled.Job, scheduled.Tick = "j", at
+	for name, e := range map[string]scheduler.Entry{"scheduled": scheduled, "asked for": asked} {
+		got, err := scheduler.DecodeNote(scheduler.EncodeNote(e))
+		if got = got.Placed("j", cmp.Or(e.Stream, locking.StreamSchedule), at); err != nil || got != e {
+			t.Errorf("%s: decoded as %+v, %v; want %+v", name, got, err, e)
+		}
 	}
 	for name, e := range map[string]scheduler.Entry{"full": full, "empty": {}} {
 		got, err := scheduler.DecodeNote(scheduler.EncodeNote(e))

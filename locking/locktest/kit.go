@@ -81,6 +81,11 @@ func checks() []check {
 		{"VoidAfterReleaseChangesNothing", voidAfterReleaseChangesNothing},
 		{"OneOfManyClaims", oneOfManyClaims},
 
+		{"StreamsAreApart", streamsAreApart},
+		{"StreamsShareTheLock", streamsShareTheLock},
+		{"StreamsShareTheTokens", streamsShareTheTokens},
+		{"StreamIsNamedWell", streamIsNamedWell},
+
 		{"ExtendMovesTheDeadline", extendMovesTheDeadline},
 		{"ExtendWithoutTimeLeavesTheDeadline", extendWithoutTimeLeavesTheDeadline},
 		{"ExtendAfterTakeoverIsLost", extendAfterTakeoverIsLost},

@@ -140,7 +140,10 @@ func grantOn(reason error) mutant {
 		if !errors.Is(why, reason) {
 			return nil, why
 		}
-		return grantAnyway(m, req, func(s *lockState) { s.lock, s.tick = lockHold{}, tickClaim{} })
+		return grantAnyway(m, req, func(s *lockState) {
+			s.lock = lockHold{}
+			delete(s.ticks, req.InStream())
+		})
 	}}
 }
 
@@ -238,16 +241,34 @@ func tickFaults() []fault {
 		{"void touches the claim of the next", mutant{grant: func(l *oddLease) {
 			l.void = func(context.Context) error {
 				l.ended = true
-				l.s.lock, l.s.tick.void, l.s.tick.done = lockHold{}, true, false
+				l.s.lock = lockHold{}
+				l.s.ticks[l.req.InStream()] = tickClaim{claim: l.s.ticks[l.req.InStream()].claim, void: true}
 				return nil
 			}
 		}}, []string{"VoidedTickIsFree", "VoidAfterReleaseChangesNothing"}},
 		{"void forgets the tick", mutant{grant: func(l *oddLease) {
 			l.void = func(context.Context) error {
-				l.s.lock, l.s.tick = lockHold{}, tickClaim{}
+				l.s.lock = lockHold{}
+				delete(l.s.ticks, l.req.InStream())
 				return nil
 			}
 		}}, []string{"VoidKeepsEarlierTicksClosed"}},
+		{"streams are one", mutant{ask: func(r *locking.Request) { r.Stream = "" }}, []string{"StreamsAreApart", "StreamIsNamedWell"}},
+		{"streams have locks of their own", mutant{
+			deny: func(m *Memory, req locking.Request, why *locking.AcquireError) (locking.Lease, error) {
+				if !errors.Is(why, locking.ErrTaken) || req.Stream == "" {
+					return nil, why
+				}
+				return grantAnyway(m, req, func(s *lockState) { s.lock = lockHold{} })
+			},
+		}, []string{"StreamsShareTheLock"}},
+		{"streams have tokens of their own", mutant{grant: func(l *oddLease) {
+			c := l.memoryLease.Claim()
+			if c.Stream != "" {
+				c.Token -= 1 << 20
+			}
+			l.claim = func() locking.Claim { return c }
+		}}, []string{"StreamsShareTheTokens"}},
 	}
 }
 
@@ -277,7 +298,8 @@ func leaseFaults() []fault {
 		}},
 		{"release frees the lock of the next", mutant{grant: func(l *oddLease) {
 			l.release = func(context.Context, []byte) error {
-				l.s.lock, l.s.tick.done = lockHold{}, true
+				l.s.lock = lockHold{}
+				l.s.ticks[l.req.InStream()] = tickClaim{claim: l.s.ticks[l.req.InStream()].claim, done: true}
 				return nil
 			}
 		}}, []string{"ReleaseTwice", "ReleaseAfterTakeoverIsLost", "PlainLockRunsOut", "AtLeastOnceIsClaimedAgain"}},

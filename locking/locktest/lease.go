@@ -72,9 +72,7 @@ func (l *memoryLease) finish(note []byte) {
 		l.record.Finished, l.record.Late, l.record.FinishNote = true, !l.last(), slices.Clone(note)
 	}
 	l.s.unlock(l.claim.Token)
-	if l.s.tick.claim.Token == l.claim.Token {
-		l.s.tick.done = true
-	}
+	l.mark(func(c *tickClaim) { c.done = true })
 }
 
 func (l *memoryLease) Void(ctx context.Context) error {
@@ -89,10 +87,17 @@ func (l *memoryLease) Void(ctx context.Context) error {
 	l.ended, l.gone = true, locking.ErrLeaseLost
 	l.s.forget(l.record)
 	l.s.unlock(l.claim.Token)
-	if l.s.tick.claim.Token == l.claim.Token {
-		l.s.tick.void = true
-	}
+	l.mark(func(c *tickClaim) { c.void = true })
 	return nil
+}
+
+// mark says what became of the tick, if its stream still stands there.
+func (l *memoryLease) mark(as func(*tickClaim)) {
+	stream := l.req.InStream()
+	if last := l.s.ticks[stream]; last.claim.Token == l.claim.Token {
+		as(&last)
+		l.s.ticks[stream] = last
+	}
 }
 
 // unlock frees the lock if it is still that of the token.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -29,8 +30,8 @@ type Memory struct {
 type lockState struct {
 	fence   locking.Token // of the last claim
 	lock    lockHold
-	tick    tickClaim
-	records []*Record // oldest first
+	ticks   map[string]tickClaim // the last of each stream
+	records []*Record            // oldest first
 }
 
 // lockHold is the lock itself: who may work, until when.
@@ -42,7 +43,7 @@ type lockHold struct {
 
 func (h lockHold) held(now time.Time) bool { return now.Before(h.until) }
 
-// tickClaim is the last tick claimed and what became of it.
+// tickClaim is the last tick claimed of a stream and what became of it.
 type tickClaim struct {
 	claim      locking.Claim
 	holder     string
@@ -52,6 +53,9 @@ type tickClaim struct {
 
 // TryAcquire implements [locking.Locker].
 func (m *Memory) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+	if err := req.CheckStream(); err != nil {
+		return nil, fmt.Errorf("bad lock request %q: %w", req.Name, err)
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, errors.Join(refuse(req, locking.ErrNoQuorum, lockHold{}), err)
 	}
@@ -65,7 +69,7 @@ func (m *Memory) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 	s.fence = l.claim.Token
 	s.lock = lockHold{claim: l.claim, holder: req.Holder, until: l.until}
 	if !req.Tick.IsZero() {
-		s.tick = tickClaim{claim: l.claim, holder: req.Holder, mode: req.Mode}
+		s.ticks[req.InStream()] = tickClaim{claim: l.claim, holder: req.Holder, mode: req.Mode}
 		l.record = s.start(l.claim, req, cmp.Or(m.Keep, keep))
 	}
 	return l, nil
@@ -77,7 +81,7 @@ func (m *Memory) state(name string) *lockState {
 	}
 	s := m.names[name]
 	if s == nil {
-		s = &lockState{}
+		s = &lockState{ticks: map[string]tickClaim{}}
 		m.names[name] = s
 	}
 	return s
@@ -86,8 +90,9 @@ func (m *Memory) state(name string) *lockState {
 // refuses returns why the request cannot be granted now, nil if it can.
 func (s *lockState) refuses(req locking.Request, now time.Time) error {
 	if !req.Tick.IsZero() {
-		if reason := s.tick.closes(req); reason != nil {
-			return refuse(req, reason, lockHold{claim: s.tick.claim, holder: s.tick.holder})
+		last := s.ticks[req.InStream()]
+		if reason := last.closes(req); reason != nil {
+			return refuse(req, reason, lockHold{claim: last.claim, holder: last.holder})
 		}
 	}
 	if s.lock.held(now) {
@@ -116,11 +121,11 @@ func (c tickClaim) closes(req locking.Request) error {
 // above those of any memory lost before the current second.
 func (s *lockState) next(req locking.Request, now time.Time) locking.Claim {
 	c := locking.Claim{
-		Name: req.Name, Tick: req.Tick, Attempt: 1, Granted: now,
+		Name: req.Name, Tick: req.Tick, Stream: req.Stream, Attempt: 1, Granted: now,
 		Token: max(s.fence+1, locking.Token(now.Unix())<<20),
 		Votes: locking.Votes{For: 1, Of: 1},
 	}
-	if last := s.tick.claim; !req.Tick.IsZero() && last.Tick.Equal(req.Tick) {
+	if last := s.ticks[req.InStream()].claim; !req.Tick.IsZero() && last.Tick.Equal(req.Tick) {
 		c.Attempt = last.Attempt + 1
 	}
 	return c

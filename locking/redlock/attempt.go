@@ -50,7 +50,7 @@ func newAttempt(l *Locker, req locking.Request) *attempt {
 		// The value tells owners apart, also two attempts of one replica for
 		// one tick, so nothing that either knows may go into it.
 		v:      l.cfg.Random(req),
-		stream: nodes.StreamSchedule,
+		stream: req.InStream(),
 		votes:  make([]vote, l.set.Len()),
 		open:   make([]bool, l.set.Len()),
 		left:   make([]bool, l.set.Len()),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
@@ -39,7 +40,7 @@ func (l lifetime) begin(clock time.Time) *nodes.Set {
 func (l lifetime) ask(set *nodes.Set, script *nodes.Script, v string, tick time.Time, rest ...any) string {
 	l.t.Helper()
 	keys := []string{set.JobKey("j", "lock"), set.JobKey("j", "claim"), set.Key("dead", v), set.JobKey("j", "runs")}
-	args := append([]any{v, nodes.StreamSchedule, tick.UnixMilli(), 900}, rest...)
+	args := append([]any{v, locking.StreamSchedule, tick.UnixMilli(), 900}, rest...)
 	reply := set.Nodes()[0].Call(l.t.Context(), script, keys, args...)
 	if reply.Err != nil {
 		l.t.Fatal(reply.Err)

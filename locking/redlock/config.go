@@ -93,6 +93,7 @@ func (l *Locker) check(req locking.Request) error {
 	if !req.Tick.IsZero() && req.Tick.UnixMilli() <= 0 {
 		errs = append(errs, fmt.Errorf("tick %v: use one after 1970", req.Tick))
 	}
+	errs = append(errs, req.CheckStream())
 	if req.TTL%time.Millisecond != 0 || req.TTL <= 4*l.set.Timeout() {
 		errs = append(errs, fmt.Errorf("ttl %v: use whole milliseconds, more than four times the node timeout of %v", req.TTL, l.set.Timeout()))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
@@ -66,7 +67,7 @@ func (r *rig) rule(name, v, tick, token string, opts map[string]string) string {
 	r.t.Helper()
 	stream, ms := streamPlain, any("")
 	if tick != "-" {
-		stream, ms = nodes.StreamSchedule, r.ms(tick)
+		stream, ms = locking.StreamSchedule, r.ms(tick)
 	}
 	t := r.token + r.number(token)
 	record := ""

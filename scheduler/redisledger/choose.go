@@ -15,13 +15,18 @@ func runs(all []known) []scheduler.Entry {
 // ticks returns one entry per tick, sorted. A claim that few know of gives way
 // to a run of the same tick that is certain: it was an attempt that lost.
 func ticks(all []known) []scheduler.Entry {
-	certain := map[time.Time]bool{}
+	type tick struct {
+		stream string
+		key    time.Time
+	}
+	of := func(k known) tick { return tick{k.Stream, k.OrderKey()} }
+	certain := map[tick]bool{}
 	for _, k := range all {
 		if k.Outcome.Ran() && !k.doubtful {
-			certain[k.Tick] = true
+			certain[of(k)] = true
 		}
 	}
-	all = slices.DeleteFunc(all, func(k known) bool { return k.doubtful && certain[k.Tick] })
+	all = slices.DeleteFunc(all, func(k known) bool { return k.doubtful && certain[of(k)] })
 	return scheduler.OnePerTick(entries(all))
 }
 

@@ -164,7 +164,7 @@ func TestNodesThatDiffer(t *testing.T) {
 // put stores a record on one node.
 func (c *cluster) put(tb testing.TB, minis *redistest.Minis, node int, key string, r nodes.Record) {
 	tb.Helper()
-	r.Stream = nodes.StreamSchedule
+	r.Stream = locking.StreamSchedule
 	if _, err := minis.Node(node).ZAdd(key, float64(r.Tick.UnixMilli()), r.Encode()); err != nil {
 		tb.Fatal(err)
 	}

@@ -1,9 +1,11 @@
 package redisledger
 
 import (
+	"cmp"
 	"context"
 	"time"
 
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
 )
@@ -31,11 +33,11 @@ func New(set *nodes.Set) *Ledger {
 // Record implements [scheduler.Ledger].
 func (l *Ledger) Record(ctx context.Context, e scheduler.Entry) error {
 	r := nodes.Record{
-		Kind: nodes.KindNotRun, Stream: nodes.StreamSchedule, Tick: e.Tick,
+		Kind: nodes.KindNotRun, Stream: cmp.Or(e.Stream, locking.StreamSchedule), Tick: e.OrderKey(),
 		Note: scheduler.EncodeNote(e),
 	}
 	replies := l.set.Call(ctx, l.lua.record, []string{l.set.JobKey(e.Job, "runs")},
-		e.Tick.UnixMilli(), string(r.Kind)+r.Stream+"|", r.Encode(), l.keep)
+		r.Tick.UnixMilli(), string(r.Kind)+r.Stream+"|", r.Encode(), l.keep)
 	_, err := answers(l.set, "recording a tick of "+e.Job, replies)
 	return err
 }

@@ -89,11 +89,10 @@ func (m *merger) known(job string) ([]known, error) {
 	m.dropBallots()
 	var all []known
 	for _, c := range m.claims {
-		k, err := c.entry(m.quorum, m.answered)
+		k, err := c.entry(job, m.quorum, m.answered)
 		if err != nil {
 			return nil, err
 		}
-		k.Job = job
 		all = append(all, k)
 	}
 	for tick, notes := range m.notRun {
@@ -101,8 +100,7 @@ func (m *merger) known(job string) ([]known, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.Job, e.Tick = job, time.UnixMilli(tick.tick).UTC()
-		all = append(all, known{Entry: e})
+		all = append(all, known{Entry: e.Placed(job, tick.stream, time.UnixMilli(tick.tick).UTC())})
 	}
 	return all, nil
 }
@@ -119,12 +117,13 @@ func (m *merger) dropBallots() {
 	})
 }
 
-func (c *claim) entry(quorum, answered int) (known, error) {
+func (c *claim) entry(job string, quorum, answered int) (known, error) {
 	e, err := scheduler.DecodeNote(c.record.Note)
 	if err != nil {
 		return known{}, err
 	}
-	e.Tick, e.Token, e.Attempt = c.record.Tick, locking.Token(c.record.Token), c.record.Attempt
+	e = e.Placed(job, c.record.Stream, c.record.Tick)
+	e.Token, e.Attempt = locking.Token(c.record.Token), c.record.Attempt
 	switch {
 	case c.record.Kind == nodes.KindLate:
 		e.Reason = late(e)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
 )
@@ -28,7 +29,7 @@ func claimed(kind byte, token uint64) nodes.Record {
 		e = finished("job", 1)
 	}
 	return nodes.Record{
-		Kind: kind, Stream: nodes.StreamSchedule, Tick: tick(1), Token: token, Attempt: 1,
+		Kind: kind, Stream: locking.StreamSchedule, Tick: tick(1), Token: token, Attempt: 1,
 		Owner: fmt.Sprint("owner-", token), Note: scheduler.EncodeNote(e),
 	}
 }
@@ -50,7 +51,7 @@ func by(owner string, r nodes.Record) nodes.Record {
 func said(o scheduler.Outcome, reason string) nodes.Record {
 	e := skipped("job", 1, reason)
 	e.Outcome = o
-	return nodes.Record{Kind: nodes.KindNotRun, Stream: nodes.StreamSchedule, Tick: tick(1), Note: scheduler.EncodeNote(e)}
+	return nodes.Record{Kind: nodes.KindNotRun, Stream: locking.StreamSchedule, Tick: tick(1), Note: scheduler.EncodeNote(e)}
 }
 
 func TestMerge(t *testing.T) {

@@ -90,6 +90,9 @@ func ledgerChecks() []ledgerCheck {
 		{"VoidLeavesNoRun", voidLeavesNoRun},
 		{"EveryAttemptIsARun", everyAttemptIsARun},
 
+		{"StreamsAreListedTogether", streamsAreListedTogether},
+		{"RecordStaysInItsStream", recordStaysInItsStream},
+
 		{"RunHidesARecord", runHidesARecord},
 		{"NewestFirst", newestFirst},
 		{"PagesCoverEveryTickOnce", pagesCoverEveryTickOnce},

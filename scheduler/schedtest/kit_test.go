@@ -155,6 +155,10 @@ var ledgerFaults = map[string]struct {
 		list, err := l.Ticks(context.Background(), q)
 		return slices.DeleteFunc(list, func(e scheduler.Entry) bool { return !e.Outcome.Ran() }), err
 	}}, []string{"RunsAreFoundBehindRecords"}},
+	"one line per nominal tick": {oddLedger{out: func(list []scheduler.Entry) []scheduler.Entry {
+		return slices.CompactFunc(list, func(a, b scheduler.Entry) bool { return a.OrderKey().Equal(b.OrderKey()) })
+	}}, []string{"StreamsAreListedTogether"}},
+	"streams are one":   {oddLedger{in: func(e *scheduler.Entry) bool { e.Stream = ""; return true }}, []string{"RecordStaysInItsStream"}},
 	"records hide runs": {without(func(e scheduler.Entry) bool { return e.Outcome.Ran() }), []string{"RunHidesARecord"}},
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
 )
@@ -39,7 +40,9 @@ func (l *Ledger) Record(ctx context.Context, e scheduler.Entry) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	have := l.ticks[e.Job]
-	if slices.ContainsFunc(have, func(h scheduler.Entry) bool { return h.Tick.Equal(e.Tick) }) {
+	if slices.ContainsFunc(have, func(h scheduler.Entry) bool {
+		return h.Stream == e.Stream && h.OrderKey().Equal(e.OrderKey())
+	}) {
 		return nil
 	}
 	have = append(have, e)
@@ -98,7 +101,7 @@ func entry(r locktest.Record) (scheduler.Entry, error) {
 	if err != nil {
 		return scheduler.Entry{}, err
 	}
-	e.Job, e.Tick = r.Claim.Name, r.Claim.Tick
+	e = e.Placed(r.Claim.Name, cmp.Or(r.Claim.Stream, locking.StreamSchedule), r.Claim.Tick)
 	e.Token, e.Attempt = r.Claim.Token, r.Claim.Attempt
 	if !r.Finished {
 		e.Outcome = scheduler.Running
@@ -112,7 +115,7 @@ func entry(r locktest.Record) (scheduler.Entry, error) {
 // selected cuts a sorted list down to what the query asks for.
 func selected(sorted []scheduler.Entry, q scheduler.Query) []scheduler.Entry {
 	sorted = slices.DeleteFunc(sorted, func(e scheduler.Entry) bool {
-		return !q.Before.IsZero() && !e.Tick.Before(q.Before)
+		return !q.Before.IsZero() && !e.OrderKey().Before(q.Before)
 	})
 	return sorted[:min(len(sorted), q.Limit)]
 }

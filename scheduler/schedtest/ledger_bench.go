@@ -85,19 +85,23 @@ func (b *ledgerBench) tryRecord(e scheduler.Entry) (err error) {
 // claim starts a run of the n-th tick.
 func (b *ledgerBench) claim(n int, ttl time.Duration, mode locking.Mode) locking.Lease {
 	b.Helper()
+	return b.request(locking.Request{
+		Name: jobName, Tick: b.tick(n), TTL: ttl, Mode: mode, Holder: "a",
+		Note: scheduler.EncodeNote(b.started(n)),
+	})
+}
+
+// request asks until it is granted.
+func (b *ledgerBench) request(req locking.Request) (lease locking.Lease) {
+	b.Helper()
 	var err error
 	for range tries {
-		var lease locking.Lease
-		lease, err = b.locker.TryAcquire(b.Context(), locking.Request{
-			Name: jobName, Tick: b.tick(n), TTL: ttl, Mode: mode, Holder: "a",
-			Note: scheduler.EncodeNote(b.started(n)),
-		})
-		if err == nil {
+		if lease, err = b.locker.TryAcquire(b.Context(), req); err == nil {
 			return lease
 		}
 		b.Wait(b.Short / 4)
 	}
-	b.Fatalf("claiming tick %d: %v", n, err)
+	b.Fatalf("claiming tick %v: %v", req.Tick, err)
 	return nil
 }
 

@@ -10,9 +10,6 @@ import (
 // recordVersion is the version of the stored form of a Record.
 const recordVersion = 1
 
-// StreamSchedule is the stream of scheduled ticks.
-const StreamSchedule = "schedule"
-
 // Kinds of a Record.
 const (
 	KindStarted  byte = 'S' // a claim; added by COMMIT, replaced by its finish

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
@@ -16,7 +17,7 @@ func TestRecordsSurviveStorage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := nodes.Record{
 			Kind:    rapid.SampledFrom([]byte{nodes.KindStarted, nodes.KindFinished, nodes.KindLate, nodes.KindNotRun}).Draw(t, "kind"),
-			Stream:  rapid.SampledFrom([]string{nodes.StreamSchedule, "manual"}).Draw(t, "stream"),
+			Stream:  rapid.SampledFrom([]string{locking.StreamSchedule, "manual"}).Draw(t, "stream"),
 			Tick:    time.UnixMilli(rapid.Int64Range(0, 1<<43).Draw(t, "tick")).UTC(),
 			Token:   rapid.Uint64Max(1<<53-1).Draw(t, "token"),
 			Attempt: rapid.IntRange(0, 1000).Draw(t, "attempt"),

@@ -74,11 +74,12 @@ func Check(r Record) []Violation {
 // was asked for.
 func checkOnce(claims []*claim) []Violation {
 	var list []Violation
-	byTick := map[time.Time][]*claim{}
+	byTick := map[string][]*claim{}
 	for _, c := range claims {
 		unused := c.voided && c.began == none
 		if !c.Tick.IsZero() && !unused {
-			byTick[c.Tick] = append(byTick[c.Tick], c)
+			tick := stamp(c.Tick) + c.Stream
+			byTick[tick] = append(byTick[tick], c)
 		}
 	}
 	for tick, claims := range byTick {
@@ -87,7 +88,7 @@ func checkOnce(claims []*claim) []Violation {
 				again := later.Rerun && earlier.Rerun && (earlier.ended == none || earlier.ended > later.asked)
 				if !again {
 					list = append(list, Violation{Once, later.At, fmt.Sprintf(
-						"tick %s of %s was given to %v and to %v", stamp(tick), later.Job, earlier, later)})
+						"tick %s of %s was given to %v and to %v", tick, later.Job, earlier, later)})
 				}
 			}
 		}

@@ -40,6 +40,7 @@ type Event struct {
 	Replica string
 	Job     string
 	Tick    time.Time // zero: none
+	Stream  string    // of the tick; empty: the schedule
 	Claim   string    // names the attempt; no two have the same
 	Token   uint64
 	Until   time.Duration // the end of the lease, less nothing
@@ -54,7 +55,7 @@ func (e Event) String() string {
 		fmt.Fprintf(&b, " %s", e.Job)
 	}
 	if !e.Tick.IsZero() {
-		fmt.Fprintf(&b, " tick %s", stamp(e.Tick))
+		fmt.Fprintf(&b, " tick %s%s", stamp(e.Tick), e.Stream)
 	}
 	if e.Claim != "" {
 		fmt.Fprintf(&b, " (%s)", e.Claim)

@@ -73,8 +73,11 @@ func (c *client) add(what sim.What, e sim.Event) {
 func (c *client) value(req locking.Request) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.process.Name + "." + subject(req.Name, req.Tick) + "." + strconv.Itoa(c.asked[subject(req.Name, req.Tick)])
+	return c.process.Name + "." + about(req) + "." + strconv.Itoa(c.asked[about(req)])
 }
+
+// about names what an attempt is for.
+func about(req locking.Request) string { return subject(req.Name, req.Tick) + req.Stream }
 
 func subject(job string, tick time.Time) string {
 	if tick.IsZero() {
@@ -86,19 +89,19 @@ func subject(job string, tick time.Time) string {
 // random is a random duration, for the pause before the next try.
 func (c *client) random(job string, tick time.Time, limit time.Duration) time.Duration {
 	c.mu.Lock()
-	about := subject(job, tick)
-	c.drawn[about]++
-	n := c.drawn[about]
+	what := subject(job, tick)
+	c.drawn[what]++
+	n := c.drawn[what]
 	c.mu.Unlock()
-	return time.Duration(c.world.Seed.Draw(c.process.Name, about, strconv.Itoa(n)).Int64N(int64(limit)))
+	return time.Duration(c.world.Seed.Draw(c.process.Name, what, strconv.Itoa(n)).Int64N(int64(limit)))
 }
 
 // TryAcquire implements locking.Locker.
 func (c *client) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	c.mu.Lock()
-	c.asked[subject(req.Name, req.Tick)]++
+	c.asked[about(req)]++
 	c.mu.Unlock()
-	e := sim.Event{Job: req.Name, Tick: req.Tick, Claim: c.value(req), Rerun: req.Mode == locking.AtLeastOnce}
+	e := sim.Event{Job: req.Name, Tick: req.Tick, Stream: req.Stream, Claim: c.value(req), Rerun: req.Mode == locking.AtLeastOnce}
 	c.add(sim.Asked, e)
 	inner, err := c.inner.TryAcquire(ctx, req)
 	if err != nil {

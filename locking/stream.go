@@ -1,0 +1,45 @@
+package locking
+
+import (
+	"fmt"
+)
+
+// StreamSchedule is the stream of scheduled ticks. An empty Request.Stream
+// means it too.
+const StreamSchedule = "schedule"
+
+// maxStream bounds the name of a stream, in bytes.
+const maxStream = 32
+
+// streamPlain is what plain locks are kept under, so no stream is called that.
+const streamPlain = "lock"
+
+// InStream returns the name of the request's stream: StreamSchedule where it
+// names none.
+func (r Request) InStream() string {
+	if r.Stream == "" {
+		return StreamSchedule
+	}
+	return r.Stream
+}
+
+// CheckStream reports a stream that no Locker takes: one whose name is not made
+// of lower-case letters, digits and "-", and one without a tick.
+func (r Request) CheckStream() error {
+	switch {
+	case r.Stream == "":
+		return nil
+	case r.Tick.IsZero():
+		return fmt.Errorf("stream %q: a plain lock has no ticks, so no stream of them", r.Stream)
+	case r.Stream == streamPlain:
+		return fmt.Errorf("stream %q: plain locks are kept under this name", r.Stream)
+	case len(r.Stream) > maxStream:
+		return fmt.Errorf("stream of %d bytes: use %d at most", len(r.Stream), maxStream)
+	}
+	for _, c := range r.Stream {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return fmt.Errorf("stream %q: use lower-case letters, digits and -", r.Stream)
+		}
+	}
+	return nil
+}

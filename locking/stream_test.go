@@ -1,0 +1,35 @@
+package locking_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
+
+func TestCheckStream(t *testing.T) {
+	t.Parallel()
+	for stream, want := range map[string]string{
+		"": "", "schedule": "", "manual": "", "backfill-2": "",
+		"lock": "plain locks", "Manual": "lower-case", "a.b": "lower-case", "a b": "lower-case",
+		"ä": "lower-case", strings.Repeat("x", 33): "33 bytes",
+	} {
+		err := locking.Request{Name: "j", Tick: time.Unix(1, 0), Stream: stream}.CheckStream()
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("stream %q: %v, want %q", stream, err, want)
+		}
+	}
+	if err := (locking.Request{Name: "j", Stream: "manual"}).CheckStream(); err == nil {
+		t.Error("a plain lock may have a stream")
+	}
+}
+
+func TestInStream(t *testing.T) {
+	t.Parallel()
+	for stream, want := range map[string]string{"": locking.StreamSchedule, "manual": "manual"} {
+		if got := (locking.Request{Stream: stream}).InStream(); got != want {
+			t.Errorf("stream %q is kept as %q, want %q", stream, got, want)
+		}
+	}
+}

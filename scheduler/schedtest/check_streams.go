@@ -1,0 +1,68 @@
+package schedtest
+
+import (
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// asked is the note of a run of the n-th tick that somebody asked for at the
+// instant of tick m.
+func (b *ledgerBench) asked(n, m int) scheduler.Entry {
+	e := b.started(n)
+	e.Stream, e.Order, e.Trigger = "backfill", b.tick(m), scheduler.ByBackfill
+	return e
+}
+
+// runAsked runs it from start to end, and returns how it must be listed.
+func (b *ledgerBench) runAsked(n, m int) scheduler.Entry {
+	b.Helper()
+	start := b.asked(n, m)
+	l := b.request(locking.Request{
+		Name: jobName, Tick: start.Order, Stream: start.Stream, TTL: b.Long, Holder: "a",
+		Note: scheduler.EncodeNote(start),
+	})
+	end := b.finished(n, scheduler.Succeeded)
+	end.Stream, end.Order, end.Trigger = start.Stream, start.Order, start.Trigger
+	b.end(l, end)
+	return of(l, end)
+}
+
+// streamsAreListedTogether: each by the instant it was asked for, under its
+// nominal tick, and none in place of another.
+func streamsAreListedTogether(b *ledgerBench) {
+	scheduled := of(b.run(3), b.finished(3, scheduler.Succeeded))
+	filled := b.runAsked(1, 3)
+	late := b.runAsked(3, 5)
+	missed := b.notRun(1, scheduler.Missed, "nobody was there")
+	b.record(missed)
+	b.want("Runs", b.runs(10), late, scheduled, filled)
+	b.want("Ticks", b.ticks(10), late, scheduled, filled, missed)
+	b.want("Ticks", b.ticks(1), late)
+	list, err := b.ledger.Ticks(b.Context(), scheduler.Query{Job: jobName, Limit: 10, Before: b.tick(3)})
+	if err != nil {
+		b.Fatalf("Ticks = %v", err)
+	}
+	b.want("Ticks before the third", list, missed)
+	seen := map[string]time.Time{}
+	for _, e := range b.runs(10) {
+		if at, twice := seen[e.ID()]; twice {
+			b.Errorf("the runs of %v and %v have one id, %s", at, e.OrderKey(), e.ID())
+		}
+		seen[e.ID()] = e.OrderKey()
+	}
+}
+
+// recordStaysInItsStream: the first record of a tick stays, in each stream.
+func recordStaysInItsStream(b *ledgerBench) {
+	first := b.notRun(1, scheduler.Missed, "first")
+	other := b.asked(0, 1)
+	other.Outcome, other.Reason, other.Started = scheduler.Skipped, "first of its stream", time.Time{}
+	b.record(first)
+	b.record(other)
+	again := other
+	again.Reason = "second"
+	b.record(again)
+	b.want("Ticks", b.ticks(10), first, other)
+}
