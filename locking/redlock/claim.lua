@@ -2,7 +2,8 @@
 -- rule. All of them take the same KEYS and begin with the same ARGV:
 -- KEYS[2] lock of the job: v of the attempt that holds it
 -- KEYS[3] claim of the job: hash of fence, stream, and per stream tick, token,
---         owner, done, ranout, void, mode, attempt, holder, at
+--         owner, done, ranout (1: the lock had gone by then, 2: and a claim of
+--         another stream was accepted since), void, mode, attempt, holder, at
 -- KEYS[4] tombstone of v
 -- KEYS[5] runs of the job: sorted set of records by tick
 -- arg(1) v, random and never used by another attempt

@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,7 +68,7 @@ func (r *rig) rule(name, v, tick, token string, opts map[string]string) string {
 	r.t.Helper()
 	stream, ms := streamPlain, any("")
 	if tick != "-" {
-		stream, ms = locking.StreamSchedule, r.ms(tick)
+		stream, ms = cmp.Or(opts["stream"], locking.StreamSchedule), r.ms(tick)
 	}
 	t := r.token + r.number(token)
 	record := ""

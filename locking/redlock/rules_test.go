@@ -171,6 +171,10 @@ var ruleCases = []ruleCase{
 	{"N5 at a node that missed the commit", []string{
 		"acquire a 10", "finish a 10 5 = LATE", "lock = free", "runs = La.5",
 	}},
+	{"N5 late after another stream", []string{
+		"commit a 10 5", "expire", "commit b 10 6 stream=manual", "finish b 10 6 stream=manual", "finish a 10 5 = LATE b:6@10",
+		"runs = Fb.6 La.5", "finish a 10 5 = LATE b:6@10", "acquire c 10 = DONE a:5@10", "acquire c 10 stream=manual = DONE b:6@10",
+	}},
 	{"N5 of another token of the same owner", []string{"commit a 10 5", "finish a 10 6 = LATE a:5@10"}},
 
 	{"N6 abort frees the own lock", []string{"acquire a 10", "abort a", "lock = free", "dead a = no"}},

@@ -49,12 +49,16 @@ func (c *call) finish() ([]string, error) {
 	c.free() // before all else, as a server that is out of memory wants it
 	if held && !s.Done {
 		s.Done, s.RanOut = true, flag(!locked || owner != c.v())
+		if token, _ := number(c.arg(5)); c.accepted() > token {
+			s.RanOut = "2"
+		}
 		c.setStand(s)
 	}
+	late := !held || s.RanOut == "2"
 	if record := c.arg(8); record != "" {
-		kind := "L"
-		if held {
-			kind = "F"
+		kind := "F"
+		if late {
+			kind = "L"
 		}
 		c.n.dropRun(c.runsKey(), "S"+c.arg(7))
 		if err := c.n.addRun(c.runsKey(), c.arg(3), kind+record); err != nil {
@@ -65,8 +69,8 @@ func (c *call) finish() ([]string, error) {
 		}
 	}
 	switch {
-	case !held:
-		return c.withClaim("LATE", c.stream()), nil
+	case late:
+		return c.withClaim("LATE", cmp.Or(c.n.Claims[c.claimKey()].Stream, c.stream())), nil
 	case s.RanOut == "1":
 		return answer("RANOUT")
 	}

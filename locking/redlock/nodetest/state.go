@@ -50,8 +50,9 @@ type Claim struct {
 type Stand struct {
 	Tick, Token, Owner, Mode, Attempt, Holder, At string
 	Done, Void                                    bool
-	// RanOut is whether the lock had gone when the tick was done; empty where
-	// none of the stream ever was.
+	// RanOut is whether the lock had gone when the tick was done: 2 where a claim
+	// of another stream had been accepted since; empty where none of the stream
+	// ever was.
 	RanOut string
 }
 
