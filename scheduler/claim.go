@@ -61,7 +61,7 @@ func (a *attempt) pause(ctx context.Context, tries int, took time.Duration, err 
 func (a *attempt) try(ctx context.Context) (locking.Lease, time.Duration, error) {
 	start := time.Now()
 	lease, err := a.cfg.Locker.TryAcquire(ctx, locking.Request{
-		Name: a.job.key(), Tick: a.tick.at, TTL: a.cfg.TTL, Mode: locking.AtMostOnce,
+		Name: a.job.key(), Tick: a.tick.at, Stream: a.tick.stream, TTL: a.cfg.TTL, Mode: locking.AtMostOnce,
 		Holder: a.cfg.Replica, Note: EncodeNote(a.entry(Running, a.clock.wall())),
 	})
 	took := time.Since(start)
@@ -83,10 +83,9 @@ func (a *attempt) try(ctx context.Context) (locking.Lease, time.Duration, error)
 
 // entry begins the ledger's line on the tick.
 func (a *attempt) entry(o Outcome, started time.Time) Entry {
-	return Entry{
-		Job: a.job.key(), Tick: a.tick.at, Trigger: a.tick.trigger, Replica: a.cfg.Replica,
-		Outcome: o, Started: started,
-	}
+	e := a.tick.entry(a.job, a.cfg.Replica)
+	e.Outcome, e.Started = o, started
+	return e
 }
 
 // void gives back a claim under which nothing was done, so that another

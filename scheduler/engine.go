@@ -101,10 +101,8 @@ func (e *engine) fire(j *job, now time.Time) {
 
 // decided accounts for a tick that does not run. Any goroutine may call it.
 func (e *engine) decided(j Job, t tick, v verdict) {
-	entry := Entry{
-		Job: j.key(), Tick: t.at, Trigger: t.trigger, Replica: e.cfg.Replica,
-		Outcome: v.outcome, Reason: v.reason,
-	}
+	entry := t.entry(j, e.cfg.Replica)
+	entry.Outcome, entry.Reason = v.outcome, v.reason
 	shown := entry
 	shown.Job = j.Name
 	e.cfg.Observer.Decided(shown)

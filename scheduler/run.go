@@ -97,7 +97,7 @@ func (a *attempt) watch(ctx context.Context, returned <-chan struct{}) {
 
 // describe is what the function learns of its run.
 func (a *attempt) describe() jobs.Run {
-	id := RunID(a.job.key(), a.tick.at)
+	id := a.tick.entry(a.job, a.cfg.Replica).ID()
 	return jobs.Run{
 		ID: id, Job: a.job.Name, Tick: a.tick.nominal,
 		Token: a.claim.Token, Attempt: a.claim.Attempt, Try: 1,

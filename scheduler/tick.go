@@ -15,6 +15,15 @@ type tick struct {
 	next time.Time // the nominal time of the next tick of the schedule; zero: none
 }
 
+// entry begins the ledger's line on the tick.
+func (t tick) entry(j Job, replica string) Entry {
+	e := Entry{Job: j.key(), Tick: t.nominal, Stream: t.stream, Trigger: t.trigger, Replica: replica}
+	if t.stream != "" {
+		e.Order = t.at
+	}
+	return e
+}
+
 func (t tick) isZero() bool { return t.at.IsZero() }
 
 // scheduled is the tick of the job's schedule at the given instant, with its

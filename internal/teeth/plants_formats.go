@@ -4,7 +4,7 @@ package main
 var formatPlants = []plant{
 	{
 		name: "formats: note without a version", promise: "Stored formats carry a version number.",
-		edits: []edit{{"scheduler/note.go", "V: noteVersion, Tries:", "Tries:"}},
+		edits: []edit{{"scheduler/note.go", "V: noteVersion, Tick:", "Tick:"}},
 		pkg:   "./cmd", tests: []string{"TestStoredFormats"}, says: "is stored as",
 	},
 	{

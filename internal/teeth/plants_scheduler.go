@@ -149,7 +149,7 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "ledger: the lost attempt is listed", promise: "A claim that few nodes know of gives way to the run of the tick.",
-		edits: []edit{{ledgerDir + "choose.go", "return k.doubtful && certain[k.Tick]", "return false && certain[k.Tick]"}},
+		edits: []edit{{ledgerDir + "choose.go", "return k.doubtful && certain[of(k)]", "return false && certain[of(k)]"}},
 		pkg:   redisledger, tests: []string{"TestMerge"},
 	},
 	{
