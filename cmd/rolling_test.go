@@ -1,0 +1,75 @@
+package cmd
+
+import (
+	"fmt"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// TestCampaignRollingRestart: three processes, five servers, a tick a second,
+// and the processes drained and started anew one after the other, again and
+// again, as in a roll-out. No tick is lost, none runs twice.
+func TestCampaignRollingRestart(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "lines")
+	config := writeConfig(t, redistest.StartN(t, 5), fmt.Sprintf(`
+jobs:
+  tick:
+    func: exec
+    schedule: "@every 1s"
+    params: {command: [sh, -c, 'echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA" >> %s']}
+`, out))
+	initNew(t, config)
+	replicas := make([]*process, 3)
+	for i := range replicas {
+		replicas[i] = startReplica(t, config, fmt.Sprintf("%c-0", 'a'+i))
+	}
+	for _, r := range replicas {
+		r.waitLog(`"ready"`)
+	}
+	// The run begins when all are there, and ends while they are.
+	began, restarts := *stamp(time.Now()), 0
+	for end := time.Now().Add(lasting(10*time.Second, time.Minute)); time.Now().Before(end) || restarts < len(replicas); restarts++ {
+		i := restarts % len(replicas)
+		replicas[i].signal(syscall.SIGTERM)
+		if code := replicas[i].exitCode(); code != exitDone {
+			t.Errorf("%s exited with %d", replicas[i].id, code)
+		}
+		replicas[i] = startReplica(t, config, fmt.Sprintf("%c-%d", 'a'+i, restarts+1))
+		replicas[i].waitLog(`"ready"`)
+		// As minReadySeconds in a Deployment: whoever restarts all replicas within
+		// the time that competing for one tick takes, loses it.
+		wait(t, 300*time.Millisecond)
+	}
+	ended := *stamp(time.Now().Add(-time.Second))
+	for _, r := range replicas {
+		r.signal(syscall.SIGTERM)
+	}
+	for _, r := range replicas {
+		if code := r.exitCode(); code != exitDone {
+			t.Errorf("%s exited with %d", r.id, code)
+		}
+	}
+
+	lines := readLines(t, out)
+	byTick, ledger := checkOnce(t, lines), map[string]tickRow{}
+	for _, row := range list[tickRow](t, "ticks", "tick", "-c", config, "--limit", "1000") {
+		ledger[row.Tick] = row
+	}
+	ticks := 0
+	for _, tick := range everySecond(t, lines[0].tick, lines[len(lines)-1].tick) {
+		if tick < began || tick > ended {
+			continue
+		}
+		ticks++
+		if _, ran := byTick[tick]; !ran || ledger[tick].Outcome != scheduler.Succeeded {
+			t.Errorf("tick %s: line %v, ledger %s (%s)", tick, ran, ledger[tick].Outcome, why(ledger[tick].runRow))
+		}
+	}
+	t.Logf("%d restarts, %d ticks, run by %d different processes", restarts, ticks, len(winners(lines)))
+}
