@@ -18,8 +18,15 @@ type attempt struct {
 
 	job    Job // as it was when the attempt began
 	tick   tick
+	until  time.Time     // the end of its window; moves while overlap keeps it open
 	delay  time.Duration // before the first try
 	behind chan *attempt // the loop's answer to phase asking
+
+	// The pauses between the tries to claim, and the run. The loop may end
+	// either, besides the drain.
+	waits, runs context.Context
+	stopWaiting context.CancelCauseFunc
+	cancel      context.CancelCauseFunc
 
 	// Set before the loop is told that the tick is won, never changed.
 	lease   locking.Lease
@@ -38,7 +45,7 @@ type attempt struct {
 // run decides the tick and returns when nothing is left to do for it.
 func (a *attempt) run() {
 	defer a.report(progress{attempt: a, phase: over})
-	lease, took, v := a.win(a.stops.claims)
+	lease, took, v := a.win()
 	if lease == nil {
 		a.conclude(v)
 		return
@@ -63,7 +70,7 @@ func (a *attempt) left() time.Duration {
 	if a.tick.at.Sub(wall) >= jumpThreshold {
 		return 0
 	}
-	return a.tick.until.Sub(wall)
+	return a.until.Sub(wall)
 }
 
 // sleep waits and tells whether ctx let it.

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/quorate/quorate/locking"
@@ -12,48 +13,64 @@ const voidTimeout = 2 * time.Second
 
 // win tries until it holds the tick's lease or knows that it never will. took
 // is how long the winning try took.
-func (a *attempt) win(ctx context.Context) (lease locking.Lease, took time.Duration, v verdict) {
-	if !sleep(ctx, a.delay) {
-		return nil, 0, missedFor(whyDrained)
-	}
+func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
 	closing := missedFor(whyOverslept)
+	if !sleep(a.waits, a.delay) {
+		return nil, 0, a.cutShort(closing)
+	}
 	for tries := 1; ; tries++ {
-		if v := a.outwait(ctx); v.kind != again {
+		if v := a.outwait(); v.kind != again {
 			return nil, 0, v
 		}
 		if a.left() <= 0 {
 			return nil, 0, closing
 		}
-		lease, took, err := a.try(ctx)
+		lease, took, err := a.try(a.stops.claims)
 		if err == nil {
 			return lease, took, verdict{}
 		}
 		if v := judge(err, a.cfg.Replica); v.kind != again {
 			return nil, 0, v
 		}
-		closing = atWindowEnd(err, a.tick)
-		if !a.pause(ctx, tries, took, err) {
-			if ctx.Err() != nil {
-				closing = missedFor(whyDrained)
-			}
-			return nil, 0, closing
+		if closing = atWindowEnd(err, a.tick); closing.outcome == Skipped {
+			a.keepOpen()
+		}
+		if !a.pause(tries, took, err) {
+			return nil, 0, a.cutShort(closing)
 		}
 	}
 }
 
 // pause waits before the next try. It returns false if there will be none.
-func (a *attempt) pause(ctx context.Context, tries int, took time.Duration, err error) bool {
-	if tries == a.cfg.MaxTries || ctx.Err() != nil {
+func (a *attempt) pause(tries int, took time.Duration, err error) bool {
+	if tries == a.cfg.MaxTries || a.waits.Err() != nil {
 		return false
 	}
-	in := retryDelay(tries, took, func(limit time.Duration) time.Duration {
+	longest := longestRetry
+	if a.patient() || a.left() > a.cfg.Window {
+		longest = longestWait
+	}
+	in := retryDelay(tries, took, longest, func(limit time.Duration) time.Duration {
 		return a.cfg.Random(a.job.Name, a.tick.at, limit)
 	})
 	if in >= a.left() {
 		return false
 	}
 	a.cfg.Observer.Retrying(a.job.Name, a.tick.at, err, in)
-	return sleep(ctx, in)
+	return sleep(a.waits, in)
+}
+
+// cutShort is the verdict on a tick whose last one was closing when its pauses
+// ended.
+func (a *attempt) cutShort(closing verdict) verdict {
+	switch cause := context.Cause(a.waits); {
+	case cause == nil:
+		return closing
+	case errors.Is(cause, errLaterTick):
+		return a.job.Overlap.yield(closing)
+	default:
+		return missedFor(whyDrained)
+	}
 }
 
 // try makes one attempt to claim. A claim that comes too late to be used is

@@ -45,6 +45,11 @@
 // try that began in the window counts also if it is won after it. Ticks of a
 // job are claimed in order, one at a time; its runs never overlap on a replica.
 //
+// With the overlap policies queue and cancel_previous an earlier run keeps the
+// window open until the next tick comes. With the latter it is asked to stop: by
+// its own replica, which sees the tick come as all others do, so that no message
+// is needed.
+//
 // A tick that nobody claims is recorded by every replica that noticed, the
 // first record stays, and the record of a run goes before all of them. So a
 // replica says what it knows without asking whether it is alone to know it.

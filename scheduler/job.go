@@ -88,6 +88,7 @@ func validateJobs(list []Job) error {
 		case j.Timeout < 0:
 			errs = append(errs, fmt.Errorf("scheduler: job %q has timeout %v: it must not be negative", j.Name, j.Timeout))
 		}
+		errs = append(errs, j.validatePolicies())
 		seen[j.Name] = true
 	}
 	return errors.Join(errs...)

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"slices"
 	"time"
 )
@@ -38,6 +39,8 @@ func (j *job) lane(stream string) *lane {
 // order; one that was offered before does no harm, the nodes know it.
 func (e *engine) offer(j *job, t tick) {
 	l := j.lane(t.stream)
+	j.cancelFor(t)
+	l.supersede(t)
 	l.queue = append(l.queue, t)
 	e.proceed(j, l)
 }
@@ -77,10 +80,12 @@ func (e *engine) start(j *job, l *lane, t tick) {
 	rank := Rank(j.key(), t.at, e.cfg.Replica, e.live())
 	a := &attempt{
 		cfg: &e.cfg, clock: e.clock, stops: e.stops, report: e.report, decided: e.decided,
-		job: j.Job, tick: t, ended: make(chan struct{}), behind: make(chan *attempt, 1),
+		job: j.Job, tick: t, until: t.until, ended: make(chan struct{}), behind: make(chan *attempt, 1),
 		delay: stagger(e.cfg.Stagger, rank, t.until.Sub(e.clock.wall())),
 		owner: j, lane: l,
 	}
+	a.waits, a.stopWaiting = context.WithCancelCause(e.stops.claims)
+	a.runs, a.cancel = context.WithCancelCause(e.stops.runs)
 	l.claiming = a
 	e.active++
 	e.attempts.Go(a.run)
@@ -97,6 +102,8 @@ func (e *engine) won(a *attempt) {
 func (e *engine) over(a *attempt) {
 	e.active--
 	close(a.ended)
+	a.stopWaiting(nil)
+	a.cancel(nil)
 	if a.lane.claiming == a {
 		a.lane.claiming = nil
 	}

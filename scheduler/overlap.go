@@ -1,16 +1,69 @@
 package scheduler
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 )
 
-// The overlap policy is skip: a tick waits within its window for the lease of
-// an earlier run to end, and is then skipped.
+// A tick is kept out by an earlier run of its job, on this replica or another,
+// whose lease lasts. Each policy waits for its end:
+//
+//	skip             within the tick's window
+//	queue            until the next tick of the stream comes
+//	cancel_previous  until then, and asks the run to stop
+//
+// and skips the tick if that was not long enough. The window of a tick that
+// may wait longer stays open while a run keeps it out, and Config.Window beyond.
+
+// errLaterTick ends the waiting of a tick because the next one came.
+var errLaterTick = errors.New("a later tick came")
+
+// patient tells whether the tick may wait beyond its window.
+func (a *attempt) patient() bool {
+	return a.tick.trigger == BySchedule && (a.job.Overlap == OverlapQueue || a.job.Overlap == OverlapCancelPrevious)
+}
+
+// yield is the verdict on a tick that waited when the next one came; closing is
+// the one if its window had closed.
+func (o Overlap) yield(closing verdict) verdict {
+	if o == OverlapQueue && closing.outcome == Skipped {
+		closing.reason = "overlap: queue holds one tick, a later one came"
+	}
+	return closing
+}
+
+// supersede ends the waiting of the lane's tick that an earlier run keeps out,
+// for t has come.
+func (l *lane) supersede(t tick) {
+	if a := l.claiming; a != nil && a.patient() && t.trigger == BySchedule {
+		a.stopWaiting(errLaterTick)
+	}
+}
+
+// cancelFor asks the runs of earlier ticks on this replica to stop if t is to
+// replace them. Every replica that lives does so at the same time, so that of
+// the run does. What is caught up replaces nothing.
+func (j *job) cancelFor(t tick) {
+	if j.Overlap != OverlapCancelPrevious || t.trigger != BySchedule && t.trigger != ByManual {
+		return
+	}
+	for _, run := range j.running {
+		if run.tick.at.Before(t.at) {
+			run.cancel(fmt.Errorf("%w: replaced by tick %s", jobs.ErrCancelled, stamp(t.at)))
+		}
+	}
+}
+
+// keepOpen keeps the window of a patient tick open that a run keeps out.
+func (a *attempt) keepOpen() {
+	if end := a.clock.wall().Add(a.cfg.Window); a.patient() && end.After(a.until) {
+		a.until = end
+	}
+}
 
 // overlapSkip says what becomes of a tick whose window closes while somebody
 // holds the job's lock.
@@ -47,30 +100,36 @@ func (j *job) inTheWay() *attempt {
 	return j.running[0]
 }
 
-// outwait waits within the window for this replica's own earlier runs to end.
-func (a *attempt) outwait(ctx context.Context) verdict {
+// outwait waits for this replica's own earlier runs to end, as long as the
+// policy has it.
+func (a *attempt) outwait() verdict {
 	for {
 		run, ok := a.ask()
 		if run == nil || !ok {
 			return verdict{kind: again}
 		}
-		if v := a.waitFor(ctx, run); v.kind != again {
+		if v := a.waitFor(run); v.kind != again {
 			return v
 		}
 	}
 }
 
-// waitFor waits within the window for a run to end.
-func (a *attempt) waitFor(ctx context.Context, run *attempt) verdict {
-	timer := time.NewTimer(a.left())
-	defer timer.Stop()
+// waitFor waits for a run to end.
+func (a *attempt) waitFor(run *attempt) verdict {
+	var closes <-chan time.Time
+	if !a.patient() {
+		timer := time.NewTimer(a.left())
+		defer timer.Stop()
+		closes = timer.C
+	}
 	select {
 	case <-run.ended:
+		a.keepOpen()
 		return verdict{kind: again}
-	case <-timer.C:
+	case <-closes:
 		return stillRunning(run)
-	case <-ctx.Done():
-		return missedFor(whyDrained)
+	case <-a.waits.Done():
+		return a.cutShort(stillRunning(run))
 	}
 }
 

@@ -2,6 +2,8 @@ package scheduler_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,4 +82,132 @@ func TestLeaseOfTheDead(t *testing.T) {
 			t.Errorf("tick 3s started at %v, under the lease of the dead", at)
 		}
 	})
+}
+
+// patient is a job every 10 s whose run of the first tick lasts that long.
+func patient(t *testing.T, c *cluster, policy scheduler.Overlap, first jobs.Handler) scheduler.Job {
+	t.Helper()
+	job := every(t, "10s", "j", c.handler(func(ctx context.Context, run jobs.Run) error {
+		if c.at(run.Tick) == 10*time.Second {
+			return first(ctx, run)
+		}
+		return nil
+	}))
+	job.Overlap = policy
+	return job
+}
+
+// With queue the last tick waits for the run to end, wherever that goes on.
+func TestOverlapQueue(t *testing.T) {
+	t.Parallel()
+	const held = "skipped: overlap: queue holds one tick, a later one came"
+	tests := []struct {
+		name     string
+		replicas int
+		lasts    time.Duration
+		until    time.Duration
+		ledger   []string
+		started  time.Duration // of the last tick; 0: not checked
+	}{
+		{"it ends in time", 2, 4 * time.Second, 25 * time.Second, []string{"10s succeeded", "20s succeeded"}, 20 * time.Second},
+		{"one tick waits", 1, 18 * time.Second, 29 * time.Second, []string{"10s succeeded", "20s succeeded"}, 28 * time.Second},
+		{"on several replicas", 3, 18 * time.Second, 29 * time.Second, []string{"10s succeeded", "20s succeeded"}, 28 * time.Second},
+		{"the last one waits", 3, 45 * time.Second, 59 * time.Second, []string{
+			"10s succeeded", "20s " + held, "30s " + held, "40s " + held, "50s succeeded",
+		}, 55 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				var stops []func() error
+				for i := range tt.replicas {
+					stops = append(stops, c.start(c.replica(fmt.Sprintf("r%d", i+1), nil, patient(t, c, scheduler.OverlapQueue, lasting(tt.lasts)))))
+				}
+				time.Sleep(tt.until)
+				for _, stop := range stops {
+					c.stop(stop)
+				}
+				c.wantTicks("j", tt.ledger...)
+				list := c.ticks("j")
+				if started := c.at(list[len(list)-1].Started); started < tt.started || started > tt.started+100*time.Millisecond {
+					t.Errorf("the last tick started at %v, want %v", started, tt.started)
+				}
+			})
+		})
+	}
+}
+
+// The replica of a run that a queued tick waits for dies: another one runs it
+// once the lease has ended.
+func TestQueuedBehindTheDead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		time.Sleep(10 * time.Second)
+		if _, err := c.locks.TryAcquire(t.Context(), locking.Request{Name: "j", Tick: time.Now(), TTL: 25 * time.Second, Holder: "dead"}); err != nil {
+			t.Fatal(err)
+		}
+		stop := c.start(c.replica("r1", nil, patient(t, c, scheduler.OverlapQueue, nil)))
+		time.Sleep(29500 * time.Millisecond) // the lease ends at 35 s
+		c.stop(stop)
+		c.wantTicks("j",
+			"10s interrupted: the lease ran out without a word of how the run ended",
+			"20s skipped: overlap: queue holds one tick, a later one came", "30s succeeded")
+		if at := c.at(c.ticks("j")[2].Started); at < 35*time.Second || at > 39100*time.Millisecond {
+			t.Errorf("tick 30s started at %v, want within one pause after 35s", at)
+		}
+	})
+}
+
+// With cancel_previous the replica of the run ends its context when the next
+// tick comes, and that starts once the run is gone.
+func TestOverlapCancelPrevious(t *testing.T) {
+	t.Parallel()
+	const cancelled = "cancelled: run was cancelled: replaced by tick 2000-01-01T00:00:20Z"
+	tests := []struct {
+		name     string
+		replicas int
+		first    jobs.Handler
+		ledger   []string
+		started  time.Duration // of the last tick
+	}{
+		{"a run that ends by itself", 2, lasting(time.Second), []string{"10s succeeded", "20s succeeded", "30s succeeded"}, 30 * time.Second},
+		{"on one replica", 1, untilEnd, []string{"10s " + cancelled, "20s succeeded", "30s succeeded"}, 30 * time.Second},
+		{"on several", 3, untilEnd, []string{"10s " + cancelled, "20s succeeded", "30s succeeded"}, 30 * time.Second},
+		{"a run that needs a while", 3, slowToStop, []string{"10s " + cancelled, "20s succeeded", "30s succeeded"}, 30 * time.Second},
+		{"a run that is done all the same", 3, func(ctx context.Context, run jobs.Run) error { _ = untilEnd(ctx, run); return nil }, []string{"10s succeeded", "20s succeeded", "30s succeeded"}, 30 * time.Second},
+		{"a run that does not listen", 3, lasting(22 * time.Second), []string{
+			"10s succeeded",
+			"20s skipped: overlap: %s still holds the lease of tick 2000-01-01T00:00:10Z until %t",
+			"30s succeeded",
+		}, 32 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				var stops []func() error
+				for i := range tt.replicas {
+					stops = append(stops, c.start(c.replica(fmt.Sprintf("r%d", i+1), nil, patient(t, c, scheduler.OverlapCancelPrevious, tt.first))))
+				}
+				time.Sleep(35 * time.Second)
+				for _, stop := range stops {
+					c.stop(stop)
+				}
+				list := c.ticks("j")
+				_, until, _ := strings.Cut(list[1].Reason, "until ") // as of when it was last seen
+				tt.ledger[1] = strings.NewReplacer("%s", list[0].Replica, "%t", until).Replace(tt.ledger[1])
+				c.wantTicks("j", tt.ledger...)
+				if started := c.at(list[len(list)-1].Started); started < tt.started || started > tt.started+100*time.Millisecond {
+					t.Errorf("the last tick started at %v, want %v", started, tt.started)
+				}
+				if list[1].Outcome == scheduler.Succeeded && list[1].Started.Before(list[0].Finished) {
+					t.Errorf("tick 20s started at %v, tick 10s finished at %v", c.at(list[1].Started), c.at(list[0].Finished))
+				}
+			})
+		})
+	}
 }

@@ -1,6 +1,11 @@
 package scheduler
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
 
 // An Overlap says what becomes of a tick while an earlier run of its job goes
 // on, anywhere in the cluster.
@@ -14,7 +19,8 @@ const (
 	// tick waits; when another comes, the one that waited is skipped.
 	OverlapQueue Overlap = "queue"
 	// OverlapCancelPrevious ends the context of the run with jobs.ErrCancelled,
-	// and starts when it is gone.
+	// and starts when it is gone; if it is not when the next tick comes, this one
+	// is skipped.
 	OverlapCancelPrevious Overlap = "cancel_previous"
 	// OverlapAllow runs beside it.
 	OverlapAllow Overlap = "allow"
@@ -75,4 +81,20 @@ type History struct {
 	Keep     int           // records
 	MaxAge   time.Duration // of a record
 	MaxBytes int           // of all records with their logs, on each node
+}
+
+// validatePolicies says which of the job's policies are not known, or are
+// impossible.
+func (j Job) validatePolicies() error {
+	return errors.Join(
+		j.oneOf("overlap", string(j.Overlap), string(OverlapSkip), string(OverlapQueue), string(OverlapCancelPrevious)),
+	)
+}
+
+// oneOf refuses a value that is neither empty nor among those that are known.
+func (j Job) oneOf(policy, value string, known ...string) error {
+	if value == "" || slices.Contains(known, value) {
+		return nil
+	}
+	return fmt.Errorf("scheduler: job %q has %s %q: write one of %q", j.Name, policy, value, known)
 }

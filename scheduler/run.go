@@ -37,7 +37,7 @@ func (a *attempt) work(lease locking.Lease, took time.Duration) {
 // there was no time left to call it.
 func (a *attempt) hold() (entry Entry, began bool) {
 	var cause error
-	err := locking.Hold(a.stops.runs, a.lease, locking.HoldConfig{
+	err := locking.Hold(a.runs, a.lease, locking.HoldConfig{
 		Every: a.cfg.ExtendEvery, Margin: a.cfg.SafetyMargin, MaxHold: a.cfg.MaxHold,
 		Extended: func(deadline time.Time, err error) {
 			a.cfg.Observer.Extended(a.job.Name, a.claim, deadline, err)

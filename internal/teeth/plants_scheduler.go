@@ -13,7 +13,7 @@ var schedulerPlants = []plant{
 		name: "engine: no stagger and no retry", promise: "A tick is not lost because replicas compete.",
 		edits: []edit{
 			{schedulerDir + "stagger.go", "return min(time.Duration(rank)*step, room/2)", "return 0"},
-			{schedulerDir + "claim.go", "if tries == a.cfg.MaxTries || ctx.Err() != nil {", "if true {"},
+			{schedulerDir + "claim.go", "if tries == a.cfg.MaxTries || a.waits.Err() != nil {", "if true {"},
 		},
 		pkg: scheduler, tests: []string{"TestEveryTickOnceUnderContention"},
 	},
@@ -39,7 +39,7 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "engine: runs overlap", promise: "A replica has one run of a job at a time, whatever became of its lease.",
-		edits: []edit{{schedulerDir + "overlap.go", "if run == nil || !ok {", "if true {"}},
+		edits: []edit{{schedulerDir + "overlap.go", "if run == nil || !ok {", "if run == nil || !ok || ok {"}},
 		pkg:   scheduler, tests: []string{"TestOverlapSkip", "TestOverdue", "TestDeafWithoutLease"},
 	},
 	{
@@ -51,6 +51,21 @@ var schedulerPlants = []plant{
 		name: "engine: restart forgets jittered ticks", promise: "A tick that is due but delayed by its jitter survives a restart.",
 		edits: []edit{{schedulerDir + "tick.go", "j.Schedule.Next(now.Add(-max(j.Jitter, 0)))", "j.Schedule.Next(now)"}},
 		pkg:   scheduler, tests: []string{"TestRestartWithinTheJitter"},
+	},
+	{
+		name: "engine: queued tick gives up", promise: "With overlap queue a tick waits beyond its window for the run to end.",
+		edits: []edit{{schedulerDir + "overlap.go", "a.patient() && end.After(a.until)", "false && end.After(a.until)"}},
+		pkg:   scheduler, tests: []string{"TestOverlapQueue", "TestQueuedBehindTheDead"},
+	},
+	{
+		name: "engine: ticks queue up", promise: "With overlap queue one tick waits, the last one.",
+		edits: []edit{{schedulerDir + "overlap.go", "a.stopWaiting(errLaterTick)", "_ = errLaterTick"}},
+		pkg:   scheduler, tests: []string{"TestOverlapQueue"},
+	},
+	{
+		name: "engine: previous run not cancelled", promise: "With overlap cancel_previous the run is asked to stop when the next tick comes.",
+		edits: []edit{{schedulerDir + "overlap.go", "if run.tick.at.Before(t.at) {", "if run.tick.at.After(t.at) {"}},
+		pkg:   scheduler, tests: []string{"TestOverlapCancelPrevious"},
 	},
 	{
 		name: "engine: lost lease called success", promise: "A run whose lease was lost is not recorded as succeeded.",

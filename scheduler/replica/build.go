@@ -92,7 +92,7 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 		}
 		built := scheduler.Job{
 			Name: name, Schedule: schedule, Timeout: job.Timeout, Func: job.Func,
-			Spec: job.Schedule, Timezone: c.timezone(job), Description: job.Description,
+			Overlap: scheduler.Overlap(job.Overlap), Spec: job.Schedule, Timezone: c.timezone(job), Description: job.Description,
 		}
 		if registry != nil {
 			if built.Handler, err = registry.Bind(job.Func, job.Params, c.limits(job)); err != nil {

@@ -88,7 +88,7 @@ func TestJobsStartFromTheDefaults(t *testing.T) {
 	if got := cfg.Jobs["ping"].JobPolicy; got != want {
 		t.Errorf("a job that says nothing: got %+v, want %+v", got, want)
 	}
-	want.Timezone, want.DST.Overlap, want.Timeout = "Europe/Paris", "both", 30*time.Minute
+	want.Timezone, want.DST.Overlap, want.Timeout, want.Overlap = "Europe/Paris", "both", 30*time.Minute, "queue"
 	if got := cfg.Jobs["nightly.report"].JobPolicy; got != want {
 		t.Errorf("a job that says a part: got %+v, want %+v", got, want)
 	}

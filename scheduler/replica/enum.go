@@ -26,11 +26,11 @@ type RepeatedDST string
 
 func (RepeatedDST) choices() []string { return []string{"first", "both"} }
 
-// Overlap says what becomes of a tick while an earlier run of its job goes on.
-// This release knows skip.
+// Overlap says what becomes of a tick while an earlier run of its job goes on:
+// skip, queue or cancel_previous.
 type Overlap string
 
-func (Overlap) choices() []string { return []string{"skip"} }
+func (Overlap) choices() []string { return []string{"skip", "queue", "cancel_previous"} }
 
 // OnCrash says what becomes of a run whose replica died. This release knows
 // skip.

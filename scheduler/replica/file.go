@@ -83,7 +83,7 @@ type JobPolicy struct {
 	Timezone string        `json:"timezone,omitempty" jsonschema:"time zone of the schedule; default scheduler.timezone"`
 	DST      DSTConfig     `json:"dst,omitzero" jsonschema:"what happens when clocks change"`
 	Timeout  time.Duration `json:"timeout,omitempty" jsonschema:"how long one run may take"`
-	Overlap  Overlap       `json:"overlap,omitempty" jsonschema:"what becomes of a tick while an earlier run goes on"`
+	Overlap  Overlap       `json:"overlap,omitempty" jsonschema:"what becomes of a tick while an earlier run goes on: skip waits within its window, queue until the run has ended or the next tick comes, cancel_previous asks the run to stop"`
 	OnCrash  OnCrash       `json:"on_crash,omitempty" jsonschema:"what becomes of a run whose replica died: skip runs a tick at most once"`
 }
 
