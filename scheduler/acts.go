@@ -17,8 +17,9 @@ import (
 // Acts says what is to be tried. That a request runs once is the Locker's claim.
 type Acts interface {
 	// Do makes an act known and writes it into the audit log. It returns the act
-	// with its ID and At. An act whose ID is known already is returned as it
-	// stands, whatever else the argument says: asking twice is asking once.
+	// with its ID and At. A request whose ID is known already is returned as it
+	// stands, whatever else the argument says: asking twice, one after the other,
+	// is asking once.
 	//
 	// The error is an *ActError for an act that is not valid, or one too many;
 	// locking.ErrNoQuorum when too few nodes took it, in which case it may be
@@ -148,6 +149,9 @@ type OpenActs struct {
 	Pauses []Act
 	// Requests are those that were neither closed nor have expired, oldest first.
 	Requests []Act
+	// Expired are requests that expired within the last day and were not closed:
+	// nobody has accounted for them yet. Oldest first.
+	Expired []Act
 }
 
 // Line names the acts that act is one of a series with: their Ats grow, and of
@@ -171,6 +175,16 @@ func (a Act) Last() time.Time {
 		return a.At.Add((MaxBackfill - 1) * time.Millisecond)
 	}
 	return a.At
+}
+
+// Done returns the request closed, with what became of it; a long result is cut.
+// It is for implementations.
+func (a Act) Done(result string, at time.Time) Act {
+	if len(result) > MaxActText {
+		result = strings.ToValidUTF8(result[:MaxActText], "") + " …"
+	}
+	a.Result, a.Closed = result, at.Truncate(time.Millisecond).UTC()
+	return a
 }
 
 // SortActs sorts acts, the oldest first.

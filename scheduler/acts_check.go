@@ -38,6 +38,9 @@ func (a Act) Ready() (Act, error) {
 	if msg := a.wrong(); msg != "" {
 		return Act{}, &ActError{Kind: a.Kind, Msg: msg}
 	}
+	if len(a.Params) > 0 {
+		a.Params, _ = json.Marshal(a.Params) // one form for one value; it is valid
+	}
 	return a, nil
 }
 
@@ -103,8 +106,9 @@ func (a Act) wrongPause() string {
 	return ""
 }
 
-// TooManyActs is the error for a request beyond MaxOpenActs.
-func TooManyActs(k ActKind) error {
+// TooManyActs is the error for a request when most are open already. It is for
+// implementations.
+func TooManyActs(k ActKind, most int) error {
 	return &ActError{Kind: k, Msg: fmt.Sprintf(
-		"%d requests are open already: wait until some are done, or see what holds them up with quorate audit", MaxOpenActs)}
+		"%d requests are open already: wait until some are done, or see what holds them up with quorate audit", most)}
 }

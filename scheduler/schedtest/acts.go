@@ -34,7 +34,7 @@ func (a *Acts) Do(ctx context.Context, act scheduler.Act) (scheduler.Act, error)
 	}
 	now := time.Now()
 	if act.Kind.Request() && len(a.requests(now)) >= scheduler.MaxOpenActs {
-		return scheduler.Act{}, scheduler.TooManyActs(act.Kind)
+		return scheduler.Act{}, scheduler.TooManyActs(act.Kind, scheduler.MaxOpenActs)
 	}
 	act.At = a.next(act, now)
 	a.acts = append(a.acts, act)
@@ -59,7 +59,19 @@ func (a *Acts) Open(ctx context.Context) (scheduler.OpenActs, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return scheduler.OpenActs{Pauses: a.pauses(), Requests: a.requests(time.Now())}, nil
+	now := time.Now()
+	return scheduler.OpenActs{Pauses: a.pauses(), Requests: a.requests(now), Expired: a.expired(now)}, nil
+}
+
+func (a *Acts) expired(now time.Time) []scheduler.Act {
+	var expired []scheduler.Act
+	for _, act := range a.acts {
+		if act.Kind.Request() && act.Closed.IsZero() && !now.Before(act.Expires()) {
+			expired = append(expired, act)
+		}
+	}
+	scheduler.SortActs(expired)
+	return expired
 }
 
 func (a *Acts) requests(now time.Time) []scheduler.Act {
@@ -98,7 +110,7 @@ func (a *Acts) Close(ctx context.Context, id, result string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if i := a.find(id); i >= 0 && a.acts[i].Kind.Request() && a.acts[i].Closed.IsZero() {
-		a.acts[i].Result, a.acts[i].Closed = result, time.Now().Truncate(time.Millisecond).UTC()
+		a.acts[i] = a.acts[i].Done(result, time.Now())
 	}
 	return nil
 }

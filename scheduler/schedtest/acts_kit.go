@@ -1,6 +1,7 @@
 package schedtest
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
@@ -12,12 +13,14 @@ type ActsBackend struct {
 	Hooks
 	// New makes an empty cluster and returns its acts. Required.
 	New func(t testing.TB) scheduler.Acts
+	// MaxOpen is how many requests may be open. Default: scheduler.MaxOpenActs.
+	MaxOpen int
 }
 
 // RunActs checks every promise of [scheduler.Acts], one subtest each.
 func RunActs(t *testing.T, b ActsBackend) {
 	t.Helper()
-	b.Hooks = b.withDefaults()
+	b.Hooks, b.MaxOpen = b.withDefaults(), cmp.Or(b.MaxOpen, scheduler.MaxOpenActs)
 	for _, c := range actsChecks() {
 		t.Run(c.name, func(t *testing.T) {
 			b.Bubble(t, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -28,6 +29,7 @@ func aRequestIsOpenUntilClosed(b *actsBench) {
 	got := b.do(asked)
 	want := asked
 	want.At, want.Trigger = got.At, scheduler.ByManual
+	want.Params, _ = json.Marshal(asked.Params) // without blanks; it is valid
 	if !reflect.DeepEqual(got, want) {
 		b.Errorf("Do = %+v, want %+v", got, want)
 	}
@@ -65,6 +67,9 @@ func aRequestExpires(b *actsBench) {
 		}
 	}
 	b.wantIDs("Open after one has expired", b.open().Requests, "long")
+	b.wantIDs("Open, expired,", b.open().Expired, "short")
+	b.close("short", "expired")
+	b.wantIDs("Open, expired, after it was closed", b.open().Expired)
 	b.wantIDs("Audit", b.audit(10), "long", "short")
 }
 
@@ -206,16 +211,16 @@ func badActsAreRefused(b *actsBench) {
 }
 
 func openRequestsAreBounded(b *actsBench) {
-	for n := range scheduler.MaxOpenActs {
+	for n := range b.MaxOpen {
 		b.do(trigger(fmt.Sprint("t", n), fmt.Sprint("job", n%10)))
 	}
 	_, err := b.Do(b.Context(), trigger("more", jobName))
 	var bad *scheduler.ActError
-	if !errors.As(err, &bad) || !strings.Contains(err.Error(), "1000") {
+	if !errors.As(err, &bad) || !strings.Contains(err.Error(), strconv.Itoa(b.MaxOpen)) {
 		b.Errorf("one more: %v, want an *ActError that names the bound", err)
 	}
-	if open := b.open().Requests; len(open) != scheduler.MaxOpenActs {
-		b.Errorf("%d requests are open, want %d", len(open), scheduler.MaxOpenActs)
+	if open := b.open().Requests; len(open) != b.MaxOpen {
+		b.Errorf("%d requests are open, want %d", len(open), b.MaxOpen)
 	}
 	b.close("t0", "done")
 	b.do(trigger("more", jobName))

@@ -1,0 +1,26 @@
+-- Takes over what other nodes know, or what is new of acts known here. A request
+-- keeps its instant for ever; closed is for ever, too. Of pauses the later stays.
+-- KEYS as in common.lua
+-- arg(1)  how many acts the audit log keeps
+-- arg(2), arg(3) … register, value, and so on
+-- Replies as everything() does
+local function wanted(field, new)
+  local kept = get(field)
+  if new.state == 'P' then
+    return not kept or new.at > kept.at or new.at == kept.at and new.rest > kept.rest
+  end
+  if new.til + keep < now then return false end
+  if new.state == 'C' then return not kept or kept.state ~= 'C' end
+  return not kept or kept.state == 'R' and kept.til <= now
+end
+
+sweep()
+local news = false
+for i = 2, #ARGV - 9, 2 do
+  if wanted(arg(i), parse(arg(i + 1))) then
+    put(arg(i), arg(i + 1), arg(1))
+    news = true
+  end
+end
+if news then changed() end
+return everything()

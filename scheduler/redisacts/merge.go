@@ -1,0 +1,169 @@
+package redisacts
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// A picture is what several nodes say together.
+type picture struct {
+	quorum int
+	views  []view
+	now    int64            // the median of their clocks, ms
+	best   map[string]value // of each register, what tells most
+}
+
+func merge(quorum int, views []view) picture {
+	p := picture{quorum: quorum, views: views, best: map[string]value{}}
+	var clocks []int64
+	held := map[string][]value{}
+	for _, v := range views {
+		clocks = append(clocks, v.now)
+		for field, val := range v.values {
+			if val.state != reserved {
+				held[field] = append(held[field], val)
+			}
+		}
+	}
+	slices.Sort(clocks)
+	p.now = clocks[(len(clocks)-1)/2]
+	for field, all := range held {
+		best := furthest(all)
+		if best.state == standing {
+			best = latest(all)
+		}
+		if best.until == 0 || best.until+keepExpired.Milliseconds() > p.now {
+			p.best[field] = best
+		}
+	}
+	return p
+}
+
+// latest returns the pause or resume that counts.
+func latest(all []value) value {
+	return slices.MaxFunc(all, func(x, y value) int {
+		if x.supersedes(y) {
+			return 1
+		}
+		return -1
+	})
+}
+
+// supersedes tells whether v goes before other, another pause or resume of the
+// same target. learn.lua has the same rule.
+func (v value) supersedes(other value) bool {
+	return v.at > other.at || v.at == other.at && v.rest > other.rest
+}
+
+// lacking returns for each view what its node should be told.
+func (p picture) lacking() []map[string]value {
+	lacking := make([]map[string]value, len(p.views))
+	for i, v := range p.views {
+		lacking[i] = map[string]value{}
+		for field, best := range p.best {
+			if v.lacks(field, best) {
+				lacking[i][field] = best
+			}
+		}
+	}
+	return lacking
+}
+
+// lacks tells whether the node would take best, as learn.lua has it.
+func (v view) lacks(field string, best value) bool {
+	have, known := v.values[field]
+	switch {
+	case best.state == standing:
+		return !known || best.supersedes(have)
+	case best.until+keepExpired.Milliseconds() <= v.now:
+		return false
+	case best.state == closed:
+		return have.state != closed
+	}
+	return !known || have.state == reserved && have.until <= v.now
+}
+
+// vouching counts the nodes that vouch for what they do not say.
+func (p picture) vouching() int {
+	n := 0
+	for _, v := range p.views {
+		if v.vouches {
+			n++
+		}
+	}
+	return n
+}
+
+// open returns what is in force.
+func (p picture) open() (scheduler.OpenActs, error) {
+	var all scheduler.OpenActs
+	settled := p.settled()
+	for _, field := range slices.Sorted(maps.Keys(p.best)) {
+		v := p.best[field]
+		act, err := v.act()
+		if err != nil {
+			return scheduler.OpenActs{}, err
+		}
+		switch {
+		case v.state == closed, act.Kind == scheduler.ActResume:
+		case v.state == standing:
+			all.Pauses = append(all.Pauses, act)
+		case v.until <= p.now:
+			all.Expired = append(all.Expired, act)
+		case settled.before(v):
+			all.Requests = append(all.Requests, act)
+		}
+	}
+	scheduler.SortActs(all.Requests)
+	scheduler.SortActs(all.Expired)
+	return all, nil
+}
+
+// settled is for each line the instant before which it has all the requests that
+// it will ever have, none for a line that has no such bound.
+type settled map[string]int64
+
+func (s settled) bound(v value) {
+	if have, bounded := s[v.line]; !bounded || v.at < have {
+		s[v.line] = v.at
+	}
+}
+
+func (s settled) before(v value) bool {
+	bound, bounded := s[v.line]
+	return !bounded || v.at < bound
+}
+
+// settled says which requests must wait, so that none overtakes one that was
+// asked for before. In the way stands an instant that is still reserved, and a
+// request that too few nodes hold as yet.
+func (p picture) settled() settled {
+	s := settled{}
+	for field, best := range p.best {
+		if best.state == open && best.until > p.now && !p.confirmed(field, best) {
+			s.bound(best)
+		}
+	}
+	for _, v := range p.views {
+		for _, val := range v.values {
+			if val.state == reserved && val.until > v.now {
+				s.bound(val)
+			}
+		}
+	}
+	return s
+}
+
+// confirmed tells whether a quorum holds the request. Nodes never change its
+// instant, so no other can be confirmed then.
+func (p picture) confirmed(field string, best value) bool {
+	n := 0
+	for _, v := range p.views {
+		if v.values[field].at == best.at && v.values[field].state == open {
+			n++
+		}
+	}
+	return n >= p.quorum
+}

@@ -1,0 +1,18 @@
+-- Takes the instant that was reserved for a request: from now on it is open.
+-- A node that was not asked for the reservation also takes it while nothing
+-- later has come; one whose reservation ran out never does.
+-- KEYS as in common.lua
+-- arg(1)  register of the request
+-- arg(2)  its value, state O
+-- arg(3)  who reserved the instant
+-- arg(4)  how many acts the audit log keeps
+-- Replies OK | LATE | HAVE value where the request is known already
+local field, new = arg(1), parse(arg(2))
+local kept = get(field)
+if kept and kept.state ~= 'R' then return {'HAVE', nowtext, redis.call('HGET', acts, field)} end
+local reserved = kept and kept.rest == arg(3) and kept.at == new.at and now < kept.til
+if kept and not reserved then return {'LATE', nowtext} end
+if not kept and new.at <= last(new.line) then return {'LATE', nowtext} end
+put(field, arg(2), arg(4))
+changed()
+return {'OK', nowtext}
