@@ -64,6 +64,7 @@ func plants() []plant {
 		formatPlants,
 		hookPlants,
 		kitPlants,
+		actPlants,
 	)
 }
 

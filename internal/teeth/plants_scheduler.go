@@ -179,7 +179,7 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "ledger: read without a quorum", promise: "A listing that too few nodes answer is an error, never a part of the truth.",
-		edits: []edit{{ledgerDir + "quorum.go", "if len(good) >= set.Quorum() {", "if len(good) > 0 {"}},
+		edits: []edit{{nodesDir + "answers.go", "if len(good) >= s.Quorum() {", "if len(good) > 0 {"}},
 		pkg:   redisledger, tests: []string{"TestNoQuorum"},
 	},
 }

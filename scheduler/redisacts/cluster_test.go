@@ -108,7 +108,7 @@ func TestActsConform(t *testing.T) {
 	t.Parallel()
 	onEvery(t, func(t *testing.T, f fleet) {
 		schedtest.RunActs(t, schedtest.ActsBackend{
-			Hooks:   f.Hooks,
+			Hooks: f.Hooks,
 			New: func(tb testing.TB) scheduler.Acts {
 				tb.Helper()
 				return f.connect(tb)

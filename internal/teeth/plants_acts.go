@@ -1,0 +1,45 @@
+package main
+
+const (
+	redisacts = "./scheduler/redisacts"
+	actsDir   = "scheduler/redisacts/"
+)
+
+// actPlants are in what is asked of the whole cluster.
+var actPlants = []plant{
+	{
+		name: "acts: overtaken request acknowledged", promise: "No acknowledged request is overtaken by a later one.",
+		edits: []edit{{actsDir + "take.lua", "if kept and not reserved then", "if false then"}},
+		pkg:   redisacts, tests: []string{"TestLateTake"},
+	},
+	{
+		name: "acts: reader does not wait for a reserved instant", promise: "A request is not shown before an earlier one that is being made.",
+		edits: []edit{{actsDir + "merge.go", "if val.state == reserved && val.until > v.now {", "if false {"}},
+		pkg:   redisacts, tests: []string{"TestLateTake"},
+	},
+	{
+		name: "acts: request shown that few nodes hold", promise: "A request is shown when a quorum holds it.",
+		edits: []edit{{actsDir + "merge.go", "return n >= p.quorum", "return n >= 1"}},
+		pkg:   redisacts, tests: []string{"TestConfirmed"},
+	},
+	{
+		name: "acts: node that lost its memory counts", promise: "What a node may have forgotten is not taken for not there.",
+		edits: []edit{{actsDir + "open.go", "if n := p.vouching(); n < a.set.Quorum() {", "if n := len(views); n < a.set.Quorum() {"}},
+		pkg:   redisacts, tests: []string{"TestLostMinority"},
+	},
+	{
+		name: "acts: nodes that lack something are not told", promise: "A node that was away learns what it missed.",
+		edits: []edit{{actsDir + "open.go", "return len(m) > 0", "return len(m) < 0"}},
+		pkg:   redisacts, tests: []string{"TestLostMinority"},
+	},
+	{
+		name: "acts: closed request opened again", promise: "A request that was closed stays closed.",
+		edits: []edit{{actsDir + "reserve.lua", "if kept and kept.state ~= 'R' then", "if kept and kept.state == 'O' then"}},
+		pkg:   redisacts, tests: []string{"TestActsConform"},
+	},
+	{
+		name: "acts: earlier pause wins", promise: "Of a pause and a resume the later one counts.",
+		edits: []edit{{actsDir + "learn.lua", "new.at > kept.at or", "new.at < kept.at or"}},
+		pkg:   redisacts, tests: []string{"TestActsConform"},
+	},
+}
