@@ -12,7 +12,8 @@ import (
 // Acts keeps what was asked of the whole cluster: to run a job now, to pause it,
 // to run ticks of the past, to stop a run. What Do has returned without an error
 // is in what every later Open returns, on every replica, also after all of them
-// were restarted.
+// were restarted; a few seconds later where somebody fell silent in the middle of
+// asking for the same before.
 //
 // Acts says what is to be tried. That a request runs once is the Locker's claim.
 type Acts interface {

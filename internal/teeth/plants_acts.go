@@ -9,8 +9,13 @@ const (
 var actPlants = []plant{
 	{
 		name: "acts: overtaken request acknowledged", promise: "No acknowledged request is overtaken by a later one.",
-		edits: []edit{{actsDir + "take.lua", "if kept and not reserved then", "if false then"}},
+		edits: []edit{{actsDir + "take.lua", "if kept and (kept.rest ~= arg(3) or now >= kept.til) then", "if false then"}},
 		pkg:   redisacts, tests: []string{"TestLateTake"},
+	},
+	{
+		name: "acts: instant taken that was not reserved", promise: "No acknowledged request is overtaken by a later one.",
+		edits: []edit{{actsDir + "take.lua", "and new.at <= last(new.line) then", "and false then"}},
+		pkg:   redisacts, tests: []string{"TestTakeUnreserved"},
 	},
 	{
 		name: "acts: reader does not wait for a reserved instant", promise: "A request is not shown before an earlier one that is being made.",

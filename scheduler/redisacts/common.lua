@@ -58,6 +58,15 @@ local function changed()
   redis.call('HSET', acts, 'version', num(math.max(version + 1, now)))
 end
 
+-- Gives back what by has reserved here: it asks for another instant by now.
+local function drop(field, by)
+  local kept = get(field)
+  if kept and kept.state == 'R' and kept.rest == by then
+    redis.call('HDEL', acts, field)
+    changed()
+  end
+end
+
 -- Answers OK, 1 if the node vouches for what it says, the version, and all
 -- registers: field, value, and so on. A node that may have lost its memory does
 -- not vouch yet.

@@ -144,6 +144,24 @@ func TestTakeInTime(t *testing.T) {
 	})
 }
 
+// TestTakeUnreserved lets a request that no node has reserved come after a later
+// one: every node refuses it.
+func TestTakeUnreserved(t *testing.T) {
+	t.Parallel()
+	minis := redistest.MiniN(t, 3)
+	a := connect(t, "quorate", minis.URLs(), embedded(minis))
+	late := a.mustDo(t, trigger("late"))
+	early, err := trigger("early").Ready()
+	if err != nil {
+		t.Fatal(err)
+	}
+	early.At = late.At.Add(-time.Millisecond)
+	if _, err := a.take(t.Context(), "test", early, "x"); !errors.Is(err, locking.ErrNoQuorum) {
+		t.Errorf("taking an instant before that of another = %v, want ErrNoQuorum", err)
+	}
+	a.wantOpen(t, "after that", "late")
+}
+
 // TestHalfTaken lets a request reach one node only. It is shown, and in its
 // place, as soon as a reader has brought it to a quorum.
 func TestHalfTaken(t *testing.T) {

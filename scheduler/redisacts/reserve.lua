@@ -13,6 +13,7 @@
 local field, line, at, til = arg(1), arg(2), tonumber(arg(3)), now + tonumber(arg(6))
 sweep()
 if field ~= '' then
+  drop(field, arg(5))
   local kept = get(field)
   if kept and kept.state ~= 'R' then return {'HAVE', nowtext, redis.call('HGET', acts, field)} end
   local open, all = 0, redis.call('HGETALL', acts)

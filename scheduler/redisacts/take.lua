@@ -10,9 +10,11 @@
 local field, new = arg(1), parse(arg(2))
 local kept = get(field)
 if kept and kept.state ~= 'R' then return {'HAVE', nowtext, redis.call('HGET', acts, field)} end
-local reserved = kept and kept.rest == arg(3) and kept.at == new.at and now < kept.til
-if kept and not reserved then return {'LATE', nowtext} end
-if not kept and new.at <= last(new.line) then return {'LATE', nowtext} end
+if kept and (kept.rest ~= arg(3) or now >= kept.til) then return {'LATE', nowtext} end
+if not (kept and kept.at == new.at) and new.at <= last(new.line) then
+  drop(field, arg(3))
+  return {'LATE', nowtext}
+end
 put(field, arg(2), arg(4))
 changed()
 return {'OK', nowtext}
