@@ -19,6 +19,14 @@ type Record struct {
 	// Ledgers are the ledgers at the end, by job; nil if they need not be whole,
 	// since too many nodes have forgotten.
 	Ledgers map[string]Ledger
+
+	// Start is when the world began.
+	Start time.Time
+	// Rules are those of the jobs that have some, Limits those of groups.
+	Rules  map[string]Rules
+	Limits map[string]int
+	// Heard is how long after a pause was acknowledged a run may still begin.
+	Heard time.Duration
 }
 
 // A Violation is a promise that was broken.
@@ -41,21 +49,31 @@ const (
 	Alone  = "one lease at a time"
 	Known  = "every tick has an outcome"
 	Alive  = "ticks run in calm weather"
+
+	Attempts = "attempts grow with their tokens"
+	Late     = "no run begins later than its policy allows"
+	Limit    = "groups stay within their limits"
+	Pause    = "a paused job does not begin"
+	Again    = "interrupted runs are run again"
 )
 
 // Promises are all that are checked, in the order of listings.
-func Promises() []string { return []string{Once, Tokens, Lease, Stale, Alone, Known, Alive} }
+func Promises() []string {
+	return []string{Once, Tokens, Lease, Stale, Alone, Known, Alive, Attempts, Late, Limit, Pause, Again}
+}
 
 // Check returns every broken promise, the earliest first.
 func Check(r Record) []Violation {
-	claims := map[string][]*claim{}
-	for _, c := range fold(r.Events) {
+	all, claims := fold(r.Events), map[string][]*claim{}
+	for _, c := range all {
 		claims[c.Job] = append(claims[c.Job], c)
 	}
-	var list []Violation
+	list := checkLimits(all, r)
 	for _, job := range claims {
 		list = append(list, checkOnce(job)...)
 		list = append(list, checkTokens(job)...)
+		list = append(list, checkAttempts(job)...)
+		list = append(list, checkLatest(job, r)...)
 		list = append(list, checkLeases(job, r)...)
 		list = append(list, checkWrites(job, r)...)
 		if r.Exclusive {
@@ -63,6 +81,8 @@ func Check(r Record) []Violation {
 		}
 	}
 	list = append(list, checkLedgers(r)...)
+	list = append(list, checkPauses(r)...)
+	list = append(list, checkAgain(r)...)
 	slices.SortFunc(list, func(a, b Violation) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Promise, b.Promise), cmp.Compare(a.Text, b.Text))
 	})

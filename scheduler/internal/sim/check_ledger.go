@@ -25,14 +25,19 @@ type Line struct {
 	Ran     bool // the outcome is that of a run
 }
 
+// end is the instant of the last event.
+func (r Record) end() time.Duration {
+	if len(r.Events) == 0 {
+		return 0
+	}
+	return r.Events[len(r.Events)-1].At
+}
+
 // checkLedgers: every tick has one outcome, with a reason if it did not run. A
 // tick that ran is known to have run; in calm weather all have.
 func checkLedgers(r Record) []Violation {
 	var list []Violation
-	end := time.Duration(0)
-	if len(r.Events) > 0 {
-		end = r.Events[len(r.Events)-1].At
-	}
+	end := r.end()
 	began := map[string]*claim{}
 	for _, c := range fold(r.Events) {
 		if c.began != none {

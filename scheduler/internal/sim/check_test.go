@@ -47,7 +47,7 @@ type checkCase struct {
 // broken, and their twins in which it is not.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	for _, tt := range slices.Concat(onceCases(), tokenCases(), contextCases(), writeCases(), leaseCases(), ledgerCases()) {
+	for _, tt := range slices.Concat(onceCases(), tokenCases(), contextCases(), writeCases(), leaseCases(), ledgerCases(), policyCases()) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			found := sim.Check(tt.record)
@@ -77,7 +77,7 @@ func onceCases() []checkCase {
 		{"the first was given back unused", sim.Record{Events: history(won("a", 1, 1, 0, 5), then("a", 7, sim.Voiding), won("b", 1, 2, 10, 15))}, ""},
 		{"the first was given back, and had run", sim.Record{Events: history(
 			won("a", 1, 1, 0, 5), then("a", 6, sim.Began), then("a", 7, sim.Returned), then("a", 7, sim.Voiding), won("b", 1, 2, 10, 15))}, sim.Once},
-		{"a rerun of a rerun", sim.Record{Events: history(rerun(won("a", 1, 1, 0, 5)), rerun(won("b", 1, 2, 10, 15)))}, ""},
+		{"a rerun of a rerun", sim.Record{Events: history(rerun(won("a", 1, 1, 0, 5)), attempt(2, rerun(won("b", 1, 2, 10, 15))))}, ""},
 		{"a rerun of what had to run once", sim.Record{Events: history(won("a", 1, 1, 0, 5), rerun(won("b", 1, 2, 10, 15)))}, sim.Once},
 		{"a rerun of what was finished", sim.Record{Events: history(
 			rerun(won("a", 1, 1, 0, 5)), then("a", 6, sim.Ending), then("a", 7, sim.Ended), rerun(won("b", 1, 2, 10, 15)))}, sim.Once},

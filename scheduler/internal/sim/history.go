@@ -30,6 +30,8 @@ const (
 	Serving  What = "serves"   // a replica knows the jobs Text from tick Tick on
 	Left     What = "leaves"   // it has drained, and recorded what it knew
 	Died     What = "dies"     // the process was killed
+	Paused   What = "paused"   // a quorum knows that the job is paused
+	Resumed  What = "resumed"  // somebody asks for it to go on
 	Happened What = "fault"
 )
 
@@ -43,6 +45,7 @@ type Event struct {
 	Stream  string    // of the tick; empty: the schedule
 	Claim   string    // names the attempt; no two have the same
 	Token   uint64
+	Attempt int
 	Until   time.Duration // the end of the lease, less nothing
 	Rerun   bool          // the attempt asked to run at least once
 	Text    string

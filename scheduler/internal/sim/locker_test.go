@@ -109,7 +109,7 @@ func (c *client) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 		c.add(sim.Refused, e)
 		return nil, err
 	}
-	e.Token = uint64(inner.Claim().Token)
+	e.Token, e.Attempt = uint64(inner.Claim().Token), inner.Claim().Attempt
 	c.mu.Lock()
 	if c.claims[req.Name] == nil {
 		c.claims[req.Name] = map[locking.Token]sim.Event{}

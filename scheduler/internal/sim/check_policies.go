@@ -1,0 +1,117 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Rules are what a job's policies promise beyond what holds for every job.
+type Rules struct {
+	// Latest is how long after its tick a run of the schedule may begin, by the
+	// world's clock. 0: it is not looked at.
+	Latest time.Duration
+	// Again: a run that was cut short is run again, so none stays interrupted.
+	Again bool
+	// Group is the limit that runs of the job count against; empty: none.
+	Group string
+}
+
+// checkAttempts: of the claims of one tick, the one with the larger token is the
+// later attempt.
+func checkAttempts(claims []*claim) []Violation {
+	var list []Violation
+	last := map[string]*claim{} // of each tick, with the largest token so far
+	byToken := slices.SortedFunc(slices.Values(claims), func(a, b *claim) int { return cmp.Compare(a.Token, b.Token) })
+	for _, c := range byToken {
+		if c.Tick.IsZero() || c.voided && c.began == none {
+			continue
+		}
+		name := tickName(c.Job, c.Tick)
+		if before := last[name]; before != nil && c.Attempt <= before.Attempt {
+			list = append(list, Violation{Attempts, c.At, fmt.Sprintf(
+				"%v is attempt %d of tick %s, %v was attempt %d", c, c.Attempt, stamp(c.Tick), before, before.Attempt)})
+		}
+		last[name] = c
+	}
+	return list
+}
+
+// checkLatest: no run begins later than its job's policies allow.
+func checkLatest(claims []*claim, r Record) []Violation {
+	var list []Violation
+	for _, c := range claims {
+		bound := r.Rules[c.Job].Latest
+		if bound == 0 || c.began == none {
+			continue
+		}
+		if late := r.Start.Add(c.began).Sub(c.Tick); late > bound {
+			list = append(list, Violation{Late, c.began, fmt.Sprintf("%v began its tick %s after %v, later than %v", c, stamp(c.Tick), late, bound)})
+		}
+	}
+	return list
+}
+
+// checkLimits: at no instant do more runs of a group work than it allows. A run
+// works until its context has ended, it has returned, or its process died.
+func checkLimits(claims []*claim, r Record) []Violation {
+	type step struct {
+		at time.Duration
+		by int
+		c  *claim
+	}
+	steps := map[string][]step{}
+	for _, c := range claims {
+		group := r.Rules[c.Job].Group
+		if group == "" || c.began == none || c.stopped == none {
+			continue // one that never stops has broken another promise
+		}
+		steps[group] = append(steps[group], step{c.began, 1, c}, step{c.stopped, -1, c})
+	}
+	var list []Violation
+	for group, steps := range steps {
+		slices.SortStableFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.by, b.by)) })
+		working := 0
+		for _, s := range steps {
+			if working += s.by; s.by > 0 && working > r.Limits[group] {
+				list = append(list, Violation{Limit, s.at, fmt.Sprintf("%v is the %d. run of group %s, which allows %d", s.c, working, group, r.Limits[group])})
+			}
+		}
+	}
+	return list
+}
+
+// checkPauses: from a while after a job was paused until it is resumed, nobody
+// asks for its ticks.
+func checkPauses(r Record) []Violation {
+	var list []Violation
+	paused := map[string]time.Duration{}
+	for _, e := range r.Events {
+		since, is := paused[e.Job]
+		switch {
+		case e.What == Paused:
+			paused[e.Job] = e.At
+		case e.What == Resumed:
+			delete(paused, e.Job)
+		case e.What == Began && is && e.At > since+r.Heard:
+			list = append(list, Violation{Pause, e.At, fmt.Sprintf("%s begins %s, which was paused at %v", e.Replica, e.Job, since)})
+		}
+	}
+	return list
+}
+
+// checkAgain: no tick of a job that is run again stays interrupted.
+func checkAgain(r Record) []Violation {
+	var list []Violation
+	end := r.end()
+	for _, job := range slices.Sorted(maps.Keys(r.Ledgers)) {
+		for _, l := range r.Ledgers[job].Lines {
+			if r.Rules[job].Again && l.Outcome == "interrupted" {
+				list = append(list, Violation{Again, end, fmt.Sprintf("tick %s of %s stays interrupted: %s", stamp(l.Tick), job, l.Reason)})
+			}
+		}
+	}
+	return list
+}
