@@ -22,7 +22,8 @@ type Line struct {
 	Token   uint64
 	Outcome string
 	Reason  string
-	Ran     bool // the outcome is that of a run
+	Trigger string // why it was run
+	Ran     bool   // the outcome is that of a run
 }
 
 // end is the instant of the last event.

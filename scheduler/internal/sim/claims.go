@@ -62,7 +62,10 @@ func (c *claim) take(e Event) {
 	case Ended:
 		c.ended = e.At
 	case Began:
-		c.began = e.At
+		if c.began == none {
+			c.began = e.At
+		}
+		c.stopped = none // it may be called again
 	case Stopped, Returned:
 		if c.stopped == none {
 			c.stopped = e.At

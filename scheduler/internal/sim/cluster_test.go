@@ -166,6 +166,7 @@ func (c *cluster) live() result {
 	c.drain()
 	r := result{params: c.params, record: sim.Record{
 		Margin: margin, Exclusive: c.params.exclusive(), Calm: c.params.calm,
+		Start: c.begin.Add(-lead), Rules: c.params.rules(),
 	}}
 	ledgers, err := c.ledgers(ctx)
 	end()
@@ -215,7 +216,7 @@ func (c *cluster) ledgers(ctx context.Context) (map[string]sim.Ledger, error) {
 		l := sim.Ledger{Due: c.due(i)}
 		for _, e := range entries {
 			l.Lines = append(l.Lines, sim.Line{
-				Tick: e.Tick, Token: uint64(e.Token), Outcome: string(e.Outcome), Reason: e.Reason, Ran: e.Outcome.Ran(),
+				Tick: e.Tick, Token: uint64(e.Token), Outcome: string(e.Outcome), Reason: e.Reason, Ran: e.Outcome.Ran(), Trigger: string(e.Trigger),
 			})
 		}
 		ledgers[jobName(i)] = l

@@ -23,7 +23,8 @@
 //     schedule, a job more or less run side by side.
 //
 // The nodes are the model of package nodetest, which a test holds against real
-// servers. TestSim is replicas with jobs, TestLocks four clients who want one
+// servers. TestSim is replicas with jobs, TestPolicies the same with jobs of all
+// policies, where all replicas die at once as well, TestLocks four clients who want one
 // lock, as a plain lock or with ticks in both modes, TestListChange the same
 // while the list of nodes is changed and clients move to the new one, some too
 // early and some late.

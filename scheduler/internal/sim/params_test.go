@@ -41,11 +41,12 @@ type params struct {
 	silent          float64       // claims of locks that are never given back
 	haste           time.Duration // how long clients wait at most for a lock, if not 0
 	without         nodetest.Without
+	policies        []policy // of the jobs; none: the defaults
 }
 
 func (p params) String() string {
-	return fmt.Sprintf("seed %d: %d replicas, %d nodes, %d jobs every %v for %v; clocks off by up to %v, those of clients %v behind; messages: up to %v, %.1f%% lost, %.1f%% late, %.1f%% twice; %d troubles",
-		p.seed, p.replicas, p.nodes, p.jobs, p.every, p.length, p.offsets, p.behind, p.weather.Delay,
+	return fmt.Sprintf("seed %d: %d replicas, %d nodes, %d jobs every %v %v for %v; clocks off by up to %v, those of clients %v behind; messages: up to %v, %.1f%% lost, %.1f%% late, %.1f%% twice; %d troubles",
+		p.seed, p.replicas, p.nodes, p.jobs, p.every, p.policies, p.length, p.offsets, p.behind, p.weather.Delay,
 		100*p.weather.Lost, 100*p.weather.Late, 100*p.weather.Twice, len(p.troubles))
 }
 

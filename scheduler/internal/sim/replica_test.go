@@ -117,7 +117,11 @@ func (l *life) jobs() []scheduler.Job {
 	var list []scheduler.Job
 	for i := range l.cluster.params.jobs {
 		if s, has := l.cluster.schedule(i, l.version); has {
-			list = append(list, scheduler.Job{Name: jobName(i), Schedule: s, Handler: l.work})
+			job := scheduler.Job{Name: jobName(i), Schedule: s, Handler: l.work}
+			if i < len(l.cluster.params.policies) {
+				l.cluster.params.policies[i].apply(&job)
+			}
+			list = append(list, job)
 		}
 	}
 	return list

@@ -12,6 +12,16 @@ import (
 // seen against the promises.
 func TestSim(t *testing.T) {
 	t.Parallel()
+	total := run(t, "TestSim", draw)
+	if *seeds >= 8 && total.Count(sim.Began) < 2**seeds {
+		t.Errorf("only %d runs in %d worlds: they show little", total.Count(sim.Began), *seeds)
+	}
+}
+
+// run simulates the worlds of the seeds asked for, and reports the first in
+// which a promise is broken.
+func run(t *testing.T, test string, draw func(sim.Seed) params) *sim.Summary {
+	t.Helper()
 	total, began := sim.NewSummary(), time.Now()
 	each(t, *seeds, func(t *testing.T, i int) bool {
 		p := draw(sim.Seed(*first + i))
@@ -27,7 +37,7 @@ func TestSim(t *testing.T) {
 		if len(r.violations) == 0 {
 			return true
 		}
-		report(t, "TestSim", r, func(troubles []int) result {
+		report(t, test, r, func(troubles []int) result {
 			p := p
 			p.troubles = pick(all, troubles)
 			return simulate(t, p)
@@ -35,9 +45,7 @@ func TestSim(t *testing.T) {
 		return false
 	})
 	t.Logf("%v%.0f worlds a minute", total, float64(*seeds)/time.Since(began).Minutes())
-	if *seeds >= 8 && total.Count(sim.Began) < 2**seeds {
-		t.Errorf("only %d runs in %d worlds: they show little", total.Count(sim.Began), *seeds)
-	}
+	return total
 }
 
 func pick(troubles []sim.Trouble, numbers []int) []sim.Trouble {

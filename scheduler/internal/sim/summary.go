@@ -39,12 +39,29 @@ func (s *Summary) Add(r Record, faults map[Fault]int, violations []Violation) {
 	}
 	for _, l := range r.Ledgers {
 		for _, line := range l.Lines {
-			s.outcomes[line.Outcome]++
+			s.outcomes[line.what()]++
 		}
 	}
 	for _, v := range violations {
 		s.violations[v.Promise]++
 	}
+}
+
+// what is how a line is counted: why it ran is said where that is not the
+// schedule.
+func (l Line) what() string {
+	if l.Trigger == "" || l.Trigger == "schedule" {
+		return l.Outcome
+	}
+	return l.Outcome + ", " + l.Trigger
+}
+
+// Ledger returns how many ticks there were with an outcome, and with a trigger
+// other than the schedule if it is named.
+func (s *Summary) Ledger(what string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.outcomes[what]
 }
 
 // Count returns how many events of a kind there were.
@@ -66,7 +83,7 @@ func (s *Summary) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var b strings.Builder
-	row := func(name string, n int) { fmt.Fprintf(&b, "%-36s %9d\n", name, n) }
+	row := func(name string, n int) { fmt.Fprintf(&b, "%-50s %9d\n", name, n) }
 	b.WriteByte('\n')
 	row("worlds", s.worlds)
 	for _, e := range []struct {
