@@ -34,7 +34,8 @@
 //	    the function runs; the lease is extended (run.go)
 //	        |         its context ends by the drain, its timeout, or
 //	        |         SafetyMargin before the lease
-//	    it returns
+//	    it returns; a failure may be followed by a pause and
+//	        |       another call under the same lease (retry.go)
 //	        |
 //	    release: outcome and record to the ledger, lock free
 //

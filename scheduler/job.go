@@ -90,6 +90,7 @@ func validateJobs(list []Job) error {
 		}
 		errs = append(errs, j.validatePolicies())
 		seen[j.Name] = true
+		errs = append(errs, j.Retry.validate(j.Name))
 	}
 	return errors.Join(errs...)
 }

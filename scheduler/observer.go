@@ -20,6 +20,9 @@ type Observer struct {
 	Retrying func(job string, tick time.Time, err error, in time.Duration)
 	// Decided: the tick will not run, for e.Reason.
 	Decided func(e Entry)
+	// Retried: the given call of the function ended with err; it is called again
+	// under the same claim after the pause. The run's own Logger has said so.
+	Retried func(job string, claim locking.Claim, try int, err error, in time.Duration)
 	// Extended: a running job's lease was extended, or not.
 	Extended func(job string, claim locking.Claim, deadline time.Time, err error)
 	// Overdue: the function ignores its ended context since the given time.
@@ -54,6 +57,9 @@ func (o Observer) withNoops() Observer {
 	}
 	if o.Decided == nil {
 		o.Decided = func(Entry) {}
+	}
+	if o.Retried == nil {
+		o.Retried = func(string, locking.Claim, int, error, time.Duration) {}
 	}
 	if o.Extended == nil {
 		o.Extended = func(string, locking.Claim, time.Time, error) {}

@@ -24,6 +24,8 @@ func outcome(err, cause error) (Outcome, string) {
 		return Skipped, skip.Reason
 	case cause == nil:
 		return Failed, ""
+	case errors.Is(cause, errTryTimeout):
+		return TimedOut, "the last try took longer than retry.attempt_timeout"
 	case errors.Is(cause, jobs.ErrTimeout):
 		return TimedOut, "the run took longer than its timeout"
 	case errors.Is(cause, jobs.ErrDraining):
@@ -42,6 +44,14 @@ func whyLost(cause error) string {
 		return "released by an operator: " + evicted.Reason
 	}
 	return "the lease could not be kept"
+}
+
+// joinReasons says both, where there are two.
+func joinReasons(first, second string) string {
+	if first == "" || second == "" {
+		return first + second
+	}
+	return first + "; " + second
 }
 
 // maxErrorText bounds what the ledger keeps of an error.

@@ -60,21 +60,6 @@ type CatchUp struct {
 	Max int
 }
 
-// A Retry says how often, and after which pauses, a function that failed is
-// called again under the same claim.
-type Retry struct {
-	// Attempts counts the calls of the function, the first included. Default 1.
-	Attempts int
-	// Backoff is the pause after the first call; it doubles with each further
-	// one up to MaxBackoff, and a random part of it is taken off. Default 1 s.
-	Backoff time.Duration
-	// MaxBackoff bounds the pause. Default 1 min.
-	MaxBackoff time.Duration
-	// AttemptTimeout ends the context of one call; Job.Timeout is that of all
-	// together. 0: none.
-	AttemptTimeout time.Duration
-}
-
 // History bounds what the ledger keeps of a job. The zero value means the
 // ledger's default.
 type History struct {

@@ -47,8 +47,5 @@ func (r *refusals) account(job, reason string) (int, string) {
 		sink = "the sink"
 	}
 	text := fmt.Sprintf("%d stale %s refused (token %d, %s has seen %d)", r.count, writes, r.last.Token, sink, r.last.Seen)
-	if reason != "" {
-		text = reason + "; " + text
-	}
-	return r.count, text
+	return r.count, joinReasons(reason, text)
 }

@@ -36,7 +36,7 @@ func (a *attempt) work(lease locking.Lease, took time.Duration) {
 // hold calls the job's function while the lease is kept. began is false if
 // there was no time left to call it.
 func (a *attempt) hold() (entry Entry, began bool) {
-	var cause error
+	var end ending
 	err := locking.Hold(a.runs, a.lease, locking.HoldConfig{
 		Every: a.cfg.ExtendEvery, Margin: a.cfg.SafetyMargin, MaxHold: a.cfg.MaxHold,
 		Extended: func(deadline time.Time, err error) {
@@ -44,28 +44,27 @@ func (a *attempt) hold() (entry Entry, began bool) {
 		},
 	}, func(ctx context.Context) error {
 		began = true
-		err, ended := a.call(ctx)
-		cause = ended
-		return err
+		end = a.calls(ctx)
+		return end.err
 	})
 	entry = a.entry("", a.started)
 	entry.Token, entry.Attempt, entry.Votes = a.claim.Token, a.claim.Attempt, a.claim.Votes
-	entry.Tries, entry.Finished = 1, a.clock.wall()
-	entry.Outcome, entry.Reason = outcome(err, cause)
+	entry.Tries, entry.Finished = end.tries, a.clock.wall()
+	entry.Outcome, entry.Reason = outcome(err, end.cause)
+	entry.Reason = joinReasons(entry.Reason, end.why)
 	entry.StaleWrites, entry.Reason = a.refused.account(a.job.Name, entry.Reason)
 	entry.Error = errorText(err)
 	return entry, began
 }
 
-// call calls the function and returns its error and the cause for which its
-// context had ended by then, if it had.
-func (a *attempt) call(ctx context.Context) (err, cause error) {
-	if a.job.Timeout > 0 {
+// call calls the function once and returns its error and the cause for which
+// the context of this call had ended by then, if it had.
+func (a *attempt) call(ctx context.Context, run jobs.Run) (err, cause error) {
+	if limit := a.job.Retry.AttemptTimeout; limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, a.job.Timeout, jobs.ErrTimeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, errTryTimeout)
 		defer cancel()
 	}
-	run := a.describe()
 	ctx = fence.WithObserver(ctx, func(e *fence.StaleError) { a.refuse(run, *e) })
 	returned := make(chan struct{})
 	var watching sync.WaitGroup
@@ -92,20 +91,22 @@ func (a *attempt) watch(ctx context.Context, returned <-chan struct{}) {
 	case <-timer.C:
 		a.cfg.Observer.Overdue(a.job.Name, a.claim, since)
 		a.report(progress{attempt: a, phase: overdue, since: since})
+		<-returned
+		a.report(progress{attempt: a, phase: overdue}) // it may be called again
 	}
 }
 
-// describe is what the function learns of its run.
-func (a *attempt) describe() jobs.Run {
+// describe is what the function learns of its run in the given call.
+func (a *attempt) describe(try int) jobs.Run {
 	id := a.tick.entry(a.job, a.cfg.Replica).ID()
 	return jobs.Run{
 		ID: id, Job: a.job.Name, Tick: a.tick.nominal,
-		Token: a.claim.Token, Attempt: a.claim.Attempt, Try: 1,
+		Token: a.claim.Token, Attempt: a.claim.Attempt, Try: try,
 		Trigger: string(a.tick.trigger), Replica: a.cfg.Replica,
 		Logger: a.cfg.Logger.With(
 			slog.String("run", id), slog.String("job", a.job.Name),
 			slog.String("tick", jobs.FormatTick(a.tick.nominal)), slog.Uint64("token", uint64(a.claim.Token)),
-			slog.Int("attempt", a.claim.Attempt), slog.Int("try", 1),
+			slog.Int("attempt", a.claim.Attempt), slog.Int("try", try),
 			slog.String("trigger", string(a.tick.trigger)), slog.String("replica", a.cfg.Replica)),
 	}
 }

@@ -52,6 +52,7 @@ func plants() []plant {
 		nodePlants,
 		quorumPlants,
 		schedulerPlants,
+		limitPlants,
 		jobPlants,
 		replicaPlants,
 		memberPlants,

@@ -34,7 +34,7 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "engine: timeout ignored", promise: "The context of a run ends at the job's timeout.",
-		edits: []edit{{schedulerDir + "run.go", "if a.job.Timeout > 0 {", "if a.job.Timeout < 0 {"}},
+		edits: []edit{{schedulerDir + "tries.go", "if a.job.Timeout > 0 {", "if a.job.Timeout < 0 {"}},
 		pkg:   scheduler, tests: []string{"TestHowRunsEnd"},
 	},
 	{

@@ -93,6 +93,7 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 		built := scheduler.Job{
 			Name: name, Schedule: schedule, Timeout: job.Timeout, Func: job.Func,
 			Overlap: scheduler.Overlap(job.Overlap), Spec: job.Schedule, Timezone: c.timezone(job), Description: job.Description,
+			Retry: scheduler.Retry(job.Retry),
 		}
 		if registry != nil {
 			if built.Handler, err = registry.Bind(job.Func, job.Params, c.limits(job)); err != nil {

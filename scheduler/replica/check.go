@@ -206,6 +206,7 @@ func (ps *problems) policy(p path, policy JobPolicy) {
 	if policy.Timezone != "" {
 		ps.zone(p.with("timezone"), policy.Timezone)
 	}
+	ps.retry(p.with("retry"), policy)
 }
 
 func (ps *problems) zone(p path, name string) {

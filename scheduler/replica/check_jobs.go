@@ -41,6 +41,9 @@ func (ps *problems) own(p path, policy, defaults JobPolicy) {
 	if policy.Timezone != defaults.Timezone && policy.Timezone != "" {
 		ps.zone(p.with("timezone"), policy.Timezone)
 	}
+	if policy.Retry != defaults.Retry || policy.Timeout != defaults.Timeout {
+		ps.retry(p.with("retry"), policy)
+	}
 }
 
 // schedule reports an error of a spec at the word at fault. A bad zone is left

@@ -59,6 +59,12 @@ func (d decoder) into(p path, in any, out reflect.Value, late bool) {
 		d.slice(p, in, out)
 	case reflect.String:
 		d.text(p, in, out)
+	case reflect.Int:
+		if n, ok := in.(int); ok {
+			out.SetInt(int64(n))
+			return
+		}
+		d.wrong(p, in, "a whole number", "")
 	case reflect.Bool:
 		if b, ok := in.(bool); ok {
 			out.SetBool(b)

@@ -1,6 +1,10 @@
 package replica
 
-import "time"
+import (
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+)
 
 // Config is the shape of config.yaml. It is the one source of the keys, their
 // defaults (DefaultConfig) and the JSON schema (Schema). A program may also
@@ -85,12 +89,21 @@ type JobPolicy struct {
 	Timeout  time.Duration `json:"timeout,omitempty" jsonschema:"how long one run may take"`
 	Overlap  Overlap       `json:"overlap,omitempty" jsonschema:"what becomes of a tick while an earlier run goes on: skip waits within its window, queue until the run has ended or the next tick comes, cancel_previous asks the run to stop"`
 	OnCrash  OnCrash       `json:"on_crash,omitempty" jsonschema:"what becomes of a run whose replica died: skip runs a tick at most once"`
+	Retry    RetryConfig   `json:"retry,omitzero" jsonschema:"how often, and after which pauses, a function that failed is called again in the same run"`
 }
 
 // DSTConfig says what a schedule does when clocks change.
 type DSTConfig struct {
 	Gap     Gap         `json:"gap,omitempty" jsonschema:"a time that the clock jumps over: run after the gap, or skip"`
 	Overlap RepeatedDST `json:"overlap,omitempty" jsonschema:"a time that the clock shows twice: run the first time, or both"`
+}
+
+// RetryConfig says when a function that failed is called again.
+type RetryConfig struct {
+	Attempts       int           `json:"attempts,omitempty" jsonschema:"calls of the function, the first included; 1: no retry"`
+	Backoff        time.Duration `json:"backoff,omitempty" jsonschema:"pause after the first call; doubles with each further one, and up to half of it is taken off at random"`
+	MaxBackoff     time.Duration `json:"max_backoff,omitempty" jsonschema:"longest pause"`
+	AttemptTimeout time.Duration `json:"attempt_timeout,omitempty" jsonschema:"how long one call may take, timeout being that of all calls and pauses; 0: as long as those"`
 }
 
 // JobConfig is one job.
@@ -122,5 +135,6 @@ func DefaultPolicy() JobPolicy {
 		Timeout: time.Hour,
 		Overlap: "skip",
 		OnCrash: "skip",
+		Retry:   RetryConfig{Attempts: 1, Backoff: scheduler.DefaultBackoff, MaxBackoff: scheduler.DefaultMaxBackoff},
 	}
 }

@@ -39,6 +39,13 @@ func observers(list ...scheduler.Observer) scheduler.Observer {
 				}
 			}
 		},
+		Retried: func(job string, c locking.Claim, try int, err error, in time.Duration) {
+			for _, o := range list {
+				if o.Retried != nil {
+					o.Retried(job, c, try, err, in)
+				}
+			}
+		},
 		Extended: func(job string, c locking.Claim, deadline time.Time, err error) {
 			for _, o := range list {
 				if o.Extended != nil {

@@ -44,6 +44,7 @@ func typeSchemas() map[reflect.Type]*jsonschema.Schema {
 			Type: "string", Pattern: `^\s*(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)\s*$|` + referencePattern,
 		},
 		reflect.TypeFor[bool]():           {AnyOf: []*jsonschema.Schema{{Type: "boolean"}, {Type: "string", Pattern: referencePattern}}},
+		reflect.TypeFor[int]():            {AnyOf: []*jsonschema.Schema{{Type: "integer"}, {Type: "string", Pattern: referencePattern}, {Type: "null"}}},
 		reflect.TypeFor[NodeEntry]():      {AnyOf: []*jsonschema.Schema{nodeURL(), node}},
 		reflect.TypeFor[map[string]any](): {Type: "object"},
 	}
@@ -99,11 +100,14 @@ func enum(values []string) []any {
 }
 
 func defaultOf(v reflect.Value) json.RawMessage {
-	text := fmt.Sprint(v.Interface())
-	if d, ok := reflect.TypeAssert[time.Duration](v); ok {
-		text = short(d)
+	value := v.Interface()
+	switch v := value.(type) {
+	case time.Duration:
+		value = short(v)
+	case fmt.Stringer:
+		value = v.String()
 	}
-	b, err := json.Marshal(text)
+	b, err := json.Marshal(value)
 	if err != nil {
 		return nil
 	}

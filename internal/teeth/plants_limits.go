@@ -1,0 +1,44 @@
+package main
+
+// limitPlants are in how often a function is called, and where and beside which
+// others it may run.
+var limitPlants = []plant{
+	{
+		name: "retry: permanent failures tried again", promise: "What an author calls permanent is not tried again.",
+		edits: []edit{{schedulerDir + "retry.go", "case err == nil, skipped, jobs.IsPermanent(err):", "case err == nil, skipped:"}},
+		pkg:   scheduler, tests: []string{"TestRetryAllows", "TestRetry"},
+	},
+	{
+		name: "retry: stale writers tried again", promise: "A run whose write was refused as stale is not tried again with the same token.",
+		edits: []edit{{schedulerDir + "retry.go", "case errors.Is(err, fence.ErrStale):", "case false:"}},
+		pkg:   scheduler, tests: []string{"TestRetryAllows"},
+	},
+	{
+		name: "retry: pauses do not grow", promise: "The pause between two calls doubles.",
+		edits: []edit{{schedulerDir + "retry.go", "limit = min(2*limit, r.MaxBackoff)", "_ = limit"}},
+		pkg:   scheduler, tests: []string{"TestRetryPause", "TestRetry"},
+	},
+	{
+		name: "retry: begins while draining", promise: "A replica that drains begins no further call.",
+		edits: []edit{{schedulerDir + "tries.go", "if draining.Err() != nil {", "if false {"}},
+		pkg:   scheduler, tests: []string{"TestDrainEndsTries"},
+	},
+	{
+		name: "retry: pause goes on while draining", promise: "A drain does not wait for pauses between calls.",
+		edits: []edit{{schedulerDir + "tries.go", "case <-draining.Done():", "case <-make(chan bool):"}},
+		pkg:   scheduler, tests: []string{"TestDrainEndsTries"},
+	},
+	{
+		name: "retry: after the lease was lost", promise: "A run whose context has ended is not tried again.",
+		edits: []edit{
+			{schedulerDir + "tries.go", "case <-ctx.Done():", "case <-make(chan bool):"},
+			{schedulerDir + "tries.go", "if ctx.Err() != nil {\n\t\t\tend.cause", "if false {\n\t\t\tend.cause"},
+		},
+		pkg: scheduler, tests: []string{"TestNoTryAfterTheLease"},
+	},
+	{
+		name: "retry: a call without end", promise: "The context of a call ends at retry.attempt_timeout.",
+		edits: []edit{{schedulerDir + "run.go", "limit > 0 {", "limit < 0 {"}},
+		pkg:   scheduler, tests: []string{"TestRetry"},
+	},
+}

@@ -1,0 +1,79 @@
+package scheduler
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+)
+
+// An ending is how the calls of the function under one claim ended.
+type ending struct {
+	err   error  // of the last call
+	cause error  // why the context of the run, or of the last call, had ended
+	tries int    // calls there were
+	why   string // there was no further one, though the policy had allowed it
+}
+
+// calls calls the function until it need not, or must not, be called again.
+func (a *attempt) calls(ctx context.Context) ending {
+	if a.job.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, a.job.Timeout, jobs.ErrTimeout)
+		defer cancel()
+	}
+	for try := 1; ; try++ {
+		run := a.describe(try)
+		err, cause := a.call(ctx, run)
+		end := ending{err: err, cause: cause, tries: try}
+		if !a.job.Retry.allows(try, err) {
+			return end
+		}
+		if end.why = a.rest(ctx, run, err); end.why != "" {
+			return end
+		}
+		if ctx.Err() != nil {
+			end.cause = context.Cause(ctx)
+			return end
+		}
+	}
+}
+
+// Why a call that failed was not followed by another.
+const (
+	whyNoTryDrains  = "no further try: the replica drains"
+	whyNoTryTimeout = "no further try: the pause before it would have outlasted the timeout"
+)
+
+// rest waits for the next call of the function, unless ctx ends before. It
+// returns why there will be none for another reason, at once: a run that waits
+// for nothing would keep others out.
+func (a *attempt) rest(ctx context.Context, failed jobs.Run, err error) (why string) {
+	if ctx.Err() != nil {
+		return ""
+	}
+	in := a.job.Retry.pause(failed.Try, func(limit time.Duration) time.Duration {
+		return a.cfg.Random(a.job.Name, a.tick.at, limit)
+	})
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= in {
+		return whyNoTryTimeout
+	}
+	draining := a.stops.claims
+	if draining.Err() != nil {
+		return whyNoTryDrains
+	}
+	failed.Logger.Warn("try failed, trying again", slog.String("error", errorText(err)), slog.Duration("in", in))
+	a.cfg.Observer.Retried(a.job.Name, a.claim, failed.Try, err, in)
+	timer := time.NewTimer(in)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-draining.Done():
+	}
+	if ctx.Err() == nil && draining.Err() != nil {
+		return whyNoTryDrains
+	}
+	return ""
+}
