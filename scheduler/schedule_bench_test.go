@@ -22,6 +22,34 @@ func BenchmarkNextOfDays(b *testing.B) {
 	}
 }
 
+// BenchmarkNextOfCompound has a calendar in the way and two schedules.
+func BenchmarkNextOfCompound(b *testing.B) {
+	c := NewCalendar("holidays", nil)
+	for _, days := range []string{"*-12-24..*-01-01", "*-05-01", "*-07-14", "2027-03-28", "2027-05-17"} {
+		if err := c.Add(days); err != nil {
+			b.Fatal(err)
+		}
+	}
+	paris := mustZone(b, "Europe/Paris")
+	daily, every := mustParse(b, "30 2 * * *", ScheduleOptions{Location: paris}), Every{Interval: time.Second}
+	for name, s := range map[string]Schedule{"daily": daily, "every second": every, "both": Union(daily, every)} {
+		b.Run(name, func(b *testing.B) {
+			s, err := Exclude(s, paris, c)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if s, err = Between(s, instant(b, "2026-01-01T00:00:00Z"), time.Time{}); err != nil {
+				b.Fatal(err)
+			}
+			at := instant(b, "2026-12-23T10:17:30Z")
+			b.ReportAllocs()
+			for b.Loop() {
+				at = s.Next(at)
+			}
+		})
+	}
+}
+
 // BenchmarkNext compares Next with robfig/cron's own in the same zone.
 func BenchmarkNext(b *testing.B) {
 	for _, zone := range []string{"UTC", "Europe/Paris"} {

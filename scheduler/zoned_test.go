@@ -233,27 +233,27 @@ func TestPreviewNotes(t *testing.T) {
 		want       []Planned
 	}{
 		{"gap", "30 2 * * *", firstDefault, "2026-03-28T12:00:00Z", []Planned{
-			{instant(t, "2026-03-29T01:00:00Z"), "clocks go forward past 02:30: runs after the change"},
-			{instant(t, "2026-03-30T00:30:00Z"), ""},
+			{instant(t, "2026-03-29T01:00:00Z"), "clocks go forward past 02:30: runs after the change", false},
+			{instant(t, "2026-03-30T00:30:00Z"), "", false},
 		}},
 		{"regular at the gap's end", "0,30 2,3 * * *", firstDefault, "2026-03-28T12:00:00Z", []Planned{
-			{instant(t, "2026-03-29T01:00:00Z"), ""},
-			{instant(t, "2026-03-29T01:30:00Z"), ""},
+			{instant(t, "2026-03-29T01:00:00Z"), "", false},
+			{instant(t, "2026-03-29T01:30:00Z"), "", false},
 		}},
 		{"first of two", "30 2 * * *", firstDefault, "2026-10-24T12:00:00Z", []Planned{
-			{instant(t, "2026-10-25T00:30:00Z"), "clocks go back: first of two 02:30"},
-			{instant(t, "2026-10-26T01:30:00Z"), ""},
+			{instant(t, "2026-10-25T00:30:00Z"), "clocks go back: first of two 02:30", false},
+			{instant(t, "2026-10-26T01:30:00Z"), "", false},
 		}},
 		{"the repeated hour's borders", "0 * * * *", firstDefault, "2026-10-24T23:30:00Z", []Planned{
-			{instant(t, "2026-10-25T00:00:00Z"), "clocks go back: first of two 02:00"},
-			{instant(t, "2026-10-25T01:00:00Z"), "clocks go back: second of two 02:00"},
-			{instant(t, "2026-10-25T02:00:00Z"), ""},
+			{instant(t, "2026-10-25T00:00:00Z"), "clocks go back: first of two 02:00", false},
+			{instant(t, "2026-10-25T01:00:00Z"), "clocks go back: second of two 02:00", false},
+			{instant(t, "2026-10-25T02:00:00Z"), "", false},
 		}},
 		{"both", "30 * * * *", firstDefault, "2026-10-24T23:15:00Z", []Planned{
-			{instant(t, "2026-10-24T23:30:00Z"), ""},
-			{instant(t, "2026-10-25T00:30:00Z"), "clocks go back: first of two 02:30"},
-			{instant(t, "2026-10-25T01:30:00Z"), "clocks go back: second of two 02:30"},
-			{instant(t, "2026-10-25T02:30:00Z"), ""},
+			{instant(t, "2026-10-24T23:30:00Z"), "", false},
+			{instant(t, "2026-10-25T00:30:00Z"), "clocks go back: first of two 02:30", false},
+			{instant(t, "2026-10-25T01:30:00Z"), "clocks go back: second of two 02:30", false},
+			{instant(t, "2026-10-25T02:30:00Z"), "", false},
 		}},
 	}
 	for _, tt := range tests {

@@ -138,6 +138,36 @@ var schedulerPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestHashSpreads"},
 	},
 	{
+		name: "schedule: calendar ignores the change of clocks", promise: "Excluded days are days on the wall clock, also where the clocks change.",
+		edits: []edit{{schedulerDir + "calendar.go", "min(end-seg.offset, seg.end)", "end-seg.offset"}},
+		pkg:   scheduler, tests: []string{"TestCompoundAgainstWalk"},
+	},
+	{
+		name: "schedule: start left out", promise: "starts_at is part of the schedule's time.",
+		edits: []edit{{schedulerDir + "between.go", "return b.start.Add(-time.Nanosecond)", "return b.start"}},
+		pkg:   scheduler, tests: []string{"TestBoundsAreInclusiveAndExclusive"},
+	},
+	{
+		name: "schedule: end included", promise: "ends_at is not part of the schedule's time.",
+		edits: []edit{{schedulerDir + "between.go", "return b.end.IsZero() || tick.Before(b.end)", "return b.end.IsZero() || !tick.After(b.end)"}},
+		pkg:   scheduler, tests: []string{"TestBoundsAreInclusiveAndExclusive"},
+	},
+	{
+		name: "schedule: calendar in the job's zone only", promise: "A day of a calendar is one in the zone of the spec.",
+		edits: []edit{{schedulerDir + "exclude.go", "zone = s.loc", "_ = s.loc"}},
+		pkg:   scheduler, tests: []string{"TestCalendarZones"},
+	},
+	{
+		name: "schedule: wrapped days end early", promise: "*-12-24..*-01-01 goes on into the next year.",
+		edits: []edit{{schedulerDir + "calendar_dates.go", "wraps = 1", "wraps = 0"}},
+		pkg:   scheduler, tests: []string{"TestCalendarDays"},
+	},
+	{
+		name: "schedule: other rules of calendars passed over", promise: "An event whose rule is not understood is refused.",
+		edits: []edit{{schedulerDir + "ics_rule.go", "case !r.set(key, value, s):", "case !r.set(key, value, s) && false:"}},
+		pkg:   scheduler, tests: []string{"TestICSRefuses"},
+	},
+	{
 		name: "recorder: gives up in an outage", promise: "What was missed in an outage is in the ledger after it.",
 		edits: []edit{{schedulerDir + "recorder.go", "if !sleep(ctx, pause) {", "if true {"}},
 		pkg:   scheduler, tests: []string{"TestRecorder", "TestRecorderIsPatient"},
