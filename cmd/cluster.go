@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler/redisledger"
@@ -29,18 +28,4 @@ func (a App) withCluster(ctx context.Context, f *flags, fn func(cluster) error) 
 	}
 	set.Learn(ctx) // requests name the epoch of the list
 	return errors.Join(fn(cluster{set: set, ledger: redisledger.New(set)}), set.Close())
-}
-
-// requireJob returns errNotFound unless the cluster has heard of the job.
-func (c cluster) requireJob(ctx context.Context, job string) error {
-	known, err := c.ledger.Jobs(ctx)
-	if err != nil {
-		return err
-	}
-	for _, j := range known {
-		if j.Name == job {
-			return nil
-		}
-	}
-	return fmt.Errorf("job %q %w on these nodes; quorate jobs lists them", job, errNotFound)
 }

@@ -92,7 +92,13 @@ func TestGoldenListings(t *testing.T) {
 		Job: "nightly-report", Func: optional("report"), Schedule: optional("0 2 * * *"), Timezone: optional("Europe/Paris"),
 		Next: stamp(tick.Add(23 * time.Hour)), LastTick: stamp(tick), LastOutcome: optional(scheduler.Succeeded),
 		LastReplica: optional("web-1-4f2a"), Published: stamp(started), PublishedBy: optional("web-1-4f2a"),
+		Key: "nightly-report", Hash: optional("3f786850e387"), Live: true,
 	}}
+	old, renamed := jobs[0], jobs[0]
+	old.Drift, renamed.Drift = true, true
+	old.Job, old.Key = "cleanup", "cleanup"
+	renamed.Job, renamed.Key, renamed.Hash = "sweep", "cleanup", optional("91f0c3aa02de")
+	jobs = append(jobs, old, renamed)
 	next := []nextRow{
 		{Job: "nightly-report", Tick: *stamp(tick), local: "Tue 2026-12-01 03:00:00 CET"},
 		{Job: "nightly-report", Tick: *stamp(tick.Add(24 * time.Hour)), local: "Wed 2026-12-02 03:00:00 CET", Note: optional("after the gap")},

@@ -22,6 +22,12 @@ type jobRow struct {
 	LastReplica *string            `json:"last_replica"`
 	Published   *string            `json:"published"`
 	PublishedBy *string            `json:"published_by"`
+	// Key is what the nodes know the job by: what it was called first.
+	Key  string  `json:"key"`
+	Hash *string `json:"hash"` // of this version of the job
+	// Live: a replica serves this version now. Drift: others serve others.
+	Live  bool `json:"live"`
+	Drift bool `json:"drift"`
 }
 
 func (a App) jobsCommand(f *flags) *cobra.Command {
@@ -31,7 +37,10 @@ func (a App) jobsCommand(f *flags) *cobra.Command {
 		Short: "List the jobs the replicas serve, and how each fared last",
 		Long: `List the jobs the replicas serve, as they published them on the nodes, and how
 each fared last. A job stays listed after it was removed from the configuration;
-PUBLISHED tells when a replica last served it.`,
+PUBLISHED tells when a replica last served it.
+
+VERSION tells versions of a job apart. While replicas with different ones live,
+as during a roll-out, a job has a row for each, marked with an asterisk.`,
 		Example: `  quorate jobs
   quorate jobs forget old-report      # it was removed for good`,
 		Args: usage(noArgs),
@@ -51,18 +60,14 @@ PUBLISHED tells when a replica last served it.`,
 }
 
 func (c cluster) jobRows(ctx context.Context, now time.Time) ([]jobRow, error) {
-	known, err := c.ledger.Jobs(ctx)
+	names, err := c.directory(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var rows []jobRow
-	for _, j := range known {
-		row := jobRow{
-			Job: j.Name, Func: optional(j.Func), Schedule: optional(j.Schedule), Timezone: optional(j.Timezone),
-			Description: optional(j.Description), Next: nextTick(j, now),
-			Published: stamp(j.Published), PublishedBy: optional(j.Replica),
-		}
-		last, err := c.ledger.Ticks(ctx, scheduler.Query{Job: j.Name, Limit: 1})
+	for _, v := range names.versions {
+		row := newJobRow(v, now)
+		last, err := c.ledger.Ticks(ctx, scheduler.Query{Job: v.StoredAs(), Limit: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -73,6 +78,15 @@ func (c cluster) jobRows(ctx context.Context, now time.Time) ([]jobRow, error) {
 		rows = append(rows, row)
 	}
 	return rows, nil
+}
+
+func newJobRow(v scheduler.Version, now time.Time) jobRow {
+	return jobRow{
+		Job: v.Name, Func: optional(v.Func), Schedule: optional(v.Schedule), Timezone: optional(v.Timezone),
+		Description: optional(v.Description), Next: nextTick(v.JobInfo, now),
+		Published: stamp(v.Published), PublishedBy: optional(v.Replica),
+		Key: v.StoredAs(), Hash: optional(v.Hash), Live: v.Live, Drift: v.Drift,
+	}
 }
 
 // nextTick computes a published job's next tick; nil if it never ticks again,
@@ -91,16 +105,23 @@ func nextTick(j scheduler.JobInfo, now time.Time) *string {
 
 func jobListing(rows []jobRow, now time.Time) listing[jobRow] {
 	return listing[jobRow]{
-		columns: []string{"JOB", "SCHEDULE", "NEXT", "LAST TICK", "OUTCOME", "PUBLISHED"},
+		columns: []string{"JOB", "SCHEDULE", "NEXT", "LAST TICK", "OUTCOME", "PUBLISHED", "VERSION"},
 		cells: func(r jobRow) []string {
 			return []string{
 				clip(r.Job, 24), clip(dash(r.Schedule)+" "+dash(r.Timezone), 30), dash(r.Next),
-				dash(r.LastTick), dash(r.LastOutcome), ago(r.Published, now),
+				dash(r.LastTick), dash(r.LastOutcome), ago(r.Published, now), versionCell(r),
 			}
 		},
 		rows:  rows,
 		empty: "no replica has served a job on these nodes yet",
 	}
+}
+
+func versionCell(r jobRow) string {
+	if r.Drift {
+		return dash(r.Hash) + " *"
+	}
+	return dash(r.Hash)
 }
 
 func ago(at *string, now time.Time) string {

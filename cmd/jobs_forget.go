@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,40 +44,46 @@ than a quorum answer.`,
 }
 
 // forget drops what the nodes keep of a job that no live replica serves.
-func (c cluster) forget(ctx context.Context, job string, now time.Time) error {
-	published, err := c.removed(ctx, job, now)
+func (c cluster) forget(ctx context.Context, name string, now time.Time) error {
+	names, err := c.directory(ctx)
 	if err != nil {
 		return err
 	}
-	err = redlock.Forget(ctx, c.set, job)
+	key := names.key(name)
+	published, err := c.removed(ctx, key, now)
+	if err != nil {
+		return err
+	}
+	err = redlock.Forget(ctx, c.set, key)
 	switch unknown := errors.Is(err, redlock.ErrUnknownName); {
-	case unknown && !published:
+	case unknown && len(published) == 0:
 		return fmt.Errorf("%w: %w; quorate jobs and quorate locks list what there is", errNotFound, err)
 	case err != nil && !unknown:
 		return err
-	case published:
-		return c.ledger.Unpublish(ctx, job)
 	}
-	return nil
+	return c.ledger.Unpublish(ctx, published)
 }
 
-// removed tells whether the job is still published; it returns an error if a
-// live replica may serve it.
-func (c cluster) removed(ctx context.Context, job string, now time.Time) (published bool, err error) {
+// removed lists the published versions of a job; it returns an error if a live
+// replica may serve one.
+func (c cluster) removed(ctx context.Context, key string, now time.Time) ([]scheduler.JobInfo, error) {
 	known, err := c.ledger.Jobs(ctx)
 	if err != nil {
-		return false, err
-	}
-	i := slices.IndexFunc(known, func(j scheduler.JobInfo) bool { return j.Name == job })
-	if i < 0 {
-		return false, nil
+		return nil, err
 	}
 	live, err := c.ledger.Replicas(ctx)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	if by := known[i].ServedBy(live, now); by != "" {
-		return false, fmt.Errorf("%s may still be served by replica %s: remove it from the configuration of all replicas and restart them, then forget it", job, by)
+	var versions []scheduler.JobInfo
+	for _, j := range known {
+		if j.StoredAs() != key {
+			continue
+		}
+		if by := j.ServedBy(live, now); by != "" {
+			return nil, fmt.Errorf("%s may still be served by replica %s: remove it from the configuration of all replicas and restart them, or wait ten minutes after they have read it, then forget it", key, by)
+		}
+		versions = append(versions, j)
 	}
-	return true, nil
+	return versions, nil
 }

@@ -25,16 +25,21 @@ which token and how that ended, or why it did not run.`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				entries, err := cl.ledger.Ticks(c.Context(), scheduler.Query{Job: args[0], Limit: limit})
+				names, err := cl.directory(c.Context())
+				if err != nil {
+					return err
+				}
+				key := names.key(args[0])
+				entries, err := cl.ledger.Ticks(c.Context(), scheduler.Query{Job: key, Limit: limit})
 				if err != nil {
 					return err
 				}
 				if len(entries) == 0 {
-					if err := cl.requireJob(c.Context(), args[0]); err != nil {
+					if err := names.require(key); err != nil {
 						return err
 					}
 				}
-				return tickListing(entries).print(a.Out, format)
+				return tickListing(names.named(entries)).print(a.Out, format)
 			})
 		},
 	}
@@ -69,27 +74,26 @@ func (a App) runsCommand(f *flags) *cobra.Command {
 
 // runs reads the runs of the named job, or of all that the nodes know.
 func (c cluster) runs(ctx context.Context, jobs []string, limit int) ([]scheduler.Entry, error) {
-	if len(jobs) == 0 {
-		known, err := c.ledger.Jobs(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, j := range known {
-			jobs = append(jobs, j.Name)
-		}
+	names, err := c.directory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keys := names.keys
+	if len(jobs) > 0 {
+		keys = []string{names.key(jobs[0])}
 	}
 	var all []scheduler.Entry
-	for _, job := range jobs {
-		entries, err := c.ledger.Runs(ctx, scheduler.Query{Job: job, Limit: limit})
+	for _, key := range keys {
+		entries, err := c.ledger.Runs(ctx, scheduler.Query{Job: key, Limit: limit})
 		if err != nil {
 			return nil, err
 		}
-		if len(entries) == 0 && len(jobs) == 1 {
-			if err := c.requireJob(ctx, job); err != nil {
+		if len(entries) == 0 && len(jobs) > 0 {
+			if err := names.require(key); err != nil {
 				return nil, err
 			}
 		}
-		all = append(all, entries...)
+		all = append(all, names.named(entries)...)
 	}
 	slices.SortStableFunc(all, func(x, y scheduler.Entry) int {
 		return cmp.Or(y.OrderKey().Compare(x.OrderKey()), cmp.Compare(x.Job, y.Job), cmp.Compare(y.Token, x.Token))

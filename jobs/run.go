@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -14,6 +15,9 @@ type Run struct {
 	ID string
 	// Job is the name of the job in the configuration.
 	Job string
+	// Key is what the job was called before it was renamed; empty if it never
+	// was. Its tokens grow on from those of that name.
+	Key string
 	// Tick is the scheduled instant, whenever the run really began.
 	Tick time.Time
 	// Token is the fencing token of the claim. Send it along with every side
@@ -31,9 +35,12 @@ type Run struct {
 	Logger *slog.Logger
 }
 
-// Fence names the resource that the run writes to, by default its job, and the
-// token to write with: a Run is a fence.Bearer, which guards take.
-func (r Run) Fence() (resource string, token locking.Token) { return r.Job, r.Token }
+// Fence names the resource that the run writes to, by default its job as it was
+// first called, and the token to write with: a Run is a fence.Bearer, which
+// guards take.
+func (r Run) Fence() (resource string, token locking.Token) {
+	return cmp.Or(r.Key, r.Job), r.Token
+}
 
 // A Handler is a registered function with its params bound.
 type Handler func(ctx context.Context, run Run) error

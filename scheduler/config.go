@@ -16,11 +16,10 @@ type Config struct {
 	// Replica is the id under which this process appears in leases, ledger and
 	// roster. It must be unique among the live replicas. Required.
 	Replica string
-	// Version, Host, PID and ConfigHash describe the process in the roster.
-	Version    string
-	Host       string
-	PID        int
-	ConfigHash string
+	// Version, Host and PID describe the process in the roster.
+	Version string
+	Host    string
+	PID     int
 	// State, if set, says how this replica describes itself in the roster while
 	// it is not draining. Default: always "ready".
 	State func() string

@@ -6,32 +6,21 @@ import (
 	"time"
 )
 
-const (
-	beatTimeout  = 2 * time.Second
-	publishEvery = 5 * time.Minute
-)
+const beatTimeout = 2 * time.Second
 
-// A heart tells the roster that this replica lives and what it serves, and
-// remembers who else does. All of it is a hint: it orders the first tries.
+// A heart tells the roster that this replica lives, and remembers who else
+// does. All of it is a hint: it orders the first tries.
 type heart struct {
-	cfg      Config
-	jobs     []JobInfo
-	snapshot func() Snapshot
-	started  time.Time
+	cfg        Config
+	snapshot   func() Snapshot
+	configHash func() string
+	started    time.Time
 
-	published time.Time
-	others    atomic.Pointer[[]string]
+	others atomic.Pointer[[]string]
 }
 
-func newHeart(s *Scheduler) *heart {
-	h := &heart{cfg: s.cfg, snapshot: s.Snapshot, started: s.clock.wall()}
-	for _, j := range s.jobs {
-		h.jobs = append(h.jobs, JobInfo{
-			Name: j.Name, Func: j.Func, Schedule: j.Spec, Timezone: j.Timezone,
-			Description: j.Description, Replica: s.cfg.Replica,
-		})
-	}
-	return h
+func newHeart(s *Scheduler, configHash func() string) *heart {
+	return &heart{cfg: s.cfg, snapshot: s.Snapshot, configHash: configHash, started: s.clock.wall()}
 }
 
 // live returns the replicas last seen; none before the first answer.
@@ -74,21 +63,6 @@ func (h *heart) beat(ctx context.Context) {
 		}
 	}
 	h.others.Store(&ids)
-	h.publish(ctx)
-}
-
-// publish makes the jobs known now and then: nodes may have lost their memory.
-func (h *heart) publish(ctx context.Context) {
-	now := time.Now()
-	if now.Sub(h.published) < publishEvery {
-		return
-	}
-	for i := range h.jobs {
-		h.jobs[i].Published = now.Round(0)
-	}
-	if h.cfg.Roster.Publish(ctx, h.jobs) == nil {
-		h.published = now
-	}
 }
 
 func (h *heart) leave(ctx context.Context) {
@@ -108,6 +82,6 @@ func (h *heart) self() Replica {
 	return Replica{
 		ID: h.cfg.Replica, Version: h.cfg.Version, Host: h.cfg.Host, PID: h.cfg.PID,
 		Started: h.started, Seen: time.Now().Round(0), State: s.State,
-		Running: running, ConfigHash: h.cfg.ConfigHash,
+		Running: running, ConfigHash: h.configHash(),
 	}
 }

@@ -13,8 +13,8 @@ import (
 // something stands in their way.
 type Job struct {
 	Name     string       // required, unique
-	Schedule Schedule     // required
-	Handler  jobs.Handler // required
+	Schedule Schedule     `json:"-"` // required
+	Handler  jobs.Handler `json:"-"` // required
 
 	// Key is the name under which the nodes keep the job's lock, claims and
 	// ledger: that of the job before it was renamed. Default: Name.
@@ -58,7 +58,9 @@ type Job struct {
 
 	History History
 
-	// Hash tells definitions of the job apart.
+	// Hash tells versions of the job apart. Default: made of the other fields;
+	// of Handler and Schedule, which have no written form, of Spec and some
+	// ticks. Set it where that is not enough to tell them apart.
 	Hash string
 
 	// Func, Spec, Timezone and Description are what listings show of the job.
@@ -70,6 +72,14 @@ type Job struct {
 
 // key is the name under which the nodes keep what belongs to the job.
 func (j Job) key() string { return cmp.Or(j.Key, j.Name) }
+
+// renamedFrom is the key where it is not the name.
+func (j Job) renamedFrom() string {
+	if j.key() == j.Name {
+		return ""
+	}
+	return j.Key
+}
 
 // validateJobs says everything that is wrong with the list.
 func validateJobs(list []Job) error {
@@ -91,6 +101,24 @@ func validateJobs(list []Job) error {
 		errs = append(errs, j.validatePolicies())
 		seen[j.Name] = true
 		errs = append(errs, j.Retry.validate(j.Name))
+	}
+	return errors.Join(append(errs, validateKeys(list))...)
+}
+
+// validateKeys makes sure that no two jobs are one to the nodes.
+func validateKeys(list []Job) error {
+	var errs []error
+	names, keys := make(map[string]bool, len(list)), make(map[string]string, len(list))
+	for _, j := range list {
+		if other, ok := keys[j.key()]; ok && other != j.Name {
+			errs = append(errs, fmt.Errorf("scheduler: jobs %q and %q have the same key, %q: one of them is another job", other, j.Name, j.key()))
+		}
+		names[j.Name], keys[j.key()] = true, j.Name
+	}
+	for _, j := range list {
+		if j.renamedFrom() != "" && names[j.Key] {
+			errs = append(errs, fmt.Errorf("scheduler: job %q has key %q, which is the name of another job: give that one another name", j.Name, j.Key))
+		}
 	}
 	return errors.Join(errs...)
 }

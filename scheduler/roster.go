@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -21,17 +22,32 @@ type Replica struct {
 	ConfigHash string `json:"config_hash"`
 }
 
-// A JobInfo is what listings say of a job without its configuration at hand.
+// A JobInfo is what listings say of a job without its configuration at hand:
+// one version of it.
 type JobInfo struct {
-	Name        string `json:"name"`
+	Name string `json:"name"`
+	// Key is the name under which the nodes keep what belongs to the job: what
+	// it was called before it was renamed. Empty: Name.
+	Key string `json:"key,omitempty"`
+	// Hash tells versions of the job apart; empty if an older release published
+	// it.
+	Hash        string `json:"hash,omitempty"`
 	Func        string `json:"func"`
 	Schedule    string `json:"schedule"`
 	Timezone    string `json:"timezone"`
 	Description string `json:"description"`
-	// Replica last published this definition, at Published.
-	Replica   string    `json:"replica"`
-	Published time.Time `json:"published"`
+	// Replica last published this version, at Published by its own clock, as
+	// part of the set of jobs that ConfigHash stands for.
+	Replica    string    `json:"replica"`
+	Published  time.Time `json:"published"`
+	ConfigHash string    `json:"config_hash,omitempty"`
+	// Age is how long ago that was, by the clocks of the nodes that say so. Only
+	// Roster.Jobs sets it.
+	Age time.Duration `json:"-"`
 }
+
+// StoredAs is the name under which the nodes keep the job's claims and ledger.
+func (j JobInfo) StoredAs() string { return cmp.Or(j.Key, j.Name) }
 
 // SeenLately is how long a replica stays on the roster after its last beat.
 const SeenLately = 15 * time.Second
@@ -66,8 +82,12 @@ type Roster interface {
 	Leave(ctx context.Context, id string) error
 	// Replicas lists the replicas seen lately, sorted by ID.
 	Replicas(ctx context.Context) ([]Replica, error)
-	// Publish makes the definitions of jobs known.
+	// Publish makes versions of jobs known. A version is one Name and Hash.
 	Publish(ctx context.Context, jobs []JobInfo) error
-	// Jobs lists the published definitions, sorted by name.
+	// Unpublish takes versions off the list. A replica that still serves one
+	// publishes it again.
+	Unpublish(ctx context.Context, jobs []JobInfo) error
+	// Jobs lists the published versions, sorted by name, of one name the last
+	// published first.
 	Jobs(ctx context.Context) ([]JobInfo, error)
 }

@@ -100,7 +100,7 @@ func (a *attempt) watch(ctx context.Context, returned <-chan struct{}) {
 func (a *attempt) describe(try int) jobs.Run {
 	id := a.tick.entry(a.job, a.cfg.Replica).ID()
 	return jobs.Run{
-		ID: id, Job: a.job.Name, Tick: a.tick.nominal,
+		ID: id, Job: a.job.Name, Key: a.job.renamedFrom(), Tick: a.tick.nominal,
 		Token: a.claim.Token, Attempt: a.claim.Attempt, Try: try,
 		Trigger: string(a.tick.trigger), Replica: a.cfg.Replica,
 		Logger: a.cfg.Logger.With(

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -34,7 +33,7 @@ func New(cfg Config, list []Job) (*Scheduler, error) {
 	}
 	cfg.Observer = cfg.Observer.withNoops()
 	return &Scheduler{
-		cfg: cfg, jobs: slices.Clone(list), clock: newClocks(cfg.Clock),
+		cfg: cfg, jobs: hashed(list), clock: newClocks(cfg.Clock),
 		asks: make(chan chan Snapshot), done: make(chan struct{}), aborted: make(chan struct{}),
 	}, nil
 }
@@ -55,10 +54,13 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	beating, stopBeating := context.WithCancel(base)
 	defer stopBeating()
 
-	rec, heart := newRecorder(s.cfg), newHeart(s)
+	rec, public := newRecorder(s.cfg), newPublisher(s.cfg)
+	public.serve(s.jobs)
+	heart := newHeart(s, public.configHash)
 	var helpers sync.WaitGroup
 	helpers.Go(func() { rec.run(recording) })
 	helpers.Go(func() { heart.run(beating) })
+	helpers.Go(func() { public.run(beating) })
 	err := newEngine(base, s, rec, heart.live).run(ctx)
 
 	stopBeating()

@@ -72,7 +72,8 @@ func newRequest(ctx context.Context, run jobs.Run, p Params) (*http.Request, err
 	req.Header.Set("Quorate-Tick", jobs.FormatTick(run.Tick))
 	req.Header.Set("Quorate-Attempt", strconv.Itoa(run.Attempt))
 	req.Header.Set(fence.HeaderToken, strconv.FormatUint(uint64(run.Token), 10))
-	req.Header.Set(fence.HeaderResource, run.Job) // a job's name needs no encoding
+	resource, _ := run.Fence()
+	req.Header.Set(fence.HeaderResource, resource) // a job's name needs no encoding
 	req.Header.Set("Idempotency-Key", run.ID)
 	return req, nil
 }

@@ -27,7 +27,9 @@ func TestScriptsAgreeWithTheModel(t *testing.T) {
 			"read":       func(rt *rapid.T) { d.read(rt, lua.read) },
 			"read too":   func(rt *rapid.T) { d.read(rt, lua.read) },
 			"announce":   func(rt *rapid.T) { d.announce(rt, lua.announce) },
-			"leave":      func(rt *rapid.T) { d.call(rt, lua.leave, "1", []string{rosterKey}, replicaID(rt)) },
+			"leave":      func(rt *rapid.T) { d.leave(rt, lua.leave) },
+			"publish":    func(rt *rapid.T) { d.call(rt, lua.publish, "0", []string{jobsKey}, announcements(rt)...) },
+			"published":  func(rt *rapid.T) { d.call(rt, lua.published, "1", []string{jobsKey}, window(rt)) },
 			"lock":       d.lock, "time": bench.Advances, "restart": d.restart,
 		}
 	})
@@ -37,6 +39,7 @@ const (
 	runsKey   = "q:job:j:runs"
 	lockKey   = "q:job:j:lock"
 	rosterKey = "q:replicas"
+	jobsKey   = "q:jobs"
 )
 
 type differ struct{ *difftest.Bench }
@@ -45,8 +48,11 @@ func (d differ) call(rt *rapid.T, script *nodes.Script, sealed string, keys []st
 	head := difftest.Ours()
 	head.Sealed = sealed
 	d.Call(rt, script, append([]string{difftest.NodeKey}, keys...), head.Draw(rt).Args(own...), func(wire []string) {
-		if script.Name() == "announce" && len(wire) > 3 { // a hash has no order
+		switch name := script.Name(); { // a hash has no order
+		case name == "announce" && len(wire) > 3:
 			slices.Sort(wire[3:])
+		case name == "published" && len(wire) > 3:
+			sortPairs(wire[3:])
 		}
 	})
 }
@@ -79,14 +85,36 @@ func replicaID(rt *rapid.T) string {
 	return rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "id")
 }
 
-// announce announces none, one or two replicas.
 func (d differ) announce(rt *rapid.T, script *nodes.Script) {
-	window := (2 * difftest.Leap).Milliseconds() - rapid.SampledFrom([]int64{0, 1, 60_000}).Draw(rt, "less")
-	own := []string{strconv.FormatInt(window, 10)}
+	d.call(rt, script, "0", []string{rosterKey}, append([]string{window(rt)}, announcements(rt)...)...)
+}
+
+// window is how long announcements count.
+func window(rt *rapid.T) string {
+	less := rapid.SampledFrom([]int64{0, 1, 60_000}).Draw(rt, "less")
+	return strconv.FormatInt((2*difftest.Leap).Milliseconds()-less, 10)
+}
+
+// announcements are those of none, one or two replicas.
+func announcements(rt *rapid.T) []string {
+	var list []string
 	for range rapid.IntRange(0, 2).Draw(rt, "replicas") {
-		own = append(own, replicaID(rt), rapid.SampledFrom([]string{`{"v":1}`, "", "a|b\nc"}).Draw(rt, "says"))
+		list = append(list, replicaID(rt), rapid.SampledFrom([]string{`{"v":1}`, "", "a|b\nc"}).Draw(rt, "says"))
 	}
-	d.call(rt, script, "0", []string{rosterKey}, own...)
+	return list
+}
+
+func (d differ) leave(rt *rapid.T, script *nodes.Script) {
+	key := rapid.SampledFrom([]string{rosterKey, jobsKey}).Draw(rt, "list")
+	ids := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 2).Draw(rt, "ids")
+	d.call(rt, script, "1", []string{key}, ids...)
+}
+
+// sortPairs orders pairs of age and text.
+func sortPairs(list []string) {
+	pairs := slices.Collect(slices.Chunk(slices.Clone(list), 2))
+	slices.SortFunc(pairs, slices.Compare)
+	copy(list, slices.Concat(pairs...))
 }
 
 // lock sets or frees the lock that read tells of.

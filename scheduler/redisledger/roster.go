@@ -12,10 +12,6 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// keepJobs is how long a job stays published after the last replica that knew
-// it has published it. Replicas publish again and again while they live.
-const keepJobs = 30 * 24 * time.Hour
-
 // Beat implements [scheduler.Roster].
 func (l *Ledger) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.Replica, error) {
 	self.Seen = time.Now().Round(0)
@@ -44,41 +40,6 @@ func (l *Ledger) replicas(ctx context.Context, doing string, script *nodes.Scrip
 func (l *Ledger) Leave(ctx context.Context, id string) error {
 	_, err := l.call(ctx, "leaving the roster", l.lua.leave, "replicas", id)
 	return err
-}
-
-// Publish implements [scheduler.Roster].
-func (l *Ledger) Publish(ctx context.Context, jobs []scheduler.JobInfo) error {
-	args := []any{keepJobs.Milliseconds()}
-	for _, j := range jobs {
-		b, err := json.Marshal(j)
-		if err != nil {
-			return fmt.Errorf("encoding job %s: %w", j.Name, err)
-		}
-		args = append(args, j.Name, b)
-	}
-	_, err := l.call(ctx, "publishing the jobs", l.lua.announce, "jobs", args...)
-	return err
-}
-
-// Unpublish takes the definition of a job that was removed off the list. A
-// replica that still serves it publishes it again.
-func (l *Ledger) Unpublish(ctx context.Context, job string) error {
-	_, err := l.call(ctx, "taking "+job+" off the list of jobs", l.lua.leave, "jobs", job)
-	return err
-}
-
-// Jobs implements [scheduler.Roster].
-func (l *Ledger) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
-	const doing = "listing the jobs"
-	replies, err := l.call(ctx, doing, l.lua.look, "jobs", keepJobs.Milliseconds())
-	if err != nil {
-		return nil, err
-	}
-	return latest(doing, replies, func(v scheduler.JobInfo) (string, time.Time) { return v.Name, v.Published })
-}
-
-func (l *Ledger) call(ctx context.Context, doing string, script *nodes.Script, key string, args ...any) ([]nodes.Reply, error) {
-	return answers(l.set, doing, l.set.Call(ctx, script, []string{l.set.Key(key)}, args...))
 }
 
 // latest decodes what the nodes keep and returns the newest of each name,

@@ -18,11 +18,18 @@ var announceLua string
 //go:embed leave.lua
 var leaveLua string
 
+//go:embed publish.lua
+var publishLua string
+
+//go:embed published.lua
+var publishedLua string
+
 // scripts are the rules of this package. Looking also works on nodes that are
 // sealed for a change of the list.
 type scripts struct {
 	record, read          *nodes.Script
 	announce, look, leave *nodes.Script
+	publish, published    *nodes.Script
 }
 
 func newScripts() scripts {
@@ -33,5 +40,8 @@ func newScripts() scripts {
 		announce: announce,
 		look:     announce.AcceptSealed(),
 		leave:    nodes.NewScript("leave", leaveLua).AcceptSealed(),
+
+		publish:   nodes.NewScript("publish", publishLua),
+		published: nodes.NewScript("published", publishedLua).AcceptSealed(),
 	}
 }

@@ -100,6 +100,7 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 				return nil, fmt.Errorf("job %s: %w", name, err)
 			}
 		}
+		built.Hash = c.jobHash(job)
 		list = append(list, built)
 	}
 	return list, nil

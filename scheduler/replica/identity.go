@@ -3,9 +3,7 @@ package replica
 import (
 	"cmp"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"io"
 	"os"
 	"time"
@@ -24,16 +22,6 @@ func identify(ids ...string) string {
 	var random [4]byte
 	_, _ = rand.Read(random[:]) // never fails
 	return host + "-" + hex.EncodeToString(random[:])
-}
-
-// jobsHash tells replicas with different jobs apart in listings.
-func (c *Config) jobsHash() string {
-	text, err := json.Marshal(c.Jobs)
-	if err != nil {
-		return "" // params that JSON has no form for, such as .inf
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:6])
 }
 
 // stagger is what the scheduler takes for it: its zero means the default.

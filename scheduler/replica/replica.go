@@ -115,7 +115,7 @@ func wire(cfg *Config, cluster nodes.Config, list []scheduler.Job, options Optio
 	ledger := redisledger.New(r.set)
 	host, _ := os.Hostname() // listings can do without
 	part := cfg.SchedulerConfig()
-	part.Replica, part.Version, part.Host, part.PID, part.ConfigHash = id, options.Version, host, os.Getpid(), cfg.jobsHash()
+	part.Replica, part.Version, part.Host, part.PID = id, options.Version, host, os.Getpid()
 	part.State, part.Locker, part.Ledger, part.Roster = r.state, r.locker, ledger, ledger
 	part.Observer, part.Logger = observers(logged.observer(), options.Observer), base
 	r.scheduler, err = scheduler.New(part, list)

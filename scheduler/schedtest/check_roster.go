@@ -2,6 +2,7 @@ package schedtest
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -98,29 +99,88 @@ func leaveTakesOff(b *rosterBench) {
 	b.want("Replicas", b.replicas(), "b")
 }
 
-func publishReplacesByName(b *rosterBench) {
-	job := func(name, spec string, minute int) scheduler.JobInfo {
-		return scheduler.JobInfo{
-			Name: name, Func: "exec", Schedule: spec, Timezone: "UTC", Description: "does " + name,
-			Replica: "a", Published: time.Unix(int64(minute)*60, 0).UTC(),
-		}
+// versionOf is a version of a job that replica a published at the given minute.
+func versionOf(name, hash string, minute int) scheduler.JobInfo {
+	return scheduler.JobInfo{
+		Name: name, Hash: hash, Key: "first-" + name, Func: "exec", Schedule: "@daily", Timezone: "UTC",
+		Description: "does " + name, Replica: "a", ConfigHash: "c1", Published: time.Unix(int64(minute)*60, 0).UTC(),
 	}
-	for _, jobs := range [][]scheduler.JobInfo{
-		{},
-		{job("b", "@daily", 1), job("a", "@hourly", 1)},
-		{job("c", "@weekly", 2), job("a", "@monthly", 2)},
-	} {
-		if err := b.Publish(b.Context(), jobs); err != nil {
-			b.Fatalf("Publish = %v", err)
-		}
+}
+
+func (b *rosterBench) publish(jobs ...scheduler.JobInfo) {
+	b.Helper()
+	if err := b.Publish(b.Context(), jobs); err != nil {
+		b.Fatalf("Publish = %v", err)
 	}
-	got, err := b.Jobs(b.Context())
+}
+
+// jobs lists what is published; the ages are checked and left out.
+func (b *rosterBench) jobs(oldest time.Duration) []scheduler.JobInfo {
+	b.Helper()
+	list, err := b.Jobs(b.Context())
 	if err != nil {
 		b.Fatalf("Jobs = %v", err)
 	}
-	want := []scheduler.JobInfo{job("a", "@monthly", 2), job("b", "@daily", 1), job("c", "@weekly", 2)}
+	for i := range list {
+		if age := list[i].Age; age < 0 || age > oldest {
+			b.Errorf("%s is %v old, want at most %v", list[i].Name, age, oldest)
+		}
+		list[i].Age = 0
+	}
+	return list
+}
+
+func publishReplacesVersions(b *rosterBench) {
+	v, begun := versionOf, time.Now()
+	unknown := v("b", "", 1) // as older releases publish
+	b.publish()
+	b.publish(v("b", "2", 1), unknown, v("a", "1", 1), v("a", "2", 2))
+	b.publish(v("c", "1", 2), v("a", "1", 3))
+	got := b.jobs(time.Since(begun) + time.Second)
+	want := []scheduler.JobInfo{v("a", "1", 3), v("a", "2", 2), unknown, v("b", "2", 1), v("c", "1", 2)}
 	if !reflect.DeepEqual(got, want) {
 		b.Errorf("Jobs =\n%+v, want\n%+v", got, want)
+	}
+}
+
+func ageIsThatOfTheLastWord(b *rosterBench) {
+	const pause = 200 * time.Millisecond
+	b.publish(versionOf("a", "1", 1), versionOf("b", "1", 1))
+	b.Wait(pause)
+	again := time.Now()
+	b.publish(versionOf("b", "1", 1))
+	list, err := b.Jobs(b.Context())
+	if err != nil || len(list) != 2 {
+		b.Fatalf("Jobs = %v, %v", list, err)
+	}
+	const slack = 5 * time.Millisecond // clocks of nodes, and rounding
+	if since := time.Since(again); list[0].Age < pause-slack || list[1].Age > since+slack {
+		b.Errorf("ages %v and %v, want at least %v and at most %v", list[0].Age, list[1].Age, pause, since)
+	}
+}
+
+func unpublishTakesVersionsOff(b *rosterBench) {
+	v := versionOf
+	b.publish(v("a", "1", 1), v("a", "2", 1), v("b", "1", 1))
+	for range 2 { // again is harmless
+		if err := b.Unpublish(b.Context(), []scheduler.JobInfo{v("a", "1", 1), v("b", "1", 1), v("x", "1", 1)}); err != nil {
+			b.Fatalf("Unpublish = %v", err)
+		}
+	}
+	if got, want := b.jobs(time.Hour), []scheduler.JobInfo{v("a", "2", 1)}; !reflect.DeepEqual(got, want) {
+		b.Errorf("Jobs =\n%+v, want\n%+v", got, want)
+	}
+}
+
+// moreThanOneMessage publishes more jobs than go into one message.
+func moreThanOneMessage(b *rosterBench) {
+	var many []scheduler.JobInfo
+	for i := range 1234 {
+		many = append(many, versionOf(fmt.Sprintf("job-%04d", i), "1", 1))
+	}
+	b.publish(many...)
+	if got := b.jobs(time.Minute); !reflect.DeepEqual(got, many) {
+		b.Errorf("%d jobs are listed of %d", len(got), len(many))
 	}
 }
 
@@ -133,6 +193,7 @@ func rosterEndedContextIsAnError(b *rosterBench) {
 	for what, err := range map[string]error{
 		"Beat": beat, "Replicas": replicas, "Jobs": jobs,
 		"Leave": b.Leave(ctx, "a"), "Publish": b.Publish(ctx, []scheduler.JobInfo{{Name: "a"}}),
+		"Unpublish": b.Unpublish(ctx, []scheduler.JobInfo{{Name: "a"}}),
 	} {
 		if err == nil {
 			b.Errorf("%s under a cancelled context = nil, want an error", what)

@@ -205,6 +205,13 @@ func (g gatedRoster) Publish(ctx context.Context, list []scheduler.JobInfo) erro
 	return g.roster.Publish(ctx, list)
 }
 
+func (g gatedRoster) Unpublish(ctx context.Context, list []scheduler.JobInfo) error {
+	if err := g.through(ctx); err != nil {
+		return err
+	}
+	return g.roster.Unpublish(ctx, list)
+}
+
 func (g gatedRoster) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
 	if err := g.through(ctx); err != nil {
 		return nil, err

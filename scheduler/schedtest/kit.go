@@ -135,7 +135,10 @@ func rosterChecks() []rosterCheck {
 		{"BeatAnnounces", beatAnnounces},
 		{"SilentReplicaIsForgotten", silentReplicaIsForgotten},
 		{"LeaveTakesOff", leaveTakesOff},
-		{"PublishReplacesByName", publishReplacesByName},
+		{"PublishReplacesVersions", publishReplacesVersions},
+		{"AgeIsThatOfTheLastWord", ageIsThatOfTheLastWord},
+		{"UnpublishTakesVersionsOff", unpublishTakesVersionsOff},
+		{"MoreThanOneMessage", moreThanOneMessage},
 		{"EndedContextIsAnError", rosterEndedContextIsAnError},
 	}
 }

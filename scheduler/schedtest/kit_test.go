@@ -221,25 +221,50 @@ func (o oddRoster) Leave(ctx context.Context, id string) error {
 }
 
 func (o oddRoster) Publish(ctx context.Context, jobs []scheduler.JobInfo) error {
-	if o.fault == "first definition stays" {
+	switch o.fault {
+	case "one version of a job":
 		known, _ := o.Jobs(ctx)
-		jobs = slices.DeleteFunc(slices.Clone(jobs), func(j scheduler.JobInfo) bool {
-			return slices.ContainsFunc(known, func(k scheduler.JobInfo) bool { return k.Name == j.Name })
-		})
+		for _, k := range known {
+			if slices.ContainsFunc(jobs, func(j scheduler.JobInfo) bool { return k.Name == j.Name }) {
+				_ = o.Roster.Unpublish(ctx, []scheduler.JobInfo{k})
+			}
+		}
+	case "one message":
+		jobs = jobs[:min(len(jobs), 500)]
 	}
 	return o.Roster.Publish(ctx, jobs)
+}
+
+func (o oddRoster) Unpublish(ctx context.Context, jobs []scheduler.JobInfo) error {
+	if o.fault == "never takes off" {
+		return nil
+	}
+	return o.Roster.Unpublish(ctx, jobs)
+}
+
+func (o oddRoster) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
+	list, err := o.Roster.Jobs(ctx)
+	for i := range list {
+		if o.fault == "knows no age" {
+			list[i].Age = 0
+		}
+	}
+	return list, err
 }
 
 func TestRosterKitFindsFaults(t *testing.T) {
 	t.Parallel()
 	found := map[string]bool{}
 	for fault, check := range map[string]string{
-		"loses the host":         "BeatAnnounces",
-		"leaves self out":        "BeatAnnounces",
-		"never forgets":          "LeaveTakesOff",
-		"first definition stays": "PublishReplacesByName",
-		"deaf":                   "EndedContextIsAnError",
-		"patient":                "SilentReplicaIsForgotten",
+		"loses the host":       "BeatAnnounces",
+		"leaves self out":      "BeatAnnounces",
+		"never forgets":        "LeaveTakesOff",
+		"one version of a job": "PublishReplacesVersions",
+		"knows no age":         "AgeIsThatOfTheLastWord",
+		"never takes off":      "UnpublishTakesVersionsOff",
+		"one message":          "MoreThanOneMessage",
+		"deaf":                 "EndedContextIsAnError",
+		"patient":              "SilentReplicaIsForgotten",
 	} {
 		i := slices.IndexFunc(rosterChecks(), func(c rosterCheck) bool { return c.name == check })
 		if i < 0 {

@@ -1,9 +1,11 @@
 package schedtest
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,7 +17,13 @@ import (
 type Roster struct {
 	mu       sync.Mutex
 	replicas map[string]scheduler.Replica
-	jobs     map[string]scheduler.JobInfo
+	jobs     map[version]published
+}
+
+// published is a version of a job, and when somebody last published it.
+type published struct {
+	job scheduler.JobInfo
+	at  time.Time
 }
 
 // Beat implements [scheduler.Roster].
@@ -54,15 +62,28 @@ func (r *Roster) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
 	return sorted(r.replicas), nil
 }
 
+// A version of a job is one name and hash.
+type version struct{ name, hash string }
+
 // Publish implements [scheduler.Roster].
 func (r *Roster) Publish(ctx context.Context, jobs []scheduler.JobInfo) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.jobs == nil {
-		r.jobs = map[string]scheduler.JobInfo{}
+		r.jobs = map[version]published{}
 	}
 	for _, j := range jobs {
-		r.jobs[j.Name] = j
+		r.jobs[version{j.Name, j.Hash}] = published{j, time.Now()}
+	}
+	return ctx.Err()
+}
+
+// Unpublish implements [scheduler.Roster].
+func (r *Roster) Unpublish(ctx context.Context, jobs []scheduler.JobInfo) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, j := range jobs {
+		delete(r.jobs, version{j.Name, j.Hash})
 	}
 	return ctx.Err()
 }
@@ -74,7 +95,15 @@ func (r *Roster) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return sorted(r.jobs), nil
+	list := make([]scheduler.JobInfo, 0, len(r.jobs))
+	for _, p := range r.jobs {
+		p.job.Age = time.Since(p.at)
+		list = append(list, p.job)
+	}
+	slices.SortFunc(list, func(a, b scheduler.JobInfo) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), b.Published.Compare(a.Published), strings.Compare(a.Hash, b.Hash))
+	})
+	return list, nil
 }
 
 func sorted[V any](m map[string]V) []V {

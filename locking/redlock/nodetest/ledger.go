@@ -1,7 +1,6 @@
 package nodetest
 
 import (
-	"maps"
 	"slices"
 	"strings"
 )
@@ -52,49 +51,4 @@ func (c *call) read() ([]string, error) {
 		reply = append(reply, r.Record)
 	}
 	return reply, nil
-}
-
-// announce keeps what was announced and answers with all announcements that
-// still count, by name. Keys: roster. Arguments: how long they count, then names
-// and what they announce.
-func (c *call) announce() ([]string, error) {
-	window, ok := number(c.arg(1))
-	if !ok {
-		return nil, scriptError("%q is not a time", c.arg(1))
-	}
-	roster := c.n.Rosters[c.keys[1]]
-	for pair := range slices.Chunk(c.rest(2), 2) {
-		if len(pair) < 2 {
-			return nil, scriptError("%s announces nothing", pair[0])
-		}
-		if roster == nil {
-			roster = map[string]string{}
-			c.n.Rosters[c.keys[1]] = roster
-		}
-		roster[pair[0]] = digits(c.now) + "|" + pair[1]
-	}
-	reply := []string{"OK"}
-	for _, name := range slices.Sorted(maps.Keys(roster)) {
-		at, announced, found := strings.Cut(roster[name], "|")
-		if ms, ok := number(at); !found || !ok || ms+window <= c.now {
-			c.dismiss(name)
-			continue
-		}
-		reply = append(reply, announced)
-	}
-	return reply, nil
-}
-
-// leave forgets an announcement. Keys: roster. Arguments: its name.
-func (c *call) leave() ([]string, error) {
-	c.dismiss(c.arg(1))
-	return answer("OK")
-}
-
-func (c *call) dismiss(name string) {
-	roster := c.n.Rosters[c.keys[1]]
-	delete(roster, name)
-	if len(roster) == 0 {
-		delete(c.n.Rosters, c.keys[1])
-	}
 }

@@ -153,6 +153,10 @@ func (c *call) rule(script string) (func() ([]string, error), bool) {
 		return c.announce, true
 	case "leave":
 		return c.leave, true
+	case "publish":
+		return c.publish, true
+	case "published":
+		return c.published, true
 	}
 	return nil, false
 }

@@ -1,0 +1,91 @@
+package nodetest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// announce keeps what was announced and answers with all announcements that
+// still count, by name. Keys: roster. Arguments: how long they count, then names
+// and what they announce.
+func (c *call) announce() ([]string, error) {
+	window, ok := number(c.arg(1))
+	if !ok {
+		return nil, scriptError("%q is not a time", c.arg(1))
+	}
+	if err := c.keep(c.rest(2)); err != nil {
+		return nil, err
+	}
+	reply := []string{"OK"}
+	c.announced(window, func(_ float64, text string) { reply = append(reply, text) })
+	return reply, nil
+}
+
+// publish keeps what was published. Keys: roster. Arguments: names and what they
+// publish.
+func (c *call) publish() ([]string, error) {
+	if err := c.keep(c.rest(1)); err != nil {
+		return nil, err
+	}
+	return answer("OK")
+}
+
+// published answers with the age of all that was published and counts, and what
+// it is. Keys: roster. Argument: how long it counts.
+func (c *call) published() ([]string, error) {
+	window, ok := number(c.arg(1))
+	if !ok {
+		return nil, scriptError("%q is not a time", c.arg(1))
+	}
+	reply := []string{"OK"}
+	c.announced(window, func(at float64, text string) { reply = append(reply, digits(c.now-at), text) })
+	return reply, nil
+}
+
+// leave forgets announcements. Keys: roster. Arguments: their names.
+func (c *call) leave() ([]string, error) {
+	for _, name := range c.rest(1) {
+		c.dismiss(name)
+	}
+	return answer("OK")
+}
+
+// keep stores names and texts with the time.
+func (c *call) keep(pairs []string) error {
+	roster := c.n.Rosters[c.keys[1]]
+	for pair := range slices.Chunk(pairs, 2) {
+		if len(pair) < 2 {
+			return scriptError("%s announces nothing", pair[0])
+		}
+		if roster == nil {
+			roster = map[string]string{}
+			c.n.Rosters[c.keys[1]] = roster
+		}
+		roster[pair[0]] = digits(c.now) + "|" + pair[1]
+	}
+	return nil
+}
+
+// announced tells of every announcement by name; those older than the window
+// are dropped.
+func (c *call) announced(window float64, tell func(at float64, text string)) {
+	roster := c.n.Rosters[c.keys[1]]
+	for _, name := range slices.Sorted(maps.Keys(roster)) {
+		at, text, found := strings.Cut(roster[name], "|")
+		ms, ok := number(at)
+		if !found || !ok || ms+window <= c.now {
+			c.dismiss(name)
+			continue
+		}
+		tell(ms, text)
+	}
+}
+
+func (c *call) dismiss(name string) {
+	roster := c.n.Rosters[c.keys[1]]
+	delete(roster, name)
+	if len(roster) == 0 {
+		delete(c.n.Rosters, c.keys[1])
+	}
+}

@@ -1,0 +1,88 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Diff is what an update changes in a set of jobs. Every list is sorted, by
+// the names that the jobs have afterwards; removed ones have none.
+type Diff struct {
+	Added   []string
+	Changed []string // the same job with another Hash
+	Renamed []Rename // the same Key under another name; in Changed, too, if more is new
+	Removed []string
+}
+
+// A Rename is a job that goes on under another name.
+type Rename struct{ From, To string }
+
+// Empty tells whether nothing changes.
+func (d Diff) Empty() bool {
+	return len(d.Added)+len(d.Changed)+len(d.Renamed)+len(d.Removed) == 0
+}
+
+// String lists what changes in one line.
+func (d Diff) String() string {
+	var parts []string
+	say := func(what string, names []string) {
+		if len(names) > 0 {
+			parts = append(parts, what+" "+strings.Join(names, ", "))
+		}
+	}
+	say("added", d.Added)
+	say("changed", d.Changed)
+	for _, r := range d.Renamed {
+		parts = append(parts, fmt.Sprintf("renamed %s to %s", r.From, r.To))
+	}
+	say("removed", d.Removed)
+	if len(parts) == 0 {
+		return "nothing changed"
+	}
+	return strings.Join(parts, "; ")
+}
+
+// An alteration is how one set of jobs becomes another, job by job.
+type alteration struct {
+	added   []Job
+	kept    []Job // in both, as they are afterwards
+	changed []bool
+	removed []Job
+	Diff
+}
+
+// alter says what turns the jobs of before into those of after. Both are
+// hashed. Jobs are the same if their keys are.
+func alter(before map[string]Job, after []Job) alteration {
+	var a alteration
+	in := make(map[string]bool, len(after))
+	for _, j := range after {
+		in[j.Key] = true
+		was, ok := before[j.Key]
+		if !ok {
+			a.added = append(a.added, j)
+			a.Added = append(a.Added, j.Name)
+			continue
+		}
+		if was.Name != j.Name {
+			a.Renamed = append(a.Renamed, Rename{was.Name, j.Name})
+		}
+		changed := was.Hash != j.Hash
+		if changed {
+			a.Changed = append(a.Changed, j.Name)
+		}
+		a.kept, a.changed = append(a.kept, j), append(a.changed, changed || was.Name != j.Name)
+	}
+	for key, j := range before {
+		if !in[key] {
+			a.removed = append(a.removed, j)
+			a.Removed = append(a.Removed, j.Name)
+		}
+	}
+	for _, names := range [][]string{a.Added, a.Changed, a.Removed} {
+		slices.Sort(names)
+	}
+	slices.SortFunc(a.Renamed, func(x, y Rename) int { return strings.Compare(x.To, y.To) })
+	return a
+}

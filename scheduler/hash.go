@@ -1,0 +1,68 @@
+package scheduler
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// hashBytes is how much of a hash is kept: enough to tell versions of a job
+// apart, short enough to be read aloud.
+const hashBytes = 6
+
+// hash is Job.Hash or, where that is empty, made of everything that can be
+// written down: all fields but Name, Key and Handler, and of the Schedule its
+// first ticks after fixed instants.
+func (j Job) hash() string {
+	if j.Hash != "" {
+		return j.Hash
+	}
+	ticks := firstTicks(j.Schedule)
+	j.Name, j.Key = "", ""
+	text, err := json.Marshal(j)
+	if err != nil {
+		return "" // a field that has no written form: a version that nothing is known of
+	}
+	return digest(string(text), ticks)
+}
+
+// firstTicks tells schedules without a Spec apart.
+func firstTicks(s Schedule) string {
+	var ticks []time.Time
+	for _, year := range []int{2020, 2026, 2030} {
+		ticks = append(ticks, s.Next(time.Date(year, time.March, 1, 0, 0, 0, 0, time.UTC)))
+	}
+	return fmt.Sprint(ticks)
+}
+
+// setHash tells sets of jobs apart.
+func setHash(list []Job) string {
+	versions := make([]string, len(list))
+	for i, j := range list {
+		versions[i] = j.Name + "|" + j.Key + "|" + j.Hash
+	}
+	slices.Sort(versions)
+	return digest(versions...)
+}
+
+// hashed returns a copy of list in which every job has its key and its hash.
+func hashed(list []Job) []Job {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Hash = list[i].hash()
+		list[i].Key = cmp.Or(list[i].Key, list[i].Name)
+	}
+	return list
+}
+
+func digest(texts ...string) string {
+	h := sha256.New()
+	for _, text := range texts {
+		fmt.Fprintf(h, "%d:%s", len(text), text)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:hashBytes])
+}

@@ -1,0 +1,134 @@
+package scheduler
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	publishEvery   = 5 * time.Minute
+	publishTimeout = 30 * time.Second
+)
+
+// A publisher makes known which jobs this replica serves: at once what has
+// changed, and everything now and then, since nodes may have lost their memory.
+type publisher struct {
+	roster  Roster // may be nil
+	replica string
+	retry   time.Duration
+
+	mu    sync.Mutex
+	jobs  map[string]JobInfo // by key
+	hash  string             // of the whole set
+	fresh map[string]bool    // keys of what is not published yet
+	more  chan struct{}      // holds one element after something became fresh
+}
+
+func newPublisher(cfg Config) *publisher {
+	return &publisher{
+		roster: cfg.Roster, replica: cfg.Replica, retry: cfg.BeatEvery,
+		fresh: map[string]bool{}, more: make(chan struct{}, 1),
+	}
+}
+
+// serve says that this replica serves exactly the hashed jobs of list.
+func (p *publisher) serve(list []Job) {
+	hash := setHash(list)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.jobs
+	p.jobs, p.hash = make(map[string]JobInfo, len(list)), hash
+	for _, j := range list {
+		info := infoOf(j, p.replica)
+		p.jobs[j.Key] = info
+		if before[j.Key] != info {
+			p.fresh[j.Key] = true
+		}
+	}
+	select {
+	case p.more <- struct{}{}:
+	default:
+	}
+}
+
+func infoOf(j Job, replica string) JobInfo {
+	return JobInfo{
+		Name: j.Name, Key: j.renamedFrom(), Hash: j.Hash, Func: j.Func, Schedule: j.Spec, Timezone: j.Timezone,
+		Description: j.Description, Replica: replica,
+	}
+}
+
+// configHash tells replicas with different jobs apart.
+func (p *publisher) configHash() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.hash
+}
+
+// run publishes until ctx ends.
+func (p *publisher) run(ctx context.Context) {
+	if p.roster == nil {
+		return
+	}
+	all := time.NewTicker(publishEvery)
+	defer all.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.more:
+		case <-all.C:
+			p.renew()
+		}
+		for !p.publish(ctx) && sleep(ctx, p.retry) {
+		}
+	}
+}
+
+// renew makes everything fresh.
+func (p *publisher) renew() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for key := range p.jobs {
+		p.fresh[key] = true
+	}
+}
+
+// publish tells the roster what is fresh, and whether that worked.
+func (p *publisher) publish(ctx context.Context) bool {
+	list := p.take()
+	if len(list) == 0 {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
+	defer cancel()
+	if err := p.roster.Publish(ctx, list); err != nil {
+		p.putBack(list)
+		return false
+	}
+	return true
+}
+
+// take returns what is fresh as of now; nothing is fresh afterwards.
+func (p *publisher) take() []JobInfo {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var list []JobInfo
+	for key := range p.fresh {
+		if info, ok := p.jobs[key]; ok {
+			info.Published, info.ConfigHash = time.Now().Round(0), p.hash
+			list = append(list, info)
+		}
+	}
+	clear(p.fresh)
+	return list
+}
+
+func (p *publisher) putBack(list []JobInfo) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, info := range list {
+		p.fresh[info.StoredAs()] = true
+	}
+}

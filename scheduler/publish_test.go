@@ -1,0 +1,70 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// names lists what was published: the names of each message, sorted.
+func (r *rollCall) names() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []string
+	for _, jobs := range r.published {
+		var names []string
+		for _, j := range jobs {
+			names = append(names, j.Name+"/"+j.Hash)
+		}
+		slices.Sort(names)
+		all = append(all, fmt.Sprint(names))
+	}
+	return all
+}
+
+// TestPublisher: what changes is published at once, everything every five
+// minutes, and what could not be published soon again, as it then is.
+func TestPublisher(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		roster := &rollCall{}
+		cfg := validConfig()
+		cfg.Roster, cfg.BeatEvery = roster, 5*time.Second
+		p := newPublisher(cfg)
+		job := func(name, hash string) Job { return Job{Name: name, Key: name, Hash: hash} }
+		p.serve([]Job{job("a", "1"), job("b", "1")})
+		first := p.configHash()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go p.run(ctx)
+		want := func(what string, messages ...string) {
+			t.Helper()
+			synctest.Wait()
+			if got := roster.names(); !slices.Equal(got, messages) {
+				t.Errorf("%s: published %v, want %v", what, got, messages)
+			}
+			roster.mu.Lock()
+			roster.published = nil
+			roster.mu.Unlock()
+		}
+		want("at the start", "[a/1 b/1]")
+		p.serve([]Job{job("a", "2"), job("b", "1"), job("c", "1")})
+		want("after a change", "[a/2 c/1]")
+		if p.configHash() == first {
+			t.Error("the hash of the set is still", first)
+		}
+		time.Sleep(publishEvery)
+		want("after a while", "[a/2 b/1 c/1]")
+		roster.answer(nil, errors.New("no quorum"))
+		p.serve([]Job{job("a", "3"), job("b", "1")})
+		want("without a quorum")
+		p.serve([]Job{job("a", "4"), job("b", "2")})
+		roster.answer(nil, nil)
+		time.Sleep(cfg.BeatEvery)
+		want("when the quorum is back", "[a/4 b/2]")
+	})
+}

@@ -1,0 +1,71 @@
+package replica
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// differences returns the settings of one struct that differ from those of
+// another of its type, by path: nested structs are taken apart, maps and lists
+// compared whole.
+func differences(from, to any) map[string]any {
+	found := map[string]any{}
+	differ(found, nil, reflect.ValueOf(from), reflect.ValueOf(to))
+	return found
+}
+
+func differ(found map[string]any, p path, from, to reflect.Value) {
+	for _, f := range fieldsOf(to.Type()) {
+		a, b, at := from.FieldByIndex(f.index), to.FieldByIndex(f.index), p.with(f.key)
+		switch {
+		case b.Kind() == reflect.Struct:
+			differ(found, at, a, b)
+		case !same(a, b):
+			found[at.String()] = b.Interface()
+		}
+	}
+}
+
+// same compares values; a map or list without elements is none.
+func same(a, b reflect.Value) bool {
+	if a.Kind() == reflect.Map || a.Kind() == reflect.Slice {
+		if a.Len() == 0 && b.Len() == 0 {
+			return true
+		}
+	}
+	return reflect.DeepEqual(a.Interface(), b.Interface())
+}
+
+// changedKeys lists the settings in which two structs differ.
+func changedKeys(from, to any) []string {
+	return slices.Sorted(maps.Keys(differences(from, to)))
+}
+
+// jobHash tells versions of a job apart. It is made of what differs from a job
+// that says nothing, so that a release that knows more settings computes the
+// same as one that does not, as long as they are not used.
+func (c *Config) jobHash(job JobConfig) string {
+	job.Timezone = c.timezone(job)
+	silent := JobConfig{JobPolicy: DefaultPolicy()}
+	silent.Timezone = "UTC"
+	return contentHash(differences(silent, job))
+}
+
+// contentHash is a short hash of whatever has a written form.
+func contentHash(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		text = fmt.Appendf(nil, "%#v", v) // params that JSON has no form for, such as .inf
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:6])
+}
+
+// listed joins names for a log line.
+func listed(names []string) string { return strings.Join(names, ", ") }

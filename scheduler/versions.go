@@ -1,0 +1,61 @@
+package scheduler
+
+import "slices"
+
+// A Version is what listings show of a job: what replicas serve now or, if none
+// does, what one served last.
+type Version struct {
+	JobInfo
+	Live bool // a replica serves it now
+	// Drift: replicas that live serve different versions of the job.
+	Drift bool
+}
+
+// Versions sorts out what is published: of each job the versions that replicas
+// serve now, in the order of published, which is that of Roster.Jobs; if there
+// are none, the last one. Where several live, each is marked as drifting.
+func Versions(published []JobInfo, live []Replica) []Version {
+	of := map[string][]JobInfo{}
+	for _, j := range published {
+		of[j.StoredAs()] = append(of[j.StoredAs()], j)
+	}
+	shown := make(map[string][]Version, len(of))
+	for key, all := range of {
+		shown[key] = versionsOf(all, live)
+	}
+	var list []Version
+	for _, j := range published {
+		i := slices.IndexFunc(shown[j.StoredAs()], func(v Version) bool { return v.Name == j.Name && v.Hash == j.Hash })
+		if i >= 0 {
+			list = append(list, shown[j.StoredAs()][i])
+		}
+	}
+	return list
+}
+
+// versionsOf does it for one job. It is a hint, and may lag behind a change by
+// some minutes: a version is served by the replicas whose set of jobs is the one
+// that it was last published with.
+func versionsOf(all []JobInfo, live []Replica) []Version {
+	var list []Version
+	last := all[0]
+	for _, j := range all {
+		if j.Published.After(last.Published) {
+			last = j
+		}
+		if j.servedIn(live) {
+			list = append(list, Version{JobInfo: j, Live: true})
+		}
+	}
+	if len(list) == 0 { // the sets have changed since, or an older release named none
+		return []Version{{JobInfo: last, Live: last.ServedBy(live, last.Published.Add(last.Age)) != ""}}
+	}
+	for i := range list {
+		list[i].Drift = len(list) > 1
+	}
+	return list
+}
+
+func (j JobInfo) servedIn(live []Replica) bool {
+	return j.ConfigHash != "" && slices.ContainsFunc(live, func(r Replica) bool { return r.ConfigHash == j.ConfigHash })
+}
