@@ -52,6 +52,7 @@ const (
 
 	Attempts = "attempts grow with their tokens"
 	Late     = "no run begins later than its policy allows"
+	Replaced = "a run stops when its job's next tick replaces it"
 	Limit    = "groups stay within their limits"
 	Pause    = "a paused job does not begin"
 	Again    = "interrupted runs are run again"
@@ -59,7 +60,7 @@ const (
 
 // Promises are all that are checked, in the order of listings.
 func Promises() []string {
-	return []string{Once, Tokens, Lease, Stale, Alone, Known, Alive, Attempts, Late, Limit, Pause, Again}
+	return []string{Once, Tokens, Lease, Stale, Alone, Known, Alive, Attempts, Late, Replaced, Limit, Pause, Again}
 }
 
 // Check returns every broken promise, the earliest first.
@@ -74,6 +75,7 @@ func Check(r Record) []Violation {
 		list = append(list, checkTokens(job)...)
 		list = append(list, checkAttempts(job)...)
 		list = append(list, checkLatest(job, r)...)
+		list = append(list, checkReplaced(job, r)...)
 		list = append(list, checkLeases(job, r)...)
 		list = append(list, checkWrites(job, r)...)
 		if r.Exclusive {
@@ -149,23 +151,14 @@ func checkTokens(claims []*claim) []Violation {
 const slack = time.Millisecond
 
 // checkLeases: a job's context ends a margin before the lease, and no job is
-// called later than that. Who was killed has stopped.
+// called later than that.
 func checkLeases(claims []*claim, r Record) []Violation {
-	died := map[string]time.Duration{}
-	for _, e := range r.Events {
-		if e.What == Died {
-			died[e.Replica] = e.At
-		}
-	}
 	var list []Violation
 	for _, c := range claims {
 		if c.began == none {
 			continue
 		}
 		stopped := c.stopped
-		if at, ok := died[c.Replica]; ok && (stopped == none || at < stopped) {
-			stopped = at
-		}
 		for _, s := range c.leases {
 			end := s.until - r.Margin + slack
 			if c.began > end && len(c.leases) == 1 {

@@ -13,6 +13,9 @@ type Rules struct {
 	// Latest is how long after its tick a run of the schedule may begin, by the
 	// world's clock. 0: it is not looked at.
 	Latest time.Duration
+	// Replaced is how soon after the job's next tick a run has been asked to stop.
+	// 0: it is not looked at.
+	Replaced time.Duration
 	// Again: a run that was cut short is run again, so none stays interrupted.
 	Again bool
 	// Group is the limit that runs of the job count against; empty: none.
@@ -54,6 +57,28 @@ func checkLatest(claims []*claim, r Record) []Violation {
 	return list
 }
 
+// checkReplaced: a run stops when the job's next tick comes, where that replaces
+// it.
+func checkReplaced(claims []*claim, r Record) []Violation {
+	var list []Violation
+	for _, c := range claims {
+		bound := r.Rules[c.Job].Replaced
+		if bound == 0 || c.began == none {
+			continue
+		}
+		due := r.Ledgers[c.Job].Due
+		i := slices.IndexFunc(due, func(tick time.Time) bool { return tick.After(c.Tick) })
+		if i < 0 {
+			continue
+		}
+		end := due[i].Sub(r.Start) + bound
+		if c.stopped == none || c.stopped > end {
+			list = append(list, Violation{Replaced, end, fmt.Sprintf("%v had not stopped %v after tick %s came to replace it", c, bound, stamp(due[i]))})
+		}
+	}
+	return list
+}
+
 // checkLimits: at no instant do more runs of a group work than it allows. A run
 // works until its context has ended, it has returned, or its process died.
 func checkLimits(claims []*claim, r Record) []Violation {
@@ -66,7 +91,7 @@ func checkLimits(claims []*claim, r Record) []Violation {
 	for _, c := range claims {
 		group := r.Rules[c.Job].Group
 		if group == "" || c.began == none || c.stopped == none {
-			continue // one that never stops has broken another promise
+			continue // one that never stops breaks another promise
 		}
 		steps[group] = append(steps[group], step{c.began, 1, c}, step{c.stopped, -1, c})
 	}

@@ -41,6 +41,13 @@ func policyCases() []checkCase {
 			Start:  at(1).Add(2 * time.Second), Rules: map[string]sim.Rules{"job": {Latest: bound}},
 		}
 	}
+	replaced := func(events []sim.Event) sim.Record {
+		return sim.Record{
+			Start: at(1), Events: events, Rules: map[string]sim.Rules{"job": {Replaced: ms(50)}},
+			Ledgers: map[string]sim.Ledger{"job": {Due: []time.Time{at(1).Add(ms(500))}, Lines: []sim.Line{{Tick: at(1).Add(ms(500)), Outcome: "skipped", Reason: "it took too long"}}}},
+		}
+	}
+	began := history(won("a", 1, 1, 0, 5), then("a", 6, sim.Began))
 	paused := func(began int) sim.Record {
 		says := func(when int, what sim.What) []sim.Event { return []sim.Event{{At: ms(when), What: what, Job: "job"}} }
 		return sim.Record{Heard: ms(50), Events: history(
@@ -54,6 +61,10 @@ func policyCases() []checkCase {
 		{"attempts fall", sim.Record{Events: again(2, 1)}, sim.Attempts},
 		{"a run begins in time", latest(3 * time.Second), ""},
 		{"a run begins too late", latest(2 * time.Second), sim.Late},
+		{"a run stops when it is replaced", replaced(history(began, then("a", 550, sim.Stopped))), ""},
+		{"a run ends before it is replaced", replaced(history(began, then("a", 300, sim.Returned))), ""},
+		{"a run dies before it is replaced", replaced(history(began, []sim.Event{{At: ms(500), What: sim.Died, Replica: "r-a"}})), ""},
+		{"a run goes on when it is replaced", replaced(history(began, then("a", 551, sim.Stopped))), sim.Replaced},
 		{"a group is full", group(pair(100, 100), 1), ""},
 		{"a group is more than full", group(pair(99, 100), 1), sim.Limit},
 		{"a group has room for both", group(pair(99, 100), 2), ""},

@@ -15,7 +15,7 @@ type claim struct {
 	ended   time.Duration // when others knew
 	voided  bool
 	began   time.Duration
-	stopped time.Duration // the job's context ended, or the job returned
+	stopped time.Duration // the job's context ended, the job returned, or the process died
 }
 
 // A span is a time from an instant up to another, which is not part of it.
@@ -30,6 +30,13 @@ func fold(events []Event) []*claim {
 	asked, byName := map[string]time.Duration{}, map[string]*claim{}
 	for _, e := range events {
 		switch e.What {
+		case Died:
+			for _, c := range list {
+				if c.Replica == e.Replica && c.began != none && c.stopped == none {
+					c.stopped = e.At
+				}
+			}
+			continue
 		case Asked:
 			asked[e.Claim] = e.At
 			continue

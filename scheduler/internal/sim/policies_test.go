@@ -61,16 +61,20 @@ func (p params) rules() map[string]sim.Rules {
 		if p.punctual() && policy.onCrash != scheduler.CrashRerun && policy.catchUp.Mode == "" && policy.overlap == scheduler.OverlapSkip {
 			r.Latest = 2*ttl + p.offsets + time.Second
 		}
+		if p.punctual() && policy.overlap == scheduler.OverlapCancelPrevious {
+			r.Replaced = p.offsets + time.Second
+		}
 		rules[jobName(i)] = r
 	}
 	return rules
 }
 
-// punctual tells whether nothing makes a replica late, or its clock wrong.
+// punctual tells whether nothing makes a replica late, sets its clock, or lets
+// replicas disagree on when the ticks are.
 func (p params) punctual() bool {
 	for _, t := range p.troubles {
 		switch t.Fault {
-		case sim.ReplicaPause, sim.ReplicaClock:
+		case sim.ReplicaPause, sim.ReplicaClock, sim.RollOut:
 			return false
 		}
 	}
