@@ -53,4 +53,9 @@ var simPlants = []plant{
 		edits: []edit{{schedulerDir + "verdict.go", "errors.Is(err, locking.ErrClaimed) && claimant(err) == replica", "claimant(err) == \"\" && replica == \"\""}},
 		pkg:   "./scheduler", tests: []string{"TestVerdicts"},
 	},
+	{
+		name: "sim: what is replaced goes on", promise: "A run ends when its job's next tick replaces it, on whichever replica it runs.",
+		edits: []edit{{schedulerDir + "overlap.go", "for _, run := range j.running {\n\t\tif run.tick.at.Before(t.at) {", "for _, run := range j.running {\n\t\tif false {"}},
+		pkg:   simPkg, tests: []string{"TestPolicies"}, args: []string{"-seeds=200"}, says: "next tick replaces it",
+	},
 }

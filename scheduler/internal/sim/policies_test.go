@@ -13,11 +13,12 @@ type policy struct {
 	overlap scheduler.Overlap
 	catchUp scheduler.CatchUp
 	onCrash scheduler.OnCrash
+	retry   scheduler.Retry
 }
 
 // apply sets the policy of a job.
 func (p policy) apply(j *scheduler.Job) {
-	j.Overlap, j.CatchUp, j.OnCrash = p.overlap, p.catchUp, p.onCrash
+	j.Overlap, j.CatchUp, j.OnCrash, j.Retry = p.overlap, p.catchUp, p.onCrash, p.retry
 }
 
 // TestPolicies is TestSim with jobs of all policies, in storms in which all
@@ -37,6 +38,7 @@ func drawPolicies(seed sim.Seed) params {
 	for range p.jobs {
 		p.policies = append(p.policies, policy{
 			overlap: []scheduler.Overlap{scheduler.OverlapSkip, scheduler.OverlapQueue, scheduler.OverlapCancelPrevious}[luck.IntN(3)],
+			retry:   scheduler.Retry{Attempts: 1 + luck.IntN(3), Backoff: 100 * time.Millisecond},
 		})
 	}
 	if p.calm || luck.IntN(2) == 0 {

@@ -130,13 +130,14 @@ func (l *life) jobs() []scheduler.Job {
 func jobName(i int) string { return "job-" + strconv.Itoa(i) }
 
 // work is what every job does: it writes now and then, sleeps in between, and
-// mostly minds its context. After a pause it writes first and looks then.
+// mostly minds its context. After a pause it writes first and looks then. Where
+// it would be called again it may fail.
 func (l *life) work(ctx context.Context, run jobs.Run) error {
 	e := l.event(run.Job, run.Token)
 	l.add(sim.Began, e)
 	defer l.add(sim.Returned, e)
 	defer context.AfterFunc(ctx, func() { l.add(sim.Stopped, e) })()
-	luck := l.world.Seed.Draw("work", run.Job, strconv.FormatInt(run.Tick.UnixMilli(), 10))
+	luck := l.world.Seed.Draw("work", run.Job, strconv.FormatInt(run.Tick.UnixMilli(), 10), strconv.Itoa(run.Try))
 	longest := 300 * time.Millisecond
 	if !l.cluster.params.calm && luck.IntN(6) == 0 {
 		longest = 3 * ttl
@@ -148,6 +149,9 @@ func (l *life) work(ctx context.Context, run jobs.Run) error {
 		if ctx.Err() != nil && !deaf || l.process.Dead() {
 			return ctx.Err()
 		}
+	}
+	if len(l.cluster.params.policies) > 0 && luck.IntN(4) == 0 {
+		return errors.New("it failed")
 	}
 	return nil
 }
