@@ -11,6 +11,9 @@ var (
 	// replica stopped first.
 	ErrDropped = errors.New("outcome was not recorded")
 
+	// ErrNoLog is what Archive.Log returns where nothing is kept.
+	ErrNoLog = errors.New("no log of this run is kept")
+
 	// ErrRunTwice is returned by a second call of Scheduler.Run.
 	ErrRunTwice = errors.New("scheduler: Run may be called once")
 )

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/quorate/quorate/locking"
@@ -114,8 +115,19 @@ func (e Entry) Placed(job, stream string, key time.Time) Entry {
 type Query struct {
 	Job   string
 	Limit int // at most so many; required
-	// Before, unless zero, leaves out ticks whose order key is not before it.
-	Before time.Time
+	// Before, unless zero, leaves out ticks whose order key is not before it; Since
+	// those whose order key is.
+	Before, Since time.Time
+	// Outcomes and Triggers, unless empty, leave out entries with others.
+	Outcomes []Outcome
+	Triggers []Trigger
+}
+
+// Wants tells whether the query asks for an entry like e of its job.
+func (q Query) Wants(e Entry) bool {
+	return (q.Before.IsZero() || e.OrderKey().Before(q.Before)) && !e.OrderKey().Before(q.Since) &&
+		(len(q.Outcomes) == 0 || slices.Contains(q.Outcomes, e.Outcome)) &&
+		(len(q.Triggers) == 0 || slices.Contains(q.Triggers, e.Trigger))
 }
 
 // A Ledger keeps what became of every tick. Runs enter it with the claim and

@@ -60,14 +60,6 @@ type CatchUp struct {
 	Max int
 }
 
-// History bounds what the ledger keeps of a job. The zero value means the
-// ledger's default.
-type History struct {
-	Keep     int           // records
-	MaxAge   time.Duration // of a record
-	MaxBytes int           // of all records with their logs, on each node
-}
-
 // validatePolicies says which of the job's policies are not known, or are
 // impossible.
 func (j Job) validatePolicies() error {

@@ -32,7 +32,7 @@ var opsPlants = []plant{
 	},
 	{
 		name: "forget: keeps the records", promise: "A forgotten job leaves nothing behind.",
-		edits: []edit{{forgetLua, "redis.call('DEL', claim, runs)", "redis.call('DEL', claim)"}},
+		edits: []edit{{forgetLua, "redis.call('DEL', claim, runs, KEYS[5])", "redis.call('DEL', claim)"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{

@@ -13,7 +13,7 @@ import (
 var ErrUnknownName = errors.New("the nodes keep nothing of it")
 
 // Forget drops what the nodes keep of a name that nobody will use any more: the
-// claim of a job or of a plain lock, and the job's ledger. A program that locks
+// claim of a job or of a plain lock, and the job's ledger with its logs. A program that locks
 // things which come and go should forget those that have gone, or each leaves
 // a claim behind for ever.
 //
@@ -35,7 +35,7 @@ func Forget(ctx context.Context, set *nodes.Set, name string) error {
 	if len(held) > 0 && held[0].On.For > 0 {
 		return fmt.Errorf("%s: %w by %v on %d of %d nodes", name, locking.ErrTaken, held[0], held[0].On.For, held[0].On.Of)
 	}
-	keys := []string{set.JobKey(name, "lock"), set.JobKey(name, "claim"), set.JobKey(name, "runs")}
+	keys := []string{set.JobKey(name, "lock"), set.JobKey(name, "claim"), set.JobKey(name, "runs"), set.JobKey(name, "logs")}
 	replies := set.Call(ctx, forgetScript, keys)
 	if _, err := answered(set, "forgetting "+name, reports(replies)); err != nil {
 		return err

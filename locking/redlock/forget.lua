@@ -1,6 +1,6 @@
 -- N8 FORGET: drops what is kept of a job that was removed. Its tokens and ticks
 -- stay closed, here for every job of which nothing is kept.
--- KEYS[2..4] lock, claim, runs
+-- KEYS[2..5] lock, claim, runs, logs
 -- Replies OK | NONE where nothing is kept | BUSY while the lock is held
 local lock, claim, runs = KEYS[2], KEYS[3], KEYS[4]
 if redis.call('EXISTS', lock) == 1 then return {'BUSY', nowtext} end
@@ -14,5 +14,5 @@ for i = 1, #kept, 2 do
   if value and string.find(kept[i], '%.tick$') then tick = math.max(tick, value) end
 end
 redis.call('HSET', KEYS[1], 'gc_fence', num(fence), 'gc_tick', num(tick))
-redis.call('DEL', claim, runs)
+redis.call('DEL', claim, runs, KEYS[5])
 return {'OK', nowtext}

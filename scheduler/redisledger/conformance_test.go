@@ -9,20 +9,27 @@ import (
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
+func backend(f fleet) schedtest.LedgerBackend {
+	return schedtest.LedgerBackend{
+		Hooks: f.Hooks,
+		New: func(tb testing.TB) (locking.Locker, scheduler.Ledger) {
+			tb.Helper()
+			c := f.connect(tb)
+			return c.locker, c
+		},
+		Short: 2100 * time.Millisecond, // more than four node timeouts
+		Keep:  smallKeep,
+	}
+}
+
 func TestLedgerConforms(t *testing.T) {
 	t.Parallel()
-	onEvery(t, func(t *testing.T, f fleet) {
-		schedtest.RunLedger(t, schedtest.LedgerBackend{
-			Hooks: f.Hooks,
-			New: func(tb testing.TB) (locking.Locker, scheduler.Ledger) {
-				tb.Helper()
-				c := f.connect(tb)
-				return c.locker, c
-			},
-			Short: 2100 * time.Millisecond, // more than four node timeouts
-			Keep:  smallKeep,
-		})
-	})
+	onEvery(t, func(t *testing.T, f fleet) { schedtest.RunLedger(t, backend(f)) })
+}
+
+func TestArchiveConforms(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, f fleet) { schedtest.RunArchive(t, backend(f)) })
 }
 
 func TestRosterConforms(t *testing.T) {

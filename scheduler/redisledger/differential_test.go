@@ -26,6 +26,9 @@ func TestScriptsAgreeWithTheModel(t *testing.T) {
 			"record too": func(rt *rapid.T) { d.record(rt, lua.record) },
 			"read":       func(rt *rapid.T) { d.read(rt, lua.read) },
 			"read too":   func(rt *rapid.T) { d.read(rt, lua.read) },
+			"store":      func(rt *rapid.T) { d.store(rt, lua.store) },
+			"store too":  func(rt *rapid.T) { d.store(rt, lua.store) },
+			"log":        func(rt *rapid.T) { d.call(rt, lua.log, "1", []string{logsKey}, logText(rt)) },
 			"announce":   func(rt *rapid.T) { d.announce(rt, lua.announce) },
 			"leave":      func(rt *rapid.T) { d.leave(rt, lua.leave) },
 			"publish":    func(rt *rapid.T) { d.call(rt, lua.publish, "0", []string{jobsKey}, announcements(rt)...) },
@@ -37,6 +40,7 @@ func TestScriptsAgreeWithTheModel(t *testing.T) {
 
 const (
 	runsKey   = "q:job:j:runs"
+	logsKey   = "q:job:j:logs"
 	lockKey   = "q:job:j:lock"
 	rosterKey = "q:replicas"
 	jobsKey   = "q:jobs"
@@ -79,6 +83,25 @@ func (d differ) read(rt *rapid.T, script *nodes.Script) {
 	}
 	most := rapid.SampledFrom([]string{"0", "1", "2", "10", "-1"}).Draw(rt, "most")
 	d.call(rt, script, "1", []string{runsKey, lockKey}, from, most)
+}
+
+// logText names a run.
+func logText(rt *rapid.T) string {
+	return tickText(rt) + "." + rapid.SampledFrom([]string{"7", "8", "10"}).Draw(rt, "token")
+}
+
+// store keeps none, one or two logs.
+func (d differ) store(rt *rapid.T, script *nodes.Script) {
+	keep := rapid.SampledFrom([]string{"3", "5", "1", "0"}).Draw(rt, "keep")
+	age := int64(0)
+	if rapid.Bool().Draw(rt, "by age") {
+		age = max(0, d.Now().UnixMilli()-1_800_000_000_000-rapid.SampledFrom([]int64{0, 1000, 1001, 2000, 5000}).Draw(rt, "earliest"))
+	}
+	own := []string{keep, strconv.FormatInt(age, 10), rapid.SampledFrom([]string{"0", "4", "10", "1000"}).Draw(rt, "room")}
+	for range rapid.IntRange(0, 2).Draw(rt, "logs") {
+		own = append(own, logText(rt), rapid.SampledFrom([]string{"", "one", "two\nlines", "é"}).Draw(rt, "log"))
+	}
+	d.call(rt, script, "1", []string{runsKey, logsKey}, own...)
 }
 
 func replicaID(rt *rapid.T) string {

@@ -3,6 +3,7 @@ package redisledger
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,8 +25,9 @@ func (l *Ledger) read(ctx context.Context, q scheduler.Query, choose func([]know
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, choose(entries)...)
-		if p.complete {
+		chosen := choose(entries)
+		found = append(found, slices.DeleteFunc(chosen, func(e scheduler.Entry) bool { return !q.Wants(e) })...)
+		if p.complete || p.horizon < q.Since.UnixMilli() {
 			break
 		}
 		if len(entries) == 0 {

@@ -12,6 +12,12 @@ var recordLua string
 //go:embed read.lua
 var readLua string
 
+//go:embed store.lua
+var storeLua string
+
+//go:embed log.lua
+var logLua string
+
 //go:embed announce.lua
 var announceLua string
 
@@ -28,6 +34,7 @@ var publishedLua string
 // sealed for a change of the list.
 type scripts struct {
 	record, read          *nodes.Script
+	store, log            *nodes.Script
 	announce, look, leave *nodes.Script
 	publish, published    *nodes.Script
 }
@@ -37,6 +44,8 @@ func newScripts() scripts {
 	return scripts{
 		record:   nodes.NewScript("record", recordLua),
 		read:     nodes.NewScript("read", readLua).AcceptSealed(),
+		store:    nodes.NewScript("store", storeLua).AcceptSealed(),
+		log:      nodes.NewScript("log", logLua).AcceptSealed(),
 		announce: announce,
 		look:     announce.AcceptSealed(),
 		leave:    nodes.NewScript("leave", leaveLua).AcceptSealed(),

@@ -1,6 +1,7 @@
 package schedtest
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -78,4 +79,36 @@ func runsAreFoundBehindRecords(b *ledgerBench) {
 		b.record(b.notRun(n+1, scheduler.Skipped, "busy"))
 	}
 	b.want("Runs", b.runs(1), of(l, b.finished(0, scheduler.Succeeded)))
+}
+
+// selects reads with every filter, which count before the limit does.
+func selects(b *ledgerBench) {
+	var want []scheduler.Entry
+	for n := range 40 {
+		if n%10 == 0 {
+			l := b.run(n)
+			want = append([]scheduler.Entry{of(l, b.finished(n, scheduler.Succeeded))}, want...)
+			continue
+		}
+		b.record(b.notRun(n, scheduler.Skipped, "busy"))
+	}
+	for _, c := range []struct {
+		what string
+		q    scheduler.Query
+		want []scheduler.Entry
+	}{
+		{"since and before", scheduler.Query{Since: b.tick(10), Before: b.tick(30), Outcomes: []scheduler.Outcome{scheduler.Succeeded}}, want[1:3]},
+		{"outcomes", scheduler.Query{Outcomes: []scheduler.Outcome{scheduler.Succeeded, scheduler.Failed}}, want},
+		{"since", scheduler.Query{Since: b.tick(39)}, []scheduler.Entry{b.notRun(39, scheduler.Skipped, "busy")}},
+		{"triggers", scheduler.Query{Triggers: []scheduler.Trigger{scheduler.ByManual}}, nil},
+		{"limit", scheduler.Query{Outcomes: []scheduler.Outcome{scheduler.Succeeded}, Limit: 2}, want[:2]},
+	} {
+		c.q.Job = jobName
+		c.q.Limit = cmp.Or(c.q.Limit, 4)
+		list, err := b.ledger.Ticks(b.Context(), c.q)
+		if err != nil {
+			b.Fatalf("Ticks = %v", err)
+		}
+		b.want("Ticks by "+c.what, list, c.want...)
+	}
 }

@@ -97,6 +97,7 @@ func ledgerChecks() []ledgerCheck {
 		{"NewestFirst", newestFirst},
 		{"PagesCoverEveryTickOnce", pagesCoverEveryTickOnce},
 		{"RunsAreFoundBehindRecords", runsAreFoundBehindRecords},
+		{"Selects", selects},
 	}
 }
 

@@ -159,6 +159,7 @@ var ledgerFaults = map[string]struct {
 		return slices.CompactFunc(list, func(a, b scheduler.Entry) bool { return a.OrderKey().Equal(b.OrderKey()) })
 	}}, []string{"StreamsAreListedTogether"}},
 	"streams are one":   {oddLedger{in: func(e *scheduler.Entry) bool { e.Stream = ""; return true }}, []string{"RecordStaysInItsStream"}},
+	"ignores since":     {oddLedger{query: func(q *scheduler.Query) { q.Since = time.Time{} }}, []string{"Selects"}},
 	"records hide runs": {without(func(e scheduler.Entry) bool { return e.Outcome.Ran() }), []string{"RunHidesARecord"}},
 }
 

@@ -25,11 +25,12 @@ type Ledger struct {
 
 	mu    sync.Mutex
 	ticks map[string][]scheduler.Entry // those that did not run, sorted
+	kept  map[string]kept
 }
 
 // NewLedger returns a ledger over what locks grants.
 func NewLedger(locks *locktest.Memory) *Ledger {
-	return &Ledger{locks: locks, ticks: map[string][]scheduler.Entry{}}
+	return &Ledger{locks: locks, ticks: map[string][]scheduler.Entry{}, kept: map[string]kept{}}
 }
 
 // Record implements [scheduler.Ledger].
@@ -81,13 +82,18 @@ func (l *Ledger) Ticks(ctx context.Context, q scheduler.Query) ([]scheduler.Entr
 }
 
 func (l *Ledger) runs(job string) ([]scheduler.Entry, error) {
+	l.mu.Lock()
+	from := l.kept[job].from
+	l.mu.Unlock()
 	var runs []scheduler.Entry
 	for _, r := range l.locks.Records(job) {
 		e, err := entry(r)
 		if err != nil {
 			return nil, err
 		}
-		runs = append(runs, e)
+		if !e.OrderKey().Before(from) {
+			runs = append(runs, e)
+		}
 	}
 	return runs, nil
 }
@@ -114,9 +120,7 @@ func entry(r locktest.Record) (scheduler.Entry, error) {
 
 // selected cuts a sorted list down to what the query asks for.
 func selected(sorted []scheduler.Entry, q scheduler.Query) []scheduler.Entry {
-	sorted = slices.DeleteFunc(sorted, func(e scheduler.Entry) bool {
-		return !q.Before.IsZero() && !e.OrderKey().Before(q.Before)
-	})
+	sorted = slices.DeleteFunc(sorted, func(e scheduler.Entry) bool { return !q.Wants(e) })
 	return sorted[:min(len(sorted), q.Limit)]
 }
 

@@ -36,3 +36,8 @@ func TestMemoryRosterConforms(t *testing.T) {
 	t.Parallel()
 	RunRoster(t, memoryRoster())
 }
+
+func TestMemoryArchiveConforms(t *testing.T) {
+	t.Parallel()
+	RunArchive(t, memoryLedger())
+}

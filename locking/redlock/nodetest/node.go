@@ -149,6 +149,10 @@ func (c *call) rule(script string) (func() ([]string, error), bool) {
 		return c.record, true
 	case "read":
 		return c.read, true
+	case "store":
+		return c.store, true
+	case "log":
+		return c.log, true
 	case "announce":
 		return c.announce, true
 	case "leave":

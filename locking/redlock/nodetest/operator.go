@@ -22,7 +22,7 @@ func (c *call) evict() ([]string, error) {
 }
 
 // forget is N8: claim and records of a job go; its tokens and ticks stay closed
-// for every job of which nothing is kept. Keys: lock, claim, runs.
+// for every job of which nothing is kept. Keys: lock, claim, runs, logs.
 func (c *call) forget() ([]string, error) {
 	m := c.n.Member
 	claim, claimed := c.n.Claims[c.keys[2]]
@@ -41,6 +41,7 @@ func (c *call) forget() ([]string, error) {
 	m.GCFence, m.GCTick = digits(fence), digits(tick)
 	delete(c.n.Claims, c.keys[2])
 	delete(c.n.Runs, c.keys[3])
+	delete(c.n.Logs, c.keys[4])
 	return answer("OK")
 }
 

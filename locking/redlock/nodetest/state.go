@@ -17,6 +17,8 @@ type State struct {
 	Claims map[string]Claim
 	// Runs are the records of the jobs, oldest tick first.
 	Runs map[string][]Run
+	// Logs are the logs of the jobs' runs, by name, and their index.
+	Logs map[string]map[string]string
 	// Rosters are the announcements: names and what they announce.
 	Rosters map[string]map[string]string
 }
@@ -65,7 +67,7 @@ type Run struct {
 func newState() State {
 	return State{
 		Texts: map[string]Text{}, Claims: map[string]Claim{},
-		Runs: map[string][]Run{}, Rosters: map[string]map[string]string{},
+		Runs: map[string][]Run{}, Logs: map[string]map[string]string{}, Rosters: map[string]map[string]string{},
 	}
 }
 
@@ -73,7 +75,7 @@ func newState() State {
 func (s State) Copy() State {
 	c := State{
 		Texts: maps.Clone(s.Texts), Claims: maps.Clone(s.Claims),
-		Runs: maps.Clone(s.Runs), Rosters: maps.Clone(s.Rosters),
+		Runs: maps.Clone(s.Runs), Logs: maps.Clone(s.Logs), Rosters: maps.Clone(s.Rosters),
 	}
 	if s.Member != nil {
 		m := *s.Member
@@ -85,6 +87,9 @@ func (s State) Copy() State {
 	}
 	for key, runs := range c.Runs {
 		c.Runs[key] = slices.Clone(runs)
+	}
+	for key, logs := range c.Logs {
+		c.Logs[key] = maps.Clone(logs)
 	}
 	for key, roster := range c.Rosters {
 		c.Rosters[key] = maps.Clone(roster)

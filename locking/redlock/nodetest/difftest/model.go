@@ -31,6 +31,11 @@ func stored(s nodetest.State, now time.Time) []string {
 			d.add("score %s of %s %s runs out never", score(r.Tick), key, r.Record)
 		}
 	}
+	for key, logs := range s.Logs {
+		for name, log := range logs {
+			d.field(key, name, log)
+		}
+	}
 	for key, roster := range s.Rosters {
 		for name, announced := range roster {
 			d.field(key, name, announced)

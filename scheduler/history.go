@@ -1,0 +1,29 @@
+package scheduler
+
+import (
+	"cmp"
+	"time"
+)
+
+// History bounds what is kept of a job's past: by the Archive, at the end of
+// each run and when a tick without one is recorded.
+type History struct {
+	// Keep is how many entries of the ledger, and how many logs. Default, and at
+	// most: MaxKeep.
+	Keep int
+	// MaxAge is how old the tick of an entry or a log may be. 0: any age.
+	MaxAge time.Duration
+	// MaxBytes bounds all logs of the job together, on each node. Default 256 KiB;
+	// negative: no logs are kept.
+	MaxBytes int
+}
+
+// MaxKeep bounds the entries of a job in the ledger, whatever its History.
+const MaxKeep = 1000
+
+// WithDefaults returns a copy in which every zero value has its default.
+func (h History) WithDefaults() History {
+	h.Keep = min(cmp.Or(h.Keep, MaxKeep), MaxKeep)
+	h.MaxBytes = cmp.Or(h.MaxBytes, 256<<10)
+	return h
+}

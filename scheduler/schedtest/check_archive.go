@@ -1,0 +1,208 @@
+package schedtest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// RunArchive checks every promise of [scheduler.Archive], one subtest each. What
+// b.New returns as the Ledger must be a [scheduler.Archive] too.
+func RunArchive(t *testing.T, b LedgerBackend) {
+	t.Helper()
+	b = b.withDefaults()
+	for _, c := range archiveChecks() {
+		t.Run(c.name, func(t *testing.T) {
+			b.Bubble(t, func(t *testing.T) {
+				t.Helper()
+				c.run(newArchiveBench(t, b))
+			})
+		})
+	}
+}
+
+type archiveCheck struct {
+	name string
+	run  func(*archiveBench)
+}
+
+func archiveChecks() []archiveCheck {
+	return []archiveCheck{
+		{"LogIsKept", logIsKept},
+		{"NoLogIsAnError", noLogIsAnError},
+		{"AttemptsHaveLogsOfTheirOwn", attemptsHaveLogsOfTheirOwn},
+		{"LogsAreBoundedByCount", logsAreBoundedByCount},
+		{"LogsAreBoundedByBytes", logsAreBoundedByBytes},
+		{"LogsAreBoundedByAge", logsAreBoundedByAge},
+		{"EntriesAreBoundedByCount", entriesAreBoundedByCount},
+		{"EntriesAreBoundedByAge", entriesAreBoundedByAge},
+		{"NewestEntryStays", newestEntryStays},
+		{"TicksMayBeClaimedAlike", ticksMayBeClaimedAlike},
+		{"EndedContextIsAnError", archiveEndedContextIsAnError},
+	}
+}
+
+// archiveBench is one fresh cluster on trial.
+type archiveBench struct {
+	*ledgerBench
+	archive scheduler.Archive
+}
+
+func newArchiveBench(t testing.TB, b LedgerBackend) *archiveBench {
+	t.Helper()
+	bench := &archiveBench{ledgerBench: newLedgerBench(t, b)}
+	var ok bool
+	if bench.archive, ok = bench.ledger.(scheduler.Archive); !ok {
+		t.Fatalf("the ledger is no scheduler.Archive")
+	}
+	return bench
+}
+
+// log is what the run of the n-th tick logged, so many bytes.
+func (b *archiveBench) log(n, bytes int) scheduler.Log {
+	return scheduler.Log{
+		Job: jobName, Tick: b.tick(n), Token: locking.Token(100 + n),
+		Text: strings.Repeat("é", bytes/2) + strings.Repeat("\n", bytes%2), Cut: n,
+	}
+}
+
+// store stores logs, again where a busy machine answered too late.
+func (b *archiveBench) store(h scheduler.History, logs ...scheduler.Log) {
+	b.Helper()
+	var err error
+	for range tries {
+		if err = b.archive.Store(b.Context(), jobName, h, logs...); !errors.Is(err, locking.ErrNoQuorum) {
+			break
+		}
+		b.Wait(b.Short / 4)
+	}
+	if err != nil {
+		b.Fatalf("Store = %v", err)
+	}
+}
+
+// wantLogs fails unless of the given logs those from the first on are kept.
+func (b *archiveBench) wantLogs(first int, logs []scheduler.Log) {
+	b.Helper()
+	for i, want := range logs {
+		got, err := b.archive.Log(b.Context(), jobName, want.Tick, want.Token)
+		switch {
+		case i < first && !errors.Is(err, scheduler.ErrNoLog):
+			b.Errorf("Log of tick %d = %d bytes, %v; want ErrNoLog", i, len(got.Text), err)
+		case i >= first && (err != nil || got != want):
+			b.Errorf("Log of tick %d =\n%+v, %v, want\n%+v", i, got, err, want)
+		}
+	}
+}
+
+// storeEach stores a log for each of the first n ticks, in an order that is not
+// theirs, and returns them in order.
+func (b *archiveBench) storeEach(h scheduler.History, n, bytes int) []scheduler.Log {
+	b.Helper()
+	logs := make([]scheduler.Log, n)
+	for i := range n {
+		at := (i*7 + 3) % n // n is prime to 7
+		logs[at] = b.log(at, bytes)
+		b.store(scheduler.History{}, logs[at])
+	}
+	b.store(h)
+	return logs
+}
+
+func logIsKept(b *archiveBench) {
+	log := b.log(1, 999)
+	b.store(scheduler.History{}, log)
+	b.wantLogs(0, []scheduler.Log{log})
+	log.Text, log.Cut = "", 7
+	b.store(scheduler.History{}, log, b.log(2, 10))
+	b.wantLogs(0, []scheduler.Log{log, b.log(2, 10)})
+}
+
+func noLogIsAnError(b *archiveBench) {
+	log := b.log(1, 10)
+	b.wantLogs(1, []scheduler.Log{log})
+	b.store(scheduler.History{}, log)
+	b.wantLogs(1, []scheduler.Log{b.log(2, 10)})
+	b.store(scheduler.History{MaxBytes: -1}, log)
+	b.wantLogs(1, []scheduler.Log{log})
+}
+
+func attemptsHaveLogsOfTheirOwn(b *archiveBench) {
+	first, second := b.log(1, 10), b.log(1, 20)
+	second.Token++
+	b.store(scheduler.History{}, first)
+	b.store(scheduler.History{}, second)
+	b.wantLogs(0, []scheduler.Log{first, second})
+}
+
+func logsAreBoundedByCount(b *archiveBench) {
+	b.wantLogs(5, b.storeEach(scheduler.History{Keep: 3}, 8, 10))
+}
+
+// logsAreBoundedByBytes leaves the form in which logs are stored twice the room
+// of their texts.
+func logsAreBoundedByBytes(b *archiveBench) {
+	logs := b.storeEach(scheduler.History{MaxBytes: 3500}, 8, 1000)
+	b.wantLogs(5, logs)
+}
+
+func logsAreBoundedByAge(b *archiveBench) {
+	age := time.Since(b.tick(5)) - 500*time.Millisecond
+	b.wantLogs(6, b.storeEach(scheduler.History{MaxAge: age}, 8, 10))
+}
+
+func entriesAreBoundedByCount(b *archiveBench) {
+	for n := range 10 {
+		b.record(b.notRun(n, scheduler.Skipped, "busy"))
+	}
+	b.store(scheduler.History{Keep: 2})
+	b.want("Ticks", b.ticks(10), b.notRun(9, scheduler.Skipped, "busy"), b.notRun(8, scheduler.Skipped, "busy"))
+}
+
+func entriesAreBoundedByAge(b *archiveBench) {
+	for n := range 3 {
+		b.record(b.notRun(n, scheduler.Skipped, "busy"))
+	}
+	l := b.run(100)
+	b.store(scheduler.History{MaxAge: time.Since(b.tick(50))})
+	b.wantBoth(of(l, b.finished(100, scheduler.Succeeded)))
+}
+
+func newestEntryStays(b *archiveBench) {
+	b.run(1)
+	l := b.run(2)
+	b.store(scheduler.History{MaxAge: time.Minute})
+	b.wantBoth(of(l, b.finished(2, scheduler.Succeeded)))
+}
+
+// ticksMayBeClaimedAlike: who has run is no matter of what is kept.
+func ticksMayBeClaimedAlike(b *archiveBench) {
+	first, second := b.run(1), b.run(2)
+	b.store(scheduler.History{Keep: 1, MaxBytes: -1})
+	for n := range 3 {
+		_, err := b.locker.TryAcquire(b.Context(), locking.Request{Name: jobName, Tick: b.tick(n), TTL: b.Long, Holder: "b"})
+		if err == nil {
+			b.Errorf("tick %d is claimed again after the ledger dropped its entry", n)
+		}
+	}
+	third := b.claim(3, b.Long, locking.AtMostOnce)
+	if third.Claim().Token <= max(first.Claim().Token, second.Claim().Token) {
+		b.Errorf("token %d after %d and %d", third.Claim().Token, first.Claim().Token, second.Claim().Token)
+	}
+}
+
+func archiveEndedContextIsAnError(b *archiveBench) {
+	ctx, cancel := context.WithCancel(b.Context())
+	cancel()
+	if err := b.archive.Store(ctx, jobName, scheduler.History{}, b.log(1, 1)); err == nil {
+		b.Error("Store = nil, want an error")
+	}
+	if _, err := b.archive.Log(ctx, jobName, b.tick(1), 101); err == nil || errors.Is(err, scheduler.ErrNoLog) {
+		b.Errorf("Log = %v, want another error", err)
+	}
+}

@@ -1,0 +1,105 @@
+package schedtest
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/locktest"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// oddArchive is a Ledger that changes what its Archive is given.
+type oddArchive struct {
+	*Ledger
+	store    func(*scheduler.History, []scheduler.Log) []scheduler.Log
+	deafened bool
+	forgets  *locktest.Memory // what Store makes it forget
+}
+
+func (o oddArchive) Store(ctx context.Context, job string, h scheduler.History, logs ...scheduler.Log) error {
+	if o.deafened {
+		ctx = context.WithoutCancel(ctx)
+	}
+	if o.store != nil {
+		logs = o.store(&h, slices.Clone(logs))
+	}
+	if o.forgets != nil {
+		*o.forgets = locktest.Memory{} //nolint:govet // nobody else uses it now
+	}
+	return o.Ledger.Store(ctx, job, h, logs...)
+}
+
+func (o oddArchive) Log(ctx context.Context, job string, tick time.Time, token locking.Token) (scheduler.Log, error) {
+	if o.deafened {
+		ctx = context.WithoutCancel(ctx)
+	}
+	return o.Ledger.Log(ctx, job, tick, token)
+}
+
+// history changes what is to be kept; each changes the logs.
+func history(change func(*scheduler.History)) oddArchive {
+	return oddArchive{store: func(h *scheduler.History, logs []scheduler.Log) []scheduler.Log {
+		change(h)
+		return logs
+	}}
+}
+
+func each(change func(*scheduler.Log)) oddArchive {
+	return oddArchive{store: func(_ *scheduler.History, logs []scheduler.Log) []scheduler.Log {
+		for i := range logs {
+			change(&logs[i])
+		}
+		return logs
+	}}
+}
+
+var archiveFaults = map[string]struct {
+	archive oddArchive
+	foundBy []string
+}{
+	"loses what was cut":  {each(func(l *scheduler.Log) { l.Cut = 0 }), []string{"LogIsKept"}},
+	"mixes attempts":      {each(func(l *scheduler.Log) { l.Token = 101 }), []string{"AttemptsHaveLogsOfTheirOwn"}},
+	"invents logs":        {each(func(l *scheduler.Log) { l.Tick = l.Tick.Add(time.Second); l.Token++ }), []string{"NoLogIsAnError"}},
+	"counts no logs":      {history(func(h *scheduler.History) { h.Keep = 0 }), []string{"LogsAreBoundedByCount", "EntriesAreBoundedByCount"}},
+	"counts no bytes":     {history(func(h *scheduler.History) { h.MaxBytes = 0 }), []string{"LogsAreBoundedByBytes"}},
+	"minds no age":        {history(func(h *scheduler.History) { h.MaxAge = 0 }), []string{"LogsAreBoundedByAge", "EntriesAreBoundedByAge", "NewestEntryStays"}},
+	"forgets the claims":  {oddArchive{forgets: new(locktest.Memory)}, []string{"TicksMayBeClaimedAlike"}},
+	"never minds the end": {oddArchive{deafened: true}, []string{"EndedContextIsAnError"}},
+}
+
+// TestArchiveKitFindsFaults plants faults into an archive that is otherwise
+// sound, and wants each found, and each check to find one.
+func TestArchiveKitFindsFaults(t *testing.T) {
+	t.Parallel()
+	found := map[string]bool{}
+	for name, f := range archiveFaults {
+		for _, check := range f.foundBy {
+			i := slices.IndexFunc(archiveChecks(), func(c archiveCheck) bool { return c.name == check })
+			if i < 0 {
+				t.Fatalf("there is no check %s", check)
+			}
+			found[check] = true
+			said := complaints(t, func(tb testing.TB) {
+				locks := new(locktest.Memory)
+				if f.archive.forgets != nil {
+					f.archive.forgets = locks
+				}
+				f.archive.Ledger = NewLedger(locks)
+				b := memoryLedger().withDefaults()
+				b.New = func(testing.TB) (locking.Locker, scheduler.Ledger) { return locks, f.archive }
+				archiveChecks()[i].run(newArchiveBench(tb, b))
+			})
+			if len(said) == 0 {
+				t.Errorf("%s: check %s does not see it", name, check)
+			}
+		}
+	}
+	for _, c := range archiveChecks() {
+		if !found[c.name] {
+			t.Errorf("no fault shows that check %s can fail", c.name)
+		}
+	}
+}
