@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/quorate/quorate/locking"
@@ -33,7 +34,10 @@ type attempt struct {
 	claim   locking.Claim
 	started time.Time
 
-	refused refusals // of the run's writes; told by its guards, from anywhere
+	log runLog // what the function logs
+
+	toldLost sync.Once
+	refused  refusals // of the run's writes; told by its guards, from anywhere
 
 	// The loop's own; not for the attempt's goroutine.
 	owner   *job

@@ -101,12 +101,10 @@ func (e *engine) fire(j *job, now time.Time) {
 
 // decided accounts for a tick that does not run. Any goroutine may call it.
 func (e *engine) decided(j Job, t tick, v verdict) {
-	entry := t.entry(j, e.cfg.Replica)
+	entry := t.entry(j, e.cfg.Replica).named(j.Name)
 	entry.Outcome, entry.Reason = v.outcome, v.reason
-	shown := entry
-	shown.Job = j.Name
-	e.cfg.Observer.Decided(shown)
-	e.rec.add(entry)
+	e.cfg.Observer.Decided(entry)
+	e.rec.add(j, entry)
 }
 
 // A progress is what an attempt tells the loop.

@@ -21,6 +21,9 @@ type History struct {
 // MaxKeep bounds the entries of a job in the ledger, whatever its History.
 const MaxKeep = 1000
 
+// bounded tells whether h drops entries that the ledger would keep.
+func (h History) bounded() bool { return h.Keep > 0 && h.Keep < MaxKeep || h.MaxAge > 0 }
+
 // WithDefaults returns a copy in which every zero value has its default.
 func (h History) WithDefaults() History {
 	h.Keep = min(cmp.Or(h.Keep, MaxKeep), MaxKeep)

@@ -56,6 +56,10 @@ type Job struct {
 	OnSuccess []string
 	OnFailure []string
 
+	// LateAfter is how long after its time a run may start before Observer.Late
+	// is told. 0: never.
+	LateAfter time.Duration
+
 	History History
 
 	// Hash tells versions of the job apart. Default: made of the other fields;

@@ -82,6 +82,13 @@ func (e Entry) ID() string {
 	return id
 }
 
+// named returns e as observers are shown it: with the name of the job, under
+// which the nodes may not know it.
+func (e Entry) named(job string) Entry {
+	e.Job = job
+	return e
+}
+
 // RunID names the run of a scheduled tick: deterministic, so that whoever meets
 // a half-done run can tell which one it was. In other streams Entry.ID does.
 func RunID(job string, tick time.Time) string {

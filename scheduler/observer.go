@@ -25,15 +25,24 @@ type Observer struct {
 	Retried func(job string, claim locking.Claim, try int, err error, in time.Duration)
 	// Extended: a running job's lease was extended, or not.
 	Extended func(job string, claim locking.Claim, deadline time.Time, err error)
+	// Late: the run that was just Claimed starts so long after its time that
+	// Job.LateAfter wants it told.
+	Late func(job string, claim locking.Claim, by time.Duration)
+	// LeaseLost: the context of the run has ended because its lease could not be
+	// kept. Finished follows when the function has returned.
+	LeaseLost func(job string, claim locking.Claim, cause error)
 	// Overdue: the function ignores its ended context since the given time.
 	Overdue func(job string, claim locking.Claim, since time.Time)
 	// Refused: a guard refused a write of the run as stale. The run's own Logger
 	// has said so.
 	Refused func(job string, claim locking.Claim, stale fence.StaleError)
-	// Finished: a run ended; released says whether the ledger has it.
+	// Finished: a run ended, well or not, as e.Outcome says; released says whether
+	// the ledger has it.
 	Finished func(e Entry, released error)
 	// Recorded: the ledger took, or did not take, a tick that did not run.
 	Recorded func(e Entry, err error)
+	// NotArchived: what the run of the tick logged could not be kept.
+	NotArchived func(job string, tick time.Time, err error)
 	// ClockJumped: wall and monotonic clock moved apart by so much, forwards
 	// when positive (a suspended machine, or somebody set the clock).
 	ClockJumped func(by time.Duration)
@@ -64,6 +73,12 @@ func (o Observer) withNoops() Observer {
 	if o.Extended == nil {
 		o.Extended = func(string, locking.Claim, time.Time, error) {}
 	}
+	if o.Late == nil {
+		o.Late = func(string, locking.Claim, time.Duration) {}
+	}
+	if o.LeaseLost == nil {
+		o.LeaseLost = func(string, locking.Claim, error) {}
+	}
 	if o.Overdue == nil {
 		o.Overdue = func(string, locking.Claim, time.Time) {}
 	}
@@ -75,6 +90,9 @@ func (o Observer) withNoops() Observer {
 	}
 	if o.Recorded == nil {
 		o.Recorded = func(Entry, error) {}
+	}
+	if o.NotArchived == nil {
+		o.NotArchived = func(string, time.Time, error) {}
 	}
 	if o.ClockJumped == nil {
 		o.ClockJumped = func(time.Duration) {}

@@ -16,16 +16,25 @@ const (
 	flushTimeout     = 2 * time.Second // what Run spends on the rest at its end
 )
 
+// A decision is that a tick of a job does not run. Its Entry has the name of the
+// job, as observers know it.
+type decision struct {
+	Entry
+	key     string // of the job in the ledger
+	history History
+}
+
 // A recorder brings the outcomes of ticks without a run to the ledger, in order
 // and without keeping anybody waiting. While no quorum answers they queue, so
 // that an outage is in the ledger after it.
 type recorder struct {
 	ledger   Ledger
+	archive  Archive
 	observer Observer
 	limit    int
 
 	mu      sync.Mutex
-	queue   []Entry
+	queue   []decision
 	more    chan struct{} // holds one element after something was added
 	closing chan struct{} // closed when nothing more comes
 	ended   chan struct{} // closed when run has returned
@@ -33,21 +42,21 @@ type recorder struct {
 
 func newRecorder(cfg Config) *recorder {
 	return &recorder{
-		ledger: cfg.Ledger, observer: cfg.Observer, limit: cfg.RecordQueue,
+		ledger: cfg.Ledger, archive: cfg.Archive, observer: cfg.Observer, limit: cfg.RecordQueue,
 		more: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 }
 
-// add queues e. Beyond the limit the oldest entries are dropped.
-func (r *recorder) add(e Entry) {
+// add queues what was decided of j. Beyond the limit the oldest are dropped.
+func (r *recorder) add(j Job, e Entry) {
 	r.mu.Lock()
-	r.queue = append(r.queue, e)
+	r.queue = append(r.queue, decision{e, j.key(), j.History})
 	over := max(0, len(r.queue)-r.limit)
 	dropped := r.queue[:over:over]
 	r.queue = r.queue[over:]
 	r.mu.Unlock()
 	for _, d := range dropped {
-		r.observer.Recorded(d, ErrDropped)
+		r.observer.Recorded(d.Entry, ErrDropped)
 	}
 	select {
 	case r.more <- struct{}{}:
@@ -59,11 +68,11 @@ func (r *recorder) add(e Entry) {
 // is empty.
 func (r *recorder) run(ctx context.Context) {
 	defer close(r.ended)
-	for e, ok := r.next(ctx); ok; e, ok = r.next(ctx) {
-		r.deliver(ctx, e)
+	for d, ok := r.next(ctx); ok; d, ok = r.next(ctx) {
+		r.deliver(ctx, d)
 	}
-	for e, ok := r.pop(); ok; e, ok = r.pop() {
-		r.observer.Recorded(e, ErrDropped)
+	for d, ok := r.pop(); ok; d, ok = r.pop() {
+		r.observer.Recorded(d.Entry, ErrDropped)
 	}
 }
 
@@ -80,10 +89,10 @@ func (r *recorder) flush() {
 }
 
 // next waits for an entry. It returns false when none will come, or ctx ended.
-func (r *recorder) next(ctx context.Context) (Entry, bool) {
+func (r *recorder) next(ctx context.Context) (decision, bool) {
 	for ctx.Err() == nil {
-		if e, ok := r.pop(); ok {
-			return e, true
+		if d, ok := r.pop(); ok {
+			return d, true
 		}
 		select {
 		case <-r.more:
@@ -92,41 +101,48 @@ func (r *recorder) next(ctx context.Context) (Entry, bool) {
 		case <-ctx.Done():
 		}
 	}
-	return Entry{}, false
+	return decision{}, false
 }
 
-func (r *recorder) pop() (Entry, bool) {
+func (r *recorder) pop() (decision, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.queue) == 0 {
-		return Entry{}, false
+		return decision{}, false
 	}
-	e := r.queue[0]
+	d := r.queue[0]
 	r.queue = r.queue[1:]
-	return e, true
+	return d, true
 }
 
-// deliver records e, again and again while there is no quorum. The observer is
+// deliver records d, again and again while there is no quorum. The observer is
 // told of the first failure and of the end.
-func (r *recorder) deliver(ctx context.Context, e Entry) {
+func (r *recorder) deliver(ctx context.Context, d decision) {
 	for pause := firstRecordRetry; ; pause = min(2*pause, lastRecordRetry) {
-		err := r.record(ctx, e)
+		err := r.record(ctx, d)
 		if !errors.Is(err, locking.ErrNoQuorum) && !errors.Is(err, context.DeadlineExceeded) {
-			r.observer.Recorded(e, err)
+			r.observer.Recorded(d.Entry, err)
 			return
 		}
 		if pause == firstRecordRetry {
-			r.observer.Recorded(e, err)
+			r.observer.Recorded(d.Entry, err)
 		}
 		if !sleep(ctx, pause) {
-			r.observer.Recorded(e, errors.Join(ErrDropped, err))
+			r.observer.Recorded(d.Entry, errors.Join(ErrDropped, err))
 			return
 		}
 	}
 }
 
-func (r *recorder) record(ctx context.Context, e Entry) error {
+func (r *recorder) record(ctx context.Context, d decision) error {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
-	return r.ledger.Record(ctx, e)
+	if err := r.ledger.Record(ctx, d.named(d.key)); err != nil {
+		return err
+	}
+	if r.archive != nil && d.history.bounded() {
+		// Its failure leaves more than asked for, until the next time.
+		_ = r.archive.Store(ctx, d.key, d.history)
+	}
+	return nil
 }

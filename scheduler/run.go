@@ -21,6 +21,7 @@ func (a *attempt) work(lease locking.Lease, took time.Duration) {
 	a.lease, a.claim, a.started = lease, lease.Claim(), a.clock.wall()
 	a.report(progress{attempt: a, phase: won})
 	a.cfg.Observer.Claimed(a.job.Name, a.claim, took)
+	a.tellLate()
 
 	entry, began := a.hold()
 	if !began {
@@ -29,8 +30,8 @@ func (a *attempt) work(lease locking.Lease, took time.Duration) {
 		return
 	}
 	released := a.release(entry)
-	entry.Job = a.job.Name
-	a.cfg.Observer.Finished(entry, released)
+	a.cfg.Observer.Finished(entry.named(a.job.Name), released)
+	a.archive(entry)
 }
 
 // hold calls the job's function while the lease is kept. began is false if
@@ -72,6 +73,7 @@ func (a *attempt) call(ctx context.Context, run jobs.Run) (err, cause error) {
 	defer watching.Wait()
 	defer close(returned)
 	err = jobs.Call(ctx, a.job.Handler, run)
+	a.tellLost(ctx)
 	return err, context.Cause(ctx)
 }
 
@@ -83,6 +85,7 @@ func (a *attempt) watch(ctx context.Context, returned <-chan struct{}) {
 		return
 	case <-ctx.Done():
 	}
+	a.tellLost(ctx)
 	since := a.clock.wall()
 	timer := time.NewTimer(a.cfg.SafetyMargin)
 	defer timer.Stop()
@@ -103,11 +106,11 @@ func (a *attempt) describe(try int) jobs.Run {
 		ID: id, Job: a.job.Name, Key: a.job.renamedFrom(), Tick: a.tick.nominal,
 		Token: a.claim.Token, Attempt: a.claim.Attempt, Try: try,
 		Trigger: string(a.tick.trigger), Replica: a.cfg.Replica,
-		Logger: a.cfg.Logger.With(
+		Logger: a.log.logger(a.cfg.Logger.With(
 			slog.String("run", id), slog.String("job", a.job.Name),
 			slog.String("tick", jobs.FormatTick(a.tick.nominal)), slog.Uint64("token", uint64(a.claim.Token)),
 			slog.Int("attempt", a.claim.Attempt), slog.Int("try", try),
-			slog.String("trigger", string(a.tick.trigger)), slog.String("replica", a.cfg.Replica)),
+			slog.String("trigger", string(a.tick.trigger)), slog.String("replica", a.cfg.Replica))),
 	}
 }
 

@@ -1,0 +1,111 @@
+package scheduler
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A runLog keeps the end of what a run logs. The zero value is ready to use;
+// functions that outlive their run may go on writing to it.
+type runLog struct {
+	mu   sync.Mutex
+	text []byte
+	cut  int
+}
+
+// Write takes a line.
+func (l *runLog) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(l.text, line...)
+	if len(l.text) > 2*MaxLog { // seldom, so that a flood is not copied line by line
+		l.trim()
+	}
+	return len(line), nil
+}
+
+// trim drops the beginning, in whole lines where the end is not all one line.
+func (l *runLog) trim() {
+	over := len(l.text) - MaxLog
+	if over <= 0 {
+		return
+	}
+	if end := bytes.IndexByte(l.text[over-1:], '\n'); end >= 0 && over+end < len(l.text) {
+		over += end
+	}
+	l.cut += over
+	l.text = append(l.text[:0], l.text[over:]...)
+}
+
+// end returns what is kept, and how many bytes went before.
+func (l *runLog) end() (text string, cut int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.trim()
+	return strings.ToValidUTF8(string(l.text), "\uFFFD"), l.cut
+}
+
+// logger returns a logger whose lines from info on go to the log as well as to
+// base, whose own attributes the log leaves out: they are the run's.
+func (l *runLog) logger(base *slog.Logger) *slog.Logger {
+	kept := slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelInfo, ReplaceAttr: shortTime})
+	return slog.New(teeHandler{base.Handler(), kept})
+}
+
+// shortTime writes the time of a line in UTC, to the millisecond.
+func shortTime(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) == 0 && a.Key == slog.TimeKey && a.Value.Kind() == slog.KindTime {
+		a.Value = slog.StringValue(a.Value.Time().UTC().Format("2006-01-02T15:04:05.000Z"))
+	}
+	return a
+}
+
+// A teeHandler writes each line to those of two handlers that take it.
+type teeHandler struct{ base, kept slog.Handler }
+
+func (h teeHandler) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.base.Enabled(ctx, level) || h.kept.Enabled(ctx, level)
+}
+
+func (h teeHandler) Handle(ctx context.Context, r slog.Record) error {
+	var errs []error
+	for _, to := range []slog.Handler{h.base, h.kept} {
+		if to.Enabled(ctx, r.Level) {
+			errs = append(errs, to.Handle(ctx, r.Clone()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (h teeHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return teeHandler{h.base.WithAttrs(attrs), h.kept.WithAttrs(attrs)}
+}
+
+func (h teeHandler) WithGroup(name string) slog.Handler {
+	return teeHandler{h.base.WithGroup(name), h.kept.WithGroup(name)}
+}
+
+// archiveTimeout bounds storing the log of a run, and dropping what is old.
+const archiveTimeout = 2 * time.Second
+
+// archive stores what the run has logged. It is best effort: the run has ended.
+func (a *attempt) archive(e Entry) {
+	text, cut := a.log.end()
+	if a.cfg.Archive == nil || text == "" && !a.job.History.bounded() {
+		return
+	}
+	var logs []Log
+	if text != "" {
+		logs = []Log{{Job: e.Job, Tick: e.OrderKey(), Token: e.Token, Text: text, Cut: cut}}
+	}
+	ctx, cancel := context.WithTimeout(a.stops.releases, archiveTimeout)
+	defer cancel()
+	if err := a.cfg.Archive.Store(ctx, e.Job, a.job.History, logs...); err != nil {
+		a.cfg.Observer.NotArchived(a.job.Name, e.OrderKey(), err)
+	}
+}

@@ -1,0 +1,25 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// tellLate tells the observer of a run that starts later than its job wants.
+// Ticks of the past that somebody asked for are not late.
+func (a *attempt) tellLate() {
+	by := a.started.Sub(a.tick.start)
+	if a.job.LateAfter > 0 && by > a.job.LateAfter && a.tick.trigger != ByBackfill {
+		a.cfg.Observer.Late(a.job.Name, a.claim, by)
+	}
+}
+
+// tellLost tells the observer once that ctx, the run's, has ended with its
+// lease.
+func (a *attempt) tellLost(ctx context.Context) {
+	if cause := context.Cause(ctx); errors.Is(cause, locking.ErrLeaseLost) {
+		a.toldLost.Do(func() { a.cfg.Observer.LeaseLost(a.job.Name, a.claim, cause) })
+	}
+}
