@@ -27,6 +27,7 @@ type Config struct {
 	Locker   locking.Locker // required
 	Ledger   Ledger         // required
 	Roster   Roster         // none: this replica believes it is alone
+	Acts     Acts           // none: nothing can be asked of this replica
 	Archive  Archive        // none: no logs are kept, and Job.History is not applied
 	Observer Observer
 	// Logger is the base of the loggers that runs are given. The scheduler

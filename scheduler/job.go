@@ -51,8 +51,8 @@ type Job struct {
 	// Paused jobs skip their ticks.
 	Paused bool
 
-	// OnSuccess and OnFailure name jobs that are triggered when a run has ended
-	// so.
+	// OnSuccess and OnFailure are the keys of jobs that are triggered, through
+	// Config.Acts, when a run has succeeded, or has failed or timed out.
 	OnSuccess []string
 	OnFailure []string
 
@@ -106,7 +106,7 @@ func validateJobs(list []Job) error {
 		seen[j.Name] = true
 		errs = append(errs, j.Retry.validate(j.Name))
 	}
-	return errors.Join(append(errs, validateKeys(list))...)
+	return errors.Join(append(errs, validateKeys(list), validateChains(list))...)
 }
 
 // validateKeys makes sure that no two jobs are one to the nodes.

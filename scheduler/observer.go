@@ -43,6 +43,8 @@ type Observer struct {
 	Recorded func(e Entry, err error)
 	// NotArchived: what the run of the tick logged could not be kept.
 	NotArchived func(job string, tick time.Time, err error)
+	// Chained: the run has asked for a run of the job with the key, or could not.
+	Chained func(job, run, key string, err error)
 	// ClockJumped: wall and monotonic clock moved apart by so much, forwards
 	// when positive (a suspended machine, or somebody set the clock).
 	ClockJumped func(by time.Duration)
@@ -93,6 +95,9 @@ func (o Observer) withNoops() Observer {
 	}
 	if o.NotArchived == nil {
 		o.NotArchived = func(string, time.Time, error) {}
+	}
+	if o.Chained == nil {
+		o.Chained = func(string, string, string, error) {}
 	}
 	if o.ClockJumped == nil {
 		o.ClockJumped = func(time.Duration) {}

@@ -29,6 +29,7 @@ func (a *attempt) work(lease locking.Lease, took time.Duration) {
 		a.conclude(missedFor(whyTooLate))
 		return
 	}
+	entry = a.chain(entry)
 	released := a.release(entry)
 	a.cfg.Observer.Finished(entry.named(a.job.Name), released)
 	a.archive(entry)

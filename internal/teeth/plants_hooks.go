@@ -8,4 +8,34 @@ var hookPlants = []plant{
 		edits: []edit{{"jobs/middleware.go", "slices.Backward(middleware)", "slices.All(middleware)"}},
 		pkg:   jobs, tests: []string{"TestMiddlewareOrder"},
 	},
+	{
+		name: "hooks: chain id of the attempt", promise: "However often a run is attempted, it asks for its chain once.",
+		edits: []edit{{"scheduler/chain.go", "return run + \"+\" + key", "return run + \"+\" + time.Now().String()"}},
+		pkg:   scheduler, tests: []string{"TestChainIDIsStable"},
+	},
+	{
+		name: "hooks: chain after the release", promise: "A run that the ledger knows to have ended has asked for its chain.",
+		edits: []edit{{"scheduler/run.go", "entry = a.chain(entry)\n\treleased := a.release(entry)", "released := a.release(entry)\n\tentry = a.chain(entry)"}},
+		pkg:   scheduler, tests: []string{"TestChainFollowsTheOutcome"},
+	},
+	{
+		name: "hooks: log without a bound", promise: "Of a run's log no more than its end is kept.",
+		edits: []edit{{"scheduler/runlog.go", "over := len(l.text) - MaxLog\n", "over := len(l.text) - 100*MaxLog\n"}},
+		pkg:   scheduler, tests: []string{"TestRunLogKeepsTheEnd"},
+	},
+	{
+		name: "hooks: log keeps the beginning", promise: "Of a run's log the end is kept.",
+		edits: []edit{{"scheduler/runlog.go", "append(l.text[:0], l.text[over:]...)", "l.text[:MaxLog]"}},
+		pkg:   scheduler, tests: []string{"TestRunLogKeepsTheEnd"},
+	},
+	{
+		name: "hooks: newest entry dropped", promise: "Of the newest tick something stays in the ledger, however old it is.",
+		edits: []edit{{"scheduler/redisledger/store.lua", "== 0 then old = old - 1 end", "== 0 then old = old end"}},
+		pkg:   "./scheduler/redisledger", tests: []string{"TestArchiveConforms"},
+	},
+	{
+		name: "hooks: lost lease told twice", promise: "A lost lease is told once.",
+		edits: []edit{{"scheduler/tell.go", "a.toldLost.Do(func() { a.cfg.Observer.LeaseLost(a.job.Name, a.claim, cause) })", "a.cfg.Observer.LeaseLost(a.job.Name, a.claim, cause)"}},
+		pkg:   scheduler, tests: []string{"TestLostLeasesAreTold"},
+	},
 }

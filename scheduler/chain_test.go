@@ -1,0 +1,134 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/schedtest"
+)
+
+// watchedActs notes what is asked for, and what the ledger knew by then.
+type watchedActs struct {
+	scheduler.Acts
+	cluster *cluster
+	asked   []string
+	fails   int // so many calls
+}
+
+func (w *watchedActs) Do(ctx context.Context, act scheduler.Act) (scheduler.Act, error) {
+	if w.fails > 0 {
+		w.fails--
+		return scheduler.Act{}, locking.ErrNoQuorum
+	}
+	outcome := w.cluster.ticks("first")[0].Outcome
+	w.asked = append(w.asked, fmt.Sprint(act.Job, " by ", act.Trigger, " of ", act.Parent, " while ", outcome))
+	return w.Acts.Do(ctx, act)
+}
+
+// chained runs the first tick of a job that ends with err, or takes too long,
+// and returns what was asked for.
+func chained(t *testing.T, fails int, handler jobs.Handler) (asked []string, first scheduler.Entry) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		acts := &watchedActs{Acts: new(schedtest.Acts), cluster: c, fails: fails}
+		job := every(t, "10m", "first", handler)
+		job.Timeout = 20 * time.Second
+		job.OnSuccess, job.OnFailure = []string{"good", "better"}, []string{"bad"}
+		list := []scheduler.Job{job}
+		for _, name := range []string{"good", "better", "bad"} {
+			list = append(list, every(t, "1000h", name, c.handler(nil)))
+		}
+		stop := c.start(c.replica("a", func(cfg *scheduler.Config) { cfg.Acts = acts }, list...))
+		time.Sleep(11 * time.Minute)
+		c.stop(stop)
+		asked, first = acts.asked, c.ticks("first")[0]
+	})
+	return asked, first
+}
+
+// A run asks for what follows its end, and for nothing else, while it still
+// holds its lease.
+func TestChainFollowsTheOutcome(t *testing.T) {
+	t.Parallel()
+	const by = " by chain of first@20000101T001000.000Z while running"
+	for _, tt := range []struct {
+		name    string
+		handler jobs.Handler
+		want    []string
+	}{
+		{"succeeds", func(context.Context, jobs.Run) error { return nil }, []string{"good" + by, "better" + by}},
+		{"fails", func(context.Context, jobs.Run) error { return errors.New("broken") }, []string{"bad" + by}},
+		{"times out", func(ctx context.Context, _ jobs.Run) error { <-ctx.Done(); return ctx.Err() }, []string{"bad" + by}},
+		{"skips", func(context.Context, jobs.Run) error { return jobs.Skip("nothing to do") }, nil},
+	} {
+		if got, _ := chained(t, 0, tt.handler); !slices.Equal(got, tt.want) {
+			t.Errorf("a run that %s asks for\n%q, want\n%q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Without a quorum a run asks again while its lease lasts; then it is in the
+// ledger that it could not.
+func TestChainIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	fine := func(context.Context, jobs.Run) error { return nil }
+	if got, e := chained(t, 3, fine); len(got) != 2 || e.Reason != "" {
+		t.Errorf("after three failures %q was asked for, and the reason is %q", got, e.Reason)
+	}
+	got, e := chained(t, 1000, fine)
+	if len(got) != 0 || e.Outcome != scheduler.Succeeded || !strings.Contains(e.Reason, "good was not triggered") {
+		t.Errorf("without a quorum %q was asked for, and the ledger has %s: %s", got, e.Outcome, e.Reason)
+	}
+}
+
+// All attempts of a run ask for the same, so it is done once.
+func TestChainIDIsStable(t *testing.T) {
+	t.Parallel()
+	e := scheduler.Entry{Job: "first", Tick: time.Unix(1_800_000_000, 0), Token: 7, Attempt: 1}
+	again := e
+	again.Token, again.Attempt, again.Replica = 8, 2, "b"
+	id := scheduler.ChainID(e.ID(), "second")
+	if id != scheduler.ChainID(again.ID(), "second") || id == scheduler.ChainID(e.ID(), "third") {
+		t.Errorf("ids of requests: %s, by the next attempt %s", id, scheduler.ChainID(again.ID(), "second"))
+	}
+	acts := new(schedtest.Acts)
+	act := scheduler.Act{ID: id, Kind: scheduler.ActTrigger, Job: "second"}
+	for range 2 {
+		if _, err := acts.Do(t.Context(), act); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if open, err := acts.Open(t.Context()); err != nil || len(open.Requests) != 1 {
+		t.Errorf("%d requests are open, %v; want one", len(open.Requests), err)
+	}
+}
+
+func TestChainsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	job := func(name string, then ...string) scheduler.Job {
+		j := every(t, "1h", name, func(context.Context, jobs.Run) error { return nil })
+		j.OnFailure = then
+		return j
+	}
+	for want, list := range map[string][]scheduler.Job{
+		`"a" triggers "x", which is no job`: {job("a", "x")},
+		"without end: a → a":                {job("a", "a")},
+		"without end: b → c → d → b":        {job("a", "b"), job("b", "c"), job("c", "d"), job("d", "b")},
+		"":                                  {job("a", "b", "c"), job("b", "d"), job("c", "d"), job("d")},
+	} {
+		_, err := scheduler.New(scheduler.Config{Replica: "a", Locker: lateLocker{}, Ledger: &schedtest.Ledger{}}, list)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("New = %v, want an error with %q", err, want)
+		}
+	}
+}
