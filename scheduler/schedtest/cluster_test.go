@@ -76,6 +76,29 @@ func TestReplace(t *testing.T) {
 	}
 }
 
+// What a run logs is kept, whatever the job's history says.
+func TestLog(t *testing.T) {
+	t.Parallel()
+	setup, _ := minutely(t, 0)
+	setup.Jobs[0].History = scheduler.History{Keep: 1}
+	setup.Instead = func(_ context.Context, run jobs.Run) error {
+		run.Logger.Info("three invoices sent")
+		return nil
+	}
+	Run(t, setup, func(t *testing.T, c *Cluster) {
+		c.Forward(5*time.Minute + time.Second)
+		runs := c.Runs("minutely")
+		if len(runs) != 5 {
+			t.Fatalf("%d runs", len(runs))
+		}
+		for _, run := range runs {
+			if text := c.Log(run); !strings.Contains(text, "three invoices sent") {
+				t.Errorf("%s has the log %q", run.ID(), text)
+			}
+		}
+	})
+}
+
 // What a killed replica was at has no end, and its function is told.
 func TestKill(t *testing.T) {
 	t.Parallel()

@@ -41,6 +41,7 @@ func (r *Replica) Start() {
 	cfg := r.c.setup.Config
 	cfg.Replica, cfg.Clock = r.name, l.gate.clock
 	cfg.Locker, cfg.Ledger, cfg.Roster = l.gate, gatedLedger{l.gate}, gatedRoster{l.gate}
+	cfg.Archive = gatedLogs{l.gate}
 	var err error
 	if l.engine, err = scheduler.New(cfg, r.c.served(alive, l.gate)); err != nil {
 		drain()

@@ -21,7 +21,7 @@ type Setup struct {
 	// come due. Default: 2000-01-01T00:00:00Z.
 	Start time.Time
 	// Config is what the replicas have in common: leases, windows, limits. Its
-	// Replica, Locker, Ledger, Roster and Clock are the Cluster's.
+	// Replica, Locker, Ledger, Roster, Archive and Clock are the Cluster's.
 	Config scheduler.Config
 	// Instead, if set, is called in place of every job's function.
 	Instead jobs.Handler

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
+	"github.com/quorate/quorate/scheduler"
 )
 
 // remembered is how many runs, and how many ticks without one, a Cluster keeps
@@ -23,6 +24,7 @@ type world struct {
 	locks  *locktest.Memory
 	ledger *Ledger
 	roster *Roster
+	logs   *logs
 
 	mu     sync.Mutex
 	leases map[*lease]bool // that have not ended
@@ -32,7 +34,7 @@ type world struct {
 func newWorld() *world {
 	locks := &locktest.Memory{Keep: remembered}
 	w := &world{
-		locks: locks, ledger: NewLedger(locks), roster: new(Roster),
+		locks: locks, ledger: NewLedger(locks), roster: new(Roster), logs: &logs{list: map[string]scheduler.Log{}},
 		leases: map[*lease]bool{}, up: make(chan struct{}),
 	}
 	w.ledger.Keep = remembered
