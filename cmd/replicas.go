@@ -2,6 +2,8 @@ package cmd
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,15 +15,16 @@ import (
 
 // A replicaRow is one replica as `quorate replicas -o json` shows it.
 type replicaRow struct {
-	ID         string   `json:"id"`
-	State      string   `json:"state"`
-	Host       string   `json:"host"`
-	PID        int      `json:"pid"`
-	Version    string   `json:"version"`
-	Started    *string  `json:"started"`
-	Seen       *string  `json:"seen"`
-	Running    []string `json:"running"`
-	ConfigHash *string  `json:"config_hash"`
+	ID         string            `json:"id"`
+	State      string            `json:"state"`
+	Host       string            `json:"host"`
+	PID        int               `json:"pid"`
+	Version    string            `json:"version"`
+	Started    *string           `json:"started"`
+	Seen       *string           `json:"seen"`
+	Running    []string          `json:"running"`
+	ConfigHash *string           `json:"config_hash"`
+	Labels     map[string]string `json:"labels"`
 }
 
 func (a App) replicasCommand(f *flags) *cobra.Command {
@@ -47,7 +50,7 @@ func (a App) replicasCommand(f *flags) *cobra.Command {
 
 func replicaListing(replicas []scheduler.Replica, now time.Time) listing[replicaRow] {
 	l := listing[replicaRow]{
-		columns: []string{"REPLICA", "STATE", "HOST", "UP", "SEEN", "VERSION", "CONFIG", "RUNNING"},
+		columns: []string{"REPLICA", "STATE", "HOST", "UP", "SEEN", "VERSION", "CONFIG", "LABELS", "RUNNING"},
 		empty:   "no replica was seen lately",
 	}
 	seen := map[string]scheduler.Replica{}
@@ -58,7 +61,7 @@ func replicaListing(replicas []scheduler.Replica, now time.Time) listing[replica
 		}
 		return []string{
 			r.ID, r.State, r.Host + ":" + strconv.Itoa(r.PID), since(seen[r.ID].Started, now),
-			fmt.Sprintf("%s ago", since(seen[r.ID].Seen, now)), r.Version, clip(dash(r.ConfigHash), 8), running,
+			fmt.Sprintf("%s ago", since(seen[r.ID].Seen, now)), r.Version, clip(dash(r.ConfigHash), 8), labels(r.Labels), running,
 		}
 	}
 	for _, r := range replicas {
@@ -69,10 +72,22 @@ func replicaListing(replicas []scheduler.Replica, now time.Time) listing[replica
 		}
 		l.rows = append(l.rows, replicaRow{
 			ID: r.ID, State: r.State, Host: r.Host, PID: r.PID, Version: r.Version,
-			Started: stamp(r.Started), Seen: stamp(r.Seen), Running: running, ConfigHash: optional(r.ConfigHash),
+			Started: stamp(r.Started), Seen: stamp(r.Seen), Running: running, ConfigHash: optional(r.ConfigHash), Labels: r.Labels,
 		})
 	}
 	return l
+}
+
+// labels writes labels in order, "-" if there are none.
+func labels(of map[string]string) string {
+	if len(of) == 0 {
+		return "-"
+	}
+	var words []string
+	for _, key := range slices.Sorted(maps.Keys(of)) {
+		words = append(words, key+"="+of[key])
+	}
+	return clip(strings.Join(words, " "), 30)
 }
 
 // since is the time from then to now for people, "-" if then is unknown.

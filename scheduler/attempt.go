@@ -16,6 +16,7 @@ type attempt struct {
 	stops   stops
 	report  func(progress) bool
 	decided func(Job, tick, verdict)
+	live    func() []Replica
 
 	job    Job // as it was when the attempt began
 	tick   tick
@@ -49,6 +50,10 @@ type attempt struct {
 // run decides the tick and returns when nothing is left to do for it.
 func (a *attempt) run() {
 	defer a.report(progress{attempt: a, phase: over})
+	if !fits(a.cfg.Labels, a.job.Labels) {
+		a.leaveToOthers()
+		return
+	}
 	lease, took, v := a.win()
 	if lease == nil {
 		a.conclude(v)

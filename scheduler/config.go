@@ -20,6 +20,8 @@ type Config struct {
 	Version string
 	Host    string
 	PID     int
+	// Labels are what jobs may ask of this replica; see Job.Labels.
+	Labels map[string]string
 	// State, if set, says how this replica describes itself in the roster while
 	// it is not draining. Default: always "ready".
 	State func() string

@@ -17,7 +17,7 @@ type engine struct {
 	clock clocks
 	drift *drift
 	rec   *recorder
-	live  func() []string // the replicas believed to live
+	live  func() []Replica // those believed to live
 
 	jobs     []*job
 	due      dueHeap
@@ -33,7 +33,7 @@ type engine struct {
 	stops
 }
 
-func newEngine(base context.Context, s *Scheduler, rec *recorder, live func() []string) *engine {
+func newEngine(base context.Context, s *Scheduler, rec *recorder, live func() []Replica) *engine {
 	e := &engine{
 		cfg: s.cfg, clock: s.clock, drift: newDrift(s.clock), rec: rec, live: live,
 		progress: make(chan progress), asks: s.asks, aborted: s.aborted, done: s.done,

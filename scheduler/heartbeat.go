@@ -16,17 +16,18 @@ type heart struct {
 	configHash func() string
 	started    time.Time
 
-	others atomic.Pointer[[]string]
+	others atomic.Pointer[[]Replica]
 }
 
 func newHeart(s *Scheduler, configHash func() string) *heart {
 	return &heart{cfg: s.cfg, snapshot: s.Snapshot, configHash: configHash, started: s.clock.wall()}
 }
 
-// live returns the replicas last seen; none before the first answer.
-func (h *heart) live() []string {
-	if ids := h.others.Load(); ids != nil {
-		return *ids
+// live returns the replicas last seen that take ticks; none before the first
+// answer.
+func (h *heart) live() []Replica {
+	if seen := h.others.Load(); seen != nil {
+		return *seen
 	}
 	return nil
 }
@@ -56,13 +57,13 @@ func (h *heart) beat(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	ids := make([]string, 0, len(replicas))
+	var live []Replica
 	for _, r := range replicas {
 		if r.State != StateDraining { // it takes no ticks, so nobody waits for it
-			ids = append(ids, r.ID)
+			live = append(live, r)
 		}
 	}
-	h.others.Store(&ids)
+	h.others.Store(&live)
 }
 
 func (h *heart) leave(ctx context.Context) {
@@ -82,6 +83,6 @@ func (h *heart) self() Replica {
 	return Replica{
 		ID: h.cfg.Replica, Version: h.cfg.Version, Host: h.cfg.Host, PID: h.cfg.PID,
 		Started: h.started, Seen: time.Now().Round(0), State: s.State,
-		Running: running, ConfigHash: h.configHash(),
+		Running: running, ConfigHash: h.configHash(), Labels: h.cfg.Labels,
 	}
 }

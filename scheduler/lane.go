@@ -77,9 +77,9 @@ func (e *engine) tooLate(t tick, now time.Time) string {
 
 // start begins the attempt for a tick in a goroutine of its own.
 func (e *engine) start(j *job, l *lane, t tick) {
-	rank := Rank(j.key(), t.at, e.cfg.Replica, e.live())
+	rank := Rank(j.key(), t.at, e.cfg.Replica, fitting(e.live(), j.Labels))
 	a := &attempt{
-		cfg: &e.cfg, clock: e.clock, stops: e.stops, report: e.report, decided: e.decided,
+		cfg: &e.cfg, clock: e.clock, stops: e.stops, report: e.report, decided: e.decided, live: e.live,
 		job: j.Job, tick: t, until: t.until, ended: make(chan struct{}), behind: make(chan *attempt, 1),
 		delay: stagger(e.cfg.Stagger, rank, t.until.Sub(e.clock.wall())),
 		owner: j, lane: l,

@@ -20,6 +20,8 @@ type Replica struct {
 	Running []string `json:"running"` // jobs it runs now
 	// ConfigHash tells replicas with different job definitions apart.
 	ConfigHash string `json:"config_hash"`
+	// Labels are what jobs may ask of a replica; see Job.Labels.
+	Labels map[string]string `json:"labels,omitempty"`
 }
 
 // A JobInfo is what listings say of a job without its configuration at hand:

@@ -211,10 +211,12 @@ func TestPausesKeepTheLease(t *testing.T) {
 // A drain lets the call under way end, and begins no other.
 func TestDrainEndsTries(t *testing.T) {
 	t.Parallel()
-	for name, at := range map[string]time.Duration{
-		"in a call": 10500 * time.Millisecond, "in a pause": 11500 * time.Millisecond,
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		at      time.Duration
+		retried int
+	}{{"in a call", 10500 * time.Millisecond, 0}, {"in a pause", 11500 * time.Millisecond, 1}} {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
@@ -223,9 +225,16 @@ func TestDrainEndsTries(t *testing.T) {
 					return errors.New("boom")
 				}))
 				job.Retry = scheduler.Retry{Attempts: 9, Backoff: 2 * time.Second}
-				stop := c.start(c.replica("r1", noJitter, job))
-				time.Sleep(at)
+				retried := 0
+				stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
+					noJitter(cfg)
+					cfg.Observer.Retried = func(string, locking.Claim, int, error, time.Duration) { retried++ }
+				}, job))
+				time.Sleep(tt.at)
 				c.stop(stop)
+				if retried != tt.retried {
+					t.Errorf("announced %d further calls, want %d", retried, tt.retried)
+				}
 				if took := c.at(time.Now()); took > 12*time.Second {
 					t.Errorf("drained at %v", took)
 				}

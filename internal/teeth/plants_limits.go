@@ -10,7 +10,7 @@ var limitPlants = []plant{
 	},
 	{
 		name: "retry: stale writers tried again", promise: "A run whose write was refused as stale is not tried again with the same token.",
-		edits: []edit{{schedulerDir + "retry.go", "case errors.Is(err, fence.ErrStale):", "case false:"}},
+		edits: []edit{{schedulerDir + "retry.go", "case errors.Is(err, fence.ErrStale):", "case errors.Is(err, fence.ErrStale) && false:"}},
 		pkg:   scheduler, tests: []string{"TestRetryAllows"},
 	},
 	{
@@ -40,5 +40,25 @@ var limitPlants = []plant{
 		name: "retry: a call without end", promise: "The context of a call ends at retry.attempt_timeout.",
 		edits: []edit{{schedulerDir + "run.go", "limit > 0 {", "limit < 0 {"}},
 		pkg:   scheduler, tests: []string{"TestRetry"},
+	},
+	{
+		name: "placement: labels ignored", promise: "Only replicas that have a job's labels run it.",
+		edits: []edit{{schedulerDir + "attempt.go", "if !fits(a.cfg.Labels, a.job.Labels) {", "if false {"}},
+		pkg:   scheduler, tests: []string{"TestPlacement", "TestNobodyHasTheLabels"},
+	},
+	{
+		name: "placement: others counted in the rank", promise: "Nobody waits for replicas that cannot run the job.",
+		edits: []edit{{schedulerDir + "lane.go", "fitting(e.live(), j.Labels)", "fitting(e.live(), nil)"}},
+		pkg:   scheduler, tests: []string{"TestPlacement"},
+	},
+	{
+		name: "placement: ticks for nobody unsaid", promise: "A tick that no live replica may run is accounted for.",
+		edits: []edit{{schedulerDir + "placement.go", "if len(fitting(there, a.job.Labels)) == 0 {", "if len(fitting(there, a.job.Labels)) < 0 {"}},
+		pkg:   scheduler, tests: []string{"TestNobodyHasTheLabels"},
+	},
+	{
+		name: "placement: who came later counts", promise: "A tick that came before the first replica that may run it is accounted for.",
+		edits: []edit{{schedulerDir + "placement.go", "return r.Started.After(a.tick.start)", "return false"}},
+		pkg:   scheduler, tests: []string{"TestNobodyHasTheLabels"},
 	},
 }

@@ -93,7 +93,7 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 		built := scheduler.Job{
 			Name: name, Schedule: schedule, Timeout: job.Timeout, Func: job.Func,
 			Overlap: scheduler.Overlap(job.Overlap), Spec: job.Schedule, Timezone: c.timezone(job), Description: job.Description,
-			Retry: scheduler.Retry(job.Retry),
+			Retry: scheduler.Retry(job.Retry), Labels: job.Labels,
 		}
 		if registry != nil {
 			if built.Handler, err = registry.Bind(job.Func, job.Params, c.limits(job)); err != nil {
@@ -111,7 +111,7 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 func (c *Config) SchedulerConfig() scheduler.Config {
 	return scheduler.Config{
 		TTL: c.Lock.TTL, ExtendEvery: c.extendEvery(), SafetyMargin: c.Lock.SafetyMargin, MaxHold: c.Lock.MaxHold,
-		Stagger: c.stagger(), DrainTimeout: c.Scheduler.DrainTimeout,
+		Stagger: c.stagger(), DrainTimeout: c.Scheduler.DrainTimeout, Labels: c.Replica.Labels,
 	}
 }
 

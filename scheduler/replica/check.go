@@ -21,6 +21,7 @@ func (c *Config) check(ps *problems, registry *jobs.Registry) {
 	if !printable.MatchString(c.Replica.ID) {
 		ps.at(path{"replica", "id"}, "%q is not a name; use up to 200 printable characters without spaces", c.Replica.ID)
 	}
+	ps.labels(path{"replica", "labels"}, c.Replica.Labels)
 	c.checkExtending(ps)
 	c.checkHTTP(ps)
 	c.checkScheduler(ps)
@@ -207,6 +208,7 @@ func (ps *problems) policy(p path, policy JobPolicy) {
 		ps.zone(p.with("timezone"), policy.Timezone)
 	}
 	ps.retry(p.with("retry"), policy)
+	ps.labels(p.with("labels"), policy.Labels)
 }
 
 func (ps *problems) zone(p path, name string) {

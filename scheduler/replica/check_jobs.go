@@ -44,6 +44,9 @@ func (ps *problems) own(p path, policy, defaults JobPolicy) {
 	if policy.Retry != defaults.Retry || policy.Timeout != defaults.Timeout {
 		ps.retry(p.with("retry"), policy)
 	}
+	if !maps.Equal(policy.Labels, defaults.Labels) {
+		ps.labels(p.with("labels"), policy.Labels)
+	}
 }
 
 // schedule reports an error of a spec at the word at fault. A bad zone is left

@@ -1,5 +1,27 @@
 package replica
 
+import (
+	"maps"
+	"regexp"
+	"slices"
+)
+
+// labelWord is what a label and its value may look like: they stand in reasons
+// and listings as key=value.
+var labelWord = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$`)
+
+// labels checks what a replica has, or a job wants.
+func (ps *problems) labels(p path, labels map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		const rule = "use up to 100 letters, digits and . _ / -, starting with a letter or digit"
+		if !labelWord.MatchString(key) {
+			ps.atKey(p.with(key), "%q is not a label; %s", key, rule)
+		} else if value := labels[key]; !labelWord.MatchString(value) && !ps.has(p.with(key)) {
+			ps.at(p.with(key), "%q is not the value of a label; %s", value, rule)
+		}
+	}
+}
+
 // retry checks how often a function is called again, and when.
 func (ps *problems) retry(p path, policy JobPolicy) {
 	r := policy.Retry

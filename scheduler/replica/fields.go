@@ -81,12 +81,10 @@ func plannedKeys(parent path) []string {
 	case len(parent) == 2 && parent[0] == "jobs", len(parent) == 1 && parent[0] == "defaults":
 		return []string{
 			"catch_up", "jitter", "starts_at", "ends_at",
-			"labels", "group", "tags", "paused", "history", "formerly",
+			"group", "tags", "paused", "history", "formerly",
 		}
 	}
 	switch parent.String() {
-	case "replica":
-		return []string{"labels"}
 	case "http":
 		return []string{"listen"}
 	case "scheduler":

@@ -28,7 +28,8 @@ type Config struct {
 
 // ProcessConfig names this process.
 type ProcessConfig struct {
-	ID string `json:"id,omitempty" jsonschema:"name of this replica; default: hostname and random hex digits, new at each start"`
+	ID     string            `json:"id,omitempty" jsonschema:"name of this replica; default: hostname and random hex digits, new at each start"`
+	Labels map[string]string `json:"labels,omitempty" jsonschema:"what jobs may ask of this replica, such as zone: a"`
 }
 
 // RedisConfig names the nodes and says how to reach and to trust them.
@@ -84,12 +85,13 @@ type SchedulerConfig struct {
 
 // JobPolicy holds the settings that jobs have in common.
 type JobPolicy struct {
-	Timezone string        `json:"timezone,omitempty" jsonschema:"time zone of the schedule; default scheduler.timezone"`
-	DST      DSTConfig     `json:"dst,omitzero" jsonschema:"what happens when clocks change"`
-	Timeout  time.Duration `json:"timeout,omitempty" jsonschema:"how long one run may take"`
-	Overlap  Overlap       `json:"overlap,omitempty" jsonschema:"what becomes of a tick while an earlier run goes on: skip waits within its window, queue until the run has ended or the next tick comes, cancel_previous asks the run to stop"`
-	OnCrash  OnCrash       `json:"on_crash,omitempty" jsonschema:"what becomes of a run whose replica died: skip runs a tick at most once"`
-	Retry    RetryConfig   `json:"retry,omitzero" jsonschema:"how often, and after which pauses, a function that failed is called again in the same run"`
+	Timezone string            `json:"timezone,omitempty" jsonschema:"time zone of the schedule; default scheduler.timezone"`
+	DST      DSTConfig         `json:"dst,omitzero" jsonschema:"what happens when clocks change"`
+	Timeout  time.Duration     `json:"timeout,omitempty" jsonschema:"how long one run may take"`
+	Overlap  Overlap           `json:"overlap,omitempty" jsonschema:"what becomes of a tick while an earlier run goes on: skip waits within its window, queue until the run has ended or the next tick comes, cancel_previous asks the run to stop"`
+	OnCrash  OnCrash           `json:"on_crash,omitempty" jsonschema:"what becomes of a run whose replica died: skip runs a tick at most once"`
+	Retry    RetryConfig       `json:"retry,omitzero" jsonschema:"how often, and after which pauses, a function that failed is called again in the same run"`
+	Labels   map[string]string `json:"labels,omitempty" jsonschema:"only replicas that have all of these under replica.labels run the job"`
 }
 
 // DSTConfig says what a schedule does when clocks change.
