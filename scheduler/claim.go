@@ -68,6 +68,8 @@ func (a *attempt) cutShort(closing verdict) verdict {
 		return closing
 	case errors.Is(cause, errLaterTick):
 		return a.job.Overlap.yield(closing)
+	case errors.Is(cause, errRemoved):
+		return skippedFor(whyRemoved)
 	default:
 		return missedFor(whyDrained)
 	}

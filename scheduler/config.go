@@ -36,6 +36,13 @@ type Config struct {
 	// itself logs nothing: Observer is told. Default: discards.
 	Logger *slog.Logger
 
+	// Source yields jobs besides those given to New, as they come and go.
+	Source Source
+	// SourceEvery is the pause between two questions to Source. Default 30 s.
+	SourceEvery time.Duration
+	// SourceTimeout bounds one question. Default 30 s.
+	SourceTimeout time.Duration
+
 	// TTL of a lease. Default 15 s.
 	TTL time.Duration
 	// ExtendEvery is the pause between extensions. Default TTL/3.
@@ -86,6 +93,8 @@ func (c Config) WithDefaults() Config {
 	c.StopTimeout = cmp.Or(c.StopTimeout, 5*time.Second)
 	c.BeatEvery = cmp.Or(c.BeatEvery, 5*time.Second)
 	c.RecordQueue = cmp.Or(c.RecordQueue, 10_000)
+	c.SourceEvery = cmp.Or(c.SourceEvery, 30*time.Second)
+	c.SourceTimeout = cmp.Or(c.SourceTimeout, 30*time.Second)
 	if c.Clock == nil {
 		c.Clock = systemClock
 	}
@@ -124,6 +133,8 @@ func (c Config) Validate() error {
 	refuse(c.DrainTimeout < 0, "Config.DrainTimeout is %v: it must be positive", c.DrainTimeout)
 	refuse(c.StopTimeout < 0, "Config.StopTimeout is %v: it must be positive", c.StopTimeout)
 	refuse(c.BeatEvery < 0, "Config.BeatEvery is %v: it must be positive", c.BeatEvery)
+	refuse(c.SourceEvery < 0, "Config.SourceEvery is %v: it must be positive", c.SourceEvery)
+	refuse(c.SourceTimeout < 0, "Config.SourceTimeout is %v: it must be positive", c.SourceTimeout)
 	refuse(c.RecordQueue < 0, "Config.RecordQueue is %d: it must be positive", c.RecordQueue)
 	return errors.Join(errs...)
 }

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -74,8 +75,8 @@ func alter(before map[string]Job, after []Job) alteration {
 		}
 		a.kept, a.changed = append(a.kept, j), append(a.changed, changed || was.Name != j.Name)
 	}
-	for key, j := range before {
-		if !in[key] {
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		if j := before[key]; !in[key] {
 			a.removed = append(a.removed, j)
 			a.Removed = append(a.Removed, j.Name)
 		}

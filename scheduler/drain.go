@@ -45,6 +45,7 @@ func (s stops) all() {
 // returns a *StuckError if some never ended.
 func (e *engine) drain() error {
 	e.draining = true
+	close(e.closing)
 	e.stopClaims(jobs.ErrDraining)
 	e.cfg.Observer.Draining(e.runningJobs())
 
@@ -84,7 +85,7 @@ func (e *engine) drain() error {
 // runningJobs names the jobs whose runs go on, sorted.
 func (e *engine) runningJobs() []string {
 	var names []string
-	for _, j := range e.jobs {
+	for _, j := range slices.Concat(e.jobs, e.leaving) {
 		if len(j.running) > 0 {
 			names = append(names, j.Name)
 		}

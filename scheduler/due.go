@@ -1,9 +1,6 @@
 package scheduler
 
-import (
-	"container/heap"
-	"time"
-)
+import "container/heap"
 
 // A dueHeap orders jobs by the start of their next tick.
 type dueHeap []*job
@@ -31,10 +28,11 @@ func (h *dueHeap) Pop() any {
 	return j
 }
 
-// plan adds a job whose first tick starts after now.
-func (e *engine) plan(j *job, now time.Time) {
+// plan adds a job and its next tick.
+func (e *engine) plan(j *job) {
+	j.index = len(e.jobs)
 	e.jobs = append(e.jobs, j)
-	if j.next = j.firstAfter(now, e.cfg.Window); !j.next.isZero() {
+	if !j.next.isZero() {
 		heap.Push(&e.due, j)
 	}
 }

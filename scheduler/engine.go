@@ -2,6 +2,8 @@ package scheduler
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -19,14 +21,17 @@ type engine struct {
 	rec   *recorder
 	live  func() []Replica // those believed to live
 
-	jobs     []*job
+	jobs     []*job // in no order
+	leaving  []*job // removed, but something of them goes on
 	due      dueHeap
 	active   int // attempts whose goroutine has not said over
 	draining bool
 
 	progress chan progress
 	asks     chan chan Snapshot
+	updates  chan update
 	aborted  <-chan struct{}
+	closing  chan struct{} // closed when the drain begins
 	done     chan struct{} // closed when run returns
 	attempts sync.WaitGroup
 
@@ -37,11 +42,14 @@ func newEngine(base context.Context, s *Scheduler, rec *recorder, live func() []
 	e := &engine{
 		cfg: s.cfg, clock: s.clock, drift: newDrift(s.clock), rec: rec, live: live,
 		progress: make(chan progress), asks: s.asks, aborted: s.aborted, done: s.done,
+		updates: make(chan update), closing: make(chan struct{}),
 		stops: newStops(base),
 	}
 	now := e.clock.wall()
-	for _, j := range s.jobs {
-		e.plan(&job{Job: j}, now)
+	for _, key := range slices.Sorted(maps.Keys(s.lineup.serving)) {
+		have := s.lineup.serving[key]
+		have.job = &job{Job: have.Job, next: have.firstAfter(now, e.cfg.Window)}
+		e.plan(have.job)
 	}
 	return e
 }
@@ -61,6 +69,9 @@ func (e *engine) run(ctx context.Context) error {
 			e.apply(p)
 		case reply := <-e.asks:
 			reply <- e.snapshot()
+		case u := <-e.updates:
+			e.update(u)
+			timer.Reset(e.pause())
 		case <-ctx.Done():
 			return e.drain()
 		case <-e.aborted:

@@ -14,6 +14,10 @@ var (
 	// ErrNoLog is what Archive.Log returns where nothing is kept.
 	ErrNoLog = errors.New("no log of this run is kept")
 
+	// ErrStopped is returned by Scheduler.Update when it comes too late: Run drains
+	// or has returned.
+	ErrStopped = errors.New("scheduler: it is too late for an update: the replica drains or has stopped")
+
 	// ErrRunTwice is returned by a second call of Scheduler.Run.
 	ErrRunTwice = errors.New("scheduler: Run may be called once")
 )

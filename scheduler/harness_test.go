@@ -121,7 +121,9 @@ func (c *cluster) observer(id string) scheduler.Observer {
 		Overslept: func(job string, first, before time.Time) {
 			c.say(id, "overslept %s %v to %v", job, c.at(first), c.at(before))
 		},
-		Draining: func(running []string) { c.say(id, "draining %v", running) },
+		Updated:      func(d scheduler.Diff) { c.say(id, "updated %v", d) },
+		UpdateFailed: func(err error) { c.say(id, "update failed: %v", err) },
+		Draining:     func(running []string) { c.say(id, "draining %v", running) },
 	}
 }
 

@@ -11,6 +11,7 @@ type job struct {
 	Job           // as attempts that start now take it; those under way keep theirs
 	next     tick // the one in the heap; zero if it never fires again
 	position int  // in the heap
+	index    int  // in the list of jobs
 
 	lanes   []*lane
 	running []*attempt // oldest first
@@ -109,4 +110,5 @@ func (e *engine) over(a *attempt) {
 	}
 	a.owner.running = slices.DeleteFunc(a.owner.running, func(r *attempt) bool { return r == a })
 	e.proceed(a.owner, a.lane)
+	e.left(a.owner)
 }

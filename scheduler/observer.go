@@ -51,6 +51,12 @@ type Observer struct {
 	// Overslept: ticks from first to before were not noticed in time and are
 	// too many to record one by one.
 	Overslept func(job string, first, before time.Time)
+	// Updated: other jobs are served from now on.
+	Updated func(d Diff)
+	// UpdateFailed: new jobs could not be read or are not valid, and those of
+	// before go on. It is told again when the reason changes, and nil when all
+	// is well again.
+	UpdateFailed func(err error)
 	// Draining: no new ticks; the runs of these jobs are still going on.
 	Draining func(running []string)
 }
@@ -104,6 +110,12 @@ func (o Observer) withNoops() Observer {
 	}
 	if o.Overslept == nil {
 		o.Overslept = func(string, time.Time, time.Time) {}
+	}
+	if o.Updated == nil {
+		o.Updated = func(Diff) {}
+	}
+	if o.UpdateFailed == nil {
+		o.UpdateFailed = func(error) {}
 	}
 	if o.Draining == nil {
 		o.Draining = func([]string) {}

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -9,13 +10,16 @@ import (
 // A Scheduler is one replica: it claims the ticks of its jobs and runs those it
 // wins. Make one with New.
 type Scheduler struct {
-	cfg   Config
-	jobs  []Job
-	clock clocks
+	cfg    Config
+	clock  clocks
+	lineup lineup
+	public *publisher
 
 	started atomic.Bool
 	asks    chan chan Snapshot
 	done    chan struct{} // closed when the loop has ended
+
+	refresh chan struct{} // holds one element after Refresh
 
 	aborted   chan struct{}
 	abortOnce sync.Once
@@ -28,14 +32,17 @@ func New(cfg Config, list []Job) (*Scheduler, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	if err := validateJobs(list); err != nil {
+	cfg.Observer = cfg.Observer.withNoops()
+	s := &Scheduler{
+		cfg: cfg, clock: newClocks(cfg.Clock), public: newPublisher(cfg),
+		asks: make(chan chan Snapshot), done: make(chan struct{}), aborted: make(chan struct{}),
+		refresh: make(chan struct{}, 1),
+	}
+	s.lineup.serving = map[string]*served{}
+	if _, err := s.set(slices.Clone(list), nil); err != nil {
 		return nil, err
 	}
-	cfg.Observer = cfg.Observer.withNoops()
-	return &Scheduler{
-		cfg: cfg, jobs: hashed(list), clock: newClocks(cfg.Clock),
-		asks: make(chan chan Snapshot), done: make(chan struct{}), aborted: make(chan struct{}),
-	}, nil
+	return s, nil
 }
 
 // Run schedules until ctx ends, then drains: it takes no new ticks, lets
@@ -54,20 +61,31 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	beating, stopBeating := context.WithCancel(base)
 	defer stopBeating()
 
-	rec, public := newRecorder(s.cfg), newPublisher(s.cfg)
-	public.serve(s.jobs)
-	heart := newHeart(s, public.configHash)
+	rec, heart := newRecorder(s.cfg), newHeart(s, s.public.configHash)
 	var helpers sync.WaitGroup
 	helpers.Go(func() { rec.run(recording) })
 	helpers.Go(func() { heart.run(beating) })
-	helpers.Go(func() { public.run(beating) })
-	err := newEngine(base, s, rec, heart.live).run(ctx)
+	helpers.Go(func() { s.public.run(beating) })
+	following, stopFollowing := context.WithCancel(ctx)
+	defer stopFollowing()
+	engine := s.begin(base, rec, heart.live)
+	helpers.Go(func() { s.follow(following) })
+	err := engine.run(ctx)
 
+	stopFollowing()
 	stopBeating()
 	rec.flush()
 	stopRecording()
 	helpers.Wait()
 	return err
+}
+
+// begin makes the engine, to which updates go from then on.
+func (s *Scheduler) begin(base context.Context, rec *recorder, live func() []string) *engine {
+	s.lineup.mu.Lock()
+	defer s.lineup.mu.Unlock()
+	s.lineup.engine = newEngine(base, s, rec, live)
+	return s.lineup.engine
 }
 
 // Abort cancels running jobs at once with cause jobs.ErrDraining, instead of

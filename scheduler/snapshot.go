@@ -63,7 +63,7 @@ func (e *engine) snapshot() Snapshot {
 	if e.draining {
 		s.State = StateDraining
 	}
-	for _, j := range e.jobs {
+	for _, j := range slices.Concat(e.jobs, e.leaving) {
 		for _, a := range j.running {
 			s.Running = append(s.Running, RunInfo{
 				Job: a.job.Name, Claim: a.claim, Started: a.started, Overdue: a.overdue,

@@ -95,6 +95,20 @@ func observers(list ...scheduler.Observer) scheduler.Observer {
 				}
 			}
 		},
+		Updated: func(d scheduler.Diff) {
+			for _, o := range list {
+				if o.Updated != nil {
+					o.Updated(d)
+				}
+			}
+		},
+		UpdateFailed: func(err error) {
+			for _, o := range list {
+				if o.UpdateFailed != nil {
+					o.UpdateFailed(err)
+				}
+			}
+		},
 		Draining: func(running []string) {
 			for _, o := range list {
 				if o.Draining != nil {

@@ -1,0 +1,117 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// rows is a Source as a table in a database is.
+type rows struct {
+	mu    sync.Mutex
+	jobs  []scheduler.Job
+	err   error
+	asked int
+}
+
+func (r *rows) set(err error, list ...scheduler.Job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.jobs, r.err = list, err
+}
+
+func (r *rows) Jobs(context.Context) ([]scheduler.Job, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked++
+	return r.jobs, r.err
+}
+
+// TestSource: jobs follow what a Source says; one that fails changes nothing,
+// and is said to fail once, and to be well again.
+func TestSource(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		fixed := every(t, "10s", "fixed", c.handler(nil))
+		table := &rows{}
+		s := c.replica("r1", func(cfg *scheduler.Config) {
+			cfg.Source, cfg.SourceEvery = table, 5*time.Second
+		}, fixed)
+		ada, bob := every(t, "10s", "ada", c.handler(nil)), every(t, "10s", "bob", c.handler(nil))
+		table.set(nil, ada, bob)
+		stop := c.start(s)
+		time.Sleep(11 * time.Second) // asked at 0, 5 and 10
+		table.set(nil, ada)
+		time.Sleep(5 * time.Second) // without bob
+		table.set(errors.New("database is down"))
+		time.Sleep(20 * time.Second) // asked at 20, 25, 30 and 35
+		table.set(nil, fixed)
+		time.Sleep(5 * time.Second) // a name of its own
+		table.set(nil, every(t, "1s", "eve", c.handler(nil)))
+		s.Refresh() // at 41
+		time.Sleep(1500 * time.Millisecond)
+		c.stop(stop)
+		c.wantTicks("fixed", "10s succeeded", "20s succeeded", "30s succeeded", "40s succeeded")
+		c.wantTicks("ada", "10s succeeded", "20s succeeded", "30s succeeded", "40s succeeded")
+		c.wantTicks("bob", "10s succeeded")
+		c.wantTicks("eve", "42s succeeded")
+		c.saw(1, "update failed: reading the jobs: database is down")
+		c.saw(1, `update failed: scheduler: job "fixed" is listed twice`)
+		c.saw(1, "update failed: <nil>")
+		if table.asked != 10 {
+			t.Errorf("asked %d times", table.asked)
+		}
+	})
+}
+
+// TestSourceThatHangs is given up after its time, and does not hold up the end.
+func TestSourceThatHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		source := scheduler.SourceFunc(func(ctx context.Context) ([]scheduler.Job, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		s := c.replica("r1", func(cfg *scheduler.Config) {
+			cfg.Source, cfg.SourceTimeout = source, 3*time.Second
+		}, every(t, "1s", "j", c.handler(nil)))
+		stop := c.start(s)
+		time.Sleep(4500 * time.Millisecond)
+		c.saw(1, "update failed: reading the jobs: context deadline exceeded")
+		time.Sleep(time.Minute - 4500*time.Millisecond - 29*time.Second) // at 31 s it hangs again
+		begun := time.Now()
+		c.stop(stop)
+		if took := time.Since(begun); took > time.Second {
+			t.Errorf("Run ended after %v", took)
+		}
+	})
+}
+
+// TestSourceSurvivesUpdate: the jobs of Update and those of the source are two
+// sets.
+func TestSourceSurvivesUpdate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		ada := every(t, "10s", "ada", c.handler(nil))
+		s := c.replica("r1", func(cfg *scheduler.Config) {
+			cfg.Source = scheduler.SourceFunc(func(context.Context) ([]scheduler.Job, error) { return []scheduler.Job{ada}, nil })
+		})
+		stop := c.start(s)
+		time.Sleep(time.Second)
+		if got := c.update(s, every(t, "10s", "own", c.handler(nil))); got != "added own" {
+			t.Errorf("the update: %s", got)
+		}
+		time.Sleep(10 * time.Second)
+		c.stop(stop)
+		c.wantTicks("own", "10s succeeded")
+		c.wantTicks("ada", "10s succeeded")
+	})
+}

@@ -1,0 +1,184 @@
+package scheduler
+
+import (
+	"container/heap"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Update replaces the jobs given to New, or to the last Update, by list; those
+// of Config.Source stay. It may be called before and during Run, from any
+// goroutine but an Observer's, and returns when it has taken effect:
+//
+//   - A job with a new Key is added. Its first tick is the next one.
+//   - A job whose Key is gone is removed: no tick of it is claimed any more.
+//     Those that were due and not decided yet are recorded as skipped. What runs
+//     goes on to its end.
+//   - A job with another Hash is changed: its next tick is computed anew. What
+//     runs, and what is being claimed, keeps the definition it began with.
+//   - A job with the same Hash is left alone, but for its Handler and Schedule:
+//     those of list serve from its next tick.
+//
+// An error changes nothing: it joins everything that is wrong with list, or is
+// ErrStopped when Run drains or has returned.
+func (s *Scheduler) Update(list []Job) (Diff, error) {
+	s.lineup.mu.Lock()
+	defer s.lineup.mu.Unlock()
+	return s.set(slices.Clone(list), s.lineup.sourced)
+}
+
+// validateRenames makes sure that a job which was renamed twice keeps its first
+// key.
+func validateRenames(before map[string]Job, after []Job) error {
+	was := make(map[string]string)
+	for key, j := range before {
+		if j.Name != key {
+			was[j.Name] = key
+		}
+	}
+	var errs []error
+	for _, j := range after {
+		if key, ok := was[j.Key]; ok {
+			errs = append(errs, fmt.Errorf("scheduler: job %q has key %q, a name that the job had after %q: keep that key, under which the nodes know it", j.Name, j.Key, key))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// errRemoved ends the claiming of a tick whose job was removed.
+var errRemoved = errors.New("the job was removed")
+
+// Why ticks of jobs that were updated do not run.
+const (
+	whyRemoved     = "removed: the job was taken out of this replica's configuration"
+	whyRescheduled = "rescheduled: the job's schedule changed before the tick began"
+)
+
+func skippedFor(reason string) verdict {
+	return verdict{kind: settled, outcome: Skipped, reason: reason}
+}
+
+// hand gives u to the loop and waits until it has taken it in. It returns false
+// if the loop drains or has ended.
+func (e *engine) hand(u update) bool {
+	u.done = make(chan struct{})
+	select {
+	case e.updates <- u:
+		<-u.done
+		return true
+	case <-e.closing:
+		return false
+	}
+}
+
+// update takes jobs in.
+func (e *engine) update(u update) {
+	defer close(u.done)
+	now := e.clock.wall()
+	for _, added := range u.added {
+		e.add(added)
+	}
+	for _, r := range u.kept {
+		e.revise(r, now)
+	}
+	for _, removed := range u.removed {
+		e.remove(removed.job, now)
+	}
+}
+
+// add takes a job in. One that was removed, and of which something still goes
+// on, comes back as itself.
+func (e *engine) add(added *served) {
+	i := slices.IndexFunc(e.leaving, func(j *job) bool { return j.Key == added.Key })
+	if i < 0 {
+		e.plan(added.job)
+		return
+	}
+	back := e.leaving[i]
+	e.leaving = slices.Delete(e.leaving, i, i+1)
+	back.Job, back.next = added.Job, added.job.next
+	added.job = back
+	e.plan(back)
+}
+
+// revise replaces the definition of a job. A tick that has come off the old
+// schedule and is not claimed yet is accounted for, unless the new one has it.
+func (e *engine) revise(r revision, now time.Time) {
+	j := r.served.job
+	if !r.changed {
+		j.Job = r.now
+		return
+	}
+	e.fireDue(j, now)
+	if due := j.next; !due.isZero() && !due.at.After(now) && !due.at.Equal(r.next.at) {
+		e.decided(j.Job, due, skippedFor(whyRescheduled))
+	}
+	j.Job = r.now
+	e.reschedule(j, r.next)
+}
+
+// remove ends a job but for what runs.
+func (e *engine) remove(j *job, now time.Time) {
+	e.fireDue(j, now)
+	if due := j.next; !due.isZero() && !due.at.After(now) {
+		e.decided(j.Job, due, skippedFor(whyRemoved))
+	}
+	e.reschedule(j, tick{})
+	e.unlist(j)
+	for _, l := range j.lanes {
+		for _, t := range l.queue {
+			e.decided(j.Job, t, skippedFor(whyRemoved))
+		}
+		l.queue = nil
+		if l.claiming != nil {
+			l.claiming.stopWaiting(errRemoved)
+		}
+	}
+	if j.busy() {
+		e.leaving = append(e.leaving, j)
+	}
+}
+
+// fireDue starts the job's tick if it has come due and the loop has not seen it
+// yet.
+func (e *engine) fireDue(j *job, now time.Time) {
+	if !j.next.isZero() && !j.next.start.After(now) {
+		e.fire(j, now)
+	}
+}
+
+// reschedule puts the job's next tick in its place in the heap.
+func (e *engine) reschedule(j *job, next tick) {
+	planned := !j.next.isZero()
+	j.next = next
+	switch {
+	case planned && next.isZero():
+		heap.Remove(&e.due, j.position)
+	case planned:
+		heap.Fix(&e.due, j.position)
+	case !next.isZero():
+		heap.Push(&e.due, j)
+	}
+}
+
+// unlist takes a job off the list, whose order means nothing.
+func (e *engine) unlist(j *job) {
+	last := e.jobs[len(e.jobs)-1]
+	e.jobs[j.index], last.index = last, j.index
+	e.jobs[len(e.jobs)-1] = nil
+	e.jobs = e.jobs[:len(e.jobs)-1]
+}
+
+// busy tells whether anything of the job goes on.
+func (j *job) busy() bool {
+	return len(j.running) > 0 || slices.ContainsFunc(j.lanes, func(l *lane) bool { return l.claiming != nil })
+}
+
+// left forgets a job that was removed once nothing of it goes on.
+func (e *engine) left(j *job) {
+	if len(e.leaving) > 0 && !j.busy() {
+		e.leaving = slices.DeleteFunc(e.leaving, func(l *job) bool { return l == j })
+	}
+}
