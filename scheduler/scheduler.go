@@ -81,7 +81,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 }
 
 // begin makes the engine, to which updates go from then on.
-func (s *Scheduler) begin(base context.Context, rec *recorder, live func() []string) *engine {
+func (s *Scheduler) begin(base context.Context, rec *recorder, live func() []Replica) *engine {
 	s.lineup.mu.Lock()
 	defer s.lineup.mu.Unlock()
 	s.lineup.engine = newEngine(base, s, rec, live)
