@@ -1,13 +1,16 @@
 package schedtest
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler"
 )
 
 // A Cluster is replicas that share jobs, nodes and virtual time. Its methods
@@ -17,6 +20,7 @@ type Cluster struct {
 	setup    Setup
 	world    *world
 	replicas []*Replica
+	jobs     []scheduler.Job // of all replicas, also of former times
 
 	mu      sync.Mutex
 	instead map[string]jobs.Handler
@@ -107,24 +111,51 @@ func (c *Cluster) function(job string, own jobs.Handler) jobs.Handler {
 	return own
 }
 
-// known ends the test if there is no such job: a misspelt name must not pass
-// for one without ticks.
-func (c *Cluster) known(job string) {
+// Update replaces the jobs of all replicas; Replica.Update those of one, as in
+// the middle of a roll-out.
+func (c *Cluster) Update(list []scheduler.Job) {
+	c.t.Helper()
+	c.setup.Jobs = list
+	for _, r := range c.replicas {
+		r.Update(list)
+	}
+}
+
+// meet notes jobs that the test may name.
+func (c *Cluster) meet(list []scheduler.Job) {
+	for _, j := range list {
+		i := slices.IndexFunc(c.jobs, func(have scheduler.Job) bool { return have.Name == j.Name })
+		if i < 0 {
+			c.jobs = append(c.jobs, j)
+		} else {
+			c.jobs[i] = j
+		}
+	}
+}
+
+// known returns the key of a job, under which the nodes know it. It ends the test
+// if there is no such job: a misspelt name must not pass for one without ticks.
+func (c *Cluster) known(job string) (key string) {
 	c.t.Helper()
 	var names []string
-	for _, j := range c.setup.Jobs {
+	for _, j := range c.jobs {
 		if j.Name == job {
-			return
+			return cmp.Or(j.Key, j.Name)
 		}
 		names = append(names, j.Name)
 	}
 	c.t.Fatalf("there is no job %q; the cluster has %q", job, names)
+	return ""
 }
 
 // Add starts one more replica.
 func (c *Cluster) Add() *Replica {
 	c.t.Helper()
-	r := &Replica{c: c, name: fmt.Sprintf("replica-%d", len(c.replicas)+1)}
+	n := len(c.replicas)
+	r := &Replica{c: c, name: fmt.Sprintf("replica-%d", n+1), jobs: c.setup.Jobs}
+	if n < len(c.setup.Labels) {
+		r.labels = c.setup.Labels[n]
+	}
 	c.replicas = append(c.replicas, r)
 	r.Start()
 	return r
@@ -182,8 +213,7 @@ func (c *Cluster) StartNodes() {
 // replica tries to extend the lease, after a third of lock.ttl at the latest.
 func (c *Cluster) LoseLease(job string) {
 	c.t.Helper()
-	c.known(job)
-	if c.world.lose(job) == 0 {
+	if c.world.lose(c.known(job)) == 0 {
 		c.t.Fatalf("no run of %s has a lease at %v", job, c.Now())
 	}
 }

@@ -3,6 +3,7 @@ package schedtest
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -94,6 +95,52 @@ func TestLog(t *testing.T) {
 		for _, run := range runs {
 			if text := c.Log(run); !strings.Contains(text, "three invoices sent") {
 				t.Errorf("%s has the log %q", run.ID(), text)
+			}
+		}
+	})
+}
+
+// A roll-out of a configuration: one replica first, then all. Ticks that only
+// one version has are run by replicas of that version.
+func TestUpdate(t *testing.T) {
+	t.Parallel()
+	setup, _ := minutely(t, 0)
+	more := slices.Clone(setup.Jobs)
+	more = append(more, more[0])
+	more[1].Name = "another"
+	Run(t, setup, func(t *testing.T, c *Cluster) {
+		first := c.Replicas()[0]
+		first.Update(more)
+		c.Forward(90 * time.Second)
+		if run := c.Runs("another")[0]; run.Replica != first.Name() {
+			t.Errorf("the new job ran on %s", run.Replica)
+		}
+		c.Update(more)
+		first.Kill()
+		c.Forward(time.Minute)
+		c.Expect("another", "2000-01-01T00:01:00Z succeeded", "2000-01-01T00:02:00Z succeeded")
+		c.Update(more[:1])
+		first.Start()
+		c.Forward(time.Minute)
+		c.Expect("another", "2000-01-01T00:01:00Z succeeded", "2000-01-01T00:02:00Z succeeded")
+		c.Expect("minutely", "2000-01-01T00:01:00Z succeeded", "2000-01-01T00:02:00Z succeeded", "2000-01-01T00:03:00Z succeeded")
+	})
+}
+
+func TestLabels(t *testing.T) {
+	t.Parallel()
+	setup, _ := minutely(t, 0)
+	setup.Labels = []map[string]string{{"zone": "a"}, {"zone": "b"}}
+	setup.Jobs[0].Labels = map[string]string{"zone": "b"}
+	Run(t, setup, func(t *testing.T, c *Cluster) {
+		c.Forward(5*time.Minute + time.Second)
+		runs := c.Runs()
+		if len(runs) != 5 {
+			t.Errorf("%d runs, want 5", len(runs))
+		}
+		for _, run := range runs {
+			if run.Replica != "replica-2" {
+				t.Errorf("%s ran on %s", run.ID(), run.Replica)
 			}
 		}
 	})

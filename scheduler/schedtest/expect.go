@@ -14,8 +14,7 @@ import (
 // its last run ended, or why it did not run.
 func (c *Cluster) Ticks(job string) []scheduler.Entry {
 	c.t.Helper()
-	c.known(job)
-	return c.read(job, c.world.ledger.Ticks)
+	return c.read(c.known(job), c.world.ledger.Ticks)
 }
 
 // Runs returns the ledger's lines on the runs of the jobs, of all jobs if none
@@ -24,23 +23,22 @@ func (c *Cluster) Ticks(job string) []scheduler.Entry {
 func (c *Cluster) Runs(names ...string) []scheduler.Entry {
 	c.t.Helper()
 	if len(names) == 0 {
-		for _, j := range c.setup.Jobs {
+		for _, j := range c.jobs {
 			names = append(names, j.Name)
 		}
 	}
 	var all []scheduler.Entry
 	for _, name := range names {
-		c.known(name)
-		all = append(all, c.read(name, c.world.ledger.Runs)...)
+		all = append(all, c.read(c.known(name), c.world.ledger.Runs)...)
 	}
 	slices.SortStableFunc(all, func(a, b scheduler.Entry) int { return a.Started.Compare(b.Started) })
 	return all
 }
 
-func (c *Cluster) read(job string, list func(context.Context, scheduler.Query) ([]scheduler.Entry, error)) []scheduler.Entry {
+func (c *Cluster) read(key string, list func(context.Context, scheduler.Query) ([]scheduler.Entry, error)) []scheduler.Entry {
 	c.t.Helper()
 	ctx := context.WithoutCancel(c.t.Context())
-	entries, err := list(ctx, scheduler.Query{Job: job, Limit: remembered})
+	entries, err := list(ctx, scheduler.Query{Job: key, Limit: remembered})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -111,7 +109,7 @@ const tail = 20
 func (c *Cluster) account() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "it is %s; of the last ticks the ledger has:", jobs.FormatTick(c.Now()))
-	for _, j := range c.setup.Jobs {
+	for _, j := range c.jobs {
 		fmt.Fprintf(&b, "\n%s:", j.Name)
 		ticks := c.Ticks(j.Name)
 		for _, e := range ticks[max(0, len(ticks)-tail):] {

@@ -42,6 +42,17 @@ func (g *gate) freeze() {
 	}
 }
 
+func (g *gate) frozen() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-g.open:
+		return false
+	default:
+		return true
+	}
+}
+
 func (g *gate) thaw() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

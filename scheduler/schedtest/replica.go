@@ -11,15 +11,18 @@ import (
 // A Replica is one process of a Cluster. It may be stopped or killed, and
 // started again. Its methods are for the goroutine of the test.
 type Replica struct {
-	c    *Cluster
-	name string
-	life *life // nil while it does not run
+	c      *Cluster
+	name   string
+	jobs   []scheduler.Job
+	labels map[string]string
+	life   *life // nil while it does not run
 }
 
 // A life is a replica from its start to its end.
 type life struct {
 	gate   *gate
 	engine *scheduler.Scheduler
+	alive  context.Context // ends with the life
 	drain  context.CancelFunc
 	killed context.CancelCauseFunc
 	ended  chan error
@@ -37,13 +40,16 @@ func (r *Replica) Start() {
 	ctx := context.WithoutCancel(r.c.t.Context())
 	alive, kill := context.WithCancelCause(ctx)
 	running, drain := context.WithCancel(ctx)
-	l := &life{gate: newGate(r.c.world), drain: drain, killed: kill, ended: make(chan error, 1)}
+	l := &life{gate: newGate(r.c.world), alive: alive, drain: drain, killed: kill, ended: make(chan error, 1)}
 	cfg := r.c.setup.Config
 	cfg.Replica, cfg.Clock = r.name, l.gate.clock
 	cfg.Locker, cfg.Ledger, cfg.Roster = l.gate, gatedLedger{l.gate}, gatedRoster{l.gate}
 	cfg.Archive = gatedLogs{l.gate}
+	if r.labels != nil {
+		cfg.Labels = r.labels
+	}
 	var err error
-	if l.engine, err = scheduler.New(cfg, r.c.served(alive, l.gate)); err != nil {
+	if l.engine, err = scheduler.New(cfg, r.c.served(alive, l.gate, r.jobs)); err != nil {
 		drain()
 		kill(nil)
 		r.c.t.Fatal(err)
@@ -76,6 +82,24 @@ func (r *Replica) Kill() {
 	l.killed(ErrKilled)
 	l.engine.Abort()
 	l.drain() // it takes its time to notice, and nobody waits for it
+	synctest.Wait()
+}
+
+// Update replaces the jobs that the replica serves, as a reload of its
+// configuration does; also if it is stopped now and started later.
+func (r *Replica) Update(list []scheduler.Job) {
+	r.c.t.Helper()
+	r.jobs = list
+	r.c.meet(list)
+	if r.life == nil {
+		return
+	}
+	if r.life.gate.frozen() {
+		r.c.t.Fatalf("cannot update %s: it is frozen", r.name)
+	}
+	if _, err := r.life.engine.Update(r.c.served(r.life.alive, r.life.gate, list)); err != nil {
+		r.c.t.Fatal(err)
+	}
 	synctest.Wait()
 }
 
@@ -112,10 +136,10 @@ func (r *Replica) take(what string) *life {
 	return l
 }
 
-// served is the cluster's jobs as a replica serves them.
-func (c *Cluster) served(alive context.Context, g *gate) []scheduler.Job {
-	list := make([]scheduler.Job, len(c.setup.Jobs))
-	for i, j := range c.setup.Jobs {
+// served is jobs as a replica serves them.
+func (c *Cluster) served(alive context.Context, g *gate, all []scheduler.Job) []scheduler.Job {
+	list := make([]scheduler.Job, len(all))
+	for i, j := range all {
 		own := j.Handler
 		j.Handler = func(ctx context.Context, run jobs.Run) error {
 			g.pass()

@@ -17,6 +17,9 @@ type Setup struct {
 	Jobs []scheduler.Job
 	// Replicas that there are at first. Default 3.
 	Replicas int
+	// Labels of the first replica, of the second and so on. Those beyond have
+	// Config.Labels.
+	Labels []map[string]string
 	// Start is when the test begins, at or after the year 2000. Ticks after it
 	// come due. Default: 2000-01-01T00:00:00Z.
 	Start time.Time
@@ -50,6 +53,7 @@ func newCluster(t *testing.T, s Setup) *Cluster {
 		t.Fatalf("Setup.Start is %v: virtual time begins at %v, choose a later one", s.Start, time.Now().UTC())
 	}
 	c := &Cluster{t: t, setup: s, world: newWorld(), instead: map[string]jobs.Handler{}}
+	c.meet(s.Jobs)
 	for range cmp.Or(s.Replicas, 3) {
 		c.Add()
 	}
