@@ -13,8 +13,8 @@ type History struct {
 	Keep int
 	// MaxAge is how old the tick of an entry or a log may be. 0: any age.
 	MaxAge time.Duration
-	// MaxBytes bounds all logs of the job together, on each node. Default 256 KiB;
-	// negative: no logs are kept.
+	// MaxBytes bounds all logs of the job together, on each node. Default
+	// DefaultLogBytes; negative: no logs are kept.
 	MaxBytes int
 }
 
@@ -24,9 +24,12 @@ const MaxKeep = 1000
 // bounded tells whether h drops entries that the ledger would keep.
 func (h History) bounded() bool { return h.Keep > 0 && h.Keep < MaxKeep || h.MaxAge > 0 }
 
+// DefaultLogBytes is what a node keeps of a job's logs by default.
+const DefaultLogBytes = 256 << 10
+
 // WithDefaults returns a copy in which every zero value has its default.
 func (h History) WithDefaults() History {
 	h.Keep = min(cmp.Or(h.Keep, MaxKeep), MaxKeep)
-	h.MaxBytes = cmp.Or(h.MaxBytes, 256<<10)
+	h.MaxBytes = cmp.Or(h.MaxBytes, DefaultLogBytes)
 	return h
 }

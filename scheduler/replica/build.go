@@ -95,6 +95,8 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 			Overlap: scheduler.Overlap(job.Overlap), Spec: job.Schedule, Timezone: c.timezone(job), Description: job.Description,
 			Retry: scheduler.Retry(job.Retry), Labels: job.Labels,
 		}
+		built.LateAfter, built.History = job.LateAfter, job.History.build()
+		built.OnSuccess, built.OnFailure = job.OnSuccess, job.OnFailure
 		if registry != nil {
 			if built.Handler, err = registry.Bind(job.Func, job.Params, c.limits(job)); err != nil {
 				return nil, fmt.Errorf("job %s: %w", name, err)

@@ -209,6 +209,8 @@ func (ps *problems) policy(p path, policy JobPolicy) {
 	}
 	ps.retry(p.with("retry"), policy)
 	ps.labels(p.with("labels"), policy.Labels)
+	ps.notNegative(p.with("late_after"), policy.LateAfter)
+	ps.history(p.with("history"), policy.History)
 }
 
 func (ps *problems) zone(p path, name string) {

@@ -18,6 +18,8 @@ func (c *Config) checkJobs(ps *problems, registry *jobs.Registry) {
 			ps.atKey(p, "%q is not a job name; use up to 100 letters, digits and . _ -, starting with a letter or digit", name)
 		}
 		ps.own(p, job.JobPolicy, c.Defaults)
+		c.checkChain(ps, p.with("on_success"), job.OnSuccess)
+		c.checkChain(ps, p.with("on_failure"), job.OnFailure)
 		if job.Schedule == "" {
 			ps.at(p, "has no schedule; write one such as `schedule: \"@every 30s\"`")
 		} else if _, err := c.schedule(name, job); err != nil {
@@ -30,6 +32,7 @@ func (c *Config) checkJobs(ps *problems, registry *jobs.Registry) {
 			ps.bind(p, err)
 		}
 	}
+	c.checkCircle(ps)
 }
 
 // own checks the policy of a job where it differs from the defaults, whose
@@ -40,6 +43,12 @@ func (ps *problems) own(p path, policy, defaults JobPolicy) {
 	}
 	if policy.Timezone != defaults.Timezone && policy.Timezone != "" {
 		ps.zone(p.with("timezone"), policy.Timezone)
+	}
+	if policy.LateAfter != defaults.LateAfter {
+		ps.notNegative(p.with("late_after"), policy.LateAfter)
+	}
+	if policy.History != defaults.History {
+		ps.history(p.with("history"), policy.History)
 	}
 	if policy.Retry != defaults.Retry || policy.Timeout != defaults.Timeout {
 		ps.retry(p.with("retry"), policy)

@@ -85,13 +85,15 @@ func TestJobsStartFromTheDefaults(t *testing.T) {
 	want := JobPolicy{
 		Timezone: "America/New_York", DST: DSTConfig{Gap: "skip", Overlap: "first"},
 		Timeout: 5 * time.Minute, Overlap: "skip", OnCrash: "skip",
-		Retry: RetryConfig{Attempts: 2, Backoff: time.Second, MaxBackoff: 5 * time.Minute},
+		Retry:   RetryConfig{Attempts: 2, Backoff: time.Second, MaxBackoff: 5 * time.Minute},
+		History: HistoryConfig{Keep: 1000, MaxBytes: 262144},
 	}
 	if got := cfg.Jobs["ping"].JobPolicy; !reflect.DeepEqual(got, want) {
 		t.Errorf("a job that says nothing: got %+v, want %+v", got, want)
 	}
 	want.Timezone, want.DST.Overlap, want.Timeout, want.Overlap = "Europe/Paris", "both", 30*time.Minute, "queue"
 	want.Labels = map[string]string{"zone": "a"}
+	want.LateAfter, want.History = 10*time.Minute, HistoryConfig{Keep: 100, MaxAge: 720 * time.Hour, MaxBytes: 65536}
 	want.Retry = RetryConfig{Attempts: 3, Backoff: 2 * time.Second, MaxBackoff: 5 * time.Minute, AttemptTimeout: 10 * time.Minute}
 	if got := cfg.Jobs["nightly.report"].JobPolicy; !reflect.DeepEqual(got, want) {
 		t.Errorf("a job that says a part: got %+v, want %+v", got, want)

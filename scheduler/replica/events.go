@@ -21,7 +21,8 @@ func (e events) observer() scheduler.Observer {
 		Claimed: e.claimed, Lost: e.lost, Retrying: e.retrying, Decided: e.decided,
 		Extended: e.extended, Overdue: e.overdue, Finished: e.finished,
 		Recorded: e.recorded, ClockJumped: e.clockJumped, Overslept: e.overslept,
-		Draining: e.draining,
+		Draining: e.draining, Late: e.late, LeaseLost: e.leaseLost, Chained: e.chained,
+		NotArchived: e.notArchived,
 	}
 }
 
@@ -47,6 +48,26 @@ func (e events) extended(job string, c locking.Claim, deadline time.Time, err er
 		return
 	}
 	e.log.Debug("lease extended", "job", job, "tick", jobs.FormatTick(c.Tick), "token", c.Token, "deadline", deadline)
+}
+
+func (e events) late(job string, c locking.Claim, by time.Duration) {
+	e.log.Warn("run starts late", "job", job, "tick", jobs.FormatTick(c.Tick), "token", c.Token, "by", by)
+}
+
+func (e events) leaseLost(job string, c locking.Claim, cause error) {
+	e.log.Warn("lease lost: the run is told to stop", "job", job, "tick", jobs.FormatTick(c.Tick), "token", c.Token, "cause", said(cause))
+}
+
+func (e events) chained(job, run, key string, err error) {
+	if err != nil {
+		e.log.Error("job was not triggered by the end of a run", "job", job, "run", run, "triggers", key, "error", said(err))
+		return
+	}
+	e.log.Info("job triggered by the end of a run", "job", job, "run", run, "triggers", key)
+}
+
+func (e events) notArchived(job string, tick time.Time, err error) {
+	e.log.Warn("what a run logged could not be kept", "job", job, "tick", jobs.FormatTick(tick), "error", said(err))
 }
 
 func (e events) overdue(job string, c locking.Claim, since time.Time) {

@@ -81,7 +81,7 @@ func plannedKeys(parent path) []string {
 	case len(parent) == 2 && parent[0] == "jobs", len(parent) == 1 && parent[0] == "defaults":
 		return []string{
 			"catch_up", "jitter", "starts_at", "ends_at",
-			"group", "tags", "paused", "history", "formerly",
+			"group", "tags", "paused", "formerly",
 		}
 	}
 	switch parent.String() {

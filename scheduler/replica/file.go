@@ -85,13 +85,15 @@ type SchedulerConfig struct {
 
 // JobPolicy holds the settings that jobs have in common.
 type JobPolicy struct {
-	Timezone string            `json:"timezone,omitempty" jsonschema:"time zone of the schedule; default scheduler.timezone"`
-	DST      DSTConfig         `json:"dst,omitzero" jsonschema:"what happens when clocks change"`
-	Timeout  time.Duration     `json:"timeout,omitempty" jsonschema:"how long one run may take"`
-	Overlap  Overlap           `json:"overlap,omitempty" jsonschema:"what becomes of a tick while an earlier run goes on: skip waits within its window, queue until the run has ended or the next tick comes, cancel_previous asks the run to stop"`
-	OnCrash  OnCrash           `json:"on_crash,omitempty" jsonschema:"what becomes of a run whose replica died: skip runs a tick at most once"`
-	Retry    RetryConfig       `json:"retry,omitzero" jsonschema:"how often, and after which pauses, a function that failed is called again in the same run"`
-	Labels   map[string]string `json:"labels,omitempty" jsonschema:"only replicas that have all of these under replica.labels run the job"`
+	Timezone  string            `json:"timezone,omitempty" jsonschema:"time zone of the schedule; default scheduler.timezone"`
+	DST       DSTConfig         `json:"dst,omitzero" jsonschema:"what happens when clocks change"`
+	Timeout   time.Duration     `json:"timeout,omitempty" jsonschema:"how long one run may take"`
+	Overlap   Overlap           `json:"overlap,omitempty" jsonschema:"what becomes of a tick while an earlier run goes on: skip waits within its window, queue until the run has ended or the next tick comes, cancel_previous asks the run to stop"`
+	OnCrash   OnCrash           `json:"on_crash,omitempty" jsonschema:"what becomes of a run whose replica died: skip runs a tick at most once"`
+	Retry     RetryConfig       `json:"retry,omitzero" jsonschema:"how often, and after which pauses, a function that failed is called again in the same run"`
+	Labels    map[string]string `json:"labels,omitempty" jsonschema:"only replicas that have all of these under replica.labels run the job"`
+	LateAfter time.Duration     `json:"late_after,omitempty" jsonschema:"a run that starts so long after its time is reported as late; 0: never"`
+	History   HistoryConfig     `json:"history,omitzero" jsonschema:"how much of the past is kept; what runs a tick once does not depend on it"`
 }
 
 // DSTConfig says what a schedule does when clocks change.
@@ -108,12 +110,21 @@ type RetryConfig struct {
 	AttemptTimeout time.Duration `json:"attempt_timeout,omitempty" jsonschema:"how long one call may take, timeout being that of all calls and pauses; 0: as long as those"`
 }
 
+// HistoryConfig bounds what is kept of a job's ticks, runs and logs.
+type HistoryConfig struct {
+	Keep     int           `json:"keep,omitempty" jsonschema:"entries, and logs of runs: the newest, at most 1000"`
+	MaxAge   time.Duration `json:"max_age,omitempty" jsonschema:"how old the tick of an entry or a log may be, the newest entry excepted; 0: any age"`
+	MaxBytes int           `json:"max_bytes,omitempty" jsonschema:"of all logs of the job together, on each node; 0: no logs are kept"`
+}
+
 // JobConfig is one job.
 type JobConfig struct {
 	Func        string         `json:"func" jsonschema:"registered function; built in: exec, http"`
 	Schedule    string         `json:"schedule" jsonschema:"5 to 7 cron fields, @daily and the like, @every 30s, or @at 2027-01-01T00:00:00Z"`
 	Params      map[string]any `json:"params,omitempty" jsonschema:"decoded strictly into the function's own type"`
 	Description string         `json:"description,omitempty" jsonschema:"for humans"`
+	OnSuccess   []string       `json:"on_success,omitempty" jsonschema:"jobs that are triggered when a run has succeeded"`
+	OnFailure   []string       `json:"on_failure,omitempty" jsonschema:"jobs that are triggered when a run has failed or timed out"`
 	JobPolicy
 }
 
@@ -138,5 +149,6 @@ func DefaultPolicy() JobPolicy {
 		Overlap: "skip",
 		OnCrash: "skip",
 		Retry:   RetryConfig{Attempts: 1, Backoff: scheduler.DefaultBackoff, MaxBackoff: scheduler.DefaultMaxBackoff},
+		History: HistoryConfig{Keep: scheduler.MaxKeep, MaxBytes: scheduler.DefaultLogBytes},
 	}
 }

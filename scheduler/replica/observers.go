@@ -67,6 +67,34 @@ func observers(list ...scheduler.Observer) scheduler.Observer {
 				}
 			}
 		},
+		Late: func(job string, c locking.Claim, by time.Duration) {
+			for _, o := range list {
+				if o.Late != nil {
+					o.Late(job, c, by)
+				}
+			}
+		},
+		LeaseLost: func(job string, c locking.Claim, cause error) {
+			for _, o := range list {
+				if o.LeaseLost != nil {
+					o.LeaseLost(job, c, cause)
+				}
+			}
+		},
+		Chained: func(job, run, key string, err error) {
+			for _, o := range list {
+				if o.Chained != nil {
+					o.Chained(job, run, key, err)
+				}
+			}
+		},
+		NotArchived: func(job string, tick time.Time, err error) {
+			for _, o := range list {
+				if o.NotArchived != nil {
+					o.NotArchived(job, tick, err)
+				}
+			}
+		},
 		Finished: func(e scheduler.Entry, released error) {
 			for _, o := range list {
 				if o.Finished != nil {

@@ -117,6 +117,7 @@ func wire(cfg *Config, cluster nodes.Config, list []scheduler.Job, options Optio
 	part := cfg.SchedulerConfig()
 	part.Replica, part.Version, part.Host, part.PID = id, options.Version, host, os.Getpid()
 	part.State, part.Locker, part.Ledger, part.Roster = r.state, r.locker, ledger, ledger
+	part.Archive = ledger
 	part.Observer, part.Logger = observers(logged.observer(), options.Observer), base
 	r.scheduler, err = scheduler.New(part, list)
 	if err != nil {
