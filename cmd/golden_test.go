@@ -101,7 +101,7 @@ func TestGoldenListings(t *testing.T) {
 	renamed.Job, renamed.Key, renamed.Hash = "sweep", "cleanup", optional("91f0c3aa02de")
 	jobs = append(jobs, old, renamed)
 	next := []nextRow{
-		{Job: "nightly-report", Tick: *stamp(tick), local: "Tue 2026-12-01 03:00:00 CET"},
+		{Job: "nightly-report", Tick: *stamp(tick), Start: stamp(tick.Add(1500 * time.Millisecond)), local: "Tue 2026-12-01 03:00:00 CET"},
 		{Job: "nightly-report", Tick: *stamp(tick.Add(24 * time.Hour)), local: "Wed 2026-12-02 03:00:00 CET", Note: optional("after the gap")},
 	}
 	for _, format := range []string{"json", "table"} {
@@ -182,7 +182,8 @@ func TestGoldenHelp(t *testing.T) {
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	config := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(config, []byte("redis: {nodes: [\"redis://127.0.0.1:1\"]}\njobs: {a: {func: exec, schedule: \"@daily\", params: {command: [date]}}}\n"), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte("redis: {nodes: [\"redis://127.0.0.1:1\"]}\njobs: {a: {func: exec, schedule: \"@daily\", params: {command: [date]}},\n  b: {func: exec, schedule: \"0 2 * * *\", timezone: Europe/Paris, dst: {gap: skip}, exclude: [holidays], jitter: 30m, params: {command: [date]}}}\n"+
+		"calendars: {holidays: {dates: [2026-12-25]}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct {
@@ -197,6 +198,12 @@ func TestUsage(t *testing.T) {
 		{args: []string{"explain", "H 2 * * *"}, code: exitUsage, stderr: "--job NAME"},
 		{args: []string{"explain", "0 2 * *"}, code: exitUsage, stderr: "0 2 * *"},
 		{args: []string{"explain", "--timezone", "Mars/Phobos", "@daily"}, code: exitUsage, stderr: "Mars/Phobos"},
+		{args: []string{"explain", "@daily", "0 12 L * *"}, stdout: "At 00:00 every day, UTC; and at 12:00 on the last day of every month, UTC"},
+		{args: []string{"explain", "@daily", "0 12 L * 8"}, code: exitUsage, stderr: "0 12 L * 8"},
+		{args: []string{"explain", "--job", "b", "-c", config}, stdout: "At 02:00 every day, Europe/Paris; except by calendar holidays; when clocks change: gap skip, overlap first; each tick starts less than 30m0s later"},
+		{args: []string{"explain", "--job", "nosuch", "-c", config}, code: exitNotFound, stderr: `"nosuch" not found`},
+		{args: []string{"next", "b", "-n", "1", "-c", config, "--from", "2026-12-24T12:00:00Z"}, stdout: "2026-12-26T01:00:00Z  Sat 2026-12-26 02:00:00 CET  starts "},
+		{args: []string{"next", "b", "-n", "1", "--excluded", "-c", config, "--from", "2026-12-24T12:00:00Z"}, stdout: "2026-12-25T01:00:00Z  Fri 2026-12-25 02:00:00 CET  excluded by holidays"},
 		{args: []string{"explain"}, code: exitUsage, stderr: "write quorate explain SPEC"},
 		{args: []string{"explain", "0", "2", "*", "*", "*"}, code: exitUsage, stderr: `"0 2 * * *"`},
 		{args: []string{"completion"}, code: exitUsage, stderr: "completion bash"},
@@ -215,11 +222,11 @@ func TestUsage(t *testing.T) {
 		{args: []string{"ticks", "a", "-o", "xml", "-c", config}, code: exitUsage, stderr: "-o json"},
 		{args: []string{"ticks", "a", "--limit", "0", "-c", config}, code: exitUsage, stderr: "--limit 0"},
 		{args: []string{"ticks", "a", "-c", config}, code: exitNoQuorum, stderr: "quorum"},
-		{args: []string{"next", "b", "-c", config}, code: exitNotFound, stderr: `"b" not found`},
+		{args: []string{"next", "c", "-c", config}, code: exitNotFound, stderr: `"c" not found`},
 		{args: []string{"next", "-n", "0", "-c", config}, code: exitUsage, stderr: "-n 0"},
 		{args: []string{"next", "--from", "tomorrow", "-c", config}, code: exitUsage, stderr: "--from tomorrow"},
 		{args: []string{"next", "--nosuch"}, code: exitUsage, stderr: "--nosuch"},
-		{args: []string{"validate", "-c", config}, stdout: "valid: 1 jobs"},
+		{args: []string{"validate", "-c", config}, stdout: "valid: 2 jobs"},
 		{args: []string{"validate", "-c", config + ".missing"}, code: exitUsage, stderr: "config.yaml.missing"},
 		{args: []string{"validate", "-c", config, "--set", "lock/ttl=never"}, code: exitUsage, stderr: "lock"},
 		{args: []string{"run", "-c", config, "--set", "nosuch=1"}, code: exitUsage, stderr: "nosuch"},

@@ -15,9 +15,10 @@ import (
 
 // A nextRow is one tick to come as `quorate next -o json` shows it.
 type nextRow struct {
-	Job  string  `json:"job"`
-	Tick string  `json:"tick"`
-	Note *string `json:"note"`
+	Job   string  `json:"job"`
+	Tick  string  `json:"tick"`
+	Start *string `json:"start"` // the tick and the job's jitter; null if it is excluded
+	Note  *string `json:"note"`
 
 	local string // in the job's zone, for the table
 }
@@ -25,11 +26,14 @@ type nextRow struct {
 func (a App) nextCommand(f *flags) *cobra.Command {
 	var format, from string
 	var n int
+	var excluded bool
 	c := &cobra.Command{
 		Use:   "next [JOB]",
 		Short: "List the next ticks of a job, or of all, soonest first",
 		Long: `List the next ticks of a job, or of all jobs, soonest first, from the
-configuration alone. Ticks that a change of the clocks moves are marked.`,
+configuration alone. Notes mark ticks that a change of the clocks moves, that
+jitter makes start later, and the first and last ones of a job that starts or
+ends. --excluded lists what calendars take away, too.`,
 		Example: `  quorate next
   quorate next nightly-report -n 3 --from 2027-03-27T00:00:00Z`,
 		Args: usage(cobra.MaximumNArgs(1)),
@@ -52,7 +56,11 @@ configuration alone. Ticks that a change of the clocks moves are marked.`,
 			if err != nil {
 				return err
 			}
-			rows, err := nextRows(list, args, start, n)
+			preview := scheduler.Preview
+			if excluded {
+				preview = scheduler.PreviewExcluded
+			}
+			rows, err := nextRows(list, args, preview, start, n)
 			if err != nil {
 				return err
 			}
@@ -61,12 +69,13 @@ configuration alone. Ticks that a change of the clocks moves are marked.`,
 	}
 	outputFlag(c, &format)
 	c.Flags().IntVarP(&n, "number", "n", 10, "at most so many `ticks`")
+	c.Flags().BoolVar(&excluded, "excluded", false, "list also ticks that calendars take away, with a note")
 	c.Flags().StringVar(&from, "from", "", "only ticks after this `time` (RFC 3339; default now)")
 	return c
 }
 
 // nextRows merges the ticks to come of the named job, or of all.
-func nextRows(list []scheduler.Job, names []string, from time.Time, n int) ([]nextRow, error) {
+func nextRows(list []scheduler.Job, names []string, preview previewer, from time.Time, n int) ([]nextRow, error) {
 	if len(names) == 1 {
 		i := slices.IndexFunc(list, func(j scheduler.Job) bool { return j.Name == names[0] })
 		if i < 0 {
@@ -80,7 +89,7 @@ func nextRows(list []scheduler.Job, names []string, from time.Time, n int) ([]ne
 	}
 	var all []planned
 	for _, j := range list {
-		for _, p := range scheduler.Preview(j.Schedule, from, n) {
+		for _, p := range preview(j.Schedule, from, n) {
 			all = append(all, planned{p, j})
 		}
 	}
@@ -89,12 +98,25 @@ func nextRows(list []scheduler.Job, names []string, from time.Time, n int) ([]ne
 	})
 	var rows []nextRow
 	for _, p := range all[:min(len(all), n)] {
-		rows = append(rows, nextRow{
-			Job: p.job.Name, Tick: *stamp(p.Tick), Note: optional(p.Note),
-			local: p.Tick.In(zone(p.job)).Format("Mon 2006-01-02 15:04:05 MST"),
-		})
+		rows = append(rows, newNextRow(p.job, p.Planned))
 	}
 	return rows, nil
+}
+
+type previewer func(scheduler.Schedule, time.Time, int) []scheduler.Planned
+
+func newNextRow(j scheduler.Job, p scheduler.Planned) nextRow {
+	row := nextRow{Job: j.Name, Tick: *stamp(p.Tick), local: p.Tick.In(zone(j)).Format("Mon 2006-01-02 15:04:05 MST")}
+	notes := p.Note
+	if !p.Excluded {
+		start := j.Start(p.Tick)
+		row.Start = stamp(start)
+		if delay := start.Sub(p.Tick); delay > 0 {
+			notes = strings.TrimPrefix(notes+"; starts "+delay.String()+" later, by jitter", "; ")
+		}
+	}
+	row.Note = optional(notes)
+	return row
 }
 
 // zone is where a job's schedule is read; its configuration was checked before.
@@ -119,39 +141,4 @@ func nextListing(rows []nextRow) listing[nextRow] {
 		rows:  rows,
 		empty: "no tick to come",
 	}
-}
-
-func (a App) explainCommand() *cobra.Command {
-	var timezone, job string
-	c := &cobra.Command{
-		Use:   "explain SPEC",
-		Short: "Say in words when a schedule ticks",
-		Example: `  quorate explain "0 2 * * 1-5"
-  quorate explain --timezone Europe/Paris "30 2 * * *"
-  quorate explain --job nightly-report "H H(0-5) LW * *"`,
-		Args: usage(oneSpec),
-		RunE: func(_ *cobra.Command, args []string) error {
-			location, err := scheduler.LoadZone(timezone)
-			if err != nil {
-				return usageError{fmt.Errorf("--timezone: %w", err)}
-			}
-			text, err := scheduler.Explain(args[0], scheduler.ScheduleOptions{Location: location, Name: job})
-			if err != nil {
-				return usageError{err}
-			}
-			fmt.Fprintln(a.Out, text)
-			return nil
-		},
-	}
-	c.Flags().StringVar(&job, "job", "", "`name` of the job, from which H in a field is chosen")
-	c.Flags().StringVar(&timezone, "timezone", "UTC", "time `zone` in which the fields are read")
-	return c
-}
-
-// oneSpec refuses what a shell made of a spec without quotes.
-func oneSpec(c *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return fmt.Errorf("put the schedule in quotes: %q", strings.Join(args, " "))
-	}
-	return cobra.ExactArgs(1)(c, args)
 }

@@ -9,8 +9,10 @@ import (
 // A Calendar is a set of days and times without ticks, such as the public
 // holidays: see Exclude. It is filled before it is used.
 type Calendar struct {
-	name string
-	zone *time.Location // nil: that of the schedule
+	name      string
+	zone      *time.Location // nil: that of the schedule
+	days      []string       // as they were added
+	stretches []stretch      // of .ics files
 	// civil are on the wall clock of the zone, in civil seconds; exact are in
 	// Unix seconds.
 	civil, exact timeRanges
@@ -24,6 +26,21 @@ func NewCalendar(name string, zone *time.Location) *Calendar {
 
 // Name returns the name given to NewCalendar.
 func (c *Calendar) Name() string { return c.name }
+
+func (c *Calendar) addStretches(stretches []stretch) {
+	c.stretches = append(c.stretches, stretches...)
+	var civil, exact []timeRange
+	for _, s := range stretches {
+		for _, start := range s.years.starts(s.start) {
+			if s.zone == nil {
+				civil = append(civil, s.civil(start))
+			} else {
+				exact = append(exact, s.exact(start))
+			}
+		}
+	}
+	c.civil, c.exact = c.civil.add(civil...), c.exact.add(exact...)
+}
 
 // freeFrom returns the first second from the given one on that may not be
 // excluded: the same one if it is not. Times are Unix seconds.

@@ -32,13 +32,14 @@ func (c *Calendar) Add(days string) error {
 		return fmt.Errorf("%q mixes a year with every year: write both days with a year, or both with *", days)
 	case !first.yearly && last.day.Before(first.day):
 		return fmt.Errorf("%q runs backwards: write %s..%s", days, lastText, firstText)
-	case !first.yearly:
-		c.civil = c.civil.add(wholeDays(first.day, last.day))
-		return nil
-	case ranged && (first.leap() || last.leap()):
+	case first.yearly && ranged && (first.leap() || last.leap()):
 		return fmt.Errorf("%q has an end that most years do not have: write *-02-28 or *-03-01", days)
 	}
-	c.civil = c.civil.add(everyYear(first.day, last.day)...)
+	ranges := []timeRange{wholeDays(first.day, last.day)}
+	if first.yearly {
+		ranges = everyYear(first.day, last.day)
+	}
+	c.days, c.civil = append(c.days, days), c.civil.add(ranges...)
 	return nil
 }
 

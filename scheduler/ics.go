@@ -3,7 +3,6 @@ package scheduler
 import (
 	"slices"
 	"strings"
-	"time"
 )
 
 // AddICS takes in the events of an iCalendar file (RFC 5545): those of whole
@@ -27,16 +26,16 @@ func (c *Calendar) AddICS(text string) error {
 	if !r.calendar || len(r.open) > 0 {
 		return &CalendarError{1 + strings.Count(text, "\n"), "the file is no iCalendar file, or cut off: BEGIN:VCALENDAR to END:VCALENDAR belong around it"}
 	}
-	c.civil, c.exact = c.civil.add(r.civil...), c.exact.add(r.exact...)
+	c.addStretches(r.stretches)
 	return nil
 }
 
 // An icsReader collects events.
 type icsReader struct {
-	open         []string // components, outermost first
-	calendar     bool     // one was begun
-	event        icsEvent // the one being read
-	civil, exact []timeRange
+	open      []string // components, outermost first
+	calendar  bool     // one was begun
+	event     icsEvent // the one being read
+	stretches []stretch
 }
 
 var eventPath = []string{"VCALENDAR", "VEVENT"}
@@ -80,19 +79,12 @@ func (r *icsReader) finish() error {
 	if err != nil {
 		return err
 	}
-	starts := []time.Time{s.start}
 	if rule := r.event.rule; rule.name != "" {
-		if starts, err = yearly(rule, s); err != nil {
+		if s.years, err = rule.yearly(s); err != nil {
 			return err
 		}
 	}
-	for _, start := range starts {
-		if s.zone == nil {
-			r.civil = append(r.civil, s.civil(start))
-		} else {
-			r.exact = append(r.exact, s.exact(start))
-		}
-	}
+	r.stretches = append(r.stretches, s)
 	return nil
 }
 

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// yearly returns when an event with the rule starts, up to lastYear.
-func yearly(l contentLine, s stretch) ([]time.Time, error) {
-	r := yearlyRule{interval: 1, count: lastYear, until: time.Unix(calendarsEnd, 0)}
+// yearly reads the rule of an event.
+func (l contentLine) yearly(s stretch) (yearlyRule, error) {
+	r := yearlyRule{interval: 1}
 	yearly := false
 	for part := range strings.SplitSeq(strings.ToUpper(l.value), ";") {
 		key, value, _ := strings.Cut(part, "=")
@@ -18,18 +18,20 @@ func yearly(l contentLine, s stretch) ([]time.Time, error) {
 		case key == "WKST" || key == "BYMONTH" && value == strconv.Itoa(int(s.start.Month())),
 			key == "BYMONTHDAY" && value == strconv.Itoa(s.start.Day()): // say nothing new
 		case !r.set(key, value, s):
-			return nil, l.fail("RRULE with %s is not understood, only FREQ=YEARLY with INTERVAL, COUNT and UNTIL: write the days in the configuration, or as events of their own", part)
+			return yearlyRule{}, l.fail("RRULE with %s is not understood, only FREQ=YEARLY with INTERVAL, COUNT and UNTIL: write the days in the configuration, or as events of their own", part)
 		}
 	}
 	if !yearly {
-		return nil, l.fail("RRULE has no FREQ=YEARLY: write it")
+		return yearlyRule{}, l.fail("RRULE has no FREQ=YEARLY: write it")
 	}
-	return r.starts(s.start), nil
+	return r, nil
 }
 
+// A yearlyRule says in which years an event comes again.
 type yearlyRule struct {
-	interval, count int
-	until           time.Time // civil; the last start
+	interval int       // years; 0: never again
+	count    int       // times; 0: without end
+	until    time.Time // civil, the last start; zero: without end
 }
 
 func (r *yearlyRule) set(key, value string, s stretch) bool {
@@ -59,13 +61,16 @@ func (r *yearlyRule) set(key, value string, s stretch) bool {
 	return true
 }
 
-// starts counts from the event's own start. Years without a 29 February do not
-// count.
+// starts returns when an event starts that starts first at the given time, up
+// to lastYear. Years without a 29 February do not count.
 func (r yearlyRule) starts(first time.Time) []time.Time {
+	if r.interval == 0 {
+		return []time.Time{first}
+	}
 	var all []time.Time
-	for year := first.Year(); year <= lastYear && len(all) < r.count; year += r.interval {
+	for year := first.Year(); year <= lastYear && (r.count == 0 || len(all) < r.count); year += r.interval {
 		start := inYear(first, year)
-		if start.After(r.until) {
+		if !r.until.IsZero() && start.After(r.until) {
 			break
 		}
 		if start.Day() == first.Day() {

@@ -14,6 +14,7 @@ type stretch struct {
 	wholeDay bool
 	days     int
 	rest     time.Duration
+	years    yearlyRule // zero: once
 }
 
 // civil is the stretch where its zone is known only later.

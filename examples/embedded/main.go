@@ -103,7 +103,7 @@ func newReplica(registry *jobs.Registry, urls []string) (*replica.Replica, error
 	config.Redis.RestartGrace = 2 * time.Second
 	config.Jobs = map[string]replica.JobConfig{
 		"count": {
-			Func: "count", Schedule: "@every 2s", Params: map[string]any{"unit": "visits"},
+			Func: "count", Schedule: replica.Specs{"@every 2s"}, Params: map[string]any{"unit": "visits"},
 			JobPolicy: replica.DefaultPolicy(),
 		},
 	}

@@ -83,26 +83,29 @@ func (t TLSConfig) load() (*tls.Config, error) {
 // Without a registry (nil) they have no handlers: enough to compute ticks. It
 // expects a Config that Read returned.
 func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
+	ps := &problems{origin: c.origin}
+	calendars := c.calendars(ps)
 	var list []scheduler.Job
 	for _, name := range slices.Sorted(maps.Keys(c.Jobs)) {
 		job := c.Jobs[name]
-		schedule, err := c.schedule(name, job)
-		if err != nil {
-			return nil, fmt.Errorf("job %s: %w", name, err)
+		schedule := c.schedule(ps, path{"jobs", name}, job, calendars)
+		if err := ps.err(); err != nil {
+			return nil, err
 		}
 		built := scheduler.Job{
 			Name: name, Schedule: schedule, Timeout: job.Timeout, Func: job.Func,
-			Overlap: scheduler.Overlap(job.Overlap), Spec: job.Schedule, Timezone: c.timezone(job), Description: job.Description,
+			Overlap: scheduler.Overlap(job.Overlap), Jitter: job.Jitter, Spec: job.Schedule.String(), Timezone: c.timezone(job), Description: job.Description,
 			Retry: scheduler.Retry(job.Retry), Labels: job.Labels,
 		}
 		built.LateAfter, built.History = job.LateAfter, job.History.build()
 		built.OnSuccess, built.OnFailure = job.OnSuccess, job.OnFailure
 		if registry != nil {
+			var err error
 			if built.Handler, err = registry.Bind(job.Func, job.Params, c.limits(job)); err != nil {
 				return nil, fmt.Errorf("job %s: %w", name, err)
 			}
 		}
-		built.Hash = c.jobHash(job)
+		built.Hash = c.jobHash(job, calendars)
 		list = append(list, built)
 	}
 	return list, nil
@@ -115,24 +118,6 @@ func (c *Config) SchedulerConfig() scheduler.Config {
 		TTL: c.Lock.TTL, ExtendEvery: c.extendEvery(), SafetyMargin: c.Lock.SafetyMargin, MaxHold: c.Lock.MaxHold,
 		Stagger: c.stagger(), DrainTimeout: c.Scheduler.DrainTimeout, Labels: c.Replica.Labels,
 	}
-}
-
-// errZone: the time zone of a job is not known.
-var errZone = errors.New("bad time zone")
-
-func (c *Config) schedule(name string, job JobConfig) (scheduler.Schedule, error) {
-	zone, err := scheduler.LoadZone(c.timezone(job))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errZone, err)
-	}
-	return scheduler.ParseSchedule(job.Schedule, scheduler.ScheduleOptions{
-		Location: zone,
-		Name:     name,
-		DST: scheduler.DSTPolicy{
-			Gap:     scheduler.DSTGap(job.DST.Gap),
-			Overlap: scheduler.DSTOverlap(job.DST.Overlap),
-		},
-	})
 }
 
 // timezone returns the name of the zone that the schedule of a job is in.

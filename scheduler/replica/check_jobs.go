@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler"
 )
 
 // checkJobs reports the mistakes of every job.
 func (c *Config) checkJobs(ps *problems, registry *jobs.Registry) {
+	calendars := c.calendars(ps)
+	ps.excluded(path{"defaults"}, c.Defaults, c.Calendars)
 	for _, name := range slices.Sorted(maps.Keys(c.Jobs)) {
 		p, job := path{"jobs", name}, c.Jobs[name]
 		if !jobName.MatchString(name) {
@@ -20,11 +21,10 @@ func (c *Config) checkJobs(ps *problems, registry *jobs.Registry) {
 		ps.own(p, job.JobPolicy, c.Defaults)
 		c.checkChain(ps, p.with("on_success"), job.OnSuccess)
 		c.checkChain(ps, p.with("on_failure"), job.OnFailure)
-		if job.Schedule == "" {
-			ps.at(p, "has no schedule; write one such as `schedule: \"@every 30s\"`")
-		} else if _, err := c.schedule(name, job); err != nil {
-			ps.schedule(p.with("schedule"), err)
+		if !slices.Equal(job.Exclude, c.Defaults.Exclude) {
+			ps.excluded(p, job.JobPolicy, c.Calendars)
 		}
+		c.schedule(ps, p, job, calendars)
 		if job.Func == "" {
 			ps.at(p, "has no func; write the name of a registered function%s", known(registry))
 		} else if registry != nil {
@@ -55,16 +55,6 @@ func (ps *problems) own(p path, policy, defaults JobPolicy) {
 	}
 	if !maps.Equal(policy.Labels, defaults.Labels) {
 		ps.labels(p.with("labels"), policy.Labels)
-	}
-}
-
-// schedule reports an error of a spec at the word at fault. A bad zone is left
-// out: it is reported where it stands.
-func (ps *problems) schedule(p path, err error) {
-	if spec, ok := errors.AsType[*scheduler.SpecError](err); ok {
-		ps.inside(p, spec.Pos, "%s", spec.Msg)
-	} else if !errors.Is(err, errZone) {
-		ps.at(p, "%v", err)
 	}
 }
 

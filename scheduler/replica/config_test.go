@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/jobs/execjob"
 	"github.com/quorate/quorate/jobs/httpjob"
+	"github.com/quorate/quorate/scheduler"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -91,12 +93,72 @@ func TestJobsStartFromTheDefaults(t *testing.T) {
 	if got := cfg.Jobs["ping"].JobPolicy; !reflect.DeepEqual(got, want) {
 		t.Errorf("a job that says nothing: got %+v, want %+v", got, want)
 	}
+	want.Exclude, want.Jitter = []string{"holidays", "public"}, 30*time.Second
+	want.StartsAt, want.EndsAt = time.Date(2026, 11, 30, 23, 0, 0, 0, time.UTC), time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	want.Timezone, want.DST.Overlap, want.Timeout, want.Overlap = "Europe/Paris", "both", 30*time.Minute, "queue"
 	want.Labels = map[string]string{"zone": "a"}
 	want.LateAfter, want.History = 10*time.Minute, HistoryConfig{Keep: 100, MaxAge: 720 * time.Hour, MaxBytes: 65536}
 	want.Retry = RetryConfig{Attempts: 3, Backoff: 2 * time.Second, MaxBackoff: 5 * time.Minute, AttemptTimeout: 10 * time.Minute}
 	if got := cfg.Jobs["nightly.report"].JobPolicy; !reflect.DeepEqual(got, want) {
 		t.Errorf("a job that says a part: got %+v, want %+v", got, want)
+	}
+}
+
+// What the file says of a schedule is what the job gets.
+func TestSchedulesArePutTogether(t *testing.T) {
+	t.Parallel()
+	cfg, err := Read(Source{Path: "testdata/good/full.yaml", Environ: []string{}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := cfg.JobList(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(list, func(j scheduler.Job) bool { return j.Name == "nightly.report" })
+	job := list[i]
+	if job.Spec != "0 2 * * * | 0 0 12 L * * 2027-2030" || job.Jitter != 30*time.Second {
+		t.Errorf("spec %q, jitter %s", job.Spec, job.Jitter)
+	}
+	var got []string
+	for _, p := range scheduler.Preview(job.Schedule, time.Date(2026, 12, 22, 12, 0, 0, 0, time.UTC), 8) {
+		got = append(got, p.Tick.Format("01-02T15:04"))
+	}
+	// 24 December to 26, 31 December and 1 January are holidays; maintenance on
+	// 2 January is in the evening.
+	want := []string{"12-23T01:00", "12-27T01:00", "12-28T01:00", "12-29T01:00", "12-30T01:00", "01-02T01:00", "01-03T01:00", "01-04T01:00"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if ends := scheduler.Preview(job.Schedule, time.Date(2029, 12, 30, 12, 0, 0, 0, time.UTC), 8); len(ends) != 2 {
+		t.Errorf("after the last days of 2029 come %v", ends)
+	}
+}
+
+// The hash of a job follows what its calendars hold.
+func TestHashFollowsCalendars(t *testing.T) {
+	t.Parallel()
+	hashes := map[string]bool{}
+	for _, set := range [][]string{nil, {"calendars/holidays/dates=[\"2026-12-24\"]"}, {"calendars/public/ics="}, {"jobs/nightly.report/starts_at=2026-11-01T00:00:00Z"}} {
+		if set != nil && set[0] == "calendars/public/ics=" {
+			set = append(set, "calendars/public/dates=[\"2026-12-24\"]")
+		}
+		cfg, err := Read(Source{Path: "testdata/good/full.yaml", Environ: []string{}, Set: set}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := cfg.JobList(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range list {
+			if j.Name == "nightly.report" {
+				hashes[j.Hash] = true
+			}
+		}
+	}
+	if len(hashes) != 4 {
+		t.Errorf("%d hashes of four versions", len(hashes))
 	}
 }
 

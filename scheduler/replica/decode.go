@@ -44,6 +44,19 @@ func (d decoder) into(p path, in any, out reflect.Value, late bool) {
 	case *time.Duration:
 		d.duration(p, in, target)
 		return
+	case *time.Time:
+		d.instant(p, in, target)
+		return
+	case *Specs:
+		switch in := in.(type) {
+		case string:
+			*target = Specs{in}
+			return
+		case []any:
+		default:
+			d.wrong(p, in, "a schedule, or a list of them,", "; put it in quotes")
+			return
+		}
 	case *NodeEntry:
 		if _, ok := in.(map[string]any); !ok {
 			d.into(p, in, reflect.ValueOf(&target.URL).Elem(), true)
@@ -132,8 +145,9 @@ func (d decoder) slice(p path, in any, out reflect.Value) {
 		return
 	}
 	out.Set(reflect.MakeSlice(out.Type(), len(items), len(items)))
+	late := out.Type().Elem() == reflect.TypeFor[NodeEntry]()
 	for i, item := range items {
-		d.into(p.with(strconv.Itoa(i)), item, out.Index(i), true)
+		d.into(p.with(strconv.Itoa(i)), item, out.Index(i), late)
 	}
 }
 
@@ -162,6 +176,27 @@ func (d decoder) duration(p path, in any, out *time.Duration) {
 		return
 	}
 	*out = v
+}
+
+func (d decoder) instant(p path, in any, out *time.Time) {
+	text, ok := in.(string)
+	if !ok {
+		d.wrong(p, in, "an instant", "; write one such as 2027-01-01T00:00:00Z")
+		return
+	}
+	if text == "" {
+		*out = time.Time{}
+		return
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	switch {
+	case err != nil:
+		d.at(p, "%q is not an instant; write date, time and offset from UTC (RFC 3339), such as 2027-01-01T00:00:00Z or 2027-01-01T00:00:00+01:00", text)
+	case at.Nanosecond()%int(time.Millisecond) != 0:
+		d.at(p, "%q is finer than milliseconds; write whole ones", text)
+	default:
+		*out = at.UTC()
+	}
 }
 
 // wrong reports a value of the wrong type without repeating it: it may be a

@@ -9,6 +9,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
 )
 
 // differences returns the settings of one struct that differ from those of
@@ -24,7 +27,7 @@ func differ(found map[string]any, p path, from, to reflect.Value) {
 	for _, f := range fieldsOf(to.Type()) {
 		a, b, at := from.FieldByIndex(f.index), to.FieldByIndex(f.index), p.with(f.key)
 		switch {
-		case b.Kind() == reflect.Struct:
+		case b.Kind() == reflect.Struct && b.Type() != reflect.TypeFor[time.Time]():
 			differ(found, at, a, b)
 		case !same(a, b):
 			found[at.String()] = b.Interface()
@@ -49,12 +52,17 @@ func changedKeys(from, to any) []string {
 
 // jobHash tells versions of a job apart. It is made of what differs from a job
 // that says nothing, so that a release that knows more settings computes the
-// same as one that does not, as long as they are not used.
-func (c *Config) jobHash(job JobConfig) string {
+// same as one that does not, as long as they are not used. What is in its
+// calendars is part of it.
+func (c *Config) jobHash(job JobConfig, calendars map[string]*scheduler.Calendar) string {
 	job.Timezone = c.timezone(job)
 	silent := JobConfig{JobPolicy: DefaultPolicy()}
 	silent.Timezone = "UTC"
-	return contentHash(differences(silent, job))
+	made := differences(silent, job)
+	for _, name := range job.Exclude {
+		made["calendars."+name] = calendars[name]
+	}
+	return contentHash(made)
 }
 
 // contentHash is a short hash of whatever has a written form.

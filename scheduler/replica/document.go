@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -73,11 +75,21 @@ func (ps *problems) addYAML(err error) {
 	ps.add(where, nil, "not valid YAML: "+msg+"; check indentation (spaces, no tabs), quotes and colons here and just above")
 }
 
+// isText tells whether values of the type are written as text.
+func isText(t reflect.Type) bool {
+	return t != nil && (t.Kind() == reflect.String || t == reflect.TypeFor[time.Time]())
+}
+
 // dropDuplicates reports keys that stand twice in a mapping, with both places,
 // and keeps the first, so that the rest of the file is checked too. Keys become
 // text on the way: `1:` names the job "1".
 func dropDuplicates(ps *problems, p path, node *yaml.Node) {
 	switch node.Kind {
+	case yaml.ScalarNode:
+		// A date without quotes is text where text is wanted.
+		if node.Tag == "!!timestamp" && isText(typeAt(p)) {
+			node.Tag = "!!str"
+		}
 	case yaml.SequenceNode:
 		for i, item := range node.Content {
 			dropDuplicates(ps, p.with(strconv.Itoa(i)), item)

@@ -13,15 +13,16 @@ import (
 // Strings tagged resolve:"late" may hold secrets: a reference in them such as
 // ${file:/run/secrets/redis} is kept as it is and resolved only when used.
 type Config struct {
-	Namespace string               `json:"namespace,omitempty" jsonschema:"prefix of every Redis key; replicas with the same namespace and nodes form one cluster"`
-	Replica   ProcessConfig        `json:"replica,omitzero" jsonschema:"this process"`
-	Redis     RedisConfig          `json:"redis" jsonschema:"the nodes that vote, and how to reach them"`
-	Lock      LockConfig           `json:"lock,omitzero" jsonschema:"how long a run is protected, and how that is kept up"`
-	HTTP      HTTPConfig           `json:"http,omitzero" jsonschema:"what this replica serves over HTTP"`
-	Log       LogConfig            `json:"log,omitzero" jsonschema:"what is logged, and how"`
-	Scheduler SchedulerConfig      `json:"scheduler,omitzero" jsonschema:"settings for all jobs of this replica"`
-	Defaults  JobPolicy            `json:"defaults,omitzero" jsonschema:"what holds for a job that does not say otherwise"`
-	Jobs      map[string]JobConfig `json:"jobs,omitempty" jsonschema:"the jobs by name: letters, digits, dots, underscores, dashes"`
+	Namespace string                    `json:"namespace,omitempty" jsonschema:"prefix of every Redis key; replicas with the same namespace and nodes form one cluster"`
+	Replica   ProcessConfig             `json:"replica,omitzero" jsonschema:"this process"`
+	Redis     RedisConfig               `json:"redis" jsonschema:"the nodes that vote, and how to reach them"`
+	Lock      LockConfig                `json:"lock,omitzero" jsonschema:"how long a run is protected, and how that is kept up"`
+	HTTP      HTTPConfig                `json:"http,omitzero" jsonschema:"what this replica serves over HTTP"`
+	Log       LogConfig                 `json:"log,omitzero" jsonschema:"what is logged, and how"`
+	Scheduler SchedulerConfig           `json:"scheduler,omitzero" jsonschema:"settings for all jobs of this replica"`
+	Defaults  JobPolicy                 `json:"defaults,omitzero" jsonschema:"what holds for a job that does not say otherwise"`
+	Calendars map[string]CalendarConfig `json:"calendars,omitempty" jsonschema:"days and times without ticks, by name, for exclude"`
+	Jobs      map[string]JobConfig      `json:"jobs,omitempty" jsonschema:"the jobs by name: letters, digits, dots, underscores, dashes"`
 
 	origin *origin // where each value was written; nil for a Config made in code
 }
@@ -87,6 +88,10 @@ type SchedulerConfig struct {
 type JobPolicy struct {
 	Timezone  string            `json:"timezone,omitempty" jsonschema:"time zone of the schedule; default scheduler.timezone"`
 	DST       DSTConfig         `json:"dst,omitzero" jsonschema:"what happens when clocks change"`
+	Exclude   []string          `json:"exclude,omitempty" jsonschema:"names of calendars whose days and times have no tick"`
+	StartsAt  time.Time         `json:"starts_at,omitzero" jsonschema:"the first instant that may have a tick"`
+	EndsAt    time.Time         `json:"ends_at,omitzero" jsonschema:"no tick comes at or after this instant"`
+	Jitter    time.Duration     `json:"jitter,omitempty" jsonschema:"each tick starts up to so much later, all replicas agree on how much; shorter than the time between two ticks"`
 	Timeout   time.Duration     `json:"timeout,omitempty" jsonschema:"how long one run may take"`
 	Overlap   Overlap           `json:"overlap,omitempty" jsonschema:"what becomes of a tick while an earlier run goes on: skip waits within its window, queue until the run has ended or the next tick comes, cancel_previous asks the run to stop"`
 	OnCrash   OnCrash           `json:"on_crash,omitempty" jsonschema:"what becomes of a run whose replica died: skip runs a tick at most once"`
@@ -120,7 +125,7 @@ type HistoryConfig struct {
 // JobConfig is one job.
 type JobConfig struct {
 	Func        string         `json:"func" jsonschema:"registered function; built in: exec, http"`
-	Schedule    string         `json:"schedule" jsonschema:"5 to 7 cron fields, @daily and the like, @every 30s, or @at 2027-01-01T00:00:00Z"`
+	Schedule    Specs          `json:"schedule" jsonschema:"5 to 7 cron fields, @daily and the like, @every 30s, or @at 2027-01-01T00:00:00Z; or a list of these"`
 	Params      map[string]any `json:"params,omitempty" jsonschema:"decoded strictly into the function's own type"`
 	Description string         `json:"description,omitempty" jsonschema:"for humans"`
 	OnSuccess   []string       `json:"on_success,omitempty" jsonschema:"jobs that are triggered when a run has succeeded"`

@@ -142,7 +142,7 @@ func envName(key string) string {
 func readValue(ps *problems, p path, label, text string) any {
 	var node yaml.Node
 	err := yaml.Unmarshal([]byte(text), &node)
-	if t := typeAt(p); t != nil && t.Kind() == reflect.String {
+	if t := typeAt(p); isText(t) || t == reflect.TypeFor[Specs]() && !strings.HasPrefix(strings.TrimSpace(text), "[") {
 		if err == nil && len(node.Content) == 1 && quoted(node.Content[0]) {
 			return node.Content[0].Value
 		}

@@ -80,11 +80,23 @@ func TestOverrides(t *testing.T) {
 		},
 		"quoted text": {
 			set: []string{`jobs/a/schedule="0 2 * * *"`},
-			got: func(c *Config) any { return c.Jobs["a"].Schedule }, want: "0 2 * * *",
+			got: func(c *Config) any { return c.Jobs["a"].Schedule.String() }, want: "0 2 * * *",
+		},
+		"a spec that YAML takes for an alias": {
+			set: []string{`jobs/a/schedule=*/5 * * * *`},
+			got: func(c *Config) any { return c.Jobs["a"].Schedule.String() }, want: "*/5 * * * *",
+		},
+		"a list of specs": {
+			env: []string{`QUORATE__JOBS__A__SCHEDULE=["*/5 * * * *", "@daily"]`},
+			got: func(c *Config) any { return c.Jobs["a"].Schedule.String() }, want: "*/5 * * * * | @daily",
+		},
+		"an instant": {
+			set: []string{"jobs/a/starts_at=2027-01-01T01:00:00+01:00"},
+			got: func(c *Config) any { return c.Jobs["a"].StartsAt }, want: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC),
 		},
 		"unquoted text": {
 			set: []string{`jobs/a/schedule=@every 5s`},
-			got: func(c *Config) any { return c.Jobs["a"].Schedule }, want: "@every 5s",
+			got: func(c *Config) any { return c.Jobs["a"].Schedule.String() }, want: "@every 5s",
 		},
 		"other variables are left alone": {
 			env: []string{"QUORATE_SERVICE_HOST=10.0.0.1", "QUORATE_LOCK_TTL=1s", "QUORATEX__LOCK__TTL=1s"},

@@ -1,6 +1,10 @@
 package replica
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,6 +94,30 @@ func (o *origin) inside(p path, offset int) position {
 	}
 	where.column += utf8.RuneCountInString(node.Value[:offset])
 	return where
+}
+
+// item returns the path of an item of the list at p, or p where it was written
+// without a list around it.
+func (o *origin) item(p path, i int) path {
+	if o == nil {
+		return p.with(strconv.Itoa(i))
+	}
+	if _, node, depth := find(o.root, p); node != nil && depth == len(p) && unalias(node).Kind == yaml.SequenceNode {
+		return p.with(strconv.Itoa(i))
+	}
+	return p
+}
+
+// read returns the text of a file named in the configuration, relative to it.
+func (o *origin) read(file string) (string, error) {
+	if o != nil && !filepath.IsAbs(file) {
+		file = filepath.Join(filepath.Dir(o.file), file)
+	}
+	text, err := os.ReadFile(file)
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pathErr.Err
+	}
+	return string(text), err
 }
 
 // find walks from root along p as far as it exists. It returns the last node

@@ -54,7 +54,7 @@ func everySecond(urls []string) *Config {
 	for _, url := range urls {
 		cfg.Redis.Nodes = append(cfg.Redis.Nodes, NodeEntry{URL: url})
 	}
-	cfg.Jobs = map[string]JobConfig{"a": {Func: "count", Schedule: "@every 1s", JobPolicy: DefaultPolicy()}}
+	cfg.Jobs = map[string]JobConfig{"a": {Func: "count", Schedule: Specs{"@every 1s"}, JobPolicy: DefaultPolicy()}}
 	return cfg
 }
 

@@ -21,6 +21,7 @@ func Schema() ([]byte, error) {
 	schema.Title = "Quorate configuration"
 	refine(schema, reflect.ValueOf(DefaultConfig()).Elem())
 	schema.Properties["jobs"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
+	schema.Properties["calendars"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
 	schema.Properties["redis"].Properties["nodes"].AnyOf = sizes(1, 3, 5, 7)
 	return json.MarshalIndent(schema, "", "  ")
 }
@@ -39,6 +40,7 @@ func typeSchemas() map[reflect.Type]*jsonschema.Schema {
 		Required:             []string{"url"},
 		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
 	}
+	one := 1
 	return map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Duration](): {
 			Type: "string", Pattern: `^\s*(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)\s*$|` + referencePattern,
@@ -46,6 +48,8 @@ func typeSchemas() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[bool]():           {AnyOf: []*jsonschema.Schema{{Type: "boolean"}, {Type: "string", Pattern: referencePattern}}},
 		reflect.TypeFor[int]():            {AnyOf: []*jsonschema.Schema{{Type: "integer"}, {Type: "string", Pattern: referencePattern}, {Type: "null"}}},
 		reflect.TypeFor[NodeEntry]():      {AnyOf: []*jsonschema.Schema{nodeURL(), node}},
+		reflect.TypeFor[time.Time]():      {Type: "string", Pattern: `^$|^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]|` + referencePattern},
+		reflect.TypeFor[Specs]():          {AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: &one}}},
 		reflect.TypeFor[map[string]any](): {Type: "object"},
 	}
 }
@@ -74,9 +78,9 @@ func refine(schema *jsonschema.Schema, value reflect.Value) {
 		switch {
 		case v.Kind() == reflect.Struct:
 			refine(s, v)
-		case v.Kind() == reflect.Map && f.typ.Elem() == reflect.TypeFor[JobConfig]():
+		case v.Kind() == reflect.Map && f.typ.Elem().Kind() == reflect.Struct:
 			refine(s.AdditionalProperties, reflect.New(f.typ.Elem()).Elem())
-		case v.Kind() == reflect.Slice:
+		case v.Kind() == reflect.Slice && s.AnyOf == nil:
 			s.Type, s.Types = "array", nil
 		}
 		if c, ok := reflect.TypeAssert[choice](v); ok {
