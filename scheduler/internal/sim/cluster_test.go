@@ -62,6 +62,14 @@ func (c *cluster) RollOut(i int) {
 	})
 }
 
+// Reload implements sim.Fleet.
+func (c *cluster) Reload(i int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.last[i]
+	c.rolls.Go(l.reload)
+}
+
 // replace begins the next life of a replica. The caller holds the mutex.
 func (c *cluster) replace(i, version int) {
 	old := c.last[i]
@@ -229,12 +237,17 @@ func (c *cluster) ledgers(ctx context.Context) (map[string]sim.Ledger, error) {
 func (c *cluster) due(job int) []time.Time {
 	seen := map[time.Time]bool{}
 	for _, l := range c.last {
-		s, has := c.schedule(job, l.version)
-		if !has || !l.left || l.served.IsZero() {
+		if !l.left {
 			continue
 		}
-		for at := s.Next(l.served); !at.IsZero(); at = s.Next(at) {
-			seen[at] = true
+		for _, v := range l.versions {
+			s, has := c.schedule(job, v.number)
+			if !has {
+				continue
+			}
+			for at := s.Next(v.from); !at.IsZero() && (v.until.IsZero() || at.Before(v.until)); at = s.Next(at) {
+				seen[at] = true
+			}
 		}
 	}
 	return slices.SortedFunc(maps.Keys(seen), time.Time.Compare)

@@ -27,13 +27,14 @@ const (
 	ReplicaCrash Fault = "replicas killed"
 	ReplicaClock Fault = "replica clocks set"
 	RollOut      Fault = "configurations rolled out"
+	Reload       Fault = "configurations reloaded"
 )
 
 // Faults are all kinds, in the order of listings.
 func Faults() []Fault {
 	return []Fault{
 		Lost, Delayed, Doubled, NodeCrash, NodeForgot, NodeFreeze, NodeClock, Partition,
-		ReplicaPause, ReplicaCrash, ReplicaClock, RollOut,
+		ReplicaPause, ReplicaCrash, ReplicaClock, RollOut, Reload,
 	}
 }
 
@@ -67,6 +68,8 @@ func (t Trouble) String() string {
 		return fmt.Sprintf("replica %d has its clock set by %v", t.Replica, t.By)
 	case RollOut:
 		return fmt.Sprintf("replica %d drains and comes back with another configuration", t.Replica)
+	case Reload:
+		return fmt.Sprintf("replica %d takes in another configuration", t.Replica)
 	}
 	return string(t.Fault)
 }
@@ -80,6 +83,8 @@ type Fleet interface {
 	// RollOut lets the i-th replica drain and begins another life of it with
 	// another configuration.
 	RollOut(i int)
+	// Reload lets the i-th replica take in other jobs while it goes on.
+	Reload(i int)
 }
 
 // Plan makes the troubles happen. Call it before Run.
@@ -108,6 +113,9 @@ func (w *World) strike(fleet Fleet, grace time.Duration, t Trouble) (end func())
 		return w.strikeNode(w.Nodes[t.Node], grace, t)
 	case RollOut:
 		fleet.RollOut(t.Replica)
+		return nil
+	case Reload:
+		fleet.Reload(t.Replica)
 		return nil
 	}
 	p := fleet.Process(t.Replica)

@@ -61,6 +61,9 @@ func (crowd) Start(int) {}
 // RollOut implements sim.Fleet. Nothing is rolled out.
 func (crowd) RollOut(int) {}
 
+// Reload implements sim.Fleet. Nothing is reloaded.
+func (crowd) Reload(int) {}
+
 func simulateLocks(t *testing.T, p params) (r result) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -41,7 +41,15 @@ func drawPolicies(seed sim.Seed) params {
 			retry:   scheduler.Retry{Attempts: 1 + luck.IntN(3), Backoff: 100 * time.Millisecond},
 		})
 	}
-	if p.calm || luck.IntN(2) == 0 {
+	if p.calm {
+		return p
+	}
+	for range luck.IntN(4) {
+		p.troubles = append(p.troubles, sim.Trouble{
+			Fault: sim.Reload, At: lead + time.Duration(luck.Float64()*float64(p.length)), Replica: luck.IntN(p.replicas),
+		})
+	}
+	if luck.IntN(2) == 0 {
 		return p
 	}
 	down := sim.Trouble{
@@ -76,7 +84,7 @@ func (p params) rules() map[string]sim.Rules {
 func (p params) punctual() bool {
 	for _, t := range p.troubles {
 		switch t.Fault {
-		case sim.ReplicaPause, sim.ReplicaClock, sim.RollOut:
+		case sim.ReplicaPause, sim.ReplicaClock, sim.RollOut, sim.Reload:
 			return false
 		}
 	}

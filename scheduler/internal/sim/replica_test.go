@@ -3,6 +3,7 @@ package sim_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -18,21 +19,28 @@ import (
 type life struct {
 	*client
 	cluster *cluster
-	version int
+	version int // that it began with
 	stop    context.CancelFunc
 	ended   chan struct{}
+	ready   chan *scheduler.Scheduler // takes the one that runs
 
 	// Once it has ended:
-	served time.Time // its clock when it began to look for ticks; zero: never
-	left   bool      // it drained, and recorded what it knew
-	err    error
+	versions []version
+	left     bool // it drained, and recorded what it knew
+	err      error
+}
+
+// A version of the configuration that a life has served, by its clock.
+type version struct {
+	number      int
+	from, until time.Time // until the end if zero
 }
 
 // start begins a life. Its clock is that of its machine.
 func (c *cluster) start(index, number, version int, clock *sim.Clock) *life {
 	process := c.world.NewProcess("r"+strconv.Itoa(index)+"."+strconv.Itoa(number), clock)
 	ctx, stop := context.WithCancel(context.Background())
-	l := &life{cluster: c, version: version, stop: stop, ended: make(chan struct{})}
+	l := &life{cluster: c, version: version, stop: stop, ended: make(chan struct{}), ready: make(chan *scheduler.Scheduler, 1)}
 	if l.client, l.err = newClient(c.world, process, leases(version), numbers(c.params.nodes)); l.err != nil {
 		panic(l.err) // the configuration is this test's own
 	}
@@ -58,7 +66,7 @@ func (l *life) run(ctx context.Context) error {
 	if !l.join(ctx) {
 		return nil
 	}
-	s, err := scheduler.New(l.config(), l.jobs())
+	s, err := scheduler.New(l.config(), l.jobs(l.version))
 	if err != nil {
 		return err
 	}
@@ -74,14 +82,40 @@ func (l *life) run(ctx context.Context) error {
 		case <-watching.Done():
 		}
 	})
-	l.served = l.process.Wall()
-	l.add(sim.Serving, sim.Event{Tick: l.served, Text: "version " + strconv.Itoa(l.version)})
+	l.serve(version{number: l.version, from: l.process.Wall()})
+	l.ready <- s
 	err = s.Run(ctx)
+	<-l.ready // no more reloads
 	stopWatching()
 	helpers.Wait()
 	l.left = err == nil && !l.process.Dead()
 	l.add(sim.Left, sim.Event{})
 	return err
+}
+
+// serve notes the version that is served from now on.
+func (l *life) serve(v version) {
+	l.versions = append(l.versions, v)
+	l.add(sim.Serving, sim.Event{Tick: v.from, Text: "version " + strconv.Itoa(v.number)})
+}
+
+// reload takes in the jobs of the next version, unless the replica does not run.
+// Who is paused does so afterwards.
+func (l *life) reload() {
+	var s *scheduler.Scheduler
+	select {
+	case s = <-l.ready:
+	case <-l.ended:
+		return
+	}
+	defer func() { l.ready <- s }()
+	last := &l.versions[len(l.versions)-1]
+	until, next := l.process.Wall(), last.number+1
+	if _, err := s.Update(l.jobs(next)); err != nil {
+		return // it drains
+	}
+	last.until = until
+	l.serve(version{number: next, from: l.process.Wall()})
 }
 
 // join tries until the nodes take the replica, or ctx ends.
@@ -113,11 +147,11 @@ func (l *life) config() scheduler.Config {
 
 // jobs are those of the version of the configuration: from one to the next a
 // job's ticks move, and another job comes or goes.
-func (l *life) jobs() []scheduler.Job {
+func (l *life) jobs(version int) []scheduler.Job {
 	var list []scheduler.Job
 	for i := range l.cluster.params.jobs {
-		if s, has := l.cluster.schedule(i, l.version); has {
-			job := scheduler.Job{Name: jobName(i), Schedule: s, Handler: l.work}
+		if s, has := l.cluster.schedule(i, version); has {
+			job := scheduler.Job{Name: jobName(i), Schedule: s, Handler: l.work, Spec: fmt.Sprint(s)}
 			if i < len(l.cluster.params.policies) {
 				l.cluster.params.policies[i].apply(&job)
 			}
