@@ -20,9 +20,12 @@ type attempt struct {
 
 	job    Job // as it was when the attempt began
 	tick   tick
-	until  time.Time     // the end of its window; moves while overlap keeps it open
+	until  time.Time     // the end of its window, which overlap and catch-up move
 	delay  time.Duration // before the first try
+	later  chan struct{} // closed when the next tick of the schedule comes
 	behind chan *attempt // the loop's answer to phase asking
+
+	caughtUp bool // the tick's own window has closed; from then on it is caught up
 
 	// The pauses between the tries to claim, and the run. The loop may end
 	// either, besides the drain.
@@ -44,6 +47,7 @@ type attempt struct {
 	owner   *job
 	lane    *lane
 	overdue time.Time
+	passed  bool          // later is closed
 	ended   chan struct{} // closed when nothing of the attempt goes on any more
 }
 

@@ -1,64 +1,111 @@
 package scheduler
 
-import "time"
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+)
 
-// maxOverslept is how many ticks of a job are recorded one by one when the
-// replica finds that it slept through them.
-const maxOverslept = 100
+// Ticks that nobody could run are caught up, if the job has it, in the order in
+// which they came and one at a time. A tick that could not be claimed within its
+// window, for want of a quorum, say, stays the first of its lane, and is tried
+// until CatchUp.Window after its nominal time. The ticks after it wait: were a
+// later one claimed, it never could be.
 
-// whyOverslept is the reason of ticks that nobody was awake to claim here.
-const whyOverslept = "this replica was asleep, stopped or too busy until the tick's window had closed"
+// Reasons of ticks that are not caught up begin with this word.
+const catchUpWord = "catch_up: "
 
-// An oversleep is what a replica finds when it looks at its clock late.
-type oversleep struct {
-	missed []tick // windows closed, oldest first
-	// From first to before, ticks were left out of missed; zero if none were.
-	first, before time.Time
-	open          tick // the tick that can still be claimed; zero if none
-	next          tick
+const whyLaterFirst = catchUpWord + "last: a later tick came first"
+
+// Pauses between ticks of a job that are caught up.
+const longestCatchUpPause = 2 * time.Second
+
+// withDefaults returns a copy in which every zero value has its default.
+func (c CatchUp) withDefaults() CatchUp {
+	c.Mode = cmp.Or(c.Mode, CatchUpNone)
+	c.Window = cmp.Or(c.Window, time.Hour)
+	c.Max = cmp.Or(c.Max, 100)
+	return c
 }
 
-// sleptThrough says what became of the job's ticks from due on, its next one
-// when it fell asleep. Policy: none is caught up whose window has closed.
-func sleptThrough(j Job, due tick, now time.Time, window time.Duration) oversleep {
-	var o oversleep
-	t := due
-	for !t.isZero() && !t.start.After(now) {
-		next := t.next
-		switch {
-		case t.until.After(now):
-			o.open = t
-		case len(o.missed) < maxOverslept:
-			o.missed = append(o.missed, t)
-		case o.first.IsZero():
-			// Too many: go on where a window may still be open.
-			o.first = t.at
-			if skip := j.Schedule.Next(now.Add(-window - j.Jitter)); skip.After(t.at) {
-				next = skip
-			}
-		}
-		t = j.scheduled(next, window)
+// does tells whether any ticks are caught up.
+func (c CatchUp) does() bool { return c.Mode == CatchUpLast || c.Mode == CatchUpAll }
+
+// latest is when a tick can no longer be caught up; zero if it cannot be at all.
+func (c CatchUp) latest(at time.Time) time.Time {
+	if !c.does() {
+		return time.Time{}
 	}
-	o.next = t
-	if !o.first.IsZero() {
-		o.before = o.next.at
-		if !o.open.isZero() {
-			o.before = o.open.at
-		}
-	}
-	return o
+	return at.Add(c.withDefaults().Window)
 }
 
-// catchUp moves the job on to its first tick after now and returns the one that
-// is open now, if any.
-func (e *engine) catchUp(j *job, now time.Time) tick {
-	o := sleptThrough(j.Job, j.next, now, e.cfg.Window)
-	for _, t := range o.missed {
-		e.decided(j.Job, t, missedFor(whyOverslept))
+func (c CatchUp) tooMany() string {
+	return fmt.Sprintf("%smore than max=%d", catchUpWord, c.withDefaults().Max)
+}
+
+func (c CatchUp) tooLate() string {
+	return fmt.Sprintf("%swindow=%v has passed", catchUpWord, c.withDefaults().Window)
+}
+
+// notCaughtUp is the verdict on a tick that is not caught up because of policy,
+// and was missed in the first place for what closing says.
+func notCaughtUp(policy string, closing verdict) verdict {
+	return missedFor(policy + " (" + closing.reason + ")")
+}
+
+// byPolicy tells whether the reason of a missed tick is that of a policy: it is
+// not to be tried again.
+func byPolicy(reason string) bool { return strings.HasPrefix(reason, catchUpWord) }
+
+// refuses says why a tick that is late is not caught up, empty if it is. So many
+// newer ones wait, and so many of these are late, too.
+func (c CatchUp) refuses(t tick, now time.Time, newer, late int) string {
+	c = c.withDefaults()
+	closing := missedFor(cmp.Or(t.why, whyBehind))
+	switch {
+	case t.latest.IsZero() || !c.does():
+		return closing.reason
+	case !t.latest.After(now):
+		return notCaughtUp(c.tooLate(), closing).reason
+	case c.Mode == CatchUpLast && newer > 0:
+		return notCaughtUp(whyLaterFirst, closing).reason
+	case late >= c.Max:
+		return notCaughtUp(c.tooMany(), closing).reason
+	default:
+		return ""
 	}
-	if !o.first.IsZero() {
-		e.cfg.Observer.Overslept(j.Name, o.first, o.before)
+}
+
+// catchUpPause is how long a tick that is caught up waits before its first try:
+// different for every job and tick, the same on all replicas, and so short that
+// the job's schedule is overtaken.
+func (j Job) catchUpPause(t tick) time.Duration {
+	limit := longestCatchUpPause
+	if !t.next.IsZero() {
+		limit = min(limit, t.next.Sub(t.at)/4)
 	}
-	e.advance(j, o.next)
-	return o.open
+	return Jitter(j.key()+" catch-up", t.at, limit)
+}
+
+// goOn keeps the window open of a tick that nobody could run, and would be
+// missed for closing, if it may be caught up.
+func (a *attempt) goOn(closing verdict) bool {
+	latest := a.tick.latest
+	if a.caughtUp || closing.outcome != Missed || !latest.After(a.clock.wall()) {
+		return false
+	}
+	if a.job.CatchUp.Mode == CatchUpLast && a.overtaken() {
+		return false
+	}
+	a.caughtUp, a.until = true, latest
+	return true
+}
+
+// trigger is why the attempt runs its tick.
+func (a *attempt) trigger() Trigger {
+	if a.caughtUp {
+		return ByCatchUp
+	}
+	return a.tick.trigger
 }

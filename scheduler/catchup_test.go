@@ -1,108 +1,134 @@
 package scheduler
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
+
+	"github.com/quorate/quorate/locking"
 )
 
-// everySecond ticks on whole seconds and counts how often it is asked.
-type everySecond struct{ asked *int }
-
-func (s everySecond) Next(after time.Time) time.Time {
-	*s.asked++
-	return after.Truncate(time.Second).Add(time.Second)
-}
-
-// once ticks at one instant.
-type once struct{ at time.Time }
-
-func (s once) Next(after time.Time) time.Time {
-	if after.Before(s.at) {
-		return s.at
-	}
-	return time.Time{}
-}
-
-// daily ticks at midnight UTC.
-type daily struct{}
-
-func (daily) Next(after time.Time) time.Time {
-	return after.Truncate(24 * time.Hour).Add(24 * time.Hour)
-}
-
-func TestSleptThrough(t *testing.T) {
+func TestWhatIsCaughtUp(t *testing.T) {
 	t.Parallel()
-	const window = 30 * time.Second
-	second := everySecond{new(int)}
+	const window = 6 * time.Hour
+	at := func(ago time.Duration, why string) tick {
+		return tick{at: noon.Add(-ago), until: noon.Add(-ago + time.Minute), latest: noon.Add(window - ago), why: why}
+	}
 	tests := []struct {
-		name     string
-		schedule Schedule
-		due      time.Time
-		late     time.Duration // now - due
-
-		missed   int
-		open     time.Duration // after due; negative: none
-		until    time.Duration // after due
-		next     time.Duration // after due; 0: never
-		leftOut  time.Duration // first tick left out, after due; 0: none
-		recorded time.Duration // ticks are recorded or open again from here, after due
+		name        string
+		policy      CatchUp
+		tick        tick
+		newer, late int
+		reason      string
 	}{
-		{name: "on time", schedule: second, due: noon, open: 0, until: time.Second, next: time.Second},
-		{name: "late within the window", schedule: second, due: noon, late: 900 * time.Millisecond, open: 0, until: time.Second, next: time.Second},
-		{name: "three seconds late", schedule: second, due: noon, late: 3 * time.Second, missed: 3, open: 3 * time.Second, until: 4 * time.Second, next: 4 * time.Second},
-		{name: "a long period, still open", schedule: daily{}, due: noon.Truncate(24 * time.Hour), late: 29 * time.Second, open: 0, until: window, next: 24 * time.Hour},
-		{name: "a long period, closed", schedule: daily{}, due: noon.Truncate(24 * time.Hour), late: window, missed: 1, open: -1, next: 24 * time.Hour},
-		{name: "once, still open", schedule: once{noon}, due: noon, late: time.Second, open: 0, until: window},
-		{name: "once, closed", schedule: once{noon}, due: noon, late: time.Minute, missed: 1, open: -1},
-		{name: "just not too many", schedule: second, due: noon, late: maxOverslept * time.Second, missed: maxOverslept, open: maxOverslept * time.Second, until: (maxOverslept + 1) * time.Second, next: (maxOverslept + 1) * time.Second},
-		{name: "a night", schedule: second, due: noon, late: 8 * time.Hour, missed: maxOverslept, open: 8 * time.Hour, until: 8*time.Hour + time.Second, next: 8*time.Hour + time.Second, leftOut: maxOverslept * time.Second, recorded: 8 * time.Hour},
+		{"none", CatchUp{}, tick{until: noon, why: "x"}, 0, 0, "x"},
+		{"none, unknown cause", CatchUp{}, tick{until: noon}, 0, 0, whyBehind},
+		{"the last one", CatchUp{Mode: CatchUpLast}, at(time.Hour, "x"), 0, 0, ""},
+		{"not the last one", CatchUp{Mode: CatchUpLast}, at(time.Hour, "x"), 1, 0, "catch_up: last: a later tick came first (x)"},
+		{"all", CatchUp{Mode: CatchUpAll}, at(time.Hour, "x"), 99, 99, ""},
+		{"all, too many", CatchUp{Mode: CatchUpAll}, at(time.Hour, "x"), 100, 100, "catch_up: more than max=100 (x)"},
+		{"all, the one that is not late does not count", CatchUp{Mode: CatchUpAll, Max: 3}, at(time.Hour, "x"), 3, 2, ""},
+		{"all, a bound of its own", CatchUp{Mode: CatchUpAll, Max: 3}, at(time.Hour, ""), 3, 3, "catch_up: more than max=3 (" + whyBehind + ")"},
+		{"at the end of the window", CatchUp{Mode: CatchUpAll, Window: window}, at(window, "x"), 0, 0, "catch_up: window=6h0m0s has passed (x)"},
+		{"just before", CatchUp{Mode: CatchUpAll, Window: window}, at(window-1, "x"), 0, 0, ""},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			j := Job{Name: "j", Schedule: tt.schedule}
-			o := sleptThrough(j, j.scheduled(tt.due, window), tt.due.Add(tt.late), window)
-			if len(o.missed) != tt.missed {
-				t.Errorf("%d ticks missed, want %d", len(o.missed), tt.missed)
-			}
-			for i, missed := range o.missed {
-				if want := tt.due.Add(time.Duration(i) * time.Second); !missed.at.Equal(want) {
-					t.Fatalf("missed tick %d is %v, want %v", i, missed.at, want)
-				}
-			}
-			var open, until time.Time
-			if tt.open >= 0 {
-				open, until = tt.due.Add(tt.open), tt.due.Add(tt.until)
-			}
-			if o.open.at != open || o.open.until != until {
-				t.Errorf("open: %v until %v, want %v until %v", o.open.at, o.open.until, open, until)
-			}
-			if want := after(tt.due, tt.next); !o.next.at.Equal(want) {
-				t.Errorf("next: %v, want %v", o.next.at, want)
-			}
-			if want := after(tt.due, tt.leftOut); !o.first.Equal(want) {
-				t.Errorf("left out from %v, want %v", o.first, want)
-			}
-			if want := after(tt.due, tt.recorded); !o.before.Equal(want) {
-				t.Errorf("left out up to %v, want %v", o.before, want)
-			}
-		})
+		if got := tt.policy.refuses(tt.tick, noon, tt.newer, tt.late); got != tt.reason {
+			t.Errorf("%s: refused for %q, want %q", tt.name, got, tt.reason)
+		}
 	}
 }
 
-// after is t+d, or no time for 0.
-func after(t time.Time, d time.Duration) time.Time {
-	if d == 0 {
-		return time.Time{}
-	}
-	return t.Add(d)
-}
-
-func TestSleptThroughIsBounded(t *testing.T) {
+// A past's ticks are those after the last run, but for those that a policy has
+// decided.
+func TestUndecidedPast(t *testing.T) {
 	t.Parallel()
-	s := everySecond{new(int)}
-	j := Job{Name: "j", Schedule: s}
-	sleptThrough(j, j.scheduled(noon, 30*time.Second), noon.AddDate(10, 0, 0), 30*time.Second)
-	if *s.asked > maxOverslept+50 {
-		t.Errorf("ten years of sleep asked the schedule %d times", *s.asked)
+	second := Job{Name: "j", Schedule: everySecond{new(int)}}
+	catching := second
+	catching.CatchUp = CatchUp{Mode: CatchUpAll, Window: time.Hour}
+	entry := func(s int, o Outcome, reason string) Entry {
+		return Entry{Job: "j", Tick: noon.Add(time.Duration(s) * time.Second), Outcome: o, Reason: reason}
 	}
+	manual := entry(4, Succeeded, "")
+	manual.Stream = "manual"
+	tests := []struct {
+		name    string
+		past    past
+		entries []Entry // newest first
+		ticks   []int   // seconds after noon
+	}{
+		{"a new job", past{job: catching}, nil, nil},
+		{"known by hand only", past{job: catching}, []Entry{manual}, nil},
+		{"after the last run", past{job: catching}, []Entry{entry(2, Succeeded, "")}, []int{3, 4, 5}},
+		{"a run goes on", past{job: catching}, []Entry{manual, entry(3, Running, "")}, []int{4, 5}},
+		{"missed for want of a quorum", past{job: catching}, []Entry{entry(3, Missed, "no quorum"), entry(2, Failed, "")}, []int{3, 4, 5}},
+		{"decided by policy", past{job: catching}, []Entry{entry(4, Missed, whyLaterFirst), entry(3, Skipped, "overlap"), entry(2, Failed, "")}, []int{5}},
+		{"nothing has ever run", past{job: catching}, []Entry{entry(4, Missed, "no quorum")}, []int{4, 5}},
+		{"nothing is caught up", past{job: second}, []Entry{entry(3, Missed, "no quorum"), entry(1, Failed, "")}, []int{4, 5}},
+		{"from where it slept", past{job: catching, from: noon.Add(4 * time.Second)}, nil, []int{4, 5}},
+		{"others were awake", past{job: catching, from: noon.Add(time.Second)}, []Entry{entry(4, Running, ""), entry(3, Failed, "")}, []int{5}},
+	}
+	for _, tt := range tests {
+		tt.past.before = noon.Add(6 * time.Second)
+		u, err := tt.past.look(t.Context(), entriesOf(tt.entries), noon.Add(time.Minute), time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int
+		for _, t := range u.ticks {
+			got = append(got, int(t.at.Sub(noon)/time.Second))
+		}
+		if len(got) != len(tt.ticks) || len(got) > 0 && got[0] != tt.ticks[0] {
+			t.Errorf("%s: ticks %v, want %v", tt.name, got, tt.ticks)
+		}
+	}
+}
+
+// A long past is bounded, and says so.
+func TestLongPast(t *testing.T) {
+	t.Parallel()
+	p := past{job: Job{Name: "j", Schedule: everySecond{new(int)}}, before: noon}
+	u, err := p.look(t.Context(), entriesOf{{Job: "j", Tick: noon.AddDate(-1, 0, 0), Outcome: Succeeded}}, noon, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, last := u.ticks[0].at, u.ticks[len(u.ticks)-1].at
+	if len(u.ticks) != mostPast || !last.Equal(noon.Add(-time.Second)) || !first.Equal(u.before) || u.first.After(noon.Add(-longestPast+time.Minute)) {
+		t.Errorf("%d ticks from %v to %v; left out %v to %v", len(u.ticks), first, last, u.first, u.before)
+	}
+}
+
+func TestScansAreRepeated(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		err   error
+		after time.Duration
+		again bool
+	}{
+		{refusal(locking.ErrNoQuorum), 59 * time.Minute, true},
+		{refusal(locking.ErrNoQuorum), time.Hour, false},
+		{errors.New("written by a newer release"), 0, false},
+	}
+	for _, tt := range tests {
+		s := scan{past: past{before: noon}, err: tt.err}
+		if got := s.repeats(noon.Add(tt.after)); got != tt.again {
+			t.Errorf("%v after %v: again %t", tt.err, tt.after, got)
+		}
+	}
+}
+
+// entriesOf is a ledger of one job that has just these entries, newest first.
+type entriesOf []Entry
+
+func (l entriesOf) Record(context.Context, Entry) error          { return nil }
+func (l entriesOf) Runs(context.Context, Query) ([]Entry, error) { return nil, nil }
+func (l entriesOf) Ticks(_ context.Context, q Query) ([]Entry, error) {
+	var list []Entry
+	for _, e := range l {
+		if e.Tick.Before(q.Before) && len(list) < q.Limit {
+			list = append(list, e)
+		}
+	}
+	return list, nil
 }

@@ -1,8 +1,8 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/quorate/quorate/locking"
@@ -14,16 +14,16 @@ const voidTimeout = 2 * time.Second
 // win tries until it holds the tick's lease or knows that it never will. took
 // is how long the winning try took.
 func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
-	closing := missedFor(whyOverslept)
-	if !sleep(a.waits, a.delay) {
-		return nil, 0, a.cutShort(closing)
+	closing := missedFor(cmp.Or(a.tick.why, whyOverslept))
+	if v := a.begin(closing); v.kind != again {
+		return nil, 0, v
 	}
 	for tries := 1; ; tries++ {
 		if v := a.outwait(); v.kind != again {
 			return nil, 0, v
 		}
-		if a.left() <= 0 {
-			return nil, 0, closing
+		if a.waits.Err() != nil || a.left() <= 0 && !a.goOn(closing) {
+			return nil, 0, a.cutShort(closing)
 		}
 		lease, took, err := a.try(a.stops.claims)
 		if err == nil {
@@ -35,44 +35,43 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
 		if closing = atWindowEnd(err, a.tick); closing.outcome == Skipped {
 			a.keepOpen()
 		}
-		if !a.pause(tries, took, err) {
+		if !a.pause(tries, took, err, closing) {
 			return nil, 0, a.cutShort(closing)
 		}
 	}
 }
 
+// begin waits before the first try. What is caught up lets earlier runs end
+// first.
+func (a *attempt) begin(closing verdict) verdict {
+	if a.caughtUp {
+		if v := a.outwait(); v.kind != again {
+			return v
+		}
+	}
+	if a.wait(a.delay, nil, closing) != timeUp {
+		return a.cutShort(closing)
+	}
+	return verdict{kind: again}
+}
+
 // pause waits before the next try. It returns false if there will be none.
-func (a *attempt) pause(tries int, took time.Duration, err error) bool {
+func (a *attempt) pause(tries int, took time.Duration, err error, closing verdict) bool {
 	if tries == a.cfg.MaxTries || a.waits.Err() != nil {
 		return false
 	}
 	longest := longestRetry
-	if a.patient() || a.left() > a.cfg.Window {
+	if a.patient() || a.caughtUp || a.left() > a.cfg.Window {
 		longest = longestWait
 	}
 	in := retryDelay(tries, took, longest, func(limit time.Duration) time.Duration {
 		return a.cfg.Random(a.job.Name, a.tick.at, limit)
 	})
-	if in >= a.left() {
+	if in >= a.left() && !a.goOn(closing) {
 		return false
 	}
 	a.cfg.Observer.Retrying(a.job.Name, a.tick.at, err, in)
-	return sleep(a.waits, in)
-}
-
-// cutShort is the verdict on a tick whose last one was closing when its pauses
-// ended.
-func (a *attempt) cutShort(closing verdict) verdict {
-	switch cause := context.Cause(a.waits); {
-	case cause == nil:
-		return closing
-	case errors.Is(cause, errLaterTick):
-		return a.job.Overlap.yield(closing)
-	case errors.Is(cause, errRemoved):
-		return skippedFor(whyRemoved)
-	default:
-		return missedFor(whyDrained)
-	}
+	return a.wait(in, nil, closing) == timeUp
 }
 
 // try makes one attempt to claim. A claim that comes too late to be used is
@@ -103,7 +102,7 @@ func (a *attempt) try(ctx context.Context) (locking.Lease, time.Duration, error)
 // entry begins the ledger's line on the tick.
 func (a *attempt) entry(o Outcome, started time.Time) Entry {
 	e := a.tick.entry(a.job, a.cfg.Replica)
-	e.Outcome, e.Started = o, started
+	e.Trigger, e.Outcome, e.Started = a.trigger(), o, started
 	return e
 }
 

@@ -48,6 +48,7 @@ func (e *engine) drain() error {
 	close(e.closing)
 	e.stopClaims(jobs.ErrDraining)
 	e.cfg.Observer.Draining(e.runningJobs())
+	e.clear()
 
 	steps := []struct {
 		stop func(error)
@@ -80,6 +81,15 @@ func (e *engine) drain() error {
 	}
 	e.attempts.Wait()
 	return nil
+}
+
+// clear accounts for the ticks that wait.
+func (e *engine) clear() {
+	for _, j := range e.jobs {
+		for _, l := range j.lanes {
+			e.proceed(j, l)
+		}
+	}
 }
 
 // runningJobs names the jobs whose runs go on, sorted.

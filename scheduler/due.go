@@ -28,13 +28,16 @@ func (h *dueHeap) Pop() any {
 	return j
 }
 
-// plan adds a job and its next tick.
+// plan adds a job and its next tick, and has its past looked up.
 func (e *engine) plan(j *job) {
 	j.index = len(e.jobs)
 	e.jobs = append(e.jobs, j)
+	p := past{job: j.Job, before: e.clock.wall(), why: whyNobody}
 	if !j.next.isZero() {
 		heap.Push(&e.due, j)
+		p.before = j.next.at
 	}
+	e.hold(j, p)
 }
 
 // replan brings ticks closer after the wall clock was set back. Ticks that come

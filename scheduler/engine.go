@@ -24,10 +24,12 @@ type engine struct {
 	jobs     []*job // in no order
 	leaving  []*job // removed, but something of them goes on
 	due      dueHeap
-	active   int // attempts whose goroutine has not said over
+	scans    []*scan // to be begun
+	active   int     // attempts whose goroutine has not said over
 	draining bool
 
 	progress chan progress
+	scanned  chan *scan
 	asks     chan chan Snapshot
 	updates  chan update
 	aborted  <-chan struct{}
@@ -41,7 +43,7 @@ type engine struct {
 func newEngine(base context.Context, s *Scheduler, rec *recorder, live func() []Replica) *engine {
 	e := &engine{
 		cfg: s.cfg, clock: s.clock, drift: newDrift(s.clock), rec: rec, live: live,
-		progress: make(chan progress), asks: s.asks, aborted: s.aborted, done: s.done,
+		progress: make(chan progress), scanned: make(chan *scan), asks: s.asks, aborted: s.aborted, done: s.done,
 		updates: make(chan update), closing: make(chan struct{}),
 		stops: newStops(base),
 	}
@@ -67,6 +69,8 @@ func (e *engine) run(ctx context.Context) error {
 			timer.Reset(e.pause())
 		case p := <-e.progress:
 			e.apply(p)
+		case s := <-e.scanned:
+			e.takeIn(s)
 		case reply := <-e.asks:
 			reply <- e.snapshot()
 		case u := <-e.updates:
@@ -92,6 +96,7 @@ func (e *engine) wake() {
 	for len(e.due) > 0 && !e.due[0].next.start.After(now) {
 		e.fire(e.due[0], now)
 	}
+	e.startScans()
 }
 
 // pause is the time to sleep.
@@ -105,7 +110,7 @@ func (e *engine) pause() time.Duration {
 // fire takes the job's ticks that have come off the heap and offers the one
 // that can be claimed.
 func (e *engine) fire(j *job, now time.Time) {
-	if t := e.catchUp(j, now); !t.isZero() {
+	if t := e.oversleep(j, now); !t.isZero() {
 		e.offer(j, t)
 	}
 }
@@ -149,6 +154,7 @@ func (e *engine) report(p progress) bool {
 func (e *engine) apply(p progress) {
 	switch a := p.attempt; p.phase {
 	case asking:
+		e.weed(a.owner, a.lane) // time has passed: the attempt may be one too many
 		a.behind <- a.owner.inTheWay()
 	case won:
 		e.won(a)

@@ -22,6 +22,7 @@ type lane struct {
 	stream   string
 	claiming *attempt // decides a tick; nil if none
 	queue    []tick   // come after it, in order
+	scans    int      // that look for ticks to come before; none is claimed until they are over
 }
 
 // lane returns the job's lane of a stream.
@@ -36,54 +37,88 @@ func (j *job) lane(stream string) *lane {
 	return l
 }
 
-// offer puts a tick at the end of its lane. Ticks of a lane must be offered in
-// order; one that was offered before does no harm, the nodes know it.
+// offer puts a tick that has come into its lane. One that was offered before
+// does no harm: the nodes know it.
 func (e *engine) offer(j *job, t tick) {
 	l := j.lane(t.stream)
+	if t.trigger == BySchedule {
+		l.overtake(t)
+	}
 	j.cancelFor(t)
-	l.supersede(t)
-	l.queue = append(l.queue, t)
+	l.insert(t)
 	e.proceed(j, l)
 }
 
-// proceed accounts for the lane's ticks whose windows have closed, and starts
-// the next one unless one is being decided.
+// insert puts a tick into the queue, in the order of the stream.
+func (l *lane) insert(t tick) {
+	i := len(l.queue)
+	for i > 0 && t.at.Before(l.queue[i-1].at) {
+		i--
+	}
+	l.queue = slices.Insert(l.queue, i, t)
+}
+
+// overtake tells the attempt that claims an earlier tick that t has come.
+func (l *lane) overtake(t tick) {
+	if a := l.claiming; a != nil && !a.passed && a.tick.at.Before(t.at) {
+		a.passed = true
+		close(a.later)
+	}
+}
+
+// proceed accounts for ticks of the lane that are not to be claimed any more,
+// and starts the next one unless one is being decided.
 func (e *engine) proceed(j *job, l *lane) {
-	now := e.clock.wall()
-	l.queue = slices.DeleteFunc(l.queue, func(t tick) bool {
-		why := e.tooLate(t, now)
-		if why != "" {
-			e.decided(j.Job, t, missedFor(why))
-		}
-		return why != ""
-	})
-	if l.claiming == nil && len(l.queue) > 0 {
+	e.weed(j, l)
+	if l.claiming == nil && l.scans == 0 && len(l.queue) > 0 {
 		t := l.queue[0]
 		l.queue = l.queue[1:]
 		e.start(j, l, t)
 	}
 }
 
-// tooLate says why a tick that waited cannot be claimed any more.
-func (e *engine) tooLate(t tick, now time.Time) string {
+// weed takes the ticks off the queue that are not to be claimed any more.
+func (e *engine) weed(j *job, l *lane) {
+	now, late := e.clock.wall(), 0
+	for i := len(l.queue) - 1; i >= 0; i-- {
+		t := l.queue[i]
+		if why := e.tooLate(j, t, now, len(l.queue)-1-i, late); why != "" {
+			e.decided(j.Job, t, missedFor(why))
+			l.queue = slices.Delete(l.queue, i, i+1)
+		} else if t.late(now) {
+			late++
+		}
+	}
+	if a := l.claiming; a != nil && a.tick.late(now) && a.job.CatchUp.does() && late >= a.job.CatchUp.withDefaults().Max {
+		a.stopWaiting(errTooMany)
+	}
+}
+
+// tooLate says why a tick that waits is not to be claimed any more, empty if it
+// is. So many newer ones wait, and so many of these are to be caught up.
+func (e *engine) tooLate(j *job, t tick, now time.Time, newer, late int) string {
 	switch {
 	case e.draining:
 		return whyDrained
-	case !now.Before(t.until):
-		return whyBehind
-	default:
+	case !t.late(now):
 		return ""
+	default:
+		return j.CatchUp.refuses(t, now, newer, late)
 	}
 }
 
 // start begins the attempt for a tick in a goroutine of its own.
 func (e *engine) start(j *job, l *lane, t tick) {
-	rank := Rank(j.key(), t.at, e.cfg.Replica, fitting(e.live(), j.Labels))
+	now, rank := e.clock.wall(), Rank(j.key(), t.at, e.cfg.Replica, fitting(e.live(), j.Labels))
 	a := &attempt{
 		cfg: &e.cfg, clock: e.clock, stops: e.stops, report: e.report, decided: e.decided, live: e.live,
 		job: j.Job, tick: t, until: t.until, ended: make(chan struct{}), behind: make(chan *attempt, 1),
-		delay: stagger(e.cfg.Stagger, rank, t.until.Sub(e.clock.wall())),
+		delay: stagger(e.cfg.Stagger, rank, t.until.Sub(now)), later: make(chan struct{}),
 		owner: j, lane: l,
+	}
+	if t.late(now) {
+		a.caughtUp, a.until = true, t.latest
+		a.delay = j.catchUpPause(t) + stagger(e.cfg.Stagger, rank, t.latest.Sub(now))
 	}
 	a.waits, a.stopWaiting = context.WithCancelCause(e.stops.claims)
 	a.runs, a.cancel = context.WithCancelCause(e.stops.runs)

@@ -57,6 +57,9 @@ type Observer struct {
 	// before go on. It is told again when the reason changes, and nil when all
 	// is well again.
 	UpdateFailed func(err error)
+	// Unread: the ledger could not be read to see which ticks of the job nobody
+	// ran; none of them is caught up.
+	Unread func(job string, err error)
 	// Draining: no new ticks; the runs of these jobs are still going on.
 	Draining func(running []string)
 }
@@ -116,6 +119,9 @@ func (o Observer) withNoops() Observer {
 	}
 	if o.UpdateFailed == nil {
 		o.UpdateFailed = func(error) {}
+	}
+	if o.Unread == nil {
+		o.Unread = func(string, error) {}
 	}
 	if o.Draining == nil {
 		o.Draining = func([]string) {}

@@ -19,29 +19,9 @@ import (
 // and skips the tick if that was not long enough. The window of a tick that
 // may wait longer stays open while a run keeps it out, and Config.Window beyond.
 
-// errLaterTick ends the waiting of a tick because the next one came.
-var errLaterTick = errors.New("a later tick came")
-
 // patient tells whether the tick may wait beyond its window.
 func (a *attempt) patient() bool {
 	return a.tick.trigger == BySchedule && (a.job.Overlap == OverlapQueue || a.job.Overlap == OverlapCancelPrevious)
-}
-
-// yield is the verdict on a tick that waited when the next one came; closing is
-// the one if its window had closed.
-func (o Overlap) yield(closing verdict) verdict {
-	if o == OverlapQueue && closing.outcome == Skipped {
-		closing.reason = "overlap: queue holds one tick, a later one came"
-	}
-	return closing
-}
-
-// supersede ends the waiting of the lane's tick that an earlier run keeps out,
-// for t has come.
-func (l *lane) supersede(t tick) {
-	if a := l.claiming; a != nil && a.patient() && t.trigger == BySchedule {
-		a.stopWaiting(errLaterTick)
-	}
 }
 
 // cancelFor asks the runs of earlier ticks on this replica to stop if t is to
@@ -116,19 +96,17 @@ func (a *attempt) outwait() verdict {
 
 // waitFor waits for a run to end.
 func (a *attempt) waitFor(run *attempt) verdict {
-	var closes <-chan time.Time
+	left := forever
 	if !a.patient() {
-		timer := time.NewTimer(a.left())
-		defer timer.Stop()
-		closes = timer.C
+		left = a.left()
 	}
-	select {
-	case <-run.ended:
+	switch a.wait(left, run.ended, verdict{outcome: Skipped}) {
+	case runOver:
 		a.keepOpen()
 		return verdict{kind: again}
-	case <-closes:
+	case timeUp:
 		return stillRunning(run)
-	case <-a.waits.Done():
+	default:
 		return a.cutShort(stillRunning(run))
 	}
 }

@@ -106,12 +106,12 @@ func (a *attempt) describe(try int) jobs.Run {
 	return jobs.Run{
 		ID: id, Job: a.job.Name, Key: a.job.renamedFrom(), Tick: a.tick.nominal,
 		Token: a.claim.Token, Attempt: a.claim.Attempt, Try: try,
-		Trigger: string(a.tick.trigger), Replica: a.cfg.Replica,
+		Trigger: string(a.trigger()), Replica: a.cfg.Replica,
 		Logger: a.log.logger(a.cfg.Logger.With(
 			slog.String("run", id), slog.String("job", a.job.Name),
 			slog.String("tick", jobs.FormatTick(a.tick.nominal)), slog.Uint64("token", uint64(a.claim.Token)),
 			slog.Int("attempt", a.claim.Attempt), slog.Int("try", try),
-			slog.String("trigger", string(a.tick.trigger)), slog.String("replica", a.cfg.Replica))),
+			slog.String("trigger", string(a.trigger())), slog.String("replica", a.cfg.Replica))),
 	}
 }
 

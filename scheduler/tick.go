@@ -9,8 +9,10 @@ type tick struct {
 	at      time.Time // its place in the stream; in the schedule its nominal time
 	nominal time.Time // what the run is told
 	start   time.Time // it may be claimed from here
-	until   time.Time // and not after this
+	until   time.Time // and not after this, in its time
+	latest  time.Time // nor after this when it is caught up; zero: it is not
 	trigger Trigger
+	why     string // it did not run in its time; empty: not known
 
 	next time.Time // the nominal time of the next tick of the schedule; zero: none
 }
@@ -26,6 +28,9 @@ func (t tick) entry(j Job, replica string) Entry {
 
 func (t tick) isZero() bool { return t.at.IsZero() }
 
+// late tells whether the tick's own window has closed.
+func (t tick) late(now time.Time) bool { return !now.Before(t.until) }
+
 // scheduled is the tick of the job's schedule at the given instant, with its
 // window: from its start until the next tick starts, at the latest until window
 // later.
@@ -34,6 +39,7 @@ func (j Job) scheduled(at time.Time, window time.Duration) tick {
 	if at.IsZero() {
 		return t
 	}
+	t.latest = j.CatchUp.latest(at)
 	t.next = j.Schedule.Next(at)
 	t.start = j.startOf(at, t.next)
 	t.until = t.start.Add(window)

@@ -86,6 +86,7 @@ func (e *engine) update(u update) {
 	for _, removed := range u.removed {
 		e.remove(removed.job, now)
 	}
+	e.startScans()
 }
 
 // add takes a job in. One that was removed, and of which something still goes

@@ -1,0 +1,126 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+)
+
+// How far back, and how many ticks at most, a replica looks for what nobody ran.
+const (
+	longestPast = 24 * time.Hour
+	mostPast    = 1000
+	pastPage    = 100 // entries read from the ledger at once
+)
+
+// A past is a span of a job's ticks before its first live one.
+type past struct {
+	job    Job
+	from   time.Time // zero: what follows the last tick that the ledger knows to have run
+	before time.Time
+	why    string // its ticks did not run
+}
+
+// undecided are the ticks of a past of which the ledger does not say that they
+// ran, or why they shall not. The ledger is a hint: the claim decides.
+type undecided struct {
+	ticks         []tick    // oldest first
+	first, before time.Time // from here to there more were left out; zero: none
+}
+
+// known is what the ledger says of a past.
+type known struct {
+	ran     time.Time          // the last tick that ran; zero: none
+	oldest  time.Time          // the oldest one it says anything of; zero: none
+	decided map[time.Time]bool // not to be tried again
+}
+
+// look reads the ledger and lists what is undecided.
+func (p past) look(ctx context.Context, ledger Ledger, now time.Time, window time.Duration) (undecided, error) {
+	horizon := now.Add(-max(longestPast, p.job.CatchUp.withDefaults().Window))
+	k, err := p.read(ctx, ledger, horizon)
+	if err != nil || k.oldest.IsZero() && p.from.IsZero() {
+		return undecided{}, err // a job of which nothing is known has no past
+	}
+	return p.list(k, horizon, window), nil
+}
+
+// read collects entries, newest first, back to the last run.
+func (p past) read(ctx context.Context, ledger Ledger, horizon time.Time) (known, error) {
+	k := known{decided: map[time.Time]bool{}}
+	before := p.before
+	for range mostPast / pastPage {
+		page, err := ledger.Ticks(ctx, Query{Job: p.job.key(), Limit: pastPage, Before: before})
+		if err != nil {
+			return known{}, err
+		}
+		for _, e := range page {
+			if k.take(e, p.job.CatchUp.does()) {
+				return k, nil
+			}
+		}
+		if len(page) < pastPage || page[len(page)-1].OrderKey().Before(horizon) {
+			break
+		}
+		before = page[len(page)-1].OrderKey()
+	}
+	return k, nil
+}
+
+// take adds what an entry says. It returns true when older ones do not matter:
+// nothing before a tick that ran can be claimed, and where nothing is caught up
+// any entry shows that somebody was there.
+func (k *known) take(e Entry, retried bool) bool {
+	if e.Stream != "" {
+		return false
+	}
+	k.oldest = e.Tick
+	if e.Outcome.Ran() || !retried {
+		k.ran = e.Tick
+		return true
+	}
+	k.decided[e.Tick] = e.Outcome != Missed || byPolicy(e.Reason)
+	return false
+}
+
+// list walks the schedule through the past.
+func (p past) list(k known, horizon time.Time, window time.Duration) undecided {
+	var u undecided
+	for t := p.job.scheduled(p.begin(k, horizon), window); !t.isZero() && t.at.Before(p.before); t = p.job.scheduled(t.next, window) {
+		if k.decided[t.at] {
+			continue
+		}
+		t.trigger, t.why = ByCatchUp, p.why
+		if u.ticks = append(u.ticks, t); len(u.ticks) > 2*mostPast {
+			u.leaveOut()
+		}
+	}
+	if len(u.ticks) > mostPast {
+		u.leaveOut()
+	}
+	return u
+}
+
+// begin is the first tick to look at.
+func (p past) begin(k known, horizon time.Time) time.Time {
+	from := k.oldest.Add(-1) // itself included
+	if !p.from.IsZero() {
+		from = p.from.Add(-1)
+	}
+	if k.ran.After(from) {
+		from = k.ran
+	}
+	if from.Before(horizon) {
+		from = horizon
+	}
+	return p.job.Schedule.Next(from)
+}
+
+// leaveOut drops all but the newest ticks.
+func (u *undecided) leaveOut() {
+	drop := len(u.ticks) - mostPast
+	if u.first.IsZero() {
+		u.first = u.ticks[0].at
+	}
+	u.before = u.ticks[drop].at
+	u.ticks = append([]tick(nil), u.ticks[drop:]...)
+}

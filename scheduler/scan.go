@@ -1,0 +1,168 @@
+package scheduler
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// Before a job that catches up claims its first tick after a start or a sleep,
+// its past is looked up: once a later tick was claimed, earlier ones never can
+// be. Jobs that do not catch up wait for nothing, and their past is looked up
+// when all who lived have had the time to account for it.
+
+const whyNobody = "no replica was running"
+
+const (
+	scanners    = 8                    // ledgers read at once
+	scanPace    = 5 * time.Millisecond // between two
+	longestPace = 5 * time.Second      // for all, while the scanners keep up
+	scanTimeout = 5 * time.Second      // of one
+	firstRescan = 100 * time.Millisecond
+	lastRescan  = 4 * time.Second
+)
+
+// A scan looks up what nobody ran of a job's past.
+type scan struct {
+	past
+	owner *job
+	found undecided
+	err   error
+}
+
+// hold looks up a past of the job, if it may run here. Until that is known its
+// schedule waits, if anything of it may be caught up.
+func (e *engine) hold(j *job, p past) {
+	if !fits(e.cfg.Labels, j.Labels) {
+		return
+	}
+	if j.CatchUp.does() {
+		j.lane("").scans++
+	}
+	e.scans = append(e.scans, &scan{past: p, owner: j})
+}
+
+// startScans begins the scans that were asked for, those first for which ticks
+// wait.
+func (e *engine) startScans() {
+	if len(e.scans) == 0 {
+		return
+	}
+	batch := e.scans
+	e.scans = nil
+	patient := slices.DeleteFunc(slices.Clone(batch), func(s *scan) bool { return s.job.CatchUp.does() })
+	urgent := slices.DeleteFunc(batch, func(s *scan) bool { return !s.job.CatchUp.does() })
+	for _, b := range []struct {
+		scans []*scan
+		after time.Duration
+	}{{urgent, 0}, {patient, e.cfg.Window}} {
+		if len(b.scans) > 0 {
+			e.attempts.Go(func() { e.scanAll(e.stops.claims, b.scans, b.after) })
+		}
+	}
+}
+
+// scanAll carries out scans until the ledger has answered them all or nothing
+// could be caught up any more.
+func (e *engine) scanAll(ctx context.Context, batch []*scan, after time.Duration) {
+	if !sleep(ctx, after) {
+		return
+	}
+	slices.SortFunc(batch, func(a, b *scan) int {
+		return cmp.Compare(a.weight(), b.weight())
+	})
+	pace := min(scanPace, longestPace/time.Duration(len(batch)))
+	for pause := firstRescan; len(batch) > 0; pause = min(2*pause, lastRescan) {
+		batch = e.scanOnce(ctx, batch, pace)
+		if !sleep(ctx, pause) {
+			return
+		}
+	}
+}
+
+// weight spreads jobs at random, but always in the same way.
+func (s *scan) weight() uint64 { return weight(s.job.key(), time.Time{}, "scan") }
+
+// scanOnce carries out each scan once and returns those to be repeated.
+func (e *engine) scanOnce(ctx context.Context, batch []*scan, pace time.Duration) []*scan {
+	feed, failed := make(chan *scan), make(chan *scan, len(batch))
+	var working sync.WaitGroup
+	for range min(scanners, len(batch)) {
+		working.Go(func() {
+			for s := range feed {
+				if !e.carryOut(ctx, s) {
+					failed <- s
+				}
+			}
+		})
+	}
+	for _, s := range batch {
+		if !sleep(ctx, pace) {
+			break
+		}
+		feed <- s
+	}
+	close(feed)
+	working.Wait()
+	close(failed)
+	var rest []*scan
+	for s := range failed {
+		rest = append(rest, s)
+	}
+	return rest
+}
+
+// carryOut reads the ledger and reports to the loop. It returns false if it has
+// to be done again.
+func (e *engine) carryOut(ctx context.Context, s *scan) bool {
+	now := e.clock.wall()
+	reading, cancel := context.WithTimeout(ctx, scanTimeout)
+	defer cancel()
+	s.found, s.err = s.look(reading, e.cfg.Ledger, now, e.cfg.Window)
+	if s.err != nil && s.repeats(now) {
+		return false
+	}
+	select {
+	case e.scanned <- s:
+	case <-ctx.Done():
+	}
+	return true
+}
+
+// repeats tells whether a scan that failed is worth another try: the nodes may
+// come back, as long as anything could be caught up then.
+func (s *scan) repeats(now time.Time) bool {
+	passing := errors.Is(s.err, locking.ErrNoQuorum) || errors.Is(s.err, context.DeadlineExceeded)
+	return passing && now.Before(s.before.Add(s.job.CatchUp.withDefaults().Window))
+}
+
+// takeIn does what follows from a scan.
+func (e *engine) takeIn(s *scan) {
+	j := s.owner
+	l := j.lane("")
+	if s.job.CatchUp.does() {
+		l.scans--
+	}
+	if !e.serves(j) {
+		return
+	}
+	if s.err != nil {
+		e.cfg.Observer.Unread(j.Name, s.err)
+	}
+	if !s.found.first.IsZero() {
+		e.cfg.Observer.Overslept(j.Name, s.found.first, s.found.before)
+	}
+	for _, t := range s.found.ticks {
+		l.overtake(t)
+		l.insert(t)
+	}
+	e.proceed(j, l)
+}
+
+// serves tells whether the job was not removed.
+func (e *engine) serves(j *job) bool { return j.index < len(e.jobs) && e.jobs[j.index] == j }

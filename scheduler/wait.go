@@ -1,0 +1,97 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// forever is longer than any wait.
+const forever time.Duration = 1 << 62
+
+// errTooMany ends the waiting of a tick because more are to be caught up than
+// the job has it.
+var errTooMany = errors.New("more ticks wait than are to be caught up")
+
+// A waking is why a pause of an attempt ended.
+type waking uint8
+
+const (
+	timeUp  waking = iota
+	runOver        // the run that was waited for has ended
+	cutOff         // there is nothing to wait for any more
+)
+
+// wait lets d pass, or less if the run it is about ends (nil: none), or if the
+// attempt must end: because of the drain, or of a later tick to which this one
+// yields. closing is the verdict if the window closed now.
+func (a *attempt) wait(d time.Duration, run <-chan struct{}, closing verdict) waking {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	later := a.later
+	if a.overtaken() {
+		if a.yields(closing) {
+			return cutOff
+		}
+		later = nil
+	}
+	for {
+		select {
+		case <-timer.C:
+			if a.waits.Err() != nil {
+				return cutOff
+			}
+			return timeUp
+		case <-run:
+			return runOver
+		case <-a.waits.Done():
+			return cutOff
+		case <-later:
+			if a.yields(closing) {
+				return cutOff
+			}
+			later = nil
+		}
+	}
+}
+
+// overtaken tells whether the next tick of the schedule has come.
+func (a *attempt) overtaken() bool {
+	select {
+	case <-a.later:
+		return true
+	default:
+		return false
+	}
+}
+
+// yields tells whether the tick, of which closing would be the verdict, is given
+// up for a later one.
+func (a *attempt) yields(closing verdict) bool {
+	if a.caughtUp && a.job.CatchUp.Mode == CatchUpLast {
+		return true
+	}
+	return closing.outcome == Skipped && a.patient()
+}
+
+// cutShort is the verdict on a tick that waits no longer, for which closing
+// would have been the one at the end of its window.
+func (a *attempt) cutShort(closing verdict) verdict {
+	cause, policy, missed := context.Cause(a.waits), a.job.CatchUp, closing.outcome == Missed
+	switch {
+	case errors.Is(cause, errTooMany) && missed:
+		return notCaughtUp(policy.tooMany(), closing)
+	case errors.Is(cause, errRemoved):
+		return skippedFor(whyRemoved)
+	case cause != nil && !errors.Is(cause, errTooMany):
+		return missedFor(whyDrained)
+	case a.overtaken() && policy.Mode == CatchUpLast && (a.caughtUp || missed):
+		return notCaughtUp(whyLaterFirst, closing)
+	case a.overtaken() && a.patient() && a.job.Overlap == OverlapQueue && !missed:
+		return verdict{kind: settled, outcome: Skipped, reason: "overlap: queue holds one tick, a later one came"}
+	case a.caughtUp && missed:
+		return notCaughtUp(policy.tooLate(), closing)
+	default:
+		return closing
+	}
+}
