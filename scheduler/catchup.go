@@ -24,8 +24,8 @@ const longestCatchUpPause = 2 * time.Second
 // withDefaults returns a copy in which every zero value has its default.
 func (c CatchUp) withDefaults() CatchUp {
 	c.Mode = cmp.Or(c.Mode, CatchUpNone)
-	c.Window = cmp.Or(c.Window, time.Hour)
-	c.Max = cmp.Or(c.Max, 100)
+	c.Window = cmp.Or(c.Window, DefaultCatchUpWindow)
+	c.Max = cmp.Or(c.Max, DefaultCatchUpMax)
 	return c
 }
 

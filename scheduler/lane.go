@@ -80,8 +80,7 @@ func (e *engine) proceed(j *job, l *lane) {
 // weed takes the ticks off the queue that are not to be claimed any more.
 func (e *engine) weed(j *job, l *lane) {
 	now, late := e.clock.wall(), 0
-	for i := len(l.queue) - 1; i >= 0; i-- {
-		t := l.queue[i]
+	for i, t := range slices.Backward(l.queue) { // what is deleted lies behind
 		if why := e.tooLate(j, t, now, len(l.queue)-1-i, late); why != "" {
 			e.decided(j.Job, t, missedFor(why))
 			l.queue = slices.Delete(l.queue, i, i+1)

@@ -53,19 +53,36 @@ const (
 type CatchUp struct {
 	Mode CatchUpMode
 	// Window is how long after its nominal time a tick may still be caught up.
-	// Default 1 h.
+	// Default DefaultCatchUpWindow.
 	Window time.Duration
 	// Max bounds how many ticks are caught up after one outage: the newest.
-	// Default 100.
+	// Default DefaultCatchUpMax.
 	Max int
 }
+
+// What a CatchUp means that says nothing.
+const (
+	DefaultCatchUpWindow = time.Hour
+	DefaultCatchUpMax    = 100
+)
 
 // validatePolicies says which of the job's policies are not known, or are
 // impossible.
 func (j Job) validatePolicies() error {
 	return errors.Join(
 		j.oneOf("overlap", string(j.Overlap), string(OverlapSkip), string(OverlapQueue), string(OverlapCancelPrevious)),
+		j.oneOf("catch-up mode", string(j.CatchUp.Mode), string(CatchUpNone), string(CatchUpLast), string(CatchUpAll)),
+		j.bounded("window", j.CatchUp.Window >= 0, j.CatchUp.Window),
+		j.bounded("max", j.CatchUp.Max >= 0, j.CatchUp.Max),
 	)
+}
+
+// bounded refuses a bound of catching up that is not ok.
+func (j Job) bounded(bound string, ok bool, value any) error {
+	if ok {
+		return nil
+	}
+	return fmt.Errorf("scheduler: job %q has catch-up %s %v: it must be positive", j.Name, bound, value)
 }
 
 // oneOf refuses a value that is neither empty nor among those that are known.

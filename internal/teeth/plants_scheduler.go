@@ -59,7 +59,7 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "engine: ticks queue up", promise: "With overlap queue one tick waits, the last one.",
-		edits: []edit{{schedulerDir + "overlap.go", "a.stopWaiting(errLaterTick)", "_ = errLaterTick"}},
+		edits: []edit{{schedulerDir + "wait.go", "return closing.outcome == Skipped && a.patient()", "return false"}},
 		pkg:   scheduler, tests: []string{"TestOverlapQueue"},
 	},
 	{
@@ -68,13 +68,43 @@ var schedulerPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestOverlapCancelPrevious"},
 	},
 	{
+		name: "catch-up: first live tick goes first", promise: "What is caught up is claimed before later ticks, which would close it.",
+		edits: []edit{{schedulerDir + "lane.go", "l.claiming == nil && l.scans == 0 &&", "l.claiming == nil &&"}, {schedulerDir + "scan.go", "if !sleep(ctx, after) {", "if !sleep(ctx, after+time.Hour) {"}},
+		pkg:   scheduler, tests: []string{"TestSixHoursDown"},
+	},
+	{
+		name: "catch-up: downtime unsaid", promise: "Ticks that came while no replica ran are accounted for.",
+		edits: []edit{{schedulerDir + "scan.go", "l.insert(t)", "_ = t"}},
+		pkg:   scheduler, tests: []string{"TestSixHoursDown"},
+	},
+	{
+		name: "catch-up: given up with the window", promise: "A tick without a quorum is tried again until its catch-up window ends.",
+		edits: []edit{{schedulerDir + "catchup.go", "a.caughtUp || closing.outcome != Missed ||", "true || closing.outcome != Missed ||"}},
+		pkg:   scheduler, tests: []string{"TestCatchUpAfterAnOutage"},
+	},
+	{
+		name: "catch-up: no bound", promise: "No more than max ticks are caught up after an outage.",
+		edits: []edit{{schedulerDir + "catchup.go", "case late >= c.Max:", "case false:"}},
+		pkg:   scheduler, tests: []string{"TestSixHoursDown", "TestWhatIsCaughtUp"},
+	},
+	{
+		name: "catch-up: at once", promise: "What is caught up is spread out.",
+		edits: []edit{{schedulerDir + "catchup.go", "limit := longestCatchUpPause", "limit := time.Duration(0)"}, {schedulerDir + "scan.go", "pace := min(scanPace, longestPace/time.Duration(len(batch)))", "pace := time.Duration(0)"}},
+		pkg:   scheduler, tests: []string{"TestCatchUpIsNoFlood"},
+	},
+	{
+		name: "catch-up: ledger ignored", promise: "What others ran while this replica slept is not tried again.",
+		edits: []edit{{schedulerDir + "past.go", "if k.ran.After(from) {", "if false {"}},
+		pkg:   scheduler, tests: []string{"TestUndecidedPast"},
+	},
+	{
 		name: "engine: lost lease called success", promise: "A run whose lease was lost is not recorded as succeeded.",
 		edits: []edit{{schedulerDir + "outcome.go", "case errors.Is(cause, locking.ErrLeaseLost):", "case err != nil && errors.Is(cause, locking.ErrLeaseLost):"}},
 		pkg:   scheduler, tests: []string{"TestOutcome"},
 	},
 	{
 		name: "engine: slept-through ticks unsaid", promise: "Every tick has an outcome, also those the replica slept through.",
-		edits: []edit{{schedulerDir + "catchup.go", "e.decided(j.Job, t, missedFor(whyOverslept))", "_ = t"}},
+		edits: []edit{{schedulerDir + "oversleep.go", "e.decided(j.Job, t, missedFor(whyOverslept))", "_ = t"}},
 		pkg:   scheduler, tests: []string{"TestSuspend", "TestNight"},
 	},
 	{

@@ -211,6 +211,7 @@ func (ps *problems) policy(p path, policy JobPolicy) {
 	ps.labels(p.with("labels"), policy.Labels)
 	ps.notNegative(p.with("late_after"), policy.LateAfter)
 	ps.history(p.with("history"), policy.History)
+	ps.catchUp(p.with("catch_up"), policy.CatchUp)
 }
 
 func (ps *problems) zone(p path, name string) {

@@ -56,6 +56,17 @@ func (ps *problems) own(p path, policy, defaults JobPolicy) {
 	if !maps.Equal(policy.Labels, defaults.Labels) {
 		ps.labels(p.with("labels"), policy.Labels)
 	}
+	if policy.CatchUp != defaults.CatchUp {
+		ps.catchUp(p.with("catch_up"), policy.CatchUp)
+	}
+}
+
+// catchUp checks the bounds of catching up.
+func (ps *problems) catchUp(p path, c CatchUpConfig) {
+	ps.positive(p.with("window"), c.Window)
+	if c.Max < 1 {
+		ps.at(p.with("max"), "%d ticks are none; write a number from 1, or `mode: none`", c.Max)
+	}
 }
 
 // bind reports what is wrong with the function of the job at p, or its params.

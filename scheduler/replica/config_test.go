@@ -89,6 +89,7 @@ func TestJobsStartFromTheDefaults(t *testing.T) {
 		Timeout: 5 * time.Minute, Overlap: "skip", OnCrash: "skip",
 		Retry:   RetryConfig{Attempts: 2, Backoff: time.Second, MaxBackoff: 5 * time.Minute},
 		History: HistoryConfig{Keep: 1000, MaxBytes: 262144},
+		CatchUp: CatchUpConfig{Mode: "last", Window: 6 * time.Hour, Max: 100},
 	}
 	if got := cfg.Jobs["ping"].JobPolicy; !reflect.DeepEqual(got, want) {
 		t.Errorf("a job that says nothing: got %+v, want %+v", got, want)

@@ -32,6 +32,12 @@ type Overlap string
 
 func (Overlap) choices() []string { return []string{"skip", "queue", "cancel_previous"} }
 
+// CatchUp says which ticks that nobody could run are run later: none, last or
+// all.
+type CatchUp string
+
+func (CatchUp) choices() []string { return []string{"none", "last", "all"} }
+
 // OnCrash says what becomes of a run whose replica died. This release knows
 // skip.
 type OnCrash string

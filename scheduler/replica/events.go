@@ -22,7 +22,7 @@ func (e events) observer() scheduler.Observer {
 		Extended: e.extended, Overdue: e.overdue, Finished: e.finished,
 		Recorded: e.recorded, ClockJumped: e.clockJumped, Overslept: e.overslept,
 		Draining: e.draining, Late: e.late, LeaseLost: e.leaseLost, Chained: e.chained,
-		NotArchived: e.notArchived,
+		NotArchived: e.notArchived, Unread: e.unread,
 	}
 }
 
@@ -36,6 +36,10 @@ func (e events) lost(job string, at time.Time, err error) {
 
 func (e events) retrying(job string, at time.Time, err error, in time.Duration) {
 	e.log.Debug("claim failed, trying again", "job", job, "tick", jobs.FormatTick(at), "why", said(err), "in", in)
+}
+
+func (e events) unread(job string, err error) {
+	e.log.Warn("ledger not read: ticks that nobody ran are not caught up", "job", job, "error", said(err))
 }
 
 func (e events) decided(en scheduler.Entry) {

@@ -94,6 +94,7 @@ type JobPolicy struct {
 	Jitter    time.Duration     `json:"jitter,omitempty" jsonschema:"each tick starts up to so much later, all replicas agree on how much; shorter than the time between two ticks"`
 	Timeout   time.Duration     `json:"timeout,omitempty" jsonschema:"how long one run may take"`
 	Overlap   Overlap           `json:"overlap,omitempty" jsonschema:"what becomes of a tick while an earlier run goes on: skip waits within its window, queue until the run has ended or the next tick comes, cancel_previous asks the run to stop"`
+	CatchUp   CatchUpConfig     `json:"catch_up,omitzero" jsonschema:"which ticks that nobody could run, for want of a replica or of a quorum, are run later"`
 	OnCrash   OnCrash           `json:"on_crash,omitempty" jsonschema:"what becomes of a run whose replica died: skip runs a tick at most once"`
 	Retry     RetryConfig       `json:"retry,omitzero" jsonschema:"how often, and after which pauses, a function that failed is called again in the same run"`
 	Labels    map[string]string `json:"labels,omitempty" jsonschema:"only replicas that have all of these under replica.labels run the job"`
@@ -105,6 +106,13 @@ type JobPolicy struct {
 type DSTConfig struct {
 	Gap     Gap         `json:"gap,omitempty" jsonschema:"a time that the clock jumps over: run after the gap, or skip"`
 	Overlap RepeatedDST `json:"overlap,omitempty" jsonschema:"a time that the clock shows twice: run the first time, or both"`
+}
+
+// CatchUpConfig says which ticks that nobody could run are run later.
+type CatchUpConfig struct {
+	Mode   CatchUp       `json:"mode,omitempty" jsonschema:"none, the last of them, or all, oldest first"`
+	Window time.Duration `json:"window,omitempty" jsonschema:"how long after its time a tick may still be caught up"`
+	Max    int           `json:"max,omitempty" jsonschema:"how many are caught up after one outage: the newest"`
 }
 
 // RetryConfig says when a function that failed is called again.
@@ -152,6 +160,7 @@ func DefaultPolicy() JobPolicy {
 		DST:     DSTConfig{Gap: "run_after", Overlap: "first"},
 		Timeout: time.Hour,
 		Overlap: "skip",
+		CatchUp: CatchUpConfig{Mode: "none", Window: scheduler.DefaultCatchUpWindow, Max: scheduler.DefaultCatchUpMax},
 		OnCrash: "skip",
 		Retry:   RetryConfig{Attempts: 1, Backoff: scheduler.DefaultBackoff, MaxBackoff: scheduler.DefaultMaxBackoff},
 		History: HistoryConfig{Keep: scheduler.MaxKeep, MaxBytes: scheduler.DefaultLogBytes},

@@ -137,6 +137,13 @@ func observers(list ...scheduler.Observer) scheduler.Observer {
 				}
 			}
 		},
+		Unread: func(job string, err error) {
+			for _, o := range list {
+				if o.Unread != nil {
+					o.Unread(job, err)
+				}
+			}
+		},
 		Draining: func(running []string) {
 			for _, o := range list {
 				if o.Draining != nil {
