@@ -25,6 +25,10 @@ type Observer struct {
 	Retried func(job string, claim locking.Claim, try int, err error, in time.Duration)
 	// Extended: a running job's lease was extended, or not.
 	Extended func(job string, claim locking.Claim, deadline time.Time, err error)
+	// Settled: the ledger took it from this replica, first of all that noticed, and
+	// knows of no run: told once in the cluster, as a rule. Where the ledger cannot
+	// be asked each replica is told. If it is set, each recorded tick is read back.
+	Settled func(e Entry)
 	// Late: the run that was just Claimed starts so long after its time that
 	// Job.LateAfter wants it told.
 	Late func(job string, claim locking.Claim, by time.Duration)

@@ -122,6 +122,9 @@ func (r *recorder) deliver(ctx context.Context, d decision) {
 		err := r.record(ctx, d)
 		if !errors.Is(err, locking.ErrNoQuorum) && !errors.Is(err, context.DeadlineExceeded) {
 			r.observer.Recorded(d.Entry, err)
+			if err == nil {
+				r.settle(ctx, d)
+			}
 			return
 		}
 		if pause == firstRecordRetry {
@@ -145,4 +148,25 @@ func (r *recorder) record(ctx context.Context, d decision) error {
 		_ = r.archive.Store(ctx, d.key, d.history)
 	}
 	return nil
+}
+
+// settle tells the observer of a tick that nobody ran if the ledger knows it
+// from this replica. By then every node that answers has some replica's word, and
+// keeps that, so all replicas read the same.
+func (r *recorder) settle(ctx context.Context, d decision) {
+	if r.observer.Settled == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
+	defer cancel()
+	key := d.OrderKey()
+	list, err := r.ledger.Ticks(ctx, Query{Job: d.key, Limit: 10, Since: key, Before: key.Add(time.Millisecond)})
+	for _, known := range list {
+		if known.Stream == d.Stream && (known.Outcome.Ran() || known.Replica != d.Replica) {
+			return
+		}
+	}
+	if err == nil || ctx.Err() == nil {
+		r.observer.Settled(d.Entry)
+	}
 }

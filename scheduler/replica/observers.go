@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"slices"
 	"time"
 
 	"github.com/quorate/quorate/locking"
@@ -11,6 +12,7 @@ import (
 // observers tells several observers what happens, in order.
 func observers(list ...scheduler.Observer) scheduler.Observer {
 	return scheduler.Observer{
+		Settled: settled(list),
 		Claimed: func(job string, c locking.Claim, took time.Duration) {
 			for _, o := range list {
 				if o.Claimed != nil {
@@ -151,5 +153,18 @@ func observers(list ...scheduler.Observer) scheduler.Observer {
 				}
 			}
 		},
+	}
+}
+
+// settled is nil unless somebody wants to be told: it costs a read.
+func settled(list []scheduler.Observer) func(scheduler.Entry) {
+	list = slices.DeleteFunc(slices.Clone(list), func(o scheduler.Observer) bool { return o.Settled == nil })
+	if len(list) == 0 {
+		return nil
+	}
+	return func(e scheduler.Entry) {
+		for _, o := range list {
+			o.Settled(e)
+		}
 	}
 }
