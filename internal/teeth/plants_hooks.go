@@ -38,4 +38,34 @@ var hookPlants = []plant{
 		edits: []edit{{"scheduler/tell.go", "a.toldLost.Do(func() { a.cfg.Observer.LeaseLost(a.job.Name, a.claim, cause) })", "a.cfg.Observer.LeaseLost(a.job.Name, a.claim, cause)"}},
 		pkg:   scheduler, tests: []string{"TestLostLeasesAreTold"},
 	},
+	{
+		name: "webhook: secret in a log line", promise: "What a webhook's URL and headers hold is in no log line.",
+		edits: []edit{{"scheduler/webhook/deliver.go", "errAgain, hide.Replace(err.Error()))", "errAgain, err.Error())"}},
+		pkg:   "./scheduler/webhook", tests: []string{"TestSecretsAreMasked"},
+	},
+	{
+		name: "webhook: lost messages not counted", promise: "A message that is lost is counted and logged.",
+		edits: []edit{{"scheduler/webhook/sink.go", "	s.stats.Lost++\n", "	_ = why\n"}},
+		pkg:   "./scheduler/webhook", tests: []string{"TestFullQueueLosesTheOldest"},
+	},
+	{
+		name: "webhook: queue without a bound", promise: "Messages that wait are bounded.",
+		edits: []edit{{"scheduler/webhook/sink.go", "max(0, len(s.queue)-s.cfg.Queue)", "0"}},
+		pkg:   "./scheduler/webhook", tests: []string{"TestFullQueueLosesTheOldest"},
+	},
+	{
+		name: "webhook: no flush", promise: "What waits at the end of a drain is tried once more.",
+		edits: []edit{{"scheduler/webhook/deliver.go", "s.settle(m, s.post(last, m))", "s.settle(m, errAgain)"}},
+		pkg:   "./scheduler/webhook", tests: []string{"TestFlush"},
+	},
+	{
+		name: "webhook: refusal tried again", promise: "What another try cannot mend is not tried again.",
+		edits: []edit{{"scheduler/webhook/deliver.go", "return fmt.Errorf(\"refused: status %d\", code)", "return fmt.Errorf(\"%w: status %d\", errAgain, code)"}},
+		pkg:   "./scheduler/webhook", tests: []string{"TestTries"},
+	},
+	{
+		name: "webhook: every replica tells", promise: "A tick that nobody ran is told by one replica.",
+		edits: []edit{{"scheduler/recorder.go", "known.Replica != d.Replica)", "false)"}},
+		pkg:   scheduler, tests: []string{"TestSettledIsToldOnce"},
+	},
 }

@@ -26,6 +26,7 @@ func (c *Config) check(ps *problems, registry *jobs.Registry) {
 	c.checkHTTP(ps)
 	c.checkScheduler(ps)
 	c.checkJobs(ps, registry)
+	c.checkWebhooks(ps)
 }
 
 // Names that end up in keys, logs and lists.

@@ -67,7 +67,7 @@ func (d decoder) into(p path, in any, out reflect.Value, late bool) {
 	case reflect.Struct:
 		d.object(p, in, out)
 	case reflect.Map:
-		d.mapping(p, in, out)
+		d.mapping(p, in, out, late)
 	case reflect.Slice:
 		d.slice(p, in, out)
 	case reflect.String:
@@ -116,7 +116,7 @@ func (d decoder) object(p path, in any, out reflect.Value) {
 	}
 }
 
-func (d decoder) mapping(p path, in any, out reflect.Value) {
+func (d decoder) mapping(p path, in any, out reflect.Value, late bool) {
 	m, ok := in.(map[string]any)
 	if !ok {
 		d.wrong(p, in, "a mapping of keys and values", "")
@@ -133,7 +133,7 @@ func (d decoder) mapping(p path, in any, out reflect.Value) {
 		if job, ok := reflect.TypeAssert[*JobConfig](elem.Addr()); ok {
 			job.JobPolicy = *d.defaults
 		}
-		d.into(p.with(key), value, elem, false)
+		d.into(p.with(key), value, elem, late)
 		out.SetMapIndex(reflect.ValueOf(key), elem)
 	}
 }

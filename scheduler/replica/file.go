@@ -23,6 +23,7 @@ type Config struct {
 	Defaults  JobPolicy                 `json:"defaults,omitzero" jsonschema:"what holds for a job that does not say otherwise"`
 	Calendars map[string]CalendarConfig `json:"calendars,omitempty" jsonschema:"days and times without ticks, by name, for exclude"`
 	Jobs      map[string]JobConfig      `json:"jobs,omitempty" jsonschema:"the jobs by name: letters, digits, dots, underscores, dashes"`
+	Webhooks  []WebhookConfig           `json:"webhooks,omitempty" jsonschema:"endpoints that are told what becomes of ticks and runs"`
 
 	origin *origin // where each value was written; nil for a Config made in code
 }

@@ -47,6 +47,7 @@ type Replica struct {
 	set       *nodes.Set
 	locker    *redlock.Locker
 	scheduler *scheduler.Scheduler
+	webhooks  sinks
 
 	started   atomic.Bool
 	draining  atomic.Bool
@@ -118,7 +119,10 @@ func wire(cfg *Config, cluster nodes.Config, list []scheduler.Job, options Optio
 	part.Replica, part.Version, part.Host, part.PID = id, options.Version, host, os.Getpid()
 	part.State, part.Locker, part.Ledger, part.Roster = r.state, r.locker, ledger, ledger
 	part.Archive = ledger
-	part.Observer, part.Logger = observers(logged.observer(), options.Observer), base
+	if r.webhooks, err = cfg.sinks(id, base, list); err != nil {
+		return nil, errors.Join(err, r.close())
+	}
+	part.Observer, part.Logger = observers(logged.observer(), options.Observer, r.webhooks.observer()), base
 	r.scheduler, err = scheduler.New(part, list)
 	if err != nil {
 		return nil, errors.Join(err, r.close())

@@ -56,7 +56,9 @@ func (r *Replica) serve(ctx context.Context) error {
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	var watcher sync.WaitGroup
 	watcher.Go(func() { _ = r.set.Run(watching) }) // its error is that watching ended
+	stopTelling := r.webhooks.start(ctx)
 	err := r.scheduler.Run(ctx)
+	stopTelling()
 	stopWatching()
 	watcher.Wait()
 	return err

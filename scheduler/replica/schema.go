@@ -82,6 +82,7 @@ func refine(schema *jsonschema.Schema, value reflect.Value) {
 			refine(s.AdditionalProperties, reflect.New(f.typ.Elem()).Elem())
 		case v.Kind() == reflect.Slice && s.AnyOf == nil:
 			s.Type, s.Types = "array", nil
+			refineItems(s.Items, f.typ.Elem())
 		}
 		if c, ok := reflect.TypeAssert[choice](v); ok {
 			s.Enum = enum(c.choices())
@@ -92,6 +93,17 @@ func refine(schema *jsonschema.Schema, value reflect.Value) {
 		if s.Type != "" && !slices.Contains(schema.Required, f.key) {
 			s.Types, s.Type = []string{s.Type, "null"}, ""
 		}
+	}
+}
+
+// refineItems is refine for the elements of a list.
+func refineItems(schema *jsonschema.Schema, t reflect.Type) {
+	element := reflect.New(t).Elem()
+	if c, ok := reflect.TypeAssert[choice](element); ok {
+		schema.Enum = enum(c.choices())[:len(c.choices())] // null is no element
+	}
+	if t == reflect.TypeFor[WebhookConfig]() {
+		refine(schema, element)
 	}
 }
 

@@ -1,0 +1,86 @@
+package replica
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler/redisledger"
+	"github.com/quorate/quorate/scheduler/webhook"
+)
+
+// A failure reaches the endpoint of the configuration, and what the run logged
+// the nodes; secrets reach neither.
+func TestFailureIsToldAndItsLogKept(t *testing.T) {
+	const secret = "canary-in-param"
+	t.Setenv("QUORATE_TEST_PARAM", secret)
+	t.Setenv("QUORATE_TEST_HOOK", "canary-in-hook")
+	type post struct {
+		webhook.Message
+		auth, body string
+	}
+	posts := make(chan post, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		var body json.RawMessage
+		p := post{auth: req.Header.Get("Authorization")}
+		if err := errors.Join(json.NewDecoder(req.Body).Decode(&body), json.Unmarshal(body, &p.Message)); err != nil {
+			t.Error(err)
+		}
+		p.body = string(body)
+		posts <- p
+	}))
+	defer server.Close()
+
+	registry := jobs.NewRegistry()
+	jobs.Register(registry, "fail", func(_ context.Context, run jobs.Run, p struct{ Word string }) error {
+		run.Logger.Info("about to fail", "word", p.Word)
+		return errors.New("cannot log in with " + p.Word)
+	})
+	source := Source{Path: write(t, fmt.Sprintf(`
+redis: {nodes: [%s]}
+jobs:
+  fail: {func: fail, schedule: "@every 1s", params: {word: "${env:QUORATE_TEST_PARAM}"}}
+webhooks:
+  - {url: "%s/${env:QUORATE_TEST_HOOK}", events: [failed], jobs: [fail], headers: {Authorization: "Bearer ${env:QUORATE_TEST_HOOK}"}}
+`, redistest.Start(t).URL(), server.URL))}
+	cfg, err := Read(source, registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := openCluster(t, source)
+	if err := set.Init(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	var out syncBuffer
+	r, err := New(cfg, registry, Options{ReplicaID: "a", LogOutput: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := start(t.Context(), r)
+	got := <-posts
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if got.Event != webhook.Failed || got.Job != "fail" || got.Namespace != "quorate" || *got.Error != "cannot log in with ***" {
+		t.Errorf("told %s", got.body)
+	}
+	if got.auth != "Bearer canary-in-hook" || strings.Contains(got.body, "canary") || strings.Contains(out.String(), "canary") {
+		t.Errorf("secrets: header %q, message %s, log\n%s", got.auth, got.body, &out)
+	}
+	tick, err := time.Parse(time.RFC3339, got.Tick)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := redisledger.New(set).Log(t.Context(), "fail", tick, *got.Token)
+	if err != nil || !strings.Contains(log.Text, `msg="about to fail" word=***`) || strings.Contains(log.Text, "canary") {
+		t.Errorf("the nodes keep %q, %v", log.Text, err)
+	}
+}
