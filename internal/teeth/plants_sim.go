@@ -58,4 +58,9 @@ var simPlants = []plant{
 		edits: []edit{{schedulerDir + "overlap.go", "for _, run := range j.running {\n\t\tif run.tick.at.Before(t.at) {", "for _, run := range j.running {\n\t\tif false {"}},
 		pkg:   simPkg, tests: []string{"TestPolicies"}, args: []string{"-seeds=200"}, says: "next tick replaces it",
 	},
+	{
+		name: "sim: the schedule overtakes the past", promise: "A job's schedule waits until its past is known: what is caught up goes first.",
+		edits: []edit{{schedulerDir + "scan.go", "j.lane(\"\").scans++", "j.lane(\"\").scans = 0"}},
+		pkg:   simPkg, tests: []string{"TestPolicies"}, args: []string{"-seeds=300"}, says: "what was missed is caught up",
+	},
 }

@@ -55,12 +55,13 @@ const (
 	Replaced = "a run stops when its job's next tick replaces it"
 	Limit    = "groups stay within their limits"
 	Pause    = "a paused job does not begin"
+	CaughtUp = "what was missed is caught up"
 	Again    = "interrupted runs are run again"
 )
 
 // Promises are all that are checked, in the order of listings.
 func Promises() []string {
-	return []string{Once, Tokens, Lease, Stale, Alone, Known, Alive, Attempts, Late, Replaced, Limit, Pause, Again}
+	return []string{Once, Tokens, Lease, Stale, Alone, Known, Alive, Attempts, Late, Replaced, Limit, Pause, CaughtUp, Again}
 }
 
 // Check returns every broken promise, the earliest first.

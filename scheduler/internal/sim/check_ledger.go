@@ -12,6 +12,8 @@ import (
 type Ledger struct {
 	// Due are the ticks that some replica saw come due, and lived to tell.
 	Due []time.Time
+	// CaughtUp: what was missed was caught up, so nothing is.
+	CaughtUp bool
 	// Lines are the outcomes, one per tick.
 	Lines []Line
 }
@@ -63,6 +65,11 @@ func checkLedgers(r Record) []Violation {
 				say(Known, l.Tick, "was run by %v, the ledger has: %s (%s)", c, l.Outcome, l.Reason)
 			case c != nil && l.Token != c.Token:
 				say(Known, l.Tick, "was run by %v, the ledger has token %d", c, l.Token)
+			}
+		}
+		for _, l := range r.Ledgers[job].Lines {
+			if r.Ledgers[job].CaughtUp && l.Outcome == "missed" {
+				say(CaughtUp, l.Tick, "was %s: %s", l.Outcome, l.Reason)
 			}
 		}
 		for _, tick := range r.Ledgers[job].Due {

@@ -151,6 +151,7 @@ func ledgerCases() []checkCase {
 			Events:  history(won("a", 1, 3, 0, 5), then("a", 6, sim.Began), then("a", 7, sim.Returned)),
 			Ledgers: ledger([]time.Time{at(1)}, ran),
 		}, sim.Known},
+		{"a tick was missed for good", sim.Record{Ledgers: map[string]sim.Ledger{"job": {Lines: []sim.Line{missed}, CaughtUp: true}}}, sim.CaughtUp},
 		{"a tick was missed in calm weather", sim.Record{Calm: true, Ledgers: ledger([]time.Time{at(2)}, missed)}, sim.Alive},
 	}
 }

@@ -1,0 +1,160 @@
+package replica
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/redisledger"
+)
+
+const outageJobs = `
+jobs:
+  none: {func: note, schedule: "0 * * * *"}
+  last: {func: note, schedule: "0 * * * *", catch_up: {mode: last, window: 12h}}
+  all: {func: note, schedule: "0 * * * *", catch_up: {mode: all, window: 12h}}
+  three: {func: note, schedule: "0 * * * *", catch_up: {mode: all, window: 12h, max: 3}}
+  recent: {func: note, schedule: "0 * * * *", catch_up: {mode: all, window: 150m}}
+`
+
+// TestSixHoursDown stops all replicas for six hours, in virtual time, from the
+// configuration to the nodes. Each job does exactly what its catch_up says, and
+// the ledger explains each tick.
+func TestSixHoursDown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		minis := redistest.MiniN(t, 5)
+		defer minis.Close()
+		var noted notes
+		cfg, err := Read(Source{
+			Path:    write(t, fmt.Sprintf("redis: {nodes: [%s]}\n%s", strings.Join(minis.URLs(), ", "), outageJobs)),
+			Environ: []string{},
+		}, noted.registry())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ps := &problems{origin: cfg.origin}
+		cluster := cfg.cluster(ps)
+		cluster.Dial, cluster.Embedded = minis.Dial, true
+		declare(t, cluster)
+
+		midnight := time.Now().UTC()
+		time.Sleep(50 * time.Minute)
+		first := startAll(t, cfg, &noted, minis)
+		time.Sleep(40 * time.Minute)
+		first()
+		time.Sleep(6 * time.Hour)
+		second := startAll(t, cfg, &noted, minis)
+		time.Sleep(40 * time.Minute)
+		second()
+
+		missed := "missed: no replica was running"
+		live, caught := "succeeded, schedule", "succeeded, catch_up"
+		later := "missed: catch_up: last: a later tick came first (no replica was running)"
+		over := "missed: catch_up: more than max=3 (no replica was running)"
+		old := "missed: catch_up: window=2h30m0s has passed (no replica was running)"
+		for job, down := range map[string][]string{
+			"none":   {missed, missed, missed, missed, missed, missed},
+			"last":   {later, later, later, later, later, caught},
+			"all":    {caught, caught, caught, caught, caught, caught},
+			"three":  {over, over, over, caught, caught, caught},
+			"recent": {old, old, old, old, caught, caught}, // it is half past seven
+		} {
+			want := slices.Concat([]string{live}, down, []string{live})
+			got := explain(t, cluster, job, midnight)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: the ledger has\n%s\nwant\n%s", job, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+			if ran := noted.of(job); !slices.IsSortedFunc(ran, time.Time.Compare) {
+				t.Errorf("%s: its ticks ran in the order %v", job, ran)
+			}
+		}
+	})
+}
+
+// startAll starts two replicas, and returns what stops them.
+func startAll(t *testing.T, cfg *Config, noted *notes, minis *redistest.Minis) (stop func()) {
+	t.Helper()
+	var stops []func() error
+	for _, id := range []string{"a", "b"} {
+		r, err := New(cfg, noted.registry(), Options{ReplicaID: id, Embedded: true, Dial: minis.Dial, LogOutput: t.Output()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stops = append(stops, start(t.Context(), r))
+	}
+	return func() {
+		for _, stop := range stops {
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// notes keeps which ticks ran, in order.
+type notes struct {
+	mu   sync.Mutex
+	runs []jobs.Run
+}
+
+func (n *notes) registry() *jobs.Registry {
+	registry := jobs.NewRegistry()
+	jobs.Register(registry, "note", func(_ context.Context, run jobs.Run, _ jobs.NoParams) error {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.runs = append(n.runs, run)
+		return nil
+	})
+	return registry
+}
+
+// of returns the ticks of a job.
+func (n *notes) of(job string) []time.Time {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var ticks []time.Time
+	for _, run := range n.runs {
+		if run.Job == job {
+			ticks = append(ticks, run.Tick)
+		}
+	}
+	return ticks
+}
+
+// explain reads what the ledger has of a job's ticks, oldest first. They must
+// be on the hour, one after the other.
+func explain(t *testing.T, cluster nodes.Config, job string, midnight time.Time) []string {
+	t.Helper()
+	set, err := nodes.Open(cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	entries, err := redisledger.New(set).Ticks(t.Context(), scheduler.Query{Job: job, Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Reverse(entries)
+	var lines []string
+	for i, e := range entries {
+		if want := midnight.Add(time.Duration(i+1) * time.Hour); !e.Tick.Equal(want) {
+			t.Errorf("%s: tick %d is that of %v, want %v", job, i, e.Tick, want)
+		}
+		line := string(e.Outcome) + ": " + e.Reason
+		if e.Outcome.Ran() {
+			line = string(e.Outcome) + ", " + string(e.Trigger)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
