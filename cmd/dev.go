@@ -19,6 +19,9 @@ import (
 	"github.com/quorate/quorate/scheduler/replica"
 )
 
+// firstReplica is the id of the first of the replicas; the others follow.
+const firstReplica = "a"
+
 func (a App) devCommand(f *flags) *cobra.Command {
 	var replicas, count int
 	var verbose bool
@@ -27,7 +30,8 @@ func (a App) devCommand(f *flags) *cobra.Command {
 		Short: "Try it without Redis: embedded nodes and several replicas in one process",
 		Long: `Run the configuration's jobs on several replicas in this process, with embedded
 nodes instead of the configured ones, and show who won each tick with which
-token. Being in one process, these nodes protect against nothing and forget
+token. The jobs follow the configuration file while it is edited. Being in one
+process, these nodes protect against nothing and forget
 everything at the end: they are for development only.`,
 		Example: `  quorate dev
   quorate dev --replicas 5 --nodes 3
@@ -40,11 +44,12 @@ everything at the end: they are for development only.`,
 			if !slices.Contains([]int{1, 3, 5, 7}, count) {
 				return usageError{fmt.Errorf("--nodes %d: write 1, 3, 5 or 7", count)}
 			}
-			config, err := replica.Read(f.source(), a.Registry)
+			source := f.source()
+			config, err := replica.Read(source, a.Registry)
 			if err != nil {
 				return err
 			}
-			return a.dev(c.Context(), config, replicas, count, verbose)
+			return a.dev(c.Context(), source, config, replicas, count, verbose)
 		},
 	}
 	c.Flags().IntVar(&replicas, "replicas", 3, "how many `replicas`")
@@ -54,7 +59,7 @@ everything at the end: they are for development only.`,
 }
 
 // dev runs the configuration's jobs on embedded nodes until ctx ends.
-func (a App) dev(ctx context.Context, config *replica.Config, replicas, count int, verbose bool) error {
+func (a App) dev(ctx context.Context, source replica.Source, config *replica.Config, replicas, count int, verbose bool) error {
 	embedded, err := devnodes.Start(count)
 	if err != nil {
 		return err
@@ -72,9 +77,10 @@ func (a App) dev(ctx context.Context, config *replica.Config, replicas, count in
 	}
 	var list []*replica.Replica
 	for i := range replicas {
-		id := string(rune('a' + i))
+		id := string(rune(firstReplica[0] + byte(i)))
 		r, err := replica.New(config, a.Registry, replica.Options{
 			ReplicaID: id, Version: Version(), Logger: logger, Observer: v.observer(id), Embedded: true,
+			Source: &source, Adapt: func(read *replica.Config) { onEmbedded(read, embedded) },
 		})
 		if err != nil {
 			return err

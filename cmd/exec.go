@@ -28,11 +28,15 @@ import (
 //	}
 //
 // The first SIGINT or SIGTERM ends the command's context, which drains a
-// replica; a second one makes it cancel its jobs at once.
+// replica; a second one makes it cancel its jobs at once. SIGHUP makes it read
+// its configuration again.
 func Main(registry *jobs.Registry) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	app := App{Registry: registry, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Hard: secondSignal(ctx)}
+	app := App{
+		Registry: registry, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		Hard: secondSignal(ctx), Hangup: make(chan os.Signal, 1),
+	}
 	os.Exit(app.Exec(ctx, os.Args[1:]))
 }
 
@@ -59,6 +63,9 @@ type App struct {
 	Out, Err io.Writer
 	// Hard, when closed, makes a draining replica cancel its jobs at once.
 	Hard <-chan struct{}
+	// Hangup is where `run` has SIGHUP delivered, which makes it read its
+	// configuration again. Other commands end by it.
+	Hangup chan os.Signal
 }
 
 // Exit codes.

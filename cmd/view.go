@@ -73,6 +73,8 @@ func (v *view) observer(name string) scheduler.Observer {
 		Overdue: func(job string, c locking.Claim, since time.Time) {
 			v.say(fmt.Sprintf("%s: %s of tick %s ignores the end of its context", name, job, clock(c.Tick)))
 		},
+		Updated:      func(d scheduler.Diff) { v.once(name, "reloaded: "+d.String()) },
+		UpdateFailed: func(err error) { v.updateFailed(name, err) },
 		ClockJumped: func(by time.Duration) {
 			v.say(fmt.Sprintf("%s: the clock jumped by %v", name, by.Round(time.Millisecond)))
 		},

@@ -106,7 +106,7 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 				return nil, fmt.Errorf("job %s: %w", name, err)
 			}
 		}
-		built.Hash = c.jobHash(job, calendars)
+		built.Key, built.Hash = job.Formerly, c.jobHash(job, calendars)
 		list = append(list, built)
 	}
 	return list, nil
@@ -118,6 +118,7 @@ func (c *Config) SchedulerConfig() scheduler.Config {
 	return scheduler.Config{
 		TTL: c.Lock.TTL, ExtendEvery: c.extendEvery(), SafetyMargin: c.Lock.SafetyMargin, MaxHold: c.Lock.MaxHold,
 		Stagger: c.stagger(), DrainTimeout: c.Scheduler.DrainTimeout, Labels: c.Replica.Labels,
+		SourceEvery: c.Scheduler.SourceEvery,
 	}
 }
 

@@ -198,6 +198,8 @@ func (c *Config) checkScheduler(ps *problems) {
 	p := path{"scheduler"}
 	ps.positive(p.with("drain_timeout"), c.Scheduler.DrainTimeout)
 	ps.notNegative(p.with("stagger"), c.Scheduler.Stagger)
+	ps.notNegative(p.with("reload_every"), c.Scheduler.ReloadEvery)
+	ps.positive(p.with("source_every"), c.Scheduler.SourceEvery)
 	ps.zone(p.with("timezone"), c.Scheduler.Timezone)
 	ps.policy(path{"defaults"}, c.Defaults)
 }

@@ -19,6 +19,7 @@ func (c *Config) checkJobs(ps *problems, registry *jobs.Registry) {
 			ps.atKey(p, "%q is not a job name; use up to 100 letters, digits and . _ -, starting with a letter or digit", name)
 		}
 		ps.own(p, job.JobPolicy, c.Defaults)
+		c.checkFormerly(ps, name, job)
 		c.checkChain(ps, p.with("on_success"), job.OnSuccess)
 		c.checkChain(ps, p.with("on_failure"), job.OnFailure)
 		if !slices.Equal(job.Exclude, c.Defaults.Exclude) {
@@ -33,6 +34,30 @@ func (c *Config) checkJobs(ps *problems, registry *jobs.Registry) {
 		}
 	}
 	c.checkCircle(ps)
+}
+
+// checkFormerly makes sure that a job's first name is not another job's, now or
+// first.
+func (c *Config) checkFormerly(ps *problems, name string, job JobConfig) {
+	p := path{"jobs", name, "formerly"}
+	_, taken := c.Jobs[job.Formerly]
+	switch {
+	case job.Formerly == "":
+		return
+	case !jobName.MatchString(job.Formerly):
+		ps.at(p, "%q is not a job name; write what the job was called first", job.Formerly)
+		return
+	case job.Formerly == name:
+		ps.at(p, "the job has this name now; write what it was called before, or remove the key")
+		return
+	case taken:
+		ps.at(p, "%q is another job of this file; what the nodes keep under a name belongs to one job: give that one a name that was never used", job.Formerly)
+	}
+	for other, o := range c.Jobs {
+		if other < name && o.Formerly == job.Formerly {
+			ps.at(p, "%q says the same of itself; only one job can go on with what the nodes keep", other)
+		}
+	}
 }
 
 // own checks the policy of a job where it differs from the defaults, whose

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/quorate/quorate/scheduler"
@@ -55,7 +54,7 @@ func changedKeys(from, to any) []string {
 // same as one that does not, as long as they are not used. What is in its
 // calendars is part of it.
 func (c *Config) jobHash(job JobConfig, calendars map[string]*scheduler.Calendar) string {
-	job.Timezone = c.timezone(job)
+	job.Timezone, job.Formerly = c.timezone(job), ""
 	silent := JobConfig{JobPolicy: DefaultPolicy()}
 	silent.Timezone = "UTC"
 	made := differences(silent, job)
@@ -74,6 +73,3 @@ func contentHash(v any) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:6])
 }
-
-// listed joins names for a log line.
-func listed(names []string) string { return strings.Join(names, ", ") }

@@ -12,7 +12,11 @@ import (
 )
 
 // events writes what happens to the log.
-type events struct{ log *slog.Logger }
+type events struct {
+	log *slog.Logger
+	// settings names those of a job that a reload has changed, if it is known.
+	settings func(job string) []string
+}
 
 // observer logs what the scheduler does: what concerns somebody as info, what
 // went wrong as warning or error, the rest as debug.
@@ -22,7 +26,7 @@ func (e events) observer() scheduler.Observer {
 		Extended: e.extended, Overdue: e.overdue, Finished: e.finished,
 		Recorded: e.recorded, ClockJumped: e.clockJumped, Overslept: e.overslept,
 		Draining: e.draining, Late: e.late, LeaseLost: e.leaseLost, Chained: e.chained,
-		NotArchived: e.notArchived, Unread: e.unread,
+		NotArchived: e.notArchived, Unread: e.unread, Updated: e.updated, UpdateFailed: e.updateFailed,
 	}
 }
 

@@ -83,6 +83,8 @@ type SchedulerConfig struct {
 	Timezone     string        `json:"timezone,omitempty" jsonschema:"time zone of schedules that name none, such as Europe/Paris"`
 	DrainTimeout time.Duration `json:"drain_timeout,omitempty" jsonschema:"how long running jobs may go on after SIGTERM"`
 	Stagger      time.Duration `json:"stagger,omitempty" jsonschema:"pause between the tries of replicas for one tick, by rank; about three round trips"`
+	ReloadEvery  time.Duration `json:"reload_every,omitempty" jsonschema:"pause between looks whether this file has changed; 0s: it is read again at SIGHUP only"`
+	SourceEvery  time.Duration `json:"source_every,omitempty" jsonschema:"pause between questions to the source of jobs that a program may have besides this file"`
 }
 
 // JobPolicy holds the settings that jobs have in common.
@@ -139,6 +141,7 @@ type JobConfig struct {
 	Description string         `json:"description,omitempty" jsonschema:"for humans"`
 	OnSuccess   []string       `json:"on_success,omitempty" jsonschema:"jobs that are triggered when a run has succeeded"`
 	OnFailure   []string       `json:"on_failure,omitempty" jsonschema:"jobs that are triggered when a run has failed or timed out"`
+	Formerly    string         `json:"formerly,omitempty" jsonschema:"name that the job had first: it goes on under this one with its ledger, its tokens and its claims; for good"`
 	JobPolicy
 }
 
@@ -150,7 +153,7 @@ func DefaultConfig() *Config {
 		Redis:     RedisConfig{NodeTimeout: 200 * time.Millisecond, RestartGrace: 20 * time.Second},
 		Lock:      LockConfig{TTL: 15 * time.Second, SafetyMargin: 1500 * time.Millisecond},
 		Log:       LogConfig{Level: "info", Format: "text"},
-		Scheduler: SchedulerConfig{Timezone: "UTC", DrainTimeout: 20 * time.Second, Stagger: 20 * time.Millisecond},
+		Scheduler: SchedulerConfig{Timezone: "UTC", DrainTimeout: 20 * time.Second, Stagger: 20 * time.Millisecond, ReloadEvery: 5 * time.Second, SourceEvery: 30 * time.Second},
 		Defaults:  DefaultPolicy(),
 	}
 }

@@ -44,13 +44,20 @@ type raw struct {
 	problems *problems
 }
 
-// read layers the parts of a source with koanf. What it cannot read it leaves
-// out and reports in raw.problems.
-func (s Source) read() raw {
+// withDefaults returns a copy that says where its parts are.
+func (s Source) withDefaults() Source {
 	if s.Environ == nil {
 		s.Environ = os.Environ()
 	}
-	file := cmp.Or(s.Path, getenv(s.Environ, "QUORATE_CONFIG"), DefaultFile)
+	s.Path = cmp.Or(s.Path, getenv(s.Environ, "QUORATE_CONFIG"), DefaultFile)
+	return s
+}
+
+// read layers the parts of a source with koanf. What it cannot read it leaves
+// out and reports in raw.problems.
+func (s Source) read() raw {
+	s = s.withDefaults()
+	file := s.Path
 	ps := &problems{origin: &origin{file: file}}
 	layers := koanf.New(delimiter)
 	text, err := os.ReadFile(file)
@@ -58,6 +65,7 @@ func (s Source) read() raw {
 		ps.add(position{file: file}, nil, unreadable(err))
 		return raw{problems: ps}
 	}
+	ps.origin.sum = textSum(text)
 	tree, ok := parseDocument(ps, text)
 	if !ok {
 		return raw{problems: ps}

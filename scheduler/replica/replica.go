@@ -32,6 +32,15 @@ type Options struct {
 	LogOutput io.Writer
 	// Observer is told what happens, after the log.
 	Observer scheduler.Observer
+	// Source, if set, is where the configuration was read from: it is read again
+	// when its file changes (see scheduler.reload_every) and at Replica.Reload,
+	// and its jobs are served from then on. Adapt, if set, changes what was read
+	// as the configuration given to New was changed after it was read.
+	Source *Source
+	Adapt  func(*Config)
+	// Jobs yields jobs besides those of the configuration, as they come and go.
+	// It is asked every scheduler.source_every and at Replica.Refresh.
+	Jobs scheduler.Source
 	// Dial replaces the network between the replica and the nodes.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Embedded allows nodes inside this process. For development and tests.
@@ -48,6 +57,10 @@ type Replica struct {
 	locker    *redlock.Locker
 	scheduler *scheduler.Scheduler
 	webhooks  sinks
+	observer  scheduler.Observer
+	reloader  *reloader     // nil where the configuration is not read again
+	reload    chan struct{} // holds one element after Reload
+	settings  atomic.Pointer[map[string][]string]
 
 	started   atomic.Bool
 	draining  atomic.Bool
@@ -62,14 +75,16 @@ type Replica struct {
 var ErrRunTwice = errors.New("replica: Run may be called once")
 
 // Load reads the configuration at path ($QUORATE_CONFIG or config.yaml if it
-// is empty), lets the environment override it, and returns its Replica. The
-// error of a bad configuration is a *ConfigError.
+// is empty), lets the environment override it, and returns its Replica, which
+// reads it again when the file changes. The error of a bad configuration is a
+// *ConfigError.
 func Load(path string, registry *jobs.Registry) (*Replica, error) {
-	cfg, err := Read(Source{Path: path}, registry)
+	source := Source{Path: path}
+	cfg, err := Read(source, registry)
 	if err != nil {
 		return nil, err
 	}
-	return New(cfg, registry, Options{})
+	return New(cfg, registry, Options{Source: &source})
 }
 
 // New returns a Replica that does not run yet. It contacts no node, but reads
@@ -92,7 +107,11 @@ func New(cfg *Config, registry *jobs.Registry, options Options) (*Replica, error
 	if err != nil {
 		return nil, err
 	}
-	return wire(cfg, cluster, list, options)
+	r, err := wire(cfg, cluster, list, options)
+	if err == nil && options.Source != nil {
+		r.reloader = newReloader(r, cfg, registry, options)
+	}
+	return r, err
 }
 
 // wire puts the parts together.
@@ -102,8 +121,8 @@ func wire(cfg *Config, cluster nodes.Config, list []scheduler.Job, options Optio
 	if base == nil {
 		base = NewLogger(cfg.Log, output(options.LogOutput))
 	}
-	r := &Replica{id: id, log: base.With("replica", id), probeAddr: cfg.HTTP.ProbesListen}
-	logged := events{r.log}
+	r := &Replica{id: id, log: base.With("replica", id), probeAddr: cfg.HTTP.ProbesListen, reload: make(chan struct{}, 1)}
+	logged := events{r.log, r.changedSettings}
 	cluster.Dial, cluster.Embedded = options.Dial, options.Embedded
 	cluster.Observer = r.noticeFormatting(logged.nodes())
 	var err error
@@ -122,7 +141,8 @@ func wire(cfg *Config, cluster nodes.Config, list []scheduler.Job, options Optio
 	if r.webhooks, err = cfg.sinks(id, base, list); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
-	part.Observer, part.Logger = observers(logged.observer(), options.Observer, r.webhooks.observer()), base
+	r.observer = observers(logged.observer(), options.Observer, r.webhooks.observer())
+	part.Observer, part.Logger, part.Source = r.observer, base, options.Jobs
 	r.scheduler, err = scheduler.New(part, list)
 	if err != nil {
 		return nil, errors.Join(err, r.close())

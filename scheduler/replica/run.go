@@ -57,6 +57,9 @@ func (r *Replica) serve(ctx context.Context) error {
 	var watcher sync.WaitGroup
 	watcher.Go(func() { _ = r.set.Run(watching) }) // its error is that watching ended
 	stopTelling := r.webhooks.start(ctx)
+	if r.reloader != nil {
+		watcher.Go(func() { r.reloader.run(watching) })
+	}
 	err := r.scheduler.Run(ctx)
 	stopTelling()
 	stopWatching()

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -48,7 +49,7 @@ func (c *Config) schedule(ps *problems, p path, job JobConfig, calendars map[str
 	}
 	opts := scheduler.ScheduleOptions{
 		Location: zone,
-		Name:     p[len(p)-1],
+		Name:     cmp.Or(job.Formerly, p[len(p)-1]), // a new name must not move the ticks of H
 		DST:      scheduler.DSTPolicy{Gap: scheduler.DSTGap(job.DST.Gap), Overlap: scheduler.DSTOverlap(job.DST.Overlap)},
 	}
 	specs := ps.specs(p.with("schedule"), job.Schedule, opts)

@@ -1,0 +1,92 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/quorate/quorate/internal/redistest"
+)
+
+// TestCampaignReload renames and changes a job on one of two processes, then on
+// the other, with a mistake in between. Each tick runs once throughout, both
+// names find its ledger, and `quorate jobs` marks the drift while it lasts.
+func TestCampaignReload(t *testing.T) {
+	t.Parallel()
+	out, servers := filepath.Join(t.TempDir(), "lines"), redistest.StartN(t, 3)
+	jobs := func(name, more string) string {
+		return fmt.Sprintf(`
+scheduler: {reload_every: 0s}
+jobs:
+  %s:
+    func: exec
+    schedule: "@every 1s"
+    params: {command: [sh, -c, 'echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_JOB" >> %s']}
+%s`, name, out, more)
+	}
+	before, after := jobs("was", ""), jobs("is", "    formerly: was\n    timeout: 5m\n")
+	configs := []string{writeConfig(t, servers, before), writeConfig(t, servers, before)}
+	initNew(t, configs[0])
+	a, b := startReplica(t, configs[0], "a"), startReplica(t, configs[1], "b")
+	edit := func(p *process, config, from, to, says string) {
+		t.Helper()
+		text, err := os.ReadFile(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(config, []byte(strings.Replace(string(text), from, to, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.signal(syscall.SIGHUP)
+		p.waitLog(says)
+	}
+	moreLines := func() {
+		t.Helper()
+		n := len(readLines(t, out))
+		eventually(t, "more ticks to run", func() bool { return len(readLines(t, out)) >= n+2 })
+	}
+	drift := func(want string) {
+		t.Helper()
+		eventually(t, "quorate jobs to show "+want, func() bool {
+			var shown []string
+			for _, row := range list[jobRow](t, "jobs", "-c", configs[0]) {
+				shown = append(shown, fmt.Sprintf("%s of %s live %v drift %v", row.Job, row.Key, row.Live, row.Drift))
+			}
+			return strings.Join(shown, ", ") == want
+		})
+	}
+	a.waitLog(`"ready"`)
+	b.waitLog(`"ready"`)
+	moreLines()
+	drift("was of was live true drift false")
+
+	edit(b, configs[1], before, after, `"job renamed"`)
+	moreLines()
+	drift("is of was live true drift true, was of was live true drift true")
+
+	edit(a, configs[0], before, strings.Replace(after, "@every", "@evry", 1), `config.yaml:\d+:\d+: jobs.is.schedule`)
+	moreLines()
+	edit(a, configs[0], "@evry", "@every", `"job changed".*timeout`)
+	moreLines()
+	drift("is of was live true drift false")
+
+	lines := readLines(t, out)
+	byTick := checkOnce(t, lines)
+	for _, tick := range everySecond(t, lines[0].tick, lines[len(lines)-1].tick) {
+		if _, ran := byTick[tick]; !ran {
+			t.Errorf("tick %s is lost", tick)
+		}
+	}
+	for _, name := range []string{"is", "was"} {
+		rows := list[tickRow](t, "ticks", name, "-c", configs[0], "--limit", "1000")
+		if len(rows) < len(lines) || rows[0].Job != "is" {
+			t.Errorf("ticks %s lists %d rows of %d, called %s", name, len(rows), len(lines), rows[0].Job)
+		}
+	}
+	if rows := list[runRow](t, "runs", "-c", configs[0], "--limit", "1000"); len(rows) < len(lines) || len(rows) > len(lines)+2 {
+		t.Errorf("runs lists %d rows of %d", len(rows), len(lines))
+	}
+}

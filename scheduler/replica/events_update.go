@@ -1,0 +1,51 @@
+package replica
+
+import (
+	"errors"
+	"log/slog"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// manyJobs is from how many on the jobs of an update are counted, not listed.
+const manyJobs = 20
+
+// updated says what a reload has changed, in a line per job.
+func (e events) updated(d scheduler.Diff) {
+	e.each("job added", d.Added, nil)
+	e.each("job changed", d.Changed, func(job string) []any { return []any{"settings", e.settings(job)} })
+	for _, r := range d.Renamed {
+		e.log.Info("job renamed", "job", r.To, "formerly", r.From)
+	}
+	e.each("job removed", d.Removed, nil)
+}
+
+func (e events) each(what string, names []string, more func(job string) []any) {
+	if len(names) > manyJobs {
+		e.log.Info(what, "jobs", len(names), "first", names[:manyJobs])
+		return
+	}
+	for _, name := range names {
+		args := []any{slog.String("job", name)}
+		if more != nil {
+			args = append(args, more(name)...)
+		}
+		e.log.Info(what, args...)
+	}
+}
+
+// updateFailed says what is wrong with a new set of jobs, in a line per mistake.
+func (e events) updateFailed(err error) {
+	const kept = "the jobs of before go on"
+	config, ok := errors.AsType[*ConfigError](err)
+	switch {
+	case err == nil:
+		e.log.Info("the new jobs are valid again")
+	case !ok:
+		e.log.Error("new jobs are not taken: "+kept, "error", said(err))
+	default:
+		for _, p := range config.Problems {
+			e.log.Error("the configuration is not taken: "+kept, "error", p.String())
+		}
+	}
+}
