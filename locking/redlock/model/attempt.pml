@@ -128,7 +128,7 @@ inline forget_round() {
 /* Printed when a trace is shown, never during the search. */
 mtype = { begins, proposes, proposes_again, gives_up, runs, extends, is_extended,
   reaches_deadline, ACQUIRE, ACQUIRE_reply_lost, COMMIT, COMMIT_of_second_token, EXTEND,
-  FINISH, VOID, lock_ends, lock_is_deleted, is_released_by_force, tombstones_end, forgets, saves,
+  FINISH, VOID, lock_ends, share_ends, lock_is_deleted, is_released_by_force, tombstones_end, forgets, saves,
   restarts_empty, restarts_without_lock, restarts_without_claim, restarts_as_saved, restarts_with_all };
 inline say(what) {
   printf("attempt %d %e: stream %d, tick %d, rerun %d, token %d, tries %d\n", c, what,
@@ -213,6 +213,13 @@ proctype Replica(byte c) {
 proctype Events(byte n) {
   do
   :: d_step { node[n].lock != 0 && !INUSE -> befall(lock_ends); drop_renewal(); node[n].lock = 0 }
+#ifdef BESIDES
+  :: d_step { SHARES(1) && !INTIME(1, n) -> befall(share_ends); drop_share(1); attempt[1].renewed = attempt[1].renewed & ~BIT(n) }
+  :: d_step { SHARES(2) && !INTIME(2, n) -> befall(share_ends); drop_share(2); attempt[2].renewed = attempt[2].renewed & ~BIT(n) }
+#if C > 2
+  :: d_step { SHARES(3) && !INTIME(3, n) -> befall(share_ends); drop_share(3); attempt[3].renewed = attempt[3].renewed & ~BIT(n) }
+#endif
+#endif
 #ifdef EVICT
   :: d_step { node[n].lock != 0 -> befall(is_released_by_force); drop_renewal();
        node[n].dead = node[n].dead | BIT(node[n].lock); node[n].lock = 0 }

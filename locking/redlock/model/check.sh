@@ -38,6 +38,15 @@ f | relock: owner only     | holds      | EXTENDS RELOCKLOOSE RERUN VOIDS RESTAR
 q | leases                 | holds      | LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
 f | leases, rerun          | holds      | LEASES EXTENDS RERUN C=2 PROPOSALS=1
 f | leases, restart        | holds      | LEASES EXTENDS RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
+f | beside                 | holds      | BESIDES=1 EXTENDS VOIDS C=2 TICKS=2 PROPOSALS=1
+f | beside, any            | holds      | BESIDES=2 EXTENDS C=2 TICKS=2 PROPOSALS=1
+f | beside, rerun          | holds      | BESIDES=1 EXTENDS VOIDS RERUN C=2 TICKS=2 PROPOSALS=1
+q | beside, leases         | holds      | BESIDES=2 LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
+f | beside, leases, rerun  | holds      | BESIDES=2 LEASES EXTENDS RERUN C=2 TICKS=2 PROPOSALS=1
+f | beside, restart        | holds      | BESIDES=2 LEASES EXTENDS RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
+f | beside, streams        | holds      | BESIDES=2 EXTENDS STREAMS=2 C=2 PROPOSALS=1
+f | beside, forget         | holds      | BESIDES=2 FORGETS EXTENDS RERUN C=2 PROPOSALS=1
+f | beside, 3 attempts     | holds      | BESIDES=1 RERUN C=3 TICKS=2 PROPOSALS=1
 f | streams                | holds      | CORE VOIDS C=2 STREAMS=2 TICKS=2
 f | streams, 3 attempts    | holds      | CORE VOIDS C=3 STREAMS=2 PROPOSALS=1
 f | plain beside ticks     | holds      | CORE VOIDS C=2 STREAMS=2 PLAIN TICKS=2 RESTARTS=1 PROPOSALS=1
@@ -70,6 +79,7 @@ q | show: void, then run   | reached    | SHOWREOPEN VOIDS C=2
 q | show: run after STALE  | reached    | SHOWRETRY C=2 TICKS=2
 q | show: rerun            | reached    | SHOWRERUN RERUN C=2
 q | show: lock set again   | reached    | SHOWRELOCK EXTENDS C=2
+q | show: older extended   | reached    | BESIDES=1 SHOWOLDER EXTENDS C=2 TICKS=2 PROPOSALS=1
 q | NOTICK                 | once       | NOTICK CORE C=2
 q | ACCEPTSTALE            | order      | ACCEPTSTALE CORE C=2 TICKS=2
 q | ACCEPTEQUAL            | unique     | ACCEPTEQUAL CORE C=2 TICKS=2
@@ -98,6 +108,11 @@ q | NOGCFENCE              | unique     | NOGCFENCE FORGETS CORE C=2 TICKS=2
 q | NOGCTICK               | once       | NOGCTICK FORGETS CORE C=2
 f | GCWHOLEJOB             | once       | GCWHOLEJOB FORGETS CORE C=3 STREAMS=2 TICKS=2 PROPOSALS=1
 f | EXTENDFORGETS          | superseded | EXTENDFORGETS FORGETS FORGETHELD EXTENDS RERUN C=2 PROPOSALS=1
+q | NOSHARES               | lease      | NOSHARES BESIDES=2 LEASES C=2 TICKS=2 PROPOSALS=1
+q | UNTITLED               | superseded | UNTITLED BESIDES=1 EXTENDS RERUN C=2 PROPOSALS=1
+q | TAKEUPLATE             | superseded | TAKEUPLATE BESIDES=2 EXTENDS STREAMS=2 C=2 PROPOSALS=1
+q | FINISHANY              | finished   | FINISHANY BESIDES=1 RERUN C=2 PROPOSALS=1
+q | SHAREDDONE             | done       | SHAREDDONE BESIDES=1 C=2 TICKS=2 PROPOSALS=1
 f | EVICT                  | lease      | EVICT LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
 f | DELETELOCK             | again      | DELETELOCK LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
 f | STRICT                 | finished   | STRICT OLDER RERUN CORE RESTARTS=1 C=2 PROPOSALS=1
@@ -145,6 +160,7 @@ promise() {
   *told*) echo blocked ;;
   *valid*phase*) echo again ;;
   *valid*) echo lease ;;
+  *isdone*phase*) echo done ;;
   *owner==0*) echo stream ;;
   *owned*) echo final ;;
   *number*) echo number ;;

@@ -5,6 +5,7 @@
  *
  *   claim.pml     sizes, what a node and an attempt keep, and the start
  *   node.pml      the rules of a node, N0 to N6
+ *   beside.pml    what changes where attempts of several ticks run beside one another
  *   lease.pml     clocks that run evenly, for the promise on leases
  *   attempt.pml   the rules of a replica's attempt, C1 to C4, and the network
  *   promises.pml  what must hold, as assertions
@@ -16,7 +17,7 @@
  * (OLDER: also to what they held before). Modes: RERUN (on_crash: rerun for every attempt) or MIXED=k
  * (for the first k), else every attempt runs at most once.
  * Behaviour switched on: VOIDS, TOMBEXPIRY, EXTENDS, LEASES, FORGETS, JUMPS=k,
- * FREE, EVICT (an operator's forced release), DELETELOCK (a lock goes by itself).
+ * BESIDES (=1: every attempt runs beside others, =2: any may), FREE, EVICT (an operator's forced release), DELETELOCK (a lock goes by itself).
  * CORE leaves out what can only say no: lock, tombstones and N2.2.
  * Checks taken away: the other -D names, each at the rule it removes.
  *
@@ -72,6 +73,10 @@ typedef Node {
   byte floorfence; /* ... and counts this token as accepted */
   byte gcfence;  /* what FORGET leaves behind: the largest token ... */
   byte gctick;   /* ... and tick forgotten */
+#ifdef BESIDES
+  byte shares;         /* attempts that have a share of the lock, a bit each */
+  byte title[C + 1];   /* the token accepted with the share; 0: none yet */
+#endif
 };
 
 mtype:phase = { IDLE, ACQUIRING, COMMITTING, RUNNING, GAVEUP };
@@ -96,6 +101,9 @@ typedef Attempt {
   bit superseded;          /* a larger token was issued before the extension */
   byte basis;              /* LEASES: nodes the lease rests on */
   bit valid;               /* LEASES: own clock has not reached the deadline */
+#ifdef BESIDES
+  bit beside;
+#endif
 };
 
 Node node[N];
@@ -103,6 +111,7 @@ Attempt attempt[C + 1];    /* attempt[0] stays unused */
 byte restarts = RESTARTS;
 
 #include "lease.pml"
+#include "beside.pml"
 #include "node.pml"
 #include "promises.pml"
 #include "attempt.pml"
@@ -133,6 +142,15 @@ init {
 #endif
 #ifdef MIXED
       attempt[i].rerun = (i <= MIXED);
+#endif
+#ifdef BESIDES
+      attempt[i].beside = 1;
+#if BESIDES > 1
+      if
+      :: attempt[i].beside = 0
+      :: skip
+      fi;
+#endif
 #endif
       attempt[i].phase = IDLE;
       run Replica(i);

@@ -54,9 +54,14 @@ inline set_lock() { skip }
 #ifdef NOFOREIGN
 #define FOREIGN 0
 #else
-#define FOREIGN (node[n].lock != 0 && node[n].lock != c)
+#define FOREIGN ((node[n].lock != 0 && node[n].lock != c) || RIVALS)
 #endif
-inline set_lock() { node[n].lock = c }
+inline set_lock() {
+  if
+  :: BESIDE(c) -> take_share()
+  :: else -> node[n].lock = c
+  fi
+}
 #endif
 
 /* The stored claim bars this attempt from its tick. An at-most-once attempt
@@ -125,7 +130,8 @@ inline commit(k) {
   :: MINE && CLAIM.tick == attempt[c].tick && attempt[c].token[k] == CLAIM.token && !CLAIM.isvoid ->
      vote = OK;
      if
-     :: !FOREIGN -> set_lock()
+     :: BESIDE(c) -> commit_again(attempt[c].token[k])
+     :: !BESIDE(c) && !FOREIGN -> set_lock()
      :: else -> check_again()
      fi
   :: FOREIGN -> vote = NO
@@ -142,8 +148,16 @@ inline commit(k) {
      CLAIM.isvoid = 0;
      CLAIM.rerun = attempt[c].rerun;
      set_lock();
+     set_title(attempt[c].token[k]);
      vote = OK
   fi
+}
+inline set_title(offer) {
+#ifdef BESIDES
+  node[n].title[c] = (BESIDE(c) -> offer : 0)
+#else
+  skip
+#endif
 }
 
 #define LAST (attempt[c].tries - 1)
@@ -170,9 +184,15 @@ inline commit(k) {
 
 inline extend() {
   if
+  :: BESIDE(c) -> extend_beside()
+  :: else -> extend_alone()
+  fi
+}
+inline extend_alone() {
+  if
   :: DEAD -> vote = NO
   :: node[n].lock == c && !OUTRUN -> vote = OK
-  :: node[n].lock == 0 && !OUTRUN && MAYRELOCK -> show_relock(); node[n].lock = c; vote = OK
+  :: node[n].lock == 0 && !RIVALS && !OUTRUN && MAYRELOCK -> show_relock(); node[n].lock = c; vote = OK
   :: else -> vote = NO
   fi
 }
@@ -180,11 +200,70 @@ inline extend() {
 /* N5. */
 inline finish() {
   if
+  :: BESIDE(c) -> finish_beside()
+  :: else -> finish_alone()
+  fi
+}
+inline finish_alone() {
+  if
   :: OWNS -> CLAIM.isdone = 1; vote = OK
   :: else -> vote = NO
   fi;
   unlock()
 }
+
+/* N3.2, N4 and N5 of attempts that run beside others. */
+#ifdef BESIDES
+inline commit_again(offer) {
+  if
+  :: SHARES(c) && node[n].title[c] == offer
+  :: !(SHARES(c) && node[n].title[c] == offer) && !FOREIGN && LATEST(offer) -> take_share(); node[n].title[c] = offer
+  :: else -> check_again()
+  fi
+}
+
+/* N4. A share is a title only with the token: an old ACQUIRE may have planted
+ * it after somebody else ran the tick. */
+#define TITLED (SHARES(c) && attempt[c].tries > 0 && node[n].title[c] == attempt[c].token[LAST])
+#ifdef UNTITLED
+#define RENEWABLE SHARES(c)
+#else
+#define RENEWABLE TITLED
+#endif
+inline extend_beside() {
+  if
+  :: DEAD -> vote = NO
+  :: RENEWABLE -> vote = OK
+  :: !FOREIGN && !OUTRUN && MAYRELOCK ->
+     show_relock(); take_share(); node[n].title[c] = attempt[c].token[LAST]; vote = OK
+  :: else -> vote = NO
+  fi
+}
+
+/* N5. Where a later tick has been claimed, the share says that this one ran. */
+#ifdef FINISHANY
+#define RAN SHARES(c)
+#else
+#define RAN TITLED
+#endif
+inline finish_beside() {
+  if
+  :: OWNS -> CLAIM.isdone = 1; vote = OK
+#ifdef SHAREDDONE
+  :: RAN -> CLAIM.isdone = 1; vote = OK
+#else
+  :: RAN -> vote = OK
+#endif
+  :: else -> vote = NO
+  fi;
+  check_done();
+  drop_share(c)
+}
+#else
+inline commit_again(offer) { skip }
+inline extend_beside() { skip }
+inline finish_beside() { skip }
+#endif
 
 /* N6. */
 inline void_() {
@@ -207,6 +286,7 @@ inline void_() {
 }
 
 inline unlock() {
+  drop_share(c);
   if
   :: node[n].lock == c -> node[n].lock = 0
   :: else
@@ -219,10 +299,15 @@ inline unlock() {
 #else
 #define LASTTICK MAX(node[n].on[0].tick, node[n].gctick)
 #endif
+#ifdef BESIDES
+#define NOSHARE (node[n].shares == 0)
+#else
+#define NOSHARE 1
+#endif
 #ifdef FORGETHELD
 #define MAYFORGET (node[n].fence != 0)
 #else
-#define MAYFORGET (node[n].fence != 0 && node[n].lock == 0)
+#define MAYFORGET (node[n].fence != 0 && node[n].lock == 0 && NOSHARE)
 #endif
 inline forget() {
   node[n].gctick = LASTTICK;
@@ -244,6 +329,7 @@ inline raise_floor() {
 }
 inline lose_lock() {
   note_lost_lock();
+  lose_shares();
   node[n].lock = 0;
   node[n].dead = 0
 }

@@ -40,7 +40,7 @@ inline check_issue() {
        assert(!(FINISHED(i) && SAMERUN && TOKEN(c) > TOKEN(i)));
 #endif
 #ifdef LEASES
-       assert(!attempt[i].valid)                                             /* leases do not overlap */
+       assert(!attempt[i].valid || TOGETHER(i, c))                                        /* leases do not overlap */
 #endif
     :: else
     fi
@@ -57,13 +57,19 @@ inline check_issue() {
 inline note_superseded() {
   for (i : 1 .. C) {
     if
-    :: i != c && ISSUED(i) && TOKEN(i) > TOKEN(c) -> attempt[c].superseded = 1
+    :: i != c && ISSUED(i) && TOKEN(i) > TOKEN(c) && !TOGETHER(i, c) -> attempt[c].superseded = 1
     :: else
     fi
   }
   i = 0
 }
 inline check_extended() {
+#ifdef SHOWOLDER
+  for (i : 1 .. C) {
+    assert(!(i != c && ISSUED(i) && TOKEN(i) > TOKEN(c) && attempt[c].phase == RUNNING))
+  }
+  i = 0;
+#endif
   assert(!attempt[c].superseded)
 }
 
@@ -109,6 +115,13 @@ inline check_hindered() {
 }
 #else
 inline check_hindered() { skip }
+#endif
+
+/* A tick is done only by the run of its own claim. */
+#ifdef BESIDES
+inline check_done() { assert(!CLAIM.isdone || ISSUED(CLAIM.owner)) }
+#else
+inline check_done() { skip }
 #endif
 
 /* N3.2 answers OK where somebody else has the lock: never to an attempt that
