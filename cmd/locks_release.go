@@ -12,6 +12,7 @@ import (
 
 func (a App) locksReleaseCommand(f *flags) *cobra.Command {
 	var reason string
+	var token uint64
 	c := &cobra.Command{
 		Use:   "release JOB",
 		Short: "Take a lock away from its holder by force",
@@ -24,11 +25,15 @@ lock.ttl unless set): its context ends, and the ledger keeps it as lease_lost
 with the reason given here. Its tick is not run again, unless the job's on_crash
 is rerun, and its token stays used.
 
+Where several runs of the job go on beside one another (overlap: allow), --token
+says which is meant; quorate locks lists them.
+
 Somebody else may begin before the run has stopped. Sinks that check the token
 refuse what it still writes then; where none does, stop the holder first.
 
 Exit code 3 when nobody holds the lock, 4 when fewer than a quorum answer.`,
-		Example: `  quorate locks release nightly-report --reason "hangs since the deploy"`,
+		Example: `  quorate locks release nightly-report --reason "hangs since the deploy"
+  quorate locks release imports --token 1883434212261889 --reason "stuck"`,
 		Args:    usage(cobra.ExactArgs(1)),
 		PreRunE: func(*cobra.Command, []string) error {
 			if reason == "" {
@@ -38,9 +43,12 @@ Exit code 3 when nobody holds the lock, 4 when fewer than a quorum answer.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				h, err := redlock.Evict(c.Context(), cl.set, args[0], reason)
+				h, err := redlock.Evict(c.Context(), cl.set, args[0], locking.Token(token), reason)
 				if errors.Is(err, redlock.ErrNotHeld) {
 					return fmt.Errorf("%w: %w; quorate locks lists what is held", errNotFound, err)
+				}
+				if errors.Is(err, redlock.ErrSeveral) {
+					return usageError{fmt.Errorf("%w, with --token", err)}
 				}
 				if err != nil {
 					return err
@@ -50,6 +58,7 @@ Exit code 3 when nobody holds the lock, 4 when fewer than a quorum answer.`,
 			})
 		},
 	}
+	c.Flags().Uint64Var(&token, "token", 0, "the `token` of the run that is meant, where several run beside one another (overlap: allow)")
 	c.Flags().StringVar(&reason, "reason", "", "why, in a few `words`; required")
 	return c
 }

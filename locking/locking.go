@@ -33,6 +33,12 @@ type Request struct {
 	// stands at a tick of its own: a tick of one neither closes nor hides the
 	// same instant in another. What names a stream CheckStream says.
 	Stream string
+	// Beside lets the work go on beside that of other ticks which were asked for
+	// with Beside too, in any stream: each has a share of the lock. Tokens grow and
+	// ticks of a stream are claimed in order as ever, so a guard refuses the older
+	// work once the newer has written. Requests without Beside wait for all of
+	// them, and they for those. Not with a plain lock.
+	Beside bool
 	// TTL is how long the lease lasts unless it is extended.
 	TTL time.Duration
 	// Mode says whether a tick that was claimed but never finished may be
@@ -96,7 +102,8 @@ type Claim struct {
 	Tick    time.Time
 	Stream  string // as it was asked for; empty for the schedule
 	Token   Token
-	Attempt int // counts the claims of one tick, from 1
+	Attempt int  // counts the claims of one tick, from 1
+	Beside  bool // as it was asked for
 	Votes   Votes
 	// Granted is when the claim was issued, by the local clock.
 	Granted time.Time

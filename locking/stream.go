@@ -1,6 +1,7 @@
 package locking
 
 import (
+	"errors"
 	"fmt"
 )
 
@@ -24,9 +25,12 @@ func (r Request) InStream() string {
 }
 
 // CheckStream reports a stream that no Locker takes: one whose name is not made
-// of lower-case letters, digits and "-", and one without a tick.
+// of lower-case letters, digits and "-", and a plain lock with a stream, or beside
+// others.
 func (r Request) CheckStream() error {
 	switch {
+	case r.Beside && r.Tick.IsZero():
+		return errors.New("beside others: only ticks run beside one another, a plain lock is held by one")
 	case r.Stream == "":
 		return nil
 	case r.Tick.IsZero():

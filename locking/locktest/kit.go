@@ -86,6 +86,13 @@ func checks() []check {
 		{"StreamsShareTheTokens", streamsShareTheTokens},
 		{"StreamIsNamedWell", streamIsNamedWell},
 
+		{"TicksRunBesideOneAnother", ticksRunBesideOneAnother},
+		{"OneRunPerTickBesideOthers", oneRunPerTickBesideOthers},
+		{"LockWaitsForAllShares", lockWaitsForAllShares},
+		{"ShareThatRanOutIsLost", shareThatRanOutIsLost},
+		{"EndedShareIsNotExtended", endedShareIsNotExtended},
+		{"PlainLocksAreHeldByOne", plainLocksAreHeldByOne},
+
 		{"ExtendMovesTheDeadline", extendMovesTheDeadline},
 		{"ExtendWithoutTimeLeavesTheDeadline", extendWithoutTimeLeavesTheDeadline},
 		{"ExtendAfterTakeoverIsLost", extendAfterTakeoverIsLost},

@@ -185,7 +185,7 @@ type fault struct {
 }
 
 func faults() []fault {
-	return slices.Concat(attemptFaults(), tickFaults(), leaseFaults(), lockFaults())
+	return slices.Concat(attemptFaults(), tickFaults(), leaseFaults(), lockFaults(), besideFaults())
 }
 
 func attemptFaults() []fault {

@@ -30,23 +30,45 @@ func (l *memoryLease) Deadline() time.Time {
 }
 
 // Extend also takes a lease up again that ran out, as long as nobody else has
-// had one since.
+// had one since. Others that run beside it do not matter while it lasts.
 func (l *memoryLease) Extend(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	l.m.mu.Lock()
 	defer l.m.mu.Unlock()
-	if l.ended || !l.last() {
+	if l.ended || !l.last() && !l.shares() {
 		return locking.ErrLeaseLost
 	}
 	l.until = time.Now().Add(l.req.TTL)
-	l.s.lock = lockHold{claim: l.claim, holder: l.req.Holder, until: l.until}
+	l.hold()
 	return nil
+}
+
+// hold makes the lock, or a share of it, the lease's until its deadline.
+func (l *memoryLease) hold() {
+	h := lockHold{claim: l.claim, holder: l.req.Holder, until: l.until}
+	if !l.req.Beside {
+		l.s.lock = h
+		return
+	}
+	now := time.Now()
+	l.s.shares = slices.DeleteFunc(l.s.shares, func(o lockHold) bool { return o.claim.Token == l.claim.Token || !o.held(now) })
+	l.s.shares = append(l.s.shares, h)
 }
 
 // last tells whether no lease was granted after this one.
 func (l *memoryLease) last() bool { return l.s.fence == l.claim.Token }
+
+// shares tells whether the lease has a share of the lock that has not run out.
+func (l *memoryLease) shares() bool { return l.req.Beside && l.s.holds(l.claim.Token, time.Now()) }
+
+// holds tells whether the lock, or a share of it, is that of the token.
+func (s *lockState) holds(t locking.Token, now time.Time) bool {
+	return slices.ContainsFunc(append(s.shares[:len(s.shares):len(s.shares)], s.lock), func(h lockHold) bool {
+		return h.claim.Token == t && h.held(now)
+	})
+}
 
 func (l *memoryLease) Release(ctx context.Context, note []byte) error {
 	if err := ctx.Err(); err != nil {
@@ -62,14 +84,15 @@ func (l *memoryLease) Release(ctx context.Context, note []byte) error {
 
 func (l *memoryLease) finish(note []byte) {
 	l.ended = true
+	late := !l.last() && !l.shares()
 	switch {
-	case !l.last():
+	case late:
 		l.gone = locking.ErrLeaseLost
-	case !l.s.lock.held(time.Now()):
+	case !l.s.holds(l.claim.Token, time.Now()):
 		l.gone = locking.ErrExpired
 	}
 	if l.record != nil {
-		l.record.Finished, l.record.Late, l.record.FinishNote = true, !l.last(), slices.Clone(note)
+		l.record.Finished, l.record.Late, l.record.FinishNote = true, late, slices.Clone(note)
 	}
 	l.s.unlock(l.claim.Token)
 	l.mark(func(c *tickClaim) { c.done = true })
@@ -100,8 +123,9 @@ func (l *memoryLease) mark(as func(*tickClaim)) {
 	}
 }
 
-// unlock frees the lock if it is still that of the token.
+// unlock frees the lock, or the share of it, if it is still that of the token.
 func (s *lockState) unlock(t locking.Token) {
+	s.shares = slices.DeleteFunc(s.shares, func(h lockHold) bool { return h.claim.Token == t })
 	if s.lock.claim.Token == t {
 		s.lock = lockHold{}
 	}

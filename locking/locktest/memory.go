@@ -30,6 +30,7 @@ type Memory struct {
 type lockState struct {
 	fence   locking.Token // of the last claim
 	lock    lockHold
+	shares  []lockHold           // of the lock, one per tick, of those that run beside one another
 	ticks   map[string]tickClaim // the last of each stream
 	records []*Record            // oldest first
 }
@@ -67,7 +68,7 @@ func (m *Memory) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 	}
 	l := &memoryLease{m: m, s: s, req: req, claim: s.next(req, now), until: now.Add(req.TTL)}
 	s.fence = l.claim.Token
-	s.lock = lockHold{claim: l.claim, holder: req.Holder, until: l.until}
+	l.hold()
 	if !req.Tick.IsZero() {
 		s.ticks[req.InStream()] = tickClaim{claim: l.claim, holder: req.Holder, mode: req.Mode}
 		l.record = s.start(l.claim, req, cmp.Or(m.Keep, keep))
@@ -95,10 +96,26 @@ func (s *lockState) refuses(req locking.Request, now time.Time) error {
 			return refuse(req, reason, lockHold{claim: last.claim, holder: last.holder})
 		}
 	}
-	if s.lock.held(now) {
-		return refuse(req, locking.ErrTaken, s.lock)
+	if by, is := s.inTheWay(req, now); is {
+		return refuse(req, locking.ErrTaken, by)
 	}
 	return nil
+}
+
+// inTheWay returns who keeps the request from the lock, or from a share of it:
+// the lock keeps out everybody; shares whoever wants the lock, and attempts of
+// the same tick.
+func (s *lockState) inTheWay(req locking.Request, now time.Time) (lockHold, bool) {
+	if s.lock.held(now) {
+		return s.lock, true
+	}
+	for _, h := range s.shares {
+		same := h.claim.Tick.Equal(req.Tick) && h.claim.Stream == req.Stream
+		if h.held(now) && (same || !req.Beside) {
+			return h, true
+		}
+	}
+	return lockHold{}, false
 }
 
 // closes returns why the tick of the request can never be claimed any more, or
@@ -121,7 +138,7 @@ func (c tickClaim) closes(req locking.Request) error {
 // above those of any memory lost before the current second.
 func (s *lockState) next(req locking.Request, now time.Time) locking.Claim {
 	c := locking.Claim{
-		Name: req.Name, Tick: req.Tick, Stream: req.Stream, Attempt: 1, Granted: now,
+		Name: req.Name, Tick: req.Tick, Stream: req.Stream, Beside: req.Beside, Attempt: 1, Granted: now,
 		Token: max(s.fence+1, locking.Token(now.Unix())<<20),
 		Votes: locking.Votes{For: 1, Of: 1},
 	}

@@ -29,7 +29,7 @@ func (m *Memory) Records(name string) []Record {
 	all := make([]Record, len(s.records))
 	for i, r := range s.records {
 		all[i] = *r
-		all[i].Held = s.lock.claim.Token == r.Claim.Token && s.lock.held(now)
+		all[i].Held = s.holds(r.Claim.Token, now)
 	}
 	return all
 }

@@ -39,8 +39,10 @@ func (a *attempt) abortAt(ctx context.Context, node int) vote {
 	return a.clearAt(ctx, node, abortScript, tombstone)
 }
 
-func modeArg(m locking.Mode) string {
-	if m == locking.AtLeastOnce {
+func modeArg(m locking.Mode) string { return flagArg(m == locking.AtLeastOnce) }
+
+func flagArg(set bool) string {
+	if set {
 		return "1"
 	}
 	return "0"

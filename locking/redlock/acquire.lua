@@ -1,8 +1,8 @@
--- N2 ACQUIRE: sets the lock for v, unless the tick is closed or somebody else
--- has the lock.
--- KEYS[2..5] lock, claim, tombstone, runs
--- arg(1..4)  v, stream, tick, ttl
--- arg(5)     mode: 0 at most once, 1 at least once
+-- N2 ACQUIRE: sets the lock for v, or its share, unless the tick is closed or
+-- somebody else is in the way.
+-- KEYS[2..6] lock, claim, tombstone, runs, shares
+-- arg(1..5)  v, stream, tick, ttl, beside
+-- arg(6)     mode: 0 at most once, 1 at least once
 -- Replies OK fence attempts | DEAD | ABSTAIN floor | FUTURE |
 -- LATER, DONE, CLAIMED, BUSY owner left holder tick token
 local none = no_say()
@@ -12,10 +12,10 @@ if tick then
   if overtaken() then return with_claim('LATER', stream) end
   if same_tick() then
     if get('done') == '1' then return with_claim('DONE', stream) end
-    if claimed(arg(5)) then return with_claim('CLAIMED', stream) end
+    if claimed(arg(6)) then return with_claim('CLAIMED', stream) end
   end
 end
 
-if locked_out() then return with_lock('BUSY') end
-redis.call('SET', lock, v, 'PX', ttl)
+if in_the_way() then return in_the_way_of('BUSY') end
+take()
 return reply('OK', num(fence()), attempts())

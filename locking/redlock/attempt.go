@@ -61,9 +61,9 @@ func newAttempt(l *Locker, req locking.Request) *attempt {
 	}
 	a.keys = []string{
 		l.set.JobKey(req.Name, "lock"), l.set.JobKey(req.Name, "claim"),
-		l.set.Key("dead", a.v), l.set.JobKey(req.Name, "runs"),
+		l.set.Key("dead", a.v), l.set.JobKey(req.Name, "runs"), l.set.JobKey(req.Name, "shares"),
 	}
-	a.common = []any{a.v, a.stream, tick, req.TTL.Milliseconds()}
+	a.common = []any{a.v, a.stream, tick, req.TTL.Milliseconds(), flagArg(req.Beside)}
 	a.mutex = a.newMutex()
 	return a
 }

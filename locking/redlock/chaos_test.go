@@ -161,7 +161,7 @@ func (b *book) operate(w *weather, set *nodes.Set) {
 	for range 4 {
 		time.Sleep(w.upTo(time.Second))
 		if w.chance(30) {
-			_, err := Evict(context.Background(), set, "job", "an operator's whim")
+			_, err := Evict(context.Background(), set, "job", 0, "an operator's whim")
 			b.count(&b.evicted, err)
 		}
 		b.count(&b.forgot, Forget(context.Background(), set, "job"))

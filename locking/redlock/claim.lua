@@ -1,4 +1,4 @@
--- What the claim scripts share; it stands between the nodes' prelude and the
+-- What the claim scripts have in common; it stands between shares.lua and the
 -- rule. All of them take the same KEYS and begin with the same ARGV:
 -- KEYS[2] lock of the job: v of the attempt that holds it
 -- KEYS[3] claim of the job: hash of fence, stream, and per stream tick, token,
@@ -6,12 +6,16 @@
 --         another stream was accepted since), void, mode, attempt, holder, at
 -- KEYS[4] tombstone of v
 -- KEYS[5] runs of the job: sorted set of records by tick
+-- KEYS[6] shares of the lock, see shares.lua
 -- arg(1) v, random and never used by another attempt
 -- arg(2) stream
 -- arg(3) tick in ms, '' for a plain lock
 -- arg(4) ttl in ms
-local lock, claim, dead, runs = KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local v, stream, tick, ttl = arg(1), arg(2), tonumber(arg(3)), arg(4)
+-- arg(5) 1: the attempt runs beside those of other ticks; it takes a share of
+--        the lock, one per tick, not the lock
+local lock, claim, dead, runs, shares = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local v, stream, tick, ttl, beside = arg(1), arg(2), tonumber(arg(3)), arg(4), arg(5) == '1'
+local place = stream .. ':' .. arg(3) .. '.'
 
 local function reply(code, ...) return {code, nowtext, ...} end
 
@@ -62,18 +66,72 @@ end
 -- tick, token.
 local function with_claim(code, s)
   local c = redis.call('HMGET', claim, s .. '.owner', s .. '.holder', s .. '.tick', s .. '.token')
-  local left = math.max(redis.call('PTTL', lock), 0)
-  return reply(code, c[1] or '', num(left), c[2] or '', c[3] or '', c[4] or '')
+  local left = redis.call('PTTL', lock)
+  if c[3] then
+    local share = redis.call('HMGET', shares, s .. ':' .. c[3] .. '.owner', s .. ':' .. c[3] .. '.until')
+    if share[1] and share[1] == c[1] then left = tonumber(share[2]) - now end
+  end
+  return reply(code, c[1] or '', num(math.max(left, 0)), c[2] or '', c[3] or '', c[4] or '')
 end
 
--- Answers with whoever holds the lock, and with its claim if it got that far.
-local function with_lock(code)
-  local owner = redis.call('GET', lock) or ''
+-- Who keeps v from the lock or, if it runs beside others, from its share: that
+-- one's value, and the share if it has one. The lock keeps out everybody; shares
+-- whoever wants the lock, and each other's attempts of the same tick.
+local function in_the_way()
+  local owner = redis.call('GET', lock)
+  if owner and owner ~= v then return owner end
+  local found, places = shares_at(shares)
+  for _, p in ipairs(places) do
+    if found[p].owner ~= v and (p == place or not beside) then return found[p].owner, found[p], p end
+  end
+end
+
+-- Answers with whoever is in the way, and with its claim if it got that far.
+local function in_the_way_of(code)
+  local owner, share, p = in_the_way()
+  if share then
+    return reply(code, owner, num(tonumber(share['until']) - now), share.holder or '',
+      share.token and string.match(p, ':(%d*)%.$') or '', share.token or '')
+  end
   local s = redis.call('HGET', claim, 'stream')
   if s and redis.call('HGET', claim, s .. '.owner') == owner then
     return with_claim(code, s)
   end
-  return reply(code, owner, num(math.max(redis.call('PTTL', lock), 0)), '', '', '')
+  return reply(code, owner or '', num(math.max(redis.call('PTTL', lock), 0)), '', '', '')
+end
+
+-- Whether v has its share, accepted with the token. One without a token was set
+-- by an ACQUIRE, perhaps an old one that arrived after others had the tick.
+local function has_share(token)
+  local s = redis.call('HMGET', shares, place .. 'owner', place .. 'token', place .. 'until', place .. 'done')
+  return s[1] == v and s[2] == token and tonumber(s[3]) >= now, s[4] == '1'
+end
+
+-- Takes the lock or the share of it, or renews what v has.
+local function take()
+  if not beside then
+    redis.call('SET', lock, v, 'PX', ttl)
+    return
+  end
+  local ends = num(now + tonumber(ttl))
+  if redis.call('HGET', shares, place .. 'owner') ~= v then drop_share_at(shares, place) end
+  redis.call('HSET', shares, place .. 'owner', v, place .. 'until', ends)
+  if redis.call('PTTL', shares) < tonumber(ttl) then redis.call('PEXPIRE', shares, ttl) end
+end
+
+-- Takes it for the stored claim, which is v's.
+local function take_claimed()
+  take()
+  if not beside then return end
+  for _, field in ipairs({'token', 'attempt', 'mode', 'holder', 'at'}) do
+    redis.call('HSET', shares, place .. field, get(field))
+  end
+end
+
+-- Gives up the lock or the share of it, if it is v's.
+local function free()
+  if redis.call('GET', lock) == v then redis.call('DEL', lock) end
+  if beside and redis.call('HGET', shares, place .. 'owner') == v then drop_share_at(shares, place) end
 end
 
 -- Why this node has no say in the request, or nil: it gave up, it is about a
@@ -85,10 +143,4 @@ local function no_say()
   if (tick or now) <= floor then return reply('ABSTAIN', num(floor)) end
   if tick and (now <= floor or tick > now + gracems / 2) then return reply('FUTURE') end
   return nil
-end
-
--- Whether the lock is somebody else's.
-local function locked_out()
-  local owner = redis.call('GET', lock)
-  return owner and owner ~= v
 end

@@ -39,8 +39,8 @@ func (l lifetime) begin(clock time.Time) *nodes.Set {
 // ask sends one request as the Locker would, and returns the node's word.
 func (l lifetime) ask(set *nodes.Set, script *nodes.Script, v string, tick time.Time, rest ...any) string {
 	l.t.Helper()
-	keys := []string{set.JobKey("j", "lock"), set.JobKey("j", "claim"), set.Key("dead", v), set.JobKey("j", "runs")}
-	args := append([]any{v, locking.StreamSchedule, tick.UnixMilli(), 900}, rest...)
+	keys := []string{set.JobKey("j", "lock"), set.JobKey("j", "claim"), set.Key("dead", v), set.JobKey("j", "runs"), set.JobKey("j", "shares")}
+	args := append([]any{v, locking.StreamSchedule, tick.UnixMilli(), 900, "0"}, rest...)
 	reply := set.Nodes()[0].Call(l.t.Context(), script, keys, args...)
 	if reply.Err != nil {
 		l.t.Fatal(reply.Err)

@@ -1,9 +1,12 @@
 package redlock
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -44,6 +47,7 @@ func (d differ) call(rt *rapid.T, script *nodes.Script, sealed string, keys []st
 // A target is what a request is about.
 type target struct {
 	job, v, stream, tick string
+	beside               string
 	keys                 []string
 	claim                nodetest.Claim
 	stand                nodetest.Stand
@@ -55,11 +59,13 @@ func (d differ) target(rt *rapid.T) target {
 		v:      rapid.SampledFrom([]string{"va", "vb", "vc", "vd"}).Draw(rt, "v"),
 		stream: rapid.SampledFrom([]string{"schedule", "schedule", "manual", "lock"}).Draw(rt, "stream"),
 	}
-	x.keys = []string{jobKey(x.job, "lock"), jobKey(x.job, "claim"), "q:dead:" + x.v, jobKey(x.job, "runs")}
+	x.keys = []string{jobKey(x.job, "lock"), jobKey(x.job, "claim"), "q:dead:" + x.v, jobKey(x.job, "runs"), jobKey(x.job, "shares")}
+	x.beside = "0"
 	x.claim = d.Model().Claims[x.keys[1]]
 	x.stand = x.claim.Streams[x.stream]
 	if x.stream != "lock" {
 		x.tick = d.tick(rt, x.stand)
+		x.beside = rapid.SampledFrom([]string{"0", "1"}).Draw(rt, "beside")
 	}
 	return x
 }
@@ -143,13 +149,13 @@ func (x target) record(token string) string {
 
 func (d differ) acquire(rt *rapid.T) {
 	x := d.target(rt)
-	d.call(rt, acquireScript, "0", x.keys, x.v, x.stream, x.tick, ttl(rt), mode(rt))
+	d.call(rt, acquireScript, "0", x.keys, x.v, x.stream, x.tick, ttl(rt), x.beside, mode(rt))
 }
 
 func (d differ) commit(rt *rapid.T) {
 	x := d.target(rt)
 	token := d.token(rt, x)
-	own := []string{x.v, x.stream, x.tick, ttl(rt), token, mode(rt), few(rt, "attempt", 4), "holder of " + x.v, keep(rt), x.record(token)}
+	own := []string{x.v, x.stream, x.tick, ttl(rt), x.beside, token, mode(rt), few(rt, "attempt", 4), "holder of " + x.v, keep(rt), x.record(token)}
 	if rapid.Bool().Draw(rt, "instead") {
 		own = append(own, x.record(x.stand.Token), x.record("4"))
 	}
@@ -168,12 +174,12 @@ func (d differ) claim(rt *rapid.T) {
 	token := strconv.FormatInt(max(integer(x.claim.Fence)+1, now/1000<<20), 10)
 	attempt := strconv.FormatInt(integer(x.stand.Attempt)+1, 10)
 	d.call(rt, commitScript, "0", x.keys,
-		x.v, x.stream, x.tick, ttl(rt), token, mode(rt), attempt, "holder of "+x.v, "3", x.record(token))
+		x.v, x.stream, x.tick, ttl(rt), x.beside, token, mode(rt), attempt, "holder of "+x.v, "3", x.record(token))
 }
 
 func (d differ) extend(rt *rapid.T) {
 	x := d.held(rt)
-	d.call(rt, extendScript, "0", x.keys, x.v, x.stream, x.tick, ttl(rt), d.heldToken(rt, x))
+	d.call(rt, extendScript, "0", x.keys, x.v, x.stream, x.tick, ttl(rt), x.beside, d.heldToken(rt, x))
 }
 
 // held is a target that is mostly the claim itself.
@@ -181,22 +187,29 @@ func (d differ) held(rt *rapid.T) target {
 	x := d.target(rt)
 	if x.stand.Owner != "" && rapid.IntRange(0, 3).Draw(rt, "own claim") > 0 {
 		x.v, x.tick = x.stand.Owner, x.stand.Tick
-		x.keys[2] = "q:dead:" + x.v
 	}
+	shares := d.Model().Shares[x.keys[4]].Of
+	if len(shares) > 0 && rapid.Bool().Draw(rt, "own share") {
+		place := rapid.SampledFrom(slices.Sorted(maps.Keys(shares))).Draw(rt, "place")
+		x.stream, x.tick, _ = strings.Cut(strings.TrimSuffix(place, "."), ":")
+		x.v, x.beside = shares[place].Owner, "1"
+		x.stand.Token = cmp.Or(shares[place].Token, x.stand.Token)
+	}
+	x.keys[2] = "q:dead:" + x.v
 	return x
 }
 
 func (d differ) finish(rt *rapid.T) {
 	x := d.held(rt)
 	token := d.heldToken(rt, x)
-	own := []string{x.v, x.stream, x.tick, ttl(rt), token, keep(rt), x.record(token), x.record(token)}
+	own := []string{x.v, x.stream, x.tick, ttl(rt), x.beside, token, keep(rt), x.record(token), x.record(token)}
 	d.call(rt, finishScript, "1", x.keys, own...)
 }
 
 // giveUp aborts, with a tombstone or without, or voids.
 func (d differ) giveUp(rt *rapid.T) {
 	x := d.held(rt)
-	own := []string{x.v, x.stream, x.tick, ttl(rt)}
+	own := []string{x.v, x.stream, x.tick, ttl(rt), x.beside}
 	switch rapid.IntRange(0, 3).Draw(rt, "how") {
 	case 0:
 		d.call(rt, voidScript, "0", x.keys, append(own, x.record(d.heldToken(rt, x)), x.record("4"))...)
@@ -211,7 +224,7 @@ func (d differ) giveUp(rt *rapid.T) {
 func (d differ) operator(rt *rapid.T) {
 	if rapid.IntRange(0, 2).Draw(rt, "evict") == 0 {
 		x := d.held(rt)
-		d.call(rt, evictScript, "0", []string{x.keys[0], x.keys[2]}, x.v, "no more of this")
+		d.call(rt, evictScript, "0", []string{x.keys[0], x.keys[2], x.keys[4]}, x.v, "no more of this", x.stream+":"+x.tick+".")
 		return
 	}
 	for _, job := range rapid.SampledFrom([][]string{{"j"}, {"k"}, {"j", "k"}, {"k", "j"}}).Draw(rt, "jobs") {
@@ -219,24 +232,27 @@ func (d differ) operator(rt *rapid.T) {
 		if rapid.IntRange(0, 2).Draw(rt, "running") > 0 {
 			d.drop(rt, lock)
 		}
-		d.call(rt, forgetScript, "0", []string{lock, jobKey(job, "claim"), jobKey(job, "runs"), jobKey(job, "logs")})
+		d.call(rt, forgetScript, "0", []string{lock, jobKey(job, "claim"), jobKey(job, "runs"), jobKey(job, "logs"), jobKey(job, "shares")})
 	}
 }
 
 func (d differ) look(rt *rapid.T) {
 	d.call(rt, namesScript, "1", nil, "0", "q:job:", "100")
-	d.call(rt, holdingScript, "1", []string{jobKey("j", "lock"), jobKey("j", "claim"), jobKey("k", "lock"), jobKey("k", "claim")})
+	d.call(rt, holdingScript, "1", []string{jobKey("j", "lock"), jobKey("j", "claim"), jobKey("j", "shares"), jobKey("k", "lock"), jobKey("k", "claim"), jobKey("k", "shares")})
 }
 
-// expire ends a lock or a tombstone.
+// expire ends a lock, all shares of it, or a tombstone.
 func (d differ) expire(rt *rapid.T) {
 	x := d.target(rt)
-	key := rapid.SampledFrom([]string{x.keys[0], x.keys[0], x.keys[2]}).Draw(rt, "key")
+	key := rapid.SampledFrom([]string{x.keys[0], x.keys[0], x.keys[2], x.keys[4]}).Draw(rt, "key")
 	d.drop(rt, key)
 }
 
 func (d differ) drop(rt *rapid.T, key string) {
-	d.Do(rt, func(n *nodetest.Node) { delete(n.Texts, key) }, "DEL", key)
+	d.Do(rt, func(n *nodetest.Node) {
+		delete(n.Texts, key)
+		delete(n.Shares, key)
+	}, "DEL", key)
 }
 
 // trouble is what happens seldom.
@@ -297,8 +313,10 @@ func smooth(wire []string) {
 	switch {
 	case len(wire) == 8 && slices.Contains(leftCodes, wire[0]):
 		wire[4] = difftest.Steps(wire[4])
-	case len(wire) == 3+2*11: // holding
-		wire[4], wire[15] = difftest.Steps(wire[4]), difftest.Steps(wire[15])
+	case len(wire) >= 3+2*13 && wire[0] == "OK": // holding: what is left of j's lock, and of k's
+		wire[4] = difftest.Steps(wire[4])
+		shares, _ := strconv.Atoi(wire[15])
+		wire[17+9*shares] = difftest.Steps(wire[17+9*shares])
 	case len(wire) > 4 && wire[0] == "OK" && wire[3] == "0": // names, but acquire too
 		slices.Sort(wire[4:])
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
@@ -15,8 +17,13 @@ var ErrNotHeld = errors.New("nobody holds the lock")
 // maxReason bounds what every node keeps of an operator's words, in bytes.
 const maxReason = 500
 
+// ErrSeveral is what Evict returns where several hold shares of the lock and it
+// was not told which token is meant.
+var ErrSeveral = errors.New("several work beside one another")
+
 // Evict takes the lock of a name away from whoever holds it, by an operator's
-// decision, and returns who that was. The holder learns it at its next
+// decision, and returns who that was. Where several work beside one another,
+// token says who is meant; 0 is whoever holds it alone. The holder learns it at its next
 // extension: its work's context ends with a *locking.EvictedError that carries
 // the reason, which must be a few words on one line.
 //
@@ -24,9 +31,9 @@ const maxReason = 500
 // AtLeastOnce, and its token stays used. But somebody else may begin before the
 // holder has noticed, a third of a TTL later at most: keep sinks fenced.
 //
-// It returns ErrNotHeld, or an error matching locking.ErrNoQuorum when fewer
+// It returns ErrNotHeld, ErrSeveral, or an error matching locking.ErrNoQuorum when fewer
 // than a quorum answer. Part of it may be done then; asking again is harmless.
-func Evict(ctx context.Context, set *nodes.Set, name, reason string) (Holding, error) {
+func Evict(ctx context.Context, set *nodes.Set, name string, token locking.Token, reason string) (Holding, error) {
 	reason = strings.Join(strings.Fields(reason), " ")
 	if len(reason) < 2 || len(reason) > maxReason {
 		return Holding{}, fmt.Errorf("releasing %s: a reason of %d bytes: say why in 2 to %d", name, len(reason), maxReason)
@@ -35,13 +42,38 @@ func Evict(ctx context.Context, set *nodes.Set, name, reason string) (Holding, e
 	if err != nil {
 		return Holding{}, err
 	}
-	if len(held) == 0 || !held[0].mayHold() {
-		return Holding{}, notHeld(name, held)
+	h, err := choose(name, token, held)
+	if err != nil {
+		return Holding{}, err
 	}
-	h := held[0]
-	replies := set.Call(ctx, evictScript, []string{set.JobKey(name, "lock"), set.Key("dead", h.owner)}, h.owner, reason)
+	keys := []string{set.JobKey(name, "lock"), set.Key("dead", h.owner), set.JobKey(name, "shares")}
+	replies := set.Call(ctx, evictScript, keys, h.owner, reason, h.place())
 	_, err = answered(set, "releasing "+name, reports(replies))
 	return h, err
+}
+
+// choose returns the holder that is meant.
+func choose(name string, token locking.Token, held []Holding) (Holding, error) {
+	may := slices.DeleteFunc(slices.Clone(held), func(h Holding) bool {
+		return !h.mayHold() || token != 0 && h.Token != token
+	})
+	switch {
+	case len(may) == 0 && token != 0 && len(held) > 0:
+		return Holding{}, fmt.Errorf("%s: %w with token %d", name, ErrNotHeld, token)
+	case len(may) == 0:
+		return Holding{}, notHeld(name, held)
+	case len(may) > 1 && may[0].Beside:
+		return Holding{}, fmt.Errorf("%s: %w: %v and %v; say which token is meant", name, ErrSeveral, may[0], may[1])
+	}
+	return may[0], nil
+}
+
+// place is where the nodes keep the owner's share.
+func (h Holding) place() string {
+	if !h.Beside {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d.", h.Stream, h.Tick.UnixMilli())
 }
 
 // notHeld says what there is of a name that nobody holds.

@@ -26,7 +26,7 @@ func TestEvictEndsTheRun(t *testing.T) {
 		every := c.cfg.TTL / 3
 		var evicted time.Time
 		err := locking.Hold(t.Context(), lease, locking.HoldConfig{Every: every, Margin: time.Second}, func(ctx context.Context) error {
-			h, err := Evict(t.Context(), set, "job", "  stuck since\nthe deploy ")
+			h, err := Evict(t.Context(), set, "job", 0, "  stuck since\nthe deploy ")
 			if err != nil || h.Holder != "the holder" || h.Token != lease.Claim().Token {
 				t.Errorf("Evict = %v, %v", h, err)
 			}
@@ -60,18 +60,18 @@ func TestEvictNobody(t *testing.T) {
 	f := newFive(t)
 	set := f.open(t)
 	for _, reason := range []string{"", " ", "1", strings.Repeat("x", maxReason+1)} {
-		if _, err := Evict(t.Context(), set, "job", reason); err == nil || !strings.Contains(err.Error(), "say why") {
+		if _, err := Evict(t.Context(), set, "job", 0, reason); err == nil || !strings.Contains(err.Error(), "say why") {
 			t.Errorf("Evict for %q = %v", reason, err)
 		}
 	}
 	eventually(t, "nobody is found", func() bool {
-		_, err := Evict(t.Context(), set, "job", "it hangs")
+		_, err := Evict(t.Context(), set, "job", 0, "it hangs")
 		return errors.Is(err, ErrNotHeld)
 	})
 	eventually(t, "an orphan is told from a holder", func() bool {
 		// Nodes that do not answer could be the rest of its quorum: then it goes.
 		f.servers[0].Client().Set(t.Context(), "quorate:job:job:lock", "left behind", time.Minute)
-		_, err := Evict(t.Context(), set, "job", "it hangs")
+		_, err := Evict(t.Context(), set, "job", 0, "it hangs")
 		return errors.Is(err, ErrNotHeld) && strings.Contains(err.Error(), "on 1 of 5 nodes only")
 	})
 	lapsed := []Holding{{Name: "x", Holder: "a", Token: 5, On: locking.Votes{Of: 5}, open: 5}}
@@ -115,7 +115,7 @@ func TestEvictWithoutSome(t *testing.T) {
 		t.Errorf("Evict = %+v", h)
 	}
 	f.proxies[2].BlackHole()
-	if _, err := Evict(t.Context(), f.open(t), "job", "it hangs"); !errors.Is(err, locking.ErrNoQuorum) {
+	if _, err := Evict(t.Context(), f.open(t), "job", 0, "it hangs"); !errors.Is(err, locking.ErrNoQuorum) {
 		t.Errorf("Evict without a quorum = %v", err)
 	}
 	for n := range 3 {
@@ -132,7 +132,7 @@ func TestEvictWithoutSome(t *testing.T) {
 func mustEvict(t *testing.T, set *nodes.Set) (who Holding) {
 	t.Helper()
 	eventually(t, "the lock is released", func() bool {
-		h, err := Evict(t.Context(), set, "job", "it hangs")
+		h, err := Evict(t.Context(), set, "job", 0, "it hangs")
 		if err != nil && !errors.Is(err, locking.ErrNoQuorum) {
 			t.Fatalf("Evict = %v", err)
 		}

@@ -22,7 +22,7 @@ var ErrUnknownName = errors.New("the nodes keep nothing of it")
 // growing, and no tick up to then runs; nor does one of another job of which
 // nothing is kept.
 //
-// It returns an error matching locking.ErrTaken while some node holds the lock,
+// It returns an error matching locking.ErrTaken while some node holds the lock or a share of it,
 // ErrUnknownName where there is nothing to forget, and one matching
 // locking.ErrNoQuorum when fewer than a quorum have done it. Asking again is
 // harmless, and a node that was not reached may keep what it has: no node
@@ -35,7 +35,10 @@ func Forget(ctx context.Context, set *nodes.Set, name string) error {
 	if len(held) > 0 && held[0].On.For > 0 {
 		return fmt.Errorf("%s: %w by %v on %d of %d nodes", name, locking.ErrTaken, held[0], held[0].On.For, held[0].On.Of)
 	}
-	keys := []string{set.JobKey(name, "lock"), set.JobKey(name, "claim"), set.JobKey(name, "runs"), set.JobKey(name, "logs")}
+	var keys []string
+	for _, what := range []string{"lock", "claim", "runs", "logs", "shares"} {
+		keys = append(keys, set.JobKey(name, what))
+	}
 	replies := set.Call(ctx, forgetScript, keys)
 	if _, err := answered(set, "forgetting "+name, reports(replies)); err != nil {
 		return err

@@ -1,9 +1,11 @@
 -- N8 FORGET: drops what is kept of a job that was removed. Its tokens and ticks
 -- stay closed, here for every job of which nothing is kept.
--- KEYS[2..5] lock, claim, runs, logs
--- Replies OK | NONE where nothing is kept | BUSY while the lock is held
-local lock, claim, runs = KEYS[2], KEYS[3], KEYS[4]
-if redis.call('EXISTS', lock) == 1 then return {'BUSY', nowtext} end
+-- KEYS[2..6] lock, claim, runs, logs, shares
+-- Replies OK | NONE where nothing is kept | BUSY while the lock, or a share of
+-- it, is held
+local lock, claim, runs, shares = KEYS[2], KEYS[3], KEYS[4], KEYS[6]
+local _, held = shares_at(shares)
+if redis.call('EXISTS', lock) == 1 or #held > 0 then return {'BUSY', nowtext} end
 if redis.call('EXISTS', claim, runs) == 0 then return {'NONE', nowtext} end
 
 local fence, tick = gc_fence, gc_tick
@@ -14,5 +16,5 @@ for i = 1, #kept, 2 do
   if value and string.find(kept[i], '%.tick$') then tick = math.max(tick, value) end
 end
 redis.call('HSET', KEYS[1], 'gc_fence', num(fence), 'gc_tick', num(tick))
-redis.call('DEL', claim, runs, KEYS[5])
+redis.call('DEL', claim, runs, KEYS[5], shares)
 return {'OK', nowtext}

@@ -72,7 +72,7 @@ func survey(ctx context.Context, set *nodes.Set, n *nodes.Node) report {
 	return r
 }
 
-// names returns the names that the node keeps a lock or a claim for.
+// names returns the names that the node keeps a lock, a share or a claim for.
 func names(ctx context.Context, set *nodes.Set, n *nodes.Node) ([]string, error) {
 	seen := map[string]bool{}
 	var list []string
@@ -96,7 +96,7 @@ func names(ctx context.Context, set *nodes.Set, n *nodes.Node) ([]string, error)
 func holdingKeys(set *nodes.Set, names ...string) []string {
 	var keys []string
 	for _, name := range names {
-		keys = append(keys, set.JobKey(name, "lock"), set.JobKey(name, "claim"))
+		keys = append(keys, set.JobKey(name, "lock"), set.JobKey(name, "claim"), set.JobKey(name, "shares"))
 	}
 	return keys
 }

@@ -14,19 +14,28 @@ import (
 
 // A sighting is what one node holds of one name.
 type sighting struct {
-	lock  string // the owner's value, empty if nobody has the lock
-	left  time.Duration
-	claim claimed
+	lock   string // the owner's value, empty if nobody has the lock
+	left   time.Duration
+	claim  claimed
+	shares []share
+}
+
+// A share of a lock, and the claim it was accepted with, if it got that far.
+type share struct {
+	claimed
+	left time.Duration
 }
 
 // claimed is the latest claim of a name; its owner is empty if there is none.
 type claimed struct {
+	stream        string
 	owner, holder string
 	token         locking.Token
 	tick, at      time.Time
 	attempt       int
 	mode          locking.Mode
 	done, void    bool
+	beside        bool
 }
 
 // add reads what holding.lua answers about the names.
@@ -37,20 +46,33 @@ func (r *report) add(names []string, reply nodes.Reply) {
 	}
 	for _, name := range names {
 		s := sighting{lock: p.text(), left: p.left()}
-		c := claimed{
-			owner: p.text(), token: locking.Token(p.uint()), tick: p.instant(), attempt: int(p.uint()),
-			mode: locking.AtMostOnce,
+		s.claim = claimed{
+			stream: p.text(), owner: p.text(), token: locking.Token(p.uint()), tick: p.instant(), attempt: int(p.uint()),
+			mode: p.mode(), holder: p.text(), at: p.instant(), done: p.text() == "1", void: p.text() == "1",
 		}
-		if p.text() == modeArg(locking.AtLeastOnce) {
-			c.mode = locking.AtLeastOnce
+		for range min(p.uint(), uint64(len(p.args))) {
+			s.shares = append(s.shares, p.share())
 		}
-		c.holder, c.at, c.done, c.void = p.text(), p.instant(), p.text() == "1", p.text() == "1"
-		s.claim = c
 		r.held[name] = s
 	}
 	if p.err != nil {
 		r.err = fmt.Errorf("reading who holds what: %w", p.err)
 	}
+}
+
+func (p *parser) share() share {
+	c := claimed{stream: p.text(), tick: p.instant(), owner: p.text(), beside: true}
+	left := p.left()
+	c.token, c.attempt, c.mode = locking.Token(p.uint()), int(p.uint()), p.mode()
+	c.holder, c.at = p.text(), p.instant()
+	return share{claimed: c, left: left}
+}
+
+func (p *parser) mode() locking.Mode {
+	if p.text() == modeArg(locking.AtLeastOnce) {
+		return locking.AtLeastOnce
+	}
+	return locking.AtMostOnce
 }
 
 // left reads what is left of a lock, in the way of PTTL.
@@ -103,8 +125,13 @@ func (p picture) add(s sighting) {
 	if s.lock != "" {
 		p.locks[s.lock] = append(p.locks[s.lock], s.left)
 	}
-	if s.lock == "" && !s.claim.done && !s.claim.void {
+	shared := slices.ContainsFunc(s.shares, func(sh share) bool { return sh.owner == s.claim.owner })
+	if s.lock == "" && !shared && !s.claim.done && !s.claim.void {
 		p.open[s.claim.owner]++
+	}
+	for _, sh := range s.shares {
+		p.locks[sh.owner] = append(p.locks[sh.owner], sh.left)
+		p.claims[sh.owner] = p.claims[sh.owner].with(sh.claimed)
 	}
 	if s.claim.owner != "" {
 		p.claims[s.claim.owner] = p.claims[s.claim.owner].with(s.claim)
@@ -114,9 +141,11 @@ func (p picture) add(s sighting) {
 // with merges what two nodes say of one owner's claim. What either knows to be
 // over is over; of two tokens the owner went on with the larger.
 func (c claimed) with(d claimed) claimed {
-	if d.token > c.token {
+	beside := c.beside || d.beside
+	if d.token > c.token || c.owner == "" {
 		c, d = d, c
 	}
+	c.beside = beside
 	if d.token == c.token {
 		c.done, c.void = c.done || d.done, c.void || d.void
 		if d.at.Before(c.at) {
@@ -143,7 +172,7 @@ func (p picture) holdings(name string, of, answered int) []Holding {
 	for _, owner := range owners {
 		c, lefts := p.claims[owner], p.locks[owner]
 		list = append(list, Holding{
-			Name: name, Holder: c.holder, Tick: c.tick, Token: c.token, Attempt: c.attempt, Mode: c.mode, Since: c.at,
+			Stream: c.stream, Beside: c.beside, Name: name, Holder: c.holder, Tick: c.tick, Token: c.token, Attempt: c.attempt, Mode: c.mode, Since: c.at,
 			Left: agreedLeft(lefts, of/2+1), On: locking.Votes{For: len(lefts), Of: of}, Done: c.done, Void: c.void,
 			owner: owner, open: p.open[owner], silent: of - answered,
 		})

@@ -238,7 +238,7 @@ func TestHoldersOnSealedNodes(t *testing.T) {
 		t.Errorf("Holders on a sealed node = %v", got)
 	}
 	eventually(t, "the node refuses, because it is sealed", func() bool {
-		_, err := Evict(t.Context(), set, "job", "it hangs")
+		_, err := Evict(t.Context(), set, "job", 0, "it hangs")
 		if err == nil {
 			t.Fatal("it released the lock")
 		}

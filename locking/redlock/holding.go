@@ -20,9 +20,13 @@ type Holding struct {
 	// value of the lock: an attempt that has not got that far, or another
 	// Redlock client that uses the same key.
 	Holder string
-	// Tick is the zero time for a plain lock. Token, Attempt, Mode and Since are
-	// those of the claim, Since by the nodes' clocks; zero without one.
-	Tick    time.Time
+	// Tick is the zero time for a plain lock; Stream is what it belongs to.
+	Tick   time.Time
+	Stream string
+	// Beside: the owner has a share of the lock, see locking.Request.
+	Beside bool
+	// Token, Attempt, Mode and Since are those of the claim, Since by the nodes'
+	// clocks; zero without one.
 	Token   locking.Token
 	Attempt int
 	Mode    locking.Mode

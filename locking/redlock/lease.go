@@ -40,7 +40,7 @@ var errUnheard = fmt.Errorf("%w, and %w", locking.ErrLeaseLost, locking.ErrNoQuo
 
 func newLease(l *Locker, a *attempt, deadline time.Time) *lease {
 	s := &lease{l: l, a: a, turn: make(chan struct{}, 1), claim: locking.Claim{
-		Name: a.req.Name, Tick: a.req.Tick, Stream: a.req.Stream,
+		Name: a.req.Name, Tick: a.req.Tick, Stream: a.req.Stream, Beside: a.req.Beside,
 		Token: locking.Token(a.ballot.token), Attempt: a.ballot.attempt,
 		Votes:   locking.Votes{For: count(a.votes, codeOK), Of: len(a.votes)},
 		Granted: time.Now(),

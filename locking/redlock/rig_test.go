@@ -75,7 +75,7 @@ func (r *rig) rule(name, v, tick, token string, opts map[string]string) string {
 	if tick != "-" {
 		record = fmt.Sprintf("schedule|%s.%s", v, token)
 	}
-	args := []any{v, stream, ms, 5000}
+	args := []any{v, stream, ms, 5000, flagArg(opts["beside"] != "")}
 	script := map[string]*nodes.Script{
 		"acquire": acquireScript, "commit": commitScript, "extend": extendScript,
 		"finish": finishScript, "abort": abortScript, "void": voidScript,
@@ -107,7 +107,7 @@ func (r *rig) rule(name, v, tick, token string, opts map[string]string) string {
 }
 
 func (r *rig) keys(v string) []string {
-	return []string{r.set.JobKey(r.name, "lock"), r.set.JobKey(r.name, "claim"), r.set.Key("dead", v), r.set.JobKey(r.name, "runs")}
+	return []string{r.set.JobKey(r.name, "lock"), r.set.JobKey(r.name, "claim"), r.set.Key("dead", v), r.set.JobKey(r.name, "runs"), r.set.JobKey(r.name, "shares")}
 }
 
 func (r *rig) describe(v vote) string {
@@ -154,6 +154,7 @@ func (r *rig) ms(tick string) int64 {
 var rigSteps = map[string]func(r *rig, args []string) string{
 	// what operators do, and how to look at it
 	"evict": (*rig).evict, "drop": (*rig).drop, "tombstone": (*rig).tombstone, "keys": (*rig).kept,
+	"shares": (*rig).shares, "lapse": (*rig).lapse, "age": (*rig).age, "fields": (*rig).fields, "oust": (*rig).oust,
 	// name x: the steps that follow are about the job x, not j.
 	"name": (*rig).call,
 	// expire: the lock runs out.

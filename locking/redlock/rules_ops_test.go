@@ -73,14 +73,14 @@ var operatorRules = []ruleCase{
 func (r *rig) evict(args []string) string {
 	r.t.Helper()
 	keys := r.keys(args[0])
-	return r.ask(evictScript, []string{keys[0], keys[2]}, args[0], strings.Join(args[1:], " "))
+	return r.ask(evictScript, []string{keys[0], keys[2], keys[4]}, args[0], strings.Join(args[1:], " "), "")
 }
 
 // drop asks the node to forget the job.
 func (r *rig) drop([]string) string {
 	r.t.Helper()
 	keys := r.keys("")
-	return r.ask(forgetScript, []string{keys[0], keys[1], keys[3], r.set.JobKey(r.name, "logs")})
+	return r.ask(forgetScript, []string{keys[0], keys[1], keys[3], r.set.JobKey(r.name, "logs"), keys[4]})
 }
 
 func (r *rig) ask(script *nodes.Script, keys []string, args ...any) string {

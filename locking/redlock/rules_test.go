@@ -219,7 +219,7 @@ const patience = 5 * time.Second
 // runRules runs every case on a fresh namespace of one node.
 func runRules(t *testing.T, open func(t *testing.T) *rig) {
 	t.Helper()
-	for _, tt := range slices.Concat(ruleCases, operatorRules) {
+	for _, tt := range slices.Concat(ruleCases, operatorRules, besideRules) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := open(t)
 			for i, s := range tt.steps {

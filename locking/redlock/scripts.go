@@ -6,6 +6,9 @@ import (
 	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
+//go:embed shares.lua
+var sharesLua string
+
 //go:embed claim.lua
 var claimLua string
 
@@ -41,18 +44,18 @@ var holdingLua string
 
 // The rules of a node, N2 to N6.
 var (
-	acquireScript = nodes.NewScript("acquire", claimLua+acquireLua)
-	commitScript  = nodes.NewScript("commit", claimLua+commitLua)
-	extendScript  = nodes.NewScript("extend", claimLua+extendLua)
-	finishScript  = nodes.NewScript("finish", claimLua+finishLua).AcceptSealed()
-	abortScript   = nodes.NewScript("abort", claimLua+abortLua)
-	voidScript    = nodes.NewScript("void", claimLua+voidLua)
+	acquireScript = nodes.NewScript("acquire", sharesLua+claimLua+acquireLua)
+	commitScript  = nodes.NewScript("commit", sharesLua+claimLua+commitLua)
+	extendScript  = nodes.NewScript("extend", sharesLua+claimLua+extendLua)
+	finishScript  = nodes.NewScript("finish", sharesLua+claimLua+finishLua).AcceptSealed()
+	abortScript   = nodes.NewScript("abort", sharesLua+claimLua+abortLua)
+	voidScript    = nodes.NewScript("void", sharesLua+claimLua+voidLua)
 )
 
 // What operators do: N6 EVICT, N8 FORGET, and looking.
 var (
-	evictScript   = nodes.NewScript("evict", evictLua)
-	forgetScript  = nodes.NewScript("forget", forgetLua)
+	evictScript   = nodes.NewScript("evict", sharesLua+evictLua)
+	forgetScript  = nodes.NewScript("forget", sharesLua+forgetLua)
 	namesScript   = nodes.NewScript("names", namesLua).AcceptSealed()
-	holdingScript = nodes.NewScript("holding", holdingLua).AcceptSealed()
+	holdingScript = nodes.NewScript("holding", sharesLua+holdingLua).AcceptSealed()
 )

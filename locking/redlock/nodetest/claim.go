@@ -1,57 +1,57 @@
 package nodetest
 
 // acquire is N2: the lock, unless the tick is closed or somebody else has it.
-// Argument 5 is the mode.
+// Argument 6 is the mode.
 func (c *call) acquire() ([]string, error) {
 	if no := c.noSay(); no != nil {
 		return no, nil
 	}
-	if no := c.closed(c.arg(5), ""); no != nil {
+	if no := c.closed(c.arg(6), ""); no != nil {
 		return no, nil
 	}
-	if c.lockedOut() {
-		return c.withLock("BUSY"), nil
+	if _, _, is := c.inTheWay(); is {
+		return c.inTheWayOf("BUSY"), nil
 	}
-	if err := c.n.setText(c.lockKey(), c.v(), c.ttl(), c.now); err != nil {
+	if err := c.take(); err != nil {
 		return nil, err
 	}
 	return answer("OK", digits(c.fence()), c.attempts())
 }
 
-// commit is N3: the token for the tick. Arguments: 5 token, 6 mode, 7 attempt, 8
-// holder, 9 records to keep, 10 the record, 11… records of tokens given up.
+// commit is N3: the token for the tick. Arguments: 6 token, 7 mode, 8 attempt, 9
+// holder, 10 records to keep, 11 the record, 12… records of tokens given up.
 func (c *call) commit() ([]string, error) {
 	if no := c.noSay(); no != nil {
 		return no, nil
 	}
-	token, ok := number(c.arg(5))
+	token, ok := number(c.arg(6))
 	if !ok {
-		return nil, scriptError("%q is not a token", c.arg(5))
+		return nil, scriptError("%q is not a token", c.arg(6))
 	}
 	if token > (c.now+c.grace/2)/1000*(1<<20) || token >= 1<<53 {
 		return answer("FUTURE")
 	}
 	s := c.stand()
 	mine := s.Owner == c.v()
-	if mine && s.Token == c.arg(5) && s.Tick == c.arg(3) && !s.Void { // asked again
-		if !c.lockedOut() {
-			if err := c.n.setText(c.lockKey(), c.v(), c.ttl(), c.now); err != nil {
+	if mine && s.Token == c.arg(6) && s.Tick == c.arg(3) && !s.Void { // asked again
+		if c.renewable(token) {
+			if err := c.takeClaimed(); err != nil {
 				return nil, err
 			}
 		}
 		return answer("OK", digits(c.fence()), c.attempts())
 	}
-	if c.lockedOut() {
-		return c.withLock("LOST"), nil
+	if _, _, is := c.inTheWay(); is {
+		return c.inTheWayOf("LOST"), nil
 	}
-	if no := c.closed(c.arg(6), c.v()); no != nil {
+	if no := c.closed(c.arg(7), c.v()); no != nil {
 		return no, nil
 	}
 	if token <= c.fence() && !c.n.Without.Fence {
 		return c.stale()
 	}
 	if c.sameTick() && !mine && !c.n.Without.Tick {
-		n, err := numbers(c.arg(7), s.Attempt)
+		n, err := numbers(c.arg(8), s.Attempt)
 		if err != nil {
 			return nil, err
 		}
@@ -60,6 +60,20 @@ func (c *call) commit() ([]string, error) {
 		}
 	}
 	return c.accept()
+}
+
+// renewable tells whether what a commit that is asked again has is to be renewed.
+// A share without the token is not, where a larger one was accepted: somebody
+// may have had the lock meanwhile.
+func (c *call) renewable(token float64) bool {
+	if _, _, is := c.inTheWay(); is {
+		return false
+	}
+	if !c.beside() {
+		return true
+	}
+	has, ended := c.hasShare(c.arg(6))
+	return !ended && (has || c.accepted() <= token)
 }
 
 func (c *call) stale() ([]string, error) {
@@ -73,25 +87,26 @@ func (c *call) accept() ([]string, error) {
 	if claim.Streams == nil {
 		claim.Streams = map[string]Stand{}
 	}
-	claim.Fence, claim.Stream = c.arg(5), c.stream()
+	claim.Fence, claim.Stream = c.arg(6), c.stream()
 	claim.Streams[c.stream()] = Stand{
-		Tick: c.arg(3), Token: c.arg(5), Owner: c.v(), Mode: c.arg(6), Attempt: c.arg(7), Holder: c.arg(8), At: digits(c.now),
+		Tick: c.arg(3), Token: c.arg(6), Owner: c.v(), Mode: c.arg(7), Attempt: c.arg(8), Holder: c.arg(9), At: digits(c.now),
 		RanOut: claim.Streams[c.stream()].RanOut, // of an earlier tick; said anew with done
 	}
 	c.n.Claims[c.claimKey()] = claim
-	if err := c.n.setText(c.lockKey(), c.v(), c.ttl(), c.now); err != nil {
+	if err := c.takeClaimed(); err != nil {
 		return nil, err
 	}
-	for _, givenUp := range c.rest(11) {
+	c.sweepShares()
+	for _, givenUp := range c.rest(12) {
 		c.n.dropRun(c.runsKey(), "S"+givenUp)
 	}
-	if record := c.arg(10); record != "" {
+	if record := c.arg(11); record != "" {
 		if err := c.n.addRun(c.runsKey(), c.arg(3), "S"+record); err != nil {
 			return nil, err
 		}
-		if err := c.n.boundRuns(c.runsKey(), c.arg(9)); err != nil {
+		if err := c.n.boundRuns(c.runsKey(), c.arg(10)); err != nil {
 			return nil, err
 		}
 	}
-	return answer("OK", c.arg(5), c.arg(7))
+	return answer("OK", c.arg(6), c.arg(8))
 }

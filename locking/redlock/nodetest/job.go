@@ -101,14 +101,15 @@ func (c *call) closed(mode, mine string) []string {
 	return nil
 }
 
-// lockedOut tells whether somebody else has the lock.
-func (c *call) lockedOut() bool {
-	owner, _, ok := c.n.text(c.lockKey(), c.now)
-	return ok && owner != c.v()
+// free gives up the lock or the share of it, if it is the request's owner's.
+func (c *call) free() {
+	c.freeLock()
+	if c.beside() && c.share().Owner == c.v() {
+		c.n.setShare(c.sharesKey(), c.place(), Share{}, c.now)
+	}
 }
 
-// free frees the lock of the request's owner.
-func (c *call) free() {
+func (c *call) freeLock() {
 	if owner, _, ok := c.n.text(c.lockKey(), c.now); ok && (owner == c.v() || c.n.Without.Compare) {
 		delete(c.n.Texts, c.lockKey())
 	}
@@ -127,16 +128,8 @@ func (c *call) bury() error {
 func (c *call) withClaim(code, stream string) []string {
 	s := c.n.Claims[c.claimKey()].Streams[stream]
 	_, left, _ := c.n.text(c.lockKey(), c.now)
-	return []string{code, s.Owner, digits(left), s.Holder, s.Tick, s.Token}
-}
-
-// withLock answers with whoever has the lock, and with its claim if that is the
-// one accepted last.
-func (c *call) withLock(code string) []string {
-	owner, left, _ := c.n.text(c.lockKey(), c.now)
-	claim, ok := c.n.Claims[c.claimKey()]
-	if ok && claim.Streams[claim.Stream].Owner == owner {
-		return c.withClaim(code, claim.Stream)
+	if share := c.n.shares(c.sharesKey(), c.now)[stream+":"+s.Tick+"."]; s.Owner != "" && share.Owner == s.Owner {
+		left = max(share.Until-c.now, 0)
 	}
-	return []string{code, owner, digits(left), "", "", ""}
+	return []string{code, s.Owner, digits(left), s.Holder, s.Tick, s.Token}
 }

@@ -56,10 +56,12 @@ func (n *Node) Restart(runID string, memory State) {
 // Nothing is the memory of a server that lost all.
 func Nothing() State { return newState() }
 
-// Lasting returns a copy of s without what runs out: locks and tombstones.
+// Lasting returns a copy of s without what runs out: locks, their shares, and
+// tombstones.
 func (s State) Lasting() State {
 	c := s.Copy()
 	maps.DeleteFunc(c.Texts, func(_ string, t Text) bool { return t.Expires != 0 })
+	maps.DeleteFunc(c.Shares, func(_ string, h Shares) bool { return h.Expires != 0 })
 	return c
 }
 

@@ -27,7 +27,7 @@ func open(t *testing.T) *desk {
 func (d *desk) call(script string, args ...string) []string {
 	d.t.Helper()
 	head := []string{"a", "members", "0", strconv.FormatInt(grace.Milliseconds(), 10), "1", "0", "0", "0", "5000"}
-	keys := []string{"node", "lock", "claim", "dead:" + slices.Concat(args, []string{""})[0], "runs"}
+	keys := []string{"node", "lock", "claim", "dead:" + slices.Concat(args, []string{""})[0], "runs", "shares"}
 	reply, err := d.node.Call(d.now, script, keys, append(head, args...))
 	if err != nil {
 		d.t.Fatal(err)
@@ -50,12 +50,12 @@ func (d *desk) token(n int) string { return strconv.Itoa(1_800_000_000<<20 + n) 
 
 func (d *desk) commit(code, v string, tick, token int) {
 	d.t.Helper()
-	d.want(code, "commit", v, "schedule", d.tick(tick), "5000", d.token(token), "0", "1", "holder", "3", "")
+	d.want(code, "commit", v, "schedule", d.tick(tick), "5000", "0", d.token(token), "0", "1", "holder", "3", "")
 }
 
 func (d *desk) acquire(code, v string, tick int) {
 	d.t.Helper()
-	d.want(code, "acquire", v, "schedule", d.tick(tick), "5000", "0")
+	d.want(code, "acquire", v, "schedule", d.tick(tick), "5000", "0", "0")
 }
 
 func TestMemory(t *testing.T) {
@@ -97,7 +97,7 @@ func TestCopySharesNothing(t *testing.T) {
 	d.want("OK", "record", d.tick(0), "Nx", "Nx1", "5") // its runs are the key lock
 	d.want("OK", "announce", "1000", "a", "{}")
 	c := &desk{t: t, node: d.node.Copy(), now: d.now}
-	c.want("OK", "finish", "v", "schedule", d.tick(0), "5000", d.token(1), "3", "", "end")
+	c.want("OK", "finish", "v", "schedule", d.tick(0), "5000", "0", d.token(1), "3", "", "end")
 	c.want("OK", "record", d.tick(1), "Nx", "Nx2", "5")
 	c.want("OK", "leave", "a")
 	d.node.Member.Since = "1"
@@ -131,7 +131,7 @@ func TestWithout(t *testing.T) {
 		}},
 		{"compare", Without{Compare: true}, func(d *desk, broken bool) {
 			d.acquire("OK", "v", 0)
-			d.want("OK", "abort", "w", "schedule", d.tick(0), "5000", "0")
+			d.want("OK", "abort", "w", "schedule", d.tick(0), "5000", "0", "0")
 			d.acquire(map[bool]string{true: "OK", false: "BUSY"}[broken], "x", 0)
 		}},
 	} {

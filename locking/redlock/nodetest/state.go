@@ -15,6 +15,8 @@ type State struct {
 	// Texts are the locks and the tombstones.
 	Texts  map[string]Text
 	Claims map[string]Claim
+	// Shares are those of the locks.
+	Shares map[string]Shares
 	// Runs are the records of the jobs, oldest tick first.
 	Runs map[string][]Run
 	// Logs are the logs of the jobs' runs, by name, and their index.
@@ -66,7 +68,7 @@ type Run struct {
 
 func newState() State {
 	return State{
-		Texts: map[string]Text{}, Claims: map[string]Claim{},
+		Texts: map[string]Text{}, Claims: map[string]Claim{}, Shares: map[string]Shares{},
 		Runs: map[string][]Run{}, Logs: map[string]map[string]string{}, Rosters: map[string]map[string]string{},
 	}
 }
@@ -74,7 +76,7 @@ func newState() State {
 // Copy returns a State that shares nothing with s.
 func (s State) Copy() State {
 	c := State{
-		Texts: maps.Clone(s.Texts), Claims: maps.Clone(s.Claims),
+		Texts: maps.Clone(s.Texts), Claims: maps.Clone(s.Claims), Shares: maps.Clone(s.Shares),
 		Runs: maps.Clone(s.Runs), Logs: maps.Clone(s.Logs), Rosters: maps.Clone(s.Rosters),
 	}
 	if s.Member != nil {
@@ -84,6 +86,10 @@ func (s State) Copy() State {
 	for key, claim := range c.Claims {
 		claim.Streams = maps.Clone(claim.Streams)
 		c.Claims[key] = claim
+	}
+	for key, shares := range c.Shares {
+		shares.Of = maps.Clone(shares.Of)
+		c.Shares[key] = shares
 	}
 	for key, runs := range c.Runs {
 		c.Runs[key] = slices.Clone(runs)
@@ -123,6 +129,7 @@ func (s *State) setText(key, value, ttl string, now float64) error {
 func (s *State) Sweep(now time.Time) {
 	ms := float64(now.UnixMilli())
 	maps.DeleteFunc(s.Texts, func(_ string, t Text) bool { return t.Expires != 0 && ms > t.Expires })
+	maps.DeleteFunc(s.Shares, func(_ string, h Shares) bool { return h.Expires != 0 && ms > h.Expires })
 }
 
 // addRun stores a record; one with the same text moves to the tick.

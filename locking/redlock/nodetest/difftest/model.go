@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/quorate/quorate/locking/redlock/nodetest"
@@ -25,6 +26,11 @@ func stored(s nodetest.State, now time.Time) []string {
 	}
 	for key, c := range s.Claims {
 		d.claim(key, c)
+	}
+	for key, shares := range s.Shares {
+		if d.now <= shares.Expires {
+			d.shares(key, shares)
+		}
 	}
 	for key, runs := range s.Runs {
 		for _, r := range runs {
@@ -107,6 +113,19 @@ func (d *dump) claim(key string, c nodetest.Claim) {
 			d.field(key, stream+"."+name, value)
 		}
 		d.optional(key, stream+".ranout", s.RanOut)
+	}
+}
+
+func (d *dump) shares(key string, shares nodetest.Shares) {
+	for place, s := range shares.Of {
+		for name, value := range map[string]string{
+			"owner": s.Owner, "until": score(s.Until), "token": s.Token, "attempt": s.Attempt,
+			"mode": s.Mode, "holder": s.Holder, "at": s.At, "done": strings.TrimLeft(bit(s.Done), "0"),
+		} {
+			if value != "" {
+				d.add("%s %s%s = %s runs out %d", key, place, name, value, steps(shares.Expires-d.now))
+			}
+		}
 	}
 }
 
