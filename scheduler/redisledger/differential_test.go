@@ -33,7 +33,7 @@ func TestScriptsAgreeWithTheModel(t *testing.T) {
 			"leave":      func(rt *rapid.T) { d.leave(rt, lua.leave) },
 			"publish":    func(rt *rapid.T) { d.call(rt, lua.publish, "0", []string{jobsKey}, announcements(rt)...) },
 			"published":  func(rt *rapid.T) { d.call(rt, lua.published, "1", []string{jobsKey}, window(rt)) },
-			"lock":       d.lock, "time": bench.Advances, "restart": d.restart,
+			"lock":       d.lock, "share": d.share, "time": bench.Advances, "restart": d.restart,
 		}
 	})
 }
@@ -42,6 +42,7 @@ const (
 	runsKey   = "q:job:j:runs"
 	logsKey   = "q:job:j:logs"
 	lockKey   = "q:job:j:lock"
+	sharesKey = "q:job:j:shares"
 	rosterKey = "q:replicas"
 	jobsKey   = "q:jobs"
 )
@@ -82,7 +83,7 @@ func (d differ) read(rt *rapid.T, script *nodes.Script) {
 		from = "+inf"
 	}
 	most := rapid.SampledFrom([]string{"0", "1", "2", "10", "-1"}).Draw(rt, "most")
-	d.call(rt, script, "1", []string{runsKey, lockKey}, from, most)
+	d.call(rt, script, "1", []string{runsKey, lockKey, sharesKey}, from, most)
 }
 
 // logText names a run.
@@ -148,6 +149,28 @@ func (d differ) lock(rt *rapid.T) {
 	}
 	lock := nodetest.Text{Value: "v", Expires: float64(d.Now().Add(difftest.TTL).UnixMilli())}
 	d.Do(rt, func(n *nodetest.Node) { n.Texts[lockKey] = lock }, "SET", lockKey, "v", "PX", difftest.TTL.Milliseconds())
+}
+
+// share gives somebody a share of the lock that read tells of, or ends it.
+func (d differ) share(rt *rapid.T) {
+	v := rapid.SampledFrom([]string{"v", "w", "x"}).Draw(rt, "v")
+	if d.Model().Shares[sharesKey].Of["schedule:"+v+"."].Done {
+		return // it stays
+	}
+	s := nodetest.Share{
+		Owner: v, Until: float64(d.Now().Add(difftest.TTL).UnixMilli()), Done: rapid.Bool().Draw(rt, "done"),
+	}
+	place := "schedule:" + v + "."
+	command := []any{"HSET", sharesKey, place + "owner", v, place + "until", int64(s.Until)}
+	if s.Done {
+		command = append(command, place+"done", "1")
+	}
+	d.Do(rt, func(n *nodetest.Node) {
+		if n.Shares[sharesKey].Of == nil {
+			n.Shares[sharesKey] = nodetest.Shares{Of: map[string]nodetest.Share{}}
+		}
+		n.Shares[sharesKey].Of[place] = s
+	}, command...)
 }
 
 func (d differ) restart(rt *rapid.T) {

@@ -43,8 +43,9 @@ func newMerger(quorum, answered int) merger {
 	}
 }
 
-// add takes in a record of a node whose lock the given owner has.
-func (m *merger) add(r nodes.Record, lockOwner string) {
+// add takes in a record of a node whose lock, or shares of it, the given owners
+// have.
+func (m *merger) add(r nodes.Record, owners ...string) {
 	tick := tickKey{r.Stream, r.Tick.UnixMilli()}
 	if r.Kind == nodes.KindNotRun {
 		if m.notRun[tick] == nil {
@@ -60,7 +61,7 @@ func (m *merger) add(r nodes.Record, lockOwner string) {
 		m.claims[key] = c
 	}
 	c.nodes++
-	c.held = c.held || r.Owner == lockOwner
+	c.held = c.held || slices.Contains(owners, r.Owner)
 	if says(r) > says(c.record) {
 		c.record = r
 	}

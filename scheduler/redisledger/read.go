@@ -61,7 +61,7 @@ type page struct {
 }
 
 func (l *Ledger) page(ctx context.Context, job, latest string, size int) (page, error) {
-	keys := []string{l.set.JobKey(job, "runs"), l.set.JobKey(job, "lock")}
+	keys := []string{l.set.JobKey(job, "runs"), l.set.JobKey(job, "lock"), l.set.JobKey(job, "shares")}
 	doing := "reading the ledger of " + job
 	replies, err := answers(l.set, doing, l.set.Call(ctx, l.lua.read, keys, latest, size))
 	if err != nil {
@@ -76,16 +76,20 @@ func (l *Ledger) page(ctx context.Context, job, latest string, size int) (page, 
 	return p, nil
 }
 
-// add takes the answer of one node in: its lock's owner, then records. A full
-// page may have been cut off in the middle of its last tick.
+// add takes the answer of one node in: who has the lock or a share of it, then
+// records. A full page may have been cut off in the middle of its last tick.
 func (p *page) add(r nodes.Reply, size int) error {
-	owner, records := r.Arg(0), r.Args[min(1, len(r.Args)):]
+	n, err := strconv.Atoi(r.Arg(0))
+	if err != nil || n < 0 || n >= len(r.Args) {
+		return fmt.Errorf("it says that %q hold the lock", r.Arg(0))
+	}
+	owners, records := r.Args[1:n+1], r.Args[n+1:]
 	for i, text := range records {
 		rec, err := nodes.DecodeRecord(text)
 		if err != nil {
 			return err
 		}
-		p.merge.add(rec, owner)
+		p.merge.add(rec, owners...)
 		if i == size-1 {
 			p.complete = false
 			p.horizon = max(p.horizon, rec.Tick.UnixMilli())

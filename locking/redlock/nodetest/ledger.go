@@ -2,6 +2,7 @@ package nodetest
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -28,8 +29,8 @@ func (c *call) record() ([]string, error) {
 	return answer("OK")
 }
 
-// read answers with who has the lock and the records, newest tick first. Keys:
-// runs, lock. Arguments: the latest tick ("(" before it leaves it out), how many
+// read answers with who has the lock or a share of it, and with the records,
+// newest tick first. Keys: runs, lock, shares. Arguments: the latest tick ("(" before it leaves it out), how many
 // records.
 func (c *call) read() ([]string, error) {
 	text, without := strings.CutPrefix(c.arg(1), "(")
@@ -38,8 +39,15 @@ func (c *call) read() ([]string, error) {
 	if !ok || !okMost {
 		return nil, scriptError("cannot read from %q, %q records", c.arg(1), c.arg(2))
 	}
-	owner, _, _ := c.n.text(c.keys[2], c.now)
-	reply := []string{"OK", owner}
+	var owners []string
+	if owner, _, ok := c.n.text(c.keys[2], c.now); ok {
+		owners = append(owners, owner)
+	}
+	for _, place := range c.counting(c.keys[3]) {
+		owners = append(owners, c.n.Shares[c.keys[3]].Of[place].Owner)
+	}
+	slices.Sort(owners)
+	reply := append([]string{"OK", strconv.Itoa(len(owners))}, owners...)
 	for _, r := range slices.Backward(c.n.Runs[c.keys[1]]) {
 		if r.Tick > latest || without && r.Tick == latest {
 			continue

@@ -28,9 +28,7 @@ func stored(s nodetest.State, now time.Time) []string {
 		d.claim(key, c)
 	}
 	for key, shares := range s.Shares {
-		if d.now <= shares.Expires {
-			d.shares(key, shares)
-		}
+		d.shares(key, shares)
 	}
 	for key, runs := range s.Runs {
 		for _, r := range runs {
@@ -117,13 +115,21 @@ func (d *dump) claim(key string, c nodetest.Claim) {
 }
 
 func (d *dump) shares(key string, shares nodetest.Shares) {
+	ends := "never"
+	switch {
+	case shares.Expires == 0:
+	case d.now > shares.Expires:
+		return
+	default:
+		ends = strconv.Itoa(steps(shares.Expires - d.now))
+	}
 	for place, s := range shares.Of {
 		for name, value := range map[string]string{
 			"owner": s.Owner, "until": score(s.Until), "token": s.Token, "attempt": s.Attempt,
 			"mode": s.Mode, "holder": s.Holder, "at": s.At, "done": strings.TrimLeft(bit(s.Done), "0"),
 		} {
 			if value != "" {
-				d.add("%s %s%s = %s runs out %d", key, place, name, value, steps(shares.Expires-d.now))
+				d.add("%s %s%s = %s runs out %s", key, place, name, value, ends)
 			}
 		}
 	}
