@@ -16,6 +16,8 @@ type lockRow struct {
 	State      string         `json:"state"` // held, unknown, partial, unfinished
 	Holder     *string        `json:"holder"`
 	Tick       *string        `json:"tick"`
+	Stream     *string        `json:"stream"` // of the tick: schedule, manual, backfill
+	Beside     bool           `json:"beside"` // runs beside other ticks (overlap: allow)
 	Token      *locking.Token `json:"token"`
 	Attempt    *int           `json:"attempt"`
 	OnCrash    *string        `json:"on_crash"` // of the claim: skip or rerun
@@ -35,7 +37,8 @@ func (a App) locksCommand(f *flags) *cobra.Command {
 		Use:   "locks",
 		Short: "List who holds which lock, and runs that never said how they ended",
 		Long: `List who holds which lock, jobs and plain locks alike, and runs that never said
-how they ended. The nodes themselves are asked, so no replica needs to answer.
+how they ended. The nodes themselves are asked, so no replica needs to answer. A
+job whose runs go on beside one another (overlap: allow) has a line for each.
 
 STATE is one of
   held        a quorum of the nodes holds the lock; LEFT is how long, unless the
@@ -87,9 +90,10 @@ func newLockRow(h redlock.Holding) lockRow {
 	row := lockRow{
 		Job: h.Name, State: lockState(h), Holder: optional(h.Holder), Tick: stamp(h.Tick), Token: optional(h.Token),
 		Attempt: optional(h.Attempt), Since: stamp(h.Since), Nodes: fmt.Sprintf("%d/%d", h.On.For, h.On.Of),
-		Done: h.Done, Void: h.Void, since: h.Since, left: h.Left,
+		Done: h.Done, Void: h.Void, Beside: h.Beside, since: h.Since, left: h.Left,
 	}
 	if !h.Tick.IsZero() {
+		row.Stream = optional(h.Stream)
 		row.OnCrash = optional(map[locking.Mode]string{locking.AtMostOnce: "skip", locking.AtLeastOnce: "rerun"}[h.Mode])
 	}
 	if h.Left != redlock.Endless {

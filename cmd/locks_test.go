@@ -23,11 +23,19 @@ func holdings() []redlock.Holding {
 		},
 		{Name: "legacy-lock", Left: redlock.Endless, On: five(5)},
 		{
-			Name: "nightly-report", Holder: "web-1-4f2a", Tick: tick.Add(-time.Minute), Token: 1880000000000000, Attempt: 2,
+			Name: "imports", Holder: "web-0-11aa", Tick: tick, Stream: "schedule", Beside: true, Token: 1880000000000011, Attempt: 1,
+			Since: tick, Left: 14 * time.Second, On: five(5),
+		},
+		{
+			Name: "imports", Holder: "web-1-4f2a", Tick: tick.Add(-time.Minute), Stream: "schedule", Beside: true, Token: 1880000000000010,
+			Attempt: 1, Since: tick.Add(-time.Minute), Left: 11 * time.Second, On: five(5),
+		},
+		{
+			Name: "nightly-report", Stream: "manual", Holder: "web-1-4f2a", Tick: tick.Add(-time.Minute), Token: 1880000000000000, Attempt: 2,
 			Mode: locking.AtLeastOnce, Since: tick.Add(-59 * time.Second), Left: 9750 * time.Millisecond, On: five(5),
 		},
-		{Name: "rebuild", Holder: "web-2-91bc", Tick: tick, Token: 1879999999999000, Attempt: 1, Since: tick, On: five(2), Done: true},
-		{Name: "sync", Holder: "web-0-11aa", Tick: tick.Add(-time.Hour), Token: 1870000000000000, Attempt: 1, Since: tick.Add(-time.Hour), On: five(0)},
+		{Name: "rebuild", Holder: "web-2-91bc", Tick: tick, Stream: "schedule", Token: 1879999999999000, Attempt: 1, Since: tick, On: five(2), Done: true},
+		{Name: "sync", Holder: "web-0-11aa", Tick: tick.Add(-time.Hour), Stream: "schedule", Token: 1870000000000000, Attempt: 1, Since: tick.Add(-time.Hour), On: five(0)},
 	}
 }
 
@@ -37,7 +45,7 @@ func TestGoldenLocks(t *testing.T) {
 		golden(t, "locks."+format, printed(t, lockListing(holdings(), tick), format))
 	}
 	var all strings.Builder
-	for _, h := range holdings()[:3] {
+	for _, h := range holdings()[:5] {
 		all.WriteString(released(h) + "\n")
 	}
 	golden(t, "locks_release.txt", all.String())

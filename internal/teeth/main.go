@@ -62,6 +62,7 @@ func plants() []plant {
 		faultPlants,
 		simPlants,
 		lockPlants,
+		besidePlants,
 		formatPlants,
 		hookPlants,
 		kitPlants,

@@ -32,7 +32,7 @@ var differentialPlants = []plant{
 	},
 	{
 		name: "model: floor of the extension", promise: "A node sets no lock again for a tick that it may have forgotten.",
-		edits: []edit{{extendLua, "if not owner and held and (tick or now) > floor then", "if not owner and held then"}},
+		edits: []edit{{extendLua, "if held and (tick or now) > floor then", "if held then"}},
 		pkg:   redlockPkg, tests: agreement, args: atLength, says: saysModel,
 	},
 	{

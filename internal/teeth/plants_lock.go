@@ -76,7 +76,7 @@ var lockPlants = []plant{
 	},
 	{
 		name: "release: expired called released", promise: "Whoever releases a lock that had run out learns it.",
-		edits: []edit{{finishLua, "owner == v and '0' or '1'", "'0'"}},
+		edits: []edit{{finishLua, "had and '0' or '1'", "'0'"}},
 		pkg:   redlockPkg, tests: []string{"TestReleaseTellsTheEndsApart"}, says: "want it to match lease had run out",
 	},
 	{

@@ -35,9 +35,9 @@ var nodePlants = []plant{
 	{
 		name: "node: claimed tick granted again", promise: "A tick that runs once is claimed by one attempt, also when the lock has run out.",
 		edits: []edit{
-			{acquireLua, "if claimed(arg(5)) then", "if false then"},
-			{acquireLua, "if locked_out() then", "if false then"},
-			{commitLua, "if locked_out() then return", "if false then return"},
+			{acquireLua, "if claimed(arg(6)) then", "if false then"},
+			{acquireLua, "if in_the_way() then", "if false then"},
+			{commitLua, "if in_the_way() then return in_the_way_of", "if false then return"},
 			{commitLua, "if not mine and claimed(mode) then", "if false then"},
 		},
 		pkg: redlockPkg, tests: []string{"TestConformanceOnMiniredis"},
@@ -57,14 +57,14 @@ var nodePlants = []plant{
 	},
 	{
 		name: "node: COMMIT over another's lock", promise: "Who lost the lock between the rounds does not commit.",
-		edits: []edit{{commitLua, "if locked_out() then return", "if false then return"}},
+		edits: []edit{{commitLua, "if in_the_way() then return in_the_way_of", "if false then return"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
 		name: "node: finished tick granted again", promise: "A tick that was finished is never run again.",
 		edits: []edit{
 			{acquireLua, "get('done') == '1'", "false"},
-			{acquireLua, "if claimed(arg(5)) then", "if get('done') ~= '1' and claimed(arg(5)) then"},
+			{acquireLua, "if claimed(arg(6)) then", "if get('done') ~= '1' and claimed(arg(5)) then"},
 			{commitLua, "get('done') == '1'", "false"},
 			{commitLua, "if not mine and claimed(mode) then", "if get('done') ~= '1' and not mine and claimed(mode) then"},
 		},
@@ -127,7 +127,7 @@ var nodePlants = []plant{
 	},
 	{
 		name: "node: extends past a larger token", promise: "A lease that was superseded cannot be extended, though a late request brought its lock back.",
-		edits: []edit{{extendLua, "if accepted() > tonumber(arg(5)) then", "if false then"}},
+		edits: []edit{{extendLua, "if accepted() > tonumber(arg(6)) then", "if false then"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
@@ -142,7 +142,7 @@ var nodePlants = []plant{
 	},
 	{
 		name: "node: abort without a tombstone", promise: "A request that arrives after its attempt gave up takes no lock.",
-		edits: []edit{{abortLua, "if arg(5) == '1' then", "if false then"}},
+		edits: []edit{{abortLua, "if arg(6) == '1' then", "if false then"}},
 		pkg:   redlockPkg, tests: []string{"TestThawedNodeIsCleanedUp"},
 	},
 	{
@@ -152,12 +152,12 @@ var nodePlants = []plant{
 	},
 	{
 		name: "node: abort frees anybody's lock", promise: "Whoever gives up leaves the locks of others alone.",
-		edits: []edit{{abortLua, "if redis.call('GET', lock) == v then", "if true then"}},
+		edits: []edit{{claimLua, "if redis.call('GET', lock) == v then", "if true then"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
 		name: "node: finish frees anybody's lock", promise: "A late finish does not free the lock of the next run.",
-		edits: []edit{{finishLua, "if owner == v then", "if true then"}},
+		edits: []edit{{finishLua, "if had then redis.call('DEL', lock) end", "redis.call('DEL', lock)"}},
 		pkg:   redlockPkg, tests: rules, says: `lock: "free", want "b"`,
 	},
 	{
@@ -166,18 +166,13 @@ var nodePlants = []plant{
 		pkg:   redlockPkg, tests: rules, says: "void=1",
 	},
 	{
-		name: "node: void frees anybody's lock", promise: "A late void does not free the lock of the next run.",
-		edits: []edit{{voidLua, "if redis.call('GET', lock) == v then", "if true then"}},
-		pkg:   redlockPkg, tests: rules,
-	},
-	{
 		name: "node: finish of another's claim", promise: "A run that was superseded does not finish the tick of its successor.",
-		edits: []edit{{finishLua, "get('owner') == v and get('token') == arg(5)", "true"}},
+		edits: []edit{{finishLua, "get('owner') == v and get('token') == arg(6)", "true"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
 		name: "node: records without a bound", promise: "A node keeps a bounded number of records per job.",
-		edits: []edit{{commitLua, "redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(tonumber(arg(9)) + 1))", ""}},
+		edits: []edit{{commitLua, "redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(tonumber(arg(10)) + 1))", ""}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{

@@ -27,12 +27,12 @@ var opsPlants = []plant{
 	},
 	{
 		name: "forget: while the lock is held", promise: "A job is not forgotten while it runs.",
-		edits: []edit{{forgetLua, "if redis.call('EXISTS', lock) == 1 then", "if false then"}},
+		edits: []edit{{forgetLua, "if redis.call('EXISTS', lock) == 1 or", "if"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
 		name: "forget: keeps the records", promise: "A forgotten job leaves nothing behind.",
-		edits: []edit{{forgetLua, "redis.call('DEL', claim, runs, KEYS[5])", "redis.call('DEL', claim)"}},
+		edits: []edit{{forgetLua, "redis.call('DEL', claim, runs, KEYS[5], shares)", "redis.call('DEL', claim)"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
@@ -67,7 +67,7 @@ var opsPlants = []plant{
 	},
 	{
 		name: "evict: frees anybody's lock", promise: "A forced release frees the lock of the holder it names and no other.",
-		edits: []edit{{evictLua, "if redis.call('GET', KEYS[2]) ~= arg(1) then", "if false then"}},
+		edits: []edit{{evictLua, "if redis.call('GET', KEYS[2]) == arg(1) then", "if true then"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
@@ -97,7 +97,7 @@ var opsPlants = []plant{
 	},
 	{
 		name: "locks: not on sealed nodes", promise: "Who holds what can be seen while the list of nodes is changed.",
-		edits: []edit{{redlockDir + "scripts.go", `NewScript("holding", holdingLua).AcceptSealed()`, `NewScript("holding", holdingLua)`}},
+		edits: []edit{{redlockDir + "scripts.go", `NewScript("holding", sharesLua+holdingLua).AcceptSealed()`, `NewScript("holding", sharesLua+holdingLua)`}},
 		pkg:   redlockPkg, tests: []string{"TestHoldersOnSealedNodes"},
 	},
 	{

@@ -59,6 +59,14 @@
 // wherever a larger token has been accepted, even if the lock is v's: a late
 // ACQUIRE may have brought it back.
 //
+// Ticks of a job that run beside one another ([locking.Request].Beside) have a
+// share of the lock each instead of the lock, one per tick. The claim stays one
+// per stream, so that ticks are claimed in order and tokens grow as ever. COMMIT
+// writes its token into the share, and EXTEND renews a share with the token
+// whatever was claimed since; a share that ran out is set again only while
+// nothing was. FINISH of an older tick leaves the claim of the newer alone. Who
+// wants the lock waits for all shares, and they for it.
+//
 // Plain locks, without a tick, take the same way without the tests of ticks.
 // They share lock and fence with the job of the same name.
 //

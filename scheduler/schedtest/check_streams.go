@@ -66,3 +66,19 @@ func recordStaysInItsStream(b *ledgerBench) {
 	b.record(again)
 	b.want("Ticks", b.ticks(10), first, other)
 }
+
+// runsBesideOneAnother: each is running until it says how it ended.
+func runsBesideOneAnother(b *ledgerBench) {
+	claim := func(n int) locking.Lease {
+		return b.request(locking.Request{
+			Name: jobName, Tick: b.tick(n), TTL: b.Long, Holder: "a", Beside: true,
+			Note: scheduler.EncodeNote(b.started(n)),
+		})
+	}
+	first, second := claim(1), claim(2)
+	b.wantBoth(of(second, b.started(2)), of(first, b.started(1)))
+	b.end(first, b.finished(1, scheduler.Failed))
+	b.wantBoth(of(second, b.started(2)), of(first, b.finished(1, scheduler.Failed)))
+	b.end(second, b.finished(2, scheduler.Succeeded))
+	b.wantBoth(of(second, b.finished(2, scheduler.Succeeded)), of(first, b.finished(1, scheduler.Failed)))
+}

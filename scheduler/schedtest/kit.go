@@ -92,6 +92,7 @@ func ledgerChecks() []ledgerCheck {
 
 		{"StreamsAreListedTogether", streamsAreListedTogether},
 		{"RecordStaysInItsStream", recordStaysInItsStream},
+		{"RunsBesideOneAnother", runsBesideOneAnother},
 
 		{"RunHidesARecord", runHidesARecord},
 		{"NewestFirst", newestFirst},

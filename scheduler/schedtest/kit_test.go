@@ -133,7 +133,7 @@ var ledgerFaults = map[string]struct {
 	"never minds time": {oddLedger{deafened: true}, []string{"EndedContextIsAnError"}},
 	"drops the newest": {oddLedger{in: func(e *scheduler.Entry) bool { return e.Tick.Before(time.Now().Add(-45 * time.Minute)) }}, []string{"Bounded"}},
 	"running for ever": {outcome(scheduler.Interrupted, scheduler.Running), []string{"InterruptedOnceTheLeaseHasRunOut", "EveryAttemptIsARun"}},
-	"never running":    {outcome(scheduler.Running, scheduler.Interrupted), []string{"RunningWhileTheLeaseLasts"}},
+	"never running":    {outcome(scheduler.Running, scheduler.Interrupted), []string{"RunningWhileTheLeaseLasts", "RunsBesideOneAnother"}},
 	"late finish is lost": {outcome(scheduler.LeaseLost, scheduler.Interrupted), []string{
 		"FinishReplacesTheStart", "FinishAfterAnotherRun",
 	}},

@@ -46,7 +46,6 @@ f | beside, leases, rerun  | holds      | BESIDES=2 LEASES EXTENDS RERUN C=2 TIC
 f | beside, restart        | holds      | BESIDES=2 LEASES EXTENDS RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
 f | beside, streams        | holds      | BESIDES=2 EXTENDS STREAMS=2 C=2 PROPOSALS=1
 f | beside, forget         | holds      | BESIDES=2 FORGETS EXTENDS RERUN C=2 PROPOSALS=1
-f | beside, 3 attempts     | holds      | BESIDES=1 C=3 TICKS=2 PROPOSALS=1
 f | streams                | holds      | CORE VOIDS C=2 STREAMS=2 TICKS=2
 f | streams, 3 attempts    | holds      | CORE VOIDS C=3 STREAMS=2 PROPOSALS=1
 f | plain beside ticks     | holds      | CORE VOIDS C=2 STREAMS=2 PLAIN TICKS=2 RESTARTS=1 PROPOSALS=1
