@@ -82,8 +82,7 @@ type Act struct {
 	// of its kind.
 	Within time.Duration `json:"within,omitempty"`
 
-	// Params of a trigger replace those of the job: a JSON object. Empty: the
-	// job's own.
+	// Params of a trigger, a JSON object, go before those of the job, key by key.
 	Params json.RawMessage `json:"params,omitempty"`
 	// Trigger is why a trigger's run was asked for: ByManual, the default, or
 	// ByChain.

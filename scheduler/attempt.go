@@ -47,8 +47,11 @@ type attempt struct {
 	owner   *job
 	lane    *lane
 	overdue time.Time
-	passed  bool          // later is closed
-	ended   chan struct{} // closed when nothing of the attempt goes on any more
+	passed  bool // later is closed
+	// Set before the loop is told that the attempt is over: a later request of
+	// the stream was claimed, so that nobody can claim this one any more.
+	superseded bool
+	ended      chan struct{} // closed when nothing of the attempt goes on any more
 }
 
 // run decides the tick and returns when nothing is left to do for it.
@@ -68,8 +71,11 @@ func (a *attempt) run() {
 
 // conclude accounts for a tick that does not run here.
 func (a *attempt) conclude(v verdict) {
-	if v.kind == lost {
+	switch {
+	case v.kind == lost:
 		a.cfg.Observer.Lost(a.job.Name, a.tick.at, v.err)
+		return
+	case a.tick.act != nil && a.leave(v):
 		return
 	}
 	a.decided(a.job, a.tick, v)
@@ -80,7 +86,7 @@ func (a *attempt) conclude(v verdict) {
 // then, and keep the job's other ticks waiting.
 func (a *attempt) left() time.Duration {
 	wall := a.clock.wall()
-	if a.tick.at.Sub(wall) >= jumpThreshold {
+	if a.tick.act == nil && a.tick.at.Sub(wall) >= jumpThreshold {
 		return 0
 	}
 	return a.until.Sub(wall)

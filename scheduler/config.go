@@ -72,6 +72,9 @@ type Config struct {
 	StopTimeout time.Duration
 	// BeatEvery is the pause between heartbeats to the roster. Default 5 s.
 	BeatEvery time.Duration
+	// ActsEvery is the pause between looks at what was asked of the cluster.
+	// Default 1 s.
+	ActsEvery time.Duration
 	// Clock is the wall clock that schedules go by, and Random returns a random
 	// duration below limit: the pause before the next try to claim a tick. Both
 	// are for simulations. Default: the system's clock, math/rand.
@@ -92,6 +95,7 @@ func (c Config) WithDefaults() Config {
 	c.DrainTimeout = cmp.Or(c.DrainTimeout, 20*time.Second)
 	c.StopTimeout = cmp.Or(c.StopTimeout, 5*time.Second)
 	c.BeatEvery = cmp.Or(c.BeatEvery, 5*time.Second)
+	c.ActsEvery = cmp.Or(c.ActsEvery, time.Second)
 	c.RecordQueue = cmp.Or(c.RecordQueue, 10_000)
 	c.SourceEvery = cmp.Or(c.SourceEvery, 30*time.Second)
 	c.SourceTimeout = cmp.Or(c.SourceTimeout, 30*time.Second)
@@ -135,6 +139,7 @@ func (c Config) Validate() error {
 	refuse(c.BeatEvery < 0, "Config.BeatEvery is %v: it must be positive", c.BeatEvery)
 	refuse(c.SourceEvery < 0, "Config.SourceEvery is %v: it must be positive", c.SourceEvery)
 	refuse(c.SourceTimeout < 0, "Config.SourceTimeout is %v: it must be positive", c.SourceTimeout)
+	refuse(c.ActsEvery < 0, "Config.ActsEvery is %v: it must be positive", c.ActsEvery)
 	refuse(c.RecordQueue < 0, "Config.RecordQueue is %d: it must be positive", c.RecordQueue)
 	return errors.Join(errs...)
 }

@@ -65,6 +65,9 @@ func (e *engine) drain() error {
 		case reply := <-e.asks:
 			reply <- e.snapshot()
 			continue
+		case open := <-e.desk.opened: // runs can still be cancelled
+			e.heed(open)
+			continue
 		case <-aborted:
 			aborted = nil
 			if len(steps) < 2 {

@@ -12,6 +12,10 @@ import (
 // the machine suspended.
 const longestSleep = 15 * time.Second
 
+// longestBlind bounds how long the first ticks wait until the replica knows what
+// is paused.
+const longestBlind = 10 * time.Second
+
 // An engine turns time into attempts. Everything in it belongs to the goroutine
 // of run; the goroutines of attempts send it their progress.
 type engine struct {
@@ -28,6 +32,13 @@ type engine struct {
 	active   int     // attempts whose goroutine has not said over
 	draining bool
 
+	// What was asked of the cluster, as the desk last saw it.
+	desk     *desk
+	informed bool            // the desk has seen it once
+	pauses   []Act           // in force
+	heeded   map[string]bool // requests that this replica has begun to do
+	settling map[string]bool // those that have expired
+
 	progress chan progress
 	scanned  chan *scan
 	asks     chan chan Snapshot
@@ -43,6 +54,7 @@ type engine struct {
 func newEngine(base context.Context, s *Scheduler, rec *recorder, live func() []Replica) *engine {
 	e := &engine{
 		cfg: s.cfg, clock: s.clock, drift: newDrift(s.clock), rec: rec, live: live,
+		desk: newDesk(s), informed: s.cfg.Acts == nil, heeded: map[string]bool{}, settling: map[string]bool{},
 		progress: make(chan progress), scanned: make(chan *scan), asks: s.asks, aborted: s.aborted, done: s.done,
 		updates: make(chan update), closing: make(chan struct{}),
 		stops: newStops(base),
@@ -62,11 +74,19 @@ func (e *engine) run(ctx context.Context) error {
 	defer e.stops.all()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	blind := time.NewTimer(longestBlind)
+	defer blind.Stop()
 	for {
 		select {
 		case <-timer.C:
 			e.wake()
 			timer.Reset(e.pause())
+		case open := <-e.desk.opened:
+			e.heed(open)
+			timer.Reset(0)
+		case <-blind.C:
+			e.informed = true
+			timer.Reset(0)
 		case p := <-e.progress:
 			e.apply(p)
 		case s := <-e.scanned:
@@ -93,7 +113,7 @@ func (e *engine) wake() {
 		}
 	}
 	now := e.clock.wall()
-	for len(e.due) > 0 && !e.due[0].next.start.After(now) {
+	for e.informed && len(e.due) > 0 && !e.due[0].next.start.After(now) {
 		e.fire(e.due[0], now)
 	}
 	e.startScans()
@@ -101,7 +121,7 @@ func (e *engine) wake() {
 
 // pause is the time to sleep.
 func (e *engine) pause() time.Duration {
-	if len(e.due) == 0 {
+	if len(e.due) == 0 || !e.informed {
 		return longestSleep
 	}
 	return min(e.due[0].next.start.Sub(e.clock.wall()), longestSleep)

@@ -20,6 +20,10 @@ type Job struct {
 	// ledger: that of the job before it was renamed. Default: Name.
 	Key string
 
+	// Bind returns the function with other params: those of a request go before
+	// the job's own, key by key. Nil: requests cannot bring params.
+	Bind func(params map[string]any) (jobs.Handler, error)
+
 	// Timeout ends the context of a run with jobs.ErrTimeout. 0: none.
 	Timeout time.Duration
 
@@ -48,7 +52,7 @@ type Job struct {
 	// Tags are names by which many jobs are paused and listed at once.
 	Tags []string
 
-	// Paused jobs skip their ticks.
+	// Paused jobs skip their ticks. What people ask for is run all the same.
 	Paused bool
 
 	// OnSuccess and OnFailure are the keys of jobs that are triggered, through

@@ -70,7 +70,7 @@ func (l *lane) overtake(t tick) {
 // and starts the next one unless one is being decided.
 func (e *engine) proceed(j *job, l *lane) {
 	e.weed(j, l)
-	if l.claiming == nil && l.scans == 0 && len(l.queue) > 0 {
+	if l.claiming == nil && l.scans == 0 && len(l.queue) > 0 && !j.mustYield(l) {
 		t := l.queue[0]
 		l.queue = l.queue[1:]
 		e.start(j, l, t)
@@ -81,7 +81,9 @@ func (e *engine) proceed(j *job, l *lane) {
 func (e *engine) weed(j *job, l *lane) {
 	now, late := e.clock.wall(), 0
 	for i, t := range slices.Backward(l.queue) { // what is deleted lies behind
-		if why := e.tooLate(j, t, now, len(l.queue)-1-i, late); why != "" {
+		if t.act != nil && (e.draining || t.late(now)) || e.skipPaused(j, t) {
+			l.queue = slices.Delete(l.queue, i, i+1) // a request is open to others, or expires
+		} else if why := e.tooLate(j, t, now, len(l.queue)-1-i, late); why != "" {
 			e.decided(j.Job, t, missedFor(why))
 			l.queue = slices.Delete(l.queue, i, i+1)
 		} else if t.late(now) {
@@ -130,7 +132,7 @@ func (e *engine) start(j *job, l *lane, t tick) {
 func (e *engine) won(a *attempt) {
 	a.lane.claiming = nil
 	a.owner.running = append(a.owner.running, a)
-	e.proceed(a.owner, a.lane)
+	e.proceedAll(a.owner)
 }
 
 // over forgets an attempt of which nothing goes on any more.
@@ -143,6 +145,21 @@ func (e *engine) over(a *attempt) {
 		a.lane.claiming = nil
 	}
 	a.owner.running = slices.DeleteFunc(a.owner.running, func(r *attempt) bool { return r == a })
-	e.proceed(a.owner, a.lane)
+	e.ended(a)
+	e.proceedAll(a.owner)
 	e.left(a.owner)
+}
+
+// proceedAll lets the lanes of the job go on, that of the schedule first.
+func (e *engine) proceedAll(j *job) {
+	e.proceed(j, j.lane(""))
+	for _, l := range slices.Clone(j.lanes) {
+		e.proceed(j, l)
+	}
+}
+
+// mustYield tells whether a lane must wait for that of the schedule to be
+// decided: a backfill would keep scheduled ticks out.
+func (j *job) mustYield(l *lane) bool {
+	return l.stream == StreamBackfill && j.lane("").claiming != nil
 }

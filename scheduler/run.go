@@ -73,7 +73,7 @@ func (a *attempt) call(ctx context.Context, run jobs.Run) (err, cause error) {
 	watching.Go(func() { a.watch(ctx, returned) })
 	defer watching.Wait()
 	defer close(returned)
-	err = jobs.Call(ctx, a.job.Handler, run)
+	err = jobs.Call(ctx, a.handler(), run)
 	a.tellLost(ctx)
 	return err, context.Cause(ctx)
 }

@@ -69,6 +69,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	following, stopFollowing := context.WithCancel(ctx)
 	defer stopFollowing()
 	engine := s.begin(base, rec, heart.live)
+	helpers.Go(func() { engine.desk.run(base) })
 	helpers.Go(func() { s.follow(following) })
 	err := engine.run(ctx)
 

@@ -13,6 +13,7 @@ type tick struct {
 	latest  time.Time // nor after this when it is caught up; zero: it is not
 	trigger Trigger
 	why     string // it did not run in its time; empty: not known
+	act     *Act   // who asked for it, and with which params; nil: the schedule
 
 	next time.Time // the nominal time of the next tick of the schedule; zero: none
 }

@@ -130,7 +130,11 @@ func (e *engine) remove(j *job, now time.Time) {
 	e.unlist(j)
 	for _, l := range j.lanes {
 		for _, t := range l.queue {
-			e.decided(j.Job, t, skippedFor(whyRemoved))
+			if t.act == nil { // a request is open to replicas that have the job
+				e.decided(j.Job, t, skippedFor(whyRemoved))
+			} else {
+				e.heeded[t.act.ID] = false
+			}
 		}
 		l.queue = nil
 		if l.claiming != nil {

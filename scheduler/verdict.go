@@ -14,6 +14,9 @@ type verdict struct {
 	outcome Outcome // if kind is settled
 	reason  string
 	err     error // if kind is lost
+
+	refused    bool // settled, since the nodes refuse this replica
+	superseded bool // settled, since a later tick of the stream was claimed
 }
 
 type kind uint8
@@ -45,11 +48,15 @@ func judge(err error, replica string) verdict {
 	case errors.Is(err, locking.ErrDone), errors.Is(err, locking.ErrClaimed):
 		return verdict{kind: lost, err: err}
 	case errors.Is(err, locking.ErrSuperseded):
-		return missedFor("superseded: a later tick was claimed before this replica could claim this one")
+		v := missedFor("superseded: a later tick was claimed before this replica could claim this one")
+		v.superseded = true
+		return v
 	case errors.Is(err, locking.ErrUnvouched):
 		return missedFor("unvouched: too few nodes can tell whether the tick has run" + unwilling(err))
 	case errors.Is(err, locking.ErrRefused):
-		return missedFor("refused: the nodes refuse this replica" + unwilling(err))
+		v := missedFor("refused: the nodes refuse this replica" + unwilling(err))
+		v.refused = true
+		return v
 	default:
 		return verdict{kind: again}
 	}

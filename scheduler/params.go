@@ -1,0 +1,70 @@
+package scheduler
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/quorate/quorate/jobs"
+)
+
+// handler is the job's function with its params, those of a request bound where
+// it has some. That they do not fit is only known here, and fails the run.
+func (a *attempt) handler() jobs.Handler {
+	if a.tick.act == nil || len(a.tick.act.Params) == 0 {
+		return a.job.Handler
+	}
+	bound, err := a.job.bind(a.tick.act.Params)
+	if err != nil {
+		err = jobs.Permanent(fmt.Errorf("the params of the request: %w", err))
+		return func(context.Context, jobs.Run) error { return err }
+	}
+	return bound
+}
+
+var errNoParams = errors.New("the job takes none with a request")
+
+func (j Job) bind(text json.RawMessage) (jobs.Handler, error) {
+	if j.Bind == nil {
+		return nil, errNoParams
+	}
+	params, err := decodeParams(text)
+	if err != nil {
+		return nil, err
+	}
+	return j.Bind(params)
+}
+
+// decodeParams reads a JSON object; whole numbers keep all their digits.
+func decodeParams(text json.RawMessage) (map[string]any, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var params map[string]any
+	if err := d.Decode(&params); err != nil {
+		return nil, fmt.Errorf("decoding the params: %w", err)
+	}
+	return numbers(params).(map[string]any), nil
+}
+
+// numbers replaces the numbers in v by int64 or float64.
+func numbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		f, _ := v.Float64() // the decoder has seen that it is a number
+		return f
+	case map[string]any:
+		for k := range v {
+			v[k] = numbers(v[k])
+		}
+	case []any:
+		for i := range v {
+			v[i] = numbers(v[i])
+		}
+	}
+	return v
+}

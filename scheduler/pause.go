@@ -1,0 +1,47 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+)
+
+// paused says why a job's ticks are skipped, "" if they are not: the first of
+// its configuration, a pause of the job, of all jobs, of one of its tags.
+func (j Job) paused(pauses []Act) string {
+	if j.Paused {
+		return "paused in the configuration"
+	}
+	for _, covers := range []func(Act) bool{
+		func(a Act) bool { return a.Job == j.key() },
+		func(a Act) bool { return a.All },
+		func(a Act) bool { return a.Tag != "" && slices.Contains(j.Tags, a.Tag) },
+	} {
+		if i := slices.IndexFunc(pauses, covers); i >= 0 {
+			return pauses[i].paused()
+		}
+	}
+	return ""
+}
+
+// paused is the reason of a tick that is skipped for the pause.
+func (a Act) paused() string {
+	what := ""
+	if a.Job == "" {
+		what = a.Target() + " "
+	}
+	return fmt.Sprintf("paused: %sby %s since %s: %s", what, a.By, stamp(a.At), a.Reason)
+}
+
+// skipPaused accounts for a tick of a job that is paused, and tells whether it
+// is. What people ask for is done all the same.
+func (e *engine) skipPaused(j *job, t tick) bool {
+	if t.act != nil {
+		return false
+	}
+	why := j.paused(e.pauses)
+	if why == "" {
+		return false
+	}
+	e.decided(j.Job, t, verdict{kind: settled, outcome: Skipped, reason: why})
+	return true
+}

@@ -1,0 +1,191 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+)
+
+// Streams of what people ask for. Each has an order of its own, which is that in
+// which it was asked.
+const (
+	StreamManual   = "manual"   // triggers, by people and by other jobs
+	StreamBackfill = "backfill" // ticks of the past
+)
+
+// heed does what was asked of the cluster, as far as it is new here.
+func (e *engine) heed(open OpenActs) {
+	e.pauses, e.informed = open.Pauses, true
+	seen := map[string]bool{}
+	for _, act := range open.Requests {
+		seen[act.ID] = true
+		if !e.heeded[act.ID] {
+			e.heeded[act.ID] = e.request(act)
+		}
+	}
+	for _, act := range open.Expired {
+		seen[act.ID] = true
+		if !e.settling[act.ID] {
+			e.settling[act.ID] = true
+			e.desk.add(e.settlementOf(act))
+		}
+	}
+	some, more := forget(e.heeded, seen), forget(e.settling, seen)
+	if some || more {
+		e.withdraw(seen)
+	}
+}
+
+// withdraw drops what waits for requests that are open no more: they were done,
+// or withdrawn.
+func (e *engine) withdraw(seen map[string]bool) {
+	gone := func(t tick) bool { return t.act != nil && !seen[t.act.ID] }
+	for _, j := range e.jobs {
+		for _, l := range j.lanes {
+			l.queue = slices.DeleteFunc(l.queue, gone)
+			if a := l.claiming; a != nil && gone(a.tick) {
+				a.stopWaiting(errWithdrawn)
+			}
+		}
+	}
+	e.desk.forget(seen)
+}
+
+// errWithdrawn ends the waiting of a tick that nobody asks for any more.
+var errWithdrawn = errors.New("the request is open no more")
+
+// forget drops what was not seen, and tells whether there was any.
+func forget[V any](ids map[string]V, seen map[string]bool) bool {
+	before := len(ids)
+	maps.DeleteFunc(ids, func(id string, _ V) bool { return !seen[id] })
+	return len(ids) < before
+}
+
+// request begins to do what was asked. It returns false where that is no
+// business of this replica, as yet.
+func (e *engine) request(act Act) bool {
+	if act.Kind == ActCancel {
+		return e.cancelRun(act)
+	}
+	j := e.jobOf(act.Job)
+	if j == nil {
+		return false
+	}
+	s := e.settlementOf(act)
+	if s.said != "" {
+		e.desk.add(s)
+		return true
+	}
+	for _, t := range s.ticks {
+		e.offer(j, t)
+	}
+	return true
+}
+
+// jobOf finds the job that the nodes know under the key.
+func (e *engine) jobOf(key string) *job {
+	for _, j := range e.jobs {
+		if j.key() == key {
+			return j
+		}
+	}
+	return nil
+}
+
+// cancelRun ends the context of the run, if it goes on here.
+func (e *engine) cancelRun(act Act) bool {
+	for _, j := range slices.Concat(e.jobs, e.leaving) {
+		for _, run := range j.running {
+			if run.tick.entry(run.job, "").ID() != act.Run {
+				continue
+			}
+			run.cancel(fmt.Errorf("%w by %s%s", jobs.ErrCancelled, who(act.By), because(act.Reason)))
+			e.desk.add(settlement{act: act, said: "cancelled on replica " + e.cfg.Replica})
+			return true
+		}
+	}
+	return false
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+// settlementOf returns the request with the ticks that it asks for.
+func (e *engine) settlementOf(act Act) settlement {
+	s := settlement{act: act}
+	switch act.Kind {
+	case ActTrigger:
+		s.ticks = []tick{act.tick(StreamManual, act.At, act.At, act.Trigger)}
+	case ActBackfill:
+		j := e.jobOf(act.Job)
+		if j == nil {
+			break // whoever knows the job settles it, or it expires
+		}
+		for i, at := range act.Backfill(j.Schedule) {
+			s.ticks = append(s.ticks, act.tick(StreamBackfill, act.At.Add(time.Duration(i)*time.Millisecond), at, ByBackfill))
+		}
+		switch n := len(s.ticks); {
+		case n == 0:
+			s.said = "nothing to do: the schedule has no ticks in that range"
+		case n > MaxBackfill:
+			s.said = fmt.Sprintf("refused: the range has more than %d ticks; ask for parts of it", MaxBackfill)
+		}
+	case ActCancel:
+		s.said = "the run had ended, or its replica had died"
+	}
+	return s
+}
+
+// tick is one that the act asks for.
+func (a Act) tick(stream string, at, nominal time.Time, trigger Trigger) tick {
+	return tick{
+		stream: stream, at: at, nominal: nominal, start: at, until: a.Expires(), trigger: trigger, act: &a,
+	}
+}
+
+// Backfill returns the ticks of the schedule that a backfill asks for, oldest
+// first: those in its range that lie before it was asked for. Of more than
+// MaxBackfill it returns one more than that.
+func (a Act) Backfill(s Schedule) []time.Time {
+	end := a.To
+	if !a.At.IsZero() && a.At.Before(end) {
+		end = a.At
+	}
+	var ticks []time.Time
+	for t := s.Next(a.From.Add(-1)); !t.IsZero() && t.Before(end) && len(ticks) <= MaxBackfill; t = s.Next(t) {
+		ticks = append(ticks, t)
+	}
+	return ticks
+}
+
+// leave tells whether a tick that was asked for is not this replica's to account
+// for: others may still run it, or have done so.
+func (a *attempt) leave(v verdict) bool {
+	a.superseded = v.superseded
+	return v.superseded || v.refused || v.reason == whyDrained || v.reason == whyRemoved
+}
+
+// ended does what follows from the end of an attempt for the request that asked
+// for its tick.
+func (e *engine) ended(a *attempt) {
+	act := a.tick.act
+	if act == nil || e.cfg.Acts == nil {
+		return
+	}
+	s := e.settlementOf(*act)
+	if n := len(s.ticks); n == 0 || !s.ticks[n-1].at.Equal(a.tick.at) {
+		return
+	}
+	if a.superseded {
+		s.why = "superseded: a later request was claimed before any replica could claim this one"
+	}
+	e.desk.add(s)
+}

@@ -1,0 +1,99 @@
+package scheduler
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// A settlement is a request and its ticks, until the audit log has what became
+// of them. The ledger knows, whoever ran them; so every replica that had to do
+// with a request may settle it, and the first one does.
+type settlement struct {
+	act   Act
+	ticks []tick
+	said  string // the result, if that is known without the ledger
+	why   string // the ticks that the ledger does not have will not run
+	next  time.Time
+}
+
+const whyExpired = "expired: no replica could begin it in time"
+
+// result says what became of the request, "" if that is open yet. Ticks that
+// cannot run any more are recorded.
+func (s *settlement) result(ctx context.Context, cfg Config, now time.Time) (string, error) {
+	if s.said != "" {
+		return s.said, nil
+	}
+	if len(s.ticks) == 0 {
+		return whyExpired, nil
+	}
+	known, err := s.known(ctx, cfg.Ledger)
+	if err != nil {
+		return "", err
+	}
+	why := s.why
+	if !now.Before(s.act.Expires()) {
+		why = cmp.Or(why, whyExpired)
+	}
+	var all []Entry
+	for _, t := range s.ticks {
+		e, ok := known[t.at.UnixMilli()]
+		switch {
+		case ok && e.Outcome == Running, !ok && why == "":
+			return "", nil
+		case !ok:
+			e = t.entry(Job{Name: s.act.Job}, cfg.Replica)
+			e.Outcome, e.Reason = Missed, why
+			if err := cfg.Ledger.Record(ctx, e); err != nil {
+				return "", err
+			}
+		}
+		all = append(all, e)
+	}
+	return summary(all), nil
+}
+
+// known reads what the ledger has of the ticks, by order key in milliseconds.
+func (s *settlement) known(ctx context.Context, ledger Ledger) (map[int64]Entry, error) {
+	const others = 50 // of other streams, at the same instants
+	last := s.ticks[len(s.ticks)-1]
+	entries, err := ledger.Ticks(ctx, Query{
+		Job: s.act.Job, Before: last.at.Add(time.Millisecond), Limit: len(s.ticks) + others,
+	})
+	if err != nil {
+		return nil, err
+	}
+	known := map[int64]Entry{}
+	for _, e := range entries {
+		if e.Stream == last.stream {
+			known[e.OrderKey().UnixMilli()] = e
+		}
+	}
+	return known, nil
+}
+
+// summary says in a few words how the ticks of a request ended.
+func summary(all []Entry) string {
+	if len(all) == 1 {
+		e := all[0]
+		line, _, _ := strings.Cut(cmp.Or(e.Reason, e.Error), "\n")
+		if line == "" {
+			return string(e.Outcome)
+		}
+		return string(e.Outcome) + ": " + line
+	}
+	counts := map[Outcome]int{}
+	for _, e := range all {
+		counts[e.Outcome]++
+	}
+	var parts []string
+	for _, o := range []Outcome{Succeeded, Failed, TimedOut, LeaseLost, Interrupted, Cancelled, Skipped, Missed} {
+		if n := counts[o]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, o))
+		}
+	}
+	return fmt.Sprintf("%d ticks: %s", len(all), strings.Join(parts, ", "))
+}
