@@ -15,7 +15,7 @@ import (
 const hashBytes = 6
 
 // hash is Job.Hash or, where that is empty, made of everything that can be
-// written down: all fields but Name, Key and Handler, and of the Schedule its
+// written down: all fields but Name, Key, Handler and Bind, and of the Schedule its
 // first ticks after fixed instants.
 func (j Job) hash() string {
 	if j.Hash != "" {
