@@ -97,6 +97,7 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 			Overlap: scheduler.Overlap(job.Overlap), Jitter: job.Jitter, Spec: job.Schedule.String(), Timezone: c.timezone(job), Description: job.Description,
 			Retry: scheduler.Retry(job.Retry), Labels: job.Labels,
 			CatchUp: scheduler.CatchUp{Mode: scheduler.CatchUpMode(job.CatchUp.Mode), Window: job.CatchUp.Window, Max: job.CatchUp.Max},
+			Tags:    job.Tags, Paused: job.Paused,
 		}
 		built.LateAfter, built.History = job.LateAfter, job.History.build()
 		built.OnSuccess, built.OnFailure = job.OnSuccess, job.OnFailure
@@ -105,6 +106,7 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 			if built.Handler, err = registry.Bind(job.Func, job.Params, c.limits(job)); err != nil {
 				return nil, fmt.Errorf("job %s: %w", name, err)
 			}
+			built.Bind = c.rebind(registry, job)
 		}
 		built.Key, built.Hash = job.Formerly, c.jobHash(job, calendars)
 		list = append(list, built)

@@ -215,6 +215,7 @@ func (ps *problems) policy(p path, policy JobPolicy) {
 	ps.notNegative(p.with("late_after"), policy.LateAfter)
 	ps.history(p.with("history"), policy.History)
 	ps.catchUp(p.with("catch_up"), policy.CatchUp)
+	ps.tags(p.with("tags"), policy.Tags)
 }
 
 func (ps *problems) zone(p path, name string) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/quorate/quorate/jobs"
@@ -83,6 +84,18 @@ func (ps *problems) own(p path, policy, defaults JobPolicy) {
 	}
 	if policy.CatchUp != defaults.CatchUp {
 		ps.catchUp(p.with("catch_up"), policy.CatchUp)
+	}
+	if !slices.Equal(policy.Tags, defaults.Tags) {
+		ps.tags(p.with("tags"), policy.Tags)
+	}
+}
+
+// tags checks what jobs are paused by.
+func (ps *problems) tags(p path, tags []string) {
+	for i, tag := range tags {
+		if !jobName.MatchString(tag) {
+			ps.at(p.with(strconv.Itoa(i)), "%q is not a tag; use up to 100 letters, digits and . _ -, starting with a letter or digit", tag)
+		}
 	}
 }
 

@@ -99,6 +99,7 @@ func TestJobsStartFromTheDefaults(t *testing.T) {
 	want.Timezone, want.DST.Overlap, want.Timeout, want.Overlap = "Europe/Paris", "both", 30*time.Minute, "queue"
 	want.Labels = map[string]string{"zone": "a"}
 	want.LateAfter, want.History = 10*time.Minute, HistoryConfig{Keep: 100, MaxAge: 720 * time.Hour, MaxBytes: 65536}
+	want.Tags, want.Paused = []string{"finance", "reports"}, true
 	want.Retry = RetryConfig{Attempts: 3, Backoff: 2 * time.Second, MaxBackoff: 5 * time.Minute, AttemptTimeout: 10 * time.Minute}
 	if got := cfg.Jobs["nightly.report"].JobPolicy; !reflect.DeepEqual(got, want) {
 		t.Errorf("a job that says a part: got %+v, want %+v", got, want)

@@ -80,7 +80,7 @@ func plannedKeys(parent path) []string {
 		return []string{"groups"}
 	case len(parent) == 2 && parent[0] == "jobs", len(parent) == 1 && parent[0] == "defaults":
 		return []string{
-			"group", "tags", "paused",
+			"group",
 		}
 	}
 	switch parent.String() {

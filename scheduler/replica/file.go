@@ -103,6 +103,8 @@ type JobPolicy struct {
 	Labels    map[string]string `json:"labels,omitempty" jsonschema:"only replicas that have all of these under replica.labels run the job"`
 	LateAfter time.Duration     `json:"late_after,omitempty" jsonschema:"a run that starts so long after its time is reported as late; 0: never"`
 	History   HistoryConfig     `json:"history,omitzero" jsonschema:"how much of the past is kept; what runs a tick once does not depend on it"`
+	Tags      []string          `json:"tags,omitempty" jsonschema:"names by which many jobs are paused at once"`
+	Paused    bool              `json:"paused,omitempty" jsonschema:"skip its ticks; what people ask for runs all the same"`
 }
 
 // DSTConfig says what a schedule does when clocks change.

@@ -15,6 +15,7 @@ import (
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/redisacts"
 	"github.com/quorate/quorate/scheduler/redisledger"
 )
 
@@ -137,7 +138,7 @@ func wire(cfg *Config, cluster nodes.Config, list []scheduler.Job, options Optio
 	part := cfg.SchedulerConfig()
 	part.Replica, part.Version, part.Host, part.PID = id, options.Version, host, os.Getpid()
 	part.State, part.Locker, part.Ledger, part.Roster = r.state, r.locker, ledger, ledger
-	part.Archive = ledger
+	part.Archive, part.Acts = ledger, redisacts.New(r.set)
 	if r.webhooks, err = cfg.sinks(id, base, list); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
