@@ -60,7 +60,7 @@ var simPlants = []plant{
 	},
 	{
 		name: "sim: the schedule overtakes the past", promise: "A job's schedule waits until its past is known: what is caught up goes first.",
-		edits: []edit{{schedulerDir + "scan.go", "j.lane(\"\").scans++", "j.lane(\"\").scans = 0"}},
+		edits: []edit{{schedulerDir + "lane.go", "l.claiming == nil && l.scans == 0 &&", "l.claiming == nil &&"}},
 		pkg:   simPkg, tests: []string{"TestPolicies"}, args: []string{"-seeds=300"}, says: "what was missed is caught up",
 	},
 }
