@@ -146,6 +146,33 @@ func TestLabels(t *testing.T) {
 	})
 }
 
+// What people ask for while the schedule goes on.
+func TestAsked(t *testing.T) {
+	t.Parallel()
+	setup, _ := minutely(t, 0)
+	Run(t, setup, func(t *testing.T, c *Cluster) {
+		c.Forward(10 * time.Second)
+		c.Pause("minutely", "the database is moved")
+		c.Forward(20 * time.Second)
+		c.Trigger("minutely")
+		c.Forward(time.Minute)
+		c.Resume("minutely")
+		c.Forward(time.Minute)
+		runs := c.Runs("minutely")
+		if len(runs) != 2 || runs[0].Trigger != scheduler.ByManual || runs[1].Trigger != scheduler.BySchedule {
+			t.Errorf("the runs are %+v", runs)
+		}
+		for _, e := range c.Ticks("minutely") {
+			if e.Tick.Minute() == 1 && !strings.Contains(e.Reason, "the database is moved") {
+				t.Errorf("the tick of the pause is %s", line(e))
+			}
+		}
+		if audit := c.Audit(); len(audit) != 3 || audit[1].Kind != scheduler.ActTrigger || audit[1].Result == "" {
+			t.Errorf("the audit log is %+v", audit)
+		}
+	})
+}
+
 // What a killed replica was at has no end, and its function is told.
 func TestKill(t *testing.T) {
 	t.Parallel()

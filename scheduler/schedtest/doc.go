@@ -24,7 +24,8 @@
 //
 // What may go wrong is a method call: [Replica.Kill], [Replica.Freeze],
 // [Replica.Stop], [Cluster.StopNodes], [Cluster.LoseLease]. [Cluster.Update]
-// changes the jobs while they run, as a roll-out does.
+// changes the jobs while they run, as a roll-out does; [Cluster.Trigger],
+// [Cluster.Pause], [Cluster.Resume] and [Cluster.Do] are what people ask for.
 //
 // What became of the ticks is read from the ledger: [Cluster.Expect] compares
 // it with lines of text, [Cluster.Ticks] and [Cluster.Runs] return it. A test

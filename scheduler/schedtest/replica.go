@@ -1,8 +1,10 @@
 package schedtest
 
 import (
+	"cmp"
 	"context"
 	"testing/synctest"
+	"time"
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
@@ -28,6 +30,10 @@ type life struct {
 	ended  chan error
 }
 
+// seldom is how often replicas look at acts and at the roster, if the test does
+// not say: a test has days to pass.
+const seldom = 10 * time.Second
+
 // Name is the replica's id in the ledger: replica-1, replica-2 and so on.
 func (r *Replica) Name() string { return r.name }
 
@@ -44,7 +50,8 @@ func (r *Replica) Start() {
 	cfg := r.c.setup.Config
 	cfg.Replica, cfg.Clock = r.name, l.gate.clock
 	cfg.Locker, cfg.Ledger, cfg.Roster = l.gate, gatedLedger{l.gate}, gatedRoster{l.gate}
-	cfg.Archive = gatedLogs{l.gate}
+	cfg.ActsEvery, cfg.BeatEvery = cmp.Or(cfg.ActsEvery, seldom), cmp.Or(cfg.BeatEvery, seldom)
+	cfg.Archive, cfg.Acts = gatedLogs{l.gate}, gatedActs{l.gate}
 	if r.labels != nil {
 		cfg.Labels = r.labels
 	}
@@ -140,17 +147,27 @@ func (r *Replica) take(what string) *life {
 func (c *Cluster) served(alive context.Context, g *gate, all []scheduler.Job) []scheduler.Job {
 	list := make([]scheduler.Job, len(all))
 	for i, j := range all {
-		own := j.Handler
-		j.Handler = func(ctx context.Context, run jobs.Run) error {
-			g.pass()
-			ctx, end := told(ctx, alive, g)
-			defer end()
-			c.begun(run)
-			return c.function(j.Name, own)(ctx, run)
+		j.Handler = c.behind(alive, g, j.Handler)
+		if bind := j.Bind; bind != nil {
+			j.Bind = func(params map[string]any) (jobs.Handler, error) {
+				fn, err := bind(params)
+				return c.behind(alive, g, fn), err
+			}
 		}
 		list[i] = j
 	}
 	return list
+}
+
+// behind is a job's function, or what the test put in its place, behind a gate.
+func (c *Cluster) behind(alive context.Context, g *gate, own jobs.Handler) jobs.Handler {
+	return func(ctx context.Context, run jobs.Run) error {
+		g.pass()
+		ctx, end := told(ctx, alive, g)
+		defer end()
+		c.begun(run)
+		return c.function(run.Job, own)(ctx, run)
+	}
 }
 
 // told returns a context that ends as ctx does, but not while the process is

@@ -24,7 +24,8 @@ type Setup struct {
 	// come due. Default: 2000-01-01T00:00:00Z.
 	Start time.Time
 	// Config is what the replicas have in common: leases, windows, limits. Its
-	// Replica, Locker, Ledger, Roster, Archive and Clock are the Cluster's.
+	// Replica, Locker, Ledger, Roster, Acts, Archive and Clock are the Cluster's;
+	// its ActsEvery and BeatEvery are 10 s by default, so that days pass quickly.
 	Config scheduler.Config
 	// Instead, if set, is called in place of every job's function.
 	Instead jobs.Handler

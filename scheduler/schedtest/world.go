@@ -25,6 +25,7 @@ type world struct {
 	ledger *Ledger
 	roster *Roster
 	logs   *logs
+	acts   *Acts
 
 	mu     sync.Mutex
 	leases map[*lease]bool // that have not ended
@@ -34,7 +35,7 @@ type world struct {
 func newWorld() *world {
 	locks := &locktest.Memory{Keep: remembered}
 	w := &world{
-		locks: locks, ledger: NewLedger(locks), roster: new(Roster), logs: &logs{list: map[string]scheduler.Log{}},
+		locks: locks, ledger: NewLedger(locks), roster: new(Roster), logs: &logs{list: map[string]scheduler.Log{}}, acts: new(Acts),
 		leases: map[*lease]bool{}, up: make(chan struct{}),
 	}
 	w.ledger.Keep = remembered

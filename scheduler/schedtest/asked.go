@@ -1,0 +1,89 @@
+package schedtest
+
+import (
+	"context"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// author is who asks in tests.
+const author = "schedtest"
+
+// Trigger asks for a run of the job now, as `quorate trigger` does.
+func (c *Cluster) Trigger(job string) scheduler.Act {
+	c.t.Helper()
+	return c.Do(scheduler.Act{Kind: scheduler.ActTrigger, Job: c.known(job)})
+}
+
+// Pause lets the job skip its ticks until Resume. Replicas hear of it within
+// Config.ActsEvery.
+func (c *Cluster) Pause(job, reason string) {
+	c.t.Helper()
+	c.Do(scheduler.Act{Kind: scheduler.ActPause, Job: c.known(job), Reason: reason})
+}
+
+// Resume ends a Pause.
+func (c *Cluster) Resume(job string) {
+	c.t.Helper()
+	c.Do(scheduler.Act{Kind: scheduler.ActResume, Job: c.known(job), Reason: "resumed"})
+}
+
+// Do makes any act known to the cluster, and returns it as it is kept: a backfill
+// or a cancel, a trigger with params. Its Job is a key. Nodes that do not answer
+// end the test.
+func (c *Cluster) Do(act scheduler.Act) scheduler.Act {
+	c.t.Helper()
+	if act.By == "" {
+		act.By = author
+	}
+	ctx := context.WithoutCancel(c.t.Context())
+	if err := c.world.ask(ctx); err != nil {
+		c.t.Fatal(err)
+	}
+	act, err := c.world.acts.Do(ctx, act)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return act
+}
+
+// Audit returns every act of the test, newest first, and what became of each.
+func (c *Cluster) Audit() []scheduler.Act {
+	c.t.Helper()
+	acts, err := c.world.acts.Audit(context.WithoutCancel(c.t.Context()), remembered)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return acts
+}
+
+// gatedActs are the acts behind a gate.
+type gatedActs struct{ *gate }
+
+func (g gatedActs) Do(ctx context.Context, act scheduler.Act) (scheduler.Act, error) {
+	if err := g.through(ctx); err != nil {
+		return scheduler.Act{}, err
+	}
+	return g.acts.Do(ctx, act)
+}
+
+func (g gatedActs) Open(ctx context.Context) (scheduler.OpenActs, error) {
+	if err := g.through(ctx); err != nil {
+		return scheduler.OpenActs{}, err
+	}
+	return g.acts.Open(ctx)
+}
+
+func (g gatedActs) Close(ctx context.Context, id, result string) error {
+	if err := g.through(ctx); err != nil {
+		return err
+	}
+	return g.acts.Close(ctx, id, result)
+}
+
+func (g gatedActs) Audit(ctx context.Context, limit int) ([]scheduler.Act, error) {
+	if err := g.through(ctx); err != nil {
+		return nil, err
+	}
+	return g.acts.Audit(ctx, limit)
+}
