@@ -157,6 +157,7 @@ func TestGoldenHelp(t *testing.T) {
 		{"jobs"},
 		{"ticks"},
 		{"runs"},
+		{"logs"},
 		{"replicas"},
 		{"jobs", "forget"},
 		{"locks"},

@@ -64,7 +64,7 @@ Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 not found,
 	for group, commands := range map[string][]*cobra.Command{
 		groupRun:    {a.runCommand(&f), a.devCommand(&f)},
 		groupConfig: {a.validateCommand(&f), a.schemaCommand(), a.nextCommand(&f), a.explainCommand(&f)},
-		groupLook:   {a.jobsCommand(&f), a.ticksCommand(&f), a.runsCommand(&f), a.replicasCommand(&f), a.locksCommand(&f), a.nodesCommand(&f)},
+		groupLook:   {a.jobsCommand(&f), a.ticksCommand(&f), a.runsCommand(&f), a.logsCommand(&f), a.replicasCommand(&f), a.locksCommand(&f), a.nodesCommand(&f)},
 	} {
 		for _, c := range commands {
 			c.GroupID = group

@@ -31,6 +31,8 @@ type runRow struct {
 type tickRow struct {
 	runRow
 	Votes *string `json:"votes"`
+	// Recorded is false for a tick that nobody could record: it is computed.
+	Recorded bool `json:"recorded"`
 }
 
 func newRunRow(e scheduler.Entry) runRow {
@@ -47,7 +49,7 @@ func newRunRow(e scheduler.Entry) runRow {
 }
 
 func newTickRow(e scheduler.Entry) tickRow {
-	row := tickRow{runRow: newRunRow(e)}
+	row := tickRow{runRow: newRunRow(e), Recorded: e.Reason != whyUnattended}
 	if e.Votes.Of != 0 {
 		row.Votes = optional(fmt.Sprintf("%d/%d", e.Votes.For, e.Votes.Of))
 	}

@@ -14,91 +14,105 @@ import (
 
 func (a App) ticksCommand(f *flags) *cobra.Command {
 	var format string
-	var limit int
+	var s selection
 	c := &cobra.Command{
 		Use:   "ticks JOB",
 		Short: "List what became of each tick of a job, newest first",
 		Long: `List what became of each tick of a job, newest first: which replica ran it with
-which token and how that ended, or why it did not run.`,
+which token and how that ended, or why it did not run. Ticks that came since while
+no replica was running are computed from the configuration at hand, if it is the
+one that was served last.`,
 		Example: `  quorate ticks nightly-report
+  quorate ticks nightly-report --since 24h --outcome failed,missed
   quorate ticks nightly-report -o json --limit 5 | jq '.[] | select(.outcome == "missed")'`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				names, err := cl.directory(c.Context())
-				if err != nil {
-					return err
-				}
-				key := names.key(args[0])
-				entries, err := cl.ledger.Ticks(c.Context(), scheduler.Query{Job: key, Limit: limit})
-				if err != nil {
-					return err
-				}
-				if len(entries) == 0 {
-					if err := names.require(key); err != nil {
-						return err
-					}
-				}
-				return tickListing(names.named(entries)).print(a.Out, format)
+				return show(c.Context(), a, s, format, a.ticks(f, cl, args[0]), tickListing)
 			})
 		},
 	}
 	outputFlag(c, &format)
-	limitFlag(c, &limit)
+	selectionFlags(c, &s)
 	return c
+}
+
+// ticks reads the ticks of the named job, those that nobody could record
+// included.
+func (a App) ticks(f *flags, cl cluster, job string) reader {
+	return func(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+		names, err := cl.directory(ctx)
+		if err != nil {
+			return nil, err
+		}
+		q.Job = names.key(job)
+		entries, err := cl.ledger.Ticks(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		missed, err := a.unattended(ctx, f, cl, names, q.Job, q)
+		if err != nil {
+			return nil, err
+		}
+		if entries = append(missed, entries...); len(entries) == 0 {
+			if err := names.require(q.Job); err != nil {
+				return nil, err
+			}
+		}
+		return names.named(entries[:min(len(entries), q.Limit)]), nil
+	}
 }
 
 func (a App) runsCommand(f *flags) *cobra.Command {
 	var format string
-	var limit int
+	var s selection
 	c := &cobra.Command{
 		Use:   "runs [JOB]",
 		Short: "List runs, newest first: one row per attempt",
 		Example: `  quorate runs
-  quorate runs nightly-report -o json`,
+  quorate runs --since 24h --outcome failed,timed_out
+  quorate runs nightly-report --follow`,
 		Args: usage(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				entries, err := cl.runs(c.Context(), args, limit)
-				if err != nil {
-					return err
-				}
-				return runListing(entries).print(a.Out, format)
+				return show(c.Context(), a, s, format, cl.runs(args), runListing)
 			})
 		},
 	}
 	outputFlag(c, &format)
-	limitFlag(c, &limit)
+	selectionFlags(c, &s)
 	return c
 }
 
 // runs reads the runs of the named job, or of all that the nodes know.
-func (c cluster) runs(ctx context.Context, jobs []string, limit int) ([]scheduler.Entry, error) {
-	names, err := c.directory(ctx)
-	if err != nil {
-		return nil, err
-	}
-	keys := names.keys
-	if len(jobs) > 0 {
-		keys = []string{names.key(jobs[0])}
-	}
-	var all []scheduler.Entry
-	for _, key := range keys {
-		entries, err := c.ledger.Runs(ctx, scheduler.Query{Job: key, Limit: limit})
+func (c cluster) runs(jobs []string) reader {
+	return func(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+		names, err := c.directory(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if len(entries) == 0 && len(jobs) > 0 {
-			if err := names.require(key); err != nil {
+		keys := names.keys
+		if len(jobs) > 0 {
+			keys = []string{names.key(jobs[0])}
+		}
+		var all []scheduler.Entry
+		for _, q.Job = range keys {
+			entries, err := c.ledger.Runs(ctx, q)
+			if err != nil {
 				return nil, err
 			}
+			if len(entries) == 0 && len(jobs) > 0 {
+				if err := names.require(q.Job); err != nil {
+					return nil, err
+				}
+			}
+			all = append(all, names.named(entries)...)
 		}
-		all = append(all, names.named(entries)...)
+		slices.SortStableFunc(all, func(x, y scheduler.Entry) int {
+			return cmp.Or(y.OrderKey().Compare(x.OrderKey()), cmp.Compare(x.Job, y.Job), cmp.Compare(y.Token, x.Token))
+		})
+		return all[:min(len(all), q.Limit)], nil
 	}
-	slices.SortStableFunc(all, func(x, y scheduler.Entry) int {
-		return cmp.Or(y.OrderKey().Compare(x.OrderKey()), cmp.Compare(x.Job, y.Job), cmp.Compare(y.Token, x.Token))
-	})
-	return all[:min(len(all), limit)], nil
 }
 
 func tickListing(entries []scheduler.Entry) listing[tickRow] {

@@ -40,7 +40,7 @@ var hookPlants = []plant{
 	},
 	{
 		name: "webhook: secret in a log line", promise: "What a webhook's URL and headers hold is in no log line.",
-		edits: []edit{{"scheduler/webhook/deliver.go", "errAgain, hide.Replace(err.Error()))", "errAgain, err.Error())"}},
+		edits: []edit{{"scheduler/webhook/deliver.go", "errAgain, hide.Replace(err.Error()))", "errAgain, hide.Replace(\"\")+err.Error())"}},
 		pkg:   "./scheduler/webhook", tests: []string{"TestSecretsAreMasked"},
 	},
 	{
@@ -55,7 +55,7 @@ var hookPlants = []plant{
 	},
 	{
 		name: "webhook: no flush", promise: "What waits at the end of a drain is tried once more.",
-		edits: []edit{{"scheduler/webhook/deliver.go", "s.settle(m, s.post(last, m))", "s.settle(m, errAgain)"}},
+		edits: []edit{{"scheduler/webhook/deliver.go", "s.settle(m, s.post(last, m))", "s.settle(m, errors.Join(errAgain, last.Err()))"}},
 		pkg:   "./scheduler/webhook", tests: []string{"TestFlush"},
 	},
 	{

@@ -1,0 +1,128 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+)
+
+const (
+	followEvery = time.Second
+	// followFirst is how many entries of the past begin a --follow.
+	followFirst = 10
+)
+
+// A follower reads again and again, and hands over what has ended since, each
+// entry once.
+type follower struct {
+	read  reader
+	query scheduler.Query
+	warn  io.Writer
+
+	seen   map[string]bool // what the last look has shown; nil before the first
+	quiet  bool            // a failure was told
+	widths []int           // of the columns so far
+}
+
+// run hands entries to show, oldest first, until ctx ends, which is no error.
+// While no quorum answers it says so and goes on.
+func (f *follower) run(ctx context.Context, show func([]scheduler.Entry) error) error {
+	ticker := time.NewTicker(followEvery)
+	defer ticker.Stop()
+	for {
+		entries, err := f.read(ctx, f.query)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, locking.ErrNoQuorum) && f.seen != nil:
+			f.complain(err)
+		case err != nil:
+			return err
+		default:
+			f.quiet = false
+			if err := show(f.fresh(entries)); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (f *follower) complain(err error) {
+	if !f.quiet {
+		fmt.Fprintln(f.warn, "quorate: "+report(err)[0]+"; trying again")
+	}
+	f.quiet = true
+}
+
+// fresh returns what has ended since the last look, oldest first.
+func (f *follower) fresh(entries []scheduler.Entry) []scheduler.Entry {
+	seen := make(map[string]bool, len(entries))
+	var fresh []scheduler.Entry
+	for _, e := range entries {
+		if e.Outcome == scheduler.Running {
+			continue
+		}
+		id := fmt.Sprint(e.ID(), e.Token, e.Outcome)
+		if !f.seen[id] {
+			fresh = append(fresh, e)
+		}
+		seen[id] = true
+	}
+	if f.seen == nil {
+		fresh = fresh[:min(len(fresh), followFirst)]
+	}
+	f.seen = seen
+	slices.Reverse(fresh)
+	return fresh
+}
+
+// stream prints rows that others will follow: JSON as one object per line, a
+// table whose columns grow where they must.
+func (l listing[R]) stream(w io.Writer, format string, widths *[]int) error {
+	if format == "json" {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		for _, row := range l.rows {
+			if err := enc.Encode(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	lines := make([][]string, 0, len(l.rows)+1)
+	if *widths == nil {
+		*widths = make([]int, len(l.columns))
+		lines = append(lines, l.columns)
+	}
+	for _, row := range l.rows {
+		lines = append(lines, l.cells(row))
+	}
+	for _, cells := range lines {
+		for i, cell := range cells {
+			(*widths)[i] = max((*widths)[i], len([]rune(cell)))
+		}
+	}
+	for _, cells := range lines {
+		var b strings.Builder
+		for i, cell := range cells {
+			fmt.Fprintf(&b, "%-*s  ", (*widths)[i], cell)
+		}
+		if _, err := fmt.Fprintln(w, strings.TrimRight(b.String(), " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+)
+
+func TestSelection(t *testing.T) {
+	t.Parallel()
+	now := tick
+	q, err := selection{
+		since: "24h", until: "2026-12-01T01:00:00Z", outcomes: []string{"failed", "missed"}, triggers: []string{"manual"}, limit: 7,
+	}.query(now)
+	if err != nil || !q.Since.Equal(now.Add(-24*time.Hour)) || !q.Before.Equal(now.Add(-time.Hour)) || q.Limit != 7 ||
+		fmt.Sprint(q.Outcomes, q.Triggers) != "[failed missed] [manual]" {
+		t.Errorf("query = %+v, %v", q, err)
+	}
+	for want, s := range map[string]selection{
+		"--since yesterday: write": {since: "yesterday"},
+		"--until 5: write":         {until: "5"},
+		"--outcome won: write":     {outcomes: []string{"failed", "won"}},
+		"--trigger cron: write":    {triggers: []string{"cron"}},
+	} {
+		_, err := s.query(now)
+		var bad usageError
+		if !errors.As(err, &bad) || !strings.Contains(err.Error(), want) {
+			t.Errorf("query = %v, want a usage error with %q", err, want)
+		}
+	}
+}
+
+// A follower shows what has ended, once and in order, whatever the next look
+// finds again; it goes on through an outage.
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, follows)
+}
+
+func follows(t *testing.T) {
+	t.Helper()
+	e := func(n int, o scheduler.Outcome) scheduler.Entry {
+		return scheduler.Entry{Job: "j", Tick: tick.Add(time.Duration(n) * time.Second), Token: locking.Token(n), Outcome: o}
+	}
+	var first []scheduler.Entry
+	for n := range 30 {
+		first = append(first, e(30-n, scheduler.Succeeded))
+	}
+	looks := []func() ([]scheduler.Entry, error){
+		func() ([]scheduler.Entry, error) {
+			return append([]scheduler.Entry{e(31, scheduler.Running)}, first...), nil
+		},
+		func() ([]scheduler.Entry, error) { return nil, locking.ErrNoQuorum },
+		func() ([]scheduler.Entry, error) { return nil, locking.ErrNoQuorum },
+		func() ([]scheduler.Entry, error) {
+			return append([]scheduler.Entry{e(33, scheduler.Running), e(32, scheduler.Missed), e(31, scheduler.Failed)}, first...), nil
+		},
+		func() ([]scheduler.Entry, error) {
+			return append([]scheduler.Entry{e(33, scheduler.Succeeded), e(32, scheduler.Missed), e(31, scheduler.Failed)}, first...), nil
+		},
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var warned, got strings.Builder
+	f := follower{warn: &warned, read: func(context.Context, scheduler.Query) ([]scheduler.Entry, error) {
+		if len(looks) == 0 {
+			cancel()
+			return nil, ctx.Err()
+		}
+		look := looks[0]
+		looks = looks[1:]
+		return look()
+	}}
+	err := f.run(ctx, func(entries []scheduler.Entry) error {
+		for _, e := range entries {
+			fmt.Fprint(&got, e.Tick.Second(), " ", e.Outcome, ", ")
+		}
+		got.WriteString("| ")
+		return nil
+	})
+	var want strings.Builder
+	for n := range 10 {
+		fmt.Fprintf(&want, "%d succeeded, ", 21+n)
+	}
+	want.WriteString("| 31 failed, 32 missed, | 33 succeeded, | ")
+	if err != nil || got.String() != want.String() {
+		t.Errorf("shown: %s, %v\nwant: %s", &got, err, &want)
+	}
+	if strings.Count(warned.String(), "\n") != 1 {
+		t.Errorf("an outage is told as %q", warned.String())
+	}
+}
+
+// Ticks that nobody could record are those of the schedule since the last entry.
+func TestMissedSince(t *testing.T) {
+	t.Parallel()
+	s, err := scheduler.ParseSchedule("@every 1h", scheduler.ScheduleOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := tick.Add(30 * time.Minute)
+	for _, tt := range []struct {
+		name string
+		from time.Time
+		q    scheduler.Query
+		want string
+	}{
+		{"six hours", tick.Add(-6 * time.Hour), scheduler.Query{Limit: 100}, "02 01 00 23 22 21"},
+		{"none since", tick, scheduler.Query{Limit: 100}, ""},
+		{"limit", tick.Add(-1000 * time.Hour), scheduler.Query{Limit: 3}, "02 01 00"},
+		{"since", tick.Add(-6 * time.Hour), scheduler.Query{Limit: 100, Since: tick.Add(-time.Hour)}, "02 01"},
+		{"until", tick.Add(-6 * time.Hour), scheduler.Query{Limit: 2, Before: tick}, "01 00"},
+		{"another outcome", tick.Add(-6 * time.Hour), scheduler.Query{Limit: 9, Outcomes: []scheduler.Outcome{scheduler.Failed}}, ""},
+	} {
+		var got []string
+		for _, e := range missedSince(s, tt.from, now, "j", tt.q) {
+			got = append(got, e.Tick.Format("15"))
+			if e.Outcome != scheduler.Missed || newTickRow(e).Recorded {
+				t.Errorf("%s: %+v is not marked as computed", tt.name, e)
+			}
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%s: %v, want %s", tt.name, got, tt.want)
+		}
+	}
+}
