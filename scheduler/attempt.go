@@ -26,6 +26,7 @@ type attempt struct {
 	behind chan *attempt // the loop's answer to phase asking
 
 	caughtUp bool // the tick's own window has closed; from then on it is caught up
+	watched  bool // another replica ran, or runs, the tick
 
 	// The pauses between the tries to claim, and the run. The loop may end
 	// either, besides the drain.
@@ -48,6 +49,8 @@ type attempt struct {
 	lane    *lane
 	overdue time.Time
 	passed  bool // later is closed
+	watches bool // holder, another replica, ran or runs the tick
+	holder  string
 	// Set before the loop is told that the attempt is over: a later request of
 	// the stream was claimed, so that nobody can claim this one any more.
 	superseded bool
@@ -73,10 +76,14 @@ func (a *attempt) run() {
 func (a *attempt) conclude(v verdict) {
 	switch {
 	case v.kind == lost:
-		a.cfg.Observer.Lost(a.job.Name, a.tick.at, v.err)
+		if !a.watched { // or it was told
+			a.cfg.Observer.Lost(a.job.Name, a.tick.at, v.err)
+		}
 		return
 	case a.tick.act != nil && a.leave(v):
 		return
+	case a.watched:
+		return // the ledger has the run
 	}
 	a.decided(a.job, a.tick, v)
 }

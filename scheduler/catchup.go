@@ -64,6 +64,8 @@ func (c CatchUp) refuses(t tick, now time.Time, newer, late int) string {
 	c = c.withDefaults()
 	closing := missedFor(cmp.Or(t.why, whyBehind))
 	switch {
+	case t.trigger == ByRerun && t.latest.After(now):
+		return ""
 	case t.latest.IsZero() || !c.does():
 		return closing.reason
 	case !t.latest.After(now):
@@ -104,8 +106,12 @@ func (a *attempt) goOn(closing verdict) bool {
 
 // trigger is why the attempt runs its tick.
 func (a *attempt) trigger() Trigger {
-	if a.caughtUp {
+	switch {
+	case a.rerun():
+		return ByRerun
+	case a.caughtUp:
 		return ByCatchUp
+	default:
+		return a.tick.trigger
 	}
-	return a.tick.trigger
 }

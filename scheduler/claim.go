@@ -32,6 +32,9 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
 		if v := judge(err, a.cfg.Replica); v.kind != again {
 			return nil, 0, v
 		}
+		if a.runsElsewhere(err) && a.standBy(err) {
+			continue
+		}
 		if closing = atWindowEnd(err, a.tick); closing.outcome == Skipped {
 			a.keepOpen()
 		}
@@ -79,7 +82,7 @@ func (a *attempt) pause(tries int, took time.Duration, err error, closing verdic
 func (a *attempt) try(ctx context.Context) (locking.Lease, time.Duration, error) {
 	start := time.Now()
 	lease, err := a.cfg.Locker.TryAcquire(ctx, locking.Request{
-		Name: a.job.key(), Tick: a.tick.at, Stream: a.tick.stream, TTL: a.cfg.TTL, Mode: locking.AtMostOnce,
+		Name: a.job.key(), Tick: a.tick.at, Stream: a.tick.stream, TTL: a.cfg.TTL, Mode: a.job.mode(),
 		Holder: a.cfg.Replica, Note: EncodeNote(a.entry(Running, a.clock.wall())),
 	})
 	took := time.Since(start)

@@ -148,15 +148,17 @@ type progress struct {
 	attempt *attempt
 	phase   phase
 	since   time.Time // of phase overdue
+	holder  string    // of phase watching
 }
 
 type phase uint8
 
 const (
-	asking  phase = iota // may it try to claim?
-	won                  // the function is about to be called
-	overdue              // the function ignores its ended context
-	over                 // decided without a run, or the run has ended
+	asking   phase = iota // may it try to claim?
+	watching              // another replica runs the tick
+	won                   // the function is about to be called
+	overdue               // the function ignores its ended context
+	over                  // decided without a run, or the run has ended
 )
 
 // report hands p to the loop and returns false if that has ended: attempts that
@@ -176,6 +178,8 @@ func (e *engine) apply(p progress) {
 	case asking:
 		e.weed(a.owner, a.lane) // time has passed: the attempt may be one too many
 		a.behind <- a.owner.inTheWay()
+	case watching:
+		a.watches, a.holder = true, p.holder
 	case won:
 		e.won(a)
 	case overdue:

@@ -83,29 +83,35 @@ func (e *engine) weed(j *job, l *lane) {
 	for i, t := range slices.Backward(l.queue) { // what is deleted lies behind
 		if t.act != nil && (e.draining || t.late(now)) || e.skipPaused(j, t) {
 			l.queue = slices.Delete(l.queue, i, i+1) // a request is open to others, or expires
-		} else if why := e.tooLate(j, t, now, len(l.queue)-1-i, late); why != "" {
-			e.decided(j.Job, t, missedFor(why))
+		} else if v := e.tooLate(j, l, t, now, len(l.queue)-1-i, late); v.kind == settled {
+			e.decided(j.Job, t, v)
 			l.queue = slices.Delete(l.queue, i, i+1)
 		} else if t.late(now) {
 			late++
 		}
 	}
-	if a := l.claiming; a != nil && a.tick.late(now) && a.job.CatchUp.does() && late >= a.job.CatchUp.withDefaults().Max {
+	if a := l.claiming; a != nil && !a.watches && a.tick.trigger != ByRerun && a.tick.late(now) &&
+		a.job.CatchUp.does() && late >= a.job.CatchUp.withDefaults().Max {
 		a.stopWaiting(errTooMany)
 	}
 }
 
-// tooLate says why a tick that waits is not to be claimed any more, empty if it
-// is. So many newer ones wait, and so many of these are to be caught up.
-func (e *engine) tooLate(j *job, t tick, now time.Time, newer, late int) string {
+// tooLate is the verdict on a tick that waits, settled if it is not to be
+// claimed any more. So many newer ones wait, and so many of these are to be
+// caught up.
+func (e *engine) tooLate(j *job, l *lane, t tick, now time.Time, newer, late int) verdict {
 	switch {
 	case e.draining:
-		return whyDrained
+		return missedFor(whyDrained)
 	case !t.late(now):
-		return ""
-	default:
-		return j.CatchUp.refuses(t, now, newer, late)
+		return verdict{kind: again}
+	case l.claiming != nil && l.claiming.watches:
+		return l.behindRerun(j, newer)
 	}
+	if why := j.CatchUp.refuses(t, now, newer, late); why != "" {
+		return missedFor(why)
+	}
+	return verdict{kind: again}
 }
 
 // start begins the attempt for a tick in a goroutine of its own.
@@ -117,7 +123,7 @@ func (e *engine) start(j *job, l *lane, t tick) {
 		delay: stagger(e.cfg.Stagger, rank, t.until.Sub(now)), later: make(chan struct{}),
 		owner: j, lane: l,
 	}
-	if t.late(now) {
+	if t.late(now) && t.latest.After(now) {
 		a.caughtUp, a.until = true, t.latest
 		a.delay = j.catchUpPause(t) + stagger(e.cfg.Stagger, rank, t.latest.Sub(now))
 	}
@@ -132,7 +138,7 @@ func (e *engine) start(j *job, l *lane, t tick) {
 func (e *engine) won(a *attempt) {
 	a.lane.claiming = nil
 	a.owner.running = append(a.owner.running, a)
-	e.proceedAll(a.owner)
+	e.decidedTick(a)
 }
 
 // over forgets an attempt of which nothing goes on any more.
@@ -146,7 +152,7 @@ func (e *engine) over(a *attempt) {
 	}
 	a.owner.running = slices.DeleteFunc(a.owner.running, func(r *attempt) bool { return r == a })
 	e.ended(a)
-	e.proceedAll(a.owner)
+	e.decidedTick(a)
 	e.left(a.owner)
 }
 
@@ -162,4 +168,12 @@ func (e *engine) proceedAll(j *job) {
 // decided: a backfill would keep scheduled ticks out.
 func (j *job) mustYield(l *lane) bool {
 	return l.stream == StreamBackfill && j.lane("").claiming != nil
+}
+
+// decidedTick lets the lane of a go on.
+func (e *engine) decidedTick(a *attempt) {
+	if a.watches {
+		a.lane.standDown(a.owner, e.clock.wall().Add(e.cfg.Window))
+	}
+	e.proceedAll(a.owner)
 }

@@ -3,6 +3,8 @@ package scheduler
 import (
 	"testing"
 	"time"
+
+	"github.com/quorate/quorate/locking"
 )
 
 // Windows go from start to start.
@@ -38,5 +40,18 @@ func TestLanes(t *testing.T) {
 	scheduled, manual := j.lane(""), j.lane("manual")
 	if scheduled == manual || j.lane("manual") != manual || j.lane("") != scheduled {
 		t.Error("lanes are mixed up")
+	}
+}
+
+// Only a job that says so is claimed again: the nodes keep the mode with the
+// claim.
+func TestModeOfClaims(t *testing.T) {
+	t.Parallel()
+	for policy, want := range map[OnCrash]locking.Mode{
+		"": locking.AtMostOnce, CrashSkip: locking.AtMostOnce, CrashRerun: locking.AtLeastOnce,
+	} {
+		if got := (Job{OnCrash: policy}).mode(); got != want {
+			t.Errorf("on_crash %q: mode %d, want %d", policy, got, want)
+		}
 	}
 }

@@ -19,6 +19,9 @@ import (
 // and skips the tick if that was not long enough. The window of a tick that
 // may wait longer stays open while a run keeps it out, and Config.Window beyond.
 
+// whyQueued is the reason of ticks that waited when another came to wait.
+const whyQueued = "overlap: queue holds one tick, a later one came"
+
 // patient tells whether the tick may wait beyond its window.
 func (a *attempt) patient() bool {
 	return a.tick.trigger == BySchedule && (a.job.Overlap == OverlapQueue || a.job.Overlap == OverlapCancelPrevious)

@@ -23,6 +23,7 @@ type past struct {
 // undecided are the ticks of a past of which the ledger does not say that they
 // ran, or why they shall not. The ledger is a hint: the claim decides.
 type undecided struct {
+	rerun         tick      // the last one that ran, if it was interrupted; zero: none
 	ticks         []tick    // oldest first
 	first, before time.Time // from here to there more were left out; zero: none
 }

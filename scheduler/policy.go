@@ -71,6 +71,7 @@ const (
 func (j Job) validatePolicies() error {
 	return errors.Join(
 		j.oneOf("overlap", string(j.Overlap), string(OverlapSkip), string(OverlapQueue), string(OverlapCancelPrevious)),
+		j.oneOf("on_crash", string(j.OnCrash), string(CrashSkip), string(CrashRerun)),
 		j.oneOf("catch-up mode", string(j.CatchUp.Mode), string(CatchUpNone), string(CatchUpLast), string(CatchUpAll)),
 		j.bounded("window", j.CatchUp.Window >= 0, j.CatchUp.Window),
 		j.bounded("max", j.CatchUp.Max >= 0, j.CatchUp.Max),

@@ -30,9 +30,10 @@ const (
 // A scan looks up what nobody ran of a job's past.
 type scan struct {
 	past
-	owner *job
-	found undecided
-	err   error
+	owner  *job
+	urgent bool // ticks of the job wait for it
+	found  undecided
+	err    error
 }
 
 // hold looks up a past of the job, if it may run here. Until that is known its
@@ -41,10 +42,14 @@ func (e *engine) hold(j *job, p past) {
 	if !fits(e.cfg.Labels, j.Labels) {
 		return
 	}
-	if j.CatchUp.does() {
+	rerun, catchUp := j.OnCrash == CrashRerun, j.CatchUp.does()
+	if rerun || catchUp {
 		j.lane("").scans++
+		e.scans = append(e.scans, &scan{past: p, owner: j, urgent: true})
 	}
-	e.scans = append(e.scans, &scan{past: p, owner: j})
+	if !catchUp {
+		e.scans = append(e.scans, &scan{past: p, owner: j})
+	}
 }
 
 // startScans begins the scans that were asked for, those first for which ticks
@@ -55,8 +60,8 @@ func (e *engine) startScans() {
 	}
 	batch := e.scans
 	e.scans = nil
-	patient := slices.DeleteFunc(slices.Clone(batch), func(s *scan) bool { return s.job.CatchUp.does() })
-	urgent := slices.DeleteFunc(batch, func(s *scan) bool { return !s.job.CatchUp.does() })
+	patient := slices.DeleteFunc(slices.Clone(batch), func(s *scan) bool { return s.urgent })
+	urgent := slices.DeleteFunc(batch, func(s *scan) bool { return !s.urgent })
 	for _, b := range []struct {
 		scans []*scan
 		after time.Duration
@@ -123,7 +128,7 @@ func (e *engine) carryOut(ctx context.Context, s *scan) bool {
 	now := e.clock.wall()
 	reading, cancel := context.WithTimeout(ctx, scanTimeout)
 	defer cancel()
-	s.found, s.err = s.look(reading, e.cfg.Ledger, now, e.cfg.Window)
+	s.found, s.err = s.lookUp(reading, e.cfg.Ledger, now, e.cfg.Window)
 	if s.err != nil && s.repeats(now) {
 		return false
 	}
@@ -132,6 +137,20 @@ func (e *engine) carryOut(ctx context.Context, s *scan) bool {
 	case <-ctx.Done():
 	}
 	return true
+}
+
+// lookUp finds what is to be tried again, and, in a scan that is urgent, only if
+// it can be.
+func (s *scan) lookUp(ctx context.Context, ledger Ledger, now time.Time, window time.Duration) (u undecided, err error) {
+	if !s.urgent || s.job.CatchUp.does() {
+		if u, err = s.look(ctx, ledger, now, window); err != nil {
+			return undecided{}, err
+		}
+	}
+	if s.urgent {
+		u.rerun, err = s.lookAgain(ctx, ledger, now, window)
+	}
+	return u, err
 }
 
 // repeats tells whether a scan that failed is worth another try: the nodes may
@@ -145,7 +164,7 @@ func (s *scan) repeats(now time.Time) bool {
 func (e *engine) takeIn(s *scan) {
 	j := s.owner
 	l := j.lane("")
-	if s.job.CatchUp.does() {
+	if s.urgent {
 		l.scans--
 	}
 	if !e.serves(j) {
@@ -156,6 +175,9 @@ func (e *engine) takeIn(s *scan) {
 	}
 	if !s.found.first.IsZero() {
 		e.cfg.Observer.Overslept(j.Name, s.found.first, s.found.before)
+	}
+	if !s.found.rerun.isZero() {
+		l.insert(s.found.rerun)
 	}
 	for _, t := range s.found.ticks {
 		l.overtake(t)

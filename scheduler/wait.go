@@ -69,7 +69,7 @@ func (a *attempt) overtaken() bool {
 // up for a later one.
 func (a *attempt) yields(closing verdict) bool {
 	if a.caughtUp && a.job.CatchUp.Mode == CatchUpLast {
-		return true
+		return !a.rerun()
 	}
 	return closing.outcome == Skipped && a.patient()
 }
@@ -88,7 +88,7 @@ func (a *attempt) cutShort(closing verdict) verdict {
 	case a.overtaken() && policy.Mode == CatchUpLast && (a.caughtUp || missed):
 		return notCaughtUp(whyLaterFirst, closing)
 	case a.overtaken() && a.patient() && a.job.Overlap == OverlapQueue && !missed:
-		return verdict{kind: settled, outcome: Skipped, reason: "overlap: queue holds one tick, a later one came"}
+		return verdict{kind: settled, outcome: Skipped, reason: whyQueued}
 	case a.caughtUp && missed:
 		return notCaughtUp(policy.tooLate(), closing)
 	default:

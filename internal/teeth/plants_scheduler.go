@@ -98,6 +98,26 @@ var schedulerPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestUndecidedPast"},
 	},
 	{
+		name: "rerun: the dead are not watched", promise: "With on_crash rerun a tick whose replica died is run again elsewhere.",
+		edits: []edit{{schedulerDir + "rerun.go", "return ok && a.job.OnCrash == CrashRerun &&", "return ok && a.job.OnCrash == CrashSkip &&"}},
+		pkg:   scheduler, tests: []string{"TestRerun"},
+	},
+	{
+		name: "rerun: later ticks do not wait", promise: "A tick that is to be run again comes before later ones.",
+		edits: []edit{{schedulerDir + "rerun.go", "case <-timer.C:\n\tcase <-later:", "case <-timer.C:\n\tcase <-later:\n\t\ta.stopWaiting(errTooMany)"}},
+		pkg:   scheduler, tests: []string{"TestRerun"},
+	},
+	{
+		name: "rerun: start forgets", promise: "A run that was interrupted when all replicas died is run again by the first one that starts.",
+		edits: []edit{{schedulerDir + "scan.go", "l.insert(s.found.rerun)", "_ = s.found.rerun"}},
+		pkg:   scheduler, tests: []string{"TestRerunAfterAStart"},
+	},
+	{
+		name: "rerun: although at most once", promise: "Without rerun an interrupted tick is not claimed again.",
+		edits: []edit{{schedulerDir + "rerun.go", "if j.OnCrash == CrashRerun {", "if true {"}},
+		pkg:   scheduler, tests: []string{"TestModeOfClaims"},
+	},
+	{
 		name: "engine: lost lease called success", promise: "A run whose lease was lost is not recorded as succeeded.",
 		edits: []edit{{schedulerDir + "outcome.go", "case errors.Is(cause, locking.ErrLeaseLost):", "case err != nil && errors.Is(cause, locking.ErrLeaseLost):"}},
 		pkg:   scheduler, tests: []string{"TestOutcome"},

@@ -96,6 +96,7 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 			Name: name, Schedule: schedule, Timeout: job.Timeout, Func: job.Func,
 			Overlap: scheduler.Overlap(job.Overlap), Jitter: job.Jitter, Spec: job.Schedule.String(), Timezone: c.timezone(job), Description: job.Description,
 			Retry: scheduler.Retry(job.Retry), Labels: job.Labels,
+			OnCrash: scheduler.OnCrash(job.OnCrash),
 			CatchUp: scheduler.CatchUp{Mode: scheduler.CatchUpMode(job.CatchUp.Mode), Window: job.CatchUp.Window, Max: job.CatchUp.Max},
 			Tags:    job.Tags, Paused: job.Paused,
 		}

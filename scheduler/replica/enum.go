@@ -38,8 +38,7 @@ type CatchUp string
 
 func (CatchUp) choices() []string { return []string{"none", "last", "all"} }
 
-// OnCrash says what becomes of a run whose replica died. This release knows
-// skip.
+// OnCrash says what becomes of a run whose replica died: skip or rerun.
 type OnCrash string
 
-func (OnCrash) choices() []string { return []string{"skip"} }
+func (OnCrash) choices() []string { return []string{"skip", "rerun"} }

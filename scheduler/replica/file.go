@@ -98,7 +98,7 @@ type JobPolicy struct {
 	Timeout   time.Duration     `json:"timeout,omitempty" jsonschema:"how long one run may take"`
 	Overlap   Overlap           `json:"overlap,omitempty" jsonschema:"what becomes of a tick while an earlier run goes on: skip waits within its window, queue until the run has ended or the next tick comes, cancel_previous asks the run to stop"`
 	CatchUp   CatchUpConfig     `json:"catch_up,omitzero" jsonschema:"which ticks that nobody could run, for want of a replica or of a quorum, are run later"`
-	OnCrash   OnCrash           `json:"on_crash,omitempty" jsonschema:"what becomes of a run whose replica died: skip runs a tick at most once"`
+	OnCrash   OnCrash           `json:"on_crash,omitempty" jsonschema:"what becomes of a run whose replica died: skip runs a tick at most once, rerun at least once, with a larger token"`
 	Retry     RetryConfig       `json:"retry,omitzero" jsonschema:"how often, and after which pauses, a function that failed is called again in the same run"`
 	Labels    map[string]string `json:"labels,omitempty" jsonschema:"only replicas that have all of these under replica.labels run the job"`
 	LateAfter time.Duration     `json:"late_after,omitempty" jsonschema:"a run that starts so long after its time is reported as late; 0: never"`

@@ -1,0 +1,126 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// With on_crash: rerun a tick is claimed at least once. The replicas that lost it
+// watch the lease of the one that runs it: when that ends without a word, they
+// claim the tick again, with a larger token and attempt. The ticks after it wait
+// until it is decided, since none before a tick that was claimed ever can be.
+// They wait as for any earlier run, by their overlap policy.
+
+// longestTakeover bounds the pause after which the end of a lease is looked for
+// while later ticks wait.
+const longestTakeover = time.Second
+
+// mode says how often the job's ticks may be claimed.
+func (j Job) mode() locking.Mode {
+	if j.OnCrash == CrashRerun {
+		return locking.AtLeastOnce
+	}
+	return locking.AtMostOnce
+}
+
+// runsElsewhere tells whether err says that another replica runs the tick, which
+// this one runs again should that die.
+func (a *attempt) runsElsewhere(err error) bool {
+	taken, ok := errors.AsType[*locking.AcquireError](err)
+	return ok && a.job.OnCrash == CrashRerun && errors.Is(err, locking.ErrTaken) && taken.HolderTick.Equal(a.tick.at)
+}
+
+// standBy waits until the lease that keeps the tick should have ended, or the next
+// tick comes. It returns false if this replica watches no longer.
+func (a *attempt) standBy(err error) bool {
+	taken, _ := errors.AsType[*locking.AcquireError](err)
+	if !a.watched {
+		a.watched = true
+		a.cfg.Observer.Lost(a.job.Name, a.tick.at, err)
+		a.report(progress{attempt: a, phase: watching, holder: taken.Holder})
+	}
+	a.until = a.clock.wall().Add(a.job.CatchUp.withDefaults().Window)
+	in := time.Millisecond + a.cfg.Random(a.job.Name, a.tick.at, longestTakeover)
+	later := a.later
+	if a.overtaken() {
+		later = nil
+	} else {
+		in += max(0, time.Until(taken.Until))
+	}
+	timer := time.NewTimer(in)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-later:
+	case <-a.waits.Done():
+	}
+	return a.waits.Err() == nil
+}
+
+// rerun tells whether the tick was begun before, elsewhere.
+func (a *attempt) rerun() bool { return a.watched || a.tick.trigger == ByRerun }
+
+// behindRerun is the verdict on a late tick that waits behind one which another
+// replica runs, and nothing yet if its policy lets it go on waiting.
+func (l *lane) behindRerun(j *job, newer int) verdict {
+	patient := j.Overlap == OverlapQueue || j.Overlap == OverlapCancelPrevious
+	switch {
+	case patient && newer == 0:
+		return verdict{kind: again}
+	case j.Overlap == OverlapQueue:
+		return verdict{kind: settled, outcome: Skipped, reason: whyQueued}
+	default:
+		return overlapping(l.claiming.holder, l.claiming.tick.at, time.Time{})
+	}
+}
+
+// standDown opens the window of ticks that their policy let wait behind one that
+// another replica ran.
+func (l *lane) standDown(j *job, until time.Time) {
+	if j.Overlap != OverlapQueue && j.Overlap != OverlapCancelPrevious {
+		return
+	}
+	for i := range l.queue {
+		if l.queue[i].until.Before(until) {
+			l.queue[i].until = until
+		}
+	}
+}
+
+// lookAgain finds the last tick that ran, if its run was interrupted, or may be
+// before long: it is offered again.
+func (p past) lookAgain(ctx context.Context, ledger Ledger, now time.Time, window time.Duration) (tick, error) {
+	if p.job.OnCrash != CrashRerun {
+		return tick{}, nil
+	}
+	for before, pages := p.before, 0; pages < mostPast/pastPage; pages++ {
+		page, err := ledger.Ticks(ctx, Query{Job: p.job.key(), Limit: pastPage, Before: before})
+		if err != nil {
+			return tick{}, err
+		}
+		for _, e := range page {
+			if e.Stream == "" && e.Outcome.Ran() {
+				return p.again(e, now, window), nil
+			}
+		}
+		if len(page) < pastPage {
+			break
+		}
+		before = page[len(page)-1].OrderKey()
+	}
+	return tick{}, nil
+}
+
+// again is the tick of a run that has not ended, unless it was too long ago.
+func (p past) again(last Entry, now time.Time, window time.Duration) tick {
+	t := p.job.scheduled(last.Tick, window)
+	t.latest = last.Tick.Add(p.job.CatchUp.withDefaults().Window)
+	if last.Outcome != Running && last.Outcome != Interrupted || !t.latest.After(now) {
+		return tick{}
+	}
+	t.trigger, t.why = ByRerun, "the run was interrupted"
+	return t
+}

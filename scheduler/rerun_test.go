@@ -1,0 +1,154 @@
+package scheduler_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// die claims the job's tick at 10 s for a replica that is never heard of again.
+func (c *cluster) die(mode locking.Mode, ttl time.Duration) locking.Lease {
+	c.t.Helper()
+	lease, err := c.locks.TryAcquire(c.t.Context(), locking.Request{
+		Name: "j", Tick: c.begun.Add(10 * time.Second), TTL: ttl, Holder: "dead", Mode: mode,
+		Note: scheduler.EncodeNote(scheduler.Entry{Outcome: scheduler.Running, Replica: "dead", Trigger: scheduler.BySchedule}),
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return lease
+}
+
+// rerunning is a job every 10 s whose runs last that long.
+func rerunning(t *testing.T, c *cluster, overlap scheduler.Overlap, lasts time.Duration) scheduler.Job {
+	t.Helper()
+	job := every(t, "10s", "j", c.handler(lasting(lasts)))
+	job.OnCrash, job.Overlap = scheduler.CrashRerun, overlap
+	return job
+}
+
+// The winner dies: another replica runs the tick again, with a larger token and
+// the next attempt, soon after the lease has ended. The ticks after it wait as
+// their policy has it.
+func TestRerun(t *testing.T) {
+	t.Parallel()
+	const (
+		ranOut = "10s interrupted: the lease ran out without a word of how the run ended"
+		held   = "overlap: dead still holds the lease of tick 2000-01-01T00:00:10Z"
+	)
+	tests := []struct {
+		name    string
+		overlap scheduler.Overlap
+		ttl     time.Duration // of the dead one's lease
+		lasts   time.Duration // the second run
+		ledger  []string
+	}{
+		{"in time for the next tick", scheduler.OverlapSkip, 5 * time.Second, 0, []string{"10s succeeded", "20s succeeded", "30s succeeded"}},
+		{"the next tick waits", scheduler.OverlapSkip, 12 * time.Second, 0, []string{"10s succeeded", "20s succeeded", "30s succeeded"}},
+		{"and is skipped", scheduler.OverlapSkip, 17 * time.Second, time.Second, []string{"10s succeeded", "20s skipped: " + held, "30s succeeded"}},
+		{"and is queued", scheduler.OverlapQueue, 17 * time.Second, time.Second, []string{"10s succeeded", "20s succeeded", "30s succeeded"}},
+		{"a second one is queued", scheduler.OverlapQueue, 21 * time.Second, time.Second, []string{
+			"10s succeeded", "20s skipped: overlap: queue holds one tick, a later one came", "30s succeeded",
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				stop := c.startAll(3, nil, rerunning(t, c, tt.overlap, tt.lasts))
+				time.Sleep(10*time.Second - time.Millisecond) // its clock is ahead
+				dead := c.die(locking.AtLeastOnce, tt.ttl)
+				time.Sleep(29 * time.Second)
+				stop()
+				c.wantTicks("j", tt.ledger...)
+				second := c.ticks("j")[0]
+				runs, err := c.ledger.Runs(t.Context(), scheduler.Query{Job: "j", Limit: 100})
+				if err != nil {
+					t.Fatal(err)
+				}
+				first := runs[len(runs)-1]
+				if first.Outcome != scheduler.Interrupted || first.Attempt != 1 || !first.Tick.Equal(second.Tick) {
+					t.Errorf("the first attempt: %+v; want %s", first, ranOut)
+				}
+				if second.Attempt != 2 || second.Token <= dead.Claim().Token || second.Trigger != scheduler.ByRerun {
+					t.Errorf("the second attempt: %+v", second)
+				}
+				if after := c.at(second.Started) - 10*time.Second - tt.ttl; after < -time.Millisecond || after > 3*time.Second {
+					t.Errorf("it began %v after the end of the lease", after)
+				}
+				if err := dead.Release(t.Context(), nil); err == nil {
+					t.Error("the dead one's word was accepted")
+				}
+			})
+		})
+	}
+}
+
+// A run that goes on is watched, not repeated, and its end is soon known.
+func TestNoRerunOfALongRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		stop := c.startAll(3, nil, rerunning(t, c, scheduler.OverlapSkip, 14*time.Second))
+		time.Sleep(49 * time.Second)
+		stop()
+		if len(c.runs) != 3 {
+			t.Errorf("%d runs, want those of 10s, 20s and 40s", len(c.runs))
+		}
+		for _, e := range c.ticks("j") {
+			if e.Outcome.Ran() && (e.Attempt != 1 || e.Trigger != scheduler.BySchedule) {
+				t.Errorf("ran again: %+v", e)
+			}
+		}
+	})
+}
+
+// A run that was interrupted when all replicas died is run again by the first
+// one that starts, unless it is too long ago, or the job has it that way.
+func TestRerunAfterAStart(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		mode   locking.Mode
+		change func(*scheduler.Job)
+		first  string
+		again  int
+	}{
+		{"rerun", locking.AtLeastOnce, func(*scheduler.Job) {}, "10s succeeded", 1},
+		{"rerun and catch-up", locking.AtLeastOnce, func(j *scheduler.Job) { j.CatchUp.Mode = scheduler.CatchUpAll }, "10s succeeded", 1},
+		{"rerun and the last", locking.AtLeastOnce, func(j *scheduler.Job) { j.CatchUp.Mode = scheduler.CatchUpLast }, "10s succeeded", 1},
+		{"too long ago", locking.AtLeastOnce, func(j *scheduler.Job) { j.CatchUp.Window = time.Minute }, "10s interrupted", 0},
+		{"skip", locking.AtMostOnce, func(j *scheduler.Job) { j.OnCrash = scheduler.CrashSkip }, "10s interrupted", 0},
+		{"it was skip when it began", locking.AtMostOnce, func(*scheduler.Job) {}, "10s interrupted", 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				time.Sleep(10 * time.Second)
+				c.die(tt.mode, 5*time.Second)
+				time.Sleep(85 * time.Second) // 95 s
+				job := rerunning(t, c, scheduler.OverlapSkip, 0)
+				tt.change(&job)
+				stop := c.startAll(2, nil, job)
+				time.Sleep(20 * time.Second)
+				stop()
+				list := c.ticks("j")
+				if got := string(list[0].Outcome); "10s "+got != tt.first {
+					t.Errorf("10s %s %s, want %s", got, list[0].Reason, tt.first)
+				}
+				if again := list[0].Attempt - 1; again != tt.again {
+					t.Errorf("run again %d times, want %d", again, tt.again)
+				}
+				if last := list[len(list)-1]; c.at(last.Tick) != 110*time.Second || last.Outcome != scheduler.Succeeded {
+					t.Errorf("the last tick: %+v", last)
+				}
+			})
+		})
+	}
+}
