@@ -73,8 +73,22 @@
 // The loop goes by the wall clock, read anew at least every 15 seconds, since
 // timers stand still while a machine is suspended. It compares the two clocks
 // and reports jumps. After a jump back ticks come again: the nodes refuse them
-// as done. Ticks slept through are missed, not caught up; those before the
-// start of the replica are none of its business.
+// as done.
+//
+// # What nobody could run
+//
+// Ticks that came while no quorum answered, while this replica slept, or while no
+// replica ran, are caught up if the job has it (catchup.go): within
+// CatchUp.Window a tick stays at the head of its lane and is tried again; later
+// ones wait behind it, since none before a tick that was claimed ever can be.
+// Where a replica may have missed something, at its start and after a sleep, it
+// reads the ledger before the job's next tick is claimed (scan.go, past.go), and
+// accounts for what is not caught up. Reading only says what to try: the claim
+// decides.
+//
+// A run whose replica died stays interrupted, or is run again (rerun.go): the
+// replicas that lost the tick watch the lease of the one that won, and claim it
+// anew when that has ended. Until then later ticks wait by their overlap policy.
 //
 // # The drain
 //
