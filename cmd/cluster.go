@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler/redisacts"
 	"github.com/quorate/quorate/scheduler/redisledger"
 	"github.com/quorate/quorate/scheduler/replica"
 )
@@ -13,6 +14,7 @@ import (
 type cluster struct {
 	set    *nodes.Set
 	ledger *redisledger.Ledger
+	acts   *redisacts.Acts
 }
 
 // withCluster opens the nodes that the configuration names, which needs only
@@ -27,5 +29,5 @@ func (a App) withCluster(ctx context.Context, f *flags, fn func(cluster) error) 
 		return err
 	}
 	set.Learn(ctx) // requests name the epoch of the list
-	return errors.Join(fn(cluster{set: set, ledger: redisledger.New(set)}), set.Close())
+	return errors.Join(fn(cluster{set: set, ledger: redisledger.New(set), acts: redisacts.New(set)}), set.Close())
 }

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -96,6 +97,7 @@ func TestGoldenListings(t *testing.T) {
 		Key: "nightly-report", Hash: optional("3f786850e387"), Live: true,
 	}}
 	old, renamed := jobs[0], jobs[0]
+	old.Paused = optional("paused: tag finance by ann@laptop since 2026-12-01T01:00:00Z: the bank is down")
 	old.Drift, renamed.Drift = true, true
 	old.Job, old.Key = "cleanup", "cleanup"
 	renamed.Job, renamed.Key, renamed.Hash = "sweep", "cleanup", optional("91f0c3aa02de")
@@ -109,7 +111,26 @@ func TestGoldenListings(t *testing.T) {
 		golden(t, "runs."+format, printed(t, runListing(entries()[:3]), format))
 		golden(t, "replicas."+format, printed(t, replicaListing(replicas, tick), format))
 		golden(t, "jobs."+format, printed(t, jobListing(jobs, tick), format))
+		golden(t, "audit."+format, printed(t, auditListing(acts()), format))
 		golden(t, "next."+format, printed(t, nextListing(next), format))
+	}
+}
+
+// acts has one of each kind, a trigger that was done and one that waits.
+func acts() []scheduler.Act {
+	by := func(n int, act scheduler.Act) scheduler.Act {
+		act.ID, act.By, act.At = fmt.Sprint("act", n), "ann@laptop", tick.Add(time.Duration(-n)*time.Minute)
+		act.Within = scheduler.DefaultWithin(act.Kind)
+		return act
+	}
+	const job = "nightly-report"
+	return []scheduler.Act{
+		by(1, scheduler.Act{Kind: scheduler.ActTrigger, Job: job, Trigger: scheduler.ByManual, Params: json.RawMessage(`{"customer":"acme"}`)}),
+		by(2, scheduler.Act{Kind: scheduler.ActTrigger, Job: job, Trigger: scheduler.ByChain, Parent: "load@20261201T020000.000Z", Reason: "its run succeeded", Result: "succeeded", Closed: tick}),
+		by(3, scheduler.Act{Kind: scheduler.ActBackfill, Job: job, From: tick.Add(-48 * time.Hour), To: tick, Reason: "the source was wrong", Result: "2 ticks: 1 succeeded, 1 failed", Closed: tick}),
+		by(4, scheduler.Act{Kind: scheduler.ActCancel, Job: job, Run: "nightly-report@20261201T020000.000Z", Result: "cancelled on replica web-1-4f2a", Closed: tick}),
+		by(5, scheduler.Act{Kind: scheduler.ActResume, All: true}),
+		by(6, scheduler.Act{Kind: scheduler.ActPause, Tag: "finance", Reason: "the bank is down"}),
 	}
 }
 
@@ -166,6 +187,12 @@ func TestGoldenHelp(t *testing.T) {
 		{"nodes", "init"},
 		{"nodes", "check"},
 		{"nodes", "change"},
+		{"trigger"},
+		{"pause"},
+		{"resume"},
+		{"backfill"},
+		{"cancel"},
+		{"audit"},
 		{"version"},
 	} {
 		stdout, stderr, code := quorate(t, append(args, "--help")...)
@@ -194,6 +221,18 @@ func TestUsage(t *testing.T) {
 		stderr string
 	}{
 		{args: []string{"version"}, stdout: "quorate "},
+		{args: []string{"pause", "a", "-c", config}, code: exitUsage, stderr: "--reason"},
+		{args: []string{"pause", "--reason", "x", "-c", config}, code: exitUsage, stderr: "--tag TAG or --all"},
+		{args: []string{"pause", "a", "--all", "--reason", "x", "-c", config}, code: exitUsage, stderr: "--tag TAG or --all"},
+		{args: []string{"resume", "a", "--tag", "t", "-c", config}, code: exitUsage, stderr: "--tag TAG or --all"},
+		{args: []string{"trigger", "a", "--params", "[1]", "-c", config}, code: exitUsage, stderr: "JSON object"},
+		{args: []string{"trigger", "a", "--param", "x", "-c", config}, code: exitUsage, stderr: "key=value"},
+		{args: []string{"trigger", "a", "-c", config}, code: exitNoQuorum, stderr: "no quorum"},
+		{args: []string{"pause", "--all", "--reason", "x", "-c", config}, code: exitNoQuorum, stderr: "no quorum"},
+		{args: []string{"backfill", "a", "--from", "yesterday", "--to", "2026-01-01", "-c", config}, code: exitUsage, stderr: "--from"},
+		{args: []string{"backfill", "a", "--from", "2026-01-01", "-c", config}, code: exitUsage, stderr: "--to"},
+		{args: []string{"cancel", "a", "-c", config}, code: exitNoQuorum, stderr: "no quorum"},
+		{args: []string{"audit", "-c", config}, code: exitNoQuorum, stderr: "no quorum"},
 		{args: []string{"explain", "0 2 * * 1-5"}, stdout: "Monday to Friday"},
 		{args: []string{"explain", "--job", "nightly", "H H * * fri#2"}, stdout: "2nd Friday"},
 		{args: []string{"explain", "H 2 * * *"}, code: exitUsage, stderr: "--job NAME"},

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,9 +26,13 @@ type jobRow struct {
 	// Key is what the nodes know the job by: what it was called first.
 	Key  string  `json:"key"`
 	Hash *string `json:"hash"` // of this version of the job
+	// Paused is why its ticks are skipped, null if they are not.
+	Paused *string `json:"paused"`
 	// Live: a replica serves this version now. Drift: others serve others.
 	Live  bool `json:"live"`
 	Drift bool `json:"drift"`
+
+	info scheduler.JobInfo
 }
 
 func (a App) jobsCommand(f *flags) *cobra.Command {
@@ -40,7 +45,8 @@ each fared last. A job stays listed after it was removed from the configuration;
 PUBLISHED tells when a replica last served it.
 
 VERSION tells versions of a job apart. While replicas with different ones live,
-as during a roll-out, a job has a row for each, marked with an asterisk.`,
+as during a roll-out, a job has a row for each, marked with an asterisk.
+NEXT says paused where ticks are skipped; -o json has who paused them, and why.`,
 		Example: `  quorate jobs
   quorate jobs forget old-report      # it was removed for good`,
 		Args: usage(noArgs),
@@ -49,6 +55,9 @@ as during a roll-out, a job has a row for each, marked with an asterisk.`,
 				rows, err := cl.jobRows(c.Context(), time.Now())
 				if err != nil {
 					return err
+				}
+				if err := cl.markPaused(c.Context(), rows); err != nil {
+					fmt.Fprintf(a.Err, "quorate: what is paused is not known: %v\n", err)
 				}
 				return jobListing(rows, time.Now()).print(a.Out, format)
 			})
@@ -80,12 +89,22 @@ func (c cluster) jobRows(ctx context.Context, now time.Time) ([]jobRow, error) {
 	return rows, nil
 }
 
+// markPaused says of each job whether its ticks are skipped, and why.
+func (c cluster) markPaused(ctx context.Context, rows []jobRow) error {
+	open, err := c.acts.Open(ctx)
+	for i, r := range rows {
+		rows[i].Paused = optional(r.info.PausedBy(open.Pauses))
+	}
+	return err
+}
+
 func newJobRow(v scheduler.Version, now time.Time) jobRow {
 	return jobRow{
 		Job: v.Name, Func: optional(v.Func), Schedule: optional(v.Schedule), Timezone: optional(v.Timezone),
 		Description: optional(v.Description), Next: nextTick(v.JobInfo, now),
 		Published: stamp(v.Published), PublishedBy: optional(v.Replica),
 		Key: v.StoredAs(), Hash: optional(v.Hash), Live: v.Live, Drift: v.Drift,
+		info: v.JobInfo,
 	}
 }
 
@@ -108,13 +127,21 @@ func jobListing(rows []jobRow, now time.Time) listing[jobRow] {
 		columns: []string{"JOB", "SCHEDULE", "NEXT", "LAST TICK", "OUTCOME", "PUBLISHED", "VERSION"},
 		cells: func(r jobRow) []string {
 			return []string{
-				clip(r.Job, 24), clip(dash(r.Schedule)+" "+dash(r.Timezone), 30), dash(r.Next),
+				clip(r.Job, 24), clip(dash(r.Schedule)+" "+dash(r.Timezone), 30), nextCell(r),
 				dash(r.LastTick), dash(r.LastOutcome), ago(r.Published, now), versionCell(r),
 			}
 		},
 		rows:  rows,
 		empty: "no replica has served a job on these nodes yet",
 	}
+}
+
+// nextCell is the next tick, marked if it will be skipped.
+func nextCell(r jobRow) string {
+	if r.Paused != nil {
+		return "paused"
+	}
+	return dash(r.Next)
 }
 
 func versionCell(r jobRow) string {

@@ -13,6 +13,7 @@ const (
 	groupRun    = "run"
 	groupConfig = "config"
 	groupLook   = "look"
+	groupAct    = "act"
 )
 
 // flags are those every command takes.
@@ -60,11 +61,13 @@ Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 not found,
 		&cobra.Group{ID: groupRun, Title: "Run:"},
 		&cobra.Group{ID: groupConfig, Title: "Check the configuration:"},
 		&cobra.Group{ID: groupLook, Title: "Look at the cluster (reads the nodes themselves, needs no replica):"},
+		&cobra.Group{ID: groupAct, Title: "Act on the whole cluster (a quorum of nodes keeps it, in the audit log):"},
 	)
 	for group, commands := range map[string][]*cobra.Command{
 		groupRun:    {a.runCommand(&f), a.devCommand(&f)},
 		groupConfig: {a.validateCommand(&f), a.schemaCommand(), a.nextCommand(&f), a.explainCommand(&f)},
 		groupLook:   {a.jobsCommand(&f), a.ticksCommand(&f), a.runsCommand(&f), a.logsCommand(&f), a.replicasCommand(&f), a.locksCommand(&f), a.nodesCommand(&f)},
+		groupAct:    {a.triggerCommand(&f), a.pauseCommand(&f), a.resumeCommand(&f), a.backfillCommand(&f), a.cancelCommand(&f), a.auditCommand(&f)},
 	} {
 		for _, c := range commands {
 			c.GroupID = group

@@ -23,6 +23,12 @@ func (j Job) paused(pauses []Act) string {
 	return ""
 }
 
+// PausedBy says why the ticks of the published job are skipped, "" if they are
+// not, going by the pauses that stand.
+func (j JobInfo) PausedBy(pauses []Act) string {
+	return Job{Name: j.Name, Key: j.Key, Tags: j.Tags, Paused: j.Paused}.paused(pauses)
+}
+
 // paused is the reason of a tick that is skipped for the pause.
 func (a Act) paused() string {
 	what := ""

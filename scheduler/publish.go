@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"reflect"
 	"sync"
 	"time"
 )
@@ -42,7 +43,7 @@ func (p *publisher) serve(list []Job) {
 	for _, j := range list {
 		info := infoOf(j, p.replica)
 		p.jobs[j.Key] = info
-		if before[j.Key] != info {
+		if !reflect.DeepEqual(before[j.Key], info) {
 			p.fresh[j.Key] = true
 		}
 	}
@@ -55,7 +56,7 @@ func (p *publisher) serve(list []Job) {
 func infoOf(j Job, replica string) JobInfo {
 	return JobInfo{
 		Name: j.Name, Key: j.renamedFrom(), Hash: j.Hash, Func: j.Func, Schedule: j.Spec, Timezone: j.Timezone,
-		Description: j.Description, Replica: replica,
+		Description: j.Description, Tags: j.Tags, Paused: j.Paused, Replica: replica,
 	}
 }
 

@@ -38,6 +38,9 @@ type JobInfo struct {
 	Schedule    string `json:"schedule"`
 	Timezone    string `json:"timezone"`
 	Description string `json:"description"`
+	// Tags, and whether the configuration pauses the job.
+	Tags   []string `json:"tags,omitempty"`
+	Paused bool     `json:"paused,omitempty"`
 	// Replica last published this version, at Published by its own clock, as
 	// part of the set of jobs that ConfigHash stands for.
 	Replica    string    `json:"replica"`

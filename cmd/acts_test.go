@@ -1,0 +1,148 @@
+package cmd
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// TestActs steers three real replicas on five real nodes, of which one dies in
+// between, with the commands that people type.
+func TestActs(t *testing.T) {
+	t.Parallel()
+	servers := redistest.StartN(t, 5)
+	out := filepath.Join(t.TempDir(), "out")
+	job := func(name, schedule, script, rest string) string {
+		return fmt.Sprintf("  %s:\n    func: exec\n    schedule: %q\n    params: {command: [sh, -c, %q]}\n%s", name, schedule, script, rest)
+	}
+	write := func(name string) string {
+		return `echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA" >> ` + out + "." + name
+	}
+	config := writeConfig(t, servers, "jobs:\n"+
+		job("report", "@every 1h", write("report"), "")+
+		job("slow", "@every 10000h", "sleep 60", "")+
+		job("ticker", "@every 1s", write("ticker"), "    tags: [often]\n"))
+	must := func(args ...string) string {
+		t.Helper()
+		stdout, stderr, code := quorate(t, append(args, "-c", config)...)
+		if code != exitDone {
+			t.Fatalf("quorate %v: exit code %d: %s%s", args, code, stdout, stderr)
+		}
+		return stdout
+	}
+	must("nodes", "init")
+	start := func() (all []*process) {
+		for _, id := range []string{"a", "b", "c"} {
+			all = append(all, startReplica(t, config, id))
+		}
+		for _, p := range all {
+			p.waitLog(`"ready"`)
+		}
+		return all
+	}
+	replicas := start()
+	eventually(t, "the jobs are published", func() bool { return len(list[jobRow](t, "jobs", "-c", config)) == 3 })
+
+	if row := must("trigger", "report", "--wait", "--reason", "to see it"); !strings.Contains(row, "succeeded") {
+		t.Errorf("trigger --wait prints %s", row)
+	}
+	if n := len(readLines(t, out+".report")); n != 1 {
+		t.Errorf("the trigger ran %d times", n)
+	}
+	if _, stderr, code := quorate(t, "trigger", "report", "--param", "command=id", "--wait", "-c", config); code != exitFailed || !strings.Contains(stderr, "failed") {
+		t.Errorf("a trigger that sets a command: exit code %d: %s", code, stderr)
+	}
+	if _, _, code := quorate(t, "trigger", "nosuch", "-c", config); code != exitNotFound {
+		t.Errorf("a trigger of an unknown job: exit code %d, want %d", code, exitNotFound)
+	}
+
+	servers[1].Kill()
+	must("pause", "--tag", "often", "--reason", "too loud", "--as", "ann")
+	skipped := func() bool {
+		newest := list[tickRow](t, "ticks", "ticker", "--limit", "1", "-c", config)
+		return len(newest) == 1 && newest[0].Outcome == scheduler.Skipped && strings.Contains(*newest[0].Reason, "paused: tag often by ann")
+	}
+	eventually(t, "ticks of the tag are skipped", skipped)
+	for _, r := range list[jobRow](t, "jobs", "-c", config) {
+		if paused := r.Paused != nil; paused != (r.Job == "ticker") {
+			t.Errorf("jobs: paused of %s is %v", r.Job, r.Paused)
+		}
+	}
+
+	// Everybody leaves; somebody asks; everybody comes back.
+	for _, p := range replicas {
+		p.signal(syscall.SIGTERM)
+	}
+	for _, p := range replicas {
+		if code := p.exitCode(); code != exitDone {
+			t.Errorf("%s drained with exit code %d", p.id, code)
+		}
+	}
+	ran := len(readLines(t, out+".ticker"))
+	must("trigger", "report", "--reason", "while nobody is there")
+	start()
+	eventually(t, "the trigger runs", func() bool { return len(readLines(t, out+".report")) == 2 })
+	eventually(t, "ticks are skipped again", skipped)
+	if n := len(readLines(t, out+".ticker")); n != ran {
+		t.Errorf("a paused job ran %d times after the restart", n-ran)
+	}
+	must("resume", "--tag", "often")
+	eventually(t, "the ticker goes on", func() bool { return len(readLines(t, out+".ticker")) > ran })
+
+	end := time.Now().Truncate(time.Hour)
+	from, to := end.Add(-3*time.Hour).Format(time.RFC3339), end.Format(time.RFC3339)
+	if dry := must("backfill", "report", "--from", from, "--to", to, "--dry-run"); strings.Count(dry, "report") != 3 {
+		t.Errorf("the dry run prints\n%s, want three ticks", dry)
+	}
+	must("backfill", "report", "--from", from, "--to", to, "--reason", "they were lost")
+	eventually(t, "three ticks are run", func() bool { return len(readLines(t, out+".report")) == 5 })
+	lines := readLines(t, out+".report")[2:]
+	if !slices.IsSortedFunc(lines, func(x, y line) int { return strings.Compare(x.tick, y.tick) }) || lines[0].tick != *stamp(end.Add(-3 * time.Hour)) {
+		t.Errorf("the backfill ran %v, want the ticks from %s, oldest first", lines, from)
+	}
+	checkOnce(t, lines)
+
+	must("trigger", "slow")
+	running := func(outcome scheduler.Outcome) func() bool {
+		return func() bool {
+			rows := list[runRow](t, "runs", "slow", "-c", config)
+			return len(rows) == 1 && rows[0].Outcome == outcome
+		}
+	}
+	eventually(t, "slow runs", running(scheduler.Running))
+	must("cancel", "slow", "--reason", "it takes too long", "--as", "bob")
+	eventually(t, "slow was cancelled", running(scheduler.Cancelled))
+	if rows := list[runRow](t, "runs", "slow", "-c", config); !strings.Contains(*rows[0].Reason, "bob: it takes too long") {
+		t.Errorf("the ledger says %q of the run", *rows[0].Reason)
+	}
+	if _, _, code := quorate(t, "cancel", "slow", "-c", config); code != exitNotFound {
+		t.Errorf("cancelling what does not run: exit code %d, want %d", code, exitNotFound)
+	}
+	eventually(t, "the audit log says what became of everything", func() bool {
+		return audited(list[auditRow](t, "audit", "-c", config)) == strings.Join([]string{
+			"cancel cancelled on", "trigger cancelled", "backfill 3 ticks", "resume ", "trigger succeeded",
+			"pause ", "trigger failed", "trigger succeeded",
+		}, "\n")
+	})
+}
+
+// audited lists kinds and the beginning of results, newest first.
+func audited(rows []auditRow) string {
+	var lines []string
+	for _, r := range rows {
+		result := ""
+		if r.Result != nil {
+			result, _, _ = strings.Cut(*r.Result, ":")
+			result, _, _ = strings.Cut(result, " replica")
+		}
+		lines = append(lines, string(r.Kind)+" "+result)
+	}
+	return strings.Join(lines, "\n")
+}

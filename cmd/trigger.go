@@ -1,0 +1,176 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+func (a App) triggerCommand(f *flags) *cobra.Command {
+	var who author
+	var wait bool
+	var within time.Duration
+	var object string
+	var pairs []string
+	c := &cobra.Command{
+		Use:   "trigger JOB",
+		Short: "Run a job once, now, on one of the replicas",
+		Long: `Run a job once, now, on one of the replicas: exactly once, also if replicas are
+restarted meanwhile, and also if the job is paused. It waits for a run that goes
+on to end, for as long as --within allows; what could not begin by then is in
+the ledger as missed.
+
+Params go before those of the configuration, key by key. The replica that runs
+the job checks them; if they do not fit, the run fails and says why. The built-in
+exec and http take none.
+
+With --wait the command follows the run to its end and prints its row: exit
+code 0 if it succeeded, 1 if not.`,
+		Example: `  quorate trigger nightly-report --reason "yesterday's failed"
+  quorate trigger nightly-report --param customer=acme --param copies=2 --wait
+  quorate trigger nightly-report --params '{"customer": "acme"}'`,
+		Args: usage(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error {
+			params, err := readParams(object, pairs)
+			if err != nil {
+				return err
+			}
+			act := who.sign(scheduler.Act{Kind: scheduler.ActTrigger, Job: args[0], Within: within, Params: params})
+			return a.withCluster(c.Context(), f, func(cl cluster) error {
+				act, err := cl.known(c.Context(), act)
+				if err != nil {
+					return err
+				}
+				if act, err = cl.do(c.Context(), act); err != nil {
+					return err
+				}
+				run := scheduler.Entry{Job: act.Job, Tick: act.At, Order: act.At, Stream: scheduler.StreamManual}
+				if !wait {
+					fmt.Fprintf(a.Out, "%s: asked for run %s; see quorate runs %s, or quorate audit\n", args[0], run.ID(), args[0])
+					return nil
+				}
+				ended, err := cl.follow(c.Context(), act)
+				if err != nil {
+					return err
+				}
+				return a.showRun(args[0], ended)
+			})
+		},
+	}
+	c.Flags().BoolVarP(&wait, "wait", "w", false, "follow the run to its end; exit code 1 unless it succeeded")
+	c.Flags().DurationVar(&within, "within", scheduler.DefaultWithin(scheduler.ActTrigger), "how long the run may have to wait before it begins")
+	c.Flags().StringVar(&object, "params", "", "params as a JSON `object`")
+	c.Flags().StringArrayVar(&pairs, "param", nil, "a param, `key=value`: a number, true, false, other JSON, or else text; may be repeated")
+	authorFlags(c, &who)
+	return c
+}
+
+// readParams puts the params of the flags together, nil if there are none.
+func readParams(object string, pairs []string) (json.RawMessage, error) {
+	params := map[string]any{}
+	if object != "" {
+		if err := json.Unmarshal([]byte(object), &params); err != nil || params == nil {
+			return nil, usageError{fmt.Errorf(`--params %s: write a JSON object such as '{"customer": "acme"}'`, object)}
+		}
+		if len(pairs) == 0 {
+			return json.RawMessage(object), nil // as it is written
+		}
+	}
+	given := map[string]any{}
+	for _, pair := range pairs {
+		key, text, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, usageError{fmt.Errorf("--param %s: write key=value", pair)}
+		}
+		given[key] = text
+		if json.Valid([]byte(text)) {
+			given[key] = json.RawMessage(text)
+		}
+	}
+	maps.Copy(params, given)
+	if len(params) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(params)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--param: %w", err)}
+	}
+	return text, nil
+}
+
+// followEvery is the pause between looks at a run that is waited for.
+const followEvery = 500 * time.Millisecond
+
+// follow waits until what was triggered is decided.
+func (c cluster) follow(ctx context.Context, act scheduler.Act) (scheduler.Entry, error) {
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	for {
+		if e, ok, err := c.ended(ctx, act); ok || err != nil {
+			return e, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return scheduler.Entry{}, fmt.Errorf("stopped waiting; the run was asked for all the same: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// ended returns what became of a trigger, and whether that is known.
+func (c cluster) ended(ctx context.Context, act scheduler.Act) (scheduler.Entry, bool, error) {
+	open, err := c.acts.Open(ctx)
+	if err != nil {
+		return scheduler.Entry{}, false, err
+	}
+	list, err := c.ledger.Ticks(ctx, scheduler.Query{Job: act.Job, Since: act.At, Before: act.At.Add(time.Millisecond), Limit: 10})
+	if err != nil {
+		return scheduler.Entry{}, false, err
+	}
+	for _, e := range list {
+		if e.Stream == scheduler.StreamManual {
+			return e, e.Outcome != scheduler.Running, nil
+		}
+	}
+	for _, still := range append(open.Requests, open.Expired...) {
+		if still.ID == act.ID {
+			return scheduler.Entry{}, false, nil
+		}
+	}
+	return scheduler.Entry{}, false, c.withdrawn(ctx, act)
+}
+
+// withdrawn is the error for a request that was closed without a run, nil if it
+// was not closed.
+func (c cluster) withdrawn(ctx context.Context, act scheduler.Act) error {
+	log, err := c.acts.Audit(ctx, scheduler.KeepAudit)
+	if err != nil {
+		return err
+	}
+	for _, a := range log {
+		if a.ID == act.ID && !a.Closed.IsZero() {
+			return fmt.Errorf("%s did not run: %s", act.Job, a.Result)
+		}
+	}
+	return nil
+}
+
+// showRun prints the row of a run that has ended, and returns an error unless it
+// succeeded.
+func (a App) showRun(name string, e scheduler.Entry) error {
+	e.Job = name
+	if err := runListing([]scheduler.Entry{e}).print(a.Out, "table"); err != nil {
+		return err
+	}
+	if e.Outcome != scheduler.Succeeded {
+		return fmt.Errorf("run %s ended as %s", e.ID(), e.Outcome)
+	}
+	return nil
+}
