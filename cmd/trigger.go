@@ -105,12 +105,12 @@ func readParams(object string, pairs []string) (json.RawMessage, error) {
 	return text, nil
 }
 
-// followEvery is the pause between looks at a run that is waited for.
-const followEvery = 500 * time.Millisecond
+// waitEvery is the pause between looks at a run that is waited for.
+const waitEvery = 500 * time.Millisecond
 
 // follow waits until what was triggered is decided.
 func (c cluster) follow(ctx context.Context, act scheduler.Act) (scheduler.Entry, error) {
-	tick := time.NewTicker(followEvery)
+	tick := time.NewTicker(waitEvery)
 	defer tick.Stop()
 	for {
 		if e, ok, err := c.ended(ctx, act); ok || err != nil {

@@ -90,6 +90,17 @@
 // replicas that lost the tick watch the lease of the one that won, and claim it
 // anew when that has ended. Until then later ticks wait by their overlap policy.
 //
+// # What people ask for
+//
+// [Acts] keeps triggers, backfills, cancels and pauses. The desk, a goroutine of
+// its own, reads them every second and hands them to the loop (requests.go),
+// which offers ticks to the lanes of their streams, ends runs, and skips the
+// scheduled ticks of what is paused (pause.go). No tick is claimed before the
+// desk has read once, so that a pause outlives all replicas. What became of a
+// request is in the ledger, whoever did it; the desk reads it there and notes it
+// in the audit log (settle.go). A request that nobody could begin expires: then
+// the replicas record its ticks as missed.
+//
 // # The drain
 //
 // When the context of Run ends, no tick is claimed any more; a claim under way

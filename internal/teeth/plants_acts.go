@@ -47,4 +47,44 @@ var actPlants = []plant{
 		edits: []edit{{actsDir + "learn.lua", "new.at > kept.at or", "new.at < kept.at or"}},
 		pkg:   redisacts, tests: []string{"TestActsConform"},
 	},
+	{
+		name: "acts: trigger runs on every replica", promise: "A trigger runs once.",
+		edits: []edit{{schedulerDir + "requests.go", "act.tick(StreamManual, act.At, act.At, act.Trigger)", "act.tick(StreamManual, act.At.Add(time.Duration(len(e.cfg.Replica+e.cfg.Replica[:1])+int(e.cfg.Replica[0]))*time.Millisecond), act.At, act.Trigger)"}},
+		pkg:   scheduler, tests: []string{"TestTriggerRunsOnce"},
+	},
+	{
+		name: "acts: ticks before the pauses are known", promise: "A pause outlives all replicas.",
+		edits: []edit{{schedulerDir + "engine.go", "informed: s.cfg.Acts == nil", "informed: true"}},
+		pkg:   scheduler, tests: []string{"TestPauseOutlivesReplicas"},
+	},
+	{
+		name: "acts: a pause of a tag has no effect", promise: "A pause of a tag skips the ticks of its jobs.",
+		edits: []edit{{schedulerDir + "pause.go", "slices.Contains(j.Tags, a.Tag)", "false"}},
+		pkg:   scheduler, tests: []string{"TestPause"},
+	},
+	{
+		name: "acts: paused jobs cannot be triggered", promise: "What people ask for is done also while the job is paused.",
+		edits: []edit{{schedulerDir + "pause.go", "if t.act != nil {", "if false {"}},
+		pkg:   scheduler, tests: []string{"TestPause"},
+	},
+	{
+		name: "acts: cancel ends another run", promise: "A cancel ends the run it names and no other.",
+		edits: []edit{{schedulerDir + "requests.go", "if run.tick.entry(run.job, \"\").ID() != act.Run {", "if false {"}},
+		pkg:   scheduler, tests: []string{"TestCancel"},
+	},
+	{
+		name: "acts: withdrawn ticks run", promise: "What waits for a request that was withdrawn does not run.",
+		edits: []edit{{schedulerDir + "requests.go", "l.queue = slices.DeleteFunc(l.queue, gone)", ""}},
+		pkg:   scheduler, tests: []string{"TestWithdraw"},
+	},
+	{
+		name: "acts: expired requests are not accounted for", promise: "A request that nobody could begin is recorded as missed.",
+		edits: []edit{{schedulerDir + "requests.go", "e.desk.add(e.settlementOf(act))", ""}},
+		pkg:   scheduler, tests: []string{"TestTriggerExpires"},
+	},
+	{
+		name: "acts: params of requests reach commands", promise: "Who may ask for a run cannot choose the command.",
+		edits: []edit{{replicaDir + "requests.go", "if slices.Contains(fixedParams, job.Func) {", "if false {"}},
+		pkg:   replica, tests: []string{"TestParamsOfRequests"},
+	},
 }
