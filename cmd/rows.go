@@ -19,6 +19,7 @@ type runRow struct {
 	Attempt  *int               `json:"attempt"`
 	Tries    *int               `json:"tries"`
 	Trigger  *scheduler.Trigger `json:"trigger"`
+	Parent   *string            `json:"parent"` // the id of the run that triggered it
 	Replica  *string            `json:"replica"`
 	Outcome  scheduler.Outcome  `json:"outcome"`
 	Reason   *string            `json:"reason"`
@@ -38,7 +39,7 @@ type tickRow struct {
 func newRunRow(e scheduler.Entry) runRow {
 	row := runRow{
 		Job: e.Job, Tick: *stamp(e.Tick), Token: optional(e.Token), Attempt: optional(e.Attempt),
-		Tries: optional(e.Tries), Trigger: optional(e.Trigger), Replica: optional(e.Replica),
+		Tries: optional(e.Tries), Trigger: optional(e.Trigger), Parent: optional(e.Parent), Replica: optional(e.Replica),
 		Outcome: e.Outcome, Reason: optional(e.Reason), Started: stamp(e.Started),
 		Finished: stamp(e.Finished), Error: optional(e.Error),
 	}

@@ -29,6 +29,8 @@ type Run struct {
 	Try int
 	// Trigger says why the run was asked for: "schedule" for a tick that came due.
 	Trigger string
+	// Parent is the ID of the run that asked for this one, for trigger "chain".
+	Parent string
 	// Replica is the id of the replica that runs it.
 	Replica string
 	// Logger carries the fields above. A bound Handler never sees nil.

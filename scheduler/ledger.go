@@ -57,6 +57,8 @@ type Entry struct {
 	// Tries counts the calls of the function within the claim.
 	Tries   int
 	Trigger Trigger
+	// Parent is the id of the run that asked for this one, for ByChain.
+	Parent  string
 	Replica string
 	Outcome Outcome
 	// Reason says in words why a tick did not run, or why a run ended early.

@@ -23,6 +23,7 @@ type note struct {
 	Tick     int64         `json:"tick,omitempty"` // Unix milliseconds; none: the order key
 	Tries    int           `json:"tries,omitempty"`
 	Trigger  Trigger       `json:"trigger,omitempty"`
+	Parent   string        `json:"parent,omitempty"`
 	Replica  string        `json:"replica,omitempty"`
 	Outcome  Outcome       `json:"outcome,omitempty"`
 	Reason   string        `json:"reason,omitempty"`
@@ -41,7 +42,7 @@ func EncodeNote(e Entry) []byte {
 		nominal = millis(e.Tick)
 	}
 	b, _ := json.Marshal(note{ // strings and numbers always encode
-		V: noteVersion, Tick: nominal, Tries: e.Tries, Trigger: e.Trigger, Replica: e.Replica,
+		V: noteVersion, Tick: nominal, Tries: e.Tries, Trigger: e.Trigger, Parent: e.Parent, Replica: e.Replica,
 		Outcome: e.Outcome, Reason: clip(e.Reason), Started: millis(e.Started),
 		Finished: millis(e.Finished), Error: clip(e.Error), Stale: e.StaleWrites, Votes: e.Votes,
 	})
@@ -70,7 +71,7 @@ func DecodeNote(b []byte) (Entry, error) {
 		return Entry{}, fmt.Errorf("ledger note has version %d, this release reads up to %d: upgrade quorate", n.V, noteVersion)
 	}
 	return Entry{
-		Tick: fromMillis(n.Tick), Tries: n.Tries, Trigger: n.Trigger, Replica: n.Replica, Outcome: n.Outcome,
+		Tick: fromMillis(n.Tick), Tries: n.Tries, Trigger: n.Trigger, Parent: n.Parent, Replica: n.Replica, Outcome: n.Outcome,
 		Reason: n.Reason, Started: fromMillis(n.Started), Finished: fromMillis(n.Finished),
 		Error: n.Error, StaleWrites: n.Stale, Votes: n.Votes,
 	}, nil

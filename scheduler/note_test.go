@@ -15,7 +15,7 @@ func TestNoteKeepsAnEntry(t *testing.T) {
 	t.Parallel()
 	at := time.UnixMilli(1_763_712_000_123).UTC()
 	full := scheduler.Entry{
-		Tries: 3, Trigger: scheduler.BySchedule, Replica: "a", Outcome: scheduler.Failed,
+		Tries: 3, Trigger: scheduler.BySchedule, Parent: "p@1", Replica: "a", Outcome: scheduler.Failed,
 		Reason: "words", Started: at, Finished: at.Add(time.Minute), Error: "it broke: \"x\"\n\x00",
 		Votes: locking.Votes{For: 3, Of: 5}, StaleWrites: 2,
 	}

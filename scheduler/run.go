@@ -106,7 +106,7 @@ func (a *attempt) describe(try int) jobs.Run {
 	return jobs.Run{
 		ID: id, Job: a.job.Name, Key: a.job.renamedFrom(), Tick: a.tick.nominal,
 		Token: a.claim.Token, Attempt: a.claim.Attempt, Try: try,
-		Trigger: string(a.trigger()), Replica: a.cfg.Replica,
+		Trigger: string(a.trigger()), Parent: a.tick.parent(), Replica: a.cfg.Replica,
 		Logger: a.log.logger(a.cfg.Logger.With(
 			slog.String("run", id), slog.String("job", a.job.Name),
 			slog.String("tick", jobs.FormatTick(a.tick.nominal)), slog.Uint64("token", uint64(a.claim.Token)),

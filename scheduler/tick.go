@@ -20,11 +20,21 @@ type tick struct {
 
 // entry begins the ledger's line on the tick.
 func (t tick) entry(j Job, replica string) Entry {
-	e := Entry{Job: j.key(), Tick: t.nominal, Stream: t.stream, Trigger: t.trigger, Replica: replica}
+	e := Entry{
+		Job: j.key(), Tick: t.nominal, Stream: t.stream, Trigger: t.trigger, Parent: t.parent(), Replica: replica,
+	}
 	if t.stream != "" {
 		e.Order = t.at
 	}
 	return e
+}
+
+// parent is the id of the run that asked for the tick, if one did.
+func (t tick) parent() string {
+	if t.act == nil {
+		return ""
+	}
+	return t.act.Parent
 }
 
 func (t tick) isZero() bool { return t.at.IsZero() }

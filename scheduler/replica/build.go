@@ -101,7 +101,7 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 			Tags:    job.Tags, Paused: job.Paused,
 		}
 		built.LateAfter, built.History = job.LateAfter, job.History.build()
-		built.OnSuccess, built.OnFailure = job.OnSuccess, job.OnFailure
+		built.OnSuccess, built.OnFailure = c.keys(job.OnSuccess), c.keys(job.OnFailure)
 		if registry != nil {
 			var err error
 			if built.Handler, err = registry.Bind(job.Func, job.Params, c.limits(job)); err != nil {

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -59,4 +60,13 @@ func (c *Config) checkCircle(ps *problems) {
 		p = path{"jobs", circle[0], "on_success"}
 	}
 	ps.at(p, "these jobs trigger each other without end: %s; take one out", strings.Join(circle, " → "))
+}
+
+// keys are what the nodes know the named jobs by.
+func (c *Config) keys(names []string) []string {
+	var keys []string
+	for _, name := range names {
+		keys = append(keys, cmp.Or(c.Jobs[name].Formerly, name))
+	}
+	return keys
 }
