@@ -39,6 +39,7 @@ func do(ctx context.Context, run jobs.Run, p Params) error {
 	stopped, err := supervise(ctx, g, cmd, p.KillGrace, run.Logger)
 	closed := g.close()
 	out.finish()
+	out.logEnd()
 	return errors.Join(verdict(ctx, stopped, err, out.tail.String()), closed)
 }
 

@@ -81,6 +81,17 @@ func (o *output) finish() {
 	}
 }
 
+// logEnd logs the end of an output of which a part was left out. It is for when
+// nothing more comes.
+func (o *output) logEnd() {
+	if o.logged <= mostLogged {
+		return
+	}
+	for line := range strings.Lines(o.tail.String()) {
+		o.log.Info("output", slog.String("stream", "end"), slog.String("line", strings.TrimRight(line, "\r\n")))
+	}
+}
+
 // consume reads lines until the pipe ends. A line without an end, or a longer
 // one than is logged at once, is taken in pieces.
 func (o *output) consume(name string, r io.Reader) {
