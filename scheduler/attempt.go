@@ -24,6 +24,8 @@ type attempt struct {
 	delay  time.Duration // before the first try
 	later  chan struct{} // closed when the next tick of the schedule comes
 	behind chan *attempt // the loop's answer to phase asking
+	place  chan struct{} // holds one element when it was given a place
+	line   chan inLine   // the loop's answer to phase queuing
 
 	caughtUp bool // the tick's own window has closed; from then on it is caught up
 	watched  bool // another replica ran, or runs, the tick
@@ -37,6 +39,7 @@ type attempt struct {
 	// Set before the loop is told that the tick is won, never changed.
 	lease   locking.Lease
 	claim   locking.Claim
+	slot    locking.Lease // of the job's group; nil if it has none
 	started time.Time
 
 	log runLog // what the function logs

@@ -19,7 +19,7 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
 		return nil, 0, v
 	}
 	for tries := 1; ; tries++ {
-		if v := a.outwait(); v.kind != again {
+		if v := a.admit(); v.kind != again {
 			return nil, 0, v
 		}
 		if a.waits.Err() != nil || a.left() <= 0 && !a.goOn(closing) {
@@ -29,6 +29,7 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
 		if err == nil {
 			return lease, took, verdict{}
 		}
+		a.leavePlace()
 		if v := judge(err, a.cfg.Replica); v.kind != again {
 			return nil, 0, v
 		}

@@ -75,6 +75,9 @@ type Config struct {
 	// ActsEvery is the pause between looks at what was asked of the cluster.
 	// Default 1 s.
 	ActsEvery time.Duration
+	// MaxRunning bounds the runs that go on at once on this replica. Ticks for
+	// which it has no place are left to others. Default 0: no bound.
+	MaxRunning int
 	// Clock is the wall clock that schedules go by, and Random returns a random
 	// duration below limit: the pause before the next try to claim a tick. Both
 	// are for simulations. Default: the system's clock, math/rand.
@@ -136,6 +139,7 @@ func (c Config) Validate() error {
 	refuse(c.MaxTries < 0, "Config.MaxTries is %d: it must not be negative", c.MaxTries)
 	refuse(c.DrainTimeout < 0, "Config.DrainTimeout is %v: it must be positive", c.DrainTimeout)
 	refuse(c.StopTimeout < 0, "Config.StopTimeout is %v: it must be positive", c.StopTimeout)
+	refuse(c.MaxRunning < 0, "Config.MaxRunning is %d: it must not be negative, and 0 for no bound", c.MaxRunning)
 	refuse(c.BeatEvery < 0, "Config.BeatEvery is %v: it must be positive", c.BeatEvery)
 	refuse(c.SourceEvery < 0, "Config.SourceEvery is %v: it must be positive", c.SourceEvery)
 	refuse(c.SourceTimeout < 0, "Config.SourceTimeout is %v: it must be positive", c.SourceTimeout)

@@ -14,11 +14,15 @@
 //	                  |
 //	    already too late? ------------- yes --> missed: asleep
 //	                  | no
+//	    has this replica the job's labels? no --> another's; missed: placement
+//	                  | yes                      (placement.go) if there is none
 //	    wait rank x Stagger                      (stagger.go)
 //	                  |
 //	+-->  own earlier run still going on?        (overlap.go)
 //	|       wait for its end, at most until
 //	|       the window closes ---------- closed --> skipped: overlap
+//	|     a place free on this replica?          (places.go, admission.go)
+//	|       wait for one as long ------- closed --> another's, or skipped: limit
 //	|                 |
 //	|     try to claim                           (claim.go)
 //	|                 |
@@ -30,6 +34,10 @@
 //	|       |         window still open? -- no --> missed or skipped, for
 //	|       |                  | yes               the last refusal
 //	+-------|--- random pause -+
+//	        |
+//	    a slot of the job's group free?          (slots.go)
+//	        | wait for one as long; the claim
+//	        |       is kept -------------- closed --> given back; skipped: limit
 //	        |
 //	    the function runs; the lease is extended (run.go)
 //	        |         its context ends by the drain, its timeout, or

@@ -29,7 +29,9 @@ type engine struct {
 	leaving  []*job // removed, but something of them goes on
 	due      dueHeap
 	scans    []*scan // to be begun
-	active   int     // attempts whose goroutine has not said over
+	places   places
+	queuing  []*attempt // have claimed a tick and want a slot
+	active   int        // attempts whose goroutine has not said over
 	draining bool
 
 	// What was asked of the cluster, as the desk last saw it.
@@ -57,7 +59,7 @@ func newEngine(base context.Context, s *Scheduler, rec *recorder, live func() []
 		desk: newDesk(s), informed: s.cfg.Acts == nil, heeded: map[string]bool{}, settling: map[string]bool{},
 		progress: make(chan progress), scanned: make(chan *scan), asks: s.asks, aborted: s.aborted, done: s.done,
 		updates: make(chan update), closing: make(chan struct{}),
-		stops: newStops(base),
+		stops: newStops(base), places: places{limit: s.cfg.MaxRunning},
 	}
 	now := e.clock.wall()
 	for _, key := range slices.Sorted(maps.Keys(s.lineup.serving)) {
@@ -156,6 +158,9 @@ type phase uint8
 const (
 	asking   phase = iota // may it try to claim?
 	watching              // another replica runs the tick
+	entering              // it wants one of the replica's places
+	leaving               // it wants none any more
+	queuing               // it has claimed, and wants a slot of its group
 	won                   // the function is about to be called
 	overdue               // the function ignores its ended context
 	over                  // decided without a run, or the run has ended
@@ -180,6 +185,12 @@ func (e *engine) apply(p progress) {
 		a.behind <- a.owner.inTheWay()
 	case watching:
 		a.watches, a.holder = true, p.holder
+	case entering:
+		e.places.ask(a)
+	case leaving:
+		e.places.leave(a)
+	case queuing:
+		a.line <- e.standing(a)
 	case won:
 		e.won(a)
 	case overdue:

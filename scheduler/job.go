@@ -43,8 +43,10 @@ type Job struct {
 	Labels map[string]string
 
 	// Group is the name of the limit that the job's runs count against in the
-	// whole cluster; empty: none.
-	Group string
+	// whole cluster; empty: none. GroupSize is how many runs of its jobs may go on
+	// at once, the same for each of them.
+	Group     string
+	GroupSize int
 
 	// Priority says who goes first where a limit makes jobs wait: the larger.
 	Priority int
@@ -128,5 +130,6 @@ func validateKeys(list []Job) error {
 			errs = append(errs, fmt.Errorf("scheduler: job %q has key %q, which is the name of another job: give that one another name", j.Name, j.Key))
 		}
 	}
+	errs = append(errs, validateGroups(list))
 	return errors.Join(errs...)
 }

@@ -117,10 +117,14 @@ func (e *engine) tooLate(j *job, l *lane, t tick, now time.Time, newer, late int
 // start begins the attempt for a tick in a goroutine of its own.
 func (e *engine) start(j *job, l *lane, t tick) {
 	now, rank := e.clock.wall(), Rank(j.key(), t.at, e.cfg.Replica, fitting(e.live(), j.Labels))
+	if e.cfg.MaxRunning > 0 {
+		rank += e.above(j.Job, func(Job) bool { return true }) // or the first to come took the places
+	}
 	a := &attempt{
 		cfg: &e.cfg, clock: e.clock, stops: e.stops, report: e.report, decided: e.decided, live: e.live,
 		job: j.Job, tick: t, until: t.until, ended: make(chan struct{}), behind: make(chan *attempt, 1),
 		delay: stagger(e.cfg.Stagger, rank, t.until.Sub(now)), later: make(chan struct{}),
+		place: make(chan struct{}, 1), line: make(chan inLine, 1),
 		owner: j, lane: l,
 	}
 	if t.late(now) && t.latest.After(now) {
@@ -136,6 +140,7 @@ func (e *engine) start(j *job, l *lane, t tick) {
 
 // won moves an attempt from its lane to the runs, so that the lane goes on.
 func (e *engine) won(a *attempt) {
+	e.leaveLine(a)
 	a.lane.claiming = nil
 	a.owner.running = append(a.owner.running, a)
 	e.decidedTick(a)
@@ -144,6 +149,8 @@ func (e *engine) won(a *attempt) {
 // over forgets an attempt of which nothing goes on any more.
 func (e *engine) over(a *attempt) {
 	e.active--
+	e.leaveLine(a)
+	e.places.leave(a)
 	close(a.ended)
 	a.stopWaiting(nil)
 	a.cancel(nil)

@@ -22,7 +22,8 @@ import (
 // whyQueued is the reason of ticks that waited when another came to wait.
 const whyQueued = "overlap: queue holds one tick, a later one came"
 
-// patient tells whether the tick may wait beyond its window.
+// patient tells whether the tick may wait beyond its window, for a run of its job
+// or where a limit keeps it out.
 func (a *attempt) patient() bool {
 	return a.tick.trigger == BySchedule && (a.job.Overlap == OverlapQueue || a.job.Overlap == OverlapCancelPrevious)
 }

@@ -18,7 +18,14 @@ const lateRelease = 2 * time.Second
 
 // work runs the job under lease, and releases it.
 func (a *attempt) work(lease locking.Lease, took time.Duration) {
-	a.lease, a.claim, a.started = lease, lease.Claim(), a.clock.wall()
+	a.lease, a.claim = lease, lease.Claim()
+	if v := a.takeSlot(); v.kind != again {
+		a.void(lease)
+		a.conclude(v)
+		return
+	}
+	defer a.freeSlot()
+	a.started = a.clock.wall()
 	a.report(progress{attempt: a, phase: won})
 	a.cfg.Observer.Claimed(a.job.Name, a.claim, took)
 	a.tellLate()
@@ -39,12 +46,9 @@ func (a *attempt) work(lease locking.Lease, took time.Duration) {
 // there was no time left to call it.
 func (a *attempt) hold() (entry Entry, began bool) {
 	var end ending
-	err := locking.Hold(a.runs, a.lease, locking.HoldConfig{
-		Every: a.cfg.ExtendEvery, Margin: a.cfg.SafetyMargin, MaxHold: a.cfg.MaxHold,
-		Extended: func(deadline time.Time, err error) {
-			a.cfg.Observer.Extended(a.job.Name, a.claim, deadline, err)
-		},
-	}, func(ctx context.Context) error {
+	keeping := a.keeping()
+	keeping.MaxHold = a.cfg.MaxHold
+	err := locking.Hold(a.runs, a.tenure(), keeping, func(ctx context.Context) error {
 		began = true
 		end = a.calls(ctx)
 		return end.err
@@ -53,10 +57,23 @@ func (a *attempt) hold() (entry Entry, began bool) {
 	entry.Token, entry.Attempt, entry.Votes = a.claim.Token, a.claim.Attempt, a.claim.Votes
 	entry.Tries, entry.Finished = end.tries, a.clock.wall()
 	entry.Outcome, entry.Reason = outcome(err, end.cause)
+	if lost := a.slotLost(end.cause); lost != "" && entry.Outcome == LeaseLost {
+		entry.Reason = lost
+	}
 	entry.Reason = joinReasons(entry.Reason, end.why)
 	entry.StaleWrites, entry.Reason = a.refused.account(a.job.Name, entry.Reason)
 	entry.Error = errorText(err)
 	return entry, began
+}
+
+// keeping says how leases are kept, without the bound that only runs have.
+func (a *attempt) keeping() locking.HoldConfig {
+	return locking.HoldConfig{
+		Every: a.cfg.ExtendEvery, Margin: a.cfg.SafetyMargin,
+		Extended: func(deadline time.Time, err error) {
+			a.cfg.Observer.Extended(a.job.Name, a.claim, deadline, err)
+		},
+	}
 }
 
 // call calls the function once and returns its error and the cause for which

@@ -61,4 +61,54 @@ var limitPlants = []plant{
 		edits: []edit{{schedulerDir + "placement.go", "return r.Started.After(a.tick.start)", "return false"}},
 		pkg:   scheduler, tests: []string{"TestNobodyHasTheLabels"},
 	},
+	{
+		name: "places: freed at the end of the context", promise: "A replica's place is free when the function has returned.",
+		edits: []edit{{schedulerDir + "engine.go", "a.overdue = p.since", "a.overdue = p.since\n\t\te.places.leave(a)"}},
+		pkg:   scheduler, tests: []string{"TestNoPlace"},
+	},
+	{
+		name: "places: no order", promise: "Who waits for a place goes by priority.",
+		edits: []edit{{schedulerDir + "places.go", "cmp.Compare(b.job.Priority, a.job.Priority),", ""}},
+		pkg:   scheduler, tests: []string{"TestTurns", "TestMaxRunning", "TestGroupPriority"},
+	},
+	{
+		name: "places: kept between tries", promise: "A tick that waits for somebody keeps no place from others.",
+		edits: []edit{{schedulerDir + "claim.go", "a.leavePlace()", ""}},
+		pkg:   scheduler, tests: []string{"TestWaitingKeepsNoPlace"},
+	},
+	{
+		name: "places: skips of what ran elsewhere", promise: "A replica that was full does not call a tick skipped that another ran.",
+		edits: []edit{{schedulerDir + "admission.go", "if run.ID() == id {", "if false && run.ID() == id {"}},
+		pkg:   scheduler, tests: []string{"TestPlaceElsewhere"},
+	},
+	{
+		name: "group: slot not kept", promise: "A run ends before the lease of its slot.",
+		edits: []edit{{schedulerDir + "run.go", "a.tenure()", "a.lease"}},
+		pkg:   scheduler, tests: []string{"TestSlotLost"},
+	},
+	{
+		name: "group: slot not asked for", promise: "No more runs of a group go on at once than it has slots.",
+		edits: []edit{{schedulerDir + "slots.go", "if a.job.Group == \"\" {", "if true {"}},
+		pkg:   scheduler, tests: []string{"TestGroup", "TestGroupIsFull", "TestSlotOfTheDead"},
+	},
+	{
+		name: "group: slot not given back", promise: "The slot of a run that has ended is free at once.",
+		edits: []edit{{schedulerDir + "slots.go", "_ = a.slot.Release(ctx, nil)", "_ = ctx"}},
+		pkg:   scheduler, tests: []string{"TestGroup", "TestGroupPriority"},
+	},
+	{
+		name: "group: claim kept without a slot", promise: "A tick that found no slot was not run, and is not called interrupted.",
+		edits: []edit{{schedulerDir + "run.go", "a.void(lease)\n\t\ta.conclude(v)", "a.conclude(v)"}},
+		pkg:   scheduler, tests: []string{"TestGroupIsFull"},
+	},
+	{
+		name: "group: claim not kept while waiting", promise: "A tick that waits for a slot stays claimed.",
+		edits: []edit{{schedulerDir + "slots.go", "k := locking.Keep(a.runs, a.lease, a.keeping())", "k := locking.Keep(a.runs, a.lease, locking.HoldConfig{Every: 1 << 60, Margin: a.cfg.SafetyMargin})"}},
+		pkg:   scheduler, tests: []string{"TestQueuingForASlot"},
+	},
+	{
+		name: "group: drain gives up what waits", promise: "A claim that waits for its slot when the replica drains is run all the same.",
+		edits: []edit{{schedulerDir + "slots.go", "!errors.Is(cause, jobs.ErrDraining) {", "cause != nil {"}},
+		pkg:   scheduler, tests: []string{"TestDrainWaitsForASlot"},
+	},
 }

@@ -96,7 +96,7 @@ var lockPlants = []plant{
 	},
 	{
 		name: "scheduler: max_hold ignored", promise: "lock.max_hold frees a job that hangs for other replicas.",
-		edits: []edit{{schedulerDir + "run.go", "MaxHold: a.cfg.MaxHold,", ""}},
+		edits: []edit{{schedulerDir + "run.go", "keeping.MaxHold = a.cfg.MaxHold", ""}},
 		pkg:   "./scheduler", tests: []string{"TestMaxHold"}, says: "the context ended at",
 	},
 	{

@@ -95,7 +95,8 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 		built := scheduler.Job{
 			Name: name, Schedule: schedule, Timeout: job.Timeout, Func: job.Func,
 			Overlap: scheduler.Overlap(job.Overlap), Jitter: job.Jitter, Spec: job.Schedule.String(), Timezone: c.timezone(job), Description: job.Description,
-			Retry: scheduler.Retry(job.Retry), Labels: job.Labels,
+			Retry: scheduler.Retry(job.Retry), Labels: job.Labels, Priority: job.Priority,
+			Group: job.Group, GroupSize: c.Groups[job.Group].MaxRunning,
 			OnCrash: scheduler.OnCrash(job.OnCrash),
 			CatchUp: scheduler.CatchUp{Mode: scheduler.CatchUpMode(job.CatchUp.Mode), Window: job.CatchUp.Window, Max: job.CatchUp.Max},
 			Tags:    job.Tags, Paused: job.Paused,
@@ -122,6 +123,7 @@ func (c *Config) SchedulerConfig() scheduler.Config {
 		TTL: c.Lock.TTL, ExtendEvery: c.extendEvery(), SafetyMargin: c.Lock.SafetyMargin, MaxHold: c.Lock.MaxHold,
 		Stagger: c.stagger(), DrainTimeout: c.Scheduler.DrainTimeout, Labels: c.Replica.Labels,
 		SourceEvery: c.Scheduler.SourceEvery,
+		MaxRunning:  c.Scheduler.MaxRunning,
 	}
 }
 

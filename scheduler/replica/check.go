@@ -25,6 +25,7 @@ func (c *Config) check(ps *problems, registry *jobs.Registry) {
 	c.checkExtending(ps)
 	c.checkHTTP(ps)
 	c.checkScheduler(ps)
+	c.checkGroups(ps)
 	c.checkJobs(ps, registry)
 	c.checkWebhooks(ps)
 }
@@ -201,7 +202,11 @@ func (c *Config) checkScheduler(ps *problems) {
 	ps.notNegative(p.with("reload_every"), c.Scheduler.ReloadEvery)
 	ps.positive(p.with("source_every"), c.Scheduler.SourceEvery)
 	ps.zone(p.with("timezone"), c.Scheduler.Timezone)
+	if n := c.Scheduler.MaxRunning; n < 0 {
+		ps.at(p.with("max_running"), "%d is negative; write how many runs may go on at once, or 0 for no limit", n)
+	}
 	ps.policy(path{"defaults"}, c.Defaults)
+	c.checkGroup(ps, path{"defaults", "group"}, c.Defaults.Group)
 }
 
 // policy checks what a job and the defaults have in common.

@@ -21,6 +21,9 @@ func (c *Config) checkJobs(ps *problems, registry *jobs.Registry) {
 		}
 		ps.own(p, job.JobPolicy, c.Defaults)
 		c.checkFormerly(ps, name, job)
+		if job.Group != c.Defaults.Group {
+			c.checkGroup(ps, p.with("group"), job.Group)
+		}
 		c.checkChain(ps, p.with("on_success"), job.OnSuccess)
 		c.checkChain(ps, p.with("on_failure"), job.OnFailure)
 		if !slices.Equal(job.Exclude, c.Defaults.Exclude) {

@@ -98,6 +98,7 @@ func TestJobsStartFromTheDefaults(t *testing.T) {
 	want.StartsAt, want.EndsAt = time.Date(2026, 11, 30, 23, 0, 0, 0, time.UTC), time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	want.Timezone, want.DST.Overlap, want.Timeout, want.Overlap = "Europe/Paris", "both", 30*time.Minute, "queue"
 	want.OnCrash = "rerun"
+	want.Group, want.Priority = "billing", 5
 	want.Labels = map[string]string{"zone": "a"}
 	want.LateAfter, want.History = 10*time.Minute, HistoryConfig{Keep: 100, MaxAge: 720 * time.Hour, MaxBytes: 65536}
 	want.Tags, want.Paused = []string{"finance", "reports"}, true

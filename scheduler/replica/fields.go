@@ -75,19 +75,8 @@ func unknownKey(parent path, key string, fields []field) string {
 
 // plannedKeys lists the keys that readers of the roadmap may try already.
 func plannedKeys(parent path) []string {
-	switch {
-	case len(parent) == 0:
-		return []string{"groups"}
-	case len(parent) == 2 && parent[0] == "jobs", len(parent) == 1 && parent[0] == "defaults":
-		return []string{
-			"group",
-		}
-	}
-	switch parent.String() {
-	case "http":
+	if parent.String() == "http" {
 		return []string{"listen"}
-	case "scheduler":
-		return []string{"max_running"}
 	}
 	return nil
 }

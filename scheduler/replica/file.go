@@ -24,6 +24,7 @@ type Config struct {
 	Calendars map[string]CalendarConfig `json:"calendars,omitempty" jsonschema:"days and times without ticks, by name, for exclude"`
 	Jobs      map[string]JobConfig      `json:"jobs,omitempty" jsonschema:"the jobs by name: letters, digits, dots, underscores, dashes"`
 	Webhooks  []WebhookConfig           `json:"webhooks,omitempty" jsonschema:"endpoints that are told what becomes of ticks and runs"`
+	Groups    map[string]GroupConfig    `json:"groups,omitempty" jsonschema:"limits that jobs share in the whole cluster, by name"`
 
 	origin *origin // where each value was written; nil for a Config made in code
 }
@@ -85,6 +86,7 @@ type SchedulerConfig struct {
 	Stagger      time.Duration `json:"stagger,omitempty" jsonschema:"pause between the tries of replicas for one tick, by rank; about three round trips"`
 	ReloadEvery  time.Duration `json:"reload_every,omitempty" jsonschema:"pause between looks whether this file has changed; 0s: it is read again at SIGHUP only"`
 	SourceEvery  time.Duration `json:"source_every,omitempty" jsonschema:"pause between questions to the source of jobs that a program may have besides this file"`
+	MaxRunning   int           `json:"max_running,omitempty" jsonschema:"runs that go on at once on this replica; what finds no place is left to others; 0: as many as come due"`
 }
 
 // JobPolicy holds the settings that jobs have in common.
@@ -101,6 +103,8 @@ type JobPolicy struct {
 	OnCrash   OnCrash           `json:"on_crash,omitempty" jsonschema:"what becomes of a run whose replica died: skip runs a tick at most once, rerun at least once, with a larger token"`
 	Retry     RetryConfig       `json:"retry,omitzero" jsonschema:"how often, and after which pauses, a function that failed is called again in the same run"`
 	Labels    map[string]string `json:"labels,omitempty" jsonschema:"only replicas that have all of these under replica.labels run the job"`
+	Group     string            `json:"group,omitempty" jsonschema:"name under groups: no more than its max_running go on at once in the whole cluster"`
+	Priority  int               `json:"priority,omitempty" jsonschema:"where a limit makes jobs wait, the larger goes first; may be negative"`
 	LateAfter time.Duration     `json:"late_after,omitempty" jsonschema:"a run that starts so long after its time is reported as late; 0: never"`
 	History   HistoryConfig     `json:"history,omitzero" jsonschema:"how much of the past is kept; what runs a tick once does not depend on it"`
 	Tags      []string          `json:"tags,omitempty" jsonschema:"names by which many jobs are paused at once"`
@@ -145,6 +149,11 @@ type JobConfig struct {
 	OnFailure   []string       `json:"on_failure,omitempty" jsonschema:"jobs that are triggered when a run has failed or timed out"`
 	Formerly    string         `json:"formerly,omitempty" jsonschema:"name that the job had first: it goes on under this one with its ledger, its tokens and its claims; for good"`
 	JobPolicy
+}
+
+// GroupConfig bounds the runs of the jobs that name it.
+type GroupConfig struct {
+	MaxRunning int `json:"max_running" jsonschema:"runs that go on at once in the whole cluster; at least 1"`
 }
 
 // DefaultConfig returns the configuration that an empty file stands for. It

@@ -22,6 +22,7 @@ func Schema() ([]byte, error) {
 	refine(schema, reflect.ValueOf(DefaultConfig()).Elem())
 	schema.Properties["jobs"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
 	schema.Properties["calendars"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
+	schema.Properties["groups"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
 	schema.Properties["redis"].Properties["nodes"].AnyOf = sizes(1, 3, 5, 7)
 	return json.MarshalIndent(schema, "", "  ")
 }

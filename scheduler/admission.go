@@ -1,0 +1,88 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// admit waits until nothing on this replica is in the way of a try to claim: no
+// earlier run of the job, and no limit.
+func (a *attempt) admit() verdict {
+	for {
+		if v := a.outwait(); v.kind != again {
+			return v
+		}
+		waited, v := a.takePlace()
+		if !waited || v.kind != again {
+			return v
+		}
+		// Meanwhile another stream of the job may have begun a run here.
+		if run, ok := a.ask(); run == nil || !ok {
+			return v
+		}
+		a.leavePlace()
+	}
+}
+
+// takePlace takes one of the replica's places. It waits for one as long as for an
+// earlier run of the job, and tells whether it had to.
+func (a *attempt) takePlace() (waited bool, v verdict) {
+	if a.cfg.MaxRunning == 0 || !a.report(progress{attempt: a, phase: entering}) {
+		return false, verdict{kind: again}
+	}
+	select {
+	case <-a.place:
+		return false, verdict{kind: again}
+	default:
+	}
+	left := forever
+	if !a.patient() {
+		left = a.left()
+	}
+	switch full := (verdict{kind: settled, outcome: Skipped}); {
+	case a.wait(left, a.place, full) == runOver:
+		a.keepOpen()
+		return true, verdict{kind: again}
+	case a.waits.Err() != nil:
+		v = a.cutShort(full)
+	default:
+		v = a.noPlace()
+	}
+	a.leavePlace()
+	return true, v
+}
+
+// leavePlace gives the place back, or stops waiting for one.
+func (a *attempt) leavePlace() {
+	if a.cfg.MaxRunning == 0 || !a.report(progress{attempt: a, phase: leaving}) {
+		return
+	}
+	select {
+	case <-a.place: // it was given in the last moment
+	default:
+	}
+}
+
+// ledgerLook bounds a look into the ledger.
+const ledgerLook = 2 * time.Second
+
+// errElsewhere is why a tick that had no place here is nothing to account for.
+var errElsewhere = errors.New("another replica claimed it while this one ran scheduler.max_running others")
+
+// noPlace is the verdict on a tick for which there was no place until its window
+// closed. As a rule another replica had one.
+func (a *attempt) noPlace() verdict {
+	ctx, cancel := context.WithTimeout(a.stops.releases, ledgerLook)
+	defer cancel()
+	id := a.tick.entry(a.job, "").ID()
+	runs, _ := a.cfg.Ledger.Runs(ctx, Query{Job: a.job.key(), Limit: 1, Since: a.tick.at, Before: a.tick.at.Add(time.Millisecond)})
+	for _, run := range runs {
+		if run.ID() == id {
+			return verdict{kind: lost, err: errElsewhere}
+		}
+	}
+	return verdict{kind: settled, outcome: Skipped, reason: fmt.Sprintf(
+		"limit: this replica had no place for it until its window closed (scheduler.max_running: %d)", a.cfg.MaxRunning)}
+}

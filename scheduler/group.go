@@ -1,0 +1,88 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// A group bounds how many runs of the jobs that name it go on at once in the
+// whole cluster. It has numbered slots, each of them a plain lock: a run holds
+// one, and keeps it by extending it, so that the slot of a replica that died is
+// free again when its lease ends.
+//
+// Replicas that have another size for it, as during a roll-out, share the slots
+// with the smaller numbers: at most as many runs go on as the largest size says.
+
+// slotName is the name under which the nodes keep a slot. Jobs have no colon in
+// their names, so it is no job's.
+func slotName(group string, number int) string {
+	return "group:" + group + ":" + strconv.Itoa(number)
+}
+
+// validateGroups says what is wrong with the groups that jobs name.
+func validateGroups(list []Job) error {
+	var errs []error
+	first := map[string]Job{}
+	for _, j := range list {
+		if j.Group == "" {
+			continue
+		}
+		if j.GroupSize < 1 {
+			errs = append(errs, fmt.Errorf("scheduler: job %q is in group %q of size %d: it needs at least 1", j.Name, j.Group, j.GroupSize))
+		}
+		if other, seen := first[j.Group]; seen && other.GroupSize != j.GroupSize {
+			errs = append(errs, fmt.Errorf("scheduler: group %q has size %d for job %q and %d for job %q: give it one",
+				j.Group, other.GroupSize, other.Name, j.GroupSize, j.Name))
+		} else if !seen {
+			first[j.Group] = j
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// A fullError says that a group has no free slot.
+type fullError struct {
+	group   string
+	size    int
+	holders []string // of the slots that somebody holds
+	behind  bool     // nobody was asked, for others on this replica go first
+}
+
+// Error names the holders.
+func (e *fullError) Error() string {
+	if e.behind {
+		return fmt.Sprintf("group %s has %d slots, for which others on this replica go first", e.group, e.size)
+	}
+	text := fmt.Sprintf("group %s is full (%d of %d)", e.group, len(e.holders), e.size)
+	if len(e.holders) < e.size { // others are after the rest at this moment
+		text = fmt.Sprintf("group %s has no free slot (%d of %d are taken)", e.group, len(e.holders), e.size)
+	}
+	if len(e.holders) > 0 {
+		text += ": held by " + strings.Join(slices.Sorted(slices.Values(e.holders)), ", ")
+	}
+	return text
+}
+
+// noSlot is the verdict on a tick whose window closes when err was the last
+// refusal of a slot.
+func noSlot(err error, t tick) verdict {
+	if _, full := errors.AsType[*fullError](err); full {
+		return verdict{kind: settled, outcome: Skipped, reason: "limit: " + err.Error()}
+	}
+	v := atWindowEnd(err, t)
+	v.reason = "limit: asking for a slot: " + v.reason
+	return v
+}
+
+// holder is who has a slot, as far as its refusal says.
+func holder(err error) string {
+	if refused, ok := errors.AsType[*locking.AcquireError](err); ok {
+		return who(refused.Holder)
+	}
+	return who("")
+}

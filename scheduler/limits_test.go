@@ -1,0 +1,136 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// waiter is an attempt that a limit makes wait.
+func waiter(name string, priority int, at time.Duration) *attempt {
+	return &attempt{
+		job: Job{Name: name, Priority: priority}, tick: tick{start: noon.Add(at)}, place: make(chan struct{}, 1),
+	}
+}
+
+func (a *attempt) hasPlace() bool { return len(a.place) > 0 }
+
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	list := []*attempt{
+		waiter("late", 0, time.Second), waiter("b", 0, 0), waiter("high", 2, time.Hour), waiter("low", -1, 0), waiter("a", 0, 0),
+	}
+	slices.SortFunc(list, turn)
+	var names []string
+	for _, a := range list {
+		names = append(names, a.job.Name)
+	}
+	if got := strings.Join(names, " "); got != "high a b late low" {
+		t.Errorf("they go in the order %s", got)
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	p := places{limit: 2}
+	one, two, low, high := waiter("one", 0, 0), waiter("two", 0, 0), waiter("low", 0, 0), waiter("high", 1, 0)
+	for _, a := range []*attempt{one, two, low, high} {
+		p.ask(a)
+	}
+	if !one.hasPlace() || !two.hasPlace() || low.hasPlace() || high.hasPlace() {
+		t.Fatal("the first two who ask get a place, nobody else")
+	}
+	p.leave(two)
+	if !high.hasPlace() || low.hasPlace() {
+		t.Error("the larger priority goes first")
+	}
+	p.leave(low) // it waits no more
+	p.leave(one)
+	if low.hasPlace() || len(p.taken) != 1 {
+		t.Errorf("%d places taken, by low: %v", len(p.taken), low.hasPlace())
+	}
+	p.leave(one) // again
+	if third := waiter("third", 0, 0); len(p.taken) == 1 {
+		if p.ask(third); !third.hasPlace() {
+			t.Error("a place that was free was not given")
+		}
+	}
+}
+
+func TestFullError(t *testing.T) {
+	t.Parallel()
+	for want, e := range map[string]*fullError{
+		"group g is full (2 of 2): held by r1 for a, r2 for b":           {group: "g", size: 2, holders: []string{"r2 for b", "r1 for a"}},
+		"group g has no free slot (1 of 2 are taken): held by r1 for a":  {group: "g", size: 2, holders: []string{"r1 for a"}},
+		"group g has no free slot (0 of 1 are taken)":                    {group: "g", size: 1},
+		"group g has 3 slots, for which others on this replica go first": {group: "g", size: 3, behind: true},
+	} {
+		if got := e.Error(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if v := noSlot(e, tick{}); v.outcome != Skipped || v.reason != "limit: "+want {
+			t.Errorf("verdict %+v", v)
+		}
+	}
+	if v := noSlot(&locking.AcquireError{Reason: locking.ErrNoQuorum}, tick{}); v.outcome != Missed || !strings.HasPrefix(v.reason, "limit: asking for a slot: no quorum") {
+		t.Errorf("verdict %+v", v)
+	}
+}
+
+func TestValidateGroups(t *testing.T) {
+	t.Parallel()
+	good := []Job{{Name: "a", Group: "g", GroupSize: 2}, {Name: "b"}, {Name: "c", Group: "g", GroupSize: 2}}
+	if err := validateGroups(good); err != nil {
+		t.Error(err)
+	}
+	err := validateGroups(append(good, Job{Name: "d", Group: "none"}, Job{Name: "e", Group: "g", GroupSize: 1}))
+	for _, want := range []string{`job "d" is in group "none" of size 0`, `group "g" has size 2 for job "a" and 1 for job "e"`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q in it", err, want)
+		}
+	}
+}
+
+// fixedLease is a lease whose deadline and answers are given.
+type fixedLease struct {
+	locking.Lease
+	deadline time.Time
+	err      error
+}
+
+func (l fixedLease) Deadline() time.Time          { return l.deadline }
+func (l fixedLease) Extend(context.Context) error { return l.err }
+func (l fixedLease) Claim() locking.Claim         { return locking.Claim{Name: "group:g:0"} }
+
+// Two leases end with the first of them, and the error says which it was.
+func TestPair(t *testing.T) {
+	t.Parallel()
+	soon, later := noon, noon.Add(time.Second)
+	tests := []struct {
+		job, slot fixedLease
+		lost      bool
+		why       string
+	}{
+		{fixedLease{deadline: soon}, fixedLease{deadline: later}, false, ""},
+		{fixedLease{deadline: later}, fixedLease{deadline: soon}, false, "the lease of slot group:g:0 could not be kept"},
+		{fixedLease{deadline: soon, err: locking.ErrLeaseLost}, fixedLease{deadline: soon}, true, ""},
+		{fixedLease{deadline: soon}, fixedLease{deadline: later, err: fmt.Errorf("x: %w", locking.ErrLeaseLost)}, true, "the lease of slot group:g:0 could not be kept"},
+	}
+	for i, tt := range tests {
+		a := &attempt{lease: tt.job, slot: tt.slot}
+		both := a.tenure()
+		err := both.Extend(t.Context())
+		if !both.Deadline().Equal(soon) || errors.Is(err, locking.ErrLeaseLost) != tt.lost {
+			t.Errorf("%d: until %v, extended with %v", i, both.Deadline(), err)
+		}
+		if got := a.slotLost(err); got != tt.why {
+			t.Errorf("%d: %q, want %q", i, got, tt.why)
+		}
+	}
+}

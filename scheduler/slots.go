@@ -1,0 +1,146 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+)
+
+// A run of a group takes a slot after it has claimed its tick. The other way
+// round every replica would take a slot for every tick, and all but one give it
+// back: twenty of them would fill any group with ticks that they then lose.
+// While it waits, the claim is kept, so that nobody else waits for the same
+// tick. Two things follow. A tick whose window closes while its group is full is
+// given back unused, and skipped. A replica that dies while it waits leaves its
+// tick claimed though the function was never called: it ends as interrupted, as
+// one that died in the run does, and is run again if the job's OnCrash says so.
+//
+// Where several wait, the larger priority goes first on each replica. Replicas
+// do not know who waits elsewhere: there it only has a head start, in that the
+// others begin later and ask less often.
+
+// takeSlot waits for a slot of the job's group, as long as for an earlier run of
+// the job: within the tick's window, or until the next tick if overlap says so.
+func (a *attempt) takeSlot() verdict {
+	if a.job.Group == "" {
+		return verdict{kind: again}
+	}
+	k := locking.Keep(a.runs, a.lease, a.keeping())
+	defer k.Stop()
+	ctx, stop := context.WithCancelCause(k.Context())
+	defer stop(nil)
+	// The drain does not end it: the others have been told that the tick is
+	// taken, and will not come back to it.
+	defer context.AfterFunc(a.waits, func() {
+		if cause := context.Cause(a.waits); !errors.Is(cause, jobs.ErrDraining) {
+			stop(cause)
+		}
+	})()
+	var err error = &fullError{group: a.job.Group, size: a.job.GroupSize, behind: true}
+	for tries := 1; ; tries++ {
+		q := a.queue()
+		if tries == 1 && !a.restFor(ctx, headStart(a.cfg.Stagger, q.above, a.left()), err) {
+			return a.slotless(ctx, err)
+		}
+		begun := time.Now()
+		if !q.behind {
+			if a.slot, err = a.trySlots(ctx); err == nil {
+				return verdict{kind: again}
+			}
+		}
+		a.keepOpen()
+		in := a.slotPause(tries, q.above, time.Since(begun))
+		if in >= a.left() {
+			return noSlot(err, a.tick)
+		}
+		a.cfg.Observer.Retrying(a.job.Name, a.tick.at, err, in)
+		if !a.restFor(ctx, in, err) {
+			return a.slotless(ctx, err)
+		}
+	}
+}
+
+// headStart is how long a job waits that so many priorities go before.
+func headStart(step time.Duration, above int, room time.Duration) time.Duration {
+	return stagger(step, 3*above, room)
+}
+
+// slotPause is the time until the next round of asking.
+func (a *attempt) slotPause(tries, above int, took time.Duration) time.Duration {
+	return time.Duration(1+above) * retryDelay(tries, took, longestRetry, func(limit time.Duration) time.Duration {
+		return a.cfg.Random(a.job.Name, a.tick.at, limit)
+	})
+}
+
+// restFor waits before the next round, after one that ended with refused. It
+// returns false when ctx has ended, or a later tick came to which this one yields.
+func (a *attempt) restFor(ctx context.Context, d time.Duration, refused error) bool {
+	later := a.later
+	if !a.yields(noSlot(refused, a.tick)) {
+		later = nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-later:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// slotless is the verdict on a tick whose waiting for a slot was ended.
+func (a *attempt) slotless(ctx context.Context, refused error) verdict {
+	switch cause := context.Cause(ctx); {
+	case cause == nil: // a later tick came
+		return noSlot(refused, a.tick)
+	case errors.Is(cause, errRemoved):
+		return skippedFor(whyRemoved)
+	case errors.Is(cause, locking.ErrLeaseLost):
+		return missedFor("limit: the lease was lost while the tick waited for a slot of group " + a.job.Group)
+	case errors.Is(cause, jobs.ErrCancelled):
+		return verdict{kind: settled, outcome: Skipped, reason: "cancelled while it waited for a slot of group " + a.job.Group}
+	default:
+		return missedFor(whyDrained)
+	}
+}
+
+// trySlots asks for each slot of the group once. It begins at one that depends
+// on replica and tick, so that those who ask at once ask for different ones.
+func (a *attempt) trySlots(ctx context.Context) (locking.Lease, error) {
+	full := &fullError{group: a.job.Group, size: a.job.GroupSize}
+	first := weight(a.job.key(), a.tick.at, a.cfg.Replica) % uint64(full.size)
+	for i := range full.size {
+		lease, err := a.cfg.Locker.TryAcquire(ctx, locking.Request{
+			Name: slotName(full.group, (int(first)+i)%full.size), TTL: a.cfg.TTL,
+			Holder: a.cfg.Replica + " for " + a.job.Name,
+		})
+		switch {
+		case err == nil && locking.Expired(time.Now(), lease.Deadline().Add(-a.cfg.SafetyMargin)):
+			a.void(lease)
+			return nil, locking.ErrTooSlow
+		case err == nil:
+			return lease, nil
+		case errors.Is(err, locking.ErrTaken):
+			full.holders = append(full.holders, holder(err))
+		case !errors.Is(err, locking.ErrSplit):
+			return nil, err
+		}
+	}
+	return nil, full
+}
+
+// freeSlot gives the slot back, if there is one.
+func (a *attempt) freeSlot() {
+	if a.slot == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(a.stops.releases, lateRelease)
+	defer cancel()
+	// Its failure changes nothing here: the lease ends by itself.
+	_ = a.slot.Release(ctx, nil)
+}

@@ -1,0 +1,66 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// tenure is what the run is kept under: the lease of its job, and that of its
+// slot if it has one. Its work ends before the one that ends first.
+func (a *attempt) tenure() locking.Tenure {
+	if a.slot == nil {
+		return a.lease
+	}
+	return pair{job: a.lease, slot: a.slot}
+}
+
+type pair struct{ job, slot locking.Lease }
+
+// Deadline implements locking.Tenure.
+func (p pair) Deadline() time.Time {
+	if job, slot := p.job.Deadline(), p.slot.Deadline(); job.Before(slot) {
+		return job
+	}
+	return p.slot.Deadline()
+}
+
+// Extend implements locking.Tenure. Neither waits for the other: a slot whose
+// nodes are slow must not cost the job's lease.
+func (p pair) Extend(ctx context.Context) error {
+	var job, slot error
+	var wg sync.WaitGroup
+	wg.Go(func() { job = p.job.Extend(ctx) })
+	wg.Go(func() {
+		if err := p.slot.Extend(ctx); err != nil {
+			slot = &slotError{name: p.slot.Claim().Name, err: err}
+		}
+	})
+	wg.Wait()
+	return errors.Join(job, slot)
+}
+
+// A slotError says that it was the slot that could not be extended.
+type slotError struct {
+	name string
+	err  error
+}
+
+func (e *slotError) Error() string { return fmt.Sprintf("slot %s: %v", e.name, e.err) }
+func (e *slotError) Unwrap() error { return e.err }
+
+// slotLost says that a run whose lease was lost for cause lost its slot, "" if it
+// was the job's own lease.
+func (a *attempt) slotLost(cause error) string {
+	if a.slot == nil {
+		return ""
+	}
+	if _, lost := errors.AsType[*slotError](cause); lost || a.slot.Deadline().Before(a.lease.Deadline()) {
+		return "the lease of slot " + a.slot.Claim().Name + " could not be kept"
+	}
+	return ""
+}
