@@ -25,7 +25,8 @@ type Record struct {
 	// Rules are those of the jobs that have some, Limits those of groups.
 	Rules  map[string]Rules
 	Limits map[string]int
-	// Heard is how long after a pause was acknowledged a run may still begin.
+	// Heard is how long after a pause was acknowledged a run may still begin. 0: it
+	// is not looked at.
 	Heard time.Duration
 }
 
@@ -77,6 +78,7 @@ func Check(r Record) []Violation {
 		list = append(list, checkAttempts(job)...)
 		list = append(list, checkLatest(job, r)...)
 		list = append(list, checkReplaced(job, r)...)
+		list = append(list, checkPauses(job, r)...)
 		list = append(list, checkLeases(job, r)...)
 		list = append(list, checkWrites(job, r)...)
 		if r.Exclusive {
@@ -84,7 +86,6 @@ func Check(r Record) []Violation {
 		}
 	}
 	list = append(list, checkLedgers(r)...)
-	list = append(list, checkPauses(r)...)
 	list = append(list, checkAgain(r)...)
 	slices.SortFunc(list, func(a, b Violation) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Promise, b.Promise), cmp.Compare(a.Text, b.Text))

@@ -108,20 +108,26 @@ func checkLimits(claims []*claim, r Record) []Violation {
 	return list
 }
 
-// checkPauses: from a while after a job was paused until it is resumed, nobody
-// asks for its ticks.
-func checkPauses(r Record) []Violation {
+// checkPauses: from a while after a job was paused until it is resumed, no run of
+// it begins.
+func checkPauses(claims []*claim, r Record) []Violation {
+	if r.Heard == 0 {
+		return nil
+	}
 	var list []Violation
-	paused := map[string]time.Duration{}
-	for _, e := range r.Events {
-		since, is := paused[e.Job]
-		switch {
-		case e.What == Paused:
-			paused[e.Job] = e.At
-		case e.What == Resumed:
-			delete(paused, e.Job)
-		case e.What == Began && is && e.At > since+r.Heard:
-			list = append(list, Violation{Pause, e.At, fmt.Sprintf("%s begins %s, which was paused at %v", e.Replica, e.Job, since)})
+	for _, c := range claims {
+		since, paused := time.Duration(0), false
+		for _, e := range r.Events {
+			switch {
+			case e.Job != c.Job || e.At >= c.began:
+			case e.What == Paused:
+				since, paused = e.At, true
+			case e.What == Resumed:
+				paused = false
+			}
+		}
+		if paused && c.began > since+r.Heard {
+			list = append(list, Violation{Pause, c.began, fmt.Sprintf("%v begins, and %s was paused at %v", c, c.Job, since)})
 		}
 	}
 	return list

@@ -14,6 +14,7 @@ import (
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/internal/sim"
 	"github.com/quorate/quorate/scheduler/redisledger"
+	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
 // A cluster is replicas in a world: lives that begin and end. It is the Fleet of
@@ -23,6 +24,7 @@ type cluster struct {
 	params params
 	begin  time.Time // of the ticks
 	guards map[string]*sim.Guard
+	acts   schedtest.Acts
 
 	mu    sync.Mutex
 	lives []*life // all of them
@@ -166,6 +168,9 @@ func (c *cluster) live() result {
 	ctx, end := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	c.world.Plan(c, grace, c.params.troubles)
+	for _, p := range c.params.pauses {
+		running.Go(func() { c.pause(ctx, p) })
+	}
 	running.Go(func() { c.world.Run(ctx) })
 
 	time.Sleep(lead + c.params.length)
@@ -174,7 +179,7 @@ func (c *cluster) live() result {
 	c.drain()
 	r := result{params: c.params, record: sim.Record{
 		Margin: margin, Exclusive: c.params.exclusive(), Calm: c.params.calm,
-		Start: c.begin.Add(-lead), Rules: c.params.rules(),
+		Start: c.begin.Add(-lead), Rules: c.params.rules(), Heard: c.params.heard(),
 	}}
 	ledgers, err := c.ledgers(ctx)
 	end()

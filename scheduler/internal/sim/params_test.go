@@ -42,6 +42,7 @@ type params struct {
 	haste           time.Duration // how long clients wait at most for a lock, if not 0
 	without         nodetest.Without
 	policies        []policy // of the jobs; none: the defaults
+	pauses          []pause
 }
 
 func (p params) String() string {

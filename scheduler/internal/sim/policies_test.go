@@ -41,6 +41,10 @@ func drawPolicies(seed sim.Seed) params {
 	for range p.jobs {
 		p.policies = append(p.policies, drawPolicy(luck, p.length))
 	}
+	for job := range luck.IntN(p.jobs + 1) {
+		from := lead + time.Duration(luck.Float64()*float64(p.length))
+		p.pauses = append(p.pauses, pause{job, from, from + time.Duration(luck.Float64()*float64(p.length))})
+	}
 	if p.calm {
 		p.calm, p.troubles = false, p.blackout(luck)
 		for i := range p.policies { // time enough

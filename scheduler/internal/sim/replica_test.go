@@ -139,6 +139,9 @@ func (l *life) config() scheduler.Config {
 		Replica: l.process.Name, Locker: l.client, Ledger: ledger, TTL: leases(l.version), SafetyMargin: margin,
 		Clock: l.process.Wall, Random: l.random, DrainTimeout: ttl, StopTimeout: ttl,
 	}
+	if len(l.cluster.params.pauses) > 0 {
+		cfg.Acts = hearing{&l.cluster.acts, l.process}
+	}
 	if l.cluster.params.roster {
 		cfg.Roster = ledger
 	}

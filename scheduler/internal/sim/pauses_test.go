@@ -1,0 +1,80 @@
+package sim_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/internal/sim"
+	"github.com/quorate/quorate/scheduler/schedtest"
+)
+
+// A pause is what somebody asks of a job, and takes back, while its ticks are
+// claimed.
+type pause struct {
+	job      int
+	from, to time.Duration
+}
+
+// pause asks for it when the time comes.
+func (c *cluster) pause(ctx context.Context, p pause) {
+	act := scheduler.Act{Kind: scheduler.ActPause, Job: jobName(p.job), By: "sim", Reason: "to see"}
+	if !c.until(ctx, p.from) {
+		return
+	}
+	c.do(ctx, act)
+	c.world.History.Add(sim.Event{What: sim.Paused, Job: act.Job})
+	if !c.until(ctx, p.to) {
+		return
+	}
+	c.world.History.Add(sim.Event{What: sim.Resumed, Job: act.Job})
+	act.Kind = scheduler.ActResume
+	c.do(ctx, act)
+}
+
+func (c *cluster) do(ctx context.Context, act scheduler.Act) {
+	if _, err := c.acts.Do(ctx, act); err != nil {
+		panic(err) // the act is this test's own
+	}
+}
+
+// until waits for an instant of the world.
+func (c *cluster) until(ctx context.Context, at time.Duration) bool {
+	timer := time.NewTimer(at - c.world.Now())
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// heard is how long after a pause a run may begin: what replicas take to look,
+// and to win a claim that they have begun. Who was paused himself, or may have
+// been cut off, hears of it later.
+func (p params) heard() time.Duration {
+	for _, t := range p.troubles {
+		switch t.Fault {
+		case sim.Partition, sim.ReplicaPause, sim.ReplicaClock:
+			return 0
+		}
+	}
+	return 3 * time.Second
+}
+
+// hearing is what a process knows of the acts: nothing new while it is paused,
+// nothing once it is dead.
+type hearing struct {
+	*schedtest.Acts
+	process *sim.Process
+}
+
+// Open implements scheduler.Acts.
+func (h hearing) Open(ctx context.Context) (scheduler.OpenActs, error) {
+	if !h.process.Awake() {
+		return scheduler.OpenActs{}, locking.ErrNoQuorum
+	}
+	return h.Acts.Open(ctx)
+}
