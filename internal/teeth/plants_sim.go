@@ -63,4 +63,9 @@ var simPlants = []plant{
 		edits: []edit{{schedulerDir + "lane.go", "l.claiming == nil && l.scans == 0 &&", "l.claiming == nil &&"}},
 		pkg:   simPkg, tests: []string{"TestPolicies"}, args: []string{"-seeds=300"}, says: "what was missed is caught up",
 	},
+	{
+		name: "sim: a paused job begins", promise: "Once a pause is acknowledged and heard of, no run of the job begins.",
+		edits: []edit{{schedulerDir + "lane.go", "|| e.skipPaused(j, t) {", "{"}},
+		pkg:   simPkg, tests: []string{"TestPolicies"}, args: []string{"-seeds=100"}, says: "a paused job does not begin",
+	},
 }
