@@ -28,7 +28,9 @@ const actAsQuorate = "GO_TEST_ACT_AS_QUORATE"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(actAsQuorate) != "" {
-		Main(builtins())
+		registry := builtins()
+		jobs.Register(registry, "write-twice", writeTwice)
+		Main(registry)
 	}
 	os.Exit(m.Run())
 }

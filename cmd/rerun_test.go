@@ -1,0 +1,168 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/fence"
+	"github.com/quorate/quorate/locking/fence/httpfence"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// TestCampaignRerun lets the winner of a job that is run again die, and freeze,
+// between two writes to a guarded sink. Each time attempt 2 runs elsewhere, with
+// a larger token; what the frozen one writes when it wakes up is refused.
+func TestCampaignRerun(t *testing.T) {
+	t.Parallel()
+	sink := newGuardedSink(t)
+	config := writeConfig(t, redistest.StartN(t, 5), fmt.Sprintf(`
+jobs:
+  invoices:
+    func: write-twice
+    schedule: "@every 1s"
+    on_crash: rerun
+    params: {sink: %s, pause: 2s}
+`, sink.url))
+	initNew(t, config)
+	replicas := map[string]*process{}
+	for _, id := range []string{"a", "b", "c"} {
+		replicas[id] = startReplica(t, config, id)
+		replicas[id].waitLog(`"ready"`)
+	}
+
+	t.Log("killed between its writes")
+	first := sink.next(t, func(w guardedWrite) bool { return w.stage == 1 && w.attempt == 1 })
+	replicas[first.replica].kill()
+	second := sink.next(t, func(w guardedWrite) bool { return w.tick == first.tick && w.attempt == 2 && w.stage == 2 })
+	checkSucceeds(t, first, second)
+	replicas[first.replica] = startReplica(t, config, first.replica)
+	replicas[first.replica].waitLog(`"ready"`)
+	wantRuns(t, config, first.tick, scheduler.Interrupted, scheduler.Succeeded)
+
+	t.Log("frozen between its writes")
+	first = sink.next(t, func(w guardedWrite) bool { return w.stage == 1 && w.attempt == 1 })
+	replicas[first.replica].signal(syscall.SIGSTOP)
+	second = sink.next(t, func(w guardedWrite) bool { return w.tick == first.tick && w.attempt == 2 && w.stage == 1 })
+	checkSucceeds(t, first, second)
+	replicas[first.replica].signal(syscall.SIGCONT)
+	late := sink.next(t, func(w guardedWrite) bool { return w.tick == first.tick && w.attempt == 1 && w.stage == 2 })
+	if late.status != http.StatusPreconditionFailed {
+		t.Errorf("the late write of attempt 1 got status %d, want it refused", late.status)
+	}
+	wantRuns(t, config, first.tick, scheduler.LeaseLost, scheduler.Succeeded)
+}
+
+// checkSucceeds wants the second write to be of another replica's later claim,
+// and both to be taken.
+func checkSucceeds(t *testing.T, first, second guardedWrite) {
+	t.Helper()
+	if first.status != http.StatusOK || second.status != http.StatusOK || second.replica == first.replica || second.token <= first.token {
+		t.Errorf("after %+v came %+v; want another replica, a larger token, and both writes taken", first, second)
+	}
+}
+
+// wantRuns wants a tick to have two attempts that ended so.
+func wantRuns(t *testing.T, config, tick string, first, second scheduler.Outcome) {
+	t.Helper()
+	eventually(t, "both attempts of "+tick+" in the ledger", func() bool {
+		ended := map[int]scheduler.Outcome{}
+		for _, row := range list[runRow](t, "runs", "invoices", "-c", config) {
+			if row.Tick == tick {
+				ended[*row.Attempt] = row.Outcome
+			}
+		}
+		return len(ended) == 2 && ended[1] == first && ended[2] == second
+	})
+}
+
+// A guardedWrite is one write of a run, and the sink's answer.
+type guardedWrite struct {
+	tick, replica          string
+	attempt, stage, status int
+	token                  locking.Token
+}
+
+// A guardedSink takes writes, but no stale ones.
+type guardedSink struct {
+	url    string
+	writes chan guardedWrite
+}
+
+func newGuardedSink(t *testing.T) *guardedSink {
+	t.Helper()
+	s := &guardedSink{writes: make(chan guardedWrite, 1000)}
+	guarded := httpfence.Middleware{Guard: fence.NewMemory()}.Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := httptest.NewRecorder()
+		guarded.ServeHTTP(answer, r)
+		q := r.URL.Query()
+		number := func(text string) int { n, _ := strconv.Atoi(text); return n }
+		s.writes <- guardedWrite{
+			tick: q.Get("tick"), replica: q.Get("replica"), attempt: number(q.Get("attempt")), stage: number(q.Get("stage")),
+			status: answer.Code, token: locking.Token(number(r.Header.Get("Fencing-Token"))),
+		}
+		w.WriteHeader(answer.Code)
+	}))
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	return s
+}
+
+// next waits for the next write that is wanted.
+func (s *guardedSink) next(t *testing.T, wanted func(guardedWrite) bool) guardedWrite {
+	t.Helper()
+	giveUp := time.NewTimer(patience)
+	defer giveUp.Stop()
+	for {
+		select {
+		case w := <-s.writes:
+			if wanted(w) {
+				return w
+			}
+		case <-giveUp.C:
+			t.Fatal("the write that is waited for does not come")
+		}
+	}
+}
+
+// twiceParams are those of write-twice.
+type twiceParams struct {
+	Sink  string        `json:"sink"`
+	Pause time.Duration `json:"pause"`
+}
+
+// writeTwice is a function that heeds no context: it writes, pauses, and writes
+// again.
+func writeTwice(_ context.Context, run jobs.Run, p twiceParams) error {
+	client := http.Client{Transport: httpfence.Transport{}}
+	ctx := httpfence.WithBearer(context.Background(), run)
+	for stage := 1; stage <= 2; stage++ {
+		query := url.Values{
+			"tick": {jobs.FormatTick(run.Tick)}, "replica": {run.Replica},
+			"attempt": {strconv.Itoa(run.Attempt)}, "stage": {strconv.Itoa(stage)},
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.Sink+"?"+query.Encode(), http.NoBody)
+		if err != nil {
+			return err
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return err
+		}
+		resp.Body.Close()
+		if stage == 1 {
+			<-time.After(p.Pause)
+		}
+	}
+	return nil
+}
