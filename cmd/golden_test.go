@@ -267,6 +267,7 @@ func TestUsage(t *testing.T) {
 		{args: []string{"next", "--from", "tomorrow", "-c", config}, code: exitUsage, stderr: "--from tomorrow"},
 		{args: []string{"next", "--nosuch"}, code: exitUsage, stderr: "--nosuch"},
 		{args: []string{"validate", "-c", config}, stdout: "valid: 2 jobs"},
+		{args: []string{"validate", "-c", config, "--set", "defaults/overlap=allow"}, stdout: "valid: 2 jobs", stderr: "overlap: warning: runs go on"},
 		{args: []string{"validate", "-c", config + ".missing"}, code: exitUsage, stderr: "config.yaml.missing"},
 		{args: []string{"validate", "-c", config, "--set", "lock/ttl=never"}, code: exitUsage, stderr: "lock"},
 		{args: []string{"run", "-c", config, "--set", "nosuch=1"}, code: exitUsage, stderr: "nosuch"},

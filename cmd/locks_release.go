@@ -34,7 +34,7 @@ refuse what it still writes then; where none does, stop the holder first.
 Exit code 3 when nobody holds the lock, 4 when fewer than a quorum answer.`,
 		Example: `  quorate locks release nightly-report --reason "hangs since the deploy"
   quorate locks release imports --token 1883434212261889 --reason "stuck"`,
-		Args:    usage(cobra.ExactArgs(1)),
+		Args: usage(cobra.ExactArgs(1)),
 		PreRunE: func(*cobra.Command, []string) error {
 			if reason == "" {
 				return usageError{errors.New(`say why with --reason "…": the run's record will carry it`)}

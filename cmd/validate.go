@@ -13,7 +13,8 @@ func (a App) validateCommand(f *flags) *cobra.Command {
 		Use:   "validate",
 		Short: "Report every mistake in the configuration, file:line:column",
 		Long: `Report every mistake in the configuration, file:line:column, and start nothing.
-Exit code 2 if there is any. References such as ${file:/run/secrets/redis} are
+Exit code 2 if there is any. What is allowed but may not be meant is told on
+standard error as a warning, and is no mistake. References such as ${file:/run/secrets/redis} are
 not resolved, so it can be checked where its secrets are not.`,
 		Example: "  quorate validate --config prod.yaml",
 		Args:    usage(noArgs),
@@ -21,6 +22,9 @@ not resolved, so it can be checked where its secrets are not.`,
 			config, err := replica.Read(f.source(), a.Registry)
 			if err != nil {
 				return err
+			}
+			for _, w := range config.Warnings() {
+				fmt.Fprintln(a.Err, w)
 			}
 			fmt.Fprintf(a.Out, "the configuration is valid: %d jobs, %d nodes\n", len(config.Jobs), len(config.Redis.Nodes))
 			return nil

@@ -83,7 +83,7 @@ func (a *attempt) pause(tries int, took time.Duration, err error, closing verdic
 func (a *attempt) try(ctx context.Context) (locking.Lease, time.Duration, error) {
 	start := time.Now()
 	lease, err := a.cfg.Locker.TryAcquire(ctx, locking.Request{
-		Name: a.job.key(), Tick: a.tick.at, Stream: a.tick.stream, TTL: a.cfg.TTL, Mode: a.job.mode(),
+		Name: a.job.key(), Tick: a.tick.at, Stream: a.tick.stream, Beside: a.beside(), TTL: a.cfg.TTL, Mode: a.job.mode(),
 		Holder: a.cfg.Replica, Note: EncodeNote(a.entry(Running, a.clock.wall())),
 	})
 	took := time.Since(start)

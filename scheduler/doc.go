@@ -52,7 +52,8 @@
 // it the replica tries again whatever may pass: a divided vote, nodes that do
 // not answer, the lease of an earlier run, of a live replica or of a dead one. A
 // try that began in the window counts also if it is won after it. Ticks of a
-// job are claimed in order, one at a time; its runs never overlap on a replica.
+// job are claimed in order, one at a time; its runs never overlap on a replica,
+// unless the overlap policy is allow.
 //
 // With the overlap policies queue and cancel_previous an earlier run keeps the
 // window open until the next tick comes. With the latter it is asked to stop: by

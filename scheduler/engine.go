@@ -182,7 +182,7 @@ func (e *engine) apply(p progress) {
 	switch a := p.attempt; p.phase {
 	case asking:
 		e.weed(a.owner, a.lane) // time has passed: the attempt may be one too many
-		a.behind <- a.owner.inTheWay()
+		a.behind <- a.owner.inTheWay(a)
 	case watching:
 		a.watches, a.holder = true, p.holder
 	case entering:

@@ -75,15 +75,6 @@ func overlapping(holder string, at, until time.Time) verdict {
 	return verdict{kind: settled, outcome: Skipped, reason: reason}
 }
 
-// inTheWay is the run that keeps an attempt for the job from starting another
-// on this replica, nil if none does: one run at a time.
-func (j *job) inTheWay() *attempt {
-	if len(j.running) == 0 {
-		return nil
-	}
-	return j.running[0]
-}
-
 // outwait waits for this replica's own earlier runs to end, as long as the
 // policy has it.
 func (a *attempt) outwait() verdict {

@@ -22,7 +22,8 @@ const (
 	// and starts when it is gone; if it is not when the next tick comes, this one
 	// is skipped.
 	OverlapCancelPrevious Overlap = "cancel_previous"
-	// OverlapAllow runs beside it.
+	// OverlapAllow runs beside it. A guard on what they share refuses the older
+	// run once the newer has written.
 	OverlapAllow Overlap = "allow"
 )
 
@@ -70,8 +71,9 @@ const (
 // impossible.
 func (j Job) validatePolicies() error {
 	return errors.Join(
-		j.oneOf("overlap", string(j.Overlap), string(OverlapSkip), string(OverlapQueue), string(OverlapCancelPrevious)),
+		j.oneOf("overlap", string(j.Overlap), string(OverlapSkip), string(OverlapQueue), string(OverlapCancelPrevious), string(OverlapAllow)),
 		j.oneOf("on_crash", string(j.OnCrash), string(CrashSkip), string(CrashRerun)),
+		j.validateAllow(),
 		j.oneOf("catch-up mode", string(j.CatchUp.Mode), string(CatchUpNone), string(CatchUpLast), string(CatchUpAll)),
 		j.bounded("window", j.CatchUp.Window >= 0, j.CatchUp.Window),
 		j.bounded("max", j.CatchUp.Max >= 0, j.CatchUp.Max),

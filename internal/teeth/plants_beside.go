@@ -88,6 +88,21 @@ var besidePlants = []plant{
 		pkg:   redisledger, tests: []string{"TestLedgerConforms"},
 	},
 	{
+		name: "beside: waits for the earlier run", promise: "With overlap: allow a tick starts beside earlier runs.",
+		edits: []edit{{"scheduler/claim.go", "Beside: a.beside(), ", ""}},
+		pkg:   "./scheduler", tests: []string{"TestOverlapAllow"},
+	},
+	{
+		name: "beside: rerun is promised", promise: "overlap: allow and on_crash: rerun are refused together.",
+		edits: []edit{{"scheduler/policy.go", "j.validateAllow(),", ""}},
+		pkg:   "./scheduler", tests: []string{"TestAllowGoesNotWithRerun"},
+	},
+	{
+		name: "beside: nobody warns", promise: "validate warns that a guard refuses the older of two runs.",
+		edits: []edit{{"cmd/validate.go", "range config.Warnings()", "range config.Warnings()[:0]"}},
+		pkg:   "./cmd", tests: []string{"TestUsage"},
+	},
+	{
 		name: "beside: in memory, the lock ignores shares", promise: "The Locker in memory grants what one on the nodes does.",
 		edits: []edit{{"locking/locktest/memory.go", "(same || !req.Beside)", "same"}},
 		pkg:   locktests, tests: []string{"TestMemoryConforms"},

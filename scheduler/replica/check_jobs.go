@@ -85,6 +85,9 @@ func (ps *problems) own(p path, policy, defaults JobPolicy) {
 	if !maps.Equal(policy.Labels, defaults.Labels) {
 		ps.labels(p.with("labels"), policy.Labels)
 	}
+	if policy.Overlap == "allow" && policy.OnCrash == "rerun" {
+		ps.at(p.with("overlap"), "allow does not go with on_crash: rerun, since a tick cannot be run again once a later one was claimed; write queue, or on_crash: skip")
+	}
 	if policy.CatchUp != defaults.CatchUp {
 		ps.catchUp(p.with("catch_up"), policy.CatchUp)
 	}

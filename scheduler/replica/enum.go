@@ -27,10 +27,12 @@ type RepeatedDST string
 func (RepeatedDST) choices() []string { return []string{"first", "both"} }
 
 // Overlap says what becomes of a tick while an earlier run of its job goes on:
-// skip, queue or cancel_previous.
+// skip, queue, cancel_previous or allow.
 type Overlap string
 
-func (Overlap) choices() []string { return []string{"skip", "queue", "cancel_previous"} }
+func (Overlap) choices() []string {
+	return []string{"skip", "queue", "cancel_previous", "allow"}
+}
 
 // CatchUp says which ticks that nobody could run are run later: none, last or
 // all.

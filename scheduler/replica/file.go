@@ -98,7 +98,7 @@ type JobPolicy struct {
 	EndsAt    time.Time         `json:"ends_at,omitzero" jsonschema:"no tick comes at or after this instant"`
 	Jitter    time.Duration     `json:"jitter,omitempty" jsonschema:"each tick starts up to so much later, all replicas agree on how much; shorter than the time between two ticks"`
 	Timeout   time.Duration     `json:"timeout,omitempty" jsonschema:"how long one run may take"`
-	Overlap   Overlap           `json:"overlap,omitempty" jsonschema:"what becomes of a tick while an earlier run goes on: skip waits within its window, queue until the run has ended or the next tick comes, cancel_previous asks the run to stop"`
+	Overlap   Overlap           `json:"overlap,omitempty" jsonschema:"what becomes of a tick while an earlier run goes on: skip waits within its window, queue until the run has ended or the next tick comes, cancel_previous asks the run to stop, allow runs beside it (a guard refuses the older run once the newer has written)"`
 	CatchUp   CatchUpConfig     `json:"catch_up,omitzero" jsonschema:"which ticks that nobody could run, for want of a replica or of a quorum, are run later"`
 	OnCrash   OnCrash           `json:"on_crash,omitempty" jsonschema:"what becomes of a run whose replica died: skip runs a tick at most once, rerun at least once, with a larger token"`
 	Retry     RetryConfig       `json:"retry,omitzero" jsonschema:"how often, and after which pauses, a function that failed is called again in the same run"`
