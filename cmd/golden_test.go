@@ -58,7 +58,7 @@ func entries() []scheduler.Entry {
 		at := tick.Add(time.Duration(-n) * time.Minute)
 		return scheduler.Entry{
 			Job: "nightly-report", Tick: at, Token: locking.Token(1880000000000000 - n), Attempt: 1, Tries: 1,
-			Trigger: scheduler.BySchedule, Replica: "web-1-4f2a", Outcome: outcome,
+			Trigger: scheduler.BySchedule, Replica: "web-1-4f2a", Outcome: outcome, Hash: "3f786850e387",
 			Started: at.Add(12 * time.Millisecond), Finished: at.Add(2512 * time.Millisecond),
 			Votes: locking.Votes{For: 5, Of: 5},
 		}

@@ -26,6 +26,7 @@ type runRow struct {
 	Started  *string            `json:"started"`
 	Finished *string            `json:"finished"`
 	Error    *string            `json:"error"`
+	Hash     *string            `json:"hash"` // the version of the job
 }
 
 // A tickRow is one tick: a run's fields and the votes of its claim, "5/5".
@@ -41,7 +42,7 @@ func newRunRow(e scheduler.Entry) runRow {
 		Job: e.Job, Tick: *stamp(e.Tick), Token: optional(e.Token), Attempt: optional(e.Attempt),
 		Tries: optional(e.Tries), Trigger: optional(e.Trigger), Parent: optional(e.Parent), Replica: optional(e.Replica),
 		Outcome: e.Outcome, Reason: optional(e.Reason), Started: stamp(e.Started),
-		Finished: stamp(e.Finished), Error: optional(e.Error),
+		Finished: stamp(e.Finished), Error: optional(e.Error), Hash: optional(e.Hash),
 	}
 	if e.Token != 0 {
 		row.ID = optional(e.ID())

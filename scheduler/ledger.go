@@ -72,6 +72,8 @@ type Entry struct {
 	StaleWrites int
 	// Votes are those of the claim; zero if there was none.
 	Votes locking.Votes
+	// Hash is the version of the job (Job.Hash) as the replica knew it.
+	Hash string
 }
 
 // ID names a run: the same for every try and attempt of a tick, and of no other

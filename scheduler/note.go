@@ -32,6 +32,7 @@ type note struct {
 	Error    string        `json:"error,omitempty"`
 	Stale    int           `json:"stale,omitempty"`
 	Votes    locking.Votes `json:"votes,omitzero"`
+	Hash     string        `json:"hash,omitempty"`
 }
 
 // EncodeNote returns the stored form of e without job, stream, order key, token
@@ -45,6 +46,7 @@ func EncodeNote(e Entry) []byte {
 		V: noteVersion, Tick: nominal, Tries: e.Tries, Trigger: e.Trigger, Parent: e.Parent, Replica: e.Replica,
 		Outcome: e.Outcome, Reason: clip(e.Reason), Started: millis(e.Started),
 		Finished: millis(e.Finished), Error: clip(e.Error), Stale: e.StaleWrites, Votes: e.Votes,
+		Hash: e.Hash,
 	})
 	return b
 }
@@ -73,7 +75,7 @@ func DecodeNote(b []byte) (Entry, error) {
 	return Entry{
 		Tick: fromMillis(n.Tick), Tries: n.Tries, Trigger: n.Trigger, Parent: n.Parent, Replica: n.Replica, Outcome: n.Outcome,
 		Reason: n.Reason, Started: fromMillis(n.Started), Finished: fromMillis(n.Finished),
-		Error: n.Error, StaleWrites: n.Stale, Votes: n.Votes,
+		Error: n.Error, StaleWrites: n.Stale, Votes: n.Votes, Hash: n.Hash,
 	}, nil
 }
 

@@ -17,7 +17,7 @@ func TestNoteKeepsAnEntry(t *testing.T) {
 	full := scheduler.Entry{
 		Tries: 3, Trigger: scheduler.BySchedule, Parent: "p@1", Replica: "a", Outcome: scheduler.Failed,
 		Reason: "words", Started: at, Finished: at.Add(time.Minute), Error: "it broke: \"x\"\n\x00",
-		Votes: locking.Votes{For: 3, Of: 5}, StaleWrites: 2,
+		Votes: locking.Votes{For: 3, Of: 5}, StaleWrites: 2, Hash: "3f786850e387",
 	}
 	asked := full
 	asked.Job, asked.Stream, asked.Tick, asked.Order = "j", "manual", at.Add(-time.Hour), at

@@ -22,6 +22,7 @@ type tick struct {
 func (t tick) entry(j Job, replica string) Entry {
 	e := Entry{
 		Job: j.key(), Tick: t.nominal, Stream: t.stream, Trigger: t.trigger, Parent: t.parent(), Replica: replica,
+		Hash: j.Hash,
 	}
 	if t.stream != "" {
 		e.Order = t.at
