@@ -75,7 +75,7 @@ func TestTickSkippedByOneVersionAndRunByTheOther(t *testing.T) {
 		time.Sleep(65 * time.Second)
 		c.stop(skips)
 		c.stop(queues)
-		c.wantTicks("j", "20s succeeded", "40s succeeded", "60s succeeded")
+		c.wantTicks("j", "20s succeeded", "40s succeeded", "1m0s succeeded")
 		if e := c.ticks("j")[1]; e.Replica != "queues" {
 			t.Errorf("tick 40s was run by %s", e.Replica)
 		}

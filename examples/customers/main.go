@@ -1,0 +1,92 @@
+// Customers gives every customer a schedule of their own: rows of a table, not
+// lines of a configuration. Rows come, change and go while the replica runs.
+//
+//	go run ./examples/customers
+//
+// Watch ada's invoices every second, then bob joining, ada changing to every two
+// seconds, and bob leaving. It ends by itself. The table stands for one in a
+// database; the nodes live inside the process, so that nothing else is needed.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/quorate/quorate/internal/devnodes"
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/replica"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run serves the table while it changes, then drains.
+func run(ctx context.Context, out io.Writer) error {
+	embedded, err := devnodes.Start(3)
+	if err != nil {
+		return err
+	}
+	defer embedded.Close()
+	customers := &table{rows: map[string]string{}}
+	billing := billing{customers: customers, out: out, sent: make(chan struct{}, 100)}
+	r, err := newReplica(embedded.URLs(), &billing)
+	if err != nil {
+		return err
+	}
+
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	for _, step := range []struct {
+		what   string
+		change func()
+	}{
+		{"ada is a customer, billed every second", func() { customers.put("ada", "@every 1s") }},
+		{"bob joins", func() { customers.put("bob", "@every 1s") }},
+		{"ada changes to every two seconds", func() { customers.put("ada", "@every 2s") }},
+		{"the database is down: nothing changes", func() { customers.fail(fmt.Errorf("connection refused")) }},
+		{"it is back, and bob has left", func() { customers.fail(nil); customers.remove("bob") }},
+	} {
+		fmt.Fprintln(out, "--", step.what)
+		step.change()
+		r.Refresh() // else the change is seen within scheduler.source_every
+		if !billing.wait(ctx, 4) {
+			break
+		}
+	}
+	stop()
+	err = <-ended // blocks; drains
+	fmt.Fprintln(out, "drained")
+	return err
+}
+
+// newReplica has no job of its own: all are in the table.
+func newReplica(urls []string, b *billing) (*replica.Replica, error) {
+	config := replica.DefaultConfig()
+	for _, url := range urls {
+		config.Redis.Nodes = append(config.Redis.Nodes, replica.NodeEntry{URL: url})
+	}
+	config.Lock.TTL = 1500 * time.Millisecond // short, so that the wait for new nodes is
+	config.Lock.SafetyMargin = 200 * time.Millisecond
+	config.Redis.RestartGrace = 2 * time.Second
+	return replica.New(config, jobs.NewRegistry(), replica.Options{
+		Embedded: true, Jobs: b, LogOutput: io.Discard,
+		Observer: scheduler.Observer{
+			Updated:      func(d scheduler.Diff) { fmt.Fprintln(b.out, "   ", d) },
+			UpdateFailed: b.failed,
+		},
+	})
+}
