@@ -67,6 +67,7 @@ func plants() []plant {
 		hookPlants,
 		kitPlants,
 		actPlants,
+		reloadPlants,
 	)
 }
 

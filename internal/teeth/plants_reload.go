@@ -1,0 +1,50 @@
+package main
+
+// reloadPlants are in how jobs change while replicas run.
+var reloadPlants = []plant{
+	{
+		name: "reload: removal forgets ticks", promise: "A tick that was due when its job was removed is accounted for.",
+		edits: []edit{{schedulerDir + "update.go", "e.decided(j.Job, t, skippedFor(whyRemoved))", "_ = t"}},
+		pkg:   scheduler, tests: []string{"TestRemovedTicksAreAccountedFor"},
+	},
+	{
+		name: "reload: a removed job claims on", promise: "No tick of a job is claimed after it was removed.",
+		edits: []edit{{schedulerDir + "update.go", "l.claiming.stopWaiting(errRemoved)", "_ = errRemoved"}},
+		pkg:   scheduler, tests: []string{"TestRemovedTicksAreAccountedFor"},
+	},
+	{
+		name: "reload: a job comes back as another", promise: "A job that was removed and comes back waits for its last run.",
+		edits: []edit{{schedulerDir + "update.go", "return j.Key == added.Key })", "return false && j.Key == added.Key })"}},
+		pkg:   scheduler, tests: []string{"TestRemovedJobComesBack"},
+	},
+	{
+		name: "reload: schedule kept", promise: "The next tick of a job that changed is computed anew.",
+		edits: []edit{{schedulerDir + "update.go", "e.reschedule(j, r.next)", ""}},
+		pkg:   scheduler, tests: []string{"TestUpdate"},
+	},
+	{
+		name: "reload: rename removes", promise: "A job that is renamed goes on.",
+		edits: []edit{{schedulerDir + "hash.go", "list[i].Key = cmp.Or(list[i].Key, list[i].Name)", "list[i].Key = cmp.Or(list[i].Name)"}},
+		pkg:   scheduler, tests: []string{"TestRename"},
+	},
+	{
+		name: "reload: a failing source removes its jobs", promise: "No job is removed because its source cannot be read.",
+		edits: []edit{{schedulerDir + "source.go", "if err != nil {\n\t\treturn fmt.Errorf(\"reading", "if false {\n\t\treturn fmt.Errorf(\"reading"}},
+		pkg:   scheduler, tests: []string{"TestSource"},
+	},
+	{
+		name: "reload: version unsaid", promise: "Each run says which version of its job it is.",
+		edits: []edit{{schedulerDir + "note.go", "Hash: e.Hash,\n\t})", "\n\t})"}},
+		pkg:   scheduler, tests: []string{"TestTwoVersions"},
+	},
+	{
+		name: "reload: half a file is read", promise: "A file that is being written is not read.",
+		edits: []edit{{replicaDir + "reload.go", "if again == now {", "if true {"}},
+		pkg:   replica, tests: []string{"TestReloadWaitsForTheWriter"},
+	},
+	{
+		name: "reload: drift unseen", promise: "Versions that differ between live replicas are marked.",
+		edits: []edit{{schedulerDir + "versions.go", "list[i].Drift = len(list) > 1", "list[i].Drift = len(list) > 2"}},
+		pkg:   scheduler, tests: []string{"TestVersions"},
+	},
+}
