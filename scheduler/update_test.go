@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -116,6 +117,34 @@ func TestRemovedTicksAreAccountedFor(t *testing.T) {
 		c.stop(stop)
 		c.wantTicks("waits", "10s succeeded", "20s "+reason)
 		c.wantTicks("late", "0s succeeded", "10s succeeded", "20s "+reason)
+	})
+}
+
+// A tardy Locker takes its time to answer.
+type tardy struct {
+	locking.Locker
+	takes time.Duration
+}
+
+func (l tardy) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+	time.Sleep(l.takes)
+	return l.Locker.TryAcquire(ctx, req)
+}
+
+// TestRemovedJobsQueueIsAccountedFor: nor does a tick vanish that waits until an
+// earlier one is decided. That one runs, if its claim was under way and is won.
+func TestRemovedJobsQueueIsAccountedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.locker = tardy{c.locks, 2500 * time.Millisecond}
+		s := c.replica("r1", nil, every(t, "2s", "j", c.handler(nil)))
+		stop := c.start(s)
+		time.Sleep(4200 * time.Millisecond)
+		c.update(s)
+		time.Sleep(5 * time.Second)
+		c.stop(stop)
+		c.wantTicks("j", "2s succeeded", "4s skipped: removed: the job was taken out of this replica's configuration")
 	})
 }
 

@@ -5,7 +5,7 @@ var reloadPlants = []plant{
 	{
 		name: "reload: removal forgets ticks", promise: "A tick that was due when its job was removed is accounted for.",
 		edits: []edit{{schedulerDir + "update.go", "e.decided(j.Job, t, skippedFor(whyRemoved))", "_ = t"}},
-		pkg:   scheduler, tests: []string{"TestRemovedTicksAreAccountedFor"},
+		pkg:   scheduler, tests: []string{"TestRemovedJobsQueueIsAccountedFor"},
 	},
 	{
 		name: "reload: a removed job claims on", promise: "No tick of a job is claimed after it was removed.",
@@ -39,7 +39,7 @@ var reloadPlants = []plant{
 	},
 	{
 		name: "reload: half a file is read", promise: "A file that is being written is not read.",
-		edits: []edit{{replicaDir + "reload.go", "if again == now {", "if true {"}},
+		edits: []edit{{replicaDir + "reload.go", "const settle = 300 * time.Millisecond", "const settle = time.Nanosecond"}},
 		pkg:   replica, tests: []string{"TestReloadWaitsForTheWriter"},
 	},
 	{
