@@ -109,13 +109,9 @@ func newJobRow(v scheduler.Version, now time.Time) jobRow {
 }
 
 // nextTick computes a published job's next tick; nil if it never ticks again,
-// or if its schedule is from a release that knows more than this one.
+// or if its schedule has no definition that this release can read.
 func nextTick(j scheduler.JobInfo, now time.Time) *string {
-	location, err := scheduler.LoadZone(j.Timezone)
-	if err != nil {
-		return nil
-	}
-	s, err := scheduler.ParseSchedule(j.Schedule, scheduler.ScheduleOptions{Location: location})
+	s, err := j.Ticks()
 	if err != nil {
 		return nil
 	}

@@ -14,7 +14,7 @@ func (p *specParser) cron(opts ScheduleOptions) (Schedule, error) {
 	if err != nil {
 		return nil, err
 	}
-	z := &zoned{loc: opts.Location, dst: opts.DST}
+	z := &zoned{loc: opts.Location, dst: opts.DST, text: p.fields()}
 	for i, kind := range fieldKinds {
 		f, err := p.field(words[i], kind)
 		if err != nil {
@@ -34,6 +34,15 @@ func (p *specParser) cron(opts ScheduleOptions) (Schedule, error) {
 		return nil, p.fail(words[domField].pos, "never ticks: none of its months has such a day; write one that exists")
 	}
 	return z, nil
+}
+
+// fields is what is left of the spec after its prefix.
+func (p *specParser) fields() string {
+	texts := make([]string, len(p.words))
+	for i, w := range p.words {
+		texts[i] = w.text
+	}
+	return strings.Join(texts, " ")
 }
 
 // columns are the words of the spec, one for each field.

@@ -15,13 +15,13 @@ import (
 const hashBytes = 6
 
 // hash is Job.Hash or, where that is empty, made of everything that can be
-// written down: all fields but Name, Key, Handler and Bind, and of the Schedule its
-// first ticks after fixed instants.
+// written down: all fields but Name, Key, Handler and Bind, and of the Schedule
+// its definition.
 func (j Job) hash() string {
 	if j.Hash != "" {
 		return j.Hash
 	}
-	ticks := firstTicks(j.Schedule)
+	ticks := written(j.Schedule)
 	j.Name, j.Key = "", ""
 	text, err := json.Marshal(j)
 	if err != nil {
@@ -30,7 +30,15 @@ func (j Job) hash() string {
 	return digest(string(text), ticks)
 }
 
-// firstTicks tells schedules without a Spec apart, by some ticks in a row after
+// written is the definition of a schedule or, if it has none, its first ticks.
+func written(s Schedule) string {
+	if text, err := Definition(s); err == nil {
+		return text
+	}
+	return firstTicks(s)
+}
+
+// firstTicks tells schedules without a definition apart, by some ticks in a row after
 // each instant: midnight of each day and of the second of March begin alike. Of
 // those that end before, nothing is seen: give such jobs a Spec or a Hash.
 func firstTicks(s Schedule) string {

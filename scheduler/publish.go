@@ -56,8 +56,17 @@ func (p *publisher) serve(list []Job) {
 func infoOf(j Job, replica string) JobInfo {
 	return JobInfo{
 		Name: j.Name, Key: j.renamedFrom(), Hash: j.Hash, Func: j.Func, Schedule: j.Spec, Timezone: j.Timezone,
-		Description: j.Description, Tags: j.Tags, Paused: j.Paused, Replica: replica,
+		Description: j.Description, Tags: j.Tags, Paused: j.Paused, Definition: j.definition(), Replica: replica,
 	}
+}
+
+// definition is what is published of the job's schedule.
+func (j Job) definition() string {
+	text, err := Definition(j.Schedule)
+	if err != nil || len(text) > MaxDefinition {
+		return ""
+	}
+	return text
 }
 
 // configHash tells replicas with different jobs apart.

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -41,6 +42,9 @@ type JobInfo struct {
 	// Tags, and whether the configuration pauses the job.
 	Tags   []string `json:"tags,omitempty"`
 	Paused bool     `json:"paused,omitempty"`
+	// Definition is the schedule for ParseDefinition; empty if it has none, or
+	// one longer than MaxDefinition, or if an older release published it.
+	Definition string `json:"definition,omitempty"`
 	// Replica last published this version, at Published by its own clock, as
 	// part of the set of jobs that ConfigHash stands for.
 	Replica    string    `json:"replica"`
@@ -53,6 +57,28 @@ type JobInfo struct {
 
 // StoredAs is the name under which the nodes keep the job's claims and ledger.
 func (j JobInfo) StoredAs() string { return cmp.Or(j.Key, j.Name) }
+
+// MaxDefinition is how many bytes of a definition are published.
+const MaxDefinition = 16 << 10
+
+// Ticks returns the schedule of the job as it was published, or ErrNoDefinition.
+func (j JobInfo) Ticks() (Schedule, error) {
+	if j.Definition != "" {
+		return ParseDefinition(j.Definition)
+	}
+	if j.Hash != "" { // not from an older release
+		return nil, ErrNoDefinition
+	}
+	zone, err := LoadZone(j.Timezone)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoDefinition, err)
+	}
+	s, err := ParseSchedule(j.Schedule, ScheduleOptions{Location: zone})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoDefinition, err)
+	}
+	return s, nil
+}
 
 // SeenLately is how long a replica stays on the roster after its last beat.
 const SeenLately = 15 * time.Second

@@ -12,6 +12,7 @@ import (
 // next, civil time jumps, and the policies apply.
 type zoned struct {
 	spec   civilSpec
+	text   string           // the fields as they were written
 	fields [numFields]field // for Explain
 	name   string           // of the job that an H is hashed from
 	loc    *time.Location

@@ -9,6 +9,21 @@ const (
 // in what the command says.
 var replicaPlants = []plant{
 	{
+		name: "config: calendar of a job passed over", promise: "A job does not tick on the days of its calendars.",
+		edits: []edit{{replicaDir + "schedules.go", "excluded = append(excluded, c)", "_ = append(excluded, c)"}},
+		pkg:   replica, tests: []string{"TestSchedulesArePutTogether"},
+	},
+	{
+		name: "config: jitter as long as the gap", promise: "A tick starts before the next one comes.",
+		edits: []edit{{replicaDir + "schedules.go", "ok && jitter >= gap {", "ok && jitter > gap {"}},
+		pkg:   replica, tests: []string{"TestReadReportsEveryMistakeWithItsPlace"},
+	},
+	{
+		name: "config: hash without the calendars", promise: "Replicas whose calendars differ serve versions of a job that differ.",
+		edits: []edit{{replicaDir + "differences.go", "made[\"calendars.\"+name] = calendars[name]", "_ = name"}},
+		pkg:   replica, tests: []string{"TestHashFollowsCalendars"},
+	},
+	{
 		name: "config: unknown key accepted", promise: "A key that does not exist is an error.",
 		edits: []edit{{replicaDir + "decode.go", `d.atKey(p.with(key), "%s", unknownKey(p, key, fields))`, ""}},
 		pkg:   replica, tests: []string{"TestReadReportsEveryMistakeWithItsPlace"},

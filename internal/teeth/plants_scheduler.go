@@ -218,6 +218,16 @@ var schedulerPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestICSRefuses"},
 	},
 	{
+		name: "schedule: definition without the policy", promise: "What is published of a schedule has all of its ticks.",
+		edits: []edit{{schedulerDir + "definition.go", "DST: DSTPolicy{d.Gap, d.Overlap}, ", ""}},
+		pkg:   scheduler, tests: []string{"TestDefinitionsAreWhole"},
+	},
+	{
+		name: "jitter: by the replica's luck", promise: "A tick starts at the same instant on every replica.",
+		edits: []edit{{schedulerDir + "jitter.go", "weight(job, tick, \"jitter\")%ms", "uint64(time.Now().UnixNano())%ms"}},
+		pkg:   scheduler, tests: []string{"TestJitterIsTheSameEverywhere"},
+	},
+	{
 		name: "recorder: gives up in an outage", promise: "What was missed in an outage is in the ledger after it.",
 		edits: []edit{{schedulerDir + "recorder.go", "if !sleep(ctx, pause) {", "if true {"}},
 		pkg:   scheduler, tests: []string{"TestRecorder", "TestRecorderIsPatient"},
