@@ -48,11 +48,6 @@ var actPlants = []plant{
 		pkg:   redisacts, tests: []string{"TestActsConform"},
 	},
 	{
-		name: "acts: trigger runs on every replica", promise: "A trigger runs once.",
-		edits: []edit{{schedulerDir + "requests.go", "act.tick(StreamManual, act.At, act.At, act.Trigger)", "act.tick(StreamManual, act.At.Add(time.Duration(len(e.cfg.Replica+e.cfg.Replica[:1])+int(e.cfg.Replica[0]))*time.Millisecond), act.At, act.Trigger)"}},
-		pkg:   scheduler, tests: []string{"TestTriggerRunsOnce"},
-	},
-	{
 		name: "acts: ticks before the pauses are known", promise: "A pause outlives all replicas.",
 		edits: []edit{{schedulerDir + "engine.go", "informed: s.cfg.Acts == nil", "informed: true"}},
 		pkg:   scheduler, tests: []string{"TestPauseOutlivesReplicas"},
