@@ -168,6 +168,7 @@ func (l *reloader) serve(cfg *Config) error {
 	if _, err := l.replica.scheduler.Update(list); err != nil {
 		return err
 	}
+	l.replica.tags.set(list)
 	if keys := needRestart(l.file, *cfg); len(keys) > 0 {
 		l.replica.log.Warn("settings besides the jobs have changed; they count from the next start", "settings", strings.Join(keys, ", "))
 	}

@@ -58,6 +58,7 @@ type Replica struct {
 	locker    *redlock.Locker
 	scheduler *scheduler.Scheduler
 	webhooks  sinks
+	tags      tagBook
 	observer  scheduler.Observer
 	reloader  *reloader     // nil where the configuration is not read again
 	reload    chan struct{} // holds one element after Reload
@@ -139,7 +140,8 @@ func wire(cfg *Config, cluster nodes.Config, list []scheduler.Job, options Optio
 	part.Replica, part.Version, part.Host, part.PID = id, options.Version, host, os.Getpid()
 	part.State, part.Locker, part.Ledger, part.Roster = r.state, r.locker, ledger, ledger
 	part.Archive, part.Acts = ledger, redisacts.New(r.set)
-	if r.webhooks, err = cfg.sinks(id, base, list); err != nil {
+	r.tags.set(list)
+	if r.webhooks, err = cfg.sinks(id, base, r.tags.tagsOf); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
 	r.observer = observers(logged.observer(), options.Observer, r.webhooks.observer())

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quorate/quorate/scheduler"
@@ -58,18 +59,34 @@ func (c *Config) checkWebhooks(ps *problems) {
 // sinks are the webhooks of a replica.
 type sinks []*webhook.Sink
 
-// sinks returns the webhooks of the configuration, for the jobs in list.
-func (c *Config) sinks(id string, log *slog.Logger, list []scheduler.Job) (sinks, error) {
+// A tagBook knows the tags of jobs, also after the configuration was read again.
+type tagBook struct {
+	of atomic.Pointer[map[string][]string]
+}
+
+func (b *tagBook) set(list []scheduler.Job) {
 	tags := make(map[string][]string, len(list))
 	for _, job := range list {
 		tags[job.Name] = job.Tags
 	}
+	b.of.Store(&tags)
+}
+
+func (b *tagBook) tagsOf(job string) []string {
+	if tags := b.of.Load(); tags != nil {
+		return (*tags)[job]
+	}
+	return nil
+}
+
+// sinks returns the webhooks of the configuration.
+func (c *Config) sinks(id string, log *slog.Logger, tagsOf func(job string) []string) (sinks, error) {
 	var all sinks
 	for i, hook := range c.Webhooks {
 		cfg := webhook.Config{
 			Name: path{"webhooks", strconv.Itoa(i)}.String(), Namespace: c.Namespace, Replica: id,
 			URL: hook.URL, Headers: hook.Headers, Resolve: expand, Timeout: hook.Timeout,
-			Jobs: hook.Jobs, Tags: hook.Tags, TagsOf: func(job string) []string { return tags[job] }, Logger: log,
+			Jobs: hook.Jobs, Tags: hook.Tags, TagsOf: tagsOf, Logger: log,
 		}
 		for _, e := range hook.Events {
 			cfg.Events = append(cfg.Events, webhook.Event(e))

@@ -27,7 +27,7 @@ func (o oddArchive) Store(ctx context.Context, job string, h scheduler.History, 
 		logs = o.store(&h, slices.Clone(logs))
 	}
 	if o.forgets != nil {
-		*o.forgets = locktest.Memory{} //nolint:govet // nobody else uses it now
+		*o.forgets = locktest.Memory{}
 	}
 	return o.Ledger.Store(ctx, job, h, logs...)
 }
