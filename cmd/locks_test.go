@@ -207,7 +207,7 @@ func TestLockRowsAreWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"job":"x","state":"unfinished","holder":null,"tick":null,"token":null,"attempt":null,"on_crash":null,"since":null,"left_ms":null,"nodes":"0/0","done":false,"void":false}`
+	want := `{"job":"x","state":"unfinished","holder":null,"tick":null,"stream":null,"beside":false,"token":null,"attempt":null,"on_crash":null,"since":null,"left_ms":null,"nodes":"0/0","done":false,"void":false}`
 	if string(b) != want {
 		t.Errorf("got  %s\nwant %s", b, want)
 	}

@@ -109,7 +109,7 @@ func checkLimits(claims []*claim, r Record) []Violation {
 }
 
 // checkPauses: from a while after a job was paused until it is resumed, no run of
-// it begins.
+// it begins, unless its tick had come due before.
 func checkPauses(claims []*claim, r Record) []Violation {
 	if r.Heard == 0 {
 		return nil
@@ -126,7 +126,7 @@ func checkPauses(claims []*claim, r Record) []Violation {
 				paused = false
 			}
 		}
-		if paused && c.began > since+r.Heard {
+		if heard := since + r.Heard; paused && c.began > heard && c.Tick.After(r.Start.Add(heard)) {
 			list = append(list, Violation{Pause, c.began, fmt.Sprintf("%v begins, and %s was paused at %v", c, c.Job, since)})
 		}
 	}

@@ -50,7 +50,7 @@ func policyCases() []checkCase {
 	began := history(won("a", 1, 1, 0, 5), then("a", 6, sim.Began))
 	paused := func(began int) sim.Record {
 		says := func(when int, what sim.What) []sim.Event { return []sim.Event{{At: ms(when), What: what, Job: "job"}} }
-		return sim.Record{Heard: ms(50), Events: history(
+		return sim.Record{Heard: ms(50), Start: at(1).Add(-ms(55)), Events: history(
 			says(0, sim.Paused), won("a", 1, 1, began-5, began-1), then("a", began, sim.Began), then("a", began+5, sim.Returned), says(500, sim.Resumed),
 			won("b", 2, 2, 2000, 2005), then("b", 2006, sim.Began), then("b", 2007, sim.Returned))}
 	}

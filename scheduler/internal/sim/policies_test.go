@@ -66,6 +66,7 @@ func drawPolicies(seed sim.Seed) params {
 func drawPolicy(luck *rand.Rand, length time.Duration) policy {
 	return policy{
 		overlap: []scheduler.Overlap{scheduler.OverlapSkip, scheduler.OverlapQueue, scheduler.OverlapCancelPrevious}[luck.IntN(3)],
+		onCrash: []scheduler.OnCrash{scheduler.CrashSkip, scheduler.CrashRerun}[luck.IntN(2)],
 		retry:   scheduler.Retry{Attempts: 1 + luck.IntN(3), Backoff: 100 * time.Millisecond},
 		catchUp: scheduler.CatchUp{
 			Mode:   []scheduler.CatchUpMode{scheduler.CatchUpNone, scheduler.CatchUpLast, scheduler.CatchUpAll, scheduler.CatchUpAll}[luck.IntN(4)],
