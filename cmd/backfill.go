@@ -82,7 +82,7 @@ func (a App) backfill(ctx context.Context, f *flags, cl cluster, act scheduler.A
 	case dry:
 		return backfillListing(name, ticks).print(a.Out, format)
 	default:
-		if act, err = cl.do(ctx, act); err != nil {
+		if _, err := cl.do(ctx, act); err != nil {
 			return err
 		}
 		fmt.Fprintf(a.Out, "%s: asked for %d ticks, from %s to %s; see quorate ticks %s, or quorate audit\n",

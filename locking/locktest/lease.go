@@ -65,7 +65,7 @@ func (l *memoryLease) shares() bool { return l.req.Beside && l.s.holds(l.claim.T
 
 // holds tells whether the lock, or a share of it, is that of the token.
 func (s *lockState) holds(t locking.Token, now time.Time) bool {
-	return slices.ContainsFunc(append(s.shares[:len(s.shares):len(s.shares)], s.lock), func(h lockHold) bool {
+	return slices.ContainsFunc(append(slices.Clip(s.shares), s.lock), func(h lockHold) bool {
 		return h.claim.Token == t && h.held(now)
 	})
 }

@@ -59,12 +59,12 @@ func (c *call) finish() ([]string, error) {
 	held := s.Owner == c.v() && s.Token == c.arg(6)
 	if held && !s.Done {
 		s.Done, s.RanOut = true, flag(!had)
-		if token, _ := number(c.arg(6)); c.accepted() > token && !(had && c.beside()) {
+		if token, _ := number(c.arg(6)); c.accepted() > token && (!had || !c.beside()) {
 			s.RanOut = "2"
 		}
 		c.setStand(s)
 	}
-	late := !(had && c.beside())
+	late := !had || !c.beside()
 	if held {
 		late = s.RanOut == "2"
 	}
