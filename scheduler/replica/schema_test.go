@@ -2,7 +2,9 @@ package replica
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -42,4 +44,54 @@ func TestSchemaAgreesWithDecoding(t *testing.T) {
 			t.Errorf("%s: the schema finds nothing wrong", file)
 		}
 	}
+}
+
+// The shipped config.yaml is where users look for a key first.
+func TestShippedConfigurationNamesEveryKey(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../config.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tree any
+	if err := json.Unmarshal(schema, &tree); err != nil {
+		t.Fatal(err)
+	}
+	keys := properties(tree)
+	if len(keys) < 60 {
+		t.Fatalf("the schema has only %d keys", len(keys))
+	}
+	for key := range keys {
+		if !regexp.MustCompile(`\b` + key + `:`).Match(text) {
+			t.Errorf("config.yaml does not name %s", key)
+		}
+	}
+}
+
+// properties collects the names of all properties of a schema.
+func properties(tree any) map[string]bool {
+	keys := map[string]bool{}
+	var walk func(any)
+	walk = func(node any) {
+		switch node := node.(type) {
+		case []any:
+			for _, n := range node {
+				walk(n)
+			}
+		case map[string]any:
+			named, _ := node["properties"].(map[string]any)
+			for key := range named {
+				keys[key] = true
+			}
+			for _, n := range node {
+				walk(n)
+			}
+		}
+	}
+	walk(tree)
+	return keys
 }
