@@ -82,10 +82,13 @@ func (c *cluster) replace(i, version int) {
 // drain ends all lives, and waits for their end.
 func (c *cluster) drain() {
 	c.rolls.Wait()
-	for _, l := range c.lives {
+	c.mu.Lock()
+	lives := slices.Clone(c.lives)
+	c.mu.Unlock()
+	for _, l := range lives {
 		l.stop()
 	}
-	for _, l := range c.lives {
+	for _, l := range lives {
 		<-l.ended
 	}
 }
