@@ -143,6 +143,7 @@ func (e *engine) won(a *attempt) {
 	e.leaveLine(a)
 	a.lane.claiming = nil
 	a.owner.running = append(a.owner.running, a)
+	a.owner.cancelReplaced(a)
 	e.decidedTick(a)
 }
 

@@ -42,6 +42,23 @@ func (j *job) cancelFor(t tick) {
 	}
 }
 
+// cancelReplaced asks a run that begins to stop at once if the tick that is to
+// replace it came while it was being claimed, or waited for the run of a replica
+// that died. What is caught up goes before the ticks that came meanwhile.
+func (j *job) cancelReplaced(run *attempt) {
+	if run.trigger() == ByCatchUp {
+		return
+	}
+	for _, l := range j.lanes {
+		for _, t := range l.queue {
+			j.cancelFor(t)
+		}
+		if l.claiming != nil {
+			j.cancelFor(l.claiming.tick)
+		}
+	}
+}
+
 // keepOpen keeps the window of a patient tick open that a run keeps out.
 func (a *attempt) keepOpen() {
 	if end := a.clock.wall().Add(a.cfg.Window); a.patient() && end.After(a.until) {

@@ -211,3 +211,52 @@ func TestOverlapCancelPrevious(t *testing.T) {
 		})
 	}
 }
+
+// slowly answers the first claim of the tick at 10 s so much later.
+type slowly struct {
+	locking.Locker
+	tick  time.Time
+	after time.Duration
+}
+
+func (s slowly) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+	if req.Tick.Equal(s.tick) {
+		time.Sleep(s.after)
+	}
+	return s.Locker.TryAcquire(ctx, req)
+}
+
+// A run that begins when the tick that replaces it has come is asked to stop at
+// once: it was being claimed, or is one of a replica that died.
+func TestReplacedBeforeItBegins(t *testing.T) {
+	t.Parallel()
+	const cancelled = "10s cancelled: run was cancelled: replaced by tick 2000-01-01T00:00:20Z"
+	tests := []struct {
+		name    string
+		onCrash scheduler.OnCrash
+		slow    time.Duration // to claim the tick at 10 s
+		dead    time.Duration // how long its lease lasts that a dead replica has; 0: none
+	}{
+		{"in the middle of a claim", scheduler.CrashSkip, 10*time.Second + 500*time.Millisecond, 0},
+		{"behind one that died", scheduler.CrashRerun, 0, 12 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				c.locker = slowly{c.locks, c.begun.Add(10 * time.Second), tt.slow}
+				job := patient(t, c, scheduler.OverlapCancelPrevious, untilEnd)
+				job.OnCrash = tt.onCrash
+				stop := c.startAll(2, nil, job)
+				time.Sleep(10*time.Second - time.Millisecond)
+				if tt.dead > 0 {
+					c.die(locking.AtLeastOnce, tt.dead)
+				}
+				time.Sleep(16 * time.Second)
+				stop()
+				c.wantTicks("j", cancelled, "20s succeeded")
+			})
+		})
+	}
+}
