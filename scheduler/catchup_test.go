@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -57,17 +58,23 @@ func TestUndecidedPast(t *testing.T) {
 		past    past
 		entries []Entry // newest first
 		ticks   []int   // seconds after noon
+		lost    int     // the first so many of these cannot be claimed any more
 	}{
-		{"a new job", past{job: catching}, nil, nil},
-		{"known by hand only", past{job: catching}, []Entry{manual}, nil},
-		{"after the last run", past{job: catching}, []Entry{entry(2, Succeeded, "")}, []int{3, 4, 5}},
-		{"a run goes on", past{job: catching}, []Entry{manual, entry(3, Running, "")}, []int{4, 5}},
-		{"missed for want of a quorum", past{job: catching}, []Entry{entry(3, Missed, "no quorum"), entry(2, Failed, "")}, []int{3, 4, 5}},
-		{"decided by policy", past{job: catching}, []Entry{entry(4, Missed, whyLaterFirst), entry(3, Skipped, "overlap"), entry(2, Failed, "")}, []int{5}},
-		{"nothing has ever run", past{job: catching}, []Entry{entry(4, Missed, "no quorum")}, []int{4, 5}},
-		{"nothing is caught up", past{job: second}, []Entry{entry(3, Missed, "no quorum"), entry(1, Failed, "")}, []int{4, 5}},
-		{"from where it slept", past{job: catching, from: noon.Add(4 * time.Second)}, nil, []int{4, 5}},
-		{"others were awake", past{job: catching, from: noon.Add(time.Second)}, []Entry{entry(4, Running, ""), entry(3, Failed, "")}, []int{5}},
+		{"a new job", past{job: catching}, nil, nil, 0},
+		{"known by hand only", past{job: catching}, []Entry{manual}, nil, 0},
+		{"after the last run", past{job: catching}, []Entry{entry(2, Succeeded, "")}, []int{3, 4, 5}, 0},
+		{"a run goes on", past{job: catching}, []Entry{manual, entry(3, Running, "")}, []int{4, 5}, 0},
+		{"missed for want of a quorum", past{job: catching}, []Entry{entry(3, Missed, "no quorum"), entry(2, Failed, "")}, []int{3, 4, 5}, 0},
+		{"decided by policy", past{job: catching}, []Entry{entry(4, Missed, whyLaterFirst), entry(3, Skipped, "overlap"), entry(2, Failed, "")}, []int{5}, 0},
+		{"nothing has ever run", past{job: catching}, []Entry{entry(4, Missed, "no quorum")}, []int{4, 5}, 0},
+		{"nothing is caught up", past{job: second}, []Entry{entry(3, Missed, "no quorum"), entry(1, Failed, "")}, []int{4, 5}, 0},
+		{"from where it slept", past{job: catching, from: noon.Add(4 * time.Second)}, nil, []int{4, 5}, 0},
+		{"others were awake", past{job: catching, from: noon.Add(2 * time.Second)}, []Entry{
+			entry(4, Running, ""), entry(3, Missed, "no quorum"), entry(2, Failed, ""), entry(1, Failed, ""),
+		}, []int{5}, 0},
+		{"others ran other ticks", past{job: catching, from: noon.Add(time.Second)}, []Entry{
+			entry(4, Running, ""), entry(2, Skipped, "overlap"), {Job: "j", Tick: noon.Add(-time.Millisecond), Outcome: Failed},
+		}, []int{1, 3, 5}, 2},
 	}
 	for _, tt := range tests {
 		tt.past.before = noon.Add(6 * time.Second)
@@ -79,8 +86,11 @@ func TestUndecidedPast(t *testing.T) {
 		for _, t := range u.ticks {
 			got = append(got, int(t.at.Sub(noon)/time.Second))
 		}
-		if len(got) != len(tt.ticks) || len(got) > 0 && got[0] != tt.ticks[0] {
+		if !slices.Equal(got, tt.ticks) {
 			t.Errorf("%s: ticks %v, want %v", tt.name, got, tt.ticks)
+		}
+		if lost := slices.IndexFunc(u.ticks, func(t tick) bool { return !t.at.Before(u.ran) }); lost != tt.lost && len(u.ticks) > 0 {
+			t.Errorf("%s: %d ticks cannot be claimed, want %d", tt.name, lost, tt.lost)
 		}
 	}
 }

@@ -25,6 +25,7 @@ type past struct {
 type undecided struct {
 	rerun         tick      // the last one that ran, if it was interrupted; zero: none
 	ticks         []tick    // oldest first
+	ran           time.Time // nobody can claim those before; zero: all may be claimed
 	first, before time.Time // from here to there more were left out; zero: none
 }
 
@@ -33,6 +34,7 @@ type known struct {
 	ran     time.Time          // the last tick that ran; zero: none
 	oldest  time.Time          // the oldest one it says anything of; zero: none
 	decided map[time.Time]bool // not to be tried again
+	partly  bool               // more is known of the past than was read
 }
 
 // look reads the ledger and lists what is undecided.
@@ -45,7 +47,9 @@ func (p past) look(ctx context.Context, ledger Ledger, now time.Time, window tim
 	return p.list(k, horizon, window), nil
 }
 
-// read collects entries, newest first, back to the last run.
+// read collects entries, newest first, back to the last run, or as far as the
+// replica slept: others may have run ticks that are none in its version of the
+// job, and have no word of those that are.
 func (p past) read(ctx context.Context, ledger Ledger, horizon time.Time) (known, error) {
 	k := known{decided: map[time.Time]bool{}}
 	before := p.before
@@ -55,37 +59,44 @@ func (p past) read(ctx context.Context, ledger Ledger, horizon time.Time) (known
 			return known{}, err
 		}
 		for _, e := range page {
-			if k.take(e, p.job.CatchUp.does()) {
+			if k.take(e, p.job.CatchUp.does()); p.knows(k) {
 				return k, nil
 			}
 		}
 		if len(page) < pastPage || page[len(page)-1].OrderKey().Before(horizon) {
-			break
+			return k, nil
 		}
 		before = page[len(page)-1].OrderKey()
 	}
+	k.partly = true
 	return k, nil
 }
 
-// take adds what an entry says. It returns true when older ones do not matter:
-// nothing before a tick that ran can be claimed, and where nothing is caught up
-// any entry shows that somebody was there.
-func (k *known) take(e Entry, retried bool) bool {
+// knows tells whether what is older than k does not matter: nothing before a
+// tick that ran can be claimed.
+func (p past) knows(k known) bool {
+	if p.from.IsZero() {
+		return !k.ran.IsZero()
+	}
+	return k.oldest.Before(p.from) && !k.oldest.IsZero()
+}
+
+// take adds what an entry says. Where nothing is caught up any entry shows that
+// somebody was there, as a run does.
+func (k *known) take(e Entry, retried bool) {
 	if e.Stream != "" {
-		return false
+		return
 	}
 	k.oldest = e.Tick
-	if e.Outcome.Ran() || !retried {
+	k.decided[e.Tick] = e.Outcome != Missed || byPolicy(e.Reason) || !k.ran.IsZero()
+	if k.ran.IsZero() && (e.Outcome.Ran() || !retried) {
 		k.ran = e.Tick
-		return true
 	}
-	k.decided[e.Tick] = e.Outcome != Missed || byPolicy(e.Reason)
-	return false
 }
 
 // list walks the schedule through the past.
 func (p past) list(k known, horizon time.Time, window time.Duration) undecided {
-	var u undecided
+	u := undecided{ran: k.ran}
 	for t := p.job.scheduled(p.begin(k, horizon), window); !t.isZero() && t.at.Before(p.before); t = p.job.scheduled(t.next, window) {
 		if k.decided[t.at] {
 			continue
@@ -107,7 +118,7 @@ func (p past) begin(k known, horizon time.Time) time.Time {
 	if !p.from.IsZero() {
 		from = p.from.Add(-1)
 	}
-	if k.ran.After(from) {
+	if k.ran.After(from) && (p.from.IsZero() || k.partly) {
 		from = k.ran
 	}
 	if from.Before(horizon) {

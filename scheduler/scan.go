@@ -180,6 +180,10 @@ func (e *engine) takeIn(s *scan) {
 		l.insert(s.found.rerun)
 	}
 	for _, t := range s.found.ticks {
+		if t.at.Before(s.found.ran) {
+			e.decided(j.Job, t, missedFor(t.why))
+			continue
+		}
 		l.overtake(t)
 		l.insert(t)
 	}
