@@ -266,6 +266,23 @@ func TestPause(t *testing.T) {
 	}
 }
 
+// A tick that is skipped because its job is paused replaces no run.
+func TestPausedTicksReplaceNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesks(t)
+		stop := d.run([]scheduler.Job{patient(t, d.cluster, scheduler.OverlapCancelPrevious, untilEndOr(15*time.Second))}, "a", "b")
+		after(t, 12*time.Second)
+		p := d.do(scheduler.Act{Kind: scheduler.ActPause, Job: "j", Reason: "to see"})
+		after(t, 16*time.Second)
+		d.wantTicks("j", "10s succeeded", "20s skipped: paused: by ann@laptop since "+p.At.UTC().Format("2006-01-02T15:04:05.999Z")+": to see")
+		if e := d.ticks("j")[0]; e.Finished.Sub(e.Started) < 15*time.Second {
+			t.Errorf("the run ended early: %+v", e)
+		}
+		stop()
+	})
+}
+
 func TestPausedInTheConfiguration(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

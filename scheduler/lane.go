@@ -44,7 +44,7 @@ func (e *engine) offer(j *job, t tick) {
 	if t.trigger == BySchedule {
 		l.overtake(t)
 	}
-	j.cancelFor(t)
+	e.replace(j, t)
 	l.insert(t)
 	e.proceed(j, l)
 }
@@ -143,7 +143,7 @@ func (e *engine) won(a *attempt) {
 	e.leaveLine(a)
 	a.lane.claiming = nil
 	a.owner.running = append(a.owner.running, a)
-	a.owner.cancelReplaced(a)
+	e.replaceBegun(a)
 	e.decidedTick(a)
 }
 

@@ -28,11 +28,13 @@ func (a *attempt) patient() bool {
 	return a.tick.trigger == BySchedule && (a.job.Overlap == OverlapQueue || a.job.Overlap == OverlapCancelPrevious)
 }
 
-// cancelFor asks the runs of earlier ticks on this replica to stop if t is to
+// replace asks the runs of earlier ticks on this replica to stop if t is to
 // replace them. Every replica that lives does so at the same time, so that of
-// the run does. What is caught up replaces nothing.
-func (j *job) cancelFor(t tick) {
-	if j.Overlap != OverlapCancelPrevious || t.trigger != BySchedule && t.trigger != ByManual {
+// the run does. What is caught up replaces nothing, nor does a tick that is
+// skipped because the job is paused.
+func (e *engine) replace(j *job, t tick) {
+	if j.Overlap != OverlapCancelPrevious || t.trigger != BySchedule && t.trigger != ByManual ||
+		t.act == nil && j.paused(e.pauses) != "" {
 		return
 	}
 	for _, run := range j.running {
@@ -42,19 +44,19 @@ func (j *job) cancelFor(t tick) {
 	}
 }
 
-// cancelReplaced asks a run that begins to stop at once if the tick that is to
+// replaceBegun asks a run that begins to stop at once if the tick that is to
 // replace it came while it was being claimed, or waited for the run of a replica
 // that died. What is caught up goes before the ticks that came meanwhile.
-func (j *job) cancelReplaced(run *attempt) {
+func (e *engine) replaceBegun(run *attempt) {
 	if run.trigger() == ByCatchUp {
 		return
 	}
-	for _, l := range j.lanes {
+	for _, l := range run.owner.lanes {
 		for _, t := range l.queue {
-			j.cancelFor(t)
+			e.replace(run.owner, t)
 		}
 		if l.claiming != nil {
-			j.cancelFor(l.claiming.tick)
+			e.replace(run.owner, l.claiming.tick)
 		}
 	}
 }

@@ -231,3 +231,15 @@ func TestDeafWithoutLease(t *testing.T) {
 		c.saw(1, "overdue j")
 	})
 }
+
+// untilEndOr works for d, or until its context ends.
+func untilEndOr(d time.Duration) jobs.Handler {
+	return func(ctx context.Context, _ jobs.Run) error {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(d):
+			return nil
+		}
+	}
+}
