@@ -94,8 +94,23 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "catch-up: ledger ignored", promise: "What others ran while this replica slept is not tried again.",
-		edits: []edit{{schedulerDir + "past.go", "if k.ran.After(from) {", "if false {"}},
+		edits: []edit{{schedulerDir + "past.go", "e.Outcome != Missed || byPolicy(e.Reason)", "byPolicy(e.Reason)"}},
 		pkg:   scheduler, tests: []string{"TestUndecidedPast"},
+	},
+	{
+		name: "catch-up: later runs end the account", promise: "A replica that slept accounts for ticks of its version of a job, whatever others ran.",
+		edits: []edit{{schedulerDir + "past.go", "if k.ran.After(from) && (p.from.IsZero() || k.partly) {", "if k.ran.After(from) {"}},
+		pkg:   scheduler, tests: []string{"TestUndecidedPast"},
+	},
+	{
+		name: "overlap: replaced before it begins", promise: "A run that begins when the tick that replaces it has come is asked to stop.",
+		edits: []edit{{schedulerDir + "lane.go", "\te.replaceBegun(a)\n", ""}},
+		pkg:   scheduler, tests: []string{"TestReplacedBeforeItBegins"},
+	},
+	{
+		name: "overlap: paused ticks replace", promise: "A tick that is skipped because its job is paused ends no run.",
+		edits: []edit{{schedulerDir + "overlap.go", "t.act == nil && j.paused(e.pauses) != \"\"", "false"}},
+		pkg:   scheduler, tests: []string{"TestPausedTicksReplaceNothing"},
 	},
 	{
 		name: "rerun: the dead are not watched", promise: "With on_crash rerun a tick whose replica died is run again elsewhere.",
