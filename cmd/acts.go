@@ -96,6 +96,14 @@ func (c cluster) known(ctx context.Context, act scheduler.Act) (scheduler.Act, e
 	return act, names.require(act.Job)
 }
 
+// checkWithin refuses what would else be taken for the default.
+func checkWithin(within time.Duration) error {
+	if within < time.Second {
+		return usageError{fmt.Errorf("--within %v: write 1s or more", within)}
+	}
+	return nil
+}
+
 // parseTime reads the time of a flag: RFC 3339, or a date, which is its midnight
 // in UTC.
 func parseTime(flag, text string) (time.Time, error) {

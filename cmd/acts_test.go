@@ -63,6 +63,28 @@ func TestActs(t *testing.T) {
 		t.Errorf("a trigger of an unknown job: exit code %d, want %d", code, exitNotFound)
 	}
 
+	// A slip of the pen is told, the pause that it asks for is kept all the same.
+	for _, tt := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"pause --tag offen --reason typo", exitDone, "no job on these nodes has the tag offen"},
+		{"resume --tag often", exitDone, "tag often was not paused"},
+		{"resume --tag offen", exitDone, ""},
+		{"pause", exitUsage, "name one job"},
+		{"pause report", exitUsage, "--reason"},
+		{"trigger report --within 0s", exitUsage, "--within 0s: write 1s or more"},
+		{"backfill report --from 2026-01-01 --to 2026-01-02 --within 0s", exitUsage, "--within 0s: write 1s or more"},
+		{"logs slow", exitNotFound, "run that has ended of slow not found"},
+		{"logs report --attempt 2", exitNotFound, "attempt 2 of report not found"},
+	} {
+		_, stderr, code := quorate(t, append(strings.Fields(tt.args), "-c", config)...)
+		if code != tt.code || !strings.Contains(stderr, tt.says) || tt.says == "" && stderr != "" {
+			t.Errorf("quorate %s: exit code %d, want %d, and it says %q, want %q", tt.args, code, tt.code, stderr, tt.says)
+		}
+	}
+
 	servers[1].Kill()
 	must("pause", "--tag", "often", "--reason", "too loud", "--as", "ann")
 	skipped := func() bool {
@@ -101,6 +123,10 @@ func TestActs(t *testing.T) {
 	if dry := must("backfill", "report", "--from", from, "--to", to, "--dry-run"); strings.Count(dry, "report") != 3 {
 		t.Errorf("the dry run prints\n%s, want three ticks", dry)
 	}
+	// What is shown is what the replicas have, whatever the file at hand says.
+	if dry := must("backfill", "report", "--from", from, "--to", to, "--dry-run", "--set", "jobs/report/schedule=@every 1m"); strings.Count(dry, "report") != 3 {
+		t.Errorf("the dry run with another schedule at hand prints\n%s, want three ticks", dry)
+	}
 	must("backfill", "report", "--from", from, "--to", to, "--reason", "they were lost")
 	eventually(t, "three ticks are run", func() bool { return len(readLines(t, out+".report")) == 5 })
 	lines := readLines(t, out+".report")[2:]
@@ -128,7 +154,7 @@ func TestActs(t *testing.T) {
 	eventually(t, "the audit log says what became of everything", func() bool {
 		return audited(list[auditRow](t, "audit", "-c", config)) == strings.Join([]string{
 			"cancel cancelled on", "trigger cancelled", "backfill 3 ticks", "resume ", "trigger succeeded",
-			"pause ", "trigger failed", "trigger succeeded",
+			"pause ", "resume ", "resume ", "pause ", "trigger failed", "trigger succeeded",
 		}, "\n")
 	})
 }

@@ -35,8 +35,8 @@ func (a App) auditCommand(f *flags) *cobra.Command {
 		Use:   "audit",
 		Short: "List what was asked of the cluster, newest first: who, why, and what came of it",
 		Long: `List what was asked of the cluster, newest first: triggers, backfills, cancels,
-pauses and resumes, with who asked, why, and what became of it. RESULT is empty
-while a request is open. The nodes keep the last 1000 or more.`,
+pauses and resumes, with who asked, why, and what became of it. RESULT is -
+while a request is open, and for pauses and resumes. The nodes keep the last 1000 or more.`,
 		Example: `  quorate audit
   quorate audit -o json --limit 20 | jq '.[] | select(.kind == "pause")'`,
 		Args: usage(noArgs),

@@ -2,15 +2,12 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/replica"
 )
 
 func (a App) backfillCommand(f *flags) *cobra.Command {
@@ -27,15 +24,17 @@ the other, oldest first, each exactly once, on whichever replica wins it. They
 share the job's lock with its scheduled ticks, which go between them.
 
 The replicas compute the ticks from the schedule they have. --dry-run prints
-them: from the configuration if that has the job, else from what the replicas
-have published. One backfill has at most %d ticks; what has not begun --within
+them, from what the replicas have published. One backfill has at most %d ticks; what has not begun --within
 its time is in the ledger as missed. quorate cancel JOB --waiting ends it.`, scheduler.MaxBackfill),
 		Example: `  quorate backfill nightly-report --from 2027-01-01 --to 2027-01-08 --dry-run
   quorate backfill nightly-report --from 2027-01-01 --to 2027-01-08 --reason "the source was wrong"`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			act := who.sign(scheduler.Act{Kind: scheduler.ActBackfill, Job: args[0], Within: within})
-			var err error
+			err := checkWithin(within)
+			if err != nil {
+				return err
+			}
 			if act.From, err = parseTime("from", from); err != nil {
 				return err
 			}
@@ -66,9 +65,9 @@ func (a App) backfill(ctx context.Context, f *flags, cl cluster, act scheduler.A
 	if err := names.require(act.Job); err != nil {
 		return err
 	}
-	schedule, err := scheduleOf(f, name, names.last[act.Job].JobInfo)
-	if err != nil {
-		return err
+	schedule, ok := a.served(f, names.last[act.Job].JobInfo)
+	if !ok {
+		return fmt.Errorf("the schedule of %s is too long to be published: use the configuration of the replicas with --config", name)
 	}
 	upToNow := act
 	if upToNow.At = time.Now(); !act.From.Before(act.To) || !act.From.Before(upToNow.At) {
@@ -89,28 +88,6 @@ func (a App) backfill(ctx context.Context, f *flags, cl cluster, act scheduler.A
 			name, len(ticks), *stamp(ticks[0]), *stamp(ticks[len(ticks)-1]), name)
 		return nil
 	}
-}
-
-// scheduleOf returns the schedule of a job: that of the configuration if it can
-// be read and has the job, else what was published.
-func scheduleOf(f *flags, name string, published scheduler.JobInfo) (scheduler.Schedule, error) {
-	if config, err := replica.Read(f.source(), nil); err == nil {
-		list, err := config.JobList(nil)
-		if err != nil {
-			return nil, err
-		}
-		if i := slices.IndexFunc(list, func(j scheduler.Job) bool { return j.Name == name }); i >= 0 {
-			return list[i].Schedule, nil
-		}
-	}
-	zone, err := scheduler.LoadZone(published.Timezone)
-	if err == nil {
-		var s scheduler.Schedule
-		if s, err = scheduler.ParseSchedule(published.Schedule, scheduler.ScheduleOptions{Location: zone, Name: name}); err == nil {
-			return s, nil
-		}
-	}
-	return nil, errors.Join(errors.New("the published schedule cannot be read: use the configuration of the replicas with --config"), err)
 }
 
 // A backfillRow is one tick that a backfill would run.

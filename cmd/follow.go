@@ -16,8 +16,11 @@ import (
 
 const (
 	followEvery = time.Second
-	// followFirst is how many entries of the past begin a --follow.
+	// followFirst is how many entries of the past begin a --follow at most.
 	followFirst = 10
+	// followLook is how many entries of a job each look reads at least, so that
+	// the end of a run is seen that began many ticks ago.
+	followLook = 100
 )
 
 // A follower reads again and again, and hands over what has ended since, each
@@ -25,6 +28,7 @@ const (
 type follower struct {
 	read  reader
 	query scheduler.Query
+	first int // how many entries of the past it begins with
 	warn  io.Writer
 
 	seen   map[string]bool // what the last look has shown; nil before the first
@@ -82,7 +86,7 @@ func (f *follower) fresh(entries []scheduler.Entry) []scheduler.Entry {
 		seen[id] = true
 	}
 	if f.seen == nil {
-		fresh = fresh[:min(len(fresh), followFirst)]
+		fresh = fresh[:min(len(fresh), f.first)]
 	}
 	f.seen = seen
 	slices.Reverse(fresh)

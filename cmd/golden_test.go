@@ -101,7 +101,9 @@ func TestGoldenListings(t *testing.T) {
 	old.Drift, renamed.Drift = true, true
 	old.Job, old.Key = "cleanup", "cleanup"
 	renamed.Job, renamed.Key, renamed.Hash = "sweep", "cleanup", optional("91f0c3aa02de")
-	jobs = append(jobs, old, renamed)
+	removed := jobs[0]
+	removed.Job, removed.Key, removed.Live = "removed", "removed", false
+	jobs = append(jobs, old, renamed, removed)
 	next := []nextRow{
 		{Job: "nightly-report", Tick: *stamp(tick), Start: stamp(tick.Add(1500 * time.Millisecond)), local: "Tue 2026-12-01 03:00:00 CET"},
 		{Job: "nightly-report", Tick: *stamp(tick.Add(24 * time.Hour)), local: "Wed 2026-12-02 03:00:00 CET", Note: optional("after the gap")},

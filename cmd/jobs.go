@@ -46,7 +46,9 @@ PUBLISHED tells when a replica last served it.
 
 VERSION tells versions of a job apart. While replicas with different ones live,
 as during a roll-out, a job has a row for each, marked with an asterisk.
-NEXT says paused where ticks are skipped; -o json has who paused them, and why.`,
+NEXT says paused where ticks are skipped; -o json has who paused them, and why. It
+says not served where no live replica has the job, which may take some minutes to
+show after a removal.`,
 		Example: `  quorate jobs
   quorate jobs forget old-report      # it was removed for good`,
 		Args: usage(noArgs),
@@ -132,9 +134,12 @@ func jobListing(rows []jobRow, now time.Time) listing[jobRow] {
 	}
 }
 
-// nextCell is the next tick, marked if it will be skipped.
+// nextCell is the next tick, or why none will run.
 func nextCell(r jobRow) string {
-	if r.Paused != nil {
+	switch {
+	case !r.Live:
+		return "not served"
+	case r.Paused != nil:
 		return "paused"
 	}
 	return dash(r.Next)

@@ -83,7 +83,19 @@ func (c cluster) log(ctx context.Context, job, run string, attempt int) (logRow,
 			return logRow{}, err
 		}
 	}
-	return logRow{}, fmt.Errorf("run %q of %s %w; quorate runs %s lists them", run, job, errNotFound, job)
+	return logRow{}, noSuchRun(job, run, attempt)
+}
+
+// noSuchRun is the error for a run that the ledger does not have.
+func noSuchRun(job, run string, attempt int) error {
+	what := "run that has ended"
+	if run != "" {
+		what = fmt.Sprintf("run %q", run)
+	}
+	if attempt != 0 {
+		what += fmt.Sprintf(", attempt %d", attempt)
+	}
+	return fmt.Errorf("%s of %s %w; quorate runs %s lists them", what, job, errNotFound, job)
 }
 
 // isRun tells whether text names the run of an entry: any, its id, or its tick.

@@ -1,8 +1,10 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -27,12 +29,6 @@ or that of all.`,
   quorate pause --tag finance --reason "closing of the year"
   quorate pause --all --reason "moving to another data centre" --as ops`,
 		Args: usage(cobra.MaximumNArgs(1)),
-		PreRunE: func(*cobra.Command, []string) error {
-			if who.reason == "" {
-				return usageError{errors.New(`say why with --reason "…": every tick that is skipped will carry it`)}
-			}
-			return nil
-		},
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.stand(c, f, scheduler.ActPause, who, what, args)
 		},
@@ -69,8 +65,15 @@ func (a App) stand(c *cobra.Command, f *flags, kind scheduler.ActKind, who autho
 	if err != nil {
 		return err
 	}
+	if kind == scheduler.ActPause && who.reason == "" {
+		return usageError{errors.New(`say why with --reason "…": every tick that is skipped will carry it`)}
+	}
 	return a.withCluster(c.Context(), f, func(cl cluster) error {
 		act, err := cl.known(c.Context(), who.sign(act))
+		if err != nil {
+			return err
+		}
+		doubt, err := cl.doubt(c.Context(), act)
 		if err != nil {
 			return err
 		}
@@ -78,6 +81,26 @@ func (a App) stand(c *cobra.Command, f *flags, kind scheduler.ActKind, who autho
 			return err
 		}
 		fmt.Fprintf(a.Out, "%s: %sd by %s; replicas follow within two seconds\n", act.Target(), kind, act.By)
+		if doubt != "" {
+			fmt.Fprintln(a.Err, "quorate: "+doubt)
+		}
 		return nil
 	})
+}
+
+// doubt says why a pause or resume may not be what was meant, "" if nothing
+// speaks against it. It is done all the same: jobs may get the tag later.
+func (c cluster) doubt(ctx context.Context, act scheduler.Act) (string, error) {
+	if act.Kind == scheduler.ActPause {
+		names, err := c.directory(ctx)
+		if act.Tag == "" || slices.ContainsFunc(names.versions, func(v scheduler.Version) bool { return slices.Contains(v.Tags, act.Tag) }) {
+			return "", err
+		}
+		return "no job on these nodes has the " + act.Target(), err
+	}
+	open, err := c.acts.Open(ctx)
+	if slices.ContainsFunc(open.Pauses, func(p scheduler.Act) bool { return p.Target() == act.Target() }) {
+		return "", err
+	}
+	return act.Target() + " was not paused", err
 }

@@ -96,14 +96,34 @@ func short(d time.Duration) string {
 	return s
 }
 
-// why is the one cell that explains an outcome: the reason, else the error. It
-// stands last, so that a terminal may wrap it, and is cut; -o json has it whole.
+// why is the one cell that explains an outcome: what is unusual about the run,
+// then the reason, else the error. It stands last, so that a terminal may wrap
+// it, and is cut; -o json has it whole.
 func why(row runRow) string {
+	parts := make([]string, 0, 2)
+	if how := unusual(row); how != "" {
+		parts = append(parts, how)
+	}
 	if row.Reason != nil {
-		return clip(*row.Reason, 120)
+		parts = append(parts, *row.Reason)
+	} else if row.Error != nil {
+		parts = append(parts, *row.Error)
 	}
-	if row.Error != nil {
-		return clip(*row.Error, 120)
+	return clip(strings.Join(parts, ": "), 120)
+}
+
+// unusual says what started a run other than its schedule, and how often it was
+// begun and its function called, if more than once.
+func unusual(row runRow) string {
+	var all []string
+	if row.Trigger != nil && *row.Trigger != scheduler.BySchedule {
+		all = append(all, string(*row.Trigger))
 	}
-	return ""
+	if row.Attempt != nil && *row.Attempt > 1 {
+		all = append(all, fmt.Sprintf("attempt %d", *row.Attempt))
+	}
+	if row.Tries != nil && *row.Tries > 1 {
+		all = append(all, fmt.Sprintf("%d tries", *row.Tries))
+	}
+	return strings.Join(all, ", ")
 }

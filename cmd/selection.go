@@ -96,7 +96,8 @@ func chosen[T ~string](flag string, values, known []string) ([]T, error) {
 	return list, nil
 }
 
-// A reader reads the entries that a query of no job asks for, newest first.
+// A reader reads the entries that a query of no job asks for, newest first: of
+// several jobs up to its limit of each.
 type reader func(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error)
 
 // show prints what the selection asks for, once or on and on.
@@ -106,7 +107,8 @@ func show[R any](ctx context.Context, a App, s selection, format string, read re
 		return err
 	}
 	if s.follow {
-		f := follower{read: read, query: q, warn: a.Err}
+		q.Limit = max(s.limit, followLook)
+		f := follower{read: read, query: q, first: min(s.limit, followFirst), warn: a.Err}
 		return f.run(ctx, func(entries []scheduler.Entry) error {
 			return list(entries).stream(a.Out, format, &f.widths)
 		})
@@ -115,5 +117,5 @@ func show[R any](ctx context.Context, a App, s selection, format string, read re
 	if err != nil {
 		return err
 	}
-	return list(entries).print(a.Out, format)
+	return list(entries[:min(len(entries), q.Limit)]).print(a.Out, format)
 }

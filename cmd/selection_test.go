@@ -68,7 +68,7 @@ func follows(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var warned, got strings.Builder
-	f := follower{warn: &warned, read: func(context.Context, scheduler.Query) ([]scheduler.Entry, error) {
+	f := follower{warn: &warned, first: followFirst, read: func(context.Context, scheduler.Query) ([]scheduler.Entry, error) {
 		if len(looks) == 0 {
 			cancel()
 			return nil, ctx.Err()

@@ -20,8 +20,7 @@ func (a App) ticksCommand(f *flags) *cobra.Command {
 		Short: "List what became of each tick of a job, newest first",
 		Long: `List what became of each tick of a job, newest first: which replica ran it with
 which token and how that ended, or why it did not run. Ticks that came since while
-no replica was running are computed from the configuration at hand, if it is the
-one that was served last.`,
+no replica was running are computed from the schedule that was served last.`,
 		Example: `  quorate ticks nightly-report
   quorate ticks nightly-report --since 24h --outcome failed,missed
   quorate ticks nightly-report -o json --limit 5 | jq '.[] | select(.outcome == "missed")'`,
@@ -59,7 +58,7 @@ func (a App) ticks(f *flags, cl cluster, job string) reader {
 				return nil, err
 			}
 		}
-		return names.named(entries[:min(len(entries), q.Limit)]), nil
+		return names.named(entries), nil
 	}
 }
 
@@ -111,7 +110,7 @@ func (c cluster) runs(jobs []string) reader {
 		slices.SortStableFunc(all, func(x, y scheduler.Entry) int {
 			return cmp.Or(y.OrderKey().Compare(x.OrderKey()), cmp.Compare(x.Job, y.Job), cmp.Compare(y.Token, x.Token))
 		})
-		return all[:min(len(all), q.Limit)], nil
+		return all, nil
 	}
 }
 
@@ -124,7 +123,7 @@ func tickListing(entries []scheduler.Entry) listing[tickRow] {
 				took(r.runRow, time.Now()), why(r.runRow),
 			}
 		},
-		empty: "no tick was decided yet",
+		empty: "no such tick: none was decided yet, or none that was asked for",
 	}
 	for _, e := range entries {
 		l.rows = append(l.rows, newTickRow(e))
@@ -141,7 +140,7 @@ func runListing(entries []scheduler.Entry) listing[runRow] {
 				took(r, time.Now()), why(r),
 			}
 		},
-		empty: "no job has run yet",
+		empty: "no such run: nothing has run yet, or nothing that was asked for",
 	}
 	for _, e := range entries {
 		l.rows = append(l.rows, newRunRow(e))

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -39,7 +40,7 @@ code 0 if it succeeded, 1 if not.`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			params, err := readParams(object, pairs)
-			if err != nil {
+			if err := errors.Join(err, checkWithin(within)); err != nil {
 				return err
 			}
 			act := who.sign(scheduler.Act{Kind: scheduler.ActTrigger, Job: args[0], Within: within, Params: params})

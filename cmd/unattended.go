@@ -14,15 +14,13 @@ import (
 const whyUnattended = "no replica was running (computed, not recorded)"
 
 // unattended returns the ticks of a job that came since its last entry, if no
-// replica serves it now, newest first. The schedule is that of the configuration
-// at hand, if it is the version of the job that was served last; of any other it
-// is not known what it says.
+// replica serves it now, newest first, by the schedule that was served last.
 func (a App) unattended(ctx context.Context, f *flags, cl cluster, d directory, key string, q scheduler.Query) ([]scheduler.Entry, error) {
 	last, ok := d.last[key]
 	if !ok || slices.ContainsFunc(d.versions, func(v scheduler.Version) bool { return v.Live && v.StoredAs() == key }) {
 		return nil, nil
 	}
-	job, ok := a.jobOfHash(f, last.Name, last.Hash)
+	schedule, ok := a.served(f, last.JobInfo)
 	if !ok {
 		return nil, nil
 	}
@@ -36,21 +34,26 @@ func (a App) unattended(ctx context.Context, f *flags, cl cluster, d directory, 
 	if len(known) > 0 {
 		from = known[0].Tick
 	}
-	return missedSince(job.Schedule, from, time.Now(), key, q), nil
+	return missedSince(schedule, from, time.Now(), key, q), nil
 }
 
-// jobOfHash returns the job of the configuration if it is of that version.
-func (a App) jobOfHash(f *flags, name, hash string) (scheduler.Job, bool) {
+// served returns the schedule of a job as it was published. Where that has no
+// written form, the configuration at hand has it if it has this version of the
+// job; of any other it is not known what it says.
+func (a App) served(f *flags, last scheduler.JobInfo) (scheduler.Schedule, bool) {
+	if s, err := last.Ticks(); err == nil {
+		return s, true
+	}
 	config, err := replica.Read(f.source(), nil)
 	if err != nil {
-		return scheduler.Job{}, false // of use for nodes alone
+		return nil, false // of use for nodes alone
 	}
 	list, err := config.JobList(nil)
-	i := slices.IndexFunc(list, func(j scheduler.Job) bool { return j.Name == name && j.Hash == hash && hash != "" })
+	i := slices.IndexFunc(list, func(j scheduler.Job) bool { return j.Name == last.Name && j.Hash == last.Hash && last.Hash != "" })
 	if err != nil || i < 0 {
-		return scheduler.Job{}, false
+		return nil, false
 	}
-	return list[i], true
+	return list[i].Schedule, true
 }
 
 // missedSince lists the ticks after from up to now that the query asks for,
