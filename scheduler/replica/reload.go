@@ -70,7 +70,9 @@ func (l *reloader) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-l.replica.reload:
-			l.read()
+			if l.read(); !l.failed { // whoever asked wants to know, also if nothing differs
+				l.replica.log.Info("the configuration was read again")
+			}
 		case <-poll:
 			if l.changed(ctx) {
 				l.read()
@@ -169,11 +171,22 @@ func (l *reloader) serve(cfg *Config) error {
 		return err
 	}
 	l.replica.tags.set(list)
-	if keys := needRestart(l.file, *cfg); len(keys) > 0 {
-		l.replica.log.Warn("settings besides the jobs have changed; they count from the next start", "settings", strings.Join(keys, ", "))
-	}
+	l.sayWhatWaits(*cfg)
 	l.running, l.file = next, *cfg
 	return nil
+}
+
+// sayWhatWaits tells, when settings besides the jobs were changed in the file,
+// in which of them it differs from what the replica runs with.
+func (l *reloader) sayWhatWaits(file Config) {
+	if len(needRestart(l.file, file)) == 0 {
+		return
+	}
+	if keys := needRestart(l.running, file); len(keys) > 0 {
+		l.replica.log.Warn("settings besides the jobs have changed; they count from the next start", "settings", strings.Join(keys, ", "))
+		return
+	}
+	l.replica.log.Info("settings besides the jobs are again those of the start")
 }
 
 // changedSettings names the settings in which a job differs from before the

@@ -225,9 +225,26 @@ func TestReloadWhenAsked(t *testing.T) {
 		time.Sleep(time.Second)
 		r.said(1, "job added")
 		r.said(1, `msg="settings besides the jobs have changed; they count from the next start" replica=a settings="lock.ttl, log.level"`)
+		r.said(1, "the configuration was read again")
 		r.Reload()
 		time.Sleep(time.Second)
 		r.said(1, "they count from the next start")
+		r.said(2, "the configuration was read again") // though nothing differs
+
+		// What waits is what differs from the start, not from the file before.
+		r.jobs(only + "log: {level: debug}\njobs:\n  b: {func: count, schedule: \"@every 1s\"}\n")
+		r.Reload()
+		time.Sleep(time.Second)
+		r.said(1, `next start" replica=a settings=log.level`)
+		r.jobs(only + "jobs:\n  b: {func: count, schedule: \"@every 1s\"}\n")
+		r.Reload()
+		time.Sleep(time.Second)
+		r.said(2, "they count from the next start")
+		r.said(1, "settings besides the jobs are again those of the start")
+		r.jobs("nonsense")
+		r.Reload()
+		time.Sleep(time.Second)
+		r.said(4, "the configuration was read again")
 	})
 }
 
