@@ -141,7 +141,7 @@ func TestEmptyListings(t *testing.T) {
 	if got := printed(t, tickListing(nil), "json"); got != "[]\n" {
 		t.Errorf("an empty JSON listing is %q, want []", got)
 	}
-	if got := printed(t, tickListing(nil), "table"); !strings.HasSuffix(got, "yet\n") {
+	if got := printed(t, tickListing(nil), "table"); !strings.HasPrefix(got, "no such tick: ") {
 		t.Errorf("an empty table is %q, want a sentence", got)
 	}
 }

@@ -1,0 +1,27 @@
+package cmd
+
+import (
+	"testing"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// The last cell of a row has what is unusual about a run, and why it ended so.
+func TestWhy(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		entry scheduler.Entry
+		want  string
+	}{
+		{scheduler.Entry{Token: 1, Attempt: 1, Tries: 1, Trigger: scheduler.BySchedule}, ""},
+		{scheduler.Entry{Token: 1, Attempt: 1, Tries: 1, Trigger: scheduler.ByManual}, "manual"},
+		{scheduler.Entry{Token: 1, Attempt: 2, Tries: 1, Trigger: scheduler.ByRerun}, "rerun, attempt 2"},
+		{scheduler.Entry{Token: 1, Attempt: 1, Tries: 3, Trigger: scheduler.BySchedule, Error: "exit status 3"}, "3 tries: exit status 3"},
+		{scheduler.Entry{Trigger: scheduler.BySchedule, Reason: "no quorum", Error: "not shown"}, "no quorum"},
+	} {
+		tt.entry.Job, tt.entry.Tick = "j", tick
+		if got := why(newRunRow(tt.entry)); got != tt.want {
+			t.Errorf("why of %+v = %q, want %q", tt.entry, got, tt.want)
+		}
+	}
+}
