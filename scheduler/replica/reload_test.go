@@ -28,7 +28,7 @@ type reloading struct {
 
 // newReloading starts a replica with the given jobs; the returned function stops
 // it.
-func newReloading(t *testing.T, jobsYAML string, change func(*Options)) (*reloading, func()) {
+func newReloading(t *testing.T, jobsYAML string, change func(*reloading, *Options)) (*reloading, func()) {
 	t.Helper()
 	minis := redistest.MiniN(t, 3)
 	registry, ran := countTicks(t)
@@ -43,7 +43,7 @@ func newReloading(t *testing.T, jobsYAML string, change func(*Options)) (*reload
 	initialize(t, cfg, func(c *nodes.Config) { c.Dial, c.Embedded = minis.Dial, true })
 	options := Options{LogOutput: &r.log, Dial: minis.Dial, Embedded: true, ReplicaID: "a", Source: &source}
 	if change != nil {
-		change(&options)
+		change(r, &options)
 	}
 	if r.Replica, err = New(cfg, registry, options); err != nil {
 		t.Fatal(err)
@@ -256,14 +256,14 @@ func TestJobsFromASource(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var r *reloading
-		source := scheduler.SourceFunc(func(context.Context) ([]scheduler.Job, error) {
-			return []scheduler.Job{{Name: "customer", Schedule: schedule, Handler: func(_ context.Context, run jobs.Run) error {
-				r.ran <- run
-				return nil
-			}}}, nil
+		r, stop := newReloading(t, "jobs:\n  a: {func: count, schedule: \"@every 1s\"}\n", func(r *reloading, o *Options) {
+			o.Jobs = scheduler.SourceFunc(func(context.Context) ([]scheduler.Job, error) {
+				return []scheduler.Job{{Name: "customer", Schedule: schedule, Handler: func(_ context.Context, run jobs.Run) error {
+					r.ran <- run
+					return nil
+				}}}, nil
+			})
 		})
-		r, stop := newReloading(t, "jobs:\n  a: {func: count, schedule: \"@every 1s\"}\n", func(o *Options) { o.Jobs = source })
 		defer stop()
 		time.Sleep(500 * time.Millisecond)
 		r.jobs("jobs:\n  b: {func: count, schedule: \"@every 1s\"}\n")
