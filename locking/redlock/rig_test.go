@@ -161,6 +161,11 @@ var rigSteps = map[string]func(r *rig, args []string) string{
 	"expire": func(r *rig, _ []string) string { return r.del(r.keys("")[0]) },
 	// forget a: the tombstone of a runs out.
 	"forget": func(r *rig, args []string) string { return r.del(r.keys(args[0])[2]) },
+	// log: a run's log is kept.
+	"log": func(r *rig, _ []string) string {
+		r.check(r.client.HSet(r.t.Context(), r.set.JobKey(r.name, "logs"), "index", "10.5 1\n", "10.5", "x").Err())
+		return ""
+	},
 	// restart: the server says that it is another process.
 	"restart": func(r *rig, _ []string) string {
 		r.check(r.client.HSet(r.t.Context(), r.set.Key("node"), "run_id", "another").Err())

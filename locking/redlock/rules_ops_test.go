@@ -45,6 +45,7 @@ var operatorRules = []ruleCase{
 		"acquire a 10", "drop = BUSY", "commit a 10 5", "drop = BUSY", "lock = a", "finish a 10 5", "drop", "drop = NONE",
 	}},
 	{"N8 nothing to forget", []string{"drop = NONE", "keys = "}},
+	{"N8 of a job whose log alone has come", []string{"log", "drop", "keys = ", "commit a 10 5", "finish a 10 5"}},
 	{"N8 of a run that never ended", []string{
 		"commit a 10 5 mode=1", "expire", "drop", "extend a 10 5 = LOST", "lock = free", "acquire b 10 mode=1 = LATER", "finish a 10 5 = LATE",
 	}},

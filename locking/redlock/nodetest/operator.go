@@ -32,10 +32,11 @@ func (c *call) forget() ([]string, error) {
 	m := c.n.Member
 	claim, claimed := c.n.Claims[c.keys[2]]
 	_, ran := c.n.Runs[c.keys[3]]
+	_, logged := c.n.Logs[c.keys[4]]
 	if _, _, locked := c.n.text(c.keys[1], c.now); locked || len(c.counting(c.keys[5])) > 0 {
 		return answer("BUSY")
 	}
-	if !claimed && !ran {
+	if !claimed && !ran && !logged {
 		return answer("NONE")
 	}
 	fence, tick := larger(0, m.GCFence), larger(0, m.GCTick)
