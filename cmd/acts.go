@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,7 +94,26 @@ func (c cluster) known(ctx context.Context, act scheduler.Act) (scheduler.Act, e
 		return act, err
 	}
 	act.Job = names.key(act.Job)
-	return act, names.require(act.Job)
+	if err := names.require(act.Job); err != nil {
+		return act, c.requirePaused(ctx, act, err)
+	}
+	return act, nil
+}
+
+// requirePaused returns nil if the act ends the pause of its job, which outlives
+// what else is kept of one that was forgotten; otherwise unknown.
+func (c cluster) requirePaused(ctx context.Context, act scheduler.Act, unknown error) error {
+	if act.Kind != scheduler.ActResume {
+		return unknown
+	}
+	open, err := c.acts.Open(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(open.Pauses, func(p scheduler.Act) bool { return p.Job == act.Job }) {
+		return unknown
+	}
+	return nil
 }
 
 // checkWithin refuses what would else be taken for the default.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,7 +21,12 @@ func (a App) jobsForgetCommand(f *flags) *cobra.Command {
 its claim, its whole ledger, and its line in quorate jobs.
 
 It is refused while somebody holds the job's lock and while a live replica still
-serves the job: remove it from the configuration of all replicas first.
+serves the job: remove it from the configuration of all replicas first, and wait
+for ten minutes after they have taken that in, or restart them.
+
+Replicas forget by themselves what nobody has served for scheduler.forget_after
+(30 days). This command does it earlier, and also forgets plain locks and what
+was never published. A pause of the job stays: quorate resume ends it.
 
 Should the name come back, nothing runs twice: each node remembers, for all it
 has forgotten together, the largest token and the latest tick. Tokens go on
@@ -75,15 +81,9 @@ func (c cluster) removed(ctx context.Context, key string, now time.Time) ([]sche
 	if err != nil {
 		return nil, err
 	}
-	var versions []scheduler.JobInfo
-	for _, j := range known {
-		if j.StoredAs() != key {
-			continue
-		}
-		if by := j.ServedBy(live, now); by != "" {
-			return nil, fmt.Errorf("%s may still be served by replica %s: remove it from the configuration of all replicas and restart them, or wait ten minutes after they have read it, then forget it", key, by)
-		}
-		versions = append(versions, j)
+	versions := slices.DeleteFunc(known, func(j scheduler.JobInfo) bool { return j.StoredAs() != key })
+	if by := scheduler.ServedBy(versions, live, now); by != "" {
+		return nil, fmt.Errorf("%s may still be served by replica %s: remove it from the configuration of all replicas, and forget it ten minutes after they have taken that in, or at once when all were restarted", key, by)
 	}
 	return versions, nil
 }

@@ -176,7 +176,8 @@ func ask[R any](o operator, args ...string) (rows []R) {
 }
 
 // TestForgetPublishedOnly: a job that never ran leaves nothing but its line in
-// the listing, which goes; one that a replica took over meanwhile stays.
+// the listing, which goes; one that a replica took over meanwhile stays. Its pause
+// stays, and can be ended.
 func TestForgetPublishedOnly(t *testing.T) {
 	t.Parallel()
 	config := writeConfig(t, redistest.StartN(t, 1), "")
@@ -196,8 +197,12 @@ func TestForgetPublishedOnly(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+	o.exits(exitDone, "", "pause", "never", "--reason", "it must not run")
 	o.exits(exitDone, "", "jobs", "forget", "never")
 	o.exits(exitNotFound, "never", "jobs", "forget", "never")
+	o.exits(exitNotFound, "never", "trigger", "never")
+	o.exits(exitDone, "", "resume", "never") // its pause has stayed
+	o.exits(exitNotFound, "never", "resume", "never")
 }
 
 // TestLockRowsAreWhole: every field is there, null where there is nothing.

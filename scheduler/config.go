@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -42,6 +43,16 @@ type Config struct {
 	SourceEvery time.Duration
 	// SourceTimeout bounds one question. Default 30 s.
 	SourceTimeout time.Duration
+
+	// ForgetAfter is how long after the last replica served a job Forget is
+	// called for it. Default 0: never.
+	ForgetAfter time.Duration
+	// Forget drops what is kept under the key of a job that was removed: claims,
+	// ledger and logs. It returns an error that matches locking.ErrTaken while
+	// somebody holds its lock, and locking.ErrNoQuorum when too few nodes did it;
+	// that nothing is kept is no error. Asking again must be harmless. None:
+	// nothing is forgotten.
+	Forget func(ctx context.Context, key string) error
 
 	// TTL of a lease. Default 15 s.
 	TTL time.Duration
@@ -143,6 +154,8 @@ func (c Config) Validate() error {
 	refuse(c.BeatEvery < 0, "Config.BeatEvery is %v: it must be positive", c.BeatEvery)
 	refuse(c.SourceEvery < 0, "Config.SourceEvery is %v: it must be positive", c.SourceEvery)
 	refuse(c.SourceTimeout < 0, "Config.SourceTimeout is %v: it must be positive", c.SourceTimeout)
+	refuse(c.ForgetAfter < 0 || c.ForgetAfter > 0 && c.ForgetAfter < MinForgetAfter,
+		"Config.ForgetAfter is %v: it must be at least %v, or 0 for never", c.ForgetAfter, MinForgetAfter)
 	refuse(c.ActsEvery < 0, "Config.ActsEvery is %v: it must be positive", c.ActsEvery)
 	refuse(c.RecordQueue < 0, "Config.RecordQueue is %d: it must be positive", c.RecordQueue)
 	return errors.Join(errs...)

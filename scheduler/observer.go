@@ -61,6 +61,9 @@ type Observer struct {
 	// before go on. It is told again when the reason changes, and nil when all
 	// is well again.
 	UpdateFailed func(err error)
+	// Forgotten: what was kept of a job that no replica has served since then was
+	// dropped; or, with an error, could not be, and is tried again.
+	Forgotten func(job string, served time.Time, err error)
 	// Unread: the ledger could not be read to see which ticks of the job nobody
 	// ran; none of them is caught up.
 	Unread func(job string, err error)
@@ -123,6 +126,9 @@ func (o Observer) withNoops() Observer {
 	}
 	if o.UpdateFailed == nil {
 		o.UpdateFailed = func(error) {}
+	}
+	if o.Forgotten == nil {
+		o.Forgotten = func(string, time.Time, error) {}
 	}
 	if o.Unread == nil {
 		o.Unread = func(string, error) {}

@@ -10,6 +10,9 @@ import (
 const (
 	publishEvery   = 5 * time.Minute
 	publishTimeout = 30 * time.Second
+	// settling is how long after its start, or after a change of its jobs, a
+	// replica may not have published them.
+	settling = 2 * publishEvery
 )
 
 // A publisher makes known which jobs this replica serves: at once what has
@@ -51,6 +54,14 @@ func (p *publisher) serve(list []Job) {
 	case p.more <- struct{}{}:
 	default:
 	}
+}
+
+// serves tells whether this replica serves the job with the key.
+func (p *publisher) serves(key string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, ok := p.jobs[key]
+	return ok
 }
 
 func infoOf(j Job, replica string) JobInfo {

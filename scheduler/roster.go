@@ -83,11 +83,25 @@ func (j JobInfo) Ticks() (Schedule, error) {
 // SeenLately is how long a replica stays on the roster after its last beat.
 const SeenLately = 15 * time.Second
 
+// ServedBy names a live replica that may still serve one of the published
+// versions of a job, "" if none does. A job may be forgotten only then.
+func ServedBy(versions []JobInfo, live []Replica, now time.Time) string {
+	for _, j := range versions {
+		if by := j.ServedBy(live, now); by != "" {
+			return by
+		}
+	}
+	return ""
+}
+
 // ServedBy names a live replica that may still serve the published job, "" if
 // none does: replicas publish their jobs when they start, and again and again
-// while they live.
+// while they live, and say which set of jobs they serve.
 func (j JobInfo) ServedBy(live []Replica, now time.Time) string {
-	if now.Sub(j.Published) > 2*publishEvery {
+	if i := j.servedIn(live); i >= 0 {
+		return live[i].ID
+	}
+	if now.Sub(j.Published) > settling {
 		return ""
 	}
 	var by string

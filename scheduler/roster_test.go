@@ -9,6 +9,7 @@ func TestServedBy(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 12, 1, 2, 0, 0, 0, time.UTC)
 	up := func(id string, since time.Duration) Replica { return Replica{ID: id, Started: now.Add(-since)} }
+	sameSet := Replica{ID: "b", Started: now.Add(-time.Second), ConfigHash: "c1"}
 	for _, tt := range []struct {
 		name      string
 		published time.Duration // ago, by replica a
@@ -22,8 +23,9 @@ func TestServedBy(t *testing.T) {
 		{"all were restarted since", time.Minute, []Replica{up("b", time.Second), up("c", 30*time.Second)}, ""},
 		{"one was not restarted", time.Minute, []Replica{up("a", time.Second), up("b", time.Hour)}, "b"},
 		{"whoever serves it would have published it again", 2*publishEvery + time.Second, []Replica{up("a", time.Hour)}, ""},
+		{"somebody says that it serves the same set of jobs", time.Hour, []Replica{up("a", time.Hour), sameSet}, "b"},
 	} {
-		j := JobInfo{Name: "x", Replica: "a", Published: now.Add(-tt.published)}
+		j := JobInfo{Name: "x", Replica: "a", ConfigHash: "c1", Published: now.Add(-tt.published)}
 		if got := j.ServedBy(tt.live, now); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}

@@ -71,6 +71,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	engine := s.begin(base, rec, heart.live)
 	helpers.Go(func() { engine.desk.run(base) })
 	helpers.Go(func() { s.follow(following) })
+	helpers.Go(func() { forgetter{s.cfg, s.clock.wall, s.public.serves}.run(following) })
 	err := engine.run(ctx)
 
 	stopFollowing()

@@ -15,10 +15,7 @@ type Version struct {
 // serve now, in the order of published, which is that of Roster.Jobs; if there
 // are none, the last one. Where several live, each is marked as drifting.
 func Versions(published []JobInfo, live []Replica) []Version {
-	of := map[string][]JobInfo{}
-	for _, j := range published {
-		of[j.StoredAs()] = append(of[j.StoredAs()], j)
-	}
+	of := byKey(published)
 	shown := make(map[string][]Version, len(of))
 	for key, all := range of {
 		shown[key] = versionsOf(all, live)
@@ -43,7 +40,7 @@ func versionsOf(all []JobInfo, live []Replica) []Version {
 		if j.Published.After(last.Published) {
 			last = j
 		}
-		if j.servedIn(live) {
+		if j.servedIn(live) >= 0 {
 			list = append(list, Version{JobInfo: j, Live: true})
 		}
 	}
@@ -56,6 +53,17 @@ func versionsOf(all []JobInfo, live []Replica) []Version {
 	return list
 }
 
-func (j JobInfo) servedIn(live []Replica) bool {
-	return j.ConfigHash != "" && slices.ContainsFunc(live, func(r Replica) bool { return r.ConfigHash == j.ConfigHash })
+// servedIn is the index of a live replica that says it serves the set of jobs that
+// the version was last published with, -1 if there is none.
+func (j JobInfo) servedIn(live []Replica) int {
+	return slices.IndexFunc(live, func(r Replica) bool { return r.ConfigHash == j.ConfigHash && j.ConfigHash != "" })
+}
+
+// byKey sorts published versions by the name under which the nodes keep the job.
+func byKey(published []JobInfo) map[string][]JobInfo {
+	of := map[string][]JobInfo{}
+	for _, j := range published {
+		of[j.StoredAs()] = append(of[j.StoredAs()], j)
+	}
+	return of
 }

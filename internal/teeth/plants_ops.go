@@ -111,6 +111,41 @@ var opsPlants = []plant{
 		pkg:   "./cmd", tests: []string{"TestForgetPublishedOnly"},
 	},
 	{
+		name: "forget: while a version is served", promise: "A job is not forgotten while a replica serves any version of it.",
+		edits: []edit{{schedulerDir + "forget.go", "cmp.Compare(a.Age, b.Age)", "cmp.Compare(b.Age, a.Age)"}},
+		pkg:   scheduler, tests: []string{"TestAbandoned"},
+	},
+	{
+		name: "forget: what this replica serves", promise: "A replica does not forget what it serves, even if it could not say so.",
+		edits: []edit{{schedulerDir + "forget.go", "&& !f.serves(key)", "&& (true || f.serves(key))"}},
+		pkg:   scheduler, tests: []string{"TestAbandoned"},
+	},
+	{
+		name: "forget: what a set of jobs says", promise: "A job is not forgotten while a live replica says that it serves its set of jobs.",
+		edits: []edit{{schedulerDir + "roster.go", "i := j.servedIn(live); i >= 0", "i := j.servedIn(nil); i >= 0"}},
+		pkg:   scheduler, tests: []string{"TestAbandoned", "TestServedBy"},
+	},
+	{
+		name: "forget: before others have published", promise: "Nothing is forgotten while a replica may not have published its jobs.",
+		edits: []edit{{schedulerDir + "forget.go", "if now.Sub(r.Started) < settling {", "if false {"}},
+		pkg:   scheduler, tests: []string{"TestForgetTurns"},
+	},
+	{
+		name: "forget: by everybody", promise: "One replica forgets a job, and the log says so once.",
+		edits: []edit{{schedulerDir + "forget.go", "f.cfg.Replica, ids) == 0", "f.cfg.Replica, ids) >= 0"}},
+		pkg:   scheduler, tests: []string{"TestForgetTurns"},
+	},
+	{
+		name: "forget: off the list first", promise: "A job that could not be forgotten is tried again.",
+		edits: []edit{{schedulerDir + "forget.go", "; err != nil {\n\t\treturn err\n\t}\n\treturn f.cfg.Roster", "; err != nil && false {\n\t\treturn err\n\t}\n\treturn f.cfg.Roster"}},
+		pkg:   scheduler, tests: []string{"TestForgetLook"},
+	},
+	{
+		name: "forget: not wired", promise: "What the nodes keep of a job that was removed goes.",
+		edits: []edit{{replicaDir + "replica.go", "err := redlock.Forget(ctx, r.set, key); !errors.Is", "err := error(nil); !errors.Is"}},
+		pkg:   replica, tests: []string{"TestRemovedJobIsForgotten"},
+	},
+	{
 		name: "jobs forget: restarts do not help", promise: "A job that was removed can be forgotten once the replicas were restarted.",
 		edits: []edit{{"scheduler/roster.go", "case r.Started.After(j.Published):", "case false:"}},
 		pkg:   "./scheduler", tests: []string{"TestServedBy"},

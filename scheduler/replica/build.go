@@ -122,8 +122,8 @@ func (c *Config) SchedulerConfig() scheduler.Config {
 	return scheduler.Config{
 		TTL: c.Lock.TTL, ExtendEvery: c.extendEvery(), SafetyMargin: c.Lock.SafetyMargin, MaxHold: c.Lock.MaxHold,
 		Stagger: c.stagger(), DrainTimeout: c.Scheduler.DrainTimeout, Labels: c.Replica.Labels,
-		SourceEvery: c.Scheduler.SourceEvery,
-		MaxRunning:  c.Scheduler.MaxRunning,
+		SourceEvery: c.Scheduler.SourceEvery, ForgetAfter: c.Scheduler.ForgetAfter,
+		MaxRunning: c.Scheduler.MaxRunning,
 	}
 }
 

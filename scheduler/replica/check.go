@@ -195,12 +195,20 @@ func (c *Config) checkHTTP(ps *problems) {
 	}
 }
 
+// maxForgetAfter is below what the nodes keep of which jobs there were: a job
+// that is not listed any more could not be found.
+const maxForgetAfter = 365 * 24 * time.Hour
+
 func (c *Config) checkScheduler(ps *problems) {
 	p := path{"scheduler"}
 	ps.positive(p.with("drain_timeout"), c.Scheduler.DrainTimeout)
 	ps.notNegative(p.with("stagger"), c.Scheduler.Stagger)
 	ps.notNegative(p.with("reload_every"), c.Scheduler.ReloadEvery)
 	ps.positive(p.with("source_every"), c.Scheduler.SourceEvery)
+	if d := c.Scheduler.ForgetAfter; d != 0 && (d < scheduler.MinForgetAfter || d > maxForgetAfter) {
+		ps.at(p.with("forget_after"), "%v is not between %v and %v; write how long after it was last served a job is forgotten, or 0s for never",
+			d, scheduler.MinForgetAfter, maxForgetAfter)
+	}
 	ps.zone(p.with("timezone"), c.Scheduler.Timezone)
 	if n := c.Scheduler.MaxRunning; n < 0 {
 		ps.at(p.with("max_running"), "%d is negative; write how many runs may go on at once, or 0 for no limit", n)

@@ -27,6 +27,7 @@ func (e events) observer() scheduler.Observer {
 		Recorded: e.recorded, ClockJumped: e.clockJumped, Overslept: e.overslept,
 		Draining: e.draining, Late: e.late, LeaseLost: e.leaseLost, Chained: e.chained,
 		NotArchived: e.notArchived, Unread: e.unread, Updated: e.updated, UpdateFailed: e.updateFailed,
+		Forgotten: e.forgotten,
 	}
 }
 

@@ -3,7 +3,9 @@ package replica
 import (
 	"errors"
 	"log/slog"
+	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -18,6 +20,15 @@ func (e events) updated(d scheduler.Diff) {
 		e.log.Info("job renamed", "job", r.To, "formerly", r.From)
 	}
 	e.each("job removed", d.Removed, nil)
+}
+
+// forgotten says that nothing is left of a job, or why something is.
+func (e events) forgotten(job string, served time.Time, err error) {
+	if err != nil {
+		e.log.Warn("job not forgotten: it is tried again", "job", job, "last_served", jobs.FormatTick(served), "error", said(err))
+		return
+	}
+	e.log.Info("job forgotten: nobody has served it for scheduler.forget_after", "job", job, "last_served", jobs.FormatTick(served))
 }
 
 func (e events) each(what string, names []string, more func(job string) []any) {

@@ -86,6 +86,7 @@ type SchedulerConfig struct {
 	Stagger      time.Duration `json:"stagger,omitempty" jsonschema:"pause between the tries of replicas for one tick, by rank; about three round trips"`
 	ReloadEvery  time.Duration `json:"reload_every,omitempty" jsonschema:"pause between looks whether this file has changed; 0s: it is read again at SIGHUP only"`
 	SourceEvery  time.Duration `json:"source_every,omitempty" jsonschema:"pause between questions to the source of jobs that a program may have besides this file"`
+	ForgetAfter  time.Duration `json:"forget_after,omitempty" jsonschema:"how long after a replica last served a job what the nodes keep of it is dropped: claims, ledger, logs; 1h to 8760h; 0s: never"`
 	MaxRunning   int           `json:"max_running,omitempty" jsonschema:"runs that go on at once on this replica; what finds no place is left to others; 0: as many as come due"`
 }
 
@@ -164,7 +165,7 @@ func DefaultConfig() *Config {
 		Redis:     RedisConfig{NodeTimeout: 200 * time.Millisecond, RestartGrace: 20 * time.Second},
 		Lock:      LockConfig{TTL: 15 * time.Second, SafetyMargin: 1500 * time.Millisecond},
 		Log:       LogConfig{Level: "info", Format: "text"},
-		Scheduler: SchedulerConfig{Timezone: "UTC", DrainTimeout: 20 * time.Second, Stagger: 20 * time.Millisecond, ReloadEvery: 5 * time.Second, SourceEvery: 30 * time.Second},
+		Scheduler: SchedulerConfig{Timezone: "UTC", DrainTimeout: 20 * time.Second, Stagger: 20 * time.Millisecond, ReloadEvery: 5 * time.Second, SourceEvery: 30 * time.Second, ForgetAfter: 30 * 24 * time.Hour},
 		Defaults:  DefaultPolicy(),
 	}
 }

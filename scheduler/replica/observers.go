@@ -139,6 +139,13 @@ func observers(list ...scheduler.Observer) scheduler.Observer {
 				}
 			}
 		},
+		Forgotten: func(job string, served time.Time, err error) {
+			for _, o := range list {
+				if o.Forgotten != nil {
+					o.Forgotten(job, served, err)
+				}
+			}
+		},
 		Unread: func(job string, err error) {
 			for _, o := range list {
 				if o.Unread != nil {

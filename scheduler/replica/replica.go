@@ -139,7 +139,7 @@ func wire(cfg *Config, cluster nodes.Config, list []scheduler.Job, options Optio
 	part := cfg.SchedulerConfig()
 	part.Replica, part.Version, part.Host, part.PID = id, options.Version, host, os.Getpid()
 	part.State, part.Locker, part.Ledger, part.Roster = r.state, r.locker, ledger, ledger
-	part.Archive, part.Acts = ledger, redisacts.New(r.set)
+	part.Archive, part.Acts, part.Forget = ledger, redisacts.New(r.set), r.forget
 	r.tags.set(list)
 	if r.webhooks, err = cfg.sinks(id, base, r.tags.tagsOf); err != nil {
 		return nil, errors.Join(err, r.close())
@@ -151,6 +151,14 @@ func wire(cfg *Config, cluster nodes.Config, list []scheduler.Job, options Optio
 		return nil, errors.Join(err, r.close())
 	}
 	return r, nil
+}
+
+// forget drops what the nodes keep of a job that was removed, if anything.
+func (r *Replica) forget(ctx context.Context, key string) error {
+	if err := redlock.Forget(ctx, r.set, key); !errors.Is(err, redlock.ErrUnknownName) {
+		return err
+	}
+	return nil
 }
 
 // ID returns the name of the replica.

@@ -1,0 +1,205 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// customers is a Source of one job, until that is cancelled.
+type customers struct {
+	job       scheduler.Job
+	cancelled atomic.Bool
+}
+
+func (c *customers) Jobs(context.Context) ([]scheduler.Job, error) {
+	if c.cancelled.Load() {
+		return nil, nil
+	}
+	return []scheduler.Job{c.job}, nil
+}
+
+// newCustomers yields a job whose runs leave a share, a log and a place in a
+// group.
+func newCustomers(t *testing.T, spec string, work func(context.Context)) *customers {
+	t.Helper()
+	schedule, err := scheduler.ParseSchedule(spec, scheduler.ScheduleOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &customers{job: scheduler.Job{
+		Name: "customer", Schedule: schedule, Spec: spec, Overlap: scheduler.OverlapAllow, Group: "all", GroupSize: 50,
+		Handler: func(ctx context.Context, run jobs.Run) error {
+			run.Logger.Info("a line that is kept")
+			work(ctx)
+			return nil
+		},
+	}}
+}
+
+// keysOf are those among keys that are kept for a job.
+func keysOf(job string, keys []string) []string {
+	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return !strings.Contains(key, ":job:"+job+":") })
+}
+
+// TestRemovedJobIsForgotten: what the nodes keep of a job that nobody has served
+// for scheduler.forget_after goes, in virtual time; on a node that was away, when
+// it is back.
+func TestRemovedJobIsForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		minis := redistest.MiniN(t, 3)
+		defer minis.Close()
+		registry, _ := countTicks(t)
+		cfg := everySecond(minis.URLs())
+		cfg.Jobs = map[string]JobConfig{"a": {Func: "count", Schedule: Specs{"@every 1m"}, JobPolicy: DefaultPolicy()}}
+		initialize(t, cfg, func(c *nodes.Config) { c.Dial, c.Embedded = minis.Dial, true })
+		source := newCustomers(t, "@every 1m", func(context.Context) {})
+		var log syncBuffer
+		r, err := New(cfg, registry, Options{ReplicaID: "r", LogOutput: &log, Dial: minis.Dial, Embedded: true, Jobs: source})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := start(t.Context(), r)
+		kept := func(job string) (n int) {
+			for i := range 3 {
+				n += len(keysOf(job, minis.Node(i).Keys()))
+			}
+			return n
+		}
+		time.Sleep(4 * time.Minute)
+		source.cancelled.Store(true)
+		time.Sleep(time.Minute + 500*time.Millisecond) // nobody talks to the nodes
+		for i := range 3 {
+			publishedBefore(t, minis.Node(i), "customer", 720*time.Hour)
+		}
+		minis.Stop(2)
+		if log.count("job forgotten") > 0 || kept("customer") < 9 {
+			t.Errorf("before a replica has looked the nodes keep %d keys: %s", kept("customer"), log.String())
+		}
+		time.Sleep(time.Hour)
+		const line = `msg="job forgotten: nobody has served it for scheduler.forget_after" replica=r job=customer last_served=1999-12-0`
+		if log.count(line) != 1 || kept("customer") != 3 {
+			t.Errorf("%d keys are kept, all by the node that is away: %s", kept("customer"), log.String())
+		}
+		minis.Start(2, true)
+		time.Sleep(time.Hour)
+		if n := kept("customer"); n > 0 || kept("a") < 6 {
+			t.Errorf("%d keys of the job that was removed, %d of the other", n, kept("a"))
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// publishedBefore makes a node say that a job was published so much earlier.
+func publishedBefore(t *testing.T, node *miniredis.Miniredis, job string, by time.Duration) {
+	t.Helper()
+	names, err := node.HKeys("quorate:jobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		at, text, _ := strings.Cut(node.HGet("quorate:jobs", name), "|")
+		ms, err := strconv.ParseInt(at, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(name, job+"|") {
+			node.HSet("quorate:jobs", name, strconv.FormatInt(ms-by.Milliseconds(), 10)+"|"+text)
+		}
+	}
+}
+
+func (b *syncBuffer) count(text string) int { return strings.Count(b.String(), text) }
+
+// TestForgetLeavesNoKey: on real servers, nothing that a run leaves outlives
+// Forget, which is refused while it runs.
+func TestForgetLeavesNoKey(t *testing.T) {
+	t.Parallel()
+	servers := redistest.StartN(t, 3)
+	registry, ran := countTicks(t)
+	cfg := everySecond(redistest.URLs(servers))
+	cfg.Redis.NodeTimeout = time.Second
+	initialize(t, cfg, func(*nodes.Config) {})
+	began, release := make(chan bool, 1000), make(chan struct{})
+	source := newCustomers(t, "@every 1s", func(ctx context.Context) {
+		began <- true
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+	})
+	r, err := New(cfg, registry, Options{ReplicaID: "r", LogOutput: t.Output(), Jobs: source})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := start(t.Context(), r)
+	<-began
+	eventually(t, "Forget is refused while the job runs", func() bool {
+		err := r.forget(t.Context(), "customer")
+		if !errors.Is(err, locking.ErrTaken) && !errors.Is(err, locking.ErrNoQuorum) {
+			t.Fatalf("while the job runs: %v", err)
+		}
+		return errors.Is(err, locking.ErrTaken)
+	})
+	source.cancelled.Store(true)
+	r.Refresh()
+	close(release)
+	eventually(t, "no key is left", func() bool {
+		_ = r.forget(t.Context(), "customer") // the run's log may come after the first time
+		return len(keysOf("customer", keysOn(t, servers))) == 0
+	})
+	<-ran
+	if len(keysOf("a", keysOn(t, servers))) == 0 {
+		t.Error("nothing is kept of the other job")
+	}
+	if err := r.forget(t.Context(), "customer"); err != nil && !errors.Is(err, locking.ErrNoQuorum) {
+		t.Errorf("when nothing is left: %v", err)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// eventually tries until ok, of which something waits for the machine.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for tries := 0; !ok(); tries++ {
+		if tries == 1000 {
+			t.Fatalf("waited in vain: %s", what)
+		}
+		<-tick.C
+	}
+}
+
+// keysOn lists the keys of all servers.
+func keysOn(t *testing.T, servers []*redistest.Server) []string {
+	t.Helper()
+	var all []string
+	for _, s := range servers {
+		keys, err := s.Client().Keys(t.Context(), "*").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, keys...)
+	}
+	return all
+}
