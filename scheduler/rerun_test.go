@@ -1,10 +1,15 @@
 package scheduler_test
 
 import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 )
@@ -105,6 +110,72 @@ func TestNoRerunOfALongRun(t *testing.T) {
 			}
 		}
 	})
+}
+
+// cutOff is a Locker whose first lease cannot be extended, nor released where it
+// is mute: the replica that has it lives on, but out of reach of the nodes.
+type cutOff struct {
+	locking.Locker
+	mute  bool
+	taken *atomic.Bool
+}
+
+func (l cutOff) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+	lease, err := l.Locker.TryAcquire(ctx, req)
+	switch {
+	case err != nil || l.taken.Swap(true):
+		return lease, err
+	case l.mute:
+		return muteLease{frailLease{lease}}, nil
+	}
+	return frailLease{lease}, nil
+}
+
+// A replica lives, but loses the lease of its run. If it can say so, the run has
+// ended as lease_lost and is not repeated; if not, it is as if it had died.
+func TestRerunOfALostLease(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		mute bool
+		runs []string // of the tick at 10 s, the last first
+	}{
+		{"its end is told", false, []string{"1 lease_lost"}},
+		{"its end cannot be told", true, []string{"2 succeeded", "1 interrupted"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				c.locker = cutOff{c.locks, tt.mute, new(atomic.Bool)}
+				job := every(t, "10s", "j", c.handler(func(ctx context.Context, run jobs.Run) error {
+					if run.Attempt == 1 && c.at(run.Tick) == 10*time.Second {
+						return untilEnd(ctx, run)
+					}
+					return nil
+				}))
+				job.OnCrash = scheduler.CrashRerun
+				stop := c.startAll(3, nil, job)
+				time.Sleep(29 * time.Second)
+				stop()
+				runs, err := c.ledger.Runs(t.Context(), scheduler.Query{Job: "j", Limit: 100, Before: c.begun.Add(11 * time.Second)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, e := range runs {
+					got = append(got, fmt.Sprintf("%d %s", e.Attempt, e.Outcome))
+				}
+				if !slices.Equal(got, tt.runs) {
+					t.Errorf("the ledger has the runs %q, want %q", got, tt.runs)
+				}
+				if last := c.ticks("j")[1]; c.at(last.Tick) != 20*time.Second || last.Outcome != scheduler.Succeeded {
+					t.Errorf("the next tick: %+v", last)
+				}
+			})
+		})
+	}
 }
 
 // A run that was interrupted when all replicas died is run again by the first

@@ -123,6 +123,11 @@ var schedulerPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestRerun"},
 	},
 	{
+		name: "rerun: a lost lease is no end", promise: "A run that lost its lease and could say so is not run again.",
+		edits: []edit{{schedulerDir + "run.go", "\tleft := max(time.Until(a.lease", "\tif entry.Outcome == LeaseLost {\n\t\treturn nil\n\t}\n\tleft := max(time.Until(a.lease"}},
+		pkg:   scheduler, tests: []string{"TestRerunOfALostLease"},
+	},
+	{
 		name: "rerun: start forgets", promise: "A run that was interrupted when all replicas died is run again by the first one that starts.",
 		edits: []edit{{schedulerDir + "scan.go", "l.insert(s.found.rerun)", "_ = s.found.rerun"}},
 		pkg:   scheduler, tests: []string{"TestRerunAfterAStart"},
