@@ -43,6 +43,32 @@ func TestDocs(t *testing.T) {
 		}
 	}
 	checkQuotes(t, read(t, "../docs/operating.md"), code)
+	checkReasons(t, read(t, "../docs/operating.md"))
+}
+
+// checkReasons wants every reason that the scheduler gives for a tick explained.
+func checkReasons(t *testing.T, page string) {
+	t.Helper()
+	files, err := filepath.Glob("../scheduler/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reason := regexp.MustCompile(`(?:missedFor\(|why[A-Z]\w+ += |reason := fmt.Sprintf\(|reason: (?:fmt.Sprintf\(\s*)?|missedFor\(fmt.Sprintf\()"([^"%]+)`)
+	found := 0
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		for _, m := range reason.FindAllStringSubmatch(read(t, file), -1) {
+			found++
+			if begins := strings.TrimRight(m[1], " :"); !strings.Contains(page, "`"+begins) && !strings.Contains(page, "… "+begins) {
+				t.Errorf("%s gives the reason %q, which operating.md does not explain", file, begins)
+			}
+		}
+	}
+	if found < 25 {
+		t.Errorf("only %d reasons were found in the scheduler's code", found)
+	}
 }
 
 // checkModel wants what is quoted in the item that text begins with to be a
