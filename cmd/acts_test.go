@@ -76,8 +76,8 @@ func TestActs(t *testing.T) {
 		{"pause report", exitUsage, "--reason"},
 		{"trigger report --within 0s", exitUsage, "--within 0s: write 1s or more"},
 		{"backfill report --from 2026-01-01 --to 2026-01-02 --within 0s", exitUsage, "--within 0s: write 1s or more"},
-		{"logs slow", exitNotFound, "run that has ended of slow not found"},
-		{"logs report --attempt 2", exitNotFound, "attempt 2 of report not found"},
+		{"logs slow", exitNotFound, "not found: no run of slow has ended; quorate runs slow lists them"},
+		{"logs report --attempt 2", exitNotFound, "no run of report has ended as attempt 2"},
 	} {
 		_, stderr, code := quorate(t, append(strings.Fields(tt.args), "-c", config)...)
 		if code != tt.code || !strings.Contains(stderr, tt.says) || tt.says == "" && stderr != "" {

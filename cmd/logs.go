@@ -88,14 +88,14 @@ func (c cluster) log(ctx context.Context, job, run string, attempt int) (logRow,
 
 // noSuchRun is the error for a run that the ledger does not have.
 func noSuchRun(job, run string, attempt int) error {
-	what := "run that has ended"
+	what := fmt.Sprintf("no run of %s has ended", job)
 	if run != "" {
-		what = fmt.Sprintf("run %q", run)
+		what = fmt.Sprintf("%s has no run %q", job, run)
 	}
 	if attempt != 0 {
-		what += fmt.Sprintf(", attempt %d", attempt)
+		what += fmt.Sprintf(" as attempt %d", attempt)
 	}
-	return fmt.Errorf("%s of %s %w; quorate runs %s lists them", what, job, errNotFound, job)
+	return fmt.Errorf("%w: %s; quorate runs %s lists them", errNotFound, what, job)
 }
 
 // isRun tells whether text names the run of an entry: any, its id, or its tick.
