@@ -113,10 +113,11 @@ func why(row runRow) string {
 }
 
 // unusual says what started a run other than its schedule, and how often it was
-// begun and its function called, if more than once.
+// begun and its function called, if more than once. A tick that was to be caught
+// up and was not has a reason that says so.
 func unusual(row runRow) string {
 	var all []string
-	if row.Trigger != nil && *row.Trigger != scheduler.BySchedule {
+	if t := row.Trigger; t != nil && *t != scheduler.BySchedule && (*t != scheduler.ByCatchUp || row.Token != nil) {
 		all = append(all, string(*row.Trigger))
 	}
 	if row.Attempt != nil && *row.Attempt > 1 {

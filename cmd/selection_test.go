@@ -37,6 +37,47 @@ func TestSelection(t *testing.T) {
 	}
 }
 
+// A listing has as many rows as --limit says, of all jobs together. Following
+// looks at more than that, or it would not see long runs end.
+func TestLimit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		app := App{Out: &out, Err: &out}
+		ctx, cancel := context.WithCancel(t.Context())
+		looks := 0
+		read := func(_ context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+			var all []scheduler.Entry
+			for n := range min(q.Limit, 30) {
+				all = append(all, scheduler.Entry{Job: "j", Tick: tick.Add(-time.Duration(n) * time.Second), Token: 1, Outcome: scheduler.Succeeded})
+			}
+			if looks++; looks == 1 {
+				all[20].Outcome = scheduler.Running
+			} else if looks == 3 {
+				cancel()
+			}
+			return all, nil
+		}
+		follow := selection{limit: 2, follow: true}
+		if err := show(ctx, app, follow, "table", read, runListing); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(out.String(), "succeeded"); n != 3 {
+			t.Errorf("%d rows, want two of the past and the long run that ended later:\n%s", n, &out)
+		}
+		out.Reset()
+		more := func(ctx context.Context, _ scheduler.Query) ([]scheduler.Entry, error) {
+			return read(ctx, scheduler.Query{Limit: 30})
+		}
+		if err := show(t.Context(), app, selection{limit: 2}, "table", more, runListing); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(out.String(), "succeeded"); n != 2 {
+			t.Errorf("%d rows, want 2:\n%s", n, &out)
+		}
+	})
+}
+
 // A follower shows what has ended, once and in order, whatever the next look
 // finds again; it goes on through an outage.
 func TestFollow(t *testing.T) {
