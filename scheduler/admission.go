@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -74,15 +75,18 @@ var errElsewhere = errors.New("another replica claimed it while this one ran sch
 // noPlace is the verdict on a tick for which there was no place until its window
 // closed. As a rule another replica had one.
 func (a *attempt) noPlace() verdict {
+	if a.begun() {
+		return verdict{kind: lost, err: errElsewhere}
+	}
+	return verdict{kind: settled, outcome: Skipped, reason: fmt.Sprintf(
+		"limit: this replica had no place for it until its window closed (scheduler.max_running: %d)", a.cfg.MaxRunning)}
+}
+
+// begun tells whether the ledger has a run of the tick.
+func (a *attempt) begun() bool {
 	ctx, cancel := context.WithTimeout(a.stops.releases, ledgerLook)
 	defer cancel()
 	id := a.tick.entry(a.job, "").ID()
 	runs, _ := a.cfg.Ledger.Runs(ctx, Query{Job: a.job.key(), Limit: 1, Since: a.tick.at, Before: a.tick.at.Add(time.Millisecond)})
-	for _, run := range runs {
-		if run.ID() == id {
-			return verdict{kind: lost, err: errElsewhere}
-		}
-	}
-	return verdict{kind: settled, outcome: Skipped, reason: fmt.Sprintf(
-		"limit: this replica had no place for it until its window closed (scheduler.max_running: %d)", a.cfg.MaxRunning)}
+	return slices.ContainsFunc(runs, func(run Entry) bool { return run.ID() == id })
 }

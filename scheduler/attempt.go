@@ -52,8 +52,10 @@ type attempt struct {
 	lane    *lane
 	overdue time.Time
 	passed  bool // later is closed
-	watches bool // holder, another replica, ran or runs the tick
-	holder  string
+	// Its tick's window had closed when it began, and the tick was not begun before.
+	catchesUp bool
+	watches   bool // holder, another replica, ran or runs the tick
+	holder    string
 	// Set before the loop is told that the attempt is over: a later request of
 	// the stream was claimed, so that nobody can claim this one any more.
 	superseded bool
@@ -85,8 +87,8 @@ func (a *attempt) conclude(v verdict) {
 		return
 	case a.tick.act != nil && a.leave(v):
 		return
-	case a.watched:
-		return // the ledger has the run
+	case a.watched && a.begun():
+		return // or nobody ever began what was watched
 	}
 	a.decided(a.job, a.tick, v)
 }

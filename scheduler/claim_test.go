@@ -20,6 +20,7 @@ type moody struct {
 	reasons []error
 	repeat  bool
 	slow    time.Duration // before each answer
+	holder  string        // of this tick, not of an earlier one; empty: r9 of an earlier one
 
 	mu    sync.Mutex
 	asked []time.Time
@@ -43,6 +44,9 @@ func (m *moody) TryAcquire(ctx context.Context, req locking.Request) (locking.Le
 	err := &locking.AcquireError{
 		Reason: reason, Name: req.Name, Holder: "r9", HolderTick: req.Tick.Add(-time.Second),
 		Nodes: []locking.NodeError{{Node: "a", Err: errors.New("down")}},
+	}
+	if m.holder != "" {
+		err.Holder, err.HolderTick = m.holder, req.Tick
 	}
 	return nil, err
 }

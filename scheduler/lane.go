@@ -105,8 +105,8 @@ func (e *engine) tooLate(j *job, l *lane, t tick, now time.Time, newer, late int
 		return missedFor(whyDrained)
 	case !t.late(now):
 		return verdict{kind: again}
-	case l.claiming != nil && l.claiming.watches:
-		return l.behindRerun(j, newer)
+	case l.claiming != nil && l.claiming.watches && !l.claiming.catchesUp && t.trigger != ByCatchUp:
+		return l.behindRerun(j, newer) // what is caught up, and comes meanwhile, goes one after the other
 	}
 	if why := j.CatchUp.refuses(t, now, newer, late); why != "" {
 		return missedFor(why)
@@ -128,7 +128,7 @@ func (e *engine) start(j *job, l *lane, t tick) {
 		owner: j, lane: l,
 	}
 	if t.late(now) && t.latest.After(now) {
-		a.caughtUp, a.until = true, t.latest
+		a.caughtUp, a.catchesUp, a.until = true, t.trigger != ByRerun, t.latest
 		a.delay = j.catchUpPause(t) + stagger(e.cfg.Stagger, rank, t.latest.Sub(now))
 	}
 	a.waits, a.stopWaiting = context.WithCancelCause(e.stops.claims)
@@ -180,7 +180,7 @@ func (j *job) mustYield(l *lane) bool {
 
 // decidedTick lets the lane of a go on.
 func (e *engine) decidedTick(a *attempt) {
-	if a.watches {
+	if a.watches && !a.catchesUp {
 		a.lane.standDown(a.owner, e.clock.wall().Add(e.cfg.Window))
 	}
 	e.proceedAll(a.owner)

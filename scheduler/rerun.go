@@ -26,11 +26,12 @@ func (j Job) mode() locking.Mode {
 	return locking.AtMostOnce
 }
 
-// runsElsewhere tells whether err says that another replica runs the tick, which
-// this one runs again should that die.
+// runsElsewhere tells whether err says that another replica runs the tick, or is
+// about to, which this one runs again should that die.
 func (a *attempt) runsElsewhere(err error) bool {
 	taken, ok := errors.AsType[*locking.AcquireError](err)
-	return ok && a.job.OnCrash == CrashRerun && errors.Is(err, locking.ErrTaken) && taken.HolderTick.Equal(a.tick.at)
+	return ok && a.job.OnCrash == CrashRerun && errors.Is(err, locking.ErrTaken) &&
+		taken.HolderTick.Equal(a.tick.at) && taken.Holder != a.cfg.Replica
 }
 
 // standBy waits until the lease that keeps the tick should have ended, or the next
@@ -84,7 +85,7 @@ func (l *lane) standDown(j *job, until time.Time) {
 		return
 	}
 	for i := range l.queue {
-		if l.queue[i].until.Before(until) {
+		if l.queue[i].trigger != ByCatchUp && l.queue[i].until.Before(until) {
 			l.queue[i].until = until
 		}
 	}

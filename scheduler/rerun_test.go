@@ -223,3 +223,56 @@ func TestRerunAfterAStart(t *testing.T) {
 		})
 	}
 }
+
+// While one replica catches up, the others keep the rest in mind: if that one
+// died, they would go on.
+func TestRerunWhileCatchingUp(t *testing.T) {
+	t.Parallel()
+	for _, overlap := range []scheduler.Overlap{scheduler.OverlapSkip, scheduler.OverlapQueue} {
+		t.Run(string(overlap), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				time.Sleep(10 * time.Second)
+				if err := c.die(locking.AtLeastOnce, 5*time.Second).Release(t.Context(), scheduler.EncodeNote(scheduler.Entry{Outcome: scheduler.Succeeded})); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(85 * time.Second) // 95 s
+				job := rerunning(t, c, overlap, 3*time.Second)
+				job.CatchUp.Mode = scheduler.CatchUpAll
+				stop := c.startAll(3, nil, job)
+				time.Sleep(94 * time.Second)
+				stop()
+				for _, e := range c.ticks("j") {
+					if at := c.at(e.Tick); at < 100*time.Second {
+						if e.Outcome != scheduler.Succeeded {
+							t.Errorf("%v is %s: %s", at, e.Outcome, e.Reason)
+						}
+						c.saw(0, fmt.Sprintf("skipped j %v:", at))
+						c.saw(0, fmt.Sprintf("missed j %v:", at))
+					}
+				}
+			})
+		})
+	}
+}
+
+// Who watches a tick that nobody began after all accounts for it: it was this
+// replica's own claim, given up, that it saw, or that of one that gave it up.
+func TestWatchedForNothing(t *testing.T) {
+	t.Parallel()
+	for _, holder := range []string{"r1", "r2"} {
+		t.Run(holder, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				c.locker = &moody{locks: c.locks, reasons: []error{locking.ErrTaken, locking.ErrUnvouched}, repeat: true, holder: holder}
+				stop := c.start(c.replica("r1", nil, rerunning(t, c, scheduler.OverlapSkip, 0)))
+				time.Sleep(19 * time.Second)
+				c.stop(stop)
+				c.wantTicks("j", "10s missed: unvouched: too few nodes can tell whether the tick has run: a: down")
+				c.saw(map[string]int{"r1": 0, "r2": 1}[holder], "lost j 10s")
+			})
+		})
+	}
+}

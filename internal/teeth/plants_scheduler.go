@@ -113,6 +113,16 @@ var schedulerPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestPausedTicksReplaceNothing"},
 	},
 	{
+		name: "catch-up: dropped while another catches up", promise: "What waits to be caught up is not skipped because another replica runs the first of it.",
+		edits: []edit{{schedulerDir + "lane.go", "l.claiming.watches && !l.claiming.catchesUp && t.trigger != ByCatchUp", "l.claiming.watches"}},
+		pkg:   scheduler, tests: []string{"TestRerunWhileCatchingUp"},
+	},
+	{
+		name: "rerun: watched for nothing", promise: "A tick that was watched, and that nobody began, has an outcome.",
+		edits: []edit{{schedulerDir + "attempt.go", "case a.watched && a.begun():", "case a.watched:"}},
+		pkg:   scheduler, tests: []string{"TestWatchedForNothing"},
+	},
+	{
 		name: "rerun: the dead are not watched", promise: "With on_crash rerun a tick whose replica died is run again elsewhere.",
 		edits: []edit{{schedulerDir + "rerun.go", "return ok && a.job.OnCrash == CrashRerun &&", "return ok && a.job.OnCrash == CrashSkip &&"}},
 		pkg:   scheduler, tests: []string{"TestRerun"},
