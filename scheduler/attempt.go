@@ -52,7 +52,7 @@ type attempt struct {
 	lane    *lane
 	overdue time.Time
 	passed  bool // later is closed
-	// Its tick's window had closed when it began, and the tick was not begun before.
+	// It catches up its tick since it began, which nobody began before.
 	catchesUp bool
 	watches   bool // holder, another replica, ran or runs the tick
 	holder    string

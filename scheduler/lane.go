@@ -127,7 +127,7 @@ func (e *engine) start(j *job, l *lane, t tick) {
 		place: make(chan struct{}, 1), line: make(chan inLine, 1),
 		owner: j, lane: l,
 	}
-	if t.late(now) && t.latest.After(now) {
+	if (t.late(now) || t.trigger == ByCatchUp) && t.latest.After(now) {
 		a.caughtUp, a.catchesUp, a.until = true, t.trigger != ByRerun, t.latest
 		a.delay = j.catchUpPause(t) + stagger(e.cfg.Stagger, rank, t.latest.Sub(now))
 	}

@@ -118,6 +118,11 @@ var schedulerPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestRerunWhileCatchingUp"},
 	},
 	{
+		name: "catch-up: a window that is open", promise: "What came just before a replica started is caught up like the rest.",
+		edits: []edit{{schedulerDir + "lane.go", "if (t.late(now) || t.trigger == ByCatchUp) &&", "if t.late(now) &&"}},
+		pkg:   scheduler, tests: []string{"TestCatchUpWithinTheWindow"},
+	},
+	{
 		name: "rerun: watched for nothing", promise: "A tick that was watched, and that nobody began, has an outcome.",
 		edits: []edit{{schedulerDir + "attempt.go", "case a.watched && a.begun():", "case a.watched:"}},
 		pkg:   scheduler, tests: []string{"TestWatchedForNothing"},
