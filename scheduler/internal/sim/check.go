@@ -22,9 +22,12 @@ type Record struct {
 
 	// Start is when the world began.
 	Start time.Time
-	// Rules are those of the jobs that have some, Limits those of groups.
+	// Rules are those of the jobs that have some, Limits those of groups that must
+	// stay within them, Slots the groups by the names under which their slots are
+	// claimed.
 	Rules  map[string]Rules
 	Limits map[string]int
+	Slots  map[string]string
 	// Heard is how long after a pause was acknowledged a run may still begin. 0: it
 	// is not looked at.
 	Heard time.Duration
@@ -51,6 +54,7 @@ const (
 	Known  = "every tick has an outcome"
 	Alive  = "ticks run in calm weather"
 
+	Order    = "ticks are claimed in their order"
 	Attempts = "attempts grow with their tokens"
 	Late     = "no run begins later than its policy allows"
 	Replaced = "a run stops when its job's next tick replaces it"
@@ -58,11 +62,13 @@ const (
 	Pause    = "a paused job does not begin"
 	CaughtUp = "what was missed is caught up"
 	Again    = "interrupted runs are run again"
+	Spared   = "nothing but its policies ends a run"
+	Gone     = "a job that was dropped is not claimed"
 )
 
 // Promises are all that are checked, in the order of listings.
 func Promises() []string {
-	return []string{Once, Tokens, Lease, Stale, Alone, Known, Alive, Attempts, Late, Replaced, Limit, Pause, CaughtUp, Again}
+	return []string{Once, Tokens, Lease, Stale, Alone, Known, Alive, Order, Attempts, Late, Replaced, Limit, Pause, CaughtUp, Again, Spared, Gone}
 }
 
 // Check returns every broken promise, the earliest first.
@@ -75,10 +81,13 @@ func Check(r Record) []Violation {
 	for _, job := range claims {
 		list = append(list, checkOnce(job)...)
 		list = append(list, checkTokens(job)...)
+		list = append(list, checkOrder(job)...)
 		list = append(list, checkAttempts(job)...)
 		list = append(list, checkLatest(job, r)...)
 		list = append(list, checkReplaced(job, r)...)
 		list = append(list, checkPauses(job, r)...)
+		list = append(list, checkSpared(job, r)...)
+		list = append(list, checkGone(job, r)...)
 		list = append(list, checkLeases(job, r)...)
 		list = append(list, checkWrites(job, r)...)
 		if r.Exclusive {
@@ -174,7 +183,8 @@ func checkLeases(claims []*claim, r Record) []Violation {
 }
 
 // checkWrites: once a later claim has written, an earlier one does not; and
-// while leases cannot overlap, no write under a lease is refused.
+// while leases cannot overlap, no write under a lease is refused, unless a later
+// run has written beside it.
 func checkWrites(claims []*claim, r Record) []Violation {
 	byName := map[string]*claim{}
 	for _, c := range claims {
@@ -193,6 +203,7 @@ func checkWrites(claims []*claim, r Record) []Violation {
 			if latest == nil || c.asked > latest.asked {
 				latest = c
 			}
+		case e.What == Rejected && c.Beside && latest != nil && latest.Token > c.Token:
 		case e.What == Rejected && r.Exclusive && c.held(e.At):
 			list = append(list, Violation{Stale, e.At, fmt.Sprintf("a write of %v was refused under its lease", c)})
 		}
@@ -200,15 +211,15 @@ func checkWrites(claims []*claim, r Record) []Violation {
 	return list
 }
 
-// checkAlone: no two claims are held at an instant. Leases last for seconds, so
-// only neighbours are compared.
+// checkAlone: no two claims are held at an instant, unless both allow it. Leases
+// last for seconds, so only neighbours are compared.
 func checkAlone(claims []*claim) []Violation {
 	var list []Violation
 	var open []*claim
 	for _, c := range claims {
 		open = slices.DeleteFunc(open, func(o *claim) bool { return o.end() <= c.At })
 		for _, o := range open {
-			if at, both := o.overlap(c); both {
+			if at, both := o.overlap(c); both && (!o.Beside || !c.Beside) {
 				list = append(list, Violation{Alone, at, fmt.Sprintf("%v and %v are both held", o, c)})
 			}
 		}

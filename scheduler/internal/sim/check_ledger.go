@@ -12,7 +12,8 @@ import (
 type Ledger struct {
 	// Due are the ticks that some replica saw come due, and lived to tell.
 	Due []time.Time
-	// CaughtUp: what was missed was caught up, so nothing is.
+	// CaughtUp: what was missed was caught up, so nothing is; nor is anything
+	// skipped that came when nobody was there.
 	CaughtUp bool
 	// Lines are the outcomes, one per tick.
 	Lines []Line
@@ -68,7 +69,7 @@ func checkLedgers(r Record) []Violation {
 			}
 		}
 		for _, l := range r.Ledgers[job].Lines {
-			if r.Ledgers[job].CaughtUp && l.Outcome == "missed" {
+			if r.Ledgers[job].CaughtUp && (l.Outcome == "missed" || l.Outcome == "skipped" && r.unseen(job, l.Tick)) {
 				say(CaughtUp, l.Tick, "was %s: %s", l.Outcome, l.Reason)
 			}
 		}
@@ -83,6 +84,24 @@ func checkLedgers(r Record) []Violation {
 		}
 	}
 	return list
+}
+
+// unseen tells whether no replica served when the tick came, and nothing else
+// keeps it from being caught up.
+func (r Record) unseen(job string, tick time.Time) bool {
+	const off = 200 * time.Millisecond // by which clocks may be
+	at, serves := tick.Sub(r.Start), map[string]bool{}
+	for _, e := range r.Events {
+		switch {
+		case e.Job == job && e.What == Paused:
+			return false
+		case e.What == Serving && e.At < at+off:
+			serves[e.Replica] = true
+		case e.What == Died && e.At < at-off:
+			delete(serves, e.Replica)
+		}
+	}
+	return len(serves) == 0 && r.Rules[job].Group == ""
 }
 
 func tickName(job string, tick time.Time) string { return job + "@" + stamp(tick) }

@@ -18,8 +18,12 @@ type Rules struct {
 	Replaced time.Duration
 	// Again: a run that was cut short is run again, so none stays interrupted.
 	Again bool
-	// Group is the limit that runs of the job count against; empty: none.
+	// Replaces: a run is asked to stop when the job's next tick comes.
+	Replaces bool
+	// Group is the limit that runs of the job count against; empty: none. It has
+	// Size slots.
 	Group string
+	Size  int
 }
 
 // checkAttempts: of the claims of one tick, the one with the larger token is the
@@ -58,25 +62,52 @@ func checkLatest(claims []*claim, r Record) []Violation {
 }
 
 // checkReplaced: a run stops when the job's next tick comes, where that replaces
-// it.
+// it, and at once if it begins later.
 func checkReplaced(claims []*claim, r Record) []Violation {
 	var list []Violation
+	begins := map[string]time.Time{} // from here on replicas see ticks, by their clocks
+	for _, e := range r.Events {
+		if _, served := begins[e.Replica]; e.What == Serving && !served {
+			begins[e.Replica] = e.Tick
+		}
+	}
 	for _, c := range claims {
 		bound := r.Rules[c.Job].Replaced
 		if bound == 0 || c.began == none {
 			continue
 		}
 		due := r.Ledgers[c.Job].Due
-		i := slices.IndexFunc(due, func(tick time.Time) bool { return tick.After(c.Tick) })
+		i := slices.IndexFunc(due, func(tick time.Time) bool {
+			return tick.After(c.Tick) && tick.After(begins[c.Replica]) && !r.mayBePaused(c.Job, tick.Sub(r.Start))
+		})
 		if i < 0 {
 			continue
 		}
-		end := due[i].Sub(r.Start) + bound
+		end := max(due[i].Sub(r.Start)+bound, c.began+slack)
 		if c.stopped == none || c.stopped > end {
 			list = append(list, Violation{Replaced, end, fmt.Sprintf("%v had not stopped %v after tick %s came to replace it", c, bound, stamp(due[i]))})
 		}
 	}
 	return list
+}
+
+// telling is how long it takes at most until all have heard of a pause, or of its
+// end, by all clocks.
+const telling = 3 * time.Second
+
+// mayBePaused tells whether some replica may skip the job's tick of an instant.
+func (r Record) mayBePaused(job string, at time.Duration) bool {
+	paused := false
+	for _, e := range r.Events {
+		switch {
+		case e.Job != job:
+		case e.What == Paused && e.At-telling <= at:
+			paused = true
+		case e.What == Resumed && e.At+telling <= at:
+			paused = false
+		}
+	}
+	return paused
 }
 
 // checkLimits: at no instant do more runs of a group work than it allows. A run
@@ -90,7 +121,7 @@ func checkLimits(claims []*claim, r Record) []Violation {
 	steps := map[string][]step{}
 	for _, c := range claims {
 		group := r.Rules[c.Job].Group
-		if group == "" || c.began == none || c.stopped == none {
+		if _, limited := r.Limits[group]; !limited || c.began == none || c.stopped == none {
 			continue // one that never stops breaks another promise
 		}
 		steps[group] = append(steps[group], step{c.began, 1, c}, step{c.stopped, -1, c})

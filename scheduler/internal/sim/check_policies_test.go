@@ -65,6 +65,12 @@ func policyCases() []checkCase {
 		{"a run ends before it is replaced", replaced(history(began, then("a", 300, sim.Returned))), ""},
 		{"a run dies before it is replaced", replaced(history(began, []sim.Event{{At: ms(500), What: sim.Died, Replica: "r-a"}})), ""},
 		{"a run goes on when it is replaced", replaced(history(began, then("a", 551, sim.Stopped))), sim.Replaced},
+		{"a run goes on while its job is paused", replaced(history(on("", "job", 0, sim.Paused), began, then("a", 551, sim.Stopped))), ""},
+		{"a run goes on long after a pause", replaced(history(on("", "job", -9000, sim.Paused), on("", "job", -8000, sim.Resumed), began, then("a", 551, sim.Stopped))), sim.Replaced},
+		{"a run begins when it was replaced", replaced(history(won("a", 1, 1, 0, 5), then("a", 600, sim.Began), then("a", 600, sim.Stopped))), ""},
+		{"a run begins when it was replaced, and goes on", replaced(history(won("a", 1, 1, 0, 5), then("a", 600, sim.Began), then("a", 620, sim.Stopped))), sim.Replaced},
+		{"a run of a replica that came after what replaces it", replaced(history(
+			[]sim.Event{{What: sim.Serving, Replica: "r-a", Tick: at(1).Add(ms(501))}}, won("a", 1, 1, 0, 5), then("a", 600, sim.Began), then("a", 900, sim.Returned))), ""},
 		{"a group is full", group(pair(100, 100), 1), ""},
 		{"a group is more than full", group(pair(99, 100), 1), sim.Limit},
 		{"a group has room for both", group(pair(99, 100), 2), ""},

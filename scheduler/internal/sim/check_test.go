@@ -47,7 +47,10 @@ type checkCase struct {
 // broken, and their twins in which it is not.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	for _, tt := range slices.Concat(onceCases(), tokenCases(), contextCases(), writeCases(), leaseCases(), ledgerCases(), policyCases()) {
+	for _, tt := range slices.Concat(
+		onceCases(), tokenCases(), contextCases(), writeCases(), leaseCases(), ledgerCases(),
+		policyCases(), orderCases(), besideCases(), reloadCases(), unseenCases(),
+	) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			found := sim.Check(tt.record)
@@ -87,7 +90,7 @@ func onceCases() []checkCase {
 func tokenCases() []checkCase {
 	return []checkCase{
 		{"tokens grow", sim.Record{Events: history(won("a", 1, 7, 0, 5), won("b", 2, 8, 10, 15))}, ""},
-		{"tokens of claims at the same time", sim.Record{Events: history(won("a", 1, 8, 0, 5), won("b", 2, 7, 4, 15))}, ""},
+		{"tokens of claims at the same time", sim.Record{Events: history(won("a", 2, 8, 0, 5), won("b", 1, 7, 4, 15))}, ""},
 		{"tokens fall", sim.Record{Events: history(won("a", 1, 8, 0, 5), won("b", 2, 7, 10, 15))}, sim.Tokens},
 		{"tokens repeat", sim.Record{Events: history(won("a", 1, 8, 0, 5), won("b", 2, 8, 4, 15))}, sim.Tokens},
 		{"tokens fall long after", sim.Record{Events: history(

@@ -16,6 +16,9 @@ type claim struct {
 	voided  bool
 	began   time.Duration
 	stopped time.Duration // the job's context ended, the job returned, or the process died
+	died    bool          // the process died
+	trigger string        // why it began
+	why     string        // the context ended
 }
 
 // A span is a time from an instant up to another, which is not part of it.
@@ -33,7 +36,7 @@ func fold(events []Event) []*claim {
 		case Died:
 			for _, c := range list {
 				if c.Replica == e.Replica && c.began != none && c.stopped == none {
-					c.stopped = e.At
+					c.stopped, c.died = e.At, true
 				}
 			}
 			continue
@@ -70,12 +73,12 @@ func (c *claim) take(e Event) {
 		c.ended = e.At
 	case Began:
 		if c.began == none {
-			c.began = e.At
+			c.began, c.trigger = e.At, e.Text
 		}
 		c.stopped = none // it may be called again
 	case Stopped, Returned:
 		if c.stopped == none {
-			c.stopped = e.At
+			c.stopped, c.why = e.At, e.Text
 		}
 	}
 }

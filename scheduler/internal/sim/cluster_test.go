@@ -100,12 +100,17 @@ func (c *cluster) schedule(job, version int) (s scheduler.Schedule, has bool) {
 	if job == 2 && version%2 == 1 {
 		return nil, false
 	}
-	e := every{first: c.begin.Add(time.Duration(job)*137*time.Millisecond + 113*time.Millisecond), period: c.params.every}
+	e := every{first: c.begin.Add(phase(job)), period: c.params.every}
 	e.last = c.begin.Add(c.params.length)
 	if job == 1 && version%2 == 1 {
 		e.first = e.first.Add(c.params.every / 2).Truncate(time.Millisecond)
 	}
 	return e, true
+}
+
+// phase is when a job's first tick comes, after the beginning of all ticks.
+func phase(job int) time.Duration {
+	return time.Duration(job)*137*time.Millisecond + 113*time.Millisecond
 }
 
 // every is a schedule with a beginning and an end.
@@ -183,6 +188,7 @@ func (c *cluster) live() result {
 	r := result{params: c.params, record: sim.Record{
 		Margin: margin, Exclusive: c.params.exclusive(), Calm: c.params.calm,
 		Start: c.begin.Add(-lead), Rules: c.params.rules(), Heard: c.params.heard(),
+		Limits: c.params.limits(), Slots: c.params.slots(),
 	}}
 	ledgers, err := c.ledgers(ctx)
 	end()

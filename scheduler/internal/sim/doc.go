@@ -21,21 +21,24 @@
 //     are off, and set.
 //   - Configurations are rolled out: versions with another ttl, a moved
 //     schedule, a job more or less run side by side.
+//   - Jobs have all policies for overlap, crashes, catching up and retries, and
+//     share a group; all replicas die at once, and all but one again while they
+//     catch up; jobs are paused while their ticks are claimed, and configurations
+//     reloaded while they run.
 //
 // The nodes are the model of package nodetest, which a test holds against real
-// servers. TestSim is replicas with jobs, TestPolicies the same with jobs of all
-// policies, where all replicas die at once as well, TestLocks four clients who want one
-// lock, as a plain lock or with ticks in both modes, TestListChange the same
-// while the list of nodes is changed and clients move to the new one, some too
-// early and some late.
+// servers. TestSim is replicas with jobs, TestPolicies the same with policies,
+// TestLocks four clients who want one lock, as a plain lock or with ticks in both
+// modes, TestListChange the same while the list of nodes is changed and clients
+// move to the new one, some too early and some late.
 //
 // # What is not
 //
 // Time that passes while code runs: a goroutine takes none between two messages.
 // A pause stops a process at its next message and its next look at the clock,
 // not in between. The monotonic clocks of all processes run alike; the wall
-// clock of leases is the world's. Rerun mode is simulated for claims, not yet for
-// jobs.
+// clock of leases is the world's. What people ask for reaches all replicas that are
+// awake: the nodes' part of it is tested elsewhere.
 //
 // # What is checked
 //
@@ -43,7 +46,12 @@
 // writes refused and good ones not, one lease at a time (unless a node's clock
 // was set), a ledger with one outcome for every tick that a surviving replica
 // saw come due (unless a quorum's memory was lost), and that all ticks run in
-// calm weather. TestCheck shows the checker what it must refuse;
+// calm weather. Of policies: ticks claimed in their order, attempts that grow with
+// their tokens, runs that begin in time, that end when they are replaced and for
+// nothing else, such as a reload, groups within their limit, no run of a paused or
+// a dropped job, nothing missed that was to be caught up, nothing left
+// interrupted that was to be run again. TestPolicies prints how often the worlds
+// came to what these are about, and fails where they never did. TestCheck shows the checker what it must refuse;
 // TestChecksAreNeeded takes the nodes' checks away one by one, and
 // TestAssumptionsAreNeeded does what the protocol assumes that nobody does:
 // each must break a promise.

@@ -10,10 +10,17 @@ import (
 	"github.com/quorate/quorate/scheduler/internal/sim"
 )
 
+// sample is how many worlds are simulated unless more are asked for. Those with
+// policies are more, so that they come to every situation.
+const (
+	sample         = 16
+	samplePolicies = 64
+)
+
 // What the tests are asked for, after -args. The defaults are a sample of a few
 // seconds; make sim asks for more.
 var (
-	seeds   = flag.Int("seeds", 16, "worlds of replicas to simulate")
+	seeds   = flag.Int("seeds", sample, "worlds of replicas to simulate")
 	claims  = flag.Int("claims", 1500, "claims of locks to simulate")
 	first   = flag.Int("first", 1, "the first seed")
 	only    = flag.String("only", "all", "numbers of the troubles that happen, such as 0,3,4")

@@ -22,17 +22,27 @@ const (
 	Ending   What = "releases" // begins to give the claim back; from here on it claims nothing
 	Voiding  What = "voids"    // the same, unused
 	Ended    What = "released" // others know that it was given back
-	Began    What = "begins"   // calls the job
-	Stopped  What = "stops"    // the job's context has ended
+	Began    What = "begins"   // calls the job; Text: why it runs
+	Stopped  What = "stops"    // the job's context has ended; Text: for what
 	Returned What = "returns"  // the job has returned
 	Wrote    What = "writes"   // the guard took a write
 	Rejected What = "stale"    // the guard refused a write
 	Serving  What = "serves"   // a replica knows the jobs Text from tick Tick on
+	Dropped  What = "drops"    // a replica that serves has no such job any more
+	Taken    What = "takes"    // it has it again
 	Left     What = "leaves"   // it has drained, and recorded what it knew
 	Died     What = "dies"     // the process was killed
 	Paused   What = "paused"   // a quorum knows that the job is paused
 	Resumed  What = "resumed"  // somebody asks for it to go on
 	Happened What = "fault"
+)
+
+// Why runs begin and end, as far as promises are about it.
+const (
+	CatchUp = "catch_up"   // begins: nobody could run its tick in time
+	ByLease = "lease lost" // ends: it cannot be kept
+	ByTick  = "replaced"   // ends: the job's next tick replaces it
+	ByDrain = "drained"    // ends: its replica drains
 )
 
 // An Event is one thing that was seen.
@@ -48,7 +58,14 @@ type Event struct {
 	Attempt int
 	Until   time.Duration // the end of the lease, less nothing
 	Rerun   bool          // the attempt asked to run at least once
+	Beside  bool          // it asked to run beside others of its job
 	Text    string
+}
+
+// About returns the event with the text.
+func (e Event) About(text string) Event {
+	e.Text = text
+	return e
 }
 
 func (e Event) String() string {

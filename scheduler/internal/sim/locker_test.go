@@ -101,7 +101,7 @@ func (c *client) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 	c.mu.Lock()
 	c.asked[about(req)]++
 	c.mu.Unlock()
-	e := sim.Event{Job: req.Name, Tick: req.Tick, Stream: req.Stream, Claim: c.value(req), Rerun: req.Mode == locking.AtLeastOnce}
+	e := sim.Event{Job: req.Name, Tick: req.Tick, Stream: req.Stream, Claim: c.value(req), Rerun: req.Mode == locking.AtLeastOnce, Beside: req.Beside}
 	c.add(sim.Asked, e)
 	inner, err := c.inner.TryAcquire(ctx, req)
 	if err != nil {

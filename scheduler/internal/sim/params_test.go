@@ -41,6 +41,7 @@ type params struct {
 	silent          float64       // claims of locks that are never given back
 	haste           time.Duration // how long clients wait at most for a lock, if not 0
 	without         nodetest.Without
+	brief           int      // so many runs are short, for one that is not
 	policies        []policy // of the jobs; none: the defaults
 	pauses          []pause
 }
@@ -58,7 +59,7 @@ func draw(seed sim.Seed) params {
 		seed: seed, nodes: []int{1, 3, 3, 3, 5, 5, 7}[luck.IntN(7)], replicas: 2 + luck.IntN(6), jobs: 1 + luck.IntN(3),
 		every: time.Duration(1500+luck.IntN(2500)) * time.Millisecond, roster: luck.IntN(2) == 0,
 		weather: sim.Weather{Delay: time.Duration(1+luck.IntN(20)) * time.Millisecond},
-		calm:    seed%8 == 0, offsets: 100 * time.Millisecond, rates: 0.005,
+		calm:    seed%8 == 0, offsets: 100 * time.Millisecond, rates: 0.005, brief: 5,
 	}
 	p.length = p.every * time.Duration(6+luck.IntN(8))
 	if p.calm {

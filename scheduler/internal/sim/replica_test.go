@@ -115,7 +115,20 @@ func (l *life) reload() {
 		return // it drains
 	}
 	last.until = until
+	l.tellChange(last.number, next)
 	l.serve(version{number: next, from: l.process.Wall()})
+}
+
+// tellChange notes the jobs that come and go between two versions.
+func (l *life) tellChange(from, to int) {
+	for i := range l.cluster.params.jobs {
+		_, had := l.cluster.schedule(i, from)
+		if _, has := l.cluster.schedule(i, to); had && !has {
+			l.add(sim.Dropped, sim.Event{Job: jobName(i)})
+		} else if has && !had {
+			l.add(sim.Taken, sim.Event{Job: jobName(i)})
+		}
+	}
 }
 
 // join tries until the nodes take the replica, or ctx ends.
@@ -171,12 +184,12 @@ func jobName(i int) string { return "job-" + strconv.Itoa(i) }
 // it would be called again it may fail.
 func (l *life) work(ctx context.Context, run jobs.Run) error {
 	e := l.event(run.Job, run.Token)
-	l.add(sim.Began, e)
+	l.add(sim.Began, e.About(run.Trigger))
 	defer l.add(sim.Returned, e)
-	defer context.AfterFunc(ctx, func() { l.add(sim.Stopped, e) })()
+	defer context.AfterFunc(ctx, func() { l.add(sim.Stopped, e.About(why(context.Cause(ctx)))) })()
 	luck := l.world.Seed.Draw("work", run.Job, strconv.FormatInt(run.Tick.UnixMilli(), 10), strconv.Itoa(run.Try))
 	longest := 300 * time.Millisecond
-	if !l.cluster.params.calm && luck.IntN(6) == 0 {
+	if !l.cluster.params.calm && luck.IntN(l.cluster.params.brief+1) == 0 {
 		longest = 3 * ttl
 	}
 	deaf := luck.IntN(10) == 0
@@ -191,6 +204,19 @@ func (l *life) work(ctx context.Context, run jobs.Run) error {
 		return errors.New("it failed")
 	}
 	return nil
+}
+
+// why is the cause for which a run's context has ended, as the checker has it.
+func why(cause error) string {
+	switch {
+	case errors.Is(cause, locking.ErrLeaseLost):
+		return sim.ByLease
+	case errors.Is(cause, jobs.ErrDraining):
+		return sim.ByDrain
+	case errors.Is(cause, jobs.ErrCancelled):
+		return sim.ByTick
+	}
+	return cause.Error()
 }
 
 func (l *life) sleep(ctx context.Context, d time.Duration, deaf bool) {

@@ -16,21 +16,27 @@ type Summary struct {
 	events     map[What]int
 	faults     map[Fault]int
 	outcomes   map[string]int
+	situations map[string]int
 	violations map[string]int
 }
 
 // NewSummary returns a Summary of no worlds.
 func NewSummary() *Summary {
 	return &Summary{
-		events: map[What]int{}, faults: map[Fault]int{}, outcomes: map[string]int{}, violations: map[string]int{},
+		events: map[What]int{}, faults: map[Fault]int{}, outcomes: map[string]int{}, situations: map[string]int{},
+		violations: map[string]int{},
 	}
 }
 
 // Add adds a world.
 func (s *Summary) Add(r Record, faults map[Fault]int, violations []Violation) {
+	situations := Count(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.worlds++
+	for what, n := range situations {
+		s.situations[what] += n
+	}
 	for _, e := range r.Events {
 		s.events[e.What]++
 	}
@@ -71,6 +77,13 @@ func (s *Summary) Count(what What) int {
 	return s.events[what]
 }
 
+// Came returns how often a situation came about.
+func (s *Summary) Came(situation string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.situations[situation]
+}
+
 // Violations returns how often a promise was broken.
 func (s *Summary) Violations(promise string) int {
 	s.mu.Lock()
@@ -106,6 +119,11 @@ func (s *Summary) String() string {
 	}
 	for _, o := range slices.Sorted(maps.Keys(s.outcomes)) {
 		row("ledger: "+o, s.outcomes[o])
+	}
+	for _, what := range Situations() {
+		if s.situations[what] > 0 {
+			row(what, s.situations[what])
+		}
 	}
 	for _, p := range Promises() {
 		row("broken: "+p, s.violations[p])
