@@ -154,6 +154,11 @@ func ledgerCases() []checkCase {
 			Events:  history(won("a", 1, 3, 0, 5), then("a", 6, sim.Began), then("a", 7, sim.Returned)),
 			Ledgers: ledger([]time.Time{at(1)}, ran),
 		}, sim.Known},
+		{"a tick was claimed again, and its replica died before it began", sim.Record{
+			Events: history(
+				rerun(won("a", 1, 1, 0, 5)), then("a", 6, sim.Began), []sim.Event{{At: ms(7), What: sim.Died, Replica: "r-a"}}, attempt(2, rerun(won("b", 1, 2, 1500, 1505)))),
+			Ledgers: ledger([]time.Time{at(1)}, sim.Line{Tick: at(1), Token: 2, Outcome: "interrupted", Ran: true}),
+		}, ""},
 		{"a tick was missed for good", sim.Record{Ledgers: map[string]sim.Ledger{"job": {Lines: []sim.Line{missed}, CaughtUp: true}}}, sim.CaughtUp},
 		{"a tick was missed in calm weather", sim.Record{Calm: true, Ledgers: ledger([]time.Time{at(2)}, missed)}, sim.Alive},
 	}
