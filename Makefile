@@ -36,7 +36,7 @@ interop: deps ## foreign Redlock clients and ours exclude each other
 
 .PHONY: race
 race: ## go vet and all tests of every module with the race detector
-	@set -e; for m in $(MODULES); do echo "== $$m"; (cd $$m && go vet ./... && go test -race -count=1 -timeout 9m $(PKG)); done
+	@set -e; for m in $(MODULES); do echo "== $$m"; (cd $$m && go vet ./... && go test -race -count=1 -timeout 20m $(PKG)); done
 
 .PHONY: quick
 quick: ## all tests without the race detector, the long ones shortened
