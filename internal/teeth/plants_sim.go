@@ -68,4 +68,29 @@ var simPlants = []plant{
 		edits: []edit{{schedulerDir + "lane.go", "|| e.skipPaused(j, t) {", "{"}},
 		pkg:   simPkg, tests: []string{"TestPolicies"}, args: []string{"-seeds=100"}, says: "a paused job does not begin",
 	},
+	{
+		name: "sim: reloads end runs", promise: "A reload touches no run.",
+		edits: []edit{{schedulerDir + "update.go", "	if j.busy() {\n", "	for _, run := range j.running {\n\t\trun.cancel(errRemoved)\n\t}\n\tif j.busy() {\n"}},
+		pkg:   simPkg, tests: []string{"TestPolicies"}, args: []string{"-seeds=300"}, says: "nothing but its policies ends a run",
+	},
+	{
+		name: "sim: removed jobs are claimed", promise: "From a reload on no tick is claimed of a job that it removed.",
+		edits: []edit{{schedulerDir + "update.go", "\t\t\tl.claiming.stopWaiting(errRemoved)\n", ""}},
+		pkg:   simPkg, tests: []string{"TestPolicies"}, args: []string{"-seeds=500"}, says: "a job that was dropped is not claimed",
+	},
+	{
+		name: "sim: one slot too many", promise: "No more runs of a group go on than it has slots.",
+		edits: []edit{{schedulerDir + "slots.go", "(int(first)+i)%full.size)", "(int(first)+i)%(full.size+1))"}},
+		pkg:   simPkg, tests: []string{"TestPolicies"}, args: []string{"-seeds=100"}, says: "groups stay within their limits",
+	},
+	{
+		name: "sim: catch-ups are dropped", promise: "What waits to be caught up is not skipped because another replica runs the first of it.",
+		edits: []edit{{schedulerDir + "lane.go", "l.claiming.watches && !l.claiming.catchesUp && t.trigger != ByCatchUp", "l.claiming.watches"}},
+		pkg:   simPkg, tests: []string{"TestPolicies"}, args: []string{"-seeds=500"}, says: "what was missed is caught up",
+	},
+	{
+		name: "sim: sleepers account for nothing", promise: "A replica that slept accounts for ticks of its version of a job, whatever others ran.",
+		edits: []edit{{schedulerDir + "past.go", "if k.ran.After(from) && (p.from.IsZero() || k.partly) {", "if k.ran.After(from) {"}},
+		pkg:   simPkg, tests: []string{"TestPolicies"}, args: []string{"-seeds=1500"}, says: "is not in the ledger",
+	},
 }

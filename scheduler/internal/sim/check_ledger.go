@@ -42,13 +42,22 @@ func (r Record) end() time.Duration {
 func checkLedgers(r Record) []Violation {
 	var list []Violation
 	end := r.end()
-	began, later := map[string]*claim{}, map[string][]uint64{} // tokens of claims after that, under which nothing began
+	began := map[string]*claim{}
 	for _, c := range fold(r.Events) {
-		if tick := tickName(c.Job, c.Tick); c.began != none {
-			began[tick], later[tick] = c, nil
-		} else {
-			later[tick] = append(later[tick], c.Token)
+		if c.began != none {
+			began[tickName(c.Job, c.Tick)] = c
 		}
+	}
+	asked := map[string]time.Duration{} // last
+	for _, e := range r.Events {
+		if e.What == Asked {
+			asked[tickName(e.Job, e.Tick)] = e.At
+		}
+	}
+	// again: a later attempt may have the last word, that of a replica which died
+	// before it knew that it had won.
+	again := func(l Line, c *claim) bool {
+		return c.Rerun && l.Token > c.Token && asked[tickName(c.Job, c.Tick)] > c.At
 	}
 	for _, job := range slices.Sorted(maps.Keys(r.Ledgers)) {
 		say := func(promise string, tick time.Time, format string, args ...any) {
@@ -66,7 +75,7 @@ func checkLedgers(r Record) []Violation {
 				say(Known, l.Tick, "is %s without a reason", l.Outcome)
 			case c != nil && !l.Ran:
 				say(Known, l.Tick, "was run by %v, the ledger has: %s (%s)", c, l.Outcome, l.Reason)
-			case c != nil && l.Token != c.Token && !slices.Contains(later[tickName(job, l.Tick)], l.Token):
+			case c != nil && l.Token != c.Token && !again(l, c):
 				say(Known, l.Tick, "was run by %v, the ledger has token %d", c, l.Token)
 			}
 		}

@@ -141,7 +141,17 @@ func ledgerCases() []checkCase {
 	ledger := func(due []time.Time, lines ...sim.Line) map[string]sim.Ledger {
 		return map[string]sim.Ledger{"job": {Due: due, Lines: lines}}
 	}
+	again := func(token uint64, asked ...[]sim.Event) sim.Record {
+		return sim.Record{
+			Events:  history(rerun(won("a", 1, 2, 0, 5)), then("a", 6, sim.Began), on("r-a", "", 7, sim.Died), history(asked...)),
+			Ledgers: ledger([]time.Time{at(1)}, sim.Line{Tick: at(1), Token: token, Outcome: "interrupted", Ran: true}),
+		}
+	}
+	second := rerun(won("b", 1, 0, 1500, 1505))[:1] // it dies before it knows
 	return []checkCase{
+		{"a tick was claimed again before its replica died", again(3, second), ""},
+		{"a tick was not claimed again", again(3), sim.Known},
+		{"a tick has the token of an earlier claim", again(1, second), sim.Known},
 		{"every tick is known", sim.Record{Ledgers: ledger([]time.Time{at(1), at(2)}, ran, missed)}, ""},
 		{"a tick is not known", sim.Record{Ledgers: ledger([]time.Time{at(1), at(2)}, ran)}, sim.Known},
 		{"a tick is known twice", sim.Record{Ledgers: ledger([]time.Time{at(2)}, missed, missed)}, sim.Known},
@@ -154,11 +164,6 @@ func ledgerCases() []checkCase {
 			Events:  history(won("a", 1, 3, 0, 5), then("a", 6, sim.Began), then("a", 7, sim.Returned)),
 			Ledgers: ledger([]time.Time{at(1)}, ran),
 		}, sim.Known},
-		{"a tick was claimed again, and its replica died before it began", sim.Record{
-			Events: history(
-				rerun(won("a", 1, 1, 0, 5)), then("a", 6, sim.Began), []sim.Event{{At: ms(7), What: sim.Died, Replica: "r-a"}}, attempt(2, rerun(won("b", 1, 2, 1500, 1505)))),
-			Ledgers: ledger([]time.Time{at(1)}, sim.Line{Tick: at(1), Token: 2, Outcome: "interrupted", Ran: true}),
-		}, ""},
 		{"a tick was missed for good", sim.Record{Ledgers: map[string]sim.Ledger{"job": {Lines: []sim.Line{missed}, CaughtUp: true}}}, sim.CaughtUp},
 		{"a tick was missed in calm weather", sim.Record{Calm: true, Ledgers: ledger([]time.Time{at(2)}, missed)}, sim.Alive},
 	}
