@@ -88,9 +88,4 @@ var simPlants = []plant{
 		edits: []edit{{schedulerDir + "lane.go", "l.claiming.watches && !l.claiming.catchesUp && t.trigger != ByCatchUp", "l.claiming.watches"}},
 		pkg:   simPkg, tests: []string{"TestPolicies"}, args: []string{"-seeds=500"}, says: "what was missed is caught up",
 	},
-	{
-		name: "sim: sleepers account for nothing", promise: "A replica that slept accounts for ticks of its version of a job, whatever others ran.",
-		edits: []edit{{schedulerDir + "past.go", "if k.ran.After(from) && (p.from.IsZero() || k.partly) {", "if k.ran.After(from) {"}},
-		pkg:   simPkg, tests: []string{"TestPolicies"}, args: []string{"-seeds=1500"}, says: "is not in the ledger",
-	},
 }

@@ -208,10 +208,10 @@ func (p params) caughtUp(job int) bool {
 }
 
 // again tells whether no run of a job may stay interrupted. Ticks of a job that
-// is paused are not run again.
+// is paused are not run again, nor those for which there is no slot.
 func (p params) again(job int) bool {
 	paused := slices.ContainsFunc(p.pauses, func(a pause) bool { return a.job == job })
-	return p.policies[job].onCrash == scheduler.CrashRerun && p.mild(job) && !paused
+	return p.policies[job].onCrash == scheduler.CrashRerun && p.mild(job) && !paused && p.policies[job].group == 0
 }
 
 // mild tells whether nothing happened but deaths of replicas, and there was time
