@@ -15,8 +15,8 @@ import (
 func TestNewScheduleHasNoPast(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[scheduler.CatchUpMode]string{
-		scheduler.CatchUpNone: "1h succeeded, 2h succeeded, 3h missed, 4h missed, 4h20m succeeded, 4h40m succeeded",
-		scheduler.CatchUpAll:  "1h succeeded, 2h succeeded, 3h succeeded, 4h succeeded, 4h20m succeeded, 4h40m succeeded",
+		scheduler.CatchUpNone: "1h succeeded, 2h succeeded, 3h missed, 4h missed, 5h succeeded, 5h20m succeeded",
+		scheduler.CatchUpAll:  "1h succeeded, 2h succeeded, 3h succeeded, 4h succeeded, 5h succeeded, 5h20m succeeded",
 	} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
@@ -31,11 +31,11 @@ func TestNewScheduleHasNoPast(t *testing.T) {
 				old := c.start(c.replica("old", nil, version("1h")))
 				time.Sleep(2 * time.Hour)
 				c.stop(old)
-				time.Sleep(105 * time.Minute)
+				time.Sleep(135 * time.Minute)
 				first := c.start(c.replica("a", nil, version("20m")))
 				time.Sleep(2 * time.Minute) // the second finds what the first has noted
 				second := c.start(c.replica("b", nil, version("20m")))
-				time.Sleep(30 * time.Minute)
+				time.Sleep(40 * time.Minute)
 				c.stop(first)
 				c.stop(second)
 				var got []string

@@ -102,11 +102,11 @@ func (p past) read(ctx context.Context, ledger Ledger, horizon time.Time) (known
 	return k, nil
 }
 
-// servedAs is the version of the job in the newest entry that shows one at work:
-// what was missed may have been noted by a later one.
+// servedAs is the version of the job that the newest tick in its time shows at
+// work: what was noted or run afterwards may be due to a later one.
 func servedAs(page []Entry) string {
 	for _, e := range page {
-		if e.Stream == "" && e.Outcome != Missed && e.Hash != "" {
+		if e.Stream == "" && e.Trigger == BySchedule && e.Hash != "" {
 			return e.Hash
 		}
 	}
