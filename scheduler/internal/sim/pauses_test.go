@@ -51,9 +51,9 @@ func (c *cluster) until(ctx context.Context, at time.Duration) bool {
 	}
 }
 
-// heard is how long after a pause a run may begin: what replicas take to look,
-// and to win a claim that they have begun. Who was paused himself, or may have
-// been cut off, hears of it later.
+// heard is how long after a pause a tick may still come that is run: what
+// replicas take to look, by clocks that are off. Who was paused himself, or may
+// have been cut off, hears of it later.
 func (p params) heard() time.Duration {
 	for _, t := range p.troubles {
 		switch t.Fault {
@@ -61,7 +61,7 @@ func (p params) heard() time.Duration {
 			return 0
 		}
 	}
-	return 3 * time.Second
+	return 3*time.Second + p.offsets
 }
 
 // hearing is what a process knows of the acts: nothing new while it is paused,
