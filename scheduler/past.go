@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"cmp"
 	"context"
 	"time"
 )
@@ -19,10 +18,6 @@ type past struct {
 	from   time.Time // zero: what follows the last tick that the ledger knows to have run
 	before time.Time
 	why    string // its ticks did not run
-
-	// published lists the versions of jobs that replicas have served; nil: not
-	// known.
-	published func() ([]JobInfo, error)
 }
 
 // undecided are the ticks of a past of which the ledger does not say that they
@@ -40,7 +35,6 @@ type known struct {
 	oldest  time.Time          // the oldest one it says anything of; zero: none
 	decided map[time.Time]bool // not to be tried again
 	partly  bool               // more is known of the past than was read
-	hash    string             // the version of the job that was served last, as far as entries say
 }
 
 // look reads the ledger and lists what is undecided.
@@ -50,30 +44,7 @@ func (p past) look(ctx context.Context, ledger Ledger, now time.Time, window tim
 	if err != nil || k.oldest.IsZero() && p.from.IsZero() {
 		return undecided{}, err // a job of which nothing is known has no past
 	}
-	if p.job.Schedule, err = p.schedule(k.hash); err != nil {
-		return undecided{}, err
-	}
 	return p.list(k, horizon, window), nil
-}
-
-// schedule is that of the past: what was due before a start is what the version
-// of the job that was served then has. The ticks of a new schedule begin with it.
-func (p past) schedule(hash string) (Schedule, error) {
-	if hash == "" || hash == p.job.Hash || !p.from.IsZero() || p.published == nil {
-		return p.job.Schedule, nil
-	}
-	versions, err := p.published()
-	if err != nil {
-		return nil, err
-	}
-	for _, v := range versions {
-		if v.Hash == hash && v.StoredAs() == p.job.key() {
-			if s, err := v.Ticks(); err == nil {
-				return s, nil
-			}
-		}
-	}
-	return p.job.Schedule, nil // nobody knows better
 }
 
 // read collects entries, newest first, back to the last run, or as far as the
@@ -87,7 +58,6 @@ func (p past) read(ctx context.Context, ledger Ledger, horizon time.Time) (known
 		if err != nil {
 			return known{}, err
 		}
-		k.hash = cmp.Or(k.hash, servedAs(page))
 		for _, e := range page {
 			if k.take(e, p.job.CatchUp.does()); p.knows(k) {
 				return k, nil
@@ -100,17 +70,6 @@ func (p past) read(ctx context.Context, ledger Ledger, horizon time.Time) (known
 	}
 	k.partly = true
 	return k, nil
-}
-
-// servedAs is the version of the job that the newest tick in its time shows at
-// work: what was noted or run afterwards may be due to a later one.
-func servedAs(page []Entry) string {
-	for _, e := range page {
-		if e.Stream == "" && e.Trigger == BySchedule && e.Hash != "" {
-			return e.Hash
-		}
-	}
-	return ""
 }
 
 // knows tells whether what is older than k does not matter: nothing before a

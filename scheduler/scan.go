@@ -96,12 +96,10 @@ func (s *scan) weight() uint64 { return weight(s.job.key(), time.Time{}, "scan")
 // scanOnce carries out each scan once and returns those to be repeated.
 func (e *engine) scanOnce(ctx context.Context, batch []*scan, pace time.Duration) []*scan {
 	feed, failed := make(chan *scan), make(chan *scan, len(batch))
-	published := e.publishedOnce(ctx)
 	var working sync.WaitGroup
 	for range min(scanners, len(batch)) {
 		working.Go(func() {
 			for s := range feed {
-				s.published = published
 				if !e.carryOut(ctx, s) {
 					failed <- s
 				}
@@ -122,19 +120,6 @@ func (e *engine) scanOnce(ctx context.Context, batch []*scan, pace time.Duration
 		rest = append(rest, s)
 	}
 	return rest
-}
-
-// publishedOnce reads what the replicas have published when it is first asked,
-// for all scans of a batch.
-func (e *engine) publishedOnce(ctx context.Context) func() ([]JobInfo, error) {
-	if e.cfg.Roster == nil {
-		return nil
-	}
-	return sync.OnceValues(func() ([]JobInfo, error) {
-		reading, cancel := context.WithTimeout(ctx, scanTimeout)
-		defer cancel()
-		return e.cfg.Roster.Jobs(reading)
-	})
 }
 
 // carryOut reads the ledger and reports to the loop. It returns false if it has

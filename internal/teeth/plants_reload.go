@@ -43,16 +43,6 @@ var reloadPlants = []plant{
 		pkg:   replica, tests: []string{"TestReloadWaitsForTheWriter"},
 	},
 	{
-		name: "reload: a new schedule has a past", promise: "What was due before a start are the ticks of the schedule that was served then.",
-		edits: []edit{{schedulerDir + "past.go", `if hash == "" || hash`, `if hash != "" || hash`}},
-		pkg:   scheduler, tests: []string{"TestNewScheduleHasNoPast"},
-	},
-	{
-		name: "reload: what was caught up tells the version", promise: "What was noted or run afterwards may be due to a later version of the job than was served.",
-		edits: []edit{{schedulerDir + "past.go", "e.Trigger == BySchedule && e.Hash", "e.Hash"}},
-		pkg:   scheduler, tests: []string{"TestNewScheduleHasNoPast"},
-	},
-	{
 		name: "reload: what waits is compared with the last file", promise: "Settings wait for a restart in which the file differs from the start.",
 		edits: []edit{{replicaDir + "reload.go", "needRestart(l.running, file)", "needRestart(l.file, file)"}},
 		pkg:   replica, tests: []string{"TestReloadWhenAsked"},
