@@ -191,7 +191,8 @@ func checkWrites(claims []*claim, r Record) []Violation {
 		byName[c.Claim] = c
 	}
 	var list []Violation
-	var latest *claim // of those that have written, the one asked for last
+	var latest *claim  // of those that have written, the one asked for last
+	var largest uint64 // of the tokens that have written
 	for _, e := range r.Events {
 		c := byName[e.Claim]
 		switch {
@@ -200,10 +201,10 @@ func checkWrites(claims []*claim, r Record) []Violation {
 			if latest != nil && c.At < latest.asked {
 				list = append(list, Violation{Stale, e.At, fmt.Sprintf("a write of %v was taken after one of %v", c, latest)})
 			}
-			if latest == nil || c.asked > latest.asked {
+			if largest = max(largest, c.Token); latest == nil || c.asked > latest.asked {
 				latest = c
 			}
-		case e.What == Rejected && c.Beside && latest != nil && latest.Token > c.Token:
+		case e.What == Rejected && c.Beside && largest > c.Token:
 		case e.What == Rejected && r.Exclusive && c.held(e.At):
 			list = append(list, Violation{Stale, e.At, fmt.Sprintf("a write of %v was refused under its lease", c)})
 		}
