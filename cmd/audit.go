@@ -10,22 +10,23 @@ import (
 
 // An auditRow is one act as `quorate audit -o json` shows it.
 type auditRow struct {
-	ID      string            `json:"id"`
-	At      string            `json:"at"`
-	Kind    scheduler.ActKind `json:"kind"`
-	Job     *string           `json:"job"`
-	Tag     *string           `json:"tag"`
-	All     bool              `json:"all"`
-	By      *string           `json:"by"`
-	Reason  *string           `json:"reason"`
-	Run     *string           `json:"run"` // that was cancelled, or that a trigger asked for
-	Parent  *string           `json:"parent"`
-	Params  json.RawMessage   `json:"params"`
-	From    *string           `json:"from"`
-	To      *string           `json:"to"`
-	Expires *string           `json:"expires"`
-	Result  *string           `json:"result"`
-	Closed  *string           `json:"closed"`
+	ID          string            `json:"id"`
+	At          string            `json:"at"`
+	Kind        scheduler.ActKind `json:"kind"`
+	Job         *string           `json:"job"`
+	Tag         *string           `json:"tag"`
+	All         bool              `json:"all"`
+	By          *string           `json:"by"`
+	Reason      *string           `json:"reason"`
+	Run         *string           `json:"run"` // that was cancelled, or that a trigger asked for
+	Parent      *string           `json:"parent"`
+	Params      json.RawMessage   `json:"params"`
+	From        *string           `json:"from"`
+	To          *string           `json:"to"`
+	Concurrency *int              `json:"concurrency"`
+	Expires     *string           `json:"expires"`
+	Result      *string           `json:"result"`
+	Closed      *string           `json:"closed"`
 }
 
 func (a App) auditCommand(f *flags) *cobra.Command {
@@ -64,6 +65,9 @@ func newAuditRow(act scheduler.Act) auditRow {
 	}
 	if act.Kind.Request() {
 		row.Expires = stamp(act.Expires())
+	}
+	if act.Concurrency > 0 {
+		row.Concurrency = &act.Concurrency
 	}
 	if act.Kind == scheduler.ActTrigger {
 		run := scheduler.Entry{Job: act.Job, Order: act.At, Stream: scheduler.StreamManual}

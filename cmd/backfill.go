@@ -15,13 +15,15 @@ func (a App) backfillCommand(f *flags) *cobra.Command {
 	var from, to, format string
 	var dry bool
 	var within time.Duration
+	var concurrency int
 	c := &cobra.Command{
 		Use:   "backfill JOB",
 		Short: "Run a job's ticks of a range of time again, or for the first time",
 		Long: fmt.Sprintf(`Run a job for each tick that its schedule has in a range of the past, whether it
 ran then or not. The runs see the tick of the past as theirs, and come one after
 the other, oldest first, each exactly once, on whichever replica wins it. They
-share the job's lock with its scheduled ticks, which go between them.
+share the job's lock with its scheduled ticks, which go between them. Of a job
+whose runs may overlap (overlap: allow) --concurrency lets several go on at once.
 
 The replicas compute the ticks from the schedule they have. --dry-run prints
 them, from what the replicas have published. One backfill has at most %d ticks; what has not begun --within
@@ -30,10 +32,13 @@ its time is in the ledger as missed. quorate cancel JOB --waiting ends it.`, sch
   quorate backfill nightly-report --from 2027-01-01 --to 2027-01-08 --reason "the source was wrong"`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
-			act := who.sign(scheduler.Act{Kind: scheduler.ActBackfill, Job: args[0], Within: within})
+			act := who.sign(scheduler.Act{Kind: scheduler.ActBackfill, Job: args[0], Within: within, Concurrency: concurrency})
 			err := checkWithin(within)
 			if err != nil {
 				return err
+			}
+			if concurrency < 1 || concurrency > scheduler.MaxConcurrency {
+				return usageError{fmt.Errorf("--concurrency %d: write 1 to %d", concurrency, scheduler.MaxConcurrency)}
 			}
 			if act.From, err = parseTime("from", from); err != nil {
 				return err
@@ -51,6 +56,7 @@ its time is in the ledger as missed. quorate cancel JOB --waiting ends it.`, sch
 	c.Flags().StringVar(&to, "to", "", "`time` before which the range ends; required")
 	c.Flags().BoolVar(&dry, "dry-run", false, "only print the ticks")
 	c.Flags().DurationVar(&within, "within", scheduler.DefaultWithin(scheduler.ActBackfill), "how long the last tick may have to wait before it begins")
+	c.Flags().IntVar(&concurrency, "concurrency", 1, "how many `runs` may go on at once in the whole cluster, of a job with overlap: allow")
 	authorFlags(c, &who)
 	return c
 }

@@ -92,6 +92,9 @@ type Act struct {
 	// From and To bound the ticks of a backfill: from From on, before To.
 	From time.Time `json:"from,omitzero"`
 	To   time.Time `json:"to,omitzero"`
+	// Concurrency is how many runs of a backfill may go on at once in the whole
+	// cluster, if the job's runs may overlap (OverlapAllow). Default: 1.
+	Concurrency int `json:"concurrency,omitempty"`
 	// Run is the id of the run that is cancelled.
 	Run string `json:"run,omitempty"`
 
@@ -107,6 +110,8 @@ const (
 	MaxOpenActs = 1000
 	// MaxBackfill is how many ticks one backfill may have.
 	MaxBackfill = 1000
+	// MaxConcurrency bounds Act.Concurrency.
+	MaxConcurrency = 100
 	// MaxActText bounds By, Reason and Result of an act, in bytes.
 	MaxActText = 1 << 10
 	// MaxActParams bounds its Params, in bytes.

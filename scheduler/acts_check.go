@@ -34,6 +34,9 @@ func (a Act) Ready() (Act, error) {
 	if a.Kind == ActTrigger {
 		a.Trigger = cmp.Or(a.Trigger, ByManual)
 	}
+	if a.Kind == ActBackfill {
+		a.Concurrency = cmp.Or(a.Concurrency, 1)
+	}
 	a.Result, a.Closed = "", time.Time{}
 	if msg := a.wrong(); msg != "" {
 		return Act{}, &ActError{Kind: a.Kind, Msg: msg}
@@ -71,6 +74,10 @@ func (a Act) wrongRequest() string {
 		return "name the run to cancel"
 	case a.Kind == ActBackfill && !a.From.Before(a.To):
 		return fmt.Sprintf("from %s to %s: the end must come after the start", stamp(a.From), stamp(a.To))
+	case a.Kind == ActBackfill && (a.Concurrency < 1 || a.Concurrency > MaxConcurrency):
+		return fmt.Sprintf("concurrency %d: write 1 to %d", a.Concurrency, MaxConcurrency)
+	case a.Kind != ActBackfill && a.Concurrency != 0:
+		return "only a backfill has a concurrency"
 	case a.Kind != ActTrigger && len(a.Params) > 0:
 		return "only a trigger takes params"
 	}

@@ -122,7 +122,7 @@ func (e *engine) start(j *job, l *lane, t tick) {
 	}
 	a := &attempt{
 		cfg: &e.cfg, clock: e.clock, stops: e.stops, report: e.report, decided: e.decided, live: e.live,
-		job: j.Job, tick: t, until: t.until, ended: make(chan struct{}), behind: make(chan *attempt, 1),
+		job: j.Job.backfilling(t), tick: t, until: t.until, ended: make(chan struct{}), behind: make(chan *attempt, 1),
 		delay: stagger(e.cfg.Stagger, rank, t.until.Sub(now)), later: make(chan struct{}),
 		place: make(chan struct{}, 1), line: make(chan inLine, 1),
 		owner: j, lane: l,

@@ -46,9 +46,11 @@ func (p *places) fill() {
 	}
 }
 
-// turn orders those whom a limit makes wait: by priority, then by tick.
+// turn orders those whom a limit makes wait: what is backfilled last, then by
+// priority, then by tick.
 func turn(a, b *attempt) int {
 	return cmp.Or(
+		cmp.Compare(a.backfills(), b.backfills()),
 		cmp.Compare(b.job.Priority, a.job.Priority),
 		a.tick.start.Compare(b.tick.start),
 		strings.Compare(a.job.Name, b.job.Name),

@@ -151,21 +151,6 @@ func (a Act) tick(stream string, at, nominal time.Time, trigger Trigger) tick {
 	}
 }
 
-// Backfill returns the ticks of the schedule that a backfill asks for, oldest
-// first: those in its range that lie before it was asked for. Of more than
-// MaxBackfill it returns one more than that.
-func (a Act) Backfill(s Schedule) []time.Time {
-	end := a.To
-	if !a.At.IsZero() && a.At.Before(end) {
-		end = a.At
-	}
-	var ticks []time.Time
-	for t := s.Next(a.From.Add(-1)); !t.IsZero() && t.Before(end) && len(ticks) <= MaxBackfill; t = s.Next(t) {
-		ticks = append(ticks, t)
-	}
-	return ticks
-}
-
 // leave tells whether a tick that was asked for is not this replica's to account
 // for: others may still run it, or have done so.
 func (a *attempt) leave(v verdict) bool {

@@ -67,6 +67,16 @@ var limitPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestNoPlace"},
 	},
 	{
+		name: "backfill: all at once", promise: "Of a backfill so many runs go on at once as were asked for.",
+		edits: []edit{{schedulerDir + "backfill.go", "j.GroupSize = min(j.GroupSize, most)", "j.GroupSize = max(j.GroupSize, 4)"}},
+		pkg:   scheduler, tests: []string{"TestBackfillConcurrency"},
+	},
+	{
+		name: "backfill: goes first", promise: "A backfill that waits for its slots keeps nobody from the others.",
+		edits: []edit{{schedulerDir + "backfill.go", "\treturn 1\n", "\treturn 0\n"}},
+		pkg:   scheduler, tests: []string{"TestBackfillLetsOthersGoFirst"},
+	},
+	{
 		name: "places: no order", promise: "Who waits for a place goes by priority.",
 		edits: []edit{{schedulerDir + "places.go", "cmp.Compare(b.job.Priority, a.job.Priority),", ""}},
 		pkg:   scheduler, tests: []string{"TestTurns", "TestMaxRunning", "TestGroupPriority"},

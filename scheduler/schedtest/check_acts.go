@@ -192,6 +192,8 @@ func badActsAreRefused(b *actsBench) {
 		"no job":                  {Kind: scheduler.ActTrigger},
 		"bad id":                  trigger("with blank", jobName),
 		"params of a wrong form":  {Kind: scheduler.ActTrigger, Job: jobName, Params: json.RawMessage(`[1]`)},
+		"concurrent trigger":      {Kind: scheduler.ActTrigger, Job: jobName, Concurrency: 2},
+		"much at once":            {Kind: scheduler.ActBackfill, Job: jobName, From: time.Unix(0, 0), To: time.Unix(1, 0), Concurrency: scheduler.MaxConcurrency + 1},
 		"large params":            {Kind: scheduler.ActTrigger, Job: jobName, Params: json.RawMessage(`{"a":"` + strings.Repeat("x", scheduler.MaxActParams) + `"}`)},
 		"too short":               {Kind: scheduler.ActTrigger, Job: jobName, Within: time.Millisecond},
 		"a cancel without a run":  {Kind: scheduler.ActCancel, Job: jobName},

@@ -1,0 +1,46 @@
+package scheduler
+
+import "time"
+
+// The ticks of a backfill are claimed one after the other, and most jobs run one at
+// a time, so that their backfills do, too. Where runs may overlap all ticks would run
+// at once: there the runs share slots, like those of a group (slots.go). A backfill
+// yields to everything else: to scheduled ticks of the job (job.mustYield), and where
+// others wait for a slot of the same group (turn).
+
+// Backfill returns the ticks of the schedule that a backfill asks for, oldest
+// first: those in its range that lie before it was asked for. Of more than
+// MaxBackfill it returns one more than that.
+func (a Act) Backfill(s Schedule) []time.Time {
+	end := a.To
+	if !a.At.IsZero() && a.At.Before(end) {
+		end = a.At
+	}
+	var ticks []time.Time
+	for t := s.Next(a.From.Add(-1)); !t.IsZero() && t.Before(end) && len(ticks) <= MaxBackfill; t = s.Next(t) {
+		ticks = append(ticks, t)
+	}
+	return ticks
+}
+
+// backfilling is the job as an attempt for t takes it: of a job in a group, a
+// backfill uses the first slots only, so that it stays within both limits.
+func (j Job) backfilling(t tick) Job {
+	if t.stream != StreamBackfill || j.Overlap != OverlapAllow {
+		return j
+	}
+	most := max(1, t.act.Concurrency) // an older release may have asked
+	if j.Group == "" {
+		j.Group, j.GroupSize = "backfill:"+j.key(), most
+	}
+	j.GroupSize = min(j.GroupSize, most)
+	return j
+}
+
+// backfills is 1 for an attempt that does, 0 for others.
+func (a *attempt) backfills() int {
+	if a.tick.stream == StreamBackfill {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,106 @@
+package scheduler_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// TestBackfillConcurrency: where runs may overlap, so many of a backfill go on at
+// once on all replicas together, within the job's group.
+func TestBackfillConcurrency(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		overlap scheduler.Overlap
+		asked   int
+		group   int // size of the job's group; 0: it has none
+		want    int
+	}{
+		{"by default one", scheduler.OverlapAllow, 0, 0, 1},
+		{"as asked", scheduler.OverlapAllow, 3, 0, 3},
+		{"no more than the group has", scheduler.OverlapAllow, 3, 2, 2},
+		{"no more than asked of a group", scheduler.OverlapAllow, 2, 4, 2},
+		{"one where runs must not overlap", scheduler.OverlapSkip, 3, 0, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesks(t)
+				var runs atMost
+				job := every(t, "1h", "j", d.handler(runs.count(30*time.Second)))
+				if job.Overlap = tt.overlap; tt.group > 0 {
+					job.Group, job.GroupSize = "g", tt.group
+				}
+				after(t, 12*time.Hour+time.Minute)
+				stop := d.run([]scheduler.Job{job}, "a", "b", "c")
+				act := d.do(scheduler.Act{
+					Kind: scheduler.ActBackfill, Job: "j", Reason: "lost", Concurrency: tt.asked,
+					From: d.begun.Add(time.Hour), To: d.begun.Add(13 * time.Hour),
+				})
+				after(t, 30*time.Minute)
+				d.result(act.ID, "12 ticks: 12 succeeded")
+				if runs.most != tt.want {
+					t.Errorf("%d runs went on at once, want %d", runs.most, tt.want)
+				}
+				stop()
+			})
+		})
+	}
+}
+
+// atMost counts how many runs go on at once.
+type atMost struct {
+	mu        sync.Mutex
+	now, most int
+}
+
+func (m *atMost) add(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now += n
+	m.most = max(m.most, m.now)
+}
+
+// count is a function that takes so long.
+func (m *atMost) count(d time.Duration) func(context.Context, jobs.Run) error {
+	return func(ctx context.Context, _ jobs.Run) error {
+		m.add(1)
+		defer m.add(-1)
+		return wait(ctx, d)
+	}
+}
+
+// TestBackfillLetsOthersGoFirst: what waits for one of the few slots that a
+// backfill may use keeps nobody from the others.
+func TestBackfillLetsOthersGoFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesks(t)
+		long := func(ctx context.Context, _ jobs.Run) error { return wait(ctx, 45*time.Second) }
+		list := []scheduler.Job{every(t, "1h", "j", d.handler(long)), every(t, "1m", "k", d.handler(nil))}
+		list[0].Overlap = scheduler.OverlapAllow
+		for i := range list {
+			list[i].Group, list[i].GroupSize = "g", 2
+		}
+		after(t, 12*time.Hour+time.Second)
+		stop := d.run(list, "a")
+		act := d.do(scheduler.Act{
+			Kind: scheduler.ActBackfill, Job: "j", Reason: "lost", From: d.begun.Add(time.Hour), To: d.begun.Add(13 * time.Hour),
+		})
+		after(t, 30*time.Minute)
+		d.result(act.ID, "12 ticks: 12 succeeded")
+		for _, e := range d.ticks("k") {
+			if late := e.Started.Sub(e.Tick); e.Outcome != scheduler.Succeeded || late > time.Second {
+				t.Errorf("k at %v: %s %s, %v late", d.at(e.Tick), e.Outcome, e.Reason, late)
+			}
+		}
+		stop()
+	})
+}
