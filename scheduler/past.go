@@ -18,6 +18,10 @@ type past struct {
 	from   time.Time // zero: what follows the last tick that the ledger knows to have run
 	before time.Time
 	why    string // its ticks did not run
+
+	// versions are those that replicas have published, by key. They count in what
+	// lies before a start.
+	versions func() (map[string][]JobInfo, error)
 }
 
 // undecided are the ticks of a past of which the ledger does not say that they
@@ -43,6 +47,13 @@ func (p past) look(ctx context.Context, ledger Ledger, now time.Time, window tim
 	k, err := p.read(ctx, ledger, horizon)
 	if err != nil || k.oldest.IsZero() && p.from.IsZero() {
 		return undecided{}, err // a job of which nothing is known has no past
+	}
+	if p.versions != nil && p.from.IsZero() {
+		versions, err := p.versions()
+		if err != nil {
+			return undecided{}, err
+		}
+		p.job.Schedule = p.schedule(versions[p.job.key()])
 	}
 	return p.list(k, horizon, window), nil
 }

@@ -26,13 +26,14 @@ type publisher struct {
 	jobs  map[string]JobInfo // by key
 	hash  string             // of the whole set
 	fresh map[string]bool    // keys of what is not published yet
+	begun map[string]bool    // keys of versions that others may have served before
 	more  chan struct{}      // holds one element after something became fresh
 }
 
 func newPublisher(cfg Config) *publisher {
 	return &publisher{
 		roster: cfg.Roster, replica: cfg.Replica, retry: cfg.BeatEvery,
-		fresh: map[string]bool{}, more: make(chan struct{}, 1),
+		fresh: map[string]bool{}, begun: map[string]bool{}, more: make(chan struct{}, 1),
 	}
 }
 
@@ -43,8 +44,12 @@ func (p *publisher) serve(list []Job) {
 	defer p.mu.Unlock()
 	before := p.jobs
 	p.jobs, p.hash = make(map[string]JobInfo, len(list)), hash
+	now := time.Now().Round(0)
 	for _, j := range list {
 		info := infoOf(j, p.replica)
+		if info.Since = before[j.Key].Since; before[j.Key].Hash != j.Hash {
+			info.Since, p.begun[j.Key] = now, true
+		}
 		p.jobs[j.Key] = info
 		if !reflect.DeepEqual(before[j.Key], info) {
 			p.fresh[j.Key] = true
@@ -124,11 +129,41 @@ func (p *publisher) publish(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	if err := p.roster.Publish(ctx, list); err != nil {
-		p.putBack(list)
-		return false
+	err := p.learn(ctx, list)
+	if err == nil {
+		err = p.roster.Publish(ctx, list)
 	}
-	return true
+	if err != nil {
+		p.putBack(list)
+	}
+	return err == nil
+}
+
+// learn finds out since when versions are served that this replica has begun to
+// serve.
+func (p *publisher) learn(ctx context.Context, list []JobInfo) error {
+	p.mu.Lock()
+	begun := len(p.begun) > 0
+	p.mu.Unlock()
+	if !begun {
+		return nil
+	}
+	known, err := p.roster.Jobs(ctx)
+	if err != nil {
+		return err
+	}
+	versions := byKey(known)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, info := range list {
+		key := info.StoredAs()
+		if have, ok := p.jobs[key]; ok && have.Hash == info.Hash && p.begun[key] {
+			have.Since = info.servedSince(versions[key])
+			list[i].Since, p.jobs[key] = have.Since, have
+			delete(p.begun, key)
+		}
+	}
+	return nil
 }
 
 // take returns what is fresh as of now; nothing is fresh afterwards.

@@ -47,8 +47,12 @@ type JobInfo struct {
 	Definition string `json:"definition,omitempty"`
 	// Replica last published this version, at Published by its own clock, as
 	// part of the set of jobs that ConfigHash stands for.
-	Replica    string    `json:"replica"`
-	Published  time.Time `json:"published"`
+	Replica   string    `json:"replica"`
+	Published time.Time `json:"published"`
+	// Since is when a replica began to serve this version, by its own clock, and
+	// no other has replaced it in between. Zero: not known, an older release
+	// published it.
+	Since      time.Time `json:"since,omitzero"`
 	ConfigHash string    `json:"config_hash,omitempty"`
 	// Age is how long ago that was, by the clocks of the nodes that say so. Only
 	// Roster.Jobs sets it.

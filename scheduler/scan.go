@@ -96,10 +96,12 @@ func (s *scan) weight() uint64 { return weight(s.job.key(), time.Time{}, "scan")
 // scanOnce carries out each scan once and returns those to be repeated.
 func (e *engine) scanOnce(ctx context.Context, batch []*scan, pace time.Duration) []*scan {
 	feed, failed := make(chan *scan), make(chan *scan, len(batch))
+	versions := e.versionsOnce(ctx)
 	var working sync.WaitGroup
 	for range min(scanners, len(batch)) {
 		working.Go(func() {
 			for s := range feed {
+				s.versions = versions
 				if !e.carryOut(ctx, s) {
 					failed <- s
 				}
@@ -120,6 +122,20 @@ func (e *engine) scanOnce(ctx context.Context, batch []*scan, pace time.Duration
 		rest = append(rest, s)
 	}
 	return rest
+}
+
+// versionsOnce reads what the replicas have published when it is first asked, for
+// all scans of a batch.
+func (e *engine) versionsOnce(ctx context.Context) func() (map[string][]JobInfo, error) {
+	if e.cfg.Roster == nil {
+		return nil
+	}
+	return sync.OnceValues(func() (map[string][]JobInfo, error) {
+		reading, cancel := context.WithTimeout(ctx, scanTimeout)
+		defer cancel()
+		known, err := e.cfg.Roster.Jobs(reading)
+		return byKey(known), err
+	})
 }
 
 // carryOut reads the ledger and reports to the loop. It returns false if it has

@@ -43,6 +43,21 @@ var reloadPlants = []plant{
 		pkg:   replica, tests: []string{"TestReloadWaitsForTheWriter"},
 	},
 	{
+		name: "reload: a new schedule has a past", promise: "The ticks of a version begin when a replica first serves it.",
+		edits: []edit{{schedulerDir + "since.go", "if since.IsZero() ||", "if !since.IsZero() ||"}},
+		pkg:   scheduler, tests: []string{"TestNewScheduleHasNoPast"},
+	},
+	{
+		name: "reload: served since its last replica", promise: "A version is served since its first replica, not its last.",
+		edits: []edit{{schedulerDir + "since.go", "return versions[i].Since\n", "return j.Since\n"}},
+		pkg:   scheduler, tests: []string{"TestVersionServedBesideAnother"},
+	},
+	{
+		name: "reload: no way back", promise: "A version that was replaced, and comes back, begins anew.",
+		edits: []edit{{schedulerDir + "since.go", "versions[i].replaced(versions) || ", ""}},
+		pkg:   scheduler, tests: []string{"TestWayBackHasNoPast"},
+	},
+	{
 		name: "reload: what waits is compared with the last file", promise: "Settings wait for a restart in which the file differs from the start.",
 		edits: []edit{{replicaDir + "reload.go", "needRestart(l.running, file)", "needRestart(l.file, file)"}},
 		pkg:   replica, tests: []string{"TestReloadWhenAsked"},

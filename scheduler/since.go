@@ -1,0 +1,63 @@
+package scheduler
+
+import (
+	"slices"
+	"time"
+)
+
+// The ticks of a version of a job begin when a replica first serves it. Those that
+// nobody ran before have to be accounted for by the schedule that was served then.
+
+// servedSince is when replicas began to serve the version, of which one does from
+// j.Since on. The versions are those published of the job.
+func (j JobInfo) servedSince(versions []JobInfo) time.Time {
+	i := slices.IndexFunc(versions, func(v JobInfo) bool { return v.Hash == j.Hash })
+	if i < 0 || versions[i].replaced(versions) || versions[i].Since.After(j.Since) {
+		return j.Since
+	}
+	return versions[i].Since
+}
+
+// replaced tells whether another version was served when this one was no more: what
+// is served is published again and again.
+func (j JobInfo) replaced(versions []JobInfo) bool {
+	return slices.ContainsFunc(versions, func(v JobInfo) bool {
+		return v.Hash != j.Hash && v.Published.After(j.Published.Add(settling))
+	})
+}
+
+// schedule is that of the ticks before a replica serves the job.
+func (p past) schedule(versions []JobInfo) Schedule {
+	since := JobInfo{Hash: p.job.Hash, Since: p.before}.servedSince(versions)
+	var last JobInfo // before this version
+	for _, v := range versions {
+		if v.Hash != p.job.Hash && v.Since.Before(since) && v.Published.After(last.Published) {
+			last = v
+		}
+	}
+	if since.IsZero() || last.Published.IsZero() {
+		return p.job.Schedule
+	}
+	before, err := last.Ticks()
+	if err != nil {
+		return p.job.Schedule // nobody knows better
+	}
+	return handover{before: before, after: p.job.Schedule, at: since}
+}
+
+// A handover is one schedule until an instant, and another one from then on.
+type handover struct {
+	before, after Schedule
+	at            time.Time
+}
+
+// Next implements Schedule.
+func (h handover) Next(t time.Time) time.Time {
+	if next := h.before.Next(t); !next.IsZero() && next.Before(h.at) {
+		return next
+	}
+	if t.Before(h.at) {
+		t = h.at.Add(-1)
+	}
+	return h.after.Next(t)
+}
