@@ -19,9 +19,13 @@ type past struct {
 	before time.Time
 	why    string // its ticks did not run
 
-	// versions are those that replicas have published, by key. They count in what
-	// lies before a start.
-	versions func() (map[string][]JobInfo, error)
+	published // counts in what lies before a start
+}
+
+// published is what replicas have published: the versions of each job, by key.
+type published struct {
+	versions map[string][]JobInfo
+	unread   error // they could not be read
 }
 
 // undecided are the ticks of a past of which the ledger does not say that they
@@ -48,12 +52,11 @@ func (p past) look(ctx context.Context, ledger Ledger, now time.Time, window tim
 	if err != nil || k.oldest.IsZero() && p.from.IsZero() {
 		return undecided{}, err // a job of which nothing is known has no past
 	}
-	if p.versions != nil && p.from.IsZero() {
-		versions, err := p.versions()
-		if err != nil {
-			return undecided{}, err
+	if p.from.IsZero() {
+		if p.unread != nil {
+			return undecided{}, p.unread
 		}
-		p.job.Schedule = p.schedule(versions[p.job.key()])
+		p.job.Schedule = p.schedule(p.versions[p.job.key()])
 	}
 	return p.list(k, horizon, window), nil
 }

@@ -96,12 +96,12 @@ func (s *scan) weight() uint64 { return weight(s.job.key(), time.Time{}, "scan")
 // scanOnce carries out each scan once and returns those to be repeated.
 func (e *engine) scanOnce(ctx context.Context, batch []*scan, pace time.Duration) []*scan {
 	feed, failed := make(chan *scan), make(chan *scan, len(batch))
-	versions := e.versionsOnce(ctx)
+	known := e.versions(ctx)
 	var working sync.WaitGroup
 	for range min(scanners, len(batch)) {
 		working.Go(func() {
 			for s := range feed {
-				s.versions = versions
+				s.published = known
 				if !e.carryOut(ctx, s) {
 					failed <- s
 				}
@@ -124,18 +124,15 @@ func (e *engine) scanOnce(ctx context.Context, batch []*scan, pace time.Duration
 	return rest
 }
 
-// versionsOnce reads what the replicas have published when it is first asked, for
-// all scans of a batch.
-func (e *engine) versionsOnce(ctx context.Context) func() (map[string][]JobInfo, error) {
+// versions reads what the replicas have published, for all scans of a batch.
+func (e *engine) versions(ctx context.Context) published {
 	if e.cfg.Roster == nil {
-		return nil
+		return published{}
 	}
-	return sync.OnceValues(func() (map[string][]JobInfo, error) {
-		reading, cancel := context.WithTimeout(ctx, scanTimeout)
-		defer cancel()
-		known, err := e.cfg.Roster.Jobs(reading)
-		return byKey(known), err
-	})
+	ctx, cancel := context.WithTimeout(ctx, scanTimeout)
+	defer cancel()
+	known, err := e.cfg.Roster.Jobs(ctx)
+	return published{byKey(known), err}
 }
 
 // carryOut reads the ledger and reports to the loop. It returns false if it has
