@@ -100,35 +100,21 @@ func (c *cluster) schedule(job, version int) (s scheduler.Schedule, has bool) {
 	if job == 2 && version%2 == 1 {
 		return nil, false
 	}
-	e := every{first: c.begin.Add(phase(job)), period: c.params.every}
-	e.last = c.begin.Add(c.params.length)
+	first, last := c.begin.Add(phase(job)), c.begin.Add(c.params.length)
 	if job == 1 && version%2 == 1 {
-		e.first = e.first.Add(c.params.every / 2).Truncate(time.Millisecond)
+		first = first.Add(c.params.every / 2).Truncate(time.Millisecond)
 	}
-	return e, true
+	e := scheduler.Every{Interval: c.params.every, Offset: time.Duration(first.UnixNano()) % c.params.every}
+	s, err := scheduler.Between(e, first, last.Add(1))
+	if err != nil {
+		panic(err) // the length of a world is longer than a second
+	}
+	return s, true
 }
 
 // phase is when a job's first tick comes, after the beginning of all ticks.
 func phase(job int) time.Duration {
 	return time.Duration(job)*137*time.Millisecond + 113*time.Millisecond
-}
-
-// every is a schedule with a beginning and an end.
-type every struct {
-	first, last time.Time
-	period      time.Duration
-}
-
-// Next implements scheduler.Schedule.
-func (e every) Next(after time.Time) time.Time {
-	next := e.first
-	if !after.Before(e.first) {
-		next = e.first.Add((after.Sub(e.first)/e.period + 1) * e.period)
-	}
-	if next.After(e.last) {
-		return time.Time{}
-	}
-	return next.UTC()
 }
 
 // A result is what came of one world.
