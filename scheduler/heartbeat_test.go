@@ -35,8 +35,19 @@ func (r *rollCall) Leave(ctx context.Context, id string) error {
 	r.left = append(r.left, id)
 	return ctx.Err()
 }
-func (r *rollCall) Replicas(context.Context) ([]Replica, error) { return r.list, r.err }
-func (r *rollCall) Jobs(context.Context) ([]JobInfo, error)     { return r.listed, r.err }
+
+func (r *rollCall) Replicas(context.Context) ([]Replica, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.list, r.err
+}
+
+func (r *rollCall) Jobs(context.Context) ([]JobInfo, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.listed, r.err
+}
+
 func (r *rollCall) Publish(_ context.Context, jobs []JobInfo) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
