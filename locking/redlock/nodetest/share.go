@@ -62,7 +62,7 @@ func (c *call) share() Share { return c.n.shares(c.sharesKey(), c.now)[c.place()
 // the token, and whether its run has ended.
 func (c *call) hasShare(token string) (has, ended bool) {
 	s := c.share()
-	return s.Owner == c.v() && s.Token == token && s.Until >= c.now, s.Done
+	return s.Owner == c.v() && token != "" && s.Token == token && s.Until >= c.now, s.Done
 }
 
 // inTheWay returns who keeps the request's owner from the lock, or from its
