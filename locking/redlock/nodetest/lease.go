@@ -103,10 +103,13 @@ func (c *call) end() (had bool, err error) {
 		c.free()
 		return false, nil
 	}
+	s := c.share()
+	s.Done = false // what a request that fails leaves behind
+	c.n.setShare(c.sharesKey(), c.place(), s, c.now)
 	if err := c.take(); err != nil {
 		return false, err
 	}
-	s := c.share()
+	s = c.share()
 	s.Done = true
 	c.n.setShare(c.sharesKey(), c.place(), s, c.now)
 	return true, nil
