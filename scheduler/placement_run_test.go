@@ -53,7 +53,7 @@ func TestNobodyHasTheLabels(t *testing.T) {
 		job := every(t, "10s", "j", c.handler(nil))
 		job.Labels = map[string]string{"zone": "a", "gpu": "yes"}
 		b := c.start(c.replica("b", func(cfg *scheduler.Config) { cfg.Labels = map[string]string{"zone": "b"} }, job))
-		time.Sleep(25 * time.Second)
+		time.Sleep(22 * time.Second) // the second tick waits
 		a := c.start(c.replica("a", func(cfg *scheduler.Config) { cfg.Labels = job.Labels }, job))
 		time.Sleep(20 * time.Second)
 		c.stop(a)

@@ -109,7 +109,7 @@ var fencePlants = []plant{
 	},
 	{
 		name: "scheduler: refusals not in reason", promise: "The ledger says in words what was refused, beside how the run ended.",
-		edits: []edit{{"scheduler/refusals.go", "return r.count, joinReasons(reason, text)", "return r.count, reason"}},
+		edits: []edit{{"scheduler/refusals.go", "return r.count, joinReasons(reason, text)", "return r.count, joinReasons(reason, text[:0])"}},
 		pkg:   scheduler, tests: []string{"TestFrozenHolderIsRefused"},
 	},
 	{
