@@ -105,10 +105,10 @@
 // its own, reads them every second and hands them to the loop (requests.go),
 // which offers ticks to the lanes of their streams, ends runs, and skips the
 // scheduled ticks of what is paused (pause.go). No tick is claimed before the
-// desk has read once, so that a pause outlives all replicas. What became of a
-// request is in the ledger, whoever did it; the desk reads it there and notes it
-// in the audit log (settle.go). A request that nobody could begin expires: then
-// the replicas record its ticks as missed.
+// desk has read once, or has tried for ten seconds, so that a pause outlives all
+// replicas. What became of a request is in the ledger, whoever did it; the desk
+// reads it there and notes it in the audit log (settle.go). A request that nobody
+// could begin expires: then the replicas record its ticks as missed.
 //
 // # The drain
 //

@@ -20,6 +20,7 @@ const (
 type publisher struct {
 	roster  Roster // may be nil
 	replica string
+	wall    func() time.Time
 	retry   time.Duration
 
 	mu    sync.Mutex
@@ -32,7 +33,7 @@ type publisher struct {
 
 func newPublisher(cfg Config) *publisher {
 	return &publisher{
-		roster: cfg.Roster, replica: cfg.Replica, retry: cfg.BeatEvery,
+		roster: cfg.Roster, replica: cfg.Replica, wall: cfg.Clock, retry: cfg.BeatEvery,
 		fresh: map[string]bool{}, begun: map[string]bool{}, more: make(chan struct{}, 1),
 	}
 }
@@ -44,7 +45,7 @@ func (p *publisher) serve(list []Job) {
 	defer p.mu.Unlock()
 	before := p.jobs
 	p.jobs, p.hash = make(map[string]JobInfo, len(list)), hash
-	now := time.Now().Round(0)
+	now := p.wall()
 	for _, j := range list {
 		info := infoOf(j, p.replica)
 		if info.Since = before[j.Key].Since; before[j.Key].Hash != j.Hash {
@@ -173,7 +174,7 @@ func (p *publisher) take() []JobInfo {
 	var list []JobInfo
 	for key := range p.fresh {
 		if info, ok := p.jobs[key]; ok {
-			info.Published, info.ConfigHash = time.Now().Round(0), p.hash
+			info.Published, info.ConfigHash = p.wall(), p.hash
 			list = append(list, info)
 		}
 	}
