@@ -64,18 +64,24 @@ func (a *attempt) pause(tries int, took time.Duration, err error, closing verdic
 	if tries == a.cfg.MaxTries || a.waits.Err() != nil {
 		return false
 	}
-	longest := longestRetry
-	if a.patient() || a.caughtUp || a.left() > a.cfg.Window {
-		longest = longestWait
-	}
-	in := retryDelay(tries, took, longest, func(limit time.Duration) time.Duration {
-		return a.cfg.Random(a.job.Name, a.tick.at, limit)
-	})
+	in := a.retryDelay(tries, took)
 	if in >= a.left() && !a.goOn(closing) {
 		return false
 	}
 	a.cfg.Observer.Retrying(a.job.Name, a.tick.at, err, in)
 	return a.wait(in, nil, closing) == timeUp
+}
+
+// retryDelay is the pause after so many tries, the last of which took so long: who
+// may wait for long asks seldom.
+func (a *attempt) retryDelay(tries int, took time.Duration) time.Duration {
+	longest := longestRetry
+	if a.patient() || a.caughtUp || a.left() > a.cfg.Window {
+		longest = longestWait
+	}
+	return retryDelay(tries, took, longest, func(limit time.Duration) time.Duration {
+		return a.cfg.Random(a.job.Name, a.tick.at, limit)
+	})
 }
 
 // try makes one attempt to claim. A claim that comes too late to be used is

@@ -52,8 +52,8 @@ func (a *attempt) takeSlot() verdict {
 			}
 		}
 		a.keepOpen()
-		in := a.slotPause(tries, q.above, time.Since(begun))
-		if in >= a.left() {
+		in := time.Duration(1+q.above) * a.retryDelay(tries, time.Since(begun))
+		if in >= a.left() && !a.patient() { // whose window is kept open again and again
 			return noSlot(err, a.tick)
 		}
 		a.cfg.Observer.Retrying(a.job.Name, a.tick.at, err, in)
@@ -66,13 +66,6 @@ func (a *attempt) takeSlot() verdict {
 // headStart is how long a job waits that so many priorities go before.
 func headStart(step time.Duration, above int, room time.Duration) time.Duration {
 	return stagger(step, 3*above, room)
-}
-
-// slotPause is the time until the next round of asking.
-func (a *attempt) slotPause(tries, above int, took time.Duration) time.Duration {
-	return time.Duration(1+above) * retryDelay(tries, took, longestRetry, func(limit time.Duration) time.Duration {
-		return a.cfg.Random(a.job.Name, a.tick.at, limit)
-	})
 }
 
 // restFor waits before the next round, after one that ended with refused. It

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -276,4 +277,38 @@ func TestQueuingForASlot(t *testing.T) {
 			})
 		})
 	}
+}
+
+// counting counts the tries to take a slot.
+type counting struct {
+	locking.Locker
+	slots *atomic.Int64
+}
+
+func (l counting) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+	if strings.HasPrefix(req.Name, "group:") {
+		l.slots.Add(1)
+	}
+	return l.Locker.TryAcquire(ctx, req)
+}
+
+// Who waits long for a slot asks as seldom as who waits long for a run: every few
+// seconds, each try being one of the whole cluster.
+func TestLongWaitForASlotAsksSeldom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		job := bill(t, 1, "1h", "j", c.handler(nil))
+		job.Overlap = scheduler.OverlapQueue
+		var slots atomic.Int64
+		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.Locker = counting{cfg.Locker, &slots} }, job))
+		time.Sleep(time.Hour - time.Second)
+		c.grip(0, 20*time.Minute)
+		time.Sleep(30 * time.Minute)
+		c.stop(stop)
+		c.wantTicks("j", "1h0m0s succeeded")
+		if n := slots.Load(); n > 1200 {
+			t.Errorf("asked %d times in 20 minutes", n)
+		}
+	})
 }

@@ -67,6 +67,11 @@ var limitPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestNoPlace"},
 	},
 	{
+		name: "slots: asked for all the time", promise: "Who waits long for a slot asks every few seconds.",
+		edits: []edit{{schedulerDir + "claim.go", "longest = longestWait", "longest = longestRetry"}},
+		pkg:   scheduler, tests: []string{"TestLongWaitForASlotAsksSeldom"},
+	},
+	{
 		name: "backfill: all at once", promise: "Of a backfill so many runs go on at once as were asked for.",
 		edits: []edit{{schedulerDir + "backfill.go", "j.GroupSize = min(j.GroupSize, most)", "j.GroupSize = max(j.GroupSize, 4)"}},
 		pkg:   scheduler, tests: []string{"TestBackfillConcurrency"},
