@@ -66,7 +66,7 @@ func (v *view) observer(name string) scheduler.Observer {
 		Claimed: func(job string, c locking.Claim, took time.Duration) {
 			v.mu.Lock()
 			defer v.mu.Unlock()
-			v.claimed[scheduler.RunID(job, c.Tick)] = took
+			v.claimed[scheduler.Entry{}.Placed(job, c.Stream, c.Tick).ID()] = took
 		},
 		Finished: func(e scheduler.Entry, _ error) { v.finished(e) },
 		Decided:  func(e scheduler.Entry) { v.notRun(e) },

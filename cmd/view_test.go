@@ -42,6 +42,24 @@ func TestViewFits(t *testing.T) {
 	}
 }
 
+// A run that another one triggered has an id of its own, by which the view finds
+// how long its claim took.
+func TestViewOfAChainedRun(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	v := newView(&out, func() int { return 0 }, []string{"next"})
+	o := v.observer("a")
+	o.Claimed("next", locking.Claim{Tick: tick, Stream: scheduler.StreamManual}, 120*time.Millisecond)
+	o.Finished(scheduler.Entry{
+		Job: "next", Tick: tick, Order: tick, Stream: scheduler.StreamManual, Replica: "a", Outcome: scheduler.Succeeded,
+		Started: tick, Finished: tick.Add(time.Second),
+	}, nil)
+	v.flush("")
+	if !strings.Contains(out.String(), "120ms") || len(v.claimed) != 0 {
+		t.Errorf("shown as %q, %d claims are kept", &out, len(v.claimed))
+	}
+}
+
 func TestViewColours(t *testing.T) {
 	for _, tc := range []struct {
 		noColor string
