@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
@@ -75,7 +74,7 @@ code 0 if it succeeded, 1 if not.`,
 
 // readParams puts the params of the flags together, nil if there are none.
 func readParams(object string, pairs []string) (json.RawMessage, error) {
-	params := map[string]any{}
+	params := map[string]json.RawMessage{} // numbers keep all their digits
 	if object != "" {
 		if err := json.Unmarshal([]byte(object), &params); err != nil || params == nil {
 			return nil, usageError{fmt.Errorf(`--params %s: write a JSON object such as '{"customer": "acme"}'`, object)}
@@ -84,18 +83,17 @@ func readParams(object string, pairs []string) (json.RawMessage, error) {
 			return json.RawMessage(object), nil // as it is written
 		}
 	}
-	given := map[string]any{}
 	for _, pair := range pairs {
 		key, text, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
 			return nil, usageError{fmt.Errorf("--param %s: write key=value", pair)}
 		}
-		given[key] = text
-		if json.Valid([]byte(text)) {
-			given[key] = json.RawMessage(text)
+		value := json.RawMessage(text)
+		if !json.Valid(value) {
+			value, _ = json.Marshal(text) // a string always encodes
 		}
+		params[key] = value
 	}
-	maps.Copy(params, given)
 	if len(params) == 0 {
 		return nil, nil
 	}
