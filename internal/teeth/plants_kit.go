@@ -9,8 +9,13 @@ const (
 var kitPlants = []plant{
 	{
 		name: "kit: a dead replica speaks", promise: "What a killed replica does has no effect on the cluster.",
-		edits: []edit{{schedtestDir + "gate.go", "\tif l.dead.Load() {\n\t\treturn errors.Join(locking.ErrNoQuorum, ErrKilled)\n\t}\n\tif err := l.await(ctx)", "\tif err := l.await(ctx)"}},
+		edits: []edit{{schedtestDir + "gate.go", "\tif g.dead.Load() {\n\t\treturn errors", "\tif false {\n\t\treturn errors"}},
 		pkg:   schedtest, tests: []string{"TestKill"},
+	},
+	{
+		name: "kit: what a dead replica said is heard", promise: "Nor what it was at, nodes being away, when it was killed.",
+		edits: []edit{{schedtestDir + "gate.go", "\terr := answered(ctx)\n\tg.pass()\n\tif g.dead.Load() {", "\tdead := g.dead.Load()\n\terr := answered(ctx)\n\tg.pass()\n\tif dead {"}},
+		pkg:   schedtest, tests: []string{"TestKillUnheard"},
 	},
 	{
 		name: "kit: a dead replica's function lives", promise: "A function whose replica was killed is told.",

@@ -202,6 +202,23 @@ func TestKill(t *testing.T) {
 	})
 }
 
+// What a replica was telling nodes that did not answer is not heard when they
+// come back, if it was killed meanwhile.
+func TestKillUnheard(t *testing.T) {
+	t.Parallel()
+	setup, _ := minutely(t, time.Second)
+	setup.Replicas = 1
+	Run(t, setup, func(_ *testing.T, c *Cluster) {
+		c.Await("minutely", time.Hour)
+		c.StopNodes()
+		c.Forward(2 * time.Second) // the run has ended, and is released
+		c.Replicas()[0].Kill()
+		c.StartNodes()
+		c.Forward(time.Minute)
+		c.Expect("minutely", "2000-01-01T00:01:00Z interrupted")
+	})
+}
+
 func TestStop(t *testing.T) {
 	t.Parallel()
 	setup, _ := minutely(t, 10*time.Second)

@@ -79,13 +79,17 @@ func (g *gate) pass() {
 
 // through lets a message through to the nodes, if they answer and the process
 // lives.
-func (g *gate) through(ctx context.Context) error {
+func (g *gate) through(ctx context.Context) error { return g.send(ctx, g.ask) }
+
+// send lets a message through when answered has returned, unless the process has
+// died by then.
+func (g *gate) send(ctx context.Context, answered func(context.Context) error) error {
+	g.pass()
+	err := answered(ctx)
 	g.pass()
 	if g.dead.Load() {
 		return errors.Join(locking.ErrNoQuorum, ErrKilled)
 	}
-	err := g.ask(ctx)
-	g.pass()
 	return err
 }
 
@@ -133,11 +137,7 @@ func (l *lease) Extend(ctx context.Context) error {
 // Release goes on asking while ctx lets it, as the real one does.
 func (l *lease) Release(ctx context.Context, note []byte) error {
 	defer l.forget()
-	l.pass()
-	if l.dead.Load() {
-		return errors.Join(locking.ErrNoQuorum, ErrKilled)
-	}
-	if err := l.await(ctx); err != nil {
+	if err := l.send(ctx, l.await); err != nil {
 		return err
 	}
 	err := l.Lease.Release(ctx, note)
