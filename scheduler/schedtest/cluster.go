@@ -21,6 +21,7 @@ type Cluster struct {
 	world    *world
 	replicas []*Replica
 	jobs     []scheduler.Job // of all replicas, also of former times
+	dead     []*life         // that were killed
 
 	mu      sync.Mutex
 	instead map[string]jobs.Handler
@@ -224,6 +225,9 @@ func (c *Cluster) end() {
 	c.StartNodes()
 	for _, r := range c.Replicas() {
 		r.Stop()
+	}
+	for _, l := range c.dead {
+		<-l.ended // what it makes of its death is no matter
 	}
 	if c.t.Failed() {
 		c.t.Log(c.account())

@@ -219,6 +219,19 @@ func TestKillUnheard(t *testing.T) {
 	})
 }
 
+// A test may end right after a Kill, whatever the replica was at: here it has a
+// missed tick to record.
+func TestKillAtTheEnd(t *testing.T) {
+	t.Parallel()
+	setup, _ := minutely(t, time.Second)
+	setup.Replicas = 1
+	Run(t, setup, func(_ *testing.T, c *Cluster) {
+		c.StopNodes()
+		c.Forward(61 * time.Second)
+		c.Replicas()[0].Kill()
+	})
+}
+
 func TestStop(t *testing.T) {
 	t.Parallel()
 	setup, _ := minutely(t, 10*time.Second)

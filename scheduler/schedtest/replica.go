@@ -88,7 +88,8 @@ func (r *Replica) Kill() {
 	l.gate.kill()
 	l.killed(ErrKilled)
 	l.engine.Abort()
-	l.drain() // it takes its time to notice, and nobody waits for it
+	l.drain() // it takes its time to notice; Run waits for it in the end
+	r.c.dead = append(r.c.dead, l)
 	synctest.Wait()
 }
 
