@@ -125,9 +125,9 @@ func (p picture) open() (scheduler.OpenActs, error) {
 // it will ever have, none for a line that has no such bound.
 type settled map[string]int64
 
-func (s settled) bound(v value) {
-	if have, bounded := s[v.line]; !bounded || v.at < have {
-		s[v.line] = v.at
+func (s settled) bound(line string, at int64) {
+	if have, bounded := s[line]; !bounded || at < have {
+		s[line] = at
 	}
 }
 
@@ -137,19 +137,19 @@ func (s settled) before(v value) bool {
 }
 
 // settled says which requests must wait, so that none overtakes one that was
-// asked for before. In the way stands an instant that is still reserved, and a
-// request that too few nodes hold as yet.
+// asked for before. In the way stands an instant that is still reserved, of what
+// comes after it, and a request that too few nodes hold as yet.
 func (p picture) settled() settled {
 	s := settled{}
 	for field, best := range p.best {
 		if best.state == open && best.until > p.now && !p.confirmed(field, best) {
-			s.bound(best)
+			s.bound(best.line, best.at)
 		}
 	}
 	for _, v := range p.views {
 		for _, val := range v.values {
 			if val.state == reserved && val.until > v.now {
-				s.bound(val)
+				s.bound(val.line, val.at+1)
 			}
 		}
 	}

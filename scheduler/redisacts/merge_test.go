@@ -55,6 +55,9 @@ func TestConfirmed(t *testing.T) {
 		{"one waits for a reserved instant", []map[string]value{
 			{"a:late": late}, {"a:late": late}, {"a:early": kept(t, reserved, "early", 1)},
 		}, nil},
+		{"nor for its own", []map[string]value{
+			{"a:late": late}, {"a:late": late}, {"a:late": kept(t, reserved, "late", 2)},
+		}, []string{"late"}},
 		{"but not for one that comes after", []map[string]value{
 			{"a:early": early}, {"a:early": early}, {"a:late": kept(t, reserved, "late", 2)},
 		}, []string{"early"}},
