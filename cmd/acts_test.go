@@ -172,3 +172,38 @@ func audited(rows []auditRow) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// A job that was renamed is steered by the ids that listings show of its runs,
+// though the nodes know it by another name.
+func TestActsOnARenamedJob(t *testing.T) {
+	t.Parallel()
+	config := writeConfig(t, redistest.StartN(t, 1), `jobs:
+  is: {func: exec, schedule: "@every 10000h", params: {command: [sleep, "60"]}, formerly: was}
+`)
+	initNew(t, config)
+	startReplica(t, config, "a").waitLog(`"ready"`)
+	eventually(t, "the job is published", func() bool { return len(list[jobRow](t, "jobs", "-c", config)) == 1 })
+	asked, stderr, code := quorate(t, "trigger", "is", "-c", config)
+	if code != exitDone {
+		t.Fatal(stderr)
+	}
+	running := func(outcome scheduler.Outcome) func() bool {
+		return func() bool {
+			rows := list[runRow](t, "runs", "is", "-c", config)
+			return len(rows) == 1 && rows[0].Outcome == outcome
+		}
+	}
+	eventually(t, "it runs", running(scheduler.Running))
+	id := *list[runRow](t, "runs", "is", "-c", config)[0].ID
+	if !strings.HasPrefix(id, "is@") || !strings.Contains(asked, id) {
+		t.Errorf("quorate runs lists %s, quorate trigger says %s", id, asked)
+	}
+	if _, _, code := quorate(t, "cancel", "is", "--run", "is@20200101T000000.000Z.manual", "-c", config); code != exitNotFound {
+		t.Errorf("cancelling a run that does not go on: exit code %d, want %d", code, exitNotFound)
+	}
+	stdout, stderr, code := quorate(t, "cancel", "is", "--run", id, "-c", config)
+	if code != exitDone || !strings.Contains(stdout, id) {
+		t.Fatalf("quorate cancel is --run %s: exit code %d: %s%s", id, code, stdout, stderr)
+	}
+	eventually(t, "it was cancelled", running(scheduler.Cancelled))
+}

@@ -41,7 +41,7 @@ too. Exit code 3 if there is nothing to cancel.`,
 						return err
 					}
 				}
-				cancelled, err := a.cancelRuns(c.Context(), cl, act)
+				cancelled, err := a.cancelRuns(c.Context(), cl, act, args[0])
 				if err == nil && cancelled+withdrawn == 0 {
 					return fmt.Errorf("%w: no run of %s goes on; quorate runs lists them", errNotFound, args[0])
 				}
@@ -55,22 +55,25 @@ too. Exit code 3 if there is nothing to cancel.`,
 	return c
 }
 
-// cancelRuns asks for the runs of the job to end, and counts them.
-func (a App) cancelRuns(ctx context.Context, cl cluster, act scheduler.Act) (int, error) {
+// cancelRuns asks for the runs of the named job to end, and counts them. Their
+// ids are those that listings show, or those that the nodes know.
+func (a App) cancelRuns(ctx context.Context, cl cluster, act scheduler.Act, name string) (int, error) {
 	const most = 100
-	runs, err := cl.ledger.Runs(ctx, scheduler.Query{Job: act.Job, Limit: most, Outcomes: []scheduler.Outcome{scheduler.Running}})
+	runs, err := cl.runs([]string{name})(ctx, scheduler.Query{Limit: most, Outcomes: []scheduler.Outcome{scheduler.Running}})
 	if err != nil {
 		return 0, err
 	}
 	n, only := 0, act.Run
 	for _, e := range runs {
-		if act.Run = e.ID(); only != "" && only != act.Run {
+		shown := e.ID()
+		e.Job = act.Job
+		if act.Run = e.ID(); only != "" && only != shown && only != act.Run {
 			continue
 		}
 		if _, err := cl.do(ctx, act); err != nil {
 			return n, err
 		}
-		fmt.Fprintf(a.Out, "run %s on %s: asked to stop, within two seconds\n", act.Run, e.Replica)
+		fmt.Fprintf(a.Out, "run %s on %s: asked to stop, within two seconds\n", shown, e.Replica)
 		n++
 	}
 	return n, nil

@@ -51,7 +51,7 @@ code 0 if it succeeded, 1 if not.`,
 				if act, err = cl.do(c.Context(), act); err != nil {
 					return err
 				}
-				run := scheduler.Entry{Job: act.Job, Tick: act.At, Order: act.At, Stream: scheduler.StreamManual}
+				run := scheduler.Entry{Job: args[0], Tick: act.At, Order: act.At, Stream: scheduler.StreamManual}
 				if !wait {
 					fmt.Fprintf(a.Out, "%s: asked for run %s; see quorate runs %s, or quorate audit\n", args[0], run.ID(), args[0])
 					return nil
