@@ -2,10 +2,8 @@ package redisacts
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -24,16 +22,17 @@ const smallMost = 30
 
 // connect declares the nodes as new and opens the acts they keep. For as long as
 // the test it looks after nodes that are down or blank.
-func connect(tb testing.TB, namespace string, urls []string, mend func(*nodes.Config)) *Acts {
+func connect(tb testing.TB, on redistest.Cluster, mend ...func(*nodes.Config)) *Acts {
 	tb.Helper()
 	cfg := nodes.Config{
-		Namespace: namespace, Timeout: 500 * time.Millisecond, TTL: 30 * time.Second, Grace: time.Minute,
+		Namespace: on.Namespace, Dial: on.Dial, Embedded: on.Dial != nil,
+		Timeout: 500 * time.Millisecond, TTL: 30 * time.Second, Grace: time.Minute,
 	}
-	for _, u := range urls {
+	for _, u := range on.URLs {
 		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{URL: u})
 	}
-	if mend != nil {
-		mend(&cfg)
+	for _, m := range mend {
+		m(&cfg)
 	}
 	set, err := nodes.Open(cfg)
 	if err != nil {
@@ -55,63 +54,14 @@ func connect(tb testing.TB, namespace string, urls []string, mend func(*nodes.Co
 	return a
 }
 
-func embedded(minis *redistest.Minis) func(*nodes.Config) {
-	return func(cfg *nodes.Config) { cfg.Dial, cfg.Embedded = minis.Dial, true }
-}
-
-// A fleet makes clusters of one kind, each in a namespace of its own.
-type fleet struct {
-	schedtest.Hooks
-	connect func(tb testing.TB) *Acts
-}
-
-func realFleet(tb testing.TB, opts ...redistest.Option) fleet {
-	tb.Helper()
-	urls, n := redistest.URLs(redistest.StartN(tb, 3, opts...)), 0
-	return fleet{connect: func(tb testing.TB) *Acts {
-		tb.Helper()
-		n++
-		return connect(tb, fmt.Sprintf("quorate:%d", n), urls, nil)
-	}}
-}
-
-func miniFleet() fleet {
-	return fleet{
-		Hooks: schedtest.Hooks{Bubble: synctest.Test},
-		connect: func(tb testing.TB) *Acts {
-			tb.Helper()
-			minis := redistest.MiniN(tb, 5)
-			return connect(tb, "quorate", minis.URLs(), embedded(minis))
-		},
-	}
-}
-
-// onEvery runs f on real nodes, on real ones with the least privileged user,
-// and on embedded ones.
-func onEvery(t *testing.T, f func(t *testing.T, fl fleet)) {
-	t.Helper()
-	t.Run("redis", func(t *testing.T) {
-		t.Parallel()
-		f(t, realFleet(t))
-	})
-	t.Run("acl", func(t *testing.T) {
-		t.Parallel()
-		f(t, realFleet(t, redistest.ACL("quorate", "secret", nodes.ACLRules("quorate"))))
-	})
-	t.Run("embedded", func(t *testing.T) {
-		t.Parallel()
-		f(t, miniFleet())
-	})
-}
-
 func TestActsConform(t *testing.T) {
 	t.Parallel()
-	onEvery(t, func(t *testing.T, f fleet) {
+	redistest.OnEvery(t, nodes.ACLRules("quorate"), func(t *testing.T, f redistest.Fleet) {
 		schedtest.RunActs(t, schedtest.ActsBackend{
-			Hooks: f.Hooks,
+			Hooks: schedtest.Hooks{Bubble: f.Bubble},
 			New: func(tb testing.TB) scheduler.Acts {
 				tb.Helper()
-				return f.connect(tb)
+				return connect(tb, f.New(tb))
 			},
 			MaxOpen: smallMost,
 		})

@@ -20,7 +20,7 @@ func TestLostMinority(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 5)
 	formatted := make(chan string, 20)
-	a := connect(t, "quorate", redistest.URLs(servers), func(cfg *nodes.Config) {
+	a := connect(t, redistest.Servers(servers), func(cfg *nodes.Config) {
 		cfg.Observer.Formatted = func(node string, _ time.Time) { formatted <- node }
 	})
 	a.mustDo(t, pause("p"))
@@ -71,7 +71,7 @@ func TestLostMinority(t *testing.T) {
 func TestNoQuorum(t *testing.T) {
 	t.Parallel()
 	minis := redistest.MiniN(t, 5)
-	a := connect(t, "quorate", minis.URLs(), embedded(minis))
+	a := connect(t, minis.Cluster())
 	a.mustDo(t, trigger("t"))
 	minis.Stop(0)
 	minis.Stop(2)
@@ -97,7 +97,7 @@ func TestLateTake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		minis := redistest.MiniN(t, 3)
-		a := connect(t, "quorate", minis.URLs(), embedded(minis))
+		a := connect(t, minis.Cluster())
 		first, err := trigger("first").Ready()
 		if err != nil {
 			t.Fatal(err)
@@ -126,7 +126,7 @@ func TestTakeInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		minis := redistest.MiniN(t, 3)
-		a := connect(t, "quorate", minis.URLs(), embedded(minis))
+		a := connect(t, minis.Cluster())
 		first, err := trigger("first").Ready()
 		if err != nil {
 			t.Fatal(err)
@@ -149,7 +149,7 @@ func TestTakeInTime(t *testing.T) {
 func TestTakeUnreserved(t *testing.T) {
 	t.Parallel()
 	minis := redistest.MiniN(t, 3)
-	a := connect(t, "quorate", minis.URLs(), embedded(minis))
+	a := connect(t, minis.Cluster())
 	late := a.mustDo(t, trigger("late"))
 	early, err := trigger("early").Ready()
 	if err != nil {
@@ -168,7 +168,7 @@ func TestHalfTaken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		minis := redistest.MiniN(t, 3)
-		a := connect(t, "quorate", minis.URLs(), embedded(minis))
+		a := connect(t, minis.Cluster())
 		first, err := trigger("first").Ready()
 		if err != nil {
 			t.Fatal(err)

@@ -2,11 +2,9 @@ package redisledger
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -17,7 +15,6 @@ import (
 	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/locking/redlock/nodetest/difftest"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
 func TestMain(m *testing.M) {
@@ -36,9 +33,9 @@ type cluster struct {
 }
 
 // connect declares the nodes as new and connects a replica as long as the test.
-func connect(tb testing.TB, namespace string, urls []string, mend func(*nodes.Config)) *cluster {
+func connect(tb testing.TB, on redistest.Cluster, mend ...func(*nodes.Config)) *cluster {
 	tb.Helper()
-	c := open(tb, namespace, urls, mend)
+	c := open(tb, on, mend...)
 	if err := c.set.Init(tb.Context(), false); err != nil {
 		tb.Fatal(err)
 	}
@@ -47,16 +44,17 @@ func connect(tb testing.TB, namespace string, urls []string, mend func(*nodes.Co
 }
 
 // open connects a replica to nodes as they are.
-func open(tb testing.TB, namespace string, urls []string, mend func(*nodes.Config)) *cluster {
+func open(tb testing.TB, on redistest.Cluster, mend ...func(*nodes.Config)) *cluster {
 	tb.Helper()
 	cfg := nodes.Config{
-		Namespace: namespace, Timeout: 500 * time.Millisecond, TTL: 30 * time.Second, Grace: time.Minute,
+		Namespace: on.Namespace, Dial: on.Dial, Embedded: on.Dial != nil,
+		Timeout: 500 * time.Millisecond, TTL: 30 * time.Second, Grace: time.Minute,
 	}
-	for _, u := range urls {
+	for _, u := range on.URLs {
 		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{URL: u})
 	}
-	if mend != nil {
-		mend(&cfg)
+	for _, m := range mend {
+		m(&cfg)
 	}
 	set, err := nodes.Open(cfg)
 	if err != nil {
@@ -84,53 +82,6 @@ func (c *cluster) probe(tb testing.TB) {
 	tb.Cleanup(func() {
 		cancel()
 		running.Wait()
-	})
-}
-
-// A fleet makes clusters of one kind, each in a namespace of its own.
-type fleet struct {
-	schedtest.Hooks
-	connect func(tb testing.TB) *cluster
-}
-
-func realFleet(tb testing.TB, opts ...redistest.Option) fleet {
-	tb.Helper()
-	urls, n := redistest.URLs(redistest.StartN(tb, 3, opts...)), 0
-	return fleet{connect: func(tb testing.TB) *cluster {
-		tb.Helper()
-		n++
-		return connect(tb, fmt.Sprintf("quorate:%d", n), urls, nil)
-	}}
-}
-
-func miniFleet() fleet {
-	return fleet{
-		Hooks: schedtest.Hooks{Bubble: synctest.Test},
-		connect: func(tb testing.TB) *cluster {
-			tb.Helper()
-			minis := redistest.MiniN(tb, 5)
-			return connect(tb, "quorate", minis.URLs(), func(cfg *nodes.Config) {
-				cfg.Dial, cfg.Embedded = minis.Dial, true
-			})
-		},
-	}
-}
-
-// onEvery runs f on real nodes, on real ones with the least privileged user,
-// and on embedded ones.
-func onEvery(t *testing.T, f func(t *testing.T, fl fleet)) {
-	t.Helper()
-	t.Run("redis", func(t *testing.T) {
-		t.Parallel()
-		f(t, realFleet(t))
-	})
-	t.Run("acl", func(t *testing.T) {
-		t.Parallel()
-		f(t, realFleet(t, redistest.ACL("quorate", "secret", nodes.ACLRules("quorate"))))
-	})
-	t.Run("embedded", func(t *testing.T) {
-		t.Parallel()
-		f(t, miniFleet())
 	})
 }
 

@@ -4,17 +4,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
-func backend(f fleet) schedtest.LedgerBackend {
+// leastRules are those of the least privileged user.
+var leastRules = nodes.ACLRules("quorate")
+
+func backend(f redistest.Fleet) schedtest.LedgerBackend {
 	return schedtest.LedgerBackend{
-		Hooks: f.Hooks,
+		Hooks: schedtest.Hooks{Bubble: f.Bubble},
 		New: func(tb testing.TB) (locking.Locker, scheduler.Ledger) {
 			tb.Helper()
-			c := f.connect(tb)
+			c := connect(tb, f.New(tb))
 			return c.locker, c
 		},
 		Short: 2100 * time.Millisecond, // more than four node timeouts
@@ -24,22 +29,22 @@ func backend(f fleet) schedtest.LedgerBackend {
 
 func TestLedgerConforms(t *testing.T) {
 	t.Parallel()
-	onEvery(t, func(t *testing.T, f fleet) { schedtest.RunLedger(t, backend(f)) })
+	redistest.OnEvery(t, leastRules, func(t *testing.T, f redistest.Fleet) { schedtest.RunLedger(t, backend(f)) })
 }
 
 func TestArchiveConforms(t *testing.T) {
 	t.Parallel()
-	onEvery(t, func(t *testing.T, f fleet) { schedtest.RunArchive(t, backend(f)) })
+	redistest.OnEvery(t, leastRules, func(t *testing.T, f redistest.Fleet) { schedtest.RunArchive(t, backend(f)) })
 }
 
 func TestRosterConforms(t *testing.T) {
 	t.Parallel()
-	onEvery(t, func(t *testing.T, f fleet) {
+	redistest.OnEvery(t, leastRules, func(t *testing.T, f redistest.Fleet) {
 		schedtest.RunRoster(t, schedtest.RosterBackend{
-			Hooks: f.Hooks,
+			Hooks: schedtest.Hooks{Bubble: f.Bubble},
 			New: func(tb testing.TB) scheduler.Roster {
 				tb.Helper()
-				c := f.connect(tb)
+				c := connect(tb, f.New(tb))
 				c.lately = 2 * time.Second
 				return c
 			},

@@ -21,7 +21,7 @@ func TestLostMinority(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 5)
 	formatted := make(chan string, 20)
-	c := connect(t, "quorate", redistest.URLs(servers), func(cfg *nodes.Config) {
+	c := connect(t, redistest.Servers(servers), func(cfg *nodes.Config) {
 		cfg.Observer.Formatted = func(node string, _ time.Time) { formatted <- node }
 	})
 	c.run(t, "job", 1)
@@ -71,7 +71,7 @@ func TestLostMinority(t *testing.T) {
 func TestNoQuorum(t *testing.T) {
 	t.Parallel()
 	minis := redistest.MiniN(t, 5)
-	c := connect(t, "quorate", minis.URLs(), func(cfg *nodes.Config) { cfg.Dial, cfg.Embedded = minis.Dial, true })
+	c := connect(t, minis.Cluster())
 	c.run(t, "job", 1)
 	for _, i := range []int{0, 2} {
 		minis.Stop(i)
@@ -114,7 +114,7 @@ func TestNoQuorum(t *testing.T) {
 func TestNodesThatDiffer(t *testing.T) {
 	t.Parallel()
 	minis := redistest.MiniN(t, 3)
-	c := connect(t, "quorate", minis.URLs(), func(cfg *nodes.Config) { cfg.Dial, cfg.Embedded = minis.Dial, true })
+	c := connect(t, minis.Cluster())
 	key := c.set.JobKey("job", "runs")
 	const ticks = 60
 	kinds := []byte{nodes.KindStarted, nodes.KindFinished, nodes.KindLate}
@@ -175,7 +175,7 @@ func TestRosterTakesTheLatest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		minis := redistest.MiniN(t, 3)
-		c := connect(t, "quorate", minis.URLs(), func(cfg *nodes.Config) { cfg.Dial, cfg.Embedded = minis.Dial, true })
+		c := connect(t, minis.Cluster())
 		tell := func(state, spec string) {
 			time.Sleep(time.Second)
 			if _, err := c.Beat(t.Context(), scheduler.Replica{ID: "a", State: state}); err != nil {

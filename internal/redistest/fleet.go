@@ -1,0 +1,64 @@
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"testing"
+	"testing/synctest"
+)
+
+// A Cluster is nodes, and a namespace of them.
+type Cluster struct {
+	Namespace string
+	URLs      []string
+	// Dial connects to embedded nodes. It is nil for real ones.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// Servers returns the cluster of real nodes.
+func Servers(servers []*Server) Cluster { return Cluster{Namespace: "quorate", URLs: URLs(servers)} }
+
+// Cluster returns the cluster of the nodes.
+func (m *Minis) Cluster() Cluster {
+	return Cluster{Namespace: "quorate", URLs: m.URLs(), Dial: m.Dial}
+}
+
+// A Fleet makes clusters of one kind.
+type Fleet struct {
+	// Bubble runs a test by the clock of the nodes. It is nil for real ones.
+	Bubble func(t *testing.T, f func(t *testing.T))
+	// New makes a cluster that nobody has used.
+	New func(tb testing.TB) Cluster
+}
+
+// OnEvery runs f on real nodes, on real ones with a user who is bound by the ACL
+// rules, and on embedded ones.
+func OnEvery(t *testing.T, rules string, f func(t *testing.T, fl Fleet)) {
+	t.Helper()
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		f(t, realFleet(t))
+	})
+	t.Run("acl", func(t *testing.T) {
+		t.Parallel()
+		f(t, realFleet(t, ACL("quorate", "secret", rules)))
+	})
+	t.Run("embedded", func(t *testing.T) {
+		t.Parallel()
+		f(t, Fleet{Bubble: synctest.Test, New: func(tb testing.TB) Cluster {
+			tb.Helper()
+			return MiniN(tb, 5).Cluster()
+		}})
+	})
+}
+
+// realFleet makes clusters of the same servers, each in a namespace of its own.
+func realFleet(tb testing.TB, opts ...Option) Fleet {
+	tb.Helper()
+	nodes, n := Servers(StartN(tb, 3, opts...)), 0
+	return Fleet{New: func(testing.TB) Cluster {
+		n++
+		return Cluster{Namespace: fmt.Sprintf("%s:%d", nodes.Namespace, n), URLs: nodes.URLs}
+	}}
+}
