@@ -170,7 +170,7 @@ func (l *reloader) serve(cfg *Config) error {
 	if _, err := l.replica.scheduler.Update(list); err != nil {
 		return err
 	}
-	l.replica.tags.set(list)
+	l.replica.tags.own.Store(tagsIn(list))
 	l.sayWhatWaits(*cfg)
 	l.running, l.file = next, *cfg
 	return nil

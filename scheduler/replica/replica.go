@@ -140,12 +140,12 @@ func wire(cfg *Config, cluster nodes.Config, list []scheduler.Job, options Optio
 	part.Replica, part.Version, part.Host, part.PID = id, options.Version, host, os.Getpid()
 	part.State, part.Locker, part.Ledger, part.Roster = r.state, r.locker, ledger, ledger
 	part.Archive, part.Acts, part.Forget = ledger, redisacts.New(r.set), r.forget
-	r.tags.set(list)
+	r.tags.own.Store(tagsIn(list))
 	if r.webhooks, err = cfg.sinks(id, base, r.tags.tagsOf); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
 	r.observer = observers(logged.observer(), options.Observer, r.webhooks.observer())
-	part.Observer, part.Logger, part.Source = r.observer, base, options.Jobs
+	part.Observer, part.Logger, part.Source = r.observer, base, r.tags.noting(options.Jobs)
 	r.scheduler, err = scheduler.New(part, list)
 	if err != nil {
 		return nil, errors.Join(err, r.close())

@@ -59,22 +59,41 @@ func (c *Config) checkWebhooks(ps *problems) {
 // sinks are the webhooks of a replica.
 type sinks []*webhook.Sink
 
-// A tagBook knows the tags of jobs, also after the configuration was read again.
+// A tagBook knows the tags of jobs, those of the configuration and those of
+// Options.Jobs, as they were served last.
 type tagBook struct {
-	of atomic.Pointer[map[string][]string]
+	own, sourced atomic.Pointer[map[string][]string]
 }
 
-func (b *tagBook) set(list []scheduler.Job) {
+func tagsIn(list []scheduler.Job) *map[string][]string {
 	tags := make(map[string][]string, len(list))
 	for _, job := range list {
 		tags[job.Name] = job.Tags
 	}
-	b.of.Store(&tags)
+	return &tags
+}
+
+// noting returns the source, of whose jobs the book takes down the tags.
+func (b *tagBook) noting(source scheduler.Source) scheduler.Source {
+	if source == nil {
+		return nil
+	}
+	return scheduler.SourceFunc(func(ctx context.Context) ([]scheduler.Job, error) {
+		list, err := source.Jobs(ctx)
+		if err == nil {
+			b.sourced.Store(tagsIn(list))
+		}
+		return list, err
+	})
 }
 
 func (b *tagBook) tagsOf(job string) []string {
-	if tags := b.of.Load(); tags != nil {
-		return (*tags)[job]
+	for _, part := range []*atomic.Pointer[map[string][]string]{&b.own, &b.sourced} {
+		if tags := part.Load(); tags != nil {
+			if of, ok := (*tags)[job]; ok {
+				return of
+			}
+		}
 	}
 	return nil
 }

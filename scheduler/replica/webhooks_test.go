@@ -9,10 +9,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/redisledger"
 	"github.com/quorate/quorate/scheduler/webhook"
 )
@@ -83,4 +85,36 @@ webhooks:
 	if err != nil || !strings.Contains(log.Text, `msg="about to fail" word=***`) || strings.Contains(log.Text, "canary") {
 		t.Errorf("the nodes keep %q, %v", log.Text, err)
 	}
+}
+
+// Webhooks choose by the tags of all jobs that are served: those of the file,
+// also after it was read again, and those of a source.
+func TestTagsOfAllJobs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		schedule, err := scheduler.ParseSchedule("@every 1s", scheduler.ScheduleOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, stop := newReloading(t, "jobs:\n  a: {func: count, schedule: \"@every 1s\", tags: [x]}\n", func(_ *reloading, o *Options) {
+			o.Jobs = scheduler.SourceFunc(func(context.Context) ([]scheduler.Job, error) {
+				return []scheduler.Job{{
+					Name: "customer", Schedule: schedule, Tags: []string{"y"},
+					Handler: func(context.Context, jobs.Run) error { return nil },
+				}}, nil
+			})
+		})
+		defer stop()
+		tags := func(want string) {
+			t.Helper()
+			if got := fmt.Sprint(r.tags.tagsOf("a"), r.tags.tagsOf("customer"), r.tags.tagsOf("nosuch")); got != want {
+				t.Errorf("tags of a, customer and nosuch: %s, want %s", got, want)
+			}
+		}
+		time.Sleep(500 * time.Millisecond)
+		tags("[x] [y] []")
+		r.jobs("jobs:\n  a: {func: count, schedule: \"@every 1s\", tags: [x, z]}\n")
+		time.Sleep(6 * time.Second)
+		tags("[x z] [y] []")
+	})
 }
