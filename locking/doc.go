@@ -42,6 +42,9 @@
 //   - Release tells a lease that was held until then, one that had run out, and
 //     one that is another's.
 //
+// A [Watcher] also tells what became of a tick for the price of a question to
+// one node; whoever wants to know before it competes asks it.
+//
 // # The end of the right to work
 //
 // The context of [Hold] and of a [Keeper] ends by the local clocks, a margin

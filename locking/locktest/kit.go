@@ -107,6 +107,12 @@ func checks() []check {
 		{"PlainLockRunsOut", plainLockRunsOut},
 		{"PlainHolderIsNamed", plainHolderIsNamed},
 
+		{"DirectClaimIsAClaim", directClaimIsAClaim},
+		{"LookChangesNothing", watched(lookChangesNothing)},
+		{"LookTellsWhoClaimed", watched(lookTellsWhoClaimed)},
+		{"LookTellsWhatIsFree", watched(lookTellsWhatIsFree)},
+		{"LookTellsWhoIsInTheWay", watched(lookTellsWhoIsInTheWay)},
+
 		{"AcquireOutwaitsALease", acquireOutwaitsALease},
 		{"AcquireGivesUp", acquireGivesUp},
 		{"AcquireEndsWithItsContext", acquireEndsWithItsContext},

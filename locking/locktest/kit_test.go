@@ -61,6 +61,7 @@ type mutant struct {
 	ask   func(*locking.Request)
 	deny  func(*Memory, locking.Request, *locking.AcquireError) (locking.Lease, error)
 	grant func(*oddLease)
+	look  func(*Memory, locking.Request, error) error
 }
 
 func (m mutant) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
@@ -185,7 +186,7 @@ type fault struct {
 }
 
 func faults() []fault {
-	return slices.Concat(attemptFaults(), tickFaults(), leaseFaults(), lockFaults(), besideFaults())
+	return slices.Concat(attemptFaults(), tickFaults(), leaseFaults(), lockFaults(), besideFaults(), watchFaults())
 }
 
 func attemptFaults() []fault {

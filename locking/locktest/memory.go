@@ -14,7 +14,7 @@ import (
 // keep is how many records of one name a Memory remembers by default.
 const keep = 1000
 
-// Memory is a [locking.Locker] for tests: one node that never fails, shared by
+// Memory is a [locking.Watcher] for tests: one node that never fails, shared by
 // all replicas of the process. It goes by time.Now, so it follows the virtual
 // time of a synctest bubble. The zero value is ready to use.
 type Memory struct {
