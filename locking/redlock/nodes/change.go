@@ -98,5 +98,5 @@ func (v view) why() string {
 	if v.reply.Err != nil {
 		return v.reply.Err.Error()
 	}
-	return "it holds the list [" + v.held.names + "]"
+	return "it holds the list [" + listText(v.held.names) + "]"
 }

@@ -29,6 +29,12 @@ type Config struct {
 	Namespace string
 	// Nodes are 1, 3, 5 or 7 independent masters.
 	Nodes []NodeConfig
+	// Cell is what these nodes are called among the several groups that divide the
+	// names between them, and Cells what all of those are called, this one included:
+	// clients that know other cells are refused, for they would look for a name
+	// elsewhere. Empty: these nodes decide on all names.
+	Cell  string
+	Cells []string
 	// Username and Password are for nodes whose URL names none.
 	Username string
 	Password string
@@ -149,6 +155,7 @@ func (c Config) Validate() error {
 	if n := len(c.Nodes); n != 1 && n != 3 && n != 5 && n != 7 {
 		errs = append(errs, fmt.Errorf("%d nodes: list 1, 3, 5 or 7 (an even number survives no more failures than one less)", n))
 	}
+	errs = append(errs, c.validateCells())
 	errs = append(errs, c.validateTimes()...)
 	errs = append(errs, validateNodes(c.Nodes)...)
 	return errors.Join(errs...)

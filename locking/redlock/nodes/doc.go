@@ -78,7 +78,9 @@
 //
 //	format        version of all that is stored, FormatVersion
 //	name          of the node, as the replicas list it
-//	members       hash of the sorted names of the list; names: the names
+//	members       hash of the sorted names of the list; names: the names. Where
+//	              several groups of nodes divide the jobs, both end with which of
+//	              the cells the list is: @east/east,west
 //	epoch         how often the list was changed
 //	grace         the restart grace, ms
 //	run_id        of the server's life that was last seen

@@ -32,6 +32,9 @@ func (s *Set) Init(ctx context.Context, recovery bool) error {
 		return noQuorum(t.ours+t.blank, s.Len(), append(failures(views),
 			errors.New("new nodes are declared together: start the missing ones, or if they are gone run: quorate nodes init --recover")))
 	}
+	if err := join(s.settled(ctx), s.unserved(ctx)); err != nil {
+		return err
+	}
 	_, err := s.format(ctx, views, sinceNever)
 	if err = join(err, s.declareNew(ctx, views)); err == nil {
 		s.era.fix()

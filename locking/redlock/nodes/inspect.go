@@ -3,7 +3,6 @@ package nodes
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -28,6 +27,10 @@ type Status struct {
 	// tells whether it is the configured one.
 	Members      []string
 	MembersMatch bool
+	// Cell is what the node's list is called among Cells, of which it is one; empty
+	// if it decides on all names.
+	Cell  string
+	Cells []string
 	// Epoch is how often the list was changed before; of a formatted node.
 	Epoch int64
 	// SealedFor are the names of the list that the node is sealed for, nil if no
@@ -82,8 +85,9 @@ func (v view) status() Status {
 		return st
 	}
 	st.Embedded, st.Served, st.Since, st.Epoch = v.held.embedded, v.held.served, v.held.since, v.held.epoch
-	st.SealedFor = strings.Fields(v.held.sealedNames)
-	st.Members, st.MembersMatch = strings.Fields(v.held.names), v.ours()
+	st.SealedFor, _, _ = readList(v.held.sealedNames)
+	st.Members, st.Cell, st.Cells = readList(v.held.names)
+	st.MembersMatch = v.ours()
 	st.Vouches = v.held.floor.Before(v.reply.NodeTime)
 	st.VouchesAt = v.held.floor.Add(-st.Offset)
 	if !st.Vouches && st.Err == nil {

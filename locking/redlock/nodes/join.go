@@ -115,6 +115,11 @@ func (s *Set) formatBlank(ctx context.Context, views []view) (int, error) {
 		return t.ours, fmt.Errorf("%w: %d of %d nodes are, and are only formatted when all nodes answer or %d are formatted: start the missing nodes, or if they are gone run: quorate nodes init --recover",
 			ErrBlank, t.blank, s.Len(), s.Quorum())
 	}
+	if t.ours < s.Quorum() {
+		if err := s.settled(ctx); err != nil {
+			return t.ours, err
+		}
+	}
 	formatted, err := s.format(ctx, views, sinceNow)
 	return t.ours + formatted, err
 }

@@ -14,12 +14,15 @@ const FormatVersion = 1
 
 // membership is what every request tells a node about the cluster it is for.
 type membership struct {
-	names string // sorted, joined by a space; kept on the node to be shown
+	names string // sorted, the mark of the cell last, joined by a space; kept on the node to be shown
 	hash  string
 }
 
-func newMembership(names []string) membership {
+func newMembership(names []string, cell string, cells []string) membership {
 	sorted := slices.Sorted(slices.Values(names))
+	if cell != "" {
+		sorted = append(sorted, cellMark(cell, cells))
+	}
 	sum := sha256.Sum256([]byte(strings.Join(sorted, "\n")))
 	return membership{names: strings.Join(sorted, " "), hash: hex.EncodeToString(sum[:16])}
 }

@@ -30,7 +30,7 @@ func (s *survey) sealAll(ctx context.Context, say func(string, ...any)) (sealedA
 			say("%s: was opened before", n.name)
 		case r.Code == "OTHER":
 			others = append(others, sealedForOther(n, r.Arg(0)))
-			say("%s: not sealed: it is sealed for the list [%s]", n.name, r.Arg(0))
+			say("%s: not sealed: it is sealed for the list [%s]", n.name, listText(r.Arg(0)))
 		default:
 			say("%s: not sealed: %s", n.name, bare(n.name, r.Err))
 			errs = append(errs, n.told(r.Err))

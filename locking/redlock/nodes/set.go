@@ -23,6 +23,7 @@ type Set struct {
 	era     era
 	rules   rules
 	wake    chan struct{}
+	others  []*Set // the other cells
 
 	running atomic.Bool // Run probes nodes that are down
 }
@@ -43,7 +44,7 @@ func Open(cfg Config) (*Set, error) {
 		s.nodes = append(s.nodes, &Node{name: c.Name, url: u, set: s, transport: newTransport(cfg, u)})
 		names = append(names, c.Name)
 	}
-	s.members = newMembership(names)
+	s.members = newMembership(names, cfg.Cell, cfg.Cells)
 	return s, nil
 }
 

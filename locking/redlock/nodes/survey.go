@@ -53,7 +53,7 @@ func (s *survey) unfit(v view) error {
 		return nil
 	}
 	return &RefusedError{Node: v.node.name, Reason: fmt.Sprintf(
-		"it holds the list [%s] at epoch %d, which is neither the old list nor this change: stop the replicas that use it and empty it (FLUSHALL), or list another node", v.held.names, v.held.epoch)}
+		"it holds the list [%s] at epoch %d, which is neither the old list nor this change: stop the replicas that use it and empty it (FLUSHALL), or list another node", listText(v.held.names), v.held.epoch)}
 }
 
 // clocks returns which nodes are so far behind the old list's that they may
@@ -147,7 +147,7 @@ func (s *survey) shut(v view) bool {
 // end, since whoever has seen its seals may still open that list.
 func sealedForOther(n *Node, names string) error {
 	return &RefusedError{Node: n.name, Reason: fmt.Sprintf(
-		"it is sealed for a change to the list [%s]: finish that one first (quorate nodes change --to its file; where a node of that list is gone for good, give its name the URL of an empty one), then change from there", names)}
+		"it is sealed for a change to the list [%s]: finish that one first (quorate nodes change --to its file; where a node of that list is gone for good, give its name the URL of an empty one), then change from there", listText(names))}
 }
 
 // successive returns why the two lists cannot follow each other.

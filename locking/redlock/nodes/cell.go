@@ -1,0 +1,138 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A cell is one of several groups of nodes that divide the names between them.
+// Which cell decides on a name follows from what the cells are called, so that
+// is part of what membership compares: where clients disagreed about it, a tick
+// would be claimed in two cells.
+
+// MaxCells is how many cells there may be.
+const MaxCells = 16
+
+// cellRE keeps apart what stands in a mark.
+var cellRE = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+
+// CheckCell reports a name that no cell can have.
+func CheckCell(name string) error {
+	if !cellRE.MatchString(name) {
+		return fmt.Errorf("cell %q: use up to 32 lower-case letters, digits and -, starting with a letter or digit", name)
+	}
+	return nil
+}
+
+func (c Config) validateCells() error {
+	if c.Cell == "" && len(c.Cells) == 0 {
+		return nil
+	}
+	errs := []error{}
+	for _, name := range c.Cells {
+		errs = append(errs, CheckCell(name))
+	}
+	switch names := slices.Compact(slices.Sorted(slices.Values(c.Cells))); {
+	case len(names) != len(c.Cells):
+		errs = append(errs, fmt.Errorf("cells %v: one is named twice", c.Cells))
+	case len(names) < 2 || len(names) > MaxCells:
+		errs = append(errs, fmt.Errorf("%d cells: name 2 to %d, or none", len(names), MaxCells))
+	case !slices.Contains(names, c.Cell):
+		errs = append(errs, fmt.Errorf("cell %q is none of %v", c.Cell, names))
+	}
+	return join(errs...)
+}
+
+// cellMark stands behind the names of a list. No node's name begins with @.
+func cellMark(cell string, cells []string) string {
+	return "@" + cell + "/" + strings.Join(slices.Sorted(slices.Values(cells)), ",")
+}
+
+// readList takes the names of a list, as they are kept on the nodes, apart.
+func readList(names string) (members []string, cell string, cells []string) {
+	members = strings.Fields(names)
+	if n := len(members); n > 0 && strings.HasPrefix(members[n-1], "@") {
+		of, all, _ := strings.Cut(members[n-1][1:], "/")
+		return members[:n-1], of, strings.Split(all, ",")
+	}
+	return members, "", nil
+}
+
+// listText is a list in words.
+func listText(names string) string {
+	members, cell, cells := readList(names)
+	if cell == "" {
+		return names
+	}
+	return fmt.Sprintf("%s; cell %s of %s", strings.Join(members, " "), cell, strings.Join(cells, ", "))
+}
+
+// listedIn is the key of the configuration that the list stands under.
+func (s *Set) listedIn() string {
+	if s.cfg.Cell == "" {
+		return "redis.nodes"
+	}
+	return "redis.cells"
+}
+
+// Cell returns what these nodes are called among several groups; empty if there
+// is only this one.
+func (s *Set) Cell() string { return s.cfg.Cell }
+
+// OpenCells returns the Sets of several groups of nodes that divide the names
+// between them, one for each of list, or the one Set of a single group. The
+// configurations differ in their nodes and in what they are called only.
+func OpenCells(list []Config) ([]*Set, error) {
+	var sets []*Set
+	for _, cfg := range list {
+		s, err := Open(cfg)
+		if err != nil {
+			return nil, errors.Join(err, closeAll(sets))
+		}
+		sets = append(sets, s)
+	}
+	for _, s := range sets {
+		s.others = slices.DeleteFunc(slices.Clone(sets), func(o *Set) bool { return o == s })
+	}
+	return sets, nil
+}
+
+func closeAll(sets []*Set) error {
+	var errs []error
+	for _, s := range sets {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// settled returns why blank nodes alone do not make a cell yet. A cell that is to
+// be added looks like a new one, while those that there are still decide on all
+// names: so each of the others has to know of this layout, or to be blank, too.
+func (s *Set) settled(ctx context.Context) error {
+	var errs []error
+	for _, other := range s.others {
+		views := other.examine(ctx)
+		err := judgeAll(views)
+		if err == nil && !other.mayFormat(count(views)) {
+			err = noQuorum(count(views).ours, other.Quorum(), failures(views))
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("cell %s is not formatted before cell %s is known to have these cells, or to be blank as well: %w",
+				s.cfg.Cell, other.cfg.Cell, err))
+		}
+	}
+	return join(errs...)
+}
+
+// unserved returns a refusal if a node of another cell has served.
+func (s *Set) unserved(ctx context.Context) error {
+	var errs []error
+	for _, other := range s.others {
+		errs = append(errs, refuseServed(other.examine(ctx)))
+	}
+	return join(errs...)
+}
