@@ -9,20 +9,26 @@ import (
 )
 
 // admit waits until nothing on this replica is in the way of a try to claim: no
-// earlier run of the job, and no limit.
-func (a *attempt) admit() verdict {
+// earlier run of the job, and no limit. closing is the verdict if the window
+// closed now.
+func (a *attempt) admit(closing verdict) verdict {
 	for {
 		if v := a.outwait(); v.kind != again {
 			return v
 		}
-		waited, v := a.takePlace()
-		if !waited || v.kind != again {
+		forPlace, v := a.takePlace()
+		if v.kind != again {
+			return v
+		}
+		forTurn, v := a.takeTurn(closing)
+		if !forPlace && !forTurn || v.kind != again {
 			return v
 		}
 		// Meanwhile another stream of the job may have begun a run here.
 		if run, ok := a.ask(); run == nil || !ok {
 			return v
 		}
+		a.leaveTurn()
 		a.leavePlace()
 	}
 }

@@ -27,6 +27,10 @@ type attempt struct {
 	place  chan struct{} // holds one element when it was given a place
 	line   chan inLine   // the loop's answer to phase queuing
 
+	turns   *turns // the replica's
+	hasTurn bool
+	rank    int // of this replica for the tick, from 0
+
 	caughtUp bool // the tick's own window has closed; from then on it is caught up
 	watched  bool // another replica ran, or runs, the tick
 

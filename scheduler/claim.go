@@ -18,14 +18,16 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
 	if v := a.begin(closing); v.kind != again {
 		return nil, 0, v
 	}
+	defer a.leaveTurn()
 	for tries := 1; ; tries++ {
-		if v := a.admit(); v.kind != again {
+		if v := a.admit(closing); v.kind != again {
 			return nil, 0, v
 		}
 		if a.waits.Err() != nil || a.left() <= 0 && !a.goOn(closing) {
 			return nil, 0, a.cutShort(closing)
 		}
 		lease, took, err := a.try(a.stops.claims)
+		a.leaveTurn()
 		if err == nil {
 			return lease, took, verdict{}
 		}

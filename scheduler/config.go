@@ -86,6 +86,10 @@ type Config struct {
 	// ActsEvery is the pause between looks at what was asked of the cluster.
 	// Default 1 s.
 	ActsEvery time.Duration
+	// MaxClaims bounds the tries to claim that are under way at once. Of the
+	// ticks that wait, those go first for which this replica is first in rank.
+	// Default 128.
+	MaxClaims int
 	// MaxRunning bounds the runs that go on at once on this replica. Ticks for
 	// which it has no place are left to others. Default 0: no bound.
 	MaxRunning int
@@ -110,6 +114,7 @@ func (c Config) WithDefaults() Config {
 	c.StopTimeout = cmp.Or(c.StopTimeout, 5*time.Second)
 	c.BeatEvery = cmp.Or(c.BeatEvery, 5*time.Second)
 	c.ActsEvery = cmp.Or(c.ActsEvery, time.Second)
+	c.MaxClaims = cmp.Or(c.MaxClaims, 128)
 	c.RecordQueue = cmp.Or(c.RecordQueue, 10_000)
 	c.SourceEvery = cmp.Or(c.SourceEvery, 30*time.Second)
 	c.SourceTimeout = cmp.Or(c.SourceTimeout, 30*time.Second)
@@ -150,6 +155,7 @@ func (c Config) Validate() error {
 	refuse(c.MaxTries < 0, "Config.MaxTries is %d: it must not be negative", c.MaxTries)
 	refuse(c.DrainTimeout < 0, "Config.DrainTimeout is %v: it must be positive", c.DrainTimeout)
 	refuse(c.StopTimeout < 0, "Config.StopTimeout is %v: it must be positive", c.StopTimeout)
+	refuse(c.MaxClaims < 0, "Config.MaxClaims is %d: it must be positive", c.MaxClaims)
 	refuse(c.MaxRunning < 0, "Config.MaxRunning is %d: it must not be negative, and 0 for no bound", c.MaxRunning)
 	refuse(c.BeatEvery < 0, "Config.BeatEvery is %v: it must be positive", c.BeatEvery)
 	refuse(c.SourceEvery < 0, "Config.SourceEvery is %v: it must be positive", c.SourceEvery)

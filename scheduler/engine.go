@@ -30,6 +30,7 @@ type engine struct {
 	due      dueHeap
 	scans    []*scan // to be begun
 	places   places
+	turns    *turns
 	queuing  []*attempt // have claimed a tick and want a slot
 	active   int        // attempts whose goroutine has not said over
 	draining bool
@@ -59,7 +60,7 @@ func newEngine(base context.Context, s *Scheduler, rec *recorder, live func() []
 		desk: newDesk(s), informed: s.cfg.Acts == nil, heeded: map[string]bool{}, settling: map[string]bool{},
 		progress: make(chan progress), scanned: make(chan *scan), asks: s.asks, aborted: s.aborted, done: s.done,
 		updates: make(chan update), closing: make(chan struct{}),
-		stops: newStops(base), places: places{limit: s.cfg.MaxRunning},
+		stops: newStops(base), places: places{limit: s.cfg.MaxRunning}, turns: &turns{free: s.cfg.MaxClaims},
 	}
 	now := e.clock.wall()
 	for _, key := range slices.Sorted(maps.Keys(s.lineup.serving)) {

@@ -124,7 +124,7 @@ func (e *engine) start(j *job, l *lane, t tick) {
 		cfg: &e.cfg, clock: e.clock, stops: e.stops, report: e.report, decided: e.decided, live: e.live,
 		job: j.Job.backfilling(t), tick: t, until: t.until, ended: make(chan struct{}), behind: make(chan *attempt, 1),
 		delay: stagger(e.cfg.Stagger, rank, t.until.Sub(now)), later: make(chan struct{}),
-		place: make(chan struct{}, 1), line: make(chan inLine, 1),
+		place: make(chan struct{}, 1), line: make(chan inLine, 1), turns: e.turns, rank: rank,
 		owner: j, lane: l,
 	}
 	if (t.late(now) || t.trigger == ByCatchUp) && t.latest.After(now) {

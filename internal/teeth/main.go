@@ -53,6 +53,7 @@ func plants() []plant {
 		quorumPlants,
 		schedulerPlants,
 		limitPlants,
+		turnPlants,
 		jobPlants,
 		replicaPlants,
 		memberPlants,

@@ -1,0 +1,130 @@
+package scheduler
+
+import (
+	"cmp"
+	"container/heap"
+	"sync"
+)
+
+// Config.MaxClaims bounds the tries to claim that a replica has under way at
+// once. When thousands of ticks come at one instant, the others wait for a turn,
+// and are let in by their rank: so each replica first claims what it is first
+// for, and comes to what others are first for when most of that is decided. The
+// head start of the first thus grows with the load. Nothing that is held waits
+// for a turn: no extension, no release, no slot of a tick that was claimed.
+
+// turns are those of a replica. Any goroutine may use them.
+type turns struct {
+	mu      sync.Mutex
+	free    int
+	waiting wishes
+}
+
+// A wish is that of an attempt for a turn.
+type wish struct {
+	*attempt
+	given chan struct{} // closed when it has the turn
+	index int           // in the heap; negative when it is not there any more
+}
+
+// take takes a turn, or has a wait for one: then it returns its wish.
+func (t *turns) take(a *attempt) *wish {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.free > 0 {
+		t.free--
+		return nil
+	}
+	w := &wish{attempt: a, given: make(chan struct{})}
+	heap.Push(&t.waiting, w)
+	return w
+}
+
+// leave gives a turn back, to whoever goes first.
+func (t *turns) leave() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pass()
+}
+
+// giveUp takes a wish back. A turn that was given meanwhile is handed on.
+func (t *turns) giveUp(w *wish) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if w.index >= 0 {
+		heap.Remove(&t.waiting, w.index)
+		return
+	}
+	t.pass()
+}
+
+// pass hands a turn on. The caller holds the mutex.
+func (t *turns) pass() {
+	if len(t.waiting) == 0 {
+		t.free++
+		return
+	}
+	close(heap.Pop(&t.waiting).(*wish).given)
+}
+
+// wishes is a heap: the one who goes first, first.
+type wishes []*wish
+
+func (q wishes) Len() int { return len(q) }
+
+func (q wishes) Less(i, j int) bool {
+	a, b := q[i].attempt, q[j].attempt
+	return cmp.Or(cmp.Compare(a.rank, b.rank), turn(a, b)) < 0
+}
+
+func (q wishes) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].index, q[j].index = i, j
+}
+
+// Push is for package heap.
+func (q *wishes) Push(x any) {
+	w := x.(*wish)
+	w.index = len(*q)
+	*q = append(*q, w)
+}
+
+// Pop is for package heap.
+func (q *wishes) Pop() any {
+	last := len(*q) - 1
+	w := (*q)[last]
+	(*q)[last], w.index = nil, -1
+	*q = (*q)[:last]
+	return w
+}
+
+// takeTurn waits for a turn to try, within the tick's window, and tells whether
+// it had to. closing is the verdict if the window closed now.
+func (a *attempt) takeTurn(closing verdict) (waited bool, v verdict) {
+	w := a.turns.take(a)
+	if w == nil {
+		a.hasTurn = true
+		return false, verdict{kind: again}
+	}
+	for {
+		switch a.wait(max(a.left(), 0), w.given, closing) {
+		case runOver:
+			a.hasTurn = true
+			return true, verdict{kind: again}
+		case timeUp:
+			if a.goOn(closing) {
+				continue
+			}
+		}
+		a.turns.giveUp(w)
+		return true, a.cutShort(closing)
+	}
+}
+
+// leaveTurn gives the turn back, if the attempt has one.
+func (a *attempt) leaveTurn() {
+	if a.hasTurn {
+		a.hasTurn = false
+		a.turns.leave()
+	}
+}
