@@ -93,6 +93,11 @@ campaign: deps ## the demonstrations at full length: real processes killed, froz
 	QUORATE_CAMPAIGN=full go test -count=1 -timeout 30m -v -run 'Campaign|Stress$$|Orphans|ChangeCutOff' ./cmd/... ./locking/redlock
 	cd internal/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 10m -v -run Campaign .
 
+.PHONY: bench
+bench: ## measure this project and its peers side by side (ARGS="-only claims" for one row)
+	@.ci/deps redis-server
+	cd benchmarks && go run . $(ARGS)
+
 .PHONY: upgrade
 upgrade: ## run the previous release (or FROM=commit) beside this one, both ways round
 	@.ci/deps redis-server gcc git

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/quorate/quorate/benchmarks/rig"
+	"github.com/quorate/quorate/benchmarks/rows"
+)
+
+// TestEverythingWorks runs every measurement so short that its figures mean
+// nothing.
+func TestEverythingWorks(t *testing.T) {
+	t.Cleanup(func() { goleak.VerifyNone(t) })
+	env := rows.Env{Rig: rig.New(t), Size: rows.Tiny(), Told: t.Logf}
+	for _, m := range rows.All() {
+		t.Run(m.Key, func(t *testing.T) {
+			s, err := m.Run(t.Context(), env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(s.Results) == 0 || s.Method == "" {
+				t.Errorf("found %d results by method %q", len(s.Results), s.Method)
+			}
+			for _, r := range s.Results {
+				if !(r.Ours >= 0) {
+					t.Errorf("%s: %v", r.What, r.Ours)
+				}
+			}
+		})
+	}
+}
