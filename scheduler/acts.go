@@ -28,7 +28,8 @@ type Acts interface {
 	Do(ctx context.Context, act Act) (Act, error)
 
 	// Open returns what is in force. It returns locking.ErrNoQuorum when too few
-	// nodes answered to be sure of it.
+	// nodes answered to be sure of it, as a *PartialError if there is some of which
+	// it is.
 	Open(ctx context.Context) (OpenActs, error)
 
 	// Close takes a request off and notes in the audit log what became of it. The
@@ -59,7 +60,8 @@ func (k ActKind) Request() bool {
 
 // An Act is one thing that was asked of the whole cluster.
 type Act struct {
-	// ID names the act. Default: random. Whoever may have to ask twice chooses it.
+	// ID names the act. Default: random. Whoever may have to ask twice chooses it,
+	// and uses it for one target only.
 	ID   string  `json:"id"`
 	Kind ActKind `json:"kind"`
 
@@ -68,6 +70,10 @@ type Act struct {
 	Job string `json:"job,omitempty"`
 	Tag string `json:"tag,omitempty"`
 	All bool   `json:"all,omitempty"`
+	// Covers, unless nil, narrows a pause by Tag or All that Open returns to the jobs
+	// with the keys it accepts. Where several groups of nodes keep the acts, not all
+	// of them may have taken it.
+	Covers func(key string) bool `json:"-"`
 
 	// By and Reason are for those who read the audit log. Pauses need both.
 	By     string `json:"by,omitempty"`

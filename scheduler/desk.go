@@ -58,7 +58,7 @@ func (d *desk) look(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, deskTimeout)
 	defer cancel()
 	open, err := d.cfg.Acts.Open(ctx)
-	if err != nil {
+	if whole(err) != nil {
 		return true
 	}
 	select {

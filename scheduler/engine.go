@@ -22,7 +22,7 @@ type engine struct {
 	cfg   Config
 	clock clocks
 	drift *drift
-	rec   *recorder
+	rec   recorders
 	live  func() []Replica // those believed to live
 
 	jobs     []*job // in no order
@@ -54,7 +54,7 @@ type engine struct {
 	stops
 }
 
-func newEngine(base context.Context, s *Scheduler, rec *recorder, live func() []Replica) *engine {
+func newEngine(base context.Context, s *Scheduler, rec recorders, live func() []Replica) *engine {
 	e := &engine{
 		cfg: s.cfg, clock: s.clock, drift: newDrift(s.clock), rec: rec, live: live,
 		desk: newDesk(s), informed: s.cfg.Acts == nil, heeded: map[string]bool{}, settling: map[string]bool{},

@@ -53,11 +53,11 @@ func (f forgetter) look(ctx context.Context) {
 	defer cancel()
 	now := f.wall()
 	live, err := f.cfg.Roster.Replicas(ctx)
-	if err != nil || !f.mine(live, now) {
+	if whole(err) != nil || !f.mine(live, now) {
 		return
 	}
 	known, err := f.cfg.Roster.Jobs(ctx)
-	if err != nil {
+	if whole(err) != nil {
 		return
 	}
 	for _, gone := range f.abandoned(known, live, now) {

@@ -54,7 +54,7 @@ func (h *heart) beat(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
 	replicas, err := h.cfg.Roster.Beat(ctx, h.self())
-	if err != nil {
+	if whole(err) != nil {
 		return
 	}
 	var live []Replica

@@ -53,7 +53,7 @@ func (p past) look(ctx context.Context, ledger Ledger, now time.Time, window tim
 		return undecided{}, err // a job of which nothing is known has no past
 	}
 	if p.from.IsZero() {
-		if p.unread != nil {
+		if lacks(p.unread, p.job.key()) {
 			return undecided{}, p.unread
 		}
 		p.job.Schedule = p.schedule(p.versions[p.job.key()])

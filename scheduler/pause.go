@@ -13,8 +13,8 @@ func (j Job) paused(pauses []Act) string {
 	}
 	for _, covers := range []func(Act) bool{
 		func(a Act) bool { return a.Job == j.key() },
-		func(a Act) bool { return a.All },
-		func(a Act) bool { return a.Tag != "" && slices.Contains(j.Tags, a.Tag) },
+		func(a Act) bool { return a.All && a.covers(j.key()) },
+		func(a Act) bool { return a.Tag != "" && slices.Contains(j.Tags, a.Tag) && a.covers(j.key()) },
 	} {
 		if i := slices.IndexFunc(pauses, covers); i >= 0 {
 			return pauses[i].paused()
@@ -28,6 +28,9 @@ func (j Job) paused(pauses []Act) string {
 func (j JobInfo) PausedBy(pauses []Act) string {
 	return Job{Name: j.Name, Key: j.Key, Tags: j.Tags, Paused: j.Paused}.paused(pauses)
 }
+
+// covers tells whether a pause of many jobs is one of the job with the key, too.
+func (a Act) covers(key string) bool { return a.Covers == nil || a.Covers(key) }
 
 // paused is the reason of a tick that is skipped for the pause.
 func (a Act) paused() string {

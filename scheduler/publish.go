@@ -130,14 +130,28 @@ func (p *publisher) publish(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	err := p.learn(ctx, list)
+	list, unknown := p.split(list, p.learn(ctx, list))
+	var untold []JobInfo
+	if len(list) > 0 {
+		_, untold = p.split(list, p.roster.Publish(ctx, list))
+	}
+	return len(unknown)+len(untold) == 0
+}
+
+// split puts those of the list back that an answer lacks, which came with err.
+func (p *publisher) split(list []JobInfo, err error) (told, lacking []JobInfo) {
 	if err == nil {
-		err = p.roster.Publish(ctx, list)
+		return list, nil
 	}
-	if err != nil {
-		p.putBack(list)
+	for _, info := range list {
+		if lacks(err, info.StoredAs()) {
+			lacking = append(lacking, info)
+		} else {
+			told = append(told, info)
+		}
 	}
-	return err == nil
+	p.putBack(lacking)
+	return told, lacking
 }
 
 // learn finds out since when versions are served that this replica has begun to
@@ -150,7 +164,7 @@ func (p *publisher) learn(ctx context.Context, list []JobInfo) error {
 		return nil
 	}
 	known, err := p.roster.Jobs(ctx)
-	if err != nil {
+	if whole(err) != nil {
 		return err
 	}
 	versions := byKey(known)
@@ -158,13 +172,13 @@ func (p *publisher) learn(ctx context.Context, list []JobInfo) error {
 	defer p.mu.Unlock()
 	for i, info := range list {
 		key := info.StoredAs()
-		if have, ok := p.jobs[key]; ok && have.Hash == info.Hash && p.begun[key] {
+		if have, ok := p.jobs[key]; ok && have.Hash == info.Hash && p.begun[key] && !lacks(err, key) {
 			have.Since = info.servedSince(versions[key])
 			list[i].Since, p.jobs[key] = have.Since, have
 			delete(p.begun, key)
 		}
 	}
-	return nil
+	return err
 }
 
 // take returns what is fresh as of now; nothing is fresh afterwards.

@@ -122,7 +122,8 @@ func (j JobInfo) ServedBy(live []Replica, now time.Time) string {
 }
 
 // A Roster knows which replicas live and which jobs they serve. It is a hint:
-// who may run a tick is decided by the claim alone.
+// who may run a tick is decided by the claim alone. Every method may return a
+// *PartialError, with what is known beside it.
 type Roster interface {
 	// Beat announces self, sets its Seen to now, and returns the replicas seen
 	// lately, self included.

@@ -61,7 +61,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	beating, stopBeating := context.WithCancel(base)
 	defer stopBeating()
 
-	rec, heart := newRecorder(s.cfg), newHeart(s, s.public.configHash)
+	rec, heart := newRecorders(s.cfg), newHeart(s, s.public.configHash)
 	var helpers sync.WaitGroup
 	helpers.Go(func() { rec.run(recording) })
 	helpers.Go(func() { heart.run(beating) })
@@ -83,7 +83,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 }
 
 // begin makes the engine, to which updates go from then on.
-func (s *Scheduler) begin(base context.Context, rec *recorder, live func() []Replica) *engine {
+func (s *Scheduler) begin(base context.Context, rec recorders, live func() []Replica) *engine {
 	s.lineup.mu.Lock()
 	defer s.lineup.mu.Unlock()
 	s.lineup.engine = newEngine(base, s, rec, live)

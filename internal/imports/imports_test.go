@@ -68,7 +68,7 @@ func layer(pkg string) int {
 func adapter(pkg string) bool {
 	for _, root := range []string{
 		"locking/redlock", "locking/fence", "jobs/execjob", "jobs/httpjob",
-		"scheduler/redisledger", "scheduler/redisacts", "scheduler/webhook", "scheduler/metrics", "scheduler/web",
+		"scheduler/redisledger", "scheduler/redisacts", "scheduler/cells", "scheduler/webhook", "scheduler/metrics", "scheduler/web",
 	} {
 		if under(pkg, root) && pkg != "locking/redlock/nodes" && pkg != "locking/fence" {
 			return true

@@ -1,0 +1,165 @@
+package cells_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/cells"
+	"github.com/quorate/quorate/scheduler/schedtest"
+)
+
+func (o *outage) check() error {
+	if o.down {
+		return fmt.Errorf("%w: 1 of 3", locking.ErrNoQuorum)
+	}
+	return nil
+}
+
+func (o *outage) Do(ctx context.Context, act scheduler.Act) (scheduler.Act, error) {
+	if err := o.check(); err != nil {
+		return scheduler.Act{}, err
+	}
+	return o.Acts.Do(ctx, act)
+}
+
+func (o *outage) Open(ctx context.Context) (scheduler.OpenActs, error) {
+	if err := o.check(); err != nil {
+		return scheduler.OpenActs{}, err
+	}
+	return o.Acts.Open(ctx)
+}
+
+func (o *outage) Close(ctx context.Context, id, result string) error {
+	return errors.Join(o.check(), o.Acts.Close(ctx, id, result))
+}
+
+// wantPartial checks that err lacks exactly the jobs of the cells.
+func wantPartial(t *testing.T, what string, err error, down ...bool) {
+	t.Helper()
+	partial, ok := errors.AsType[*scheduler.PartialError](err)
+	if !ok || !errors.Is(err, locking.ErrNoQuorum) {
+		t.Fatalf("%s: %v, want a part", what, err)
+	}
+	for cell, lacks := range down {
+		if got := partial.Lacks(jobIn(cell, 0)); got != lacks {
+			t.Errorf("%s: lacks jobs of cell %s: %v", what, layout[cell], got)
+		}
+	}
+}
+
+// While one cell has no quorum, what was asked of the others goes on.
+func TestActsDuringAnOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		acts, cell := memoryActs()
+		do := func(act scheduler.Act) error { _, err := acts.Do(t.Context(), act); return err }
+		trigger := func(id string, in int) scheduler.Act {
+			return scheduler.Act{ID: id, Kind: scheduler.ActTrigger, Job: jobIn(in, 0), By: "ann", Reason: "try"}
+		}
+		if err := errors.Join(do(trigger("t0", 0)), do(trigger("t2", 2))); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := acts.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		cell[2].down = true
+		open, err := acts.Open(t.Context())
+		wantPartial(t, "Open", err, false, false, true)
+		if len(open.Requests) != 2 {
+			t.Errorf("the request in the cell that is away was dropped: %+v", open.Requests)
+		}
+		if err := acts.Close(t.Context(), "t0", "succeeded"); err != nil {
+			t.Errorf("closing a request of another cell: %v", err)
+		}
+		if err := do(trigger("more", 2)); !errors.Is(err, locking.ErrNoQuorum) {
+			t.Errorf("triggering a job of the cell that is away: %v", err)
+		}
+		err = do(scheduler.Act{ID: "p", Kind: scheduler.ActPause, All: true, By: "ann", Reason: "all"})
+		wantPartial(t, "pausing all", err, false, false, true)
+		cell[2].down = false
+		if open, err = acts.Open(t.Context()); err != nil || len(open.Pauses) != 1 {
+			t.Fatalf("Open = %+v, %v", open, err)
+		}
+		for in, want := range []bool{true, true, false} {
+			job := scheduler.JobInfo{Name: "renamed", Key: jobIn(in, 1)}
+			if got := job.PausedBy(open.Pauses) != ""; got != want {
+				t.Errorf("a job of cell %s is paused: %v, want %v", layout[in], got, want)
+			}
+		}
+		if err := do(scheduler.Act{ID: "p2", Kind: scheduler.ActPause, All: true, By: "ann", Reason: "again"}); err != nil {
+			t.Fatal(err)
+		}
+		if open, err = acts.Open(t.Context()); err != nil || len(open.Pauses) != 1 || open.Pauses[0].Covers != nil {
+			t.Errorf("asked again, Open = %+v, %v; want one pause of all", open.Pauses, err)
+		}
+		for _, o := range cell {
+			o.down = true
+		}
+		if _, err := acts.Open(t.Context()); err == nil || errors.As(err, new(*scheduler.PartialError)) {
+			t.Errorf("all cells are away, and Open says %v", err)
+		}
+	})
+}
+
+// lost is a roster without a quorum.
+type lost struct{ scheduler.Roster }
+
+func (lost) Beat(context.Context, scheduler.Replica) ([]scheduler.Replica, error) {
+	return nil, locking.ErrNoQuorum
+}
+
+func (lost) Jobs(context.Context) ([]scheduler.JobInfo, error)     { return nil, locking.ErrNoQuorum }
+func (lost) Publish(context.Context, []scheduler.JobInfo) error    { return locking.ErrNoQuorum }
+func (lost) Replicas(context.Context) ([]scheduler.Replica, error) { return nil, locking.ErrNoQuorum }
+func (lost) Unpublish(context.Context, []scheduler.JobInfo) error  { return locking.ErrNoQuorum }
+func (lost) Leave(context.Context, string) error                   { return locking.ErrNoQuorum }
+
+func TestRosterDuringAnOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		whole, part := &cells.Roster{Layout: layout}, &cells.Roster{Layout: layout}
+		for i := range layout {
+			r := new(schedtest.Roster)
+			whole.Cells = append(whole.Cells, r)
+			if part.Cells = append(part.Cells, r); i == 1 {
+				part.Cells[i] = lost{}
+			}
+		}
+		if _, err := whole.Beat(t.Context(), scheduler.Replica{ID: "b"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		live, err := part.Beat(t.Context(), scheduler.Replica{ID: "a"})
+		wantPartial(t, "Beat", err, false, true, false)
+		if len(live) != 2 || live[0].ID != "a" || live[1].ID != "b" {
+			t.Errorf("Beat lists %+v", live)
+		}
+		// The one cell that a sees is one of those that b cannot reach.
+		if live, err = whole.Replicas(t.Context()); err != nil || len(live) != 2 {
+			t.Errorf("Replicas = %+v, %v", live, err)
+		}
+		published := []scheduler.JobInfo{{Name: jobIn(0, 0)}, {Name: "new-name", Key: jobIn(1, 0)}, {Name: jobIn(2, 0)}}
+		wantPartial(t, "Publish", part.Publish(t.Context(), published), false, true, false)
+		if err := part.Publish(t.Context(), published[:1]); err != nil {
+			t.Errorf("publishing jobs of the other cells: %v", err)
+		}
+		list, err := part.Jobs(t.Context())
+		wantPartial(t, "Jobs", err, false, true, false)
+		if len(list) != 2 {
+			t.Errorf("Jobs = %+v", list)
+		}
+		// What another layout has left behind in a cell is none of its jobs.
+		if err := whole.Cells[0].Publish(t.Context(), []scheduler.JobInfo{{Name: jobIn(2, 3)}}); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := whole.Jobs(t.Context()); err != nil || len(again) != 2 {
+			t.Errorf("Jobs = %+v, %v", again, err)
+		}
+	})
+}

@@ -1,0 +1,129 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// halfRoster has no quorum for the jobs named west, as long as it is half.
+type halfRoster struct {
+	Roster
+	half      bool
+	versions  []JobInfo
+	published []JobInfo
+}
+
+func (r *halfRoster) err() error {
+	if !r.half {
+		return nil
+	}
+	return &PartialError{Err: locking.ErrNoQuorum, Lacks: func(key string) bool { return key == "west" }}
+}
+
+func (r *halfRoster) Jobs(context.Context) ([]JobInfo, error) {
+	var list []JobInfo
+	for _, j := range r.versions {
+		if !r.half || j.Name != "west" {
+			list = append(list, j)
+		}
+	}
+	return list, r.err()
+}
+
+func (r *halfRoster) Publish(_ context.Context, jobs []JobInfo) error {
+	r.published = append(r.published, jobs...)
+	return r.err()
+}
+
+// While some of the jobs cannot be published, the others are, once; and since when
+// the rest are served is asked before they are.
+func TestPublishesWhatCanBe(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		long := time.Now().Add(-time.Hour)
+		r := &halfRoster{half: true}
+		for _, name := range []string{"east", "west"} {
+			r.versions = append(r.versions, JobInfo{Name: name, Hash: "1", Since: long, Published: time.Now()})
+		}
+		p := newPublisher(Config{Roster: r, Replica: "a"}.WithDefaults())
+		p.serve([]Job{{Name: "east", Key: "east", Hash: "1", Schedule: Every{Interval: time.Hour}}, {Name: "west", Key: "west", Hash: "1", Schedule: Every{Interval: time.Hour}}})
+		if p.publish(t.Context()) || p.publish(t.Context()) {
+			t.Error("all is said to be published")
+		}
+		r.half = false
+		if !p.publish(t.Context()) {
+			t.Error("what was lacking is not published later")
+		}
+		var names []string
+		for _, j := range r.published {
+			names = append(names, j.Name)
+			if !j.Since.Equal(long) {
+				t.Errorf("%s is served since %v, want %v", j.Name, j.Since, long)
+			}
+		}
+		if !slices.Equal(names, []string{"east", "west"}) {
+			t.Errorf("published %v", names)
+		}
+	})
+}
+
+func TestPartialErrors(t *testing.T) {
+	t.Parallel()
+	r := &halfRoster{half: true}
+	if whole(r.err()) != nil || !errors.Is(whole(locking.ErrNoQuorum), locking.ErrNoQuorum) || !errors.Is(r.err(), locking.ErrNoQuorum) {
+		t.Error("a part of an answer is taken for none, or none for a part")
+	}
+	if lacks(nil, "west") || lacks(r.err(), "east") || !lacks(r.err(), "west") || !lacks(locking.ErrNoQuorum, "east") {
+		t.Error("what is lacking is not told apart")
+	}
+}
+
+// halfLedger records nothing of the job west.
+type halfLedger struct{ Ledger }
+
+func (halfLedger) Parts() int { return 2 }
+func (halfLedger) Part(key string) int {
+	if key == "west" {
+		return 1
+	}
+	return 0
+}
+
+func (halfLedger) Record(_ context.Context, e Entry) error {
+	if e.Job == "west" {
+		return locking.ErrNoQuorum
+	}
+	return nil
+}
+
+// What cannot be recorded does not hold up what can.
+func TestRecordersAreApart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var recorded []string
+		r := newRecorders(Config{Ledger: halfLedger{}, RecordQueue: 10, Observer: Observer{Recorded: func(e Entry, err error) {
+			if err == nil {
+				recorded = append(recorded, e.Job)
+			}
+		}}.withNoops()})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { r.run(ctx); close(done) }()
+		r.add(Job{Name: "west"}, Entry{Job: "west"})
+		synctest.Wait()
+		r.add(Job{Name: "east"}, Entry{Job: "east"})
+		synctest.Wait()
+		if !slices.Equal(recorded, []string{"east"}) {
+			t.Errorf("recorded %v", recorded)
+		}
+		r.flush()
+		cancel()
+		<-done
+	})
+}
