@@ -3,6 +3,7 @@ package locking
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -12,6 +13,7 @@ import (
 type Keeper struct {
 	lease Tenure
 	cfg   HoldConfig
+	begun time.Time
 	// limit is when MaxHold ends, zero without one; atLimit, that nothing more
 	// will be extended because of it.
 	limit   time.Time
@@ -19,38 +21,42 @@ type Keeper struct {
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	stop   context.CancelFunc
-	ended  chan struct{} // closed when the Keeper's goroutines have ended
+
+	// Work is short as a rule: only what lasts gets goroutines, when the timer
+	// goes off.
+	timer  *time.Timer
+	active sync.WaitGroup // the timer, and what it has started
+
+	mu      sync.Mutex
+	stopped bool
+	stop    context.CancelFunc // ends what the timer has started; nil: nothing yet
 }
 
 // Keep extends lease every cfg.Every until Stop is called, which must be. It
 // goes on after ctx has ended, so that work which is being drained or cancelled
 // stays protected until it has really stopped. It does not release the lease.
 // A cfg that is not valid ends Context at once, with Validate's error as cause.
+//
+// Leases that are extended equally often are extended at the same instants, the
+// first time up to a sixteenth of cfg.Every early: a Locker may send what comes
+// together in one message.
 func Keep(ctx context.Context, lease Tenure, cfg HoldConfig) *Keeper {
-	k := &Keeper{lease: lease, cfg: cfg, ended: make(chan struct{})}
+	k := &Keeper{lease: lease, cfg: cfg, begun: time.Now()}
 	k.ctx, k.cancel = context.WithCancelCause(ctx)
-	keepCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	k.stop = stop
 	if err := cfg.Validate(); err != nil {
 		k.cancel(err)
-		close(k.ended)
 		return k
 	}
-	begun := time.Now()
 	if cfg.MaxHold > 0 {
-		k.limit = begun.Add(cfg.MaxHold)
+		k.limit = k.begun.Add(cfg.MaxHold)
 	}
-	go func() {
-		defer close(k.ended)
-		watched := make(chan struct{})
-		go func() {
-			defer close(watched)
-			k.watch(keepCtx)
-		}()
-		k.extend(keepCtx, lease.Deadline().Sub(begun))
-		<-watched
-	}()
+	term := lease.Deadline().Sub(k.begun)
+	first := min(k.untilWatch(), k.untilExtension(k.begun), k.room(term)-cfg.Margin)
+	k.active.Add(1)
+	k.timer = time.AfterFunc(first, func() {
+		defer k.active.Done()
+		k.keep(context.WithoutCancel(ctx), term)
+	})
 	return k
 }
 
@@ -64,15 +70,53 @@ func (k *Keeper) Context() context.Context { return k.ctx }
 // on any more; afterwards the lease is the caller's to release. It may be
 // called again.
 func (k *Keeper) Stop() {
-	k.stop()
-	<-k.ended
+	k.mu.Lock()
+	k.stopped = true
+	if k.stop != nil {
+		k.stop()
+	}
+	k.mu.Unlock()
+	if k.timer != nil && k.timer.Stop() {
+		k.active.Done()
+	}
+	k.active.Wait()
 	k.cancel(nil)
+}
+
+// keep does what there is to do for work that lasts, until Stop.
+func (k *Keeper) keep(ctx context.Context, term time.Duration) {
+	k.mu.Lock()
+	if k.stopped {
+		k.mu.Unlock()
+		return
+	}
+	ctx, k.stop = context.WithCancel(ctx)
+	k.mu.Unlock()
+	defer k.stop()
+	var extending sync.WaitGroup
+	extending.Go(func() { k.extend(ctx, term) })
+	k.watch(ctx)
+	extending.Wait()
+}
+
+// gridPerEvery is how many instants there are within Every at which leases are
+// extended.
+const gridPerEvery = 16
+
+// untilExtension is how long after now to extend the lease next, if it is
+// extended, or was begun, now: Every, or less, so that others are extended then.
+func (k *Keeper) untilExtension(now time.Time) time.Duration {
+	now = now.Round(0) // the wall clock, which all leases share
+	if grid := k.cfg.Every / gridPerEvery; grid > 0 {
+		return now.Add(k.cfg.Every).Truncate(grid).Sub(now)
+	}
+	return k.cfg.Every
 }
 
 // extend extends the lease until ctx ends or the lease can never be extended
 // again, which ends the work too. Term is how long an extension lasts.
 func (k *Keeper) extend(ctx context.Context, term time.Duration) {
-	every := time.NewTicker(k.cfg.Every)
+	every := time.NewTimer(k.untilExtension(k.begun) - time.Since(k.begun))
 	defer every.Stop()
 	last := time.NewTimer(k.room(term) - k.cfg.Margin)
 	defer last.Stop()
@@ -89,6 +133,7 @@ func (k *Keeper) extend(ctx context.Context, term time.Duration) {
 			return
 		}
 		begun := time.Now()
+		every.Reset(k.untilExtension(begun))
 		err := k.try(ctx)
 		if ctx.Err() != nil {
 			return
@@ -148,14 +193,24 @@ func (k *Keeper) watch(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		deadline, cause := k.end()
-		now, end := time.Now(), deadline.Add(-k.cfg.Margin)
-		if Expired(now, end) {
-			k.cancel(cause)
+		in := k.untilWatch()
+		if in <= 0 {
 			return
 		}
-		timer.Reset(min(end.Sub(now), watchInterval))
+		timer.Reset(in)
 	}
+}
+
+// untilWatch is how long from now to look at the lease again. If it is over by
+// now, less the margin, it ends the work and returns 0.
+func (k *Keeper) untilWatch() time.Duration {
+	deadline, cause := k.end()
+	now, end := time.Now(), deadline.Add(-k.cfg.Margin)
+	if Expired(now, end) {
+		k.cancel(cause)
+		return 0
+	}
+	return min(end.Sub(now), watchInterval)
 }
 
 // end is when the work must be over, and the cause it is then given.

@@ -32,8 +32,8 @@ func TestOverlapSkip(t *testing.T) {
 		}},
 		{"a run over several ticks", 3500 * time.Millisecond, []string{
 			"1s succeeded",
-			"2s skipped: overlap: r1 still holds the lease of tick 2000-01-01T00:00:01Z until 2000-01-01T00:00:05.4Z",
-			"3s skipped: overlap: r1 still holds the lease of tick 2000-01-01T00:00:01Z until 2000-01-01T00:00:06.8Z",
+			"2s skipped: overlap: r1 still holds the lease of tick 2000-01-01T00:00:01Z until 2000-01-01T00:00:05.375Z",
+			"3s skipped: overlap: r1 still holds the lease of tick 2000-01-01T00:00:01Z until 2000-01-01T00:00:06.775Z",
 			"4s succeeded",
 		}},
 	}

@@ -50,6 +50,16 @@ var quorumPlants = []plant{
 		pkg:   redlockPkg, tests: []string{"TestReason", "TestReasonOfAllVectors"},
 	},
 	{
+		name: "lease: extended on a later grid point", promise: "Leases are extended together, and none later than it asks for.",
+		edits: []edit{{holdGo, "now.Add(k.cfg.Every).Truncate(grid)", "now.Add(k.cfg.Every + grid).Truncate(grid)"}},
+		pkg:   locking, tests: []string{"TestLeasesAreExtendedTogether"}, says: "after the one before",
+	},
+	{
+		name: "lease: each extended at its own time", promise: "Leases are extended together: a Locker may send what comes at one instant in one message.",
+		edits: []edit{{holdGo, "if grid := k.cfg.Every / gridPerEvery; grid > 0 {", "if grid := time.Duration(1); grid > 0 {"}},
+		pkg:   locking, tests: []string{"TestLeasesAreExtendedTogether"}, says: "instants, want at most",
+	},
+	{
 		name: "lease: drift dropped", promise: "A lease ends on the replica before it does on any node.",
 		edits: []edit{{redlock + "config.go", "return time.Duration(float64(ttl)*c.DriftFactor) + leastDrift", "return 0"}},
 		pkg:   redlockPkg, tests: []string{"TestDeadline"}, says: "Deadline = ",
@@ -137,7 +147,7 @@ var quorumPlants = []plant{
 	},
 	{
 		name: "hold: no local deadline", promise: "Work ends by a local timer, never by waiting for an extension to fail.",
-		edits: []edit{{holdGo, "timer.Reset(min(end.Sub(now), watchInterval))", "timer.Reset(time.Hour)"}},
+		edits: []edit{{holdGo, "return min(end.Sub(now), watchInterval)", "return time.Hour"}},
 		pkg:   locking, tests: []string{"TestHoldEndsWorkBeforeTheLease"},
 	},
 	{
@@ -157,7 +167,7 @@ var quorumPlants = []plant{
 	},
 	{
 		name: "hold: extending ends with the caller", promise: "Work that ignores its context stays protected until it returns.",
-		edits: []edit{{holdGo, "keepCtx, stop := context.WithCancel(context.WithoutCancel(ctx))", "keepCtx, stop := context.WithCancel(ctx)"}},
+		edits: []edit{{holdGo, "k.keep(context.WithoutCancel(ctx), term)", "k.keep(ctx, term)"}},
 		pkg:   locking, tests: []string{"TestHoldKeepsExtendingForDeafWork"},
 	},
 	{

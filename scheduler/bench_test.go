@@ -1,0 +1,205 @@
+package scheduler_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// manyJobs is what one replica should bear.
+const manyJobs = 100_000
+
+// granting is a Locker that grants whatever it is asked for, at once.
+type granting struct{ tokens atomic.Uint64 }
+
+func (g *granting) TryAcquire(_ context.Context, req locking.Request) (locking.Lease, error) {
+	now := time.Now()
+	return &granted{claim: locking.Claim{
+		Name: req.Name, Tick: req.Tick, Stream: req.Stream, Beside: req.Beside,
+		Token: locking.Token(g.tokens.Add(1)), Attempt: 1, Votes: locking.Votes{For: 1, Of: 1}, Granted: now,
+	}, ttl: req.TTL, until: now.Add(req.TTL)}, nil
+}
+
+type granted struct {
+	claim locking.Claim
+	ttl   time.Duration
+	until time.Time
+}
+
+func (l *granted) Claim() locking.Claim                  { return l.claim }
+func (l *granted) Deadline() time.Time                   { return l.until }
+func (l *granted) Extend(context.Context) error          { return nil }
+func (l *granted) Release(context.Context, []byte) error { return nil }
+func (l *granted) Void(context.Context) error            { return nil }
+
+// forgetful is a Ledger and a Roster that keeps nothing.
+type forgetful struct{}
+
+func (forgetful) Record(context.Context, scheduler.Entry) error { return nil }
+
+func (forgetful) Runs(context.Context, scheduler.Query) ([]scheduler.Entry, error) { return nil, nil }
+
+func (forgetful) Ticks(context.Context, scheduler.Query) ([]scheduler.Entry, error) { return nil, nil }
+
+func (forgetful) Beat(_ context.Context, self scheduler.Replica) ([]scheduler.Replica, error) {
+	return []scheduler.Replica{self}, nil
+}
+
+func (forgetful) Leave(context.Context, string) error                   { return nil }
+func (forgetful) Replicas(context.Context) ([]scheduler.Replica, error) { return nil, nil }
+func (forgetful) Publish(context.Context, []scheduler.JobInfo) error    { return nil }
+func (forgetful) Unpublish(context.Context, []scheduler.JobInfo) error  { return nil }
+func (forgetful) Jobs(context.Context) ([]scheduler.JobInfo, error)     { return nil, nil }
+
+// many are n jobs as a configuration has them.
+func many(tb testing.TB, n int, spec string, handler jobs.Handler) []scheduler.Job {
+	tb.Helper()
+	list := make([]scheduler.Job, n)
+	for i := range list {
+		name := fmt.Sprintf("customer-%06d.report", i)
+		schedule, err := scheduler.ParseSchedule(spec, scheduler.ScheduleOptions{Name: name})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		list[i] = scheduler.Job{
+			Name: name, Schedule: schedule, Handler: handler, Spec: spec, Timezone: "UTC", Func: "report",
+			Description: "Sends the report of customer " + strconv.Itoa(i), Tags: []string{"finance", "nightly"},
+			Timeout: time.Hour, CatchUp: scheduler.CatchUp{Mode: scheduler.CatchUpLast, Window: 6 * time.Hour},
+			Retry: scheduler.Retry{Attempts: 3, Backoff: 2 * time.Second},
+		}
+	}
+	return list
+}
+
+// running starts a replica with the jobs, which is stopped at the end of tb.
+func running(tb testing.TB, roster scheduler.Roster, list []scheduler.Job) *scheduler.Scheduler {
+	tb.Helper()
+	s, err := scheduler.New(scheduler.Config{Replica: "a", Locker: new(granting), Ledger: forgetful{}, Roster: roster}, list)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	tb.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+func heapBytes() uint64 {
+	var m runtime.MemStats
+	for range 3 {
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc + m.StackInuse
+}
+
+// BenchmarkIdleJob measures the memory that a job costs which waits for its tick:
+// B/job of the scheduler's own, beside what whoever made the list pays.
+func BenchmarkIdleJob(b *testing.B) {
+	for _, n := range []int{10_000, manyJobs} {
+		for name, roster := range map[string]scheduler.Roster{"alone": nil, "roster": forgetful{}} {
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				for b.Loop() {
+					empty := heapBytes()
+					list := many(b, n, "H 2 * * *", func(context.Context, jobs.Run) error { return nil })
+					listed := heapBytes()
+					s := running(b, roster, list)
+					time.Sleep(12 * time.Second) // until all pasts are looked up, and all is published
+					all := heapBytes()
+					b.ReportMetric(float64(listed-empty)/float64(n), "list-B/job")
+					b.ReportMetric(float64(all-listed)/float64(n), "B/job")
+					runtime.KeepAlive(list)
+					runtime.KeepAlive(s)
+				}
+			})
+		}
+	}
+}
+
+// cpu is what the process has used so far.
+func cpu(tb testing.TB) time.Duration {
+	tb.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// measureFires reports what a fire costs while count counts n fires a second.
+func measureFires(b *testing.B, n int, count *atomic.Int64) {
+	b.Helper()
+	second := func() {
+		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(990 * time.Millisecond)))
+		if time.Now().Nanosecond() > 995e6 {
+			b.Log("late")
+		}
+	}
+	time.Sleep(1500 * time.Millisecond)
+	second()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	fires, used, seconds := count.Load(), cpu(b), int64(0)
+	for b.Loop() {
+		time.Sleep(20 * time.Millisecond)
+		second()
+		seconds++
+	}
+	fires, used = count.Load()-fires, cpu(b)-used
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(used.Nanoseconds())/float64(fires), "cpu-ns/fire")
+	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/float64(fires), "allocs/fire")
+	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(fires), "B/fire")
+	b.ReportMetric(float64(seconds*int64(n)-fires), "lost")
+}
+
+// BenchmarkFires compares what a fire costs with what it costs robfig/cron, when
+// so many jobs are due each second. Run it with -benchtime 5x: five seconds.
+func BenchmarkFires(b *testing.B) {
+	for _, n := range []int{10_000, manyJobs} {
+		b.Run(fmt.Sprintf("quorate/%d", n), func(b *testing.B) {
+			var count atomic.Int64
+			handler := func(context.Context, jobs.Run) error {
+				count.Add(1)
+				return nil
+			}
+			list := make([]scheduler.Job, n)
+			for i := range list {
+				list[i] = scheduler.Job{
+					Name: "job-" + strconv.Itoa(i), Schedule: scheduler.Every{Interval: time.Second}, Handler: handler,
+				}
+			}
+			running(b, nil, list)
+			measureFires(b, n, &count)
+		})
+		b.Run(fmt.Sprintf("robfig/%d", n), func(b *testing.B) {
+			var count atomic.Int64
+			c := cron.New()
+			for range n {
+				if _, err := c.AddFunc("@every 1s", func() { count.Add(1) }); err != nil {
+					b.Fatal(err)
+				}
+			}
+			c.Start()
+			defer func() { <-c.Stop().Done() }()
+			measureFires(b, n, &count)
+		})
+	}
+}
