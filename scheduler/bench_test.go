@@ -62,8 +62,8 @@ func (forgetful) Publish(context.Context, []scheduler.JobInfo) error    { return
 func (forgetful) Unpublish(context.Context, []scheduler.JobInfo) error  { return nil }
 func (forgetful) Jobs(context.Context) ([]scheduler.JobInfo, error)     { return nil, nil }
 
-// many are n jobs as a configuration has them.
-func many(tb testing.TB, n int, spec string, handler jobs.Handler) []scheduler.Job {
+// manyOf are n jobs as a configuration has them.
+func manyOf(tb testing.TB, n int, spec string, handler jobs.Handler) []scheduler.Job {
 	tb.Helper()
 	list := make([]scheduler.Job, n)
 	for i := range list {
@@ -118,7 +118,7 @@ func BenchmarkIdleJob(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				for b.Loop() {
 					empty := heapBytes()
-					list := many(b, n, "H 2 * * *", func(context.Context, jobs.Run) error { return nil })
+					list := manyOf(b, n, "H 2 * * *", func(context.Context, jobs.Run) error { return nil })
 					listed := heapBytes()
 					s := running(b, roster, list)
 					time.Sleep(12 * time.Second) // until all pasts are looked up, and all is published
