@@ -61,7 +61,7 @@ var lockPlants = []plant{
 	},
 	{
 		name: "hold: no cap", promise: "A run that never ends does not keep its lock for ever.",
-		edits: []edit{{holdGo, "k.limit = begun.Add(cfg.MaxHold)", "k.limit = begun.Add(1000 * cfg.MaxHold)"}},
+		edits: []edit{{holdGo, "k.limit = k.begun.Add(cfg.MaxHold)", "k.limit = k.begun.Add(1000 * cfg.MaxHold)"}},
 		pkg:   locking, tests: []string{"TestMaxHold"}, says: "extended at",
 	},
 	{
@@ -71,7 +71,7 @@ var lockPlants = []plant{
 	},
 	{
 		name: "hold: stops without waiting", promise: "No extension overtakes the release.",
-		edits: []edit{{holdGo, "<-k.ended\n", "\n"}},
+		edits: []edit{{holdGo, "k.active.Wait()\n", "\n"}},
 		pkg:   locking, tests: []string{"TestStopWaitsForAnExtension"}, says: "while an extension was under way",
 	},
 	{
