@@ -30,6 +30,13 @@ type attempt struct {
 	turns   *turns // the replica's
 	hasTurn bool
 	rank    int // of this replica for the tick, from 0
+	crowd   int // replicas that may run the job, as far as this one knows
+	// The replica is first in rank and knows the others: nobody tries before it.
+	first bool
+
+	view  locking.Watch // nil until the first look
+	looks int           // that were followed by a pause
+	hints int           // of them, those since the last try
 
 	caughtUp bool // the tick's own window has closed; from then on it is caught up
 	watched  bool // another replica ran, or runs, the tick

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/quorate/quorate/locking"
@@ -19,32 +20,50 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
 		return nil, 0, v
 	}
 	defer a.leaveTurn()
-	for tries := 1; ; tries++ {
+	for tries := 0; ; {
 		if v := a.admit(closing); v.kind != again {
 			return nil, 0, v
 		}
 		if a.waits.Err() != nil || a.left() <= 0 && !a.goOn(closing) {
 			return nil, 0, a.cutShort(closing)
 		}
-		lease, took, err := a.try(a.stops.claims)
+		alone := a.first && tries == 0
+		if !alone {
+			if waited, v := a.peek(tries, closing); v.kind != again {
+				return nil, 0, v
+			} else if waited {
+				continue
+			}
+		}
+		tries++
+		lease, took, err := a.try(a.stops.claims, alone)
 		a.leaveTurn()
 		if err == nil {
 			return lease, took, verdict{}
 		}
-		a.leavePlace()
-		if v := judge(err, a.cfg.Replica); v.kind != again {
+		if closing, v = a.denied(tries, took, err, closing); v.kind != again {
 			return nil, 0, v
 		}
-		if a.runsElsewhere(err) && a.standBy(err) {
-			continue
-		}
-		if closing = atWindowEnd(err, a.tick); closing.outcome == Skipped {
-			a.keepOpen()
-		}
-		if !a.pause(tries, took, err, closing) {
-			return nil, 0, a.cutShort(closing)
-		}
 	}
+}
+
+// denied does what follows from a try that was not granted, and waits before the
+// next if there is to be one. It returns the verdict if the window closed now.
+func (a *attempt) denied(tries int, took time.Duration, err error, before verdict) (closing, v verdict) {
+	a.leavePlace()
+	if v := judge(err, a.cfg.Replica); v.kind != again {
+		return before, v
+	}
+	if a.runsElsewhere(err) && a.standBy(err) {
+		return before, verdict{kind: again}
+	}
+	if closing = atWindowEnd(err, a.tick); closing.outcome == Skipped {
+		a.keepOpen()
+	}
+	if !a.pause(tries, took, err, closing) {
+		return closing, a.cutShort(closing)
+	}
+	return closing, verdict{kind: again}
 }
 
 // begin waits before the first try. What is caught up lets earlier runs end
@@ -66,7 +85,7 @@ func (a *attempt) pause(tries int, took time.Duration, err error, closing verdic
 	if tries == a.cfg.MaxTries || a.waits.Err() != nil {
 		return false
 	}
-	in := a.retryDelay(tries, took)
+	in := a.retryDelay(tries+a.looks, took, err)
 	if in >= a.left() && !a.goOn(closing) {
 		return false
 	}
@@ -74,26 +93,37 @@ func (a *attempt) pause(tries int, took time.Duration, err error, closing verdic
 	return a.wait(in, nil, closing) == timeUp
 }
 
-// retryDelay is the pause after so many tries, the last of which took so long: who
-// may wait for long asks seldom.
-func (a *attempt) retryDelay(tries int, took time.Duration) time.Duration {
+// retryDelay is the pause after so many tries, the last of which took so long and
+// was refused for why. Who may wait for long asks seldom. So do those of a crowd
+// that waits for a run of the job to end, so that the nodes are asked as often as
+// by one.
+func (a *attempt) retryDelay(tries int, took time.Duration, why error) time.Duration {
 	longest := longestRetry
-	if a.patient() || a.caughtUp || a.left() > a.cfg.Window {
+	switch {
+	case a.patient() || a.caughtUp || a.left() > a.cfg.Window:
 		longest = longestWait
+	case errors.Is(why, locking.ErrTaken):
+		longest = min(time.Duration(max(a.crowd, 1))*longestRetry, longestWait)
 	}
 	return retryDelay(tries, took, longest, func(limit time.Duration) time.Duration {
 		return a.cfg.Random(a.job.Name, a.tick.at, limit)
 	})
 }
 
-// try makes one attempt to claim. A claim that comes too late to be used is
-// given back.
-func (a *attempt) try(ctx context.Context) (locking.Lease, time.Duration, error) {
-	start := time.Now()
-	lease, err := a.cfg.Locker.TryAcquire(ctx, locking.Request{
+// wanted is a request for the tick, without a note.
+func (a *attempt) wanted() locking.Request {
+	return locking.Request{
 		Name: a.job.key(), Tick: a.tick.at, Stream: a.tick.stream, Beside: a.beside(), TTL: a.cfg.TTL, Mode: a.job.mode(),
-		Holder: a.cfg.Replica, Note: EncodeNote(a.entry(Running, a.clock.wall())),
-	})
+		Holder: a.cfg.Replica,
+	}
+}
+
+// try makes one attempt to claim, in one round if it expects to be alone. A claim
+// that comes too late to be used is given back.
+func (a *attempt) try(ctx context.Context, alone bool) (locking.Lease, time.Duration, error) {
+	start, req := time.Now(), a.wanted()
+	req.Direct, req.Note = alone, EncodeNote(a.entry(Running, a.clock.wall()))
+	lease, err := a.cfg.Locker.TryAcquire(ctx, req)
 	took := time.Since(start)
 	if err != nil {
 		return nil, took, err

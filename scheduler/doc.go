@@ -23,7 +23,12 @@
 //	|       the window closes ---------- closed --> skipped: overlap
 //	|     a place free on this replica?          (places.go, admission.go)
 //	|       wait for one as long ------- closed --> another's, or skipped: limit
-//	|                 |
+//	|     a turn: MaxClaims tries at once        (turns.go)
+//	|       wait for one by rank ------- closed --> missed: too busy
+//	|     look at one node, unless first in rank  (look.go)
+//	|       and this is its first try -- claimed --> another replica's
+//	+------ a hint that somebody is at it: pause,
+//	|                 | a few times
 //	|     try to claim                           (claim.go)
 //	|                 |
 //	|      won        +-- DONE, CLAIMED ---------> another replica's
@@ -59,6 +64,11 @@
 // window open until the next tick comes. With the latter it is asked to stop: by
 // its own replica, which sees the tick come as all others do, so that no message
 // is needed.
+//
+// A tick costs the cluster one claim, and a look for each further replica: the
+// first in rank claims it in one round of messages, the others find it done. When
+// ten thousand come at one instant, each replica claims those first for which it
+// is first in rank.
 //
 // A tick that nobody claims is recorded by every replica that noticed, the
 // first record stays, and the record of a run goes before all of them. So a

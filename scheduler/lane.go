@@ -116,7 +116,8 @@ func (e *engine) tooLate(j *job, l *lane, t tick, now time.Time, newer, late int
 
 // start begins the attempt for a tick in a goroutine of its own.
 func (e *engine) start(j *job, l *lane, t tick) {
-	now, rank := e.clock.wall(), Rank(j.key(), t.at, e.cfg.Replica, fitting(e.live(), j.Labels))
+	now, fit := e.clock.wall(), fitting(e.live(), j.Labels)
+	rank := Rank(j.key(), t.at, e.cfg.Replica, fit)
 	if e.cfg.MaxRunning > 0 {
 		rank += e.above(j.Job, func(Job) bool { return true }) // or the first to come took the places
 	}
@@ -124,13 +125,14 @@ func (e *engine) start(j *job, l *lane, t tick) {
 		cfg: &e.cfg, clock: e.clock, stops: e.stops, report: e.report, decided: e.decided, live: e.live,
 		job: j.Job.backfilling(t), tick: t, until: t.until, ended: make(chan struct{}), behind: make(chan *attempt, 1),
 		delay: stagger(e.cfg.Stagger, rank, t.until.Sub(now)), later: make(chan struct{}),
-		place: make(chan struct{}, 1), line: make(chan inLine, 1), turns: e.turns, rank: rank,
+		place: make(chan struct{}, 1), line: make(chan inLine, 1), turns: e.turns, rank: rank, crowd: len(fit),
 		owner: j, lane: l,
 	}
 	if (t.late(now) || t.trigger == ByCatchUp) && t.latest.After(now) {
 		a.caughtUp, a.catchesUp, a.until = true, t.trigger != ByRerun, t.latest
 		a.delay = j.catchUpPause(t) + stagger(e.cfg.Stagger, rank, t.latest.Sub(now))
 	}
+	a.first = rank == 0 && !a.caughtUp && (len(fit) > 0 || e.cfg.Roster == nil)
 	a.waits, a.stopWaiting = context.WithCancelCause(e.stops.claims)
 	a.runs, a.cancel = context.WithCancelCause(e.stops.runs)
 	l.claiming = a

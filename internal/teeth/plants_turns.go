@@ -25,4 +25,46 @@ var turnPlants = []plant{
 		},
 		pkg: scheduler, tests: []string{"TestFirstInRankGoFirst"},
 	},
+	{
+		name: "looks: nobody looks", promise: "Who is not first in rank looks before it competes.",
+		edits: []edit{{schedulerDir + "look.go", "if !can {", "if can || !can {"}},
+		pkg:   scheduler, tests: []string{"TestOthersLook", "TestPeek"},
+	},
+	{
+		name: "looks: a hint decides", promise: "No tick is missed or skipped because of a hint.",
+		edits: []edit{{schedulerDir + "look.go", "if v := judge(hint, a.cfg.Replica); v.kind == lost {", "if v := judge(hint, a.cfg.Replica); v.kind == lost || errors.Is(hint, locking.ErrTaken) && a.left() < time.Second {"},
+			{schedulerDir + "look.go", "return false, v\n", "return false, verdict{kind: lost, err: hint}\n"},
+			{schedulerDir + "look.go", "\"errors\"\n", "\"errors\"\n\t\"time\"\n"}},
+		pkg: scheduler, tests: []string{"TestHintsDecideNothing"},
+	},
+	{
+		name: "looks: hints without end", promise: "After a few hints a replica tries to claim.",
+		edits: []edit{{schedulerDir + "look.go", "a.hints == mostHints ||", ""}},
+		pkg:   scheduler, tests: []string{"TestPeek"},
+	},
+	{
+		name: "looks: no try before the window closes", promise: "A replica that was only hinted at others tries before the window of a tick closes.",
+		edits: []edit{{schedulerDir + "look.go", "a.hints == mostHints || in >= a.left() {", "a.hints == mostHints {"}},
+		pkg:   scheduler, tests: []string{"TestHintsDecideNothing"},
+	},
+	{
+		name: "looks: the first in rank gives up", promise: "Who was refused in one round tries again with two.",
+		edits: []edit{{schedulerDir + "claim.go", "in := a.retryDelay(tries+a.looks, took, err)\n\tif ", "in := a.retryDelay(tries+a.looks, took, err)\n\tif a.first || "}},
+		pkg:   scheduler, tests: []string{"TestPeek"},
+	},
+	{
+		name: "looks: in one round again", promise: "Who was refused in one round tries again with two.",
+		edits: []edit{{schedulerDir + "claim.go", "alone := a.first && tries == 0", "alone := a.first"}},
+		pkg:   scheduler, tests: []string{"TestPeek"},
+	},
+	{
+		name: "looks: alone without a roster's word", promise: "A replica that does not know who lives claims in two rounds.",
+		edits: []edit{{schedulerDir + "lane.go", "(len(fit) > 0 || e.cfg.Roster == nil)", "true"}},
+		pkg:   scheduler, tests: []string{"TestNotAloneBeforeTheFirstAnswer"},
+	},
+	{
+		name: "looks: crowds ask as many", promise: "Of many replicas that wait for a run each asks more seldom.",
+		edits: []edit{{schedulerDir + "claim.go", "max(a.crowd, 1)", "max(0*a.crowd, 1)"}},
+		pkg:   scheduler, tests: []string{"TestACrowdAsksAsOne"},
+	},
 }

@@ -117,6 +117,24 @@ func (g *gate) TryAcquire(ctx context.Context, req locking.Request) (locking.Lea
 	return l, nil
 }
 
+// Watch implements [locking.Watcher].
+func (g *gate) Watch(req locking.Request, start uint64) locking.Watch {
+	return gatedWatch{g.locks.Watch(req, start), g}
+}
+
+// A gatedWatch looks at a tick from behind a gate.
+type gatedWatch struct {
+	locking.Watch
+	*gate
+}
+
+func (w gatedWatch) Look(ctx context.Context) error {
+	if w.through(ctx) != nil {
+		return nil
+	}
+	return w.Watch.Look(ctx)
+}
+
 // A lease is one that a gate stands before.
 type lease struct {
 	locking.Lease

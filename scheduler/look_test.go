@@ -1,0 +1,268 @@
+package scheduler_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/locktest"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// A seer is a Watcher that answers with the given reasons, one after the other;
+// then as a Memory does, unless the last is said for ever. It notes what it was
+// asked: "r1 looks", "r1 tries", "r1 tries alone".
+type seer struct {
+	*locktest.Memory
+	looks, tries []error // nil: as the Memory
+	always       bool
+	holder       string // is named with them
+
+	mu    sync.Mutex
+	asked []string
+	times []time.Time
+}
+
+// note notes a question, and takes the answer from a list.
+func (s *seer) note(what string, req locking.Request, answers *[]error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked, s.times = append(s.asked, req.Holder+" "+what), append(s.times, time.Now())
+	if len(*answers) == 0 {
+		return nil
+	}
+	reason := (*answers)[0]
+	if len(*answers) > 1 || !s.always {
+		*answers = (*answers)[1:]
+	}
+	if reason == nil {
+		return nil
+	}
+	return &locking.AcquireError{Reason: reason, Name: req.Name, Holder: s.holder, HolderTick: req.Tick, Until: time.Now().Add(time.Second)}
+}
+
+func (s *seer) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+	what := "tries"
+	if req.Direct {
+		what = "tries alone"
+	}
+	if err := s.note(what, req, &s.tries); err != nil {
+		return nil, err
+	}
+	return s.Memory.TryAcquire(ctx, req)
+}
+
+func (s *seer) Watch(req locking.Request, start uint64) locking.Watch {
+	return sight{s, req, s.Memory.Watch(req, start)}
+}
+
+type sight struct {
+	s     *seer
+	req   locking.Request
+	inner locking.Watch
+}
+
+func (s sight) Look(ctx context.Context) error {
+	if err := s.s.note("looks", s.req, &s.s.looks); err != nil {
+		return err
+	}
+	return s.inner.Look(ctx)
+}
+
+// inOrder are the replicas r1 to r3 by their rank for the tick of job j at 10 s.
+func inOrder(c *cluster) []string {
+	ids := []string{"r1", "r2", "r3"}
+	slices.SortFunc(ids, func(a, b string) int {
+		tick := c.begun.Add(10 * time.Second)
+		return scheduler.Rank("j", tick, a, []string{"r1", "r2", "r3"}) - scheduler.Rank("j", tick, b, []string{"r1", "r2", "r3"})
+	})
+	return ids
+}
+
+// Of a tick that one claims the others take a look; nobody competes.
+func TestOthersLook(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		s := &seer{Memory: c.locks}
+		c.locker = s
+		for i := range 3 {
+			c.start(c.replica(fmt.Sprintf("r%d", 1+i), nil, every(t, "10s", "j", c.handler(nil))))
+		}
+		time.Sleep(11 * time.Second)
+		ids := inOrder(c)
+		want := []string{ids[0] + " tries alone", ids[1] + " looks", ids[2] + " looks"}
+		if !slices.Equal(s.asked, want) {
+			t.Errorf("the nodes were asked %q, want %q", s.asked, want)
+		}
+		c.saw(1, "finished j 10s succeeded <nil>")
+		c.saw(2, "lost j 10s")
+	})
+}
+
+// A dead first in rank costs a step of the stagger.
+func TestFirstInRankIsDead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		s, ids := &seer{Memory: c.locks}, inOrder(c)
+		c.locker = s
+		for i, id := range ids {
+			var list []scheduler.Job
+			if i > 0 { // it is on the roster, and does nothing
+				list = append(list, every(t, "10s", "j", c.handler(nil)))
+			}
+			c.start(c.replica(id, nil, list...))
+		}
+		time.Sleep(11 * time.Second)
+		want := []string{ids[1] + " looks", ids[1] + " tries", ids[2] + " looks"}
+		if !slices.Equal(s.asked, want) {
+			t.Fatalf("the nodes were asked %q, want %q", s.asked, want)
+		}
+		if at := c.at(s.times[1]); at != 10*time.Second+20*time.Millisecond {
+			t.Errorf("the second in rank tried at %v, want 10.02s", at)
+		}
+	})
+}
+
+func TestPeek(t *testing.T) {
+	t.Parallel()
+	taken, split, done, claimed := locking.ErrTaken, locking.ErrSplit, locking.ErrDone, locking.ErrClaimed
+	tests := []struct {
+		name         string
+		rank         int
+		looks, tries []error
+		always       bool
+		holder       string
+		asked        string // of the replica with that rank
+		says         string
+	}{
+		{"nothing in the way", 1, nil, nil, false, "", "looks, tries", "finished j 10s succeeded"},
+		{"done", 1, []error{done}, nil, false, "r9", "looks", "lost j 10s"},
+		{"claimed", 1, []error{taken, taken, claimed}, nil, false, "r9", "looks, looks, looks", "lost j 10s"},
+		{"claimed by itself", 1, []error{claimed}, nil, false, "self", "looks, tries", "finished j 10s succeeded"},
+		{"a hint, then done", 1, []error{taken, done}, nil, false, "r9", "looks, looks", "lost j 10s"},
+		{"a hint that came to nothing", 1, []error{taken, nil}, nil, false, "r9", "looks, looks, tries", "finished j 10s succeeded"},
+		{"nothing but hints", 1, []error{taken}, nil, true, "r9", "looks, looks, looks, looks, looks, tries", "finished j 10s succeeded"},
+		{"hints, refused, hints", 1, []error{taken}, []error{taken, nil}, true, "r9", "looks, looks, looks, looks, looks, tries, looks, looks, looks, looks, looks, tries", "finished j 10s succeeded"},
+		{"first in rank", 0, nil, nil, false, "", "tries alone", "finished j 10s succeeded"},
+		{"first in rank, split", 0, nil, []error{split}, false, "", "tries alone, looks, tries", "finished j 10s succeeded"},
+		{"first in rank, split, done", 0, []error{done}, []error{split}, false, "r9", "tries alone, looks", "lost j 10s"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				ids := inOrder(c)
+				s := &seer{Memory: c.locks, looks: tt.looks, tries: tt.tries, always: tt.always, holder: tt.holder}
+				if tt.holder == "self" {
+					s.holder = ids[tt.rank]
+				}
+				c.locker = s
+				for i, id := range ids {
+					var list []scheduler.Job
+					if i == tt.rank {
+						list = append(list, every(t, "10s", "j", c.handler(nil)))
+					}
+					c.start(c.replica(id, nil, list...))
+				}
+				time.Sleep(19 * time.Second)
+				got := strings.ReplaceAll(strings.Join(s.asked, ", "), ids[tt.rank]+" ", "")
+				if got != tt.asked {
+					t.Errorf("the nodes were asked: %s; want: %s", got, tt.asked)
+				}
+				c.saw(1, tt.says)
+			})
+		})
+	}
+}
+
+// However short the window, and whatever it is hinted, a replica has tried before
+// it calls a tick missed or skipped.
+func TestHintsDecideNothing(t *testing.T) {
+	t.Parallel()
+	for _, window := range []time.Duration{30 * time.Millisecond, 60 * time.Millisecond, 200 * time.Millisecond, time.Second, 5 * time.Second} {
+		t.Run(window.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				s := &seer{Memory: c.locks, looks: []error{locking.ErrTaken}, always: true, holder: "r9"}
+				c.locker = s
+				stop := c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.Window = window }, every(t, "10s", "j", c.handler(nil))))
+				other := c.start(c.replica("r2", nil))
+				time.Sleep(100*10*time.Second - time.Second)
+				c.stop(stop)
+				c.stop(other)
+				c.saw(0, "missed")
+				c.saw(0, "skipped")
+				c.saw(99, "succeeded <nil>")
+			})
+		})
+	}
+}
+
+// A replica that does not know yet who lives does not believe to be alone.
+func TestNotAloneBeforeTheFirstAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		s := &seer{Memory: c.locks}
+		c.locker = s
+		job := every(t, "10s", "j", c.handler(nil))
+		c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.Roster = silent{cfg.Roster} }, job))
+		time.Sleep(11 * time.Second)
+		if got := strings.Join(s.asked, ", "); got != "r1 looks, r1 tries" {
+			t.Errorf("the nodes were asked: %s", got)
+		}
+	})
+}
+
+// silent is a roster that answers nobody.
+type silent struct{ scheduler.Roster }
+
+func (silent) Beat(context.Context, scheduler.Replica) ([]scheduler.Replica, error) {
+	return nil, locking.ErrNoQuorum
+}
+
+// While a run is in the way, twenty replicas together ask the nodes a few times as
+// often as one, and begin the tick as soon.
+func TestACrowdAsksAsOne(t *testing.T) {
+	t.Parallel()
+	asked, began := map[int]int{}, map[int]time.Duration{}
+	for _, replicas := range []int{1, 20} {
+		synctest.Test(t, func(t *testing.T) {
+			const end = 35 * time.Second
+			c := newCluster(t)
+			s := &seer{Memory: c.locks}
+			c.locker = s
+			if _, err := c.locks.TryAcquire(t.Context(), locking.Request{Name: "j", TTL: end, Holder: "gone"}); err != nil {
+				t.Fatal(err)
+			}
+			job := every(t, "20s", "j", c.handler(func(context.Context, jobs.Run) error {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				began[replicas] = c.at(time.Now()) - end
+				return nil
+			}))
+			for i := range replicas {
+				c.start(c.replica(fmt.Sprintf("r%02d", i), func(cfg *scheduler.Config) { cfg.Window = 19 * time.Second }, job))
+			}
+			time.Sleep(39 * time.Second)
+			s.mu.Lock()
+			asked[replicas] = len(s.asked)
+			s.mu.Unlock()
+		})
+	}
+	t.Logf("asked %v times, began after %v", asked, began)
+	if asked[20] > 4*asked[1] || began[20] <= 0 || began[20] > time.Second {
+		t.Errorf("1 and 20 replicas asked %v times, and began so long after the run in the way had ended: %v", asked, began)
+	}
+}
