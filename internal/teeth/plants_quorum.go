@@ -26,7 +26,7 @@ var quorumPlants = []plant{
 	},
 	{
 		name: "quorum: token not from the clock", promise: "Tokens exceed those that nodes may have forgotten.",
-		edits: []edit{{redlock + "commit.go", "uint64(a.cfg.Clock().Unix())<<20", "1"}},
+		edits: []edit{{redlock + "commit.go", "uint64(a.cfg.Clock().UnixMilli())<<20/1000", "1"}},
 		pkg:   redlockPkg, tests: []string{"TestTokensFollowTheClock"},
 	},
 	{

@@ -30,7 +30,8 @@ type attempt struct {
 	common []any // the first arguments of every rule
 	mutex  *redsync.Mutex
 
-	// votes are the nodes' answers in round 1, then in round 2.
+	// votes are the nodes' answers in round 1, then in round 2; a direct claim
+	// begins with that.
 	votes []vote
 	// open are the nodes that left a request unanswered, so that it may take
 	// effect yet; left are those that hold, or may come to hold, something of
@@ -141,8 +142,14 @@ func (a *attempt) each(want func(node int) bool, f func(node int)) {
 
 // deadline is the end of what the acceptances among the votes grant.
 func (a *attempt) deadline(votes []vote) time.Time {
-	return countedFrom(votes, a.set.Quorum()).Add(a.req.TTL - a.cfg.drift(a.req.TTL))
+	return countedFrom(votes, a.set.Quorum()).Add(a.lasts())
 }
+
+// lasts is how long a lease does, from its first request on.
+func (a *attempt) lasts() time.Duration { return a.req.TTL - a.cfg.drift(a.req.TTL) }
+
+// direct tells whether the attempt has one round. A plain lock has two.
+func (a *attempt) direct() bool { return a.req.Direct && !a.req.Tick.IsZero() }
 
 // blocking is how many nodes suffice to make a quorum impossible.
 func (a *attempt) blocking() int { return a.set.Len() - a.set.Quorum() + 1 }

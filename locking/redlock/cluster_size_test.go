@@ -98,7 +98,7 @@ func TestTooSlow(t *testing.T) {
 			t.Fatal(a.refusal(false))
 		}
 		time.Sleep(c.cfg.TTL)
-		if _, err := a.commit(t.Context()); !errors.Is(err, locking.ErrTooSlow) {
+		if _, err := a.commit(t.Context(), a.deadline(a.votes)); !errors.Is(err, locking.ErrTooSlow) {
 			t.Errorf("commit = %v, want %v", err, locking.ErrTooSlow)
 		}
 		mustRelease(t, mustAcquire(t, l, c.request(past(0))))
@@ -145,7 +145,7 @@ func TestStaleTokenIsRaised(t *testing.T) {
 		for i := range 3 {
 			minis.Node(i).HSet("quorate:job:job:claim", "fence", fmt.Sprint(fence))
 		}
-		if _, err := a.commit(t.Context()); err != nil {
+		if _, err := a.commit(t.Context(), a.deadline(a.votes)); err != nil {
 			t.Fatal(err)
 		}
 		if a.ballot.token <= fence || a.ballot.attempt != 1 || count(a.votes, codeOK) != 5 {

@@ -22,9 +22,8 @@ type ballot struct {
 }
 
 // commit is round 2. It returns the deadline of the lease, or why the attempt
-// must be given up.
-func (a *attempt) commit(ctx context.Context) (time.Time, error) {
-	valid := a.deadline(a.votes)
+// must be given up, which it must be when valid has passed.
+func (a *attempt) commit(ctx context.Context, valid time.Time) (time.Time, error) {
 	for try := range commitTries {
 		if ctx.Err() != nil || locking.Expired(time.Now(), valid) {
 			break
@@ -56,11 +55,12 @@ func (a *attempt) granted(valid time.Time) (time.Time, error) {
 }
 
 // nextBallot takes a token above every fence that a node has named, and an
-// attempt above every other claim of the tick. Tokens also follow the clock, so
-// that they exceed those a node may have forgotten. Counting starts anew.
+// attempt above every other claim of the tick. Tokens also follow the clock, to
+// the millisecond, so that they exceed those a node may have forgotten, and those
+// of an earlier tick that a direct claim has not heard of. Counting starts anew.
 func (a *attempt) nextBallot() {
 	b := ballot{
-		token:   max(a.ballot.token+1, uint64(a.cfg.Clock().Unix())<<20),
+		token:   max(a.ballot.token+1, uint64(a.cfg.Clock().UnixMilli())<<20/1000),
 		attempt: max(a.ballot.attempt, 1),
 	}
 	for i, v := range a.votes {
@@ -100,11 +100,11 @@ func (a *attempt) winnable() bool {
 	return n >= a.set.Quorum()
 }
 
-// void gives the attempt up for good: it will never run the job. It returns
-// how many nodes know.
-func (a *attempt) void(ctx context.Context) int {
-	votes, _ := a.poll(ctx, a.mutex.UnlockContext, a.voidAt)
-	return count(votes, codeOK)
+// void gives the attempt up for good: it will never run the job. Nodes that have
+// refused all that it asked hold nothing of it: most of those that a direct claim
+// meets where it is not alone.
+func (a *attempt) void(ctx context.Context) {
+	a.each(func(node int) bool { return a.left[node] }, func(node int) { a.voidAt(ctx, node) })
 }
 
 func (a *attempt) voidAt(ctx context.Context, node int) vote {

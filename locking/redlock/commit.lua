@@ -1,4 +1,5 @@
--- N3 COMMIT: accepts the token for the tick. Asking again is harmless.
+-- N3 COMMIT: accepts the token for the tick. Asking again is harmless. A claim in
+-- one round begins with it.
 -- KEYS[2..6] lock, claim, tombstone, runs, shares
 -- arg(1..5)  v, stream, tick, ttl, beside
 -- arg(6)     token
@@ -34,7 +35,6 @@ if mine and get('token') == arg(6) and get('tick') == arg(3) and get('void') ~= 
   return reply('OK', num(fence()), attempts())
 end
 
-if in_the_way() then return in_the_way_of('LOST') end
 if tick then
   if overtaken() then return with_claim('LATER', stream) end
   if same_tick() then
@@ -42,6 +42,7 @@ if tick then
     if not mine and claimed(mode) then return with_claim('CLAIMED', stream) end
   end
 end
+if in_the_way() then return in_the_way_of('LOST') end
 if token <= fence() then return reply('STALE', num(fence()), attempts()) end
 -- The number of a void claim stays used.
 if same_tick() and not mine and attempt <= tonumber(get('attempt')) then

@@ -33,20 +33,7 @@ func TestContention(t *testing.T) {
 			wg.Go(func() { won[i] = compete(t, l, req) })
 		}
 		wg.Wait()
-		winners := 0
-		for _, lease := range won {
-			if lease == nil {
-				continue
-			}
-			winners++
-			if got := lease.Claim().Token; got <= last {
-				t.Errorf("tick %d has token %d after %d", n, got, last)
-			}
-			last = lease.Claim().Token
-		}
-		if winners != 1 {
-			t.Errorf("tick %d was won %d times", n, winners)
-		}
+		last = oneWinner(t, n, won, last)
 	}
 	for _, s := range servers {
 		eventually(t, "no lock is left", func() bool {

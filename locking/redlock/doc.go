@@ -36,6 +36,13 @@
 // issued. A node keeps the claim until the next tick or FORGET: lock, lease and
 // clocks have no part in that a tick runs once.
 //
+// A direct claim ([locking.Request].Direct) has no round 1: it begins with COMMIT,
+// with the token that the clock gives and as the first attempt for T. COMMIT tests
+// all that ACQUIRE does, and what a node would have told in round 1, a larger
+// token or an earlier attempt, it tells then, and is asked again. Safety rests on
+// COMMIT alone in any case; round 1 keeps attempts that meet from dividing the
+// nodes' votes, which only whoever is alone can do without.
+//
 // The lease lasts from the start of the earliest of the Q accepted requests
 // counted, for ttl less drift. EXTEND renews the lock, or sets it again where it
 // ran out and nothing has been accepted since; Q renewals move the deadline.
@@ -89,8 +96,8 @@
 //
 // # What redsync does
 //
-// redsync carries round 1, the extensions and the releases, and its verdict
-// decides round 1. It sees a pool per node, a SetNX that is ACQUIRE, and an Eval
+// redsync carries round 1 where there is one, the extensions and the releases, and
+// its verdict decides round 1. A direct claim has no part for it until then. It sees a pool per node, a SetNX that is ACQUIRE, and an Eval
 // that is EXTEND, FINISH, ABORT or VOID, as the attempt's phase demands; why a
 // node refused, fences and deadlines stay with the attempt. One mutex with its
 // own pools serves one attempt and is used by one goroutine at a time. No

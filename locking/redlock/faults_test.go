@@ -149,12 +149,17 @@ func TestNodesThatDoNotAnswer(t *testing.T) {
 				t.Errorf("Extend with two of five gone = %v", err)
 			}
 			mustRelease(t, lease)
-			mustRelease(t, mustAcquire(t, l, f.request(past(2))))
+			mustRelease(t, mustAcquire(t, l, direct(f.request(past(2)))))
 
 			s.spoil(f, 2)
-			_, err := l.TryAcquire(t.Context(), f.request(past(3)))
-			if !errors.Is(err, locking.ErrNoQuorum) {
-				t.Errorf("TryAcquire with three of five gone = %v, want %v", err, locking.ErrNoQuorum)
+			for _, ask := range []struct {
+				of  *Locker
+				req locking.Request
+			}{{l, f.request(past(3))}, {other, direct(f.request(past(3)))}} {
+				_, err := ask.of.TryAcquire(t.Context(), ask.req)
+				if !errors.Is(err, locking.ErrNoQuorum) {
+					t.Errorf("TryAcquire with three of five gone = %v, want %v", err, locking.ErrNoQuorum)
+				}
 			}
 			for n := range 3 {
 				s.mend(f, n)
@@ -205,14 +210,17 @@ func TestLostRepliesToCommit(t *testing.T) {
 	l := f.locker(t)
 	mustRelease(t, mustAcquire(t, l, f.request(past(0))))
 	f.onDown(func(node int) { f.proxies[node].Pass() })
-	for _, p := range f.proxies[:3] {
-		p.CutReplies("the holder") // only COMMIT names it
+	for n, req := range []locking.Request{f.request(past(1)), direct(f.request(past(2)))} {
+		for _, p := range f.proxies[:3] {
+			p.CutReplies("the holder") // only COMMIT names it
+		}
+		lease := mustAcquire(t, l, req)
+		if got := f.starts(t); got != 5 {
+			t.Errorf("%d nodes have a record of the start of claim %d, want 5", got, n+1)
+		}
+		mustRelease(t, lease)
+		eventually(t, "no start is unfinished", func() bool { return f.starts(t) == 0 })
 	}
-	lease := mustAcquire(t, l, f.request(past(1)))
-	if got := f.starts(t); got != 5 {
-		t.Errorf("%d nodes have a record of the start, want 5", got)
-	}
-	mustRelease(t, lease)
 }
 
 // The replies to COMMIT stay lost: the attempt is void, its tick free again,

@@ -176,7 +176,7 @@ func TestWhyALockIsTooLate(t *testing.T) {
 			t.Fatal(a.refusal(false))
 		}
 		time.Sleep(c.cfg.TTL)
-		_, err := a.commit(t.Context())
+		_, err := a.commit(t.Context(), a.deadline(a.votes))
 		if !errors.Is(err, locking.ErrTooSlow) || !strings.Contains(err.Error(), "job: validity was used up before the claim was complete (5 of 5 votes") {
 			t.Errorf("commit = %v, want %v", err, locking.ErrTooSlow)
 		}

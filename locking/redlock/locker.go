@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock/nodes"
@@ -48,6 +49,9 @@ func (l *Locker) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 	if ctx.Err() != nil {
 		return nil, because(ctx, a.refusal(false))
 	}
+	if a.direct() {
+		return l.claim(ctx, a, time.Now().Add(a.lasts()))
+	}
 	if !a.acquire(ctx) {
 		defer l.cleaner.cleanUp(a, a.abortAt)
 		return nil, because(ctx, a.refusal(false))
@@ -57,7 +61,12 @@ func (l *Locker) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 		a.abort(ctx)
 		return nil, because(ctx, a.refusal(true))
 	}
-	deadline, err := a.commit(ctx)
+	return l.claim(ctx, a, a.deadline(a.votes))
+}
+
+// claim is round 2, the only one of a direct claim. It must be over by valid.
+func (l *Locker) claim(ctx context.Context, a *attempt, valid time.Time) (locking.Lease, error) {
+	deadline, err := a.commit(ctx, valid)
 	if err != nil {
 		defer l.cleaner.cleanUp(a, a.voidAt)
 		a.void(ctx)

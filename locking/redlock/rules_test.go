@@ -81,17 +81,20 @@ var ruleCases = []ruleCase{
 	{"N3.2 not after void", []string{
 		"commit a 10 5", "void a 10 5", "forget a", "commit a 10 5 = STALE fence=5 attempt=1",
 	}},
-	{"N3.3 another has the lock", []string{"acquire a 10", "expire", "acquire b 10", "commit a 10 5 = LOST b"}},
-	{"N3.3 lock ran out", []string{"acquire a 10", "expire", "commit a 10 5", "lock = a"}},
-	{"N3.4 later tick", []string{"commit a 20 5", "finish a 20 5", "commit b 10 6 = LATER a:5@20"}},
-	{"N3.4 done", []string{"commit a 10 5", "finish a 10 5", "commit b 10 6 = DONE a:5@10", "commit b 10 6 mode=1 = DONE a:5@10"}},
-	{"N3.4 claimed", []string{
+	{"N3.4 another has the lock", []string{"acquire a 10", "expire", "acquire b 10", "commit a 10 5 = LOST b"}},
+	{"N3.3 the tick is told before the lock", []string{
+		"commit a 20 5", "commit b 20 6 = CLAIMED a:5@20", "commit b 10 6 = LATER a:5@20", "commit b 30 6 = LOST a:5@20",
+	}},
+	{"N3.4 lock ran out", []string{"acquire a 10", "expire", "commit a 10 5", "lock = a"}},
+	{"N3.3 later tick", []string{"commit a 20 5", "finish a 20 5", "commit b 10 6 = LATER a:5@20"}},
+	{"N3.3 done", []string{"commit a 10 5", "finish a 10 5", "commit b 10 6 = DONE a:5@10", "commit b 10 6 mode=1 = DONE a:5@10"}},
+	{"N3.3 claimed", []string{
 		"commit a 10 5", "expire", "commit b 10 6 = CLAIMED a:5@10", "commit b 10 6 mode=1 attempt=2 = CLAIMED a:5@10",
 	}},
-	{"N3.4 claimed in rerun mode, by a strict request", []string{
+	{"N3.3 claimed in rerun mode, by a strict request", []string{
 		"commit a 10 5 mode=1", "expire", "commit b 10 6 attempt=2 = CLAIMED a:5@10",
 	}},
-	{"N3.4 own claim is no obstacle to a larger token", []string{
+	{"N3.3 own claim is no obstacle to a larger token", []string{
 		"commit a 10 5", "commit a 10 7 instead=5 = OK fence=7 attempt=1", "runs = Sa.7",
 	}},
 	{"N3.5 token is not above the fence", []string{
@@ -102,7 +105,7 @@ var ruleCases = []ruleCase{
 		"commit a 10 5 mode=1", "expire", "commit b 10 6 mode=1 = STALE fence=5 attempt=1",
 		"commit b 10 6 mode=1 attempt=2 = OK fence=6 attempt=2",
 	}},
-	{"N2.2, N3.4 void rerun may hide a run from a strict request", []string{
+	{"N2.2, N3.3 void rerun may hide a run from a strict request", []string{
 		"commit a 10 5 mode=1", "expire", "commit b 10 6 mode=1 attempt=2", "void b 10 6",
 		"acquire c 10 = CLAIMED b:6@10", "commit c 10 7 attempt=3 = CLAIMED b:6@10",
 		"acquire c 10 mode=1 = OK fence=6 attempt=2", "commit c 10 7 mode=1 attempt=3",

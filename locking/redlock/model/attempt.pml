@@ -101,6 +101,17 @@ inline count_anew() {
 #endif
 }
 
+/* C1': a claim in one round begins with COMMIT, with any token that it may think
+ * of (DIRECT of them): it has heard of no fence. */
+inline begin_at_once(think) {
+  note_what_was();
+  begin_lease();
+  jump = think;
+  propose();
+  say(proposes_at_once);
+  attempt[c].phase = COMMITTING
+}
+
 #ifdef RUNAFTERVOID
 #define MAYRUN (attempt[c].phase == COMMITTING || attempt[c].phase == GAVEUP)
 #else
@@ -126,7 +137,7 @@ inline forget_round() {
 }
 
 /* Printed when a trace is shown, never during the search. */
-mtype = { begins, proposes, proposes_again, gives_up, runs, extends, is_extended,
+mtype = { begins, proposes, proposes_at_once, proposes_again, gives_up, runs, extends, is_extended,
   reaches_deadline, ACQUIRE, ACQUIRE_reply_lost, COMMIT, COMMIT_of_second_token, EXTEND,
   FINISH, VOID, lock_ends, share_ends, lock_is_deleted, is_released_by_force, tombstones_end, forgets, saves,
   restarts_empty, restarts_without_lock, restarts_without_claim, restarts_as_saved, restarts_with_all };
@@ -175,8 +186,19 @@ proctype Replica(byte c) {
   byte owned;
 #endif
   do
+#ifndef SHOWDIRECT
   :: d_step { attempt[c].phase == IDLE ->
        say(begins); note_what_was(); begin_lease(); attempt[c].phase = ACQUIRING }
+#endif
+#ifdef DIRECT
+  :: d_step { attempt[c].phase == IDLE -> begin_at_once(0) }
+#if DIRECT > 1
+  :: d_step { attempt[c].phase == IDLE -> begin_at_once(1) }
+#endif
+#if DIRECT > 2
+  :: d_step { attempt[c].phase == IDLE -> begin_at_once(2) }
+#endif
+#endif
 #ifdef JUMPS
   :: d_step { jump < JUMPS && COUNT(attempt[c].heard) >= Q && attempt[c].phase == ACQUIRING -> jump++ }
 #endif

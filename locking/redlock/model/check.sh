@@ -57,6 +57,23 @@ q | forget, leases         | holds      | LEASES EXTENDS FORGETS C=2 TICKS=2 PRO
 f | older store            | holds      | CORE RESTARTS=1 OLDER C=2 TICKS=2 PROPOSALS=1
 f | older store, rerun     | holds      | CORE RERUN RESTARTS=1 OLDER C=2 PROPOSALS=1
 f | older store, forget    | holds      | CORE FORGETS RESTARTS=1 OLDER C=2 PROPOSALS=1
+q | direct                 | holds      | DIRECT=2 CORE VOIDS C=2 TICKS=2
+f | direct, rerun          | holds      | DIRECT=2 CORE VOIDS RERUN C=2
+f | direct, mixed modes    | holds      | DIRECT=2 CORE VOIDS MIXED=1 C=2 JUMPS=1
+f | direct, 3 attempts     | holds      | DIRECT=2 CORE VOIDS C=3 TICKS=2 PROPOSALS=1
+f | direct, 3 reruns       | holds      | DIRECT=3 CORE VOIDS RERUN C=3 PROPOSALS=1
+f | direct, 5 nodes        | holds      | DIRECT=2 CORE VOIDS N=5 C=2 TICKS=2 PROPOSALS=1
+f | direct, restart        | holds      | DIRECT=2 CORE VOIDS RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
+f | direct, older store    | holds      | DIRECT=2 CORE RESTARTS=1 OLDER C=2 TICKS=2 PROPOSALS=1
+f | direct, streams        | holds      | DIRECT=2 CORE VOIDS C=2 STREAMS=2 TICKS=2
+f | direct, forget         | holds      | DIRECT=2 CORE FORGETS VOIDS C=2 TICKS=2 RESTARTS=1 PROPOSALS=1
+q | direct, tombstones     | holds      | DIRECT=2 VOIDS FREE C=2
+f | direct, extend, rerun  | holds      | DIRECT=2 EXTENDS VOIDS RERUN C=2 PROPOSALS=1
+q | direct, leases         | holds      | DIRECT=2 LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
+f | direct, leases, rerun  | holds      | DIRECT=2 LEASES EXTENDS RERUN C=2 PROPOSALS=1
+f | direct, leases, restart | holds     | DIRECT=2 LEASES EXTENDS RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
+f | direct, beside, leases | holds      | DIRECT=1 BESIDES=2 LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
+f | direct, beside, rerun  | holds      | DIRECT=1 BESIDES=1 EXTENDS VOIDS RERUN C=2 PROPOSALS=1
 q | clocks                 | holds      | CLOCK RESTARTS=2
 q | clocks, tokens         | holds      | CLOCK RESTARTS=2 TOKENS
 f | clocks set back        | holds      | CLOCK RESTARTS=1 STEPS
@@ -74,6 +91,7 @@ f | list: there and back   | holds      | MEMBERS N=4 OLD=7 NEW=14 BACK
 f | show: two streams      | reached    | SHOWSTREAMS CORE C=2 STREAMS=2
 f | show: run after forget | reached    | SHOWFORGET CORE FORGETS C=2 TICKS=2
 q | show: run on new list  | reached    | MEMBERS SHOWNEW N=4 OLD=7 NEW=14
+q | show: in one round     | reached    | SHOWDIRECT DIRECT=2 CORE C=2
 q | show: void, then run   | reached    | SHOWREOPEN VOIDS C=2
 q | show: run after STALE  | reached    | SHOWRETRY C=2 TICKS=2
 q | show: rerun            | reached    | SHOWRERUN RERUN C=2
@@ -112,6 +130,12 @@ q | UNTITLED               | superseded | UNTITLED BESIDES=1 EXTENDS RERUN C=2 P
 q | TAKEUPLATE             | superseded | TAKEUPLATE BESIDES=2 EXTENDS STREAMS=2 C=2 PROPOSALS=1
 q | FINISHANY              | finished   | FINISHANY BESIDES=1 RERUN C=2 PROPOSALS=1
 q | SHAREDDONE             | done       | SHAREDDONE BESIDES=1 C=2 TICKS=2 PROPOSALS=1
+q | ACCEPTSTALE, direct    | order      | ACCEPTSTALE DIRECT=2 CORE C=2 TICKS=2
+q | ACCEPTEQUAL, direct    | unique     | ACCEPTEQUAL DIRECT=2 CORE C=2 TICKS=2
+q | NOTICK, direct         | once       | NOTICK DIRECT=2 CORE C=2
+q | NONUMBER, direct       | number     | NONUMBER DIRECT=2 CORE RERUN C=2
+q | NOSAMETCOUNT, direct   | finished   | NOSAMETCOUNT DIRECT=2 CORE RERUN C=2
+q | NOLOST, direct         | lease      | NOLOST DIRECT=2 LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
 f | EVICT                  | lease      | EVICT LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
 f | DELETELOCK             | again      | DELETELOCK LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
 f | STRICT                 | finished   | STRICT OLDER RERUN CORE RESTARTS=1 C=2 PROPOSALS=1

@@ -14,8 +14,9 @@
  *
  * Sizes (-D): C attempts, N nodes, TICKS, STREAMS (1 or 2; PLAIN: the last one
  * holds plain locks), PROPOSALS tokens an attempt may try, RESTARTS of nodes
- * (OLDER: also to what they held before). Modes: RERUN (on_crash: rerun for every attempt) or MIXED=k
- * (for the first k), else every attempt runs at most once.
+ * (OLDER: also to what they held before), DIRECT (attempts may claim in one round,
+ * with one of so many tokens). Modes: RERUN (on_crash: rerun for every attempt) or
+ * MIXED=k (for the first k), else every attempt runs at most once.
  * Behaviour switched on: VOIDS, TOMBEXPIRY, EXTENDS, LEASES, FORGETS, JUMPS=k,
  * BESIDES (=1: every attempt runs beside others, =2: any may), FREE, EVICT (an operator's forced release), DELETELOCK (a lock goes by itself).
  * CORE leaves out what can only say no: lock, tombstones and N2.2.

@@ -4,13 +4,16 @@
  * (grace > ttl). Without LEASES a lock may end at any moment. */
 #ifdef LEASES
 #define INTIME(a, n) (attempt[a].valid && (attempt[a].phase != RUNNING || (attempt[a].basis & BIT(n))))
+/* A node that forgot the lock stays mute also for a renewal that was heard and
+ * may become part of the lease yet: it came from before the restart as well. */
+#define MAYCOUNT(a, n) (INTIME(a, n) || (attempt[a].renewed & BIT(n)))
 #define INUSE INTIME(node[n].lock, n)
 #ifdef NOGRACE
 #define MUTE 0
 #else
 #ifdef BESIDES
 byte mutes[N];             /* the same for shares, a bit per attempt */
-#define LOST(a) ((mutes[n] & BIT(a)) && INTIME(a, n))
+#define LOST(a) ((mutes[n] & BIT(a)) && MAYCOUNT(a, n))
 #if C > 2
 #define LOSTSHARE (LOST(1) || LOST(2) || LOST(3))
 #else
@@ -19,7 +22,7 @@ byte mutes[N];             /* the same for shares, a bit per attempt */
 #else
 #define LOSTSHARE 0
 #endif
-#define MUTE ((mute[n] != 0 && INTIME(mute[n], n)) || LOSTSHARE)
+#define MUTE ((mute[n] != 0 && MAYCOUNT(mute[n], n)) || LOSTSHARE)
 #endif
 byte mute[N];              /* attempt whose lock the restart of the node lost */
 inline begin_lease() { attempt[c].valid = 1 }

@@ -75,7 +75,7 @@ inline set_lock() {
 #define BARRED (CLAIM.rerun -> !attempt[c].rerun : !CLAIM.isvoid)
 #endif
 
-/* N2.2 and N3.4: LATER, DONE, CLAIMED. */
+/* N2.2 and N3.3: LATER, DONE, CLAIMED. */
 #ifdef NODONE
 #define HELD (SAMETICK && !MINE && BARRED)
 #else
@@ -134,8 +134,10 @@ inline commit(k) {
      :: !BESIDE(c) && !FOREIGN -> set_lock()
      :: else -> check_again()
      fi
-  :: FOREIGN -> vote = NO
   :: CLOSED -> check_hindered(); vote = NO
+#ifndef NOLOST
+  :: FOREIGN -> vote = NO
+#endif
   :: OLDTOKEN(attempt[c].token[k]) || OLDNUMBER(attempt[c].number[k]) -> vote = STALE
   :: else ->
      blocked_again();

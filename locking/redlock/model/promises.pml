@@ -144,7 +144,7 @@ inline note_told() { skip }
 inline blocked_again() { skip }
 #endif
 
-#if defined(SHOWREOPEN) || defined(SHOWRETRY) || defined(SHOWRERUN) || defined(SHOWSTREAMS) || defined(SHOWFORGET)
+#if defined(SHOWREOPEN) || defined(SHOWRETRY) || defined(SHOWRERUN) || defined(SHOWSTREAMS) || defined(SHOWFORGET) || defined(SHOWDIRECT)
 /* Configurations that must reach a state show that the model can do the thing. */
 inline witness() {
 #ifdef SHOWREOPEN
@@ -152,6 +152,9 @@ inline witness() {
 #endif
 #ifdef SHOWRETRY
   assert(attempt[c].tries == 1)
+#endif
+#ifdef SHOWDIRECT
+  assert(attempt[c].phase == IDLE)
 #endif
 #ifdef SHOWSTREAMS
   assert(!(c == 2 && ISSUED(1) && attempt[1].stream != attempt[2].stream))

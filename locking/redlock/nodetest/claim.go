@@ -41,11 +41,11 @@ func (c *call) commit() ([]string, error) {
 		}
 		return answer("OK", digits(c.fence()), c.attempts())
 	}
-	if _, _, is := c.inTheWay(); is {
-		return c.inTheWayOf("LOST"), nil
-	}
 	if no := c.closed(c.arg(7), c.v()); no != nil {
 		return no, nil
+	}
+	if _, _, is := c.inTheWay(); is {
+		return c.inTheWayOf("LOST"), nil
 	}
 	if token <= c.fence() && !c.n.Without.Fence {
 		return c.stale()

@@ -74,7 +74,7 @@ func (c *call) noSay() []string {
 	return nil
 }
 
-// closed is N2.2 and N3.4, why the tick of the request is not to be had, if it
+// closed is N2.2 and N3.3, why the tick of the request is not to be had, if it
 // is not: a later one was claimed, here or, where nothing is kept of the stream,
 // of any forgotten job; it was finished; it is claimed, and not by an owner who
 // gave it back, and of the stored and the requested mode one says at most once.

@@ -122,6 +122,7 @@ func (c *client) want(ctx context.Context, p params, luck *rand.Rand) {
 		if p.every > 0 {
 			behind := time.Duration(luck.IntN(3)) * p.every
 			req.Tick = c.process.Wall().Add(-behind).Truncate(p.every)
+			req.Direct = luck.IntN(2) == 0
 		}
 		l, err := c.TryAcquire(ctx, req)
 		if err == nil {
