@@ -50,6 +50,7 @@ func main() {
 func plants() []plant {
 	return slices.Concat(
 		nodePlants,
+		batchPlants,
 		quorumPlants,
 		schedulerPlants,
 		limitPlants,

@@ -13,7 +13,7 @@
 -- arg(4) ttl in ms
 -- arg(5) 1: the attempt runs beside those of other ticks; it takes a share of
 --        the lock, one per tick, not the lock
-local lock, claim, dead, runs, shares = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local lock, claim, dead, runs, shares = key(2), key(3), key(4), key(5), key(6)
 local v, stream, tick, ttl, beside = arg(1), arg(2), tonumber(arg(3)), arg(4), arg(5) == '1'
 local place = stream .. ':' .. arg(3) .. '.'
 

@@ -59,7 +59,7 @@ take_claimed()
 for p, s in pairs((shares_at(shares))) do
   if tonumber(s['until']) < now then drop_share_at(shares, p) end
 end
-for i = 12, #ARGV - 9 do redis.call('ZREM', runs, 'S' .. arg(i)) end
+for i = 12, own.args do redis.call('ZREM', runs, 'S' .. arg(i)) end
 if arg(11) ~= '' then
   redis.call('ZADD', runs, arg(3), 'S' .. arg(11))
   redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(tonumber(arg(10)) + 1))

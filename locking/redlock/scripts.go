@@ -44,12 +44,12 @@ var holdingLua string
 
 // The rules of a node, N2 to N6.
 var (
-	acquireScript = nodes.NewScript("acquire", sharesLua+claimLua+acquireLua)
-	commitScript  = nodes.NewScript("commit", sharesLua+claimLua+commitLua)
-	extendScript  = nodes.NewScript("extend", sharesLua+claimLua+extendLua)
-	finishScript  = nodes.NewScript("finish", sharesLua+claimLua+finishLua).AcceptSealed()
-	abortScript   = nodes.NewScript("abort", sharesLua+claimLua+abortLua)
-	voidScript    = nodes.NewScript("void", sharesLua+claimLua+voidLua)
+	acquireScript = nodes.NewScript("acquire", sharesLua+claimLua+acquireLua).Batched()
+	commitScript  = nodes.NewScript("commit", sharesLua+claimLua+commitLua).Batched()
+	extendScript  = nodes.NewScript("extend", sharesLua+claimLua+extendLua).Batched()
+	finishScript  = nodes.NewScript("finish", sharesLua+claimLua+finishLua).AcceptSealed().Batched()
+	abortScript   = nodes.NewScript("abort", sharesLua+claimLua+abortLua).Batched()
+	voidScript    = nodes.NewScript("void", sharesLua+claimLua+voidLua).Batched()
 )
 
 // What operators do: N6 EVICT, N8 FORGET, and looking.

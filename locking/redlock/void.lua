@@ -9,5 +9,5 @@ free()
 if get('owner') == v and get('done') ~= '1' then
   redis.call('HSET', claim, stream .. '.void', '1')
 end
-for i = 6, #ARGV - 9 do redis.call('ZREM', runs, 'S' .. arg(i)) end
+for i = 6, own.args do redis.call('ZREM', runs, 'S' .. arg(i)) end
 return reply('OK')

@@ -193,7 +193,7 @@ func (n Condition) judgeMemory() []Finding {
 // setting reads a line of the server's configuration, "" where it is not told:
 // the user of the replicas need not have CONFIG, and managed servers deny it.
 func (n *Node) setting(ctx context.Context, name string) string {
-	w, ok := n.transport.(wire)
+	w, ok := n.transport.(*wire)
 	if !ok {
 		return ""
 	}

@@ -10,9 +10,10 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// poolSize bounds the calls that run at one node at the same time. Beyond it
-// callers queue, for half of their time.
-const poolSize = 64
+// poolSize bounds the requests that are under way at one node at the same time.
+// Batched scripts need two each; of others more callers queue, for half of their
+// time.
+const poolSize = 32
 
 // maxIdle is below the idle timeouts of servers and of what stands between: a
 // connection that somebody else closed costs a vote.

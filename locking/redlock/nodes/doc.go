@@ -27,6 +27,20 @@
 // one timeout once. Set.Run probes such nodes and takes them back when they
 // answer; without Run one call every few seconds is let through as the probe.
 //
+// # Calls that share a request
+//
+// The rules of claims are short and many at once: every replica has all that is
+// due in the same second. Calls of such a script ([Script.Batched]) that meet at
+// a node share a request, which checks the node once and runs the rule for each:
+//
+//	call a ──────────► EVALSHA one  a
+//	call b ──────────► EVALSHA one  b          two under way: the others wait
+//	call c, d, e, f … ──────────► EVALSHA many c d e f …, as soon as one returns
+//
+// So a call alone waits for nothing, and the busier a node the less a call costs
+// it. A call that ends in the queue was never sent ([Reply.Unsent]); one that was
+// sent has its own answer or silence, whatever becomes of the others.
+//
 // # Blank nodes
 //
 // A node without ns:node is blank: new, or robbed of its memory. It is

@@ -23,3 +23,29 @@ func Rule(name string) *Script {
 	}
 	return nil
 }
+
+// Together sends calls of a batched script in one request, each with the given
+// key and arguments, and returns their replies in order.
+func Together(ctx context.Context, n *Node, script *Script, key string, calls ...[]any) []Reply {
+	w := n.transport.(*wire)
+	l := w.lane(script)
+	batch := make([]*queued, len(calls))
+	for i, own := range calls {
+		batch[i] = &queued{
+			keys: []string{n.set.Key("node"), key},
+			args: append(n.header(script), own...), done: make(chan struct{}),
+		}
+	}
+	_ = l.send(batch)
+	list := make([]Reply, len(calls))
+	for i, q := range batch {
+		if list[i] = (Reply{Node: n.name}); q.err != nil {
+			list[i].Err = callError(ctx, q.err)
+		} else if words, err := fields(q.value); err != nil {
+			list[i].Err = err
+		} else {
+			list[i] = n.read(list[i], words)
+		}
+	}
+	return list
+}

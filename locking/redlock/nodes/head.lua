@@ -9,9 +9,14 @@
 -- ARGV[7]    1: the node may be an embedded one
 -- ARGV[8]    1: also on a sealed node
 -- ARGV[9]    ttl of leases, ms
--- ARGV[10…]  the rule's own
+-- ARGV[10…]  the rule's own; of many calls in one request, see many.lua
 local function num(n) return string.format('%.0f', n) end
-local function arg(i) return ARGV[9 + i] end
+
+-- The call at hand: how many KEYS and ARGV come before its own, and how many
+-- arguments it has.
+local own = {keys_before = 0, args_before = 9, args = #ARGV - 9}
+local function key(i) return KEYS[own.keys_before + i] end
+local function arg(i) return i <= own.args and ARGV[own.args_before + i] or nil end
 
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)

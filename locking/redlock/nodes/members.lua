@@ -9,5 +9,7 @@ end
 if tonumber(ARGV[9]) >= gracems then return {'CONFIG', nowtext, 'ttl', node[5]} end
 
 local function serve()
-  if not node[11] then redis.call('HSET', KEYS[1], 'served', '1') end
+  if node[11] then return end
+  redis.call('HSET', KEYS[1], 'served', '1')
+  node[11] = '1'
 end

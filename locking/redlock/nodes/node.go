@@ -154,7 +154,7 @@ func gaveUp(ctx context.Context) bool {
 // neverAsked tells whether the call got no connection of this process's own
 // pool: that says nothing of the node.
 func neverAsked(err error) bool {
-	return errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrClosed)
+	return errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrClosed) || errors.Is(err, errUnsent)
 }
 
 // silent tells whether the node was asked and did not answer at all.

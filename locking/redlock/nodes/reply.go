@@ -48,7 +48,7 @@ func (r Reply) Arg(i int) string {
 // Unsent tells whether the node was not even asked: the script has not run there
 // and will not.
 func (r Reply) Unsent() bool {
-	return r.unsent || errors.Is(r.Err, ErrDown) || errors.Is(r.Err, redis.ErrPoolTimeout)
+	return r.unsent || errors.Is(r.Err, ErrDown) || errors.Is(r.Err, redis.ErrPoolTimeout) || errors.Is(r.Err, errUnsent)
 }
 
 // fields turns a script's result into strings. Numbers and nils are taken too,

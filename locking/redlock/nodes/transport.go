@@ -2,6 +2,8 @@ package nodes
 
 import (
 	"context"
+	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -19,31 +21,79 @@ type Transport interface {
 	Info(ctx context.Context, node string) (string, error)
 }
 
-// A wire is a Transport to the one node that its client is connected to.
-type wire struct{ client *redis.Client }
+// A wire is a Transport to the one node that its client is connected to. Calls of
+// batched scripts that meet share requests, see lane.
+type wire struct {
+	client  *redis.Client
+	run     runner
+	timeout time.Duration
 
-// Eval implements Transport. It asks by hash and sends the text where the node
-// has not seen it.
-func (w wire) Eval(ctx context.Context, _ string, script *Script, keys []string, args []any) (any, error) {
-	v, err := w.client.EvalSha(ctx, script.sha, keys, args...).Result()
-	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
-		return w.client.Eval(ctx, script.text, keys, args...).Result()
+	mu     sync.Mutex // of the lanes too
+	lanes  map[string]*lane
+	closed bool
+	wg     sync.WaitGroup
+}
+
+// A runner runs a program at the node.
+type runner func(ctx context.Context, p program, keys []string, args []any) (any, error)
+
+func newWire(client *redis.Client, timeout time.Duration) *wire {
+	return &wire{client: client, run: runsOn(client), timeout: timeout, lanes: map[string]*lane{}}
+}
+
+// Eval implements Transport.
+func (w *wire) Eval(ctx context.Context, _ string, script *Script, keys []string, args []any) (any, error) {
+	if !script.batched {
+		return w.run(ctx, script.one, keys, args)
 	}
-	return v, err
+	return w.lane(script).call(ctx, keys, args)
+}
+
+// runsOn asks by hash and sends the text where the node has not seen it.
+func runsOn(client *redis.Client) runner {
+	return func(ctx context.Context, p program, keys []string, args []any) (any, error) {
+		v, err := client.EvalSha(ctx, p.sha, keys, args...).Result()
+		if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
+			return client.Eval(ctx, p.text, keys, args...).Result()
+		}
+		return v, err
+	}
+}
+
+// lane returns the lane of the script.
+func (w *wire) lane(script *Script) *lane {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	l := w.lanes[script.many.sha]
+	if l == nil {
+		l = &lane{wire: w, script: script}
+		w.lanes[script.many.sha] = l
+	}
+	return l
 }
 
 // Info implements Transport.
-func (w wire) Info(ctx context.Context, _ string) (string, error) {
+func (w *wire) Info(ctx context.Context, _ string) (string, error) {
 	return w.client.Info(ctx).Result()
 }
 
-// Close closes the connections.
-func (w wire) Close() error { return w.client.Close() }
+// Close ends what is under way or waits, and closes the connections.
+func (w *wire) Close() error {
+	w.mu.Lock()
+	w.closed = true
+	for _, l := range w.lanes {
+		l.refuse(redis.ErrClosed)
+	}
+	w.mu.Unlock()
+	err := w.client.Close()
+	w.wg.Wait()
+	return err
+}
 
 // newTransport returns what carries requests to the node at u.
 func newTransport(cfg Config, u nodeURL) Transport {
 	if cfg.Transport != nil {
 		return cfg.Transport
 	}
-	return wire{client: newClient(cfg, u)}
+	return newWire(newClient(cfg, u), cfg.Timeout)
 }

@@ -1,0 +1,340 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+const laneTimeout = 200 * time.Millisecond
+
+// A desk stands for a node: requests arrive there and wait for their answers.
+type desk struct {
+	wire   *wire
+	script *Script
+	mu     sync.Mutex
+	asked  []string // the requests, as "one a" or "many a b c"
+	answer chan any // per request: an error, or nil to echo
+}
+
+func newDesk() *desk {
+	d := &desk{script: NewScript("any", "").Batched(), answer: make(chan any)}
+	d.wire = newWire(redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}}), laneTimeout)
+	d.wire.run = d.serve
+	return d
+}
+
+// serve answers each call of a request with its key and argument; one whose
+// argument is "bad" fails.
+func (d *desk) serve(ctx context.Context, p program, keys []string, args []any) (any, error) {
+	words := []any{"one"}
+	var replies []any
+	if p == d.script.many {
+		words[0] = "many"
+		for i, at := 1, headerArgs; at < len(args); i, at = i+1, at+3 {
+			replies = append(replies, reply(keys[i], args[at+2]))
+			words = append(words, args[at+2])
+		}
+	} else {
+		words = append(words, args[headerArgs])
+	}
+	d.mu.Lock()
+	d.asked = append(d.asked, strings.TrimSpace(fmt.Sprintln(words...)))
+	d.mu.Unlock()
+	select {
+	case v := <-d.answer:
+		if err, ok := v.(error); ok {
+			return nil, err
+		}
+		if v != nil {
+			return v, nil
+		}
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if p == d.script.one {
+		return reply(keys[1], args[headerArgs]), nil
+	}
+	return replies, nil
+}
+
+func reply(key string, arg any) any {
+	if arg == "bad" {
+		return []any{"ERR bad"}
+	}
+	return []any{key, arg}
+}
+
+// send makes a call in the background, and returns where its outcome will be.
+func (d *desk) send(arg string, patience time.Duration, epoch int64) <-chan string {
+	out := make(chan string, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		args := []any{"a", "hash", epoch, 20000, 1, 0, 0, 0, 15000, arg}
+		v, err := d.wire.Eval(ctx, "a", d.script, []string{"q:node", "q:" + arg}, args)
+		if err != nil {
+			out <- err.Error()
+			return
+		}
+		out <- fmt.Sprint(v)
+	}()
+	synctest.Wait()
+	return out
+}
+
+// busy makes calls that go out alone, as many as there may be at once.
+func (d *desk) busy() {
+	for i := range laneWidth {
+		d.send(fmt.Sprint("busy", i), laneTimeout, 0)
+	}
+}
+
+func (d *desk) wantAsked(t *testing.T, want ...string) {
+	t.Helper()
+	synctest.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if got := d.asked[min(laneWidth, len(d.asked)):]; strings.Join(got, ", ") != strings.Join(want, ", ") {
+		t.Errorf("requests after the first %d: %q, want %q", laneWidth, got, want)
+	}
+}
+
+func wantAll(t *testing.T, got []<-chan string, want ...string) {
+	t.Helper()
+	for i, c := range got {
+		select {
+		case text := <-c:
+			if text != want[i] {
+				t.Errorf("call %d: %q, want %q", i, text, want[i])
+			}
+		default:
+			t.Errorf("call %d: no answer, want %q", i, want[i])
+		}
+	}
+}
+
+func inLane(t *testing.T, f func(t *testing.T, d *desk)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		f(t, d)
+		if err := d.wire.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Calls wait only while requests are under way; then they go out together, in
+// order, and each gets its own answer, or its own error.
+func TestCallsShareARequest(t *testing.T) {
+	t.Parallel()
+	inLane(t, func(t *testing.T, d *desk) {
+		d.busy()
+		var got []<-chan string
+		for _, arg := range []string{"a", "b", "bad", "c"} {
+			got = append(got, d.send(arg, laneTimeout, 0))
+		}
+		d.wantAsked(t)
+		d.answer <- nil
+		d.wantAsked(t, "many a b bad c")
+		d.answer <- nil // the other of the first
+		d.answer <- nil
+		synctest.Wait()
+		wantAll(t, got, "[q:a a]", "[q:b b]", "ERR bad", "[q:c c]")
+		got = append(got[:0], d.send("d", laneTimeout, 0))
+		d.answer <- nil
+		synctest.Wait()
+		wantAll(t, got, "[q:d d]")
+		d.wantAsked(t, "many a b bad c", "one d")
+	})
+}
+
+// A word for all is what the checks before the rule say.
+func TestRefusalIsForAll(t *testing.T) {
+	t.Parallel()
+	inLane(t, func(t *testing.T, d *desk) {
+		d.busy()
+		got := []<-chan string{d.send("a", laneTimeout, 0), d.send("b", laneTimeout, 0)}
+		d.answer <- nil
+		d.answer <- nil
+		d.answer <- []any{"BLANK", "1"}
+		synctest.Wait()
+		wantAll(t, got, "[BLANK 1]", "[BLANK 1]")
+	})
+}
+
+func TestTooFewAnswers(t *testing.T) {
+	t.Parallel()
+	inLane(t, func(t *testing.T, d *desk) {
+		d.busy()
+		got := []<-chan string{d.send("a", laneTimeout, 0), d.send("b", laneTimeout, 0)}
+		d.answer <- nil
+		d.answer <- nil
+		d.answer <- []any{[]any{"OK", "1"}}
+		synctest.Wait()
+		wantAll(t, got, "[OK 1]", oddReply("1 of 2 calls").Error())
+	})
+}
+
+// Only calls of one header go together: the epoch may have changed meanwhile.
+func TestHeadersDoNotMix(t *testing.T) {
+	t.Parallel()
+	inLane(t, func(t *testing.T, d *desk) {
+		d.busy()
+		d.send("a", laneTimeout, 0)
+		d.send("b", laneTimeout, 0)
+		d.send("c", laneTimeout, 1)
+		d.answer <- nil
+		d.answer <- nil
+		d.wantAsked(t, "many a b", "one c")
+	})
+}
+
+func TestBatchIsBounded(t *testing.T) {
+	t.Parallel()
+	inLane(t, func(t *testing.T, d *desk) {
+		d.busy()
+		for range batchCalls + 1 {
+			d.send("a", laneTimeout, 0)
+		}
+		d.answer <- nil
+		d.wantAsked(t, "many"+strings.Repeat(" a", batchCalls))
+		d.answer <- nil
+		d.answer <- nil
+		d.answer <- nil
+	})
+}
+
+// Whoever waits no longer was never sent, and does not go out later.
+func TestDeadlineInTheQueue(t *testing.T) {
+	t.Parallel()
+	inLane(t, func(t *testing.T, d *desk) {
+		d.busy()
+		got := []<-chan string{d.send("a", laneTimeout/10, 0)}
+		other := []<-chan string{d.send("b", laneTimeout, 0)}
+		time.Sleep(laneTimeout / 10)
+		synctest.Wait()
+		wantAll(t, got, errUnsent.Error())
+		d.answer <- nil
+		d.answer <- nil
+		d.wantAsked(t, "one b")
+		d.answer <- nil
+		synctest.Wait()
+		wantAll(t, other, "[q:b b]")
+	})
+}
+
+// Whoever has waited for half a timeout is not sent any more: the node would
+// have too little time to answer, and would look silent.
+func TestLongWaitIsNotSent(t *testing.T) {
+	t.Parallel()
+	inLane(t, func(t *testing.T, d *desk) {
+		d.busy()
+		got := []<-chan string{d.send("a", laneTimeout, 0)}
+		time.Sleep(laneTimeout/2 + 1)
+		got = append(got, d.send("b", laneTimeout, 0))
+		d.answer <- nil
+		d.wantAsked(t, "one b")
+		wantAll(t, got[:1], errUnsent.Error())
+		d.answer <- nil
+		d.answer <- nil
+		synctest.Wait()
+		wantAll(t, got[1:], "[q:b b]")
+	})
+}
+
+// A connection that breaks at once says nothing of those who wait.
+func TestBrokenRequestLeavesTheQueue(t *testing.T) {
+	t.Parallel()
+	inLane(t, func(t *testing.T, d *desk) {
+		d.busy()
+		got := []<-chan string{d.send("a", laneTimeout, 0)}
+		d.answer <- errors.New("broken")
+		d.wantAsked(t, "one a")
+		d.answer <- nil
+		d.answer <- nil
+		synctest.Wait()
+		wantAll(t, got, "[q:a a]")
+	})
+}
+
+// A caller who leaves after the request was sent hears nothing; the others of
+// the request hear their answers.
+func TestCallerLeavesARequest(t *testing.T) {
+	t.Parallel()
+	inLane(t, func(t *testing.T, d *desk) {
+		d.busy()
+		got := []<-chan string{d.send("a", laneTimeout/10, 0), d.send("b", laneTimeout, 0)}
+		d.answer <- nil
+		d.answer <- nil
+		d.wantAsked(t, "many a b")
+		time.Sleep(laneTimeout / 10)
+		synctest.Wait()
+		wantAll(t, got[:1], context.DeadlineExceeded.Error())
+		d.answer <- nil
+		synctest.Wait()
+		wantAll(t, got[1:], "[q:b b]")
+	})
+}
+
+// Behind a request that a frozen node leaves unanswered nobody waits for another
+// timeout, and nothing more is sent.
+func TestFrozenNodeFailsTheQueue(t *testing.T) {
+	t.Parallel()
+	inLane(t, func(t *testing.T, d *desk) {
+		d.busy()
+		time.Sleep(laneTimeout - time.Millisecond)
+		got := []<-chan string{d.send("a", laneTimeout, 0), d.send("b", laneTimeout, 0)}
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		want := errUnsent.Error() + ": " + context.DeadlineExceeded.Error()
+		wantAll(t, got, want, want)
+		d.wantAsked(t)
+	})
+}
+
+// A request has a timeout of its own, from when it was sent.
+func TestRequestHasItsOwnTimeout(t *testing.T) {
+	t.Parallel()
+	inLane(t, func(t *testing.T, d *desk) {
+		d.busy()
+		got := []<-chan string{d.send("a", 2*laneTimeout, 0), d.send("b", 2*laneTimeout, 0)}
+		time.Sleep(laneTimeout / 4)
+		d.answer <- nil
+		d.answer <- nil
+		d.wantAsked(t, "many a b")
+		time.Sleep(laneTimeout)
+		synctest.Wait()
+		wantAll(t, got, context.DeadlineExceeded.Error(), context.DeadlineExceeded.Error())
+	})
+}
+
+func TestCloseEndsTheQueue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		d.busy()
+		got := []<-chan string{d.send("a", laneTimeout, 0)}
+		closed := make(chan error, 1)
+		go func() { closed <- d.wire.Close() }()
+		synctest.Wait()
+		wantAll(t, got, redis.ErrClosed.Error())
+		got[0] = d.send("b", laneTimeout, 0)
+		wantAll(t, got, redis.ErrClosed.Error())
+		d.answer <- nil
+		d.answer <- nil
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+		d.wantAsked(t)
+	})
+}

@@ -1,0 +1,2 @@
+-- The end of a request with one call.
+return run()
