@@ -36,7 +36,7 @@ func (a *attempt) admit(closing verdict) verdict {
 // takePlace takes one of the replica's places. It waits for one as long as for an
 // earlier run of the job, and tells whether it had to.
 func (a *attempt) takePlace() (waited bool, v verdict) {
-	if a.cfg.MaxRunning == 0 || !a.report(progress{attempt: a, phase: entering}) {
+	if a.cfg.MaxRunning == 0 || !a.consult(progress{attempt: a, phase: entering}) {
 		return false, verdict{kind: again}
 	}
 	select {
@@ -63,7 +63,7 @@ func (a *attempt) takePlace() (waited bool, v verdict) {
 
 // leavePlace gives the place back, or stops waiting for one.
 func (a *attempt) leavePlace() {
-	if a.cfg.MaxRunning == 0 || !a.report(progress{attempt: a, phase: leaving}) {
+	if a.cfg.MaxRunning == 0 || !a.consult(progress{attempt: a, phase: leaving}) {
 		return
 	}
 	select {

@@ -8,26 +8,33 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// An attempt decides one tick on this replica, in a goroutine of its own: it
-// claims the tick, runs it if it wins, and accounts for it if nobody can.
-type attempt struct {
+// surroundings are what all attempts of a replica share.
+type surroundings struct {
 	cfg     *Config
 	clock   clocks
 	stops   stops
 	report  func(progress) bool
+	consult func(progress) bool
 	decided func(Job, tick, verdict)
 	live    func() []Replica
+	turns   *turns
+}
+
+// An attempt decides one tick on this replica, in a goroutine of its own: it
+// claims the tick, runs it if it wins, and accounts for it if nobody can.
+type attempt struct {
+	*surroundings
 
 	job    Job // as it was when the attempt began
 	tick   tick
 	until  time.Time     // the end of its window, which overlap and catch-up move
 	delay  time.Duration // before the first try
-	later  chan struct{} // closed when the next tick of the schedule comes
-	behind chan *attempt // the loop's answer to phase asking
+	later  lazyContext   // ends when the next tick of the schedule comes
 	place  chan struct{} // holds one element when it was given a place
-	line   chan inLine   // the loop's answer to phase queuing
+	free   bool          // nothing was in its way when it began, and it begins at once
+	behind *attempt      // the loop's answer to phase asking
+	line   inLine        // the loop's answer to phase queuing
 
-	turns   *turns // the replica's
 	hasTurn bool
 	rank    int // of this replica for the tick, from 0
 	crowd   int // replicas that may run the job, as far as this one knows
@@ -43,9 +50,7 @@ type attempt struct {
 
 	// The pauses between the tries to claim, and the run. The loop may end
 	// either, besides the drain.
-	waits, runs context.Context
-	stopWaiting context.CancelCauseFunc
-	cancel      context.CancelCauseFunc
+	waits, runs lazyContext
 
 	// Set before the loop is told that the tick is won, never changed.
 	lease   locking.Lease
@@ -70,8 +75,14 @@ type attempt struct {
 	// Set before the loop is told that the attempt is over: a later request of
 	// the stream was claimed, so that nobody can claim this one any more.
 	superseded bool
-	ended      chan struct{} // closed when nothing of the attempt goes on any more
+	ended      lazyContext // ends when nothing of the attempt goes on any more
 }
+
+// stopWaiting ends the pauses between the tries to claim.
+func (a *attempt) stopWaiting(cause error) { a.waits.end(cause) }
+
+// cancel ends the context of the run.
+func (a *attempt) cancel(cause error) { a.runs.end(cause) }
 
 // run decides the tick and returns when nothing is left to do for it.
 func (a *attempt) run() {
@@ -117,6 +128,9 @@ func (a *attempt) left() time.Duration {
 
 // sleep waits and tells whether ctx let it.
 func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

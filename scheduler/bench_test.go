@@ -152,7 +152,7 @@ func measureFires(b *testing.B, n int, count *atomic.Int64) {
 			b.Log("late")
 		}
 	}
-	time.Sleep(1500 * time.Millisecond)
+	time.Sleep(2500 * time.Millisecond)
 	second()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

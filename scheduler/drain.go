@@ -44,6 +44,7 @@ func (s stops) all() {
 // drain waits for the attempts that go on, with less and less patience. It
 // returns a *StuckError if some never ended.
 func (e *engine) drain() error {
+	e.hear()
 	e.draining = true
 	close(e.closing)
 	e.stopClaims(jobs.ErrDraining)
@@ -63,9 +64,11 @@ func (e *engine) drain() error {
 			e.apply(p)
 			continue
 		case reply := <-e.asks:
+			e.hear()
 			reply <- e.snapshot()
 			continue
 		case open := <-e.desk.opened: // runs can still be cancelled
+			e.hear()
 			e.heed(open)
 			continue
 		case <-aborted:

@@ -30,7 +30,7 @@ type engine struct {
 	due      dueHeap
 	scans    []*scan // to be begun
 	places   places
-	turns    *turns
+	around   *surroundings
 	queuing  []*attempt // have claimed a tick and want a slot
 	active   int        // attempts whose goroutine has not said over
 	draining bool
@@ -58,9 +58,13 @@ func newEngine(base context.Context, s *Scheduler, rec recorders, live func() []
 	e := &engine{
 		cfg: s.cfg, clock: s.clock, drift: newDrift(s.clock), rec: rec, live: live,
 		desk: newDesk(s), informed: s.cfg.Acts == nil, heeded: map[string]bool{}, settling: map[string]bool{},
-		progress: make(chan progress), scanned: make(chan *scan), asks: s.asks, aborted: s.aborted, done: s.done,
+		progress: make(chan progress, progressAtOnce), scanned: make(chan *scan), asks: s.asks, aborted: s.aborted, done: s.done,
 		updates: make(chan update), closing: make(chan struct{}),
-		stops: newStops(base), places: places{limit: s.cfg.MaxRunning}, turns: &turns{free: s.cfg.MaxClaims},
+		stops: newStops(base), places: places{limit: s.cfg.MaxRunning},
+	}
+	e.around = &surroundings{
+		cfg: &e.cfg, clock: e.clock, stops: e.stops, live: live, turns: &turns{free: s.cfg.MaxClaims},
+		report: e.report, consult: e.consult, decided: e.decided,
 	}
 	now := e.clock.wall()
 	for _, key := range slices.Sorted(maps.Keys(s.lineup.serving)) {
@@ -81,22 +85,28 @@ func (e *engine) run(ctx context.Context) error {
 	defer blind.Stop()
 	for {
 		select {
+		case p := <-e.progress:
+			e.apply(p)
+			e.hear()
 		case <-timer.C:
+			e.hear()
 			e.wake()
 			timer.Reset(e.pause())
 		case open := <-e.desk.opened:
+			e.hear()
 			e.heed(open)
 			timer.Reset(0)
 		case <-blind.C:
 			e.informed = true
 			timer.Reset(0)
-		case p := <-e.progress:
-			e.apply(p)
 		case s := <-e.scanned:
+			e.hear()
 			e.takeIn(s)
 		case reply := <-e.asks:
+			e.hear()
 			reply <- e.snapshot()
 		case u := <-e.updates:
+			e.hear()
 			e.update(u)
 			timer.Reset(e.pause())
 		case <-ctx.Done():
@@ -152,6 +162,8 @@ type progress struct {
 	phase   phase
 	since   time.Time // of phase overdue
 	holder  string    // of phase watching
+
+	applied chan struct{} // closed when the loop has applied it; nil: nobody waits for that
 }
 
 type phase uint8
@@ -167,6 +179,18 @@ const (
 	over                  // decided without a run, or the run has ended
 )
 
+// progressAtOnce is how many reports may wait for the loop, so that neither it
+// nor those who report wait for each other every time.
+const progressAtOnce = 1024
+
+// hear applies what attempts have reported by now. The loop does so before
+// anything else, as if reports did not wait.
+func (e *engine) hear() {
+	for range len(e.progress) {
+		e.apply(<-e.progress)
+	}
+}
+
 // report hands p to the loop and returns false if that has ended: attempts that
 // outlive it report to nobody.
 func (e *engine) report(p progress) bool {
@@ -178,12 +202,26 @@ func (e *engine) report(p progress) bool {
 	}
 }
 
+// consult hands p to the loop, as report does, and waits until that has applied it.
+func (e *engine) consult(p progress) bool {
+	p.applied = make(chan struct{})
+	if !e.report(p) {
+		return false
+	}
+	select {
+	case <-p.applied:
+		return true
+	case <-e.done:
+		return false
+	}
+}
+
 // apply does what follows from p.
 func (e *engine) apply(p progress) {
 	switch a := p.attempt; p.phase {
 	case asking:
 		e.weed(a.owner, a.lane) // time has passed: the attempt may be one too many
-		a.behind <- a.owner.inTheWay(a)
+		a.behind = a.owner.inTheWay(a)
 	case watching:
 		a.watches, a.holder = true, p.holder
 	case entering:
@@ -191,12 +229,15 @@ func (e *engine) apply(p progress) {
 	case leaving:
 		e.places.leave(a)
 	case queuing:
-		a.line <- e.standing(a)
+		a.line = e.standing(a)
 	case won:
 		e.won(a)
 	case overdue:
 		a.overdue = p.since
 	case over:
 		e.over(a)
+	}
+	if p.applied != nil {
+		close(p.applied)
 	}
 }

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"context"
 	"slices"
 	"time"
 )
@@ -62,7 +61,7 @@ func (l *lane) insert(t tick) {
 func (l *lane) overtake(t tick) {
 	if a := l.claiming; a != nil && !a.passed && a.tick.at.Before(t.at) {
 		a.passed = true
-		close(a.later)
+		a.later.end(nil)
 	}
 }
 
@@ -122,19 +121,21 @@ func (e *engine) start(j *job, l *lane, t tick) {
 		rank += e.above(j.Job, func(Job) bool { return true }) // or the first to come took the places
 	}
 	a := &attempt{
-		cfg: &e.cfg, clock: e.clock, stops: e.stops, report: e.report, decided: e.decided, live: e.live,
-		job: j.Job.backfilling(t), tick: t, until: t.until, ended: make(chan struct{}), behind: make(chan *attempt, 1),
-		delay: stagger(e.cfg.Stagger, rank, t.until.Sub(now)), later: make(chan struct{}),
-		place: make(chan struct{}, 1), line: make(chan inLine, 1), turns: e.turns, rank: rank, crowd: len(fit),
+		surroundings: e.around,
+		job:          j.Job.backfilling(t), tick: t, until: t.until, rank: rank, crowd: len(fit),
+		delay: stagger(e.cfg.Stagger, rank, t.until.Sub(now)),
 		owner: j, lane: l,
+	}
+	if e.cfg.MaxRunning > 0 {
+		a.place = make(chan struct{}, 1)
 	}
 	if (t.late(now) || t.trigger == ByCatchUp) && t.latest.After(now) {
 		a.caughtUp, a.catchesUp, a.until = true, t.trigger != ByRerun, t.latest
 		a.delay = j.catchUpPause(t) + stagger(e.cfg.Stagger, rank, t.latest.Sub(now))
 	}
 	a.first = rank == 0 && !a.caughtUp && (len(fit) > 0 || e.cfg.Roster == nil)
-	a.waits, a.stopWaiting = context.WithCancelCause(e.stops.claims)
-	a.runs, a.cancel = context.WithCancelCause(e.stops.runs)
+	a.free = a.delay <= 0 && !a.caughtUp && j.inTheWay(a) == nil
+	a.waits.parent, a.runs.parent = e.stops.claims, e.stops.runs
 	l.claiming = a
 	e.active++
 	e.attempts.Go(a.run)
@@ -154,7 +155,7 @@ func (e *engine) over(a *attempt) {
 	e.active--
 	e.leaveLine(a)
 	e.places.leave(a)
-	close(a.ended)
+	a.ended.end(nil)
 	a.stopWaiting(nil)
 	a.cancel(nil)
 	if a.lane.claiming == a {

@@ -11,10 +11,10 @@ type inLine struct {
 // queue puts the attempt in the line of its group on this replica, if it does
 // not stand there yet, and says where it stands.
 func (a *attempt) queue() inLine {
-	if !a.report(progress{attempt: a, phase: queuing}) {
+	if !a.consult(progress{attempt: a, phase: queuing}) {
 		return inLine{}
 	}
-	return <-a.line
+	return a.line
 }
 
 // standing answers an attempt that queues for a slot.

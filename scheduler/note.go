@@ -19,7 +19,7 @@ const maxText = 8 << 10
 // note is the stored form of an Entry. Job, stream and order key are what it is
 // stored under; token and attempt are the claim's own.
 type note struct {
-	V        int           `json:"v"`
+	V        int           `json:"v"`              // see encode, which has every field, too
 	Tick     int64         `json:"tick,omitempty"` // Unix milliseconds; none: the order key
 	Tries    int           `json:"tries,omitempty"`
 	Trigger  Trigger       `json:"trigger,omitempty"`
@@ -42,13 +42,12 @@ func EncodeNote(e Entry) []byte {
 	if !e.Order.IsZero() {
 		nominal = millis(e.Tick)
 	}
-	b, _ := json.Marshal(note{ // strings and numbers always encode
+	return note{
 		V: noteVersion, Tick: nominal, Tries: e.Tries, Trigger: e.Trigger, Parent: e.Parent, Replica: e.Replica,
 		Outcome: e.Outcome, Reason: clip(e.Reason), Started: millis(e.Started),
 		Finished: millis(e.Finished), Error: clip(e.Error), Stale: e.StaleWrites, Votes: e.Votes,
 		Hash: e.Hash,
-	})
-	return b
+	}.encode()
 }
 
 // clip bounds a text that comes from a job, in bytes.

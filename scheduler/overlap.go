@@ -114,7 +114,7 @@ func (a *attempt) waitFor(run *attempt) verdict {
 	if !a.patient() {
 		left = a.left()
 	}
-	switch a.wait(left, run.ended, verdict{outcome: Skipped}) {
+	switch a.wait(left, run.ended.Done(), verdict{outcome: Skipped}) {
 	case runOver:
 		a.keepOpen()
 		return verdict{kind: again}
@@ -128,10 +128,14 @@ func (a *attempt) waitFor(run *attempt) verdict {
 // ask asks the loop which run is in the way. It returns false if the loop has
 // ended.
 func (a *attempt) ask() (*attempt, bool) {
-	if !a.report(progress{attempt: a, phase: asking}) {
+	if a.free {
+		a.free = false
+		return nil, true
+	}
+	if !a.consult(progress{attempt: a, phase: asking}) {
 		return nil, false
 	}
-	return <-a.behind, true
+	return a.behind, true
 }
 
 // stillRunning is the verdict on a tick that was kept out by this replica's own

@@ -35,7 +35,7 @@ func fitting(replicas []Replica, wants map[string]string) []string {
 // would. The record of a run goes before it, so it does no harm where the roster
 // is behind.
 func (a *attempt) leaveToOthers() {
-	sleep(a.waits, a.tick.until.Sub(a.clock.wall()))
+	sleep(&a.waits, a.tick.until.Sub(a.clock.wall()))
 	there := slices.DeleteFunc(slices.Clone(a.live()), func(r Replica) bool { return r.Started.After(a.tick.start) })
 	if len(fitting(there, a.job.Labels)) == 0 {
 		a.conclude(missedFor("placement: no live replica has " + labelText(a.job.Labels)))

@@ -45,7 +45,7 @@ func (a *attempt) standBy(err error) bool {
 	}
 	a.until = a.clock.wall().Add(a.job.CatchUp.withDefaults().Window)
 	in := time.Millisecond + a.cfg.Random(a.job.Name, a.tick.at, longestTakeover)
-	later := a.later
+	later := a.later.Done()
 	if a.overtaken() {
 		later = nil
 	} else {

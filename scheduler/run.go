@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/quorate/quorate/jobs"
@@ -48,7 +47,7 @@ func (a *attempt) hold() (entry Entry, began bool) {
 	var end ending
 	keeping := a.keeping()
 	keeping.MaxHold = a.cfg.MaxHold
-	err := locking.Hold(a.runs, a.tenure(), keeping, func(ctx context.Context) error {
+	err := locking.Hold(&a.runs, a.tenure(), keeping, func(ctx context.Context) error {
 		began = true
 		end = a.calls(ctx)
 		return end.err
@@ -85,24 +84,31 @@ func (a *attempt) call(ctx context.Context, run jobs.Run) (err, cause error) {
 		defer cancel()
 	}
 	ctx = fence.WithObserver(ctx, func(e *fence.StaleError) { a.refuse(run, *e) })
-	returned := make(chan struct{})
-	var watching sync.WaitGroup
-	watching.Go(func() { a.watch(ctx, returned) })
-	defer watching.Wait()
-	defer close(returned)
+	defer a.watch(ctx)()
 	err = jobs.Call(ctx, a.handler(), run)
 	a.tellLost(ctx)
 	return err, context.Cause(ctx)
 }
 
-// watch reports a function that has not returned SafetyMargin after its context
-// ended.
-func (a *attempt) watch(ctx context.Context, returned <-chan struct{}) {
-	select {
-	case <-returned:
-		return
-	case <-ctx.Done():
+// watch looks at a function from the end of its context on. It returns what to
+// call when the function has returned.
+func (a *attempt) watch(ctx context.Context) (stop func()) {
+	returned, watched := make(chan struct{}), make(chan struct{})
+	unwatch := context.AfterFunc(ctx, func() {
+		defer close(watched)
+		a.await(ctx, returned)
+	})
+	return func() {
+		close(returned)
+		if !unwatch() {
+			<-watched
+		}
 	}
+}
+
+// await reports a function that has not returned SafetyMargin after its context
+// ended.
+func (a *attempt) await(ctx context.Context, returned <-chan struct{}) {
 	a.tellLost(ctx)
 	since := a.clock.wall()
 	timer := time.NewTimer(a.cfg.SafetyMargin)
@@ -124,12 +130,17 @@ func (a *attempt) describe(try int) jobs.Run {
 		ID: id, Job: a.job.Name, Key: a.job.renamedFrom(), Tick: a.tick.nominal,
 		Token: a.claim.Token, Attempt: a.claim.Attempt, Try: try,
 		Trigger: string(a.trigger()), Parent: a.tick.parent(), Replica: a.cfg.Replica,
-		Logger: a.log.logger(a.cfg.Logger.With(
-			slog.String("run", id), slog.String("job", a.job.Name),
-			slog.String("tick", jobs.FormatTick(a.tick.nominal)), slog.Uint64("token", uint64(a.claim.Token)),
-			slog.Int("attempt", a.claim.Attempt), slog.Int("try", try),
-			slog.String("trigger", string(a.trigger())), slog.String("replica", a.cfg.Replica))),
+		Logger: slog.New(&lazyHandler{make: func() slog.Handler { return a.logger(id, try) }}),
 	}
+}
+
+// logger says which run, and which call of the function, a line comes from.
+func (a *attempt) logger(id string, try int) slog.Handler {
+	return a.log.handler(a.cfg.Logger.With(
+		slog.String("run", id), slog.String("job", a.job.Name),
+		slog.String("tick", jobs.FormatTick(a.tick.nominal)), slog.Uint64("token", uint64(a.claim.Token)),
+		slog.Int("attempt", a.claim.Attempt), slog.Int("try", try),
+		slog.String("trigger", string(a.trigger())), slog.String("replica", a.cfg.Replica)))
 }
 
 // release tells the nodes how the run ended and frees the lock, for as long as

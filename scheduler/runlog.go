@@ -50,11 +50,11 @@ func (l *runLog) end() (text string, cut int) {
 	return strings.ToValidUTF8(string(l.text), "\uFFFD"), l.cut
 }
 
-// logger returns a logger whose lines from info on go to the log as well as to
-// base, whose own attributes the log leaves out: they are the run's.
-func (l *runLog) logger(base *slog.Logger) *slog.Logger {
+// handler returns one whose lines from info on go to the log as well as to base,
+// whose own attributes the log leaves out: they are the run's.
+func (l *runLog) handler(base *slog.Logger) slog.Handler {
 	kept := slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelInfo, ReplaceAttr: shortTime})
-	return slog.New(teeHandler{base.Handler(), kept})
+	return teeHandler{base.Handler(), kept}
 }
 
 // shortTime writes the time of a line in UTC, to the millisecond.

@@ -54,7 +54,7 @@ func TestRunLogTakesLinesFromInfoOn(t *testing.T) {
 	var l runLog
 	var own strings.Builder
 	base := slog.New(slog.NewTextHandler(&own, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	log := l.logger(base.With("run", "j@1")).With("customer", 7).WithGroup("g")
+	log := slog.New(l.handler(base.With("run", "j@1"))).With("customer", 7).WithGroup("g")
 	log.Debug("too fine")
 	log.Info("begun", "n", 1)
 	log.Warn("slow")

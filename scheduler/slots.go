@@ -28,14 +28,14 @@ func (a *attempt) takeSlot() verdict {
 	if a.job.Group == "" {
 		return verdict{kind: again}
 	}
-	k := locking.Keep(a.runs, a.lease, a.keeping())
+	k := locking.Keep(&a.runs, a.lease, a.keeping())
 	defer k.Stop()
 	ctx, stop := context.WithCancelCause(k.Context())
 	defer stop(nil)
 	// The drain does not end it: the others have been told that the tick is
 	// taken, and will not come back to it.
-	defer context.AfterFunc(a.waits, func() {
-		if cause := context.Cause(a.waits); !errors.Is(cause, jobs.ErrDraining) {
+	defer context.AfterFunc(&a.waits, func() {
+		if cause := context.Cause(&a.waits); !errors.Is(cause, jobs.ErrDraining) {
 			stop(cause)
 		}
 	})()
@@ -71,7 +71,7 @@ func headStart(step time.Duration, above int, room time.Duration) time.Duration 
 // restFor waits before the next round, after one that ended with refused. It
 // returns false when ctx has ended, or a later tick came to which this one yields.
 func (a *attempt) restFor(ctx context.Context, d time.Duration, refused error) bool {
-	later := a.later
+	later := a.later.Done()
 	if !a.yields(noSlot(refused, a.tick)) {
 		later = nil
 	}

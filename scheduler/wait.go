@@ -26,22 +26,23 @@ const (
 // attempt must end: because of the drain, or of a later tick to which this one
 // yields. closing is the verdict if the window closed now.
 func (a *attempt) wait(d time.Duration, run <-chan struct{}, closing verdict) waking {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	later := a.later
-	if a.overtaken() {
-		if a.yields(closing) {
-			return cutOff
-		}
+	overtaken := a.overtaken()
+	if overtaken && a.yields(closing) {
+		return cutOff
+	}
+	if d <= 0 && run == nil {
+		return a.ifLeft()
+	}
+	later := a.later.Done()
+	if overtaken {
 		later = nil
 	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
 	for {
 		select {
 		case <-timer.C:
-			if a.waits.Err() != nil {
-				return cutOff
-			}
-			return timeUp
+			return a.ifLeft()
 		case <-run:
 			return runOver
 		case <-a.waits.Done():
@@ -55,15 +56,16 @@ func (a *attempt) wait(d time.Duration, run <-chan struct{}, closing verdict) wa
 	}
 }
 
-// overtaken tells whether the next tick of the schedule has come.
-func (a *attempt) overtaken() bool {
-	select {
-	case <-a.later:
-		return true
-	default:
-		return false
+// ifLeft is timeUp unless there is nothing to wait for any more.
+func (a *attempt) ifLeft() waking {
+	if a.waits.Err() != nil {
+		return cutOff
 	}
+	return timeUp
 }
+
+// overtaken tells whether the next tick of the schedule has come.
+func (a *attempt) overtaken() bool { return a.later.Err() != nil }
 
 // yields tells whether the tick, of which closing would be the verdict, is given
 // up for a later one.
@@ -77,7 +79,7 @@ func (a *attempt) yields(closing verdict) bool {
 // cutShort is the verdict on a tick that waits no longer, for which closing
 // would have been the one at the end of its window.
 func (a *attempt) cutShort(closing verdict) verdict {
-	cause, policy, missed := context.Cause(a.waits), a.job.CatchUp, closing.outcome == Missed
+	cause, policy, missed := context.Cause(&a.waits), a.job.CatchUp, closing.outcome == Missed
 	switch {
 	case errors.Is(cause, errTooMany) && missed:
 		return notCaughtUp(policy.tooMany(), closing)
