@@ -118,7 +118,7 @@ var limitPlants = []plant{
 	},
 	{
 		name: "group: claim not kept while waiting", promise: "A tick that waits for a slot stays claimed.",
-		edits: []edit{{schedulerDir + "slots.go", "k := locking.Keep(a.runs, a.lease, a.keeping())", "k := locking.Keep(a.runs, a.lease, locking.HoldConfig{Every: 1 << 60, Margin: a.cfg.SafetyMargin})"}},
+		edits: []edit{{schedulerDir + "slots.go", "k := locking.Keep(&a.runs, a.lease, a.keeping())", "k := locking.Keep(&a.runs, a.lease, locking.HoldConfig{Every: 1 << 60, Margin: a.cfg.SafetyMargin})"}},
 		pkg:   scheduler, tests: []string{"TestQueuingForASlot"},
 	},
 	{

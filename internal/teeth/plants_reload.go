@@ -34,7 +34,7 @@ var reloadPlants = []plant{
 	},
 	{
 		name: "reload: version unsaid", promise: "Each run says which version of its job it is.",
-		edits: []edit{{schedulerDir + "note.go", "Hash: e.Hash,\n\t})", "\n\t})"}},
+		edits: []edit{{schedulerDir + "note.go", "Hash: e.Hash,\n\t}.encode()", "\n\t}.encode()"}},
 		pkg:   scheduler, tests: []string{"TestTwoVersions"},
 	},
 	{
