@@ -14,10 +14,10 @@ type Watcher interface {
 // A Watch looks at one tick, each time it is asked. It is used by one goroutine
 // at a time, and needs no end.
 type Watch interface {
-	// Look asks one node, each time the next one that is up, and changes nothing
-	// there. Nil says that the node knows of no obstacle, did not answer, or has
-	// no say: TryAcquire may win, or tell why not. Else it returns an
-	// *AcquireError:
+	// Look asks one node, each time the next one that is up and has a say, and
+	// changes nothing there. Nil says that the node knows of no obstacle, did not
+	// answer, or that there is none to ask: TryAcquire may win, or tell why not.
+	// Else it returns an *AcquireError:
 	//   - ErrDone: the tick was run and finished. One node's word is enough.
 	//   - ErrClaimed: as from TryAcquire, once a quorum of nodes, one Look after
 	//     the other, have named the same owner and token.

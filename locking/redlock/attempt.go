@@ -51,22 +51,36 @@ func newAttempt(l *Locker, req locking.Request) *attempt {
 		// The value tells owners apart, also two attempts of one replica for
 		// one tick, so nothing that either knows may go into it.
 		v:      l.cfg.Random(req),
-		stream: req.InStream(),
+		stream: streamOf(req),
 		votes:  make([]vote, l.set.Len()),
 		open:   make([]bool, l.set.Len()),
 		left:   make([]bool, l.set.Len()),
 	}
-	var tick any = req.Tick.UnixMilli()
-	if req.Tick.IsZero() {
-		a.stream, tick = streamPlain, ""
-	}
-	a.keys = []string{
-		l.set.JobKey(req.Name, "lock"), l.set.JobKey(req.Name, "claim"),
-		l.set.Key("dead", a.v), l.set.JobKey(req.Name, "runs"), l.set.JobKey(req.Name, "shares"),
-	}
-	a.common = []any{a.v, a.stream, tick, req.TTL.Milliseconds(), flagArg(req.Beside)}
+	a.keys, a.common = about(l.set, req, a.v)
 	a.mutex = a.newMutex()
 	return a
+}
+
+// streamOf returns the stream that the request's claim is kept under.
+func streamOf(req locking.Request) string {
+	if req.Tick.IsZero() {
+		return streamPlain
+	}
+	return req.InStream()
+}
+
+// about returns the keys and the first arguments of every rule that v asks for
+// the request.
+func about(set *nodes.Set, req locking.Request, v string) (keys []string, common []any) {
+	var tick any = ""
+	if !req.Tick.IsZero() {
+		tick = req.Tick.UnixMilli()
+	}
+	keys = []string{
+		set.JobKey(req.Name, "lock"), set.JobKey(req.Name, "claim"),
+		set.Key("dead", v), set.JobKey(req.Name, "runs"), set.JobKey(req.Name, "shares"),
+	}
+	return keys, []any{v, streamOf(req), tick, req.TTL.Milliseconds(), flagArg(req.Beside)}
 }
 
 // newMutex returns a redsync mutex that makes one try. It would give the nodes

@@ -144,3 +144,18 @@ local function no_say()
   if tick and (now <= floor or tick > now + gracems / 2) then return reply('FUTURE') end
   return nil
 end
+
+-- N2: why the tick is not to be had here, or nil.
+local function obstacle(mode)
+  local none = no_say()
+  if none then return none end
+  if tick then
+    if overtaken() then return with_claim('LATER', stream) end
+    if same_tick() then
+      if get('done') == '1' then return with_claim('DONE', stream) end
+      if claimed(mode) then return with_claim('CLAIMED', stream) end
+    end
+  end
+  if in_the_way() then return in_the_way_of('BUSY') end
+  return nil
+end

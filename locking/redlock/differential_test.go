@@ -25,7 +25,7 @@ func TestScriptsAgreeWithTheModel(t *testing.T) {
 		bench.Join(rt)
 		d := differ{bench}
 		return map[string]func(*rapid.T){
-			"acquire": d.acquire, "commit": d.commit, "extend": d.extend, "finish": d.finish,
+			"acquire": d.acquire, "ask": d.ask, "commit": d.commit, "extend": d.extend, "finish": d.finish,
 			"claim": d.claim, "claim too": d.claim, "extend too": d.extend, "finish too": d.finish,
 			"give up": d.giveUp, "operator": d.operator, "look": d.look,
 			"time": bench.Advances, "expire": d.expire, "expire too": d.expire,
@@ -150,6 +150,13 @@ func (x target) record(token string) string {
 func (d differ) acquire(rt *rapid.T) {
 	x := d.target(rt)
 	d.call(rt, acquireScript, "0", x.keys, x.v, x.stream, x.tick, ttl(rt), x.beside, mode(rt))
+}
+
+// ask looks at a tick, as nobody.
+func (d differ) ask(rt *rapid.T) {
+	x := d.target(rt)
+	x.keys[2] = "q:dead:"
+	d.call(rt, lookScript, "0", x.keys, "", x.stream, x.tick, ttl(rt), x.beside, mode(rt))
 }
 
 func (d differ) commit(rt *rapid.T) {

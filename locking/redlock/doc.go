@@ -112,6 +112,10 @@
 // claim of T say that it was issued, though its owner may not have heard, and
 // void it. Everything else may change: look again.
 //
+// A replica that would rather not compete looks ([Locker].Watch): it asks one node
+// at a time what ACQUIRE would say, which sets nothing there, and concludes the
+// same from the answers of several, one after the other.
+//
 // # Assumptions
 //
 // Tokens and once-per-tick need no assumption on time, as long as nodes keep

@@ -17,7 +17,7 @@ type Locker struct {
 	cleaner *cleaner
 }
 
-var _ locking.Locker = (*Locker)(nil)
+var _ locking.Watcher = (*Locker)(nil)
 
 // New returns a Locker over the nodes of set, which must stay open until the
 // Locker is closed.

@@ -19,6 +19,7 @@ import (
 // A rig runs the rules on one node, written as text:
 //
 //	acquire a 10            attempt a asks for the lock for tick 10
+//	look - 10               somebody looks at tick 10
 //	commit a 10 5           and that token 5 be accepted for it
 //	extend a 10 5, finish a 10 5, abort a, void a 10
 //
@@ -75,13 +76,16 @@ func (r *rig) rule(name, v, tick, token string, opts map[string]string) string {
 	if tick != "-" {
 		record = fmt.Sprintf("schedule|%s.%s", v, token)
 	}
+	if name == "look" {
+		v = ""
+	}
 	args := []any{v, stream, ms, 5000, flagArg(opts["beside"] != "")}
 	script := map[string]*nodes.Script{
-		"acquire": acquireScript, "commit": commitScript, "extend": extendScript,
+		"acquire": acquireScript, "look": lookScript, "commit": commitScript, "extend": extendScript,
 		"finish": finishScript, "abort": abortScript, "void": voidScript,
 	}[name]
 	switch name {
-	case "acquire":
+	case "acquire", "look":
 		args = append(args, opts["mode"])
 	case "commit":
 		args = append(args, t, opts["mode"], opts["attempt"], "holder-"+v, rigKeep, record)

@@ -65,6 +65,10 @@ var besideRules = []ruleCase{
 		"commit b 20 6 beside=1", "lapse", "commit c 30 7 beside=1", "finish b 20 6 beside=1 = LATE c:7@30",
 		"acquire d 10 beside=1 = LATER c:7@30",
 	}},
+	{"N9 shares of other ticks are no obstacle", []string{
+		"commit a 10 5 beside=1", "look - 10 beside=1 = CLAIMED a:5@10", "look - 20 beside=1 = OK fence=5 attempt=0",
+		"look - 20 = BUSY a:5@10", "shares = a@10", "finish a 10 5 beside=1", "look - 20 = OK fence=5 attempt=0",
+	}},
 	{"N6 void frees the tick", []string{
 		"commit a 10 5 beside=1", "void a 10 5 beside=1", "shares = ", "acquire b 10 beside=1 = OK fence=5 attempt=1",
 		"commit b 10 6 beside=1 attempt=2",

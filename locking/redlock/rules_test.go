@@ -62,6 +62,20 @@ var ruleCases = []ruleCase{
 		"commit a 10 5 attempt=3", "finish a 10 5", "acquire b 20 = OK fence=5 attempt=0",
 	}},
 
+	{"N9 says what ACQUIRE would, and sets nothing", []string{
+		"look - 10 = OK fence=0 attempt=0", "lock = free", "acquire a 10", "look - 10 = BUSY a", "lock = a", "commit a 10 5",
+		"look - 10 = CLAIMED a:5@10", "look - 5 = LATER a:5@10", "look - 20 = BUSY a:5@10", "look - - = BUSY a:5@10",
+		"expire", "look - 10 = CLAIMED a:5@10", "look - 20 = OK fence=5 attempt=0", "lock = free",
+		"finish a 10 5 = RANOUT", "look - 10 = DONE a:5@10", "look - 660 = FUTURE", "restart", "look - 10 = ABSTAIN",
+	}},
+	{"N9 a void claim is no obstacle", []string{
+		"commit a 10 5", "void a 10 5", "look - 10 = OK fence=5 attempt=1",
+	}},
+	{"N9 of stored and requested mode the stricter counts", []string{
+		"commit a 10 5 mode=1", "look - 10 mode=1 = BUSY a:5@10", "look - 10 = CLAIMED a:5@10", "expire",
+		"look - 10 mode=1 = OK fence=5 attempt=1", "look - 10 = CLAIMED a:5@10", "void a 10 5", "look - 10 = CLAIMED a:5@10",
+	}},
+
 	{"N3.1 tombstone refuses", []string{
 		"acquire a 10", "void a 10 5", "commit a 10 5 = DEAD", "lock = free", "runs = ",
 	}},

@@ -18,6 +18,9 @@ var acquireLua string
 //go:embed commit.lua
 var commitLua string
 
+//go:embed look.lua
+var lookLua string
+
 //go:embed extend.lua
 var extendLua string
 
@@ -42,7 +45,7 @@ var namesLua string
 //go:embed holding.lua
 var holdingLua string
 
-// The rules of a node, N2 to N6.
+// The rules of a node, N2 to N6, and N9.
 var (
 	acquireScript = nodes.NewScript("acquire", sharesLua+claimLua+acquireLua).Batched()
 	commitScript  = nodes.NewScript("commit", sharesLua+claimLua+commitLua).Batched()
@@ -50,6 +53,7 @@ var (
 	finishScript  = nodes.NewScript("finish", sharesLua+claimLua+finishLua).AcceptSealed().Batched()
 	abortScript   = nodes.NewScript("abort", sharesLua+claimLua+abortLua).Batched()
 	voidScript    = nodes.NewScript("void", sharesLua+claimLua+voidLua).Batched()
+	lookScript    = nodes.NewScript("look", sharesLua+claimLua+lookLua).Batched()
 )
 
 // What operators do: N6 EVICT, N8 FORGET, and looking.

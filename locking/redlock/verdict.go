@@ -16,7 +16,7 @@ func (a *attempt) refusal(slow bool) *locking.AcquireError {
 		Votes: locking.Votes{For: count(a.votes, codeOK), Of: len(a.votes)},
 	}
 	if !errors.Is(e.Reason, locking.ErrNoQuorum) && !errors.Is(e.Reason, locking.ErrRefused) {
-		a.nameHolder(e)
+		nameHolder(e, a.votes)
 	}
 	for _, v := range a.votes {
 		if err := v.objection(); err != nil {
@@ -60,15 +60,18 @@ func (a *attempt) reason(slow bool) error {
 }
 
 // agreed tells whether a quorum answers code and names the same owner and token.
-func (a *attempt) agreed(code string) bool {
-	for _, v := range a.votes {
+func (a *attempt) agreed(code string) bool { return agreed(a.votes, code, a.set.Quorum()) }
+
+// agreed tells the same of the votes of different nodes.
+func agreed(votes []vote, code string, quorum int) bool {
+	for _, v := range votes {
 		n := 0
-		for _, w := range a.votes {
+		for _, w := range votes {
 			if w.code == code && w.owner == v.owner && w.token == v.token {
 				n++
 			}
 		}
-		if n >= a.set.Quorum() {
+		if n >= quorum {
 			return true
 		}
 	}
@@ -111,8 +114,8 @@ func (v vote) inTheWay() bool {
 
 // nameHolder fills in whom the nodes named: of several, the one with the
 // largest token, as the others are of the past.
-func (a *attempt) nameHolder(e *locking.AcquireError) {
-	for _, v := range a.votes {
+func nameHolder(e *locking.AcquireError, votes []vote) {
+	for _, v := range votes {
 		if v.token > e.HolderToken {
 			e.Holder, e.HolderTick, e.HolderToken = v.holder, v.tick, v.token
 		}

@@ -1,21 +1,36 @@
 package nodetest
 
 // acquire is N2: the lock, unless the tick is closed or somebody else has it.
-// Argument 6 is the mode.
 func (c *call) acquire() ([]string, error) {
-	if no := c.noSay(); no != nil {
+	if no := c.obstacle(); no != nil {
 		return no, nil
-	}
-	if no := c.closed(c.arg(6), ""); no != nil {
-		return no, nil
-	}
-	if _, _, is := c.inTheWay(); is {
-		return c.inTheWayOf("BUSY"), nil
 	}
 	if err := c.take(); err != nil {
 		return nil, err
 	}
 	return answer("OK", digits(c.fence()), c.attempts())
+}
+
+// look is N9: what acquire would say to somebody new.
+func (c *call) look() ([]string, error) {
+	if no := c.obstacle(); no != nil {
+		return no, nil
+	}
+	return answer("OK", digits(c.fence()), c.attempts())
+}
+
+// obstacle is why the tick is not to be had, if it is not. Argument 6 is the mode.
+func (c *call) obstacle() []string {
+	if no := c.noSay(); no != nil {
+		return no
+	}
+	if no := c.closed(c.arg(6), ""); no != nil {
+		return no
+	}
+	if _, _, is := c.inTheWay(); is {
+		return c.inTheWayOf("BUSY")
+	}
+	return nil
 }
 
 // commit is N3: the token for the tick. Arguments: 6 token, 7 mode, 8 attempt, 9

@@ -129,6 +129,8 @@ func (c *call) rule(script string) (func() ([]string, error), bool) {
 		return c.serve, true
 	case "acquire":
 		return c.acquire, true
+	case "look":
+		return c.look, true
 	case "commit":
 		return c.commit, true
 	case "extend":

@@ -1,0 +1,88 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+)
+
+// A watch is what one replica has seen of a tick, node by node.
+type watch struct {
+	set    *nodes.Set
+	nodes  []*nodes.Node
+	req    locking.Request
+	keys   []string
+	common []any
+	// next is the node to be asked.
+	next int
+	// seen is the last word of each node.
+	seen []vote
+	// wrong: no node could grant the request, so none is asked about it.
+	wrong bool
+}
+
+// Watch implements locking.Watcher.
+func (l *Locker) Watch(req locking.Request, start uint64) locking.Watch {
+	w := &watch{
+		set: l.set, nodes: l.set.Nodes(), req: req,
+		next: int(start % uint64(l.set.Len())), seen: make([]vote, l.set.Len()),
+		wrong: l.check(req) != nil,
+	}
+	w.keys, w.common = about(l.set, req, "")
+	w.common = append(w.common, modeArg(req.Mode))
+	return w
+}
+
+// Look implements locking.Watch: rule N9 at one node, and what C5 allows to
+// conclude from it and from what others have said before. It takes a node timeout
+// at most.
+func (w *watch) Look(ctx context.Context) error {
+	if w.wrong || ctx.Err() != nil {
+		return nil
+	}
+	switch v := w.ask(ctx); v.code {
+	case codeDone:
+		return w.tells(locking.ErrDone, v)
+	case codeClaimed:
+		if agreed(w.seen, codeClaimed, w.set.Quorum()) {
+			return w.tells(locking.ErrClaimed, v)
+		}
+		return w.tells(locking.ErrTaken, v)
+	case codeBusy:
+		return w.tells(locking.ErrTaken, v)
+	}
+	return nil
+}
+
+// ask returns what the next node says that has a say.
+func (w *watch) ask(ctx context.Context) (v vote) {
+	for range w.nodes {
+		node := w.next
+		w.next = (node + 1) % len(w.nodes)
+		v = parse(w.nodes[node].Call(ctx, lookScript, w.keys, w.common...))
+		w.seen[node] = v
+		if !v.mute() {
+			break
+		}
+	}
+	return v
+}
+
+// mute tells whether the node has no say, which it told at once: it is down,
+// refuses this client, is blank, or abstains. One that is silent has had the
+// time there is.
+func (v vote) mute() bool {
+	var refused *nodes.RefusedError
+	return v.unsent || errors.Is(v.err, nodes.ErrBlank) || errors.As(v.err, &refused) ||
+		v.code == codeAbstain || v.code == codeFuture
+}
+
+// tells returns what is known, with whom the node named.
+func (w *watch) tells(reason error, v vote) error {
+	e := &locking.AcquireError{Reason: reason, Name: w.req.Name, Votes: locking.Votes{Of: len(w.nodes)}}
+	nameHolder(e, []vote{v})
+	e.Nodes = []locking.NodeError{{Node: v.node, Err: v.objection()}}
+	return e
+}
