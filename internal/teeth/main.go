@@ -52,6 +52,7 @@ func plants() []plant {
 		nodePlants,
 		batchPlants,
 		quorumPlants,
+		directPlants,
 		schedulerPlants,
 		limitPlants,
 		turnPlants,

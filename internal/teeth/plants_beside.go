@@ -9,7 +9,7 @@ const (
 var besidePlants = []plant{
 	{
 		name: "streams: one for all", promise: "A tick of one stream does not close the same instant in another.",
-		edits: []edit{{redlockDir + "attempt.go", "stream: req.InStream(),", `stream: "schedule",`}},
+		edits: []edit{{redlockDir + "attempt.go", "return req.InStream()", `return "schedule"`}},
 		pkg:   redlockPkg, tests: []string{"TestConformanceOnMiniredis"},
 	},
 	{

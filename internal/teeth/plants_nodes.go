@@ -1,13 +1,12 @@
 package main
 
 const (
-	claimLua   = "locking/redlock/claim.lua"
-	acquireLua = "locking/redlock/acquire.lua"
-	commitLua  = "locking/redlock/commit.lua"
-	extendLua  = "locking/redlock/extend.lua"
-	finishLua  = "locking/redlock/finish.lua"
-	abortLua   = "locking/redlock/abort.lua"
-	voidLua    = "locking/redlock/void.lua"
+	claimLua  = "locking/redlock/claim.lua"
+	commitLua = "locking/redlock/commit.lua"
+	extendLua = "locking/redlock/extend.lua"
+	finishLua = "locking/redlock/finish.lua"
+	abortLua  = "locking/redlock/abort.lua"
+	voidLua   = "locking/redlock/void.lua"
 
 	nodesDir = "locking/redlock/nodes/"
 
@@ -35,24 +34,20 @@ var nodePlants = []plant{
 	{
 		name: "node: claimed tick granted again", promise: "A tick that runs once is claimed by one attempt, also when the lock has run out.",
 		edits: []edit{
-			{acquireLua, "if claimed(arg(6)) then", "if false then"},
-			{acquireLua, "if in_the_way() then", "if false then"},
+			{claimLua, "if not mine and claimed(mode) then", "if false then"},
+			{claimLua, "if not no and in_the_way() then", "if false then"},
 			{commitLua, "if in_the_way() then return in_the_way_of", "if false then return"},
-			{commitLua, "if not mine and claimed(mode) then", "if false then"},
 		},
 		pkg: redlockPkg, tests: []string{"TestConformanceOnMiniredis"},
 	},
 	{
 		name: "node: ticks are not looked at", promise: "A tick that was claimed, finished or passed is not granted again.",
-		edits: []edit{
-			{acquireLua, "if tick then\n  if overtaken()", "if false then\n  if overtaken()"},
-			{commitLua, "if tick then\n  if overtaken()", "if false then\n  if overtaken()"},
-		},
-		pkg: redlockPkg, tests: rules, says: `want "LATER a:5@20"`,
+		edits: []edit{{claimLua, "if not tick then return nil end", "if true then return nil end"}},
+		pkg:   redlockPkg, tests: rules, says: `want "LATER a:5@20"`,
 	},
 	{
 		name: "node: COMMIT over another's claim", promise: "COMMIT checks the claim by itself: the lock may have run out between the rounds.",
-		edits: []edit{{commitLua, "if not mine and claimed(mode) then", "if false then"}},
+		edits: []edit{{commitLua, "closed(mode, mine)", "closed(mode, true)"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
@@ -63,21 +58,19 @@ var nodePlants = []plant{
 	{
 		name: "node: finished tick granted again", promise: "A tick that was finished is never run again.",
 		edits: []edit{
-			{acquireLua, "get('done') == '1'", "false"},
-			{acquireLua, "if claimed(arg(6)) then", "if get('done') ~= '1' and claimed(arg(5)) then"},
-			{commitLua, "get('done') == '1'", "false"},
-			{commitLua, "if not mine and claimed(mode) then", "if get('done') ~= '1' and not mine and claimed(mode) then"},
+			{claimLua, "get('done') == '1'", "false"},
+			{claimLua, "if not mine and claimed(mode) then", "if get('done') ~= '1' and not mine and claimed(mode) then"},
 		},
 		pkg: redlockPkg, tests: []string{"TestContention"},
 	},
 	{
 		name: "node: done not checked by COMMIT", promise: "A tick that was finished between the rounds is not run again, in rerun mode either.",
-		edits: []edit{{commitLua, "get('done') == '1'", "false"}},
+		edits: []edit{{commitLua, "local no = closed(mode, mine)", "local no = get('done') ~= '1' and closed(mode, mine)"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
 		name: "node: older tick accepted", promise: "Once a later tick was claimed, older ones are closed.",
-		edits: []edit{{commitLua, "if overtaken() then", "if false then"}},
+		edits: []edit{{commitLua, "local no = closed(mode, mine)", "local no = tick and not overtaken() and closed(mode, mine)"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{

@@ -145,17 +145,19 @@ local function no_say()
   return nil
 end
 
--- N2: why the tick is not to be had here, or nil.
-local function obstacle(mode)
-  local none = no_say()
-  if none then return none end
-  if tick then
-    if overtaken() then return with_claim('LATER', stream) end
-    if same_tick() then
-      if get('done') == '1' then return with_claim('DONE', stream) end
-      if claimed(mode) then return with_claim('CLAIMED', stream) end
-    end
-  end
-  if in_the_way() then return in_the_way_of('BUSY') end
+-- N2.2: why the tick is closed, or nil. COMMIT goes over a claim of v's own.
+local function closed(mode, mine)
+  if not tick then return nil end
+  if overtaken() then return with_claim('LATER', stream) end
+  if not same_tick() then return nil end
+  if get('done') == '1' then return with_claim('DONE', stream) end
+  if not mine and claimed(mode) then return with_claim('CLAIMED', stream) end
   return nil
+end
+
+-- N2: why the tick is not to be had here by anybody new, or nil.
+local function obstacle(mode)
+  local no = no_say() or closed(mode, false)
+  if not no and in_the_way() then no = in_the_way_of('BUSY') end
+  return no
 end

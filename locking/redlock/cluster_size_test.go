@@ -128,42 +128,49 @@ func TestTokensFollowTheClock(t *testing.T) {
 	})
 }
 
-// A competitor commits between the rounds, on some nodes only: the token must
-// exceed what it left there, and acceptances of the smaller one do not count.
+// A competitor commits between the rounds, or before the only one, on some nodes
+// only: the token must exceed what it left there, and acceptances of the smaller
+// one do not count.
 func TestStaleTokenIsRaised(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		minis := redistest.MiniN(t, 5)
-		c := newMiniCluster(t, minis)
-		time.Sleep(time.Hour)
-		l := c.locker(t)
-		a := newAttempt(l, c.request(past(1)))
-		if !a.acquire(t.Context()) {
-			t.Fatal(a.refusal(false))
+	synctest.Test(t, func(t *testing.T) { staleTokenIsRaised(t, false) })
+	synctest.Test(t, func(t *testing.T) { staleTokenIsRaised(t, true) })
+}
+
+func staleTokenIsRaised(t *testing.T, inOneRound bool) {
+	t.Helper()
+	minis := redistest.MiniN(t, 5)
+	c := newMiniCluster(t, minis)
+	time.Sleep(time.Hour)
+	l := c.locker(t)
+	req := c.request(past(1))
+	req.Direct = inOneRound
+	a := newAttempt(l, req)
+	if !inOneRound && !a.acquire(t.Context()) {
+		t.Fatal(a.refusal(false))
+	}
+	fence := uint64(time.Now().Unix())<<20 + 77
+	for i := range 3 {
+		minis.Node(i).HSet("quorate:job:job:claim", "fence", fmt.Sprint(fence))
+	}
+	if _, err := a.commit(t.Context(), time.Now().Add(a.lasts())); err != nil {
+		t.Fatal(err)
+	}
+	if a.ballot.token <= fence || a.ballot.attempt != 1 || count(a.votes, codeOK) != 5 {
+		t.Errorf("issued %+v with %d votes, want a token above %d, attempt 1 and all votes", a.ballot, count(a.votes, codeOK), fence)
+	}
+	if len(a.givenUp) != 1 {
+		t.Errorf("it took %d ballots, want 2", len(a.givenUp)+1)
+	}
+	for i := range 5 {
+		runs, err := minis.Node(i).ZMembers("quorate:job:job:runs")
+		if err != nil || len(runs) != 1 || runs[0] != "S"+a.ballot.record {
+			t.Errorf("node %d has the records %v (%v), want that of the token issued", i+1, runs, err)
 		}
-		fence := uint64(time.Now().Unix())<<20 + 77
-		for i := range 3 {
-			minis.Node(i).HSet("quorate:job:job:claim", "fence", fmt.Sprint(fence))
+		if got := minis.Node(i).HGet("quorate:job:job:claim", "schedule.token"); got != fmt.Sprint(a.ballot.token) {
+			t.Errorf("node %d has token %s, want %d", i+1, got, a.ballot.token)
 		}
-		if _, err := a.commit(t.Context(), a.deadline(a.votes)); err != nil {
-			t.Fatal(err)
-		}
-		if a.ballot.token <= fence || a.ballot.attempt != 1 || count(a.votes, codeOK) != 5 {
-			t.Errorf("issued %+v with %d votes, want a token above %d, attempt 1 and all votes", a.ballot, count(a.votes, codeOK), fence)
-		}
-		if len(a.givenUp) != 1 {
-			t.Errorf("it took %d ballots, want 2", len(a.givenUp)+1)
-		}
-		for i := range 5 {
-			runs, err := minis.Node(i).ZMembers("quorate:job:job:runs")
-			if err != nil || len(runs) != 1 || runs[0] != "S"+a.ballot.record {
-				t.Errorf("node %d has the records %v (%v), want that of the token issued", i+1, runs, err)
-			}
-			if got := minis.Node(i).HGet("quorate:job:job:claim", "schedule.token"); got != fmt.Sprint(a.ballot.token) {
-				t.Errorf("node %d has token %s, want %d", i+1, got, a.ballot.token)
-			}
-		}
-	})
+	}
 }
 
 // Release says at once that others may have worked, if the nodes have lost the

@@ -35,13 +35,8 @@ if mine and get('token') == arg(6) and get('tick') == arg(3) and get('void') ~= 
   return reply('OK', num(fence()), attempts())
 end
 
-if tick then
-  if overtaken() then return with_claim('LATER', stream) end
-  if same_tick() then
-    if get('done') == '1' then return with_claim('DONE', stream) end
-    if not mine and claimed(mode) then return with_claim('CLAIMED', stream) end
-  end
-end
+local no = closed(mode, mine)
+if no then return no end
 if in_the_way() then return in_the_way_of('LOST') end
 if token <= fence() then return reply('STALE', num(fence()), attempts()) end
 -- The number of a void claim stays used.

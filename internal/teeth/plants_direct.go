@@ -1,0 +1,81 @@
+package main
+
+// directPlants are in claims of one round, and in looks at what became of a tick.
+var directPlants = []plant{
+	{
+		name: "direct: always in one round", promise: "Whoever does not ask for it has two rounds, in which competitors divide the votes seldom.",
+		edits: []edit{{redlock + "attempt.go", "return a.req.Direct && !a.req.Tick.IsZero()", "return !a.req.Tick.IsZero()"}},
+		pkg:   redlockPkg, tests: []string{"TestDirectClaim"}, says: "a claim in two rounds costs",
+	},
+	{
+		name: "direct: never in one round", promise: "A direct claim is one call per node.",
+		edits: []edit{{redlock + "attempt.go", "return a.req.Direct && !a.req.Tick.IsZero()", "return false"}},
+		pkg:   redlockPkg, tests: []string{"TestDirectClaim"}, says: "a claim in one round costs",
+	},
+	{
+		name: "direct: ballots are mixed", promise: "Only acceptances of one and the same token count together, in one round too.",
+		edits: []edit{{redlock + "commit.go", "a.votes[i] = vote{node: v.node}", "if !a.direct() || !v.ok() {\n\t\t\ta.votes[i] = vote{node: v.node}\n\t\t}"}},
+		pkg:   redlockPkg, tests: []string{"TestStaleTokenIsRaised"},
+	},
+	{
+		name: "direct: token of the whole second", promise: "The first token of a direct claim is above that of an earlier tick of the same second.",
+		edits: []edit{{redlock + "commit.go", "uint64(a.cfg.Clock().UnixMilli())<<20/1000", "uint64(a.cfg.Clock().Unix())<<20"}},
+		pkg:   redlockPkg, tests: []string{"TestDirectClaim"}, says: "a claim in one round costs",
+	},
+	{
+		name: "direct: nothing is given back", promise: "A direct claim that fails takes back what some nodes accepted.",
+		edits: []edit{{redlock + "commit.go", "func(node int) bool { return a.left[node] }, func(node int) { a.voidAt(ctx, node) }", "func(int) bool { return false }, func(node int) { a.voidAt(ctx, node) }"}},
+		pkg:   redlockPkg, tests: []string{"TestDirectClaimsThatMeet"},
+	},
+	{
+		name: "direct: given back everywhere", promise: "A direct claim that is refused everywhere costs one call per node.",
+		edits: []edit{{redlock + "commit.go", "func(node int) bool { return a.left[node] }, func(node int) { a.voidAt(ctx, node) }", "func(int) bool { return true }, func(node int) { a.voidAt(ctx, node) }"}},
+		pkg:   redlockPkg, tests: []string{"TestDirectClaim"}, says: "a claim that is refused everywhere costs",
+	},
+	{
+		name: "direct: the lock is told before the tick", promise: "A direct claim hears that its tick is closed, not only that the lock is held.",
+		edits: []edit{{commitLua, "local no = closed(mode, mine)\n", "if in_the_way() then return in_the_way_of('LOST') end\nlocal no = closed(mode, mine)\n"}},
+		pkg:   redlockPkg, tests: rules, says: `want "CLAIMED a:5@20"`,
+	},
+
+	{
+		name: "look: one node's claim is final", promise: "What one node says of a claim is a hint to whoever looks, too.",
+		edits: []edit{{redlock + "watch.go", "if agreed(w.seen, codeClaimed, w.set.Quorum()) {", "if true {"}},
+		pkg:   redlockPkg, tests: []string{"TestLookConcludes"},
+	},
+	{
+		name: "look: a node counts twice", promise: "A quorum of different nodes must have named the claim.",
+		edits: []edit{{redlock + "watch.go", "w.seen[node] = v\n", "w.seen = append(w.seen, v)\n"}},
+		pkg:   redlockPkg, tests: []string{"TestLookConcludes"}, says: "[taken taken claimed",
+	},
+	{
+		name: "look: two claims count together", promise: "A quorum must have named one owner and token.",
+		edits: []edit{{redlock + "verdict.go", "w.code == code && w.owner == v.owner && w.token == v.token", "w.code == code"}},
+		pkg:   redlockPkg, tests: []string{"TestLookConcludes"},
+	},
+	{
+		name: "look: a void claim stands", promise: "A claim that was given back is no obstacle.",
+		edits: []edit{{redlock + "look.lua", "return obstacle(arg(6))", "if same_tick() and get('done') ~= '1' then return with_claim('CLAIMED', stream) end\nreturn obstacle(arg(6))"}},
+		pkg:   redlockPkg, tests: []string{"TestRulesOnMiniredis", "TestConformanceOnMiniredis"},
+	},
+	{
+		name: "look: takes the lock", promise: "A look changes nothing.",
+		edits: []edit{{redlock + "look.lua", "return obstacle(arg(6))", "if not obstacle(arg(6)) then take() end\nreturn obstacle(arg(6))"}},
+		pkg:   redlockPkg, tests: []string{"TestRulesOnMiniredis"},
+	},
+	{
+		name: "look: always the same node", promise: "Each look asks the next node, so that a quorum is heard in the end.",
+		edits: []edit{{redlock + "watch.go", "w.next = (node + 1) % len(w.nodes)", "w.next = node"}},
+		pkg:   redlockPkg, tests: []string{"TestLookConcludes"},
+	},
+	{
+		name: "look: all begin at one node", promise: "Watchers begin at different nodes.",
+		edits: []edit{{redlock + "watch.go", "int(start % uint64(l.set.Len()))", "int(start % 1)"}},
+		pkg:   redlockPkg, tests: []string{"TestLookAsksOneNode"},
+	},
+	{
+		name: "look: stops at nodes without a say", promise: "A node that is down, refuses or abstains is passed over.",
+		edits: []edit{{redlock + "watch.go", "if !v.mute() {", "if true {"}},
+		pkg:   redlockPkg, tests: []string{"TestLookConcludes", "TestLookPastNodesWithoutASay"},
+	},
+}
