@@ -15,7 +15,7 @@ type surroundings struct {
 	stops   stops
 	report  func(progress) bool
 	consult func(progress) bool
-	decided func(Job, tick, verdict)
+	decided func(*Job, tick, verdict)
 	live    func() []Replica
 	turns   *turns
 }
@@ -25,7 +25,7 @@ type surroundings struct {
 type attempt struct {
 	*surroundings
 
-	job    Job // as it was when the attempt began
+	job    *Job // as it was when the attempt began
 	tick   tick
 	until  time.Time     // the end of its window, which overlap and catch-up move
 	delay  time.Duration // before the first try

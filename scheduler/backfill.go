@@ -25,16 +25,17 @@ func (a Act) Backfill(s Schedule) []time.Time {
 
 // backfilling is the job as an attempt for t takes it: of a job in a group, a
 // backfill uses the first slots only, so that it stays within both limits.
-func (j Job) backfilling(t tick) Job {
+func (j *Job) backfilling(t tick) *Job {
 	if t.stream != StreamBackfill || j.Overlap != OverlapAllow {
 		return j
 	}
 	most := max(1, t.act.Concurrency) // an older release may have asked
+	bounded := *j
 	if j.Group == "" {
-		j.Group, j.GroupSize = "backfill:"+j.key(), most
+		bounded.Group, bounded.GroupSize = "backfill:"+j.key(), most
 	}
-	j.GroupSize = min(j.GroupSize, most)
-	return j
+	bounded.GroupSize = min(bounded.GroupSize, most)
+	return &bounded
 }
 
 // backfills is 1 for an attempt that does, 0 for others.

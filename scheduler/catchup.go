@@ -82,7 +82,7 @@ func (c CatchUp) refuses(t tick, now time.Time, newer, late int) string {
 // catchUpPause is how long a tick that is caught up waits before its first try:
 // different for every job and tick, the same on all replicas, and so short that
 // the job's schedule is overtaken.
-func (j Job) catchUpPause(t tick) time.Duration {
+func (j *Job) catchUpPause(t tick) time.Duration {
 	limit := longestCatchUpPause
 	if !t.next.IsZero() {
 		limit = min(limit, t.next.Sub(t.at)/4)

@@ -60,19 +60,19 @@ func TestUndecidedPast(t *testing.T) {
 		ticks   []int   // seconds after noon
 		lost    int     // the first so many of these cannot be claimed any more
 	}{
-		{"a new job", past{job: catching}, nil, nil, 0},
-		{"known by hand only", past{job: catching}, []Entry{manual}, nil, 0},
-		{"after the last run", past{job: catching}, []Entry{entry(2, Succeeded, "")}, []int{3, 4, 5}, 0},
-		{"a run goes on", past{job: catching}, []Entry{manual, entry(3, Running, "")}, []int{4, 5}, 0},
-		{"missed for want of a quorum", past{job: catching}, []Entry{entry(3, Missed, "no quorum"), entry(2, Failed, "")}, []int{3, 4, 5}, 0},
-		{"decided by policy", past{job: catching}, []Entry{entry(4, Missed, whyLaterFirst), entry(3, Skipped, "overlap"), entry(2, Failed, "")}, []int{5}, 0},
-		{"nothing has ever run", past{job: catching}, []Entry{entry(4, Missed, "no quorum")}, []int{4, 5}, 0},
-		{"nothing is caught up", past{job: second}, []Entry{entry(3, Missed, "no quorum"), entry(1, Failed, "")}, []int{4, 5}, 0},
-		{"from where it slept", past{job: catching, from: noon.Add(4 * time.Second)}, nil, []int{4, 5}, 0},
-		{"others were awake", past{job: catching, from: noon.Add(2 * time.Second)}, []Entry{
+		{"a new job", past{job: &catching}, nil, nil, 0},
+		{"known by hand only", past{job: &catching}, []Entry{manual}, nil, 0},
+		{"after the last run", past{job: &catching}, []Entry{entry(2, Succeeded, "")}, []int{3, 4, 5}, 0},
+		{"a run goes on", past{job: &catching}, []Entry{manual, entry(3, Running, "")}, []int{4, 5}, 0},
+		{"missed for want of a quorum", past{job: &catching}, []Entry{entry(3, Missed, "no quorum"), entry(2, Failed, "")}, []int{3, 4, 5}, 0},
+		{"decided by policy", past{job: &catching}, []Entry{entry(4, Missed, whyLaterFirst), entry(3, Skipped, "overlap"), entry(2, Failed, "")}, []int{5}, 0},
+		{"nothing has ever run", past{job: &catching}, []Entry{entry(4, Missed, "no quorum")}, []int{4, 5}, 0},
+		{"nothing is caught up", past{job: &second}, []Entry{entry(3, Missed, "no quorum"), entry(1, Failed, "")}, []int{4, 5}, 0},
+		{"from where it slept", past{job: &catching, from: noon.Add(4 * time.Second)}, nil, []int{4, 5}, 0},
+		{"others were awake", past{job: &catching, from: noon.Add(2 * time.Second)}, []Entry{
 			entry(4, Running, ""), entry(3, Missed, "no quorum"), entry(2, Failed, ""), entry(1, Failed, ""),
 		}, []int{5}, 0},
-		{"others ran other ticks", past{job: catching, from: noon.Add(time.Second)}, []Entry{
+		{"others ran other ticks", past{job: &catching, from: noon.Add(time.Second)}, []Entry{
 			entry(4, Running, ""), entry(2, Skipped, "overlap"), {Job: "j", Tick: noon.Add(-time.Millisecond), Outcome: Failed},
 		}, []int{1, 3, 5}, 2},
 	}
@@ -98,7 +98,7 @@ func TestUndecidedPast(t *testing.T) {
 // A long past is bounded, and says so.
 func TestLongPast(t *testing.T) {
 	t.Parallel()
-	p := past{job: Job{Name: "j", Schedule: everySecond{new(int)}}, before: noon}
+	p := past{job: &Job{Name: "j", Schedule: everySecond{new(int)}}, before: noon}
 	u, err := p.look(t.Context(), entriesOf{{Job: "j", Tick: noon.AddDate(-1, 0, 0), Outcome: Succeeded}}, noon, time.Second)
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func TestScansAreRepeated(t *testing.T) {
 		{errors.New("written by a newer release"), 0, false},
 	}
 	for _, tt := range tests {
-		s := scan{past: past{before: noon}, err: tt.err}
+		s := scan{past: past{job: &Job{}, before: noon}, err: tt.err}
 		if got := s.repeats(noon.Add(tt.after)); got != tt.again {
 			t.Errorf("%v after %v: again %t", tt.err, tt.after, got)
 		}

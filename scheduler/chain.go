@@ -21,7 +21,7 @@ import (
 // follows are the keys of the jobs that are to run after one that ended so. A
 // run that was cancelled, skipped or interrupted, or lost its lease, has neither
 // succeeded nor failed.
-func (j Job) follows(o Outcome) []string {
+func (j *Job) follows(o Outcome) []string {
 	switch o {
 	case Succeeded:
 		return j.OnSuccess

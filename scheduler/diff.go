@@ -46,16 +46,16 @@ func (d Diff) String() string {
 
 // An alteration is how one set of jobs becomes another, job by job.
 type alteration struct {
-	added   []Job
-	kept    []Job // in both, as they are afterwards
+	added   []*Job
+	kept    []*Job // in both, as they are afterwards
 	changed []bool
-	removed []Job
+	removed []*Job
 	Diff
 }
 
 // alter says what turns the jobs of before into those of after. Both are
 // hashed. Jobs are the same if their keys are.
-func alter(before map[string]Job, after []Job) alteration {
+func alter(before map[string]*Job, after []*Job) alteration {
 	var a alteration
 	in := make(map[string]bool, len(after))
 	for _, j := range after {

@@ -45,7 +45,7 @@ func (e *engine) plan(j *job) {
 func (e *engine) replan() {
 	now := e.clock.wall()
 	for _, j := range e.jobs {
-		next := j.firstAfter(now, e.cfg.Window)
+		next := j.firstAfter(now, e.cfg.Window).due()
 		switch {
 		case next.isZero():
 		case j.next.isZero():
@@ -59,7 +59,7 @@ func (e *engine) replan() {
 }
 
 // advance sets the job's next tick.
-func (e *engine) advance(j *job, next tick) {
+func (e *engine) advance(j *job, next due) {
 	j.next = next
 	if next.isZero() {
 		heap.Remove(&e.due, j.position)

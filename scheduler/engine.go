@@ -69,7 +69,7 @@ func newEngine(base context.Context, s *Scheduler, rec recorders, live func() []
 	now := e.clock.wall()
 	for _, key := range slices.Sorted(maps.Keys(s.lineup.serving)) {
 		have := s.lineup.serving[key]
-		have.job = &job{Job: have.Job, next: have.firstAfter(now, e.cfg.Window)}
+		have.job = &job{Job: have.Job, next: have.firstAfter(now, e.cfg.Window).due()}
 		e.plan(have.job)
 	}
 	return e
@@ -149,7 +149,7 @@ func (e *engine) fire(j *job, now time.Time) {
 }
 
 // decided accounts for a tick that does not run. Any goroutine may call it.
-func (e *engine) decided(j Job, t tick, v verdict) {
+func (e *engine) decided(j *Job, t tick, v verdict) {
 	entry := t.entry(j, e.cfg.Replica).named(j.Name)
 	entry.Outcome, entry.Reason = v.outcome, v.reason
 	e.cfg.Observer.Decided(entry)

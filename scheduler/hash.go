@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -17,13 +16,13 @@ const hashBytes = 6
 // hash is Job.Hash or, where that is empty, made of everything that can be
 // written down: all fields but Name, Key, Handler and Bind, and of the Schedule
 // its definition.
-func (j Job) hash() string {
+func (j *Job) hash() string {
 	if j.Hash != "" {
 		return j.Hash
 	}
-	ticks := written(j.Schedule)
-	j.Name, j.Key = "", ""
-	text, err := json.Marshal(j)
+	ticks, nameless := written(j.Schedule), *j
+	nameless.Name, nameless.Key = "", ""
+	text, err := json.Marshal(&nameless)
 	if err != nil {
 		return "" // a field that has no written form: a version that nothing is known of
 	}
@@ -56,7 +55,7 @@ func firstTicks(s Schedule) string {
 }
 
 // setHash tells sets of jobs apart.
-func setHash(list []Job) string {
+func setHash(list []*Job) string {
 	versions := make([]string, len(list))
 	for i, j := range list {
 		versions[i] = j.Name + "|" + j.Key + "|" + j.Hash
@@ -65,14 +64,16 @@ func setHash(list []Job) string {
 	return digest(versions...)
 }
 
-// hashed returns a copy of list in which every job has its key and its hash.
-func hashed(list []Job) []Job {
-	list = slices.Clone(list)
-	for i := range list {
-		list[i].Hash = list[i].hash()
-		list[i].Key = cmp.Or(list[i].Key, list[i].Name)
+// hashed returns copies of the jobs of list, each with its key and its hash. They
+// never change any more, so that everybody may share them.
+func hashed(list []Job) []*Job {
+	all := make([]*Job, len(list))
+	for i, j := range list {
+		j.Hash = j.hash()
+		j.Key = j.key()
+		all[i] = &j
 	}
-	return list
+	return all
 }
 
 func digest(texts ...string) string {

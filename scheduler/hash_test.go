@@ -11,7 +11,7 @@ func TestHashSeesSchedules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hash := Job{Name: "j", Schedule: s}.hash()
+		hash := (&Job{Name: "j", Schedule: s}).hash()
 		if other, same := seen[hash]; same && (spec != "@every 24h" || other != "0 0 * * *") { // these two have the same ticks
 			t.Errorf("%q and %q have the same hash", spec, other)
 		}

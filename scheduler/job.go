@@ -81,10 +81,10 @@ type Job struct {
 }
 
 // key is the name under which the nodes keep what belongs to the job.
-func (j Job) key() string { return cmp.Or(j.Key, j.Name) }
+func (j *Job) key() string { return cmp.Or(j.Key, j.Name) }
 
 // renamedFrom is the key where it is not the name.
-func (j Job) renamedFrom() string {
+func (j *Job) renamedFrom() string {
 	if j.key() == j.Name {
 		return ""
 	}

@@ -7,10 +7,10 @@ import (
 
 // A job is what the engine knows of one Job.
 type job struct {
-	Job           // as attempts that start now take it; those under way keep theirs
-	next     tick // the one in the heap; zero if it never fires again
-	position int  // in the heap
-	index    int  // in the list of jobs
+	*Job         // as attempts that start now take it; those under way keep theirs
+	next     due // the one in the heap; zero if it never fires again
+	position int // in the heap
+	index    int // in the list of jobs
 
 	lanes   []*lane
 	running []*attempt // oldest first
@@ -71,7 +71,9 @@ func (e *engine) proceed(j *job, l *lane) {
 	e.weed(j, l)
 	if l.claiming == nil && l.scans == 0 && len(l.queue) > 0 && !j.mustYield(l) {
 		t := l.queue[0]
-		l.queue = l.queue[1:]
+		if l.queue = l.queue[1:]; len(l.queue) == 0 {
+			l.queue = nil // of many jobs, most wait for nothing
+		}
 		e.start(j, l, t)
 	}
 }
@@ -118,7 +120,7 @@ func (e *engine) start(j *job, l *lane, t tick) {
 	now, fit := e.clock.wall(), fitting(e.live(), j.Labels)
 	rank := Rank(j.key(), t.at, e.cfg.Replica, fit)
 	if e.cfg.MaxRunning > 0 {
-		rank += e.above(j.Job, func(Job) bool { return true }) // or the first to come took the places
+		rank += e.above(j.Job, func(*Job) bool { return true }) // or the first to come took the places
 	}
 	a := &attempt{
 		surroundings: e.around,

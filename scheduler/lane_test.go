@@ -50,7 +50,7 @@ func TestModeOfClaims(t *testing.T) {
 	for policy, want := range map[OnCrash]locking.Mode{
 		"": locking.AtMostOnce, CrashSkip: locking.AtMostOnce, CrashRerun: locking.AtLeastOnce,
 	} {
-		if got := (Job{OnCrash: policy}).mode(); got != want {
+		if got := (&Job{OnCrash: policy}).mode(); got != want {
 			t.Errorf("on_crash %q: mode %d, want %d", policy, got, want)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // waiter is an attempt that a limit makes wait.
 func waiter(name string, priority int, at time.Duration) *attempt {
 	return &attempt{
-		job: Job{Name: name, Priority: priority}, tick: tick{start: noon.Add(at)}, place: make(chan struct{}, 1),
+		job: &Job{Name: name, Priority: priority}, tick: tick{start: noon.Add(at)}, place: make(chan struct{}, 1),
 	}
 }
 

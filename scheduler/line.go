@@ -25,11 +25,11 @@ func (e *engine) standing(a *attempt) inLine {
 	behind := slices.ContainsFunc(e.queuing, func(b *attempt) bool {
 		return b.job.Group == a.job.Group && turn(b, a) < 0
 	})
-	return inLine{behind: behind, above: e.above(a.job, func(j Job) bool { return j.Group == a.job.Group })}
+	return inLine{behind: behind, above: e.above(a.job, func(j *Job) bool { return j.Group == a.job.Group })}
 }
 
 // above counts the larger priorities that jobs which compete with j have.
-func (e *engine) above(j Job, competes func(Job) bool) int {
+func (e *engine) above(j *Job, competes func(*Job) bool) int {
 	larger := map[int]bool{}
 	for _, other := range e.jobs {
 		if other.Priority > j.Priority && competes(other.Job) {

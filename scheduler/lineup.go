@@ -13,15 +13,15 @@ const updateAtOnce = 1000
 // A lineup is the jobs that a Scheduler serves, as seen from outside the loop.
 type lineup struct {
 	mu      sync.Mutex // held by one update at a time, and while the loop takes it in
-	own     []Job      // from New and Update
-	sourced []Job      // from Config.Source
+	own     []*Job     // from New and Update
+	sourced []*Job     // from Config.Source
 	serving map[string]*served
 	engine  *engine // nil before Run
 }
 
 // served is a job of the lineup, and the loop's own of it.
 type served struct {
-	Job
+	*Job
 	job *job
 }
 
@@ -36,20 +36,20 @@ type update struct {
 // A revision is what a job that stays is from now on.
 type revision struct {
 	served  *served
-	now     Job
+	now     *Job
 	changed bool
-	next    tick // of a job that changed
+	next    due // of a job that changed
 }
 
 // set checks the jobs, has the loop take them in, and says what that changed.
 func (s *Scheduler) set(own, sourced []Job) (Diff, error) {
 	l := &s.lineup
-	list := slices.Concat(own, sourced)
-	if err := validateJobs(list); err != nil {
+	all := slices.Concat(own, sourced)
+	if err := validateJobs(all); err != nil {
 		return Diff{}, err
 	}
-	list = hashed(list)
-	before := make(map[string]Job, len(l.serving))
+	list := hashed(all)
+	before := make(map[string]*Job, len(l.serving))
 	for key, have := range l.serving {
 		before[key] = have.Job
 	}
@@ -60,12 +60,21 @@ func (s *Scheduler) set(own, sourced []Job) (Diff, error) {
 	if err := s.take(a); err != nil {
 		return Diff{}, err
 	}
-	l.own, l.sourced = own, sourced
+	l.own, l.sourced = list[:len(own):len(own)], list[len(own):]
 	s.public.serve(list)
 	if !a.Empty() && l.engine != nil {
 		s.cfg.Observer.Updated(a.Diff)
 	}
 	return a.Diff, nil
+}
+
+// values returns copies of the jobs, which a new list may be made of.
+func values(list []*Job) []Job {
+	copies := make([]Job, len(list))
+	for i, j := range list {
+		copies[i] = *j
+	}
+	return copies
 }
 
 // take applies an alteration to the lineup, step by step with the loop if there
@@ -97,7 +106,7 @@ func (s *Scheduler) steps(a alteration) []update {
 	for some := range slices.Chunk(a.added, updateAtOnce) {
 		var u update
 		for _, j := range some {
-			u.added = append(u.added, &served{Job: j, job: &job{Job: j, next: j.firstAfter(now, s.cfg.Window)}})
+			u.added = append(u.added, &served{Job: j, job: &job{Job: j, next: j.firstAfter(now, s.cfg.Window).due()}})
 		}
 		steps = append(steps, u)
 	}
@@ -118,10 +127,10 @@ func (s *Scheduler) steps(a alteration) []update {
 	return steps
 }
 
-func (s *Scheduler) revise(j Job, changed bool, now time.Time) revision {
+func (s *Scheduler) revise(j *Job, changed bool, now time.Time) revision {
 	r := revision{served: s.lineup.serving[j.Key], now: j, changed: changed}
 	if changed {
-		r.next = j.firstAfter(now, s.cfg.Window)
+		r.next = j.firstAfter(now, s.cfg.Window).due()
 	}
 	return r
 }

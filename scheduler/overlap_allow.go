@@ -25,7 +25,7 @@ func (j *job) inTheWay(a *attempt) *attempt {
 
 // validateAllow refuses to promise that a run which died is run again where its
 // successor may have been claimed: then no node lets it be.
-func (j Job) validateAllow() error {
+func (j *Job) validateAllow() error {
 	if j.Overlap != OverlapAllow || j.OnCrash != CrashRerun {
 		return nil
 	}

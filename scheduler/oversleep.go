@@ -20,7 +20,7 @@ type oversleep struct {
 
 // sleptThrough says what became of the job's ticks from due on, its next one
 // when it fell asleep.
-func sleptThrough(j Job, due tick, now time.Time, window time.Duration) oversleep {
+func sleptThrough(j *Job, due tick, now time.Time, window time.Duration) oversleep {
 	var o oversleep
 	t := due
 	for !t.isZero() && !t.start.After(now) {
@@ -52,8 +52,8 @@ func sleptThrough(j Job, due tick, now time.Time, window time.Duration) overslee
 // oversleep moves the job on to its first tick after now, sees to those before,
 // and returns the one that is open now, if any.
 func (e *engine) oversleep(j *job, now time.Time) tick {
-	o := sleptThrough(j.Job, j.next, now, e.cfg.Window)
-	e.advance(j, o.next)
+	o := sleptThrough(j.Job, j.tick(e.cfg.Window), now, e.cfg.Window)
+	e.advance(j, o.next.due())
 	if len(o.missed) > 0 && j.CatchUp.does() && fits(e.cfg.Labels, j.Labels) {
 		e.hold(j, past{job: j.Job, from: o.missed[0].at, before: o.until(now), why: whyOverslept})
 		return o.open

@@ -60,7 +60,7 @@ func TestSleptThrough(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			j := Job{Name: "j", Schedule: tt.schedule}
-			o := sleptThrough(j, j.scheduled(tt.due, window), tt.due.Add(tt.late), window)
+			o := sleptThrough(&j, j.scheduled(tt.due, window), tt.due.Add(tt.late), window)
 			if len(o.missed) != tt.missed {
 				t.Errorf("%d ticks missed, want %d", len(o.missed), tt.missed)
 			}
@@ -101,7 +101,7 @@ func TestSleptThroughIsBounded(t *testing.T) {
 	t.Parallel()
 	s := everySecond{new(int)}
 	j := Job{Name: "j", Schedule: s}
-	sleptThrough(j, j.scheduled(noon, 30*time.Second), noon.AddDate(10, 0, 0), 30*time.Second)
+	sleptThrough(&j, j.scheduled(noon, 30*time.Second), noon.AddDate(10, 0, 0), 30*time.Second)
 	if *s.asked > maxOverslept+50 {
 		t.Errorf("ten years of sleep asked the schedule %d times", *s.asked)
 	}

@@ -26,7 +26,7 @@ func (a *attempt) handler() jobs.Handler {
 
 var errNoParams = errors.New("the job takes none with a request")
 
-func (j Job) bind(text json.RawMessage) (jobs.Handler, error) {
+func (j *Job) bind(text json.RawMessage) (jobs.Handler, error) {
 	if j.Bind == nil {
 		return nil, errNoParams
 	}

@@ -52,7 +52,7 @@ func TestPublishesWhatCanBe(t *testing.T) {
 			r.versions = append(r.versions, JobInfo{Name: name, Hash: "1", Since: long, Published: time.Now()})
 		}
 		p := newPublisher(Config{Roster: r, Replica: "a"}.WithDefaults())
-		p.serve([]Job{{Name: "east", Key: "east", Hash: "1", Schedule: Every{Interval: time.Hour}}, {Name: "west", Key: "west", Hash: "1", Schedule: Every{Interval: time.Hour}}})
+		p.serve([]*Job{{Name: "east", Key: "east", Hash: "1", Schedule: Every{Interval: time.Hour}}, {Name: "west", Key: "west", Hash: "1", Schedule: Every{Interval: time.Hour}}})
 		if p.publish(t.Context()) || p.publish(t.Context()) {
 			t.Error("all is said to be published")
 		}
@@ -115,9 +115,9 @@ func TestRecordersAreApart(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { r.run(ctx); close(done) }()
-		r.add(Job{Name: "west"}, Entry{Job: "west"})
+		r.add(&Job{Name: "west"}, Entry{Job: "west"})
 		synctest.Wait()
-		r.add(Job{Name: "east"}, Entry{Job: "east"})
+		r.add(&Job{Name: "east"}, Entry{Job: "east"})
 		synctest.Wait()
 		if !slices.Equal(recorded, []string{"east"}) {
 			t.Errorf("recorded %v", recorded)

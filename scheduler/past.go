@@ -14,7 +14,7 @@ const (
 
 // A past is a span of a job's ticks before its first live one.
 type past struct {
-	job    Job
+	job    *Job
 	from   time.Time // zero: what follows the last tick that the ledger knows to have run
 	before time.Time
 	why    string // its ticks did not run
@@ -56,7 +56,9 @@ func (p past) look(ctx context.Context, ledger Ledger, now time.Time, window tim
 		if lacks(p.unread, p.job.key()) {
 			return undecided{}, p.unread
 		}
-		p.job.Schedule = p.schedule(p.versions[p.job.key()])
+		was := *p.job
+		was.Schedule = p.schedule(p.versions[p.job.key()])
+		p.job = &was
 	}
 	return p.list(k, horizon, window), nil
 }

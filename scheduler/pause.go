@@ -7,7 +7,7 @@ import (
 
 // paused says why a job's ticks are skipped, "" if they are not: the first of
 // its configuration, a pause of the job, of all jobs, of one of its tags.
-func (j Job) paused(pauses []Act) string {
+func (j *Job) paused(pauses []Act) string {
 	if j.Paused {
 		return "paused in the configuration"
 	}
@@ -26,7 +26,7 @@ func (j Job) paused(pauses []Act) string {
 // PausedBy says why the ticks of the published job are skipped, "" if they are
 // not, going by the pauses that stand.
 func (j JobInfo) PausedBy(pauses []Act) string {
-	return Job{Name: j.Name, Key: j.Key, Tags: j.Tags, Paused: j.Paused}.paused(pauses)
+	return (&Job{Name: j.Name, Key: j.Key, Tags: j.Tags, Paused: j.Paused}).paused(pauses)
 }
 
 // covers tells whether a pause of many jobs is one of the job with the key, too.

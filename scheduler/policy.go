@@ -69,7 +69,7 @@ const (
 
 // validatePolicies says which of the job's policies are not known, or are
 // impossible.
-func (j Job) validatePolicies() error {
+func (j *Job) validatePolicies() error {
 	return errors.Join(
 		j.oneOf("overlap", string(j.Overlap), string(OverlapSkip), string(OverlapQueue), string(OverlapCancelPrevious), string(OverlapAllow)),
 		j.oneOf("on_crash", string(j.OnCrash), string(CrashSkip), string(CrashRerun)),
@@ -81,7 +81,7 @@ func (j Job) validatePolicies() error {
 }
 
 // bounded refuses a bound of catching up that is not ok.
-func (j Job) bounded(bound string, ok bool, value any) error {
+func (j *Job) bounded(bound string, ok bool, value any) error {
 	if ok {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (j Job) bounded(bound string, ok bool, value any) error {
 }
 
 // oneOf refuses a value that is neither empty nor among those that are known.
-func (j Job) oneOf(policy, value string, known ...string) error {
+func (j *Job) oneOf(policy, value string, known ...string) error {
 	if value == "" || slices.Contains(known, value) {
 		return nil
 	}

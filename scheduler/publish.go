@@ -24,11 +24,18 @@ type publisher struct {
 	retry   time.Duration
 
 	mu    sync.Mutex
-	jobs  map[string]JobInfo // by key
+	jobs  map[string]*posted // by key
 	hash  string             // of the whole set
 	fresh map[string]bool    // keys of what is not published yet
 	begun map[string]bool    // keys of versions that others may have served before
 	more  chan struct{}      // holds one element after something became fresh
+}
+
+// A posted job is one that this replica serves, and since when. What is published
+// of it is written out when it is.
+type posted struct {
+	*Job
+	since time.Time
 }
 
 func newPublisher(cfg Config) *publisher {
@@ -39,20 +46,23 @@ func newPublisher(cfg Config) *publisher {
 }
 
 // serve says that this replica serves exactly the hashed jobs of list.
-func (p *publisher) serve(list []Job) {
+func (p *publisher) serve(list []*Job) {
 	hash := setHash(list)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := p.jobs
-	p.jobs, p.hash = make(map[string]JobInfo, len(list)), hash
+	p.jobs, p.hash = make(map[string]*posted, len(list)), hash
 	now := p.wall()
 	for _, j := range list {
-		info := infoOf(j, p.replica)
-		if info.Since = before[j.Key].Since; before[j.Key].Hash != j.Hash {
-			info.Since, p.begun[j.Key] = now, true
+		have := before[j.Key]
+		post := &posted{Job: j, since: now}
+		if have != nil && have.Hash == j.Hash {
+			post.since = have.since
+		} else {
+			p.begun[j.Key] = true
 		}
-		p.jobs[j.Key] = info
-		if !reflect.DeepEqual(before[j.Key], info) {
+		p.jobs[j.Key] = post
+		if have == nil || !reflect.DeepEqual(p.info(have), p.info(post)) {
 			p.fresh[j.Key] = true
 		}
 	}
@@ -70,15 +80,17 @@ func (p *publisher) serves(key string) bool {
 	return ok
 }
 
-func infoOf(j Job, replica string) JobInfo {
+// info is what is published of a job.
+func (p *publisher) info(j *posted) JobInfo {
 	return JobInfo{
 		Name: j.Name, Key: j.renamedFrom(), Hash: j.Hash, Func: j.Func, Schedule: j.Spec, Timezone: j.Timezone,
-		Description: j.Description, Tags: j.Tags, Paused: j.Paused, Definition: j.definition(), Replica: replica,
+		Description: j.Description, Tags: j.Tags, Paused: j.Paused, Definition: j.definition(),
+		Replica: p.replica, Since: j.since,
 	}
 }
 
 // definition is what is published of the job's schedule.
-func (j Job) definition() string {
+func (j *Job) definition() string {
 	text, err := Definition(j.Schedule)
 	if err != nil || len(text) > MaxDefinition {
 		return ""
@@ -173,10 +185,13 @@ func (p *publisher) learn(ctx context.Context, list []JobInfo) error {
 	for i, info := range list {
 		key := info.StoredAs()
 		if have, ok := p.jobs[key]; ok && have.Hash == info.Hash && p.begun[key] && !lacks(err, key) {
-			have.Since = info.servedSince(versions[key])
-			list[i].Since, p.jobs[key] = have.Since, have
+			have.since = info.servedSince(versions[key])
+			list[i].Since = have.since
 			delete(p.begun, key)
 		}
+	}
+	if len(p.begun) == 0 {
+		p.begun = map[string]bool{} // a map never shrinks
 	}
 	return err
 }
@@ -187,12 +202,13 @@ func (p *publisher) take() []JobInfo {
 	defer p.mu.Unlock()
 	var list []JobInfo
 	for key := range p.fresh {
-		if info, ok := p.jobs[key]; ok {
+		if j, ok := p.jobs[key]; ok {
+			info := p.info(j)
 			info.Published, info.ConfigHash = p.wall(), p.hash
 			list = append(list, info)
 		}
 	}
-	clear(p.fresh)
+	p.fresh = map[string]bool{} // a map that was large stays so
 	return list
 }
 

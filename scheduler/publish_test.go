@@ -35,8 +35,8 @@ func TestPublisher(t *testing.T) {
 		cfg := validConfig()
 		cfg.Roster, cfg.BeatEvery = roster, 5*time.Second
 		p := newPublisher(cfg)
-		job := func(name, hash string) Job { return Job{Name: name, Key: name, Hash: hash} }
-		p.serve([]Job{job("a", "1"), job("b", "1")})
+		job := func(name, hash string) *Job { return &Job{Name: name, Key: name, Hash: hash} }
+		p.serve([]*Job{job("a", "1"), job("b", "1")})
 		first := p.configHash()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -52,7 +52,7 @@ func TestPublisher(t *testing.T) {
 			roster.mu.Unlock()
 		}
 		want("at the start", "[a/1 b/1]")
-		p.serve([]Job{job("a", "2"), job("b", "1"), job("c", "1")})
+		p.serve([]*Job{job("a", "2"), job("b", "1"), job("c", "1")})
 		want("after a change", "[a/2 c/1]")
 		if p.configHash() == first {
 			t.Error("the hash of the set is still", first)
@@ -60,9 +60,9 @@ func TestPublisher(t *testing.T) {
 		time.Sleep(publishEvery)
 		want("after a while", "[a/2 b/1 c/1]")
 		roster.answer(nil, errors.New("no quorum"))
-		p.serve([]Job{job("a", "3"), job("b", "1")})
+		p.serve([]*Job{job("a", "3"), job("b", "1")})
 		want("without a quorum")
-		p.serve([]Job{job("a", "4"), job("b", "2")})
+		p.serve([]*Job{job("a", "4"), job("b", "2")})
 		roster.answer(nil, nil)
 		time.Sleep(cfg.BeatEvery)
 		want("when the quorum is back", "[a/4 b/2]")

@@ -48,7 +48,7 @@ func newRecorder(cfg Config) *recorder {
 }
 
 // add queues what was decided of j. Beyond the limit the oldest are dropped.
-func (r *recorder) add(j Job, e Entry) {
+func (r *recorder) add(j *Job, e Entry) {
 	r.mu.Lock()
 	r.queue = append(r.queue, decision{e, j.key(), j.History})
 	over := max(0, len(r.queue)-r.limit)

@@ -87,7 +87,7 @@ func TestRecorder(t *testing.T) {
 				go r.run(ctx)
 				for i := range tt.add {
 					name := fmt.Sprintf("j%d", i)
-					r.add(Job{Name: name}, missed(name, noon, "x"))
+					r.add(&Job{Name: name}, missed(name, noon, "x"))
 					synctest.Wait()
 				}
 				if tt.recovered > 0 {
@@ -120,7 +120,7 @@ func TestRecorderIsPatient(t *testing.T) {
 		r := newRecorder(Config{Ledger: ledger, RecordQueue: 10, Observer: Observer{}.withNoops()})
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.run(ctx)
-		r.add(Job{Name: "j"}, missed("j", noon, "x"))
+		r.add(&Job{Name: "j"}, missed("j", noon, "x"))
 		time.Sleep(time.Minute)
 		cancel()
 		<-r.ended

@@ -35,7 +35,7 @@ func newRecorders(cfg Config) recorders {
 }
 
 // add queues what was decided of j.
-func (r recorders) add(j Job, e Entry) { r.parts[r.part(j.key())].add(j, e) }
+func (r recorders) add(j *Job, e Entry) { r.parts[r.part(j.key())].add(j, e) }
 
 // run delivers what is added until ctx ends, or flush was called and the queues
 // are empty.

@@ -19,7 +19,7 @@ import (
 const longestTakeover = time.Second
 
 // mode says how often the job's ticks may be claimed.
-func (j Job) mode() locking.Mode {
+func (j *Job) mode() locking.Mode {
 	if j.OnCrash == CrashRerun {
 		return locking.AtLeastOnce
 	}

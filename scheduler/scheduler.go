@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -39,7 +38,7 @@ func New(cfg Config, list []Job) (*Scheduler, error) {
 		refresh: make(chan struct{}, 1),
 	}
 	s.lineup.serving = map[string]*served{}
-	if _, err := s.set(slices.Clone(list), nil); err != nil {
+	if _, err := s.set(list, nil); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -84,6 +84,6 @@ func (s *Scheduler) resource(ctx context.Context) error {
 	}
 	s.lineup.mu.Lock()
 	defer s.lineup.mu.Unlock()
-	_, err = s.set(s.lineup.own, list)
+	_, err = s.set(values(s.lineup.own), list)
 	return err
 }

@@ -19,7 +19,7 @@ type tick struct {
 }
 
 // entry begins the ledger's line on the tick.
-func (t tick) entry(j Job, replica string) Entry {
+func (t tick) entry(j *Job, replica string) Entry {
 	e := Entry{
 		Job: j.key(), Tick: t.nominal, Stream: t.stream, Trigger: t.trigger, Parent: t.parent(), Replica: replica,
 		Hash: j.Hash,
@@ -40,19 +40,37 @@ func (t tick) parent() string {
 
 func (t tick) isZero() bool { return t.at.IsZero() }
 
+// A due is what is kept of a job's next tick until it comes.
+type due struct{ at, start, next time.Time }
+
+func (t tick) due() due { return due{at: t.at, start: t.start, next: t.next} }
+
+func (d due) isZero() bool { return d.at.IsZero() }
+
+// tick is all of the job's next tick.
+func (j *job) tick(window time.Duration) tick {
+	if j.next.isZero() {
+		return tick{}
+	}
+	return j.tickBefore(j.next.next, j.next.at, window)
+}
+
 // late tells whether the tick's own window has closed.
 func (t tick) late(now time.Time) bool { return !now.Before(t.until) }
 
 // scheduled is the tick of the job's schedule at the given instant, with its
 // window: from its start until the next tick starts, at the latest until window
 // later.
-func (j Job) scheduled(at time.Time, window time.Duration) tick {
-	t := tick{at: at, nominal: at, trigger: BySchedule}
+func (j *Job) scheduled(at time.Time, window time.Duration) tick {
 	if at.IsZero() {
-		return t
+		return tick{}
 	}
-	t.latest = j.CatchUp.latest(at)
-	t.next = j.Schedule.Next(at)
+	return j.tickBefore(j.Schedule.Next(at), at, window)
+}
+
+// tickBefore is the tick at the given instant, the one after which is known.
+func (j *Job) tickBefore(next, at time.Time, window time.Duration) tick {
+	t := tick{at: at, nominal: at, trigger: BySchedule, latest: j.CatchUp.latest(at), next: next}
 	t.start = j.startOf(at, t.next)
 	t.until = t.start.Add(window)
 	if end := j.startOfNext(t); !end.IsZero() && end.Before(t.until) {
@@ -62,7 +80,7 @@ func (j Job) scheduled(at time.Time, window time.Duration) tick {
 }
 
 // startOfNext is when the tick after t starts, zero if there is none.
-func (j Job) startOfNext(t tick) time.Time {
+func (j *Job) startOfNext(t tick) time.Time {
 	if t.next.IsZero() || j.Jitter <= 0 {
 		return t.next
 	}
@@ -71,7 +89,7 @@ func (j Job) startOfNext(t tick) time.Time {
 
 // startOf is a tick's nominal time, delayed by the job's jitter. However large
 // that is, a tick starts before the next one comes.
-func (j Job) startOf(at, next time.Time) time.Time {
+func (j *Job) startOf(at, next time.Time) time.Time {
 	limit := j.Jitter
 	if !next.IsZero() {
 		limit = min(limit, next.Sub(at))
@@ -81,7 +99,7 @@ func (j Job) startOf(at, next time.Time) time.Time {
 
 // firstAfter is the job's first tick that starts after now. With jitter that
 // may be one whose nominal time has passed.
-func (j Job) firstAfter(now time.Time, window time.Duration) tick {
+func (j *Job) firstAfter(now time.Time, window time.Duration) tick {
 	t := j.scheduled(j.Schedule.Next(now.Add(-max(j.Jitter, 0))), window)
 	for !t.isZero() && !t.start.After(now) {
 		t = j.scheduled(t.next, window)

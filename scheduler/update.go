@@ -26,12 +26,12 @@ import (
 func (s *Scheduler) Update(list []Job) (Diff, error) {
 	s.lineup.mu.Lock()
 	defer s.lineup.mu.Unlock()
-	return s.set(slices.Clone(list), s.lineup.sourced)
+	return s.set(list, values(s.lineup.sourced))
 }
 
 // validateRenames makes sure that a job which was renamed twice keeps its first
 // key.
-func validateRenames(before map[string]Job, after []Job) error {
+func validateRenames(before map[string]*Job, after []*Job) error {
 	was := make(map[string]string)
 	for key, j := range before {
 		if j.Name != key {
@@ -113,7 +113,7 @@ func (e *engine) revise(r revision, now time.Time) {
 		return
 	}
 	e.fireDue(j, now)
-	if due := j.next; !due.isZero() && !due.at.After(now) && !due.at.Equal(r.next.at) {
+	if due := j.tick(e.cfg.Window); !due.isZero() && !due.at.After(now) && !due.at.Equal(r.next.at) {
 		e.decided(j.Job, due, skippedFor(whyRescheduled))
 	}
 	j.Job = r.now
@@ -123,10 +123,10 @@ func (e *engine) revise(r revision, now time.Time) {
 // remove ends a job but for what runs.
 func (e *engine) remove(j *job, now time.Time) {
 	e.fireDue(j, now)
-	if due := j.next; !due.isZero() && !due.at.After(now) {
+	if due := j.tick(e.cfg.Window); !due.isZero() && !due.at.After(now) {
 		e.decided(j.Job, due, skippedFor(whyRemoved))
 	}
-	e.reschedule(j, tick{})
+	e.reschedule(j, due{})
 	e.unlist(j)
 	for _, l := range j.lanes {
 		for _, t := range l.queue {
@@ -155,7 +155,7 @@ func (e *engine) fireDue(j *job, now time.Time) {
 }
 
 // reschedule puts the job's next tick in its place in the heap.
-func (e *engine) reschedule(j *job, next tick) {
+func (e *engine) reschedule(j *job, next due) {
 	planned := !j.next.isZero()
 	j.next = next
 	switch {
