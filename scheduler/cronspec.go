@@ -15,17 +15,16 @@ func (p *specParser) cron(opts ScheduleOptions) (Schedule, error) {
 		return nil, err
 	}
 	z := &zoned{loc: opts.Location, dst: opts.DST, text: p.fields()}
-	for i, kind := range fieldKinds {
-		f, err := p.field(words[i], kind)
-		if err != nil {
-			return nil, err
-		}
-		z.fields[i] = f
+	fields, err := p.fieldsOf(words)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range fields {
 		if f.hashed {
 			z.name = opts.Name
 		}
 	}
-	spec, err := newCivilSpec(z.fields)
+	spec, err := newCivilSpec(fields)
 	if err != nil {
 		return nil, p.fail(words[0].pos, "is not a cron spec: %v", err)
 	}
@@ -34,6 +33,25 @@ func (p *specParser) cron(opts ScheduleOptions) (Schedule, error) {
 		return nil, p.fail(words[domField].pos, "never ticks: none of its months has such a day; write one that exists")
 	}
 	return z, nil
+}
+
+// fieldsOf reads the columns.
+func (p *specParser) fieldsOf(words []word) (fields [numFields]field, err error) {
+	for i, kind := range fieldKinds {
+		if fields[i], err = p.field(words[i], kind); err != nil {
+			return fields, err
+		}
+	}
+	return fields, nil
+}
+
+// fields reads the spec once more, for whoever explains it: they are larger than
+// all else that a job is made of.
+func (z *zoned) fields() [numFields]field {
+	p := &specParser{spec: z.text, words: splitWords(z.text), name: z.name}
+	words, _ := p.columns() // it was read before
+	fields, _ := p.fieldsOf(words)
+	return fields
 }
 
 // fields is what is left of the spec after its prefix.

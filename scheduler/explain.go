@@ -78,8 +78,9 @@ func (u union) describe() (words, limits string) {
 
 // words explains all fields.
 func (z *zoned) words() string {
-	words := clockInWords(z.fields) + daysInWords(z.fields)
-	if years := z.fields[yearField]; !years.star {
+	fields := z.fields()
+	words := clockInWords(fields) + daysInWords(fields)
+	if years := fields[yearField]; !years.star {
 		words += ", in " + ranges(years.kind, years.values(), strconv.Itoa)
 	}
 	words += ", " + z.loc.String()

@@ -108,8 +108,10 @@ func (e *engine) scanOnce(ctx context.Context, batch []*scan, pace time.Duration
 			}
 		})
 	}
-	for _, s := range batch {
-		if !sleep(ctx, pace) {
+	begun := time.Now()
+	for i, s := range batch {
+		// A timer is late by more than the pace of a long batch.
+		if early := time.Duration(i)*pace - time.Since(begun); !sleep(ctx, max(0, early.Truncate(time.Millisecond))) {
 			break
 		}
 		feed <- s

@@ -45,7 +45,7 @@ func FuzzParseSchedule(f *testing.F) {
 // ends tells whether a schedule may have a last tick.
 func ends(s Schedule) bool {
 	if z, ok := s.(*zoned); ok {
-		return !z.fields[yearField].star
+		return !z.fields()[yearField].star
 	}
 	_, once := s.(At)
 	return once

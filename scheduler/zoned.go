@@ -11,12 +11,11 @@ import (
 // time runs like any other and the spec is stepped on it; at the border to the
 // next, civil time jumps, and the policies apply.
 type zoned struct {
-	spec   civilSpec
-	text   string           // the fields as they were written
-	fields [numFields]field // for Explain
-	name   string           // of the job that an H is hashed from
-	loc    *time.Location
-	dst    DSTPolicy
+	spec civilSpec
+	text string // the fields as they were written
+	name string // of the job that an H is hashed from
+	loc  *time.Location
+	dst  DSTPolicy
 }
 
 // Next implements Schedule.

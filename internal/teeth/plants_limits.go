@@ -73,7 +73,7 @@ var limitPlants = []plant{
 	},
 	{
 		name: "backfill: all at once", promise: "Of a backfill so many runs go on at once as were asked for.",
-		edits: []edit{{schedulerDir + "backfill.go", "j.GroupSize = min(j.GroupSize, most)", "j.GroupSize = max(j.GroupSize, 4)"}},
+		edits: []edit{{schedulerDir + "backfill.go", "bounded.GroupSize = min(bounded.GroupSize, most)", "bounded.GroupSize = max(bounded.GroupSize, 4)"}},
 		pkg:   scheduler, tests: []string{"TestBackfillConcurrency"},
 	},
 	{

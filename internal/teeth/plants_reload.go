@@ -24,7 +24,7 @@ var reloadPlants = []plant{
 	},
 	{
 		name: "reload: rename removes", promise: "A job that is renamed goes on.",
-		edits: []edit{{schedulerDir + "hash.go", "list[i].Key = cmp.Or(list[i].Key, list[i].Name)", "list[i].Key = cmp.Or(list[i].Name)"}},
+		edits: []edit{{schedulerDir + "hash.go", "j.Key = j.key()", "j.Key = j.Name"}},
 		pkg:   scheduler, tests: []string{"TestRename"},
 	},
 	{
