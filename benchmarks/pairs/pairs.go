@@ -20,16 +20,22 @@ type Side struct {
 type Plan struct {
 	// Rounds counts the measurements of each side. At least 1.
 	Rounds int
+	// Cold leaves out the warm-up.
+	Cold bool
 	// Told, if set, hears of every measurement. Those of the warm-up have the
 	// round 0.
 	Told func(round int, side string, value float64)
 }
 
-// Run measures each side once without counting it, and then all sides in turn,
-// Rounds times, with the garbage of one collected before the next begins.
+// Run measures each side once without counting it, unless the plan is Cold, and
+// then all sides in turn, Rounds times, with the garbage of one collected before
+// the next begins.
 func Run(ctx context.Context, plan Plan, sides ...Side) (Samples, error) {
 	samples := Samples{}
 	for round := range plan.Rounds + 1 {
+		if round == 0 && plan.Cold {
+			continue
+		}
 		for _, side := range sides {
 			runtime.GC()
 			value, err := side.Measure(ctx)

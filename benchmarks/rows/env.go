@@ -31,6 +31,12 @@ func All() []Measurement {
 		{"claims", "Claims per second", claims},
 		{"latency", "Latency of winning a tick", latency},
 		{"blackhole", "One node black-holed", blackhole},
+		{"commands", "Redis commands per tick", commands},
+		{"contention", "Ticks without a winner", contention},
+		{"delay", "Delay and fairness", delay},
+		{"burst", "Many jobs due at once", burst},
+		{"fires", "CPU per fire", fires},
+		{"idle", "Memory per idle job", idle},
 	}
 }
 
@@ -42,15 +48,19 @@ func (e Env) fresh(ctx context.Context) error {
 	return e.Rig.Init(ctx)
 }
 
-// pairs runs the sides in turn, and tells what was measured.
+// pairs runs the sides in turn, after a warm-up, and tells what was measured.
 func (e Env) pairs(ctx context.Context, unit report.Unit, sides ...pairs.Side) (pairs.Samples, error) {
-	return pairs.Run(ctx, pairs.Plan{Rounds: e.Size.Rounds, Told: func(round int, side string, v float64) {
+	return pairs.Run(ctx, e.plan(unit), sides...)
+}
+
+func (e Env) plan(unit report.Unit) pairs.Plan {
+	return pairs.Plan{Rounds: e.Size.Rounds, Told: func(round int, side string, v float64) {
 		if round == 0 {
 			e.Told("warm-up    %-34s %s", side, unit.Format(v))
 			return
 		}
 		e.Told("round %d/%d  %-34s %s", round, e.Size.Rounds, side, unit.Format(v))
-	}}, sides...)
+	}}
 }
 
 // A Size says how long to measure.
@@ -60,14 +70,47 @@ type Size struct {
 	Workers int           // that claim at once
 	Tries   int           // of one measurement of a latency
 	Slow    bool          // also what takes seconds by itself
+
+	Replicas []int         // for which commands are counted
+	Settling time.Duration // until replicas know of each other
+	Counting time.Duration // of commands: whole heartbeats
+
+	Crowd        int // replicas that compete
+	CrowdJobs    int // with ticks at one instant
+	CrowdSeconds int
+	PeerTicks    int // for which redsync competes
+
+	DelayJobs    int // with ticks one after the other, within each second
+	DelaySeconds int
+
+	Burst int           // jobs due at one instant
+	Ahead time.Duration // how long before they are known
+
+	Local     int // jobs that tick every second without nodes
+	LocalSpan int // seconds of one measurement
+	IdleJobs  int
 }
 
 // Full is for figures.
 func Full() Size {
-	return Size{Rounds: 5, Span: time.Second, Workers: 256, Tries: 400, Slow: true}
+	return Size{
+		Rounds: 5, Span: time.Second, Workers: 256, Tries: 400, Slow: true,
+		Replicas: []int{2, 5, 20, 50}, Settling: 6 * time.Second, Counting: 2 * beats,
+		Crowd: 20, CrowdJobs: 100, CrowdSeconds: 20, PeerTicks: 500,
+		DelayJobs: 25, DelaySeconds: 40,
+		Burst: 10_000, Ahead: 4 * time.Second,
+		Local: 100_000, LocalSpan: 3, IdleJobs: 100_000,
+	}
 }
 
 // Tiny is for seeing that everything works.
 func Tiny() Size {
-	return Size{Rounds: 1, Span: 20 * time.Millisecond, Workers: 8, Tries: 3}
+	return Size{
+		Rounds: 1, Span: 20 * time.Millisecond, Workers: 8, Tries: 3,
+		Replicas: []int{2}, Counting: time.Second,
+		Crowd: 3, CrowdJobs: 2, CrowdSeconds: 1, PeerTicks: 2,
+		DelayJobs: 5, DelaySeconds: 1,
+		Burst: 20, Ahead: time.Second,
+		Local: 50, LocalSpan: 1, IdleJobs: 100,
+	}
 }

@@ -1,0 +1,34 @@
+package rows
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-co-op/gocron/v2"
+
+	"github.com/quorate/quorate/benchmarks/rig"
+)
+
+// burstGocron is what burst measures of gocron: schedulers with a locker each.
+func (e Env) burstGocron(ctx context.Context, t *tally) (_ float64, err error) {
+	at := nextSecond(e.Size.Ahead)
+	f := newFirsts(at)
+	for range team {
+		locker := rig.GocronLocker{Redsync: rig.NewRedsync(e.Rig.Addrs())}
+		s, err := gocron.NewScheduler(gocron.WithDistributedLocker(locker))
+		if err != nil {
+			return 0, err
+		}
+		defer func() { err = errors.Join(err, s.Shutdown(), locker.Redsync.Close()) }()
+		for i := range e.Size.Burst {
+			name := burstName(i)
+			_, err := s.NewJob(gocron.OneTimeJob(gocron.OneTimeJobStartDateTime(at)),
+				gocron.NewTask(func() { f.start(name) }), gocron.WithName(name))
+			if err != nil {
+				return 0, err
+			}
+		}
+		s.Start()
+	}
+	return f.wait(ctx, t)
+}

@@ -1,0 +1,83 @@
+package rows
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/quorate/quorate/benchmarks/pairs"
+	"github.com/quorate/quorate/benchmarks/plot"
+	"github.com/quorate/quorate/benchmarks/report"
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// idle measures the memory that a job takes while nothing of it is due.
+func idle(ctx context.Context, env Env) (report.Section, error) {
+	n := env.Size.IdleJobs
+	s := report.Section{Method: fmt.Sprintf("Heap and stacks in use with %d jobs on one replica, each with a name and a cron "+
+		"schedule of its own that was parsed, less those before, after garbage collection.", n)}
+	plan := env.plan(report.Bytes)
+	plan.Cold = true
+	samples, err := pairs.Run(ctx, plan,
+		pairs.Side{Name: sideLocal, Measure: func(ctx context.Context) (float64, error) { return idleOurs(ctx, n) }},
+		pairs.Side{Name: sideRobfig, Measure: func(context.Context) (float64, error) { return idleRobfig(n) }})
+	if err != nil {
+		return s, err
+	}
+	s.Results = []report.Result{{
+		What: "memory per idle job", Unit: report.Bytes,
+		Ours: samples.Median(sideLocal), Theirs: samples.Median(sideRobfig), Of: sideRobfig,
+		Ratio: samples.Ratio(sideLocal, sideRobfig), Bound: report.AtMost(1024),
+	}}
+	s.Charts = []plot.Chart{bars("idle", "Memory per idle job", report.Bytes, samples, sideLocal, sideRobfig)}
+	return s, nil
+}
+
+// yearly is a spec whose next tick is far away.
+func yearly(i int) string {
+	month := time.Now().AddDate(0, 6, 0).Month()
+	return fmt.Sprintf("%d %d %d %d *", i%60, i/60%24, i%28+1, month)
+}
+
+func idleOurs(ctx context.Context, n int) (float64, error) {
+	before := memory()
+	list := make([]scheduler.Job, n)
+	for i := range list {
+		spec := yearly(i)
+		schedule, err := scheduler.ParseSchedule(spec, scheduler.ScheduleOptions{})
+		if err != nil {
+			return 0, err
+		}
+		list[i] = scheduler.Job{
+			Name: fmt.Sprintf("tenant-%06d.report", i), Schedule: schedule, Spec: spec,
+			Handler: func(context.Context, jobs.Run) error { return nil },
+		}
+	}
+	stop, err := local(ctx, list)
+	if err != nil {
+		return 0, err
+	}
+	list = nil // the scheduler has its own
+	if err := sleep(ctx, time.Now().Add(200*time.Millisecond)); err != nil {
+		return 0, err
+	}
+	after := memory()
+	return (after - before) / float64(n), stop()
+}
+
+func idleRobfig(n int) (float64, error) {
+	before := memory()
+	c := cron.New()
+	for i := range n {
+		if _, err := c.AddFunc(yearly(i), func() {}); err != nil {
+			return 0, err
+		}
+	}
+	c.Start()
+	after := memory()
+	<-c.Stop().Done()
+	return (after - before) / float64(n), nil
+}

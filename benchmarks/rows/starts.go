@@ -1,0 +1,95 @@
+package rows
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// A start is one call of a job's function.
+type start struct {
+	job, replica string
+	tick         time.Time
+	late         time.Duration // behind the tick
+}
+
+// A book notes the starts of all replicas.
+type book struct {
+	takes atomic.Int64 // how long the functions run, a time.Duration
+
+	mu     sync.Mutex
+	starts []start
+}
+
+// run is the function of the jobs.
+func (b *book) run(ctx context.Context, run jobs.Run) error {
+	late := time.Since(run.Tick)
+	b.mu.Lock()
+	b.starts = append(b.starts, start{run.Job, run.Replica, run.Tick, late})
+	b.mu.Unlock()
+	takes := time.Duration(b.takes.Load())
+	if takes == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(takes):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// between returns the starts of ticks from first to before.
+func (b *book) between(first, before time.Time) []start {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []start
+	for _, s := range b.starts {
+		if !s.tick.Before(first) && s.tick.Before(before) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// everySecond returns n jobs that tick each second, the given time apart.
+func (b *book) everySecond(n int, apart time.Duration) []scheduler.Job {
+	var list []scheduler.Job
+	for i := range n {
+		list = append(list, scheduler.Job{
+			Name: fmt.Sprintf("job-%04d", i), Handler: b.run,
+			Schedule: scheduler.Every{Interval: time.Second, Offset: time.Duration(i) * apart},
+			Spec:     "@every 1s",
+		})
+	}
+	return list
+}
+
+// idle returns n jobs of the same names whose next tick is far away.
+func (b *book) idle(n int) []scheduler.Job {
+	list := b.everySecond(n, 0)
+	for i := range list {
+		list[i].Schedule, list[i].Spec = scheduler.Every{Interval: 1000 * time.Hour}, "@every 1000h"
+	}
+	return list
+}
+
+// nextSecond returns a whole second that is at least the given time ahead.
+func nextSecond(ahead time.Duration) time.Time {
+	return time.Now().UTC().Add(ahead).Truncate(time.Second).Add(time.Second)
+}
+
+// sleep waits until then, unless ctx ends.
+func sleep(ctx context.Context, then time.Time) error {
+	select {
+	case <-time.After(time.Until(then)):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

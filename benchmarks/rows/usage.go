@@ -1,0 +1,23 @@
+package rows
+
+import (
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// cpu returns how much processor time this process has used so far.
+func cpu() (time.Duration, error) {
+	var u syscall.Rusage
+	err := syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), err
+}
+
+// memory returns how many bytes of heap and stacks are in use.
+func memory() float64 {
+	runtime.GC()
+	runtime.GC() // what finalizers released
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc + m.StackInuse)
+}
