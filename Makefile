@@ -94,9 +94,9 @@ campaign: deps ## the demonstrations at full length: real processes killed, froz
 	cd internal/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 10m -v -run Campaign .
 
 .PHONY: bench
-bench: ## measure this project and its peers side by side (ARGS="-only claims" for one row)
+bench: ## measure this project beside its peers and write docs/performance.md (ARGS="-only claims" shows one row)
 	@.ci/deps redis-server
-	cd benchmarks && go run . $(ARGS)
+	cd benchmarks && go run . $(or $(ARGS),-write ..)
 
 .PHONY: upgrade
 upgrade: ## run the previous release (or FROM=commit) beside this one, both ways round

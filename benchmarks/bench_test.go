@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -24,10 +25,24 @@ func TestEverythingWorks(t *testing.T) {
 				t.Errorf("found %d results by method %q", len(s.Results), s.Method)
 			}
 			for _, r := range s.Results {
-				if !(r.Ours >= 0) {
+				if math.IsNaN(r.Ours) {
 					t.Errorf("%s: %v", r.What, r.Ours)
 				}
 			}
 		})
+	}
+}
+
+// TestProfiles takes profiles that are too short to hold anything.
+func TestProfiles(t *testing.T) {
+	env := rows.Env{Rig: rig.New(t), Size: rows.Tiny(), Told: t.Logf}
+	list, err := rows.Profiles(t.Context(), env, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range list {
+		if p.Title == "" || !(p.Cost > 0) {
+			t.Errorf("profile %q costs %v", p.Title, p.Cost)
+		}
 	}
 }

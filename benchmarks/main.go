@@ -3,10 +3,14 @@
 //
 //	go run .                       everything: the table
 //	go run . -only claims,latency  some of it
+//	go run . -write ..             everything, written into the repository
+//	go run . -profile before       where the processor's time goes
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -30,64 +34,114 @@ func main() {
 	}
 }
 
-func run(ctx context.Context) error {
-	only := flag.String("only", "", "measure only `these`: "+keys())
-	tiny := flag.Bool("tiny", false, "see that everything works, rather than measure")
-	check := flag.Bool("check", false, "fail where a bound is missed")
+// options are what was asked for.
+type options struct {
+	only, profile, write string
+	tiny, check          bool
+}
+
+func parse() options {
+	var o options
+	flag.StringVar(&o.only, "only", "", "measure only `these`: "+keys())
+	flag.StringVar(&o.profile, "profile", "", "only take CPU profiles, and call them by this `name`")
+	flag.StringVar(&o.write, "write", "", "write what was measured into the repository at this `path`")
+	flag.BoolVar(&o.tiny, "tiny", false, "see that everything works, rather than measure")
+	flag.BoolVar(&o.check, "check", false, "fail where a bound is missed")
 	flag.Parse()
-	chosen, err := choose(*only)
+	return o
+}
+
+func run(ctx context.Context) error {
+	o := parse()
+	chosen, err := choose(o.only)
 	if err != nil {
 		return err
 	}
-	size := rows.Full()
-	if *tiny {
-		size = rows.Tiny()
+	if o.write != "" && o.only != "" {
+		return errors.New("-write needs everything: leave -only out")
 	}
-	var sections []report.Section
+	f := findings{machine: report.ThisMachine(ctx)}
 	err = rig.Host(ctx, func(tb testing.TB) error {
 		tb.Helper()
-		sections, err = measure(ctx, tb, chosen, size)
-		return err
+		return f.measure(ctx, tb, o, chosen)
 	})
 	if err != nil {
 		return err
 	}
-	return conclude(sections, *check)
+	return f.conclude(o)
+}
+
+// findings are what a run found.
+type findings struct {
+	machine  report.Machine
+	sections []report.Section
+	profiles []report.Profile
 }
 
 // measure runs the measurements, telling how it goes on.
-func measure(ctx context.Context, tb testing.TB, chosen []rows.Measurement, size rows.Size) ([]report.Section, error) {
+func (f *findings) measure(ctx context.Context, tb testing.TB, o options, chosen []rows.Measurement) error {
 	tb.Helper()
 	start := time.Now()
 	tell := func(format string, args ...any) {
 		fmt.Fprintf(os.Stderr, "%5.0fs  %s\n", time.Since(start).Seconds(), fmt.Sprintf(format, args...))
 	}
-	env := rows.Env{Rig: rig.New(tb), Size: size, Told: tell}
-	var list []report.Section
-	for _, m := range chosen {
-		tell("%s", m.Title)
-		s, err := m.Run(ctx, env)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", m.Key, err)
-		}
-		s.Key, s.Title = m.Key, m.Title
-		list = append(list, s)
+	env := rows.Env{Rig: rig.New(tb), Size: rows.Full(), Told: tell}
+	if o.tiny {
+		env.Size = rows.Tiny()
 	}
-	return list, nil
+	var err error
+	if f.machine.Redis, err = env.Rig.Version(ctx); err != nil {
+		return err
+	}
+	if o.profile == "" {
+		for _, m := range chosen {
+			tell("%s", m.Title)
+			s, err := m.Run(ctx, env)
+			if err != nil {
+				return fmt.Errorf("%s: %w", m.Key, err)
+			}
+			s.Key, s.Title = m.Key, m.Title
+			f.sections = append(f.sections, s)
+		}
+	}
+	if o.profile != "" || o.write != "" {
+		tell("profiles")
+		f.profiles, err = rows.Profiles(ctx, env, tb.TempDir())
+	}
+	f.machine.Took = time.Since(start)
+	return err
 }
 
-func conclude(sections []report.Section, check bool) error {
+// conclude prints the table, and writes what it was asked to.
+func (f *findings) conclude(o options) error {
 	var all []report.Result
 	missed := 0
-	for _, s := range sections {
+	for _, s := range f.sections {
 		all = append(all, s.Results...)
 		missed += len(s.Missed())
 	}
-	report.Print(os.Stdout, all)
-	if check && missed > 0 {
+	if o.profile == "" {
+		report.Print(os.Stdout, all)
+	} else {
+		fmt.Print(report.Profiles(f.machine, f.profiles))
+	}
+	if o.write != "" {
+		if err := f.save(o); err != nil {
+			return err
+		}
+	}
+	if o.check && missed > 0 {
 		return fmt.Errorf("%d bounds were missed", missed)
 	}
 	return nil
+}
+
+func (f *findings) save(o options) error {
+	err := report.WriteProfiles(o.write, cmp.Or(o.profile, "after"), f.machine, f.profiles)
+	if o.profile == "" {
+		err = errors.Join(err, report.Write(o.write, f.machine, f.sections))
+	}
+	return err
 }
 
 func keys() string {

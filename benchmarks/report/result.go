@@ -20,6 +20,9 @@ type Result struct {
 	// Notes are what a reader should know besides: what others do, and what a
 	// peer cannot do.
 	Notes []string
+	// Headline, if set, is the README's line, with {ours}, {theirs}, {times} for
+	// the ratio and {inverse} for one divided by it.
+	Headline string
 }
 
 // A Bound is what a Result must keep. The zero Bound is none.

@@ -38,6 +38,20 @@ func (r *Redsync) Close() error {
 	return errors.Join(errs...)
 }
 
+// NewRedsyncs returns n of them, as many replicas have, and what closes them.
+func NewRedsyncs(n int, addrs []string) (list []*Redsync, closeAll func() error) {
+	for range n {
+		list = append(list, NewRedsync(addrs))
+	}
+	return list, func() error {
+		var errs []error
+		for _, r := range list {
+			errs = append(errs, r.Close())
+		}
+		return errors.Join(errs...)
+	}
+}
+
 // A Redislock is bsm/redislock on one server: it knows no quorum.
 type Redislock struct {
 	*redislock.Client

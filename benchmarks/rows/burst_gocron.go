@@ -9,13 +9,18 @@ import (
 	"github.com/quorate/quorate/benchmarks/rig"
 )
 
+// atOnce is how many jobs a gocron scheduler works on at once. Without a limit the
+// locks wait for one another in the clients' pools until they time out, and
+// most jobs never start.
+const atOnce = 128
+
 // burstGocron is what burst measures of gocron: schedulers with a locker each.
 func (e Env) burstGocron(ctx context.Context, t *tally) (_ float64, err error) {
 	at := nextSecond(e.Size.Ahead)
 	f := newFirsts(at)
 	for range team {
 		locker := rig.GocronLocker{Redsync: rig.NewRedsync(e.Rig.Addrs())}
-		s, err := gocron.NewScheduler(gocron.WithDistributedLocker(locker))
+		s, err := gocron.NewScheduler(gocron.WithDistributedLocker(locker), gocron.WithLimitConcurrentJobs(atOnce, gocron.LimitModeWait))
 		if err != nil {
 			return 0, err
 		}
@@ -30,5 +35,5 @@ func (e Env) burstGocron(ctx context.Context, t *tally) (_ float64, err error) {
 		}
 		s.Start()
 	}
-	return f.wait(ctx, t)
+	return f.wait(ctx, e, t)
 }

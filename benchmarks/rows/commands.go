@@ -73,6 +73,9 @@ func (e Env) commandsOf(ctx context.Context, n int, bound float64) (report.Resul
 	}
 	r.Theirs, err = e.redsyncPerTick(ctx, n)
 	r.Ratio.Of = r.Ours / r.Theirs
+	if n == e.Size.Crowd {
+		r.Headline = fmt.Sprintf("a tick costs {ours} Redis commands with %d replicas, with redsync {theirs}", n)
+	}
 	if !math.IsNaN(long) {
 		r.Notes = append(r.Notes, fmt.Sprintf("%.1f where the job runs for 600 ms", long))
 	}
@@ -133,15 +136,11 @@ func (e Env) counted(ctx context.Context, first time.Time, d time.Duration, tick
 // redsyncPerTick returns what n replicas send for a tick that each tries to lock.
 func (e Env) redsyncPerTick(ctx context.Context, n int) (float64, error) {
 	const ticks = 20
-	peers := make([]*rig.Redsync, n)
-	for i := range peers {
-		peers[i] = rig.NewRedsync(e.Rig.Addrs())
-		defer peers[i].Close()
-	}
+	peers, closeAll := rig.NewRedsyncs(n, e.Rig.Addrs())
 	names := append([]string{"set"}, ours...)
 	before, err := e.Rig.Commands(ctx, names...)
 	if err != nil {
-		return 0, err
+		return 0, errors.Join(err, closeAll())
 	}
 	for tick := range ticks {
 		var wg sync.WaitGroup
@@ -156,5 +155,5 @@ func (e Env) redsyncPerTick(ctx context.Context, n int) (float64, error) {
 		wg.Wait()
 	}
 	after, err := e.Rig.Commands(ctx, names...)
-	return float64(after-before) / ticks, err
+	return float64(after-before) / ticks, errors.Join(err, closeAll())
 }

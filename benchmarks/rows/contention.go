@@ -43,12 +43,19 @@ func contention(ctx context.Context, env Env) (report.Section, error) {
 	if err != nil {
 		return s, err
 	}
+	byHand, err := env.byHand(ctx, addrs)
+	if err != nil {
+		return s, err
+	}
+	env.Told("%s", byHand)
 	env.Told("%d of %d ticks without a winner, %d run twice; redsync %.1f %%", ticks-len(won), ticks, twice, lost)
 	r := report.Result{
 		What: fmt.Sprintf("ticks without a winner, %d ticks, %d replicas", ticks, z.Crowd), Unit: report.Ticks,
 		Ours: float64(ticks - len(won)), Bound: report.AtMost(0),
+		Headline: fmt.Sprintf("of %d ticks that %d replicas want at the same instant, {ours} stay without a winner; tried once with redsync, %.0f %%", ticks, z.Crowd, lost),
 		Notes: []string{
 			fmt.Sprintf("redsync TryLock, once per tick: %.1f %% of %d ticks without a winner", lost, z.PeerTicks),
+			byHand,
 			fmt.Sprintf("%d ticks were run twice", twice),
 		},
 	}
@@ -76,11 +83,7 @@ func (e Env) tickTogether(ctx context.Context, c *rig.Cluster, b *book) (first, 
 
 // redsyncSplits returns how many percent of ticks nobody locks.
 func (e Env) redsyncSplits(ctx context.Context, addrs []string) (float64, error) {
-	peers := make([]*rig.Redsync, e.Size.Crowd)
-	for i := range peers {
-		peers[i] = rig.NewRedsync(addrs)
-		defer peers[i].Close()
-	}
+	peers, closeAll := rig.NewRedsyncs(e.Size.Crowd, addrs)
 	lost := 0
 	for tick := range e.Size.PeerTicks + 1 {
 		var winners atomic.Int64
@@ -97,5 +100,5 @@ func (e Env) redsyncSplits(ctx context.Context, addrs []string) (float64, error)
 			lost++
 		}
 	}
-	return 100 * float64(lost) / float64(e.Size.PeerTicks), ctx.Err()
+	return 100 * float64(lost) / float64(e.Size.PeerTicks), errors.Join(ctx.Err(), closeAll())
 }

@@ -79,6 +79,8 @@ type Size struct {
 	CrowdJobs    int // with ticks at one instant
 	CrowdSeconds int
 	PeerTicks    int // for which redsync competes
+	HandJobs     int // that people lock by hand
+	HandSeconds  int
 
 	DelayJobs    int // with ticks one after the other, within each second
 	DelaySeconds int
@@ -96,7 +98,7 @@ func Full() Size {
 	return Size{
 		Rounds: 5, Span: time.Second, Workers: 256, Tries: 400, Slow: true,
 		Replicas: []int{2, 5, 20, 50}, Settling: 6 * time.Second, Counting: 2 * beats,
-		Crowd: 20, CrowdJobs: 100, CrowdSeconds: 20, PeerTicks: 500,
+		Crowd: 20, CrowdJobs: 100, CrowdSeconds: 20, PeerTicks: 500, HandJobs: 20, HandSeconds: 10,
 		DelayJobs: 25, DelaySeconds: 40,
 		Burst: 10_000, Ahead: 4 * time.Second,
 		Local: 100_000, LocalSpan: 3, IdleJobs: 100_000,
@@ -108,7 +110,7 @@ func Tiny() Size {
 	return Size{
 		Rounds: 1, Span: 20 * time.Millisecond, Workers: 8, Tries: 3,
 		Replicas: []int{2}, Counting: time.Second,
-		Crowd: 3, CrowdJobs: 2, CrowdSeconds: 1, PeerTicks: 2,
+		Crowd: 3, CrowdJobs: 2, CrowdSeconds: 1, PeerTicks: 2, HandJobs: 1, HandSeconds: 1,
 		DelayJobs: 5, DelaySeconds: 1,
 		Burst: 20, Ahead: time.Second,
 		Local: 50, LocalSpan: 1, IdleJobs: 100,

@@ -33,7 +33,7 @@ func fires(ctx context.Context, env Env) (report.Section, error) {
 	plan.Cold = true
 	samples, err := pairs.Run(ctx, plan,
 		pairs.Side{Name: sideLocal, Measure: func(ctx context.Context) (float64, error) {
-			perFire, l, err := localFires(ctx, n, span)
+			perFire, l, err := localFires(ctx, n, span, func() error { return nil })
 			lost += l
 			return perFire, err
 		}},
@@ -59,8 +59,8 @@ func fires(ctx context.Context, env Env) (report.Section, error) {
 }
 
 // localFires returns the processor time per fire of ours, and how many ticks did
-// not fire.
-func localFires(ctx context.Context, n int, span time.Duration) (perFire float64, lost int, err error) {
+// not fire. It calls begin before the first tick that counts.
+func localFires(ctx context.Context, n int, span time.Duration, begin func() error) (perFire float64, lost int, err error) {
 	var from, counted atomic.Int64 // the first tick that counts, Unix milliseconds
 	from.Store(math.MaxInt64)
 	count := func(_ context.Context, run jobs.Run) error {
@@ -82,8 +82,10 @@ func localFires(ctx context.Context, n int, span time.Duration) (perFire float64
 	}
 	first := nextSecond(2 * time.Second)
 	from.Store(first.UnixMilli())
-	used, err := cpuBetween(ctx, first.Add(-100*time.Millisecond), span)
-	if err == nil {
+	start := first.Add(-100 * time.Millisecond)
+	err = errors.Join(sleep(ctx, start), begin())
+	used, err2 := cpuBetween(ctx, start, span)
+	if err = errors.Join(err, err2); err == nil {
 		// What fired late counts as fired.
 		err = sleep(ctx, first.Add(span+2*time.Second))
 	}

@@ -48,16 +48,17 @@ func (f *firsts) state() (started, calls int, last time.Time) {
 
 // wait returns how long it took until the last job started: all of them, or as
 // many as do before nothing starts any more.
-func (f *firsts) wait(ctx context.Context, t *tally) (float64, error) {
+func (f *firsts) wait(ctx context.Context, e Env, t *tally) (float64, error) {
 	limit := f.at.Add(patience)
 	for {
 		if err := sleep(ctx, time.Now().Add(20*time.Millisecond)); err != nil {
 			return 0, err
 		}
 		started, calls, last := f.state()
-		idle := time.Since(last) > quiet
+		idle := started > 0 && time.Since(last) > quiet
 		if started == t.jobs && time.Since(last) > quiet/6 || idle || time.Now().After(limit) {
 			t.add(started, calls)
+			e.Told("           %d of %d started, %d calls", started, t.jobs, calls)
 			return last.Sub(f.at).Seconds(), nil
 		}
 	}

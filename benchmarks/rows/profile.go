@@ -1,0 +1,75 @@
+package rows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/pprof"
+	"sync/atomic"
+	"time"
+
+	"github.com/quorate/quorate/benchmarks/report"
+	"github.com/quorate/quorate/benchmarks/rig"
+)
+
+// Profiles takes CPU profiles of ours: of claims, and of fires without nodes.
+// The files are left in dir.
+func Profiles(ctx context.Context, env Env, dir string) ([]report.Profile, error) {
+	of, err := env.profile(ctx, filepath.Join(dir, "claims.pprof"),
+		fmt.Sprintf("claim and finish, %d in parallel", env.Size.Workers), env.busyClaims)
+	if err != nil {
+		return nil, err
+	}
+	local, err := env.profile(ctx, filepath.Join(dir, "fires.pprof"),
+		fmt.Sprintf("fire without nodes, %d a second", env.Size.Local), env.busyFires)
+	return []report.Profile{of, local}, err
+}
+
+// profile runs work, which begins the profile when it is ready and returns the
+// processor time of one operation.
+func (e Env) profile(ctx context.Context, file, title string, work func(ctx context.Context, begin func() error) (float64, error)) (report.Profile, error) {
+	p := report.Profile{Title: title}
+	f, err := os.Create(file)
+	if err != nil {
+		return p, err
+	}
+	p.Cost, err = work(ctx, func() error { return pprof.StartCPUProfile(f) })
+	pprof.StopCPUProfile()
+	if err := errors.Join(err, f.Close()); err != nil {
+		return p, err
+	}
+	e.Told("profile of %s: %s each", title, report.Seconds.Format(p.Cost))
+	p.Top, err = report.ReadProfile(ctx, file)
+	return p, err
+}
+
+func (e Env) busyClaims(ctx context.Context, begin func() error) (float64, error) {
+	if err := e.fresh(ctx); err != nil {
+		return 0, err
+	}
+	ours, err := rig.Open(ctx, e.Rig.Addrs())
+	if err != nil {
+		return 0, err
+	}
+	list := newClaimers(ours, "profile", e.Size.Workers, true)
+	run := func(span time.Duration) (float64, error) {
+		return rate(ctx, len(list), span, new(atomic.Int64), func(ctx context.Context, w int) error { return list[w].run(ctx) })
+	}
+	if _, err := run(e.Size.Span); err != nil { // the warm-up
+		return 0, errors.Join(err, ours.Close())
+	}
+	span := 5 * e.Size.Span
+	before, err := cpu()
+	err = errors.Join(err, begin())
+	perSecond, err2 := run(span)
+	after, err3 := cpu()
+	return (after - before).Seconds() / (perSecond * span.Seconds()), errors.Join(err, err2, err3, ours.Close())
+}
+
+func (e Env) busyFires(ctx context.Context, begin func() error) (float64, error) {
+	span := time.Duration(e.Size.LocalSpan) * time.Second
+	perFire, _, err := localFires(ctx, e.Size.Local, span, begin)
+	return perFire, err
+}
