@@ -23,7 +23,7 @@ import (
 const firstReplica = "a"
 
 func (a App) devCommand(f *flags) *cobra.Command {
-	var replicas, count int
+	var replicas, count, cells int
 	var verbose bool
 	c := &cobra.Command{
 		Use:   "dev",
@@ -35,6 +35,7 @@ process, these nodes protect against nothing and forget
 everything at the end: they are for development only.`,
 		Example: `  quorate dev
   quorate dev --replicas 5 --nodes 3
+  quorate dev --cells 2
   quorate dev --set jobs/heartbeat/schedule="@every 1s"`,
 		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -44,28 +45,35 @@ everything at the end: they are for development only.`,
 			if !slices.Contains([]int{1, 3, 5, 7}, count) {
 				return usageError{fmt.Errorf("--nodes %d: write 1, 3, 5 or 7", count)}
 			}
+			if cells < 1 || cells > nodes.MaxCells {
+				return usageError{fmt.Errorf("--cells %d: write 1 to %d", cells, nodes.MaxCells)}
+			}
 			source := f.source()
 			config, err := replica.Read(source, a.Registry)
 			if err != nil {
 				return err
 			}
-			return a.dev(c.Context(), source, config, replicas, count, verbose)
+			return a.dev(c.Context(), source, config, devSizes{replicas, count, cells}, verbose)
 		},
 	}
 	c.Flags().IntVar(&replicas, "replicas", 3, "how many `replicas`")
 	c.Flags().IntVar(&count, "nodes", 5, "how many `nodes`: 1, 3, 5 or 7")
+	c.Flags().IntVar(&cells, "cells", 1, "how many `cells`, groups of so many nodes, each of which decides on some of the jobs")
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "show the replicas' logs and the jobs' output, too")
 	return c
 }
 
+// devSizes are how many replicas there are, and nodes in each of how many cells.
+type devSizes struct{ replicas, nodes, cells int }
+
 // dev runs the configuration's jobs on embedded nodes until ctx ends.
-func (a App) dev(ctx context.Context, source replica.Source, config *replica.Config, replicas, count int, verbose bool) error {
-	embedded, err := devnodes.Start(count)
+func (a App) dev(ctx context.Context, source replica.Source, config *replica.Config, size devSizes, verbose bool) error {
+	embedded, err := devnodes.Start(size.nodes * size.cells)
 	if err != nil {
 		return err
 	}
 	defer embedded.Close()
-	onEmbedded(config, embedded)
+	onEmbedded(config, embedded, size.cells)
 	if err := initNodes(ctx, config); err != nil {
 		return err
 	}
@@ -76,19 +84,19 @@ func (a App) dev(ctx context.Context, source replica.Source, config *replica.Con
 		logger = replica.NewLogger(config.Log, v)
 	}
 	var list []*replica.Replica
-	for i := range replicas {
+	for i := range size.replicas {
 		id := string(rune(firstReplica[0] + byte(i)))
 		r, err := replica.New(config, a.Registry, replica.Options{
 			ReplicaID: id, Version: Version(), Logger: logger, Observer: v.observer(id), Embedded: true,
-			Source: &source, Adapt: func(read *replica.Config) { onEmbedded(read, embedded) },
+			Source: &source, Adapt: func(read *replica.Config) { onEmbedded(read, embedded, size.cells) },
 		})
 		if err != nil {
 			return err
 		}
 		list = append(list, r)
 	}
-	v.header(fmt.Sprintf("Replicas a to %s and %d embedded nodes in this process: for development only.\n"+
-		"Jobs: %s.\n%s", list[len(list)-1].ID(), count, strings.Join(jobNames(config), ", "), hint(verbose)))
+	v.header(fmt.Sprintf("Replicas a to %s and %s in this process: for development only.\n"+
+		"Jobs: %s.\n%s", list[len(list)-1].ID(), size.text(), strings.Join(jobNames(config), ", "), hint(verbose)))
 	showing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var shown sync.WaitGroup
 	shown.Go(func() { v.run(showing, list) })
@@ -98,12 +106,31 @@ func (a App) dev(ctx context.Context, source replica.Source, config *replica.Con
 	return err
 }
 
-// onEmbedded makes the configuration one for embedded nodes: they take no
-// users, and several replicas of one process cannot share a port.
-func onEmbedded(config *replica.Config, embedded devnodes.Nodes) {
-	config.Redis.Nodes = nil
-	for _, url := range embedded.URLs() {
-		config.Redis.Nodes = append(config.Redis.Nodes, replica.NodeEntry{URL: url})
+func (s devSizes) text() string {
+	if s.cells == 1 {
+		return fmt.Sprintf("%d embedded nodes", s.nodes)
+	}
+	return fmt.Sprintf("%d cells of %d embedded nodes", s.cells, s.nodes)
+}
+
+// onEmbedded makes the configuration one for embedded nodes, in so many cells:
+// they take no users, and several replicas of one process cannot share a port.
+func onEmbedded(config *replica.Config, embedded devnodes.Nodes, cells int) {
+	config.Redis.Nodes, config.Redis.Cells = nil, nil
+	if cells > 1 {
+		config.Redis.Cells = map[string]replica.CellConfig{}
+	}
+	urls := embedded.URLs()
+	for i := range cells {
+		var entries []replica.NodeEntry
+		for _, url := range urls[i*len(urls)/cells : (i+1)*len(urls)/cells] {
+			entries = append(entries, replica.NodeEntry{URL: url})
+		}
+		if cells == 1 {
+			config.Redis.Nodes = entries
+			break
+		}
+		config.Redis.Cells[fmt.Sprintf("c%d", i+1)] = replica.CellConfig{Nodes: entries}
 	}
 	config.Redis.Username, config.Redis.Password, config.Redis.TLS = "", "", replica.TLSConfig{}
 	config.HTTP.ProbesListen = ""
@@ -112,18 +139,25 @@ func onEmbedded(config *replica.Config, embedded devnodes.Nodes) {
 // initNodes says what is true of nodes this process has just started: they are
 // new, so nothing needs to wait for the grace.
 func initNodes(ctx context.Context, config *replica.Config) error {
-	cfg := nodes.Config{
-		Namespace: config.Namespace, Timeout: config.Redis.NodeTimeout,
-		Grace: config.Redis.RestartGrace, TTL: config.Lock.TTL, Embedded: true,
-	}
-	for _, n := range config.Redis.Nodes {
-		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{Name: n.Name, URL: n.URL})
-	}
-	set, err := nodes.Open(cfg)
+	list, err := config.Nodes()
 	if err != nil {
 		return err
 	}
-	return errors.Join(set.Init(ctx, false), set.Close())
+	for i := range list {
+		list[i].Embedded = true
+	}
+	sets, err := nodes.OpenCells(list)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, s := range sets {
+		errs = append(errs, s.Init(ctx, false))
+	}
+	for _, s := range sets {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
 }
 
 func jobNames(config *replica.Config) []string {

@@ -28,6 +28,7 @@ type jobRow struct {
 	Hash *string `json:"hash"` // of this version of the job
 	// Paused is why its ticks are skipped, null if they are not.
 	Paused *string `json:"paused"`
+	Cell   *string `json:"cell"` // that decides on it; null if there is one group of nodes
 	// Live: a replica serves this version now. Drift: others serve others.
 	Live  bool `json:"live"`
 	Drift bool `json:"drift"`
@@ -78,6 +79,7 @@ func (c cluster) jobRows(ctx context.Context, now time.Time) ([]jobRow, error) {
 	var rows []jobRow
 	for _, v := range names.versions {
 		row := newJobRow(v, now)
+		row.Cell = c.cellOf(v.StoredAs())
 		last, err := c.ledger.Ticks(ctx, scheduler.Query{Job: v.StoredAs(), Limit: 1})
 		if err != nil {
 			return nil, err
@@ -121,7 +123,7 @@ func nextTick(j scheduler.JobInfo, now time.Time) *string {
 }
 
 func jobListing(rows []jobRow, now time.Time) listing[jobRow] {
-	return listing[jobRow]{
+	return cellColumn(listing[jobRow]{
 		columns: []string{"JOB", "SCHEDULE", "NEXT", "LAST TICK", "OUTCOME", "PUBLISHED", "VERSION"},
 		cells: func(r jobRow) []string {
 			return []string{
@@ -131,7 +133,7 @@ func jobListing(rows []jobRow, now time.Time) listing[jobRow] {
 		},
 		rows:  rows,
 		empty: "no replica has served a job on these nodes yet",
-	}
+	}, func(r jobRow) *string { return r.Cell })
 }
 
 // nextCell is the next tick, or why none will run.

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -8,10 +9,12 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
+	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
 // A lockRow is one lock as `quorate locks -o json` shows it.
 type lockRow struct {
+	Cell       *string        `json:"cell"` // null if there is one group of nodes
 	Job        string         `json:"job"`
 	State      string         `json:"state"` // held, unknown, partial, unfinished
 	Holder     *string        `json:"holder"`
@@ -56,11 +59,18 @@ Exit code 4 when fewer than a quorum answer.`,
 		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				held, err := redlock.Holders(c.Context(), cl.set)
-				if err != nil {
+				var held []cellHolding
+				silent := cl.inCells(func(s *nodes.Set) error {
+					list, err := redlock.Holders(c.Context(), s)
+					for _, h := range list {
+						held = append(held, cellHolding{s.Cell(), h})
+					}
 					return err
+				})
+				if silent != nil && len(cl.Sets) == 1 {
+					return silent
 				}
-				return lockListing(held, time.Now()).print(a.Out, format)
+				return errors.Join(lockListing(held, time.Now()).print(a.Out, format), silent)
 			})
 		},
 	}
@@ -69,7 +79,13 @@ Exit code 4 when fewer than a quorum answer.`,
 	return c
 }
 
-func lockListing(held []redlock.Holding, now time.Time) listing[lockRow] {
+// A cellHolding is a lock that is held in a cell.
+type cellHolding struct {
+	cell string
+	redlock.Holding
+}
+
+func lockListing(held []cellHolding, now time.Time) listing[lockRow] {
 	l := listing[lockRow]{
 		columns: []string{"JOB", "HOLDER", "TICK", "TOKEN", "AGE", "LEFT", "NODES", "STATE"},
 		cells: func(r lockRow) []string {
@@ -81,9 +97,11 @@ func lockListing(held []redlock.Holding, now time.Time) listing[lockRow] {
 		empty: "nobody holds a lock on these nodes",
 	}
 	for _, h := range held {
-		l.rows = append(l.rows, newLockRow(h))
+		row := newLockRow(h.Holding)
+		row.Cell = optional(h.cell)
+		l.rows = append(l.rows, row)
 	}
-	return l
+	return cellColumn(l, func(r lockRow) *string { return r.Cell })
 }
 
 func newLockRow(h redlock.Holding) lockRow {

@@ -43,7 +43,7 @@ Exit code 3 when nobody holds the lock, 4 when fewer than a quorum answer.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				h, err := redlock.Evict(c.Context(), cl.set, args[0], locking.Token(token), reason)
+				h, err := redlock.Evict(c.Context(), cl.Of(args[0]), args[0], locking.Token(token), reason)
 				if errors.Is(err, redlock.ErrNotHeld) {
 					return fmt.Errorf("%w: %w; quorate locks lists what is held", errNotFound, err)
 				}

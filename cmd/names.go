@@ -14,6 +14,7 @@ type directory struct {
 	keys     []string                     // of all jobs, sorted by their names
 	last     map[string]scheduler.Version // by key: the last published
 	keyOf    map[string]string            // by name
+	gap      *gap                         // what could not be read; nil: nothing
 }
 
 // directory reads what the replicas have published.
@@ -26,7 +27,9 @@ func (c cluster) directory(ctx context.Context) (directory, error) {
 	if err != nil {
 		return directory{}, err
 	}
-	return newDirectory(scheduler.Versions(published, live)), nil
+	d := newDirectory(scheduler.Versions(published, live))
+	d.gap = c.ledger.gap
+	return d, nil
 }
 
 func newDirectory(versions []scheduler.Version) directory {
@@ -66,6 +69,11 @@ func (d directory) named(entries []scheduler.Entry) []scheduler.Entry {
 func (d directory) require(key string) error {
 	if _, ok := d.last[key]; ok {
 		return nil
+	}
+	if d.gap != nil {
+		if err := d.gap.require(key); err != nil {
+			return err
+		}
 	}
 	return fmt.Errorf("job %q %w on these nodes; quorate jobs lists them", key, errNotFound)
 }

@@ -15,6 +15,7 @@ import (
 
 // A nodeRow is one node as `quorate nodes -o json` shows it.
 type nodeRow struct {
+	Cell        *string  `json:"cell"` // null if there is one group of nodes
 	Node        string   `json:"node"`
 	URL         string   `json:"url"`
 	State       string   `json:"state"` // voting, abstaining, sealed, blank, refusing, down
@@ -52,11 +53,18 @@ was changed, OFFSET how far the node's clock is ahead of this machine's. Exit co
 		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				statuses := cl.set.Inspect(c.Context())
-				if err := printNodes(a.Out, statuses, format); err != nil {
+				var list []cellNodes
+				for _, s := range cl.Sets {
+					list = append(list, cellNodes{s, s.Inspect(c.Context())})
+				}
+				if err := printNodes(a.Out, list, format); err != nil {
 					return err
 				}
-				return quorumOf(statuses, cl.set.Quorum())
+				var errs []error
+				for _, cell := range list {
+					errs = append(errs, inCell(cell.set, quorumOf(cell.nodes, cell.set.Quorum())))
+				}
+				return errors.Join(errs...)
 			})
 		},
 	}
@@ -82,15 +90,21 @@ answers are formatted, and abstain for one grace.`,
 		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				if err := cl.set.Init(c.Context(), recovery); err != nil {
-					return err
-				}
-				if recovery {
-					fmt.Fprintf(a.Out, "the blank nodes of namespace %s are formatted, and abstain for %v\n", cl.set.Namespace(), cl.set.Grace())
+				return cl.inCells(func(s *nodes.Set) error {
+					if err := s.Init(c.Context(), recovery); err != nil {
+						return err
+					}
+					of := "namespace " + s.Namespace()
+					if s.Cell() != "" {
+						of = "cell " + s.Cell() + " of " + of
+					}
+					if recovery {
+						fmt.Fprintf(a.Out, "the blank nodes of %s are formatted, and abstain for %v\n", of, s.Grace())
+						return nil
+					}
+					fmt.Fprintf(a.Out, "all %d nodes of %s are declared new\n", s.Len(), of)
 					return nil
-				}
-				fmt.Fprintf(a.Out, "all %d nodes of namespace %s are declared new\n", cl.set.Len(), cl.set.Namespace())
-				return nil
+				})
 			})
 		},
 	}
@@ -112,9 +126,22 @@ func quorumOf(statuses []nodes.Status, quorum int) error {
 	return fmt.Errorf("%w: %d of %d; start the others", locking.ErrNoQuorum, answered, len(statuses))
 }
 
+// A cellSet is a *nodes.Set, as far as listings need one.
+type cellSet interface {
+	Cell() string
+	Len() int
+	Quorum() int
+}
+
+// A cellNodes is one group of nodes, and what was found of them.
+type cellNodes struct {
+	set   cellSet
+	nodes []nodes.Status
+}
+
 // printNodes writes the rows, and for people below them what there is to say.
-func printNodes(w io.Writer, statuses []nodes.Status, format string) error {
-	l := nodeListing(statuses)
+func printNodes(w io.Writer, list []cellNodes, format string) error {
+	l := nodeListing(list)
 	if err := l.print(w, format); err != nil || format == "json" {
 		return err
 	}
@@ -126,7 +153,7 @@ func printNodes(w io.Writer, statuses []nodes.Status, format string) error {
 	return nil
 }
 
-func nodeListing(statuses []nodes.Status) listing[nodeRow] {
+func nodeListing(list []cellNodes) listing[nodeRow] {
 	l := listing[nodeRow]{
 		columns: []string{"NODE", "STATE", "SINCE", "VOUCHES", "RUN", "EPOCH", "OFFSET"},
 		cells: func(r nodeRow) []string {
@@ -135,10 +162,14 @@ func nodeListing(statuses []nodes.Status) listing[nodeRow] {
 			}
 		},
 	}
-	for _, s := range statuses {
-		l.rows = append(l.rows, newNodeRow(s))
+	for _, cell := range list {
+		for _, s := range cell.nodes {
+			row := newNodeRow(s)
+			row.Cell = optional(cell.set.Cell())
+			l.rows = append(l.rows, row)
+		}
 	}
-	return l
+	return cellColumn(l, func(r nodeRow) *string { return r.Cell })
 }
 
 func newNodeRow(s nodes.Status) nodeRow {

@@ -52,22 +52,22 @@ Runs under way lose their lease.`,
 // readChange reads both configurations. What --set and the environment override
 // they override in both, which for the lists themselves would make them equal:
 // that is refused later, as no change.
-func readChange(f *flags, to string) (nodes.Change, error) {
+func readChange(f *flags, to string) (nodes.LayoutChange, error) {
 	from, err := replica.ReadCluster(f.source())
 	if err != nil {
-		return nodes.Change{}, err
+		return nodes.LayoutChange{}, err
 	}
 	source := f.source()
 	source.Path = to
 	target, err := replica.ReadCluster(source)
-	return nodes.Change{From: from, To: target}, err
+	return nodes.LayoutChange{From: from, To: target}, err
 }
 
-func (a App) sayWhatNext(c nodes.Change, to string) {
+func (a App) sayWhatNext(c nodes.LayoutChange, to string) {
 	if c.DryRun {
 		fmt.Fprintln(a.Out, "nothing was changed; without --dry-run this is done")
 		return
 	}
 	remark(a.Out, "next", fmt.Sprintf(`restart every replica with the nodes that %s lists; ticks are missed until then, and until one restart_grace (%v) from now. When all are restarted, switch off the nodes that are in the old list only, or empty them, but not before. Nodes that were not sealed or opened above: run the same command again when they answer`,
-		to, c.To.WithDefaults().Grace))
+		to, c.To[0].WithDefaults().Grace))
 }

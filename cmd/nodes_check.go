@@ -15,6 +15,7 @@ import (
 // A checkRow is one node as `quorate nodes check -o json` shows it, or this
 // machine, without a name, if something is wrong with it.
 type checkRow struct {
+	Cell        *string      `json:"cell"` // null if there is one group of nodes
 	Node        *string      `json:"node"`
 	State       string       `json:"state"`
 	Verdict     string       `json:"verdict"` // ok, wait, mend
@@ -56,17 +57,14 @@ mended or waited for, 4 when fewer than a quorum answer.`,
 		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				checkup := cl.set.Check(c.Context())
-				if err := printCheckup(a.Out, checkup, cl.set, format); err != nil {
+				var list []cellCheckup
+				for _, s := range cl.Sets {
+					list = append(list, cellCheckup{s, s.Check(c.Context())})
+				}
+				if err := printCheckup(a.Out, list, format); err != nil {
 					return err
 				}
-				if err := checkup.Answered(cl.set.Quorum()); err != nil {
-					return err
-				}
-				if checkup.Level() > nodes.Note {
-					return errUnwell
-				}
-				return nil
+				return judged(list)
 			})
 		},
 	}
@@ -74,9 +72,30 @@ mended or waited for, 4 when fewer than a quorum answer.`,
 	return c
 }
 
+// A cellCheckup is one group of nodes, and how it was judged.
+type cellCheckup struct {
+	set cellSet
+	nodes.Checkup
+}
+
+// judged is the error of the cells that did not answer, else of those that are
+// not well.
+func judged(list []cellCheckup) error {
+	var silent []error
+	unwell := false
+	for _, c := range list {
+		silent = append(silent, inCell(c.set, c.Answered(c.set.Quorum())))
+		unwell = unwell || c.Level() > nodes.Note
+	}
+	if err := errors.Join(silent...); err != nil || !unwell {
+		return err
+	}
+	return errUnwell
+}
+
 // printCheckup writes the rows, and for people the findings and the advice below.
-func printCheckup(w io.Writer, c nodes.Checkup, size interface{ Len() int }, format string) error {
-	l := checkListing(c)
+func printCheckup(w io.Writer, list []cellCheckup, format string) error {
+	l := checkListing(list)
 	if err := l.print(w, format); err != nil || format == "json" {
 		return err
 	}
@@ -90,7 +109,13 @@ func printCheckup(w io.Writer, c nodes.Checkup, size interface{ Len() int }, for
 			remark(w, who+": "+f.Level, f.Text)
 		}
 	}
-	remark(w, "next restart", advice(c, size.Len()))
+	for _, c := range list {
+		what := "next restart"
+		if name := c.set.Cell(); name != "" {
+			what += " in cell " + name
+		}
+		remark(w, what, advice(c.Checkup, c.set.Len()))
+	}
 	return nil
 }
 
@@ -107,7 +132,7 @@ func advice(c nodes.Checkup, size int) string {
 	return "none may be restarted: too few nodes vouch for a quorum to be left without one; mend what is named above"
 }
 
-func checkListing(c nodes.Checkup) listing[checkRow] {
+func checkListing(list []cellCheckup) listing[checkRow] {
 	l := listing[checkRow]{
 		columns: []string{"NODE", "STATE", "VERDICT", "RTT", "OFFSET", "MEMORY", "VERSION", "PERSISTENCE"},
 		cells: func(r checkRow) []string {
@@ -117,13 +142,19 @@ func checkListing(c nodes.Checkup) listing[checkRow] {
 			}
 		},
 	}
-	for _, n := range c.Nodes {
-		l.rows = append(l.rows, newCheckRow(n))
+	for _, c := range list {
+		for _, n := range c.Nodes {
+			row := newCheckRow(n)
+			row.Cell = optional(c.set.Cell())
+			l.rows = append(l.rows, row)
+		}
+		if len(c.Local) > 0 {
+			l.rows = append(l.rows, checkRow{
+				Cell: optional(c.set.Cell()), State: "local", Verdict: nodes.Mend.String(), Findings: findingRows(c.Local),
+			})
+		}
 	}
-	if len(c.Local) > 0 {
-		l.rows = append(l.rows, checkRow{State: "local", Verdict: nodes.Mend.String(), Findings: findingRows(c.Local)})
-	}
-	return l
+	return cellColumn(l, func(r checkRow) *string { return r.Cell })
 }
 
 func newCheckRow(n nodes.Condition) checkRow {

@@ -58,9 +58,15 @@ func checkup() nodes.Checkup {
 	}
 }
 
-type nodeCount int
+// A nodeCount is a group of so many nodes.
+type nodeCount struct {
+	cell string
+	n    int
+}
 
-func (n nodeCount) Len() int { return int(n) }
+func (c nodeCount) Cell() string { return c.cell }
+func (c nodeCount) Len() int     { return c.n }
+func (c nodeCount) Quorum() int  { return c.n/2 + 1 }
 
 func TestGoldenNodes(t *testing.T) {
 	t.Parallel()
@@ -69,9 +75,10 @@ func TestGoldenNodes(t *testing.T) {
 	for _, n := range c.Nodes {
 		statuses = append(statuses, n.Status)
 	}
+	group := nodeCount{n: 5}
 	for _, format := range []string{"json", "table"} {
 		var list, check bytes.Buffer
-		if err := errors.Join(printNodes(&list, statuses, format), printCheckup(&check, c, nodeCount(5), format)); err != nil {
+		if err := errors.Join(printNodes(&list, []cellNodes{{group, statuses}}, format), printCheckup(&check, []cellCheckup{{group, c}}, format)); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, "nodes."+format, list.String())
@@ -81,6 +88,23 @@ func TestGoldenNodes(t *testing.T) {
 				t.Errorf("%d columns are too wide: %s", n, line)
 			}
 		}
+	}
+}
+
+// With several cells, each row says which one it is of.
+func TestGoldenCells(t *testing.T) {
+	t.Parallel()
+	c := checkup()
+	east, west := nodes.Checkup{Nodes: c.Nodes[:1], Next: c.Nodes[0].Name}, nodes.Checkup{Nodes: c.Nodes[1:2], NextAt: c.NextAt}
+	list := []cellNodes{{nodeCount{"east", 1}, []nodes.Status{east.Nodes[0].Status}}, {nodeCount{"west", 1}, []nodes.Status{west.Nodes[0].Status}}}
+	checks := []cellCheckup{{list[0].set, east}, {list[1].set, west}}
+	held := []cellHolding{{"east", holdings()[0]}, {"west", holdings()[1]}}
+	for _, format := range []string{"json", "table"} {
+		var out bytes.Buffer
+		if err := errors.Join(printNodes(&out, list, format), printCheckup(&out, checks, format)); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "cells."+format, out.String()+printed(t, lockListing(held, tick), format))
 	}
 }
 

@@ -26,10 +26,22 @@ not resolved, so it can be checked where its secrets are not.`,
 			for _, w := range config.Warnings() {
 				fmt.Fprintln(a.Err, w)
 			}
-			fmt.Fprintf(a.Out, "the configuration is valid: %d jobs, %d nodes\n", len(config.Jobs), len(config.Redis.Nodes))
+			fmt.Fprintf(a.Out, "the configuration is valid: %d jobs, %s\n", len(config.Jobs), sizeOf(config.Redis))
 			return nil
 		},
 	}
+}
+
+// sizeOf says how many nodes there are.
+func sizeOf(r replica.RedisConfig) string {
+	if len(r.Cells) == 0 {
+		return fmt.Sprintf("%d nodes", len(r.Nodes))
+	}
+	n := 0
+	for _, cell := range r.Cells {
+		n += len(cell.Nodes)
+	}
+	return fmt.Sprintf("%d nodes in %d cells", n, len(r.Cells))
 }
 
 func (a App) schemaCommand() *cobra.Command {

@@ -53,8 +53,10 @@ func TestPublishesWhatCanBe(t *testing.T) {
 		}
 		p := newPublisher(Config{Roster: r, Replica: "a"}.WithDefaults())
 		p.serve([]*Job{{Name: "east", Key: "east", Hash: "1", Schedule: Every{Interval: time.Hour}}, {Name: "west", Key: "west", Hash: "1", Schedule: Every{Interval: time.Hour}}})
-		if p.publish(t.Context()) || p.publish(t.Context()) {
-			t.Error("all is said to be published")
+		for range 2 {
+			if p.publish(t.Context()) {
+				t.Error("all is said to be published")
+			}
 		}
 		r.half = false
 		if !p.publish(t.Context()) {

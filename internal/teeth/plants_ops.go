@@ -142,7 +142,7 @@ var opsPlants = []plant{
 	},
 	{
 		name: "forget: not wired", promise: "What the nodes keep of a job that was removed goes.",
-		edits: []edit{{replicaDir + "replica.go", "err := redlock.Forget(ctx, r.set, key); !errors.Is", "err := error(nil); !errors.Is"}},
+		edits: []edit{{replicaDir + "cluster.go", "err := redlock.Forget(ctx, c.Of(key), key); !errors.Is", "err := error(nil); !errors.Is"}},
 		pkg:   replica, tests: []string{"TestRemovedJobIsForgotten"},
 	},
 	{

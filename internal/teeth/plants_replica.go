@@ -45,7 +45,7 @@ var replicaPlants = []plant{
 	},
 	{
 		name: "config: even number of nodes", promise: "The nodes are 1, 3, 5 or 7.",
-		edits: []edit{{replicaDir + "check.go", "case n%2 == 0:", "case false:"}},
+		edits: []edit{{replicaDir + "check_nodes.go", "case n%2 == 0:", "case false:"}},
 		pkg:   replica, tests: []string{"TestReadReportsEveryMistakeWithItsPlace"},
 	},
 	{
@@ -55,12 +55,12 @@ var replicaPlants = []plant{
 	},
 	{
 		name: "replica: refusal ends it in silence", promise: "A replica that the nodes refuse ends and says why.",
-		edits: []edit{{replicaDir + "run.go", "err != nil || ctx.Err() != nil {\n\t\treturn err", "err != nil || ctx.Err() != nil {\n\t\treturn nil"}},
+		edits: []edit{{replicaDir + "run.go", "stop(refused[i])", "refused[i] = nil; stop(nil)"}},
 		pkg:   replica, tests: []string{"TestRunEndsWhereItIsRefused"},
 	},
 	{
 		name: "replica: ready before the grace", promise: "A replica says that it waits for the grace of its nodes.",
-		edits: []edit{{replicaDir + "ready.go", "case !at.IsZero():", "case false:"}},
+		edits: []edit{{replicaDir + "cell.go", "\tcase !at.IsZero():\n\t\treturn", "\tcase false:\n\t\treturn"}},
 		pkg:   replica, tests: []string{"TestRunOnBlankNodesWaitsOneGraceAndSaysSo"},
 	},
 	{

@@ -16,40 +16,56 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// cluster returns what the nodes are opened with, references resolved and TLS
-// files read.
-func (c *Config) cluster(ps *problems) nodes.Config {
-	resolve := func(p path, text string) string {
-		out, err := expand(text)
-		if err != nil {
-			ps.at(p, "%v", err)
-		}
-		return out
-	}
+// cluster returns what the nodes of each cell are opened with, references resolved
+// and TLS files read: in the order of the cells' names, or of the only group.
+func (c *Config) cluster(ps *problems) []nodes.Config {
 	r := path{"redis"}
-	cfg := nodes.Config{
+	base := nodes.Config{
 		Namespace: c.Namespace,
-		Username:  resolve(r.with("username"), c.Redis.Username),
-		Password:  resolve(r.with("password"), c.Redis.Password),
+		Username:  ps.resolve(r.with("username"), c.Redis.Username),
+		Password:  ps.resolve(r.with("password"), c.Redis.Password),
 		Timeout:   c.Redis.NodeTimeout,
 		Grace:     c.Redis.RestartGrace,
 		TTL:       c.Lock.TTL,
 		Durable:   c.Redis.Durable,
 	}
-	for i, n := range c.Redis.Nodes {
-		url := resolve(r.with("nodes", strconv.Itoa(i)), n.URL)
-		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{Name: n.Name, URL: url})
-	}
 	var err error
-	if cfg.TLS, err = c.Redis.TLS.load(); err != nil {
+	if base.TLS, err = c.Redis.TLS.load(); err != nil {
 		ps.at(r.with("tls"), "%v", err)
 	}
-	cfg = cfg.WithDefaults()
-	// References may have turned into anything, so the whole is checked again.
-	if err := cfg.Validate(); err != nil && len(ps.list) == 0 {
-		ps.at(r, "%v", err)
+	if len(c.Redis.Cells) == 0 {
+		return []nodes.Config{ps.group(r.with("nodes"), base, c.Redis.Nodes)}
 	}
-	return cfg
+	var list []nodes.Config
+	base.Cells = slices.Sorted(maps.Keys(c.Redis.Cells))
+	for _, name := range base.Cells {
+		base.Cell = name
+		list = append(list, ps.group(r.with("cells", name, "nodes"), base, c.Redis.Cells[name].Nodes))
+	}
+	return list
+}
+
+// group returns base for the nodes listed at p.
+func (ps *problems) group(p path, base nodes.Config, entries []NodeEntry) nodes.Config {
+	for i, n := range entries {
+		url := ps.resolve(p.with(strconv.Itoa(i)), n.URL)
+		base.Nodes = append(base.Nodes, nodes.NodeConfig{Name: n.Name, URL: url})
+	}
+	base = base.WithDefaults()
+	// References may have turned into anything, so the whole is checked again.
+	if err := base.Validate(); err != nil && len(ps.list) == 0 {
+		ps.at(path{"redis"}, "%v", err)
+	}
+	return base
+}
+
+// resolve returns the text at p with its references resolved.
+func (ps *problems) resolve(p path, text string) string {
+	out, err := expand(text)
+	if err != nil {
+		ps.at(p, "%v", err)
+	}
+	return out
 }
 
 // load reads the files; nil if nothing is set.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/redlock"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -76,67 +75,6 @@ func (ps *problems) notNegative(p path, d time.Duration) {
 	}
 }
 
-func (c *Config) checkNodes(ps *problems) {
-	list := path{"redis", "nodes"}
-	if len(c.Redis.Nodes) == 0 && ps.has(list) {
-		return
-	}
-	switch n := len(c.Redis.Nodes); {
-	case n == 0:
-		ps.at(list, "no nodes are listed; write the URLs of 1, 3, 5 or 7 independent Redis masters, such as redis://10.0.0.1:6379")
-	case n%2 == 0:
-		ps.at(list, "%d nodes are listed, and an even number survives no more failures than one less; list 1, 3, 5 or 7", n)
-	case n > 7:
-		ps.at(list, "%d nodes are listed; list 1, 3, 5 or 7", n)
-	}
-	addrs, names := map[string]int{}, map[string]int{}
-	for i, entry := range c.Redis.Nodes {
-		p := list.with(strconv.Itoa(i))
-		url := entry.URL
-		if url == "" {
-			if !ps.has(p) {
-				ps.at(p, "has no url; write one such as redis://10.0.0.1:6379")
-			}
-			continue
-		}
-		if hasReference(url) {
-			expanded, err := expand(url)
-			if err != nil {
-				continue // a secret of another machine: seen when it is used
-			}
-			url = expanded
-		}
-		addr, problem := nodeAddr(nodes.NodeConfig{Name: entry.Name, URL: url})
-		if problem != "" {
-			ps.at(p, "%s", problem)
-			continue
-		}
-		name := strings.ToLower(entry.Name)
-		if name == "" {
-			name = addr
-		}
-		if j, ok := addrs[addr]; ok {
-			ps.at(p, "%s is listed twice, first at %s; each node must be a Redis of its own", addr, list.with(strconv.Itoa(j)))
-		} else if j, ok := names[name]; ok {
-			ps.at(p, "the name %s is listed twice, first at %s; give each node its own", name, list.with(strconv.Itoa(j)))
-		} else {
-			addrs[addr], names[name] = i, i
-		}
-	}
-}
-
-// nodeAddr returns the host:port of a node, or what is wrong with it in the
-// words of package nodes, which is asked about each node alone so that the
-// answer can be given the node's place.
-func nodeAddr(n nodes.NodeConfig) (addr, problem string) {
-	one := nodes.Config{Nodes: []nodes.NodeConfig{n}}.WithDefaults()
-	if err := one.Validate(); err != nil {
-		return "", strings.TrimPrefix(err.Error(), "node 1: ")
-	}
-	unnamed := nodes.Config{Nodes: []nodes.NodeConfig{{URL: n.URL}}}.WithDefaults()
-	return unnamed.Nodes[0].Name, ""
-}
-
 func (c *Config) checkTLS(ps *problems) {
 	tls := c.Redis.TLS
 	if tls == (TLSConfig{}) {
@@ -147,7 +85,7 @@ func (c *Config) checkTLS(ps *problems) {
 		ps.at(p, "cert_file and key_file go together; set both or neither")
 	}
 	plain := func(n NodeEntry) bool { return strings.HasPrefix(n.URL, "redis://") }
-	if len(c.Redis.Nodes) > 0 && !slices.ContainsFunc(c.Redis.Nodes, func(n NodeEntry) bool { return !plain(n) }) {
+	if all := c.nodeEntries(); len(all) > 0 && !slices.ContainsFunc(all, func(n NodeEntry) bool { return !plain(n) }) {
 		ps.at(p, "no node uses TLS; write rediss:// URLs, or remove the section")
 	}
 }

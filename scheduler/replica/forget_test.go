@@ -57,7 +57,7 @@ func keysOf(job string, keys []string) []string {
 }
 
 // TestRemovedJobIsForgotten: what the nodes keep of a job that nobody has served
-// for scheduler.forget_after goes, in virtual time; on a node that was away, when
+// for scheduler.cluster.forget_after goes, in virtual time; on a node that was away, when
 // it is back.
 func TestRemovedJobIsForgotten(t *testing.T) {
 	t.Parallel()
@@ -152,7 +152,7 @@ func TestForgetLeavesNoKey(t *testing.T) {
 	stop := start(t.Context(), r)
 	<-began
 	eventually(t, "Forget is refused while the job runs", func() bool {
-		err := r.forget(t.Context(), "customer")
+		err := r.cluster.forget(t.Context(), "customer")
 		if !errors.Is(err, locking.ErrTaken) && !errors.Is(err, locking.ErrNoQuorum) {
 			t.Fatalf("while the job runs: %v", err)
 		}
@@ -162,14 +162,14 @@ func TestForgetLeavesNoKey(t *testing.T) {
 	r.Refresh()
 	close(release)
 	eventually(t, "no key is left", func() bool {
-		_ = r.forget(t.Context(), "customer") // the run's log may come after the first time
+		_ = r.cluster.forget(t.Context(), "customer") // the run's log may come after the first time
 		return len(keysOf("customer", keysOn(t, servers))) == 0
 	})
 	<-ran
 	if len(keysOf("a", keysOn(t, servers))) == 0 {
 		t.Error("nothing is kept of the other job")
 	}
-	if err := r.forget(t.Context(), "customer"); err != nil && !errors.Is(err, locking.ErrNoQuorum) {
+	if err := r.cluster.forget(t.Context(), "customer"); err != nil && !errors.Is(err, locking.ErrNoQuorum) {
 		t.Errorf("when nothing is left: %v", err)
 	}
 	if err := stop(); err != nil {

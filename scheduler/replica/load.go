@@ -114,20 +114,30 @@ func Read(source Source, registry *jobs.Registry) (*Config, error) {
 
 // ReadCluster reads only what says which cluster this is (namespace, redis and
 // lock.ttl), and resolves its references. It reports no mistake elsewhere: a
-// listing must not fail on a job that only another binary knows.
-func ReadCluster(source Source) (nodes.Config, error) {
+// listing must not fail on a job that only another binary knows. It returns a
+// configuration for each cell, in the order of their names, or for the only group
+// of nodes: for nodes.OpenCells.
+func ReadCluster(source Source) ([]nodes.Config, error) {
 	r := source.read()
 	if r.tree == nil {
-		return nodes.Config{}, r.problems.err()
+		return nil, r.problems.err()
 	}
 	cfg := r.decode()
 	cfg.checkCluster(r.problems)
 	r.problems.keep(path{"namespace"}, path{"redis"}, path{"lock", "ttl"})
 	if err := r.problems.err(); err != nil {
-		return nodes.Config{}, err
+		return nil, err
 	}
 	cluster := cfg.cluster(r.problems)
 	return cluster, r.problems.err()
+}
+
+// Nodes returns what the nodes of the configuration are opened with, as
+// ReadCluster does. It expects a Config that Read returned.
+func (c *Config) Nodes() ([]nodes.Config, error) {
+	ps := &problems{origin: c.origin}
+	list := c.cluster(ps)
+	return list, ps.err()
 }
 
 func (r raw) decode() *Config {

@@ -43,7 +43,7 @@ func TestSixHoursDown(t *testing.T) {
 			t.Fatal(err)
 		}
 		ps := &problems{origin: cfg.origin}
-		cluster := cfg.cluster(ps)
+		cluster := cfg.cluster(ps)[0]
 		cluster.Dial, cluster.Embedded = minis.Dial, true
 		declare(t, cluster)
 

@@ -3,7 +3,6 @@ package replica
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -12,11 +11,8 @@ import (
 	"sync/atomic"
 
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/redisacts"
-	"github.com/quorate/quorate/scheduler/redisledger"
 )
 
 // Options are what a program decides rather than its configuration. The zero
@@ -54,8 +50,8 @@ type Replica struct {
 	log       *slog.Logger
 	probeAddr string
 
-	set       *nodes.Set
-	locker    *redlock.Locker
+	cluster   *Cluster
+	cells     []*cell
 	scheduler *scheduler.Scheduler
 	webhooks  sinks
 	tags      tagBook
@@ -64,10 +60,8 @@ type Replica struct {
 	reload    chan struct{} // holds one element after Reload
 	settings  atomic.Pointer[map[string][]string]
 
-	started   atomic.Bool
-	draining  atomic.Bool
-	formatted atomic.Bool           // a node was formatted while joining
-	joining   atomic.Pointer[error] // why joining has not succeeded yet
+	started  atomic.Bool
+	draining atomic.Bool
 
 	mu      sync.Mutex
 	serving net.Addr
@@ -117,7 +111,7 @@ func New(cfg *Config, registry *jobs.Registry, options Options) (*Replica, error
 }
 
 // wire puts the parts together.
-func wire(cfg *Config, cluster nodes.Config, list []scheduler.Job, options Options) (*Replica, error) {
+func wire(cfg *Config, cluster []nodes.Config, list []scheduler.Job, options Options) (*Replica, error) {
 	id := identify(options.ReplicaID, cfg.Replica.ID)
 	base := options.Logger
 	if base == nil {
@@ -125,21 +119,15 @@ func wire(cfg *Config, cluster nodes.Config, list []scheduler.Job, options Optio
 	}
 	r := &Replica{id: id, log: base.With("replica", id), probeAddr: cfg.HTTP.ProbesListen, reload: make(chan struct{}, 1)}
 	logged := events{r.log, r.changedSettings}
-	cluster.Dial, cluster.Embedded = options.Dial, options.Embedded
-	cluster.Observer = r.noticeFormatting(logged.nodes())
 	var err error
-	if r.set, err = nodes.Open(cluster); err != nil {
-		return nil, fmt.Errorf("redis: %w", err)
+	if r.cells, r.cluster, err = openCells(cluster, options, r.log); err != nil {
+		return nil, err
 	}
-	if r.locker, err = redlock.New(r.set, redlock.Config{}); err != nil {
-		return nil, errors.Join(err, r.set.Close())
-	}
-	ledger := redisledger.New(r.set)
 	host, _ := os.Hostname() // listings can do without
 	part := cfg.SchedulerConfig()
 	part.Replica, part.Version, part.Host, part.PID = id, options.Version, host, os.Getpid()
-	part.State, part.Locker, part.Ledger, part.Roster = r.state, r.locker, ledger, ledger
-	part.Archive, part.Acts, part.Forget = ledger, redisacts.New(r.set), r.forget
+	part.State, part.Locker, part.Ledger, part.Roster = r.state, lockerOf(r.cells, r.cluster.layout), r.cluster.Ledger, r.cluster.Roster
+	part.Archive, part.Acts, part.Forget = r.cluster.Ledger, r.cluster.Acts, r.cluster.forget
 	r.tags.own.Store(tagsIn(list))
 	if r.webhooks, err = cfg.sinks(id, base, r.tags.tagsOf); err != nil {
 		return nil, errors.Join(err, r.close())
@@ -151,14 +139,6 @@ func wire(cfg *Config, cluster nodes.Config, list []scheduler.Job, options Optio
 		return nil, errors.Join(err, r.close())
 	}
 	return r, nil
-}
-
-// forget drops what the nodes keep of a job that was removed, if anything.
-func (r *Replica) forget(ctx context.Context, key string) error {
-	if err := redlock.Forget(ctx, r.set, key); !errors.Is(err, redlock.ErrUnknownName) {
-		return err
-	}
-	return nil
 }
 
 // ID returns the name of the replica.

@@ -150,7 +150,7 @@ func openCluster(t *testing.T, source Source) *nodes.Set {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := nodes.Open(cluster)
+	set, err := nodes.Open(cluster[0])
 	if err != nil {
 		t.Fatal(err)
 	}

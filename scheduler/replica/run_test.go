@@ -114,7 +114,7 @@ func TestRunOnBlankNodesWaitsOneGraceAndSaysSo(t *testing.T) {
 // initialize says that nodes are new.
 func initialize(t *testing.T, cfg *Config, dial func(*nodes.Config)) {
 	t.Helper()
-	cluster := cfg.cluster(&problems{})
+	cluster := cfg.cluster(&problems{})[0]
 	dial(&cluster)
 	set, err := nodes.Open(cluster)
 	if err != nil {

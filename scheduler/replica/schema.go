@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
 // Schema returns the JSON schema (draft 2020-12) of config.yaml, generated
@@ -23,7 +25,13 @@ func Schema() ([]byte, error) {
 	schema.Properties["jobs"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
 	schema.Properties["calendars"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
 	schema.Properties["groups"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
-	schema.Properties["redis"].Properties["nodes"].AnyOf = sizes(1, 3, 5, 7)
+	redis, few, most := schema.Properties["redis"], 2, nodes.MaxCells
+	redis.Properties["nodes"].AnyOf = sizes(1, 3, 5, 7)
+	redis.OneOf = []*jsonschema.Schema{{Required: []string{"nodes"}}, {Required: []string{"cells"}}}
+	cells := redis.Properties["cells"]
+	cells.PropertyNames = &jsonschema.Schema{Pattern: nodes.CellPattern}
+	cells.MinProperties, cells.MaxProperties = &few, &most
+	cells.AdditionalProperties.Properties["nodes"].AnyOf = sizes(1, 3, 5, 7)
 	return json.MarshalIndent(schema, "", "  ")
 }
 

@@ -17,8 +17,11 @@ import (
 // MaxCells is how many cells there may be.
 const MaxCells = 16
 
-// cellRE keeps apart what stands in a mark.
-var cellRE = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`)
+// CellPattern is a regular expression for what a cell may be called. It keeps
+// apart what stands in a mark.
+const CellPattern = `^[a-z0-9][a-z0-9-]{0,31}$`
+
+var cellRE = regexp.MustCompile(CellPattern)
 
 // CheckCell reports a name that no cell can have.
 func CheckCell(name string) error {
@@ -56,10 +59,28 @@ func cellMark(cell string, cells []string) string {
 func readList(names string) (members []string, cell string, cells []string) {
 	members = strings.Fields(names)
 	if n := len(members); n > 0 && strings.HasPrefix(members[n-1], "@") {
-		of, all, _ := strings.Cut(members[n-1][1:], "/")
+		mark, _, _ := strings.Cut(members[n-1][1:], planMark)
+		of, all, _ := strings.Cut(mark, "/")
 		return members[:n-1], of, strings.Split(all, ",")
 	}
 	return members, "", nil
+}
+
+// planMark stands behind the mark of a cell that a change of the layout has opened.
+const planMark = "/plan:"
+
+// planned is what the nodes of the new list are told of it.
+func (s *survey) planned() string {
+	if s.plan == "" {
+		return s.new.members.names
+	}
+	return s.new.members.names + planMark + s.plan
+}
+
+// planOf is the plan in the names of a list, "" if there is none.
+func planOf(names string) string {
+	_, plan, _ := strings.Cut(names, planMark)
+	return plan
 }
 
 // listText is a list in words.
@@ -112,12 +133,12 @@ func closeAll(sets []*Set) error {
 // settled returns why blank nodes alone do not make a cell yet. A cell that is to
 // be added looks like a new one, while those that there are still decide on all
 // names: so each of the others has to know of this layout, or to be blank, too.
-func (s *Set) settled(ctx context.Context) error {
+func (s *Set) settled(ctx context.Context, may func(*Set, tally) bool) error {
 	var errs []error
 	for _, other := range s.others {
 		views := other.examine(ctx)
 		err := judgeAll(views)
-		if err == nil && !other.mayFormat(count(views)) {
+		if err == nil && !may(other, count(views)) {
 			err = noQuorum(count(views).ours, other.Quorum(), failures(views))
 		}
 		if err != nil {

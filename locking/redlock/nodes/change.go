@@ -69,6 +69,11 @@ func (c Change) say(format string, args ...any) {
 
 // announce says what a change would do to each node.
 func (s *survey) announce(say func(string, ...any)) {
+	s.announceSeals(say)
+	s.announceOpens(say)
+}
+
+func (s *survey) announceSeals(say func(string, ...any)) {
 	for _, v := range s.from {
 		switch {
 		case s.shut(v):
@@ -79,6 +84,9 @@ func (s *survey) announce(say func(string, ...any)) {
 			say("%s: cannot be sealed: %s", v.node.name, v.why())
 		}
 	}
+}
+
+func (s *survey) announceOpens(say func(string, ...any)) {
 	for _, v := range s.to {
 		switch {
 		case s.opened(v):

@@ -32,7 +32,7 @@ func (s *Set) Init(ctx context.Context, recovery bool) error {
 		return noQuorum(t.ours+t.blank, s.Len(), append(failures(views),
 			errors.New("new nodes are declared together: start the missing ones, or if they are gone run: quorate nodes init --recover")))
 	}
-	if err := join(s.settled(ctx), s.unserved(ctx)); err != nil {
+	if err := join(s.settled(ctx, (*Set).mayFormat), s.unserved(ctx)); err != nil {
 		return err
 	}
 	_, err := s.format(ctx, views, sinceNever)
@@ -42,10 +42,18 @@ func (s *Set) Init(ctx context.Context, recovery bool) error {
 	return err
 }
 
+// maySalvage is the condition under which recovery may format blank nodes.
+func (s *Set) maySalvage(t tally) bool { return t.ours+t.blank >= s.Quorum() }
+
 // salvage formats the blank nodes of an answering quorum.
 func (s *Set) salvage(ctx context.Context, views []view, t tally) error {
 	if t.ours+t.blank < s.Quorum() {
 		return noQuorum(t.ours+t.blank, s.Quorum(), failures(views))
+	}
+	if t.ours < s.Quorum() {
+		if err := s.settled(ctx, (*Set).maySalvage); err != nil {
+			return err
+		}
 	}
 	_, err := s.format(ctx, views, sinceNow)
 	return err

@@ -116,7 +116,7 @@ func (s *Set) formatBlank(ctx context.Context, views []view) (int, error) {
 			ErrBlank, t.blank, s.Len(), s.Quorum())
 	}
 	if t.ours < s.Quorum() {
-		if err := s.settled(ctx); err != nil {
+		if err := s.settled(ctx, (*Set).mayFormat); err != nil {
 			return t.ours, err
 		}
 	}

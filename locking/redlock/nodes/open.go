@@ -10,7 +10,7 @@ import (
 // has seen a quorum of the old list sealed. It is done when a quorum is open.
 func (s *survey) openAll(ctx context.Context, sealedAt int64, say func(string, ...any)) error {
 	replies := each(s.new.nodes, func(n *Node) Reply {
-		return n.run(ctx, s.new.rules.open, nil, []any{s.new.members.names, sealedAt, s.old.members.hash})
+		return n.run(ctx, s.new.rules.open, nil, []any{s.planned(), sealedAt, s.old.members.hash})
 	})
 	open, errs := 0, []error(nil)
 	for i, r := range replies {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -17,6 +18,8 @@ type survey struct {
 	epoch int64
 	// proven: a node has been opened, so a quorum of the old list was sealed.
 	proven bool
+	// plan is the hash of all new lists where the layout of cells is changed.
+	plan string
 }
 
 // look examines both lists and refuses what cannot come to a good end, before
@@ -32,7 +35,10 @@ func look(ctx context.Context, old, next *Set) (*survey, error) {
 	if err := s.judge(); err != nil {
 		return nil, err
 	}
-	return s, s.count()
+	if err := s.closable(); err != nil {
+		return nil, err
+	}
+	return s, s.openable()
 }
 
 // judge returns why nodes of the new list forbid the change.
@@ -75,37 +81,44 @@ func (s *survey) clocks() []error {
 	return errs
 }
 
-// count returns locking.ErrNoQuorum if too few nodes of one of the lists are
-// there to be sealed or opened.
-func (s *survey) count() error {
-	closable, openable := s.closed(), 0
+// closable returns locking.ErrNoQuorum if too few nodes of the old list are there
+// to be sealed.
+func (s *survey) closable() error {
+	n := s.closed()
 	var others []error
 	for _, v := range s.from {
 		switch {
 		case !v.ours() || s.shut(v):
 		case v.held.sealedFor == "":
-			closable++
+			n++
 		default:
 			others = append(others, sealedForOther(v.node, v.held.sealedNames))
 		}
 	}
+	switch {
+	case n >= s.old.Quorum() || s.proven:
+		return nil
+	case len(others) > 0:
+		return join(others...)
+	}
+	return noQuorum(n, s.old.Quorum(), append(failures(s.from),
+		errors.New("that many nodes of the old list must hold it and answer, to be sealed: start the missing ones")))
+}
+
+// openable returns locking.ErrNoQuorum if too few nodes of the new list are there
+// to be opened.
+func (s *survey) openable() error {
+	n := 0
 	for _, v := range s.to {
 		if v.blank() || s.opened(v) || s.inOld(v) {
-			openable++
+			n++
 		}
 	}
-	if closable < s.old.Quorum() && !s.proven {
-		if len(others) > 0 {
-			return join(others...)
-		}
-		return noQuorum(closable, s.old.Quorum(), append(failures(s.from),
-			errors.New("that many nodes of the old list must hold it and answer, to be sealed: start the missing ones")))
+	if n >= s.new.Quorum() {
+		return nil
 	}
-	if openable < s.new.Quorum() {
-		return noQuorum(openable, s.new.Quorum(), append(failures(s.to),
-			errors.New("that many nodes of the new list must answer, to be opened: start the missing ones")))
-	}
-	return nil
+	return noQuorum(n, s.new.Quorum(), append(failures(s.to),
+		errors.New("that many nodes of the new list must answer, to be opened: start the missing ones")))
 }
 
 // overlap tells whether a node is in both lists. If so it refuses replicas that
@@ -114,11 +127,19 @@ func (s *survey) overlap() bool {
 	return slices.ContainsFunc(s.old.Names(), func(name string) bool { return slices.Contains(s.new.Names(), name) })
 }
 
-func (s *survey) target() string { return s.new.members.target(s.epoch) }
+func (s *survey) target() string {
+	if s.plan != "" {
+		return s.plan + ":" + strconv.FormatInt(s.epoch, 10)
+	}
+	return s.new.members.target(s.epoch)
+}
 
-// opened tells whether the node of the new list is a member already.
+// opened tells whether the node of the new list is a member already. Of a layout
+// of cells the list alone does not tell what the others are: one that another
+// change has opened is no member of this one.
 func (s *survey) opened(v view) bool {
-	return v.listed() && v.held.epoch == s.epoch && v.held.sealedAt != 0
+	plan := planOf(v.held.names)
+	return v.listed() && v.held.epoch == s.epoch && v.held.sealedAt != 0 && (plan == s.plan || plan == "" || s.plan == "")
 }
 
 // inOld tells whether the node of the new list is still a member of the old.
@@ -152,13 +173,26 @@ func sealedForOther(n *Node, names string) error {
 
 // successive returns why the two lists cannot follow each other.
 func successive(old, next *Set) error {
+	if err := akin(old, next); err != nil {
+		return err
+	}
+	if old.members.hash == next.members.hash {
+		return errNothingToChange(listText(next.members.names))
+	}
+	return nil
+}
+
+func errNothingToChange(names string) error {
+	return fmt.Errorf("both lists name the same nodes [%s]: there is nothing to change (another URL for the same name needs no change)", strings.ReplaceAll(names, " ", ", "))
+}
+
+// akin returns why two lists cannot be those of one cluster.
+func akin(old, next *Set) error {
 	switch {
 	case old.cfg.Namespace != next.cfg.Namespace:
 		return fmt.Errorf("the namespaces differ, %s and %s: change only redis.nodes", old.cfg.Namespace, next.cfg.Namespace)
 	case old.cfg.Grace != next.cfg.Grace:
 		return fmt.Errorf("redis.restart_grace differs, %v and %v: change only redis.nodes", old.cfg.Grace, next.cfg.Grace)
-	case old.members.hash == next.members.hash:
-		return fmt.Errorf("both lists name the same nodes [%s]: there is nothing to change (another URL for the same name needs no change)", strings.ReplaceAll(next.members.names, " ", ", "))
 	}
 	return nil
 }

@@ -1,0 +1,83 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/quorate/quorate/locking/redlock"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/cells"
+	"github.com/quorate/quorate/scheduler/redisacts"
+	"github.com/quorate/quorate/scheduler/redisledger"
+)
+
+// A Cluster is the nodes of a configuration, in one group or in several cells,
+// and what is kept on them: for listings and acts that need no replica.
+type Cluster struct {
+	// Sets are the groups of nodes, those of cells in the order of their names.
+	Sets   []*nodes.Set
+	Ledger cells.Store
+	Roster scheduler.Roster
+	Acts   scheduler.Acts
+
+	layout cells.Layout // empty: there is one group
+}
+
+// OpenCluster opens what ReadCluster has read, without contacting a node. Close
+// it at the end.
+func OpenCluster(list []nodes.Config) (*Cluster, error) {
+	sets, err := nodes.OpenCells(list)
+	if err != nil {
+		return nil, fmt.Errorf("redis: %w", err)
+	}
+	c := &Cluster{Sets: sets}
+	if len(sets) == 1 {
+		ledger := redisledger.New(sets[0])
+		c.Ledger, c.Roster, c.Acts = ledger, ledger, redisacts.New(sets[0])
+		return c, nil
+	}
+	for _, s := range sets {
+		c.layout = append(c.layout, s.Cell())
+	}
+	ledger, roster, acts := &cells.Ledger{Layout: c.layout}, &cells.Roster{Layout: c.layout}, []scheduler.Acts{}
+	for _, s := range sets {
+		kept := redisledger.New(s)
+		ledger.Cells, roster.Cells, acts = append(ledger.Cells, kept), append(roster.Cells, kept), append(acts, redisacts.New(s))
+	}
+	c.Ledger, c.Roster, c.Acts = ledger, roster, cells.NewActs(c.layout, acts)
+	return c, nil
+}
+
+// Of returns the nodes that decide on a name: the key of a job, or a plain lock.
+func (c *Cluster) Of(name string) *nodes.Set {
+	if len(c.Sets) == 1 {
+		return c.Sets[0]
+	}
+	return c.Sets[c.layout.Of(name)]
+}
+
+// Learn finds out which epochs the lists of nodes have, for who has not joined.
+func (c *Cluster) Learn(ctx context.Context) {
+	for _, s := range c.Sets {
+		s.Learn(ctx)
+	}
+}
+
+// Close closes the connections.
+func (c *Cluster) Close() error {
+	var errs []error
+	for _, s := range c.Sets {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// forget drops what the nodes keep of a job that was removed, if anything.
+func (c *Cluster) forget(ctx context.Context, key string) error {
+	if err := redlock.Forget(ctx, c.Of(key), key); !errors.Is(err, redlock.ErrUnknownName) {
+		return err
+	}
+	return nil
+}
