@@ -28,7 +28,7 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
 			return nil, 0, a.cutShort(closing)
 		}
 		alone := a.first && tries == 0
-		if !alone {
+		if !alone && !a.unheard {
 			if waited, v := a.peek(tries, closing); v.kind != again {
 				return nil, 0, v
 			} else if waited {
@@ -57,6 +57,7 @@ func (a *attempt) denied(tries int, took time.Duration, err error, before verdic
 	if a.runsElsewhere(err) && a.standBy(err) {
 		return before, verdict{kind: again}
 	}
+	a.unheard = errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrTooSlow)
 	if closing = atWindowEnd(err, a.tick); closing.outcome == Skipped {
 		a.keepOpen()
 	}
@@ -96,14 +97,15 @@ func (a *attempt) pause(tries int, took time.Duration, err error, closing verdic
 // retryDelay is the pause after so many tries, the last of which took so long and
 // was refused for why. Who may wait for long asks seldom. So do those of a crowd
 // that waits for a run of the job to end, so that the nodes are asked as often as
-// by one.
+// by one; but nobody leaves out the last quarter of the window.
 func (a *attempt) retryDelay(tries int, took time.Duration, why error) time.Duration {
 	longest := longestRetry
 	switch {
 	case a.patient() || a.caughtUp || a.left() > a.cfg.Window:
 		longest = longestWait
 	case errors.Is(why, locking.ErrTaken):
-		longest = min(time.Duration(max(a.crowd, 1))*longestRetry, longestWait)
+		crowded := min(time.Duration(max(a.crowd, 1))*longestRetry, longestWait, a.left()/4)
+		longest = max(longest, crowded)
 	}
 	return retryDelay(tries, took, longest, func(limit time.Duration) time.Duration {
 		return a.cfg.Random(a.job.Name, a.tick.at, limit)

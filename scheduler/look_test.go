@@ -154,6 +154,7 @@ func TestPeek(t *testing.T) {
 		{"hints, refused, hints", 1, []error{taken}, []error{taken, nil}, true, "r9", "looks, looks, looks, looks, looks, tries, looks, looks, looks, looks, looks, tries", "finished j 10s succeeded"},
 		{"first in rank", 0, nil, nil, false, "", "tries alone", "finished j 10s succeeded"},
 		{"first in rank, split", 0, nil, []error{split}, false, "", "tries alone, looks, tries", "finished j 10s succeeded"},
+		{"first in rank, no quorum", 0, nil, []error{locking.ErrNoQuorum}, false, "", "tries alone, tries", "finished j 10s succeeded"},
 		{"first in rank, split, done", 0, []error{done}, []error{split}, false, "r9", "tries alone, looks", "lost j 10s"},
 	}
 	for _, tt := range tests {
@@ -265,4 +266,53 @@ func TestACrowdAsksAsOne(t *testing.T) {
 	if asked[20] > 4*asked[1] || began[20] <= 0 || began[20] > time.Second {
 		t.Errorf("1 and 20 replicas asked %v times, and began so long after the run in the way had ended: %v", asked, began)
 	}
+}
+
+// All that a replica looks at in one instant it looks at beginning with the same
+// node; other replicas, and other instants, begin at others.
+func TestLooksSpread(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		s := &starts{Memory: c.locks, seen: map[string]map[uint64]int{}}
+		c.locker = s
+		ids := []string{"r1", "r2", "r3"}
+		for _, id := range ids {
+			c.start(c.replica(id, nil, many(t, c, 30, "10s")...))
+		}
+		time.Sleep(201 * time.Second)
+		nodes := map[uint64]int{}
+		for who, all := range s.seen {
+			if len(all) != 1 {
+				t.Errorf("%s begins at %d nodes, want one", who, len(all))
+			}
+			for start, n := range all {
+				nodes[start%5] += n
+			}
+		}
+		for n := range uint64(5) {
+			if share := float64(nodes[n]) / (20 * 30 * 2); share < 0.1 || share > 0.3 {
+				t.Errorf("of all looks %.0f %% begin at node %d: %v", 100*share, n, nodes)
+			}
+		}
+	})
+}
+
+// starts notes where looks begin, by replica and instant.
+type starts struct {
+	*locktest.Memory
+
+	mu   sync.Mutex
+	seen map[string]map[uint64]int
+}
+
+func (s *starts) Watch(req locking.Request, start uint64) locking.Watch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	who := req.Holder + " at " + req.Tick.String()
+	if s.seen[who] == nil {
+		s.seen[who] = map[uint64]int{}
+	}
+	s.seen[who][start%5]++
+	return s.Memory.Watch(req, start)
 }

@@ -32,9 +32,11 @@ var turnPlants = []plant{
 	},
 	{
 		name: "looks: a hint decides", promise: "No tick is missed or skipped because of a hint.",
-		edits: []edit{{schedulerDir + "look.go", "if v := judge(hint, a.cfg.Replica); v.kind == lost {", "if v := judge(hint, a.cfg.Replica); v.kind == lost || errors.Is(hint, locking.ErrTaken) && a.left() < time.Second {"},
+		edits: []edit{
+			{schedulerDir + "look.go", "if v := judge(hint, a.cfg.Replica); v.kind == lost {", "if v := judge(hint, a.cfg.Replica); v.kind == lost || errors.Is(hint, locking.ErrTaken) && a.left() < time.Second {"},
 			{schedulerDir + "look.go", "return false, v\n", "return false, verdict{kind: lost, err: hint}\n"},
-			{schedulerDir + "look.go", "\"errors\"\n", "\"errors\"\n\t\"time\"\n"}},
+			{schedulerDir + "look.go", "\"errors\"\n", "\"errors\"\n\t\"time\"\n"},
+		},
 		pkg: scheduler, tests: []string{"TestHintsDecideNothing"},
 	},
 	{
@@ -66,5 +68,20 @@ var turnPlants = []plant{
 		name: "looks: crowds ask as many", promise: "Of many replicas that wait for a run each asks more seldom.",
 		edits: []edit{{schedulerDir + "claim.go", "max(a.crowd, 1)", "max(0*a.crowd, 1)"}},
 		pkg:   scheduler, tests: []string{"TestACrowdAsksAsOne"},
+	},
+	{
+		name: "looks: also where too few nodes answered", promise: "Nobody looks after a try that too few nodes answered.",
+		edits: []edit{{schedulerDir + "claim.go", "!alone && !a.unheard", "!alone"}},
+		pkg:   scheduler, tests: []string{"TestPeek"},
+	},
+	{
+		name: "looks: at every replica's cost", promise: "A tick costs one claim, and one command for each further replica.",
+		edits: []edit{{schedulerDir + "look.go", "if a.view == nil {\n", "if a.view == nil {\n\t\treturn nil\n"}},
+		pkg:   "./scheduler/internal/sim", tests: []string{"TestCommandsPerTick"},
+	},
+	{
+		name: "looks: all at the same node", promise: "Replicas begin to look at different nodes, each at one for all that is due.",
+		edits: []edit{{schedulerDir + "look.go", "weight(\"\", a.tick.start, a.cfg.Replica)", "0"}},
+		pkg:   scheduler, tests: []string{"TestLooksSpread"},
 	},
 }

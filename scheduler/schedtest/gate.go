@@ -129,10 +129,10 @@ type gatedWatch struct {
 }
 
 func (w gatedWatch) Look(ctx context.Context) error {
-	if w.through(ctx) != nil {
-		return nil
+	if err := w.through(ctx); err == nil {
+		return w.Watch.Look(ctx)
 	}
-	return w.Watch.Look(ctx)
+	return nil // it does not answer
 }
 
 // A lease is one that a gate stands before.

@@ -123,6 +123,7 @@ type result struct {
 	record     sim.Record
 	faults     map[sim.Fault]int
 	violations []sim.Violation
+	calls      map[string]int // of scripts, while the replicas lived
 }
 
 // simulate runs the world of p in a bubble of its own.
@@ -176,6 +177,7 @@ func (c *cluster) live() result {
 		Start: c.begin.Add(-lead), Rules: c.params.rules(), Heard: c.params.heard(),
 		Limits: c.params.limits(), Slots: c.params.slots(),
 	}}
+	r.calls = c.world.Calls()
 	ledgers, err := c.ledgers(ctx)
 	end()
 	running.Wait()

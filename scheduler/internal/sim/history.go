@@ -18,6 +18,7 @@ const (
 	Asked    What = "asks"     // begins an attempt
 	Granted  What = "wins"     // has a claim, with Token, until Until
 	Refused  What = "loses"    // has none, for Text
+	Looked   What = "looks"    // at one node, and is told Text
 	Extended What = "extends"  // has it until Until
 	Ending   What = "releases" // begins to give the claim back; from here on it claims nothing
 	Voiding  What = "voids"    // the same, unused
@@ -36,6 +37,9 @@ const (
 	Resumed  What = "resumed"  // somebody asks for it to go on
 	Happened What = "fault"
 )
+
+// Hint is what a look says that decides nothing: somebody is at the tick.
+const Hint = "somebody is at it"
 
 // Why runs begin and end, as far as promises are about it.
 const (
@@ -59,6 +63,7 @@ type Event struct {
 	Until   time.Duration // the end of the lease, less nothing
 	Rerun   bool          // the attempt asked to run at least once
 	Beside  bool          // it asked to run beside others of its job
+	Direct  bool          // it asked for a claim in one round
 	Text    string
 }
 

@@ -101,7 +101,7 @@ func (c *client) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 	c.mu.Lock()
 	c.asked[about(req)]++
 	c.mu.Unlock()
-	e := sim.Event{Job: req.Name, Tick: req.Tick, Stream: req.Stream, Claim: c.value(req), Rerun: req.Mode == locking.AtLeastOnce, Beside: req.Beside}
+	e := sim.Event{Job: req.Name, Tick: req.Tick, Stream: req.Stream, Claim: c.value(req), Rerun: req.Mode == locking.AtLeastOnce, Beside: req.Beside, Direct: req.Direct}
 	c.add(sim.Asked, e)
 	inner, err := c.inner.TryAcquire(ctx, req)
 	if err != nil {
@@ -119,6 +119,31 @@ func (c *client) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 	l := &lease{Lease: inner, c: c, e: e}
 	l.add(sim.Granted)
 	return l, nil
+}
+
+// Watch implements locking.Watcher.
+func (c *client) Watch(req locking.Request, start uint64) locking.Watch {
+	return sight{c, req, c.inner.Watch(req, start)}
+}
+
+// A sight is a look whose doings enter the history.
+type sight struct {
+	c     *client
+	req   locking.Request
+	inner locking.Watch
+}
+
+func (s sight) Look(ctx context.Context) error {
+	err := s.inner.Look(ctx)
+	if err == nil {
+		return nil
+	}
+	e := sim.Event{Job: s.req.Name, Tick: s.req.Tick, Stream: s.req.Stream, Text: reason(err)}
+	if errors.Is(err, locking.ErrTaken) {
+		e.Text = sim.Hint
+	}
+	s.c.add(sim.Looked, e)
+	return err
 }
 
 // event is that of the claim that carries a token.

@@ -81,6 +81,7 @@ func (p *Process) awakeFor(id uint64) bool {
 // send puts the request, and perhaps its double, on the way.
 func (p *Process) send(id uint64, r Request, back chan answer) {
 	w, now := p.world, time.Now()
+	w.sent(r.Script)
 	luck, weather := w.Seed.draw(id), w.weather()
 	delay, ok := w.travel(luck, weather)
 	if ok {

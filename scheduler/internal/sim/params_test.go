@@ -41,8 +41,10 @@ type params struct {
 	silent          float64       // claims of locks that are never given back
 	haste           time.Duration // how long clients wait at most for a lock, if not 0
 	without         nodetest.Without
-	brief           int      // so many runs are short, for one that is not
-	policies        []policy // of the jobs; none: the defaults
+	turns           int           // claims that a replica has under way at once; 0: the default
+	takes           time.Duration // how long a run takes, if not 0
+	brief           int           // so many runs are short, for one that is not
+	policies        []policy      // of the jobs; none: the defaults
 	pauses          []pause
 }
 
@@ -74,6 +76,7 @@ func draw(seed sim.Seed) params {
 	for i := range p.troubles {
 		p.troubles[i].At += lead
 	}
+	p.turns = []int{0, 0, 1, 2}[luck.IntN(4)]
 	return p
 }
 

@@ -150,7 +150,7 @@ func (l *life) config() scheduler.Config {
 	ledger := redisledger.New(l.set)
 	cfg := scheduler.Config{
 		Replica: l.process.Name, Locker: l.client, Ledger: ledger, TTL: leases(l.version), SafetyMargin: margin,
-		Clock: l.process.Wall, Random: l.random, DrainTimeout: ttl, StopTimeout: ttl,
+		Clock: l.process.Wall, Random: l.random, DrainTimeout: ttl, StopTimeout: ttl, MaxClaims: l.cluster.params.turns,
 	}
 	if len(l.cluster.params.pauses) > 0 {
 		cfg.Acts = hearing{&l.cluster.acts, l.process}
@@ -183,6 +183,10 @@ func jobName(i int) string { return "job-" + strconv.Itoa(i) }
 // mostly minds its context. After a pause it writes first and looks then. Where
 // it would be called again it may fail.
 func (l *life) work(ctx context.Context, run jobs.Run) error {
+	if l.cluster.params.takes > 0 {
+		l.sleep(ctx, l.cluster.params.takes, false)
+		return nil
+	}
 	e := l.event(run.Job, run.Token)
 	l.add(sim.Began, e.About(run.Trigger))
 	defer l.add(sim.Returned, e)
@@ -234,4 +238,4 @@ func (l *life) sleep(ctx context.Context, d time.Duration, deaf bool) {
 	l.process.Awake()
 }
 
-var _ locking.Locker = (*client)(nil)
+var _ locking.Watcher = (*client)(nil)

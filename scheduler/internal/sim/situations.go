@@ -17,12 +17,15 @@ const (
 	WaitedForSlot  = "claims that waited, their group being full"
 	WaitedForDead  = "of these, a dead replica held a slot"
 	RanBeside      = "runs begun beside another of their job"
+	InOneRound     = "claims won in one round"
+	ByLooking      = "ticks left to others by looking"
 )
 
 // Situations are all that are counted, in the order of listings.
 func Situations() []string {
 	return []string{
 		PausedInClaim, ReloadedInRun, HandedOn, ReplacedAcross, RanAgain, WaitedForSlot, WaitedForDead, RanBeside,
+		InOneRound, ByLooking,
 	}
 }
 
@@ -33,6 +36,14 @@ func Count(r Record) map[string]int {
 		claims[c.Job] = append(claims[c.Job], c)
 	}
 	n := map[string]int{PausedInClaim: pausedInClaim(r.Events), ReloadedInRun: reloadedInRun(r.Events, all)}
+	for _, e := range r.Events {
+		switch {
+		case e.What == Granted && e.Direct:
+			n[InOneRound]++
+		case e.What == Looked && e.Text != Hint:
+			n[ByLooking]++
+		}
+	}
 	for job, list := range claims {
 		slices.SortFunc(list, func(a, b *claim) int { return cmp.Compare(a.Token, b.Token) })
 		countSuccessions(list, n)

@@ -11,6 +11,14 @@ func ran(name string, tick int, token uint64, from, to int, why string) []sim.Ev
 	return history(won(name, tick, token, from-2, from-1), because(why, then(name, from, sim.Began)), then(name, to, sim.Returned))
 }
 
+// direct is of attempts that asked for one round.
+func direct(events []sim.Event) []sim.Event {
+	for i := range events {
+		events[i].Direct = true
+	}
+	return events
+}
+
 func TestCount(t *testing.T) {
 	t.Parallel()
 	died := func(replica string, when int) []sim.Event { return on(replica, "", when, sim.Died) }
@@ -45,6 +53,9 @@ func TestCount(t *testing.T) {
 		{"a full group", history(slot("x", 7, 0), won("a", 1, 1, 10, 15), then("a", 30, sim.Began)), sim.WaitedForSlot, ""},
 		{"a full group, held by the dead", history(slot("x", 7, 0), won("a", 1, 1, 10, 15), died("x", 20), then("a", 30, sim.Began)), sim.WaitedForSlot, sim.WaitedForDead},
 		{"who held a slot died later", history(slot("x", 7, 0), won("a", 1, 1, 10, 15), then("a", 30, sim.Began), died("x", 40)), sim.WaitedForSlot, ""},
+		{"a claim in one round", direct(ran("a", 1, 1, 10, 20, "")), sim.InOneRound, ""},
+		{"a tick found claimed", on("r-a", "job", 3, sim.Looked), sim.ByLooking, ""},
+		{"a hint", because(sim.Hint, on("r-a", "job", 3, sim.Looked)), "", ""},
 		{"a group with room", history(slot("x", 7, 1500), won("a", 1, 1, 10, 15), then("a", 30, sim.Began)), "", ""},
 	} {
 		got := sim.Count(sim.Record{

@@ -3,6 +3,7 @@ package sim
 import (
 	"container/heap"
 	"context"
+	"maps"
 	"sync"
 	"time"
 )
@@ -24,13 +25,14 @@ type World struct {
 	mu    sync.Mutex
 	queue queue
 	poke  chan struct{}
-	calm  bool // messages arrive in time
+	calm  bool           // messages arrive in time
+	calls map[string]int // of each script
 }
 
 // NewWorld returns a world of machines, which are its nodes.
 func NewWorld(seed Seed, weather Weather, machines []Machine) *World {
 	w := &World{
-		Seed: seed, Weather: weather, start: time.Now(), poke: make(chan struct{}, 1),
+		Seed: seed, Weather: weather, start: time.Now(), poke: make(chan struct{}, 1), calls: map[string]int{},
 	}
 	w.History = &History{start: w.start, seen: map[Fault]int{}}
 	for i, m := range machines {
@@ -110,6 +112,19 @@ func (w *World) weather() Weather {
 		return Weather{Delay: w.Weather.Delay}
 	}
 	return w.Weather
+}
+
+func (w *World) sent(script string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls[script]++
+}
+
+// Calls returns how many calls of each script were sent, to all nodes.
+func (w *World) Calls() map[string]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.calls)
 }
 
 // An event is something that happens at an instant.
