@@ -13,7 +13,11 @@ import (
 // Call calls h and returns its error; a panic as a *PanicError, and a
 // runtime.Goexit (t.FailNow in a test, say) as an error too. It returns when h
 // has ended, whatever ctx says.
-func Call(ctx context.Context, h Handler, run Run) error {
+func Call(ctx context.Context, h Handler, run Run) error { return <-Go(ctx, h, run) }
+
+// Go calls h in a goroutine of its own. The channel yields once, when h has ended,
+// what Call would return.
+func Go(ctx context.Context, h Handler, run Run) <-chan error {
 	done := make(chan error, 1)
 	// A goroutine of its own: Goexit cannot be stopped, only outlived.
 	go func() {
@@ -21,7 +25,7 @@ func Call(ctx context.Context, h Handler, run Run) error {
 		defer func() { done <- err }()
 		err = recovered(func() error { return h(ctx, run) })
 	}()
-	return <-done
+	return done
 }
 
 var errGoexit = errors.New("function ended its goroutine (runtime.Goexit) instead of returning")

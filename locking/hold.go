@@ -51,8 +51,5 @@ func Hold(ctx context.Context, lease Tenure, cfg HoldConfig, work func(context.C
 	}
 	k := Keep(ctx, lease, cfg)
 	defer k.Stop()
-	if Expired(time.Now(), lease.Deadline().Add(-cfg.Margin)) {
-		return ErrLeaseLost // too late to begin
-	}
-	return work(k.Context())
+	return k.Do(work)
 }

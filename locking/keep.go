@@ -66,6 +66,19 @@ func Keep(ctx context.Context, lease Tenure, cfg HoldConfig) *Keeper {
 // with ErrMaxHold; or with context.Canceled by Stop.
 func (k *Keeper) Context() context.Context { return k.ctx }
 
+// Do calls work with Context and returns what it returns. When it is too late to
+// begin, it returns ErrLeaseLost without calling work.
+func (k *Keeper) Do(work func(context.Context) error) error {
+	if Expired(time.Now(), k.lease.Deadline().Add(-k.cfg.Margin)) {
+		return ErrLeaseLost
+	}
+	return work(k.ctx)
+}
+
+// End ends Context with the cause, if it has not ended yet. The lease is kept on,
+// until Stop.
+func (k *Keeper) End(cause error) { k.cancel(cause) }
+
 // Stop ends the extending and Context, and waits until nothing of either goes
 // on any more; afterwards the lease is the caller's to release. It may be
 // called again.

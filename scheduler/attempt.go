@@ -18,6 +18,8 @@ type surroundings struct {
 	decided func(*Job, tick, verdict)
 	live    func() []Replica
 	turns   *turns
+
+	deadlines deadlines
 }
 
 // An attempt decides one tick on this replica, in a goroutine of its own: it

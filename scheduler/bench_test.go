@@ -107,7 +107,7 @@ func heapBytes() uint64 {
 		runtime.GC()
 	}
 	runtime.ReadMemStats(&m)
-	return m.HeapAlloc + m.StackInuse
+	return m.HeapAlloc
 }
 
 // BenchmarkIdleJob measures the memory that a job costs which waits for its tick:

@@ -172,6 +172,9 @@ func (e *engine) over(a *attempt) {
 // proceedAll lets the lanes of the job go on, that of the schedule first.
 func (e *engine) proceedAll(j *job) {
 	e.proceed(j, j.lane(""))
+	if len(j.lanes) == 1 {
+		return
+	}
 	for _, l := range slices.Clone(j.lanes) {
 		e.proceed(j, l)
 	}

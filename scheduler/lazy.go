@@ -32,6 +32,29 @@ func (l *lazyContext) end(cause error) {
 	}
 }
 
+// base is what a context may be derived from that become is then called with.
+func (l *lazyContext) base() context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.made != nil {
+		return l.made
+	}
+	return l.above()
+}
+
+// become makes ctx the context, which cancel ends, unless it has been made before.
+func (l *lazyContext) become(ctx context.Context, cancel context.CancelCauseFunc) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.made != nil {
+		return // ctx is derived from it
+	}
+	l.made, l.cancel = ctx, cancel
+	if l.ended {
+		l.cancel(l.cause)
+	}
+}
+
 func (l *lazyContext) context() context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,14 +98,16 @@ func (l *lazyContext) Value(key any) any { return l.context().Value(key) }
 
 // A lazyHandler is made when somebody logs: most runs do not.
 type lazyHandler struct {
-	make func() slog.Handler
+	attempt *attempt
+	id      string
+	try     int
 
 	once sync.Once
 	made slog.Handler
 }
 
 func (h *lazyHandler) handler() slog.Handler {
-	h.once.Do(func() { h.made = h.make() })
+	h.once.Do(func() { h.made = h.attempt.logger(h.id, h.try) })
 	return h.made
 }
 

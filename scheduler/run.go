@@ -47,11 +47,14 @@ func (a *attempt) hold() (entry Entry, began bool) {
 	var end ending
 	keeping := a.keeping()
 	keeping.MaxHold = a.cfg.MaxHold
-	err := locking.Hold(&a.runs, a.tenure(), keeping, func(ctx context.Context) error {
+	k := locking.Keep(a.runs.base(), a.tenure(), keeping)
+	a.runs.become(k.Context(), k.End)
+	err := k.Do(func(ctx context.Context) error {
 		began = true
 		end = a.calls(ctx)
 		return end.err
 	})
+	k.Stop()
 	entry = a.entry("", a.started)
 	entry.Token, entry.Attempt, entry.Votes = a.claim.Token, a.claim.Attempt, a.claim.Votes
 	entry.Tries, entry.Finished = end.tries, a.clock.wall()
@@ -84,43 +87,33 @@ func (a *attempt) call(ctx context.Context, run jobs.Run) (err, cause error) {
 		defer cancel()
 	}
 	ctx = fence.WithObserver(ctx, func(e *fence.StaleError) { a.refuse(run, *e) })
-	defer a.watch(ctx)()
-	err = jobs.Call(ctx, a.handler(), run)
+	err = a.await(ctx, jobs.Go(ctx, a.handler(), run))
 	a.tellLost(ctx)
 	return err, context.Cause(ctx)
 }
 
-// watch looks at a function from the end of its context on. It returns what to
-// call when the function has returned.
-func (a *attempt) watch(ctx context.Context) (stop func()) {
-	returned, watched := make(chan struct{}), make(chan struct{})
-	unwatch := context.AfterFunc(ctx, func() {
-		defer close(watched)
-		a.await(ctx, returned)
-	})
-	return func() {
-		close(returned)
-		if !unwatch() {
-			<-watched
-		}
+// await waits until the function has returned, and reports one that has not
+// SafetyMargin after its context ended.
+func (a *attempt) await(ctx context.Context, returned <-chan error) error {
+	select {
+	case err := <-returned:
+		return err
+	case <-ctx.Done():
 	}
-}
-
-// await reports a function that has not returned SafetyMargin after its context
-// ended.
-func (a *attempt) await(ctx context.Context, returned <-chan struct{}) {
 	a.tellLost(ctx)
 	since := a.clock.wall()
 	timer := time.NewTimer(a.cfg.SafetyMargin)
 	defer timer.Stop()
 	select {
-	case <-returned:
+	case err := <-returned:
+		return err
 	case <-timer.C:
-		a.cfg.Observer.Overdue(a.job.Name, a.claim, since)
-		a.report(progress{attempt: a, phase: overdue, since: since})
-		<-returned
-		a.report(progress{attempt: a, phase: overdue}) // it may be called again
 	}
+	a.cfg.Observer.Overdue(a.job.Name, a.claim, since)
+	a.report(progress{attempt: a, phase: overdue, since: since})
+	err := <-returned
+	a.report(progress{attempt: a, phase: overdue}) // it may be called again
+	return err
 }
 
 // describe is what the function learns of its run in the given call.
@@ -130,7 +123,7 @@ func (a *attempt) describe(try int) jobs.Run {
 		ID: id, Job: a.job.Name, Key: a.job.renamedFrom(), Tick: a.tick.nominal,
 		Token: a.claim.Token, Attempt: a.claim.Attempt, Try: try,
 		Trigger: string(a.trigger()), Parent: a.tick.parent(), Replica: a.cfg.Replica,
-		Logger: slog.New(&lazyHandler{make: func() slog.Handler { return a.logger(id, try) }}),
+		Logger: slog.New(&lazyHandler{attempt: a, id: id, try: try}),
 	}
 }
 
@@ -149,8 +142,7 @@ func (a *attempt) logger(id string, try int) slog.Handler {
 // of the run.
 func (a *attempt) release(entry Entry) error {
 	left := max(time.Until(a.lease.Deadline()), lateRelease)
-	ctx, cancel := context.WithTimeout(a.stops.releases, left)
-	defer cancel()
+	ctx := a.deadlines.until(a.stops.releases, time.Now().Add(left))
 	if err := a.lease.Release(ctx, EncodeNote(entry)); !errors.Is(err, locking.ErrExpired) {
 		return err
 	}

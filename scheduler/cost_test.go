@@ -1,0 +1,71 @@
+package scheduler_test
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// What a replica pays grows with its jobs and with their fires, so both are kept
+// small: counts, which do not depend on the machine. Not parallel, since others
+// allocate, too.
+
+// mostAllocs bounds the allocations of one fire, from the heap of due jobs to the
+// release of its lease.
+const mostAllocs = 36
+
+func TestFireIsCheap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n, seconds = 500, 20
+		var fires atomic.Int64
+		list := manyOf(t, n, "@every 1s", func(context.Context, jobs.Run) error {
+			fires.Add(1)
+			return nil
+		})
+		for i := range list {
+			list[i].CatchUp, list[i].Timeout = scheduler.CatchUp{}, 0
+		}
+		running(t, nil, list)
+		time.Sleep(2*time.Minute + time.Second/2) // what happens once is over
+		var before, after runtime.MemStats
+		begun := fires.Load()
+		runtime.ReadMemStats(&before)
+		time.Sleep(seconds * time.Second)
+		runtime.ReadMemStats(&after)
+		if got := fires.Load() - begun; got != n*seconds {
+			t.Fatalf("%d jobs fired %d times in %d s, want %d", n, got, seconds, n*seconds)
+		}
+		per := float64(after.Mallocs-before.Mallocs) / float64(n*seconds)
+		t.Logf("%.1f allocations, %d bytes per fire", per, (after.TotalAlloc-before.TotalAlloc)/(n*seconds))
+		if per > mostAllocs {
+			t.Errorf("%.1f allocations per fire, want at most %d", per, mostAllocs)
+		}
+	})
+}
+
+// mostBytes bounds what a replica keeps of a job that waits for its tick: the
+// definition, its place in the engine, what is published. The texts of the
+// definition, and its schedule, belong to whoever made it.
+const mostBytes = 1 << 10
+
+func TestIdleJobIsSmall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 10_000
+		list := manyOf(t, n, "H 2 * * *", func(context.Context, jobs.Run) error { return nil })
+		before := heapBytes()
+		running(t, forgetful{}, list)
+		time.Sleep(time.Hour) // until all pasts are looked up, and all is published
+		per := (heapBytes() - before) / n
+		t.Logf("%d bytes per job", per)
+		if per > mostBytes {
+			t.Errorf("%d bytes per job, want at most %d", per, mostBytes)
+		}
+		runtime.KeepAlive(list)
+	})
+}
