@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"encoding/json"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +48,7 @@ while a request is open, and for pauses and resumes. The nodes keep the last 100
 				if err != nil {
 					return err
 				}
-				return auditListing(acts).print(a.Out, format)
+				return errors.Join(auditListing(acts).print(a.Out, format), cl.lacking.err)
 			})
 		},
 	}

@@ -17,6 +17,8 @@ type cluster struct {
 	*replica.Cluster
 	ledger kept
 	acts   openActs
+	// lacking is what was left out of the answers.
+	lacking *gap
 }
 
 // kept is what the nodes keep of jobs and replicas.
@@ -27,7 +29,8 @@ type kept struct {
 
 // withCluster opens the nodes that the configuration names, which needs only
 // its namespace and redis parts, and hands them to fn. Where some cells do not
-// answer, fn sees what the others say, and which those are is told after it.
+// answer, it sees what the others say; listings of everything end with
+// cluster.lacking.
 func (a App) withCluster(ctx context.Context, f *flags, fn func(cluster) error) error {
 	config, err := replica.ReadCluster(f.source())
 	if err != nil {
@@ -38,14 +41,10 @@ func (a App) withCluster(ctx context.Context, f *flags, fn func(cluster) error) 
 		return err
 	}
 	c.Learn(ctx) // requests name the epoch of the list
-	var lacking gap
-	err = fn(cluster{
-		Cluster: c, ledger: kept{c.Ledger, roster{c.Roster, &lacking}}, acts: openActs{c.Acts, &lacking},
-	})
-	if err == nil {
-		err = lacking.err
-	}
-	return errors.Join(err, c.Close())
+	lacking := &gap{}
+	return errors.Join(fn(cluster{
+		Cluster: c, ledger: kept{c.Ledger, roster{c.Roster, lacking}}, acts: openActs{c.Acts, lacking}, lacking: lacking,
+	}), c.Close())
 }
 
 // A gap is what was left out of the answers so far, for want of a cell.

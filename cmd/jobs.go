@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -62,7 +63,7 @@ show after a removal.`,
 				if err := cl.markPaused(c.Context(), rows); err != nil {
 					fmt.Fprintf(a.Err, "quorate: what is paused is not known: %v\n", err)
 				}
-				return jobListing(rows, time.Now()).print(a.Out, format)
+				return errors.Join(jobListing(rows, time.Now()).print(a.Out, format), cl.lacking.err)
 			})
 		},
 	}

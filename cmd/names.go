@@ -28,7 +28,7 @@ func (c cluster) directory(ctx context.Context) (directory, error) {
 		return directory{}, err
 	}
 	d := newDirectory(scheduler.Versions(published, live))
-	d.gap = c.ledger.gap
+	d.gap = c.lacking
 	return d, nil
 }
 

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,7 +41,7 @@ func (a App) replicasCommand(f *flags) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return replicaListing(replicas, time.Now()).print(a.Out, format)
+				return errors.Join(replicaListing(replicas, time.Now()).print(a.Out, format), cl.lacking.err)
 			})
 		},
 	}

@@ -74,7 +74,10 @@ func (a App) runsCommand(f *flags) *cobra.Command {
 		Args: usage(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				return show(c.Context(), a, s, format, cl.runs(args), runListing)
+				if err := show(c.Context(), a, s, format, cl.runs(args), runListing); err != nil || len(args) > 0 {
+					return err
+				}
+				return cl.lacking.err
 			})
 		},
 	}
