@@ -20,6 +20,11 @@ func (a App) nodesChangeCommand(f *flags) *cobra.Command {
 quorum of the old list is sealed and grants nothing any more; then the new list is
 opened. Nodes in both lists keep what they hold; the others must be empty.
 
+The same command goes from one group of nodes to several cells, or to other cells:
+then a quorum of every old cell is sealed before the first new one is opened, and
+jobs that move leave their ledger behind. Of cells that are called the same only
+those are changed whose nodes differ.
+
 The command can be interrupted anywhere and run again, from any machine, until it
 says that the new list is open. Ticks are missed from the first seals until one
 redis.restart_grace after that, and until the replicas are restarted with FILE.

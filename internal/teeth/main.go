@@ -58,7 +58,7 @@ func plants() []plant {
 		turnPlants,
 		jobPlants,
 		replicaPlants,
-		memberPlants,
+		memberPlants, cellPlants,
 		fencePlants,
 		differentialPlants,
 		opsPlants,
