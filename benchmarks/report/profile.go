@@ -2,24 +2,31 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/quorate/quorate/benchmarks/plot"
 )
 
-// functions is how many lines of a profile are kept.
-const functions = 15
+// How many lines of a profile are shown.
+const (
+	topFunctions = 15
+	topPackages  = 10
+)
 
 // A Profile is where the processor's time went.
 type Profile struct {
 	Title string
 	// Cost is the processor time of one operation, in seconds.
 	Cost float64
-	Top  []Function
+	// Functions, those first that took the most time themselves.
+	Functions []Function
 }
 
 // A Function is one line of a Profile, in percent of all samples.
@@ -28,10 +35,10 @@ type Function struct {
 	Self, WithCalls float64
 }
 
-// ReadProfile reads the functions of a CPU profile that took the most time
-// themselves, with the Go command's own tool.
+// ReadProfile reads the functions of a CPU profile with the Go command's own
+// tool.
 func ReadProfile(ctx context.Context, file string) ([]Function, error) {
-	out, err := exec.CommandContext(ctx, "go", "tool", "pprof", "-top", "-nodecount="+strconv.Itoa(functions), file).Output()
+	out, err := exec.CommandContext(ctx, "go", "tool", "pprof", "-top", "-nodecount=100000", "-nodefraction=0", file).Output()
 	if err != nil {
 		return nil, fmt.Errorf("go tool pprof %s: %w", file, err)
 	}
@@ -59,28 +66,46 @@ func parseTop(text string) []Function {
 func (p Profile) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s of processor time each.\n\n| function | itself | with what it calls |\n|---|---|---|\n", p.Title, Seconds.Format(p.Cost))
-	for _, f := range p.Top {
+	for _, f := range p.Functions[:min(topFunctions, len(p.Functions))] {
 		fmt.Fprintf(&b, "| `%s` | %.1f %% | %.1f %% |\n", f.Name, f.Self, f.WithCalls)
 	}
 	return b.String() + "\n"
 }
 
-// Chart draws the profile.
+// Chart draws how much of the time each package took itself.
 func (p Profile) Chart(file string) plot.Chart {
-	c := plot.Chart{File: file, Title: p.Title + ": functions by their own time", Format: Percent.Format}
-	for _, f := range p.Top {
-		c.Bars = append(c.Bars, plot.Bar{Name: short(f.Name), Value: f.Self, Ours: strings.Contains(f.Name, "quorate/")})
+	c := plot.Chart{File: file, Title: p.Title + ": time by package", Format: Percent.Format}
+	share := map[string]float64{}
+	for _, f := range p.Functions {
+		share[pkg(f.Name)] += f.Self
+	}
+	names := slices.SortedFunc(maps.Keys(share), func(a, b string) int {
+		return cmp.Or(cmp.Compare(share[b], share[a]), cmp.Compare(a, b))
+	})
+	for _, name := range names[:min(topPackages, len(names))] {
+		c.Bars = append(c.Bars, plot.Bar{Name: short(name), Value: share[name], Ours: strings.HasPrefix(name, project)})
 	}
 	return c
 }
 
-// short is the name of a function without the path of its package, and no longer
-// than a picture has room for.
+const project = "github.com/quorate/quorate/"
+
+// pkg is the package of a function. What the runtime consists of is one.
+func pkg(name string) string {
+	slash := strings.LastIndex(name, "/") + 1
+	if strings.HasPrefix(name, "runtime.") || strings.HasPrefix(name, "internal/runtime/") && !strings.Contains(name, "syscall") {
+		return "runtime"
+	}
+	last, _, _ := strings.Cut(name[slash:], ".")
+	return name[:slash] + last
+}
+
+// short is the name of a package as a picture has room for it.
 func short(name string) string {
-	const most = 36
-	name = name[strings.LastIndex(name, "/")+1:]
+	const most = 32
+	name = strings.TrimPrefix(strings.TrimPrefix(name, project), "github.com/")
 	if len(name) > most {
-		return name[:most-1] + "…"
+		return "…" + name[len(name)-most+1:]
 	}
 	return name
 }

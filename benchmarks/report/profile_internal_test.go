@@ -21,15 +21,25 @@ Showing nodes accounting for 1.10s, 91.67% of 1.20s total
 	}
 }
 
-func TestShort(t *testing.T) {
+func TestPackagesOfAProfile(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{
-		"internal/runtime/syscall.Syscall6":                           "syscall.Syscall6",
-		"example.org/pkg.(*AVeryLongTypeName).AndAVeryLongMethodName": "pkg.(*AVeryLongTypeName).AndAVeryLo…",
-		"main.main": "main.main",
-	} {
-		if got := short(name); got != want {
-			t.Errorf("%s is shortened to %s, want %s", name, got, want)
-		}
+	c := Profile{Functions: []Function{
+		{"internal/runtime/syscall/linux.Syscall6", 20, 20},
+		{"runtime.mallocgc", 10, 12},
+		{"internal/runtime/maps.(*Iter).Next", 5, 5},
+		{"github.com/quorate/quorate/locking/redlock/nodes.(*Node).run", 4, 50},
+		{"github.com/quorate/quorate/locking/redlock/nodes.newCall", 13, 13},
+		{"github.com/redis/go-redis/v9.(*baseClient)._process.func1", 3, 30},
+	}}.Chart("x")
+	var got []string
+	for _, b := range c.Bars {
+		got = append(got, b.Name+" "+Percent.Format(b.Value))
+	}
+	want := []string{"internal/runtime/syscall/linux 20.0 %", "locking/redlock/nodes 17.0 %", "runtime 15.0 %", "redis/go-redis/v9 3.0 %"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if !c.Bars[1].Ours || c.Bars[0].Ours {
+		t.Error("only our packages are ours")
 	}
 }

@@ -160,7 +160,7 @@ func TestProfiles(t *testing.T) {
 	}
 	page := filepath.Join(root, "docs", "performance.md")
 	write(t, page, "<!-- bench:profile-before -->\n<!-- /bench:profile-before -->\n")
-	list := []report.Profile{{Title: "claim", Cost: 0.0001, Top: []report.Function{{Name: "example.org/a/pkg.Func", Self: 12.5, WithCalls: 50}}}}
+	list := []report.Profile{{Title: "claim", Cost: 0.0001, Functions: []report.Function{{Name: "example.org/a/pkg.Func", Self: 12.5, WithCalls: 50}}}}
 	if err := report.WriteProfiles(root, "before", report.Machine{Commit: "abc1234", Date: "2026-01-01"}, list); err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestProfiles(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, read(t, page))
 		}
 	}
-	if svg := read(t, filepath.Join(root, "docs", "performance", "profile-before-1.svg")); !strings.Contains(svg, ">pkg.Func<") {
+	if svg := read(t, filepath.Join(root, "docs", "performance", "profile-before-1.svg")); !strings.Contains(svg, ">example.org/a/pkg<") {
 		t.Errorf("the picture is %s", svg)
 	}
 }

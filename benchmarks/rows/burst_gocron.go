@@ -3,6 +3,7 @@ package rows
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/go-co-op/gocron/v2"
 
@@ -15,8 +16,7 @@ import (
 const atOnce = 128
 
 // burstGocron is what burst measures of gocron: schedulers with a locker each.
-func (e Env) burstGocron(ctx context.Context, t *tally) (_ float64, err error) {
-	at := nextSecond(e.Size.Ahead)
+func (e Env) burstGocron(ctx context.Context, at time.Time, t *tally) (_ float64, err error) {
 	f := newFirsts(at)
 	for range team {
 		locker := rig.GocronLocker{Redsync: rig.NewRedsync(e.Rig.Addrs())}
@@ -29,6 +29,9 @@ func (e Env) burstGocron(ctx context.Context, t *tally) (_ float64, err error) {
 			name := burstName(i)
 			_, err := s.NewJob(gocron.OneTimeJob(gocron.OneTimeJobStartDateTime(at)),
 				gocron.NewTask(func() { f.start(name) }), gocron.WithName(name))
+			if errors.Is(err, gocron.ErrOneTimeJobStartDateTimePast) {
+				return 0, errTooLate
+			}
 			if err != nil {
 				return 0, err
 			}

@@ -101,7 +101,7 @@ func Full() Size {
 		Crowd: 20, CrowdJobs: 100, CrowdSeconds: 20, PeerTicks: 500, HandJobs: 20, HandSeconds: 10,
 		DelayJobs: 25, DelaySeconds: 40,
 		Burst: 10_000, Ahead: 4 * time.Second,
-		Local: 100_000, LocalSpan: 3, IdleJobs: 100_000,
+		Local: 100_000, LocalSpan: 2, IdleJobs: 100_000,
 	}
 }
 

@@ -21,7 +21,7 @@ func idle(ctx context.Context, env Env) (report.Section, error) {
 	s := report.Section{Method: fmt.Sprintf("Heap and stacks in use with %d jobs on one replica, each with a name and a cron "+
 		"schedule of its own that was parsed, less those before, after garbage collection.", n)}
 	plan := env.plan(report.Bytes)
-	plan.Cold = true
+	plan.Cold, plan.Rounds = true, min(plan.Rounds, 3) // it hardly varies
 	samples, err := pairs.Run(ctx, plan,
 		pairs.Side{Name: sideLocal, Measure: func(ctx context.Context) (float64, error) { return idleOurs(ctx, n) }},
 		pairs.Side{Name: sideRobfig, Measure: func(context.Context) (float64, error) { return idleRobfig(n) }})

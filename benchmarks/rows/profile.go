@@ -41,7 +41,7 @@ func (e Env) profile(ctx context.Context, file, title string, work func(ctx cont
 		return p, err
 	}
 	e.Told("profile of %s: %s each", title, report.Seconds.Format(p.Cost))
-	p.Top, err = report.ReadProfile(ctx, file)
+	p.Functions, err = report.ReadProfile(ctx, file)
 	return p, err
 }
 
