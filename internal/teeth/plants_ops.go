@@ -102,7 +102,7 @@ var opsPlants = []plant{
 	},
 	{
 		name: "locks: not on sealed nodes", promise: "Who holds what can be seen while the list of nodes is changed.",
-		edits: []edit{{redlockDir + "scripts.go", `NewScript("holding", sharesLua+holdingLua).AcceptSealed()`, `NewScript("holding", sharesLua+holdingLua)`}},
+		edits: []edit{{redlockDir + "scripts.go", `NewScript("holding", holdingLua, sharesLua).AcceptSealed()`, `NewScript("holding", holdingLua, sharesLua)`}},
 		pkg:   redlockPkg, tests: []string{"TestHoldersOnSealedNodes"},
 	},
 	{
