@@ -86,6 +86,15 @@
 // are in both. A new list that shares no node with the old one cannot be told
 // from a new cluster before it is opened.
 //
+// # Cells
+//
+// Several groups of nodes may divide the names between them ([OpenCells]). What
+// they are called is part of the list that a node compares, so clients that would
+// look for a name elsewhere are refused. A cell of blank nodes is formatted only
+// where each of the others is known to have the same cells, or is blank too: else
+// it may be one that is to be added. [LayoutChange] does that: it seals every old
+// cell before it opens the first new one.
+//
 // # What ns:node holds
 //
 // A hash, written by FORMAT, INIT, SEAL, OPEN and the checks before every script:
