@@ -41,6 +41,14 @@
 // it. A call that ends in the queue was never sent ([Reply.Unsent]); one that was
 // sent has its own answer or silence, whatever becomes of the others.
 //
+// go-redis has an AutoPipeliner for the same purpose. It sends many EVALSHA in one
+// round trip where lanes send one that checks the node once. On two crowded cores,
+// with one server, 256 callers and a rule of two writes, it did 9,500 to 13,500
+// calls a second, a pool of connections 5,000 to 12,900, lanes 29,800 to 65,700;
+// the median of a call alone was 70 to 94 µs, 47 to 90, and 42 to 50. Nor does it
+// honour the deadline of a command that it has queued: at a frozen server every
+// call returned after the client's read timeout, whatever its own.
+//
 // # Blank nodes
 //
 // A node without ns:node is blank: new, or robbed of its memory. It is
