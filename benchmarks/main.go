@@ -76,6 +76,7 @@ type findings struct {
 	machine  report.Machine
 	sections []report.Section
 	profiles []report.Profile
+	failed   []error // measurements of which there is nothing
 }
 
 // measure runs the measurements, telling how it goes on.
@@ -97,8 +98,13 @@ func (f *findings) measure(ctx context.Context, tb testing.TB, o options, chosen
 		for _, m := range chosen {
 			tell("%s", m.Title)
 			s, err := m.Run(ctx, env)
-			if err != nil {
-				return fmt.Errorf("%s: %w", m.Key, err)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil { // the others can be measured all the same
+				tell("%v", err)
+				f.failed = append(f.failed, fmt.Errorf("%s: %w", m.Key, err))
+				continue
 			}
 			s.Key, s.Title = m.Key, m.Title
 			f.sections = append(f.sections, s)
@@ -131,9 +137,9 @@ func (f *findings) conclude(o options) error {
 		}
 	}
 	if o.check && missed > 0 {
-		return fmt.Errorf("%d bounds were missed", missed)
+		f.failed = append(f.failed, fmt.Errorf("%d bounds were missed", missed))
 	}
-	return nil
+	return errors.Join(f.failed...)
 }
 
 func (f *findings) save(o options) error {

@@ -24,7 +24,10 @@ func (e Env) burstGocron(ctx context.Context, at time.Time, t *tally) (_ float64
 		if err != nil {
 			return 0, err
 		}
-		defer func() { err = errors.Join(err, s.Shutdown(), locker.Redsync.Close()) }()
+		defer func() {
+			_ = s.Shutdown() // jobs that still wait for their locks are of no interest
+			err = errors.Join(err, locker.Redsync.Close())
+		}()
 		for i := range e.Size.Burst {
 			name := burstName(i)
 			_, err := s.NewJob(gocron.OneTimeJob(gocron.OneTimeJobStartDateTime(at)),

@@ -91,6 +91,10 @@ type Size struct {
 	Local     int // jobs that tick every second without nodes
 	LocalSpan int // seconds of one measurement
 	IdleJobs  int
+
+	// Less than a busy machine carries, so that the costs of one operation
+	// compare between commits.
+	ProfileWorkers, ProfileFires int
 }
 
 // Full is for figures.
@@ -102,6 +106,7 @@ func Full() Size {
 		DelayJobs: 25, DelaySeconds: 40,
 		Burst: 10_000, Ahead: 4 * time.Second,
 		Local: 100_000, LocalSpan: 2, IdleJobs: 100_000,
+		ProfileWorkers: 16, ProfileFires: 10_000,
 	}
 }
 
@@ -114,5 +119,6 @@ func Tiny() Size {
 		DelayJobs: 5, DelaySeconds: 1,
 		Burst: 20, Ahead: time.Second,
 		Local: 50, LocalSpan: 1, IdleJobs: 100,
+		ProfileWorkers: 2, ProfileFires: 20,
 	}
 }

@@ -18,12 +18,12 @@ import (
 // The files are left in dir.
 func Profiles(ctx context.Context, env Env, dir string) ([]report.Profile, error) {
 	of, err := env.profile(ctx, filepath.Join(dir, "claims.pprof"),
-		fmt.Sprintf("claim and finish, %d in parallel", env.Size.Workers), env.busyClaims)
+		fmt.Sprintf("claim and finish, %d in parallel", env.Size.ProfileWorkers), env.busyClaims)
 	if err != nil {
 		return nil, err
 	}
 	local, err := env.profile(ctx, filepath.Join(dir, "fires.pprof"),
-		fmt.Sprintf("fire without nodes, %d a second", env.Size.Local), env.busyFires)
+		fmt.Sprintf("fire without nodes, %d a second", env.Size.ProfileFires), env.busyFires)
 	return []report.Profile{of, local}, err
 }
 
@@ -53,7 +53,7 @@ func (e Env) busyClaims(ctx context.Context, begin func() error) (float64, error
 	if err != nil {
 		return 0, err
 	}
-	list := newClaimers(ours, "profile", e.Size.Workers, true)
+	list := newClaimers(ours, "profile", e.Size.ProfileWorkers, true)
 	run := func(span time.Duration) (float64, error) {
 		return rate(ctx, len(list), span, new(atomic.Int64), func(ctx context.Context, w int) error { return list[w].run(ctx) })
 	}
@@ -70,6 +70,6 @@ func (e Env) busyClaims(ctx context.Context, begin func() error) (float64, error
 
 func (e Env) busyFires(ctx context.Context, begin func() error) (float64, error) {
 	span := time.Duration(e.Size.LocalSpan) * time.Second
-	perFire, _, err := localFires(ctx, e.Size.Local, span, begin)
+	perFire, _, err := localFires(ctx, e.Size.ProfileFires, 3*span, begin)
 	return perFire, err
 }
