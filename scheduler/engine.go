@@ -127,8 +127,11 @@ func (e *engine) wake() {
 		}
 	}
 	now := e.clock.wall()
-	for e.informed && len(e.due) > 0 && !e.due[0].next.start.After(now) {
+	for fired := 1; e.informed && len(e.due) > 0 && !e.due[0].next.start.After(now); fired++ {
 		e.fire(e.due[0], now)
+		if fired%firesAtOnce == 0 {
+			e.hear() // what began first need not wait for the last to begin
+		}
 	}
 	e.startScans()
 }
@@ -183,6 +186,10 @@ const (
 // progressAtOnce is how many reports may wait for the loop, so that neither it
 // nor those who report wait for each other every time.
 const progressAtOnce = 1024
+
+// firesAtOnce is how many ticks that came together are begun before the loop
+// listens to those that go on.
+const firesAtOnce = 128
 
 // hear applies what attempts have reported by now. The loop does so before
 // anything else, as if reports did not wait.
