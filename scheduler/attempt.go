@@ -27,15 +27,18 @@ type surroundings struct {
 type attempt struct {
 	*surroundings
 
-	job    *Job // as it was when the attempt began
-	tick   tick
-	until  time.Time     // the end of its window, which overlap and catch-up move
-	delay  time.Duration // before the first try
-	later  lazyContext   // ends when the next tick of the schedule comes
-	place  chan struct{} // holds one element when it was given a place
-	free   bool          // nothing was in its way when it began, and it begins at once
-	behind *attempt      // the loop's answer to phase asking
-	line   inLine        // the loop's answer to phase queuing
+	job   *Job // as it was when the attempt began
+	tick  tick
+	until time.Time     // the end of its window, which overlap and catch-up move
+	delay time.Duration // before the first look, or try
+	// headStart is how much longer those before this one in rank have for their
+	// claims, before this one may try.
+	headStart time.Duration
+	later     lazyContext   // ends when the next tick of the schedule comes
+	place     chan struct{} // holds one element when it was given a place
+	free      bool          // nothing was in its way when it began, and it begins at once
+	behind    *attempt      // the loop's answer to phase asking
+	line      inLine        // the loop's answer to phase queuing
 
 	hasTurn bool
 	rank    int // of this replica for the tick, from 0

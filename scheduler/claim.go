@@ -86,7 +86,7 @@ func (a *attempt) pause(tries int, took time.Duration, err error, closing verdic
 	if tries == a.cfg.MaxTries || a.waits.Err() != nil {
 		return false
 	}
-	in := a.retryDelay(tries+a.looks, took, err)
+	in := a.retryDelay(tries+a.looks, took, err, a.random)
 	if in >= a.left() && !a.goOn(closing) {
 		return false
 	}
@@ -97,8 +97,9 @@ func (a *attempt) pause(tries int, took time.Duration, err error, closing verdic
 // retryDelay is the pause after so many tries, the last of which took so long and
 // was refused for why. Who may wait for long asks seldom. So do those of a crowd
 // that waits for a run of the job to end, so that the nodes are asked as often as
-// by one; but nobody leaves out the last quarter of the window.
-func (a *attempt) retryDelay(tries int, took time.Duration, why error) time.Duration {
+// by one; but nobody leaves out the last quarter of the window. below yields a
+// duration below a limit.
+func (a *attempt) retryDelay(tries int, took time.Duration, why error, below func(time.Duration) time.Duration) time.Duration {
 	longest := longestRetry
 	switch {
 	case a.patient() || a.caughtUp || a.left() > a.cfg.Window:
@@ -107,9 +108,12 @@ func (a *attempt) retryDelay(tries int, took time.Duration, why error) time.Dura
 		crowded := min(time.Duration(max(a.crowd, 1))*longestRetry, longestWait, a.left()/4)
 		longest = max(longest, crowded)
 	}
-	return retryDelay(tries, took, longest, func(limit time.Duration) time.Duration {
-		return a.cfg.Random(a.job.Name, a.tick.at, limit)
-	})
+	return retryDelay(tries, took, longest, below)
+}
+
+// random is a random duration below limit.
+func (a *attempt) random(limit time.Duration) time.Duration {
+	return a.cfg.Random(a.job.Name, a.tick.at, limit)
 }
 
 // wanted is a request for the tick, without a note.

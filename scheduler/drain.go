@@ -63,9 +63,9 @@ func (e *engine) drain() error {
 		case p := <-e.progress:
 			e.apply(p)
 			continue
-		case q := <-e.asks:
+		case reply := <-e.asks:
 			e.hear()
-			q.reply <- e.snapshot(q.next)
+			reply <- e.snapshot()
 			continue
 		case open := <-e.desk.opened: // runs can still be cancelled
 			e.hear()

@@ -29,7 +29,6 @@ type engine struct {
 	leaving  []*job // removed, but something of them goes on
 	due      dueHeap
 	scans    []*scan // to be begun
-	updating bool    // an update goes on, of which a step was taken in
 	places   places
 	around   *surroundings
 	queuing  []*attempt // have claimed a tick and want a slot
@@ -45,7 +44,7 @@ type engine struct {
 
 	progress chan progress
 	scanned  chan *scan
-	asks     chan ask
+	asks     chan chan Snapshot
 	updates  chan update
 	aborted  <-chan struct{}
 	closing  chan struct{} // closed when the drain begins
@@ -103,9 +102,9 @@ func (e *engine) run(ctx context.Context) error {
 		case s := <-e.scanned:
 			e.hear()
 			e.takeIn(s)
-		case q := <-e.asks:
+		case reply := <-e.asks:
 			e.hear()
-			q.reply <- e.snapshot(q.next)
+			reply <- e.snapshot()
 		case u := <-e.updates:
 			e.hear()
 			e.update(u)

@@ -125,15 +125,16 @@ func (e *engine) start(j *job, l *lane, t tick) {
 	a := &attempt{
 		surroundings: e.around,
 		job:          j.Job.backfilling(t), tick: t, until: t.until, rank: rank, crowd: len(fit),
-		delay: stagger(e.cfg.Stagger, rank, t.until.Sub(now)),
 		owner: j, lane: l,
 	}
+	a.delay, a.headStart = e.turn(rank, t.until.Sub(now))
 	if e.cfg.MaxRunning > 0 {
 		a.place = make(chan struct{}, 1)
 	}
 	if (t.late(now) || t.trigger == ByCatchUp) && t.latest.After(now) {
 		a.caughtUp, a.catchesUp, a.until = true, t.trigger != ByRerun, t.latest
-		a.delay = j.catchUpPause(t) + stagger(e.cfg.Stagger, rank, t.latest.Sub(now))
+		a.delay, a.headStart = e.turn(rank, t.latest.Sub(now))
+		a.delay += j.catchUpPause(t)
 	}
 	a.first = rank == 0 && !a.caughtUp && (len(fit) > 0 || e.cfg.Roster == nil)
 	a.free = a.delay <= 0 && !a.caughtUp && j.inTheWay(a) == nil

@@ -30,7 +30,6 @@ type update struct {
 	added   []*served
 	kept    []revision
 	removed []*served
-	more    bool          // another step of the same update follows
 	done    chan struct{} // closed when the loop has
 }
 
@@ -82,9 +81,7 @@ func values(list []*Job) []Job {
 // is one.
 func (s *Scheduler) take(a alteration) error {
 	l := &s.lineup
-	steps := s.steps(a)
-	for i, u := range steps {
-		u.more = i < len(steps)-1
+	for _, u := range s.steps(a) {
 		if l.engine != nil && !l.engine.hand(u) {
 			return ErrStopped
 		}

@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -263,9 +264,93 @@ func TestACrowdAsksAsOne(t *testing.T) {
 		})
 	}
 	t.Logf("asked %v times, began after %v", asked, began)
-	if asked[20] > 4*asked[1] || began[20] <= 0 || began[20] > time.Second {
+	if asked[20] > 6*asked[1] || began[20] <= 0 || began[20] > time.Second {
 		t.Errorf("1 and 20 replicas asked %v times, and began so long after the run in the way had ended: %v", asked, began)
 	}
+}
+
+// believing is a roster that also names replicas which are not there.
+type believing struct {
+	scheduler.Roster
+	others []scheduler.Replica
+}
+
+func (b believing) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.Replica, error) {
+	known, err := b.Roster.Beat(ctx, self)
+	return append(known, b.others...), err
+}
+
+// Whatever its rank, a replica looks early, and claims when those before it have
+// had their turns.
+func TestOthersLookTogether(t *testing.T) {
+	t.Parallel()
+	const step = 20 * time.Millisecond
+	others := make([]scheduler.Replica, 19)
+	ids := make([]string, len(others))
+	for i := range others {
+		ids[i] = fmt.Sprintf("gone%02d", i)
+		others[i].ID = ids[i]
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		s := &seer{Memory: c.locks}
+		c.locker = s
+		c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.Roster = believing{cfg.Roster, others} }, every(t, "10s", "j", c.handler(nil))))
+		time.Sleep(101 * time.Second)
+		var got, want []string
+		for i, what := range s.asked {
+			got = append(got, fmt.Sprint(what, " ", c.at(s.times[i])))
+		}
+		for at := 10 * time.Second; at <= 100*time.Second; at += 10 * time.Second {
+			rank := scheduler.Rank("j", c.begun.Add(at), "r1", ids)
+			turn := at + time.Duration(rank)*step
+			if rank > 5 {
+				want = append(want, fmt.Sprint("r1 looks ", at+5*step))
+			}
+			if rank > 0 {
+				want = append(want, fmt.Sprint("r1 looks ", turn), fmt.Sprint("r1 tries ", turn))
+			} else {
+				want = append(want, fmt.Sprint("r1 tries alone ", turn))
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the nodes were asked\n%q, want\n%q", got, want)
+		}
+	})
+}
+
+// What is claimed elsewhere a replica looks at again in as few instants as at
+// first, other replicas at others.
+func TestLooksAgainTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		s := &seer{Memory: c.locks, looks: []error{locking.ErrTaken}, always: true}
+		c.locker = s
+		for _, id := range []string{"r1", "r2", "r3"} {
+			c.start(c.replica(id, nil, many(t, c, 30, "10s")...))
+		}
+		time.Sleep(10500 * time.Millisecond)
+		at := map[string]map[time.Time]bool{}
+		looks := 0
+		for i, what := range s.asked {
+			if strings.HasSuffix(what, "looks") {
+				looks++
+				if at[what] == nil {
+					at[what] = map[time.Time]bool{}
+				}
+				at[what][s.times[i]] = true
+			}
+		}
+		all := map[time.Time]bool{}
+		for _, times := range at {
+			maps.Copy(all, times)
+		}
+		// Each is second in rank for some ticks, and third for others.
+		if len(at) != 3 || looks < 3*len(all) || len(all) < 3*4 || len(all) > 3*2*(1+4) {
+			t.Errorf("%d looks of %d replicas at %d instants", looks, len(at), len(all))
+		}
+	})
 }
 
 // All that a replica looks at in one instant it looks at beginning with the same

@@ -31,8 +31,7 @@ const (
 type scan struct {
 	past
 	owner  *job
-	urgent bool   // ticks of the job wait for it
-	order  uint64 // spreads jobs at random, but always in the same way
+	urgent bool // ticks of the job wait for it
 	found  undecided
 	err    error
 }
@@ -54,10 +53,9 @@ func (e *engine) hold(j *job, p past) {
 }
 
 // startScans begins the scans that were asked for, those first for which ticks
-// wait. Those of one update go together: each batch has scanners of its own, and
-// reads what is published of all jobs.
+// wait.
 func (e *engine) startScans() {
-	if len(e.scans) == 0 || e.updating {
+	if len(e.scans) == 0 {
 		return
 	}
 	batch := e.scans
@@ -80,10 +78,9 @@ func (e *engine) scanAll(ctx context.Context, batch []*scan, after time.Duration
 	if !sleep(ctx, after) {
 		return
 	}
-	for _, s := range batch {
-		s.order = weight(s.job.key(), time.Time{}, "scan")
-	}
-	slices.SortFunc(batch, func(a, b *scan) int { return cmp.Compare(a.order, b.order) })
+	slices.SortFunc(batch, func(a, b *scan) int {
+		return cmp.Compare(a.weight(), b.weight())
+	})
 	pace := min(scanPace, longestPace/time.Duration(len(batch)))
 	for pause := firstRescan; len(batch) > 0; pause = min(2*pause, lastRescan) {
 		batch = e.scanOnce(ctx, batch, pace)
@@ -92,6 +89,9 @@ func (e *engine) scanAll(ctx context.Context, batch []*scan, after time.Duration
 		}
 	}
 }
+
+// weight spreads jobs at random, but always in the same way.
+func (s *scan) weight() uint64 { return weight(s.job.key(), time.Time{}, "scan") }
 
 // scanOnce carries out each scan once and returns those to be repeated.
 func (e *engine) scanOnce(ctx context.Context, batch []*scan, pace time.Duration) []*scan {

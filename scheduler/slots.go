@@ -52,7 +52,7 @@ func (a *attempt) takeSlot() verdict {
 			}
 		}
 		a.keepOpen()
-		in := time.Duration(1+q.above) * a.retryDelay(tries, time.Since(begun), nil)
+		in := time.Duration(1+q.above) * a.retryDelay(tries, time.Since(begun), nil, a.random)
 		if in >= a.left() && !a.patient() { // whose window is kept open again and again
 			return noSlot(err, a.tick)
 		}

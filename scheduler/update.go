@@ -86,7 +86,6 @@ func (e *engine) update(u update) {
 	for _, removed := range u.removed {
 		e.remove(removed.job, now)
 	}
-	e.updating = u.more
 	e.startScans()
 }
 

@@ -35,7 +35,6 @@ var turnPlants = []plant{
 		edits: []edit{
 			{schedulerDir + "look.go", "if v := judge(hint, a.cfg.Replica); v.kind == lost {", "if v := judge(hint, a.cfg.Replica); v.kind == lost || errors.Is(hint, locking.ErrTaken) && a.left() < time.Second {"},
 			{schedulerDir + "look.go", "return false, v\n", "return false, verdict{kind: lost, err: hint}\n"},
-			{schedulerDir + "look.go", "\"errors\"\n", "\"errors\"\n\t\"time\"\n"},
 		},
 		pkg: scheduler, tests: []string{"TestHintsDecideNothing"},
 	},
@@ -51,7 +50,7 @@ var turnPlants = []plant{
 	},
 	{
 		name: "looks: the first in rank gives up", promise: "Who was refused in one round tries again with two.",
-		edits: []edit{{schedulerDir + "claim.go", "in := a.retryDelay(tries+a.looks, took, err)\n\tif ", "in := a.retryDelay(tries+a.looks, took, err)\n\tif a.first || "}},
+		edits: []edit{{schedulerDir + "claim.go", "in := a.retryDelay(tries+a.looks, took, err, a.random)\n\tif ", "in := a.retryDelay(tries+a.looks, took, err, a.random)\n\tif a.first || "}},
 		pkg:   scheduler, tests: []string{"TestPeek"},
 	},
 	{
@@ -80,8 +79,23 @@ var turnPlants = []plant{
 		pkg:   "./scheduler/internal/sim", tests: []string{"TestCommandsPerTick"},
 	},
 	{
+		name: "looks: each rank at its own instant", promise: "From some rank on all replicas look at the same time.",
+		edits: []edit{{schedulerDir + "look.go", "min(rank, lookTogether)", "rank"}},
+		pkg:   scheduler, tests: []string{"TestOthersLookTogether"},
+	},
+	{
+		name: "looks: who looks early claims early", promise: "Who looked before its turn waits for it before it claims.",
+		edits: []edit{{schedulerDir + "look.go", "hint == nil && early > 0", "hint == nil && early < 0"}},
+		pkg:   scheduler, tests: []string{"TestOthersLookTogether"},
+	},
+	{
+		name: "looks: again by chance", promise: "What a replica looks at together it looks at again together.",
+		edits: []edit{{schedulerDir + "look.go", "0, hint, a.together)", "0, hint, a.random)"}},
+		pkg:   scheduler, tests: []string{"TestLooksAgainTogether"},
+	},
+	{
 		name: "looks: all at the same node", promise: "Replicas begin to look at different nodes, each at one for all that is due.",
-		edits: []edit{{schedulerDir + "look.go", "weight(\"\", a.tick.start, a.cfg.Replica)", "0"}},
+		edits: []edit{{schedulerDir + "look.go", "return weight(\"\", a.tick.start, a.cfg.Replica)", "return 0"}},
 		pkg:   scheduler, tests: []string{"TestLooksSpread"},
 	},
 }

@@ -34,15 +34,11 @@ func TestFormatLeavesWhatIsThere(t *testing.T) {
 func TestLeaseAsLongAsTheGraceIsRefused(t *testing.T) {
 	t.Parallel()
 	s := openMini(t, redistest.MiniN(t, 1), 1)
-	ttl := func(d time.Duration) {
-		s.cfg.TTL = d
-		s.nodes[0].headers.Store(nil)
-	}
-	ttl(s.cfg.Grace)
+	s.cfg.TTL = s.cfg.Grace
 	if err := s.nodes[0].format(t.Context(), sinceNow); err == nil || !strings.Contains(err.Error(), "lock.ttl 20s must be below") {
 		t.Errorf("formatting: %v", err)
 	}
-	ttl(s.cfg.Grace - time.Millisecond)
+	s.cfg.TTL = s.cfg.Grace - time.Millisecond
 	if err := s.nodes[0].format(t.Context(), sinceNow); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +46,7 @@ func TestLeaseAsLongAsTheGraceIsRefused(t *testing.T) {
 	if r := s.nodes[0].Call(t.Context(), script, nil); r.Err != nil {
 		t.Errorf("a lease below the grace: %v", r.Err)
 	}
-	ttl(s.cfg.Grace)
+	s.cfg.TTL = s.cfg.Grace
 	if r := s.nodes[0].Call(t.Context(), script, nil); r.Err == nil || !strings.Contains(r.Err.Error(), "lock.ttl 20s must be below") {
 		t.Errorf("calling: %v", r.Err)
 	}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+	"time"
+)
+
+// scenarios are the rows of docs/scale.md.
+func scenarios() []Params {
+	hourly := func(replicas, jobs, cells int, run time.Duration) Params {
+		p := typical
+		p.Replicas, p.Jobs, p.Cells, p.Run = replicas, jobs, cells, run
+		p.Every, p.Instants = time.Hour, 60
+		return p
+	}
+	minutely := func(replicas, dead int) Params {
+		p := typical
+		p.Replicas, p.Dead = replicas, dead
+		return p
+	}
+	return []Params{
+		minutely(5, 0), minutely(20, 0), minutely(50, 0), minutely(20, 10),
+		hourly(20, 100_000, 1, 0),
+		hourly(100, 100_000, 1, 0),
+		hourly(100, 100_000, 1, time.Minute),
+		hourly(1000, 1_000_000, 1, 0),
+		hourly(1000, 1_000_000, 4, 0),
+		hourly(1000, 1_000_000, 16, 0),
+	}
+}
+
+func main() {
+	one := typical
+	var single bool
+	flag.BoolVar(&single, "one", false, "simulate what the other flags say instead of the table")
+	flag.IntVar(&one.Replicas, "replicas", one.Replicas, "that live")
+	flag.IntVar(&one.Dead, "dead", one.Dead, "replicas that have just died")
+	flag.IntVar(&one.Jobs, "jobs", one.Jobs, "in the whole cluster")
+	flag.DurationVar(&one.Every, "every", one.Every, "pause between two ticks of a job")
+	flag.IntVar(&one.Instants, "instants", one.Instants, "of that pause at which jobs are due")
+	flag.IntVar(&one.Cells, "cells", one.Cells, "groups of nodes")
+	flag.DurationVar(&one.Run, "run", one.Run, "how long a run takes")
+	flag.DurationVar(&one.RTT, "rtt", one.RTT, "round trip between a replica and a node")
+	seed := flag.Uint64("seed", 1, "of the simulation")
+	flag.Parse()
+	list := scenarios()
+	if single {
+		list = []Params{one}
+	}
+	if err := table(os.Stdout, list, *seed); err != nil {
+		fmt.Fprintln(os.Stderr, "scale:", err)
+		os.Exit(2)
+	}
+}
+
+// table prints a row per cluster: by the formula / as simulated.
+func table(to io.Writer, list []Params, seed uint64) error {
+	t := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "replicas\tjobs\tcells\trun\tdue at once\tcalls per tick\tcommands per tick\tnode busy\tlast begun\tstanding\t")
+	for _, p := range list {
+		if err := p.Validate(); err != nil {
+			return err
+		}
+		said, seen := Formula(p), Simulate(p, seed)
+		if seen.Wrong > 0 {
+			return fmt.Errorf("%d of %d ticks did not run exactly once", seen.Wrong, p.due()*p.Cells)
+		}
+		replicas := fmt.Sprint(p.Replicas)
+		if p.Dead > 0 {
+			replicas += fmt.Sprintf("+%d dead", p.Dead)
+		}
+		fmt.Fprintf(t, "%s\t%d\t%d\t%v\t%d\t%.4g / %.4g\t%.4g / %.4g\t%v / %v\t%v / %v\t%.1f %%\t\n",
+			replicas, p.Jobs, p.Cells, p.Run, p.due()*p.Cells,
+			said.calls(), seen.calls(), said.Commands, seen.Commands,
+			short(said.Busy), short(seen.Busy), short(said.Last), short(seen.Last), 100*Standing(p))
+	}
+	return t.Flush()
+}
+
+func short(d time.Duration) time.Duration {
+	if d > time.Second {
+		return d.Round(10 * time.Millisecond)
+	}
+	return d.Round(100 * time.Microsecond)
+}
