@@ -1,8 +1,10 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -44,7 +46,28 @@ func (c Chart) lines() string {
 		for _, l := range c.Lines {
 			l.draw(d, x, y)
 		}
+		c.names(d, x, y)
 	})
+}
+
+// names writes the names at the ends of the lines, one clear of the other.
+func (c Chart) names(d *drawing, x, y scale) {
+	const apart = 15.0
+	lowest := math.Inf(1)
+	byEnd := slices.SortedFunc(slices.Values(c.Lines), func(a, b Line) int { return cmp.Compare(a.end(), b.end()) })
+	for _, l := range byEnd {
+		at := math.Min(plotTop+plotHeight-y.at(l.end())+4, lowest-apart)
+		d.text(plotLeft+x.length+8, at, "", "start", l.Name)
+		lowest = at
+	}
+}
+
+// end is the last value.
+func (l Line) end() float64 {
+	if len(l.Y) == 0 {
+		return 0
+	}
+	return l.Y[len(l.Y)-1]
 }
 
 // marks writes the values of x under the plot.
@@ -65,9 +88,6 @@ func (l Line) draw(d *drawing, x, y scale) {
 		points = append(points, fmt.Sprintf("%.1f,%.1f", plotLeft+x.at(l.X[i]), plotTop+plotHeight-y.at(l.Y[i])))
 	}
 	d.add(`<polyline points="%s" class="line %s"/>`, strings.Join(points, " "), kind)
-	if n := len(l.X); n > 0 {
-		d.text(plotLeft+x.at(l.X[n-1])+8, plotTop+plotHeight-y.at(l.Y[n-1])+4, "", "start", l.Name)
-	}
 }
 
 // step returns a round distance between about five lines of a grid.

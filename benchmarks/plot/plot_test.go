@@ -68,3 +68,18 @@ func TestLines(t *testing.T) {
 		t.Errorf("%s is missing in\n%s", want, svg)
 	}
 }
+
+// Names of lines that end close together stay readable.
+func TestNamesOfLines(t *testing.T) {
+	t.Parallel()
+	svg := plot.Chart{Lines: []plot.Line{
+		{Name: "upper", X: []float64{1}, Y: []float64{51}},
+		{Name: "top", X: []float64{1}, Y: []float64{100}},
+		{Name: "lower", X: []float64{1}, Y: []float64{50}},
+	}}.SVG()
+	for _, want := range []string{`y="181" class="" text-anchor="start">lower`, `y="166" class="" text-anchor="start">upper`, `y="66" class="" text-anchor="start">top`} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("%s is missing in\n%s", want, svg)
+		}
+	}
+}
