@@ -24,7 +24,11 @@ func (a *attempt) admit(closing verdict) verdict {
 		if !forPlace && !forTurn || v.kind != again {
 			return v
 		}
-		// Meanwhile another stream of the job may have begun a run here.
+		// Meanwhile another stream of the job may have begun a run here. Who only
+		// waited for a turn, which he has now, must not wait for the loop for nothing.
+		if !forPlace && !a.caughtUp && !a.beside() && !a.disturbed.Swap(false) {
+			return v
+		}
 		if run, ok := a.ask(); run == nil || !ok {
 			return v
 		}

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quorate/quorate/locking"
@@ -41,8 +42,10 @@ type attempt struct {
 	line      inLine        // the loop's answer to phase queuing
 
 	hasTurn bool
-	rank    int // of this replica for the tick, from 0
-	crowd   int // replicas that may run the job, as far as this one knows
+	// A run of the job has begun on this replica since it began to wait for a turn.
+	disturbed atomic.Bool
+	rank      int // of this replica for the tick, from 0
+	crowd     int // replicas that may run the job, as far as this one knows
 	// The replica is first in rank and knows the others: nobody tries before it.
 	first bool
 

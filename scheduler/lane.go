@@ -149,6 +149,11 @@ func (e *engine) won(a *attempt) {
 	e.leaveLine(a)
 	a.lane.claiming = nil
 	a.owner.running = append(a.owner.running, a)
+	for _, l := range a.owner.lanes {
+		if l.claiming != nil {
+			l.claiming.disturbed.Store(true)
+		}
+	}
 	e.replaceBegun(a)
 	e.decidedTick(a)
 }
