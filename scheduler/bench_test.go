@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -201,5 +202,46 @@ func BenchmarkFires(b *testing.B) {
 			defer func() { <-c.Stop().Done() }()
 			measureFires(b, n, &count)
 		})
+	}
+}
+
+// BenchmarkUpdate measures updates of a running replica, and for how long at most
+// its loop was busy meanwhile, as a Snapshot without the ticks to come sees it.
+func BenchmarkUpdate(b *testing.B) {
+	list := manyOf(b, manyJobs, "H 2 * * *", func(context.Context, jobs.Run) error { return nil })
+	changed := slices.Clone(list)
+	for i := 0; i < len(changed); i += 100 {
+		changed[i].Description += " again"
+	}
+	for b.Loop() {
+		s := running(b, forgetful{}, nil)
+		for _, step := range []struct {
+			name string
+			list []scheduler.Job
+		}{{"add", list}, {"nothing", list}, {"change 1 %", changed}, {"remove half", changed[:manyJobs/2]}} {
+			stop, blind := make(chan struct{}), make(chan time.Duration)
+			go func() {
+				longest := time.Duration(0)
+				for {
+					select {
+					case <-stop:
+						blind <- longest
+						return
+					default:
+						begun := time.Now()
+						s.Beat()
+						longest = max(longest, time.Since(begun))
+						time.Sleep(100 * time.Microsecond)
+					}
+				}
+			}()
+			begun := time.Now()
+			if _, err := s.Update(step.list); err != nil {
+				b.Fatal(err)
+			}
+			took := time.Since(begun)
+			close(stop)
+			b.Logf("%s: %v, loop busy for at most %v", step.name, took.Round(time.Millisecond), (<-blind).Round(time.Microsecond))
+		}
 	}
 }

@@ -69,3 +69,32 @@ func TestIdleJobIsSmall(t *testing.T) {
 		runtime.KeepAlive(list)
 	})
 }
+
+// listed counts how often all published jobs are read.
+type listed struct {
+	forgetful
+	times atomic.Int64
+}
+
+func (l *listed) Jobs(context.Context) ([]scheduler.JobInfo, error) {
+	l.times.Add(1)
+	return nil, nil
+}
+
+// An update of many jobs, which the loop takes in step by step, reads what is
+// published for all steps together: once for the publisher, once for their pasts.
+func TestUpdateOfManyReadsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		roster := new(listed)
+		s := running(t, roster, nil)
+		time.Sleep(time.Second)
+		before := roster.times.Load()
+		if _, err := s.Update(manyOf(t, 10_000, "H 2 * * *", func(context.Context, jobs.Run) error { return nil })); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if times := roster.times.Load() - before; times != 2 {
+			t.Errorf("what is published was read %d times, want 2", times)
+		}
+	})
+}

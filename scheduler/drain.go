@@ -63,9 +63,9 @@ func (e *engine) drain() error {
 		case p := <-e.progress:
 			e.apply(p)
 			continue
-		case reply := <-e.asks:
+		case q := <-e.asks:
 			e.hear()
-			reply <- e.snapshot()
+			q.reply <- e.snapshot(q.next)
 			continue
 		case open := <-e.desk.opened: // runs can still be cancelled
 			e.hear()

@@ -29,6 +29,7 @@ type engine struct {
 	leaving  []*job // removed, but something of them goes on
 	due      dueHeap
 	scans    []*scan // to be begun
+	updating bool    // an update goes on, of which a step was taken in
 	places   places
 	around   *surroundings
 	queuing  []*attempt // have claimed a tick and want a slot
@@ -44,7 +45,7 @@ type engine struct {
 
 	progress chan progress
 	scanned  chan *scan
-	asks     chan chan Snapshot
+	asks     chan ask
 	updates  chan update
 	aborted  <-chan struct{}
 	closing  chan struct{} // closed when the drain begins
@@ -102,9 +103,9 @@ func (e *engine) run(ctx context.Context) error {
 		case s := <-e.scanned:
 			e.hear()
 			e.takeIn(s)
-		case reply := <-e.asks:
+		case q := <-e.asks:
 			e.hear()
-			reply <- e.snapshot()
+			q.reply <- e.snapshot(q.next)
 		case u := <-e.updates:
 			e.hear()
 			e.update(u)

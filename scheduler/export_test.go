@@ -11,3 +11,6 @@ func (s *Scheduler) Suspend(ahead func() time.Duration) {
 
 // MaxOverslept is how many ticks slept through are recorded one by one.
 const MaxOverslept = maxOverslept
+
+// Beat asks the loop what a heartbeat does.
+func (s *Scheduler) Beat() Snapshot { return s.ask(false) }

@@ -20,7 +20,7 @@ type heart struct {
 }
 
 func newHeart(s *Scheduler, configHash func() string) *heart {
-	return &heart{cfg: s.cfg, snapshot: s.Snapshot, configHash: configHash, started: s.clock.wall()}
+	return &heart{cfg: s.cfg, snapshot: func() Snapshot { return s.ask(false) }, configHash: configHash, started: s.clock.wall()}
 }
 
 // live returns the replicas last seen that take ticks; none before the first

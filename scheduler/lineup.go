@@ -30,6 +30,7 @@ type update struct {
 	added   []*served
 	kept    []revision
 	removed []*served
+	more    bool          // another step of the same update follows
 	done    chan struct{} // closed when the loop has
 }
 
@@ -81,7 +82,9 @@ func values(list []*Job) []Job {
 // is one.
 func (s *Scheduler) take(a alteration) error {
 	l := &s.lineup
-	for _, u := range s.steps(a) {
+	steps := s.steps(a)
+	for i, u := range steps {
+		u.more = i < len(steps)-1
 		if l.engine != nil && !l.engine.hand(u) {
 			return ErrStopped
 		}

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -242,4 +244,31 @@ func untilEndOr(d time.Duration) jobs.Handler {
 			return nil
 		}
 	}
+}
+
+// What an attempt has reported is known to whoever asks afterwards: every run
+// finds itself among those that go on.
+func TestRunsKnowOfThemselves(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		var r *scheduler.Scheduler
+		var unknown atomic.Int64
+		var list []scheduler.Job
+		for i := range 50 {
+			list = append(list, every(t, "1s", fmt.Sprintf("j%d", i), func(_ context.Context, run jobs.Run) error {
+				if !slices.ContainsFunc(r.Snapshot().Running, func(i scheduler.RunInfo) bool { return i.Job == run.Job }) {
+					unknown.Add(1)
+				}
+				return nil
+			}))
+		}
+		r = c.replica("r1", nil, list...)
+		stop := c.start(r)
+		time.Sleep(3500 * time.Millisecond)
+		c.stop(stop)
+		if n := unknown.Load(); n > 0 {
+			t.Errorf("%d of 150 runs were unknown to the loop", n)
+		}
+	})
 }

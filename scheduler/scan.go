@@ -31,7 +31,8 @@ const (
 type scan struct {
 	past
 	owner  *job
-	urgent bool // ticks of the job wait for it
+	urgent bool   // ticks of the job wait for it
+	order  uint64 // spreads jobs at random, but always in the same way
 	found  undecided
 	err    error
 }
@@ -53,9 +54,10 @@ func (e *engine) hold(j *job, p past) {
 }
 
 // startScans begins the scans that were asked for, those first for which ticks
-// wait.
+// wait. Those of one update go together: each batch has scanners of its own, and
+// reads what is published of all jobs.
 func (e *engine) startScans() {
-	if len(e.scans) == 0 {
+	if len(e.scans) == 0 || e.updating {
 		return
 	}
 	batch := e.scans
@@ -78,9 +80,10 @@ func (e *engine) scanAll(ctx context.Context, batch []*scan, after time.Duration
 	if !sleep(ctx, after) {
 		return
 	}
-	slices.SortFunc(batch, func(a, b *scan) int {
-		return cmp.Compare(a.weight(), b.weight())
-	})
+	for _, s := range batch {
+		s.order = weight(s.job.key(), time.Time{}, "scan")
+	}
+	slices.SortFunc(batch, func(a, b *scan) int { return cmp.Compare(a.order, b.order) })
 	pace := min(scanPace, longestPace/time.Duration(len(batch)))
 	for pause := firstRescan; len(batch) > 0; pause = min(2*pause, lastRescan) {
 		batch = e.scanOnce(ctx, batch, pace)
@@ -89,9 +92,6 @@ func (e *engine) scanAll(ctx context.Context, batch []*scan, after time.Duration
 		}
 	}
 }
-
-// weight spreads jobs at random, but always in the same way.
-func (s *scan) weight() uint64 { return weight(s.job.key(), time.Time{}, "scan") }
 
 // scanOnce carries out each scan once and returns those to be repeated.
 func (e *engine) scanOnce(ctx context.Context, batch []*scan, pace time.Duration) []*scan {

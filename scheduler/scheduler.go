@@ -15,7 +15,7 @@ type Scheduler struct {
 	public *publisher
 
 	started atomic.Bool
-	asks    chan chan Snapshot
+	asks    chan ask
 	done    chan struct{} // closed when the loop has ended
 
 	refresh chan struct{} // holds one element after Refresh
@@ -34,7 +34,7 @@ func New(cfg Config, list []Job) (*Scheduler, error) {
 	cfg.Observer = cfg.Observer.withNoops()
 	s := &Scheduler{
 		cfg: cfg, clock: newClocks(cfg.Clock), public: newPublisher(cfg),
-		asks: make(chan chan Snapshot), done: make(chan struct{}), aborted: make(chan struct{}),
+		asks: make(chan ask), done: make(chan struct{}), aborted: make(chan struct{}),
 		refresh: make(chan struct{}, 1),
 	}
 	s.lineup.serving = map[string]*served{}

@@ -44,36 +44,54 @@ type NextTick struct {
 
 // Snapshot asks the running scheduler what it does. It may be called from any
 // goroutine; before Run and after it, State is StateStopped.
-func (s *Scheduler) Snapshot() Snapshot {
+func (s *Scheduler) Snapshot() Snapshot { return s.ask(true) }
+
+// An ask is for a Snapshot, with or without the ticks to come, which are many.
+type ask struct {
+	next  bool
+	reply chan Snapshot
+}
+
+// ask asks the loop, and puts in order what that says, so that it need not.
+func (s *Scheduler) ask(next bool) Snapshot {
 	if !s.started.Load() {
 		return Snapshot{State: StateStopped}
 	}
-	reply := make(chan Snapshot, 1)
+	q := ask{next: next, reply: make(chan Snapshot, 1)}
 	select {
-	case s.asks <- reply:
-		return <-reply
+	case s.asks <- q:
 	case <-s.done:
 		return Snapshot{State: StateStopped}
 	}
+	now := <-q.reply
+	slices.SortStableFunc(now.Running, func(a, b RunInfo) int { return strings.Compare(a.Job, b.Job) })
+	slices.SortFunc(now.Next, func(a, b NextTick) int { return a.Tick.Compare(b.Tick) })
+	return now
 }
 
 // snapshot is taken by the loop.
-func (e *engine) snapshot() Snapshot {
+func (e *engine) snapshot(next bool) Snapshot {
 	s := Snapshot{State: e.cfg.State()}
 	if e.draining {
 		s.State = StateDraining
 	}
-	for _, j := range slices.Concat(e.jobs, e.leaving) {
-		for _, a := range j.running {
-			s.Running = append(s.Running, RunInfo{
-				Job: a.job.Name, Claim: a.claim, Started: a.started, Overdue: a.overdue,
-			})
+	if next = next && !e.draining; next {
+		s.Next = make([]NextTick, 0, len(e.jobs))
+	}
+	for _, list := range [][]*job{e.jobs, e.leaving} {
+		if e.active == 0 && !next {
+			break // nothing runs
 		}
-		if !j.next.isZero() && !e.draining {
-			s.Next = append(s.Next, NextTick{Job: j.Name, Tick: j.next.at})
+		for _, j := range list {
+			for _, a := range j.running {
+				s.Running = append(s.Running, RunInfo{
+					Job: a.job.Name, Claim: a.claim, Started: a.started, Overdue: a.overdue,
+				})
+			}
+			if next && !j.next.isZero() {
+				s.Next = append(s.Next, NextTick{Job: j.Name, Tick: j.next.at})
+			}
 		}
 	}
-	slices.SortStableFunc(s.Running, func(a, b RunInfo) int { return strings.Compare(a.Job, b.Job) })
-	slices.SortFunc(s.Next, func(a, b NextTick) int { return a.Tick.Compare(b.Tick) })
 	return s
 }

@@ -86,6 +86,7 @@ func (e *engine) update(u update) {
 	for _, removed := range u.removed {
 		e.remove(removed.job, now)
 	}
+	e.updating = u.more
 	e.startScans()
 }
 

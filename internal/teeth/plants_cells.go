@@ -73,4 +73,19 @@ var cellPlants = []plant{
 		edits: []edit{{schedulerDir + "publish.go", " && !lacks(err, key) {", " {"}},
 		pkg:   scheduler, tests: []string{"TestPublishesWhatCanBe"},
 	},
+	{
+		name: "cells: formatted without seals", promise: "A cell of a changed layout that a replica formats waits like the others.",
+		edits: []edit{{nodesDir + "cell.go", "s.era.rest(other.era.seals())", ""}},
+		pkg:   nodesPkg, tests: []string{"TestBlankCellOfAChangedLayout"},
+	},
+	{
+		name: "cells: claims before it has joined", promise: "Nothing is claimed on nodes that were not judged.",
+		edits: []edit{{replicaDir + "cell.go", "if why := c.joining.Load(); why != nil {", "if why := c.joining.Load(); why != nil && c == nil {"}},
+		pkg:   replica, tests: []string{"TestStartWithOneCellAway"},
+	},
+	{
+		name: "cells: late refusal goes unnoticed", promise: "A cell that refuses the replica ends it, also later.",
+		edits: []edit{{replicaDir + "run.go", "\t\t\t\tstop(refused[i])\n", ""}},
+		pkg:   replica, tests: []string{"TestLateRefusalEndsTheReplica"},
+	},
 }

@@ -50,7 +50,7 @@ var directPlants = []plant{
 	},
 	{
 		name: "look: two claims count together", promise: "A quorum must have named one owner and token.",
-		edits: []edit{{redlock + "verdict.go", "w.code == code && w.owner == v.owner && w.token == v.token", "w.code == code"}},
+		edits: []edit{{redlock + "verdict.go", "w.code == code && w.owner == v.owner && w.token == v.token", "w.code == code && v.code == code"}},
 		pkg:   redlockPkg, tests: []string{"TestLookConcludes"},
 	},
 	{

@@ -42,7 +42,7 @@ var opsPlants = []plant{
 	},
 	{
 		name: "forgotten fence does not count", promise: "An absent claim stands at the largest token that was forgotten.",
-		edits: []edit{{claimLua, "or num(gc_fence))", "or '0')"}},
+		edits: []edit{{claimLua, "tonumber(get('fence')) or gc_fence", "tonumber(get('fence')) or 0"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
@@ -102,7 +102,7 @@ var opsPlants = []plant{
 	},
 	{
 		name: "locks: not on sealed nodes", promise: "Who holds what can be seen while the list of nodes is changed.",
-		edits: []edit{{redlockDir + "scripts.go", `NewScript("holding", sharesLua+holdingLua).AcceptSealed()`, `NewScript("holding", sharesLua+holdingLua)`}},
+		edits: []edit{{redlockDir + "scripts.go", `NewScript("holding", holdingLua, sharesLua).AcceptSealed()`, `NewScript("holding", holdingLua, sharesLua)`}},
 		pkg:   redlockPkg, tests: []string{"TestHoldersOnSealedNodes"},
 	},
 	{

@@ -23,6 +23,21 @@ var reloadPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestUpdate"},
 	},
 	{
+		name: "reload: each step looks up its pasts", promise: "An update of many jobs reads what is published once.",
+		edits: []edit{{schedulerDir + "scan.go", "len(e.scans) == 0 || e.updating", "len(e.scans) == 0"}},
+		pkg:   scheduler, tests: []string{"TestUpdateOfManyReadsOnce"}, says: "was read",
+	},
+	{
+		name: "engine: logger of each run made", promise: "What an ordinary fire does not need is not made.",
+		edits: []edit{{schedulerDir + "run.go", "slog.New(&lazyHandler{attempt: a, id: id, try: try})", "slog.New(a.logger(id, try))"}},
+		pkg:   scheduler, tests: []string{"TestFireIsCheap"}, says: "allocations per fire",
+	},
+	{
+		name: "engine: reports go round in front of questions", promise: "What a run has reported is known to whoever asks after it.",
+		edits: []edit{{schedulerDir + "engine.go", "for range len(e.progress) {", "for range 0 {"}},
+		pkg:   scheduler, tests: []string{"TestRunsKnowOfThemselves"}, says: "unknown to the loop",
+	},
+	{
 		name: "reload: rename removes", promise: "A job that is renamed goes on.",
 		edits: []edit{{schedulerDir + "hash.go", "j.Key = j.key()", "j.Key = j.Name"}},
 		pkg:   scheduler, tests: []string{"TestRename"},

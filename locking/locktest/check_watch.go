@@ -32,7 +32,13 @@ func (r replica) seen(req locking.Request, start uint64) []error {
 
 // sees looks, from each of several nodes on, until want is said; before that
 // nothing may be said but less. A nil want: nothing is ever said.
-func (r replica) sees(req locking.Request, want error, less ...error) (last *locking.AcquireError) {
+func (r replica) sees(req locking.Request, want error, less ...error) {
+	r.Helper()
+	_ = r.told(req, want, less...)
+}
+
+// told does as sees, and returns what was said.
+func (r replica) told(req locking.Request, want error, less ...error) (last *locking.AcquireError) {
 	r.Helper()
 	for start := range uint64(3) {
 		all := r.seen(req, start)
@@ -79,7 +85,7 @@ func lookTellsWhoClaimed(b *bench) {
 	a, other := b.replica("a"), b.replica("b")
 	claim := a.acquire(b.short(b.tick(1))).Claim()
 	for range 2 {
-		why := other.sees(b.tick(1), locking.ErrClaimed, locking.ErrTaken)
+		why := other.told(b.tick(1), locking.ErrClaimed, locking.ErrTaken)
 		if why != nil && (why.Holder != "a" || why.HolderToken != claim.Token || why.Name != lockName) {
 			b.Errorf("Look = %+v, want lock %s, holder a and token %d", why, lockName, claim.Token)
 		}
@@ -105,7 +111,7 @@ func lookTellsWhatIsFree(b *bench) {
 func lookTellsWhoIsInTheWay(b *bench) {
 	a, other := b.replica("a"), b.replica("b")
 	lease := a.acquire(b.tick(1))
-	why := other.sees(b.tick(2), locking.ErrTaken)
+	why := other.told(b.tick(2), locking.ErrTaken)
 	if why != nil && (why.Holder != "a" || why.Until.Before(lease.Deadline())) {
 		b.Errorf("Look = %v, want holder a and until %v or later", why, lease.Deadline())
 	}

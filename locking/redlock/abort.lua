@@ -4,6 +4,7 @@
 -- arg(6)     1 if a request of v to this node was left unanswered: it may still
 --            arrive, and must find the tombstone
 -- Replies OK
+begin()
 if arg(6) == '1' then redis.call('SET', dead, '1', 'PX', num(2 * tonumber(ttl))) end
 free()
 return reply('OK')

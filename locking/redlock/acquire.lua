@@ -5,6 +5,7 @@
 -- arg(6)     mode: 0 at most once, 1 at least once
 -- Replies OK fence attempts | DEAD | ABSTAIN floor | FUTURE |
 -- LATER, DONE, CLAIMED, BUSY owner left holder tick token
+begin()
 local no = obstacle(arg(6))
 if no then return no end
 take()

@@ -19,21 +19,22 @@ import (
 const inParallel = 256
 
 // BenchmarkClaim is a claim and its finish, on five servers: one after the other,
-// and many at once beside plain redsync's Lock and Unlock on the same servers.
-// The ratio is how many of ours are done while redsync does one.
+// and many at once beside plain redsync's Lock and Unlock on the same servers, in
+// one round as the first in rank claims, and in two. The ratio is how many of ours
+// are done while redsync does one.
 func BenchmarkClaim(b *testing.B) {
 	servers := redistest.StartN(b, 5)
 	patient := func(cfg *nodes.Config) { cfg.Timeout = 5 * time.Second } // a crowded machine
-	l := newCluster(b, redistest.URLs(servers), patient).locker(b)
-	plain := plainRedsync(b, servers)
+	c := newCluster(b, redistest.URLs(servers), patient)
+	l, plain := c.locker(b), plainRedsync(b, servers)
 	var n atomic.Int64
-	claim := func(tb testing.TB) {
-		tb.Helper()
-		c := cluster{}
-		c.cfg.TTL = 30 * time.Second
-		req := c.request(past(0))
-		req.Name = fmt.Sprintf("job-%d", n.Add(1))
-		mustRelease(tb, mustAcquire(tb, l, req))
+	claim := func(direct bool) func(tb testing.TB) {
+		return func(tb testing.TB) {
+			tb.Helper()
+			req := c.request(past(0))
+			req.Name, req.Direct = fmt.Sprintf("job-%d", n.Add(1)), direct
+			mustRelease(tb, mustAcquire(tb, l, req))
+		}
 	}
 	lock := func(tb testing.TB) {
 		tb.Helper()
@@ -45,12 +46,15 @@ func BenchmarkClaim(b *testing.B) {
 			tb.Fatal(err)
 		}
 	}
-	b.Run("alone", func(b *testing.B) { perSecond(b, 1, claim) })
-	b.Run("alone, redsync", func(b *testing.B) { perSecond(b, 1, lock) })
+	b.Run("alone", func(b *testing.B) { perSecond(b, 1, claim(true)) })
+	b.Run("alone/redsync", func(b *testing.B) { perSecond(b, 1, lock) })
 	b.Run("256", func(b *testing.B) {
 		theirs := perSecond(b, inParallel, lock)
+		two := perSecond(b, inParallel, claim(false))
+		one := perSecond(b, inParallel, claim(true))
 		b.ReportMetric(theirs, "redsync/s")
-		b.ReportMetric(perSecond(b, inParallel, claim)/theirs, "ratio")
+		b.ReportMetric(one/theirs, "ratio")
+		b.ReportMetric(two/theirs, "ratio-2-rounds")
 	})
 }
 

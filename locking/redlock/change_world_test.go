@@ -133,7 +133,7 @@ func (w *changeWorld) claimAll(ctx context.Context, t *testing.T, list string, c
 
 func (w *changeWorld) claim(ctx context.Context, l *Locker, list string, tick time.Time) bool {
 	asked := time.Now()
-	lease, err := l.TryAcquire(ctx, locking.Request{Name: "job", Tick: tick, TTL: 4 * time.Second})
+	lease, err := l.TryAcquire(ctx, locking.Request{Name: "job", Tick: tick, TTL: 4 * time.Second, Direct: asked.UnixMilli()%2 == 0})
 	if err != nil {
 		return false
 	}

@@ -108,6 +108,7 @@ func (b *book) compete(w *weather, l *Locker, req locking.Request) {
 	for range 5 {
 		time.Sleep(w.upTo(2 * time.Second))
 		below := b.highest()
+		req.Direct = w.chance(50)
 		lease, err := l.TryAcquire(context.Background(), req)
 		if err == nil {
 			b.work(w, lease, req.Mode, below)

@@ -1,5 +1,6 @@
--- What the claim scripts have in common; it stands between shares.lua and the
--- rule. All of them take the same KEYS and begin with the same ARGV:
+-- What the claim scripts have in common; it stands behind shares.lua, before the
+-- rule, which says begin() first. All of them take the same KEYS and begin with
+-- the same ARGV:
 -- KEYS[2] lock of the job: v of the attempt that holds it
 -- KEYS[3] claim of the job: hash of fence, stream, and per stream tick, token,
 --         owner, done, ranout (1: the lock had gone by then, 2: and a claim of
@@ -13,20 +14,44 @@
 -- arg(4) ttl in ms
 -- arg(5) 1: the attempt runs beside those of other ticks; it takes a share of
 --        the lock, one per tick, not the lock
-local lock, claim, dead, runs, shares = key(2), key(3), key(4), key(5), key(6)
-local v, stream, tick, ttl, beside = arg(1), arg(2), tonumber(arg(3)), arg(4), arg(5) == '1'
-local place = stream .. ':' .. arg(3) .. '.'
+local lock, claim, dead, runs, shares
+local v, stream, tick, ttl, beside, place
+local known -- what was read of the claim; nil: nothing
+
+local function begin()
+  lock, claim, dead, runs, shares = key(2), key(3), key(4), key(5), key(6)
+  v, stream, tick, ttl, beside = arg(1), arg(2), tonumber(arg(3)), arg(4), arg(5) == '1'
+  place = stream .. ':' .. arg(3) .. '.'
+  known = nil
+end
 
 local function reply(code, ...) return {code, nowtext, ...} end
 
+-- The claim is read at once, fields in this order, and once per call; whoever
+-- changes it forgets what was known.
+local order = {fence = 1, tick = 2, owner = 3, token = 4, done = 5, void = 6, mode = 7, attempt = 8, ranout = 9}
+local names = {} -- of the fields, by stream
+
+local function fields()
+  local f = names[stream]
+  if not f then
+    f = {}
+    for field, i in pairs(order) do f[i] = stream .. '.' .. field end
+    f[order.fence] = 'fence'
+    names[stream] = f
+  end
+  return f
+end
+
 local function get(field)
-  return redis.call('HGET', claim, stream .. '.' .. field) or ''
+  known = known or redis.call('HMGET', claim, unpack(fields()))
+  return known[order[field]] or ''
 end
 
 -- The largest token accepted for the job, or for any that was forgotten: it may
 -- have been this one.
 local function accepted()
-  return tonumber(redis.call('HGET', claim, 'fence') or num(gc_fence))
+  return tonumber(get('fence')) or gc_fence
 end
 
 -- The fence of a node that may have lost its memory counts as that of the
@@ -124,7 +149,7 @@ local function take_claimed()
   take()
   if not beside then return end
   for _, field in ipairs({'token', 'attempt', 'mode', 'holder', 'at'}) do
-    redis.call('HSET', shares, place .. field, get(field))
+    redis.call('HSET', shares, place .. field, redis.call('HGET', claim, stream .. '.' .. field) or '')
   end
 end
 

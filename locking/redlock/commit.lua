@@ -11,6 +11,7 @@
 -- arg(12..)  those of tokens that this attempt has given up
 -- Replies OK fence attempts | STALE fence attempts | DEAD | ABSTAIN floor |
 -- FUTURE | LOST, LATER, DONE, CLAIMED owner left holder tick token
+begin()
 local none = no_say()
 if none then return none end
 
@@ -45,6 +46,7 @@ if same_tick() and not mine and attempt <= tonumber(get('attempt')) then
 end
 
 serve()
+known = nil
 -- The record of a start without a finish stays: that claim was left unfinished.
 redis.call('HSET', claim, 'fence', arg(6), 'stream', stream,
   stream .. '.tick', arg(3), stream .. '.token', arg(6), stream .. '.owner', v,

@@ -6,6 +6,7 @@
 -- arg(6)     token
 -- Replies OK | DEAD, with the reason if an operator released the lock |
 -- LOST owner left holder tick token
+begin()
 local gone = redis.call('GET', dead)
 if gone == '1' then return reply('DEAD') end
 if gone then return reply('DEAD', gone) end

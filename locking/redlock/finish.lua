@@ -12,6 +12,7 @@
 -- of another. A share that lasts is not superseded.
 -- The lock goes first, so that a node that is out of memory can finish: once a
 -- script has written, its other writes pass.
+begin()
 local had = redis.call('GET', lock) == v
 if had then redis.call('DEL', lock) end
 if beside then
@@ -27,17 +28,18 @@ if beside then
 end
 
 local held = get('owner') == v and get('token') == arg(6)
+local ranout = get('ranout')
 if held and get('done') ~= '1' then
-  local ranout = had and '0' or '1'
+  ranout = had and '0' or '1'
   if accepted() > tonumber(arg(6)) and not (beside and had) then ranout = '2' end
   redis.call('HSET', claim, stream .. '.done', '1', stream .. '.ranout', ranout)
 end
 local late = not (beside and had)
-if held then late = get('ranout') == '2' end
+if held then late = ranout == '2' end
 if arg(9) ~= '' then
   redis.call('ZREM', runs, 'S' .. arg(8))
   redis.call('ZADD', runs, arg(3), (late and 'L' or 'F') .. arg(9))
   redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(tonumber(arg(7)) + 1))
 end
 if late then return with_claim('LATE', redis.call('HGET', claim, 'stream') or stream) end
-return reply(held and get('ranout') == '1' and 'RANOUT' or 'OK')
+return reply(held and ranout == '1' and 'RANOUT' or 'OK')

@@ -177,9 +177,13 @@ func testLateOrphans(t *testing.T, seed uint64) {
 	cancelled, lost := 0, 0
 	for range batches {
 		w.rough(true)
-		for range batch {
+		for n := range batch {
 			ctx, cancel := context.WithTimeout(t.Context(), w.upTo(300*time.Millisecond))
-			lease, err := l.TryAcquire(ctx, c.request(time.Time{}))
+			req := c.request(time.Time{})
+			if n%2 == 0 { // the other way: a tick in one round
+				req = direct(c.request(time.Now().Truncate(time.Second)))
+			}
+			lease, err := l.TryAcquire(ctx, req)
 			switch {
 			case err == nil:
 				_ = lease.Void(t.Context())

@@ -47,19 +47,19 @@ var holdingLua string
 
 // The rules of a node, N2 to N6, and N9.
 var (
-	acquireScript = nodes.NewScript("acquire", sharesLua+claimLua+acquireLua).Batched()
-	commitScript  = nodes.NewScript("commit", sharesLua+claimLua+commitLua).Batched()
-	extendScript  = nodes.NewScript("extend", sharesLua+claimLua+extendLua).Batched()
-	finishScript  = nodes.NewScript("finish", sharesLua+claimLua+finishLua).AcceptSealed().Batched()
-	abortScript   = nodes.NewScript("abort", sharesLua+claimLua+abortLua).Batched()
-	voidScript    = nodes.NewScript("void", sharesLua+claimLua+voidLua).Batched()
-	lookScript    = nodes.NewScript("look", sharesLua+claimLua+lookLua).Batched()
+	acquireScript = nodes.NewScript("acquire", acquireLua, sharesLua, claimLua).Batched()
+	commitScript  = nodes.NewScript("commit", commitLua, sharesLua, claimLua).Batched()
+	extendScript  = nodes.NewScript("extend", extendLua, sharesLua, claimLua).Batched()
+	finishScript  = nodes.NewScript("finish", finishLua, sharesLua, claimLua).AcceptSealed().Batched()
+	abortScript   = nodes.NewScript("abort", abortLua, sharesLua, claimLua).Batched()
+	voidScript    = nodes.NewScript("void", voidLua, sharesLua, claimLua).Batched()
+	lookScript    = nodes.NewScript("look", lookLua, sharesLua, claimLua).Batched()
 )
 
 // What operators do: N6 EVICT, N8 FORGET, and looking.
 var (
-	evictScript   = nodes.NewScript("evict", sharesLua+evictLua)
-	forgetScript  = nodes.NewScript("forget", sharesLua+forgetLua)
+	evictScript   = nodes.NewScript("evict", evictLua, sharesLua)
+	forgetScript  = nodes.NewScript("forget", forgetLua, sharesLua)
 	namesScript   = nodes.NewScript("names", namesLua).AcceptSealed()
-	holdingScript = nodes.NewScript("holding", sharesLua+holdingLua).AcceptSealed()
+	holdingScript = nodes.NewScript("holding", holdingLua, sharesLua).AcceptSealed()
 )

@@ -7,6 +7,7 @@
 -- does until it runs out or its run has ended.
 local function shares_at(key)
   local all, found, places = redis.call('HGETALL', key), {}, {}
+  if #all == 0 then return found, places end
   for i = 1, #all, 2 do
     local place, field = string.match(all[i], '^(.*%.)([a-z]+)$')
     found[place] = found[place] or {}

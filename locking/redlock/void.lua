@@ -4,6 +4,7 @@
 -- arg(1..5)  v, stream, tick, ttl, beside
 -- arg(6..)   started records of v without their kind
 -- Replies OK
+begin()
 redis.call('SET', dead, '1', 'PX', num(2 * tonumber(ttl)))
 free()
 if get('owner') == v and get('done') ~= '1' then

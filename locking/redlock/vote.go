@@ -57,10 +57,12 @@ func (v vote) closed() bool { return v.ok() || v.code == codeRanOut }
 // open tells whether the request may have had, or may yet have, an effect that
 // nobody has told us of.
 func (v vote) open() bool {
-	var refused *nodes.RefusedError
-	var answered *nodes.ServerError
-	return v.err != nil && !v.unsent && !errors.Is(v.err, nodes.ErrBlank) &&
-		!errors.As(v.err, &refused) && !errors.As(v.err, &answered)
+	if v.err == nil || v.unsent {
+		return false
+	}
+	_, refused := errors.AsType[*nodes.RefusedError](v.err)
+	_, answered := errors.AsType[*nodes.ServerError](v.err)
+	return !refused && !answered && !errors.Is(v.err, nodes.ErrBlank)
 }
 
 // until is when the lock in the way ends, by the local clock: no earlier than

@@ -39,7 +39,7 @@ func (l *Locker) Watch(req locking.Request, start uint64) locking.Watch {
 // conclude from it and from what others have said before. It takes a node timeout
 // at most.
 func (w *watch) Look(ctx context.Context) error {
-	if w.wrong || ctx.Err() != nil {
+	if asks := !w.wrong && ctx.Err() == nil; !asks {
 		return nil
 	}
 	switch v := w.ask(ctx); v.code {

@@ -141,6 +141,7 @@ func (s *Set) settled(ctx context.Context, may func(*Set, tally) bool) error {
 		if err == nil && !may(other, count(views)) {
 			err = noQuorum(count(views).ours, other.Quorum(), failures(views))
 		}
+		s.era.rest(other.era.seals())
 		if err != nil {
 			errs = append(errs, fmt.Errorf("cell %s is not formatted before cell %s is known to have these cells, or to be blank as well: %w",
 				s.cfg.Cell, other.cfg.Cell, err))

@@ -41,6 +41,14 @@
 // it. A call that ends in the queue was never sent ([Reply.Unsent]); one that was
 // sent has its own answer or silence, whatever becomes of the others.
 //
+// go-redis has an AutoPipeliner for the same purpose. It sends many EVALSHA in one
+// round trip where lanes send one that checks the node once. On two crowded cores,
+// with one server, 256 callers and a rule of two writes, it did 9,500 to 13,500
+// calls a second, a pool of connections 5,000 to 12,900, lanes 29,800 to 65,700;
+// the median of a call alone was 70 to 94 µs, 47 to 90, and 42 to 50. Nor does it
+// honour the deadline of a command that it has queued: at a frozen server every
+// call returned after the client's read timeout, whatever its own.
+//
 // # Blank nodes
 //
 // A node without ns:node is blank: new, or robbed of its memory. It is
@@ -85,6 +93,15 @@
 // Replicas that start too early with the new list are refused by the nodes that
 // are in both. A new list that shares no node with the old one cannot be told
 // from a new cluster before it is opened.
+//
+// # Cells
+//
+// Several groups of nodes may divide the names between them ([OpenCells]). What
+// they are called is part of the list that a node compares, so clients that would
+// look for a name elsewhere are refused. A cell of blank nodes is formatted only
+// where each of the others is known to have the same cells, or is blank too: else
+// it may be one that is to be added. [LayoutChange] does that: it seals every old
+// cell before it opens the first new one.
 //
 // # What ns:node holds
 //

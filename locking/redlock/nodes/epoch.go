@@ -36,6 +36,14 @@ func (e *era) seals() int64 {
 	return e.sealedAt
 }
 
+// rest makes the list rest on the seals of another cell's, too: a change of the
+// layout seals all cells before it opens one.
+func (e *era) rest(sealedAt int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sealedAt = max(e.sealedAt, sealedAt)
+}
+
 // set takes the epoch from somebody who knows it.
 func (e *era) set(epoch int64) {
 	e.mu.Lock()

@@ -34,11 +34,15 @@ func TestFormatLeavesWhatIsThere(t *testing.T) {
 func TestLeaseAsLongAsTheGraceIsRefused(t *testing.T) {
 	t.Parallel()
 	s := openMini(t, redistest.MiniN(t, 1), 1)
-	s.cfg.TTL = s.cfg.Grace
+	ttl := func(d time.Duration) {
+		s.cfg.TTL = d
+		s.nodes[0].headers.Store(nil)
+	}
+	ttl(s.cfg.Grace)
 	if err := s.nodes[0].format(t.Context(), sinceNow); err == nil || !strings.Contains(err.Error(), "lock.ttl 20s must be below") {
 		t.Errorf("formatting: %v", err)
 	}
-	s.cfg.TTL = s.cfg.Grace - time.Millisecond
+	ttl(s.cfg.Grace - time.Millisecond)
 	if err := s.nodes[0].format(t.Context(), sinceNow); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +50,7 @@ func TestLeaseAsLongAsTheGraceIsRefused(t *testing.T) {
 	if r := s.nodes[0].Call(t.Context(), script, nil); r.Err != nil {
 		t.Errorf("a lease below the grace: %v", r.Err)
 	}
-	s.cfg.TTL = s.cfg.Grace
+	ttl(s.cfg.Grace)
 	if r := s.nodes[0].Call(t.Context(), script, nil); r.Err == nil || !strings.Contains(r.Err.Error(), "lock.ttl 20s must be below") {
 		t.Errorf("calling: %v", r.Err)
 	}

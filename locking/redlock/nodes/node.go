@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,6 +19,8 @@ type Node struct {
 	transport Transport
 	health    health
 	clock     clock
+	key       string // of what it says about itself
+	headers   atomic.Pointer[headers]
 }
 
 // Name returns the name that membership compares.
@@ -47,14 +50,19 @@ func (n *Node) Call(ctx context.Context, script *Script, keys []string, args ...
 // do that was changed meanwhile. It is asked all the same: it may still take a
 // finish.
 func (n *Node) noteRefusal(script *Script, r Reply) {
-	var refusal *RefusedError
-	switch {
-	case errors.As(r.Err, &refusal):
-		if n.health.setRejected(refusal) && n.set.cfg.Observer.Warn != nil {
-			n.set.cfg.Observer.Warn(n.name, refusal.Reason)
+	if r.Err == nil {
+		if !script.sealed && script != n.set.rules.peek {
+			n.health.setRejected(nil) // those two would be let through
 		}
-	case errors.Is(r.Err, ErrBlank), r.Err == nil && !script.sealed && script != n.set.rules.peek:
-		n.health.setRejected(nil) // those two would be let through
+		return
+	}
+	if errors.Is(r.Err, ErrBlank) {
+		n.health.setRejected(nil)
+		return
+	}
+	refusal, ok := errors.AsType[*RefusedError](r.Err)
+	if ok && n.health.setRejected(refusal) && n.set.cfg.Observer.Warn != nil {
+		n.set.cfg.Observer.Warn(n.name, refusal.Reason)
 	}
 }
 
@@ -62,8 +70,8 @@ func (n *Node) noteRefusal(script *Script, r Reply) {
 func (n *Node) run(ctx context.Context, script *Script, keys []string, args []any) Reply {
 	ctx, cancel := context.WithTimeout(ctx, n.set.cfg.Timeout)
 	defer cancel()
-	keys = append([]string{n.set.Key("node")}, keys...)
-	args = append(n.header(script), args...)
+	keys = append(append(make([]string, 0, 1+len(keys)), n.key), keys...)
+	args = append(append(make([]any, 0, headerArgs+len(args)), n.header(script)...), args...)
 	r := Reply{Node: n.name, Sent: time.Now()}
 	result, err := n.transport.Eval(ctx, n.name, script, keys, args)
 	r.Received = time.Now()
@@ -79,12 +87,32 @@ func (n *Node) run(ctx context.Context, script *Script, keys []string, args []an
 	return n.read(r, wire)
 }
 
-// header is what head.lua documents as ARGV[1] to ARGV[9].
+// header is what head.lua documents as ARGV[1] to ARGV[9]. Nobody changes it.
 func (n *Node) header(script *Script) []any {
+	epoch := n.set.Epoch()
+	h := n.headers.Load()
+	if h == nil || h.epoch != epoch {
+		h = &headers{epoch: epoch, open: n.newHeader(epoch, false), sealed: n.newHeader(epoch, true)}
+		n.headers.Store(h)
+	}
+	if script.sealed {
+		return h.sealed
+	}
+	return h.open
+}
+
+// headers are what requests at an epoch begin with, made once: for scripts that
+// leave sealed nodes alone, and for those that run there too.
+type headers struct {
+	epoch        int64
+	open, sealed []any
+}
+
+func (n *Node) newHeader(epoch int64, sealed bool) []any {
 	cfg := &n.set.cfg
 	return []any{
-		n.name, n.set.members.hash, n.set.Epoch(), cfg.Grace.Milliseconds(), FormatVersion,
-		flag(cfg.Durable), flag(cfg.Embedded), flag(script.sealed), cfg.TTL.Milliseconds(),
+		n.name, n.set.members.hash, epoch, cfg.Grace.Milliseconds(), FormatVersion,
+		flag(cfg.Durable), flag(cfg.Embedded), flag(sealed), cfg.TTL.Milliseconds(),
 	}
 }
 
@@ -154,15 +182,17 @@ func gaveUp(ctx context.Context) bool {
 // neverAsked tells whether the call got no connection of this process's own
 // pool: that says nothing of the node.
 func neverAsked(err error) bool {
-	return errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrClosed) || errors.Is(err, errUnsent)
+	return err != nil && (errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrClosed) || errors.Is(err, errUnsent))
 }
 
 // silent tells whether the node was asked and did not answer at all.
 func silent(err error) bool {
-	var answer *ServerError
-	var refusal *RefusedError
-	return err != nil && !errors.As(err, &answer) && !errors.As(err, &refusal) &&
-		!errors.Is(err, ErrBlank) && !neverAsked(err)
+	if err == nil {
+		return false
+	}
+	_, answered := errors.AsType[*ServerError](err)
+	_, refused := errors.AsType[*RefusedError](err)
+	return !answered && !refused && !errors.Is(err, ErrBlank) && !neverAsked(err)
 }
 
 func (n *Node) markUp() {

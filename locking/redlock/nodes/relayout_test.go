@@ -203,3 +203,27 @@ func TestListOfOneCellIsChanged(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A cell of a changed layout whose nodes are formatted by a replica, because the
+// change did not reach them or they lost their memory, waits like the others.
+func TestBlankCellOfAChangedLayout(t *testing.T) {
+	t.Parallel()
+	m := redistest.MiniN(t, 6)
+	one := []nodes.Config{config(m.URLs()[:3], embedded(m))}
+	two := cellsOf(m.URLs(), embedded(m), "east", "west")
+	initAll(t, one)
+	if err := (nodes.LayoutChange{From: one, To: two}).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i := 3; i < 6; i++ {
+		m.Node(i).FlushAll()
+	}
+	sets := openCells(t, two)
+	if err := sets[1].Join(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := m.Node(3).HGet("quorate:node", "sealed_at"), m.Node(0).HGet("quorate:node", "sealed_at"); got != want || want == "" {
+		t.Errorf("it was formatted with seals at %q, those of the change are at %q", got, want)
+	}
+	refused(t, sets[1].Init(t.Context(), false), "has served")
+}

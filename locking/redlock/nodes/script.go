@@ -51,9 +51,10 @@ type program struct{ text, sha string }
 //	serve()             to be called when a claim is stored: from then on
 //	                    nobody can declare the node as new
 //
-// and returns {code, nowtext, …strings}.
-func NewScript(name, src string) *Script {
-	checked := headLua + preludeLua + membersLua + "local function rule()\n" + src + "\nend\n" + tailLua
+// and returns {code, nowtext, …strings}. What several rules share may come before
+// it, in common: a request runs that once.
+func NewScript(name, src string, common ...string) *Script {
+	checked := headLua + preludeLua + membersLua + strings.Join(common, "") + "local function rule()\n" + src + "\nend\n" + tailLua
 	return &Script{name: name, one: newProgram(checked + oneLua), many: newProgram(checked + manyLua)}
 }
 

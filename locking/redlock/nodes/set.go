@@ -41,7 +41,7 @@ func Open(cfg Config) (*Set, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.nodes = append(s.nodes, &Node{name: c.Name, url: u, set: s, transport: newTransport(cfg, u)})
+		s.nodes = append(s.nodes, &Node{name: c.Name, url: u, set: s, key: s.Key("node"), transport: newTransport(cfg, u)})
 		names = append(names, c.Name)
 	}
 	s.members = newMembership(names, cfg.Cell, cfg.Cells)

@@ -56,9 +56,6 @@
 // TestAssumptionsAreNeeded does what the protocol assumes that nobody does:
 // each must break a promise.
 //
-// TestCommandsPerTick counts, in calm weather, what a tick costs in calls of scripts,
-// TestNoTickWithoutAWinner and TestWinsAreEven who wins.
-//
 // # Seeds
 //
 // A seed decides the cluster, the troubles and the fate of each message, which
