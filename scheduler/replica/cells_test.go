@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -130,8 +131,10 @@ func TestLateRefusalEndsTheReplica(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		done := make(chan error, 1)
-		go func() { done <- r.Run(t.Context()) }()
+		go func() { done <- r.Run(ctx) }()
 		if during(ran, 5*time.Second) == nil {
 			t.Error("nothing ran in east")
 		}
@@ -144,6 +147,8 @@ func TestLateRefusalEndsTheReplica(t *testing.T) {
 			}
 		case <-time.After(5 * time.Minute):
 			t.Error("it goes on")
+			cancel()
+			<-done
 		}
 	})
 }
