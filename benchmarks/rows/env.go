@@ -102,9 +102,9 @@ func Full() Size {
 	return Size{
 		Rounds: 5, Span: time.Second, Workers: 256, Tries: 400, Slow: true,
 		Replicas: []int{2, 5, 20, 50}, Settling: 6 * time.Second, Counting: 2 * beats,
-		Crowd: 20, CrowdJobs: 100, CrowdSeconds: 20, PeerTicks: 500, HandJobs: 20, HandSeconds: 10,
+		Crowd: 20, CrowdJobs: 50, CrowdSeconds: 40, PeerTicks: 500, HandJobs: 20, HandSeconds: 10,
 		DelayJobs: 25, DelaySeconds: 40,
-		Burst: 10_000, Ahead: 4 * time.Second,
+		Burst: 10_000, Ahead: 3 * time.Second,
 		Local: 100_000, LocalSpan: 2, IdleJobs: 100_000,
 		ProfileWorkers: 16, ProfileFires: 10_000,
 	}
