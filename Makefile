@@ -98,6 +98,10 @@ bench: ## measure this project beside its peers and write docs/performance.md (A
 	@.ci/deps redis-server
 	cd benchmarks && go run . $(or $(ARGS),-write ..)
 
+.PHONY: scale
+scale: ## what clusters cost that no test machine can hold: docs/scale.md (minutes)
+	cd benchmarks && go run ./scale -write ../docs/scale.md
+
 .PHONY: upgrade
 upgrade: ## run the previous release (or FROM=commit) beside this one, both ways round
 	@.ci/deps redis-server gcc git

@@ -9,6 +9,6 @@
 // because of overlap; package scheduler/internal/sim has those, at the size of a
 // handful of replicas and with the real engine.
 //
-//	go run ./scale            # the table of docs/scale.md
-//	go run ./scale -replicas 50 -jobs 10000 -cells 2
+//	go run ./scale                                   the table of docs/scale.md
+//	go run ./scale -one -replicas 50 -jobs 10000 -cells 2
 package main

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/quorate/quorate/benchmarks/report"
 )
 
 // scenarios are the rows of docs/scale.md.
@@ -46,21 +49,31 @@ func main() {
 	flag.DurationVar(&one.Run, "run", one.Run, "how long a run takes")
 	flag.DurationVar(&one.RTT, "rtt", one.RTT, "round trip between a replica and a node")
 	seed := flag.Uint64("seed", 1, "of the simulation")
+	write := flag.String("write", "", "write the table into this `page`, too")
 	flag.Parse()
 	list := scenarios()
 	if single {
 		list = []Params{one}
 	}
-	if err := table(os.Stdout, list, *seed); err != nil {
+	if err := show(list, *seed, *write); err != nil {
 		fmt.Fprintln(os.Stderr, "scale:", err)
-		os.Exit(2)
+		os.Exit(1)
 	}
+}
+
+// show prints the table, and writes it into a page if one is named.
+func show(list []Params, seed uint64, page string) error {
+	var text strings.Builder
+	if err := table(io.MultiWriter(os.Stdout, &text), list, seed); err != nil || page == "" {
+		return err
+	}
+	return report.Between(page, "scale", "```\n"+text.String()+"```\n")
 }
 
 // table prints a row per cluster: by the formula / as simulated.
 func table(to io.Writer, list []Params, seed uint64) error {
 	t := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "replicas\tjobs\tcells\trun\tdue at once\tcalls per tick\tcommands per tick\tnode busy\tlast begun\tstanding\t")
+	fmt.Fprintln(t, "replicas\tjobs\tcells\trun\tdue\tcalls/tick\tcommands/tick\tnode busy\tlast begun\tstanding\t")
 	for _, p := range list {
 		if err := p.Validate(); err != nil {
 			return err
