@@ -10,7 +10,7 @@ import (
 // and, if too few accepted or too late, frees it everywhere by ABORT.
 func (a *attempt) acquire(ctx context.Context) bool {
 	a.eval = a.abortAt
-	return a.mutex.LockContext(ctx) == nil
+	return a.redsync().LockContext(ctx) == nil
 }
 
 // acquireAt is what redsync's SetNX stands for.
@@ -21,7 +21,7 @@ func (a *attempt) acquireAt(ctx context.Context, node int) vote {
 
 // abort frees the lock of an attempt that has not begun to commit.
 func (a *attempt) abort(ctx context.Context) {
-	a.poll(ctx, a.mutex.UnlockContext, a.abortAt)
+	a.poll(ctx, a.redsync().UnlockContext, a.abortAt)
 }
 
 // abortAt frees the lock at a node. Where the request for it was left

@@ -17,8 +17,9 @@ import (
 const streamPlain = "lock"
 
 // An attempt is one try of one replica to work under one name. It has a random
-// value of its own, one redsync mutex and one set of pools, none of which is
-// ever used again. Its rounds follow one another: one goroutine at a time.
+// value of its own and, once redsync has a part in it, one mutex and one set of
+// pools, none of which is ever used again. Its rounds follow one another: one
+// goroutine at a time.
 type attempt struct {
 	cfg    Config
 	set    *nodes.Set
@@ -27,8 +28,8 @@ type attempt struct {
 	v      string
 	stream string
 	keys   []string
-	common []any // the first arguments of every rule
-	mutex  *redsync.Mutex
+	common []any          // the first arguments of every rule
+	mutex  *redsync.Mutex // see redsync
 
 	// votes are the nodes' answers in round 1, then in round 2; a direct claim
 	// begins with that.
@@ -57,7 +58,6 @@ func newAttempt(l *Locker, req locking.Request) *attempt {
 		left:   make([]bool, l.set.Len()),
 	}
 	a.keys, a.common = about(l.set, req, a.v)
-	a.mutex = a.newMutex()
 	return a
 }
 
@@ -83,21 +83,26 @@ func about(set *nodes.Set, req locking.Request, v string) (keys []string, common
 	return keys, []any{v, streamOf(req), tick, req.TTL.Milliseconds(), flagArg(req.Beside)}
 }
 
-// newMutex returns a redsync mutex that makes one try. It would give the nodes
-// 5 % of the expiry; the factor makes it wait for two node timeouts, so that
+// redsync returns the attempt's mutex, which makes one try, and makes it when it
+// is asked for first: most direct claims are over before that. It would give the
+// nodes 5 % of the expiry; the factor makes it wait for two node timeouts, so that
 // the nodes' own deadline is always the shorter one.
-func (a *attempt) newMutex() *redsync.Mutex {
+func (a *attempt) redsync() *redsync.Mutex {
+	if a.mutex != nil {
+		return a.mutex
+	}
 	pools := make([]redis.Pool, len(a.nodes))
 	for i := range a.nodes {
 		pools[i] = pool{a: a, node: i}
 	}
-	return redsync.New(pools...).NewMutex(a.keys[0],
+	a.mutex = redsync.New(pools...).NewMutex(a.keys[0],
 		redsync.WithExpiry(a.req.TTL),
 		redsync.WithTries(1),
 		redsync.WithDriftFactor(a.cfg.DriftFactor),
 		redsync.WithTimeoutFactor(float64(2*a.set.Timeout())/float64(a.req.TTL)),
 		redsync.WithGenValueFunc(func() (string, error) { return a.v, nil }),
 	)
+	return a.mutex
 }
 
 // call runs a rule at one node. Different nodes may be called at the same time.
@@ -141,6 +146,24 @@ func (a *attempt) poll(ctx context.Context, method func(context.Context) (bool, 
 	}
 	ok, _ := method(ctx) // the error repeats what the votes say better
 	return votes, ok
+}
+
+// askAll asks every node at once.
+func (a *attempt) askAll(rule func(node int) vote) []vote {
+	votes := make([]vote, len(a.nodes))
+	a.each(func(int) bool { return true }, func(node int) { votes[node] = rule(node) })
+	return votes
+}
+
+// over tells whether a quorum has closed the claim.
+func (a *attempt) over(votes []vote) bool {
+	n := 0
+	for _, v := range votes {
+		if v.closed() {
+			n++
+		}
+	}
+	return n >= a.set.Quorum()
 }
 
 // each calls f for the nodes that want it, at once, and waits for all.

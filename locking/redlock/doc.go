@@ -96,10 +96,12 @@
 //
 // # What redsync does
 //
-// redsync carries round 1 where there is one, the extensions and the releases, and
-// its verdict decides round 1. A direct claim has no part for it until then. It sees a pool per node, a SetNX that is ACQUIRE, and an Eval
-// that is EXTEND, FINISH, ABORT or VOID, as the attempt's phase demands; why a
-// node refused, fences and deadlines stay with the attempt. One mutex with its
+// redsync carries round 1 where there is one, what frees the lock after it, and the
+// extensions, and its verdict decides them; COMMIT, FINISH and VOID ask the nodes
+// without it. So a direct claim that is over before its first extension has no part
+// for it. It sees a pool per node, a SetNX that is ACQUIRE, and an Eval that is
+// EXTEND or ABORT, as the attempt's phase demands; why a node refused, fences and
+// deadlines stay with the attempt. One mutex with its
 // own pools serves one attempt and is used by one goroutine at a time. No
 // request is cut off by a context, since it might take effect all the same:
 // each ends with its node's timeout.

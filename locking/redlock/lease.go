@@ -66,7 +66,7 @@ func (s *lease) Extend(ctx context.Context) error {
 	if s.ended != notEnded {
 		return locking.ErrLeaseLost
 	}
-	votes, ok := s.a.poll(ctx, s.a.mutex.ExtendContext, s.a.extendAt)
+	votes, ok := s.a.poll(ctx, s.a.redsync().ExtendContext, s.a.extendAt)
 	switch {
 	case ok:
 		deadline := s.a.deadline(votes)
@@ -144,9 +144,8 @@ func (s *lease) closed(votes []vote) error {
 }
 
 func (a *attempt) finish(ctx context.Context, record string) ([]vote, bool) {
-	return a.poll(ctx, a.mutex.UnlockContext, func(ctx context.Context, node int) vote {
-		return a.finishAt(ctx, node, record)
-	})
+	votes := a.askAll(func(node int) vote { return a.finishAt(ctx, node, record) })
+	return votes, a.over(votes)
 }
 
 func (a *attempt) finishAt(ctx context.Context, node int, record string) vote {
@@ -181,9 +180,9 @@ func (s *lease) Void(ctx context.Context) error {
 		return nil
 	}
 	s.ended = voided
-	votes, ok := s.a.poll(ctx, s.a.mutex.UnlockContext, s.a.voidAt)
+	votes := s.a.askAll(func(node int) vote { return s.a.voidAt(ctx, node) })
 	var err error
-	if !ok {
+	if !s.a.over(votes) {
 		err = s.failed("voiding", locking.ErrNoQuorum, votes)
 	}
 	s.l.cleaner.cleanUp(s.a, s.a.voidAt)
