@@ -24,12 +24,12 @@ var directPlants = []plant{
 	},
 	{
 		name: "direct: nothing is given back", promise: "A direct claim that fails takes back what some nodes accepted.",
-		edits: []edit{{redlock + "commit.go", "func(node int) bool { return a.left[node] }, func(node int) { a.voidAt(ctx, node) }", "func(int) bool { return false }, func(node int) { a.voidAt(ctx, node) }"}},
+		edits: []edit{{redlock + "commit.go", "func(node int) bool { return a.left[node] }", "func(int) bool { return false }"}},
 		pkg:   redlockPkg, tests: []string{"TestDirectClaimsThatMeet"},
 	},
 	{
 		name: "direct: given back everywhere", promise: "A direct claim that is refused everywhere costs one call per node.",
-		edits: []edit{{redlock + "commit.go", "func(node int) bool { return a.left[node] }, func(node int) { a.voidAt(ctx, node) }", "func(int) bool { return true }, func(node int) { a.voidAt(ctx, node) }"}},
+		edits: []edit{{redlock + "commit.go", "func(node int) bool { return a.left[node] }", "func(int) bool { return true }"}},
 		pkg:   redlockPkg, tests: []string{"TestDirectClaim"}, says: "a claim that is refused everywhere costs",
 	},
 	{

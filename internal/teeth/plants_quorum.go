@@ -94,8 +94,11 @@ var quorumPlants = []plant{
 	},
 	{
 		name: "cleanup: with the caller's context", promise: "An attempt that is cancelled leaves no locks behind.",
-		edits: []edit{{redlock + "attempt.go", "ctx = context.WithoutCancel(ctx)\n", "\n"}},
-		pkg:   redlockPkg, tests: []string{"TestCancelledContextLeavesNothing"},
+		edits: []edit{
+			{redlock + "attempt.go", "ctx = context.WithoutCancel(ctx)\n\treturn", "return"},
+			{redlock + "attempt.go", "ctx = context.WithoutCancel(ctx)\n\tvotes", "votes"},
+		},
+		pkg: redlockPkg, tests: []string{"TestCancelledContextLeavesNothing"},
 	},
 	{
 		name: "cleanup: not for frozen nodes", promise: "What a node that was frozen still does is taken back.",

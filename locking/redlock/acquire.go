@@ -15,7 +15,7 @@ func (a *attempt) acquire(ctx context.Context) bool {
 
 // acquireAt is what redsync's SetNX stands for.
 func (a *attempt) acquireAt(ctx context.Context, node int) vote {
-	a.votes[node] = a.keepAt(ctx, node, acquireScript, modeArg(a.req.Mode))
+	a.votes[node] = a.kept(node, a.call(ctx, node, acquireScript, modeArg(a.req.Mode)))
 	return a.votes[node]
 }
 
@@ -36,7 +36,7 @@ func (a *attempt) abortAt(ctx context.Context, node int) vote {
 	if a.open[node] {
 		tombstone = "1"
 	}
-	return a.clearAt(ctx, node, abortScript, tombstone)
+	return a.cleared(node, a.call(ctx, node, abortScript, tombstone))
 }
 
 func modeArg(m locking.Mode) string { return flagArg(m == locking.AtLeastOnce) }

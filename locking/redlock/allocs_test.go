@@ -36,7 +36,7 @@ func TestAllocationsOfAClaim(t *testing.T) {
 	req := c.request(past(0))
 	req.Direct = true
 	got := testing.AllocsPerRun(200, func() { mustRelease(t, mustAcquire(t, l, req)) })
-	if got > 250 {
-		t.Errorf("%.0f objects for one claim, want at most 250", got)
+	if got > 185 {
+		t.Errorf("%.0f objects for one claim, want at most 185", got)
 	}
 }

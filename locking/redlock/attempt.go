@@ -111,30 +111,36 @@ func (a *attempt) redsync() *redsync.Mutex {
 // the cleanup after it is never skipped.
 func (a *attempt) call(ctx context.Context, node int, script *nodes.Script, args ...any) vote {
 	ctx = context.WithoutCancel(ctx)
-	v := parse(a.nodes[node].Call(ctx, script, a.keys, append(slices.Clip(a.common), args...)...))
+	return a.hear(node, a.nodes[node].Call(ctx, script, a.keys, append(slices.Clip(a.common), args...)...))
+}
+
+// hear reads a node's reply and keeps whether the request may take effect yet.
+func (a *attempt) hear(node int, r nodes.Reply) vote {
+	v := parse(r)
 	if v.open() {
 		a.open[node], a.left[node] = true, true
 	}
 	return v
 }
 
-// keepAt calls a rule that leaves something at the node which accepts it.
-func (a *attempt) keepAt(ctx context.Context, node int, script *nodes.Script, args ...any) vote {
-	v := a.call(ctx, node, script, args...)
+// kept notes the vote of a rule that leaves something at the node which accepts it.
+func (a *attempt) kept(node int, v vote) vote {
 	if v.ok() {
 		a.left[node] = true
 	}
 	return v
 }
 
-// clearAt calls a rule after which nothing is left, nor can arrive any more.
-func (a *attempt) clearAt(ctx context.Context, node int, script *nodes.Script, args ...any) vote {
-	v := a.call(ctx, node, script, args...)
+// cleared notes the vote of a rule after which nothing is left, nor can arrive any
+// more.
+func (a *attempt) cleared(node int, v vote) vote {
 	if v.ok() {
 		a.open[node], a.left[node] = false, false
 	}
 	return v
 }
+
+func everyone(int) bool { return true }
 
 // poll runs a rule at all nodes by way of one of the mutex's methods, and
 // returns what each said and what redsync made of it.
@@ -148,10 +154,16 @@ func (a *attempt) poll(ctx context.Context, method func(context.Context) (bool, 
 	return votes, ok
 }
 
-// askAll asks every node at once.
-func (a *attempt) askAll(rule func(node int) vote) []vote {
+// ask is call at all nodes that want names, at once, and waits for all. The votes
+// of the others are empty.
+func (a *attempt) ask(ctx context.Context, want func(node int) bool, script *nodes.Script, args ...any) []vote {
+	ctx = context.WithoutCancel(ctx)
 	votes := make([]vote, len(a.nodes))
-	a.each(func(int) bool { return true }, func(node int) { votes[node] = rule(node) })
+	for i, r := range a.set.CallSome(ctx, want, script, a.keys, append(slices.Clip(a.common), args...)...) {
+		if want(i) {
+			votes[i] = a.hear(i, r)
+		}
+	}
 	return votes
 }
 

@@ -83,9 +83,12 @@ func (a *attempt) askCommit(ctx context.Context) {
 	args := append([]any{
 		a.ballot.token, modeArg(a.req.Mode), a.ballot.attempt, a.req.Holder, a.cfg.Keep, a.ballot.record,
 	}, a.givenUp...)
-	a.each(func(node int) bool { return !a.votes[node].ok() }, func(node int) {
-		a.votes[node] = a.keepAt(ctx, node, commitScript, args...)
-	})
+	missing := func(node int) bool { return !a.votes[node].ok() }
+	for i, v := range a.ask(ctx, missing, commitScript, args...) {
+		if missing(i) {
+			a.votes[i] = a.kept(i, v)
+		}
+	}
 }
 
 // winnable tells whether asking once more can make a quorum: of those that
@@ -104,15 +107,27 @@ func (a *attempt) winnable() bool {
 // refused all that it asked hold nothing of it: most of those that a direct claim
 // meets where it is not alone.
 func (a *attempt) void(ctx context.Context) {
-	a.each(func(node int) bool { return a.left[node] }, func(node int) { a.voidAt(ctx, node) })
+	a.voidWhere(ctx, func(node int) bool { return a.left[node] })
+}
+
+func (a *attempt) voidWhere(ctx context.Context, want func(node int) bool) []vote {
+	votes := a.ask(ctx, want, voidScript, a.voidArgs()...)
+	for i, v := range votes {
+		a.cleared(i, v)
+	}
+	return votes
 }
 
 func (a *attempt) voidAt(ctx context.Context, node int) vote {
-	args := a.givenUp
-	if a.ballot.record != "" {
-		args = append(slices.Clip(args), a.ballot.record)
+	return a.cleared(node, a.call(ctx, node, voidScript, a.voidArgs()...))
+}
+
+// voidArgs are the records of all ballots.
+func (a *attempt) voidArgs() []any {
+	if a.ballot.record == "" {
+		return a.givenUp
 	}
-	return a.clearAt(ctx, node, voidScript, args...)
+	return append(slices.Clip(a.givenUp), a.ballot.record)
 }
 
 // record returns the stored form of a start or a finish without its kind, which

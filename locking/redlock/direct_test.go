@@ -145,7 +145,7 @@ func TestDirectClaimsThatMeet(t *testing.T) {
 			others[i] = newAttempt(l, req)
 			others[i].nextBallot()
 			b := others[i].ballot
-			others[i].keepAt(t.Context(), i, commitScript, b.token, "0", b.attempt, "other", 10, b.record)
+			others[i].kept(i, others[i].call(t.Context(), i, commitScript, b.token, "0", b.attempt, "other", 10, b.record))
 		}
 		w.since()
 		if _, err := l.TryAcquire(t.Context(), req); !errors.Is(err, locking.ErrTaken) {

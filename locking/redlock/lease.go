@@ -144,12 +144,22 @@ func (s *lease) closed(votes []vote) error {
 }
 
 func (a *attempt) finish(ctx context.Context, record string) ([]vote, bool) {
-	votes := a.askAll(func(node int) vote { return a.finishAt(ctx, node, record) })
+	votes := a.ask(ctx, everyone, finishScript, a.finishArgs(record)...)
+	for i, v := range votes {
+		a.finished(i, v)
+	}
 	return votes, a.over(votes)
 }
 
 func (a *attempt) finishAt(ctx context.Context, node int, record string) vote {
-	v := a.call(ctx, node, finishScript, a.ballot.token, a.cfg.Keep, a.ballot.record, record)
+	return a.finished(node, a.call(ctx, node, finishScript, a.finishArgs(record)...))
+}
+
+func (a *attempt) finishArgs(record string) []any {
+	return []any{a.ballot.token, a.cfg.Keep, a.ballot.record, record}
+}
+
+func (a *attempt) finished(node int, v vote) vote {
 	if v.err == nil && !a.open[node] {
 		a.left[node] = false
 	}
@@ -180,7 +190,7 @@ func (s *lease) Void(ctx context.Context) error {
 		return nil
 	}
 	s.ended = voided
-	votes := s.a.askAll(func(node int) vote { return s.a.voidAt(ctx, node) })
+	votes := s.a.voidWhere(ctx, everyone)
 	var err error
 	if !s.a.over(votes) {
 		err = s.failed("voiding", locking.ErrNoQuorum, votes)

@@ -18,7 +18,7 @@ func claimAt(t *testing.T, l *Locker, req locking.Request, token uint64, at ...i
 	a.nextBallot()
 	a.ballot.token += token
 	for _, i := range at {
-		if v := a.keepAt(t.Context(), i, commitScript, a.ballot.token, "0", a.ballot.attempt, a.req.Holder, 10, a.ballot.record); !v.ok() {
+		if v := a.kept(i, a.call(t.Context(), i, commitScript, a.ballot.token, "0", a.ballot.attempt, a.req.Holder, 10, a.ballot.record)); !v.ok() {
 			t.Fatalf("node %d: %v", i, v.objection())
 		}
 	}

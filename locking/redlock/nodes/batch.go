@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // headerArgs is how many arguments every request begins with, see head.lua.
@@ -11,34 +12,52 @@ const headerArgs = 9
 
 // sameHeader tells whether two calls say the same of the client.
 func sameHeader(a, b *queued) bool {
-	return a.keys[0] == b.keys[0] && slices.Equal(a.args[:headerArgs], b.args[:headerArgs])
+	return a.key == b.key && (&a.header[0] == &b.header[0] || slices.Equal(a.header, b.header))
 }
 
 // send sends the calls in one request, which has a timeout of its own: callers
-// may leave. It answers each, and returns the error of the whole request.
-func (l *lane) send(batch []*queued) error {
+// may leave. It answers each, and sends those who wait away if the node is silent.
+func (l *lane) send(batch []*queued) {
 	ctx, cancel := context.WithTimeout(context.Background(), l.wire.timeout)
 	defer cancel()
-	if len(batch) == 1 {
-		v, err := l.wire.run(ctx, l.script.one, batch[0].keys, batch[0].args)
-		batch[0].answer(v, err)
-		return err
+	p := l.script.one
+	pack := packOne
+	if len(batch) > 1 {
+		p, pack = l.script.many, packMany
 	}
 	keys, args := pack(batch)
-	v, err := l.wire.run(ctx, l.script.many, keys, args)
+	start := time.Now()
+	v, err := l.wire.run(ctx, p, keys, args)
+	end := time.Now()
+	if err != nil {
+		err = callError(ctx, err)
+	}
+	l.wire.mu.Lock()
+	err, silence := l.wire.judge(start, end, err)
+	l.dismiss(silence)
+	l.wire.mu.Unlock()
+	for _, q := range batch {
+		q.asked, q.heard = start, end
+	}
 	hand(batch, v, err)
-	return err
 }
 
-// pack writes the calls one behind the other, as many.lua reads them.
-func pack(batch []*queued) (keys []string, args []any) {
+// packOne writes a call as one.lua reads it.
+func packOne(batch []*queued) (keys []string, args []any) {
+	q := batch[0]
+	keys = append(append(make([]string, 0, 1+len(q.keys)), q.key), q.keys...)
+	args = append(append(make([]any, 0, headerArgs+len(q.args)), q.header...), q.args...)
+	return keys, args
+}
+
+// packMany writes the calls one behind the other, as many.lua reads them.
+func packMany(batch []*queued) (keys []string, args []any) {
 	first := batch[0]
-	keys = append(make([]string, 0, len(batch)*len(first.keys)), first.keys[0])
-	args = append(make([]any, 0, len(batch)*(len(first.args)+1)), first.args[:headerArgs]...)
+	keys = append(make([]string, 0, 1+len(batch)*len(first.keys)), first.key)
+	args = append(make([]any, 0, headerArgs+len(batch)*(len(first.args)+2)), first.header...)
 	for _, q := range batch {
-		own, say := q.keys[1:], q.args[headerArgs:]
-		keys = append(keys, own...)
-		args = append(append(args, len(own), len(say)), say...)
+		keys = append(keys, q.keys...)
+		args = append(append(args, len(q.keys), len(q.args)), q.args...)
 	}
 	return keys, args
 }
@@ -46,7 +65,7 @@ func pack(batch []*queued) (keys []string, args []any) {
 // hand gives each call its own answer, see many.lua.
 func hand(batch []*queued, v any, err error) {
 	list, _ := v.([]any)
-	if err != nil || len(list) == 0 || isWord(list[0]) {
+	if len(batch) == 1 || err != nil || len(list) == 0 || isWord(list[0]) {
 		for _, q := range batch {
 			q.answer(v, err) // of the server, or of the checks before the rule
 		}

@@ -27,6 +27,11 @@
 // one timeout once. Set.Run probes such nodes and takes them back when they
 // answer; without Run one call every few seconds is let through as the probe.
 //
+// The timeout counts from when a request is sent: what a call waits for in this
+// process says nothing of the node. Nor does a request that times out while the node
+// answers others, or one whose timeout this process noticed much too late because it
+// was busy: such a call has failed, and may have taken effect, but the node stays up.
+//
 // # Calls that share a request
 //
 // The rules of claims are short and many at once: every replica has all that is
@@ -40,6 +45,14 @@
 // So a call alone waits for nothing, and the busier a node the less a call costs
 // it. A call that ends in the queue was never sent ([Reply.Unsent]); one that was
 // sent has its own answer or silence, whatever becomes of the others.
+//
+// How long a call waits in the queue depends on the other nodes. Once a quorum of
+// them has answered, this one is slow, and half a timeout is enough. Until then all
+// are slow, or this process is: the call waits for up to a quarter of a lease, since
+// giving up would only add to the load. Behind a silent request nobody waits.
+//
+// Calls of one round, at all nodes, are handed to the lanes and awaited together,
+// without a goroutine, a context and a timer for each ([Set.CallSome]).
 //
 // go-redis has an AutoPipeliner for the same purpose. It sends many EVALSHA in one
 // round trip where lanes send one that checks the node once. On two crowded cores,

@@ -29,14 +29,13 @@ func Rule(name string) *Script {
 func Together(ctx context.Context, n *Node, script *Script, key string, calls ...[]any) []Reply {
 	w := n.transport.(*wire)
 	l := w.lane(script)
+	r := &round{finished: make(chan struct{})}
+	r.left.Store(int32(len(calls)))
 	batch := make([]*queued, len(calls))
 	for i, own := range calls {
-		batch[i] = &queued{
-			keys: []string{n.set.Key("node"), key},
-			args: append(n.header(script), own...), done: make(chan struct{}),
-		}
+		batch[i] = &queued{round: r, key: n.key, header: n.header(script), keys: []string{key}, args: own}
 	}
-	_ = l.send(batch)
+	l.send(batch)
 	list := make([]Reply, len(calls))
 	for i, q := range batch {
 		if list[i] = (Reply{Node: n.name}); q.err != nil {

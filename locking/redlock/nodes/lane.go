@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -35,74 +34,39 @@ type lane struct {
 	waiting []*queued
 }
 
-// A queued call waits to be sent, then for its answer.
-type queued struct {
-	keys  []string
-	args  []any
-	since time.Time
-	// left and sent are guarded by the wire's mutex: the caller is gone; the
-	// request is under way, or was.
-	left, sent bool
-
-	done  chan struct{} // closed when value and err are set
-	value any
-	err   error
-}
-
-func (q *queued) answer(value any, err error) {
-	q.value, q.err = value, err
-	close(q.done)
-}
-
-// call carries one call, and returns when ctx ends.
-func (l *lane) call(ctx context.Context, keys []string, args []any) (any, error) {
-	q := l.enter(keys, args)
-	if q == nil {
-		start := time.Now()
-		v, err := l.wire.run(ctx, l.script.one, keys, args)
-		l.leave(start, err)
-		return v, err
-	}
-	select {
-	case <-q.done:
-		return q.value, q.err
-	case <-ctx.Done():
-		return nil, l.abandon(ctx, q)
-	}
-}
-
-// enter returns nil if the call may go out at once, else what it waits in.
-func (l *lane) enter(keys []string, args []any) *queued {
+// enter lets a call wait, or has the lane's place for a request taken for it:
+// then the caller must see to it that carryOn or carryOne is called.
+func (l *lane) enter(q *queued) (goesOut bool) {
 	l.wire.mu.Lock()
 	defer l.wire.mu.Unlock()
-	if l.busy < laneWidth {
+	q.since = time.Now()
+	switch {
+	case l.wire.closed:
+		q.answer(nil, redis.ErrClosed)
+		return false
+	case l.busy < laneWidth:
 		l.busy++
-		return nil
+		q.sent = true
+		l.wire.wg.Add(1)
+		return true
 	}
-	q := &queued{keys: keys, args: args, since: time.Now(), done: make(chan struct{})}
 	l.waiting = append(l.waiting, q)
-	if l.wire.closed {
-		l.refuse(redis.ErrClosed)
-	}
-	return q
+	return false
 }
 
-// abandon takes a call back whose time is over, and returns what that means.
-func (l *lane) abandon(ctx context.Context, q *queued) error {
-	l.wire.mu.Lock()
-	defer l.wire.mu.Unlock()
-	q.left = true
-	if q.sent {
-		return ctx.Err()
-	}
-	return errUnsent
+// carryOn sends the call, then what waits until nothing does.
+func (l *lane) carryOn(q *queued) {
+	defer l.wire.wg.Done()
+	l.send([]*queued{q})
+	l.drain()
 }
 
-// leave makes room after a call that went out alone.
-func (l *lane) leave(start time.Time, err error) {
+// carryOne sends the call, and leaves what waits then to others.
+func (l *lane) carryOne(q *queued) {
+	defer l.wire.wg.Done()
+	l.send([]*queued{q})
 	l.wire.mu.Lock()
 	defer l.wire.mu.Unlock()
-	l.judge(start, err)
 	if len(l.waiting) > 0 {
 		l.wire.wg.Go(l.drain)
 	} else {
@@ -113,22 +77,17 @@ func (l *lane) leave(start time.Time, err error) {
 // drain sends what waits until nothing does.
 func (l *lane) drain() {
 	for batch := l.take(); len(batch) > 0; batch = l.take() {
-		start := time.Now()
-		err := l.send(batch)
-		l.wire.mu.Lock()
-		l.judge(start, err)
-		l.wire.mu.Unlock()
+		l.send(batch)
 	}
 }
 
 // take returns the next calls to be sent together: of one client's header, and
-// not those that would have little time left for their answers. With nothing to
-// send it makes room.
+// not those that have waited for too long. With nothing to send it makes room.
 func (l *lane) take() []*queued {
 	l.wire.mu.Lock()
 	defer l.wire.mu.Unlock()
 	var batch []*queued
-	n := 0
+	n, now := 0, time.Now()
 	for _, q := range l.waiting {
 		if len(batch) == batchCalls || len(batch) > 0 && !sameHeader(batch[0], q) {
 			break
@@ -136,7 +95,7 @@ func (l *lane) take() []*queued {
 		n++
 		switch {
 		case q.left:
-		case time.Since(q.since) > l.wire.timeout/2:
+		case now.Sub(q.since) > l.patience(q):
 			q.answer(nil, errUnsent)
 		default:
 			q.sent = true
@@ -150,13 +109,24 @@ func (l *lane) take() []*queued {
 	return batch
 }
 
-// judge sends those who wait away after a request that was left unanswered for
+// patience is how long a call waits for being sent. Where enough other nodes have
+// answered, this one is the slow one, and the caller does not wait for it much
+// longer; else all are slow, or this process is, and whoever gives up only has to
+// begin anew.
+func (l *lane) patience(q *queued) time.Duration {
+	if q.round.enough() {
+		return l.wire.timeout / 2
+	}
+	return max(l.wire.timeout/2, l.wire.patience)
+}
+
+// dismiss sends those who wait away after a request that was left unanswered for
 // so long that theirs would be, too. The wire's mutex is held.
-func (l *lane) judge(start time.Time, err error) {
-	if _, answered := errors.AsType[redis.Error](err); l.wire.closed {
+func (l *lane) dismiss(silence error) {
+	if l.wire.closed {
 		l.refuse(redis.ErrClosed)
-	} else if err != nil && !answered && time.Since(start) > l.wire.timeout/2 {
-		l.refuse(fmt.Errorf("%w: %w", errUnsent, err))
+	} else if silence != nil {
+		l.refuse(fmt.Errorf("%w: %w", errUnsent, silence))
 	}
 }
 

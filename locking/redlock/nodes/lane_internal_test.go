@@ -14,7 +14,10 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-const laneTimeout = 200 * time.Millisecond
+const (
+	laneTimeout  = 200 * time.Millisecond
+	lanePatience = 5 * laneTimeout
+)
 
 // A desk stands for a node: requests arrive there and wait for their answers.
 type desk struct {
@@ -27,7 +30,7 @@ type desk struct {
 
 func newDesk() *desk {
 	d := &desk{script: NewScript("any", "").Batched(), answer: make(chan any)}
-	d.wire = newWire(redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}}), laneTimeout)
+	d.wire = newWire(redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}}), laneTimeout, lanePatience)
 	d.wire.run = d.serve
 	return d
 }
@@ -79,8 +82,12 @@ func (d *desk) send(arg string, patience time.Duration, epoch int64) <-chan stri
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		args := []any{"a", "hash", epoch, 20000, 1, 0, 0, 0, 15000, arg}
-		v, err := d.wire.Eval(ctx, "a", d.script, []string{"q:node", "q:" + arg}, args)
+		q := &queued{
+			round: &round{}, lane: d.wire.lane(d.script), key: "q:node", keys: []string{"q:" + arg},
+			header: []any{"a", "hash", epoch, 20000, 1, 0, 0, 0, 15000}, args: []any{arg},
+		}
+		q.round.run(ctx, []*queued{q})
+		v, err := q.outcome(ctx)
 		if err != nil {
 			out <- err.Error()
 			return

@@ -33,17 +33,36 @@ func (n *Node) URL() string { return n.url.redacted }
 func (n *Node) String() string { return n.name }
 
 // Call runs the script on the node, with the checks every script begins with.
-// It returns within the timeout, at once if the node is down, or when ctx ends
-// before the request was sent.
+// It returns within the timeout, which for a batched script counts from when it is
+// sent: it waits half as long for that at most. It returns at once if the node is
+// down, and when ctx ends.
 func (n *Node) Call(ctx context.Context, script *Script, keys []string, args ...any) Reply {
-	if err := n.health.admit(n.set.pause()); err != nil {
-		now := time.Now()
-		return Reply{Node: n.name, Sent: now, Received: now, Err: err, unsent: true}
+	if n.batches(script) {
+		return callTogether(ctx, []*Node{n}, 0, everyone, script, keys, args)[0]
+	}
+	if r, refused := n.refuses(); refused {
+		return r
 	}
 	r := n.run(ctx, script, keys, args)
 	n.observe(ctx, r)
 	n.noteRefusal(script, r)
 	return r
+}
+
+// batches tells whether calls of the script share requests to the node.
+func (n *Node) batches(script *Script) bool {
+	_, ok := n.transport.(*wire)
+	return ok && script.batched
+}
+
+// refuses returns the reply of a node that is not asked, if it is not.
+func (n *Node) refuses() (Reply, bool) {
+	err := n.health.admit(n.set.pause())
+	if err == nil {
+		return Reply{}, false
+	}
+	now := time.Now()
+	return Reply{Node: n.name, Sent: now, Received: now, Err: err, unsent: true}, true
 }
 
 // noteRefusal keeps whether the node refuses this client, as the nodes of a list
@@ -76,7 +95,15 @@ func (n *Node) run(ctx context.Context, script *Script, keys []string, args []an
 	result, err := n.transport.Eval(ctx, n.name, script, keys, args)
 	r.Received = time.Now()
 	if err != nil {
-		r.Err = callError(ctx, err)
+		err = callError(ctx, err)
+	}
+	return n.heard(r, script, result, err)
+}
+
+// heard completes a reply by what was answered.
+func (n *Node) heard(r Reply, script *Script, result any, err error) Reply {
+	if err != nil {
+		r.Err = err
 		return r
 	}
 	wire, err := fields(result)
@@ -165,7 +192,7 @@ func (n *Node) observe(ctx context.Context, r Reply) {
 		if blank := errors.Is(r.Err, ErrBlank); n.health.setBlank(blank) && blank {
 			n.set.poke()
 		}
-	case gaveUp(ctx):
+	case gaveUp(ctx), errors.Is(r.Err, errLate):
 		n.health.release()
 	default:
 		n.markDown(r.Err)

@@ -100,10 +100,32 @@ func (s *Set) JobKey(job, part string) string { return s.Key("job", job, part) }
 
 // Call runs the script on all nodes at once and returns one reply per node, in
 // the order of the configuration. It returns when every node has answered, was
-// found down, or ran into the timeout: never later.
+// found down, or ran into the timeout: never later. Calls of a batched script may
+// wait for earlier ones before, for half of the timeout where a quorum has answered
+// and for a quarter of a lease where it has not: then it is no single node that is
+// slow, and who gave up would only begin anew.
 func (s *Set) Call(ctx context.Context, script *Script, keys []string, args ...any) []Reply {
-	return each(s.nodes, func(n *Node) Reply { return n.Call(ctx, script, keys, args...) })
+	return s.CallSome(ctx, everyone, script, keys, args...)
 }
+
+// CallSome is Call at the nodes that want names by their place in the
+// configuration. The replies of the others are empty.
+func (s *Set) CallSome(ctx context.Context, want func(node int) bool, script *Script, keys []string, args ...any) []Reply {
+	if s.nodes[0].batches(script) {
+		return callTogether(ctx, s.nodes, s.Quorum(), want, script, keys, args)
+	}
+	replies := make([]Reply, len(s.nodes))
+	var wg sync.WaitGroup
+	for i, n := range s.nodes {
+		if want(i) {
+			wg.Go(func() { replies[i] = n.Call(ctx, script, keys, args...) })
+		}
+	}
+	wg.Wait()
+	return replies
+}
+
+func everyone(int) bool { return true }
 
 // pause is how long a node that is down is left alone, 0 for as long as Run
 // probes it.

@@ -24,12 +24,14 @@ type Transport interface {
 // A wire is a Transport to the one node that its client is connected to. Calls of
 // batched scripts that meet share requests, see lane.
 type wire struct {
-	client  *redis.Client
-	run     runner
-	timeout time.Duration
+	client   *redis.Client
+	run      runner
+	timeout  time.Duration
+	patience time.Duration // see lane
 
 	mu     sync.Mutex // of the lanes too
-	lanes  map[string]*lane
+	lanes  map[*Script]*lane
+	heard  time.Time // when the node answered last
 	closed bool
 	wg     sync.WaitGroup
 }
@@ -37,16 +39,15 @@ type wire struct {
 // A runner runs a program at the node.
 type runner func(ctx context.Context, p program, keys []string, args []any) (any, error)
 
-func newWire(client *redis.Client, timeout time.Duration) *wire {
-	return &wire{client: client, run: runsOn(client), timeout: timeout, lanes: map[string]*lane{}}
+func newWire(client *redis.Client, timeout, patience time.Duration) *wire {
+	return &wire{client: client, run: runsOn(client), timeout: timeout, patience: patience, lanes: map[*Script]*lane{}}
 }
 
-// Eval implements Transport.
+// Eval implements Transport, for scripts that are not batched: see callTogether.
 func (w *wire) Eval(ctx context.Context, _ string, script *Script, keys []string, args []any) (any, error) {
-	if !script.batched {
-		return w.run(ctx, script.one, keys, args)
-	}
-	return w.lane(script).call(ctx, keys, args)
+	start := time.Now()
+	v, err := w.run(ctx, script.one, keys, args)
+	return v, w.note(ctx, start, err)
 }
 
 // runsOn asks by hash and sends the text where the node has not seen it.
@@ -64,17 +65,19 @@ func runsOn(client *redis.Client) runner {
 func (w *wire) lane(script *Script) *lane {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	l := w.lanes[script.many.sha]
+	l := w.lanes[script]
 	if l == nil {
 		l = &lane{wire: w, script: script}
-		w.lanes[script.many.sha] = l
+		w.lanes[script] = l
 	}
 	return l
 }
 
 // Info implements Transport.
 func (w *wire) Info(ctx context.Context, _ string) (string, error) {
-	return w.client.Info(ctx).Result()
+	start := time.Now()
+	text, err := w.client.Info(ctx).Result()
+	return text, w.note(ctx, start, err)
 }
 
 // Close ends what is under way or waits, and closes the connections.
@@ -95,5 +98,5 @@ func newTransport(cfg Config, u nodeURL) Transport {
 	if cfg.Transport != nil {
 		return cfg.Transport
 	}
-	return newWire(newClient(cfg, u), cfg.Timeout)
+	return newWire(newClient(cfg, u), cfg.Timeout, cfg.TTL/4)
 }
