@@ -13,19 +13,23 @@ import (
 // Call calls h and returns its error; a panic as a *PanicError, and a
 // runtime.Goexit (t.FailNow in a test, say) as an error too. It returns when h
 // has ended, whatever ctx says.
-func Call(ctx context.Context, h Handler, run Run) error { return <-Go(ctx, h, run) }
-
-// Go calls h in a goroutine of its own. The channel yields once, when h has ended,
-// what Call would return.
-func Go(ctx context.Context, h Handler, run Run) <-chan error {
+func Call(ctx context.Context, h Handler, run Run) error {
 	done := make(chan error, 1)
 	// A goroutine of its own: Goexit cannot be stopped, only outlived.
 	go func() {
-		err := errGoexit
+		var err error
 		defer func() { done <- err }()
-		err = recovered(func() error { return h(ctx, run) })
+		Do(ctx, h, run, &err)
 	}()
-	return done
+	return <-done
+}
+
+// Do calls h in the goroutine of the caller, and sets what Call would return.
+// When h ends the goroutine (runtime.Goexit), Do does not return, and what the
+// caller has deferred finds err set.
+func Do(ctx context.Context, h Handler, run Run, err *error) {
+	*err = errGoexit
+	*err = recovered(func() error { return h(ctx, run) })
 }
 
 var errGoexit = errors.New("function ended its goroutine (runtime.Goexit) instead of returning")

@@ -83,7 +83,7 @@
 // is being decided gets a goroutine, its attempt, that does the waiting and
 // tells the loop of its progress: it asks before each try to claim whether
 // something on this replica is in the way, unless the loop knew when it began that
-// nothing is. What it reports without asking waits in a queue, which the loop
+// nothing is. What it reports without asking waits in an inbox, which the loop
 // empties before it does anything else. Besides these there are the recorder,
 // which brings outcomes to the ledger as soon as a quorum takes them, and the
 // heartbeat.
@@ -94,9 +94,9 @@
 // A replica may have 100,000 jobs. A Job, once it has its key and its hash, never
 // changes and is shared by all who look at it; of its next tick only that is kept
 // which does not follow from the schedule (tick.go). What an ordinary fire does
-// not need is not made: contexts (lazy.go), loggers, timers, goroutines beside that
-// of the attempt and that of the function. Tests bound the bytes of the one and the
-// allocations of the other (cost_test.go).
+// not need is not made: contexts (lazy.go), loggers, goroutines beside that of the
+// attempt, in which the function runs, too (call.go). Tests bound the bytes of the
+// one and the allocations of the other (cost_test.go).
 //
 // The loop goes by the wall clock, read anew at least every 15 seconds, since
 // timers stand still while a machine is suspended. It compares the two clocks

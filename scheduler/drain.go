@@ -60,8 +60,8 @@ func (e *engine) drain() error {
 	aborted := e.aborted
 	for e.active > 0 {
 		select {
-		case p := <-e.progress:
-			e.apply(p)
+		case <-e.inbox.some:
+			e.hear()
 			continue
 		case q := <-e.asks:
 			e.hear()

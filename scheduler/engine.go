@@ -43,7 +43,8 @@ type engine struct {
 	heeded   map[string]bool // requests that this replica has begun to do
 	settling map[string]bool // those that have expired
 
-	progress chan progress
+	inbox    *inbox
+	heard    []progress // what was last taken from it
 	scanned  chan *scan
 	asks     chan ask
 	updates  chan update
@@ -59,13 +60,13 @@ func newEngine(base context.Context, s *Scheduler, rec recorders, live func() []
 	e := &engine{
 		cfg: s.cfg, clock: s.clock, drift: newDrift(s.clock), rec: rec, live: live,
 		desk: newDesk(s), informed: s.cfg.Acts == nil, heeded: map[string]bool{}, settling: map[string]bool{},
-		progress: make(chan progress, progressAtOnce), scanned: make(chan *scan), asks: s.asks, aborted: s.aborted, done: s.done,
+		inbox: newInbox(), scanned: make(chan *scan), asks: s.asks, aborted: s.aborted, done: s.done,
 		updates: make(chan update), closing: make(chan struct{}),
 		stops: newStops(base), places: places{limit: s.cfg.MaxRunning},
 	}
 	e.around = &surroundings{
 		cfg: &e.cfg, clock: e.clock, stops: e.stops, live: live, turns: &turns{free: s.cfg.MaxClaims},
-		report: e.report, consult: e.consult, decided: e.decided,
+		report: e.inbox.put, consult: e.consult, decided: e.decided,
 	}
 	now := e.clock.wall()
 	for _, key := range slices.Sorted(maps.Keys(s.lineup.serving)) {
@@ -79,6 +80,7 @@ func newEngine(base context.Context, s *Scheduler, rec recorders, live func() []
 // run is the loop. It returns after the drain.
 func (e *engine) run(ctx context.Context) error {
 	defer close(e.done)
+	defer e.inbox.close()
 	defer e.stops.all()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -86,8 +88,7 @@ func (e *engine) run(ctx context.Context) error {
 	defer blind.Stop()
 	for {
 		select {
-		case p := <-e.progress:
-			e.apply(p)
+		case <-e.inbox.some:
 			e.hear()
 		case <-timer.C:
 			e.hear()
@@ -160,33 +161,6 @@ func (e *engine) decided(j *Job, t tick, v verdict) {
 	e.rec.add(j, entry)
 }
 
-// A progress is what an attempt tells the loop.
-type progress struct {
-	attempt *attempt
-	phase   phase
-	since   time.Time // of phase overdue
-	holder  string    // of phase watching
-
-	applied chan struct{} // closed when the loop has applied it; nil: nobody waits for that
-}
-
-type phase uint8
-
-const (
-	asking   phase = iota // may it try to claim?
-	watching              // another replica runs the tick
-	entering              // it wants one of the replica's places
-	leaving               // it wants none any more
-	queuing               // it has claimed, and wants a slot of its group
-	won                   // the function is about to be called
-	overdue               // the function ignores its ended context
-	over                  // decided without a run, or the run has ended
-)
-
-// progressAtOnce is how many reports may wait for the loop, so that neither it
-// nor those who report wait for each other every time.
-const progressAtOnce = 1024
-
 // firesAtOnce is how many ticks that came together are begun before the loop
 // listens to those that go on.
 const firesAtOnce = 128
@@ -194,26 +168,17 @@ const firesAtOnce = 128
 // hear applies what attempts have reported by now. The loop does so before
 // anything else, as if reports did not wait.
 func (e *engine) hear() {
-	for range len(e.progress) {
-		e.apply(<-e.progress)
+	e.heard = e.inbox.take(e.heard)
+	for _, p := range e.heard {
+		e.apply(p)
 	}
 }
 
-// report hands p to the loop and returns false if that has ended: attempts that
-// outlive it report to nobody.
-func (e *engine) report(p progress) bool {
-	select {
-	case e.progress <- p:
-		return true
-	case <-e.done:
-		return false
-	}
-}
-
-// consult hands p to the loop, as report does, and waits until that has applied it.
+// consult hands p to the loop and waits until that has applied it. It returns
+// false if the loop has ended.
 func (e *engine) consult(p progress) bool {
 	p.applied = make(chan struct{})
-	if !e.report(p) {
+	if !e.inbox.put(p) {
 		return false
 	}
 	select {

@@ -126,6 +126,7 @@ func (e *engine) start(j *job, l *lane, t tick) {
 		surroundings: e.around,
 		job:          j.Job.backfilling(t), tick: t, until: t.until, rank: rank, crowd: len(fit),
 		owner: j, lane: l,
+		waits: lazyContext{parent: e.stops.claims}, runs: lazyContext{parent: e.stops.runs},
 	}
 	a.delay, a.headStart = e.turn(rank, t.until.Sub(now))
 	if e.cfg.MaxRunning > 0 {
@@ -138,7 +139,6 @@ func (e *engine) start(j *job, l *lane, t tick) {
 	}
 	a.first = rank == 0 && !a.caughtUp && (len(fit) > 0 || e.cfg.Roster == nil)
 	a.free = a.delay <= 0 && !a.caughtUp && j.inTheWay(a) == nil
-	a.waits.parent, a.runs.parent = e.stops.claims, e.stops.runs
 	l.claiming = a
 	e.active++
 	e.attempts.Go(a.run)

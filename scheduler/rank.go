@@ -1,9 +1,6 @@
 package scheduler
 
 import (
-	"encoding/binary"
-	"hash/fnv"
-	"io"
 	"slices"
 	"time"
 )
@@ -26,15 +23,27 @@ func Rank(job string, tick time.Time, self string, replicas []string) int {
 	return rank
 }
 
+// weight is made of the FNV-1a hash of job, tick and replica. That of package
+// hash/fnv is the same, and allocates.
 func weight(job string, tick time.Time, replica string) uint64 {
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, job) // a hash never fails
-	var ms [9]byte                // a zero byte between name and number
-	binary.BigEndian.PutUint64(ms[1:], uint64(tick.UnixMilli()))
-	_, _ = h.Write(ms[:])
-	_, _ = io.WriteString(h, replica)
-	return scramble(h.Sum64())
+	h := uint64(fnvOffset)
+	for i := range len(job) {
+		h = (h ^ uint64(job[i])) * fnvPrime
+	}
+	h *= fnvPrime // a zero byte between name and number
+	for ms, shift := uint64(tick.UnixMilli()), 56; shift >= 0; shift -= 8 {
+		h = (h ^ ms>>shift&0xff) * fnvPrime
+	}
+	for i := range len(replica) {
+		h = (h ^ uint64(replica[i])) * fnvPrime
+	}
+	return scramble(h)
 }
+
+const (
+	fnvOffset = 0xcbf29ce484222325
+	fnvPrime  = 0x100000001b3
+)
 
 // scramble spreads every bit over all others: FNV hardly moves the high ones
 // for names that differ at their end. The constants are those of MurmurHash3's

@@ -8,7 +8,6 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/fence"
 )
 
 // lateRelease bounds a release whose lease has ended: one round, so that the
@@ -29,43 +28,53 @@ func (a *attempt) work(lease locking.Lease, took time.Duration) {
 	a.cfg.Observer.Claimed(a.job.Name, a.claim, took)
 	a.tellLate()
 
-	entry, began := a.hold()
-	if !began {
-		a.void(lease)
+	k := a.keep()
+	end := ending{}
+	defer func() { a.finish(k, &end) }() // also when the function ends its goroutine
+	// That it was too late to begin is in end.
+	_ = k.Do(func(ctx context.Context) error {
+		a.calls(ctx, &end)
+		return end.err
+	})
+}
+
+// keep begins to extend the lease, and ends the run's context with it.
+func (a *attempt) keep() *locking.Keeper {
+	keeping := a.keeping()
+	keeping.MaxHold = a.cfg.MaxHold
+	k := locking.Keep(a.runs.base(), a.tenure(), keeping)
+	a.runs.become(k.Context(), k.End)
+	return k
+}
+
+// finish tells everybody how the run ended, and gives the lease back.
+func (a *attempt) finish(k *locking.Keeper, end *ending) {
+	k.Stop()
+	if end.tries == 0 { // there was no time left to call the function
+		a.void(a.lease)
 		a.conclude(missedFor(whyTooLate))
 		return
 	}
+	entry := a.result(end)
 	entry = a.chain(entry)
 	released := a.release(entry)
 	a.cfg.Observer.Finished(entry.named(a.job.Name), released)
 	a.archive(entry)
 }
 
-// hold calls the job's function while the lease is kept. began is false if
-// there was no time left to call it.
-func (a *attempt) hold() (entry Entry, began bool) {
-	var end ending
-	keeping := a.keeping()
-	keeping.MaxHold = a.cfg.MaxHold
-	k := locking.Keep(a.runs.base(), a.tenure(), keeping)
-	a.runs.become(k.Context(), k.End)
-	err := k.Do(func(ctx context.Context) error {
-		began = true
-		end = a.calls(ctx)
-		return end.err
-	})
-	k.Stop()
-	entry = a.entry("", a.started)
+// result is the ledger's line on the run.
+func (a *attempt) result(end *ending) Entry {
+	entry := a.entry("", a.started)
 	entry.Token, entry.Attempt, entry.Votes = a.claim.Token, a.claim.Attempt, a.claim.Votes
 	entry.Tries, entry.Finished = end.tries, a.clock.wall()
-	entry.Outcome, entry.Reason = outcome(err, end.cause)
+	entry.Outcome, entry.Reason = outcome(end.err, end.cause)
 	if lost := a.slotLost(end.cause); lost != "" && entry.Outcome == LeaseLost {
 		entry.Reason = lost
 	}
 	entry.Reason = joinReasons(entry.Reason, end.why)
 	entry.StaleWrites, entry.Reason = a.refused.account(a.job.Name, entry.Reason)
-	entry.Error = errorText(err)
-	return entry, began
+	entry.Error = errorText(end.err)
+	return entry
 }
 
 // keeping says how leases are kept, without the bound that only runs have.
@@ -76,44 +85,6 @@ func (a *attempt) keeping() locking.HoldConfig {
 			a.cfg.Observer.Extended(a.job.Name, a.claim, deadline, err)
 		},
 	}
-}
-
-// call calls the function once and returns its error and the cause for which
-// the context of this call had ended by then, if it had.
-func (a *attempt) call(ctx context.Context, run jobs.Run) (err, cause error) {
-	if limit := a.job.Retry.AttemptTimeout; limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, errTryTimeout)
-		defer cancel()
-	}
-	ctx = fence.WithObserver(ctx, func(e *fence.StaleError) { a.refuse(run, *e) })
-	err = a.await(ctx, jobs.Go(ctx, a.handler(), run))
-	a.tellLost(ctx)
-	return err, context.Cause(ctx)
-}
-
-// await waits until the function has returned, and reports one that has not
-// SafetyMargin after its context ended.
-func (a *attempt) await(ctx context.Context, returned <-chan error) error {
-	select {
-	case err := <-returned:
-		return err
-	case <-ctx.Done():
-	}
-	a.tellLost(ctx)
-	since := a.clock.wall()
-	timer := time.NewTimer(a.cfg.SafetyMargin)
-	defer timer.Stop()
-	select {
-	case err := <-returned:
-		return err
-	case <-timer.C:
-	}
-	a.cfg.Observer.Overdue(a.job.Name, a.claim, since)
-	a.report(progress{attempt: a, phase: overdue, since: since})
-	err := <-returned
-	a.report(progress{attempt: a, phase: overdue}) // it may be called again
-	return err
 }
 
 // describe is what the function learns of its run in the given call.

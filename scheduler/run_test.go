@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -34,6 +35,7 @@ func TestHowRunsEnd(t *testing.T) {
 		{"succeeds", nil, "10s succeeded", ""},
 		{"fails", func(context.Context, jobs.Run) error { return errors.New("boom") }, "10s failed", "boom"},
 		{"panics", func(context.Context, jobs.Run) error { panic("ouch") }, "10s failed", "run_test.go"},
+		{"ends its goroutine", func(context.Context, jobs.Run) error { runtime.Goexit(); return nil }, "10s failed", "runtime.Goexit"},
 		{"skips", func(context.Context, jobs.Run) error { return jobs.Skip("no orders") }, "10s skipped: no orders", ""},
 		{"takes too long", untilEnd, "10s timed_out: the run took longer than its timeout", jobs.ErrTimeout.Error()},
 		{"is late but done", func(ctx context.Context, run jobs.Run) error { _ = untilEnd(ctx, run); return nil }, "10s succeeded", ""},

@@ -16,26 +16,26 @@ type ending struct {
 	why   string // there was no further one, though the policy had allowed it
 }
 
-// calls calls the function until it need not, or must not, be called again.
-func (a *attempt) calls(ctx context.Context) ending {
+// calls calls the function until it need not, or must not, be called again. What
+// end says holds at any time, since the function may end the goroutine.
+func (a *attempt) calls(ctx context.Context, end *ending) {
 	if a.job.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, a.job.Timeout, jobs.ErrTimeout)
 		defer cancel()
 	}
-	for try := 1; ; try++ {
-		run := a.describe(try)
-		err, cause := a.call(ctx, run)
-		end := ending{err: err, cause: cause, tries: try}
-		if !a.job.Retry.allows(try, err) {
-			return end
+	for end.tries = 1; ; end.tries++ {
+		run := a.describe(end.tries)
+		a.call(ctx, run, end)
+		if !a.job.Retry.allows(end.tries, end.err) {
+			return
 		}
-		if end.why = a.rest(ctx, run, err); end.why != "" {
-			return end
+		if end.why = a.rest(ctx, run, end.err); end.why != "" {
+			return
 		}
 		if ctx.Err() != nil {
 			end.cause = context.Cause(ctx)
-			return end
+			return
 		}
 	}
 }

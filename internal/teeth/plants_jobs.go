@@ -15,7 +15,7 @@ var jobPlants = []plant{
 	},
 	{
 		name: "jobs: Goexit called a success", promise: "A function that ends its goroutine has failed.",
-		edits: []edit{{"jobs/call.go", "err := errGoexit", "var err error"}},
+		edits: []edit{{"jobs/call.go", "\t*err = errGoexit\n", ""}},
 		pkg:   jobs, tests: []string{"TestCallOutlivesGoexit"},
 	},
 	{

@@ -38,7 +38,7 @@ var limitPlants = []plant{
 	},
 	{
 		name: "retry: a call without end", promise: "The context of a call ends at retry.attempt_timeout.",
-		edits: []edit{{schedulerDir + "run.go", "limit > 0 {", "limit < 0 {"}},
+		edits: []edit{{schedulerDir + "call.go", "limit > 0 {", "limit < 0 {"}},
 		pkg:   scheduler, tests: []string{"TestRetry"},
 	},
 	{

@@ -33,8 +33,21 @@ var reloadPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestFireIsCheap"}, says: "allocations per fire",
 	},
 	{
+		name: "engine: a goroutine for each function", promise: "What an ordinary fire does not need is not made.",
+		edits: []edit{{schedulerDir + "call.go", "if a.job.Retry.Attempts > 1 {", "if a.job.Name != \"\" {"}},
+		pkg:   scheduler, tests: []string{"TestFireIsCheap"}, says: "allocations per fire",
+	},
+	{
+		name: "engine: Goexit ends the attempt", promise: "A run whose function ends its goroutine is finished like any other.",
+		edits: []edit{
+			{schedulerDir + "run.go", "\tdefer func() { a.finish(k, &end) }() ", "\texited := true\n\tdefer func() {\n\t\tif !exited {\n\t\t\ta.finish(k, &end)\n\t\t}\n\t\tk.Stop()\n\t}() "},
+			{schedulerDir + "run.go", "\t\treturn end.err\n\t})\n", "\t\treturn end.err\n\t})\n\texited = false\n"},
+		},
+		pkg: scheduler, tests: []string{"TestHowRunsEnd"},
+	},
+	{
 		name: "engine: reports go round in front of questions", promise: "What a run has reported is known to whoever asks after it.",
-		edits: []edit{{schedulerDir + "engine.go", "for range len(e.progress) {", "for range 0 {"}},
+		edits: []edit{{schedulerDir + "engine.go", "\te.heard = e.inbox.take(e.heard)\n", ""}},
 		pkg:   scheduler, tests: []string{"TestRunsKnowOfThemselves"}, says: "unknown to the loop",
 	},
 	{

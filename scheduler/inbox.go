@@ -1,0 +1,81 @@
+package scheduler
+
+import (
+	"sync"
+	"time"
+)
+
+// A progress is what an attempt tells the loop.
+type progress struct {
+	attempt *attempt
+	phase   phase
+	since   time.Time // of phase overdue
+	holder  string    // of phase watching
+
+	applied chan struct{} // closed when the loop has applied it; nil: nobody waits for that
+}
+
+type phase uint8
+
+const (
+	asking   phase = iota // may it try to claim?
+	watching              // another replica runs the tick
+	entering              // it wants one of the replica's places
+	leaving               // it wants none any more
+	queuing               // it has claimed, and wants a slot of its group
+	won                   // the function is about to be called
+	overdue               // the function ignores its ended context
+	over                  // decided without a run, or the run has ended
+)
+
+// An inbox keeps what attempts report until the loop takes it. Nobody waits to
+// put something in, however busy the loop is: each attempt reports a few times.
+type inbox struct {
+	some chan struct{} // holds one element when something was put into the empty inbox
+
+	mu     sync.Mutex
+	list   []progress
+	closed bool // the loop has ended
+}
+
+func newInbox() *inbox { return &inbox{some: make(chan struct{}, 1)} }
+
+// put adds p. It returns false if nobody will take it.
+func (b *inbox) put(p progress) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false
+	}
+	b.list = append(b.list, p)
+	if len(b.list) == 1 {
+		select {
+		case b.some <- struct{}{}:
+		default: // the loop has not come yet for what it took in passing
+		}
+	}
+	return true
+}
+
+// mostSpare is how large an inbox stays when it is empty.
+const mostSpare = 1024
+
+// take empties the inbox. Spare, which may be overwritten, is filled next.
+func (b *inbox) take(spare []progress) []progress {
+	clear(spare)
+	if cap(spare) > mostSpare {
+		spare = nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list := b.list
+	b.list = spare[:0]
+	return list
+}
+
+// close drops what is in the inbox, and what comes.
+func (b *inbox) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed, b.list = true, nil
+}
