@@ -4,7 +4,7 @@ package main
 var batchPlants = []plant{
 	{
 		name: "batch: replies to the wrong callers", promise: "Every call of a shared request gets its own answer.",
-		edits: []edit{{nodesDir + "batch.go", "q.answer(list[i], nil)", "q.answer(list[len(list)-1-i], nil)"}},
+		edits: []edit{{nodesDir + "batch.go", "value, rest, err = cut(list[:head], rest)", "value, _, err = cut(list[:head], rest)"}},
 		pkg:   nodesPkg, tests: []string{"TestCallsShareARequest", "TestBatchOnNodes"},
 	},
 	{
@@ -14,7 +14,7 @@ var batchPlants = []plant{
 	},
 	{
 		name: "batch: one failure for all", promise: "A call that fails on the node leaves the others of its request their answers.",
-		edits: []edit{{nodesDir + "many.lua", "local ok, reply = pcall(run)", "local ok, reply = true, run()"}},
+		edits: []edit{{nodesDir + "many.lua", "local ok, reply = pcall(rule)", "local ok, reply = true, rule()"}},
 		pkg:   nodesPkg, tests: []string{"TestBatchOnNodes"},
 	},
 	{

@@ -44,7 +44,7 @@ var besidePlants = []plant{
 	},
 	{
 		name: "beside: shares ignore the lock", promise: "What runs beside others waits for what does not.",
-		edits: []edit{{claimLua, "if owner and owner ~= v then return owner end", "if owner and owner ~= v and not beside then return owner end"}},
+		edits: []edit{{claimLua, "if locker and locker ~= v then return locker end", "if locker and locker ~= v and not beside then return locker end"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
@@ -54,12 +54,12 @@ var besidePlants = []plant{
 	},
 	{
 		name: "beside: later ticks end it", promise: "A run is extended however many later ticks were claimed.",
-		edits: []edit{{extendLua, "if beside and has and not ended then", "if false then"}},
+		edits: []edit{{extendLua, "if has and not ended then", "if false then"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
 		name: "beside: the older run ends the newer tick", promise: "A run finishes its own tick only.",
-		edits: []edit{{finishLua, "if held and get('done') ~= '1' then", "if (held or beside and had) and get('done') ~= '1' then"}},
+		edits: []edit{{finishLua, "if held and stored_done ~= '1' then", "if (held or beside and had) and stored_done ~= '1' then"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{

@@ -22,7 +22,7 @@ var differentialPlants = []plant{
 	},
 	{
 		name: "model: forgotten tick granted", promise: "What was forgotten stays closed, the last tick too.",
-		edits: []edit{{claimLua, "return tick <= gc_tick", "return tick < gc_tick"}},
+		edits: []edit{{voteLua, "return tick <= gc_tick", "return tick < gc_tick"}},
 		pkg:   redlockPkg, tests: agreement, args: atLength, says: saysModel,
 	},
 	{

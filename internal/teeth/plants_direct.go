@@ -55,7 +55,7 @@ var directPlants = []plant{
 	},
 	{
 		name: "look: a void claim stands", promise: "A claim that was given back is no obstacle.",
-		edits: []edit{{redlock + "look.lua", "return obstacle(arg(6))", "if same_tick() and get('done') ~= '1' then return with_claim('CLAIMED', stream) end\nreturn obstacle(arg(6))"}},
+		edits: []edit{{redlock + "look.lua", "return obstacle(arg(6))", "if same_tick() and stored_done ~= '1' then return with_claim('CLAIMED', stream) end\nreturn obstacle(arg(6))"}},
 		pkg:   redlockPkg, tests: []string{"TestRulesOnMiniredis", "TestConformanceOnMiniredis"},
 	},
 	{

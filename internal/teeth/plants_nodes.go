@@ -7,6 +7,7 @@ const (
 	finishLua = "locking/redlock/finish.lua"
 	abortLua  = "locking/redlock/abort.lua"
 	voidLua   = "locking/redlock/void.lua"
+	voteLua   = "locking/redlock/vote.lua"
 
 	nodesDir = "locking/redlock/nodes/"
 
@@ -34,15 +35,15 @@ var nodePlants = []plant{
 	{
 		name: "node: claimed tick granted again", promise: "A tick that runs once is claimed by one attempt, also when the lock has run out.",
 		edits: []edit{
-			{claimLua, "if not mine and claimed(mode) then", "if false then"},
-			{claimLua, "if not no and in_the_way() then", "if false then"},
+			{voteLua, "if not mine and claimed(mode) then", "if false then"},
+			{voteLua, "if not no and in_the_way() then", "if false then"},
 			{commitLua, "if in_the_way() then return in_the_way_of", "if false then return"},
 		},
 		pkg: redlockPkg, tests: []string{"TestConformanceOnMiniredis"},
 	},
 	{
 		name: "node: ticks are not looked at", promise: "A tick that was claimed, finished or passed is not granted again.",
-		edits: []edit{{claimLua, "if not tick then return nil end", "if true then return nil end"}},
+		edits: []edit{{voteLua, "if not tick then return nil end", "if true then return nil end"}},
 		pkg:   redlockPkg, tests: rules, says: `want "LATER a:5@20"`,
 	},
 	{
@@ -58,14 +59,14 @@ var nodePlants = []plant{
 	{
 		name: "node: finished tick granted again", promise: "A tick that was finished is never run again.",
 		edits: []edit{
-			{claimLua, "get('done') == '1'", "false"},
-			{claimLua, "if not mine and claimed(mode) then", "if get('done') ~= '1' and not mine and claimed(mode) then"},
+			{voteLua, "stored_done == '1'", "false"},
+			{voteLua, "if not mine and claimed(mode) then", "if stored_done ~= '1' and not mine and claimed(mode) then"},
 		},
 		pkg: redlockPkg, tests: []string{"TestContention"},
 	},
 	{
 		name: "node: done not checked by COMMIT", promise: "A tick that was finished between the rounds is not run again, in rerun mode either.",
-		edits: []edit{{commitLua, "local no = closed(mode, mine)", "local no = get('done') ~= '1' and closed(mode, mine)"}},
+		edits: []edit{{commitLua, "local no = closed(mode, mine)", "local no = stored_done ~= '1' and closed(mode, mine)"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
@@ -75,22 +76,22 @@ var nodePlants = []plant{
 	},
 	{
 		name: "node: stored mode ignored", promise: "A roll-out that changes on_crash does not let a tick run twice.",
-		edits: []edit{{claimLua, "if get('mode') == '0' then", "if mode == '0' and get('mode') == '0' then"}},
+		edits: []edit{{voteLua, "if stored_mode == '0' then", "if mode == '0' and stored_mode == '0' then"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
 		name: "node: attempt number not checked", promise: "No two reruns of a tick carry the same attempt number.",
-		edits: []edit{{commitLua, "attempt <= tonumber(get('attempt'))", "false"}},
+		edits: []edit{{commitLua, "attempt <= tonumber(stored_attempt)", "false"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
 		name: "node: no floor for the fence", promise: "Tokens grow also after a node has lost its memory.",
-		edits: []edit{{claimLua, "math.max(kept, math.ceil(floor / 1000) * 2^20)", "kept"}},
+		edits: []edit{{voteLua, "math.max(kept, math.ceil(floor / 1000) * 2^20)", "kept"}},
 		pkg:   redlockPkg, tests: []string{"TestClockSetBackAcrossALoss"},
 	},
 	{
 		name: "node: no floor for ticks", promise: "A node that lost its memory has no say in what it may have forgotten.",
-		edits: []edit{{claimLua, "if (tick or now) <= floor then", "if false then"}},
+		edits: []edit{{voteLua, "if (tick or now) <= floor then", "if false then"}},
 		pkg:   redlockPkg, tests: []string{"TestRestartedNodes"},
 	},
 	{
@@ -100,7 +101,7 @@ var nodePlants = []plant{
 	},
 	{
 		name: "node: tick ahead of its clock", promise: "A node accepts no tick that lies beyond the floor of its next life.",
-		edits: []edit{{claimLua, "(now <= floor or tick > now + gracems / 2)", "now <= floor"}},
+		edits: []edit{{voteLua, "(now <= floor or tick > now + gracems / 2)", "now <= floor"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
@@ -115,7 +116,7 @@ var nodePlants = []plant{
 	},
 	{
 		name: "node: votes within its own grace", promise: "A replica whose clock is ahead gets no vote while a forgotten lease may last.",
-		edits: []edit{{claimLua, "(now <= floor or tick > now + gracems / 2)", "tick > now + gracems / 2"}},
+		edits: []edit{{voteLua, "(now <= floor or tick > now + gracems / 2)", "tick > now + gracems / 2"}},
 		pkg:   redlockPkg, tests: []string{"TestForgottenLeaseOutlastsFastClock"},
 	},
 	{
@@ -125,12 +126,12 @@ var nodePlants = []plant{
 	},
 	{
 		name: "node: extends anybody's lease", promise: "Only the owner of the claim sets its lock again.",
-		edits: []edit{{extendLua, "get('owner') == v and get('token')", "get('token')"}},
+		edits: []edit{{extendLua, "stored_owner == v and stored_token", "stored_token"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
 		name: "node: extends what is done or void", promise: "A claim that was given back is not taken again by a late extension.",
-		edits: []edit{{extendLua, "get('done') ~= '1' and get('void') ~= '1'", "true"}},
+		edits: []edit{{extendLua, "stored_done ~= '1' and stored_void ~= '1'", "true"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
@@ -155,17 +156,27 @@ var nodePlants = []plant{
 	},
 	{
 		name: "node: void marks a finished claim", promise: "A void that comes too late leaves the tick done.",
-		edits: []edit{{voidLua, "if get('owner') == v and get('done') ~= '1' then", "if get('owner') == v then"}},
+		edits: []edit{{voidLua, "if stored_owner == v and stored_done ~= '1' then", "if stored_owner == v then"}},
 		pkg:   redlockPkg, tests: rules, says: "void=1",
 	},
 	{
 		name: "node: finish of another's claim", promise: "A run that was superseded does not finish the tick of its successor.",
-		edits: []edit{{finishLua, "get('owner') == v and get('token') == arg(6)", "true"}},
+		edits: []edit{{finishLua, "stored_owner == v and stored_token == arg(6)", "true"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
 		name: "node: records without a bound", promise: "A node keeps a bounded number of records per job.",
-		edits: []edit{{commitLua, "redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(tonumber(arg(10)) + 1))", ""}},
+		edits: []edit{{finishLua, "redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(tonumber(arg(7)) + 1))", ""}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: starts without a bound", promise: "A node keeps a bounded number of records also of a job whose runs never finish.",
+		edits: []edit{{commitLua, "if stored_owner and stored_done ~= '1' then", "if false then"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: a tombstone beside a lock", promise: "Who gave up gets no vote, whoever has the lock.",
+		edits: []edit{{claimLua, "given_up = there > 0 and redis.call", "given_up = not locker and redis.call"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{

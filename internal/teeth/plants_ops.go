@@ -42,17 +42,17 @@ var opsPlants = []plant{
 	},
 	{
 		name: "forgotten fence does not count", promise: "An absent claim stands at the largest token that was forgotten.",
-		edits: []edit{{claimLua, "tonumber(get('fence')) or gc_fence", "tonumber(get('fence')) or 0"}},
+		edits: []edit{{claimLua, "tonumber(stored_fence) or gc_fence", "tonumber(stored_fence) or 0"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
 		name: "forgotten ticks are open", promise: "An absent claim stands at the latest tick that was forgotten.",
-		edits: []edit{{claimLua, "return tick <= gc_tick", "return false"}},
+		edits: []edit{{voteLua, "return tick <= gc_tick", "return false"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
 		name: "the last forgotten tick is open", promise: "The very tick that a forgotten job ran last is closed, too.",
-		edits: []edit{{claimLua, "return tick <= gc_tick", "return tick < gc_tick"}},
+		edits: []edit{{voteLua, "return tick <= gc_tick", "return tick < gc_tick"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{

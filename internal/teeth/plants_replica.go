@@ -72,7 +72,7 @@ var replicaPlants = []plant{
 	},
 	{
 		name: "cluster: ticks are not remembered", promise: "Three replicas run each tick once.",
-		edits: []edit{{"locking/redlock/claim.lua", "return tick and tonumber(get('tick')) == tick", "return false"}},
+		edits: []edit{{"locking/redlock/vote.lua", "return tick and tonumber(stored_tick) == tick", "return false"}},
 		pkg:   "./cmd", tests: []string{"TestCampaignEveryTickOnce"},
 	},
 	{

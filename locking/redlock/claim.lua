@@ -16,75 +16,39 @@
 --        the lock, one per tick, not the lock
 local lock, claim, dead, runs, shares
 local v, stream, tick, ttl, beside, place
-local known -- what was read of the claim; nil: nothing
+local given_up, locker, shared -- of look_around(); given_up nil: not yet
 
 local function begin()
   lock, claim, dead, runs, shares = key(2), key(3), key(4), key(5), key(6)
   v, stream, tick, ttl, beside = arg(1), arg(2), tonumber(arg(3)), arg(4), arg(5) == '1'
-  place = stream .. ':' .. arg(3) .. '.'
-  known = nil
+  place = beside and stream .. ':' .. arg(3) .. '.'
+  given_up = nil
 end
 
 local function reply(code, ...) return {code, nowtext, ...} end
 
--- The claim is read at once, fields in this order, and once per call; whoever
--- changes it forgets what was known.
-local order = {fence = 1, tick = 2, owner = 3, token = 4, done = 5, void = 6, mode = 7, attempt = 8, ranout = 9}
-local names = {} -- of the fields, by stream
+-- What is stored of the stream's claim, as recall() has read it; false: nothing.
+local stored_fence, stored_tick, stored_owner, stored_token
+local stored_done, stored_void, stored_mode, stored_attempt, stored_ranout
+local of, of_stream -- the names of the claim's fields of a stream
 
-local function fields()
-  local f = names[stream]
-  if not f then
-    f = {}
-    for field, i in pairs(order) do f[i] = stream .. '.' .. field end
-    f[order.fence] = 'fence'
-    names[stream] = f
+local function recall()
+  if of_stream ~= stream then
+    local s = stream .. '.'
+    of_stream, of = stream, {
+      tick = s .. 'tick', owner = s .. 'owner', token = s .. 'token', done = s .. 'done', void = s .. 'void',
+      mode = s .. 'mode', attempt = s .. 'attempt', ranout = s .. 'ranout', holder = s .. 'holder', at = s .. 'at',
+    }
   end
-  return f
-end
-
-local function get(field)
-  known = known or redis.call('HMGET', claim, unpack(fields()))
-  return known[order[field]] or ''
+  stored_fence, stored_tick, stored_owner, stored_token, stored_done, stored_void, stored_mode, stored_attempt,
+    stored_ranout = unpack(redis.call('HMGET', claim, 'fence', of.tick, of.owner, of.token, of.done, of.void,
+    of.mode, of.attempt, of.ranout))
 end
 
 -- The largest token accepted for the job, or for any that was forgotten: it may
 -- have been this one.
 local function accepted()
-  return tonumber(get('fence')) or gc_fence
-end
-
--- The fence of a node that may have lost its memory counts as that of the
--- largest token it can ever have accepted.
-local function fence()
-  local kept = accepted()
-  return math.max(kept, math.ceil(floor / 1000) * 2^20)
-end
-
--- Whether the stream has gone on to a later tick than this request's. One of
--- which nothing is kept may have been forgotten, so it stands past gc_tick.
-local function overtaken()
-  local stored = tonumber(get('tick'))
-  if stored then return stored > tick end
-  return tick <= gc_tick
-end
-
--- Whether this request names the tick the stream stands at.
-local function same_tick()
-  return tick and tonumber(get('tick')) == tick
-end
-
-local function attempts()
-  return same_tick() and get('attempt') or '0'
-end
-
--- Whether the claim of the tick, which is not done, keeps others from it. Of the
--- stored and the requested mode the stricter counts: a roll-out may change it.
--- A void claim frees the tick, but one in rerun mode may lie over another that
--- did run, so only for a further rerun.
-local function claimed(mode)
-  if get('mode') == '0' then return get('void') ~= '1' end
-  return mode == '0'
+  return tonumber(stored_fence) or gc_fence
 end
 
 -- Answers with the claim of stream s: owner, ms until the lock ends, holder,
@@ -99,12 +63,25 @@ local function with_claim(code, s)
   return reply(code, c[1] or '', num(math.max(left, 0)), c[2] or '', c[3] or '', c[4] or '')
 end
 
+-- Finds out whether v was given up, who has the lock, and whether there are
+-- shares: by one question where there is none of them, as there mostly is.
+local function look_around()
+  local there = redis.call('EXISTS', dead, lock, shares)
+  given_up, locker, shared = false, false, false
+  if there == 0 then return end
+  locker = redis.call('GET', lock)
+  if locker then there = there - 1 end
+  given_up = there > 0 and redis.call('EXISTS', dead) == 1
+  shared = there > (given_up and 1 or 0)
+end
+
 -- Who keeps v from the lock or, if it runs beside others, from its share: that
 -- one's value, and the share if it has one. The lock keeps out everybody; shares
 -- whoever wants the lock, and each other's attempts of the same tick.
 local function in_the_way()
-  local owner = redis.call('GET', lock)
-  if owner and owner ~= v then return owner end
+  if given_up == nil then look_around() end
+  if locker and locker ~= v then return locker end
+  if not shared then return nil end
   local found, places = shares_at(shares)
   for _, p in ipairs(places) do
     if found[p].owner ~= v and (p == place or not beside) then return found[p].owner, found[p], p end
@@ -148,41 +125,13 @@ end
 local function take_claimed()
   take()
   if not beside then return end
-  for _, field in ipairs({'token', 'attempt', 'mode', 'holder', 'at'}) do
-    redis.call('HSET', shares, place .. field, redis.call('HGET', claim, stream .. '.' .. field) or '')
-  end
+  local c = redis.call('HMGET', claim, of.token, of.attempt, of.mode, of.holder, of.at)
+  redis.call('HSET', shares, place .. 'token', c[1] or '', place .. 'attempt', c[2] or '', place .. 'mode', c[3] or '',
+    place .. 'holder', c[4] or '', place .. 'at', c[5] or '')
 end
 
 -- Gives up the lock or the share of it, if it is v's.
 local function free()
   if redis.call('GET', lock) == v then redis.call('DEL', lock) end
   if beside and redis.call('HGET', shares, place .. 'owner') == v then drop_share_at(shares, place) end
-end
-
--- Why this node has no say in the request, or nil: it gave up, it is about a
--- time that the node may have forgotten, or that lies too far ahead. Whoever
--- asks may have a clock that is ahead: until the node's own has passed the
--- floor, a lease may last that the node has forgotten.
-local function no_say()
-  if redis.call('EXISTS', dead) == 1 then return reply('DEAD') end
-  if (tick or now) <= floor then return reply('ABSTAIN', num(floor)) end
-  if tick and (now <= floor or tick > now + gracems / 2) then return reply('FUTURE') end
-  return nil
-end
-
--- N2.2: why the tick is closed, or nil. COMMIT goes over a claim of v's own.
-local function closed(mode, mine)
-  if not tick then return nil end
-  if overtaken() then return with_claim('LATER', stream) end
-  if not same_tick() then return nil end
-  if get('done') == '1' then return with_claim('DONE', stream) end
-  if not mine and claimed(mode) then return with_claim('CLAIMED', stream) end
-  return nil
-end
-
--- N2: why the tick is not to be had here by anybody new, or nil.
-local function obstacle(mode)
-  local no = no_say() or closed(mode, false)
-  if not no and in_the_way() then no = in_the_way_of('BUSY') end
-  return no
 end

@@ -21,18 +21,14 @@ if token > (now + gracems / 2) / 1000 * 2^20 or token >= 2^53 then
   return reply('FUTURE')
 end
 
--- A share that is renewed is one with the token, or no larger one was accepted:
--- else somebody may have had the lock meanwhile.
-local function renewable()
-  if in_the_way() then return false end
-  if not beside then return true end
-  local has, ended = has_share(arg(6))
-  return not ended and (has or accepted() <= token)
-end
-
-local mine = get('owner') == v
-if mine and get('token') == arg(6) and get('tick') == arg(3) and get('void') ~= '1' then
-  if renewable() then take_claimed() end
+recall()
+local mine = stored_owner == v
+if mine and stored_token == arg(6) and (stored_tick or '') == arg(3) and stored_void ~= '1' then
+  -- A share that is renewed is one with the token, or no larger one was accepted:
+  -- else somebody may have had the lock meanwhile.
+  local has, ended = true, false
+  if beside then has, ended = has_share(arg(6)) end
+  if not in_the_way() and not ended and (has or accepted() <= token) then take_claimed() end
   return reply('OK', num(fence()), attempts())
 end
 
@@ -41,24 +37,27 @@ if no then return no end
 if in_the_way() then return in_the_way_of('LOST') end
 if token <= fence() then return reply('STALE', num(fence()), attempts()) end
 -- The number of a void claim stays used.
-if same_tick() and not mine and attempt <= tonumber(get('attempt')) then
+if same_tick() and not mine and attempt <= tonumber(stored_attempt) then
   return reply('STALE', num(fence()), attempts())
 end
 
 serve()
-known = nil
 -- The record of a start without a finish stays: that claim was left unfinished.
 redis.call('HSET', claim, 'fence', arg(6), 'stream', stream,
-  stream .. '.tick', arg(3), stream .. '.token', arg(6), stream .. '.owner', v,
-  stream .. '.done', '0', stream .. '.void', '0', stream .. '.mode', mode,
-  stream .. '.attempt', arg(8), stream .. '.holder', arg(9), stream .. '.at', nowtext)
+  of.tick, arg(3), of.token, arg(6), of.owner, v, of.done, '0', of.void, '0', of.mode, mode,
+  of.attempt, arg(8), of.holder, arg(9), of.at, nowtext)
 take_claimed()
-for p, s in pairs((shares_at(shares))) do
-  if tonumber(s['until']) < now then drop_share_at(shares, p) end
+if shared then
+  for p, s in pairs((shares_at(shares))) do
+    if tonumber(s['until']) < now then drop_share_at(shares, p) end
+  end
 end
 for i = 12, own.args do redis.call('ZREM', runs, 'S' .. arg(i)) end
 if arg(11) ~= '' then
   redis.call('ZADD', runs, arg(3), 'S' .. arg(11))
-  redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(tonumber(arg(10)) + 1))
+  -- A finish bounds them. Where the last claim had none, that is made up for here.
+  if stored_owner and stored_done ~= '1' then
+    redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(tonumber(arg(10)) + 1))
+  end
 end
 return reply('OK', arg(6), arg(8))

@@ -11,12 +11,15 @@ local gone = redis.call('GET', dead)
 if gone == '1' then return reply('DEAD') end
 if gone then return reply('DEAD', gone) end
 
-local has, ended = has_share(arg(6))
-if beside and has and not ended then
-  take()
-  return reply('OK')
+if beside then
+  local has, ended = has_share(arg(6))
+  if has and not ended then
+    take()
+    return reply('OK')
+  end
 end
 
+recall()
 -- Superseded, even if a late ACQUIRE has brought the lock back. The stored
 -- fence counts: that of a restart would end leases that last.
 if accepted() > tonumber(arg(6)) then
@@ -28,8 +31,8 @@ if not beside and redis.call('GET', lock) == v then
   return reply('OK')
 end
 if in_the_way() then return in_the_way_of('LOST') end
-local held = get('owner') == v and get('token') == arg(6)
-  and get('done') ~= '1' and get('void') ~= '1'
+local held = stored_owner == v and stored_token == arg(6)
+  and stored_done ~= '1' and stored_void ~= '1'
 if held and (tick or now) > floor then
   take_claimed()
   return reply('OK')

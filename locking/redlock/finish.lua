@@ -27,12 +27,13 @@ if beside then
   end
 end
 
-local held = get('owner') == v and get('token') == arg(6)
-local ranout = get('ranout')
-if held and get('done') ~= '1' then
+recall()
+local held = stored_owner == v and stored_token == arg(6)
+local ranout = stored_ranout
+if held and stored_done ~= '1' then
   ranout = had and '0' or '1'
   if accepted() > tonumber(arg(6)) and not (beside and had) then ranout = '2' end
-  redis.call('HSET', claim, stream .. '.done', '1', stream .. '.ranout', ranout)
+  redis.call('HSET', claim, of.done, '1', of.ranout, ranout)
 end
 local late = not (beside and had)
 if held then late = ranout == '2' end

@@ -7,8 +7,9 @@
 begin()
 redis.call('SET', dead, '1', 'PX', num(2 * tonumber(ttl)))
 free()
-if get('owner') == v and get('done') ~= '1' then
-  redis.call('HSET', claim, stream .. '.void', '1')
+recall()
+if stored_owner == v and stored_done ~= '1' then
+  redis.call('HSET', claim, of.void, '1')
 end
 for i = 6, own.args do redis.call('ZREM', runs, 'S' .. arg(i)) end
 return reply('OK')

@@ -71,28 +71,39 @@ func hand(batch []*queued, v any, err error) {
 		}
 		return
 	}
-	for i, q := range batch {
-		if i >= len(list) {
-			q.answer(nil, oddReply(fmt.Sprintf("%d of %d calls", len(list), len(batch))))
-		} else if text, failed := failure(list[i]); failed {
-			q.answer(nil, serverError(text))
-		} else {
-			q.answer(list[i], nil)
+	head := min(len(list), batchHead)
+	rest := list[head:]
+	for _, q := range batch {
+		if len(rest) == 0 {
+			q.answer(nil, oddReply(fmt.Sprintf("%v of %d calls", list[0], len(batch))))
+			continue
 		}
+		var value any
+		value, rest, err = cut(list[:head], rest)
+		q.answer(value, err)
 	}
+}
+
+// batchHead is how many elements come before the replies to the calls: how many
+// they are, the clock and the floor.
+const batchHead = 3
+
+// cut returns the reply to the first call, and what is left, or why there is none.
+func cut(head, rest []any) (value any, left []any, err error) {
+	words, ok := rest[0].(int64)
+	switch {
+	case ok && words < 0:
+		return nil, rest[1:], oddReply("too little")
+	case !ok || max(words, 1) >= int64(len(rest)):
+		return nil, nil, oddReply(fmt.Sprint(rest[0]))
+	case words == 0:
+		return nil, rest[2:], serverError(fmt.Sprint(rest[1]))
+	}
+	one := append(make([]any, 0, words+batchHead-1), rest[1], head[1], head[2])
+	return append(one, rest[2:1+words]...), rest[1+words:], nil
 }
 
 func isWord(v any) bool {
 	_, ok := v.(string)
 	return ok
-}
-
-// failure returns the text of a call that failed on the node.
-func failure(v any) (string, bool) {
-	list, _ := v.([]any)
-	if len(list) != 1 {
-		return "", false
-	}
-	text, ok := list[0].(string)
-	return text, ok
 }

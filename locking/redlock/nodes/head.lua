@@ -34,7 +34,8 @@ local function runid(embedded)
     end
     return nil, why
   end
-  local id = string.match(info, 'run_id:(%w+)')
+  local _, before = string.find(info, 'run_id:', 1, true)
+  local id = before and string.match(info, '^%w+', before + 1)
   if id then return id end
   return nil, 'INFO server names no run_id'
 end

@@ -43,7 +43,7 @@ func (d *desk) serve(ctx context.Context, p program, keys []string, args []any) 
 	if p == d.script.many {
 		words[0] = "many"
 		for i, at := 1, headerArgs; at < len(args); i, at = i+1, at+3 {
-			replies = append(replies, reply(keys[i], args[at+2]))
+			replies = append(replies, inBatch(keys[i], args[at+2])...)
 			words = append(words, args[at+2])
 		}
 	} else {
@@ -66,14 +66,18 @@ func (d *desk) serve(ctx context.Context, p program, keys []string, args []any) 
 	if p == d.script.one {
 		return reply(keys[1], args[headerArgs]), nil
 	}
-	return replies, nil
+	return append([]any{int64(len(words) - 1), "1", "2"}, replies...), nil
 }
 
-func reply(key string, arg any) any {
+// reply is one that bears the clock 1 and the floor 2.
+func reply(key string, arg any) any { return []any{key, "1", "2", arg} }
+
+// inBatch is the same as a part of the reply to many, see many.lua.
+func inBatch(key string, arg any) []any {
 	if arg == "bad" {
-		return []any{"ERR bad"}
+		return []any{int64(0), "ERR bad"}
 	}
-	return []any{key, arg}
+	return []any{int64(2), key, arg}
 }
 
 // send makes a call in the background, and returns where its outcome will be.
@@ -156,11 +160,11 @@ func TestCallsShareARequest(t *testing.T) {
 		d.answer <- nil // the other of the first
 		d.answer <- nil
 		synctest.Wait()
-		wantAll(t, got, "[q:a a]", "[q:b b]", "ERR bad", "[q:c c]")
+		wantAll(t, got, "[q:a 1 2 a]", "[q:b 1 2 b]", "ERR bad", "[q:c 1 2 c]")
 		got = append(got[:0], d.send("d", laneTimeout, 0))
 		d.answer <- nil
 		synctest.Wait()
-		wantAll(t, got, "[q:d d]")
+		wantAll(t, got, "[q:d 1 2 d]")
 		d.wantAsked(t, "many a b bad c", "one d")
 	})
 }
@@ -182,13 +186,27 @@ func TestRefusalIsForAll(t *testing.T) {
 func TestTooFewAnswers(t *testing.T) {
 	t.Parallel()
 	inLane(t, func(t *testing.T, d *desk) {
-		d.busy()
-		got := []<-chan string{d.send("a", laneTimeout, 0), d.send("b", laneTimeout, 0)}
-		d.answer <- nil
-		d.answer <- nil
-		d.answer <- []any{[]any{"OK", "1"}}
-		synctest.Wait()
-		wantAll(t, got, "[OK 1]", oddReply("1 of 2 calls").Error())
+		few := oddReply("1 of 2 calls").Error()
+		for _, c := range []struct {
+			answer []any
+			want   [2]string
+		}{
+			{[]any{int64(1), "1", "2", int64(1), "OK"}, [2]string{"[OK 1 2]", few}},
+			{[]any{int64(1)}, [2]string{few, few}},
+			{[]any{int64(1), "1", "2", int64(1)}, [2]string{oddReply("1").Error(), few}},
+			{[]any{int64(1), "1", "2", int64(-1)}, [2]string{oddReply("too little").Error(), few}},
+			{[]any{int64(1), "1", "2", int64(0)}, [2]string{oddReply("0").Error(), few}},
+			{[]any{int64(1), "1", "2", int64(7), "OK"}, [2]string{oddReply("7").Error(), few}},
+			{[]any{int64(1), "1", "2", "OK", "OK"}, [2]string{oddReply("OK").Error(), few}},
+		} {
+			d.busy()
+			got := []<-chan string{d.send("a", laneTimeout, 0), d.send("b", laneTimeout, 0)}
+			d.answer <- nil
+			d.answer <- nil
+			d.answer <- c.answer
+			synctest.Wait()
+			wantAll(t, got, c.want[:]...)
+		}
 	})
 }
 
@@ -236,7 +254,7 @@ func TestDeadlineInTheQueue(t *testing.T) {
 		d.wantAsked(t, "one b")
 		d.answer <- nil
 		synctest.Wait()
-		wantAll(t, other, "[q:b b]")
+		wantAll(t, other, "[q:b 1 2 b]")
 	})
 }
 
@@ -255,7 +273,7 @@ func TestLongWaitIsNotSent(t *testing.T) {
 		d.answer <- nil
 		d.answer <- nil
 		synctest.Wait()
-		wantAll(t, got[1:], "[q:b b]")
+		wantAll(t, got[1:], "[q:b 1 2 b]")
 	})
 }
 
@@ -270,7 +288,7 @@ func TestBrokenRequestLeavesTheQueue(t *testing.T) {
 		d.answer <- nil
 		d.answer <- nil
 		synctest.Wait()
-		wantAll(t, got, "[q:a a]")
+		wantAll(t, got, "[q:a 1 2 a]")
 	})
 }
 
@@ -289,7 +307,7 @@ func TestCallerLeavesARequest(t *testing.T) {
 		wantAll(t, got[:1], context.DeadlineExceeded.Error())
 		d.answer <- nil
 		synctest.Wait()
-		wantAll(t, got[1:], "[q:b b]")
+		wantAll(t, got[1:], "[q:b 1 2 b]")
 	})
 }
 

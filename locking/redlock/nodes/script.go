@@ -16,9 +16,6 @@ var preludeLua string
 //go:embed members.lua
 var membersLua string
 
-//go:embed tail.lua
-var tailLua string
-
 //go:embed one.lua
 var oneLua string
 
@@ -54,7 +51,7 @@ type program struct{ text, sha string }
 // and returns {code, nowtext, …strings}. What several rules share may come before
 // it, in common: a request runs that once.
 func NewScript(name, src string, common ...string) *Script {
-	checked := headLua + preludeLua + membersLua + strings.Join(common, "") + "local function rule()\n" + src + "\nend\n" + tailLua
+	checked := headLua + preludeLua + membersLua + strings.Join(common, "") + "local function rule()\n" + src + "\nend\n"
 	return &Script{name: name, one: newProgram(checked + oneLua), many: newProgram(checked + manyLua)}
 }
 

@@ -30,9 +30,9 @@ func slowSet(t *testing.T, size int, serve func(node int, ctx context.Context, c
 			if p == script.one {
 				return []any{"OK", "1"}, nil
 			}
-			var all []any
+			all := []any{int64(len(keys) - 1), "1", "2"}
 			for range keys[1:] {
-				all = append(all, []any{"OK", "1"})
+				all = append(all, int64(1), "OK")
 			}
 			return all, nil
 		}

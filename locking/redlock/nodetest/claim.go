@@ -102,10 +102,11 @@ func (c *call) accept() ([]string, error) {
 	if claim.Streams == nil {
 		claim.Streams = map[string]Stand{}
 	}
+	before := claim.Streams[c.stream()]
 	claim.Fence, claim.Stream = c.arg(6), c.stream()
 	claim.Streams[c.stream()] = Stand{
 		Tick: c.arg(3), Token: c.arg(6), Owner: c.v(), Mode: c.arg(7), Attempt: c.arg(8), Holder: c.arg(9), At: digits(c.now),
-		RanOut: claim.Streams[c.stream()].RanOut, // of an earlier tick; said anew with done
+		RanOut: before.RanOut, // of an earlier tick; said anew with done
 	}
 	c.n.Claims[c.claimKey()] = claim
 	if err := c.takeClaimed(); err != nil {
@@ -119,8 +120,10 @@ func (c *call) accept() ([]string, error) {
 		if err := c.n.addRun(c.runsKey(), c.arg(3), "S"+record); err != nil {
 			return nil, err
 		}
-		if err := c.n.boundRuns(c.runsKey(), c.arg(10)); err != nil {
-			return nil, err
+		if before.Owner != "" && !before.Done { // no finish has
+			if err := c.n.boundRuns(c.runsKey(), c.arg(10)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return answer("OK", c.arg(6), c.arg(8))
