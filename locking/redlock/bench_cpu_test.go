@@ -1,0 +1,67 @@
+package redlock
+
+import (
+	"regexp"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/redistest"
+)
+
+// A cpu tells how much processor time servers and this process have used since
+// it was last asked.
+type cpu struct {
+	servers           []*redistest.Server
+	served, processed time.Duration
+}
+
+func cpuOf(b *testing.B, servers []*redistest.Server) *cpu {
+	b.Helper()
+	c := &cpu{servers: servers}
+	c.take(b)
+	return c
+}
+
+// take returns what b.N operations have used since, in microseconds each.
+func (c *cpu) take(b *testing.B) (servers, client float64) {
+	b.Helper()
+	served, processed := servedCPU(b, c.servers), ownCPU(b)
+	each := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(b.N) }
+	servers, client = each(served-c.served), each(processed-c.processed)
+	c.served, c.processed = served, processed
+	return servers, client
+}
+
+var usedCPU = regexp.MustCompile(`used_cpu_(?:sys|user):([0-9.]+)`)
+
+// servedCPU is what the servers have used since they were started, all threads.
+func servedCPU(tb testing.TB, servers []*redistest.Server) time.Duration {
+	tb.Helper()
+	var seconds float64
+	for _, s := range servers {
+		info, err := s.Client().Info(tb.Context(), "cpu").Result()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for _, m := range usedCPU.FindAllStringSubmatch(info, -1) {
+			n, err := strconv.ParseFloat(m[1], 64)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			seconds += n
+		}
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// ownCPU is what this process has used.
+func ownCPU(tb testing.TB) time.Duration {
+	tb.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
