@@ -47,38 +47,35 @@ func (l *lane) enter(q *queued) (goesOut bool) {
 	case l.busy < laneWidth:
 		l.busy++
 		q.sent = true
-		l.wire.wg.Add(1)
+		l.wire.wg.Add(1) // carryOn and carryOne give it back
 		return true
 	}
 	l.waiting = append(l.waiting, q)
 	return false
 }
 
-// carryOn sends the call, then what waits until nothing does.
+// carryOn sends the call, if there is one, then what waits until nothing does.
 func (l *lane) carryOn(q *queued) {
 	defer l.wire.wg.Done()
-	l.send([]*queued{q})
-	l.drain()
+	if q != nil {
+		l.send([]*queued{q})
+	}
+	for batch := l.take(); len(batch) > 0; batch = l.take() {
+		l.send(batch)
+	}
 }
 
 // carryOne sends the call, and leaves what waits then to others.
 func (l *lane) carryOne(q *queued) {
-	defer l.wire.wg.Done()
 	l.send([]*queued{q})
 	l.wire.mu.Lock()
 	defer l.wire.mu.Unlock()
 	if len(l.waiting) > 0 {
-		l.wire.wg.Go(l.drain)
-	} else {
-		l.busy--
+		l.wire.start(task{lane: l})
+		return
 	}
-}
-
-// drain sends what waits until nothing does.
-func (l *lane) drain() {
-	for batch := l.take(); len(batch) > 0; batch = l.take() {
-		l.send(batch)
-	}
+	l.busy--
+	l.wire.wg.Done()
 }
 
 // take returns the next calls to be sent together: of one client's header, and

@@ -61,7 +61,7 @@ func (r *round) run(ctx context.Context, calls []*queued) {
 			continue
 		}
 		if own != nil || !patient {
-			go q.lane.carryOn(q) // Close waits for it
+			q.lane.wire.start(task{lane: q.lane, first: q})
 		} else {
 			own = q
 		}

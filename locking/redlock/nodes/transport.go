@@ -28,6 +28,7 @@ type wire struct {
 	run      runner
 	timeout  time.Duration
 	patience time.Duration // see lane
+	crew     crew
 
 	mu     sync.Mutex // of the lanes too
 	lanes  map[*Script]*lane
@@ -40,7 +41,7 @@ type wire struct {
 type runner func(ctx context.Context, p program, keys []string, args []any) (any, error)
 
 func newWire(client *redis.Client, timeout, patience time.Duration) *wire {
-	return &wire{client: client, run: runsOn(client), timeout: timeout, patience: patience, lanes: map[*Script]*lane{}}
+	return &wire{client: client, run: runsOn(client), timeout: timeout, patience: patience, crew: newCrew(), lanes: map[*Script]*lane{}}
 }
 
 // Eval implements Transport, for scripts that are not batched: see callTogether.
@@ -83,11 +84,15 @@ func (w *wire) Info(ctx context.Context, _ string) (string, error) {
 // Close ends what is under way or waits, and closes the connections.
 func (w *wire) Close() error {
 	w.mu.Lock()
+	first := !w.closed
 	w.closed = true
 	for _, l := range w.lanes {
 		l.refuse(redis.ErrClosed)
 	}
 	w.mu.Unlock()
+	if first {
+		close(w.crew.over)
+	}
 	err := w.client.Close()
 	w.wg.Wait()
 	return err
