@@ -23,6 +23,7 @@ const (
 	scanPace    = 5 * time.Millisecond // between two
 	longestPace = 5 * time.Second      // for all, while the scanners keep up
 	scanTimeout = 5 * time.Second      // of one
+	listTimeout = 30 * time.Second     // of what is published of all jobs
 	firstRescan = 100 * time.Millisecond
 	lastRescan  = 4 * time.Second
 )
@@ -131,7 +132,7 @@ func (e *engine) versions(ctx context.Context) published {
 	if e.cfg.Roster == nil {
 		return published{}
 	}
-	ctx, cancel := context.WithTimeout(ctx, scanTimeout)
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	known, err := e.cfg.Roster.Jobs(ctx)
 	return published{byKey(known), err}

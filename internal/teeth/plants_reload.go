@@ -28,6 +28,21 @@ var reloadPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestUpdateOfManyReadsOnce"}, says: "was read",
 	},
 	{
+		name: "reload: all jobs in one answer", promise: "However many jobs there are, a node lists a few at once.",
+		edits: []edit{{"scheduler/redisledger/published.lua", "'COUNT', arg(3))", "'COUNT', '1000000')"}},
+		pkg:   "scheduler/redisledger", tests: []string{"TestJobsAreListedInPages"}, says: "jobs at once",
+	},
+	{
+		name: "reload: pages or nothing", promise: "A user of the nodes whose rules are older goes on listing jobs.",
+		edits: []edit{{"scheduler/redisledger/published.lua", "redis.pcall('HSCAN'", "redis.call('HSCAN'"}},
+		pkg:   "scheduler/redisledger", tests: []string{"TestOlderRulesListJobs"}, says: "with the rules",
+	},
+	{
+		name: "reload: the first page is all", promise: "However many jobs there are, all of them are listed.",
+		edits: []edit{{"scheduler/redisledger/published.go", `from = reply.Arg(0); from == "0" || from == ""`, `from = reply.Arg(0); from != ""`}},
+		pkg:   "scheduler/redisledger", tests: []string{"TestJobsAreListedInPages"}, says: "jobs are listed",
+	},
+	{
 		name: "engine: logger of each run made", promise: "What an ordinary fire does not need is not made.",
 		edits: []edit{{schedulerDir + "run.go", "slog.New(&lazyHandler{attempt: a, id: id, try: try})", "slog.New(a.logger(id, try))"}},
 		pkg:   scheduler, tests: []string{"TestFireIsCheap"}, says: "allocations per fire",

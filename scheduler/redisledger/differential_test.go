@@ -32,7 +32,7 @@ func TestScriptsAgreeWithTheModel(t *testing.T) {
 			"announce":   func(rt *rapid.T) { d.announce(rt, lua.announce) },
 			"leave":      func(rt *rapid.T) { d.leave(rt, lua.leave) },
 			"publish":    func(rt *rapid.T) { d.call(rt, lua.publish, "0", []string{jobsKey}, announcements(rt)...) },
-			"published":  func(rt *rapid.T) { d.call(rt, lua.published, "1", []string{jobsKey}, window(rt)) },
+			"published":  func(rt *rapid.T) { d.call(rt, lua.published, "1", []string{jobsKey}, window(rt), "0", "10") },
 			"lock":       d.lock, "share": d.share, "time": bench.Advances, "restart": d.restart,
 		}
 	})
@@ -56,8 +56,8 @@ func (d differ) call(rt *rapid.T, script *nodes.Script, sealed string, keys []st
 		switch name := script.Name(); { // a hash has no order
 		case name == "announce" && len(wire) > 3:
 			slices.Sort(wire[3:])
-		case name == "published" && len(wire) > 3:
-			sortPairs(wire[3:])
+		case name == "published" && len(wire) > 4:
+			sortPairs(wire[4:])
 		}
 	})
 }

@@ -1,13 +1,10 @@
 package redisledger
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/quorate/quorate/locking/redlock/nodes"
@@ -62,65 +59,6 @@ func version(j scheduler.JobInfo) string {
 		return j.Name
 	}
 	return j.Name + "|" + j.Hash
-}
-
-// Jobs implements [scheduler.Roster].
-func (l *Ledger) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
-	const doing = "listing the jobs"
-	replies, err := l.call(ctx, doing, l.lua.published, "jobs", keepJobs.Milliseconds())
-	if err != nil {
-		return nil, err
-	}
-	known := map[string]scheduler.JobInfo{}
-	for _, reply := range replies {
-		for pair := range slices.Chunk(reply.Args, 2) {
-			j, err := decodeJob(pair)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %s holds what is no job of this release: %w", doing, reply.Node, err)
-			}
-			known[version(j)] = fresher(known, j)
-		}
-	}
-	return sortJobs(known), nil
-}
-
-// fresher is what two nodes say of one version together.
-func fresher(known map[string]scheduler.JobInfo, j scheduler.JobInfo) scheduler.JobInfo {
-	have, ok := known[version(j)]
-	if !ok {
-		return j
-	}
-	age := min(j.Age, have.Age)
-	if have.Published.After(j.Published) {
-		j = have
-	}
-	j.Age = age
-	return j
-}
-
-func decodeJob(pair []string) (j scheduler.JobInfo, err error) {
-	if len(pair) != 2 {
-		return j, fmt.Errorf("%q stands alone", pair)
-	}
-	age, err := strconv.ParseInt(pair[0], 10, 64)
-	if err != nil {
-		return j, err
-	}
-	err = json.Unmarshal([]byte(pair[1]), &j)
-	j.Age = max(0, time.Duration(age)*time.Millisecond)
-	return j, err
-}
-
-// sortJobs lists versions by name, the last published of each first.
-func sortJobs(known map[string]scheduler.JobInfo) []scheduler.JobInfo {
-	list := make([]scheduler.JobInfo, 0, len(known))
-	for _, j := range known {
-		list = append(list, j)
-	}
-	slices.SortFunc(list, func(a, b scheduler.JobInfo) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), b.Published.Compare(a.Published), strings.Compare(a.Hash, b.Hash))
-	})
-	return list
 }
 
 func (l *Ledger) call(ctx context.Context, doing string, script *nodes.Script, key string, args ...any) ([]nodes.Reply, error) {

@@ -7,7 +7,7 @@ import "strings"
 var commands = [...]string{
 	"eval", "evalsha", "info", "time",
 	"get", "set", "del", "exists", "pttl", "pexpire",
-	"hget", "hmget", "hgetall", "hset", "hdel",
+	"hget", "hmget", "hgetall", "hscan", "hset", "hdel",
 	"scan", "zadd", "zrem", "zrange", "zrangebyscore", "zremrangebyrank",
 }
 

@@ -32,13 +32,14 @@ func (c *call) publish() ([]string, error) {
 }
 
 // published answers with the age of all that was published and counts, and what
-// it is. Keys: roster. Argument: how long it counts.
+// it is. Keys: roster. Arguments: how long it counts, where to go on, and how many
+// at once, of which a model needs neither: it has nothing left to list.
 func (c *call) published() ([]string, error) {
 	window, ok := number(c.arg(1))
 	if !ok {
 		return nil, scriptError("%q is not a time", c.arg(1))
 	}
-	reply := []string{"OK"}
+	reply := []string{"OK", "0"}
 	c.announced(window, func(at float64, text string) { reply = append(reply, digits(c.now-at), text) })
 	return reply, nil
 }

@@ -1,0 +1,131 @@
+package redisledger
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// listAtOnce is about how many versions a node lists in one answer. All of a
+// large set at once would keep it from voting for longer than a claim waits.
+const listAtOnce = 500
+
+// Jobs implements [scheduler.Roster].
+func (l *Ledger) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
+	const doing = "listing the jobs"
+	replies, err := answers(l.set, doing, l.published(ctx))
+	if err != nil {
+		return nil, err
+	}
+	p := published{texts: map[string]*scheduler.JobInfo{}, known: map[string]*scheduler.JobInfo{}}
+	for _, reply := range replies {
+		for pair := range slices.Chunk(reply.Args, 2) {
+			if err := p.add(pair); err != nil {
+				return nil, fmt.Errorf("%s: %s holds what is no job of this release: %w", doing, reply.Node, err)
+			}
+		}
+	}
+	return p.sorted(), nil
+}
+
+// published returns all that each node lists, as one reply.
+func (l *Ledger) published(ctx context.Context) []nodes.Reply {
+	list := l.set.Nodes()
+	replies := make([]nodes.Reply, len(list))
+	var wg sync.WaitGroup
+	for i, n := range list {
+		wg.Go(func() { replies[i] = l.publishedAt(ctx, n) })
+	}
+	wg.Wait()
+	return replies
+}
+
+// publishedAt asks a node again and again until it has listed everything, or does
+// not answer.
+func (l *Ledger) publishedAt(ctx context.Context, n *nodes.Node) nodes.Reply {
+	keys := []string{l.set.Key("jobs")}
+	var all []string
+	for from := "0"; ; {
+		reply := n.Call(ctx, l.lua.published, keys, keepJobs.Milliseconds(), from, listAtOnce)
+		if reply.Err != nil {
+			return reply
+		}
+		all = append(all, reply.Args[min(1, len(reply.Args)):]...)
+		if from = reply.Arg(0); from == "0" || from == "" {
+			reply.Args = all
+			return reply
+		}
+	}
+}
+
+// A published is what the nodes that answered list.
+type published struct {
+	texts map[string]*scheduler.JobInfo // as listed: most nodes say the same
+	known map[string]*scheduler.JobInfo // by version
+}
+
+// add takes in an age, in milliseconds, and what was published so long ago.
+func (p published) add(pair []string) error {
+	if len(pair) != 2 {
+		return fmt.Errorf("%q stands alone", pair)
+	}
+	ms, err := strconv.ParseInt(pair[0], 10, 64)
+	if err != nil {
+		return err
+	}
+	age := max(0, time.Duration(ms)*time.Millisecond)
+	if j := p.texts[pair[1]]; j != nil {
+		p.younger(j, age)
+		return nil
+	}
+	j := &scheduler.JobInfo{}
+	if err := json.Unmarshal([]byte(pair[1]), j); err != nil {
+		return err
+	}
+	j.Age = age
+	p.texts[pair[1]] = j
+	p.fresher(j)
+	return nil
+}
+
+// younger says that a version was published more lately than others say.
+func (p published) younger(j *scheduler.JobInfo, age time.Duration) {
+	known := p.known[version(*j)]
+	known.Age = min(known.Age, age)
+}
+
+// fresher puts what two nodes say of one version together.
+func (p published) fresher(j *scheduler.JobInfo) {
+	name := version(*j)
+	have, ok := p.known[name]
+	if !ok {
+		p.known[name] = j
+		return
+	}
+	age := min(j.Age, have.Age)
+	if j.Published.After(have.Published) {
+		p.known[name] = j
+	}
+	p.known[name].Age = age
+}
+
+// sorted lists versions by name, the last published of each first.
+func (p published) sorted() []scheduler.JobInfo {
+	list := make([]scheduler.JobInfo, 0, len(p.known))
+	for _, j := range p.known {
+		list = append(list, *j)
+	}
+	slices.SortFunc(list, func(a, b scheduler.JobInfo) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), b.Published.Compare(a.Published), strings.Compare(a.Hash, b.Hash))
+	})
+	return list
+}
