@@ -38,8 +38,9 @@ end
 local late = not (beside and had)
 if held then late = ranout == '2' end
 if arg(9) ~= '' then
-  redis.call('ZREM', runs, 'S' .. arg(8))
+  -- In this order a set of one record is not given up and made again.
   redis.call('ZADD', runs, arg(3), (late and 'L' or 'F') .. arg(9))
+  redis.call('ZREM', runs, 'S' .. arg(8))
   redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(tonumber(arg(7)) + 1))
 end
 if late then return with_claim('LATE', redis.call('HGET', claim, 'stream') or stream) end

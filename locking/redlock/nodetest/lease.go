@@ -73,10 +73,10 @@ func (c *call) finish() ([]string, error) {
 		if late {
 			kind = "L"
 		}
-		c.n.dropRun(c.runsKey(), "S"+c.arg(8))
 		if err := c.n.addRun(c.runsKey(), c.arg(3), kind+record); err != nil {
 			return nil, err
 		}
+		c.n.dropRun(c.runsKey(), "S"+c.arg(8))
 		if err := c.n.boundRuns(c.runsKey(), c.arg(7)); err != nil {
 			return nil, err
 		}
