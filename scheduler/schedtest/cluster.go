@@ -227,7 +227,9 @@ func (c *Cluster) end() {
 		r.Stop()
 	}
 	for _, l := range c.dead {
-		<-l.ended // what it makes of its death is no matter
+		if err := <-l.ended; err != nil {
+			c.t.Logf("a replica that was killed ended with: %v", err) // what it makes of that is no matter
+		}
 	}
 	if c.t.Failed() {
 		c.t.Log(c.account())
