@@ -27,6 +27,7 @@ func TestLeasesAreExtendedTogether(t *testing.T) {
 			})
 		}
 		time.Sleep(3 * ttl)
+		synctest.Wait()
 		instants := map[time.Duration]bool{}
 		for _, l := range kept {
 			last := time.Duration(0)

@@ -98,6 +98,7 @@ func TestOthersLook(t *testing.T) {
 			c.start(c.replica(fmt.Sprintf("r%d", 1+i), nil, every(t, "10s", "j", c.handler(nil))))
 		}
 		time.Sleep(11 * time.Second)
+		synctest.Wait()
 		ids := inOrder(c)
 		want := []string{ids[0] + " tries alone", ids[1] + " looks", ids[2] + " looks"}
 		if !slices.Equal(s.asked, want) {
@@ -123,6 +124,7 @@ func TestFirstInRankIsDead(t *testing.T) {
 			c.start(c.replica(id, nil, list...))
 		}
 		time.Sleep(11 * time.Second)
+		synctest.Wait()
 		want := []string{ids[1] + " looks", ids[1] + " tries", ids[2] + " looks"}
 		if !slices.Equal(s.asked, want) {
 			t.Fatalf("the nodes were asked %q, want %q", s.asked, want)
@@ -177,6 +179,7 @@ func TestPeek(t *testing.T) {
 					c.start(c.replica(id, nil, list...))
 				}
 				time.Sleep(19 * time.Second)
+				synctest.Wait()
 				got := strings.ReplaceAll(strings.Join(s.asked, ", "), ids[tt.rank]+" ", "")
 				if got != tt.asked {
 					t.Errorf("the nodes were asked: %s; want: %s", got, tt.asked)
@@ -201,6 +204,7 @@ func TestHintsDecideNothing(t *testing.T) {
 				stop := c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.Window = window }, every(t, "10s", "j", c.handler(nil))))
 				other := c.start(c.replica("r2", nil))
 				time.Sleep(100*10*time.Second - time.Second)
+				synctest.Wait()
 				c.stop(stop)
 				c.stop(other)
 				c.saw(0, "missed")
@@ -221,6 +225,7 @@ func TestNotAloneBeforeTheFirstAnswer(t *testing.T) {
 		job := every(t, "10s", "j", c.handler(nil))
 		c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.Roster = silent{cfg.Roster} }, job))
 		time.Sleep(11 * time.Second)
+		synctest.Wait()
 		if got := strings.Join(s.asked, ", "); got != "r1 looks, r1 tries" {
 			t.Errorf("the nodes were asked: %s", got)
 		}
@@ -258,6 +263,7 @@ func TestACrowdAsksAsOne(t *testing.T) {
 				c.start(c.replica(fmt.Sprintf("r%02d", i), func(cfg *scheduler.Config) { cfg.Window = 19 * time.Second }, job))
 			}
 			time.Sleep(39 * time.Second)
+			synctest.Wait()
 			s.mu.Lock()
 			asked[replicas] = len(s.asked)
 			s.mu.Unlock()
@@ -297,6 +303,7 @@ func TestOthersLookTogether(t *testing.T) {
 		c.locker = s
 		c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.Roster = believing{cfg.Roster, others} }, every(t, "10s", "j", c.handler(nil))))
 		time.Sleep(101 * time.Second)
+		synctest.Wait()
 		var got, want []string
 		for i, what := range s.asked {
 			got = append(got, fmt.Sprint(what, " ", c.at(s.times[i])))
@@ -331,6 +338,7 @@ func TestLooksAgainTogether(t *testing.T) {
 			c.start(c.replica(id, nil, many(t, c, 30, "10s")...))
 		}
 		time.Sleep(10500 * time.Millisecond)
+		synctest.Wait()
 		at := map[string]map[time.Time]bool{}
 		looks := 0
 		for i, what := range s.asked {
@@ -366,6 +374,7 @@ func TestLooksSpread(t *testing.T) {
 			c.start(c.replica(id, nil, many(t, c, 30, "10s")...))
 		}
 		time.Sleep(201 * time.Second)
+		synctest.Wait()
 		nodes := map[uint64]int{}
 		for who, all := range s.seen {
 			if len(all) != 1 {
