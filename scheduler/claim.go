@@ -57,7 +57,7 @@ func (a *attempt) denied(tries int, took time.Duration, err error, before verdic
 	if a.runsElsewhere(err) && a.standBy(err) {
 		return before, verdict{kind: again}
 	}
-	a.unheard = errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrTooSlow)
+	a.unheard = unheard(err)
 	if closing = atWindowEnd(err, a.tick); closing.outcome == Skipped {
 		a.keepOpen()
 	}
@@ -96,19 +96,24 @@ func (a *attempt) pause(tries int, took time.Duration, err error, closing verdic
 
 // retryDelay is the pause after so many tries, the last of which took so long and
 // was refused for why. Who may wait for long asks seldom. So do those of a crowd
-// that waits for a run of the job to end, so that the nodes are asked as often as
-// by one; but nobody leaves out the last quarter of the window. below yields a
-// duration below a limit.
+// that waits for a run of the job to end, or for nodes that do not answer, perhaps
+// as they are asked too much: they are asked as often as by one. But nobody leaves
+// out the last quarter of the window. below yields a duration below a limit.
 func (a *attempt) retryDelay(tries int, took time.Duration, why error, below func(time.Duration) time.Duration) time.Duration {
 	longest := longestRetry
 	switch {
 	case a.patient() || a.caughtUp || a.left() > a.cfg.Window:
 		longest = longestWait
-	case errors.Is(why, locking.ErrTaken):
+	case errors.Is(why, locking.ErrTaken), unheard(why):
 		crowded := min(time.Duration(max(a.crowd, 1))*longestRetry, longestWait, a.left()/4)
 		longest = max(longest, crowded)
 	}
 	return retryDelay(tries, took, longest, below)
+}
+
+// unheard tells whether a try was not answered in time.
+func unheard(err error) bool {
+	return errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrTooSlow)
 }
 
 // random is a random duration below limit.

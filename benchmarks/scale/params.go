@@ -43,10 +43,10 @@ type Cost struct {
 
 // measured is what redis-server 7.0 spent on the machine of docs/performance.md.
 var measured = Cost{
-	Command: 20 * time.Microsecond,
-	Commit:  20 * time.Microsecond, Finish: 15 * time.Microsecond, Acquire: 15 * time.Microsecond,
-	Look: 5 * time.Microsecond, Void: 15 * time.Microsecond, Extend: 8 * time.Microsecond,
-	Beat: 40 * time.Microsecond, Acts: 10 * time.Microsecond,
+	Command: 30 * time.Microsecond,
+	Commit:  17 * time.Microsecond, Finish: 16 * time.Microsecond, Acquire: 14 * time.Microsecond,
+	Look: 8 * time.Microsecond, Void: 14 * time.Microsecond, Extend: 11 * time.Microsecond,
+	Beat: 40 * time.Microsecond, Acts: 15 * time.Microsecond,
 }
 
 // typical is one cell of five nodes in one data centre.
