@@ -64,8 +64,9 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// A thousand calls at nodes that do two thousand a second are all answered, though
-// most wait for longer than a timeout: they wait here, not there.
+// A thousand calls at nodes that do two thousand a second are all answered by a
+// quorum, though most wait for longer than a timeout: they wait here, not there.
+// The nodes get them in different orders, so the last may be left out of a call.
 func TestBusyNodesLoseNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -75,13 +76,20 @@ func TestBusyNodesLoseNothing(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 1000 {
 			wg.Go(func() {
+				answers := 0
 				for _, r := range s.Call(t.Context(), script, []string{"x"}) {
-					if r.Err != nil {
+					switch took := r.Received.Sub(r.Sent); {
+					case r.Unsent():
+					case r.Err != nil:
 						t.Error(r.Err)
-					}
-					if took := r.Received.Sub(r.Sent); took > laneTimeout {
+					case took > laneTimeout:
 						t.Errorf("the request seems to have taken %v: waiting before it counts", took)
+					default:
+						answers++
 					}
+				}
+				if answers < 2 {
+					t.Errorf("%d of 3 nodes have answered", answers)
 				}
 			})
 		}
