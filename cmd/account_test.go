@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/scheduler/listing"
 )
 
 // TestAccount: what a run logged, what of it is selected, what is followed, and
@@ -46,10 +47,10 @@ func TestAccount(t *testing.T) {
 	if _, stderr, code := quorate(t, "logs", "say", "2020-01-01T00:00:00Z", "-c", config); code != exitNotFound {
 		t.Errorf("logs of no run: %d %s", code, stderr)
 	}
-	if rows := list[runRow](t, "runs", "--outcome", "succeeded", "--since", "1h", "-o", "json", "-c", config); len(rows) != 0 {
+	if rows := list[listing.Run](t, "runs", "--outcome", "succeeded", "--since", "1h", "-o", "json", "-c", config); len(rows) != 0 {
 		t.Errorf("runs --outcome succeeded lists %+v", rows)
 	}
-	if rows := list[logRow](t, "logs", "say", "-o", "json", "-c", config); len(rows) != 1 || rows[0].Outcome != "failed" {
+	if rows := list[listing.Log](t, "logs", "say", "-o", "json", "-c", config); len(rows) != 1 || rows[0].Outcome != "failed" {
 		t.Errorf("logs -o json: %+v", rows)
 	}
 
@@ -57,8 +58,8 @@ func TestAccount(t *testing.T) {
 	<-p.exited
 	deadline := time.Now().Add(30 * time.Second)
 	for {
-		rows := list[tickRow](t, "ticks", "say", "-o", "json", "-c", config)
-		if len(rows) > 3 && !rows[0].Recorded && !rows[1].Recorded && *rows[0].Reason == whyUnattended {
+		rows := list[listing.Tick](t, "ticks", "say", "-o", "json", "-c", config)
+		if len(rows) > 3 && !rows[0].Recorded && !rows[1].Recorded && *rows[0].Reason == listing.WhyUnattended {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -67,7 +68,7 @@ func TestAccount(t *testing.T) {
 		<-time.After(100 * time.Millisecond)
 	}
 	// The schedule that was served counts, whatever the file at hand says of it.
-	rows := list[tickRow](t, "ticks", "say", "-o", "json", "-c", config, "--set", "jobs/say/schedule=@every 1h")
+	rows := list[listing.Tick](t, "ticks", "say", "-o", "json", "-c", config, "--set", "jobs/say/schedule=@every 1h")
 	if len(rows) < 2 || rows[0].Recorded || rows[1].Recorded {
 		t.Errorf("not computed from the schedule that was served: %+v", rows[:min(len(rows), 2)])
 	}

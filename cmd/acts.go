@@ -1,17 +1,16 @@
 package cmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/user"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
 )
 
 // An author is who asks for an act, and why, as the flags say.
@@ -44,13 +43,14 @@ func whoami() string {
 	return name + "@" + host
 }
 
-// do asks for an act. What is wrong with it is bad usage.
-func (c cluster) do(ctx context.Context, act scheduler.Act) (scheduler.Act, error) {
-	done, err := c.acts.Do(ctx, act)
-	if bad, ok := errors.AsType[*scheduler.ActError](err); ok {
-		return done, usageError{bad}
+// asked marks what is wrong with an act as bad usage.
+func asked(err error) error {
+	_, bad := errors.AsType[*scheduler.ActError](err)
+	_, invalid := errors.AsType[*listing.InvalidError](err)
+	if bad || invalid {
+		return usageError{err}
 	}
-	return done, err
+	return err
 }
 
 // A target is what a pause is about: one job, a tag, or all jobs.
@@ -81,39 +81,6 @@ func (t target) act(kind scheduler.ActKind, args []string) (scheduler.Act, error
 		act.Job = args[0]
 	}
 	return act, nil
-}
-
-// known returns the act with the key of its job, which the cluster must have
-// heard of.
-func (c cluster) known(ctx context.Context, act scheduler.Act) (scheduler.Act, error) {
-	if act.Job == "" {
-		return act, nil
-	}
-	names, err := c.directory(ctx)
-	if err != nil {
-		return act, err
-	}
-	act.Job = names.key(act.Job)
-	if err := names.require(act.Job); err != nil {
-		return act, c.requirePaused(ctx, act, err)
-	}
-	return act, nil
-}
-
-// requirePaused returns nil if the act ends the pause of its job, which outlives
-// what else is kept of one that was forgotten; otherwise unknown.
-func (c cluster) requirePaused(ctx context.Context, act scheduler.Act, unknown error) error {
-	if act.Kind != scheduler.ActResume {
-		return unknown
-	}
-	open, err := c.acts.Open(ctx)
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(open.Pauses, func(p scheduler.Act) bool { return p.Job == act.Job }) {
-		return unknown
-	}
-	return nil
 }
 
 // checkWithin refuses what would else be taken for the default.

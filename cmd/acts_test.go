@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
 )
 
 // TestActs steers three real replicas on five real nodes, of which one dies in
@@ -48,7 +49,7 @@ func TestActs(t *testing.T) {
 		return all
 	}
 	replicas := start()
-	eventually(t, "the jobs are published", func() bool { return len(list[jobRow](t, "jobs", "-c", config)) == 3 })
+	eventually(t, "the jobs are published", func() bool { return len(list[listing.Job](t, "jobs", "-c", config)) == 3 })
 
 	if row := must("trigger", "report", "--wait", "--reason", "to see it"); !strings.Contains(row, "succeeded") {
 		t.Errorf("trigger --wait prints %s", row)
@@ -88,11 +89,11 @@ func TestActs(t *testing.T) {
 	servers[1].Kill()
 	must("pause", "--tag", "often", "--reason", "too loud", "--as", "ann")
 	skipped := func() bool {
-		newest := list[tickRow](t, "ticks", "ticker", "--limit", "1", "-c", config)
+		newest := list[listing.Tick](t, "ticks", "ticker", "--limit", "1", "-c", config)
 		return len(newest) == 1 && newest[0].Outcome == scheduler.Skipped && strings.Contains(*newest[0].Reason, "paused: tag often by ann")
 	}
 	eventually(t, "ticks of the tag are skipped", skipped)
-	for _, r := range list[jobRow](t, "jobs", "-c", config) {
+	for _, r := range list[listing.Job](t, "jobs", "-c", config) {
 		if paused := r.Paused != nil; paused != (r.Job == "ticker") {
 			t.Errorf("jobs: paused of %s is %v", r.Job, r.Paused)
 		}
@@ -130,7 +131,7 @@ func TestActs(t *testing.T) {
 	must("backfill", "report", "--from", from, "--to", to, "--reason", "they were lost")
 	eventually(t, "three ticks are run", func() bool { return len(readLines(t, out+".report")) == 5 })
 	lines := readLines(t, out+".report")[2:]
-	if !slices.IsSortedFunc(lines, func(x, y line) int { return strings.Compare(x.tick, y.tick) }) || lines[0].tick != *stamp(end.Add(-3 * time.Hour)) {
+	if !slices.IsSortedFunc(lines, func(x, y line) int { return strings.Compare(x.tick, y.tick) }) || lines[0].tick != *listing.Stamp(end.Add(-3 * time.Hour)) {
 		t.Errorf("the backfill ran %v, want the ticks from %s, oldest first", lines, from)
 	}
 	checkOnce(t, lines)
@@ -138,21 +139,21 @@ func TestActs(t *testing.T) {
 	must("trigger", "slow")
 	running := func(outcome scheduler.Outcome) func() bool {
 		return func() bool {
-			rows := list[runRow](t, "runs", "slow", "-c", config)
+			rows := list[listing.Run](t, "runs", "slow", "-c", config)
 			return len(rows) == 1 && rows[0].Outcome == outcome
 		}
 	}
 	eventually(t, "slow runs", running(scheduler.Running))
 	must("cancel", "slow", "--reason", "it takes too long", "--as", "bob")
 	eventually(t, "slow was cancelled", running(scheduler.Cancelled))
-	if rows := list[runRow](t, "runs", "slow", "-c", config); !strings.Contains(*rows[0].Reason, "bob: it takes too long") {
+	if rows := list[listing.Run](t, "runs", "slow", "-c", config); !strings.Contains(*rows[0].Reason, "bob: it takes too long") {
 		t.Errorf("the ledger says %q of the run", *rows[0].Reason)
 	}
 	if _, _, code := quorate(t, "cancel", "slow", "-c", config); code != exitNotFound {
 		t.Errorf("cancelling what does not run: exit code %d, want %d", code, exitNotFound)
 	}
 	eventually(t, "the audit log says what became of everything", func() bool {
-		return audited(list[auditRow](t, "audit", "-c", config)) == strings.Join([]string{
+		return audited(list[listing.Act](t, "audit", "-c", config)) == strings.Join([]string{
 			"cancel cancelled on", "trigger cancelled", "backfill 3 ticks", "resume ", "trigger succeeded",
 			"pause ", "resume ", "resume ", "pause ", "trigger failed", "trigger succeeded",
 		}, "\n")
@@ -160,7 +161,7 @@ func TestActs(t *testing.T) {
 }
 
 // audited lists kinds and the beginning of results, newest first.
-func audited(rows []auditRow) string {
+func audited(rows []listing.Act) string {
 	var lines []string
 	for _, r := range rows {
 		result := ""
@@ -182,19 +183,19 @@ func TestActsOnARenamedJob(t *testing.T) {
 `)
 	initNew(t, config)
 	startReplica(t, config, "a").waitLog(`"ready"`)
-	eventually(t, "the job is published", func() bool { return len(list[jobRow](t, "jobs", "-c", config)) == 1 })
+	eventually(t, "the job is published", func() bool { return len(list[listing.Job](t, "jobs", "-c", config)) == 1 })
 	asked, stderr, code := quorate(t, "trigger", "is", "-c", config)
 	if code != exitDone {
 		t.Fatal(stderr)
 	}
 	running := func(outcome scheduler.Outcome) func() bool {
 		return func() bool {
-			rows := list[runRow](t, "runs", "is", "-c", config)
+			rows := list[listing.Run](t, "runs", "is", "-c", config)
 			return len(rows) == 1 && rows[0].Outcome == outcome
 		}
 	}
 	eventually(t, "it runs", running(scheduler.Running))
-	id := *list[runRow](t, "runs", "is", "-c", config)[0].ID
+	id := *list[listing.Run](t, "runs", "is", "-c", config)[0].ID
 	if !strings.HasPrefix(id, "is@") || !strings.Contains(asked, id) {
 		t.Errorf("quorate runs lists %s, quorate trigger says %s", id, asked)
 	}

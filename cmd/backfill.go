@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
 )
 
 func (a App) backfillCommand(f *flags) *cobra.Command {
@@ -47,7 +48,7 @@ its time is in the ledger as missed. quorate cancel JOB --waiting ends it.`, sch
 				return err
 			}
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				return a.backfill(c.Context(), f, cl, act, dry, format)
+				return asked(a.backfill(c.Context(), cl, act, dry, format))
 			})
 		},
 	}
@@ -61,39 +62,21 @@ its time is in the ledger as missed. quorate cancel JOB --waiting ends it.`, sch
 	return c
 }
 
-func (a App) backfill(ctx context.Context, f *flags, cl cluster, act scheduler.Act, dry bool, format string) error {
-	name := act.Job
-	names, err := cl.directory(ctx)
+func (a App) backfill(ctx context.Context, cl cluster, act scheduler.Act, dry bool, format string) error {
+	if dry {
+		ticks, _, err := cl.Planned(ctx, act)
+		if err != nil {
+			return err
+		}
+		return backfillListing(act.Job, ticks).print(a.Out, format)
+	}
+	ticks, err := cl.Backfill(ctx, act)
 	if err != nil {
 		return err
 	}
-	act.Job = names.key(name)
-	if err := names.require(act.Job); err != nil {
-		return err
-	}
-	schedule, ok := a.served(f, names.last[act.Job].JobInfo)
-	if !ok {
-		return fmt.Errorf("the schedule of %s is too long to be published: use the configuration of the replicas with --config", name)
-	}
-	upToNow := act
-	if upToNow.At = time.Now(); !act.From.Before(act.To) || !act.From.Before(upToNow.At) {
-		return usageError{fmt.Errorf("from %s to %s: write a range of the past, the end after the start", *stamp(act.From), *stamp(act.To))}
-	}
-	switch ticks := upToNow.Backfill(schedule); {
-	case len(ticks) > scheduler.MaxBackfill:
-		return usageError{fmt.Errorf("the range has more than %d ticks of %s: ask for parts of it", scheduler.MaxBackfill, name)}
-	case len(ticks) == 0:
-		return fmt.Errorf("the schedule of %s has no ticks in that range", name)
-	case dry:
-		return backfillListing(name, ticks).print(a.Out, format)
-	default:
-		if _, err := cl.do(ctx, act); err != nil {
-			return err
-		}
-		fmt.Fprintf(a.Out, "%s: asked for %d ticks, from %s to %s; see quorate ticks %s, or quorate audit\n",
-			name, len(ticks), *stamp(ticks[0]), *stamp(ticks[len(ticks)-1]), name)
-		return nil
-	}
+	fmt.Fprintf(a.Out, "%s: asked for %d ticks, from %s to %s; see quorate ticks %s, or quorate audit\n",
+		act.Job, len(ticks), *listing.Stamp(ticks[0]), *listing.Stamp(ticks[len(ticks)-1]), act.Job)
+	return nil
 }
 
 // A backfillRow is one tick that a backfill would run.
@@ -102,13 +85,13 @@ type backfillRow struct {
 	Tick string `json:"tick"`
 }
 
-func backfillListing(job string, ticks []time.Time) listing[backfillRow] {
-	l := listing[backfillRow]{
+func backfillListing(job string, ticks []time.Time) table[backfillRow] {
+	l := table[backfillRow]{
 		columns: []string{"JOB", "TICK"},
 		cells:   func(r backfillRow) []string { return []string{clip(r.Job, 24), r.Tick} },
 	}
 	for _, t := range ticks {
-		l.rows = append(l.rows, backfillRow{Job: job, Tick: *stamp(t)})
+		l.rows = append(l.rows, backfillRow{Job: job, Tick: *listing.Stamp(t)})
 	}
 	return l
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
 )
 
 // TestCampaignEveryTickOnce: three processes, five servers, a tick a second:
@@ -61,7 +62,7 @@ jobs:
 		t.Errorf("one replica won everything: %v", won)
 	}
 	confirmed := 0
-	for _, row := range list[tickRow](t, "ticks", "tick", "-c", config) {
+	for _, row := range list[listing.Tick](t, "ticks", "tick", "-c", config) {
 		l, ok := byTick[row.Tick]
 		if !ok {
 			continue
@@ -138,8 +139,8 @@ jobs:
 
 	lines := readLines(t, out)
 	byTick := checkOnce(t, lines)
-	ledger := map[string]tickRow{}
-	for _, row := range list[tickRow](t, "ticks", "tick", "-c", config, "--limit", "1000") {
+	ledger := map[string]listing.Tick{}
+	for _, row := range list[listing.Tick](t, "ticks", "tick", "-c", config, "--limit", "1000") {
 		ledger[row.Tick] = row
 	}
 	for _, tick := range everySecond(t, lines[0].tick, lines[len(lines)-1].tick) {
@@ -150,9 +151,9 @@ jobs:
 			t.Errorf("tick %s: line %v, not in the ledger", tick, ran)
 		case late[tick]: // both are true: it ran to its end and could not say so
 		case ran != (row.Outcome == scheduler.Succeeded):
-			t.Errorf("tick %s: line %v, ledger %s (%s)", tick, ran, row.Outcome, why(row.runRow))
+			t.Errorf("tick %s: line %v, ledger %s (%s)", tick, ran, row.Outcome, why(row.Run))
 		case !ran && row.Outcome != scheduler.Interrupted && row.Outcome != scheduler.Skipped:
-			t.Errorf("tick %s has no line, and the ledger says %s (%s)", tick, row.Outcome, why(row.runRow))
+			t.Errorf("tick %s has no line, and the ledger says %s (%s)", tick, row.Outcome, why(row.Run))
 		case row.Outcome == scheduler.Skipped && (row.Reason == nil || !strings.Contains(*row.Reason, "until")):
 			t.Errorf("tick %s was skipped without saying until when: %s", tick, dash(row.Reason))
 		}
@@ -241,7 +242,7 @@ jobs:
 		t.Fatal(err)
 	}
 	eventually(t, "the missed tick in the ledger", func() bool {
-		return slices.ContainsFunc(list[tickRow](t, "ticks", "tick", "-c", config), func(row tickRow) bool {
+		return slices.ContainsFunc(list[listing.Tick](t, "ticks", "tick", "-c", config), func(row listing.Tick) bool {
 			return row.Tick == event.Tick && row.Outcome == scheduler.Missed && strings.Contains(dash(row.Reason), "no quorum")
 		})
 	})
@@ -270,7 +271,7 @@ jobs:
 			t.Fatalf("%q does not say until when: %v", said, err)
 		}
 		r.waitLog(`"run ended"`)
-		rows := list[tickRow](t, "ticks", "tick", "-c", config)
+		rows := list[listing.Tick](t, "ticks", "tick", "-c", config)
 		for _, row := range rows {
 			tick, err := time.Parse(time.RFC3339Nano, row.Tick)
 			if err != nil {
@@ -294,7 +295,7 @@ jobs:
 		if strings.Contains(r.log(), "no tick runs before") {
 			t.Errorf("it waited after nodes init:\n%s", r.log())
 		}
-		for _, row := range list[tickRow](t, "ticks", "tick", "-c", config) {
+		for _, row := range list[listing.Tick](t, "ticks", "tick", "-c", config) {
 			if row.Outcome == scheduler.Missed {
 				t.Errorf("tick %s is %s (%s) after nodes init", row.Tick, row.Outcome, dash(row.Reason))
 			}
@@ -338,7 +339,7 @@ jobs:
 		if code := r.exitCode(); code != exitDone {
 			t.Errorf("exit code %d", code)
 		}
-		rows := list[runRow](t, "runs", "drain-4-5", "-c", config)
+		rows := list[listing.Run](t, "runs", "drain-4-5", "-c", config)
 		if len(rows) != 1 || rows[0].Outcome != scheduler.Succeeded {
 			t.Errorf("the run that was draining: %+v", rows)
 		}
@@ -350,7 +351,7 @@ jobs:
 		if code := r.exitCode(); code != exitDone {
 			t.Errorf("exit code %d", code)
 		}
-		rows := list[runRow](t, "runs", "drain-1000", "-c", config)
+		rows := list[listing.Run](t, "runs", "drain-1000", "-c", config)
 		if len(rows) != 1 || rows[0].Outcome != scheduler.Cancelled {
 			t.Errorf("the run that was cancelled: %+v", rows)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
 )
 
 // A cellRig is two cells of three servers, and three replicas with some jobs.
@@ -64,7 +65,7 @@ func (r *cellRig) replicas(config string, ids ...string) []*process {
 func (r *cellRig) cells(config string) map[string][]string {
 	r.Helper()
 	of := map[string][]string{}
-	for _, row := range list[jobRow](r.T, "jobs", "-c", config) {
+	for _, row := range list[listing.Job](r.T, "jobs", "-c", config) {
 		of[dash(row.Cell)] = append(of[dash(row.Cell)], row.Job)
 	}
 	return of
@@ -158,7 +159,7 @@ func TestCellsOnServers(t *testing.T) {
 	}
 	r.more(2, west...)
 	missed := 0
-	for _, row := range list[tickRow](t, "ticks", west[0], "-c", r.config) {
+	for _, row := range list[listing.Tick](t, "ticks", west[0], "-c", r.config) {
 		if row.Outcome == scheduler.Missed && strings.HasPrefix(*row.Reason, "no quorum") {
 			missed++
 		}
@@ -166,7 +167,7 @@ func TestCellsOnServers(t *testing.T) {
 	if missed == 0 {
 		t.Errorf("the ledger has no missed tick of %s", west[0])
 	}
-	for _, row := range list[tickRow](t, "ticks", east[1], "-c", r.config) {
+	for _, row := range list[listing.Tick](t, "ticks", east[1], "-c", r.config) {
 		if row.Outcome == scheduler.Missed {
 			t.Errorf("%s: tick %s was missed: %s", east[1], row.Tick, *row.Reason)
 		}

@@ -8,29 +8,19 @@ import (
 
 	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/cells"
+	"github.com/quorate/quorate/scheduler/listing"
 	"github.com/quorate/quorate/scheduler/replica"
 )
 
-// A cluster is what listings look at: the nodes themselves, without a replica.
+// A cluster is what listings look at: the nodes themselves, without a replica. Where
+// some cells do not answer, it shows what the others say.
 type cluster struct {
 	*replica.Cluster
-	ledger kept
-	acts   openActs
-	// lacking is what was left out of the answers.
-	lacking *gap
-}
-
-// kept is what the nodes keep of jobs and replicas.
-type kept struct {
-	cells.Store
-	roster
+	listing.Control
 }
 
 // withCluster opens the nodes that the configuration names, which needs only
-// its namespace and redis parts, and hands them to fn. Where some cells do not
-// answer, it sees what the others say; listings of everything end with
-// cluster.lacking.
+// its namespace and redis parts, and hands them to fn.
 func (a App) withCluster(ctx context.Context, f *flags, fn func(cluster) error) error {
 	config, err := replica.ReadCluster(f.source())
 	if err != nil {
@@ -41,66 +31,27 @@ func (a App) withCluster(ctx context.Context, f *flags, fn func(cluster) error) 
 		return err
 	}
 	c.Learn(ctx) // requests name the epoch of the list
-	lacking := &gap{}
-	return errors.Join(fn(cluster{
-		Cluster: c, ledger: kept{c.Ledger, roster{c.Roster, lacking}}, acts: openActs{c.Acts, lacking}, lacking: lacking,
-	}), c.Close())
+	reader := c.Reader()
+	reader.Served = a.served(f)
+	return errors.Join(fn(cluster{c, listing.Control{Reader: reader}}), c.Close())
 }
 
-// A gap is what was left out of the answers so far, for want of a cell.
-type gap struct{ err error }
-
-// note keeps an error that came with a part of an answer, and returns any other.
-func (g *gap) note(err error) error {
-	if _, partial := errors.AsType[*scheduler.PartialError](err); !partial {
-		return err
+// served returns the schedules of the configuration at hand: it knows a job as it
+// was published if it has this version of the job; of any other it is not known
+// what it says.
+func (a App) served(f *flags) func(scheduler.JobInfo) (scheduler.Schedule, bool) {
+	return func(last scheduler.JobInfo) (scheduler.Schedule, bool) {
+		config, err := replica.Read(f.source(), nil)
+		if err != nil {
+			return nil, false // of use for nodes alone
+		}
+		list, err := config.JobList(nil)
+		i := slices.IndexFunc(list, func(j scheduler.Job) bool { return j.Name == last.Name && j.Hash == last.Hash && last.Hash != "" })
+		if err != nil || i < 0 {
+			return nil, false
+		}
+		return list[i].Schedule, true
 	}
-	g.err = err
-	return nil
-}
-
-// require returns the gap if it may hide the job with the key.
-func (g *gap) require(key string) error {
-	if partial, ok := errors.AsType[*scheduler.PartialError](g.err); ok && partial.Lacks(key) {
-		return partial
-	}
-	return nil
-}
-
-// roster is one whose lists may have gaps.
-type roster struct {
-	scheduler.Roster
-	gap *gap
-}
-
-// Replicas implements scheduler.Roster.
-func (r roster) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
-	list, err := r.Roster.Replicas(ctx)
-	return list, r.gap.note(err)
-}
-
-// Jobs implements scheduler.Roster.
-func (r roster) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
-	list, err := r.Roster.Jobs(ctx)
-	return list, r.gap.note(err)
-}
-
-// openActs are acts whose lists may have gaps.
-type openActs struct {
-	scheduler.Acts
-	gap *gap
-}
-
-// Open implements scheduler.Acts.
-func (a openActs) Open(ctx context.Context) (scheduler.OpenActs, error) {
-	open, err := a.Acts.Open(ctx)
-	return open, a.gap.note(err)
-}
-
-// Audit implements scheduler.Acts.
-func (a openActs) Audit(ctx context.Context, limit int) ([]scheduler.Act, error) {
-	list, err := a.Acts.Audit(ctx, limit)
-	return list, a.gap.note(err)
 }
 
 // inCells does f for the nodes of each cell in turn, and puts the name of the
@@ -113,10 +64,6 @@ func (c cluster) inCells(f func(*nodes.Set) error) error {
 	return errors.Join(errs...)
 }
 
-// cellOf is the name of the cell that decides on a name, nil if there is one group
-// of nodes.
-func (c cluster) cellOf(name string) *string { return optional(c.Of(name).Cell()) }
-
 // inCell puts the name of the cell, if it has one, before an error of its nodes.
 func inCell(s cellSet, err error) error {
 	if err == nil || s.Cell() == "" {
@@ -126,7 +73,7 @@ func inCell(s cellSet, err error) error {
 }
 
 // cellColumn adds a column with the cell of each row, if one has a cell.
-func cellColumn[R any](l listing[R], cell func(R) *string) listing[R] {
+func cellColumn[R any](l table[R], cell func(R) *string) table[R] {
 	if !slices.ContainsFunc(l.rows, func(r R) bool { return cell(r) != nil }) {
 		return l
 	}

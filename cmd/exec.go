@@ -15,6 +15,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler/listing"
 	"github.com/quorate/quorate/scheduler/replica"
 )
 
@@ -111,16 +112,13 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// errNotFound is wrapped by errors about things that are not there.
-var errNotFound = errors.New("not found")
-
 func exitCode(err error) int {
 	var usage usageError
 	var config *replica.ConfigError
 	switch {
 	case errors.As(err, &usage), errors.As(err, &config):
 		return exitUsage
-	case errors.Is(err, errNotFound):
+	case errors.Is(err, listing.ErrNotFound):
 		return exitNotFound
 	case errors.Is(err, locking.ErrNoQuorum):
 		return exitNoQuorum

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
 	"github.com/quorate/quorate/scheduler/replica"
 )
 
@@ -70,7 +71,7 @@ func explainJob(source replica.Source, name string) (string, error) {
 	}
 	i := slices.IndexFunc(list, func(j scheduler.Job) bool { return j.Name == name })
 	if i < 0 {
-		return "", fmt.Errorf("job %q %w in the configuration; quorate next lists all", name, errNotFound)
+		return "", fmt.Errorf("job %q %w in the configuration; quorate next lists all", name, listing.ErrNotFound)
 	}
 	text := scheduler.Describe(list[i].Schedule)
 	if dst, usual := config.Jobs[name].DST, replica.DefaultPolicy().DST; dst != usual {

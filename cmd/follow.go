@@ -95,7 +95,7 @@ func (f *follower) fresh(entries []scheduler.Entry) []scheduler.Entry {
 
 // stream prints rows that others will follow: JSON as one object per line, a
 // table whose columns grow where they must.
-func (l listing[R]) stream(w io.Writer, format string, widths *[]int) error {
+func (l table[R]) stream(w io.Writer, format string, widths *[]int) error {
 	if format == "json" {
 		enc := json.NewEncoder(w)
 		enc.SetEscapeHTML(false)

@@ -15,6 +15,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
 	"github.com/quorate/quorate/scheduler/replica"
 )
 
@@ -40,7 +41,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-func printed[R any](t *testing.T, l listing[R], format string) string {
+func printed[R any](t *testing.T, l table[R], format string) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := l.print(&b, format); err != nil {
@@ -82,31 +83,31 @@ func entries() []scheduler.Entry {
 func TestGoldenListings(t *testing.T) {
 	t.Parallel()
 	started := tick.Add(-time.Hour)
-	replicas := []scheduler.Replica{
-		{
+	replicas := []listing.Replica{
+		listing.NewReplica(scheduler.Replica{
 			ID: "web-1-4f2a", Version: "v1.2.3", Host: "web-1", PID: 4711, Started: started, Seen: tick.Add(-2 * time.Second),
 			State: scheduler.StateReady, Running: []string{"nightly-report"}, ConfigHash: "3f786850e387550f",
 			Labels: map[string]string{"zone": "a", "disk": "fast"},
-		},
-		{ID: "web-2-91bc", Version: "v1.2.3", Host: "web-2", PID: 12, Started: started, Seen: tick, State: scheduler.StateDraining},
+		}),
+		listing.NewReplica(scheduler.Replica{ID: "web-2-91bc", Version: "v1.2.3", Host: "web-2", PID: 12, Started: started, Seen: tick, State: scheduler.StateDraining}),
 	}
-	jobs := []jobRow{{
-		Job: "nightly-report", Func: optional("report"), Schedule: optional("0 2 * * *"), Timezone: optional("Europe/Paris"),
-		Next: stamp(tick.Add(23 * time.Hour)), LastTick: stamp(tick), LastOutcome: optional(scheduler.Succeeded),
-		LastReplica: optional("web-1-4f2a"), Published: stamp(started), PublishedBy: optional("web-1-4f2a"),
-		Key: "nightly-report", Hash: optional("3f786850e387"), Live: true,
+	jobs := []listing.Job{{
+		Job: "nightly-report", Func: listing.Optional("report"), Schedule: listing.Optional("0 2 * * *"), Timezone: listing.Optional("Europe/Paris"),
+		Next: listing.Stamp(tick.Add(23 * time.Hour)), LastTick: listing.Stamp(tick), LastOutcome: listing.Optional(scheduler.Succeeded),
+		LastReplica: listing.Optional("web-1-4f2a"), Published: listing.Stamp(started), PublishedBy: listing.Optional("web-1-4f2a"),
+		Key: "nightly-report", Hash: listing.Optional("3f786850e387"), Live: true,
 	}}
 	old, renamed := jobs[0], jobs[0]
-	old.Paused = optional("paused: tag finance by ann@laptop since 2026-12-01T01:00:00Z: the bank is down")
+	old.Paused = listing.Optional("paused: tag finance by ann@laptop since 2026-12-01T01:00:00Z: the bank is down")
 	old.Drift, renamed.Drift = true, true
 	old.Job, old.Key = "cleanup", "cleanup"
-	renamed.Job, renamed.Key, renamed.Hash = "sweep", "cleanup", optional("91f0c3aa02de")
+	renamed.Job, renamed.Key, renamed.Hash = "sweep", "cleanup", listing.Optional("91f0c3aa02de")
 	removed := jobs[0]
 	removed.Job, removed.Key, removed.Live = "removed", "removed", false
 	jobs = append(jobs, old, renamed, removed)
 	next := []nextRow{
-		{Job: "nightly-report", Tick: *stamp(tick), Start: stamp(tick.Add(1500 * time.Millisecond)), local: "Tue 2026-12-01 03:00:00 CET"},
-		{Job: "nightly-report", Tick: *stamp(tick.Add(24 * time.Hour)), local: "Wed 2026-12-02 03:00:00 CET", Note: optional("after the gap")},
+		{Next: listing.Next{Job: "nightly-report", Tick: *listing.Stamp(tick), Start: listing.Stamp(tick.Add(1500 * time.Millisecond))}, local: "Tue 2026-12-01 03:00:00 CET"},
+		{Next: listing.Next{Job: "nightly-report", Tick: *listing.Stamp(tick.Add(24 * time.Hour)), Note: listing.Optional("after the gap")}, local: "Wed 2026-12-02 03:00:00 CET"},
 	}
 	for _, format := range []string{"json", "table"} {
 		golden(t, "ticks."+format, printed(t, tickListing(entries()), format))
@@ -119,14 +120,14 @@ func TestGoldenListings(t *testing.T) {
 }
 
 // acts has one of each kind, a trigger that was done and one that waits.
-func acts() []scheduler.Act {
-	by := func(n int, act scheduler.Act) scheduler.Act {
+func acts() []listing.Act {
+	by := func(n int, act scheduler.Act) listing.Act {
 		act.ID, act.By, act.At = fmt.Sprint("act", n), "ann@laptop", tick.Add(time.Duration(-n)*time.Minute)
 		act.Within = scheduler.DefaultWithin(act.Kind)
-		return act
+		return listing.NewAct(act)
 	}
 	const job = "nightly-report"
-	return []scheduler.Act{
+	return []listing.Act{
 		by(1, scheduler.Act{Kind: scheduler.ActTrigger, Job: job, Trigger: scheduler.ByManual, Params: json.RawMessage(`{"customer":"acme"}`)}),
 		by(2, scheduler.Act{Kind: scheduler.ActTrigger, Job: job, Trigger: scheduler.ByChain, Parent: "load@20261201T020000.000Z", Reason: "its run succeeded", Result: "succeeded", Closed: tick}),
 		by(3, scheduler.Act{Kind: scheduler.ActBackfill, Job: job, From: tick.Add(-48 * time.Hour), To: tick, Reason: "the source was wrong", Result: "2 ticks: 1 succeeded, 1 failed", Closed: tick}),

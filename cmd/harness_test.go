@@ -20,6 +20,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/jobs/execjob"
 	"github.com/quorate/quorate/jobs/httpjob"
+	"github.com/quorate/quorate/scheduler/listing"
 )
 
 // actAsQuorate makes the test binary be the quorate binary, so that tests run
@@ -302,14 +303,14 @@ func everySecond(t *testing.T, first, last string) []string {
 	}
 	var ticks []string
 	for tick := from; !tick.After(to); tick = tick.Add(time.Second) {
-		ticks = append(ticks, *stamp(tick))
+		ticks = append(ticks, *listing.Stamp(tick))
 	}
 	return ticks
 }
 
 // outcomes counts ticks per outcome and reason, of which it takes what stands
 // before the details.
-func outcomes(rows map[string]tickRow) map[string]int {
+func outcomes(rows map[string]listing.Tick) map[string]int {
 	n := map[string]int{}
 	for _, r := range rows {
 		what := string(r.Outcome)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
 )
 
 func (a App) jobsForgetCommand(f *flags) *cobra.Command {
@@ -51,11 +52,11 @@ than a quorum answer.`,
 
 // forget drops what the nodes keep of a job that no live replica serves.
 func (c cluster) forget(ctx context.Context, name string, now time.Time) error {
-	names, err := c.directory(ctx)
+	names, err := c.Directory(ctx)
 	if err != nil {
 		return err
 	}
-	key := names.key(name)
+	key := names.Key(name)
 	published, err := c.removed(ctx, key, now)
 	if err != nil {
 		return err
@@ -63,22 +64,22 @@ func (c cluster) forget(ctx context.Context, name string, now time.Time) error {
 	err = redlock.Forget(ctx, c.Of(key), key)
 	switch unknown := errors.Is(err, redlock.ErrUnknownName); {
 	case unknown && len(published) == 0:
-		return fmt.Errorf("%w: %w; quorate jobs and quorate locks list what there is", errNotFound, err)
+		return fmt.Errorf("%w: %w; quorate jobs and quorate locks list what there is", listing.ErrNotFound, err)
 	case err != nil && !unknown:
 		return err
 	}
-	return c.ledger.Unpublish(ctx, published)
+	return c.Roster.Unpublish(ctx, published)
 }
 
 // removed lists the published versions of a job; it returns an error if a live
 // replica may serve one.
 func (c cluster) removed(ctx context.Context, key string, now time.Time) ([]scheduler.JobInfo, error) {
-	known, err := c.ledger.Jobs(ctx)
-	if err != nil {
+	known, err := c.Roster.Jobs(ctx)
+	if listing.Whole(err) != nil {
 		return nil, err
 	}
-	live, err := c.ledger.Replicas(ctx)
-	if err != nil {
+	live, err := c.Roster.Replicas(ctx)
+	if listing.Whole(err) != nil {
 		return nil, err
 	}
 	versions := slices.DeleteFunc(known, func(j scheduler.JobInfo) bool { return j.StoredAs() != key })

@@ -2,37 +2,12 @@ package cmd
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock"
-	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler/listing"
 )
-
-// A lockRow is one lock as `quorate locks -o json` shows it.
-type lockRow struct {
-	Cell       *string        `json:"cell"` // null if there is one group of nodes
-	Job        string         `json:"job"`
-	State      string         `json:"state"` // held, unknown, partial, unfinished
-	Holder     *string        `json:"holder"`
-	Tick       *string        `json:"tick"`
-	Stream     *string        `json:"stream"` // of the tick: schedule, manual, backfill
-	Beside     bool           `json:"beside"` // runs beside other ticks (overlap: allow)
-	Token      *locking.Token `json:"token"`
-	Attempt    *int           `json:"attempt"`
-	OnCrash    *string        `json:"on_crash"` // of the claim: skip or rerun
-	Since      *string        `json:"since"`
-	LeftMillis *int64         `json:"left_ms"` // null if it never ends
-	Nodes      string         `json:"nodes"`
-	Done       bool           `json:"done"`
-	Void       bool           `json:"void"`
-
-	since time.Time
-	left  time.Duration
-}
 
 func (a App) locksCommand(f *flags) *cobra.Command {
 	var format string
@@ -59,14 +34,7 @@ Exit code 4 when fewer than a quorum answer.`,
 		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				var held []cellHolding
-				silent := cl.inCells(func(s *nodes.Set) error {
-					list, err := redlock.Holders(c.Context(), s)
-					for _, h := range list {
-						held = append(held, cellHolding{s.Cell(), h})
-					}
-					return err
-				})
+				held, silent := cl.Locks(c.Context())
 				if silent != nil && len(cl.Sets) == 1 {
 					return silent
 				}
@@ -79,66 +47,26 @@ Exit code 4 when fewer than a quorum answer.`,
 	return c
 }
 
-// A cellHolding is a lock that is held in a cell.
-type cellHolding struct {
-	cell string
-	redlock.Holding
-}
-
-func lockListing(held []cellHolding, now time.Time) listing[lockRow] {
-	l := listing[lockRow]{
+func lockListing(rows []listing.Lock, now time.Time) table[listing.Lock] {
+	return cellColumn(table[listing.Lock]{
 		columns: []string{"JOB", "HOLDER", "TICK", "TOKEN", "AGE", "LEFT", "NODES", "STATE"},
-		cells: func(r lockRow) []string {
+		cells: func(r listing.Lock) []string {
 			return []string{
-				clip(r.Job, 24), clip(dash(r.Holder), 24), dash(r.Tick), dash(r.Token), since(r.since, now),
-				timeLeft(r.left), r.Nodes, r.State,
+				clip(r.Job, 24), clip(dash(r.Holder), 24), dash(r.Tick), dash(r.Token), since(listing.Time(r.Since), now),
+				timeLeft(r.LeftMillis), r.Nodes, r.State,
 			}
 		},
+		rows:  rows,
 		empty: "nobody holds a lock on these nodes",
-	}
-	for _, h := range held {
-		row := newLockRow(h.Holding)
-		row.Cell = optional(h.cell)
-		l.rows = append(l.rows, row)
-	}
-	return cellColumn(l, func(r lockRow) *string { return r.Cell })
+	}, func(r listing.Lock) *string { return r.Cell })
 }
 
-func newLockRow(h redlock.Holding) lockRow {
-	row := lockRow{
-		Job: h.Name, State: lockState(h), Holder: optional(h.Holder), Tick: stamp(h.Tick), Token: optional(h.Token),
-		Attempt: optional(h.Attempt), Since: stamp(h.Since), Nodes: fmt.Sprintf("%d/%d", h.On.For, h.On.Of),
-		Done: h.Done, Void: h.Void, Beside: h.Beside, since: h.Since, left: h.Left,
-	}
-	if !h.Tick.IsZero() {
-		row.Stream = optional(h.Stream)
-		row.OnCrash = optional(map[locking.Mode]string{locking.AtMostOnce: "skip", locking.AtLeastOnce: "rerun"}[h.Mode])
-	}
-	if h.Left != redlock.Endless {
-		left := h.Left.Milliseconds()
-		row.LeftMillis = &left
-	}
-	return row
-}
-
-func lockState(h redlock.Holding) string {
+func timeLeft(ms *int64) string {
 	switch {
-	case h.On.For == 0:
-		return "unfinished"
-	case !h.Held():
-		return "partial"
-	case !h.Known():
-		return "unknown"
-	}
-	return "held"
-}
-
-func timeLeft(d time.Duration) string {
-	switch d {
-	case 0:
-		return "-"
-	case redlock.Endless:
+	case ms == nil:
 		return "endless"
+	case *ms == 0:
+		return "-"
 	}
-	return short(d)
+	return short(time.Duration(*ms) * time.Millisecond)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
+	"github.com/quorate/quorate/scheduler/listing"
 )
 
 func (a App) locksReleaseCommand(f *flags) *cobra.Command {
@@ -45,7 +46,7 @@ Exit code 3 when nobody holds the lock, 4 when fewer than a quorum answer.`,
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				h, err := redlock.Evict(c.Context(), cl.Of(args[0]), args[0], locking.Token(token), reason)
 				if errors.Is(err, redlock.ErrNotHeld) {
-					return fmt.Errorf("%w: %w; quorate locks lists what is held", errNotFound, err)
+					return fmt.Errorf("%w: %w; quorate locks lists what is held", listing.ErrNotFound, err)
 				}
 				if errors.Is(err, redlock.ErrSeveral) {
 					return usageError{fmt.Errorf("%w, with --token", err)}

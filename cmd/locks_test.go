@@ -11,6 +11,8 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/replica"
 )
 
 // holdings has one of each kind.
@@ -66,9 +68,9 @@ jobs:
 	o := operator{t, []string{"-c", config, "--set", "redis/node_timeout=700ms"}}
 	initNew(t, config)
 	r := startReplica(t, config, "a", "--set", "scheduler/drain_timeout=100ms")
-	var held lockRow
+	var held listing.Lock
 	eventually(t, "the run holds its lock", func() bool {
-		rows := ask[lockRow](o, "locks")
+		rows := ask[listing.Lock](o, "locks")
 		if len(rows) == 1 && rows[0].State == "held" {
 			held = rows[0]
 		}
@@ -85,7 +87,7 @@ jobs:
 	}
 	var evicted locking.Token
 	eventually(t, "the ledger has the reason", func() bool {
-		for _, row := range ask[runRow](o, "runs", "hang") {
+		for _, row := range ask[listing.Run](o, "runs", "hang") {
 			if row.Outcome == scheduler.LeaseLost && strings.Contains(dash(row.Reason), "released by an operator: it hangs") {
 				evicted = *row.Token
 			}
@@ -96,7 +98,7 @@ jobs:
 		return evicted != 0
 	})
 	eventually(t, "the next tick runs", func() bool {
-		rows := ask[runRow](o, "runs", "hang")
+		rows := ask[listing.Run](o, "runs", "hang")
 		return len(rows) > 0 && *rows[0].Token > evicted
 	})
 
@@ -106,7 +108,7 @@ jobs:
 	}
 	var last locking.Token
 	eventually(t, "its last run is known", func() bool {
-		rows := ask[runRow](o, "runs", "hang")
+		rows := ask[listing.Run](o, "runs", "hang")
 		if len(rows) > 0 {
 			last = *rows[0].Token
 		}
@@ -120,12 +122,12 @@ jobs:
 		_, _, forget := o.quorate("jobs", "forget", "hang") // again, where a node did not answer
 		_, _, runs := o.quorate("runs", "hang")
 		_, _, release := o.quorate("locks", "release", "hang", "--reason", "it hangs")
-		return forget == exitNotFound && runs == exitNotFound && release == exitNotFound && len(ask[jobRow](o, "jobs")) == 0
+		return forget == exitNotFound && runs == exitNotFound && release == exitNotFound && len(ask[listing.Job](o, "jobs")) == 0
 	})
 
 	startReplica(t, config, "b")
 	eventually(t, "the job is back, with a larger token", func() bool {
-		rows := ask[lockRow](o, "locks")
+		rows := ask[listing.Lock](o, "locks")
 		if len(rows) == 0 || rows[0].Token == nil {
 			return false
 		}
@@ -187,11 +189,11 @@ func TestForgetPublishedOnly(t *testing.T) {
 	err := App{}.withCluster(t.Context(), &flags{config: config, set: o.flags[3:]}, func(cl cluster) error {
 		never := []scheduler.JobInfo{{Name: "never", Schedule: "@yearly", Replica: "gone", Published: now}}
 		eventually(t, "the job is published, and an early replica lives", func() bool {
-			_, err := cl.ledger.Beat(t.Context(), scheduler.Replica{ID: "early", Started: now.Add(-time.Hour)})
-			return err == nil && cl.ledger.Publish(t.Context(), never) == nil
+			_, err := cl.Roster.Beat(t.Context(), scheduler.Replica{ID: "early", Started: now.Add(-time.Hour)})
+			return err == nil && cl.Roster.Publish(t.Context(), never) == nil
 		})
 		o.exits(exitFailed, "replica early", "jobs", "forget", "never")
-		eventually(t, "it has left", func() bool { return cl.ledger.Leave(t.Context(), "early") == nil })
+		eventually(t, "it has left", func() bool { return cl.Roster.Leave(t.Context(), "early") == nil })
 		return nil
 	})
 	if err != nil {
@@ -208,7 +210,7 @@ func TestForgetPublishedOnly(t *testing.T) {
 // TestLockRowsAreWhole: every field is there, null where there is nothing.
 func TestLockRowsAreWhole(t *testing.T) {
 	t.Parallel()
-	b, err := json.Marshal(newLockRow(redlock.Holding{Name: "x", Left: redlock.Endless}))
+	b, err := json.Marshal(replica.LockRows("", []redlock.Holding{{Name: "x", Left: redlock.Endless}})[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,10 +221,6 @@ func TestLockRowsAreWhole(t *testing.T) {
 }
 
 // inOneGroup are the holdings of a cluster without cells.
-func inOneGroup(held []redlock.Holding) []cellHolding {
-	var list []cellHolding
-	for _, h := range held {
-		list = append(list, cellHolding{Holding: h})
-	}
-	return list
+func inOneGroup(held []redlock.Holding) []listing.Lock {
+	return replica.LockRows("", held)
 }

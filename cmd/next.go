@@ -10,15 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
 	"github.com/quorate/quorate/scheduler/replica"
 )
 
 // A nextRow is one tick to come as `quorate next -o json` shows it.
 type nextRow struct {
-	Job   string  `json:"job"`
-	Tick  string  `json:"tick"`
-	Start *string `json:"start"` // the tick and the job's jitter; null if it is excluded
-	Note  *string `json:"note"`
+	listing.Next
 
 	local string // in the job's zone, for the table
 }
@@ -79,7 +77,7 @@ func nextRows(list []scheduler.Job, names []string, preview previewer, from time
 	if len(names) == 1 {
 		i := slices.IndexFunc(list, func(j scheduler.Job) bool { return j.Name == names[0] })
 		if i < 0 {
-			return nil, fmt.Errorf("job %q %w in the configuration; quorate next without a name lists all", names[0], errNotFound)
+			return nil, fmt.Errorf("job %q %w in the configuration; quorate next without a name lists all", names[0], listing.ErrNotFound)
 		}
 		list = list[i : i+1]
 	}
@@ -106,16 +104,16 @@ func nextRows(list []scheduler.Job, names []string, preview previewer, from time
 type previewer func(scheduler.Schedule, time.Time, int) []scheduler.Planned
 
 func newNextRow(j scheduler.Job, p scheduler.Planned) nextRow {
-	row := nextRow{Job: j.Name, Tick: *stamp(p.Tick), local: p.Tick.In(zone(j)).Format("Mon 2006-01-02 15:04:05 MST")}
+	row := nextRow{Next: listing.Next{Job: j.Name, Tick: *listing.Stamp(p.Tick)}, local: p.Tick.In(zone(j)).Format("Mon 2006-01-02 15:04:05 MST")}
 	notes := p.Note
 	if !p.Excluded {
 		start := j.Start(p.Tick)
-		row.Start = stamp(start)
+		row.Start = listing.Stamp(start)
 		if delay := start.Sub(p.Tick); delay > 0 {
 			notes = strings.TrimPrefix(notes+"; starts "+delay.String()+" later, by jitter", "; ")
 		}
 	}
-	row.Note = optional(notes)
+	row.Note = listing.Optional(notes)
 	return row
 }
 
@@ -128,8 +126,8 @@ func zone(j scheduler.Job) *time.Location {
 	return loc
 }
 
-func nextListing(rows []nextRow) listing[nextRow] {
-	return listing[nextRow]{
+func nextListing(rows []nextRow) table[nextRow] {
+	return table[nextRow]{
 		columns: []string{"JOB", "TICK", "LOCAL", "NOTE"},
 		cells: func(r nextRow) []string {
 			note := ""

@@ -11,31 +11,9 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/replica"
 )
-
-// A nodeRow is one node as `quorate nodes -o json` shows it.
-type nodeRow struct {
-	Cell        *string  `json:"cell"` // null if there is one group of nodes
-	Node        string   `json:"node"`
-	URL         string   `json:"url"`
-	State       string   `json:"state"` // voting, abstaining, sealed, blank, refusing, down
-	Error       *string  `json:"error"`
-	Why         *string  `json:"why"` // it does not vouch yet
-	Since       *string  `json:"since"`
-	VouchesAt   *string  `json:"vouches_at"`
-	Members     []string `json:"members"`
-	Epoch       *int64   `json:"epoch"`
-	SealedFor   []string `json:"sealed_for"`
-	Role        *string  `json:"role"`
-	Version     *string  `json:"version"`
-	RunID       *string  `json:"run_id"`
-	Embedded    bool     `json:"embedded"`
-	Persistence *string  `json:"persistence"`
-	Eviction    *string  `json:"eviction"`
-	RTTMillis   *float64 `json:"rtt_ms"`
-	OffsetMilli *float64 `json:"offset_ms"`
-	Warnings    []string `json:"warnings"`
-}
 
 func (a App) nodesCommand(f *flags) *cobra.Command {
 	var format string
@@ -153,72 +131,23 @@ func printNodes(w io.Writer, list []cellNodes, format string) error {
 	return nil
 }
 
-func nodeListing(list []cellNodes) listing[nodeRow] {
-	l := listing[nodeRow]{
+func nodeListing(list []cellNodes) table[listing.Node] {
+	l := table[listing.Node]{
 		columns: []string{"NODE", "STATE", "SINCE", "VOUCHES", "RUN", "EPOCH", "OFFSET"},
-		cells: func(r nodeRow) []string {
+		cells: func(r listing.Node) []string {
 			return []string{
 				clip(r.Node, 24), r.State, remembers(r), vouches(r), fmt.Sprintf("%.8s", dash(r.RunID)), dash(r.Epoch), ms(r.OffsetMilli),
 			}
 		},
 	}
 	for _, cell := range list {
-		for _, s := range cell.nodes {
-			row := newNodeRow(s)
-			row.Cell = optional(cell.set.Cell())
-			l.rows = append(l.rows, row)
-		}
+		l.rows = append(l.rows, replica.NodeRows(cell.set.Cell(), cell.nodes)...)
 	}
-	return cellColumn(l, func(r nodeRow) *string { return r.Cell })
-}
-
-func newNodeRow(s nodes.Status) nodeRow {
-	row := nodeRow{
-		Node: s.Name, URL: s.URL, State: nodeState(s), Since: stamp(s.Since), VouchesAt: stamp(s.VouchesAt),
-		Members: s.Members, Role: optional(s.Role), Version: optional(s.Version),
-		RunID: optional(s.RunID), Embedded: s.Embedded, Persistence: optional(s.Persistence),
-		Eviction: optional(s.MaxmemoryPolicy), Warnings: s.Warnings, Why: optional(s.Why), SealedFor: s.SealedFor,
-	}
-	if row.Members == nil {
-		row.Members = []string{}
-	}
-	if row.Warnings == nil {
-		row.Warnings = []string{}
-	}
-	if len(s.Members) > 0 {
-		row.Epoch = &s.Epoch
-	}
-	if s.Since.IsZero() {
-		row.VouchesAt = nil // it never waited
-	}
-	if s.Err != nil {
-		row.Error = optional(s.Err.Error())
-	}
-	if s.Reachable {
-		rtt, offset := millis(s.RTT), millis(s.Offset)
-		row.RTTMillis, row.OffsetMilli = &rtt, &offset
-	}
-	return row
-}
-
-func nodeState(s nodes.Status) string {
-	switch {
-	case !s.Reachable:
-		return "down"
-	case len(s.SealedFor) > 0:
-		return "sealed"
-	case errors.Is(s.Err, locking.ErrRefused):
-		return "refusing"
-	case s.Blank:
-		return "blank"
-	case s.Vouches:
-		return "voting"
-	}
-	return "abstaining"
+	return cellColumn(l, func(r listing.Node) *string { return r.Cell })
 }
 
 // remembers is the moment since which the node does, to the second.
-func remembers(r nodeRow) string {
+func remembers(r listing.Node) string {
 	switch {
 	case r.Since != nil:
 		return (*r.Since)[:len(time.DateTime)] + "Z" // without the milliseconds
@@ -228,7 +157,7 @@ func remembers(r nodeRow) string {
 	return "-"
 }
 
-func vouches(r nodeRow) string {
+func vouches(r listing.Node) string {
 	switch {
 	case r.State == "voting":
 		return "now"
@@ -239,7 +168,7 @@ func vouches(r nodeRow) string {
 }
 
 // nodeNotes is what is to be said of the node in words.
-func nodeNotes(r nodeRow) string {
+func nodeNotes(r listing.Node) string {
 	var notes []string
 	if r.Error != nil {
 		notes = append(notes, strings.TrimPrefix(*r.Error, r.Node+": "))
@@ -249,8 +178,6 @@ func nodeNotes(r nodeRow) string {
 	}
 	return strings.Join(append(notes, r.Warnings...), "; ")
 }
-
-func millis(d time.Duration) float64 { return float64(d.Round(10*time.Microsecond)) / 1e6 }
 
 func ms(v *float64) string {
 	if v == nil {

@@ -10,32 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/replica"
 )
-
-// A checkRow is one node as `quorate nodes check -o json` shows it, or this
-// machine, without a name, if something is wrong with it.
-type checkRow struct {
-	Cell        *string      `json:"cell"` // null if there is one group of nodes
-	Node        *string      `json:"node"`
-	State       string       `json:"state"`
-	Verdict     string       `json:"verdict"` // ok, wait, mend
-	MayRestart  bool         `json:"may_restart"`
-	Findings    []findingRow `json:"findings"`
-	Version     *string      `json:"version"`
-	Persistence *string      `json:"persistence"`
-	Fsync       *string      `json:"fsync"`
-	Eviction    *string      `json:"eviction"`
-	MaxMemory   *int64       `json:"max_memory"`
-	UsedMemory  *int64       `json:"used_memory"`
-	RTTMillis   *float64     `json:"rtt_ms"`
-	OffsetMilli *float64     `json:"offset_ms"`
-}
-
-type findingRow struct {
-	Topic string `json:"topic"`
-	Level string `json:"level"` // note, wait, mend
-	Text  string `json:"text"`
-}
 
 // errUnwell makes nodes check fail after it has printed why.
 var errUnwell = errors.New("not all is well; see above")
@@ -125,17 +102,17 @@ func advice(c nodes.Checkup, size int) string {
 	case c.Next != "":
 		return c.Next + " may be restarted now: a quorum vouches without it. Then wait until all is well again"
 	case !c.NextAt.IsZero():
-		return "not before " + *stamp(c.NextAt.Truncate(time.Second)) + ": until then too few nodes vouch for a quorum to be left without one"
+		return "not before " + *listing.Stamp(c.NextAt.Truncate(time.Second)) + ": until then too few nodes vouch for a quorum to be left without one"
 	case size == 1:
 		return "there is one node only: while it restarts, and for one restart_grace after, ticks are missed"
 	}
 	return "none may be restarted: too few nodes vouch for a quorum to be left without one; mend what is named above"
 }
 
-func checkListing(list []cellCheckup) listing[checkRow] {
-	l := listing[checkRow]{
+func checkListing(list []cellCheckup) table[listing.Check] {
+	l := table[listing.Check]{
 		columns: []string{"NODE", "STATE", "VERDICT", "RTT", "OFFSET", "MEMORY", "VERSION", "PERSISTENCE"},
-		cells: func(r checkRow) []string {
+		cells: func(r listing.Check) []string {
 			return []string{
 				clip(dash(r.Node), 22), r.State, r.Verdict, ms(r.RTTMillis), ms(r.OffsetMilli), memory(r),
 				clip(dash(r.Version), 13), persistence(r),
@@ -143,46 +120,13 @@ func checkListing(list []cellCheckup) listing[checkRow] {
 		},
 	}
 	for _, c := range list {
-		for _, n := range c.Nodes {
-			row := newCheckRow(n)
-			row.Cell = optional(c.set.Cell())
-			l.rows = append(l.rows, row)
-		}
-		if len(c.Local) > 0 {
-			l.rows = append(l.rows, checkRow{
-				Cell: optional(c.set.Cell()), State: "local", Verdict: nodes.Mend.String(), Findings: findingRows(c.Local),
-			})
-		}
+		l.rows = append(l.rows, replica.CheckRows(c.set.Cell(), c.Checkup)...)
 	}
-	return cellColumn(l, func(r checkRow) *string { return r.Cell })
-}
-
-func newCheckRow(n nodes.Condition) checkRow {
-	row := checkRow{
-		Node: optional(n.Name), State: nodeState(n.Status), Verdict: "ok", MayRestart: n.MayRestart,
-		Findings: findingRows(n.Findings), Version: optional(n.Version), Persistence: optional(n.Persistence),
-		Fsync: optional(n.Fsync), Eviction: optional(n.MaxmemoryPolicy), MaxMemory: optional(n.MaxMemory), UsedMemory: optional(n.UsedMemory),
-	}
-	if level := n.Level(); level > nodes.Note {
-		row.Verdict = level.String()
-	}
-	if n.Reachable {
-		rtt, offset := millis(n.RTT), millis(n.Offset)
-		row.RTTMillis, row.OffsetMilli = &rtt, &offset
-	}
-	return row
-}
-
-func findingRows(findings []nodes.Finding) []findingRow {
-	rows := []findingRow{}
-	for _, f := range findings {
-		rows = append(rows, findingRow{f.Topic, f.Level.String(), f.Text})
-	}
-	return rows
+	return cellColumn(l, func(r listing.Check) *string { return r.Cell })
 }
 
 // memory is how full the node is.
-func memory(r checkRow) string {
+func memory(r listing.Check) string {
 	switch {
 	case r.UsedMemory == nil:
 		return "-"
@@ -192,7 +136,7 @@ func memory(r checkRow) string {
 	return fmt.Sprintf("%d%%", 100**r.UsedMemory / *r.MaxMemory)
 }
 
-func persistence(r checkRow) string {
+func persistence(r listing.Check) string {
 	if r.Fsync != nil && r.Persistence != nil && *r.Persistence == "aof" {
 		return "aof " + *r.Fsync
 	}

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/replica"
 )
 
 // checkup is one node of each kind.
@@ -98,7 +101,7 @@ func TestGoldenCells(t *testing.T) {
 	east, west := nodes.Checkup{Nodes: c.Nodes[:1], Next: c.Nodes[0].Name}, nodes.Checkup{Nodes: c.Nodes[1:2], NextAt: c.NextAt}
 	list := []cellNodes{{nodeCount{"east", 1}, []nodes.Status{east.Nodes[0].Status}}, {nodeCount{"west", 1}, []nodes.Status{west.Nodes[0].Status}}}
 	checks := []cellCheckup{{list[0].set, east}, {list[1].set, west}}
-	held := []cellHolding{{"east", holdings()[0]}, {"west", holdings()[1]}}
+	held := slices.Concat(replica.LockRows("east", holdings()[:1]), replica.LockRows("west", holdings()[1:2]))
 	for _, format := range []string{"json", "table"} {
 		var out bytes.Buffer
 		if err := errors.Join(printNodes(&out, list, format), printCheckup(&out, checks, format)); err != nil {
@@ -160,7 +163,7 @@ func TestNodesChange(t *testing.T) {
 	run(exitDone, "next: restart every replica", "nodes", "change", "-c", old, "--to", longer)
 	run(exitFailed, "not before 2", "nodes", "check", "-c", longer)
 	run(exitFailed, "nodes change moves a cluster to another list", "nodes", "check", "-c", old)
-	for _, row := range list[nodeRow](t, "nodes", "-c", longer) {
+	for _, row := range list[listing.Node](t, "nodes", "-c", longer) {
 		if row.State != "abstaining" || row.Epoch == nil || *row.Epoch != 1 || row.Why == nil {
 			t.Errorf("after the change: %+v", row)
 		}

@@ -6,14 +6,13 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 )
 
-// A listing is what every listing command shows: rows for programs as a JSON
+// A table is what every listing command shows: rows for programs as a JSON
 // array, and the same rows as a table for people.
-type listing[R any] struct {
+type table[R any] struct {
 	columns []string
 	cells   func(R) []string
 	rows    []R
@@ -22,7 +21,7 @@ type listing[R any] struct {
 }
 
 // print writes the listing in the format of the command's -o flag.
-func (l listing[R]) print(w io.Writer, format string) error {
+func (l table[R]) print(w io.Writer, format string) error {
 	if format == "json" {
 		return printJSON(w, l.rows)
 	}
@@ -30,12 +29,12 @@ func (l listing[R]) print(w io.Writer, format string) error {
 		fmt.Fprintln(w, l.empty)
 		return nil
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, strings.Join(l.columns, "\t"))
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, strings.Join(l.columns, "\t"))
 	for _, row := range l.rows {
-		fmt.Fprintln(table, strings.Join(l.cells(row), "\t"))
+		fmt.Fprintln(out, strings.Join(l.cells(row), "\t"))
 	}
-	return table.Flush()
+	return out.Flush()
 }
 
 // printJSON writes rows as an indented array, [] when there are none.
@@ -60,25 +59,6 @@ func outputFlag(c *cobra.Command, format *string) {
 	}
 	// Completion is a convenience; a flag that exists cannot fail to take it.
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
-}
-
-// optional returns nil for the zero value, so that JSON shows null.
-func optional[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
-}
-
-// stamp returns t as listings show it, RFC 3339 in UTC to the millisecond, or
-// nil.
-func stamp(t time.Time) *string {
-	if t.IsZero() {
-		return nil
-	}
-	s := t.UTC().Format("2006-01-02T15:04:05.999Z")
-	return &s
 }
 
 // dash shows a nil as "-" in a table.

@@ -1,10 +1,8 @@
 package cmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -69,16 +67,9 @@ func (a App) stand(c *cobra.Command, f *flags, kind scheduler.ActKind, who autho
 		return usageError{errors.New(`say why with --reason "…": every tick that is skipped will carry it`)}
 	}
 	return a.withCluster(c.Context(), f, func(cl cluster) error {
-		act, err := cl.known(c.Context(), who.sign(act))
+		act, doubt, err := cl.Stand(c.Context(), who.sign(act))
 		if err != nil {
-			return err
-		}
-		doubt, err := cl.doubt(c.Context(), act)
-		if err != nil {
-			return err
-		}
-		if act, err = cl.do(c.Context(), act); err != nil {
-			return err
+			return asked(err)
 		}
 		fmt.Fprintf(a.Out, "%s: %sd by %s; replicas follow within two seconds\n", act.Target(), kind, act.By)
 		if doubt != "" {
@@ -86,21 +77,4 @@ func (a App) stand(c *cobra.Command, f *flags, kind scheduler.ActKind, who autho
 		}
 		return nil
 	})
-}
-
-// doubt says why a pause or resume may not be what was meant, "" if nothing
-// speaks against it. It is done all the same: jobs may get the tag later.
-func (c cluster) doubt(ctx context.Context, act scheduler.Act) (string, error) {
-	if act.Kind == scheduler.ActPause {
-		names, err := c.directory(ctx)
-		if act.Tag == "" || slices.ContainsFunc(names.versions, func(v scheduler.Version) bool { return slices.Contains(v.Tags, act.Tag) }) {
-			return "", err
-		}
-		return "no job on these nodes has the " + act.Target(), err
-	}
-	open, err := c.acts.Open(ctx)
-	if slices.ContainsFunc(open.Pauses, func(p scheduler.Act) bool { return p.Target() == act.Target() }) {
-		return "", err
-	}
-	return act.Target() + " was not paused", err
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/scheduler/listing"
 )
 
 // TestCampaignReload renames and changes a job on one of two processes, then on
@@ -52,7 +53,7 @@ jobs:
 		t.Helper()
 		eventually(t, "quorate jobs to show "+want, func() bool {
 			var shown []string
-			for _, row := range list[jobRow](t, "jobs", "-c", configs[0]) {
+			for _, row := range list[listing.Job](t, "jobs", "-c", configs[0]) {
 				shown = append(shown, fmt.Sprintf("%s of %s live %v drift %v", row.Job, row.Key, row.Live, row.Drift))
 			}
 			return strings.Join(shown, ", ") == want
@@ -81,12 +82,12 @@ jobs:
 		}
 	}
 	for _, name := range []string{"is", "was"} {
-		rows := list[tickRow](t, "ticks", name, "-c", configs[0], "--limit", "1000")
+		rows := list[listing.Tick](t, "ticks", name, "-c", configs[0], "--limit", "1000")
 		if len(rows) < len(lines) || rows[0].Job != "is" {
 			t.Errorf("ticks %s lists %d rows of %d, called %s", name, len(rows), len(lines), rows[0].Job)
 		}
 	}
-	if rows := list[runRow](t, "runs", "-c", configs[0], "--limit", "1000"); len(rows) < len(lines) || len(rows) > len(lines)+2 {
+	if rows := list[listing.Run](t, "runs", "-c", configs[0], "--limit", "1000"); len(rows) < len(lines) || len(rows) > len(lines)+2 {
 		t.Errorf("runs lists %d rows of %d", len(rows), len(lines))
 	}
 }

@@ -11,22 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
 )
-
-// A replicaRow is one replica as `quorate replicas -o json` shows it.
-type replicaRow struct {
-	ID         string            `json:"id"`
-	State      string            `json:"state"`
-	Host       string            `json:"host"`
-	PID        int               `json:"pid"`
-	Version    string            `json:"version"`
-	Started    *string           `json:"started"`
-	Seen       *string           `json:"seen"`
-	Running    []string          `json:"running"`
-	ConfigHash *string           `json:"config_hash"`
-	Labels     map[string]string `json:"labels"`
-}
 
 func (a App) replicasCommand(f *flags) *cobra.Command {
 	var format string
@@ -37,11 +23,11 @@ func (a App) replicasCommand(f *flags) *cobra.Command {
 		Args:    usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				replicas, err := cl.ledger.Replicas(c.Context())
-				if err != nil {
+				rows, lacking := cl.Replicas(c.Context())
+				if err := listing.Whole(lacking); err != nil {
 					return err
 				}
-				return errors.Join(replicaListing(replicas, time.Now()).print(a.Out, format), cl.lacking.err)
+				return errors.Join(replicaListing(rows, time.Now()).print(a.Out, format), lacking)
 			})
 		},
 	}
@@ -49,34 +35,22 @@ func (a App) replicasCommand(f *flags) *cobra.Command {
 	return c
 }
 
-func replicaListing(replicas []scheduler.Replica, now time.Time) listing[replicaRow] {
-	l := listing[replicaRow]{
+func replicaListing(rows []listing.Replica, now time.Time) table[listing.Replica] {
+	return table[listing.Replica]{
 		columns: []string{"REPLICA", "STATE", "HOST", "UP", "SEEN", "VERSION", "CONFIG", "LABELS", "RUNNING"},
-		empty:   "no replica was seen lately",
+		cells: func(r listing.Replica) []string {
+			running := clip(strings.Join(r.Running, " "), 30)
+			if running == "" {
+				running = "-"
+			}
+			return []string{
+				r.ID, r.State, r.Host + ":" + strconv.Itoa(r.PID), since(listing.Time(r.Started), now),
+				fmt.Sprintf("%s ago", since(listing.Time(r.Seen), now)), r.Version, clip(dash(r.ConfigHash), 8), labels(r.Labels), running,
+			}
+		},
+		rows:  rows,
+		empty: "no replica was seen lately",
 	}
-	seen := map[string]scheduler.Replica{}
-	l.cells = func(r replicaRow) []string {
-		running := clip(strings.Join(r.Running, " "), 30)
-		if running == "" {
-			running = "-"
-		}
-		return []string{
-			r.ID, r.State, r.Host + ":" + strconv.Itoa(r.PID), since(seen[r.ID].Started, now),
-			fmt.Sprintf("%s ago", since(seen[r.ID].Seen, now)), r.Version, clip(dash(r.ConfigHash), 8), labels(r.Labels), running,
-		}
-	}
-	for _, r := range replicas {
-		seen[r.ID] = r
-		running := r.Running
-		if running == nil {
-			running = []string{}
-		}
-		l.rows = append(l.rows, replicaRow{
-			ID: r.ID, State: r.State, Host: r.Host, PID: r.PID, Version: r.Version,
-			Started: stamp(r.Started), Seen: stamp(r.Seen), Running: running, ConfigHash: optional(r.ConfigHash), Labels: r.Labels,
-		})
-	}
-	return l
 }
 
 // labels writes labels in order, "-" if there are none.

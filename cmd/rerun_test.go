@@ -17,6 +17,7 @@ import (
 	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/locking/fence/httpfence"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
 )
 
 // TestCampaignRerun lets the winner of a job that is run again die, and freeze,
@@ -77,7 +78,7 @@ func wantRuns(t *testing.T, config, tick string, first, second scheduler.Outcome
 	t.Helper()
 	eventually(t, "both attempts of "+tick+" in the ledger", func() bool {
 		ended := map[int]scheduler.Outcome{}
-		for _, row := range list[runRow](t, "runs", "invoices", "-c", config) {
+		for _, row := range list[listing.Run](t, "runs", "invoices", "-c", config) {
 			if row.Tick == tick {
 				ended[*row.Attempt] = row.Outcome
 			}

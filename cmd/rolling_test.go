@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
 )
 
 // TestCampaignRollingRestart: three processes, five servers, a tick a second,
@@ -33,7 +34,7 @@ jobs:
 		r.waitLog(`"ready"`)
 	}
 	// The run begins when all are there, and ends while they are.
-	began, restarts := *stamp(time.Now()), 0
+	began, restarts := *listing.Stamp(time.Now()), 0
 	for end := time.Now().Add(lasting(10*time.Second, time.Minute)); time.Now().Before(end) || restarts < len(replicas); restarts++ {
 		i := restarts % len(replicas)
 		replicas[i].signal(syscall.SIGTERM)
@@ -46,7 +47,7 @@ jobs:
 		// the time that competing for one tick takes, loses it.
 		wait(t, 300*time.Millisecond)
 	}
-	ended := *stamp(time.Now().Add(-time.Second))
+	ended := *listing.Stamp(time.Now().Add(-time.Second))
 	for _, r := range replicas {
 		r.signal(syscall.SIGTERM)
 	}
@@ -57,8 +58,8 @@ jobs:
 	}
 
 	lines := readLines(t, out)
-	byTick, ledger := checkOnce(t, lines), map[string]tickRow{}
-	for _, row := range list[tickRow](t, "ticks", "tick", "-c", config, "--limit", "1000") {
+	byTick, ledger := checkOnce(t, lines), map[string]listing.Tick{}
+	for _, row := range list[listing.Tick](t, "ticks", "tick", "-c", config, "--limit", "1000") {
 		ledger[row.Tick] = row
 	}
 	ticks := 0
@@ -68,7 +69,7 @@ jobs:
 		}
 		ticks++
 		if _, ran := byTick[tick]; !ran || ledger[tick].Outcome != scheduler.Succeeded {
-			t.Errorf("tick %s: line %v, ledger %s (%s)", tick, ran, ledger[tick].Outcome, why(ledger[tick].runRow))
+			t.Errorf("tick %s: line %v, ledger %s (%s)", tick, ran, ledger[tick].Outcome, why(ledger[tick].Run))
 		}
 	}
 	t.Logf("%d restarts, %d ticks, run by %d different processes", restarts, ticks, len(winners(lines)))

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
 )
 
 // The last cell of a row has what is unusual about a run, and why it ended so.
@@ -23,7 +24,7 @@ func TestWhy(t *testing.T) {
 		{scheduler.Entry{Trigger: scheduler.ByManual, Reason: "expired"}, "manual: expired"},
 	} {
 		tt.entry.Job, tt.entry.Tick = "j", tick
-		if got := why(newRunRow(tt.entry)); got != tt.want {
+		if got := why(listing.NewRun(tt.entry)); got != tt.want {
 			t.Errorf("why of %+v = %q, want %q", tt.entry, got, tt.want)
 		}
 	}

@@ -101,7 +101,7 @@ func chosen[T ~string](flag string, values, known []string) ([]T, error) {
 type reader func(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error)
 
 // show prints what the selection asks for, once or on and on.
-func show[R any](ctx context.Context, a App, s selection, format string, read reader, list func([]scheduler.Entry) listing[R]) error {
+func show[R any](ctx context.Context, a App, s selection, format string, read reader, list func([]scheduler.Entry) table[R]) error {
 	q, err := s.query(time.Now())
 	if err != nil {
 		return err

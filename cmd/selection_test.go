@@ -137,37 +137,3 @@ func follows(t *testing.T) {
 		t.Errorf("an outage is told as %q", warned.String())
 	}
 }
-
-// Ticks that nobody could record are those of the schedule since the last entry.
-func TestMissedSince(t *testing.T) {
-	t.Parallel()
-	s, err := scheduler.ParseSchedule("@every 1h", scheduler.ScheduleOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	now := tick.Add(30 * time.Minute)
-	for _, tt := range []struct {
-		name string
-		from time.Time
-		q    scheduler.Query
-		want string
-	}{
-		{"six hours", tick.Add(-6 * time.Hour), scheduler.Query{Limit: 100}, "02 01 00 23 22 21"},
-		{"none since", tick, scheduler.Query{Limit: 100}, ""},
-		{"limit", tick.Add(-1000 * time.Hour), scheduler.Query{Limit: 3}, "02 01 00"},
-		{"since", tick.Add(-6 * time.Hour), scheduler.Query{Limit: 100, Since: tick.Add(-time.Hour)}, "02 01"},
-		{"until", tick.Add(-6 * time.Hour), scheduler.Query{Limit: 2, Before: tick}, "01 00"},
-		{"another outcome", tick.Add(-6 * time.Hour), scheduler.Query{Limit: 9, Outcomes: []scheduler.Outcome{scheduler.Failed}}, ""},
-	} {
-		var got []string
-		for _, e := range missedSince(s, tt.from, now, "j", tt.q) {
-			got = append(got, e.Tick.Format("15"))
-			if e.Outcome != scheduler.Missed || newTickRow(e).Recorded {
-				t.Errorf("%s: %+v is not marked as computed", tt.name, e)
-			}
-		}
-		if strings.Join(got, " ") != tt.want {
-			t.Errorf("%s: %v, want %s", tt.name, got, tt.want)
-		}
-	}
-}

@@ -1,15 +1,14 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
 )
 
 func (a App) ticksCommand(f *flags) *cobra.Command {
@@ -27,7 +26,7 @@ no replica was running are computed from the schedule that was served last.`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				return show(c.Context(), a, s, format, a.ticks(f, cl, args[0]), tickListing)
+				return show(c.Context(), a, s, format, cl.ticks(args[0]), tickListing)
 			})
 		},
 	}
@@ -38,28 +37,8 @@ no replica was running are computed from the schedule that was served last.`,
 
 // ticks reads the ticks of the named job, those that nobody could record
 // included.
-func (a App) ticks(f *flags, cl cluster, job string) reader {
-	return func(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
-		names, err := cl.directory(ctx)
-		if err != nil {
-			return nil, err
-		}
-		q.Job = names.key(job)
-		entries, err := cl.ledger.Ticks(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		missed, err := a.unattended(ctx, f, cl, names, q.Job, q)
-		if err != nil {
-			return nil, err
-		}
-		if entries = append(missed, entries...); len(entries) == 0 {
-			if err := names.require(q.Job); err != nil {
-				return nil, err
-			}
-		}
-		return names.named(entries), nil
-	}
+func (c cluster) ticks(job string) reader {
+	return func(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) { return c.Ticks(ctx, job, q) }
 }
 
 func (a App) runsCommand(f *flags) *cobra.Command {
@@ -74,10 +53,11 @@ func (a App) runsCommand(f *flags) *cobra.Command {
 		Args: usage(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				if err := show(c.Context(), a, s, format, cl.runs(args), runListing); err != nil || len(args) > 0 {
+				var lacking error
+				if err := show(c.Context(), a, s, format, cl.runs(args, s, &lacking), runListing); err != nil {
 					return err
 				}
-				return cl.lacking.err
+				return lacking
 			})
 		},
 	}
@@ -86,58 +66,46 @@ func (a App) runsCommand(f *flags) *cobra.Command {
 	return c
 }
 
-// runs reads the runs of the named job, or of all that the nodes know.
-func (c cluster) runs(jobs []string) reader {
+// runs reads the runs of the named job, or the latest of all that the nodes know;
+// where that is not all there are, lacking is set.
+func (c cluster) runs(jobs []string, s selection, lacking *error) reader {
 	return func(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
-		names, err := c.directory(ctx)
-		if err != nil {
-			return nil, err
-		}
-		keys := names.keys
 		if len(jobs) > 0 {
-			keys = []string{names.key(jobs[0])}
+			return c.Runs(ctx, jobs[0], q)
 		}
 		var all []scheduler.Entry
-		for _, q.Job = range keys {
-			entries, err := c.ledger.Runs(ctx, q)
-			if err != nil {
-				return nil, err
-			}
-			if len(entries) == 0 && len(jobs) > 0 {
-				if err := names.require(q.Job); err != nil {
-					return nil, err
-				}
-			}
-			all = append(all, names.named(entries)...)
+		if s.follow || len(q.Outcomes)+len(q.Triggers) > 0 || !q.Before.IsZero() {
+			all, *lacking = c.RunsOfEach(ctx, q)
+		} else {
+			var page listing.Page
+			page, *lacking = c.Recent(ctx, listing.RecentQuery{Limit: q.Limit, Since: q.Since})
+			all = page.Entries
 		}
-		slices.SortStableFunc(all, func(x, y scheduler.Entry) int {
-			return cmp.Or(y.OrderKey().Compare(x.OrderKey()), cmp.Compare(x.Job, y.Job), cmp.Compare(y.Token, x.Token))
-		})
-		return all, nil
+		return all, listing.Whole(*lacking)
 	}
 }
 
-func tickListing(entries []scheduler.Entry) listing[tickRow] {
-	l := listing[tickRow]{
+func tickListing(entries []scheduler.Entry) table[listing.Tick] {
+	l := table[listing.Tick]{
 		columns: []string{"TICK", "OUTCOME", "REPLICA", "TOKEN", "VOTES", "TOOK", "WHY"},
-		cells: func(r tickRow) []string {
+		cells: func(r listing.Tick) []string {
 			return []string{
 				r.Tick, string(r.Outcome), clip(dash(r.Replica), 24), dash(r.Token), dash(r.Votes),
-				took(r.runRow, time.Now()), why(r.runRow),
+				took(r.Run, time.Now()), why(r.Run),
 			}
 		},
 		empty: "no such tick: none was decided yet, or none that was asked for",
 	}
 	for _, e := range entries {
-		l.rows = append(l.rows, newTickRow(e))
+		l.rows = append(l.rows, listing.NewTick(e))
 	}
 	return l
 }
 
-func runListing(entries []scheduler.Entry) listing[runRow] {
-	l := listing[runRow]{
+func runListing(entries []scheduler.Entry) table[listing.Run] {
+	l := table[listing.Run]{
 		columns: []string{"JOB", "TICK", "OUTCOME", "REPLICA", "TOKEN", "TOOK", "WHY"},
-		cells: func(r runRow) []string {
+		cells: func(r listing.Run) []string {
 			return []string{
 				clip(r.Job, 24), r.Tick, string(r.Outcome), clip(dash(r.Replica), 24), dash(r.Token),
 				took(r, time.Now()), why(r),
@@ -146,7 +114,7 @@ func runListing(entries []scheduler.Entry) listing[runRow] {
 		empty: "no such run: nothing has run yet, or nothing that was asked for",
 	}
 	for _, e := range entries {
-		l.rows = append(l.rows, newRunRow(e))
+		l.rows = append(l.rows, listing.NewRun(e))
 	}
 	return l
 }

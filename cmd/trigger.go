@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
 )
 
 func (a App) triggerCommand(f *flags) *cobra.Command {
@@ -44,15 +45,13 @@ code 0 if it succeeded, 1 if not.`,
 			}
 			act := who.sign(scheduler.Act{Kind: scheduler.ActTrigger, Job: args[0], Within: within, Params: params})
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				act, err := cl.known(c.Context(), act)
+				act, err := cl.Trigger(c.Context(), act)
 				if err != nil {
-					return err
+					return asked(err)
 				}
-				if act, err = cl.do(c.Context(), act); err != nil {
-					return err
-				}
-				run := scheduler.Entry{Job: args[0], Tick: act.At, Order: act.At, Stream: scheduler.StreamManual}
 				if !wait {
+					run := listing.TriggeredRun(act)
+					run.Job = args[0]
 					fmt.Fprintf(a.Out, "%s: asked for run %s; see quorate runs %s, or quorate audit\n", args[0], run.ID(), args[0])
 					return nil
 				}
@@ -125,11 +124,11 @@ func (c cluster) follow(ctx context.Context, act scheduler.Act) (scheduler.Entry
 
 // ended returns what became of a trigger, and whether that is known.
 func (c cluster) ended(ctx context.Context, act scheduler.Act) (scheduler.Entry, bool, error) {
-	open, err := c.acts.Open(ctx)
-	if err != nil {
+	open, err := c.Acts.Open(ctx)
+	if listing.Whole(err) != nil {
 		return scheduler.Entry{}, false, err
 	}
-	list, err := c.ledger.Ticks(ctx, scheduler.Query{Job: act.Job, Since: act.At, Before: act.At.Add(time.Millisecond), Limit: 10})
+	list, err := c.Ledger.Ticks(ctx, scheduler.Query{Job: act.Job, Since: act.At, Before: act.At.Add(time.Millisecond), Limit: 10})
 	if err != nil {
 		return scheduler.Entry{}, false, err
 	}
@@ -149,8 +148,8 @@ func (c cluster) ended(ctx context.Context, act scheduler.Act) (scheduler.Entry,
 // withdrawn is the error for a request that was closed without a run, nil if it
 // was not closed.
 func (c cluster) withdrawn(ctx context.Context, act scheduler.Act) error {
-	log, err := c.acts.Audit(ctx, scheduler.KeepAudit)
-	if err != nil {
+	log, err := c.Acts.Audit(ctx, scheduler.KeepAudit)
+	if listing.Whole(err) != nil {
 		return err
 	}
 	for _, a := range log {

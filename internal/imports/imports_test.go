@@ -53,7 +53,7 @@ func layer(pkg string) int {
 		return 5
 	case adapter(pkg):
 		return 4
-	case pkg == "scheduler", under(pkg, "scheduler/internal"):
+	case pkg == "scheduler", pkg == "scheduler/listing", under(pkg, "scheduler/internal"):
 		return 3
 	case pkg == "jobs":
 		return 2
@@ -133,7 +133,7 @@ func thirdParty(f importer, imported string) string {
 		return ""
 	}
 	switch pkg {
-	case "locking", "locking/fence", "jobs", "scheduler":
+	case "locking", "locking/fence", "jobs", "scheduler", "scheduler/listing":
 		return "the cores import the standard library only"
 	case "locking/fence/sqlfence", "locking/fence/httpfence":
 		return "these guards take what the user has: standard library only"
@@ -184,6 +184,8 @@ func TestRuleSeesViolations(t *testing.T) {
 		{"scheduler/engine.go", module + "/scheduler/redisledger"},
 		{"scheduler/engine.go", module + "/scheduler/schedtest"},
 		{"scheduler/redisledger/read.go", module + "/locking/redlock"},
+		{"scheduler/listing/reader.go", module + "/scheduler/redisledger"},
+		{"scheduler/listing/reader.go", "github.com/redis/go-redis/v9"},
 		{"jobs/execjob/exec.go", module + "/jobs/httpjob"},
 		{"locking/redlock/nodes/node.go", module + "/locking/redlock"},
 		{"scheduler/redisledger/read.go", module + "/scheduler/replica"},
@@ -198,6 +200,7 @@ func TestRuleSeesViolations(t *testing.T) {
 	for _, tc := range []struct{ file, imported string }{
 		{"scheduler/redisledger/read.go", module + "/locking/redlock/nodes"},
 		{"scheduler/replica/build.go", module + "/scheduler/redisledger"},
+		{"scheduler/web/api.go", module + "/scheduler/listing"},
 		{"scheduler/engine.go", module + "/jobs"},
 		{"scheduler/run.go", module + "/locking/fence"},
 		{"jobs/httpjob/httpjob.go", module + "/locking/fence"},

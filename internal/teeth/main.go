@@ -70,6 +70,7 @@ func plants() []plant {
 		hookPlants,
 		kitPlants,
 		actPlants,
+		listingPlants,
 		reloadPlants,
 	)
 }

@@ -1,0 +1,82 @@
+package listing
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// An Act is one thing that was asked of the cluster.
+type Act struct {
+	ID          string            `json:"id"`
+	At          string            `json:"at"`
+	Kind        scheduler.ActKind `json:"kind"`
+	Job         *string           `json:"job"`
+	Tag         *string           `json:"tag"`
+	All         bool              `json:"all"`
+	By          *string           `json:"by"`
+	Reason      *string           `json:"reason"`
+	Run         *string           `json:"run"` // that was cancelled, or that a trigger asked for
+	Parent      *string           `json:"parent"`
+	Params      json.RawMessage   `json:"params"`
+	From        *string           `json:"from"`
+	To          *string           `json:"to"`
+	Concurrency *int              `json:"concurrency"`
+	Expires     *string           `json:"expires"`
+	Result      *string           `json:"result"`
+	Closed      *string           `json:"closed"`
+}
+
+// NewAct returns an act as a row of the audit log.
+func NewAct(act scheduler.Act) Act {
+	row := Act{
+		ID: act.ID, At: *Stamp(act.At), Kind: act.Kind, Job: Optional(act.Job), Tag: Optional(act.Tag), All: act.All,
+		By: Optional(act.By), Reason: Optional(act.Reason), Run: Optional(act.Run), Parent: Optional(act.Parent),
+		Params: act.Params, From: Stamp(act.From), To: Stamp(act.To),
+		Result: Optional(act.Result), Closed: Stamp(act.Closed),
+	}
+	if act.Kind.Request() {
+		row.Expires = Stamp(act.Expires())
+	}
+	if act.Concurrency > 0 {
+		row.Concurrency = &act.Concurrency
+	}
+	if act.Kind == scheduler.ActTrigger {
+		row.Run = Optional(TriggeredRun(act).ID())
+	}
+	return row
+}
+
+// TriggeredRun is what is known of the run that a trigger asks for before it
+// begins.
+func TriggeredRun(act scheduler.Act) scheduler.Entry {
+	return scheduler.Entry{Job: act.Job, Tick: act.At, Order: act.At, Stream: scheduler.StreamManual}
+}
+
+// Target names what the act is about, in words.
+func (a Act) Target() string {
+	switch {
+	case a.All:
+		return "all jobs"
+	case a.Tag != nil:
+		return "tag " + *a.Tag
+	case a.Job != nil:
+		return *a.Job
+	}
+	return ""
+}
+
+// Audit lists the latest acts, newest first, at most so many. With a
+// *scheduler.PartialError some may be missing.
+func (r Reader) Audit(ctx context.Context, limit int) ([]Act, error) {
+	list, err := r.Acts.Audit(ctx, limit)
+	if Whole(err) != nil {
+		return nil, err
+	}
+	rows := make([]Act, len(list))
+	for i, act := range list {
+		rows[i] = NewAct(act)
+	}
+	return rows, err
+}

@@ -1,0 +1,81 @@
+package listing
+
+import (
+	"cmp"
+	"encoding/base64"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// A Cursor is a place in a listing: behind the entry that it was made of. The zero
+// Cursor stands for the beginning.
+type Cursor struct {
+	at     time.Time
+	job    string
+	token  locking.Token
+	stream string
+}
+
+// ErrCursor is the error for a text that is no Cursor.
+var ErrCursor = errors.New("not a cursor that a listing has returned")
+
+// behind returns the place behind an entry.
+func behind(e scheduler.Entry) Cursor {
+	return Cursor{e.OrderKey(), e.Job, e.Token, e.Stream}
+}
+
+// IsZero tells whether the cursor stands for the beginning.
+func (c Cursor) IsZero() bool { return c == Cursor{} }
+
+// reaches tells whether an entry comes behind the cursor.
+func (c Cursor) reaches(e scheduler.Entry) bool {
+	return c.IsZero() || newestFirst(scheduler.Entry{Tick: c.at, Job: c.job, Token: c.token, Stream: c.stream}, e) < 0
+}
+
+// before is the bound for order keys that leaves out no entry behind the cursor.
+func (c Cursor) before() time.Time {
+	if c.IsZero() {
+		return time.Time{}
+	}
+	return c.at.Add(time.Millisecond)
+}
+
+// String writes the cursor for ParseCursor; "" for the zero one.
+func (c Cursor) String() string {
+	if c.IsZero() {
+		return ""
+	}
+	text := strings.Join([]string{strconv.FormatInt(c.at.UnixMilli(), 10), strconv.FormatUint(uint64(c.token), 10), c.stream, c.job}, "|")
+	return base64.RawURLEncoding.EncodeToString([]byte(text))
+}
+
+// ParseCursor reads what String has written.
+func ParseCursor(text string) (Cursor, error) {
+	if text == "" {
+		return Cursor{}, nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return Cursor{}, ErrCursor
+	}
+	parts := strings.SplitN(string(raw), "|", 4)
+	if len(parts) != 4 {
+		return Cursor{}, ErrCursor
+	}
+	at, atErr := strconv.ParseInt(parts[0], 10, 64)
+	token, err := strconv.ParseUint(parts[1], 10, 64)
+	if errors.Join(atErr, err) != nil {
+		return Cursor{}, ErrCursor
+	}
+	return Cursor{time.UnixMilli(at).UTC(), parts[3], locking.Token(token), parts[2]}, nil
+}
+
+// newestFirst is the order of entries of several jobs.
+func newestFirst(x, y scheduler.Entry) int {
+	return cmp.Or(y.OrderKey().Compare(x.OrderKey()), cmp.Compare(x.Job, y.Job), cmp.Compare(y.Token, x.Token), cmp.Compare(x.Stream, y.Stream))
+}

@@ -1,0 +1,98 @@
+package listing
+
+import (
+	"context"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// A Job is one version of a job that replicas serve, or served last, and how it
+// fared last.
+type Job struct {
+	Job         string             `json:"job"`
+	Func        *string            `json:"func"`
+	Schedule    *string            `json:"schedule"`
+	Timezone    *string            `json:"timezone"`
+	Description *string            `json:"description"`
+	Next        *string            `json:"next"`
+	LastTick    *string            `json:"last_tick"`
+	LastOutcome *scheduler.Outcome `json:"last_outcome"`
+	LastReplica *string            `json:"last_replica"`
+	Published   *string            `json:"published"`
+	PublishedBy *string            `json:"published_by"`
+	// Key is what the nodes know the job by: what it was called first.
+	Key  string  `json:"key"`
+	Hash *string `json:"hash"` // of this version of the job
+	// Paused is why its ticks are skipped, null if they are not.
+	Paused *string `json:"paused"`
+	Cell   *string `json:"cell"` // that decides on it; null if there is one group of nodes
+	// Live: a replica serves this version now. Drift: others serve others.
+	Live  bool `json:"live"`
+	Drift bool `json:"drift"`
+
+	// Info is what was published.
+	Info scheduler.JobInfo `json:"-"`
+}
+
+// Jobs lists the versions of all jobs, or of the named ones, with the last tick
+// of each. MarkPaused says which are paused. With a *scheduler.PartialError jobs
+// are missing.
+func (r Reader) Jobs(ctx context.Context, names ...string) ([]Job, error) {
+	d, err := r.Directory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	versions := d.of(names)
+	rows := make([]Job, len(versions))
+	err = inParallel(ctx, len(versions), func(ctx context.Context, i int) error {
+		var err error
+		rows[i], err = r.job(ctx, versions[i], now)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rows, d.Gap
+}
+
+func (r Reader) job(ctx context.Context, v scheduler.Version, now time.Time) (Job, error) {
+	row := newJob(v, now)
+	row.Cell = Optional(r.cellOf(row.Key))
+	last, err := r.Ledger.Ticks(ctx, scheduler.Query{Job: row.Key, Limit: 1})
+	if err == nil && len(last) > 0 {
+		row.LastTick, row.LastOutcome = Stamp(last[0].Tick), Optional(last[0].Outcome)
+		row.LastReplica = Optional(last[0].Replica)
+	}
+	return row, err
+}
+
+func newJob(v scheduler.Version, now time.Time) Job {
+	return Job{
+		Job: v.Name, Func: Optional(v.Func), Schedule: Optional(v.Schedule), Timezone: Optional(v.Timezone),
+		Description: Optional(v.Description), Next: nextTick(v.JobInfo, now),
+		Published: Stamp(v.Published), PublishedBy: Optional(v.Replica),
+		Key: v.StoredAs(), Hash: Optional(v.Hash), Live: v.Live, Drift: v.Drift, Info: v.JobInfo,
+	}
+}
+
+// nextTick computes a published job's next tick; nil if it never ticks again,
+// or if its schedule has no definition that this release can read.
+func nextTick(j scheduler.JobInfo, now time.Time) *string {
+	s, err := j.Ticks()
+	if err != nil {
+		return nil
+	}
+	return Stamp(s.Next(now))
+}
+
+// MarkPaused says of each job whether its ticks are skipped, and why. With an
+// error that is not known, or as *scheduler.PartialError not of all.
+func (r Reader) MarkPaused(ctx context.Context, rows []Job) error {
+	open, err := r.Acts.Open(ctx)
+	for i, row := range rows {
+		rows[i].Paused = Optional(row.Info.PausedBy(open.Pauses))
+	}
+	return err
+}

@@ -1,0 +1,22 @@
+package listing
+
+import "github.com/quorate/quorate/locking"
+
+// A Lock is a lock that somebody holds, or a run that never said how it ended.
+type Lock struct {
+	Cell       *string        `json:"cell"` // null if there is one group of nodes
+	Job        string         `json:"job"`
+	State      string         `json:"state"` // held, unknown, partial, unfinished
+	Holder     *string        `json:"holder"`
+	Tick       *string        `json:"tick"`
+	Stream     *string        `json:"stream"` // of the tick: schedule, manual, backfill
+	Beside     bool           `json:"beside"` // runs beside other ticks (overlap: allow)
+	Token      *locking.Token `json:"token"`
+	Attempt    *int           `json:"attempt"`
+	OnCrash    *string        `json:"on_crash"` // of the claim: skip or rerun
+	Since      *string        `json:"since"`
+	LeftMillis *int64         `json:"left_ms"` // null if it never ends
+	Nodes      string         `json:"nodes"`
+	Done       bool           `json:"done"`
+	Void       bool           `json:"void"`
+}

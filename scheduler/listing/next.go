@@ -1,0 +1,52 @@
+package listing
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// A Next is a tick to come.
+type Next struct {
+	Job   string  `json:"job"`
+	Tick  string  `json:"tick"`
+	Start *string `json:"start"` // the tick and the job's jitter; null if it is excluded, or not known
+	Note  *string `json:"note"`
+}
+
+// Next lists the next ticks after from of the named job, or of all, soonest
+// first, as the replicas have published their schedules: of each job that is
+// served, by the version that was published last. What calendars take away is
+// left out. With a *scheduler.PartialError jobs are missing.
+func (r Reader) Next(ctx context.Context, job string, from time.Time, limit int) ([]Next, error) {
+	d, err := r.Directory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keys := d.Keys
+	if job != "" {
+		if err := d.Require(d.Key(job)); err != nil {
+			return nil, err
+		}
+		keys = []string{d.Key(job)}
+	}
+	rows := []Next{}
+	for _, key := range keys {
+		v := d.Last[key]
+		s, ok := r.schedule(v.JobInfo)
+		if !ok || !v.Live {
+			continue
+		}
+		for _, p := range scheduler.Preview(s, from, limit) {
+			rows = append(rows, Next{Job: v.Name, Tick: *Stamp(p.Tick), Note: Optional(p.Note)})
+		}
+	}
+	slices.SortStableFunc(rows, func(x, y Next) int {
+		return cmp.Or(Time(&x.Tick).Compare(Time(&y.Tick)), strings.Compare(x.Job, y.Job))
+	})
+	return rows[:min(len(rows), limit)], d.Gap
+}

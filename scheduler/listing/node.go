@@ -1,0 +1,52 @@
+package listing
+
+// A Node is one node, and whether it votes.
+type Node struct {
+	Cell        *string  `json:"cell"` // null if there is one group of nodes
+	Node        string   `json:"node"`
+	URL         string   `json:"url"`
+	State       string   `json:"state"` // voting, abstaining, sealed, blank, refusing, down
+	Error       *string  `json:"error"`
+	Why         *string  `json:"why"` // it does not vouch yet
+	Since       *string  `json:"since"`
+	VouchesAt   *string  `json:"vouches_at"`
+	Members     []string `json:"members"`
+	Epoch       *int64   `json:"epoch"`
+	SealedFor   []string `json:"sealed_for"`
+	Role        *string  `json:"role"`
+	Version     *string  `json:"version"`
+	RunID       *string  `json:"run_id"`
+	Embedded    bool     `json:"embedded"`
+	Persistence *string  `json:"persistence"`
+	Eviction    *string  `json:"eviction"`
+	RTTMillis   *float64 `json:"rtt_ms"`
+	OffsetMilli *float64 `json:"offset_ms"`
+	Warnings    []string `json:"warnings"`
+}
+
+// A Check is how one node was judged, or this machine, without a name, if
+// something is wrong with it.
+type Check struct {
+	Cell        *string   `json:"cell"` // null if there is one group of nodes
+	Node        *string   `json:"node"`
+	State       string    `json:"state"`
+	Verdict     string    `json:"verdict"` // ok, wait, mend
+	MayRestart  bool      `json:"may_restart"`
+	Findings    []Finding `json:"findings"`
+	Version     *string   `json:"version"`
+	Persistence *string   `json:"persistence"`
+	Fsync       *string   `json:"fsync"`
+	Eviction    *string   `json:"eviction"`
+	MaxMemory   *int64    `json:"max_memory"`
+	UsedMemory  *int64    `json:"used_memory"`
+	RTTMillis   *float64  `json:"rtt_ms"`
+	OffsetMilli *float64  `json:"offset_ms"`
+}
+
+// A Finding is something that will cost votes, memory or ticks, in words that say
+// what to do.
+type Finding struct {
+	Topic string `json:"topic"`
+	Level string `json:"level"` // note, wait, mend
+	Text  string `json:"text"`
+}

@@ -1,0 +1,197 @@
+package listing_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/locktest"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/schedtest"
+)
+
+// history is a ledger of so many jobs that counts what is read of it.
+type history struct {
+	*schedtest.Ledger
+	reads, entries atomic.Int64
+}
+
+// Ticks implements scheduler.Ledger.
+func (h *history) Ticks(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+	list, err := h.Ledger.Ticks(ctx, q)
+	h.reads.Add(1)
+	h.entries.Add(int64(len(list)))
+	return list, err
+}
+
+// cluster is one whose ledger has the given entries.
+func cluster(tb testing.TB, entries []scheduler.Entry) (listing.Reader, *history) {
+	tb.Helper()
+	h := &history{Ledger: schedtest.NewLedger(new(locktest.Memory))}
+	roster := new(schedtest.Roster)
+	known := map[string]bool{}
+	for _, e := range entries {
+		if err := h.Record(context.Background(), e); err != nil {
+			tb.Fatal(err)
+		}
+		if !known[e.Job] {
+			known[e.Job] = true
+			if err := roster.Publish(context.Background(), []scheduler.JobInfo{{Name: e.Job, Published: e.Tick, Replica: "a"}}); err != nil {
+				tb.Fatal(err)
+			}
+		}
+	}
+	return listing.Reader{Ledger: h, Roster: roster, Acts: new(schedtest.Acts)}, h
+}
+
+var start = time.Date(2026, 12, 1, 2, 0, 0, 0, time.UTC)
+
+// skipped is a tick of a job, so many seconds after the start.
+func skipped(job string, second int, outcome scheduler.Outcome, stream string) scheduler.Entry {
+	return scheduler.Entry{
+		Job: job, Tick: start.Add(time.Duration(second) * time.Second), Trigger: scheduler.BySchedule, Outcome: outcome, Reason: "so", Stream: stream,
+	}
+}
+
+// The pages of all jobs are what sorting everything would give, whatever the jobs
+// have, and every entry is on one page.
+func TestRecentIsEverythingSorted(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		var all []scheduler.Entry
+		for j := range rapid.IntRange(0, 6).Draw(rt, "jobs") {
+			for range rapid.IntRange(0, 30).Draw(rt, "ticks") {
+				e := skipped(fmt.Sprint("j", j), rapid.IntRange(0, 40).Draw(rt, "second"),
+					rapid.SampledFrom([]scheduler.Outcome{scheduler.Skipped, scheduler.Missed, scheduler.Missed}).Draw(rt, "outcome"),
+					rapid.SampledFrom([]string{"", "manual"}).Draw(rt, "stream"))
+				if !slices.ContainsFunc(all, func(x scheduler.Entry) bool { return x.ID() == e.ID() }) {
+					all = append(all, e)
+				}
+			}
+		}
+		q := listing.RecentQuery{Limit: rapid.IntRange(1, 12).Draw(rt, "limit"), Ticks: true}
+		if rapid.Bool().Draw(rt, "filtered") {
+			q.Outcomes = []scheduler.Outcome{scheduler.Skipped}
+		}
+		if rapid.Bool().Draw(rt, "since") {
+			q.Since = start.Add(15 * time.Second)
+		}
+		r, _ := cluster(t, all)
+		want := ids(slices.DeleteFunc(all, func(e scheduler.Entry) bool {
+			return !(scheduler.Query{Outcomes: q.Outcomes, Since: q.Since}).Wants(e)
+		}))
+		slices.Sort(want)
+		var got []scheduler.Entry
+		for pages := 0; ; pages++ {
+			p, err := r.Recent(t.Context(), q)
+			if err != nil || len(p.Entries) > q.Limit || pages > 400 {
+				rt.Fatalf("page %d: %d entries, %v", pages, len(p.Entries), err)
+			}
+			got = append(got, p.Entries...)
+			if p.Next.IsZero() {
+				break
+			}
+			if q.After, err = listing.ParseCursor(p.Next.String()); err != nil || q.After != p.Next {
+				rt.Fatalf("a cursor is read as %v, %v", q.After, err)
+			}
+		}
+		if !slices.IsSortedFunc(got, func(x, y scheduler.Entry) int { return y.OrderKey().Compare(x.OrderKey()) }) {
+			rt.Errorf("not sorted: %v", ids(got))
+		}
+		sorted := ids(got)
+		if slices.Sort(sorted); !slices.Equal(sorted, want) {
+			rt.Errorf("the pages have\n%v\nwant\n%v", sorted, want)
+		}
+	})
+}
+
+func ids(list []scheduler.Entry) []string {
+	names := []string{}
+	for _, e := range list {
+		names = append(names, e.ID())
+	}
+	return names
+}
+
+// A page costs as much, however long the history is.
+func TestRecentReadsABoundedPart(t *testing.T) {
+	t.Parallel()
+	const jobs, limit = 40, 20
+	for _, ticks := range []int{10, 400} {
+		var all []scheduler.Entry
+		for j := range jobs {
+			for n := range ticks {
+				all = append(all, skipped(fmt.Sprintf("j%02d", j), 10*n+j%3, scheduler.Missed, ""))
+			}
+		}
+		r, h := cluster(t, all)
+		for _, outcomes := range [][]scheduler.Outcome{nil, {scheduler.Failed}} {
+			h.reads.Store(0)
+			h.entries.Store(0)
+			p, err := r.Recent(t.Context(), listing.RecentQuery{Limit: limit, Ticks: true, Outcomes: outcomes})
+			if err != nil || p.Next.IsZero() && ticks > 10 {
+				t.Fatalf("%d entries, next %v, %v", len(p.Entries), p.Next, err)
+			}
+			looked := limit
+			if outcomes != nil {
+				looked = 10 * limit
+			}
+			if reads, entries := h.reads.Load(), h.entries.Load(); reads > 3*jobs || entries > int64(10*(jobs+looked)) {
+				t.Errorf("of %d ticks of each job, %v took %d reads and %d entries", ticks, outcomes, reads, entries)
+			}
+		}
+	}
+}
+
+func TestBadCursors(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"x", "MTIz", "fHx8", "!", "MXwxfG1hbnVhbA"} {
+		if c, err := listing.ParseCursor(text); err == nil {
+			t.Errorf("%q is read as %v", text, c)
+		}
+	}
+}
+
+// A renamed job has its new name on its page, and a token of each claim tells pages
+// apart.
+func TestRunsOfAllJobs(t *testing.T) {
+	t.Parallel()
+	locks := new(locktest.Memory)
+	ledger := schedtest.NewLedger(locks)
+	roster := new(schedtest.Roster)
+	if err := roster.Publish(t.Context(), []scheduler.JobInfo{{Name: "sweep", Key: "cleanup", Replica: "a", Published: start}}); err != nil {
+		t.Fatal(err)
+	}
+	at := time.Now().Add(-time.Minute).Truncate(time.Second)
+	for n := range 3 {
+		e := scheduler.Entry{Job: "cleanup", Tick: at.Add(time.Duration(n) * time.Second), Outcome: scheduler.Running, Replica: "a", Started: at}
+		lease, err := locks.TryAcquire(t.Context(), locking.Request{Name: e.Job, Tick: e.Tick, TTL: time.Minute, Holder: "a", Note: scheduler.EncodeNote(e)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Outcome, e.Finished = scheduler.Succeeded, at
+		if err := lease.Release(t.Context(), scheduler.EncodeNote(e)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := listing.Reader{Ledger: ledger, Roster: roster, Acts: new(schedtest.Acts)}
+	p, err := r.Recent(t.Context(), listing.RecentQuery{Limit: 2})
+	if err != nil || len(p.Entries) != 2 || p.Entries[0].Job != "sweep" || p.Entries[0].Token <= p.Entries[1].Token {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	q := listing.RecentQuery{Limit: 2, After: p.Next}
+	if p, err = r.Recent(t.Context(), q); err != nil || len(p.Entries) != 1 || !p.Next.IsZero() {
+		t.Errorf("%+v, %v", p, err)
+	}
+	each, err := r.RunsOfEach(t.Context(), scheduler.Query{Limit: 10})
+	if err != nil || len(each) != 3 || each[0].Job != "sweep" {
+		t.Errorf("%+v, %v", each, err)
+	}
+}

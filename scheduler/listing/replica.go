@@ -1,0 +1,47 @@
+package listing
+
+import (
+	"context"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// A Replica is one replica that was seen lately.
+type Replica struct {
+	ID         string            `json:"id"`
+	State      string            `json:"state"`
+	Host       string            `json:"host"`
+	PID        int               `json:"pid"`
+	Version    string            `json:"version"`
+	Started    *string           `json:"started"`
+	Seen       *string           `json:"seen"`
+	Running    []string          `json:"running"`
+	ConfigHash *string           `json:"config_hash"`
+	Labels     map[string]string `json:"labels"`
+}
+
+// NewReplica returns what a replica says of itself as a row.
+func NewReplica(r scheduler.Replica) Replica {
+	row := Replica{
+		ID: r.ID, State: r.State, Host: r.Host, PID: r.PID, Version: r.Version,
+		Started: Stamp(r.Started), Seen: Stamp(r.Seen), Running: r.Running, ConfigHash: Optional(r.ConfigHash), Labels: r.Labels,
+	}
+	if row.Running == nil {
+		row.Running = []string{}
+	}
+	return row
+}
+
+// Replicas lists the replicas that were seen lately. With a
+// *scheduler.PartialError some may be missing.
+func (r Reader) Replicas(ctx context.Context) ([]Replica, error) {
+	list, err := r.Roster.Replicas(ctx)
+	if Whole(err) != nil {
+		return nil, err
+	}
+	rows := make([]Replica, len(list))
+	for i, one := range list {
+		rows[i] = NewReplica(one)
+	}
+	return rows, err
+}

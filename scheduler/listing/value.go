@@ -1,0 +1,31 @@
+package listing
+
+import "time"
+
+// Optional returns nil for the zero value, so that JSON shows null.
+func Optional[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// Stamp returns t as listings show it, RFC 3339 in UTC to the millisecond, or
+// nil for the zero time.
+func Stamp(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	s := t.UTC().Format("2006-01-02T15:04:05.999Z")
+	return &s
+}
+
+// Time returns the time that a Stamp shows, zero for nil.
+func Time(stamp *string) time.Time {
+	if stamp == nil {
+		return time.Time{}
+	}
+	t, _ := time.Parse(time.RFC3339Nano, *stamp) // what Stamp writes can be read
+	return t
+}
