@@ -112,7 +112,8 @@
 // Where a replica may have missed something, at its start and after a sleep, it
 // reads the ledger before the job's next tick is claimed (scan.go, past.go), and
 // accounts for what is not caught up. Reading only says what to try: the claim
-// decides.
+// decides. Of a job without catch-up one replica reads the past, later and slowly
+// (scan_later.go).
 //
 // A run whose replica died stays interrupted, or is run again (rerun.go): the
 // replicas that lost the tick watch the lease of the one that won, and claim it

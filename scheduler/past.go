@@ -9,7 +9,8 @@ import (
 const (
 	longestPast = 24 * time.Hour
 	mostPast    = 1000
-	pastPage    = 100 // entries read from the ledger at once
+	firstPage   = 4   // entries read from the ledger at once: as a rule the last tick ran
+	pastPage    = 100 // the next times
 )
 
 // A past is a span of a job's ticks before its first live one.
@@ -69,8 +70,8 @@ func (p past) look(ctx context.Context, ledger Ledger, now time.Time, window tim
 func (p past) read(ctx context.Context, ledger Ledger, horizon time.Time) (known, error) {
 	k := known{decided: map[time.Time]bool{}}
 	before := p.before
-	for range mostPast / pastPage {
-		page, err := ledger.Ticks(ctx, Query{Job: p.job.key(), Limit: pastPage, Before: before})
+	for n, size := 0, firstPage; n < mostPast; n, size = n+size, pastPage {
+		page, err := ledger.Ticks(ctx, Query{Job: p.job.key(), Limit: size, Before: before})
 		if err != nil {
 			return known{}, err
 		}
@@ -79,7 +80,7 @@ func (p past) read(ctx context.Context, ledger Ledger, horizon time.Time) (known
 				return k, nil
 			}
 		}
-		if len(page) < pastPage || page[len(page)-1].OrderKey().Before(horizon) {
+		if len(page) < size || page[len(page)-1].OrderKey().Before(horizon) {
 			return k, nil
 		}
 		before = page[len(page)-1].OrderKey()

@@ -13,8 +13,7 @@ import (
 
 // Before a job that catches up claims its first tick after a start or a sleep,
 // its past is looked up: once a later tick was claimed, earlier ones never can
-// be. Jobs that do not catch up wait for nothing, and their past is looked up
-// when all who lived have had the time to account for it.
+// be. Jobs that do not catch up wait for nothing, see scan_later.go.
 
 const whyNobody = "no replica was running"
 
@@ -63,35 +62,35 @@ func (e *engine) startScans() {
 	}
 	batch := e.scans
 	e.scans = nil
-	patient := slices.DeleteFunc(slices.Clone(batch), func(s *scan) bool { return s.urgent })
+	later := slices.DeleteFunc(slices.Clone(batch), func(s *scan) bool { return s.urgent })
 	urgent := slices.DeleteFunc(batch, func(s *scan) bool { return !s.urgent })
-	for _, b := range []struct {
-		scans []*scan
-		after time.Duration
-	}{{urgent, 0}, {patient, e.cfg.Window}} {
-		if len(b.scans) > 0 {
-			e.attempts.Go(func() { e.scanAll(e.stops.claims, b.scans, b.after) })
-		}
+	if len(urgent) > 0 {
+		e.attempts.Go(func() { e.scanAll(e.stops.claims, urgent) })
+	}
+	if len(later) > 0 {
+		e.attempts.Go(func() { e.scanLater(e.stops.claims, later) })
 	}
 }
 
 // scanAll carries out scans until the ledger has answered them all or nothing
 // could be caught up any more.
-func (e *engine) scanAll(ctx context.Context, batch []*scan, after time.Duration) {
-	if !sleep(ctx, after) {
-		return
-	}
-	for _, s := range batch {
-		s.order = weight(s.job.key(), time.Time{}, "scan")
-	}
-	slices.SortFunc(batch, func(a, b *scan) int { return cmp.Compare(a.order, b.order) })
-	pace := min(scanPace, longestPace/time.Duration(len(batch)))
-	for pause := firstRescan; len(batch) > 0; pause = min(2*pause, lastRescan) {
-		batch = e.scanOnce(ctx, batch, pace)
+func (e *engine) scanAll(ctx context.Context, urgent []*scan) {
+	spread(urgent)
+	pace := min(scanPace, longestPace/time.Duration(len(urgent)))
+	for pause := firstRescan; len(urgent) > 0; pause = min(2*pause, lastRescan) {
+		urgent = e.scanOnce(ctx, urgent, pace)
 		if !sleep(ctx, pause) {
 			return
 		}
 	}
+}
+
+// spread brings scans into an order that looks random, and is always the same.
+func spread(batch []*scan) {
+	for _, s := range batch {
+		s.order = weight(s.job.key(), time.Time{}, "scan")
+	}
+	slices.SortFunc(batch, func(a, b *scan) int { return cmp.Compare(a.order, b.order) })
 }
 
 // scanOnce carries out each scan once and returns those to be repeated.

@@ -56,6 +56,7 @@ func plants() []plant {
 		schedulerPlants,
 		limitPlants,
 		turnPlants,
+		calmPlants,
 		jobPlants,
 		replicaPlants,
 		memberPlants, cellPlants,

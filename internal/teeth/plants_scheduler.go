@@ -69,7 +69,7 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "catch-up: first live tick goes first", promise: "What is caught up is claimed before later ticks, which would close it.",
-		edits: []edit{{schedulerDir + "lane.go", "l.claiming == nil && l.scans == 0 &&", "l.claiming == nil &&"}, {schedulerDir + "scan.go", "if !sleep(ctx, after) {", "if !sleep(ctx, after+time.Hour) {"}},
+		edits: []edit{{schedulerDir + "lane.go", "l.claiming == nil && l.scans == 0 &&", "l.claiming == nil &&"}, {schedulerDir + "scan.go", "func (e *engine) scanAll(ctx context.Context, urgent []*scan) {\n", "func (e *engine) scanAll(ctx context.Context, urgent []*scan) {\n\tsleep(ctx, time.Hour)\n"}},
 		pkg:   scheduler, tests: []string{"TestSixHoursDown"},
 	},
 	{
@@ -89,7 +89,7 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "catch-up: at once", promise: "What is caught up is spread out.",
-		edits: []edit{{schedulerDir + "catchup.go", "limit := longestCatchUpPause", "limit := time.Duration(0)"}, {schedulerDir + "scan.go", "pace := min(scanPace, longestPace/time.Duration(len(batch)))", "pace := time.Duration(0)"}},
+		edits: []edit{{schedulerDir + "catchup.go", "limit := longestCatchUpPause", "limit := time.Duration(0)"}, {schedulerDir + "scan.go", "pace := min(scanPace, longestPace/time.Duration(len(urgent)))", "pace := time.Duration(0)"}},
 		pkg:   scheduler, tests: []string{"TestCatchUpIsNoFlood"},
 	},
 	{

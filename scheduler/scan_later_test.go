@@ -1,0 +1,125 @@
+package scheduler_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// A reader is a ledger that notes when it was read.
+type reader struct {
+	scheduler.Ledger
+
+	mu    sync.Mutex
+	times []time.Time
+}
+
+func (r *reader) Ticks(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+	r.mu.Lock()
+	r.times = append(r.times, time.Now())
+	r.mu.Unlock()
+	return r.Ledger.Ticks(ctx, q)
+}
+
+// within is the largest number of reads in any span of that length.
+func (r *reader) within(span time.Duration) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	most, first := 0, 0
+	for i, at := range r.times {
+		for at.Sub(r.times[first]) >= span {
+			first++
+		}
+		most = max(most, i-first+1)
+	}
+	return most
+}
+
+// downFor runs the jobs once, at 30 min, and goes on when their ticks at 1 h and 1.5 h
+// have passed without a replica.
+func (c *cluster) downFor(list []scheduler.Job) {
+	time.Sleep(29 * time.Minute)
+	stop := c.startAll(1, nil, list...)
+	time.Sleep(2 * time.Minute)
+	stop()
+	time.Sleep(time.Hour)
+}
+
+// wantDown fails unless exactly so many jobs have their ticks of that time on the
+// ledger, each as one that nobody was there to run.
+func (c *cluster) wantDown(when string, list []scheduler.Job, want int) {
+	c.t.Helper()
+	known := 0
+	for _, j := range list {
+		missed := 0
+		for _, e := range c.ticks(j.Name) {
+			if e.Outcome == scheduler.Missed && e.Reason == "no replica was running" {
+				missed++
+			}
+		}
+		if missed == 2 {
+			known++
+		}
+	}
+	if known != want {
+		c.t.Errorf("%s: %d of %d jobs are accounted for, want %d", when, known, len(list), want)
+	}
+}
+
+// However many replicas start at once, the past of each job is read once, and
+// slowly.
+func TestPastIsReadByOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		list := many(t, c, 500, "30m")
+		c.downFor(list)
+		r := &reader{Ledger: c.ledger}
+		stop := c.startAll(10, func(cfg *scheduler.Config) { cfg.Ledger = r }, list...)
+		time.Sleep(20 * time.Second)
+		if n, burst := len(r.times), r.within(100*time.Millisecond); n != len(list) || burst > 30 {
+			t.Errorf("the ledger was read %d times, up to %d of them in 100 ms; want %d and about 20", n, burst, len(list))
+		}
+		c.wantDown("20 s after the start", list, len(list))
+		stop()
+	})
+}
+
+// What a replica leaves undone that dies before its turn, the others do.
+func TestPastOfTheDead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		list := many(t, c, 30, "30m")
+		c.downFor(list)
+		survivor := c.start(c.replica("r1", nil, list...))
+		dies := c.start(c.replica("r2", func(cfg *scheduler.Config) { cfg.Ledger = deaf{c.ledger} }, list...))
+		time.Sleep(20 * time.Second)
+		first := 0
+		for _, j := range list {
+			if scheduler.Rank(j.Name, time.Time{}, "r1", []string{"r1", "r2"}) == 0 {
+				first++
+			}
+		}
+		c.wantDown("while the other one lives", list, first)
+		if first == 0 || first == len(list) {
+			t.Fatal("one of them is first for all")
+		}
+		c.stop(dies)
+		time.Sleep(2 * time.Minute)
+		c.wantDown("after the other one has died", list, len(list))
+		c.stop(survivor)
+	})
+}
+
+// A deaf ledger cannot be read.
+type deaf struct{ scheduler.Ledger }
+
+func (deaf) Ticks(context.Context, scheduler.Query) ([]scheduler.Entry, error) {
+	return nil, fmt.Errorf("deaf: %w", context.DeadlineExceeded)
+}
