@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"runtime"
+	"runtime/metrics"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -18,7 +19,7 @@ import (
 
 // mostAllocs bounds the allocations of one fire, from the heap of due jobs to the
 // release of its lease.
-const mostAllocs = 31
+const mostAllocs = 25
 
 func TestFireIsCheap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -34,7 +35,7 @@ func TestFireIsCheap(t *testing.T) {
 		running(t, nil, list)
 		time.Sleep(2*time.Minute + time.Second/2) // what happens once is over
 		var before, after runtime.MemStats
-		begun := fires.Load()
+		begun, goroutines := fires.Load(), goroutinesBegun(t)
 		runtime.ReadMemStats(&before)
 		time.Sleep(seconds * time.Second)
 		runtime.ReadMemStats(&after)
@@ -46,7 +47,20 @@ func TestFireIsCheap(t *testing.T) {
 		if per > mostAllocs {
 			t.Errorf("%.1f allocations per fire, want at most %d", per, mostAllocs)
 		}
+		if some := goroutinesBegun(t) - goroutines; some > n*seconds/10 {
+			t.Errorf("%d goroutines were begun for %d fires: those that are there should do", some, n*seconds)
+		}
 	})
+}
+
+// goroutinesBegun is how many there have been.
+func goroutinesBegun(t *testing.T) uint64 {
+	t.Helper()
+	sample := []metrics.Sample{{Name: "/sched/goroutines-created:goroutines"}}
+	if metrics.Read(sample); sample[0].Value.Kind() != metrics.KindUint64 {
+		t.Fatal("the runtime does not count goroutines")
+	}
+	return sample[0].Value.Uint64()
 }
 
 // mostBytes bounds what a replica keeps of a job that waits for its tick: the

@@ -78,6 +78,7 @@ func (e *engine) drain() error {
 			}
 		case <-timer.C:
 			if len(steps) == 0 {
+				e.crew.dismiss()
 				return &StuckError{Jobs: e.runningJobs()}
 			}
 		}
@@ -85,7 +86,8 @@ func (e *engine) drain() error {
 		timer.Reset(steps[0].then)
 		steps = steps[1:]
 	}
-	e.attempts.Wait()
+	e.crew.dismiss()
+	e.crew.hands.Wait()
 	return nil
 }
 

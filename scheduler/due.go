@@ -2,7 +2,69 @@ package scheduler
 
 import "container/heap"
 
-// A dueHeap orders jobs by the start of their next tick.
+// A dueQueue orders jobs by the start of their next tick. Many are due at the same
+// instants, again and again, so jobs with the same start hang together as a rule:
+// the heap has one of them, and the others cost nothing to order.
+type dueQueue struct {
+	heads  dueHeap
+	recent [64]*job // heads that others may join, by a hash of their start
+}
+
+// first is the job with the next tick, nil if none has one.
+func (q *dueQueue) first() *job {
+	if len(q.heads) == 0 {
+		return nil
+	}
+	return q.heads[0]
+}
+
+// meeting is where a head with the start of j is found, if it is remembered.
+func (q *dueQueue) meeting(j *job) **job {
+	return &q.recent[scramble(uint64(j.next.start.UnixMilli()))%uint64(len(q.recent))]
+}
+
+// add takes in a job that has a next tick.
+func (q *dueQueue) add(j *job) {
+	meeting := q.meeting(j)
+	head := *meeting
+	if head == nil || !head.next.start.Equal(j.next.start) {
+		*meeting = j
+		heap.Push(&q.heads, j)
+		return
+	}
+	j.before, j.behind = head, head.behind
+	if j.behind != nil {
+		j.behind.before = j
+	}
+	head.behind = j
+}
+
+// remove takes out a job, before its next tick changes.
+func (q *dueQueue) remove(j *job) {
+	if j.behind != nil {
+		j.behind.before = j.before
+	}
+	if j.before != nil {
+		j.before.behind = j.behind
+	} else {
+		q.replace(j, j.behind)
+	}
+	j.before, j.behind = nil, nil
+}
+
+// replace makes the next of its row the head, if there is one.
+func (q *dueQueue) replace(head, next *job) {
+	if meeting := q.meeting(head); *meeting == head {
+		*meeting = next
+	}
+	if next == nil {
+		heap.Remove(&q.heads, head.position)
+		return
+	}
+	next.position, q.heads[head.position] = head.position, next
+}
+
+// A dueHeap is for package heap.
 type dueHeap []*job
 
 func (h dueHeap) Len() int           { return len(h) }
@@ -34,7 +96,7 @@ func (e *engine) plan(j *job) {
 	e.jobs = append(e.jobs, j)
 	p := past{job: j.Job, before: e.clock.wall(), why: whyNobody}
 	if !j.next.isZero() {
-		heap.Push(&e.due, j)
+		e.due.add(j)
 		p.before = j.next.at
 	}
 	e.hold(j, p)
@@ -46,24 +108,19 @@ func (e *engine) replan() {
 	now := e.clock.wall()
 	for _, j := range e.jobs {
 		next := j.firstAfter(now, e.cfg.Window).due()
-		switch {
-		case next.isZero():
-		case j.next.isZero():
-			j.next = next
-			heap.Push(&e.due, j)
-		case next.at.Before(j.next.at):
-			j.next = next
-			heap.Fix(&e.due, j.position)
+		if !next.isZero() && (j.next.isZero() || next.at.Before(j.next.at)) {
+			e.reschedule(j, next)
 		}
 	}
 }
 
-// advance sets the job's next tick.
-func (e *engine) advance(j *job, next due) {
-	j.next = next
-	if next.isZero() {
-		heap.Remove(&e.due, j.position)
-		return
+// reschedule sets the job's next tick, if it has one.
+func (e *engine) reschedule(j *job, next due) {
+	if !j.next.isZero() {
+		e.due.remove(j)
 	}
-	heap.Fix(&e.due, j.position)
+	j.next = next
+	if !next.isZero() {
+		e.due.add(j)
+	}
 }

@@ -3,8 +3,8 @@ package scheduler
 import (
 	"context"
 	"maps"
+	"runtime"
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -27,7 +27,7 @@ type engine struct {
 
 	jobs     []*job // in no order
 	leaving  []*job // removed, but something of them goes on
-	due      dueHeap
+	due      dueQueue
 	scans    []*scan // to be begun
 	updating bool    // an update goes on, of which a step was taken in
 	places   places
@@ -43,15 +43,15 @@ type engine struct {
 	heeded   map[string]bool // requests that this replica has begun to do
 	settling map[string]bool // those that have expired
 
-	inbox    *inbox
-	heard    []progress // what was last taken from it
-	scanned  chan *scan
-	asks     chan ask
-	updates  chan update
-	aborted  <-chan struct{}
-	closing  chan struct{} // closed when the drain begins
-	done     chan struct{} // closed when run returns
-	attempts sync.WaitGroup
+	inbox   *inbox
+	heard   []progress // what was last taken from it
+	scanned chan *scan
+	asks    chan ask
+	updates chan update
+	aborted <-chan struct{}
+	closing chan struct{} // closed when the drain begins
+	done    chan struct{} // closed when run returns
+	crew    *crew
 
 	stops
 }
@@ -61,7 +61,7 @@ func newEngine(base context.Context, s *Scheduler, rec recorders, live func() []
 		cfg: s.cfg, clock: s.clock, drift: newDrift(s.clock), rec: rec, live: live,
 		desk: newDesk(s), informed: s.cfg.Acts == nil, heeded: map[string]bool{}, settling: map[string]bool{},
 		inbox: newInbox(), scanned: make(chan *scan), asks: s.asks, aborted: s.aborted, done: s.done,
-		updates: make(chan update), closing: make(chan struct{}),
+		updates: make(chan update), closing: make(chan struct{}), crew: newCrew(),
 		stops: newStops(base), places: places{limit: s.cfg.MaxRunning},
 	}
 	e.around = &surroundings{
@@ -128,24 +128,32 @@ func (e *engine) wake() {
 		}
 	}
 	now := e.clock.wall()
-	for fired := 1; e.informed && len(e.due) > 0 && !e.due[0].next.start.After(now); fired++ {
-		e.fire(e.due[0], now)
+	for fired := 1; e.informed && e.comes(now); fired++ {
+		e.fire(e.due.first(), now)
 		if fired%firesAtOnce == 0 {
-			e.hear() // what began first need not wait for the last to begin
+			runtime.Gosched() // what began first need not wait for the last to begin
+			e.hear()
 		}
 	}
 	e.startScans()
 }
 
-// pause is the time to sleep.
-func (e *engine) pause() time.Duration {
-	if len(e.due) == 0 || !e.informed {
-		return longestSleep
-	}
-	return min(e.due[0].next.start.Sub(e.clock.wall()), longestSleep)
+// comes tells whether a tick has come by now.
+func (e *engine) comes(now time.Time) bool {
+	first := e.due.first()
+	return first != nil && !first.next.start.After(now)
 }
 
-// fire takes the job's ticks that have come off the heap and offers the one
+// pause is the time to sleep.
+func (e *engine) pause() time.Duration {
+	first := e.due.first()
+	if first == nil || !e.informed {
+		return longestSleep
+	}
+	return min(first.next.start.Sub(e.clock.wall()), longestSleep)
+}
+
+// fire takes the job's ticks that have come off the queue and offers the one
 // that can be claimed.
 func (e *engine) fire(j *job, now time.Time) {
 	if t := e.oversleep(j, now); !t.isZero() {
@@ -202,7 +210,7 @@ func (e *engine) apply(p progress) {
 	case leaving:
 		e.places.leave(a)
 	case queuing:
-		a.line = e.standing(a)
+		a.line = e.inLine(a)
 	case won:
 		e.won(a)
 	case overdue:

@@ -8,9 +8,11 @@ import (
 // A job is what the engine knows of one Job.
 type job struct {
 	*Job         // as attempts that start now take it; those under way keep theirs
-	next     due // the one in the heap; zero if it never fires again
-	position int // in the heap
+	next     due // the one in the queue; zero if it never fires again
+	position int // in the heap of the queue, unless another is before it
 	index    int // in the list of jobs
+
+	before, behind *job // those that come at the same instant; see dueQueue
 
 	lanes   []*lane
 	running []*attempt // oldest first
@@ -44,8 +46,25 @@ func (e *engine) offer(j *job, t tick) {
 		l.overtake(t)
 	}
 	e.replace(j, t)
+	if len(l.queue) == 0 && j.open(l) { // as a rule
+		e.begin(j, l, t)
+		return
+	}
 	l.insert(t)
 	e.proceed(j, l)
+}
+
+// open tells whether the next tick of the lane may be claimed.
+func (j *job) open(l *lane) bool {
+	return l.claiming == nil && l.scans == 0 && !j.mustYield(l)
+}
+
+// begin starts the attempt for a tick that comes alone, unless it is not to be
+// claimed any more.
+func (e *engine) begin(j *job, l *lane, t tick) {
+	if now := e.clock.wall(); !e.turnsAway(j, l, t, now, 0, 0) {
+		e.start(j, l, t, now)
+	}
 }
 
 // insert puts a tick into the queue, in the order of the stream.
@@ -68,13 +87,16 @@ func (l *lane) overtake(t tick) {
 // proceed accounts for ticks of the lane that are not to be claimed any more,
 // and starts the next one unless one is being decided.
 func (e *engine) proceed(j *job, l *lane) {
+	if len(l.queue) == 0 {
+		return
+	}
 	e.weed(j, l)
-	if l.claiming == nil && l.scans == 0 && len(l.queue) > 0 && !j.mustYield(l) {
+	if len(l.queue) > 0 && j.open(l) {
 		t := l.queue[0]
 		if l.queue = l.queue[1:]; len(l.queue) == 0 {
 			l.queue = nil // of many jobs, most wait for nothing
 		}
-		e.start(j, l, t)
+		e.start(j, l, t, e.clock.wall())
 	}
 }
 
@@ -82,10 +104,7 @@ func (e *engine) proceed(j *job, l *lane) {
 func (e *engine) weed(j *job, l *lane) {
 	now, late := e.clock.wall(), 0
 	for i, t := range slices.Backward(l.queue) { // what is deleted lies behind
-		if t.act != nil && (e.draining || t.late(now)) || e.skipPaused(j, t) {
-			l.queue = slices.Delete(l.queue, i, i+1) // a request is open to others, or expires
-		} else if v := e.tooLate(j, l, t, now, len(l.queue)-1-i, late); v.kind == settled {
-			e.decided(j.Job, t, v)
+		if e.turnsAway(j, l, t, now, len(l.queue)-1-i, late) {
 			l.queue = slices.Delete(l.queue, i, i+1)
 		} else if t.late(now) {
 			late++
@@ -95,6 +114,19 @@ func (e *engine) weed(j *job, l *lane) {
 		a.job.CatchUp.does() && late >= a.job.CatchUp.withDefaults().Max {
 		a.stopWaiting(errTooMany)
 	}
+}
+
+// turnsAway tells whether a tick is not to be claimed any more, and accounts for
+// it. So many newer ones wait, and so many of these are to be caught up.
+func (e *engine) turnsAway(j *job, l *lane, t tick, now time.Time, newer, late int) bool {
+	if t.act != nil && (e.draining || t.late(now)) || e.skipPaused(j, t) {
+		return true // a request is open to others, or expires
+	}
+	v := e.tooLate(j, l, t, now, newer, late)
+	if v.kind == settled {
+		e.decided(j.Job, t, v)
+	}
+	return v.kind == settled
 }
 
 // tooLate is the verdict on a tick that waits, settled if it is not to be
@@ -116,15 +148,14 @@ func (e *engine) tooLate(j *job, l *lane, t tick, now time.Time, newer, late int
 }
 
 // start begins the attempt for a tick in a goroutine of its own.
-func (e *engine) start(j *job, l *lane, t tick) {
-	now, fit := e.clock.wall(), fitting(e.live(), j.Labels)
-	rank := Rank(j.key(), t.at, e.cfg.Replica, fit)
+func (e *engine) start(j *job, l *lane, t tick, now time.Time) {
+	rank, crowd := e.standing(j.Job, t.at)
 	if e.cfg.MaxRunning > 0 {
 		rank += e.above(j.Job, func(*Job) bool { return true }) // or the first to come took the places
 	}
 	a := &attempt{
 		surroundings: e.around,
-		job:          j.Job.backfilling(t), tick: t, until: t.until, rank: rank, crowd: len(fit),
+		job:          j.Job.backfilling(t), tick: t, until: t.until, rank: rank, crowd: crowd,
 		owner: j, lane: l,
 		waits: lazyContext{parent: e.stops.claims}, runs: lazyContext{parent: e.stops.runs},
 	}
@@ -137,11 +168,11 @@ func (e *engine) start(j *job, l *lane, t tick) {
 		a.delay, a.headStart = e.turn(rank, t.latest.Sub(now))
 		a.delay += j.catchUpPause(t)
 	}
-	a.first = rank == 0 && !a.caughtUp && (len(fit) > 0 || e.cfg.Roster == nil)
+	a.first = rank == 0 && !a.caughtUp && (crowd > 0 || e.cfg.Roster == nil)
 	a.free = a.delay <= 0 && !a.caughtUp && j.inTheWay(a) == nil
 	l.claiming = a
 	e.active++
-	e.attempts.Go(a.run)
+	e.crew.run(a)
 }
 
 // won moves an attempt from its lane to the runs, so that the lane goes on.

@@ -17,8 +17,8 @@ func (a *attempt) queue() inLine {
 	return a.line
 }
 
-// standing answers an attempt that queues for a slot.
-func (e *engine) standing(a *attempt) inLine {
+// inLine answers an attempt that queues for a slot.
+func (e *engine) inLine(a *attempt) inLine {
 	if !slices.Contains(e.queuing, a) {
 		e.queuing = append(e.queuing, a)
 	}

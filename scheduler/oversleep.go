@@ -53,7 +53,7 @@ func sleptThrough(j *Job, due tick, now time.Time, window time.Duration) oversle
 // and returns the one that is open now, if any.
 func (e *engine) oversleep(j *job, now time.Time) tick {
 	o := sleptThrough(j.Job, j.tick(e.cfg.Window), now, e.cfg.Window)
-	e.advance(j, o.next.due())
+	e.reschedule(j, o.next.due())
 	if len(o.missed) > 0 && j.CatchUp.does() && fits(e.cfg.Labels, j.Labels) {
 		e.hold(j, past{job: j.Job, from: o.missed[0].at, before: o.until(now), why: whyOverslept})
 		return o.open

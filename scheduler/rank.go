@@ -15,12 +15,37 @@ import (
 func Rank(job string, tick time.Time, self string, replicas []string) int {
 	rank, own := 0, weight(job, tick, self)
 	for _, r := range slices.Compact(slices.Sorted(slices.Values(replicas))) {
-		w := weight(job, tick, r)
-		if w > own || w == own && r > self {
+		if ahead(job, tick, r, self, own) {
 			rank++
 		}
 	}
 	return rank
+}
+
+// ahead tells whether a replica goes before self, which has the given weight.
+func ahead(job string, tick time.Time, replica, self string, own uint64) bool {
+	w := weight(job, tick, replica)
+	return w > own || w == own && replica > self
+}
+
+// standing is the Rank of this replica for a tick of the job among those that live
+// and may run it, and how many these are.
+func (e *engine) standing(j *Job, at time.Time) (rank, crowd int) {
+	live := e.live()
+	if len(live) == 0 {
+		return 0, 0
+	}
+	self := e.cfg.Replica
+	own := weight(j.key(), at, self)
+	for i := range live {
+		if r := &live[i]; fits(r.Labels, j.Labels) {
+			crowd++
+			if r.ID != self && ahead(j.key(), at, r.ID, self, own) {
+				rank++
+			}
+		}
+	}
+	return rank, crowd
 }
 
 // weight is made of the FNV-1a hash of job, tick and replica. That of package

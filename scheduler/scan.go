@@ -65,10 +65,10 @@ func (e *engine) startScans() {
 	later := slices.DeleteFunc(slices.Clone(batch), func(s *scan) bool { return s.urgent })
 	urgent := slices.DeleteFunc(batch, func(s *scan) bool { return !s.urgent })
 	if len(urgent) > 0 {
-		e.attempts.Go(func() { e.scanAll(e.stops.claims, urgent) })
+		e.crew.hands.Go(func() { e.scanAll(e.stops.claims, urgent) })
 	}
 	if len(later) > 0 {
-		e.attempts.Go(func() { e.scanLater(e.stops.claims, later) })
+		e.crew.hands.Go(func() { e.scanLater(e.stops.claims, later) })
 	}
 }
 

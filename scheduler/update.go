@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"container/heap"
 	"errors"
 	"fmt"
 	"slices"
@@ -152,20 +151,6 @@ func (e *engine) remove(j *job, now time.Time) {
 func (e *engine) fireDue(j *job, now time.Time) {
 	if !j.next.isZero() && !j.next.start.After(now) {
 		e.fire(j, now)
-	}
-}
-
-// reschedule puts the job's next tick in its place in the heap.
-func (e *engine) reschedule(j *job, next due) {
-	planned := !j.next.isZero()
-	j.next = next
-	switch {
-	case planned && next.isZero():
-		heap.Remove(&e.due, j.position)
-	case planned:
-		heap.Fix(&e.due, j.position)
-	case !next.isZero():
-		heap.Push(&e.due, j)
 	}
 }
 

@@ -57,6 +57,7 @@ func plants() []plant {
 		limitPlants,
 		turnPlants,
 		calmPlants,
+		firePlants,
 		jobPlants,
 		replicaPlants,
 		memberPlants, cellPlants,

@@ -19,7 +19,7 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "engine: replicas all rank first", promise: "Replicas try one after the other, in an order that changes with the tick.",
-		edits: []edit{{schedulerDir + "rank.go", "if w > own || w == own && r > self {", "if w > own && w == own {"}},
+		edits: []edit{{schedulerDir + "rank.go", "return w > own || w == own && replica > self", "return w > own && w == own"}},
 		pkg:   scheduler, tests: []string{"TestRanksAreAPermutation", "TestRankIsPinned"},
 	},
 	{

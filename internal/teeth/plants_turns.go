@@ -60,7 +60,7 @@ var turnPlants = []plant{
 	},
 	{
 		name: "looks: alone without a roster's word", promise: "A replica that does not know who lives claims in two rounds.",
-		edits: []edit{{schedulerDir + "lane.go", "(len(fit) > 0 || e.cfg.Roster == nil)", "true"}},
+		edits: []edit{{schedulerDir + "lane.go", "(crowd > 0 || e.cfg.Roster == nil)", "true"}},
 		pkg:   scheduler, tests: []string{"TestNotAloneBeforeTheFirstAnswer"},
 	},
 	{
