@@ -20,8 +20,19 @@ type HoldConfig struct {
 	// stopped. The lease then ends up to a margin earlier, and the work's context
 	// a margin before the lease, with cause ErrMaxHold. Default: no bound.
 	MaxHold time.Duration
-	// Extended, if set, is told of each extension and its error.
-	Extended func(deadline time.Time, err error)
+	// Extended, if set, is told of each try to extend the lease.
+	Extended func(Extension)
+}
+
+// An Extension is what became of one try to extend a lease.
+type Extension struct {
+	// Deadline is that of the lease afterwards.
+	Deadline time.Time
+	// Left is how much longer the lease lasted when the try began, and Took how
+	// long the try took.
+	Left, Took time.Duration
+	// Err is why the deadline stays where it was; nil if it moved.
+	Err error
 }
 
 // Validate says what is wrong with c.

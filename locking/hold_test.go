@@ -219,17 +219,25 @@ func TestHoldTellsOfExtensions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		type call struct {
-			deadline time.Duration
-			failed   bool
+			deadline, left, took time.Duration
+			failed               bool
 		}
 		var got []call
-		l := newFakeLease(func(_ context.Context, n int) error { return okFirst(n, 2, locking.ErrLeaseLost) })
-		cfg := locking.HoldConfig{Every: every, Margin: margin, Extended: func(deadline time.Time, err error) {
-			got = append(got, call{deadline.Sub(l.start), err != nil})
+		const slow = 100 * time.Millisecond
+		l := newFakeLease(func(_ context.Context, n int) error {
+			time.Sleep(slow)
+			return okFirst(n, 2, locking.ErrLeaseLost)
+		})
+		cfg := locking.HoldConfig{Every: every, Margin: margin, Extended: func(e locking.Extension) {
+			got = append(got, call{e.Deadline.Sub(l.start), e.Left, e.Took, e.Err != nil})
 		}}
 		var at time.Duration
 		_ = locking.Hold(t.Context(), l, cfg, untilCancelled(l.start, &at))
-		want := []call{{every + ttl, false}, {2*every + ttl, false}, {2*every + ttl, true}}
+		want := []call{
+			{every + slow + ttl, ttl - every, slow, false},
+			{2*every + slow + ttl, ttl - every + slow, slow, false},
+			{2*every + slow + ttl, ttl - every + slow, slow, true},
+		}
 		if !slices.Equal(got, want) {
 			t.Errorf("told of %v, want %v", got, want)
 		}

@@ -145,7 +145,7 @@ func (k *Keeper) extend(ctx context.Context, term time.Duration) {
 			k.atLimit.Store(true)
 			return
 		}
-		begun := time.Now()
+		begun, left := time.Now(), Left(k.lease)
 		every.Reset(k.untilExtension(begun))
 		err := k.try(ctx)
 		if ctx.Err() != nil {
@@ -157,7 +157,7 @@ func (k *Keeper) extend(ctx context.Context, term time.Duration) {
 			last.Reset(k.room(term) - k.cfg.Margin)
 		}
 		if k.cfg.Extended != nil {
-			k.cfg.Extended(k.lease.Deadline(), err)
+			k.cfg.Extended(Extension{Deadline: k.lease.Deadline(), Left: left, Took: time.Since(begun), Err: err})
 		}
 		if errors.Is(err, ErrLeaseLost) {
 			k.cancel(err)

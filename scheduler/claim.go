@@ -38,6 +38,7 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
 		tries++
 		lease, took, err := a.try(a.stops.claims, alone)
 		a.leaveTurn()
+		a.cfg.Observer.Tried(a.job.Name, a.tick.at, took, err)
 		if err == nil {
 			return lease, took, verdict{}
 		}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -33,6 +34,9 @@ type Config struct {
 	Acts     Acts           // none: nothing can be asked of this replica
 	Archive  Archive        // none: no logs are kept, and Job.History is not applied
 	Observer Observer
+	// Middleware goes around each call of a function, the first one outermost, and
+	// all of it outside of what the registry has.
+	Middleware []jobs.Middleware
 	// Logger is the base of the loggers that runs are given. The scheduler
 	// itself logs nothing: Observer is told. Default: discards.
 	Logger *slog.Logger

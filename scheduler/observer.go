@@ -14,6 +14,16 @@ type Observer struct {
 	// Claimed: this replica won the tick; the run starts now. Took is the time
 	// from the first message of the winning attempt.
 	Claimed func(job string, claim locking.Claim, took time.Duration)
+	// Tried: one try to claim the tick has ended and took so long; err, an
+	// *locking.AcquireError as a rule, is why it was not granted, nil if it was.
+	Tried func(job string, tick time.Time, took time.Duration, err error)
+	// Started: the function of the run that was just Claimed is about to be called,
+	// so long behind the time of its tick, jitter taken off. If it is set, the entry
+	// is made for it.
+	Started func(e Entry, behind time.Duration)
+	// Unused: the claim that was just Claimed is given back, since it came too late
+	// to begin the work. Decided follows, and not Finished.
+	Unused func(job string, claim locking.Claim)
 	// Lost: another replica runs, or ran, the tick.
 	Lost func(job string, tick time.Time, err error)
 	// Retrying: the attempt failed in a way that may pass.
@@ -24,7 +34,11 @@ type Observer struct {
 	// under the same claim after the pause. The run's own Logger has said so.
 	Retried func(job string, claim locking.Claim, try int, err error, in time.Duration)
 	// Extended: a running job's lease was extended, or not.
-	Extended func(job string, claim locking.Claim, deadline time.Time, err error)
+	Extended func(job string, claim locking.Claim, e locking.Extension)
+	// Released: the lease of a run that has ended was given back, or not, which took
+	// so long. Left is how much longer it would have lasted, negative if it had run
+	// out. Finished follows.
+	Released func(job string, claim locking.Claim, left, took time.Duration, err error)
 	// Settled: the ledger took it from this replica, first of all that noticed, and
 	// knows of no run: told once in the cluster, as a rule. Where the ledger cannot
 	// be asked each replica is told. If it is set, each recorded tick is read back.
@@ -71,10 +85,17 @@ type Observer struct {
 	Draining func(running []string)
 }
 
-// withNoops returns a copy in which no function is nil.
+// withNoops returns a copy in which no function is nil but those that cost
+// something when they are set: Settled and Started.
 func (o Observer) withNoops() Observer {
 	if o.Claimed == nil {
 		o.Claimed = func(string, locking.Claim, time.Duration) {}
+	}
+	if o.Tried == nil {
+		o.Tried = func(string, time.Time, time.Duration, error) {}
+	}
+	if o.Unused == nil {
+		o.Unused = func(string, locking.Claim) {}
 	}
 	if o.Lost == nil {
 		o.Lost = func(string, time.Time, error) {}
@@ -89,7 +110,10 @@ func (o Observer) withNoops() Observer {
 		o.Retried = func(string, locking.Claim, int, error, time.Duration) {}
 	}
 	if o.Extended == nil {
-		o.Extended = func(string, locking.Claim, time.Time, error) {}
+		o.Extended = func(string, locking.Claim, locking.Extension) {}
+	}
+	if o.Released == nil {
+		o.Released = func(string, locking.Claim, time.Duration, time.Duration, error) {}
 	}
 	if o.Late == nil {
 		o.Late = func(string, locking.Claim, time.Duration) {}

@@ -9,6 +9,15 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
+// How reasons of runs begin that are told apart later (reason.go); of those that
+// were replaced, what stands in them.
+const (
+	whyDrainedRun = "the replica drained"
+	whyReplaced   = ": replaced by tick "
+	whyMaxHold    = "max_hold:"
+	whyEvicted    = "released by an operator: "
+)
+
 // outcome says how a run ended whose function returned err, when its context
 // had ended for cause (nil: it had not). A function that returns nil has done
 // its work, also if it was asked to stop; but not if others may have worked
@@ -29,7 +38,7 @@ func outcome(err, cause error) (Outcome, string) {
 	case errors.Is(cause, jobs.ErrTimeout):
 		return TimedOut, "the run took longer than its timeout"
 	case errors.Is(cause, jobs.ErrDraining):
-		return Cancelled, "the replica drained"
+		return Cancelled, whyDrainedRun
 	default:
 		return Cancelled, cause.Error()
 	}
@@ -38,10 +47,10 @@ func outcome(err, cause error) (Outcome, string) {
 // whyLost says how the lease of a run was lost.
 func whyLost(cause error) string {
 	if errors.Is(cause, locking.ErrMaxHold) {
-		return "max_hold: the run took longer than lock.max_hold lets a lease be kept"
+		return whyMaxHold + " the run took longer than lock.max_hold lets a lease be kept"
 	}
 	if evicted, ok := errors.AsType[*locking.EvictedError](cause); ok {
-		return "released by an operator: " + evicted.Reason
+		return whyEvicted + evicted.Reason
 	}
 	return "the lease could not be kept"
 }

@@ -6,13 +6,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/quorate/quorate/jobs"
 )
 
-// handler is the job's function with its params, those of a request bound where
-// it has some. That they do not fit is only known here, and fails the run.
+// handler is what is called for the job: its function in the middleware.
 func (a *attempt) handler() jobs.Handler {
+	h := a.bound()
+	for _, m := range slices.Backward(a.cfg.Middleware) {
+		h = m(h)
+	}
+	return h
+}
+
+// bound is the job's function with its params, those of a request bound where it
+// has some. That they do not fit is only known here, and fails the run.
+func (a *attempt) bound() jobs.Handler {
 	if a.tick.act == nil || len(a.tick.act.Params) == 0 {
 		return a.job.Handler
 	}

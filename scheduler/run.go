@@ -26,7 +26,7 @@ func (a *attempt) work(lease locking.Lease, took time.Duration) {
 	a.started = a.clock.wall()
 	a.report(progress{attempt: a, phase: won})
 	a.cfg.Observer.Claimed(a.job.Name, a.claim, took)
-	a.tellLate()
+	a.tellStarted()
 
 	k := a.keep()
 	end := ending{}
@@ -52,6 +52,7 @@ func (a *attempt) finish(k *locking.Keeper, end *ending) {
 	k.Stop()
 	if end.tries == 0 { // there was no time left to call the function
 		a.void(a.lease)
+		a.cfg.Observer.Unused(a.job.Name, a.claim)
 		a.conclude(missedFor(whyTooLate))
 		return
 	}
@@ -81,9 +82,7 @@ func (a *attempt) result(end *ending) Entry {
 func (a *attempt) keeping() locking.HoldConfig {
 	return locking.HoldConfig{
 		Every: a.cfg.ExtendEvery, Margin: a.cfg.SafetyMargin,
-		Extended: func(deadline time.Time, err error) {
-			a.cfg.Observer.Extended(a.job.Name, a.claim, deadline, err)
-		},
+		Extended: func(e locking.Extension) { a.cfg.Observer.Extended(a.job.Name, a.claim, e) },
 	}
 }
 
@@ -112,10 +111,13 @@ func (a *attempt) logger(id string, try int) slog.Handler {
 // the lease had run out is no failure: the record is kept, and says what became
 // of the run.
 func (a *attempt) release(entry Entry) error {
-	left := max(time.Until(a.lease.Deadline()), lateRelease)
-	ctx := a.deadlines.until(a.stops.releases, time.Now().Add(left))
-	if err := a.lease.Release(ctx, EncodeNote(entry)); !errors.Is(err, locking.ErrExpired) {
-		return err
+	began := time.Now()
+	left := a.lease.Deadline().Sub(began)
+	ctx := a.deadlines.until(a.stops.releases, began.Add(max(left, lateRelease)))
+	err := a.lease.Release(ctx, EncodeNote(entry))
+	if errors.Is(err, locking.ErrExpired) {
+		err = nil
 	}
-	return nil
+	a.cfg.Observer.Released(a.job.Name, a.claim, left, time.Since(began), err)
+	return err
 }

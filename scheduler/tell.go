@@ -7,10 +7,15 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// tellLate tells the observer of a run that starts later than its job wants.
-// Ticks of the past that somebody asked for are not late.
-func (a *attempt) tellLate() {
+// tellStarted tells the observer of a run that starts, and if it does so later
+// than its job wants. Ticks of the past that somebody asked for are not late.
+func (a *attempt) tellStarted() {
 	by := a.started.Sub(a.tick.start)
+	if started := a.cfg.Observer.Started; started != nil {
+		e := a.entry(Running, a.started).named(a.job.Name)
+		e.Token, e.Attempt, e.Votes = a.claim.Token, a.claim.Attempt, a.claim.Votes
+		started(e, by)
+	}
 	if a.job.LateAfter > 0 && by > a.job.LateAfter && a.tick.trigger != ByBackfill {
 		a.cfg.Observer.Late(a.job.Name, a.claim, by)
 	}

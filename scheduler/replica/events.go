@@ -51,12 +51,12 @@ func (e events) decided(en scheduler.Entry) {
 	e.log.Warn("tick does not run", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "outcome", string(en.Outcome), "reason", en.Reason)
 }
 
-func (e events) extended(job string, c locking.Claim, deadline time.Time, err error) {
-	if err != nil {
-		e.log.Warn("lease not extended", "job", job, "tick", jobs.FormatTick(c.Tick), "token", c.Token, "deadline", deadline, "error", said(err))
+func (e events) extended(job string, c locking.Claim, x locking.Extension) {
+	if x.Err != nil {
+		e.log.Warn("lease not extended", "job", job, "tick", jobs.FormatTick(c.Tick), "token", c.Token, "deadline", x.Deadline, "error", said(x.Err))
 		return
 	}
-	e.log.Debug("lease extended", "job", job, "tick", jobs.FormatTick(c.Tick), "token", c.Token, "deadline", deadline)
+	e.log.Debug("lease extended", "job", job, "tick", jobs.FormatTick(c.Tick), "token", c.Token, "deadline", x.Deadline)
 }
 
 func (e events) late(job string, c locking.Claim, by time.Duration) {

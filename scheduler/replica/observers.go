@@ -13,6 +13,21 @@ import (
 func observers(list ...scheduler.Observer) scheduler.Observer {
 	return scheduler.Observer{
 		Settled: settled(list),
+		Started: started(list),
+		Tried: func(job string, tick time.Time, took time.Duration, err error) {
+			for _, o := range list {
+				if o.Tried != nil {
+					o.Tried(job, tick, took, err)
+				}
+			}
+		},
+		Unused: func(job string, c locking.Claim) {
+			for _, o := range list {
+				if o.Unused != nil {
+					o.Unused(job, c)
+				}
+			}
+		},
 		Claimed: func(job string, c locking.Claim, took time.Duration) {
 			for _, o := range list {
 				if o.Claimed != nil {
@@ -48,10 +63,17 @@ func observers(list ...scheduler.Observer) scheduler.Observer {
 				}
 			}
 		},
-		Extended: func(job string, c locking.Claim, deadline time.Time, err error) {
+		Extended: func(job string, c locking.Claim, e locking.Extension) {
 			for _, o := range list {
 				if o.Extended != nil {
-					o.Extended(job, c, deadline, err)
+					o.Extended(job, c, e)
+				}
+			}
+		},
+		Released: func(job string, c locking.Claim, left, took time.Duration, err error) {
+			for _, o := range list {
+				if o.Released != nil {
+					o.Released(job, c, left, took, err)
 				}
 			}
 		},
@@ -172,6 +194,19 @@ func settled(list []scheduler.Observer) func(scheduler.Entry) {
 	return func(e scheduler.Entry) {
 		for _, o := range list {
 			o.Settled(e)
+		}
+	}
+}
+
+// started is nil unless somebody wants to be told, since an entry is made for it.
+func started(list []scheduler.Observer) func(scheduler.Entry, time.Duration) {
+	list = slices.DeleteFunc(slices.Clone(list), func(o scheduler.Observer) bool { return o.Started == nil })
+	if len(list) == 0 {
+		return nil
+	}
+	return func(e scheduler.Entry, behind time.Duration) {
+		for _, o := range list {
+			o.Started(e, behind)
 		}
 	}
 }

@@ -305,10 +305,10 @@ func TestFrozenMajority(t *testing.T) {
 	deadlines := map[locking.Token]time.Time{}
 	m := newContender(t, cfg, scheduler.Config{
 		Replica: "a",
-		Observer: scheduler.Observer{Extended: func(_ string, c locking.Claim, deadline time.Time, _ error) {
+		Observer: scheduler.Observer{Extended: func(_ string, c locking.Claim, e locking.Extension) {
 			mu.Lock()
 			defer mu.Unlock()
-			deadlines[c.Token] = deadline
+			deadlines[c.Token] = e.Deadline
 		}},
 	}, []scheduler.Job{{Name: "sleeper", Schedule: s, Handler: func(ctx context.Context, run jobs.Run) error {
 		began <- run

@@ -109,6 +109,9 @@ type Observer struct {
 	// node's, or that of this process if node is empty. Nodes refuse requests
 	// that lie more than half of the grace ahead of their own clocks.
 	Skewed func(node string, by time.Duration)
+	// Replied: a call of a rule has ended: with the node's reply, or with why there
+	// is none. It is told of every call, and costs those who wait for them.
+	Replied func(rule string, r Reply)
 	// Warn: the node works, but is set up in a way that will cost something.
 	Warn func(node, text string)
 }

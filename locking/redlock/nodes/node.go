@@ -41,12 +41,25 @@ func (n *Node) Call(ctx context.Context, script *Script, keys []string, args ...
 		return callTogether(ctx, []*Node{n}, 0, everyone, script, keys, args)[0]
 	}
 	if r, refused := n.refuses(); refused {
+		n.tell(script, r)
 		return r
 	}
 	r := n.run(ctx, script, keys, args)
+	n.note(ctx, script, r)
+	return r
+}
+
+// note lets what became of a call decide whether the node is up, and tells of it.
+func (n *Node) note(ctx context.Context, script *Script, r Reply) {
 	n.observe(ctx, r)
 	n.noteRefusal(script, r)
-	return r
+	n.tell(script, r)
+}
+
+func (n *Node) tell(script *Script, r Reply) {
+	if n.set.cfg.Observer.Replied != nil {
+		n.set.cfg.Observer.Replied(script.name, r)
+	}
 }
 
 // batches tells whether calls of the script share requests to the node.

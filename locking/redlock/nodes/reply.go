@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/quorate/quorate/locking"
 )
 
 // A Reply is what became of one call to one node.
@@ -49,6 +52,27 @@ func (r Reply) Arg(i int) string {
 // and will not.
 func (r Reply) Unsent() bool {
 	return r.unsent || errors.Is(r.Err, ErrDown) || errors.Is(r.Err, redis.ErrPoolTimeout) || errors.Is(r.Err, errUnsent)
+}
+
+// Result says in one word what became of the call: the code in small letters, or
+// why there is none. "down" and "unsent" are of nodes that were not asked, "silent"
+// of those that did not answer, "blank", "refused" and "error" of those that did.
+func (r Reply) Result() string {
+	switch {
+	case r.Err == nil:
+		return strings.ToLower(r.Code)
+	case errors.Is(r.Err, ErrDown):
+		return "down"
+	case r.Unsent(), neverAsked(r.Err):
+		return "unsent"
+	case errors.Is(r.Err, ErrBlank):
+		return "blank"
+	case errors.Is(r.Err, locking.ErrRefused):
+		return "refused"
+	case silent(r.Err):
+		return "silent"
+	}
+	return "error"
 }
 
 // fields turns a script's result into strings. Numbers and nils are taken too,

@@ -106,6 +106,7 @@ func callTogether(ctx context.Context, list []*Node, quorum int, want func(int) 
 			continue
 		}
 		if reply, refused := n.refuses(); refused {
+			n.tell(script, reply)
 			replies[i] = reply
 			continue
 		}
@@ -133,7 +134,6 @@ func (n *Node) hear(ctx context.Context, script *Script, q *queued, start time.T
 		r.Sent, r.Received = q.asked, q.heard
 	}
 	r = n.heard(r, script, v, err)
-	n.observe(ctx, r)
-	n.noteRefusal(script, r)
+	n.note(ctx, script, r)
 	return r
 }

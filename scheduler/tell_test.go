@@ -1,0 +1,135 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/locktest"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// What metrics and traces are made of is told in order, with its times.
+func TestARunIsToldStepByStep(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.locker = slow{c.locks}
+		var told []string
+		say := func(format string, args ...any) { told = append(told, fmt.Sprintf(format, args...)) }
+		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
+			cfg.Observer = scheduler.Observer{
+				Tried: func(job string, tick time.Time, took time.Duration, err error) {
+					say("tried %s %v in %v: %v", job, c.at(tick), took, err)
+				},
+				Claimed: func(string, locking.Claim, time.Duration) { say("claimed") },
+				Started: func(e scheduler.Entry, behind time.Duration) {
+					say("started %s %v %s %s token %t attempt %d votes %d behind %v", e.Job, c.at(e.Tick), e.Trigger, e.Outcome, e.Token != 0, e.Attempt, e.Votes.For, behind)
+				},
+				Extended: func(_ string, _ locking.Claim, e locking.Extension) {
+					say("extended with %v left in %v: %v", e.Left, e.Took, e.Err)
+				},
+				Released: func(_ string, _ locking.Claim, left, took time.Duration, err error) {
+					say("released with %v left in %v: %v", left, took, err)
+				},
+				Finished: func(e scheduler.Entry, _ error) { say("finished %s", e.Outcome) },
+			}
+		}, every(t, "10s", "j", c.handler(func(context.Context, jobs.Run) error {
+			time.Sleep(1500 * time.Millisecond)
+			return nil
+		}))))
+		time.Sleep(15 * time.Second)
+		c.stop(stop)
+		want := []string{
+			"tried j 10s in 100ms: <nil>", "claimed",
+			"started j 10s schedule running token true attempt 1 votes 1 behind 100ms",
+			"extended with 2.0375s left in 200ms: <nil>",
+			"released with 2.6625s left in 300ms: <nil>", "finished succeeded",
+		}
+		if !slices.Equal(told, want) {
+			t.Errorf("told\n%q, want\n%q", told, want)
+		}
+	})
+}
+
+// slow is a Locker that takes its time.
+type slow struct{ *locktest.Memory }
+
+func (s slow) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+	time.Sleep(100 * time.Millisecond)
+	lease, err := s.Memory.TryAcquire(ctx, req)
+	return slowLease{lease}, err
+}
+
+type slowLease struct{ locking.Lease }
+
+func (l slowLease) Extend(ctx context.Context) error {
+	time.Sleep(200 * time.Millisecond)
+	return l.Lease.Extend(ctx)
+}
+
+func (l slowLease) Release(ctx context.Context, note []byte) error {
+	time.Sleep(300 * time.Millisecond)
+	return l.Lease.Release(ctx, note)
+}
+
+// A claim that comes too late to begin the work ends as unused, since it will
+// not be told as finished.
+func TestUnusedClaimsAreTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		var told []string
+		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
+			cfg.Observer.Claimed = func(string, locking.Claim, time.Duration) {
+				told = append(told, "claimed")
+				time.Sleep(3 * time.Second) // as a process that is stopped does
+			}
+			cfg.Observer.Unused = func(job string, claim locking.Claim) {
+				told = append(told, fmt.Sprint("unused ", job, " ", c.at(claim.Tick)))
+			}
+			cfg.Observer.Decided = func(e scheduler.Entry) { told = append(told, string(e.Outcome)+" "+e.Reason) }
+			cfg.Observer.Finished = func(scheduler.Entry, error) { told = append(told, "finished") }
+		}, every(t, "10s", "j", c.handler(nil))))
+		time.Sleep(15 * time.Second)
+		c.stop(stop)
+		want := []string{"claimed", "unused j 10s", "missed the claim was won too late to begin the work, and given back"}
+		if !slices.Equal(told, want) {
+			t.Errorf("told\n%q, want\n%q", told, want)
+		}
+	})
+}
+
+// Middleware goes around each call, the first one outermost.
+func TestMiddlewareOfTheScheduler(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		var told []string
+		around := func(name string) jobs.Middleware {
+			return func(next jobs.Handler) jobs.Handler {
+				return func(ctx context.Context, run jobs.Run) error {
+					told = append(told, fmt.Sprint(name, " ", run.Job, " try ", run.Try))
+					return next(ctx, run)
+				}
+			}
+		}
+		job := every(t, "10s", "j", c.handler(func(context.Context, jobs.Run) error { return errors.New("boom") }))
+		job.Retry = scheduler.Retry{Attempts: 2}
+		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
+			cfg.Middleware = []jobs.Middleware{around("outer"), around("inner")}
+		}, job))
+		time.Sleep(15 * time.Second)
+		c.stop(stop)
+		if want := []string{"outer j try 1", "inner j try 1", "outer j try 2", "inner j try 2"}; !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
+		}
+		c.wantTicks("j", "10s failed")
+	})
+}
