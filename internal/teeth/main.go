@@ -70,6 +70,7 @@ func plants() []plant {
 		besidePlants,
 		formatPlants,
 		hookPlants,
+		metricsPlants,
 		kitPlants,
 		actPlants,
 		listingPlants,

@@ -139,7 +139,7 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "rerun: a lost lease is no end", promise: "A run that lost its lease and could say so is not run again.",
-		edits: []edit{{schedulerDir + "run.go", "\tleft := max(time.Until(a.lease", "\tif entry.Outcome == LeaseLost {\n\t\treturn nil\n\t}\n\tleft := max(time.Until(a.lease"}},
+		edits: []edit{{schedulerDir + "run.go", "\tbegan := time.Now()\n\tleft :=", "\tif entry.Outcome == LeaseLost {\n\t\treturn nil\n\t}\n\tbegan := time.Now()\n\tleft :="}},
 		pkg:   scheduler, tests: []string{"TestRerunOfALostLease"},
 	},
 	{

@@ -20,7 +20,7 @@ var turnPlants = []plant{
 	{
 		name: "turns: not left after a try", promise: "Whoever has tried leaves the turn to others.",
 		edits: []edit{
-			{schedulerDir + "claim.go", "a.leaveTurn()\n\t\tif err == nil", "if err == nil"},
+			{schedulerDir + "claim.go", "a.leaveTurn()\n\t\ta.cfg.Observer.Tried", "a.cfg.Observer.Tried"},
 			{schedulerDir + "claim.go", "defer a.leaveTurn()", ""},
 		},
 		pkg: scheduler, tests: []string{"TestFirstInRankGoFirst"},
