@@ -15,6 +15,7 @@ import (
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler/cells"
+	"github.com/quorate/quorate/scheduler/metrics"
 )
 
 // Pauses between tries to join the nodes.
@@ -37,14 +38,15 @@ type cell struct {
 // errNotJoined is what a cell says before Run.
 var errNotJoined = errors.New("joining the nodes")
 
-// newCell returns the configuration of a cell with its part in the log.
-func newCell(cfg nodes.Config, log *slog.Logger) (*cell, nodes.Config) {
+// newCell returns the configuration of a cell with its part in the log and in the
+// metrics, if there are any.
+func newCell(cfg nodes.Config, log *slog.Logger, m *metrics.Metrics) (*cell, nodes.Config) {
 	if cfg.Cell != "" {
 		log = log.With("cell", cfg.Cell)
 	}
 	c := &cell{log: log}
 	c.joining.Store(&errNotJoined)
-	cfg.Observer = c.noticeFormatting(events{log: log}.nodes())
+	cfg.Observer = counting(c.noticeFormatting(events{log: log}.nodes()), cfg.Cell, m)
 	return c, cfg
 }
 
@@ -141,11 +143,11 @@ func (c *cell) notReady() string {
 }
 
 // openCells opens the cells of a replica, which are those of the cluster.
-func openCells(list []nodes.Config, options Options, log *slog.Logger) ([]*cell, *Cluster, error) {
+func openCells(list []nodes.Config, options Options, log *slog.Logger, m *metrics.Metrics) ([]*cell, *Cluster, error) {
 	all := make([]*cell, len(list))
 	for i, cfg := range list {
 		cfg.Dial, cfg.Embedded = options.Dial, options.Embedded
-		all[i], list[i] = newCell(cfg, log)
+		all[i], list[i] = newCell(cfg, log, m)
 	}
 	cluster, err := OpenCluster(list)
 	if err != nil {

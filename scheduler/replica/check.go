@@ -23,6 +23,9 @@ func (c *Config) check(ps *problems, registry *jobs.Registry) {
 	ps.labels(path{"replica", "labels"}, c.Replica.Labels)
 	c.checkExtending(ps)
 	c.checkHTTP(ps)
+	if n := c.Metrics.MaxJobs; n < 0 && !ps.has(path{"metrics", "max_jobs"}) {
+		ps.at(path{"metrics", "max_jobs"}, "%d is negative; write 0 to count all jobs together, or more", n)
+	}
 	c.checkScheduler(ps)
 	c.checkGroups(ps)
 	c.checkJobs(ps, registry)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/metrics"
 )
 
 // Config is the shape of config.yaml. It is the one source of the keys, their
@@ -18,6 +19,7 @@ type Config struct {
 	Redis     RedisConfig               `json:"redis" jsonschema:"the nodes that vote, and how to reach them"`
 	Lock      LockConfig                `json:"lock,omitzero" jsonschema:"how long a run is protected, and how that is kept up"`
 	HTTP      HTTPConfig                `json:"http,omitzero" jsonschema:"what this replica serves over HTTP"`
+	Metrics   MetricsConfig             `json:"metrics,omitzero" jsonschema:"what this replica counts for Prometheus"`
 	Log       LogConfig                 `json:"log,omitzero" jsonschema:"what is logged, and how"`
 	Scheduler SchedulerConfig           `json:"scheduler,omitzero" jsonschema:"settings for all jobs of this replica"`
 	Defaults  JobPolicy                 `json:"defaults,omitzero" jsonschema:"what holds for a job that does not say otherwise"`
@@ -76,7 +78,12 @@ type LockConfig struct {
 
 // HTTPConfig says what is served over HTTP.
 type HTTPConfig struct {
-	ProbesListen string `json:"probes_listen,omitempty" jsonschema:"host:port for /healthz and /readyz; empty: off; port 0: any, logged"`
+	ProbesListen string `json:"probes_listen,omitempty" jsonschema:"host:port for /healthz, /readyz and /metrics; empty: off; port 0: any, logged"`
+}
+
+// MetricsConfig bounds what is counted for Prometheus.
+type MetricsConfig struct {
+	MaxJobs int `json:"max_jobs,omitempty" jsonschema:"jobs that are counted one by one, the first by name; the others are counted together, as job other; 0: all of them"`
 }
 
 // LogConfig says what is logged, and how.
@@ -170,6 +177,7 @@ func DefaultConfig() *Config {
 		Namespace: "quorate",
 		Redis:     RedisConfig{NodeTimeout: 200 * time.Millisecond, RestartGrace: 20 * time.Second},
 		Lock:      LockConfig{TTL: 15 * time.Second, SafetyMargin: 1500 * time.Millisecond},
+		Metrics:   MetricsConfig{MaxJobs: metrics.DefaultMaxJobs},
 		Log:       LogConfig{Level: "info", Format: "text"},
 		Scheduler: SchedulerConfig{Timezone: "UTC", DrainTimeout: 20 * time.Second, Stagger: 20 * time.Millisecond, ReloadEvery: 5 * time.Second, SourceEvery: 30 * time.Second, ForgetAfter: 30 * 24 * time.Hour},
 		Defaults:  DefaultPolicy(),

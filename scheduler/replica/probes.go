@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/metrics"
 )
 
 // Times of the probes' server. Kubelets give up after a second by default.
@@ -17,7 +19,7 @@ const (
 	probeShutdown = time.Second
 )
 
-// probes serves /healthz and /readyz.
+// probes serves /healthz, /readyz and /metrics.
 type probes struct {
 	listener net.Listener // nil if the configuration wants no probes
 	server   *http.Server
@@ -25,8 +27,8 @@ type probes struct {
 }
 
 // startProbes listens on addr, if any. It never speaks to Redis: reasons is
-// what the replica knows already.
-func startProbes(ctx context.Context, addr string, log *slog.Logger, reasons func() []string) (*probes, error) {
+// what the replica knows already, and so are its metrics, if it has any.
+func startProbes(ctx context.Context, addr string, log *slog.Logger, reasons func() []string, m *metrics.Metrics) (*probes, error) {
 	if addr == "" {
 		return &probes{}, nil
 	}
@@ -38,13 +40,13 @@ func startProbes(ctx context.Context, addr string, log *slog.Logger, reasons fun
 	p := &probes{
 		listener: listener,
 		server: &http.Server{
-			Handler: probeHandler(reasons), ReadTimeout: probeTimeout, WriteTimeout: probeTimeout,
+			Handler: probeHandler(reasons, m), ReadTimeout: probeTimeout, WriteTimeout: probeTimeout,
 			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		},
 		served: make(chan error, 1),
 	}
 	go func() { p.served <- p.server.Serve(listener) }()
-	log.Info("serving /healthz and /readyz", "address", listener.Addr().String())
+	log.Info("serving /healthz, /readyz and /metrics", "address", listener.Addr().String())
 	return p, nil
 }
 
@@ -70,7 +72,7 @@ func (p *probes) stop() error {
 
 // probeHandler answers /healthz with 200 as long as the process serves at all,
 // and /readyz with 503 and one line per reason while it takes no ticks.
-func probeHandler(reasons func() []string) http.Handler {
+func probeHandler(reasons func() []string, m *metrics.Metrics) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { respond(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
@@ -80,6 +82,9 @@ func probeHandler(reasons func() []string) http.Handler {
 		}
 		respond(w, http.StatusOK, "ok")
 	})
+	if m != nil {
+		mux.Handle("GET /metrics", m.Handler())
+	}
 	return mux
 }
 

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/quorate/quorate/scheduler/metrics"
 )
 
 // get returns the status and body of a probe.
@@ -33,7 +35,7 @@ func get(t *testing.T, url string) (int, string) {
 func TestProbes(t *testing.T) {
 	t.Parallel()
 	var why []string
-	p, err := startProbes(t.Context(), "127.0.0.1:0", slog.New(slog.DiscardHandler), func() []string { return why })
+	p, err := startProbes(t.Context(), "127.0.0.1:0", slog.New(slog.DiscardHandler), func() []string { return why }, metrics.New(metrics.Config{Version: "1.2.3"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,6 +57,9 @@ func TestProbes(t *testing.T) {
 			t.Errorf("%s with %q: got %d %q, want %d %q", tt.path, tt.why, status, body, tt.status, tt.body)
 		}
 	}
+	if status, body := get(t, base+"/metrics"); status != 200 || !strings.Contains(body, `version="1.2.3"`) {
+		t.Errorf("/metrics: got %d %q", status, body)
+	}
 	if err := p.stop(); err != nil {
 		t.Error(err)
 	}
@@ -67,7 +72,7 @@ func TestProbesOnATakenPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	_, err = startProbes(t.Context(), taken.Addr().String(), slog.New(slog.DiscardHandler), nil)
+	_, err = startProbes(t.Context(), taken.Addr().String(), slog.New(slog.DiscardHandler), nil, nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "http.probes_listen: cannot listen on "+taken.Addr().String()) {
 		t.Errorf("got %v", err)
 	}

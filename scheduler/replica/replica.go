@@ -13,6 +13,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/metrics"
 )
 
 // Options are what a program decides rather than its configuration. The zero
@@ -29,6 +30,9 @@ type Options struct {
 	LogOutput io.Writer
 	// Observer is told what happens, after the log.
 	Observer scheduler.Observer
+	// Metrics has the replica count and measure what it does also if it does not
+	// serve that itself on http.probes_listen: see Replica.Metrics.
+	Metrics bool
 	// Source, if set, is where the configuration was read from: it is read again
 	// when its file changes (see scheduler.reload_every) and at Replica.Reload,
 	// and its jobs are served from then on. Adapt, if set, changes what was read
@@ -54,6 +58,7 @@ type Replica struct {
 	cells     []*cell
 	scheduler *scheduler.Scheduler
 	webhooks  sinks
+	metrics   *metrics.Metrics // nil if nobody wants them
 	tags      tagBook
 	observer  scheduler.Observer
 	reloader  *reloader     // nil where the configuration is not read again
@@ -119,8 +124,9 @@ func wire(cfg *Config, cluster []nodes.Config, list []scheduler.Job, options Opt
 	}
 	r := &Replica{id: id, log: base.With("replica", id), probeAddr: cfg.HTTP.ProbesListen, reload: make(chan struct{}, 1)}
 	logged := events{r.log, r.changedSettings}
+	r.metrics = newMetrics(r, cfg, list, options)
 	var err error
-	if r.cells, r.cluster, err = openCells(cluster, options, r.log); err != nil {
+	if r.cells, r.cluster, err = openCells(cluster, options, r.log, r.metrics); err != nil {
 		return nil, err
 	}
 	host, _ := os.Hostname() // listings can do without
@@ -132,7 +138,7 @@ func wire(cfg *Config, cluster []nodes.Config, list []scheduler.Job, options Opt
 	if r.webhooks, err = cfg.sinks(id, base, r.tags.tagsOf); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
-	r.observer = observers(logged.observer(), options.Observer, r.webhooks.observer())
+	r.observer = observers(logged.observer(), options.Observer, r.webhooks.observer(), observerOf(r.metrics))
 	part.Observer, part.Logger, part.Source = r.observer, base, r.tags.noting(options.Jobs)
 	r.scheduler, err = scheduler.New(part, list)
 	if err != nil {

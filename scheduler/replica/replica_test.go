@@ -111,7 +111,10 @@ func TestThreeReplicasOnFiveNodes(t *testing.T) {
 	for range 4 {
 		<-told.some
 	}
+	var served []string
 	for _, r := range replicas {
+		_, body := get(t, "http://"+r.ProbesAddr().String()+"/metrics")
+		served = append(served, body)
 		status, body := get(t, "http://"+r.ProbesAddr().String()+"/readyz")
 		if status != 200 {
 			t.Errorf("/readyz of %s: %d %s", r.ID(), status, body)
@@ -133,7 +136,7 @@ func TestThreeReplicasOnFiveNodes(t *testing.T) {
 	if err != nil || len(failed) == 0 || !strings.Contains(failed[0].Error, "cannot log in with ***") {
 		t.Errorf("ledger of the failing job: %+v, %v", failed, err)
 	}
-	texts := append(stored(t, servers), out.String(), fmt.Sprintf("%+v %+v", living, failed))
+	texts := append(append(stored(t, servers), served...), out.String(), fmt.Sprintf("%+v %+v", living, failed))
 	for _, st := range set.Inspect(t.Context()) {
 		texts = append(texts, fmt.Sprintf("%+v", st))
 	}

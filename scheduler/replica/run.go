@@ -16,7 +16,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	if !r.started.CompareAndSwap(false, true) {
 		return ErrRunTwice
 	}
-	probes, err := startProbes(ctx, r.probeAddr, r.log, r.notReady)
+	probes, err := startProbes(ctx, r.probeAddr, r.log, r.notReady, r.metrics)
 	if err != nil {
 		return errors.Join(err, r.close())
 	}

@@ -1,0 +1,89 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// claims are the tries of this replica to claim ticks.
+type claims struct {
+	total   *prometheus.CounterVec
+	took    prometheus.Histogram
+	results map[string]prometheus.Counter // all there are; never changed
+}
+
+// failed is the result of a try that ended in an error of no known kind.
+const failed = "failed"
+
+// A refusal is a kind of error that a try to claim ends in, and what it is called.
+type refusal struct {
+	err  error
+	name string
+}
+
+func refusals() []refusal {
+	return []refusal{
+		{locking.ErrDone, "done"},
+		{locking.ErrClaimed, "claimed"},
+		{locking.ErrTaken, "taken"},
+		{locking.ErrSplit, "split"},
+		{locking.ErrNoQuorum, "no_quorum"},
+		{locking.ErrTooSlow, "too_slow"},
+		{locking.ErrSuperseded, "superseded"},
+		{locking.ErrUnvouched, "unvouched"},
+		{locking.ErrFuture, "clock"},
+		{locking.ErrRefused, "refused"},
+		{context.Canceled, "cancelled"},
+	}
+}
+
+// result is what a try to claim is counted as.
+func result(err error) string {
+	if err == nil {
+		return "won"
+	}
+	for _, r := range refusals() {
+		if errors.Is(err, r.err) {
+			return r.name
+		}
+	}
+	return failed
+}
+
+func newClaims() claims {
+	c := claims{
+		total: counters("claims_total", "Tries of this replica to claim a tick, by result: won; done or claimed, by another replica; "+
+			"taken, by an earlier run; split, no_quorum, too_slow and clock, which may pass; superseded, unvouched and refused, which do not; cancelled; failed.", "result"),
+		took: histogram("claim_duration_seconds", "How long the tries took that were won, from the first message to the nodes.", quick()),
+	}
+	c.results = map[string]prometheus.Counter{}
+	for _, name := range append(names(refusals()), "won", failed) {
+		c.results[name] = c.total.WithLabelValues(name)
+	}
+	return c
+}
+
+func names(list []refusal) []string {
+	var all []string
+	for _, r := range list {
+		all = append(all, r.name)
+	}
+	return all
+}
+
+func (c claims) collectors() []prometheus.Collector { return []prometheus.Collector{c.total, c.took} }
+
+func (c claims) observe(o *scheduler.Observer) {
+	o.Tried = func(_ string, _ time.Time, took time.Duration, err error) {
+		c.results[result(err)].Inc()
+		if err == nil {
+			c.took.Observe(took.Seconds())
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package metrics
+
+import (
+	"cmp"
+
+	"github.com/quorate/quorate/locking/redlock/nodes"
+)
+
+// DefaultMaxJobs is how many jobs have a label of their own by default.
+const DefaultMaxJobs = 100
+
+// Other is the label of the jobs that have none of their own.
+const Other = "other"
+
+// A Config is what Metrics need to know; the zero value is fine.
+type Config struct {
+	// Replica and Version are told by quorate_build_info.
+	Replica string
+	Version string
+	// Jobs are the names of the jobs served at first; the observer is told of
+	// later ones.
+	Jobs []string
+	// MaxJobs bounds the jobs with a label of their own. Default DefaultMaxJobs;
+	// negative: none has.
+	MaxJobs int
+	// Ready tells whether the replica takes ticks. Without it there is no
+	// quorate_replica_ready.
+	Ready func() bool
+	// Groups lists the groups of nodes, one without a name or several cells.
+	// Without it there are no gauges of nodes.
+	Groups func() []Group
+}
+
+// A Group is nodes that decide together: a *nodes.Set.
+type Group interface {
+	// Cell is the name of the group, empty if it is the only one.
+	Cell() string
+	// Quorum is how many of its nodes decide.
+	Quorum() int
+	// Standings says what is known of each node; it asks none.
+	Standings() []nodes.Standing
+}
+
+// WithDefaults returns a copy in which every zero value has its default.
+func (c Config) WithDefaults() Config {
+	c.MaxJobs = cmp.Or(c.MaxJobs, DefaultMaxJobs)
+	return c
+}

@@ -1,0 +1,93 @@
+package metrics
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+const namespace = "quorate"
+
+// Metrics are those of one replica. Make them with New.
+type Metrics struct {
+	jobs    *jobBook
+	ticks   ticks
+	claims  claims
+	leases  leases
+	nodes   nodeMeters
+	process process
+	all     []prometheus.Collector
+}
+
+// New returns Metrics that have counted nothing yet.
+func New(cfg Config) *Metrics {
+	cfg = cfg.WithDefaults()
+	m := &Metrics{
+		jobs: newJobBook(cfg.MaxJobs, cfg.Jobs), ticks: newTicks(), claims: newClaims(), leases: newLeases(),
+		nodes: newNodeMeters(cfg.Groups), process: newProcess(cfg),
+	}
+	m.process.jobs.Set(float64(len(cfg.Jobs)))
+	for _, part := range []interface{ collectors() []prometheus.Collector }{
+		m.jobs, m.ticks, m.claims, m.leases, &m.nodes, m.process,
+	} {
+		m.all = append(m.all, part.collectors()...)
+	}
+	return m
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
+	for _, c := range m.all {
+		c.Describe(out)
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(out chan<- prometheus.Metric) {
+	for _, c := range m.all {
+		c.Collect(out)
+	}
+}
+
+// Observer counts what the scheduler tells.
+func (m *Metrics) Observer() scheduler.Observer {
+	o := scheduler.Observer{Updated: m.updated, UpdateFailed: m.process.updateFailed, ClockJumped: m.process.clockJumped}
+	m.claims.observe(&o)
+	m.observeTicks(&o)
+	m.observeLeases(&o)
+	return o
+}
+
+// updated follows the jobs that are served. A renamed one leaves its label to its
+// new name.
+func (m *Metrics) updated(d scheduler.Diff) {
+	m.process.jobs.Add(float64(len(d.Added) - len(d.Removed)))
+	var from, to []string
+	for _, r := range d.Renamed {
+		from, to = append(from, r.From), append(to, r.To)
+	}
+	m.jobs.update(slices.Concat(to, d.Added), slices.Concat(from, d.Removed))
+}
+
+// Bounds of a scrape: those that come at once, and how long one may take.
+const (
+	maxScrapes    = 4
+	scrapeTimeout = 5 * time.Second
+)
+
+// Handler serves the metrics, with those of the Go runtime and of the process,
+// for GET /metrics. A service that has a registry of its own registers the Metrics
+// there instead.
+func (m *Metrics) Handler() http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(m, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+		MaxRequestsInFlight: maxScrapes, Timeout: scrapeTimeout, EnableOpenMetrics: true,
+	})
+}

@@ -1,0 +1,369 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/fence"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/metrics"
+)
+
+// values returns what m tells, by name{label values in order}: of counters and
+// gauges their value, of histograms how many were observed.
+func values(t *testing.T, m *metrics.Metrics) map[string]float64 {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	if err := registry.Register(m); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, f := range families {
+		for _, metric := range f.GetMetric() {
+			var labels []string
+			for _, l := range metric.GetLabel() {
+				labels = append(labels, l.GetValue())
+			}
+			name := fmt.Sprintf("%s{%s}", strings.TrimPrefix(f.GetName(), "quorate_"), strings.Join(labels, ","))
+			got[name] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue() + float64(metric.GetHistogram().GetSampleCount())
+		}
+	}
+	return got
+}
+
+// want compares some of the values, and that all others are as they were.
+func want(t *testing.T, before, got, changed map[string]float64) {
+	t.Helper()
+	for name := range got {
+		want, change := changed[name]
+		if !change {
+			want = before[name]
+		}
+		if got[name] != want {
+			t.Errorf("%s is %v, want %v", name, got[name], want)
+		}
+	}
+	for name := range changed {
+		if _, ok := got[name]; !ok {
+			t.Errorf("there is no %s", name)
+		}
+	}
+}
+
+var (
+	noon  = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	claim = locking.Claim{Name: "report", Tick: noon, Token: 7}
+	errBoom  = errors.New("boom")
+)
+
+func ended(o scheduler.Outcome, reason string) scheduler.Entry {
+	return scheduler.Entry{
+		Job: "report", Tick: noon, Token: 7, Tries: 1, Outcome: o, Reason: reason,
+		Started: noon, Finished: noon.Add(2500 * time.Millisecond), Trigger: scheduler.BySchedule,
+	}
+}
+
+func TestWhatEventsCount(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		tell func(scheduler.Observer)
+		want map[string]float64
+	}{
+		{"a run that succeeds", func(o scheduler.Observer) {
+			o.Tried("report", noon, time.Millisecond, nil)
+			o.Claimed("report", claim, time.Millisecond)
+			o.Started(ended(scheduler.Running, ""), time.Second)
+			o.Released("report", claim, time.Second, time.Millisecond, nil)
+			o.Finished(ended(scheduler.Succeeded, ""), nil)
+		}, map[string]float64{
+			"claims_total{won}": 1, "claim_duration_seconds{}": 1, "start_delay_seconds{}": 1,
+			"lease_validity_left_seconds{finish}": 1, "release_duration_seconds{}": 1,
+			"ticks_total{report,succeeded}": 1, "run_duration_seconds{report}": 1,
+			"job_last_success_timestamp_seconds{report}": float64(noon.Unix()) + 2.5,
+		}},
+		{"a run that goes on", func(o scheduler.Observer) {
+			o.Claimed("report", claim, 0)
+			o.Extended("report", claim, locking.Extension{})
+			o.Extended("report", claim, locking.Extension{Err: locking.ErrNoQuorum})
+			o.Overdue("report", claim, noon)
+			o.Late("report", claim, time.Minute)
+			o.Refused("report", claim, fence.StaleError{})
+		}, map[string]float64{
+			"runs_in_progress{}": 1, "lease_extensions_total{extended}": 1, "lease_extensions_total{failed}": 1,
+			"lease_extension_duration_seconds{}": 2, "lease_validity_left_seconds{extension}": 2,
+			"runs_overdue{}": 1, "runs_late_total{report}": 1, "stale_writes_refused_total{report}": 1,
+		}},
+		{"an overdue run that ends, and loses its lease", func(o scheduler.Observer) {
+			o.Claimed("report", claim, 0)
+			o.Extended("report", claim, locking.Extension{Err: locking.ErrMaxHold})
+			o.LeaseLost("report", claim, locking.ErrLeaseLost)
+			o.Overdue("report", claim, noon)
+			o.Finished(ended(scheduler.LeaseLost, "the lease could not be kept"), errBoom)
+		}, map[string]float64{
+			"lease_extensions_total{lost}": 1, "lease_extension_duration_seconds{}": 1, "lease_validity_left_seconds{extension}": 1,
+			"leases_lost_total{}": 1, "ticks_total{report,lease_lost}": 1, "tick_reasons_total{lease_lost,lost}": 1,
+			"run_duration_seconds{report}": 1, "ledger_failures_total{end}": 1,
+		}},
+		{"a claim given back", func(o scheduler.Observer) {
+			o.Claimed("report", claim, 0)
+			o.Unused("report", claim)
+		}, nil},
+		{"a run caught up", func(o scheduler.Observer) {
+			e := ended(scheduler.Running, "")
+			e.Trigger = scheduler.ByCatchUp
+			o.Started(e, time.Hour) // is no delay of the scheduler
+		}, nil},
+		{"ticks that nobody ran", func(o scheduler.Observer) {
+			o.Settled(scheduler.Entry{Job: "report", Outcome: scheduler.Missed, Reason: "no quorum: a: down"})
+			o.Settled(scheduler.Entry{Job: "report", Outcome: scheduler.Skipped, Reason: "overlap: b still holds the lease"})
+			o.Settled(scheduler.Entry{Job: "report", Outcome: scheduler.Missed, Reason: "of a later release"})
+		}, map[string]float64{
+			"ticks_total{report,missed}": 2, "ticks_total{report,skipped}": 1,
+			"tick_reasons_total{missed,no_quorum}": 1, "tick_reasons_total{skipped,overlap}": 1, "tick_reasons_total{missed,other}": 1,
+		}},
+		{"refused tries", func(o scheduler.Observer) {
+			for _, err := range []error{
+				locking.ErrTaken, locking.ErrClaimed, locking.ErrDone, locking.ErrSuperseded, locking.ErrUnvouched, locking.ErrSplit,
+				locking.ErrNoQuorum, locking.ErrTooSlow, locking.ErrFuture, locking.ErrRefused, errBoom, context.Canceled,
+			} {
+				o.Tried("report", noon, time.Second, &locking.AcquireError{Reason: err})
+			}
+		}, map[string]float64{
+			"claims_total{taken}": 1, "claims_total{claimed}": 1, "claims_total{done}": 1, "claims_total{superseded}": 1,
+			"claims_total{unvouched}": 1, "claims_total{split}": 1, "claims_total{no_quorum}": 1, "claims_total{too_slow}": 1,
+			"claims_total{clock}": 1, "claims_total{refused}": 1, "claims_total{failed}": 1, "claims_total{cancelled}": 1,
+		}},
+		{"what goes wrong around", func(o scheduler.Observer) {
+			o.Recorded(scheduler.Entry{}, nil)
+			o.Recorded(scheduler.Entry{}, errBoom)
+			o.NotArchived("report", noon, errBoom)
+			o.Unread("report", errBoom)
+			o.ClockJumped(time.Hour)
+			o.UpdateFailed(errBoom)
+		}, map[string]float64{
+			"ledger_failures_total{outcome}": 1, "ledger_failures_total{log}": 1, "ledger_failures_total{past}": 1,
+			"clock_jumps_total{}": 1, "update_failed{}": 1,
+		}},
+		{"a mistake that was mended", func(o scheduler.Observer) {
+			o.UpdateFailed(errBoom)
+			o.UpdateFailed(nil)
+		}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m := metrics.New(metrics.Config{Jobs: []string{"report"}})
+			before := values(t, m)
+			tt.tell(m.Observer())
+			want(t, before, values(t, m), tt.want)
+		})
+	}
+}
+
+// Rates need a series from before its first event.
+func TestSeriesAreThereFromTheStart(t *testing.T) {
+	t.Parallel()
+	m := metrics.New(metrics.Config{Jobs: []string{"report"}})
+	before := values(t, m)
+	o := m.Observer()
+	for _, outcome := range []scheduler.Outcome{
+		scheduler.Succeeded, scheduler.Failed, scheduler.TimedOut, scheduler.LeaseLost, scheduler.Cancelled, scheduler.Skipped,
+	} {
+		for _, reason := range []string{"", "the replica drained", "run was cancelled: replaced by tick 1", "max_hold: x", "released by an operator: x"} {
+			o.Finished(ended(outcome, reason), nil)
+		}
+	}
+	for _, reason := range []string{"paused by ann", "overlap: x", "limit: x", "removed: the job was taken out of this replica's configuration", "?"} {
+		o.Settled(scheduler.Entry{Job: "report", Outcome: scheduler.Skipped, Reason: reason})
+	}
+	for _, reason := range []string{"no quorum", "limit: asking for a slot: no quorum", "no replica was running", "?"} {
+		o.Settled(scheduler.Entry{Job: "report", Outcome: scheduler.Missed, Reason: reason})
+	}
+	for name := range values(t, m) {
+		if _, ok := before[name]; !ok && !strings.HasPrefix(name, "job_last_success") {
+			t.Errorf("%s was not there before", name)
+		}
+	}
+}
+
+// Jobs beyond the bound share a label; one that goes leaves its own to the next.
+func TestJobLabelsAreBounded(t *testing.T) {
+	t.Parallel()
+	m := metrics.New(metrics.Config{Jobs: []string{"a", "b", "c", "d"}, MaxJobs: 2})
+	o := m.Observer()
+	run := func(job string) {
+		e := ended(scheduler.Succeeded, "")
+		e.Job = job
+		o.Claimed(job, claim, 0)
+		o.Finished(e, nil)
+	}
+	labels := func() string {
+		seen := map[string]bool{}
+		for name := range values(t, m) {
+			if _, rest, ok := strings.Cut(name, "ticks_total{"); ok {
+				job, _, _ := strings.Cut(rest, ",")
+				seen[job] = true
+			}
+		}
+		return strings.Join(slices.Sorted(maps.Keys(seen)), " ")
+	}
+	for _, job := range []string{"d", "a", "c", "never heard of"} {
+		run(job)
+	}
+	got := values(t, m)
+	if got["ticks_total{a,succeeded}"] != 1 || got["ticks_total{other,succeeded}"] != 3 || got["jobs{}"] != 4 {
+		t.Errorf("got %v", got)
+	}
+	if _, ok := got["job_last_success_timestamp_seconds{other}"]; ok {
+		t.Error("the jobs without a label have one last success together")
+	}
+	o.Updated(scheduler.Diff{Added: []string{"e", "f"}, Removed: []string{"a", "c"}, Renamed: []scheduler.Rename{{From: "b", To: "z"}}})
+	run("a") // which was running when it was removed
+	if got := labels(); got != "e other z" {
+		t.Errorf("after an update there are labels %s", got)
+	}
+	for name := range values(t, m) {
+		if strings.Contains(name, "{a") || strings.Contains(name, "{b") {
+			t.Errorf("%s is still there", name)
+		}
+	}
+	if n := values(t, m)["jobs{}"]; n != 4 {
+		t.Errorf("%v jobs", n)
+	}
+	m = metrics.New(metrics.Config{Jobs: []string{"a", metrics.Other}, MaxJobs: -1})
+	if got := labels(); got != metrics.Other {
+		t.Errorf("without labels there are %s", got)
+	}
+}
+
+// A fixed group of nodes.
+type group struct {
+	cell string
+	list []nodes.Standing
+}
+
+func (g group) Cell() string                { return g.cell }
+func (g group) Quorum() int                 { return len(g.list)/2 + 1 }
+func (g group) Standings() []nodes.Standing { return g.list }
+
+func TestGaugesOfNodes(t *testing.T) {
+	t.Parallel()
+	votes := nodes.Standing{Node: "a", Up: true, Votes: true, Offset: 30 * time.Millisecond, RTT: time.Millisecond}
+	abstains := nodes.Standing{Node: "b", Up: true, Offset: -time.Second, RTT: time.Millisecond}
+	gone := nodes.Standing{Node: "c"}
+	m := metrics.New(metrics.Config{Groups: func() []metrics.Group {
+		return []metrics.Group{group{"east", []nodes.Standing{votes, abstains, gone}}, group{"west", []nodes.Standing{votes}}}
+	}, Ready: func() bool { return true }})
+	want(t, values(t, m), values(t, m), map[string]float64{
+		"node_up{east,a}": 1, "node_up{east,b}": 1, "node_up{east,c}": 0, "node_up{west,a}": 1,
+		"node_voting{east,a}": 1, "node_voting{east,b}": 0, "node_voting{east,c}": 0, "node_voting{west,a}": 1,
+		"node_clock_offset_seconds{east,a}": .03, "node_clock_offset_seconds{east,b}": -1, "node_clock_offset_seconds{west,a}": .03,
+		"quorum_margin{east}": -1, "quorum_margin{west}": 0, "nodes{east}": 3, "nodes{west}": 1, "replica_ready{}": 1,
+	})
+	if _, ok := values(t, m)["node_clock_offset_seconds{east,c}"]; ok {
+		t.Error("a node that never answered has a clock")
+	}
+}
+
+func TestRepliesOfNodes(t *testing.T) {
+	t.Parallel()
+	m := metrics.New(metrics.Config{})
+	o := m.NodesObserver("east")
+	now := time.Now()
+	for range 3 {
+		o.Replied("claim", nodes.Reply{Node: "a", Code: "OK", Sent: now, Received: now.Add(time.Millisecond), NodeTime: now})
+	}
+	o.Replied("claim", nodes.Reply{Node: "b", Err: nodes.ErrDown, Sent: now, Received: now})
+	o.Restarted("b", now)
+	for i := range 5000 {
+		o.Replied("claim", nodes.Reply{Node: "c", Code: fmt.Sprint("ODD", i), NodeTime: now})
+	}
+	got := values(t, m)
+	for name, want := range map[string]float64{
+		"node_replies_total{east,a,ok,claim}": 3, "node_round_trip_seconds{east,a}": 3,
+		"node_replies_total{east,b,down,claim}": 1, "node_round_trip_seconds{east,b}": 0,
+		"node_restarts_total{east,b}": 1,
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %v, want %v", name, got[name], want)
+		}
+	}
+	if len(got) > 2500 {
+		t.Errorf("a node that answers nonsense makes %d series", len(got))
+	}
+}
+
+// Names and helps follow the conventions.
+func TestLint(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(full())
+	problems, err := testutil.GatherAndLint(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+// full returns Metrics in which every name is told.
+func full() *metrics.Metrics {
+	m := metrics.New(metrics.Config{Jobs: []string{"report"}, Ready: func() bool { return true }, Groups: func() []metrics.Group {
+		return []metrics.Group{group{"", []nodes.Standing{{Node: "a", RTT: 1}}}}
+	}})
+	m.Observer().Claimed("report", claim, 0)
+	m.Observer().Finished(ended(scheduler.Succeeded, ""), nil)
+	o := m.NodesObserver("")
+	o.Replied("claim", nodes.Reply{Node: "a", Code: "OK"})
+	o.Restarted("a", noon)
+	return m
+}
+
+func TestHandler(t *testing.T) {
+	t.Parallel()
+	m := metrics.New(metrics.Config{Replica: "r1", Version: "1.2.3", Jobs: []string{"report"}})
+	server := httptest.NewServer(m.Handler())
+	defer server.Close()
+	defer server.Client().CloseIdleConnections()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := server.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		`quorate_build_info{goversion="go`, `replica="r1",version="1.2.3"} 1`, `quorate_ticks_total{job="report",outcome="missed"} 0`,
+		"go_goroutines ", "# TYPE quorate_claims_total counter",
+	} {
+		if !strings.Contains(string(body), line) {
+			t.Errorf("%q is not in\n%s", line, body)
+		}
+	}
+}
