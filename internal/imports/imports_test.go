@@ -68,7 +68,7 @@ func layer(pkg string) int {
 func adapter(pkg string) bool {
 	for _, root := range []string{
 		"locking/redlock", "locking/fence", "jobs/execjob", "jobs/httpjob",
-		"scheduler/redisledger", "scheduler/redisacts", "scheduler/cells", "scheduler/webhook", "scheduler/metrics", "scheduler/web",
+		"scheduler/redisledger", "scheduler/redisacts", "scheduler/cells", "scheduler/webhook", "scheduler/metrics", "scheduler/traces", "scheduler/web",
 	} {
 		if under(pkg, root) && pkg != "locking/redlock/nodes" && pkg != "locking/fence" {
 			return true
@@ -119,6 +119,7 @@ var only = map[string][]string{
 	"github.com/redis/go-redis":       {"locking/redlock", "internal/redistest", "cmd", "locking/fence/redisfence", "examples/stalewriter"},
 	"github.com/spf13/cobra":          {"cmd"},
 	"github.com/prometheus":           {"scheduler/metrics"},
+	"go.opentelemetry.io/otel":        {"scheduler/traces", "scheduler/replica"},
 	"github.com/google/jsonschema-go": {"scheduler/replica"},
 	"go.yaml.in/yaml":                 {"scheduler/replica"},
 	"github.com/robfig/cron":          {"scheduler"},

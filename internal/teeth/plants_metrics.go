@@ -1,5 +1,10 @@
 package main
 
+const (
+	metrics = "./scheduler/metrics"
+	traces  = "./scheduler/traces"
+)
+
 // metricsPlants are in what the scheduler and the nodes tell observers, and in what
 // metrics, traces and alerts make of it.
 var metricsPlants = []plant{
@@ -37,5 +42,50 @@ var metricsPlants = []plant{
 		name: "nodes: abstaining node counted as a vote", promise: "A node that abstains does not count as one that votes.",
 		edits: []edit{{"locking/redlock/nodes/standing.go", " && !vouches.After(now)", ""}, {"locking/redlock/nodes/standing.go", "n.standing(time.Now())", "n.standing()"}, {"locking/redlock/nodes/standing.go", "standing(now time.Time) Standing", "standing() Standing"}},
 		pkg:   "./locking/redlock/nodes", tests: []string{"TestStandings"},
+	},
+	{
+		name: "metrics: every replica counts", promise: "A tick that nobody ran is counted once in the cluster.",
+		edits: []edit{{"scheduler/metrics/ticks.go", "o.Settled = m.account", "o.Decided = m.account"}},
+		pkg:   metrics, tests: []string{"TestWhatEventsCount"},
+	},
+	{
+		name: "metrics: label for each job", promise: "Jobs beyond the bound share a label.",
+		edits: []edit{{"scheduler/metrics/jobs.go", "if len(b.own) >= b.max {", "if b.max == 0 {"}},
+		pkg:   metrics, tests: []string{"TestJobLabelsAreBounded"},
+	},
+	{
+		name: "metrics: series of removed jobs", promise: "The series of a job that was removed go.",
+		edits: []edit{{"scheduler/metrics/jobs.go", "\t\t\tb.drop(prometheus.Labels{\"job\": job})\n", ""}, {"scheduler/metrics/jobs.go", "func (b *jobBook) drop(", "func (b *jobBook) Drop("}},
+		pkg:   metrics, tests: []string{"TestJobLabelsAreBounded"},
+	},
+	{
+		name: "metrics: no series before the first event", promise: "What rates are taken of is there from the start.",
+		edits: []edit{{"scheduler/metrics/ticks.go", "t.reasons.WithLabelValues(string(o), string(c))\n\t\t}", "_ = o\n\t\t}"}},
+		pkg:   metrics, tests: []string{"TestSeriesAreThereFromTheStart"},
+	},
+	{
+		name: "metrics: nonsense makes series", promise: "A node that answers nonsense does not make series without end.",
+		edits: []edit{{"scheduler/metrics/nodes.go", "key.result = Other", "_ = Other"}},
+		pkg:   metrics, tests: []string{"TestRepliesOfNodes"},
+	},
+	{
+		name: "metrics: margin of all nodes", promise: "The margin is of nodes that vote.",
+		edits: []edit{{"scheduler/metrics/nodes.go", "if n.Votes {", "if n.Up {"}},
+		pkg:   metrics, tests: []string{"TestGaugesOfNodes"},
+	},
+	{
+		name: "traces: run beside its tick", promise: "The span of a call hangs below that of its tick.",
+		edits: []edit{{"scheduler/traces/tracer.go", "\t\tctx = trace.ContextWithSpan(ctx, t.of(run{r.Job, r.Token}))\n", ""}},
+		pkg:   traces, tests: []string{"TestSpans"},
+	},
+	{
+		name: "traces: function without its span", promise: "Spans of the function hang below that of its call.",
+		edits: []edit{{"scheduler/traces/tracer.go", "ctx, span := t.tracer.Start(ctx, \"run\"", "_, span := t.tracer.Start(ctx, \"run\""}},
+		pkg:   traces, tests: []string{"TestSpans"},
+	},
+	{
+		name: "traces: spans kept for ever", promise: "A tick that has ended leaves nothing behind.",
+		edits: []edit{{"scheduler/traces/tracer.go", "delete(t.open, r)", "_ = r"}},
+		pkg:   traces, tests: []string{"TestSpans"},
 	},
 }

@@ -69,9 +69,9 @@ func want(t *testing.T, before, got, changed map[string]float64) {
 }
 
 var (
-	noon  = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	claim = locking.Claim{Name: "report", Tick: noon, Token: 7}
-	errBoom  = errors.New("boom")
+	noon    = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	claim   = locking.Claim{Name: "report", Tick: noon, Token: 7}
+	errBoom = errors.New("boom")
 )
 
 func ended(o scheduler.Outcome, reason string) scheduler.Entry {

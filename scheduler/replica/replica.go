@@ -10,10 +10,13 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/metrics"
+	"github.com/quorate/quorate/scheduler/traces"
 )
 
 // Options are what a program decides rather than its configuration. The zero
@@ -33,6 +36,10 @@ type Options struct {
 	// Metrics has the replica count and measure what it does also if it does not
 	// serve that itself on http.probes_listen: see Replica.Metrics.
 	Metrics bool
+	// TracerProvider, if set, gets a span of each tick, with the claim, the calls of
+	// the function and the end as its children: see package scheduler/traces. The
+	// spans of the function hang below, since its context carries that of its call.
+	TracerProvider trace.TracerProvider
 	// Source, if set, is where the configuration was read from: it is read again
 	// when its file changes (see scheduler.reload_every) and at Replica.Reload,
 	// and its jobs are served from then on. Adapt, if set, changes what was read
@@ -139,6 +146,11 @@ func wire(cfg *Config, cluster []nodes.Config, list []scheduler.Job, options Opt
 		return nil, errors.Join(err, r.close())
 	}
 	r.observer = observers(logged.observer(), options.Observer, r.webhooks.observer(), observerOf(r.metrics))
+	if options.TracerProvider != nil {
+		tracer := traces.New(options.TracerProvider, id)
+		r.observer = observers(r.observer, tracer.Observer())
+		part.Middleware = []jobs.Middleware{tracer.Middleware}
+	}
 	part.Observer, part.Logger, part.Source = r.observer, base, r.tags.noting(options.Jobs)
 	r.scheduler, err = scheduler.New(part, list)
 	if err != nil {

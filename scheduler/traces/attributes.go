@@ -1,0 +1,50 @@
+package traces
+
+import (
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// Attributes of spans.
+const (
+	Job     = attribute.Key("quorate.job")
+	Tick    = attribute.Key("quorate.tick") // nominal; RFC 3339, UTC
+	Token   = attribute.Key("quorate.token")
+	Attempt = attribute.Key("quorate.attempt") // of the claim
+	Try     = attribute.Key("quorate.try")     // of the function, within the claim
+	Run     = attribute.Key("quorate.run")     // its id, as in the ledger
+	Trigger = attribute.Key("quorate.trigger")
+	Replica = attribute.Key("quorate.replica")
+	Outcome = attribute.Key("quorate.outcome")
+	Reason  = attribute.Key("quorate.reason") // in words
+)
+
+// ofClaim describes the span of a tick that was won.
+func ofClaim(job, replica string, c locking.Claim) []attribute.KeyValue {
+	id := scheduler.Entry{}.Placed(c.Name, c.Stream, c.Tick).ID()
+	return []attribute.KeyValue{
+		Job.String(job), Run.String(id), Token.Int64(int64(c.Token)), Attempt.Int(c.Attempt), Replica.String(replica),
+	}
+}
+
+// ofRun describes the span of one call.
+func ofRun(run jobs.Run) []attribute.KeyValue {
+	return []attribute.KeyValue{
+		Job.String(run.Job), Tick.String(jobs.FormatTick(run.Tick)), Token.Int64(int64(run.Token)), Attempt.Int(run.Attempt),
+		Try.Int(run.Try), Run.String(run.ID), Trigger.String(run.Trigger), Replica.String(run.Replica),
+	}
+}
+
+// ofEntry says what is known of a tick in the end.
+func ofEntry(e scheduler.Entry) []attribute.KeyValue {
+	list := []attribute.KeyValue{
+		Tick.String(jobs.FormatTick(e.Tick)), Trigger.String(string(e.Trigger)), Outcome.String(string(e.Outcome)),
+	}
+	if e.Reason != "" {
+		list = append(list, Reason.String(e.Reason))
+	}
+	return list
+}
