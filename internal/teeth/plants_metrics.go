@@ -45,7 +45,7 @@ var metricsPlants = []plant{
 	},
 	{
 		name: "metrics: every replica counts", promise: "A tick that nobody ran is counted once in the cluster.",
-		edits: []edit{{"scheduler/metrics/ticks.go", "o.Settled = m.account", "o.Decided = m.account"}},
+		edits: []edit{{"scheduler/metrics/ticks.go", "o.Settled = m.account", "o.Settled, o.Decided = m.account, m.account"}},
 		pkg:   metrics, tests: []string{"TestWhatEventsCount"},
 	},
 	{

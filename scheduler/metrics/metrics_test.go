@@ -133,6 +133,9 @@ func TestWhatEventsCount(t *testing.T) {
 			o.Started(e, time.Hour) // is no delay of the scheduler
 		}, nil},
 		{"ticks that nobody ran", func(o scheduler.Observer) {
+			if o.Decided != nil { // as each replica that noticed is told
+				o.Decided(scheduler.Entry{Job: "report", Outcome: scheduler.Missed, Reason: "no quorum: a: down"})
+			}
 			o.Settled(scheduler.Entry{Job: "report", Outcome: scheduler.Missed, Reason: "no quorum: a: down"})
 			o.Settled(scheduler.Entry{Job: "report", Outcome: scheduler.Skipped, Reason: "overlap: b still holds the lease"})
 			o.Settled(scheduler.Entry{Job: "report", Outcome: scheduler.Missed, Reason: "of a later release"})
