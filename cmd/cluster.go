@@ -31,9 +31,9 @@ func (a App) withCluster(ctx context.Context, f *flags, fn func(cluster) error) 
 		return err
 	}
 	c.Learn(ctx) // requests name the epoch of the list
-	reader := c.Reader()
-	reader.Served = a.served(f)
-	return errors.Join(fn(cluster{c, listing.Control{Reader: reader}}), c.Close())
+	control := c.Control()
+	control.Served = a.served(f)
+	return errors.Join(fn(cluster{c, control}), c.Close())
 }
 
 // served returns the schedules of the configuration at hand: it knows a job as it

@@ -8,7 +8,7 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler"
 )
 
 func (a App) locksReleaseCommand(f *flags) *cobra.Command {
@@ -44,10 +44,7 @@ Exit code 3 when nobody holds the lock, 4 when fewer than a quorum answer.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				h, err := redlock.Evict(c.Context(), cl.Of(args[0]), args[0], locking.Token(token), reason)
-				if errors.Is(err, redlock.ErrNotHeld) {
-					return fmt.Errorf("%w: %w; quorate locks lists what is held", listing.ErrNotFound, err)
-				}
+				h, err := cl.Cluster.Evict(c.Context(), args[0], locking.Token(token), reason)
 				if errors.Is(err, redlock.ErrSeveral) {
 					return usageError{fmt.Errorf("%w, with --token", err)}
 				}
@@ -55,6 +52,10 @@ Exit code 3 when nobody holds the lock, 4 when fewer than a quorum answer.`,
 					return err
 				}
 				fmt.Fprint(a.Out, released(h))
+				act := scheduler.Act{Kind: scheduler.ActRelease, Job: args[0], By: whoami(), Reason: reason, Result: "taken from " + h.Holder}
+				if err := cl.Note(c.Context(), act); err != nil {
+					fmt.Fprintf(a.Err, "quorate: the audit log does not have it: %v\n", err)
+				}
 				return nil
 			})
 		},

@@ -120,7 +120,7 @@ var only = map[string][]string{
 	"github.com/spf13/cobra":          {"cmd"},
 	"github.com/prometheus":           {"scheduler/metrics"},
 	"go.opentelemetry.io/otel":        {"scheduler/traces", "scheduler/replica"},
-	"github.com/google/jsonschema-go": {"scheduler/replica"},
+	"github.com/google/jsonschema-go": {"scheduler/replica", "scheduler/web"},
 	"go.yaml.in/yaml":                 {"scheduler/replica"},
 	"github.com/robfig/cron":          {"scheduler"},
 }

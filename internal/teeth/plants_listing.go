@@ -28,3 +28,67 @@ var listingPlants = []plant{
 		pkg:   listingPkg, tests: []string{"TestMissedSince"},
 	},
 }
+
+const (
+	webPkg = "./scheduler/web"
+	webDir = "scheduler/web/"
+)
+
+// webPlants are in who may see and ask over HTTP.
+var webPlants = []plant{
+	{
+		name: "web: every role may act", promise: "Nobody acts without the role for it.",
+		edits: []edit{{webDir + "role.go", ">= slices.Index(Roles(), needed)", ">= 0"}},
+		pkg:   webPkg, tests: []string{"TestRoles"},
+	},
+	{
+		name: "web: this machine may act", promise: "Nobody acts without a role, also not from localhost.",
+		edits: []edit{{webDir + "identity.go", "id.Role = Viewer\n", "id.Role = Admin\n"}},
+		pkg:   webPkg, tests: []string{"TestNobodyActsFromLocalhost"},
+	},
+	{
+		name: "web: anybody names the user", promise: "Only a proxy that is trusted names the user.",
+		edits: []edit{{webDir + "identity.go", `|| !s.trusted(peerOf(r)) {`, "|| false {"}},
+		pkg:   webPkg, tests: []string{"TestProxy"},
+	},
+	{
+		name: "web: pages of others read this machine", promise: "A name that somebody else has made resolve to this machine does not read.",
+		edits: []edit{{webDir + "identity.go", "&& loopbackName(r.Host)", ""}},
+		pkg:   webPkg, tests: []string{"TestAnonymousReaders"},
+	},
+	{
+		name: "web: guesses without end", promise: "Who guesses secrets must wait.",
+		edits: []edit{{webDir + "identity.go", "s.failures.add(id.Address, name, now)", ""}},
+		pkg:   webPkg, tests: []string{"TestFailedLogins"},
+	},
+	{
+		name: "web: pages of other origins act", promise: "A page of another origin cannot make a browser act.",
+		edits: []edit{{webDir + "server.go", "err := s.origins.Check(r); err != nil", "err := s.origins.Check(r); false"}},
+		pkg:   webPkg, tests: []string{"TestOtherOrigins"},
+	},
+	{
+		name: "web: refused acts leave no trace", promise: "Every refused act is audited.",
+		edits: []edit{{webDir + "server.go", `wrong != nil && rt.kind != ""`, `wrong == nil && rt.kind != ""`}},
+		pkg:   webPkg, tests: []string{"TestEveryActIsAudited"},
+	},
+	{
+		name: "web: refusals fill the audit log", promise: "Refused acts do not drive others out of the audit log.",
+		edits: []edit{{webDir + "refused.go", "return l.fail.n <= noteMost", "return true"}},
+		pkg:   webPkg, tests: []string{"TestEveryActIsAudited"},
+	},
+	{
+		name: "web: a lock taken away without its name", promise: "A lock is taken away only by who writes its name.",
+		edits: []edit{{webDir + "acts.go", "if body.Confirm != act.Job {", "if false {"}},
+		pkg:   webPkg, tests: []string{"TestReleaseIsConfirmed"},
+	},
+	{
+		name: "web: answers that are not described", promise: "The API answers as its document says.",
+		edits: []edit{{webDir + "schema.go", "s.Enum = append(slices.Clone(s.Enum), nil)", ""}},
+		pkg:   webPkg, tests: []string{"TestAPIAsDescribed"},
+	},
+	{
+		name: "acts: a note ends a pause", promise: "A note changes nothing.",
+		edits: []edit{{actsDir + "note.go", `v.state, v.line, v.last = closed, "note", 0`, `v.last = 0`}, {actsDir + "note.go", "requestOf(act.ID), v.String()", "register(act), v.String()"}},
+		pkg:   redisacts, tests: []string{"TestActsConform"},
+	},
+}

@@ -2,6 +2,7 @@ package cells
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -112,6 +113,28 @@ func (a *Acts) keeper(id string) int {
 	})
 }
 
+// Note implements [scheduler.Notebook]. It is in the cell of the job, or in any that
+// takes it.
+func (a *Acts) Note(ctx context.Context, act scheduler.Act) error {
+	list := a.cells
+	if act.Job != "" {
+		list = list[a.layout.Of(act.Job):][:1]
+	}
+	var errs []error
+	for _, c := range list {
+		book, ok := c.(scheduler.Notebook)
+		if !ok {
+			continue
+		}
+		err := book.Note(ctx, act)
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
 // Audit implements [scheduler.Acts].
 func (a *Acts) Audit(ctx context.Context, limit int) ([]scheduler.Act, error) {
 	logs, err := ask(a.layout, a.cells, func(c scheduler.Acts) ([]scheduler.Act, error) { return c.Audit(ctx, limit) })
@@ -128,4 +151,7 @@ func (a *Acts) Audit(ctx context.Context, limit int) ([]scheduler.Act, error) {
 	return list[:min(len(list), limit)], err
 }
 
-var _ scheduler.Acts = (*Acts)(nil)
+var (
+	_ scheduler.Acts     = (*Acts)(nil)
+	_ scheduler.Notebook = (*Acts)(nil)
+)

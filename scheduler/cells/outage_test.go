@@ -39,6 +39,13 @@ func (o *outage) Close(ctx context.Context, id, result string) error {
 	return errors.Join(o.check(), o.Acts.Close(ctx, id, result))
 }
 
+func (o *outage) Note(ctx context.Context, act scheduler.Act) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	return o.Acts.(scheduler.Notebook).Note(ctx, act)
+}
+
 // wantPartial checks that err lacks exactly the jobs of the cells.
 func wantPartial(t *testing.T, what string, err error, down ...bool) {
 	t.Helper()

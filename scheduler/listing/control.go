@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -13,7 +14,12 @@ import (
 // By and Reason are the caller's to fill in. What is wrong with what was asked is an
 // *InvalidError or a *scheduler.ActError, what cannot be done an *ImpossibleError; a job
 // that the cluster has not heard of is ErrNotFound.
-type Control struct{ Reader }
+type Control struct {
+	Reader
+	// Evict takes the lock of a job, or a plain one, from its holder. With token 0
+	// there must be only one.
+	Evict func(ctx context.Context, name string, token locking.Token, reason string) (Lock, error)
+}
 
 // An InvalidError says what is wrong with what was asked for.
 type InvalidError struct{ Msg string }

@@ -69,6 +69,32 @@ func (r Reader) Recent(ctx context.Context, q RecentQuery) (Page, error) {
 	return m.page(), d.Gap
 }
 
+// Page returns the latest entries of the named job, with the ticks that nobody
+// could record if q.Ticks is set.
+func (r Reader) Page(ctx context.Context, job string, q RecentQuery) (Page, error) {
+	read := r.Runs
+	if q.Ticks {
+		read = r.Ticks
+	}
+	for limit := q.Limit + 1; ; limit *= 2 {
+		list, err := read(ctx, job, scheduler.Query{
+			Limit: limit, Before: q.After.before(), Since: q.Since, Outcomes: q.Outcomes, Triggers: q.Triggers,
+		})
+		if err != nil {
+			return Page{}, err
+		}
+		whole := len(list) < limit
+		list = slices.DeleteFunc(list, func(e scheduler.Entry) bool { return !q.After.reaches(e) })
+		slices.SortStableFunc(list, newestFirst)
+		switch {
+		case len(list) > q.Limit:
+			return Page{Entries: list[:q.Limit], Next: behind(list[q.Limit-1])}, nil
+		case whole:
+			return Page{Entries: list}, nil
+		}
+	}
+}
+
 func (q RecentQuery) filters() bool { return len(q.Outcomes)+len(q.Triggers) > 0 }
 
 // wants tells whether the filters let an entry pass.

@@ -29,3 +29,11 @@ func Time(stamp *string) time.Time {
 	t, _ := time.Parse(time.RFC3339Nano, *stamp) // what Stamp writes can be read
 	return t
 }
+
+// Text returns the text behind p, "" for nil.
+func Text(p *string) string {
+	if p == nil {
+		return ""
+	}
+	return *p
+}

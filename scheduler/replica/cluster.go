@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/cells"
+	"github.com/quorate/quorate/scheduler/listing"
 	"github.com/quorate/quorate/scheduler/redisacts"
 	"github.com/quorate/quorate/scheduler/redisledger"
 )
@@ -72,6 +74,16 @@ func (c *Cluster) Close() error {
 		errs = append(errs, s.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// Evict takes the lock of a job, or a plain one, from its holder; see redlock.Evict.
+// The error is listing.ErrNotFound if nobody holds it.
+func (c *Cluster) Evict(ctx context.Context, name string, token locking.Token, reason string) (redlock.Holding, error) {
+	h, err := redlock.Evict(ctx, c.Of(name), name, token, reason)
+	if errors.Is(err, redlock.ErrNotHeld) {
+		err = fmt.Errorf("%w: %w; quorate locks lists what is held", listing.ErrNotFound, err)
+	}
+	return h, err
 }
 
 // forget drops what the nodes keep of a job that was removed, if anything.

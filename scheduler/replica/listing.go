@@ -20,6 +20,17 @@ func (c *Cluster) Reader() listing.Reader {
 	}
 }
 
+// Control asks for acts for the whole cluster.
+func (c *Cluster) Control() listing.Control {
+	return listing.Control{Reader: c.Reader(), Evict: func(ctx context.Context, name string, token locking.Token, reason string) (listing.Lock, error) {
+		h, err := c.Evict(ctx, name, token, reason)
+		if errors.Is(err, redlock.ErrSeveral) {
+			err = &listing.InvalidError{Msg: err.Error() + ", with its token"}
+		}
+		return lockRow(c.Of(name).Cell(), h), err
+	}}
+}
+
 // Nodes looks at all nodes and lists them, those of cells in the order of their
 // names.
 func (c *Cluster) Nodes(ctx context.Context) []listing.Node {

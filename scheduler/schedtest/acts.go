@@ -16,6 +16,8 @@ import (
 type Acts struct {
 	mu   sync.Mutex
 	acts []scheduler.Act // in the order they were made
+
+	notes []scheduler.Act
 }
 
 // Do implements [scheduler.Acts].
@@ -126,10 +128,21 @@ func (a *Acts) Audit(ctx context.Context, limit int) ([]scheduler.Act, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	all := slices.Clone(a.acts)
+	all := slices.Concat(a.acts, a.notes)
 	scheduler.SortActs(all)
 	slices.Reverse(all)
 	return all[:min(len(all), limit)], nil
+}
+
+// Note implements [scheduler.Notebook].
+func (a *Acts) Note(ctx context.Context, act scheduler.Act) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.notes = append(a.notes, act.Noted(time.Now()))
+	return nil
 }
 
 // String lists the acts, for messages of tests.
@@ -143,4 +156,7 @@ func (a *Acts) String() string {
 	return strings.Join(lines, "\n")
 }
 
-var _ scheduler.Acts = (*Acts)(nil)
+var (
+	_ scheduler.Acts     = (*Acts)(nil)
+	_ scheduler.Notebook = (*Acts)(nil)
+)

@@ -48,6 +48,7 @@ func actsChecks() []actsCheck {
 		{"ThePauseAfterCounts", thePauseAfterCounts},
 		{"TargetsAreApart", targetsAreApart},
 		{"AuditNewestFirst", auditNewestFirst},
+		{"ANoteIsInTheAuditLogOnly", aNoteIsInTheAuditLogOnly},
 		{"BadActsAreRefused", badActsAreRefused},
 		{"OpenRequestsAreBounded", openRequestsAreBounded},
 		{"EndedContextIsAnError", actsEndedContextIsAnError},

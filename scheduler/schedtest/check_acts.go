@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -243,4 +244,36 @@ func actsEndedContextIsAnError(b *actsBench) {
 			b.Errorf("%s under a cancelled context = nil, want an error", what)
 		}
 	}
+}
+
+func aNoteIsInTheAuditLogOnly(b *actsBench) {
+	book, ok := b.Acts.(scheduler.Notebook)
+	if !ok {
+		b.Fatal("it takes no notes")
+	}
+	b.do(scheduler.Act{ID: "p", Kind: scheduler.ActPause, Job: jobName, By: "ann@laptop", Reason: "so"})
+	for _, note := range []scheduler.Act{
+		{Kind: scheduler.ActResume, Job: jobName, By: "bob@laptop", Reason: "x", Result: "refused: bob is a viewer"},
+		{Kind: scheduler.ActRelease, Job: jobName, By: "ann@laptop", Reason: strings.Repeat("a|b ", 2000), Result: "taken from a"},
+		{Kind: scheduler.ActTrigger, All: true, Result: "refused: nobody"},
+	} {
+		if err := book.Note(b.Context(), note); err != nil {
+			b.Fatalf("Note(%+v) = %v", note, err)
+		}
+	}
+	for range 2 {
+		open := b.open()
+		b.wantIDs("Open, pauses,", open.Pauses, "p")
+		b.wantIDs("Open, requests,", slices.Concat(open.Requests, open.Expired))
+	}
+	list := b.audit(10)
+	results := map[string]bool{}
+	for _, a := range list {
+		results[a.Result] = true
+	}
+	if len(list) != 4 || !results["refused: bob is a viewer"] || !results["taken from a"] || !results["refused: nobody"] {
+		b.Errorf("the audit log says %+v", list)
+	}
+	b.do(scheduler.Act{ID: "r", Kind: scheduler.ActResume, Job: jobName})
+	b.wantIDs("Open after a resume", b.open().Pauses)
 }

@@ -1,0 +1,37 @@
+package scheduler
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"time"
+)
+
+// ActRelease is the kind of a note on a lock that was taken from its holder.
+const ActRelease ActKind = "release"
+
+// A Notebook is an Acts that also takes notes: what was done or refused without
+// being asked of the cluster, for those who read the audit log. A note is in Audit
+// and in nothing else.
+type Notebook interface {
+	// Note writes a note. It has a kind, and in Result what was done. It returns
+	// locking.ErrNoQuorum when too few nodes took it.
+	Note(ctx context.Context, act Act) error
+}
+
+// Noted returns a as the audit log keeps a note that was made at the given time:
+// closed, with what is too long cut. It is for implementations.
+func (a Act) Noted(at time.Time) Act {
+	a.ID = "note-" + rand.Text()
+	a.At = at.Truncate(time.Millisecond).UTC()
+	a.By, a.Reason, a.Job, a.Tag = noted(a.By), noted(a.Reason), noted(a.Job), noted(a.Tag)
+	a.Within, a.Params = 0, nil
+	return a.Done(a.Result, at)
+}
+
+func noted(text string) string {
+	if len(text) > MaxActText {
+		return strings.ToValidUTF8(text[:MaxActText], "") + " …"
+	}
+	return text
+}

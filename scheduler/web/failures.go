@@ -1,0 +1,87 @@
+package web
+
+import (
+	"sync"
+	"time"
+)
+
+// Failed logins that are let pass within a window, of one address and of one user.
+// Those of a user are fewer than what would find a password, and many enough that
+// nobody locks others out by chance.
+const (
+	failWindow     = time.Minute
+	failsByAddress = 10
+	failsByUser    = 30
+	mostCounted    = 10_000
+)
+
+// failures counts failed logins.
+type failures struct {
+	mu     sync.Mutex
+	counts map[string]failCount
+}
+
+type failCount struct {
+	n     int
+	until time.Time
+}
+
+// wait is how long nobody may try as the user from the address; 0: now.
+func (f *failures) wait(address, user string, now time.Time) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var wait time.Duration
+	for _, limit := range limits(address, user) {
+		if c := f.counts[limit.key]; c.n >= limit.most {
+			wait = max(wait, c.until.Sub(now))
+		}
+	}
+	return wait
+}
+
+// add counts a failure.
+func (f *failures) add(address, user string, now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.counts == nil {
+		f.counts = map[string]failCount{}
+	}
+	if len(f.counts) >= mostCounted {
+		f.drop(now)
+	}
+	for _, limit := range limits(address, user) {
+		c := f.counts[limit.key]
+		if !now.Before(c.until) {
+			c = failCount{until: now.Add(failWindow)}
+		}
+		c.n++
+		f.counts[limit.key] = c
+	}
+}
+
+// drop forgets counts that have ended; if none has, all.
+func (f *failures) drop(now time.Time) {
+	before := len(f.counts)
+	for key, c := range f.counts {
+		if !now.Before(c.until) {
+			delete(f.counts, key)
+		}
+	}
+	if len(f.counts) == before {
+		clear(f.counts)
+	}
+}
+
+type failLimit struct {
+	key  string
+	most int
+}
+
+// limits are the bounds for who tries as the user, if that is known.
+func limits(address, user string) []failLimit {
+	list := []failLimit{{"address " + address, failsByAddress}}
+	if user != "" {
+		list = append(list, failLimit{"user " + user, failsByUser})
+	}
+	return list
+}

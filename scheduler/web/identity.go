@@ -1,0 +1,176 @@
+package web
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An Identity is who makes a request.
+type Identity struct {
+	// Name of the user, empty for who has not said.
+	Name string
+	// Role is what the user may do; empty: nothing.
+	Role Role
+	// Address is where the request comes from, as far as proxies are trusted.
+	Address string
+}
+
+// By is how the audit log names who acts.
+func (id Identity) By() string {
+	if id.Name == "" {
+		return "nobody@" + id.Address
+	}
+	return id.Name + "@" + id.Address
+}
+
+// Anonymous says who may read without being a user.
+type Anonymous string
+
+// Choices of Anonymous.
+const (
+	// AnonymousLoopback lets this machine read: requests that come from it
+	// directly, to a name of its own. What a proxy on it passes on does not count.
+	AnonymousLoopback Anonymous = "loopback"
+	AnonymousAll      Anonymous = "all"
+	AnonymousNone     Anonymous = "none"
+)
+
+// A Proxy is what may say who a user is, in place of the user.
+type Proxy struct {
+	// Addresses are those of the proxies. Nobody else is believed.
+	Addresses []netip.Prefix
+	// UserHeader is the header with the name of the user.
+	UserHeader string
+	// Role is what users have that are not among Config.Users. Empty: nothing.
+	Role Role
+}
+
+// identify returns who makes the request, or what is wrong with how they say so.
+func (s *Server) identify(r *http.Request) (Identity, *problem) {
+	if s.cfg.Identify != nil {
+		id, ok := s.cfg.Identify(r)
+		if id.Address == "" {
+			id.Address = s.address(r)
+		}
+		if ok {
+			return id, nil
+		}
+	}
+	id := Identity{Address: s.address(r)}
+	if r.Header.Get("Authorization") != "" {
+		return s.login(r, id)
+	}
+	if name := s.vouchedFor(r); name != "" {
+		id.Name, id.Role = name, s.cfg.Proxy.Role
+		if user, ok := s.users.byName[name]; ok {
+			id.Role = user.Role
+		}
+		return id, nil
+	}
+	if s.anonymous(r) {
+		id.Role = Viewer
+	}
+	return id, nil
+}
+
+// login checks the secret that a request brings.
+func (s *Server) login(r *http.Request, id Identity) (Identity, *problem) {
+	name, given, basic := r.BasicAuth()
+	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if basic {
+		if user, ok := s.users.remembered(name, given); ok {
+			id.Name, id.Role = user.Name, user.Role
+			return id, nil
+		}
+	}
+	if bearer {
+		if user, ok := s.users.token(strings.TrimSpace(token)); ok {
+			id.Name, id.Role = user.Name, user.Role
+			return id, nil
+		}
+	}
+	now := time.Now()
+	if wait := s.failures.wait(id.Address, name, now); wait > 0 {
+		return id, tooMany("too many failed logins", wait)
+	}
+	if basic {
+		if user, ok := s.users.password(name, given); ok {
+			id.Name, id.Role = user.Name, user.Role
+			return id, nil
+		}
+	}
+	s.failures.add(id.Address, name, now)
+	s.cfg.Logger.Warn("a login failed", "address", id.Address, "user", name, "path", r.URL.Path)
+	return id, unauthorized("the user name, password or token is wrong")
+}
+
+// address is where a request comes from: the last one that no trusted proxy has.
+func (s *Server) address(r *http.Request) string {
+	peer := peerOf(r)
+	if !s.trusted(peer) {
+		return peer.String()
+	}
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		at, err := netip.ParseAddr(strings.TrimSpace(hop))
+		if err != nil {
+			break
+		}
+		if peer = at.Unmap(); !s.trusted(peer) {
+			break
+		}
+	}
+	return peer.String()
+}
+
+func peerOf(r *http.Request) netip.Addr {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{} // of no use, and trusted by nobody
+	}
+	return peer.Addr().Unmap()
+}
+
+func (s *Server) trusted(at netip.Addr) bool {
+	return slices.ContainsFunc(s.cfg.Proxy.Addresses, func(p netip.Prefix) bool { return p.Contains(at) })
+}
+
+// vouchedFor is the user that a trusted proxy names, "" if there is none.
+func (s *Server) vouchedFor(r *http.Request) string {
+	if s.cfg.Proxy.UserHeader == "" || !s.trusted(peerOf(r)) {
+		return ""
+	}
+	return strings.TrimSpace(r.Header.Get(s.cfg.Proxy.UserHeader))
+}
+
+// anonymous tells whether who makes the request may read without being a user.
+func (s *Server) anonymous(r *http.Request) bool {
+	switch s.cfg.Anonymous {
+	case AnonymousAll:
+		return true
+	case AnonymousLoopback:
+		return peerOf(r).IsLoopback() && !forwarded(r.Header) && loopbackName(r.Host)
+	}
+	return false
+}
+
+// forwarded tells whether a proxy has passed the request on.
+func forwarded(h http.Header) bool {
+	return slices.ContainsFunc([]string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"}, func(key string) bool {
+		return h.Get(key) != ""
+	})
+}
+
+// loopbackName tells whether a Host header names this machine. A page of somebody
+// else, whose name resolves to it, does not.
+func loopbackName(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	at, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && at.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
+}

@@ -1,0 +1,98 @@
+package web
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"sync"
+	"time"
+)
+
+// A User is somebody who may ask for something.
+type User struct {
+	Name string
+	Role Role
+	// Password and Token are the stored forms of secrets (HashPassword, NewToken);
+	// empty: the user has none.
+	Password, Token string
+}
+
+// users knows who has which secret.
+type users struct {
+	byName  map[string]User
+	byToken map[string]User // by the stored form
+	decoy   password        // is asked where there is no such user
+
+	mu    sync.Mutex
+	key   [32]byte // of this process
+	known map[[sha256.Size]byte]time.Time
+}
+
+// Passwords that were right are remembered for a while, as a keyed hash: to check
+// one takes a processor a tenth of a second or more, and browsers send it with every
+// request.
+const (
+	rememberFor  = 5 * time.Minute
+	rememberMost = 1000
+)
+
+func newUsers(list []User) *users {
+	u := &users{byName: map[string]User{}, byToken: map[string]User{}, known: map[[sha256.Size]byte]time.Time{}}
+	u.decoy = password{salt: make([]byte, saltBytes), key: make([]byte, keyBytes), n: iterations}
+	_, _ = rand.Read(u.key[:]) // never fails
+	for _, one := range list {
+		u.byName[one.Name] = one
+		if one.Token != "" {
+			u.byToken[one.Token] = one
+		}
+	}
+	return u
+}
+
+// token returns the user with the token.
+func (u *users) token(given string) (User, bool) {
+	user, ok := u.byToken[hashToken(given)]
+	return user, ok
+}
+
+// password returns the user with the name if the password is right. It takes about
+// as long if there is no such user, so that nobody learns who there is.
+func (u *users) password(name, given string) (User, bool) {
+	user, known := u.byName[name]
+	stored, err := parsePassword(user.Password)
+	if !known || err != nil {
+		u.decoy.is(given)
+		return User{}, false
+	}
+	if !stored.is(given) {
+		return User{}, false
+	}
+	u.remember(name, given)
+	return user, true
+}
+
+// remembered returns the user if the password was right lately.
+func (u *users) remembered(name, given string) (User, bool) {
+	sum := u.sum(name, given)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	until, ok := u.known[sum]
+	return u.byName[name], ok && time.Now().Before(until)
+}
+
+func (u *users) remember(name, given string) {
+	sum, now := u.sum(name, given), time.Now()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.known) >= rememberMost {
+		clear(u.known)
+	}
+	u.known[sum] = now.Add(rememberFor)
+}
+
+func (u *users) sum(name, given string) (sum [sha256.Size]byte) {
+	mac := hmac.New(sha256.New, u.key[:])
+	mac.Write([]byte(name + "\x00" + given))
+	mac.Sum(sum[:0])
+	return sum
+}
