@@ -63,12 +63,12 @@ var webPlants = []plant{
 	},
 	{
 		name: "web: pages of other origins act", promise: "A page of another origin cannot make a browser act.",
-		edits: []edit{{webDir + "server.go", "err := s.origins.Check(r); err != nil", "err := s.origins.Check(r); false"}},
+		edits: []edit{{webDir + "server.go", "err := s.origins.Check(r); err != nil", "err := s.origins.Check(r); err != nil && false"}},
 		pkg:   webPkg, tests: []string{"TestOtherOrigins"},
 	},
 	{
 		name: "web: refused acts leave no trace", promise: "Every refused act is audited.",
-		edits: []edit{{webDir + "server.go", `wrong != nil && rt.kind != ""`, `wrong == nil && rt.kind != ""`}},
+		edits: []edit{{webDir + "server.go", `wrong != nil && rt.kind != ""`, `wrong != nil && rt.kind == "nosuch"`}},
 		pkg:   webPkg, tests: []string{"TestEveryActIsAudited"},
 	},
 	{
@@ -83,7 +83,7 @@ var webPlants = []plant{
 	},
 	{
 		name: "web: answers that are not described", promise: "The API answers as its document says.",
-		edits: []edit{{webDir + "schema.go", "s.Enum = append(slices.Clone(s.Enum), nil)", ""}},
+		edits: []edit{{webDir + "schema.go", `s.Type, s.Types = "", []string{"object", "null"}`, ""}},
 		pkg:   webPkg, tests: []string{"TestAPIAsDescribed"},
 	},
 	{
