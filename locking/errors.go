@@ -28,6 +28,9 @@ var (
 	ErrSplit = errors.New("votes were split")
 	// ErrNoQuorum: too few nodes answered.
 	ErrNoQuorum = errors.New("no quorum of nodes answered")
+	// ErrSilent: the node that was to say what it knows did not answer in time.
+	// Only a Watch, which asks one node, returns it.
+	ErrSilent = errors.New("the node did not answer in time")
 	// ErrTooSlow: the votes were there, but too late to leave any validity.
 	ErrTooSlow = errors.New("validity was used up before the claim was complete")
 	// ErrFuture: the request lies too far ahead of the nodes' clocks.

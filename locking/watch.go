@@ -15,13 +15,15 @@ type Watcher interface {
 // at a time, and needs no end.
 type Watch interface {
 	// Look asks one node, each time the next one that is up and has a say, and
-	// changes nothing there. Nil says that the node knows of no obstacle, did not
-	// answer, or that there is none to ask: TryAcquire may win, or tell why not.
+	// changes nothing there. Nil says that the node knows of no obstacle, or that
+	// there is none to ask: TryAcquire may win, or tell why not.
 	// Else it returns an *AcquireError:
 	//   - ErrDone: the tick was run and finished. One node's word is enough.
 	//   - ErrClaimed: as from TryAcquire, once a quorum of nodes, one Look after
 	//     the other, have named the same owner and token.
 	//   - ErrTaken: a hint that somebody is at it: at this node the tick is
 	//     claimed, or the lock held until Until. Look again later.
+	//   - ErrSilent: the node did not answer in time, perhaps because it is asked
+	//     too much already. Look again later, which asks the next one.
 	Look(ctx context.Context) error
 }

@@ -52,8 +52,6 @@ type attempt struct {
 	view  locking.Watch // nil until the first look
 	looks int           // that were followed by a pause
 	hints int           // of them, those since the last try
-	// The last try was not answered in time: a single node would know no more.
-	unheard bool
 
 	caughtUp bool // the tick's own window has closed; from then on it is caught up
 	watched  bool // another replica ran, or runs, the tick

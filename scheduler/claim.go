@@ -28,8 +28,8 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
 			return nil, 0, a.cutShort(closing)
 		}
 		alone := a.first && tries == 0
-		if !alone && !a.unheard {
-			if waited, v := a.peek(tries, closing); v.kind != again {
+		if !alone {
+			if waited, v := a.peek(tries, &closing); v.kind != again {
 				return nil, 0, v
 			} else if waited {
 				continue
@@ -58,7 +58,6 @@ func (a *attempt) denied(tries int, took time.Duration, err error, before verdic
 	if a.runsElsewhere(err) && a.standBy(err) {
 		return before, verdict{kind: again}
 	}
-	a.unheard = unheard(err)
 	if closing = atWindowEnd(err, a.tick); closing.outcome == Skipped {
 		a.keepOpen()
 	}
@@ -102,6 +101,9 @@ func (a *attempt) pause(tries int, took time.Duration, err error, closing verdic
 // out the last quarter of the window. below yields a duration below a limit.
 func (a *attempt) retryDelay(tries int, took time.Duration, why error, below func(time.Duration) time.Duration) time.Duration {
 	longest := longestRetry
+	if !a.patient() && !a.caughtUp {
+		took = min(took, a.left()/4/slowFactor)
+	}
 	switch {
 	case a.patient() || a.caughtUp || a.left() > a.cfg.Window:
 		longest = longestWait
@@ -112,9 +114,19 @@ func (a *attempt) retryDelay(tries int, took time.Duration, why error, below fun
 	return retryDelay(tries, took, longest, below)
 }
 
-// unheard tells whether a try was not answered in time.
+// unheard tells whether a try, or a look, was not answered in time.
 func unheard(err error) bool {
-	return errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrTooSlow)
+	return errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrTooSlow) || errors.Is(err, locking.ErrSilent)
+}
+
+// heard lets what became of a try or a look, begun at that time, decide how many
+// there may be at once.
+func (a *attempt) heard(begun time.Time, err error) {
+	if unheard(err) {
+		a.turns.silence(begun)
+	} else {
+		a.turns.answer()
+	}
 }
 
 // random is a random duration below limit.
@@ -137,6 +149,7 @@ func (a *attempt) try(ctx context.Context, alone bool) (locking.Lease, time.Dura
 	req.Direct, req.Note = alone, EncodeNote(a.entry(Running, a.clock.wall()))
 	lease, err := a.cfg.Locker.TryAcquire(ctx, req)
 	took := time.Since(start)
+	a.heard(start, err)
 	if err != nil {
 		return nil, took, err
 	}

@@ -92,7 +92,7 @@ type Config struct {
 	ActsEvery time.Duration
 	// MaxClaims bounds the tries to claim that are under way at once. Of the
 	// ticks that wait, those go first for which this replica is first in rank.
-	// Default 128.
+	// While nodes do not answer there are fewer. Default 128.
 	MaxClaims int
 	// MaxRunning bounds the runs that go on at once on this replica. Ticks for
 	// which it has no place are left to others. Default 0: no bound.

@@ -23,12 +23,14 @@
 //	|       the window closes ---------- closed --> skipped: overlap
 //	|     a place free on this replica?          (places.go, admission.go)
 //	|       wait for one as long ------- closed --> another's, or skipped: limit
-//	|     a turn: MaxClaims tries at once        (turns.go)
+//	|     a turn: MaxClaims tries at once, or    (turns.go)
+//	|       fewer while nodes do not answer
 //	|       wait for one by rank ------- closed --> missed: too busy
 //	|     look at one node, unless first in rank  (look.go)
 //	|       and this is its first try -- claimed --> another replica's
-//	+------ a hint that somebody is at it: pause,
-//	|                 | a few times
+//	+------ a hint that somebody is at it, or
+//	|       silence: pause, a few times
+//	|                 |
 //	|     try to claim                           (claim.go)
 //	|                 |
 //	|      won        +-- DONE, CLAIMED ---------> another replica's
@@ -69,6 +71,11 @@
 // first in rank claims it in one round of messages, the others find it done. When
 // ten thousand come at one instant, each replica claims those first for which it
 // is first in rank.
+//
+// What nodes do not answer must not make replicas ask for more. Who heard nothing
+// looks at another node before it competes again, and each silence halves the tries
+// that a replica has under way, so that nodes which were asked for more than they
+// can do get the time to do it: an overload ends when what caused it does.
 //
 // A tick that nobody claims is recorded by every replica that noticed, the
 // first record stays, and the record of a run goes before all of them. So a

@@ -65,7 +65,7 @@ func newEngine(base context.Context, s *Scheduler, rec recorders, live func() []
 		stops: newStops(base), places: places{limit: s.cfg.MaxRunning},
 	}
 	e.around = &surroundings{
-		cfg: &e.cfg, clock: e.clock, stops: e.stops, live: live, turns: &turns{free: s.cfg.MaxClaims},
+		cfg: &e.cfg, clock: e.clock, stops: e.stops, live: live, turns: newTurns(s.cfg.MaxClaims),
 		report: e.inbox.put, consult: e.consult, decided: e.decided,
 	}
 	now := e.clock.wall()

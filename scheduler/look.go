@@ -13,10 +13,11 @@ import (
 // one instant is looked at beginning with the same node, which makes one message
 // of it; other replicas, and other instants, begin elsewhere.
 //
-// What is final ends the attempt. That somebody is at it is a hint: the attempt
-// waits and looks again, at the next node, but decides nothing by it. After a few
-// hints, or when it could not look again in time, it tries to claim and goes by
-// what a quorum says.
+// What is final ends the attempt. That somebody is at it is a hint, and so is a node
+// that does not answer, to which a try of everybody who was not answered would only
+// add: the attempt waits and looks again, at the next node, but decides nothing by
+// it. After a few hints, or when it could not look again in time, it tries to claim
+// and goes by what a quorum says.
 
 // Looks keep nobody from anything, so only the first in rank look one after the
 // other, each ready to claim at once. All others look at the same time, which
@@ -44,6 +45,7 @@ const mostHints = 4
 // look asks one node what became of the tick: nil if it knows of nothing in the
 // way, and where the Locker cannot look.
 func (a *attempt) look() error {
+	begun := time.Now()
 	if a.view == nil {
 		w, can := a.cfg.Locker.(locking.Watcher)
 		if !can {
@@ -51,24 +53,30 @@ func (a *attempt) look() error {
 		}
 		a.view = w.Watch(a.wanted(), a.spread())
 	}
-	return a.view.Look(a.stops.claims)
+	err := a.view.Look(a.stops.claims)
+	a.heard(begun, err)
+	return err
 }
 
-// peek looks at the tick. It waits if somebody else seems to be at it, and tells
-// whether it did: then it is time to look again. After so many tries closing is
-// the verdict if the window closed now.
-func (a *attempt) peek(tries int, closing verdict) (waited bool, v verdict) {
+// peek looks at the tick. It waits if somebody else seems to be at it, or if the
+// node is silent, and tells whether it did: then it is time to look again. After so
+// many tries closing is the verdict if the window closed now.
+func (a *attempt) peek(tries int, closing *verdict) (waited bool, v verdict) {
 	hint := a.look()
 	if v := judge(hint, a.cfg.Replica); v.kind == lost {
 		return false, v
 	}
 	if early := a.headStart; hint == nil && early > 0 {
 		a.headStart = 0
-		return a.lookLater(early, closing)
+		return a.lookLater(early, *closing)
 	}
 	a.headStart = 0
+	silent := errors.Is(hint, locking.ErrSilent)
+	if silent && tries == 0 {
+		*closing = atWindowEnd(hint, a.tick)
+	}
 	in := a.retryDelay(1+tries+a.looks, 0, hint, a.together)
-	if !errors.Is(hint, locking.ErrTaken) || a.hints == mostHints || in >= a.left() {
+	if !silent && !errors.Is(hint, locking.ErrTaken) || a.hints == mostHints || in >= a.left() {
 		a.hints = 0
 		return false, verdict{kind: again}
 	}
@@ -78,11 +86,11 @@ func (a *attempt) peek(tries int, closing verdict) (waited bool, v verdict) {
 		a.leaveTurn()
 		a.leavePlace()
 		if !a.standBy(hint) {
-			return true, a.cutShort(closing)
+			return true, a.cutShort(*closing)
 		}
 		return true, verdict{kind: again}
 	}
-	return a.lookLater(in, closing)
+	return a.lookLater(in, *closing)
 }
 
 // lookLater waits before it is time to look again.

@@ -137,7 +137,7 @@ func TestFirstInRankIsDead(t *testing.T) {
 
 func TestPeek(t *testing.T) {
 	t.Parallel()
-	taken, split, done, claimed := locking.ErrTaken, locking.ErrSplit, locking.ErrDone, locking.ErrClaimed
+	taken, split, done, claimed, silent := locking.ErrTaken, locking.ErrSplit, locking.ErrDone, locking.ErrClaimed, locking.ErrSilent
 	tests := []struct {
 		name         string
 		rank         int
@@ -157,7 +157,11 @@ func TestPeek(t *testing.T) {
 		{"hints, refused, hints", 1, []error{taken}, []error{taken, nil}, true, "r9", "looks, looks, looks, looks, looks, tries, looks, looks, looks, looks, looks, tries", "finished j 10s succeeded"},
 		{"first in rank", 0, nil, nil, false, "", "tries alone", "finished j 10s succeeded"},
 		{"first in rank, split", 0, nil, []error{split}, false, "", "tries alone, looks, tries", "finished j 10s succeeded"},
-		{"first in rank, no quorum", 0, nil, []error{locking.ErrNoQuorum}, false, "", "tries alone, tries", "finished j 10s succeeded"},
+		{"first in rank, no quorum", 0, nil, []error{locking.ErrNoQuorum}, false, "", "tries alone, looks, tries", "finished j 10s succeeded"},
+		{"first in rank, no quorum, silence", 0, []error{silent, silent, nil}, []error{locking.ErrNoQuorum}, false, "", "tries alone, looks, looks, looks, tries", "finished j 10s succeeded"},
+		{"a silent node", 1, []error{silent, nil}, nil, false, "", "looks, looks, tries", "finished j 10s succeeded"},
+		{"a silent node, then done", 1, []error{silent, done}, nil, false, "r9", "looks, looks", "lost j 10s"},
+		{"nothing but silence", 1, []error{silent}, nil, true, "", "looks, looks, looks, looks, looks, tries", "finished j 10s succeeded"},
 		{"first in rank, split, done", 0, []error{done}, []error{split}, false, "r9", "tries alone, looks", "lost j 10s"},
 	}
 	for _, tt := range tests {

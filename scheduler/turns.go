@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"sync"
+	"time"
 )
 
 // Config.MaxClaims bounds the tries to claim that a replica has under way at
@@ -13,12 +14,25 @@ import (
 // head start of the first thus grows with the load. Nothing that is held waits
 // for a turn: no extension, no release, no slot of a tick that was claimed.
 
+//
+// There are fewer turns while nodes do not answer, for they may have more to do
+// than they can: each silence halves them, down to one, and each answer to as many
+// questions as there are turns brings back one. So what replicas ask for again does
+// not keep nodes too busy, however many ticks come.
+
 // turns are those of a replica. Any goroutine may use them.
 type turns struct {
+	most int // Config.MaxClaims
+
 	mu      sync.Mutex
-	free    int
+	limit   int       // how many there are now
+	taken   int       // of them, for a while also more
+	answers int       // since the limit was changed
+	halved  time.Time // when it was last
 	waiting wishes
 }
+
+func newTurns(most int) *turns { return &turns{most: most, limit: most} }
 
 // A wish is that of an attempt for a turn.
 type wish struct {
@@ -31,8 +45,8 @@ type wish struct {
 func (t *turns) take(a *attempt) *wish {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.free > 0 {
-		t.free--
+	if t.taken < t.limit {
+		t.taken++
 		return nil
 	}
 	w := &wish{attempt: a, given: make(chan struct{})}
@@ -44,6 +58,7 @@ func (t *turns) take(a *attempt) *wish {
 func (t *turns) leave() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.taken--
 	t.pass()
 }
 
@@ -55,16 +70,38 @@ func (t *turns) giveUp(w *wish) {
 		heap.Remove(&t.waiting, w.index)
 		return
 	}
+	t.taken--
 	t.pass()
 }
 
-// pass hands a turn on. The caller holds the mutex.
+// pass hands out what is free. The caller holds the mutex.
 func (t *turns) pass() {
-	if len(t.waiting) == 0 {
-		t.free++
+	for len(t.waiting) > 0 && t.taken < t.limit {
+		t.taken++
+		close(heap.Pop(&t.waiting).(*wish).given)
+	}
+}
+
+// silence halves the turns after a question that was begun at that time was not
+// answered: once for all those that were under way together.
+func (t *turns) silence(begun time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if begun.Before(t.halved) {
 		return
 	}
-	close(heap.Pop(&t.waiting).(*wish).given)
+	t.limit, t.answers, t.halved = max(1, t.limit/2), 0, time.Now()
+}
+
+// answer brings turns back.
+func (t *turns) answer() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.answers++; t.answers >= t.limit && t.limit < t.most {
+		t.limit++
+		t.answers = 0
+		t.pass()
+	}
 }
 
 // wishes is a heap: the one who goes first, first.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -28,7 +29,7 @@ func (w *wish) granted() bool {
 // Who waits for a turn goes by rank, then by priority, then by tick.
 func TestTurnsGoByRank(t *testing.T) {
 	t.Parallel()
-	turns := &turns{free: 1}
+	turns := newTurns(1)
 	if turns.take(ranked(9, 0, 0)) != nil {
 		t.Fatal("the first must wait")
 	}
@@ -47,13 +48,13 @@ func TestTurnsGoByRank(t *testing.T) {
 	}
 }
 
-// Whatever attempts do, a turn is neither lost nor given twice: as many are free
-// in the end as in the beginning.
+// Whatever attempts do, and nodes answer, a turn is neither lost nor given twice: who
+// waits is let in as soon as there are turns, of which one is left at least.
 func TestTurnsAreKept(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		limit := rapid.IntRange(1, 3).Draw(t, "limit")
-		turns, have := &turns{free: limit}, 0
+		limit := rapid.IntRange(1, 5).Draw(t, "limit")
+		turns, have := newTurns(limit), 0
 		var waiting []*wish
 		t.Repeat(map[string]func(*rapid.T){
 			"take": func(t *rapid.T) {
@@ -86,6 +87,8 @@ func TestTurnsAreKept(t *testing.T) {
 					}
 				}
 			},
+			"answer":  func(*rapid.T) { turns.answer() },
+			"silence": func(*rapid.T) { turns.silence(time.Now()) },
 			"": func(t *rapid.T) {
 				given, patient := have, 0
 				for _, w := range waiting {
@@ -95,10 +98,46 @@ func TestTurnsAreKept(t *testing.T) {
 						patient++
 					}
 				}
-				if given+turns.free != limit || patient > 0 && turns.free > 0 {
-					t.Fatalf("%d turns of %d are given, %d free, and %d wait", given, limit, turns.free, patient)
+				if given != turns.taken || patient > 0 && given < turns.limit || turns.limit < 1 || turns.limit > limit {
+					t.Fatalf("%d turns are given, %d count as taken, of %d and at most %d, and %d wait", given, turns.taken, turns.limit, limit, patient)
 				}
 			},
 		})
+	})
+}
+
+// How many turns there are follows what is answered: halved by a silence, once for
+// all that was asked together, and given back one by one, the slower the more there
+// are.
+func TestTurnsFollowAnswers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		turns, asked := newTurns(100), time.Now()
+		want := func(limit int, when string) {
+			t.Helper()
+			if turns.limit != limit {
+				t.Fatalf("%s there are %d turns, want %d", when, turns.limit, limit)
+			}
+		}
+		time.Sleep(time.Second)
+		for range 50 {
+			turns.silence(asked)
+		}
+		want(50, "after what was asked together")
+		for range 50 {
+			time.Sleep(time.Second)
+			turns.silence(time.Now())
+		}
+		want(1, "while nobody answers")
+		turns.answer()
+		want(2, "after an answer")
+		for range 2 + 3 + 4 {
+			turns.answer()
+		}
+		want(5, "after ten answers")
+		for range 10_000 {
+			turns.answer()
+		}
+		want(100, "in the end")
 	})
 }

@@ -78,7 +78,7 @@ func atWindowEnd(err error, t tick) verdict {
 		return overlapSkip(err, t)
 	case errors.Is(err, locking.ErrClaimed):
 		return missedFor("undecided: this replica gave up a claim of the tick, and could not tell enough nodes")
-	case errors.Is(err, locking.ErrNoQuorum):
+	case errors.Is(err, locking.ErrNoQuorum), errors.Is(err, locking.ErrSilent):
 		return missedFor("no quorum" + unwilling(err))
 	case errors.Is(err, locking.ErrSplit):
 		return missedFor("split vote: competing replicas divided the nodes until the window closed")

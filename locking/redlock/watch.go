@@ -42,16 +42,15 @@ func (w *watch) Look(ctx context.Context) error {
 	if asks := !w.wrong && ctx.Err() == nil; !asks {
 		return nil
 	}
-	switch v := w.ask(ctx); v.code {
-	case codeDone:
+	switch v := w.ask(ctx); {
+	case v.code == codeDone:
 		return w.tells(locking.ErrDone, v)
-	case codeClaimed:
-		if agreed(w.seen, codeClaimed, w.set.Quorum()) {
-			return w.tells(locking.ErrClaimed, v)
-		}
+	case v.code == codeClaimed && agreed(w.seen, codeClaimed, w.set.Quorum()):
+		return w.tells(locking.ErrClaimed, v)
+	case v.code == codeClaimed, v.code == codeBusy:
 		return w.tells(locking.ErrTaken, v)
-	case codeBusy:
-		return w.tells(locking.ErrTaken, v)
+	case v.silent():
+		return w.tells(locking.ErrSilent, v)
 	}
 	return nil
 }
@@ -75,9 +74,13 @@ func (w *watch) ask(ctx context.Context) (v vote) {
 // time there is.
 func (v vote) mute() bool {
 	var refused *nodes.RefusedError
-	return v.unsent || errors.Is(v.err, nodes.ErrBlank) || errors.As(v.err, &refused) ||
+	return errors.Is(v.err, nodes.ErrDown) || errors.Is(v.err, nodes.ErrBlank) || errors.As(v.err, &refused) ||
 		v.code == codeAbstain || v.code == codeFuture
 }
+
+// silent tells whether the node did not answer in time, or was not asked in time as
+// it had not answered others.
+func (v vote) silent() bool { return v.open() || v.unsent && !errors.Is(v.err, nodes.ErrDown) }
 
 // tells returns what is known, with whom the node named.
 func (w *watch) tells(reason error, v vote) error {

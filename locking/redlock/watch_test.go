@@ -45,6 +45,8 @@ func sight(err error) string {
 		return "claimed"
 	case errors.Is(err, locking.ErrDone):
 		return "done"
+	case errors.Is(err, locking.ErrSilent):
+		return "silent"
 	}
 	return err.Error()
 }
@@ -166,15 +168,15 @@ func TestLookPastNodesWithoutASay(t *testing.T) {
 	})
 }
 
-// A node that hears and does not answer: the look takes a timeout and says
-// nothing; the next is somebody else's.
+// A node that hears and does not answer: the look takes a timeout and says so; the
+// next is somebody else's.
 func TestLookAtASilentNode(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)
 	l := f.locker(t)
 	mustAcquire(t, l, f.request(past(1)))
 	f.proxies[0].BlackHole()
-	want := []string{"-", "taken", "taken", "claimed"}
+	want := []string{"silent", "taken", "taken", "claimed"}
 	if got := sights(t, l.Watch(f.request(past(1)), 0), len(want)); !slices.Equal(got, want) {
 		t.Errorf("looks say %v, want %v", got, want)
 	}

@@ -129,10 +129,10 @@ type gatedWatch struct {
 }
 
 func (w gatedWatch) Look(ctx context.Context) error {
-	if err := w.through(ctx); err == nil {
-		return w.Watch.Look(ctx)
+	if err := w.through(ctx); err != nil {
+		return &locking.AcquireError{Reason: locking.ErrSilent, Votes: locking.Votes{Of: 1}}
 	}
-	return nil // it does not answer
+	return w.Watch.Look(ctx)
 }
 
 // A lease is one that a gate stands before.

@@ -135,8 +135,8 @@ type sight struct {
 
 func (s sight) Look(ctx context.Context) error {
 	err := s.inner.Look(ctx)
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, locking.ErrSilent) {
+		return err
 	}
 	e := sim.Event{Job: s.req.Name, Tick: s.req.Tick, Stream: s.req.Stream, Text: reason(err)}
 	if errors.Is(err, locking.ErrTaken) {
