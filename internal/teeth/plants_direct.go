@@ -40,7 +40,7 @@ var directPlants = []plant{
 
 	{
 		name: "look: one node's claim is final", promise: "What one node says of a claim is a hint to whoever looks, too.",
-		edits: []edit{{redlock + "watch.go", "if agreed(w.seen, codeClaimed, w.set.Quorum()) {", "if true {"}},
+		edits: []edit{{redlock + "watch.go", "v.code == codeClaimed && agreed(w.seen, codeClaimed, w.set.Quorum()):", "v.code == codeClaimed:"}},
 		pkg:   redlockPkg, tests: []string{"TestLookConcludes"},
 	},
 	{

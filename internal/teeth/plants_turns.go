@@ -14,7 +14,7 @@ var turnPlants = []plant{
 	},
 	{
 		name: "turns: one is lost", promise: "A turn that was given to somebody who waits no more goes to the next.",
-		edits: []edit{{schedulerDir + "turns.go", "heap.Remove(&t.waiting, w.index)\n\t\treturn\n\t}\n\tt.pass()", "heap.Remove(&t.waiting, w.index)\n\t}"}},
+		edits: []edit{{schedulerDir + "turns.go", "heap.Remove(&t.waiting, w.index)\n\t\treturn\n\t}\n\tt.taken--\n\tt.pass()", "heap.Remove(&t.waiting, w.index)\n\t}"}},
 		pkg:   scheduler, tests: []string{"TestTurnsAreKept"},
 	},
 	{
