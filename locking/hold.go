@@ -20,6 +20,9 @@ type HoldConfig struct {
 	// stopped. The lease then ends up to a margin earlier, and the work's context
 	// a margin before the lease, with cause ErrMaxHold. Default: no bound.
 	MaxHold time.Duration
+	// Begun is when the work began, if that was before the call of Hold or Keep:
+	// what counts from the call then counts from there. Default: at the call.
+	Begun time.Time
 	// Extended, if set, is told of each try to extend the lease.
 	Extended func(Extension)
 }

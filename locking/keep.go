@@ -41,7 +41,10 @@ type Keeper struct {
 // first time up to a sixteenth of cfg.Every early: a Locker may send what comes
 // together in one message.
 func Keep(ctx context.Context, lease Tenure, cfg HoldConfig) *Keeper {
-	k := &Keeper{lease: lease, cfg: cfg, begun: time.Now()}
+	k := &Keeper{lease: lease, cfg: cfg, begun: cfg.Begun}
+	if k.begun.IsZero() {
+		k.begun = time.Now()
+	}
 	k.ctx, k.cancel = context.WithCancelCause(ctx)
 	if err := cfg.Validate(); err != nil {
 		k.cancel(err)
@@ -51,7 +54,7 @@ func Keep(ctx context.Context, lease Tenure, cfg HoldConfig) *Keeper {
 		k.limit = k.begun.Add(cfg.MaxHold)
 	}
 	term := lease.Deadline().Sub(k.begun)
-	first := min(k.untilWatch(), k.untilExtension(k.begun), k.room(term)-cfg.Margin)
+	first := min(k.untilWatch(), k.untilExtension(k.begun)-time.Since(k.begun), k.room(term)-cfg.Margin)
 	k.active.Add(1)
 	k.timer = time.AfterFunc(first, func() {
 		defer k.active.Done()

@@ -158,6 +158,24 @@ func TestMaxHold(t *testing.T) {
 	}
 }
 
+// Work that began before somebody kept its lease is kept as if he had at once.
+func TestKeepCountsFromWhenTheWorkBegan(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newFakeLease(always)
+		time.Sleep(700 * time.Millisecond)
+		k := locking.Keep(t.Context(), l, locking.HoldConfig{Every: every, Margin: margin, MaxHold: 40 * time.Second, Begun: l.start})
+		defer k.Stop()
+		<-k.Context().Done()
+		if at, cause := time.Since(l.start), context.Cause(k.Context()); at != 37*time.Second || !errors.Is(cause, locking.ErrMaxHold) {
+			t.Errorf("the work was ended after %v with %v", at, cause)
+		}
+		if want := []time.Duration{5e9, 10e9, 15e9, 20e9, 23.5e9}; !slices.Equal(l.extended, want) {
+			t.Errorf("extended at %v, want %v", l.extended, want)
+		}
+	})
+}
+
 // An extension that is held up for so long that it would outlast the cap is not
 // made.
 func TestMaxHoldAfterAPause(t *testing.T) {

@@ -19,6 +19,7 @@ type surroundings struct {
 	decided func(*Job, tick, verdict)
 	live    func() []Replica
 	turns   *turns
+	watch   watch
 
 	deadlines deadlines
 }
@@ -60,11 +61,16 @@ type attempt struct {
 	// either, besides the drain.
 	waits, runs lazyContext
 
+	// Of the run, once it lasts.
+	keeper *locking.Keeper
+	unhook func() bool // the run's context from the keeper's
+
 	// Set before the loop is told that the tick is won, never changed.
 	lease   locking.Lease
 	claim   locking.Claim
 	slot    locking.Lease // of the job's group; nil if it has none
 	started time.Time
+	from    time.Time // the same, by the clock that leases go by
 
 	log runLog // what the function logs
 

@@ -2,86 +2,108 @@ package scheduler
 
 import (
 	"context"
-	"sync"
+	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/fence"
 )
 
-// call calls the function once and sets end.err to its error, and end.cause to
-// why the context of this call had ended by then, if it had. As a rule the
-// function runs in the attempt's goroutine: if it ends that, only what the
-// attempt has deferred goes on. One that may be called again gets a goroutine of
-// its own for each call.
-func (a *attempt) call(ctx context.Context, run jobs.Run, end *ending) {
-	if limit := a.job.Retry.AttemptTimeout; limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, errTryTimeout)
-		defer cancel()
+// A call is one of the function, under a claim. It may ignore that its context has
+// ended; only one that lasts gets a goroutine that watches for that.
+type call struct {
+	*attempt
+	run jobs.Run
+	log lazyHandler // of run
+	ctx context.Context
+
+	stage    atomic.Uint32
+	arrived  chan struct{} // closed when a call that lasts has returned
+	attended chan struct{} // closed when nobody watches it any more
+}
+
+// The stages of a call.
+const (
+	quick   uint32 = iota // as far as is known
+	lasting               // it is watched
+	gone                  // it has returned without that
+)
+
+// describe prepares the given call, and says what the function learns of its run.
+func (a *attempt) describe(try int) *call {
+	id := a.tick.entry(a.job, a.cfg.Replica).ID()
+	c := &call{attempt: a, log: lazyHandler{attempt: a, id: id, try: try}}
+	c.run = jobs.Run{
+		ID: id, Job: a.job.Name, Key: a.job.renamedFrom(), Tick: a.tick.nominal,
+		Token: a.claim.Token, Attempt: a.claim.Attempt, Try: try,
+		Trigger: string(a.trigger()), Parent: a.tick.parent(), Replica: a.cfg.Replica,
+		Logger: slog.New(&c.log),
 	}
-	ctx = fence.WithObserver(ctx, func(e *fence.StaleError) { a.refuse(run, *e) })
-	var l latecomer
-	l.expect(ctx, a)
+	return c
+}
+
+// do calls the function and sets end.err to its error, and end.cause to why the
+// context of this call had ended by then, if it had. As a rule the function runs in
+// the attempt's goroutine: if it ends that, only what the attempt has deferred goes
+// on. One that may be called again gets a goroutine of its own for each call.
+func (c *call) do(ctx context.Context, end *ending) {
+	if limit := c.job.Retry.AttemptTimeout; limit > 0 {
+		timed := within(ctx, limit, errTryTimeout)
+		defer timed.end(nil)
+		ctx = timed
+	}
+	c.ctx = fence.WithObserver(ctx, c.refuse)
+	c.watch.begin(c)
 	defer func() {
-		l.arrive()
-		a.tellLost(ctx)
-		end.cause = context.Cause(ctx)
+		c.arrive()
+		end.cause = c.cause(c.ctx)
+		c.tellLost(end.cause)
 	}()
-	if a.job.Retry.Attempts > 1 {
-		end.err = jobs.Call(ctx, a.handler(), run)
+	if c.job.Retry.Attempts > 1 {
+		end.err = jobs.Call(c.ctx, c.handler(), c.run)
 		return
 	}
-	jobs.Do(ctx, a.handler(), run, &end.err)
-}
-
-// A latecomer is a function that may ignore that its context has ended. Only one
-// that takes its time gets a goroutine for that.
-type latecomer struct {
-	attempt *attempt
-	ctx     context.Context
-	timer   *time.Timer
-	late    sync.WaitGroup
-	arrived chan struct{} // closed when the function has returned
-}
-
-// quickly is how long a function takes that nobody needs to watch.
-const quickly = 10 * time.Millisecond
-
-// expect reports the function if it has not returned SafetyMargin after ctx ended.
-func (l *latecomer) expect(ctx context.Context, a *attempt) {
-	l.attempt, l.ctx, l.arrived = a, ctx, make(chan struct{})
-	l.late.Add(1)
-	l.timer = time.AfterFunc(quickly, l.wait)
+	jobs.Do(c.ctx, c.handler(), c.run, &end.err)
 }
 
 // arrive says that the function has returned.
-func (l *latecomer) arrive() {
-	if !l.timer.Stop() {
-		close(l.arrived)
-		l.late.Wait()
+func (c *call) arrive() {
+	if !c.stage.CompareAndSwap(quick, gone) {
+		close(c.arrived)
+		<-c.attended
 	}
 }
 
-func (l *latecomer) wait() {
-	defer l.late.Done()
+// last says that the call takes its time, if it is not over.
+func (c *call) last() {
+	c.arrived, c.attended = make(chan struct{}), make(chan struct{})
+	if c.stage.CompareAndSwap(quick, lasting) {
+		go c.attend() // arrive waits for it
+	}
+}
+
+// attend keeps the lease, and reports the function if it has not returned
+// SafetyMargin after its context ended.
+func (c *call) attend() {
+	defer close(c.attended)
+	c.keepOn()
 	select {
-	case <-l.ctx.Done():
-	case <-l.arrived:
+	case <-c.ctx.Done():
+	case <-c.arrived:
 		return
 	}
-	a := l.attempt
-	a.tellLost(l.ctx)
-	since := a.clock.wall()
-	timer := time.NewTimer(a.cfg.SafetyMargin)
+	c.tellLost(c.cause(c.ctx))
+	since := c.clock.wall()
+	timer := time.NewTimer(c.cfg.SafetyMargin)
 	defer timer.Stop()
 	select {
-	case <-l.arrived:
+	case <-c.arrived:
 		return
 	case <-timer.C:
 	}
-	a.cfg.Observer.Overdue(a.job.Name, a.claim, since)
-	a.report(progress{attempt: a, phase: overdue, since: since})
-	<-l.arrived
-	a.report(progress{attempt: a, phase: overdue}) // it may be called again
+	c.cfg.Observer.Overdue(c.job.Name, c.claim, since)
+	c.report(progress{attempt: c.attempt, phase: overdue, since: since})
+	<-c.arrived
+	c.report(progress{attempt: c.attempt, phase: overdue}) // it may be called again
 }

@@ -19,7 +19,7 @@ import (
 
 // mostAllocs bounds the allocations of one fire, from the heap of due jobs to the
 // release of its lease.
-const mostAllocs = 25
+const mostAllocs = 14
 
 func TestFireIsCheap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -81,6 +81,7 @@ func newEngine(base context.Context, s *Scheduler, rec recorders, live func() []
 func (e *engine) run(ctx context.Context) error {
 	defer close(e.done)
 	defer e.inbox.close()
+	defer e.around.watch.stop()
 	defer e.stops.all()
 	timer := time.NewTimer(0)
 	defer timer.Stop()

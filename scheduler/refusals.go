@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/fence"
 )
 
@@ -17,10 +16,10 @@ type refusals struct {
 }
 
 // refuse is told of each refusal, whatever the function does with its error.
-func (a *attempt) refuse(run jobs.Run, e fence.StaleError) {
-	a.refused.add(e)
-	run.Logger.Warn("stale write refused", slog.String("resource", e.Resource), slog.Uint64("seen", uint64(e.Seen)))
-	a.cfg.Observer.Refused(a.job.Name, a.claim, e)
+func (c *call) refuse(e *fence.StaleError) {
+	c.refused.add(*e)
+	c.run.Logger.Warn("stale write refused", slog.String("resource", e.Resource), slog.Uint64("seen", uint64(e.Seen)))
+	c.cfg.Observer.Refused(c.job.Name, c.claim, *e)
 }
 
 func (r *refusals) add(e fence.StaleError) {

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"time"
@@ -28,28 +27,16 @@ func (a *attempt) work(lease locking.Lease, took time.Duration) {
 	a.cfg.Observer.Claimed(a.job.Name, a.claim, took)
 	a.tellStarted()
 
-	k := a.keep()
 	end := ending{}
-	defer func() { a.finish(k, &end) }() // also when the function ends its goroutine
-	// That it was too late to begin is in end.
-	_ = k.Do(func(ctx context.Context) error {
-		a.calls(ctx, &end)
-		return end.err
-	})
-}
-
-// keep begins to extend the lease, and ends the run's context with it.
-func (a *attempt) keep() *locking.Keeper {
-	keeping := a.keeping()
-	keeping.MaxHold = a.cfg.MaxHold
-	k := locking.Keep(a.runs.base(), a.tenure(), keeping)
-	a.runs.become(k.Context(), k.End)
-	return k
+	defer func() { a.finish(&end) }() // also when the function ends its goroutine
+	if a.inTime() {
+		a.calls(&end)
+	}
 }
 
 // finish tells everybody how the run ended, and gives the lease back.
-func (a *attempt) finish(k *locking.Keeper, end *ending) {
-	k.Stop()
+func (a *attempt) finish(end *ending) {
+	a.keepNoMore()
 	if end.tries == 0 { // there was no time left to call the function
 		a.void(a.lease)
 		a.cfg.Observer.Unused(a.job.Name, a.claim)
@@ -76,25 +63,6 @@ func (a *attempt) result(end *ending) Entry {
 	entry.StaleWrites, entry.Reason = a.refused.account(a.job.Name, entry.Reason)
 	entry.Error = errorText(end.err)
 	return entry
-}
-
-// keeping says how leases are kept, without the bound that only runs have.
-func (a *attempt) keeping() locking.HoldConfig {
-	return locking.HoldConfig{
-		Every: a.cfg.ExtendEvery, Margin: a.cfg.SafetyMargin,
-		Extended: func(e locking.Extension) { a.cfg.Observer.Extended(a.job.Name, a.claim, e) },
-	}
-}
-
-// describe is what the function learns of its run in the given call.
-func (a *attempt) describe(try int) jobs.Run {
-	id := a.tick.entry(a.job, a.cfg.Replica).ID()
-	return jobs.Run{
-		ID: id, Job: a.job.Name, Key: a.job.renamedFrom(), Tick: a.tick.nominal,
-		Token: a.claim.Token, Attempt: a.claim.Attempt, Try: try,
-		Trigger: string(a.trigger()), Parent: a.tick.parent(), Replica: a.cfg.Replica,
-		Logger: slog.New(&lazyHandler{attempt: a, id: id, try: try}),
-	}
 }
 
 // logger says which run, and which call of the function, a line comes from.

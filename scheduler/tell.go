@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"context"
 	"errors"
 
 	"github.com/quorate/quorate/locking"
@@ -21,10 +20,10 @@ func (a *attempt) tellStarted() {
 	}
 }
 
-// tellLost tells the observer once that ctx, the run's, has ended with its
-// lease.
-func (a *attempt) tellLost(ctx context.Context) {
-	if cause := context.Cause(ctx); errors.Is(cause, locking.ErrLeaseLost) {
+// tellLost tells the observer once that the run has ended with its lease, if that
+// is the cause.
+func (a *attempt) tellLost(cause error) {
+	if errors.Is(cause, locking.ErrLeaseLost) {
 		a.toldLost.Do(func() { a.cfg.Observer.LeaseLost(a.job.Name, a.claim, cause) })
 	}
 }

@@ -18,23 +18,23 @@ type ending struct {
 
 // calls calls the function until it need not, or must not, be called again. What
 // end says holds at any time, since the function may end the goroutine.
-func (a *attempt) calls(ctx context.Context, end *ending) {
+func (a *attempt) calls(end *ending) {
+	ctx := &a.runs
 	if a.job.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, a.job.Timeout, jobs.ErrTimeout)
-		defer cancel()
+		ctx = within(ctx, a.job.Timeout, jobs.ErrTimeout)
+		defer ctx.end(nil)
 	}
 	for end.tries = 1; ; end.tries++ {
-		run := a.describe(end.tries)
-		a.call(ctx, run, end)
+		c := a.describe(end.tries)
+		c.do(ctx, end)
 		if !a.job.Retry.allows(end.tries, end.err) {
 			return
 		}
-		if end.why = a.rest(ctx, run, end.err); end.why != "" {
+		if end.why = a.rest(ctx, c.run, end.err); end.why != "" {
 			return
 		}
 		if ctx.Err() != nil {
-			end.cause = context.Cause(ctx)
+			end.cause = a.cause(ctx)
 			return
 		}
 	}
@@ -53,6 +53,7 @@ func (a *attempt) rest(ctx context.Context, failed jobs.Run, err error) (why str
 	if ctx.Err() != nil {
 		return ""
 	}
+	a.keepOn()
 	in := a.job.Retry.pause(failed.Try, func(limit time.Duration) time.Duration {
 		return a.cfg.Random(a.job.Name, a.tick.at, limit)
 	})

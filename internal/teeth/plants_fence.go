@@ -104,7 +104,7 @@ var fencePlants = []plant{
 	},
 	{
 		name: "scheduler: refusals unheard", promise: "A refused write is logged and counted, whatever the function does with its error.",
-		edits: []edit{{"scheduler/call.go", "a.refuse(run, *e)", "_ = e"}},
+		edits: []edit{{"scheduler/call.go", "fence.WithObserver(ctx, c.refuse)", "fence.WithObserver(ctx, func(*fence.StaleError) {})"}},
 		pkg:   scheduler, tests: []string{"TestStaleWritesAreAccountedFor", "TestFrozenHolderIsRefused"},
 	},
 	{

@@ -18,6 +18,36 @@ var firePlants = []plant{
 		pkg:   scheduler, tests: []string{"TestDueQueueHasOneOfThoseThatComeTogether"},
 	},
 	{
+		name: "fires: all calls are watched", promise: "A function that returns at once costs no goroutine, no timer and no context.",
+		edits: []edit{{schedulerDir + "call.go", "\tc.watch.begin(c)\n", "\tc.last()\n"}},
+		pkg:   scheduler, tests: []string{"TestFireIsCheap"},
+	},
+	{
+		name: "fires: what lasts is not found", promise: "The lease of a function that takes its time is extended, and lost in time.",
+		edits: []edit{{schedulerDir + "watch.go", "\t\tc.last()\n", "\t\t_ = c\n"}},
+		pkg:   scheduler, tests: []string{"TestLeaseIsExtended", "TestCallsThatLastAreFound"},
+	},
+	{
+		name: "fires: the watch sleeps on", promise: "A call that begins after a pause is watched like the first.",
+		edits: []edit{{schedulerDir + "watch.go", "\tif w.looks = len(w.older) > 0; w.looks {", "\tif len(w.older) > 0 {"}},
+		pkg:   scheduler, tests: []string{"TestCallsThatLastAreFound"},
+	},
+	{
+		name: "fires: a lazy context forgets its cause", promise: "A context that was ended before anybody waited for it has the cause.",
+		edits: []edit{{schedulerDir + "lazy.go", "if l.made.Load() != nil || l.over() {\n\t\tif value", "if l.over() {\n\t\tif value"}},
+		pkg:   scheduler, tests: []string{"TestLazyContextIsLikeAnyOther"},
+	},
+	{
+		name: "fires: a lazy deadline is no end", promise: "A context whose deadline has passed has ended, whoever asks.",
+		edits: []edit{{schedulerDir + "lazy.go", "\tif l.over() {\n\t\treturn", "\tif false {\n\t\treturn"}},
+		pkg:   scheduler, tests: []string{"TestLazyContextIsLikeAnyOther"},
+	},
+	{
+		name: "fires: kept from when it lasts", promise: "MaxHold counts from when the work began.",
+		edits: []edit{{holdGo, "begun: cfg.Begun}", "begun: time.Now()}"}},
+		pkg:   locking, tests: []string{"TestKeepCountsFromWhenTheWorkBegan"},
+	},
+	{
 		name: "fires: stamps lose a digit", promise: "The id of a run is written as package time would.",
 		edits: []edit{{schedulerDir + "ledger.go", "t.Nanosecond()/int(time.Millisecond), 3)", "t.Nanosecond()/int(time.Millisecond)%100, 3)"}},
 		pkg:   scheduler, tests: []string{"TestStampsAreThoseOfPackageTime"},

@@ -98,7 +98,7 @@ var limitPlants = []plant{
 	},
 	{
 		name: "group: slot not kept", promise: "A run ends before the lease of its slot.",
-		edits: []edit{{schedulerDir + "run.go", "a.tenure()", "a.lease"}},
+		edits: []edit{{schedulerDir + "keep.go", "locking.Keep(&a.runs, a.tenure(), keeping)", "locking.Keep(&a.runs, a.lease, keeping)"}},
 		pkg:   scheduler, tests: []string{"TestSlotLost"},
 	},
 	{

@@ -96,7 +96,7 @@ var lockPlants = []plant{
 	},
 	{
 		name: "scheduler: max_hold ignored", promise: "lock.max_hold frees a job that hangs for other replicas.",
-		edits: []edit{{schedulerDir + "run.go", "keeping.MaxHold = a.cfg.MaxHold", ""}},
+		edits: []edit{{schedulerDir + "keep.go", "keeping.MaxHold, keeping.Begun = a.cfg.MaxHold, a.from", "keeping.Begun = a.from"}},
 		pkg:   "./scheduler", tests: []string{"TestMaxHold"}, says: "the context ended at",
 	},
 	{

@@ -44,19 +44,19 @@ var reloadPlants = []plant{
 	},
 	{
 		name: "engine: logger of each run made", promise: "What an ordinary fire does not need is not made.",
-		edits: []edit{{schedulerDir + "run.go", "slog.New(&lazyHandler{attempt: a, id: id, try: try})", "slog.New(a.logger(id, try))"}},
+		edits: []edit{{schedulerDir + "call.go", "slog.New(&c.log)", "slog.New(a.logger(id, try))"}},
 		pkg:   scheduler, tests: []string{"TestFireIsCheap"}, says: "allocations per fire",
 	},
 	{
 		name: "engine: a goroutine for each function", promise: "What an ordinary fire does not need is not made.",
-		edits: []edit{{schedulerDir + "call.go", "if a.job.Retry.Attempts > 1 {", "if a.job.Name != \"\" {"}},
+		edits: []edit{{schedulerDir + "call.go", "if c.job.Retry.Attempts > 1 {", "if c.job.Name != \"\" {"}},
 		pkg:   scheduler, tests: []string{"TestFireIsCheap"}, says: "allocations per fire",
 	},
 	{
 		name: "engine: Goexit ends the attempt", promise: "A run whose function ends its goroutine is finished like any other.",
 		edits: []edit{
-			{schedulerDir + "run.go", "\tdefer func() { a.finish(k, &end) }() ", "\texited := true\n\tdefer func() {\n\t\tif !exited {\n\t\t\ta.finish(k, &end)\n\t\t}\n\t\tk.Stop()\n\t}() "},
-			{schedulerDir + "run.go", "\t\treturn end.err\n\t})\n", "\t\treturn end.err\n\t})\n\texited = false\n"},
+			{schedulerDir + "run.go", "\tdefer func() { a.finish(&end) }() ", "\texited := true\n\tdefer func() {\n\t\tif !exited {\n\t\t\ta.finish(&end)\n\t\t}\n\t\ta.keepNoMore()\n\t}() "},
+			{schedulerDir + "run.go", "\t\ta.calls(&end)\n\t}\n", "\t\ta.calls(&end)\n\t}\n\texited = false\n"},
 		},
 		pkg: scheduler, tests: []string{"TestHowRunsEnd"},
 	},

@@ -1,0 +1,63 @@
+package scheduler
+
+import (
+	"sync"
+	"time"
+)
+
+// quickly is how long a call takes that nobody needs to watch.
+const quickly = 10 * time.Millisecond
+
+// A watch finds the calls that last. Most do not, and cost it no timer and no
+// goroutine.
+type watch struct {
+	mu    sync.Mutex
+	timer *time.Timer // nil before the first call
+	looks bool        // the timer runs
+	fresh []*call     // begun since it last looked
+	older []*call     // begun in the time before
+}
+
+// begin looks at c after quickly, or up to twice as long.
+func (w *watch) begin(c *call) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fresh = append(w.fresh, c)
+	switch {
+	case w.looks:
+		return
+	case w.timer == nil:
+		w.timer = time.AfterFunc(quickly, w.look)
+	default:
+		w.timer.Reset(quickly)
+	}
+	w.looks = true
+}
+
+// look tells the calls that go on that they last.
+func (w *watch) look() {
+	for _, c := range w.next() {
+		c.last()
+	}
+}
+
+// next returns the calls that have had their time, of which most are over.
+func (w *watch) next() []*call {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	due := w.older
+	w.older, w.fresh = w.fresh, nil
+	if w.looks = len(w.older) > 0; w.looks {
+		w.timer.Reset(quickly)
+	}
+	return due
+}
+
+// stop is for when there are no calls any more.
+func (w *watch) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+}
