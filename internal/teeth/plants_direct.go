@@ -8,7 +8,7 @@ var directPlants = []plant{
 		pkg:   redlockPkg, tests: []string{"TestDirectClaim"}, says: "a claim in two rounds costs",
 	},
 	{
-		name: "direct: never in one round", promise: "A direct claim is one call per node.",
+		name: "direct: never in one round", promise: "A direct claim is one call to each of a quorum.",
 		edits: []edit{{redlock + "attempt.go", "return a.req.Direct && !a.req.Tick.IsZero()", "return false"}},
 		pkg:   redlockPkg, tests: []string{"TestDirectClaim"}, says: "a claim in one round costs",
 	},
@@ -28,7 +28,7 @@ var directPlants = []plant{
 		pkg:   redlockPkg, tests: []string{"TestDirectClaimsThatMeet"},
 	},
 	{
-		name: "direct: given back everywhere", promise: "A direct claim that is refused everywhere costs one call per node.",
+		name: "direct: given back everywhere", promise: "A direct claim that is refused everywhere leaves nothing to give back.",
 		edits: []edit{{redlock + "commit.go", "func(node int) bool { return a.left[node] }", "func(int) bool { return true }"}},
 		pkg:   redlockPkg, tests: []string{"TestDirectClaim"}, says: "a claim that is refused everywhere costs",
 	},
@@ -38,6 +38,41 @@ var directPlants = []plant{
 		pkg:   redlockPkg, tests: rules, says: `want "CLAIMED a:5@20"`,
 	},
 
+	{
+		name: "spared: joining is a renewal", promise: "That a node accepts a claim once more does not extend its lease.",
+		edits: []edit{{redlock + "lease.go", "if v := a.joinAt(ctx, node); !v.ok() {\n\t\t\treturn v\n\t\t}", "return a.joinAt(ctx, node)"}},
+		pkg:   redlockPkg, tests: []string{"TestJoiningIsNoRenewal"},
+	},
+	{
+		name: "spared: never asked again", promise: "A lease on a bare quorum outlives a minority of nodes: when it is extended it is on all.",
+		edits: []edit{{redlock + "lease.go", "if a.spares(node) {", "if a.spares(node) {\n\t\treturn vote{}\n\t}\n\tif a.spares(node) {"}},
+		pkg:   redlockPkg, tests: []string{"TestBareQuorumOutlivesAMinority", "TestExtensionAsksAllNodes"},
+	},
+	{
+		name: "spared: no help at the finish", promise: "A run whose nodes went away is finished at the others.",
+		edits: []edit{{redlock + "lease.go", "if s.a.spared != nil {", "if false {"}},
+		pkg:   redlockPkg, tests: []string{"TestBareQuorumOutlivesAMinority"},
+	},
+	{
+		name: "spared: everybody leads", promise: "Of two claims in one round that meet, one goes on.",
+		edits: []edit{{redlock + "order.go", "return got > met || got == met && first", "return true"}},
+		pkg:   redlockPkg, tests: []string{"TestDirectClaimsThatMeet"},
+	},
+	{
+		name: "spared: nobody leads", promise: "Of two claims in one round that meet, one goes on.",
+		edits: []edit{{redlock + "order.go", "return got > met || got == met && first", "return false"}},
+		pkg:   redlockPkg, tests: []string{"TestDirectClaimsThatMeet"},
+	},
+	{
+		name: "spared: nodes that are down come first", promise: "A claim in one round asks nodes that vote.",
+		edits: []edit{{redlock + "order.go", "if list[node].Votes(now) {", "if true {"}},
+		pkg:   redlockPkg, tests: []string{"TestOrderBeginsWithWhoVotes"},
+	},
+	{
+		name: "look: none stands in", promise: "Looks go on to the nodes that stand in for those without a say.",
+		edits: []edit{{redlock + "watch.go", "w.order[w.next] = others[0]\n\t\tcopy(others, others[1:])\n\t\tothers[len(others)-1] = node", "_ = others"}},
+		pkg:   redlockPkg, tests: []string{"TestLookConcludes", "TestLookPastNodesWithoutASay"},
+	},
 	{
 		name: "look: one node's claim is final", promise: "What one node says of a claim is a hint to whoever looks, too.",
 		edits: []edit{{redlock + "watch.go", "v.code == codeClaimed && agreed(w.seen, codeClaimed, w.set.Quorum()):", "v.code == codeClaimed:"}},
@@ -65,12 +100,12 @@ var directPlants = []plant{
 	},
 	{
 		name: "look: always the same node", promise: "Each look asks the next node, so that a quorum is heard in the end.",
-		edits: []edit{{redlock + "watch.go", "w.next = (node + 1) % len(w.nodes)", "w.next = node"}},
+		edits: []edit{{redlock + "watch.go", "w.next++\n\t\t\tbreak", "break"}},
 		pkg:   redlockPkg, tests: []string{"TestLookConcludes"},
 	},
 	{
 		name: "look: all begin at one node", promise: "Watchers begin at different nodes.",
-		edits: []edit{{redlock + "watch.go", "int(start % uint64(l.set.Len()))", "int(start % 1)"}},
+		edits: []edit{{redlock + "watch.go", "int(start % uint64(l.set.Quorum()))", "int(start % 1)"}},
 		pkg:   redlockPkg, tests: []string{"TestLookAsksOneNode"},
 	},
 	{

@@ -38,6 +38,10 @@ type attempt struct {
 	// effect yet; left are those that hold, or may come to hold, something of
 	// this attempt.
 	open, left []bool
+	// spared are the nodes that a direct claim has not been asked for, nil: none;
+	// order is in which nodes are asked then.
+	spared []bool
+	order  []int
 	// ballot is what round 2 is about; givenUp are the records of the ballots
 	// before it.
 	ballot  ballot
@@ -58,6 +62,9 @@ func newAttempt(l *Locker, req locking.Request) *attempt {
 		left:   make([]bool, l.set.Len()),
 	}
 	a.keys, a.common = about(l.set, req, a.v)
+	if a.direct() {
+		a.leaveOut()
+	}
 	return a
 }
 

@@ -32,8 +32,11 @@ func (a *attempt) commit(ctx context.Context, valid time.Time) (time.Time, error
 			a.nextBallot()
 		} else if !pause(ctx, a.set.Timeout()/8<<try) {
 			break // nobody to wait for the lost replies
+		} else {
+			a.spared = nil // others may make up for them
 		}
 		a.askCommit(ctx)
+		a.askAll(ctx)
 		if count(a.votes, codeOK) >= a.set.Quorum() {
 			return a.granted(valid)
 		}
@@ -80,15 +83,22 @@ func (a *attempt) nextBallot() {
 
 // askCommit asks the nodes that have not accepted the ballot.
 func (a *attempt) askCommit(ctx context.Context) {
-	args := append([]any{
-		a.ballot.token, modeArg(a.req.Mode), a.ballot.attempt, a.req.Holder, a.cfg.Keep, a.ballot.record,
-	}, a.givenUp...)
-	missing := func(node int) bool { return !a.votes[node].ok() }
-	for i, v := range a.ask(ctx, missing, commitScript, args...) {
-		if missing(i) {
+	a.commitWhere(ctx, func(node int) bool { return !a.votes[node].ok() && !a.spares(node) })
+}
+
+// commitWhere asks the nodes that want names to accept the ballot.
+func (a *attempt) commitWhere(ctx context.Context, want func(node int) bool) {
+	for i, v := range a.ask(ctx, want, commitScript, a.commitArgs()...) {
+		if want(i) {
 			a.votes[i] = a.kept(i, v)
 		}
 	}
+}
+
+func (a *attempt) commitArgs() []any {
+	return append([]any{
+		a.ballot.token, modeArg(a.req.Mode), a.ballot.attempt, a.req.Holder, a.cfg.Keep, a.ballot.record,
+	}, a.givenUp...)
 }
 
 // winnable tells whether asking once more can make a quorum: of those that

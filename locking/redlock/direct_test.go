@@ -47,7 +47,13 @@ func (w *countingWires) since() string {
 // countedCluster is five embedded nodes, every call to which is counted.
 func countedCluster(t *testing.T) (*cluster, *countingWires) {
 	t.Helper()
-	minis := redistest.MiniN(t, 5)
+	c, w, _ := countedNodes(t, 5)
+	return c, w
+}
+
+func countedNodes(t *testing.T, size int) (*cluster, *countingWires, *redistest.Minis) {
+	t.Helper()
+	minis := redistest.MiniN(t, size)
 	w := &countingWires{wires: newWires(), calls: map[string]int{}}
 	t.Cleanup(w.close)
 	for _, url := range minis.URLs() {
@@ -55,7 +61,7 @@ func countedCluster(t *testing.T) (*cluster, *countingWires) {
 	}
 	c := newCluster(t, minis.URLs(), func(cfg *nodes.Config) { cfg.Transport, cfg.Embedded = w, true })
 	w.since()
-	return c, w
+	return c, w, minis
 }
 
 func direct(req locking.Request) locking.Request {
@@ -68,7 +74,7 @@ func rerun(req locking.Request) locking.Request {
 	return req
 }
 
-// A direct claim is one call per node; what it costs where it is not alone, or
+// A direct claim is one call to each of a quorum; what it costs where it is not alone, or
 // not the first.
 func TestDirectClaim(t *testing.T) {
 	t.Parallel()
@@ -94,9 +100,9 @@ func TestDirectClaim(t *testing.T) {
 
 		time.Sleep(time.Millisecond) // a tick later within the second
 		one := mustAcquire(t, l, direct(c.request(past(1))))
-		costs("a claim in one round", "commit 5")
-		if got := one.Claim(); got.Token <= two.Claim().Token || got.Attempt != 1 || got.Votes != (locking.Votes{For: 5, Of: 5}) {
-			t.Errorf("Claim = %+v after token %d, want a larger one, attempt 1 and 5 of 5 votes", got, two.Claim().Token)
+		costs("a claim in one round", "commit 3")
+		if got := one.Claim(); got.Token <= two.Claim().Token || got.Attempt != 1 || got.Votes != (locking.Votes{For: 3, Of: 5}) {
+			t.Errorf("Claim = %+v after token %d, want a larger one, attempt 1 and 3 of 5 votes", got, two.Claim().Token)
 		}
 		if left := time.Until(one.Deadline()); left != c.cfg.TTL-(Config{}).WithDefaults().drift(c.cfg.TTL) {
 			t.Errorf("the lease lasts for %v, want the ttl of %v less drift", left, c.cfg.TTL)
@@ -105,18 +111,18 @@ func TestDirectClaim(t *testing.T) {
 		if !errors.Is(err, locking.ErrClaimed) {
 			t.Errorf("a second claim of the tick = %v, want %v", err, locking.ErrClaimed)
 		}
-		costs("a claim that is refused everywhere", "commit 5")
+		costs("a claim that is refused everywhere", "commit 3")
 		mustRelease(t, one)
-		w.since()
+		costs("the release of a claim in one round", "finish 3")
 
 		stale := mustAcquire(t, l, direct(c.request(past(2)))) // in the same millisecond
-		costs("a claim whose first token is too small", "commit 10")
+		costs("a claim whose first token is too small", "commit 6")
 		if err := stale.Void(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		w.since()
 		again := mustAcquire(t, l, direct(rerun(c.request(past(2)))))
-		costs("a claim after a void one", "commit 10")
+		costs("a claim after a void one", "commit 6")
 		if got := again.Claim(); got.Attempt != 2 || got.Token <= stale.Claim().Token {
 			t.Errorf("Claim = %+v, want attempt 2 and a token above %d", got, stale.Claim().Token)
 		}
@@ -127,45 +133,63 @@ func TestDirectClaim(t *testing.T) {
 	})
 }
 
-// Where the nodes are divided a direct claim gives back what it has, at the nodes
-// that hold something of it; once the others have too, two rounds win the tick.
+// A direct claim that meets others asks further nodes only if it has more than they
+// have, and gives back what it has if it does not; once the others have too, two
+// rounds win the tick.
 func TestDirectClaimsThatMeet(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c, w := countedCluster(t)
-		time.Sleep(time.Hour)
-		l, err := New(c.open(t), Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = l.Close() }()
-		req := direct(c.request(past(1)))
-		var others [3]*attempt // have a node each
-		for i := range others {
-			others[i] = newAttempt(l, req)
-			others[i].nextBallot()
-			b := others[i].ballot
-			others[i].kept(i, others[i].call(t.Context(), i, commitScript, b.token, "0", b.attempt, "other", 10, b.record))
-		}
-		w.since()
-		if _, err := l.TryAcquire(t.Context(), req); !errors.Is(err, locking.ErrTaken) {
-			t.Errorf("TryAcquire = %v, want %v", err, locking.ErrTaken)
-		}
-		if got, want := w.since(), "commit 5, void 2"; got != want {
-			t.Errorf("a claim that got two nodes of five costs %q, want %q", got, want)
-		}
-		for _, other := range others {
-			other.void(t.Context())
-		}
-		if got, want := w.since(), "void 3"; got != want {
-			t.Errorf("giving back one node each costs %q, want %q", got, want)
-		}
-		lease := mustAcquire(t, l, c.request(past(1)))
-		if got := lease.Claim(); got.Attempt != 2 || got.Votes.For != 5 {
-			t.Errorf("Claim = %+v, want attempt 2 and all votes", got)
-		}
-		mustRelease(t, lease)
-	})
+	for name, tt := range map[string]struct {
+		size   int
+		others []int // the places, in the order of the name, of nodes that others have
+		want   locking.Votes
+		costs  string
+	}{
+		"others have all":              {5, []int{0, 1, 2}, locking.Votes{}, "commit 3"},
+		"others have more":             {5, []int{0, 2}, locking.Votes{}, "commit 3, void 1"},
+		"others have less":             {5, []int{0}, locking.Votes{For: 4, Of: 5}, "commit 5"},
+		"others have the first of two": {3, []int{0}, locking.Votes{}, "commit 2, void 1"},
+		"others have the other of two": {3, []int{1}, locking.Votes{For: 2, Of: 3}, "commit 3"},
+		"others have one node of four": {7, []int{3}, locking.Votes{For: 6, Of: 7}, "commit 7"},
+		"others have none of these":    {5, []int{3, 4}, locking.Votes{For: 3, Of: 5}, "commit 3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c, w, _ := countedNodes(t, tt.size)
+				time.Sleep(time.Hour)
+				l, err := New(c.open(t), Config{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = l.Close() }()
+				req := direct(c.work(past(1)))
+				var others []*attempt // have a node each
+				for _, place := range tt.others {
+					others = append(others, claimAt(t, l, req, 0, order(l.set.Nodes(), req.Name)[place]))
+				}
+				w.since()
+				lease, err := l.TryAcquire(t.Context(), req)
+				if won := tt.want.For > 0; won != (err == nil) || !won && !errors.Is(err, locking.ErrTaken) {
+					t.Fatalf("TryAcquire = %v, want it to win: %v", err, won)
+				}
+				if got := w.since(); got != tt.costs {
+					t.Errorf("it costs %q, want %q", got, tt.costs)
+				}
+				for _, other := range others {
+					other.void(t.Context())
+				}
+				if err != nil {
+					lease = mustAcquire(t, l, c.work(past(1)))
+					if got := lease.Claim(); got.Attempt != 2 || got.Votes.For != tt.size {
+						t.Errorf("Claim = %+v, want attempt 2 and all votes", got)
+					}
+				} else if got := lease.Claim().Votes; got != tt.want {
+					t.Errorf("Votes = %v, want %v", got, tt.want)
+				}
+				mustRelease(t, lease)
+			})
+		})
+	}
 }
 
 // Twenty replicas claim the same tick in one round at the same instant: at most

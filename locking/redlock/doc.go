@@ -41,7 +41,9 @@
 // all that ACQUIRE does, and what a node would have told in round 1, a larger
 // token or an earlier attempt, it tells then, and is asked again. Safety rests on
 // COMMIT alone in any case; round 1 keeps attempts that meet from dividing the
-// nodes' votes, which only whoever is alone can do without.
+// nodes' votes, which only whoever is alone can do without. It asks Q nodes, those
+// at which the name begins and that vote, and the others only where these do not
+// suffice, or when the lease is extended: the claim of what is short is on Q nodes.
 //
 // The lease lasts from the start of the earliest of the Q accepted requests
 // counted, for ttl less drift. EXTEND renews the lock, or sets it again where it

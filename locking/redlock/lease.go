@@ -56,8 +56,9 @@ func (s *lease) Claim() locking.Claim { return s.claim }
 // Deadline implements locking.Lease.
 func (s *lease) Deadline() time.Time { return *s.deadline.Load() }
 
-// Extend implements locking.Lease: rule N4 on all nodes, counted afresh. It
-// takes a node timeout at most, and does not stop half-way when ctx ends.
+// Extend implements locking.Lease: rule N4 on all nodes, counted afresh. Nodes that
+// the claim has left out are asked for it first. It takes a node timeout at most,
+// the first one two, and does not stop half-way when ctx ends.
 func (s *lease) Extend(ctx context.Context) error {
 	if err := s.begin(ctx); err != nil {
 		return err
@@ -91,6 +92,13 @@ func lost(votes []vote) error {
 }
 
 func (a *attempt) extendAt(ctx context.Context, node int) vote {
+	if a.spares(node) {
+		// That it accepts counts for nothing: it would say so again after others
+		// had the lock.
+		if v := a.joinAt(ctx, node); !v.ok() {
+			return v
+		}
+	}
 	return a.call(ctx, node, extendScript, a.ballot.token)
 }
 
@@ -126,6 +134,10 @@ func (s *lease) Release(ctx context.Context, note []byte) error {
 		if locking.Expired(time.Now(), s.Deadline()) {
 			return s.failed("releasing", errUnheard, votes)
 		}
+		if s.a.spared != nil {
+			s.a.joinAll(ctx)
+			continue
+		}
 		if !pause(ctx, min(wait, time.Until(s.Deadline()))) {
 			return errors.Join(s.failed("releasing", locking.ErrNoQuorum, votes), ctx.Err())
 		}
@@ -144,7 +156,7 @@ func (s *lease) closed(votes []vote) error {
 }
 
 func (a *attempt) finish(ctx context.Context, record string) ([]vote, bool) {
-	votes := a.ask(ctx, everyone, finishScript, a.finishArgs(record)...)
+	votes := a.ask(ctx, func(node int) bool { return !a.spares(node) }, finishScript, a.finishArgs(record)...)
 	for i, v := range votes {
 		a.finished(i, v)
 	}

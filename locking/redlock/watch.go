@@ -15,8 +15,10 @@ type watch struct {
 	req    locking.Request
 	keys   []string
 	common []any
-	// next is the node to be asked.
-	next int
+	// order begins with the nodes that a claim in one round asks, as long as those
+	// have a say; next is a place among these, of the node to be asked.
+	order []int
+	next  int
 	// seen is the last word of each node.
 	seen []vote
 	// wrong: no node could grant the request, so none is asked about it.
@@ -27,9 +29,9 @@ type watch struct {
 func (l *Locker) Watch(req locking.Request, start uint64) locking.Watch {
 	w := &watch{
 		set: l.set, nodes: l.set.Nodes(), req: req,
-		next: int(start % uint64(l.set.Len())), seen: make([]vote, l.set.Len()),
-		wrong: l.check(req) != nil,
+		order: order(l.set.Nodes(), req.Name), seen: make([]vote, l.set.Len()), wrong: l.check(req) != nil,
 	}
+	w.next = int(start % uint64(l.set.Quorum()))
 	w.keys, w.common = about(l.set, req, "")
 	w.common = append(w.common, modeArg(req.Mode))
 	return w
@@ -57,16 +59,30 @@ func (w *watch) Look(ctx context.Context) error {
 
 // ask returns what the next node says that has a say.
 func (w *watch) ask(ctx context.Context) (v vote) {
-	for range w.nodes {
-		node := w.next
-		w.next = (node + 1) % len(w.nodes)
+	for i := range w.nodes {
+		if i > w.set.Len()-w.set.Quorum() {
+			w.next++ // all that could stand in here have been asked
+		}
+		w.next %= w.set.Quorum()
+		node := w.order[w.next]
 		v = parse(w.nodes[node].Call(ctx, lookScript, w.keys, w.common...))
 		w.seen[node] = v
 		if !v.mute() {
+			w.next++
 			break
 		}
+		w.replace(node)
 	}
 	return v
+}
+
+// replace lets another node take the place of the one to be asked next.
+func (w *watch) replace(node int) {
+	if others := w.order[w.set.Quorum():]; len(others) > 0 {
+		w.order[w.next] = others[0]
+		copy(others, others[1:])
+		others[len(others)-1] = node
+	}
 }
 
 // mute tells whether the node has no say, which it told at once: it is down,

@@ -32,6 +32,13 @@ func (n *Node) URL() string { return n.url.redacted }
 // String returns the name of the node.
 func (n *Node) String() string { return n.name }
 
+// Votes tells whether the node is one to ask first: it is up, was formatted, does
+// not refuse this client, and does not abstain, as far as is known.
+func (n *Node) Votes(now time.Time) bool {
+	c := n.health.get()
+	return !c.ailing() && c.rejected == nil && !n.clock.vouches().After(now)
+}
+
 // Call runs the script on the node, with the checks every script begins with.
 // It returns within the timeout, which for a batched script counts from when it is
 // sent: it waits half as long for that at most. It returns at once if the node is
