@@ -13,12 +13,14 @@ type tick struct {
 	world  *world
 	cell   int
 	order  []int // replicas by rank
+	first  int   // of the nodes that are asked
 	places []place
 	runs   int
 }
 
 func newTick(w *world, cell int) *tick {
 	t := &tick{world: w, cell: cell, order: w.rand.Perm(len(w.replicas)), places: make([]place, w.p.Nodes)}
+	t.first = w.rand.IntN(w.p.Nodes)
 	for i := range t.places {
 		t.places[i] = place{lock: -1, owner: -1}
 	}
@@ -44,8 +46,9 @@ func (t *tick) enter(rank int) {
 	if r.dead {
 		return
 	}
-	a := &attempt{tick: t, replica: r, rank: rank, next: r.index % t.world.p.Nodes, owner: -1}
+	a := &attempt{tick: t, replica: r, rank: rank, next: t.place(r.index), nodes: t.world.p.Nodes, owner: -1}
 	if rank == 0 {
+		a.nodes = t.world.p.quorum()
 		r.enter(rank, func() { a.ask(commit) })
 		return
 	}
@@ -59,15 +62,16 @@ type attempt struct {
 	rank    int
 	tries   int
 
-	next  int // the node to look at
+	nodes int // so many are asked
+	next  int // the node to look at, of a quorum
 	owner int // whom so many nodes have named
 	seen  int
 }
 
 // look asks one node what became of the tick.
 func (a *attempt) look() {
-	node := a.next
-	a.next = (a.next + 1) % a.tick.world.p.Nodes
+	node := a.tick.node(a.next % a.tick.world.p.quorum())
+	a.next++
 	a.replica.send(node, call{kind: look, tick: a.tick, replica: a.replica, answer: func(said answer) {
 		switch {
 		case said.done:
@@ -100,15 +104,29 @@ func (a *attempt) again() {
 	a.tick.world.after(pause, a.look)
 }
 
-// ask sends one round to all nodes of the cell.
+// place is where a replica begins to look: at a node that does not depend on the
+// tick, or at another such, if that is not of the quorum.
+func (t *tick) place(replica int) int {
+	n, q := t.world.p.Nodes, t.world.p.quorum()
+	if place := (replica%n + n - t.first) % n; place < q {
+		return place
+	}
+	return (replica + q - 1 + n - t.first) % n
+}
+
+// node is the one at a place in the order that starts at the tick's first.
+func (t *tick) node(place int) int { return (t.first + place) % t.world.p.Nodes }
+
+// ask sends one round: to a quorum by whoever claims in one, else to all nodes of
+// the cell.
 func (a *attempt) ask(round kind) {
 	votes, answered := 0, 0
-	for node := range a.tick.places {
-		a.replica.send(node, call{kind: round, tick: a.tick, replica: a.replica, answer: func(said answer) {
+	for place := range a.nodes {
+		a.replica.send(a.tick.node(place), call{kind: round, tick: a.tick, replica: a.replica, answer: func(said answer) {
 			if said.ok {
 				votes++
 			}
-			if answered++; answered == a.tick.world.p.Nodes {
+			if answered++; answered == a.nodes {
 				a.counted(round, votes >= a.tick.world.p.quorum())
 			}
 		}})
@@ -139,7 +157,7 @@ func (t *tick) run(a *attempt) {
 
 // tell sends what nobody waits for.
 func (a *attempt) tell(k kind) {
-	for node := range a.tick.places {
-		a.replica.send(node, call{kind: k, tick: a.tick, replica: a.replica, answer: func(answer) {}})
+	for place := range a.nodes {
+		a.replica.send(a.tick.node(place), call{kind: k, tick: a.tick, replica: a.replica, answer: func(answer) {}})
 	}
 }

@@ -65,7 +65,7 @@ var directPlants = []plant{
 	},
 	{
 		name: "spared: nodes that are down come first", promise: "A claim in one round asks nodes that vote.",
-		edits: []edit{{redlock + "order.go", "if list[node].Votes(now) {", "if true {"}},
+		edits: []edit{{redlock + "order.go", "if list[node].Votes(now) {", "if !now.IsZero() {"}},
 		pkg:   redlockPkg, tests: []string{"TestOrderBeginsWithWhoVotes"},
 	},
 	{
@@ -90,7 +90,7 @@ var directPlants = []plant{
 	},
 	{
 		name: "look: a void claim stands", promise: "A claim that was given back is no obstacle.",
-		edits: []edit{{redlock + "look.lua", "return obstacle(arg(6))", "if same_tick() and stored_done ~= '1' then return with_claim('CLAIMED', stream) end\nreturn obstacle(arg(6))"}},
+		edits: []edit{{redlock + "look.lua", "return obstacle(arg(6))", "recall()\nif same_tick() and stored_done ~= '1' then return with_claim('CLAIMED', stream) end\nreturn obstacle(arg(6))"}},
 		pkg:   redlockPkg, tests: []string{"TestRulesOnMiniredis", "TestConformanceOnMiniredis"},
 	},
 	{
@@ -105,7 +105,7 @@ var directPlants = []plant{
 	},
 	{
 		name: "look: all begin at one node", promise: "Watchers begin at different nodes.",
-		edits: []edit{{redlock + "watch.go", "int(start % uint64(l.set.Quorum()))", "int(start % 1)"}},
+		edits: []edit{{redlock + "watch.go", "int(start % uint64(n))", "int(start % 1)"}},
 		pkg:   redlockPkg, tests: []string{"TestLookAsksOneNode"},
 	},
 	{

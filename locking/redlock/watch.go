@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock/nodes"
@@ -31,10 +32,24 @@ func (l *Locker) Watch(req locking.Request, start uint64) locking.Watch {
 		set: l.set, nodes: l.set.Nodes(), req: req,
 		order: order(l.set.Nodes(), req.Name), seen: make([]vote, l.set.Len()), wrong: l.check(req) != nil,
 	}
-	w.next = int(start % uint64(l.set.Quorum()))
+	w.next = w.place(start)
 	w.keys, w.common = about(l.set, req, "")
 	w.common = append(w.common, modeArg(req.Mode))
 	return w
+}
+
+// place is where to begin among the nodes to be asked. Whatever the name, it is one
+// of two nodes as a rule: what watchers with the same start ask at the same time
+// shares few requests.
+func (w *watch) place(start uint64) int {
+	n, q := w.set.Len(), w.set.Quorum()
+	first := int(start % uint64(n))
+	for _, node := range []int{first, (first + q - 1) % n} {
+		if i := slices.Index(w.order[:q], node); i >= 0 {
+			return i
+		}
+	}
+	return 0
 }
 
 // Look implements locking.Watch: rule N9 at one node, and what C5 allows to
