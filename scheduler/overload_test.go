@@ -123,6 +123,19 @@ func (w *toilsome) Look(ctx context.Context) error {
 	return w.Watch.Look(ctx)
 }
 
+// A toiled ledger is on such nodes, too.
+type toiledLedger struct {
+	scheduler.Ledger
+	*toil
+}
+
+func (l toiledLedger) Record(ctx context.Context, e scheduler.Entry) error {
+	if !l.round() {
+		return locking.ErrNoQuorum
+	}
+	return l.Ledger.Record(ctx, e)
+}
+
 // Replicas that ask nodes for less than a sixth of what they carry: when the nodes
 // have been kept busy for some seconds, all is as before soon after, by itself. What
 // was not answered does not make replicas ask for more than nodes can answer.
@@ -137,7 +150,9 @@ func TestOverloadEnds(t *testing.T) {
 				n := &toil{Memory: c.locks, takes: time.Millisecond, timeout: 200 * time.Millisecond}
 				c.locker = n
 				list := many(t, c, 25, "1s")
-				stop := c.startAll(20, func(cfg *scheduler.Config) { cfg.TTL = 15 * time.Second }, list...)
+				stop := c.startAll(20, func(cfg *scheduler.Config) {
+					cfg.TTL, cfg.Ledger = 15*time.Second, toiledLedger{c.ledger, n}
+				}, list...)
 				time.Sleep(before - 100*time.Millisecond)
 				asked := n.requests()
 				n.burst(burst)

@@ -42,12 +42,16 @@ func (l *Ledger) Leave(ctx context.Context, id string) error {
 	return err
 }
 
-// latest decodes what the nodes keep and returns the newest of each name,
-// sorted by name.
+// latest decodes what the nodes keep, each text once however many nodes keep it, and
+// returns the newest of each name, sorted by name.
 func latest[V any](doing string, replies []nodes.Reply, key func(V) (string, time.Time)) ([]V, error) {
-	newest := map[string]V{}
+	newest, known := map[string]V{}, map[string]bool{}
 	for _, reply := range replies {
 		for _, text := range reply.Args {
+			if known[text] {
+				continue
+			}
+			known[text] = true
 			var v V
 			if err := json.Unmarshal([]byte(text), &v); err != nil {
 				return nil, fmt.Errorf("%s: %s holds what is no JSON of this release: %w", doing, reply.Node, err)
