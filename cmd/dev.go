@@ -83,20 +83,34 @@ func (a App) dev(ctx context.Context, source replica.Source, config *replica.Con
 	if verbose {
 		logger = replica.NewLogger(config.Log, v)
 	}
+	front, err := newDevAPI(ctx, config.HTTP)
+	if err != nil {
+		return err
+	}
+	defer front.close()
 	var list []*replica.Replica
 	for i := range size.replicas {
 		id := string(rune(firstReplica[0] + byte(i)))
-		r, err := replica.New(config, a.Registry, replica.Options{
+		options := replica.Options{
 			ReplicaID: id, Version: Version(), Logger: logger, Observer: v.observer(id), Embedded: true,
-			Source: &source, Adapt: func(read *replica.Config) { onEmbedded(read, embedded, size.cells) },
-		})
+			Source: &source, Adapt: func(read *replica.Config) {
+				onEmbedded(read, embedded, size.cells)
+				read.HTTP = front.http
+			},
+		}
+		if i == 0 {
+			options.Listener = front.listener
+		}
+		own := *config
+		own.HTTP = front.http
+		r, err := replica.New(&own, a.Registry, options)
 		if err != nil {
 			return err
 		}
 		list = append(list, r)
 	}
 	v.header(fmt.Sprintf("Replicas a to %s and %s in this process: for development only.\n"+
-		"Jobs: %s.\n%s", list[len(list)-1].ID(), size.text(), strings.Join(jobNames(config), ", "), hint(verbose)))
+		"Jobs: %s.\n%s\n%s", list[len(list)-1].ID(), size.text(), strings.Join(jobNames(config), ", "), front.text, hint(verbose)))
 	showing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var shown sync.WaitGroup
 	shown.Go(func() { v.run(showing, list) })

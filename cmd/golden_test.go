@@ -196,6 +196,9 @@ func TestGoldenHelp(t *testing.T) {
 		{"backfill"},
 		{"cancel"},
 		{"audit"},
+		{"users"},
+		{"users", "token"},
+		{"users", "password"},
 		{"version"},
 	} {
 		stdout, stderr, code := quorate(t, append(args, "--help")...)

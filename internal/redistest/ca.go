@@ -53,6 +53,9 @@ func NewCA(t testing.TB) *CA {
 // PEM returns the certificate, as a ca_file holds it.
 func (ca *CA) PEM() []byte { return ca.cert }
 
+// KeyPEM returns its key, as a key_file holds it.
+func (ca *CA) KeyPEM() []byte { return ca.key }
+
 // Config returns a client's configuration that trusts the certificate only.
 func (ca *CA) Config() *tls.Config {
 	pool := x509.NewCertPool()

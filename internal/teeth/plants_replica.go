@@ -25,7 +25,7 @@ var replicaPlants = []plant{
 	},
 	{
 		name: "config: unknown key accepted", promise: "A key that does not exist is an error.",
-		edits: []edit{{replicaDir + "decode.go", `d.atKey(p.with(key), "%s", unknownKey(p, key, fields))`, ""}},
+		edits: []edit{{replicaDir + "decode.go", `d.atKey(p.with(key), "%s", unknownKey(key, fields))`, ""}},
 		pkg:   replica, tests: []string{"TestReadReportsEveryMistakeWithItsPlace"},
 	},
 	{

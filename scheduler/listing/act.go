@@ -36,13 +36,14 @@ func NewAct(act scheduler.Act) Act {
 		Params: act.Params, From: Stamp(act.From), To: Stamp(act.To),
 		Result: Optional(act.Result), Closed: Stamp(act.Closed),
 	}
-	if act.Kind.Request() {
+	asked := act.Within > 0 // a note was not
+	if act.Kind.Request() && asked {
 		row.Expires = Stamp(act.Expires())
 	}
 	if act.Concurrency > 0 {
 		row.Concurrency = &act.Concurrency
 	}
-	if act.Kind == scheduler.ActTrigger {
+	if act.Kind == scheduler.ActTrigger && asked {
 		row.Run = Optional(TriggeredRun(act).ID())
 	}
 	return row

@@ -1,10 +1,8 @@
 package replica
 
 import (
-	"net"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -123,17 +121,6 @@ func (c *Config) extendEvery() time.Duration {
 		return c.Lock.TTL / 3
 	}
 	return c.Lock.ExtendEvery
-}
-
-func (c *Config) checkHTTP(ps *problems) {
-	if c.HTTP.ProbesListen == "" {
-		return
-	}
-	_, port, err := net.SplitHostPort(c.HTTP.ProbesListen)
-	n, numErr := strconv.Atoi(port)
-	if err != nil || numErr != nil || n < 0 || n > 65535 {
-		ps.at(path{"http", "probes_listen"}, "%q is not an address; write host:port such as 127.0.0.1:8081, or :8081 for all interfaces", c.HTTP.ProbesListen)
-	}
 }
 
 // maxForgetAfter is below what the nodes keep of which jobs there were: a job

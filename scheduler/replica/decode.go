@@ -111,7 +111,7 @@ func (d decoder) object(p path, in any, out reflect.Value) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if !slices.ContainsFunc(fields, func(f field) bool { return f.key == key }) {
-			d.atKey(p.with(key), "%s", unknownKey(p, key, fields))
+			d.atKey(p.with(key), "%s", unknownKey(key, fields))
 		}
 	}
 }

@@ -44,3 +44,20 @@ func (CatchUp) choices() []string { return []string{"none", "last", "all"} }
 type OnCrash string
 
 func (OnCrash) choices() []string { return []string{"skip", "rerun"} }
+
+// AnonymousReaders says who may read over HTTP without being a user: loopback, all
+// or none.
+type AnonymousReaders string
+
+func (AnonymousReaders) choices() []string { return []string{"loopback", "all", "none"} }
+
+// UserRole is what a user may do: viewer, operator or admin.
+type UserRole string
+
+func (UserRole) choices() []string { return []string{"viewer", "operator", "admin"} }
+
+// ProxyRole is what a user may do whom only a proxy knows: none, viewer, operator or
+// admin.
+type ProxyRole string
+
+func (ProxyRole) choices() []string { return []string{"none", "viewer", "operator", "admin"} }

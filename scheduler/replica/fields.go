@@ -59,10 +59,7 @@ func memberType(t reflect.Type, step string) reflect.Type {
 }
 
 // unknownKey says what to write instead of a key that does not exist.
-func unknownKey(parent path, key string, fields []field) string {
-	if slices.Contains(plannedKeys(parent), key) {
-		return "this key is not in this release; remove it"
-	}
+func unknownKey(key string, fields []field) string {
 	keys := make([]string, len(fields))
 	for i, f := range fields {
 		keys[i] = f.key
@@ -71,12 +68,4 @@ func unknownKey(parent path, key string, fields []field) string {
 		return fmt.Sprintf("unknown key; did you mean %s?", near)
 	}
 	return "unknown key; known here: " + strings.Join(keys, ", ")
-}
-
-// plannedKeys lists the keys that readers of the roadmap may try already.
-func plannedKeys(parent path) []string {
-	if parent.String() == "http" {
-		return []string{"listen"}
-	}
-	return nil
 }

@@ -78,7 +78,35 @@ type LockConfig struct {
 
 // HTTPConfig says what is served over HTTP.
 type HTTPConfig struct {
-	ProbesListen string `json:"probes_listen,omitempty" jsonschema:"host:port for /healthz, /readyz and /metrics; empty: off; port 0: any, logged"`
+	Listen         string                `json:"listen,omitempty" jsonschema:"host:port for the API; empty: off; port 0: any, logged"`
+	BasePath       string                `json:"base_path,omitempty" jsonschema:"path that goes before every other, such as /admin/cron, where a proxy passes it on"`
+	TLS            ServerTLSConfig       `json:"tls,omitzero" jsonschema:"certificate of listen; without one it speaks plain HTTP"`
+	Anonymous      AnonymousReaders      `json:"anonymous,omitempty" jsonschema:"who may read without being a user: who is on this machine and comes from no proxy, all, or none; nobody acts without a user"`
+	Users          map[string]UserConfig `json:"users,omitempty" jsonschema:"who may do what, by name"`
+	UsersFile      string                `json:"users_file,omitempty" jsonschema:"YAML file with further users, as under users"`
+	TrustedProxies ProxyConfig           `json:"trusted_proxies,omitzero" jsonschema:"proxies that may say who a user is, for single sign-on"`
+	ProbesListen   string                `json:"probes_listen,omitempty" jsonschema:"host:port for /healthz, /readyz and /metrics; empty: off; port 0: any, logged"`
+}
+
+// ServerTLSConfig is the certificate of a server. The files are read again when they
+// have changed.
+type ServerTLSConfig struct {
+	CertFile string `json:"cert_file,omitempty" jsonschema:"certificate, as PEM, with those that lead to its authority"`
+	KeyFile  string `json:"key_file,omitempty" jsonschema:"its key, as PEM"`
+}
+
+// UserConfig is what one user may do, and how they log in.
+type UserConfig struct {
+	Role     UserRole `json:"role,omitempty" jsonschema:"viewer reads, operator also triggers, pauses, resumes, backfills and cancels, admin also takes locks away"`
+	Password string   `json:"password,omitempty" resolve:"late" jsonschema:"as quorate users password prints it, or a reference to that"`
+	Token    string   `json:"token,omitempty" resolve:"late" jsonschema:"as quorate users token prints it, or a reference to that"`
+}
+
+// ProxyConfig says whose word counts.
+type ProxyConfig struct {
+	Addresses  []string  `json:"addresses,omitempty" jsonschema:"of the proxies: 10.0.0.7, or 10.0.0.0/8; X-Forwarded-For counts from them, too"`
+	UserHeader string    `json:"user_header,omitempty" jsonschema:"header in which they name the user, such as X-Forwarded-User; they must remove it from what others send"`
+	Role       ProxyRole `json:"role,omitempty" jsonschema:"of users whom they name and users does not"`
 }
 
 // MetricsConfig bounds what is counted for Prometheus.
@@ -178,6 +206,7 @@ func DefaultConfig() *Config {
 		Redis:     RedisConfig{NodeTimeout: 200 * time.Millisecond, RestartGrace: 20 * time.Second},
 		Lock:      LockConfig{TTL: 15 * time.Second, SafetyMargin: 1500 * time.Millisecond},
 		Metrics:   MetricsConfig{MaxJobs: metrics.DefaultMaxJobs},
+		HTTP:      HTTPConfig{Anonymous: "loopback", TrustedProxies: ProxyConfig{Role: "none"}},
 		Log:       LogConfig{Level: "info", Format: "text"},
 		Scheduler: SchedulerConfig{Timezone: "UTC", DrainTimeout: 20 * time.Second, Stagger: 20 * time.Millisecond, ReloadEvery: 5 * time.Second, SourceEvery: 30 * time.Second, ForgetAfter: 30 * 24 * time.Hour},
 		Defaults:  DefaultPolicy(),

@@ -173,6 +173,7 @@ func (l *reloader) serve(cfg *Config) error {
 	l.replica.tags.own.Store(tagsIn(list))
 	l.sayWhatWaits(*cfg)
 	l.running, l.file = next, *cfg
+	l.replica.settingsShown.Store(&next)
 	return nil
 }
 

@@ -40,6 +40,9 @@ type Options struct {
 	// the function and the end as its children: see package scheduler/traces. The
 	// spans of the function hang below, since its context carries that of its call.
 	TracerProvider trace.TracerProvider
+	// Listener, if set, is where the API is served, instead of on http.listen. The
+	// replica closes it.
+	Listener net.Listener
 	// Source, if set, is where the configuration was read from: it is read again
 	// when its file changes (see scheduler.reload_every) and at Replica.Reload,
 	// and its jobs are served from then on. Adapt, if set, changes what was read
@@ -66,11 +69,14 @@ type Replica struct {
 	scheduler *scheduler.Scheduler
 	webhooks  sinks
 	metrics   *metrics.Metrics // nil if nobody wants them
+	web       *webServer       // nil without http.listen
 	tags      tagBook
 	observer  scheduler.Observer
 	reloader  *reloader     // nil where the configuration is not read again
 	reload    chan struct{} // holds one element after Reload
 	settings  atomic.Pointer[map[string][]string]
+
+	settingsShown atomic.Pointer[Config] // that the API shows
 
 	started  atomic.Bool
 	draining atomic.Bool
@@ -145,7 +151,11 @@ func wire(cfg *Config, cluster []nodes.Config, list []scheduler.Job, options Opt
 	if r.webhooks, err = cfg.sinks(id, base, r.tags.tagsOf); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
-	r.observer = observers(logged.observer(), options.Observer, r.webhooks.observer(), observerOf(r.metrics))
+	r.settingsShown.Store(cfg)
+	if r.web, err = newWeb(cfg, r, options); err != nil {
+		return nil, errors.Join(err, r.close())
+	}
+	r.observer = observers(logged.observer(), options.Observer, r.webhooks.observer(), observerOf(r.metrics), r.web.observer())
 	if options.TracerProvider != nil {
 		tracer := traces.New(options.TracerProvider, id)
 		r.observer = observers(r.observer, tracer.Observer())
@@ -172,6 +182,9 @@ func (r *Replica) ProbesAddr() net.Addr {
 	defer r.mu.Unlock()
 	return r.serving
 }
+
+// shownSettings is the configuration in effect, for people.
+func (r *Replica) shownSettings() any { return r.settingsShown.Load().shown() }
 
 // Abort ends a drain at once: running jobs are cancelled without waiting for
 // scheduler.drain_timeout. A program calls it at the second signal.

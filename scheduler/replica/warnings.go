@@ -7,8 +7,8 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// Warnings lists what is allowed, but may not be what is meant, in the order of
-// the jobs' names. Unlike mistakes they keep nothing from starting.
+// Warnings lists what is allowed, but may not be what is meant: of jobs in the order
+// of their names, then of what is served. Unlike mistakes they keep nothing from starting.
 func (c *Config) Warnings() []Problem {
 	ps := &problems{origin: c.origin}
 	for _, name := range slices.Sorted(maps.Keys(c.Jobs)) {
@@ -17,5 +17,6 @@ func (c *Config) Warnings() []Problem {
 			ps.at(p, "warning: runs go on beside one another, and where they write through a guard to one resource, it refuses the older run once the newer has written; if that is not meant, write queue or skip")
 		}
 	}
+	c.warnHTTP(ps)
 	return ps.list
 }

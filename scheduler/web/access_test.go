@@ -163,6 +163,12 @@ func TestFailedLogins(t *testing.T) {
 			t.Errorf("from another address: %d %s", a.status, a.body)
 		}
 	}
+	for _, s := range []secret{{name: "ann", password: operator.token}, {name: "root", password: operator.token}} { // a token in place of a password
+		want := map[string]int{"ann": http.StatusOK, "root": http.StatusUnauthorized}[s.name]
+		if a := r.ask(s, "GET", "/api/v1/jobs", "", from("192.0.2.8:1", "q")); a.status != want {
+			t.Errorf("ann's token as %s: %d %s", s.name, a.status, a.body)
+		}
+	}
 	if a := r.ask(secret{name: "ann", password: "another long password"}, "GET", "/api/v1/jobs", "", from("192.0.2.8:1", "q")); a.status != http.StatusUnauthorized {
 		t.Errorf("another password: %d %s", a.status, a.body)
 	}

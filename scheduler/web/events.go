@@ -212,7 +212,8 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.events.leave(ch)
 	out := http.NewResponseController(w)
-	_ = out.SetWriteDeadline(time.Time{}) // the server's own does not fit; not every writer has one
+	// The deadlines of the server do not fit; not every writer has some.
+	_, _ = out.SetWriteDeadline(time.Time{}), out.SetReadDeadline(time.Time{})
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)

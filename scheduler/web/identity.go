@@ -87,8 +87,11 @@ func (s *Server) login(r *http.Request, id Identity) (Identity, *problem) {
 			return id, nil
 		}
 	}
-	if bearer {
-		if user, ok := s.users.token(strings.TrimSpace(token)); ok {
+	if basic { // browsers ask for passwords only
+		token = given
+	}
+	if basic || bearer {
+		if user, ok := s.users.token(strings.TrimSpace(token)); ok && (bearer || user.Name == name) {
 			id.Name, id.Role = user.Name, user.Role
 			return id, nil
 		}

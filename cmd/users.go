@@ -1,0 +1,91 @@
+package cmd
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/quorate/quorate/scheduler/web"
+)
+
+func (a App) usersCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "users",
+		Short: "Make the secrets that users of the API and the dashboard log in with",
+		Long: `Make the secrets that users of the API and the dashboard log in with. The
+configuration keeps them hashed only, under http.users or in http.users_file:
+
+  http:
+    users:
+      ann: {role: operator, password: "pbkdf2-sha256$…"}
+      deploy: {role: admin, token: "sha256$…"}`,
+		Example: `  quorate users token
+  quorate users password`,
+		Args: usage(noArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.usersTokenCommand(), a.usersPasswordCommand())
+	return c
+}
+
+func (a App) usersTokenCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "token",
+		Short: "Make a token for a program, and print it and what the configuration keeps of it",
+		Long: `Make a random token and print two lines: the token, for the program that sends it
+as Authorization: Bearer TOKEN, and what the configuration keeps of it. The token
+is shown once, and cannot be found out from the other line.`,
+		Example: `  quorate users token`,
+		Args:    usage(noArgs),
+		RunE: func(*cobra.Command, []string) error {
+			token, stored := web.NewToken()
+			fmt.Fprintf(a.Out, "token:         %s\nconfiguration: %s\n", token, stored)
+			return nil
+		},
+	}
+}
+
+func (a App) usersPasswordCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "password",
+		Short: "Read a password, and print what the configuration keeps of it",
+		Long: fmt.Sprintf(`Read a password of %d characters or more, from the terminal or as the first line of
+standard input, and print what the configuration keeps of it.`, web.MinPassword),
+		Example: `  quorate users password
+  pass show quorate | quorate users password`,
+		Args: usage(noArgs),
+		RunE: func(*cobra.Command, []string) error {
+			password, err := readPassword(a.In, a.Err)
+			if err != nil {
+				return err
+			}
+			stored, err := web.HashPassword(password)
+			if err != nil {
+				return usageError{err}
+			}
+			fmt.Fprintln(a.Out, stored)
+			return nil
+		},
+	}
+}
+
+// readPassword reads a password without showing it, where it comes from a terminal.
+func readPassword(in io.Reader, ask io.Writer) (string, error) {
+	if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprint(ask, "Password: ")
+		text, err := term.ReadPassword(int(f.Fd()))
+		fmt.Fprintln(ask)
+		return string(text), err
+	}
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("reading the password: %w", err)
+	}
+	return strings.TrimRight(line, "\r\n"), nil
+}

@@ -1,0 +1,218 @@
+package replica
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler/web"
+)
+
+// fetch asks a server as somebody, with a body if it is not empty.
+func fetch(t *testing.T, token, method, url, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Close = true
+	req.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return resp.StatusCode, string(text)
+}
+
+// A replica serves the API: who is on this machine reads, a user of the file acts,
+// and the run shows.
+func TestServesTheAPI(t *testing.T) {
+	t.Parallel()
+	token, kept := web.NewToken()
+	users := filepath.Join(t.TempDir(), "users.yaml")
+	if err := os.WriteFile(users, []byte("ann: {role: operator, token: "+kept+"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	source := Source{Path: write(t, fmt.Sprintf("namespace: web\nredis: {nodes: [%s]}\nhttp: {base_path: /cron, users_file: %s}\njobs:\n  tell: {func: tell, schedule: \"@yearly\"}\n",
+		strings.Join(redistest.URLs(redistest.StartN(t, 3)), ", "), users)), Environ: []string{}}
+	registry := jobs.NewRegistry()
+	jobs.Register(registry, "tell", func(context.Context, jobs.Run, jobs.NoParams) error { return nil })
+	cfg, err := Read(source, registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := openCluster(t, source)
+	if err := errors.Join(set.Init(t.Context(), false), set.Close()); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := New(cfg, registry, Options{ReplicaID: "a", Listener: listener, LogOutput: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := start(t.Context(), r)
+	defer func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	base := "http://" + listener.Addr().String() + "/cron/api/v1"
+	eventually(t, "the job is served", func() bool {
+		status, body := fetch(t, "", "GET", base+"/jobs/tell", "")
+		return status == http.StatusOK && strings.Contains(body, `"live":true`)
+	})
+	if status, body := fetch(t, "", "POST", base+"/jobs/tell/trigger", `{"reason": "try"}`); status != http.StatusUnauthorized {
+		t.Errorf("nobody acts: %d %s", status, body)
+	}
+	if status, body := fetch(t, token, "POST", base+"/jobs/tell/trigger", `{"reason": "try"}`); status != http.StatusOK {
+		t.Errorf("ann acts: %d %s", status, body)
+	}
+	eventually(t, "the run shows", func() bool {
+		_, body := fetch(t, "", "GET", base+"/runs", "")
+		return strings.Contains(body, `"outcome":"succeeded"`)
+	})
+	if _, body := fetch(t, "", "GET", base+"/audit", ""); !strings.Contains(body, "ann@127.0.0.1") || !strings.Contains(body, "refused: ") {
+		t.Errorf("the audit log: %s", body)
+	}
+	status, body := fetch(t, "", "GET", base+"/configuration", "")
+	var shown struct{ Settings map[string]any }
+	if err := json.Unmarshal([]byte(body), &shown); err != nil || status != http.StatusOK || shown.Settings["namespace"] != "web" {
+		t.Errorf("the configuration: %d %s, %v", status, body, err)
+	}
+	for _, path := range []string{"/nodes", "/nodes/check", "/locks", "/replicas", "/next"} {
+		if status, body := fetch(t, "", "GET", base+path, ""); status != http.StatusOK || len(body) < 40 {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+}
+
+// What is shown of a configuration has no secrets.
+func TestShownHasNoSecrets(t *testing.T) {
+	t.Parallel()
+	cfg := DefaultConfig()
+	cfg.Redis.Nodes = []NodeEntry{{URL: "redis://me:hunter2@10.0.0.1:6379"}, {Name: "b", URL: "${env:URL_OF_B}"}}
+	cfg.Redis.Password = "hunter2"
+	cfg.HTTP.Users = map[string]UserConfig{"ann": {Role: "admin", Password: "hunter2", Token: "hunter2"}}
+	cfg.Webhooks = []WebhookConfig{{URL: "https://hooks.example.com/hunter2?x=hunter2", Headers: map[string]string{"X-Key": "hunter2"}}}
+	cfg.Jobs = map[string]JobConfig{"a": {Func: "http", Schedule: Specs{"@daily"}, Params: map[string]any{
+		"url": "https://u:hunter2@example.com/a?t=hunter2", "headers": map[string]any{"Authorization": "Bearer hunter2"},
+		"db_password": "hunter2", "list": []any{"x", 1.5, nil, true}, "token": "${file:/run/token}",
+	}}}
+	text, err := json.Marshal(cfg.shown())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "hunter2") {
+		t.Errorf("a secret is shown: %s", text)
+	}
+	for _, want := range []string{`"redis://me:***@10.0.0.1:6379"`, `"${env:URL_OF_B}"`, `"https://hooks.example.com/***?***"`, `"${file:/run/token}"`, `"ttl":"15s"`, `"https://u:***@example.com/a?***"`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s is not shown: %s", want, text)
+		}
+	}
+}
+
+func TestUsers(t *testing.T) {
+	t.Parallel()
+	_, kept := web.NewToken()
+	cfg := DefaultConfig()
+	cfg.HTTP.Users = map[string]UserConfig{"bob": {Token: kept}}
+	for text, want := range map[string]string{
+		"":                               "",
+		"ann: {role: admin}":             "",
+		"bob: {role: admin}":             "is under http.users, too",
+		"ann: {role: king}":              "is no role",
+		"ann: {rule: admin}":             "write name: {role: viewer",
+		"ann: {token: secret}":           "quorate users token",
+		"ann: {token: \"${env:NO_XY}\"}": "NO_XY",
+		"[1]":                            "write name: {role: viewer",
+	} {
+		cfg.HTTP.UsersFile = filepath.Join(t.TempDir(), "users.yaml")
+		if err := os.WriteFile(cfg.HTTP.UsersFile, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		users, err := cfg.users()
+		switch {
+		case want == "" && (err != nil || users[len(users)-1].Name != "bob" || users[len(users)-1].Role != web.Viewer):
+			t.Errorf("%q: %+v, %v", text, users, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// A port that is taken is an error that names the key.
+func TestListenIsTaken(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	s := &webServer{addr: taken.Addr().String()}
+	if err := s.start(t.Context(), slog.New(slog.DiscardHandler)); err == nil || !strings.HasPrefix(err.Error(), "http.listen: cannot listen on "+s.addr) {
+		t.Errorf("start = %v", err)
+	}
+}
+
+// A certificate that was renewed is served from then on, also while its file is
+// broken.
+func TestCertificateIsRenewed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := &certificate{certFile: filepath.Join(dir, "cert.pem"), keyFile: filepath.Join(dir, "key.pem")}
+	if _, err := c.get(nil); err == nil {
+		t.Fatal("there is none")
+	}
+	written := time.Now().Add(-time.Hour)
+	put := func(text string) {
+		written = written.Add(time.Minute)
+		if err := os.WriteFile(c.certFile, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(c.certFile, written, written); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ca := redistest.NewCA(t)
+	cert := ca.PEM()
+	if err := os.WriteFile(c.keyFile, ca.KeyPEM(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	put(string(cert))
+	first, err := c.get(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put("broken")
+	if again, err := c.get(nil); err != nil || again != first {
+		t.Errorf("a broken file: %v, %v", again, err)
+	}
+	put(string(cert))
+	if again, err := c.get(nil); err != nil || again == first {
+		t.Errorf("a renewed file: %v", err)
+	}
+}
