@@ -13,7 +13,7 @@ import (
 // were replaced, what stands in them.
 const (
 	whyDrainedRun = "the replica drained"
-	whyReplaced   = ": replaced by tick "
+	replacement   = ": replaced by tick "
 	whyMaxHold    = "max_hold:"
 	whyEvicted    = "released by an operator: "
 )

@@ -39,7 +39,7 @@ func (e *engine) replace(j *job, t tick) {
 	}
 	for _, run := range j.running {
 		if run.tick.at.Before(t.at) {
-			run.cancel(fmt.Errorf("%w%s%s", jobs.ErrCancelled, whyReplaced, stamp(t.at)))
+			run.cancel(fmt.Errorf("%w%s%s", jobs.ErrCancelled, replacement, stamp(t.at)))
 		}
 	}
 }

@@ -126,7 +126,7 @@ func (e Entry) classOfEnd() Class {
 	switch {
 	case strings.HasPrefix(e.Reason, whyDrainedRun):
 		return ClassDrained
-	case strings.Contains(e.Reason, whyReplaced):
+	case strings.Contains(e.Reason, replacement):
 		return ClassReplaced
 	}
 	return ClassCancelled

@@ -77,7 +77,7 @@ func TestClassesOfRuns(t *testing.T) {
 		{failed, locking.ErrMaxHold, ClassMaxHold},
 		{failed, &locking.EvictedError{Reason: "stuck"}, ClassEvicted},
 		{failed, jobs.ErrDraining, ClassDrained},
-		{failed, fmt.Errorf("%w%s%s", jobs.ErrCancelled, whyReplaced, stamp(noon)), ClassReplaced},
+		{failed, fmt.Errorf("%w%s%s", jobs.ErrCancelled, replacement, stamp(noon)), ClassReplaced},
 		{failed, fmt.Errorf("%w by ann%s", jobs.ErrCancelled, because("wrong day")), ClassCancelled},
 	}
 	for _, tt := range tests {

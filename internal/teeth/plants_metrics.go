@@ -55,7 +55,7 @@ var metricsPlants = []plant{
 	},
 	{
 		name: "metrics: series of removed jobs", promise: "The series of a job that was removed go.",
-		edits: []edit{{"scheduler/metrics/jobs.go", "\t\t\tb.drop(prometheus.Labels{\"job\": job})\n", ""}, {"scheduler/metrics/jobs.go", "func (b *jobBook) drop(", "func (b *jobBook) Drop("}},
+		edits: []edit{{"scheduler/metrics/jobs.go", "\t\t\tb.drop(prometheus.Labels{byJob: job})\n", ""}, {"scheduler/metrics/jobs.go", "func (b *jobBook) drop(", "func (b *jobBook) Drop("}},
 		pkg:   metrics, tests: []string{"TestJobLabelsAreBounded"},
 	},
 	{

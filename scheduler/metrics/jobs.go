@@ -8,6 +8,10 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
+// byJob is the label that names a job. Prometheus has a label job of its own, which
+// names what it scrapes.
+const byJob = "job_name"
+
 // A jobBook knows which jobs have a label of their own, and what is counted by it.
 type jobBook struct {
 	max int
@@ -43,12 +47,12 @@ func newJobBook(limit int, jobs []string) *jobBook {
 	b := &jobBook{
 		max: limit, own: map[string]*jobMeters{},
 		ticks: counters("ticks_total", "Ticks by what became of them, each counted by one replica: the one that ran it, "+
-			"or whose record the ledger keeps of a tick that nobody ran. A run whose replica died is counted by nobody.", "job", "outcome"),
-		took: histograms("run_duration_seconds", "How long runs took, all tries included.", work(), "job"),
+			"or whose record the ledger keeps of a tick that nobody ran. A run whose replica died is counted by nobody.", byJob, "outcome"),
+		took: histograms("run_duration_seconds", "How long runs took, all tries included.", work(), byJob),
 		lastSuccess: gauges("job_last_success_timestamp_seconds", "When a run of the job last succeeded on this replica since it started, "+
-			"in seconds since 1970; none before that, and none for job=\"other\".", "job"),
-		late:  counters("runs_late_total", "Runs that started later than late_after of their job allows.", "job"),
-		stale: counters("stale_writes_refused_total", "Writes of runs that a guard refused, since a newer run had written.", "job"),
+			"in seconds since 1970; none before that, and none for those counted as other.", byJob),
+		late:  counters("runs_late_total", "Runs that started later than late_after of their job allows.", byJob),
+		stale: counters("stale_writes_refused_total", "Writes of runs that a guard refused, since a newer run had written.", byJob),
 	}
 	b.other = b.meters(Other)
 	b.other.lastSuccess = func(float64) {} // of which job?
@@ -91,7 +95,7 @@ func (b *jobBook) update(added, removed []string) {
 	for _, job := range removed {
 		if _, ok := b.own[job]; ok {
 			delete(b.own, job)
-			b.drop(prometheus.Labels{"job": job})
+			b.drop(prometheus.Labels{byJob: job})
 		}
 	}
 	for _, job := range added {

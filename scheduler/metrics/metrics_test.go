@@ -362,7 +362,7 @@ func TestHandler(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		`quorate_build_info{goversion="go`, `replica="r1",version="1.2.3"} 1`, `quorate_ticks_total{job="report",outcome="missed"} 0`,
+		`quorate_build_info{goversion="go`, `replica="r1",version="1.2.3"} 1`, `quorate_ticks_total{job_name="report",outcome="missed"} 0`,
 		"go_goroutines ", "# TYPE quorate_claims_total counter",
 	} {
 		if !strings.Contains(string(body), line) {

@@ -80,13 +80,13 @@ func TestMetricsOfACluster(t *testing.T) {
 	}
 	for name, want := range map[string]float64{
 		`quorate_quorum_margin{cell=""}`: 6, `quorate_nodes{cell=""}`: 15, "quorate_replica_ready": 3, "quorate_jobs": 3,
-		`quorate_ticks_total{job="tell",outcome="missed"}`: 0,
+		`quorate_ticks_total{job_name="tell",outcome="missed"}`: 0,
 	} {
 		if got := sum(name); got != want {
 			t.Errorf("%s is %v in all, want %v", name, got, want)
 		}
 	}
-	for _, name := range []string{`quorate_ticks_total{job="tell",outcome="succeeded"}`, `quorate_claims_total{result="won"}`, "quorate_start_delay_seconds_count"} {
+	for _, name := range []string{`quorate_ticks_total{job_name="tell",outcome="succeeded"}`, `quorate_claims_total{result="won"}`, "quorate_start_delay_seconds_count"} {
 		if got := sum(name); got < 2 { // the last may not have ended
 			t.Errorf("%s is %v in all, want at least 2", name, got)
 		}
