@@ -22,7 +22,7 @@ full: ## test, then model, planted bugs and long campaigns; keeps the tables in 
 
 .PHONY: deps
 deps: $(CLIENT)
-	@.ci/deps redis-server gcc git postgres mariadbd
+	@.ci/deps redis-server gcc git postgres mariadbd promtool
 
 # The foreign clients of the interoperation test.
 $(CLIENT): internal/interop/client/package-lock.json
@@ -66,7 +66,7 @@ model: ## check the protocol's model exhaustively (needs spin and gcc)
 
 .PHONY: teeth
 teeth: ## plant bugs one at a time and see that the tests notice each
-	@.ci/deps redis-server gcc git postgres
+	@.ci/deps redis-server gcc git postgres promtool
 	go run ./internal/teeth
 
 .PHONY: sim
