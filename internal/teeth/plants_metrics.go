@@ -88,4 +88,19 @@ var metricsPlants = []plant{
 		edits: []edit{{"scheduler/traces/tracer.go", "delete(t.open, r)", "_ = r"}},
 		pkg:   traces, tests: []string{"TestSpans"},
 	},
+	{
+		name: "alerts: the last spare node", promise: "Somebody is told when one more lost node would stop all claims.",
+		edits: []edit{{"docs/monitoring/alerts.yaml", "(quorate_quorum_margin) == 0 and", "(quorate_quorum_margin) == 1 and"}},
+		pkg:   metrics, tests: []string{"TestAlerts"},
+	},
+	{
+		name: "alerts: metric renamed", promise: "Alerts, dashboard and page name metrics that there are.",
+		edits: []edit{{"scheduler/metrics/nodes.go", "desc(\"quorum_margin\"", "desc(\"quorum_spare\""}},
+		pkg:   metrics, tests: []string{"TestMetricsAreNamedAsTheyAre"},
+	},
+	{
+		name: "alerts: panel that Prometheus refuses", promise: "Each panel asks what Prometheus understands.",
+		edits: []edit{{"docs/monitoring/grafana.json", "\"expr\": \"sum(quorate_runs_in_progress", "\"expr\": \"sum((quorate_runs_in_progress"}},
+		pkg:   metrics, tests: []string{"TestDashboard"},
+	},
 }
