@@ -121,7 +121,7 @@ func TestScansAreRepeated(t *testing.T) {
 		{errors.New("written by a newer release"), 0, false},
 	}
 	for _, tt := range tests {
-		s := scan{past: past{job: &Job{}, before: noon}, err: tt.err}
+		s := scan{past: past{job: &Job{}, before: noon}, found: &finding{err: tt.err}}
 		if got := s.repeats(noon.Add(tt.after)); got != tt.again {
 			t.Errorf("%v after %v: again %t", tt.err, tt.after, got)
 		}

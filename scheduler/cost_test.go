@@ -19,7 +19,7 @@ import (
 
 // mostAllocs bounds the allocations of one fire, from the heap of due jobs to the
 // release of its lease.
-const mostAllocs = 14
+const mostAllocs = 13
 
 func TestFireIsCheap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -66,7 +66,7 @@ func goroutinesBegun(t *testing.T) uint64 {
 // mostBytes bounds what a replica keeps of a job that waits for its tick: the
 // definition, its place in the engine, what is published. The texts of the
 // definition, and its schedule, belong to whoever made it.
-const mostBytes = 1 << 10
+const mostBytes = 864
 
 func TestIdleJobIsSmall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

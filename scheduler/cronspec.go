@@ -60,7 +60,11 @@ func (p *specParser) fields() string {
 	for i, w := range p.words {
 		texts[i] = w.text
 	}
-	return strings.Join(texts, " ")
+	text := strings.Join(texts, " ")
+	if text == p.spec {
+		return p.spec // as a rule, and then it is kept once
+	}
+	return text
 }
 
 // columns are the words of the spec, one for each field.
@@ -86,7 +90,7 @@ func (p *specParser) columns() ([]word, error) {
 // a change of the clocks it ticks on wrong days and leaves days out. Where
 // there is a filter, that one knows the days, and robfig/cron the time of day.
 type civilSpec struct {
-	spec *cron.SpecSchedule
+	spec cron.SpecSchedule
 	days *dayFilter // nil: spec knows the days
 }
 
@@ -103,18 +107,18 @@ func newCivilSpec(fields [numFields]field) (civilSpec, error) {
 	return civilSpec{spec, days}, err
 }
 
-func parseRobfig(fields string) (*cron.SpecSchedule, error) {
+func parseRobfig(fields string) (cron.SpecSchedule, error) {
 	parser := cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 	s, err := parser.Parse("TZ=UTC " + fields)
 	if err != nil {
-		return nil, err
+		return cron.SpecSchedule{}, err
 	}
-	return s.(*cron.SpecSchedule), nil
+	return *s.(*cron.SpecSchedule), nil
 }
 
 // next returns the first matching civil second after the given one; false if
 // there is none within ten years or, with a filter, none at all.
-func (c civilSpec) next(civil int64) (int64, bool) {
+func (c *civilSpec) next(civil int64) (int64, bool) {
 	if c.days != nil {
 		return c.nextOnDays(civil)
 	}
@@ -129,7 +133,7 @@ func (c civilSpec) next(civil int64) (int64, bool) {
 }
 
 // nextOnDays asks for the time of day once, or twice if today's are over.
-func (c civilSpec) nextOnDays(civil int64) (int64, bool) {
+func (c *civilSpec) nextOnDays(civil int64) (int64, bool) {
 	for day := time.Unix(civil+1, 0).UTC().Truncate(24*time.Hour).Unix() / secondsPerDay; ; day++ {
 		var ok bool
 		if day, ok = c.days.next(day); !ok {
@@ -143,13 +147,13 @@ func (c civilSpec) nextOnDays(civil int64) (int64, bool) {
 	}
 }
 
-func (c civilSpec) matches(civil int64) bool {
+func (c *civilSpec) matches(civil int64) bool {
 	next, ok := c.next(civil - 1)
 	return ok && next == civil
 }
 
 // everyHour tells whether the spec's hour field takes all hours.
-func (c civilSpec) everyHour() bool {
+func (c *civilSpec) everyHour() bool {
 	const all = 1<<24 - 1
 	return c.spec.Hour&all == all
 }

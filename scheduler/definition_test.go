@@ -92,9 +92,9 @@ func TestPublishedTicks(t *testing.T) {
 		info JobInfo
 		want string
 	}{
-		"excluded":              {(&publisher{replica: "a"}).info(&posted{Job: &Job{Schedule: s, Hash: "1"}}), "2026-12-26T01:30:00Z"},
-		"no definition":         {(&publisher{replica: "a"}).info(&posted{Job: &Job{Schedule: silent{}, Spec: "@daily", Timezone: "UTC", Hash: "1"}}), ""},
-		"too long":              {(&publisher{replica: "a"}).info(&posted{Job: &Job{Schedule: exclude(s, nil, []*Calendar{long}), Spec: "@daily", Timezone: "UTC", Hash: "1"}}), ""},
+		"excluded":              {(&publisher{replica: "a"}).info(posted{Job: &Job{Schedule: s, Hash: "1"}}), "2026-12-26T01:30:00Z"},
+		"no definition":         {(&publisher{replica: "a"}).info(posted{Job: &Job{Schedule: silent{}, Spec: "@daily", Timezone: "UTC", Hash: "1"}}), ""},
+		"too long":              {(&publisher{replica: "a"}).info(posted{Job: &Job{Schedule: exclude(s, nil, []*Calendar{long}), Spec: "@daily", Timezone: "UTC", Hash: "1"}}), ""},
 		"older release":         {JobInfo{Schedule: "@daily", Timezone: "Europe/Paris"}, "2026-12-24T23:00:00Z"},
 		"older release's zone":  {JobInfo{Schedule: "@daily", Timezone: "Mars"}, ""},
 		"older release's words": {JobInfo{Schedule: "daily", Timezone: "UTC"}, ""},

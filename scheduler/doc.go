@@ -100,10 +100,12 @@
 //
 // A replica may have 100,000 jobs. A Job, once it has its key and its hash, never
 // changes and is shared by all who look at it; of its next tick only that is kept
-// which does not follow from the schedule (tick.go). What an ordinary fire does
-// not need is not made: contexts (lazy.go), loggers, goroutines beside that of the
-// attempt, in which the function runs, too (call.go). Tests bound the bytes of the
-// one and the allocations of the other (cost_test.go).
+// which does not follow from the schedule (tick.go), and those that come at one
+// instant stand in the heap as one (due.go). What an ordinary fire does not need is
+// not made: contexts (lazy.go), loggers, timers (watch.go), what keeps a lease
+// (keep.go). The goroutine of an attempt, in which the function runs, too, goes on
+// with the next one (crew.go). Tests bound the bytes of the one and the allocations
+// of the other (cost_test.go).
 //
 // The loop goes by the wall clock, read anew at least every 15 seconds, since
 // timers stand still while a machine is suspended. It compares the two clocks

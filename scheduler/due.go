@@ -20,14 +20,14 @@ func (q *dueQueue) first() *job {
 
 // meeting is where a head with the start of j is found, if it is remembered.
 func (q *dueQueue) meeting(j *job) **job {
-	return &q.recent[scramble(uint64(j.next.start.UnixMilli()))%uint64(len(q.recent))]
+	return &q.recent[scramble(uint64(j.next.start().UnixMilli()))%uint64(len(q.recent))]
 }
 
 // add takes in a job that has a next tick.
 func (q *dueQueue) add(j *job) {
 	meeting := q.meeting(j)
 	head := *meeting
-	if head == nil || !head.next.start.Equal(j.next.start) {
+	if head == nil || !head.next.start().Equal(j.next.start()) {
 		*meeting = j
 		heap.Push(&q.heads, j)
 		return
@@ -68,7 +68,7 @@ func (q *dueQueue) replace(head, next *job) {
 type dueHeap []*job
 
 func (h dueHeap) Len() int           { return len(h) }
-func (h dueHeap) Less(i, j int) bool { return h[i].next.start.Before(h[j].next.start) }
+func (h dueHeap) Less(i, j int) bool { return h[i].next.start().Before(h[j].next.start()) }
 func (h dueHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].position, h[j].position = i, j

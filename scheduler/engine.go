@@ -69,6 +69,7 @@ func newEngine(base context.Context, s *Scheduler, rec recorders, live func() []
 		report: e.inbox.put, consult: e.consult, decided: e.decided,
 	}
 	now := e.clock.wall()
+	e.jobs = make([]*job, 0, len(s.lineup.serving))
 	for _, key := range slices.Sorted(maps.Keys(s.lineup.serving)) {
 		have := s.lineup.serving[key]
 		have.job = &job{Job: have.Job, next: have.firstAfter(now, e.cfg.Window).due()}
@@ -142,7 +143,7 @@ func (e *engine) wake() {
 // comes tells whether a tick has come by now.
 func (e *engine) comes(now time.Time) bool {
 	first := e.due.first()
-	return first != nil && !first.next.start.After(now)
+	return first != nil && !first.next.start().After(now)
 }
 
 // pause is the time to sleep.
@@ -151,7 +152,7 @@ func (e *engine) pause() time.Duration {
 	if first == nil || !e.informed {
 		return longestSleep
 	}
-	return min(first.next.start.Sub(e.clock.wall()), longestSleep)
+	return min(first.next.start().Sub(e.clock.wall()), longestSleep)
 }
 
 // fire takes the job's ticks that have come off the queue and offers the one

@@ -24,18 +24,18 @@ type publisher struct {
 	retry   time.Duration
 
 	mu    sync.Mutex
-	jobs  map[string]*posted // by key
-	hash  string             // of the whole set
-	fresh map[string]bool    // keys of what is not published yet
-	begun map[string]bool    // keys of versions that others may have served before
-	more  chan struct{}      // holds one element after something became fresh
+	jobs  map[string]posted // by key
+	hash  string            // of the whole set
+	fresh map[string]bool   // keys of what is not published yet
+	begun map[string]bool   // keys of versions that others may have served before
+	more  chan struct{}     // holds one element after something became fresh
 }
 
 // A posted job is one that this replica serves, and since when. What is published
 // of it is written out when it is.
 type posted struct {
 	*Job
-	since time.Time
+	since int64 // Unix milliseconds; 0: not known
 }
 
 func newPublisher(cfg Config) *publisher {
@@ -45,30 +45,39 @@ func newPublisher(cfg Config) *publisher {
 	}
 }
 
-// serve says that this replica serves exactly the hashed jobs of list.
+// serve says that this replica serves exactly the hashed jobs of list. Where there
+// is nobody to tell, nothing is kept of what is to be told.
 func (p *publisher) serve(list []*Job) {
 	hash := setHash(list)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := p.jobs
-	p.jobs, p.hash = make(map[string]*posted, len(list)), hash
-	now := p.wall()
+	p.jobs, p.hash = make(map[string]posted, len(list)), hash
+	now := millis(p.wall())
 	for _, j := range list {
 		have := before[j.Key]
-		post := &posted{Job: j, since: now}
-		if have != nil && have.Hash == j.Hash {
+		post := posted{Job: j, since: now}
+		if have.Job != nil && have.Hash == j.Hash {
 			post.since = have.since
-		} else {
-			p.begun[j.Key] = true
 		}
 		p.jobs[j.Key] = post
-		if have == nil || !reflect.DeepEqual(p.info(have), p.info(post)) {
-			p.fresh[j.Key] = true
+		if p.roster != nil {
+			p.compare(have, post)
 		}
 	}
 	select {
 	case p.more <- struct{}{}:
 	default:
+	}
+}
+
+// compare notes what is new of a job.
+func (p *publisher) compare(have, post posted) {
+	if have.Job == nil || have.Hash != post.Hash {
+		p.begun[post.Key] = true
+	}
+	if have.Job == nil || !reflect.DeepEqual(p.info(have), p.info(post)) {
+		p.fresh[post.Key] = true
 	}
 }
 
@@ -81,11 +90,11 @@ func (p *publisher) serves(key string) bool {
 }
 
 // info is what is published of a job.
-func (p *publisher) info(j *posted) JobInfo {
+func (p *publisher) info(j posted) JobInfo {
 	return JobInfo{
 		Name: j.Name, Key: j.renamedFrom(), Hash: j.Hash, Func: j.Func, Schedule: j.Spec, Timezone: j.Timezone,
 		Description: j.Description, Tags: j.Tags, Paused: j.Paused, Definition: j.definition(),
-		Replica: p.replica, Since: j.since,
+		Replica: p.replica, Since: fromMillis(j.since),
 	}
 }
 
@@ -185,8 +194,9 @@ func (p *publisher) learn(ctx context.Context, list []JobInfo) error {
 	for i, info := range list {
 		key := info.StoredAs()
 		if have, ok := p.jobs[key]; ok && have.Hash == info.Hash && p.begun[key] && !lacks(err, key) {
-			have.since = info.servedSince(versions[key])
-			list[i].Since = have.since
+			list[i].Since = info.servedSince(versions[key])
+			have.since = millis(list[i].Since)
+			p.jobs[key] = have
 			delete(p.begun, key)
 		}
 	}

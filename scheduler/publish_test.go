@@ -26,6 +26,16 @@ func (r *rollCall) names() []string {
 	return all
 }
 
+// A replica without a roster has nobody to tell what it serves.
+func TestNothingIsKeptToBePublishedToNobody(t *testing.T) {
+	t.Parallel()
+	p := newPublisher(validConfig())
+	p.serve([]*Job{{Name: "a", Key: "a", Hash: "1"}})
+	if kept := len(p.fresh) + len(p.begun); kept > 0 || !p.serves("a") {
+		t.Errorf("%d notes are kept of what is to be published, and a is served: %t", kept, p.serves("a"))
+	}
+}
+
 // TestPublisher: what changes is published at once, everything every five
 // minutes, and what could not be published soon again, as it then is.
 func TestPublisher(t *testing.T) {

@@ -33,8 +33,14 @@ type scan struct {
 	owner  *job
 	urgent bool   // ticks of the job wait for it
 	order  uint64 // spreads jobs at random, but always in the same way
-	found  undecided
-	err    error
+	found  *finding
+}
+
+// A finding is what the last look of a scan has found out; of many jobs, most scans
+// wait.
+type finding struct {
+	undecided
+	err error
 }
 
 // hold looks up a past of the job, if it may run here. Until that is known its
@@ -143,8 +149,9 @@ func (e *engine) carryOut(ctx context.Context, s *scan) bool {
 	now := e.clock.wall()
 	reading, cancel := context.WithTimeout(ctx, scanTimeout)
 	defer cancel()
-	s.found, s.err = s.lookUp(reading, e.cfg.Ledger, now, e.cfg.Window)
-	if s.err != nil && s.repeats(now) {
+	found, err := s.lookUp(reading, e.cfg.Ledger, now, e.cfg.Window)
+	s.found = &finding{found, err}
+	if err != nil && s.repeats(now) {
 		return false
 	}
 	select {
@@ -171,7 +178,7 @@ func (s *scan) lookUp(ctx context.Context, ledger Ledger, now time.Time, window 
 // repeats tells whether a scan that failed is worth another try: the nodes may
 // come back, as long as anything could be caught up then.
 func (s *scan) repeats(now time.Time) bool {
-	passing := errors.Is(s.err, locking.ErrNoQuorum) || errors.Is(s.err, context.DeadlineExceeded)
+	passing := errors.Is(s.found.err, locking.ErrNoQuorum) || errors.Is(s.found.err, context.DeadlineExceeded)
 	return passing && now.Before(s.before.Add(s.job.CatchUp.withDefaults().Window))
 }
 
@@ -185,8 +192,8 @@ func (e *engine) takeIn(s *scan) {
 	if !e.serves(j) {
 		return
 	}
-	if s.err != nil {
-		e.cfg.Observer.Unread(j.Name, s.err)
+	if s.found.err != nil {
+		e.cfg.Observer.Unread(j.Name, s.found.err)
 	}
 	if !s.found.first.IsZero() {
 		e.cfg.Observer.Overslept(j.Name, s.found.first, s.found.before)

@@ -56,7 +56,7 @@ func BenchmarkNext(b *testing.B) {
 		loc := mustZone(b, zone)
 		for _, spec := range []string{"*/5 * * * *", "30 2 * * *", "0 0 29 2 *"} {
 			z := mustParse(b, spec, ScheduleOptions{Location: loc}).(*zoned)
-			robfig := *z.spec.spec
+			robfig := z.spec.spec
 			robfig.Location = loc
 			schedules := []struct {
 				name string

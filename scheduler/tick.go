@@ -40,19 +40,42 @@ func (t tick) parent() string {
 
 func (t tick) isZero() bool { return t.at.IsZero() }
 
-// A due is what is kept of a job's next tick until it comes.
-type due struct{ at, start, next time.Time }
+// A due is what is kept of a job's next tick until it comes: of many jobs, nothing
+// else.
+type due struct {
+	at    time.Time
+	delay time.Duration // of its start
+	gap   time.Duration // before the tick after it; 0: there is none
+}
 
-func (t tick) due() due { return due{at: t.at, start: t.start, next: t.next} }
+// due keeps what is needed of t. That a gap has at most 292 years bothers nobody.
+func (t tick) due() due {
+	d := due{at: t.at, delay: t.start.Sub(t.at)}
+	if !t.next.IsZero() {
+		d.gap = t.next.Sub(t.at)
+	}
+	return d
+}
 
 func (d due) isZero() bool { return d.at.IsZero() }
+
+// start is from when the tick may be claimed.
+func (d due) start() time.Time { return d.at.Add(d.delay) }
+
+// next is the tick after it, zero if there is none.
+func (d due) next() time.Time {
+	if d.gap == 0 {
+		return time.Time{}
+	}
+	return d.at.Add(d.gap)
+}
 
 // tick is all of the job's next tick.
 func (j *job) tick(window time.Duration) tick {
 	if j.next.isZero() {
 		return tick{}
 	}
-	return j.tickBefore(j.next.next, j.next.at, window)
+	return j.tickBefore(j.next.next(), j.next.at, window)
 }
 
 // late tells whether the tick's own window has closed.

@@ -149,7 +149,7 @@ func (e *engine) remove(j *job, now time.Time) {
 // fireDue starts the job's tick if it has come due and the loop has not seen it
 // yet.
 func (e *engine) fireDue(j *job, now time.Time) {
-	if !j.next.isZero() && !j.next.start.After(now) {
+	if !j.next.isZero() && !j.next.start().After(now) {
 		e.fire(j, now)
 	}
 }

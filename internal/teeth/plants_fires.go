@@ -14,7 +14,7 @@ var firePlants = []plant{
 	},
 	{
 		name: "fires: each stands in the heap", promise: "Jobs that come at the same instant cost the heap one place.",
-		edits: []edit{{schedulerDir + "due.go", "if head == nil || !head.next.start.Equal(j.next.start) {", "if head != j {"}},
+		edits: []edit{{schedulerDir + "due.go", "if head == nil || !head.next.start().Equal(j.next.start()) {", "if head != j {"}},
 		pkg:   scheduler, tests: []string{"TestDueQueueHasOneOfThoseThatComeTogether"},
 	},
 	{
@@ -46,6 +46,16 @@ var firePlants = []plant{
 		name: "fires: kept from when it lasts", promise: "MaxHold counts from when the work began.",
 		edits: []edit{{holdGo, "begun: cfg.Begun}", "begun: time.Now()}"}},
 		pkg:   locking, tests: []string{"TestKeepCountsFromWhenTheWorkBegan"},
+	},
+	{
+		name: "idle: a job of one's own", promise: "All who look at a job share it.",
+		edits: []edit{{schedulerDir + "publish.go", "post := posted{Job: j, since: now}", "own := *j\n\t\tpost := posted{Job: &own, since: now}"}},
+		pkg:   scheduler, tests: []string{"TestIdleJobIsSmall"},
+	},
+	{
+		name: "idle: told to nobody", promise: "Where there is no roster, nothing is kept of what is to be published.",
+		edits: []edit{{schedulerDir + "publish.go", "if p.roster != nil {", "if p != nil {"}},
+		pkg:   scheduler, tests: []string{"TestNothingIsKeptToBePublishedToNobody"},
 	},
 	{
 		name: "fires: stamps lose a digit", promise: "The id of a run is written as package time would.",
