@@ -90,6 +90,17 @@ func about(set *nodes.Set, req locking.Request, v string) (keys []string, common
 	return keys, []any{v, streamOf(req), tick, req.TTL.Milliseconds(), flagArg(req.Beside)}
 }
 
+// hopeless tells whether too few nodes are up to grant anything, and notes which.
+func (a *attempt) hopeless() bool {
+	down := a.set.Lacking()
+	for i, r := range down {
+		if r.Err != nil {
+			a.votes[i] = parse(r)
+		}
+	}
+	return down != nil
+}
+
 // redsync returns the attempt's mutex, which makes one try, and makes it when it
 // is asked for first: most direct claims are over before that. It would give the
 // nodes 5 % of the expiry; the factor makes it wait for two node timeouts, so that

@@ -37,7 +37,7 @@ func (l *Locker) Close() error {
 }
 
 // TryAcquire implements locking.Locker. It takes a few node timeouts at most,
-// whatever the nodes do. When ctx ends it finishes the round it is in, so that
+// whatever the nodes do, and asks none where too few are up. When ctx ends it finishes the round it is in, so that
 // it knows what to take back, and begins no other. Besides *AcquireError it
 // returns a plain error for a request that no node could grant: without a
 // name, or with a TTL that does not fit the nodes.
@@ -46,7 +46,7 @@ func (l *Locker) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 		return nil, err
 	}
 	a := newAttempt(l, req)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || a.hopeless() {
 		return nil, because(ctx, a.refusal(false))
 	}
 	if a.direct() {

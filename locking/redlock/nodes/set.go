@@ -127,6 +127,28 @@ func (s *Set) CallSome(ctx context.Context, want func(node int) bool, script *Sc
 
 func everyone(int) bool { return true }
 
+// Lacking returns nil unless so many nodes are known to be down that the others are no
+// quorum, and Run is there to find out when they are back. Then it returns a reply
+// per node, with why for those that are down: to ask the others for a claim would
+// keep them busy, and leave something on them, for nothing.
+func (s *Set) Lacking() []Reply {
+	if !s.running.Load() {
+		return nil
+	}
+	up, replies := 0, make([]Reply, len(s.nodes))
+	for i, n := range s.nodes {
+		reply, refused := n.refuses()
+		if replies[i] = reply; !refused {
+			replies[i].Node = n.name
+			up++
+		}
+	}
+	if up >= s.Quorum() {
+		return nil
+	}
+	return replies
+}
+
 // pause is how long a node that is down is left alone, 0 for as long as Run
 // probes it.
 func (s *Set) pause() time.Duration {
