@@ -103,4 +103,14 @@ var metricsPlants = []plant{
 		edits: []edit{{"docs/monitoring/grafana.json", "\"expr\": \"sum(quorate_runs_in_progress", "\"expr\": \"sum((quorate_runs_in_progress"}},
 		pkg:   metrics, tests: []string{"TestDashboard"},
 	},
+	{
+		name: "probes: metrics for everybody", promise: "On http.listen only who may read is served the metrics.",
+		edits: []edit{{"scheduler/web/probes.go", "route{role: Viewer}); wrong != nil {", "route{role: Viewer}); wrong != nil && wrong.Status == 0 {"}},
+		pkg:   "./scheduler/web", tests: []string{"TestProbes"},
+	},
+	{
+		name: "probes: reasons for everybody", promise: "On http.listen only who may read is told why the replica is not ready.",
+		edits: []edit{{"scheduler/web/probes.go", "|| !id.Role.Allows(Viewer) {", "&& !id.Role.Allows(Viewer) {"}},
+		pkg:   "./scheduler/web", tests: []string{"TestProbes"},
+	},
 }

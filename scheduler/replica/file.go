@@ -78,14 +78,14 @@ type LockConfig struct {
 
 // HTTPConfig says what is served over HTTP.
 type HTTPConfig struct {
-	Listen         string                `json:"listen,omitempty" jsonschema:"host:port for the API; empty: off; port 0: any, logged"`
+	Listen         string                `json:"listen,omitempty" jsonschema:"host:port for the API, and for the probes and metrics unless probes_listen is set; empty: off; port 0: any, logged"`
 	BasePath       string                `json:"base_path,omitempty" jsonschema:"path that goes before every other, such as /admin/cron, where a proxy passes it on"`
 	TLS            ServerTLSConfig       `json:"tls,omitzero" jsonschema:"certificate of listen; without one it speaks plain HTTP"`
 	Anonymous      AnonymousReaders      `json:"anonymous,omitempty" jsonschema:"who may read without being a user: who is on this machine and comes from no proxy, all, or none; nobody acts without a user"`
 	Users          map[string]UserConfig `json:"users,omitempty" jsonschema:"who may do what, by name"`
 	UsersFile      string                `json:"users_file,omitempty" jsonschema:"YAML file with further users, as under users"`
 	TrustedProxies ProxyConfig           `json:"trusted_proxies,omitzero" jsonschema:"proxies that may say who a user is, for single sign-on"`
-	ProbesListen   string                `json:"probes_listen,omitempty" jsonschema:"host:port for /healthz, /readyz and /metrics; empty: off; port 0: any, logged"`
+	ProbesListen   string                `json:"probes_listen,omitempty" jsonschema:"host:port for /healthz, /readyz and /metrics alone; empty: they are on listen, if that is set; port 0: any, logged"`
 }
 
 // ServerTLSConfig is the certificate of a server. The files are read again when they

@@ -10,12 +10,14 @@ import (
 
 // Metrics returns what the replica counts and measures: an http.Handler for
 // /metrics, and a prometheus.Collector for a service that has a registry of its
-// own. It is nil without http.probes_listen, unless Options.Metrics asks for it.
+// own. It is nil without http.probes_listen and http.listen, unless Options.Metrics
+// asks for it.
 func (r *Replica) Metrics() *metrics.Metrics { return r.metrics }
 
 // newMetrics returns nil if nobody wants any: counting costs little, not nothing.
 func newMetrics(r *Replica, cfg *Config, list []scheduler.Job, options Options) *metrics.Metrics {
-	if r.probeAddr == "" && !options.Metrics {
+	served := r.probeAddr != "" || cfg.HTTP.Listen != "" || options.Listener != nil
+	if !served && !options.Metrics {
 		return nil
 	}
 	most := cfg.Metrics.MaxJobs

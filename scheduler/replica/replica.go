@@ -34,7 +34,7 @@ type Options struct {
 	// Observer is told what happens, after the log.
 	Observer scheduler.Observer
 	// Metrics has the replica count and measure what it does also if it does not
-	// serve that itself on http.probes_listen: see Replica.Metrics.
+	// serve that itself, on http.probes_listen or http.listen: see Replica.Metrics.
 	Metrics bool
 	// TracerProvider, if set, gets a span of each tick, with the claim, the calls of
 	// the function and the end as its children: see package scheduler/traces. The

@@ -68,6 +68,9 @@ func newWeb(cfg *Config, r *Replica, options Options) (*webServer, error) {
 		}
 		s.tls = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
 	}
+	if cfg.HTTP.ProbesListen == "" {
+		part.Probes = web.Probes{Ready: r.notReady, Metrics: r.metrics.Handler()}
+	}
 	s.Server, err = web.New(part)
 	return s, err
 }

@@ -97,6 +97,11 @@ func TestServesTheAPI(t *testing.T) {
 	if _, body := fetch(t, "", "GET", base+"/audit", ""); !strings.Contains(body, "ann@127.0.0.1") || !strings.Contains(body, "refused: ") {
 		t.Errorf("the audit log: %s", body)
 	}
+	for path, text := range map[string]string{"/healthz": "ok", "/readyz": "ok", "/metrics": `quorate_ticks_total{job_name="tell",outcome="succeeded"} 1`} {
+		if status, body := fetch(t, "", "GET", strings.TrimSuffix(base, "/api/v1")+path, ""); status != http.StatusOK || !strings.Contains(body, text) {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
 	status, body := fetch(t, "", "GET", base+"/configuration", "")
 	var shown struct{ Settings map[string]any }
 	if err := json.Unmarshal([]byte(body), &shown); err != nil || status != http.StatusOK || shown.Settings["namespace"] != "web" {

@@ -33,6 +33,8 @@ type Config struct {
 	// Replica is the one that serves, and Version its release.
 	Replica, Version string
 
+	// Probes are served, too. Default: none.
+	Probes Probes
 	// BasePath goes before every path, such as /admin/cron. Default: none.
 	BasePath string
 	// Users may log in. Names are unique.

@@ -72,6 +72,7 @@ func (s *Server) mux(document []byte) http.Handler {
 	mux.HandleFunc(prefix+"/", func(w http.ResponseWriter, r *http.Request) {
 		newProblem(http.StatusNotFound, "not_found", "there is nothing at this path; "+s.cfg.BasePath+prefix+"/openapi.json describes what there is").write(w)
 	})
+	s.serveProbes(mux)
 	mux.HandleFunc("GET /login", s.serveLogin)
 	mux.HandleFunc("GET /{$}", s.serveIndex)
 	if s.cfg.BasePath == "" {

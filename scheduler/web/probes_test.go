@@ -1,0 +1,49 @@
+package web_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/quorate/quorate/scheduler/web"
+)
+
+// Everybody learns whether the replica is ready; why it is not, and its metrics,
+// only who may read.
+func TestProbes(t *testing.T) {
+	t.Parallel()
+	var why []string
+	r := newRig(t, func(cfg *web.Config) {
+		cfg.BasePath = "/cron"
+		cfg.Probes = web.Probes{
+			Ready:   func() []string { return why },
+			Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("quorate_jobs 1\n")) }),
+		}
+	})
+	for _, tt := range []struct {
+		path   string
+		why    []string
+		who    secret
+		status int
+		body   string
+	}{
+		{"/healthz", []string{"no quorum"}, nobody, 200, "ok\n"},
+		{"/readyz", nil, nobody, 200, "ok\n"},
+		{"/readyz", []string{"no quorum"}, nobody, 503, "not ready; log in to read why\n"},
+		{"/readyz", []string{"draining", "no quorum"}, viewer, 503, "draining\nno quorum\n"},
+		{"/metrics", nil, viewer, 200, "quorate_jobs 1\n"},
+		{"/metrics", nil, nobody, 401, ""},
+	} {
+		why = tt.why
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/cron"+tt.path, nil)
+		if tt.who.token != "" {
+			request.Header.Set("Authorization", "Bearer "+tt.who.token)
+		}
+		w := httptest.NewRecorder()
+		r.ServeHTTP(w, request)
+		if w.Code != tt.status || tt.body != "" && w.Body.String() != tt.body || strings.Contains(w.Body.String(), "quorate_") != (tt.path == "/metrics" && tt.status == 200) {
+			t.Errorf("%s by %q with %q: %d %q, want %d %q", tt.path, tt.who.name, tt.why, w.Code, w.Body, tt.status, tt.body)
+		}
+	}
+}
