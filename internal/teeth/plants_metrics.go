@@ -65,7 +65,7 @@ var metricsPlants = []plant{
 	},
 	{
 		name: "metrics: nonsense makes series", promise: "A node that answers nonsense does not make series without end.",
-		edits: []edit{{"scheduler/metrics/nodes.go", "key.result = Other", "_ = Other"}},
+		edits: []edit{{"scheduler/metrics/nodes.go", "key.said, result = Other, Other", "_ = Other"}},
 		pkg:   metrics, tests: []string{"TestRepliesOfNodes"},
 	},
 	{

@@ -101,22 +101,26 @@ type cellMeters struct {
 	roundTrip map[string]prometheus.Observer
 }
 
-// A reply is what a node's answer is counted by.
-type reply struct{ node, rule, result string }
+// A reply is what a node's answer is counted by: its code, or why there is none.
+type reply struct{ node, rule, said string }
 
 // maxReplies bounds the series of a cell: a node that answers what no rule says
 // must not make more.
 const maxReplies = 2000
 
 func (c *cellMeters) replied(rule string, r nodes.Reply) {
-	count, trip := c.of(reply{r.Node, rule, r.Result()})
+	key := reply{r.Node, rule, r.Code}
+	if r.Err != nil {
+		key.said = r.Result()
+	}
+	count, trip := c.of(key, r)
 	count.Inc()
 	if !r.NodeTime.IsZero() {
 		trip.Observe(r.Received.Sub(r.Sent).Seconds())
 	}
 }
 
-func (c *cellMeters) of(key reply) (prometheus.Counter, prometheus.Observer) {
+func (c *cellMeters) of(key reply, r nodes.Reply) (prometheus.Counter, prometheus.Observer) {
 	c.mu.RLock()
 	count, trip := c.replies[key], c.roundTrip[key.node]
 	c.mu.RUnlock()
@@ -125,10 +129,11 @@ func (c *cellMeters) of(key reply) (prometheus.Counter, prometheus.Observer) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	result := r.Result()
 	if len(c.replies) >= maxReplies {
-		key.result = Other
+		key.said, result = Other, Other
 	}
-	c.replies[key] = c.meters.replies.WithLabelValues(c.cell, key.node, key.rule, key.result)
+	c.replies[key] = c.meters.replies.WithLabelValues(c.cell, key.node, key.rule, result)
 	c.roundTrip[key.node] = c.meters.roundTrip.WithLabelValues(c.cell, key.node)
 	return c.replies[key], c.roundTrip[key.node]
 }
