@@ -21,6 +21,9 @@ while a request is open, and for pauses and resumes. The nodes keep the last 100
   quorate audit -o json --limit 20 | jq '.[] | select(.kind == "pause")'`,
 		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if api, err := f.api(); api != nil || err != nil {
+				return printRemote(c.Context(), a, api, err, "/audit", limit, format, auditListing)
+			}
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				rows, lacking := cl.Audit(c.Context(), limit)
 				if err := listing.Whole(lacking); err != nil {

@@ -47,6 +47,9 @@ its time is in the ledger as missed. quorate cancel JOB --waiting ends it.`, sch
 			if act.To, err = parseTime("to", to); err != nil {
 				return err
 			}
+			if api, err := f.api(); api != nil || err != nil {
+				return a.remoteBackfill(c.Context(), api, err, act, dry, format)
+			}
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				return asked(a.backfill(c.Context(), cl, act, dry, format))
 			})

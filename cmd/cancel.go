@@ -29,6 +29,9 @@ too. Exit code 3 if there is nothing to cancel.`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			act := who.sign(scheduler.Act{Kind: scheduler.ActCancel, Job: args[0], Run: run})
+			if api, err := f.api(); api != nil || err != nil {
+				return a.remoteCancel(c.Context(), api, err, act, waiting)
+			}
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				done, err := cl.Cancel(c.Context(), act, waiting)
 				for _, r := range done.Withdrawn {

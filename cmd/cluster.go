@@ -22,6 +22,9 @@ type cluster struct {
 // withCluster opens the nodes that the configuration names, which needs only
 // its namespace and redis parts, and hands them to fn.
 func (a App) withCluster(ctx context.Context, f *flags, fn func(cluster) error) error {
+	if f.server != "" {
+		return usageError{errors.New("this asks the nodes themselves: leave out --server")}
+	}
 	config, err := replica.ReadCluster(f.source())
 	if err != nil {
 		return err

@@ -28,6 +28,9 @@ show after a removal.`,
   quorate jobs forget old-report      # it was removed for good`,
 		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if api, err := f.api(); api != nil || err != nil {
+				return printRemote(c.Context(), a, api, err, "/jobs", 0, format, func(rows []listing.Job) table[listing.Job] { return jobListing(rows, time.Now()) })
+			}
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				rows, lacking := cl.Jobs(c.Context())
 				if err := listing.Whole(lacking); err != nil {

@@ -33,6 +33,9 @@ Exit code 4 when fewer than a quorum answer.`,
   quorate locks release nightly-report --reason "hangs since the deploy"`,
 		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if api, err := f.api(); api != nil || err != nil {
+				return printRemote(c.Context(), a, api, err, "/locks", 0, format, func(rows []listing.Lock) table[listing.Lock] { return lockListing(rows, time.Now()) })
+			}
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				held, silent := cl.Locks(c.Context())
 				if silent != nil && len(cl.Sets) == 1 {

@@ -23,6 +23,9 @@ has ended: the last 16 KiB, as long as the job's history keeps it.`,
   quorate logs nightly-report 2026-12-01T02:00:00Z --attempt 1`,
 		Args: usage(cobra.RangeArgs(1, 2)),
 		RunE: func(c *cobra.Command, args []string) error {
+			if api, err := f.api(); api != nil || err != nil {
+				return a.remoteLog(c.Context(), api, err, args, attempt, format)
+			}
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				row, err := cl.Log(c.Context(), args[0], strings.Join(args[1:], ""), attempt)
 				if err != nil {

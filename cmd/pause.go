@@ -66,6 +66,9 @@ func (a App) stand(c *cobra.Command, f *flags, kind scheduler.ActKind, who autho
 	if kind == scheduler.ActPause && who.reason == "" {
 		return usageError{errors.New(`say why with --reason "…": every tick that is skipped will carry it`)}
 	}
+	if api, err := f.api(); api != nil || err != nil {
+		return a.remoteStand(c.Context(), api, err, who.sign(act))
+	}
 	return a.withCluster(c.Context(), f, func(cl cluster) error {
 		act, doubt, err := cl.Stand(c.Context(), who.sign(act))
 		if err != nil {

@@ -22,6 +22,9 @@ func (a App) replicasCommand(f *flags) *cobra.Command {
 		Example: "  quorate replicas",
 		Args:    usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if api, err := f.api(); api != nil || err != nil {
+				return printRemote(c.Context(), a, api, err, "/replicas", 0, format, func(rows []listing.Replica) table[listing.Replica] { return replicaListing(rows, time.Now()) })
+			}
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				rows, lacking := cl.Replicas(c.Context())
 				if err := listing.Whole(lacking); err != nil {

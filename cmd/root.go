@@ -18,8 +18,9 @@ const (
 
 // flags are those every command takes.
 type flags struct {
-	config string
-	set    []string
+	config            string
+	set               []string
+	server, tokenFile string // of the API, instead of the nodes
 }
 
 // source is where the flags say the configuration comes from.
@@ -70,7 +71,10 @@ Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 not found,
 		groupAct:    {a.triggerCommand(&f), a.pauseCommand(&f), a.resumeCommand(&f), a.backfillCommand(&f), a.cancelCommand(&f), a.auditCommand(&f)},
 	} {
 		for _, c := range commands {
-			c.GroupID = group
+			if c.GroupID = group; group == groupLook || group == groupAct {
+				c.PersistentFlags().StringVar(&f.server, "server", "", "ask the API of a replica at this `URL` instead of the nodes (token: $QUORATE_TOKEN)")
+				c.PersistentFlags().StringVar(&f.tokenFile, "token-file", "", "`file` with the token for --server")
+			}
 			root.AddCommand(c)
 		}
 	}

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,6 +26,9 @@ no replica was running are computed from the schedule that was served last.`,
   quorate ticks nightly-report -o json --limit 5 | jq '.[] | select(.outcome == "missed")'`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
+			if api, err := f.api(); api != nil || err != nil {
+				return showRemote(c.Context(), a, api, err, "/jobs/"+url.PathEscape(args[0])+"/ticks", s, format, tickTable)
+			}
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				return show(c.Context(), a, s, format, cl.ticks(args[0]), tickListing)
 			})
@@ -52,6 +56,13 @@ func (a App) runsCommand(f *flags) *cobra.Command {
   quorate runs nightly-report --follow`,
 		Args: usage(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
+			if api, err := f.api(); api != nil || err != nil {
+				path := "/runs"
+				if len(args) > 0 {
+					path = "/jobs/" + url.PathEscape(args[0]) + path
+				}
+				return showRemote(c.Context(), a, api, err, path, s, format, runTable)
+			}
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				var lacking error
 				if err := show(c.Context(), a, s, format, cl.runs(args, s, &lacking), runListing); err != nil {
@@ -86,7 +97,16 @@ func (c cluster) runs(jobs []string, s selection, lacking *error) reader {
 }
 
 func tickListing(entries []scheduler.Entry) table[listing.Tick] {
-	l := table[listing.Tick]{
+	rows := make([]listing.Tick, len(entries))
+	for i, e := range entries {
+		rows[i] = listing.NewTick(e)
+	}
+	return tickTable(rows)
+}
+
+func tickTable(rows []listing.Tick) table[listing.Tick] {
+	return table[listing.Tick]{
+		rows:    rows,
 		columns: []string{"TICK", "OUTCOME", "REPLICA", "TOKEN", "VOTES", "TOOK", "WHY"},
 		cells: func(r listing.Tick) []string {
 			return []string{
@@ -96,14 +116,19 @@ func tickListing(entries []scheduler.Entry) table[listing.Tick] {
 		},
 		empty: "no such tick: none was decided yet, or none that was asked for",
 	}
-	for _, e := range entries {
-		l.rows = append(l.rows, listing.NewTick(e))
-	}
-	return l
 }
 
 func runListing(entries []scheduler.Entry) table[listing.Run] {
-	l := table[listing.Run]{
+	rows := make([]listing.Run, len(entries))
+	for i, e := range entries {
+		rows[i] = listing.NewRun(e)
+	}
+	return runTable(rows)
+}
+
+func runTable(rows []listing.Run) table[listing.Run] {
+	return table[listing.Run]{
+		rows:    rows,
 		columns: []string{"JOB", "TICK", "OUTCOME", "REPLICA", "TOKEN", "TOOK", "WHY"},
 		cells: func(r listing.Run) []string {
 			return []string{
@@ -113,10 +138,6 @@ func runListing(entries []scheduler.Entry) table[listing.Run] {
 		},
 		empty: "no such run: nothing has run yet, or nothing that was asked for",
 	}
-	for _, e := range entries {
-		l.rows = append(l.rows, listing.NewRun(e))
-	}
-	return l
 }
 
 func limitFlag(c *cobra.Command, limit *int) {

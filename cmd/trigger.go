@@ -44,6 +44,9 @@ code 0 if it succeeded, 1 if not.`,
 				return err
 			}
 			act := who.sign(scheduler.Act{Kind: scheduler.ActTrigger, Job: args[0], Within: within, Params: params})
+			if api, err := f.api(); api != nil || err != nil {
+				return a.remoteTrigger(c.Context(), api, err, act, wait)
+			}
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				act, err := cl.Trigger(c.Context(), act)
 				if err != nil {

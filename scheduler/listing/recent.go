@@ -110,10 +110,11 @@ type stretch struct {
 	complete bool // there are no others
 }
 
-// grow is the limit of the next read.
+// grow is the limit of the next read. The first one is two: where jobs tick at
+// common instants, the second entry shows that there are no more of the latest.
 func (s *stretch) grow() int {
 	const factor = 8
-	s.limit = max(1, s.limit*factor)
+	s.limit = max(2, s.limit*factor)
 	return s.limit
 }
 

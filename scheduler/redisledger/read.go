@@ -15,7 +15,7 @@ import (
 // many as asked for. choose says which of the known entries are listed.
 func (l *Ledger) read(ctx context.Context, q scheduler.Query, choose func([]known) []scheduler.Entry) ([]scheduler.Entry, error) {
 	found := []scheduler.Entry{}
-	latest, size := latestTick(q.Before), 2*q.Limit+16
+	latest, size := latestTick(q.Before), pageSize(q)
 	for len(found) < q.Limit {
 		p, err := l.page(ctx, q.Job, latest, size)
 		if err != nil {
@@ -36,6 +36,16 @@ func (l *Ledger) read(ctx context.Context, q scheduler.Query, choose func([]know
 		latest = strconv.FormatInt(p.horizon, 10)
 	}
 	return found[:min(len(found), q.Limit)], nil
+}
+
+// pageSize is how many records of each node are likely to hold what the query asks
+// for: one for each tick, more where some were tried again, and one beyond, since a
+// page may end in the middle of a tick. A filter may leave out many.
+func pageSize(q scheduler.Query) int {
+	if len(q.Outcomes)+len(q.Triggers) > 0 {
+		return 2*q.Limit + 16
+	}
+	return q.Limit + q.Limit/4 + 3
 }
 
 // latestTick is the upper end of a range of scores: below the given time, or

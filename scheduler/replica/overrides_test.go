@@ -18,11 +18,11 @@ jobs:
 `
 
 // write writes a configuration and returns its path.
-func write(t *testing.T, text string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "config.yaml")
+func write(tb testing.TB, text string) string {
+	tb.Helper()
+	file := filepath.Join(tb.TempDir(), "config.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return file
 }

@@ -1,0 +1,92 @@
+package cmd
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/web"
+)
+
+// freeAddr is an address that nobody listens on.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// With --server the commands say what they say of the nodes, and their acts are in
+// the audit log under the name of the user.
+func TestServer(t *testing.T) {
+	t.Parallel()
+	token, stored := web.NewToken()
+	addr := freeAddr(t)
+	config := writeConfig(t, redistest.StartN(t, 3), `
+http: {listen: "`+addr+`", users: {ann: {role: operator, token: "`+stored+`"}}}
+jobs:
+  report: {func: exec, schedule: "@yearly", params: {command: [echo, hello]}, tags: [finance]}
+  wait: {func: exec, schedule: "@yearly", params: {command: [sleep, "600"]}}
+`)
+	initNew(t, config)
+	r := startReplica(t, config, "a", "--set", "scheduler/drain_timeout=100ms")
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	remote := operator{t, []string{"--server", "http://" + addr, "--token-file", file}}
+	nodes := operator{t, []string{"-c", config, "--set", "redis/node_timeout=700ms"}}
+	eventually(t, "the replica serves", func() bool {
+		out, _, code := remote.quorate("jobs", "-o", "json")
+		return code == exitDone && strings.Contains(out, `"live": true`) && strings.Contains(out, "report")
+	})
+	if out := remote.exits(exitDone, "", "trigger", "report", "--reason", "try", "--wait"); !strings.Contains(out, "succeeded") {
+		t.Errorf("trigger --wait says %q", out)
+	}
+	remote.exits(exitDone, "", "pause", "report", "--reason", "stop")
+	remote.exits(exitDone, "was not paused", "resume", "--tag", "finance", "--reason", "go on")
+	remote.exits(exitDone, "", "trigger", "wait", "--reason", "try")
+	eventually(t, "the run goes on", func() bool { return len(ask[listing.Run](remote, "runs", "wait")) == 1 })
+	remote.exits(exitDone, "", "cancel", "wait", "--reason", "enough")
+	eventually(t, "it was cancelled", func() bool { return ask[listing.Run](remote, "runs", "wait")[0].Outcome == "cancelled" })
+	if out := remote.exits(exitDone, "", "backfill", "report", "--from", "2025-01-01", "--to", "2026-02-01", "--dry-run"); !strings.Contains(out, "2026-01-01T00:00:00Z") {
+		t.Errorf("backfill --dry-run says %q", out)
+	}
+	for _, args := range [][]string{
+		{"jobs"}, {"runs"}, {"runs", "report"}, {"ticks", "report"}, {"runs", "--outcome", "cancelled", "--since", "1h"}, {"audit"},
+	} {
+		eventually(t, "the nodes and the server say the same", func() bool {
+			of, _, _ := nodes.quorate(append(args, "-o", "json")...)
+			by, _, _ := remote.quorate(append(args, "-o", "json")...)
+			return of == by && len(of) > 10
+		})
+	}
+	if acts := ask[listing.Act](remote, "audit"); !strings.HasPrefix(listing.Text(acts[0].By), "ann@127.0.0.1") {
+		t.Errorf("the audit log names %+v", acts[0])
+	}
+	id := listing.Text(ask[listing.Run](remote, "runs", "report")[0].ID)
+	if out := remote.exits(exitDone, "", "logs", "report", id); !strings.Contains(out, "hello") {
+		t.Errorf("the log is %q", out)
+	}
+	remote.exits(exitNotFound, "nosuch", "ticks", "nosuch")
+	remote.exits(exitNotFound, "no run of report goes on", "cancel", "report", "--reason", "x")
+	remote.exits(exitUsage, "--reason", "trigger", "report")
+	remote.exits(exitUsage, "leave out --server", "nodes")
+	remote.exits(exitUsage, "leave out --server", "runs", "--follow")
+	nobody := operator{t, []string{"--server", "http://" + addr}}
+	nobody.exits(exitFailed, "QUORATE_TOKEN", "trigger", "report", "--reason", "x")
+	operator{t, []string{"--server", "x"}}.exits(exitUsage, "--server x", "jobs")
+	r.signal(syscall.SIGTERM)
+	if code := r.exitCode(); code != exitDone {
+		t.Errorf("the replica exits with %d", code)
+	}
+	nobody.exits(exitFailed, "leave it out", "jobs")
+}
