@@ -67,7 +67,6 @@ type attempt struct {
 
 	// Set before the loop is told that the tick is won, never changed.
 	lease   locking.Lease
-	claim   locking.Claim
 	slot    locking.Lease // of the job's group; nil if it has none
 	started time.Time
 	from    time.Time // the same, by the clock that leases go by
@@ -85,12 +84,15 @@ type attempt struct {
 	// It catches up its tick since it began, which nobody began before.
 	catchesUp bool
 	watches   bool // holder, another replica, ran or runs the tick
-	holder    string
 	// Set before the loop is told that the attempt is over: a later request of
 	// the stream was claimed, so that nobody can claim this one any more.
 	superseded bool
+	holder     string
 	ended      lazyContext // ends when nothing of the attempt goes on any more
 }
+
+// claim is what was granted, once it was.
+func (a *attempt) claim() locking.Claim { return a.lease.Claim() }
 
 // stopWaiting ends the pauses between the tries to claim.
 func (a *attempt) stopWaiting(cause error) { a.waits.end(cause) }

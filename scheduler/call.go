@@ -32,11 +32,11 @@ const (
 
 // describe prepares the given call, and says what the function learns of its run.
 func (a *attempt) describe(try int) *call {
-	id := a.tick.entry(a.job, a.cfg.Replica).ID()
-	c := &call{attempt: a, log: lazyHandler{attempt: a, id: id, try: try}}
+	claim, c := a.claim(), &call{attempt: a}
+	c.log.call = c
 	c.run = jobs.Run{
-		ID: id, Job: a.job.Name, Key: a.job.renamedFrom(), Tick: a.tick.nominal,
-		Token: a.claim.Token, Attempt: a.claim.Attempt, Try: try,
+		ID: a.tick.entry(a.job, a.cfg.Replica).ID(), Job: a.job.Name, Key: a.job.renamedFrom(), Tick: a.tick.nominal,
+		Token: claim.Token, Attempt: claim.Attempt, Try: try,
 		Trigger: string(a.trigger()), Parent: a.tick.parent(), Replica: a.cfg.Replica,
 		Logger: slog.New(&c.log),
 	}
@@ -77,6 +77,9 @@ func (c *call) arrive() {
 
 // last says that the call takes its time, if it is not over.
 func (c *call) last() {
+	if c.stage.Load() != quick {
+		return
+	}
 	c.arrived, c.attended = make(chan struct{}), make(chan struct{})
 	if c.stage.CompareAndSwap(quick, lasting) {
 		go c.attend() // arrive waits for it
@@ -102,7 +105,7 @@ func (c *call) attend() {
 		return
 	case <-timer.C:
 	}
-	c.cfg.Observer.Overdue(c.job.Name, c.claim, since)
+	c.cfg.Observer.Overdue(c.job.Name, c.claim(), since)
 	c.report(progress{attempt: c.attempt, phase: overdue, since: since})
 	<-c.arrived
 	c.report(progress{attempt: c.attempt, phase: overdue}) // it may be called again

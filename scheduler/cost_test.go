@@ -17,9 +17,12 @@ import (
 // small: counts, which do not depend on the machine. Not parallel, since others
 // allocate, too.
 
-// mostAllocs bounds the allocations of one fire, from the heap of due jobs to the
-// release of its lease.
-const mostAllocs = 13
+// mostAllocs and mostFireBytes bound the allocations of one fire, from the heap of
+// due jobs to the release of its lease.
+const (
+	mostAllocs    = 12
+	mostFireBytes = 1800
+)
 
 func TestFireIsCheap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -43,9 +46,10 @@ func TestFireIsCheap(t *testing.T) {
 			t.Fatalf("%d jobs fired %d times in %d s, want %d", n, got, seconds, n*seconds)
 		}
 		per := float64(after.Mallocs-before.Mallocs) / float64(n*seconds)
-		t.Logf("%.1f allocations, %d bytes per fire", per, (after.TotalAlloc-before.TotalAlloc)/(n*seconds))
-		if per > mostAllocs {
-			t.Errorf("%.1f allocations per fire, want at most %d", per, mostAllocs)
+		bytes := (after.TotalAlloc - before.TotalAlloc) / (n * seconds)
+		t.Logf("%.1f allocations, %d bytes per fire", per, bytes)
+		if per > mostAllocs || bytes > mostFireBytes {
+			t.Errorf("%.1f allocations, %d bytes per fire, want at most %d and %d", per, bytes, mostAllocs, mostFireBytes)
 		}
 		if some := goroutinesBegun(t) - goroutines; some > n*seconds/10 {
 			t.Errorf("%d goroutines were begun for %d fires: those that are there should do", some, n*seconds)

@@ -125,16 +125,13 @@ func (l *lazyContext) Value(key any) any {
 
 // A lazyHandler is made when somebody logs: most runs do not.
 type lazyHandler struct {
-	attempt *attempt
-	id      string
-	try     int
-
+	call *call
 	once sync.Once
 	made slog.Handler
 }
 
 func (h *lazyHandler) handler() slog.Handler {
-	h.once.Do(func() { h.made = h.attempt.logger(h.id, h.try) })
+	h.once.Do(func() { h.made = h.call.logger() })
 	return h.made
 }
 

@@ -10,7 +10,7 @@ import (
 // encode writes what json.Marshal would. Every run does it twice, and without
 // reflection it costs next to nothing.
 func (n note) encode() []byte {
-	w := noteWriter{append(make([]byte, 0, 192), `{"v":`...)}
+	w := noteWriter{append(make([]byte, 0, n.room()), `{"v":`...)}
 	w.b = strconv.AppendInt(w.b, int64(n.V), 10)
 	w.number("tick", n.Tick)
 	w.number("tries", int64(n.Tries))
@@ -26,6 +26,16 @@ func (n note) encode() []byte {
 	w.votes(n.Votes)
 	w.text("hash", n.Hash)
 	return append(w.b, '}')
+}
+
+// room is about how long the stored form is, rather more than less.
+func (n *note) room() int {
+	const begun, ended = 96, 66 // without the texts
+	room := begun + len(n.Parent) + len(n.Replica) + len(n.Reason) + len(n.Error) + len(n.Hash)
+	if n.Finished != 0 {
+		room += ended
+	}
+	return room
 }
 
 // A noteWriter writes fields that are not empty.

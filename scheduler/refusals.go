@@ -19,7 +19,7 @@ type refusals struct {
 func (c *call) refuse(e *fence.StaleError) {
 	c.refused.add(*e)
 	c.run.Logger.Warn("stale write refused", slog.String("resource", e.Resource), slog.Uint64("seen", uint64(e.Seen)))
-	c.cfg.Observer.Refused(c.job.Name, c.claim, *e)
+	c.cfg.Observer.Refused(c.job.Name, c.claim(), *e)
 }
 
 func (r *refusals) add(e fence.StaleError) {

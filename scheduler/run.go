@@ -15,7 +15,7 @@ const lateRelease = 2 * time.Second
 
 // work runs the job under lease, and releases it.
 func (a *attempt) work(lease locking.Lease, took time.Duration) {
-	a.lease, a.claim = lease, lease.Claim()
+	a.lease = lease
 	if v := a.takeSlot(); v.kind != again {
 		a.void(lease)
 		a.conclude(v)
@@ -24,7 +24,7 @@ func (a *attempt) work(lease locking.Lease, took time.Duration) {
 	defer a.freeSlot()
 	a.started = a.clock.wall()
 	a.report(progress{attempt: a, phase: won})
-	a.cfg.Observer.Claimed(a.job.Name, a.claim, took)
+	a.cfg.Observer.Claimed(a.job.Name, a.claim(), took)
 	a.tellStarted()
 
 	end := ending{}
@@ -39,7 +39,7 @@ func (a *attempt) finish(end *ending) {
 	a.keepNoMore()
 	if end.tries == 0 { // there was no time left to call the function
 		a.void(a.lease)
-		a.cfg.Observer.Unused(a.job.Name, a.claim)
+		a.cfg.Observer.Unused(a.job.Name, a.claim())
 		a.conclude(missedFor(whyTooLate))
 		return
 	}
@@ -53,7 +53,8 @@ func (a *attempt) finish(end *ending) {
 // result is the ledger's line on the run.
 func (a *attempt) result(end *ending) Entry {
 	entry := a.entry("", a.started)
-	entry.Token, entry.Attempt, entry.Votes = a.claim.Token, a.claim.Attempt, a.claim.Votes
+	claim := a.claim()
+	entry.Token, entry.Attempt, entry.Votes = claim.Token, claim.Attempt, claim.Votes
 	entry.Tries, entry.Finished = end.tries, a.clock.wall()
 	entry.Outcome, entry.Reason = outcome(end.err, end.cause)
 	if lost := a.slotLost(end.cause); lost != "" && entry.Outcome == LeaseLost {
@@ -66,12 +67,13 @@ func (a *attempt) result(end *ending) Entry {
 }
 
 // logger says which run, and which call of the function, a line comes from.
-func (a *attempt) logger(id string, try int) slog.Handler {
-	return a.log.handler(a.cfg.Logger.With(
-		slog.String("run", id), slog.String("job", a.job.Name),
-		slog.String("tick", jobs.FormatTick(a.tick.nominal)), slog.Uint64("token", uint64(a.claim.Token)),
-		slog.Int("attempt", a.claim.Attempt), slog.Int("try", try),
-		slog.String("trigger", string(a.trigger())), slog.String("replica", a.cfg.Replica)))
+func (c *call) logger() slog.Handler {
+	run := &c.run
+	return c.attempt.log.handler(c.cfg.Logger.With(
+		slog.String("run", run.ID), slog.String("job", run.Job),
+		slog.String("tick", jobs.FormatTick(run.Tick)), slog.Uint64("token", uint64(run.Token)),
+		slog.Int("attempt", run.Attempt), slog.Int("try", run.Try),
+		slog.String("trigger", run.Trigger), slog.String("replica", run.Replica)))
 }
 
 // release tells the nodes how the run ended and frees the lock, for as long as
@@ -86,6 +88,6 @@ func (a *attempt) release(entry Entry) error {
 	if errors.Is(err, locking.ErrExpired) {
 		err = nil
 	}
-	a.cfg.Observer.Released(a.job.Name, a.claim, left, time.Since(began), err)
+	a.cfg.Observer.Released(a.job.Name, a.claim(), left, time.Since(began), err)
 	return err
 }

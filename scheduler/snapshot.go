@@ -85,7 +85,7 @@ func (e *engine) snapshot(next bool) Snapshot {
 		for _, j := range list {
 			for _, a := range j.running {
 				s.Running = append(s.Running, RunInfo{
-					Job: a.job.Name, Claim: a.claim, Started: a.started, Overdue: a.overdue,
+					Job: a.job.Name, Claim: a.claim(), Started: a.started, Overdue: a.overdue,
 				})
 			}
 			if next && !j.next.isZero() {

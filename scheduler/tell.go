@@ -12,11 +12,12 @@ func (a *attempt) tellStarted() {
 	by := a.started.Sub(a.tick.start)
 	if started := a.cfg.Observer.Started; started != nil {
 		e := a.entry(Running, a.started).named(a.job.Name)
-		e.Token, e.Attempt, e.Votes = a.claim.Token, a.claim.Attempt, a.claim.Votes
+		claim := a.claim()
+		e.Token, e.Attempt, e.Votes = claim.Token, claim.Attempt, claim.Votes
 		started(e, by)
 	}
 	if a.job.LateAfter > 0 && by > a.job.LateAfter && a.tick.trigger != ByBackfill {
-		a.cfg.Observer.Late(a.job.Name, a.claim, by)
+		a.cfg.Observer.Late(a.job.Name, a.claim(), by)
 	}
 }
 
@@ -24,6 +25,6 @@ func (a *attempt) tellStarted() {
 // is the cause.
 func (a *attempt) tellLost(cause error) {
 	if errors.Is(cause, locking.ErrLeaseLost) {
-		a.toldLost.Do(func() { a.cfg.Observer.LeaseLost(a.job.Name, a.claim, cause) })
+		a.toldLost.Do(func() { a.cfg.Observer.LeaseLost(a.job.Name, a.claim(), cause) })
 	}
 }

@@ -65,7 +65,7 @@ func (a *attempt) rest(ctx context.Context, failed jobs.Run, err error) (why str
 		return whyNoTryDrains
 	}
 	failed.Logger.Warn("try failed, trying again", slog.String("error", errorText(err)), slog.Duration("in", in))
-	a.cfg.Observer.Retried(a.job.Name, a.claim, failed.Try, err, in)
+	a.cfg.Observer.Retried(a.job.Name, a.claim(), failed.Try, err, in)
 	timer := time.NewTimer(in)
 	defer timer.Stop()
 	select {

@@ -23,6 +23,11 @@ var firePlants = []plant{
 		pkg:   scheduler, tests: []string{"TestFireIsCheap"},
 	},
 	{
+		name: "fires: channels for calls that are over", promise: "What has returned when it is looked at costs nothing more.",
+		edits: []edit{{schedulerDir + "call.go", "if c.stage.Load() != quick {", "if c.stage.Load() > gone {"}},
+		pkg:   scheduler, tests: []string{"TestFireIsCheap"},
+	},
+	{
 		name: "fires: what lasts is not found", promise: "The lease of a function that takes its time is extended, and lost in time.",
 		edits: []edit{{schedulerDir + "watch.go", "\t\tc.last()\n", "\t\t_ = c\n"}},
 		pkg:   scheduler, tests: []string{"TestCallsThatLastAreFound"},

@@ -15,7 +15,7 @@ var metricsPlants = []plant{
 	},
 	{
 		name: "tell: unused claim untold", promise: "A claim that came too late to begin is told as unused.",
-		edits: []edit{{"scheduler/run.go", "\t\ta.cfg.Observer.Unused(a.job.Name, a.claim)\n", ""}},
+		edits: []edit{{"scheduler/run.go", "\t\ta.cfg.Observer.Unused(a.job.Name, a.claim())\n", ""}},
 		pkg:   scheduler, tests: []string{"TestUnusedClaimsAreTold"},
 	},
 	{
