@@ -88,7 +88,7 @@ func TestRemovedJobIsForgotten(t *testing.T) {
 			publishedBefore(t, minis.Node(i), "customer", 720*time.Hour)
 		}
 		minis.Stop(2)
-		if log.count("job forgotten") > 0 || kept("customer") < 8 { // its claims are on two nodes
+		if log.count("job forgotten") > 0 || kept("customer") < 6 { // its claims are on two nodes at least
 			t.Errorf("before a replica has looked the nodes keep %d keys: %s", kept("customer"), log.String())
 		}
 		time.Sleep(time.Hour)
