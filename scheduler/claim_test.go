@@ -94,7 +94,7 @@ func TestReactions(t *testing.T) {
 					t.Errorf("asked %d times", len(m.asked))
 				}
 				for _, at := range m.asked {
-					if d := c.at(at); d < 10*time.Second || d >= 10*time.Second+window {
+					if d := at.Sub(c.begun); d < 10*time.Second || d >= 10*time.Second+window { // not rounded
 						t.Errorf("asked at %v, outside the window", d)
 					}
 				}
