@@ -73,7 +73,7 @@ func plants() []plant {
 		metricsPlants,
 		kitPlants,
 		actPlants,
-		listingPlants, webPlants,
+		listingPlants, webPlants, servedPlants,
 		reloadPlants,
 	)
 }

@@ -92,3 +92,22 @@ var webPlants = []plant{
 		pkg:   redisacts, tests: []string{"TestActsConform"},
 	},
 }
+
+// servedPlants are in what a replica serves.
+var servedPlants = []plant{
+	{
+		name: "web: secrets in the configuration that is shown", promise: "What is shown of a configuration has no secrets.",
+		edits: []edit{{replicaDir + "shown.go", "case secret:\n\t\treturn hidden\n\t}\n\treturn text", "case secret:\n\t\treturn text\n\t}\n\treturn text"}},
+		pkg:   replica, tests: []string{"TestShownHasNoSecrets"},
+	},
+	{
+		name: "web: a certificate that was renewed is not served", promise: "A certificate can be renewed without a restart.",
+		edits: []edit{{replicaDir + "web.go", "err == nil && info.ModTime().Equal(c.modified)", "err == nil && c.pair != nil"}},
+		pkg:   replica, tests: []string{"TestCertificateIsRenewed"},
+	},
+	{
+		name: "web: plain secrets in the configuration", promise: "Secrets of users are kept hashed only.",
+		edits: []edit{{replicaDir + "check_http.go", `user.Password != "" && !hasReference(user.Password) && err != nil`, `user.Password == "nosuch" && err != nil`}},
+		pkg:   replica, tests: []string{"TestReadReportsEveryMistakeWithItsPlace"},
+	},
+}

@@ -43,10 +43,15 @@ func (r Reader) Jobs(ctx context.Context, names ...string) ([]Job, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.JobsIn(ctx, d, names...)
+}
+
+// JobsIn is Jobs for who has read the directory.
+func (r Reader) JobsIn(ctx context.Context, d Directory, names ...string) ([]Job, error) {
 	now := time.Now()
 	versions := d.of(names)
 	rows := make([]Job, len(versions))
-	err = inParallel(ctx, len(versions), func(ctx context.Context, i int) error {
+	err := inParallel(ctx, len(versions), func(ctx context.Context, i int) error {
 		var err error
 		rows[i], err = r.job(ctx, versions[i], now)
 		return err

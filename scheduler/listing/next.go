@@ -27,6 +27,11 @@ func (r Reader) Next(ctx context.Context, job string, from time.Time, limit int)
 	if err != nil {
 		return nil, err
 	}
+	return r.NextIn(d, job, from, limit)
+}
+
+// NextIn is Next for who has read the directory.
+func (r Reader) NextIn(d Directory, job string, from time.Time, limit int) ([]Next, error) {
 	keys := d.Keys
 	if job != "" {
 		if err := d.Require(d.Key(job)); err != nil {

@@ -61,6 +61,7 @@ type Options struct {
 // A Replica is one replica, ready to Run.
 type Replica struct {
 	id        string
+	version   string
 	log       *slog.Logger
 	probeAddr string
 
@@ -135,7 +136,7 @@ func wire(cfg *Config, cluster []nodes.Config, list []scheduler.Job, options Opt
 	if base == nil {
 		base = NewLogger(cfg.Log, output(options.LogOutput))
 	}
-	r := &Replica{id: id, log: base.With("replica", id), probeAddr: cfg.HTTP.ProbesListen, reload: make(chan struct{}, 1)}
+	r := &Replica{id: id, version: options.Version, log: base.With("replica", id), probeAddr: cfg.HTTP.ProbesListen, reload: make(chan struct{}, 1)}
 	logged := events{r.log, r.changedSettings}
 	r.metrics = newMetrics(r, cfg, list, options)
 	var err error

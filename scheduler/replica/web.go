@@ -47,8 +47,7 @@ func newWeb(cfg *Config, r *Replica, options Options) (*webServer, error) {
 		return nil, err
 	}
 	part := web.Config{
-		Control: r.cluster.Control(), Nodes: r.cluster, Settings: r.shownSettings, Replica: r.id, Version: options.Version,
-		BasePath: cfg.HTTP.BasePath, Users: users, Anonymous: web.Anonymous(cfg.HTTP.Anonymous), Logger: r.log,
+		BasePath: cfg.HTTP.BasePath, Users: users, Anonymous: web.Anonymous(cfg.HTTP.Anonymous),
 		Proxy: web.Proxy{UserHeader: cfg.HTTP.TrustedProxies.UserHeader},
 	}
 	if role := cfg.HTTP.TrustedProxies.Role; role != "none" && part.Proxy.UserHeader != "" {
@@ -71,8 +70,19 @@ func newWeb(cfg *Config, r *Replica, options Options) (*webServer, error) {
 	if cfg.HTTP.ProbesListen == "" {
 		part.Probes = web.Probes{Ready: r.notReady, Metrics: r.metrics.Handler()}
 	}
-	s.Server, err = web.New(part)
+	s.Server, err = r.Web(part)
 	return s, err
+}
+
+// Web returns the API of the cluster, for a service that serves it in a mux of its
+// own: cfg says under which path, and who may do what. What it serves comes from the
+// replica, as does a logger if it has none. Close it before the replica has ended.
+func (r *Replica) Web(cfg web.Config) (*web.Server, error) {
+	cfg.Control, cfg.Nodes, cfg.Settings, cfg.Replica, cfg.Version = r.cluster.Control(), r.cluster, r.shownSettings, r.id, r.version
+	if cfg.Logger == nil {
+		cfg.Logger = r.log
+	}
+	return web.New(cfg)
 }
 
 // observer makes events of this replica come sooner.

@@ -193,14 +193,18 @@ const nextOfJob = 10
 
 func answerJob(ctx context.Context, c *call) (any, error) {
 	name := c.r.PathValue("job")
-	rows, err := c.cfg.Control.Jobs(ctx, name)
+	d, err := c.cfg.Control.Directory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := c.cfg.Control.JobsIn(ctx, d, name)
 	if listing.Whole(err) != nil {
 		return nil, err
 	}
 	if len(rows) == 0 {
-		return nil, c.unknown(ctx, name)
+		return nil, d.Require(d.Key(name))
 	}
-	next, err := c.cfg.Control.Next(ctx, name, time.Now(), nextOfJob)
+	next, err := c.cfg.Control.NextIn(d, name, time.Now(), nextOfJob)
 	if listing.Whole(err) != nil {
 		return nil, err
 	}
@@ -219,15 +223,6 @@ func answerJob(ctx context.Context, c *call) (any, error) {
 		}
 	}
 	return answer, nil
-}
-
-// unknown is the error for a job that is not listed.
-func (c *call) unknown(ctx context.Context, name string) error {
-	d, err := c.cfg.Control.Directory(ctx)
-	if err != nil {
-		return err
-	}
-	return d.Require(d.Key(name))
 }
 
 // answerJobs reads the ledger of those jobs only that are on the page. Cursors are
@@ -252,7 +247,7 @@ func answerJobs(ctx context.Context, c *call) (any, error) {
 	if len(names) == 0 {
 		return pageOf([]listing.Job{}, d.Gap)
 	}
-	rows, err := c.cfg.Control.Jobs(ctx, names...)
+	rows, err := c.cfg.Control.JobsIn(ctx, d, names...)
 	if listing.Whole(err) != nil {
 		return nil, err
 	}
