@@ -37,7 +37,7 @@ func newDevAPI(ctx context.Context, cfg replica.HTTPConfig) (*devAPI, error) {
 	}
 	cfg.Listen, cfg.ProbesListen, cfg.TLS = "", "", replica.ServerTLSConfig{}
 	d := &devAPI{listener: listener, http: cfg}
-	d.text = fmt.Sprintf("API: http://%s%s/api/v1/openapi.json describes it.", listener.Addr(), cfg.BasePath)
+	d.text = fmt.Sprintf("Dashboard: http://%[1]s%[2]s/. API: http://%[1]s%[2]s/api/v1/openapi.json describes it.", listener.Addr(), cfg.BasePath)
 	if len(cfg.Users) == 0 && cfg.UsersFile == "" {
 		token, stored := web.NewToken()
 		d.http.Users = map[string]replica.UserConfig{"dev": {Role: "admin", Token: stored}}

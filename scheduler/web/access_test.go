@@ -245,7 +245,7 @@ func TestIdentify(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	for path, want := range map[string]int{
-		"/admin/cron/api/v1/jobs": http.StatusUnauthorized, "/admin/cron/login": http.StatusUnauthorized, "/api/v1/jobs": http.StatusNotFound, "/admin/cron/": http.StatusOK,
+		"/admin/cron/api/v1/jobs": http.StatusUnauthorized, "/admin/cron/login": http.StatusUnauthorized, "/api/v1/jobs": http.StatusNotFound, "/admin/cron/": http.StatusUnauthorized,
 	} {
 		if a := r.ask(nobody, "GET", path, ""); a.status != want {
 			t.Errorf("%s: %d %s", path, a.status, a.body)

@@ -135,7 +135,8 @@ func (h *hub) pause(took time.Duration) {
 	}
 }
 
-// Observer makes events of what this replica does come sooner.
+// Observer makes events of what this replica does come sooner, and remembers the
+// contests that it loses.
 func (s *Server) Observer() scheduler.Observer {
 	nudge := func() {
 		select {
@@ -147,6 +148,9 @@ func (s *Server) Observer() scheduler.Observer {
 		Claimed:  func(string, locking.Claim, time.Duration) { nudge() },
 		Finished: func(scheduler.Entry, error) { nudge() },
 		Recorded: func(scheduler.Entry, error) { nudge() },
+		Lost: func(job string, tick time.Time, _ error) {
+			s.contests.add(contest{job: job, tick: tick, at: time.Now()})
+		},
 	}
 }
 

@@ -75,8 +75,14 @@ func problemOf(err error) *problem {
 
 // write answers with the problem.
 func (p *problem) write(w http.ResponseWriter) {
-	h := w.Header()
-	h.Set("Content-Type", "application/problem+json")
+	p.head(w.Header())
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p) // who asked may have gone
+}
+
+// head says in the header how to do better.
+func (p *problem) head(h http.Header) {
 	if p.Status == http.StatusUnauthorized {
 		h.Add("WWW-Authenticate", `Basic realm="quorate", charset="UTF-8"`)
 		h.Add("WWW-Authenticate", `Bearer realm="quorate"`)
@@ -84,6 +90,4 @@ func (p *problem) write(w http.ResponseWriter) {
 	if p.wait > 0 {
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(p.wait.Seconds()))))
 	}
-	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // who asked may have gone
 }

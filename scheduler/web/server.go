@@ -18,6 +18,7 @@ type Server struct {
 	api      []route
 	handler  http.Handler
 	events   *hub
+	contests contests
 }
 
 // New returns a server. It contacts no node.
@@ -31,7 +32,11 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.handler = s.mux(document)
+	dashboard, err := newPages(s)
+	if err != nil {
+		return nil, err
+	}
+	s.handler = s.mux(document, dashboard)
 	return s, nil
 }
 
@@ -50,7 +55,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) Close() { s.events.close() }
 
 // mux has all routes.
-func (s *Server) mux(document []byte) http.Handler {
+func (s *Server) mux(document []byte, dashboard *pages) http.Handler {
 	mux := http.NewServeMux()
 	paths := map[string][]string{}
 	for _, rt := range s.api {
@@ -74,7 +79,7 @@ func (s *Server) mux(document []byte) http.Handler {
 	})
 	s.serveProbes(mux)
 	mux.HandleFunc("GET /login", s.serveLogin)
-	mux.HandleFunc("GET /{$}", s.serveIndex)
+	dashboard.route(mux)
 	if s.cfg.BasePath == "" {
 		return mux
 	}
@@ -98,13 +103,6 @@ func (s *Server) serveLogin(w http.ResponseWriter, r *http.Request) {
 	default:
 		http.Redirect(w, r, s.cfg.BasePath+"/", http.StatusSeeOther)
 	}
-}
-
-// serveIndex says what is here.
-func (s *Server) serveIndex(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write([]byte("<!doctype html><html lang=en><title>Quorate</title><h1>Quorate</h1>" +
-		"<p>The API is described in <a href=\"api/v1/openapi.json\">api/v1/openapi.json</a>.</p></html>\n"))
 }
 
 // serve answers a route of the API.
@@ -134,6 +132,11 @@ func (s *Server) serve(rt route) http.Handler {
 
 // fail answers with an error.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	s.explain(r, err).write(w)
+}
+
+// explain says what an error means for who made the request.
+func (s *Server) explain(r *http.Request, err error) *problem {
 	p := problemOf(err)
 	if p == nil && r.Context().Err() != nil {
 		err = errors.Join(context.Cause(r.Context()), err)
@@ -143,7 +146,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		s.cfg.Logger.Error("a request failed", "method", r.Method, "path", r.URL.Path, "why", err)
 		p = newProblem(http.StatusInternalServerError, "internal", "something went wrong; the log of replica "+s.cfg.Replica+" says what")
 	}
-	p.write(w)
+	return p
 }
 
 // admit returns who makes the request, or why they may not.

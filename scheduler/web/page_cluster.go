@@ -1,0 +1,112 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
+)
+
+func loadReplicas(ctx context.Context, v *visit) (any, error) {
+	p, err := rows[listing.Replica](ctx, v, "/replicas", nil)
+	return p.Items, err
+}
+
+// nodesPage shows who votes.
+type nodesPage struct {
+	Lines  []line
+	Nodes  []listing.Node
+	Checks []listing.Check // nil: not asked for
+}
+
+func loadNodes(ctx context.Context, v *visit) (any, error) {
+	shown := nodesPage{Nodes: v.cfg.Nodes.Nodes(ctx)}
+	shown.Lines = quorumLines(v, shown.Nodes)
+	if v.query.Get("check") != "" {
+		shown.Checks = v.cfg.Nodes.Checks(ctx)
+	}
+	return shown, nil
+}
+
+// locksPage shows who holds what, the latest tokens, and who was refused.
+type locksPage struct {
+	Locks  []listing.Lock
+	Tokens []listing.Tick // the latest of each job
+	Stale  []listing.Tick
+}
+
+// tokensLookedAt is how many of the latest runs are looked through for tokens.
+const tokensLookedAt = 300
+
+func loadLocks(ctx context.Context, v *visit) (any, error) {
+	p, err := rows[listing.Lock](ctx, v, "/locks", nil)
+	if err != nil {
+		return nil, err
+	}
+	recent, err := lastKnown(v, "tokens", func() (listing.Page, error) {
+		return v.cfg.Control.Recent(ctx, listing.RecentQuery{Limit: tokensLookedAt})
+	})
+	if listing.Whole(err) != nil {
+		return nil, err
+	}
+	shown := locksPage{Locks: p.Items}
+	known := map[string]bool{}
+	for _, e := range recent.Entries {
+		if e.StaleWrites > 0 {
+			shown.Stale = append(shown.Stale, listing.NewTick(e))
+		}
+		if !known[e.Job] {
+			known[e.Job] = true
+			shown.Tokens = append(shown.Tokens, listing.NewTick(e))
+		}
+	}
+	slices.SortFunc(shown.Tokens, func(x, y listing.Tick) int { return strings.Compare(x.Job, y.Job) })
+	return shown, nil
+}
+
+func loadAudit(ctx context.Context, v *visit) (any, error) {
+	p, err := rows[listing.Act](ctx, v, "/audit", v.only("limit"))
+	return p.Items, err
+}
+
+// configurationPage shows what is in effect here, and who serves something else.
+type configurationPage struct {
+	Replica, Text string
+	Drift         bool
+	Replicas      []hashRow
+	Jobs          []scheduler.Version // served in several versions
+}
+
+type hashRow struct {
+	Replica, Hash string
+	Here          bool
+}
+
+func loadConfiguration(ctx context.Context, v *visit) (any, error) {
+	c, err := api[configuration](ctx, v, "/configuration", nil)
+	shown := configurationPage{Replica: v.cfg.Replica, Drift: c.Drift}
+	if err != nil {
+		return nil, err
+	}
+	for replica, hash := range c.Hashes {
+		shown.Replicas = append(shown.Replicas, hashRow{replica, hash, replica == v.cfg.Replica})
+	}
+	slices.SortFunc(shown.Replicas, func(x, y hashRow) int { return strings.Compare(x.Replica, y.Replica) })
+	if c.Settings != nil {
+		text, err := json.MarshalIndent(c.Settings, "", "  ")
+		if err != nil {
+			return nil, err
+		}
+		shown.Text = string(text)
+	}
+	d, err := lastKnown(v, "directory", func() (listing.Directory, error) { return v.cfg.Control.Directory(ctx) })
+	for _, version := range d.Versions {
+		if version.Drift {
+			shown.Jobs = append(shown.Jobs, version)
+		}
+	}
+	return shown, err
+}

@@ -1,0 +1,292 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
+)
+
+// A line says one thing about the cluster.
+type line struct {
+	Level string // good, calm, warn, bad
+	Text  string
+	Path  string // where there is more
+	More  string // a second thought, smaller
+}
+
+func (l line) weight() int { return slices.Index([]string{"calm", "good", "warn", "bad"}, l.Level) }
+
+// Shape shows the level without colour.
+func (l line) Shape() string {
+	return map[string]string{"good": "✓", "calm": "·", "warn": "!", "bad": "✕"}[l.Level]
+}
+
+// words says how the cluster is, the most important first.
+func (all view) words(v *visit) []line {
+	lines := quorumLines(v, all.nodes)
+	if all.unknown != nil {
+		lines = append(lines, line{"bad", "What the replicas do is not known: no quorum of the nodes answers.", v.To("/nodes"), all.unknown.Error()})
+		return lines
+	}
+	lines = append(lines, all.replicaLine(v))
+	lines = append(lines, all.failedLines(v)...)
+	lines = append(lines, all.tickLine(v, scheduler.Missed, "warn", "was missed", "were missed"))
+	lines = append(lines, all.staleLine(v))
+	lines = append(lines, all.pauseLine(v))
+	lines = append(lines, all.runningLine(v))
+	lines = append(lines, all.tickLine(v, scheduler.Skipped, "calm", "was skipped", "were skipped"))
+	lines = append(lines, all.nextLine(v))
+	return slices.DeleteFunc(lines, func(l line) bool { return l.Text == "" })
+}
+
+// quorumLines say for each group of nodes how many more may fail.
+func quorumLines(v *visit, nodes []listing.Node) []line {
+	var lines []line
+	for len(nodes) > 0 {
+		n := slices.IndexFunc(nodes, func(o listing.Node) bool { return listing.Text(o.Cell) != listing.Text(nodes[0].Cell) })
+		if n < 0 {
+			n = len(nodes)
+		}
+		lines = append(lines, quorumLine(v, nodes[:n]))
+		nodes = nodes[n:]
+	}
+	return lines
+}
+
+func quorumLine(v *visit, nodes []listing.Node) line {
+	voting, away := 0, []string{}
+	for _, n := range nodes {
+		if n.State == "voting" {
+			voting++
+			continue
+		}
+		away = append(away, n.Node+" is "+n.State)
+	}
+	needed := len(nodes)/2 + 1
+	text := fmt.Sprintf("%d of %s", voting, voteOf(len(nodes), voting))
+	if len(away) > 0 {
+		text += " (" + and(away) + ")"
+	}
+	if cell := listing.Text(nodes[0].Cell); cell != "" {
+		text = "Cell " + cell + ": " + text
+	}
+	l := line{Path: v.To("/nodes")}
+	switch margin := voting - needed; {
+	case margin < 0:
+		l.Level, l.Text = "bad", fmt.Sprintf("%s: no quorum. No tick can start until %d of them vote.", text, needed)
+	case margin == 0 && len(nodes) == 1:
+		l.Level, l.Text = "calm", text+"; there is no other, so nothing starts while it is away."
+	case margin == 0:
+		l.Level, l.Text = "warn", text+"; one more loss and no tick can start."
+	case margin == 1:
+		l.Level, l.Text = "good", text+"; one more loss is fine."
+	default:
+		l.Level, l.Text = "good", fmt.Sprintf("%s; %d losses are fine.", text, margin)
+	}
+	if len(away) > 0 && l.Level == "good" {
+		l.Level = "warn"
+	}
+	return l
+}
+
+func voteOf(n, voting int) string {
+	verb := "vote"
+	if voting == 1 {
+		verb = "votes"
+	}
+	return number(n, "node", "nodes") + " " + verb
+}
+
+// replicaLine says who runs jobs.
+func (all view) replicaLine(v *visit) line {
+	var odd []string
+	ready, hashes := 0, map[string]bool{}
+	for _, r := range all.replicas.Items {
+		hashes[listing.Text(r.ConfigHash)] = true
+		if r.State == scheduler.StateReady {
+			ready++
+			continue
+		}
+		odd = append(odd, r.ID+" "+r.State)
+	}
+	l := line{Level: "good", Path: v.To("/replicas"), Text: number(len(all.replicas.Items), "replica", "replicas")}
+	if len(odd) > 0 {
+		l.Level, l.Text = "warn", l.Text+", "+and(odd)
+	} else {
+		l.Text += ", all ready"
+	}
+	if len(all.replicas.Items) == 1 && ready == 1 {
+		l.Level, l.Text = "calm", "1 replica, ready; there is no other to take over"
+	}
+	l.Text += "."
+	switch {
+	case len(all.replicas.Items) == 0:
+		l.Level, l.Text, l.More = "bad", "No replica runs, so no tick starts.", "Start one with: quorate run"
+	case ready == 0:
+		l.Level = "bad"
+	case len(hashes) > 1:
+		l.Level, l.More = "warn", "They serve different configurations: a rollout goes on, or was left half done."
+		l.Path = v.To("/configuration")
+	}
+	return l
+}
+
+// failedLines name the jobs that failed, the latest first.
+func (all view) failedLines(v *visit) []line {
+	bad := all.with(scheduler.Failed, scheduler.TimedOut, scheduler.LeaseLost, scheduler.Interrupted)
+	if len(bad) == 0 {
+		ran := all.with(scheduler.Succeeded)
+		if len(ran) == 0 {
+			return []line{{Level: "calm", Text: "No run has ended since " + v.since(all.since) + ".", Path: v.To("/ticks")}}
+		}
+		return []line{{Level: "good", Text: number(len(ran), "run", "runs") + " since " + v.since(all.since) + ", none failed.", Path: v.To("/ticks")}}
+	}
+	counts, order := map[string]int{}, []string{}
+	for _, e := range bad {
+		if counts[e.Job]++; counts[e.Job] == 1 {
+			order = append(order, e.Job)
+		}
+	}
+	var names []string
+	for _, job := range order {
+		name := job
+		if counts[job] > 1 {
+			name += fmt.Sprintf(" (%d times)", counts[job])
+		}
+		names = append(names, name)
+	}
+	last := bad[0]
+	why := cmp.Or(firstLine(last.Error), last.Reason, string(last.Outcome))
+	return []line{{
+		Level: "bad", Text: fmt.Sprintf("%s failed since %s: %s.", number(len(order), "job", "jobs"), v.since(all.since), and(names)),
+		Path: v.runPath(last), More: "Last " + ago(last.OrderKey().Sub(v.Now)) + ", " + last.Job + ": " + why,
+	}}
+}
+
+// tickLine counts the ticks that did not run.
+func (all view) tickLine(v *visit, outcome scheduler.Outcome, level, one, many string) line {
+	list := all.with(outcome)
+	if len(list) == 0 {
+		return line{}
+	}
+	verb := many
+	if len(list) == 1 {
+		verb = one
+	}
+	return line{
+		Level: level, Text: fmt.Sprintf("%s %s since %s.", number(len(list), "tick", "ticks"), verb, v.since(all.since)),
+		Path: v.To("/ticks") + join(v.To("/ticks"), "outcome="+string(outcome)), More: "Last of " + list[0].Job + ": " + list[0].Reason,
+	}
+}
+
+// staleLine tells of writes that guards refused.
+func (all view) staleLine(v *visit) line {
+	n, last := 0, scheduler.Entry{}
+	for _, e := range all.entries {
+		if n += e.StaleWrites; e.StaleWrites > 0 && last.Job == "" {
+			last = e
+		}
+	}
+	if n == 0 {
+		return line{}
+	}
+	verb := "were"
+	if n == 1 {
+		verb = "was"
+	}
+	return line{
+		Level: "warn", Text: fmt.Sprintf("%s %s refused since %s: a guard did its work.", number(n, "stale write", "stale writes"), verb, v.since(all.since)),
+		Path: v.runPath(last), More: "Last by a run of " + last.Job + " with token " + fmt.Sprint(last.Token),
+	}
+}
+
+func (all view) pauseLine(v *visit) line {
+	var names []string
+	for _, p := range all.open.Pauses {
+		names = append(names, p.Target())
+	}
+	if len(names) == 0 {
+		return line{}
+	}
+	verb := "are"
+	if len(names) == 1 && !all.open.Pauses[0].All {
+		verb = "is"
+	}
+	first := all.open.Pauses[0]
+	return line{
+		Level: "warn", Text: upper(and(names)) + " " + verb + " paused.", Path: v.To("/jobs"),
+		More: first.By + " " + ago(first.At.Sub(v.Now)) + ": " + first.Reason,
+	}
+}
+
+func (all view) runningLine(v *visit) line {
+	list := all.with(scheduler.Running)
+	if len(list) == 0 {
+		return line{Level: "calm", Text: "No run goes on."}
+	}
+	var names []string
+	for _, e := range list {
+		names = append(names, e.Job+" on "+e.Replica)
+	}
+	verb := "runs go on"
+	if len(list) == 1 {
+		verb = "run goes on"
+	}
+	return line{Level: "calm", Text: fmt.Sprintf("%d %s: %s.", len(list), verb, and(names)), Path: v.To("/ticks") + join(v.To("/ticks"), "outcome=running")}
+}
+
+func (all view) nextLine(v *visit) line {
+	if len(all.next.Items) == 0 {
+		return line{Level: "calm", Text: "No tick is to come: no job is served, or none ticks again.", Path: v.To("/jobs")}
+	}
+	n := all.next.Items[0]
+	at := listing.Time(&n.Tick)
+	return line{Level: "calm", Text: "Next: " + n.Job + " " + ago(at.Sub(v.Now)) + ", at " + v.clock(at.In(v.zone)) + ".", Path: v.To("/jobs", n.Job)}
+}
+
+// with returns the entries with one of the outcomes.
+func (all view) with(outcomes ...scheduler.Outcome) []scheduler.Entry {
+	var list []scheduler.Entry
+	for _, e := range all.entries {
+		if slices.Contains(outcomes, e.Outcome) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// since is when something began, to the minute.
+func (v *visit) since(t time.Time) string {
+	in, now := t.In(v.zone), v.Now.In(v.zone)
+	if in.YearDay() == now.YearDay() {
+		return in.Format("15:04")
+	}
+	return in.Format("2 Jan 15:04")
+}
+
+func (v *visit) runPath(e scheduler.Entry) string {
+	if e.Job == "" {
+		return ""
+	}
+	return v.To("/runs", e.ID())
+}
+
+// join is how a part of a query goes behind a path.
+func join(path, part string) string {
+	if strings.Contains(path, "?") {
+		return "&" + part
+	}
+	return "?" + part
+}
+
+func firstLine(text string) string {
+	first, _, _ := strings.Cut(text, "\n")
+	return first
+}
+
+func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

@@ -1,0 +1,139 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
+)
+
+// Bounds of what the overview reads.
+const (
+	overviewTicks = 400
+	overviewNext  = 40
+)
+
+// spans are the ranges of time that the overview can show.
+func spans() []time.Duration {
+	return []time.Duration{15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour}
+}
+
+// An overview is what a cluster does, in words and as a picture.
+type overview struct {
+	Lines    []line
+	Timeline timeline
+	Spans    []choice
+	Next     []listing.Next
+	Running  []listing.Run
+	Worst    string // level of the worst line
+}
+
+// A choice is one of several values of the page's query.
+type choice struct {
+	Text, Path string
+	Here       bool
+}
+
+// A view is what the overview is made of. What could not be read is empty.
+type view struct {
+	nodes    []listing.Node
+	replicas page[listing.Replica]
+	entries  []scheduler.Entry
+	next     page[listing.Next]
+	open     scheduler.OpenActs
+	since    time.Time // the entries begin here
+	cut      bool      // because there are too many
+	unknown  error     // why the rest is empty
+}
+
+func loadOverview(ctx context.Context, v *visit) (any, error) {
+	span, err := v.span()
+	if err != nil {
+		return nil, err
+	}
+	all := v.view(ctx, span)
+	o := overview{Lines: all.words(v), Timeline: v.timeline(all, span), Next: all.next.Items[:min(len(all.next.Items), 8)]}
+	for _, e := range all.entries {
+		if e.Outcome == scheduler.Running {
+			o.Running = append(o.Running, listing.NewRun(e))
+		}
+	}
+	for _, one := range spans() {
+		o.Spans = append(o.Spans, choice{shortSpan(one), v.With("range", shortSpan(one)), one == span})
+	}
+	o.Worst = slices.MaxFunc(o.Lines, func(x, y line) int { return cmp.Compare(x.weight(), y.weight()) }).Level
+	return o, nil
+}
+
+// span is the range that the page's query asks for.
+func (v *visit) span() (time.Duration, error) {
+	text := cmp.Or(v.query.Get("range"), "1h")
+	for _, one := range spans() {
+		if shortSpan(one) == text {
+			return one, nil
+		}
+	}
+	return 0, &listing.InvalidError{Msg: strconv.Quote(text) + " is no range; write 15m, 1h, 6h or 24h"}
+}
+
+func shortSpan(d time.Duration) string {
+	if d < time.Hour {
+		return strconv.Itoa(int(d.Minutes())) + "m"
+	}
+	return strconv.Itoa(int(d.Hours())) + "h"
+}
+
+// view reads all parts at once: they do not depend on one another.
+func (v *visit) view(ctx context.Context, span time.Duration) view {
+	all := view{since: v.Now.Add(-span)}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	part := func(read func() error) {
+		wg.Go(func() {
+			if err := read(); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				all.unknown = err
+			}
+		})
+	}
+	part(func() error { all.nodes = v.cfg.Nodes.Nodes(ctx); return nil })
+	part(func() (err error) {
+		all.replicas, err = rows[listing.Replica](ctx, v, "/replicas", nil)
+		return err
+	})
+	part(func() (err error) {
+		all.next, err = rows[listing.Next](ctx, v, "/next", url.Values{"limit": {strconv.Itoa(overviewNext)}})
+		return err
+	})
+	part(func() (err error) {
+		all.open, err = lastKnown(v, "open", func() (scheduler.OpenActs, error) { return v.cfg.Control.Acts.Open(ctx) })
+		return listing.Whole(err)
+	})
+	part(func() (err error) {
+		all.entries, all.since, all.cut, err = v.latest(ctx, all.since)
+		return err
+	})
+	wg.Wait()
+	return all
+}
+
+// latest reads the latest ticks since a time, and says since when these are all.
+func (v *visit) latest(ctx context.Context, since time.Time) ([]scheduler.Entry, time.Time, bool, error) {
+	p, err := lastKnown(v, "latest "+v.query.Get("range"), func() (listing.Page, error) {
+		return v.cfg.Control.Recent(ctx, listing.RecentQuery{Limit: overviewTicks, Ticks: true, Since: since})
+	})
+	if listing.Whole(err) != nil {
+		return nil, since, false, err
+	}
+	if p.Next.IsZero() || len(p.Entries) == 0 {
+		return p.Entries, since, false, nil
+	}
+	return p.Entries, p.Entries[len(p.Entries)-1].OrderKey(), true, nil
+}

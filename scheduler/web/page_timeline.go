@@ -1,0 +1,255 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
+)
+
+// Sizes of the timeline in pixels. Across it is in percent, so that it fits any
+// window.
+const (
+	laneHead   = 18 // for the name of the lane
+	barHeight  = 12
+	barStep    = 15
+	laneFoot   = 6
+	axisHeight = 22
+	mostRows   = 6   // of runs at once in a lane; others are drawn over the last
+	leastWide  = 0.5 // percent
+	futurePart = 5   // one part of so many is what is to come
+)
+
+// A timeline is a picture of the ticks: a lane for each replica, one for those that
+// did not run, one for those to come.
+type timeline struct {
+	Lanes         []lane
+	Grid          []gridLine
+	Height        int
+	NowX          string
+	AheadX, Ahead string // where the future begins, and how wide it is
+	Cut           string // why it does not reach as far back as was asked for
+	Empty         bool
+}
+
+// A lane has bars one below another where they overlap.
+type lane struct {
+	Name, About string
+	Y, Height   int
+	Bars        []bar
+}
+
+// A bar is a run, or a mark for a tick that did not run or is to come.
+type bar struct {
+	X, Width string // percent
+	Y        int
+	mark
+	Kind  string // bar, tick, plan, lost
+	Title string
+	Path  string
+
+	from, to float64
+}
+
+type gridLine struct {
+	X, Text, ISO string
+	Local        bool
+}
+
+// A ruler says where on the picture a time is.
+type ruler struct {
+	from, to time.Time
+}
+
+func (r ruler) at(t time.Time) float64 {
+	return 100 * float64(t.Sub(r.from)) / float64(r.to.Sub(r.from))
+}
+
+func percent(x float64) string { return fmt.Sprintf("%.2f%%", x) }
+
+// timeline draws what is known.
+func (v *visit) timeline(all view, span time.Duration) timeline {
+	r := ruler{from: v.Now.Add(-span), to: v.Now.Add(span / (futurePart - 1))}
+	t := timeline{NowX: percent(r.at(v.Now)), AheadX: percent(r.at(v.Now)), Ahead: percent(100 - r.at(v.Now)), Grid: v.grid(r)}
+	if all.cut {
+		t.Cut = fmt.Sprintf("Only the latest %d ticks are drawn, those since %s.", len(all.entries), v.clock(all.since.In(v.zone)))
+	}
+	y := axisHeight
+	add := func(l lane) {
+		l.stack()
+		l.Y = y
+		for i := range l.Bars {
+			l.Bars[i].Y += y + laneHead
+		}
+		y += l.Height
+		t.Lanes = append(t.Lanes, l)
+	}
+	for _, name := range laneNames(all) {
+		add(v.replicaLane(r, all, name))
+	}
+	if l := v.idleLane(r, all); len(l.Bars) > 0 {
+		add(l)
+	}
+	add(v.plannedLane(r, all))
+	t.Height = y
+	t.Empty = len(all.entries)+len(all.next.Items) == 0
+	return t
+}
+
+// laneNames are the replicas that are there, and those that have run something.
+func laneNames(all view) []string {
+	var names []string
+	for _, one := range all.replicas.Items {
+		names = append(names, one.ID)
+	}
+	for _, e := range all.entries {
+		if e.Replica != "" && e.Outcome.Ran() {
+			names = append(names, e.Replica)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (v *visit) replicaLane(r ruler, all view, name string) lane {
+	l := lane{Name: name, About: "gone"}
+	for _, one := range all.replicas.Items {
+		if one.ID == name {
+			l.About = one.State
+		}
+	}
+	for _, e := range all.entries {
+		if e.Replica == name && e.Outcome.Ran() {
+			l.Bars = append(l.Bars, v.runBar(r, e))
+		}
+	}
+	for _, c := range v.contests.since(r.from) {
+		if name == v.cfg.Replica {
+			l.Bars = append(l.Bars, bar{
+				from: r.at(c.at), to: r.at(c.at), Kind: "lost", mark: mark{"calm", "○", "lost"}, Path: v.To("/jobs", c.job),
+				Title: fmt.Sprintf("%s, tick %s: another replica ran it (contest lost)", c.job, v.clock(c.tick.In(v.zone))),
+			})
+		}
+	}
+	return l
+}
+
+// runBar is a run, as long as it took.
+func (v *visit) runBar(r ruler, e scheduler.Entry) bar {
+	row := listing.NewTick(e)
+	end, took := e.Finished, v.Took(row.Run)
+	if end.IsZero() {
+		end = e.Started
+		if e.Outcome == scheduler.Running {
+			end = v.Now
+		}
+	}
+	m := markOf(e.Outcome)
+	head := e.Job + " " + m.Word
+	if took != "" {
+		head += " after " + took
+	}
+	said := []string{
+		head, "tick " + v.clock(e.Tick.In(v.zone)) + ", started " + v.clock(e.Started.In(v.zone)),
+		fmt.Sprintf("token %d, votes %s", e.Token, listing.Text(row.Votes)), e.Reason, firstLine(e.Error),
+	}
+	title := strings.Join(slices.DeleteFunc(said, func(text string) bool { return text == "" }), "\n")
+	return bar{from: max(0, r.at(e.Started)), to: r.at(end), mark: m, Kind: "bar", Title: title, Path: v.runPath(e)}
+}
+
+// idleLane has the ticks that did not run, with the reason.
+func (v *visit) idleLane(r ruler, all view) lane {
+	l := lane{Name: "no run", About: "skipped or missed"}
+	for _, e := range all.entries {
+		if !e.Outcome.Ran() {
+			m := markOf(e.Outcome)
+			l.Bars = append(l.Bars, bar{
+				from: max(0, r.at(e.OrderKey())), to: r.at(e.OrderKey()), mark: m, Kind: "tick", Path: v.runPath(e),
+				Title: fmt.Sprintf("%s %s, tick %s\n%s", e.Job, m.Word, v.clock(e.Tick.In(v.zone)), e.Reason),
+			})
+		}
+	}
+	return l
+}
+
+// plannedLane has the ticks to come.
+func (v *visit) plannedLane(r ruler, all view) lane {
+	l := lane{Name: "planned", About: "any replica may win"}
+	for _, n := range all.next.Items {
+		at := listing.Time(&n.Tick)
+		if at.After(r.to) {
+			continue
+		}
+		l.Bars = append(l.Bars, bar{
+			from: r.at(at), to: r.at(at), mark: mark{"busy", "○", "planned"}, Kind: "plan", Path: v.To("/jobs", n.Job),
+			Title: fmt.Sprintf("%s is planned %s, at %s", n.Job, ago(at.Sub(v.Now)), v.clock(at.In(v.zone))),
+		})
+	}
+	return l
+}
+
+// stack lays bars that overlap below one another.
+func (l *lane) stack() {
+	slices.SortStableFunc(l.Bars, func(x, y bar) int { return cmp.Compare(x.from, y.from) })
+	var ends []float64 // of each row
+	for i := range l.Bars {
+		b := &l.Bars[i]
+		b.to = max(b.to, b.from+leastWide)
+		row := slices.IndexFunc(ends, func(end float64) bool { return end <= b.from })
+		switch {
+		case row >= 0:
+			ends[row] = b.to
+		case len(ends) < mostRows:
+			row, ends = len(ends), append(ends, b.to)
+		default:
+			row = mostRows - 1
+		}
+		b.Y, b.X, b.Width = row*barStep, percent(b.from), percent(b.to-b.from)
+	}
+	l.Height = laneHead + max(1, len(ends))*barStep + laneFoot
+}
+
+// grid marks round times.
+func (v *visit) grid(r ruler) []gridLine {
+	const lines = 5
+	step := time.Minute
+	for _, one := range []time.Duration{5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour} {
+		if r.to.Sub(r.from)/step > lines {
+			step = one
+		}
+	}
+	_, offset := v.Now.In(v.zone).Zone()
+	shift := time.Duration(offset) * time.Second
+	var list []gridLine
+	for at := r.from.Add(shift).Truncate(step).Add(step).Add(-shift); at.Before(r.to); at = at.Add(step) {
+		if x := r.at(at); x > 2 && x < 97 {
+			list = append(list, gridLine{percent(x), at.In(v.zone).Format("15:04"), at.UTC().Format(time.RFC3339), v.local})
+		}
+	}
+	return list
+}
+
+// Y below a bar, for the shape beside it.
+func (b bar) Base() int { return b.Y + barHeight - 2 }
+
+// Middle is where a mark is drawn.
+func (b bar) Middle() int { return b.Y + barHeight/2 }
+
+// Legend explains the marks.
+func (t timeline) Legend() []mark {
+	list := []mark{}
+	for _, o := range []scheduler.Outcome{
+		scheduler.Succeeded, scheduler.Running, scheduler.Failed, scheduler.TimedOut, scheduler.Cancelled, scheduler.Skipped, scheduler.Missed,
+	} {
+		m := markOf(o)
+		if o == scheduler.TimedOut {
+			m.Word = "timed out, lease lost or interrupted"
+		}
+		list = append(list, m)
+	}
+	return append(list, mark{"calm", "○", "contest that this replica lost"}, mark{"busy", "○", "planned"})
+}
