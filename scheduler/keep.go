@@ -18,7 +18,7 @@ const soon = 10 * quickly
 // much left is kept from now on.
 func (a *attempt) inTime() bool {
 	a.from = time.Now()
-	end := a.tenure().Deadline().Add(-a.cfg.SafetyMargin)
+	end := a.end()
 	if locking.Expired(a.from, end) {
 		return false
 	}
@@ -27,6 +27,9 @@ func (a *attempt) inTime() bool {
 	}
 	return true
 }
+
+// end is when the work must be over, unless the lease is extended.
+func (a *attempt) end() time.Time { return a.tenure().Deadline().Add(-a.cfg.SafetyMargin) }
 
 // keepOn begins to extend the lease, and ends the run's context with it, unless it
 // has begun before.
@@ -50,8 +53,12 @@ func (a *attempt) keepNoMore() {
 }
 
 // cause is why ctx, of the run or a call of it, has ended, nil if it has not. It
-// knows of a lost lease before ctx is told.
+// knows of a lost lease before ctx is told, also if the process was stopped, and the
+// lease ended, before the call was found to last.
 func (a *attempt) cause(ctx context.Context) error {
+	if a.keeper == nil && locking.Expired(time.Now(), a.end()) {
+		a.keepOn() // which ends at once
+	}
 	if cause := context.Cause(ctx); cause != nil || a.keeper == nil {
 		return cause
 	}

@@ -63,6 +63,11 @@ var firePlants = []plant{
 		pkg:   scheduler, tests: []string{"TestNothingIsKeptToBePublishedToNobody"},
 	},
 	{
+		name: "fires: a lease lost before it was kept", promise: "A run whose lease ended before the call was found to last has lost it.",
+		edits: []edit{{schedulerDir + "keep.go", "if a.keeper == nil && locking.Expired(time.Now(), a.end()) {", "if false {"}},
+		pkg:   scheduler, tests: []string{"TestLeaseThatEndsAtOnceIsLost"},
+	},
+	{
 		name: "fires: stamps lose a digit", promise: "The id of a run is written as package time would.",
 		edits: []edit{{schedulerDir + "ledger.go", "t.Nanosecond()/int(time.Millisecond), 3)", "t.Nanosecond()/int(time.Millisecond)%100, 3)"}},
 		pkg:   scheduler, tests: []string{"TestStampsAreThoseOfPackageTime"},
