@@ -73,7 +73,7 @@ func plants() []plant {
 		metricsPlants,
 		kitPlants,
 		actPlants,
-		listingPlants, webPlants, servedPlants,
+		listingPlants, webPlants, servedPlants, pagePlants,
 		reloadPlants,
 	)
 }

@@ -46,6 +46,7 @@ type runPage struct {
 	ID       string
 	Last     listing.Tick
 	Attempts []listing.Tick
+	Calls    int // of the function, in the last attempt
 	Steps    []step
 	Log      *listing.Log
 	NoLog    string // why there is none
@@ -73,6 +74,9 @@ func loadRun(ctx context.Context, v *visit) (any, error) {
 		}
 	}
 	shown.Steps = v.steps(shown.Last)
+	if shown.Last.Tries != nil {
+		shown.Calls = *shown.Last.Tries
+	}
 	if !shown.Last.Outcome.Ran() {
 		return shown, nil
 	}

@@ -44,7 +44,8 @@ func TestDashboard(t *testing.T) {
 		c.Nodes = heldNodes{}
 	})
 	r.run(time.Now().Add(-time.Second).Truncate(time.Millisecond), scheduler.Running)
-	for _, path := range r.paths() {
+	failed, _ := get[listing.Run](r, "/api/v1/jobs/report/runs?outcome=failed")
+	for _, path := range append(r.paths(), "/runs/"+*failed[0].ID) {
 		a := r.ask(admin, "GET", path, "")
 		text := string(a.body)
 		if a.status != http.StatusOK || !strings.Contains(a.header.Get("Content-Type"), "text/html") {
@@ -187,7 +188,8 @@ func (r *rig) send(who secret, path string, filled url.Values, mend ...func(*htt
 func TestForms(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	day := url.Values{"reason": {"why"}, "from": {time.Now().UTC().Add(-3 * time.Hour).Format("2006-01-02T15:04")}, "to": {time.Now().UTC().Format("2006-01-02T15:04:05")}}
+	from := time.Now().UTC().Truncate(time.Hour).Add(-150 * time.Minute) // half past
+	day := url.Values{"reason": {"why"}, "from": {from.Format("2006-01-02T15:04")}, "to": {from.Add(2 * time.Hour).Format("2006-01-02T15:04:05")}}
 	dry := maps.Clone(day)
 	dry.Set("dry_run", "1")
 	for _, tt := range []struct {
@@ -204,7 +206,7 @@ func TestForms(t *testing.T) {
 		{"/jobs/nothing/trigger", operator, url.Values{"reason": {"why"}}, 404, "nothing"},
 		{"/jobs/report/pause", operator, url.Values{"reason": {"why"}}, 303, "/jobs/report?done=pause"},
 		{"/jobs/report/resume", operator, url.Values{"reason": {"why"}}, 303, "/jobs/report?done=resume"},
-		{"/jobs/report/backfill", operator, dry, 200, "3 ticks would run"},
+		{"/jobs/report/backfill", operator, dry, 200, "2 ticks would run"},
 		{"/jobs/report/backfill", operator, day, 303, "/jobs/report?done=backfill"},
 		{"/jobs/report/cancel", operator, url.Values{"reason": {"why"}}, 404, "no run"},
 		{"/pause", operator, url.Values{"reason": {"why"}, "tag": {"finance"}}, 303, "/jobs?done=pause"},
