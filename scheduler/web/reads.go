@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -151,14 +152,15 @@ func answerConfiguration(ctx context.Context, c *call) (any, error) {
 	if listing.Whole(err) != nil {
 		return nil, err
 	}
-	answer := configuration{Replica: c.cfg.Replica, Hashes: map[string]string{}}
+	answer, first := configuration{Replica: c.cfg.Replica, Hashes: map[string]string{}}, ""
 	if c.cfg.Settings != nil {
 		answer.Settings = c.cfg.Settings()
 	}
 	for _, r := range rows {
 		if r.ConfigHash != nil {
 			answer.Hashes[r.ID] = *r.ConfigHash
-			answer.Drift = answer.Drift || *r.ConfigHash != *rows[0].ConfigHash
+			first = cmp.Or(first, *r.ConfigHash)
+			answer.Drift = answer.Drift || *r.ConfigHash != first
 		}
 	}
 	return answer, nil
