@@ -24,6 +24,7 @@ type event struct {
 // Bounds of the events.
 const (
 	beatEvery   = 15 * time.Second // so that proxies keep the connection
+	sendWithin  = 30 * time.Second // or the listener is given up
 	queuedMost  = 256              // of one listener, who is sent away if it reads too slowly
 	lookedBack  = 50               // entries and acts that a look reads
 	shareOfTime = 10               // a look may take this part of the time
@@ -216,8 +217,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.events.leave(ch)
 	out := http.NewResponseController(w)
-	// The deadlines of the server do not fit; not every writer has some.
-	_, _ = out.SetWriteDeadline(time.Time{}), out.SetReadDeadline(time.Time{})
+	_ = out.SetReadDeadline(time.Time{}) // that of the server does not fit; not every writer has one
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
@@ -242,8 +242,9 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// write sends text now; false if the client has gone.
+// write sends text now; false if the client has gone, or does not read any more.
 func write(w http.ResponseWriter, out *http.ResponseController, text string) bool {
+	_ = out.SetWriteDeadline(time.Now().Add(sendWithin)) // not every writer has one
 	if _, err := w.Write([]byte(text)); err != nil {
 		return false
 	}
