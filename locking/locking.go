@@ -41,9 +41,10 @@ type Request struct {
 	Beside bool
 	// Direct asks for the tick in one round instead of two, for whoever expects
 	// to be alone, as the first in rank for a tick does: half the messages or less,
-	// half the time. It may rest on a bare quorum until it is extended. Competitors that meet divide the votes more often than with two
-	// rounds, and never win wrongly; who was refused does better to ask again
-	// without it. No effect on plain locks.
+	// half the time. The claim may rest on a bare quorum until it is extended.
+	// Competitors that meet divide the votes more often than with two rounds, and
+	// never win wrongly; who was refused does better to ask again without it. No
+	// effect on plain locks.
 	Direct bool
 	// TTL is how long the lease lasts unless it is extended.
 	TTL time.Duration

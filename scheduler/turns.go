@@ -13,7 +13,6 @@ import (
 // for, and comes to what others are first for when most of that is decided. The
 // head start of the first thus grows with the load. Nothing that is held waits
 // for a turn: no extension, no release, no slot of a tick that was claimed.
-
 //
 // There are fewer turns while nodes do not answer, for they may have more to do
 // than they can: each silence halves them, down to one, and each answer to as many

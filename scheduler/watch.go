@@ -62,10 +62,11 @@ func (w *watch) next() []*call {
 	return due
 }
 
-// stop is for when there are no calls any more.
+// stop is for when there are no calls any more. A look under way sets no timer then.
 func (w *watch) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.fresh, w.older = nil, nil
 	if w.timer != nil {
 		w.timer.Stop()
 	}

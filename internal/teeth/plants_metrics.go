@@ -40,7 +40,7 @@ var metricsPlants = []plant{
 	},
 	{
 		name: "nodes: abstaining node counted as a vote", promise: "A node that abstains does not count as one that votes.",
-		edits: []edit{{"locking/redlock/nodes/standing.go", " && !vouches.After(now)", ""}, {"locking/redlock/nodes/standing.go", "n.standing(time.Now())", "n.standing()"}, {"locking/redlock/nodes/standing.go", "standing(now time.Time) Standing", "standing() Standing"}},
+		edits: []edit{{"locking/redlock/nodes/node.go", "c.rejected == nil && !n.clock.vouches().After(now)", "c.rejected == nil && !now.IsZero()"}},
 		pkg:   "./locking/redlock/nodes", tests: []string{"TestStandings"},
 	},
 	{

@@ -37,10 +37,10 @@ func (l *Locker) Close() error {
 }
 
 // TryAcquire implements locking.Locker. It takes a few node timeouts at most,
-// whatever the nodes do, and asks none where too few are up. When ctx ends it finishes the round it is in, so that
-// it knows what to take back, and begins no other. Besides *AcquireError it
-// returns a plain error for a request that no node could grant: without a
-// name, or with a TTL that does not fit the nodes.
+// whatever the nodes do, and asks none where too few are up. When ctx ends it
+// finishes the round it is in, so that it knows what to take back, and begins no
+// other. Besides *AcquireError it returns a plain error for a request that no node
+// could grant: without a name, or with a TTL that does not fit the nodes.
 func (l *Locker) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	if err := l.check(req); err != nil {
 		return nil, err

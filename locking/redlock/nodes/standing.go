@@ -27,12 +27,10 @@ func (s *Set) Standings() []Standing {
 }
 
 func (n *Node) standing(now time.Time) Standing {
-	c, vouches := n.health.get(), n.clock.vouches()
 	best, heard := n.clock.best()
-	usable := heard && !c.ailing() && c.rejected == nil
 	return Standing{
-		Node: n.name, Up: heard && c.cause == nil,
-		Votes:  usable && !vouches.IsZero() && !vouches.After(now),
+		Node: n.name, Up: heard && n.health.get().cause == nil,
+		Votes:  heard && !n.clock.vouches().IsZero() && n.Votes(now),
 		Offset: best.offset, RTT: best.rtt,
 	}
 }
