@@ -111,7 +111,7 @@ type ProxyConfig struct {
 
 // MetricsConfig bounds what is counted for Prometheus.
 type MetricsConfig struct {
-	MaxJobs int `json:"max_jobs,omitempty" jsonschema:"jobs that are counted one by one, the first by name; the others are counted together, as job other; 0: all of them"`
+	MaxJobs int `json:"max_jobs,omitempty" jsonschema:"jobs that are counted one by one, the first by name; the others are counted together, as other; 0: all jobs are counted together"`
 }
 
 // LogConfig says what is logged, and how.
