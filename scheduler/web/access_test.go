@@ -8,7 +8,10 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/quorate/quorate/scheduler/listing"
 	"github.com/quorate/quorate/scheduler/web"
@@ -174,6 +177,30 @@ func TestFailedLogins(t *testing.T) {
 	}
 }
 
+// Guesses that come at once are counted one by one, and those that come from all
+// addresses of one host as from one.
+func TestManyGuessesAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(cfg *web.Config) { cfg.Timeout = 10 * time.Minute })
+	var checked atomic.Int64
+	var all sync.WaitGroup
+	for n := range 20 {
+		all.Go(func() {
+			guess := secret{name: "ann", password: fmt.Sprintf("a wrong password %d", n)}
+			if a := r.ask(guess, "GET", "/api/v1/jobs", "", from(fmt.Sprintf("[2001:db8::%x]:1", n+1), "q")); a.status == http.StatusUnauthorized {
+				checked.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if n := checked.Load(); n != 10 {
+		t.Errorf("%d guesses were checked, of 10 a minute", n)
+	}
+	if a := r.ask(typed, "GET", "/api/v1/jobs", "", from("[2001:db8:0:1::1]:1", "q")); a.status != http.StatusOK {
+		t.Errorf("from another network: %d %s", a.status, a.body)
+	}
+}
+
 // A page of another origin cannot make a browser act.
 func TestOtherOrigins(t *testing.T) {
 	t.Parallel()
@@ -258,6 +285,11 @@ func TestSecrets(t *testing.T) {
 	if _, err := web.HashPassword("short"); err == nil {
 		t.Error("a short password is taken")
 	}
+	hash, err := web.HashPassword(typed.password)
+	r := newRig(t, func(cfg *web.Config) { cfg.Users[1].Password = hash })
+	if a := r.ask(typed, "GET", "/api/v1/whoami", ""); err != nil || a.status != http.StatusOK {
+		t.Errorf("a password that was hashed now: %v, %d %s", err, a.status, a.body)
+	}
 	token, kept := web.NewToken()
 	again, _ := web.NewToken()
 	if web.ValidateToken(kept) != nil || kept != tokenOf(secret{token: token}) || token == again || strings.Contains(kept, token) {
@@ -283,8 +315,7 @@ func TestValidate(t *testing.T) {
 		"name of blank": func(c *web.Config) { c.Users = []web.User{{Name: "x y", Role: web.Viewer}} },
 	} {
 		r := newRig(t)
-		users, _ := stored()
-		cfg := web.Config{Control: listing.Control{Reader: listing.Reader{Ledger: r.ledger, Roster: r.roster, Acts: r.acts}, Evict: r.evict}, Nodes: fewNodes{}, Users: users}
+		cfg := web.Config{Control: listing.Control{Reader: listing.Reader{Ledger: r.ledger, Roster: r.roster, Acts: r.acts}, Evict: r.evict}, Nodes: fewNodes{}, Users: stored()}
 		if err := cfg.Validate(); err != nil {
 			t.Fatal(err)
 		}

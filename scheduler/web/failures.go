@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/netip"
 	"sync"
 	"time"
 )
@@ -79,9 +80,20 @@ type failLimit struct {
 
 // limits are the bounds for who tries as the user, if that is known.
 func limits(address, user string) []failLimit {
-	list := []failLimit{{"address " + address, failsByAddress}}
+	list := []failLimit{{"address " + network(address), failsByAddress}}
 	if user != "" {
 		list = append(list, failLimit{"user " + user, failsByUser})
 	}
 	return list
+}
+
+// network is what one host has for itself: an address of IPv4, of IPv6 the /64 in
+// which it may choose any.
+func network(address string) string {
+	at, err := netip.ParseAddr(address)
+	if err != nil || at.Is4() {
+		return address
+	}
+	prefix, _ := at.Prefix(64) // 64 is no more than it has
+	return prefix.String()
 }

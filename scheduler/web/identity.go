@@ -81,34 +81,61 @@ func (s *Server) identify(r *http.Request) (Identity, *problem) {
 func (s *Server) login(r *http.Request, id Identity) (Identity, *problem) {
 	name, given, basic := r.BasicAuth()
 	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if basic {
-		if user, ok := s.users.remembered(name, given); ok {
-			id.Name, id.Role = user.Name, user.Role
-			return id, nil
-		}
-	}
 	if basic { // browsers ask for passwords only
 		token = given
 	}
 	if basic || bearer {
 		if user, ok := s.users.token(strings.TrimSpace(token)); ok && (bearer || user.Name == name) {
-			id.Name, id.Role = user.Name, user.Role
-			return id, nil
+			return id.as(user), nil
 		}
-	}
-	now := time.Now()
-	if wait := s.failures.wait(id.Address, name, now); wait > 0 {
-		return id, tooMany("too many failed logins", wait)
 	}
 	if basic {
+		return s.loginByPassword(r, id, name, given)
+	}
+	return id, s.failed(r, id, "")
+}
+
+// loginByPassword checks one password at a time: many guesses at once would not be
+// counted before they are answered, and would take all processors.
+func (s *Server) loginByPassword(r *http.Request, id Identity, name, given string) (Identity, *problem) {
+	if user, ok := s.users.remembered(name, given); ok {
+		return id.as(user), nil
+	}
+	if s.failures.wait(id.Address, name, time.Now()) > 0 {
+		return id, s.failed(r, id, name)
+	}
+	select {
+	case s.users.turn <- struct{}{}:
+		defer func() { <-s.users.turn }()
+	case <-r.Context().Done():
+		return id, tooMany("too many logins at once", time.Second)
+	}
+	if user, ok := s.users.remembered(name, given); ok { // while it waited
+		return id.as(user), nil
+	}
+	if s.failures.wait(id.Address, name, time.Now()) == 0 {
 		if user, ok := s.users.password(name, given); ok {
-			id.Name, id.Role = user.Name, user.Role
-			return id, nil
+			return id.as(user), nil
 		}
+	}
+	return id, s.failed(r, id, name)
+}
+
+// failed counts a login that failed, unless too many have.
+func (s *Server) failed(r *http.Request, id Identity, name string) *problem {
+	now := time.Now()
+	if wait := s.failures.wait(id.Address, name, now); wait > 0 {
+		return tooMany("too many failed logins", wait)
 	}
 	s.failures.add(id.Address, name, now)
 	s.cfg.Logger.Warn("a login failed", "address", id.Address, "user", name, "path", r.URL.Path)
-	return id, unauthorized("the user name, password or token is wrong")
+	return unauthorized("the user name, password or token is wrong")
+}
+
+// as is who makes the request, now that it is known to be user.
+func (id Identity) as(user User) Identity {
+	id.Name, id.Role = user.Name, user.Role
+	return id
 }
 
 // address is where a request comes from: the last one that no trusted proxy has.

@@ -51,36 +51,33 @@ var (
 	nobody   = secret{}
 )
 
-// stored are the forms in which the secrets are kept. To make one of a password
-// takes a while, so it is done once.
-var stored = sync.OnceValues(func() ([]web.User, error) {
-	password, err := web.HashPassword(typed.password)
+// stored are the users with the forms in which their secrets are kept. The password
+// has as few rounds as are allowed: to check it takes a while.
+func stored() []web.User {
+	const password = "pbkdf2-sha256$100000$c2FsdCBvZiBhIHRlc3Rlcg$Dvvp4StPSBoZNVEZUEGOzd/+KuL0cn7l5MNZiduwKbc"
 	return []web.User{
 		{Name: admin.name, Role: web.Admin, Token: tokenOf(admin)},
 		{Name: operator.name, Role: web.Operator, Password: password, Token: tokenOf(operator)},
 		{Name: viewer.name, Role: web.Viewer, Token: tokenOf(viewer)},
-	}, err
-})
+	}
+}
 
 // newRig has two jobs, one of which has run three times, and a pause.
 func newRig(tb testing.TB, mend ...func(*web.Config)) *rig {
 	tb.Helper()
-	users, err := stored()
-	if err != nil {
-		tb.Fatal(err)
-	}
 	r := &rig{TB: tb, locks: new(locktest.Memory), roster: new(schedtest.Roster), acts: new(schedtest.Acts)}
 	r.ledger = schedtest.NewLedger(r.locks)
 	cfg := web.Config{
 		Control: listing.Control{
 			Reader: listing.Reader{Ledger: r.ledger, Roster: r.roster, Acts: r.acts}, Evict: r.evict,
 		},
-		Nodes: fewNodes{}, Users: users, Replica: "a", Version: "v1", Anonymous: web.AnonymousNone, Poll: 20 * time.Millisecond,
+		Nodes: fewNodes{}, Users: stored(), Replica: "a", Version: "v1", Anonymous: web.AnonymousNone, Poll: 20 * time.Millisecond,
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, m := range mend {
 		m(&cfg)
 	}
+	var err error
 	if r.Server, err = web.New(cfg); err != nil {
 		tb.Fatal(err)
 	}

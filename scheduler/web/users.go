@@ -22,6 +22,7 @@ type users struct {
 	byName  map[string]User
 	byToken map[string]User // by the stored form
 	decoy   password        // is asked where there is no such user
+	turn    chan struct{}   // held by who checks a password
 
 	mu    sync.Mutex
 	key   [32]byte // of this process
@@ -37,7 +38,7 @@ const (
 )
 
 func newUsers(list []User) *users {
-	u := &users{byName: map[string]User{}, byToken: map[string]User{}, known: map[[sha256.Size]byte]time.Time{}}
+	u := &users{byName: map[string]User{}, byToken: map[string]User{}, turn: make(chan struct{}, 1), known: map[[sha256.Size]byte]time.Time{}}
 	u.decoy = password{salt: make([]byte, saltBytes), key: make([]byte, keyBytes), n: iterations}
 	_, _ = rand.Read(u.key[:]) // never fails
 	for _, one := range list {
