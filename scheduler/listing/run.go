@@ -25,6 +25,8 @@ type Run struct {
 	Finished *string            `json:"finished"`
 	Error    *string            `json:"error"`
 	Hash     *string            `json:"hash"` // the version of the job
+	// StaleWrites is how many writes of it a guard has refused.
+	StaleWrites int `json:"stale_writes"`
 }
 
 // A Tick is what became of one tick: a run's fields and the votes of its claim,
@@ -43,6 +45,7 @@ func NewRun(e scheduler.Entry) Run {
 		Tries: Optional(e.Tries), Trigger: Optional(e.Trigger), Parent: Optional(e.Parent), Replica: Optional(e.Replica),
 		Outcome: e.Outcome, Reason: Optional(e.Reason), Started: Stamp(e.Started),
 		Finished: Stamp(e.Finished), Error: Optional(e.Error), Hash: Optional(e.Hash),
+		StaleWrites: e.StaleWrites,
 	}
 	if e.Token != 0 {
 		row.ID = Optional(e.ID())

@@ -47,59 +47,10 @@ func (all view) words(v *visit) []line {
 // quorumLines say for each group of nodes how many more may fail.
 func quorumLines(v *visit, nodes []listing.Node) []line {
 	var lines []line
-	for len(nodes) > 0 {
-		n := slices.IndexFunc(nodes, func(o listing.Node) bool { return listing.Text(o.Cell) != listing.Text(nodes[0].Cell) })
-		if n < 0 {
-			n = len(nodes)
-		}
-		lines = append(lines, quorumLine(v, nodes[:n]))
-		nodes = nodes[n:]
+	for _, m := range listing.Margins(nodes) {
+		lines = append(lines, line{Level: m.Level, Text: m.Text, Path: v.To("/nodes")})
 	}
 	return lines
-}
-
-func quorumLine(v *visit, nodes []listing.Node) line {
-	voting, away := 0, []string{}
-	for _, n := range nodes {
-		if n.State == "voting" {
-			voting++
-			continue
-		}
-		away = append(away, n.Node+" is "+n.State)
-	}
-	needed := len(nodes)/2 + 1
-	text := fmt.Sprintf("%d of %s", voting, voteOf(len(nodes), voting))
-	if len(away) > 0 {
-		text += " (" + and(away) + ")"
-	}
-	if cell := listing.Text(nodes[0].Cell); cell != "" {
-		text = "Cell " + cell + ": " + text
-	}
-	l := line{Path: v.To("/nodes")}
-	switch margin := voting - needed; {
-	case margin < 0:
-		l.Level, l.Text = "bad", fmt.Sprintf("%s: no quorum. No tick can start until %d of them vote.", text, needed)
-	case margin == 0 && len(nodes) == 1:
-		l.Level, l.Text = "calm", text+"; there is no other, so nothing starts while it is away."
-	case margin == 0:
-		l.Level, l.Text = "warn", text+"; one more loss and no tick can start."
-	case margin == 1:
-		l.Level, l.Text = "good", text+"; one more loss is fine."
-	default:
-		l.Level, l.Text = "good", fmt.Sprintf("%s; %d losses are fine.", text, margin)
-	}
-	if len(away) > 0 && l.Level == "good" {
-		l.Level = "warn"
-	}
-	return l
-}
-
-func voteOf(n, voting int) string {
-	verb := "vote"
-	if voting == 1 {
-		verb = "votes"
-	}
-	return number(n, "node", "nodes") + " " + verb
 }
 
 // replicaLine says who runs jobs.
@@ -114,9 +65,9 @@ func (all view) replicaLine(v *visit) line {
 		}
 		odd = append(odd, r.ID+" "+r.State)
 	}
-	l := line{Level: "good", Path: v.To("/replicas"), Text: number(len(all.replicas.Items), "replica", "replicas")}
+	l := line{Level: "good", Path: v.To("/replicas"), Text: listing.Count(len(all.replicas.Items), "replica", "replicas")}
 	if len(odd) > 0 {
-		l.Level, l.Text = "warn", l.Text+", "+and(odd)
+		l.Level, l.Text = "warn", l.Text+", "+listing.And(odd)
 	} else {
 		l.Text += ", all ready"
 	}
@@ -144,7 +95,7 @@ func (all view) failedLines(v *visit) []line {
 		if len(ran) == 0 {
 			return []line{{Level: "calm", Text: "No run has ended since " + v.since(all.since) + ".", Path: v.To("/ticks")}}
 		}
-		return []line{{Level: "good", Text: number(len(ran), "run", "runs") + " since " + v.since(all.since) + ", none failed.", Path: v.To("/ticks")}}
+		return []line{{Level: "good", Text: listing.Count(len(ran), "run", "runs") + " since " + v.since(all.since) + ", none failed.", Path: v.To("/ticks")}}
 	}
 	counts, order := map[string]int{}, []string{}
 	for _, e := range bad {
@@ -163,7 +114,7 @@ func (all view) failedLines(v *visit) []line {
 	last := bad[0]
 	why := cmp.Or(firstLine(last.Error), last.Reason, string(last.Outcome))
 	return []line{{
-		Level: "bad", Text: fmt.Sprintf("%s failed since %s: %s.", number(len(order), "job", "jobs"), v.since(all.since), and(names)),
+		Level: "bad", Text: fmt.Sprintf("%s failed since %s: %s.", listing.Count(len(order), "job", "jobs"), v.since(all.since), listing.And(names)),
 		Path: v.runPath(last), More: "Last " + ago(last.OrderKey().Sub(v.Now)) + ", " + last.Job + ": " + why,
 	}}
 }
@@ -179,7 +130,7 @@ func (all view) tickLine(v *visit, outcome scheduler.Outcome, level, one, many s
 		verb = one
 	}
 	return line{
-		Level: level, Text: fmt.Sprintf("%s %s since %s.", number(len(list), "tick", "ticks"), verb, v.since(all.since)),
+		Level: level, Text: fmt.Sprintf("%s %s since %s.", listing.Count(len(list), "tick", "ticks"), verb, v.since(all.since)),
 		Path: v.To("/ticks") + join(v.To("/ticks"), "outcome="+string(outcome)), More: "Last of " + list[0].Job + ": " + list[0].Reason,
 	}
 }
@@ -200,7 +151,7 @@ func (all view) staleLine(v *visit) line {
 		verb = "was"
 	}
 	return line{
-		Level: "warn", Text: fmt.Sprintf("%s %s refused since %s: a guard did its work.", number(n, "stale write", "stale writes"), verb, v.since(all.since)),
+		Level: "warn", Text: fmt.Sprintf("%s %s refused since %s: a guard did its work.", listing.Count(n, "stale write", "stale writes"), verb, v.since(all.since)),
 		Path: v.runPath(last), More: "Last by a run of " + last.Job + " with token " + fmt.Sprint(last.Token),
 	}
 }
@@ -219,7 +170,7 @@ func (all view) pauseLine(v *visit) line {
 	}
 	first := all.open.Pauses[0]
 	return line{
-		Level: "warn", Text: upper(and(names)) + " " + verb + " paused.", Path: v.To("/jobs"),
+		Level: "warn", Text: upper(listing.And(names)) + " " + verb + " paused.", Path: v.To("/jobs"),
 		More: first.By + " " + ago(first.At.Sub(v.Now)) + ": " + first.Reason,
 	}
 }
@@ -237,7 +188,7 @@ func (all view) runningLine(v *visit) line {
 	if len(list) == 1 {
 		verb = "run goes on"
 	}
-	return line{Level: "calm", Text: fmt.Sprintf("%d %s: %s.", len(list), verb, and(names)), Path: v.To("/ticks") + join(v.To("/ticks"), "outcome=running")}
+	return line{Level: "calm", Text: fmt.Sprintf("%d %s: %s.", len(list), verb, listing.And(names)), Path: v.To("/ticks") + join(v.To("/ticks"), "outcome=running")}
 }
 
 func (all view) nextLine(v *visit) line {

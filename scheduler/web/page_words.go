@@ -162,25 +162,3 @@ func markOf(o scheduler.Outcome) mark {
 	}
 	return mark{"calm", "·", "never"}
 }
-
-// number is a count with its noun.
-func number(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-// and joins names as one says them.
-func and(names []string) string {
-	switch n := len(names); {
-	case n == 0:
-		return ""
-	case n == 1:
-		return names[0]
-	case n > 4:
-		return strings.Join(names[:3], ", ") + " and " + number(n-3, "other", "others")
-	default:
-		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
-	}
-}
