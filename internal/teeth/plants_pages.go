@@ -34,7 +34,7 @@ var pagePlants = []plant{
 	},
 	{
 		name: "pages: one loss too few", promise: "The overview says how many more nodes may fail.",
-		edits: []edit{{webDir + "page_lines.go", "needed := len(nodes)/2 + 1", "needed := len(nodes) / 2"}},
+		edits: []edit{{listingDir + "margin.go", "needed := len(nodes)/2 + 1", "needed := len(nodes) / 2"}},
 		pkg:   webPkg, tests: []string{"TestOverviewInWords"},
 	},
 }
