@@ -24,8 +24,23 @@ var pagePlants = []plant{
 	},
 	{
 		name: "pages: back to anywhere", promise: "The switch for dark and light leads nowhere else.",
-		edits: []edit{{webDir + "page_files.go", `!ok || strings.HasPrefix(rest, "/")`, `!ok || rest == "?"`}},
+		edits: []edit{{webDir + "page_files.go", `strings.Contains(before, "//") ||`, `before == "//" ||`}},
 		pkg:   webPkg, tests: []string{"TestTheme"},
+	},
+	{
+		name: "pages: a login leads anywhere", promise: "A login goes back to the page one came from, and nowhere else.",
+		edits: []edit{{webDir + "page_files.go", `http.Redirect(w, r, p.ownPath(r.URL.Query().Get("back"))`, `http.Redirect(w, r, r.URL.Query().Get("back")`}},
+		pkg:   webPkg, tests: []string{"TestLogin"},
+	},
+	{
+		name: "users: one who was removed stays on the line", promise: "Who is no user any more follows no events.",
+		edits: []edit{{webDir + "users.go", "	s.events.dismiss()\n", ""}},
+		pkg:   webPkg, tests: []string{"TestUsersAreReplaced"},
+	},
+	{
+		name: "users: a broken file removes all", promise: "What is wrong with the file of users changes nothing.",
+		edits: []edit{{"scheduler/replica/users_file.go", "	if err == nil {\n		err = b.set(users)\n	}", "	err = errors.Join(err, b.set(users))"}, {"scheduler/replica/users_file.go", "	\"context\"\n", "	\"context\"\n	\"errors\"\n"}},
+		pkg:   "./scheduler/replica", tests: []string{"TestUsersFileIsReadAgain"},
 	},
 	{
 		name: "pages: old without saying so", promise: "What could not be read now is shown with its age.",

@@ -13,6 +13,7 @@ type process struct {
 	jobs        prometheus.Gauge
 	ready       prometheus.Collector // nil: not known
 	updateFails prometheus.Gauge
+	usersFails  prometheus.Gauge
 	clockJumps  prometheus.Counter
 }
 
@@ -25,6 +26,7 @@ func newProcess(cfg Config) process {
 		jobs: gauge("jobs", "Jobs that this replica serves."),
 		updateFails: gauge("update_failed",
 			"1 while changed jobs could not be read, or are not valid, so that those of before go on; else 0."),
+		usersFails: gauge("users_file_failed", "1 while a changed http.users_file cannot be used, so that the users of before go on; else 0."),
 		clockJumps: counter("clock_jumps_total",
 			"Times that wall and monotonic clock moved apart: the machine was suspended, or somebody set its clock."),
 	}
@@ -39,7 +41,7 @@ func newProcess(cfg Config) process {
 }
 
 func (p process) collectors() []prometheus.Collector {
-	list := []prometheus.Collector{p.info, p.jobs, p.updateFails, p.clockJumps}
+	list := []prometheus.Collector{p.info, p.jobs, p.updateFails, p.usersFails, p.clockJumps}
 	if p.ready != nil {
 		list = append(list, p.ready)
 	}
@@ -47,6 +49,14 @@ func (p process) collectors() []prometheus.Collector {
 }
 
 func (p process) updateFailed(err error) { p.updateFails.Set(flag(err != nil)) }
+
+// UsersFailed notes whether a changed file of users cannot be used. Of nil Metrics it
+// does nothing.
+func (m *Metrics) UsersFailed(failed bool) {
+	if m != nil {
+		m.process.usersFails.Set(flag(failed))
+	}
+}
 
 func (p process) clockJumped(time.Duration) { p.clockJumps.Inc() }
 

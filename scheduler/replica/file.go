@@ -83,7 +83,7 @@ type HTTPConfig struct {
 	TLS            ServerTLSConfig       `json:"tls,omitzero" jsonschema:"certificate of listen; without one it speaks plain HTTP"`
 	Anonymous      AnonymousReaders      `json:"anonymous,omitempty" jsonschema:"who may read without being a user: who is on this machine and comes from no proxy, all, or none; nobody acts without a user"`
 	Users          map[string]UserConfig `json:"users,omitempty" jsonschema:"who may do what, by name"`
-	UsersFile      string                `json:"users_file,omitempty" jsonschema:"YAML file with further users, as under users"`
+	UsersFile      string                `json:"users_file,omitempty" jsonschema:"YAML file with further users, as under users; it is read again when it changes"`
 	TrustedProxies ProxyConfig           `json:"trusted_proxies,omitzero" jsonschema:"proxies that may say who a user is, for single sign-on"`
 	ProbesListen   string                `json:"probes_listen,omitempty" jsonschema:"host:port for /healthz, /readyz and /metrics alone; empty: they are on listen, if that is set; port 0: any, logged"`
 }

@@ -74,19 +74,19 @@ func (l *reloader) run(ctx context.Context) {
 				l.replica.log.Info("the configuration was read again")
 			}
 		case <-poll:
-			if l.changed(ctx) {
+			if changed(ctx, l.sum, l.contents) {
 				l.read()
 			}
 		}
 	}
 }
 
-// changed tells whether the file is another than the one read last, and has
-// stopped changing. It goes by the content: a Kubernetes ConfigMap is a link to
-// a directory that is replaced, and times and sizes may stay as they were.
-func (l *reloader) changed(ctx context.Context) bool {
-	now := l.contents()
-	if now == l.sum {
+// changed tells whether contents is another than last, and has stopped changing. It
+// goes by the content: a Kubernetes ConfigMap is a link to a directory that is
+// replaced, and times and sizes may stay as they were.
+func changed(ctx context.Context, last string, contents func() string) bool {
+	now := contents()
+	if now == last {
 		return false
 	}
 	for {
@@ -95,9 +95,9 @@ func (l *reloader) changed(ctx context.Context) bool {
 			return false
 		case <-time.After(settle):
 		}
-		again := l.contents()
+		again := contents()
 		if again == now {
-			return now != l.sum
+			return now != last
 		}
 		now = again
 	}

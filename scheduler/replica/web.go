@@ -34,6 +34,10 @@ type webServer struct {
 
 	server *http.Server
 	served chan error
+
+	users     *userBook
+	following sync.WaitGroup // of users
+	unfollow  context.CancelFunc
 }
 
 // newWeb returns the server of the configuration, nil if it wants none.
@@ -42,7 +46,8 @@ func newWeb(cfg *Config, r *Replica, options Options) (*webServer, error) {
 		return nil, nil
 	}
 	s := &webServer{addr: cfg.HTTP.Listen, base: cfg.HTTP.BasePath, listener: options.Listener}
-	users, err := cfg.users()
+	s.users = &userBook{cfg: cfg, log: r.log, failed: r.metrics.UsersFailed}
+	users, err := s.users.open()
 	if err != nil {
 		return nil, err
 	}
@@ -70,8 +75,12 @@ func newWeb(cfg *Config, r *Replica, options Options) (*webServer, error) {
 	if cfg.HTTP.ProbesListen == "" {
 		part.Probes = web.Probes{Ready: r.notReady, Metrics: r.metrics.Handler()}
 	}
-	s.Server, err = r.Web(part)
-	return s, err
+	part.Warnings = s.users.warnings
+	if s.Server, err = r.Web(part); err != nil {
+		return nil, err
+	}
+	s.users.set = s.SetUsers
+	return s, nil
 }
 
 // Web returns the API of the cluster, for a service that serves it in a mux of its
@@ -116,6 +125,9 @@ func (s *webServer) start(ctx context.Context, log *slog.Logger) error {
 	}
 	s.served = make(chan error, 1)
 	go func() { s.served <- s.server.Serve(listener) }()
+	following, unfollow := context.WithCancel(context.WithoutCancel(ctx))
+	s.unfollow = unfollow
+	s.following.Go(func() { s.users.run(following) })
 	log.Info("serving the API", "url", at.String())
 	return nil
 }
@@ -129,6 +141,8 @@ func (s *webServer) stop() error {
 	if s.server == nil {
 		return nil
 	}
+	s.unfollow()
+	s.following.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), webShutdown)
 	defer cancel()
 	err := s.server.Shutdown(ctx)

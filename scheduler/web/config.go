@@ -30,6 +30,9 @@ type Config struct {
 	// Settings returns the configuration in effect, without secrets, in a form that
 	// encoding/json can write. Nil: it is not shown.
 	Settings func() any
+	// Warnings, if set, returns what people should know of this replica that no node
+	// tells, a sentence each. The overview shows them.
+	Warnings func() []string
 	// Replica is the one that serves, and Version its release.
 	Replica, Version string
 
@@ -37,7 +40,7 @@ type Config struct {
 	Probes Probes
 	// BasePath goes before every path, such as /admin/cron. Default: none.
 	BasePath string
-	// Users may log in. Names are unique.
+	// Users may log in. Names are unique. Server.SetUsers replaces them.
 	Users []User
 	// Anonymous says who may read without being a user. Default: AnonymousLoopback.
 	Anonymous Anonymous
@@ -86,17 +89,7 @@ func (c Config) Validate() error {
 	if len(c.Proxy.Addresses) > 0 && c.Proxy.UserHeader == "" && c.Proxy.Role != "" {
 		wrong("web: Proxy: name the header with the user")
 	}
-	names := map[string]bool{}
-	for _, u := range c.Users {
-		if err := u.Validate(); err != nil {
-			wrong("web: user %q: %w", u.Name, err)
-		}
-		if names[u.Name] {
-			wrong("web: user %q stands twice", u.Name)
-		}
-		names[u.Name] = true
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, validateUsers(c.Users))...)
 }
 
 // ValidBasePath returns an error unless text can be Config.BasePath.

@@ -99,6 +99,16 @@ func (h *hub) tell(name string, row any) {
 	}
 }
 
+// dismiss sends all listeners away. They come again, if they may.
+func (h *hub) dismiss() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for ch := range h.listeners {
+		delete(h.listeners, ch)
+		close(ch)
+	}
+}
+
 // deserted tells whether nobody listens any more; then the reader ends.
 func (h *hub) deserted() bool {
 	h.mu.Lock()

@@ -66,7 +66,7 @@ func (s *Server) identify(r *http.Request) (Identity, *problem) {
 	}
 	if name := s.vouchedFor(r); name != "" {
 		id.Name, id.Role = name, s.cfg.Proxy.Role
-		if user, ok := s.users.byName[name]; ok {
+		if user, ok := s.users.Load().byName[name]; ok {
 			id.Role = user.Role
 		}
 		return id, nil
@@ -85,7 +85,7 @@ func (s *Server) login(r *http.Request, id Identity) (Identity, *problem) {
 		token = given
 	}
 	if basic || bearer {
-		if user, ok := s.users.token(strings.TrimSpace(token)); ok && (bearer || user.Name == name) {
+		if user, ok := s.users.Load().token(strings.TrimSpace(token)); ok && (bearer || user.Name == name) {
 			return id.as(user), nil
 		}
 	}
@@ -98,23 +98,24 @@ func (s *Server) login(r *http.Request, id Identity) (Identity, *problem) {
 // loginByPassword checks one password at a time: many guesses at once would not be
 // counted before they are answered, and would take all processors.
 func (s *Server) loginByPassword(r *http.Request, id Identity, name, given string) (Identity, *problem) {
-	if user, ok := s.users.remembered(name, given); ok {
+	users := s.users.Load()
+	if user, ok := users.remembered(name, given); ok {
 		return id.as(user), nil
 	}
 	if s.failures.wait(id.Address, name, time.Now()) > 0 {
 		return id, s.failed(r, id, name)
 	}
 	select {
-	case s.users.turn <- struct{}{}:
-		defer func() { <-s.users.turn }()
+	case users.turn <- struct{}{}:
+		defer func() { <-users.turn }()
 	case <-r.Context().Done():
 		return id, tooMany("too many logins at once", time.Second)
 	}
-	if user, ok := s.users.remembered(name, given); ok { // while it waited
+	if user, ok := users.remembered(name, given); ok { // while it waited
 		return id.as(user), nil
 	}
 	if s.failures.wait(id.Address, name, time.Now()) == 0 {
-		if user, ok := s.users.password(name, given); ok {
+		if user, ok := users.password(name, given); ok {
 			return id.as(user), nil
 		}
 	}

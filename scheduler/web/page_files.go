@@ -71,11 +71,28 @@ func (p *pages) serveTheme(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, p.ownPath(r.PostFormValue("back")), http.StatusSeeOther)
 }
 
+// serveLogin makes a browser ask for name and password, and then goes back to the
+// page one came from: who may read without them is never asked elsewhere.
+func (p *pages) serveLogin(w http.ResponseWriter, r *http.Request) {
+	v := p.visit(r, sheet{title: "Log in"})
+	id, wrong := p.identify(r)
+	switch {
+	case wrong != nil:
+		p.refuse(w, v, wrong)
+	case id.Name == "":
+		p.refuse(w, v, unauthorized("no name and password came"))
+	default:
+		http.Redirect(w, r, p.ownPath(r.URL.Query().Get("back")), http.StatusSeeOther)
+	}
+}
+
 // ownPath is a path of this dashboard, its first page if text is none.
-func (p *pages) ownPath(text string) string {
-	rest, ok := strings.CutPrefix(text, p.cfg.BasePath+"/")
-	if !ok || strings.HasPrefix(rest, "/") || strings.ContainsAny(text, "\\\r\n\t") {
-		return p.cfg.BasePath + "/"
+func (s *Server) ownPath(text string) string {
+	base := s.cfg.BasePath + "/"
+	before, _, _ := strings.Cut(text, "?")
+	odd := func(r rune) bool { return r < ' ' || r == '\\' || r == 0x7f }
+	if !strings.HasPrefix(text, base) || strings.ContainsFunc(text, odd) || strings.Contains(before, "//") || strings.Contains(before+"/", "/../") {
+		return base
 	}
 	return text
 }

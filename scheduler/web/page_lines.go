@@ -28,7 +28,7 @@ func (l line) Shape() string {
 
 // words says how the cluster is, the most important first.
 func (all view) words(v *visit) []line {
-	lines := quorumLines(v, all.nodes)
+	lines := append(quorumLines(v, all.nodes), v.warningLines()...)
 	if all.unknown != nil {
 		lines = append(lines, line{"bad", "What the replicas do is not known: no quorum of the nodes answers.", v.To("/nodes"), all.unknown.Error()})
 		return lines
@@ -42,6 +42,18 @@ func (all view) words(v *visit) []line {
 	lines = append(lines, all.tickLine(v, scheduler.Skipped, "calm", "was skipped", "were skipped"))
 	lines = append(lines, all.nextLine(v))
 	return slices.DeleteFunc(lines, func(l line) bool { return l.Text == "" })
+}
+
+// warningLines tell what is wrong with the replica that answers.
+func (v *visit) warningLines() []line {
+	if v.cfg.Warnings == nil {
+		return nil
+	}
+	var lines []line
+	for _, text := range v.cfg.Warnings() {
+		lines = append(lines, line{Level: "warn", Text: text})
+	}
+	return lines
 }
 
 // quorumLines say for each group of nodes how many more may fail.

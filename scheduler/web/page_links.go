@@ -42,6 +42,11 @@ func (v *visit) To(parts ...string) string {
 // Here is the address of this page.
 func (v *visit) Here() string { return v.cfg.BasePath + v.r.URL.RequestURI() }
 
+// Login is where one logs in and comes back to this page.
+func (v *visit) Login() string {
+	return v.cfg.BasePath + "/login?back=" + url.QueryEscape(v.Here())
+}
+
 // With is this page with other values of its query; "" takes a value away.
 func (v *visit) With(pairs ...string) string {
 	query := url.Values{}

@@ -78,6 +78,7 @@ func (p *pages) route(mux *http.ServeMux) {
 		mux.HandleFunc("GET "+one.path, func(w http.ResponseWriter, r *http.Request) { p.serveSheet(w, r, one) })
 	}
 	p.routeActs(mux)
+	mux.HandleFunc("GET /login", p.serveLogin)
 	mux.HandleFunc("GET /static/{file}", p.serveFile)
 	mux.HandleFunc("POST /theme", p.serveTheme)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

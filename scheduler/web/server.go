@@ -6,12 +6,13 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // A Server answers requests. Make it with New, and Close it at the end.
 type Server struct {
 	cfg      Config
-	users    *users
+	users    atomic.Pointer[users] // replaced as a whole
 	failures failures
 	notes    noteLimit
 	origins  *http.CrossOriginProtection
@@ -26,7 +27,8 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg.WithDefaults(), users: newUsers(cfg.Users), origins: http.NewCrossOriginProtection(), api: routes()}
+	s := &Server{cfg: cfg.WithDefaults(), origins: http.NewCrossOriginProtection(), api: routes()}
+	s.users.Store(newUsers(cfg.Users))
 	s.events = newHub(s)
 	document, err := document(s.api, s.cfg)
 	if err != nil {
@@ -78,7 +80,6 @@ func (s *Server) mux(document []byte, dashboard *pages) http.Handler {
 		newProblem(http.StatusNotFound, "not_found", "there is nothing at this path; "+s.cfg.BasePath+prefix+"/openapi.json describes what there is").write(w)
 	})
 	s.serveProbes(mux)
-	mux.HandleFunc("GET /login", s.serveLogin)
 	dashboard.route(mux)
 	if s.cfg.BasePath == "" {
 		return mux
@@ -90,20 +91,6 @@ func (s *Server) mux(document []byte, dashboard *pages) http.Handler {
 
 // prefix is where the API is.
 const prefix = "/api/v1"
-
-// serveLogin makes a browser ask for name and password, and then goes on: who may
-// read without them is never asked elsewhere.
-func (s *Server) serveLogin(w http.ResponseWriter, r *http.Request) {
-	id, wrong := s.identify(r)
-	switch {
-	case wrong != nil:
-		wrong.write(w)
-	case id.Name == "":
-		unauthorized("log in").write(w)
-	default:
-		http.Redirect(w, r, s.cfg.BasePath+"/", http.StatusSeeOther)
-	}
-}
 
 // serve answers a route of the API.
 func (s *Server) serve(rt route) http.Handler {

@@ -4,6 +4,8 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -36,6 +38,34 @@ const (
 	rememberFor  = 5 * time.Minute
 	rememberMost = 1000
 )
+
+// SetUsers replaces the users. Who is no longer one, or has another secret, is refused
+// from the next request on; who follows the events connects again, and says anew who
+// it is. With an error nothing has changed.
+func (s *Server) SetUsers(list []User) error {
+	if err := validateUsers(list); err != nil {
+		return err
+	}
+	s.users.Store(newUsers(list))
+	s.events.dismiss()
+	return nil
+}
+
+// validateUsers returns what is wrong with users, all of it.
+func validateUsers(list []User) error {
+	var errs []error
+	names := map[string]bool{}
+	for _, u := range list {
+		if err := u.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("web: user %q: %w", u.Name, err))
+		}
+		if names[u.Name] {
+			errs = append(errs, fmt.Errorf("web: user %q stands twice", u.Name))
+		}
+		names[u.Name] = true
+	}
+	return errors.Join(errs...)
+}
 
 func newUsers(list []User) *users {
 	u := &users{byName: map[string]User{}, byToken: map[string]User{}, turn: make(chan struct{}, 1), known: map[[sha256.Size]byte]time.Time{}}
