@@ -38,7 +38,7 @@ Exit code 4 when fewer than a quorum answer.`,
 			}
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				held, silent := cl.Locks(c.Context())
-				if silent != nil && len(cl.Sets) == 1 {
+				if listing.Whole(silent) != nil {
 					return silent
 				}
 				return errors.Join(lockListing(held, time.Now()).print(a.Out, format), silent)

@@ -43,17 +43,18 @@ func margin(nodes []Node) Margin {
 	if len(away) > 0 {
 		text += " (" + And(away) + ")"
 	}
-	m := Margin{Cell: Text(nodes[0].Cell)}
+	m, tick := Margin{Cell: Text(nodes[0].Cell)}, "tick"
 	if m.Cell != "" {
+		tick = "tick of its jobs"
 		text = "Cell " + m.Cell + ": " + text
 	}
 	switch spare := voting - needed; {
 	case spare < 0:
-		m.Level, m.Text = "bad", fmt.Sprintf("%s: no quorum. No tick can start until %d of them vote.", text, needed)
+		m.Level, m.Text = "bad", fmt.Sprintf("%s: no quorum. No %s can start until %d of them vote.", text, tick, needed)
 	case spare == 0 && len(nodes) == 1:
 		m.Level, m.Text = "calm", text+"; there is no other, so nothing starts while it is away."
 	case spare == 0:
-		m.Level, m.Text = "warn", text+"; one more loss and no tick can start."
+		m.Level, m.Text = "warn", text+"; one more loss and no "+tick+" can start."
 	case spare == 1:
 		m.Level, m.Text = "good", text+"; one more loss is fine."
 	default:

@@ -25,7 +25,7 @@ func TestMargins(t *testing.T) {
 		{group("", "voting", "down", "voting"), "warn", "2 of 3 nodes vote (b is down); one more loss and no tick can start."},
 		{group("", "voting", "down", "abstaining"), "bad", "1 of 3 nodes votes (b is down and c is abstaining): no quorum. No tick can start until 2 of them vote."},
 		{group("", "voting"), "calm", "1 of 1 node votes; there is no other, so nothing starts while it is away."},
-		{group("north", "down"), "bad", "Cell north: 0 of 1 node vote (a is down): no quorum. No tick can start until 1 of them vote."},
+		{group("north", "down"), "bad", "Cell north: 0 of 1 node vote (a is down): no quorum. No tick of its jobs can start until 1 of them vote."},
 	} {
 		got := listing.Margins(tc.nodes)
 		if len(got) != 1 || got[0].Level != tc.level || got[0].Text != tc.text {

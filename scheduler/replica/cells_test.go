@@ -15,6 +15,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
 )
 
 // twoCells is a configuration of two cells with one node each, and eight jobs
@@ -113,6 +114,48 @@ func TestStartWithOneCellAway(t *testing.T) {
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// The locks of a cell are listed while another is away, also if it holds none: what
+// is missing is said, and is not everything.
+func TestLocksWithOneCellAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		minis := redistest.MiniN(t, 2)
+		defer minis.Close()
+		cfg := twoCells(minis.URLs())
+		declareCells(t, cfg, minis)
+		list, err := cfg.Nodes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range list {
+			list[i].Dial, list[i].Embedded = minis.Dial, true
+		}
+		c, err := OpenCluster(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := c.Locks(t.Context()); err != nil {
+			t.Errorf("all are there: %v", err)
+		}
+		minis.Stop(1)
+		rows, err := c.Locks(t.Context())
+		partial, ok := errors.AsType[*scheduler.PartialError](err)
+		if !ok || len(rows) != 0 || !errors.Is(err, locking.ErrNoQuorum) || !strings.HasPrefix(err.Error(), "cell west: ") {
+			t.Fatalf("without west: %v, %v", rows, err)
+		}
+		for name := range cfg.Jobs {
+			if lacks := partial.Lacks(name); lacks != (c.Of(name).Cell() == "west") {
+				t.Errorf("%s is in %s, lacking: %t", name, c.Of(name).Cell(), lacks)
+			}
+		}
+		minis.Stop(0)
+		if _, err := c.Locks(t.Context()); !errors.Is(err, locking.ErrNoQuorum) || listing.Whole(err) == nil {
+			t.Errorf("without both: %v", err)
 		}
 	})
 }

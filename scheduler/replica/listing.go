@@ -9,6 +9,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/listing"
 )
 
@@ -50,17 +51,26 @@ func (c *Cluster) Checks(ctx context.Context) []listing.Check {
 	return rows
 }
 
-// Locks lists who holds which lock. With an error, locking.ErrNoQuorum, those of
+// Locks lists who holds which lock. Without a quorum of any cell the error is a
+// locking.ErrNoQuorum; with a *scheduler.PartialError, which is one, too, those of
 // the cells that it names are missing.
 func (c *Cluster) Locks(ctx context.Context) ([]listing.Lock, error) {
 	var rows []listing.Lock
 	var errs []error
+	silent := map[string]bool{}
 	for _, s := range c.Sets {
 		list, err := redlock.Holders(ctx, s)
 		rows = append(rows, LockRows(s.Cell(), list)...)
-		errs = append(errs, inCell(s.Cell(), err))
+		if err != nil {
+			silent[s.Cell()] = true
+			errs = append(errs, inCell(s.Cell(), err))
+		}
 	}
-	return rows, errors.Join(errs...)
+	err := errors.Join(errs...)
+	if err != nil && len(errs) < len(c.Sets) {
+		err = &scheduler.PartialError{Err: err, Lacks: func(key string) bool { return silent[c.Of(key).Cell()] }}
+	}
+	return rows, err
 }
 
 // inCell puts the name of the cell, if it has one, before an error of its nodes.

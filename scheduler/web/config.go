@@ -17,7 +17,7 @@ import (
 type Nodes interface {
 	Nodes(ctx context.Context) []listing.Node
 	Checks(ctx context.Context) []listing.Check
-	// Locks may return rows beside an error: those of other cells.
+	// Locks returns some of the rows with a *scheduler.PartialError.
 	Locks(ctx context.Context) ([]listing.Lock, error)
 }
 
