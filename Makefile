@@ -22,7 +22,7 @@ full: ## test, then model, planted bugs and long campaigns; keeps the tables in 
 
 .PHONY: deps
 deps: $(CLIENT)
-	@.ci/deps redis-server gcc git postgres mariadbd promtool
+	@.ci/deps redis-server gcc git postgres mariadbd promtool chromium
 
 # The foreign clients of the interoperation test.
 $(CLIENT): internal/interop/client/package-lock.json
@@ -33,6 +33,11 @@ $(CLIENT): internal/interop/client/package-lock.json
 .PHONY: interop
 interop: deps ## foreign Redlock clients and ours exclude each other
 	cd internal/interop && go test -count=1 -v .
+
+.PHONY: browser
+browser: ## the dashboard in Chromium, at a cluster of real processes
+	@.ci/deps redis-server chromium
+	cd internal/browser && go test -count=1 -v .
 
 .PHONY: race
 race: ## go vet and all tests of every module with the race detector

@@ -36,9 +36,12 @@
         const page = new DOMParser().parseFromString(await reply.text(), "text/html");
         if (page.getElementById("main") && !busy()) {
           main().replaceChildren(...page.getElementById("main").childNodes);
-          document.querySelector("footer").replaceWith(page.querySelector("footer"));
+          const footer = document.querySelector("footer");
+          if (!footer.contains(document.activeElement)) {
+            footer.replaceWith(page.querySelector("footer"));
+            addSwitch();
+          }
           localTimes();
-          addSwitch();
         }
       }
     } catch { /* the replica is away; the events say when it is back */ }

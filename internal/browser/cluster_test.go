@@ -1,0 +1,79 @@
+package browser_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/quorate/quorate/cmd"
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/scheduler/web"
+)
+
+// base is where the clusters serve the dashboard: below a path, as behind a proxy.
+const base = "/admin/cron"
+
+// password is that of every user; users are named as their role.
+const password = "correct horse battery"
+
+// stored makes what the configuration holds of the password: it takes a while.
+var stored = sync.OnceValues(func() (string, error) { return web.HashPassword(password) })
+
+// A cluster is five nodes, a sink, and three replicas.
+type cluster struct {
+	t        *testing.T
+	nodes    []*redistest.Server
+	sink     *redistest.Server
+	config   string
+	replicas map[string]*process
+	urls     map[string]string // of the dashboard, by replica
+}
+
+// newCluster prepares one with the jobs; SINK among them is the address of the sink.
+func newCluster(t *testing.T, jobs string) *cluster {
+	t.Helper()
+	c := &cluster{t: t, nodes: redistest.StartN(t, 5), sink: redistest.Start(t), replicas: map[string]*process{}, urls: map[string]string{}}
+	c.config = filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(c.config, []byte(c.text(jobs)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if code := (cmd.App{Registry: registry(), Out: &out, Err: &out}).Exec(t.Context(), []string{"nodes", "init", "-c", c.config}); code != 0 {
+		t.Fatal(out.String())
+	}
+	return c
+}
+
+func (c *cluster) text(jobs string) string {
+	c.t.Helper()
+	hash, err := stored()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "namespace: shop\nredis:\n  node_timeout: 1s\n  restart_grace: 12s\n  nodes:\n")
+	for i, s := range c.nodes {
+		fmt.Fprintf(&b, "    - {name: redis-%d, url: %q}\n", i+1, s.URL())
+	}
+	fmt.Fprintf(&b, "lock: {ttl: 5s, safety_margin: 1500ms}\nlog: {format: json}\n")
+	fmt.Fprintf(&b, "http:\n  listen: 127.0.0.1:0\n  base_path: %s\n  anonymous: none\n  users:\n", base)
+	for _, role := range []web.Role{web.Viewer, web.Operator, web.Admin} {
+		fmt.Fprintf(&b, "    %s: {role: %[1]s, password: %q}\n", role, hash)
+	}
+	return b.String() + strings.ReplaceAll(jobs, "SINK", c.sink.Addr())
+}
+
+// start starts the replicas and waits until they serve.
+func (c *cluster) start(ids ...string) {
+	c.t.Helper()
+	for _, id := range ids {
+		c.replicas[id] = startReplica(c.t, c.config, id)
+	}
+	for _, id := range ids {
+		c.urls[id] = c.replicas[id].serves()
+	}
+}

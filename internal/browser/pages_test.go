@@ -1,0 +1,98 @@
+package browser_test
+
+import (
+	_ "embed"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// inspect lists what is wrong with how a page looks.
+//
+//go:embed inspect.js
+var inspect string
+
+// TestDashboard is a walk through the dashboard of a cluster that is well.
+func TestDashboard(t *testing.T) {
+	t.Parallel()
+	_, home := newShop(t)
+	browser := startBrowser(t)
+	t.Run("acts", func(t *testing.T) { testActs(t, browser, home) })
+	t.Run("live", func(t *testing.T) { testLive(t, browser, home) })
+	t.Run("refused", func(t *testing.T) { testRefused(t, browser, home) })
+	t.Run("keyboard", func(t *testing.T) { testKeyboard(t, browser, home) })
+	t.Run("pages", func(t *testing.T) { testPages(t, browser, home) }) // last: all that the others did is on them
+}
+
+// testPages looks at every page with everything that somebody could have written into
+// it: with and without scripts, dark and light, at a desk and on a phone.
+func testPages(t *testing.T, browser *chromium, home string) {
+	b := login(t, browser, home, "admin")
+	paths := everyPage(b)
+	for _, scripts := range []bool{true, false} {
+		b.scripts(scripts)
+		for _, path := range paths {
+			status := b.open(path)
+			if gone := strings.Contains(path, "/no-"); status != 200 && !gone {
+				t.Errorf("%s is answered with %d:\n%s", path, status, b.text())
+			}
+			b.looksWell(path)
+		}
+	}
+	if b.scripts(true); b.open("/jobs/hostile") != 200 || !strings.Contains(b.text(), hostile) {
+		t.Errorf("what somebody wrote is not shown as it was written:\n%s", b.text())
+	}
+}
+
+// looksWell inspects the page that is open, at each size and in both colours.
+func (b *tab) looksWell(path string) {
+	b.t.Helper()
+	for _, width := range []int64{wide, narrow} {
+		b.size(width, tall)
+		for _, colours := range []string{"light", "dark"} {
+			b.likes(colours)
+			for _, wrong := range eval[[]string](b, inspect) {
+				b.t.Errorf("%s (%s, %d pixels) %s", path, colours, width, wrong)
+			}
+		}
+	}
+	b.size(wide, tall)
+	for _, one := range b.noticed() {
+		b.t.Errorf("%s: %s", path, one)
+	}
+}
+
+// everyPage lists the paths of all pages: those of the navigation, those of jobs,
+// runs and forms, and those of what is not there.
+func everyPage(b *tab) []string {
+	b.open("/")
+	paths := b.links(`nav a`)
+	if len(paths) < 8 {
+		b.t.Fatalf("the navigation has only %v", paths)
+	}
+	b.open("/ticks?job=hostile")
+	paths = append(paths, b.links(`tbody a[href*="/runs/"]`)...)
+	b.open("/ticks?job=nightly-report")
+	paths = append(paths, b.links(`tbody a[href*="/runs/"]`)[0])
+	for _, job := range []string{"heartbeat", "nightly-report", "hostile", "import", url.PathEscape(hostile)} {
+		paths = append(paths, "/jobs/"+job)
+	}
+	for _, act := range []string{"trigger", "pause", "resume", "backfill", "cancel"} {
+		paths = append(paths, "/jobs/heartbeat/"+act)
+	}
+	paths = append(paths, "/?range=15m&tz=local", "/?range=24h&tz=Europe%2FParis", "/ticks?job=hourly-sync&trigger=backfill", "/nodes?check=1",
+		"/pause", "/resume", "/locks/heartbeat/release", "/no-page", "/jobs/no-job", "/runs/no-run")
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// links are the paths below home that the elements lead to.
+func (b *tab) links(selector string) []string {
+	b.t.Helper()
+	var paths []string
+	for _, at := range eval[[]string](b, `[...document.querySelectorAll(`+quote(selector)+`)].map(e => e.href)`) {
+		paths = append(paths, strings.TrimPrefix(at, b.home))
+	}
+	return paths
+}

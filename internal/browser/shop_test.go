@@ -1,0 +1,69 @@
+package browser_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/redisledger"
+)
+
+// hostile is what somebody writes wherever text is taken.
+const hostile = `"'><img src=x onerror="window.hurt=1"><script>window.hurt=1;alert(1)</script></pre><svg onload=alert(2)>{{.}}`
+
+// shopJobs are those of the cluster that most tests look at.
+var shopJobs = fmt.Sprintf(`jobs:
+  heartbeat: {func: work, schedule: "@every 2s", tags: [ops], description: Shows that the shop is awake}
+  nightly-report: {func: work, schedule: "0 2 * * *", timezone: Europe/Paris, tags: [finance], params: {lines: [reading orders, writing the report]}}
+  hourly-sync: {func: work, schedule: "0 * * * *"}
+  import: {func: work, schedule: "@yearly", params: {for: 10m, lines: [reading the file]}}
+  slow: {func: work, schedule: "@yearly", params: {for: 6s, lines: [first third, second third]}}
+  hostile: {func: work, schedule: "@yearly", description: %[1]q, params: {lines: [%[1]q], fails: %[1]q}}
+`, hostile)
+
+// newShop starts a cluster whose first replica is at home.
+func newShop(t *testing.T) (c *cluster, home string) {
+	t.Helper()
+	c = newCluster(t, shopJobs)
+	c.attack()
+	c.start("web-1", "web-2", "web-3")
+	return c, c.urls["web-1"]
+}
+
+// ledger opens the nodes as a replica does.
+func (c *cluster) set() *nodes.Set {
+	c.t.Helper()
+	cfg := nodes.Config{Namespace: "shop", Timeout: time.Second, TTL: 5 * time.Second, Grace: 12 * time.Second}
+	for i, url := range redistest.URLs(c.nodes) {
+		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{Name: fmt.Sprintf("redis-%d", i+1), URL: url})
+	}
+	set, err := nodes.Open(cfg)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { _ = set.Close() })
+	if err := set.Join(c.t.Context()); err != nil {
+		c.t.Fatal(err)
+	}
+	return set
+}
+
+// attack publishes a job with a name that no configuration can have, and what became
+// of its tick: whoever can write to the nodes can do that.
+func (c *cluster) attack() {
+	c.t.Helper()
+	ledger, now := redisledger.New(c.set()), time.Now().Truncate(time.Millisecond)
+	job := scheduler.JobInfo{Name: hostile, Schedule: "@every 1h", Timezone: "UTC", Func: hostile, Tags: []string{hostile}, Replica: hostile, Published: now}
+	if err := ledger.Publish(c.t.Context(), []scheduler.JobInfo{job}); err != nil {
+		c.t.Fatal(err)
+	}
+	err := ledger.Record(c.t.Context(), scheduler.Entry{
+		Job: hostile, Tick: now.Add(-time.Minute), Trigger: scheduler.BySchedule, Replica: hostile, Outcome: scheduler.Missed, Reason: hostile,
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
