@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,8 +28,8 @@ func (a App) nextCommand(f *flags) *cobra.Command {
 		Use:   "next [JOB]",
 		Short: "List the next ticks of a job, or of all, soonest first",
 		Long: `List the next ticks of a job, or of all jobs, soonest first, from the
-configuration alone. Notes mark ticks that a change of the clocks moves, that
-jitter makes start later, and the first and last ones of a job that starts or
+configuration alone. Notes mark ticks that a change of the clocks moves or leaves
+out, that jitter makes start later, and the first and last ones of a job that starts or
 ends. --excluded lists what calendars take away, too.`,
 		Example: `  quorate next
   quorate next nightly-report -n 3 --from 2027-03-27T00:00:00Z`,
@@ -104,17 +103,10 @@ func nextRows(list []scheduler.Job, names []string, preview previewer, from time
 type previewer func(scheduler.Schedule, time.Time, int) []scheduler.Planned
 
 func newNextRow(j scheduler.Job, p scheduler.Planned) nextRow {
-	row := nextRow{Next: listing.Next{Job: j.Name, Tick: *listing.Stamp(p.Tick)}, local: p.Tick.In(zone(j)).Format("Mon 2006-01-02 15:04:05 MST")}
-	notes := p.Note
-	if !p.Excluded {
-		start := j.Start(p.Tick)
-		row.Start = listing.Stamp(start)
-		if delay := start.Sub(p.Tick); delay > 0 {
-			notes = strings.TrimPrefix(notes+"; starts "+delay.String()+" later, by jitter", "; ")
-		}
+	return nextRow{
+		Next:  listing.NewNext(j.Name, p, j.Start(p.Tick)),
+		local: p.Tick.In(zone(j)).Format("Mon 2006-01-02 15:04:05 MST"),
 	}
-	row.Note = listing.Optional(notes)
-	return row
 }
 
 // zone is where a job's schedule is read; its configuration was checked before.

@@ -93,7 +93,7 @@ func (p *publisher) serves(key string) bool {
 func (p *publisher) info(j posted) JobInfo {
 	return JobInfo{
 		Name: j.Name, Key: j.renamedFrom(), Hash: j.Hash, Func: j.Func, Schedule: j.Spec, Timezone: j.Timezone,
-		Description: j.Description, Tags: j.Tags, Paused: j.Paused, Definition: j.definition(),
+		Description: j.Description, Tags: j.Tags, Paused: j.Paused, Definition: j.definition(), Jitter: j.Jitter,
 		Replica: p.replica, Since: fromMillis(j.since),
 	}
 }

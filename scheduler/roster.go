@@ -45,6 +45,9 @@ type JobInfo struct {
 	// Definition is the schedule for ParseDefinition; empty if it has none, or
 	// one longer than MaxDefinition, or if an older release published it.
 	Definition string `json:"definition,omitempty"`
+	// Jitter is what delays the start of each tick; zero also if an older release
+	// published it.
+	Jitter time.Duration `json:"jitter,omitempty"`
 	// Replica last published this version, at Published by its own clock, as
 	// part of the set of jobs that ConfigHash stands for.
 	Replica   string    `json:"replica"`
@@ -82,6 +85,15 @@ func (j JobInfo) Ticks() (Schedule, error) {
 		return nil, fmt.Errorf("%w: %w", ErrNoDefinition, err)
 	}
 	return s, nil
+}
+
+// Start is when the given tick of the job, whose schedule is s, starts: later than
+// its nominal time by what the job's jitter makes of it.
+func (j JobInfo) Start(s Schedule, at time.Time) time.Time {
+	if j.Jitter <= 0 {
+		return at
+	}
+	return Job{Name: j.Name, Key: j.Key, Schedule: s, Jitter: j.Jitter}.Start(at)
 }
 
 // SeenLately is how long a replica stays on the roster after its last beat.

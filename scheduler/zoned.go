@@ -65,13 +65,31 @@ func (z *zoned) note(tick time.Time) string {
 	if seg.end < math.MaxInt64 && civil >= seg.end+segmentAt(z.loc, seg.end).offset {
 		return "clocks go back: first of two " + shown(civil)
 	}
+	if left, ok := z.leftOut(civil, seg); ok {
+		return "clocks have gone forward past " + time.Unix(left, 0).UTC().Format("2006-01-02 15:04") + ": the tick before this is left out"
+	}
 	return ""
+}
+
+// leftOut returns the civil time before that of a tick, the first in its segment,
+// that fell into the gap in which the segment begins.
+func (z *zoned) leftOut(civil int64, seg segment) (int64, bool) {
+	if z.dst.Gap != DSTGapSkip || z.spec.everyHour() || seg.repeatedUntil >= seg.from {
+		return 0, false
+	}
+	left, ok := z.spec.next(seg.repeatedUntil - 1)
+	if !ok || left >= seg.from {
+		return 0, false
+	}
+	first, ok := z.spec.next(seg.from - 1)
+	return left, ok && first == civil
 }
 
 // A segment is a stretch of Unix time in which a zone's offset is constant.
 type segment struct {
 	end    int64 // exclusive; math.MaxInt64 for the last one
 	offset int64 // civil minus Unix seconds
+	from   int64 // civil; where it begins, if anywhere
 	// repeatedUntil is where the previous segment's civil time ended. If clocks
 	// went back at the border, civil times before it come for the second time;
 	// if they went forward, those from it on were left out.
@@ -83,9 +101,10 @@ type segment struct {
 func segmentAt(loc *time.Location, at int64) segment {
 	t := time.Unix(at, 0).In(loc)
 	start, end := t.ZoneBounds()
-	seg := segment{end: math.MaxInt64, offset: offset(t), repeatedUntil: math.MinInt64 + 1}
+	seg := segment{end: math.MaxInt64, offset: offset(t), from: math.MinInt64 + 1, repeatedUntil: math.MinInt64 + 1}
 	if !start.IsZero() {
 		seg.repeatedUntil = start.Unix() + offset(start.Add(-time.Second))
+		seg.from = start.Unix() + seg.offset
 	}
 	if !end.IsZero() {
 		seg.end = end.Unix()

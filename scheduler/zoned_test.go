@@ -236,6 +236,16 @@ func TestPreviewNotes(t *testing.T) {
 			{instant(t, "2026-03-29T01:00:00Z"), "clocks go forward past 02:30: runs after the change", false},
 			{instant(t, "2026-03-30T00:30:00Z"), "", false},
 		}},
+		{"left out", "15,45 2 * * *", skipGap, "2026-03-27T12:00:00Z", []Planned{
+			{instant(t, "2026-03-28T01:15:00Z"), "", false},
+			{instant(t, "2026-03-28T01:45:00Z"), "", false},
+			{instant(t, "2026-03-30T00:15:00Z"), "clocks have gone forward past 2026-03-29 02:15: the tick before this is left out", false},
+			{instant(t, "2026-03-30T00:45:00Z"), "", false},
+		}},
+		{"none left out", "30 1,3 * * *", skipGap, "2026-03-29T00:00:00Z", []Planned{
+			{instant(t, "2026-03-29T00:30:00Z"), "", false},
+			{instant(t, "2026-03-29T01:30:00Z"), "", false},
+		}},
 		{"regular at the gap's end", "0,30 2,3 * * *", firstDefault, "2026-03-28T12:00:00Z", []Planned{
 			{instant(t, "2026-03-29T01:00:00Z"), "", false},
 			{instant(t, "2026-03-29T01:30:00Z"), "", false},

@@ -28,6 +28,16 @@ var pagePlants = []plant{
 		pkg:   webPkg, tests: []string{"TestTheme"},
 	},
 	{
+		name: "pages: jitter by another name", promise: "Listings say when a delayed tick starts, as the replicas have it.",
+		edits: []edit{{"scheduler/roster.go", "return Job{Name: j.Name, Key: j.Key,", "return Job{Name: j.Replica, Key: j.Key,"}},
+		pkg:   "./scheduler/listing", tests: []string{"TestNextSaysTheJitter"},
+	},
+	{
+		name: "pages: left out without a word", promise: "The tick after one that dst.gap: skip leaves out says so.",
+		edits: []edit{{"scheduler/zoned.go", "seg.repeatedUntil >= seg.from {", "seg.repeatedUntil < seg.from {"}},
+		pkg:   "./scheduler", tests: []string{"TestPreviewNotes"},
+	},
+	{
 		name: "pages: a login leads anywhere", promise: "A login goes back to the page one came from, and nowhere else.",
 		edits: []edit{{webDir + "page_files.go", `http.Redirect(w, r, p.ownPath(r.URL.Query().Get("back"))`, `http.Redirect(w, r, r.URL.Query().Get("back")`}},
 		pkg:   webPkg, tests: []string{"TestLogin"},

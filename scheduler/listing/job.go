@@ -10,17 +10,19 @@ import (
 // A Job is one version of a job that replicas serve, or served last, and how it
 // fared last.
 type Job struct {
-	Job         string             `json:"job"`
-	Func        *string            `json:"func"`
-	Schedule    *string            `json:"schedule"`
-	Timezone    *string            `json:"timezone"`
-	Description *string            `json:"description"`
-	Next        *string            `json:"next"`
-	LastTick    *string            `json:"last_tick"`
-	LastOutcome *scheduler.Outcome `json:"last_outcome"`
-	LastReplica *string            `json:"last_replica"`
-	Published   *string            `json:"published"`
-	PublishedBy *string            `json:"published_by"`
+	Job         string  `json:"job"`
+	Func        *string `json:"func"`
+	Schedule    *string `json:"schedule"`
+	Timezone    *string `json:"timezone"`
+	Description *string `json:"description"`
+	Next        *string `json:"next"`
+	// JitterMillis bounds by how much later than its nominal time a tick starts.
+	JitterMillis *int64             `json:"jitter_ms"`
+	LastTick     *string            `json:"last_tick"`
+	LastOutcome  *scheduler.Outcome `json:"last_outcome"`
+	LastReplica  *string            `json:"last_replica"`
+	Published    *string            `json:"published"`
+	PublishedBy  *string            `json:"published_by"`
 	// Key is what the nodes know the job by: what it was called first.
 	Key  string  `json:"key"`
 	Hash *string `json:"hash"` // of this version of the job
@@ -78,7 +80,8 @@ func newJob(v scheduler.Version, now time.Time) Job {
 		Job: v.Name, Func: Optional(v.Func), Schedule: Optional(v.Schedule), Timezone: Optional(v.Timezone),
 		Description: Optional(v.Description), Next: nextTick(v.JobInfo, now),
 		Published: Stamp(v.Published), PublishedBy: Optional(v.Replica),
-		Key: v.StoredAs(), Hash: Optional(v.Hash), Live: v.Live, Drift: v.Drift, Info: v.JobInfo,
+		JitterMillis: Optional(v.Jitter.Milliseconds()),
+		Key:          v.StoredAs(), Hash: Optional(v.Hash), Live: v.Live, Drift: v.Drift, Info: v.JobInfo,
 	}
 }
 

@@ -14,8 +14,21 @@ import (
 type Next struct {
 	Job   string  `json:"job"`
 	Tick  string  `json:"tick"`
-	Start *string `json:"start"` // the tick and the job's jitter; null if it is excluded, or not known
+	Start *string `json:"start"` // the tick and the job's jitter; null if it is excluded
 	Note  *string `json:"note"`
+}
+
+// NewNext is a planned tick of a job, which starts at start, as a row.
+func NewNext(job string, p scheduler.Planned, start time.Time) Next {
+	row := Next{Job: job, Tick: *Stamp(p.Tick), Note: Optional(p.Note)}
+	if p.Excluded {
+		return row
+	}
+	row.Start = Stamp(start)
+	if delay := start.Sub(p.Tick); delay > 0 {
+		row.Note = Optional(strings.TrimPrefix(p.Note+"; starts "+delay.String()+" later, by jitter", "; "))
+	}
+	return row
 }
 
 // Next lists the next ticks after from of the named job, or of all, soonest
@@ -47,7 +60,7 @@ func (r Reader) NextIn(d Directory, job string, from time.Time, limit int) ([]Ne
 			continue
 		}
 		for _, p := range scheduler.Preview(s, from, limit) {
-			rows = append(rows, Next{Job: v.Name, Tick: *Stamp(p.Tick), Note: Optional(p.Note)})
+			rows = append(rows, NewNext(v.Name, p, v.Start(s, p.Tick)))
 		}
 	}
 	slices.SortStableFunc(rows, func(x, y Next) int {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/listing"
@@ -19,12 +20,22 @@ type jobsPage struct {
 type jobRow struct {
 	listing.Job
 	Words string // its schedule
+	// Jitter is how much later a tick may start, "" if it does not, and Starts when
+	// the next one does.
+	Jitter string
+	Starts time.Time
 }
 
 func newJobRow(j listing.Job) jobRow {
 	row := jobRow{Job: j}
 	if s, err := j.Info.Ticks(); err == nil {
 		row.Words = scheduler.Describe(s)
+		if next := listing.Time(j.Next); j.Info.Jitter > 0 && !next.IsZero() {
+			row.Starts = j.Info.Start(s, next)
+		}
+	}
+	if j.Info.Jitter > 0 {
+		row.Jitter = span(j.Info.Jitter)
 	}
 	return row
 }

@@ -180,13 +180,13 @@ func (v *visit) idleLane(r ruler, all view) lane {
 func (v *visit) plannedLane(r ruler, all view) lane {
 	l := lane{Name: "planned", About: "any replica may win"}
 	for _, n := range all.next.Items {
-		at := listing.Time(&n.Tick)
+		at := listing.Time(cmp.Or(n.Start, &n.Tick))
 		if at.After(r.to) {
 			continue
 		}
 		l.Bars = append(l.Bars, bar{
 			from: r.at(at), to: r.at(at), mark: mark{"busy", "○", "planned"}, Kind: "plan", Path: v.To("/jobs", n.Job),
-			Title: fmt.Sprintf("%s is planned %s, at %s", n.Job, ago(at.Sub(v.Now)), v.clock(at.In(v.zone))),
+			Title: fmt.Sprintf("%s is to start %s, at %s", n.Job, ago(at.Sub(v.Now)), v.clock(at.In(v.zone))),
 		})
 	}
 	return l
