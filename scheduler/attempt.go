@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,6 +57,9 @@ type attempt struct {
 
 	caughtUp bool // the tick's own window has closed; from then on it is caught up
 	watched  bool // another replica ran, or runs, the tick
+	gaveUp   bool // it accounted for the tick, or left it to others, who may run it
+
+	earlier *hindsight // nil: the job's ticks are not run again
 
 	// The pauses between the tries to claim, and the run. The loop may end
 	// either, besides the drain.
@@ -117,7 +121,10 @@ func (a *attempt) run() {
 
 // conclude accounts for a tick that does not run here.
 func (a *attempt) conclude(v verdict) {
+	a.gaveUp = v.kind == settled || errors.Is(v.err, errElsewhere)
 	switch {
+	case v.kind == postponed:
+		return
 	case v.kind == lost:
 		if !a.watched { // or it was told
 			a.cfg.Observer.Lost(a.job.Name, a.tick.at, v.err)

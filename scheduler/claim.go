@@ -37,6 +37,9 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
 		}
 		tries++
 		lease, took, err := a.try(a.stops.claims, alone)
+		if a.earlier.found() {
+			return nil, 0, verdict{kind: postponed}
+		}
 		a.leaveTurn()
 		a.cfg.Observer.Tried(a.job.Name, a.tick.at, took, err)
 		if err == nil {
@@ -58,6 +61,7 @@ func (a *attempt) denied(tries int, took time.Duration, err error, before verdic
 	if a.runsElsewhere(err) && a.standBy(err) {
 		return before, verdict{kind: again}
 	}
+	a.doubt(err)
 	if closing = atWindowEnd(err, a.tick); closing.outcome == Skipped {
 		a.keepOpen()
 	}
@@ -146,6 +150,10 @@ func (a *attempt) wanted() locking.Request {
 // that comes too late to be used is given back.
 func (a *attempt) try(ctx context.Context, alone bool) (locking.Lease, time.Duration, error) {
 	start, req := time.Now(), a.wanted()
+	if err := a.lookBack(ctx); err != nil || a.earlier.found() {
+		a.heard(start, err)
+		return nil, time.Since(start), err
+	}
 	req.Direct, req.Note = alone, EncodeNote(a.entry(Running, a.clock.wall()))
 	lease, err := a.cfg.Locker.TryAcquire(ctx, req)
 	took := time.Since(start)

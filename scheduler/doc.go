@@ -126,7 +126,9 @@
 //
 // A run whose replica died stays interrupted, or is run again (rerun.go): the
 // replicas that lost the tick watch the lease of the one that won, and claim it
-// anew when that has ended. Until then later ticks wait by their overlap policy.
+// anew when that has ended. Until then later ticks wait by their overlap policy. Who
+// gave the tick up before it heard of that claim asks the ledger before it claims a
+// later one (lookback.go).
 //
 // # What people ask for
 //

@@ -24,6 +24,10 @@ type lane struct {
 	claiming *attempt // decides a tick; nil if none
 	queue    []tick   // come after it, in order
 	scans    int      // that look for ticks to come before; none is claimed until they are over
+
+	// Of a job whose ticks are run again. See lookback.go.
+	unsure bool      // one was given up that another replica may run
+	again  time.Time // the last one that was watched
 }
 
 // lane returns the job's lane of a stream.
@@ -124,6 +128,7 @@ func (e *engine) turnsAway(j *job, l *lane, t tick, now time.Time, newer, late i
 	}
 	v := e.tooLate(j, l, t, now, newer, late)
 	if v.kind == settled {
+		l.gaveUp(j)
 		e.decided(j.Job, t, v)
 	}
 	return v.kind == settled
@@ -168,6 +173,7 @@ func (e *engine) start(j *job, l *lane, t tick, now time.Time) {
 		a.delay, a.headStart = e.turn(rank, t.latest.Sub(now))
 		a.delay += j.catchUpPause(t)
 	}
+	a.watches, a.earlier = t.trigger == ByRerun, l.hindsight(j.Job, t)
 	a.first = rank == 0 && !a.caughtUp && (crowd > 0 || e.cfg.Roster == nil)
 	a.free = a.delay <= 0 && !a.caughtUp && j.inTheWay(a) == nil
 	l.claiming = a
@@ -202,6 +208,7 @@ func (e *engine) over(a *attempt) {
 	}
 	a.owner.running = slices.DeleteFunc(a.owner.running, func(r *attempt) bool { return r == a })
 	e.ended(a)
+	e.recall(a)
 	e.decidedTick(a)
 	e.left(a.owner)
 }

@@ -82,7 +82,7 @@ func (a *attempt) peek(tries int, closing *verdict) (waited bool, v verdict) {
 	}
 	a.hints++
 	a.looks++
-	if a.watched && a.runsElsewhere(hint) {
+	if a.rerun() && a.runsElsewhere(hint) {
 		a.leaveTurn()
 		a.leavePlace()
 		if !a.standBy(hint) {

@@ -59,6 +59,7 @@ func (e *engine) oversleep(j *job, now time.Time) tick {
 		return o.open
 	}
 	for _, t := range o.missed {
+		j.lane("").gaveUp(j)
 		e.decided(j.Job, t, missedFor(whyOverslept))
 	}
 	if !o.first.IsZero() {

@@ -97,8 +97,9 @@ func (p past) lookAgain(ctx context.Context, ledger Ledger, now time.Time, windo
 	if p.job.OnCrash != CrashRerun {
 		return tick{}, nil
 	}
-	for before, pages := p.before, 0; pages < mostPast/pastPage; pages++ {
-		page, err := ledger.Ticks(ctx, Query{Job: p.job.key(), Limit: pastPage, Before: before})
+	before := p.before
+	for n, size := 0, firstPage; n < mostPast; n, size = n+size, pastPage {
+		page, err := ledger.Ticks(ctx, Query{Job: p.job.key(), Limit: size, Before: before})
 		if err != nil {
 			return tick{}, err
 		}
@@ -107,7 +108,7 @@ func (p past) lookAgain(ctx context.Context, ledger Ledger, now time.Time, windo
 				return p.again(e, now, window), nil
 			}
 		}
-		if len(page) < pastPage {
+		if len(page) < size {
 			break
 		}
 		before = page[len(page)-1].OrderKey()

@@ -3,12 +3,9 @@ package scheduler
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/quorate/quorate/locking"
 )
 
 // Before a job that catches up claims its first tick after a start or a sleep,
@@ -178,8 +175,7 @@ func (s *scan) lookUp(ctx context.Context, ledger Ledger, now time.Time, window 
 // repeats tells whether a scan that failed is worth another try: the nodes may
 // come back, as long as anything could be caught up then.
 func (s *scan) repeats(now time.Time) bool {
-	passing := errors.Is(s.found.err, locking.ErrNoQuorum) || errors.Is(s.found.err, context.DeadlineExceeded)
-	return passing && now.Before(s.before.Add(s.job.CatchUp.withDefaults().Window))
+	return passing(s.found.err) && now.Before(s.before.Add(s.job.CatchUp.withDefaults().Window))
 }
 
 // takeIn does what follows from a scan.

@@ -22,9 +22,10 @@ type verdict struct {
 type kind uint8
 
 const (
-	again   kind = iota // may still be won
-	lost                // another replica runs the tick, and accounts for it
-	settled             // will not run; outcome and reason say why
+	again     kind = iota // may still be won
+	lost                  // another replica runs the tick, and accounts for it
+	settled               // will not run; outcome and reason say why
+	postponed             // an earlier tick goes first
 )
 
 // Reasons of ticks that this replica could not try to claim.

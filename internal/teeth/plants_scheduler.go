@@ -138,6 +138,21 @@ var schedulerPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestRerun"},
 	},
 	{
+		name: "rerun: what was given up is forgotten", promise: "Who gave a tick up makes sure, before it claims a later one, that no run of it was interrupted.",
+		edits: []edit{{schedulerDir + "lookback.go", "unsure: l.unsure && t.trigger != ByRerun", "unsure: false"}, {schedulerDir + "claim.go", "\ta.doubt(err)\n", ""}},
+		pkg:   scheduler, tests: []string{"TestRerunOfWhatNobodyWatched"},
+	},
+	{
+		name: "rerun: looked for again and again", promise: "A tick that cannot be run again is tried once, and later ones go on.",
+		edits: []edit{{schedulerDir + "lookback.go", "case t.at.After(h.again):", "case !t.isZero():"}},
+		pkg:   scheduler, tests: []string{"TestLookBackOnce"},
+	},
+	{
+		name: "rerun: ticks of a removed job come back", promise: "A job that was removed claims nothing any more, and accounts for what waited.",
+		edits: []edit{{schedulerDir + "lookback.go", "case !e.serves(a.owner):", "case false:"}},
+		pkg:   scheduler, tests: []string{"TestLookBackAndLeave"},
+	},
+	{
 		name: "rerun: a lost lease is no end", promise: "A run that lost its lease and could say so is not run again.",
 		edits: []edit{{schedulerDir + "run.go", "\tbegan := time.Now()\n\tleft :=", "\tif entry.Outcome == LeaseLost {\n\t\treturn nil\n\t}\n\tbegan := time.Now()\n\tleft :="}},
 		pkg:   scheduler, tests: []string{"TestRerunOfALostLease"},
