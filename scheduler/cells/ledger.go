@@ -2,6 +2,7 @@ package cells
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/quorate/quorate/locking"
@@ -12,6 +13,7 @@ import (
 type Store interface {
 	scheduler.Ledger
 	scheduler.Archive
+	scheduler.Skimmer
 }
 
 // A Ledger keeps what became of a tick, and what runs logged, in the cell of the
@@ -39,6 +41,32 @@ func (l *Ledger) Ticks(ctx context.Context, q scheduler.Query) ([]scheduler.Entr
 	return l.of(q.Job).Ticks(ctx, q)
 }
 
+// Skim implements [scheduler.Skimmer]: all cells are asked at once. With a
+// *scheduler.PartialError nothing is known of the jobs of some.
+func (l *Ledger) Skim(ctx context.Context, stretches []scheduler.Stretch, perTick bool) ([]scheduler.Skimmed, error) {
+	parts, places := make([][]scheduler.Stretch, len(l.Cells)), make([][]int, len(l.Cells))
+	for i, s := range stretches {
+		cell := l.Layout.Of(s.Job)
+		parts[cell], places[cell] = append(parts[cell], s), append(places[cell], i)
+	}
+	all, errs := make([]scheduler.Skimmed, len(stretches)), make([]error, len(l.Cells))
+	var asking sync.WaitGroup
+	for cell, part := range parts {
+		if len(part) == 0 {
+			continue
+		}
+		asking.Go(func() {
+			some, err := l.Cells[cell].Skim(ctx, part, perTick)
+			errs[cell] = err
+			for i, one := range some {
+				all[places[cell][i]] = one
+			}
+		})
+	}
+	asking.Wait()
+	return all, judge(l.Layout, errs)
+}
+
 // Store implements [scheduler.Archive].
 func (l *Ledger) Store(ctx context.Context, job string, h scheduler.History, logs ...scheduler.Log) error {
 	return l.of(job).Store(ctx, job, h, logs...)
@@ -58,4 +86,5 @@ func (l *Ledger) Part(key string) int { return l.Layout.Of(key) }
 var (
 	_ scheduler.Divided = (*Ledger)(nil)
 	_ scheduler.Archive = (*Ledger)(nil)
+	_ scheduler.Skimmer = (*Ledger)(nil)
 )

@@ -37,6 +37,10 @@ func (c Cursor) reaches(e scheduler.Entry) bool {
 	return c.IsZero() || newestFirst(scheduler.Entry{Tick: c.at, Job: c.job, Token: c.token, Stream: c.stream}, e) < 0
 }
 
+// passed tells whether all entries of a job at the instant of the cursor come before
+// it.
+func (c Cursor) passed(job string) bool { return !c.IsZero() && job < c.job }
+
 // before is the bound for order keys that leaves out no entry behind the cursor.
 func (c Cursor) before() time.Time {
 	if c.IsZero() {

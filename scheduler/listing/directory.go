@@ -70,13 +70,11 @@ func (d Directory) of(names []string) []scheduler.Version {
 	if len(names) == 0 {
 		return d.Versions
 	}
-	var list []scheduler.Version
-	for _, v := range d.Versions {
-		if slices.ContainsFunc(names, func(name string) bool { return d.Key(name) == v.StoredAs() }) {
-			list = append(list, v)
-		}
+	keys := map[string]bool{}
+	for _, name := range names {
+		keys[d.Key(name)] = true
 	}
-	return list
+	return slices.DeleteFunc(slices.Clone(d.Versions), func(v scheduler.Version) bool { return !keys[v.StoredAs()] })
 }
 
 // named puts the name that the job has now on an entry.

@@ -1,6 +1,7 @@
 package listing
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -48,31 +49,44 @@ func (r Reader) Jobs(ctx context.Context, names ...string) ([]Job, error) {
 	return r.JobsIn(ctx, d, names...)
 }
 
-// JobsIn is Jobs for who has read the directory.
+// JobsIn is Jobs for who has read the directory. It reads the end of the histories of
+// all the jobs at once.
 func (r Reader) JobsIn(ctx context.Context, d Directory, names ...string) ([]Job, error) {
-	now := time.Now()
-	versions := d.of(names)
-	rows := make([]Job, len(versions))
-	err := inParallel(ctx, len(versions), func(ctx context.Context, i int) error {
-		var err error
-		rows[i], err = r.job(ctx, versions[i], now)
-		return err
-	})
-	if err != nil {
+	now, versions := time.Now(), d.of(names)
+	ask := make([]scheduler.Stretch, len(versions))
+	for i, v := range versions {
+		ask[i] = scheduler.Stretch{Job: v.StoredAs(), Limit: lastRecords}
+	}
+	ends, err := r.Ledger.Skim(ctx, ask, true)
+	if Whole(err) != nil {
 		return nil, err
 	}
-	return rows, d.Gap
+	rows := make([]Job, len(versions))
+	for i, v := range versions {
+		rows[i] = newJob(v, now)
+		rows[i].Cell = Optional(r.cellOf(rows[i].Key))
+		last, err := r.last(ctx, ask[i].Job, ends[i])
+		if err != nil {
+			return nil, err
+		}
+		if len(last) > 0 {
+			rows[i].LastTick, rows[i].LastOutcome = Stamp(last[0].Tick), Optional(last[0].Outcome)
+			rows[i].LastReplica = Optional(last[0].Replica)
+		}
+	}
+	return rows, cmp.Or(err, d.Gap)
 }
 
-func (r Reader) job(ctx context.Context, v scheduler.Version, now time.Time) (Job, error) {
-	row := newJob(v, now)
-	row.Cell = Optional(r.cellOf(row.Key))
-	last, err := r.Ledger.Ticks(ctx, scheduler.Query{Job: row.Key, Limit: 1})
-	if err == nil && len(last) > 0 {
-		row.LastTick, row.LastOutcome = Stamp(last[0].Tick), Optional(last[0].Outcome)
-		row.LastReplica = Optional(last[0].Replica)
+// lastRecords is how many records of a job are read to see how it fared last: its last
+// tick has few.
+const lastRecords = 3
+
+// last returns the last ticks of a job of whose history the end was read.
+func (r Reader) last(ctx context.Context, key string, end scheduler.Skimmed) ([]scheduler.Entry, error) {
+	if len(end.Entries) > 0 || end.Rest.IsZero() {
+		return end.Entries, nil
 	}
-	return row, err
+	return r.Ledger.Ticks(ctx, scheduler.Query{Job: key, Limit: 1}) // it was tried again and again
 }
 
 func newJob(v scheduler.Version, now time.Time) Job {

@@ -2,8 +2,8 @@ package listing
 
 import (
 	"cmp"
+	"container/heap"
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +43,8 @@ func (r Reader) Next(ctx context.Context, job string, from time.Time, limit int)
 	return r.NextIn(d, job, from, limit)
 }
 
-// NextIn is Next for who has read the directory.
+// NextIn is Next for who has read the directory. Of each job the first tick is
+// computed, and others only as they are listed.
 func (r Reader) NextIn(d Directory, job string, from time.Time, limit int) ([]Next, error) {
 	keys := d.Keys
 	if job != "" {
@@ -52,19 +53,65 @@ func (r Reader) NextIn(d Directory, job string, from time.Time, limit int) ([]Ne
 		}
 		keys = []string{d.Key(job)}
 	}
-	rows := []Next{}
+	var coming coming
 	for _, key := range keys {
 		v := d.Last[key]
-		s, ok := r.schedule(v.JobInfo)
-		if !ok || !v.Live {
+		if !v.Live {
 			continue
 		}
-		for _, p := range scheduler.Preview(s, from, limit) {
-			rows = append(rows, NewNext(v.Name, p, v.Start(s, p.Tick)))
+		if s, ok := r.schedule(v.JobInfo); ok {
+			if c := (&comer{job: v, schedule: s}); c.move(from) {
+				coming = append(coming, c)
+			}
 		}
 	}
-	slices.SortStableFunc(rows, func(x, y Next) int {
-		return cmp.Or(Time(&x.Tick).Compare(Time(&y.Tick)), strings.Compare(x.Job, y.Job))
-	})
-	return rows[:min(len(rows), limit)], d.Gap
+	heap.Init(&coming)
+	rows := []Next{}
+	for len(coming) > 0 && len(rows) < limit {
+		first := coming[0]
+		rows = append(rows, NewNext(first.job.Name, first.next, first.job.Start(first.schedule, first.next.Tick)))
+		if first.move(first.next.Tick) {
+			heap.Fix(&coming, 0)
+		} else {
+			heap.Pop(&coming)
+		}
+	}
+	return rows, d.Gap
+}
+
+// A comer is a job and its next tick that is not listed yet.
+type comer struct {
+	job      scheduler.Version
+	schedule scheduler.Schedule
+	next     scheduler.Planned
+}
+
+// move goes to the first tick after a time; false if there is none.
+func (c *comer) move(after time.Time) bool {
+	list := scheduler.Preview(c.schedule, after, 1)
+	if len(list) == 0 {
+		return false
+	}
+	c.next = list[0]
+	return true
+}
+
+// coming is a heap of jobs, the soonest first.
+type coming []*comer
+
+func (c coming) Len() int      { return len(c) }
+func (c coming) Swap(i, j int) { c[i], c[j] = c[j], c[i] }
+
+func (c coming) Less(i, j int) bool {
+	return cmp.Or(c[i].next.Tick.Compare(c[j].next.Tick), strings.Compare(c[i].job.Name, c[j].job.Name)) < 0
+}
+
+// Push implements heap.Interface.
+func (c *coming) Push(x any) { *c = append(*c, x.(*comer)) }
+
+// Pop implements heap.Interface.
+func (c *coming) Pop() any {
+	last := (*c)[len(*c)-1]
+	*c = (*c)[:len(*c)-1]
+	return last
 }

@@ -11,6 +11,7 @@ import (
 type Store interface {
 	scheduler.Ledger
 	scheduler.Archive
+	scheduler.Skimmer
 }
 
 // A Reader reads listings. It may be used by many goroutines.

@@ -17,24 +17,29 @@ import (
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
-// history is a ledger of so many jobs that counts what is read of it.
-type history struct {
+// ledger counts what is read of it.
+type ledger struct {
 	*schedtest.Ledger
-	reads, entries atomic.Int64
+	reads, stretches, entries atomic.Int64
 }
 
-// Ticks implements scheduler.Ledger.
-func (h *history) Ticks(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
-	list, err := h.Ledger.Ticks(ctx, q)
-	h.reads.Add(1)
-	h.entries.Add(int64(len(list)))
-	return list, err
+// Skim implements scheduler.Skimmer.
+func (l *ledger) Skim(ctx context.Context, ask []scheduler.Stretch, perTick bool) ([]scheduler.Skimmed, error) {
+	all, err := l.Ledger.Skim(ctx, ask, perTick)
+	l.reads.Add(1)
+	for i, s := range all {
+		if ask[i].Limit > 0 {
+			l.stretches.Add(1)
+		}
+		l.entries.Add(int64(len(s.Entries)))
+	}
+	return all, err
 }
 
 // cluster is one whose ledger has the given entries.
-func cluster(tb testing.TB, entries []scheduler.Entry) (listing.Reader, *history) {
+func cluster(tb testing.TB, entries []scheduler.Entry) (listing.Reader, *ledger) {
 	tb.Helper()
-	h := &history{Ledger: schedtest.NewLedger(new(locktest.Memory))}
+	h := &ledger{Ledger: schedtest.NewLedger(new(locktest.Memory))}
 	roster := new(schedtest.Roster)
 	known := map[string]bool{}
 	for _, e := range entries {
@@ -76,7 +81,7 @@ func TestRecentIsEverythingSorted(t *testing.T) {
 				}
 			}
 		}
-		q := listing.RecentQuery{Limit: rapid.IntRange(1, 12).Draw(rt, "limit"), Ticks: true}
+		q := listing.RecentQuery{Limit: rapid.IntRange(1, 12).Draw(rt, "limit"), Ticks: rapid.IntRange(0, 5).Draw(rt, "runs") > 0}
 		if rapid.Bool().Draw(rt, "filtered") {
 			q.Outcomes = []scheduler.Outcome{scheduler.Skipped}
 		}
@@ -85,7 +90,7 @@ func TestRecentIsEverythingSorted(t *testing.T) {
 		}
 		r, _ := cluster(t, all)
 		want := ids(slices.DeleteFunc(all, func(e scheduler.Entry) bool {
-			return !(scheduler.Query{Outcomes: q.Outcomes, Since: q.Since}).Wants(e)
+			return !q.Ticks || !(scheduler.Query{Outcomes: q.Outcomes, Since: q.Since}).Wants(e)
 		}))
 		slices.Sort(want)
 		var got []scheduler.Entry
@@ -120,31 +125,39 @@ func ids(list []scheduler.Entry) []string {
 	return names
 }
 
-// A page costs as much, however long the history is.
+// A page costs as much, however long the history is, and however many jobs there are.
 func TestRecentReadsABoundedPart(t *testing.T) {
 	t.Parallel()
-	const jobs, limit = 40, 20
-	for _, ticks := range []int{10, 400} {
+	const limit = 20
+	for _, tt := range []struct{ jobs, ticks int }{{40, 10}, {40, 400}, {400, 40}} {
 		var all []scheduler.Entry
-		for j := range jobs {
-			for n := range ticks {
-				all = append(all, skipped(fmt.Sprintf("j%02d", j), 10*n+j%3, scheduler.Missed, ""))
+		for j := range tt.jobs {
+			for n := range tt.ticks {
+				all = append(all, skipped(fmt.Sprintf("j%03d", j), 10*n+j%3, scheduler.Missed, ""))
 			}
 		}
-		r, h := cluster(t, all)
-		for _, outcomes := range [][]scheduler.Outcome{nil, {scheduler.Failed}} {
-			h.reads.Store(0)
-			h.entries.Store(0)
-			p, err := r.Recent(t.Context(), listing.RecentQuery{Limit: limit, Ticks: true, Outcomes: outcomes})
-			if err != nil || p.Next.IsZero() && ticks > 10 {
-				t.Fatalf("%d entries, next %v, %v", len(p.Entries), p.Next, err)
-			}
-			looked := limit
-			if outcomes != nil {
-				looked = 10 * limit
-			}
-			if reads, entries := h.reads.Load(), h.entries.Load(); reads > 3*jobs || entries > int64(10*(jobs+looked)) {
-				t.Errorf("of %d ticks of each job, %v took %d reads and %d entries", ticks, outcomes, reads, entries)
+		r, l := cluster(t, all)
+		for _, q := range []listing.RecentQuery{
+			{Limit: limit, Ticks: true},
+			{Limit: limit, Ticks: true, Outcomes: []scheduler.Outcome{scheduler.Failed}},
+			{Limit: limit}, // there are no runs
+		} {
+			for pages := range 3 { // the first ones
+				l.reads.Store(0)
+				l.stretches.Store(0)
+				l.entries.Store(0)
+				p, err := r.Recent(t.Context(), q)
+				if err != nil || p.Next.IsZero() && tt.ticks > 10 {
+					t.Fatalf("%d entries, next %v, %v", len(p.Entries), p.Next, err)
+				}
+				looked, rounds := limit+1, 3
+				if !q.Ticks || q.Outcomes != nil {
+					looked, rounds = 20*limit, 8
+				}
+				if l.reads.Load() > int64(rounds) || l.stretches.Load() > int64(looked) || l.entries.Load() > int64(2*looked) {
+					t.Errorf("%+v: page %d of %+v took %d reads of %d stretches and %d entries", tt, pages, q, l.reads.Load(), l.stretches.Load(), l.entries.Load())
+				}
+				q.After = p.Next
 			}
 		}
 	}
@@ -164,7 +177,7 @@ func TestBadCursors(t *testing.T) {
 func TestRunsOfAllJobs(t *testing.T) {
 	t.Parallel()
 	locks := new(locktest.Memory)
-	ledger := schedtest.NewLedger(locks)
+	kept := schedtest.NewLedger(locks)
 	roster := new(schedtest.Roster)
 	if err := roster.Publish(t.Context(), []scheduler.JobInfo{{Name: "sweep", Key: "cleanup", Replica: "a", Published: start}}); err != nil {
 		t.Fatal(err)
@@ -181,7 +194,7 @@ func TestRunsOfAllJobs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := listing.Reader{Ledger: ledger, Roster: roster, Acts: new(schedtest.Acts)}
+	r := listing.Reader{Ledger: kept, Roster: roster, Acts: new(schedtest.Acts)}
 	p, err := r.Recent(t.Context(), listing.RecentQuery{Limit: 2})
 	if err != nil || len(p.Entries) != 2 || p.Entries[0].Job != "sweep" || p.Entries[0].Token <= p.Entries[1].Token {
 		t.Fatalf("%+v, %v", p, err)

@@ -77,13 +77,27 @@ func (d differ) record(rt *rapid.T, script *nodes.Script) {
 	d.call(rt, script, "0", []string{runsKey}, tick, stream, stream+why, keep)
 }
 
+// read asks for the job, and perhaps for one more that has nothing.
 func (d differ) read(rt *rapid.T, script *nodes.Script) {
-	from := rapid.SampledFrom([]string{"", "("}).Draw(rt, "before") + tickText(rt)
-	if rapid.Bool().Draw(rt, "all") {
-		from = "+inf"
+	var keys, own []string
+	for i := range rapid.IntRange(1, 2).Draw(rt, "jobs") {
+		from := rapid.SampledFrom([]string{"", "("}).Draw(rt, "before") + tickText(rt)
+		if rapid.Bool().Draw(rt, "all") {
+			from = "+inf"
+		}
+		to := tickText(rt)
+		if rapid.Bool().Draw(rt, "to the end") {
+			to = "0"
+		}
+		most := rapid.SampledFrom([]string{"0", "1", "2", "10"}).Draw(rt, "most")
+		if other := rapid.Bool().Draw(rt, "another job"); other && i > 0 {
+			keys = append(keys, "q:job:k:runs", "q:job:k:lock", "q:job:k:shares")
+		} else {
+			keys = append(keys, runsKey, lockKey, sharesKey)
+		}
+		own = append(own, from, to, most)
 	}
-	most := rapid.SampledFrom([]string{"0", "1", "2", "10", "-1"}).Draw(rt, "most")
-	d.call(rt, script, "1", []string{runsKey, lockKey, sharesKey}, from, most)
+	d.call(rt, script, "1", keys, own...)
 }
 
 // logText names a run.

@@ -70,15 +70,43 @@ func (l *Ledger) Ticks(ctx context.Context, q scheduler.Query) ([]scheduler.Entr
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	all, err := l.runs(q.Job)
+	all, err := l.all(q.Job)
+	if err != nil {
+		return nil, err
+	}
+	return selected(scheduler.OnePerTick(all), q), nil
+}
+
+// Skim implements [scheduler.Skimmer].
+func (l *Ledger) Skim(ctx context.Context, stretches []scheduler.Stretch, perTick bool) ([]scheduler.Skimmed, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var skimmed []scheduler.Skimmed
+	for _, s := range stretches {
+		all, err := l.all(s.Job)
+		if err != nil {
+			return nil, err
+		}
+		if perTick {
+			all = scheduler.OnePerTick(all)
+		}
+		skimmed = append(skimmed, scheduler.SkimOf(all, s))
+	}
+	return skimmed, nil
+}
+
+// all are runs and ticks that did not run, sorted.
+func (l *Ledger) all(job string) ([]scheduler.Entry, error) {
+	all, err := l.runs(job)
 	if err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
-	all = append(all, l.ticks[q.Job]...)
+	all = append(all, l.ticks[job]...)
 	l.mu.Unlock()
 	scheduler.SortEntries(all)
-	return selected(scheduler.OnePerTick(all), q), nil
+	return all, nil
 }
 
 func (l *Ledger) runs(job string) ([]scheduler.Entry, error) {
@@ -124,4 +152,7 @@ func selected(sorted []scheduler.Entry, q scheduler.Query) []scheduler.Entry {
 	return sorted[:min(len(sorted), q.Limit)]
 }
 
-var _ scheduler.Ledger = (*Ledger)(nil)
+var (
+	_ scheduler.Ledger  = (*Ledger)(nil)
+	_ scheduler.Skimmer = (*Ledger)(nil)
+)

@@ -29,34 +29,57 @@ func (c *call) record() ([]string, error) {
 	return answer("OK")
 }
 
-// read answers with who has the lock or a share of it, and with the records,
-// newest tick first. Keys: runs, lock, shares. Arguments: the latest tick ("(" before it leaves it out), how many
-// records.
+// read answers for each job with the tick of the newest record that was not asked
+// for, who has the lock or a share of it, and the records, newest tick first. Keys:
+// runs, lock, shares. Arguments: the latest tick ("(" before it leaves it out), the
+// earliest, how many records.
 func (c *call) read() ([]string, error) {
-	text, without := strings.CutPrefix(c.arg(1), "(")
+	reply := []string{"OK"}
+	for at := 1; at < len(c.keys); at += 3 {
+		part, err := c.readOne(c.keys[at:at+3], c.arg(at), c.arg(at+1), c.arg(at+2))
+		if err != nil {
+			return nil, err
+		}
+		reply = append(reply, part...)
+	}
+	return reply, nil
+}
+
+func (c *call) readOne(keys []string, from, to, limit string) ([]string, error) {
+	text, without := strings.CutPrefix(from, "(")
 	latest, ok := number(text)
-	most, okMost := integer(c.arg(2))
-	if !ok || !okMost {
-		return nil, scriptError("cannot read from %q, %q records", c.arg(1), c.arg(2))
+	earliest, okTo := number(to)
+	most, okMost := integer(limit)
+	if !ok || !okTo || !okMost {
+		return nil, scriptError("cannot read from %q to %q, %q records", from, to, limit)
 	}
-	var owners []string
-	if owner, _, ok := c.n.text(c.keys[2], c.now); ok {
-		owners = append(owners, owner)
-	}
-	for _, place := range c.counting(c.keys[3]) {
-		owners = append(owners, c.n.Shares[c.keys[3]].Of[place].Owner)
-	}
-	slices.Sort(owners)
-	reply := append([]string{"OK", strconv.Itoa(len(owners))}, owners...)
-	for _, r := range slices.Backward(c.n.Runs[c.keys[1]]) {
+	rest, owners, records := "", []string(nil), []string(nil)
+	for _, r := range slices.Backward(c.n.Runs[keys[0]]) {
 		if r.Tick > latest || without && r.Tick == latest {
 			continue
 		}
-		if most == 0 {
+		if int64(len(records)) == int64(most) || r.Tick < earliest {
+			rest = strconv.FormatInt(int64(r.Tick), 10)
 			break
 		}
-		most-- // negative: all of them
-		reply = append(reply, r.Record)
+		records = append(records, r.Record)
 	}
-	return reply, nil
+	if len(records) > 0 {
+		owners = c.owners(keys[1], keys[2])
+	}
+	reply := append([]string{rest, strconv.Itoa(len(owners))}, owners...)
+	return append(append(reply, strconv.Itoa(len(records))), records...), nil
+}
+
+// owners have the lock or a share of it.
+func (c *call) owners(lock, shares string) []string {
+	var owners []string
+	if owner, _, ok := c.n.text(lock, c.now); ok {
+		owners = append(owners, owner)
+	}
+	for _, place := range c.counting(shares) {
+		owners = append(owners, c.n.Shares[shares].Of[place].Owner)
+	}
+	slices.Sort(owners)
+	return owners
 }

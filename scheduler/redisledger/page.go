@@ -1,0 +1,132 @@
+package redisledger
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/quorate/quorate/locking/redlock/nodes"
+)
+
+// A span is a part of a job's records that is read at once.
+type span struct {
+	job      string
+	latest   string // the upper end as a score
+	earliest time.Time
+	most     int // of each node
+}
+
+// A page is what the nodes that answered know of a range of ticks of a job.
+type page struct {
+	merge merger
+	// horizon is a tick in milliseconds: of ticks after it the nodes have said
+	// all they know. If the page is complete they have of every tick.
+	horizon  int64
+	complete bool
+}
+
+// pages reads several spans in one call of each node.
+func (l *Ledger) pages(ctx context.Context, spans []span) ([]page, error) {
+	doing := "reading the ledger of " + spans[0].job
+	if len(spans) > 1 {
+		doing += fmt.Sprintf(" and %d more jobs", len(spans)-1)
+	}
+	var keys []string
+	var args []any
+	for _, s := range spans {
+		keys = append(keys, l.set.JobKey(s.job, "runs"), l.set.JobKey(s.job, "lock"), l.set.JobKey(s.job, "shares"))
+		args = append(args, s.latest, max(0, s.earliest.UnixMilli()), s.most)
+	}
+	replies, err := answers(l.set, doing, l.set.Call(ctx, l.lua.read, keys, args...))
+	if err != nil {
+		return nil, err
+	}
+	list, memo := make([]page, len(spans)), decoded{}
+	for i := range list {
+		list[i] = page{merge: newMerger(l.set.Quorum(), len(replies)), complete: true}
+	}
+	for _, r := range replies {
+		said := words{left: r.Args}
+		for i := range list {
+			if err := list[i].add(&said, memo); err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", doing, r.Node, err)
+			}
+		}
+	}
+	return list, nil
+}
+
+// add takes in what one node says of a job, see read.lua.
+func (p *page) add(w *words, memo decoded) error {
+	if rest := w.next(); rest != "" {
+		tick, err := strconv.ParseInt(rest, 10, 64)
+		if err != nil {
+			return fmt.Errorf("it says that records go on at %q", rest)
+		}
+		p.complete, p.horizon = false, max(p.horizon, tick)
+	}
+	owners, err := w.list()
+	if err != nil {
+		return err
+	}
+	records, err := w.list()
+	if err != nil {
+		return err
+	}
+	for _, text := range records {
+		rec, err := memo.record(text)
+		if err != nil {
+			return err
+		}
+		p.merge.add(rec, owners...)
+	}
+	return nil
+}
+
+// known returns what is known of the ticks that the page covers.
+func (p *page) known(job string) ([]known, error) {
+	if !p.complete {
+		p.merge.forgetUpTo(p.horizon)
+	}
+	return p.merge.known(job)
+}
+
+// words are what a node has said and nobody has read yet.
+type words struct{ left []string }
+
+// next takes a word, "" where there is none.
+func (w *words) next() string {
+	if len(w.left) == 0 {
+		return ""
+	}
+	word := w.left[0]
+	w.left = w.left[1:]
+	return word
+}
+
+// list takes as many words as the first one says.
+func (w *words) list() ([]string, error) {
+	text := w.next()
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > len(w.left) {
+		return nil, fmt.Errorf("it says that %q words follow", text)
+	}
+	list := w.left[:n]
+	w.left = w.left[n:]
+	return list, nil
+}
+
+// decoded are records by their text: most nodes say the same.
+type decoded map[string]nodes.Record
+
+func (d decoded) record(text string) (nodes.Record, error) {
+	if r, ok := d[text]; ok {
+		return r, nil
+	}
+	r, err := nodes.DecodeRecord(text)
+	if err == nil {
+		d[text] = r
+	}
+	return r, err
+}

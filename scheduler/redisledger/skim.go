@@ -1,0 +1,96 @@
+package redisledger
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// How much of many jobs a node is asked for in one call, which keeps it from voting
+// meanwhile, and how many such calls go on at once.
+const (
+	skimJobs    = 250
+	skimRecords = 500
+	skimAtOnce  = 3
+)
+
+// Skim implements [scheduler.Skimmer].
+func (l *Ledger) Skim(ctx context.Context, stretches []scheduler.Stretch, perTick bool) ([]scheduler.Skimmed, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	skimmed := make([]scheduler.Skimmed, len(stretches))
+	turns := make(chan struct{}, skimAtOnce)
+	var wg sync.WaitGroup
+	for from := 0; from < len(stretches); {
+		some := portion(stretches[from:])
+		into := skimmed[from : from+len(some)]
+		from += len(some)
+		turns <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-turns }()
+			if ctx.Err() != nil {
+				return
+			}
+			if err := l.skim(ctx, some, into, perTick); err != nil {
+				cancel(err) // the first one stays
+			}
+		})
+	}
+	wg.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	return skimmed, nil
+}
+
+// portion is as many of the stretches as go into one call, at least one.
+func portion(stretches []scheduler.Stretch) []scheduler.Stretch {
+	records := 0
+	for i, s := range stretches {
+		if records += s.Limit; i > 0 && (i == skimJobs || records > skimRecords) {
+			return stretches[:i]
+		}
+	}
+	return stretches
+}
+
+// skim makes one call.
+func (l *Ledger) skim(ctx context.Context, stretches []scheduler.Stretch, into []scheduler.Skimmed, perTick bool) error {
+	spans := make([]span, len(stretches))
+	for i, s := range stretches {
+		spans[i] = span{job: s.Job, latest: notAfter(s.NotAfter), earliest: s.Since, most: s.Limit}
+	}
+	pages, err := l.pages(ctx, spans)
+	if err != nil {
+		return err
+	}
+	for i, s := range stretches {
+		all, err := pages[i].known(s.Job)
+		if err != nil {
+			return err
+		}
+		if perTick {
+			into[i].Entries = ticks(all)
+		} else {
+			into[i].Entries = entries(all)
+		}
+		if !pages[i].complete {
+			into[i].Rest = time.UnixMilli(pages[i].horizon).UTC()
+		}
+	}
+	return nil
+}
+
+// notAfter is the upper end of a range of scores: up to the given time, or anything if
+// that is zero.
+func notAfter(t time.Time) string {
+	if t.IsZero() {
+		return "+inf"
+	}
+	return strconv.FormatInt(t.UnixMilli(), 10)
+}
+
+var _ scheduler.Skimmer = (*Ledger)(nil)
