@@ -9,18 +9,33 @@ const (
 var listingPlants = []plant{
 	{
 		name: "listing: an entry between two pages", promise: "Every entry is on one page.",
-		edits: []edit{{listingDir + "cursor.go", "return c.at.Add(time.Millisecond)", "return c.at"}},
+		edits: []edit{{listingDir + "cursor.go", "job < c.job }", "job <= c.job }"}},
 		pkg:   listingPkg, tests: []string{"TestRecentIsEverythingSorted"},
 	},
 	{
 		name: "listing: a busy job is read once", promise: "The latest runs of all are the latest, whichever jobs they are of.",
-		edits: []edit{{listingDir + "recent.go", "if !s.complete && (n == 0", "if s.limit == 0 && (n == 0"}},
+		edits: []edit{{listingDir + "recent.go", "len(jobs) > 0; jobs", "len(jobs) > 0 && m.looked == 0; jobs"}},
 		pkg:   listingPkg, tests: []string{"TestRecentIsEverythingSorted"},
 	},
 	{
 		name: "listing: all of each job is read", promise: "A page costs as much, however long the history is.",
-		edits: []edit{{listingDir + "recent.go", "const factor = 8", "const factor = 1000"}},
+		edits: []edit{{listingDir + "merge.go", "Since: floor, Limit: h.size}", "Limit: 100 * h.size}"}},
 		pkg:   listingPkg, tests: []string{"TestRecentReadsABoundedPart"},
+	},
+	{
+		name: "listing: the beginning of each job is read", promise: "A page costs as much, however many jobs there are.",
+		edits: []edit{{listingDir + "merge.go", "window := m.query.Limit", "window := 20 * m.query.Limit"}},
+		pkg:   listingPkg, tests: []string{"TestRecentReadsABoundedPart"},
+	},
+	{
+		name: "listing: a page ends behind what was not read", promise: "A page of which little is wanted goes on where it has stopped.",
+		edits: []edit{{listingDir + "merge.go", "p.Next = behind(all[settled].Entry)", "p.Next = behind(all[len(all)-1].Entry)"}},
+		pkg:   listingPkg, tests: []string{"TestRecentIsEverythingSorted"},
+	},
+	{
+		name: "ledger: a stretch ends at the farthest node's end", promise: "Of a tick is listed what all nodes know that answer.",
+		edits: []edit{{ledgerDir + "page.go", "p.complete, p.horizon = false, max(p.horizon, tick)", "p.complete, p.horizon = false, tick-1"}},
+		pkg:   redisledger, tests: []string{"TestLedgerConforms"},
 	},
 	{
 		name: "listing: the schedule walked from the beginning", promise: "What nobody could record is found without walking through years.",

@@ -99,6 +99,9 @@ func TestRecentIsEverythingSorted(t *testing.T) {
 			if err != nil || len(p.Entries) > q.Limit || pages > 400 {
 				rt.Fatalf("page %d: %d entries, %v", pages, len(p.Entries), err)
 			}
+			if q.Ticks && q.Outcomes == nil && !p.Next.IsZero() && len(p.Entries) < q.Limit {
+				rt.Fatalf("page %d has %d entries of %d, and there are more", pages, len(p.Entries), q.Limit)
+			}
 			got = append(got, p.Entries...)
 			if p.Next.IsZero() {
 				break

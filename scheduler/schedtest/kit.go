@@ -99,6 +99,7 @@ func ledgerChecks() []ledgerCheck {
 		{"PagesCoverEveryTickOnce", pagesCoverEveryTickOnce},
 		{"RunsAreFoundBehindRecords", runsAreFoundBehindRecords},
 		{"Selects", selects},
+		{"SkimsSeveralJobs", skimsSeveralJobs},
 	}
 }
 

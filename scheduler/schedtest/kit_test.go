@@ -59,6 +59,18 @@ type oddLedger struct {
 	out      func([]scheduler.Entry) []scheduler.Entry
 	runs     func(l scheduler.Ledger, q scheduler.Query) ([]scheduler.Entry, error)
 	deafened bool // ignores contexts
+	skimmed  func(*scheduler.Skimmed)
+}
+
+// Skim implements scheduler.Skimmer.
+func (o oddLedger) Skim(ctx context.Context, ask []scheduler.Stretch, perTick bool) ([]scheduler.Skimmed, error) {
+	list, err := o.Ledger.(scheduler.Skimmer).Skim(ctx, ask, perTick)
+	for i := range list {
+		if o.skimmed != nil {
+			o.skimmed(&list[i])
+		}
+	}
+	return list, err
 }
 
 func (o oddLedger) Record(ctx context.Context, e scheduler.Entry) error {
@@ -158,8 +170,14 @@ var ledgerFaults = map[string]struct {
 	"one line per nominal tick": {oddLedger{out: func(list []scheduler.Entry) []scheduler.Entry {
 		return slices.CompactFunc(list, func(a, b scheduler.Entry) bool { return a.OrderKey().Equal(b.OrderKey()) })
 	}}, []string{"StreamsAreListedTogether"}},
-	"streams are one":   {oddLedger{in: func(e *scheduler.Entry) bool { e.Stream = ""; return true }}, []string{"RecordStaysInItsStream"}},
-	"ignores since":     {oddLedger{query: func(q *scheduler.Query) { q.Since = time.Time{} }}, []string{"Selects"}},
+	"streams are one":  {oddLedger{in: func(e *scheduler.Entry) bool { e.Stream = ""; return true }}, []string{"RecordStaysInItsStream"}},
+	"ignores since":    {oddLedger{query: func(q *scheduler.Query) { q.Since = time.Time{} }}, []string{"Selects"}},
+	"forgets the rest": {oddLedger{skimmed: func(s *scheduler.Skimmed) { s.Rest = time.Time{} }}, []string{"SkimsSeveralJobs"}},
+	"reads the rest twice": {oddLedger{skimmed: func(s *scheduler.Skimmed) {
+		if n := len(s.Entries); n > 0 && !s.Rest.IsZero() {
+			s.Rest = s.Entries[n-1].OrderKey()
+		}
+	}}, []string{"SkimsSeveralJobs"}},
 	"records hide runs": {without(func(e scheduler.Entry) bool { return e.Outcome.Ran() }), []string{"RunHidesARecord"}},
 }
 

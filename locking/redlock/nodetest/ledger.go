@@ -58,7 +58,7 @@ func (c *call) readOne(keys []string, from, to, limit string) ([]string, error) 
 		if r.Tick > latest || without && r.Tick == latest {
 			continue
 		}
-		if int64(len(records)) == int64(most) || r.Tick < earliest {
+		if int64(len(records)) == most || r.Tick < earliest {
 			rest = strconv.FormatInt(int64(r.Tick), 10)
 			break
 		}
