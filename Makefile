@@ -39,6 +39,11 @@ browser: ## the dashboard in Chromium, at a cluster of real processes
 	@.ci/deps redis-server chromium
 	cd internal/browser && go test -count=1 -v .
 
+.PHONY: gallery
+gallery: ## write the pictures of docs/gallery anew
+	@.ci/deps redis-server chromium
+	cd internal/browser && go test -count=1 -v -run TestGallery . -args -gallery=$(CURDIR)/docs/gallery
+
 .PHONY: race
 race: ## go vet and all tests of every module with the race detector
 	@set -e; for m in $(MODULES); do echo "== $$m"; (cd $$m && go vet ./... && go test -race -count=1 -timeout 20m $(PKG)); done

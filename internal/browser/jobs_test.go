@@ -24,8 +24,8 @@ type workParams struct {
 func registry() *jobs.Registry {
 	r := jobs.NewRegistry()
 	jobs.Register(r, "work", work)
-	jobs.Register(r, "deaf", func(_ context.Context, run jobs.Run, p workParams) error {
-		return work(context.Background(), run, p)
+	jobs.Register(r, "deaf", func(ctx context.Context, run jobs.Run, p workParams) error {
+		return work(context.WithoutCancel(ctx), run, p)
 	})
 	return r
 }

@@ -65,40 +65,6 @@ func quorumLines(v *visit, nodes []listing.Node) []line {
 	return lines
 }
 
-// replicaLine says who runs jobs.
-func (all view) replicaLine(v *visit) line {
-	var odd []string
-	ready, hashes := 0, map[string]bool{}
-	for _, r := range all.replicas.Items {
-		hashes[listing.Text(r.ConfigHash)] = true
-		if r.State == scheduler.StateReady {
-			ready++
-			continue
-		}
-		odd = append(odd, r.ID+" "+r.State)
-	}
-	l := line{Level: "good", Path: v.To("/replicas"), Text: listing.Count(len(all.replicas.Items), "replica", "replicas")}
-	if len(odd) > 0 {
-		l.Level, l.Text = "warn", l.Text+", "+listing.And(odd)
-	} else {
-		l.Text += ", all ready"
-	}
-	if len(all.replicas.Items) == 1 && ready == 1 {
-		l.Level, l.Text = "calm", "1 replica, ready; there is no other to take over"
-	}
-	l.Text += "."
-	switch {
-	case len(all.replicas.Items) == 0:
-		l.Level, l.Text, l.More = "bad", "No replica runs, so no tick starts.", "Start one with: quorate run"
-	case ready == 0:
-		l.Level = "bad"
-	case len(hashes) > 1:
-		l.Level, l.More = "warn", "They serve different configurations: a rollout goes on, or was left half done."
-		l.Path = v.To("/configuration")
-	}
-	return l
-}
-
 // failedLines name the jobs that failed, the latest first.
 func (all view) failedLines(v *visit) []line {
 	bad := all.with(scheduler.Failed, scheduler.TimedOut, scheduler.LeaseLost, scheduler.Interrupted)
