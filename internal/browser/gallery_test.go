@@ -53,8 +53,17 @@ func TestGallery(t *testing.T) {
 
 	b.size(wide, 800)
 	for _, shot := range []struct{ name, path string }{
-		{"overview", "/"}, {"jobs", "/jobs"}, {"job", "/jobs/sync-orders"}, {"ticks", "/ticks"}, {"run", run}, {"replicas", "/replicas"},
-		{"nodes", "/nodes"}, {"locks", "/locks"}, {"configuration", "/configuration"}, {"audit", "/audit"}, {"act", "/jobs/sync-orders/backfill"},
+		{"overview", "/"},
+		{"jobs", "/jobs"},
+		{"job", "/jobs/sync-orders"},
+		{"ticks", "/ticks"},
+		{"run", run},
+		{"replicas", "/replicas"},
+		{"nodes", "/nodes"},
+		{"locks", "/locks"},
+		{"configuration", "/configuration"},
+		{"audit", "/audit"},
+		{"act", "/jobs/sync-orders/backfill"},
 	} {
 		b.open(shot.path)
 		b.pictures(*galleryDir, shot.name)
