@@ -187,6 +187,7 @@ func TestGoldenHelp(t *testing.T) {
 		{"locks"},
 		{"locks", "release"},
 		{"nodes"},
+		{"top"},
 		{"nodes", "init"},
 		{"nodes", "check"},
 		{"nodes", "change"},

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"github.com/spf13/cobra"
 )
@@ -69,11 +70,20 @@ func dash[T any](p *T) string {
 	return fmt.Sprint(*p)
 }
 
-// clip shortens a cell so that a table fits a terminal, on one line.
+// clip shortens a cell so that a table fits a terminal, on one line. What would
+// do something to the terminal instead of being seen is not passed on.
 func clip(s string, width int) string {
-	s = strings.Join(strings.Fields(s), " ")
+	s = strings.Map(visible, strings.Join(strings.Fields(s), " "))
 	if r := []rune(s); len(r) > width {
 		return string(r[:width-1]) + "…"
 	}
 	return s
+}
+
+// visible is the character, or what stands for one that cannot be seen.
+func visible(r rune) rune {
+	if unicode.IsPrint(r) {
+		return r
+	}
+	return unicode.ReplacementChar
 }

@@ -20,6 +20,7 @@ import (
 
 // A server is the API of a replica, which answers in place of the nodes.
 type server struct {
+	host  string
 	base  string
 	token string
 	http  http.Client
@@ -37,7 +38,7 @@ func (f *flags) api() (*server, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, usageError{fmt.Errorf("--server %s: write the address of a replica's http.listen, such as https://cron.example.com", f.server)}
 	}
-	s := &server{base: strings.TrimSuffix(f.server, "/") + "/api/v1", token: os.Getenv("QUORATE_TOKEN"), http: http.Client{Timeout: serverTimeout}}
+	s := &server{host: u.Host, base: strings.TrimSuffix(f.server, "/") + "/api/v1", token: os.Getenv("QUORATE_TOKEN"), http: http.Client{Timeout: serverTimeout}}
 	if f.tokenFile != "" {
 		text, err := os.ReadFile(f.tokenFile)
 		if err != nil {
@@ -127,14 +128,22 @@ func rows[R any](ctx context.Context, s *server, path string, query url.Values, 
 			return nil, err
 		}
 		all = append(all, page.Items...)
-		if page.Partial != nil {
-			return all, said{*page.Partial, locking.ErrNoQuorum}
+		if err := partly(page.Partial); err != nil {
+			return all, err
 		}
 		if page.Next == nil || most > 0 && len(all) >= most {
 			return all, nil
 		}
 		query.Set("cursor", *page.Next)
 	}
+}
+
+// partly is the error of an answer that lacks rows; nil if it does not.
+func partly(partial *string) error {
+	if partial == nil {
+		return nil
+	}
+	return said{*partial, locking.ErrNoQuorum}
 }
 
 // limited is the query for so many rows.

@@ -1,0 +1,143 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
+)
+
+// topCluster is a cluster in which some things go wrong: a node is down, a replica
+// drains, a job fails again and again, a tick was missed, a stale write was refused.
+func topCluster() topData {
+	far, ahead := 0.42, -3.2
+	d := topData{since: tick.Add(-time.Hour), read: tick.Add(-time.Second), took: 30 * time.Millisecond}
+	for i, state := range []string{"voting", "voting", "down", "abstaining", "voting"} {
+		n := listing.Node{Node: fmt.Sprintf("redis-%d.example.internal:6379", i+1), State: state, RTTMillis: &far, OffsetMilli: &ahead}
+		switch state {
+		case "down":
+			n.RTTMillis, n.OffsetMilli, n.Error = nil, nil, listing.Optional(n.Node+": dial tcp 10.0.2.1:6379: connection refused")
+		case "abstaining":
+			n.Why = listing.Optional("it came, or came back, at 01:59:50Z and may have lost its memory: it votes on ticks after 02:00:10Z")
+		}
+		d.nodes = append(d.nodes, n)
+	}
+	for i, state := range []string{scheduler.StateReady, scheduler.StateReady, scheduler.StateDraining} {
+		d.replicas = append(d.replicas, listing.NewReplica(scheduler.Replica{
+			ID: fmt.Sprintf("web-%d-4f2a", i+1), Version: "v1.2.3", Host: fmt.Sprintf("web-%d", i+1), PID: 4711, State: state,
+			Started: tick.Add(-3*time.Hour - 12*time.Minute), Seen: tick.Add(-2 * time.Second), Running: []string{"nightly-report", "import"}[:i%2],
+		}))
+	}
+	stale := entries()[0]
+	stale.Job, stale.StaleWrites = "customers.refresh", 2
+	again := entries()[1]
+	again.Tick = again.Tick.Add(-10 * time.Minute)
+	goesOn := entries()[0]
+	goesOn.Job, goesOn.Outcome, goesOn.Finished, goesOn.Attempt = "backup", scheduler.Running, time.Time{}, 2
+	for _, e := range append(entries(), stale, again, goesOn) {
+		d.ticks = append(d.ticks, listing.NewTick(e))
+	}
+	d.running = []listing.Run{listing.NewRun(goesOn)}
+	for i, job := range []string{"heartbeat", "nightly-report", "billing.invoices.and.reminders.of.all.customers"} {
+		d.next = append(d.next, listing.Next{Job: job, Tick: *listing.Stamp(tick.Add(time.Duration(1+i*i*3000) * 4 * time.Second))})
+	}
+	d.next[2].Note = listing.Optional("after the gap")
+	return d
+}
+
+// thousand has a thousand jobs, all of which fail, run, and come next.
+func thousand() topData {
+	d := topCluster()
+	one, goesOn, next := d.ticks[1], d.running[0], d.next[0]
+	d.ticks, d.running, d.next = nil, nil, nil
+	for i := range 1000 {
+		name := fmt.Sprintf("job-%04d", i)
+		one.Job, goesOn.Job, next.Job = name, name, name
+		d.ticks, d.running, d.next = append(d.ticks, one), append(d.running, goesOn), append(d.next, next)
+	}
+	return d
+}
+
+// noQuorum is the cluster when three nodes have gone, 14 seconds later.
+func noQuorum() topData {
+	d := topCluster()
+	d.nodes[0].State, d.nodes[0].RTTMillis = "down", nil
+	d.err = fmt.Errorf("listing replicas: %w: 2 of 5 nodes answered", locking.ErrNoQuorum)
+	d.read = tick.Add(-14 * time.Second)
+	return d
+}
+
+// TestTopFrames holds frames to golden files, and each to its terminal: it never
+// has a line too many, nor one that is too long.
+func TestTopFrames(t *testing.T) {
+	t.Parallel()
+	nothing := topData{nodes: topCluster().nodes, since: tick.Add(-time.Hour), read: tick}
+	unreached := topData{nodesErr: errors.New("--server: connection refused"), err: errors.New("--server: connection refused")}
+	cells := topCluster()
+	for _, n := range topCluster().nodes {
+		n.Cell, n.State, n.Error, n.Why = listing.Optional("south"), "voting", nil, nil
+		cells.nodes = append(cells.nodes, n)
+	}
+	for i := range 5 {
+		cells.nodes[i].Cell = listing.Optional("north")
+	}
+	cells.partial = errors.New("cell north: no quorum: 1 of 5 nodes answered")
+	for _, tc := range []struct {
+		name          string
+		data          topData
+		width, height int
+		color, help   bool
+	}{
+		{"80x24", topCluster(), 80, 24, false, false},
+		{"120x40", topCluster(), 120, 40, false, false},
+		{"40x10", topCluster(), 40, 10, false, false},
+		{"color", topCluster(), 80, 24, true, false},
+		{"noquorum", noQuorum(), 80, 24, false, false},
+		{"noquorum-color", noQuorum(), 80, 24, true, false},
+		{"never", topData{nodes: noQuorum().nodes, err: noQuorum().err}, 80, 24, false, false},
+		{"unreached", unreached, 80, 24, false, false},
+		{"nothing", nothing, 80, 24, false, false},
+		{"cells", cells, 80, 40, false, false},
+		{"thousand", thousand(), 80, 24, false, false},
+		{"help", topCluster(), 80, 24, false, true},
+		{"1x1", topCluster(), 1, 1, false, false},
+		{"endless", topCluster(), 80, 0, false, false},
+	} {
+		v := topView{
+			of: "namespace quorate", remedy: "Start the nodes that are down: quorate nodes check says what each lacks.", note: "every 2s",
+			width: tc.width, height: tc.height, color: tc.color, help: tc.help, live: tc.height > 0, now: tick,
+		}
+		lines := tc.data.frame(v)
+		golden(t, "top-"+tc.name+".txt", strings.Join(lines, "\n")+"\n")
+		if tc.height > 0 && len(lines) > tc.height {
+			t.Errorf("%s: %d lines for %d", tc.name, len(lines), tc.height)
+		}
+		for _, l := range lines {
+			if n := utf8.RuneCountInString(l); !tc.color && n > tc.width {
+				t.Errorf("%s: %d columns for %d: %s", tc.name, n, tc.width, l)
+			}
+			if strings.Contains(l, "\x1b") != tc.color && !tc.color {
+				t.Errorf("%s: escape codes without colour: %q", tc.name, l)
+			}
+		}
+	}
+}
+
+// TestTopPassesNothingOn: what others wrote does nothing to the terminal.
+func TestTopPassesNothingOn(t *testing.T) {
+	t.Parallel()
+	d := topCluster()
+	d.ticks[1].Error = listing.Optional("\x1b]0;owned\x07\x1b[2J\u202egnorw")
+	d.replicas[0].Host = "\x1b[31mred"
+	for _, l := range d.frame(topView{of: "x", width: 200, height: 60, now: tick}) {
+		if strings.ContainsAny(l, "\x1b\x07\u202e") {
+			t.Errorf("passed on: %q", l)
+		}
+	}
+}
