@@ -12,14 +12,46 @@ const (
 	eventContinue
 )
 
-// eventOf returns what keys that came at once ask for; no keys: the terminal has
-// gone. False: nothing.
-func eventOf(keys []byte) (event, bool) {
-	const ctrlC, ctrlD, ctrlL, ctrlZ = 3, 4, 12, 26
+// eventsOf returns what keys that came at once ask for; no keys: the terminal has
+// gone.
+func eventsOf(keys []byte) []event {
 	if len(keys) == 0 {
-		return eventQuit, true
+		return []event{eventQuit}
 	}
-	switch keys[0] {
+	var events []event
+	for len(keys) > 0 {
+		if n := sequence(keys); n > 0 {
+			keys = keys[n:]
+			continue
+		}
+		if e, known := eventOf(keys[0]); known {
+			events = append(events, e)
+		}
+		keys = keys[1:]
+	}
+	return events
+}
+
+// sequence is how long the sequence of a key such as an arrow is that keys begin
+// with; 0 if there is none.
+func sequence(keys []byte) int {
+	if keys[0] != '\x1b' || len(keys) == 1 {
+		return 0
+	}
+	if keys[1] != '[' {
+		return 2
+	}
+	for i, b := range keys[2:] {
+		if b >= '@' {
+			return i + 3
+		}
+	}
+	return len(keys)
+}
+
+func eventOf(key byte) (event, bool) {
+	const ctrlC, ctrlD, ctrlL, ctrlZ = 3, 4, 12, 26
+	switch key {
 	case 'q', 'Q', ctrlC, ctrlD:
 		return eventQuit, true
 	case '?', 'h':
@@ -31,5 +63,5 @@ func eventOf(keys []byte) (event, bool) {
 	case ctrlL:
 		return eventResize, true
 	}
-	return 0, false // escape sequences, too
+	return 0, false
 }

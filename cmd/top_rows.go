@@ -24,12 +24,13 @@ type section struct {
 
 // sections are the parts that have something to show, the most urgent first.
 func (d topData) sections(now time.Time) []section {
-	all := []section{d.unwellRows(now), d.runningRows(now), d.nextRows(now), d.replicaRows(now), d.nodeRows()}
-	if d.err != nil { // all but the nodes is old
-		for i := range all[:4] {
-			for j, row := range all[i].rows {
-				all[i].rows[j] = textLine(row).in(faint)
-			}
+	all := []section{d.unwellRows(now), d.runningRows(now), d.nextRows(now), d.replicaRows(d.asOf(now)), d.nodeRows()}
+	for i, s := range all {
+		if nodes := i == len(all)-1; nodes && d.nodesErr == nil || !nodes && d.err == nil {
+			continue
+		}
+		for j, row := range s.rows { // old
+			s.rows[j] = textLine(row).in(faint)
 		}
 	}
 	return slices.DeleteFunc(all, func(s section) bool { return len(s.rows) == 0 })
@@ -81,9 +82,13 @@ func (d topData) runningRows(now time.Time) section {
 	s := section{title: "RUNNING", few: 5, grid: grid{drop: []int{5, 4}, cut: []int{1, 2, 6}}}
 	for _, r := range d.running {
 		s.rows = append(s.rows, []span{
-			{"▶", good}, {clip(r.Job, 32), bold}, {"on " + clip(dash(r.Replica), 24), plain},
+			{"▶", good},
+			{clip(r.Job, 32), bold},
+			{"on " + clip(dash(r.Replica), 24), plain},
 			{"for " + rough(now.Sub(listing.Time(r.Started))), plain},
-			{"tick " + clockAt(listing.Time(&r.Tick), now), faint}, {"token " + dash(r.Token), faint}, {unusual(r), warn},
+			{"tick " + clockAt(listing.Time(&r.Tick), now), faint},
+			{"token " + dash(r.Token), faint},
+			{unusual(r), warn},
 		})
 	}
 	return s
@@ -114,9 +119,14 @@ func (d topData) replicaRows(now time.Time) section {
 			running = "runs " + listing.And(r.Running)
 		}
 		s.rows = append(s.rows, []span{
-			shape(level), {clip(r.ID, 32), bold}, {r.State, level}, {"up " + rough(now.Sub(listing.Time(r.Started))), plain},
+			shape(level),
+			{clip(r.ID, 32), bold},
+			{r.State, level},
+			{"up " + rough(now.Sub(listing.Time(r.Started))), plain},
 			{"seen " + rough(now.Sub(listing.Time(r.Seen))) + " ago", plain},
-			{r.Host + ":" + strconv.Itoa(r.PID), faint}, {r.Version, faint}, {running, plain},
+			{r.Host + ":" + strconv.Itoa(r.PID), faint},
+			{r.Version, faint},
+			{running, plain},
 		})
 	}
 	return oddFirst(s)
@@ -133,8 +143,13 @@ func (d topData) nodeRows() section {
 			level = warn
 		}
 		s.rows = append(s.rows, []span{
-			shape(level), {listing.Text(n.Cell), faint}, {clip(n.Node, 40), bold}, {n.State, level}, {far(n), plain},
-			{ahead(n), faint}, {nodeNotes(n), plain},
+			shape(level),
+			{listing.Text(n.Cell), faint},
+			{clip(n.Node, 40), bold},
+			{n.State, level},
+			{far(n), plain},
+			{ahead(n), faint},
+			{nodeNotes(n), plain},
 		})
 	}
 	return oddFirst(s)

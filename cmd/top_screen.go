@@ -154,8 +154,7 @@ func (s *screen) readKeys(stop *os.File, events chan<- event) {
 		if err != nil && (errors.Is(err, unix.EINTR) || errors.Is(err, unix.EAGAIN)) {
 			continue
 		}
-		e, known := eventOf(keys[:max(n, 0)])
-		if known {
+		for _, e := range eventsOf(keys[:max(n, 0)]) {
 			s.send(events, e)
 		}
 		if err != nil || n == 0 {

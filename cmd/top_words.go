@@ -13,12 +13,12 @@ import (
 	"github.com/quorate/quorate/scheduler/listing"
 )
 
-// shapes show a level without colour.
+// shape shows a level without colour.
 func shape(level style) span {
 	return span{map[style]string{good: "✓", faint: "·", plain: "·", warn: "!", bad: "✕"}[level], level}
 }
 
-// said is a sentence with its level before it.
+// sentence is one with its level before it.
 func sentence(level style, text string) textLine {
 	if level == good || level == faint {
 		return textLine{shape(level), {" " + text, plain}}
@@ -38,7 +38,7 @@ func (d topData) words(v topView) []textLine {
 	if d.partial != nil {
 		lines = append(lines, sentence(warn, "Not all is shown: "+d.partial.Error()))
 	}
-	said := []textLine{d.replicaLine(v.now), d.tickLine(v.now)}
+	said := []textLine{d.replicaLine(d.asOf(v.now)), d.tickLine(v.now)}
 	if len(d.next) == 0 {
 		said = append(said, sentence(faint, "No tick is to come: no job is served, or none ticks again."))
 	}
@@ -48,6 +48,15 @@ func (d topData) words(v topView) []textLine {
 		}
 	}
 	return append(lines, said...)
+}
+
+// asOf is the time that what is shown of the replicas is of: old news do not make a
+// replica quiet.
+func (d topData) asOf(now time.Time) time.Time {
+	if d.err != nil {
+		return d.read
+	}
+	return now
 }
 
 // unknown says since when nothing was read, why, and what to do.

@@ -73,7 +73,7 @@ func plants() []plant {
 		metricsPlants,
 		kitPlants,
 		actPlants,
-		listingPlants, webPlants, servedPlants, pagePlants,
+		listingPlants, webPlants, servedPlants, pagePlants, topPlants,
 		reloadPlants,
 	)
 }

@@ -3,6 +3,7 @@ package listing
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A Margin says how many more nodes of a group may be lost before no tick can start.
@@ -10,6 +11,7 @@ type Margin struct {
 	Cell  string // "" if there is one group of nodes
 	Level string // calm, good, warn, bad
 	Text  string // in one sentence
+	Brief string // the same without the names of the nodes that do not vote
 }
 
 // Margins says it of each group, those of cells in the order of the nodes.
@@ -63,5 +65,6 @@ func margin(nodes []Node) Margin {
 	if len(away) > 0 && m.Level == "good" {
 		m.Level = "warn"
 	}
+	m.Brief = strings.Replace(m.Text, " ("+And(away)+")", "", 1)
 	return m
 }

@@ -32,6 +32,9 @@ func TestMargins(t *testing.T) {
 			t.Errorf("%v are\n%+v, want\n%s: %s", tc.nodes, got, tc.level, tc.text)
 		}
 	}
+	if got := listing.Margins(group("", "voting", "down", "voting"))[0].Brief; got != "2 of 3 nodes vote; one more loss and no tick can start." {
+		t.Errorf("in brief: %q", got)
+	}
 	two := listing.Margins(append(group("c1", "voting", "voting", "voting"), group("c2", "down", "down", "voting")...))
 	if len(two) != 2 || two[0].Cell != "c1" || two[0].Level != "good" || two[1].Cell != "c2" || two[1].Level != "bad" {
 		t.Errorf("two cells are %+v", two)

@@ -1,0 +1,248 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/scheduler/listing"
+)
+
+// A pty is a terminal, of which the test is the one who sits before it.
+type pty struct {
+	t     *testing.T
+	front *os.File // for the test
+	back  *os.File // for the program
+
+	mu    sync.Mutex
+	shown strings.Builder
+}
+
+func openPty(t *testing.T, width, height uint16) *pty {
+	t.Helper()
+	front, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := int(front.Fd())
+	n, err := unix.IoctlGetInt(raw, unix.TIOCGPTN)
+	if err = errors.Join(err, unix.IoctlSetPointerInt(raw, unix.TIOCSPTLCK, 0)); err != nil {
+		t.Fatal(err)
+	}
+	back, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pty{t: t, front: front, back: back}
+	p.resize(width, height)
+	var read sync.WaitGroup
+	read.Go(func() {
+		buf := make([]byte, 4096)
+		for {
+			n, err := front.Read(buf)
+			p.mu.Lock()
+			p.shown.Write(buf[:n])
+			p.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	})
+	t.Cleanup(func() {
+		_ = back.Close() // then the front reads its end
+		read.Wait()
+		_ = front.Close()
+		if t.Failed() {
+			all := p.shown.String()
+			t.Logf("the terminal was told last %q", all[max(0, len(all)-1500):])
+		}
+	})
+	return p
+}
+
+func (p *pty) resize(width, height uint16) {
+	p.t.Helper()
+	if err := unix.IoctlSetWinsize(int(p.front.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: width, Row: height}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// modes is how the terminal is set.
+func (p *pty) modes() unix.Termios {
+	p.t.Helper()
+	modes, err := unix.IoctlGetTermios(int(p.back.Fd()), unix.TCGETS)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return *modes
+}
+
+func (p *pty) press(keys string) {
+	p.t.Helper()
+	if _, err := p.front.WriteString(keys); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// shows waits until the terminal was told a text since the last call that waited.
+func (p *pty) shows(text string) {
+	p.t.Helper()
+	eventually(p.t, "the terminal shows "+text, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		_, after, found := strings.Cut(p.shown.String(), text)
+		if found {
+			p.shown.Reset()
+			p.shown.WriteString(after)
+		}
+		return found
+	})
+}
+
+// topProcess starts `quorate top` on the terminal, in a session of its own.
+func topProcess(t *testing.T, p *pty, args ...string) (*exec.Cmd, <-chan error) {
+	t.Helper()
+	c := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], append([]string{"top"}, args...)...)
+	c.Env = append(os.Environ(), actAsQuorate+"=1", "TERM=xterm", "NO_COLOR=1")
+	c.Stdin, c.Stdout, c.Stderr = p.back, p.back, p.back
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	var wait sync.WaitGroup
+	wait.Go(func() { ended <- c.Wait() })
+	t.Cleanup(func() {
+		_ = c.Process.Kill()
+		wait.Wait()
+	})
+	return c, ended
+}
+
+// TestTopOnATerminal: top takes the terminal and leaves it as it was, whatever ends
+// it; it follows its size, and can be suspended.
+func TestTopOnATerminal(t *testing.T) {
+	t.Parallel()
+	servers := redistest.StartN(t, 3)
+	config := writeConfig(t, servers, "")
+	initNew(t, config)
+	send := func(sig syscall.Signal) func(*pty, *exec.Cmd) {
+		return func(_ *pty, c *exec.Cmd) { _ = c.Process.Signal(sig) }
+	}
+	for _, tc := range []struct {
+		name string
+		end  func(*pty, *exec.Cmd)
+	}{
+		{"q", func(p *pty, _ *exec.Cmd) { p.press("q") }},
+		{"Ctrl-C", func(p *pty, _ *exec.Cmd) { p.press("\x03") }},
+		{"SIGTERM", send(syscall.SIGTERM)},
+		{"SIGHUP", send(syscall.SIGHUP)},
+		{"all else", func(p *pty, c *exec.Cmd) {
+			p.press("?")
+			p.shows("Ctrl-Z      suspend")
+			p.press("\x1b[A\x1bq?") // an arrow key does nothing, nor one with Alt
+			p.resize(100, 30)
+			p.shows("No replica runs")
+			p.shows(strings.Repeat(" ", 25) + "every 2s  ? help  q quit")
+			before := p.modes()
+			p.press("\x1a")
+			p.shows(leaveScreen)
+			eventually(p.t, "it is stopped", func() bool { return stopped(c.Process.Pid) })
+			_ = c.Process.Signal(syscall.SIGCONT)
+			p.shows(enterScreen)
+			p.shows("No replica runs")
+			if p.modes() != before {
+				p.t.Error("after it was suspended the terminal is set otherwise")
+			}
+			servers[0].Kill()
+			servers[1].Kill()
+			p.shows("1 of 3 nodes votes: no quorum.")
+			p.shows("s old: ")
+			p.press("q")
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := openPty(t, 80, 24)
+			before := p.modes()
+			c, ended := topProcess(t, p, "-c", config, "--set", "redis/node_timeout=700ms")
+			p.shows(enterScreen)
+			p.shows("3 of 3 nodes vote; one more loss is fine.\r\n")
+			if p.modes() == before {
+				t.Error("keys still wait for the end of a line")
+			}
+			tc.end(p, c)
+			p.shows(leaveScreen)
+			if err := <-ended; err != nil {
+				t.Errorf("it ends with %v", err)
+			}
+			if p.modes() != before {
+				t.Error("the terminal is not set as it was")
+			}
+		})
+	}
+}
+
+// stopped tells whether a process was stopped by a signal.
+func stopped(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, state, found := strings.Cut(string(stat), ") ")
+	return err == nil && found && strings.HasPrefix(state, "T")
+}
+
+// TestTopCrash: a bug met while reading leaves the terminal in order, and is told
+// after that.
+func TestTopCrash(t *testing.T) {
+	t.Parallel()
+	p := openPty(t, 80, 24)
+	before := p.modes()
+	s := topSource{
+		nodes:    func(context.Context) ([]listing.Node, error) { return nil, nil },
+		replicas: func(context.Context) ([]listing.Replica, error) { panic("no map") },
+		next:     func(context.Context) ([]listing.Next, error) { return nil, nil },
+		ticks:    func(context.Context, time.Time) ([]listing.Tick, bool, error) { return nil, false, nil },
+	}
+	l := &liveTop{screen: &screen{in: p.back, out: p.back, keyed: true}, source: s, flags: topFlags{every: time.Second, back: time.Hour}}
+	if err := l.run(t.Context()); err == nil || !strings.Contains(err.Error(), "bug: no map") {
+		t.Errorf("it ends with %v", err)
+	}
+	p.shows(enterScreen)
+	p.shows(leaveScreen)
+	if p.modes() != before {
+		t.Error("the terminal is not set as it was")
+	}
+}
+
+// TestTopOnce: where there is no terminal, one frame is printed, with the exit code
+// of the cluster.
+func TestTopOnce(t *testing.T) {
+	t.Parallel()
+	servers := redistest.StartN(t, 3)
+	config := writeConfig(t, servers, "")
+	initNew(t, config)
+	args := []string{"top", "-c", config, "--set", "redis/node_timeout=700ms"}
+	stdout, stderr, code := quorate(t, args...)
+	if code != exitDone || !strings.Contains(stdout, "3 of 3 nodes vote; one more loss is fine.\n") || strings.Contains(stdout, "\x1b") {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	servers[0].Kill()
+	servers[1].Kill()
+	stdout, stderr, code = quorate(t, args...)
+	if code != exitNoQuorum || !strings.Contains(stdout, "1 of 3 nodes votes: no quorum.") || !strings.Contains(stderr, "no quorum") {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	for _, wrong := range []string{"--every=100ms", "--since=1s"} {
+		if _, stderr, code := quorate(t, append(args, wrong)...); code != exitUsage || !strings.Contains(stderr, wrong[:6]) {
+			t.Errorf("%s: exit code %d, %s", wrong, code, stderr)
+		}
+	}
+}
