@@ -106,6 +106,38 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Fatalf("never came true: %s", what)
 }
 
+// mustAcquire claims while so many nodes are gone, the first ones.
+func (f *five) mustAcquire(t *testing.T, l *Locker, req locking.Request, gone int) locking.Lease {
+	t.Helper()
+	var lease locking.Lease
+	f.insist(t, "TryAcquire", gone, func() (err error) {
+		lease, err = l.TryAcquire(t.Context(), req)
+		return err
+	})
+	return lease
+}
+
+// insist asks again after a refusal in which a node is named that is not gone: a
+// busy machine made it answer too late. Until that attempt is cleaned up it may be
+// in the way.
+func (f *five) insist(t *testing.T, what string, gone int, ask func() error) {
+	t.Helper()
+	late := false
+	eventually(t, what+" is granted once nodes that are up answer in time", func() bool {
+		err := ask()
+		if err == nil {
+			return true
+		}
+		for _, p := range f.proxies[gone:] {
+			late = late || strings.Contains(err.Error(), p.Addr()+": ")
+		}
+		if !late {
+			t.Fatalf("%s with %d of five gone = %v", what, gone, err)
+		}
+		return false
+	})
+}
+
 // spoilers make a node useless, each in its way, and mend it again.
 var spoilers = map[string]struct{ spoil, mend func(f *five, node int) }{
 	"frozen": {
@@ -140,16 +172,14 @@ func TestNodesThatDoNotAnswer(t *testing.T) {
 			t.Parallel()
 			f := newFive(t)
 			l, other := f.locker(t), f.locker(t)
-			mustRelease(t, mustAcquire(t, l, f.request(past(0)))) // connections and scripts are in place
+			mustRelease(t, f.mustAcquire(t, l, f.request(past(0)), 0)) // connections and scripts are in place
 
 			s.spoil(f, 0)
-			lease := mustAcquire(t, l, f.request(past(1)))
+			lease := f.mustAcquire(t, l, f.request(past(1)), 1)
 			s.spoil(f, 1)
-			if err := lease.Extend(t.Context()); err != nil {
-				t.Errorf("Extend with two of five gone = %v", err)
-			}
+			f.insist(t, "Extend", 2, func() error { return lease.Extend(t.Context()) })
 			mustRelease(t, lease)
-			mustRelease(t, mustAcquire(t, l, direct(f.request(past(2)))))
+			mustRelease(t, f.mustAcquire(t, l, direct(f.request(past(2))), 2))
 
 			s.spoil(f, 2)
 			for _, ask := range []struct {
