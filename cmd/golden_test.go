@@ -87,7 +87,8 @@ func TestGoldenListings(t *testing.T) {
 		listing.NewReplica(scheduler.Replica{
 			ID: "web-1-4f2a", Version: "v1.2.3", Host: "web-1", PID: 4711, Started: started, Seen: tick.Add(-2 * time.Second),
 			State: scheduler.StateReady, Running: []string{"nightly-report"}, ConfigHash: "3f786850e387550f",
-			Labels: map[string]string{"zone": "a", "disk": "fast"},
+			Labels:      map[string]string{"zone": "a", "disk": "fast"},
+			ConfigSince: started, Jobs: new(3), Won: new(int64(1234)), ClockOffset: new(1500 * time.Microsecond),
 		}),
 		listing.NewReplica(scheduler.Replica{ID: "web-2-91bc", Version: "v1.2.3", Host: "web-2", PID: 12, Started: started, Seen: tick, State: scheduler.StateDraining}),
 	}

@@ -27,6 +27,9 @@ type Config struct {
 	// State, if set, says how this replica describes itself in the roster while
 	// it is not draining. Default: always "ready".
 	State func() string
+	// ClockOffset, if set, returns how far this machine's clock is ahead of those of
+	// the nodes, for the roster; false: it is not known.
+	ClockOffset func() (time.Duration, bool)
 
 	Locker   locking.Locker // required
 	Ledger   Ledger         // required

@@ -31,6 +31,7 @@ type engine struct {
 	scans    []*scan // to be begun
 	updating bool    // an update goes on, of which a step was taken in
 	places   places
+	wins     int64 // claims, ever
 	around   *surroundings
 	queuing  []*attempt // have claimed a tick and want a slot
 	active   int        // attempts whose goroutine has not said over

@@ -11,16 +11,16 @@ const beatTimeout = 2 * time.Second
 // A heart tells the roster that this replica lives, and remembers who else
 // does. All of it is a hint: it orders the first tries.
 type heart struct {
-	cfg        Config
-	snapshot   func() Snapshot
-	configHash func() string
-	started    time.Time
+	cfg      Config
+	snapshot func() Snapshot
+	serving  func() serving
+	started  time.Time
 
 	others atomic.Pointer[[]Replica]
 }
 
-func newHeart(s *Scheduler, configHash func() string) *heart {
-	return &heart{cfg: s.cfg, snapshot: func() Snapshot { return s.ask(false) }, configHash: configHash, started: s.clock.wall()}
+func newHeart(s *Scheduler, served func() serving) *heart {
+	return &heart{cfg: s.cfg, snapshot: func() Snapshot { return s.ask(false) }, serving: served, started: s.clock.wall()}
 }
 
 // live returns the replicas last seen that take ticks; none before the first
@@ -80,9 +80,17 @@ func (h *heart) self() Replica {
 	for i, r := range s.Running {
 		running[i] = r.Job
 	}
-	return Replica{
+	serving := h.serving()
+	self := Replica{
 		ID: h.cfg.Replica, Version: h.cfg.Version, Host: h.cfg.Host, PID: h.cfg.PID,
 		Started: h.started, Seen: time.Now().Round(0), State: s.State,
-		Running: running, ConfigHash: h.configHash(), Labels: h.cfg.Labels,
+		Running: running, Labels: h.cfg.Labels,
+		ConfigHash: serving.hash, ConfigSince: serving.since, Jobs: &serving.jobs, Won: &s.Won,
 	}
+	if h.cfg.ClockOffset != nil {
+		if ahead, ok := h.cfg.ClockOffset(); ok {
+			self.ClockOffset = &ahead
+		}
+	}
+	return self
 }

@@ -76,9 +76,10 @@ func TestHeart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		roster := &rollCall{list: []Replica{{ID: "a"}, {ID: "b", State: StateDraining}, {ID: "c", State: StateWaiting}}}
 		h := &heart{
-			cfg: validConfig(), snapshot: func() Snapshot { return Snapshot{} },
-			configHash: func() string { return "c1" },
+			cfg: validConfig(), snapshot: func() Snapshot { return Snapshot{Won: 7} },
+			serving: func() serving { return serving{"c1", time.Unix(99, 0), 3} },
 		}
+		h.cfg.ClockOffset = func() (time.Duration, bool) { return time.Second, true }
 		h.cfg.Roster = roster
 		if got := h.live(); got != nil {
 			t.Errorf("live before the first beat: %v", got)
@@ -98,6 +99,13 @@ func TestHeart(t *testing.T) {
 		}
 		if len(roster.beats) < 130 {
 			t.Errorf("%d beats in 11 minutes", len(roster.beats))
+		}
+		if self := h.self(); self.ConfigHash != "c1" || !self.ConfigSince.Equal(time.Unix(99, 0)) || *self.Jobs != 3 || *self.Won != 7 || *self.ClockOffset != time.Second {
+			t.Errorf("it says of itself %+v", self)
+		}
+		h.cfg.ClockOffset = func() (time.Duration, bool) { return 0, false }
+		if self := h.self(); self.ClockOffset != nil {
+			t.Errorf("a clock that nobody knows is %v ahead", *self.ClockOffset)
 		}
 		cancel()
 		synctest.Wait()

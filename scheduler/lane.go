@@ -183,6 +183,7 @@ func (e *engine) start(j *job, l *lane, t tick, now time.Time) {
 
 // won moves an attempt from its lane to the runs, so that the lane goes on.
 func (e *engine) won(a *attempt) {
+	e.wins++
 	e.leaveLine(a)
 	a.lane.claiming = nil
 	a.owner.running = append(a.owner.running, a)

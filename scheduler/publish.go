@@ -26,6 +26,7 @@ type publisher struct {
 	mu    sync.Mutex
 	jobs  map[string]posted // by key
 	hash  string            // of the whole set
+	since time.Time         // that is served
 	fresh map[string]bool   // keys of what is not published yet
 	begun map[string]bool   // keys of versions that others may have served before
 	more  chan struct{}     // holds one element after something became fresh
@@ -52,6 +53,9 @@ func (p *publisher) serve(list []*Job) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := p.jobs
+	if p.hash != hash {
+		p.since = p.wall()
+	}
 	p.jobs, p.hash = make(map[string]posted, len(list)), hash
 	now := millis(p.wall())
 	for _, j := range list {
@@ -107,11 +111,17 @@ func (j *Job) definition() string {
 	return text
 }
 
-// configHash tells replicas with different jobs apart.
-func (p *publisher) configHash() string {
+// serving is which set of jobs a replica serves, since when, and how many they are.
+type serving struct {
+	hash  string
+	since time.Time
+	jobs  int
+}
+
+func (p *publisher) serving() serving {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.hash
+	return serving{p.hash, p.since, len(p.jobs)}
 }
 
 // run publishes until ctx ends.

@@ -47,7 +47,7 @@ func TestPublisher(t *testing.T) {
 		p := newPublisher(cfg)
 		job := func(name, hash string) *Job { return &Job{Name: name, Key: name, Hash: hash} }
 		p.serve([]*Job{job("a", "1"), job("b", "1")})
-		first := p.configHash()
+		first := p.serving()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go p.run(ctx)
@@ -64,8 +64,14 @@ func TestPublisher(t *testing.T) {
 		want("at the start", "[a/1 b/1]")
 		p.serve([]*Job{job("a", "2"), job("b", "1"), job("c", "1")})
 		want("after a change", "[a/2 c/1]")
-		if p.configHash() == first {
-			t.Error("the hash of the set is still", first)
+		second := p.serving()
+		if second.hash == first.hash || second.jobs != 3 || first.jobs != 2 {
+			t.Errorf("first it serves %+v, then %+v", first, second)
+		}
+		time.Sleep(time.Second)
+		p.serve([]*Job{job("a", "2"), job("b", "1"), job("c", "1")})
+		if again := p.serving(); again != second {
+			t.Errorf("the same set is served since %v, not %v", again.since, second.since)
 		}
 		time.Sleep(publishEvery)
 		want("after a while", "[a/2 b/1 c/1]")

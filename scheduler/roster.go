@@ -23,6 +23,18 @@ type Replica struct {
 	ConfigHash string `json:"config_hash"`
 	// Labels are what jobs may ask of a replica; see Job.Labels.
 	Labels map[string]string `json:"labels,omitempty"`
+
+	// Older releases do not say what follows.
+
+	// ConfigSince is when it began to serve that set of jobs, by its own clock, and
+	// Jobs how many these are.
+	ConfigSince time.Time `json:"config_since,omitzero"`
+	Jobs        *int      `json:"jobs,omitempty"`
+	// Won is how many claims it has won since it started.
+	Won *int64 `json:"won,omitempty"`
+	// ClockOffset is how far its clock is ahead of those of the nodes, by their
+	// median. Nil: not known.
+	ClockOffset *time.Duration `json:"clock_offset,omitempty"`
 }
 
 // A JobInfo is what listings say of a job without its configuration at hand:

@@ -60,7 +60,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	beating, stopBeating := context.WithCancel(base)
 	defer stopBeating()
 
-	rec, heart := newRecorders(s.cfg), newHeart(s, s.public.configHash)
+	rec, heart := newRecorders(s.cfg), newHeart(s, s.public.serving)
 	var helpers sync.WaitGroup
 	helpers.Go(func() { rec.run(recording) })
 	helpers.Go(func() { heart.run(beating) })

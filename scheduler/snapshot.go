@@ -24,6 +24,8 @@ type Snapshot struct {
 	// Next lists each job's next tick, soonest first; jobs that never fire
 	// again are left out.
 	Next []NextTick
+	// Won is how many claims this replica has won since it started.
+	Won int64
 }
 
 // A RunInfo is a run that goes on.
@@ -71,7 +73,7 @@ func (s *Scheduler) ask(next bool) Snapshot {
 
 // snapshot is taken by the loop.
 func (e *engine) snapshot(next bool) Snapshot {
-	s := Snapshot{State: e.cfg.State()}
+	s := Snapshot{State: e.cfg.State(), Won: e.wins}
 	if e.draining {
 		s.State = StateDraining
 	}

@@ -28,6 +28,16 @@ var pagePlants = []plant{
 		pkg:   webPkg, tests: []string{"TestTheme"},
 	},
 	{
+		name: "pages: a clock from the other side", promise: "A replica's clock is told as ahead of the nodes', not behind.",
+		edits: []edit{{"locking/redlock/nodes/skew.go", "return -offsets[len(offsets)/2], true", "return offsets[len(offsets)/2], true"}},
+		pkg:   "./locking/redlock/nodes", tests: []string{"TestClockOffset"},
+	},
+	{
+		name: "pages: the same set since now", promise: "Since when a replica serves its jobs does not change with an update that changes nothing.",
+		edits: []edit{{"scheduler/publish.go", "	if p.hash != hash {\n		p.since", "	{\n		p.since"}},
+		pkg:   "./scheduler", tests: []string{"TestPublisher"},
+	},
+	{
 		name: "pages: jitter by another name", promise: "Listings say when a delayed tick starts, as the replicas have it.",
 		edits: []edit{{"scheduler/roster.go", "return Job{Name: j.Name, Key: j.Key,", "return Job{Name: j.Replica, Key: j.Key,"}},
 		pkg:   "./scheduler/listing", tests: []string{"TestNextSaysTheJitter"},

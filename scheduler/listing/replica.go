@@ -2,6 +2,7 @@ package listing
 
 import (
 	"context"
+	"time"
 
 	"github.com/quorate/quorate/scheduler"
 )
@@ -18,6 +19,12 @@ type Replica struct {
 	Running    []string          `json:"running"`
 	ConfigHash *string           `json:"config_hash"`
 	Labels     map[string]string `json:"labels"`
+
+	// Null where an older release does not say so.
+	ConfigSince *string  `json:"config_since"` // it serves the set of jobs that config_hash stands for
+	Jobs        *int     `json:"jobs"`         // how many it serves
+	Won         *int64   `json:"won"`          // claims since it started
+	OffsetMilli *float64 `json:"offset_ms"`    // its clock is so far ahead of the nodes'; null also if that is not known
 }
 
 // NewReplica returns what a replica says of itself as a row.
@@ -25,6 +32,11 @@ func NewReplica(r scheduler.Replica) Replica {
 	row := Replica{
 		ID: r.ID, State: r.State, Host: r.Host, PID: r.PID, Version: r.Version,
 		Started: Stamp(r.Started), Seen: Stamp(r.Seen), Running: r.Running, ConfigHash: Optional(r.ConfigHash), Labels: r.Labels,
+		ConfigSince: Stamp(r.ConfigSince), Jobs: r.Jobs, Won: r.Won,
+	}
+	if r.ClockOffset != nil {
+		ms := float64(r.ClockOffset.Round(10*time.Microsecond)) / 1e6
+		row.OffsetMilli = &ms
 	}
 	if row.Running == nil {
 		row.Running = []string{}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -146,6 +147,7 @@ func wire(cfg *Config, cluster []nodes.Config, list []scheduler.Job, options Opt
 	host, _ := os.Hostname() // listings can do without
 	part := cfg.SchedulerConfig()
 	part.Replica, part.Version, part.Host, part.PID = id, options.Version, host, os.Getpid()
+	part.ClockOffset = func() (time.Duration, bool) { return nodes.ClockOffset(r.cluster.Sets...) }
 	part.State, part.Locker, part.Ledger, part.Roster = r.state, lockerOf(r.cells, r.cluster.layout), r.cluster.Ledger, r.cluster.Roster
 	part.Archive, part.Acts, part.Forget = r.cluster.Ledger, r.cluster.Acts, r.cluster.forget
 	r.tags.own.Store(tagsIn(list))

@@ -3,6 +3,8 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -10,9 +12,54 @@ import (
 	"github.com/quorate/quorate/scheduler/listing"
 )
 
+// A replicaRow is a replica, and what of it is odd.
+type replicaRow struct {
+	listing.Replica
+	Quiet bool // it has missed a heartbeat or two
+	Skew  bool // its clock is far from the nodes'
+	Odd   bool // it serves another set of jobs than most
+}
+
+// Bounds of what is not odd.
+const (
+	quietAfter = 2 * scheduler.SeenLately / 3
+	skewedMs   = 1000
+)
+
 func loadReplicas(ctx context.Context, v *visit) (any, error) {
 	p, err := rows[listing.Replica](ctx, v, "/replicas", nil)
-	return p.Items, err
+	if err != nil {
+		return nil, err
+	}
+	most, shown := usual(p.Items), []replicaRow{}
+	for _, r := range p.Items {
+		row := replicaRow{Replica: r, Quiet: v.Now.Sub(listing.Time(r.Seen)) > quietAfter}
+		row.Skew = r.OffsetMilli != nil && math.Abs(*r.OffsetMilli) >= skewedMs
+		row.Odd = most != "" && listing.Text(r.ConfigHash) != most
+		shown = append(shown, row)
+	}
+	return shown, nil
+}
+
+// usual is the hash of the set of jobs that most replicas serve, "" if they all serve
+// the same.
+func usual(replicas []listing.Replica) string {
+	counts := map[string]int{}
+	for _, r := range replicas {
+		if r.ConfigHash != nil {
+			counts[*r.ConfigHash]++
+		}
+	}
+	if len(counts) < 2 {
+		return ""
+	}
+	var most string
+	for _, hash := range slices.Sorted(maps.Keys(counts)) {
+		if counts[hash] > counts[most] {
+			most = hash
+		}
+	}
+	return most
 }
 
 // nodesPage shows who votes.

@@ -104,6 +104,19 @@ func (v *visit) Millis(ms *float64) string {
 	return fmt.Sprintf("%.2f ms", *ms)
 }
 
+// Ahead says how far a clock is from those of the nodes; "" if nobody knows.
+func (v *visit) Ahead(ms *float64) string {
+	switch {
+	case ms == nil:
+		return ""
+	case *ms >= 1:
+		return span(time.Duration(*ms*1e6)) + " ahead"
+	case *ms <= -1:
+		return span(time.Duration(-*ms*1e6)) + " behind"
+	}
+	return "exact to 1 ms"
+}
+
 // Left says how long a lock lasts.
 func (v *visit) Left(ms *int64) string {
 	if ms == nil {

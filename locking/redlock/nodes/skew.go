@@ -55,3 +55,22 @@ func (s *Set) watchClocks(known map[string]bool) map[string]bool {
 	}
 	return now
 }
+
+// ClockOffset returns how far the local clock is ahead of those of the nodes of all
+// sets, by the median of what their replies have shown; false before the first.
+func ClockOffset(sets ...*Set) (time.Duration, bool) {
+	var offsets []time.Duration
+	for _, s := range sets {
+		offsets = slices.AppendSeq(offsets, maps.Values(s.Offsets()))
+	}
+	return behind(offsets)
+}
+
+// behind is the median of the offsets, as seen from the other side.
+func behind(offsets []time.Duration) (time.Duration, bool) {
+	if len(offsets) == 0 {
+		return 0, false
+	}
+	slices.Sort(offsets)
+	return -offsets[len(offsets)/2], true
+}

@@ -38,3 +38,14 @@ func TestSkews(t *testing.T) {
 		}
 	}
 }
+
+// One clock that is wrong does not make ours wrong.
+func TestClockOffset(t *testing.T) {
+	t.Parallel()
+	if got, ok := behind([]time.Duration{-3 * time.Second, time.Hour, -2 * time.Second}); got != 2*time.Second || !ok {
+		t.Errorf("ours is ahead by %v, %v", got, ok)
+	}
+	if got, ok := ClockOffset(); ok {
+		t.Errorf("without a node it is %v", got)
+	}
+}

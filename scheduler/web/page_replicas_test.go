@@ -1,0 +1,37 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// The page of the replicas says what each has won, how its clock is, and who serves
+// something else.
+func TestReplicasPage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	now := time.Now()
+	for _, one := range []scheduler.Replica{
+		{ID: "b", State: "ready", ConfigHash: "c1", Seen: now, Won: new(int64(4711)), Jobs: new(12), ConfigSince: now.Add(-time.Hour), ClockOffset: new(-2500 * time.Millisecond)},
+		{ID: "c", State: "waiting", ConfigHash: "c2", Seen: now, ClockOffset: new(300 * time.Microsecond)},
+		{ID: "d", State: "draining", ConfigHash: "c1", Seen: now},
+	} {
+		_, err := r.roster.Beat(t.Context(), one)
+		r.must(err)
+	}
+	text := string(r.ask(viewer, "GET", "/replicas", "").body)
+	for want, times := range map[string]int{
+		"4711<small>since it started": 1, "2.5 s behind": 1, "set it right": 1, "exact to 1 ms": 1, "not known": 2, "12 <code>c1": 1,
+		"other than most": 1, "for nodes, or for their grace": 1, "takes no more ticks": 1, "1 h ago": 1,
+	} {
+		if got := strings.Count(text, want); got != times {
+			t.Errorf("%q is there %d times, not %d: %s", want, got, times, text)
+		}
+	}
+	if a := r.ask(viewer, "GET", "/api/v1/replicas", ""); !strings.Contains(string(a.body), `"won":4711`) || !strings.Contains(string(a.body), `"offset_ms":-2500`) {
+		t.Errorf("the API: %s", a.body)
+	}
+}
