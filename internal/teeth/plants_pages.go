@@ -38,6 +38,16 @@ var pagePlants = []plant{
 		pkg:   "./scheduler", tests: []string{"TestPublisher"},
 	},
 	{
+		name: "pages: refusals hide", promise: "The audit log is narrowed to what was refused, and to what was not.",
+		edits: []edit{{"scheduler/listing/audit.go", "*q.Refused == strings.HasPrefix", "!strings.HasPrefix"}},
+		pkg:   webPkg, tests: []string{"TestAuditIsFiltered"},
+	},
+	{
+		name: "pages: a fresh cluster hides its past", promise: "The overview shows a shorter range only where that hides nothing.",
+		edits: []edit{{webDir + "page_overview.go", "return e.OrderKey().Before(from)", "return e.OrderKey().After(now)"}},
+		pkg:   webPkg, tests: []string{"TestOverviewOfAFreshCluster"},
+	},
+	{
 		name: "pages: jitter by another name", promise: "Listings say when a delayed tick starts, as the replicas have it.",
 		edits: []edit{{"scheduler/roster.go", "return Job{Name: j.Name, Key: j.Key,", "return Job{Name: j.Replica, Key: j.Key,"}},
 		pkg:   "./scheduler/listing", tests: []string{"TestNextSaysTheJitter"},

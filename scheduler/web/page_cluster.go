@@ -114,9 +114,20 @@ func loadLocks(ctx context.Context, v *visit) (any, error) {
 	return shown, nil
 }
 
+// auditPage shows what was asked, filtered.
+type auditPage struct {
+	Acts     []listing.Act
+	Kinds    []any
+	Filtered bool
+	More     string // where earlier ones are, "" if there are none
+}
+
 func loadAudit(ctx context.Context, v *visit) (any, error) {
-	p, err := rows[listing.Act](ctx, v, "/audit", v.only("limit"))
-	return p.Items, err
+	filters := v.only("since", "by", "job", "act", "refused")
+	query := v.only("limit", "cursor")
+	maps.Copy(query, filters)
+	p, err := rows[listing.Act](ctx, v, "/audit", query)
+	return auditPage{Acts: p.Items, Kinds: acts(), Filtered: len(filters) > 0, More: v.more(p.Next)}, err
 }
 
 // configurationPage shows what is in effect here, and who serves something else.

@@ -32,6 +32,7 @@ type overview struct {
 	Next     []listing.Next
 	Running  []listing.Run
 	Worst    string // level of the worst line
+	Why      string // the range is not the usual one
 }
 
 // A choice is one of several values of the page's query.
@@ -58,7 +59,12 @@ func loadOverview(ctx context.Context, v *visit) (any, error) {
 		return nil, err
 	}
 	all := v.view(ctx, span)
-	o := overview{Lines: all.words(v), Timeline: v.timeline(all, span), Next: all.next.Items[:min(len(all.next.Items), 8)]}
+	why := ""
+	if v.query.Get("range") == "" && all.fresh(v.Now) {
+		span, all.since = spans()[0], v.Now.Add(-spans()[0])
+		why = "Nothing is older than 15 minutes."
+	}
+	o := overview{Lines: all.words(v), Timeline: v.timeline(all, span), Next: all.next.Items[:min(len(all.next.Items), 8)], Why: why}
 	for _, e := range all.entries {
 		if e.Outcome == scheduler.Running {
 			o.Running = append(o.Running, listing.NewRun(e))
@@ -69,6 +75,15 @@ func loadOverview(ctx context.Context, v *visit) (any, error) {
 	}
 	o.Worst = slices.MaxFunc(o.Lines, func(x, y line) int { return cmp.Compare(x.weight(), y.weight()) }).Level
 	return o, nil
+}
+
+// fresh tells whether a shorter range shows as much: all that has happened, and all
+// replicas, are younger than the shortest.
+func (all view) fresh(now time.Time) bool {
+	from := now.Add(-spans()[0])
+	return all.unknown == nil && !all.cut && len(all.replicas.Items) > 0 &&
+		!slices.ContainsFunc(all.entries, func(e scheduler.Entry) bool { return e.OrderKey().Before(from) }) &&
+		!slices.ContainsFunc(all.replicas.Items, func(r listing.Replica) bool { return listing.Time(r.Started).Before(from) })
 }
 
 // span is the range that the page's query asks for.

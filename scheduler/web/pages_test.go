@@ -300,3 +300,21 @@ func TestLostContests(t *testing.T) {
 		t.Errorf("no lost contest is drawn: %s", text)
 	}
 }
+
+// The overview of a cluster that has just begun is not mostly empty.
+func TestOverviewOfAFreshCluster(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for path, want := range map[string]string{
+		"/": `15m</a> <a href="/?range=1h">`, "/?range=1h": `<a href="/?range=1h" aria-current="true">1h</a>`,
+	} {
+		if text := string(r.ask(viewer, "GET", path, "").body); !strings.Contains(text, want) || strings.Contains(text, "Nothing is older than") != (path == "/") {
+			t.Errorf("%s does not have %s: %s", path, want, text)
+		}
+	}
+	old := scheduler.Entry{Job: "sweep", Tick: time.Now().Add(-40 * time.Minute).Truncate(time.Second), Outcome: scheduler.Missed, Reason: "x"}
+	r.must(r.ledger.Record(t.Context(), old))
+	if text := string(r.ask(viewer, "GET", "/", "").body); strings.Contains(text, "Nothing is older than") {
+		t.Errorf("what ran before is not shown: %s", text)
+	}
+}

@@ -126,7 +126,17 @@ func answerChecks(ctx context.Context, c *call) (any, error) {
 func answerLocks(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Nodes.Locks(ctx)) }
 
 func answerAudit(ctx context.Context, c *call) (any, error) {
-	return pageOf(c.cfg.Control.Audit(ctx, c.number("limit")))
+	q := listing.AuditQuery{
+		Limit: c.number("limit"), After: c.text("cursor"), Since: c.time("since"), By: c.text("by"), Job: c.text("job"),
+		Kinds: words[scheduler.ActKind](c, "act"),
+	}
+	if text := c.text("refused"); text != "" {
+		q.Refused = new(text == "yes")
+	}
+	list, next, err := c.cfg.Control.AuditPage(ctx, q)
+	p, err := pageOf(list, err)
+	p.Next = listing.Optional(next)
+	return p, err
 }
 
 // A configuration is that of the replica that answers.

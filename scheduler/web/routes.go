@@ -41,6 +41,18 @@ func selecting() []param {
 	}
 }
 
+func auditing() []param {
+	return []param{
+		limitParam(),
+		{name: "cursor", about: "where to go on: next of an earlier answer", schema: short(200)},
+		{name: "since", about: "only what was asked for from this time on", schema: timeSchema()},
+		{name: "by", about: "only of those whose name or address has this text", schema: short(200)},
+		{name: "job", about: "only about the job with this key, or the tag", schema: short(200)},
+		{name: "act", about: "only these acts", list: true, schema: listOf(enumOf(acts()))},
+		{name: "refused", about: "yes: only what was refused; no: only the rest", schema: enumOf([]any{"yes", "no"})},
+	}
+}
+
 // routes lists everything that can be asked for.
 func routes() []route {
 	list := []route{
@@ -67,7 +79,7 @@ func routes() []route {
 		{path: "/nodes", about: "Nodes: who votes, who does not vouch yet, until when and why.", reply: page[listing.Node]{}, answer: answerNodes},
 		{path: "/nodes/check", about: "Each node judged, with findings that say what to do. It takes longer than the others.", reply: page[listing.Check]{}, answer: answerChecks},
 		{path: "/locks", about: "Who holds which lock, and runs that never said how they ended.", reply: page[listing.Lock]{}, answer: answerLocks},
-		{path: "/audit", about: "What was asked of the cluster, done and refused, newest first.", query: []param{limitParam()}, reply: page[listing.Act]{}, answer: answerAudit},
+		{path: "/audit", about: "What was asked of the cluster, done and refused, newest first.", query: auditing(), reply: page[listing.Act]{}, answer: answerAudit},
 		{path: "/configuration", about: "The configuration in effect on the replica that answers, without secrets, and that of the others by its hash.", reply: configuration{}, answer: answerConfiguration},
 		{path: "/whoami", about: "Who asks, and with which role.", reply: identityRow{}, answer: answerWhoami},
 	}

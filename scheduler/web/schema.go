@@ -19,6 +19,13 @@ func outcomes() []any {
 	}
 }
 
+func acts() []any {
+	return []any{
+		string(scheduler.ActTrigger), string(scheduler.ActBackfill), string(scheduler.ActCancel), string(scheduler.ActPause),
+		string(scheduler.ActResume), string(scheduler.ActRelease),
+	}
+}
+
 func triggers() []any {
 	return []any{
 		string(scheduler.BySchedule), string(scheduler.ByCatchUp), string(scheduler.ByRerun), string(scheduler.ByManual),
