@@ -34,6 +34,8 @@ type Extension struct {
 	// Left is how much longer the lease lasted when the try began, and Took how
 	// long the try took.
 	Left, Took time.Duration
+	// Poll is what each node said; zero if the lease is not Polled.
+	Poll Poll
 	// Err is why the deadline stays where it was; nil if it moved.
 	Err error
 }

@@ -41,6 +41,13 @@ func (l *fakeLease) Deadline() time.Time {
 	return l.deadline
 }
 
+// LastPoll has one round for each extension.
+func (l *fakeLease) LastPoll() locking.Poll {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return locking.Poll{Rounds: uint8(len(l.extended))}
+}
+
 func (l *fakeLease) Extend(ctx context.Context) error {
 	l.mu.Lock()
 	l.extended = append(l.extended, time.Since(l.start))
@@ -221,6 +228,7 @@ func TestHoldTellsOfExtensions(t *testing.T) {
 		type call struct {
 			deadline, left, took time.Duration
 			failed               bool
+			polled               int
 		}
 		var got []call
 		const slow = 100 * time.Millisecond
@@ -229,14 +237,14 @@ func TestHoldTellsOfExtensions(t *testing.T) {
 			return okFirst(n, 2, locking.ErrLeaseLost)
 		})
 		cfg := locking.HoldConfig{Every: every, Margin: margin, Extended: func(e locking.Extension) {
-			got = append(got, call{e.Deadline.Sub(l.start), e.Left, e.Took, e.Err != nil})
+			got = append(got, call{e.Deadline.Sub(l.start), e.Left, e.Took, e.Err != nil, int(e.Poll.Rounds)})
 		}}
 		var at time.Duration
 		_ = locking.Hold(t.Context(), l, cfg, untilCancelled(l.start, &at))
 		want := []call{
-			{every + slow + ttl, ttl - every, slow, false},
-			{2*every + slow + ttl, ttl - every + slow, slow, false},
-			{2*every + slow + ttl, ttl - every + slow, slow, true},
+			{every + slow + ttl, ttl - every, slow, false, 1},
+			{2*every + slow + ttl, ttl - every + slow, slow, false, 2},
+			{2*every + slow + ttl, ttl - every + slow, slow, true, 3},
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("told of %v, want %v", got, want)

@@ -160,7 +160,7 @@ func (k *Keeper) extend(ctx context.Context, term time.Duration) {
 			last.Reset(k.room(term) - k.cfg.Margin)
 		}
 		if k.cfg.Extended != nil {
-			k.cfg.Extended(Extension{Deadline: k.lease.Deadline(), Left: left, Took: time.Since(begun), Err: err})
+			k.cfg.Extended(Extension{Deadline: k.lease.Deadline(), Left: left, Took: time.Since(begun), Poll: lastPoll(k.lease), Err: err})
 		}
 		if errors.Is(err, ErrLeaseLost) {
 			k.cancel(err)

@@ -112,6 +112,7 @@ type Claim struct {
 	Attempt int  // counts the claims of one tick, from 1
 	Beside  bool // as it was asked for
 	Votes   Votes
+	Poll    Poll // what each node said; zero if the Locker cannot tell
 	// Granted is when the claim was issued, by the local clock.
 	Granted time.Time
 }

@@ -20,6 +20,10 @@ type Log struct {
 	// many bytes went before.
 	Text string
 	Cut  int
+	// At is when it was taken, and Run the run as far as it was known then: zero
+	// once it has ended.
+	At  time.Time
+	Run Entry
 }
 
 // An Archive keeps what runs logged, apart from the ledger, whose listings stay

@@ -39,10 +39,10 @@ type attempt struct {
 	headStart time.Duration
 	later     lazyContext   // ends when the next tick of the schedule comes
 	place     chan struct{} // holds one element when it was given a place
-	free      bool          // nothing was in its way when it began, and it begins at once
 	behind    *attempt      // the loop's answer to phase asking
 	line      inLine        // the loop's answer to phase queuing
 
+	free    bool // nothing was in its way when it began, and it begins at once
 	hasTurn bool
 	// A run of the job has begun on this replica since it began to wait for a turn.
 	disturbed atomic.Bool
@@ -75,7 +75,8 @@ type attempt struct {
 	started time.Time
 	from    time.Time // the same, by the clock that leases go by
 
-	log runLog // what the function logs
+	log   runLog // what the function logs
+	pulse pulse  // how the lease was extended
 
 	toldLost sync.Once
 	refused  refusals // of the run's writes; told by its guards, from anywhere

@@ -91,9 +91,7 @@ func (c *call) last() {
 func (c *call) attend() {
 	defer close(c.attended)
 	c.keepOn()
-	select {
-	case <-c.ctx.Done():
-	case <-c.arrived:
+	if c.goesOn() {
 		return
 	}
 	c.tellLost(c.cause(c.ctx))
@@ -109,4 +107,25 @@ func (c *call) attend() {
 	c.report(progress{attempt: c.attempt, phase: overdue, since: since})
 	<-c.arrived
 	c.report(progress{attempt: c.attempt, phase: overdue}) // it may be called again
+}
+
+// goesOn stores what the function logs until its context ends, or it has returned,
+// and tells whether it has.
+func (c *call) goesOn() (returned bool) {
+	var store <-chan time.Time
+	if c.cfg.Archive != nil {
+		every := time.NewTicker(logEvery)
+		defer every.Stop()
+		store = every.C
+	}
+	for stored := 0; ; {
+		select {
+		case <-c.ctx.Done():
+			return false
+		case <-c.arrived:
+			return true
+		case <-store:
+			stored = c.storeLog(c.ctx, stored)
+		}
+	}
 }

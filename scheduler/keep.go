@@ -69,6 +69,9 @@ func (a *attempt) cause(ctx context.Context) error {
 func (a *attempt) keeping() locking.HoldConfig {
 	return locking.HoldConfig{
 		Every: a.cfg.ExtendEvery, Margin: a.cfg.SafetyMargin,
-		Extended: func(e locking.Extension) { a.cfg.Observer.Extended(a.job.Name, a.claim(), e) },
+		Extended: func(e locking.Extension) {
+			a.pulse.add(e, a.clock.wall())
+			a.cfg.Observer.Extended(a.job.Name, a.claim(), e)
+		},
 	}
 }

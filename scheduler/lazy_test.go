@@ -108,5 +108,5 @@ func TestCallsThatLastAreFound(t *testing.T) {
 
 // newWatched is a call of a run whose lease is kept already.
 func newWatched() *call {
-	return &call{attempt: &attempt{keeper: new(locking.Keeper)}, ctx: context.Background()}
+	return &call{attempt: &attempt{surroundings: &surroundings{cfg: new(Config)}, keeper: new(locking.Keeper)}, ctx: context.Background()}
 }

@@ -70,8 +70,12 @@ type Entry struct {
 	// StaleWrites counts the run's writes that a guard refused, because the sink
 	// had seen a larger token. Reason says the same in words.
 	StaleWrites int
-	// Votes are those of the claim; zero if there was none.
+	// Votes are those of the claim, and Poll is what each node said; zero if there
+	// was none, or nobody knows.
 	Votes locking.Votes
+	Poll  locking.Poll
+	// Beats are the extensions of the lease; nil if there were none.
+	Beats *Beats
 	// Hash is the version of the job (Job.Hash) as the replica knew it.
 	Hash string
 }

@@ -33,6 +33,8 @@ type note struct {
 	Stale    int           `json:"stale,omitempty"`
 	Votes    locking.Votes `json:"votes,omitzero"`
 	Hash     string        `json:"hash,omitempty"`
+	Poll     pollNote      `json:"poll,omitzero"`
+	Beats    *beatsNote    `json:"beats,omitempty"`
 }
 
 // EncodeNote returns the stored form of e without job, stream, order key, token
@@ -46,16 +48,18 @@ func EncodeNote(e Entry) []byte {
 		V: noteVersion, Tick: nominal, Tries: e.Tries, Trigger: e.Trigger, Parent: e.Parent, Replica: e.Replica,
 		Outcome: e.Outcome, Reason: clip(e.Reason), Started: millis(e.Started),
 		Finished: millis(e.Finished), Error: clip(e.Error), Stale: e.StaleWrites, Votes: e.Votes,
-		Hash: e.Hash,
+		Hash: e.Hash, Poll: pollNote(e.Poll), Beats: newBeatsNote(e.Beats, e.Started),
 	}.encode()
 }
 
 // clip bounds a text that comes from a job, in bytes.
-func clip(text string) string {
-	if len(text) <= maxText {
+func clip(text string) string { return clipTo(text, maxText) }
+
+func clipTo(text string, most int) string {
+	if len(text) <= most {
 		return text
 	}
-	return strings.ToValidUTF8(text[:maxText], "") + " …"
+	return strings.ToValidUTF8(text[:most], "") + " …"
 }
 
 // DecodeNote is the inverse of EncodeNote; Placed adds what it leaves out. No
@@ -71,10 +75,12 @@ func DecodeNote(b []byte) (Entry, error) {
 	if n.V > noteVersion {
 		return Entry{}, fmt.Errorf("ledger note has version %d, this release reads up to %d: upgrade quorate", n.V, noteVersion)
 	}
+	started := fromMillis(n.Started)
 	return Entry{
 		Tick: fromMillis(n.Tick), Tries: n.Tries, Trigger: n.Trigger, Parent: n.Parent, Replica: n.Replica, Outcome: n.Outcome,
-		Reason: n.Reason, Started: fromMillis(n.Started), Finished: fromMillis(n.Finished),
+		Reason: n.Reason, Started: started, Finished: fromMillis(n.Finished),
 		Error: n.Error, StaleWrites: n.Stale, Votes: n.Votes, Hash: n.Hash,
+		Poll: locking.Poll(n.Poll), Beats: n.Beats.beats(started),
 	}, nil
 }
 

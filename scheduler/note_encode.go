@@ -25,13 +25,18 @@ func (n note) encode() []byte {
 	w.number("stale", int64(n.Stale))
 	w.votes(n.Votes)
 	w.text("hash", n.Hash)
+	w.poll(n.Poll)
+	w.beats(n.Beats)
 	return append(w.b, '}')
 }
 
 // room is about how long the stored form is, rather more than less.
 func (n *note) room() int {
-	const begun, ended = 96, 66 // without the texts
+	const begun, ended, polled = 96, 66, 48 // without the texts
 	room := begun + len(n.Parent) + len(n.Replica) + len(n.Reason) + len(n.Error) + len(n.Hash)
+	if !n.Poll.IsZero() {
+		room += polled + len(n.Poll.Said)
+	}
 	if n.Finished != 0 {
 		room += ended
 	}
@@ -64,6 +69,34 @@ func (w *noteWriter) votes(v locking.Votes) {
 	w.b = append(w.b, `,"Of":`...)
 	w.b = strconv.AppendInt(w.b, int64(v.Of), 10)
 	w.b = append(w.b, '}')
+}
+
+func (w *noteWriter) poll(p pollNote) {
+	if p.IsZero() {
+		return
+	}
+	w.name("poll")
+	w.b = append(w.b, `{"n":"`...)
+	for _, a := range p.Answers {
+		if a != 0 {
+			w.b = append(w.b, byte(a))
+		}
+	}
+	w.b = append(w.b, '"')
+	w.number("r", int64(p.Rounds))
+	w.number("l", int64(p.List))
+	w.text("s", p.Said)
+	w.b = append(w.b, '}')
+}
+
+// beats are what only runs have that last.
+func (w *noteWriter) beats(b *beatsNote) {
+	if b == nil {
+		return
+	}
+	w.name("beats")
+	text, _ := json.Marshal(b) // numbers and strings always encode
+	w.b = append(w.b, text...)
 }
 
 func (w *noteWriter) text(field, text string) {

@@ -25,6 +25,16 @@ func TestNotesAreEncodedAsJSON(t *testing.T) {
 			Started: int64(number.Draw(t, "started")), Finished: int64(number.Draw(t, "finished")),
 			Error: text.Draw(t, "error"), Stale: number.Draw(t, "stale"),
 			Votes: locking.Votes{For: number.Draw(t, "for"), Of: number.Draw(t, "of")}, Hash: text.Draw(t, "hash"),
+			Poll: pollNote{
+				Rounds: rapid.Uint8().Draw(t, "rounds"), List: rapid.Uint32().Draw(t, "list"), Said: text.Draw(t, "said"),
+				Answers: answersOf(rapid.StringMatching(`[-+.haur]{0,7}`).Draw(t, "answers")),
+			},
+		}
+		if rapid.Bool().Draw(t, "lasted") {
+			n.Beats = &beatsNote{
+				Count: number.Draw(t, "beats"), Why: text.Draw(t, "why"), Lapse: &beatNote{At: int64(number.Draw(t, "at")), Failed: true},
+				Last: []beatNote{{Letters: "+u"}},
+			}
 		}
 		want, err := json.Marshal(n)
 		if err != nil {

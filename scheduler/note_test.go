@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"cmp"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ func TestNoteKeepsAnEntry(t *testing.T) {
 		Tries: 3, Trigger: scheduler.BySchedule, Parent: "p@1", Replica: "a", Outcome: scheduler.Failed,
 		Reason: "words", Started: at, Finished: at.Add(time.Minute), Error: "it broke: \"x\"\n\x00",
 		Votes: locking.Votes{For: 3, Of: 5}, StaleWrites: 2, Hash: "3f786850e387",
+		Poll: locking.Poll{Rounds: 2, List: 7, Answers: [locking.MostNodes]locking.Answer{'+', 'u', '+', 'h', '+'}, Said: `b: "silent" <é>`},
 	}
 	asked := full
 	asked.Job, asked.Stream, asked.Tick, asked.Order = "j", "manual", at.Add(-time.Hour), at
@@ -33,6 +35,24 @@ func TestNoteKeepsAnEntry(t *testing.T) {
 		got, err := scheduler.DecodeNote(scheduler.EncodeNote(e))
 		if err != nil || got != e {
 			t.Errorf("%s: decoded as %+v, %v; want %+v", name, got, err, e)
+		}
+	}
+}
+
+// Extensions are kept to the millisecond, and so are no more of them than there is
+// room for.
+func TestNoteKeepsBeats(t *testing.T) {
+	t.Parallel()
+	at := time.UnixMilli(1_763_712_000_123).UTC()
+	ok := scheduler.Beat{At: at.Add(5 * time.Second), Left: 10 * time.Second, Took: 2 * time.Millisecond, Answers: [locking.MostNodes]locking.Answer{'+', '+', 'u'}}
+	bad := scheduler.Beat{At: at.Add(10 * time.Second), Left: 5 * time.Second, Took: time.Second, Failed: true, Answers: [locking.MostNodes]locking.Answer{'+', 'u', 'u'}}
+	for name, want := range map[string]scheduler.Beats{
+		"some failed": {Count: 2, Failed: 1, Least: bad, Lapse: bad, Why: "no quorum", Last: []scheduler.Beat{ok, bad}},
+		"none failed": {Count: 1, Least: ok, Last: []scheduler.Beat{ok}},
+	} {
+		got, err := scheduler.DecodeNote(scheduler.EncodeNote(scheduler.Entry{Started: at, Beats: &want}))
+		if err != nil || !reflect.DeepEqual(got.Beats, &want) {
+			t.Errorf("%s: %+v, %v; want %+v", name, got.Beats, err, want)
 		}
 	}
 }

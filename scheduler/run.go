@@ -53,8 +53,7 @@ func (a *attempt) finish(end *ending) {
 // result is the ledger's line on the run.
 func (a *attempt) result(end *ending) Entry {
 	entry := a.entry("", a.started)
-	claim := a.claim()
-	entry.Token, entry.Attempt, entry.Votes = claim.Token, claim.Attempt, claim.Votes
+	a.granted(&entry)
 	entry.Tries, entry.Finished = end.tries, a.clock.wall()
 	entry.Outcome, entry.Reason = outcome(end.err, end.cause)
 	if lost := a.slotLost(end.cause); lost != "" && entry.Outcome == LeaseLost {
@@ -64,6 +63,13 @@ func (a *attempt) result(end *ending) Entry {
 	entry.StaleWrites, entry.Reason = a.refused.account(a.job.Name, entry.Reason)
 	entry.Error = errorText(end.err)
 	return entry
+}
+
+// granted notes what the run was granted, and how its lease was extended.
+func (a *attempt) granted(e *Entry) {
+	claim := a.claim()
+	e.Token, e.Attempt, e.Votes, e.Poll = claim.Token, claim.Attempt, claim.Votes, claim.Poll
+	e.Beats = a.pulse.beats.Load()
 }
 
 // logger says which run, and which call of the function, a line comes from.

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"time"
 )
 
 // A runLog keeps the end of what a run logs. The zero value is ready to use;
@@ -40,6 +39,13 @@ func (l *runLog) trim() {
 	}
 	l.cut += over
 	l.text = append(l.text[:0], l.text[over:]...)
+}
+
+// written is how many bytes there were, those not kept any more included.
+func (l *runLog) written() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cut + len(l.text)
 }
 
 // end returns what is kept, and how many bytes went before.
@@ -88,24 +94,4 @@ func (h teeHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 func (h teeHandler) WithGroup(name string) slog.Handler {
 	return teeHandler{h.base.WithGroup(name), h.kept.WithGroup(name)}
-}
-
-// archiveTimeout bounds storing the log of a run, and dropping what is old.
-const archiveTimeout = 2 * time.Second
-
-// archive stores what the run has logged. It is best effort: the run has ended.
-func (a *attempt) archive(e Entry) {
-	text, cut := a.log.end()
-	if a.cfg.Archive == nil || text == "" && !a.job.History.bounded() {
-		return
-	}
-	var logs []Log
-	if text != "" {
-		logs = []Log{{Job: e.Job, Tick: e.OrderKey(), Token: e.Token, Text: text, Cut: cut}}
-	}
-	ctx, cancel := context.WithTimeout(a.stops.releases, archiveTimeout)
-	defer cancel()
-	if err := a.cfg.Archive.Store(ctx, e.Job, a.job.History, logs...); err != nil {
-		a.cfg.Observer.NotArchived(a.job.Name, e.OrderKey(), err)
-	}
 }

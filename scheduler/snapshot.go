@@ -36,6 +36,8 @@ type RunInfo struct {
 	// Overdue is since when the function has ignored its ended context; zero
 	// while it does not.
 	Overdue time.Time
+
+	run *attempt
 }
 
 // A NextTick is when a job comes due next.
@@ -87,7 +89,7 @@ func (e *engine) snapshot(next bool) Snapshot {
 		for _, j := range list {
 			for _, a := range j.running {
 				s.Running = append(s.Running, RunInfo{
-					Job: a.job.Name, Claim: a.claim(), Started: a.started, Overdue: a.overdue,
+					Job: a.job.Name, Claim: a.claim(), Started: a.started, Overdue: a.overdue, run: a,
 				})
 			}
 			if next && !j.next.isZero() {

@@ -12,8 +12,7 @@ func (a *attempt) tellStarted() {
 	by := a.started.Sub(a.tick.start)
 	if started := a.cfg.Observer.Started; started != nil {
 		e := a.entry(Running, a.started).named(a.job.Name)
-		claim := a.claim()
-		e.Token, e.Attempt, e.Votes = claim.Token, claim.Attempt, claim.Votes
+		a.granted(&e)
 		started(e, by)
 	}
 	if a.job.LateAfter > 0 && by > a.job.LateAfter && a.tick.trigger != ByBackfill {

@@ -44,6 +44,14 @@ func (p pair) Extend(ctx context.Context) error {
 	return errors.Join(job, slot)
 }
 
+// LastPoll implements locking.Polled: what the nodes said to the lease of the job.
+func (p pair) LastPoll() locking.Poll {
+	if polled, ok := p.job.(locking.Polled); ok {
+		return polled.LastPoll()
+	}
+	return locking.Poll{}
+}
+
 // A slotError says that it was the slot that could not be extended.
 type slotError struct {
 	name string

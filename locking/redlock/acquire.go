@@ -10,6 +10,7 @@ import (
 // and, if too few accepted or too late, frees it everywhere by ABORT.
 func (a *attempt) acquire(ctx context.Context) bool {
 	a.eval = a.abortAt
+	a.rounds++
 	return a.redsync().LockContext(ctx) == nil
 }
 

@@ -42,6 +42,7 @@ type attempt struct {
 	// order is in which nodes are asked then.
 	spared []bool
 	order  []int
+	rounds uint8 // of requests to claim
 	// ballot is what round 2 is about; givenUp are the records of the ballots
 	// before it.
 	ballot  ballot

@@ -88,6 +88,7 @@ func (a *attempt) askCommit(ctx context.Context) {
 
 // commitWhere asks the nodes that want names to accept the ballot.
 func (a *attempt) commitWhere(ctx context.Context, want func(node int) bool) {
+	a.rounds++
 	for i, v := range a.ask(ctx, want, commitScript, a.commitArgs()...) {
 		if want(i) {
 			a.votes[i] = a.kept(i, v)

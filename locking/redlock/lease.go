@@ -18,6 +18,8 @@ type lease struct {
 	claim locking.Claim
 	// deadline is read while an extension is under way.
 	deadline atomic.Pointer[time.Time]
+	// polled is what the nodes said to the last extension; nil before.
+	polled atomic.Pointer[locking.Poll]
 	// turn holds one token: whoever has it may use the attempt and ended.
 	turn  chan struct{}
 	ended ending
@@ -43,6 +45,7 @@ func newLease(l *Locker, a *attempt, deadline time.Time) *lease {
 		Name: a.req.Name, Tick: a.req.Tick, Stream: a.req.Stream, Beside: a.req.Beside,
 		Token: locking.Token(a.ballot.token), Attempt: a.ballot.attempt,
 		Votes:   locking.Votes{For: count(a.votes, codeOK), Of: len(a.votes)},
+		Poll:    l.tally(a.nodes, a.votes, a.rounds),
 		Granted: time.Now(),
 	}}
 	s.deadline.Store(&deadline)
@@ -56,6 +59,14 @@ func (s *lease) Claim() locking.Claim { return s.claim }
 // Deadline implements locking.Lease.
 func (s *lease) Deadline() time.Time { return *s.deadline.Load() }
 
+// LastPoll implements locking.Polled.
+func (s *lease) LastPoll() locking.Poll {
+	if p := s.polled.Load(); p != nil {
+		return *p
+	}
+	return locking.Poll{}
+}
+
 // Extend implements locking.Lease: rule N4 on all nodes, counted afresh. Nodes that
 // the claim has left out are asked for it first. It takes a node timeout at most,
 // the first one two, and does not stop half-way when ctx ends.
@@ -68,6 +79,8 @@ func (s *lease) Extend(ctx context.Context) error {
 		return locking.ErrLeaseLost
 	}
 	votes, ok := s.a.poll(ctx, s.a.redsync().ExtendContext, s.a.extendAt)
+	polled := s.l.tally(s.a.nodes, votes, 1)
+	s.polled.Store(&polled)
 	switch {
 	case ok:
 		deadline := s.a.deadline(votes)

@@ -15,6 +15,8 @@ type Locker struct {
 	set     *nodes.Set
 	cfg     Config
 	cleaner *cleaner
+	names   *[locking.MostNodes]string // of the nodes
+	list    uint32                     // tells them from others
 }
 
 var _ locking.Watcher = (*Locker)(nil)
@@ -26,7 +28,9 @@ func New(set *nodes.Set, cfg Config) (*Locker, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Locker{set: set, cfg: cfg, cleaner: newCleaner(set.Timeout(), cfg.CleanFor)}, nil
+	l := &Locker{set: set, cfg: cfg, cleaner: newCleaner(set.Timeout(), cfg.CleanFor)}
+	l.list, l.names = locking.NodeList(set.Names())
+	return l, nil
 }
 
 // Close stops cleaning up after attempts that were given up, and waits for what

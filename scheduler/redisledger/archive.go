@@ -17,6 +17,9 @@ type storedLog struct {
 	V    int    `json:"v"`
 	Cut  int    `json:"cut,omitempty"`
 	Text string `json:"text"`
+	// Of a run that went on: when this was stored, and the run's note.
+	At  int64           `json:"at,omitempty"`
+	Run json.RawMessage `json:"run,omitempty"`
 }
 
 // logVersion is the version of the stored form of a log. A reader refuses a
@@ -28,7 +31,11 @@ func (l *Ledger) Store(ctx context.Context, job string, h scheduler.History, log
 	h = h.WithDefaults()
 	args := []any{h.Keep, h.MaxAge.Milliseconds(), max(h.MaxBytes, 0)}
 	for _, log := range logs {
-		b, err := json.Marshal(storedLog{V: logVersion, Cut: log.Cut, Text: log.Text})
+		stored := storedLog{V: logVersion, Cut: log.Cut, Text: log.Text}
+		if !log.At.IsZero() {
+			stored.At, stored.Run = log.At.UnixMilli(), scheduler.EncodeNote(log.Run)
+		}
+		b, err := json.Marshal(stored)
 		if err != nil {
 			return fmt.Errorf("encoding a log of %s: %w", job, err)
 		}
@@ -44,37 +51,70 @@ func logName(tick time.Time, token locking.Token) string {
 	return strconv.FormatInt(tick.UnixMilli(), 10) + "." + strconv.FormatUint(uint64(token), 10)
 }
 
-// Log implements [scheduler.Archive]. One node that has the log is enough.
+// Log implements [scheduler.Archive]. One node that has the log is enough; of several
+// the one tells most that was stored last: a run that goes on stores it now and then,
+// and not every node need have heard the last word.
 func (l *Ledger) Log(ctx context.Context, job string, tick time.Time, token locking.Token) (scheduler.Log, error) {
-	log := scheduler.Log{Job: job, Tick: tick, Token: token}
 	doing := "reading a log of " + job
 	replies := l.set.Call(ctx, l.lua.log, []string{l.set.JobKey(job, "logs")}, logName(tick, token))
+	var best storedLog
 	for _, r := range replies {
 		if r.Err != nil || r.Code != "OK" {
 			continue
 		}
-		var err error
-		if log.Text, log.Cut, err = decodeLog(r); err != nil {
+		stored, err := decodeLog(r)
+		if err != nil {
 			return scheduler.Log{}, fmt.Errorf("%s: %s: %w", doing, r.Node, err)
 		}
+		if best.V == 0 || stored.after(best) {
+			best = stored
+		}
+	}
+	if best.V == 0 {
+		if _, err := answers(l.set, doing, replies); err != nil {
+			return scheduler.Log{}, err
+		}
+		return scheduler.Log{}, scheduler.ErrNoLog
+	}
+	log := scheduler.Log{Job: job, Tick: tick, Token: token, Text: best.Text, Cut: best.Cut}
+	if best.At == 0 {
 		return log, nil
 	}
-	if _, err := answers(l.set, doing, replies); err != nil {
-		return scheduler.Log{}, err
+	log.At = time.UnixMilli(best.At).UTC()
+	var err error
+	if log.Run, err = scheduler.DecodeNote(best.Run); err != nil {
+		return scheduler.Log{}, fmt.Errorf("%s: %w", doing, err)
 	}
-	return scheduler.Log{}, scheduler.ErrNoLog
+	l.nameNodes(&log.Run)
+	return log, nil
 }
 
-// decodeLog returns the text that a node has stored, and how much went before.
-func decodeLog(r nodes.Reply) (text string, cut int, err error) {
-	var stored storedLog
+// after tells whether it was stored after another one of the same run, which is of
+// the end if it has no time.
+func (s storedLog) after(other storedLog) bool {
+	if s.At == 0 || other.At == 0 {
+		return s.At < other.At
+	}
+	return s.At > other.At
+}
+
+// decodeLog returns what a node has stored.
+func decodeLog(r nodes.Reply) (stored storedLog, err error) {
 	if err := json.Unmarshal([]byte(r.Arg(0)), &stored); err != nil {
-		return "", 0, err
+		return storedLog{}, err
 	}
 	if stored.V > logVersion {
-		return "", 0, fmt.Errorf("the log has version %d, this release reads up to %d: upgrade quorate", stored.V, logVersion)
+		return storedLog{}, fmt.Errorf("the log has version %d, this release reads up to %d: upgrade quorate", stored.V, logVersion)
 	}
-	return stored.Text, stored.Cut, nil
+	return stored, nil
+}
+
+// nameNodes puts the names of the nodes on what they said, if they are those of this
+// list.
+func (l *Ledger) nameNodes(e *scheduler.Entry) {
+	if e.Poll.List == l.list {
+		e.Poll.Names = l.names
+	}
 }
 
 var _ scheduler.Archive = (*Ledger)(nil)

@@ -22,12 +22,16 @@ type Ledger struct {
 	keep   int           // records per job
 	lately time.Duration // how long a replica stays after its last beat
 	lua    scripts
+	names  *[locking.MostNodes]string // of the nodes
+	list   uint32                     // tells them from others
 }
 
 // New returns the ledger that the nodes of set keep. It contacts none of them.
 // The caller closes the set.
 func New(set *nodes.Set) *Ledger {
-	return &Ledger{set: set, keep: keepRecords, lately: scheduler.SeenLately, lua: newScripts()}
+	l := &Ledger{set: set, keep: keepRecords, lately: scheduler.SeenLately, lua: newScripts()}
+	l.list, l.names = locking.NodeList(set.Names())
+	return l
 }
 
 // Record implements [scheduler.Ledger].

@@ -25,6 +25,7 @@ func (l *Ledger) read(ctx context.Context, q scheduler.Query, choose func([]know
 		chosen := choose(entries)
 		for _, e := range chosen {
 			if q.Wants(e) {
+				l.nameNodes(&e)
 				found = append(found, e)
 			}
 		}

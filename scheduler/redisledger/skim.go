@@ -77,6 +77,9 @@ func (l *Ledger) skim(ctx context.Context, stretches []scheduler.Stretch, into [
 		} else {
 			into[i].Entries = entries(all)
 		}
+		for j := range into[i].Entries {
+			l.nameNodes(&into[i].Entries[j])
+		}
 		if !pages[i].complete {
 			into[i].Rest = time.UnixMilli(pages[i].horizon).UTC()
 		}

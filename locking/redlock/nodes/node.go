@@ -32,6 +32,9 @@ func (n *Node) URL() string { return n.url.redacted }
 // String returns the name of the node.
 func (n *Node) String() string { return n.name }
 
+// Up tells whether the node answered the last call.
+func (n *Node) Up() bool { return n.health.get().cause == nil }
+
 // Votes tells whether the node is one to ask first: it is up, was formatted, does
 // not refuse this client, and does not abstain, as far as is known.
 func (n *Node) Votes(now time.Time) bool {
