@@ -74,7 +74,7 @@ func plants() []plant {
 		kitPlants,
 		actPlants,
 		listingPlants, webPlants, servedPlants, pagePlants, topPlants,
-		reloadPlants,
+		reloadPlants, runPlants,
 	)
 }
 

@@ -77,7 +77,7 @@ var reloadPlants = []plant{
 	},
 	{
 		name: "reload: version unsaid", promise: "Each run says which version of its job it is.",
-		edits: []edit{{schedulerDir + "note.go", "Hash: e.Hash,\n\t}.encode()", "\n\t}.encode()"}},
+		edits: []edit{{schedulerDir + "note.go", "Hash: e.Hash, Poll: pollNote", "Poll: pollNote"}},
 		pkg:   scheduler, tests: []string{"TestTwoVersions"},
 	},
 	{
