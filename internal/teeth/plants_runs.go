@@ -5,12 +5,12 @@ var runPlants = []plant{
 	{
 		name: "runs: down nodes were not asked", promise: "A node that is known to be down is told from one that was spared.",
 		edits: []edit{{redlockDir + "tally.go", "v.err != nil || !node.Up()", "v.err != nil"}},
-		pkg:   redlock, tests: []string{"TestPollOfAClaim"},
+		pkg:   redlockPkg, tests: []string{"TestPollOfAClaim"},
 	},
 	{
-		name: "runs: the poll of the claim for that of an extension", promise: "Each extension says what the nodes said to it.",
+		name: "runs: extensions without their poll", promise: "Each extension says what the nodes said to it.",
 		edits: []edit{{redlockDir + "lease.go", "s.polled.Store(&polled)", "_ = polled"}},
-		pkg:   redlock, tests: []string{"TestPollOfAClaim"},
+		pkg:   redlockPkg, tests: []string{"TestPollOfAClaim"},
 	},
 	{
 		name: "runs: slots hide the poll", promise: "A run with a slot says what the nodes said to its own lease.",
