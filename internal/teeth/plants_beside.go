@@ -14,7 +14,7 @@ var besidePlants = []plant{
 	},
 	{
 		name: "streams: in time after another's claim", promise: "A release after a claim of another stream says that others may have worked.",
-		edits: []edit{{finishLua, "if accepted() > tonumber(arg(6)) and not (beside and had) then", "if false then"}},
+		edits: []edit{{finishLua, "if tonumber(fence) > tonumber(token) and not (beside and had) then", "if false then"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
@@ -34,17 +34,17 @@ var besidePlants = []plant{
 	},
 	{
 		name: "beside: the lock ignores shares", promise: "What does not run beside others waits for all that do.",
-		edits: []edit{{claimLua, "(p == place or not beside)", "p == place"}},
+		edits: []edit{{standingLua, "(p == place or not beside)", "p == place"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
 		name: "beside: two attempts of a tick", promise: "Attempts of one tick keep out of each other's way.",
-		edits: []edit{{claimLua, "(p == place or not beside)", "not beside"}},
+		edits: []edit{{standingLua, "(p == place or not beside)", "not beside"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
 		name: "beside: shares ignore the lock", promise: "What runs beside others waits for what does not.",
-		edits: []edit{{claimLua, "if locker and locker ~= v then return locker end", "if locker and locker ~= v and not beside then return locker end"}},
+		edits: []edit{{standingLua, "if locker and locker ~= v then return locker end", "if locker and locker ~= v and not beside then return locker end"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
@@ -59,7 +59,7 @@ var besidePlants = []plant{
 	},
 	{
 		name: "beside: the older run ends the newer tick", promise: "A run finishes its own tick only.",
-		edits: []edit{{finishLua, "if held and stored_done ~= '1' then", "if (held or beside and had) and stored_done ~= '1' then"}},
+		edits: []edit{{finishLua, "if held and done ~= '1' then", "if (held or beside and had) and done ~= '1' then"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{

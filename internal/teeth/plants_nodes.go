@@ -1,13 +1,14 @@
 package main
 
 const (
-	claimLua  = "locking/redlock/claim.lua"
-	commitLua = "locking/redlock/commit.lua"
-	extendLua = "locking/redlock/extend.lua"
-	finishLua = "locking/redlock/finish.lua"
-	abortLua  = "locking/redlock/abort.lua"
-	voidLua   = "locking/redlock/void.lua"
-	voteLua   = "locking/redlock/vote.lua"
+	claimLua    = "locking/redlock/claim.lua"
+	standingLua = "locking/redlock/standing.lua"
+	commitLua   = "locking/redlock/commit.lua"
+	extendLua   = "locking/redlock/extend.lua"
+	finishLua   = "locking/redlock/finish.lua"
+	abortLua    = "locking/redlock/abort.lua"
+	voidLua     = "locking/redlock/void.lua"
+	voteLua     = "locking/redlock/vote.lua"
 
 	nodesDir = "locking/redlock/nodes/"
 
@@ -121,7 +122,7 @@ var nodePlants = []plant{
 	},
 	{
 		name: "node: extends past a larger token", promise: "A lease that was superseded cannot be extended, though a late request brought its lock back.",
-		edits: []edit{{extendLua, "if accepted() > tonumber(arg(6)) then", "if false then"}},
+		edits: []edit{{extendLua, "if accepted() > tonumber(token) then", "if false then"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
@@ -161,12 +162,12 @@ var nodePlants = []plant{
 	},
 	{
 		name: "node: finish of another's claim", promise: "A run that was superseded does not finish the tick of its successor.",
-		edits: []edit{{finishLua, "stored_owner == v and stored_token == arg(6)", "true"}},
+		edits: []edit{{finishLua, "owner == v and claimed == token", "true"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
 		name: "node: records without a bound", promise: "A node keeps a bounded number of records per job.",
-		edits: []edit{{finishLua, "redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(tonumber(arg(7)) + 1))", ""}},
+		edits: []edit{{finishLua, "redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(tonumber(keep) + 1))", ""}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
@@ -176,7 +177,7 @@ var nodePlants = []plant{
 	},
 	{
 		name: "node: a tombstone beside a lock", promise: "Who gave up gets no vote, whoever has the lock.",
-		edits: []edit{{claimLua, "given_up = there > 0 and redis.call", "given_up = not locker and redis.call"}},
+		edits: []edit{{standingLua, "given_up = there > 0 and redis.call", "given_up = not locker and redis.call"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{

@@ -42,7 +42,7 @@ var opsPlants = []plant{
 	},
 	{
 		name: "forgotten fence does not count", promise: "An absent claim stands at the largest token that was forgotten.",
-		edits: []edit{{claimLua, "tonumber(stored_fence) or gc_fence", "tonumber(stored_fence) or 0"}},
+		edits: []edit{{standingLua, "tonumber(stored_fence) or gc_fence", "tonumber(stored_fence) or 0"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{

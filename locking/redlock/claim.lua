@@ -1,6 +1,7 @@
--- What the claim scripts have in common; it stands behind shares.lua, before the
--- rule, which says begin() first. All of them take the same KEYS and begin with
--- the same ARGV:
+-- What the claim scripts have in common; it stands behind shares.lua. The rule says
+-- begin() first. All of them take the same KEYS and begin with the same ARGV. Every
+-- run makes these functions anew, so what few rules need stands in standing.lua and
+-- vote.lua.
 -- KEYS[2] lock of the job: v of the attempt that holds it
 -- KEYS[3] claim of the job: hash of fence, stream, and per stream tick, token,
 --         owner, done, ranout (1: the lock had gone by then, 2: and a claim of
@@ -15,41 +16,16 @@
 -- arg(5) 1: the attempt runs beside those of other ticks; it takes a share of
 --        the lock, one per tick, not the lock
 local lock, claim, dead, runs, shares
-local v, stream, tick, ttl, beside, place
-local given_up, locker, shared -- of look_around(); given_up nil: not yet
+local v, stream, ticktext, tick, ttl, beside, place
 
 local function begin()
-  lock, claim, dead, runs, shares = key(2), key(3), key(4), key(5), key(6)
-  v, stream, tick, ttl, beside = arg(1), arg(2), tonumber(arg(3)), arg(4), arg(5) == '1'
-  place = beside and stream .. ':' .. arg(3) .. '.'
-  given_up = nil
+  lock, claim, dead, runs, shares = unpack(KEYS, own.keys_before + 2, own.keys_before + 6)
+  v, stream, ticktext, ttl, beside = args(1, 5)
+  tick, beside = tonumber(ticktext), beside == '1'
+  place = beside and stream .. ':' .. ticktext .. '.'
 end
 
 local function reply(code, ...) return {code, nowtext, ...} end
-
--- What is stored of the stream's claim, as recall() has read it; false: nothing.
-local stored_fence, stored_tick, stored_owner, stored_token
-local stored_done, stored_void, stored_mode, stored_attempt, stored_ranout
-local of, of_stream -- the names of the claim's fields of a stream
-
-local function recall()
-  if of_stream ~= stream then
-    local s = stream .. '.'
-    of_stream, of = stream, {
-      tick = s .. 'tick', owner = s .. 'owner', token = s .. 'token', done = s .. 'done', void = s .. 'void',
-      mode = s .. 'mode', attempt = s .. 'attempt', ranout = s .. 'ranout', holder = s .. 'holder', at = s .. 'at',
-    }
-  end
-  stored_fence, stored_tick, stored_owner, stored_token, stored_done, stored_void, stored_mode, stored_attempt,
-    stored_ranout = unpack(redis.call('HMGET', claim, 'fence', of.tick, of.owner, of.token, of.done, of.void,
-    of.mode, of.attempt, of.ranout))
-end
-
--- The largest token accepted for the job, or for any that was forgotten: it may
--- have been this one.
-local function accepted()
-  return tonumber(stored_fence) or gc_fence
-end
 
 -- Answers with the claim of stream s: owner, ms until the lock ends, holder,
 -- tick, token.
@@ -61,45 +37,6 @@ local function with_claim(code, s)
     if share[1] and share[1] == c[1] then left = tonumber(share[2]) - now end
   end
   return reply(code, c[1] or '', num(math.max(left, 0)), c[2] or '', c[3] or '', c[4] or '')
-end
-
--- Finds out whether v was given up, who has the lock, and whether there are
--- shares: by one question where there is none of them, as there mostly is.
-local function look_around()
-  local there = redis.call('EXISTS', dead, lock, shares)
-  given_up, locker, shared = false, false, false
-  if there == 0 then return end
-  locker = redis.call('GET', lock)
-  if locker then there = there - 1 end
-  given_up = there > 0 and redis.call('EXISTS', dead) == 1
-  shared = there > (given_up and 1 or 0)
-end
-
--- Who keeps v from the lock or, if it runs beside others, from its share: that
--- one's value, and the share if it has one. The lock keeps out everybody; shares
--- whoever wants the lock, and each other's attempts of the same tick.
-local function in_the_way()
-  if given_up == nil then look_around() end
-  if locker and locker ~= v then return locker end
-  if not shared then return nil end
-  local found, places = shares_at(shares)
-  for _, p in ipairs(places) do
-    if found[p].owner ~= v and (p == place or not beside) then return found[p].owner, found[p], p end
-  end
-end
-
--- Answers with whoever is in the way, and with its claim if it got that far.
-local function in_the_way_of(code)
-  local owner, share, p = in_the_way()
-  if share then
-    return reply(code, owner, num(tonumber(share['until']) - now), share.holder or '',
-      share.token and string.match(p, ':(%d*)%.$') or '', share.token or '')
-  end
-  local s = redis.call('HGET', claim, 'stream')
-  if s and redis.call('HGET', claim, s .. '.owner') == owner then
-    return with_claim(code, s)
-  end
-  return reply(code, owner or '', num(math.max(redis.call('PTTL', lock), 0)), '', '', '')
 end
 
 -- Whether v has its share, accepted with the token. One without a token was set
@@ -119,15 +56,6 @@ local function take()
   if redis.call('HGET', shares, place .. 'owner') ~= v then drop_share_at(shares, place) end
   redis.call('HSET', shares, place .. 'owner', v, place .. 'until', ends)
   if redis.call('PTTL', shares) < tonumber(ttl) then redis.call('PEXPIRE', shares, ttl) end
-end
-
--- Takes it for the stored claim, which is v's.
-local function take_claimed()
-  take()
-  if not beside then return end
-  local c = redis.call('HMGET', claim, of.token, of.attempt, of.mode, of.holder, of.at)
-  redis.call('HSET', shares, place .. 'token', c[1] or '', place .. 'attempt', c[2] or '', place .. 'mode', c[3] or '',
-    place .. 'holder', c[4] or '', place .. 'at', c[5] or '')
 end
 
 -- Gives up the lock or the share of it, if it is v's.

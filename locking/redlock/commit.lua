@@ -15,7 +15,8 @@ begin()
 local none = no_say()
 if none then return none end
 
-local token, mode, attempt = tonumber(arg(6)), arg(7), tonumber(arg(8))
+local tokentext, mode, attempttext, holder, keep, record = args(6, 11)
+local token, attempt = tonumber(tokentext), tonumber(attempttext)
 -- Not a second more: the fence of this node's next life may begin right above.
 if token > (now + gracems / 2) / 1000 * 2^20 or token >= 2^53 then
   return reply('FUTURE')
@@ -23,11 +24,11 @@ end
 
 recall()
 local mine = stored_owner == v
-if mine and stored_token == arg(6) and (stored_tick or '') == arg(3) and stored_void ~= '1' then
+if mine and stored_token == tokentext and (stored_tick or '') == ticktext and stored_void ~= '1' then
   -- A share that is renewed is one with the token, or no larger one was accepted:
   -- else somebody may have had the lock meanwhile.
   local has, ended = true, false
-  if beside then has, ended = has_share(arg(6)) end
+  if beside then has, ended = has_share(tokentext) end
   if not in_the_way() and not ended and (has or accepted() <= token) then take_claimed() end
   return reply('OK', num(fence()), attempts())
 end
@@ -43,9 +44,9 @@ end
 
 serve()
 -- The record of a start without a finish stays: that claim was left unfinished.
-redis.call('HSET', claim, 'fence', arg(6), 'stream', stream,
-  of.tick, arg(3), of.token, arg(6), of.owner, v, of.done, '0', of.void, '0', of.mode, mode,
-  of.attempt, arg(8), of.holder, arg(9), of.at, nowtext)
+redis.call('HSET', claim, 'fence', tokentext, 'stream', stream,
+  of.tick, ticktext, of.token, tokentext, of.owner, v, of.done, '0', of.void, '0', of.mode, mode,
+  of.attempt, attempttext, of.holder, holder, of.at, nowtext)
 take_claimed()
 if shared then
   for p, s in pairs((shares_at(shares))) do
@@ -53,11 +54,11 @@ if shared then
   end
 end
 for i = 12, own.args do redis.call('ZREM', runs, 'S' .. arg(i)) end
-if arg(11) ~= '' then
-  redis.call('ZADD', runs, arg(3), 'S' .. arg(11))
+if record ~= '' then
+  redis.call('ZADD', runs, ticktext, 'S' .. record)
   -- A finish bounds them. Where the last claim had none, that is made up for here.
   if stored_owner and stored_done ~= '1' then
-    redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(tonumber(arg(10)) + 1))
+    redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(tonumber(keep) + 1))
   end
 end
-return reply('OK', arg(6), arg(8))
+return reply('OK', tokentext, attempttext)

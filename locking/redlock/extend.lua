@@ -7,12 +7,13 @@
 -- Replies OK | DEAD, with the reason if an operator released the lock |
 -- LOST owner left holder tick token
 begin()
+local token = arg(6)
 local gone = redis.call('GET', dead)
 if gone == '1' then return reply('DEAD') end
 if gone then return reply('DEAD', gone) end
 
 if beside then
-  local has, ended = has_share(arg(6))
+  local has, ended = has_share(token)
   if has and not ended then
     take()
     return reply('OK')
@@ -22,7 +23,7 @@ end
 recall()
 -- Superseded, even if a late ACQUIRE has brought the lock back. The stored
 -- fence counts: that of a restart would end leases that last.
-if accepted() > tonumber(arg(6)) then
+if accepted() > tonumber(token) then
   return with_claim('LOST', redis.call('HGET', claim, 'stream') or stream)
 end
 
@@ -30,8 +31,9 @@ if not beside and redis.call('GET', lock) == v then
   redis.call('PEXPIRE', lock, ttl)
   return reply('OK')
 end
+look_around()
 if in_the_way() then return in_the_way_of('LOST') end
-local held = stored_owner == v and stored_token == arg(6)
+local held = stored_owner == v and stored_token == token
   and stored_done ~= '1' and stored_void ~= '1'
 if held and (tick or now) > floor then
   take_claimed()

@@ -13,10 +13,11 @@
 -- The lock goes first, so that a node that is out of memory can finish: once a
 -- script has written, its other writes pass.
 begin()
+local token, keep, started, finished = args(6, 9)
 local had = redis.call('GET', lock) == v
 if had then redis.call('DEL', lock) end
 if beside then
-  had = has_share(arg(6))
+  had = has_share(token)
   if had then
     -- It stays for a while, to answer alike when asked again.
     redis.call('HDEL', shares, place .. 'done')
@@ -27,21 +28,22 @@ if beside then
   end
 end
 
-recall()
-local held = stored_owner == v and stored_token == arg(6)
-local ranout = stored_ranout
-if held and stored_done ~= '1' then
+local of = stream .. '.'
+local fence, owner, claimed, done, ranout = unpack(redis.call('HMGET', claim,
+  'fence', of .. 'owner', of .. 'token', of .. 'done', of .. 'ranout'))
+local held = owner == v and claimed == token
+if held and done ~= '1' then
   ranout = had and '0' or '1'
-  if accepted() > tonumber(arg(6)) and not (beside and had) then ranout = '2' end
-  redis.call('HSET', claim, of.done, '1', of.ranout, ranout)
+  if tonumber(fence) > tonumber(token) and not (beside and had) then ranout = '2' end
+  redis.call('HSET', claim, of .. 'done', '1', of .. 'ranout', ranout)
 end
 local late = not (beside and had)
 if held then late = ranout == '2' end
-if arg(9) ~= '' then
+if finished ~= '' then
   -- In this order a set of one record is not given up and made again.
-  redis.call('ZADD', runs, arg(3), (late and 'L' or 'F') .. arg(9))
-  redis.call('ZREM', runs, 'S' .. arg(8))
-  redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(tonumber(arg(7)) + 1))
+  redis.call('ZADD', runs, ticktext, (late and 'L' or 'F') .. finished)
+  redis.call('ZREM', runs, 'S' .. started)
+  redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(tonumber(keep) + 1))
 end
 if late then return with_claim('LATE', redis.call('HGET', claim, 'stream') or stream) end
 return reply(held and ranout == '1' and 'RANOUT' or 'OK')

@@ -12,6 +12,9 @@ var sharesLua string
 //go:embed claim.lua
 var claimLua string
 
+//go:embed standing.lua
+var standingLua string
+
 //go:embed vote.lua
 var voteLua string
 
@@ -50,13 +53,13 @@ var holdingLua string
 
 // The rules of a node, N2 to N6, and N9.
 var (
-	acquireScript = nodes.NewScript("acquire", acquireLua, sharesLua, claimLua, voteLua).Batched()
-	commitScript  = nodes.NewScript("commit", commitLua, sharesLua, claimLua, voteLua).Batched()
-	extendScript  = nodes.NewScript("extend", extendLua, sharesLua, claimLua).Batched()
+	acquireScript = nodes.NewScript("acquire", acquireLua, sharesLua, claimLua, standingLua, voteLua).Batched()
+	commitScript  = nodes.NewScript("commit", commitLua, sharesLua, claimLua, standingLua, voteLua).Batched()
+	extendScript  = nodes.NewScript("extend", extendLua, sharesLua, claimLua, standingLua).Batched()
 	finishScript  = nodes.NewScript("finish", finishLua, sharesLua, claimLua).AcceptSealed().Batched()
 	abortScript   = nodes.NewScript("abort", abortLua, sharesLua, claimLua).Batched()
-	voidScript    = nodes.NewScript("void", voidLua, sharesLua, claimLua).Batched()
-	lookScript    = nodes.NewScript("look", lookLua, sharesLua, claimLua, voteLua).Batched()
+	voidScript    = nodes.NewScript("void", voidLua, sharesLua, claimLua, standingLua).Batched()
+	lookScript    = nodes.NewScript("look", lookLua, sharesLua, claimLua, standingLua, voteLua).Batched()
 )
 
 // What operators do: N6 EVICT, N8 FORGET, and looking.

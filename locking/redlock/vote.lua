@@ -1,4 +1,4 @@
--- Whether a node votes for an attempt; it stands behind claim.lua in the scripts
+-- Whether a node votes for an attempt; it stands behind standing.lua in the scripts
 -- that ask for that.
 
 -- The fence of a node that may have lost its memory counts as that of the

@@ -13,10 +13,11 @@
 local function num(n) return string.format('%.0f', n) end
 
 -- The call at hand: how many KEYS and ARGV come before its own, and how many
--- arguments it has.
+-- arguments it has. args(i, j) is arg(i) to arg(j), of a call that has so many.
 local own = {keys_before = 0, args_before = 9, args = #ARGV - 9}
 local function key(i) return KEYS[own.keys_before + i] end
 local function arg(i) return i <= own.args and ARGV[own.args_before + i] or nil end
+local function args(from, to) return unpack(ARGV, own.args_before + from, own.args_before + to) end
 
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)

@@ -40,6 +40,7 @@ type program struct{ text, sha string }
 //
 //	key(2), key(3) …    its own keys (KEYS[1] is ns:node)
 //	arg(i)              its i-th argument, a string, i up to own.args
+//	args(i, j)          its i-th to j-th argument, which the caller must have sent
 //	now                 the node's clock, milliseconds
 //	nowtext             the same as text
 //	floor               the node abstains for ticks up to here, milliseconds
