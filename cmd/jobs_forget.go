@@ -61,7 +61,7 @@ func (c cluster) forget(ctx context.Context, name string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	err = redlock.Forget(ctx, c.Of(key), key)
+	err = c.Forget(ctx, key)
 	switch unknown := errors.Is(err, redlock.ErrUnknownName); {
 	case unknown && len(published) == 0:
 		return fmt.Errorf("%w: %w; quorate jobs and quorate locks list what there is", listing.ErrNotFound, err)

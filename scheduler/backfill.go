@@ -32,10 +32,23 @@ func (j *Job) backfilling(t tick) *Job {
 	most := max(1, t.act.Concurrency) // an older release may have asked
 	bounded := *j
 	if j.Group == "" {
-		bounded.Group, bounded.GroupSize = "backfill:"+j.key(), most
+		bounded.Group, bounded.GroupSize = backfillGroup(j.key()), most
 	}
 	bounded.GroupSize = min(bounded.GroupSize, most)
 	return &bounded
+}
+
+// backfillGroup is the group of a job's backfills where it has none of its own.
+func backfillGroup(key string) string { return "backfill:" + key }
+
+// BackfillSlots are the names of the locks that backfills of the job with the key
+// may have used, and that go with it.
+func BackfillSlots(key string) []string {
+	var names []string
+	for n := range MaxConcurrency {
+		names = append(names, slotName(backfillGroup(key), n))
+	}
+	return names
 }
 
 // backfills is 1 for an attempt that does, 0 for others.

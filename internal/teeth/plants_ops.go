@@ -142,7 +142,12 @@ var opsPlants = []plant{
 	},
 	{
 		name: "forget: not wired", promise: "What the nodes keep of a job that was removed goes.",
-		edits: []edit{{replicaDir + "cluster.go", "err := redlock.Forget(ctx, c.Of(key), key); !errors.Is", "err := error(nil); !errors.Is"}},
+		edits: []edit{{replicaDir + "cluster.go", "err := c.Forget(ctx, key); !errors.Is", "err := error(nil); !errors.Is"}},
+		pkg:   replica, tests: []string{"TestRemovedJobIsForgotten"},
+	},
+	{
+		name: "forget: slots stay", promise: "With a job go the slots of its backfills.",
+		edits: []edit{{replicaDir + "cluster.go", "if err := c.forgetSlots(ctx, key); err != nil {", "if err := error(nil); err != nil {"}},
 		pkg:   replica, tests: []string{"TestRemovedJobIsForgotten"},
 	},
 	{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
@@ -86,9 +87,38 @@ func (c *Cluster) Evict(ctx context.Context, name string, token locking.Token, r
 	return h, err
 }
 
+// Forget drops what the nodes keep of a job, with the slots of its backfills, or of
+// a plain lock; see redlock.Forget.
+func (c *Cluster) Forget(ctx context.Context, key string) error {
+	err := redlock.Forget(ctx, c.Of(key), key)
+	if err != nil && !errors.Is(err, redlock.ErrUnknownName) {
+		return err
+	}
+	if err := c.forgetSlots(ctx, key); err != nil {
+		return err
+	}
+	return err
+}
+
+// forgetSlots asks for all of them at once, so that they share requests.
+func (c *Cluster) forgetSlots(ctx context.Context, key string) error {
+	names := scheduler.BackfillSlots(key)
+	errs := make([]error, len(names))
+	var asking sync.WaitGroup
+	for i, name := range names {
+		asking.Go(func() {
+			if err := redlock.Forget(ctx, c.Of(name), name); !errors.Is(err, redlock.ErrUnknownName) {
+				errs[i] = err
+			}
+		})
+	}
+	asking.Wait()
+	return errors.Join(errs...)
+}
+
 // forget drops what the nodes keep of a job that was removed, if anything.
 func (c *Cluster) forget(ctx context.Context, key string) error {
-	if err := redlock.Forget(ctx, c.Of(key), key); !errors.Is(err, redlock.ErrUnknownName) {
+	if err := c.Forget(ctx, key); !errors.Is(err, redlock.ErrUnknownName) {
 		return err
 	}
 	return nil

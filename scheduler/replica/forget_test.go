@@ -87,6 +87,10 @@ func TestRemovedJobIsForgotten(t *testing.T) {
 		for i := range 3 {
 			publishedBefore(t, minis.Node(i), "customer", 720*time.Hour)
 		}
+		slot := scheduler.BackfillSlots("customer")[7] // that a backfill had once
+		for i := range 2 {
+			minis.Node(i).HSet("quorate:job:"+slot+":claim", "fence", "5")
+		}
 		minis.Stop(2)
 		if log.count("job forgotten") > 0 || kept("customer") < 6 { // its claims are on two nodes at least
 			t.Errorf("before a replica has looked the nodes keep %d keys: %s", kept("customer"), log.String())
@@ -95,6 +99,9 @@ func TestRemovedJobIsForgotten(t *testing.T) {
 		const line = `msg="job forgotten: nobody has served it for scheduler.forget_after" replica=r job=customer last_served=1999-12-0`
 		if log.count(line) != 1 || kept("customer") != 3 {
 			t.Errorf("%d keys are kept, all by the node that is away: %s", kept("customer"), log.String())
+		}
+		if n := kept(slot); n > 0 {
+			t.Errorf("%d keys are kept of the slot of its backfills", n)
 		}
 		minis.Start(2, true)
 		time.Sleep(time.Hour)
