@@ -108,6 +108,11 @@ bench: ## measure this project beside its peers and write docs/performance.md (A
 	@.ci/deps redis-server
 	cd benchmarks && go run . $(or $(ARGS),-write ..)
 
+.PHONY: pages
+pages: ## what each page of the dashboard costs with 1,000 jobs and 100,000 records: docs/dashboard.md
+	@.ci/deps redis-server
+	go test -count=1 -timeout 20m -run 'TestPagesAreBounded$$' ./scheduler/replica -args -pages $(CURDIR)/docs/dashboard.md
+
 .PHONY: scale
 scale: ## what clusters cost that no test machine can hold: docs/scale.md (minutes)
 	cd benchmarks && go run ./scale -write ../docs/scale.md

@@ -33,6 +33,21 @@ var listingPlants = []plant{
 		pkg:   listingPkg, tests: []string{"TestRecentIsEverythingSorted"},
 	},
 	{
+		name: "listing: acts go by the list that is kept", promise: "A job can be acted on as soon as it is served.",
+		edits: []edit{{listingDir + "control.go", "	c.Kept.Drop()\n", ""}},
+		pkg:   listingPkg, tests: []string{"TestShelf"},
+	},
+	{
+		name: "listing: who gives up spoils it for others", promise: "What one reader was told when it gave up is not for others.",
+		edits: []edit{{listingDir + "shelf.go", "if r.err == nil {", "if true {"}, {listingDir + "shelf.go", "return r.d, nil", "return r.d, r.err"}},
+		pkg:   listingPkg, tests: []string{"TestShelf"},
+	},
+	{
+		name: "listing: a call for each job", promise: "What a page asks of the nodes does not grow with every job.",
+		edits: []edit{{ledgerDir + "skim.go", "skimJobs    = 250", "skimJobs    = 1"}},
+		pkg:   "./scheduler/replica", tests: []string{"TestPagesAreBounded"},
+	},
+	{
 		name: "ledger: a stretch ends at the farthest node's end", promise: "Of a tick is listed what all nodes know that answer.",
 		edits: []edit{{ledgerDir + "page.go", "p.complete, p.horizon = false, max(p.horizon, tick)", "p.complete, p.horizon = false, tick-1"}},
 		pkg:   redisledger, tests: []string{"TestLedgerConforms"},

@@ -12,6 +12,7 @@ import (
 func (c Control) Planned(ctx context.Context, act scheduler.Act) ([]time.Time, scheduler.Act, error) {
 	act.Kind = scheduler.ActBackfill
 	name := act.Job
+	c.Kept.Drop()
 	d, err := c.Directory(ctx)
 	if err != nil {
 		return nil, act, err

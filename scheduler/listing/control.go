@@ -38,8 +38,9 @@ func invalid(format string, args ...any) error {
 }
 
 // known returns the act with the key of its job, which the cluster must have heard
-// of.
+// of. What is kept of that may be too old for an act.
 func (c Control) known(ctx context.Context, act scheduler.Act) (scheduler.Act, error) {
+	c.Kept.Drop()
 	if act.Job == "" {
 		return act, nil
 	}

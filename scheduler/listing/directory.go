@@ -24,8 +24,13 @@ type Directory struct {
 	keyOf map[string]string // by name
 }
 
-// Directory reads what the replicas have published.
+// Directory reads what the replicas have published, or returns what is kept of it,
+// which is not to be changed.
 func (r Reader) Directory(ctx context.Context) (Directory, error) {
+	return r.Kept.get(ctx, r.directory)
+}
+
+func (r Reader) directory(ctx context.Context) (Directory, error) {
 	published, err := r.Roster.Jobs(ctx)
 	if Whole(err) != nil {
 		return Directory{}, err

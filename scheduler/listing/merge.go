@@ -125,7 +125,10 @@ func (m *merge) lacking() (jobs []*history, floor time.Time) {
 		if m.enough(all, settled) {
 			return nil, floor
 		}
-		window = settled + 4*m.query.Limit
+		window = settled + m.query.Limit
+		if m.looked > 0 || m.query.filters() {
+			window = settled + 4*m.query.Limit // little of it may be wanted
+		}
 	}
 	floor = m.query.Since
 	if window <= len(all) {

@@ -24,6 +24,8 @@ type Reader struct {
 	// Served, if set, returns the schedule of a published job that has no written
 	// form in what was published, if it is known otherwise.
 	Served func(scheduler.JobInfo) (scheduler.Schedule, bool)
+	// Kept, if set, keeps the directory: for servers.
+	Kept *Shelf
 }
 
 func (r Reader) cellOf(key string) string {

@@ -84,7 +84,9 @@ func (r Reader) Page(ctx context.Context, job string, q RecentQuery) (Page, erro
 }
 
 // picky tells whether entries may be looked at that are not wanted.
-func (q RecentQuery) picky() bool { return !q.Ticks || len(q.Outcomes)+len(q.Triggers) > 0 }
+func (q RecentQuery) picky() bool { return !q.Ticks || q.filters() }
+
+func (q RecentQuery) filters() bool { return len(q.Outcomes)+len(q.Triggers) > 0 }
 
 // wants tells whether an entry is one of those that are asked for.
 func (q RecentQuery) wants(e scheduler.Entry) bool {

@@ -120,7 +120,9 @@ func TestOverviewInWords(t *testing.T) {
 func TestPagesWithoutQuorum(t *testing.T) {
 	t.Parallel()
 	away := new(atomic.Bool)
-	r := newRig(t, func(c *web.Config) { c.Control.Roster = roster{c.Control.Roster, away} })
+	r := newRig(t, func(c *web.Config) {
+		c.Control.Roster, c.Control.Ledger = roster{c.Control.Roster, away}, ledger{c.Control.Ledger, away}
+	})
 	before := r.ask(viewer, "GET", "/jobs/report", "")
 	away.Store(true)
 	after := r.ask(viewer, "GET", "/jobs/report", "")
@@ -146,6 +148,21 @@ func (r roster) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
 		return nil, locking.ErrNoQuorum
 	}
 	return r.Roster.Replicas(ctx)
+}
+
+// A ledger does neither.
+type ledger struct {
+	kept
+	away *atomic.Bool
+}
+
+type kept = listing.Store
+
+func (l ledger) Skim(ctx context.Context, ask []scheduler.Stretch, perTick bool) ([]scheduler.Skimmed, error) {
+	if l.away.Load() {
+		return nil, locking.ErrNoQuorum
+	}
+	return l.kept.Skim(ctx, ask, perTick)
 }
 
 // Links stay under the base path, and in the zone.

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"github.com/quorate/quorate/scheduler/listing"
 )
 
 // A Server answers requests. Make it with New, and Close it at the end.
@@ -22,6 +25,11 @@ type Server struct {
 	contests contests
 }
 
+// keepDirectory is how long pages and answers go by the same list of jobs: a page asks
+// for several things at once, and many people look at the same time. Acts go by what
+// is listed when they are asked for.
+const keepDirectory = 2 * time.Second
+
 // New returns a server. It contacts no node.
 func New(cfg Config) (*Server, error) {
 	if err := cfg.Validate(); err != nil {
@@ -29,6 +37,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg.WithDefaults(), origins: http.NewCrossOriginProtection(), api: routes()}
 	s.users.Store(newUsers(cfg.Users))
+	if s.cfg.Control.Kept == nil {
+		s.cfg.Control.Kept = &listing.Shelf{For: keepDirectory}
+	}
 	s.events = newHub(s)
 	document, err := document(s.api, s.cfg)
 	if err != nil {

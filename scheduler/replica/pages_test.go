@@ -1,0 +1,283 @@
+package replica
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/web"
+)
+
+var pagesFlag = flag.String("pages", "", "measure pages with 1,000 jobs and 100,000 records, and write the table into this page")
+
+// A pageCost is what one page costs. Bounds are those of calls, by chunks of jobs.
+type pageCost struct {
+	path  string
+	calls int64  // of one node, at most, with 300 jobs
+	kB    uint64 // allocated, at most, with 300 jobs
+}
+
+// pageCosts lists the pages, and what each may cost.
+func pageCosts() []pageCost {
+	return []pageCost{
+		{"/", 12, 16000},
+		{"/?range=24h", 12, 16000},
+		{"/jobs", 4, 5500},
+		{"/jobs?q=0042", 4, 500},
+		{"/jobs/job-0042", 5, 1500},
+		{"/ticks", 5, 3800},
+		{"/ticks?outcome=failed", 12, 8500},
+		{"/ticks?job=job-0042", 2, 1500},
+		{"/locks", 12, 12000},
+		{"/replicas", 1, 300},
+		{"/nodes", 3, 500},
+		{"/configuration", 2, 300},
+		{"/audit", 1, 300},
+		{"/api/v1/jobs", 4, 3000},
+		{"/api/v1/ticks", 5, 3800},
+		{"/api/v1/runs", 5, 3800},
+		{"/api/v1/next", 1, 1800},
+	}
+}
+
+// TestPagesAreBounded: what a page asks of the nodes, and the memory that it takes, do
+// not depend on how long the history is. With -pages FILE it measures pages at full
+// size instead.
+func TestPagesAreBounded(t *testing.T) {
+	if *pagesFlag != "" {
+		measurePages(t, *pagesFlag)
+		return
+	}
+	const jobs = 300
+	var short map[string]pageUse
+	for _, entries := range []int{60, 120} {
+		c := newCrowd(t, jobs, entries)
+		uses := map[string]pageUse{}
+		for _, page := range pageCosts() {
+			c.visit(t, page.path) // connects, and fills what is kept
+			u := c.least(t, page.path)
+			uses[page.path] = u
+			if u.calls > 5*page.calls || u.bytes > page.kB<<10 {
+				t.Errorf("%d records of each of %d jobs: %s took %d calls and %d kB, at most %d and %d were to be", entries, jobs, page.path, u.calls, u.bytes>>10, 5*page.calls, page.kB)
+			}
+			if was, ok := short[page.path]; ok && (u.calls > was.calls+5 || u.read > was.read+was.read/2+20_000) {
+				t.Errorf("%s took %d calls and %d bytes with %d records of each job, %d and %d with few", page.path, u.calls, u.read, entries, was.calls, was.read)
+			}
+		}
+		short = uses
+	}
+}
+
+// least is what the least of three visits uses: the jobs may have to be read anew.
+func (c *crowd) least(t *testing.T, path string) pageUse {
+	t.Helper()
+	u := c.visit(t, path)
+	for range 2 {
+		v := c.visit(t, path)
+		u.calls, u.read, u.bytes = min(u.calls, v.calls), min(u.read, v.read), min(u.bytes, v.bytes)
+	}
+	return u
+}
+
+// measurePages writes a table of the costs into a page.
+func measurePages(t *testing.T, file string) {
+	t.Helper()
+	const rounds = 21
+	c := newCrowd(t, 1000, 100)
+	var table strings.Builder
+	table.WriteString("| page | ms, median | of the first after 2 s | MB allocated | calls of all 5 nodes | kB read from them | longest call, ms |\n|---|---|---|---|---|---|---|\n")
+	for _, page := range pageCosts() {
+		c.visit(t, page.path)
+		c.resetSlowLog(t)
+		var first, again []time.Duration
+		var u pageUse
+		for range rounds {
+			c.kept.Drop()
+			first = append(first, c.visit(t, page.path).took)
+			u = c.visit(t, page.path)
+			again = append(again, u.took)
+		}
+		fmt.Fprintf(&table, "| `%s` | %.0f | %.0f | %.1f | %d | %d | %.1f |\n", page.path, median(again), median(first),
+			float64(u.bytes)/1e6, u.calls, u.read/1000, c.slowest(t).Seconds()*1e3)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile(`(?s)(<!-- pages:table -->\n).*?(<!-- /pages:table -->)`)
+	if !block.Match(text) {
+		t.Fatalf("%s has no block pages:table", file)
+	}
+	text = block.ReplaceAll(text, []byte("${1}\n"+table.String()+"\n${2}"))
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Log("\n" + table.String())
+}
+
+// median is in milliseconds.
+func median(list []time.Duration) float64 {
+	slices.Sort(list)
+	return list[len(list)/2].Seconds() * 1e3
+}
+
+// A crowd is a cluster of five nodes with many jobs, and a server of its pages.
+type crowd struct {
+	*Cluster
+	web     *web.Server
+	servers []*redistest.Server
+	traffic traffic
+	kept    *listing.Shelf
+}
+
+// A pageUse is what one visit has used.
+type pageUse struct {
+	took  time.Duration
+	calls int64  // of all nodes
+	read  int64  // bytes
+	bytes uint64 // allocated
+}
+
+func (c *crowd) visit(t *testing.T, path string) pageUse {
+	t.Helper()
+	c.beat(t)
+	var before, after runtime.MemStats
+	calls, read := c.traffic.calls.Load(), c.traffic.read.Load()
+	runtime.ReadMemStats(&before)
+	began := time.Now()
+	rec := httptest.NewRecorder()
+	c.web.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	took := time.Since(began)
+	runtime.ReadMemStats(&after)
+	if body := rec.Body.String(); rec.Code != http.StatusOK || strings.Contains(body, "no quorum") {
+		t.Fatalf("%s: %d %s", path, rec.Code, body)
+	}
+	return pageUse{took, c.traffic.calls.Load() - calls, c.traffic.read.Load() - read, after.TotalAlloc - before.TotalAlloc}
+}
+
+// newCrowd has so many jobs, and so many records of each: every tenth tick was
+// skipped, and the runs of some jobs failed.
+func newCrowd(t *testing.T, jobs, entries int) *crowd {
+	t.Helper()
+	c := &crowd{servers: redistest.StartN(t, 5), kept: &listing.Shelf{For: 2 * time.Second}}
+	list, err := ReadCluster(Source{Environ: []string{}, Path: write(t, fmt.Sprintf("redis: {nodes: [%s], node_timeout: 2s}\n", strings.Join(redistest.URLs(c.servers), ", ")))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list {
+		list[i].Dial = c.traffic.dial
+	}
+	if c.Cluster, err = OpenCluster(list); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if err := c.Sets[0].Init(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().Truncate(time.Minute)
+	c.publish(t, jobs, now)
+	for _, s := range c.servers {
+		pipe := s.Client().Pipeline()
+		for j := range jobs {
+			for n := range entries {
+				tick := now.Add(time.Duration(-n) * 5 * time.Minute)
+				pipe.ZAdd(t.Context(), c.Sets[0].JobKey(jobNumber(j), "runs"), redisZ(tick, record(j, n, tick)))
+			}
+		}
+		if _, err := pipe.Exec(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	control := c.Control()
+	control.Kept = c.kept
+	c.web, err = web.New(web.Config{Control: control, Nodes: c, Anonymous: web.AnonymousAll, Timeout: time.Minute, Settings: func() any { return "none" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.web.Close)
+	return c
+}
+
+func (c *crowd) publish(t *testing.T, jobs int, now time.Time) {
+	t.Helper()
+	var infos []scheduler.JobInfo
+	for j := range jobs {
+		infos = append(infos, scheduler.JobInfo{
+			Name: jobNumber(j), Func: "report", Schedule: "*/5 * * * *", Timezone: "UTC", Published: now, Replica: "a",
+			Description: "Sends one of many reports", Tags: []string{"finance"}, ConfigHash: "c",
+		})
+	}
+	if err := c.Roster.Publish(t.Context(), infos); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// beat keeps the replica that serves the jobs alive.
+func (c *crowd) beat(t *testing.T) {
+	t.Helper()
+	if _, err := c.Roster.Beat(t.Context(), scheduler.Replica{ID: "a", State: scheduler.StateReady, ConfigHash: "c"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func jobNumber(j int) string { return fmt.Sprintf("job-%04d", j) }
+
+// record is the n-th last of a job.
+func record(j, n int, tick time.Time) nodes.Record {
+	e := scheduler.Entry{Tick: tick, Trigger: scheduler.BySchedule, Replica: "a", Outcome: scheduler.Succeeded, Started: tick, Finished: tick.Add(time.Second), Tries: 1}
+	r := nodes.Record{Kind: nodes.KindFinished, Stream: locking.StreamSchedule, Tick: tick, Token: uint64(tick.UnixMilli()), Attempt: 1, Owner: fmt.Sprint(j, n)}
+	switch {
+	case n%10 == 9:
+		e = scheduler.Entry{Tick: tick, Trigger: scheduler.BySchedule, Outcome: scheduler.Skipped, Reason: "overlap: an earlier run goes on", Replica: "a"}
+		r = nodes.Record{Kind: nodes.KindNotRun, Stream: locking.StreamSchedule, Tick: tick}
+	case j%100 == 7:
+		e.Outcome, e.Error = scheduler.Failed, "no such customer"
+	}
+	r.Note = scheduler.EncodeNote(e)
+	return r
+}
+
+// resetSlowLog lets the servers note every command that takes a while.
+func (c *crowd) resetSlowLog(t *testing.T) {
+	t.Helper()
+	for _, s := range c.servers {
+		client := s.Client()
+		err := client.ConfigSet(t.Context(), "slowlog-log-slower-than", "100").Err()
+		if err == nil {
+			err = client.Do(t.Context(), "SLOWLOG", "RESET").Err()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// slowest is how long the longest command took since.
+func (c *crowd) slowest(t *testing.T) time.Duration {
+	t.Helper()
+	var longest time.Duration
+	for _, s := range c.servers {
+		list, err := s.Client().SlowLogGet(context.WithoutCancel(t.Context()), 128).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range list {
+			longest = max(longest, one.Duration)
+		}
+	}
+	return longest
+}
