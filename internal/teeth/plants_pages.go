@@ -38,6 +38,11 @@ var pagePlants = []plant{
 		pkg:   "./scheduler", tests: []string{"TestPublisher"},
 	},
 	{
+		name: "pages: drift the wrong way round", promise: "The page of the configuration says which replica serves which version.",
+		edits: []edit{{webDir + "page_drift.go", "listing.Text(r.ConfigHash) == v.ConfigHash", "listing.Text(r.ConfigHash) != v.ConfigHash"}},
+		pkg:   webPkg, tests: []string{"TestDriftInWords"},
+	},
+	{
 		name: "pages: refusals hide", promise: "The audit log is narrowed to what was refused, and to what was not.",
 		edits: []edit{{"scheduler/listing/audit.go", "*q.Refused == strings.HasPrefix", "!strings.HasPrefix"}},
 		pkg:   webPkg, tests: []string{"TestAuditIsFiltered"},

@@ -136,6 +136,7 @@ type configurationPage struct {
 	Drift         bool
 	Replicas      []hashRow
 	Jobs          []scheduler.Version // served in several versions
+	Drifts        []driftLine         // the same in words
 }
 
 type hashRow struct {
@@ -165,6 +166,13 @@ func loadConfiguration(ctx context.Context, v *visit) (any, error) {
 		if version.Drift {
 			shown.Jobs = append(shown.Jobs, version)
 		}
+	}
+	if len(shown.Jobs) > 0 {
+		live, missing := rows[listing.Replica](ctx, v, "/replicas", nil)
+		if missing != nil {
+			return nil, missing
+		}
+		shown.Drifts = driftLines(shown.Jobs, live.Items)
 	}
 	return shown, err
 }
