@@ -2,7 +2,9 @@ package listing
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,9 +14,20 @@ import (
 // mostAttempts bounds what is read of one tick.
 const mostAttempts = 100
 
-// Attempts returns the attempts of the run with an id, the last one first, or what
-// became of the tick if it never ran; ErrNotFound if nothing is known of it.
-func (r Reader) Attempts(ctx context.Context, id string) ([]scheduler.Entry, error) {
+// Found is a run that was found, for who looks at it again and again.
+type Found struct {
+	// Attempts are those of the run, the last one first, or what became of the tick
+	// if it never ran.
+	Attempts []scheduler.Entry
+
+	r      Reader
+	d      Directory
+	q      scheduler.Query
+	stream string
+}
+
+// Find finds the run with an id; ErrNotFound if nothing is known of it.
+func (r Reader) Find(ctx context.Context, id string) (*Found, error) {
 	job, rest, _ := strings.Cut(id, "@")
 	stamp, stream, ok := cutStamp(rest)
 	if !ok {
@@ -24,26 +37,55 @@ func (r Reader) Attempts(ctx context.Context, id string) ([]scheduler.Entry, err
 	if err != nil {
 		return nil, err
 	}
-	q := scheduler.Query{Job: d.Key(job), Limit: mostAttempts, Since: stamp, Before: stamp.Add(time.Millisecond)}
-	for _, read := range []func(context.Context, scheduler.Query) ([]scheduler.Entry, error){r.Ledger.Runs, r.Ledger.Ticks} {
-		list, err := read(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		var found []scheduler.Entry
-		for _, e := range list {
-			if e.Stream == stream {
-				found = append(found, d.named(e))
-			}
-		}
-		if len(found) > 0 {
-			return found, nil
-		}
-	}
-	if err := d.Require(q.Job); err != nil {
+	f := &Found{r: r, d: d, stream: stream, q: scheduler.Query{
+		Job: d.Key(job), Limit: mostAttempts, Since: stamp, Before: stamp.Add(time.Millisecond),
+	}}
+	if err := f.Again(ctx); err != nil {
 		return nil, err
 	}
-	return nil, fmt.Errorf("run %s %w: it was never decided, or is not kept any more", id, ErrNotFound)
+	if len(f.Attempts) == 0 {
+		if err := d.Require(f.q.Job); err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("run %s %w: it was never decided, or is not kept any more", id, ErrNotFound)
+	}
+	return f, nil
+}
+
+// Again reads what has become of the run.
+func (f *Found) Again(ctx context.Context) error {
+	for _, read := range []func(context.Context, scheduler.Query) ([]scheduler.Entry, error){f.r.Ledger.Runs, f.r.Ledger.Ticks} {
+		list, err := read(ctx, f.q)
+		if err != nil {
+			return err
+		}
+		list = slices.DeleteFunc(list, func(e scheduler.Entry) bool { return e.Stream != f.stream })
+		if len(list) > 0 {
+			f.Attempts = f.d.namedAll(list)
+			return nil
+		}
+	}
+	return nil
+}
+
+// Log returns what an attempt has logged, as far as the ledger has it; ErrNotFound
+// if it has nothing.
+func (f *Found) Log(ctx context.Context, e scheduler.Entry) (scheduler.Log, error) {
+	log, err := f.r.Ledger.Log(ctx, f.q.Job, e.OrderKey(), e.Token)
+	if errors.Is(err, scheduler.ErrNoLog) {
+		return scheduler.Log{}, fmt.Errorf("log of %s %w: it has logged nothing yet, or its log is not kept any more", e.ID(), ErrNotFound)
+	}
+	return log, err
+}
+
+// Attempts returns the attempts of the run with an id, the last one first, or what
+// became of the tick if it never ran; ErrNotFound if nothing is known of it.
+func (r Reader) Attempts(ctx context.Context, id string) ([]scheduler.Entry, error) {
+	f, err := r.Find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return f.Attempts, nil
 }
 
 // cutStamp takes what follows the name in the id of a run apart.

@@ -19,6 +19,8 @@ type Log struct {
 	Attempt *int              `json:"attempt"`
 	Replica *string           `json:"replica"`
 	Outcome scheduler.Outcome `json:"outcome"`
+	// AsOf is up to when it has what the run logs, which goes on; null: to the end.
+	AsOf *string `json:"as_of"`
 	// Cut is how many bytes before the text are not kept.
 	Cut  int    `json:"cut"`
 	Text string `json:"text"`
@@ -43,9 +45,9 @@ func (r Reader) Log(ctx context.Context, job, run string, attempt int) (Log, err
 	}
 	log, err := r.Ledger.Log(ctx, e.Job, e.OrderKey(), e.Token)
 	if errors.Is(err, scheduler.ErrNoLog) {
-		return Log{}, fmt.Errorf("log of %s %w: it logged nothing, goes on, or its log is not kept any more", e.ID(), ErrNotFound)
+		return Log{}, fmt.Errorf("log of %s %w: it logged nothing, or not long ago, or its log is not kept any more", e.ID(), ErrNotFound)
 	}
-	return newLog(d.named(e), log), err
+	return NewLog(d.named(e), log), err
 }
 
 // errNoRun: no run of a job is the one that was looked for.
@@ -89,10 +91,11 @@ func isRun(e scheduler.Entry, text string) bool {
 	return text == "" || strings.HasSuffix(text, "@"+id) || text == *Stamp(e.Tick)
 }
 
-func newLog(e scheduler.Entry, log scheduler.Log) Log {
+// NewLog returns what a run has logged as a row.
+func NewLog(e scheduler.Entry, log scheduler.Log) Log {
 	row := NewRun(e)
 	return Log{
 		ID: row.ID, Job: row.Job, Tick: row.Tick, Token: row.Token, Attempt: row.Attempt, Replica: row.Replica,
-		Outcome: row.Outcome, Cut: log.Cut, Text: log.Text,
+		Outcome: row.Outcome, AsOf: Stamp(log.At), Cut: log.Cut, Text: log.Text,
 	}
 }

@@ -27,6 +27,11 @@ type Run struct {
 	Hash     *string            `json:"hash"` // the version of the job
 	// StaleWrites is how many writes of it a guard has refused.
 	StaleWrites int `json:"stale_writes"`
+	// Poll is what each node said to the claim, and Beats are the extensions of the
+	// lease; null if nobody knows, or there were none. Of a run that goes on its
+	// replica knows them, and the ledger once it has logged something.
+	Poll  *Poll  `json:"poll"`
+	Beats *Beats `json:"beats"`
 }
 
 // A Tick is what became of one tick: a run's fields and the votes of its claim,
@@ -45,7 +50,7 @@ func NewRun(e scheduler.Entry) Run {
 		Tries: Optional(e.Tries), Trigger: Optional(e.Trigger), Parent: Optional(e.Parent), Replica: Optional(e.Replica),
 		Outcome: e.Outcome, Reason: Optional(e.Reason), Started: Stamp(e.Started),
 		Finished: Stamp(e.Finished), Error: Optional(e.Error), Hash: Optional(e.Hash),
-		StaleWrites: e.StaleWrites,
+		StaleWrites: e.StaleWrites, Poll: newPoll(e.Poll), Beats: NewBeats(e.Beats),
 	}
 	if e.Token != 0 {
 		row.ID = Optional(e.ID())

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/web"
 )
@@ -88,6 +89,7 @@ func newWeb(cfg *Config, r *Replica, options Options) (*webServer, error) {
 // replica, as does a logger if it has none. Close it before the replica has ended.
 func (r *Replica) Web(cfg web.Config) (*web.Server, error) {
 	cfg.Control, cfg.Nodes, cfg.Settings, cfg.Replica, cfg.Version = r.cluster.Control(), r.cluster, r.shownSettings, r.id, r.version
+	cfg.Live = func(job string, token locking.Token) (scheduler.Log, bool) { return r.scheduler.Live(job, token) }
 	if cfg.Logger == nil {
 		cfg.Logger = r.log
 	}

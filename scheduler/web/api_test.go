@@ -108,7 +108,7 @@ func TestAPIAsDescribed(t *testing.T) {
 	var all []asked
 	for path, methods := range doc.Paths {
 		for method, op := range methods {
-			if path != "/api/v1/events" {
+			if !strings.HasSuffix(path, "/events") {
 				all = append(all, asked{path, strings.ToUpper(method), op})
 			}
 		}
@@ -278,7 +278,7 @@ func TestRunAndLog(t *testing.T) {
 	}
 	for path, want := range map[string]int{
 		"/api/v1/runs/report@20270101T020000.000Z": http.StatusNotFound, "/api/v1/runs/nosuch@20270101T020000.000Z": http.StatusNotFound,
-		"/api/v1/runs/x": http.StatusBadRequest, "/api/v1/runs/x/log": http.StatusNotFound, "/api/v1/jobs/nosuch": http.StatusNotFound,
+		"/api/v1/runs/x": http.StatusBadRequest, "/api/v1/runs/x/log": http.StatusBadRequest, "/api/v1/jobs/nosuch": http.StatusNotFound,
 		"/api/v1/nosuch": http.StatusNotFound, "/api/v1/jobs?nosuch=1": http.StatusBadRequest, "/api/v1/jobs?limit=0": http.StatusBadRequest,
 		"/api/v1/jobs/report/trigger": http.StatusMethodNotAllowed,
 	} {

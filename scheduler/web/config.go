@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/listing"
 )
 
@@ -33,6 +35,10 @@ type Config struct {
 	// Warnings, if set, returns what people should know of this replica that no node
 	// tells, a sentence each. The overview shows them.
 	Warnings func() []string
+	// Live, if set, returns a run that goes on in this process, and what it has logged
+	// so far; false if there is none of the named job with the token. What other
+	// replicas run is shown as they have stored it.
+	Live func(job string, token locking.Token) (scheduler.Log, bool)
 	// Replica is the one that serves, and Version its release.
 	Replica, Version string
 

@@ -220,9 +220,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 	ch, ok := s.events.join()
 	if !ok {
-		p := newProblem(http.StatusServiceUnavailable, "too_many", "too many follow the events of this replica; ask another one, or read the listings")
-		p.wait = beatEvery
-		p.write(w)
+		tooManyFollow().write(w)
 		return
 	}
 	defer s.events.leave(ch)
@@ -250,6 +248,12 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+func tooManyFollow() *problem {
+	p := newProblem(http.StatusServiceUnavailable, "too_many", "too many follow the events of this replica; ask another one, or read the listings")
+	p.wait = beatEvery
+	return p
 }
 
 // write sends text now; false if the client has gone, or does not read any more.

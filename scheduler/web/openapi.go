@@ -37,7 +37,13 @@ func document(list []route, cfg Config) ([]byte, error) {
 		}
 		item[strings.ToLower(list[i].method)] = op
 	}
-	paths[prefix+"/events"] = object{"get": eventsOperation()}
+	paths[prefix+"/events"] = object{"get": eventsOperation("get_events", "What happens from now on, as server-sent events: run, tick, act and replica, each with the row that the listings show.")}
+	following := eventsOperation("get_runs_run_events", "What a run logs from now on, as server-sent events: log with text and cut, beat for each extension of its lease, and finished with its row, which is the last. Ids say how far the log was sent.")
+	following["parameters"] = []object{
+		{"name": "run", "in": "path", "required": true, "schema": object{"type": "string"}},
+		{"name": "after", "in": "query", "description": "how many bytes of the log are known", "schema": object{"type": "integer", "minimum": 0}},
+	}
+	paths[prefix+"/runs/{run}/events"] = object{"get": following}
 	return json.MarshalIndent(object{
 		"openapi": "3.1.0",
 		"info": object{
@@ -162,10 +168,10 @@ func responses(rt *route, reply object) object {
 	return all
 }
 
-func eventsOperation() object {
+func eventsOperation(id, about string) object {
 	return object{
-		"operationId": "get_events",
-		"summary":     "What happens from now on, as server-sent events: run, tick, act and replica, each with the row that the listings show.",
+		"operationId": id,
+		"summary":     about,
 		"x-role":      Viewer,
 		"responses": object{
 			"200": object{"description": "events", "content": object{"text/event-stream": object{"schema": object{"type": "string"}}}},

@@ -91,17 +91,6 @@ func answerRunsOf(ctx context.Context, c *call) (any, error) {
 	return entriesPage(p, err, listing.NewRun)
 }
 
-func answerRun(ctx context.Context, c *call) (any, error) {
-	list, err := c.cfg.Control.Attempts(ctx, c.r.PathValue("run"))
-	return entriesPage(listing.Page{Entries: list}, err, listing.NewTick)
-}
-
-func answerLog(ctx context.Context, c *call) (any, error) {
-	id := c.r.PathValue("run")
-	job, _, _ := strings.Cut(id, "@")
-	return c.cfg.Control.Log(ctx, job, id, c.number("attempt"))
-}
-
 func answerNext(ctx context.Context, c *call) (any, error) {
 	from := c.time("from")
 	if from.IsZero() {

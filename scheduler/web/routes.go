@@ -66,8 +66,8 @@ func routes() []route {
 		{path: "/jobs/{job}/runs", about: "Runs of a job, newest first, one row for each attempt.", query: selecting(), reply: page[listing.Run]{}, answer: answerRunsOf},
 		{path: "/ticks", about: "What became of the latest ticks of all jobs. With filters, a page may have few rows and still have a next one.", query: selecting(), reply: page[listing.Tick]{}, answer: answerTicks},
 		{path: "/runs", about: "The latest runs of all jobs, one row for each attempt. With filters, a page may have few rows and still have a next one.", query: selecting(), reply: page[listing.Run]{}, answer: answerRuns},
-		{path: "/runs/{run}", about: "One run: its attempts, the last one first, with their votes.", reply: page[listing.Tick]{}, answer: answerRun},
-		{path: "/runs/{run}/log", about: "What a run has logged; it is kept when the run has ended.", query: []param{
+		{path: "/runs/{run}", about: "One run: its attempts, the last one first, with what each node said and how the lease was extended.", reply: page[listing.Tick]{}, answer: answerRun},
+		{path: "/runs/{run}/log", about: "What a run has logged; of one that goes on up to as_of.", query: []param{
 			integer("attempt", "which of several; 0: the last", 0, 1_000_000, 0),
 		}, reply: listing.Log{}, answer: answerLog},
 		{path: "/next", about: "Ticks to come, soonest first, of the jobs that are served.", query: []param{

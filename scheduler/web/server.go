@@ -23,6 +23,8 @@ type Server struct {
 	handler  http.Handler
 	events   *hub
 	contests contests
+
+	followers atomic.Int32 // of single runs
 }
 
 // keepDirectory is how long pages and answers go by the same list of jobs: a page asks
@@ -83,6 +85,7 @@ func (s *Server) mux(document []byte, dashboard *pages) http.Handler {
 		})
 	}
 	mux.HandleFunc("GET "+prefix+"/events", s.serveEvents)
+	mux.HandleFunc("GET "+prefix+"/runs/{run}/events", s.serveRunEvents)
 	mux.HandleFunc("GET "+prefix+"/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(document) // who asked may have gone

@@ -42,6 +42,7 @@
             addSwitch();
           }
           localTimes();
+          followLog();
         }
       }
     } catch { /* the replica is away; the events say when it is back */ }
@@ -65,6 +66,30 @@
     events.onerror = () => state("waiting for the replica");
   }
 
+  // The log of a run that goes on grows by itself, and ends with how the run did.
+  let log = null;
+  function followLog() {
+    if (log) log.close();
+    log = null;
+    const pre = document.querySelector("pre[data-follow]");
+    if (!pre || !live) return;
+    const down = () => pre.scrollHeight - pre.scrollTop - pre.clientHeight < 40;
+    pre.scrollTop = pre.scrollHeight;
+    const source = log = new EventSource(pre.dataset.follow);
+    source.addEventListener("log", e => {
+      const part = JSON.parse(e.data), end = down();
+      pre.append((part.cut ? "… (" + part.cut + " bytes are not kept)\n" : "") + part.text);
+      if (end) pre.scrollTop = pre.scrollHeight;
+    });
+    source.addEventListener("beat", soon);
+    source.addEventListener("finished", e => {
+      source.close();
+      const run = JSON.parse(e.data), status = document.querySelector(".following [role=status]");
+      if (status) status.textContent = "Finished: " + run.outcome.replaceAll("_", " ") + (run.reason ? "; " + run.reason : "");
+      soon();
+    });
+  }
+
   let toggle = null;
   function state(text) { if (toggle) toggle.textContent = live ? "Updates: " + text : "Updates: paused"; }
   function addSwitch() {
@@ -74,6 +99,7 @@
       live = !live;
       sessionStorage.setItem("live", live ? "on" : "off");
       follow();
+      followLog();
       state("…");
       if (live) refresh();
     });
@@ -84,7 +110,8 @@
   localTimes();
   addSwitch();
   follow();
+  followLog();
   setInterval(() => { if (live && (again || Date.now() - last > 15000)) refresh(); }, 5000);
-  window.addEventListener("pagehide", () => { if (events) events.close(); });
-  window.addEventListener("pageshow", e => { if (e.persisted) follow(); });
+  window.addEventListener("pagehide", () => { if (events) events.close(); if (log) log.close(); });
+  window.addEventListener("pageshow", e => { if (e.persisted) { follow(); followLog(); } });
 })();
