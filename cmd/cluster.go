@@ -22,8 +22,8 @@ type cluster struct {
 // withCluster opens the nodes that the configuration names, which needs only
 // its namespace and redis parts, and hands them to fn.
 func (a App) withCluster(ctx context.Context, f *flags, fn func(cluster) error) error {
-	if f.server != "" {
-		return usageError{errors.New("this asks the nodes themselves: leave out --server")}
+	if err := f.noServer(); err != nil {
+		return err
 	}
 	config, err := replica.ReadCluster(f.source())
 	if err != nil {
@@ -37,6 +37,14 @@ func (a App) withCluster(ctx context.Context, f *flags, fn func(cluster) error) 
 	control := c.Control()
 	control.Served = a.served(f)
 	return errors.Join(fn(cluster{c, control}), c.Close())
+}
+
+// noServer refuses --server for what the API does not do.
+func (f *flags) noServer() error {
+	if f.server == "" {
+		return nil
+	}
+	return usageError{errors.New("the API does not do this, it needs the nodes themselves: leave out --server, and name them with --config")}
 }
 
 // served returns the schedules of the configuration at hand: it knows a job as it
@@ -62,17 +70,17 @@ func (a App) served(f *flags) func(scheduler.JobInfo) (scheduler.Schedule, bool)
 func (c cluster) inCells(f func(*nodes.Set) error) error {
 	var errs []error
 	for _, s := range c.Sets {
-		errs = append(errs, inCell(s, f(s)))
+		errs = append(errs, inCell(s.Cell(), f(s)))
 	}
 	return errors.Join(errs...)
 }
 
 // inCell puts the name of the cell, if it has one, before an error of its nodes.
-func inCell(s cellSet, err error) error {
-	if err == nil || s.Cell() == "" {
+func inCell(name string, err error) error {
+	if err == nil || name == "" {
 		return err
 	}
-	return fmt.Errorf("cell %s: %w", s.Cell(), err)
+	return fmt.Errorf("cell %s: %w", name, err)
 }
 
 // cellColumn adds a column with the cell of each row, if one has a cell.

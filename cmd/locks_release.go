@@ -1,14 +1,20 @@
 package cmd
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/replica"
 )
 
 func (a App) locksReleaseCommand(f *flags) *cobra.Command {
@@ -37,22 +43,29 @@ Exit code 3 when nobody holds the lock, 4 when fewer than a quorum answer.`,
   quorate locks release imports --token 1883434212261889 --reason "stuck"`,
 		Args: usage(cobra.ExactArgs(1)),
 		PreRunE: func(*cobra.Command, []string) error {
-			if reason == "" {
+			switch n := len(strings.Join(strings.Fields(reason), " ")); {
+			case n == 0:
 				return usageError{errors.New(`say why with --reason "…": the run's record will carry it`)}
+			case n < redlock.MinReason || n > redlock.MaxReason:
+				return usageError{fmt.Errorf("--reason has %d bytes: say why in %d to %d", n, redlock.MinReason, redlock.MaxReason)}
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			act := scheduler.Act{Kind: scheduler.ActRelease, Job: args[0], By: whoami(), Reason: reason}
+			if api, err := f.api(); api != nil || err != nil {
+				return a.remoteRelease(c.Context(), api, err, act, token)
+			}
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				h, err := cl.Cluster.Evict(c.Context(), args[0], locking.Token(token), reason)
+				h, err := cl.Cluster.Evict(c.Context(), act.Job, locking.Token(token), reason)
 				if errors.Is(err, redlock.ErrSeveral) {
 					return usageError{fmt.Errorf("%w, with --token", err)}
 				}
 				if err != nil {
 					return err
 				}
-				fmt.Fprint(a.Out, released(h))
-				act := scheduler.Act{Kind: scheduler.ActRelease, Job: args[0], By: whoami(), Reason: reason, Result: "taken from " + h.Holder}
+				fmt.Fprint(a.Out, released(replica.LockRows("", []redlock.Holding{h})[0]))
+				act.Result = "taken from " + h.Holder
 				if err := cl.Note(c.Context(), act); err != nil {
 					fmt.Fprintf(a.Err, "quorate: the audit log does not have it: %v\n", err)
 				}
@@ -66,18 +79,42 @@ Exit code 3 when nobody holds the lock, 4 when fewer than a quorum answer.`,
 }
 
 // released says what a forced release has done, and what is still to come.
-func released(h redlock.Holding) string {
-	text := fmt.Sprintf("%s: the lock was taken from %v\n", h.Name, h)
-	if !h.Known() {
+func released(l listing.Lock) string {
+	from := "an unknown holder"
+	if l.Token != nil {
+		from = fmt.Sprintf("%s with token %d", cmp.Or(listing.Text(l.Holder), "somebody"), *l.Token)
+	}
+	if l.Tick != nil {
+		from += " for tick " + *l.Tick
+	}
+	text := fmt.Sprintf("%s: the lock was taken from %s\n", l.Job, from)
+	if l.Token == nil {
 		return text + "its holder has no token that could be refused: make sure that it has stopped\n"
 	}
 	text += "the context of its work ends at its next extension, a third of lock.ttl from now at most by default\n"
 	switch {
-	case h.Tick.IsZero():
-	case h.Mode == locking.AtLeastOnce:
+	case l.Tick == nil:
+	case listing.Text(l.OnCrash) == "rerun":
 		text += "its tick may be run again, with a larger token (on_crash: rerun)\n"
 	default:
 		text += "its tick is not run again\n"
 	}
 	return text
+}
+
+// remoteRelease asks a server for it.
+func (a App) remoteRelease(ctx context.Context, s *server, err error, act scheduler.Act, token uint64) error {
+	if err != nil {
+		return err
+	}
+	body := map[string]any{"confirm": act.Job}
+	if token != 0 {
+		body["token"] = token
+	}
+	var taken listing.Lock
+	if err := s.act(ctx, "/locks/"+url.PathEscape(act.Job)+"/release", act, body, &taken); err != nil {
+		return err
+	}
+	fmt.Fprint(a.Out, released(taken))
+	return nil
 }

@@ -47,8 +47,8 @@ func TestGoldenLocks(t *testing.T) {
 		golden(t, "locks."+format, printed(t, lockListing(inOneGroup(holdings()), tick), format))
 	}
 	var all strings.Builder
-	for _, h := range holdings()[:5] {
-		all.WriteString(released(h) + "\n")
+	for _, row := range replica.LockRows("", holdings()[:5]) {
+		all.WriteString(released(row) + "\n")
 	}
 	golden(t, "locks_release.txt", all.String())
 }

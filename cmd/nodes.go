@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +13,6 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler/listing"
-	"github.com/quorate/quorate/scheduler/replica"
 )
 
 func (a App) nodesCommand(f *flags) *cobra.Command {
@@ -30,19 +30,11 @@ was changed, OFFSET how far the node's clock is ahead of this machine's. Exit co
   quorate nodes init      # these nodes are new: nobody needs to wait for the grace`,
 		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if api, err := f.api(); api != nil || err != nil {
+				return a.remoteNodes(c.Context(), api, err, format)
+			}
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				var list []cellNodes
-				for _, s := range cl.Sets {
-					list = append(list, cellNodes{s, s.Inspect(c.Context())})
-				}
-				if err := printNodes(a.Out, list, format); err != nil {
-					return err
-				}
-				var errs []error
-				for _, cell := range list {
-					errs = append(errs, inCell(cell.set, quorumOf(cell.nodes, cell.set.Quorum())))
-				}
-				return errors.Join(errs...)
+				return a.showNodes(cl.Nodes(c.Context()), format)
 			})
 		},
 	}
@@ -90,40 +82,63 @@ answers are formatted, and abstain for one grace.`,
 	return c
 }
 
-// quorumOf returns locking.ErrNoQuorum unless enough nodes answered.
-func quorumOf(statuses []nodes.Status, quorum int) error {
-	answered := 0
-	for _, s := range statuses {
-		if s.Reachable {
-			answered++
-		}
+func (a App) remoteNodes(ctx context.Context, s *server, err error, format string) error {
+	if err != nil {
+		return err
 	}
-	if answered >= quorum {
+	list, err := rows[listing.Node](ctx, s, "/nodes", nil, 0)
+	if err != nil {
+		return err
+	}
+	return a.showNodes(list, format)
+}
+
+// showNodes prints the rows, and returns an error unless a quorum of each cell
+// answers.
+func (a App) showNodes(list []listing.Node, format string) error {
+	if err := printNodes(a.Out, list, format); err != nil {
+		return err
+	}
+	var errs []error
+	for _, cell := range byCell(list, func(r listing.Node) *string { return r.Cell }) {
+		answered := 0
+		for _, n := range cell {
+			if n.State != "down" {
+				answered++
+			}
+		}
+		errs = append(errs, inCell(listing.Text(cell[0].Cell), quorumOf(answered, len(cell))))
+	}
+	return errors.Join(errs...)
+}
+
+// byCell groups rows that stand in the order of their cells.
+func byCell[R any](rows []R, cell func(R) *string) [][]R {
+	var groups [][]R
+	for i, r := range rows {
+		if i == 0 || listing.Text(cell(r)) != listing.Text(cell(rows[i-1])) {
+			groups = append(groups, nil)
+		}
+		last := len(groups) - 1
+		groups[last] = append(groups[last], r)
+	}
+	return groups
+}
+
+// quorumOf returns locking.ErrNoQuorum unless enough nodes answered.
+func quorumOf(answered, of int) error {
+	if answered > of/2 {
 		return nil
 	}
-	return fmt.Errorf("%w: %d of %d; start the others", locking.ErrNoQuorum, answered, len(statuses))
-}
-
-// A cellSet is a *nodes.Set, as far as listings need one.
-type cellSet interface {
-	Cell() string
-	Len() int
-	Quorum() int
-}
-
-// A cellNodes is one group of nodes, and what was found of them.
-type cellNodes struct {
-	set   cellSet
-	nodes []nodes.Status
+	return fmt.Errorf("%w: %d of %d; start the others", locking.ErrNoQuorum, answered, of)
 }
 
 // printNodes writes the rows, and for people below them what there is to say.
-func printNodes(w io.Writer, list []cellNodes, format string) error {
-	l := nodeListing(list)
-	if err := l.print(w, format); err != nil || format == "json" {
+func printNodes(w io.Writer, list []listing.Node, format string) error {
+	if err := nodeListing(list).print(w, format); err != nil || format == "json" {
 		return err
 	}
-	for _, row := range l.rows {
+	for _, row := range list {
 		if notes := nodeNotes(row); notes != "" {
 			remark(w, row.Node, notes)
 		}
@@ -131,19 +146,16 @@ func printNodes(w io.Writer, list []cellNodes, format string) error {
 	return nil
 }
 
-func nodeListing(list []cellNodes) table[listing.Node] {
-	l := table[listing.Node]{
+func nodeListing(list []listing.Node) table[listing.Node] {
+	return cellColumn(table[listing.Node]{
 		columns: []string{"NODE", "STATE", "SINCE", "VOUCHES", "RUN", "EPOCH", "OFFSET"},
 		cells: func(r listing.Node) []string {
 			return []string{
 				clip(r.Node, 24), r.State, remembers(r), vouches(r), fmt.Sprintf("%.8s", dash(r.RunID)), dash(r.Epoch), ms(r.OffsetMilli),
 			}
 		},
-	}
-	for _, cell := range list {
-		l.rows = append(l.rows, replica.NodeRows(cell.set.Cell(), cell.nodes)...)
-	}
-	return cellColumn(l, func(r listing.Node) *string { return r.Cell })
+		rows: list,
+	}, func(r listing.Node) *string { return r.Cell })
 }
 
 // remembers is the moment since which the node does, to the second.

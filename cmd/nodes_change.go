@@ -36,6 +36,9 @@ Runs under way lose their lease.`,
 			if to == "" {
 				return usageError{errors.New("--to is missing: name the configuration that lists the new nodes")}
 			}
+			if err := f.noServer(); err != nil {
+				return err
+			}
 			change, err := readChange(f, to)
 			if err != nil {
 				return err

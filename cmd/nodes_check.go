@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,6 +34,9 @@ mended or waited for, 4 when fewer than a quorum answer.`,
   until quorate nodes check; do sleep 5; done   # then restart the next node`,
 		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if api, err := f.api(); api != nil || err != nil {
+				return a.remoteCheck(c.Context(), api, err, format)
+			}
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				var list []cellCheckup
 				for _, s := range cl.Sets {
@@ -49,6 +53,13 @@ mended or waited for, 4 when fewer than a quorum answer.`,
 	return c
 }
 
+// A cellSet is a *nodes.Set, as far as a checkup needs one.
+type cellSet interface {
+	Cell() string
+	Len() int
+	Quorum() int
+}
+
 // A cellCheckup is one group of nodes, and how it was judged.
 type cellCheckup struct {
 	set cellSet
@@ -61,7 +72,7 @@ func judged(list []cellCheckup) error {
 	var silent []error
 	unwell := false
 	for _, c := range list {
-		silent = append(silent, inCell(c.set, c.Answered(c.set.Quorum())))
+		silent = append(silent, inCell(c.set.Cell(), c.Answered(c.set.Quorum())))
 		unwell = unwell || c.Level() > nodes.Note
 	}
 	if err := errors.Join(silent...); err != nil || !unwell {
@@ -72,12 +83,26 @@ func judged(list []cellCheckup) error {
 
 // printCheckup writes the rows, and for people the findings and the advice below.
 func printCheckup(w io.Writer, list []cellCheckup, format string) error {
-	l := checkListing(list)
-	if err := l.print(w, format); err != nil || format == "json" {
+	var rows []listing.Check
+	for _, c := range list {
+		rows = append(rows, replica.CheckRows(c.set.Cell(), c.Checkup)...)
+	}
+	if err := printChecks(w, rows, format); err != nil || format == "json" {
+		return err
+	}
+	for _, c := range list {
+		remark(w, nextRestart(c.set.Cell()), advice(c.Checkup, c.set.Len()))
+	}
+	return nil
+}
+
+// printChecks writes the rows, and for people the findings below.
+func printChecks(w io.Writer, rows []listing.Check, format string) error {
+	if err := checkListing(rows).print(w, format); err != nil || format == "json" {
 		return err
 	}
 	fmt.Fprintln(w)
-	for _, row := range l.rows {
+	for _, row := range rows {
 		for _, f := range row.Findings {
 			who := "this machine"
 			if row.Node != nil {
@@ -86,14 +111,70 @@ func printCheckup(w io.Writer, list []cellCheckup, format string) error {
 			remark(w, who+": "+f.Level, f.Text)
 		}
 	}
-	for _, c := range list {
-		what := "next restart"
-		if name := c.set.Cell(); name != "" {
-			what += " in cell " + name
-		}
-		remark(w, what, advice(c.Checkup, c.set.Len()))
-	}
 	return nil
+}
+
+func nextRestart(cell string) string {
+	if cell == "" {
+		return "next restart"
+	}
+	return "next restart in cell " + cell
+}
+
+// remoteCheck asks a server for the checkup, which is made from where it runs.
+func (a App) remoteCheck(ctx context.Context, s *server, err error, format string) error {
+	if err != nil {
+		return err
+	}
+	list, err := rows[listing.Check](ctx, s, "/nodes/check", nil, 0)
+	if err == nil {
+		err = printChecks(a.Out, list, format)
+	}
+	if err != nil {
+		return err
+	}
+	var silent []error
+	unwell := false
+	for _, cell := range byCell(list, func(r listing.Check) *string { return r.Cell }) {
+		c := remoteCheckup(cell)
+		if format != "json" {
+			remark(a.Out, nextRestart(listing.Text(cell[0].Cell)), c.advice)
+		}
+		silent = append(silent, inCell(listing.Text(cell[0].Cell), quorumOf(c.answered, c.nodes)))
+		unwell = unwell || c.unwell
+	}
+	if err := errors.Join(silent...); err != nil || !unwell {
+		return err
+	}
+	return errUnwell
+}
+
+// A remoteVerdict is what the rows of a cell come to.
+type remoteVerdict struct {
+	nodes, answered int
+	unwell          bool
+	advice          string
+}
+
+func remoteCheckup(rows []listing.Check) remoteVerdict {
+	v := remoteVerdict{advice: "none may be restarted now: too few nodes vouch for a quorum to be left without one; quorate nodes says until when"}
+	for _, r := range rows {
+		v.unwell = v.unwell || r.Verdict != "ok"
+		if r.Node == nil {
+			continue
+		}
+		v.nodes++
+		if r.State != "down" {
+			v.answered++
+		}
+		if r.MayRestart {
+			v.advice = advice(nodes.Checkup{Next: *r.Node}, len(rows))
+		}
+	}
+	if v.nodes == 1 {
+		v.advice = advice(nodes.Checkup{}, 1)
+	}
+	return v
 }
 
 // advice says in words whether the next node may be restarted.
@@ -109,8 +190,8 @@ func advice(c nodes.Checkup, size int) string {
 	return "none may be restarted: too few nodes vouch for a quorum to be left without one; mend what is named above"
 }
 
-func checkListing(list []cellCheckup) table[listing.Check] {
-	l := table[listing.Check]{
+func checkListing(list []listing.Check) table[listing.Check] {
+	return cellColumn(table[listing.Check]{
 		columns: []string{"NODE", "STATE", "VERDICT", "RTT", "OFFSET", "MEMORY", "VERSION", "PERSISTENCE"},
 		cells: func(r listing.Check) []string {
 			return []string{
@@ -118,11 +199,8 @@ func checkListing(list []cellCheckup) table[listing.Check] {
 				clip(dash(r.Version), 13), persistence(r),
 			}
 		},
-	}
-	for _, c := range list {
-		l.rows = append(l.rows, replica.CheckRows(c.set.Cell(), c.Checkup)...)
-	}
-	return cellColumn(l, func(r listing.Check) *string { return r.Cell })
+		rows: list,
+	}, func(r listing.Check) *string { return r.Cell })
 }
 
 // memory is how full the node is.

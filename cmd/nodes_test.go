@@ -81,7 +81,7 @@ func TestGoldenNodes(t *testing.T) {
 	group := nodeCount{n: 5}
 	for _, format := range []string{"json", "table"} {
 		var list, check bytes.Buffer
-		if err := errors.Join(printNodes(&list, []cellNodes{{group, statuses}}, format), printCheckup(&check, []cellCheckup{{group, c}}, format)); err != nil {
+		if err := errors.Join(printNodes(&list, replica.NodeRows("", statuses), format), printCheckup(&check, []cellCheckup{{group, c}}, format)); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, "nodes."+format, list.String())
@@ -99,8 +99,8 @@ func TestGoldenCells(t *testing.T) {
 	t.Parallel()
 	c := checkup()
 	east, west := nodes.Checkup{Nodes: c.Nodes[:1], Next: c.Nodes[0].Name}, nodes.Checkup{Nodes: c.Nodes[1:2], NextAt: c.NextAt}
-	list := []cellNodes{{nodeCount{"east", 1}, []nodes.Status{east.Nodes[0].Status}}, {nodeCount{"west", 1}, []nodes.Status{west.Nodes[0].Status}}}
-	checks := []cellCheckup{{list[0].set, east}, {list[1].set, west}}
+	list := append(replica.NodeRows("east", []nodes.Status{east.Nodes[0].Status}), replica.NodeRows("west", []nodes.Status{west.Nodes[0].Status})...)
+	checks := []cellCheckup{{nodeCount{"east", 1}, east}, {nodeCount{"west", 1}, west}}
 	held := slices.Concat(replica.LockRows("east", holdings()[:1]), replica.LockRows("west", holdings()[1:2]))
 	for _, format := range []string{"json", "table"} {
 		var out bytes.Buffer

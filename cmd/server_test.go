@@ -29,9 +29,10 @@ func freeAddr(t *testing.T) string {
 func TestServer(t *testing.T) {
 	t.Parallel()
 	token, stored := web.NewToken()
+	rootToken, rootStored := web.NewToken()
 	addr := freeAddr(t)
 	config := writeConfig(t, redistest.StartN(t, 3), `
-http: {listen: "`+addr+`", users: {ann: {role: operator, token: "`+stored+`"}}}
+http: {listen: "`+addr+`", users: {ann: {role: operator, token: "`+stored+`"}, root: {role: admin, token: "`+rootStored+`"}}}
 jobs:
   report: {func: exec, schedule: "@yearly", params: {command: [echo, hello]}, tags: [finance]}
   wait: {func: exec, schedule: "@yearly", params: {command: [sleep, "600"]}}
@@ -72,6 +73,17 @@ jobs:
 	if acts := ask[listing.Act](remote, "audit"); !strings.HasPrefix(listing.Text(acts[0].By), "ann@127.0.0.1") {
 		t.Errorf("the audit log names %+v", acts[0])
 	}
+	rootFile := filepath.Join(t.TempDir(), "root")
+	if err := os.WriteFile(rootFile, []byte(rootToken), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root := operator{t, []string{"--server", "http://" + addr, "--token-file", rootFile}}
+	root.exits(exitNotFound, "nobody holds the lock", "locks", "release", "wait", "--reason", "it hangs")
+	remote.exits(exitDone, "", "trigger", "wait", "--reason", "again")
+	eventually(t, "its lock is held", func() bool { return len(ask[listing.Lock](remote, "locks")) == 1 })
+	if out := root.exits(exitDone, "", "locks", "release", "wait", "--reason", "it hangs"); !strings.Contains(out, "wait: the lock was taken from a with token ") {
+		t.Errorf("locks release says %q", out)
+	}
 	id := listing.Text(ask[listing.Run](remote, "runs", "report")[0].ID)
 	if out := remote.exits(exitDone, "", "logs", "report", id); !strings.Contains(out, "hello") {
 		t.Errorf("the log is %q", out)
@@ -79,7 +91,21 @@ jobs:
 	remote.exits(exitNotFound, "nosuch", "ticks", "nosuch")
 	remote.exits(exitNotFound, "no run of report goes on", "cancel", "report", "--reason", "x")
 	remote.exits(exitUsage, "--reason", "trigger", "report")
-	remote.exits(exitUsage, "leave out --server", "nodes")
+	for _, args := range [][]string{{"nodes", "init"}, {"jobs", "forget", "report"}, {"nodes", "change", "--to", "x"}} {
+		remote.exits(exitUsage, "leave out --server", args...)
+	}
+	if out := remote.exits(exitDone, "", "nodes"); strings.Count(out, "voting") != 3 {
+		t.Errorf("nodes says %q", out)
+	}
+	if out := remote.exits(exitDone, "", "top", "--once"); !strings.Contains(out, "3 of 3 nodes vote; one more loss is fine.") || !strings.Contains(out, "1 replica, ready") {
+		t.Errorf("top says %q", out)
+	}
+	out, _, _ := remote.quorate("nodes", "check")
+	if !strings.Contains(out, "next restart: ") || !strings.Contains(out, "VERDICT") {
+		t.Errorf("nodes check says %q", out)
+	}
+	remote.exits(exitFailed, "role", "locks", "release", "wait", "--reason", "it hangs")
+	remote.exits(exitUsage, "say why in 2 to 500", "locks", "release", "wait", "--reason", "x")
 	remote.exits(exitUsage, "leave out --server", "runs", "--follow")
 	nobody := operator{t, []string{"--server", "http://" + addr}}
 	nobody.exits(exitFailed, "QUORATE_TOKEN", "trigger", "report", "--reason", "x")

@@ -212,7 +212,9 @@ func TestTopCrash(t *testing.T) {
 		ticks:    func(context.Context, time.Time) ([]listing.Tick, bool, error) { return nil, false, nil },
 	}
 	l := &liveTop{screen: &screen{in: p.back, out: p.back, keyed: true}, source: s, flags: topFlags{every: time.Second, back: time.Hour}}
-	if err := l.run(t.Context()); err == nil || !strings.Contains(err.Error(), "bug: no map") {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := l.run(ctx); err == nil || !strings.Contains(err.Error(), "bug: no map") {
 		t.Errorf("it ends with %v", err)
 	}
 	p.shows(enterScreen)

@@ -14,8 +14,12 @@ import (
 // ErrNotHeld is what Evict returns where nobody holds the lock.
 var ErrNotHeld = errors.New("nobody holds the lock")
 
-// maxReason bounds what every node keeps of an operator's words, in bytes.
-const maxReason = 500
+// MinReason and MaxReason bound what every node keeps of an operator's words, in
+// bytes.
+const (
+	MinReason = 2
+	MaxReason = 500
+)
 
 // ErrSeveral is what Evict returns where several hold shares of the lock and it
 // was not told which token is meant.
@@ -35,8 +39,8 @@ var ErrSeveral = errors.New("several work beside one another")
 // than a quorum answer. Part of it may be done then; asking again is harmless.
 func Evict(ctx context.Context, set *nodes.Set, name string, token locking.Token, reason string) (Holding, error) {
 	reason = strings.Join(strings.Fields(reason), " ")
-	if len(reason) < 2 || len(reason) > maxReason {
-		return Holding{}, fmt.Errorf("releasing %s: a reason of %d bytes: say why in 2 to %d", name, len(reason), maxReason)
+	if len(reason) < MinReason || len(reason) > MaxReason {
+		return Holding{}, fmt.Errorf("releasing %s: a reason of %d bytes: say why in %d to %d", name, len(reason), MinReason, MaxReason)
 	}
 	held, err := holdersOf(ctx, set, name)
 	if err != nil {

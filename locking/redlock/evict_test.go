@@ -59,7 +59,7 @@ func TestEvictNobody(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)
 	set := f.open(t)
-	for _, reason := range []string{"", " ", "1", strings.Repeat("x", maxReason+1)} {
+	for _, reason := range []string{"", " ", "1", strings.Repeat("x", MaxReason+1)} {
 		if _, err := Evict(t.Context(), set, "job", 0, reason); err == nil || !strings.Contains(err.Error(), "say why") {
 			t.Errorf("Evict for %q = %v", reason, err)
 		}

@@ -68,10 +68,11 @@ type (
 
 // act is what is asked for, signed by who asks.
 func (c *call) act(why reason) scheduler.Act {
-	return scheduler.Act{
-		Kind: c.route.kind, Job: c.r.PathValue("job"), By: c.id.By(), Reason: string(why),
-		ID: c.r.Header.Get("Idempotency-Key"),
+	act := scheduler.Act{Kind: c.route.kind, Job: c.r.PathValue("job"), By: c.id.By(), Reason: string(why)}
+	if c.route.named() {
+		act.ID = c.r.Header.Get("Idempotency-Key")
 	}
+	return act
 }
 
 func askTrigger(ctx context.Context, c *call) (any, error) {
@@ -159,7 +160,7 @@ type cancelled struct {
 func askCancel(ctx context.Context, c *call) (any, error) {
 	body := c.body.(*cancelBody)
 	act := c.act(body.Reason)
-	act.ID, act.Run = "", body.Run // there may be several runs
+	act.Run = body.Run
 	done, err := c.cfg.Control.Cancel(ctx, act, body.Waiting)
 	if err != nil {
 		return nil, err

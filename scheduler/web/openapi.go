@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/quorate/quorate/scheduler"
 )
 
 // object is a part of the document.
@@ -140,13 +142,19 @@ func parameters(rt *route) []object {
 		}
 		list = append(list, one)
 	}
-	if rt.kind != "" {
+	if rt.named() {
 		list = append(list, object{
 			"name": "Idempotency-Key", "in": "header", "schema": short(200),
 			"description": "names the act: asking again with the same key is asking once",
 		})
 	}
 	return list
+}
+
+// named tells whether what is asked for can be given a name: what ends or takes away
+// what goes on finds nothing the second time.
+func (rt *route) named() bool {
+	return rt.kind != "" && rt.kind != scheduler.ActCancel && rt.kind != scheduler.ActRelease
 }
 
 // responses lists what a route may answer.
