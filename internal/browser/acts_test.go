@@ -88,7 +88,7 @@ func (b *tab) pauses() {
 	b.asks("/jobs", "/pause", "tag", "finance")
 	b.send("Paused")
 	b.open("/")
-	b.sees("finance is paused", hostile)
+	b.sees("Paused: ", "finance", hostile)
 	b.asks("/jobs", "/resume", "tag", "finance")
 	b.send("Resumed")
 }

@@ -87,4 +87,9 @@ var pagePlants = []plant{
 		edits: []edit{{listingDir + "margin.go", "needed := len(nodes)/2 + 1", "needed := len(nodes) / 2"}},
 		pkg:   webPkg, tests: []string{"TestOverviewInWords"},
 	},
+	{
+		name: "pages: the dead are ready", promise: "The overview says which replicas are silent, and which have gone.",
+		edits: []edit{{webDir + "page_who.go", "quiet > silentAfter", "quiet > time.Hour"}},
+		pkg:   webPkg, tests: []string{"TestSilentReplica"},
+	},
 }

@@ -142,13 +142,9 @@ func (all view) pauseLine(v *visit) line {
 	if len(names) == 0 {
 		return line{}
 	}
-	verb := "are"
-	if len(names) == 1 && !all.open.Pauses[0].All {
-		verb = "is"
-	}
 	first := all.open.Pauses[0]
 	return line{
-		Level: "warn", Text: upper(listing.And(names)) + " " + verb + " paused.", Path: v.To("/jobs"),
+		Level: "warn", Text: "Paused: " + listing.And(names) + ".", Path: v.To("/jobs"),
 		More: first.By + " " + ago(first.At.Sub(v.Now)) + ": " + first.Reason,
 	}
 }
@@ -217,5 +213,3 @@ func firstLine(text string) string {
 	first, _, _ := strings.Cut(text, "\n")
 	return first
 }
-
-func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ const (
 	axisHeight = 22
 	mostRows   = 6   // of runs at once in a lane; others are drawn over the last
 	leastWide  = 0.5 // percent
+	nearNow    = 9   // percent; no other time is written there
 	futurePart = 5   // one part of so many is what is to come
 )
 
@@ -227,7 +229,11 @@ func (v *visit) grid(r ruler) []gridLine {
 	var list []gridLine
 	for at := r.from.Add(shift).Truncate(step).Add(step).Add(-shift); at.Before(r.to); at = at.Add(step) {
 		if x := r.at(at); x > 2 && x < 97 {
-			list = append(list, gridLine{percent(x), at.In(v.zone).Format("15:04"), at.UTC().Format(time.RFC3339), v.local})
+			l := gridLine{X: percent(x), ISO: at.UTC().Format(time.RFC3339), Local: v.local}
+			if math.Abs(x-r.at(v.Now)) > nearNow {
+				l.Text = at.In(v.zone).Format("15:04")
+			}
+			list = append(list, l)
 		}
 	}
 	return list

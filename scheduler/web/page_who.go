@@ -49,8 +49,9 @@ func (all view) oddReplicas(v *visit) (odd []string, ready, hashes int) {
 	sets := map[string]bool{}
 	for _, r := range all.replicas.Items {
 		sets[listing.Text(r.ConfigHash)] = true
-		switch quiet := v.Now.Sub(listing.Time(r.Seen)); {
-		case quiet > silentAfter:
+		seen := listing.Time(r.Seen)
+		switch quiet := v.Now.Sub(seen); {
+		case !seen.IsZero() && quiet > silentAfter:
 			odd = append(odd, r.ID+" has been silent for "+span(quiet.Truncate(time.Second)))
 		case r.State == scheduler.StateReady:
 			ready++
