@@ -18,12 +18,10 @@ func TestSilentReplica(t *testing.T) {
 	for id, ago := range map[string]time.Duration{"quick": 7 * time.Second, "quiet": 9 * time.Second} {
 		all.replicas.Items = append(all.replicas.Items, listing.Replica{ID: id, State: "ready", Seen: listing.Stamp(now.Add(-ago))})
 	}
-	for _, e := range []scheduler.Entry{
+	all.entries = []scheduler.Entry{
 		{Job: "report", Replica: "old", Outcome: scheduler.Succeeded},
 		{Job: "sweep", Replica: "quiet", Outcome: scheduler.Interrupted},
 		{Job: "sweep", Replica: "never", Outcome: scheduler.Missed},
-	} {
-		all.entries = append(all.entries, e)
 	}
 	if l := all.replicaLine(v); l.Text != "2 replicas: quiet has been silent for 9.0 s." || l.Level != "warn" || l.More != "old has gone." {
 		t.Errorf("somebody is silent: %+v", l)
