@@ -24,11 +24,11 @@ const (
 )
 
 // A follower reads again and again, and hands over what has ended since, each
-// entry once.
-type follower struct {
-	read  reader
+// row once.
+type follower[R any] struct {
+	source[R]
 	query scheduler.Query
-	first int // how many entries of the past it begins with
+	first int // how many rows of the past it begins with
 	warn  io.Writer
 
 	seen   map[string]bool // what the last look has shown; nil before the first
@@ -36,23 +36,23 @@ type follower struct {
 	widths []int           // of the columns so far
 }
 
-// run hands entries to show, oldest first, until ctx ends, which is no error.
-// While no quorum answers it says so and goes on.
-func (f *follower) run(ctx context.Context, show func([]scheduler.Entry) error) error {
+// follow hands rows to show, oldest first, until ctx ends, which is no error.
+// While no quorum answers, or no server, it says so and goes on.
+func (f *follower[R]) follow(ctx context.Context, show func([]R) error) error {
 	ticker := time.NewTicker(followEvery)
 	defer ticker.Stop()
 	for {
-		entries, err := f.read(ctx, f.query)
+		rows, err := f.read(ctx, f.query)
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, locking.ErrNoQuorum) && f.seen != nil:
+		case f.seen != nil && (errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, errUnreachable)):
 			f.complain(err)
 		case err != nil:
 			return err
 		default:
 			f.quiet = false
-			if err := show(f.fresh(entries)); err != nil {
+			if err := show(f.fresh(rows)); err != nil {
 				return err
 			}
 		}
@@ -64,7 +64,7 @@ func (f *follower) run(ctx context.Context, show func([]scheduler.Entry) error) 
 	}
 }
 
-func (f *follower) complain(err error) {
+func (f *follower[R]) complain(err error) {
 	if !f.quiet {
 		fmt.Fprintln(f.warn, "quorate: "+report(err)[0]+"; trying again")
 	}
@@ -72,16 +72,17 @@ func (f *follower) complain(err error) {
 }
 
 // fresh returns what has ended since the last look, oldest first.
-func (f *follower) fresh(entries []scheduler.Entry) []scheduler.Entry {
-	seen := make(map[string]bool, len(entries))
-	var fresh []scheduler.Entry
-	for _, e := range entries {
-		if e.Outcome == scheduler.Running {
+func (f *follower[R]) fresh(rows []R) []R {
+	seen := make(map[string]bool, len(rows))
+	var fresh []R
+	for _, row := range rows {
+		r := f.run(row)
+		if r.Outcome == scheduler.Running {
 			continue
 		}
-		id := fmt.Sprint(e.ID(), e.Token, e.Outcome)
+		id := fmt.Sprint(r.Job, dash(r.ID), r.Tick, dash(r.Trigger), dash(r.Token), r.Outcome)
 		if !f.seen[id] {
-			fresh = append(fresh, e)
+			fresh = append(fresh, row)
 		}
 		seen[id] = true
 	}

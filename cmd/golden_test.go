@@ -111,8 +111,8 @@ func TestGoldenListings(t *testing.T) {
 		{Next: listing.Next{Job: "nightly-report", Tick: *listing.Stamp(tick.Add(24 * time.Hour)), Note: listing.Optional("after the gap")}, local: "Wed 2026-12-02 03:00:00 CET"},
 	}
 	for _, format := range []string{"json", "table"} {
-		golden(t, "ticks."+format, printed(t, tickListing(entries()), format))
-		golden(t, "runs."+format, printed(t, runListing(entries()[:3]), format))
+		golden(t, "ticks."+format, printed(t, tickTable(asRows(entries(), listing.NewTick)), format))
+		golden(t, "runs."+format, printed(t, runTable(asRows(entries()[:3], listing.NewRun)), format))
 		golden(t, "replicas."+format, printed(t, replicaListing(replicas, tick), format))
 		golden(t, "jobs."+format, printed(t, jobListing(jobs, tick), format))
 		golden(t, "audit."+format, printed(t, auditListing(acts()), format))
@@ -140,10 +140,10 @@ func acts() []listing.Act {
 
 func TestEmptyListings(t *testing.T) {
 	t.Parallel()
-	if got := printed(t, tickListing(nil), "json"); got != "[]\n" {
+	if got := printed(t, tickTable(nil), "json"); got != "[]\n" {
 		t.Errorf("an empty JSON listing is %q, want []", got)
 	}
-	if got := printed(t, tickListing(nil), "table"); !strings.HasPrefix(got, "no such tick: ") {
+	if got := printed(t, tickTable(nil), "table"); !strings.HasPrefix(got, "no such tick: ") {
 		t.Errorf("an empty table is %q, want a sentence", got)
 	}
 }

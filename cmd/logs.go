@@ -17,8 +17,9 @@ func (a App) logsCommand(f *flags) *cobra.Command {
 		Use:   "logs JOB [RUN]",
 		Short: "Show what a run logged, output of exec jobs included",
 		Long: `Show what the last run of a job has logged from level info on, or the run named
-by its id or its tick. Output of exec jobs is part of it. It is kept when the run
-has ended: the last 16 KiB, as long as the job's history keeps it.`,
+by its id or its tick. Output of exec jobs is part of it. Of a run that goes on it
+is what was logged up to 5 seconds ago. It is kept when the run has ended: the last
+16 KiB, as long as the job's history keeps it.`,
 		Example: `  quorate logs nightly-report
   quorate logs nightly-report 2026-12-01T02:00:00Z --attempt 1`,
 		Args: usage(cobra.RangeArgs(1, 2)),

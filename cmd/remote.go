@@ -35,32 +35,38 @@ func printRemote[R any](ctx context.Context, a App, s *server, err error, path s
 	return errors.Join(list(got).print(a.Out, format), err)
 }
 
-// showRemote is show for the ticks or runs of a server.
-func showRemote[R any](ctx context.Context, a App, s *server, err error, path string, sel selection, format string, list func([]R) table[R]) error {
+// showRemote is show for the ticks or runs of a server. Err is why there is none.
+func showRemote[R any](ctx context.Context, a App, s *server, err error, path string, sel selection, format string, from source[R]) error {
 	if err != nil {
 		return err
 	}
-	if sel.follow || sel.until != "" {
-		return usageError{errors.New("--follow and --until ask the nodes themselves: leave out --server")}
+	var lacking error
+	from.read = func(ctx context.Context, q scheduler.Query) ([]R, error) {
+		got, err := rows[R](ctx, s, path, selecting(q), q.Limit)
+		if got == nil {
+			return nil, err
+		}
+		lacking = err // and what there is is shown
+		return got, nil
 	}
-	q, err := sel.query(time.Now())
-	if err != nil {
-		return err
-	}
-	query := limited(sel.limit)
-	if !q.Since.IsZero() {
-		query.Set("since", q.Since.Format(time.RFC3339Nano))
-	}
-	for name, values := range map[string][]string{"outcome": sel.outcomes, "trigger": sel.triggers} {
-		if len(values) > 0 {
-			query.Set(name, strings.Join(values, ","))
+	return errors.Join(show(ctx, a, sel, format, from), lacking)
+}
+
+// selecting is a query as the API takes it.
+func selecting(q scheduler.Query) url.Values {
+	query := limited(q.Limit)
+	for name, at := range map[string]time.Time{"since": q.Since, "until": q.Before} {
+		if !at.IsZero() {
+			query.Set(name, at.Format(time.RFC3339Nano))
 		}
 	}
-	got, err := rows[R](ctx, s, path, query, sel.limit)
-	if err != nil && got == nil {
-		return err
+	for _, o := range q.Outcomes {
+		query.Add("outcome", string(o))
 	}
-	return errors.Join(list(got[:min(len(got), sel.limit)]).print(a.Out, format), err)
+	for _, t := range q.Triggers {
+		query.Add("trigger", string(t))
+	}
+	return query
 }
 
 // jobPath is where a server has a job.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
 )
 
 // A selection is what the flags of a listing of ticks or runs ask for.
@@ -96,26 +97,57 @@ func chosen[T ~string](flag string, values, known []string) ([]T, error) {
 	return list, nil
 }
 
-// A reader reads the entries that a query of no job asks for, newest first: of
-// several jobs up to its limit of each.
+// A reader reads what a query of no job asks for, newest first: of several jobs up
+// to its limit of each.
 type reader func(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error)
 
+// A source is where ticks or runs are listed from.
+type source[R any] struct {
+	read func(ctx context.Context, q scheduler.Query) ([]R, error) // as a reader
+	run  func(R) listing.Run                                       // what the row says of a run
+	list func([]R) table[R]
+}
+
+// tickSource lists ticks from where entries of the ledger come from.
+func tickSource(read reader) source[listing.Tick] {
+	return source[listing.Tick]{each(read, listing.NewTick), func(t listing.Tick) listing.Run { return t.Run }, tickTable}
+}
+
+// runSource is tickSource of runs.
+func runSource(read reader) source[listing.Run] {
+	return source[listing.Run]{each(read, listing.NewRun), func(r listing.Run) listing.Run { return r }, runTable}
+}
+
+// each reads entries as rows.
+func each[R any](read reader, row func(scheduler.Entry) R) func(context.Context, scheduler.Query) ([]R, error) {
+	return func(ctx context.Context, q scheduler.Query) ([]R, error) {
+		entries, err := read(ctx, q)
+		return asRows(entries, row), err
+	}
+}
+
+func asRows[R any](entries []scheduler.Entry, row func(scheduler.Entry) R) []R {
+	rows := make([]R, len(entries))
+	for i, e := range entries {
+		rows[i] = row(e)
+	}
+	return rows
+}
+
 // show prints what the selection asks for, once or on and on.
-func show[R any](ctx context.Context, a App, s selection, format string, read reader, list func([]scheduler.Entry) table[R]) error {
+func show[R any](ctx context.Context, a App, s selection, format string, from source[R]) error {
 	q, err := s.query(time.Now())
 	if err != nil {
 		return err
 	}
 	if s.follow {
 		q.Limit = max(s.limit, followLook)
-		f := follower{read: read, query: q, first: min(s.limit, followFirst), warn: a.Err}
-		return f.run(ctx, func(entries []scheduler.Entry) error {
-			return list(entries).stream(a.Out, format, &f.widths)
-		})
+		f := follower[R]{source: from, query: q, first: min(s.limit, followFirst), warn: a.Err}
+		return f.follow(ctx, func(rows []R) error { return from.list(rows).stream(a.Out, format, &f.widths) })
 	}
-	entries, err := read(ctx, q)
+	rows, err := from.read(ctx, q)
 	if err != nil {
 		return err
 	}
-	return list(entries[:min(len(entries), q.Limit)]).print(a.Out, format)
+	return from.list(rows[:min(len(rows), q.Limit)]).print(a.Out, format)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
 )
 
 func TestSelection(t *testing.T) {
@@ -59,7 +60,7 @@ func TestLimit(t *testing.T) {
 			return all, nil
 		}
 		follow := selection{limit: 2, follow: true}
-		if err := show(ctx, app, follow, "table", read, runListing); err != nil {
+		if err := show(ctx, app, follow, "table", runSource(read)); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(out.String(), "succeeded"); n != 3 {
@@ -69,7 +70,7 @@ func TestLimit(t *testing.T) {
 		more := func(ctx context.Context, _ scheduler.Query) ([]scheduler.Entry, error) {
 			return read(ctx, scheduler.Query{Limit: 30})
 		}
-		if err := show(t.Context(), app, selection{limit: 2}, "table", more, runListing); err != nil {
+		if err := show(t.Context(), app, selection{limit: 2}, "table", runSource(more)); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(out.String(), "succeeded"); n != 2 {
@@ -99,7 +100,7 @@ func follows(t *testing.T) {
 			return append([]scheduler.Entry{e(31, scheduler.Running)}, first...), nil
 		},
 		func() ([]scheduler.Entry, error) { return nil, locking.ErrNoQuorum },
-		func() ([]scheduler.Entry, error) { return nil, locking.ErrNoQuorum },
+		func() ([]scheduler.Entry, error) { return nil, errUnreachable },
 		func() ([]scheduler.Entry, error) {
 			return append([]scheduler.Entry{e(33, scheduler.Running), e(32, scheduler.Missed), e(31, scheduler.Failed)}, first...), nil
 		},
@@ -109,7 +110,7 @@ func follows(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var warned, got strings.Builder
-	f := follower{warn: &warned, first: followFirst, read: func(context.Context, scheduler.Query) ([]scheduler.Entry, error) {
+	f := follower[listing.Run]{warn: &warned, first: followFirst, source: runSource(func(context.Context, scheduler.Query) ([]scheduler.Entry, error) {
 		if len(looks) == 0 {
 			cancel()
 			return nil, ctx.Err()
@@ -117,10 +118,10 @@ func follows(t *testing.T) {
 		look := looks[0]
 		looks = looks[1:]
 		return look()
-	}}
-	err := f.run(ctx, func(entries []scheduler.Entry) error {
-		for _, e := range entries {
-			fmt.Fprint(&got, e.Tick.Second(), " ", e.Outcome, ", ")
+	})}
+	err := f.follow(ctx, func(rows []listing.Run) error {
+		for _, r := range rows {
+			fmt.Fprint(&got, listing.Time(&r.Tick).Second(), " ", r.Outcome, ", ")
 		}
 		got.WriteString("| ")
 		return nil

@@ -26,6 +26,9 @@ type server struct {
 	http  http.Client
 }
 
+// errUnreachable is the error for a server that does not answer at all.
+var errUnreachable = errors.New("cannot be reached")
+
 // serverTimeout bounds one answer of a server.
 const serverTimeout = 30 * time.Second
 
@@ -65,7 +68,7 @@ func (s *server) call(ctx context.Context, method, path string, body, answer any
 	}
 	resp, err := s.http.Do(req)
 	if err != nil {
-		return fmt.Errorf("--server: %w; name another replica, or leave it out to ask the nodes themselves", err)
+		return fmt.Errorf("--server %w: %w; name another replica, or leave it out to ask the nodes themselves", errUnreachable, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	reply, err := io.ReadAll(resp.Body)

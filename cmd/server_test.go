@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"net"
 	"os"
 	"path/filepath"
@@ -63,6 +64,7 @@ jobs:
 	}
 	for _, args := range [][]string{
 		{"jobs"}, {"runs"}, {"runs", "report"}, {"ticks", "report"}, {"runs", "--outcome", "cancelled", "--since", "1h"}, {"audit"},
+		{"runs", "--until", "2100-01-01T00:00:00Z"}, {"ticks", "report", "--until", "2100-01-01T00:00:00Z"},
 	} {
 		eventually(t, "the nodes and the server say the same", func() bool {
 			of, _, _ := nodes.quorate(append(args, "-o", "json")...)
@@ -106,7 +108,15 @@ jobs:
 	}
 	remote.exits(exitFailed, "role", "locks", "release", "wait", "--reason", "it hangs")
 	remote.exits(exitUsage, "say why in 2 to 500", "locks", "release", "wait", "--reason", "x")
-	remote.exits(exitUsage, "leave out --server", "runs", "--follow")
+	if out := remote.exits(exitDone, "", "runs", "--until", "2020-01-01T00:00:00Z"); !strings.Contains(out, "no such run") {
+		t.Errorf("runs --until, before there were any: %q", out)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	followed := &waitingBuffer{enough: func(s string) bool { return strings.Contains(s, "cancelled") }, then: cancel}
+	if code := (App{Out: followed, Err: followed}).Exec(ctx, append([]string{"runs", "--follow"}, remote.flags...)); code != exitDone {
+		t.Errorf("runs --follow: exit code %d\n%s", code, followed)
+	}
 	nobody := operator{t, []string{"--server", "http://" + addr}}
 	nobody.exits(exitFailed, "QUORATE_TOKEN", "trigger", "report", "--reason", "x")
 	operator{t, []string{"--server", "x"}}.exits(exitUsage, "--server x", "jobs")

@@ -27,10 +27,10 @@ no replica was running are computed from the schedule that was served last.`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			if api, err := f.api(); api != nil || err != nil {
-				return showRemote(c.Context(), a, api, err, "/jobs/"+url.PathEscape(args[0])+"/ticks", s, format, tickTable)
+				return showRemote(c.Context(), a, api, err, "/jobs/"+url.PathEscape(args[0])+"/ticks", s, format, tickSource(nil))
 			}
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				return show(c.Context(), a, s, format, cl.ticks(args[0]), tickListing)
+				return show(c.Context(), a, s, format, tickSource(cl.ticks(args[0])))
 			})
 		},
 	}
@@ -61,11 +61,11 @@ func (a App) runsCommand(f *flags) *cobra.Command {
 				if len(args) > 0 {
 					path = "/jobs/" + url.PathEscape(args[0]) + path
 				}
-				return showRemote(c.Context(), a, api, err, path, s, format, runTable)
+				return showRemote(c.Context(), a, api, err, path, s, format, runSource(nil))
 			}
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				var lacking error
-				if err := show(c.Context(), a, s, format, cl.runs(args, s, &lacking), runListing); err != nil {
+				if err := show(c.Context(), a, s, format, runSource(cl.runs(args, s, &lacking))); err != nil {
 					return err
 				}
 				return lacking
@@ -96,14 +96,6 @@ func (c cluster) runs(jobs []string, s selection, lacking *error) reader {
 	}
 }
 
-func tickListing(entries []scheduler.Entry) table[listing.Tick] {
-	rows := make([]listing.Tick, len(entries))
-	for i, e := range entries {
-		rows[i] = listing.NewTick(e)
-	}
-	return tickTable(rows)
-}
-
 func tickTable(rows []listing.Tick) table[listing.Tick] {
 	return table[listing.Tick]{
 		rows:    rows,
@@ -116,14 +108,6 @@ func tickTable(rows []listing.Tick) table[listing.Tick] {
 		},
 		empty: "no such tick: none was decided yet, or none that was asked for",
 	}
-}
-
-func runListing(entries []scheduler.Entry) table[listing.Run] {
-	rows := make([]listing.Run, len(entries))
-	for i, e := range entries {
-		rows[i] = listing.NewRun(e)
-	}
-	return runTable(rows)
 }
 
 func runTable(rows []listing.Run) table[listing.Run] {

@@ -167,7 +167,7 @@ func (c cluster) withdrawn(ctx context.Context, act scheduler.Act) error {
 // succeeded.
 func (a App) showRun(name string, e scheduler.Entry) error {
 	e.Job = name
-	if err := runListing([]scheduler.Entry{e}).print(a.Out, "table"); err != nil {
+	if err := runTable([]listing.Run{listing.NewRun(e)}).print(a.Out, "table"); err != nil {
 		return err
 	}
 	if e.Outcome != scheduler.Succeeded {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +28,18 @@ var ErrCursor = errors.New("not a cursor that a listing has returned")
 // behind returns the place behind an entry.
 func behind(e scheduler.Entry) Cursor {
 	return Cursor{e.OrderKey(), e.Job, e.Token, e.Stream}
+}
+
+// Until returns the place before all entries whose order key is before t.
+func Until(t time.Time) Cursor {
+	if t.IsZero() {
+		return Cursor{}
+	}
+	last := t.Truncate(time.Millisecond)
+	if last.Equal(t) {
+		last = last.Add(-time.Millisecond) // of a millisecond that has begun, all may be wanted
+	}
+	return Cursor{at: last, token: math.MaxUint64}
 }
 
 // IsZero tells whether the cursor stands for the beginning.

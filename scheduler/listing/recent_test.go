@@ -88,9 +88,14 @@ func TestRecentIsEverythingSorted(t *testing.T) {
 		if rapid.Bool().Draw(rt, "since") {
 			q.Since = start.Add(15 * time.Second)
 		}
+		var before time.Time
+		if rapid.Bool().Draw(rt, "until") {
+			before = start.Add(time.Duration(rapid.IntRange(0, 45_000).Draw(rt, "before")) * time.Millisecond)
+			q.After = listing.Until(before)
+		}
 		r, _ := cluster(t, all)
 		want := ids(slices.DeleteFunc(all, func(e scheduler.Entry) bool {
-			return !q.Ticks || !(scheduler.Query{Outcomes: q.Outcomes, Since: q.Since}).Wants(e)
+			return !q.Ticks || !(scheduler.Query{Outcomes: q.Outcomes, Since: q.Since, Before: before}).Wants(e)
 		}))
 		slices.Sort(want)
 		var got []scheduler.Entry

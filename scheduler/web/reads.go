@@ -49,6 +49,9 @@ func entriesPage[R any](p listing.Page, err error, row func(scheduler.Entry) R) 
 // recent is what the parameters of selecting ask for.
 func (c *call) recent(ticks bool) (listing.RecentQuery, error) {
 	after, err := listing.ParseCursor(c.text("cursor"))
+	if after.IsZero() {
+		after = listing.Until(c.time("until"))
+	}
 	return listing.RecentQuery{
 		Limit: c.number("limit"), Ticks: ticks, After: after, Since: c.time("since"),
 		Outcomes: words[scheduler.Outcome](c, "outcome"), Triggers: words[scheduler.Trigger](c, "trigger"),

@@ -36,6 +36,7 @@ func selecting() []param {
 		limitParam(),
 		{name: "cursor", about: "where to go on: next of an earlier answer", schema: short(1000)},
 		{name: "since", about: "only ticks from this time on", schema: timeSchema()},
+		{name: "until", about: "only ticks before this time", schema: timeSchema()},
 		{name: "outcome", about: "only these outcomes", list: true, schema: listOf(enumOf(outcomes()))},
 		{name: "trigger", about: "only these triggers", list: true, schema: listOf(enumOf(triggers()))},
 	}
