@@ -20,7 +20,7 @@ type past struct {
 
 func pasts() []past {
 	return []past{
-		{job: "sync-orders", every: 5 * time.Minute, took: 50 * time.Second, odd: map[int]scheduler.Outcome{6: scheduler.TimedOut}, error: "shop 2 does not answer: the run took longer than 2m0s"},
+		{job: "sync-orders", every: 5 * time.Minute, took: 50 * time.Second, odd: map[int]scheduler.Outcome{6: scheduler.TimedOut}, error: "shop 2 does not answer: the run took longer than 1m0s"},
 		{job: "send-reminders", every: 10 * time.Minute, took: 20 * time.Second, odd: map[int]scheduler.Outcome{2: scheduler.Missed}, why: "no quorum: 2 of 5 nodes answered"},
 		{job: "price-import", every: 20 * time.Minute, took: 13 * time.Minute},
 		{job: "stock-check", every: 15 * time.Minute, took: 4 * time.Minute, odd: map[int]scheduler.Outcome{1: scheduler.Skipped}, why: "group warehouse already has max_running = 2 runs"},

@@ -125,7 +125,7 @@ func extendedStep(b *listing.Beats) step {
 
 func (v *visit) lastStep(t listing.Tick) step {
 	var end []string
-	for _, text := range []string{tookText(v.Took(t.Run)), listing.Text(t.Reason)} {
+	for _, text := range []string{tookText(v.Took(t.Run), t.Outcome), listing.Text(t.Reason)} {
 		if text != "" {
 			end = append(end, text)
 		}
@@ -140,9 +140,12 @@ func (v *visit) lastStep(t listing.Tick) step {
 	return step{name, t.Finished, strings.Join(end, "; "), markOf(t.Outcome)}
 }
 
-func tookText(took string) string {
-	if took == "" {
+func tookText(took string, o scheduler.Outcome) string {
+	switch {
+	case took == "":
 		return ""
+	case o == scheduler.Running:
+		return "for " + took
 	}
 	return "took " + took
 }
