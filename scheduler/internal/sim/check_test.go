@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/internal/sim"
 )
 
@@ -147,6 +148,15 @@ func ledgerCases() []checkCase {
 			Ledgers: ledger([]time.Time{at(1)}, sim.Line{Tick: at(1), Token: token, Outcome: "interrupted", Ran: true}),
 		}
 	}
+	refused := func(name string, why error) []sim.Event {
+		e := won(name, 2, 0, 0, 5)[0]
+		e.What, e.Text = sim.Refused, why.Error()
+		return []sim.Event{e}
+	}
+	orphan := func(events ...[]sim.Event) sim.Record {
+		return sim.Record{Events: history(events...), Ledgers: ledger([]time.Time{at(2)})}
+	}
+	gone := on("r-a", "", 7, sim.Died)
 	second := rerun(won("b", 1, 0, 1500, 1505))[:1] // it dies before it knows
 	return []checkCase{
 		{"a tick was claimed again before its replica died", again(3, second), ""},
@@ -154,6 +164,11 @@ func ledgerCases() []checkCase {
 		{"a tick has the token of an earlier claim", again(1, second), sim.Known},
 		{"every tick is known", sim.Record{Ledgers: ledger([]time.Time{at(1), at(2)}, ran, missed)}, ""},
 		{"a tick is not known", sim.Record{Ledgers: ledger([]time.Time{at(1), at(2)}, ran)}, sim.Known},
+		{"a claim was given back by who died", orphan(refused("a", locking.ErrNoQuorum), refused("b", locking.ErrClaimed), gone), ""},
+		{"it lives", orphan(refused("a", locking.ErrNoQuorum), refused("b", locking.ErrClaimed)), sim.Known},
+		{"it was granted", orphan(won("a", 2, 1, 0, 5), refused("a", locking.ErrNoQuorum), refused("b", locking.ErrClaimed), gone), sim.Known},
+		{"another had no answer and lives", orphan(refused("a", locking.ErrNoQuorum), refused("b", locking.ErrNoQuorum), gone), sim.Known},
+		{"all were told of another", orphan(refused("a", locking.ErrClaimed), refused("b", locking.ErrClaimed), gone), sim.Known},
 		{"a tick is known twice", sim.Record{Ledgers: ledger([]time.Time{at(2)}, missed, missed)}, sim.Known},
 		{"a tick was missed for no reason", sim.Record{Ledgers: ledger(nil, sim.Line{Tick: at(2), Outcome: "missed"})}, sim.Known},
 		{"a tick that ran was missed", sim.Record{
