@@ -30,7 +30,7 @@ var listingPlants = []plant{
 	{
 		name: "listing: a page ends behind what was not read", promise: "A page of which little is wanted goes on where it has stopped.",
 		edits: []edit{{listingDir + "merge.go", "p.Next = behind(all[settled].Entry)", "p.Next = behind(all[len(all)-1].Entry)"}},
-		pkg:   listingPkg, tests: []string{"TestRecentIsEverythingSorted"},
+		pkg:   listingPkg, tests: []string{"TestRareEntriesAreFound"},
 	},
 	{
 		name: "listing: acts go by the list that is kept", promise: "A job can be acted on as soon as it is served.",

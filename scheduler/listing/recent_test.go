@@ -171,6 +171,36 @@ func TestRecentReadsABoundedPart(t *testing.T) {
 	}
 }
 
+// A page of which nothing is wanted stops, and the next goes on where it has stopped,
+// however differently far each job was read.
+func TestRareEntriesAreFound(t *testing.T) {
+	t.Parallel()
+	var all []scheduler.Entry
+	for n := range 400 {
+		outcome := scheduler.Missed
+		if n == 100 {
+			outcome = scheduler.Skipped
+		}
+		all = append(all, skipped("busy", n, outcome, ""))
+		if n%40 == 0 {
+			all = append(all, skipped("calm", n, scheduler.Missed, ""))
+		}
+	}
+	r, _ := cluster(t, all)
+	q := listing.RecentQuery{Limit: 1, Ticks: true, Outcomes: []scheduler.Outcome{scheduler.Skipped}}
+	found, pages := 0, 0
+	for ; pages == 0 || !q.After.IsZero(); pages++ {
+		p, err := r.Recent(t.Context(), q)
+		if err != nil || pages > 400 {
+			t.Fatalf("page %d: %v", pages, err)
+		}
+		found, q.After = found+len(p.Entries), p.Next
+	}
+	if found != 1 || pages < 3 {
+		t.Errorf("%d entries on %d pages, want the one that was skipped, not on the first", found, pages)
+	}
+}
+
 func TestBadCursors(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"x", "MTIz", "fHx8", "!", "MXwxfG1hbnVhbA"} {
