@@ -63,8 +63,14 @@ jobs:
 		t.Errorf("backfill --dry-run says %q", out)
 	}
 	for _, args := range [][]string{
-		{"jobs"}, {"runs"}, {"runs", "report"}, {"ticks", "report"}, {"runs", "--outcome", "cancelled", "--since", "1h"}, {"audit"},
-		{"runs", "--until", "2100-01-01T00:00:00Z"}, {"ticks", "report", "--until", "2100-01-01T00:00:00Z"},
+		{"jobs"},
+		{"runs"},
+		{"runs", "report"},
+		{"ticks", "report"},
+		{"runs", "--outcome", "cancelled", "--since", "1h"},
+		{"audit"},
+		{"runs", "--until", "2100-01-01T00:00:00Z"},
+		{"ticks", "report", "--until", "2100-01-01T00:00:00Z"},
 	} {
 		eventually(t, "the nodes and the server say the same", func() bool {
 			of, _, _ := nodes.quorate(append(args, "-o", "json")...)
