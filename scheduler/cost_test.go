@@ -18,10 +18,11 @@ import (
 // allocate, too.
 
 // mostAllocs and mostFireBytes bound the allocations of one fire, from the heap of
-// due jobs to the release of its lease.
+// due jobs to the release of its lease. Alone it takes 1,763 bytes; with the whole
+// package's tests before it up to 3 % more, as the pools begin empty.
 const (
 	mostAllocs    = 12
-	mostFireBytes = 1800
+	mostFireBytes = 1900
 )
 
 func TestFireIsCheap(t *testing.T) {
