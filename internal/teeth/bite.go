@@ -19,57 +19,74 @@ const (
 	sayWidth  = 70
 )
 
-// bite tries the plants on the module at dir, which it leaves as it was, and
-// prints a row for each.
-func bite(ctx context.Context, out io.Writer, dir string, list []plant) error {
-	if err := baseline(ctx, out, dir, list); err != nil {
+// bite tries the plants on the copies of the module at dirs, which it leaves as they
+// were, and prints a row for each.
+func bite(ctx context.Context, out io.Writer, dirs []string, list []plant) error {
+	if err := baseline(ctx, out, dirs, list); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "\n%-*s %-*s %6s  %s\n", nameWidth, "plant", byWidth, "caught by", "s", "which says")
 	var failures []error
 	begun := time.Now()
-	for _, p := range list {
-		fmt.Fprintf(out, "%-*s ", nameWidth, p.name)
-		start := time.Now()
-		by, says, err := try(ctx, dir, p)
-		if err != nil {
-			failures = append(failures, fmt.Errorf("%s: %w", p.name, err))
-			by = "NOT CAUGHT"
-		}
-		row := fmt.Sprintf("%-*s %6.1f  %s", byWidth, fit(by, byWidth), time.Since(start).Seconds(), fit(says, sayWidth))
-		fmt.Fprintln(out, strings.TrimSpace(row))
+	err := sideBySide(dirs, list, func(dir string, p plant) trial { return try(ctx, dir, p) }, func(p plant, t trial) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		if t.err != nil {
+			failures = append(failures, fmt.Errorf("%s: %w", p.name, t.err))
+			t.by = "NOT CAUGHT"
+		}
+		row := fmt.Sprintf("%-*s %-*s %6.1f  %s", nameWidth, p.name, byWidth, fit(t.by, byWidth), t.took.Seconds(), fit(t.says, sayWidth))
+		fmt.Fprintln(out, strings.TrimSpace(row))
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	fmt.Fprintf(out, "\n%d of %d caught in %v\n", len(list)-len(failures), len(list), time.Since(begun).Round(time.Second))
 	return errors.Join(failures...)
 }
 
-// baseline runs the tests of all plants on the clean copy.
-func baseline(ctx context.Context, out io.Writer, dir string, list []plant) error {
+// baseline runs the tests of all plants on clean copies.
+func baseline(ctx context.Context, out io.Writer, dirs []string, list []plant) error {
 	tests := map[string][]string{}
 	for _, p := range list {
 		tests[p.pkg] = append(tests[p.pkg], p.tests...)
 	}
 	fmt.Fprintf(out, "%-*s %-*s %6s\n", nameWidth, "without plants", byWidth, "", "s")
-	for _, pkg := range slices.Sorted(maps.Keys(tests)) {
-		fmt.Fprintf(out, "%-*s ", nameWidth, pkg)
+	run := func(dir, pkg string) trial {
 		start := time.Now()
 		r, err := goTest(ctx, dir, pkg, slices.Compact(slices.Sorted(slices.Values(tests[pkg]))), nil)
-		switch {
-		case err != nil:
-			return err
-		case !r.built || r.failed != "":
-			return fmt.Errorf("%s fails without any plant: %s", pkg, r.why())
+		if err == nil && (!r.built || r.failed != "") {
+			err = fmt.Errorf("%s fails without any plant: %s", pkg, r.why())
 		}
-		fmt.Fprintf(out, "%-*s %6.1f\n", byWidth, "green", time.Since(start).Seconds())
+		return trial{took: time.Since(start), err: err}
 	}
-	return nil
+	return sideBySide(dirs, slices.Sorted(maps.Keys(tests)), run, func(pkg string, t trial) error {
+		if t.err == nil {
+			fmt.Fprintf(out, "%-*s %-*s %6.1f\n", nameWidth, pkg, byWidth, "green", t.took.Seconds())
+		}
+		return t.err
+	})
 }
 
-// try plants p, and returns the test that noticed and what it said.
-func try(ctx context.Context, dir string, p plant) (by, says string, err error) {
+// A trial is what became of a plant: the test that noticed and what it said, or why
+// it was not caught.
+type trial struct {
+	by, says string
+	took     time.Duration
+	err      error
+}
+
+// try plants p in the module at dir.
+func try(ctx context.Context, dir string, p plant) trial {
+	start := time.Now()
+	by, says, err := notice(ctx, dir, p)
+	return trial{by: by, says: says, took: time.Since(start), err: err}
+}
+
+// notice plants p, and returns the test that noticed and what it said.
+func notice(ctx context.Context, dir string, p plant) (by, says string, err error) {
 	restore, err := p.sow(dir)
 	if err != nil {
 		return "", "", err

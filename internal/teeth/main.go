@@ -1,5 +1,5 @@
-// Teeth checks that the tests can bite. It plants bugs into a copy of the
-// module, one at a time, runs the tests that must notice, and fails if a bug
+// Teeth checks that the tests can bite. It plants bugs into copies of the
+// module, one at a time in each, runs the tests that must notice, and fails if a bug
 // survives.
 //
 // A test that cannot go red promises nothing, and a promise whose tests cannot
@@ -8,7 +8,7 @@
 // each check of the protocol protects, and the same for the rest of the
 // project.
 //
-//	make teeth                            all of them, in a few minutes
+//	make teeth                            all of them, in about half an hour
 //	go run ./internal/teeth fence floor   those with one of the words in the name
 //
 // Before the plants the same tests run on the clean copy and must be green: a
@@ -31,7 +31,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -89,18 +91,27 @@ func choose(all []plant, words []string) []plant {
 	})
 }
 
-// check tries the plants on a copy of the module at root.
+// copies is how many plants are tried at the same time: while one is compiled, the
+// tests of another wait for servers and clocks.
+const copies = 2
+
+// check tries the plants on copies of the module at root.
 func check(ctx context.Context, out io.Writer, root string, list []plant) (err error) {
 	if len(list) == 0 {
 		return errors.New("no plant has such a name")
 	}
-	dir, err := os.MkdirTemp("", "quorate-teeth-")
+	top, err := os.MkdirTemp("", "quorate-teeth-")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := copyModule(ctx, root, dir); err != nil {
-		return fmt.Errorf("copying the module: %w", err)
+	defer func() { err = errors.Join(err, os.RemoveAll(top)) }()
+	var dirs []string
+	for i := range min(copies, len(list)) {
+		dir := filepath.Join(top, strconv.Itoa(i))
+		if err := copyModule(ctx, root, dir); err != nil {
+			return fmt.Errorf("copying the module: %w", err)
+		}
+		dirs = append(dirs, dir)
 	}
-	return bite(ctx, out, dir, list)
+	return bite(ctx, out, dirs, list)
 }

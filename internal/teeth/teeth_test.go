@@ -136,12 +136,14 @@ func TestBite(t *testing.T) {
 		bug("gone", "4 * n", "5 * n", "TestDouble"),
 		bug("twice", "Double", "Triple", "TestDouble"),
 	}
-	dir := t.TempDir()
-	if err := write(dir, tiny); err != nil {
-		t.Fatal(err)
+	dirs := []string{t.TempDir(), t.TempDir()}
+	for _, dir := range dirs {
+		if err := write(dir, tiny); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var out bytes.Buffer
-	err := bite(t.Context(), &out, dir, list)
+	err := bite(t.Context(), &out, dirs, list)
 	for _, want := range []string{
 		"unseen: survives, though: Twice is twice.",
 		`untold: TestDouble fails, but does not say "two is 5": twice two is 6, not four`,
@@ -162,8 +164,18 @@ func TestBite(t *testing.T) {
 	if !strings.Contains(out.String(), "2 of 10 caught") || strings.Count(out.String(), "  twice two is 6, not four\n") != 2 {
 		t.Errorf("the table does not count two of ten, and show what the test said:\n%s", &out)
 	}
-	if text, _ := os.ReadFile(filepath.Join(dir, "tiny.go")); string(text) != tiny["tiny.go"] {
-		t.Errorf("a plant was left behind:\n%s", text)
+	at := -1
+	for _, p := range list {
+		i := strings.Index(out.String(), "\n"+p.name+" ")
+		if i <= at {
+			t.Errorf("%s does not come where the list has it in\n%s", p.name, &out)
+		}
+		at = i
+	}
+	for _, dir := range dirs {
+		if text, _ := os.ReadFile(filepath.Join(dir, "tiny.go")); string(text) != tiny["tiny.go"] {
+			t.Errorf("a plant was left behind:\n%s", text)
+		}
 	}
 }
 
@@ -178,7 +190,7 @@ func TestBiteWantsCleanTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := []plant{{name: "wrong", promise: "x", edits: []edit{{"tiny.go", "5 * n", "3 * n"}}, pkg: ".", tests: []string{"TestDouble"}}}
-	err := bite(t.Context(), new(bytes.Buffer), dir, list)
+	err := bite(t.Context(), new(bytes.Buffer), []string{dir}, list)
 	if err == nil || !strings.Contains(err.Error(), "fails without any plant") {
 		t.Errorf("bite = %v, want that the tests fail without any plant", err)
 	}
