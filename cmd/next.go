@@ -53,11 +53,7 @@ ends. --excluded lists what calendars take away, too.`,
 			if err != nil {
 				return err
 			}
-			preview := scheduler.Preview
-			if excluded {
-				preview = scheduler.PreviewExcluded
-			}
-			rows, err := nextRows(list, args, preview, start, n)
+			rows, err := nextRows(list, args, excluded, start, n)
 			if err != nil {
 				return err
 			}
@@ -67,12 +63,12 @@ ends. --excluded lists what calendars take away, too.`,
 	outputFlag(c, &format)
 	c.Flags().IntVarP(&n, "number", "n", 10, "at most so many `ticks`")
 	c.Flags().BoolVar(&excluded, "excluded", false, "list also ticks that calendars take away, with a note")
-	c.Flags().StringVar(&from, "from", "", "only ticks after this `time` (RFC 3339; default now)")
+	c.Flags().StringVar(&from, "from", "", "only ticks that start after this `time` (RFC 3339; default now)")
 	return c
 }
 
 // nextRows merges the ticks to come of the named job, or of all.
-func nextRows(list []scheduler.Job, names []string, preview previewer, from time.Time, n int) ([]nextRow, error) {
+func nextRows(list []scheduler.Job, names []string, excluded bool, from time.Time, n int) ([]nextRow, error) {
 	if len(names) == 1 {
 		i := slices.IndexFunc(list, func(j scheduler.Job) bool { return j.Name == names[0] })
 		if i < 0 {
@@ -86,7 +82,7 @@ func nextRows(list []scheduler.Job, names []string, preview previewer, from time
 	}
 	var all []planned
 	for _, j := range list {
-		for _, p := range preview(j.Schedule, from, n) {
+		for _, p := range j.Coming(from, n, excluded) {
 			all = append(all, planned{p, j})
 		}
 	}
@@ -99,8 +95,6 @@ func nextRows(list []scheduler.Job, names []string, preview previewer, from time
 	}
 	return rows, nil
 }
-
-type previewer func(scheduler.Schedule, time.Time, int) []scheduler.Planned
 
 func newNextRow(j scheduler.Job, p scheduler.Planned) nextRow {
 	return nextRow{
@@ -126,9 +120,11 @@ func nextListing(rows []nextRow) table[nextRow] {
 			if r.Note != nil {
 				note = *r.Note
 			}
-			return []string{clip(r.Job, 24), r.Tick, r.local, note}
+			return []string{r.Job, r.Tick, r.local, note}
 		},
 		rows:  rows,
 		empty: "no tick to come",
+		below: []string{"NOTE"},
+		cut:   []string{"JOB", "LOCAL"},
 	}
 }

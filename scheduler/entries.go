@@ -19,9 +19,19 @@ func SortEntries(entries []Entry) {
 	})
 }
 
-// OnePerTick keeps the first entry of each tick of a sorted list.
+// OnePerTick keeps the first entry of each tick of a sorted list, with the stale writes
+// of all its attempts: those of one whose lease ran out come when the next one works.
 func OnePerTick(sorted []Entry) []Entry {
-	return slices.CompactFunc(sorted, sameTick)
+	kept := sorted[:0]
+	for _, e := range sorted {
+		if last := len(kept) - 1; last >= 0 && sameTick(kept[last], e) {
+			kept[last].StaleWrites += e.StaleWrites
+			continue
+		}
+		kept = append(kept, e)
+	}
+	clear(sorted[len(kept):])
+	return kept
 }
 
 func sameTick(a, b Entry) bool {

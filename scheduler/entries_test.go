@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -32,5 +33,21 @@ func TestSortEntries(t *testing.T) {
 	}
 	if got := scheduler.OnePerTick(slices.Clone(want)); !slices.Equal(got, []scheduler.Entry{want[0], want[2], want[3], want[7]}) {
 		t.Errorf("one per tick: %+v, want the first of each", got)
+	}
+}
+
+// What stands for a tick has the stale writes of all its attempts: it is the earlier
+// ones that write when they no longer may.
+func TestOnePerTickCountsStaleWrites(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2027, 3, 27, 12, 0, 0, 0, time.UTC)
+	entry := func(at time.Time, token locking.Token, stale int) scheduler.Entry {
+		return scheduler.Entry{Job: "j", Tick: at, Token: token, StaleWrites: stale}
+	}
+	got := scheduler.OnePerTick([]scheduler.Entry{
+		entry(at, 5, 0), entry(at, 4, 2), entry(at, 3, 1), entry(at.Add(-time.Minute), 2, 0), entry(at.Add(-time.Hour), 1, 7),
+	})
+	if want := []scheduler.Entry{entry(at, 5, 3), entry(at.Add(-time.Minute), 2, 0), entry(at.Add(-time.Hour), 1, 7)}; !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

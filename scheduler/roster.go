@@ -108,6 +108,11 @@ func (j JobInfo) Start(s Schedule, at time.Time) time.Time {
 	return Job{Name: j.Name, Key: j.Key, Schedule: s, Jitter: j.Jitter}.Start(at)
 }
 
+// Coming is [Job.Coming] of the published job, whose schedule is s.
+func (j JobInfo) Coming(s Schedule, from time.Time, n int) []Planned {
+	return Job{Name: j.Name, Key: j.Key, Schedule: s, Jitter: j.Jitter}.Coming(from, n, false)
+}
+
 // SeenLately is how long a replica stays on the roster after its last beat.
 const SeenLately = 15 * time.Second
 

@@ -34,6 +34,20 @@ func preview(s Schedule, from time.Time, n int, excluded bool) []Planned {
 	return planned
 }
 
+// Coming returns the next n ticks of the job that start after from, and with excluded
+// those that calendars take away, which count for n. The first of them may be one whose
+// nominal time has passed: jitter makes it start later.
+func (j Job) Coming(from time.Time, n int, excluded bool) []Planned {
+	coming := []Planned{}
+	early := from.Add(-max(j.Jitter, 0))
+	for p := plan(j.Schedule, early, excluded); len(coming) < n && !p.Tick.IsZero(); p = plan(j.Schedule, p.Tick, excluded) {
+		if p.Tick.After(from) || !p.Excluded && j.Start(p.Tick).After(from) {
+			coming = append(coming, p)
+		}
+	}
+	return coming
+}
+
 // A planner is a Schedule that has something to say of its ticks.
 type planner interface {
 	// plan is Next and, if asked for, also returns excluded ticks.

@@ -36,7 +36,7 @@ func (q AuditQuery) fits(act scheduler.Act) bool {
 // the log is sure to keep. Next is After of the page after it, "" if there is none.
 // With a *scheduler.PartialError some may be missing.
 func (r Reader) AuditPage(ctx context.Context, q AuditQuery) (rows []Act, next string, err error) {
-	list, err := r.Acts.Audit(ctx, scheduler.KeepAudit)
+	list, err := r.Acts.Audit(ctx, max(q.Limit, scheduler.KeepAudit))
 	if Whole(err) != nil {
 		return nil, "", err
 	}

@@ -99,14 +99,17 @@ func newJob(v scheduler.Version, now time.Time) Job {
 	}
 }
 
-// nextTick computes a published job's next tick; nil if it never ticks again,
+// nextTick computes a published job's next tick to start; nil if it never ticks again,
 // or if its schedule has no definition that this release can read.
 func nextTick(j scheduler.JobInfo, now time.Time) *string {
 	s, err := j.Ticks()
 	if err != nil {
 		return nil
 	}
-	return Stamp(s.Next(now))
+	for _, next := range j.Coming(s, now, 1) {
+		return Stamp(next.Tick)
+	}
+	return nil
 }
 
 // MarkPaused says of each job whether its ticks are skipped, and why. With an

@@ -31,7 +31,7 @@ func NewNext(job string, p scheduler.Planned, start time.Time) Next {
 	return row
 }
 
-// Next lists the next ticks after from of the named job, or of all, soonest
+// Next lists the next ticks of the named job, or of all, that start after from, soonest
 // first, as the replicas have published their schedules: of each job that is
 // served, by the version that was published last. What calendars take away is
 // left out. With a *scheduler.PartialError jobs are missing.
@@ -60,7 +60,7 @@ func (r Reader) NextIn(d Directory, job string, from time.Time, limit int) ([]Ne
 			continue
 		}
 		if s, ok := r.schedule(v.JobInfo); ok {
-			if c := (&comer{job: v, schedule: s}); c.move(from) {
+			if c := (&comer{job: v, schedule: s}); c.take(v.Coming(s, from, 1)) {
 				coming = append(coming, c)
 			}
 		}
@@ -70,7 +70,7 @@ func (r Reader) NextIn(d Directory, job string, from time.Time, limit int) ([]Ne
 	for len(coming) > 0 && len(rows) < limit {
 		first := coming[0]
 		rows = append(rows, NewNext(first.job.Name, first.next, first.job.Start(first.schedule, first.next.Tick)))
-		if first.move(first.next.Tick) {
+		if first.take(scheduler.Preview(first.schedule, first.next.Tick, 1)) {
 			heap.Fix(&coming, 0)
 		} else {
 			heap.Pop(&coming)
@@ -86,9 +86,8 @@ type comer struct {
 	next     scheduler.Planned
 }
 
-// move goes to the first tick after a time; false if there is none.
-func (c *comer) move(after time.Time) bool {
-	list := scheduler.Preview(c.schedule, after, 1)
+// take goes to the first tick of a list; false if there is none.
+func (c *comer) take(list []scheduler.Planned) bool {
 	if len(list) == 0 {
 		return false
 	}

@@ -50,3 +50,35 @@ func TestNextSaysTheJitter(t *testing.T) {
 		t.Error("no tick starts later")
 	}
 }
+
+// A tick whose nominal time has passed, and that jitter makes start later, is still to
+// come; once it has started it is not.
+func TestNextHasWhatJitterDelays(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2027, 3, 27, 12, 0, 0, 0, time.UTC)
+	info := scheduler.JobInfo{Name: "report", Schedule: "@every 1h", Timezone: "UTC", Replica: "a", Published: at, ConfigHash: "c", Jitter: 50 * time.Minute}
+	every, err := info.Ticks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	roster := new(schedtest.Roster)
+	if err := roster.Publish(t.Context(), []scheduler.JobInfo{info}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := roster.Beat(t.Context(), scheduler.Replica{ID: "a", ConfigHash: "c", State: scheduler.StateReady}); err != nil {
+		t.Fatal(err)
+	}
+	start := info.Start(every, at)
+	if !start.After(at.Add(time.Second)) {
+		t.Fatalf("the tick starts at %s: choose another", start)
+	}
+	for from, want := range map[time.Time]time.Time{
+		at.Add(-time.Second): at, at: at, at.Add(time.Millisecond): at, start.Add(-time.Millisecond): at,
+		start: at.Add(time.Hour), start.Add(time.Minute): at.Add(time.Hour),
+	} {
+		rows, err := listing.Reader{Roster: roster}.Next(t.Context(), "", from, 2)
+		if err != nil || len(rows) != 2 || rows[0].Tick != *listing.Stamp(want) || rows[1].Tick != *listing.Stamp(want.Add(time.Hour)) {
+			t.Errorf("from %s: %+v, %v, want the tick %s and the one after it", from, rows, err, want)
+		}
+	}
+}

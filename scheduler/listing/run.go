@@ -25,7 +25,8 @@ type Run struct {
 	Finished *string            `json:"finished"`
 	Error    *string            `json:"error"`
 	Hash     *string            `json:"hash"` // the version of the job
-	// StaleWrites is how many writes of it a guard has refused.
+	// StaleWrites is how many writes of it, of a tick of all its attempts, a guard has
+	// refused.
 	StaleWrites int `json:"stale_writes"`
 	// Poll is what each node said to the claim, and Beats are the extensions of the
 	// lease; null if nobody knows, or there were none. Of a run that goes on its

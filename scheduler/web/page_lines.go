@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +41,7 @@ func (all view) words(v *visit) []line {
 	lines = append(lines, all.pauseLine(v))
 	lines = append(lines, all.runningLine(v))
 	lines = append(lines, all.tickLine(v, scheduler.Skipped, "calm", "was skipped", "were skipped"))
+	lines = append(lines, all.earlierLine(v))
 	lines = append(lines, all.nextLine(v))
 	return slices.DeleteFunc(lines, func(l line) bool { return l.Text == "" })
 }
@@ -67,13 +69,13 @@ func quorumLines(v *visit, nodes []listing.Node) []line {
 
 // failedLines name the jobs that failed, the latest first.
 func (all view) failedLines(v *visit) []line {
-	bad := all.with(scheduler.Failed, scheduler.TimedOut, scheduler.LeaseLost, scheduler.Interrupted)
+	bad := all.with(unwell()...)
 	if len(bad) == 0 {
 		ran := all.with(scheduler.Succeeded)
 		if len(ran) == 0 {
-			return []line{{Level: "calm", Text: "No run has ended since " + v.since(all.since) + ".", Path: v.To("/ticks")}}
+			return []line{{Level: "calm", Text: "No run has ended " + all.counted(v) + ".", Path: v.To("/ticks")}}
 		}
-		return []line{{Level: "good", Text: listing.Count(len(ran), "run", "runs") + " since " + v.since(all.since) + ", none failed.", Path: v.To("/ticks")}}
+		return []line{{Level: "good", Text: listing.Count(len(ran), "run", "runs") + " " + all.counted(v) + ", none failed.", Path: v.To("/ticks")}}
 	}
 	counts, order := map[string]int{}, []string{}
 	for _, e := range bad {
@@ -92,7 +94,7 @@ func (all view) failedLines(v *visit) []line {
 	last := bad[0]
 	why := cmp.Or(firstLine(last.Error), last.Reason, string(last.Outcome))
 	return []line{{
-		Level: "bad", Text: fmt.Sprintf("%s failed since %s: %s.", listing.Count(len(order), "job", "jobs"), v.since(all.since), listing.And(names)),
+		Level: "bad", Text: fmt.Sprintf("%s failed %s: %s.", listing.Count(len(order), "job", "jobs"), all.counted(v), listing.And(names)),
 		Path: v.runPath(last), More: "Last " + ago(last.OrderKey().Sub(v.Now)) + ", " + last.Job + ": " + why,
 	}}
 }
@@ -108,7 +110,7 @@ func (all view) tickLine(v *visit, outcome scheduler.Outcome, level, one, many s
 		verb = one
 	}
 	return line{
-		Level: level, Text: fmt.Sprintf("%s %s since %s.", listing.Count(len(list), "tick", "ticks"), verb, v.since(all.since)),
+		Level: level, Text: fmt.Sprintf("%s %s %s.", listing.Count(len(list), "tick", "ticks"), verb, all.counted(v)),
 		Path: v.To("/ticks") + join(v.To("/ticks"), "outcome="+string(outcome)), More: "Last of " + list[0].Job + ": " + list[0].Reason,
 	}
 }
@@ -129,9 +131,18 @@ func (all view) staleLine(v *visit) line {
 		verb = "was"
 	}
 	return line{
-		Level: "warn", Text: fmt.Sprintf("%s %s refused since %s: a guard did its work.", listing.Count(n, "stale write", "stale writes"), verb, v.since(all.since)),
-		Path: v.runPath(last), More: "Last by a run of " + last.Job + " with token " + fmt.Sprint(last.Token),
+		Level: "warn", Text: fmt.Sprintf("%s %s refused %s: a guard did its work.", listing.Count(n, "stale write", "stale writes"), verb, all.counted(v)),
+		Path: v.runPath(last), More: "Last by " + writer(last) + ".",
 	}
+}
+
+// writer names the run that wrote with a stale token. Of several attempts nobody says
+// here which one it was: their page does.
+func writer(e scheduler.Entry) string {
+	if e.Attempt > 1 {
+		return fmt.Sprintf("a run of %s, of which there were %d attempts", e.Job, e.Attempt)
+	}
+	return fmt.Sprintf("a run of %s with token %d", e.Job, e.Token)
 }
 
 func (all view) pauseLine(v *visit) line {
@@ -170,7 +181,7 @@ func (all view) nextLine(v *visit) line {
 		return line{Level: "calm", Text: "No tick is to come: no job is served, or none ticks again.", Path: v.To("/jobs")}
 	}
 	n := all.next.Items[0]
-	at := listing.Time(&n.Tick)
+	at := listing.Time(cmp.Or(n.Start, &n.Tick))
 	return line{Level: "calm", Text: "Next: " + n.Job + " " + ago(at.Sub(v.Now)) + ", at " + v.clock(at.In(v.zone)) + ".", Path: v.To("/jobs", n.Job)}
 }
 
@@ -183,6 +194,35 @@ func (all view) with(outcomes ...scheduler.Outcome) []scheduler.Entry {
 		}
 	}
 	return list
+}
+
+// counted says which ticks are counted.
+func (all view) counted(v *visit) string {
+	if all.cut {
+		return fmt.Sprintf("in the latest %d ticks, since %s", len(all.entries), v.clock(all.since.In(v.zone)))
+	}
+	return "since " + v.since(all.since)
+}
+
+// earlierLine says that there were more ticks than are counted, and leads to those
+// among them that did not go well.
+func (all view) earlierLine(v *visit) line {
+	if !all.cut {
+		return line{}
+	}
+	query := url.Values{"cursor": {all.earlier.String()}, "since": {all.asked.UTC().Format(time.RFC3339)}}
+	for _, outcome := range append(unwell(), scheduler.Missed) {
+		query.Add("outcome", string(outcome))
+	}
+	return line{
+		Level: "calm", Text: "What came before " + v.clock(all.since.In(v.zone)) + " is not counted here.",
+		Path: v.To("/ticks") + join(v.To("/ticks"), query.Encode()), More: "More than that are not read at once. Of the range shown, what failed or was missed before stands there.",
+	}
+}
+
+// unwell are the outcomes of runs that did not go as they should have.
+func unwell() []scheduler.Outcome {
+	return []scheduler.Outcome{scheduler.Failed, scheduler.TimedOut, scheduler.LeaseLost, scheduler.Interrupted}
 }
 
 // since is when something began, to the minute.

@@ -48,9 +48,11 @@ type view struct {
 	entries  []scheduler.Entry
 	next     page[listing.Next]
 	open     scheduler.OpenActs
+	asked    time.Time // the range shown begins here
 	since    time.Time // the entries begin here
 	cut      bool      // because there are too many
-	unknown  error     // why the rest is empty
+	earlier  listing.Cursor
+	unknown  error // why the rest is empty
 }
 
 func loadOverview(ctx context.Context, v *visit) (any, error) {
@@ -106,7 +108,7 @@ func shortSpan(d time.Duration) string {
 
 // view reads all parts at once: they do not depend on one another.
 func (v *visit) view(ctx context.Context, span time.Duration) view {
-	all := view{since: v.Now.Add(-span)}
+	all := view{asked: v.Now.Add(-span)}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	part := func(read func() error) {
@@ -131,24 +133,23 @@ func (v *visit) view(ctx context.Context, span time.Duration) view {
 		all.open, err = lastKnown(v, "open", func() (scheduler.OpenActs, error) { return v.cfg.Control.Acts.Open(ctx) })
 		return listing.Whole(err)
 	})
-	part(func() (err error) {
-		all.entries, all.since, all.cut, err = v.latest(ctx, all.since)
-		return err
-	})
+	part(func() error { return v.latest(ctx, &all) })
 	wg.Wait()
 	return all
 }
 
-// latest reads the latest ticks since a time, and says since when these are all.
-func (v *visit) latest(ctx context.Context, since time.Time) ([]scheduler.Entry, time.Time, bool, error) {
+// latest reads the latest ticks of the range, and says since when these are all.
+func (v *visit) latest(ctx context.Context, all *view) error {
 	p, err := lastKnown(v, "latest "+v.query.Get("range"), func() (listing.Page, error) {
-		return v.cfg.Control.Recent(ctx, listing.RecentQuery{Limit: overviewTicks, Ticks: true, Since: since})
+		return v.cfg.Control.Recent(ctx, listing.RecentQuery{Limit: overviewTicks, Ticks: true, Since: all.asked})
 	})
+	all.since = all.asked
 	if listing.Whole(err) != nil {
-		return nil, since, false, err
+		return err
 	}
-	if p.Next.IsZero() || len(p.Entries) == 0 {
-		return p.Entries, since, false, nil
+	all.entries, all.earlier = p.Entries, p.Next
+	if all.cut = !p.Next.IsZero() && len(p.Entries) > 0; all.cut {
+		all.since = p.Entries[len(p.Entries)-1].OrderKey()
 	}
-	return p.Entries, p.Entries[len(p.Entries)-1].OrderKey(), true, nil
+	return nil
 }

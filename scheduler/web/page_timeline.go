@@ -129,6 +129,7 @@ func (v *visit) replicaLane(r ruler, all view, name string) lane {
 			l.Bars = append(l.Bars, v.runBar(r, e))
 		}
 	}
+	l.About += fmt.Sprintf(", won %d of %s", len(l.Bars), listing.Count(ran(all.entries), "tick", "ticks"))
 	for _, c := range v.contests.since(r.from) {
 		if name == v.cfg.Replica {
 			l.Bars = append(l.Bars, bar{
@@ -138,6 +139,17 @@ func (v *visit) replicaLane(r ruler, all view, name string) lane {
 		}
 	}
 	return l
+}
+
+// ran counts the ticks that somebody has won.
+func ran(entries []scheduler.Entry) int {
+	n := 0
+	for _, e := range entries {
+		if e.Outcome.Ran() {
+			n++
+		}
+	}
+	return n
 }
 
 // runBar is a run, as long as it took.

@@ -116,6 +116,43 @@ func TestOverviewInWords(t *testing.T) {
 	}
 }
 
+// Where there are more ticks in the range than are read at once, the overview says
+// which it counts, and leads to those before them that did not go well.
+func TestOverviewSaysWhatItCounts(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	now := time.Now().Truncate(time.Second)
+	for n := range 430 {
+		r.must(r.ledger.Record(t.Context(), scheduler.Entry{Job: "sweep", Tick: now.Add(-time.Duration(n) * time.Second), Outcome: scheduler.Missed, Reason: "x"}))
+	}
+	text := string(r.ask(viewer, "GET", "/?range=1h&tz=Europe%2FParis", "").body)
+	for _, want := range []string{
+		"No run has ended in the latest 400 ticks, since ", " ticks were missed in the latest 400 ticks, since ", "is not counted here.", "won 0 of 0 ticks",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the overview does not say %q: %s", want, text)
+		}
+	}
+	path := regexp.MustCompile(`/ticks\?[^"]*cursor=[^"]*`).FindString(text)
+	earlier := string(r.ask(viewer, "GET", html.UnescapeString(path), "").body)
+	if !strings.Contains(earlier, "/runs/report@") || !strings.Contains(earlier, "/jobs/sweep") {
+		t.Errorf("%s has not what came before: %s", path, earlier)
+	}
+	if text = string(r.ask(viewer, "GET", "/?range=15m", "").body); !strings.Contains(text, "in the latest 400 ticks") {
+		t.Errorf("of 15 minutes: %s", text)
+	}
+}
+
+// The lane of a replica says how many of the ticks that are drawn it has won.
+func TestLaneCountsWins(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	text := string(r.ask(viewer, "GET", "/?range=1h", "").body)
+	if !strings.Contains(text, "ready, won 3 of 3 ticks") || strings.Contains(text, "is not counted here") {
+		t.Errorf("the lane of a: %s", text)
+	}
+}
+
 // While no quorum answers pages show what was read last, and since when.
 func TestPagesWithoutQuorum(t *testing.T) {
 	t.Parallel()

@@ -74,7 +74,7 @@ func routes() []route {
 		{path: "/next", about: "Ticks to come, soonest first, of the jobs that are served.", query: []param{
 			limitParam(),
 			{name: "job", about: "only of this one", schema: short(200)},
-			{name: "from", about: "only ticks after this time; default: now", schema: timeSchema()},
+			{name: "from", about: "only ticks that start after this time; default: now", schema: timeSchema()},
 		}, reply: page[listing.Next]{}, answer: answerNext},
 		{path: "/replicas", about: "Replicas that were seen lately.", reply: page[listing.Replica]{}, answer: answerReplicas},
 		{path: "/nodes", about: "Nodes: who votes, who does not vouch yet, until when and why.", reply: page[listing.Node]{}, answer: answerNodes},
