@@ -91,7 +91,7 @@ type backfillRow struct {
 func backfillListing(job string, ticks []time.Time) table[backfillRow] {
 	l := table[backfillRow]{
 		columns: []string{"JOB", "TICK"},
-		cells:   func(r backfillRow) []string { return []string{clip(r.Job, 24), r.Tick} },
+		cells:   func(r backfillRow) []string { return []string{r.Job, r.Tick} },
 	}
 	for _, t := range ticks {
 		l.rows = append(l.rows, backfillRow{Job: job, Tick: *listing.Stamp(t)})

@@ -2,12 +2,10 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/quorate/quorate/locking"
@@ -31,9 +29,9 @@ type follower[R any] struct {
 	first int // how many rows of the past it begins with
 	warn  io.Writer
 
-	seen   map[string]bool // what the last look has shown; nil before the first
-	quiet  bool            // a failure was told
-	widths []int           // of the columns so far
+	seen  map[string]bool // what the last look has shown; nil before the first
+	quiet bool            // a failure was told
+	sheet sheet
 }
 
 // follow hands rows to show, oldest first, until ctx ends, which is no error.
@@ -92,42 +90,4 @@ func (f *follower[R]) fresh(rows []R) []R {
 	f.seen = seen
 	slices.Reverse(fresh)
 	return fresh
-}
-
-// stream prints rows that others will follow: JSON as one object per line, a
-// table whose columns grow where they must.
-func (l table[R]) stream(w io.Writer, format string, widths *[]int) error {
-	if format == "json" {
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
-		for _, row := range l.rows {
-			if err := enc.Encode(row); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	lines := make([][]string, 0, len(l.rows)+1)
-	if *widths == nil {
-		*widths = make([]int, len(l.columns))
-		lines = append(lines, l.columns)
-	}
-	for _, row := range l.rows {
-		lines = append(lines, l.cells(row))
-	}
-	for _, cells := range lines {
-		for i, cell := range cells {
-			(*widths)[i] = max((*widths)[i], len([]rune(cell)))
-		}
-	}
-	for _, cells := range lines {
-		var b strings.Builder
-		for i, cell := range cells {
-			fmt.Fprintf(&b, "%-*s  ", (*widths)[i], cell)
-		}
-		if _, err := fmt.Fprintln(w, strings.TrimRight(b.String(), " ")); err != nil {
-			return err
-		}
-	}
-	return nil
 }

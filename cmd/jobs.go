@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,7 @@ show after a removal.`,
 		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if api, err := f.api(); api != nil || err != nil {
-				return printRemote(c.Context(), a, api, err, "/jobs", 0, format, func(rows []listing.Job) table[listing.Job] { return jobListing(rows, time.Now()) })
+				return printRemote(c.Context(), a, api, err, "/jobs", format, func(rows []listing.Job) table[listing.Job] { return jobListing(rows, time.Now()) })
 			}
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				rows, lacking := cl.Jobs(c.Context())
@@ -51,16 +52,23 @@ show after a removal.`,
 }
 
 func jobListing(rows []listing.Job, now time.Time) table[listing.Job] {
+	// Who looks while a version replaces another one wants to see which.
+	drop := []string{"VERSION", "PUBLISHED", "LAST TICK"}
+	if slices.ContainsFunc(rows, func(r listing.Job) bool { return r.Drift }) {
+		drop = []string{"PUBLISHED", "LAST TICK", "SCHEDULE"}
+	}
 	return cellColumn(table[listing.Job]{
 		columns: []string{"JOB", "SCHEDULE", "NEXT", "LAST TICK", "OUTCOME", "PUBLISHED", "VERSION"},
 		cells: func(r listing.Job) []string {
 			return []string{
-				clip(r.Job, 24), clip(dash(r.Schedule)+" "+dash(r.Timezone), 30), nextCell(r),
+				r.Job, dash(r.Schedule) + " " + dash(r.Timezone), nextCell(r),
 				dash(r.LastTick), dash(r.LastOutcome), ago(r.Published, now), versionCell(r),
 			}
 		},
 		rows:  rows,
 		empty: "no replica has served a job on these nodes yet",
+		drop:  drop,
+		cut:   []string{"SCHEDULE", "JOB"},
 	}, func(r listing.Job) *string { return r.Cell })
 }
 

@@ -34,7 +34,7 @@ Exit code 4 when fewer than a quorum answer.`,
 		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if api, err := f.api(); api != nil || err != nil {
-				return printRemote(c.Context(), a, api, err, "/locks", 0, format, func(rows []listing.Lock) table[listing.Lock] { return lockListing(rows, time.Now()) })
+				return printRemote(c.Context(), a, api, err, "/locks", format, func(rows []listing.Lock) table[listing.Lock] { return lockListing(rows, time.Now()) })
 			}
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				held, silent := cl.Locks(c.Context())
@@ -55,12 +55,14 @@ func lockListing(rows []listing.Lock, now time.Time) table[listing.Lock] {
 		columns: []string{"JOB", "HOLDER", "TICK", "TOKEN", "AGE", "LEFT", "NODES", "STATE"},
 		cells: func(r listing.Lock) []string {
 			return []string{
-				clip(r.Job, 24), clip(dash(r.Holder), 24), dash(r.Tick), dash(r.Token), since(listing.Time(r.Since), now),
+				r.Job, dash(r.Holder), dash(r.Tick), dash(r.Token), since(listing.Time(r.Since), now),
 				timeLeft(r.LeftMillis), r.Nodes, r.State,
 			}
 		},
 		rows:  rows,
 		empty: "nobody holds a lock on these nodes",
+		drop:  []string{"TICK", "TOKEN", "NODES"},
+		cut:   []string{"JOB", "HOLDER"},
 	}, func(r listing.Lock) *string { return r.Cell })
 }
 

@@ -151,10 +151,12 @@ func nodeListing(list []listing.Node) table[listing.Node] {
 		columns: []string{"NODE", "STATE", "SINCE", "VOUCHES", "RUN", "EPOCH", "OFFSET"},
 		cells: func(r listing.Node) []string {
 			return []string{
-				clip(r.Node, 24), r.State, remembers(r), vouches(r), fmt.Sprintf("%.8s", dash(r.RunID)), dash(r.Epoch), ms(r.OffsetMilli),
+				r.Node, r.State, remembers(r), vouches(r), fmt.Sprintf("%.8s", dash(r.RunID)), dash(r.Epoch), ms(r.OffsetMilli),
 			}
 		},
 		rows: list,
+		drop: []string{"EPOCH", "RUN"},
+		cut:  []string{"NODE"},
 	}, func(r listing.Node) *string { return r.Cell })
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -195,11 +194,13 @@ func checkListing(list []listing.Check) table[listing.Check] {
 		columns: []string{"NODE", "STATE", "VERDICT", "RTT", "OFFSET", "MEMORY", "VERSION", "PERSISTENCE"},
 		cells: func(r listing.Check) []string {
 			return []string{
-				clip(dash(r.Node), 22), r.State, r.Verdict, ms(r.RTTMillis), ms(r.OffsetMilli), memory(r),
-				clip(dash(r.Version), 13), persistence(r),
+				dash(r.Node), r.State, r.Verdict, ms(r.RTTMillis), ms(r.OffsetMilli), memory(r),
+				dash(r.Version), persistence(r),
 			}
 		},
 		rows: list,
+		drop: []string{"VERSION", "MEMORY", "RTT"},
+		cut:  []string{"NODE"},
 	}, func(r listing.Check) *string { return r.Cell })
 }
 
@@ -221,16 +222,14 @@ func persistence(r listing.Check) string {
 	return dash(r.Persistence)
 }
 
+// remarkWidth is how wide the lines of remarks are where there is room.
+const remarkWidth = 98
+
 // remark writes a sentence about somebody, broken to fit a terminal.
 func remark(w io.Writer, who, text string) {
-	const width = 98
-	line := who + ":"
-	for word := range strings.FieldsSeq(text) {
-		if len([]rune(line))+1+len([]rune(word)) > width {
-			fmt.Fprintln(w, line)
-			line = "   "
-		}
-		line += " " + word
+	width := remarkWidth
+	if terminal := terminalWidth(w)(); terminal > 0 {
+		width = min(width, terminal)
 	}
-	fmt.Fprintln(w, line)
+	fmt.Fprint(w, broken(who+": "+text, "    ", width))
 }

@@ -5,38 +5,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"unicode"
 
 	"github.com/spf13/cobra"
 )
-
-// A table is what every listing command shows: rows for programs as a JSON
-// array, and the same rows as a table for people.
-type table[R any] struct {
-	columns []string
-	cells   func(R) []string
-	rows    []R
-	// empty is what a person reads instead of a table without rows.
-	empty string
-}
-
-// print writes the listing in the format of the command's -o flag.
-func (l table[R]) print(w io.Writer, format string) error {
-	if format == "json" {
-		return printJSON(w, l.rows)
-	}
-	if len(l.rows) == 0 {
-		fmt.Fprintln(w, l.empty)
-		return nil
-	}
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, strings.Join(l.columns, "\t"))
-	for _, row := range l.rows {
-		fmt.Fprintln(out, strings.Join(l.cells(row), "\t"))
-	}
-	return out.Flush()
-}
 
 // printJSON writes rows as an indented array, [] when there are none.
 func printJSON[R any](w io.Writer, rows []R) error {
@@ -51,7 +23,7 @@ func printJSON[R any](w io.Writer, rows []R) error {
 
 // outputFlag adds -o to a listing.
 func outputFlag(c *cobra.Command, format *string) {
-	c.Flags().StringVarP(format, "output", "o", "table", "`format`: table or json")
+	c.Flags().StringVarP(format, "output", "o", "table", "`format`: table, which fits the terminal, or json, which has all")
 	c.PreRunE = func(*cobra.Command, []string) error {
 		if *format != "table" && *format != "json" {
 			return usageError{fmt.Errorf("-o %s: write -o table or -o json", *format)}

@@ -15,15 +15,15 @@ import (
 	"github.com/quorate/quorate/scheduler/listing"
 )
 
-// printRemote prints a listing of a server, of which at most so many rows are wanted;
-// 0: all. Err is why there is no server.
-func printRemote[R any](ctx context.Context, a App, s *server, err error, path string, most int, format string, list func([]R) table[R]) error {
+// printRemote prints a listing of a server, all of it. Err is why there is no server.
+func printRemote[R any](ctx context.Context, a App, s *server, err error, path, format string, list func([]R) table[R]) error {
+	return printSome(ctx, a, s, err, path, nil, 0, format, list)
+}
+
+// printSome is printRemote of what a query asks for, at most so many rows.
+func printSome[R any](ctx context.Context, a App, s *server, err error, path string, query url.Values, most int, format string, list func([]R) table[R]) error {
 	if err != nil {
 		return err
-	}
-	query := url.Values{}
-	if most > 0 {
-		query = limited(most)
 	}
 	got, err := rows[R](ctx, s, path, query, most)
 	if err != nil && got == nil {

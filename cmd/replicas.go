@@ -23,7 +23,7 @@ func (a App) replicasCommand(f *flags) *cobra.Command {
 		Args:    usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if api, err := f.api(); api != nil || err != nil {
-				return printRemote(c.Context(), a, api, err, "/replicas", 0, format, func(rows []listing.Replica) table[listing.Replica] { return replicaListing(rows, time.Now()) })
+				return printRemote(c.Context(), a, api, err, "/replicas", format, func(rows []listing.Replica) table[listing.Replica] { return replicaListing(rows, time.Now()) })
 			}
 			return a.withCluster(c.Context(), f, func(cl cluster) error {
 				rows, lacking := cl.Replicas(c.Context())
@@ -42,7 +42,7 @@ func replicaListing(rows []listing.Replica, now time.Time) table[listing.Replica
 	return table[listing.Replica]{
 		columns: []string{"REPLICA", "STATE", "HOST", "UP", "SEEN", "VERSION", "CONFIG", "LABELS", "RUNNING"},
 		cells: func(r listing.Replica) []string {
-			running := clip(strings.Join(r.Running, " "), 30)
+			running := strings.Join(r.Running, " ")
 			if running == "" {
 				running = "-"
 			}
@@ -53,6 +53,8 @@ func replicaListing(rows []listing.Replica, now time.Time) table[listing.Replica
 		},
 		rows:  rows,
 		empty: "no replica was seen lately",
+		drop:  []string{"LABELS", "HOST", "VERSION", "CONFIG"},
+		cut:   []string{"RUNNING", "REPLICA"},
 	}
 }
 
@@ -65,7 +67,7 @@ func labels(of map[string]string) string {
 	for _, key := range slices.Sorted(maps.Keys(of)) {
 		words = append(words, key+"="+of[key])
 	}
-	return clip(strings.Join(words, " "), 30)
+	return strings.Join(words, " ")
 }
 
 // since is the time from then to now for people, "-" if then is unknown.

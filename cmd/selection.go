@@ -143,7 +143,7 @@ func show[R any](ctx context.Context, a App, s selection, format string, from so
 	if s.follow {
 		q.Limit = max(s.limit, followLook)
 		f := follower[R]{source: from, query: q, first: min(s.limit, followFirst), warn: a.Err}
-		return f.follow(ctx, func(rows []R) error { return from.list(rows).stream(a.Out, format, &f.widths) })
+		return f.follow(ctx, func(rows []R) error { return from.list(rows).stream(a.Out, format, &f.sheet) })
 	}
 	rows, err := from.read(ctx, q)
 	if err != nil {

@@ -69,6 +69,9 @@ jobs:
 		{"ticks", "report"},
 		{"runs", "--outcome", "cancelled", "--since", "1h"},
 		{"audit"},
+		{"audit", "--by", "ann", "--limit", "2"},
+		{"audit", "--job", "finance"},
+		{"audit", "--act", "trigger,cancel", "--since", "1h", "--refused", "no"},
 		{"runs", "--until", "2100-01-01T00:00:00Z"},
 		{"ticks", "report", "--until", "2100-01-01T00:00:00Z"},
 	} {
@@ -113,6 +116,13 @@ jobs:
 		t.Errorf("nodes check says %q", out)
 	}
 	remote.exits(exitFailed, "role", "locks", "release", "wait", "--reason", "it hangs")
+	for _, o := range []operator{remote, nodes} {
+		for flags, want := range map[string]int{"--by root": 1, "--job finance": 1, "--act trigger,pause": 4, "--refused yes": 1, "--since 2200-01-01T00:00:00Z": 0} {
+			if acts := ask[listing.Act](o, append([]string{"audit"}, strings.Fields(flags)...)...); len(acts) != want {
+				t.Errorf("audit %s has %d acts, want %d: %+v", flags, len(acts), want, acts)
+			}
+		}
+	}
 	remote.exits(exitUsage, "say why in 2 to 500", "locks", "release", "wait", "--reason", "x")
 	if out := remote.exits(exitDone, "", "runs", "--until", "2020-01-01T00:00:00Z"); !strings.Contains(out, "no such run") {
 		t.Errorf("runs --until, before there were any: %q", out)

@@ -102,11 +102,14 @@ func tickTable(rows []listing.Tick) table[listing.Tick] {
 		columns: []string{"TICK", "OUTCOME", "REPLICA", "TOKEN", "VOTES", "TOOK", "WHY"},
 		cells: func(r listing.Tick) []string {
 			return []string{
-				r.Tick, string(r.Outcome), clip(dash(r.Replica), 24), dash(r.Token), dash(r.Votes),
+				r.Tick, string(r.Outcome), dash(r.Replica), dash(r.Token), dash(r.Votes),
 				took(r.Run, time.Now()), why(r.Run),
 			}
 		},
 		empty: "no such tick: none was decided yet, or none that was asked for",
+		below: []string{"WHY"},
+		drop:  []string{"VOTES", "TOKEN"},
+		cut:   []string{"REPLICA"},
 	}
 }
 
@@ -116,11 +119,14 @@ func runTable(rows []listing.Run) table[listing.Run] {
 		columns: []string{"JOB", "TICK", "OUTCOME", "REPLICA", "TOKEN", "TOOK", "WHY"},
 		cells: func(r listing.Run) []string {
 			return []string{
-				clip(r.Job, 24), r.Tick, string(r.Outcome), clip(dash(r.Replica), 24), dash(r.Token),
+				r.Job, r.Tick, string(r.Outcome), dash(r.Replica), dash(r.Token),
 				took(r, time.Now()), why(r),
 			}
 		},
 		empty: "no such run: nothing has run yet, or nothing that was asked for",
+		below: []string{"WHY"},
+		drop:  []string{"TOKEN", "TOOK"},
+		cut:   []string{"JOB", "REPLICA"},
 	}
 }
 

@@ -88,6 +88,9 @@ func TestTopFrames(t *testing.T) {
 		cells.nodes[i].Cell = listing.Optional("north")
 	}
 	cells.partial = errors.New("cell north: no quorum: 1 of 5 nodes answered")
+	cut := topCluster()
+	cut.since, cut.cut = tick.Add(-9*time.Minute-50*time.Second), true
+	cut.next[0].Tick, cut.next[0].Start = *listing.Stamp(tick.Add(-time.Minute)), listing.Stamp(tick.Add(4*time.Second)) // by jitter
 	for _, tc := range []struct {
 		name          string
 		data          topData
@@ -105,6 +108,7 @@ func TestTopFrames(t *testing.T) {
 		{"nothing", nothing, 80, 24, false, false},
 		{"cells", cells, 80, 40, false, false},
 		{"thousand", thousand(), 80, 24, false, false},
+		{"cut", cut, 80, 24, false, false},
 		{"help", topCluster(), 80, 24, false, true},
 		{"1x1", topCluster(), 1, 1, false, false},
 		{"endless", topCluster(), 80, 0, false, false},

@@ -248,3 +248,16 @@ func TestTopOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestListingOnATerminal: a listing fits the terminal that it is written to.
+func TestListingOnATerminal(t *testing.T) {
+	t.Parallel()
+	p := openPty(t, 60, 24)
+	row := listing.NewTick(entries()[1])
+	if err := tickTable([]listing.Tick{row}).print(p.back, "table"); err != nil {
+		t.Fatal(err)
+	}
+	p.shows("    why: exit status 3: no space left on device\r\n")
+	remark(p.back, "a:1", "a sentence that is longer than the sixty columns of this terminal are")
+	p.shows("a:1: a sentence that is longer than the sixty columns of\r\n    this terminal are\r\n")
+}

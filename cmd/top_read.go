@@ -114,6 +114,7 @@ type topData struct {
 	ticks    []listing.Tick // the latest, newest first
 	running  []listing.Run
 	since    time.Time // the ticks begin here
+	cut      bool      // because there were too many
 	partial  error     // why some of it is missing
 	read     time.Time // when all but the nodes was read; zero: never
 	took     time.Duration
@@ -178,7 +179,7 @@ func (s topSource) look(ctx context.Context, last topData, back time.Duration) (
 			return last, broken
 		}
 	}
-	if more {
+	if now.cut = more && len(now.ticks) > 0; now.cut {
 		now.since = listing.Time(&now.ticks[len(now.ticks)-1].Tick)
 	}
 	if now.err != nil {

@@ -97,7 +97,7 @@ func (d topData) runningRows(now time.Time) section {
 func (d topData) nextRows(now time.Time) section {
 	s := section{title: "NEXT", endless: true, few: 2, grid: grid{cut: []int{1, 4}}}
 	for _, n := range d.next {
-		at := listing.Time(&n.Tick)
+		at := listing.Time(cmp.Or(n.Start, &n.Tick))
 		in := "in " + rough(at.Sub(now))
 		if at.Before(now) {
 			in = "now"
@@ -108,7 +108,13 @@ func (d topData) nextRows(now time.Time) section {
 }
 
 func (d topData) replicaRows(now time.Time) section {
-	s := section{title: "REPLICAS", few: 3, grid: grid{drop: []int{6, 5, 3}, cut: []int{7, 1}}}
+	s := section{title: "REPLICAS", few: 3, grid: grid{drop: []int{7, 6, 4}, cut: []int{8, 1}}}
+	won := map[string]int{}
+	for _, t := range d.ticks {
+		if t.Outcome.Ran() {
+			won[listing.Text(t.Replica)]++
+		}
+	}
 	for _, r := range d.replicas {
 		level := good
 		if r.State != scheduler.StateReady || quiet(r, now) {
@@ -122,6 +128,7 @@ func (d topData) replicaRows(now time.Time) section {
 			shape(level),
 			{clip(r.ID, 32), bold},
 			{r.State, level},
+			{fmt.Sprintf("won %d", won[r.ID]), plain},
 			{"up " + rough(now.Sub(listing.Time(r.Started))), plain},
 			{"seen " + rough(now.Sub(listing.Time(r.Seen))) + " ago", plain},
 			{r.Host + ":" + strconv.Itoa(r.PID), faint},

@@ -160,7 +160,7 @@ func (d topData) tickLine(now time.Time) textLine {
 			counts["well"]++
 		}
 	}
-	from := "since " + strings.TrimSuffix(clockAt(d.since.Truncate(time.Minute), now), ":00")
+	from := d.counted(now)
 	var parts []string
 	switch n := counts["well"]; {
 	case counts["unwell"] > 0:
@@ -175,6 +175,14 @@ func (d topData) tickLine(now time.Time) textLine {
 		parts = append(parts, fmt.Sprintf("%d skipped, last for %s", n, skipped))
 	}
 	return sentence(level, strings.Join(parts, "; ")+".")
+}
+
+// counted says which ticks are counted.
+func (d topData) counted(now time.Time) string {
+	if d.cut {
+		return fmt.Sprintf("in the latest %d, since %s", len(d.ticks), clockAt(d.since, now))
+	}
+	return "since " + strings.TrimSuffix(clockAt(d.since.Truncate(time.Minute), now), ":00")
 }
 
 // unwell tells whether a tick did not go as it should have.

@@ -75,7 +75,7 @@ func plants() []plant {
 		metricsPlants,
 		kitPlants,
 		actPlants,
-		listingPlants, webPlants, servedPlants, pagePlants, topPlants,
+		listingPlants, webPlants, servedPlants, pagePlants, topPlants, tablePlants,
 		reloadPlants, runPlants,
 	)
 }

@@ -1,0 +1,162 @@
+package cmd
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
+)
+
+// Names as clusters have them, which are longer than those of examples.
+const (
+	longJob     = "billing.invoices.and.reminders.of.all.customers"
+	longReplica = "billing-worker-6f7d9c5b8d-x2x4q-3f9a11c2"
+	longNode    = "redis-3.eu-central-1.internal.example.com:6379"
+	longReason  = "exit status 3: /var/lib/reports/2026/12/01/customers.csv: no space left on device; see https://wiki.example.com/runbooks/reports?section=disk&customer=acme"
+)
+
+// wide are the listings with long names, by command.
+func wide(t *testing.T) map[string]func(width int) string {
+	t.Helper()
+	ticks := entries()
+	for i := range ticks {
+		ticks[i].Job = longJob
+		if ticks[i].Replica != "" {
+			ticks[i].Replica = longReplica
+		}
+	}
+	ticks[1].Error = longReason
+	started := listing.Stamp(tick.Add(-26 * time.Hour))
+	jobs := []listing.Job{{
+		Job: longJob, Key: longJob, Schedule: listing.Optional("*/15 8-18 * * mon-fri"), Timezone: listing.Optional("America/Argentina/Buenos_Aires"),
+		Next: listing.Stamp(tick), LastTick: listing.Stamp(tick), LastOutcome: listing.Optional(scheduler.Interrupted), Published: started,
+		Hash: listing.Optional("3f786850e387"), Live: true,
+	}}
+	drifting := []listing.Job{jobs[0]}
+	drifting[0].Drift = true
+	replicas := []listing.Replica{listing.NewReplica(scheduler.Replica{
+		ID: longReplica, Version: "v1.12.3-0.20261201020000-3f786850e387", Host: "billing-worker-6f7d9c5b8d-x2x4q", PID: 1, State: scheduler.StateDraining,
+		Started: tick.Add(-26 * time.Hour), Seen: tick.Add(-2 * time.Second), Running: []string{longJob, "nightly-report"}, ConfigHash: "3f786850e387550f",
+		Labels: map[string]string{"topology.kubernetes.io/zone": "eu-central-1a"},
+	})}
+	acts := acts()
+	acts[1].Job, acts[1].By, acts[1].Reason = listing.Optional(longJob), listing.Optional("ann.example@bastion-2.eu-central-1.internal"), listing.Optional(longReason)
+	locks := inOneGroup(holdings())
+	locks[0].Job, locks[0].Holder = longJob, listing.Optional(longReplica)
+	nodes := []listing.Node{{
+		Cell: listing.Optional("eu-central"), Node: longNode, State: "abstaining", Since: listing.Stamp(tick), VouchesAt: listing.Stamp(tick),
+		RunID: listing.Optional("a3f1d1c6"), Epoch: listing.Optional(int64(1)), OffsetMilli: listing.Optional(-3.2),
+	}}
+	checks := []listing.Check{{
+		Cell: listing.Optional("eu-central"), Node: listing.Optional(longNode), State: "abstaining", Verdict: "mend", RTTMillis: listing.Optional(101.2),
+		OffsetMilli: listing.Optional(-3.2), Version: listing.Optional("7.0.15"), Persistence: listing.Optional("aof everysec"),
+	}}
+	next := []nextRow{{Next: listing.Next{Job: longJob, Tick: *listing.Stamp(tick), Note: listing.Optional("after the gap; starts 1m30s later, by jitter")}, local: "Tue 2026-12-01 03:00:00 CET"}}
+	return map[string]func(int) string{
+		"jobs":                           laid(t, jobListing(jobs, tick)),
+		"jobs, of which one is replaced": laid(t, jobListing(drifting, tick)),
+		"ticks":                          laid(t, tickTable(asRows(ticks, listing.NewTick))),
+		"runs":                           laid(t, runTable(asRows(ticks, listing.NewRun))),
+		"replicas":                       laid(t, replicaListing(replicas, tick)),
+		"locks":                          laid(t, lockListing(locks, tick)),
+		"nodes":                          laid(t, nodeListing(nodes)),
+		"nodes check":                    laid(t, checkListing(checks)),
+		"next":                           laid(t, nextListing(next)),
+		"audit":                          laid(t, auditListing(acts)),
+		"backfill --dry-run":             laid(t, backfillListing(longJob, []time.Time{tick})),
+	}
+}
+
+// laid lays a table out in so many columns.
+func laid[R any](t *testing.T, l table[R]) func(int) string {
+	t.Helper()
+	return func(width int) string {
+		var b strings.Builder
+		if err := l.write(&b, width, new(sheet)); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+}
+
+// TestTablesFit holds every table to a common terminal: no line is longer, but for a
+// word that one may want to copy. Elsewhere every name stands in it as it is.
+func TestTablesFit(t *testing.T) {
+	t.Parallel()
+	const width = 80
+	var all strings.Builder
+	tables := wide(t)
+	for _, name := range []string{
+		"jobs", "jobs, of which one is replaced", "ticks", "runs", "replicas", "locks", "nodes", "nodes check", "next", "audit", "backfill --dry-run",
+	} {
+		text := tables[name](width)
+		all.WriteString("# " + name + "\n" + text)
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width && !strings.HasPrefix(line, "      https://") {
+				t.Errorf("%s: %d columns: %s", name, n, line)
+			}
+		}
+		whole := tables[name](0)
+		for _, word := range []string{longJob, longReplica, longNode, longReason[:100]} {
+			if strings.Contains(whole, word[:12]) && !strings.Contains(whole, word) {
+				t.Errorf("%s does not have %s: %s", name, word, whole)
+			}
+		}
+		if wider := tables[name](1000); wider != whole {
+			t.Errorf("%s on a terminal with room:\n%swant\n%s", name, wider, whole)
+		}
+	}
+	golden(t, "tables-80.txt", all.String())
+}
+
+// TestFollowedTableFits: rows that come later stand in the columns of the earlier ones,
+// under new names where other columns are left out.
+func TestFollowedTableFits(t *testing.T) {
+	t.Parallel()
+	list := entries()
+	var b strings.Builder
+	s := new(sheet)
+	for _, e := range []scheduler.Entry{list[0], list[1], list[0]} {
+		if b.Len() > 0 {
+			e.Job, e.Replica = longJob, longReplica
+		}
+		if err := runTable([]listing.Run{listing.NewRun(e)}).write(&b, 100, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines := strings.Split(b.String(), "\n")
+	if len(lines) != 7 || !strings.Contains(lines[0], "TOKEN") || strings.Contains(lines[2], "TOKEN") || !strings.HasPrefix(lines[4], "    why: exit") {
+		t.Errorf("%d lines:\n%s", len(lines), &b)
+	}
+}
+
+// TestTablesPassNothingOn: what others wrote does nothing to the terminal.
+func TestTablesPassNothingOn(t *testing.T) {
+	t.Parallel()
+	row := listing.NewRun(entries()[1])
+	row.Job, row.Error = "\x1b[2Jj", listing.Optional("a\tb\n\x1b]0;owned\x07")
+	var b bytes.Buffer
+	if err := runTable([]listing.Run{row}).print(&b, "table"); err != nil || strings.ContainsAny(b.String(), "\x1b\x07\t") || bytes.Count(b.Bytes(), []byte("\n")) != 2 {
+		t.Errorf("%q, %v", &b, err)
+	}
+}
+
+// TestRemark: sentences are broken between words.
+func TestRemark(t *testing.T) {
+	t.Parallel()
+	for width, want := range map[int]string{
+		20: "who: one two three\n    four five\n", 9: "who: one\n    two\n    three\n    four\n    five\n", 100: "who: one two three four five\n",
+	} {
+		if got := broken("who: one two three four five", "    ", width); got != want {
+			t.Errorf("in %d columns: %q, want %q", width, got, want)
+		}
+	}
+	if got := fmt.Sprint(broken("    why: "+strings.Repeat("x", 30), "      ", 20)); got != "    why:\n      "+strings.Repeat("x", 30)+"\n" {
+		t.Errorf("a long word: %q", got)
+	}
+}
