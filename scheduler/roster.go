@@ -105,12 +105,17 @@ func (j JobInfo) Start(s Schedule, at time.Time) time.Time {
 	if j.Jitter <= 0 {
 		return at
 	}
-	return Job{Name: j.Name, Key: j.Key, Schedule: s, Jitter: j.Jitter}.Start(at)
+	return j.planned(s).Start(at)
 }
 
 // Coming is [Job.Coming] of the published job, whose schedule is s.
 func (j JobInfo) Coming(s Schedule, from time.Time, n int) []Planned {
-	return Job{Name: j.Name, Key: j.Key, Schedule: s, Jitter: j.Jitter}.Coming(from, n, false)
+	return j.planned(s).Coming(from, n, false)
+}
+
+// planned is the job as far as it says when its ticks start.
+func (j JobInfo) planned(s Schedule) Job {
+	return Job{Name: j.Name, Key: j.Key, Schedule: s, Jitter: j.Jitter}
 }
 
 // SeenLately is how long a replica stays on the roster after its last beat.

@@ -53,7 +53,7 @@ var tablePlants = []plant{
 		pkg:   listingPkg, tests: []string{"TestNextHasWhatJitterDelays"},
 	},
 	{
-		name: "ledger: stale writes of an earlier attempt are forgotten", promise: "Of a tick the stale writes of all its attempts are counted.",
+		name: "ledger: stale writes of attempt 1 are forgotten", promise: "Of a tick the stale writes of all its attempts are counted.",
 		edits: []edit{{"scheduler/entries.go", "kept[last].StaleWrites += e.StaleWrites", "kept[last].StaleWrites += 0"}},
 		pkg:   "./scheduler", tests: []string{"TestOnePerTickCountsStaleWrites"},
 	},
