@@ -77,3 +77,19 @@ func (c *cluster) start(ids ...string) {
 		c.urls[id] = c.replicas[id].serves()
 	}
 }
+
+// lets allows the run that waits before it writes to do so.
+func (c *cluster) lets() {
+	c.t.Helper()
+	if err := c.sink.Client().RPush(c.t.Context(), gate, "go").Err(); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// other is a replica, but not that one.
+func (c *cluster) other(id string) string {
+	if id == "web-1" {
+		return "web-2"
+	}
+	return "web-1"
+}

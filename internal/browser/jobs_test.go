@@ -18,7 +18,11 @@ type workParams struct {
 	For   time.Duration `json:"for,omitempty"`
 	Fails string        `json:"fails,omitempty"` // the error, if it fails
 	Sink  string        `json:"sink,omitempty"`  // a guarded Redis that it writes to at its end
+	Waits bool          `json:"waits,omitempty"` // before it writes, until the test lets it
 }
+
+// gate is the list in the sink that has a word for each run that may write.
+const gate = "gate"
 
 // registry has the one function of the service, and one that heeds no context.
 func registry() *jobs.Registry {
@@ -42,7 +46,7 @@ func work(ctx context.Context, run jobs.Run, p workParams) error {
 		return err
 	}
 	if p.Sink != "" {
-		if err := write(ctx, run, p.Sink); err != nil {
+		if err := write(ctx, run, p); err != nil {
 			return err
 		}
 	}
@@ -63,9 +67,15 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func write(ctx context.Context, run jobs.Run, sink string) error {
-	client := redis.NewClient(&redis.Options{Addr: sink})
+// write writes to the sink, as soon as it may.
+func write(ctx context.Context, run jobs.Run, p workParams) error {
+	client := redis.NewClient(&redis.Options{Addr: p.Sink})
 	defer client.Close()
+	if p.Waits {
+		if err := client.BLPop(ctx, 0, gate).Err(); err != nil {
+			return fmt.Errorf("waiting at the gate: %w", err)
+		}
+	}
 	if err := (redisfence.Guard{Client: client}).Set(ctx, run, "total", uint64(run.Token), 0); err != nil {
 		return fmt.Errorf("writing the total: %w", err)
 	}

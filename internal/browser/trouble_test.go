@@ -1,6 +1,8 @@
 package browser_test
 
 import (
+	"fmt"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -11,57 +13,81 @@ const troubleJobs = `jobs:
   heartbeat: {func: work, schedule: "@every 2s"}
   invoices: {func: work, schedule: "@yearly", params: {fails: "no such table: orders"}}
   import: {func: work, schedule: "@yearly", params: {for: 10m}}
-  ledger-export: {func: deaf, schedule: "@yearly", params: {for: 8s, sink: SINK}}
+  slow: {func: work, schedule: "@yearly", params: {for: 5s}}
+  ledger-export: {func: deaf, schedule: "@yearly", params: {sink: SINK, waits: true}}
 `
+
+// A trouble is a cluster to which something happens, and how long whoever had the
+// overview open took to read of it.
+type trouble struct {
+	*cluster
+	browser *chromium
+	rows    []string
+}
 
 // TestTrouble does to a cluster what happens at night, for real, and wants whoever
 // has the overview open to read of each in words.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, troubleJobs)
+	c := &trouble{cluster: newCluster(t, troubleJobs), browser: startBrowser(t)}
 	c.start("web-1", "web-2", "web-3")
-	browser := startBrowser(t)
-	operator := login(t, browser, c.urls["web-1"], "operator")
+	t.Cleanup(func() { t.Log("what is on the overview after how many seconds:\n" + strings.Join(c.rows, "\n")) })
 
-	watched := login(t, browser, c.urls["web-2"], "viewer")
-	at := time.Now()
+	operator := login(t, c.browser, c.urls["web-1"], "operator")
+	watched := login(t, c.browser, c.urls["web-2"], "viewer")
 	operator.starts("invoices")
-	watched.reads("a job that fails", at, "1 job failed", "invoices", "no such table: orders")
+	c.reads(watched, "a job that fails", says("1 job failed"), says("invoices"), says("no such table: orders"))
+	c.stalls(operator)
+	c.losesReplica(operator)
+	c.losesNodes()
+}
 
+// stalls freezes a replica beyond its lease, lets another run write, and thaws it.
+func (c *trouble) stalls(operator *tab) {
+	c.t.Helper()
 	frozen := operator.runsOn("ledger-export")
-	watched = login(t, browser, c.urls[c.other(frozen)], "viewer")
+	watched := login(c.t, c.browser, c.urls[c.other(frozen)], "viewer")
+	second := login(c.t, c.browser, c.urls[c.other(frozen)], "operator")
 	c.replicas[frozen].signal(syscall.SIGSTOP)
-	watched.reads("a replica that is frozen", time.Now(), frozen+" has been silent for")
-	second := login(t, browser, c.urls[c.other(frozen)], "operator")
-	second.starts("ledger-export", "params", `{"for": "0s"}`)
+	c.reads(watched, "a replica that is frozen", isAway(frozen))
+	second.starts("ledger-export", "params", `{"waits": false}`)
 	second.open("/ticks?job=ledger-export")
 	second.wait("a later run has written", lists("succeeded"))
 	c.replicas[frozen].signal(syscall.SIGCONT)
-	watched.reads("a stale write that is refused", time.Now(), "1 stale write was refused", "ledger-export")
-	watched.reads("a replica that is back", time.Now(), "3 replicas, all ready")
+	c.reads(watched, "a replica that is back", says("3 replicas, all ready"))
+	c.lets()
+	c.reads(watched, "a stale write that is refused", says("1 stale write was refused"), says("ledger-export"))
+}
 
-	killed := second.runsOn("import")
-	watched = login(t, browser, c.urls[c.other(killed)], "viewer")
+// losesReplica kills one that runs something.
+func (c *trouble) losesReplica(operator *tab) {
+	c.t.Helper()
+	killed := operator.runsOn("import")
+	watched := login(c.t, c.browser, c.urls[c.other(killed)], "viewer")
 	c.replicas[killed].kill()
-	at = time.Now()
-	watched.reads("a replica that is killed", at, killed+" has been silent for")
-	watched.reads("the run that it left half done", at, "2 replicas, all ready", killed+" has gone, with a run of import half done")
+	delete(c.urls, killed)
+	c.reads(watched, "a replica that is killed", isAway(killed))
+	c.reads(watched, "the run that it left half done", says("2 replicas, all ready"), says(killed+" has gone, with a run of import half done"))
+}
 
-	c.nodes[0].Kill()
-	watched.reads("a node that is killed", time.Now(), "4 of 5 nodes vote", "redis-1 is down", "one more loss is fine")
-	if bad := watched.noticed(); len(bad) > 0 {
-		t.Error(bad)
+// reads waits until the overview, which is open, says what is true of it, and notes
+// how long that took.
+func (c *trouble) reads(b *tab, what string, expressions ...string) {
+	c.t.Helper()
+	since := time.Now()
+	for _, one := range expressions {
+		b.wait(what, one)
+	}
+	c.rows = append(c.rows, fmt.Sprintf("| %-35s | %4.1f |", what, time.Since(since).Seconds()))
+	if bad := b.noticed(); len(bad) > 0 {
+		c.t.Errorf("%s: %v", what, bad)
 	}
 }
 
-// reads waits until the overview, which is open, says all the words, and logs how
-// long that took.
-func (b *tab) reads(what string, since time.Time, words ...string) {
-	b.t.Helper()
-	for _, one := range words {
-		b.wait(one, says(one))
-	}
-	b.t.Logf("%-32s is on the overview after %.1f s", what, time.Since(since).Seconds())
+// isAway is the expression that the overview says of a replica that it is silent, or
+// has gone: the one for a few seconds only, before the other.
+func isAway(replica string) string {
+	return "(" + says(replica+" has been silent for") + " || " + says(replica+" has gone") + ")"
 }
 
 // starts triggers a job.
@@ -76,12 +102,4 @@ func (b *tab) runsOn(job string) string {
 	b.t.Helper()
 	b.begins(job, (*tab).wait)
 	return eval[string](b, `document.querySelector("main").innerText.match(/`+job+` on (web-\d)/)[1]`)
-}
-
-// other is a replica, but not that one.
-func (c *cluster) other(id string) string {
-	if id == "web-1" {
-		return "web-2"
-	}
-	return "web-1"
 }
