@@ -41,11 +41,17 @@ func newCluster(t *testing.T, jobs string) *cluster {
 	if err := os.WriteFile(c.config, []byte(c.text(jobs)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
-	if code := (cmd.App{Registry: registry(), Out: &out, Err: &out}).Exec(t.Context(), []string{"nodes", "init", "-c", c.config}); code != 0 {
-		t.Fatal(out.String())
-	}
+	c.init()
 	return c
+}
+
+// init lets the nodes begin.
+func (c *cluster) init() {
+	c.t.Helper()
+	var out bytes.Buffer
+	if code := (cmd.App{Registry: registry(), Out: &out, Err: &out}).Exec(c.t.Context(), []string{"nodes", "init", "-c", c.config}); code != 0 {
+		c.t.Fatal(out.String())
+	}
 }
 
 func (c *cluster) text(jobs string) string {

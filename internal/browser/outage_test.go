@@ -39,7 +39,7 @@ func (c *trouble) losesNodes() {
 // nodes did not answer its claim, and how many extended its lease.
 func (b *tab) saysWhoIsAway(nodes ...string) {
 	b.t.Helper()
-	b.wait("the end of the run", says("succeeded"))
+	b.wait("the end of the run", `document.querySelector("h1").innerText.includes("succeeded")`)
 	voted := eval[[]string](b, `[...document.querySelectorAll(".votes tbody tr")].map(row => row.innerText)`)
 	for i, row := range voted {
 		away := slices.ContainsFunc(nodes, func(node string) bool { return strings.HasPrefix(row, node) })

@@ -13,6 +13,11 @@ import (
 //go:embed inspect.js
 var inspect string
 
+// attempts tries what the policy of pages forbids, and becomes what it stopped.
+//
+//go:embed attempts.js
+var attempts string
+
 // TestDashboard is a walk through the dashboard of a cluster that is well.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
@@ -40,9 +45,26 @@ func testPages(t *testing.T, browser *chromium, home string) {
 			b.looksWell(path)
 		}
 	}
-	if b.scripts(true); b.open("/jobs/hostile") != 200 || !strings.Contains(b.text(), hostile) {
+	b.scripts(true)
+	b.resists("/jobs/hostile")
+	if b.open("/jobs/hostile") != 200 || !strings.Contains(b.text(), hostile) {
 		t.Errorf("what somebody wrote is not shown as it was written:\n%s", b.text())
 	}
+}
+
+// resists wants the policy of a page to hold against what somebody might get into it
+// all the same: each attempt is made, and must be reported as a violation of its part.
+func (b *tab) resists(path string) {
+	b.t.Helper()
+	b.open(path)
+	broken := await[[]string](b, attempts)
+	if want := []string{"connect-src", "form-action", "frame-src", "img-src", "script-src-attr", "script-src-elem", "style-src-attr", "style-src-elem"}; !slices.Equal(broken, want) {
+		b.t.Errorf("%s: the policy has stopped %q, not %q", path, broken, want)
+	}
+	if eval[bool](b, `!!window.hurt`) {
+		b.t.Errorf("%s: a script that is not of the dashboard has run", path)
+	}
+	b.noticed() // what the browser says of each
 }
 
 // looksWell inspects the page that is open, at each size and in both colours.

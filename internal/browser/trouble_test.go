@@ -63,11 +63,12 @@ func (c *trouble) stalls(operator *tab) {
 func (c *trouble) losesReplica(operator *tab) {
 	c.t.Helper()
 	killed := operator.runsOn("import")
-	watched := login(c.t, c.browser, c.urls[c.other(killed)], "viewer")
+	watched, left := login(c.t, c.browser, c.urls[c.other(killed)], "viewer"), login(c.t, c.browser, c.urls[killed], "viewer")
 	c.replicas[killed].kill()
 	delete(c.urls, killed)
 	c.reads(watched, "a replica that is killed", isAway(killed))
 	c.reads(watched, "the run that it left half done", says("2 replicas, all ready"), says(killed+" has gone, with a run of import half done"))
+	left.wait("a page whose replica is away says so", says("What you see is as it was at")+` && `+says("is not answered"))
 }
 
 // reads waits until the overview, which is open, says what is true of it, and notes

@@ -83,6 +83,31 @@ var pagePlants = []plant{
 		pkg:   webPkg, tests: []string{"TestPagesWithoutQuorum"},
 	},
 	{
+		name: "pages: silent since nobody can be asked", promise: "Without a quorum replicas are judged as of when they were read.",
+		edits: []edit{{webDir + "page_who.go", "v.asOf().Sub(seen)", "v.Now.Sub(seen)"}},
+		pkg:   webPkg, tests: []string{"TestOverviewWithoutQuorum"}, says: "silent",
+	},
+	{
+		name: "pages: not known is nothing", promise: "What was never read is not shown as nothing.",
+		edits: []edit{{webDir + "page_overview.go", "Unknown: all.unknown != nil", "Unknown: false"}},
+		pkg:   webPkg, tests: []string{"TestOverviewWithoutQuorum"}, says: "Not known",
+	},
+	{
+		name: "pages: a page without a policy", promise: "Every page has a policy of its own.",
+		edits: []edit{{webDir + "pages.go", "	h.Set(\"Content-Security-Policy\", pagePolicy)\n", ""}},
+		pkg:   webPkg, tests: []string{"TestDashboard"}, says: "the policy is",
+	},
+	{
+		name: "pages: a script stands in a page", promise: "No script stands in a page.",
+		edits: []edit{{webDir + "templates/layout.html", "</head>", "<script>window.page = 1</script></head>"}},
+		pkg:   webPkg, tests: []string{"TestDashboard"}, says: "<script>",
+	},
+	{
+		name: "pages: who is lost is nobody", promise: "A page that is not there still knows who asks.",
+		edits: []edit{{webDir + "pages.go", "v, _ := p.enter(", "v, _ := p.visit(r, sheet{}), p.visit("}},
+		pkg:   webPkg, tests: []string{"TestRefusalsSayWhatToDo"}, says: "bob, viewer",
+	},
+	{
 		name: "pages: one loss too few", promise: "The overview says how many more nodes may fail.",
 		edits: []edit{{listingDir + "margin.go", "needed := len(nodes)/2 + 1", "needed := len(nodes) / 2"}},
 		pkg:   webPkg, tests: []string{"TestOverviewInWords"},

@@ -33,7 +33,7 @@ func loadReplicas(ctx context.Context, v *visit) (any, error) {
 	}
 	most, shown := usual(p.Items), []replicaRow{}
 	for _, r := range p.Items {
-		row := replicaRow{Replica: r, Quiet: v.Now.Sub(listing.Time(r.Seen)) > quietAfter}
+		row := replicaRow{Replica: r, Quiet: v.asOf().Sub(listing.Time(r.Seen)) > quietAfter}
 		row.Skew = r.OffsetMilli != nil && math.Abs(*r.OffsetMilli) >= skewedMs
 		row.Odd = most != "" && listing.Text(r.ConfigHash) != most
 		shown = append(shown, row)

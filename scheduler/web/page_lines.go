@@ -62,7 +62,11 @@ func (v *visit) warningLines() []line {
 func quorumLines(v *visit, nodes []listing.Node) []line {
 	var lines []line
 	for _, m := range listing.Margins(nodes) {
-		lines = append(lines, line{Level: m.Level, Text: m.Text, Path: v.To("/nodes")})
+		l := line{Level: m.Level, Text: m.Text, Path: v.To("/nodes")}
+		if m.Level == "bad" {
+			l.More = "Start those that are down. One that was restarted votes again after its grace. Until then runs that go on lose their leases."
+		}
+		lines = append(lines, l)
 	}
 	return lines
 }
@@ -177,7 +181,10 @@ func (all view) runningLine(v *visit) line {
 }
 
 func (all view) nextLine(v *visit) line {
-	if len(all.next.Items) == 0 {
+	switch {
+	case len(all.next.Items) == 0 && !v.stale.IsZero(): // those that were known are over
+		return line{}
+	case len(all.next.Items) == 0:
 		return line{Level: "calm", Text: "No tick is to come: no job is served, or none ticks again.", Path: v.To("/jobs")}
 	}
 	n := all.next.Items[0]

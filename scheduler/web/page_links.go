@@ -42,6 +42,14 @@ func (v *visit) To(parts ...string) string {
 // Here is the address of this page.
 func (v *visit) Here() string { return v.cfg.BasePath + v.r.URL.RequestURI() }
 
+// Bare is this page without its query; "" if it has none.
+func (v *visit) Bare() string {
+	if v.r.URL.RawQuery == "" {
+		return ""
+	}
+	return v.cfg.BasePath + v.r.URL.EscapedPath()
+}
+
 // Login is where one logs in and comes back to this page.
 func (v *visit) Login() string {
 	return v.cfg.BasePath + "/login?back=" + url.QueryEscape(v.Here())

@@ -33,6 +33,7 @@ type overview struct {
 	Running  []listing.Run
 	Worst    string // level of the worst line
 	Why      string // the range is not the usual one
+	Unknown  bool   // there is nothing but Lines: no quorum answers, and nothing was read before
 }
 
 // A choice is one of several values of the page's query.
@@ -61,12 +62,15 @@ func loadOverview(ctx context.Context, v *visit) (any, error) {
 		return nil, err
 	}
 	all := v.view(ctx, span)
+	if all.unknown != nil { // the lines say so; parts that were read before are not shown
+		v.stale, v.why = time.Time{}, ""
+	}
 	why := ""
 	if v.query.Get("range") == "" && all.fresh(v.Now) {
 		span, all.since = spans()[0], v.Now.Add(-spans()[0])
 		why = "Nothing is older than 15 minutes."
 	}
-	o := overview{Lines: all.words(v), Timeline: v.timeline(all, span), Next: all.next.Items[:min(len(all.next.Items), 8)], Why: why}
+	o := overview{Lines: all.words(v), Timeline: v.timeline(all, span), Next: all.next.Items[:min(len(all.next.Items), 8)], Why: why, Unknown: all.unknown != nil}
 	for _, e := range all.entries {
 		if e.Outcome == scheduler.Running {
 			o.Running = append(o.Running, listing.NewRun(e))
@@ -135,6 +139,9 @@ func (v *visit) view(ctx context.Context, span time.Duration) view {
 	})
 	part(func() error { return v.latest(ctx, &all) })
 	wg.Wait()
+	if !v.stale.IsZero() { // what was to come when that was read may be over
+		all.next.Items = slices.DeleteFunc(slices.Clone(all.next.Items), func(n listing.Next) bool { return listing.Time(&n.Tick).Before(v.Now) })
+	}
 	return all
 }
 

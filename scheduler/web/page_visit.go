@@ -64,6 +64,14 @@ func (v *visit) missing(why *string) {
 // Stale is since when what is shown has not been read; zero if it was read now.
 func (v *visit) Stale() time.Time { return v.stale }
 
+// asOf is when what is shown was read: nobody knows more of the replicas.
+func (v *visit) asOf() time.Time {
+	if v.stale.IsZero() {
+		return v.Now
+	}
+	return v.stale
+}
+
 // Why says why rows are missing or old, "" if none are.
 func (v *visit) Why() string { return v.why }
 

@@ -50,7 +50,7 @@ func (all view) oddReplicas(v *visit) (odd []string, ready, hashes int) {
 	for _, r := range all.replicas.Items {
 		sets[listing.Text(r.ConfigHash)] = true
 		seen := listing.Time(r.Seen)
-		switch quiet := v.Now.Sub(seen); {
+		switch quiet := v.asOf().Sub(seen); {
 		case !seen.IsZero() && quiet > silentAfter:
 			odd = append(odd, r.ID+" has been silent for "+span(quiet.Truncate(time.Second)))
 		case r.State == scheduler.StateReady:

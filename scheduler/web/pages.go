@@ -82,7 +82,8 @@ func (p *pages) route(mux *http.ServeMux) {
 	mux.HandleFunc("GET /static/{file}", p.serveFile)
 	mux.HandleFunc("POST /theme", p.serveTheme)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		p.refuse(w, p.visit(r, sheet{title: "Not found"}), newProblem(http.StatusNotFound, "not_found", "there is no page "+r.URL.Path))
+		v, _ := p.enter(r, sheet{title: "Not found"}) // who may not read either is told the same
+		p.refuse(w, v, newProblem(http.StatusNotFound, "not_found", "there is no page "+r.URL.Path))
 	})
 }
 

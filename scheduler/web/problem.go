@@ -73,6 +73,23 @@ func problemOf(err error) *problem {
 	return nil
 }
 
+// Heading says what is wrong to who looks at a page.
+func (p *problem) Heading() string {
+	switch p.Status {
+	case http.StatusBadRequest:
+		return "This cannot be shown"
+	case http.StatusUnauthorized:
+		return "Log in"
+	case http.StatusForbidden:
+		return "Your role does not allow this"
+	case http.StatusServiceUnavailable:
+		return "No quorum of the nodes answers"
+	case http.StatusGatewayTimeout:
+		return "The nodes take too long"
+	}
+	return p.Title
+}
+
 // write answers with the problem.
 func (p *problem) write(w http.ResponseWriter) {
 	p.head(w.Header())

@@ -25,13 +25,28 @@
       String(window.getSelection()) !== "";
   }
 
+  // What is shown stays while it cannot be read anew, but says that it is old.
+  function away(why) {
+    let note = document.getElementById("away");
+    if (!why) { if (note) note.remove(); return; }
+    if (!note) {
+      note = document.createElement("p");
+      note.id = "away";
+      note.className = "note warn";
+      note.setAttribute("role", "status");
+      main().prepend(note);
+    }
+    note.textContent = "What you see is as it was at " + document.querySelector("footer time").textContent + ". Who asks for it now " + why + ". It is read anew as soon as that works.";
+  }
+
   let reading = false, again = false, last = 0;
   async function refresh() {
-    if (reading || busy()) { again = true; return; }
+    if (reading || busy()) { again = true; if (!reading) state("held while you work in the page"); return; }
     reading = true;
     again = false;
     try {
       const reply = await fetch(location.href, { headers: { Accept: "text/html" } });
+      away(reply.ok ? "" : "is answered with " + reply.status + " " + reply.statusText);
       if (reply.ok) {
         const page = new DOMParser().parseFromString(await reply.text(), "text/html");
         if (page.getElementById("main") && !busy()) {
@@ -45,9 +60,10 @@
           followLog();
         }
       }
-    } catch { /* the replica is away; the events say when it is back */ }
+    } catch { away("is not answered: the replica is away, or the way to it"); }
     last = Date.now();
     reading = false;
+    state(events && events.readyState === 1 ? "live" : "waiting for the replica");
   }
 
   let live = sessionStorage.getItem("live") !== "off", events = null, timer = 0;
@@ -62,8 +78,8 @@
     if (!live) return;
     events = new EventSource(document.body.dataset.events);
     for (const name of ["run", "tick", "act", "replica"]) events.addEventListener(name, soon);
-    events.onopen = () => state("live");
-    events.onerror = () => state("waiting for the replica");
+    events.onopen = () => { state("live"); if (document.getElementById("away")) soon(); };
+    events.onerror = () => { state("waiting for the replica"); soon(); };
   }
 
   // The log of a run that goes on grows by itself, and ends with how the run did.
