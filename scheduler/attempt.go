@@ -81,6 +81,8 @@ type attempt struct {
 	toldLost sync.Once
 	refused  refusals // of the run's writes; told by its guards, from anywhere
 
+	after *attempt // the next one in the crew's line
+
 	// The loop's own; not for the attempt's goroutine.
 	owner   *job
 	lane    *lane

@@ -3,7 +3,6 @@ package scheduler_test
 import (
 	"context"
 	"runtime"
-	"runtime/metrics"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -56,16 +55,6 @@ func TestFireIsCheap(t *testing.T) {
 			t.Errorf("%d goroutines were begun for %d fires: those that are there should do", some, n*seconds)
 		}
 	})
-}
-
-// goroutinesBegun is how many there have been.
-func goroutinesBegun(t *testing.T) uint64 {
-	t.Helper()
-	sample := []metrics.Sample{{Name: "/sched/goroutines-created:goroutines"}}
-	if metrics.Read(sample); sample[0].Value.Kind() != metrics.KindUint64 {
-		t.Fatal("the runtime does not count goroutines")
-	}
-	return sample[0].Value.Uint64()
 }
 
 // mostBytes bounds what a replica keeps of a job that waits for its tick: the
