@@ -42,22 +42,22 @@ type attempt struct {
 	behind    *attempt      // the loop's answer to phase asking
 	line      inLine        // the loop's answer to phase queuing
 
-	free    bool // nothing was in its way when it began, and it begins at once
-	hasTurn bool
-	// A run of the job has begun on this replica since it began to wait for a turn.
-	disturbed atomic.Bool
-	rank      int // of this replica for the tick, from 0
-	crowd     int // replicas that may run the job, as far as this one knows
+	free     bool // nothing was in its way when it began, and it begins at once
+	hasTurn  bool
+	caughtUp bool // the tick's own window has closed; from then on it is caught up
+	watched  bool // another replica ran, or runs, the tick
+	gaveUp   bool // it accounted for the tick, or left it to others, who may run it
 	// The replica is first in rank and knows the others: nobody tries before it.
 	first bool
+	// A run of the job has begun on this replica since it began to wait for a turn.
+	disturbed atomic.Bool
+	toldLost  sync.Once
+	rank      int // of this replica for the tick, from 0
+	crowd     int // replicas that may run the job, as far as this one knows
 
 	view  locking.Watch // nil until the first look
 	looks int           // that were followed by a pause
 	hints int           // of them, those since the last try
-
-	caughtUp bool // the tick's own window has closed; from then on it is caught up
-	watched  bool // another replica ran, or runs, the tick
-	gaveUp   bool // it accounted for the tick, or left it to others, who may run it
 
 	earlier *hindsight // nil: the job's ticks are not run again
 
@@ -78,8 +78,8 @@ type attempt struct {
 	log   runLog // what the function logs
 	pulse pulse  // how the lease was extended
 
-	toldLost sync.Once
-	refused  refusals // of the run's writes; told by its guards, from anywhere
+	initial call     // the first of the function, and as a rule the only one
+	refused refusals // of the run's writes; told by its guards, from anywhere
 
 	after *attempt // the next one in the crew's line
 

@@ -14,9 +14,10 @@ import (
 // ended; only one that lasts gets a goroutine that watches for that.
 type call struct {
 	*attempt
-	run jobs.Run
-	log lazyHandler // of run
-	ctx context.Context
+	run    jobs.Run
+	logger slog.Logger // of run
+	log    lazyHandler // of logger
+	ctx    context.Context
 
 	stage    atomic.Uint32
 	arrived  chan struct{} // closed when a call that lasts has returned
@@ -32,13 +33,17 @@ const (
 
 // describe prepares the given call, and says what the function learns of its run.
 func (a *attempt) describe(try int) *call {
-	claim, c := a.claim(), &call{attempt: a}
-	c.log.call = c
+	claim, c := a.claim(), &a.initial
+	if try > 1 {
+		c = new(call)
+	}
+	c.attempt, c.log.call = a, c
+	c.logger = *slog.New(&c.log)
 	c.run = jobs.Run{
 		ID: a.tick.entry(a.job, a.cfg.Replica).ID(), Job: a.job.Name, Key: a.job.renamedFrom(), Tick: a.tick.nominal,
 		Token: claim.Token, Attempt: claim.Attempt, Try: try,
 		Trigger: string(a.trigger()), Parent: a.tick.parent(), Replica: a.cfg.Replica,
-		Logger: slog.New(&c.log),
+		Logger: &c.logger,
 	}
 	return c
 }

@@ -156,7 +156,8 @@ func (a *attempt) try(ctx context.Context, alone bool) (locking.Lease, time.Dura
 	}
 	req.Direct, req.Note = alone, EncodeNote(a.entry(Running, a.clock.wall()))
 	lease, err := a.cfg.Locker.TryAcquire(ctx, req)
-	took := time.Since(start)
+	now := time.Now()
+	took := now.Sub(start)
 	a.heard(start, err)
 	if err != nil {
 		return nil, took, err
@@ -167,7 +168,7 @@ func (a *attempt) try(ctx context.Context, alone bool) (locking.Lease, time.Dura
 		a.void(lease)
 		return nil, took, err
 	}
-	if locking.Expired(time.Now(), lease.Deadline().Add(-a.cfg.SafetyMargin)) {
+	if locking.Expired(now, lease.Deadline().Add(-a.cfg.SafetyMargin)) {
 		a.void(lease)
 		return nil, took, locking.ErrTooSlow
 	}

@@ -18,17 +18,12 @@ type crew struct {
 
 	mu        sync.Mutex
 	line      attemptLine
-	coming    bool       // a hand is on its way
-	idle      int        // hands that wait for some, less one on its way
-	some      *sync.Cond // there are attempts, or never will be
+	coming    bool            // a hand is on its way
+	idle      []chan struct{} // hands that wait to be called, those who did something last at the end
 	dismissed bool
 }
 
-func newCrew() *crew {
-	c := &crew{}
-	c.some = sync.NewCond(&c.mu)
-	return c
-}
+func newCrew() *crew { return &crew{} }
 
 // run has a done.
 func (c *crew) run(a *attempt) {
@@ -41,12 +36,13 @@ func (c *crew) run(a *attempt) {
 // fetch sees to it that a hand is on its way if attempts wait. The caller holds the
 // mutex.
 func (c *crew) fetch() {
+	last := len(c.idle) - 1
 	switch {
 	case c.coming || c.line.first == nil:
 		return
-	case c.idle > 0:
-		c.idle--
-		c.some.Signal()
+	case last >= 0: // which has its stack in the caches
+		c.idle[last] <- struct{}{}
+		c.idle = c.idle[:last]
 	default:
 		c.hands.Go(c.serve)
 	}
@@ -56,40 +52,42 @@ func (c *crew) fetch() {
 // serve does what waits, and then what comes. A function that ends its goroutine
 // ends it.
 func (c *crew) serve() {
-	for a := c.arrive(); a != nil; a = c.next() {
-		a.run()
+	called := make(chan struct{}, 1)
+	for stays := true; stays; stays = c.wait(called) {
+		for a := c.take(true); a != nil; a = c.take(false) {
+			a.run()
+		}
 	}
 }
 
-// arrive is next for a hand that was on its way.
-func (c *crew) arrive() *attempt {
+// take takes the first attempt that waits, nil if none does. Arrived says that the
+// hand was on its way.
+func (c *crew) take(arrived bool) *attempt {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.coming = false
-	return c.take()
-}
-
-// next is the attempt to do now. It waits for one, and is nil if none will come, or
-// enough others wait.
-func (c *crew) next() *attempt {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.take()
-}
-
-// take is next. The caller holds the mutex.
-func (c *crew) take() *attempt {
-	for c.line.first == nil {
-		if c.dismissed || c.idle == idleHands {
-			return nil
-		}
-		c.idle++
-		c.some.Wait()
+	if arrived {
 		c.coming = false
+	}
+	if c.line.first == nil {
+		return nil
 	}
 	a := c.line.take()
 	c.fetch()
 	return a
+}
+
+// wait waits for attempts. It returns false if none will come, or enough others wait.
+func (c *crew) wait(called chan struct{}) bool {
+	c.mu.Lock()
+	stays := !c.dismissed && len(c.idle) < idleHands
+	if stays {
+		c.idle = append(c.idle, called)
+	}
+	c.mu.Unlock()
+	if stays {
+		_, stays = <-called
+	}
+	return stays
 }
 
 // dismiss sends home who is idle. There are no attempts any more.
@@ -97,7 +95,10 @@ func (c *crew) dismiss() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.dismissed = true
-	c.some.Broadcast()
+	for _, called := range c.idle {
+		close(called)
+	}
+	c.idle = nil
 }
 
 // An attemptLine has attempts in the order in which they came.

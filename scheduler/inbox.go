@@ -58,7 +58,7 @@ func (b *inbox) put(p progress) bool {
 }
 
 // mostSpare is how large an inbox stays when it is empty.
-const mostSpare = 1024
+const mostSpare = 4096
 
 // take empties the inbox. Spare, which may be overwritten, is filled next.
 func (b *inbox) take(spare []progress) []progress {

@@ -131,7 +131,7 @@ type lazyHandler struct {
 }
 
 func (h *lazyHandler) handler() slog.Handler {
-	h.once.Do(func() { h.made = h.call.logger() })
+	h.once.Do(func() { h.made = h.call.lineHandler() })
 	return h.made
 }
 

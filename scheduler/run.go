@@ -72,8 +72,8 @@ func (a *attempt) granted(e *Entry) {
 	e.Beats = a.pulse.beats.Load()
 }
 
-// logger says which run, and which call of the function, a line comes from.
-func (c *call) logger() slog.Handler {
+// lineHandler says which run, and which call of the function, a line comes from.
+func (c *call) lineHandler() slog.Handler {
 	run := &c.run
 	return c.attempt.log.handler(c.cfg.Logger.With(
 		slog.String("run", run.ID), slog.String("job", run.Job),

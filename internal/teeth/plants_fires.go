@@ -4,18 +4,13 @@ package main
 var firePlants = []plant{
 	{
 		name: "fires: goroutines for one attempt each", promise: "Goroutines that are done with an attempt stay for the next.",
-		edits: []edit{{schedulerDir + "crew.go", "c.dismissed || c.idle == idleHands {", "c.dismissed || c.idle == 0 {"}},
+		edits: []edit{{schedulerDir + "crew.go", "len(c.idle) < idleHands", "len(c.idle) < 0"}},
 		pkg:   scheduler, tests: []string{"TestGoroutinesStayForTheNextAttempt"},
 	},
 	{
 		name: "fires: nobody is called", promise: "Who takes an attempt calls another hand for those that wait behind it.",
 		edits: []edit{{schedulerDir + "crew.go", "a := c.line.take()\n\tc.fetch()\n", "a := c.line.take()\n"}},
 		pkg:   scheduler, tests: []string{"TestNobodyWaitsBehindWhatLasts"},
-	},
-	{
-		name: "fires: a hand is called once", promise: "A hand that has waited and came may be called again.",
-		edits: []edit{{schedulerDir + "crew.go", "c.some.Wait()\n\t\tc.coming = false\n", "c.some.Wait()\n"}},
-		pkg:   scheduler, tests: []string{"TestGoroutinesStayForTheNextAttempt", "TestNobodyWaitsBehindWhatLasts"},
 	},
 	{
 		name: "fires: a row loses its head", promise: "When the first of those that come together goes, the next orders them.",
