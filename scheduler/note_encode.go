@@ -12,19 +12,19 @@ import (
 func (n note) encode() []byte {
 	w := noteWriter{append(make([]byte, 0, n.room()), `{"v":`...)}
 	w.b = strconv.AppendInt(w.b, int64(n.V), 10)
-	w.number("tick", n.Tick)
-	w.number("tries", int64(n.Tries))
-	w.text("trigger", string(n.Trigger))
-	w.text("parent", n.Parent)
-	w.text("replica", n.Replica)
-	w.text("outcome", string(n.Outcome))
-	w.text("reason", n.Reason)
-	w.number("started", n.Started)
-	w.number("finished", n.Finished)
-	w.text("error", n.Error)
-	w.number("stale", int64(n.Stale))
+	w.number(`,"tick":`, n.Tick)
+	w.number(`,"tries":`, int64(n.Tries))
+	w.text(`,"trigger":`, string(n.Trigger))
+	w.text(`,"parent":`, n.Parent)
+	w.text(`,"replica":`, n.Replica)
+	w.text(`,"outcome":`, string(n.Outcome))
+	w.text(`,"reason":`, n.Reason)
+	w.number(`,"started":`, n.Started)
+	w.number(`,"finished":`, n.Finished)
+	w.text(`,"error":`, n.Error)
+	w.number(`,"stale":`, int64(n.Stale))
 	w.votes(n.Votes)
-	w.text("hash", n.Hash)
+	w.text(`,"hash":`, n.Hash)
 	w.poll(n.Poll)
 	w.beats(n.Beats)
 	return append(w.b, '}')
@@ -43,18 +43,13 @@ func (n *note) room() int {
 	return room
 }
 
-// A noteWriter writes fields that are not empty.
+// A noteWriter writes fields that are not empty, each with its name as it stands after
+// another: in quotes, between a comma and a colon.
 type noteWriter struct{ b []byte }
-
-func (w *noteWriter) name(field string) {
-	w.b = append(w.b, ',', '"')
-	w.b = append(w.b, field...)
-	w.b = append(w.b, '"', ':')
-}
 
 func (w *noteWriter) number(field string, n int64) {
 	if n != 0 {
-		w.name(field)
+		w.b = append(w.b, field...)
 		w.b = strconv.AppendInt(w.b, n, 10)
 	}
 }
@@ -63,8 +58,7 @@ func (w *noteWriter) votes(v locking.Votes) {
 	if v == (locking.Votes{}) {
 		return
 	}
-	w.name("votes")
-	w.b = append(w.b, `{"For":`...)
+	w.b = append(w.b, `,"votes":{"For":`...)
 	w.b = strconv.AppendInt(w.b, int64(v.For), 10)
 	w.b = append(w.b, `,"Of":`...)
 	w.b = strconv.AppendInt(w.b, int64(v.Of), 10)
@@ -75,17 +69,16 @@ func (w *noteWriter) poll(p pollNote) {
 	if p.IsZero() {
 		return
 	}
-	w.name("poll")
-	w.b = append(w.b, `{"n":"`...)
+	w.b = append(w.b, `,"poll":{"n":"`...)
 	for _, a := range p.Answers {
 		if a != 0 {
 			w.b = append(w.b, byte(a))
 		}
 	}
 	w.b = append(w.b, '"')
-	w.number("r", int64(p.Rounds))
-	w.number("l", int64(p.List))
-	w.text("s", p.Said)
+	w.number(`,"r":`, int64(p.Rounds))
+	w.number(`,"l":`, int64(p.List))
+	w.text(`,"s":`, p.Said)
 	w.b = append(w.b, '}')
 }
 
@@ -94,7 +87,7 @@ func (w *noteWriter) beats(b *beatsNote) {
 	if b == nil {
 		return
 	}
-	w.name("beats")
+	w.b = append(w.b, `,"beats":`...)
 	text, _ := json.Marshal(b) // numbers and strings always encode
 	w.b = append(w.b, text...)
 }
@@ -103,7 +96,7 @@ func (w *noteWriter) text(field, text string) {
 	if text == "" {
 		return
 	}
-	w.name(field)
+	w.b = append(w.b, field...)
 	if !plain(text) {
 		quoted, _ := json.Marshal(text) // strings always encode
 		w.b = append(w.b, quoted...)

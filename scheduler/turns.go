@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,7 +22,8 @@ import (
 
 // turns are those of a replica. Any goroutine may use them.
 type turns struct {
-	most int // Config.MaxClaims
+	most  int         // Config.MaxClaims
+	fewer atomic.Bool // the limit is below
 
 	mu      sync.Mutex
 	limit   int       // how many there are now
@@ -90,15 +92,20 @@ func (t *turns) silence(begun time.Time) {
 		return
 	}
 	t.limit, t.answers, t.halved = max(1, t.limit/2), 0, time.Now()
+	t.fewer.Store(t.limit < t.most)
 }
 
 // answer brings turns back.
 func (t *turns) answer() {
+	if !t.fewer.Load() {
+		return // as a rule
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.answers++; t.answers >= t.limit && t.limit < t.most {
 		t.limit++
 		t.answers = 0
+		t.fewer.Store(t.limit < t.most)
 		t.pass()
 	}
 }
