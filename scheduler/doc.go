@@ -104,7 +104,8 @@
 // instant stand in the heap as one (due.go). What an ordinary fire does not need is
 // not made: contexts (lazy.go), loggers, timers (watch.go), what keeps a lease
 // (keep.go). The goroutine of an attempt, in which the function runs, too, goes on
-// with the next one (crew.go). Tests bound the bytes of the one and the allocations
+// with the next one, and another goroutine only takes that if it has to wait for
+// something (crew.go). Tests bound the bytes of the one and the allocations
 // of the other (cost_test.go).
 //
 // The loop goes by the wall clock, read anew at least every 15 seconds, since
