@@ -73,6 +73,11 @@ type Job struct {
 	// ticks. Set it where that is not enough to tell them apart.
 	Hash string
 
+	// Settings returns what people are shown of the job where they compare versions
+	// of it: an object that encoding/json can write, without secrets, the same for
+	// jobs with the same Hash. Default: some of the other fields.
+	Settings func() any `json:"-"`
+
 	// Func, Spec, Timezone and Description are what listings show of the job.
 	Func        string
 	Spec        string

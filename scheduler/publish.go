@@ -18,18 +18,20 @@ const (
 // A publisher makes known which jobs this replica serves: at once what has
 // changed, and everything now and then, since nodes may have lost their memory.
 type publisher struct {
-	roster  Roster // may be nil
+	roster  Roster  // may be nil
+	sets    JobSets // may be nil
 	replica string
 	wall    func() time.Time
 	retry   time.Duration
 
-	mu    sync.Mutex
-	jobs  map[string]posted // by key
-	hash  string            // of the whole set
-	since time.Time         // that is served
-	fresh map[string]bool   // keys of what is not published yet
-	begun map[string]bool   // keys of versions that others may have served before
-	more  chan struct{}     // holds one element after something became fresh
+	mu     sync.Mutex
+	jobs   map[string]posted // by key
+	hash   string            // of the whole set
+	since  time.Time         // that is served
+	fresh  map[string]bool   // keys of what is not published yet
+	begun  map[string]bool   // keys of versions that others may have served before
+	untold bool              // what the set consists of
+	more   chan struct{}     // holds one element after something became fresh
 }
 
 // A posted job is one that this replica serves, and since when. What is published
@@ -41,7 +43,7 @@ type posted struct {
 
 func newPublisher(cfg Config) *publisher {
 	return &publisher{
-		roster: cfg.Roster, replica: cfg.Replica, wall: cfg.Clock, retry: cfg.BeatEvery,
+		roster: cfg.Roster, sets: cfg.JobSets, replica: cfg.Replica, wall: cfg.Clock, retry: cfg.BeatEvery,
 		fresh: map[string]bool{}, begun: map[string]bool{}, more: make(chan struct{}, 1),
 	}
 }
@@ -54,7 +56,7 @@ func (p *publisher) serve(list []*Job) {
 	defer p.mu.Unlock()
 	before := p.jobs
 	if p.hash != hash {
-		p.since = p.wall()
+		p.since, p.untold = p.wall(), true
 	}
 	p.jobs, p.hash = make(map[string]posted, len(list)), hash
 	now := millis(p.wall())
@@ -139,15 +141,23 @@ func (p *publisher) run(ctx context.Context) {
 		case <-all.C:
 			p.renew()
 		}
-		for !p.publish(ctx) && sleep(ctx, p.retry) {
+		for !p.tell(ctx) && sleep(ctx, p.retry) {
 		}
 	}
+}
+
+// tell publishes what is fresh, and says what the set consists of. It returns whether
+// that worked.
+func (p *publisher) tell(ctx context.Context) bool {
+	published := p.publish(ctx)
+	return p.keepSet(ctx) && published
 }
 
 // renew makes everything fresh.
 func (p *publisher) renew() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.untold = true
 	for key := range p.jobs {
 		p.fresh[key] = true
 	}

@@ -75,7 +75,7 @@ func plants() []plant {
 		metricsPlants,
 		kitPlants,
 		actPlants,
-		listingPlants, webPlants, servedPlants, pagePlants, topPlants, tablePlants,
+		listingPlants, webPlants, servedPlants, pagePlants, configPlants, topPlants, tablePlants,
 		reloadPlants, runPlants,
 	)
 }

@@ -18,7 +18,9 @@ type Store interface {
 type Reader struct {
 	Ledger Store
 	Roster scheduler.Roster
-	Acts   scheduler.Acts
+	// JobSets, if set, are those that replicas serve.
+	JobSets scheduler.JobSets
+	Acts    scheduler.Acts
 	// CellOf, if set, names the cell that decides on the job with a key.
 	CellOf func(key string) string
 	// Served, if set, returns the schedule of a published job that has no written

@@ -26,5 +26,6 @@
 //
 // Heartbeats and the definitions of jobs are fields of two hashes per node.
 // Nodes judge by their own clocks whether a heartbeat is recent, so clocks of
-// replicas that run apart do no harm.
+// replicas that run apart do no harm. What a set of jobs consists of has a key of
+// its own, which expires a day after the last word of a replica that serves it.
 package redisledger

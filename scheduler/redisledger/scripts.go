@@ -30,6 +30,12 @@ var publishLua string
 //go:embed published.lua
 var publishedLua string
 
+//go:embed keep_set.lua
+var keepSetLua string
+
+//go:embed read_set.lua
+var readSetLua string
+
 // scripts are the rules of this package. Looking also works on nodes that are
 // sealed for a change of the list.
 type scripts struct {
@@ -37,6 +43,7 @@ type scripts struct {
 	store, log            *nodes.Script
 	announce, look, leave *nodes.Script
 	publish, published    *nodes.Script
+	keepSet, readSet      *nodes.Script
 }
 
 func newScripts() scripts {
@@ -52,5 +59,8 @@ func newScripts() scripts {
 
 		publish:   nodes.NewScript("publish", publishLua),
 		published: nodes.NewScript("published", publishedLua).AcceptSealed(),
+
+		keepSet: nodes.NewScript("keep-set", keepSetLua),
+		readSet: nodes.NewScript("read-set", readSetLua).AcceptSealed(),
 	}
 }

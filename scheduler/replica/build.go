@@ -127,6 +127,7 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 			built.Bind = c.rebind(registry, job)
 		}
 		built.Key, built.Hash = job.Formerly, c.jobHash(job, calendars)
+		built.Settings = func() any { return c.shownJob(name, calendars) }
 		list = append(list, built)
 	}
 	return list, nil

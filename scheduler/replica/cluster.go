@@ -24,6 +24,8 @@ type Cluster struct {
 	Ledger cells.Store
 	Roster scheduler.Roster
 	Acts   scheduler.Acts
+	// JobSets are those that replicas serve.
+	JobSets scheduler.JobSets
 
 	layout cells.Layout // empty: there is one group
 }
@@ -38,18 +40,20 @@ func OpenCluster(list []nodes.Config) (*Cluster, error) {
 	c := &Cluster{Sets: sets}
 	if len(sets) == 1 {
 		ledger := redisledger.New(sets[0])
-		c.Ledger, c.Roster, c.Acts = ledger, ledger, redisacts.New(sets[0])
+		c.Ledger, c.Roster, c.JobSets, c.Acts = ledger, ledger, ledger, redisacts.New(sets[0])
 		return c, nil
 	}
 	for _, s := range sets {
 		c.layout = append(c.layout, s.Cell())
 	}
 	ledger, roster, acts := &cells.Ledger{Layout: c.layout}, &cells.Roster{Layout: c.layout}, []scheduler.Acts{}
+	written := &cells.JobSets{Layout: c.layout}
 	for _, s := range sets {
 		kept := redisledger.New(s)
 		ledger.Cells, roster.Cells, acts = append(ledger.Cells, kept), append(roster.Cells, kept), append(acts, redisacts.New(s))
+		written.Cells = append(written.Cells, kept)
 	}
-	c.Ledger, c.Roster, c.Acts = ledger, roster, cells.NewActs(c.layout, acts)
+	c.Ledger, c.Roster, c.JobSets, c.Acts = ledger, roster, written, cells.NewActs(c.layout, acts)
 	return c, nil
 }
 

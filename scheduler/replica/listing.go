@@ -16,7 +16,7 @@ import (
 // Reader reads what the nodes keep of jobs and replicas.
 func (c *Cluster) Reader() listing.Reader {
 	return listing.Reader{
-		Ledger: c.Ledger, Roster: c.Roster, Acts: c.Acts,
+		Ledger: c.Ledger, Roster: c.Roster, JobSets: c.JobSets, Acts: c.Acts,
 		CellOf: func(key string) string { return c.Of(key).Cell() },
 	}
 }

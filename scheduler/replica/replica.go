@@ -149,7 +149,7 @@ func wire(cfg *Config, cluster []nodes.Config, list []scheduler.Job, options Opt
 	part.Replica, part.Version, part.Host, part.PID = id, options.Version, host, os.Getpid()
 	part.ClockOffset = func() (time.Duration, bool) { return nodes.ClockOffset(r.cluster.Sets...) }
 	part.State, part.Locker, part.Ledger, part.Roster = r.state, lockerOf(r.cells, r.cluster.layout), r.cluster.Ledger, r.cluster.Roster
-	part.Archive, part.Acts, part.Forget = r.cluster.Ledger, r.cluster.Acts, r.cluster.forget
+	part.Archive, part.JobSets, part.Acts, part.Forget = r.cluster.Ledger, r.cluster.JobSets, r.cluster.Acts, r.cluster.forget
 	r.tags.own.Store(tagsIn(list))
 	if r.webhooks, err = cfg.sinks(id, base, r.tags.tagsOf); err != nil {
 		return nil, errors.Join(err, r.close())

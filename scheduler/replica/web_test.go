@@ -17,6 +17,7 @@ import (
 
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler/listing"
 	"github.com/quorate/quorate/scheduler/web"
 )
 
@@ -103,10 +104,17 @@ func TestServesTheAPI(t *testing.T) {
 		}
 	}
 	status, body := fetch(t, "", "GET", base+"/configuration", "")
-	var shown struct{ Settings map[string]any }
-	if err := json.Unmarshal([]byte(body), &shown); err != nil || status != http.StatusOK || shown.Settings["namespace"] != "web" {
-		t.Errorf("the configuration: %d %s, %v", status, body, err)
+	var shown struct {
+		Settings map[string]any
+		Sets     []listing.ServedSet
 	}
+	if err := json.Unmarshal([]byte(body), &shown); err != nil || status != http.StatusOK || shown.Settings["namespace"] != "web" || len(shown.Sets) != 1 {
+		t.Fatalf("the configuration: %d %s, %v", status, body, err)
+	}
+	eventually(t, "what is in the set of jobs is known", func() bool {
+		status, body := fetch(t, "", "GET", base+"/configuration/sets/"+shown.Sets[0].ConfigHash, "")
+		return status == http.StatusOK && strings.Contains(body, `"schedule":"@yearly"`)
+	})
 	for _, path := range []string{"/nodes", "/nodes/check", "/locks", "/replicas", "/next"} {
 		if status, body := fetch(t, "", "GET", base+path, ""); status != http.StatusOK || len(body) < 40 {
 			t.Errorf("%s: %d %s", path, status, body)
@@ -130,7 +138,11 @@ func TestShownHasNoSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(text), "hunter2") {
+	set, err := json.Marshal(cfg.shownJob("a", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text = append(text, set...); strings.Contains(string(text), "hunter2") {
 		t.Errorf("a secret is shown: %s", text)
 	}
 	for _, want := range []string{`"redis://me:***@10.0.0.1:6379"`, `"${env:URL_OF_B}"`, `"https://hooks.example.com/***?***"`, `"${file:/run/token}"`, `"ttl":"15s"`, `"https://u:***@example.com/a?***"`} {

@@ -18,6 +18,7 @@ type Roster struct {
 	mu       sync.Mutex
 	replicas map[string]scheduler.Replica
 	jobs     map[version]published
+	sets     map[string][]byte
 }
 
 // published is a version of a job, and when somebody last published it.
@@ -114,4 +115,38 @@ func sorted[V any](m map[string]V) []V {
 	return list
 }
 
-var _ scheduler.Roster = (*Roster)(nil)
+// RenewSet implements [scheduler.JobSets].
+func (r *Roster) RenewSet(ctx context.Context, hash string) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sets[hash] != nil, ctx.Err()
+}
+
+// KeepSet implements [scheduler.JobSets]. It keeps sets for good.
+func (r *Roster) KeepSet(ctx context.Context, hash string, packed []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.sets == nil {
+		r.sets = map[string][]byte{}
+	}
+	r.sets[hash] = packed
+	return ctx.Err()
+}
+
+// JobSet implements [scheduler.JobSets].
+func (r *Roster) JobSet(ctx context.Context, hash string) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if packed, ok := r.sets[hash]; ok {
+		return packed, nil
+	}
+	return nil, scheduler.ErrNoJobSet
+}
+
+var (
+	_ scheduler.Roster  = (*Roster)(nil)
+	_ scheduler.JobSets = (*Roster)(nil)
+)

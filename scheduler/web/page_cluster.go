@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"math"
 	"slices"
@@ -128,51 +127,4 @@ func loadAudit(ctx context.Context, v *visit) (any, error) {
 	maps.Copy(query, filters)
 	p, err := rows[listing.Act](ctx, v, "/audit", query)
 	return auditPage{Acts: p.Items, Kinds: acts(), Filtered: len(filters) > 0, More: v.more(p.Next)}, err
-}
-
-// configurationPage shows what is in effect here, and who serves something else.
-type configurationPage struct {
-	Replica, Text string
-	Drift         bool
-	Replicas      []hashRow
-	Jobs          []scheduler.Version // served in several versions
-	Drifts        []driftLine         // the same in words
-}
-
-type hashRow struct {
-	Replica, Hash string
-	Here          bool
-}
-
-func loadConfiguration(ctx context.Context, v *visit) (any, error) {
-	c, err := api[configuration](ctx, v, "/configuration", nil)
-	shown := configurationPage{Replica: v.cfg.Replica, Drift: c.Drift}
-	if err != nil {
-		return nil, err
-	}
-	for replica, hash := range c.Hashes {
-		shown.Replicas = append(shown.Replicas, hashRow{replica, hash, replica == v.cfg.Replica})
-	}
-	slices.SortFunc(shown.Replicas, func(x, y hashRow) int { return strings.Compare(x.Replica, y.Replica) })
-	if c.Settings != nil {
-		text, err := json.MarshalIndent(c.Settings, "", "  ")
-		if err != nil {
-			return nil, err
-		}
-		shown.Text = string(text)
-	}
-	d, err := lastKnown(v, "directory", func() (listing.Directory, error) { return v.cfg.Control.Directory(ctx) })
-	for _, version := range d.Versions {
-		if version.Drift {
-			shown.Jobs = append(shown.Jobs, version)
-		}
-	}
-	if len(shown.Jobs) > 0 {
-		live, missing := rows[listing.Replica](ctx, v, "/replicas", nil)
-		if missing != nil {
-			return nil, missing
-		}
-		shown.Drifts = driftLines(shown.Jobs, live.Items)
-	}
-	return shown, err
 }

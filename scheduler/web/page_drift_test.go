@@ -1,11 +1,14 @@
 package web_test
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
 )
 
 // Who serves which version of a job is said in words.
@@ -26,5 +29,70 @@ func TestDriftInWords(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q: %s", want, text)
 		}
+	}
+}
+
+// keep keeps a set of one job for the rig.
+func (r *rig) keep(hash, job, version string, settings map[string]any) {
+	r.Helper()
+	packed, err := scheduler.PackJobs(1, slices.Values([]scheduler.JobText{{Name: job, Key: "invoice", Hash: version, Settings: settings}}))
+	r.must(err)
+	r.must(r.roster.KeepSet(r.Context(), hash, packed))
+}
+
+// What differs between two sets of jobs is shown line by line and setting by setting,
+// as text: on its own while several are served, else as the address of the page says.
+func TestConfigurationDiff(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	now := time.Now()
+	for _, one := range []scheduler.Replica{{ID: "b", ConfigHash: "c2", ConfigSince: now}, {ID: "a", ConfigHash: "c1", ConfigSince: now.Add(-time.Hour)}} {
+		_, err := r.roster.Beat(t.Context(), one)
+		r.must(err)
+	}
+	r.keep("c1", "invoice", "1", map[string]any{"schedule": "@every 10m", "params": map[string]any{"customer": "all", "token": "***"}})
+	page := func(path string) string { return string(r.ask(viewer, "GET", path, "").body) }
+	if text := page("/configuration"); !strings.Contains(text, "what is in set of jobs &#34;c2&#34; was not found: those who serve it are of an older release") {
+		t.Errorf("a set of an older release: %s", text)
+	}
+	r.keep("c2", hostile, "2", map[string]any{"schedule": "@every 10m", "params": map[string]any{"customer": hostile, "token": "***"}})
+	for path, wants := range map[string][]string{
+		"/configuration": {
+			"params.customer</code> from <del>all</del> to <ins>&#34;&lt;/script&gt;", "<del>-  version: &#34;1&#34;</del>", "<ins>+  version: &#34;2&#34;</ins>",
+			"<code>     token: &#34;***&#34;</code>", `@@ -1,6 &#43;1,6 @@`, `<option value="c1" selected>c1, on a</option>`, "its name was invoice",
+		},
+		"/configuration?from=c2&to=c1": {"<del>-    customer: &#34;&lt;/script&gt;", "<ins>+    customer: all</ins>"},
+		"/configuration?from=c1&to=c1": {"Nothing: they have the same jobs."},
+		"/configuration?from=c9":       {"&#34;c9&#34; was not found", "c9, served by nobody"},
+		"/configuration?set=c1":        {"<h2 id=\"set\">Set of jobs <code>c1</code></h2>", "invoice:\n  version: &#34;1&#34;\n  params:\n    customer: all\n    token: &#34;***&#34;\n  schedule: &#34;@every 10m&#34;"},
+		"/configuration?set=c9":        {"&#34;c9&#34; was not found"},
+	} {
+		text := page(path)
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s does not say %q: %s", path, want, text)
+			}
+		}
+		if strings.Contains(text, "<script>") {
+			t.Errorf("%s has a script: %s", path, text)
+		}
+	}
+	for path, want := range map[string]int{
+		"/api/v1/configuration/diff?from=c1&to=c2": 200, "/api/v1/configuration/diff?from=c1": 400, "/api/v1/configuration/diff?from=c1&to=c9": 404,
+		"/api/v1/configuration/sets/c1": 200, "/api/v1/configuration/sets/c9": 404,
+	} {
+		if a := r.ask(viewer, "GET", path, ""); a.status != want {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+		if a := r.ask(nobody, "GET", path, ""); a.status != 401 {
+			t.Errorf("%s for nobody: %d", path, a.status)
+		}
+	}
+	var c listing.Comparison
+	if err := json.Unmarshal(r.ask(viewer, "GET", "/api/v1/configuration/diff?from=c1&to=c2", "").body, &c); err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Changes) != 1 || len(c.Changes[0].Settings) != 1 || *c.Changes[0].Settings[0].From != "all" || !strings.HasPrefix(c.Diff, "--- c1\n+++ c2\n@@ -1,6 +1,6 @@") {
+		t.Errorf("%+v", c)
 	}
 }

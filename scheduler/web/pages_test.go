@@ -29,7 +29,7 @@ func (r *rig) runID() string {
 func (r *rig) paths() []string {
 	return []string{
 		"/", "/?range=24h&tz=local", "/jobs", "/jobs?q=FINANCE", "/jobs/report", "/jobs/report?tz=job", "/ticks", "/ticks?job=report&outcome=failed",
-		"/ticks?tz=Asia%2FKolkata", "/runs/" + r.runID(), "/replicas", "/nodes", "/nodes?check=1", "/locks", "/configuration", "/audit",
+		"/ticks?tz=Asia%2FKolkata", "/runs/" + r.runID(), "/replicas", "/nodes", "/nodes?check=1", "/locks", "/configuration", "/configuration?set=report&from=report&to=report", "/audit",
 		"/jobs/report/trigger", "/jobs/report/pause", "/jobs/report/resume", "/jobs/report/backfill", "/jobs/report/cancel", "/pause", "/resume",
 		"/locks/report/release",
 	}

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -129,35 +128,6 @@ func answerAudit(ctx context.Context, c *call) (any, error) {
 	p, err := pageOf(list, err)
 	p.Next = listing.Optional(next)
 	return p, err
-}
-
-// A configuration is that of the replica that answers.
-type configuration struct {
-	Replica string `json:"replica"`
-	// Settings are null if they are not shown.
-	Settings any `json:"settings"`
-	// Hashes tell by replica which set of jobs it serves.
-	Hashes map[string]string `json:"hashes"`
-	Drift  bool              `json:"drift" jsonschema:"replicas serve different sets of jobs"`
-}
-
-func answerConfiguration(ctx context.Context, c *call) (any, error) {
-	rows, err := c.cfg.Control.Replicas(ctx)
-	if listing.Whole(err) != nil {
-		return nil, err
-	}
-	answer, first := configuration{Replica: c.cfg.Replica, Hashes: map[string]string{}}, ""
-	if c.cfg.Settings != nil {
-		answer.Settings = c.cfg.Settings()
-	}
-	for _, r := range rows {
-		if r.ConfigHash != nil {
-			answer.Hashes[r.ID] = *r.ConfigHash
-			first = cmp.Or(first, *r.ConfigHash)
-			answer.Drift = answer.Drift || *r.ConfigHash != first
-		}
-	}
-	return answer, nil
 }
 
 // An identityRow is who asks.

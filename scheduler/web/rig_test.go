@@ -69,7 +69,7 @@ func newRig(tb testing.TB, mend ...func(*web.Config)) *rig {
 	r.ledger = schedtest.NewLedger(r.locks)
 	cfg := web.Config{
 		Control: listing.Control{
-			Reader: listing.Reader{Ledger: r.ledger, Roster: r.roster, Acts: r.acts}, Evict: r.evict,
+			Reader: listing.Reader{Ledger: r.ledger, Roster: r.roster, JobSets: r.roster, Acts: r.acts}, Evict: r.evict,
 		},
 		Nodes: fewNodes{}, Users: stored(), Replica: "a", Version: "v1", Anonymous: web.AnonymousNone, Poll: 20 * time.Millisecond,
 		Logger: slog.New(slog.DiscardHandler),
@@ -95,6 +95,7 @@ func (r *rig) fill() {
 		info.Name, info.Description = name, hostile
 		r.must(r.roster.Publish(ctx, []scheduler.JobInfo{info}))
 	}
+	r.keep("report", "report", "1", map[string]any{"x": hostile}) // named as jobs are, so that what asks at random finds it
 	_, err := r.roster.Beat(ctx, scheduler.Replica{ID: "a", Host: "h", PID: 1, State: "ready", ConfigHash: "c1", Started: now})
 	r.must(err)
 	for n := range 3 {

@@ -82,6 +82,11 @@ func routes() []route {
 		{path: "/locks", about: "Who holds which lock, and runs that never said how they ended.", reply: page[listing.Lock]{}, answer: answerLocks},
 		{path: "/audit", about: "What was asked of the cluster, done and refused, newest first.", query: auditing(), reply: page[listing.Act]{}, answer: answerAudit},
 		{path: "/configuration", about: "The configuration in effect on the replica that answers, without secrets, and that of the others by its hash.", reply: configuration{}, answer: answerConfiguration},
+		{path: "/configuration/sets/{hash}", about: "What a set of jobs consists of that replicas serve, or served within a day.", reply: jobSet{}, answer: answerJobSet},
+		{path: "/configuration/diff", about: "How one set of jobs becomes another: job by job, setting by setting, and as a unified diff.", query: []param{
+			{name: "from", about: "config_hash of the one", schema: short(100)},
+			{name: "to", about: "config_hash of the other", schema: short(100)},
+		}, reply: listing.Comparison{}, answer: answerComparison},
 		{path: "/whoami", about: "Who asks, and with which role.", reply: identityRow{}, answer: answerWhoami},
 	}
 	for i := range list {

@@ -1,0 +1,145 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// heldSets are JobSets that count what they are told.
+type heldSets struct {
+	mu              sync.Mutex
+	kept            map[string][]byte
+	renewed, stored int
+	err             error
+}
+
+func (s *heldSets) RenewSet(_ context.Context, hash string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.renewed++
+	return s.kept[hash] != nil, s.err
+}
+
+func (s *heldSets) KeepSet(_ context.Context, hash string, packed []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kept == nil {
+		s.kept = map[string][]byte{}
+	}
+	s.stored++
+	s.kept[hash] = packed
+	return s.err
+}
+
+func (s *heldSets) JobSet(context.Context, string) ([]byte, error) { return nil, ErrNoJobSet }
+
+// answer makes all calls fail from now on, or none.
+func (s *heldSets) answer(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+// counts returns how often something was renewed, and stored, since it was called last.
+func (s *heldSets) counts() [2]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := [2]int{s.renewed, s.stored}
+	s.renewed, s.stored = 0, 0
+	return n
+}
+
+// One replica writes down what it serves, the others and all later ones only say that
+// it is still served; what could not be told is told soon again.
+func TestOneReplicaKeepsASet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sets := &heldSets{}
+		begin := func(id string) *publisher {
+			cfg := validConfig()
+			cfg.Replica, cfg.Roster, cfg.JobSets, cfg.BeatEvery = id, &rollCall{}, sets, 5*time.Second
+			p := newPublisher(cfg)
+			p.serve([]*Job{
+				{Name: "b", Key: "b", Hash: "1", Settings: func() any { return map[string]any{"n": 12345678901234567} }},
+				{Name: "z", Key: "a", Hash: "2", Func: "exec", Spec: "@daily"},
+			})
+			go p.run(t.Context())
+			return p
+		}
+		want := func(what string, renewed, stored int) {
+			t.Helper()
+			synctest.Wait()
+			if got := sets.counts(); got != [2]int{renewed, stored} {
+				t.Errorf("%s: renewed and stored %v times, want %d and %d", what, got, renewed, stored)
+			}
+		}
+		first := begin("a")
+		want("the first", 1, 1)
+		set, err := UnpackJobs(sets.kept[first.serving().hash])
+		if err != nil || set.Count != 2 || len(set.Jobs) != 2 || set.Jobs[0].Name != "z" || set.Jobs[0].Key != "a" {
+			t.Fatalf("it keeps %+v, %v", set, err)
+		}
+		if got := set.Jobs[1].Settings.(map[string]any)["n"]; got != json.Number("12345678901234567") {
+			t.Errorf("a number became %v", got)
+		}
+		if got := set.Jobs[0].Settings.(map[string]any)["schedule"]; got != "@daily" {
+			t.Errorf("the schedule is %v", got)
+		}
+		begin("b")
+		want("the second", 1, 0)
+		time.Sleep(publishEvery)
+		want("after a while", 2, 0)
+		sets.answer(errors.New("no quorum"))
+		first.serve([]*Job{{Name: "b", Key: "b", Hash: "2"}})
+		want("without a quorum", 1, 0)
+		sets.answer(nil)
+		time.Sleep(5 * time.Second)
+		want("when it is back", 1, 1)
+	})
+}
+
+// A set that is too large says how many jobs there are, and whatever was kept is read
+// with bounds.
+func TestLargeSetsAreNotKept(t *testing.T) {
+	t.Parallel()
+	noise := func(int) string { return fmt.Sprint(rand.Uint64(), rand.Uint64()) }
+	same := func(int) string { return strings.Repeat("x", 10_000) }
+	for name, tc := range map[string]struct {
+		jobs int
+		text func(int) string
+		kept bool
+	}{
+		"few": {50, same, true}, "too much": {200, same, false}, "too much when packed": {20_000, noise, false}, "none": {0, same, true},
+	} {
+		var all []JobText
+		for i := range tc.jobs {
+			all = append(all, JobText{Name: fmt.Sprint(i), Key: fmt.Sprint(i), Hash: "1", Settings: map[string]any{"text": tc.text(i)}})
+		}
+		packed, err := PackJobs(len(all), func(yield func(JobText) bool) {
+			for _, j := range all {
+				if !yield(j) {
+					return
+				}
+			}
+		})
+		if err != nil || len(packed) > maxPackedSet {
+			t.Fatalf("%s: %d bytes, %v", name, len(packed), err)
+		}
+		set, err := UnpackJobs(packed)
+		if err != nil || set.Count != tc.jobs || tc.kept != (len(set.Jobs) == tc.jobs) || tc.kept && !reflect.DeepEqual(set.Jobs, all) {
+			t.Errorf("%s: %d of %d jobs, %v", name, len(set.Jobs), set.Count, err)
+		}
+	}
+	if _, err := UnpackJobs([]byte("nonsense")); err == nil {
+		t.Error("nonsense is read")
+	}
+}
