@@ -9,7 +9,7 @@ var configPlants = []plant{
 	},
 	{
 		name: "config: more differs than must", promise: "A diff takes out and puts in as little as can be.",
-		edits: []edit{{listingDir + "line_diff.go", "longest[i+1][j] >= longest[i][j+1]", "i >= 0"}},
+		edits: []edit{{listingDir + "line_diff.go", "longest[i+1][j] >= longest[i][j+1]", "longest[i+1][j] >= 0"}},
 		pkg:   listingPkg, tests: []string{"TestDiffTurnsOneIntoTheOther"},
 	},
 	{
@@ -34,7 +34,7 @@ var configPlants = []plant{
 	},
 	{
 		name: "config: each replica writes the set down", promise: "One replica writes down what all of them serve.",
-		edits: []edit{{schedulerDir + "publish_set.go", "err == nil && !kept", "err == nil"}},
+		edits: []edit{{schedulerDir + "publish_set.go", "err == nil && !kept", "err == nil && (!kept || p.sets != nil)"}},
 		pkg:   scheduler, tests: []string{"TestOneReplicaKeepsASet"},
 	},
 	{
