@@ -25,9 +25,17 @@ const focused = `(() => {
 func testKeyboard(t *testing.T, browser *chromium, home string) {
 	b := login(t, browser, home, "admin")
 	eval[bool](b, `sessionStorage.setItem("live", "off") === undefined`) // so that stops stay where they are
-	for _, path := range []string{"/jobs", "/jobs/nightly-report", "/locks", "/configuration", "/jobs/nightly-report/backfill"} {
+	for _, path := range []string{"/jobs", "/jobs/nightly-report", "/ticks?job=nightly-report", "/replicas", "/nodes", "/locks", "/configuration", "/audit", "/jobs/nightly-report/backfill", "/no-page"} {
 		b.open(path)
 		b.walks(path)
+	}
+
+	b.open("/")
+	b.reaches("Skip the timeline")
+	b.press(kb.Enter)
+	b.press(kb.Tab)
+	if !eval[bool](b, `!!document.activeElement.closest("#below")`) {
+		t.Errorf("who skips the timeline is at %q", eval[string](b, `document.activeElement.outerHTML.slice(0, 80)`))
 	}
 
 	b.open("/jobs/nightly-report")

@@ -6,7 +6,7 @@ import (
 
 // testLive follows a run on three pages that were opened while it went on, and wants
 // each to say how it ended without being read again by whoever looks at it.
-func testLive(t *testing.T, browser *chromium, home string) {
+func testLive(t *testing.T, browser *chromium, c *cluster, home string) {
 	desk, beside, above := login(t, browser, home, "operator"), login(t, browser, home, "viewer"), login(t, browser, home, "viewer")
 	desk.begins("slow", (*tab).wait)
 	beside.open(desk.links(`main table a[href*="/runs/slow"]`)[0])
@@ -16,8 +16,9 @@ func testLive(t *testing.T, browser *chromium, home string) {
 		b.sees("slow", "running")
 	}
 	eval[bool](desk, `document.querySelector("footer select").focus() === undefined`)
+	c.lets()
 	beside.wait("the end of the run", says("succeeded"))
-	beside.wait("its log", says("second third"))
+	beside.wait("its log", says("second half"))
 	above.wait("the end of the run", lists("succeeded"))
 	desk.wait("no run of it goes on", `!`+says("slow on web-"))
 	if on := eval[string](desk, `document.activeElement.name || ""`); on != "tz" {

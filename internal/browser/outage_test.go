@@ -20,8 +20,10 @@ func (c *trouble) losesNodes() {
 	c.reads(watched, "a node that is killed", says("4 of 5 nodes vote"), says("redis-1 is down"), says("one more loss is fine"))
 	c.nodes[1].Freeze()
 	c.reads(watched, "a node that is frozen", says("3 of 5 nodes vote"), says("redis-2 is down"), says("one more loss and no tick can start"))
-	operator.begins("slow", (*tab).wait)
-	operator.click(`main table a[href*="/runs/slow"]`)
+	operator.starts("slow")
+	operator.open("/ticks?job=slow")
+	operator.wait("the end of the run", lists("succeeded"))
+	operator.click(`main tbody a[href*="/runs/slow"]`)
 	operator.saysWhoIsAway("redis-1", "redis-2")
 
 	paths := everyPlace(operator)
@@ -35,11 +37,10 @@ func (c *trouble) losesNodes() {
 	c.reads(watched, "the quorum that is back", says("4 of 5 nodes vote"), `!`+says("What you see was read at"))
 }
 
-// saysWhoIsAway wants the page of a run, which is open while it goes on, to say which
-// nodes did not answer its claim, and how many extended its lease.
+// saysWhoIsAway wants the page of a run, which is open, to say which nodes did not
+// answer its claim, and how many extended its lease.
 func (b *tab) saysWhoIsAway(nodes ...string) {
 	b.t.Helper()
-	b.wait("the end of the run", `document.querySelector("h1").innerText.includes("succeeded")`)
 	voted := eval[[]string](b, `[...document.querySelectorAll(".votes tbody tr")].map(row => row.innerText)`)
 	for i, row := range voted {
 		away := slices.ContainsFunc(nodes, func(node string) bool { return strings.HasPrefix(row, node) })

@@ -20,7 +20,7 @@ var shopJobs = fmt.Sprintf(`jobs:
   nightly-report: {func: work, schedule: "0 2 * * *", timezone: Europe/Paris, tags: [finance], params: {lines: [reading orders, writing the report]}}
   hourly-sync: {func: work, schedule: "0 * * * *"}
   import: {func: work, schedule: "@yearly", params: {for: 10m, lines: [reading the file]}}
-  slow: {func: work, schedule: "@yearly", params: {for: 6s, lines: [first third, second third]}}
+  slow: {func: work, schedule: "@yearly", params: {lines: [first half, second half], sink: SINK, waits: true}}
   hostile: {func: work, schedule: "@yearly", description: %[1]q, params: {lines: [%[1]q], fails: %[1]q}}
 `, hostile)
 

@@ -27,7 +27,7 @@ func TestUsersAreReplaced(t *testing.T) {
 	}
 	server := httptest.NewServer(r.Server)
 	defer server.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/api/v1/events", nil)
 	r.must(err)
