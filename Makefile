@@ -4,6 +4,8 @@ GOLANGCI := .tools/golangci-lint-$(GOLANGCI_VERSION)
 MODULES := $(shell find . -name go.mod -not -path './.tools/*' -not -path '*/node_modules/*' -exec dirname {} \;)
 CLIENT := internal/interop/client/node_modules/.package-lock.json
 PKG ?= ./...
+# The race detector makes garbage dear; there is memory to leave some.
+GOGC ?= 400
 
 .PHONY: help
 help: ## list these commands
@@ -45,8 +47,12 @@ gallery: ## write the pictures of docs/gallery anew
 	cd internal/browser && go test -count=1 -v -run TestGallery . -args -gallery=$(CURDIR)/docs/gallery
 
 .PHONY: race
-race: ## go vet and all tests of every module with the race detector
-	@set -e; for m in $(MODULES); do echo "== $$m"; (cd $$m && go vet ./... && go test -race -count=1 -timeout 20m $(PKG)); done
+race: ## go vet and all tests of every module with the race detector, the long ones shortened
+	@set -e; for m in $(MODULES); do echo "== $$m"; (cd $$m && go vet ./... && GOGC=$(GOGC) go test -race -short -vet=off -count=1 -timeout 20m $(PKG)); done
+
+.PHONY: long
+long: ## the tests that -short shortens, at full length with the race detector
+	GOGC=$(GOGC) go test -race -vet=off -count=1 -timeout 30m $(sort $(dir $(shell grep -rl --include='*_test.go' 'testing\.Short()' cmd examples internal jobs locking scheduler | sed 's|^|./|')))
 
 .PHONY: quick
 quick: ## all tests without the race detector, the long ones shortened

@@ -22,8 +22,12 @@ import (
 // leases, with operators who release by force and forget the job again and again.
 func TestPromisesUnderFaults(t *testing.T) {
 	t.Parallel()
+	seeds := uint64(3)
+	if testing.Short() {
+		seeds = 1
+	}
 	for _, n := range []int{1, 3, 5} {
-		for seed := range uint64(3) {
+		for seed := range seeds {
 			t.Run(fmt.Sprintf("%d nodes, seed %d", n, seed), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) { testPromises(t, n, seed, false) })

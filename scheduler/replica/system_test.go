@@ -107,13 +107,22 @@ func dialUneven(ctx context.Context, network, addr string) (net.Conn, error) {
 	return uneven{conn}, nil
 }
 
-// compete lets 20 replicas, each with clients of its own, fire the same 200
-// ticks at the same instants on five real servers, and returns when each
-// replica has done with each tick. Timeouts are generous: what is tried here is
+// competed is how many ticks replicas compete for.
+func competed() int {
+	if testing.Short() {
+		return 50
+	}
+	return 200
+}
+
+// compete lets 20 replicas, each with clients of its own, fire the same ticks at
+// the same instants on five real servers, and returns when each replica has done
+// with each tick. Timeouts are generous: what is tried here is
 // competition, and the machine may be busy.
 func compete(t *testing.T, change func(*scheduler.Config)) (once, lost, twice int, wins map[string]int) {
 	t.Helper()
-	const replicas, ticks, apart = 20, 200, 100 * time.Millisecond
+	const replicas, apart = 20, 100 * time.Millisecond
+	ticks := competed()
 	cfg := nodes.Config{Namespace: "compete", Timeout: 4 * time.Second, TTL: 20 * time.Second, Grace: 30 * time.Second, Dial: dialUneven}
 	for _, url := range redistest.URLs(redistest.StartN(t, 5)) {
 		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{URL: url})
@@ -189,7 +198,7 @@ func declare(t *testing.T, cfg nodes.Config) {
 func TestTwentyReplicasLoseNoTick(t *testing.T) {
 	t.Parallel()
 	once, lost, twice, wins := compete(t, func(*scheduler.Config) {})
-	t.Logf("200 ticks: %d once, %d lost, %d twice; wins %v", once, lost, twice, wins)
+	t.Logf("%d ticks: %d once, %d lost, %d twice; wins %v", competed(), once, lost, twice, wins)
 	if lost > 0 || twice > 0 {
 		t.Errorf("%d ticks were lost, %d ran twice", lost, twice)
 	}
@@ -211,7 +220,7 @@ func TestHarnessSeesLostTicks(t *testing.T) {
 	once, lost, twice, _ := compete(t, func(cfg *scheduler.Config) {
 		cfg.Stagger, cfg.MaxTries, cfg.Locker = -1, 1, inTwoRounds{cfg.Locker}
 	})
-	t.Logf("200 ticks, one try each and no stagger: %d once, %d lost, %d twice", once, lost, twice)
+	t.Logf("%d ticks, one try each and no stagger: %d once, %d lost, %d twice", competed(), once, lost, twice)
 	if lost == 0 {
 		t.Error("no tick was lost: the harness would not see it if one were")
 	}
@@ -220,10 +229,15 @@ func TestHarnessSeesLostTicks(t *testing.T) {
 	}
 }
 
-// TestDayOnFiveNodes is a day of three replicas and five nodes in virtual time:
-// every tick runs once.
+// TestDayOnFiveNodes is a day of three replicas and five nodes in virtual time,
+// with -short a quarter of one: every tick runs once.
 func TestDayOnFiveNodes(t *testing.T) {
 	t.Parallel()
+	hours := 24
+	if testing.Short() {
+		hours = 6
+	}
+	due := 12 * hours
 	synctest.Test(t, func(t *testing.T) {
 		minis := redistest.MiniN(t, 5)
 		defer minis.Close()
@@ -250,7 +264,7 @@ func TestDayOnFiveNodes(t *testing.T) {
 			m.start(ctx)
 			members = append(members, m)
 		}
-		time.Sleep(24*time.Hour + time.Minute)
+		time.Sleep(time.Duration(hours)*time.Hour + time.Minute)
 		cancel()
 		for _, m := range members[1:] {
 			m.stopped(t)
@@ -260,10 +274,10 @@ func TestDayOnFiveNodes(t *testing.T) {
 			t.Error(err)
 		}
 		members[0].stopped(t)
-		if len(c.runs) != 288 || len(ticks) != 288 {
-			t.Errorf("%d ticks ran and %d are in the ledger, want 288", len(c.runs), len(ticks))
+		if len(c.runs) != due || len(ticks) != due {
+			t.Errorf("%d ticks ran and %d are in the ledger, want %d", len(c.runs), len(ticks), due)
 		}
-		for i := 1; i <= 288; i++ {
+		for i := 1; i <= due; i++ {
 			id := scheduler.RunID("five", began.Truncate(5*time.Minute).Add(time.Duration(i)*5*time.Minute))
 			if c.runs[id] != 1 {
 				t.Errorf("%s ran %d times", id, c.runs[id])

@@ -6,22 +6,33 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 
 	"github.com/quorate/quorate/scheduler/internal/sim"
 )
 
-// sample is how many worlds are simulated unless more are asked for. Those with
-// policies are more, so that they come to every situation.
+// sample is how many worlds are simulated unless more are asked for, and how many
+// claims. Worlds with policies are more, so that they come to every situation.
 const (
 	sample         = 16
 	samplePolicies = 64
+	sampleClaims   = 1500
 )
+
+// sized is how many of something are simulated: what is asked for, or of a sample
+// with -short a quarter.
+func sized(asked, sample int) int {
+	if asked == sample && testing.Short() {
+		return sample / 4
+	}
+	return asked
+}
 
 // What the tests are asked for, after -args. The defaults are a sample of a few
 // seconds; make sim asks for more.
 var (
 	seeds   = flag.Int("seeds", sample, "worlds of replicas to simulate")
-	claims  = flag.Int("claims", 1500, "claims of locks to simulate")
+	claims  = flag.Int("claims", sampleClaims, "claims of locks to simulate")
 	first   = flag.Int("first", 1, "the first seed")
 	only    = flag.String("only", "all", "numbers of the troubles that happen, such as 0,3,4")
 	verbose = flag.Bool("verbose", false, "print the history of every world")

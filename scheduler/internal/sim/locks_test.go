@@ -182,8 +182,9 @@ func (c *client) use(l locking.Lease, p params, luck *rand.Rand) {
 // lose messages, memory and time.
 func TestLocks(t *testing.T) {
 	t.Parallel()
+	wanted := sized(*claims, sampleClaims)
 	total, began := sim.NewSummary(), time.Now()
-	each(t, *claims, func(t *testing.T, i int) bool {
+	each(t, wanted, func(t *testing.T, i int) bool {
 		p := drawLocks(sim.Seed(*first + i))
 		all := p.troubles
 		p.troubles = keep(all, *only)
@@ -195,7 +196,7 @@ func TestLocks(t *testing.T) {
 			}
 		}
 		if len(r.violations) == 0 {
-			return total.Count(sim.Granted) < *claims
+			return total.Count(sim.Granted) < wanted
 		}
 		report(t, "TestLocks", r, func(troubles []int) result {
 			p := p

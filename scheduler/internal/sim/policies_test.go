@@ -37,7 +37,7 @@ func TestPolicies(t *testing.T) {
 	t.Parallel()
 	worlds := *seeds
 	if worlds == sample {
-		worlds = samplePolicies
+		worlds = sized(samplePolicies, samplePolicies)
 	}
 	total := run(t, "TestPolicies", worlds, drawPolicies)
 	if worlds < samplePolicies || t.Failed() {

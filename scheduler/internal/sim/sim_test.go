@@ -12,9 +12,10 @@ import (
 // seen against the promises.
 func TestSim(t *testing.T) {
 	t.Parallel()
-	total := run(t, "TestSim", *seeds, draw)
-	if *seeds >= 8 && total.Count(sim.Began) < 2**seeds {
-		t.Errorf("only %d runs in %d worlds: they show little", total.Count(sim.Began), *seeds)
+	worlds := sized(*seeds, sample)
+	total := run(t, "TestSim", worlds, draw)
+	if worlds >= 4 && total.Count(sim.Began) < 2*worlds {
+		t.Errorf("only %d runs in %d worlds: they show little", total.Count(sim.Began), worlds)
 	}
 }
 
