@@ -28,13 +28,13 @@ func TestJobSetsOnNodes(t *testing.T) {
 	if err := c.KeepSet(t.Context(), "c1", packed); err != nil {
 		t.Fatal(err)
 	}
-	renew(true)
 	for i, s := range servers {
 		ttl, err := s.Client().PTTL(t.Context(), "quorate:set:c1").Result()
 		if err != nil || ttl <= 0 || ttl > keepSets {
 			t.Errorf("node %d keeps it for %v, %v", i, ttl, err)
 		}
 	}
+	renew(true)
 	for _, s := range servers[:2] {
 		if err := s.Client().Del(t.Context(), "quorate:set:c1").Err(); err != nil {
 			t.Fatal(err)
