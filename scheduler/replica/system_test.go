@@ -30,7 +30,15 @@ type contender struct {
 	done      chan error
 }
 
-func newContender(t *testing.T, cfg nodes.Config, sched scheduler.Config, list []scheduler.Job, change ...func(*scheduler.Config)) *contender {
+func newContender(t *testing.T, cfg nodes.Config, sched scheduler.Config, list []scheduler.Job) *contender {
+	t.Helper()
+	m := joined(t, cfg)
+	m.schedules(t, sched, list)
+	return m
+}
+
+// joined is one that has met the nodes, and has no jobs yet.
+func joined(t *testing.T, cfg nodes.Config) *contender {
 	t.Helper()
 	m := &contender{done: make(chan error, 1)}
 	var err error
@@ -44,14 +52,19 @@ func newContender(t *testing.T, cfg nodes.Config, sched scheduler.Config, list [
 		t.Fatal(err)
 	}
 	m.ledger = redisledger.New(m.set)
-	sched.TTL, sched.Locker, sched.Ledger, sched.Roster = cfg.TTL, m.locker, m.ledger, m.ledger
+	return m
+}
+
+func (m *contender) schedules(t *testing.T, sched scheduler.Config, list []scheduler.Job, change ...func(*scheduler.Config)) {
+	t.Helper()
+	sched.TTL, sched.Locker, sched.Ledger, sched.Roster = m.set.TTL(), m.locker, m.ledger, m.ledger
 	for _, f := range change {
 		f(&sched)
 	}
+	var err error
 	if m.scheduler, err = scheduler.New(sched, list); err != nil {
 		t.Fatal(err)
 	}
-	return m
 }
 
 func (m *contender) start(ctx context.Context) {
@@ -128,14 +141,19 @@ func compete(t *testing.T, change func(*scheduler.Config)) (once, lost, twice in
 		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{URL: url})
 	}
 	declare(t, cfg)
+	var contenders []*contender
+	for range replicas {
+		contenders = append(contenders, joined(t, cfg))
+	}
+	// Only now: nobody decides a tick that was over before it began, and to join
+	// takes long on a crowded machine.
 	var c counter
 	list := atInstants(t, time.Now().Add(4*time.Second).Truncate(time.Second), ticks, apart, c.handler)
 	var undecided sync.WaitGroup
 	undecided.Add(replicas * ticks)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var contenders []*contender
-	for i := range replicas {
+	for i, m := range contenders {
 		sched := scheduler.Config{Replica: fmt.Sprintf("r%02d", i), BeatEvery: time.Second}
 		sched.Observer = scheduler.Observer{
 			Finished: func(scheduler.Entry, error) { undecided.Done() },
@@ -147,7 +165,7 @@ func compete(t *testing.T, change func(*scheduler.Config)) (once, lost, twice in
 				undecided.Done()
 			},
 		}
-		contenders = append(contenders, newContender(t, cfg, sched, list, change))
+		m.schedules(t, sched, list, change)
 	}
 	for _, m := range contenders {
 		m.start(ctx)
