@@ -76,13 +76,15 @@ func TestAccount(t *testing.T) {
 
 // waitingBuffer calls then once it holds enough.
 type waitingBuffer struct {
-	bytes.Buffer
+	text   bytes.Buffer
 	enough func(string) bool
 	then   func()
 }
 
+func (w *waitingBuffer) String() string { return w.text.String() }
+
 func (w *waitingBuffer) Write(p []byte) (int, error) {
-	n, err := w.Buffer.Write(p)
+	n, err := w.text.Write(p)
 	if w.enough(w.String()) {
 		w.then()
 	}
