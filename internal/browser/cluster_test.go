@@ -37,12 +37,19 @@ type cluster struct {
 func newCluster(t *testing.T, jobs string) *cluster {
 	t.Helper()
 	c := &cluster{t: t, nodes: redistest.StartN(t, 5), sink: redistest.Start(t), replicas: map[string]*process{}, urls: map[string]string{}}
-	c.config = filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(c.config, []byte(c.text(jobs)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	c.config = c.write("config.yaml", jobs)
 	c.init()
 	return c
+}
+
+// write writes a configuration of the cluster with the jobs.
+func (c *cluster) write(name, jobs string) (path string) {
+	c.t.Helper()
+	path = filepath.Join(c.t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(c.text(jobs)), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	return path
 }
 
 // init lets the nodes begin.

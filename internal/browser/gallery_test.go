@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -61,7 +62,6 @@ func TestGallery(t *testing.T) {
 		{"replicas", "/replicas"},
 		{"nodes", "/nodes"},
 		{"locks", "/locks"},
-		{"configuration", "/configuration"},
 		{"audit", "/audit"},
 		{"act", "/jobs/sync-orders/backfill"},
 	} {
@@ -77,6 +77,13 @@ func TestGallery(t *testing.T) {
 	b.pictures(*galleryDir, "overview-phone")
 	b.open("/jobs")
 	b.pictures(*galleryDir, "jobs-phone")
+
+	b.size(wide, 800)
+	c.config = c.write("next.yaml", strings.NewReplacer("*/20", "*/30", "3 shops", "4 shops", "max_running: 2", "max_running: 3").Replace(galleryJobs))
+	c.start("web-4")
+	b.open("/configuration")
+	b.wait("two sets of jobs are compared", says("@@"))
+	b.pictures(*galleryDir, "configuration")
 }
 
 // asksPlainly asks for an act with a reason that people would give.
