@@ -158,10 +158,17 @@ func ledgerCases() []checkCase {
 	}
 	gone := on("r-a", "", 7, sim.Died)
 	second := rerun(won("b", 1, 0, 1500, 1505))[:1] // it dies before it knows
+	struck := func(at int, memory sim.Memory) []sim.Event {
+		trouble := sim.Trouble{Fault: sim.NodeCrash, Memory: memory}
+		return []sim.Event{{At: ms(at), What: sim.Happened, Text: trouble.String()}}
+	}
 	return []checkCase{
 		{"a tick was claimed again before its replica died", again(3, second), ""},
 		{"a tick was not claimed again", again(3), sim.Known},
 		{"a tick has the token of an earlier claim", again(1, second), sim.Known},
+		{"a tick has another token after a node forgot", again(7, struck(10, sim.Nothing)), ""},
+		{"after a node remembered all", again(7, struck(10, sim.All)), sim.Known},
+		{"before it forgot", again(7, struck(-1, sim.Nothing)), sim.Known},
 		{"every tick is known", sim.Record{Ledgers: ledger([]time.Time{at(1), at(2)}, ran, missed)}, ""},
 		{"a tick is not known", sim.Record{Ledgers: ledger([]time.Time{at(1), at(2)}, ran)}, sim.Known},
 		{"a claim was given back by who died", orphan(refused("a", locking.ErrNoQuorum), refused("b", locking.ErrClaimed), gone), ""},
