@@ -56,10 +56,11 @@ func checkLedgers(r Record) []Violation {
 			asked[tickName(e.Job, e.Tick)] = e.At
 		}
 	}
-	// again: a later attempt may have the last word, that of a replica which died
-	// before it knew that it had won.
-	again := func(l Line, c *claim) bool {
-		return c.Rerun && l.Token > c.Token && asked[tickName(c.Job, c.Tick)] > c.At
+	// another: one that is not the last that ran may have the last word, such as that of
+	// a replica which died before it knew that it had won.
+	another := func(l Line, c *claim) bool {
+		again := c.Rerun && l.Token > c.Token && asked[tickName(c.Job, c.Tick)] > c.At
+		return again || l.Outcome == "interrupted" && r.forgotten(c)
 	}
 	for _, job := range slices.Sorted(maps.Keys(r.Ledgers)) {
 		say := func(promise string, tick time.Time, format string, args ...any) {
@@ -77,7 +78,7 @@ func checkLedgers(r Record) []Violation {
 				say(Known, l.Tick, "is %s without a reason", l.Outcome)
 			case c != nil && !l.Ran:
 				say(Known, l.Tick, "was run by %v, the ledger has: %s (%s)", c, l.Outcome, l.Reason)
-			case c != nil && l.Token != c.Token && !again(l, c) && !(l.Outcome == "interrupted" && r.forgotten(c)):
+			case c != nil && l.Token != c.Token && !another(l, c):
 				say(Known, l.Tick, "was run by %v, the ledger has token %d", c, l.Token)
 			}
 		}
