@@ -61,7 +61,7 @@ var simPlants = []plant{
 	{
 		name: "sim: the schedule overtakes the past", promise: "A job's schedule waits until its past is known: what is caught up goes first.",
 		edits: []edit{{schedulerDir + "lane.go", "l.claiming == nil && l.scans == 0 &&", "l.claiming == nil &&"}},
-		pkg:   simPkg, tests: []string{"TestPolicies"}, args: []string{"-first=400", "-seeds=300"}, says: "what was missed is caught up",
+		pkg:   simPkg, tests: []string{"TestPolicies"}, args: []string{"-first=1700", "-seeds=300"}, says: "what was missed is caught up",
 	},
 	{
 		name: "sim: a paused job begins", promise: "Once a pause is acknowledged and heard of, no run of the job begins.",
