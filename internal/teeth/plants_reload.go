@@ -44,13 +44,13 @@ var reloadPlants = []plant{
 	},
 	{
 		name: "engine: logger of each run made", promise: "What an ordinary fire does not need is not made.",
-		edits: []edit{{schedulerDir + "call.go", "slog.New(&c.log)", "slog.New(a.logger(id, try))"}},
-		pkg:   scheduler, tests: []string{"TestFireIsCheap"}, says: "allocations per fire",
+		edits: []edit{{schedulerDir + "call.go", "slog.New(&c.log)", "slog.New(c.lineHandler())"}},
+		pkg:   scheduler, tests: []string{"TestFireIsCheap"}, says: "bytes per fire, want at most",
 	},
 	{
 		name: "engine: a goroutine for each function", promise: "What an ordinary fire does not need is not made.",
 		edits: []edit{{schedulerDir + "call.go", "if c.job.Retry.Attempts > 1 {", "if c.job.Name != \"\" {"}},
-		pkg:   scheduler, tests: []string{"TestFireIsCheap"}, says: "allocations per fire",
+		pkg:   scheduler, tests: []string{"TestFireIsCheap"}, says: "bytes per fire, want at most",
 	},
 	{
 		name: "engine: Goexit ends the attempt", promise: "A run whose function ends its goroutine is finished like any other.",
