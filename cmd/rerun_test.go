@@ -103,7 +103,7 @@ type guardedSink struct {
 func newGuardedSink(t *testing.T) *guardedSink {
 	t.Helper()
 	s := &guardedSink{writes: make(chan guardedWrite, 1000)}
-	guarded := httpfence.Middleware{Guard: fence.NewMemory()}.Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	guarded := (&httpfence.Middleware{Guard: fence.NewMemory()}).Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := httptest.NewRecorder()
 		guarded.ServeHTTP(answer, r)

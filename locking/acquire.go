@@ -63,14 +63,15 @@ func gaveUp(tries int, err error) error {
 // ends up with both: as long as nobody can tell whether held is lost, because
 // too few nodes answer, it goes on trying to extend it. A nil held is acquired.
 //
-// Request must name the same lock, and the same tick, as held. What is left of a
-// lost plain lock is released first, so that it does not stand in the way.
+// Request must ask for what held was granted for: the same lock, tick and stream,
+// Beside or not. What is left of a lost plain lock is released first, so that it
+// does not stand in the way.
 func AcquireOrExtend(ctx context.Context, l Locker, held Lease, req Request, retry Retry) (Lease, error) {
 	if held == nil {
 		return Acquire(ctx, l, req, retry)
 	}
-	if have := held.Claim(); have.Name != req.Name || !have.Tick.Equal(req.Tick) {
-		return nil, fmt.Errorf("extending the lease of %q to a request for %q: ask for the same lock and tick", have.Name, req.Name)
+	if what := differs(held.Claim(), req); what != "" {
+		return nil, fmt.Errorf("extending the lease of %q to a request for another %s: ask for what the lease was granted for", held.Claim().Name, what)
 	}
 	retry = retry.WithDefaults()
 	if err := retry.Validate(); err != nil {
@@ -94,4 +95,27 @@ func AcquireOrExtend(ctx context.Context, l Locker, held Lease, req Request, ret
 			return nil, because(ctx, err)
 		}
 	}
+}
+
+// differs names what the request asks for and the claim does not have, empty for
+// nothing.
+func differs(have Claim, req Request) string {
+	switch {
+	case have.Name != req.Name:
+		return fmt.Sprintf("lock, %q", req.Name)
+	case !have.Tick.Equal(req.Tick):
+		return fmt.Sprintf("tick, %s", tickText(req.Tick))
+	case (Request{Stream: have.Stream}).InStream() != req.InStream():
+		return fmt.Sprintf("stream, %q", req.InStream())
+	case have.Beside != req.Beside:
+		return fmt.Sprintf("share of the lock, beside others: %t", req.Beside)
+	}
+	return ""
+}
+
+func tickText(t time.Time) string {
+	if t.IsZero() {
+		return "none"
+	}
+	return stamp(t)
 }

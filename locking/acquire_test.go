@@ -279,19 +279,45 @@ func TestAcquireOrExtendNeverHasBoth(t *testing.T) {
 	})
 }
 
+// What the lease was not granted for is another request: the answer must not be
+// the lease that the caller has.
 func TestAcquireOrExtendRefusesAnotherLock(t *testing.T) {
 	t.Parallel()
-	locks := new(locktest.Memory)
-	held, err := locks.TryAcquire(t.Context(), locking.Request{Name: "j", TTL: ttl})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, req := range []locking.Request{{Name: "k", TTL: ttl}, {Name: "j", TTL: ttl, Tick: time.Unix(1, 0)}} {
-		if got, err := locking.AcquireOrExtend(t.Context(), locks, held, req, locking.Retry{}); err == nil {
-			t.Errorf("AcquireOrExtend of %s to %+v = %v, want an error", held.Claim().Name, req, got.Claim())
+	at := time.Unix(1, 0)
+	plain, tick := locking.Request{Name: "j", TTL: ttl}, locking.Request{Name: "j", TTL: ttl, Tick: at}
+	manual, beside := tick, tick
+	manual.Stream, beside.Beside = "manual", true
+	schedule := tick
+	schedule.Stream = locking.StreamSchedule
+	for name, tt := range map[string]struct {
+		held, req locking.Request
+		said      string // empty: it is the same request
+	}{
+		"lock":              {plain, locking.Request{Name: "k", TTL: ttl}, `another lock, "k"`},
+		"tick":              {plain, tick, "another tick, 1970-01-01T00:00:01Z"},
+		"no tick":           {tick, plain, "another tick, none"},
+		"stream":            {manual, tick, `another stream, "schedule"`},
+		"other way":         {tick, manual, `another stream, "manual"`},
+		"stream by default": {tick, schedule, ""},
+		"beside":            {tick, beside, "another share of the lock, beside others: true"},
+		"not beside":        {beside, tick, "another share of the lock, beside others: false"},
+	} {
+		locks := new(locktest.Memory)
+		held, err := locks.TryAcquire(t.Context(), tt.held)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := locking.AcquireOrExtend(t.Context(), locks, held, tt.req, locking.Retry{})
+		if tt.said == "" {
+			if err != nil || got != held {
+				t.Errorf("%s: AcquireOrExtend = %v, want the lease extended", name, err)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), tt.said) {
+			t.Errorf("%s: AcquireOrExtend = %v, want an error that says %q", name, err, tt.said)
 		}
 	}
-	if got, err := locking.AcquireOrExtend(t.Context(), locks, nil, locking.Request{Name: "k", TTL: ttl}, locking.Retry{}); err != nil {
+	got, err := locking.AcquireOrExtend(t.Context(), new(locktest.Memory), nil, plain, locking.Retry{})
+	if err != nil {
 		t.Errorf("AcquireOrExtend of nothing = %v, %v, want a lease", got, err)
 	}
 }

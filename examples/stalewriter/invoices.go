@@ -65,7 +65,7 @@ func openInvoices() (*invoices, error) {
 	}
 	s.guard = redisfence.Guard{Client: s.redis}
 	// The service checks the token before its handler is called.
-	guarded := httpfence.Middleware{Guard: fence.NewMemory()}.Wrap(s.service)
+	guarded := (&httpfence.Middleware{Guard: fence.NewMemory()}).Wrap(s.service)
 	s.server = &http.Server{Handler: guarded, ReadTimeout: 10 * time.Second}
 	go func() {
 		defer close(s.served)

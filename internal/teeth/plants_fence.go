@@ -89,8 +89,13 @@ var fencePlants = []plant{
 	},
 	{
 		name: "http guard: requests side by side", promise: "Within a process no request is checked while another writes.",
-		edits: []edit{{"locking/fence/httpfence/middleware.go", "err = gate.Do(", "err = fence.NewGate(m.Guard).Do("}, {"locking/fence/httpfence/middleware.go", "gate := fence.NewGate(m.Guard)\n", ""}},
+		edits: []edit{{"locking/fence/httpfence/middleware.go", "err = m.gate.Do(", "err = fence.NewGate(m.Guard).Do("}},
 		pkg:   httpfence, tests: []string{"TestConformance"},
+	},
+	{
+		name: "http guard: a gate per route", promise: "No request is checked while one of another route writes to its resource.",
+		edits: []edit{{"locking/fence/httpfence/middleware.go", "\treturn http.HandlerFunc(", "\tgate := fence.NewGate(m.Guard)\n\treturn http.HandlerFunc("}, {"locking/fence/httpfence/middleware.go", "err = m.gate.Do(", "err = gate.Do("}},
+		pkg:   httpfence, tests: []string{"TestRoutesShareTheGate"},
 	},
 	{
 		name: "http guard: refusal not told", promise: "The writer's observer hears of a 412 of the sink.",

@@ -25,8 +25,18 @@ type turn struct {
 	users int // who have it or wait for it
 }
 
-// NewGate returns a Gate before the guard.
-func NewGate(g Guard) *Gate { return &Gate{guard: g, turns: map[string]*turn{}} }
+// NewGate returns a Gate before the guard. A guard that is a Gate already is
+// returned as it is, so everything that is given one Gate takes turns.
+func NewGate(g Guard) *Gate {
+	if gate, ok := g.(*Gate); ok {
+		return gate
+	}
+	return &Gate{guard: g, turns: map[string]*turn{}}
+}
+
+// Admit asks the guard without taking a turn, which makes a Gate a Guard: hand
+// one to all that write to the same resources in one process.
+func (g *Gate) Admit(ctx context.Context, b Bearer) error { return g.guard.Admit(ctx, b) }
 
 // Do waits until nobody else writes to the resource, asks the guard, and calls
 // write. It returns the guard's refusal, what write returns, or, if ctx ended

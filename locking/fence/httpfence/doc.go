@@ -12,6 +12,7 @@
 //
 //	guard := httpfence.Middleware{Guard: fence.NewMemory()}
 //	http.Handle("/orders", guard.Wrap(orders))
+//	http.Handle("/refunds", guard.Wrap(refunds))
 //
 // The built-in job "http" is such a writer. A writer in another language sends
 // the headers Fencing-Token and Fencing-Resource, the latter percent-encoded.
@@ -19,7 +20,8 @@
 // # What is one step and what is not
 //
 // Within one process, check and handler are: requests for a resource are
-// handled one at a time, so none is checked while another writes. A handler that
+// handled one at a time, so none is checked while another writes. That holds for all
+// routes that one Middleware wraps: do not make one for each. A handler that
 // hangs, as on the body of a frozen client, keeps the next ones waiting: set
 // http.Server.ReadTimeout. With several sink processes each has its own order,
 // and a Guard that they share (sqlfence, redisfence) does not change that: a

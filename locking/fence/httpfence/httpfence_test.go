@@ -8,9 +8,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -117,7 +120,7 @@ func TestConformance(t *testing.T) {
 				pause()
 			}
 		}
-		s.url, s.client = serve(tb, httpfence.Middleware{Guard: fence.NewMemory()}.Wrap(s.notes))
+		s.url, s.client = serve(tb, (&httpfence.Middleware{Guard: fence.NewMemory()}).Wrap(s.notes))
 		return s
 	})
 }
@@ -142,23 +145,23 @@ func TestMiddleware(t *testing.T) {
 	t.Parallel()
 	fixed := func(r *http.Request) string { return "path " + r.URL.Path }
 	tests := map[string]struct {
-		m        httpfence.Middleware
+		m        *httpfence.Middleware
 		token    string
 		resource string
 		status   int
 		body     string // in the answer
 	}{
-		"admitted":             {httpfence.Middleware{Guard: fence.NewMemory()}, "7", "a%2Fb", 200, "a/b 7"},
-		"resource by path":     {httpfence.Middleware{Guard: fence.NewMemory(), Resource: fixed}, "7", "mine", 200, "path / 7"},
-		"checked by handler":   {httpfence.Middleware{}, "7", "r", 200, "r 7"},
-		"no token":             {httpfence.Middleware{Guard: fence.NewMemory()}, "", "r", 428, "needs a Fencing-Token"},
-		"no token is optional": {httpfence.Middleware{Guard: fence.NewMemory(), Optional: true}, "", "r", 200, "nobody"},
-		"bad token":            {httpfence.Middleware{Guard: fence.NewMemory(), Optional: true}, "-7", "r", 400, "no number"},
-		"token 0":              {httpfence.Middleware{}, "0", "r", 400, "it is 0"},
-		"too large a token":    {httpfence.Middleware{}, "9007199254740992", "r", 400, "is above"},
-		"no resource":          {httpfence.Middleware{Guard: fence.NewMemory()}, "7", "", 400, "a resource of 0 bytes"},
-		"bad resource":         {httpfence.Middleware{Guard: fence.NewMemory()}, "7", "%zz", 400, "not percent-encoded"},
-		"guard cannot tell":    {httpfence.Middleware{Guard: broken{}}, "7", "r", 503, "could not be checked"},
+		"admitted":             {&httpfence.Middleware{Guard: fence.NewMemory()}, "7", "a%2Fb", 200, "a/b 7"},
+		"resource by path":     {&httpfence.Middleware{Guard: fence.NewMemory(), Resource: fixed}, "7", "mine", 200, "path / 7"},
+		"checked by handler":   {&httpfence.Middleware{}, "7", "r", 200, "r 7"},
+		"no token":             {&httpfence.Middleware{Guard: fence.NewMemory()}, "", "r", 428, "needs a Fencing-Token"},
+		"no token is optional": {&httpfence.Middleware{Guard: fence.NewMemory(), Optional: true}, "", "r", 200, "nobody"},
+		"bad token":            {&httpfence.Middleware{Guard: fence.NewMemory(), Optional: true}, "-7", "r", 400, "no number"},
+		"token 0":              {&httpfence.Middleware{}, "0", "r", 400, "it is 0"},
+		"too large a token":    {&httpfence.Middleware{}, "9007199254740992", "r", 400, "is above"},
+		"no resource":          {&httpfence.Middleware{Guard: fence.NewMemory()}, "7", "", 400, "a resource of 0 bytes"},
+		"bad resource":         {&httpfence.Middleware{Guard: fence.NewMemory()}, "7", "%zz", 400, "not percent-encoded"},
+		"guard cannot tell":    {&httpfence.Middleware{Guard: broken{}}, "7", "r", 503, "could not be checked"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -181,6 +184,57 @@ func TestMiddleware(t *testing.T) {
 }
 
 // What goes over the wire, for writers and sinks in other languages.
+// Routes behind one guard check and write as one step together: a stale writer that
+// one route has let in is not overtaken by a newer one at another.
+func TestRoutesShareTheGate(t *testing.T) {
+	t.Parallel()
+	for name, middlewares := range map[string]func() (create, cancel *httpfence.Middleware){
+		"of one Middleware": func() (create, cancel *httpfence.Middleware) {
+			m := &httpfence.Middleware{Guard: fence.NewMemory()}
+			return m, m
+		},
+		"of two with one gate": func() (create, cancel *httpfence.Middleware) {
+			g := fence.NewGate(fence.NewMemory())
+			return &httpfence.Middleware{Guard: g}, &httpfence.Middleware{Guard: g}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				create, cancel := middlewares()
+				var written []string
+				write := func(m *httpfence.Middleware, lasts time.Duration) func(token string) int {
+					route := m.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+						time.Sleep(lasts)
+						written = append(written, r.Header.Get(fence.HeaderToken))
+					}))
+					return func(token string) int {
+						r, w := httptest.NewRequest(http.MethodPost, "/", http.NoBody), httptest.NewRecorder()
+						r.Header.Set(fence.HeaderToken, token)
+						r.Header.Set(fence.HeaderResource, "orders")
+						route.ServeHTTP(w, r)
+						return w.Code
+					}
+				}
+				slow, quick := write(cancel, time.Second), write(create, 0)
+				var stale int
+				go func() { stale = slow("5") }() // admitted, and still about to write
+				synctest.Wait()
+				if code := quick("7"); code != http.StatusOK {
+					t.Errorf("token 7 = %d, want 200", code)
+				}
+				synctest.Wait()
+				if stale != http.StatusOK || !slices.Equal(written, []string{"5", "7"}) {
+					t.Errorf("token 5 = %d; tokens wrote in the order %v, want 5 before 7", stale, written)
+				}
+				if code := slow("5"); code != http.StatusPreconditionFailed {
+					t.Errorf("token 5 after token 7 = %d, want 412", code)
+				}
+			})
+		})
+	}
+}
+
 func TestRefusalOnTheWire(t *testing.T) {
 	t.Parallel()
 	guard := fence.NewMemory()
@@ -188,7 +242,7 @@ func TestRefusalOnTheWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	headers := make(chan http.Header, 1)
-	inner := httpfence.Middleware{Guard: guard}.Wrap(http.HandlerFunc(ok))
+	inner := (&httpfence.Middleware{Guard: guard}).Wrap(http.HandlerFunc(ok))
 	url, client := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		headers <- r.Header
 		inner.ServeHTTP(w, r)

@@ -5,12 +5,16 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/fence"
 )
 
 // A Middleware refuses requests with stale tokens before they reach a handler.
+// Wrap all routes that write to the same resources with one Middleware, or give
+// several of them the same [fence.Gate] as Guard. It must not be copied after the
+// first Wrap.
 type Middleware struct {
 	// Guard remembers what was seen. Nil: the handler checks, inside its write,
 	// and the Middleware only puts the bearer into the request's context.
@@ -22,12 +26,15 @@ type Middleware struct {
 	// Fencing-Resource says. Set it where the path decides, so that a writer
 	// cannot pass a guard by naming another resource.
 	Resource func(*http.Request) string
+
+	once sync.Once
+	gate *fence.Gate // before the Guard, for all routes
 }
 
 // Wrap returns a handler that calls next for requests that are admitted, one at
-// a time per resource.
-func (m Middleware) Wrap(next http.Handler) http.Handler {
-	gate := fence.NewGate(m.Guard)
+// a time per resource, whichever handlers of the Middleware they are for.
+func (m *Middleware) Wrap(next http.Handler) http.Handler {
+	m.once.Do(func() { m.gate = fence.NewGate(m.Guard) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, err := m.bearer(r)
 		switch {
@@ -47,7 +54,7 @@ func (m Middleware) Wrap(next http.Handler) http.Handler {
 			return
 		}
 		admitted := false
-		err = gate.Do(r.Context(), b, func() error {
+		err = m.gate.Do(r.Context(), b, func() error {
 			admitted = true
 			next.ServeHTTP(w, r)
 			return nil
@@ -74,7 +81,7 @@ type received struct {
 func (r received) Fence() (string, locking.Token) { return r.resource, r.token }
 
 // bearer reads the headers.
-func (m Middleware) bearer(r *http.Request) (fence.Bearer, error) {
+func (m *Middleware) bearer(r *http.Request) (fence.Bearer, error) {
 	text := r.Header.Get(fence.HeaderToken)
 	if text == "" {
 		return nil, errNoHeader
@@ -92,7 +99,7 @@ func (m Middleware) bearer(r *http.Request) (fence.Bearer, error) {
 	return b, err
 }
 
-func (m Middleware) resource(r *http.Request) (string, error) {
+func (m *Middleware) resource(r *http.Request) (string, error) {
 	if m.Resource != nil {
 		return m.Resource(r), nil
 	}
