@@ -40,39 +40,36 @@ func (a *attempt) admit(closing verdict) verdict {
 // takePlace takes one of the replica's places. It waits for one as long as for an
 // earlier run of the job, and tells whether it had to.
 func (a *attempt) takePlace() (waited bool, v verdict) {
-	if a.cfg.MaxRunning == 0 || !a.consult(progress{attempt: a, phase: entering}) {
+	if a.places == nil {
 		return false, verdict{kind: again}
 	}
-	select {
-	case <-a.place:
+	w := a.places.take(a)
+	if w == nil {
+		a.hasPlace = true
 		return false, verdict{kind: again}
-	default:
 	}
 	left := forever
 	if !a.patient() {
 		left = a.left()
 	}
-	switch full := (verdict{kind: settled, outcome: Skipped}); {
-	case a.wait(left, a.place, full) == runOver:
+	full := verdict{kind: settled, outcome: Skipped}
+	if a.wait(left, w.given, full) == runOver {
+		a.hasPlace = true
 		a.keepOpen()
 		return true, verdict{kind: again}
-	case a.waits.Err() != nil:
-		v = a.cutShort(full)
-	default:
-		v = a.noPlace()
 	}
-	a.leavePlace()
-	return true, v
+	a.places.giveUp(w)
+	if a.waits.Err() != nil {
+		return true, a.cutShort(full)
+	}
+	return true, a.noPlace()
 }
 
-// leavePlace gives the place back, or stops waiting for one.
+// leavePlace gives the place back, if the attempt has one.
 func (a *attempt) leavePlace() {
-	if a.cfg.MaxRunning == 0 || !a.consult(progress{attempt: a, phase: leaving}) {
-		return
-	}
-	select {
-	case <-a.place: // it was given in the last moment
-	default:
+	if a.hasPlace {
+		a.hasPlace = false
+		a.places.leave()
 	}
 }
 

@@ -20,6 +20,7 @@ type surroundings struct {
 	decided func(*Job, tick, verdict)
 	live    func() []Replica
 	turns   *turns
+	places  *quota // nil: no limit
 	watch   watch
 
 	deadlines deadlines
@@ -37,13 +38,13 @@ type attempt struct {
 	// headStart is how much longer those before this one in rank have for their
 	// claims, before this one may try.
 	headStart time.Duration
-	later     lazyContext   // ends when the next tick of the schedule comes
-	place     chan struct{} // holds one element when it was given a place
-	behind    *attempt      // the loop's answer to phase asking
-	line      inLine        // the loop's answer to phase queuing
+	later     lazyContext // ends when the next tick of the schedule comes
+	behind    *attempt    // the loop's answer to phase asking
+	line      inLine      // the loop's answer to phase queuing
 
 	free     bool // nothing was in its way when it began, and it begins at once
 	hasTurn  bool
+	hasPlace bool
 	caughtUp bool // the tick's own window has closed; from then on it is caught up
 	watched  bool // another replica ran, or runs, the tick
 	gaveUp   bool // it accounted for the tick, or left it to others, who may run it
@@ -110,6 +111,7 @@ func (a *attempt) cancel(cause error) { a.runs.end(cause) }
 // run decides the tick and returns when nothing is left to do for it.
 func (a *attempt) run() {
 	defer a.report(progress{attempt: a, phase: over})
+	defer a.leavePlace()
 	if !fits(a.cfg.Labels, a.job.Labels) {
 		a.leaveToOthers()
 		return

@@ -30,7 +30,7 @@ type engine struct {
 	due      dueQueue
 	scans    []*scan // to be begun
 	updating bool    // an update goes on, of which a step was taken in
-	places   places
+	larger   ladders
 	wins     int64 // claims, ever
 	around   *surroundings
 	queuing  []*attempt // have claimed a tick and want a slot
@@ -63,10 +63,10 @@ func newEngine(base context.Context, s *Scheduler, rec recorders, live func() []
 		desk: newDesk(s), informed: s.cfg.Acts == nil, heeded: map[string]bool{}, settling: map[string]bool{},
 		inbox: newInbox(), scanned: make(chan *scan), asks: s.asks, aborted: s.aborted, done: s.done,
 		updates: make(chan update), closing: make(chan struct{}), crew: newCrew(),
-		stops: newStops(base), places: places{limit: s.cfg.MaxRunning},
+		stops: newStops(base),
 	}
 	e.around = &surroundings{
-		cfg: &e.cfg, clock: e.clock, stops: e.stops, live: live, turns: newTurns(s.cfg.MaxClaims),
+		cfg: &e.cfg, clock: e.clock, stops: e.stops, live: live, turns: newTurns(s.cfg.MaxClaims), places: newPlaces(s.cfg.MaxRunning),
 		report: e.inbox.put, consult: e.consult, decided: e.decided,
 	}
 	now := e.clock.wall()
@@ -208,10 +208,6 @@ func (e *engine) apply(p progress) {
 		a.behind = a.owner.inTheWay(a)
 	case watching:
 		a.watches, a.holder = true, p.holder
-	case entering:
-		e.places.ask(a)
-	case leaving:
-		e.places.leave(a)
 	case queuing:
 		a.line = e.inLine(a)
 	case won:

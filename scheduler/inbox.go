@@ -20,8 +20,6 @@ type phase uint8
 const (
 	asking   phase = iota // may it try to claim?
 	watching              // another replica runs the tick
-	entering              // it wants one of the replica's places
-	leaving               // it wants none any more
 	queuing               // it has claimed, and wants a slot of its group
 	won                   // the function is about to be called
 	overdue               // the function ignores its ended context

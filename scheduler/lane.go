@@ -156,7 +156,7 @@ func (e *engine) tooLate(j *job, l *lane, t tick, now time.Time, newer, late int
 func (e *engine) start(j *job, l *lane, t tick, now time.Time) {
 	rank, crowd := e.standing(j.Job, t.at)
 	if e.cfg.MaxRunning > 0 {
-		rank += e.above(j.Job, func(*Job) bool { return true }) // or the first to come took the places
+		rank += e.above(j.Job, everyGroup) // or the first to come took the places
 	}
 	a := &attempt{
 		surroundings: e.around,
@@ -165,9 +165,6 @@ func (e *engine) start(j *job, l *lane, t tick, now time.Time) {
 		waits: lazyContext{parent: e.stops.claims}, runs: lazyContext{parent: e.stops.runs},
 	}
 	a.delay, a.headStart = e.turn(rank, t.until.Sub(now))
-	if e.cfg.MaxRunning > 0 {
-		a.place = make(chan struct{}, 1)
-	}
 	if (t.late(now) || t.trigger == ByCatchUp) && t.latest.After(now) {
 		a.caughtUp, a.catchesUp, a.until = true, t.trigger != ByRerun, t.latest
 		a.delay, a.headStart = e.turn(rank, t.latest.Sub(now))
@@ -200,7 +197,6 @@ func (e *engine) won(a *attempt) {
 func (e *engine) over(a *attempt) {
 	e.active--
 	e.leaveLine(a)
-	e.places.leave(a)
 	a.ended.end(nil)
 	a.stopWaiting(nil)
 	a.cancel(nil)

@@ -14,12 +14,8 @@ import (
 
 // waiter is an attempt that a limit makes wait.
 func waiter(name string, priority int, at time.Duration) *attempt {
-	return &attempt{
-		job: &Job{Name: name, Priority: priority}, tick: tick{start: noon.Add(at)}, place: make(chan struct{}, 1),
-	}
+	return &attempt{job: &Job{Name: name, Priority: priority}, tick: tick{start: noon.Add(at)}}
 }
-
-func (a *attempt) hasPlace() bool { return len(a.place) > 0 }
 
 func TestTurns(t *testing.T) {
 	t.Parallel()
@@ -38,28 +34,25 @@ func TestTurns(t *testing.T) {
 
 func TestPlaces(t *testing.T) {
 	t.Parallel()
-	p := places{limit: 2}
-	one, two, low, high := waiter("one", 0, 0), waiter("two", 0, 0), waiter("low", 0, 0), waiter("high", 1, 0)
-	for _, a := range []*attempt{one, two, low, high} {
-		p.ask(a)
+	p := newPlaces(2)
+	if p.take(waiter("one", 0, 0)) != nil || p.take(waiter("two", 0, 0)) != nil {
+		t.Fatal("the first two who ask get a place at once")
 	}
-	if !one.hasPlace() || !two.hasPlace() || low.hasPlace() || high.hasPlace() {
-		t.Fatal("the first two who ask get a place, nobody else")
+	low, high := p.take(waiter("low", 0, 0)), p.take(waiter("high", 1, 0))
+	if low == nil || high == nil {
+		t.Fatal("there are more than two places")
 	}
-	p.leave(two)
-	if !high.hasPlace() || low.hasPlace() {
+	p.leave()
+	if !high.granted() || low.granted() {
 		t.Error("the larger priority goes first")
 	}
-	p.leave(low) // it waits no more
-	p.leave(one)
-	if low.hasPlace() || len(p.taken) != 1 {
-		t.Errorf("%d places taken, by low: %v", len(p.taken), low.hasPlace())
+	p.giveUp(low) // it waits no more
+	p.leave()
+	if low.granted() || p.taken != 1 {
+		t.Errorf("%d places taken, by low: %v", p.taken, low.granted())
 	}
-	p.leave(one) // again
-	if third := waiter("third", 0, 0); len(p.taken) == 1 {
-		if p.ask(third); !third.hasPlace() {
-			t.Error("a place that was free was not given")
-		}
+	if p.take(waiter("third", 0, 0)) != nil {
+		t.Error("a place that was free was not given")
 	}
 }
 

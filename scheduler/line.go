@@ -1,6 +1,9 @@
 package scheduler
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // A place in line is what the loop says to an attempt that waits for a slot.
 type inLine struct {
@@ -25,19 +28,39 @@ func (e *engine) inLine(a *attempt) inLine {
 	behind := slices.ContainsFunc(e.queuing, func(b *attempt) bool {
 		return b.job.Group == a.job.Group && turn(b, a) < 0
 	})
-	return inLine{behind: behind, above: e.above(a.job, func(j *Job) bool { return j.Group == a.job.Group })}
+	return inLine{behind: behind, above: e.above(a.job, a.job.Group)}
 }
 
-// above counts the larger priorities that jobs which compete with j have.
-func (e *engine) above(j *Job, competes func(*Job) bool) int {
-	larger := map[int]bool{}
-	for _, other := range e.jobs {
-		if other.Priority > j.Priority && competes(other.Job) {
-			larger[other.Priority] = true
+// ladders are the priorities that jobs have, the largest first: those of each
+// group, and of all jobs. They are made when they are needed, from all jobs, and
+// dropped when these change.
+type ladders map[string][]int
+
+// everyGroup is the key of all jobs in ladders.
+const everyGroup = ""
+
+// above counts the larger priorities that jobs of the group have.
+func (e *engine) above(j *Job, group string) int {
+	if e.larger == nil {
+		e.larger = ladders{}
+		for _, other := range e.jobs {
+			e.larger.add(everyGroup, other.Priority)
+			if other.Group != everyGroup {
+				e.larger.add(other.Group, other.Priority)
+			}
 		}
 	}
-	return len(larger)
+	above, _ := slices.BinarySearchFunc(e.larger[group], j.Priority, descending)
+	return above
 }
+
+func (l ladders) add(group string, priority int) {
+	if i, has := slices.BinarySearchFunc(l[group], priority, descending); !has {
+		l[group] = slices.Insert(l[group], i, priority)
+	}
+}
+
+func descending(a, b int) int { return cmp.Compare(b, a) }
 
 // leaveLine forgets an attempt that has a slot, or needs none any more.
 func (e *engine) leaveLine(a *attempt) {

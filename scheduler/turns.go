@@ -2,8 +2,6 @@ package scheduler
 
 import (
 	"cmp"
-	"container/heap"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -25,62 +23,13 @@ type turns struct {
 	most  int         // Config.MaxClaims
 	fewer atomic.Bool // the limit is below
 
-	mu      sync.Mutex
-	limit   int       // how many there are now
-	taken   int       // of them, for a while also more
+	quota             // its mutex is for what follows, too
 	answers int       // since the limit was changed
 	halved  time.Time // when it was last
-	waiting wishes
 }
 
-func newTurns(most int) *turns { return &turns{most: most, limit: most} }
-
-// A wish is that of an attempt for a turn.
-type wish struct {
-	*attempt
-	given chan struct{} // closed when it has the turn
-	index int           // in the heap; negative when it is not there any more
-}
-
-// take takes a turn, or has a wait for one: then it returns its wish.
-func (t *turns) take(a *attempt) *wish {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.taken < t.limit {
-		t.taken++
-		return nil
-	}
-	w := &wish{attempt: a, given: make(chan struct{})}
-	heap.Push(&t.waiting, w)
-	return w
-}
-
-// leave gives a turn back, to whoever goes first.
-func (t *turns) leave() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.taken--
-	t.pass()
-}
-
-// giveUp takes a wish back. A turn that was given meanwhile is handed on.
-func (t *turns) giveUp(w *wish) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if w.index >= 0 {
-		heap.Remove(&t.waiting, w.index)
-		return
-	}
-	t.taken--
-	t.pass()
-}
-
-// pass hands out what is free. The caller holds the mutex.
-func (t *turns) pass() {
-	for len(t.waiting) > 0 && t.taken < t.limit {
-		t.taken++
-		close(heap.Pop(&t.waiting).(*wish).given)
-	}
+func newTurns(most int) *turns {
+	return &turns{most: most, quota: quota{limit: most, waiting: wishes{order: turnOrder}}}
 }
 
 // silence halves the turns after a question that was begun at that time was not
@@ -110,36 +59,8 @@ func (t *turns) answer() {
 	}
 }
 
-// wishes is a heap: the one who goes first, first.
-type wishes []*wish
-
-func (q wishes) Len() int { return len(q) }
-
-func (q wishes) Less(i, j int) bool {
-	a, b := q[i].attempt, q[j].attempt
-	return cmp.Or(cmp.Compare(a.rank, b.rank), turn(a, b)) < 0
-}
-
-func (q wishes) Swap(i, j int) {
-	q[i], q[j] = q[j], q[i]
-	q[i].index, q[j].index = i, j
-}
-
-// Push is for package heap.
-func (q *wishes) Push(x any) {
-	w := x.(*wish)
-	w.index = len(*q)
-	*q = append(*q, w)
-}
-
-// Pop is for package heap.
-func (q *wishes) Pop() any {
-	last := len(*q) - 1
-	w := (*q)[last]
-	(*q)[last], w.index = nil, -1
-	*q = (*q)[:last]
-	return w
-}
+// turnOrder is that of those who wait for a turn.
+func turnOrder(a, b *attempt) int { return cmp.Or(cmp.Compare(a.rank, b.rank), turn(a, b)) }
 
 // takeTurn waits for a turn to try, within the tick's window, and tells whether
 // it had to. closing is the verdict if the window closed now.

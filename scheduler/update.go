@@ -75,6 +75,7 @@ func (e *engine) hand(u update) bool {
 // update takes jobs in.
 func (e *engine) update(u update) {
 	defer close(u.done)
+	defer func() { e.larger = nil }()
 	now := e.clock.wall()
 	for _, added := range u.added {
 		e.add(added)

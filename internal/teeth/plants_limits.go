@@ -87,6 +87,11 @@ var limitPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestTurns", "TestMaxRunning", "TestGroupPriority"},
 	},
 	{
+		name: "places: priorities counted for each tick", promise: "A limit costs a tick little, however many wait.",
+		edits: []edit{{schedulerDir + "line.go", "if e.larger == nil {", "if true {"}},
+		pkg:   scheduler, tests: []string{"TestManyWaitForAPlace"},
+	},
+	{
 		name: "places: kept between tries", promise: "A tick that waits for somebody keeps no place from others.",
 		edits: []edit{{schedulerDir + "claim.go", "a.leavePlace()", ""}},
 		pkg:   scheduler, tests: []string{"TestWaitingKeepsNoPlace"},
