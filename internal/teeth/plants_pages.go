@@ -69,8 +69,13 @@ var pagePlants = []plant{
 	},
 	{
 		name: "users: one who was removed stays on the line", promise: "Who is no user any more follows no events.",
-		edits: []edit{{webDir + "users.go", "	s.events.dismiss()\n", ""}},
-		pkg:   webPkg, tests: []string{"TestUsersAreReplaced"},
+		edits: []edit{{webDir + "users.go", "	s.users.Swap(newUsers(list)).replaced()\n", "	s.users.Store(newUsers(list))\n"}},
+		pkg:   webPkg, tests: []string{"TestStreamsEndWithTheRight"},
+	},
+	{
+		name: "events: one client takes all places", promise: "One client takes a quarter of the places for streams.",
+		edits: []edit{{webDir + "streams.go", " || p.taken[client] >= max(1, most/clientShare)", ""}},
+		pkg:   webPkg, tests: []string{"TestOneClientTakesAShareOfTheStreams"},
 	},
 	{
 		name: "users: a broken file removes all", promise: "What is wrong with the file of users changes nothing.",

@@ -60,7 +60,8 @@ type Config struct {
 	Timeout time.Duration
 	// Poll is the pause between two looks for events, at least. Default: 2s.
 	Poll time.Duration
-	// Listeners is how many may follow the events at once. Default: 100.
+	// Listeners is how many streams of events, of the cluster and of runs, may be open
+	// at once. One client may take a quarter of them. Default: 100.
 	Listeners int
 	// Logger says what goes wrong. Default: nobody is told.
 	Logger *slog.Logger

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -54,20 +53,17 @@ func (h *hub) close() {
 	h.wg.Wait()
 }
 
-// join adds a listener; false if there are too many, or at the end.
-func (h *hub) join() (chan event, bool) {
+// join adds a listener.
+func (h *hub) join() chan event {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.listeners) >= h.server.cfg.Listeners || h.ending.Err() != nil {
-		return nil, false
-	}
 	ch := make(chan event, queuedMost)
 	h.listeners[ch] = true
-	if !h.reading {
+	if !h.reading && h.ending.Err() == nil {
 		h.reading = true
 		h.wg.Go(h.read)
 	}
-	return ch, true
+	return ch
 }
 
 func (h *hub) leave(ch chan event) {
@@ -96,16 +92,6 @@ func (h *hub) tell(name string, row any) {
 			delete(h.listeners, ch)
 			close(ch)
 		}
-	}
-}
-
-// dismiss sends all listeners away. They come again, if they may.
-func (h *hub) dismiss() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for ch := range h.listeners {
-		delete(h.listeners, ch)
-		close(ch)
 	}
 }
 
@@ -212,55 +198,25 @@ func tellNew[R any](h *hub, last map[string]bool, rows []R, event func(R) (key, 
 	return now
 }
 
-// serveEvents sends events until the client leaves.
+// serveEvents sends events until the stream ends.
 func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
-	if _, wrong := s.admit(r, route{role: Viewer}); wrong != nil {
-		wrong.write(w)
+	to := s.openStream(w, r)
+	if to == nil {
 		return
 	}
-	ch, ok := s.events.join()
-	if !ok {
-		tooManyFollow().write(w)
-		return
-	}
+	defer to.close()
+	ch := s.events.join()
 	defer s.events.leave(ch)
-	out := http.NewResponseController(w)
-	_ = out.SetReadDeadline(time.Time{}) // that of the server does not fit; not every writer has one
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no")
-	w.WriteHeader(http.StatusOK)
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
-	write(w, out, "retry: "+strconv.Itoa(int((2*time.Second).Milliseconds()))+"\n: quorate\n\n")
-	for {
+	for going := to.begin(); going; {
 		select {
 		case e, open := <-ch:
-			if !open || !write(w, out, "event: "+e.name+"\ndata: "+string(e.data)+"\n\n") {
-				return
-			}
+			going = open && to.write("event: "+e.name+"\ndata: "+string(e.data)+"\n\n")
 		case <-beat.C:
-			if !write(w, out, ": beat\n\n") {
-				return
-			}
-		case <-r.Context().Done():
-			return
-		case <-s.events.ending.Done():
+			going = to.beat()
+		case <-to.ctx.Done():
 			return
 		}
 	}
-}
-
-func tooManyFollow() *problem {
-	p := newProblem(http.StatusServiceUnavailable, "too_many", "too many follow the events of this replica; ask another one, or read the listings")
-	p.wait = beatEvery
-	return p
-}
-
-// write sends text now; false if the client has gone, or does not read any more.
-func write(w http.ResponseWriter, out *http.ResponseController, text string) bool {
-	_ = out.SetWriteDeadline(time.Now().Add(sendWithin)) // not every writer has one
-	if _, err := w.Write([]byte(text)); err != nil {
-		return false
-	}
-	return out.Flush() == nil
 }

@@ -18,8 +18,7 @@ const liveParts = 4
 // A follower sends what happens to one run until that has ended.
 type follower struct {
 	*Server
-	w     http.ResponseWriter
-	out   *http.ResponseController
+	to    *stream
 	found *listing.Found
 	token locking.Token // of the attempt that it follows
 
@@ -30,16 +29,11 @@ type follower struct {
 // serveRunEvents sends the lines that a run logs, and its extensions, and at the end
 // how it ended.
 func (s *Server) serveRunEvents(w http.ResponseWriter, r *http.Request) {
-	if _, wrong := s.admit(r, route{role: Viewer}); wrong != nil {
-		wrong.write(w)
+	to := s.openStream(w, r)
+	if to == nil {
 		return
 	}
-	if s.followers.Add(1) > int32(s.cfg.Listeners) {
-		s.followers.Add(-1)
-		tooManyFollow().write(w)
-		return
-	}
-	defer s.followers.Add(-1)
+	defer to.close()
 	ctx, cancel := context.WithTimeout(r.Context(), s.cfg.Timeout)
 	found, err := s.cfg.Control.Find(ctx, r.PathValue("run"))
 	cancel()
@@ -47,9 +41,10 @@ func (s *Server) serveRunEvents(w http.ResponseWriter, r *http.Request) {
 		s.explain(r, err).write(w)
 		return
 	}
-	f := &follower{Server: s, w: w, out: http.NewResponseController(w), found: found, at: position(r)}
-	f.begin()
-	f.follow(r.Context())
+	f := &follower{Server: s, to: to, found: found, at: position(r)}
+	if to.begin() {
+		f.follow(to.ctx)
+	}
 }
 
 // position is up to where who asks has the log: after, or the last event that a
@@ -63,14 +58,6 @@ func position(r *http.Request) int {
 	return 0
 }
 
-func (f *follower) begin() {
-	_ = f.out.SetReadDeadline(time.Time{}) // that of the server does not fit; not every writer has one
-	f.w.Header().Set("Content-Type", "text/event-stream")
-	f.w.Header().Set("X-Accel-Buffering", "no")
-	f.w.WriteHeader(http.StatusOK)
-	write(f.w, f.out, "retry: 2000\n: quorate\n\n")
-}
-
 // follow looks again and again. While no quorum answers nothing is known to have
 // happened.
 func (f *follower) follow(ctx context.Context) {
@@ -81,15 +68,13 @@ func (f *follower) follow(ctx context.Context) {
 			return
 		}
 		if time.Since(sent) > beatEvery {
-			if sent = time.Now(); !write(f.w, f.out, ": beat\n\n") {
+			if sent = time.Now(); !f.to.beat() {
 				return
 			}
 		}
 		select {
 		case <-time.After(max(pause, shareOfTime*time.Since(began))):
 		case <-ctx.Done():
-			return
-		case <-f.events.ending.Done():
 			return
 		}
 	}
@@ -162,5 +147,5 @@ func (f *follower) tell(name string, row any, sent *time.Time) bool {
 		return false
 	}
 	*sent = time.Now()
-	return write(f.w, f.out, "id: "+strconv.Itoa(f.at)+"\nevent: "+name+"\ndata: "+string(data)+"\n\n")
+	return f.to.write("id: " + strconv.Itoa(f.at) + "\nevent: " + name + "\ndata: " + string(data) + "\n\n")
 }

@@ -24,7 +24,7 @@ type Server struct {
 	events   *hub
 	contests contests
 
-	followers atomic.Int32 // of single runs
+	places places // for streams of events
 }
 
 // keepDirectory is how long pages and answers go by the same list of jobs: a page asks

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -26,6 +27,9 @@ type users struct {
 	decoy   password        // is asked where there is no such user
 	turn    chan struct{}   // held by who checks a password
 
+	valid    context.Context // ends when they are replaced
+	replaced context.CancelFunc
+
 	mu    sync.Mutex
 	key   [32]byte // of this process
 	known map[[sha256.Size]byte]time.Time
@@ -40,14 +44,13 @@ const (
 )
 
 // SetUsers replaces the users. Who is no longer one, or has another secret, is refused
-// from the next request on; who follows the events connects again, and says anew who
-// it is. With an error nothing has changed.
+// from the next request on; who reads events, those of a run included, connects again,
+// and says anew who it is. With an error nothing has changed.
 func (s *Server) SetUsers(list []User) error {
 	if err := validateUsers(list); err != nil {
 		return err
 	}
-	s.users.Store(newUsers(list))
-	s.events.dismiss()
+	s.users.Swap(newUsers(list)).replaced()
 	return nil
 }
 
@@ -70,6 +73,7 @@ func validateUsers(list []User) error {
 func newUsers(list []User) *users {
 	u := &users{byName: map[string]User{}, byToken: map[string]User{}, turn: make(chan struct{}, 1), known: map[[sha256.Size]byte]time.Time{}}
 	u.decoy = password{salt: make([]byte, saltBytes), key: make([]byte, keyBytes), n: iterations}
+	u.valid, u.replaced = context.WithCancel(context.Background())
 	_, _ = rand.Read(u.key[:]) // never fails
 	for _, one := range list {
 		u.byName[one.Name] = one
