@@ -25,6 +25,9 @@ const (
 // was not told which token is meant.
 var ErrSeveral = errors.New("several work beside one another")
 
+// ErrReason is what Evict returns for a reason that the nodes cannot keep.
+var ErrReason = errors.New("the reason does not fit")
+
 // Evict takes the lock of a name away from whoever holds it, by an operator's
 // decision, and returns who that was. Where several work beside one another,
 // token says who is meant; 0 is whoever holds it alone. The holder learns it at its next
@@ -35,12 +38,12 @@ var ErrSeveral = errors.New("several work beside one another")
 // AtLeastOnce, and its token stays used. But somebody else may begin before the
 // holder has noticed, a third of a TTL later at most: keep sinks fenced.
 //
-// It returns ErrNotHeld, ErrSeveral, or an error matching locking.ErrNoQuorum when fewer
+// It returns ErrReason, ErrNotHeld, ErrSeveral, or an error matching locking.ErrNoQuorum when fewer
 // than a quorum answer. Part of it may be done then; asking again is harmless.
 func Evict(ctx context.Context, set *nodes.Set, name string, token locking.Token, reason string) (Holding, error) {
 	reason = strings.Join(strings.Fields(reason), " ")
 	if len(reason) < MinReason || len(reason) > MaxReason {
-		return Holding{}, fmt.Errorf("releasing %s: a reason of %d bytes: say why in %d to %d", name, len(reason), MinReason, MaxReason)
+		return Holding{}, fmt.Errorf("releasing %s: %w: it has %d bytes; say why in %d to %d", name, ErrReason, len(reason), MinReason, MaxReason)
 	}
 	held, err := holdersOf(ctx, set, name)
 	if err != nil {

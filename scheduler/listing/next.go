@@ -86,9 +86,12 @@ type comer struct {
 	next     scheduler.Planned
 }
 
-// take goes to the first tick of a list; false if there is none.
+// lastYear is the last one that a time in RFC 3339 can be in.
+const lastYear = 9999
+
+// take goes to the first tick of a list; false if there is none that can be written.
 func (c *comer) take(list []scheduler.Planned) bool {
-	if len(list) == 0 {
+	if len(list) == 0 || c.job.Start(c.schedule, list[0].Tick).UTC().Year() > lastYear {
 		return false
 	}
 	c.next = list[0]

@@ -25,8 +25,11 @@ func (c *Cluster) Reader() listing.Reader {
 func (c *Cluster) Control() listing.Control {
 	return listing.Control{Reader: c.Reader(), Evict: func(ctx context.Context, name string, token locking.Token, reason string) (listing.Lock, error) {
 		h, err := c.Evict(ctx, name, token, reason)
-		if errors.Is(err, redlock.ErrSeveral) {
+		switch {
+		case errors.Is(err, redlock.ErrSeveral):
 			err = &listing.InvalidError{Msg: err.Error() + ", with its token"}
+		case errors.Is(err, redlock.ErrReason):
+			err = &listing.InvalidError{Msg: err.Error()}
 		}
 		return lockRow(c.Of(name).Cell(), h), err
 	}}

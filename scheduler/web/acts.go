@@ -13,9 +13,10 @@ import (
 
 // Texts of bodies, which have schemas of their own.
 type (
-	reason   string
-	duration string
-	instant  string
+	reason     string
+	takeReason string // of a lock that is taken away
+	duration   string
+	instant    string
 )
 
 func (d duration) value() time.Duration {
@@ -23,12 +24,9 @@ func (d duration) value() time.Duration {
 	return v
 }
 
-func (i instant) value() (time.Time, error) {
-	at, err := time.Parse(time.RFC3339, string(i))
-	if err != nil {
-		return at, &listing.InvalidError{Msg: "write times such as 2027-01-01T00:00:00Z: " + string(i) + " is none"}
-	}
-	return at.UTC(), nil
+func (i instant) value() time.Time {
+	at, _ := time.Parse(time.RFC3339, string(i)) // its schema was checked
+	return at.UTC()
 }
 
 // Bodies of acts.
@@ -60,7 +58,7 @@ type (
 		All    bool   `json:"all,omitempty" jsonschema:"all jobs of the namespace"`
 	}
 	releaseBody struct {
-		Reason  reason        `json:"reason"`
+		Reason  takeReason    `json:"reason"`
 		Confirm string        `json:"confirm" jsonschema:"the name of the lock, once more"`
 		Token   locking.Token `json:"token,omitempty" jsonschema:"of the run that is meant, where several run beside one another"`
 	}
@@ -128,14 +126,9 @@ func askBackfill(ctx context.Context, c *call) (any, error) {
 	body := c.body.(*backfillBody)
 	act := c.act(body.Reason)
 	act.Within, act.Concurrency = body.Within.value(), cmp.Or(body.Concurrency, 1)
-	var err error
-	if act.From, err = body.From.value(); err != nil {
-		return nil, err
-	}
-	if act.To, err = body.To.value(); err != nil {
-		return nil, err
-	}
+	act.From, act.To = body.From.value(), body.To.value()
 	var ticks []time.Time
+	var err error
 	if body.DryRun {
 		ticks, _, err = c.cfg.Control.Planned(ctx, act)
 	} else {
@@ -177,7 +170,7 @@ func askCancel(ctx context.Context, c *call) (any, error) {
 
 func askRelease(ctx context.Context, c *call) (any, error) {
 	body := c.body.(*releaseBody)
-	act := c.act(body.Reason)
+	act := c.act(reason(body.Reason))
 	if body.Confirm != act.Job {
 		return nil, &listing.InvalidError{Msg: "confirm is not " + act.Job + ": write the name of the lock there, too"}
 	}

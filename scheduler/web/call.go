@@ -1,14 +1,12 @@
 package web
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,7 +104,7 @@ func (p param) checkOne(v string) string {
 			return fmt.Sprintf("%q: write a number from %.0f to %.0f", v, *s.Minimum, *s.Maximum)
 		}
 	case s.Format == "date-time":
-		if at, err := time.Parse(time.RFC3339, v); err != nil || at.Year() < 1970 {
+		if !isTime(v) {
 			return fmt.Sprintf("%q: write a time such as 2027-01-01T00:00:00Z", v)
 		}
 	case len(s.Enum) > 0:
@@ -159,20 +157,9 @@ func (c *call) parseBody() *problem {
 	case len(text) > maxBody:
 		return newProblem(http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("the body may have %d bytes", maxBody))
 	}
-	var value any
-	if err := json.Unmarshal(text, &value); err != nil {
-		return badRequest("the body is no JSON: " + err.Error())
-	}
-	if err := c.route.bodySchema.Validate(value); err != nil {
-		return badRequest("the body is not as the route has it: " + err.Error())
-	}
-	body := reflect.New(reflect.TypeOf(c.route.body))
-	dec := json.NewDecoder(bytes.NewReader(text))
-	if err := dec.Decode(body.Interface()); err != nil {
-		return badRequest("the body is not as the route has it: " + err.Error())
-	}
-	c.body = body.Interface()
-	return nil
+	var wrong *problem
+	c.body, wrong = decodeBody(text, c.route.bodySchema, c.route.body)
+	return wrong
 }
 
 // writeJSON answers with a value.

@@ -61,15 +61,15 @@ func (s *Server) identify(r *http.Request) (Identity, *problem) {
 		}
 	}
 	id := Identity{Address: s.address(r)}
-	if r.Header.Get("Authorization") != "" {
-		return s.login(r, id)
-	}
-	if name := s.vouchedFor(r); name != "" {
+	if name := s.vouchedFor(r); name != "" { // an Authorization header beside it may be meant for the proxy
 		id.Name, id.Role = name, s.cfg.Proxy.Role
 		if user, ok := s.users.Load().byName[name]; ok {
 			id.Role = user.Role
 		}
 		return id, nil
+	}
+	if r.Header.Get("Authorization") != "" {
+		return s.login(r, id)
 	}
 	if s.anonymous(r) {
 		id.Role = Viewer

@@ -1,8 +1,8 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -20,7 +20,7 @@ type object = map[string]any
 // document returns the OpenAPI document of the routes, and gives each route the
 // schema that its body is checked against.
 func document(list []route, cfg Config) ([]byte, error) {
-	parts := components{object{}}
+	parts := components{schemas: object{}, anonymous: cmp.Or(cfg.Anonymous, AnonymousNone)}
 	problemSchema, err := schemaOf(problem{}, false)
 	if err != nil {
 		return nil, err
@@ -39,8 +39,8 @@ func document(list []route, cfg Config) ([]byte, error) {
 		}
 		item[strings.ToLower(list[i].method)] = op
 	}
-	paths[prefix+"/events"] = object{"get": eventsOperation("get_events", "What happens from now on, as server-sent events: run, tick, act and replica, each with the row that the listings show.")}
-	following := eventsOperation("get_runs_run_events", "What a run logs from now on, as server-sent events: log with text and cut, beat for each extension of its lease, and finished with its row, which is the last. Ids say how far the log was sent.")
+	paths[prefix+"/events"] = object{"get": parts.eventsOperation("get_events", "What happens from now on, as server-sent events: run, tick, act and replica, each with the row that the listings show.")}
+	following := parts.eventsOperation("get_runs_run_events", "What a run logs from now on, as server-sent events: log with text and cut, beat for each extension of its lease, and finished with its row, which is the last. Ids say how far the log was sent.")
 	following["parameters"] = []object{
 		{"name": "run", "in": "path", "required": true, "schema": object{"type": "string"}},
 		{"name": "after", "in": "query", "description": "how many bytes of the log are known", "schema": object{"type": "integer", "minimum": 0}},
@@ -52,22 +52,18 @@ func document(list []route, cfg Config) ([]byte, error) {
 			"title": "Quorate", "version": "1",
 			"description": "What a cluster does, and what can be asked of it. Times are RFC 3339 in UTC. Fields may be added; none is taken away or left out.",
 		},
-		"servers":    []object{{"url": cmpOr(cfg.BasePath, "/")}},
+		"servers":    []object{{"url": cmp.Or(cfg.BasePath, "/")}},
 		"paths":      paths,
 		"components": object{"schemas": parts.schemas, "securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}, "password": object{"type": "http", "scheme": "basic"}}},
-		"security":   []object{{"token": []string{}}, {"password": []string{}}, {}},
+		"security":   []object{{"token": []string{}}, {"password": []string{}}},
 	}, "", "  ")
 }
 
-func cmpOr(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
-}
-
 // components are the schemas that operations refer to.
-type components struct{ schemas object }
+type components struct {
+	schemas   object
+	anonymous Anonymous // who may read without being a user
+}
 
 // named adds the schema of a type under its name and returns a reference to it.
 func (c components) named(v any, closed bool) (object, *jsonschema.Schema, error) {
@@ -106,6 +102,7 @@ func (c components) operation(rt *route) (object, error) {
 		"operationId": operationID(rt), "summary": about, "x-role": rt.role,
 		"responses": responses(rt, reply),
 	}
+	c.open(op, rt.role)
 	if params := parameters(rt); len(params) > 0 {
 		op["parameters"] = params
 	}
@@ -114,12 +111,17 @@ func (c components) operation(rt *route) (object, error) {
 		if err != nil {
 			return nil, err
 		}
-		if rt.bodySchema, err = schema.Resolve(nil); err != nil {
-			return nil, fmt.Errorf("describing the API: %w", err)
-		}
+		rt.bodySchema = schema
 		op["requestBody"] = object{"required": true, "content": object{"application/json": object{"schema": ref}}}
 	}
 	return op, nil
+}
+
+// open says so of an operation that works without a user.
+func (c components) open(op object, role Role) {
+	if role == Viewer && c.anonymous != AnonymousNone {
+		op["security"] = []object{{}, {"token": []string{}}, {"password": []string{}}}
+	}
 }
 
 // operationID names a route: get_jobs_job_ticks.
@@ -176,8 +178,8 @@ func responses(rt *route, reply object) object {
 	return all
 }
 
-func eventsOperation(id, about string) object {
-	return object{
+func (c components) eventsOperation(id, about string) object {
+	op := object{
 		"operationId": id,
 		"summary":     about,
 		"x-role":      Viewer,
@@ -185,4 +187,6 @@ func eventsOperation(id, about string) object {
 			"200": object{"description": "events", "content": object{"text/event-stream": object{"schema": object{"type": "string"}}}},
 		},
 	}
+	c.open(op, Viewer)
+	return op
 }

@@ -114,7 +114,7 @@ func api[T any](ctx context.Context, v *visit, path string, query url.Values, in
 			c.route = rt
 		}
 	}
-	key := path + " " + r.PathValue("job") + " " + r.PathValue("run") + "?" + r.URL.RawQuery
+	key := path + "?" + r.URL.RawQuery + " " + strings.Join(in, " ") + " " + r.PathValue("job") + " " + r.PathValue("run")
 	return lastKnown(v, key, func() (T, error) {
 		var none T
 		if wrong := c.parse(); wrong != nil {

@@ -23,7 +23,7 @@ type route struct {
 	status       int
 	answer       func(ctx context.Context, c *call) (any, error)
 
-	bodySchema *jsonschema.Resolved
+	bodySchema *jsonschema.Schema
 }
 
 // Parameters that several routes have.

@@ -66,6 +66,7 @@ func integer(name, about string, least, most, usual int) param {
 // schemas describes the types that are not what they look like in Go.
 func schemas() map[reflect.Type]*jsonschema.Schema {
 	one, most := 1, scheduler.MaxActText
+	two, fewer := 2, 500 // the nodes keep it beside the lock
 	role := &jsonschema.Schema{Type: "string"}
 	for _, r := range Roles() {
 		role.Enum = append(role.Enum, string(r))
@@ -77,8 +78,9 @@ func schemas() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[Role]():              role,
 		reflect.TypeFor[json.RawMessage]():   {Types: []string{"object", "null"}, Description: "a JSON object; goes before the params of the configuration, key by key"},
 		reflect.TypeFor[reason]():            {Type: "string", MinLength: &one, MaxLength: &most, Description: "why, for the audit log"},
-		reflect.TypeFor[duration]():          {Type: "string", Pattern: `^([0-9]{1,6}(ms|s|m|h)){1,4}$`},
-		reflect.TypeFor[instant]():           {Type: "string", Format: "date-time"},
+		reflect.TypeFor[duration]():          {Type: "string", Pattern: `^([0-9]{1,6}(ms|s|m|h)){1,4}$`, Examples: []any{"90s", "1h30m"}},
+		reflect.TypeFor[instant]():           {Type: "string", Format: "date-time", Examples: []any{"2027-01-01T00:00:00Z"}},
+		reflect.TypeFor[takeReason]():        {Type: "string", MinLength: &two, MaxLength: &fewer, Description: "why, for the audit log and the run that loses the lock"},
 	}
 }
 
