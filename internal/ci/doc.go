@@ -1,0 +1,2 @@
+// Package ci holds the tests of what CI runs: .ci/deps and the workflow.
+package ci
