@@ -4,7 +4,7 @@ package main
 var turnPlants = []plant{
 	{
 		name: "turns: no bound", promise: "No more tries to claim are under way at once than Config.MaxClaims.",
-		edits: []edit{{schedulerDir + "turns.go", "\t\tt.taken++\n\t\treturn nil", "\t\treturn nil"}},
+		edits: []edit{{schedulerDir + "places.go", "\t\tq.taken++\n\t\treturn nil", "\t\treturn nil"}},
 		pkg:   scheduler, tests: []string{"TestFirstInRankGoFirst", "TestTurnsAreKept"},
 	},
 	{
@@ -14,7 +14,7 @@ var turnPlants = []plant{
 	},
 	{
 		name: "turns: one is lost", promise: "A turn that was given to somebody who waits no more goes to the next.",
-		edits: []edit{{schedulerDir + "turns.go", "heap.Remove(&t.waiting, w.index)\n\t\treturn\n\t}\n\tt.taken--\n\tt.pass()", "heap.Remove(&t.waiting, w.index)\n\t}"}},
+		edits: []edit{{schedulerDir + "places.go", "heap.Remove(&q.waiting, w.index)\n\t\treturn\n\t}\n\tq.taken--\n\tq.pass()", "heap.Remove(&q.waiting, w.index)\n\t}"}},
 		pkg:   scheduler, tests: []string{"TestTurnsAreKept"},
 	},
 	{
