@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -53,4 +55,37 @@ func (e *engine) skipPaused(j *job, t tick) bool {
 	}
 	e.decided(j.Job, t, verdict{kind: settled, outcome: Skipped, reason: why})
 	return true
+}
+
+// A pausedError ends the waiting of a tick whose job was paused.
+type pausedError struct{ why string }
+
+func (e *pausedError) Error() string { return e.why }
+
+// stopPaused accounts for the job's ticks that wait, if it is paused: those in
+// its queues at once, and those that are being claimed by their attempts. What
+// runs goes on, with its tries.
+func (e *engine) stopPaused(j *job) {
+	if !slices.ContainsFunc(j.lanes, func(l *lane) bool { return l.claiming != nil || len(l.queue) > 0 }) {
+		return
+	}
+	why := j.paused(e.pauses)
+	if why == "" {
+		return
+	}
+	for _, l := range j.lanes {
+		e.weed(j, l)
+		if a := l.claiming; a != nil && a.tick.act == nil {
+			a.stopWaiting(&pausedError{why})
+		}
+	}
+}
+
+// pausedMeanwhile is the verdict on a tick that was claimed although its job was
+// paused before the function was called.
+func (a *attempt) pausedMeanwhile() verdict {
+	if paused, ok := errors.AsType[*pausedError](context.Cause(&a.waits)); ok {
+		return skippedFor(paused.why)
+	}
+	return verdict{kind: again}
 }

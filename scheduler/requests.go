@@ -19,7 +19,13 @@ const (
 
 // heed does what was asked of the cluster, as far as it is new here.
 func (e *engine) heed(open OpenActs) {
+	same := slices.EqualFunc(open.Pauses, e.pauses, func(a, b Act) bool { return a.ID == b.ID })
 	e.pauses, e.informed = open.Pauses, true
+	if !same {
+		for _, j := range e.jobs {
+			e.stopPaused(j)
+		}
+	}
 	seen := map[string]bool{}
 	for _, act := range open.Requests {
 		seen[act.ID] = true

@@ -16,12 +16,16 @@ const lateRelease = 2 * time.Second
 // work runs the job under lease, and releases it.
 func (a *attempt) work(lease locking.Lease, took time.Duration) {
 	a.lease = lease
-	if v := a.takeSlot(); v.kind != again {
+	v := a.takeSlot()
+	defer a.freeSlot()
+	if v.kind == again {
+		v = a.pausedMeanwhile()
+	}
+	if v.kind != again {
 		a.void(lease)
 		a.conclude(v)
 		return
 	}
-	defer a.freeSlot()
 	a.started = a.clock.wall()
 	a.report(progress{attempt: a, phase: won})
 	a.cfg.Observer.Claimed(a.job.Name, a.claim(), took)

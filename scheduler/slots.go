@@ -88,7 +88,10 @@ func (a *attempt) restFor(ctx context.Context, d time.Duration, refused error) b
 
 // slotless is the verdict on a tick whose waiting for a slot was ended.
 func (a *attempt) slotless(ctx context.Context, refused error) verdict {
+	paused := a.pausedMeanwhile()
 	switch cause := context.Cause(ctx); {
+	case paused.kind == settled:
+		return paused
 	case cause == nil: // a later tick came
 		return noSlot(refused, a.tick)
 	case errors.Is(cause, errRemoved):

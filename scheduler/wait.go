@@ -80,7 +80,10 @@ func (a *attempt) yields(closing verdict) bool {
 // would have been the one at the end of its window.
 func (a *attempt) cutShort(closing verdict) verdict {
 	cause, policy, missed := context.Cause(&a.waits), a.job.CatchUp, closing.outcome == Missed
+	paused := a.pausedMeanwhile()
 	switch {
+	case paused.kind == settled:
+		return paused
 	case errors.Is(cause, errTooMany) && missed:
 		return notCaughtUp(policy.tooMany(), closing)
 	case errors.Is(cause, errRemoved):

@@ -58,6 +58,16 @@ var actPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestPause"},
 	},
 	{
+		name: "acts: a pause does not stop what waits", promise: "A tick that waits when its job is paused does not run.",
+		edits: []edit{{schedulerDir + "pause.go", "a.stopWaiting(&pausedError{why})", ""}},
+		pkg:   scheduler, tests: []string{"TestPauseStopsWhatWaits"},
+	},
+	{
+		name: "acts: a claim is run though its job was paused", promise: "A claim that is granted after its job was paused is given back.",
+		edits: []edit{{schedulerDir + "run.go", "v = a.pausedMeanwhile()", ""}},
+		pkg:   scheduler, tests: []string{"TestPauseStopsWhatWaits"},
+	},
+	{
 		name: "acts: paused jobs cannot be triggered", promise: "What people ask for is done also while the job is paused.",
 		edits: []edit{{schedulerDir + "pause.go", "if t.act != nil {", "if false {"}},
 		pkg:   scheduler, tests: []string{"TestPause"},
