@@ -28,7 +28,8 @@ func (a App) auditCommand(f *flags) *cobra.Command {
 		Long: `List what was asked of the cluster, newest first: triggers, backfills, cancels,
 pauses, resumes and releases, with who asked, why, and what became of it. RESULT is -
 while a request is open, and for pauses and resumes. What was refused to who lacks the
-role for it stands there, too. The nodes keep the last 1000 or more.`,
+role for it stands there, too. The nodes keep the last 1000 acts or more, and the last
+200 that were refused.`,
 		Example: `  quorate audit
   quorate audit --by ann --since 24h
   quorate audit --job nightly-report --act pause,resume

@@ -18,11 +18,12 @@ import (
 // Acts says what is to be tried. That a request runs once is the Locker's claim.
 type Acts interface {
 	// Do makes an act known and writes it into the audit log. It returns the act
-	// with its ID and At. A request whose ID is known already is returned as it
-	// stands, whatever else the argument says: asking twice, one after the other,
-	// is asking once.
+	// with its ID and At. An act whose ID is known already is returned as it
+	// stands: asking twice, one after the other, is asking once. IDs are known for
+	// a day or longer; of pauses and resumes those of the latest 200 at least.
 	//
-	// The error is an *ActError for an act that is not valid, or one too many;
+	// The error is an *ActError for an act that is not valid, or one too many; a
+	// *ReusedIDError if the ID is that of an act with another Fingerprint;
 	// locking.ErrNoQuorum when too few nodes took it, in which case it may be
 	// done all the same.
 	Do(ctx context.Context, act Act) (Act, error)
@@ -60,8 +61,8 @@ func (k ActKind) Request() bool {
 
 // An Act is one thing that was asked of the whole cluster.
 type Act struct {
-	// ID names the act. Default: random. Whoever may have to ask twice chooses it,
-	// and uses it for one target only.
+	// ID names the act. Default: random. A caller that may have to ask twice chooses
+	// it, and uses it for one act only; ActID makes one of what a user sends.
 	ID   string  `json:"id"`
 	Kind ActKind `json:"kind"`
 
@@ -118,13 +119,19 @@ const (
 	MaxBackfill = 1000
 	// MaxConcurrency bounds Act.Concurrency.
 	MaxConcurrency = 100
+	// MaxPauses is how many pauses may stand at once.
+	MaxPauses = 500
 	// MaxActText bounds By, Reason and Result of an act, in bytes.
 	MaxActText = 1 << 10
+	// MaxActName bounds its Job, Tag, Run and Parent, in bytes.
+	MaxActName = 300
 	// MaxActParams bounds its Params, in bytes.
 	MaxActParams = 16 << 10
 	// KeepAudit is how many acts the audit log holds at least before the oldest
 	// are dropped.
 	KeepAudit = 1000
+	// KeepRefused is how many refused acts it holds beside those.
+	KeepRefused = 200
 )
 
 // DefaultWithin is how long after it was made a request may be begun.

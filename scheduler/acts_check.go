@@ -56,6 +56,8 @@ func (a Act) wrong() string {
 		return "no such kind of act"
 	case !actIDPattern.MatchString(a.ID):
 		return fmt.Sprintf("id %q: use up to 250 letters, digits and . _ : @ + -", a.ID)
+	case max(len(a.Job), len(a.Tag), len(a.Run), len(a.Parent)) > MaxActName:
+		return fmt.Sprintf("names of jobs, tags and runs may have %d bytes", MaxActName)
 	case len(a.By) > MaxActText || len(a.Reason) > MaxActText:
 		return fmt.Sprintf("author and reason may have %d bytes each", MaxActText)
 	case a.Kind.Request():
@@ -107,10 +109,24 @@ func (a Act) wrongPause() string {
 	switch {
 	case targets != 1:
 		return "name one job, one tag, or all jobs"
+	case a.Kind == ActPause && a.Tag != "" && !ValidTag(a.Tag):
+		return fmt.Sprintf("%q is not a tag; use up to 100 letters, digits and . _ -, starting with a letter or digit", a.Tag)
 	case a.Kind == ActPause && (a.Reason == "" || a.By == ""):
 		return "say why, and who you are: every skipped tick will carry it"
 	}
 	return ""
+}
+
+var tagPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+// ValidTag tells whether text can be a tag of jobs.
+func ValidTag(text string) bool { return tagPattern.MatchString(text) }
+
+// TooManyPauses is the error for a pause when most stand already. It is for
+// implementations.
+func TooManyPauses(most int) error {
+	return &ActError{Kind: ActPause, Msg: fmt.Sprintf(
+		"%d pauses stand already: end some, which quorate pauses lists, or pause by a tag", most)}
 }
 
 // TooManyActs is the error for a request when most are open already. It is for

@@ -10,12 +10,20 @@ import (
 // ActRelease is the kind of a note on a lock that was taken from its holder.
 const ActRelease ActKind = "release"
 
+// RefusedResult begins the result of an act that was refused.
+const RefusedResult = "refused: "
+
+// Refused tells whether the act was refused.
+func (a Act) Refused() bool { return strings.HasPrefix(a.Result, RefusedResult) }
+
 // A Notebook is an Acts that also takes notes: what was done or refused without
 // being asked of the cluster, for those who read the audit log. A note is in Audit
 // and in nothing else.
 type Notebook interface {
-	// Note writes a note. It has a kind, and in Result what was done. It returns
-	// locking.ErrNoQuorum when too few nodes took it.
+	// Note writes a note. It has a kind, and in Result what was done, or after
+	// RefusedResult why not. Refused acts are kept apart, the last KeepRefused: they
+	// drive nothing else out of the log. It returns locking.ErrNoQuorum when too few
+	// nodes took it.
 	Note(ctx context.Context, act Act) error
 }
 

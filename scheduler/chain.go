@@ -70,6 +70,9 @@ func (a *attempt) request(ctx context.Context, act Act) error {
 	}
 	for {
 		_, err := a.cfg.Acts.Do(ctx, act)
+		if _, asked := errors.AsType[*ReusedIDError](err); asked {
+			return nil // by an earlier attempt, which ended otherwise: nobody else makes this ID
+		}
 		if !errors.Is(err, locking.ErrNoQuorum) || !sleep(ctx, chainPause) {
 			return err
 		}

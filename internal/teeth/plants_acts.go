@@ -43,6 +43,26 @@ var actPlants = []plant{
 		pkg:   redisacts, tests: []string{"TestActsConform"},
 	},
 	{
+		name: "acts: an id is for any act", promise: "An idempotency key that was used does nothing else.",
+		edits: []edit{{actsDir + "reserve.lua", "if kept and kept.fp ~= arg(8) then", "if false then"}},
+		pkg:   redisacts, tests: []string{"TestActsConform"},
+	},
+	{
+		name: "acts: refusals are among the acts", promise: "Refused requests drive no act out of the audit log.",
+		edits: []edit{{actsDir + "note.go", "if act.Refused() {", "if false {"}},
+		pkg:   redisacts, tests: []string{"TestRefusalsEvictNoAct"},
+	},
+	{
+		name: "acts: a resume reaches only nodes that answer", promise: "A resume that was acknowledged stays.",
+		edits: []edit{{actsDir + "reserve.go", " || answers.ok < a.set.Len()", ""}},
+		pkg:   redisacts, tests: []string{"TestResumeReachesAMissedPause"},
+	},
+	{
+		name: "acts: any number of pauses", promise: "Pauses are bounded in number.",
+		edits: []edit{{actsDir + "reserve.lua", "if pause and other.state == 'P'", "if false"}},
+		pkg:   redisacts, tests: []string{"TestActsConform"},
+	},
+	{
 		name: "acts: earlier pause wins", promise: "Of a pause and a resume the later one counts.",
 		edits: []edit{{actsDir + "learn.lua", "new.at > kept.at or", "new.at < kept.at or"}},
 		pkg:   redisacts, tests: []string{"TestActsConform"},

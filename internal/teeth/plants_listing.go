@@ -33,6 +33,11 @@ var listingPlants = []plant{
 		pkg:   listingPkg, tests: []string{"TestRareEntriesAreFound"},
 	},
 	{
+		name: "web: a key is the id of an act", promise: "Nobody can send the id of an act that the scheduler makes.",
+		edits: []edit{{webDir + "acts.go", "scheduler.ActID(cmp.Or(c.id.Name, c.id.Address), key)", "key"}},
+		pkg:   webPkg, tests: []string{"TestNoKeyForestallsAChain"},
+	},
+	{
 		name: "listing: acts go by the list that is kept", promise: "A job can be acted on as soon as it is served.",
 		edits: []edit{{listingDir + "control.go", "	c.Kept.Drop()\n", ""}},
 		pkg:   listingPkg, tests: []string{"TestShelf"},

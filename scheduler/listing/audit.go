@@ -9,9 +9,6 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// RefusedResult begins the result of an act that was refused.
-const RefusedResult = "refused: "
-
 // An AuditQuery narrows the audit log. Empty fields narrow nothing.
 type AuditQuery struct {
 	Limit int
@@ -29,14 +26,14 @@ func (q AuditQuery) fits(act scheduler.Act) bool {
 	return !act.At.Before(q.Since) && strings.Contains(strings.ToLower(act.By), strings.ToLower(q.By)) &&
 		(q.Job == "" || q.Job == act.Job || q.Job == act.Tag) &&
 		(len(q.Kinds) == 0 || slices.Contains(q.Kinds, act.Kind)) &&
-		(q.Refused == nil || *q.Refused == strings.HasPrefix(act.Result, RefusedResult))
+		(q.Refused == nil || *q.Refused == act.Refused())
 }
 
 // AuditPage lists the acts that the query asks for, newest first, among those that
 // the log is sure to keep. Next is After of the page after it, "" if there is none.
 // With a *scheduler.PartialError some may be missing.
 func (r Reader) AuditPage(ctx context.Context, q AuditQuery) (rows []Act, next string, err error) {
-	list, err := r.Acts.Audit(ctx, max(q.Limit, scheduler.KeepAudit))
+	list, err := r.Acts.Audit(ctx, max(q.Limit, scheduler.KeepAudit+scheduler.KeepRefused))
 	if Whole(err) != nil {
 		return nil, "", err
 	}

@@ -13,10 +13,12 @@ import (
 // Every method returns locking.ErrNoQuorum, with what each node said, when too
 // few nodes answered.
 type Acts struct {
-	set  *nodes.Set
-	keep int // acts in the audit log
-	most int // open requests
-	lua  scripts
+	set     *nodes.Set
+	keep    int // acts in the audit log
+	refused int // acts in that of what was refused
+	most    int // open requests
+	pauses  int // that stand
+	lua     scripts
 
 	mu    sync.Mutex
 	views map[string]view // what each node said last, by name
@@ -26,13 +28,15 @@ type Acts struct {
 // The caller closes the set.
 func New(set *nodes.Set) *Acts {
 	return &Acts{
-		set: set, keep: scheduler.KeepAudit, most: scheduler.MaxOpenActs, lua: newScripts(),
-		views: map[string]view{},
+		set: set, keep: scheduler.KeepAudit, refused: scheduler.KeepRefused,
+		most: scheduler.MaxOpenActs, pauses: scheduler.MaxPauses, lua: newScripts(), views: map[string]view{},
 	}
 }
 
 // keys are those that every script takes.
-func (a *Acts) keys() []string { return []string{a.set.Key("acts"), a.set.Key("audit")} }
+func (a *Acts) keys() []string {
+	return []string{a.set.Key("acts"), a.set.Key("audit"), a.set.Key("refused")}
+}
 
 // call runs a script on all nodes and returns what a quorum or more answered.
 func (a *Acts) call(ctx context.Context, doing string, script *nodes.Script, args ...any) ([]nodes.Reply, error) {
@@ -54,29 +58,38 @@ func (a *Acts) Do(ctx context.Context, act scheduler.Act) (scheduler.Act, error)
 	case err != nil:
 		return scheduler.Act{}, err
 	case r.known != nil:
-		return a.adopt(ctx, doing, act.ID, *r.known)
+		return a.adopt(ctx, doing, register(act), *r.known)
 	}
 	act.At = r.at
-	if !act.Kind.Request() {
-		return act, a.tell(ctx, doing, act)
+	if act.Kind.Request() {
+		return a.take(ctx, doing, act, r.by)
 	}
-	return a.take(ctx, doing, act, r.by)
+	// A resume of what nobody has paused leaves nothing behind but its ID.
+	return act, a.tell(ctx, doing, act, r.standing || act.Kind == scheduler.ActPause)
 }
 
-// tell makes all nodes know the act as it is.
-func (a *Acts) tell(ctx context.Context, doing string, act scheduler.Act) error {
+// tell makes all nodes know the act as it is: a pause or resume by its ID, and as
+// the one that counts if it stands.
+func (a *Acts) tell(ctx context.Context, doing string, act scheduler.Act, stands bool) error {
 	v, err := newValue(act)
 	if err != nil {
 		return err
 	}
-	_, err = a.call(ctx, doing, a.lua.learn, a.keep, register(act), v.String())
+	args := []any{a.keep}
+	if v.state == standing {
+		if stands {
+			args = append(args, standingOf(v.line), v.String())
+		}
+		v.state, v.until = closed, v.at
+	}
+	_, err = a.call(ctx, doing, a.lua.learn, append(args, register(act), v.String())...)
 	return err
 }
 
-// adopt returns a request that some node knew already, and sees to it that a
+// adopt returns an act that some node knew already, and sees to it that a
 // quorum does.
-func (a *Acts) adopt(ctx context.Context, doing, id string, known value) (scheduler.Act, error) {
-	all, err := a.find(ctx, doing, id)
+func (a *Acts) adopt(ctx context.Context, doing, field string, known value) (scheduler.Act, error) {
+	all, err := a.find(ctx, doing, field)
 	if err != nil {
 		return scheduler.Act{}, err
 	}
@@ -84,12 +97,12 @@ func (a *Acts) adopt(ctx context.Context, doing, id string, known value) (schedu
 	if err != nil {
 		return scheduler.Act{}, fmt.Errorf("%s: %w", doing, err)
 	}
-	return act, a.tell(ctx, doing, act)
+	return act, a.tell(ctx, doing, act, true)
 }
 
-// find returns what the nodes know of a request.
-func (a *Acts) find(ctx context.Context, doing, id string) ([]value, error) {
-	replies, err := a.call(ctx, doing, a.lua.find, requestOf(id))
+// find returns what the nodes know of an act by its register.
+func (a *Acts) find(ctx context.Context, doing, field string) ([]value, error) {
+	replies, err := a.call(ctx, doing, a.lua.find, field)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +122,7 @@ func (a *Acts) find(ctx context.Context, doing, id string) ([]value, error) {
 	return all, nil
 }
 
-// furthest returns the value of a request that tells most: closed before open,
+// furthest returns the value of an act that tells most: closed before open,
 // then the one that most nodes hold, then always the same. There must be one.
 func furthest(all []value) value {
 	held := map[value]int{}

@@ -11,7 +11,7 @@ import (
 // Close implements [scheduler.Acts].
 func (a *Acts) Close(ctx context.Context, id, result string) error {
 	doing := "closing request " + id
-	all, err := a.find(ctx, doing, id)
+	all, err := a.find(ctx, doing, requestOf(id))
 	if err != nil || len(all) == 0 {
 		return err
 	}
@@ -22,7 +22,7 @@ func (a *Acts) Close(ctx context.Context, id, result string) error {
 	if act.Closed.IsZero() {
 		act = act.Done(result, a.clock())
 	}
-	return a.tell(ctx, doing, act)
+	return a.tell(ctx, doing, act, false)
 }
 
 // Audit implements [scheduler.Acts].

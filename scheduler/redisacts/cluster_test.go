@@ -20,6 +20,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // it.
 const smallMost = 30
 
+// smallPauses is how many pauses may stand in these tests.
+const smallPauses = 20
+
 // connect declares the nodes as new and opens the acts they keep. For as long as
 // the test it looks after nodes that are down or blank.
 func connect(tb testing.TB, on redistest.Cluster, mend ...func(*nodes.Config)) *Acts {
@@ -50,7 +53,7 @@ func connect(tb testing.TB, on redistest.Cluster, mend ...func(*nodes.Config)) *
 		_ = set.Close()
 	})
 	a := New(set)
-	a.most = smallMost
+	a.most, a.pauses = smallMost, smallPauses
 	return a
 }
 
@@ -63,7 +66,7 @@ func TestActsConform(t *testing.T) {
 				tb.Helper()
 				return connect(tb, f.New(tb))
 			},
-			MaxOpen: smallMost,
+			MaxOpen: smallMost, MaxPauses: smallPauses,
 		})
 	})
 }

@@ -1,17 +1,25 @@
 // Package redisacts keeps the acts of package scheduler on the nodes that vote:
 // triggers, backfills, cancels, pauses, and the audit log.
 //
-// Each node has two keys: ns:acts, a hash with a register for each open request
-// and each target that was paused, and ns:audit, a bounded log. Every act is
-// written into both by one script. What a quorum took is in what every quorum
-// says later.
+// Each node has three keys: ns:acts, a hash with a register for each open request
+// and each target that was paused, and two bounded logs: ns:audit of acts, and
+// ns:refused of those that were refused. Every act is written into hash and log by
+// one script. What a quorum took is in what every quorum says later.
+//
+// # IDs
+//
+// Nodes keep the fingerprint of an act beside its ID, if they know none for that
+// ID: that is the first thing that is asked of them. An act goes on only where a
+// quorum keeps its own fingerprint, so no two acts have one ID. Requests are kept
+// with theirs; the IDs of pauses and resumes for a day, the latest 200.
 //
 // # Pauses
 //
 // Of a target's pauses and resumes the one with the latest instant counts, on a
 // node and where nodes differ. A new one takes an instant after all that a
-// quorum has seen. Resumes are kept for 90 days: a node that was away for longer
-// could bring a pause back.
+// quorum has seen. Resumes are kept for 90 days, the latest 200: a node that was
+// away for longer could bring a pause back. A resume of what no node knows to be
+// paused is in the audit log only.
 //
 // # Requests, and their order
 //

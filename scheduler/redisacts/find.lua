@@ -1,4 +1,4 @@
--- Reads one request.
+-- Reads one act.
 -- KEYS as in common.lua
 -- arg(1)  its register
 -- Replies OK value, which is '' where it is not known

@@ -3,7 +3,7 @@
 -- KEYS as in common.lua
 -- arg(1)  how many acts the audit log keeps
 -- arg(2), arg(3) … register, value, and so on
--- Replies as everything() does
+-- Replies OK
 local function wanted(field, new)
   local kept = get(field)
   if new.state == 'P' then
@@ -14,13 +14,12 @@ local function wanted(field, new)
   return not kept or kept.state == 'R' and kept.til <= now
 end
 
-sweep()
 local news = false
 for i = 2, #ARGV - 9, 2 do
-  if wanted(arg(i), parse(arg(i + 1))) then
+  if wanted(arg(i), parsed(arg(i + 1))) then
     put(arg(i), arg(i + 1), arg(1))
     news = true
   end
 end
 if news then changed() end
-return everything()
+return {'OK', nowtext}

@@ -14,13 +14,18 @@ const keepNote = time.Minute
 // Note implements [scheduler.Notebook].
 func (a *Acts) Note(ctx context.Context, act scheduler.Act) error {
 	act = act.Noted(a.clock())
+	doing := "noting a " + string(act.Kind)
 	v, err := newValue(act)
 	if err != nil {
 		return err
 	}
+	if act.Refused() { // a bounded log of its own: nobody drives acts out of the other
+		_, err = a.call(ctx, doing, a.lua.refuse, v.rest, v.at, a.refused)
+		return err
+	}
 	v.state, v.line, v.last = closed, "note", 0
 	v.until = act.At.Add(keepNote - keepExpired).UnixMilli()
-	_, err = a.call(ctx, "noting a "+string(act.Kind), a.lua.learn, a.keep, requestOf(act.ID), v.String())
+	_, err = a.call(ctx, doing, a.lua.learn, a.keep, requestOf(act.ID), v.String())
 	return err
 }
 

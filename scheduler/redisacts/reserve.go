@@ -22,9 +22,10 @@ const spread = 16
 
 // A reservation is an instant that an act may have, unless it is known already.
 type reservation struct {
-	at    time.Time
-	by    string
-	known *value
+	at       time.Time
+	by       string
+	known    *value
+	standing bool // the line may have a pause or resume
 }
 
 // reserve finds an instant that comes after all others of the act's line.
@@ -35,19 +36,39 @@ func (a *Acts) reserve(ctx context.Context, doing string, act scheduler.Act) (re
 		if err != nil {
 			return r, err
 		}
-		if answers.known != nil {
-			r.known = answers.known
-			return r, nil
-		}
+		r.known, r.standing = answers.known, answers.standing || answers.ok < a.set.Len()
+		minority := a.set.Len() - a.set.Quorum()
 		switch {
-		case answers.ok >= a.set.Quorum():
+		case answers.other > minority:
+			return r, &scheduler.ReusedIDError{ID: act.ID}
+		case r.known != nil, answers.ok >= a.set.Quorum():
 			return r, nil
-		case answers.full > a.set.Len()-a.set.Quorum():
-			return r, scheduler.TooManyActs(act.Kind, a.most)
+		case answers.full > minority:
+			return r, a.full(act)
 		}
 		r.at = time.UnixMilli(max(answers.last, r.at.UnixMilli()) + 1 + rand.Int64N(spread)).UTC()
 	}
 	return r, fmt.Errorf("%s: %w: too many ask for the same at once; ask again", doing, locking.ErrSplit)
+}
+
+// full is the error for one act too many.
+func (a *Acts) full(act scheduler.Act) error {
+	if act.Kind == scheduler.ActPause {
+		return scheduler.TooManyPauses(a.pauses)
+	}
+	return scheduler.TooManyActs(act.Kind, a.most)
+}
+
+// room is how many acts like this one may be in force, "" if there is no bound: a
+// resume always goes.
+func (a *Acts) room(act scheduler.Act) any {
+	switch {
+	case act.Kind.Request():
+		return a.most
+	case act.Kind == scheduler.ActPause:
+		return a.pauses
+	}
+	return ""
 }
 
 // clock is the time of the nodes: the own, put right by the median offset.
@@ -66,19 +87,16 @@ func (a *Acts) clock() time.Time {
 
 // asked is what the nodes say to a reservation.
 type asked struct {
-	ok, full int
-	last     int64
-	known    *value
+	ok, full, other int
+	last            int64
+	known           *value
+	standing        bool
 }
 
 func (a *Acts) askFor(ctx context.Context, doing string, act scheduler.Act, r reservation) (asked, error) {
-	field := ""
-	if act.Kind.Request() {
-		field = register(act)
-	}
 	act.At = r.at
-	replies, err := a.call(ctx, doing, a.lua.reserve, field, lineOf(act), r.at.UnixMilli(), act.Last().UnixMilli(),
-		r.by, a.hold().Milliseconds(), a.most)
+	replies, err := a.call(ctx, doing, a.lua.reserve, act.ID, register(act), lineOf(act), r.at.UnixMilli(), act.Last().UnixMilli(),
+		r.by, a.hold().Milliseconds(), act.Fingerprint(), a.room(act))
 	if err != nil {
 		return asked{}, err
 	}
@@ -95,6 +113,9 @@ func (a *asked) add(r nodes.Reply) error {
 	switch r.Code {
 	case "OK":
 		a.ok++
+		a.standing = a.standing || r.Arg(0) == "1"
+	case "OTHER":
+		a.other++
 	case "FULL":
 		a.full++
 	case "LAST":

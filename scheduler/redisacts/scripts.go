@@ -27,11 +27,15 @@ var findLua string
 //go:embed audit.lua
 var auditLua string
 
+//go:embed refuse.lua
+var refuseLua string
+
 // scripts are the rules of this package. Looking also works on nodes that are
 // sealed for a change of the list.
 type scripts struct {
 	reserve, take, learn *nodes.Script
 	look, find, audit    *nodes.Script
+	refuse               *nodes.Script
 }
 
 func newScripts() scripts {
@@ -40,6 +44,7 @@ func newScripts() scripts {
 		reserve: script("reserve", reserveLua),
 		take:    script("take", takeLua),
 		learn:   script("learn", learnLua),
+		refuse:  script("refuse", refuseLua),
 		look:    script("look", lookLua).AcceptSealed(),
 		find:    script("find", findLua).AcceptSealed(),
 		audit:   script("audit", auditLua).AcceptSealed(),

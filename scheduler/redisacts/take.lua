@@ -7,7 +7,7 @@
 -- arg(3)  who reserved the instant
 -- arg(4)  how many acts the audit log keeps
 -- Replies OK | LATE | HAVE value where the request is known already
-local field, new = arg(1), parse(arg(2))
+local field, new = arg(1), parsed(arg(2))
 local kept = get(field)
 if kept and kept.state ~= 'R' then return {'HAVE', nowtext, redis.call('HGET', acts, field)} end
 if kept and (kept.rest ~= arg(3) or now >= kept.til) then return {'LATE', nowtext} end

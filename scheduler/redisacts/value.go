@@ -1,6 +1,7 @@
 package redisacts
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -33,19 +34,20 @@ type value struct {
 	at, last int64 // ms
 	until    int64 // ms
 	line     string
+	print    string // fingerprint of the act
 	rest     string // JSON of the act; of a reservation, who made it
 }
 
 func (v value) String() string {
-	return fmt.Sprintf("%s|%d|%d|%d|%s|%s", v.state, v.at, v.until, v.last, v.line, v.rest)
+	return fmt.Sprintf("%s|%d|%d|%d|%s|%s|%s", v.state, v.at, v.until, v.last, v.line, v.print, v.rest)
 }
 
 func parseValue(text string) (value, error) {
-	p := strings.SplitN(text, "|", 6)
-	if len(p) != 6 {
+	p := strings.SplitN(text, "|", 7)
+	if len(p) != 7 {
 		return value{}, fmt.Errorf("not an act: %.40q", text)
 	}
-	v := value{state: p[0], line: p[4], rest: p[5]}
+	v := value{state: p[0], line: p[4], print: p[5], rest: p[6]}
 	for i, n := range []*int64{&v.at, &v.until, &v.last} {
 		var err error
 		if *n, err = strconv.ParseInt(p[1+i], 10, 64); err != nil {
@@ -63,13 +65,15 @@ type stored struct {
 
 // newValue is what nodes keep of an act.
 func newValue(act scheduler.Act) (value, error) {
-	text, err := json.Marshal(stored{V: format, Act: act})
-	if err != nil {
+	text := new(bytes.Buffer)
+	enc := json.NewEncoder(text)
+	enc.SetEscapeHTML(false) // it would make texts up to six times as long
+	if err := enc.Encode(stored{V: format, Act: act}); err != nil {
 		return value{}, fmt.Errorf("encoding an act: %w", err)
 	}
 	v := value{
 		state: standing, at: act.At.UnixMilli(), last: act.Last().UnixMilli(),
-		line: lineOf(act), rest: string(text),
+		line: lineOf(act), print: act.Fingerprint(), rest: strings.TrimSpace(text.String()),
 	}
 	switch {
 	case act.Kind == scheduler.ActResume:
@@ -97,15 +101,18 @@ func decode(text string) (scheduler.Act, error) {
 	return s.Act, nil
 }
 
-// register is the field in which a node keeps the act.
+// register is the field in which a node keeps the act by its ID.
 func register(act scheduler.Act) string {
 	if act.Kind.Request() {
 		return requestOf(act.ID)
 	}
-	return "p:" + lineOf(act)
+	return "k:" + act.ID
 }
 
 func requestOf(id string) string { return "a:" + id }
+
+// standingOf is the field of the pause or resume that counts in a line.
+func standingOf(line string) string { return "p:" + line }
 
 // lineOf is the act's line in the form that values hold.
 func lineOf(act scheduler.Act) string { return url.PathEscape(act.Line()) }

@@ -67,13 +67,16 @@ func (a *Acts) tellBehind(ctx context.Context, views []view, lacking []map[strin
 				for _, field := range fields {
 					args = append(args, field, lacks[field].String())
 				}
-				r := views[i].node.Call(ctx, a.lua.learn, a.keys(), args...)
-				if r.Err != nil {
+				if r := views[i].node.Call(ctx, a.lua.learn, a.keys(), args...); r.Err != nil {
 					return // it is told the next time
 				}
-				if v, err := views[i].update(views[i].node, r); err == nil {
-					views[i] = v
-				}
+			}
+			if len(lacks) == 0 {
+				return
+			}
+			r := views[i].node.Call(ctx, a.lua.look, a.keys(), views[i].version)
+			if v, err := views[i].update(views[i].node, r); r.Err == nil && err == nil {
+				views[i] = v
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler"
 )
 
 // checkJobs reports the mistakes of every job.
@@ -99,7 +100,7 @@ func (ps *problems) own(p path, policy, defaults JobPolicy) {
 // tags checks what jobs are paused by.
 func (ps *problems) tags(p path, tags []string) {
 	for i, tag := range tags {
-		if !jobName.MatchString(tag) {
+		if !scheduler.ValidTag(tag) {
 			ps.at(p.with(strconv.Itoa(i)), "%q is not a tag; use up to 100 letters, digits and . _ -, starting with a letter or digit", tag)
 		}
 	}

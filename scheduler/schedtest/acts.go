@@ -32,15 +32,33 @@ func (a *Acts) Do(ctx context.Context, act scheduler.Act) (scheduler.Act, error)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if i := a.find(act.ID); i >= 0 {
+		if a.acts[i].Fingerprint() != act.Fingerprint() {
+			return scheduler.Act{}, &scheduler.ReusedIDError{ID: act.ID}
+		}
 		return a.acts[i], nil
 	}
 	now := time.Now()
-	if act.Kind.Request() && len(a.requests(now)) >= scheduler.MaxOpenActs {
-		return scheduler.Act{}, scheduler.TooManyActs(act.Kind, scheduler.MaxOpenActs)
+	if err := a.full(act, now); err != nil {
+		return scheduler.Act{}, err
 	}
 	act.At = a.next(act, now)
 	a.acts = append(a.acts, act)
 	return act, nil
+}
+
+// full is the error for one act too many.
+func (a *Acts) full(act scheduler.Act, now time.Time) error {
+	if act.Kind.Request() && len(a.requests(now)) >= scheduler.MaxOpenActs {
+		return scheduler.TooManyActs(act.Kind, scheduler.MaxOpenActs)
+	}
+	if act.Kind != scheduler.ActPause {
+		return nil
+	}
+	others := slices.DeleteFunc(a.pauses(), func(p scheduler.Act) bool { return p.Line() == act.Line() })
+	if len(others) >= scheduler.MaxPauses {
+		return scheduler.TooManyPauses(scheduler.MaxPauses)
+	}
+	return nil
 }
 
 // next returns an instant after those of the acts that act must follow.
@@ -142,6 +160,11 @@ func (a *Acts) Note(ctx context.Context, act scheduler.Act) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.notes = append(a.notes, act.Noted(time.Now()))
+	refused := slices.DeleteFunc(slices.Clone(a.notes), func(n scheduler.Act) bool { return !n.Refused() })
+	if len(refused) > scheduler.KeepRefused {
+		oldest := refused[0].ID
+		a.notes = slices.DeleteFunc(a.notes, func(n scheduler.Act) bool { return n.ID == oldest })
+	}
 	return nil
 }
 

@@ -15,12 +15,15 @@ type ActsBackend struct {
 	New func(t testing.TB) scheduler.Acts
 	// MaxOpen is how many requests may be open. Default: scheduler.MaxOpenActs.
 	MaxOpen int
+	// MaxPauses is how many pauses may stand. Default: scheduler.MaxPauses.
+	MaxPauses int
 }
 
 // RunActs checks every promise of [scheduler.Acts], one subtest each.
 func RunActs(t *testing.T, b ActsBackend) {
 	t.Helper()
-	b.Hooks, b.MaxOpen = b.withDefaults(), cmp.Or(b.MaxOpen, scheduler.MaxOpenActs)
+	b.Hooks = b.withDefaults()
+	b.MaxOpen, b.MaxPauses = cmp.Or(b.MaxOpen, scheduler.MaxOpenActs), cmp.Or(b.MaxPauses, scheduler.MaxPauses)
 	for _, c := range actsChecks() {
 		t.Run(c.name, func(t *testing.T) {
 			b.Bubble(t, func(t *testing.T) {
@@ -42,6 +45,8 @@ func actsChecks() []actsCheck {
 		{"ARequestIsOpenUntilClosed", aRequestIsOpenUntilClosed},
 		{"ARequestExpires", aRequestExpires},
 		{"AskingTwiceIsAskingOnce", askingTwiceIsAskingOnce},
+		{"AnIDIsForOneAct", anIDIsForOneAct},
+		{"PausingTwiceIsPausingOnce", pausingTwiceIsPausingOnce},
 		{"RequestsHaveAnOrder", requestsHaveAnOrder},
 		{"ConcurrentRequestsAreAllKept", concurrentRequestsAreAllKept},
 		{"ABackfillTakesRoomForItsTicks", aBackfillTakesRoomForItsTicks},
@@ -51,6 +56,7 @@ func actsChecks() []actsCheck {
 		{"ANoteIsInTheAuditLogOnly", aNoteIsInTheAuditLogOnly},
 		{"BadActsAreRefused", badActsAreRefused},
 		{"OpenRequestsAreBounded", openRequestsAreBounded},
+		{"PausesAreBounded", pausesAreBounded},
 		{"EndedContextIsAnError", actsEndedContextIsAnError},
 	}
 }

@@ -77,7 +77,7 @@ func aRequestExpires(b *actsBench) {
 func askingTwiceIsAskingOnce(b *actsBench) {
 	first := b.do(trigger("once", jobName))
 	second := trigger("once", jobName)
-	second.Reason, second.Within = "try it again", time.Minute
+	second.By = "ann@phone"
 	if again := b.do(second); !reflect.DeepEqual(again, first) {
 		b.Errorf("asked again: %+v, want %+v", again, first)
 	}
@@ -203,6 +203,11 @@ func badActsAreRefused(b *actsBench) {
 		"a pause without reason":  {Kind: scheduler.ActPause, Job: jobName, By: "ann"},
 		"a pause of two targets":  {Kind: scheduler.ActPause, Job: jobName, All: true, By: "ann", Reason: "why"},
 		"a pause of nothing":      {Kind: scheduler.ActPause, By: "ann", Reason: "why"},
+		"a tag of any text":       {Kind: scheduler.ActPause, Tag: "a tag", By: "ann", Reason: "why"},
+		"a long tag":              {Kind: scheduler.ActPause, Tag: strings.Repeat("x", 101), By: "ann", Reason: "why"},
+		"a long job":              {Kind: scheduler.ActPause, Job: strings.Repeat("x", scheduler.MaxActName+1), By: "ann", Reason: "why"},
+		"a long run":              {Kind: scheduler.ActCancel, Job: jobName, Run: strings.Repeat("x", scheduler.MaxActName+1)},
+		"a resume of a long tag":  {Kind: scheduler.ActResume, Tag: strings.Repeat("x", scheduler.MaxActName+1)},
 		"a long reason":           {Kind: scheduler.ActPause, All: true, By: "ann", Reason: strings.Repeat("x", scheduler.MaxActText+1)},
 	} {
 		_, err := b.Do(b.Context(), act)

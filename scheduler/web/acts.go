@@ -67,10 +67,17 @@ type (
 // act is what is asked for, signed by who asks.
 func (c *call) act(why reason) scheduler.Act {
 	act := scheduler.Act{Kind: c.route.kind, Job: c.r.PathValue("job"), By: c.id.By(), Reason: string(why)}
-	if c.route.named() {
-		act.ID = c.r.Header.Get("Idempotency-Key")
+	if key := c.r.Header.Get("Idempotency-Key"); c.route.named() && key != "" {
+		act.ID = scheduler.ActID(cmp.Or(c.id.Name, c.id.Address), key)
 	}
 	return act
+}
+
+// accepted writes an act into the log of the replica, which has it when the nodes
+// have lost it.
+func (c *call) accepted(act scheduler.Act) {
+	c.cfg.Logger.Info("an act was accepted",
+		"act", string(act.Kind), "of", act.Target(), "by", act.By, "reason", act.Reason, "id", act.ID)
 }
 
 func askTrigger(ctx context.Context, c *call) (any, error) {
@@ -81,6 +88,7 @@ func askTrigger(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.accepted(done)
 	return listing.NewAct(done), nil
 }
 
@@ -112,6 +120,7 @@ func (c *call) stand(ctx context.Context, act scheduler.Act) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.accepted(done)
 	return stood{Act: listing.NewAct(done), Doubt: listing.Optional(doubt)}, nil
 }
 
@@ -137,6 +146,9 @@ func askBackfill(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !body.DryRun {
+		c.accepted(act)
+	}
 	answer := planned{Job: act.Job, Asked: !body.DryRun}
 	for _, t := range ticks {
 		answer.Ticks = append(answer.Ticks, *listing.Stamp(t))
@@ -158,6 +170,7 @@ func askCancel(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.accepted(act)
 	answer := cancelled{Runs: []listing.Run{}, Withdrawn: []listing.Act{}}
 	for _, e := range done.Runs {
 		answer.Runs = append(answer.Runs, listing.NewRun(e))
@@ -178,5 +191,6 @@ func askRelease(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.accepted(act)
 	return taken, nil
 }

@@ -18,6 +18,9 @@ import (
 // maxBody bounds the body of a request.
 const maxBody = 64 << 10
 
+// maxKey bounds the Idempotency-Key of a request.
+const maxKey = 200
+
 // A call is one request of a route, taken apart.
 type call struct {
 	*Server
@@ -49,6 +52,9 @@ func (c *call) parse() *problem {
 		if wrong := c.route.query[i].check(values); wrong != "" {
 			return badRequest(name + ": " + wrong)
 		}
+	}
+	if len(c.r.Header.Get("Idempotency-Key")) > maxKey {
+		return badRequest(fmt.Sprintf("Idempotency-Key: write at most %d characters", maxKey))
 	}
 	if c.route.body == nil {
 		return nil

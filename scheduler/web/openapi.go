@@ -146,8 +146,8 @@ func parameters(rt *route) []object {
 	}
 	if rt.named() {
 		list = append(list, object{
-			"name": "Idempotency-Key", "in": "header", "schema": short(200),
-			"description": "names the act: asking again with the same key is asking once",
+			"name": "Idempotency-Key", "in": "header", "schema": short(maxKey),
+			"description": "names the act: asking again with the same key is asking once; with another act it is 422",
 		})
 	}
 	return list
@@ -168,6 +168,9 @@ func responses(rt *route, reply object) object {
 	}
 	if rt.body != nil {
 		codes = append(codes, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
+	}
+	if rt.named() {
+		codes = append(codes, http.StatusUnprocessableEntity)
 	}
 	for _, code := range codes {
 		all[strconv.Itoa(code)] = object{

@@ -154,7 +154,9 @@ func (p *pages) serveAct(w http.ResponseWriter, r *http.Request, s sheet, f form
 		}
 	}
 	if wrong != nil {
-		shown.Wrong = wrong.Detail
+		if shown.Wrong = wrong.Detail; wrong.Code == codeReused {
+			shown.Wrong, shown.Key = "This form was sent before, and was used for another act. Send it again to ask for this one.", rand.Text()
+		}
 		p.write(w, v, wrong.Status)
 		return
 	}

@@ -27,6 +27,9 @@ type problem struct {
 	wait time.Duration // after which it makes sense to try again
 }
 
+// codeReused is the code of a problem with an Idempotency-Key.
+const codeReused = "key_reused"
+
 func newProblem(status int, code, detail string) *problem {
 	return &problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Code: code}
 }
@@ -56,7 +59,10 @@ func problemOf(err error) *problem {
 	_, act := errors.AsType[*scheduler.ActError](err)
 	_, invalid := errors.AsType[*listing.InvalidError](err)
 	_, impossible := errors.AsType[*listing.ImpossibleError](err)
+	_, reused := errors.AsType[*scheduler.ReusedIDError](err)
 	switch {
+	case reused:
+		return newProblem(http.StatusUnprocessableEntity, codeReused, "this Idempotency-Key was used for another act; choose a new one")
 	case act, invalid, errors.Is(err, listing.ErrCursor):
 		return badRequest(text)
 	case impossible:

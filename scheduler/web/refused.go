@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
 )
 
 // Refusals that are noted in the audit log at most: others are in the log of the
@@ -32,7 +31,7 @@ func (l *noteLimit) allow(now time.Time) bool {
 // noteRefusal writes down that an act was refused, who asked for it and why.
 func (s *Server) noteRefusal(r *http.Request, rt route, id Identity, wrong *problem) {
 	act := scheduler.Act{
-		Kind: rt.kind, Job: r.PathValue("job"), All: r.PathValue("job") == "", By: id.By(), Result: listing.RefusedResult + wrong.Detail,
+		Kind: rt.kind, Job: r.PathValue("job"), All: r.PathValue("job") == "", By: id.By(), Result: scheduler.RefusedResult + wrong.Detail,
 	}
 	var said struct {
 		Reason string `json:"reason"`
