@@ -44,7 +44,7 @@ var pagePlants = []plant{
 	},
 	{
 		name: "pages: refusals hide", promise: "The audit log is narrowed to what was refused, and to what was not.",
-		edits: []edit{{"scheduler/listing/audit.go", "*q.Refused == strings.HasPrefix", "!strings.HasPrefix"}},
+		edits: []edit{{"scheduler/listing/audit.go", "*q.Refused == act.Refused", "!strings.HasPrefix"}},
 		pkg:   webPkg, tests: []string{"TestAuditIsFiltered"},
 	},
 	{
