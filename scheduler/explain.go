@@ -106,7 +106,12 @@ func clockInWords(f [numFields]field) string {
 			rhythm += " in " + f[minuteField].inWords()
 		}
 	}
-	return rhythm + hoursInWords(f[hourField])
+	return rhythm + hoursInWords(f[hourField], everyDay(f))
+}
+
+// everyDay tells whether the fields leave out no day.
+func everyDay(f [numFields]field) bool {
+	return f[domField].star && f[dowField].star && f[monthField].full() && f[yearField].star
 }
 
 // rhythmInWords explains a field for seconds or minutes; of is the next larger
@@ -124,7 +129,9 @@ func rhythmInWords(f, of field) string {
 	return words
 }
 
-func hoursInWords(f field) string {
+// hoursInWords names hours across midnight as one range only if every day has
+// them: on some days the hours after midnight come before the others.
+func hoursInWords(f field, everyDay bool) string {
 	hours := f.ordered()
 	first, last := hours[0], hours[len(hours)-1]
 	switch step := f.evenStep(); {
@@ -133,7 +140,12 @@ func hoursInWords(f field) string {
 	case step > 1:
 		return fmt.Sprintf(" in every %s hour from 00:00", ordinal(step))
 	case len(hours) > 1 && (last-first+f.kind.size())%f.kind.size() == len(hours)-1:
+		if first > last && !everyDay {
+			return fmt.Sprintf(" from 00:00 to %02d:59 and from %02d:00 to 23:59", last, first)
+		}
 		return fmt.Sprintf(" from %02d:00 to %02d:59", first, last)
+	case !everyDay:
+		return " in " + f.valuesInWords(f.values())
 	}
 	return " in " + f.inWords()
 }
@@ -211,9 +223,10 @@ func (f field) evenStep() int {
 }
 
 // inWords is such as "minute 5" or "hours 1, 2 and 7 to 9".
-func (f field) inWords() string {
+func (f field) inWords() string { return f.valuesInWords(f.ordered()) }
+
+func (f field) valuesInWords(values []int) string {
 	name := strings.TrimSuffix(f.kind.name, "-of-month") // "day"
-	values := f.ordered()
 	if len(values) > 1 {
 		name += "s"
 	}
