@@ -32,7 +32,8 @@ type Source struct {
 	// and new jobs, need the file or Set.
 	Environ []string
 	// Set holds overrides in the form path=value with / between the steps:
-	// jobs/nightly.report/timeout=5m. Values are read as YAML, except that text
+	// jobs/nightly.report/timeout=5m. A path without names of jobs and the like
+	// may have dots instead: http.listen=:8080. Values are read as YAML, except that text
 	// may stay unquoted.
 	Set []string
 }

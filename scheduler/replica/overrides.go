@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -38,13 +39,32 @@ func fromFlags(ps *problems, args []string) []setting {
 	for _, arg := range args {
 		name, text, ok := strings.Cut(arg, "=")
 		label := "--set " + name
-		if p := path(strings.Split(name, delimiter)); ok && !slices.Contains(p, "") {
-			sets = append(sets, setting{p, label, readValue(ps, p, label, text)})
+		p, err := flagPath(name)
+		if !ok || slices.Contains(p, "") {
+			err = errors.New("not of the form path=value; write it like jobs/report/timeout=5m")
+		}
+		if err != nil {
+			ps.add(position{file: label}, nil, err.Error())
 			continue
 		}
-		ps.add(position{file: label}, nil, "not of the form path=value; write it like jobs/report/timeout=5m")
+		sets = append(sets, setting{p, label, readValue(ps, p, label, text)})
 	}
 	return sets
+}
+
+// flagPath finds the path that the name of a --set stands for. Dots separate
+// its steps, too, where there is no slash and no step is a name of the user's.
+func flagPath(name string) (path, error) {
+	if strings.Contains(name, delimiter) {
+		return strings.Split(name, delimiter), nil
+	}
+	p := path(strings.Split(name, "."))
+	for i := range p {
+		if t := typeAt(p[:i]); t != nil && t.Kind() == reflect.Map {
+			return nil, fmt.Errorf("names in %s may contain dots; separate the steps with slashes, as in jobs/nightly.report/timeout=5m", p[:i])
+		}
+	}
+	return p, nil
 }
 
 // fromEnviron reads the overrides in environ, in the order of their names.

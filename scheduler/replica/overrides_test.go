@@ -98,6 +98,14 @@ func TestOverrides(t *testing.T) {
 			set: []string{`jobs/a/schedule=@every 5s`},
 			got: func(c *Config) any { return c.Jobs["a"].Schedule.String() }, want: "@every 5s",
 		},
+		"set with dots": {
+			set: []string{"http.listen=127.0.0.1:9"},
+			got: func(c *Config) any { return c.HTTP.Listen }, want: "127.0.0.1:9",
+		},
+		"set with slashes may have dots in a name": {
+			set: []string{"jobs/nightly.report/timeout=7s"},
+			got: func(c *Config) any { return c.Jobs["nightly.report"].Timeout }, want: 7 * time.Second,
+		},
 		"other variables are left alone": {
 			env: []string{"QUORATE_SERVICE_HOST=10.0.0.1", "QUORATE_LOCK_TTL=1s", "QUORATEX__LOCK__TTL=1s"},
 			got: func(c *Config) any { return c.Lock.TTL }, want: 15 * time.Second,
@@ -162,6 +170,14 @@ func TestOverrideMistakesNameTheirSource(t *testing.T) {
 		"flag without a value": {
 			set:  []string{"lock/ttl"},
 			want: "--set lock/ttl: not of the form path=value; write it like jobs/report/timeout=5m",
+		},
+		"dots where a name may have dots": {
+			set:  []string{"jobs.nightly.report.timeout=5m"},
+			want: "--set jobs.nightly.report.timeout: names in jobs may contain dots; separate the steps with slashes, as in jobs/nightly.report/timeout=5m",
+		},
+		"unknown key of a flag with dots": {
+			set:  []string{"http.lisen=:80"},
+			want: "--set http.lisen: http.lisen: unknown key; did you mean listen?",
 		},
 		"broken YAML does not show the value": {
 			env:  []string{"QUORATE__REDIS__NODES=[redis://user:secret-word@h"},
