@@ -68,8 +68,8 @@ func auditFlags(c *cobra.Command, of *auditing) {
 	flags.StringSliceVar(&of.acts, "act", nil, "only these `acts`: "+strings.Join(actNames(), ", "))
 	flags.StringVar(&of.refused, "refused", "", "`yes`: only what was refused; no: only the rest")
 	// Completion is a convenience; flags that exist cannot fail to take it.
-	_ = c.RegisterFlagCompletionFunc("act", cobra.FixedCompletions(actNames(), cobra.ShellCompDirectiveNoFileComp))
-	_ = c.RegisterFlagCompletionFunc("refused", cobra.FixedCompletions(yesNo, cobra.ShellCompDirectiveNoFileComp))
+	completeList(c, "act", actNames())
+	completeList(c, "refused", yesNo)
 }
 
 func actNames() []string {

@@ -77,7 +77,7 @@ func (a App) backfill(ctx context.Context, cl cluster, act scheduler.Act, dry bo
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Out, "%s: asked for %d ticks, from %s to %s; see quorate ticks %s, or quorate audit\n",
+	a.say("%s: asked for %d ticks, from %s to %s; see quorate ticks %s, or quorate audit",
 		act.Job, len(ticks), *listing.Stamp(ticks[0]), *listing.Stamp(ticks[len(ticks)-1]), act.Job)
 	return nil
 }

@@ -35,7 +35,7 @@ func Main(registry *jobs.Registry) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	app := App{
-		Registry: registry, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		Name: programName(os.Args[0]), Registry: registry, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		Hard: secondSignal(ctx), Hangup: make(chan os.Signal, 1),
 	}
 	os.Exit(app.Exec(ctx, os.Args[1:]))
@@ -59,6 +59,9 @@ func secondSignal(first context.Context) <-chan struct{} {
 // An App is the command line with its surroundings, so that tests run it
 // without a process.
 type App struct {
+	// Name is what the binary is called in help, completion and messages.
+	// Default: quorate.
+	Name     string
 	Registry *jobs.Registry
 	In       io.Reader
 	Out, Err io.Writer
@@ -88,7 +91,7 @@ func (a App) Exec(ctx context.Context, args []string) int {
 		return exitDone
 	}
 	for _, line := range report(err) {
-		fmt.Fprintln(a.Err, "quorate: "+line)
+		a.warn("%s", line)
 	}
 	return exitCode(err)
 }
@@ -137,17 +140,23 @@ func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 }
 
 // noArgs refuses arguments; cobra's own check suggests subcommands instead.
-func noArgs(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("unexpected %q", args[0])
-	}
-	return nil
-}
+func noArgs(c *cobra.Command, args []string) error { return refuse(c, "unexpected", args) }
 
 // noCommand refuses what is not one of the commands.
-func noCommand(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("unknown command %q", args[0])
+func noCommand(c *cobra.Command, args []string) error { return refuse(c, "unknown command", args) }
+
+// refuse says what is wrong with the first of args, and which command of c was
+// meant.
+func refuse(c *cobra.Command, why string, args []string) error {
+	if len(args) == 0 {
+		return nil
 	}
-	return nil
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	if near := jobs.Nearest(args[0], names); near != "" {
+		return fmt.Errorf("%s %q: did you mean %s?", why, args[0], near)
+	}
+	return fmt.Errorf("%s %q", why, args[0])
 }

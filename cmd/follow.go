@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -27,7 +26,7 @@ type follower[R any] struct {
 	source[R]
 	query scheduler.Query
 	first int // how many rows of the past it begins with
-	warn  io.Writer
+	warn  func(format string, args ...any)
 
 	seen  map[string]bool // what the last look has shown; nil before the first
 	quiet bool            // a failure was told
@@ -64,7 +63,7 @@ func (f *follower[R]) follow(ctx context.Context, show func([]R) error) error {
 
 func (f *follower[R]) complain(err error) {
 	if !f.quiet {
-		fmt.Fprintln(f.warn, "quorate: "+report(err)[0]+"; trying again")
+		f.warn("%s; trying again", report(err)[0])
 	}
 	f.quiet = true
 }

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -38,7 +37,7 @@ show after a removal.`,
 					return err
 				}
 				if err := cl.MarkPaused(c.Context(), rows); listing.Whole(err) != nil {
-					fmt.Fprintf(a.Err, "quorate: what is paused is not known: %v\n", err)
+					a.warn("what is paused is not known: %v", err)
 				} else if err != nil {
 					lacking = err
 				}

@@ -67,7 +67,7 @@ Exit code 3 when nobody holds the lock, 4 when fewer than a quorum answer.`,
 				fmt.Fprint(a.Out, released(replica.LockRows("", []redlock.Holding{h})[0]))
 				act.Result = "taken from " + h.Holder
 				if err := cl.Note(c.Context(), act); err != nil {
-					fmt.Fprintf(a.Err, "quorate: the audit log does not have it: %v\n", err)
+					a.warn("the audit log does not have it: %v", err)
 				}
 				return nil
 			})

@@ -30,8 +30,7 @@ func outputFlag(c *cobra.Command, format *string) {
 		}
 		return nil
 	}
-	// Completion is a convenience; a flag that exists cannot fail to take it.
-	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	completeList(c, "output", []string{"table", "json"})
 }
 
 // dash shows a nil as "-" in a table.

@@ -76,7 +76,7 @@ func (a App) stand(c *cobra.Command, f *flags, kind scheduler.ActKind, who autho
 		}
 		fmt.Fprintf(a.Out, "%s: %sd by %s; replicas follow within two seconds\n", act.Target(), kind, act.By)
 		if doubt != "" {
-			fmt.Fprintln(a.Err, "quorate: "+doubt)
+			a.warn("%s", doubt)
 		}
 		return nil
 	})

@@ -110,7 +110,7 @@ func (a App) remoteTrigger(ctx context.Context, s *server, err error, act schedu
 		return err
 	}
 	if !wait {
-		fmt.Fprintf(a.Out, "%s: asked for run %s; see quorate runs %s, or quorate audit\n", act.Job, listing.Text(done.Run), act.Job)
+		a.say("%s: asked for run %s; see quorate runs %s, or quorate audit", act.Job, listing.Text(done.Run), act.Job)
 		return nil
 	}
 	return a.followRemote(ctx, s, done)
@@ -170,7 +170,7 @@ func (a App) remoteStand(ctx context.Context, s *server, err error, act schedule
 	}
 	fmt.Fprintf(a.Out, "%s: %sd by %s; replicas follow within two seconds\n", done.Act.Target(), act.Kind, listing.Text(done.Act.By))
 	if done.Doubt != nil {
-		fmt.Fprintln(a.Err, "quorate: "+*done.Doubt)
+		a.warn("%s", *done.Doubt)
 	}
 	return nil
 }
@@ -221,7 +221,7 @@ func (a App) remoteBackfill(ctx context.Context, s *server, err error, act sched
 	if dry {
 		return backfillListing(act.Job, ticks).print(a.Out, format)
 	}
-	fmt.Fprintf(a.Out, "%s: asked for %d ticks, from %s to %s; see quorate ticks %s, or quorate audit\n",
+	a.say("%s: asked for %d ticks, from %s to %s; see quorate ticks %s, or quorate audit",
 		act.Job, len(ticks), done.Ticks[0], done.Ticks[len(ticks)-1], act.Job)
 	return nil
 }

@@ -31,7 +31,7 @@ func (f *flags) source() replica.Source {
 func (a App) root() *cobra.Command {
 	var f flags
 	root := &cobra.Command{
-		Use:   "quorate",
+		Use:   a.name(),
 		Short: "Cron for services that run as N identical replicas",
 		Long: `Quorate runs cron jobs on N identical replicas: every tick of a schedule runs
 on exactly one replica, chosen by a quorum of independent Redis masters, and
@@ -46,10 +46,12 @@ Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 not found,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          usage(noCommand),
+		Version:       a.versionLine(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return c.Help()
 		},
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
@@ -80,5 +82,7 @@ Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 not found,
 	}
 	root.AddCommand(a.versionCommand())
 	completeShells(root)
+	completeJobs(root, &f)
+	a.rename(root)
 	return root
 }

@@ -29,6 +29,8 @@ func selectionFlags(c *cobra.Command, s *selection) {
 	flags.StringVar(&s.until, "until", "", "only ticks before this `time`, written alike")
 	flags.StringSliceVar(&s.outcomes, "outcome", nil, "only these `outcomes`: "+strings.Join(outcomeNames(), ", "))
 	flags.StringSliceVar(&s.triggers, "trigger", nil, "only these `triggers`: "+strings.Join(triggerNames(), ", "))
+	completeList(c, "outcome", outcomeNames())
+	completeList(c, "trigger", triggerNames())
 	flags.BoolVarP(&s.follow, "follow", "f", false, "go on listing what has ended, oldest first, until interrupted; JSON as one object per line")
 }
 
@@ -142,7 +144,7 @@ func show[R any](ctx context.Context, a App, s selection, format string, from so
 	}
 	if s.follow {
 		q.Limit = max(s.limit, followLook)
-		f := follower[R]{source: from, query: q, first: min(s.limit, followFirst), warn: a.Err}
+		f := follower[R]{source: from, query: q, first: min(s.limit, followFirst), warn: a.warn}
 		return f.follow(ctx, func(rows []R) error { return from.list(rows).stream(a.Out, format, &f.sheet) })
 	}
 	rows, err := from.read(ctx, q)

@@ -110,7 +110,7 @@ func follows(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var warned, got strings.Builder
-	f := follower[listing.Run]{warn: &warned, first: followFirst, source: runSource(func(context.Context, scheduler.Query) ([]scheduler.Entry, error) {
+	f := follower[listing.Run]{warn: (App{Err: &warned}).warn, first: followFirst, source: runSource(func(context.Context, scheduler.Query) ([]scheduler.Entry, error) {
 		if len(looks) == 0 {
 			cancel()
 			return nil, ctx.Err()

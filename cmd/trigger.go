@@ -55,7 +55,7 @@ code 0 if it succeeded, 1 if not.`,
 				if !wait {
 					run := listing.TriggeredRun(act)
 					run.Job = args[0]
-					fmt.Fprintf(a.Out, "%s: asked for run %s; see quorate runs %s, or quorate audit\n", args[0], run.ID(), args[0])
+					a.say("%s: asked for run %s; see quorate runs %s, or quorate audit", args[0], run.ID(), args[0])
 					return nil
 				}
 				ended, err := cl.follow(c.Context(), act)

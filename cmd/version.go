@@ -15,10 +15,15 @@ func (a App) versionCommand() *cobra.Command {
 		Example: "  quorate version",
 		Args:    usage(noArgs),
 		RunE: func(*cobra.Command, []string) error {
-			fmt.Fprintf(a.Out, "quorate %s %s %s/%s\n", Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			fmt.Fprintf(a.Out, "%s\n", a.versionLine())
 			return nil
 		},
 	}
+}
+
+// versionLine names the binary, its version, and what built it.
+func (a App) versionLine() string {
+	return fmt.Sprintf("%s %s %s %s/%s", a.name(), Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // Version is the version this binary was built from: the module's tag, or the
