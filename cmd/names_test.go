@@ -104,3 +104,18 @@ func TestCompletion(t *testing.T) {
 		}
 	}
 }
+
+// TestValidateForAnotherBinary: a function of somebody's own binary is unknown to
+// this one, which says where it is known.
+func TestValidateForAnotherBinary(t *testing.T) {
+	t.Parallel()
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(config, []byte("redis: {nodes: [\"redis://127.0.0.1:1\"]}\njobs: {a: {func: invoices, schedule: \"@daily\"}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr, code := quorate(t, "validate", "-c", config)
+	want := `unknown function "invoices": known: exec, http; if another binary registers it, check the configuration with that binary`
+	if code != exitUsage || !strings.Contains(stderr, want) {
+		t.Errorf("exit code %d: %s, want %s", code, stderr, want)
+	}
+}

@@ -126,7 +126,7 @@ func (ps *problems) bind(p path, err error) {
 		return
 	}
 	if errors.Is(err, jobs.ErrUnknownFunc) {
-		ps.at(p.with("func"), "%v", err)
+		ps.at(p.with("func"), "%v; if another binary registers it, check the configuration with that binary", err)
 		return
 	}
 	params := p.with("params")
