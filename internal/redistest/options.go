@@ -10,12 +10,18 @@ type options struct {
 	username string
 	password string
 	ca       *CA
+	sentinel bool
 }
 
 // Conf adds lines to the server's redis.conf, such as
 // "maxmemory-policy allkeys-lru".
 func Conf(lines ...string) Option {
 	return func(o *options) { o.conf = append(o.conf, lines...) }
+}
+
+// Sentinel starts a Redis Sentinel in place of a server.
+func Sentinel() Option {
+	return func(o *options) { o.sentinel = true }
 }
 
 // ACL adds a user with the given rules, such as "~quorate:* +get", and makes

@@ -19,8 +19,8 @@ type process struct {
 
 // launch starts redis-server, to live as long as ctx, and returns when it
 // accepts connections.
-func launch(ctx context.Context, bin, conf string) (*process, error) {
-	p := &process{cmd: exec.CommandContext(ctx, bin, conf), done: make(chan struct{})}
+func launch(ctx context.Context, bin string, args []string) (*process, error) {
+	p := &process{cmd: exec.CommandContext(ctx, bin, args...), done: make(chan struct{})}
 	p.cmd.SysProcAttr = diesWithParent()
 	ready := make(chan error, 1)
 	go p.run(ready)
@@ -59,7 +59,7 @@ func (p *process) follow(out io.Reader, ready chan<- error) {
 			continue
 		}
 		log = append(log, lines.Text())
-		if strings.Contains(lines.Text(), "Ready to accept connections") {
+		if strings.Contains(lines.Text(), "Ready to accept connections") || strings.Contains(lines.Text(), "Sentinel ID is") {
 			told = true
 			ready <- nil
 		}

@@ -148,12 +148,19 @@ func (s *Server) start() error {
 	if err := os.WriteFile(conf, []byte(s.conf()), 0o600); err != nil {
 		return err
 	}
-	s.proc, err = launch(context.WithoutCancel(s.t.Context()), bin, conf)
+	args := []string{conf}
+	if s.opts.sentinel {
+		args = append(args, "--sentinel")
+	}
+	s.proc, err = launch(context.WithoutCancel(s.t.Context()), bin, args)
 	return err
 }
 
 func (s *Server) conf() string {
-	lines := []string{"bind 127.0.0.1", "dir " + s.dir, `save ""`, "appendonly no", "daemonize no"}
+	lines := []string{"bind 127.0.0.1", "dir " + s.dir, "daemonize no"}
+	if !s.opts.sentinel {
+		lines = append(lines, `save ""`, "appendonly no")
+	}
 	if ca := s.opts.ca; ca != nil {
 		cert, key := ca.write(s.t, s.dir)
 		lines = append(lines, "port 0", "tls-port "+s.port, "tls-cert-file "+cert,

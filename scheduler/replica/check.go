@@ -85,7 +85,9 @@ func (c *Config) checkTLS(ps *problems) {
 	if (tls.CertFile == "") != (tls.KeyFile == "") {
 		ps.at(p, "cert_file and key_file go together; set both or neither")
 	}
-	plain := func(n NodeEntry) bool { return strings.HasPrefix(n.URL, "redis://") }
+	plain := func(n NodeEntry) bool {
+		return strings.HasPrefix(n.URL, "redis://") || strings.HasPrefix(n.URL, "valkey://")
+	}
 	if all := c.nodeEntries(); len(all) > 0 && !slices.ContainsFunc(all, func(n NodeEntry) bool { return !plain(n) }) {
 		ps.at(p, "no node uses TLS; write rediss:// URLs, or remove the section")
 	}

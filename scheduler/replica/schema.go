@@ -65,7 +65,7 @@ func typeSchemas() map[reflect.Type]*jsonschema.Schema {
 
 func nodeURL() *jsonschema.Schema {
 	return &jsonschema.Schema{
-		Type: "string", Pattern: "^rediss?://|" + referencePattern,
+		Type: "string", Pattern: "^(redis|valkey)s?://|" + referencePattern,
 		Description: "redis://[user:password@]host[:port], or rediss:// for TLS",
 	}
 }

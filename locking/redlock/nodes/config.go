@@ -75,7 +75,7 @@ type NodeConfig struct {
 	// unless set.
 	Name string
 	// URL is redis://host:port, or rediss:// for TLS, with user:password@ for
-	// an ACL user of its own.
+	// an ACL user of its own; valkey:// and valkeys:// mean the same.
 	URL string
 }
 

@@ -57,7 +57,7 @@ func TestValidateReportsEverything(t *testing.T) {
 		}, "nodes 1 and 2 have the same address host:6379"},
 		{"same name", 3, func(c *nodes.Config) { c.Nodes[0].Name, c.Nodes[1].Name = "a", "A" }, `nodes 1 and 2 have the same name "A"`},
 		{"bad name", 3, func(c *nodes.Config) { c.Nodes[0].Name = "a b" }, `name "a b"`},
-		{"bad url", 3, func(c *nodes.Config) { c.Nodes[1].URL = "localhost:1" }, "node 2: its URL must start with"},
+		{"bad url", 3, func(c *nodes.Config) { c.Nodes[1].URL = "http://localhost:1" }, "node 2: its URL must start with"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -59,6 +59,7 @@ var advice = map[string]string{
 	"MOVED":       "the node is part of a Redis Cluster: list independent masters",
 	"NOAUTH":      "the node wants a password: set redis.password or put user:password@ into its URL",
 	"WRONGPASS":   "the node knows no such user and password",
+	"WRONGTYPE":   "another program uses a key of this namespace: look what the node holds, or choose another namespace",
 	"NOPERM":      "the user lacks a permission on the node: see the ACL line in the documentation",
 }
 
@@ -79,8 +80,8 @@ func serverError(text string) *ServerError {
 	if strings.Contains(text, "can't run this command") || strings.Contains(text, "NOPERM") {
 		return &ServerError{Code: "NOPERM", Text: text}
 	}
-	for _, c := range []string{"OOM", "READONLY", "MISCONF"} {
-		if strings.Contains(text, "-"+c+" ") {
+	for _, c := range []string{"OOM", "READONLY", "MISCONF", "WRONGTYPE"} {
+		if strings.Contains(text, "-"+c+" ") || strings.Contains(text, ": "+c+" ") {
 			return &ServerError{Code: c, Text: text}
 		}
 	}

@@ -122,6 +122,8 @@ func (v view) judgeServer() error {
 		return nil // it did not say anything to be judged
 	case v.info.tooOld():
 		return refuse("%s is Redis %s: use 6.2 or newer", n.URL(), v.info["redis_version"])
+	case v.info.sentinel():
+		return refuse("%s is a Sentinel, which watches masters and holds no data: list the masters themselves, each independent of the others", n.URL())
 	case v.info.cluster():
 		return refuse("%s runs in cluster mode: list independent masters", n.URL())
 	case v.info.replica():

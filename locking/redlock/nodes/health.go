@@ -16,6 +16,7 @@ type health struct {
 	refused error // why the node must not be used, found when it was examined
 	// rejected is why the node refused the latest call that it might refuse.
 	rejected error
+	doubted  bool      // a call failed over a key that may be the node's record
 	heard    time.Time // when it answered last
 	runID    string    // as INFO said last
 }
@@ -92,6 +93,12 @@ func (h *health) setRejected(err error) bool {
 	return was
 }
 
+func (h *health) setDoubted(doubted bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.doubted = doubted
+}
+
 func (h *health) setRunID(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -104,6 +111,7 @@ type condition struct {
 	blank    bool
 	refused  error
 	rejected error
+	doubted  bool
 	heard    time.Time
 	runID    string
 }
@@ -114,5 +122,5 @@ func (c condition) ailing() bool { return c.cause != nil || c.refused != nil || 
 func (h *health) get() condition {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return condition{cause: h.cause, blank: h.blank, refused: h.refused, rejected: h.rejected, heard: h.heard, runID: h.runID}
+	return condition{cause: h.cause, blank: h.blank, refused: h.refused, rejected: h.rejected, doubted: h.doubted, heard: h.heard, runID: h.runID}
 }

@@ -34,6 +34,7 @@ func parseInfo(text string) serverInfo {
 func (i serverInfo) runID() string    { return i["run_id"] }
 func (i serverInfo) replica() bool    { return i["role"] == "slave" || i["role"] == "replica" }
 func (i serverInfo) cluster() bool    { return i["cluster_enabled"] == "1" }
+func (i serverInfo) sentinel() bool   { return i["redis_mode"] == "sentinel" }
 func (i serverInfo) eviction() string { return i["maxmemory_policy"] }
 
 // version names the server's release. Valkey also says which Redis it stands in

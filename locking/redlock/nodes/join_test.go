@@ -1,10 +1,12 @@
 package nodes_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
@@ -62,6 +64,61 @@ func TestJoinRefusesClusterMode(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Conf("cluster-enabled yes"))
 	refused(t, open(t, config([]string{s.URL()})).Join(t.Context()), s.URL(), "cluster mode")
+}
+
+func TestJoinRefusesASentinel(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, redistest.Sentinel())
+	refused(t, open(t, config([]string{s.URL()})).Join(t.Context()), s.URL()+" is a Sentinel", "list the masters themselves")
+}
+
+// A key of somebody else's where a node keeps its record is no record.
+func TestForeignKeyInPlaceOfTheRecordIsRefused(t *testing.T) {
+	t.Parallel()
+	onEvery(t, func(t *testing.T, b backend) {
+		s := b.formatted(t)
+		b.do(t, "DEL", "quorate:node")
+		b.do(t, "SET", "quorate:node", "something else")
+		refused(t, s.Join(t.Context()), "the key quorate:node there is not Quorate's", "DEL quorate:node")
+		if st := s.Inspect(t.Context())[0]; !errors.Is(st.Err, locking.ErrRefused) || st.Vouches {
+			t.Errorf("the node is listed with %v, vouches %v", st.Err, st.Vouches)
+		}
+		if r := call(t, s, echo); r.Err == nil || !strings.Contains(r.Err.Error(), "another program") {
+			t.Errorf("a call says %v", r.Err)
+		}
+	})
+}
+
+// Calls that fail over such a key make the next look tell, however soon it is.
+func TestForeignKeyIsNoticedWhileCallsGoOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := redistest.MiniN(t, 1)
+		defer m.Close()
+		s := open(t, config(m.URLs(), embedded(m)))
+		defer s.Close()
+		if err := s.Init(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		over := make(chan error)
+		go func() { over <- s.Run(ctx) }()
+		call(t, s, echo)
+		m.Node(0).Del("quorate:node")
+		if err := m.Node(0).Set("quorate:node", "something else"); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			call(t, s, echo)
+			time.Sleep(time.Second)
+		}
+		if st := s.Standings()[0]; st.Votes {
+			t.Error("the node is said to vote")
+		}
+		m.Node(0).Del("quorate:node")
+		cancel()
+		<-over
+	})
 }
 
 func TestJoinRefusesEviction(t *testing.T) {

@@ -126,7 +126,7 @@ func (n *Node) run(ctx context.Context, script *Script, keys []string, args []an
 // heard completes a reply by what was answered.
 func (n *Node) heard(r Reply, script *Script, result any, err error) Reply {
 	if err != nil {
-		r.Err = err
+		r.Err = n.doubt(script, err)
 		return r
 	}
 	wire, err := fields(result)
@@ -135,6 +135,21 @@ func (n *Node) heard(r Reply, script *Script, result any, err error) Reply {
 		return r
 	}
 	return n.read(r, wire)
+}
+
+// doubt looks at an error of a script. If a key holds what Quorate did not write,
+// the next look tells whether it is the node's record.
+func (n *Node) doubt(script *Script, err error) error {
+	answer, ok := errors.AsType[*ServerError](err)
+	switch {
+	case !ok || answer.Code != "WRONGTYPE":
+	case script == n.set.rules.peek: // it reads nothing but the record
+		return n.refusal([]string{"record", n.key})
+	case n.health.get().rejected == nil:
+		n.health.setDoubted(true)
+		n.set.poke()
+	}
+	return err
 }
 
 // header is what head.lua documents as ARGV[1] to ARGV[9]. Nobody changes it.

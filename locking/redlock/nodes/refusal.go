@@ -27,6 +27,8 @@ func (n *Node) refusalText(what, held string) string {
 		return fmt.Sprintf("the node knows itself as %s, this replica lists it as %s: were two URLs swapped?", held, n.name)
 	case "grace":
 		return fmt.Sprintf("the node holds restart_grace %sms, this replica %v: give every replica the same redis.restart_grace", held, s.cfg.Grace)
+	case "record":
+		return fmt.Sprintf("the key %s there is not Quorate's: another program uses this namespace; delete the key on the node (DEL %s), or choose another namespace", held, held)
 	case "sealed":
 		return fmt.Sprintf("the node is sealed for a change to the list [%s]: finish it with quorate nodes change, then restart the replicas with the configuration of that list", listText(held))
 	case "clock":

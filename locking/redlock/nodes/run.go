@@ -67,7 +67,8 @@ func (s *Set) attend(ctx context.Context) {
 		switch c := n.health.get(); {
 		case c.cause != nil || c.refused != nil:
 			n.probe(ctx)
-		case time.Since(c.heard) >= s.cfg.CheckEvery:
+		case c.doubted, time.Since(c.heard) >= s.cfg.CheckEvery:
+			n.health.setDoubted(false)
 			n.Call(ctx, s.rules.peek, nil)
 		}
 		return struct{}{}

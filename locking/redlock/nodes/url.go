@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -20,16 +21,32 @@ type nodeURL struct {
 
 var errNotShown = errors.New("its URL cannot be parsed (not shown, since it may hold a password): write redis://user:password@host:port with special characters percent-encoded")
 
+// schemes of the URLs of nodes, and whether they mean TLS.
+var schemes = map[string]bool{"redis": false, "rediss": true, "valkey": false, "valkeys": true}
+
+// errScheme does not show the URL, which may hold a password.
+var errScheme = errors.New("its URL must start with redis:// or rediss://, or with valkey:// or valkeys://")
+
+// hostPort is what people write who forget the scheme; it holds no password.
+var hostPort = regexp.MustCompile(`^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+|[A-Za-z0-9-]+:)(:?[0-9]+)?$`)
+
 // parseURL reads the URL of a node. Its errors never show what stands before
 // the host, nor anything of a URL that cannot be taken apart.
 func parseURL(s string) (nodeURL, error) {
+	if hostPort.MatchString(s) {
+		return nodeURL{}, fmt.Errorf("its URL is without a scheme: write redis://%s", s)
+	}
+	if !strings.Contains(s, "://") {
+		return nodeURL{}, errScheme
+	}
 	u, err := url.Parse(s)
 	if err != nil {
 		// The cause is dropped: net/url quotes the text, password and all.
 		return nodeURL{}, errNotShown
 	}
-	if u.Scheme != "redis" && u.Scheme != "rediss" {
-		return nodeURL{}, errors.New("its URL must start with redis:// or rediss://")
+	tls, known := schemes[u.Scheme]
+	if !known {
+		return nodeURL{}, errScheme
 	}
 	if u.Hostname() == "" {
 		return nodeURL{}, errors.New("its URL names no host: write redis://host:port")
@@ -37,7 +54,7 @@ func parseURL(s string) (nodeURL, error) {
 	if strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") {
 		return nodeURL{}, errNotShown // a password with / ? or # in it: its start is the host now
 	}
-	n := nodeURL{host: u.Hostname(), tls: u.Scheme == "rediss"}
+	n := nodeURL{host: u.Hostname(), tls: tls}
 	port := u.Port()
 	if port == "" {
 		port = "6379"

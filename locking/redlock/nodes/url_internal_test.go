@@ -13,6 +13,8 @@ func TestParseURL(t *testing.T) {
 		{"rediss://u:p%40ss@h:1", "h:1", "u", "p@ss", "rediss://u:***@h:1"},
 		{"redis://:canary@h:1", "h:1", "", "canary", "redis://:***@h:1"},
 		{"redis://canary@h:1", "h:1", "canary", "", "redis://***@h:1"},
+		{"valkey://Host.Example", "host.example:6379", "", "", "valkey://host.example:6379"},
+		{"valkeys://u:canary@h:1", "h:1", "u", "canary", "valkeys://u:***@h:1"},
 		{"redis://[::1]:7101", "[::1]:7101", "", "", "redis://[::1]:7101"},
 	} {
 		u, err := parseURL(c.url)
@@ -40,6 +42,12 @@ func TestBadURLsAreRefusedWithoutBeingShown(t *testing.T) {
 		{"redis://can?ary@h:1", "percent-encoded"},
 		{"redis://can#ary@h:1", "percent-encoded"},
 		{"", "must start with redis://"},
+		{"127.0.0.1:6379", "without a scheme: write redis://127.0.0.1:6379"},
+		{"localhost:6379", "without a scheme: write redis://localhost:6379"},
+		{"10.0.0.1", "without a scheme: write redis://10.0.0.1"},
+		{"[::1]:6379", "without a scheme: write redis://[::1]:6379"},
+		{"u:canary@10.0.0.1:6379", "must start with redis://"},
+		{"canary@10.0.0.1:6379", "must start with redis://"},
 	} {
 		_, err := parseURL(c.url)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
