@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/quorate/quorate/internal/devnodes"
+	"github.com/quorate/quorate/locking/redlock/devnodes"
 	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler/replica"
 )
@@ -129,7 +129,7 @@ func (s devSizes) text() string {
 
 // onEmbedded makes the configuration one for embedded nodes, in so many cells:
 // they take no users, and several replicas of one process cannot share a port.
-func onEmbedded(config *replica.Config, embedded devnodes.Nodes, cells int) {
+func onEmbedded(config *replica.Config, embedded *devnodes.Nodes, cells int) {
 	config.Redis.Nodes, config.Redis.Cells = nil, nil
 	if cells > 1 {
 		config.Redis.Cells = map[string]replica.CellConfig{}

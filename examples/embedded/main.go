@@ -22,8 +22,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/quorate/quorate/internal/devnodes"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking/redlock/devnodes"
 	"github.com/quorate/quorate/scheduler/replica"
 )
 

@@ -13,15 +13,15 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/quorate/quorate/internal/devnodes"
 	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/locking/fence/httpfence"
 	"github.com/quorate/quorate/locking/fence/redisfence"
+	"github.com/quorate/quorate/locking/redlock/devnodes"
 )
 
 // invoices are two stores that protect themselves, each where its data is.
 type invoices struct {
-	embedded devnodes.Nodes // a Redis of one's own, not one of those that vote
+	embedded *devnodes.Nodes // a Redis of one's own, not one of those that vote
 	redis    *redis.Client
 	guard    redisfence.Guard
 

@@ -17,10 +17,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/quorate/quorate/internal/devnodes"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/locking/redlock"
+	"github.com/quorate/quorate/locking/redlock/devnodes"
 	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 

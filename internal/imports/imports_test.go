@@ -114,7 +114,7 @@ func violation(f importer, imported string) string {
 // only maps a library to the one place that may import it.
 var only = map[string][]string{
 	"github.com/knadh/koanf":          {"scheduler/replica"},
-	"github.com/alicebob/miniredis":   {"internal/devnodes", "internal/redistest"},
+	"github.com/alicebob/miniredis":   {"locking/redlock/devnodes", "internal/redistest"},
 	"github.com/go-redsync/redsync":   {"locking/redlock"},
 	"github.com/redis/go-redis":       {"locking/redlock", "internal/redistest", "cmd", "locking/fence/redisfence", "examples/stalewriter"},
 	"github.com/spf13/cobra":          {"cmd"},
@@ -151,6 +151,23 @@ func thirdParty(f importer, imported string) string {
 		return fmt.Sprintf("%s belongs into %s", library, strings.Join(places, " or "))
 	}
 	return ""
+}
+
+// TestExamplesImportWhatNewcomersCan holds the examples to public packages.
+func TestExamplesImportWhatNewcomersCan(t *testing.T) {
+	t.Parallel()
+	examples := 0
+	for _, f := range parse(t, "../../examples") {
+		examples++
+		for _, imported := range f.imports {
+			if strings.Contains(imported, "/internal/") {
+				t.Errorf("examples/%s imports %s, which nobody else can", f.file, imported)
+			}
+		}
+	}
+	if examples < 5 {
+		t.Fatalf("found only %d examples", examples)
+	}
 }
 
 // TestRobfigInOneFile holds the exception of the cores to a single file.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/quorate/quorate/internal/devnodes"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
+	"github.com/quorate/quorate/locking/redlock/devnodes"
 	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 

@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/quorate/quorate/internal/devnodes"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking/redlock/devnodes"
 	"github.com/quorate/quorate/scheduler/replica"
 )
 
