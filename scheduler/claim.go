@@ -62,6 +62,7 @@ func (a *attempt) denied(tries int, took time.Duration, err error, before verdic
 		return before, verdict{kind: again}
 	}
 	a.doubt(err)
+	a.tellBlocked(err)
 	if closing = atWindowEnd(err, a.tick); closing.outcome == Skipped {
 		a.keepOpen()
 	}

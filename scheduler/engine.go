@@ -208,6 +208,9 @@ func (e *engine) apply(p progress) {
 		a.behind = a.owner.inTheWay(a)
 	case watching:
 		a.watches, a.holder = true, p.holder
+	case blocking:
+		a.lane.block(p.blocked, e.clock.wall())
+		e.weed(a.owner, a.lane)
 	case queuing:
 		a.line = e.inLine(a)
 	case won:

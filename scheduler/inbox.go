@@ -11,6 +11,7 @@ type progress struct {
 	phase   phase
 	since   time.Time // of phase overdue
 	holder  string    // of phase watching
+	blocked *blocked  // of phase blocking; nil: nobody, as far as is known
 
 	applied chan struct{} // closed when the loop has applied it; nil: nobody waits for that
 }
@@ -20,6 +21,7 @@ type phase uint8
 const (
 	asking   phase = iota // may it try to claim?
 	watching              // another replica runs the tick
+	blocking              // it was told who keeps it out
 	queuing               // it has claimed, and wants a slot of its group
 	won                   // the function is about to be called
 	overdue               // the function ignores its ended context

@@ -24,6 +24,7 @@ type lane struct {
 	claiming *attempt // decides a tick; nil if none
 	queue    []tick   // come after it, in order
 	scans    int      // that look for ticks to come before; none is claimed until they are over
+	blocked  *blocked // nil: the last answer was another one
 
 	// Of a job whose ticks are run again. See lookback.go.
 	unsure bool      // one was given up that another replica may run
@@ -144,7 +145,10 @@ func (e *engine) tooLate(j *job, l *lane, t tick, now time.Time, newer, late int
 	case !t.late(now):
 		return verdict{kind: again}
 	case l.claiming != nil && l.claiming.watches && !l.claiming.catchesUp && t.trigger != ByCatchUp:
-		return l.behindRerun(j, newer) // what is caught up, and comes meanwhile, goes one after the other
+		return l.behindRun(j, newer, overlapping(l.claiming.holder, l.claiming.tick.at, time.Time{}))
+	}
+	if v, is := j.keptOut(l, t); is {
+		return l.behindRun(j, newer, v)
 	}
 	if why := j.CatchUp.refuses(t, now, newer, late); why != "" {
 		return missedFor(why)
@@ -203,7 +207,7 @@ func (e *engine) over(a *attempt) {
 	if a.lane.claiming == a {
 		a.lane.claiming = nil
 	}
-	a.owner.running = slices.DeleteFunc(a.owner.running, func(r *attempt) bool { return r == a })
+	e.ranUntilNow(a)
 	e.ended(a)
 	e.recall(a)
 	e.decidedTick(a)

@@ -82,6 +82,9 @@ func (a *attempt) peek(tries int, closing *verdict) (waited bool, v verdict) {
 	}
 	a.hints++
 	a.looks++
+	if !silent {
+		a.tellBlocked(hint)
+	}
 	if a.rerun() && a.runsElsewhere(hint) {
 		a.leaveTurn()
 		a.leavePlace()

@@ -64,9 +64,9 @@ func (a *attempt) standBy(err error) bool {
 // rerun tells whether the tick was begun before, elsewhere.
 func (a *attempt) rerun() bool { return a.watched || a.tick.trigger == ByRerun }
 
-// behindRerun is the verdict on a late tick that waits behind one which another
-// replica runs, and nothing yet if its policy lets it go on waiting.
-func (l *lane) behindRerun(j *job, newer int) verdict {
+// behindRun is the verdict on a late tick that waits behind an earlier run, and
+// nothing yet if its policy lets it go on waiting. Skipped is the one if it does not.
+func (l *lane) behindRun(j *job, newer int, skipped verdict) verdict {
 	patient := j.Overlap == OverlapQueue || j.Overlap == OverlapCancelPrevious
 	switch {
 	case patient && newer == 0:
@@ -74,7 +74,7 @@ func (l *lane) behindRerun(j *job, newer int) verdict {
 	case j.Overlap == OverlapQueue:
 		return verdict{kind: settled, outcome: Skipped, reason: whyQueued}
 	default:
-		return overlapping(l.claiming.holder, l.claiming.tick.at, time.Time{})
+		return skipped
 	}
 }
 

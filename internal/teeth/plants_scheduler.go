@@ -88,6 +88,11 @@ var schedulerPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestSixHoursDown", "TestWhatIsCaughtUp"},
 	},
 	{
+		name: "catch-up: never on time again", promise: "A tick that comes while an earlier run of its job goes on is skipped, also while others are caught up.",
+		edits: []edit{{schedulerDir + "behind.go", "if t.trigger != BySchedule ||", "if true || t.trigger != BySchedule ||"}},
+		pkg:   scheduler, tests: []string{"TestCatchUpKeepsUp"},
+	},
+	{
 		name: "catch-up: at once", promise: "What is caught up is spread out.",
 		edits: []edit{{schedulerDir + "catchup.go", "limit := longestCatchUpPause", "limit := time.Duration(0)"}, {schedulerDir + "scan.go", "pace := min(scanPace, longestPace/time.Duration(len(urgent)))", "pace := time.Duration(0)"}},
 		pkg:   scheduler, tests: []string{"TestCatchUpIsNoFlood"},
