@@ -72,7 +72,7 @@ func (c *cluster) text(jobs string) string {
 	for i, s := range c.nodes {
 		fmt.Fprintf(&b, "    - {name: redis-%d, url: %q}\n", i+1, s.URL())
 	}
-	fmt.Fprintf(&b, "lock: {ttl: 5s, safety_margin: 1500ms}\nlog: {format: json}\n")
+	fmt.Fprintf(&b, "lock: {ttl: 5s, safety_margin: 1200ms}\nlog: {format: json}\n")
 	fmt.Fprintf(&b, "http:\n  listen: 127.0.0.1:0\n  base_path: %s\n  anonymous: none\n  users:\n", base)
 	for _, role := range []web.Role{web.Viewer, web.Operator, web.Admin} {
 		fmt.Fprintf(&b, "    %s: {role: %[1]s, password: %q}\n", role, hash)

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -111,12 +112,28 @@ func (c *Config) checkExtending(ps *problems) {
 	if hold := c.Lock.MaxHold; hold < 0 || hold > 0 && hold < c.Lock.TTL {
 		ps.at(path{"lock", "max_hold"}, "%v is below lock.ttl (%v); write more than your longest run takes, or 0s for no bound", hold, c.Lock.TTL)
 	}
-	drift := time.Duration(float64(c.Lock.TTL)*redlock.DefaultDriftFactor) + 2*time.Millisecond
-	if latest := c.Lock.TTL - drift - c.Lock.SafetyMargin - c.Redis.NodeTimeout; c.extendEvery() >= latest {
-		ps.at(every, "extending every %v comes too late: a job's context ends %v after the last extension, and a slow node takes %v; write less than %v, or lower lock.safety_margin",
-			c.extendEvery(), c.Lock.TTL-drift-c.Lock.SafetyMargin, c.Redis.NodeTimeout, max(latest, 0))
-	}
+	c.checkExtensionFits(ps)
 }
+
+// checkExtensionFits makes sure that a lease outlives slow nodes: its first extension
+// may wait for a quorum twice, since nodes that the claim has left out are asked for
+// the claim first.
+func (c *Config) checkExtensionFits(ps *problems) {
+	drift := time.Duration(float64(c.Lock.TTL)*redlock.DefaultDriftFactor) + 2*time.Millisecond
+	ends, takes := c.Lock.TTL-drift-c.Lock.SafetyMargin, 2*c.Redis.NodeTimeout
+	every, latest := c.extendEvery(), ends-takes
+	if every < latest {
+		return
+	}
+	remedy := "lower redis.node_timeout or lock.safety_margin, or raise lock.ttl"
+	if latest > 0 {
+		remedy = fmt.Sprintf("write less than %v, or %s", latest, remedy)
+	}
+	ps.at(path{"lock", "extend_every"}, "extending every %v comes too late: an extension that waits for slow nodes twice takes %v (2 × redis.node_timeout), so it ends after %v; a job's context ends %v after the last extension (lock.ttl %v less drift %v and lock.safety_margin %v); %s",
+		milliseconds(every), takes, milliseconds(every+takes), ends, c.Lock.TTL, drift, c.Lock.SafetyMargin, remedy)
+}
+
+func milliseconds(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 
 func (c *Config) extendEvery() time.Duration {
 	if c.Lock.ExtendEvery == 0 {
