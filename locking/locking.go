@@ -78,7 +78,8 @@ type Tenure interface {
 
 	// Extend moves the deadline to a full TTL from now. An error leaves the
 	// deadline where it was: ErrLeaseLost when the lease can never be extended
-	// again, anything else when another try may succeed.
+	// again, as once its deadline has passed; anything else when another try may
+	// succeed.
 	Extend(ctx context.Context) error
 }
 

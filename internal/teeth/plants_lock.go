@@ -86,8 +86,23 @@ var lockPlants = []plant{
 	},
 	{
 		name: "release: one node is enough", promise: "A lease was held until its release only if a quorum says so.",
-		edits: []edit{{redlock + "lease.go", "if count(votes, codeOK) >= s.a.set.Quorum() {", "if count(votes, codeOK) > 0 {"}},
+		edits: []edit{{redlock + "lease.go", "if !late && held >= s.a.set.Quorum() {", "if !late && held > 0 {"}},
 		pkg:   redlockPkg, tests: []string{"TestReleaseTellsTheEndsApart"}, says: "want it to match lease had run out",
+	},
+	{
+		name: "lock: taken up again", promise: "A lease whose deadline has passed is over, whatever the nodes know.",
+		edits: []edit{{redlock + "lease.go", "s.over = s.over || locking.Expired(time.Now(), s.Deadline())\n\treturn s.over", "return false"}},
+		pkg:   redlockPkg, tests: []string{"TestLeaseIsNotTakenUpAgain"},
+	},
+	{
+		name: "lock: set again too late", promise: "A lock that had to be set again extends a lease only before its deadline.",
+		edits: []edit{{redlock + "lease.go", "unbroken := count(votes, codeRenewed) >=", "unbroken := accepted(votes) >="}},
+		pkg:   redlockPkg, tests: []string{"TestExtendAcrossTheDeadline"}, says: "set_too_late",
+	},
+	{
+		name: "lock: renewed by a late request", promise: "What an unanswered request may have set again does not count as held all the time.",
+		edits: []edit{{redlock + "lease.go", "surely := !a.spares(node) && !a.open[node]", "surely := !a.spares(node)"}},
+		pkg:   redlockPkg, tests: []string{"TestExtendAcrossTheDeadline"}, says: "arrived_late",
 	},
 	{
 		name: "release: operator's reason lost", promise: "A holder whose lock was released by force learns why.",

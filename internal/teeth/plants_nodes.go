@@ -126,6 +126,11 @@ var nodePlants = []plant{
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
+		name: "node: set is called renewed", promise: "A node tells whether it had the lock, or set it again.",
+		edits: []edit{{extendLua, "return reply('SET')", "return reply('RENEWED')"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
 		name: "node: extends anybody's lease", promise: "Only the owner of the claim sets its lock again.",
 		edits: []edit{{extendLua, "stored_owner == v and stored_token", "stored_token"}},
 		pkg:   redlockPkg, tests: rules,

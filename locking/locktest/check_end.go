@@ -24,6 +24,20 @@ func releaseAfterExpiry(b *bench) {
 	other.release(other.acquire(b.tick(2)))
 }
 
+// expiredLeaseIsNotExtended: once the deadline has passed, somebody may have had the
+// lock who left no trace, so the lease is over although nobody is known to have.
+func expiredLeaseIsNotExtended(b *bench) {
+	a := b.replica("a")
+	for _, req := range []locking.Request{b.tick(1), b.plain()} {
+		lease := a.acquire(b.short(req))
+		b.runOut(lease)
+		b.cannotExtend("Extend after the deadline", lease)
+		if err := b.end(lease); !errors.Is(err, locking.ErrExpired) {
+			b.Errorf("Release after Extend of a lease that had run out = %v, want ErrExpired", err)
+		}
+	}
+}
+
 // end releases the lease, asking again a backend that did not answer in time.
 func (b *bench) end(l locking.Lease) error {
 	err := l.Release(b.Context(), []byte(`{"v":1}`))

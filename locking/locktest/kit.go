@@ -97,6 +97,7 @@ func checks() []check {
 		{"ExtendWithoutTimeLeavesTheDeadline", extendWithoutTimeLeavesTheDeadline},
 		{"ExtendAfterTakeoverIsLost", extendAfterTakeoverIsLost},
 		{"EndedLeaseIsNotExtended", endedLeaseIsNotExtended},
+		{"ExpiredLeaseIsNotExtended", expiredLeaseIsNotExtended},
 		{"ReleaseTwice", releaseTwice},
 		{"ReleaseAfterTakeoverIsLost", releaseAfterTakeoverIsLost},
 

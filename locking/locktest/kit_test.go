@@ -297,6 +297,14 @@ func leaseFaults() []fault {
 			"ExtendAfterTakeoverIsLost", "ExtendWithoutTimeLeavesTheDeadline",
 			"EndedLeaseIsNotExtended", "AtLeastOnceIsClaimedAgain", "PlainLockRunsOut",
 		}},
+		{"extension takes up what ran out", mutant{grant: func(l *oddLease) {
+			l.extend = func(ctx context.Context) error {
+				if !l.ended && l.last() {
+					return takeBack(l)
+				}
+				return l.memoryLease.Extend(ctx)
+			}
+		}}, []string{"ExpiredLeaseIsNotExtended"}},
 		{"release frees the lock of the next", mutant{grant: func(l *oddLease) {
 			l.release = func(context.Context, []byte) error {
 				l.s.lock = lockHold{}

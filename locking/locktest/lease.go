@@ -29,15 +29,15 @@ func (l *memoryLease) Deadline() time.Time {
 	return l.until
 }
 
-// Extend also takes a lease up again that ran out, as long as nobody else has
-// had one since. Others that run beside it do not matter while it lasts.
+// Extend never takes a lease up again that ran out. Others that run beside it do not
+// matter while it lasts.
 func (l *memoryLease) Extend(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	l.m.mu.Lock()
 	defer l.m.mu.Unlock()
-	if l.ended || !l.last() && !l.shares() {
+	if l.ended || !l.last() && !l.shares() || locking.Expired(time.Now(), l.until) {
 		return locking.ErrLeaseLost
 	}
 	l.until = time.Now().Add(l.req.TTL)

@@ -18,9 +18,12 @@ type lease struct {
 	claim locking.Claim
 	// deadline is read while an extension is under way.
 	deadline atomic.Pointer[time.Time]
+	// over is that an operation has found the deadline passed: it stays so, also
+	// where the wall clock is set back.
+	over bool
 	// polled is what the nodes said to the last extension; nil before.
 	polled atomic.Pointer[locking.Poll]
-	// turn holds one token: whoever has it may use the attempt and ended.
+	// turn holds one token: whoever has it may use the attempt, over and ended.
 	turn  chan struct{}
 	ended ending
 }
@@ -35,6 +38,9 @@ const (
 	superseded // released, but others may have worked since
 	voided
 )
+
+// errOver: somebody else may have worked since, even if the nodes know of nobody.
+var errOver = fmt.Errorf("%w: its deadline has passed", locking.ErrLeaseLost)
 
 // errUnheard: the lease was over before a quorum knew of its end, so nobody can
 // say whether others have worked since.
@@ -67,28 +73,41 @@ func (s *lease) LastPoll() locking.Poll {
 	return locking.Poll{}
 }
 
+// isOver tells whether the deadline has passed, for good.
+func (s *lease) isOver() bool {
+	s.over = s.over || locking.Expired(time.Now(), s.Deadline())
+	return s.over
+}
+
 // Extend implements locking.Lease: rule N4 on all nodes, counted afresh. Nodes that
 // the claim has left out are asked for it first. It takes a node timeout at most,
-// the first one two, and does not stop half-way when ctx ends.
+// the first one two, and does not stop half-way when ctx ends. A round that ends
+// after the deadline counts only if a quorum held the lock all the time.
 func (s *lease) Extend(ctx context.Context) error {
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
 	defer s.end()
-	if s.ended != notEnded {
+	switch {
+	case s.ended != notEnded:
 		return locking.ErrLeaseLost
+	case s.isOver():
+		return fmt.Errorf("extending %s with token %d: %w", s.claim.Name, s.claim.Token, errOver)
 	}
 	votes, ok := s.a.poll(ctx, s.a.redsync().ExtendContext, s.a.extendAt)
+	unbroken := count(votes, codeRenewed) >= s.a.set.Quorum()
 	polled := s.l.tally(s.a.nodes, votes, 1)
 	s.polled.Store(&polled)
 	switch {
-	case ok:
+	case ok && (unbroken || !s.isOver()):
 		deadline := s.a.deadline(votes)
 		s.deadline.Store(&deadline)
 		return nil
 	case count(votes, codeLost, codeDead) >= s.a.blocking():
 		return s.failed("extending", lost(votes), votes)
-	case count(votes, codeOK) >= s.a.set.Quorum():
+	case s.isOver():
+		return s.failed("extending", errOver, votes)
+	case accepted(votes) >= s.a.set.Quorum():
 		return s.failed("extending", locking.ErrTooSlow, votes)
 	}
 	return s.failed("extending", locking.ErrNoQuorum, votes)
@@ -104,7 +123,11 @@ func lost(votes []vote) error {
 	return locking.ErrLeaseLost
 }
 
+// extendAt is N4. What the node renewed may be what another request has set again,
+// before or behind the lock of somebody else: COMMIT just now, or one that was left
+// unanswered.
 func (a *attempt) extendAt(ctx context.Context, node int) vote {
+	surely := !a.spares(node) && !a.open[node]
 	if a.spares(node) {
 		// That it accepts counts for nothing: it would say so again after others
 		// had the lock.
@@ -112,7 +135,11 @@ func (a *attempt) extendAt(ctx context.Context, node int) vote {
 			return v
 		}
 	}
-	return a.call(ctx, node, extendScript, a.ballot.token)
+	v := a.call(ctx, node, extendScript, a.ballot.token)
+	if v.code == codeRenewed && !surely {
+		v.code = codeSet
+	}
+	return v
 }
 
 // Release implements locking.Lease: rule N5, repeated until a quorum knows, the
@@ -135,16 +162,17 @@ func (s *lease) Release(ctx context.Context, note []byte) error {
 	}
 	record := s.a.record(s.a.ballot, note)
 	for wait := s.a.set.Timeout() / 4; ; wait = min(2*wait, longestPause) {
+		late := s.isOver()
 		votes, ok := s.a.finish(ctx, record)
 		switch {
 		case ok:
 			s.l.cleaner.cleanUp(s.a, s.a.finishedAt(record))
-			return s.closed(votes)
+			return s.closed(votes, late)
 		case count(votes, codeLate) >= s.a.blocking():
 			s.ended = superseded
 			return s.failed("releasing", locking.ErrLeaseLost, votes)
 		}
-		if locking.Expired(time.Now(), s.Deadline()) {
+		if s.isOver() {
 			return s.failed("releasing", errUnheard, votes)
 		}
 		if s.a.spared != nil {
@@ -157,10 +185,17 @@ func (s *lease) Release(ctx context.Context, note []byte) error {
 	}
 }
 
-// closed ends the lease, whose claim a quorum has closed, and tells whether a
-// quorum held its lock until then.
-func (s *lease) closed(votes []vote) error {
-	if count(votes, codeOK) >= s.a.set.Quorum() {
+// closed ends the lease, whose claim a quorum has closed, and tells whether it was
+// held until then: a quorum was asked before the deadline, and had its lock. After
+// the deadline a node may have it from a request that was left unanswered.
+func (s *lease) closed(votes []vote, late bool) error {
+	held := 0
+	for i, v := range votes {
+		if v.ok() && (!s.a.open[i] || !s.isOver()) {
+			held++
+		}
+	}
+	if !late && held >= s.a.set.Quorum() {
 		s.ended = released
 		return nil
 	}
@@ -248,5 +283,5 @@ func (s *lease) failed(doing string, reason error, votes []vote) error {
 		}
 	}
 	return fmt.Errorf("%s %s with token %d: %w (%d of %d nodes agreed%s)",
-		doing, s.claim.Name, s.claim.Token, reason, count(votes, codeOK), len(votes), &b)
+		doing, s.claim.Name, s.claim.Token, reason, accepted(votes), len(votes), &b)
 }

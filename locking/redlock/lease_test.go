@@ -1,10 +1,13 @@
 package redlock
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -181,4 +184,129 @@ func TestWhyALockIsTooLate(t *testing.T) {
 			t.Errorf("commit = %v, want %v", err, locking.ErrTooSlow)
 		}
 	})
+}
+
+// A lease whose deadline has passed is never taken up again: somebody may have had
+// the lock meanwhile who leaves no trace at the nodes, as a plain Redlock client.
+func TestLeaseIsNotTakenUpAgain(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		tick     bool
+		meantime func(t *testing.T, minis *redistest.Minis)
+	}{
+		"a lock, and nobody had it": {false, func(*testing.T, *redistest.Minis) {}},
+		"a lock, and a stranger had it": {false, func(t *testing.T, minis *redistest.Minis) {
+			for i := range 5 {
+				lockFor(t, minis, i, "stranger")
+			}
+			deleteLocks(minis, 5)
+		}},
+		"a tick, and nobody had the lock": {true, func(*testing.T, *redistest.Minis) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				minis := redistest.MiniN(t, 5)
+				c := newMiniCluster(t, minis)
+				time.Sleep(time.Hour)
+				var tick time.Time
+				if tt.tick {
+					tick = past(0)
+				}
+				lease := mustAcquire(t, c.locker(t), c.request(tick))
+				end := lease.Deadline()
+				time.Sleep(c.cfg.TTL + time.Second)
+				tt.meantime(t, minis)
+				for range 2 {
+					if err := lease.Extend(t.Context()); !errors.Is(err, locking.ErrLeaseLost) {
+						t.Errorf("Extend = %v, want %v", err, locking.ErrLeaseLost)
+					}
+				}
+				for i := range 5 {
+					if minis.Node(i).Exists("quorate:job:job:lock") {
+						t.Errorf("Extend has set the lock at node %d", i+1)
+					}
+				}
+				if err := lease.Release(t.Context(), nil); !errors.Is(err, locking.ErrExpired) {
+					t.Errorf("Release = %v, want %v", err, locking.ErrExpired)
+				}
+				if !lease.Deadline().Equal(end) {
+					t.Errorf("the deadline moved from %v to %v", end, lease.Deadline())
+				}
+			})
+		})
+	}
+}
+
+// A round that ends after the deadline extends a lease only if a quorum is known to
+// have held the lock all the time; one that ends before may set it again.
+func TestExtendAcrossTheDeadline(t *testing.T) {
+	t.Parallel()
+	const slow = 80 * time.Millisecond // several times of it fit into a node timeout
+	for name, tt := range map[string]struct {
+		before func(t *testing.T, lease locking.Lease, minis *redistest.Minis, delay *atomic.Int64)
+		begins time.Duration // before the deadline
+		want   error
+		said   string
+	}{
+		"held":             {func(*testing.T, locking.Lease, *redistest.Minis, *atomic.Int64) {}, slow / 2, nil, ""},
+		"held on a quorum": {dropLocks(2), slow / 2, nil, ""},
+		"set in time":      {dropLocks(5), time.Second, nil, ""},
+		"set too late":     {dropLocks(3), slow / 2, locking.ErrLeaseLost, "its deadline has passed (5 of 5 nodes agreed; node-1:6379: the lock had gone, and was set again"},
+		"renewed where an earlier extension may have arrived late": {func(t *testing.T, lease locking.Lease, _ *redistest.Minis, delay *atomic.Int64) {
+			delay.Store(int64(time.Second)) // longer than a node may take
+			if err := lease.Extend(t.Context()); !errors.Is(err, locking.ErrNoQuorum) {
+				t.Errorf("Extend = %v, want %v", err, locking.ErrNoQuorum)
+			}
+		}, slow / 2, locking.ErrLeaseLost, "its deadline has passed (5 of 5 nodes agreed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				minis := redistest.MiniN(t, 5)
+				c := newMiniCluster(t, minis)
+				var delay atomic.Int64
+				c.cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+					conn, err := minis.Dial(ctx, network, addr)
+					return slowConn{conn, &delay}, err
+				}
+				time.Sleep(time.Hour)
+				lease := mustAcquire(t, c.locker(t), c.request(time.Time{}))
+				end := lease.Deadline()
+				tt.before(t, lease, minis, &delay)
+				delay.Store(0)
+				time.Sleep(time.Until(end) - tt.begins)
+				delay.Store(int64(slow))
+				err := lease.Extend(t.Context())
+				if !errors.Is(err, tt.want) || err != nil && !strings.Contains(err.Error(), tt.said) {
+					t.Errorf("Extend = %v, want %v that says %q", err, tt.want, tt.said)
+				}
+				if moved := !lease.Deadline().Equal(end); moved != (tt.want == nil) {
+					t.Errorf("Extend = %v, and the deadline moved: %t", err, moved)
+				}
+				want := locking.ErrExpired
+				if tt.want == nil {
+					want = nil
+				}
+				if err := lease.Release(t.Context(), nil); !errors.Is(err, want) {
+					t.Errorf("Release = %v, want %v", err, want)
+				}
+			})
+		})
+	}
+}
+
+func dropLocks(n int) func(*testing.T, locking.Lease, *redistest.Minis, *atomic.Int64) {
+	return func(_ *testing.T, _ locking.Lease, minis *redistest.Minis, _ *atomic.Int64) { deleteLocks(minis, n) }
+}
+
+// A slowConn delivers what is written after a delay.
+type slowConn struct {
+	net.Conn
+	delay *atomic.Int64
+}
+
+func (c slowConn) Write(b []byte) (int, error) {
+	time.Sleep(time.Duration(c.delay.Load()))
+	return c.Conn.Write(b)
 }

@@ -16,7 +16,7 @@ import (
 var besideRules = []ruleCase{
 	{"N3 several ticks beside one another", []string{
 		"acquire a 10 beside=1", "commit a 10 5 beside=1", "acquire b 20 beside=1 = OK fence=5 attempt=0", "commit b 20 6 beside=1",
-		"shares = a@10 b@20", "lock = free", "extend a 10 5 beside=1 = OK", "extend b 20 6 beside=1 = OK",
+		"shares = a@10 b@20", "lock = free", "extend a 10 5 beside=1 = RENEWED", "extend b 20 6 beside=1 = RENEWED",
 		"finish a 10 5 beside=1 = OK", "claim = fence=6 owner=b done=0 void=0 mode=0 attempt=1", "shares = b@20",
 		"finish b 20 6 beside=1 = OK", "shares = ", "runs = Fa.5 Fb.6",
 	}},
@@ -37,7 +37,7 @@ var besideRules = []ruleCase{
 		"finish a 10 5", "acquire b 20 beside=1",
 	}},
 	{"N4 a share is set again while nothing was claimed since", []string{
-		"commit a 10 5 beside=1", "lapse", "extend a 10 5 beside=1 = OK", "shares = a@10",
+		"commit a 10 5 beside=1", "lapse", "extend a 10 5 beside=1 = SET", "shares = a@10",
 		"lapse", "commit b 20 6 beside=1", "extend a 10 5 beside=1 = LOST b:6@20", "shares = b@20",
 	}},
 	{"N4 not while somebody has the lock", []string{
@@ -80,7 +80,7 @@ var besideRules = []ruleCase{
 	{"N6 abort frees the share", []string{"acquire a 10 beside=1", "abort b 10 beside=1", "shares = a@10", "abort a 10 beside=1", "shares = "}},
 	{"N6 evict of one among several", []string{
 		"commit a 10 5 beside=1", "commit b 20 6 beside=1", "oust a 10 it hangs = OK", "shares = b@20",
-		"extend a 10 5 beside=1 = DEAD", "extend b 20 6 beside=1 = OK", "oust b 10 it hangs = NONE", "shares = b@20",
+		"extend a 10 5 beside=1 = DEAD", "extend b 20 6 beside=1 = RENEWED", "oust b 10 it hangs = NONE", "shares = b@20",
 	}},
 	{"N8 not while a share lasts", []string{
 		"commit a 10 5 beside=1", "commit b 20 6 beside=1", "drop = BUSY", "finish a 10 5 beside=1", "drop = BUSY",

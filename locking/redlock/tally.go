@@ -28,7 +28,7 @@ func (l *Locker) tally(list []*nodes.Node, votes []vote, rounds uint8) locking.P
 // that would not have voted is better known.
 func (v vote) answer(node *nodes.Node) locking.Answer {
 	switch v.code {
-	case codeOK:
+	case codeOK, codeRenewed, codeSet:
 		return locking.Granted
 	case codeBusy, codeClaimed, codeLost:
 		return locking.Held

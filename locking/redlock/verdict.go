@@ -125,8 +125,8 @@ func nameHolder(e *locking.AcquireError, votes []vote) {
 	}
 }
 
-// objection is what the node would not, in words; nil if it accepted or was not
-// asked.
+// objection is what the node would not, in words, or that it had to set the lock
+// again; nil if it simply accepted or was not asked.
 func (v vote) objection() error {
 	if v.err != nil {
 		return v.err
@@ -160,6 +160,8 @@ func (v vote) words() string {
 		return fmt.Sprintf("it has accepted token %d, attempt %d", v.fence, v.attempt)
 	case codeRanOut:
 		return "the lock had run out"
+	case codeSet:
+		return "the lock had gone, and was set again"
 	case codeDead:
 		if v.reason != "" {
 			return "released by an operator: " + v.reason

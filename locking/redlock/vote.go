@@ -25,6 +25,8 @@ const (
 	codeLate    = "LATE"
 	codeRanOut  = "RANOUT"
 	codeDead    = "DEAD"
+	codeRenewed = "RENEWED"
+	codeSet     = "SET"
 )
 
 // A vote is one node's answer to one request of an attempt.
@@ -49,7 +51,8 @@ type vote struct {
 	reason string // DEAD: an operator's, for releasing the lock
 }
 
-func (v vote) ok() bool { return v.code == codeOK }
+// ok tells whether the node accepted: what EXTEND has renewed or set again, too.
+func (v vote) ok() bool { return v.code == codeOK || v.code == codeRenewed || v.code == codeSet }
 
 // closed tells whether the node has closed the claim as done.
 func (v vote) closed() bool { return v.ok() || v.code == codeRanOut }
@@ -99,7 +102,7 @@ func parse(r nodes.Reply) vote {
 		if len(r.Args) > 0 {
 			v.reason = p.text()
 		}
-	case codeFuture, codeRanOut:
+	case codeFuture, codeRanOut, codeRenewed, codeSet:
 	default:
 		p.err = fmt.Errorf("unknown answer %q", r.Code)
 	}
@@ -152,6 +155,17 @@ func count(votes []vote, codes ...string) int {
 	n := 0
 	for _, v := range votes {
 		if v.code != "" && slices.Contains(codes, v.code) {
+			n++
+		}
+	}
+	return n
+}
+
+// accepted returns how many votes are acceptances.
+func accepted(votes []vote) int {
+	n := 0
+	for _, v := range votes {
+		if v.ok() {
 			n++
 		}
 	}

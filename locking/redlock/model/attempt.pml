@@ -9,9 +9,9 @@
 #ifdef CORE
 #define MAYARRIVE_ACQUIRE (attempt[c].phase == ACQUIRING)   /* later ones do nothing */
 #else
-#define MAYARRIVE_ACQUIRE (attempt[c].phase != IDLE)
+#define MAYARRIVE_ACQUIRE (attempt[c].phase != IDLE && MAYSTILLARRIVE)
 #endif
-#define SENT_COMMIT(k) (attempt[c].tries > (k))
+#define SENT_COMMIT(k) (attempt[c].tries > (k) && MAYSTILLARRIVE)
 #define IS_LAST(k) (attempt[c].tries == (k) + 1)
 #define UNHEARD (!(attempt[c].heard & BIT(n)))
 
@@ -50,6 +50,9 @@ inline hear_acquire() {
 
 inline hear_commit(k) {
   if
+#ifdef LEFTOUTVOTES
+  :: vote == STALE && COUNTING && COUNTS(k) -> attempt[c].heard = attempt[c].heard | BIT(n)
+#endif
   :: vote == OK && COUNTING && COUNTS(k) -> attempt[c].heard = attempt[c].heard | BIT(n)
   :: vote == STALE && COUNTING && IS_LAST(k) && attempt[c].tries < PROPOSALS ->
      attempt[c].stale = 1;
@@ -60,7 +63,7 @@ inline hear_commit(k) {
 
 #ifdef LEASES
 #define VALID attempt[c].valid
-#define ENDED (attempt[c].phase == RUNNING && !attempt[c].valid)
+#define ENDED (attempt[c].phase == RUNNING && !attempt[c].valid && !UNDERWAY)
 #else
 #define VALID 1
 #define ENDED (attempt[c].phase == RUNNING)
@@ -75,7 +78,9 @@ inline hear_finish() {
 
 inline hear_extend() {
   if
-  :: vote == OK && attempt[c].extending -> attempt[c].renewed = attempt[c].renewed | BIT(n)
+  :: (vote == RENEWED || vote == SET) && attempt[c].extending ->
+     attempt[c].renewed = attempt[c].renewed | BIT(n);
+     note_kept()
   :: else
   fi
 }
@@ -92,6 +97,9 @@ inline propose() {
   attempt[c].stale = 0;
   jump = 0
 }
+
+/* C1: a fence may be left out, but the attempt's own earlier token may not. */
+#define OWNLAST (attempt[c].tries > 0 -> TOKEN(c) : 0)
 
 inline count_anew() {
 #ifdef NOSAMETCOUNT
@@ -137,7 +145,8 @@ inline forget_round() {
 }
 
 /* Printed when a trace is shown, never during the search. */
-mtype = { begins, proposes, proposes_at_once, proposes_again, gives_up, runs, extends, is_extended,
+mtype = { leaves_out, is_extended_late, is_not_extended, stranger_locks, EXTEND_reply_lost, EXTEND_late, COMMIT_and_EXTEND,
+  begins, proposes, proposes_at_once, proposes_again, gives_up, runs, extends, is_extended,
   reaches_deadline, ACQUIRE, ACQUIRE_reply_lost, COMMIT, COMMIT_of_second_token, EXTEND,
   FINISH, VOID, lock_ends, share_ends, lock_is_deleted, is_released_by_force, tombstones_end, forgets, saves,
   restarts_empty, restarts_without_lock, restarts_without_claim, restarts_as_saved, restarts_with_all };
@@ -173,8 +182,15 @@ proctype Wire(byte c, n) {
   :: d_step { attempt[c].phase == GAVEUP -> void_(); tell(VOID) }
 #endif
 #endif
+#ifdef STRANGER
+  :: d_step { ASKS -> extend(); hear_extend(); has_answered(); tell(EXTEND) }
+  :: d_step { ASKS -> extend(); has_answered(); leaves_open(); tell(EXTEND_reply_lost) }
+  :: d_step { ASKS -> commit(0); extend(); was_joined(); hear_extend(); has_answered(); tell(COMMIT_and_EXTEND) }
+  :: d_step { attempt[c].open & BIT(n) -> extend(); tell(EXTEND_late) }
+#else
 #ifdef EXTENDS
   :: d_step { attempt[c].tries > 0 -> extend(); hear_extend(); tell(EXTEND) }
+#endif
 #endif
   od
 }
@@ -204,6 +220,10 @@ proctype Replica(byte c) {
 #endif
   :: d_step { attempt[c].phase == ACQUIRING && COUNT(attempt[c].heard) >= Q && VALID ->
        propose(); say(proposes); attempt[c].heard = 0; attempt[c].phase = COMMITTING }
+#ifdef LEAVEOUT
+  :: d_step { (attempt[c].phase == ACQUIRING || attempt[c].phase == COMMITTING) && attempt[c].fence > OWNLAST ->
+       say(leaves_out); attempt[c].fence = OWNLAST }
+#endif
 #if PROPOSALS > 1
   :: d_step { attempt[c].phase == COMMITTING && attempt[c].stale && VALID ->
        propose(); say(proposes_again); count_anew() }
@@ -211,6 +231,7 @@ proctype Replica(byte c) {
   :: d_step { MAYRUN && COUNT(attempt[c].heard) >= Q && VALID ->
        say(runs); check_issue();
        rest_on(attempt[c].heard);
+       open_others(attempt[c].heard);
        attempt[c].phase = RUNNING;
        forget_round() }
 #ifdef VOIDS
@@ -220,13 +241,24 @@ proctype Replica(byte c) {
   :: d_step { attempt[c].phase == RUNNING && !attempt[c].extending && VALID ->
        say(extends); note_superseded(); attempt[c].extending = 1 }
   :: d_step { attempt[c].extending && COUNT(attempt[c].renewed) >= Q && VALID ->
-       say(is_extended); check_extended();
+       say(is_extended); check_extended(); check_ousted();
        rest_on(attempt[c].renewed);
+       end_round();
        attempt[c].renewed = 0; attempt[c].superseded = 0; attempt[c].extending = 0 }
 #endif
+#ifdef STRANGER
+  :: d_step { attempt[c].extending && !VALID && COUNT(attempt[c].kept) >= Q ->
+       say(is_extended_late); check_ousted(); show_late();
+       rest_on(attempt[c].renewed); attempt[c].valid = 1;
+       end_round(); attempt[c].renewed = 0; attempt[c].extending = 0 }
+  :: d_step { attempt[c].extending -> say(is_not_extended);
+       end_round(); attempt[c].renewed = 0; attempt[c].extending = 0 }
+  :: d_step { attempt[c].valid -> say(reaches_deadline); attempt[c].valid = 0; attempt[c].basis = 0 }
+#else
 #ifdef LEASES
   :: d_step { attempt[c].valid -> say(reaches_deadline); attempt[c].valid = 0; attempt[c].basis = 0;
        attempt[c].renewed = 0; attempt[c].superseded = 0; attempt[c].extending = 0 }
+#endif
 #endif
   od
 }
@@ -241,6 +273,9 @@ proctype Events(byte n) {
 #if C > 2
   :: d_step { SHARES(3) && !INTIME(3, n) -> befall(share_ends); drop_share(3); attempt[3].renewed = attempt[3].renewed & ~BIT(n) }
 #endif
+#endif
+#ifdef STRANGER
+  :: d_step { node[n].lock == 0 -> befall(stranger_locks); node[n].lock = THESTRANGER; stranger_has() }
 #endif
 #ifdef EVICT
   :: d_step { node[n].lock != 0 -> befall(is_released_by_force); drop_renewal();

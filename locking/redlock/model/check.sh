@@ -57,6 +57,9 @@ q | forget, leases         | holds      | LEASES EXTENDS FORGETS C=2 TICKS=2 PRO
 f | older store            | holds      | CORE RESTARTS=1 OLDER C=2 TICKS=2 PROPOSALS=1
 f | older store, rerun     | holds      | CORE RERUN RESTARTS=1 OLDER C=2 PROPOSALS=1
 f | older store, forget    | holds      | CORE FORGETS RESTARTS=1 OLDER C=2 PROPOSALS=1
+q | left out               | holds      | LEAVEOUT CORE VOIDS C=2 TICKS=2
+f | left out, rerun        | holds      | LEAVEOUT CORE VOIDS RERUN C=2
+f | left out, restart      | holds      | LEAVEOUT CORE VOIDS RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
 q | direct                 | holds      | DIRECT=2 CORE VOIDS C=2 TICKS=2
 f | direct, rerun          | holds      | DIRECT=2 CORE VOIDS RERUN C=2
 f | direct, mixed modes    | holds      | DIRECT=2 CORE VOIDS MIXED=1 C=2 JUMPS=1
@@ -71,6 +74,8 @@ q | direct, tombstones     | holds      | DIRECT=2 VOIDS FREE C=2
 f | direct, extend, rerun  | holds      | DIRECT=2 EXTENDS VOIDS RERUN C=2 PROPOSALS=1
 q | direct, leases         | holds      | DIRECT=2 LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
 f | direct, leases, rerun  | holds      | DIRECT=2 LEASES EXTENDS RERUN C=2 PROPOSALS=1
+q | leases, stranger       | holds      | STRANGER LEASES EXTENDS C=1 PROPOSALS=1
+q | direct, stranger       | holds      | STRANGER DIRECT=1 LEASES EXTENDS C=1 PROPOSALS=1
 f | direct, leases, restart | holds     | DIRECT=2 LEASES EXTENDS RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
 f | direct, beside, leases | holds      | DIRECT=1 BESIDES=2 LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
 f | direct, beside, rerun  | holds      | DIRECT=1 BESIDES=1 EXTENDS VOIDS RERUN C=2 PROPOSALS=1
@@ -97,6 +102,7 @@ q | show: run after STALE  | reached    | SHOWRETRY C=2 TICKS=2
 q | show: rerun            | reached    | SHOWRERUN RERUN C=2
 q | show: lock set again   | reached    | SHOWRELOCK EXTENDS C=2
 q | show: older extended   | reached    | BESIDES=1 SHOWOLDER EXTENDS C=2 TICKS=2 PROPOSALS=1
+q | show: extended late    | reached    | SHOWLATE STRANGER LEASES EXTENDS C=1 PROPOSALS=1
 q | NOTICK                 | once       | NOTICK CORE C=2
 q | ACCEPTSTALE            | order      | ACCEPTSTALE CORE C=2 TICKS=2
 q | ACCEPTEQUAL            | unique     | ACCEPTEQUAL CORE C=2 TICKS=2
@@ -118,6 +124,9 @@ q | TOMBEXPIRY             | blocked    | TOMBEXPIRY VOIDS FREE C=2
 f | RELOCKNOOWNER          | superseded | RELOCKNOOWNER EXTENDANYFENCE EXTENDS C=2 TICKS=2 PROPOSALS=1
 q | EXTENDANYFENCE         | superseded | EXTENDANYFENCE EXTENDS RERUN C=2 PROPOSALS=1
 q | NOFOREIGN              | lease      | NOFOREIGN LEASES EXTENDS C=2 TICKS=2 PROPOSALS=1
+q | SETLATE                | ousted     | SETLATE STRANGER LEASES EXTENDS C=1 PROPOSALS=1
+q | OPENRENEWS             | ousted     | OPENRENEWS STRANGER LEASES EXTENDS C=1 PROPOSALS=1
+q | JOINRENEWS             | ousted     | JOINRENEWS STRANGER LEASES EXTENDS C=1 PROPOSALS=1
 f | NOGRACE                | lease      | NOGRACE LEASES EXTENDS RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
 q | ONERECORD              | stream     | ONERECORD CORE C=2 STREAMS=2 TICKS=2
 f | REPLACES               | once       | ONERECORD REPLACES CORE C=3 STREAMS=2 TICKS=2
@@ -130,6 +139,8 @@ q | UNTITLED               | superseded | UNTITLED BESIDES=1 EXTENDS RERUN C=2 P
 q | TAKEUPLATE             | superseded | TAKEUPLATE BESIDES=2 EXTENDS STREAMS=2 C=2 PROPOSALS=1
 q | FINISHANY              | finished   | FINISHANY BESIDES=1 RERUN C=2 PROPOSALS=1
 q | SHAREDDONE             | done       | SHAREDDONE BESIDES=1 C=2 TICKS=2 PROPOSALS=1
+q | ACCEPTSTALE, left out  | order      | ACCEPTSTALE LEAVEOUT CORE C=2 TICKS=2
+q | LEFTOUTVOTES           | order      | LEFTOUTVOTES LEAVEOUT CORE C=2 TICKS=2
 q | ACCEPTSTALE, direct    | order      | ACCEPTSTALE DIRECT=2 CORE C=2 TICKS=2
 q | ACCEPTEQUAL, direct    | unique     | ACCEPTEQUAL DIRECT=2 CORE C=2 TICKS=2
 q | NOTICK, direct         | once       | NOTICK DIRECT=2 CORE C=2
@@ -180,6 +191,7 @@ promise() {
   *left==0*) echo overlap ;;
   *issuedbefore*) echo order ;;
   *superseded*) echo superseded ;;
+  *ousted*) echo ousted ;;
   *told*) echo blocked ;;
   *valid*phase*) echo again ;;
   *valid*) echo lease ;;

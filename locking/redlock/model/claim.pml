@@ -7,6 +7,7 @@
  *   node.pml      the rules of a node, N0 to N6
  *   beside.pml    what changes where attempts of several ticks run beside one another
  *   lease.pml     clocks that run evenly, for the promise on leases
+ *   stranger.pml  rounds of extensions beside a client that leaves no fence
  *   attempt.pml   the rules of a replica's attempt, C1 to C4, and the network
  *   promises.pml  what must hold, as assertions
  *   clock.pml     by itself: what the floor and FUTURE buy
@@ -18,7 +19,9 @@
  * with one of so many tokens). Modes: RERUN (on_crash: rerun for every attempt) or
  * MIXED=k (for the first k), else every attempt runs at most once.
  * Behaviour switched on: VOIDS, TOMBEXPIRY, EXTENDS, LEASES, FORGETS, JUMPS=k,
- * BESIDES (=1: every attempt runs beside others, =2: any may), FREE, EVICT (an operator's forced release), DELETELOCK (a lock goes by itself).
+ * BESIDES (=1: every attempt runs beside others, =2: any may), FREE, EVICT (an operator's forced release), DELETELOCK (a lock goes by itself),
+ * LEAVEOUT (an attempt may take a token that is not above all fences it heard of),
+ * STRANGER (a client of another kind takes and frees the lock; it leaves no fence. With C=1).
  * CORE leaves out what can only say no: lock, tombstones and N2.2.
  * Checks taken away: the other -D names, each at the rule it removes.
  *
@@ -102,16 +105,26 @@ typedef Attempt {
   bit superseded;          /* a larger token was issued before the extension */
   byte basis;              /* LEASES: nodes the lease rests on */
   bit valid;               /* LEASES: own clock has not reached the deadline */
+#ifdef STRANGER
+  byte kept;               /* nodes that held the lock without a break until this round */
+  byte answered;           /* nodes that have answered in this round */
+  byte open;               /* nodes that left a request unanswered: it may arrive yet */
+#endif
 #ifdef BESIDES
   bit beside;
 #endif
 };
 
 Node node[N];
+#ifdef STRANGER
+Attempt attempt[C + 2];    /* the last one stands for the stranger */
+#else
 Attempt attempt[C + 1];    /* attempt[0] stays unused */
+#endif
 byte restarts = RESTARTS;
 
 #include "lease.pml"
+#include "stranger.pml"
 #include "beside.pml"
 #include "node.pml"
 #include "promises.pml"

@@ -33,7 +33,10 @@ inline note_lost_shares() { mutes[n] = mutes[n] | node[n].shares }
 #else
 inline note_lost_shares() { skip }
 #endif
-inline drop_renewal() { attempt[node[n].lock].renewed = attempt[node[n].lock].renewed & ~BIT(n) }
+inline drop_renewal() {
+  attempt[node[n].lock].renewed = attempt[node[n].lock].renewed & ~BIT(n);
+  drop_kept()
+}
 #else
 #define INUSE 0
 #define INTIME(a, n) 0

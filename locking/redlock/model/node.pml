@@ -2,7 +2,7 @@
  * The rules of a node (N0 to N6, N8), each one step, as each is one script. They
  * answer in `vote`. n is the node, c the attempt that asks.
  */
-mtype:vote = { NO, OK, STALE };
+mtype:vote = { NO, OK, STALE, RENEWED, SET };
 
 #define MAX(a, b) ((a) > (b) -> (a) : (b))
 
@@ -193,8 +193,8 @@ inline extend() {
 inline extend_alone() {
   if
   :: DEAD -> vote = NO
-  :: node[n].lock == c && !OUTRUN -> vote = OK
-  :: node[n].lock == 0 && !RIVALS && !OUTRUN && MAYRELOCK -> show_relock(); node[n].lock = c; vote = OK
+  :: node[n].lock == c && !OUTRUN -> vote = RENEWED
+  :: node[n].lock == 0 && !RIVALS && !OUTRUN && MAYRELOCK -> show_relock(); node[n].lock = c; vote = SET
   :: else -> vote = NO
   fi
 }
@@ -235,9 +235,9 @@ inline commit_again(offer) {
 inline extend_beside() {
   if
   :: DEAD -> vote = NO
-  :: RENEWABLE -> vote = OK
+  :: RENEWABLE -> vote = RENEWED
   :: !FOREIGN && !OUTRUN && MAYRELOCK ->
-     show_relock(); take_share(); node[n].title[c] = attempt[c].token[LAST]; vote = OK
+     show_relock(); take_share(); node[n].title[c] = attempt[c].token[LAST]; vote = SET
   :: else -> vote = NO
   fi
 }

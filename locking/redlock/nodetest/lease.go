@@ -3,7 +3,7 @@ package nodetest
 import "cmp"
 
 // extend is N4: the lock anew, unless the claim was superseded or given back.
-// Argument 6 is the token.
+// Argument 6 is the token. It answers RENEWED or SET.
 func (c *call) extend() ([]string, error) {
 	switch why, _, dead := c.n.text(c.deadKey(), c.now); {
 	case dead && why != "1":
@@ -12,7 +12,7 @@ func (c *call) extend() ([]string, error) {
 		return answer("DEAD")
 	}
 	if has, ended := c.hasShare(c.arg(6)); has && !ended && c.beside() {
-		return extended(c.take())
+		return extended("RENEWED", c.take())
 	}
 	claim := c.n.Claims[c.claimKey()]
 	token, ok := number(c.arg(6))
@@ -24,7 +24,7 @@ func (c *call) extend() ([]string, error) {
 		return c.withClaim("LOST", cmp.Or(claim.Stream, c.stream())), nil
 	}
 	if owner, _, locked := c.n.text(c.lockKey(), c.now); locked && owner == c.v() && !c.beside() {
-		return extended(c.take())
+		return extended("RENEWED", c.take())
 	}
 	if _, _, is := c.inTheWay(); is {
 		return c.inTheWayOf("LOST"), nil
@@ -37,14 +37,14 @@ func (c *call) extend() ([]string, error) {
 	if s.Owner != c.v() || s.Token != c.arg(6) || s.Done || s.Void || about <= c.floor {
 		return c.withClaim("LOST", c.stream()), nil
 	}
-	return extended(c.takeClaimed())
+	return extended("SET", c.takeClaimed())
 }
 
-func extended(err error) ([]string, error) {
+func extended(code string, err error) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return answer("OK")
+	return answer(code)
 }
 
 // finish is N5: the tick is done, if the claim is still this one, and it is told
