@@ -73,6 +73,11 @@ var pagePlants = []plant{
 		pkg:   webPkg, tests: []string{"TestStreamsEndWithTheRight"},
 	},
 	{
+		name: "logins: guesses first", promise: "Many guesses do not hold a login up.",
+		edits: []edit{{webDir + "turns.go", "return rank[x] - rank[y]", "return rank[y] - rank[x]"}},
+		pkg:   webPkg, tests: []string{"TestTurnsAreFair"},
+	},
+	{
 		name: "events: one client takes all places", promise: "One client takes a quarter of the places for streams.",
 		edits: []edit{{webDir + "streams.go", " || p.taken[client] >= max(1, most/clientShare)", ""}},
 		pkg:   webPkg, tests: []string{"TestOneClientTakesAShareOfTheStreams"},

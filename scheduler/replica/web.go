@@ -118,15 +118,17 @@ func (s *webServer) start(ctx context.Context, log *slog.Logger) error {
 		}
 	}
 	at := url.URL{Scheme: "http", Host: listener.Addr().String(), Path: s.base + "/"}
-	if s.tls != nil {
-		at.Scheme, listener = "https", tls.NewListener(listener, s.tls)
-	}
 	s.server = &http.Server{
-		Handler: s.Server, ReadHeaderTimeout: webHeaders, ReadTimeout: webRequest, WriteTimeout: webRequest, IdleTimeout: webIdle,
+		Handler: s.Server, TLSConfig: s.tls, ReadHeaderTimeout: webHeaders, ReadTimeout: webRequest, WriteTimeout: webRequest, IdleTimeout: webIdle,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+	serve := s.server.Serve
+	if s.tls != nil {
+		at.Scheme = "https"
+		serve = func(l net.Listener) error { return s.server.ServeTLS(l, "", "") } // HTTP/2, too
+	}
 	s.served = make(chan error, 1)
-	go func() { s.served <- s.server.Serve(listener) }()
+	go func() { s.served <- serve(listener) }()
 	following, unfollow := context.WithCancel(context.WithoutCancel(ctx))
 	s.unfollow = unfollow
 	s.following.Go(func() { s.users.run(following) })

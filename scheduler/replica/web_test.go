@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -231,5 +232,50 @@ func TestCertificateIsRenewed(t *testing.T) {
 	put(string(cert))
 	if again, err := c.get(nil); err != nil || again == first {
 		t.Errorf("a renewed file: %v", err)
+	}
+}
+
+// With a certificate of its own a replica speaks HTTP/2: browsers have few connections
+// of HTTP/1.1 to one server, and each open tab keeps one for the events.
+func TestOwnTLSSpeaksHTTP2(t *testing.T) {
+	t.Parallel()
+	dir, ca := t.TempDir(), redistest.NewCA(t)
+	for name, text := range map[string][]byte{"cert.pem": ca.PEM(), "key.pem": ca.KeyPEM()} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg, err := Read(Source{Path: write(t, fmt.Sprintf(
+		"redis: {nodes: [redis://127.0.0.1:1]}\nhttp: {listen: \"127.0.0.1:0\", tls: {cert_file: %s/cert.pem, key_file: %[1]s/key.pem}}\n", dir)), Environ: []string{}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := New(cfg, jobs.NewRegistry(), Options{ReplicaID: "a", LogOutput: io.Discard, Listener: listener})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.web.start(t.Context(), slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+listener.Addr().String()+"/api/v1/openapi.json", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := (&http.Client{Transport: transport}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.ProtoMajor != 2 || resp.StatusCode != http.StatusOK {
+		t.Errorf("answered with %s: %s", resp.Proto, resp.Status)
+	}
+	if err := r.web.stop(); err != nil {
+		t.Error(err)
 	}
 }

@@ -201,6 +201,37 @@ func TestManyGuessesAtOnce(t *testing.T) {
 	}
 }
 
+// Many guesses from many addresses hold a login up by a few checks of a password, not
+// by all of them.
+func TestGuessesDoNotHoldUpALogin(t *testing.T) {
+	t.Parallel()
+	const guesses, addresses = 64, 16
+	asked := make(chan struct{}, guesses+1)
+	r := newRig(t, func(cfg *web.Config) {
+		cfg.Timeout = 10 * time.Minute
+		cfg.Identify = func(*http.Request) (web.Identity, bool) {
+			asked <- struct{}{}
+			return web.Identity{}, false
+		}
+	})
+	var answered atomic.Int64
+	var all sync.WaitGroup
+	for n := range guesses {
+		all.Go(func() {
+			r.ask(secret{name: fmt.Sprint("user", n), password: "a wrong password"}, "GET", "/api/v1/jobs", "", from(fmt.Sprintf("198.51.100.%d:1", n%addresses), "q"))
+			answered.Add(1)
+		})
+	}
+	for range guesses {
+		<-asked
+	}
+	a := r.ask(typed, "GET", "/api/v1/jobs", "")
+	if n := answered.Load(); a.status != http.StatusOK || n > guesses/2 {
+		t.Errorf("the login was answered %d, after %d of %d guesses", a.status, n, guesses)
+	}
+	all.Wait()
+}
+
 // A page of another origin cannot make a browser act.
 func TestOtherOrigins(t *testing.T) {
 	t.Parallel()

@@ -40,6 +40,16 @@ func (f *failures) wait(address, user string, now time.Time) time.Duration {
 	return wait
 }
 
+// of is how many logins from the address have failed within the window.
+func (f *failures) of(address string, now time.Time) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c := f.counts[limits(address, "")[0].key]; now.Before(c.until) {
+		return c.n
+	}
+	return 0
+}
+
 // add counts a failure.
 func (f *failures) add(address, user string, now time.Time) {
 	f.mu.Lock()

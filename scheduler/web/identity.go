@@ -95,22 +95,20 @@ func (s *Server) login(r *http.Request, id Identity) (Identity, *problem) {
 	return id, s.failed(r, id, "")
 }
 
-// loginByPassword checks one password at a time: many guesses at once would not be
-// counted before they are answered, and would take all processors.
+// loginByPassword checks a password when its turn has come: many guesses at once
+// would not be counted before they are answered, and would take all processors.
 func (s *Server) loginByPassword(r *http.Request, id Identity, name, given string) (Identity, *problem) {
-	users := s.users.Load()
+	users, from := s.users.Load(), network(id.Address)
 	if user, ok := users.remembered(name, given); ok {
 		return id.as(user), nil
 	}
 	if s.failures.wait(id.Address, name, time.Now()) > 0 {
 		return id, s.failed(r, id, name)
 	}
-	select {
-	case users.turn <- struct{}{}:
-		defer func() { <-users.turn }()
-	case <-r.Context().Done():
+	if !s.turns.take(r.Context(), from, func() int { return s.failures.of(id.Address, time.Now()) }) {
 		return id, tooMany("too many logins at once", time.Second)
 	}
+	defer s.turns.give(from)
 	if user, ok := users.remembered(name, given); ok { // while it waited
 		return id.as(user), nil
 	}

@@ -17,6 +17,7 @@ type Server struct {
 	cfg      Config
 	users    atomic.Pointer[users] // replaced as a whole
 	failures failures
+	turns    turns // of those whose password is checked
 	notes    noteLimit
 	origins  *http.CrossOriginProtection
 	api      []route

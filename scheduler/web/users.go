@@ -25,7 +25,6 @@ type users struct {
 	byName  map[string]User
 	byToken map[string]User // by the stored form
 	decoy   password        // is asked where there is no such user
-	turn    chan struct{}   // held by who checks a password
 
 	valid    context.Context // ends when they are replaced
 	replaced context.CancelFunc
@@ -35,7 +34,7 @@ type users struct {
 	known map[[sha256.Size]byte]time.Time
 }
 
-// Passwords that were right are remembered for a while, as a keyed hash: to check
+// Passwords that were right are remembered until they are not sent for a while, as a keyed hash: to check
 // one takes a processor a tenth of a second or more, and browsers send it with every
 // request.
 const (
@@ -71,7 +70,7 @@ func validateUsers(list []User) error {
 }
 
 func newUsers(list []User) *users {
-	u := &users{byName: map[string]User{}, byToken: map[string]User{}, turn: make(chan struct{}, 1), known: map[[sha256.Size]byte]time.Time{}}
+	u := &users{byName: map[string]User{}, byToken: map[string]User{}, known: map[[sha256.Size]byte]time.Time{}}
 	u.decoy = password{salt: make([]byte, saltBytes), key: make([]byte, keyBytes), n: iterations}
 	u.valid, u.replaced = context.WithCancel(context.Background())
 	_, _ = rand.Read(u.key[:]) // never fails
@@ -111,8 +110,12 @@ func (u *users) remembered(name, given string) (User, bool) {
 	sum := u.sum(name, given)
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	now := time.Now()
 	until, ok := u.known[sum]
-	return u.byName[name], ok && time.Now().Before(until)
+	if ok = ok && now.Before(until); ok {
+		u.known[sum] = now.Add(rememberFor)
+	}
+	return u.byName[name], ok
 }
 
 func (u *users) remember(name, given string) {
