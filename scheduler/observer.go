@@ -11,7 +11,7 @@ import (
 // called from the engine's and from runs' goroutines, must not block and must
 // not call back into the Scheduler. Logs, metrics and live views are observers.
 type Observer struct {
-	// Claimed: this replica won the tick; the run starts now. Took is the time
+	// Claimed: this replica won the tick. Started follows, or Unused. Took is the time
 	// from the first message of the winning attempt.
 	Claimed func(job string, claim locking.Claim, took time.Duration)
 	// Tried: one try to claim the tick has ended and took so long; err, an

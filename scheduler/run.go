@@ -29,11 +29,11 @@ func (a *attempt) work(lease locking.Lease, took time.Duration) {
 	a.started = a.clock.wall()
 	a.report(progress{attempt: a, phase: won})
 	a.cfg.Observer.Claimed(a.job.Name, a.claim(), took)
-	a.tellStarted()
 
 	end := ending{}
 	defer func() { a.finish(&end) }() // also when the function ends its goroutine
 	if a.inTime() {
+		a.tellStarted()
 		a.calls(&end)
 	}
 }

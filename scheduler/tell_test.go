@@ -82,7 +82,7 @@ func (l slowLease) Release(ctx context.Context, note []byte) error {
 }
 
 // A claim that comes too late to begin the work ends as unused, since it will
-// not be told as finished.
+// not be told as started or finished.
 func TestUnusedClaimsAreTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -93,6 +93,8 @@ func TestUnusedClaimsAreTold(t *testing.T) {
 				told = append(told, "claimed")
 				time.Sleep(3 * time.Second) // as a process that is stopped does
 			}
+			cfg.Observer.Started = func(scheduler.Entry, time.Duration) { told = append(told, "started") }
+			cfg.Observer.Late = func(string, locking.Claim, time.Duration) { told = append(told, "late") }
 			cfg.Observer.Unused = func(job string, claim locking.Claim) {
 				told = append(told, fmt.Sprint("unused ", job, " ", c.at(claim.Tick)))
 			}

@@ -20,6 +20,7 @@ type WebhookConfig struct {
 	Jobs    []string          `json:"jobs,omitempty" jsonschema:"only these jobs, and those with one of the tags; default: all"`
 	Tags    []string          `json:"tags,omitempty" jsonschema:"only jobs with one of these tags, and those named under jobs; default: all"`
 	Headers map[string]string `json:"headers,omitempty" resolve:"late" jsonschema:"sent along; better references if they hold secrets"`
+	Secret  string            `json:"secret,omitempty" resolve:"late" jsonschema:"signs each message in the header Quorate-Signature, as docs/webhooks.md says; better a reference"`
 	Timeout time.Duration     `json:"timeout,omitempty" jsonschema:"what one try may take; default 5s"`
 }
 
@@ -104,7 +105,7 @@ func (c *Config) sinks(id string, log *slog.Logger, tagsOf func(job string) []st
 	for i, hook := range c.Webhooks {
 		cfg := webhook.Config{
 			Name: path{"webhooks", strconv.Itoa(i)}.String(), Namespace: c.Namespace, Replica: id,
-			URL: hook.URL, Headers: hook.Headers, Resolve: expand, Timeout: hook.Timeout,
+			URL: hook.URL, Headers: hook.Headers, Secret: hook.Secret, Resolve: expand, Timeout: hook.Timeout,
 			Jobs: hook.Jobs, Tags: hook.Tags, TagsOf: tagsOf, Logger: log,
 		}
 		for _, e := range hook.Events {

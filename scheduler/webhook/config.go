@@ -21,6 +21,9 @@ type Config struct {
 
 	URL     string
 	Headers map[string]string
+	// Secret, unless empty, signs each message; see SignatureHeader. It may hold
+	// references.
+	Secret string
 	// Resolve returns a text with its references replaced. Nil: there are none.
 	Resolve func(string) (string, error)
 

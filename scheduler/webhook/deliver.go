@@ -94,22 +94,30 @@ func (s *Sink) post(ctx context.Context, m Message) error {
 	}
 }
 
-// request resolves the references of URL and headers. What it returns beside
+// request resolves the references of URL, headers and secret, and signs. What it returns beside
 // the request hides them in texts.
 func (s *Sink) request(ctx context.Context, m Message) (*http.Request, *strings.Replacer, error) {
 	target, err := s.cfg.Resolve(s.cfg.URL)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: url: %w", errAgain, err) // it may be there the next time
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(m.encode()))
+	key, err := s.cfg.Resolve(s.cfg.Secret)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: secret: %w", errAgain, err)
+	}
+	body := m.encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, errors.New("the url cannot be used")
 	}
 	password, _ := req.URL.User.Password()
-	secrets := []string{target, req.URL.RequestURI(), req.URL.RawQuery, password}
+	secrets := []string{target, req.URL.RequestURI(), req.URL.RawQuery, password, key}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "quorate")
 	req.Header.Set("Idempotency-Key", m.ID)
+	if key != "" {
+		req.Header.Set(SignatureHeader, sign(key, body, time.Now()))
+	}
 	for name, text := range s.cfg.Headers {
 		value, err := s.cfg.Resolve(text)
 		if err != nil {

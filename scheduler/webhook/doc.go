@@ -18,6 +18,11 @@
 //
 // # Secrets
 //
-// URL and headers may hold references, which are resolved for each try. What they
-// resolve to, and the URL's path, query and password, stand in no log line.
+// URL, headers and secret may hold references, which are resolved for each try. What
+// they resolve to, and the URL's path, query and password, stand in no log line.
+//
+// # Signatures
+//
+// With Config.Secret each try carries a [SignatureHeader], which receivers check with
+// [Verify], or as they check those of Stripe.
 package webhook

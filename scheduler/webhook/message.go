@@ -17,7 +17,7 @@ type Event string
 // The events. A run that has ended is told once, as Failed where that was asked
 // for and fits, else as Finished.
 const (
-	Started   Event = "started"    // a run begins
+	Started   Event = "started"    // a run has begun: its function is called
 	Finished  Event = "finished"   // a run has ended, however that was
 	Failed    Event = "failed"     // a run has failed or timed out
 	Late      Event = "late"       // a run starts later than its job's late_after

@@ -48,10 +48,7 @@ func (s *Sink) Stats() Stats {
 
 // Observer tells the sink what happens.
 func (s *Sink) Observer() scheduler.Observer {
-	return scheduler.Observer{
-		Claimed: func(job string, c locking.Claim, _ time.Duration) {
-			s.tell(s.running(job, c), Started)
-		},
+	o := scheduler.Observer{
 		Late: func(job string, c locking.Claim, by time.Duration) {
 			s.tell(s.running(job, c), Late, func(m *Message) { m.LateMS = some(by.Milliseconds()) })
 		},
@@ -72,6 +69,10 @@ func (s *Sink) Observer() scheduler.Observer {
 			}
 		},
 	}
+	if slices.Contains(s.cfg.Events, Started) { // it costs something
+		o.Started = func(e scheduler.Entry, _ time.Duration) { s.tell(e, Started) }
+	}
+	return o
 }
 
 // running is what is known of a run that goes on.

@@ -104,6 +104,13 @@ func entry(o scheduler.Outcome) scheduler.Entry {
 	return e
 }
 
+// begun is an entry of a run that has just started.
+func begun() scheduler.Entry {
+	e := entry(scheduler.Running)
+	e.Tries, e.Finished, e.Reason, e.Error = 0, time.Time{}, "", ""
+	return e
+}
+
 func claim() locking.Claim { return locking.Claim{Name: "report", Tick: noon, Token: 7, Attempt: 1} }
 
 // The form of messages is a contract with their receivers.
@@ -116,6 +123,7 @@ func TestMessages(t *testing.T) {
 		o.Finished(entry(scheduler.Failed), nil)
 		o.Settled(entry(scheduler.Missed))
 		o.Late("report", claim(), 90*time.Second)
+		o.Started(begun(), time.Second)
 		synctest.Wait()
 		stop()
 		got := strings.Join(e.bodies, "\n") + "\n"
@@ -139,7 +147,9 @@ func TestMessages(t *testing.T) {
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	all := func(o scheduler.Observer) {
-		o.Claimed("report", claim(), 0)
+		if o.Started != nil {
+			o.Started(entry(scheduler.Running), 0)
+		}
 		o.Late("report", claim(), time.Minute)
 		o.LeaseLost("report", claim(), locking.ErrLeaseLost)
 		o.Finished(entry(scheduler.Succeeded), nil)
@@ -153,10 +163,10 @@ func TestEvents(t *testing.T) {
 		events []Event
 		want   string
 	}{
-		{nil, "1.started 1.late 1.lease_lost 2.finished 2.failed 2.failed missed skipped"},
+		{nil, "2.started 1.late 1.lease_lost 2.finished 2.failed 2.failed missed skipped"},
 		{[]Event{Finished}, "2.finished 2.finished 2.finished"},
 		{[]Event{Failed, Missed}, "2.failed 2.failed missed"},
-		{[]Event{Started, Skipped}, "1.started skipped"},
+		{[]Event{Started, Skipped}, "2.started skipped"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			e := &endpoint{}
@@ -188,7 +198,7 @@ func TestJobsAreChosenByNameAndTag(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, job := range []string{"backup", "ping", "report"} {
-			s.Observer().Claimed(job, claim(), 0)
+			s.Observer().Started(scheduler.Entry{Job: job, Tick: noon, Outcome: scheduler.Running}, 0)
 		}
 		var got []string
 		for _, m := range s.queue {
@@ -228,7 +238,7 @@ func TestTries(t *testing.T) {
 				return tt.status, tt.err
 			}}
 			s, stop := running(t, e, Config{Tries: 4})
-			s.Observer().Claimed("report", claim(), 0)
+			s.Observer().Started(entry(scheduler.Running), 0)
 			for len(e.ids(t)) < tt.posts {
 				time.Sleep(10 * time.Millisecond)
 			}
@@ -290,7 +300,7 @@ func TestFlush(t *testing.T) {
 		}}
 		s, stop := running(t, e, Config{Backoff: time.Hour, MaxBackoff: time.Hour})
 		for range 3 {
-			s.Observer().Claimed("report", claim(), 0)
+			s.Observer().Started(entry(scheduler.Running), 0)
 		}
 		synctest.Wait()
 		down = false
@@ -306,7 +316,7 @@ func TestFlush(t *testing.T) {
 		}}
 		s, stop := running(t, e, Config{Flush: 3 * time.Second})
 		for range 5 {
-			s.Observer().Claimed("report", claim(), 0)
+			s.Observer().Started(entry(scheduler.Running), 0)
 		}
 		synctest.Wait()
 		begun := time.Now()
@@ -337,7 +347,7 @@ func TestSecretsAreMasked(t *testing.T) {
 				Headers: map[string]string{"Authorization": "Bearer ${env:TOKEN}"}, Resolve: resolve,
 				Tries: 1, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			})
-			s.Observer().Claimed("report", claim(), 0)
+			s.Observer().Started(entry(scheduler.Running), 0)
 			synctest.Wait()
 			stop()
 			if got := e.got[0]; got.Header.Get("Authorization") != "Bearer "+token || got.URL.Query().Get("key") != key {
