@@ -14,15 +14,32 @@ import (
 const hidden = "***"
 
 // secretKey matches the names of params that may hold secrets.
-var secretKey = regexp.MustCompile(`(?i)passw|secret|token|authori[sz]ation|credential|api[-_]?key|cookie`)
+var secretKey = regexp.MustCompile(`(?i)pass|pwd|secret|token|authori[sz]ation|credential|cookie|private|dsn|(^|[^a-z])key$|api[-_]?key`)
+
+// harmlessKey matches the names under env and headers whose values are no secrets:
+// for any other name nobody can tell.
+var harmlessKey = regexp.MustCompile(`(?i)^(path|home|tz|lang|lc_[a-z]+|shell|user|pwd|tmpdir|term|editor|hostname|log_level|` +
+	`accept|accept-language|cache-control|content-type|host|user-agent)$`)
+
+// holdsSecrets tells whether the values of a map may be secrets by where it is.
+func holdsSecrets(name string) bool { return name == "env" || name == "headers" }
+
+// secretEntry tells whether the value of an entry of params may be a secret; name is
+// that of the map.
+func secretEntry(name, key string) bool {
+	if holdsSecrets(name) {
+		return !harmlessKey.MatchString(key)
+	}
+	return secretKey.MatchString(key)
+}
 
 // shown returns the configuration in a form that JSON can write, with the keys of
 // the file and without secrets: references stay as they are, for they say only where
 // one is.
-func (c *Config) shown() any { return show(reflect.ValueOf(*c), false) }
+func (c *Config) shown() any { return show(reflect.ValueOf(*c), "", false) }
 
-// show returns the value with secrets hidden, if it may hold some.
-func show(v reflect.Value, secret bool) any {
+// show returns the value that is called name with secrets hidden, if it may hold some.
+func show(v reflect.Value, name string, secret bool) any {
 	switch in := v.Interface().(type) {
 	case time.Duration:
 		return short(in)
@@ -38,27 +55,27 @@ func show(v reflect.Value, secret bool) any {
 	case reflect.Struct:
 		all := map[string]any{}
 		for _, f := range fieldsOf(v.Type()) {
-			all[f.key] = show(v.FieldByIndex(f.index), f.late || secret)
+			all[f.key] = show(v.FieldByIndex(f.index), f.key, f.late || secret)
 		}
 		return all
 	case reflect.Map:
 		all := map[string]any{}
 		for entry := v.MapRange(); entry.Next(); {
 			key := fmt.Sprint(entry.Key().Interface())
-			all[key] = show(entry.Value(), secret || v.Type().Elem().Kind() == reflect.Interface && secretKey.MatchString(key))
+			all[key] = show(entry.Value(), key, secret || v.Type().Elem().Kind() == reflect.Interface && secretEntry(name, key))
 		}
 		return all
 	case reflect.Slice:
 		all := make([]any, v.Len())
 		for i := range all {
-			all[i] = show(v.Index(i), secret)
+			all[i] = show(v.Index(i), name, secret)
 		}
 		return all
 	case reflect.Interface:
 		if v.IsNil() {
 			return nil
 		}
-		return show(v.Elem(), secret)
+		return show(v.Elem(), name, secret)
 	case reflect.String:
 		return showText(v.String(), secret)
 	}
@@ -91,13 +108,18 @@ func showText(text string, secret bool) string {
 }
 
 // redacted is the URL without the password of its user and without its query; of one
-// that may be secret, without its path.
+// that may be secret, without its path and a user that has no password.
 func redacted(u *url.URL, secret bool) string {
 	text := u.Scheme + "://"
 	if u.User != nil {
-		text += u.User.Username()
-		if _, has := u.User.Password(); has {
-			text += ":" + hidden
+		_, has := u.User.Password()
+		switch {
+		case has:
+			text += u.User.Username() + ":" + hidden
+		case secret: // it may be a token
+			text += hidden
+		default:
+			text += u.User.Username()
 		}
 		text += "@"
 	}

@@ -24,14 +24,14 @@ func (c *Config) shownJob(name string, calendars map[string]*scheduler.Calendar)
 }
 
 func showJob(job JobConfig) map[string]any {
-	return show(reflect.ValueOf(job), false).(map[string]any)
+	return show(reflect.ValueOf(job), "", false).(map[string]any)
 }
 
 // shownCalendar is a calendar as it was written and, since files change, a hash of what
 // it holds.
 func (c *Config) shownCalendar(name string, read *scheduler.Calendar) any {
 	cfg := c.Calendars[name]
-	all := lean(show(reflect.ValueOf(cfg), false).(map[string]any), show(reflect.ValueOf(CalendarConfig{}), false).(map[string]any))
+	all := lean(show(reflect.ValueOf(cfg), "", false).(map[string]any), show(reflect.ValueOf(CalendarConfig{}), "", false).(map[string]any))
 	if cfg.ICS != "" {
 		all["content"] = contentHash(read)
 	}
