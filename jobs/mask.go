@@ -17,7 +17,8 @@ const leastSecret = 4
 // A mask hides the secrets of one run. Its zero value hides nothing.
 type mask struct{ replace *strings.Replacer }
 
-func newMask(secrets []string) mask {
+// maskable returns those of the secrets that have enough bytes to be masked.
+func maskable(secrets []string, least int) []string {
 	var all []string
 	for _, s := range secrets {
 		// Output is logged line by line, so the lines of a key are secrets too.
@@ -26,14 +27,17 @@ func newMask(secrets []string) mask {
 	for i := range all {
 		all[i] = strings.TrimSpace(all[i])
 	}
-	all = slices.DeleteFunc(all, func(s string) bool { return len(s) < leastSecret })
-	if len(all) == 0 {
+	return slices.DeleteFunc(all, func(s string) bool { return len(s) < least })
+}
+
+func newMask(secrets []string) mask {
+	if len(secrets) == 0 {
 		return mask{}
 	}
 	// The longest first: it may contain the others.
-	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	pairs := make([]string, 0, 2*len(all))
-	for _, s := range all {
+	secrets = slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	pairs := make([]string, 0, 2*len(secrets))
+	for _, s := range secrets {
 		pairs = append(pairs, s, "***")
 	}
 	return mask{strings.NewReplacer(pairs...)}
@@ -47,7 +51,10 @@ func (m mask) error(err error) error {
 	if skip, ok := errors.AsType[*SkipError](err); ok {
 		return Skip(m.replace.Replace(skip.Reason))
 	}
-	return &maskedError{err: err, text: m.replace.Replace(err.Error())}
+	if text := m.replace.Replace(err.Error()); text != err.Error() {
+		return &maskedError{err: err, text: text}
+	}
+	return err
 }
 
 type maskedError struct {

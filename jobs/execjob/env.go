@@ -5,7 +5,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/quorate/quorate/jobs"
 )
@@ -19,8 +18,7 @@ func ownEnv() []string {
 func environment(run jobs.Run, p Params) []string {
 	var env []string
 	if p.InheritEnv {
-		// The replica's own settings may hold its passwords.
-		env = slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "QUORATE_") })
+		env = run.Environ()
 	} else {
 		for _, name := range []string{"PATH", "HOME", "TZ", "LANG"} {
 			if value, ok := os.LookupEnv(name); ok {

@@ -21,8 +21,9 @@ type Params struct {
 	Env map[string]string `json:"env,omitempty"`
 	// Dir is where the command runs. Default: where the replica runs.
 	Dir string `json:"dir,omitempty"`
-	// InheritEnv gives the command the whole environment of the replica, its
-	// own settings (QUORATE_*) excepted, instead of PATH, HOME, TZ and LANG.
+	// InheritEnv gives the command the environment of the replica instead of PATH,
+	// HOME, TZ and LANG: all but its own settings (QUORATE_*) and variables that hold
+	// secrets of its configuration.
 	InheritEnv bool `json:"inherit_env,omitempty"`
 	// KillGrace is the time between SIGTERM and SIGKILL. Default: 1s. It must
 	// be below the safety margin of the lock.

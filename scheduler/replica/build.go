@@ -100,7 +100,7 @@ func (t TLSConfig) load() (*tls.Config, error) {
 // expects a Config that Read returned.
 func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 	ps := &problems{origin: c.origin}
-	calendars := c.calendars(ps)
+	calendars, withheld := c.calendars(ps), c.withheld()
 	var list []scheduler.Job
 	for _, name := range slices.Sorted(maps.Keys(c.Jobs)) {
 		job := c.Jobs[name]
@@ -121,10 +121,12 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 		built.OnSuccess, built.OnFailure = c.keys(job.OnSuccess), c.keys(job.OnFailure)
 		if registry != nil {
 			var err error
-			if built.Handler, err = registry.Bind(job.Func, job.Params, c.limits(job)); err != nil {
+			limits := c.limits(job)
+			limits.Withheld = withheld
+			if built.Handler, err = registry.Bind(job.Func, job.Params, limits); err != nil {
 				return nil, fmt.Errorf("job %s: %w", name, err)
 			}
-			built.Bind = c.rebind(registry, job)
+			built.Bind = rebind(registry, job, limits)
 		}
 		built.Key, built.Hash = job.Formerly, c.jobHash(job, calendars)
 		built.Settings = func() any { return c.shownJob(name, calendars) }

@@ -15,7 +15,7 @@ var fixedParams = []string{"exec", "http"}
 
 // rebind returns what binds the job's function with the params of a request,
 // which go before the job's own, key by key.
-func (c *Config) rebind(registry *jobs.Registry, job JobConfig) func(map[string]any) (jobs.Handler, error) {
+func rebind(registry *jobs.Registry, job JobConfig, limits jobs.Limits) func(map[string]any) (jobs.Handler, error) {
 	return func(asked map[string]any) (jobs.Handler, error) {
 		if slices.Contains(fixedParams, job.Func) {
 			return nil, fmt.Errorf("%s takes its params from the configuration only", job.Func)
@@ -28,7 +28,7 @@ func (c *Config) rebind(registry *jobs.Registry, job JobConfig) func(map[string]
 			params = map[string]any{}
 		}
 		maps.Copy(params, asked)
-		return registry.Bind(job.Func, params, c.limits(job))
+		return registry.Bind(job.Func, params, limits)
 	}
 }
 
