@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,18 +79,18 @@ func TestUndecidedPast(t *testing.T) {
 	}
 	for _, tt := range tests {
 		tt.past.before = noon.Add(6 * time.Second)
-		u, err := tt.past.look(t.Context(), entriesOf(tt.entries), noon.Add(time.Minute), time.Second)
+		u, err := tt.past.look(t.Context(), entriesOf(tt.entries), time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []int
-		for _, t := range u.ticks {
+		for _, t := range slices.Concat(u.gone, u.ticks) {
 			got = append(got, int(t.at.Sub(noon)/time.Second))
 		}
 		if !slices.Equal(got, tt.ticks) {
 			t.Errorf("%s: ticks %v, want %v", tt.name, got, tt.ticks)
 		}
-		if lost := slices.IndexFunc(u.ticks, func(t tick) bool { return !t.at.Before(u.ran) }); lost != tt.lost && len(u.ticks) > 0 {
+		if lost := len(u.gone); lost != tt.lost {
 			t.Errorf("%s: %d ticks cannot be claimed, want %d", tt.name, lost, tt.lost)
 		}
 	}
@@ -99,13 +100,17 @@ func TestUndecidedPast(t *testing.T) {
 func TestLongPast(t *testing.T) {
 	t.Parallel()
 	p := past{job: &Job{Name: "j", Schedule: everySecond{new(int)}}, before: noon}
-	u, err := p.look(t.Context(), entriesOf{{Job: "j", Tick: noon.AddDate(-1, 0, 0), Outcome: Succeeded}}, noon, time.Second)
+	begun := noon.AddDate(-1, 0, 0)
+	u, err := p.look(t.Context(), entriesOf{{Job: "j", Tick: begun, Outcome: Succeeded}}, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
 	first, last := u.ticks[0].at, u.ticks[len(u.ticks)-1].at
-	if len(u.ticks) != mostPast || !last.Equal(noon.Add(-time.Second)) || !first.Equal(u.before) || u.first.After(noon.Add(-longestPast+time.Minute)) {
+	if len(u.ticks) != mostPast || !last.Equal(noon.Add(-time.Second)) || !first.Equal(u.before) || !u.first.Equal(begun.Add(time.Second)) {
 		t.Errorf("%d ticks from %v to %v; left out %v to %v", len(u.ticks), first, last, u.first, u.before)
+	}
+	if rest := u.gone[0]; !rest.at.Before(first) || !strings.Contains(rest.why, "all ticks since 2025") {
+		t.Errorf("the tick that stands for the rest: %+v", rest)
 	}
 }
 

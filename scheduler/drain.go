@@ -65,7 +65,7 @@ func (e *engine) drain() error {
 			continue
 		case q := <-e.asks:
 			e.hear()
-			q.reply <- e.snapshot(q.next)
+			e.answer(q)
 			continue
 		case open := <-e.desk.opened: // runs can still be cancelled
 			e.hear()

@@ -94,7 +94,8 @@ func (h *dueHeap) Pop() any {
 func (e *engine) plan(j *job) {
 	j.index = len(e.jobs)
 	e.jobs = append(e.jobs, j)
-	p := past{job: j.Job, before: e.clock.wall(), why: whyNobody}
+	now := e.clock.wall()
+	p := past{job: j.Job, before: now, begun: now}
 	if !j.next.isZero() {
 		e.due.add(j)
 		p.before = j.next.at

@@ -29,7 +29,8 @@ type engine struct {
 	leaving  []*job // removed, but something of them goes on
 	due      dueQueue
 	scans    []*scan // to be begun
-	updating bool    // an update goes on, of which a step was taken in
+	unread   unread
+	updating bool // an update goes on, of which a step was taken in
 	larger   ladders
 	wins     int64 // claims, ever
 	around   *surroundings
@@ -39,7 +40,8 @@ type engine struct {
 
 	// What was asked of the cluster, as the desk last saw it.
 	desk     *desk
-	informed bool            // the desk has seen it once
+	informed bool            // the desk has seen it once, or ticks do not wait for that any more
+	blind    time.Time       // until then ticks waited for it
 	pauses   []Act           // in force
 	heeded   map[string]bool // requests that this replica has begun to do
 	settling map[string]bool // those that have expired
@@ -102,14 +104,14 @@ func (e *engine) run(ctx context.Context) error {
 			e.heed(open)
 			timer.Reset(0)
 		case <-blind.C:
-			e.informed = true
+			e.inform()
 			timer.Reset(0)
 		case s := <-e.scanned:
 			e.hear()
 			e.takeIn(s)
 		case q := <-e.asks:
 			e.hear()
-			q.reply <- e.snapshot(q.next)
+			e.answer(q)
 		case u := <-e.updates:
 			e.hear()
 			e.update(u)
@@ -119,6 +121,13 @@ func (e *engine) run(ctx context.Context) error {
 		case <-e.aborted:
 			return e.drain()
 		}
+	}
+}
+
+// inform lets ticks begin.
+func (e *engine) inform() {
+	if !e.informed {
+		e.informed, e.blind = true, e.clock.wall()
 	}
 }
 

@@ -3,16 +3,20 @@ package scheduler
 import "time"
 
 // maxOverslept is how many ticks of a job are recorded one by one when the
-// replica finds that it slept through them.
+// replica finds that it slept through them, and the ledger is not asked about them.
 const maxOverslept = 100
 
-// whyOverslept is the reason of ticks that nobody was awake to claim here.
-const whyOverslept = "this replica was asleep, stopped or too busy until the tick's window had closed"
+// Why ticks were not begun that this replica has slept through.
+const (
+	whyOverslept = "this replica was asleep, stopped or too busy until the tick's window had closed"
+	whyStarting  = "starting: this replica did not know yet what is paused"
+)
 
 // An oversleep is what a replica finds when it looks at its clock late.
 type oversleep struct {
 	missed []tick // windows closed, oldest first
-	// From first to before, ticks were left out of missed; zero if none were.
+	// From first to before, ticks were left out of missed, but for the last of them, the
+	// first of missed, which stands for all; zero if none were.
 	first, before time.Time
 	open          tick // the tick that can still be claimed; zero if none
 	next          tick
@@ -22,29 +26,30 @@ type oversleep struct {
 // when it fell asleep.
 func sleptThrough(j *Job, due tick, now time.Time, window time.Duration) oversleep {
 	var o oversleep
-	t := due
-	for !t.isZero() && !t.start.After(now) {
-		next := t.next
-		switch {
+	if due.isZero() || due.start.After(now) {
+		o.next = due
+		return o
+	}
+	if next := j.scheduled(due.next, window); due.until.After(now) && (next.isZero() || next.start.After(now)) {
+		o.open, o.next = due, next // as a rule
+		return o
+	}
+	// The last may be open, and the one after it may have come but not started.
+	ticks, whole := lastTicks(j.Schedule, due.at.Add(-1), now.Add(1), maxOverslept+3, func(time.Time) bool { return true })
+	o.next = j.scheduled(j.Schedule.Next(now), window)
+	for _, at := range ticks {
+		switch t := j.scheduled(at, window); {
+		case t.start.After(now):
+			o.next = t
 		case t.until.After(now):
 			o.open = t
-		case len(o.missed) < maxOverslept:
+		default:
 			o.missed = append(o.missed, t)
-		case o.first.IsZero():
-			// Too many: go on where a window may still be open.
-			o.first = t.at
-			if skip := j.Schedule.Next(now.Add(-window - j.Jitter)); skip.After(t.at) {
-				next = skip
-			}
 		}
-		t = j.scheduled(next, window)
 	}
-	o.next = t
-	if !o.first.IsZero() {
-		o.before = o.next.at
-		if !o.open.isZero() {
-			o.before = o.open.at
-		}
+	if over := len(o.missed) - maxOverslept - 1; over > 0 || !whole {
+		o.missed = o.missed[max(0, over):]
+		o.first, o.before = due.at, o.missed[1].at
 	}
 	return o
 }
@@ -52,15 +57,24 @@ func sleptThrough(j *Job, due tick, now time.Time, window time.Duration) oversle
 // oversleep moves the job on to its first tick after now, sees to those before,
 // and returns the one that is open now, if any.
 func (e *engine) oversleep(j *job, now time.Time) tick {
-	o := sleptThrough(j.Job, j.tick(e.cfg.Window), now, e.cfg.Window)
+	due := j.tick(e.cfg.Window)
+	o := sleptThrough(j.Job, due, now, e.cfg.Window)
 	e.reschedule(j, o.next.due())
+	why := whyOverslept
+	if !due.start.After(e.blind) {
+		why = whyStarting
+	}
 	if len(o.missed) > 0 && j.CatchUp.does() && fits(e.cfg.Labels, j.Labels) {
-		e.hold(j, past{job: j.Job, from: o.missed[0].at, before: o.until(now), why: whyOverslept})
+		e.hold(j, past{job: j.Job, from: due.at, before: o.until(now), why: why})
 		return o.open
 	}
-	for _, t := range o.missed {
+	for i, t := range o.missed {
 		j.lane("").gaveUp(j)
-		e.decided(j.Job, t, missedFor(whyOverslept))
+		if i == 0 && !o.first.IsZero() {
+			e.decided(j.Job, t, missedFor(beside(why, o.first)))
+		} else {
+			e.decided(j.Job, t, missedFor(why))
+		}
 	}
 	if !o.first.IsZero() {
 		e.cfg.Observer.Overslept(j.Name, o.first, o.before)

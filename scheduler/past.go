@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// How far back, and how many ticks at most, a replica looks for what nobody ran.
+// How many ticks at most a replica looks for that nobody ran.
 const (
-	longestPast = 24 * time.Hour
-	mostPast    = 1000
-	firstPage   = 4   // entries read from the ledger at once: as a rule the last tick ran
-	pastPage    = 100 // the next times
+	mostPast  = 900 // and one more that stands for the rest: so many notes are kept
+	firstPage = 4   // entries read from the ledger at once: as a rule the last tick ran
+	pastPage  = 100 // the next times
 )
 
 // A past is a span of a job's ticks before its first live one.
 type past struct {
 	job    *Job
-	from   time.Time // zero: what follows the last tick that the ledger knows to have run
+	from   time.Time // zero: from where the job is not accounted for
 	before time.Time
-	why    string // its ticks did not run
+	begun  time.Time // this replica served the job from then on
+	why    string    // its ticks did not run; empty: what is known of the job says it
 
 	published // counts in what lies before a start
 }
@@ -33,8 +33,8 @@ type published struct {
 // ran, or why they shall not. The ledger is a hint: the claim decides.
 type undecided struct {
 	rerun         tick      // the last one that ran, if it was interrupted; zero: none
+	gone          []tick    // nobody can claim them any more
 	ticks         []tick    // oldest first
-	ran           time.Time // nobody can claim those before; zero: all may be claimed
 	first, before time.Time // from here to there more were left out; zero: none
 }
 
@@ -42,32 +42,40 @@ type undecided struct {
 type known struct {
 	ran     time.Time          // the last tick that ran; zero: none
 	oldest  time.Time          // the oldest one it says anything of; zero: none
+	ticks   []time.Time        // it says anything of, newest first
 	decided map[time.Time]bool // not to be tried again
 	partly  bool               // more is known of the past than was read
 }
 
 // look reads the ledger and lists what is undecided.
-func (p past) look(ctx context.Context, ledger Ledger, now time.Time, window time.Duration) (undecided, error) {
-	horizon := now.Add(-max(longestPast, p.job.CatchUp.withDefaults().Window))
-	k, err := p.read(ctx, ledger, horizon)
+func (p past) look(ctx context.Context, ledger Ledger, window time.Duration) (undecided, error) {
+	starts := p.from.IsZero()
+	if starts && lacks(p.unread, p.job.key()) {
+		return undecided{}, p.unread
+	}
+	versions := p.versions[p.job.key()]
+	account := accountOf(versions)
+	if starts {
+		p.from = account.begin()
+	}
+	k, err := p.read(ctx, ledger)
 	if err != nil || k.oldest.IsZero() && p.from.IsZero() {
 		return undecided{}, err // a job of which nothing is known has no past
 	}
-	if p.from.IsZero() {
-		if lacks(p.unread, p.job.key()) {
-			return undecided{}, p.unread
-		}
+	b := background{why: p.why, ticks: k.ticks, remembered: remembered(ledger, p.job.key())}
+	if starts {
 		was := *p.job
-		was.Schedule = p.schedule(p.versions[p.job.key()])
+		was.Schedule = p.schedule(versions)
 		p.job = &was
+		b.account, b.absence = account, account.removal(versions, p.begun)
 	}
-	return p.list(k, horizon, window), nil
+	return p.list(k, b, window), nil
 }
 
-// read collects entries, newest first, back to the last run, or as far as the
-// replica slept: others may have run ticks that are none in its version of the
-// job, and have no word of those that are.
-func (p past) read(ctx context.Context, ledger Ledger, horizon time.Time) (known, error) {
+// read collects entries, newest first, back to where the past begins: others may have
+// run ticks that are none in this replica's version of the job, and have no word of those
+// that are. Where it is not known where the past begins, that is the last run.
+func (p past) read(ctx context.Context, ledger Ledger) (known, error) {
 	k := known{decided: map[time.Time]bool{}}
 	before := p.before
 	for n, size := 0, firstPage; n < mostPast; n, size = n+size, pastPage {
@@ -80,7 +88,7 @@ func (p past) read(ctx context.Context, ledger Ledger, horizon time.Time) (known
 				return k, nil
 			}
 		}
-		if len(page) < size || page[len(page)-1].OrderKey().Before(horizon) {
+		if len(page) < size {
 			return k, nil
 		}
 		before = page[len(page)-1].OrderKey()
@@ -105,51 +113,48 @@ func (k *known) take(e Entry, retried bool) {
 		return
 	}
 	k.oldest = e.Tick
-	k.decided[e.Tick] = e.Outcome != Missed || byPolicy(e.Reason) || !k.ran.IsZero()
+	k.ticks = append(k.ticks, e.Tick)
+	k.decided[e.Tick] = e.Outcome != Missed || byPolicy(e.Reason) || !retried || !k.ran.IsZero()
 	if k.ran.IsZero() && (e.Outcome.Ran() || !retried) {
 		k.ran = e.Tick
 	}
 }
 
 // list walks the schedule through the past.
-func (p past) list(k known, horizon time.Time, window time.Duration) undecided {
-	u := undecided{ran: k.ran}
-	for t := p.job.scheduled(p.begin(k, horizon), window); !t.isZero() && t.at.Before(p.before); t = p.job.scheduled(t.next, window) {
-		if k.decided[t.at] {
-			continue
-		}
-		t.trigger, t.why = ByCatchUp, p.why
-		if u.ticks = append(u.ticks, t); len(u.ticks) > 2*mostPast {
-			u.leaveOut()
-		}
+func (p past) list(k known, b background, window time.Duration) undecided {
+	lacks := func(at time.Time) bool { return !k.decided[at] && !b.absence.has(at) }
+	from := p.begin(k, b.account)
+	all, whole := lastTicks(p.job.Schedule, from, p.before, mostPast+1, lacks)
+	var u undecided
+	if !whole {
+		u.first, u.before = p.job.Schedule.Next(from), all[1]
 	}
-	if len(u.ticks) > mostPast {
-		u.leaveOut()
+	for i, at := range all {
+		t := p.job.scheduled(at, window)
+		t.trigger, t.why = ByCatchUp, b.reason(at)
+		switch rest := i == 0 && !whole; {
+		case rest:
+			t.why = beside(t.why, u.first)
+			fallthrough
+		case b.lost(at), at.Before(k.ran):
+			u.gone = append(u.gone, t)
+		default:
+			u.ticks = append(u.ticks, t)
+		}
 	}
 	return u
 }
 
-// begin is the first tick to look at.
-func (p past) begin(k known, horizon time.Time) time.Time {
-	from := k.oldest.Add(-1) // itself included
-	if !p.from.IsZero() {
-		from = p.from.Add(-1)
+// begin is the instant after which the ticks lack an entry.
+func (p past) begin(k known, a Account) time.Time {
+	from := p.from.Add(-1) // itself included
+	switch {
+	case p.from.IsZero():
+		from = later(k.ran, k.oldest.Add(-1))
+	case k.partly:
+		from = later(from, k.oldest)
+	case !a.First.IsZero() && a.Until.IsZero() && !k.oldest.IsZero() && k.oldest.Before(p.from):
+		from = k.oldest // the ledger is older than what is published
 	}
-	if k.ran.After(from) && (p.from.IsZero() || k.partly) {
-		from = k.ran
-	}
-	if from.Before(horizon) {
-		from = horizon
-	}
-	return p.job.Schedule.Next(from)
-}
-
-// leaveOut drops all but the newest ticks.
-func (u *undecided) leaveOut() {
-	drop := len(u.ticks) - mostPast
-	if u.first.IsZero() {
-		u.first = u.ticks[0].at
-	}
-	u.before = u.ticks[drop].at
-	u.ticks = append([]tick(nil), u.ticks[drop:]...)
+	return from
 }

@@ -24,14 +24,21 @@ type publisher struct {
 	wall    func() time.Time
 	retry   time.Duration
 
+	// Of Run: who else lives, and what the engine makes of the past, see
+	// engine.accounted. Nil before.
+	live    func() []Replica
+	account func(learned map[string]time.Time) accounts
+
 	mu     sync.Mutex
 	jobs   map[string]posted // by key
 	hash   string            // of the whole set
 	since  time.Time         // that is served
 	fresh  map[string]bool   // keys of what is not published yet
 	begun  map[string]bool   // keys of versions that others may have served before
-	untold bool              // what the set consists of
-	more   chan struct{}     // holds one element after something became fresh
+	gone   map[string]removed
+	behind bool          // others may know what became of ticks before this replica came
+	untold bool          // what the set consists of
+	more   chan struct{} // holds one element after something became fresh
 }
 
 // A posted job is one that this replica serves, and since when. What is published
@@ -44,7 +51,7 @@ type posted struct {
 func newPublisher(cfg Config) *publisher {
 	return &publisher{
 		roster: cfg.Roster, sets: cfg.JobSets, replica: cfg.Replica, wall: cfg.Clock, retry: cfg.BeatEvery,
-		fresh: map[string]bool{}, begun: map[string]bool{}, more: make(chan struct{}, 1),
+		fresh: map[string]bool{}, begun: map[string]bool{}, gone: map[string]removed{}, more: make(chan struct{}, 1),
 	}
 }
 
@@ -58,8 +65,9 @@ func (p *publisher) serve(list []*Job) {
 	if p.hash != hash {
 		p.since, p.untold = p.wall(), true
 	}
-	p.jobs, p.hash = make(map[string]posted, len(list)), hash
 	now := millis(p.wall())
+	p.remove(before, now)
+	p.jobs, p.hash = make(map[string]posted, len(list)), hash
 	for _, j := range list {
 		have := before[j.Key]
 		post := posted{Job: j, since: now}
@@ -67,6 +75,7 @@ func (p *publisher) serve(list []*Job) {
 			post.since = have.since
 		}
 		p.jobs[j.Key] = post
+		delete(p.gone, j.Key)
 		if p.roster != nil {
 			p.compare(have, post)
 		}
@@ -134,23 +143,27 @@ func (p *publisher) run(ctx context.Context) {
 	all := time.NewTicker(publishEvery)
 	defer all.Stop()
 	for {
+		var again <-chan time.Time
+		if !p.tell(ctx) {
+			again = time.After(p.retry)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-p.more:
+		case <-again:
 		case <-all.C:
 			p.renew()
-		}
-		for !p.tell(ctx) && sleep(ctx, p.retry) {
 		}
 	}
 }
 
-// tell publishes what is fresh, and says what the set consists of. It returns whether
-// that worked.
+// tell publishes what is fresh, and says what the set consists of and which jobs were
+// removed. It returns whether nothing is left to tell.
 func (p *publisher) tell(ctx context.Context) bool {
 	published := p.publish(ctx)
-	return p.keepSet(ctx) && published
+	kept := p.keepSet(ctx)
+	return p.publishRemoved(ctx) && kept && published
 }
 
 // renew makes everything fresh.
@@ -171,7 +184,10 @@ func (p *publisher) publish(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	list, unknown := p.split(list, p.learn(ctx, list))
+	versions, err := p.known(ctx)
+	p.learn(list, versions, err)
+	p.addAccounts(list, versions)
+	list, unknown := p.split(list, err)
 	var untold []JobInfo
 	if len(list) > 0 {
 		_, untold = p.split(list, p.roster.Publish(ctx, list))
@@ -195,26 +211,30 @@ func (p *publisher) split(list []JobInfo, err error) (told, lacking []JobInfo) {
 	return told, lacking
 }
 
-// learn finds out since when versions are served that this replica has begun to
-// serve.
-func (p *publisher) learn(ctx context.Context, list []JobInfo) error {
+// known reads what is published, if this replica has anything to learn from it.
+func (p *publisher) known(ctx context.Context) (map[string][]JobInfo, error) {
 	p.mu.Lock()
-	begun := len(p.begun) > 0
+	learns := len(p.begun) > 0 || p.behind
 	p.mu.Unlock()
-	if !begun {
-		return nil
+	if !learns {
+		return nil, nil
 	}
 	known, err := p.roster.Jobs(ctx)
 	if whole(err) != nil {
-		return err
+		return nil, err
 	}
-	versions := byKey(known)
+	return byKey(known), err
+}
+
+// learn finds out since when versions are served that this replica has begun to
+// serve. The versions published of jobs came with err.
+func (p *publisher) learn(list []JobInfo, versions map[string][]JobInfo, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, info := range list {
 		key := info.StoredAs()
 		if have, ok := p.jobs[key]; ok && have.Hash == info.Hash && p.begun[key] && !lacks(err, key) {
-			list[i].Since = info.servedSince(versions[key])
+			list[i].Since = info.beganToServe(versions[key])
 			have.since = millis(list[i].Since)
 			p.jobs[key] = have
 			delete(p.begun, key)
@@ -223,7 +243,6 @@ func (p *publisher) learn(ctx context.Context, list []JobInfo) error {
 	if len(p.begun) == 0 {
 		p.begun = map[string]bool{} // a map never shrinks
 	}
-	return err
 }
 
 // take returns what is fresh as of now; nothing is fresh afterwards.

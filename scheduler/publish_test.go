@@ -81,6 +81,6 @@ func TestPublisher(t *testing.T) {
 		p.serve([]*Job{job("a", "4"), job("b", "2")})
 		roster.answer(nil, nil)
 		time.Sleep(cfg.BeatEvery)
-		want("when the quorum is back", "[a/4 b/2]")
+		want("when the quorum is back", "[a/4 b/2]", "[c/1]") // which was removed
 	})
 }

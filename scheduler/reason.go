@@ -8,24 +8,27 @@ type Class string
 
 // The classes of ticks that did not run.
 const (
-	ClassOverlap     Class = "overlap"     // an earlier run went on
-	ClassPaused      Class = "paused"      // by somebody, or in the configuration
-	ClassLimit       Class = "limit"       // of a group, or of the replica
-	ClassPlacement   Class = "placement"   // no live replica has the labels
-	ClassCatchUp     Class = "catch_up"    // the policy did not catch it up
-	ClassNoQuorum    Class = "no_quorum"   // too few nodes answered
-	ClassSplit       Class = "split"       // competitors divided the votes until it was too late
-	ClassTooSlow     Class = "too_slow"    // the nodes answered too late
-	ClassClock       Class = "clock"       // the replica's clock is ahead of the nodes'
-	ClassSuperseded  Class = "superseded"  // a later tick was claimed first
-	ClassUnvouched   Class = "unvouched"   // too few nodes remember that far
-	ClassRefused     Class = "refused"     // the nodes refuse this replica
-	ClassUndecided   Class = "undecided"   // a claim was begun and never completed
-	ClassDrained     Class = "drained"     // the replica drained; of runs, too
-	ClassBehind      Class = "behind"      // an earlier tick was still being decided
-	ClassTooLate     Class = "too_late"    // the claim came too late to begin
-	ClassAsleep      Class = "asleep"      // the replica was asleep, stopped or too busy
-	ClassNoReplica   Class = "no_replica"  // none was running
+	ClassOverlap     Class = "overlap"    // an earlier run went on
+	ClassPaused      Class = "paused"     // by somebody, or in the configuration
+	ClassLimit       Class = "limit"      // of a group, or of the replica
+	ClassPlacement   Class = "placement"  // no live replica has the labels
+	ClassCatchUp     Class = "catch_up"   // the policy did not catch it up
+	ClassNoQuorum    Class = "no_quorum"  // too few nodes answered
+	ClassSplit       Class = "split"      // competitors divided the votes until it was too late
+	ClassTooSlow     Class = "too_slow"   // the nodes answered too late
+	ClassClock       Class = "clock"      // the replica's clock is ahead of the nodes'
+	ClassSuperseded  Class = "superseded" // a later tick was claimed first
+	ClassUnvouched   Class = "unvouched"  // too few nodes remember that far
+	ClassRefused     Class = "refused"    // the nodes refuse this replica
+	ClassUndecided   Class = "undecided"  // a claim was begun and never completed
+	ClassDrained     Class = "drained"    // the replica drained; of runs, too
+	ClassBehind      Class = "behind"     // an earlier tick was still being decided
+	ClassTooLate     Class = "too_late"   // the claim came too late to begin
+	ClassAsleep      Class = "asleep"     // the replica was asleep, stopped or too busy
+	ClassNoReplica   Class = "no_replica" // none was running
+	ClassUnknown     Class = "unknown"
+	ClassHistoryLost Class = "history_lost"
+	ClassStarting    Class = "starting"
 	ClassRemoved     Class = "removed"     // the job was taken out of the configuration
 	ClassRescheduled Class = "rescheduled" // its schedule was changed
 	ClassExpired     Class = "expired"     // a request that nobody could begin in time
@@ -81,6 +84,9 @@ func beginnings() []beginning {
 		{whyTooLate, ClassTooLate},
 		{whyOverslept, ClassAsleep},
 		{whyNobody, ClassNoReplica},
+		{whyHistoryLost, ClassHistoryLost},
+		{"unknown:", ClassUnknown},
+		{"starting:", ClassStarting},
 		{whyRemoved, ClassRemoved},
 		{whyRescheduled, ClassRescheduled},
 		{"expired:", ClassExpired},

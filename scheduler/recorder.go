@@ -35,15 +35,16 @@ type recorder struct {
 
 	mu      sync.Mutex
 	queue   []decision
-	more    chan struct{} // holds one element after something was added
-	closing chan struct{} // closed when nothing more comes
-	ended   chan struct{} // closed when run has returned
+	open    map[string]unrecorded // by key of the job
+	more    chan struct{}         // holds one element after something was added
+	closing chan struct{}         // closed when nothing more comes
+	ended   chan struct{}         // closed when run has returned
 }
 
 func newRecorder(cfg Config) *recorder {
 	return &recorder{
 		ledger: cfg.Ledger, archive: cfg.Archive, observer: cfg.Observer, limit: cfg.RecordQueue,
-		more: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{}),
+		open: map[string]unrecorded{}, more: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 }
 
@@ -51,6 +52,7 @@ func newRecorder(cfg Config) *recorder {
 func (r *recorder) add(j *Job, e Entry) {
 	r.mu.Lock()
 	r.queue = append(r.queue, decision{e, j.key(), j.History})
+	r.opened(j.key(), e)
 	over := max(0, len(r.queue)-r.limit)
 	dropped := r.queue[:over:over]
 	r.queue = r.queue[over:]
@@ -123,6 +125,7 @@ func (r *recorder) deliver(ctx context.Context, d decision) {
 		if !errors.Is(err, locking.ErrNoQuorum) && !errors.Is(err, context.DeadlineExceeded) {
 			r.observer.Recorded(d.Entry, err)
 			if err == nil {
+				r.recorded(d)
 				r.settle(ctx, d)
 			}
 			return

@@ -20,7 +20,8 @@ const (
 // heed does what was asked of the cluster, as far as it is new here.
 func (e *engine) heed(open OpenActs) {
 	same := slices.EqualFunc(open.Pauses, e.pauses, func(a, b Act) bool { return a.ID == b.ID })
-	e.pauses, e.informed = open.Pauses, true
+	e.pauses = open.Pauses
+	e.inform()
 	if !same {
 		for _, j := range e.jobs {
 			e.stopPaused(j)

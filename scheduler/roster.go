@@ -69,6 +69,9 @@ type JobInfo struct {
 	// published it.
 	Since      time.Time `json:"since,omitzero"`
 	ConfigHash string    `json:"config_hash,omitempty"`
+	// Account is how far the job is accounted for, as far as this version goes. What a
+	// Roster keeps of it is the Merge of all that was published.
+	Account Account `json:"-"`
 	// Age is how long ago that was, by the clocks of the nodes that say so. Only
 	// Roster.Jobs sets it.
 	Age time.Duration `json:"-"`

@@ -12,8 +12,6 @@ import (
 // its past is looked up: once a later tick was claimed, earlier ones never can
 // be. Jobs that do not catch up wait for nothing, see scan_later.go.
 
-const whyNobody = "no replica was running"
-
 const (
 	scanners    = 8                    // ledgers read at once
 	scanPace    = 5 * time.Millisecond // between two
@@ -46,6 +44,7 @@ func (e *engine) hold(j *job, p past) {
 	if !fits(e.cfg.Labels, j.Labels) {
 		return
 	}
+	e.unread.add(j, p.before)
 	rerun, catchUp := j.OnCrash == CrashRerun, j.CatchUp.does()
 	if rerun || catchUp {
 		j.lane("").scans++
@@ -161,8 +160,8 @@ func (e *engine) carryOut(ctx context.Context, s *scan) bool {
 // lookUp finds what is to be tried again, and, in a scan that is urgent, only if
 // it can be.
 func (s *scan) lookUp(ctx context.Context, ledger Ledger, now time.Time, window time.Duration) (u undecided, err error) {
-	if !s.urgent || s.job.CatchUp.does() {
-		if u, err = s.look(ctx, ledger, now, window); err != nil {
+	if s.accounts() {
+		if u, err = s.look(ctx, ledger, window); err != nil {
 			return undecided{}, err
 		}
 	}
@@ -171,6 +170,9 @@ func (s *scan) lookUp(ctx context.Context, ledger Ledger, now time.Time, window 
 	}
 	return u, err
 }
+
+// accounts tells whether the scan looks for all ticks that nobody ran.
+func (s *scan) accounts() bool { return !s.urgent || s.job.CatchUp.does() }
 
 // repeats tells whether a scan that failed is worth another try: the nodes may
 // come back, as long as anything could be caught up then.
@@ -188,8 +190,11 @@ func (e *engine) takeIn(s *scan) {
 	if !e.serves(j) {
 		return
 	}
-	if s.found.err != nil {
+	switch {
+	case s.found.err != nil:
 		e.cfg.Observer.Unread(j.Name, s.found.err)
+	case s.accounts():
+		e.unread.drop(j, s.before.Equal)
 	}
 	if !s.found.first.IsZero() {
 		e.cfg.Observer.Overslept(j.Name, s.found.first, s.found.before)
@@ -197,11 +202,10 @@ func (e *engine) takeIn(s *scan) {
 	if !s.found.rerun.isZero() {
 		l.insert(s.found.rerun)
 	}
+	for _, t := range s.found.gone {
+		e.decided(j.Job, t, missedFor(t.why))
+	}
 	for _, t := range s.found.ticks {
-		if t.at.Before(s.found.ran) {
-			e.decided(j.Job, t, missedFor(t.why))
-			continue
-		}
 		l.overtake(t)
 		l.insert(t)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // A Scheduler is one replica: it claims the ticks of its jobs and runs those it
@@ -61,6 +62,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	defer stopBeating()
 
 	rec, heart := newRecorders(s.cfg), newHeart(s, s.public.serving)
+	s.public.live = heart.live
+	s.public.account = func(learned map[string]time.Time) accounts { return rec.reduce(s.accounted(learned)) }
 	var helpers sync.WaitGroup
 	helpers.Go(func() { rec.run(recording) })
 	helpers.Go(func() { heart.run(beating) })
@@ -78,6 +81,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	rec.flush()
 	stopRecording()
 	helpers.Wait()
+	s.public.account = func(learned map[string]time.Time) accounts { return rec.reduce(engine.accounted(learned)) }
+	s.public.finish(base)
 	return err
 }
 

@@ -18,6 +18,15 @@ func (j JobInfo) servedSince(versions []JobInfo) time.Time {
 	return versions[i].Since
 }
 
+// beganToServe is servedSince, but for a job that was removed since then: it is served
+// again, from j.Since on.
+func (j JobInfo) beganToServe(versions []JobInfo) time.Time {
+	if since := j.servedSince(versions); since.After(accountOf(versions).Removed) {
+		return since
+	}
+	return j.Since
+}
+
 // replaced tells whether another version was served when this one was no more: what
 // is served is published again and again.
 func (j JobInfo) replaced(versions []JobInfo) bool {

@@ -50,10 +50,14 @@ type NextTick struct {
 // goroutine; before Run and after it, State is StateStopped.
 func (s *Scheduler) Snapshot() Snapshot { return s.ask(true) }
 
-// An ask is for a Snapshot, with or without the ticks to come, which are many.
+// An ask is for a Snapshot, with or without the ticks to come, which are many, or for
+// how far jobs are accounted for.
 type ask struct {
 	next  bool
 	reply chan Snapshot
+
+	learned  map[string]time.Time
+	accounts chan accounts // nil: it is for a Snapshot
 }
 
 // ask asks the loop, and puts in order what that says, so that it need not.
@@ -71,6 +75,26 @@ func (s *Scheduler) ask(next bool) Snapshot {
 	slices.SortStableFunc(now.Running, func(a, b RunInfo) int { return strings.Compare(a.Job, b.Job) })
 	slices.SortFunc(now.Next, func(a, b NextTick) int { return a.Tick.Compare(b.Tick) })
 	return now
+}
+
+// accounted asks the loop how far jobs are accounted for, when others have said so.
+func (s *Scheduler) accounted(learned map[string]time.Time) accounts {
+	q := ask{learned: learned, accounts: make(chan accounts, 1)}
+	select {
+	case s.asks <- q:
+		return <-q.accounts
+	case <-s.done:
+		return accounts{}
+	}
+}
+
+// answer is given by the loop.
+func (e *engine) answer(q ask) {
+	if q.accounts != nil {
+		q.accounts <- e.accounted(q.learned)
+		return
+	}
+	q.reply <- e.snapshot(q.next)
 }
 
 // snapshot is taken by the loop.

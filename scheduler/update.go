@@ -130,6 +130,7 @@ func (e *engine) remove(j *job, now time.Time) {
 	}
 	e.reschedule(j, due{})
 	e.unlist(j)
+	delete(e.unread, j)
 	for _, l := range j.lanes {
 		for _, t := range l.queue {
 			if t.act == nil { // a request is open to replicas that have the job

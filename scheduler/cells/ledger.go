@@ -77,6 +77,14 @@ func (l *Ledger) Log(ctx context.Context, job string, tick time.Time, token lock
 	return l.of(job).Log(ctx, job, tick, token)
 }
 
+// RemembersSince implements [scheduler.Rememberer].
+func (l *Ledger) RemembersSince(key string) (time.Time, bool) {
+	if r, ok := l.of(key).(scheduler.Rememberer); ok {
+		return r.RemembersSince(key)
+	}
+	return time.Time{}, false
+}
+
 // Parts implements [scheduler.Divided].
 func (l *Ledger) Parts() int { return len(l.Cells) }
 
@@ -84,7 +92,8 @@ func (l *Ledger) Parts() int { return len(l.Cells) }
 func (l *Ledger) Part(key string) int { return l.Layout.Of(key) }
 
 var (
-	_ scheduler.Divided = (*Ledger)(nil)
-	_ scheduler.Archive = (*Ledger)(nil)
-	_ scheduler.Skimmer = (*Ledger)(nil)
+	_ scheduler.Divided    = (*Ledger)(nil)
+	_ scheduler.Rememberer = (*Ledger)(nil)
+	_ scheduler.Archive    = (*Ledger)(nil)
+	_ scheduler.Skimmer    = (*Ledger)(nil)
 )

@@ -3,6 +3,7 @@ package redisledger
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -31,7 +32,7 @@ func TestScriptsAgreeWithTheModel(t *testing.T) {
 			"log":        func(rt *rapid.T) { d.call(rt, lua.log, "1", []string{logsKey}, logText(rt)) },
 			"announce":   func(rt *rapid.T) { d.announce(rt, lua.announce) },
 			"leave":      func(rt *rapid.T) { d.leave(rt, lua.leave) },
-			"publish":    func(rt *rapid.T) { d.call(rt, lua.publish, "0", []string{jobsKey}, announcements(rt)...) },
+			"publish":    func(rt *rapid.T) { d.call(rt, lua.publish, "0", []string{jobsKey}, publications(rt)...) },
 			"published":  func(rt *rapid.T) { d.call(rt, lua.published, "1", []string{jobsKey}, window(rt), "0", "10") },
 			"lock":       d.lock, "share": d.share, "time": bench.Advances, "restart": d.restart,
 		}
@@ -134,6 +135,19 @@ func window(rt *rapid.T) string {
 }
 
 // announcements are those of none, one or two replicas.
+// publications are announcements with accounts, most of them.
+func publications(rt *rapid.T) []string {
+	list := announcements(rt)
+	for i := 1; i < len(list); i += 2 {
+		var times []string
+		for range rapid.SampledFrom([]int{4, 4, 4, 4, 3, 5}).Draw(rt, "times") {
+			times = append(times, rapid.SampledFrom([]string{"0", "1", "1800000000000", "9000000000000", "007", "-1"}).Draw(rt, "time"))
+		}
+		list[i] = strings.Join(times, ",") + "|" + list[i]
+	}
+	return list
+}
+
 func announcements(rt *rapid.T) []string {
 	var list []string
 	for range rapid.IntRange(0, 2).Draw(rt, "replicas") {

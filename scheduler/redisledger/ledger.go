@@ -56,7 +56,10 @@ func (l *Ledger) Ticks(ctx context.Context, q scheduler.Query) ([]scheduler.Entr
 	return l.read(ctx, q, ticks)
 }
 
+// RemembersSince implements [scheduler.Rememberer].
+func (l *Ledger) RemembersSince(string) (time.Time, bool) { return l.set.RemembersSince() }
+
 var (
-	_ scheduler.Ledger = (*Ledger)(nil)
-	_ scheduler.Roster = (*Ledger)(nil)
+	_ scheduler.Rememberer = (*Ledger)(nil)
+	_ scheduler.Roster     = (*Ledger)(nil)
 )

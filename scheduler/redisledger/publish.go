@@ -29,7 +29,7 @@ func (l *Ledger) Publish(ctx context.Context, jobs []scheduler.JobInfo) error {
 			if err != nil {
 				return fmt.Errorf("encoding job %s: %w", j.Name, err)
 			}
-			args = append(args, version(j), b)
+			args = append(args, version(j), encodeAccount(j.Account)+"|"+string(b))
 		}
 		if _, err := l.call(ctx, "publishing the jobs", l.lua.publish, "jobs", args...); err != nil {
 			return err

@@ -83,24 +83,24 @@ func (p published) add(pair []string) error {
 		return err
 	}
 	age := max(0, time.Duration(ms)*time.Millisecond)
-	if j := p.texts[pair[1]]; j != nil {
-		p.younger(j, age)
+	head, text, _ := strings.Cut(pair[1], "|")
+	account, err := decodeAccount(head)
+	if err != nil {
+		return err
+	}
+	if j := p.texts[text]; j != nil {
+		known := p.known[version(*j)]
+		known.Age, known.Account = min(known.Age, age), known.Account.Merge(account)
 		return nil
 	}
 	j := &scheduler.JobInfo{}
-	if err := json.Unmarshal([]byte(pair[1]), j); err != nil {
+	if err := json.Unmarshal([]byte(text), j); err != nil {
 		return err
 	}
-	j.Age = age
-	p.texts[pair[1]] = j
+	j.Age, j.Account = age, account
+	p.texts[text] = j
 	p.fresher(j)
 	return nil
-}
-
-// younger says that a version was published more lately than others say.
-func (p published) younger(j *scheduler.JobInfo, age time.Duration) {
-	known := p.known[version(*j)]
-	known.Age = min(known.Age, age)
 }
 
 // fresher puts what two nodes say of one version together.
@@ -111,11 +111,11 @@ func (p published) fresher(j *scheduler.JobInfo) {
 		p.known[name] = j
 		return
 	}
-	age := min(j.Age, have.Age)
+	age, account := min(j.Age, have.Age), j.Account.Merge(have.Account)
 	if j.Published.After(have.Published) {
 		p.known[name] = j
 	}
-	p.known[name].Age = age
+	p.known[name].Age, p.known[name].Account = age, account
 }
 
 // sorted lists versions by name, the last published of each first.

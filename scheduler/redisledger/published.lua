@@ -1,9 +1,9 @@
 -- Lists some of what was published and how long ago, drops what is too old.
--- KEYS[2] hash of names to "<ms of the node's clock>|<JSON>"
+-- KEYS[2] hash of names to "<ms of the node's clock>|<account>|<JSON>", see publish.lua
 -- arg(1)  how long it is kept, ms
 -- arg(2)  where to go on: '0' at first, then what the last reply said
 -- arg(3)  about how many at once
--- Replies OK, where to go on ('0': that was all), age JSON age JSON…
+-- Replies OK, where to go on ('0': that was all), then of each age and account|JSON
 -- What stays published all the while is listed, some of it perhaps twice.
 local page = redis.pcall('HSCAN', KEYS[2], arg(2), 'COUNT', arg(3))
 if page.err then page = {'0', redis.call('HGETALL', KEYS[2])} end -- a user with older rules must not scan

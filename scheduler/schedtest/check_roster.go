@@ -143,6 +143,28 @@ func publishReplacesVersions(b *rosterBench) {
 	}
 }
 
+// accountsAreMerged: whoever publishes a version, the earliest first and the latest of the
+// other times stay.
+func accountsAreMerged(b *rosterBench) {
+	at := func(minute int) time.Time { return time.Unix(int64(minute)*60, 0).UTC() }
+	with := func(hash string, a scheduler.Account) scheduler.JobInfo {
+		v := versionOf("a", hash, 1)
+		v.Account = a
+		return v
+	}
+	b.publish(with("1", scheduler.Account{First: at(7), Until: at(8)}), with("2", scheduler.Account{}))
+	b.publish(with("1", scheduler.Account{First: at(5), Removed: at(9)}))
+	b.publish(with("1", scheduler.Account{First: at(6), Until: at(7), Stopped: at(8)}))
+	b.publish(with("1", scheduler.Account{}))
+	want := []scheduler.JobInfo{
+		with("1", scheduler.Account{First: at(5), Until: at(8), Stopped: at(8), Removed: at(9)}),
+		with("2", scheduler.Account{}),
+	}
+	if got := b.jobs(time.Minute); !reflect.DeepEqual(got, want) {
+		b.Errorf("Jobs =\n%+v, want\n%+v", got, want)
+	}
+}
+
 func ageIsThatOfTheLastWord(b *rosterBench) {
 	const pause = 200 * time.Millisecond
 	b.publish(versionOf("a", "1", 1), versionOf("b", "1", 1))

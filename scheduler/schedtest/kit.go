@@ -140,6 +140,7 @@ func rosterChecks() []rosterCheck {
 		{"LeaveTakesOff", leaveTakesOff},
 		{"PublishReplacesVersions", publishReplacesVersions},
 		{"AgeIsThatOfTheLastWord", ageIsThatOfTheLastWord},
+		{"AccountsAreMerged", accountsAreMerged},
 		{"UnpublishTakesVersionsOff", unpublishTakesVersionsOff},
 		{"MoreThanOneMessage", moreThanOneMessage},
 		{"EndedContextIsAnError", rosterEndedContextIsAnError},

@@ -248,6 +248,8 @@ func (o oddRoster) Publish(ctx context.Context, jobs []scheduler.JobInfo) error 
 				_ = o.Roster.Unpublish(ctx, []scheduler.JobInfo{k})
 			}
 		}
+	case "the last account":
+		_ = o.Roster.Unpublish(ctx, jobs)
 	case "one message":
 		jobs = jobs[:min(len(jobs), 500)]
 	}
@@ -280,6 +282,7 @@ func TestRosterKitFindsFaults(t *testing.T) {
 		"never forgets":        "LeaveTakesOff",
 		"one version of a job": "PublishReplacesVersions",
 		"knows no age":         "AgeIsThatOfTheLastWord",
+		"the last account":     "AccountsAreMerged",
 		"never takes off":      "UnpublishTakesVersionsOff",
 		"one message":          "MoreThanOneMessage",
 		"deaf":                 "EndedContextIsAnError",

@@ -74,7 +74,9 @@ func (r *Roster) Publish(ctx context.Context, jobs []scheduler.JobInfo) error {
 		r.jobs = map[version]published{}
 	}
 	for _, j := range jobs {
-		r.jobs[version{j.Name, j.Hash}] = published{j, time.Now()}
+		v := version{j.Name, j.Hash}
+		j.Account = j.Account.Merge(r.jobs[v].job.Account)
+		r.jobs[v] = published{j, time.Now()}
 	}
 	return ctx.Err()
 }

@@ -65,3 +65,21 @@ func (s *Set) Offsets() map[string]time.Duration {
 	}
 	return out
 }
+
+// RemembersSince tells, from what the nodes last said, since when a quorum of them
+// remembers, by the local clock. What a quorum has stored since then a quorum of
+// answers shows; what came before may have been lost. ok is false while fewer than a
+// quorum are known.
+func (s *Set) RemembersSince() (since time.Time, ok bool) {
+	var known []time.Time
+	for _, n := range s.nodes {
+		if v := n.clock.vouches(); !v.IsZero() {
+			known = append(known, v.Add(-s.cfg.Grace))
+		}
+	}
+	if len(known) < s.Quorum() {
+		return time.Time{}, false
+	}
+	slices.SortFunc(known, time.Time.Compare)
+	return known[s.Quorum()-1], true
+}

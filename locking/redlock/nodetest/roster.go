@@ -22,13 +22,48 @@ func (c *call) announce() ([]string, error) {
 	return reply, nil
 }
 
-// publish keeps what was published. Keys: roster. Arguments: names and what they
-// publish.
+// publish keeps what was published, and of each account the earliest first and the latest
+// of the other times. Keys: roster. Arguments: names and what they publish.
 func (c *call) publish() ([]string, error) {
-	if err := c.keep(c.rest(1)); err != nil {
-		return nil, err
+	for pair := range slices.Chunk(slices.Clone(c.rest(1)), 2) {
+		if said, rest, ok := account(pair[len(pair)-1]); ok && len(pair) == 2 {
+			_, stored, _ := strings.Cut(c.n.Rosters[c.keys[1]][pair[0]], "|")
+			had, _, _ := account(stored)
+			pair[1] = c.merge(said, had) + rest
+		}
+		if err := c.keep(pair); err != nil {
+			return nil, err
+		}
 	}
 	return answer("OK")
+}
+
+// account reads the times of an account, and what comes behind it.
+func account(text string) (times [4]float64, rest string, ok bool) {
+	head, _, ok := strings.Cut(text, "|")
+	words := strings.Split(head, ",")
+	if !ok || len(words) != len(times) {
+		return times, "", false
+	}
+	for i, word := range words {
+		if times[i], ok = number(word); !ok || strings.Trim(word, "0123456789") != "" {
+			return times, "", false
+		}
+	}
+	return times, text[len(head):], true
+}
+
+// merge puts two accounts together. None of the new one's times lies ahead, but for the
+// first.
+func (c *call) merge(said, had [4]float64) string {
+	if said[0] == 0 || had[0] > 0 && had[0] < said[0] {
+		said[0] = had[0]
+	}
+	words := []string{digits(said[0])}
+	for i := 1; i < len(said); i++ {
+		words = append(words, digits(max(min(said[i], c.now), had[i])))
+	}
+	return strings.Join(words, ",")
 }
 
 // published answers with the age of all that was published and counts, and what

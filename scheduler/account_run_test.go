@@ -1,0 +1,324 @@
+package scheduler_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/schedtest"
+)
+
+// onSchedule is a job "j" that does nothing.
+func onSchedule(t *testing.T, spec string, mode scheduler.CatchUpMode) scheduler.Job {
+	t.Helper()
+	s, err := scheduler.ParseSchedule(spec, scheduler.ScheduleOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scheduler.Job{
+		Name: "j", Schedule: s, Spec: spec, CatchUp: scheduler.CatchUp{Mode: mode, Window: 6 * time.Hour},
+		Handler: func(context.Context, jobs.Run) error { return nil },
+	}
+}
+
+// shown are the ticks of j, each as its time on the first day and what became of it.
+func shown(c *schedtest.Cluster) string {
+	var lines []string
+	for _, e := range c.Ticks("j") {
+		line := e.Tick.UTC().Format("15:04:05") + " " + string(e.Outcome)
+		if e.Outcome == scheduler.Missed {
+			line += " " + string(e.Class())
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func wantShown(t *testing.T, c *schedtest.Cluster, want ...string) {
+	t.Helper()
+	if got := shown(c); got != strings.Join(want, "\n") {
+		t.Errorf("the ledger has\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+}
+
+// A replica comes after a gap, runs later ticks, and dies before it has looked up the
+// past. The next replica accounts for the gap all the same.
+func TestGapBeforeAReplicaThatDiedEarly(t *testing.T) {
+	t.Parallel()
+	setup := schedtest.Setup{Jobs: []scheduler.Job{onSchedule(t, "@every 2s", scheduler.CatchUpNone)}, Replicas: 1}
+	schedtest.Run(t, setup, func(t *testing.T, c *schedtest.Cluster) {
+		r := c.Replicas()[0]
+		c.Forward(5 * time.Second)
+		r.Kill() // at 5 s
+		c.Forward(4 * time.Second)
+		r.Start()
+		c.Forward(4 * time.Second)
+		r.Kill() // at 13 s
+		c.Forward(2 * time.Second)
+		r.Start()
+		c.Forward(2 * time.Minute)
+		var lines []string
+		for i, e := range c.Ticks("j") {
+			if want := 2 * time.Second * time.Duration(i+1); e.Tick.Sub(c.Ticks("j")[0].Tick) != want-2*time.Second {
+				t.Errorf("line %d is of tick %v, want %v", i, e.Tick.UTC(), want)
+				break
+			}
+			if e.Outcome == scheduler.Missed {
+				lines = append(lines, e.Tick.UTC().Format("05")+" "+string(e.Class()))
+			}
+		}
+		if got := strings.Join(lines, ", "); got != "06 unknown, 08 unknown, 14 unknown" {
+			t.Errorf("missed: %s", got)
+		}
+	})
+}
+
+// The first tick of a job falls into an outage. It has been served before, so the
+// tick is accounted for, or caught up.
+func TestFirstTickFallsIntoAnOutage(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[scheduler.CatchUpMode]string{
+		scheduler.CatchUpNone: "01:00:00 missed unknown",
+		scheduler.CatchUpLast: "01:00:00 succeeded",
+		scheduler.CatchUpAll:  "01:00:00 succeeded",
+	} {
+		for _, spec := range []string{"@at 2000-01-01T01:00:00Z", "0 1 1 * *"} {
+			t.Run(string(mode)+" "+spec, func(t *testing.T) {
+				t.Parallel()
+				setup := schedtest.Setup{Jobs: []scheduler.Job{onSchedule(t, spec, mode)}, Replicas: 2}
+				schedtest.Run(t, setup, func(t *testing.T, c *schedtest.Cluster) {
+					c.Forward(50 * time.Minute)
+					c.Outage(30 * time.Minute)
+					c.Forward(5 * time.Minute)
+					wantShown(t, c, want)
+				})
+			})
+		}
+	}
+}
+
+// A job that was not served yet has no past, whatever its schedule says.
+func TestNewJobHasNoPast(t *testing.T) {
+	t.Parallel()
+	other := onSchedule(t, "@daily", scheduler.CatchUpNone)
+	other.Name = "other"
+	list := []scheduler.Job{other, onSchedule(t, "@hourly", scheduler.CatchUpAll)}
+	schedtest.Run(t, schedtest.Setup{Jobs: list[:1], Replicas: 2}, func(t *testing.T, c *schedtest.Cluster) {
+		c.Forward(150 * time.Minute)
+		c.Update(list)
+		c.Forward(time.Hour)
+		wantShown(t, c, "03:00:00 succeeded")
+	})
+}
+
+// A job is taken out of the configuration, and put back. The ticks in between were
+// nobody's, also after everybody has died. Where all died before one could say so,
+// nobody knows.
+func TestRemovedAndPutBack(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []scheduler.CatchUpMode{scheduler.CatchUpNone, scheduler.CatchUpAll} {
+		for _, also := range []string{"", "killed while it was out", "killed when it was back"} {
+			t.Run(string(mode)+" "+also, func(t *testing.T) {
+				t.Parallel()
+				setup := schedtest.Setup{Jobs: []scheduler.Job{onSchedule(t, "@every 10m", mode)}, Replicas: 3}
+				schedtest.Run(t, setup, func(t *testing.T, c *schedtest.Cluster) {
+					with := setup.Jobs
+					c.Forward(15 * time.Minute)
+					c.Update(nil)
+					c.Forward(30 * time.Minute)
+					if strings.HasPrefix(also, "killed while") {
+						c.Outage(time.Minute)
+					}
+					c.Update(with) // at 45 or 46 min
+					if strings.HasPrefix(also, "killed when") {
+						c.Forward(time.Second)
+						c.Outage(time.Minute)
+					}
+					c.Forward(10 * time.Minute)
+					wantShown(t, c, "00:10:00 succeeded", "00:50:00 succeeded")
+				})
+			})
+		}
+	}
+}
+
+// One replica takes the job out long before the others: it was served all the while.
+func TestRemovedByOneReplicaOnly(t *testing.T) {
+	t.Parallel()
+	setup := schedtest.Setup{Jobs: []scheduler.Job{onSchedule(t, "@every 10m", scheduler.CatchUpAll)}, Replicas: 2}
+	schedtest.Run(t, setup, func(t *testing.T, c *schedtest.Cluster) {
+		all := c.Replicas()
+		c.Forward(15 * time.Minute)
+		all[0].Update(nil)
+		c.Forward(time.Second)
+		all[1].Kill() // before the next tick
+		c.Forward(10 * time.Minute)
+		all[0].Update(setup.Jobs)
+		all[1].Start()
+		c.Forward(10 * time.Minute) // 35 min
+		wantShown(t, c, "00:10:00 succeeded", "00:20:00 succeeded", "00:30:00 succeeded")
+	})
+}
+
+// A replica sleeps for sixty hours. Each tick has an entry, or the oldest entry of
+// those says that more went the same way.
+func TestSuspendedForSixtyHours(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []scheduler.CatchUpMode{scheduler.CatchUpNone, scheduler.CatchUpAll} {
+		for _, interval := range []string{"1h", "1m"} {
+			t.Run(string(mode)+" "+interval, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					c := newCluster(t)
+					j := every(t, interval, "j", c.handler(nil))
+					j.CatchUp = scheduler.CatchUp{Mode: mode, Window: time.Hour, Max: 1}
+					time.Sleep(30 * time.Minute)
+					r, ahead := c.jumping(j)
+					stop := c.start(r)
+					time.Sleep(31 * time.Minute)
+					ahead.Store(int64(60 * time.Hour))
+					time.Sleep(10 * time.Minute)
+					c.stop(stop)
+					c.wholeOrSaid(interval)
+				})
+			})
+		}
+	}
+}
+
+// wholeOrSaid fails if a tick of job j has no entry, unless the next one that has says
+// so.
+func (c *cluster) wholeOrSaid(interval string) {
+	c.t.Helper()
+	step, err := time.ParseDuration(interval)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	list := c.ticks("j")
+	if len(list) < 60 {
+		c.t.Errorf("%d ticks are on the ledger", len(list))
+	}
+	for i, e := range list[1:] {
+		if gap := e.Tick.Sub(list[i].Tick); gap != step && !strings.Contains(e.Reason, "since "+jobs.FormatTick(list[i].Tick.Add(step))) {
+			c.t.Errorf("no tick lies between %v and %v: %s %s", c.at(list[i].Tick), c.at(e.Tick), e.Outcome, e.Reason)
+		}
+	}
+}
+
+// While the nodes cannot be asked at the start, nobody knows what is paused, and no
+// tick is begun. That is the reason, not a sleep.
+func TestTicksBeforeAnythingIsKnown(t *testing.T) {
+	t.Parallel()
+	setup := schedtest.Setup{Jobs: []scheduler.Job{onSchedule(t, "@every 2s", scheduler.CatchUpNone)}, Replicas: 1}
+	schedtest.Run(t, setup, func(t *testing.T, c *schedtest.Cluster) {
+		r := c.Replicas()[0]
+		r.Stop()
+		c.StopNodes()
+		r.Start()
+		c.Forward(15 * time.Second)
+		c.StartNodes()
+		c.Forward(10 * time.Second)
+		for _, e := range c.Ticks("j") {
+			want := scheduler.Class("starting")
+			switch {
+			case e.Outcome != scheduler.Missed:
+				continue
+			case e.Tick.Second() >= 10:
+				want = scheduler.ClassNoQuorum
+			}
+			if e.Class() != want {
+				t.Errorf("%v: %s, want %s", e.Tick.UTC(), e.Reason, want)
+			}
+		}
+		if len(c.Ticks("j")) < 10 {
+			t.Errorf("the ledger has\n%s", shown(c))
+		}
+	})
+}
+
+// What came before the nodes lost their memory cannot be judged by what they have.
+func TestHistoryThatWasLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		lost := &wiped{Ledger: c.ledger}
+		forgets := func(cfg *scheduler.Config) { cfg.Ledger = lost }
+		job := every(t, "10m", "j", c.handler(nil))
+		kill := c.mortal("r1", job)
+		time.Sleep(15 * time.Minute)
+		kill()
+		time.Sleep(20 * time.Minute) // 35 min
+		lost.since = time.Now()
+		time.Sleep(10 * time.Minute) // 45 min
+		stop := c.startAll(1, forgets, job)
+		time.Sleep(10 * time.Minute)
+		stop()
+		var got []string
+		for _, e := range c.ticks("j") {
+			got = append(got, c.at(e.Tick).String()+" "+string(e.Outcome)+" "+string(e.Class()))
+		}
+		want := "10m0s succeeded , 20m0s missed history_lost, 30m0s missed history_lost, 40m0s missed unknown, 50m0s succeeded "
+		if text := strings.Join(got, ", "); text != want {
+			t.Errorf("the ledger has\n%s\nwant\n%s", text, want)
+		}
+	})
+}
+
+// wiped is a ledger on nodes that have lost their memory.
+type wiped struct {
+	scheduler.Ledger
+	since time.Time
+}
+
+func (f *wiped) RemembersSince(string) (time.Time, bool) { return f.since, true }
+
+// mortal starts a replica, and returns what kills it: nothing that it does later has
+// an effect.
+func (c *cluster) mortal(id string, list ...scheduler.Job) (kill func()) {
+	nodes := &cutable{Memory: c.locks}
+	var dead bool
+	gone := func() error {
+		if dead {
+			return locking.ErrNoQuorum
+		}
+		return nil
+	}
+	s := c.replica(id, func(cfg *scheduler.Config) {
+		cfg.Locker, cfg.Ledger, cfg.Roster = nodes, gatedRecords{c.ledger, gone}, gatedRoster{c.roster, gone}
+	}, list...)
+	stop := c.start(s)
+	return func() {
+		dead = true
+		nodes.cut.Store(true)
+		_ = stop()
+	}
+}
+
+type gatedRecords struct {
+	scheduler.Ledger
+	gone func() error
+}
+
+func (g gatedRecords) Record(ctx context.Context, e scheduler.Entry) error {
+	if err := g.gone(); err != nil {
+		return err
+	}
+	return g.Ledger.Record(ctx, e)
+}
+
+type gatedRoster struct {
+	scheduler.Roster
+	gone func() error
+}
+
+func (g gatedRoster) Publish(ctx context.Context, list []scheduler.JobInfo) error {
+	if err := g.gone(); err != nil {
+		return err
+	}
+	return g.Roster.Publish(ctx, list)
+}
