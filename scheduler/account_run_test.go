@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -162,6 +163,29 @@ func TestRemovedByOneReplicaOnly(t *testing.T) {
 		all[1].Start()
 		c.Forward(10 * time.Minute) // 35 min
 		wantShown(t, c, "00:10:00 succeeded", "00:20:00 succeeded", "00:30:00 succeeded")
+	})
+}
+
+// What the ledger does not take is not accounted for: a replica whose records are refused
+// for good leaves the gap to the next one.
+func TestAccountWaitsForTheLedger(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		job := every(t, "10m", "j", c.handler(nil))
+		locker := outage{c.locks, c.begun.Add(5 * time.Minute), c.begun.Add(25 * time.Minute)}
+		stop := c.startAll(1, func(cfg *scheduler.Config) {
+			cfg.Locker, cfg.Ledger = locker, gatedRecords{c.ledger, func() error { return errors.New("refused") }}
+		}, job)
+		time.Sleep(32 * time.Minute)
+		stop()
+		c.wantTicks("j", "30m0s succeeded")
+		time.Sleep(5 * time.Minute)
+		stop = c.startAll(1, nil, job)
+		time.Sleep(5 * time.Minute)
+		stop()
+		c.wantTicks("j", "10m0s missed: unknown: no replica has recorded what became of it",
+			"20m0s missed: unknown: no replica has recorded what became of it", "30m0s succeeded", "40m0s succeeded")
 	})
 }
 

@@ -104,8 +104,23 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "catch-up: later runs end the account", promise: "A replica that slept accounts for ticks of its version of a job, whatever others ran.",
-		edits: []edit{{schedulerDir + "past.go", "if k.ran.After(from) && (p.from.IsZero() || k.partly) {", "if k.ran.After(from) {"}},
+		edits: []edit{{schedulerDir + "past.go", "from := p.from.Add(-1)", "from := later(k.ran, p.from.Add(-1))"}},
 		pkg:   scheduler, tests: []string{"TestUndecidedPast"},
+	},
+	{
+		name: "account: a past that nobody has looked up", promise: "A gap stays open until its ticks have entries, whoever comes next.",
+		edits: []edit{{schedulerDir + "accounted.go", "return len(e.unread[j]) == 0", "return true"}},
+		pkg:   scheduler, tests: []string{"TestPastOfTheDead"},
+	},
+	{
+		name: "account: what is not recorded yet", promise: "A job is accounted for no further than the ledger has its ticks.",
+		edits: []edit{{schedulerDir + "recorder_open.go", "a.until[key] = open.since", "_ = open.since"}},
+		pkg:   scheduler, tests: []string{"TestAccountWaitsForTheLedger"},
+	},
+	{
+		name: "account: removed by one replica", promise: "Ticks are nobody's only when the last replica has taken the job out.",
+		edits: []edit{{schedulerDir + "publish_account.go", "if len(j.others) == 0 {", "if keys != nil {"}},
+		pkg:   scheduler, tests: []string{"TestRemovedByOneReplicaOnly"},
 	},
 	{
 		name: "overlap: replaced before it begins", promise: "A run that begins when the tick that replaces it has come is asked to stop.",
@@ -179,7 +194,7 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "engine: slept-through ticks unsaid", promise: "Every tick has an outcome, also those the replica slept through.",
-		edits: []edit{{schedulerDir + "oversleep.go", "e.decided(j.Job, t, missedFor(whyOverslept))", "_ = t"}},
+		edits: []edit{{schedulerDir + "oversleep.go", "e.decided(j.Job, t, missedFor(why))", "_ = t"}},
 		pkg:   scheduler, tests: []string{"TestSuspend", "TestNight"},
 	},
 	{
