@@ -111,6 +111,10 @@ func (a App) dev(ctx context.Context, source replica.Source, config *replica.Con
 	}
 	v.header(fmt.Sprintf("Replicas a to %s and %s in this process: for development only.\n"+
 		"Jobs: %s.\n%s\n%s", list[len(list)-1].ID(), size.text(), strings.Join(jobNames(config), ", "), front.text, hint(verbose)))
+	said := context.AfterFunc(ctx, func() {
+		v.say(fmt.Sprintf("Draining: no new ticks; what runs has %v. Ctrl-C again cancels it at once.", config.Scheduler.DrainTimeout))
+	})
+	defer said()
 	showing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var shown sync.WaitGroup
 	shown.Go(func() { v.run(showing, list) })

@@ -1,0 +1,75 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+)
+
+// A tap tells when a text has been written to it.
+type tap struct {
+	text string
+	seen chan struct{}
+
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (p *tap) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	had := bytes.Contains(p.all.Bytes(), []byte(p.text))
+	p.all.Write(b)
+	if !had && bytes.Contains(p.all.Bytes(), []byte(p.text)) {
+		close(p.seen)
+	}
+	return len(b), nil
+}
+
+// TestDevSaysThatItDrains: Ctrl-C is answered while a run still goes on.
+func TestDevSaysThatItDrains(t *testing.T) {
+	t.Parallel()
+	out := &tap{text: "Draining: no new ticks; what runs has 15s. Ctrl-C again cancels it at once.", seen: make(chan struct{})}
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	told := make(chan error, 1)
+	registry := jobs.NewRegistry()
+	jobs.Register(registry, "wait", func(ctx context.Context, _ jobs.Run, _ jobs.NoParams) error {
+		interrupt()
+		var err error
+		select {
+		case <-out.seen:
+		case <-ctx.Done():
+			err = errors.New("nothing was said until the run was ended")
+		}
+		select {
+		case told <- err:
+		default:
+		}
+		return err
+	})
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(config, []byte("redis: {nodes: [\"redis://127.0.0.1:1\"]}\nscheduler: {drain_timeout: 15s}\n"+
+		"jobs: {wait: {func: wait, schedule: \"@every 1s\"}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	app := App{Registry: registry, Out: out, Err: out}
+	if code := app.Exec(ctx, []string{"dev", "-c", config, "--nodes", "1", "--replicas", "1"}); code != exitDone {
+		t.Errorf("exit code %d: %s", code, &out.all)
+	}
+	select {
+	case err := <-told:
+		if err != nil {
+			t.Errorf("%v: %s", err, &out.all)
+		}
+	case <-time.After(time.Minute):
+		t.Error("the job never ran")
+	}
+}
