@@ -103,7 +103,7 @@ func (a App) showNodes(list []listing.Node, format string) error {
 	for _, cell := range byCell(list, func(r listing.Node) *string { return r.Cell }) {
 		answered := 0
 		for _, n := range cell {
-			if n.State != "down" {
+			if listing.Answers(n.State) {
 				answered++
 			}
 		}

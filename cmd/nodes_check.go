@@ -163,7 +163,7 @@ func remoteCheckup(rows []listing.Check) remoteVerdict {
 			continue
 		}
 		v.nodes++
-		if r.State != "down" {
+		if listing.Answers(r.State) {
 			v.answered++
 		}
 		if r.MayRestart {

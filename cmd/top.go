@@ -107,7 +107,7 @@ func topOnce(ctx context.Context, w io.Writer, s topSource, of topFlags) error {
 // quorum returns locking.ErrNoQuorum if some tick cannot start for want of votes.
 func (d topData) quorum() error {
 	for _, m := range listing.Margins(d.nodes) {
-		if m.Level == "bad" {
+		if m.Level == "bad" || m.Slow {
 			return fmt.Errorf("%w: %s", locking.ErrNoQuorum, m.Text)
 		}
 	}

@@ -146,7 +146,7 @@ func (d topData) nodeRows() section {
 		switch n.State {
 		case "voting":
 			level = good
-		case "abstaining":
+		case "abstaining", listing.NodeSlow:
 			level = warn
 		}
 		s.rows = append(s.rows, []span{

@@ -12,6 +12,7 @@ type Margin struct {
 	Level string // calm, good, warn, bad
 	Text  string // in one sentence
 	Brief string // the same without the names of the nodes that do not vote
+	Slow  bool   // there would be a quorum if nodes that answered lately were not slow
 }
 
 // Margins says it of each group, those of cells in the order of the nodes.
@@ -29,11 +30,14 @@ func Margins(nodes []Node) []Margin {
 }
 
 func margin(nodes []Node) Margin {
-	voting, away := 0, []string{}
+	voting, slow, away := 0, 0, []string{}
 	for _, n := range nodes {
 		if n.State == "voting" {
 			voting++
 			continue
+		}
+		if n.State == NodeSlow {
+			slow++
 		}
 		away = append(away, n.Node+" is "+n.State)
 	}
@@ -51,6 +55,9 @@ func margin(nodes []Node) Margin {
 		text = "Cell " + m.Cell + ": " + text
 	}
 	switch spare := voting - needed; {
+	case spare < 0 && spare+slow >= 0:
+		m.Level, m.Slow = "warn", true
+		m.Text = fmt.Sprintf("%s: some are slow to answer. Until %d answer in time, no %s can start.", text, needed, tick)
 	case spare < 0:
 		m.Level, m.Text = "bad", fmt.Sprintf("%s: no quorum. No %s can start until %d of them vote.", text, tick, needed)
 	case spare == 0 && len(nodes) == 1:

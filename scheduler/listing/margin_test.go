@@ -24,6 +24,9 @@ func TestMargins(t *testing.T) {
 		{group("", "voting", "voting", "voting", "voting", "down"), "warn", "4 of 5 nodes vote (e is down); one more loss is fine."},
 		{group("", "voting", "down", "voting"), "warn", "2 of 3 nodes vote (b is down); one more loss and no tick can start."},
 		{group("", "voting", "down", "abstaining"), "bad", "1 of 3 nodes votes (b is down and c is abstaining): no quorum. No tick can start until 2 of them vote."},
+		{group("", "voting", "voting", "slow", "slow", "slow"), "warn", "2 of 5 nodes vote (c is slow, d is slow and e is slow): some are slow to answer. Until 3 answer in time, no tick can start."},
+		{group("", "voting", "voting", "voting", "slow", "slow"), "warn", "3 of 5 nodes vote (d is slow and e is slow); one more loss and no tick can start."},
+		{group("", "voting", "slow", "down", "down", "down"), "bad", "1 of 5 nodes votes (b is slow, c is down, d is down and e is down): no quorum. No tick can start until 3 of them vote."},
 		{group("", "voting"), "calm", "1 of 1 node votes; there is no other, so nothing starts while it is away."},
 		{group("north", "down"), "bad", "Cell north: 0 of 1 node vote (a is down): no quorum. No tick of its jobs can start until 1 of them vote."},
 	} {

@@ -1,11 +1,21 @@
 package listing
 
+// States of a node that does not answer: lately it did, so it may merely be busy,
+// or not even that.
+const (
+	NodeSlow = "slow"
+	NodeDown = "down"
+)
+
+// Answers tells of the state of a node whether it answers.
+func Answers(state string) bool { return state != NodeSlow && state != NodeDown }
+
 // A Node is one node, and whether it votes.
 type Node struct {
 	Cell        *string  `json:"cell"` // null if there is one group of nodes
 	Node        string   `json:"node"`
 	URL         string   `json:"url"`
-	State       string   `json:"state"` // voting, abstaining, sealed, blank, refusing, down
+	State       string   `json:"state"` // voting, abstaining, sealed, blank, refusing, slow, down
 	Error       *string  `json:"error"`
 	Why         *string  `json:"why"` // it does not vouch yet
 	Since       *string  `json:"since"`

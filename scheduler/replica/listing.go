@@ -133,8 +133,10 @@ func millis(d time.Duration) float64 { return float64(d.Round(10*time.Microsecon
 
 func nodeState(s nodes.Status) string {
 	switch {
+	case s.Slow:
+		return listing.NodeSlow
 	case !s.Reachable:
-		return "down"
+		return listing.NodeDown
 	case len(s.SealedFor) > 0:
 		return "sealed"
 	case errors.Is(s.Err, locking.ErrRefused):

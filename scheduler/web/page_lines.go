@@ -66,6 +66,9 @@ func quorumLines(v *visit, nodes []listing.Node) []line {
 		if m.Level == "bad" {
 			l.More = "Start those that are down. One that was restarted votes again after its grace. Until then runs that go on lose their leases."
 		}
+		if m.Slow {
+			l.More = "They answered lately, so this machine, theirs or the network between may merely be busy. Look again in a moment."
+		}
 		lines = append(lines, l)
 	}
 	return lines

@@ -92,9 +92,11 @@ func parseHolding(r Reply) holding {
 }
 
 // examine asks all nodes at once, and learns the epoch from them.
-func (s *Set) examine(ctx context.Context) []view {
+func (s *Set) examine(ctx context.Context) []view { return s.examineWith(ctx, (*Node).examine) }
+
+func (s *Set) examineWith(ctx context.Context, examine func(*Node, context.Context) view) []view {
 	views := each(s.nodes, func(n *Node) view {
-		v := n.examine(ctx)
+		v := examine(n, ctx)
 		n.observe(ctx, v.reply)
 		return v
 	})

@@ -2,7 +2,9 @@ package nodes
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"time"
 )
 
@@ -15,6 +17,9 @@ type Status struct {
 	// reachable or not, nil if nothing is.
 	Reachable bool
 	Err       error
+	// Slow: it did not answer in time, asked twice, though it has answered within
+	// Config.CheckEvery: it, the network or this machine may merely be busy.
+	Slow bool
 
 	Role, Version, RunID string
 	// Blank: the node holds nothing of the namespace.
@@ -57,15 +62,31 @@ type Status struct {
 	Warnings []string
 }
 
-// Inspect examines all nodes and changes nothing on them, except that a node
-// whose restart nobody had noticed abstains from now on.
+// Inspect examines all nodes, those that are late twice, and changes nothing on
+// them, except that a node whose restart nobody had noticed abstains from now on.
 func (s *Set) Inspect(ctx context.Context) []Status {
-	views := s.examine(ctx)
+	views := s.examineWith(ctx, (*Node).examineTwice)
 	out := make([]Status, len(views))
 	for i, v := range views {
 		out[i] = v.status()
 	}
 	return out
+}
+
+// examineTwice examines the node again if it was late.
+func (n *Node) examineTwice(ctx context.Context) view {
+	v := n.examine(ctx)
+	if late(v.reply.Err) && ctx.Err() == nil {
+		v = n.examine(ctx)
+	}
+	return v
+}
+
+// late tells whether a call ended for want of time, and not because the node or
+// its machine refused it.
+func late(err error) bool {
+	var end net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &end) && end.Timeout()
 }
 
 func (v view) status() Status {
@@ -77,6 +98,11 @@ func (v view) status() Status {
 	}
 	if st.Err == nil {
 		st.Err = v.reply.Err
+	}
+	cfg := &v.node.set.cfg
+	st.Slow = !st.Reachable && late(v.reply.Err) && time.Since(v.node.health.get().heard) < cfg.CheckEvery
+	if st.Slow {
+		st.Err = fmt.Errorf("it did not answer within %v, asked twice, but has within the last %v: %w", cfg.Timeout, cfg.CheckEvery, st.Err)
 	}
 	if !v.reply.NodeTime.IsZero() {
 		st.RTT, st.Offset = v.reply.Received.Sub(v.reply.Sent), v.offset()
