@@ -77,9 +77,17 @@ func (a App) backfill(ctx context.Context, cl cluster, act scheduler.Act, dry bo
 	if err != nil {
 		return err
 	}
-	a.say("%s: asked for %d ticks, from %s to %s; see quorate ticks %s, or quorate audit",
-		act.Job, len(ticks), *listing.Stamp(ticks[0]), *listing.Stamp(ticks[len(ticks)-1]), act.Job)
+	a.saidBackfill(act.Job, ticks)
 	return nil
+}
+
+// saidBackfill says which ticks were asked for.
+func (a App) saidBackfill(job string, ticks []time.Time) {
+	text := fmt.Sprintf("%s: asked for %d ticks", job, len(ticks))
+	if len(ticks) > 0 {
+		text += fmt.Sprintf(", from %s to %s", *listing.Stamp(ticks[0]), *listing.Stamp(ticks[len(ticks)-1]))
+	}
+	a.say("%s; see quorate ticks %s, or quorate audit", text, job)
 }
 
 // A backfillRow is one tick that a backfill would run.

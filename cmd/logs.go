@@ -41,7 +41,8 @@ is what was logged up to 5 seconds ago. It is kept when the run has ended: the l
 	return c
 }
 
-// printLog writes the text as it is, or a JSON array of this row.
+// printLog writes the text, or a JSON array of this row. What would do something to
+// the terminal instead of being seen is not passed on.
 func printLog(w io.Writer, r listing.Log, format string) error {
 	if format == "json" {
 		return printJSON(w, []listing.Log{r})
@@ -49,6 +50,6 @@ func printLog(w io.Writer, r listing.Log, format string) error {
 	if r.Cut > 0 {
 		fmt.Fprintf(w, "… (cut: %d bytes before this are not kept)\n", r.Cut)
 	}
-	_, err := io.WriteString(w, r.Text)
+	_, err := io.WriteString(w, strings.Map(visibleInLines, r.Text))
 	return err
 }

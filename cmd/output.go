@@ -58,3 +58,11 @@ func visible(r rune) rune {
 	}
 	return unicode.ReplacementChar
 }
+
+// visibleInLines is visible for a text of several lines.
+func visibleInLines(r rune) rune {
+	if r == '\n' || r == '\t' {
+		return r
+	}
+	return visible(r)
+}

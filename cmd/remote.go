@@ -125,6 +125,8 @@ func (a App) followRemote(ctx context.Context, s *server, act listing.Act) error
 		switch {
 		case err != nil && !errors.Is(err, listing.ErrNotFound) && !errors.Is(err, locking.ErrNoQuorum):
 			return err
+		case err == nil && len(list) == 0:
+			return fmt.Errorf("--server: it has no run %s, though it said that it was asked for", listing.Text(act.Run))
 		case err == nil && list[0].Outcome != scheduler.Running:
 			return a.ended(list[0].Run)
 		}
@@ -221,7 +223,6 @@ func (a App) remoteBackfill(ctx context.Context, s *server, err error, act sched
 	if dry {
 		return backfillListing(act.Job, ticks).print(a.Out, format)
 	}
-	a.say("%s: asked for %d ticks, from %s to %s; see quorate ticks %s, or quorate audit",
-		act.Job, len(ticks), done.Ticks[0], done.Ticks[len(ticks)-1], act.Job)
+	a.saidBackfill(act.Job, ticks)
 	return nil
 }

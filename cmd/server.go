@@ -91,6 +91,7 @@ func refused(status int, reply []byte) error {
 	if err := json.Unmarshal(reply, &problem); err != nil || problem.Detail == "" {
 		return fmt.Errorf("--server: it answers with %d %s: is it the address of a replica's http.listen?", status, http.StatusText(status))
 	}
+	problem.Detail = strings.Map(visible, problem.Detail)
 	switch problem.Code {
 	case "invalid":
 		return usageError{errors.New(problem.Detail)}
