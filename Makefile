@@ -16,7 +16,7 @@ build: ## build bin/quorate
 	go build -o bin/quorate ./cmd/quorate
 
 .PHONY: test
-test: deps tidy-check lint race upgrade ## everything CI runs: linter, vet, race detector, every module
+test: deps tidy-check lint vuln race upgrade ## everything CI runs: linter, vet, race detector, every module
 
 .PHONY: full
 full: ## test, then model, planted bugs and long campaigns; keeps the tables in docs/results
@@ -66,6 +66,10 @@ $(GOLANGCI):
 	@mkdir -p .tools
 	GOBIN=$(CURDIR)/.tools go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 	@mv .tools/golangci-lint $@
+
+.PHONY: vuln
+vuln: ## known vulnerabilities in what the modules call, where the database can be reached
+	.ci/vuln
 
 .PHONY: fmt
 fmt: $(GOLANGCI) ## format the code
