@@ -38,6 +38,11 @@ var listingPlants = []plant{
 		pkg:   webPkg, tests: []string{"TestNoKeyForestallsAChain"},
 	},
 	{
+		name: "web: long names are counted", promise: "Failed logins take little memory.",
+		edits: []edit{{webDir + "identity.go", "if len(name) > maxName { // nobody", "if false { // nobody"}},
+		pkg:   webPkg, tests: []string{"TestLongNamesAreNotKept"},
+	},
+	{
 		name: "listing: acts go by the list that is kept", promise: "A job can be acted on as soon as it is served.",
 		edits: []edit{{listingDir + "control.go", "	c.Kept.Drop()\n", ""}},
 		pkg:   listingPkg, tests: []string{"TestShelf"},

@@ -44,7 +44,7 @@ var pagePlants = []plant{
 	},
 	{
 		name: "pages: refusals hide", promise: "The audit log is narrowed to what was refused, and to what was not.",
-		edits: []edit{{"scheduler/listing/audit.go", "*q.Refused == act.Refused", "!strings.HasPrefix"}},
+		edits: []edit{{"scheduler/listing/audit.go", "*q.Refused == act.Refused", "!act.Refused"}},
 		pkg:   webPkg, tests: []string{"TestAuditIsFiltered"},
 	},
 	{

@@ -41,7 +41,8 @@ func startProbes(ctx context.Context, addr string, log *slog.Logger, reasons fun
 		listener: listener,
 		server: &http.Server{
 			Handler: probeHandler(reasons, m), ReadTimeout: probeTimeout, WriteTimeout: probeTimeout,
-			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+			MaxHeaderBytes: maxHeaderBytes,
+			ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		},
 		served: make(chan error, 1),
 	}

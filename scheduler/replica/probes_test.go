@@ -32,6 +32,21 @@ func get(t *testing.T, url string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
+// TestLargeHeadersAreRefused before they take memory.
+func TestLargeHeadersAreRefused(t *testing.T) {
+	t.Parallel()
+	p, err := startProbes(t.Context(), "127.0.0.1:0", slog.New(slog.DiscardHandler), func() []string { return nil }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, body := fetch(t, strings.Repeat("x", 40<<10), "GET", "http://"+p.listener.Addr().String()+"/healthz", ""); status != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("%d %s", status, body)
+	}
+	if err := p.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestProbes(t *testing.T) {
 	t.Parallel()
 	var why []string

@@ -26,6 +26,9 @@ const (
 	webShutdown = 2 * time.Second
 )
 
+// maxHeaderBytes bounds the header of a request; single sign-on may send large cookies.
+const maxHeaderBytes = 32 << 10
+
 // A webServer serves the API on http.listen.
 type webServer struct {
 	*web.Server
@@ -120,7 +123,8 @@ func (s *webServer) start(ctx context.Context, log *slog.Logger) error {
 	at := url.URL{Scheme: "http", Host: listener.Addr().String(), Path: s.base + "/"}
 	s.server = &http.Server{
 		Handler: s.Server, TLSConfig: s.tls, ReadHeaderTimeout: webHeaders, ReadTimeout: webRequest, WriteTimeout: webRequest, IdleTimeout: webIdle,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	serve := s.server.Serve
 	if s.tls != nil {

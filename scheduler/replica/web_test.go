@@ -92,6 +92,9 @@ func TestServesTheAPI(t *testing.T) {
 	if status, body := fetch(t, token, "POST", base+"/jobs/tell/trigger", `{"reason": "try"}`); status != http.StatusOK {
 		t.Errorf("ann acts: %d %s", status, body)
 	}
+	if status, body := fetch(t, strings.Repeat("x", 40<<10), "GET", base+"/jobs", ""); status != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("a large header: %d %s", status, body)
+	}
 	eventually(t, "the run shows", func() bool {
 		_, body := fetch(t, "", "GET", base+"/runs", "")
 		return strings.Contains(body, `"outcome":"succeeded"`)

@@ -111,10 +111,13 @@ func ValidBasePath(text string) error {
 	return nil
 }
 
+// maxName bounds the name of a user, in bytes.
+const maxName = 100
+
 // Validate returns what is wrong with a user.
 func (u User) Validate() error {
 	var errs []error
-	if u.Name == "" || len(u.Name) > 100 || strings.ContainsAny(u.Name, ": \t\r\n") {
+	if u.Name == "" || len(u.Name) > maxName || strings.ContainsAny(u.Name, ": \t\r\n") {
 		errs = append(errs, errors.New("a name has 1 to 100 characters, without blanks and colons"))
 	}
 	errs = append(errs, u.Role.Validate())

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"net/netip"
 	"sync"
 	"time"
@@ -20,6 +21,7 @@ const (
 type failures struct {
 	mu     sync.Mutex
 	counts map[string]failCount
+	sweep  time.Time // when the next one is due
 }
 
 type failCount struct {
@@ -57,11 +59,15 @@ func (f *failures) add(address, user string, now time.Time) {
 	if f.counts == nil {
 		f.counts = map[string]failCount{}
 	}
-	if len(f.counts) >= mostCounted {
-		f.drop(now)
+	if !now.Before(f.sweep) {
+		maps.DeleteFunc(f.counts, func(_ string, c failCount) bool { return !now.Before(c.until) })
+		f.sweep = now.Add(failWindow)
 	}
 	for _, limit := range limits(address, user) {
-		c := f.counts[limit.key]
+		c, known := f.counts[limit.key]
+		if !known && len(f.counts) >= mostCounted {
+			f.dropOne()
+		}
 		if !now.Before(c.until) {
 			c = failCount{until: now.Add(failWindow)}
 		}
@@ -70,17 +76,20 @@ func (f *failures) add(address, user string, now time.Time) {
 	}
 }
 
-// drop forgets counts that have ended; if none has, all.
-func (f *failures) drop(now time.Time) {
-	before := len(f.counts)
+// dropOne makes room: it drops one of those that have failed least often, so that
+// nobody who has to wait is forgotten because of others.
+func (f *failures) dropOne() {
+	var least string
+	var fewest failCount
 	for key, c := range f.counts {
-		if !now.Before(c.until) {
-			delete(f.counts, key)
+		if fewest.n == 0 || c.n < fewest.n {
+			least, fewest = key, c
+		}
+		if c.n == 1 {
+			break
 		}
 	}
-	if len(f.counts) == before {
-		clear(f.counts)
-	}
+	delete(f.counts, least)
 }
 
 type failLimit struct {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -62,6 +63,9 @@ func (s *Server) identify(r *http.Request) (Identity, *problem) {
 	}
 	id := Identity{Address: s.address(r)}
 	if name := s.vouchedFor(r); name != "" { // an Authorization header beside it may be meant for the proxy
+		if len(name) > maxName {
+			return id, unauthorized("the proxy names a user with more than " + strconv.Itoa(maxName) + " characters")
+		}
 		id.Name, id.Role = name, s.cfg.Proxy.Role
 		if user, ok := s.users.Load().byName[name]; ok {
 			id.Role = user.Role
@@ -98,6 +102,9 @@ func (s *Server) login(r *http.Request, id Identity) (Identity, *problem) {
 // loginByPassword checks a password when its turn has come: many guesses at once
 // would not be counted before they are answered, and would take all processors.
 func (s *Server) loginByPassword(r *http.Request, id Identity, name, given string) (Identity, *problem) {
+	if len(name) > maxName { // nobody is called so, and it is not kept
+		return id, s.failed(r, id, "")
+	}
 	users, from := s.users.Load(), network(id.Address)
 	if user, ok := users.remembered(name, given); ok {
 		return id.as(user), nil
@@ -149,7 +156,7 @@ func (s *Server) address(r *http.Request) string {
 		if err != nil {
 			break
 		}
-		if peer = at.Unmap(); !s.trusted(peer) {
+		if peer = at.Unmap().WithZone(""); !s.trusted(peer) {
 			break
 		}
 	}
