@@ -18,7 +18,7 @@ func TestClassesOfRefusals(t *testing.T) {
 	tests := map[error]Class{
 		locking.ErrTaken: ClassOverlap, locking.ErrClaimed: ClassUndecided, locking.ErrSuperseded: ClassSuperseded,
 		locking.ErrUnvouched: ClassUnvouched, locking.ErrSplit: ClassSplit, locking.ErrNoQuorum: ClassNoQuorum,
-		locking.ErrTooSlow: ClassTooSlow, locking.ErrFuture: ClassClock, locking.ErrRefused: ClassRefused,
+		locking.ErrTooSlow: ClassTooSlow, locking.ErrFuture: ClassClock, locking.ErrNodeAhead: ClassClock, locking.ErrRefused: ClassRefused,
 		errors.New("never heard of"): ClassOther,
 	}
 	for reason, want := range tests {

@@ -85,6 +85,8 @@ func atWindowEnd(err error, t tick) verdict {
 		return missedFor("split vote: competing replicas divided the nodes until the window closed")
 	case errors.Is(err, locking.ErrTooSlow):
 		return missedFor("too slow: the nodes took longer to answer than a lease lasts" + unwilling(err))
+	case errors.Is(err, locking.ErrNodeAhead):
+		return missedFor("clock: too few nodes are left without those whose clock is ahead of the others'" + unwilling(err))
 	case errors.Is(err, locking.ErrFuture):
 		return missedFor("clock: this replica's clock is too far ahead of the nodes'; check its time" + unwilling(err))
 	case errors.Is(err, context.Canceled):

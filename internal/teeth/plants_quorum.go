@@ -21,7 +21,7 @@ var quorumPlants = []plant{
 	},
 	{
 		name: "quorum: fences of others ignored", promise: "A claim takes a token above every fence that a node has named.",
-		edits: []edit{{redlock + "commit.go", "b.token = max(b.token, v.fence+1)", ""}},
+		edits: []edit{{redlock + "ahead.go", "token = max(token, v.fence+1)", ""}},
 		pkg:   redlockPkg, tests: []string{"TestStaleTokenIsRaised"},
 	},
 	{

@@ -43,6 +43,10 @@ type attempt struct {
 	spared []bool
 	order  []int
 	rounds uint8 // of requests to claim
+	// leftOut are the nodes whose fence the ballot does not exceed; reachable is what
+	// tokens may reach by the clocks of a quorum.
+	leftOut   [locking.MostNodes]bool
+	reachable uint64
 	// ballot is what round 2 is about; givenUp are the records of the ballots
 	// before it.
 	ballot  ballot

@@ -28,7 +28,7 @@ func (a *attempt) commit(ctx context.Context, valid time.Time) (time.Time, error
 		if ctx.Err() != nil || locking.Expired(time.Now(), valid) {
 			break
 		}
-		if try == 0 || count(a.votes, codeStale) > 0 {
+		if try == 0 || a.outbid() {
 			a.nextBallot()
 		} else if !pause(ctx, a.set.Timeout()/8<<try) {
 			break // nobody to wait for the lost replies
@@ -57,17 +57,16 @@ func (a *attempt) granted(valid time.Time) (time.Time, error) {
 	return deadline, nil
 }
 
-// nextBallot takes a token above every fence that a node has named, and an
-// attempt above every other claim of the tick. Tokens also follow the clock, to
+// nextBallot takes a token above every fence that a node has named and a quorum of
+// the clocks allows, and an attempt above every other claim of the tick. Tokens also follow the clock, to
 // the millisecond, so that they exceed those a node may have forgotten, and those
 // of an earlier tick that a direct claim has not heard of. Counting starts anew.
 func (a *attempt) nextBallot() {
 	b := ballot{
-		token:   max(a.ballot.token+1, uint64(a.cfg.Clock().UnixMilli())<<20/1000),
+		token:   max(a.ballot.token+1, uint64(a.cfg.Clock().UnixMilli())<<20/1000, a.above()),
 		attempt: max(a.ballot.attempt, 1),
 	}
 	for i, v := range a.votes {
-		b.token = max(b.token, v.fence+1)
 		// In round 2 an acceptance names our own attempt.
 		if v.code == codeStale || a.ballot.token == 0 {
 			b.attempt = max(b.attempt, v.attempt+1)
@@ -105,9 +104,9 @@ func (a *attempt) commitArgs() []any {
 // winnable tells whether asking once more can make a quorum: of those that
 // accepted, those that only want more, and those that have not answered.
 func (a *attempt) winnable() bool {
-	n := count(a.votes, codeOK, codeStale)
-	for _, v := range a.votes {
-		if v.err != nil {
+	n := count(a.votes, codeOK)
+	for i, v := range a.votes {
+		if v.err != nil || v.code == codeStale && !a.leftOut[i] {
 			n++
 		}
 	}

@@ -18,8 +18,12 @@ func (a *attempt) refusal(slow bool) *locking.AcquireError {
 	if !errors.Is(e.Reason, locking.ErrNoQuorum) && !errors.Is(e.Reason, locking.ErrRefused) {
 		nameHolder(e, a.votes)
 	}
-	for _, v := range a.votes {
-		if err := v.objection(); err != nil {
+	for i, v := range a.votes {
+		err := v.objection()
+		if a.isAhead(i) {
+			err = a.aheadError(i)
+		}
+		if err != nil {
 			e.Nodes = append(e.Nodes, locking.NodeError{Node: v.node, Err: err})
 		}
 	}
@@ -45,6 +49,8 @@ func (a *attempt) reason(slow bool) error {
 	switch failed, refused := a.failures(); {
 	case refused >= blocking:
 		return locking.ErrRefused
+	case a.missesAhead():
+		return locking.ErrNodeAhead
 	case count(a.votes, codeFuture) >= blocking:
 		return locking.ErrFuture
 	case failed >= blocking:

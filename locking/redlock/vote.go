@@ -37,6 +37,7 @@ type vote struct {
 	// unsent: the request never left this process, so it can have no effect.
 	unsent         bool
 	sent, received time.Time
+	clock          time.Time // the node's, when it answered
 
 	fence   uint64 // OK, STALE: the largest token the node has accepted
 	attempt int    // OK, STALE: the claims of the tick so far
@@ -79,7 +80,7 @@ func (v vote) until() time.Time {
 
 // parse reads a reply. One that makes no sense is no vote.
 func parse(r nodes.Reply) vote {
-	v := vote{node: r.Node, code: r.Code, err: r.Err, unsent: r.Unsent(), sent: r.Sent, received: r.Received}
+	v := vote{node: r.Node, code: r.Code, err: r.Err, unsent: r.Unsent(), sent: r.Sent, received: r.Received, clock: r.NodeTime}
 	if v.err != nil {
 		v.code = ""
 		return v

@@ -38,6 +38,7 @@ func refusals() []refusal {
 		{locking.ErrSuperseded, "superseded"},
 		{locking.ErrUnvouched, "unvouched"},
 		{locking.ErrFuture, "clock"},
+		{locking.ErrNodeAhead, "clock"},
 		{locking.ErrRefused, "refused"},
 		{context.Canceled, "cancelled"},
 	}
