@@ -2,15 +2,13 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
-
-	"github.com/quorate/quorate/locking"
 )
 
 const (
 	recordTimeout    = 5 * time.Second // one try of one entry
+	recordsAtOnce    = 256             // the driver sends those of a node together
 	firstRecordRetry = 100 * time.Millisecond
 	lastRecordRetry  = time.Second
 	flushTimeout     = 2 * time.Second // what Run spends on the rest at its end
@@ -22,11 +20,12 @@ type decision struct {
 	Entry
 	key     string // of the job in the ledger
 	history History
+	told    bool // the observer knows that the first try failed
 }
 
-// A recorder brings the outcomes of ticks without a run to the ledger, in order
-// and without keeping anybody waiting. While no quorum answers they queue, so
-// that an outage is in the ledger after it.
+// A recorder brings the outcomes of ticks without a run to the ledger, many at
+// once, so that many do not wait for one another. While no quorum answers they
+// queue, so that an outage is in the ledger after it.
 type recorder struct {
 	ledger   Ledger
 	archive  Archive
@@ -51,7 +50,7 @@ func newRecorder(cfg Config) *recorder {
 // add queues what was decided of j. Beyond the limit the oldest are dropped.
 func (r *recorder) add(j *Job, e Entry) {
 	r.mu.Lock()
-	r.queue = append(r.queue, decision{e, j.key(), j.History})
+	r.queue = append(r.queue, decision{Entry: e, key: j.key(), history: j.History})
 	r.opened(j.key(), e)
 	over := max(0, len(r.queue)-r.limit)
 	dropped := r.queue[:over:over]
@@ -70,10 +69,20 @@ func (r *recorder) add(j *Job, e Entry) {
 // is empty.
 func (r *recorder) run(ctx context.Context) {
 	defer close(r.ended)
-	for d, ok := r.next(ctx); ok; d, ok = r.next(ctx) {
-		r.deliver(ctx, d)
+	var left []decision
+	for pause := firstRecordRetry; ctx.Err() == nil; {
+		batch := append(left, r.pop(recordsAtOnce-len(left))...)
+		if len(batch) == 0 && !r.wait(ctx) {
+			break
+		}
+		if left = r.deliver(ctx, batch); len(left) < len(batch) {
+			pause = firstRecordRetry
+		}
+		if len(left) > 0 && sleep(ctx, pause) {
+			pause = min(2*pause, lastRecordRetry)
+		}
 	}
-	for d, ok := r.pop(); ok; d, ok = r.pop() {
+	for _, d := range append(left, r.pop(r.limit)...) {
 		r.observer.Recorded(d.Entry, ErrDropped)
 	}
 }
@@ -90,54 +99,56 @@ func (r *recorder) flush() {
 	}
 }
 
-// next waits for an entry. It returns false when none will come, or ctx ended.
-func (r *recorder) next(ctx context.Context) (decision, bool) {
-	for ctx.Err() == nil {
-		if d, ok := r.pop(); ok {
-			return d, true
-		}
-		select {
-		case <-r.more:
-		case <-r.closing:
-			return r.pop()
-		case <-ctx.Done():
-		}
+// wait waits until something was added. It returns false when nothing will be.
+func (r *recorder) wait(ctx context.Context) bool {
+	select {
+	case <-r.more:
+		return true
+	case <-r.closing:
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.queue) > 0
+	case <-ctx.Done():
+		return false
 	}
-	return decision{}, false
 }
 
-func (r *recorder) pop() (decision, bool) {
+// pop takes up to n from the queue, the oldest first.
+func (r *recorder) pop(n int) []decision {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.queue) == 0 {
-		return decision{}, false
-	}
-	d := r.queue[0]
-	r.queue = r.queue[1:]
-	return d, true
+	n = min(n, len(r.queue))
+	list := r.queue[:n:n]
+	r.queue = r.queue[n:]
+	return list
 }
 
-// deliver records d, again and again while there is no quorum. The observer is
-// told of the first failure and of the end.
-func (r *recorder) deliver(ctx context.Context, d decision) {
-	for pause := firstRecordRetry; ; pause = min(2*pause, lastRecordRetry) {
-		err := r.record(ctx, d)
-		if !errors.Is(err, locking.ErrNoQuorum) && !errors.Is(err, context.DeadlineExceeded) {
-			r.observer.Recorded(d.Entry, err)
-			if err == nil {
+// deliver records a batch and returns those to be tried again, since no quorum
+// answered. The observer is told of the first failure of each, and of the end.
+func (r *recorder) deliver(ctx context.Context, batch []decision) []decision {
+	errs := make([]error, len(batch))
+	var working sync.WaitGroup
+	for i, d := range batch {
+		working.Go(func() {
+			if errs[i] = r.record(ctx, d); errs[i] == nil {
+				r.observer.Recorded(d.Entry, nil)
 				r.recorded(d)
 				r.settle(ctx, d)
 			}
-			return
+		})
+	}
+	working.Wait()
+	var again []decision
+	for i, d := range batch {
+		later := errs[i] != nil && passing(errs[i])
+		if errs[i] != nil && !(later && d.told) {
+			r.observer.Recorded(d.Entry, errs[i])
 		}
-		if pause == firstRecordRetry {
-			r.observer.Recorded(d.Entry, err)
-		}
-		if !sleep(ctx, pause) {
-			r.observer.Recorded(d.Entry, errors.Join(ErrDropped, err))
-			return
+		if d.told = true; later {
+			again = append(again, d)
 		}
 	}
+	return again
 }
 
 func (r *recorder) record(ctx context.Context, d decision) error {

@@ -299,8 +299,13 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "recorder: gives up in an outage", promise: "What was missed in an outage is in the ledger after it.",
-		edits: []edit{{schedulerDir + "recorder.go", "if !sleep(ctx, pause) {", "if true {"}},
+		edits: []edit{{schedulerDir + "recorder.go", "if d.told = true; later {", "if d.told = true; later && false {"}},
 		pkg:   scheduler, tests: []string{"TestRecorder", "TestRecorderIsPatient"},
+	},
+	{
+		name: "recorder: one after the other", promise: "However many outcomes are decided at once, all are in the ledger soon.",
+		edits: []edit{{schedulerDir + "recorder.go", "recordsAtOnce    = 256", "recordsAtOnce    = 1"}},
+		pkg:   scheduler, tests: []string{"TestManyOutcomesAreRecordedSoon", "TestOutcomesAreInTheLedgerInTime"},
 	},
 	{
 		name: "recorder: last ones lost at the end", promise: "A replica that ends brings what it queued to the ledger.",

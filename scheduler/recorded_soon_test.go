@@ -1,0 +1,80 @@
+package scheduler_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// A timedLedger takes a while for each entry, and notes when it had each first.
+type timedLedger struct {
+	scheduler.Ledger
+	slow time.Duration
+
+	mu    sync.Mutex
+	first map[string]time.Time // by job and tick
+}
+
+func (l *timedLedger) Record(ctx context.Context, e scheduler.Entry) error {
+	time.Sleep(l.slow)
+	err := l.Ledger.Record(ctx, e)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.first[e.ID()]; !known && err == nil {
+		l.first[e.ID()] = time.Now()
+	}
+	return err
+}
+
+// settledIn is how long after its tick came due an outcome is in the ledger at most,
+// whatever it is: the claim window and the record of docs/guarantees/ledger.md.
+const settledIn = 10*time.Second + 15*time.Second
+
+// Every tick that three replicas could not claim is in the ledger in time, although
+// each answer of the nodes comes late and one replica is slow to decide.
+func TestOutcomesAreInTheLedgerInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const n, rounds = 250, 4
+		c := newCluster(t)
+		c.locker = &moody{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true, slow: 190 * time.Millisecond}
+		ledger := &timedLedger{Ledger: c.ledger, slow: 190 * time.Millisecond, first: map[string]time.Time{}}
+		var list []scheduler.Job
+		for i := range n {
+			list = append(list, scheduler.Job{
+				Name: fmt.Sprintf("job-%03d", i), Schedule: scheduler.Every{Interval: 5 * time.Second},
+				Handler: c.handler(func(context.Context, jobs.Run) error { return nil }),
+			})
+		}
+		begun := time.Now().Truncate(5 * time.Second).Add(5 * time.Second)
+		for _, id := range []string{"a", "b", "busy"} {
+			stop := c.start(c.replica(id, func(cfg *scheduler.Config) {
+				cfg.Ledger = ledger
+				if id == "busy" {
+					cfg.Observer.Decided = func(scheduler.Entry) { time.Sleep(10 * time.Millisecond) }
+				}
+			}, list...))
+			defer func() { _ = stop() }()
+		}
+		time.Sleep(rounds*5*time.Second + settledIn)
+		var latest time.Duration
+		for _, job := range list {
+			for r := range rounds {
+				tick := begun.Add(time.Duration(r) * 5 * time.Second)
+				at, known := ledger.first[scheduler.RunID(job.Name, tick)]
+				if took := at.Sub(tick); !known || took > settledIn {
+					t.Fatalf("%s %v is in the ledger: %v, after %v; want it after %v at most", job.Name, c.at(tick), known, took, settledIn)
+				}
+				latest = max(latest, at.Sub(tick))
+			}
+		}
+		t.Logf("the latest of %d outcomes was in the ledger %v after its tick", n*rounds, latest)
+	})
+}
