@@ -42,7 +42,7 @@ const settledIn = 10*time.Second + 15*time.Second
 func TestOutcomesAreInTheLedgerInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const n, rounds = 250, 4
+		const n, rounds = 250, 2
 		c := newCluster(t)
 		c.locker = &moody{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true, slow: 190 * time.Millisecond}
 		ledger := &timedLedger{Ledger: c.ledger, slow: 190 * time.Millisecond, first: map[string]time.Time{}}
@@ -64,6 +64,8 @@ func TestOutcomesAreInTheLedgerInTime(t *testing.T) {
 			defer func() { _ = stop() }()
 		}
 		time.Sleep(rounds*5*time.Second + settledIn)
+		ledger.mu.Lock()
+		defer ledger.mu.Unlock()
 		var latest time.Duration
 		for _, job := range list {
 			for r := range rounds {
