@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/listing"
 )
 
@@ -59,7 +60,7 @@ func TestAccount(t *testing.T) {
 	deadline := time.Now().Add(30 * time.Second)
 	for {
 		rows := list[listing.Tick](t, "ticks", "say", "-o", "json", "-c", config)
-		if len(rows) > 3 && !rows[0].Recorded && !rows[1].Recorded && *rows[0].Reason == listing.WhyUnattended {
+		if len(rows) > 3 && !rows[0].Recorded && !rows[1].Recorded && *rows[0].Code == scheduler.CodeNoReplica {
 			break
 		}
 		if time.Now().After(deadline) {

@@ -69,14 +69,16 @@ func entries() []scheduler.Entry {
 	failed.Votes.For = 3
 	interrupted := claim(3, scheduler.Interrupted)
 	interrupted.Finished, interrupted.Tries, interrupted.Votes = time.Time{}, 0, locking.Votes{}
-	interrupted.Reason = "its lease ran out before it said how it ended"
+	interrupted.Reason = scheduler.Reason{Code: scheduler.CodeInterrupted}
 	return []scheduler.Entry{
 		claim(1, scheduler.Succeeded), failed, interrupted,
 		{
 			Job: "nightly-report", Tick: tick.Add(-4 * time.Minute), Trigger: scheduler.BySchedule, Outcome: scheduler.Skipped,
-			Reason: "overlap: web-1-4f2a still holds the lease of tick 2026-12-01T01:55:00Z until 2026-12-01T01:56:12Z",
+			Reason: scheduler.Reason{Code: scheduler.CodeOverlap, Details: &scheduler.Details{
+				Holder: "web-1-4f2a", Tick: tick.Add(-5 * time.Minute), Until: tick.Add(-3*time.Minute - 48*time.Second),
+			}},
 		},
-		{Job: "nightly-report", Tick: tick.Add(-5 * time.Minute), Trigger: scheduler.BySchedule, Outcome: scheduler.Missed, Reason: "no quorum: 2 of 5 nodes answered"},
+		{Job: "nightly-report", Tick: tick.Add(-5 * time.Minute), Trigger: scheduler.BySchedule, Outcome: scheduler.Missed, Reason: scheduler.Reason{Code: scheduler.CodeNoQuorum, Details: &scheduler.Details{Text: "2 of 5 nodes answered"}}},
 	}
 }
 

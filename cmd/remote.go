@@ -66,6 +66,9 @@ func selecting(q scheduler.Query) url.Values {
 	for _, t := range q.Triggers {
 		query.Add("trigger", string(t))
 	}
+	for _, c := range q.Reasons {
+		query.Add("reason", string(c))
+	}
 	return query
 }
 

@@ -18,10 +18,10 @@ func TestWhy(t *testing.T) {
 		{scheduler.Entry{Token: 1, Attempt: 1, Tries: 1, Trigger: scheduler.ByManual}, "manual"},
 		{scheduler.Entry{Token: 1, Attempt: 2, Tries: 1, Trigger: scheduler.ByRerun}, "rerun, attempt 2"},
 		{scheduler.Entry{Token: 1, Attempt: 1, Tries: 3, Trigger: scheduler.BySchedule, Error: "exit status 3"}, "3 tries: exit status 3"},
-		{scheduler.Entry{Trigger: scheduler.BySchedule, Reason: "no quorum", Error: "not shown"}, "no quorum"},
+		{scheduler.Entry{Trigger: scheduler.BySchedule, Reason: scheduler.Said("no quorum"), Error: "not shown"}, "no quorum"},
 		{scheduler.Entry{Token: 1, Attempt: 1, Trigger: scheduler.ByCatchUp}, "catch_up"},
-		{scheduler.Entry{Trigger: scheduler.ByCatchUp, Reason: "catch_up: last: a later tick came first"}, "catch_up: last: a later tick came first"},
-		{scheduler.Entry{Trigger: scheduler.ByManual, Reason: "expired"}, "manual: expired"},
+		{scheduler.Entry{Trigger: scheduler.ByCatchUp, Reason: scheduler.Said("catch_up: last: a later tick came first")}, "catch_up: last: a later tick came first"},
+		{scheduler.Entry{Trigger: scheduler.ByManual, Reason: scheduler.Said("expired")}, "manual: expired"},
 	} {
 		tt.entry.Job, tt.entry.Tick = "j", tick
 		if got := why(listing.NewRun(tt.entry)); got != tt.want {

@@ -17,6 +17,7 @@ import (
 type selection struct {
 	since, until       string
 	outcomes, triggers []string
+	reasons            []string
 	limit              int
 	follow             bool
 }
@@ -29,8 +30,10 @@ func selectionFlags(c *cobra.Command, s *selection) {
 	flags.StringVar(&s.until, "until", "", "only ticks before this `time`, written alike")
 	flags.StringSliceVar(&s.outcomes, "outcome", nil, "only these `outcomes`: "+strings.Join(outcomeNames(), ", "))
 	flags.StringSliceVar(&s.triggers, "trigger", nil, "only these `triggers`: "+strings.Join(triggerNames(), ", "))
+	flags.StringSliceVar(&s.reasons, "reason", nil, "only with a reason of these `codes`: "+strings.Join(codeNames(), ", "))
 	completeList(c, "outcome", outcomeNames())
 	completeList(c, "trigger", triggerNames())
+	completeList(c, "reason", codeNames())
 	flags.BoolVarP(&s.follow, "follow", "f", false, "go on listing what has ended, oldest first, until interrupted; JSON as one object per line")
 }
 
@@ -41,6 +44,14 @@ func outcomeNames() []string {
 		scheduler.Interrupted, scheduler.Cancelled, scheduler.Skipped, scheduler.Missed,
 	} {
 		names = append(names, string(o))
+	}
+	return names
+}
+
+func codeNames() []string {
+	var names []string
+	for _, c := range scheduler.Codes() {
+		names = append(names, string(c))
 	}
 	return names
 }
@@ -68,7 +79,10 @@ func (s selection) query(now time.Time) (scheduler.Query, error) {
 	if q.Outcomes, err = chosen[scheduler.Outcome]("--outcome", s.outcomes, outcomeNames()); err != nil {
 		return q, err
 	}
-	q.Triggers, err = chosen[scheduler.Trigger]("--trigger", s.triggers, triggerNames())
+	if q.Triggers, err = chosen[scheduler.Trigger]("--trigger", s.triggers, triggerNames()); err != nil {
+		return q, err
+	}
+	q.Reasons, err = chosen[scheduler.Code]("--reason", s.reasons, codeNames())
 	return q, err
 }
 

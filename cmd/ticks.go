@@ -23,6 +23,7 @@ which token and how that ended, or why it did not run. Ticks that came since whi
 no replica was running are computed from the schedule that was served last.`,
 		Example: `  quorate ticks nightly-report
   quorate ticks nightly-report --since 24h --outcome failed,missed
+  quorate ticks nightly-report --reason overlap,no_quorum
   quorate ticks nightly-report -o json --limit 5 | jq '.[] | select(.outcome == "missed")'`,
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -85,7 +86,7 @@ func (c cluster) runs(jobs []string, s selection, lacking *error) reader {
 			return c.Runs(ctx, jobs[0], q)
 		}
 		var all []scheduler.Entry
-		if s.follow || len(q.Outcomes)+len(q.Triggers) > 0 || !q.Before.IsZero() {
+		if s.follow || q.Filters() || !q.Before.IsZero() {
 			all, *lacking = c.RunsOfEach(ctx, q)
 		} else {
 			var page listing.Page

@@ -87,7 +87,7 @@ func (v *view) finished(e scheduler.Entry) {
 	claim := v.claimed[e.ID()]
 	delete(v.claimed, e.ID())
 	outcome := v.paint(e.Outcome)
-	if why := e.Reason + e.Error; why != "" {
+	if why := e.Reason.String() + e.Error; why != "" {
 		outcome += ": " + clip(why, 120)
 	}
 	v.queue = append(v.queue, v.row(clock(e.Tick), e.Job, e.Replica, fmt.Sprint(e.Token),
@@ -103,7 +103,7 @@ func (v *view) notRun(e scheduler.Entry) {
 	}
 	v.decided[e.Job] = e.Tick
 	v.queue = append(v.queue, v.row(clock(e.Tick), e.Job, "-", "-", "-", "-", "-",
-		v.paint(e.Outcome)+": "+clip(e.Reason, 120)))
+		v.paint(e.Outcome)+": "+clip(e.Reason.String(), 120)))
 }
 
 func (v *view) say(text string) {

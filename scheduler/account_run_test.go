@@ -33,7 +33,7 @@ func shown(c *schedtest.Cluster) string {
 	for _, e := range c.Ticks("j") {
 		line := e.Tick.UTC().Format("15:04:05") + " " + string(e.Outcome)
 		if e.Outcome == scheduler.Missed {
-			line += " " + string(e.Class())
+			line += " " + string(e.Reason.Code)
 		}
 		lines = append(lines, line)
 	}
@@ -70,7 +70,7 @@ func TestGapBeforeAReplicaThatDiedEarly(t *testing.T) {
 				break
 			}
 			if e.Outcome == scheduler.Missed {
-				lines = append(lines, e.Tick.UTC().Format("05")+" "+string(e.Class()))
+				lines = append(lines, e.Tick.UTC().Format("05")+" "+string(e.Reason.Code))
 			}
 		}
 		if got := strings.Join(lines, ", "); got != "06 unknown, 08 unknown, 14 unknown" {
@@ -228,7 +228,7 @@ func (c *cluster) wholeOrSaid(interval string) {
 		c.t.Errorf("%d ticks are on the ledger", len(list))
 	}
 	for i, e := range list[1:] {
-		if gap := e.Tick.Sub(list[i].Tick); gap != step && !strings.Contains(e.Reason, "since "+jobs.FormatTick(list[i].Tick.Add(step))) {
+		if gap := e.Tick.Sub(list[i].Tick); gap != step && !strings.Contains(e.Reason.String(), "since "+jobs.FormatTick(list[i].Tick.Add(step))) {
 			c.t.Errorf("no tick lies between %v and %v: %s %s", c.at(list[i].Tick), c.at(e.Tick), e.Outcome, e.Reason)
 		}
 	}
@@ -248,14 +248,14 @@ func TestTicksBeforeAnythingIsKnown(t *testing.T) {
 		c.StartNodes()
 		c.Forward(10 * time.Second)
 		for _, e := range c.Ticks("j") {
-			want := scheduler.Class("starting")
+			want := scheduler.CodeStarting
 			switch {
 			case e.Outcome != scheduler.Missed:
 				continue
 			case e.Tick.Second() >= 10:
-				want = scheduler.ClassNoQuorum
+				want = scheduler.CodeNoQuorum
 			}
-			if e.Class() != want {
+			if e.Reason.Code != want {
 				t.Errorf("%v: %s, want %s", e.Tick.UTC(), e.Reason, want)
 			}
 		}
@@ -284,7 +284,7 @@ func TestHistoryThatWasLost(t *testing.T) {
 		stop()
 		var got []string
 		for _, e := range c.ticks("j") {
-			got = append(got, c.at(e.Tick).String()+" "+string(e.Outcome)+" "+string(e.Class()))
+			got = append(got, c.at(e.Tick).String()+" "+string(e.Outcome)+" "+string(e.Reason.Code))
 		}
 		want := "10m0s succeeded , 20m0s missed history_lost, 30m0s missed history_lost, 40m0s missed unknown, 50m0s succeeded "
 		if text := strings.Join(got, ", "); text != want {

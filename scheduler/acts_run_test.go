@@ -197,10 +197,10 @@ func TestTriggerExpires(t *testing.T) {
 		d.result(other.ID, "missed: expired: no replica could begin it in time")
 		got := d.ticks("j")
 		last := got[len(got)-1]
-		if last.Outcome != scheduler.Skipped || !strings.Contains(last.Reason, "overlap") || !last.Tick.Equal(short.At) {
+		if last.Outcome != scheduler.Skipped || !strings.Contains(last.Reason.String(), "overlap") || !last.Tick.Equal(short.At) {
 			t.Errorf("ledger: %+v, want the trigger skipped for overlap", last)
 		}
-		d.result(short.ID, "skipped: "+last.Reason)
+		d.result(short.ID, "skipped: "+last.Reason.String())
 		stop()
 	})
 }

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -85,8 +84,7 @@ func (a *attempt) noPlace() verdict {
 	if a.begun() {
 		return verdict{kind: lost, err: errElsewhere}
 	}
-	return verdict{kind: settled, outcome: Skipped, reason: fmt.Sprintf(
-		"limit: this replica had no place for it until its window closed (scheduler.max_running: %d)", a.cfg.MaxRunning)}
+	return because(Skipped, Reason{CodeLimit, VariantMaxRunning, &Details{Most: a.cfg.MaxRunning}})
 }
 
 // begun tells whether the ledger has a run of the tick.

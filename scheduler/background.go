@@ -2,16 +2,9 @@ package scheduler
 
 import "time"
 
-// Why nobody ran ticks of the past, as far as it is known.
-const (
-	whyNobody      = "no replica was running"
-	whyUnknown     = "unknown: no replica has recorded what became of it"
-	whyHistoryLost = "unknown: history was lost"
-)
-
 // A background is what is known of a past besides the ledger's entries.
 type background struct {
-	why        string  // of all its ticks; empty: it depends
+	why        Code    // of all its ticks; empty: it depends
 	account    Account // zero where the replica was there, asleep
 	absence    absence // of the job, from every configuration
 	remembered time.Time
@@ -38,17 +31,17 @@ func remembered(ledger Ledger, key string) time.Time {
 // lost tells whether the ledger may have lost what became of the tick.
 func (b background) lost(at time.Time) bool { return at.Before(b.remembered) }
 
-// reason says why nobody ran a tick that has no entry.
-func (b background) reason(at time.Time) string {
+// code says why nobody ran a tick that has no entry.
+func (b background) code(at time.Time) Code {
 	switch {
 	case b.lost(at):
-		return whyHistoryLost
+		return CodeHistoryLost
 	case b.why != "":
 		return b.why
 	case b.stopped(at):
-		return whyNobody
+		return CodeNoReplica
 	}
-	return whyUnknown
+	return CodeUnknown
 }
 
 // stopped tells whether all replicas had stopped when the tick came, and none had come
@@ -66,9 +59,9 @@ func (b background) stopped(at time.Time) bool {
 	return true
 }
 
-// beside is the reason of a tick that stands for all before it since first, too.
-func beside(why string, first time.Time) string {
-	return why + "; so it is with all ticks since " + first.UTC().Format(time.RFC3339) + " that have no entry"
+// standsFor is the reason of a tick that stands for all before it since first, too.
+func standsFor(why Code, first time.Time) Reason {
+	return Reason{Code: why}.And(Reason{Code: CodeAlike, Details: &Details{Since: first}})
 }
 
 // lastTicks returns the last n ticks of a schedule after from and before an instant that are

@@ -2,8 +2,6 @@ package scheduler
 
 import (
 	"cmp"
-	"fmt"
-	"strings"
 	"time"
 )
 
@@ -12,11 +10,6 @@ import (
 // window, for want of a quorum, say, stays the first of its lane, and is tried
 // until CatchUp.Window after its nominal time. The ticks after it wait: were a
 // later one claimed, it never could be.
-
-// Reasons of ticks that are not caught up begin with this word.
-const catchUpWord = "catch_up: "
-
-const whyLaterFirst = catchUpWord + "last: a later tick came first"
 
 // Pauses between ticks of a job that are caught up.
 const longestCatchUpPause = 2 * time.Second
@@ -40,42 +33,38 @@ func (c CatchUp) latest(at time.Time) time.Time {
 	return at.Add(c.withDefaults().Window)
 }
 
-func (c CatchUp) tooMany() string {
-	return fmt.Sprintf("%smore than max=%d", catchUpWord, c.withDefaults().Max)
-}
-
-func (c CatchUp) tooLate() string {
-	return fmt.Sprintf("%swindow=%v has passed", catchUpWord, c.withDefaults().Window)
-}
-
-// notCaughtUp is the verdict on a tick that is not caught up because of policy,
-// and was missed in the first place for what closing says.
-func notCaughtUp(policy string, closing verdict) verdict {
-	return missedFor(policy + " (" + closing.reason + ")")
-}
-
-// byPolicy tells whether the reason of a missed tick is that of a policy: it is
-// not to be tried again.
-func byPolicy(reason string) bool { return strings.HasPrefix(reason, catchUpWord) }
-
-// refuses says why a tick that is late is not caught up, empty if it is. So many
-// newer ones wait, and so many of these are late, too.
-func (c CatchUp) refuses(t tick, now time.Time, newer, late int) string {
+// not is the verdict on a tick that is not caught up because of the policy, and was
+// missed in the first place for what closing says.
+func (c CatchUp) not(why Variant, closing verdict) verdict {
 	c = c.withDefaults()
-	closing := missedFor(cmp.Or(t.why, whyBehind))
+	d := Details{With: &closing.reason}
+	switch why {
+	case VariantMax:
+		d.Most = c.Max
+	case VariantWindow:
+		d.Text = c.Window.String()
+	}
+	return because(Missed, Reason{CodeCatchUp, why, &d})
+}
+
+// refuses says why a tick that is late is not caught up, zero if it is. So many
+// newer ones wait, and so many of these are late, too.
+func (c CatchUp) refuses(t tick, now time.Time, newer, late int) Reason {
+	c = c.withDefaults()
+	closing := t.missed(CodeBehind)
 	switch {
 	case t.trigger == ByRerun && t.latest.After(now):
-		return ""
+		return Reason{}
 	case t.latest.IsZero() || !c.does():
 		return closing.reason
 	case !t.latest.After(now):
-		return notCaughtUp(c.tooLate(), closing).reason
+		return c.not(VariantWindow, closing).reason
 	case c.Mode == CatchUpLast && newer > 0:
-		return notCaughtUp(whyLaterFirst, closing).reason
+		return c.not(VariantLast, closing).reason
 	case late >= c.Max:
-		return notCaughtUp(c.tooMany(), closing).reason
+		return c.not(VariantMax, closing).reason
 	default:
-		return ""
+		return Reason{}
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 
 func TestWhatIsCaughtUp(t *testing.T) {
 	t.Parallel()
-	const window = 6 * time.Hour
-	at := func(ago time.Duration, why string) tick {
-		return tick{at: noon.Add(-ago), until: noon.Add(-ago + time.Minute), latest: noon.Add(window - ago), why: why}
+	const window, behind = 6 * time.Hour, "an earlier tick of the job was still being decided on this replica"
+	at := func(ago time.Duration, why Code) tick {
+		return tick{at: noon.Add(-ago), until: noon.Add(-ago + time.Minute), latest: noon.Add(window - ago), why: &Reason{Code: why}}
 	}
 	tests := []struct {
 		name        string
@@ -24,19 +24,19 @@ func TestWhatIsCaughtUp(t *testing.T) {
 		newer, late int
 		reason      string
 	}{
-		{"none", CatchUp{}, tick{until: noon, why: "x"}, 0, 0, "x"},
-		{"none, unknown cause", CatchUp{}, tick{until: noon}, 0, 0, whyBehind},
+		{"none", CatchUp{}, tick{until: noon, why: &Reason{Code: "x"}}, 0, 0, "x"},
+		{"none, unknown cause", CatchUp{}, tick{until: noon}, 0, 0, behind},
 		{"the last one", CatchUp{Mode: CatchUpLast}, at(time.Hour, "x"), 0, 0, ""},
 		{"not the last one", CatchUp{Mode: CatchUpLast}, at(time.Hour, "x"), 1, 0, "catch_up: last: a later tick came first (x)"},
 		{"all", CatchUp{Mode: CatchUpAll}, at(time.Hour, "x"), 99, 99, ""},
 		{"all, too many", CatchUp{Mode: CatchUpAll}, at(time.Hour, "x"), 100, 100, "catch_up: more than max=100 (x)"},
 		{"all, the one that is not late does not count", CatchUp{Mode: CatchUpAll, Max: 3}, at(time.Hour, "x"), 3, 2, ""},
-		{"all, a bound of its own", CatchUp{Mode: CatchUpAll, Max: 3}, at(time.Hour, ""), 3, 3, "catch_up: more than max=3 (" + whyBehind + ")"},
+		{"all, a bound of its own", CatchUp{Mode: CatchUpAll, Max: 3}, tick{at: noon, until: noon, latest: noon.Add(window)}, 3, 3, "catch_up: more than max=3 (" + behind + ")"},
 		{"at the end of the window", CatchUp{Mode: CatchUpAll, Window: window}, at(window, "x"), 0, 0, "catch_up: window=6h0m0s has passed (x)"},
 		{"just before", CatchUp{Mode: CatchUpAll, Window: window}, at(window-1, "x"), 0, 0, ""},
 	}
 	for _, tt := range tests {
-		if got := tt.policy.refuses(tt.tick, noon, tt.newer, tt.late); got != tt.reason {
+		if got := tt.policy.refuses(tt.tick, noon, tt.newer, tt.late).String(); got != tt.reason {
 			t.Errorf("%s: refused for %q, want %q", tt.name, got, tt.reason)
 		}
 	}
@@ -49,8 +49,8 @@ func TestUndecidedPast(t *testing.T) {
 	second := Job{Name: "j", Schedule: everySecond{new(int)}}
 	catching := second
 	catching.CatchUp = CatchUp{Mode: CatchUpAll, Window: time.Hour}
-	entry := func(s int, o Outcome, reason string) Entry {
-		return Entry{Job: "j", Tick: noon.Add(time.Duration(s) * time.Second), Outcome: o, Reason: reason}
+	entry := func(s int, o Outcome, code Code) Entry {
+		return Entry{Job: "j", Tick: noon.Add(time.Duration(s) * time.Second), Outcome: o, Reason: Reason{Code: code}}
 	}
 	manual := entry(4, Succeeded, "")
 	manual.Stream = "manual"
@@ -65,16 +65,16 @@ func TestUndecidedPast(t *testing.T) {
 		{"known by hand only", past{job: &catching}, []Entry{manual}, nil, 0},
 		{"after the last run", past{job: &catching}, []Entry{entry(2, Succeeded, "")}, []int{3, 4, 5}, 0},
 		{"a run goes on", past{job: &catching}, []Entry{manual, entry(3, Running, "")}, []int{4, 5}, 0},
-		{"missed for want of a quorum", past{job: &catching}, []Entry{entry(3, Missed, "no quorum"), entry(2, Failed, "")}, []int{3, 4, 5}, 0},
-		{"decided by policy", past{job: &catching}, []Entry{entry(4, Missed, whyLaterFirst), entry(3, Skipped, "overlap"), entry(2, Failed, "")}, []int{5}, 0},
-		{"nothing has ever run", past{job: &catching}, []Entry{entry(4, Missed, "no quorum")}, []int{4, 5}, 0},
-		{"nothing is caught up", past{job: &second}, []Entry{entry(3, Missed, "no quorum"), entry(1, Failed, "")}, []int{4, 5}, 0},
+		{"missed for want of a quorum", past{job: &catching}, []Entry{entry(3, Missed, CodeNoQuorum), entry(2, Failed, "")}, []int{3, 4, 5}, 0},
+		{"decided by policy", past{job: &catching}, []Entry{entry(4, Missed, CodeCatchUp), entry(3, Skipped, CodeOverlap), entry(2, Failed, "")}, []int{5}, 0},
+		{"nothing has ever run", past{job: &catching}, []Entry{entry(4, Missed, CodeNoQuorum)}, []int{4, 5}, 0},
+		{"nothing is caught up", past{job: &second}, []Entry{entry(3, Missed, CodeNoQuorum), entry(1, Failed, "")}, []int{4, 5}, 0},
 		{"from where it slept", past{job: &catching, from: noon.Add(4 * time.Second)}, nil, []int{4, 5}, 0},
 		{"others were awake", past{job: &catching, from: noon.Add(2 * time.Second)}, []Entry{
-			entry(4, Running, ""), entry(3, Missed, "no quorum"), entry(2, Failed, ""), entry(1, Failed, ""),
+			entry(4, Running, ""), entry(3, Missed, CodeNoQuorum), entry(2, Failed, ""), entry(1, Failed, ""),
 		}, []int{5}, 0},
 		{"others ran other ticks", past{job: &catching, from: noon.Add(time.Second)}, []Entry{
-			entry(4, Running, ""), entry(2, Skipped, "overlap"), {Job: "j", Tick: noon.Add(-time.Millisecond), Outcome: Failed},
+			entry(4, Running, ""), entry(2, Skipped, CodeOverlap), {Job: "j", Tick: noon.Add(-time.Millisecond), Outcome: Failed},
 		}, []int{1, 3, 5}, 2},
 	}
 	for _, tt := range tests {
@@ -109,7 +109,7 @@ func TestLongPast(t *testing.T) {
 	if len(u.ticks) != mostPast || !last.Equal(noon.Add(-time.Second)) || !first.Equal(u.before) || !u.first.Equal(begun.Add(time.Second)) {
 		t.Errorf("%d ticks from %v to %v; left out %v to %v", len(u.ticks), first, last, u.first, u.before)
 	}
-	if rest := u.gone[0]; !rest.at.Before(first) || !strings.Contains(rest.why, "all ticks since 2025") {
+	if rest := u.gone[0]; !rest.at.Before(first) || !strings.Contains(rest.why.String(), "all ticks since 2025") {
 		t.Errorf("the tick that stands for the rest: %+v", rest)
 	}
 }

@@ -57,7 +57,7 @@ func (a *attempt) chain(e Entry) Entry {
 		})
 		a.cfg.Observer.Chained(a.job.Name, e.ID(), key, err)
 		if err != nil {
-			e.Reason = joinReasons(e.Reason, fmt.Sprintf("%s was not triggered: %v", key, err))
+			e.Reason = e.Reason.And(Reason{Code: CodeNotTriggered, Details: &Details{Of: key, Text: err.Error()}})
 		}
 	}
 	return e

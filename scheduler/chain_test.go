@@ -82,11 +82,11 @@ func TestChainFollowsTheOutcome(t *testing.T) {
 func TestChainIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	fine := func(context.Context, jobs.Run) error { return nil }
-	if got, e := chained(t, 3, fine); len(got) != 2 || e.Reason != "" {
+	if got, e := chained(t, 3, fine); len(got) != 2 || !e.Reason.IsZero() {
 		t.Errorf("after three failures %q was asked for, and the reason is %q", got, e.Reason)
 	}
 	got, e := chained(t, 1000, fine)
-	if len(got) != 0 || e.Outcome != scheduler.Succeeded || !strings.Contains(e.Reason, "good was not triggered") {
+	if len(got) != 0 || e.Outcome != scheduler.Succeeded || !strings.Contains(e.Reason.String(), "good was not triggered") {
 		t.Errorf("without a quorum %q was asked for, and the ledger has %s: %s", got, e.Outcome, e.Reason)
 	}
 }

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -15,7 +14,7 @@ const voidTimeout = 2 * time.Second
 // win tries until it holds the tick's lease or knows that it never will. took
 // is how long the winning try took.
 func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
-	closing := missedFor(cmp.Or(a.tick.why, whyOverslept))
+	closing := a.tick.missed(CodeAsleep)
 	if v := a.begin(closing); v.kind != again {
 		return nil, 0, v
 	}

@@ -85,7 +85,7 @@ func (d *desk) wait() {
 // add asks for an act to be settled. Any goroutine may call it.
 func (d *desk) add(s settlement) {
 	d.mu.Lock()
-	if have := d.todo[s.act.ID]; have != nil && s.why == "" {
+	if have := d.todo[s.act.ID]; have != nil && s.why.IsZero() {
 		s.why = have.why
 	}
 	d.todo[s.act.ID] = &s

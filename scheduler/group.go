@@ -54,28 +54,29 @@ type fullError struct {
 }
 
 // Error names the holders.
-func (e *fullError) Error() string {
-	if e.behind {
-		return fmt.Sprintf("group %s has %d slots, for which others on this replica go first", e.group, e.size)
+func (e *fullError) Error() string { return e.reason().String() }
+
+// reason is why a tick is skipped.
+func (e *fullError) reason() Reason {
+	d := Details{Of: e.group, N: len(e.holders), Most: e.size, Holder: strings.Join(slices.Sorted(slices.Values(e.holders)), ", ")}
+	switch {
+	case e.behind:
+		return Reason{CodeLimit, VariantInLine, &d}
+	case d.N < d.Most: // others are after the rest at this moment
+		return Reason{CodeLimit, VariantTaken, &d}
 	}
-	text := fmt.Sprintf("group %s is full (%d of %d)", e.group, len(e.holders), e.size)
-	if len(e.holders) < e.size { // others are after the rest at this moment
-		text = fmt.Sprintf("group %s has no free slot (%d of %d are taken)", e.group, len(e.holders), e.size)
-	}
-	if len(e.holders) > 0 {
-		text += ": held by " + strings.Join(slices.Sorted(slices.Values(e.holders)), ", ")
-	}
-	return text
+	return Reason{CodeLimit, VariantFull, &d}
 }
 
 // noSlot is the verdict on a tick whose window closes when err was the last
 // refusal of a slot.
 func noSlot(err error, t tick) verdict {
-	if _, full := errors.AsType[*fullError](err); full {
-		return verdict{kind: settled, outcome: Skipped, reason: "limit: " + err.Error()}
+	if full, ok := errors.AsType[*fullError](err); ok {
+		return because(Skipped, full.reason())
 	}
 	v := atWindowEnd(err, t)
-	v.reason = "limit: asking for a slot: " + v.reason
+	unasked := v.reason
+	v.reason = Reason{CodeLimit, VariantSlot, &Details{With: &unasked}}
 	return v
 }
 

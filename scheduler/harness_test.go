@@ -165,8 +165,8 @@ func (c *cluster) wantTicks(job string, want ...string) {
 	var got []string
 	for _, e := range c.ticks(job) {
 		line := fmt.Sprintf("%v %s", c.at(e.Tick), e.Outcome)
-		if e.Reason != "" {
-			line += ": " + e.Reason
+		if why := e.Reason.String(); why != "" {
+			line += ": " + why
 		}
 		got = append(got, line)
 	}

@@ -141,7 +141,7 @@ func (e *engine) turnsAway(j *job, l *lane, t tick, now time.Time, newer, late i
 func (e *engine) tooLate(j *job, l *lane, t tick, now time.Time, newer, late int) verdict {
 	switch {
 	case e.draining:
-		return missedFor(whyDrained)
+		return missedFor(CodeDrained)
 	case !t.late(now):
 		return verdict{kind: again}
 	case l.claiming != nil && l.claiming.watches && !l.claiming.catchesUp && t.trigger != ByCatchUp:
@@ -150,8 +150,8 @@ func (e *engine) tooLate(j *job, l *lane, t tick, now time.Time, newer, late int
 	if v, is := j.keptOut(l, t); is {
 		return l.behindRun(j, newer, v)
 	}
-	if why := j.CatchUp.refuses(t, now, newer, late); why != "" {
-		return missedFor(why)
+	if why := j.CatchUp.refuses(t, now, newer, late); !why.IsZero() {
+		return because(Missed, why)
 	}
 	return verdict{kind: again}
 }

@@ -61,14 +61,14 @@ type Entry struct {
 	Parent  string
 	Replica string
 	Outcome Outcome
-	// Reason says in words why a tick did not run, or why a run ended early.
-	Reason string
+	// Reason says why a tick did not run, or why a run ended early.
+	Reason Reason
 	// Started and Finished are zero while they have not happened.
 	Started  time.Time
 	Finished time.Time
 	Error    string
 	// StaleWrites counts the run's writes that a guard refused, because the sink
-	// had seen a larger token. Reason says the same in words.
+	// had seen a larger token. Reason says it, too.
 	StaleWrites int
 	// Votes are those of the claim, and Poll is what each node said; zero if there
 	// was none, or nobody knows.
@@ -78,6 +78,8 @@ type Entry struct {
 	Beats *Beats
 	// Hash is the version of the job (Job.Hash) as the replica knew it.
 	Hash string
+	// Computed: no replica recorded it, a listing has found that it is missing.
+	Computed bool
 }
 
 // ID names a run: the same for every try and attempt of a tick, and of no other
@@ -166,13 +168,21 @@ type Query struct {
 	// Outcomes and Triggers, unless empty, leave out entries with others.
 	Outcomes []Outcome
 	Triggers []Trigger
+	// Reasons, unless empty, leave out entries whose Reason has none of these codes.
+	Reasons []Code
 }
 
 // Wants tells whether the query asks for an entry like e of its job.
 func (q Query) Wants(e Entry) bool {
 	return (q.Before.IsZero() || e.OrderKey().Before(q.Before)) && !e.OrderKey().Before(q.Since) &&
 		(len(q.Outcomes) == 0 || slices.Contains(q.Outcomes, e.Outcome)) &&
-		(len(q.Triggers) == 0 || slices.Contains(q.Triggers, e.Trigger))
+		(len(q.Triggers) == 0 || slices.Contains(q.Triggers, e.Trigger)) &&
+		(len(q.Reasons) == 0 || slices.ContainsFunc(q.Reasons, e.Reason.Has))
+}
+
+// Filters tells whether entries may be left out for what they say.
+func (q Query) Filters() bool {
+	return len(q.Outcomes)+len(q.Triggers)+len(q.Reasons) > 0
 }
 
 // A Ledger keeps what became of every tick. Runs enter it with the claim and

@@ -59,19 +59,19 @@ func TestPlaces(t *testing.T) {
 func TestFullError(t *testing.T) {
 	t.Parallel()
 	for want, e := range map[string]*fullError{
-		"group g is full (2 of 2): held by r1 for a, r2 for b":           {group: "g", size: 2, holders: []string{"r2 for b", "r1 for a"}},
-		"group g has no free slot (1 of 2 are taken): held by r1 for a":  {group: "g", size: 2, holders: []string{"r1 for a"}},
-		"group g has no free slot (0 of 1 are taken)":                    {group: "g", size: 1},
-		"group g has 3 slots, for which others on this replica go first": {group: "g", size: 3, behind: true},
+		"limit: group g is full (2 of 2): held by r1 for a, r2 for b":           {group: "g", size: 2, holders: []string{"r2 for b", "r1 for a"}},
+		"limit: group g has no free slot (1 of 2 are taken): held by r1 for a":  {group: "g", size: 2, holders: []string{"r1 for a"}},
+		"limit: group g has no free slot (0 of 1 are taken)":                    {group: "g", size: 1},
+		"limit: group g has 3 slots, for which others on this replica go first": {group: "g", size: 3, behind: true},
 	} {
 		if got := e.Error(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		if v := noSlot(e, tick{}); v.outcome != Skipped || v.reason != "limit: "+want {
+		if v := noSlot(e, tick{}); v.outcome != Skipped || v.reason.String() != want {
 			t.Errorf("verdict %+v", v)
 		}
 	}
-	if v := noSlot(&locking.AcquireError{Reason: locking.ErrNoQuorum}, tick{}); v.outcome != Missed || !strings.HasPrefix(v.reason, "limit: asking for a slot: no quorum") {
+	if v := noSlot(&locking.AcquireError{Reason: locking.ErrNoQuorum}, tick{}); v.outcome != Missed || !strings.HasPrefix(v.reason.String(), "limit: asking for a slot: no quorum") {
 		t.Errorf("verdict %+v", v)
 	}
 }
@@ -122,7 +122,7 @@ func TestPair(t *testing.T) {
 		if !both.Deadline().Equal(soon) || errors.Is(err, locking.ErrLeaseLost) != tt.lost {
 			t.Errorf("%d: until %v, extended with %v", i, both.Deadline(), err)
 		}
-		if got := a.slotLost(err); got != tt.why {
+		if got := a.slotLost(err).String(); got != tt.why {
 			t.Errorf("%d: %q, want %q", i, got, tt.why)
 		}
 	}

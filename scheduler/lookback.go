@@ -60,7 +60,7 @@ func (e *engine) recall(a *attempt) {
 	case !a.earlier.found():
 		return
 	case !e.serves(a.owner):
-		e.decided(a.job, own, skippedFor(whyRemoved))
+		e.decided(a.job, own, skippedFor(CodeRemoved))
 		return
 	}
 	if !a.caughtUp && a.until.After(own.until) {

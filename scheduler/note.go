@@ -11,7 +11,7 @@ import (
 
 // noteVersion is the version of the stored form of an Entry. A reader refuses
 // a newer one and says so.
-const noteVersion = 1
+const noteVersion = 2
 
 // maxText bounds each text of a note, since every run keeps one on every node.
 const maxText = 8 << 10
@@ -26,7 +26,7 @@ type note struct {
 	Parent   string        `json:"parent,omitempty"`
 	Replica  string        `json:"replica,omitempty"`
 	Outcome  Outcome       `json:"outcome,omitempty"`
-	Reason   string        `json:"reason,omitempty"`
+	Reason   *reasonNote   `json:"reason,omitempty"`
 	Started  int64         `json:"started,omitempty"`  // Unix milliseconds
 	Finished int64         `json:"finished,omitempty"` // Unix milliseconds
 	Error    string        `json:"error,omitempty"`
@@ -46,7 +46,7 @@ func EncodeNote(e Entry) []byte {
 	}
 	return note{
 		V: noteVersion, Tick: nominal, Tries: e.Tries, Trigger: e.Trigger, Parent: e.Parent, Replica: e.Replica,
-		Outcome: e.Outcome, Reason: clip(e.Reason), Started: millis(e.Started),
+		Outcome: e.Outcome, Reason: newReasonNote(e.Reason, mostReasons, maxText), Started: millis(e.Started),
 		Finished: millis(e.Finished), Error: clip(e.Error), Stale: e.StaleWrites, Votes: e.Votes,
 		Hash: e.Hash, Poll: pollNote(e.Poll), Beats: newBeatsNote(e.Beats, e.Started),
 	}.encode()
@@ -78,7 +78,7 @@ func DecodeNote(b []byte) (Entry, error) {
 	started := fromMillis(n.Started)
 	return Entry{
 		Tick: fromMillis(n.Tick), Tries: n.Tries, Trigger: n.Trigger, Parent: n.Parent, Replica: n.Replica, Outcome: n.Outcome,
-		Reason: n.Reason, Started: started, Finished: fromMillis(n.Finished),
+		Reason: n.Reason.reason(), Started: started, Finished: fromMillis(n.Finished),
 		Error: n.Error, StaleWrites: n.Stale, Votes: n.Votes, Hash: n.Hash,
 		Poll: locking.Poll(n.Poll), Beats: n.Beats.beats(started),
 	}, nil

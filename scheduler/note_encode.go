@@ -18,7 +18,7 @@ func (n note) encode() []byte {
 	w.text(`,"parent":`, n.Parent)
 	w.text(`,"replica":`, n.Replica)
 	w.text(`,"outcome":`, string(n.Outcome))
-	w.text(`,"reason":`, n.Reason)
+	w.reason(n.Reason)
 	w.number(`,"started":`, n.Started)
 	w.number(`,"finished":`, n.Finished)
 	w.text(`,"error":`, n.Error)
@@ -33,7 +33,7 @@ func (n note) encode() []byte {
 // room is about how long the stored form is, rather more than less.
 func (n *note) room() int {
 	const begun, ended, polled = 96, 66, 48 // without the texts
-	room := begun + len(n.Parent) + len(n.Replica) + len(n.Reason) + len(n.Error) + len(n.Hash)
+	room := begun + len(n.Parent) + len(n.Replica) + len(n.Error) + len(n.Hash)
 	if !n.Poll.IsZero() {
 		room += polled + len(n.Poll.Said)
 	}
@@ -80,6 +80,16 @@ func (w *noteWriter) poll(p pollNote) {
 	w.number(`,"l":`, int64(p.List))
 	w.text(`,"s":`, p.Said)
 	w.b = append(w.b, '}')
+}
+
+// reason is what only ticks have that did not run, and runs that ended early.
+func (w *noteWriter) reason(r *reasonNote) {
+	if r == nil {
+		return
+	}
+	w.b = append(w.b, `,"reason":`...)
+	text, _ := json.Marshal(r) // numbers and strings always encode
+	w.b = append(w.b, text...)
 }
 
 // beats are what only runs have that last.

@@ -21,7 +21,7 @@ func TestNotesAreEncodedAsJSON(t *testing.T) {
 		n := note{
 			V: number.Draw(t, "v"), Tick: int64(number.Draw(t, "tick")), Tries: number.Draw(t, "tries"),
 			Trigger: Trigger(text.Draw(t, "trigger")), Parent: text.Draw(t, "parent"), Replica: text.Draw(t, "replica"),
-			Outcome: Outcome(text.Draw(t, "outcome")), Reason: text.Draw(t, "reason"),
+			Outcome: Outcome(text.Draw(t, "outcome")), Reason: drawReason(t, text, number),
 			Started: int64(number.Draw(t, "started")), Finished: int64(number.Draw(t, "finished")),
 			Error: text.Draw(t, "error"), Stale: number.Draw(t, "stale"),
 			Votes: locking.Votes{For: number.Draw(t, "for"), Of: number.Draw(t, "of")}, Hash: text.Draw(t, "hash"),
@@ -44,4 +44,12 @@ func TestNotesAreEncodedAsJSON(t *testing.T) {
 			t.Fatalf("got  %s\nwant %s", got, want)
 		}
 	})
+}
+
+// drawReason yields any reason, or none.
+func drawReason(t *rapid.T, text *rapid.Generator[string], number *rapid.Generator[int]) *reasonNote {
+	if rapid.Bool().Draw(t, "without reason") {
+		return nil
+	}
+	return &reasonNote{Code: Code(text.Draw(t, "code")), Text: text.Draw(t, "reason"), N: number.Draw(t, "n"), With: &reasonNote{}}
 }

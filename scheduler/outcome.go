@@ -9,58 +9,55 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// How reasons of runs begin that are told apart later (reason.go); of those that
-// were replaced, what stands in them.
-const (
-	whyDrainedRun = "the replica drained"
-	replacement   = ": replaced by tick "
-	whyMaxHold    = "max_hold:"
-	whyEvicted    = "released by an operator: "
-)
-
 // outcome says how a run ended whose function returned err, when its context
 // had ended for cause (nil: it had not). A function that returns nil has done
 // its work, also if it was asked to stop; but not if others may have worked
 // meanwhile.
-func outcome(err, cause error) (Outcome, string) {
+func outcome(err, cause error) (Outcome, Reason) {
 	skip, skipped := errors.AsType[*jobs.SkipError](err)
+	stopped, said := errors.AsType[*stopError](cause)
 	switch {
 	case errors.Is(cause, locking.ErrLeaseLost):
 		return LeaseLost, whyLost(cause)
 	case err == nil:
-		return Succeeded, ""
+		return Succeeded, Reason{}
 	case skipped:
-		return Skipped, skip.Reason
+		return Skipped, Reason{Code: CodeFunction, Details: &Details{Text: skip.Reason}}
 	case cause == nil:
-		return Failed, ""
+		return Failed, Reason{}
 	case errors.Is(cause, errTryTimeout):
-		return TimedOut, "the last try took longer than retry.attempt_timeout"
+		return TimedOut, Reason{Code: CodeTimeout, Variant: VariantTry}
 	case errors.Is(cause, jobs.ErrTimeout):
-		return TimedOut, "the run took longer than its timeout"
+		return TimedOut, Reason{Code: CodeTimeout}
 	case errors.Is(cause, jobs.ErrDraining):
-		return Cancelled, whyDrainedRun
+		return Cancelled, Reason{Code: CodeDrained, Variant: VariantRun}
+	case said:
+		return Cancelled, stopped.reason
+	case errors.Is(cause, jobs.ErrCancelled):
+		return Cancelled, Reason{Code: CodeCancelled}
 	default:
-		return Cancelled, cause.Error()
+		return Cancelled, Said(cause.Error())
 	}
 }
+
+// A stopError ends the context of a run that is asked to stop.
+type stopError struct{ reason Reason }
+
+// Error is the reason in words.
+func (e *stopError) Error() string { return e.reason.String() }
+
+// Unwrap makes it a jobs.ErrCancelled.
+func (e *stopError) Unwrap() error { return jobs.ErrCancelled }
 
 // whyLost says how the lease of a run was lost.
-func whyLost(cause error) string {
+func whyLost(cause error) Reason {
 	if errors.Is(cause, locking.ErrMaxHold) {
-		return whyMaxHold + " the run took longer than lock.max_hold lets a lease be kept"
+		return Reason{Code: CodeMaxHold}
 	}
 	if evicted, ok := errors.AsType[*locking.EvictedError](cause); ok {
-		return whyEvicted + evicted.Reason
+		return Reason{Code: CodeEvicted, Details: &Details{Text: evicted.Reason}}
 	}
-	return "the lease could not be kept"
-}
-
-// joinReasons says both, where there are two.
-func joinReasons(first, second string) string {
-	if first == "" || second == "" {
-		return first + second
-	}
-	return first + "; " + second
+	return Reason{Code: CodeLost}
 }
 
 // maxErrorText bounds what the ledger keeps of an error.

@@ -38,7 +38,7 @@ func TestOutcome(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, reason := outcome(tt.err, tt.cause)
-		if got != tt.want || reason != tt.reason {
+		if got != tt.want || reason.String() != tt.reason {
 			t.Errorf("%s: %s %q, want %s %q", tt.name, got, reason, tt.want, tt.reason)
 		}
 	}

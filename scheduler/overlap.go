@@ -2,10 +2,8 @@ package scheduler
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
-	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -19,8 +17,8 @@ import (
 // and skips the tick if that was not long enough. The window of a tick that
 // may wait longer stays open while a run keeps it out, and Config.Window beyond.
 
-// whyQueued is the reason of ticks that waited when another came to wait.
-const whyQueued = "overlap: queue holds one tick, a later one came"
+// queued is the verdict on a tick that waited when another came to wait.
+func queued() verdict { return because(Skipped, Reason{Code: CodeOverlap, Variant: VariantQueue}) }
 
 // patient tells whether the tick may wait beyond its window, for a run of its job
 // or where a limit keeps it out.
@@ -34,12 +32,12 @@ func (a *attempt) patient() bool {
 // skipped because the job is paused.
 func (e *engine) replace(j *job, t tick) {
 	if j.Overlap != OverlapCancelPrevious || t.trigger != BySchedule && t.trigger != ByManual ||
-		t.act == nil && j.paused(e.pauses) != "" {
+		t.act == nil && !j.paused(e.pauses).IsZero() {
 		return
 	}
 	for _, run := range j.running {
 		if run.tick.at.Before(t.at) {
-			run.cancel(fmt.Errorf("%w%s%s", jobs.ErrCancelled, replacement, stamp(t.at)))
+			run.cancel(&stopError{Reason{Code: CodeReplaced, Details: &Details{Tick: t.at}}})
 		}
 	}
 }
@@ -73,10 +71,10 @@ func (a *attempt) keepOpen() {
 func overlapSkip(err error, t tick) verdict {
 	taken, ok := errors.AsType[*locking.AcquireError](err)
 	if !ok {
-		return verdict{kind: settled, outcome: Skipped, reason: "overlap: another run still holds the lease"}
+		return overlapping("another run", time.Time{}, time.Time{})
 	}
 	if taken.HolderTick.Equal(t.at) {
-		return missedFor(fmt.Sprintf("undecided: %s took the lock for this tick but never said that it runs it", who(taken.Holder)))
+		return because(Missed, Reason{CodeUndecided, VariantHolder, &Details{Holder: who(taken.Holder)}})
 	}
 	return overlapping(taken.Holder, taken.HolderTick, taken.Until)
 }
@@ -84,14 +82,7 @@ func overlapSkip(err error, t tick) verdict {
 // overlapping is the verdict on a tick that was kept out by an earlier one. It
 // reads the same whether the holder lives or has died.
 func overlapping(holder string, at, until time.Time) verdict {
-	reason := fmt.Sprintf("overlap: %s still holds the lease", who(holder))
-	if !at.IsZero() {
-		reason += " of tick " + stamp(at)
-	}
-	if !until.IsZero() {
-		reason += " until " + stamp(until)
-	}
-	return verdict{kind: settled, outcome: Skipped, reason: reason}
+	return because(Skipped, Reason{Code: CodeOverlap, Details: &Details{Holder: who(holder), Tick: at, Until: until}})
 }
 
 // outwait waits for this replica's own earlier runs to end, as long as the
@@ -145,8 +136,7 @@ func stillRunning(run *attempt) verdict {
 	if !locking.Expired(time.Now(), until) {
 		return overlapping(run.cfg.Replica, run.tick.at, until)
 	}
-	reason := fmt.Sprintf("overlap: %s still runs tick %s, beyond the end of its lease", run.cfg.Replica, stamp(run.tick.at))
-	return verdict{kind: settled, outcome: Skipped, reason: reason}
+	return because(Skipped, Reason{CodeOverlap, VariantNoLease, &Details{Holder: run.cfg.Replica, Tick: run.tick.at}})
 }
 
 func who(holder string) string {

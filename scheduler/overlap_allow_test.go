@@ -77,7 +77,7 @@ func TestSkipWaitsForRunsBeside(t *testing.T) {
 		time.Sleep(950 * time.Millisecond)
 		c.stop(stop)
 		list := c.ticks("j")
-		if len(list) < 2 || list[1].Outcome != scheduler.Skipped || !strings.Contains(list[1].Reason, "r9 still holds the lease") {
+		if len(list) < 2 || list[1].Outcome != scheduler.Skipped || !strings.Contains(list[1].Reason.String(), "r9 still holds the lease") {
 			t.Errorf("ticks = %+v", list)
 		}
 	})

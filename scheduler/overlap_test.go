@@ -198,7 +198,7 @@ func TestOverlapCancelPrevious(t *testing.T) {
 					c.stop(stop)
 				}
 				list := c.ticks("j")
-				_, until, _ := strings.Cut(list[1].Reason, "until ") // as of when it was last seen
+				_, until, _ := strings.Cut(list[1].Reason.String(), "until ") // as of when it was last seen
 				tt.ledger[1] = strings.NewReplacer("%s", list[0].Replica, "%t", until).Replace(tt.ledger[1])
 				c.wantTicks("j", tt.ledger...)
 				if started := c.at(list[len(list)-1].Started); started < tt.started || started > tt.started+100*time.Millisecond {

@@ -6,12 +6,6 @@ import "time"
 // replica finds that it slept through them, and the ledger is not asked about them.
 const maxOverslept = 100
 
-// Why ticks were not begun that this replica has slept through.
-const (
-	whyOverslept = "this replica was asleep, stopped or too busy until the tick's window had closed"
-	whyStarting  = "starting: this replica did not know yet what is paused"
-)
-
 // An oversleep is what a replica finds when it looks at its clock late.
 type oversleep struct {
 	missed []tick // windows closed, oldest first
@@ -60,9 +54,9 @@ func (e *engine) oversleep(j *job, now time.Time) tick {
 	due := j.tick(e.cfg.Window)
 	o := sleptThrough(j.Job, due, now, e.cfg.Window)
 	e.reschedule(j, o.next.due())
-	why := whyOverslept
+	why := CodeAsleep
 	if !due.start.After(e.blind) {
-		why = whyStarting
+		why = CodeStarting
 	}
 	if len(o.missed) > 0 && j.CatchUp.does() && fits(e.cfg.Labels, j.Labels) {
 		e.hold(j, past{job: j.Job, from: due.at, before: o.until(now), why: why})
@@ -71,7 +65,7 @@ func (e *engine) oversleep(j *job, now time.Time) tick {
 	for i, t := range o.missed {
 		j.lane("").gaveUp(j)
 		if i == 0 && !o.first.IsZero() {
-			e.decided(j.Job, t, missedFor(beside(why, o.first)))
+			e.decided(j.Job, t, because(Missed, standsFor(why, o.first)))
 		} else {
 			e.decided(j.Job, t, missedFor(why))
 		}

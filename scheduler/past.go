@@ -18,7 +18,7 @@ type past struct {
 	from   time.Time // zero: from where the job is not accounted for
 	before time.Time
 	begun  time.Time // this replica served the job from then on
-	why    string    // its ticks did not run; empty: what is known of the job says it
+	why    Code      // its ticks did not run; empty: what is known of the job says it
 
 	published // counts in what lies before a start
 }
@@ -114,7 +114,7 @@ func (k *known) take(e Entry, retried bool) {
 	}
 	k.oldest = e.Tick
 	k.ticks = append(k.ticks, e.Tick)
-	k.decided[e.Tick] = e.Outcome != Missed || byPolicy(e.Reason) || !retried || !k.ran.IsZero()
+	k.decided[e.Tick] = e.Outcome != Missed || e.Reason.Code == CodeCatchUp || !retried || !k.ran.IsZero()
 	if k.ran.IsZero() && (e.Outcome.Ran() || !retried) {
 		k.ran = e.Tick
 	}
@@ -131,10 +131,10 @@ func (p past) list(k known, b background, window time.Duration) undecided {
 	}
 	for i, at := range all {
 		t := p.job.scheduled(at, window)
-		t.trigger, t.why = ByCatchUp, b.reason(at)
+		t.trigger, t.why = ByCatchUp, &Reason{Code: b.code(at)}
 		switch rest := i == 0 && !whole; {
 		case rest:
-			t.why = beside(t.why, u.first)
+			*t.why = standsFor(t.why.Code, u.first)
 			fallthrough
 		case b.lost(at), at.Before(k.ran):
 			u.gone = append(u.gone, t)

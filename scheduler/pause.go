@@ -3,15 +3,14 @@ package scheduler
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 )
 
-// paused says why a job's ticks are skipped, "" if they are not: the first of
+// paused says why a job's ticks are skipped, zero if they are not: the first of
 // its configuration, a pause of the job, of all jobs, of one of its tags.
-func (j *Job) paused(pauses []Act) string {
+func (j *Job) paused(pauses []Act) Reason {
 	if j.Paused {
-		return "paused in the configuration"
+		return Reason{Code: CodePaused, Variant: VariantConfigured}
 	}
 	for _, covers := range []func(Act) bool{
 		func(a Act) bool { return a.Job == j.key() },
@@ -22,25 +21,25 @@ func (j *Job) paused(pauses []Act) string {
 			return pauses[i].paused()
 		}
 	}
-	return ""
+	return Reason{}
 }
 
-// PausedBy says why the ticks of the published job are skipped, "" if they are
+// PausedBy says in words why the ticks of the published job are skipped, "" if they are
 // not, going by the pauses that stand.
 func (j JobInfo) PausedBy(pauses []Act) string {
-	return (&Job{Name: j.Name, Key: j.Key, Tags: j.Tags, Paused: j.Paused}).paused(pauses)
+	return (&Job{Name: j.Name, Key: j.Key, Tags: j.Tags, Paused: j.Paused}).paused(pauses).String()
 }
 
 // covers tells whether a pause of many jobs is one of the job with the key, too.
 func (a Act) covers(key string) bool { return a.Covers == nil || a.Covers(key) }
 
 // paused is the reason of a tick that is skipped for the pause.
-func (a Act) paused() string {
-	what := ""
+func (a Act) paused() Reason {
+	d := Details{By: a.By, Since: a.At, Text: a.Reason}
 	if a.Job == "" {
-		what = a.Target() + " "
+		d.Of = a.Target()
 	}
-	return fmt.Sprintf("paused: %sby %s since %s: %s", what, a.By, stamp(a.At), a.Reason)
+	return Reason{Code: CodePaused, Details: &d}
 }
 
 // skipPaused accounts for a tick of a job that is paused, and tells whether it
@@ -50,17 +49,17 @@ func (e *engine) skipPaused(j *job, t tick) bool {
 		return false
 	}
 	why := j.paused(e.pauses)
-	if why == "" {
+	if why.IsZero() {
 		return false
 	}
-	e.decided(j.Job, t, verdict{kind: settled, outcome: Skipped, reason: why})
+	e.decided(j.Job, t, because(Skipped, why))
 	return true
 }
 
 // A pausedError ends the waiting of a tick whose job was paused.
-type pausedError struct{ why string }
+type pausedError struct{ reason Reason }
 
-func (e *pausedError) Error() string { return e.why }
+func (e *pausedError) Error() string { return e.reason.String() }
 
 // stopPaused accounts for the job's ticks that wait, if it is paused: those in
 // its queues at once, and those that are being claimed by their attempts. What
@@ -70,7 +69,7 @@ func (e *engine) stopPaused(j *job) {
 		return
 	}
 	why := j.paused(e.pauses)
-	if why == "" {
+	if why.IsZero() {
 		return
 	}
 	for _, l := range j.lanes {
@@ -85,7 +84,7 @@ func (e *engine) stopPaused(j *job) {
 // paused before the function was called.
 func (a *attempt) pausedMeanwhile() verdict {
 	if paused, ok := errors.AsType[*pausedError](context.Cause(&a.waits)); ok {
-		return skippedFor(paused.why)
+		return because(Skipped, paused.reason)
 	}
 	return verdict{kind: again}
 }

@@ -162,7 +162,7 @@ func (p pausing) check(t *testing.T, reload bool) {
 	for _, e := range d.ticks("j") {
 		if d.at(e.Tick) < at {
 			line := fmt.Sprintf("%v %s", d.at(e.Tick), e.Outcome)
-			if e.Reason != "" {
+			if !e.Reason.IsZero() {
 				line += ": " + e.Reason
 			}
 			got = append(got, line)

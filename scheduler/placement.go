@@ -38,7 +38,7 @@ func (a *attempt) leaveToOthers() {
 	sleep(&a.waits, a.tick.until.Sub(a.clock.wall()))
 	there := slices.DeleteFunc(slices.Clone(a.live()), func(r Replica) bool { return r.Started.After(a.tick.start) })
 	if len(fitting(there, a.job.Labels)) == 0 {
-		a.conclude(missedFor("placement: no live replica has " + labelText(a.job.Labels)))
+		a.conclude(because(Missed, Reason{Code: CodePlacement, Details: &Details{Of: labelText(a.job.Labels)}}))
 	}
 }
 

@@ -179,5 +179,5 @@ func TestManyOutcomesAreRecordedSoon(t *testing.T) {
 
 // missed is the entry of a tick that could not be run.
 func missed(job string, at time.Time, reason string) Entry {
-	return Entry{Job: job, Tick: at, Outcome: Missed, Reason: reason}
+	return Entry{Job: job, Tick: at, Outcome: Missed, Reason: Said(reason)}
 }

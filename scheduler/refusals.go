@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"fmt"
 	"log/slog"
 	"sync"
 
@@ -32,19 +31,15 @@ func (r *refusals) add(e fence.StaleError) {
 
 // account returns how many writes were refused, and the reason for how the
 // job's run ended with that said in it.
-func (r *refusals) account(job, reason string) (int, string) {
+func (r *refusals) account(job string, reason Reason) (int, Reason) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.count == 0 {
 		return 0, reason
 	}
-	writes, sink := "writes", r.last.Resource
-	if r.count == 1 {
-		writes = "write"
-	}
+	sink := r.last.Resource
 	if sink == job {
 		sink = "the sink"
 	}
-	text := fmt.Sprintf("%d stale %s refused (token %d, %s has seen %d)", r.count, writes, r.last.Token, sink, r.last.Seen)
-	return r.count, joinReasons(reason, text)
+	return r.count, reason.And(Reason{Code: CodeStaleWrites, Details: &Details{N: r.count, Token: r.last.Token, Of: sink, Seen: r.last.Seen}})
 }

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"time"
-
-	"github.com/quorate/quorate/jobs"
 )
 
 // Streams of what people ask for. Each has an order of its own, which is that in
@@ -110,19 +108,12 @@ func (e *engine) cancelRun(act Act) bool {
 			if run.tick.entry(run.job, "").ID() != act.Run {
 				continue
 			}
-			run.cancel(fmt.Errorf("%w by %s%s", jobs.ErrCancelled, who(act.By), because(act.Reason)))
+			run.cancel(&stopError{Reason{Code: CodeCancelled, Details: &Details{By: who(act.By), Text: act.Reason}}})
 			e.desk.add(settlement{act: act, said: "cancelled on replica " + e.cfg.Replica})
 			return true
 		}
 	}
 	return false
-}
-
-func because(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return ": " + reason
 }
 
 // settlementOf returns the request with the ticks that it asks for.
@@ -161,8 +152,12 @@ func (a Act) tick(stream string, at, nominal time.Time, trigger Trigger) tick {
 // leave tells whether a tick that was asked for is not this replica's to account
 // for: others may still run it, or have done so.
 func (a *attempt) leave(v verdict) bool {
-	a.superseded = v.superseded
-	return v.superseded || v.refused || v.reason == whyDrained || v.reason == whyRemoved
+	a.superseded = v.reason.Code == CodeSuperseded
+	switch v.reason.Code {
+	case CodeSuperseded, CodeRefused, CodeDrained, CodeRemoved:
+		return true
+	}
+	return false
 }
 
 // ended does what follows from the end of an attempt for the request that asked
@@ -177,7 +172,7 @@ func (e *engine) ended(a *attempt) {
 		return
 	}
 	if a.superseded {
-		s.why = "superseded: a later request was claimed before any replica could claim this one"
+		s.why = Reason{Code: CodeSuperseded, Variant: VariantRequest}
 	}
 	e.desk.add(s)
 }

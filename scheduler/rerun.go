@@ -72,7 +72,7 @@ func (l *lane) behindRun(j *job, newer int, skipped verdict) verdict {
 	case patient && newer == 0:
 		return verdict{kind: again}
 	case j.Overlap == OverlapQueue:
-		return verdict{kind: settled, outcome: Skipped, reason: whyQueued}
+		return queued()
 	default:
 		return skipped
 	}
@@ -123,6 +123,6 @@ func (p past) again(last Entry, now time.Time, window time.Duration) tick {
 	if last.Outcome != Running && last.Outcome != Interrupted || !t.latest.After(now) {
 		return tick{}
 	}
-	t.trigger, t.why = ByRerun, "the run was interrupted"
+	t.trigger, t.why = ByRerun, &Reason{Code: CodeInterrupted}
 	return t
 }

@@ -44,7 +44,7 @@ func (a *attempt) finish(end *ending) {
 	if end.tries == 0 { // there was no time left to call the function
 		a.void(a.lease)
 		a.cfg.Observer.Unused(a.job.Name, a.claim())
-		a.conclude(missedFor(whyTooLate))
+		a.conclude(missedFor(CodeTooLate))
 		return
 	}
 	entry := a.result(end)
@@ -60,10 +60,10 @@ func (a *attempt) result(end *ending) Entry {
 	a.granted(&entry)
 	entry.Tries, entry.Finished = end.tries, a.clock.wall()
 	entry.Outcome, entry.Reason = outcome(end.err, end.cause)
-	if lost := a.slotLost(end.cause); lost != "" && entry.Outcome == LeaseLost {
+	if lost := a.slotLost(end.cause); !lost.IsZero() && entry.Outcome == LeaseLost {
 		entry.Reason = lost
 	}
-	entry.Reason = joinReasons(entry.Reason, end.why)
+	entry.Reason = entry.Reason.And(end.why)
 	entry.StaleWrites, entry.Reason = a.refused.account(a.job.Name, entry.Reason)
 	entry.Error = errorText(end.err)
 	return entry

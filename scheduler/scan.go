@@ -203,7 +203,7 @@ func (e *engine) takeIn(s *scan) {
 		l.insert(s.found.rerun)
 	}
 	for _, t := range s.found.gone {
-		e.decided(j.Job, t, missedFor(t.why))
+		e.decided(j.Job, t, t.missed(CodeUnknown))
 	}
 	for _, t := range s.found.ticks {
 		l.overtake(t)

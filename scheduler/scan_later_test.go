@@ -58,7 +58,7 @@ func (c *cluster) wantDown(when string, list []scheduler.Job, want int) {
 	for _, j := range list {
 		missed := 0
 		for _, e := range c.ticks(j.Name) {
-			if e.Outcome == scheduler.Missed && e.Reason == "no replica was running" {
+			if e.Outcome == scheduler.Missed && e.Reason.Code == scheduler.CodeNoReplica {
 				missed++
 			}
 		}

@@ -15,11 +15,9 @@ type settlement struct {
 	act   Act
 	ticks []tick
 	said  string // the result, if that is known without the ledger
-	why   string // the ticks that the ledger does not have will not run
+	why   Reason // the ticks that the ledger does not have will not run
 	next  time.Time
 }
-
-const whyExpired = "expired: no replica could begin it in time"
 
 // result says what became of the request, "" if that is open yet. Ticks that
 // cannot run any more are recorded.
@@ -27,8 +25,9 @@ func (s *settlement) result(ctx context.Context, cfg Config, now time.Time) (str
 	if s.said != "" {
 		return s.said, nil
 	}
+	expired := Reason{Code: CodeExpired}
 	if len(s.ticks) == 0 {
-		return whyExpired, nil
+		return expired.String(), nil
 	}
 	known, err := s.known(ctx, cfg.Ledger)
 	if err != nil {
@@ -36,13 +35,13 @@ func (s *settlement) result(ctx context.Context, cfg Config, now time.Time) (str
 	}
 	why := s.why
 	if !now.Before(s.act.Expires()) {
-		why = cmp.Or(why, whyExpired)
+		why = cmp.Or(why, expired)
 	}
 	var all []Entry
 	for _, t := range s.ticks {
 		e, ok := known[t.at.UnixMilli()]
 		switch {
-		case ok && e.Outcome == Running, !ok && why == "":
+		case ok && e.Outcome == Running, !ok && why.IsZero():
 			return "", nil
 		case !ok:
 			e = t.entry(&Job{Name: s.act.Job}, cfg.Replica)
@@ -79,7 +78,7 @@ func (s *settlement) known(ctx context.Context, ledger Ledger) (map[int64]Entry,
 func summary(all []Entry) string {
 	if len(all) == 1 {
 		e := all[0]
-		line, _, _ := strings.Cut(cmp.Or(e.Reason, e.Error), "\n")
+		line, _, _ := strings.Cut(cmp.Or(e.Reason.String(), e.Error), "\n")
 		if line == "" {
 			return string(e.Outcome)
 		}

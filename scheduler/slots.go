@@ -95,13 +95,13 @@ func (a *attempt) slotless(ctx context.Context, refused error) verdict {
 	case cause == nil: // a later tick came
 		return noSlot(refused, a.tick)
 	case errors.Is(cause, errRemoved):
-		return skippedFor(whyRemoved)
+		return skippedFor(CodeRemoved)
 	case errors.Is(cause, locking.ErrLeaseLost):
-		return missedFor("limit: the lease was lost while the tick waited for a slot of group " + a.job.Group)
+		return because(Missed, Reason{CodeLimit, VariantWaiting, &Details{Of: a.job.Group}})
 	case errors.Is(cause, jobs.ErrCancelled):
-		return verdict{kind: settled, outcome: Skipped, reason: "cancelled while it waited for a slot of group " + a.job.Group}
+		return because(Skipped, Reason{CodeCancelled, VariantWaiting, &Details{Of: a.job.Group}})
 	default:
-		return missedFor(whyDrained)
+		return missedFor(CodeDrained)
 	}
 }
 

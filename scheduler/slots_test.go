@@ -132,7 +132,7 @@ func TestSlotLost(t *testing.T) {
 			t.Errorf("the context ended at %v; the slot's lease ended at 13s", ended)
 		}
 		if got := c.ticks("j"); len(got) != 1 || got[0].Outcome != scheduler.LeaseLost ||
-			!strings.HasPrefix(got[0].Reason, "the lease of slot group:billing:") {
+			!strings.HasPrefix(got[0].Reason.String(), "the lease of slot group:billing:") {
 			t.Errorf("the ledger has %+v", got)
 		}
 	})

@@ -98,7 +98,7 @@ func TestUnusedClaimsAreTold(t *testing.T) {
 			cfg.Observer.Unused = func(job string, claim locking.Claim) {
 				told = append(told, fmt.Sprint("unused ", job, " ", c.at(claim.Tick)))
 			}
-			cfg.Observer.Decided = func(e scheduler.Entry) { told = append(told, string(e.Outcome)+" "+e.Reason) }
+			cfg.Observer.Decided = func(e scheduler.Entry) { told = append(told, string(e.Outcome)+" "+e.Reason.String()) }
 			cfg.Observer.Finished = func(scheduler.Entry, error) { told = append(told, "finished") }
 		}, every(t, "10s", "j", c.handler(nil))))
 		time.Sleep(15 * time.Second)

@@ -61,14 +61,14 @@ type slotError struct {
 func (e *slotError) Error() string { return fmt.Sprintf("slot %s: %v", e.name, e.err) }
 func (e *slotError) Unwrap() error { return e.err }
 
-// slotLost says that a run whose lease was lost for cause lost its slot, "" if it
+// slotLost says that a run whose lease was lost for cause lost its slot, zero if it
 // was the job's own lease.
-func (a *attempt) slotLost(cause error) string {
+func (a *attempt) slotLost(cause error) Reason {
 	if a.slot == nil {
-		return ""
+		return Reason{}
 	}
 	if _, lost := errors.AsType[*slotError](cause); lost || a.slot.Deadline().Before(a.lease.Deadline()) {
-		return "the lease of slot " + a.slot.Claim().Name + " could not be kept"
+		return Reason{CodeLost, VariantSlot, &Details{Of: a.slot.Claim().Name}}
 	}
-	return ""
+	return Reason{}
 }

@@ -12,8 +12,8 @@ type tick struct {
 	until   time.Time // and not after this, in its time
 	latest  time.Time // nor after this when it is caught up; zero: it is not
 	trigger Trigger
-	why     string // it did not run in its time; empty: not known
-	act     *Act   // who asked for it, and with which params; nil: the schedule
+	why     *Reason // it did not run in its time; nil: not known
+	act     *Act    // who asked for it, and with which params; nil: the schedule
 
 	next time.Time // the nominal time of the next tick of the schedule; zero: none
 }
@@ -36,6 +36,15 @@ func (t tick) parent() string {
 		return ""
 	}
 	return t.act.Parent
+}
+
+// missed is the verdict on a tick that did not run in its time; otherwise says why, if
+// that is not known.
+func (t tick) missed(otherwise Code) verdict {
+	if t.why == nil {
+		return missedFor(otherwise)
+	}
+	return because(Missed, *t.why)
 }
 
 func (t tick) isZero() bool { return t.at.IsZero() }

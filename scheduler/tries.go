@@ -13,7 +13,7 @@ type ending struct {
 	err   error  // of the last call
 	cause error  // why the context of the run, or of the last call, had ended
 	tries int    // calls there were
-	why   string // there was no further one, though the policy had allowed it
+	why   Reason // there was no further one, though the policy had allowed it
 }
 
 // calls calls the function until it need not, or must not, be called again. What
@@ -30,7 +30,7 @@ func (a *attempt) calls(end *ending) {
 		if !a.job.Retry.allows(end.tries, end.err) {
 			return
 		}
-		if end.why = a.rest(ctx, c.run, end.err); end.why != "" {
+		if end.why = a.rest(ctx, c.run, end.err); !end.why.IsZero() {
 			return
 		}
 		if ctx.Err() != nil {
@@ -40,29 +40,23 @@ func (a *attempt) calls(end *ending) {
 	}
 }
 
-// Why a call that failed was not followed by another.
-const (
-	whyNoTryDrains  = "no further try: the replica drains"
-	whyNoTryTimeout = "no further try: the pause before it would have outlasted the timeout"
-)
-
 // rest waits for the next call of the function, unless ctx ends before. It
 // returns why there will be none for another reason, at once: a run that waits
 // for nothing would keep others out.
-func (a *attempt) rest(ctx context.Context, failed jobs.Run, err error) (why string) {
+func (a *attempt) rest(ctx context.Context, failed jobs.Run, err error) (why Reason) {
 	if ctx.Err() != nil {
-		return ""
+		return Reason{}
 	}
 	a.keepOn()
 	in := a.job.Retry.pause(failed.Try, func(limit time.Duration) time.Duration {
 		return a.cfg.Random(a.job.Name, a.tick.at, limit)
 	})
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= in {
-		return whyNoTryTimeout
+		return Reason{Code: CodeNoRetry}
 	}
 	draining := a.stops.claims
 	if draining.Err() != nil {
-		return whyNoTryDrains
+		return Reason{Code: CodeNoRetry, Variant: VariantDrain}
 	}
 	failed.Logger.Warn("try failed, trying again", slog.String("error", errorText(err)), slog.Duration("in", in))
 	a.cfg.Observer.Retried(a.job.Name, a.claim(), failed.Try, err, in)
@@ -74,7 +68,7 @@ func (a *attempt) rest(ctx context.Context, failed jobs.Run, err error) (why str
 	case <-draining.Done():
 	}
 	if ctx.Err() == nil && draining.Err() != nil {
-		return whyNoTryDrains
+		return Reason{Code: CodeNoRetry, Variant: VariantDrain}
 	}
-	return ""
+	return Reason{}
 }

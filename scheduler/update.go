@@ -49,16 +49,6 @@ func validateRenames(before map[string]*Job, after []*Job) error {
 // errRemoved ends the claiming of a tick whose job was removed.
 var errRemoved = errors.New("the job was removed")
 
-// Why ticks of jobs that were updated do not run.
-const (
-	whyRemoved     = "removed: the job was taken out of this replica's configuration"
-	whyRescheduled = "rescheduled: the job's schedule changed before the tick began"
-)
-
-func skippedFor(reason string) verdict {
-	return verdict{kind: settled, outcome: Skipped, reason: reason}
-}
-
 // hand gives u to the loop and waits until it has taken it in. It returns false
 // if the loop drains or has ended.
 func (e *engine) hand(u update) bool {
@@ -116,7 +106,7 @@ func (e *engine) revise(r revision, now time.Time) {
 	}
 	e.fireDue(j, now)
 	if due := j.tick(e.cfg.Window); !due.isZero() && !due.at.After(now) && !due.at.Equal(r.next.at) {
-		e.decided(j.Job, due, skippedFor(whyRescheduled))
+		e.decided(j.Job, due, skippedFor(CodeRescheduled))
 	}
 	j.Job = r.now
 	e.reschedule(j, r.next)
@@ -126,7 +116,7 @@ func (e *engine) revise(r revision, now time.Time) {
 func (e *engine) remove(j *job, now time.Time) {
 	e.fireDue(j, now)
 	if due := j.tick(e.cfg.Window); !due.isZero() && !due.at.After(now) {
-		e.decided(j.Job, due, skippedFor(whyRemoved))
+		e.decided(j.Job, due, skippedFor(CodeRemoved))
 	}
 	e.reschedule(j, due{})
 	e.unlist(j)
@@ -134,7 +124,7 @@ func (e *engine) remove(j *job, now time.Time) {
 	for _, l := range j.lanes {
 		for _, t := range l.queue {
 			if t.act == nil { // a request is open to replicas that have the job
-				e.decided(j.Job, t, skippedFor(whyRemoved))
+				e.decided(j.Job, t, skippedFor(CodeRemoved))
 			} else {
 				e.heeded[t.act.ID] = false
 			}

@@ -12,11 +12,8 @@ import (
 type verdict struct {
 	kind    kind
 	outcome Outcome // if kind is settled
-	reason  string
+	reason  Reason
 	err     error // if kind is lost
-
-	refused    bool // settled, since the nodes refuse this replica
-	superseded bool // settled, since a later tick of the stream was claimed
 }
 
 type kind uint8
@@ -28,15 +25,15 @@ const (
 	postponed             // an earlier tick goes first
 )
 
-// Reasons of ticks that this replica could not try to claim.
-const (
-	whyDrained = "this replica drained before it could claim the tick"
-	whyBehind  = "an earlier tick of the job was still being decided on this replica"
-	whyTooLate = "the claim was won too late to begin the work, and given back"
-)
+// missedFor is the verdict on a tick that could not be run.
+func missedFor(code Code) verdict { return because(Missed, Reason{Code: code}) }
 
-func missedFor(reason string) verdict {
-	return verdict{kind: settled, outcome: Missed, reason: reason}
+// skippedFor is the verdict on a tick that is decided not to run.
+func skippedFor(code Code) verdict { return because(Skipped, Reason{Code: code}) }
+
+// because is the verdict on a tick that will not run.
+func because(o Outcome, reason Reason) verdict {
+	return verdict{kind: settled, outcome: o, reason: reason}
 }
 
 // judge says what a refusal means to replica while the tick's window is open.
@@ -49,15 +46,11 @@ func judge(err error, replica string) verdict {
 	case errors.Is(err, locking.ErrDone), errors.Is(err, locking.ErrClaimed):
 		return verdict{kind: lost, err: err}
 	case errors.Is(err, locking.ErrSuperseded):
-		v := missedFor("superseded: a later tick was claimed before this replica could claim this one")
-		v.superseded = true
-		return v
+		return missedFor(CodeSuperseded)
 	case errors.Is(err, locking.ErrUnvouched):
-		return missedFor("unvouched: too few nodes can tell whether the tick has run" + unwilling(err))
+		return because(Missed, unwilling(CodeUnvouched, err))
 	case errors.Is(err, locking.ErrRefused):
-		v := missedFor("refused: the nodes refuse this replica" + unwilling(err))
-		v.refused = true
-		return v
+		return because(Missed, unwilling(CodeRefused, err))
 	default:
 		return verdict{kind: again}
 	}
@@ -78,33 +71,35 @@ func atWindowEnd(err error, t tick) verdict {
 	case errors.Is(err, locking.ErrTaken):
 		return overlapSkip(err, t)
 	case errors.Is(err, locking.ErrClaimed):
-		return missedFor("undecided: this replica gave up a claim of the tick, and could not tell enough nodes")
+		return missedFor(CodeUndecided)
 	case errors.Is(err, locking.ErrNoQuorum), errors.Is(err, locking.ErrSilent):
-		return missedFor("no quorum" + unwilling(err))
+		return because(Missed, unwilling(CodeNoQuorum, err))
 	case errors.Is(err, locking.ErrSplit):
-		return missedFor("split vote: competing replicas divided the nodes until the window closed")
+		return missedFor(CodeSplit)
 	case errors.Is(err, locking.ErrTooSlow):
-		return missedFor("too slow: the nodes took longer to answer than a lease lasts" + unwilling(err))
+		return because(Missed, unwilling(CodeTooSlow, err))
 	case errors.Is(err, locking.ErrNodeAhead):
-		return missedFor("clock: too few nodes are left without those whose clock is ahead of the others'" + unwilling(err))
+		reason := unwilling(CodeClock, err)
+		reason.Variant = VariantNodes
+		return because(Missed, reason)
 	case errors.Is(err, locking.ErrFuture):
-		return missedFor("clock: this replica's clock is too far ahead of the nodes'; check its time" + unwilling(err))
+		return because(Missed, unwilling(CodeClock, err))
 	case errors.Is(err, context.Canceled):
-		return missedFor(whyDrained)
+		return missedFor(CodeDrained)
 	default:
-		return missedFor("claim failed: " + err.Error())
+		return because(Missed, Reason{CodeOther, VariantClaim, &Details{Text: err.Error()}})
 	}
 }
 
-// unwilling lists what each unwilling node said, after a colon.
-func unwilling(err error) string {
+// unwilling is a reason with what each unwilling node said.
+func unwilling(code Code, err error) Reason {
 	refused, ok := errors.AsType[*locking.AcquireError](err)
 	if !ok || len(refused.Nodes) == 0 {
-		return ""
+		return Reason{Code: code}
 	}
 	said := make([]string, len(refused.Nodes))
 	for i, n := range refused.Nodes {
 		said[i] = n.Error()
 	}
-	return ": " + strings.Join(said, "; ")
+	return Reason{Code: code, Details: &Details{Text: strings.Join(said, "; ")}}
 }

@@ -85,17 +85,17 @@ func (a *attempt) cutShort(closing verdict) verdict {
 	case paused.kind == settled:
 		return paused
 	case errors.Is(cause, errTooMany) && missed:
-		return notCaughtUp(policy.tooMany(), closing)
+		return policy.not(VariantMax, closing)
 	case errors.Is(cause, errRemoved):
-		return skippedFor(whyRemoved)
+		return skippedFor(CodeRemoved)
 	case cause != nil && !errors.Is(cause, errTooMany):
-		return missedFor(whyDrained)
+		return missedFor(CodeDrained)
 	case a.overtaken() && policy.Mode == CatchUpLast && (a.caughtUp || missed):
-		return notCaughtUp(whyLaterFirst, closing)
+		return policy.not(VariantLast, closing)
 	case a.overtaken() && a.patient() && a.job.Overlap == OverlapQueue && !missed:
-		return verdict{kind: settled, outcome: Skipped, reason: whyQueued}
+		return queued()
 	case a.caughtUp && missed:
-		return notCaughtUp(policy.tooLate(), closing)
+		return policy.not(VariantWindow, closing)
 	default:
 		return closing
 	}

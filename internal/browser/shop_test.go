@@ -61,7 +61,7 @@ func (c *cluster) attack() {
 		c.t.Fatal(err)
 	}
 	err := ledger.Record(c.t.Context(), scheduler.Entry{
-		Job: hostile, Tick: now.Add(-time.Minute), Trigger: scheduler.BySchedule, Replica: hostile, Outcome: scheduler.Missed, Reason: hostile,
+		Job: hostile, Tick: now.Add(-time.Minute), Trigger: scheduler.BySchedule, Replica: hostile, Outcome: scheduler.Missed, Reason: scheduler.Said(hostile),
 	})
 	if err != nil {
 		c.t.Fatal(err)

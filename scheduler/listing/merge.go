@@ -126,7 +126,7 @@ func (m *merge) lacking() (jobs []*history, floor time.Time) {
 			return nil, floor
 		}
 		window = settled + m.query.Limit
-		if m.looked > 0 || m.query.filters() {
+		if m.looked > 0 || m.query.filter().Filters() {
 			window = settled + 4*m.query.Limit // little of it may be wanted
 		}
 	}

@@ -20,6 +20,8 @@ type RecentQuery struct {
 	// Outcomes and Triggers, unless empty, leave out entries with others.
 	Outcomes []scheduler.Outcome
 	Triggers []scheduler.Trigger
+	// Reasons, unless empty, leave out entries whose reason has none of these codes.
+	Reasons []scheduler.Code
 }
 
 // A Page is a part of a listing.
@@ -65,9 +67,9 @@ func (r Reader) Page(ctx context.Context, job string, q RecentQuery) (Page, erro
 		read = r.Ticks
 	}
 	for limit := q.Limit + 1; ; limit *= 2 {
-		list, err := read(ctx, job, scheduler.Query{
-			Limit: limit, Before: q.After.before(), Since: q.Since, Outcomes: q.Outcomes, Triggers: q.Triggers,
-		})
+		wanted := q.filter()
+		wanted.Limit, wanted.Before, wanted.Since = limit, q.After.before(), q.Since
+		list, err := read(ctx, job, wanted)
 		if err != nil {
 			return Page{}, err
 		}
@@ -84,11 +86,14 @@ func (r Reader) Page(ctx context.Context, job string, q RecentQuery) (Page, erro
 }
 
 // picky tells whether entries may be looked at that are not wanted.
-func (q RecentQuery) picky() bool { return !q.Ticks || q.filters() }
+func (q RecentQuery) picky() bool { return !q.Ticks || q.filter().Filters() }
 
-func (q RecentQuery) filters() bool { return len(q.Outcomes)+len(q.Triggers) > 0 }
+// filter is what is asked of each entry.
+func (q RecentQuery) filter() scheduler.Query {
+	return scheduler.Query{Outcomes: q.Outcomes, Triggers: q.Triggers, Reasons: q.Reasons}
+}
 
 // wants tells whether an entry is one of those that are asked for.
 func (q RecentQuery) wants(e scheduler.Entry) bool {
-	return (q.Ticks || e.Outcome.Ran()) && scheduler.Query{Outcomes: q.Outcomes, Triggers: q.Triggers}.Wants(e)
+	return (q.Ticks || e.Outcome.Ran()) && q.filter().Wants(e)
 }

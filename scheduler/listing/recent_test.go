@@ -61,7 +61,7 @@ var start = time.Date(2026, 12, 1, 2, 0, 0, 0, time.UTC)
 // skipped is a tick of a job, so many seconds after the start.
 func skipped(job string, second int, outcome scheduler.Outcome, stream string) scheduler.Entry {
 	return scheduler.Entry{
-		Job: job, Tick: start.Add(time.Duration(second) * time.Second), Trigger: scheduler.BySchedule, Outcome: outcome, Reason: "so", Stream: stream,
+		Job: job, Tick: start.Add(time.Duration(second) * time.Second), Trigger: scheduler.BySchedule, Outcome: outcome, Reason: scheduler.Said("so"), Stream: stream,
 	}
 }
 

@@ -20,7 +20,8 @@ type Run struct {
 	Parent   *string            `json:"parent"` // the id of the run that triggered it
 	Replica  *string            `json:"replica"`
 	Outcome  scheduler.Outcome  `json:"outcome"`
-	Reason   *string            `json:"reason"`
+	Reason   *string            `json:"reason"` // in words
+	Code     *scheduler.Code    `json:"reason_code"`
 	Started  *string            `json:"started"`
 	Finished *string            `json:"finished"`
 	Error    *string            `json:"error"`
@@ -49,7 +50,7 @@ func NewRun(e scheduler.Entry) Run {
 	row := Run{
 		Job: e.Job, Tick: *Stamp(e.Tick), Token: Optional(e.Token), Attempt: Optional(e.Attempt),
 		Tries: Optional(e.Tries), Trigger: Optional(e.Trigger), Parent: Optional(e.Parent), Replica: Optional(e.Replica),
-		Outcome: e.Outcome, Reason: Optional(e.Reason), Started: Stamp(e.Started),
+		Outcome: e.Outcome, Reason: Optional(e.Reason.String()), Code: Optional(e.Reason.Code), Started: Stamp(e.Started),
 		Finished: Stamp(e.Finished), Error: Optional(e.Error), Hash: Optional(e.Hash),
 		StaleWrites: e.StaleWrites, Poll: newPoll(e.Poll), Beats: NewBeats(e.Beats),
 	}
@@ -61,7 +62,10 @@ func NewRun(e scheduler.Entry) Run {
 
 // NewTick returns an entry of the ledger as a tick.
 func NewTick(e scheduler.Entry) Tick {
-	row := Tick{Run: NewRun(e), Recorded: e.Reason != WhyUnattended}
+	row := Tick{Run: NewRun(e), Recorded: !e.Computed}
+	if e.Computed {
+		row.Reason = Optional(Text(row.Reason) + " (computed, not recorded)")
+	}
 	if e.Votes.Of != 0 {
 		row.Votes = Optional(fmt.Sprintf("%d/%d", e.Votes.For, e.Votes.Of))
 	}

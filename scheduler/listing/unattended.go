@@ -8,10 +8,6 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// WhyUnattended is the reason of ticks that came while no replica served the
-// job. Nobody was there to record them: they are computed.
-const WhyUnattended = "no replica was running (computed, not recorded)"
-
 // unattended returns the ticks of the query's job that came since its last entry,
 // if no replica serves it now, newest first, by the schedule that was served last.
 func (r Reader) unattended(ctx context.Context, d Directory, q scheduler.Query) ([]scheduler.Entry, error) {
@@ -74,5 +70,8 @@ func walk(s scheduler.Schedule, from, now time.Time, q scheduler.Query) []schedu
 }
 
 func unattendedTick(key string, at time.Time) scheduler.Entry {
-	return scheduler.Entry{Job: key, Tick: at, Trigger: scheduler.BySchedule, Outcome: scheduler.Missed, Reason: WhyUnattended}
+	return scheduler.Entry{
+		Job: key, Tick: at, Trigger: scheduler.BySchedule, Outcome: scheduler.Missed,
+		Reason: scheduler.Reason{Code: scheduler.CodeNoReplica}, Computed: true,
+	}
 }

@@ -11,6 +11,6 @@
 //
 // Labels are bounded. A job has a label of its own as long as there are no more
 // than Config.MaxJobs of them, the first by name; the others share [Other]. Reasons
-// are classes, of which scheduler.Classes lists all. Series that rates are taken of
+// are classes, of which scheduler.Codes lists all. Series that rates are taken of
 // are there from the start, so that the first miss is seen as a rise.
 package metrics

@@ -74,9 +74,9 @@ var (
 	errBoom = errors.New("boom")
 )
 
-func ended(o scheduler.Outcome, reason string) scheduler.Entry {
+func ended(o scheduler.Outcome, code scheduler.Code) scheduler.Entry {
 	return scheduler.Entry{
-		Job: "report", Tick: noon, Token: 7, Tries: 1, Outcome: o, Reason: reason,
+		Job: "report", Tick: noon, Token: 7, Tries: 1, Outcome: o, Reason: scheduler.Reason{Code: code},
 		Started: noon, Finished: noon.Add(2500 * time.Millisecond), Trigger: scheduler.BySchedule,
 	}
 }
@@ -117,7 +117,7 @@ func TestWhatEventsCount(t *testing.T) {
 			o.Extended("report", claim, locking.Extension{Err: locking.ErrMaxHold})
 			o.LeaseLost("report", claim, locking.ErrLeaseLost)
 			o.Overdue("report", claim, noon)
-			o.Finished(ended(scheduler.LeaseLost, "the lease could not be kept"), errBoom)
+			o.Finished(ended(scheduler.LeaseLost, scheduler.CodeLost), errBoom)
 		}, map[string]float64{
 			"lease_extensions_total{lost}": 1, "lease_extension_duration_seconds{}": 1, "lease_validity_left_seconds{extension}": 1,
 			"leases_lost_total{}": 1, "ticks_total{report,lease_lost}": 1, "tick_reasons_total{lease_lost,lost}": 1,
@@ -134,11 +134,11 @@ func TestWhatEventsCount(t *testing.T) {
 		}, nil},
 		{"ticks that nobody ran", func(o scheduler.Observer) {
 			if o.Decided != nil { // as each replica that noticed is told
-				o.Decided(scheduler.Entry{Job: "report", Outcome: scheduler.Missed, Reason: "no quorum: a: down"})
+				o.Decided(scheduler.Entry{Job: "report", Outcome: scheduler.Missed, Reason: scheduler.Reason{Code: scheduler.CodeNoQuorum}})
 			}
-			o.Settled(scheduler.Entry{Job: "report", Outcome: scheduler.Missed, Reason: "no quorum: a: down"})
-			o.Settled(scheduler.Entry{Job: "report", Outcome: scheduler.Skipped, Reason: "overlap: b still holds the lease"})
-			o.Settled(scheduler.Entry{Job: "report", Outcome: scheduler.Missed, Reason: "of a later release"})
+			o.Settled(scheduler.Entry{Job: "report", Outcome: scheduler.Missed, Reason: scheduler.Reason{Code: scheduler.CodeNoQuorum}})
+			o.Settled(scheduler.Entry{Job: "report", Outcome: scheduler.Skipped, Reason: scheduler.Reason{Code: scheduler.CodeOverlap}})
+			o.Settled(scheduler.Entry{Job: "report", Outcome: scheduler.Missed, Reason: scheduler.Reason{Code: "of_a_later_release"}})
 		}, map[string]float64{
 			"ticks_total{report,missed}": 2, "ticks_total{report,skipped}": 1,
 			"tick_reasons_total{missed,no_quorum}": 1, "tick_reasons_total{skipped,overlap}": 1, "tick_reasons_total{missed,other}": 1,
@@ -191,15 +191,14 @@ func TestSeriesAreThereFromTheStart(t *testing.T) {
 	for _, outcome := range []scheduler.Outcome{
 		scheduler.Succeeded, scheduler.Failed, scheduler.TimedOut, scheduler.LeaseLost, scheduler.Cancelled, scheduler.Skipped,
 	} {
-		for _, reason := range []string{"", "the replica drained", "run was cancelled: replaced by tick 1", "max_hold: x", "released by an operator: x"} {
-			o.Finished(ended(outcome, reason), nil)
+		for _, code := range append(scheduler.Codes(), "", "of_a_later_release") {
+			o.Finished(ended(outcome, code), nil)
 		}
 	}
-	for _, reason := range []string{"paused by ann", "overlap: x", "limit: x", "removed: the job was taken out of this replica's configuration", "?"} {
-		o.Settled(scheduler.Entry{Job: "report", Outcome: scheduler.Skipped, Reason: reason})
-	}
-	for _, reason := range []string{"no quorum", "limit: asking for a slot: no quorum", "no replica was running", "?"} {
-		o.Settled(scheduler.Entry{Job: "report", Outcome: scheduler.Missed, Reason: reason})
+	for _, outcome := range []scheduler.Outcome{scheduler.Skipped, scheduler.Missed} {
+		for _, code := range append(scheduler.Codes(), "", "of_a_later_release") {
+			o.Settled(scheduler.Entry{Job: "report", Outcome: outcome, Reason: scheduler.Reason{Code: code}})
+		}
 	}
 	for name := range values(t, m) {
 		if _, ok := before[name]; !ok && !strings.HasPrefix(name, "job_last_success") {

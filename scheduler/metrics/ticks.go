@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -30,7 +31,7 @@ const (
 
 func newTicks() ticks {
 	t := ticks{
-		reasons: counters("tick_reasons_total", "Ticks that did not run, and runs that were ended early, by outcome and class of reason; "+
+		reasons: counters("tick_reasons_total", "Ticks that did not run, and runs that were ended early, by outcome and code of the reason; "+
 			"each is counted once in the cluster.", "outcome", "reason"),
 		delay:   histogram("start_delay_seconds", "How long after its time, jitter taken off, the function of a scheduled tick was called.", behind()),
 		running: gauge("runs_in_progress", "Runs that go on now on this replica."),
@@ -41,7 +42,7 @@ func newTicks() ticks {
 	for _, what := range []string{failOutcome, failEnd, failLog, failPast} {
 		t.failures.WithLabelValues(what)
 	}
-	for _, c := range scheduler.Classes() {
+	for _, c := range scheduler.Codes() {
 		for _, o := range c.Outcomes() {
 			t.reasons.WithLabelValues(string(o), string(c))
 		}
@@ -58,9 +59,17 @@ func (m *Metrics) account(e scheduler.Entry) {
 	if c, ok := m.jobs.of(e.Job).outcomes[e.Outcome]; ok {
 		c.Inc()
 	}
-	if class := e.Class(); class != "" {
-		m.ticks.reasons.WithLabelValues(string(e.Outcome), string(class)).Inc()
+	if code := codeOf(e); slices.Contains(code.Outcomes(), e.Outcome) {
+		m.ticks.reasons.WithLabelValues(string(e.Outcome), string(code)).Inc()
 	}
+}
+
+// codeOf is the code that the entry counts under.
+func codeOf(e scheduler.Entry) scheduler.Code {
+	if !slices.Contains(scheduler.Codes(), e.Reason.Code) {
+		return scheduler.CodeOther
+	}
+	return e.Reason.Code
 }
 
 func (m *Metrics) observeTicks(o *scheduler.Observer) {

@@ -109,7 +109,7 @@ func finished(job string, n int) scheduler.Entry {
 func skipped(job string, n int, reason string) scheduler.Entry {
 	return scheduler.Entry{
 		Job: job, Tick: tick(n), Trigger: scheduler.BySchedule, Replica: "a",
-		Outcome: scheduler.Skipped, Reason: reason,
+		Outcome: scheduler.Skipped, Reason: scheduler.Said(reason),
 	}
 }
 

@@ -3,7 +3,6 @@ package redisledger
 import (
 	"errors"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -146,7 +145,7 @@ func TestNodesThatDiffer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(got, all[:limit]) {
+		if !reflect.DeepEqual(got, all[:limit]) {
 			t.Errorf("limit %d lists\n%+v, want\n%+v", limit, got, all[:limit])
 		}
 	}
@@ -155,7 +154,7 @@ func TestNodesThatDiffer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := all[min(n+1, len(all)):min(n+3, len(all))]; !slices.Equal(got, want) {
+		if want := all[min(n+1, len(all)):min(n+3, len(all))]; !reflect.DeepEqual(got, want) {
 			t.Errorf("before entry %d come\n%+v, want\n%+v", n, got, want)
 		}
 	}

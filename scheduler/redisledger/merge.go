@@ -1,7 +1,6 @@
 package redisledger
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -127,7 +126,9 @@ func (c *claim) entry(job string, quorum, answered int) (known, error) {
 	e.Token, e.Attempt = locking.Token(c.record.Token), c.record.Attempt
 	switch {
 	case c.record.Kind == nodes.KindLate:
-		e.Reason = late(e)
+		if e.Outcome != scheduler.LeaseLost { // else the run knew
+			e.Reason = e.Reason.And(scheduler.Reason{Code: scheduler.CodeLateEnd})
+		}
 	case c.finished():
 	case c.held:
 		e.Outcome = scheduler.Running
@@ -137,26 +138,15 @@ func (c *claim) entry(job string, quorum, answered int) (known, error) {
 	return known{Entry: e, doubtful: !c.finished() && c.nodes < quorum}, nil
 }
 
-// late is the reason of a run whose record came when others could already work:
-// what the run says itself, and that, unless it knew.
-func late(e scheduler.Entry) string {
-	const why = "it ended after its lease was lost; others may have worked meanwhile"
-	switch {
-	case e.Reason == "":
-		return why
-	case e.Outcome == scheduler.LeaseLost:
-		return e.Reason
-	}
-	return why + "; " + e.Reason
-}
-
-func (c *claim) interrupted(quorum, answered int) string {
-	const ranOut = "the lease ran out without a word of how the run ended"
+// interrupted is the reason of a run that never ended.
+func (c *claim) interrupted(quorum, answered int) scheduler.Reason {
 	if c.nodes >= quorum {
-		return ranOut
+		return scheduler.Reason{Code: scheduler.CodeInterrupted}
 	}
-	return fmt.Sprintf("%s; it may not have started: only %d of the %d nodes that answered know of it",
-		ranOut, c.nodes, answered)
+	return scheduler.Reason{
+		Code: scheduler.CodeInterrupted, Variant: scheduler.VariantDoubtful,
+		Details: &scheduler.Details{N: c.nodes, Most: answered},
+	}
 }
 
 // mostCommon returns what most nodes have recorded of a tick, a skip before a

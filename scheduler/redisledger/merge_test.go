@@ -37,7 +37,7 @@ func claimed(kind byte, token uint64) nodes.Record {
 // stale is the record of a run that ended so, with a stale write.
 func stale(r nodes.Record, o scheduler.Outcome) nodes.Record {
 	e := finished("job", 1)
-	e.Outcome, e.StaleWrites, e.Reason = o, 1, "1 stale write refused"
+	e.Outcome, e.StaleWrites, e.Reason = o, 1, scheduler.Said("1 stale write refused")
 	r.Note = scheduler.EncodeNote(e)
 	return r
 }
@@ -73,7 +73,7 @@ func TestMerge(t *testing.T) {
 		"finish wins, told first":    {[]answer{node(f7), locked("owner-7", s7), locked("owner-7", s7)}, []string{"7 succeeded"}, []string{"7 succeeded"}},
 		"late on some":               {[]answer{node(l7), node(f7), node(l7)}, []string{"7 succeeded"}, []string{"7 succeeded"}},
 		"late everywhere":            {[]answer{node(l7), node(l7), node(s7)}, []string{"7 succeeded lease was lost"}, []string{"7 succeeded lease was lost"}},
-		"late, with a stale write":   {[]answer{node(stale(l7, scheduler.Succeeded))}, []string{"7 succeeded lease was lost; others may have worked meanwhile; 1 stale write refused"}, []string{"7 succeeded 1 stale"}},
+		"late, with a stale write":   {[]answer{node(stale(l7, scheduler.Succeeded))}, []string{"7 succeeded 1 stale write refused; it ended after its lease was lost; others may have worked meanwhile"}, []string{"7 succeeded 1 stale"}},
 		"late, and knew it":          {[]answer{node(stale(l7, scheduler.LeaseLost))}, []string{"7 lease_lost 1 stale write refused"}, []string{"7 lease_lost 1 stale"}},
 		"two runs":                   {[]answer{node(s7, f8), node(s7, f8), node(s7, f8)}, []string{"8 succeeded", "7 interrupted"}, []string{"8 succeeded"}},
 		"lost attempt":               {[]answer{node(f7), node(f7), node(f7), node(s8)}, []string{"8 interrupted may not", "7 succeeded"}, []string{"7 succeeded"}},
@@ -102,7 +102,7 @@ func TestMerge(t *testing.T) {
 				}
 				for i, w := range want {
 					head, reason := cut(w)
-					if have := fmt.Sprint(got[i].Token, " ", got[i].Outcome); have != head || !strings.Contains(got[i].Reason, reason) || reason == "" && got[i].Outcome == scheduler.Succeeded && got[i].Reason != "" {
+					if have := fmt.Sprint(got[i].Token, " ", got[i].Outcome); have != head || !strings.Contains(got[i].Reason.String(), reason) || reason == "" && got[i].Outcome == scheduler.Succeeded && !got[i].Reason.IsZero() {
 						t.Errorf("%s, entry %d = %q because %q, want %q", what, i, have, got[i].Reason, w)
 					}
 				}
@@ -136,7 +136,7 @@ func merged(answers []answer) ([]known, error) {
 func TestMergeRefusesNewerNotes(t *testing.T) {
 	t.Parallel()
 	for _, r := range []nodes.Record{claimed(nodes.KindStarted, 7), said(scheduler.Missed, "x")} {
-		r.Note = []byte(`{"v":2}`)
+		r.Note = []byte(`{"v":3}`)
 		if _, err := merged([]answer{node(r)}); err == nil || !strings.Contains(err.Error(), "upgrade") {
 			t.Errorf("merging a %c record with a newer note = %v, want an error that says upgrade", r.Kind, err)
 		}

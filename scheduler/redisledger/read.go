@@ -44,7 +44,7 @@ func (l *Ledger) read(ctx context.Context, q scheduler.Query, choose func([]know
 // for: one for each tick, and more where some were tried again. A filter may leave
 // out many.
 func pageSize(q scheduler.Query) int {
-	if len(q.Outcomes)+len(q.Triggers) > 0 {
+	if q.Filters() {
 		return 2*q.Limit + 16
 	}
 	return q.Limit + q.Limit/4 + 2

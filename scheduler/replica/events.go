@@ -48,7 +48,7 @@ func (e events) unread(job string, err error) {
 }
 
 func (e events) decided(en scheduler.Entry) {
-	e.log.Warn("tick does not run", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "outcome", string(en.Outcome), "reason", en.Reason)
+	e.log.Warn("tick does not run", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "outcome", string(en.Outcome), "reason", en.Reason.String(), "reason_code", string(en.Reason.Code))
 }
 
 func (e events) extended(job string, c locking.Claim, x locking.Extension) {
@@ -92,8 +92,8 @@ func (e events) finished(en scheduler.Entry, released error) {
 		"job", en.Job, "tick", jobs.FormatTick(en.Tick), "token", en.Token, "attempt", en.Attempt,
 		"outcome", string(en.Outcome), "took", en.Finished.Sub(en.Started),
 	}
-	if en.Reason != "" {
-		attrs = append(attrs, "reason", en.Reason)
+	if why := en.Reason.String(); why != "" {
+		attrs = append(attrs, "reason", why, "reason_code", string(en.Reason.Code))
 	}
 	if en.Error != "" {
 		attrs = append(attrs, "error", en.Error)

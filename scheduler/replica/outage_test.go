@@ -150,7 +150,7 @@ func explain(t *testing.T, cluster nodes.Config, job string, midnight time.Time)
 		if want := midnight.Add(time.Duration(i+1) * time.Hour); !e.Tick.Equal(want) {
 			t.Errorf("%s: tick %d is that of %v, want %v", job, i, e.Tick, want)
 		}
-		line := string(e.Outcome) + ": " + e.Reason
+		line := string(e.Outcome) + ": " + e.Reason.String()
 		if e.Outcome.Ran() {
 			line = string(e.Outcome) + ", " + string(e.Trigger)
 		}

@@ -245,7 +245,7 @@ func record(j, n int, tick time.Time) nodes.Record {
 	r := nodes.Record{Kind: nodes.KindFinished, Stream: locking.StreamSchedule, Tick: tick, Token: uint64(tick.UnixMilli()), Attempt: 1, Owner: fmt.Sprint(j, n)}
 	switch {
 	case n%10 == 9:
-		e = scheduler.Entry{Tick: tick, Trigger: scheduler.BySchedule, Outcome: scheduler.Skipped, Reason: "overlap: an earlier run goes on", Replica: "a"}
+		e = scheduler.Entry{Tick: tick, Trigger: scheduler.BySchedule, Outcome: scheduler.Skipped, Reason: scheduler.Said("overlap: an earlier run goes on"), Replica: "a"}
 		r = nodes.Record{Kind: nodes.KindNotRun, Stream: locking.StreamSchedule, Tick: tick}
 	case j%100 == 7:
 		e.Outcome, e.Error = scheduler.Failed, "no such customer"

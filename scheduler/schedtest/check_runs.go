@@ -27,7 +27,7 @@ func finishReplacesTheStart(b *ledgerBench) {
 func interruptedOnceTheLeaseHasRunOut(b *ledgerBench) {
 	first := b.claim(1, b.Short, locking.AtMostOnce)
 	interrupted := b.awaitInterrupted()
-	if interrupted.Reason == "" {
+	if interrupted.Reason.IsZero() {
 		b.Error("an interrupted run has no reason")
 	}
 	want := of(first, b.started(1))

@@ -58,11 +58,11 @@ func streamsAreListedTogether(b *ledgerBench) {
 func recordStaysInItsStream(b *ledgerBench) {
 	first := b.notRun(1, scheduler.Missed, "first")
 	other := b.asked(0, 1)
-	other.Outcome, other.Reason, other.Started = scheduler.Skipped, "first of its stream", time.Time{}
+	other.Outcome, other.Reason, other.Started = scheduler.Skipped, scheduler.Said("first of its stream"), time.Time{}
 	b.record(first)
 	b.record(other)
 	again := other
-	again.Reason = "second"
+	again.Reason = scheduler.Said("second")
 	b.record(again)
 	b.want("Ticks", b.ticks(10), first, other)
 }

@@ -163,7 +163,7 @@ func TestAsked(t *testing.T) {
 			t.Errorf("the runs are %+v", runs)
 		}
 		for _, e := range c.Ticks("minutely") {
-			if e.Tick.Minute() == 1 && !strings.Contains(e.Reason, "the database is moved") {
+			if e.Tick.Minute() == 1 && !strings.Contains(e.Reason.String(), "the database is moved") {
 				t.Errorf("the tick of the pause is %s", line(e))
 			}
 		}
@@ -338,7 +338,7 @@ func TestCompare(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
 	ticks := []scheduler.Entry{
 		{Tick: at, Outcome: scheduler.Succeeded},
-		{Tick: at.Add(time.Minute), Outcome: scheduler.Missed, Reason: "no quorum: 1 of 3"},
+		{Tick: at.Add(time.Minute), Outcome: scheduler.Missed, Reason: scheduler.Said("no quorum: 1 of 3")},
 	}
 	for name, tt := range map[string]struct {
 		lines []string

@@ -96,8 +96,8 @@ func matches(got, want string) bool {
 // line is what Expect compares.
 func line(e scheduler.Entry) string {
 	text := jobs.FormatTick(e.Tick) + " " + string(e.Outcome)
-	if e.Reason != "" {
-		text += ": " + e.Reason
+	if why := e.Reason.String(); why != "" {
+		text += ": " + why
 	}
 	return text
 }

@@ -133,11 +133,11 @@ var ledgerFaults = map[string]struct {
 		return append(list, scheduler.Entry{Outcome: scheduler.Missed})
 	}}, []string{"NothingIsKnownOfANewJob", "VoidLeavesNoRun"}},
 	"loses reasons": {oddLedger{in: func(e *scheduler.Entry) bool {
-		e.Reason = ""
+		e.Reason = scheduler.Reason{}
 		return true
 	}}, []string{"RecordKeepsTheEntry", "FirstRecordStays"}},
 	"keeps every record": {oddLedger{in: func(e *scheduler.Entry) bool {
-		e.Tick = e.Tick.Add(time.Duration(e.Reason[len(e.Reason)-1]) * time.Millisecond)
+		e.Tick = e.Tick.Add(time.Duration(e.Reason.Details.Text[len(e.Reason.Details.Text)-1]) * time.Millisecond)
 		return true
 	}}, []string{"ConcurrentRecordsAgree"}},
 	"loses records":    {oddLedger{in: func(*scheduler.Entry) bool { return false }}, []string{"Bounded", "NewestFirst"}},

@@ -140,7 +140,7 @@ func entry(r locktest.Record) (scheduler.Entry, error) {
 	if !r.Finished {
 		e.Outcome = scheduler.Running
 		if !r.Held {
-			e.Outcome, e.Reason = scheduler.Interrupted, "the lease ran out without a word of how the run ended"
+			e.Outcome, e.Reason = scheduler.Interrupted, scheduler.Reason{Code: scheduler.CodeInterrupted}
 		}
 	}
 	return e, nil

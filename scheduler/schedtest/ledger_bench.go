@@ -2,6 +2,7 @@ package schedtest
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -51,7 +52,7 @@ func (b *ledgerBench) finished(n int, o scheduler.Outcome) scheduler.Entry {
 	e.Outcome, e.Tries, e.Finished = o, 1, e.Started.Add(time.Minute)
 	e.Votes = locking.Votes{For: 4, Of: 5}
 	if o != scheduler.Succeeded {
-		e.Error, e.Reason = "it broke: \"x\"\n", "words of the run"
+		e.Error, e.Reason = "it broke: \"x\"\n", scheduler.Said("words of the run")
 	}
 	return e
 }
@@ -60,7 +61,7 @@ func (b *ledgerBench) finished(n int, o scheduler.Outcome) scheduler.Entry {
 func (b *ledgerBench) notRun(n int, o scheduler.Outcome, reason string) scheduler.Entry {
 	return scheduler.Entry{
 		Job: jobName, Tick: b.tick(n), Trigger: scheduler.BySchedule, Replica: "a",
-		Outcome: o, Reason: reason,
+		Outcome: o, Reason: scheduler.Said(reason),
 	}
 }
 
@@ -158,7 +159,7 @@ func (b *ledgerBench) want(what string, got []scheduler.Entry, want ...scheduler
 		b.Fatalf("%s returned %d entries, want %d:\n%+v", what, len(got), len(want), got)
 	}
 	for i := range want {
-		if got[i] != want[i] {
+		if !reflect.DeepEqual(got[i], want[i]) {
 			b.Errorf("%s, entry %d =\n%+v, want\n%+v", what, i, got[i], want[i])
 		}
 	}

@@ -20,6 +20,7 @@ const (
 	Replica = attribute.Key("quorate.replica")
 	Outcome = attribute.Key("quorate.outcome")
 	Reason  = attribute.Key("quorate.reason") // in words
+	Code    = attribute.Key("quorate.reason_code")
 )
 
 // ofClaim describes the span of a tick that was won.
@@ -43,8 +44,8 @@ func ofEntry(e scheduler.Entry) []attribute.KeyValue {
 	list := []attribute.KeyValue{
 		Tick.String(jobs.FormatTick(e.Tick)), Trigger.String(string(e.Trigger)), Outcome.String(string(e.Outcome)),
 	}
-	if e.Reason != "" {
-		list = append(list, Reason.String(e.Reason))
+	if !e.Reason.IsZero() {
+		list = append(list, Reason.String(e.Reason.String()), Code.String(string(e.Reason.Code)))
 	}
 	return list
 }

@@ -99,7 +99,7 @@ func (all view) failedLines(v *visit) []line {
 		names = append(names, name)
 	}
 	last := bad[0]
-	why := cmp.Or(firstLine(last.Error), last.Reason, string(last.Outcome))
+	why := cmp.Or(firstLine(last.Error), last.Reason.String(), string(last.Outcome))
 	return []line{{
 		Level: "bad", Text: fmt.Sprintf("%s failed %s: %s.", listing.Count(len(order), "job", "jobs"), all.counted(v), listing.And(names)),
 		Path: v.runPath(last), More: "Last " + ago(last.OrderKey().Sub(v.Now)) + ", " + last.Job + ": " + why,
@@ -118,7 +118,7 @@ func (all view) tickLine(v *visit, outcome scheduler.Outcome, level, one, many s
 	}
 	return line{
 		Level: level, Text: fmt.Sprintf("%s %s %s.", listing.Count(len(list), "tick", "ticks"), verb, all.counted(v)),
-		Path: v.To("/ticks") + join(v.To("/ticks"), "outcome="+string(outcome)), More: "Last of " + list[0].Job + ": " + list[0].Reason,
+		Path: v.To("/ticks") + join(v.To("/ticks"), "outcome="+string(outcome)), More: "Last of " + list[0].Job + ": " + list[0].Reason.String(),
 	}
 }
 

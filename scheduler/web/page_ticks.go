@@ -13,12 +13,13 @@ type ticksPage struct {
 	More     string
 	Outcomes []string // that can be chosen
 	Triggers []string
+	Codes    []string
 	Filtered bool
 }
 
 func loadTicks(ctx context.Context, v *visit) (any, error) {
-	query := v.only("outcome", "trigger", "since", "cursor")
-	shown := ticksPage{Job: v.query.Get("job"), Outcomes: texts(outcomes()), Triggers: texts(triggers()), Filtered: len(query) > 0}
+	query := v.only("outcome", "trigger", "reason", "since", "cursor")
+	shown := ticksPage{Job: v.query.Get("job"), Outcomes: texts(outcomes()), Triggers: texts(triggers()), Codes: texts(codes()), Filtered: len(query) > 0}
 	query.Set("limit", "50")
 	path, in := "/ticks", []string(nil)
 	if shown.Job != "" {

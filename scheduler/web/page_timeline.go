@@ -169,7 +169,7 @@ func (v *visit) runBar(r ruler, e scheduler.Entry) bar {
 	}
 	said := []string{
 		head, "tick " + v.clock(e.Tick.In(v.zone)) + ", started " + v.clock(e.Started.In(v.zone)),
-		fmt.Sprintf("token %d, votes %s", e.Token, listing.Text(row.Votes)), e.Reason, firstLine(e.Error),
+		fmt.Sprintf("token %d, votes %s", e.Token, listing.Text(row.Votes)), e.Reason.String(), firstLine(e.Error),
 	}
 	title := strings.Join(slices.DeleteFunc(said, func(text string) bool { return text == "" }), "\n")
 	return bar{from: max(0, r.at(e.Started)), to: r.at(end), mark: m, Kind: "bar", Title: title, Path: v.runPath(e)}

@@ -54,6 +54,7 @@ func (c *call) recent(ticks bool) (listing.RecentQuery, error) {
 	return listing.RecentQuery{
 		Limit: c.number("limit"), Ticks: ticks, After: after, Since: c.time("since"),
 		Outcomes: words[scheduler.Outcome](c, "outcome"), Triggers: words[scheduler.Trigger](c, "trigger"),
+		Reasons: words[scheduler.Code](c, "reason"),
 	}, err
 }
 

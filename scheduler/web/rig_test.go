@@ -101,7 +101,7 @@ func (r *rig) fill() {
 	for n := range 3 {
 		r.run(now.Add(time.Duration(n-10)*time.Minute), scheduler.Failed)
 	}
-	r.must(r.ledger.Record(ctx, scheduler.Entry{Job: "sweep", Tick: now.Add(-time.Minute), Trigger: scheduler.BySchedule, Outcome: scheduler.Skipped, Reason: hostile}))
+	r.must(r.ledger.Record(ctx, scheduler.Entry{Job: "sweep", Tick: now.Add(-time.Minute), Trigger: scheduler.BySchedule, Outcome: scheduler.Skipped, Reason: scheduler.Said(hostile)}))
 	_, err = r.acts.Do(ctx, scheduler.Act{Kind: scheduler.ActPause, Tag: "finance", By: "x", Reason: hostile})
 	r.must(err)
 }

@@ -39,6 +39,7 @@ func selecting() []param {
 		{name: "until", about: "only ticks before this time", schema: timeSchema()},
 		{name: "outcome", about: "only these outcomes", list: true, schema: listOf(enumOf(outcomes()))},
 		{name: "trigger", about: "only these triggers", list: true, schema: listOf(enumOf(triggers()))},
+		{name: "reason", about: "only with a reason of these codes", list: true, schema: listOf(enumOf(codes()))},
 	}
 }
 

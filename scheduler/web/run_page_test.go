@@ -89,7 +89,7 @@ func TestRunEvents(t *testing.T) {
 	live = scheduler.Log{Job: "report", Tick: at, Token: e.Token, Text: "first\n", Run: polled(e)}
 	end = func() {
 		done := e
-		done.Outcome, done.Finished, done.Reason = scheduler.Succeeded, at.Add(time.Second), hostile
+		done.Outcome, done.Finished, done.Reason = scheduler.Succeeded, at.Add(time.Second), scheduler.Said(hostile)
 		r.must(lease.Release(context.Background(), scheduler.EncodeNote(done)))
 		r.must(r.ledger.Store(context.Background(), e.Job, scheduler.History{}, scheduler.Log{Job: e.Job, Tick: at, Token: e.Token, Text: "first\nline x\nline xx\nline xxx\nlast\n"}))
 	}

@@ -19,6 +19,14 @@ func outcomes() []any {
 	}
 }
 
+func codes() []any {
+	var list []any
+	for _, c := range scheduler.Codes() {
+		list = append(list, string(c))
+	}
+	return list
+}
+
 func acts() []any {
 	return []any{
 		string(scheduler.ActTrigger), string(scheduler.ActBackfill), string(scheduler.ActCancel), string(scheduler.ActPause),
@@ -74,6 +82,7 @@ func schemas() map[reflect.Type]*jsonschema.Schema {
 	return map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[scheduler.Outcome](): enumOf(outcomes()),
 		reflect.TypeFor[scheduler.Trigger](): enumOf(triggers()),
+		reflect.TypeFor[scheduler.Code]():    enumOf(codes()),
 		reflect.TypeFor[scheduler.ActKind](): enumOf(kinds()),
 		reflect.TypeFor[Role]():              role,
 		reflect.TypeFor[json.RawMessage]():   {Types: []string{"object", "null"}, Description: "a JSON object; goes before the params of the configuration, key by key"},

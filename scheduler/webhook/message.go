@@ -53,7 +53,8 @@ type Message struct {
 	Tries   *int               `json:"tries"`
 	Trigger *scheduler.Trigger `json:"trigger"`
 	Outcome *scheduler.Outcome `json:"outcome"`
-	Reason  *string            `json:"reason"`
+	Reason  *string            `json:"reason"` // in words
+	Code    *scheduler.Code    `json:"reason_code"`
 	Error   *string            `json:"error"`
 	Started *string            `json:"started"`
 	// Finished is null while the run goes on.
@@ -67,7 +68,7 @@ func message(event Event, e scheduler.Entry) Message {
 	m := Message{
 		Version: Version, Event: event, Replica: e.Replica, Job: e.Job, Tick: jobs.FormatTick(e.Tick),
 		Run: e.ID(), Token: some(e.Token), Attempt: some(e.Attempt), Tries: some(e.Tries),
-		Trigger: some(e.Trigger), Outcome: some(e.Outcome), Reason: some(e.Reason), Error: some(e.Error),
+		Trigger: some(e.Trigger), Outcome: some(e.Outcome), Reason: some(e.Reason.String()), Code: some(e.Reason.Code), Error: some(e.Error),
 		Started: stamp(e.Started), Finished: stamp(e.Finished),
 	}
 	m.ID = fmt.Sprintf("%s.%s", m.Run, event)

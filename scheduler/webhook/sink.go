@@ -54,7 +54,7 @@ func (s *Sink) Observer() scheduler.Observer {
 		},
 		LeaseLost: func(job string, c locking.Claim, cause error) {
 			e := s.running(job, c)
-			e.Reason = cause.Error()
+			e.Reason = scheduler.Reason{Code: scheduler.CodeLost, Details: &scheduler.Details{Text: cause.Error()}}
 			s.tell(e, LeaseLost)
 		},
 		Finished: func(e scheduler.Entry, _ error) {

@@ -95,7 +95,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func entry(o scheduler.Outcome) scheduler.Entry {
 	e := scheduler.Entry{
-		Job: "report", Tick: noon, Trigger: scheduler.BySchedule, Replica: "r", Outcome: o, Reason: "words",
+		Job: "report", Tick: noon, Trigger: scheduler.BySchedule, Replica: "r", Outcome: o, Reason: scheduler.Said("words"),
 	}
 	if o.Ran() {
 		e.Token, e.Attempt, e.Tries = 1848472352686080, 2, 3
@@ -107,7 +107,7 @@ func entry(o scheduler.Outcome) scheduler.Entry {
 // begun is an entry of a run that has just started.
 func begun() scheduler.Entry {
 	e := entry(scheduler.Running)
-	e.Tries, e.Finished, e.Reason, e.Error = 0, time.Time{}, "", ""
+	e.Tries, e.Finished, e.Reason, e.Error = 0, time.Time{}, scheduler.Reason{}, ""
 	return e
 }
 
