@@ -47,7 +47,7 @@ func TestFireIsCheap(t *testing.T) {
 		}
 		per := float64(after.Mallocs-before.Mallocs) / float64(n*seconds)
 		bytes := (after.TotalAlloc - before.TotalAlloc) / (n * seconds)
-		t.Logf("%.1f allocations, %d bytes per fire", per, bytes)
+		t.Logf("%.4f allocations, %d bytes per fire", per, bytes)
 		if per > mostAllocs || bytes > mostFireBytes {
 			t.Errorf("%.1f allocations, %d bytes per fire, want at most %d and %d", per, bytes, mostAllocs, mostFireBytes)
 		}

@@ -163,7 +163,7 @@ func (p pausing) check(t *testing.T, reload bool) {
 		if d.at(e.Tick) < at {
 			line := fmt.Sprintf("%v %s", d.at(e.Tick), e.Outcome)
 			if !e.Reason.IsZero() {
-				line += ": " + e.Reason
+				line += ": " + e.Reason.String()
 			}
 			got = append(got, line)
 		}
@@ -174,7 +174,7 @@ func (p pausing) check(t *testing.T, reload bool) {
 	set(false)
 	after(t, 3*time.Minute-at%time.Minute-20*time.Second) // between two ticks
 	all := d.ticks("j")
-	if last := all[len(all)-1]; last.Class() == scheduler.ClassPaused {
+	if last := all[len(all)-1]; last.Reason.Code == scheduler.CodePaused {
 		t.Errorf("after the pause: %+v", last)
 	}
 	for _, stop := range stops {

@@ -179,20 +179,21 @@ func (r Reason) Has(code Code) bool {
 
 // And returns r with one more reason that comes with it; that one alone if r is none.
 func (r Reason) And(more Reason) Reason {
-	if r.IsZero() || more.IsZero() {
-		if r.IsZero() {
-			return more
-		}
+	switch {
+	case r.IsZero():
+		return more
+	case more.IsZero():
 		return r
 	}
-	var d Details
+	d := &Details{}
 	if r.Details != nil {
-		d = *r.Details
+		*d = *r.Details
 	}
+	with := more // a copy, so that runs with nothing more to say allocate nothing
 	if d.With != nil {
-		more = d.With.And(more)
+		with = d.With.And(more)
 	}
-	d.With = &more
-	r.Details = &d
+	d.With = &with
+	r.Details = d
 	return r
 }
