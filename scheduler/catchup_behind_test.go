@@ -45,7 +45,7 @@ func TestCatchUpKeepsUp(t *testing.T) {
 					switch {
 					case e.Outcome == scheduler.Missed && !lastOnly:
 						t.Errorf("tick %v: %s", c.at(e.Tick), e.Reason)
-					case e.Outcome == scheduler.Skipped && e.Class() != scheduler.ClassOverlap:
+					case e.Outcome == scheduler.Skipped && e.Reason.Code != scheduler.CodeOverlap:
 						t.Errorf("tick %v: %s", c.at(e.Tick), e.Reason)
 					case e.Outcome == scheduler.Skipped && within:
 						t.Errorf("tick %v, which came in the outage: %s", c.at(e.Tick), e.Reason)
