@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,6 +37,14 @@ func (a App) withCluster(ctx context.Context, f *flags, fn func(cluster) error) 
 	c.Learn(ctx) // requests name the epoch of the list
 	control := c.Control()
 	control.Served = a.served(f)
+	own := control.CheckParams
+	control.CheckParams = func(job scheduler.JobInfo, params json.RawMessage) error {
+		config, err := replica.Read(f.source(), nil)
+		if err != nil {
+			return own(job, params) // of use for nodes alone
+		}
+		return config.CheckParams(a.Registry, job, params)
+	}
 	return errors.Join(fn(cluster{c, control}), c.Close())
 }
 

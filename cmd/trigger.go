@@ -28,9 +28,9 @@ restarted meanwhile, and also if the job is paused. It waits for a run that goes
 on to end, for as long as --within allows; what could not begin by then is in
 the ledger as missed.
 
-Params go before those of the configuration, key by key. The replica that runs
-the job checks them; if they do not fit, the run fails and says why. The built-in
-exec and http take none.
+Params go before those of the configuration, key by key. Those that do not fit are
+refused, where the function is known to this binary, or to the replica behind
+--server; else the run fails and says why. The built-in exec and http take none.
 
 With --wait the command follows the run to its end and prints its row: exit
 code 0 if it succeeded, 1 if not.`,

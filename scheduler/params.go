@@ -34,6 +34,26 @@ func (a *attempt) bound() jobs.Handler {
 	return bound
 }
 
+// CheckParams returns an *ActError if the job does not take the params of a request.
+func (j *Job) CheckParams(params json.RawMessage) error {
+	if len(params) == 0 {
+		return nil
+	}
+	if _, err := j.bind(params); err != nil {
+		return &ActError{Kind: ActTrigger, Msg: fmt.Sprintf("params: %v", err)}
+	}
+	return nil
+}
+
+// CheckParams does so for the job with the key. What a job takes that this replica
+// does not serve is not known here, so it returns nil.
+func (s *Scheduler) CheckParams(key string, params json.RawMessage) error {
+	if j := s.public.job(key); j != nil {
+		return j.CheckParams(params)
+	}
+	return nil
+}
+
 var errNoParams = errors.New("the job takes none with a request")
 
 func (j *Job) bind(text json.RawMessage) (jobs.Handler, error) {

@@ -104,6 +104,13 @@ func (p *publisher) serves(key string) bool {
 	return ok
 }
 
+// job returns the job with the key, nil if this replica does not serve it.
+func (p *publisher) job(key string) *Job {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.jobs[key].Job
+}
+
 // info is what is published of a job.
 func (p *publisher) info(j posted) JobInfo {
 	return JobInfo{

@@ -2,6 +2,7 @@ package listing
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,6 +20,10 @@ type Control struct {
 	// Evict takes the lock of a job, or a plain one, from its holder. With token 0
 	// there must be only one.
 	Evict func(ctx context.Context, name string, token locking.Token, reason string) (Lock, error)
+	// CheckParams, unless nil, returns a *scheduler.ActError if a job, as it was
+	// published, does not take the params of a request. Where that is not known, the
+	// replica that runs it finds out.
+	CheckParams func(job scheduler.JobInfo, params json.RawMessage) error
 }
 
 // An InvalidError says what is wrong with what was asked for.
@@ -79,7 +84,22 @@ func (c Control) Trigger(ctx context.Context, act scheduler.Act) (scheduler.Act,
 	if err != nil {
 		return act, err
 	}
+	if err := c.fits(ctx, act); err != nil {
+		return act, err
+	}
 	return c.Acts.Do(ctx, act)
+}
+
+// fits returns why the job does not take the params of the act.
+func (c Control) fits(ctx context.Context, act scheduler.Act) error {
+	if len(act.Params) == 0 || c.CheckParams == nil {
+		return nil
+	}
+	d, err := c.Directory(ctx)
+	if err != nil {
+		return err
+	}
+	return c.CheckParams(d.Last[act.Job].JobInfo, act.Params)
 }
 
 // Stand pauses or resumes a job, a tag or all jobs, as the kind of the act says.

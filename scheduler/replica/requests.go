@@ -1,11 +1,13 @@
 package replica
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler"
 )
 
 // fixedParams are the built-in functions whose params nobody but the
@@ -18,7 +20,7 @@ var fixedParams = []string{"exec", "http"}
 func rebind(registry *jobs.Registry, job JobConfig, limits jobs.Limits) func(map[string]any) (jobs.Handler, error) {
 	return func(asked map[string]any) (jobs.Handler, error) {
 		if slices.Contains(fixedParams, job.Func) {
-			return nil, fmt.Errorf("%s takes its params from the configuration only", job.Func)
+			return nil, errFixed(job.Func)
 		}
 		if at := referenceIn(asked); at != "" {
 			return nil, fmt.Errorf("%s: ${…} is resolved in the configuration only; write the value", at)
@@ -30,6 +32,30 @@ func rebind(registry *jobs.Registry, job JobConfig, limits jobs.Limits) func(map
 		maps.Copy(params, asked)
 		return registry.Bind(job.Func, params, limits)
 	}
+}
+
+// checkFixed returns an error if nobody but the configuration sets params of the
+// job's function.
+func checkFixed(job scheduler.JobInfo, params json.RawMessage) error {
+	if len(params) == 0 || !slices.Contains(fixedParams, job.Func) {
+		return nil
+	}
+	return &scheduler.ActError{Kind: scheduler.ActTrigger, Msg: "params: " + errFixed(job.Func).Error()}
+}
+
+func errFixed(function string) error {
+	return fmt.Errorf("%s takes its params from the configuration only", function)
+}
+
+// CheckParams returns a *scheduler.ActError if a job, as it was published, does not
+// take the params of a request: as this configuration has the job, if the registry
+// knows its function.
+func (c *Config) CheckParams(registry *jobs.Registry, job scheduler.JobInfo, params json.RawMessage) error {
+	own, ok := c.Jobs[job.Name]
+	if !ok || registry == nil || own.Func != job.Func || !slices.Contains(registry.Names(), own.Func) {
+		return checkFixed(job, params)
+	}
+	return (&scheduler.Job{Bind: rebind(registry, own, c.limits(own))}).CheckParams(params)
 }
 
 // referenceIn returns the key of a value that holds a reference, "" if none does.

@@ -1,8 +1,10 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -92,6 +94,9 @@ func newWeb(cfg *Config, r *Replica, options Options) (*webServer, error) {
 // replica, as does a logger if it has none. Close it before the replica has ended.
 func (r *Replica) Web(cfg web.Config) (*web.Server, error) {
 	cfg.Control, cfg.Nodes, cfg.Settings, cfg.Replica, cfg.Version = r.cluster.Control(), r.cluster, r.shownSettings, r.id, r.version
+	cfg.Control.CheckParams = func(job scheduler.JobInfo, params json.RawMessage) error {
+		return cmp.Or(checkFixed(job, params), r.scheduler.CheckParams(job.StoredAs(), params))
+	}
 	cfg.Live = func(job string, token locking.Token) (scheduler.Log, bool) { return r.scheduler.Live(job, token) }
 	if cfg.Logger == nil {
 		cfg.Logger = r.log

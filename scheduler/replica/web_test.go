@@ -89,6 +89,15 @@ func TestServesTheAPI(t *testing.T) {
 	if status, body := fetch(t, "", "POST", base+"/jobs/tell/trigger", `{"reason": "try"}`); status != http.StatusUnauthorized {
 		t.Errorf("nobody acts: %d %s", status, body)
 	}
+	for body, want := range map[string]string{
+		`{"reason": "try", "params": {"to": "bob"}}`:              "to: unknown key: there are none here",
+		`{"reason": "try", "params": {"greeting": "hi", "n": 1}}`: "greeting: unknown key",
+		`{"reason": "try", "params": {"x": "${env:HOME}"}}`:       "x: ${…} is resolved in the configuration only",
+	} {
+		if status, text := fetch(t, token, "POST", base+"/jobs/tell/trigger", body); status != http.StatusBadRequest || !strings.Contains(text, want) {
+			t.Errorf("params that do not fit, %s: %d %s", body, status, text)
+		}
+	}
 	if status, body := fetch(t, token, "POST", base+"/jobs/tell/trigger", `{"reason": "try"}`); status != http.StatusOK {
 		t.Errorf("ann acts: %d %s", status, body)
 	}
