@@ -77,7 +77,7 @@ func nextCell(r listing.Job) string {
 	case !r.Live:
 		return "not served"
 	case r.Paused != nil:
-		return "paused"
+		return "paused, skips " + dash(r.Next)
 	}
 	return dash(r.Next)
 }

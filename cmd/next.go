@@ -28,7 +28,7 @@ func (a App) nextCommand(f *flags) *cobra.Command {
 		Use:   "next [JOB]",
 		Short: "List the next ticks of a job, or of all, soonest first",
 		Long: `List the next ticks of a job, or of all jobs, soonest first, from the
-configuration alone. Notes mark ticks that a change of the clocks moves or leaves
+configuration alone, which of pauses has only its own. Notes mark ticks that a change of the clocks moves or leaves
 out, that jitter makes start later, and the first and last ones of a job that starts or
 ends. --excluded lists what calendars take away, too.`,
 		Example: `  quorate next
@@ -97,10 +97,12 @@ func nextRows(list []scheduler.Job, names []string, excluded bool, from time.Tim
 }
 
 func newNextRow(j scheduler.Job, p scheduler.Planned) nextRow {
-	return nextRow{
+	row := nextRow{
 		Next:  listing.NewNext(j.Name, p, j.Start(p.Tick)),
 		local: p.Tick.In(zone(j)).Format("Mon 2006-01-02 15:04:05 MST"),
 	}
+	row.Paused = listing.Optional(scheduler.JobInfo{Name: j.Name, Paused: j.Paused}.PausedBy(nil))
+	return row
 }
 
 // zone is where a job's schedule is read; its configuration was checked before.
@@ -116,11 +118,7 @@ func nextListing(rows []nextRow) table[nextRow] {
 	return table[nextRow]{
 		columns: []string{"JOB", "TICK", "LOCAL", "NOTE"},
 		cells: func(r nextRow) []string {
-			note := ""
-			if r.Note != nil {
-				note = *r.Note
-			}
-			return []string{r.Job, r.Tick, r.local, note}
+			return []string{r.Job, r.Tick, r.local, r.Remark()}
 		},
 		rows:  rows,
 		empty: "no tick to come",

@@ -102,7 +102,7 @@ func (d topData) nextRows(now time.Time) section {
 		if at.Before(now) {
 			in = "now"
 		}
-		s.rows = append(s.rows, []span{{"·", faint}, {clip(n.Job, 32), bold}, {in, plain}, {clockAt(at, now), faint}, {listing.Text(n.Note), faint}})
+		s.rows = append(s.rows, []span{{"·", faint}, {clip(n.Job, 32), bold}, {in, plain}, {clockAt(at, now), faint}, {n.Remark(), faint}})
 	}
 	return s
 }

@@ -16,6 +16,17 @@ type Next struct {
 	Tick  string  `json:"tick"`
 	Start *string `json:"start"` // the tick and the job's jitter; null if it is excluded
 	Note  *string `json:"note"`
+	// Paused is why the tick will be skipped if nobody resumes the job before it;
+	// null if it is not paused.
+	Paused *string `json:"paused"`
+}
+
+// Remark is what is to be said of the tick, "" if nothing is.
+func (n Next) Remark() string {
+	if n.Paused == nil {
+		return Text(n.Note)
+	}
+	return strings.TrimSuffix("will be skipped, "+*n.Paused+"; "+Text(n.Note), "; ")
 }
 
 // NewNext is a planned tick of a job, which starts at start, as a row.
@@ -34,16 +45,32 @@ func NewNext(job string, p scheduler.Planned, start time.Time) Next {
 // Next lists the next ticks of the named job, or of all, that start after from, soonest
 // first, as the replicas have published their schedules: of each job that is
 // served, by the version that was published last. What calendars take away is
-// left out. With a *scheduler.PartialError jobs are missing.
+// left out, what is paused is marked. With a *scheduler.PartialError jobs are missing.
 func (r Reader) Next(ctx context.Context, job string, from time.Time, limit int) ([]Next, error) {
 	d, err := r.Directory(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return r.NextIn(d, job, from, limit)
+	rows, err := r.NextIn(d, job, from, limit)
+	if Whole(err) != nil || r.Acts == nil {
+		return rows, err
+	}
+	open, missing := r.Acts.Open(ctx)
+	if Whole(missing) != nil {
+		return nil, missing
+	}
+	d.MarkNext(rows, open.Pauses)
+	return rows, cmp.Or(err, missing)
 }
 
-// NextIn is Next for who has read the directory. Of each job the first tick is
+// MarkNext says of each tick whether a pause makes it be skipped.
+func (d Directory) MarkNext(rows []Next, pauses []scheduler.Act) {
+	for i, row := range rows {
+		rows[i].Paused = Optional(d.Last[d.Key(row.Job)].PausedBy(pauses))
+	}
+}
+
+// NextIn is Next for who has read the directory, without marks. Of each job the first tick is
 // computed, and others only as they are listed.
 func (r Reader) NextIn(d Directory, job string, from time.Time, limit int) ([]Next, error) {
 	keys := d.Keys

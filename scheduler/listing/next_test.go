@@ -82,3 +82,37 @@ func TestNextHasWhatJitterDelays(t *testing.T) {
 		}
 	}
 }
+
+// The tick of a paused job is not announced as one that runs.
+func TestNextSaysWhatIsPaused(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2027, 3, 27, 12, 0, 0, 0, time.UTC)
+	var all []scheduler.JobInfo
+	for _, j := range []scheduler.JobInfo{{Name: "by-hand"}, {Name: "by-tag", Tags: []string{"finance"}}, {Name: "free"}, {Name: "in-file", Paused: true}} {
+		j.Schedule, j.Timezone, j.Replica, j.Published, j.ConfigHash = "@every 1h", "UTC", "a", at, "c"
+		all = append(all, j)
+	}
+	roster, acts := new(schedtest.Roster), new(schedtest.Acts)
+	if err := roster.Publish(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := roster.Beat(t.Context(), scheduler.Replica{ID: "a", ConfigHash: "c", State: scheduler.StateReady}); err != nil {
+		t.Fatal(err)
+	}
+	for _, act := range []scheduler.Act{{Job: "by-hand"}, {Tag: "finance"}} {
+		act.Kind, act.By, act.Reason = scheduler.ActPause, "ann", "the bank is down"
+		if _, err := acts.Do(t.Context(), act); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, err := listing.Reader{Roster: roster, Acts: acts}.Next(t.Context(), "", at, 4)
+	if err != nil || len(rows) != 4 {
+		t.Fatalf("%+v, %v", rows, err)
+	}
+	for i, want := range []string{"the bank is down", "tag finance", "", "paused"} {
+		paused := listing.Text(rows[i].Paused)
+		if !strings.Contains(paused, want) || (want == "") != (rows[i].Paused == nil) {
+			t.Errorf("%s at %s: paused %q, want %q", rows[i].Job, rows[i].Tick, paused, want)
+		}
+	}
+}

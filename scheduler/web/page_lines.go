@@ -191,7 +191,13 @@ func (all view) nextLine(v *visit) line {
 		return line{Level: "calm", Text: "No tick is to come: no job is served, or none ticks again.", Path: v.To("/jobs")}
 	}
 	n := all.next.Items[0]
+	if i := slices.IndexFunc(all.next.Items, func(n listing.Next) bool { return n.Paused == nil }); i >= 0 {
+		n = all.next.Items[i]
+	}
 	at := listing.Time(cmp.Or(n.Start, &n.Tick))
+	if n.Paused != nil {
+		return line{Level: "calm", Text: "All that comes next is paused: " + n.Job + " skips its tick " + ago(at.Sub(v.Now)) + ", at " + v.clock(at.In(v.zone)) + ".", Path: v.To("/jobs", n.Job)}
+	}
 	return line{Level: "calm", Text: "Next: " + n.Job + " " + ago(at.Sub(v.Now)) + ", at " + v.clock(at.In(v.zone)) + ".", Path: v.To("/jobs", n.Job)}
 }
 

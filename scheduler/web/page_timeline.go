@@ -198,10 +198,15 @@ func (v *visit) plannedLane(r ruler, all view) lane {
 		if at.After(r.to) {
 			continue
 		}
-		l.Bars = append(l.Bars, bar{
+		b := bar{
 			from: r.at(at), to: r.at(at), mark: mark{"busy", "○", "planned"}, Kind: "plan", Path: v.To("/jobs", n.Job),
 			Title: fmt.Sprintf("%s is to start %s, at %s", n.Job, ago(at.Sub(v.Now)), v.clock(at.In(v.zone))),
-		})
+		}
+		if n.Paused != nil {
+			b.mark = markOf(scheduler.Skipped)
+			b.Title = fmt.Sprintf("%s skips its tick %s, at %s\n%s", n.Job, ago(at.Sub(v.Now)), v.clock(at.In(v.zone)), *n.Paused)
+		}
+		l.Bars = append(l.Bars, b)
 	}
 	return l
 }

@@ -29,7 +29,7 @@ func TestOverviewWithoutQuorum(t *testing.T) {
 		away.Store(true)
 		never("/")
 		away.Store(false)
-		r.shows("/", []string{"1 replica, ready", "No run goes on", "Skip the timeline", "Next: "}, []string{"ot known"})
+		r.shows("/", []string{"1 replica, ready", "No run goes on", "Skip the timeline", "All that comes next is paused: "}, []string{"ot known"})
 		r.shows("/replicas", []string{"ready"}, []string{"silent"})
 		away.Store(true)
 		time.Sleep(3 * time.Hour)

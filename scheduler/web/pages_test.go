@@ -102,7 +102,7 @@ func TestOverviewInWords(t *testing.T) {
 	text := string(r.ask(viewer, "GET", "/?range=1h", "").body)
 	for _, want := range []string{
 		"1 of 2 nodes votes (n2 is down): no quorum. No tick can start until 2 of them vote.", "1 replica, ready; there is no other to take over.",
-		"1 job failed since ", "report (3 times).", "1 tick was skipped since ", "Paused: tag finance.", "No run goes on.", "Next: ",
+		"1 job failed since ", "report (3 times).", "1 tick was skipped since ", "Paused: tag finance.", "No run goes on.", "All that comes next is paused: report skips its tick in ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the overview does not say %q: %s", want, text)

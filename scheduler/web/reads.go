@@ -179,6 +179,7 @@ func answerJob(ctx context.Context, c *call) (any, error) {
 	if listing.Whole(err) != nil {
 		return nil, err
 	}
+	d.MarkNext(next, open.Pauses)
 	last := slices.MaxFunc(rows, func(x, y listing.Job) int { return x.Info.Published.Compare(y.Info.Published) })
 	answer := jobDetail{Job: last.Job, Versions: rows, Next: next, Open: []listing.Act{}}
 	for i, row := range rows {
