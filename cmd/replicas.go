@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/listing"
 )
 
@@ -47,7 +48,7 @@ func replicaListing(rows []listing.Replica, now time.Time) table[listing.Replica
 				running = "-"
 			}
 			return []string{
-				r.ID, r.State, r.Host + ":" + strconv.Itoa(r.PID), since(listing.Time(r.Started), now),
+				r.ID, stateCell(r), r.Host + ":" + strconv.Itoa(r.PID), since(listing.Time(r.Started), now),
 				fmt.Sprintf("%s ago", since(listing.Time(r.Seen), now)), r.Version, clip(dash(r.ConfigHash), 8), labels(r.Labels), running,
 			}
 		},
@@ -56,6 +57,14 @@ func replicaListing(rows []listing.Replica, now time.Time) table[listing.Replica
 		drop:  []string{"LABELS", "HOST", "VERSION", "CONFIG"},
 		cut:   []string{"RUNNING", "REPLICA"},
 	}
+}
+
+// stateCell is the state, and of a clock that is off by how much.
+func stateCell(r listing.Replica) string {
+	if r.State == scheduler.StateSkewed {
+		return r.State + ", " + r.Clock()
+	}
+	return r.State
 }
 
 // labels writes labels in order, "-" if there are none.

@@ -118,8 +118,11 @@ func (d topData) replicaLine(now time.Time) textLine {
 			odd = append(odd, r.ID+" has not been heard of for "+since(listing.Time(r.Seen), now))
 		case r.State == scheduler.StateReady:
 			ready++
+		case r.State == scheduler.StateSkewed:
+			ready++ // it runs what the others leave
+			odd = append(odd, r.ID+" "+r.Odd())
 		default:
-			odd = append(odd, r.ID+" is "+r.State)
+			odd = append(odd, r.ID+" "+r.Odd())
 		}
 	}
 	text := listing.Count(len(d.replicas), "replica", "replicas")

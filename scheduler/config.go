@@ -80,6 +80,10 @@ type Config struct {
 	// Stagger is the head start of each rank: a replica waits rank × Stagger
 	// before its first attempt. Default 20 ms; negative: none.
 	Stagger time.Duration
+	// MaxClockOffset is how far ClockOffset may be from zero. Beyond it the replica
+	// says that it is StateSkewed, and all rank it behind those that are not.
+	// Default 500 ms; negative: any.
+	MaxClockOffset time.Duration
 	// MaxTries bounds the attempts to claim one tick. Default 0: as many as the
 	// window has room for.
 	MaxTries int
@@ -118,6 +122,7 @@ func (c Config) WithDefaults() Config {
 	c.SafetyMargin = cmp.Or(c.SafetyMargin, c.TTL/10)
 	c.Window = cmp.Or(c.Window, 2*c.TTL)
 	c.Stagger = cmp.Or(c.Stagger, 20*time.Millisecond)
+	c.MaxClockOffset = cmp.Or(c.MaxClockOffset, 500*time.Millisecond)
 	c.DrainTimeout = cmp.Or(c.DrainTimeout, 20*time.Second)
 	c.StopTimeout = cmp.Or(c.StopTimeout, 5*time.Second)
 	c.BeatEvery = cmp.Or(c.BeatEvery, 5*time.Second)

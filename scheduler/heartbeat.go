@@ -90,6 +90,9 @@ func (h *heart) self() Replica {
 	if h.cfg.ClockOffset != nil {
 		if ahead, ok := h.cfg.ClockOffset(); ok {
 			self.ClockOffset = &ahead
+			if most := h.cfg.MaxClockOffset; self.State == StateReady && most >= 0 && ahead.Abs() > most {
+				self.State = StateSkewed
+			}
 		}
 	}
 	return self

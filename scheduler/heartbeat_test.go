@@ -103,6 +103,19 @@ func TestHeart(t *testing.T) {
 		if self := h.self(); self.ConfigHash != "c1" || !self.ConfigSince.Equal(time.Unix(99, 0)) || *self.Jobs != 3 || *self.Won != 7 || *self.ClockOffset != time.Second {
 			t.Errorf("it says of itself %+v", self)
 		}
+		for ahead, want := range map[time.Duration]string{
+			500 * time.Millisecond: StateReady, 501 * time.Millisecond: StateSkewed, -time.Hour: StateSkewed,
+		} {
+			h.cfg.ClockOffset = func() (time.Duration, bool) { return ahead, true }
+			h.snapshot = func() Snapshot { return Snapshot{State: StateReady} }
+			if self := h.self(); self.State != want {
+				t.Errorf("%v ahead it says that it is %s, want %s", ahead, self.State, want)
+			}
+			h.snapshot = func() Snapshot { return Snapshot{State: StateDraining} }
+			if self := h.self(); self.State != StateDraining {
+				t.Errorf("%v ahead and draining it says that it is %s", ahead, self.State)
+			}
+		}
 		h.cfg.ClockOffset = func() (time.Duration, bool) { return 0, false }
 		if self := h.self(); self.ClockOffset != nil {
 			t.Errorf("a clock that nobody knows is %v ahead", *self.ClockOffset)

@@ -158,7 +158,7 @@ func (e *engine) tooLate(j *job, l *lane, t tick, now time.Time, newer, late int
 
 // start begins the attempt for a tick in a goroutine of its own.
 func (e *engine) start(j *job, l *lane, t tick, now time.Time) {
-	rank, crowd := e.standing(j.Job, t.at)
+	rank, crowd, lead := e.standing(j.Job, t.at)
 	if e.cfg.MaxRunning > 0 {
 		rank += e.above(j.Job, everyGroup) // or the first to come took the places
 	}
@@ -174,6 +174,7 @@ func (e *engine) start(j *job, l *lane, t tick, now time.Time) {
 		a.delay, a.headStart = e.turn(rank, t.latest.Sub(now))
 		a.delay += j.catchUpPause(t)
 	}
+	a.delay = max(a.delay, min(lead, a.until.Sub(now)/2))
 	a.watches, a.earlier = t.trigger == ByRerun, l.hindsight(j.Job, t)
 	a.first = rank == 0 && !a.caughtUp && (crowd > 0 || e.cfg.Roster == nil)
 	a.free = a.delay <= 0 && !a.caughtUp && j.inTheWay(a) == nil

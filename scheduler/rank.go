@@ -28,24 +28,51 @@ func ahead(job string, tick time.Time, replica, self string, own uint64) bool {
 	return w > own || w == own && replica > self
 }
 
-// standing is the Rank of this replica for a tick of the job among those that live
-// and may run it, and how many these are.
-func (e *engine) standing(j *Job, at time.Time) (rank, crowd int) {
+// standing is the place of this replica for a tick of the job.
+func (e *engine) standing(j *Job, at time.Time) (rank, crowd int, lead time.Duration) {
 	live := e.live()
 	if len(live) == 0 {
-		return 0, 0
+		return 0, 0, 0
 	}
-	self := e.cfg.Replica
-	own := weight(j.key(), at, self)
+	return place(j.key(), at, e.cfg.Replica, j.Labels, live)
+}
+
+// place is the Rank of self among those that live and have the labels, and how many
+// these are. Replicas whose clocks are off, as all announce it, come after those
+// whose clocks are right; lead is how far ahead self is of these.
+func place(job string, tick time.Time, self string, labels map[string]string, live []Replica) (rank, crowd int, lead time.Duration) {
+	own := weight(job, tick, self)
+	right, before, skewedBefore := 0, 0, 0
+	skewed := false
 	for i := range live {
-		if r := &live[i]; fits(r.Labels, j.Labels) {
-			crowd++
-			if r.ID != self && ahead(j.key(), at, r.ID, self, own) {
-				rank++
+		r := &live[i]
+		if r.ID == self {
+			if skewed = r.State == StateSkewed; skewed && r.ClockOffset != nil {
+				lead = max(*r.ClockOffset, 0)
+			}
+		}
+		if !fits(r.Labels, labels) {
+			continue
+		}
+		crowd++
+		goesBefore := r.ID != self && ahead(job, tick, r.ID, self, own)
+		switch {
+		case r.State == StateSkewed && goesBefore:
+			skewedBefore++
+		case r.State != StateSkewed:
+			right++
+			if goesBefore {
+				before++
 			}
 		}
 	}
-	return rank, crowd
+	switch {
+	case !skewed:
+		return before, crowd, 0
+	case right == 0:
+		return skewedBefore, crowd, 0
+	}
+	return right + skewedBefore, crowd, lead
 }
 
 // weight is made of the FNV-1a hash of job, tick and replica. That of package

@@ -114,3 +114,40 @@ func TestRankCountsSelfOnce(t *testing.T) {
 		t.Errorf("unlisted and alone, rank %d", got)
 	}
 }
+
+// Replicas whose clocks are off rank last on every replica's reckoning, and in the
+// usual order among themselves. Those ahead wait for as long as they are.
+func TestSkewedReplicasRankLast(t *testing.T) {
+	t.Parallel()
+	names := replicaNames(5)
+	for i := range 200 {
+		tick := time.UnixMilli(int64(i) * 60_000)
+		live := make([]Replica, len(names))
+		for n, name := range names {
+			live[n] = Replica{ID: name, State: StateReady}
+		}
+		ahead := 3 * time.Second
+		live[1].State, live[1].ClockOffset = StateSkewed, &ahead
+		behind := -time.Hour
+		live[3].State, live[3].ClockOffset = StateSkewed, &behind
+		taken := map[int]bool{}
+		for _, self := range names {
+			rank, crowd, lead := place("job", tick, self, nil, live)
+			taken[rank] = true
+			if off := self == names[1] || self == names[3]; off != (rank >= 3) || crowd != 5 {
+				t.Fatalf("tick %d: %s has rank %d of %d", i, self, rank, crowd)
+			}
+			if want := map[bool]time.Duration{true: ahead}[self == names[1]]; lead != want {
+				t.Errorf("%s waits %v, want %v", self, lead, want)
+			}
+		}
+		if len(taken) != 5 {
+			t.Fatalf("tick %d: ranks %v", i, taken)
+		}
+	}
+	late := 3 * time.Second
+	alone := []Replica{{ID: "a", State: StateSkewed, ClockOffset: &late}}
+	if rank, _, lead := place("job", time.UnixMilli(0), "a", nil, alone); rank != 0 || lead != 0 {
+		t.Errorf("alone it has rank %d and waits %v", rank, lead)
+	}
+}

@@ -16,7 +16,8 @@ type Replica struct {
 	Started time.Time `json:"started"`
 	// Seen is the time of its last heartbeat, by its own clock.
 	Seen time.Time `json:"seen"`
-	// State is "ready", "waiting" (for nodes or their grace) or "draining".
+	// State is "ready", "waiting" (for nodes or their grace), "skewed" (see
+	// Config.MaxClockOffset) or "draining".
 	State   string   `json:"state"`
 	Running []string `json:"running"` // jobs it runs now
 	// ConfigHash tells replicas with different job definitions apart.

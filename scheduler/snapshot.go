@@ -12,6 +12,7 @@ import (
 const (
 	StateReady    = "ready"
 	StateWaiting  = "waiting" // for nodes, or for their grace
+	StateSkewed   = "skewed"  // its clock is off by more than Config.MaxClockOffset: it tries last
 	StateDraining = "draining"
 	StateStopped  = "stopped" // not started yet, or returned
 )

@@ -27,8 +27,37 @@ type Replica struct {
 	OffsetMilli *float64 `json:"offset_ms"`    // its clock is so far ahead of the nodes'; null also if that is not known
 }
 
-// NewReplica returns what a replica says of itself as a row.
+// Odd says why the replica, which is not ready, is not: "is draining", or "has a
+// clock 1h0m0s behind".
+func (r Replica) Odd() string {
+	if r.State != scheduler.StateSkewed || r.OffsetMilli == nil {
+		return "is " + r.State
+	}
+	return "has a clock " + r.Clock()
+}
+
+// Clock is how far its clock is from the nodes' in words, "" if that is not known.
+func (r Replica) Clock() string {
+	if r.OffsetMilli == nil {
+		return ""
+	}
+	by := time.Duration(*r.OffsetMilli * float64(time.Millisecond)).Round(time.Millisecond)
+	if by < 0 {
+		return (-by).String() + " behind"
+	}
+	return by.String() + " ahead"
+}
+
+// NewReplica returns what a replica says of itself as a row. Its times, which are by
+// its own clock, become those of the nodes, as far as the difference is known.
 func NewReplica(r scheduler.Replica) Replica {
+	if r.ClockOffset != nil && r.State == scheduler.StateSkewed {
+		for _, at := range []*time.Time{&r.Started, &r.Seen, &r.ConfigSince} {
+			if !at.IsZero() {
+				*at = at.Add(-*r.ClockOffset)
+			}
+		}
+	}
 	row := Replica{
 		ID: r.ID, State: r.State, Host: r.Host, PID: r.PID, Version: r.Version,
 		Started: Stamp(r.Started), Seen: Stamp(r.Seen), Running: r.Running, ConfigHash: Optional(r.ConfigHash), Labels: r.Labels,

@@ -142,7 +142,7 @@ func (c *Config) SchedulerConfig() scheduler.Config {
 		TTL: c.Lock.TTL, ExtendEvery: c.extendEvery(), SafetyMargin: c.Lock.SafetyMargin, MaxHold: c.Lock.MaxHold,
 		Stagger: c.stagger(), DrainTimeout: c.Scheduler.DrainTimeout, Labels: c.Replica.Labels,
 		SourceEvery: c.Scheduler.SourceEvery, ForgetAfter: c.Scheduler.ForgetAfter,
-		MaxRunning: c.Scheduler.MaxRunning,
+		MaxRunning: c.Scheduler.MaxRunning, MaxClockOffset: c.Scheduler.MaxClockOffset,
 	}
 }
 

@@ -150,6 +150,7 @@ func (c *Config) checkScheduler(ps *problems) {
 	p := path{"scheduler"}
 	ps.positive(p.with("drain_timeout"), c.Scheduler.DrainTimeout)
 	ps.notNegative(p.with("stagger"), c.Scheduler.Stagger)
+	ps.positive(p.with("max_clock_offset"), c.Scheduler.MaxClockOffset)
 	ps.notNegative(p.with("reload_every"), c.Scheduler.ReloadEvery)
 	ps.positive(p.with("source_every"), c.Scheduler.SourceEvery)
 	if d := c.Scheduler.ForgetAfter; d != 0 && (d < scheduler.MinForgetAfter || d > maxForgetAfter) {

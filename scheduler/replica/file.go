@@ -122,13 +122,14 @@ type LogConfig struct {
 
 // SchedulerConfig holds what concerns all jobs of a replica.
 type SchedulerConfig struct {
-	Timezone     string        `json:"timezone,omitempty" jsonschema:"time zone of schedules that name none, such as Europe/Paris"`
-	DrainTimeout time.Duration `json:"drain_timeout,omitempty" jsonschema:"how long running jobs may go on after SIGTERM"`
-	Stagger      time.Duration `json:"stagger,omitempty" jsonschema:"pause between the tries of replicas for one tick, by rank; about three round trips"`
-	ReloadEvery  time.Duration `json:"reload_every,omitempty" jsonschema:"pause between looks whether this file has changed; 0s: it is read again at SIGHUP only"`
-	SourceEvery  time.Duration `json:"source_every,omitempty" jsonschema:"pause between questions to the source of jobs that a program may have besides this file"`
-	ForgetAfter  time.Duration `json:"forget_after,omitempty" jsonschema:"how long after a replica last served a job what the nodes keep of it is dropped: claims, ledger, logs; 1h to 8760h; 0s: never"`
-	MaxRunning   int           `json:"max_running,omitempty" jsonschema:"runs that go on at once on this replica; what finds no place is left to others; 0: as many as come due"`
+	Timezone       string        `json:"timezone,omitempty" jsonschema:"time zone of schedules that name none, such as Europe/Paris"`
+	DrainTimeout   time.Duration `json:"drain_timeout,omitempty" jsonschema:"how long running jobs may go on after SIGTERM"`
+	Stagger        time.Duration `json:"stagger,omitempty" jsonschema:"pause between the tries of replicas for one tick, by rank; about three round trips"`
+	ReloadEvery    time.Duration `json:"reload_every,omitempty" jsonschema:"pause between looks whether this file has changed; 0s: it is read again at SIGHUP only"`
+	SourceEvery    time.Duration `json:"source_every,omitempty" jsonschema:"pause between questions to the source of jobs that a program may have besides this file"`
+	ForgetAfter    time.Duration `json:"forget_after,omitempty" jsonschema:"how long after a replica last served a job what the nodes keep of it is dropped: claims, ledger, logs; 1h to 8760h; 0s: never"`
+	MaxClockOffset time.Duration `json:"max_clock_offset,omitempty" jsonschema:"a replica whose clock is further than this from the median of the nodes' clocks tries for ticks after the others"`
+	MaxRunning     int           `json:"max_running,omitempty" jsonschema:"runs that go on at once on this replica; what finds no place is left to others; 0: as many as come due"`
 }
 
 // JobPolicy holds the settings that jobs have in common.
@@ -208,7 +209,7 @@ func DefaultConfig() *Config {
 		Metrics:   MetricsConfig{MaxJobs: metrics.DefaultMaxJobs},
 		HTTP:      HTTPConfig{Anonymous: "loopback", TrustedProxies: ProxyConfig{Role: "none"}},
 		Log:       LogConfig{Level: "info", Format: "text"},
-		Scheduler: SchedulerConfig{Timezone: "UTC", DrainTimeout: 20 * time.Second, Stagger: 20 * time.Millisecond, ReloadEvery: 5 * time.Second, SourceEvery: 30 * time.Second, ForgetAfter: 30 * 24 * time.Hour},
+		Scheduler: SchedulerConfig{Timezone: "UTC", DrainTimeout: 20 * time.Second, Stagger: 20 * time.Millisecond, MaxClockOffset: 500 * time.Millisecond, ReloadEvery: 5 * time.Second, SourceEvery: 30 * time.Second, ForgetAfter: 30 * 24 * time.Hour},
 		Defaults:  DefaultPolicy(),
 	}
 }

@@ -55,8 +55,11 @@ func (all view) oddReplicas(v *visit) (odd []string, ready, hashes int) {
 			odd = append(odd, r.ID+" has been silent for "+span(quiet.Truncate(time.Second)))
 		case r.State == scheduler.StateReady:
 			ready++
+		case r.State == scheduler.StateSkewed:
+			ready++ // it runs what the others leave
+			odd = append(odd, r.ID+" "+r.Odd())
 		default:
-			odd = append(odd, r.ID+" is "+r.State)
+			odd = append(odd, r.ID+" "+r.Odd())
 		}
 	}
 	return odd, ready, len(sets)
