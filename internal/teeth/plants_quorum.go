@@ -25,6 +25,21 @@ var quorumPlants = []plant{
 		pkg:   redlockPkg, tests: []string{"TestStaleTokenIsRaised"},
 	},
 	{
+		name: "quorum: fences out of reach count", promise: "A node whose clock is ahead does not stop the others.",
+		edits: []edit{{redlock + "ahead.go", "known && v.fence >= reach", "known && v.fence > reach<<1"}},
+		pkg:   redlockPkg, tests: []string{"TestNodeAheadStopsNobody", "TestFenceAheadIsLeftOut"},
+	},
+	{
+		name: "quorum: fences within reach left out", promise: "A fence that the clocks allow counts, also that of one node.",
+		edits: []edit{{redlock + "ahead.go", "known && v.fence >= reach", "known && v.fence >= reach-2<<20"}},
+		pkg:   redlockPkg, tests: []string{"TestFenceWithinTheClocksCounts"},
+	},
+	{
+		name: "quorum: the replica's clock is blamed", promise: "A refusal names the node whose clock is ahead.",
+		edits: []edit{{redlock + "verdict.go", "\tcase a.missesAhead():\n\t\treturn locking.ErrNodeAhead\n", ""}},
+		pkg:   redlockPkg, tests: []string{"TestRefusalNamesTheNodeAhead"},
+	},
+	{
 		name: "quorum: token not from the clock", promise: "Tokens exceed those that nodes may have forgotten.",
 		edits: []edit{{redlock + "commit.go", "uint64(a.cfg.Clock().UnixMilli())<<20/1000", "1"}},
 		pkg:   redlockPkg, tests: []string{"TestTokensFollowTheClock"},
