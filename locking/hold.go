@@ -23,6 +23,10 @@ type HoldConfig struct {
 	// Begun is when the work began, if that was before the call of Hold or Keep:
 	// what counts from the call then counts from there. Default: at the call.
 	Begun time.Time
+	// TTL is how long the lease lasts, drift included. With it the first extension is
+	// due Every after the lease began, by its deadline, and not after the call: a claim
+	// that slow nodes have delayed has less time left. Default: after the call, or Begun.
+	TTL time.Duration
 	// Extended, if set, is told of each try to extend the lease.
 	Extended func(Extension)
 }

@@ -14,6 +14,7 @@ type Keeper struct {
 	lease Tenure
 	cfg   HoldConfig
 	begun time.Time
+	from  time.Time // what the first extension counts from
 	// limit is when MaxHold ends, zero without one; atLimit, that nothing more
 	// will be extended because of it.
 	limit   time.Time
@@ -53,8 +54,12 @@ func Keep(ctx context.Context, lease Tenure, cfg HoldConfig) *Keeper {
 	if cfg.MaxHold > 0 {
 		k.limit = k.begun.Add(cfg.MaxHold)
 	}
+	k.from = k.begun
+	if since := lease.Deadline().Add(-cfg.TTL); cfg.TTL > 0 && since.Before(k.from) {
+		k.from = since
+	}
 	term := lease.Deadline().Sub(k.begun)
-	first := min(k.untilWatch(), k.untilExtension(k.begun)-time.Since(k.begun), k.room(term)-cfg.Margin)
+	first := min(k.untilWatch(), k.untilFirst(), k.room(term)-cfg.Margin)
 	k.active.Add(1)
 	k.timer = time.AfterFunc(first, func() {
 		defer k.active.Done()
@@ -129,10 +134,13 @@ func (k *Keeper) untilExtension(now time.Time) time.Duration {
 	return k.cfg.Every
 }
 
+// untilFirst is how long from now to extend the lease first.
+func (k *Keeper) untilFirst() time.Duration { return k.untilExtension(k.from) - time.Since(k.from) }
+
 // extend extends the lease until ctx ends or the lease can never be extended
 // again, which ends the work too. Term is how long an extension lasts.
 func (k *Keeper) extend(ctx context.Context, term time.Duration) {
-	every := time.NewTimer(k.untilExtension(k.begun) - time.Since(k.begun))
+	every := time.NewTimer(k.untilFirst())
 	defer every.Stop()
 	last := time.NewTimer(k.room(term) - k.cfg.Margin)
 	defer last.Stop()

@@ -236,3 +236,19 @@ func TestLeftByBothClocks(t *testing.T) {
 		}
 	}
 }
+
+// A lease that slow nodes granted late is extended as early as one that was granted at
+// once: Every after it began, not after it was known.
+func TestKeepCountsFromTheLease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newFakeLease(always)
+		time.Sleep(700 * time.Millisecond)
+		k := locking.Keep(t.Context(), l, locking.HoldConfig{Every: every, Margin: margin, TTL: ttl})
+		defer k.Stop()
+		time.Sleep(10 * time.Second)
+		if want := []time.Duration{5e9, 10e9}; !slices.Equal(l.extended, want) {
+			t.Errorf("extended at %v, want %v", l.extended, want)
+		}
+	})
+}

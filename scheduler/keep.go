@@ -68,7 +68,7 @@ func (a *attempt) cause(ctx context.Context) error {
 // keeping says how leases are kept, without the bound that only runs have.
 func (a *attempt) keeping() locking.HoldConfig {
 	return locking.HoldConfig{
-		Every: a.cfg.ExtendEvery, Margin: a.cfg.SafetyMargin,
+		Every: a.cfg.ExtendEvery, Margin: a.cfg.SafetyMargin, TTL: a.cfg.TTL,
 		Extended: func(e locking.Extension) {
 			a.pulse.add(e, a.clock.wall())
 			a.cfg.Observer.Extended(a.job.Name, a.claim(), e)

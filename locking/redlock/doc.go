@@ -28,7 +28,8 @@
 // lies too far ahead of its clock.
 //
 // COMMIT, round 2, asks the nodes to accept a token t above every token that
-// any of them has named, and at least the Unix time in seconds times 2^20.
+// any of them has named, unless their clocks would refuse it, and at least the Unix
+// time in seconds times 2^20.
 // Each node accepts a token only above all it has accepted before. Acceptances
 // of one and the same t count together. Where a node has seen a larger one, the
 // attempt takes a larger one still and counts anew; where replies were lost, it
