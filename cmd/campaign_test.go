@@ -51,29 +51,16 @@ jobs:
 	if len(lines) < 8 {
 		t.Fatalf("only %d lines", len(lines))
 	}
-	byTick := checkOnce(t, lines)
-	for _, tick := range everySecond(t, lines[0].tick, lines[len(lines)-1].tick) {
-		if _, ok := byTick[tick]; !ok {
-			t.Errorf("tick %s has no line", tick)
+	checkOnce(t, lines)
+	rows := checkTruth(t, config, map[string][]string{"tick": everySecond(t, lines[0].tick, lines[len(lines)-1].tick)}, out, replicas...)
+	for tick, row := range rows {
+		if l := lines[len(lines)-1]; row.Outcome != scheduler.Succeeded && listing.Text(listing.Stamp(tick.At)) <= l.tick && row.Tick >= lines[0].tick {
+			t.Errorf("tick %s is %s (%s): nothing was in its way", row.Tick, row.Outcome, dash(row.Reason))
 		}
 	}
 	won := winners(lines)
 	if len(won) < 2 {
 		t.Errorf("one replica won everything: %v", won)
-	}
-	confirmed := 0
-	for _, row := range list[listing.Tick](t, "ticks", "tick", "-c", config) {
-		l, ok := byTick[row.Tick]
-		if !ok {
-			continue
-		}
-		confirmed++
-		if row.Outcome != scheduler.Succeeded || uint64(*row.Token) != l.token || *row.Replica != l.replica {
-			t.Errorf("the ledger says %s by %s with %d of %v", row.Outcome, *row.Replica, *row.Token, l)
-		}
-	}
-	if confirmed != len(byTick) {
-		t.Errorf("the ledger knows %d of %d ticks", confirmed, len(byTick))
 	}
 	t.Logf("%d lines, wins %v", len(lines), won)
 }
@@ -94,16 +81,19 @@ jobs:
       command: [sh, -c, 'sleep 0.5; echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA" >> %s', %s]
 `, out, marker))
 	initNew(t, config)
-	replicas := map[string]*process{}
-	for _, id := range []string{"a", "b", "c"} {
+	replicas, lives := map[string]*process{}, []*process{}
+	start := func(id string) {
 		replicas[id] = startReplica(t, config, id)
 		replicas[id].waitLog(`"ready"`)
+		lives = append(lives, replicas[id])
+	}
+	for _, id := range []string{"a", "b", "c"} {
+		start(id)
 	}
 
 	length := lasting(30*time.Second, time.Minute)
 	every, nodesDie, nodesReturn := length/6, length/3, 2*length/3
 	began := time.Now()
-	late := map[string]bool{} // ticks whose line was there before the kill
 	kills, dead := 0, false
 	for n := 1; time.Duration(n)*every < length; n++ {
 		wait(t, time.Until(began.Add(time.Duration(n)*every)))
@@ -116,15 +106,13 @@ jobs:
 			servers[1].Restart(false)
 			nodesReturn = length
 		}
-		winner, tick := nextWinner(t, replicas)
+		winner := nextWinner(t, replicas)
 		if n%2 == 0 { // while the child runs; it sleeps for much longer
 			eventually(t, "the winner's child to run", func() bool { return len(running(t, marker)) > 0 })
 		}
 		winner.kill()
 		kills++
-		late[tick] = slices.ContainsFunc(readLines(t, out), func(l line) bool { return l.tick == tick })
-		replicas[winner.id] = startReplica(t, config, winner.id)
-		replicas[winner.id].waitLog(`"ready"`)
+		start(winner.id)
 	}
 	wait(t, time.Until(began.Add(length)))
 	for _, r := range replicas {
@@ -138,24 +126,11 @@ jobs:
 	eventually(t, "orphaned children to end", func() bool { return len(running(t, marker)) == 0 })
 
 	lines := readLines(t, out)
-	byTick := checkOnce(t, lines)
-	ledger := map[string]listing.Tick{}
-	for _, row := range list[listing.Tick](t, "ticks", "tick", "-c", config, "--limit", "1000") {
-		ledger[row.Tick] = row
-	}
-	for _, tick := range everySecond(t, lines[0].tick, lines[len(lines)-1].tick) {
-		row, known := ledger[tick]
-		_, ran := byTick[tick]
-		switch {
-		case !known:
-			t.Errorf("tick %s: line %v, not in the ledger", tick, ran)
-		case late[tick]: // both are true: it ran to its end and could not say so
-		case ran != (row.Outcome == scheduler.Succeeded):
-			t.Errorf("tick %s: line %v, ledger %s (%s)", tick, ran, row.Outcome, why(row.Run))
-		case !ran && row.Outcome != scheduler.Interrupted && row.Outcome != scheduler.Skipped:
-			t.Errorf("tick %s has no line, and the ledger says %s (%s)", tick, row.Outcome, why(row.Run))
-		case row.Outcome == scheduler.Skipped && (row.Reason == nil || !strings.Contains(*row.Reason, "until")):
-			t.Errorf("tick %s was skipped without saying until when: %s", tick, dash(row.Reason))
+	checkOnce(t, lines)
+	ledger := checkTruth(t, config, map[string][]string{"tick": everySecond(t, lines[0].tick, lines[len(lines)-1].tick)}, out, lives...)
+	for _, row := range ledger {
+		if row.Outcome == scheduler.Skipped && !strings.Contains(dash(row.Reason), "until") {
+			t.Errorf("tick %s was skipped without saying until when: %s", row.Tick, dash(row.Reason))
 		}
 	}
 	t.Logf("%d kills, %d lines, wins %v", kills, len(lines), winners(lines))
@@ -165,10 +140,10 @@ jobs:
 }
 
 // nextWinner waits for the next tick that is won, and says by whom.
-func nextWinner(t *testing.T, replicas map[string]*process) (*process, string) {
+func nextWinner(t *testing.T, replicas map[string]*process) *process {
 	t.Helper()
 	type win struct {
-		Msg, Replica, Tick string
+		Msg, Replica string
 	}
 	lines := make(chan string, 1000)
 	for _, p := range replicas {
@@ -183,7 +158,7 @@ func nextWinner(t *testing.T, replicas map[string]*process) (*process, string) {
 		case text := <-lines:
 			var w win
 			if json.Unmarshal([]byte(text), &w) == nil && w.Msg == "tick won" {
-				return replicas[w.Replica], w.Tick
+				return replicas[w.Replica]
 			}
 		case <-giveUp.C:
 			t.Fatal("nobody wins a tick any more")

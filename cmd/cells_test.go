@@ -98,7 +98,7 @@ func (r *cellRig) checkOnce() {
 	of := map[string][]line{}
 	for _, l := range readLines(r.T, r.lines) {
 		job, tick, _ := strings.Cut(l.tick, "@")
-		of[job] = append(of[job], line{tick, l.token, l.replica})
+		of[job] = append(of[job], line{tick: tick, token: l.token, replica: l.replica})
 	}
 	for _, job := range slices.Sorted(maps.Keys(of)) {
 		checkOnce(r.T, of[job])

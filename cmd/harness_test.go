@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/truth"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/jobs/execjob"
 	"github.com/quorate/quorate/jobs/httpjob"
@@ -93,6 +94,9 @@ type process struct {
 	mu     sync.Mutex
 	lines  []string
 	waits  []chan string // each told of every line from when it was asked for
+	frozen []truth.Span
+	killed bool
+	ended  time.Time
 	exited chan struct{}
 }
 
@@ -122,6 +126,9 @@ func startBinary(t *testing.T, binary, config, id string, args ...string) *proce
 			p.add(scan.Text())
 		}
 		_ = p.cmd.Wait()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.ended = time.Now()
 	}()
 	t.Cleanup(func() {
 		p.signal(syscall.SIGKILL)
@@ -149,8 +156,23 @@ func (p *process) signal(s syscall.Signal) { _ = p.cmd.Process.Signal(s) }
 
 // kill ends the process as a crash would.
 func (p *process) kill() {
+	p.mu.Lock()
+	p.killed = true
+	p.mu.Unlock()
 	p.signal(syscall.SIGKILL)
 	<-p.exited
+}
+
+// freeze stops the process for a while.
+func (p *process) freeze(d time.Duration) {
+	p.t.Helper()
+	p.signal(syscall.SIGSTOP)
+	from := time.Now()
+	wait(p.t, d)
+	p.signal(syscall.SIGCONT)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.frozen = append(p.frozen, truth.Span{From: from, To: time.Now()})
 }
 
 func (p *process) log() string {
@@ -237,11 +259,13 @@ func lasting(sample, whole time.Duration) time.Duration {
 	return sample
 }
 
-// A line is what the campaign's job wrote: tick, token, replica.
+// A line is what the campaign's job wrote: tick, token, replica, and its name where
+// there are several jobs.
 type line struct {
 	tick    string
 	token   uint64
 	replica string
+	job     string
 }
 
 // readLines returns what the job has appended so far.
@@ -254,7 +278,7 @@ func readLines(t *testing.T, path string) []line {
 	var lines []line
 	for text := range strings.Lines(string(b)) {
 		var l line
-		if _, err := fmt.Sscan(text, &l.tick, &l.token, &l.replica); err != nil {
+		if n, err := fmt.Sscan(text, &l.tick, &l.token, &l.replica, &l.job); n < 3 {
 			t.Fatalf("line %q: %v", text, err)
 		}
 		lines = append(lines, l)
@@ -310,7 +334,7 @@ func everySecond(t *testing.T, first, last string) []string {
 
 // outcomes counts ticks per outcome and reason, of which it takes what stands
 // before the details.
-func outcomes(rows map[string]listing.Tick) map[string]int {
+func outcomes[K comparable](rows map[K]listing.Tick) map[string]int {
 	n := map[string]int{}
 	for _, r := range rows {
 		what := string(r.Outcome)

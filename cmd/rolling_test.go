@@ -3,11 +3,13 @@ package cmd
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/truth"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/listing"
 )
@@ -30,6 +32,7 @@ jobs:
 	for i := range replicas {
 		replicas[i] = startReplica(t, config, fmt.Sprintf("%c-0", 'a'+i))
 	}
+	lives := slices.Clone(replicas)
 	for _, r := range replicas {
 		r.waitLog(`"ready"`)
 	}
@@ -43,6 +46,7 @@ jobs:
 		}
 		replicas[i] = startReplica(t, config, fmt.Sprintf("%c-%d", 'a'+i, restarts+1))
 		replicas[i].waitLog(`"ready"`)
+		lives = append(lives, replicas[i])
 		// As minReadySeconds in a Deployment: whoever restarts all replicas within
 		// the time that competing for one tick takes, loses it.
 		wait(t, 300*time.Millisecond)
@@ -58,19 +62,13 @@ jobs:
 	}
 
 	lines := readLines(t, out)
-	byTick, ledger := checkOnce(t, lines), map[string]listing.Tick{}
-	for _, row := range list[listing.Tick](t, "ticks", "tick", "-c", config, "--limit", "1000") {
-		ledger[row.Tick] = row
-	}
-	ticks := 0
-	for _, tick := range everySecond(t, lines[0].tick, lines[len(lines)-1].tick) {
-		if tick < began || tick > ended {
-			continue
-		}
-		ticks++
-		if _, ran := byTick[tick]; !ran || ledger[tick].Outcome != scheduler.Succeeded {
-			t.Errorf("tick %s: line %v, ledger %s (%s)", tick, ran, ledger[tick].Outcome, why(ledger[tick].Run))
+	checkOnce(t, lines)
+	ticks := slices.DeleteFunc(everySecond(t, lines[0].tick, lines[len(lines)-1].tick), func(tick string) bool { return tick < began || tick > ended })
+	ledger := checkTruth(t, config, map[string][]string{"tick": ticks}, out, lives...)
+	for _, tick := range ticks {
+		if row := ledger[truth.Tick{Job: "tick", At: moment(t, tick)}]; row.Outcome != scheduler.Succeeded {
+			t.Errorf("tick %s is %s (%s)", tick, row.Outcome, why(row.Run))
 		}
 	}
-	t.Logf("%d restarts, %d ticks, run by %d different processes", restarts, ticks, len(winners(lines)))
+	t.Logf("%d restarts, %d ticks, run by %d different processes", restarts, len(ticks), len(winners(lines)))
 }

@@ -22,6 +22,7 @@ func (b *beaten) UnmarshalJSON(text []byte) error {
 
 // Of each replica the last beat counts, and what five nodes say alike is decoded once.
 func TestLatest(t *testing.T) {
+	decodings = 0
 	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	text := func(id string, seen time.Duration) string {
 		b, err := json.Marshal(scheduler.Replica{ID: id, Seen: at.Add(seen)})

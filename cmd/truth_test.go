@@ -1,0 +1,110 @@
+package cmd
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/truth"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/listing"
+)
+
+// What campaigns' configurations say of time.
+const (
+	campaignTTL    = 3 * time.Second
+	campaignWindow = 10 * time.Second // the default
+)
+
+// A codedTick is a row with the code of its reason.
+type codedTick struct {
+	listing.Tick
+	Code string `json:"reason_code"`
+}
+
+// settledWithin is how long after the last trouble every tick has a row, where a
+// replica lives: docs/guarantees/ledger.md, with room for a busy machine.
+const settledWithin = 2 * time.Minute
+
+// checkTruth holds the ledger of the jobs against the lines that they wrote to the
+// sink and the logs of all processes there were, for the given ticks of each job.
+// While processes live, rows may still come. It returns the rows by tick.
+func checkTruth(t *testing.T, config string, ticks map[string][]string, sink string, lives ...*process) map[truth.Tick]listing.Tick {
+	t.Helper()
+	began := time.Now()
+	for {
+		r, rows := recordOf(t, config, ticks, sink, lives)
+		lies := truth.Check(r)
+		if waited := time.Since(began); len(lies) == 0 {
+			t.Logf("the ledger is true after %v", waited.Round(100*time.Millisecond))
+			return rows
+		} else if waited < settledWithin && slices.ContainsFunc(r.Lives, func(l truth.Life) bool { return l.Until.IsZero() }) {
+			wait(t, time.Second)
+			continue
+		}
+		for i, lie := range lies[:min(len(lies), 20)] {
+			t.Errorf("lie %d of %d: %v", i+1, len(lies), lie)
+		}
+		return rows
+	}
+}
+
+// recordOf reads the ledger and the logs.
+func recordOf(t *testing.T, config string, ticks map[string][]string, sink string, lives []*process) (truth.Record, map[truth.Tick]listing.Tick) {
+	t.Helper()
+	r := truth.Record{TTL: campaignTTL, Window: campaignWindow}
+	rows := map[truth.Tick]listing.Tick{}
+	for job, due := range ticks {
+		for _, tick := range due {
+			r.Ticks = append(r.Ticks, truth.Tick{Job: job, At: moment(t, tick)})
+		}
+		for _, row := range list[codedTick](t, "ticks", job, "-c", config, "--limit", "1000") {
+			told := truth.Row{
+				Tick: truth.Tick{Job: job, At: moment(t, row.Tick.Tick)}, Outcome: row.Outcome, Code: row.Code, Reason: listing.Text(row.Reason),
+				Token: uint64(tokenOf(row.Token)), Replica: listing.Text(row.Replica), Started: listing.Time(row.Started),
+			}
+			r.Rows = append(r.Rows, told)
+			rows[told.Tick] = row.Tick
+		}
+	}
+	r.Read = time.Now()
+	// Logs and lines come after the rows: a replica logs what it records, and a job has
+	// written its line before its run has ended.
+	for _, p := range lives {
+		r.Lives = append(r.Lives, p.life())
+	}
+	for _, l := range readLines(t, sink) {
+		for job := range ticks {
+			if l.job == "" || l.job == job {
+				r.Sink = append(r.Sink, truth.Effect{Tick: truth.Tick{Job: job, At: moment(t, l.tick)}, Token: l.token, Replica: l.replica, Finished: true})
+			}
+		}
+	}
+	return r, rows
+}
+
+// life is what the process has logged, and how it ended.
+func (p *process) life() truth.Life {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := truth.ParseLog(p.id, p.lines)
+	l.Until, l.Killed, l.Frozen = p.ended, p.killed, p.frozen
+	return l
+}
+
+func moment(t *testing.T, stamp string) time.Time {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339Nano, stamp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at.UTC()
+}
+
+// tokenOf is what p points to, zero for nil.
+func tokenOf(p *locking.Token) locking.Token {
+	if p == nil {
+		return 0
+	}
+	return *p
+}

@@ -1,0 +1,206 @@
+package truth
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// A Lie is what the ledger says of a tick, or leaves out, against what happened.
+type Lie struct {
+	Tick
+	Text string
+}
+
+func (l Lie) String() string { return l.Tick.String() + ": " + l.Text }
+
+// Check returns every lie, those about the earliest ticks first.
+func Check(r Record) []Lie {
+	c := checker{Record: r, rows: map[Tick]Row{}, sink: map[Tick][]Effect{}}
+	for _, e := range r.Sink {
+		c.sink[e.key()] = append(c.sink[e.key()], e)
+	}
+	due := map[Tick]bool{}
+	for _, t := range r.Ticks {
+		due[t.key()] = true
+	}
+	for _, row := range r.Rows {
+		if other, twice := c.rows[row.key()]; twice {
+			c.lie(row.Tick, "has two rows: %v and %v", other, row)
+		}
+		c.rows[row.key()] = row
+		if row.At.After(r.Read) {
+			c.lie(row.Tick, "is %v, but it was still to come", row)
+		} else if due[row.key()] { // of others, not all is known
+			c.row(row)
+		}
+	}
+	for t := range due {
+		if _, known := c.rows[t]; !known {
+			c.lie(t, "has no row; %s", c.happened(t))
+		}
+	}
+	slices.SortFunc(c.lies, func(a, b Lie) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Job, b.Job), cmp.Compare(a.Text, b.Text))
+	})
+	return c.lies
+}
+
+type checker struct {
+	Record
+	rows map[Tick]Row
+	sink map[Tick][]Effect
+	lies []Lie
+}
+
+func (c *checker) lie(t Tick, format string, args ...any) {
+	c.lies = append(c.lies, Lie{t, fmt.Sprintf(format, args...)})
+}
+
+// row checks one row.
+func (c *checker) row(row Row) {
+	if skips := row.Code == overlap; skips && row.Outcome == scheduler.Missed || !skips && slices.Contains(causes(), row.Code) && row.Outcome == scheduler.Skipped {
+		c.lie(row.Tick, "is %s for %s, which is no reason for that", row.Outcome, row.Code)
+	}
+	if ran(row) {
+		c.run(row)
+		return
+	}
+	if row.Code == "" && row.Reason == "" {
+		c.lie(row.Tick, "is %s without a reason", row.Outcome)
+	}
+	for _, e := range c.sink[row.key()] {
+		c.lie(row.Tick, "is %v, but the sink saw it run on %s with token %d", row, e.Replica, e.Token)
+	}
+	c.ended(row)
+	c.recorded(row)
+	c.reason(row)
+}
+
+// ran tells whether the row is that of a run. A function may decide to skip its work.
+func ran(row Row) bool {
+	return row.Outcome.Ran() || row.Outcome == scheduler.Skipped && row.Token != 0
+}
+
+// run checks the row of a run.
+func (c *checker) run(row Row) {
+	if row.Outcome == scheduler.Running {
+		if !c.mayRun(row) {
+			c.lie(row.Tick, "is %v, but nobody can still run it", row)
+		}
+		return
+	}
+	var last Effect // of those that finished
+	for _, e := range c.sink[row.key()] {
+		if e.Finished && e.Token >= last.Token {
+			last = e
+		}
+	}
+	switch {
+	case row.Outcome == scheduler.Succeeded && last.Token == 0:
+		c.lie(row.Tick, "is %v, but the sink did not see it finish", row)
+	case last.Token != 0 && last.Token > row.Token:
+		c.lie(row.Tick, "names token %d, but the sink saw %s finish with the later token %d", row.Token, last.Replica, last.Token)
+	case row.Outcome == scheduler.Succeeded && last.Token != row.Token:
+		c.lie(row.Tick, "names token %d, but the sink saw %s finish with token %d", row.Token, last.Replica, last.Token)
+	case last.Token == row.Token && last.Token != 0 && last.Replica != row.Replica:
+		c.lie(row.Tick, "names %s, but the sink saw %s finish", row.Replica, last.Replica)
+	case last.Token == row.Token && last.Token != 0 && row.Outcome != scheduler.Succeeded && !c.explained(row):
+		c.lie(row.Tick, "is %v, but the sink saw it finish on %s", row, last.Replica)
+	}
+	c.ended(row)
+}
+
+// explained tells whether a run that did all its work may have another outcome: its
+// replica died before it could say so, or has logged that outcome itself.
+func (c *checker) explained(row Row) bool {
+	for _, l := range c.Lives {
+		for _, s := range l.about(row.Tick, Ended) {
+			if s.Token == row.Token {
+				return s.Outcome == row.Outcome || len(l.about(row.Tick, Unsure)) > 0
+			}
+		}
+		for _, s := range l.about(row.Tick, Won) {
+			if s.Token == row.Token {
+				return l.Killed && row.Outcome == scheduler.Interrupted
+			}
+		}
+	}
+	// Killed before it could even log that it had won.
+	return row.Outcome == scheduler.Interrupted && slices.ContainsFunc(c.Lives, func(l Life) bool { return l.Replica == row.Replica && l.Killed })
+}
+
+// ended holds the row against the ends of runs that replicas have logged. The last
+// attempt counts.
+func (c *checker) ended(row Row) {
+	for _, l := range c.Lives {
+		unsure := len(l.about(row.Tick, Unsure)) > 0
+		for _, s := range l.about(row.Tick, Ended) {
+			switch {
+			case !ran(row):
+				c.lie(row.Tick, "is %v, but %s logged a run of it, which %s", row, l.Replica, s.Outcome)
+			case s.Token > row.Token && !unsure:
+				c.lie(row.Tick, "names token %d, but %s logged the end of a run with the later token %d", row.Token, l.Replica, s.Token)
+			case s.Token == row.Token && (s.Outcome != row.Outcome || s.Code != row.Code) && !unsure:
+				c.lie(row.Tick, "is %v, but %s logged its end as %v", row, l.Replica, Row{Outcome: s.Outcome, Code: s.Code})
+			}
+		}
+	}
+}
+
+// mayRun tells whether a row that says running can be true: the replica lives, or
+// its lease may last, and it has not logged the end of the run long ago.
+func (c *checker) mayRun(row Row) bool {
+	return slices.ContainsFunc(c.Lives, func(l Life) bool {
+		ended := slices.ContainsFunc(l.about(row.Tick, Ended), func(s Said) bool {
+			return s.Token == row.Token && s.At.Before(c.Read.Add(-c.TTL))
+		})
+		return l.Replica == row.Replica && !ended && (l.Until.IsZero() || c.Read.Before(l.Until.Add(c.TTL)))
+	})
+}
+
+// recorded checks that the replica which a row names has logged the same. A row that
+// names none is computed from the schedule.
+func (c *checker) recorded(row Row) {
+	if row.Replica == "" {
+		return
+	}
+	var heard []Said
+	for _, l := range c.Lives {
+		if l.Replica == row.Replica {
+			heard = append(heard, l.about(row.Tick, NoRun)...)
+		}
+	}
+	if !slices.ContainsFunc(heard, func(s Said) bool { return s.Outcome == row.Outcome && s.Code == row.Code }) {
+		c.lie(row.Tick, "is %v, which %s has not logged; %s", row, row.Replica, c.happened(row.Tick))
+	}
+}
+
+// happened says what the logs know of a tick.
+func (c *checker) happened(t Tick) string {
+	text := ""
+	for _, l := range c.Lives {
+		for _, s := range l.Said {
+			if s.key() == t.key() {
+				text += fmt.Sprintf("%s logged at %s: %s %v; ", l.Replica, s.At.UTC().Format("15:04:05.000"), s.What, Row{Outcome: s.Outcome, Code: s.Code})
+			}
+		}
+	}
+	for _, e := range c.sink[t.key()] {
+		text += fmt.Sprintf("the sink saw it on %s with token %d; ", e.Replica, e.Token)
+	}
+	return cmp.Or(text, "nobody logged anything of it; ") + c.lived(t)
+}
+
+// lived says who lived when the tick came.
+func (c *checker) lived(t Tick) string {
+	text := "alive then:"
+	for _, l := range c.Lives {
+		if l.alive(Span{t.At, t.At}) {
+			text += " " + l.Replica
+		}
+	}
+	return text
+}

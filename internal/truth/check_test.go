@@ -1,0 +1,272 @@
+package truth_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/truth"
+	"github.com/quorate/quorate/scheduler"
+)
+
+var begun = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+
+func at(seconds float64) time.Time { return begun.Add(time.Duration(seconds * float64(time.Second))) }
+
+func tick(seconds float64) truth.Tick { return truth.Tick{Job: "j", At: at(seconds)} }
+
+// honest is a campaign of which the ledger says nothing but the truth:
+//
+//	10 s  a runs it                      11 s  the run before goes on
+//	20 s  a is killed while it runs      25 s  a died, b starts later
+//	40 s  b runs it                      50 s  b runs it, and is killed before it says so
+//	60 s  c drains before it can claim   70 s  c runs it, after a first attempt by b
+//	80 s  d sleeps through it
+func honest() truth.Record {
+	r := truth.Record{Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second}
+	ran := func(s float64, token uint64, replica string) {
+		r.Rows = append(r.Rows, truth.Row{Tick: tick(s), Outcome: scheduler.Succeeded, Token: token, Replica: replica})
+		r.Sink = append(r.Sink, truth.Effect{Tick: tick(s), Token: token, Replica: replica}, truth.Effect{Tick: tick(s), Token: token, Replica: replica, Finished: true})
+	}
+	row := func(s float64, outcome scheduler.Outcome, code string, token uint64, replica string) {
+		r.Rows = append(r.Rows, truth.Row{Tick: tick(s), Outcome: outcome, Code: code, Token: token, Replica: replica})
+	}
+	won := func(s float64, token uint64) truth.Said {
+		return truth.Said{Tick: tick(s), What: truth.Won, At: at(s), Token: token}
+	}
+	ended := func(s, end float64, token uint64) truth.Said {
+		return truth.Said{Tick: tick(s), What: truth.Ended, At: at(end), Token: token, Outcome: scheduler.Succeeded}
+	}
+	noRun := func(s float64, outcome scheduler.Outcome, code string) truth.Said {
+		return truth.Said{Tick: tick(s), What: truth.NoRun, At: at(s + 1), Outcome: outcome, Code: code}
+	}
+	ran(10, 1, "a")
+	row(11, scheduler.Skipped, "overlap", 0, "a")
+	row(20, scheduler.Interrupted, "interrupted", 2, "a")
+	row(25, scheduler.Missed, "no_replica", 0, "b")
+	ran(40, 3, "b")
+	row(50, scheduler.Interrupted, "interrupted", 4, "b")
+	r.Sink = append(r.Sink, truth.Effect{Tick: tick(50), Token: 4, Replica: "b", Finished: true})
+	row(60, scheduler.Missed, "drained", 0, "c")
+	r.Sink = append(r.Sink, truth.Effect{Tick: tick(70), Token: 5, Replica: "b"})
+	ran(70, 6, "c")
+	row(80, scheduler.Missed, "asleep", 0, "d")
+	for _, row := range r.Rows {
+		r.Ticks = append(r.Ticks, row.Tick)
+	}
+	r.Lives = []truth.Life{
+		{Replica: "a", From: at(0), Until: at(21), Killed: true, Said: []truth.Said{won(10, 1), ended(10, 12, 1), noRun(11, scheduler.Skipped, "overlap"), won(20, 2)}},
+		{Replica: "b", From: at(30), Until: at(51), Killed: true, Said: []truth.Said{noRun(25, scheduler.Missed, "no_replica"), won(40, 3), ended(40, 42, 3), won(50, 4)}},
+		{Replica: "c", From: at(55), Drained: at(61), Until: at(62), Said: []truth.Said{noRun(60, scheduler.Missed, "drained")}},
+		{Replica: "b", From: at(69), Until: at(71), Killed: true, Said: []truth.Said{won(70, 5)}},
+		{Replica: "c", From: at(69), Drained: at(74), Until: at(75), Said: []truth.Said{won(70, 6), ended(70, 73, 6)}},
+		{Replica: "d", From: at(78), Frozen: []truth.Span{{From: at(79), To: at(90)}}, Said: []truth.Said{noRun(80, scheduler.Missed, "asleep")}},
+	}
+	return r
+}
+
+// row returns that of the tick.
+func row(r *truth.Record, seconds float64) *truth.Row {
+	for i := range r.Rows {
+		if r.Rows[i].Tick == tick(seconds) {
+			return &r.Rows[i]
+		}
+	}
+	panic("no such row")
+}
+
+// said returns the first that a life has logged of the tick.
+func said(r *truth.Record, life int, seconds float64) *truth.Said {
+	for i := range r.Lives[life].Said {
+		if s := &r.Lives[life].Said[i]; s.Tick == tick(seconds) {
+			return s
+		}
+	}
+	panic("it said nothing of it")
+}
+
+func TestHonestRecord(t *testing.T) {
+	t.Parallel()
+	for _, lie := range truth.Check(honest()) {
+		t.Error(lie)
+	}
+}
+
+// Each lie is found, and nothing else.
+func TestLies(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		tell func(r *truth.Record)
+		want string // the only lie begins so
+	}{
+		"a tick is left out": {
+			func(r *truth.Record) { r.Ticks = append(r.Ticks, tick(90)) },
+			"j 12:01:30: has no row; nobody logged anything of it; alive then: d",
+		},
+		"two rows of a tick": {
+			func(r *truth.Record) { r.Rows = append(r.Rows, *row(r, 10)) },
+			"j 12:00:10: has two rows: succeeded and succeeded",
+		},
+		"a tick that has not come": {
+			func(r *truth.Record) {
+				r.Rows = append(r.Rows, truth.Row{Tick: tick(3600), Outcome: scheduler.Missed, Code: "no_replica", Replica: "d"})
+			},
+			"j 13:00:00: is missed (no_replica), but it was still to come",
+		},
+		"no reason": {
+			func(r *truth.Record) { row(r, 25).Code, said(r, 1, 25).Code = "", "" },
+			"j 12:00:25: is missed without a reason",
+		},
+		"a reason for something else": {
+			func(r *truth.Record) { row(r, 11).Outcome, said(r, 0, 11).Outcome = scheduler.Missed, scheduler.Missed },
+			"j 12:00:11: is missed for overlap, which is no reason for that",
+		},
+		"a success that nobody saw": {
+			func(r *truth.Record) { r.Sink = r.Sink[2:] },
+			"j 12:00:10: is succeeded, but the sink did not see it finish",
+		},
+		"a success that was only begun": {
+			func(r *truth.Record) { r.Sink[1].Finished = false },
+			"j 12:00:10: is succeeded, but the sink did not see it finish",
+		},
+		"a run that is called missed": {
+			func(r *truth.Record) {
+				*row(r, 10) = truth.Row{Tick: tick(10), Outcome: scheduler.Missed, Code: "no_quorum", Replica: "a"}
+				r.Sink = r.Sink[1:]
+				r.Lives[0].Said = append(r.Lives[0].Said[2:], truth.Said{Tick: tick(10), What: truth.NoRun, Outcome: scheduler.Missed, Code: "no_quorum"})
+				r.Rows = append(r.Rows[:1:1], r.Rows[2:]...) // nothing overlaps any more
+				r.Ticks = append(r.Ticks[:1:1], r.Ticks[2:]...)
+			},
+			"j 12:00:10: is missed (no_quorum), but the sink saw it run on a with token 1",
+		},
+		"a run that only a log knows": {
+			func(r *truth.Record) {
+				r.Lives[5].Said = append(r.Lives[5].Said, truth.Said{Tick: tick(80), What: truth.Ended, Token: 9, Outcome: scheduler.Failed})
+			},
+			"j 12:01:20: is missed (asleep), but d logged a run of it, which failed",
+		},
+		"another token": {
+			func(r *truth.Record) { row(r, 40).Token = 7 },
+			"j 12:00:40: names token 7, but the sink saw b finish with token 3",
+		},
+		"another replica": {
+			func(r *truth.Record) { row(r, 40).Replica = "a" },
+			"j 12:00:40: names a, but the sink saw b finish",
+		},
+		"the attempt before the last": {
+			func(r *truth.Record) {
+				*row(r, 70) = truth.Row{Tick: tick(70), Outcome: scheduler.Interrupted, Code: "interrupted", Token: 5, Replica: "b"}
+				r.Lives[4].Said = nil
+			},
+			"j 12:01:10: names token 5, but the sink saw c finish with the later token 6",
+		},
+		"the attempt before the last, by the log": {
+			func(r *truth.Record) {
+				r.Lives[4].Said = append(r.Lives[4].Said, truth.Said{Tick: tick(70), What: truth.Ended, Token: 8, Outcome: scheduler.Failed})
+			},
+			"j 12:01:10: names token 6, but c logged the end of a run with the later token 8",
+		},
+		"interrupted, and its replica lived on": {
+			func(r *truth.Record) { r.Lives[1].Killed = false },
+			"j 12:00:50: is interrupted (interrupted), but the sink saw it finish on b",
+		},
+		"another outcome than was logged": {
+			func(r *truth.Record) { said(r, 0, 20).What, said(r, 0, 20).Outcome = truth.Ended, scheduler.Failed },
+			"j 12:00:20: is interrupted (interrupted), but a logged its end as failed",
+		},
+		"running, and nobody is left": {
+			func(r *truth.Record) { row(r, 20).Outcome, row(r, 20).Code = scheduler.Running, "" },
+			"j 12:00:20: is running, but nobody can still run it",
+		},
+		"running, and its end was logged": {
+			func(r *truth.Record) {
+				row(r, 80).Outcome, row(r, 80).Code, row(r, 80).Token = scheduler.Running, "", 9
+				r.Lives[5].Said = []truth.Said{{Tick: tick(80), What: truth.Ended, At: at(90), Token: 9, Outcome: scheduler.Failed}}
+			},
+			"j 12:01:20: is running, but nobody can still run it",
+		},
+		"a reason that was never logged": {
+			func(r *truth.Record) { r.Lives[5].Said = nil },
+			"j 12:01:20: is missed (asleep), which d has not logged",
+		},
+		"another reason than was logged": {
+			func(r *truth.Record) { said(r, 5, 80).Code = "behind" },
+			"j 12:01:20: is missed (asleep), which d has not logged",
+		},
+		"no replica, and one lived": {
+			func(r *truth.Record) { r.Lives[0].Until = at(26.5) },
+			"j 12:00:25: is missed (no_replica), but a was running",
+		},
+		"drained, and it did not": {
+			func(r *truth.Record) { r.Lives[2].Drained = time.Time{} },
+			"j 12:01:00: is missed (drained), but c did not drain",
+		},
+		"drained, and another was there": {
+			func(r *truth.Record) { r.Lives[1].Until = at(66) },
+			"j 12:01:00: is missed (drained), but b was there to deal with it",
+		},
+		"asleep before it began": {
+			func(r *truth.Record) { r.Lives[5].From = at(85) },
+			"j 12:01:20: is missed (asleep), but d was not there to sleep",
+		},
+		"overlap with nothing": {
+			func(r *truth.Record) {
+				said(r, 0, 10).What, r.Lives[0].Said[1].At = truth.Unsure, at(10.5)
+				r.Lives[0].Said[0].What = truth.Unstored
+			},
+			"j 12:00:11: is skipped (overlap), but no earlier run of the job was going on",
+		},
+		"overlap with what was over": {
+			func(r *truth.Record) { r.Lives[0].Said[1].At = at(10.9) },
+			"j 12:00:11: is skipped (overlap), but no earlier run of the job was going on",
+		},
+		"unknown, and one was there": {
+			func(r *truth.Record) {
+				row(r, 11).Outcome, row(r, 11).Code = scheduler.Missed, "unknown"
+				said(r, 0, 11).Outcome, said(r, 0, 11).Code = scheduler.Missed, "unknown"
+			},
+			"j 12:00:11: is missed (unknown), but a replica was there to know",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := honest()
+			tt.tell(&r)
+			lies := truth.Check(r)
+			if len(lies) != 1 || !strings.HasPrefix(lies[0].String(), tt.want) {
+				t.Errorf("found %q, want only %q", lies, tt.want)
+			}
+		})
+	}
+}
+
+// What a replica has logged is read back.
+func TestParseLog(t *testing.T) {
+	t.Parallel()
+	l := truth.ParseLog("a", []string{
+		`{"time":"2026-07-01T12:00:00Z","level":"INFO","msg":"ready"}`,
+		`goroutine 1 [running]:`,
+		`{"time":"2026-07-01T12:00:10.1Z","msg":"tick won","job":"j","tick":"2026-07-01T12:00:10.000Z","token":1,"votes":"5/5"}`,
+		`{"time":"2026-07-01T12:00:11Z","msg":"tick does not run","job":"j","tick":"2026-07-01T12:00:11.000Z","outcome":"skipped","reason":"overlap: x","reason_code":"overlap"}`,
+		`{"time":"2026-07-01T12:00:12Z","msg":"run ended","job":"j","tick":"2026-07-01T12:00:10.000Z","token":1,"outcome":"succeeded"}`,
+		`{"time":"2026-07-01T12:00:13Z","msg":"the ledger may not have the end of the run","job":"j","tick":"2026-07-01T12:00:10.000Z","token":1,"error":"no quorum"}`,
+		`{"time":"2026-07-01T12:00:14Z","msg":"draining: no new ticks"}`,
+	})
+	if l.Replica != "a" || !l.From.Equal(at(0)) || !l.Drained.Equal(at(14)) {
+		t.Errorf("the life: %+v", l)
+	}
+	want := []truth.Said{
+		{Tick: tick(10), What: truth.Won, At: at(10.1), Token: 1},
+		{Tick: tick(11), What: truth.NoRun, At: at(11), Outcome: scheduler.Skipped, Code: "overlap"},
+		{Tick: tick(10), What: truth.Ended, At: at(12), Token: 1, Outcome: scheduler.Succeeded},
+		{Tick: tick(10), What: truth.Unsure, At: at(13), Token: 1},
+	}
+	if len(l.Said) != len(want) {
+		t.Fatalf("it said %+v", l.Said)
+	}
+	for i, s := range l.Said {
+		if s != want[i] {
+			t.Errorf("line %d: %+v, want %+v", i, s, want[i])
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package truth
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// said are the messages that a replica logs of ticks.
+func said() map[string]What {
+	return map[string]What{
+		"tick won":          Won,
+		"run ended":         Ended,
+		"tick does not run": NoRun,
+		"the ledger may not have the end of the run":      Unsure,
+		"the ledger does not have why a tick did not run": Unstored,
+	}
+}
+
+// ParseLog reads what one process has logged as JSON, line by line. Lines of other
+// kinds are passed over. When the process ended, and how, only its parent knows.
+func ParseLog(replica string, lines []string) Life {
+	l, kinds := Life{Replica: replica}, said()
+	for _, text := range lines {
+		var line struct {
+			Time    time.Time
+			Msg     string
+			Job     string
+			Tick    string
+			Token   uint64
+			Outcome scheduler.Outcome
+			Code    string `json:"reason_code"`
+		}
+		if json.Unmarshal([]byte(text), &line) != nil {
+			continue
+		}
+		switch {
+		case line.Msg == "ready" && l.From.IsZero():
+			l.From = line.Time
+		case strings.HasPrefix(line.Msg, "draining:") && l.Drained.IsZero():
+			l.Drained = line.Time
+		}
+		what, ok := kinds[line.Msg]
+		if at, err := time.Parse(time.RFC3339Nano, line.Tick); ok && err == nil {
+			l.Said = append(l.Said, Said{
+				Tick: Tick{line.Job, at}, What: what, At: line.Time, Token: line.Token, Outcome: line.Outcome, Code: line.Code,
+			})
+		}
+	}
+	return l
+}

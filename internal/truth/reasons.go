@@ -1,0 +1,98 @@
+package truth
+
+import (
+	"slices"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// The codes of reasons whose cause can be checked.
+const (
+	noReplica   = "no_replica"
+	drainedCode = "drained"
+	asleep      = "asleep"
+	overlap     = "overlap"
+	unknown     = "unknown"
+)
+
+func causes() []string { return []string{noReplica, drainedCode, asleep, overlap, unknown} }
+
+// noticed is how long a replica lives after a tick at least, if it may not be said
+// that none was running.
+const noticed = time.Second
+
+// reason checks that what a row gives as the cause was the case.
+func (c *checker) reason(row Row) {
+	window := Span{row.At, row.At.Add(c.Window)}
+	switch row.Code {
+	case noReplica:
+		for _, l := range c.Lives {
+			if l.ready(Span{row.At, row.At.Add(noticed)}) {
+				c.lie(row.Tick, "is %v, but %s was running", row, l.Replica)
+			}
+		}
+	case drainedCode:
+		c.drained(row, window)
+	case asleep:
+		if !slices.ContainsFunc(c.Lives, func(l Life) bool { return l.Replica == row.Replica && l.alive(Span{row.At, row.At}) }) {
+			c.lie(row.Tick, "is %v, but %s was not there to sleep", row, row.Replica)
+		}
+	case overlap:
+		if !c.overlapped(row, window) {
+			c.lie(row.Tick, "is %v, but no earlier run of the job was going on", row)
+		}
+	case unknown:
+		if slices.ContainsFunc(c.Lives, func(l Life) bool { return l.ready(window) }) {
+			c.lie(row.Tick, "is %v, but a replica was there to know", row)
+		}
+	}
+}
+
+// drained: the replica that says so drained before the tick's window closed, and no
+// other was there to deal with the tick.
+func (c *checker) drained(row Row, window Span) {
+	did := false
+	for _, l := range c.Lives {
+		did = did || l.Replica == row.Replica && !l.Drained.IsZero() && l.Drained.Before(window.To)
+		if l.ready(window) {
+			c.lie(row.Tick, "is %v, but %s was there to deal with it", row, l.Replica)
+		}
+	}
+	if !did {
+		c.lie(row.Tick, "is %v, but %s did not drain", row, row.Replica)
+	}
+}
+
+// overlapped tells whether a run of an earlier tick of the job went on, or its lease
+// lasted, at some time in the span.
+func (c *checker) overlapped(row Row, window Span) bool {
+	earlier := func(t Tick) bool { return t.Job == row.Job && t.At.Before(row.At) }
+	for _, l := range c.Lives {
+		for _, won := range l.Said {
+			if won.What != Won || !earlier(won.Tick) || won.At.After(window.To) {
+				continue
+			}
+			if over := c.over(l, won); over.IsZero() || !over.Before(window.From) {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(c.Rows, func(r Row) bool {
+		return earlier(r.Tick) && r.Outcome == scheduler.Interrupted // who died may not have said that it had won
+	})
+}
+
+// over is when the lease of a run that was won ended at the latest; zero if it may
+// last.
+func (c *checker) over(l Life, won Said) time.Time {
+	for _, s := range l.about(won.Tick, Ended) {
+		if s.Token == won.Token && len(l.about(won.Tick, Unsure)) == 0 {
+			return s.At
+		}
+	}
+	if l.Until.IsZero() {
+		return time.Time{}
+	}
+	return l.Until.Add(c.TTL)
+}

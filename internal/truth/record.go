@@ -1,0 +1,128 @@
+package truth
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// A Record is what is known of a campaign at its end.
+type Record struct {
+	Ticks []Tick   // all that came due in the span, of all jobs
+	Rows  []Row    // what the ledger says, also of ticks outside the span
+	Sink  []Effect // what the jobs did, in the order in which they did it
+	Lives []Life
+	Read  time.Time     // when the rows were read
+	TTL   time.Duration // of a lease
+	// Window is how long a tick can be claimed after it came due. A replica that
+	// lived through it has dealt with the tick.
+	Window time.Duration
+}
+
+// A Tick names one instant of a job's schedule.
+type Tick struct {
+	Job string
+	At  time.Time
+}
+
+func (t Tick) String() string { return t.Job + " " + t.At.UTC().Format("15:04:05.999") }
+
+// key makes ticks from different sources comparable.
+func (t Tick) key() Tick { return Tick{t.Job, t.At.UTC()} }
+
+// A Row is what the ledger says of a tick.
+type Row struct {
+	Tick
+	Outcome scheduler.Outcome
+	Code    string // of the reason
+	Reason  string // in words
+	Token   uint64
+	Replica string // that ran it, or recorded that it did not run
+	Started time.Time
+}
+
+func (r Row) String() string {
+	if r.Code == "" {
+		return string(r.Outcome)
+	}
+	return fmt.Sprintf("%s (%s)", r.Outcome, r.Code)
+}
+
+// An Effect is what the sink saw of one run.
+type Effect struct {
+	Tick
+	Token    uint64
+	Replica  string
+	Finished bool // the job has done all its work; else it has begun
+}
+
+// A Life is one process of a replica, from ready to its end.
+type Life struct {
+	Replica string
+	From    time.Time
+	Drained time.Time // when it began to drain; zero: it did not
+	Until   time.Time // zero: it lives
+	Killed  bool      // it ended without a drain
+	Frozen  []Span
+	Said    []Said // what it logged of ticks
+}
+
+// A Span is a stretch of time, both ends included.
+type Span struct{ From, To time.Time }
+
+// Said is one thing that a replica logged of a tick.
+type Said struct {
+	Tick
+	What    What
+	At      time.Time
+	Token   uint64
+	Outcome scheduler.Outcome
+	Code    string
+}
+
+// What a replica says of a tick.
+type What string
+
+// The kinds of what is said.
+const (
+	Won      What = "won"      // it has claimed the tick
+	Ended    What = "ended"    // its run has ended, with Outcome
+	Unsure   What = "unsure"   // the ledger may not have the end of its run
+	NoRun    What = "no run"   // the tick does not run here, with Outcome and Code
+	Unstored What = "unstored" // the ledger may not have that it does not run
+)
+
+// ready tells whether the life could deal with ticks during the whole span.
+func (l Life) ready(s Span) bool {
+	if l.From.IsZero() || l.From.After(s.From) {
+		return false
+	}
+	for _, end := range []time.Time{l.Drained, l.Until} {
+		if !end.IsZero() && end.Before(s.To) {
+			return false
+		}
+	}
+	for _, f := range l.Frozen {
+		if !f.From.After(s.To) && !f.To.Before(s.From) {
+			return false
+		}
+	}
+	return true
+}
+
+// alive tells whether the process was there, ready or not, at some time in the span.
+func (l Life) alive(s Span) bool {
+	return !l.From.IsZero() && !l.From.After(s.To) && (l.Until.IsZero() || !l.Until.Before(s.From))
+}
+
+// about returns what was said of the tick, of the kind.
+func (l Life) about(t Tick, what What) []Said {
+	var list []Said
+	for _, s := range l.Said {
+		if s.What == what && s.key() == t.key() {
+			list = append(list, s)
+		}
+	}
+	return list
+}
