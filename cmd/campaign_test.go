@@ -22,13 +22,7 @@ import (
 func TestCampaignEveryTickOnce(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "lines")
-	config := writeConfig(t, redistest.StartN(t, 5), fmt.Sprintf(`
-jobs:
-  tick:
-    func: exec
-    schedule: "@every 1s"
-    params: {command: [sh, -c, 'echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA" >> %s']}
-`, out))
+	config := writeConfig(t, redistest.StartN(t, 5), fmt.Sprintf(writesLines, out))
 	initNew(t, config)
 	var replicas []*process
 	for _, id := range []string{"a", "b", "c"} {
@@ -187,16 +181,12 @@ func running(t *testing.T, marker string) []string {
 func TestCampaignNoQuorum(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 5, redistest.Conf("appendonly yes", "appendfsync always"))
-	config := writeConfig(t, servers, `
-jobs:
-  tick:
-    func: exec
-    schedule: "@every 1s"
-    params: {command: ["true"]}
-`)
+	out := filepath.Join(t.TempDir(), "lines")
+	config := writeConfig(t, servers, fmt.Sprintf(writesLines, out))
 	initNew(t, config)
 	r := startReplica(t, config, "a")
 	r.waitLog(`"run ended"`)
+	from := time.Now()
 	for _, s := range servers[:3] {
 		s.Freeze()
 	}
@@ -221,6 +211,9 @@ jobs:
 			return row.Tick == event.Tick && row.Outcome == scheduler.Missed && strings.Contains(dash(row.Reason), "no quorum")
 		})
 	})
+	to := time.Now()
+	wait(t, 2*time.Second) // the window of a tick ends when the next one comes
+	checkTruth(t, config, map[string][]string{"tick": secondsBetween(from, to)}, out, r)
 }
 
 // TestCampaignBlankNodes: a first start on blank nodes waits one grace and says
@@ -237,7 +230,8 @@ jobs:
 `
 	t.Run("wait", func(t *testing.T) {
 		t.Parallel()
-		config := writeConfig(t, redistest.StartN(t, 3), job)
+		out := filepath.Join(t.TempDir(), "lines")
+		config := writeConfig(t, redistest.StartN(t, 3), fmt.Sprintf(writesLines, out))
 		r := startReplica(t, config, "a")
 		said := r.waitLog(`no tick runs before 2`)
 		_, until, _ := strings.Cut(said, "no tick runs before ")
@@ -246,6 +240,7 @@ jobs:
 			t.Fatalf("%q does not say until when: %v", said, err)
 		}
 		r.waitLog(`"run ended"`)
+		ready := time.Now()
 		rows := list[listing.Tick](t, "ticks", "tick", "-c", config)
 		for _, row := range rows {
 			tick, err := time.Parse(time.RFC3339Nano, row.Tick)
@@ -259,6 +254,7 @@ jobs:
 		if len(rows) < 2 || rows[len(rows)-1].Outcome != scheduler.Missed {
 			t.Errorf("the ticks of the grace are not in the ledger as missed: %+v", rows)
 		}
+		checkTruth(t, config, map[string][]string{"tick": secondsBetween(grace, ready)}, out, r)
 	})
 	t.Run("init", func(t *testing.T) {
 		t.Parallel()

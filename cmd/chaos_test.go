@@ -50,7 +50,7 @@ func TestCampaignChaos(t *testing.T) {
 	}
 	c.ready()
 	from := time.Now().Add(time.Second)
-	c.storm(from.Add(lasting(25*time.Second, 2*time.Minute)))
+	c.storm(from.Add(lasting(12*time.Second, 2*time.Minute)))
 	wait(t, campaignWindow+2*time.Second) // so that all can run, or be given up
 	to := time.Now().Add(-campaignWindow)
 

@@ -20,13 +20,7 @@ import (
 func TestCampaignRollingRestart(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "lines")
-	config := writeConfig(t, redistest.StartN(t, 5), fmt.Sprintf(`
-jobs:
-  tick:
-    func: exec
-    schedule: "@every 1s"
-    params: {command: [sh, -c, 'echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA" >> %s']}
-`, out))
+	config := writeConfig(t, redistest.StartN(t, 5), fmt.Sprintf(writesLines, out))
 	initNew(t, config)
 	replicas := make([]*process, 3)
 	for i := range replicas {

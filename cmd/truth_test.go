@@ -16,6 +16,24 @@ const (
 	campaignWindow = 10 * time.Second // the default
 )
 
+// writesLines is a job that does nothing but tell the sink.
+const writesLines = `
+jobs:
+  tick:
+    func: exec
+    schedule: "@every 1s"
+    params: {command: [sh, -c, 'echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA" >> %s']}
+`
+
+// secondsBetween are the ticks of `@every 1s` from one instant to another.
+func secondsBetween(from, to time.Time) []string {
+	var ticks []string
+	for at := from.Truncate(time.Second).Add(time.Second); !at.After(to); at = at.Add(time.Second) {
+		ticks = append(ticks, *listing.Stamp(at))
+	}
+	return ticks
+}
+
 // A codedTick is a row with the code of its reason.
 type codedTick struct {
 	listing.Tick
