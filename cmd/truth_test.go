@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorate/quorate/internal/truth"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/listing"
 )
 
@@ -32,12 +33,6 @@ func secondsBetween(from, to time.Time) []string {
 		ticks = append(ticks, *listing.Stamp(at))
 	}
 	return ticks
-}
-
-// A codedTick is a row with the code of its reason.
-type codedTick struct {
-	listing.Tick
-	Code string `json:"reason_code"`
 }
 
 // settledWithin is how long after the last trouble every tick has a row, where a
@@ -76,13 +71,13 @@ func recordOf(t *testing.T, config string, ticks map[string][]string, sink strin
 		for _, tick := range due {
 			r.Ticks = append(r.Ticks, truth.Tick{Job: job, At: moment(t, tick)})
 		}
-		for _, row := range list[codedTick](t, "ticks", job, "-c", config, "--limit", "1000") {
+		for _, row := range list[listing.Tick](t, "ticks", job, "-c", config, "--limit", "1000") {
 			told := truth.Row{
-				Tick: truth.Tick{Job: job, At: moment(t, row.Tick.Tick)}, Outcome: row.Outcome, Code: row.Code, Reason: listing.Text(row.Reason),
-				Token: uint64(tokenOf(row.Token)), Replica: listing.Text(row.Replica), Started: listing.Time(row.Started),
+				Tick: truth.Tick{Job: job, At: moment(t, row.Tick)}, Outcome: row.Outcome, Code: string(valueOf(row.Code)),
+				Token: uint64(valueOf(row.Token)), Replica: listing.Text(row.Replica), Started: listing.Time(row.Started),
 			}
 			r.Rows = append(r.Rows, told)
-			rows[told.Tick] = row.Tick
+			rows[told.Tick] = row
 		}
 	}
 	r.Read = time.Now()
@@ -119,10 +114,10 @@ func moment(t *testing.T, stamp string) time.Time {
 	return at.UTC()
 }
 
-// tokenOf is what p points to, zero for nil.
-func tokenOf(p *locking.Token) locking.Token {
-	if p == nil {
-		return 0
+// valueOf is what p points to, zero for nil.
+func valueOf[T scheduler.Code | locking.Token](p *T) (v T) {
+	if p != nil {
+		v = *p
 	}
-	return *p
+	return v
 }

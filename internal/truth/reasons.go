@@ -9,11 +9,11 @@ import (
 
 // The codes of reasons whose cause can be checked.
 const (
-	noReplica   = "no_replica"
-	drainedCode = "drained"
-	asleep      = "asleep"
-	overlap     = "overlap"
-	unknown     = "unknown"
+	noReplica   = string(scheduler.CodeNoReplica)
+	drainedCode = string(scheduler.CodeDrained)
+	asleep      = string(scheduler.CodeAsleep)
+	overlap     = string(scheduler.CodeOverlap)
+	unknown     = string(scheduler.CodeUnknown)
 )
 
 func causes() []string { return []string{noReplica, drainedCode, asleep, overlap, unknown} }

@@ -36,7 +36,6 @@ type Row struct {
 	Tick
 	Outcome scheduler.Outcome
 	Code    string // of the reason
-	Reason  string // in words
 	Token   uint64
 	Replica string // that ran it, or recorded that it did not run
 	Started time.Time
