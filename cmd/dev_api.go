@@ -20,7 +20,7 @@ type devAPI struct {
 }
 
 // newDevAPI listens as the configuration has it, else on devListen, or on any port
-// if that is taken. Where no users are configured, one is made up: nobody acts
+// if that is taken. This machine may read without a user. Where no users are configured, one is made up: nobody acts
 // without one.
 func newDevAPI(ctx context.Context, cfg replica.HTTPConfig) (*devAPI, error) {
 	var config net.ListenConfig
@@ -35,9 +35,15 @@ func newDevAPI(ctx context.Context, cfg replica.HTTPConfig) (*devAPI, error) {
 	if err != nil {
 		return nil, fmt.Errorf("http.listen: cannot listen on %s: %w; choose a free port, or 0 for any", addr, err)
 	}
+	if cfg.Anonymous != "all" {
+		cfg.Anonymous = "loopback"
+	}
+	cfg.AnonymousMetrics = cfg.Anonymous
 	cfg.Listen, cfg.ProbesListen, cfg.TLS = "", "", replica.ServerTLSConfig{}
 	d := &devAPI{listener: listener, http: cfg}
 	d.text = fmt.Sprintf("Dashboard: http://%[1]s%[2]s/. API: http://%[1]s%[2]s/api/v1/openapi.json describes it.", listener.Addr(), cfg.BasePath)
+	d.text += fmt.Sprintf("\nhttp.anonymous is %s here: without a user one reads from %s.", cfg.Anonymous,
+		map[replica.AnonymousReaders]string{"loopback": "this machine", "all": "anywhere"}[cfg.Anonymous])
 	if len(cfg.Users) == 0 && cfg.UsersFile == "" {
 		token, stored := web.NewToken()
 		d.http.Users = map[string]replica.UserConfig{"dev": {Role: "admin", Token: stored}}

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler/replica"
 )
 
 // A tap tells when a text has been written to it.
@@ -71,5 +73,18 @@ func TestDevSaysThatItDrains(t *testing.T) {
 		}
 	case <-time.After(time.Minute):
 		t.Error("the job never ran")
+	}
+}
+
+// TestDevLetsThisMachineRead, which a replica does not by default, and says so.
+func TestDevLetsThisMachineRead(t *testing.T) {
+	t.Parallel()
+	d, err := newDevAPI(t.Context(), replica.DefaultConfig().HTTP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close()
+	if d.http.Anonymous != "loopback" || d.http.AnonymousMetrics != "loopback" || !strings.Contains(d.text, "http.anonymous is loopback here") {
+		t.Errorf("%+v: %s", d.http, d.text)
 	}
 }

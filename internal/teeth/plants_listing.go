@@ -38,6 +38,11 @@ var listingPlants = []plant{
 		pkg:   webPkg, tests: []string{"TestNoKeyForestallsAChain"},
 	},
 	{
+		name: "web: strangers read through a proxy", promise: "A request from a trusted proxy without a user is never anonymous.",
+		edits: []edit{{webDir + "identity.go", "if s.trusted(peerOf(r)) {\n		return false", "if false {\n		return false"}},
+		pkg:   webPkg, tests: []string{"TestAnonymousReaders"},
+	},
+	{
 		name: "web: long names are counted", promise: "Failed logins take little memory.",
 		edits: []edit{{webDir + "identity.go", "if len(name) > maxName { // nobody", "if false { // nobody"}},
 		pkg:   webPkg, tests: []string{"TestLongNamesAreNotKept"},

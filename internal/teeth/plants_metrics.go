@@ -105,7 +105,7 @@ var metricsPlants = []plant{
 	},
 	{
 		name: "probes: metrics for everybody", promise: "On http.listen only who may read is served the metrics.",
-		edits: []edit{{"scheduler/web/probes.go", "route{role: Viewer}); wrong != nil {", "route{role: Viewer}); wrong != nil && wrong.Status == 0 {"}},
+		edits: []edit{{webDir + "probes.go", "if wrong == nil && !id.Role.Allows(Viewer) &&", "if false &&"}},
 		pkg:   "./scheduler/web", tests: []string{"TestProbes"},
 	},
 	{

@@ -78,14 +78,15 @@ type LockConfig struct {
 
 // HTTPConfig says what is served over HTTP.
 type HTTPConfig struct {
-	Listen         string                `json:"listen,omitempty" jsonschema:"host:port for the API, and for the probes and metrics unless probes_listen is set; empty: off; port 0: any, logged"`
-	BasePath       string                `json:"base_path,omitempty" jsonschema:"path that goes before every other, such as /admin/cron, where a proxy passes it on"`
-	TLS            ServerTLSConfig       `json:"tls,omitzero" jsonschema:"certificate of listen; without one it speaks plain HTTP"`
-	Anonymous      AnonymousReaders      `json:"anonymous,omitempty" jsonschema:"who may read without being a user: who is on this machine and comes from no proxy, all, or none; nobody acts without a user"`
-	Users          map[string]UserConfig `json:"users,omitempty" jsonschema:"who may do what, by name"`
-	UsersFile      string                `json:"users_file,omitempty" jsonschema:"YAML file with further users, as under users; it is read again when it changes"`
-	TrustedProxies ProxyConfig           `json:"trusted_proxies,omitzero" jsonschema:"proxies that may say who a user is, for single sign-on"`
-	ProbesListen   string                `json:"probes_listen,omitempty" jsonschema:"host:port for /healthz, /readyz and /metrics alone; empty: they are on listen, if that is set; port 0: any, logged"`
+	Listen           string                `json:"listen,omitempty" jsonschema:"host:port for the API, and for the probes and metrics unless probes_listen is set; empty: off; port 0: any, logged"`
+	BasePath         string                `json:"base_path,omitempty" jsonschema:"path that goes before every other, such as /admin/cron, where a proxy passes it on"`
+	TLS              ServerTLSConfig       `json:"tls,omitzero" jsonschema:"certificate of listen; without one it speaks plain HTTP"`
+	Anonymous        AnonymousReaders      `json:"anonymous,omitempty" jsonschema:"who may read without being a user: requests from this machine that name no proxy, all that come from no trusted proxy, or none; nobody acts without a user"`
+	AnonymousMetrics AnonymousReaders      `json:"anonymous_metrics,omitempty" jsonschema:"the same for /metrics on listen; on probes_listen it is open to all"`
+	Users            map[string]UserConfig `json:"users,omitempty" jsonschema:"who may do what, by name"`
+	UsersFile        string                `json:"users_file,omitempty" jsonschema:"YAML file with further users, as under users; it is read again when it changes"`
+	TrustedProxies   ProxyConfig           `json:"trusted_proxies,omitzero" jsonschema:"proxies that may say who a user is, for single sign-on"`
+	ProbesListen     string                `json:"probes_listen,omitempty" jsonschema:"host:port for /healthz, /readyz and /metrics alone; empty: they are on listen, if that is set; port 0: any, logged"`
 }
 
 // ServerTLSConfig is the certificate of a server. The files are read again when they
@@ -207,7 +208,7 @@ func DefaultConfig() *Config {
 		Redis:     RedisConfig{NodeTimeout: 200 * time.Millisecond, RestartGrace: 20 * time.Second},
 		Lock:      LockConfig{TTL: 15 * time.Second, SafetyMargin: 1500 * time.Millisecond},
 		Metrics:   MetricsConfig{MaxJobs: metrics.DefaultMaxJobs},
-		HTTP:      HTTPConfig{Anonymous: "loopback", TrustedProxies: ProxyConfig{Role: "none"}},
+		HTTP:      HTTPConfig{Anonymous: "none", AnonymousMetrics: "none", TrustedProxies: ProxyConfig{Role: "none"}},
 		Log:       LogConfig{Level: "info", Format: "text"},
 		Scheduler: SchedulerConfig{Timezone: "UTC", DrainTimeout: 20 * time.Second, Stagger: 20 * time.Millisecond, MaxClockOffset: 500 * time.Millisecond, ReloadEvery: 5 * time.Second, SourceEvery: 30 * time.Second, ForgetAfter: 30 * 24 * time.Hour},
 		Defaults:  DefaultPolicy(),

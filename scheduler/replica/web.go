@@ -79,7 +79,9 @@ func newWeb(cfg *Config, r *Replica, options Options) (*webServer, error) {
 		s.tls = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
 	}
 	if cfg.HTTP.ProbesListen == "" {
-		part.Probes = web.Probes{Ready: r.notReady, Metrics: r.metrics.Handler()}
+		part.Probes = web.Probes{
+			Ready: r.notReady, Metrics: r.metrics.Handler(), AnonymousMetrics: web.Anonymous(cfg.HTTP.AnonymousMetrics),
+		}
 	}
 	part.Warnings = s.users.warnings
 	if s.Server, err = r.Web(part); err != nil {

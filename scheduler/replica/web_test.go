@@ -55,7 +55,7 @@ func TestServesTheAPI(t *testing.T) {
 	if err := os.WriteFile(users, []byte("ann: {role: operator, token: "+kept+"}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	source := Source{Path: write(t, fmt.Sprintf("namespace: web\nredis: {nodes: [%s]}\nhttp: {base_path: /cron, users_file: %s}\njobs:\n  tell: {func: tell, schedule: \"@yearly\"}\n",
+	source := Source{Path: write(t, fmt.Sprintf("namespace: web\nredis: {nodes: [%s]}\nhttp: {base_path: /cron, anonymous: loopback, anonymous_metrics: loopback, users_file: %s}\njobs:\n  tell: {func: tell, schedule: \"@yearly\"}\n",
 		strings.Join(redistest.URLs(redistest.StartN(t, 3)), ", "), users)), Environ: []string{}}
 	registry := jobs.NewRegistry()
 	jobs.Register(registry, "tell", func(context.Context, jobs.Run, jobs.NoParams) error { return nil })

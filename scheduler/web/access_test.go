@@ -101,8 +101,15 @@ func TestAnonymousReaders(t *testing.T) {
 		{"a page of somebody else", web.AnonymousLoopback, from("127.0.0.1:1", "evil.example:8080"), false},
 		{"all", web.AnonymousAll, from("192.0.2.7:1", "quorate.example"), true},
 		{"none", web.AnonymousNone, from("127.0.0.1:1", "localhost"), false},
+		{"the default", "", from("127.0.0.1:1", "localhost"), false},
+		{"a trusted proxy", web.AnonymousAll, from("10.0.0.7:1", "quorate.example"), false},
+		{"a trusted proxy that names a client", web.AnonymousAll, from("10.0.0.7:1", "quorate.example", "X-Forwarded-For", "192.0.2.7"), false},
+		{"a trusted proxy on this machine", web.AnonymousLoopback, from("127.0.0.9:1", "127.0.0.1:8080"), false},
 	} {
-		r := newRig(t, func(c *web.Config) { c.Anonymous = tc.anonymous })
+		r := newRig(t, func(c *web.Config) {
+			c.Anonymous = tc.anonymous
+			c.Proxy.Addresses = []netip.Prefix{netip.MustParsePrefix("10.0.0.7/32"), netip.MustParsePrefix("127.0.0.9/32")}
+		})
 		if a := r.ask(nobody, "GET", "/api/v1/jobs", "", tc.mend); (a.status == http.StatusOK) != tc.want {
 			t.Errorf("%s: %d %s", tc.name, a.status, a.body)
 		}

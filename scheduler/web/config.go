@@ -48,7 +48,7 @@ type Config struct {
 	BasePath string
 	// Users may log in. Names are unique. Server.SetUsers replaces them.
 	Users []User
-	// Anonymous says who may read without being a user. Default: AnonymousLoopback.
+	// Anonymous says who may read without being a user. Default: AnonymousNone.
 	Anonymous Anonymous
 	// Proxy is who may name the user. Default: nobody.
 	Proxy Proxy
@@ -70,7 +70,7 @@ type Config struct {
 // WithDefaults returns c with what is not set filled in.
 func (c Config) WithDefaults() Config {
 	c.BasePath = strings.TrimSuffix(c.BasePath, "/")
-	c.Anonymous = cmp.Or(c.Anonymous, AnonymousLoopback)
+	c.Anonymous = cmp.Or(c.Anonymous, AnonymousNone)
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
 	c.Poll = cmp.Or(c.Poll, 2*time.Second)
 	c.Listeners = cmp.Or(c.Listeners, 100)
@@ -88,10 +88,12 @@ func (c Config) Validate() error {
 	if err := ValidBasePath(c.BasePath); err != nil {
 		wrong("web: BasePath: %w", err)
 	}
-	switch c.Anonymous {
-	case AnonymousLoopback, AnonymousAll, AnonymousNone, "":
-	default:
-		wrong("web: Anonymous: %q is none of loopback, all, none", c.Anonymous)
+	for name, some := range map[string]Anonymous{"Anonymous": c.Anonymous, "Probes.AnonymousMetrics": c.Probes.AnonymousMetrics} {
+		switch some {
+		case AnonymousLoopback, AnonymousAll, AnonymousNone, "":
+		default:
+			wrong("web: %s: %q is none of loopback, all, none", name, some)
+		}
 	}
 	if len(c.Proxy.Addresses) > 0 && c.Proxy.UserHeader == "" && c.Proxy.Role != "" {
 		wrong("web: Proxy: name the header with the user")

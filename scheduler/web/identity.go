@@ -33,11 +33,13 @@ type Anonymous string
 
 // Choices of Anonymous.
 const (
-	// AnonymousLoopback lets this machine read: requests that come from it
-	// directly, to a name of its own. What a proxy on it passes on does not count.
+	// AnonymousLoopback lets this machine read: requests that come from it to a name
+	// of its own, and do not say that a proxy has passed them on. A proxy on this
+	// machine that does not say so lets everybody read: it is for development.
 	AnonymousLoopback Anonymous = "loopback"
-	AnonymousAll      Anonymous = "all"
-	AnonymousNone     Anonymous = "none"
+	// AnonymousAll lets everybody read who comes from no trusted proxy.
+	AnonymousAll  Anonymous = "all"
+	AnonymousNone Anonymous = "none"
 )
 
 // A Proxy is what may say who a user is, in place of the user.
@@ -75,7 +77,7 @@ func (s *Server) identify(r *http.Request) (Identity, *problem) {
 	if r.Header.Get("Authorization") != "" {
 		return s.login(r, id)
 	}
-	if s.anonymous(r) {
+	if s.anonymous(r, s.cfg.Anonymous) {
 		id.Role = Viewer
 	}
 	return id, nil
@@ -183,9 +185,14 @@ func (s *Server) vouchedFor(r *http.Request) string {
 	return strings.TrimSpace(r.Header.Get(s.cfg.Proxy.UserHeader))
 }
 
-// anonymous tells whether who makes the request may read without being a user.
-func (s *Server) anonymous(r *http.Request) bool {
-	switch s.cfg.Anonymous {
+// anonymous tells whether a request without a user may read, where some of them may.
+// Those that a trusted proxy passes on never do: it names their users, and nothing in
+// them tells this machine from any other.
+func (s *Server) anonymous(r *http.Request, some Anonymous) bool {
+	if s.trusted(peerOf(r)) {
+		return false
+	}
+	switch some {
 	case AnonymousAll:
 		return true
 	case AnonymousLoopback:

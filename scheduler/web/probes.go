@@ -14,6 +14,9 @@ type Probes struct {
 	Ready func() []string
 	// Metrics is served as GET /metrics to who may read. Nil: it is not.
 	Metrics http.Handler
+	// AnonymousMetrics says who may read Metrics, too, without being a user. Default:
+	// AnonymousNone.
+	AnonymousMetrics Anonymous
 }
 
 // serveProbes adds them.
@@ -24,7 +27,11 @@ func (s *Server) serveProbes(mux *http.ServeMux) {
 	}
 	if s.cfg.Probes.Metrics != nil {
 		mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
-			if _, wrong := s.admit(r, route{role: Viewer}); wrong != nil {
+			id, wrong := s.identify(r)
+			if wrong == nil && !id.Role.Allows(Viewer) && !(id.Name == "" && s.anonymous(r, s.cfg.Probes.AnonymousMetrics)) {
+				wrong = refusal(id, Viewer)
+			}
+			if wrong != nil {
 				wrong.write(w)
 				return
 			}

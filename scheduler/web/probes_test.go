@@ -9,6 +9,37 @@ import (
 	"github.com/quorate/quorate/scheduler/web"
 )
 
+// Who may read /metrics without being a user is a setting of its own.
+func TestAnonymousMetrics(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		anonymous web.Anonymous
+		from      string
+		want      int
+	}{
+		{"", "127.0.0.1:1", http.StatusUnauthorized},
+		{web.AnonymousLoopback, "127.0.0.1:1", http.StatusOK},
+		{web.AnonymousLoopback, "192.0.2.7:1", http.StatusUnauthorized},
+		{web.AnonymousAll, "192.0.2.7:1", http.StatusOK},
+	} {
+		r := newRig(t, func(c *web.Config) {
+			c.Probes = web.Probes{
+				AnonymousMetrics: tc.anonymous,
+				Metrics:          http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }),
+			}
+		})
+		if a := r.ask(nobody, "GET", "/metrics", "", from(tc.from, "localhost")); a.status != tc.want {
+			t.Errorf("%q from %s: %d %s", tc.anonymous, tc.from, a.status, a.body)
+		}
+		if a := r.ask(nobody, "GET", "/api/v1/jobs", "", from(tc.from, "localhost")); a.status != http.StatusUnauthorized {
+			t.Errorf("%q from %s reads the rest, too: %d", tc.anonymous, tc.from, a.status)
+		}
+		if a := r.ask(viewer, "GET", "/metrics", ""); a.status != http.StatusOK {
+			t.Errorf("%q as a viewer: %d %s", tc.anonymous, a.status, a.body)
+		}
+	}
+}
+
 // Everybody learns whether the replica is ready; why it is not, and its metrics,
 // only who may read.
 func TestProbes(t *testing.T) {
