@@ -177,6 +177,7 @@ func TestGoldenHelp(t *testing.T) {
 		{"trigger"},
 		{"pause"},
 		{"resume"},
+		{"pauses"},
 		{"backfill"},
 		{"cancel"},
 		{"audit"},

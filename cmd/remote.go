@@ -153,12 +153,15 @@ func (a App) ended(row listing.Run) error {
 	return nil
 }
 
-func (a App) remoteStand(ctx context.Context, s *server, err error, act scheduler.Act) error {
+// remoteStand pauses or resumes; id, unless it is empty, is that of the pause to end.
+func (a App) remoteStand(ctx context.Context, s *server, err error, act scheduler.Act, id string) error {
 	if err != nil {
 		return err
 	}
 	path, body := "/"+string(act.Kind), map[string]any{}
 	switch {
+	case id != "":
+		body["id"] = id
 	case act.Job != "":
 		path = jobPath(act.Job) + path
 	case act.Tag != "":
@@ -173,7 +176,7 @@ func (a App) remoteStand(ctx context.Context, s *server, err error, act schedule
 	if err := s.act(ctx, path, act, body, &done); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Out, "%s: %sd by %s; replicas follow within two seconds\n", done.Act.Target(), act.Kind, listing.Text(done.Act.By))
+	a.sayStood(done.Act.Target(), act.Kind, listing.Text(done.Act.By))
 	if done.Doubt != nil {
 		a.warn("%s", *done.Doubt)
 	}

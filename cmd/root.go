@@ -70,7 +70,7 @@ Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 not found,
 		groupRun:    {a.runCommand(&f), a.devCommand(&f)},
 		groupConfig: {a.validateCommand(&f), a.schemaCommand(), a.nextCommand(&f), a.explainCommand(&f), a.usersCommand()},
 		groupLook:   {a.jobsCommand(&f), a.ticksCommand(&f), a.runsCommand(&f), a.logsCommand(&f), a.replicasCommand(&f), a.locksCommand(&f), a.nodesCommand(&f), a.topCommand(&f)},
-		groupAct:    {a.triggerCommand(&f), a.pauseCommand(&f), a.resumeCommand(&f), a.backfillCommand(&f), a.cancelCommand(&f), a.auditCommand(&f)},
+		groupAct:    {a.triggerCommand(&f), a.pauseCommand(&f), a.resumeCommand(&f), a.pausesCommand(&f), a.backfillCommand(&f), a.cancelCommand(&f), a.auditCommand(&f)},
 	} {
 		for _, c := range commands {
 			if c.GroupID = group; group == groupLook || group == groupAct {

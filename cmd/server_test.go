@@ -54,6 +54,12 @@ jobs:
 		t.Errorf("trigger --wait says %q", out)
 	}
 	remote.exits(exitDone, "", "pause", "report", "--reason", "stop")
+	if rows, own := ask[listing.Act](remote, "pauses"), ask[listing.Act](nodes, "pauses"); len(rows) != 1 || len(own) != 1 || rows[0].ID != own[0].ID {
+		t.Errorf("the pauses are %+v, by the nodes %+v", rows, own)
+	}
+	remote.exits(exitNotFound, "nosuch", "resume", "--id", "nosuch", "--reason", "go on")
+	remote.exits(exitDone, "", "resume", "--id", ask[listing.Act](remote, "pauses")[0].ID, "--reason", "go on")
+	remote.exits(exitDone, "", "pause", "report", "--reason", "stop")
 	remote.exits(exitDone, "was not paused", "resume", "--tag", "finance", "--reason", "go on")
 	remote.exits(exitDone, "", "trigger", "wait", "--reason", "try")
 	eventually(t, "the run goes on", func() bool { return len(ask[listing.Run](remote, "runs", "wait")) == 1 })

@@ -29,6 +29,21 @@ func (q AuditQuery) fits(act scheduler.Act) bool {
 		(q.Refused == nil || *q.Refused == act.Refused())
 }
 
+// Pauses lists the pauses that stand, the oldest first. With a *scheduler.PartialError
+// some may be missing.
+func (r Reader) Pauses(ctx context.Context) ([]Act, error) {
+	open, err := r.Acts.Open(ctx)
+	if Whole(err) != nil {
+		return nil, err
+	}
+	scheduler.SortActs(open.Pauses)
+	rows := make([]Act, len(open.Pauses))
+	for i, act := range open.Pauses {
+		rows[i] = NewAct(act)
+	}
+	return rows, err
+}
+
 // AuditPage lists the acts that the query asks for, newest first, among those that
 // the log is sure to keep. Next is After of the page after it, "" if there is none.
 // With a *scheduler.PartialError some may be missing.

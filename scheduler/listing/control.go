@@ -116,6 +116,22 @@ func (c Control) Stand(ctx context.Context, act scheduler.Act) (done scheduler.A
 	return done, doubt, err
 }
 
+// Resume ends the pause with the id, whatever it is about. The act has no target. The
+// error is ErrNotFound if no such pause stands.
+func (c Control) Resume(ctx context.Context, act scheduler.Act, id string) (scheduler.Act, error) {
+	open, err := c.Acts.Open(ctx)
+	if Whole(err) != nil {
+		return act, err
+	}
+	i := slices.IndexFunc(open.Pauses, func(p scheduler.Act) bool { return p.ID == id })
+	if i < 0 {
+		return act, fmt.Errorf("%w: no pause has the id %s; quorate pauses lists them", ErrNotFound, id)
+	}
+	pause := open.Pauses[i]
+	act.Kind, act.Job, act.Tag, act.All = scheduler.ActResume, pause.Job, pause.Tag, pause.All
+	return c.Acts.Do(ctx, act)
+}
+
 func (c Control) doubt(ctx context.Context, act scheduler.Act) (string, error) {
 	if act.Kind == scheduler.ActPause {
 		d, err := c.Directory(ctx)

@@ -57,6 +57,10 @@ type (
 		Tag    string `json:"tag,omitempty" jsonschema:"all jobs with this tag"`
 		All    bool   `json:"all,omitempty" jsonschema:"all jobs of the namespace"`
 	}
+	resumeBody struct {
+		targetBody
+		ID string `json:"id,omitempty" jsonschema:"the pause with this id, as /pauses lists it"`
+	}
 	releaseBody struct {
 		Reason  takeReason    `json:"reason"`
 		Confirm string        `json:"confirm" jsonschema:"the name of the lock, once more"`
@@ -106,13 +110,28 @@ func askJob(kind scheduler.ActKind) func(context.Context, *call) (any, error) {
 	}
 }
 
-func askTarget(kind scheduler.ActKind) func(context.Context, *call) (any, error) {
-	return func(ctx context.Context, c *call) (any, error) {
-		body := c.body.(*targetBody)
-		act := c.act(body.Reason)
-		act.Kind, act.Tag, act.All = kind, body.Tag, body.All
+func askPause(ctx context.Context, c *call) (any, error) {
+	body := c.body.(*targetBody)
+	act := c.act(body.Reason)
+	act.Tag, act.All = body.Tag, body.All
+	return c.stand(ctx, act)
+}
+
+func askResume(ctx context.Context, c *call) (any, error) {
+	body := c.body.(*resumeBody)
+	act := c.act(body.Reason)
+	if act.Tag, act.All = body.Tag, body.All; body.ID == "" {
 		return c.stand(ctx, act)
 	}
+	if body.Tag != "" || body.All {
+		return nil, &listing.InvalidError{Msg: "id: write it alone, without tag and all"}
+	}
+	done, err := c.cfg.Control.Resume(ctx, act, body.ID)
+	if err != nil {
+		return nil, err
+	}
+	c.accepted(done)
+	return stood{Act: listing.NewAct(done)}, nil
 }
 
 func (c *call) stand(ctx context.Context, act scheduler.Act) (any, error) {

@@ -55,7 +55,8 @@ func forms() []form {
 			{Name: "waiting", Label: "Also withdraw triggers and backfills that are not done", Kind: "bool"},
 		}},
 		{path: "/pause", Verb: "Pause", Danger: true, About: "Skips the ticks of all jobs with a tag, or of all jobs, until they are resumed.", Fields: targetFields(why)},
-		{path: "/resume", Verb: "Resume", About: "Ends the pause of a tag, or of all jobs.", Fields: targetFields(why)},
+		{path: "/resume", Verb: "Resume", About: "Ends the pause of a tag, of all jobs, or the one with an id.", Fields: append(targetFields(why),
+			field{Name: "id", Label: "The pause with the id", Help: "As quorate pauses and the audit log have it.", Kind: "text"})},
 		{path: "/locks/{job}/release", Verb: "Release", Danger: true, About: "Takes the lock away from its holder by force. A run that goes on loses its lease, and its writes are refused where a guard stands.", Fields: []field{
 			why,
 			{Name: "confirm", Label: "Name of the lock, once more", Kind: "text", Needed: true},

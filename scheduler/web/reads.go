@@ -106,6 +106,10 @@ func answerReplicas(ctx context.Context, c *call) (any, error) {
 	return pageOf(c.cfg.Control.Replicas(ctx))
 }
 
+func answerPauses(ctx context.Context, c *call) (any, error) {
+	return pageOf(c.cfg.Control.Pauses(ctx))
+}
+
 func answerNodes(ctx context.Context, c *call) (any, error) {
 	return pageOf(c.cfg.Nodes.Nodes(ctx), nil)
 }

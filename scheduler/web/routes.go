@@ -81,6 +81,7 @@ func routes() []route {
 		{path: "/nodes", about: "Nodes: who votes, who does not vouch yet, until when and why.", reply: page[listing.Node]{}, answer: answerNodes},
 		{path: "/nodes/check", about: "Each node judged, with findings that say what to do. It takes longer than the others.", reply: page[listing.Check]{}, answer: answerChecks},
 		{path: "/locks", about: "Who holds which lock, and runs that never said how they ended.", reply: page[listing.Lock]{}, answer: answerLocks},
+		{path: "/pauses", about: "Pauses that stand, the oldest first; those of the configuration are in /jobs.", reply: page[listing.Act]{}, answer: answerPauses},
 		{path: "/audit", about: "What was asked of the cluster, done and refused, newest first.", query: auditing(), reply: page[listing.Act]{}, answer: answerAudit},
 		{path: "/configuration", about: "The configuration in effect on the replica that answers, without secrets, and that of the others by its hash.", reply: configuration{}, answer: answerConfiguration},
 		{path: "/configuration/sets/{hash}", about: "What a set of jobs consists of that replicas serve, or served within a day.", reply: jobSet{}, answer: answerJobSet},
@@ -104,8 +105,8 @@ func actRoutes() []route {
 		{path: "/jobs/{job}/cancel", kind: scheduler.ActCancel, about: "End the runs of a job that go on, or one of them.", body: cancelBody{}, reply: cancelled{}, answer: askCancel},
 		{path: "/jobs/{job}/pause", kind: scheduler.ActPause, about: "Skip the ticks of a job until it is resumed.", body: reasonBody{}, reply: stood{}, answer: askJob(scheduler.ActPause)},
 		{path: "/jobs/{job}/resume", kind: scheduler.ActResume, about: "End the pause of a job.", body: reasonBody{}, reply: stood{}, answer: askJob(scheduler.ActResume)},
-		{path: "/pause", kind: scheduler.ActPause, about: "Skip the ticks of all jobs with a tag, or of all jobs, until they are resumed.", body: targetBody{}, reply: stood{}, answer: askTarget(scheduler.ActPause)},
-		{path: "/resume", kind: scheduler.ActResume, about: "End the pause of a tag, or of all jobs.", body: targetBody{}, reply: stood{}, answer: askTarget(scheduler.ActResume)},
+		{path: "/pause", kind: scheduler.ActPause, about: "Skip the ticks of all jobs with a tag, or of all jobs, until they are resumed.", body: targetBody{}, reply: stood{}, answer: askPause},
+		{path: "/resume", kind: scheduler.ActResume, about: "End the pause of a tag, of all jobs, or the one with an id.", body: resumeBody{}, reply: stood{}, answer: askResume},
 		{path: "/locks/{job}/release", kind: scheduler.ActRelease, role: Admin, about: "Take a lock away from its holder by force.", body: releaseBody{}, reply: listing.Lock{}, answer: askRelease},
 	}
 	for i := range list {

@@ -1,0 +1,42 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
+)
+
+// Every pause is listed, and ended by its id: that of a job that is not known, too.
+func TestPausesAreListedAndEnded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	_, err := r.acts.Do(t.Context(), scheduler.Act{ID: "p1", Kind: scheduler.ActPause, Job: "gone for long", By: "x", Reason: "so"})
+	r.must(err)
+	rows, _ := get[listing.Act](r, "/api/v1/pauses")
+	if len(rows) != 2 {
+		t.Fatalf("the pauses are %+v", rows)
+	}
+	for body, want := range map[string]int{
+		`{"reason": "so", "id": "nosuch"}`:             http.StatusNotFound,
+		`{"reason": "so", "id": "p1", "all": true}`:    http.StatusBadRequest,
+		`{"reason": "so", "id": "p1", "tag": "other"}`: http.StatusBadRequest,
+	} {
+		if a := r.ask(operator, "POST", "/api/v1/resume", body); a.status != want {
+			t.Errorf("%s: %d %s", body, a.status, a.body)
+		}
+	}
+	for _, row := range rows {
+		if a := r.ask(operator, "POST", "/api/v1/resume", `{"reason": "so", "id": "`+row.ID+`"}`); a.status != http.StatusOK || !strings.Contains(string(a.body), `"kind":"resume"`) {
+			t.Errorf("%s: %d %s", row.ID, a.status, a.body)
+		}
+	}
+	if rows, _ := get[listing.Act](r, "/api/v1/pauses"); len(rows) != 0 {
+		t.Errorf("after that they are %+v", rows)
+	}
+	if a := r.ask(nobody, "GET", "/api/v1/pauses", ""); a.status != http.StatusUnauthorized {
+		t.Errorf("nobody: %d %s", a.status, a.body)
+	}
+}
