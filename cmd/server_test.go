@@ -59,7 +59,6 @@ jobs:
 	}
 	remote.exits(exitNotFound, "nosuch", "resume", "--id", "nosuch", "--reason", "go on")
 	remote.exits(exitDone, "", "resume", "--id", ask[listing.Act](remote, "pauses")[0].ID, "--reason", "go on")
-	remote.exits(exitDone, "", "pause", "report", "--reason", "stop")
 	remote.exits(exitDone, "was not paused", "resume", "--tag", "finance", "--reason", "go on")
 	remote.exits(exitDone, "", "trigger", "wait", "--reason", "try")
 	eventually(t, "the run goes on", func() bool { return len(ask[listing.Run](remote, "runs", "wait")) == 1 })
