@@ -19,8 +19,8 @@ func (a App) ticksCommand(f *flags) *cobra.Command {
 		Use:   "ticks JOB",
 		Short: "List what became of each tick of a job, newest first",
 		Long: `List what became of each tick of a job, newest first: which replica ran it with
-which token and how that ended, or why it did not run. Ticks that came since while
-no replica was running are computed from the schedule that was served last.`,
+which token and how that ended, or why it did not run. Ticks that have no
+entry are computed from the schedule that was served last.`,
 		Example: `  quorate ticks nightly-report
   quorate ticks nightly-report --since 24h --outcome failed,missed
   quorate ticks nightly-report --reason overlap,no_quorum

@@ -64,11 +64,11 @@ func standsFor(why Code, first time.Time) Reason {
 	return Reason{Code: why}.And(Reason{Code: CodeAlike, Details: &Details{Since: first}})
 }
 
-// lastTicks returns the last n ticks of a schedule after from and before an instant that are
+// LastTicks returns the last n ticks of a schedule after from and before an instant that are
 // wanted, oldest first, and whether there are no others. A schedule can only be walked
 // forward, so it looks at longer and longer spans: what it costs does not grow with the
 // time since from.
-func lastTicks(s Schedule, from, before time.Time, n int, wanted func(time.Time) bool) (list []time.Time, whole bool) {
+func LastTicks(s Schedule, from, before time.Time, n int, wanted func(time.Time) bool) (list []time.Time, whole bool) {
 	for span := time.Minute; ; span *= 4 {
 		begin := later(from, before.Add(-span))
 		list, whole = nil, begin.Equal(from)

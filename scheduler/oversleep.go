@@ -29,7 +29,7 @@ func sleptThrough(j *Job, due tick, now time.Time, window time.Duration) oversle
 		return o
 	}
 	// The last may be open, and the one after it may have come but not started.
-	ticks, whole := lastTicks(j.Schedule, due.at.Add(-1), now.Add(1), maxOverslept+3, func(time.Time) bool { return true })
+	ticks, whole := LastTicks(j.Schedule, due.at.Add(-1), now.Add(1), maxOverslept+3, func(time.Time) bool { return true })
 	o.next = j.scheduled(j.Schedule.Next(now), window)
 	for _, at := range ticks {
 		switch t := j.scheduled(at, window); {

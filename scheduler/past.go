@@ -124,7 +124,7 @@ func (k *known) take(e Entry, retried bool) {
 func (p past) list(k known, b background, window time.Duration) undecided {
 	lacks := func(at time.Time) bool { return !k.decided[at] && !b.absence.has(at) }
 	from := p.begin(k, b.account)
-	all, whole := lastTicks(p.job.Schedule, from, p.before, mostPast+1, lacks)
+	all, whole := LastTicks(p.job.Schedule, from, p.before, mostPast+1, lacks)
 	var u undecided
 	if !whole {
 		u.first, u.before = p.job.Schedule.Next(from), all[1]

@@ -160,7 +160,6 @@ func (p *publisher) finish(ctx context.Context) {
 	p.renew()
 	list := p.take()
 	p.addAccounts(list, nil)
-	list = slices.DeleteFunc(list, func(j JobInfo) bool { return j.Account.Until.IsZero() })
 	for i := range list {
 		list[i].Account.Stopped = stopped
 	}

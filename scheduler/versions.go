@@ -13,12 +13,17 @@ type Version struct {
 
 // Versions sorts out what is published: of each job the versions that replicas
 // serve now, in the order of published, which is that of Roster.Jobs; if there
-// are none, the last one. Where several live, each is marked as drifting.
+// are none, the last one. Where several live, each is marked as drifting. The Account of
+// each is that of the job.
 func Versions(published []JobInfo, live []Replica) []Version {
 	of := byKey(published)
 	shown := make(map[string][]Version, len(of))
 	for key, all := range of {
 		shown[key] = versionsOf(all, live)
+		account := accountOf(all)
+		for i := range shown[key] {
+			shown[key][i].Account = account
+		}
 	}
 	var list []Version
 	for _, j := range published {

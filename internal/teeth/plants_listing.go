@@ -69,8 +69,13 @@ var listingPlants = []plant{
 	},
 	{
 		name: "listing: the schedule walked from the beginning", promise: "What nobody could record is found without walking through years.",
-		edits: []edit{{listingDir + "unattended.go", "span := time.Hour;", "span := 1e6 * time.Hour;"}},
-		pkg:   listingPkg, tests: []string{"TestMissedSince"},
+		edits: []edit{{schedulerDir + "background.go", "span := time.Minute;", "span := 1e6 * time.Hour;"}},
+		pkg:   scheduler, tests: []string{"TestSleptThroughIsBounded"},
+	},
+	{
+		name: "listing: lost history taken for an outage", promise: "What nodes may have forgotten is not said to be missed for another reason.",
+		edits: []edit{{schedulerDir + "background.go", "return at.Before(b.remembered)", "return false"}},
+		pkg:   listingPkg, tests: []string{"TestTicksWithoutAnEntryAreShown"},
 	},
 }
 

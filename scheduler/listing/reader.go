@@ -87,7 +87,7 @@ func (r Reader) RunsOfEach(ctx context.Context, q scheduler.Query) ([]scheduler.
 }
 
 // Ticks returns the ticks of the named job that the query asks for, newest first,
-// those that nobody could record included.
+// those that nobody has recorded included.
 func (r Reader) Ticks(ctx context.Context, job string, q scheduler.Query) ([]scheduler.Entry, error) {
 	d, err := r.Directory(ctx)
 	if err != nil {
@@ -98,11 +98,16 @@ func (r Reader) Ticks(ctx context.Context, job string, q scheduler.Query) ([]sch
 	if err != nil {
 		return nil, err
 	}
-	missed, err := r.unattended(ctx, d, q)
+	missed, err := r.unrecorded(ctx, d, q, list)
 	if err != nil {
 		return nil, err
 	}
-	if list = append(missed, list...); len(list) == 0 {
+	if len(missed) > 0 {
+		list = append(list, missed...)
+		slices.SortStableFunc(list, func(a, b scheduler.Entry) int { return b.OrderKey().Compare(a.OrderKey()) })
+		list = list[:min(len(list), q.Limit)]
+	}
+	if len(list) == 0 {
 		err = d.Require(q.Job)
 	}
 	return d.namedAll(list), err

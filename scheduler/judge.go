@@ -1,0 +1,38 @@
+package scheduler
+
+import "time"
+
+// A Judge says what became of ticks of a job that have no entry in its ledger, as far as
+// anybody knows.
+type Judge struct {
+	background
+	key string
+}
+
+// Judge judges ticks of the published job, of whose entries these are known. Its Account
+// must be that of the job; see Versions.
+func (v Version) Judge(ledger Ledger, known []Entry, now time.Time) Judge {
+	b := background{account: v.Account, remembered: remembered(ledger, v.StoredAs())}
+	b.absence = v.Account.removal([]JobInfo{v.JobInfo}, now)
+	for _, e := range known {
+		if e.Stream == "" {
+			b.ticks = append(b.ticks, e.Tick)
+		}
+	}
+	return Judge{b, v.StoredAs()}
+}
+
+// Removed is when the job was taken out of the configuration, zero if it is served or
+// was served to the end.
+func (j Judge) Removed() time.Time { return j.absence.from }
+
+// Remembered is since when the ledger remembers; it may have lost what came before.
+func (j Judge) Remembered() time.Time { return j.remembered }
+
+// Nobodys tells whether the tick came when the job was in no configuration.
+func (j Judge) Nobodys(tick time.Time) bool { return j.absence.has(tick) }
+
+// Entry is what a listing shows of the tick.
+func (j Judge) Entry(tick time.Time) Entry {
+	return Entry{Job: j.key, Tick: tick, Trigger: BySchedule, Outcome: Missed, Reason: Reason{Code: j.code(tick)}, Computed: true}
+}
