@@ -114,6 +114,26 @@ func TestLongPast(t *testing.T) {
 	}
 }
 
+// Little is kept of a job, and nobody has said of late how far it is accounted for. What is
+// kept no more is not taken for what nobody ran.
+func TestTrimmedHistoryIsNotMissed(t *testing.T) {
+	t.Parallel()
+	for keep, want := range map[int]int{3: 2, 1000: 6} {
+		j := Job{Name: "j", Schedule: everySecond{new(int)}, History: History{Keep: keep}}
+		p := past{job: &j, before: noon.Add(10 * time.Second), published: published{versions: map[string][]JobInfo{
+			"j": {{Name: "j", Account: Account{First: noon.AddDate(0, 0, -1), Until: noon.Add(time.Second)}}},
+		}}}
+		var kept entriesOf
+		for _, s := range []int{7, 6, 5} {
+			kept = append(kept, Entry{Job: "j", Tick: noon.Add(time.Duration(s) * time.Second), Outcome: Succeeded})
+		}
+		u, err := p.look(t.Context(), kept, time.Second)
+		if got := len(u.gone) + len(u.ticks); err != nil || got != want {
+			t.Errorf("of a job that keeps %d: %d ticks lack an entry, %v; want %d", keep, got, err, want)
+		}
+	}
+}
+
 func TestScansAreRepeated(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

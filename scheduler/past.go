@@ -44,6 +44,7 @@ type known struct {
 	oldest  time.Time          // the oldest one it says anything of; zero: none
 	ticks   []time.Time        // it says anything of, newest first
 	decided map[time.Time]bool // not to be tried again
+	n       int                // entries that were read, of all streams
 	partly  bool               // more is known of the past than was read
 }
 
@@ -109,6 +110,7 @@ func (p past) knows(k known) bool {
 // take adds what an entry says. Where nothing is caught up any entry shows that
 // somebody was there, as a run does.
 func (k *known) take(e Entry, retried bool) {
+	k.n++
 	if e.Stream != "" {
 		return
 	}
@@ -151,10 +153,14 @@ func (p past) begin(k known, a Account) time.Time {
 	switch {
 	case p.from.IsZero():
 		from = later(k.ran, k.oldest.Add(-1))
-	case k.partly:
+	case k.partly || k.trimmed(p.job.History):
 		from = later(from, k.oldest)
 	case !a.First.IsZero() && a.Until.IsZero() && !k.oldest.IsZero() && k.oldest.Before(p.from):
 		from = k.oldest // the ledger is older than what is published
 	}
 	return from
 }
+
+// trimmed tells whether older entries may have been dropped: so many are there that others
+// may have been, some with several records.
+func (k known) trimmed(h History) bool { return 2*k.n >= h.WithDefaults().Keep || h.MaxAge > 0 }

@@ -103,7 +103,7 @@ func (r Reader) newest(ctx context.Context, q scheduler.Query, all []scheduler.E
 
 // spans are where ticks without an entry are shown, the newest first. The version that was
 // served last has been served since a known time. Below the oldest entry there were others
-// once that are kept no more, but for what nobody has accounted for, and what nodes have lost.
+// once that are kept no more, but for what nodes have lost.
 // Where the ledger has more than was read, the next page goes on.
 func spans(last scheduler.Version, judge scheduler.Judge, q scheduler.Query, all []scheduler.Entry, more bool) []span {
 	least := last.Since
@@ -121,7 +121,7 @@ func spans(last scheduler.Version, judge scheduler.Judge, q scheduler.Query, all
 	switch {
 	case more:
 		return []span{{from: later(least, oldest)}}
-	case len(all) > 0 && (begin.IsZero() || oldest.Before(begin)):
+	case len(all) > 0:
 		begin = oldest
 	}
 	begin = later(least, begin)
