@@ -23,6 +23,21 @@ var schedulerPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestRanksAreAPermutation", "TestRankIsPinned"},
 	},
 	{
+		name: "engine: clocks that are off change no rank", promise: "A replica beyond scheduler.max_clock_offset ranks last, on every replica's reckoning alike.",
+		edits: []edit{{schedulerDir + "rank.go", "return right + skewedBefore, crowd, lead", "return before, crowd, lead"}},
+		pkg:   scheduler, tests: []string{"TestSkewedReplicasRankLast"},
+	},
+	{
+		name: "listing: paused ticks announced", promise: "A tick that a pause makes be skipped is shown as such.",
+		edits: []edit{{"scheduler/listing/next.go", "d.MarkNext(rows, open.Pauses)", "d.MarkNext(nil, open.Pauses)"}},
+		pkg:   "./scheduler/listing", tests: []string{"TestNextSaysWhatIsPaused"},
+	},
+	{
+		name: "nodes: slow is down", promise: "A node that is late once is asked again before it counts as down.",
+		edits: []edit{{nodesDir + "inspect.go", "if late(v.reply.Err) && ctx.Err() == nil {", "if late(v.reply.Err) && ctx.Err() != nil {"}},
+		pkg:   "./locking/redlock/nodes", tests: []string{"TestInspectTellsSlowFromDown"},
+	},
+	{
 		name: "engine: release skipped", promise: "A run that has ended frees the lock and says how it ended.",
 		edits: []edit{{schedulerDir + "run.go", "released := a.release(entry)", "var released error"}},
 		pkg:   scheduler, tests: []string{"TestHowRunsEnd"},
