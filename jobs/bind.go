@@ -23,8 +23,7 @@ func bind[P any](fn func(context.Context, Run, P) error, params map[string]any, 
 		if err != nil {
 			return err
 		}
-		hide := limits.Withheld.maskOf(secrets)
-		run.withheld = limits.Withheld
+		hide := newMask(maskable(secrets, leastSecret))
 		run.Logger = hide.logger(run.Logger)
 		return hide.error(recovered(func() error {
 			p, err := decodeParams[P](resolved, limits, decoder{secret: len(secrets) > 0})

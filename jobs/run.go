@@ -62,8 +62,6 @@ type Limits struct {
 	// and ${file:/path} replaced. It is called at each run for each string
 	// that holds one. Nil: such strings are left as they are.
 	Resolve func(string) (string, error)
-	// Withheld are secrets of the replica that the run must not show. Nil: none.
-	Withheld *Withheld
 }
 
 // FormatTick returns t as other processes are told it: RFC 3339 in UTC, with

@@ -1,6 +1,8 @@
 package jobs
 
 import (
+	"context"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -16,7 +18,7 @@ const leastWithheld = 8
 const withheldFor = 5 * time.Second
 
 // Withheld are the secrets of the replica itself, such as the password of its nodes:
-// runs do not need them. Share one among all jobs. Its zero value holds none.
+// runs do not need them. Its Middleware keeps them from all jobs.
 type Withheld struct {
 	// Variables are those of the environment that hold secrets. Run.Environ leaves
 	// them out.
@@ -27,34 +29,37 @@ type Withheld struct {
 	Values func() []string
 
 	mu     sync.Mutex
-	values []string
+	values []string // that mask hides
 	mask   mask
 	read   time.Time
 }
 
-// masked returns the values as they were read lately, and a mask for them.
-func (w *Withheld) masked() ([]string, mask) {
-	if w == nil || w.Values == nil {
-		return nil, mask{}
+// Middleware hides the secrets in what a run logs, in its error and in its Environ.
+func (w *Withheld) Middleware(next Handler) Handler {
+	return func(ctx context.Context, run Run) error {
+		if run.Logger == nil {
+			run.Logger = slog.New(slog.DiscardHandler)
+		}
+		hide := w.current()
+		run.Logger, run.withheld = hide.logger(run.Logger), w
+		return hide.error(recovered(func() error { return next(ctx, run) }))
+	}
+}
+
+// current is the mask for the secrets as they were read lately.
+func (w *Withheld) current() mask {
+	if w.Values == nil {
+		return mask{}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if now := time.Now(); w.read.IsZero() || now.Sub(w.read) > withheldFor {
 		w.read = now
-		if values := maskable(w.Values(), leastWithheld); w.mask.replace == nil || !slices.Equal(values, w.values) {
+		if values := maskable(w.Values(), leastWithheld); !slices.Equal(values, w.values) {
 			w.values, w.mask = values, newMask(values)
 		}
 	}
-	return w.values, w.mask
-}
-
-// maskOf returns the mask for the secrets in a run's params and those of the replica.
-func (w *Withheld) maskOf(own []string) mask {
-	values, all := w.masked()
-	if own = maskable(own, leastSecret); len(own) > 0 {
-		return newMask(slices.Concat(own, values))
-	}
-	return all
+	return w.mask
 }
 
 // Environ is the environment of the process for commands that the run starts: without

@@ -28,10 +28,11 @@ func TestSecretsOfTheReplicaAreMasked(t *testing.T) {
 			run.Logger.With("with", say).Info("said "+say, "any", errors.New(say), slog.Group("g", "inner", say))
 			return fmt.Errorf("failed: %s", say)
 		})
-		h, err := r.Bind("f", nil, jobs.Limits{Withheld: withheld})
+		h, err := r.Bind("f", nil, jobs.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
+		h = withheld.Middleware(h)
 		call := func(text string) string {
 			var log bytes.Buffer
 			say = text
@@ -44,6 +45,11 @@ func TestSecretsOfTheReplicaAreMasked(t *testing.T) {
 		if got := call("short"); strings.Count(got, "short") != 5 {
 			t.Errorf("a short secret spoils the text: %s", got)
 		}
+		h = withheld.Middleware(func(context.Context, jobs.Run) error { panic("with the first-password") })
+		if got := call(""); strings.Contains(got, "first-password") || !strings.Contains(got, "panic: with the ***") {
+			t.Errorf("a panic says %s", got)
+		}
+		h = withheld.Middleware(func(context.Context, jobs.Run) error { return errors.New(say) })
 		password = "second-password"
 		time.Sleep(10 * time.Second)
 		if got := call("second-password"); strings.Contains(got, "second-password") {
@@ -57,16 +63,12 @@ func TestEnviron(t *testing.T) {
 	t.Setenv("QUORATE_TEST_SETTING", "x")
 	t.Setenv("TEST_REDIS_PASSWORD", "hunter2hunter2")
 	t.Setenv("TEST_REDIS_PASSWORD_2", "kept")
-	r := jobs.NewRegistry()
 	var got []string
-	jobs.Register(r, "f", func(_ context.Context, run jobs.Run, _ jobs.NoParams) error {
+	withheld := &jobs.Withheld{Variables: []string{"TEST_REDIS_PASSWORD"}}
+	h := withheld.Middleware(func(_ context.Context, run jobs.Run) error {
 		got = run.Environ()
 		return nil
 	})
-	h, err := r.Bind("f", nil, jobs.Limits{Withheld: &jobs.Withheld{Variables: []string{"TEST_REDIS_PASSWORD"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if err := h(t.Context(), jobs.Run{}); err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ var configPlants = []plant{
 	},
 	{
 		name: "config: secrets on the nodes", promise: "What the nodes keep of a set has no secrets.",
-		edits: []edit{{replicaDir + "shown.go", "&& secretKey.MatchString(key)", "&& secretKey.MatchString(\"\")"}},
+		edits: []edit{{replicaDir + "shown.go", "&& secretEntry(name, key)", "&& secretEntry(\"\", \"\")"}},
 		pkg:   replica, tests: []string{"TestShownHasNoSecrets"},
 	},
 	{

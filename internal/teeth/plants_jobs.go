@@ -30,7 +30,7 @@ var jobPlants = []plant{
 	},
 	{
 		name: "jobs: secret shown in errors", promise: "A resolved secret prints as *** in the error of its run.",
-		edits: []edit{{"jobs/mask.go", "text: m.replace.Replace(err.Error())", "text: err.Error()"}},
+		edits: []edit{{"jobs/mask.go", "&maskedError{err: err, text: text}", "&maskedError{err: err, text: err.Error()}"}},
 		pkg:   jobs, tests: []string{"TestSecretsAreMasked"},
 	},
 	{

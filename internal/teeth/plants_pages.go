@@ -73,6 +73,21 @@ var pagePlants = []plant{
 		pkg:   webPkg, tests: []string{"TestStreamsEndWithTheRight"},
 	},
 	{
+		name: "jobs: the replica's secrets are logged", promise: "What jobs log hides the secrets of the configuration.",
+		edits: []edit{{"scheduler/replica/replica.go", "		part.Middleware = append(part.Middleware, secrets.Middleware)\n", "		_ = secrets\n"}},
+		pkg:   "./scheduler/replica", tests: []string{"TestFailureIsToldAndItsLogKept"},
+	},
+	{
+		name: "configuration: every value of env is shown", promise: "Values of env and headers are hidden unless harmless.",
+		edits: []edit{{"scheduler/replica/shown.go", "return !harmlessKey.MatchString(key)", "return secretKey.MatchString(key)"}},
+		pkg:   "./scheduler/replica", tests: []string{"TestShownEnvAndHeaders"},
+	},
+	{
+		name: "webhooks: the time is not signed", promise: "A webhook's signature covers its time.",
+		edits: []edit{{"scheduler/webhook/sign.go", "	mac.Write([]byte(stamp + \".\"))\n", ""}},
+		pkg:   "./scheduler/webhook", tests: []string{"TestVerify", "TestMessagesAreSigned"},
+	},
+	{
 		name: "logins: guesses first", promise: "Many guesses do not hold a login up.",
 		edits: []edit{{webDir + "turns.go", "return rank[x] - rank[y]", "return rank[y] - rank[x]"}},
 		pkg:   webPkg, tests: []string{"TestTurnsAreFair"},

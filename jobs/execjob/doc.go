@@ -13,7 +13,9 @@
 //
 // The command finds QUORATE_JOB, QUORATE_TICK (RFC 3339, UTC), QUORATE_TOKEN,
 // QUORATE_ATTEMPT and QUORATE_REPLICA in its environment. It reads nothing from
-// standard input. What it writes is logged line by line, and the end of it is
+// standard input. With inherit_env it also finds what the replica does, but for the
+// replica's settings and variables that hold secrets of its configuration. What it
+// writes is logged line by line, and the end of it is
 // kept for the error of a run that failed.
 //
 // # Nothing is left behind

@@ -100,7 +100,7 @@ func (t TLSConfig) load() (*tls.Config, error) {
 // expects a Config that Read returned.
 func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 	ps := &problems{origin: c.origin}
-	calendars, withheld := c.calendars(ps), c.withheld()
+	calendars := c.calendars(ps)
 	var list []scheduler.Job
 	for _, name := range slices.Sorted(maps.Keys(c.Jobs)) {
 		job := c.Jobs[name]
@@ -121,12 +121,10 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 		built.OnSuccess, built.OnFailure = c.keys(job.OnSuccess), c.keys(job.OnFailure)
 		if registry != nil {
 			var err error
-			limits := c.limits(job)
-			limits.Withheld = withheld
-			if built.Handler, err = registry.Bind(job.Func, job.Params, limits); err != nil {
+			if built.Handler, err = registry.Bind(job.Func, job.Params, c.limits(job)); err != nil {
 				return nil, fmt.Errorf("job %s: %w", name, err)
 			}
-			built.Bind = rebind(registry, job, limits)
+			built.Bind = c.rebind(registry, job)
 		}
 		built.Key, built.Hash = job.Formerly, c.jobHash(job, calendars)
 		built.Settings = func() any { return c.shownJob(name, calendars) }

@@ -164,6 +164,9 @@ func wire(cfg *Config, cluster []nodes.Config, list []scheduler.Job, options Opt
 		r.observer = observers(r.observer, tracer.Observer())
 		part.Middleware = []jobs.Middleware{tracer.Middleware}
 	}
+	if secrets := cfg.withheld(); secrets != nil {
+		part.Middleware = append(part.Middleware, secrets.Middleware)
+	}
 	part.Observer, part.Logger, part.Source = r.observer, base, r.tags.noting(options.Jobs)
 	r.scheduler, err = scheduler.New(part, list)
 	if err != nil {

@@ -17,7 +17,7 @@ var fixedParams = []string{"exec", "http"}
 
 // rebind returns what binds the job's function with the params of a request,
 // which go before the job's own, key by key.
-func rebind(registry *jobs.Registry, job JobConfig, limits jobs.Limits) func(map[string]any) (jobs.Handler, error) {
+func (c *Config) rebind(registry *jobs.Registry, job JobConfig) func(map[string]any) (jobs.Handler, error) {
 	return func(asked map[string]any) (jobs.Handler, error) {
 		if slices.Contains(fixedParams, job.Func) {
 			return nil, errFixed(job.Func)
@@ -30,7 +30,7 @@ func rebind(registry *jobs.Registry, job JobConfig, limits jobs.Limits) func(map
 			params = map[string]any{}
 		}
 		maps.Copy(params, asked)
-		return registry.Bind(job.Func, params, limits)
+		return registry.Bind(job.Func, params, c.limits(job))
 	}
 }
 
@@ -55,7 +55,7 @@ func (c *Config) CheckParams(registry *jobs.Registry, job scheduler.JobInfo, par
 	if !ok || registry == nil || own.Func != job.Func || !slices.Contains(registry.Names(), own.Func) {
 		return checkFixed(job, params)
 	}
-	return (&scheduler.Job{Bind: rebind(registry, own, c.limits(own))}).CheckParams(params)
+	return (&scheduler.Job{Bind: c.rebind(registry, own)}).CheckParams(params)
 }
 
 // referenceIn returns the key of a value that holds a reference, "" if none does.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -43,7 +44,7 @@ func TestFailureIsToldAndItsLogKept(t *testing.T) {
 
 	registry := jobs.NewRegistry()
 	jobs.Register(registry, "fail", func(_ context.Context, run jobs.Run, p struct{ Word string }) error {
-		run.Logger.Info("about to fail", "word", p.Word)
+		run.Logger.Info("about to fail", "word", p.Word, "hook", os.Getenv("QUORATE_TEST_HOOK"))
 		return errors.New("cannot log in with " + p.Word)
 	})
 	source := Source{Path: write(t, fmt.Sprintf(`

@@ -54,7 +54,7 @@ jobs:
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := list[0].Handler(t.Context(), jobs.Run{Job: "dump", Logger: slog.New(slog.NewTextHandler(&out, nil))}); err != nil {
+	if err := cfg.withheld().Middleware(list[0].Handler)(t.Context(), jobs.Run{Job: "dump", Logger: slog.New(slog.NewTextHandler(&out, nil))}); err != nil {
 		t.Fatal(err)
 	}
 	has := func(name string) bool {
