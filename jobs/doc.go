@@ -45,7 +45,8 @@
 //
 // A string that holds ${env:NAME} or ${file:/path} is resolved anew for each
 // run, so that a rotated secret is read without a restart. What it resolved to
-// is printed as *** in the error of that run and in the lines of its logger.
+// is printed as *** in the error of that run and in the lines of its logger. A
+// [Withheld] does the same for secrets that no run needs.
 //
 // # What a function promises
 //
