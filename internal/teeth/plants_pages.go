@@ -89,7 +89,7 @@ var pagePlants = []plant{
 	},
 	{
 		name: "logins: guesses first", promise: "Many guesses do not hold a login up.",
-		edits: []edit{{webDir + "turns.go", "return rank[x] - rank[y]", "return rank[y] - rank[x]"}},
+		edits: []edit{{webDir + "turns.go", "return x.rank - y.rank", "return y.rank - x.rank"}},
 		pkg:   webPkg, tests: []string{"TestTurnsAreFair"},
 	},
 	{

@@ -114,7 +114,7 @@ func (s *Server) loginByPassword(r *http.Request, id Identity, name, given strin
 	if s.failures.wait(id.Address, name, time.Now()) > 0 {
 		return id, s.failed(r, id, name)
 	}
-	if !s.turns.take(r.Context(), from, func() int { return s.failures.of(id.Address, time.Now()) }) {
+	if !s.turns.take(r.Context(), from, s.failures.of(id.Address, time.Now())) {
 		return id, tooMany("too many logins at once", time.Second)
 	}
 	defer s.turns.give(from)

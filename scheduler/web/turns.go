@@ -13,30 +13,37 @@ const mostWaiting = 100
 // turns decides whose password is checked next. A check takes a processor a tenth of
 // a second or more, so few run at once, and one of each network: its failure counts
 // before its next guess is checked. The others wait, those first from whose network
-// the fewest logins failed lately or wait before them, so that nobody waits for all
-// guesses of somebody else.
+// the fewest logins had failed or were waiting when they came, so that nobody waits for
+// all guesses of somebody else.
 type turns struct {
 	mu       sync.Mutex
 	checking []string // networks
-	waiting  []*turn  // as they came
+	waiting  []*turn  // in the order of their turns
 }
 
 // A turn is one that somebody waits for.
 type turn struct {
 	network string
-	failed  func() int // logins that failed lately from the network
-	called  chan bool  // is told once: true, it may be checked; false, others go first
+	rank    int       // the lower, the sooner
+	called  chan bool // is told once: true, it may be checked; false, others go first
 }
 
-// take waits for the turn of a login from a network. It returns false if ctx ends
-// before, or too many wait that go first; else give is to be called.
-func (t *turns) take(ctx context.Context, network string, failed func() int) bool {
-	mine := &turn{network: network, failed: failed, called: make(chan bool, 1)}
+// take waits for the turn of a login from a network, from which so many have failed
+// lately. It returns false if ctx ends before, or too many wait that go first; else
+// give is to be called.
+func (t *turns) take(ctx context.Context, network string, failed int) bool {
+	mine := &turn{network: network, rank: failed, called: make(chan bool, 1)}
 	t.mu.Lock()
+	for _, w := range t.waiting {
+		if w.network == network {
+			mine.rank++
+		}
+	}
 	t.waiting = append(t.waiting, mine)
+	slices.SortStableFunc(t.waiting, func(x, y *turn) int { return x.rank - y.rank })
 	t.callNext()
 	if len(t.waiting) > mostWaiting {
-		t.remove(t.order()[mostWaiting]).called <- false
+		t.remove(t.waiting[mostWaiting]).called <- false
 	}
 	t.mu.Unlock()
 	select {
@@ -67,29 +74,14 @@ func (t *turns) give(network string) {
 // callNext calls those whose turn it is.
 func (t *turns) callNext() {
 	for len(t.checking) < max(1, runtime.GOMAXPROCS(0)/2) {
-		order := t.order()
-		i := slices.IndexFunc(order, func(w *turn) bool { return !slices.Contains(t.checking, w.network) })
+		i := slices.IndexFunc(t.waiting, func(w *turn) bool { return !slices.Contains(t.checking, w.network) })
 		if i < 0 {
 			return
 		}
-		t.checking = append(t.checking, order[i].network)
-		t.remove(order[i]).called <- true
+		next := t.waiting[i]
+		t.checking = append(t.checking, next.network)
+		t.remove(next).called <- true
 	}
-}
-
-// order is how those who wait are called.
-func (t *turns) order() []*turn {
-	rank, before := map[*turn]int{}, map[string]int{}
-	for _, w := range t.waiting {
-		if before[w.network] == 0 {
-			before[w.network] = w.failed()
-		}
-		rank[w] = before[w.network]
-		before[w.network]++
-	}
-	order := slices.Clone(t.waiting)
-	slices.SortStableFunc(order, func(x, y *turn) int { return rank[x] - rank[y] })
-	return order
 }
 
 func (t *turns) remove(w *turn) *turn {
