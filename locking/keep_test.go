@@ -245,8 +245,8 @@ func TestKeepCountsFromTheLease(t *testing.T) {
 		l := newFakeLease(always)
 		time.Sleep(700 * time.Millisecond)
 		k := locking.Keep(t.Context(), l, locking.HoldConfig{Every: every, Margin: margin, TTL: ttl})
-		defer k.Stop()
 		time.Sleep(10 * time.Second)
+		k.Stop()
 		if want := []time.Duration{5e9, 10e9}; !slices.Equal(l.extended, want) {
 			t.Errorf("extended at %v, want %v", l.extended, want)
 		}

@@ -51,6 +51,7 @@ func TestVerdicts(t *testing.T) {
 		{"split", refusal(locking.ErrSplit), again, Missed, "split vote: competing replicas divided the nodes until the window closed"},
 		{"too slow", refusal(locking.ErrTooSlow), again, Missed, "too slow: the nodes took longer to answer than a lease lasts"},
 		{"future", refusal(locking.ErrFuture), again, Missed, "clock: this replica's clock is too far ahead of the nodes'; check its time"},
+		{"a node is ahead", refusal(locking.ErrNodeAhead), again, Missed, "clock: too few nodes are left without those whose clock is ahead of the others'"},
 		{"wrapped", fmt.Errorf("round 1: %w", refusal(locking.ErrDone)), lost, "", ""},
 		{"cut off", ended, again, Missed, "no quorum"},
 		{"cancelled", context.Canceled, again, Missed, "this replica drained before it could claim the tick"},

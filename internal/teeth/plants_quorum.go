@@ -179,6 +179,11 @@ var quorumPlants = []plant{
 		pkg:   locking, tests: []string{"TestHoldEndsWorkBeforeTheLease"},
 	},
 	{
+		name: "hold: late claims are extended late", promise: "A claim that slow nodes delayed is extended in time.",
+		edits: []edit{{holdGo, "cfg.TTL > 0 && since", "cfg.TTL < 0 && since"}},
+		pkg:   locking, tests: []string{"TestKeepCountsFromTheLease"},
+	},
+	{
 		name: "hold: extensions unbounded", promise: "An extension that hangs does not keep the next one from being tried.",
 		edits: []edit{{holdGo, "ctx, cancel := context.WithTimeout(ctx, try)", "ctx, cancel := context.WithTimeout(ctx, 1000*try)"}},
 		pkg:   locking, tests: []string{"TestHoldBoundsOneExtension"},
