@@ -91,6 +91,29 @@ func TestChainIsAskedForAgain(t *testing.T) {
 	}
 }
 
+// What an earlier attempt has asked for, which ended otherwise, is not said to lack.
+func TestChainAskedForByAnEarlierAttempt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		acts := new(schedtest.Acts)
+		job := every(t, "10m", "first", c.handler(nil))
+		job.OnSuccess = []string{"good"}
+		run := scheduler.RunID("first", c.begun.Add(10*time.Minute))
+		if _, err := acts.Do(t.Context(), scheduler.Act{
+			ID: scheduler.ChainID(run, "good"), Kind: scheduler.ActTrigger, Job: "good", Trigger: scheduler.ByChain, Parent: run, By: "first", Reason: "its run failed",
+		}); err != nil {
+			t.Fatal(err)
+		}
+		stop := c.start(c.replica("a", func(cfg *scheduler.Config) { cfg.Acts = acts }, job, every(t, "1000h", "good", c.handler(nil))))
+		time.Sleep(11 * time.Minute)
+		c.stop(stop)
+		if e := c.ticks("first")[0]; e.Outcome != scheduler.Succeeded || !e.Reason.IsZero() {
+			t.Errorf("the ledger has %s: %s", e.Outcome, e.Reason)
+		}
+	})
+}
+
 // All attempts of a run ask for the same, so it is done once.
 func TestChainIDIsStable(t *testing.T) {
 	t.Parallel()
