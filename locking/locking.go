@@ -99,6 +99,11 @@ type Lease interface {
 	// never granted again.
 	Release(ctx context.Context, note []byte) error
 
+	// HandOver ends the claim as Release does, but the tick is not done: under
+	// AtLeastOnce it may be granted again at once, with a larger token and attempt
+	// number, under AtMostOnce never. The work must have ended.
+	HandOver(ctx context.Context, note []byte) error
+
 	// Void gives the claim back unused: the same tick may be granted again.
 	// It must be called instead of Release, and only if the work never began.
 	Void(ctx context.Context) error

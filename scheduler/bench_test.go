@@ -38,11 +38,12 @@ type granted struct {
 	until time.Time
 }
 
-func (l *granted) Claim() locking.Claim                  { return l.claim }
-func (l *granted) Deadline() time.Time                   { return l.until }
-func (l *granted) Extend(context.Context) error          { return nil }
-func (l *granted) Release(context.Context, []byte) error { return nil }
-func (l *granted) Void(context.Context) error            { return nil }
+func (l *granted) Claim() locking.Claim                   { return l.claim }
+func (l *granted) Deadline() time.Time                    { return l.until }
+func (l *granted) Extend(context.Context) error           { return nil }
+func (l *granted) Release(context.Context, []byte) error  { return nil }
+func (l *granted) HandOver(context.Context, []byte) error { return nil }
+func (l *granted) Void(context.Context) error             { return nil }
 
 // forgetful is a Ledger and a Roster that keeps nothing.
 type forgetful struct{}

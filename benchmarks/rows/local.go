@@ -28,11 +28,12 @@ type grant struct {
 	claim    locking.Claim
 }
 
-func (g *grant) Claim() locking.Claim                  { return g.claim }
-func (g *grant) Deadline() time.Time                   { return g.deadline }
-func (g *grant) Extend(context.Context) error          { return nil }
-func (g *grant) Release(context.Context, []byte) error { return nil }
-func (g *grant) Void(context.Context) error            { return nil }
+func (g *grant) Claim() locking.Claim                   { return g.claim }
+func (g *grant) Deadline() time.Time                    { return g.deadline }
+func (g *grant) Extend(context.Context) error           { return nil }
+func (g *grant) Release(context.Context, []byte) error  { return nil }
+func (g *grant) HandOver(context.Context, []byte) error { return nil }
+func (g *grant) Void(context.Context) error             { return nil }
 
 // blank is a ledger that keeps nothing.
 type blank struct{}

@@ -59,7 +59,7 @@ var besidePlants = []plant{
 	},
 	{
 		name: "beside: the older run ends the newer tick", promise: "A run finishes its own tick only.",
-		edits: []edit{{finishLua, "if held and done ~= '1' then", "if (held or beside and had) and done ~= '1' then"}},
+		edits: []edit{{finishLua, "if held and done ~= '1' and done ~= '2' then", "if (held or beside and had) and done ~= '1' then"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{

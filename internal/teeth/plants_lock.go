@@ -81,7 +81,7 @@ var lockPlants = []plant{
 	},
 	{
 		name: "release: asked again, answered otherwise", promise: "A release whose reply was lost says the same when it is asked again.",
-		edits: []edit{{finishLua, "if held and done ~= '1' then", "if held then"}},
+		edits: []edit{{finishLua, "if held and done ~= '1' and done ~= '2' then", "if held then"}},
 		pkg:   redlockPkg, tests: rules, says: "finish a 10 5: \"RANOUT\"",
 	},
 	{

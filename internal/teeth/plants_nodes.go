@@ -29,6 +29,16 @@ var nodePlants = []plant{
 		pkg:   redlockPkg, tests: rules, says: `want "STALE fence=`,
 	},
 	{
+		name: "node: a handover is done", promise: "A tick that was handed over can be run again at once.",
+		edits: []edit{{finishLua, "handover and '2' or '1'", "'1'"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
+		name: "node: a handover without a tombstone", promise: "After a handover nothing that its owner has sent keeps the next attempt out.",
+		edits: []edit{{finishLua, "if handover then redis.call('SET', dead", "if false then redis.call('SET', dead"}},
+		pkg:   redlockPkg, tests: rules,
+	},
+	{
 		name: "node: equal token accepted", promise: "No two claims carry the same token.",
 		edits: []edit{{commitLua, "if token <= fence() then", "if token < fence() then"}},
 		pkg:   redlockPkg, tests: rules,
@@ -137,7 +147,7 @@ var nodePlants = []plant{
 	},
 	{
 		name: "node: extends what is done or void", promise: "A claim that was given back is not taken again by a late extension.",
-		edits: []edit{{extendLua, "stored_done ~= '1' and stored_void ~= '1'", "true"}},
+		edits: []edit{{extendLua, "stored_done == '0' and stored_void ~= '1'", "true"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{

@@ -171,6 +171,14 @@ func (r replica) release(l locking.Lease) {
 	}
 }
 
+// handOver ends the claim, whose tick is not done.
+func (r replica) handOver(l locking.Lease) {
+	r.Helper()
+	if err := l.HandOver(r.Context(), []byte(`{"v":1}`)); err != nil {
+		r.Fatalf("%s: HandOver = %v", r.name, err)
+	}
+}
+
 // void gives the claim back.
 func (r replica) void(l locking.Lease) {
 	r.Helper()

@@ -51,6 +51,32 @@ func atLeastOnceIsClaimedAgain(b *bench) {
 	a.refused(again(b.tick(1)), locking.ErrDone)
 }
 
+func handedOverIsClaimedAgain(b *bench) {
+	a, other := b.replica("a"), b.replica("b")
+	first := a.acquire(again(b.tick(1)))
+	a.handOver(first)
+	second := other.acquire(again(b.tick(1))) // at once
+	b.larger(first, second)
+	if got := second.Claim().Attempt; got != 2 {
+		b.Errorf("second claim has attempt %d, want 2", got)
+	}
+	b.cannotExtend("Extend by the former owner", first)
+	a.handOver(first) // again is harmless
+	b.replica("c").refused(again(b.tick(1)), locking.ErrTaken)
+	other.release(second)
+	a.refused(again(b.tick(1)), locking.ErrDone)
+}
+
+func handedOverIsNotFree(b *bench) {
+	a, other := b.replica("a"), b.replica("b")
+	a.handOver(a.acquire(b.tick(1)))
+	other.refused(b.tick(1), locking.ErrClaimed)
+	other.refused(again(b.tick(1)), locking.ErrClaimed)
+	a.handOver(a.acquire(again(b.tick(2)))) // the lock is free
+	other.refused(b.tick(2), locking.ErrClaimed)
+	other.release(other.acquire(b.tick(3)))
+}
+
 func stricterModeCounts(b *bench) {
 	a, other := b.replica("a"), b.replica("b")
 	a.acquire(b.short(b.tick(1)))

@@ -75,6 +75,8 @@ func checks() []check {
 		{"LaterTickClosesEarlier", laterTickClosesEarlier},
 		{"AtMostOnceOutlivesTheLease", atMostOnceOutlivesTheLease},
 		{"AtLeastOnceIsClaimedAgain", atLeastOnceIsClaimedAgain},
+		{"HandedOverIsClaimedAgain", handedOverIsClaimedAgain},
+		{"HandedOverIsNotFree", handedOverIsNotFree},
 		{"StricterModeCounts", stricterModeCounts},
 		{"VoidedTickIsFree", voidedTickIsFree},
 		{"VoidKeepsEarlierTicksClosed", voidKeepsEarlierTicksClosed},

@@ -88,6 +88,7 @@ type oddLease struct {
 	deadline func() time.Time
 	extend   func(context.Context) error
 	release  func(context.Context, []byte) error
+	handOver func(context.Context, []byte) error
 	void     func(context.Context) error
 }
 
@@ -117,6 +118,13 @@ func (l *oddLease) Release(ctx context.Context, note []byte) error {
 		return l.release(ctx, note)
 	}
 	return l.memoryLease.Release(ctx, note)
+}
+
+func (l *oddLease) HandOver(ctx context.Context, note []byte) error {
+	if l.handOver != nil {
+		return l.handOver(ctx, note)
+	}
+	return l.memoryLease.HandOver(ctx, note)
 }
 
 func (l *oddLease) Void(ctx context.Context) error {
@@ -236,6 +244,10 @@ func tickFaults() []fault {
 		{"earlier tick is granted", grantOn(locking.ErrSuperseded), []string{"LaterTickClosesEarlier", "VoidKeepsEarlierTicksClosed"}},
 		{"claimed tick is granted", grantOn(locking.ErrClaimed), []string{"AtMostOnceOutlivesTheLease", "StricterModeCounts", "OneOfManyClaims"}},
 		{"tick is never claimed again", mutant{ask: func(r *locking.Request) { r.Mode = locking.AtMostOnce }}, []string{"AtLeastOnceIsClaimedAgain"}},
+		{"handover closes the tick", mutant{grant: func(l *oddLease) { l.handOver = l.memoryLease.Release }}, []string{"HandedOverIsClaimedAgain"}},
+		{"handover frees the tick", mutant{grant: func(l *oddLease) {
+			l.handOver = func(ctx context.Context, _ []byte) error { return l.memoryLease.Void(ctx) }
+		}}, []string{"HandedOverIsNotFree"}},
 		{"void closes the tick", mutant{grant: func(l *oddLease) {
 			l.void = func(ctx context.Context) error { return l.memoryLease.Release(ctx, nil) }
 		}}, []string{"VoidedTickIsFree"}},

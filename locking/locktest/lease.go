@@ -71,18 +71,27 @@ func (s *lockState) holds(t locking.Token, now time.Time) bool {
 }
 
 func (l *memoryLease) Release(ctx context.Context, note []byte) error {
+	return l.end(ctx, note, func(c *tickClaim) { c.done = true })
+}
+
+// HandOver leaves the tick as it is when its holder has died.
+func (l *memoryLease) HandOver(ctx context.Context, note []byte) error {
+	return l.end(ctx, note, func(*tickClaim) {})
+}
+
+func (l *memoryLease) end(ctx context.Context, note []byte, as func(*tickClaim)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	l.m.mu.Lock()
 	defer l.m.mu.Unlock()
 	if !l.ended {
-		l.finish(note)
+		l.finish(note, as)
 	}
 	return l.gone
 }
 
-func (l *memoryLease) finish(note []byte) {
+func (l *memoryLease) finish(note []byte, as func(*tickClaim)) {
 	l.ended = true
 	late := !l.last() && !l.shares()
 	switch {
@@ -95,7 +104,7 @@ func (l *memoryLease) finish(note []byte) {
 		l.record.Finished, l.record.Late, l.record.FinishNote = true, late, slices.Clone(note)
 	}
 	l.s.unlock(l.claim.Token)
-	l.mark(func(c *tickClaim) { c.done = true })
+	l.mark(as)
 }
 
 func (l *memoryLease) Void(ctx context.Context) error {

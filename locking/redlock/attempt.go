@@ -51,6 +51,8 @@ type attempt struct {
 	// before it.
 	ballot  ballot
 	givenUp []any
+	// handover says that the lease ends without its tick being done.
+	handover bool
 	// eval is what redsync's Eval stands for at the moment.
 	eval func(ctx context.Context, node int) vote
 }

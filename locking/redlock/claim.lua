@@ -4,7 +4,7 @@
 -- vote.lua.
 -- KEYS[2] lock of the job: v of the attempt that holds it
 -- KEYS[3] claim of the job: hash of fence, stream, and per stream tick, token,
---         owner, done, ranout (1: the lock had gone by then, 2: and a claim of
+--         owner, done (2: handed over), ranout (1: the lock had gone by then, 2: and a claim of
 --         another stream was accepted since), void, mode, attempt, holder, at
 -- KEYS[4] tombstone of v
 -- KEYS[5] runs of the job: sorted set of records by tick

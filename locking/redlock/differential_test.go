@@ -210,6 +210,9 @@ func (d differ) finish(rt *rapid.T) {
 	x := d.held(rt)
 	token := d.heldToken(rt, x)
 	own := []string{x.v, x.stream, x.tick, ttl(rt), x.beside, token, keep(rt), x.record(token), x.record(token)}
+	if rapid.IntRange(0, 3).Draw(rt, "handover") == 0 {
+		own = append(own, "1")
+	}
 	d.call(rt, finishScript, "1", x.keys, own...)
 }
 

@@ -35,7 +35,7 @@ end
 look_around()
 if in_the_way() then return in_the_way_of('LOST') end
 local held = stored_owner == v and stored_token == token
-  and stored_done ~= '1' and stored_void ~= '1'
+  and stored_done == '0' and stored_void ~= '1'
 if held and (tick or now) > floor then
   take_claimed()
   return reply('SET')

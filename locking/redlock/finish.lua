@@ -1,11 +1,13 @@
 -- N5 FINISH: closes the tick as done, keeps the record, frees the lock. Asking
--- again is harmless, and answered alike.
+-- again is harmless, and answered alike. With handover the tick is not done: a rerun
+-- may claim it at once, and a tombstone keeps late requests of v from its lock.
 -- KEYS[2..6] lock, claim, tombstone, runs, shares
 -- arg(1..5)  v, stream, tick, ttl, beside
 -- arg(6)     token
 -- arg(7)     records kept per job
 -- arg(8)     started record without its kind, '' for none
 -- arg(9)     finished record without its kind, '' for none
+-- arg(10)    1: handover; may be left out
 -- Replies OK where the lock was still v's | RANOUT where it had gone, though
 -- nothing was accepted since | LATE owner left holder tick token where the
 -- claim was never accepted or has been superseded, in its own stream or by one
@@ -14,6 +16,7 @@
 -- script has written, its other writes pass.
 begin()
 local token, keep, started, finished = args(6, 9)
+local handover = arg(10) == '1'
 local had = redis.call('GET', lock) == v
 if had then redis.call('DEL', lock) end
 if beside then
@@ -32,11 +35,12 @@ local of = stream .. '.'
 local fence, owner, claimed, done, ranout = unpack(redis.call('HMGET', claim,
   'fence', of .. 'owner', of .. 'token', of .. 'done', of .. 'ranout'))
 local held = owner == v and claimed == token
-if held and done ~= '1' then
+if held and done ~= '1' and done ~= '2' then
   ranout = had and '0' or '1'
   if tonumber(fence) > tonumber(token) and not (beside and had) then ranout = '2' end
-  redis.call('HSET', claim, of .. 'done', '1', of .. 'ranout', ranout)
+  redis.call('HSET', claim, of .. 'done', handover and '2' or '1', of .. 'ranout', ranout)
 end
+if handover then redis.call('SET', dead, '1', 'PX', num(2 * tonumber(ttl))) end
 local late = not (beside and had)
 if held then late = ranout == '2' end
 if finished ~= '' then

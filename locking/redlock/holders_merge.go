@@ -48,7 +48,7 @@ func (r *report) add(names []string, reply nodes.Reply) {
 		s := sighting{lock: p.text(), left: p.left()}
 		s.claim = claimed{
 			stream: p.text(), owner: p.text(), token: locking.Token(p.uint()), tick: p.instant(), attempt: int(p.uint()),
-			mode: p.mode(), holder: p.text(), at: p.instant(), done: p.text() == "1", void: p.text() == "1",
+			mode: p.mode(), holder: p.text(), at: p.instant(), done: p.ended(), void: p.text() == "1",
 		}
 		for range min(p.uint(), uint64(len(p.args))) {
 			s.shares = append(s.shares, p.share())
@@ -66,6 +66,12 @@ func (p *parser) share() share {
 	c.token, c.attempt, c.mode = locking.Token(p.uint()), int(p.uint()), p.mode()
 	c.holder, c.at = p.text(), p.instant()
 	return share{claimed: c, left: left}
+}
+
+// ended reads whether a claim is done, or was handed over.
+func (p *parser) ended() bool {
+	text := p.text()
+	return text == "1" || text == "2"
 }
 
 func (p *parser) mode() locking.Mode {

@@ -146,7 +146,12 @@ func (a *attempt) extendAt(ctx context.Context, node int) vote {
 // deadline has passed, or ctx has ended; it is tried at least once. Once a
 // quorum has decided, it returns the same again. Where the deadline passed
 // before that, the error matches both ErrLeaseLost and ErrNoQuorum.
-func (s *lease) Release(ctx context.Context, note []byte) error {
+func (s *lease) Release(ctx context.Context, note []byte) error { return s.finish(ctx, note, false) }
+
+// HandOver implements locking.Lease: rule N5 with handover, repeated as Release does.
+func (s *lease) HandOver(ctx context.Context, note []byte) error { return s.finish(ctx, note, true) }
+
+func (s *lease) finish(ctx context.Context, note []byte, handover bool) error {
 	if err := s.begin(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
@@ -160,6 +165,7 @@ func (s *lease) Release(ctx context.Context, note []byte) error {
 		return locking.ErrLeaseLost
 	case notEnded:
 	}
+	s.a.handover = handover
 	record := s.a.record(s.a.ballot, note)
 	for wait := s.a.set.Timeout() / 4; ; wait = min(2*wait, longestPause) {
 		late := s.isOver()
@@ -216,7 +222,11 @@ func (a *attempt) finishAt(ctx context.Context, node int, record string) vote {
 }
 
 func (a *attempt) finishArgs(record string) []any {
-	return []any{a.ballot.token, a.cfg.Keep, a.ballot.record, record}
+	own := []any{a.ballot.token, a.cfg.Keep, a.ballot.record, record}
+	if a.handover {
+		own = append(own, flagArg(true))
+	}
+	return own
 }
 
 func (a *attempt) finished(node int, v vote) vote {

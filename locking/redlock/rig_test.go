@@ -95,7 +95,7 @@ func (r *rig) rule(name, v, tick, token string, opts map[string]string) string {
 	case "extend":
 		args = append(args, t)
 	case "finish":
-		args = append(args, t, rigKeep, record, record)
+		args = append(args, t, rigKeep, record, record, opts["handover"])
 	case "abort":
 		args = append(args, opts["tombstone"])
 	case "void":

@@ -204,6 +204,28 @@ var ruleCases = []ruleCase{
 		"commit a 10 5", "expire", "commit b 10 6 stream=manual", "finish b 10 6 stream=manual", "finish a 10 5 = LATE b:6@10",
 		"runs = Fb.6 La.5", "finish a 10 5 = LATE b:6@10", "acquire c 10 = DONE a:5@10", "acquire c 10 stream=manual = DONE b:6@10",
 	}},
+	{"N5 handover ends the claim, and a rerun may follow at once", []string{
+		"commit a 10 5 mode=1", "finish a 10 5 handover=1 = OK", "lock = free", "runs = Fa.5",
+		"claim = fence=5 owner=a done=2 void=0 mode=1 attempt=1", "acquire b 10 mode=0 = CLAIMED a:5@10",
+		"look - 10 mode=1 = OK fence=5 attempt=1", "acquire b 10 mode=1 = OK fence=5 attempt=1", "commit b 10 6 mode=1 attempt=2 = OK fence=6 attempt=2",
+		"claim = fence=6 owner=b done=0 void=0 mode=1 attempt=2", "finish b 10 6", "acquire c 10 mode=1 = DONE b:6@10",
+	}},
+	{"N5 handover of a tick that runs at most once frees nothing", []string{
+		"commit a 10 5", "finish a 10 5 handover=1", "acquire b 10 = CLAIMED a:5@10", "acquire b 10 mode=1 = CLAIMED a:5@10", "acquire b 20",
+	}},
+	{"N5 after a handover late requests of its owner find a tombstone", []string{
+		"commit a 10 5 mode=1", "finish a 10 5 handover=1", "dead a = yes",
+		"acquire a 10 mode=1 = DEAD", "commit a 10 5 mode=1 = DEAD", "extend a 10 5 = DEAD", "lock = free",
+	}},
+	{"N5 handover asked again says the same, and stays what it was", []string{
+		"commit a 10 5 mode=1", "finish a 10 5 handover=1 = OK", "finish a 10 5 handover=1 = OK", "finish a 10 5 = OK",
+		"claim = fence=5 owner=a done=2 void=0 mode=1 attempt=1",
+		"commit b 20 6 mode=1", "expire", "finish b 20 6 handover=1 = RANOUT", "finish b 20 6 handover=1 = RANOUT",
+		"commit c 30 7 mode=1", "finish c 30 7", "finish c 30 7 handover=1 = OK", "acquire d 30 mode=1 = DONE c:7@30",
+	}},
+	{"N5 late handover", []string{
+		"commit a 10 5 mode=1", "expire", "commit b 20 6 mode=1", "finish a 10 5 handover=1 = LATE b:6@20", "lock = b", "runs = La.5 Sb.6",
+	}},
 	{"N5 of another token of the same owner", []string{"commit a 10 5", "finish a 10 6 = LATE a:5@10"}},
 
 	{"N6 abort frees the own lock", []string{"acquire a 10", "abort a", "lock = free", "dead a = no"}},

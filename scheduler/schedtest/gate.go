@@ -154,11 +154,20 @@ func (l *lease) Extend(ctx context.Context) error {
 
 // Release goes on asking while ctx lets it, as the real one does.
 func (l *lease) Release(ctx context.Context, note []byte) error {
+	return l.end(ctx, func() error { return l.Lease.Release(ctx, note) })
+}
+
+// HandOver does the same.
+func (l *lease) HandOver(ctx context.Context, note []byte) error {
+	return l.end(ctx, func() error { return l.Lease.HandOver(ctx, note) })
+}
+
+func (l *lease) end(ctx context.Context, how func() error) error {
 	defer l.forget()
 	if err := l.send(ctx, l.await); err != nil {
 		return err
 	}
-	err := l.Lease.Release(ctx, note)
+	err := how()
 	if l.lost.Load() {
 		return locking.ErrLeaseLost
 	}

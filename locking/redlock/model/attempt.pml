@@ -69,6 +69,12 @@ inline hear_commit(k) {
 #define ENDED (attempt[c].phase == RUNNING)
 #endif
 
+#ifdef HANDS
+#define HANDED attempt[c].handed
+#else
+#define HANDED 0
+#endif
+
 inline hear_finish() {
   if
   :: vote == OK && !FINISHED(c) -> attempt[c].acks = attempt[c].acks | BIT(n)
@@ -148,7 +154,7 @@ inline forget_round() {
 mtype = { leaves_out, is_extended_late, is_not_extended, stranger_locks, EXTEND_reply_lost, EXTEND_late, COMMIT_and_EXTEND,
   begins, proposes, proposes_at_once, proposes_again, gives_up, runs, extends, is_extended,
   reaches_deadline, ACQUIRE, ACQUIRE_reply_lost, COMMIT, COMMIT_of_second_token, EXTEND,
-  FINISH, VOID, lock_ends, share_ends, lock_is_deleted, is_released_by_force, tombstones_end, forgets, saves,
+  FINISH, HANDOVER, hands_over, VOID, lock_ends, share_ends, lock_is_deleted, is_released_by_force, tombstones_end, forgets, saves,
   restarts_empty, restarts_without_lock, restarts_without_claim, restarts_as_saved, restarts_with_all };
 inline say(what) {
   printf("attempt %d %e: stream %d, tick %d, rerun %d, token %d, tries %d\n", c, what,
@@ -174,7 +180,10 @@ proctype Wire(byte c, n) {
 #if PROPOSALS > 1
   :: d_step { SENT_COMMIT(1) -> commit(1); hear_commit(1); tell(COMMIT_of_second_token) }
 #endif
-  :: d_step { ENDED -> finish(); hear_finish(); tell(FINISH) }
+  :: d_step { ENDED && !HANDED -> finish(); hear_finish(); tell(FINISH) }
+#ifdef HANDS
+  :: d_step { ENDED && HANDED -> hand_over(); tell(HANDOVER) }
+#endif
 #ifdef VOIDS
 #ifdef VOIDAFTERRUN
   :: d_step { attempt[c].phase == GAVEUP || attempt[c].phase == RUNNING -> void_(); tell(VOID) }
@@ -237,8 +246,12 @@ proctype Replica(byte c) {
 #ifdef VOIDS
   :: d_step { MAYGIVEUP -> say(gives_up); check_giveup(); attempt[c].phase = GAVEUP; forget_round() }
 #endif
+#ifdef HANDS
+  :: d_step { ENDED && !HANDED && attempt[c].acks == 0 && !attempt[c].extending ->
+       say(hands_over); HANDED = 1 }
+#endif
 #ifdef EXTENDS
-  :: d_step { attempt[c].phase == RUNNING && !attempt[c].extending && VALID ->
+  :: d_step { attempt[c].phase == RUNNING && !attempt[c].extending && !HANDED && VALID ->
        say(extends); note_superseded(); attempt[c].extending = 1 }
   :: d_step { attempt[c].extending && COUNT(attempt[c].renewed) >= Q && VALID ->
        say(is_extended); check_extended(); check_ousted();

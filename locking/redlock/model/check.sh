@@ -60,6 +60,12 @@ f | older store, forget    | holds      | CORE FORGETS RESTARTS=1 OLDER C=2 PROP
 q | left out               | holds      | LEAVEOUT CORE VOIDS C=2 TICKS=2
 f | left out, rerun        | holds      | LEAVEOUT CORE VOIDS RERUN C=2
 f | left out, restart      | holds      | LEAVEOUT CORE VOIDS RESTARTS=1 C=2 TICKS=2 PROPOSALS=1
+q | handover               | holds      | HANDS VOIDS FREE RERUN C=2 PROPOSALS=1
+f | handover, mixed modes  | holds      | HANDS CORE VOIDS MIXED=1 C=2 JUMPS=1
+f | handover, 3 attempts   | holds      | HANDS CORE VOIDS RERUN C=3 PROPOSALS=1
+q | handover, leases       | holds      | HANDS LEASES EXTENDS FREE RERUN C=2 PROPOSALS=1
+f | handover, restart      | holds      | HANDS CORE VOIDS RERUN RESTARTS=1 C=2
+f | handover, beside       | holds      | HANDS BESIDES=1 EXTENDS RERUN C=2 TICKS=2 PROPOSALS=1
 q | direct                 | holds      | DIRECT=2 CORE VOIDS C=2 TICKS=2
 f | direct, rerun          | holds      | DIRECT=2 CORE VOIDS RERUN C=2
 f | direct, mixed modes    | holds      | DIRECT=2 CORE VOIDS MIXED=1 C=2 JUMPS=1
@@ -99,6 +105,7 @@ q | show: run on new list  | reached    | MEMBERS SHOWNEW N=4 OLD=7 NEW=14
 q | show: in one round     | reached    | SHOWDIRECT DIRECT=2 CORE C=2
 q | show: void, then run   | reached    | SHOWREOPEN VOIDS C=2
 q | show: run after STALE  | reached    | SHOWRETRY C=2 TICKS=2
+q | show: run after handover | reached  | SHOWHANDOVER HANDS RERUN C=2
 q | show: rerun            | reached    | SHOWRERUN RERUN C=2
 q | show: lock set again   | reached    | SHOWRELOCK EXTENDS C=2
 q | show: older extended   | reached    | BESIDES=1 SHOWOLDER EXTENDS C=2 TICKS=2 PROPOSALS=1
@@ -107,6 +114,9 @@ q | NOTICK                 | once       | NOTICK CORE C=2
 q | ACCEPTSTALE            | order      | ACCEPTSTALE CORE C=2 TICKS=2
 q | ACCEPTEQUAL            | unique     | ACCEPTEQUAL CORE C=2 TICKS=2
 q | NODONE                 | finished   | NODONE CORE RERUN C=2
+q | HANDDONE               | holds      | HANDDONE SHOWHANDOVER HANDS RERUN C=2
+q | HANDVOIDS              | once       | HANDVOIDS HANDS CORE C=2
+q | HANDNOTOMB             | blocked    | HANDNOTOMB HANDS LEASES EXTENDS FREE RERUN C=2 PROPOSALS=1
 q | NOSAMETCOUNT           | finished   | NOSAMETCOUNT CORE RERUN C=2
 q | NOFLOOR                | order      | NOFLOOR CORE RESTARTS=1 C=2 TICKS=2
 q | VOTEATONCE             | once       | VOTEATONCE CORE RESTARTS=1 C=2
@@ -186,6 +196,7 @@ promise() {
   case "$1" in
   "") echo holds ;;
   *finishedbefore* | *acks*) echo finished ;;
+  *handovers*) echo reached ;;
   *topever*opensince* | *opensince*topever*) echo sealed ;;
   *topever*) echo forgotten ;;
   *left==0*) echo overlap ;;

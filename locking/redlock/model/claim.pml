@@ -19,7 +19,7 @@
  * with one of so many tokens). Modes: RERUN (on_crash: rerun for every attempt) or
  * MIXED=k (for the first k), else every attempt runs at most once.
  * Behaviour switched on: VOIDS, TOMBEXPIRY, EXTENDS, LEASES, FORGETS, JUMPS=k,
- * BESIDES (=1: every attempt runs beside others, =2: any may), FREE, EVICT (an operator's forced release), DELETELOCK (a lock goes by itself),
+ * HANDS (a run may hand its tick over), BESIDES (=1: every attempt runs beside others, =2: any may), FREE, EVICT (an operator's forced release), DELETELOCK (a lock goes by itself),
  * LEAVEOUT (an attempt may take a token that is not above all fences it heard of),
  * STRANGER (a client of another kind takes and frees the lock; it leaves no fence. With C=1).
  * CORE leaves out what can only say no: lock, tombstones and N2.2.
@@ -110,6 +110,7 @@ typedef Attempt {
   byte answered;           /* nodes that have answered in this round */
   byte open;               /* nodes that left a request unanswered: it may arrive yet */
 #endif
+  bit handed;              /* HANDS: it has ended, and hands its tick over */
 #ifdef BESIDES
   bit beside;
 #endif

@@ -194,7 +194,7 @@ inline extend_alone() {
   if
   :: DEAD -> vote = NO
   :: node[n].lock == c && !OUTRUN -> vote = RENEWED
-  :: node[n].lock == 0 && !RIVALS && !OUTRUN && MAYRELOCK -> show_relock(); node[n].lock = c; vote = SET
+  :: node[n].lock == 0 && !RIVALS && !OUTRUN && MAYRELOCK -> show_relock(); blocked_again(); node[n].lock = c; vote = SET
   :: else -> vote = NO
   fi
 }
@@ -211,6 +211,30 @@ inline finish_alone() {
   :: OWNS -> CLAIM.isdone = 1; vote = OK
   :: else -> vote = NO
   fi;
+  unlock()
+}
+
+/* N5, with handover: the attempt has ended, and its tick is not done. What it may
+ * still send must not keep the next attempt out. */
+inline hand_over() {
+#ifdef HANDDONE
+  if
+  :: OWNS -> CLAIM.isdone = 1
+  :: else
+  fi;
+#endif
+#ifdef HANDVOIDS
+  if
+  :: OWNS -> CLAIM.isvoid = 1
+  :: else
+  fi;
+#endif
+#if !defined(CORE) && !defined(HANDNOTOMB)
+  node[n].dead = node[n].dead | BIT(c);
+#endif
+  vote = OK;
+  note_told();
+  show_handover();
   unlock()
 }
 

@@ -13,6 +13,7 @@
 
 /* At the first message of attempt c. */
 inline note_what_was() {
+  note_handovers();
   for (i : 1 .. C) {
     if
     :: ISSUED(i) && TOKEN(i) > attempt[c].issuedbefore -> attempt[c].issuedbefore = TOKEN(i)
@@ -144,7 +145,7 @@ inline note_told() { skip }
 inline blocked_again() { skip }
 #endif
 
-#if defined(SHOWREOPEN) || defined(SHOWRETRY) || defined(SHOWRERUN) || defined(SHOWSTREAMS) || defined(SHOWFORGET) || defined(SHOWDIRECT)
+#if defined(SHOWREOPEN) || defined(SHOWRETRY) || defined(SHOWRERUN) || defined(SHOWSTREAMS) || defined(SHOWFORGET) || defined(SHOWDIRECT) || defined(SHOWHANDOVER)
 /* Configurations that must reach a state show that the model can do the thing. */
 inline witness() {
 #ifdef SHOWREOPEN
@@ -162,12 +163,25 @@ inline witness() {
 #ifdef SHOWFORGET
   assert(!(c == 2 && ISSUED(1) && node[0].gctick && node[1].gctick && node[2].gctick))
 #endif
+#ifdef SHOWHANDOVER
+  assert(!(c == 2 && afterhandovers && attempt[1].tick == attempt[2].tick))
+#endif
 #ifdef SHOWRERUN
   assert(!(c == 2 && ISSUED(1) && attempt[1].tick == attempt[2].tick))
 #endif
 }
 #else
 inline witness() { skip }
+#endif
+
+#ifdef SHOWHANDOVER
+byte handovers;            /* nodes at which attempt 1 has handed its tick over */
+bit afterhandovers;        /* attempt 2 began after all had heard */
+inline note_handovers() { afterhandovers = (c == 2 && COUNT(handovers) == N) }
+inline show_handover() { handovers = (c == 1 -> handovers | BIT(n) : handovers) }
+#else
+inline show_handover() { skip }
+inline note_handovers() { skip }
 #endif
 
 inline show_relock() {

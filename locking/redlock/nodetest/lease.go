@@ -34,7 +34,7 @@ func (c *call) extend() ([]string, error) {
 		about = c.now
 	}
 	s := c.stand()
-	if s.Owner != c.v() || s.Token != c.arg(6) || s.Done || s.Void || about <= c.floor {
+	if s.Owner != c.v() || s.Token != c.arg(6) || s.Done || s.Handed || s.Void || about <= c.floor {
 		return c.withClaim("LOST", c.stream()), nil
 	}
 	return extended("SET", c.takeClaimed())
@@ -49,7 +49,8 @@ func extended(code string, err error) ([]string, error) {
 
 // finish is N5: the tick is done, if the claim is still this one, and it is told
 // whether the lock was, too. Arguments: 6 token, 7 records to keep, 8 and 9 the
-// record of the start and of the end.
+// record of the start and of the end, 10 whether the tick is handed over: then it
+// is not done, and late requests of the owner find a tombstone.
 func (c *call) finish() ([]string, error) {
 	had, err := c.end() // before all else, as a server that is out of memory wants it
 	if err != nil {
@@ -57,12 +58,18 @@ func (c *call) finish() ([]string, error) {
 	}
 	s := c.stand()
 	held := s.Owner == c.v() && s.Token == c.arg(6)
-	if held && !s.Done {
-		s.Done, s.RanOut = true, flag(!had)
+	handover := c.arg(10) == "1"
+	if held && !s.Done && !s.Handed {
+		s.Done, s.Handed, s.RanOut = !handover, handover, flag(!had)
 		if token, _ := number(c.arg(6)); c.accepted() > token && (!had || !c.beside()) {
 			s.RanOut = "2"
 		}
 		c.setStand(s)
+	}
+	if handover {
+		if err := c.bury(); err != nil {
+			return nil, err
+		}
 	}
 	late := !had || !c.beside()
 	if held {

@@ -108,7 +108,7 @@ func (c *call) holding() ([]string, error) {
 		s := claim.Streams[claim.Stream]
 		done, void := "", ""
 		if s.Owner != "" {
-			done, void = flag(s.Done), flag(s.Void)
+			done, void = s.DoneText(), flag(s.Void)
 		}
 		reply = append(reply, owner, digits(left), claim.Stream, s.Owner, s.Token, s.Tick, s.Attempt, s.Mode, s.Holder, s.At, done, void)
 		places := c.counting(pair[2])

@@ -53,11 +53,20 @@ type Claim struct {
 // A Stand is where a stream of a job stands: its last claim.
 type Stand struct {
 	Tick, Token, Owner, Mode, Attempt, Holder, At string
-	Done, Void                                    bool
+	// Handed is whether its run has ended, but is to be done again.
+	Done, Handed, Void bool
 	// RanOut is whether the lock had gone when the tick was done: 2 where a claim
 	// of another stream had been accepted since; empty where none of the stream
 	// ever was.
 	RanOut string
+}
+
+// DoneText is what a node keeps of Done and Handed.
+func (s Stand) DoneText() string {
+	if s.Handed {
+		return "2"
+	}
+	return flag(s.Done)
 }
 
 // A Run is a record of a job.

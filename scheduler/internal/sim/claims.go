@@ -64,7 +64,7 @@ func (c *claim) take(e Event) {
 		} else {
 			c.leases = append(c.leases, span{e.At, e.Until})
 		}
-	case Ending, Voiding:
+	case Ending, Handing, Voiding:
 		if c.ending == none {
 			c.ending = e.At
 		}

@@ -15,26 +15,27 @@ type What string
 
 // What clients of the nodes do, and what happens to them.
 const (
-	Asked    What = "asks"     // begins an attempt
-	Granted  What = "wins"     // has a claim, with Token, until Until
-	Refused  What = "loses"    // has none, for Text
-	Looked   What = "looks"    // at one node, and is told Text
-	Extended What = "extends"  // has it until Until
-	Ending   What = "releases" // begins to give the claim back; from here on it claims nothing
-	Voiding  What = "voids"    // the same, unused
-	Ended    What = "released" // others know that it was given back
-	Began    What = "begins"   // calls the job; Text: why it runs
-	Stopped  What = "stops"    // the job's context has ended; Text: for what
-	Returned What = "returns"  // the job has returned
-	Wrote    What = "writes"   // the guard took a write
-	Rejected What = "stale"    // the guard refused a write
-	Serving  What = "serves"   // a replica knows the jobs Text from tick Tick on
-	Dropped  What = "drops"    // a replica that serves has no such job any more
-	Taken    What = "takes"    // it has it again
-	Left     What = "leaves"   // it has drained, and recorded what it knew
-	Died     What = "dies"     // the process was killed
-	Paused   What = "paused"   // a quorum knows that the job is paused
-	Resumed  What = "resumed"  // somebody asks for it to go on
+	Asked    What = "asks"       // begins an attempt
+	Granted  What = "wins"       // has a claim, with Token, until Until
+	Refused  What = "loses"      // has none, for Text
+	Looked   What = "looks"      // at one node, and is told Text
+	Extended What = "extends"    // has it until Until
+	Ending   What = "releases"   // begins to give the claim back; from here on it claims nothing
+	Handing  What = "hands over" // the same, to whoever claims the tick again
+	Voiding  What = "voids"      // the same, unused
+	Ended    What = "released"   // others know that it was given back
+	Began    What = "begins"     // calls the job; Text: why it runs
+	Stopped  What = "stops"      // the job's context has ended; Text: for what
+	Returned What = "returns"    // the job has returned
+	Wrote    What = "writes"     // the guard took a write
+	Rejected What = "stale"      // the guard refused a write
+	Serving  What = "serves"     // a replica knows the jobs Text from tick Tick on
+	Dropped  What = "drops"      // a replica that serves has no such job any more
+	Taken    What = "takes"      // it has it again
+	Left     What = "leaves"     // it has drained, and recorded what it knew
+	Died     What = "dies"       // the process was killed
+	Paused   What = "paused"     // a quorum knows that the job is paused
+	Resumed  What = "resumed"    // somebody asks for it to go on
 	Happened What = "fault"
 )
 
@@ -127,7 +128,7 @@ func (h *History) count(f Fault) {
 
 // order is that of the life of a claim: what has no place in it comes first.
 func (w What) order() int {
-	return slices.Index([]What{Asked, Refused, Granted, Began, Extended, Wrote, Rejected, Stopped, Returned, Voiding, Ending, Ended}, w)
+	return slices.Index([]What{Asked, Refused, Granted, Began, Extended, Wrote, Rejected, Stopped, Returned, Voiding, Handing, Ending, Ended}, w)
 }
 
 // Events returns what was seen. Events of one instant are sorted, since those of

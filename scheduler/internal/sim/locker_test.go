@@ -192,6 +192,11 @@ func (l *lease) Release(ctx context.Context, note []byte) error {
 	return err
 }
 
+func (l *lease) HandOver(ctx context.Context, note []byte) error {
+	l.add(sim.Handing)
+	return l.Lease.HandOver(ctx, note)
+}
+
 func (l *lease) Void(ctx context.Context) error {
 	l.add(sim.Voiding)
 	return l.Lease.Void(ctx)

@@ -106,7 +106,7 @@ func (d *dump) claim(key string, c nodetest.Claim) {
 	for stream, s := range c.Streams {
 		for name, value := range map[string]string{
 			"tick": s.Tick, "token": s.Token, "owner": s.Owner, "mode": s.Mode, "attempt": s.Attempt,
-			"holder": s.Holder, "at": s.At, "done": bit(s.Done), "void": bit(s.Void),
+			"holder": s.Holder, "at": s.At, "done": s.DoneText(), "void": bit(s.Void),
 		} {
 			d.field(key, stream+"."+name, value)
 		}
