@@ -79,6 +79,7 @@ type attempt struct {
 	log   runLog // what the function logs
 	pulse pulse  // how the lease was extended
 
+	spent   int      // tries that failed of attempts that handed the tick over
 	initial call     // the first of the function, and as a rule the only one
 	refused refusals // of the run's writes; told by its guards, from anywhere
 

@@ -18,7 +18,7 @@ const (
 	Failed      Outcome = "failed"
 	TimedOut    Outcome = "timed_out"
 	LeaseLost   Outcome = "lease_lost"
-	Interrupted Outcome = "interrupted" // started, and its replica never said how it ended
+	Interrupted Outcome = "interrupted" // its replica died, or drained and handed it over
 	Cancelled   Outcome = "cancelled"
 
 	Skipped Outcome = "skipped" // decided not to run it, for Reason
@@ -54,9 +54,11 @@ type Entry struct {
 	// Token and Attempt are those of the claim; zero if there was none.
 	Token   locking.Token
 	Attempt int
-	// Tries counts the calls of the function within the claim.
-	Tries   int
-	Trigger Trigger
+	// Tries counts the calls of the function within the claim. Spent counts, of a
+	// run that was handed over, the tries that failed by themselves, with those of
+	// the attempts before it: they are not repeated.
+	Tries, Spent int
+	Trigger      Trigger
 	// Parent is the id of the run that asked for this one, for ByChain.
 	Parent  string
 	Replica string

@@ -14,6 +14,7 @@ func (n note) encode() []byte {
 	w.b = strconv.AppendInt(w.b, int64(n.V), 10)
 	w.number(`,"tick":`, n.Tick)
 	w.number(`,"tries":`, int64(n.Tries))
+	w.number(`,"spent":`, int64(n.Spent))
 	w.text(`,"trigger":`, string(n.Trigger))
 	w.text(`,"parent":`, n.Parent)
 	w.text(`,"replica":`, n.Replica)

@@ -91,7 +91,7 @@ func (c Code) Outcomes() []Outcome {
 	case CodeInterrupted:
 		return []Outcome{Interrupted}
 	case CodeDrained:
-		return []Outcome{Missed, Cancelled}
+		return []Outcome{Missed, Cancelled, Interrupted}
 	case CodeCancelled:
 		return []Outcome{Skipped, Cancelled}
 	case CodeLimit:
@@ -133,6 +133,7 @@ const (
 	VariantHolder     Variant = "holder"      // of CodeUndecided: another replica's claim
 	VariantRequest    Variant = "request"     // of CodeSuperseded: by a later request
 	VariantRun        Variant = "run"         // of CodeDrained: a run
+	VariantHandedOver Variant = "handed_over" // of CodeDrained: a run that another replica runs again
 	VariantTry        Variant = "try"         // of CodeTimeout: the last try
 	VariantDrain      Variant = "drain"       // of CodeNoRetry: the replica drains
 	VariantDoubtful   Variant = "doubtful"    // of CodeInterrupted: it may not have started

@@ -47,6 +47,7 @@ var sentences = [...]sentence{
 	{CodeUndecided, VariantHolder, "undecided: {holder} took the lock for this tick but never said that it runs it"},
 	{CodeDrained, "", "this replica drained before it could claim the tick"},
 	{CodeDrained, VariantRun, "the replica drained"},
+	{CodeDrained, VariantHandedOver, "the replica drained, and handed the tick over"},
 	{CodeBehind, "", "an earlier tick of the job was still being decided on this replica"},
 	{CodeTooLate, "", "the claim was won too late to begin the work, and given back"},
 	{CodeAsleep, "", "this replica was asleep, stopped or too busy until the tick's window had closed"},

@@ -46,9 +46,12 @@ func (a *attempt) standBy(err error) bool {
 	a.until = a.clock.wall().Add(a.job.CatchUp.withDefaults().Window)
 	in := time.Millisecond + a.cfg.Random(a.job.Name, a.tick.at, longestTakeover)
 	later := a.later.Done()
-	if a.overtaken() {
+	switch {
+	case a.overtaken():
 		later = nil
-	} else {
+	case a.minds(err):
+		in = min(in, max(0, time.Until(taken.Until))) + longestTakeover/4
+	default:
 		in += max(0, time.Until(taken.Until))
 	}
 	timer := time.NewTimer(in)

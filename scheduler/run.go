@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"time"
@@ -48,8 +49,12 @@ func (a *attempt) finish(end *ending) {
 		return
 	}
 	entry := a.result(end)
+	if entry.HandedOver() {
+		a.handOver(entry)
+		return
+	}
 	entry = a.chain(entry)
-	released := a.release(entry)
+	released := a.release(entry, a.lease.Release)
 	a.cfg.Observer.Finished(entry.named(a.job.Name), released)
 	a.archive(entry)
 }
@@ -64,6 +69,9 @@ func (a *attempt) result(end *ending) Entry {
 		entry.Reason = lost
 	}
 	entry.Reason = entry.Reason.And(end.why)
+	if spent, does := a.handsOver(end); does {
+		entry.Outcome, entry.Reason, entry.Spent = Interrupted, Reason{Code: CodeDrained, Variant: VariantHandedOver}, spent
+	}
 	entry.StaleWrites, entry.Reason = a.refused.account(a.job.Name, entry.Reason)
 	entry.Error = errorText(end.err)
 	return entry
@@ -90,11 +98,11 @@ func (c *call) lineHandler() slog.Handler {
 // the lease lasts: afterwards the ledger calls the run interrupted anyway. That
 // the lease had run out is no failure: the record is kept, and says what became
 // of the run.
-func (a *attempt) release(entry Entry) error {
+func (a *attempt) release(entry Entry, by func(context.Context, []byte) error) error {
 	began := time.Now()
 	left := a.lease.Deadline().Sub(began)
 	ctx := a.deadlines.until(a.stops.releases, began.Add(max(left, lateRelease)))
-	err := a.lease.Release(ctx, EncodeNote(entry))
+	err := by(ctx, EncodeNote(entry))
 	if errors.Is(err, locking.ErrExpired) {
 		err = nil
 	}

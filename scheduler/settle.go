@@ -41,7 +41,7 @@ func (s *settlement) result(ctx context.Context, cfg Config, now time.Time) (str
 	for _, t := range s.ticks {
 		e, ok := known[t.at.UnixMilli()]
 		switch {
-		case ok && e.Outcome == Running, !ok && why.IsZero():
+		case ok && (e.Outcome == Running || e.HandedOver()), !ok && why.IsZero():
 			return "", nil
 		case !ok:
 			e = t.entry(&Job{Name: s.act.Job}, cfg.Replica)

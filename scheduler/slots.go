@@ -135,8 +135,10 @@ func (a *attempt) freeSlot() {
 	if a.slot == nil {
 		return
 	}
+	slot := a.slot
+	a.slot = nil
 	ctx, cancel := context.WithTimeout(a.stops.releases, lateRelease)
 	defer cancel()
 	// Its failure changes nothing here: the lease ends by itself.
-	_ = a.slot.Release(ctx, nil)
+	_ = slot.Release(ctx, nil)
 }

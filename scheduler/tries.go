@@ -24,10 +24,11 @@ func (a *attempt) calls(end *ending) {
 		ctx = within(ctx, a.job.Timeout, jobs.ErrTimeout)
 		defer ctx.end(nil)
 	}
+	a.takeOver()
 	for end.tries = 1; ; end.tries++ {
-		c := a.describe(end.tries)
+		c := a.describe(a.spent + end.tries)
 		c.do(ctx, end)
-		if !a.job.Retry.allows(end.tries, end.err) {
+		if !a.job.Retry.allows(a.spent+end.tries, end.err) {
 			return
 		}
 		if end.why = a.rest(ctx, c.run, end.err); !end.why.IsZero() {

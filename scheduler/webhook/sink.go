@@ -58,6 +58,9 @@ func (s *Sink) Observer() scheduler.Observer {
 			s.tell(e, LeaseLost)
 		},
 		Finished: func(e scheduler.Entry, _ error) {
+			if e.HandedOver() {
+				return // another attempt says how it ends
+			}
 			if event, ok := first(s.cfg.Events, endings(e.Outcome)); ok {
 				s.tell(e, event)
 			}

@@ -1,0 +1,352 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// A shift is three replicas of a job that is rerun. The one that runs its tick of
+// 10 s drains at 12 s.
+type shift struct {
+	*desks
+	stops    map[string]func() error
+	finished []scheduler.Entry
+}
+
+func newShift(t *testing.T, list ...scheduler.Job) *shift {
+	t.Helper()
+	s := &shift{desks: newDesks(t), stops: map[string]func() error{}}
+	for _, id := range []string{"a", "b", "c"} {
+		s.join(id, list...)
+	}
+	return s
+}
+
+func (s *shift) join(id string, list ...scheduler.Job) {
+	s.t.Helper()
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Handler = s.handler(list[i].Handler)
+	}
+	s.stops[id] = s.start(s.replica(id, func(c *scheduler.Config) {
+		c.Acts, c.TTL, c.DrainTimeout = s.acts, 15*time.Second, 2*time.Second
+		c.Observer.Finished = func(e scheduler.Entry, _ error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.finished = append(s.finished, e)
+		}
+	}, list...))
+}
+
+// drain stops the replica that runs the tick, and returns when it is gone.
+func (s *shift) drain() (id string) {
+	s.t.Helper()
+	s.mu.Lock()
+	id = s.runs[0].Replica
+	s.mu.Unlock()
+	s.leave(id)
+	return id
+}
+
+func (s *shift) leave(id string) {
+	s.t.Helper()
+	s.stop(s.stops[id])
+	delete(s.stops, id)
+}
+
+func (s *shift) leaveAll() {
+	for id := range s.stops {
+		s.leave(id)
+	}
+}
+
+// attempts are those of the ledger, oldest first.
+func (s *shift) attempts(job string) []scheduler.Entry {
+	s.t.Helper()
+	list, err := s.ledger.Runs(s.t.Context(), scheduler.Query{Job: job, Limit: 100})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// calls are the calls of the function, each as "attempt.try at its instant".
+type call struct {
+	attempt, try int
+	replica      string
+	at           time.Time
+}
+
+// recorded notes each call before it is made.
+func recorded(calls *[]call, fn jobs.Handler) jobs.Handler {
+	return func(ctx context.Context, run jobs.Run) error {
+		*calls = append(*calls, call{run.Attempt, run.Try, run.Replica, time.Now()})
+		return fn(ctx, run)
+	}
+}
+
+func tries(calls []call) string {
+	var words []string
+	for _, c := range calls {
+		words = append(words, fmt.Sprintf("%d.%d", c.attempt, c.try))
+	}
+	return strings.Join(words, " ")
+}
+
+var errNotYet = errors.New("not yet")
+
+// firstAttempt does one thing in the first attempt, and another in those after it.
+func firstAttempt(first, others jobs.Handler) jobs.Handler {
+	return func(ctx context.Context, run jobs.Run) error {
+		if run.Attempt == 1 {
+			return first(ctx, run)
+		}
+		return others(ctx, run)
+	}
+}
+
+func failsNow(context.Context, jobs.Run) error { return errNotYet }
+
+func succeedsNow(context.Context, jobs.Run) error { return nil }
+
+// A drain ends a run, or comes while it waits for its next try. A replica that
+// lives runs the tick within two seconds, with a larger token and the tries that
+// are left.
+func TestDrainHandsOver(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		do    jobs.Handler
+		retry int
+		calls string // attempt.try
+		last  scheduler.Outcome
+	}{
+		{"a run that must be told", firstAttempt(untilEnd, succeedsNow), 1, "1.1 2.1", scheduler.Succeeded},
+		{"and fails then", firstAttempt(untilEnd, failsNow), 1, "1.1 2.1", scheduler.Failed},
+		{"in its second try", func(ctx context.Context, run jobs.Run) error {
+			if run.Attempt == 1 && run.Try == 2 {
+				return untilEnd(ctx, run)
+			}
+			return errNotYet
+		}, 3, "1.1 1.2 2.2 2.3", scheduler.Failed},
+		{"between two tries", failsNow, 2, "1.1 2.2", scheduler.Failed},
+		{"between two tries of three", firstAttempt(failsNow, succeedsNow), 3, "1.1 2.2", scheduler.Succeeded},
+		{"in a try that fails by itself", firstAttempt(func(context.Context, jobs.Run) error {
+			time.Sleep(3 * time.Second)
+			return errNotYet
+		}, succeedsNow), 3, "1.1 2.2", scheduler.Succeeded},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var calls []call
+				job := every(t, "1m", "j", recorded(&calls, tt.do))
+				job.OnCrash, job.Group, job.GroupSize = scheduler.CrashRerun, "billing", 1
+				job.OnSuccess, job.OnFailure = []string{"after"}, []string{"after"}
+				job.Retry = scheduler.Retry{Attempts: tt.retry, Backoff: time.Second, MaxBackoff: time.Second}
+				switch {
+				case strings.HasPrefix(tt.name, "between"):
+					job.Retry.Backoff, job.Retry.MaxBackoff = 40*time.Second, 40*time.Second
+				}
+				s := newShift(t, job, every(t, "24h", "after", nil))
+				after(t, 62*time.Second)
+				drained := s.drain()
+				gone := time.Now()
+				time.Sleep(50 * time.Second) // until 117 s at the latest
+				if got := tries(calls); got != tt.calls && !strings.HasPrefix(tt.name, "between two tries") || !strings.HasPrefix(tt.calls, got) {
+					t.Errorf("calls %s, want %s", got, tt.calls)
+				}
+				list := s.attempts("j")
+				if len(list) != 2 {
+					t.Fatalf("attempts: %+v", list)
+				}
+				first, second := list[0], list[1]
+				if first.Outcome != scheduler.Interrupted || first.Reason.Code != scheduler.CodeDrained || first.Replica != drained {
+					t.Errorf("the first attempt: %+v", first)
+				}
+				if second.Outcome != tt.last || second.Attempt != 2 || second.Token <= first.Token || second.Trigger != scheduler.ByRerun || second.Replica == drained {
+					t.Errorf("the second attempt: %+v", second)
+				}
+				if late := second.Started.Sub(first.Finished); late < 0 || late > 2*time.Second || second.Started.After(gone.Add(2*time.Second)) {
+					t.Errorf("it began %v after the first had ended", late)
+				}
+				if n := len(s.attempts("after")); n != 1 {
+					t.Errorf("the job after it ran %d times", n)
+				}
+				s.leaveAll()
+			})
+		})
+	}
+}
+
+// No tick that comes overtakes one that was handed over: it waits as for a run.
+func TestHandedOverGoesFirst(t *testing.T) {
+	t.Parallel()
+	for _, overlap := range []scheduler.Overlap{scheduler.OverlapSkip, scheduler.OverlapQueue} {
+		synctest.Test(t, func(t *testing.T) {
+			var calls []call
+			job := every(t, "10s", "j", recorded(&calls, firstAttempt(untilEnd, succeedsNow)))
+			job.OnCrash, job.Overlap = scheduler.CrashRerun, overlap
+			s := newShift(t, job)
+			after(t, 17500*time.Millisecond)
+			s.drain() // the run of 10 s ends at 19.5 s
+			time.Sleep(7 * time.Second)
+			s.leaveAll()
+			s.wantTicks("j", "10s succeeded", "20s interrupted: the replica drained, and handed the tick over")
+		})
+	}
+}
+
+// slotFirst is a Locker that notes whether the slot of a run is free when its tick is
+// handed over.
+type slotFirst struct {
+	locking.Locker
+	taken *[]error
+}
+
+type slotFirstLease struct {
+	locking.Lease
+	slotFirst
+}
+
+func (l slotFirst) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+	lease, err := l.Locker.TryAcquire(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return slotFirstLease{lease, l}, nil
+}
+
+func (l slotFirstLease) HandOver(ctx context.Context, note []byte) error {
+	slot, err := l.Locker.TryAcquire(ctx, locking.Request{Name: "group:billing:0", TTL: time.Second})
+	if *l.taken = append(*l.taken, err); err == nil {
+		_ = slot.Release(ctx, nil)
+	}
+	return l.Lease.HandOver(ctx, note)
+}
+
+// The slot of a run is free before its tick can be claimed again.
+func TestHandedOverWithoutItsSlot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, taken := newCluster(t), []error(nil)
+		c.locker = slotFirst{c.locks, &taken}
+		job := bill(t, 1, "10s", "j", c.handler(untilEnd))
+		job.OnCrash = scheduler.CrashRerun
+		stop := c.start(c.replica("a", nil, job))
+		time.Sleep(11 * time.Second)
+		c.stop(stop)
+		if len(taken) != 1 || taken[0] != nil {
+			t.Errorf("handed over %d times; asking for the slot meanwhile: %v", len(taken), taken)
+		}
+	})
+}
+
+// If all drain, the next replica to start runs the tick.
+func TestHandedOverToTheNextStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		job := every(t, "1m", "j", firstAttempt(untilEnd, succeedsNow))
+		job.OnCrash = scheduler.CrashRerun
+		s := newShift(t, job)
+		after(t, 62*time.Second)
+		for _, id := range []string{"a", "b", "c"} {
+			go s.leave(id)
+		}
+		after(t, 30*time.Second)
+		s.wantTicks("j", "1m0s interrupted: the replica drained, and handed the tick over")
+		s.join("d", job)
+		after(t, 5*time.Second)
+		s.wantTicks("j", "1m0s succeeded")
+		s.leaveAll()
+	})
+}
+
+// A request that was handed over is open until it is done.
+func TestTriggerIsHandedOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		job := every(t, "24h", "j", firstAttempt(untilEnd, succeedsNow))
+		job.OnCrash = scheduler.CrashRerun
+		s := newShift(t, job)
+		after(t, 5*time.Second)
+		act := s.do(trigger)
+		after(t, 5*time.Second)
+		s.drain()
+		after(t, 40*time.Second)
+		s.result(act.ID, "succeeded")
+		if list := s.attempts("j"); len(list) != 2 || list[1].Outcome != scheduler.Succeeded {
+			t.Errorf("attempts: %+v", list)
+		}
+		s.leaveAll()
+	})
+}
+
+// What has ended otherwise is not handed over, nor is a tick that runs at most once.
+func TestNotHandedOver(t *testing.T) {
+	t.Parallel()
+	stubborn := func(err error) jobs.Handler {
+		return func(ctx context.Context, _ jobs.Run) error {
+			<-ctx.Done()
+			return err
+		}
+	}
+	for _, tt := range []struct {
+		name    string
+		do      jobs.Handler
+		change  func(*scheduler.Job)
+		meddle  func(s *shift)
+		outcome scheduler.Outcome
+	}{
+		{"success after the drain began", stubborn(nil), nil, nil, scheduler.Succeeded},
+		{"its own decision to skip", stubborn(jobs.Skip("nothing to do")), nil, nil, scheduler.Skipped},
+		{"a permanent error", stubborn(jobs.Permanent(errNotYet)), nil, nil, scheduler.Cancelled},
+		{"on_crash: skip", untilEnd, func(j *scheduler.Job) { j.OnCrash = scheduler.CrashSkip }, nil, scheduler.Cancelled},
+		{"a timeout", untilEnd, func(j *scheduler.Job) { j.Timeout = 3 * time.Second }, nil, scheduler.TimedOut},
+		{"an error of its own", func(context.Context, jobs.Run) error {
+			time.Sleep(3 * time.Second)
+			return errNotYet
+		}, nil, nil, scheduler.Failed},
+		{"a cancel", func(ctx context.Context, run jobs.Run) error {
+			err := untilEnd(ctx, run)
+			time.Sleep(3 * time.Second)
+			return err
+		}, nil, func(s *shift) {
+			s.do(scheduler.Act{Kind: scheduler.ActCancel, Job: "j", Run: scheduler.RunID("j", s.begun.Add(time.Minute)), Reason: "no"})
+			after(s.t, 1500*time.Millisecond)
+		}, scheduler.Cancelled},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				job := every(t, "1m", "j", tt.do)
+				job.OnCrash = scheduler.CrashRerun
+				if tt.change != nil {
+					tt.change(&job)
+				}
+				s := newShift(t, job)
+				after(t, 62*time.Second)
+				if tt.meddle != nil {
+					tt.meddle(s)
+				}
+				s.drain()
+				time.Sleep(30 * time.Second)
+				s.leaveAll()
+				if list := s.attempts("j"); len(list) != 1 || list[0].Outcome != tt.outcome {
+					t.Errorf("attempts: %+v, want one that is %s", list, tt.outcome)
+				}
+			})
+		})
+	}
+}
