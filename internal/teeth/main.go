@@ -56,6 +56,7 @@ func plants() []plant {
 		quorumPlants,
 		directPlants,
 		schedulerPlants,
+		handoverPlants,
 		limitPlants,
 		turnPlants,
 		calmPlants,

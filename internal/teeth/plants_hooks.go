@@ -15,7 +15,7 @@ var hookPlants = []plant{
 	},
 	{
 		name: "hooks: chain after the release", promise: "A run that the ledger knows to have ended has asked for its chain.",
-		edits: []edit{{"scheduler/run.go", "entry = a.chain(entry)\n\treleased := a.release(entry)", "released := a.release(entry)\n\tentry = a.chain(entry)"}},
+		edits: []edit{{"scheduler/run.go", "entry = a.chain(entry)\n\treleased := a.release(entry, a.lease.Release)", "released := a.release(entry, a.lease.Release)\n\tentry = a.chain(entry)"}},
 		pkg:   scheduler, tests: []string{"TestChainFollowsTheOutcome"},
 	},
 	{

@@ -113,7 +113,7 @@ var limitPlants = []plant{
 	},
 	{
 		name: "group: slot not given back", promise: "The slot of a run that has ended is free at once.",
-		edits: []edit{{schedulerDir + "slots.go", "_ = a.slot.Release(ctx, nil)", "_ = ctx"}},
+		edits: []edit{{schedulerDir + "slots.go", "_ = slot.Release(ctx, nil)", "_, _ = ctx, slot"}},
 		pkg:   scheduler, tests: []string{"TestGroup", "TestGroupPriority"},
 	},
 	{

@@ -39,7 +39,7 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "engine: release skipped", promise: "A run that has ended frees the lock and says how it ended.",
-		edits: []edit{{schedulerDir + "run.go", "released := a.release(entry)", "var released error"}},
+		edits: []edit{{schedulerDir + "run.go", "released := a.release(entry, a.lease.Release)", "var released error"}},
 		pkg:   scheduler, tests: []string{"TestHowRunsEnd"},
 	},
 	{

@@ -55,7 +55,8 @@
 // back on the others. A node says whether the lock was still v's, and remembers
 // that, so that a repeated FINISH is answered alike: a lease was held until its
 // release if Q nodes say so. A node that has accepted another claim since keeps
-// the record as late.
+// the record as late. With handover the tick is not done: a rerun may claim it at
+// once, and a tombstone keeps out what v has sent before.
 //
 // VOID takes back an attempt that will never run the job: decided once, before
 // the function is called. What may still be on its way to a node meets a
