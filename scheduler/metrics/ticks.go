@@ -95,7 +95,9 @@ func (m *Metrics) finished(e scheduler.Entry, released error) {
 	m.ticks.running.Dec()
 	m.ticks.overdue.remove(run{e.Job, e.Token})
 	m.ticks.failed(failEnd, released)
-	m.account(e)
+	if !e.HandedOver() { // its tick is counted by the attempt that ends it
+		m.account(e)
+	}
 	j := m.jobs.of(e.Job)
 	j.took.Observe(e.Finished.Sub(e.Started).Seconds())
 	if e.Outcome == scheduler.Succeeded {
