@@ -92,6 +92,27 @@ func TestHonestRecord(t *testing.T) {
 	}
 }
 
+// A replica that is killed may leave a lease behind that nothing else tells of.
+func TestLeaseOfTheKilled(t *testing.T) {
+	t.Parallel()
+	overlaps := func(killed bool) truth.Record {
+		return truth.Record{
+			Ticks: []truth.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second,
+			Rows: []truth.Row{{Tick: tick(10), Outcome: scheduler.Skipped, Code: "overlap", Replica: "b"}},
+			Lives: []truth.Life{
+				{Replica: "a", From: at(0), Until: at(9), Killed: killed},
+				{Replica: "b", From: at(0), Said: []truth.Said{{Tick: tick(10), What: truth.NoRun, At: at(11), Outcome: scheduler.Skipped, Code: "overlap"}}},
+			},
+		}
+	}
+	if lies := truth.Check(overlaps(true)); len(lies) > 0 {
+		t.Errorf("after a kill: %v", lies)
+	}
+	if lies := truth.Check(overlaps(false)); len(lies) != 1 {
+		t.Errorf("after a stop: %v", lies)
+	}
+}
+
 // Each lie is found, and nothing else.
 func TestLies(t *testing.T) {
 	t.Parallel()

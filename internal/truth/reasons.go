@@ -65,10 +65,13 @@ func (c *checker) drained(row Row, window Span) {
 }
 
 // overlapped tells whether a run of an earlier tick of the job went on, or its lease
-// lasted, at some time in the span.
+// lasted, at some time in the span. A replica that was killed may have left one behind.
 func (c *checker) overlapped(row Row, window Span) bool {
 	earlier := func(t Tick) bool { return t.Job == row.Job && t.At.Before(row.At) }
 	for _, l := range c.Lives {
+		if l.Killed && !l.Until.After(window.To) && !l.Until.Add(c.TTL).Before(window.From) {
+			return true // it may have died with a claim, before it could log that
+		}
 		for _, won := range l.Said {
 			if won.What != Won || !earlier(won.Tick) || won.At.After(window.To) {
 				continue
