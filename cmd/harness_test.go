@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -33,6 +34,11 @@ func TestMain(m *testing.M) {
 		registry := builtins()
 		jobs.Register(registry, "write-twice", writeTwice)
 		Main(registry)
+	}
+	// Most of the time these tests wait for processes. A -parallel that is given counts.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }

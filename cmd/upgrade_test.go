@@ -186,7 +186,7 @@ jobs:
 	}
 	wantStored(t, "node", fmt.Sprint(node), `map[embedded:0 epoch:0 format:1 grace:4000 members:* name:127.0.0.1:* names:127.0.0.1:* run_id:* served:1 since:0]`)
 	wantStored(t, "claim", fmt.Sprint(claim), `map[fence:* schedule.at:* schedule.attempt:* schedule.done:* schedule.holder:a schedule.mode:0 schedule.owner:* schedule.ranout:* schedule.tick:* schedule.token:* schedule.void:* stream:schedule]`)
-	wantStored(t, "record", records[0], `Fschedule|{"v":1,"t":*,"k":*,"a":*,"o":"*","n":{"v":1,"tries":*,"trigger":"schedule","replica":"a","outcome":"succeeded","started":*,"finished":*,"votes":{"For":1,"Of":1},"hash":"*","poll":{"n":"+","r":1,"l":*}}}`)
+	wantStored(t, "record", records[0], `Fschedule|{"v":1,"t":*,"k":*,"a":*,"o":"*","n":{"v":2,"tries":*,"trigger":"schedule","replica":"a","outcome":"succeeded","started":*,"finished":*,"votes":{"For":1,"Of":1},"hash":"*","poll":{"n":"+","r":1,"l":*}}}`)
 }
 
 func wantStored(t *testing.T, what, got, want string) {
