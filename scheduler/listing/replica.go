@@ -48,10 +48,13 @@ func (r Replica) Clock() string {
 	return by.String() + " ahead"
 }
 
+// mattersInTimes is how far a clock is off for people to notice it in a time.
+const mattersInTimes = 500 * time.Millisecond
+
 // NewReplica returns what a replica says of itself as a row. Its times, which are by
-// its own clock, become those of the nodes, as far as the difference is known.
+// its own clock, become those of the nodes if the difference is known and matters.
 func NewReplica(r scheduler.Replica) Replica {
-	if r.ClockOffset != nil && r.State == scheduler.StateSkewed {
+	if r.ClockOffset != nil && r.ClockOffset.Abs() >= mattersInTimes {
 		for _, at := range []*time.Time{&r.Started, &r.Seen, &r.ConfigSince} {
 			if !at.IsZero() {
 				*at = at.Add(-*r.ClockOffset)

@@ -25,6 +25,10 @@ func TestSkewedReplicaIsShownByTheNodesClocks(t *testing.T) {
 			t.Errorf("%v off: %q, want %q", by, row.Odd(), want)
 		}
 	}
+	by := -time.Hour
+	if row := listing.NewReplica(scheduler.Replica{ID: "a", State: scheduler.StateWaiting, ClockOffset: &by, Seen: now.Add(by)}); !listing.Time(row.Seen).Equal(now) {
+		t.Errorf("one that waits was seen %s", listing.Text(row.Seen))
+	}
 	if got := (listing.Replica{State: scheduler.StateDraining}).Odd(); got != "is draining" {
 		t.Errorf("draining: %q", got)
 	}
