@@ -114,7 +114,7 @@ var fencePlants = []plant{
 	},
 	{
 		name: "scheduler: refusals not in reason", promise: "The ledger says in words what was refused, beside how the run ended.",
-		edits: []edit{{"scheduler/refusals.go", "return r.count, joinReasons(reason, text)", "return r.count, joinReasons(reason, text[:0])"}},
+		edits: []edit{{"scheduler/refusals.go", "reason.And(Reason{Code: CodeStaleWrites,", "reason.And(Reason{Code: CodeOther,"}},
 		pkg:   scheduler, tests: []string{"TestFrozenHolderIsRefused"},
 	},
 	{

@@ -29,9 +29,19 @@ var metricsPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestMiddlewareOfTheScheduler"},
 	},
 	{
-		name: "reasons: text changed, class lost", promise: "Each reason that the scheduler gives has its class.",
-		edits: []edit{{"scheduler/verdict.go", "\"split vote: competing", "\"divided: competing"}},
-		pkg:   scheduler, tests: []string{"TestClassesOfRefusals"},
+		name: "reasons: another's code", promise: "Each reason that the scheduler gives has its code.",
+		edits: []edit{{"scheduler/verdict.go", "return missedFor(CodeSplit)", "return missedFor(CodeNoQuorum)"}},
+		pkg:   scheduler, tests: []string{"TestCodesOfRefusals"},
+	},
+	{
+		name: "reasons: details not kept", promise: "The ledger keeps what is known of a case, beside the code.",
+		edits: []edit{{"scheduler/note_reason.go", "	n.Text = clipTo(d.Text, text)", "	_ = clipTo(d.Text, text)"}},
+		pkg:   scheduler, tests: []string{"TestReasonsAreKept"},
+	},
+	{
+		name: "reasons: the cause is not found", promise: "A filter by code finds reasons that come with others.",
+		edits: []edit{{"scheduler/reason.go", "for p := &r; p != nil; p = p.with() {", "for p := &r; p == &r; p = p.with() {"}},
+		pkg:   scheduler, tests: []string{"TestCodesOfRuns"},
 	},
 	{
 		name: "nodes: batched replies untold", promise: "Replies to calls that share a request are told.",

@@ -82,7 +82,7 @@ var opsPlants = []plant{
 	},
 	{
 		name: "evict: why is not in the ledger", promise: "The run of a lock released by force carries the operator's reason.",
-		edits: []edit{{"scheduler/outcome.go", `return whyEvicted + evicted.Reason`, `return "the lease could not be kept" + evicted.Reason[:0]`}},
+		edits: []edit{{"scheduler/outcome.go", `Details: &Details{Text: evicted.Reason}`, `Details: &Details{Text: evicted.Reason[:0]}`}},
 		pkg:   "./scheduler", tests: []string{"TestOutcome"},
 	},
 	{

@@ -4,7 +4,7 @@ package main
 var reloadPlants = []plant{
 	{
 		name: "reload: removal forgets ticks", promise: "A tick that was due when its job was removed is accounted for.",
-		edits: []edit{{schedulerDir + "update.go", "e.decided(j.Job, t, skippedFor(whyRemoved))", "_ = t"}},
+		edits: []edit{{schedulerDir + "update.go", "e.decided(j.Job, t, skippedFor(CodeRemoved))", "_ = t"}},
 		pkg:   scheduler, tests: []string{"TestRemovedJobsQueueIsAccountedFor"},
 	},
 	{

@@ -114,7 +114,7 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "catch-up: ledger ignored", promise: "What others ran while this replica slept is not tried again.",
-		edits: []edit{{schedulerDir + "past.go", "e.Outcome != Missed || byPolicy(e.Reason)", "byPolicy(e.Reason)"}},
+		edits: []edit{{schedulerDir + "past.go", "e.Outcome != Missed || e.Reason.Code == CodeCatchUp", "e.Reason.Code == CodeCatchUp"}},
 		pkg:   scheduler, tests: []string{"TestUndecidedPast"},
 	},
 	{
@@ -144,7 +144,7 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "overlap: paused ticks replace", promise: "A tick that is skipped because its job is paused ends no run.",
-		edits: []edit{{schedulerDir + "overlap.go", "t.act == nil && j.paused(e.pauses) != \"\"", "false"}},
+		edits: []edit{{schedulerDir + "overlap.go", "t.act == nil && !j.paused(e.pauses).IsZero()", "false"}},
 		pkg:   scheduler, tests: []string{"TestPausedTicksReplaceNothing"},
 	},
 	{
