@@ -78,8 +78,9 @@
 // can do get the time to do it: an overload ends when what caused it does.
 //
 // A tick that nobody claims is recorded by every replica that noticed, the
-// first record stays, and the record of a run goes before all of them. So a
-// replica says what it knows without asking whether it is alone to know it.
+// record that outranks the others stays (Entry.Rank), and the record of a run goes
+// before all of them. So a replica says what it knows without asking whether it is
+// alone to know it.
 //
 // # One goroutine decides
 //

@@ -191,7 +191,8 @@ func (q Query) Filters() bool {
 // its release, which carry an encoded Entry as their note (EncodeNote), so a
 // Ledger reads what a Locker wrote.
 type Ledger interface {
-	// Record notes a tick that did not run. The first record of a tick stays.
+	// Record notes a tick that did not run. Of several records of a tick the one stays
+	// that outranks the others.
 	// It returns nil when a quorum has it, locking.ErrNoQuorum otherwise;
 	// recording again is harmless.
 	Record(ctx context.Context, e Entry) error

@@ -339,7 +339,7 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "ledger: miss before skip", promise: "Replicas that missed a tick do not hide why it was skipped.",
-		edits: []edit{{ledgerDir + "merge.go", "if skip && !had ||", "if !skip && had ||"}},
+		edits: []edit{{ledgerDir + "merge.go", "r.Rank > best.Rank ||", "r.Rank < best.Rank ||"}},
 		pkg:   redisledger, tests: []string{"TestMerge"},
 	},
 	{
@@ -353,9 +353,14 @@ var schedulerPlants = []plant{
 		pkg:   redisledger, tests: []string{"TestMerge"},
 	},
 	{
-		name: "ledger: last word of a tick stays", promise: "The first record of a tick that did not run stays on each node.",
-		edits: []edit{{ledgerDir + "record.lua", "return {'KEPT', nowtext}", ""}},
-		pkg:   redisledger, tests: []string{"TestLedgerConforms"},
+		name: "ledger: last word of a tick stays", promise: "Of several records of a tick that did not run the highest stays on each node.",
+		edits: []edit{{ledgerDir + "record.lua", "if highest then redis.call('ZREM', runs, highest) end", "if highest then redis.call('ZREM', runs, record) end"}},
+		pkg:   redisledger, tests: []string{"TestDrainingReplicaKnowsLeast", "TestScriptsAgreeWithTheModel"},
+	},
+	{
+		name: "ledger: records of the future", promise: "A node keeps no record of a tick far ahead of its clock.",
+		edits: []edit{{ledgerDir + "record.lua", "now + gracems / 2 then", "now + 1000 * gracems then"}},
+		pkg:   redisledger, tests: []string{"TestRecordOfTheFuture"},
 	},
 	{
 		name: "ledger: read without a quorum", promise: "A listing that too few nodes answer is an error, never a part of the truth.",

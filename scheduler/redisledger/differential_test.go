@@ -69,11 +69,11 @@ func tickText(rt *rapid.T) string {
 
 func (d differ) record(rt *rapid.T, script *nodes.Script) {
 	stream := rapid.SampledFrom([]string{"Nschedule|", "Nmanual|"}).Draw(rt, "stream")
-	why := rapid.SampledFrom([]string{"a", "b", "c|d"}).Draw(rt, "why")
+	why := rapid.SampledFrom([]string{"a", "b{}", "bc|d"}).Draw(rt, "why")
 	keep := rapid.SampledFrom([]string{"3", "3", "5", "1", "0", "x"}).Draw(rt, "keep")
 	tick := tickText(rt)
 	if rapid.IntRange(0, 20).Draw(rt, "odd tick") == 0 {
-		tick = rapid.SampledFrom([]string{"", "abc"}).Draw(rt, "tick")
+		tick = rapid.SampledFrom([]string{"", "abc", "9000000000000"}).Draw(rt, "tick")
 	}
 	d.call(rt, script, "0", []string{runsKey}, tick, stream, stream+why, keep)
 }

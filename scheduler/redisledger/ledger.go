@@ -3,6 +3,7 @@ package redisledger
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/quorate/quorate/locking"
@@ -38,12 +39,25 @@ func New(set *nodes.Set) *Ledger {
 func (l *Ledger) Record(ctx context.Context, e scheduler.Entry) error {
 	r := nodes.Record{
 		Kind: nodes.KindNotRun, Stream: cmp.Or(e.Stream, locking.StreamSchedule), Tick: e.OrderKey(),
-		Note: scheduler.EncodeNote(e),
+		Rank: e.Rank(), Note: scheduler.EncodeNote(e),
 	}
+	doing := "recording a tick of " + e.Job
 	replies := l.set.Call(ctx, l.lua.record, []string{l.set.JobKey(e.Job, "runs")},
 		r.Tick.UnixMilli(), string(r.Kind)+r.Stream+"|", r.Encode(), l.keep)
-	_, err := answers(l.set, "recording a tick of "+e.Job, replies)
-	return err
+	good, err := answers(l.set, doing, replies)
+	if err != nil {
+		return err
+	}
+	kept := 0
+	for _, r := range good {
+		if r.Code != "FUTURE" {
+			kept++
+		}
+	}
+	if kept < l.set.Quorum() {
+		return fmt.Errorf("%s: %w", doing, locking.ErrFuture)
+	}
+	return nil
 }
 
 // Runs implements [scheduler.Ledger].

@@ -1,6 +1,7 @@
 package redisledger
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 type merger struct {
 	quorum, answered int
 	claims           map[claimKey]*claim
-	notRun           map[tickKey]map[string]int // notes, and how many nodes have each
+	notRun           map[tickKey]nodes.Record // the highest of each tick
 }
 
 type tickKey struct {
@@ -38,7 +39,7 @@ type claim struct {
 func newMerger(quorum, answered int) merger {
 	return merger{
 		quorum: quorum, answered: answered,
-		claims: map[claimKey]*claim{}, notRun: map[tickKey]map[string]int{},
+		claims: map[claimKey]*claim{}, notRun: map[tickKey]nodes.Record{},
 	}
 }
 
@@ -47,10 +48,9 @@ func newMerger(quorum, answered int) merger {
 func (m *merger) add(r nodes.Record, owners ...string) {
 	tick := tickKey{r.Stream, r.Tick.UnixMilli()}
 	if r.Kind == nodes.KindNotRun {
-		if m.notRun[tick] == nil {
-			m.notRun[tick] = map[string]int{}
+		if best, ok := m.notRun[tick]; !ok || r.Rank > best.Rank || r.Rank == best.Rank && bytes.Compare(r.Note, best.Note) > 0 {
+			m.notRun[tick] = r
 		}
-		m.notRun[tick][string(r.Note)]++
 		return
 	}
 	key := claimKey{tick, r.Token}
@@ -74,7 +74,7 @@ func (c *claim) finished() bool { return c.record.Kind != nodes.KindStarted }
 // forgetUpTo drops what is known of ticks up to the given one.
 func (m *merger) forgetUpTo(tick int64) {
 	maps.DeleteFunc(m.claims, func(k claimKey, _ *claim) bool { return k.tick <= tick })
-	maps.DeleteFunc(m.notRun, func(k tickKey, _ map[string]int) bool { return k.tick <= tick })
+	maps.DeleteFunc(m.notRun, func(k tickKey, _ nodes.Record) bool { return k.tick <= tick })
 }
 
 // known is an entry and how sure it is.
@@ -95,8 +95,8 @@ func (m *merger) known(job string) ([]known, error) {
 		}
 		all = append(all, k)
 	}
-	for tick, notes := range m.notRun {
-		e, err := mostCommon(notes)
+	for tick, r := range m.notRun {
+		e, err := scheduler.DecodeNote(r.Note)
 		if err != nil {
 			return nil, err
 		}
@@ -147,21 +147,4 @@ func (c *claim) interrupted(quorum, answered int) scheduler.Reason {
 		Code: scheduler.CodeInterrupted, Variant: scheduler.VariantDoubtful,
 		Details: &scheduler.Details{N: c.nodes, Most: answered},
 	}
-}
-
-// mostCommon returns what most nodes have recorded of a tick, a skip before a
-// miss. The choice between equals is always the same.
-func mostCommon(notes map[string]int) (best scheduler.Entry, err error) {
-	most := 0
-	for _, note := range slices.Sorted(maps.Keys(notes)) {
-		e, err := scheduler.DecodeNote([]byte(note))
-		if err != nil {
-			return scheduler.Entry{}, err
-		}
-		skip, had := e.Outcome == scheduler.Skipped, best.Outcome == scheduler.Skipped
-		if skip && !had || skip == had && notes[note] > most {
-			best, most = e, notes[note]
-		}
-	}
-	return best, nil
 }

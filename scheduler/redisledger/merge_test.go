@@ -51,7 +51,7 @@ func by(owner string, r nodes.Record) nodes.Record {
 func said(o scheduler.Outcome, reason string) nodes.Record {
 	e := skipped("job", 1, reason)
 	e.Outcome = o
-	return nodes.Record{Kind: nodes.KindNotRun, Stream: locking.StreamSchedule, Tick: tick(1), Note: scheduler.EncodeNote(e)}
+	return nodes.Record{Kind: nodes.KindNotRun, Stream: locking.StreamSchedule, Tick: tick(1), Rank: e.Rank(), Note: scheduler.EncodeNote(e)}
 }
 
 func TestMerge(t *testing.T) {
@@ -59,6 +59,8 @@ func TestMerge(t *testing.T) {
 	s7, f7, l7 := claimed(nodes.KindStarted, 7), claimed(nodes.KindFinished, 7), claimed(nodes.KindLate, 7)
 	s8, f8 := claimed(nodes.KindStarted, 8), claimed(nodes.KindFinished, 8)
 	skip, miss := said(scheduler.Skipped, "busy"), said(scheduler.Missed, "no quorum")
+	drained := said(scheduler.Missed, "z")
+	drained.Rank = 'a'
 	for name, tt := range map[string]struct {
 		answers []answer
 		// Each entry as "token outcome", with the parts of its reason behind.
@@ -82,6 +84,7 @@ func TestMerge(t *testing.T) {
 		"run hides records":          {[]answer{node(skip, f7), node(f7), node(f7)}, []string{"7 succeeded"}, []string{"7 succeeded"}},
 		"doubtful run hides records": {[]answer{node(skip, s7), node(skip), node(skip)}, []string{"7 interrupted may not"}, []string{"7 interrupted may not"}},
 		"skip before miss":           {[]answer{node(miss), node(skip), node(miss)}, nil, []string{"0 skipped busy"}},
+		"drained last":               {[]answer{node(drained), node(drained), node(miss)}, nil, []string{"0 missed no quorum"}},
 		"most common": {
 			[]answer{node(said(scheduler.Missed, "z")), node(said(scheduler.Missed, "a")), node(said(scheduler.Missed, "z"))},
 			nil,

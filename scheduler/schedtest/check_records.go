@@ -19,12 +19,22 @@ func recordKeepsTheEntry(b *ledgerBench) {
 	b.want("Runs", b.runs(10))
 }
 
-func firstRecordStays(b *ledgerBench) {
-	first := b.notRun(1, scheduler.Missed, "first")
-	b.record(first)
-	b.record(first)
-	b.record(b.notRun(1, scheduler.Skipped, "second"))
-	b.want("Ticks", b.ticks(10), first)
+// highestRecordStays: whoever comes first, on whichever nodes.
+func highestRecordStays(b *ledgerBench) {
+	drained, silent := b.notRun(1, scheduler.Missed, ""), b.notRun(1, scheduler.Missed, "")
+	drained.Reason = scheduler.Reason{Code: scheduler.CodeDrained}
+	silent.Reason = scheduler.Reason{Code: scheduler.CodeNoQuorum}
+	last := silent
+	last.Reason = scheduler.Reason{Code: scheduler.CodeCatchUp, Variant: scheduler.VariantLast}
+	skipped := b.notRun(1, scheduler.Skipped, "an earlier run goes on")
+	for _, e := range []scheduler.Entry{drained, silent, last, skipped} {
+		b.record(e)
+		b.record(drained)
+		b.want("Ticks", b.ticks(10), e)
+	}
+	b.record(last)
+	b.record(silent)
+	b.want("Ticks", b.ticks(10), skipped)
 }
 
 func concurrentRecordsAgree(b *ledgerBench) {
@@ -45,7 +55,7 @@ func concurrentRecordsAgree(b *ledgerBench) {
 	if len(said) != 1 {
 		b.Fatalf("Ticks returned %d entries for one tick", len(said))
 	}
-	b.record(b.notRun(1, scheduler.Skipped, "later"))
+	b.record(b.notRun(1, scheduler.Missed, "later"))
 	b.want("Ticks", b.ticks(10), said...)
 }
 

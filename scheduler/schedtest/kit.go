@@ -76,7 +76,7 @@ func ledgerChecks() []ledgerCheck {
 	return []ledgerCheck{
 		{"NothingIsKnownOfANewJob", nothingIsKnownOfANewJob},
 		{"RecordKeepsTheEntry", recordKeepsTheEntry},
-		{"FirstRecordStays", firstRecordStays},
+		{"HighestRecordStays", highestRecordStays},
 		{"ConcurrentRecordsAgree", concurrentRecordsAgree},
 		{"JobsAreApart", jobsAreApart},
 		{"Bounded", bounded},

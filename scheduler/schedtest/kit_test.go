@@ -135,7 +135,7 @@ var ledgerFaults = map[string]struct {
 	"loses reasons": {oddLedger{in: func(e *scheduler.Entry) bool {
 		e.Reason = scheduler.Reason{}
 		return true
-	}}, []string{"RecordKeepsTheEntry", "FirstRecordStays"}},
+	}}, []string{"RecordKeepsTheEntry", "HighestRecordStays"}},
 	"keeps every record": {oddLedger{in: func(e *scheduler.Entry) bool {
 		e.Tick = e.Tick.Add(time.Duration(e.Reason.Details.Text[len(e.Reason.Details.Text)-1]) * time.Millisecond)
 		return true

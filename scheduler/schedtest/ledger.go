@@ -41,12 +41,15 @@ func (l *Ledger) Record(ctx context.Context, e scheduler.Entry) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	have := l.ticks[e.Job]
-	if slices.ContainsFunc(have, func(h scheduler.Entry) bool {
+	i := slices.IndexFunc(have, func(h scheduler.Entry) bool {
 		return h.Stream == e.Stream && h.OrderKey().Equal(e.OrderKey())
-	}) {
-		return nil
+	})
+	switch {
+	case i < 0:
+		have = append(have, e)
+	case e.Outranks(have[i]):
+		have[i] = e
 	}
-	have = append(have, e)
 	scheduler.SortEntries(have)
 	l.ticks[e.Job] = have[:min(len(have), cmp.Or(l.Keep, keep))]
 	return nil

@@ -24,6 +24,9 @@ func TestRecordsSurviveStorage(t *testing.T) {
 			Owner:   rapid.StringMatching(`[a-z0-9]{0,32}`).Draw(t, "owner"),
 			Note:    []byte(rapid.SampledFrom([]string{`{"a":"|"}`, `"x"`}).Draw(t, "note")),
 		}
+		if in.Kind == nodes.KindNotRun {
+			in.Rank = rapid.ByteRange('a', 'z').Draw(t, "rank")
+		}
 		text := in.Encode()
 		out, err := nodes.DecodeRecord(text)
 		if err != nil || !reflect.DeepEqual(in, out) {

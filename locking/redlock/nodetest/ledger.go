@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// record is N7: what became of a tick that did not run; the first word of a tick
+// record is N7: what became of a tick that did not run; the highest word of a tick
 // and stream stays. Keys: runs. Arguments: tick, how such records of the stream
 // begin, the record, records to keep.
 func (c *call) record() ([]string, error) {
@@ -15,18 +15,24 @@ func (c *call) record() ([]string, error) {
 	if !ok {
 		return nil, scriptError("min or max is not a float: %q", c.arg(1))
 	}
-	for _, r := range c.n.Runs[runs] {
-		if r.Tick == tick && strings.HasPrefix(r.Record, c.arg(2)) {
-			return answer("KEPT")
-		}
+	if tick > c.now+c.grace/2 {
+		return answer("FUTURE")
 	}
 	if err := c.n.addRun(runs, c.arg(1), c.arg(3)); err != nil {
 		return nil, err
 	}
+	highest, reply := c.arg(3), "OK"
+	of := func(r Run) bool { return r.Tick == tick && strings.HasPrefix(r.Record, c.arg(2)) }
+	for _, r := range c.n.Runs[runs] {
+		if of(r) && r.Record > highest {
+			highest, reply = r.Record, "KEPT"
+		}
+	}
+	c.n.Runs[runs] = slices.DeleteFunc(c.n.Runs[runs], func(r Run) bool { return of(r) && r.Record != highest })
 	if err := c.n.boundRuns(runs, c.arg(4)); err != nil {
 		return nil, err
 	}
-	return answer("OK")
+	return answer(reply)
 }
 
 // read answers for each job with the tick of the newest record that was not asked
