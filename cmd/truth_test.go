@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,6 +86,7 @@ func recordOf(t *testing.T, config string, ticks map[string][]string, sink strin
 	// written its line before its run has ended.
 	for _, p := range lives {
 		r.Lives = append(r.Lives, p.life())
+		r.Forgot = r.Forgot || strings.Contains(p.log(), "blank node joined")
 	}
 	for _, l := range readLines(t, sink) {
 		for job := range ticks {

@@ -71,6 +71,12 @@ func (c *checker) row(row Row) {
 	if row.Code == "" {
 		c.lie(row.Tick, "is %s without a reason", row.Outcome)
 	}
+	if row.Code == historyLost {
+		if !c.Forgot {
+			c.lie(row.Tick, "is %v, but the nodes kept their memory", row)
+		}
+		return // it may have run
+	}
 	for _, e := range c.sink[row.key()] {
 		c.lie(row.Tick, "is %v, but the sink saw it run on %s with token %d", row, e.Replica, e.Token)
 	}
@@ -143,7 +149,7 @@ func (c *checker) ended(row Row) {
 				c.lie(row.Tick, "is %v, but %s logged a run of it, which %s", row, l.Replica, s.Outcome)
 			case s.Token > row.Token && !unsure:
 				c.lie(row.Tick, "names token %d, but %s logged the end of a run with the later token %d", row.Token, l.Replica, s.Token)
-			case s.Token == row.Token && (s.Outcome != row.Outcome || s.Code != row.Code) && !unsure:
+			case s.Token == row.Token && (s.Outcome != row.Outcome || s.Code != row.Code && row.Code != lateEnd) && !unsure:
 				c.lie(row.Tick, "is %v, but %s logged its end as %v", row, l.Replica, Row{Outcome: s.Outcome, Code: s.Code})
 			}
 		}

@@ -92,6 +92,17 @@ func TestHonestRecord(t *testing.T) {
 	}
 }
 
+// A run whose record was lost reads as lost history.
+func TestLostHistory(t *testing.T) {
+	t.Parallel()
+	r := honest()
+	*row(&r, 40) = truth.Row{Tick: tick(40), Outcome: scheduler.Missed, Code: "history_lost", Replica: "c"}
+	r.Forgot = true
+	if lies := truth.Check(r); len(lies) > 0 {
+		t.Error(lies)
+	}
+}
+
 // A replica that is killed may leave a lease behind that nothing else tells of.
 func TestLeaseOfTheKilled(t *testing.T) {
 	t.Parallel()
@@ -240,6 +251,10 @@ func TestLies(t *testing.T) {
 		"overlap with what was over": {
 			func(r *truth.Record) { r.Lives[0].Said[1].At = at(10.9) },
 			"j 12:00:11: is skipped (overlap), but no earlier run of the job was going on",
+		},
+		"lost, and nothing was": {
+			func(r *truth.Record) { row(r, 25).Code, said(r, 1, 25).Code = "history_lost", "history_lost" },
+			"j 12:00:25: is missed (history_lost), but the nodes kept their memory",
 		},
 		"unknown, and one was there": {
 			func(r *truth.Record) {

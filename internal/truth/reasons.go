@@ -14,6 +14,8 @@ const (
 	asleep      = string(scheduler.CodeAsleep)
 	overlap     = string(scheduler.CodeOverlap)
 	unknown     = string(scheduler.CodeUnknown)
+	historyLost = string(scheduler.CodeHistoryLost)
+	lateEnd     = string(scheduler.CodeLateEnd) // a reader adds it
 )
 
 func causes() []string { return []string{noReplica, drainedCode, asleep, overlap, unknown} }

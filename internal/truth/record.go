@@ -13,8 +13,10 @@ type Record struct {
 	Rows  []Row    // what the ledger says, also of ticks outside the span
 	Sink  []Effect // what the jobs did, in the order in which they did it
 	Lives []Life
-	Read  time.Time     // when the rows were read
-	TTL   time.Duration // of a lease
+	// Forgot: nodes lost so much of their memory that a run may have no record any more.
+	Forgot bool
+	Read   time.Time     // when the rows were read
+	TTL    time.Duration // of a lease
 	// Window is how long a tick can be claimed after it came due. A replica that
 	// lived through it has dealt with the tick.
 	Window time.Duration
