@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -19,8 +20,7 @@ import (
 // 10 s drains at 12 s.
 type shift struct {
 	*desks
-	stops    map[string]func() error
-	finished []scheduler.Entry
+	stops map[string]func() error
 }
 
 func newShift(t *testing.T, list ...scheduler.Job) *shift {
@@ -40,11 +40,6 @@ func (s *shift) join(id string, list ...scheduler.Job) {
 	}
 	s.stops[id] = s.start(s.replica(id, func(c *scheduler.Config) {
 		c.Acts, c.TTL, c.DrainTimeout = s.acts, 15*time.Second, 2*time.Second
-		c.Observer.Finished = func(e scheduler.Entry, _ error) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.finished = append(s.finished, e)
-		}
 	}, list...))
 }
 
@@ -60,12 +55,15 @@ func (s *shift) drain() (id string) {
 
 func (s *shift) leave(id string) {
 	s.t.Helper()
-	s.stop(s.stops[id])
+	s.mu.Lock()
+	stop := s.stops[id]
 	delete(s.stops, id)
+	s.mu.Unlock()
+	s.stop(stop)
 }
 
 func (s *shift) leaveAll() {
-	for id := range s.stops {
+	for _, id := range slices.Collect(maps.Keys(s.stops)) {
 		s.leave(id)
 	}
 }
@@ -81,25 +79,15 @@ func (s *shift) attempts(job string) []scheduler.Entry {
 	return list
 }
 
-// calls are the calls of the function, each as "attempt.try at its instant".
-type call struct {
-	attempt, try int
-	replica      string
-	at           time.Time
-}
-
-// recorded notes each call before it is made.
-func recorded(calls *[]call, fn jobs.Handler) jobs.Handler {
-	return func(ctx context.Context, run jobs.Run) error {
-		*calls = append(*calls, call{run.Attempt, run.Try, run.Replica, time.Now()})
-		return fn(ctx, run)
-	}
-}
-
-func tries(calls []call) string {
+// tries are the calls of the function so far, each as attempt and try.
+func (s *shift) tries(job string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var words []string
-	for _, c := range calls {
-		words = append(words, fmt.Sprintf("%d.%d", c.attempt, c.try))
+	for _, run := range s.runs {
+		if run.Job == job {
+			words = append(words, fmt.Sprintf("%d.%d", run.Attempt, run.Try))
+		}
 	}
 	return strings.Join(words, " ")
 }
@@ -150,8 +138,7 @@ func TestDrainHandsOver(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				var calls []call
-				job := every(t, "1m", "j", recorded(&calls, tt.do))
+				job := every(t, "1m", "j", tt.do)
 				job.OnCrash, job.Group, job.GroupSize = scheduler.CrashRerun, "billing", 1
 				job.OnSuccess, job.OnFailure = []string{"after"}, []string{"after"}
 				job.Retry = scheduler.Retry{Attempts: tt.retry, Backoff: time.Second, MaxBackoff: time.Second}
@@ -164,7 +151,7 @@ func TestDrainHandsOver(t *testing.T) {
 				drained := s.drain()
 				gone := time.Now()
 				time.Sleep(50 * time.Second) // until 117 s at the latest
-				if got := tries(calls); got != tt.calls && !strings.HasPrefix(tt.name, "between two tries") || !strings.HasPrefix(tt.calls, got) {
+				if got := s.tries("j"); got != tt.calls && !strings.HasPrefix(tt.name, "between two tries") || !strings.HasPrefix(tt.calls, got) {
 					t.Errorf("calls %s, want %s", got, tt.calls)
 				}
 				list := s.attempts("j")
@@ -195,8 +182,7 @@ func TestHandedOverGoesFirst(t *testing.T) {
 	t.Parallel()
 	for _, overlap := range []scheduler.Overlap{scheduler.OverlapSkip, scheduler.OverlapQueue} {
 		synctest.Test(t, func(t *testing.T) {
-			var calls []call
-			job := every(t, "10s", "j", recorded(&calls, firstAttempt(untilEnd, succeedsNow)))
+			job := every(t, "10s", "j", firstAttempt(untilEnd, succeedsNow))
 			job.OnCrash, job.Overlap = scheduler.CrashRerun, overlap
 			s := newShift(t, job)
 			after(t, 17500*time.Millisecond)

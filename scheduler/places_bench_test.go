@@ -79,8 +79,8 @@ func TestManyWaitForAPlace(t *testing.T) {
 	}
 	ratio := float64(slices.Min(limited)) / float64(slices.Min(free))
 	t.Logf("%.2f times the processor time without a limit (%v, %v)", ratio, limited, free)
-	if ratio > 2 {
-		t.Errorf("%d ticks with a limit take %.1f times the processor time that they take without, want at most 2", n, ratio)
+	if ratio > 5 { // with the race detector up to 2.4; what grows with the square of n takes 14
+		t.Errorf("%d ticks with a limit take %.1f times the processor time that they take without, want at most 5", n, ratio)
 	}
 }
 

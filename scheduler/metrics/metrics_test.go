@@ -123,6 +123,10 @@ func TestWhatEventsCount(t *testing.T) {
 			"leases_lost_total{}": 1, "ticks_total{report,lease_lost}": 1, "tick_reasons_total{lease_lost,lost}": 1,
 			"run_duration_seconds{report}": 1, "ledger_failures_total{end}": 1,
 		}},
+		{"a run that is handed over", func(o scheduler.Observer) {
+			o.Claimed("report", claim, 0)
+			o.Finished(ended(scheduler.Interrupted, scheduler.CodeDrained), nil)
+		}, map[string]float64{"run_duration_seconds{report}": 1}},
 		{"a claim given back", func(o scheduler.Observer) {
 			o.Claimed("report", claim, 0)
 			o.Unused("report", claim)

@@ -155,6 +155,7 @@ func TestEvents(t *testing.T) {
 		o.Finished(entry(scheduler.Succeeded), nil)
 		o.Finished(entry(scheduler.Failed), errors.New("no quorum"))
 		o.Finished(entry(scheduler.TimedOut), nil)
+		o.Finished(entry(scheduler.Interrupted), nil) // handed over: the next attempt has its end told
 		o.Recorded(entry(scheduler.Missed), nil)
 		o.Settled(entry(scheduler.Missed))
 		o.Settled(entry(scheduler.Skipped))
