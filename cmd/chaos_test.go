@@ -122,10 +122,11 @@ func (c *chaos) storm(end time.Time) {
 			node.Thaw()
 		case 5:
 			c.nodes++
+			node = c.servers[c.rand.IntN(2)] // a quorum never loses its memory
 			node.Kill()
 			wait(c.t, pause)
 			node.Restart(false)
-			wait(c.t, 5*time.Second) // its grace: a minority at a time
+			wait(c.t, 5*time.Second) // its grace
 		case 6:
 			c.allGone(pause)
 		}
