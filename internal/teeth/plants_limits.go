@@ -48,7 +48,7 @@ var limitPlants = []plant{
 	},
 	{
 		name: "placement: others counted in the rank", promise: "Nobody waits for replicas that cannot run the job.",
-		edits: []edit{{schedulerDir + "rank.go", "fits(r.Labels, j.Labels)", "fits(r.Labels, nil)"}},
+		edits: []edit{{schedulerDir + "rank.go", "!fits(r.Labels, labels)", "!fits(r.Labels, nil)"}},
 		pkg:   scheduler, tests: []string{"TestPlacement"},
 	},
 	{
