@@ -148,6 +148,59 @@ func TestRemovedAndPutBack(t *testing.T) {
 	}
 }
 
+// A roll-out replaces the replicas one by one with others whose configuration lacks the job,
+// and a later one puts it back. The ticks in between were nobody's.
+func TestRemovedByARollOut(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []scheduler.CatchUpMode{scheduler.CatchUpNone, scheduler.CatchUpAll} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			setup := schedtest.Setup{Jobs: []scheduler.Job{onSchedule(t, "@every 10m", mode)}, Replicas: 3}
+			schedtest.Run(t, setup, func(t *testing.T, c *schedtest.Cluster) {
+				rollOut := func(list []scheduler.Job) {
+					for _, r := range c.Replicas() {
+						r.Stop()
+						r.Update(list)
+						r.Start()
+						c.Forward(10 * time.Second)
+					}
+				}
+				c.Forward(15 * time.Minute)
+				rollOut(nil)
+				c.Forward(30 * time.Minute)
+				rollOut(setup.Jobs)
+				c.Forward(15 * time.Minute)
+				wantShown(t, c, "00:10:00 succeeded", "00:50:00 succeeded", "01:00:00 succeeded")
+			})
+		})
+	}
+}
+
+// A replica drains while another one serves the job, which then dies: nobody has removed it.
+func TestRollOutRemovesNothing(t *testing.T) {
+	t.Parallel()
+	job := onSchedule(t, "@every 10m", scheduler.CatchUpAll)
+	changed := job
+	changed.Timeout = time.Hour
+	for name, other := range map[string]scheduler.Job{"the same version": job, "another version": changed} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			schedtest.Run(t, schedtest.Setup{Jobs: []scheduler.Job{job}, Replicas: 2}, func(t *testing.T, c *schedtest.Cluster) {
+				all := c.Replicas()
+				all[1].Update([]scheduler.Job{other})
+				c.Forward(15 * time.Minute)
+				all[0].Stop()
+				c.Forward(time.Second)
+				all[1].Kill()
+				c.Forward(10 * time.Minute)
+				all[0].Start()
+				c.Forward(10 * time.Minute)
+				wantShown(t, c, "00:10:00 succeeded", "00:20:00 succeeded", "00:30:00 succeeded")
+			})
+		})
+	}
+}
+
 // One replica takes the job out long before the others: it was served all the while.
 func TestRemovedByOneReplicaOnly(t *testing.T) {
 	t.Parallel()

@@ -170,7 +170,7 @@ func (p *publisher) run(ctx context.Context) {
 func (p *publisher) tell(ctx context.Context) bool {
 	published := p.publish(ctx)
 	kept := p.keepSet(ctx)
-	return p.publishRemoved(ctx) && kept && published
+	return p.publishRemoved(ctx, p.others()) && kept && published
 }
 
 // renew makes everything fresh.

@@ -57,8 +57,7 @@ func (p *publisher) addAccounts(list []JobInfo, versions map[string][]JobInfo) {
 
 // publishRemoved says which jobs were removed that no other replica serves, and tells
 // whether those are all.
-func (p *publisher) publishRemoved(ctx context.Context) bool {
-	others := p.others()
+func (p *publisher) publishRemoved(ctx context.Context, others []Replica) bool {
 	unserved, all := p.unserved(others)
 	if len(unserved) == 0 {
 		return all
@@ -152,9 +151,10 @@ func (p *publisher) finish(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
-	p.publishRemoved(ctx)
+	left, err := p.roster.Replicas(ctx)
+	left = slices.DeleteFunc(left, func(r Replica) bool { return !p.goesOn(r) })
 	var stopped time.Time
-	if left, err := p.roster.Replicas(ctx); err == nil && !slices.ContainsFunc(left, p.goesOn) {
+	if err == nil && len(left) == 0 {
 		stopped = p.wall()
 	}
 	p.renew()
@@ -166,6 +166,10 @@ func (p *publisher) finish(ctx context.Context) {
 	if len(list) > 0 {
 		_ = p.roster.Publish(ctx, list) // without it others look further back
 	}
+	if len(left) > 0 { // a roll-out, perhaps of a configuration without some of the jobs
+		p.serve(nil)
+	}
+	p.publishRemoved(ctx, left)
 }
 
 // goesOn tells whether another replica lives and does not drain.
