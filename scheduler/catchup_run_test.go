@@ -31,7 +31,7 @@ func (c *cluster) startAll(n int, change func(*scheduler.Config), list ...schedu
 // ledger explains each tick.
 func TestSixHoursDown(t *testing.T) {
 	t.Parallel()
-	const nobody = "no replica was running"
+	const nobody = "no replica served the job"
 	tests := []struct {
 		name   string
 		policy scheduler.CatchUp

@@ -30,7 +30,7 @@ const (
 	CodeBehind      Code = "behind"      // an earlier tick was still being decided
 	CodeTooLate     Code = "too_late"    // the claim came too late to begin
 	CodeAsleep      Code = "asleep"      // the replica was asleep, stopped or too busy
-	CodeNoReplica   Code = "no_replica"  // none was running
+	CodeNoReplica   Code = "no_replica"  // no replica served the job
 	CodeStarting    Code = "starting"    // the replica did not know yet what is paused
 	CodeRemoved     Code = "removed"     // the job was taken out of the configuration
 	CodeRescheduled Code = "rescheduled" // its schedule was changed
@@ -38,7 +38,7 @@ const (
 	CodeCancelled   Code = "cancelled"   // somebody ended it; of runs, too
 
 	CodeUnknown        Code = "unknown"         // nothing is known of why
-	CodeHistoryLost    Code = "history_lost"    // nodes lost what they knew of it
+	CodeHistoryLost    Code = "history_lost"    // nodes may have lost what they knew of it
 	CodeHistoryTrimmed Code = "history_trimmed" // what was known of it is kept no longer
 )
 
