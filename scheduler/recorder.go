@@ -66,20 +66,37 @@ func (r *recorder) add(j *Job, e Entry) {
 }
 
 // run delivers what is added until ctx ends, or flush was called and the queue
-// is empty.
+// is empty. It sends many entries together, a single one once more than an eighth of
+// them failed, and then one more each time none did: replicas must not send more
+// requests when nodes stop answering.
 func (r *recorder) run(ctx context.Context) {
 	defer close(r.ended)
-	var left []decision
-	for pause := firstRecordRetry; ctx.Err() == nil; {
-		batch := append(left, r.pop(recordsAtOnce-len(left))...)
-		if len(batch) == 0 && !r.wait(ctx) {
-			break
+	var left []decision // were tried in vain, oldest first
+	for pause, size := firstRecordRetry, recordsAtOnce; ctx.Err() == nil; {
+		batch := r.pop(size)
+		if n := min(size-len(batch), len(left)); n > 0 {
+			batch, left = append(batch, left[:n]...), left[n:]
 		}
-		if left = r.deliver(ctx, batch); len(left) < len(batch) {
+		if len(batch) == 0 {
+			if !r.wait(ctx) {
+				break
+			}
+			continue
+		}
+		again := r.deliver(ctx, batch)
+		left = append(left, again...)
+		switch failed := len(again); {
+		case failed == 0:
+			pause, size = firstRecordRetry, min(size+1, recordsAtOnce)
+		case failed < len(batch):
 			pause = firstRecordRetry
-		}
-		if len(left) > 0 && sleep(ctx, pause) {
-			pause = min(2*pause, lastRecordRetry)
+			if failed > len(batch)/8 {
+				size = 1
+			}
+		default:
+			if size = 1; sleep(ctx, pause) {
+				pause = min(2*pause, lastRecordRetry)
+			}
 		}
 	}
 	for _, d := range append(left, r.pop(r.limit)...) {
