@@ -381,9 +381,9 @@ type gatedRecords struct {
 	gone func() error
 }
 
-func (g gatedRecords) Record(ctx context.Context, e scheduler.Entry) error {
+func (g gatedRecords) Record(ctx context.Context, e scheduler.Entry) (first bool, err error) {
 	if err := g.gone(); err != nil {
-		return err
+		return false, err
 	}
 	return g.Ledger.Record(ctx, e)
 }

@@ -48,7 +48,7 @@ func (l *granted) Void(context.Context) error             { return nil }
 // forgetful is a Ledger and a Roster that keeps nothing.
 type forgetful struct{}
 
-func (forgetful) Record(context.Context, scheduler.Entry) error { return nil }
+func (forgetful) Record(context.Context, scheduler.Entry) (bool, error) { return true, nil }
 
 func (forgetful) Runs(context.Context, scheduler.Query) ([]scheduler.Entry, error) { return nil, nil }
 

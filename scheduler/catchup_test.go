@@ -156,7 +156,7 @@ func TestScansAreRepeated(t *testing.T) {
 // entriesOf is a ledger of one job that has just these entries, newest first.
 type entriesOf []Entry
 
-func (l entriesOf) Record(context.Context, Entry) error          { return nil }
+func (l entriesOf) Record(context.Context, Entry) (bool, error)  { return true, nil }
 func (l entriesOf) Runs(context.Context, Query) ([]Entry, error) { return nil, nil }
 func (l entriesOf) Ticks(_ context.Context, q Query) ([]Entry, error) {
 	var list []Entry

@@ -15,7 +15,7 @@ type nothing struct{}
 func (nothing) TryAcquire(context.Context, locking.Request) (locking.Lease, error) {
 	return nil, refusal(locking.ErrNoQuorum)
 }
-func (nothing) Record(context.Context, Entry) error           { return nil }
+func (nothing) Record(context.Context, Entry) (bool, error)   { return true, nil }
 func (nothing) Runs(context.Context, Query) ([]Entry, error)  { return nil, nil }
 func (nothing) Ticks(context.Context, Query) ([]Entry, error) { return nil, nil }
 

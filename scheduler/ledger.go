@@ -193,9 +193,10 @@ func (q Query) Filters() bool {
 type Ledger interface {
 	// Record notes a tick that did not run. Of several records of a tick the one stays
 	// that outranks the others.
-	// It returns nil when a quorum has it, locking.ErrNoQuorum otherwise;
-	// recording again is harmless.
-	Record(ctx context.Context, e Entry) error
+	// It returns no error when a quorum has it, locking.ErrNoQuorum otherwise;
+	// recording again is harmless. One replica is told that its record was the first of
+	// the tick; none if it died before it heard that.
+	Record(ctx context.Context, e Entry) (first bool, err error)
 
 	// Runs returns one entry per claim of the job's ticks.
 	// A start without a finish is Running while its lease lasts, then

@@ -129,9 +129,9 @@ type toiledLedger struct {
 	*toil
 }
 
-func (l toiledLedger) Record(ctx context.Context, e scheduler.Entry) error {
+func (l toiledLedger) Record(ctx context.Context, e scheduler.Entry) (first bool, err error) {
 	if !l.round() {
-		return locking.ErrNoQuorum
+		return false, locking.ErrNoQuorum
 	}
 	return l.Ledger.Record(ctx, e)
 }

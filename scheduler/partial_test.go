@@ -97,11 +97,11 @@ func (halfLedger) Part(key string) int {
 	return 0
 }
 
-func (halfLedger) Record(_ context.Context, e Entry) error {
+func (halfLedger) Record(_ context.Context, e Entry) (first bool, err error) {
 	if e.Job == "west" {
-		return locking.ErrNoQuorum
+		return false, locking.ErrNoQuorum
 	}
-	return nil
+	return true, nil
 }
 
 // What cannot be recorded does not hold up what can.

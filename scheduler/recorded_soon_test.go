@@ -22,15 +22,15 @@ type timedLedger struct {
 	first map[string]time.Time // by job and tick
 }
 
-func (l *timedLedger) Record(ctx context.Context, e scheduler.Entry) error {
+func (l *timedLedger) Record(ctx context.Context, e scheduler.Entry) (first bool, err error) {
 	time.Sleep(l.slow)
-	err := l.Ledger.Record(ctx, e)
+	first, err = l.Ledger.Record(ctx, e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, known := l.first[e.ID()]; !known && err == nil {
 		l.first[e.ID()] = time.Now()
 	}
-	return err
+	return first, err
 }
 
 // settledIn is how long after its tick came due an outcome is in the ledger at most,

@@ -147,10 +147,13 @@ func (r *recorder) deliver(ctx context.Context, batch []decision) []decision {
 	var working sync.WaitGroup
 	for i, d := range batch {
 		working.Go(func() {
-			if errs[i] = r.record(ctx, d); errs[i] == nil {
+			var first bool
+			if first, errs[i] = r.record(ctx, d); errs[i] == nil {
 				r.observer.Recorded(d.Entry, nil)
 				r.recorded(d)
-				r.settle(ctx, d)
+				if first {
+					r.settle(ctx, d)
+				}
 			}
 		})
 	}
@@ -168,22 +171,22 @@ func (r *recorder) deliver(ctx context.Context, batch []decision) []decision {
 	return again
 }
 
-func (r *recorder) record(ctx context.Context, d decision) error {
+func (r *recorder) record(ctx context.Context, d decision) (first bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
-	if err := r.ledger.Record(ctx, d.named(d.key)); err != nil {
-		return err
+	if first, err = r.ledger.Record(ctx, d.named(d.key)); err != nil {
+		return false, err
 	}
 	if r.archive != nil && d.history.bounded() {
 		// Its failure leaves more than asked for, until the next time.
 		_ = r.archive.Store(ctx, d.key, d.history)
 	}
-	return nil
+	return first, nil
 }
 
-// settle tells the observer of a tick that nobody ran if the ledger knows it
-// from this replica. By then every node that answers has some replica's word, and
-// keeps that, so all replicas read the same.
+// settle tells the observer of a tick that nobody ran: this replica was the first to
+// record it, and the ledger has no run of it. What it tells is what the ledger has, which
+// may be another replica's record by now.
 func (r *recorder) settle(ctx context.Context, d decision) {
 	if r.observer.Settled == nil {
 		return
@@ -192,12 +195,17 @@ func (r *recorder) settle(ctx context.Context, d decision) {
 	defer cancel()
 	key := d.OrderKey()
 	list, err := r.ledger.Ticks(ctx, Query{Job: d.key, Limit: 10, Since: key, Before: key.Add(time.Millisecond)})
+	told := d.Entry
 	for _, known := range list {
-		if known.Stream == d.Stream && (known.Outcome.Ran() || known.Replica != d.Replica) {
+		switch {
+		case known.Stream != d.Stream:
+		case known.Outcome.Ran():
 			return
+		default:
+			told = known.named(d.Job)
 		}
 	}
 	if err == nil || ctx.Err() == nil {
-		r.observer.Settled(d.Entry)
+		r.observer.Settled(told)
 	}
 }

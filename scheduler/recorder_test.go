@@ -22,14 +22,14 @@ type flaky struct {
 	tries int
 }
 
-func (f *flaky) Record(_ context.Context, e Entry) error {
+func (f *flaky) Record(_ context.Context, e Entry) (first bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.tries++
 	if f.err == nil {
 		f.has = append(f.has, e.Job)
 	}
-	return f.err
+	return true, f.err
 }
 
 func (f *flaky) set(err error) {
@@ -139,17 +139,17 @@ type slow struct {
 	taken []time.Time
 }
 
-func (l *slow) Record(ctx context.Context, e Entry) error {
+func (l *slow) Record(ctx context.Context, e Entry) (first bool, err error) {
 	if e.Job == "stuck" {
-		return locking.ErrNoQuorum
+		return false, locking.ErrNoQuorum
 	}
 	if !sleep(ctx, 200*time.Millisecond) { // a node that answers just in time
-		return ctx.Err()
+		return false, ctx.Err()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.taken = append(l.taken, time.Now())
-	return nil
+	return true, nil
 }
 
 // However many outcomes are decided at once, and however slow the nodes are, all are

@@ -46,7 +46,7 @@ func (s *settlement) result(ctx context.Context, cfg Config, now time.Time) (str
 		case !ok:
 			e = t.entry(&Job{Name: s.act.Job}, cfg.Replica)
 			e.Outcome, e.Reason = Missed, why
-			if err := cfg.Ledger.Record(ctx, e); err != nil {
+			if _, err := cfg.Ledger.Record(ctx, e); err != nil {
 				return "", err
 			}
 		}

@@ -38,7 +38,7 @@ func (g *grant) Void(context.Context) error             { return nil }
 // blank is a ledger that keeps nothing.
 type blank struct{}
 
-func (blank) Record(context.Context, scheduler.Entry) error { return nil }
+func (blank) Record(context.Context, scheduler.Entry) (bool, error) { return true, nil }
 
 func (blank) Runs(context.Context, scheduler.Query) ([]scheduler.Entry, error) { return nil, nil }
 

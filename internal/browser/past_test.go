@@ -85,7 +85,7 @@ func (p past) entry(tick time.Time, n, i int) scheduler.Entry {
 func (c *cluster) happened(locker *redlock.Locker, ledger *redisledger.Ledger, e scheduler.Entry) {
 	c.t.Helper()
 	if !e.Outcome.Ran() {
-		if err := ledger.Record(c.t.Context(), e); err != nil {
+		if _, err := ledger.Record(c.t.Context(), e); err != nil {
 			c.t.Fatal(err)
 		}
 		return

@@ -60,7 +60,7 @@ func (c *cluster) attack() {
 	if err := ledger.Publish(c.t.Context(), []scheduler.JobInfo{job}); err != nil {
 		c.t.Fatal(err)
 	}
-	err := ledger.Record(c.t.Context(), scheduler.Entry{
+	_, err := ledger.Record(c.t.Context(), scheduler.Entry{
 		Job: hostile, Tick: now.Add(-time.Minute), Trigger: scheduler.BySchedule, Replica: hostile, Outcome: scheduler.Missed, Reason: scheduler.Said(hostile),
 	})
 	if err != nil {

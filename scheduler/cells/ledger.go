@@ -27,7 +27,7 @@ type Ledger struct {
 func (l *Ledger) of(job string) Store { return l.Cells[l.Layout.Of(job)] }
 
 // Record implements [scheduler.Ledger].
-func (l *Ledger) Record(ctx context.Context, e scheduler.Entry) error {
+func (l *Ledger) Record(ctx context.Context, e scheduler.Entry) (first bool, err error) {
 	return l.of(e.Job).Record(ctx, e)
 }
 

@@ -43,7 +43,7 @@ func cluster(tb testing.TB, entries []scheduler.Entry) (listing.Reader, *ledger)
 	roster := new(schedtest.Roster)
 	known := map[string]bool{}
 	for _, e := range entries {
-		if err := h.Record(context.Background(), e); err != nil {
+		if _, err := h.Record(context.Background(), e); err != nil {
 			tb.Fatal(err)
 		}
 		if !known[e.Job] {

@@ -135,7 +135,7 @@ func (c *cluster) run(tb testing.TB, job string, n int) locking.Lease {
 
 func (c *cluster) record(tb testing.TB, e scheduler.Entry) {
 	tb.Helper()
-	if err := c.Record(tb.Context(), e); err != nil {
+	if _, err := c.Record(tb.Context(), e); err != nil {
 		tb.Fatalf("Record = %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quorate/quorate/locking"
@@ -35,8 +36,9 @@ func New(set *nodes.Set) *Ledger {
 	return l
 }
 
-// Record implements [scheduler.Ledger].
-func (l *Ledger) Record(ctx context.Context, e scheduler.Entry) error {
+// Record implements [scheduler.Ledger]. Of replicas that record a tick at once that one is
+// the first which the first node on the list heard first, of those that answer.
+func (l *Ledger) Record(ctx context.Context, e scheduler.Entry) (first bool, err error) {
 	r := nodes.Record{
 		Kind: nodes.KindNotRun, Stream: cmp.Or(e.Stream, locking.StreamSchedule), Tick: e.OrderKey(),
 		Rank: e.Rank(), Note: scheduler.EncodeNote(e),
@@ -46,18 +48,13 @@ func (l *Ledger) Record(ctx context.Context, e scheduler.Entry) error {
 		r.Tick.UnixMilli(), string(r.Kind)+r.Stream+"|", r.Encode(), l.keep)
 	good, err := answers(l.set, doing, replies)
 	if err != nil {
-		return err
+		return false, err
 	}
-	kept := 0
-	for _, r := range good {
-		if r.Code != "FUTURE" {
-			kept++
-		}
+	good = slices.DeleteFunc(good, func(r nodes.Reply) bool { return r.Code == "FUTURE" })
+	if len(good) < l.set.Quorum() {
+		return false, fmt.Errorf("%s: %w", doing, locking.ErrFuture)
 	}
-	if kept < l.set.Quorum() {
-		return fmt.Errorf("%s: %w", doing, locking.ErrFuture)
-	}
-	return nil
+	return good[0].Code == "OK", nil
 }
 
 // Runs implements [scheduler.Ledger].

@@ -16,14 +16,14 @@ func TestRecordOfTheFuture(t *testing.T) {
 	c := connect(t, redistest.MiniN(t, 3).Cluster())
 	e := skipped("job", 0, "an earlier run goes on")
 	e.Tick = time.Now().Add(time.Hour).Truncate(time.Second)
-	if err := c.Record(t.Context(), e); !errors.Is(err, locking.ErrFuture) || errors.Is(err, locking.ErrNoQuorum) {
+	if _, err := c.Record(t.Context(), e); !errors.Is(err, locking.ErrFuture) || errors.Is(err, locking.ErrNoQuorum) {
 		t.Errorf("Record = %v, want ErrFuture", err)
 	}
 	if list, err := c.Ticks(t.Context(), scheduler.Query{Job: "job", Limit: 10}); err != nil || len(list) != 0 {
 		t.Errorf("the nodes keep %+v, %v", list, err)
 	}
 	e.Tick = time.Now().Truncate(time.Second)
-	if err := c.Record(t.Context(), e); err != nil {
+	if _, err := c.Record(t.Context(), e); err != nil {
 		t.Errorf("a tick of now: %v", err)
 	}
 }
@@ -37,7 +37,7 @@ func TestDrainingReplicaKnowsLeast(t *testing.T) {
 	living.Reason = scheduler.Reason{Code: scheduler.CodeOverlap, Details: &scheduler.Details{Holder: "a"}}
 	for _, e := range []scheduler.Entry{drained, living, living, drained} {
 		e.Tick = tick(1)
-		if err := c.Record(t.Context(), e); err != nil {
+		if _, err := c.Record(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -83,7 +83,7 @@ func bounded(b *ledgerBench) {
 func endedContextIsAnError(b *ledgerBench) {
 	ctx, cancel := context.WithCancel(b.Context())
 	cancel()
-	if err := b.ledger.Record(ctx, b.notRun(1, scheduler.Skipped, "")); err == nil {
+	if _, err := b.ledger.Record(ctx, b.notRun(1, scheduler.Skipped, "")); err == nil {
 		b.Error("Record = nil, want an error")
 	}
 	q := scheduler.Query{Job: jobName, Limit: 1}

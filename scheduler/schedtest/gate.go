@@ -191,9 +191,9 @@ func (l *lease) forget() {
 // A gatedLedger is the ledger behind a gate.
 type gatedLedger struct{ *gate }
 
-func (g gatedLedger) Record(ctx context.Context, e scheduler.Entry) error {
+func (g gatedLedger) Record(ctx context.Context, e scheduler.Entry) (first bool, err error) {
 	if err := g.through(ctx); err != nil {
-		return err
+		return false, err
 	}
 	return g.ledger.Record(ctx, e)
 }

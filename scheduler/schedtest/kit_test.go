@@ -73,12 +73,12 @@ func (o oddLedger) Skim(ctx context.Context, ask []scheduler.Stretch, perTick bo
 	return list, err
 }
 
-func (o oddLedger) Record(ctx context.Context, e scheduler.Entry) error {
+func (o oddLedger) Record(ctx context.Context, e scheduler.Entry) (first bool, err error) {
 	if o.deafened {
 		ctx = context.WithoutCancel(ctx)
 	}
 	if o.in != nil && !o.in(&e) {
-		return nil
+		return false, nil
 	}
 	return o.Ledger.Record(ctx, e)
 }

@@ -34,9 +34,9 @@ func NewLedger(locks *locktest.Memory) *Ledger {
 }
 
 // Record implements [scheduler.Ledger].
-func (l *Ledger) Record(ctx context.Context, e scheduler.Entry) error {
+func (l *Ledger) Record(ctx context.Context, e scheduler.Entry) (first bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return false, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +52,7 @@ func (l *Ledger) Record(ctx context.Context, e scheduler.Entry) error {
 	}
 	scheduler.SortEntries(have)
 	l.ticks[e.Job] = have[:min(len(have), cmp.Or(l.Keep, keep))]
-	return nil
+	return i < 0, nil
 }
 
 // Runs implements [scheduler.Ledger].

@@ -75,7 +75,7 @@ func (b *ledgerBench) record(e scheduler.Entry) {
 // tryRecord records e, again where a busy machine answered too late.
 func (b *ledgerBench) tryRecord(e scheduler.Entry) (err error) {
 	for range tries {
-		if err = b.ledger.Record(b.Context(), e); !errors.Is(err, locking.ErrNoQuorum) {
+		if _, err = b.ledger.Record(b.Context(), e); !errors.Is(err, locking.ErrNoQuorum) {
 			return err
 		}
 		b.Wait(b.Short / 4)

@@ -123,7 +123,7 @@ func TestOverviewSaysWhatItCounts(t *testing.T) {
 	r := newRig(t)
 	now := time.Now().Truncate(time.Second)
 	for n := range 430 {
-		r.must(r.ledger.Record(t.Context(), scheduler.Entry{Job: "sweep", Tick: now.Add(-time.Duration(n) * time.Second), Outcome: scheduler.Missed, Reason: scheduler.Said("x")}))
+		r.record(scheduler.Entry{Job: "sweep", Tick: now.Add(-time.Duration(n) * time.Second), Outcome: scheduler.Missed, Reason: scheduler.Said("x")})
 	}
 	text := string(r.ask(viewer, "GET", "/?range=1h&tz=Europe%2FParis", "").body)
 	for _, want := range []string{
@@ -367,7 +367,7 @@ func TestOverviewOfAFreshCluster(t *testing.T) {
 		}
 	}
 	old := scheduler.Entry{Job: "sweep", Tick: time.Now().Add(-40 * time.Minute).Truncate(time.Second), Outcome: scheduler.Missed, Reason: scheduler.Said("x")}
-	r.must(r.ledger.Record(t.Context(), old))
+	r.record(old)
 	if text := string(r.ask(viewer, "GET", "/", "").body); strings.Contains(text, "Nothing is older than") {
 		t.Errorf("what ran before is not shown: %s", text)
 	}

@@ -101,7 +101,7 @@ func (r *rig) fill() {
 	for n := range 3 {
 		r.run(now.Add(time.Duration(n-10)*time.Minute), scheduler.Failed)
 	}
-	r.must(r.ledger.Record(ctx, scheduler.Entry{Job: "sweep", Tick: now.Add(-time.Minute), Trigger: scheduler.BySchedule, Outcome: scheduler.Skipped, Reason: scheduler.Said(hostile)}))
+	r.record(scheduler.Entry{Job: "sweep", Tick: now.Add(-time.Minute), Trigger: scheduler.BySchedule, Outcome: scheduler.Skipped, Reason: scheduler.Said(hostile)})
 	_, err = r.acts.Do(ctx, scheduler.Act{Kind: scheduler.ActPause, Tag: "finance", By: "x", Reason: hostile})
 	r.must(err)
 }
@@ -119,6 +119,12 @@ func (r *rig) run(at time.Time, outcome scheduler.Outcome) scheduler.Entry {
 	r.must(lease.Release(context.Background(), scheduler.EncodeNote(e)))
 	r.must(r.ledger.Store(context.Background(), e.Job, scheduler.History{}, scheduler.Log{Job: e.Job, Tick: at, Token: e.Token, Text: hostile}))
 	return e
+}
+
+func (r *rig) record(e scheduler.Entry) {
+	r.Helper()
+	_, err := r.ledger.Record(context.Background(), e)
+	r.must(err)
 }
 
 func (r *rig) must(err error) {

@@ -24,8 +24,11 @@ func (c *call) record() ([]string, error) {
 	highest, reply := c.arg(3), "OK"
 	of := func(r Run) bool { return r.Tick == tick && strings.HasPrefix(r.Record, c.arg(2)) }
 	for _, r := range c.n.Runs[runs] {
-		if of(r) && r.Record > highest {
+		switch {
+		case of(r) && r.Record > highest:
 			highest, reply = r.Record, "KEPT"
+		case of(r) && r.Record < highest && reply == "OK":
+			reply = "RAISED"
 		}
 	}
 	c.n.Runs[runs] = slices.DeleteFunc(c.n.Runs[runs], func(r Run) bool { return of(r) && r.Record != highest })
