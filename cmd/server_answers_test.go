@@ -43,8 +43,13 @@ func TestEmptyAnswers(t *testing.T) {
 		{"cancel a --reason x", exitDone, ""},
 		{"pause a --reason x", exitDone, ""},
 		{"locks release a --reason xx", exitDone, ""},
-		{"jobs", exitDone, ""}, {"replicas", exitDone, ""}, {"nodes", exitDone, ""}, {"nodes check", exitDone, ""},
-		{"locks", exitDone, ""}, {"audit", exitDone, ""}, {"logs a a@1", exitDone, ""},
+		{"jobs", exitDone, ""},
+		{"replicas", exitDone, ""},
+		{"nodes", exitDone, ""},
+		{"nodes check", exitDone, ""},
+		{"locks", exitDone, ""},
+		{"audit", exitDone, ""},
+		{"logs a a@1", exitDone, ""},
 	} {
 		out, errs, code := quorate(t, append(strings.Fields(tt.args), "--server", url)...)
 		if code != tt.code || !strings.Contains(out+errs, tt.says) {

@@ -57,7 +57,8 @@ var pausings = []pausing{
 		d.grip(0, 80*time.Second)
 		j.Overlap, j.Group, j.GroupSize = scheduler.OverlapQueue, "billing", 1
 	}, want: []string{"1m0s " + pausedTick}},
-	{name: "for a place", job: func(_ *desks, j *scheduler.Job) { j.Overlap = scheduler.OverlapQueue },
+	{
+		name: "for a place", job: func(_ *desks, j *scheduler.Job) { j.Overlap = scheduler.OverlapQueue },
 		places: 1, others: func(t *testing.T) (list []scheduler.Job) {
 			for _, name := range []string{"first", "second"} {
 				other := every(t, "1m", name, lasting(20*time.Second))
@@ -65,7 +66,8 @@ var pausings = []pausing{
 				list = append(list, other)
 			}
 			return list
-		}, want: []string{"1m0s " + pausedTick}},
+		}, want: []string{"1m0s " + pausedTick},
+	},
 	{name: "for nodes that are slow", job: func(d *desks, _ *scheduler.Job) {
 		d.locker = &moody{locks: d.locks, slow: 10 * time.Second}
 	}, want: []string{"1m0s " + pausedTick}},

@@ -161,7 +161,7 @@ func (r *recorder) deliver(ctx context.Context, batch []decision) []decision {
 	var again []decision
 	for i, d := range batch {
 		later := errs[i] != nil && passing(errs[i])
-		if errs[i] != nil && !(later && d.told) {
+		if errs[i] != nil && (!later || !d.told) {
 			r.observer.Recorded(d.Entry, errs[i])
 		}
 		if d.told = true; later {

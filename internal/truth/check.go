@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/quorate/quorate/scheduler"
 )
@@ -186,27 +187,27 @@ func (c *checker) recorded(row Row) {
 
 // happened says what the logs know of a tick.
 func (c *checker) happened(t Tick) string {
-	text := ""
+	var text strings.Builder
 	for _, l := range c.Lives {
 		for _, s := range l.Said {
 			if s.key() == t.key() {
-				text += fmt.Sprintf("%s logged at %s: %s %v; ", l.Replica, s.At.UTC().Format("15:04:05.000"), s.What, Row{Outcome: s.Outcome, Code: s.Code})
+				fmt.Fprintf(&text, "%s logged at %s: %s %v; ", l.Replica, s.At.UTC().Format("15:04:05.000"), s.What, Row{Outcome: s.Outcome, Code: s.Code})
 			}
 		}
 	}
 	for _, e := range c.sink[t.key()] {
-		text += fmt.Sprintf("the sink saw it on %s with token %d; ", e.Replica, e.Token)
+		fmt.Fprintf(&text, "the sink saw it on %s with token %d; ", e.Replica, e.Token)
 	}
-	return cmp.Or(text, "nobody logged anything of it; ") + c.lived(t)
+	return cmp.Or(text.String(), "nobody logged anything of it; ") + c.lived(t)
 }
 
 // lived says who lived when the tick came.
 func (c *checker) lived(t Tick) string {
-	text := "alive then:"
+	var alive []string
 	for _, l := range c.Lives {
 		if l.alive(Span{t.At, t.At}) {
-			text += " " + l.Replica
+			alive = append(alive, l.Replica)
 		}
 	}
-	return text
+	return "alive then: " + cmp.Or(strings.Join(alive, " "), "none")
 }

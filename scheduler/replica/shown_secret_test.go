@@ -30,7 +30,7 @@ func TestShownEnvAndHeaders(t *testing.T) {
 		"dsn": secret, "signing_key": secret, "db_pwd": secret, "pgpass": secret, "private": map[string]any{"key": secret},
 		"keys": 3, "monkey": "banana", "customer": "acme", "env": "production", "nested": map[string]any{"env": map[string]any{"X": secret}},
 	}}}
-	var text string
+	var all strings.Builder
 	for _, shown := range []any{cfg.shown(), cfg.shownJob("a", nil), cfg.shownJob("b", nil), cfg.shownJob("c", nil)} {
 		one, err := json.Marshal(shown)
 		if err != nil {
@@ -39,8 +39,9 @@ func TestShownEnvAndHeaders(t *testing.T) {
 		if strings.Contains(string(one), secret) {
 			t.Errorf("a secret is shown: %s", one)
 		}
-		text += string(one)
+		all.Write(one)
 	}
+	text := all.String()
 	for _, want := range []string{
 		`"TZ":"Europe/Paris"`, `"PATH":"/opt/bin:/usr/bin"`, `"LANG":"C.UTF-8"`, `"LOG_LEVEL":"debug"`, `"HOME":"/srv"`, `"REFERRED":"${env:REFERRED}"`,
 		`"Content-Type":"application/json"`, `"accept":"text/plain"`, `"User-Agent":"cron"`, `"ANYTHING":"***"`, `"command":["backup","--all"]`,

@@ -47,7 +47,8 @@ func collectSecrets(v reflect.Value, name string, late bool, found func(text str
 	case reflect.Map:
 		for entry := v.MapRange(); entry.Next(); {
 			key := fmt.Sprint(entry.Key().Interface())
-			collectSecrets(entry.Value(), key, late && !(holdsSecrets(name) && harmlessKey.MatchString(key)), found)
+			harmless := holdsSecrets(name) && harmlessKey.MatchString(key)
+			collectSecrets(entry.Value(), key, late && !harmless, found)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {

@@ -28,7 +28,8 @@ func (s *Server) serveProbes(mux *http.ServeMux) {
 	if s.cfg.Probes.Metrics != nil {
 		mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 			id, wrong := s.identify(r)
-			if wrong == nil && !id.Role.Allows(Viewer) && !(id.Name == "" && s.anonymous(r, s.cfg.Probes.AnonymousMetrics)) {
+			open := id.Name == "" && s.anonymous(r, s.cfg.Probes.AnonymousMetrics)
+			if wrong == nil && !open && !id.Role.Allows(Viewer) {
 				wrong = refusal(id, Viewer)
 			}
 			if wrong != nil {
