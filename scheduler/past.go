@@ -155,8 +155,9 @@ func (p past) begin(k known, a Account) time.Time {
 		from = later(k.ran, k.oldest.Add(-1))
 	case k.partly || k.trimmed(p.job.History):
 		from = later(from, k.oldest)
-	case !a.First.IsZero() && a.Until.IsZero() && !k.oldest.IsZero() && k.oldest.Before(p.from):
-		from = k.oldest // the ledger is older than what is published
+	case !a.First.IsZero() && !a.Until.After(a.First) && !k.oldest.IsZero() && k.oldest.Before(p.from):
+		// The ledger is older than what is published, and not accounted for yet.
+		from = later(k.oldest, a.Until.Add(-1))
 	}
 	return from
 }
