@@ -91,7 +91,7 @@ var quorumPlants = []plant{
 	},
 	{
 		name: "lease: failed extension moves it", promise: "Only a quorum's renewals move the deadline.",
-		edits: []edit{{redlock + "lease.go", "case ok && (unbroken || !s.isOver()):\n\t\tdeadline", "case ok || accepted(votes) > 0:\n\t\tvotes = s.a.votes\n\t\tdeadline"}},
+		edits: []edit{{redlock + "lease.go", "case ok && (unbroken || !s.isOver()):\n\t\tdeadline", "case ok && unbroken || accepted(votes) > 0:\n\t\tvotes = s.a.votes\n\t\tdeadline"}},
 		pkg:   redlockPkg, tests: []string{"TestExtendWithoutQuorum"},
 	},
 	{

@@ -134,7 +134,7 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "account: removed by one replica", promise: "Ticks are nobody's only when the last replica has taken the job out.",
-		edits: []edit{{schedulerDir + "publish_account.go", "if len(j.others) == 0 {", "if keys != nil {"}},
+		edits: []edit{{schedulerDir + "publish_account.go", "if len(j.others) == 0 {", "if keys != nil {"}, {schedulerDir + "publish_account.go", "if v.servedIn(others) >= 0 {", "if false {"}},
 		pkg:   scheduler, tests: []string{"TestRemovedByOneReplicaOnly"},
 	},
 	{
@@ -354,7 +354,7 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "ledger: last word of a tick stays", promise: "Of several records of a tick that did not run the highest stays on each node.",
-		edits: []edit{{ledgerDir + "record.lua", "if highest then redis.call('ZREM', runs, highest) end", "if highest then redis.call('ZREM', runs, record) end"}},
+		edits: []edit{{ledgerDir + "record.lua", "redis.call('ZREM', runs, highest)", "redis.call('ZREM', runs, record)"}},
 		pkg:   redisledger, tests: []string{"TestDrainingReplicaKnowsLeast", "TestScriptsAgreeWithTheModel"},
 	},
 	{
