@@ -97,12 +97,12 @@ var lockPlants = []plant{
 	{
 		name: "lock: set again too late", promise: "A lock that had to be set again extends a lease only before its deadline.",
 		edits: []edit{{redlock + "lease.go", "unbroken := count(votes, codeRenewed) >=", "unbroken := accepted(votes) >="}},
-		pkg:   redlockPkg, tests: []string{"TestExtendAcrossTheDeadline"}, says: "set_too_late",
+		pkg:   redlockPkg, tests: []string{"TestExtendAcrossTheDeadline"}, says: "and was set again",
 	},
 	{
 		name: "lock: renewed by a late request", promise: "What an unanswered request may have set again does not count as held all the time.",
 		edits: []edit{{redlock + "lease.go", "surely := !a.spares(node) && !a.open[node]", "surely := !a.spares(node)"}},
-		pkg:   redlockPkg, tests: []string{"TestExtendAcrossTheDeadline"}, says: "arrived_late",
+		pkg:   redlockPkg, tests: []string{"TestExtendAcrossTheDeadline"}, says: "nodes agreed\"",
 	},
 	{
 		name: "release: operator's reason lost", promise: "A holder whose lock was released by force learns why.",
