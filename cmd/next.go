@@ -28,9 +28,9 @@ func (a App) nextCommand(f *flags) *cobra.Command {
 		Use:   "next [JOB]",
 		Short: "List the next ticks of a job, or of all, soonest first",
 		Long: `List the next ticks of a job, or of all jobs, soonest first, from the
-configuration alone, which of pauses has only its own. Notes mark ticks that a change of the clocks moves or leaves
-out, that jitter makes start later, and the first and last ones of a job that starts or
-ends. --excluded lists what calendars take away, too.`,
+configuration alone: quorate pauses has what people have paused. Notes mark ticks that
+a change of the clocks moves or leaves out, that jitter makes start later, and the first
+and last ones of a job that starts or ends. --excluded lists what calendars take away, too.`,
 		Example: `  quorate next
   quorate next nightly-report -n 3 --from 2027-03-27T00:00:00Z`,
 		Args: usage(cobra.MaximumNArgs(1)),

@@ -14,8 +14,9 @@ func TestReplicasPage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	now := time.Now()
+	behind := now.Add(-2500 * time.Millisecond) // what the clock of b says
 	for _, one := range []scheduler.Replica{
-		{ID: "b", State: "ready", ConfigHash: "c1", Seen: now, Won: new(int64(4711)), Jobs: new(12), ConfigSince: now.Add(-time.Hour), ClockOffset: new(-2500 * time.Millisecond)},
+		{ID: "b", State: "ready", ConfigHash: "c1", Seen: now, Won: new(int64(4711)), Jobs: new(12), ConfigSince: behind.Add(-time.Hour), ClockOffset: new(-2500 * time.Millisecond)},
 		{ID: "c", State: "waiting", ConfigHash: "c2", Seen: now, ClockOffset: new(300 * time.Microsecond)},
 		{ID: "d", State: "draining", ConfigHash: "c1", Seen: now},
 	} {
