@@ -115,7 +115,7 @@ var metricsPlants = []plant{
 	},
 	{
 		name: "probes: metrics for everybody", promise: "On http.listen only who may read is served the metrics.",
-		edits: []edit{{webDir + "probes.go", "if wrong == nil && !id.Role.Allows(Viewer) &&", "if false &&"}},
+		edits: []edit{{webDir + "probes.go", "wrong == nil && !open && !id.Role.Allows(Viewer)", "false && !open"}},
 		pkg:   "./scheduler/web", tests: []string{"TestProbes"},
 	},
 	{
