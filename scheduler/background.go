@@ -1,6 +1,9 @@
 package scheduler
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // A background is what is known of a past besides the ledger's entries.
 type background struct {
@@ -8,6 +11,7 @@ type background struct {
 	account    Account // zero where the replica was there, asleep
 	absence    absence // of the job, from every configuration
 	remembered time.Time
+	trimmed    time.Time   // entries of ticks up to it may have been dropped
 	ticks      []time.Time // that have an entry, newest first
 }
 
@@ -28,12 +32,28 @@ func remembered(ledger Ledger, key string) time.Time {
 	return time.Time{}
 }
 
+// trimmedUpTo is the latest tick of the job of which the ledger has dropped an entry; zero:
+// none, or it cannot say.
+func trimmedUpTo(ctx context.Context, ledger Ledger, key string) (time.Time, error) {
+	s, ok := ledger.(Skimmer)
+	if !ok {
+		return time.Time{}, nil
+	}
+	some, err := s.Skim(ctx, []Stretch{{Job: key}}, true)
+	if err != nil || len(some) == 0 {
+		return time.Time{}, err
+	}
+	return some[0].Trimmed, nil
+}
+
 // lost tells whether the ledger may have lost what became of the tick.
 func (b background) lost(at time.Time) bool { return at.Before(b.remembered) }
 
 // code says why nobody ran a tick that has no entry.
 func (b background) code(at time.Time) Code {
 	switch {
+	case !at.After(b.trimmed):
+		return CodeHistoryTrimmed
 	case b.lost(at):
 		return CodeHistoryLost
 	case b.why != "":

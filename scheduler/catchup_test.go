@@ -114,22 +114,32 @@ func TestLongPast(t *testing.T) {
 	}
 }
 
-// Little is kept of a job, and nobody has said of late how far it is accounted for. What is
-// kept no more is not taken for what nobody ran.
+// trimmedEntries are what is left in a ledger that has dropped entries up to a tick.
+type trimmedEntries struct {
+	entriesOf
+	upTo time.Time
+}
+
+func (l trimmedEntries) Skim(_ context.Context, list []Stretch, _ bool) ([]Skimmed, error) {
+	return slices.Repeat([]Skimmed{{Trimmed: l.upTo}}, len(list)), nil
+}
+
+// Nobody has said of late how far a job is accounted for. What is kept no more is not taken
+// for what nobody ran.
 func TestTrimmedHistoryIsNotMissed(t *testing.T) {
 	t.Parallel()
-	for keep, want := range map[int]int{3: 2, 1000: 6} {
-		j := Job{Name: "j", Schedule: everySecond{new(int)}, History: History{Keep: keep}}
+	for upTo, want := range map[int]int{4: 2, 2: 4, 0: 6} {
+		j := Job{Name: "j", Schedule: everySecond{new(int)}}
 		p := past{job: &j, before: noon.Add(10 * time.Second), published: published{versions: map[string][]JobInfo{
 			"j": {{Name: "j", Account: Account{First: noon.AddDate(0, 0, -1), Until: noon.Add(time.Second)}}},
 		}}}
-		var kept entriesOf
+		kept := trimmedEntries{upTo: noon.Add(time.Duration(upTo) * time.Second)}
 		for _, s := range []int{7, 6, 5} {
-			kept = append(kept, Entry{Job: "j", Tick: noon.Add(time.Duration(s) * time.Second), Outcome: Succeeded})
+			kept.entriesOf = append(kept.entriesOf, Entry{Job: "j", Tick: noon.Add(time.Duration(s) * time.Second), Outcome: Succeeded})
 		}
 		u, err := p.look(t.Context(), kept, time.Second)
 		if got := len(u.gone) + len(u.ticks); err != nil || got != want {
-			t.Errorf("of a job that keeps %d: %d ticks lack an entry, %v; want %d", keep, got, err, want)
+			t.Errorf("trimmed up to second %d: %d ticks lack an entry, %v; want %d", upTo, got, err, want)
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 // History bounds what is kept of a job's past: by the Archive, at the end of
 // each run and when a tick without one is recorded.
 type History struct {
-	// Keep is how many entries of the ledger, and how many logs. Default, and at
-	// most: MaxKeep.
+	// Keep is how many runs, how many ticks that did not run, and how many logs. Default,
+	// and at most: MaxKeep.
 	Keep int
 	// MaxAge is how old the tick of an entry or a log may be. 0: any age.
 	MaxAge time.Duration
@@ -18,7 +18,8 @@ type History struct {
 	MaxBytes int
 }
 
-// MaxKeep bounds the entries of a job in the ledger, whatever its History.
+// MaxKeep bounds the runs of a job in the ledger, and the ticks that did not run, whatever
+// its History.
 const MaxKeep = 1000
 
 // bounded tells whether h drops entries that the ledger would keep.

@@ -1,6 +1,9 @@
 package scheduler
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // A Judge says what became of ticks of a job that have no entry in its ledger, as far as
 // anybody knows.
@@ -10,16 +13,20 @@ type Judge struct {
 }
 
 // Judge judges ticks of the published job, of whose entries these are known. Its Account
-// must be that of the job; see Versions.
-func (v Version) Judge(ledger Ledger, known []Entry, now time.Time) Judge {
+// must be that of the job; see Versions. It asks the ledger what it has dropped.
+func (v Version) Judge(ctx context.Context, ledger Ledger, known []Entry, now time.Time) (Judge, error) {
 	b := background{account: v.Account, remembered: remembered(ledger, v.StoredAs())}
+	var err error
+	if b.trimmed, err = trimmedUpTo(ctx, ledger, v.StoredAs()); err != nil {
+		return Judge{}, err
+	}
 	b.absence = v.Account.removal([]JobInfo{v.JobInfo}, now)
 	for _, e := range known {
 		if e.Stream == "" {
 			b.ticks = append(b.ticks, e.Tick)
 		}
 	}
-	return Judge{b, v.StoredAs()}
+	return Judge{b, v.StoredAs()}, nil
 }
 
 // Removed is when the job was taken out of the configuration, zero if it is served or

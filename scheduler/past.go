@@ -44,8 +44,8 @@ type known struct {
 	oldest  time.Time          // the oldest one it says anything of; zero: none
 	ticks   []time.Time        // it says anything of, newest first
 	decided map[time.Time]bool // not to be tried again
-	n       int                // entries that were read, of all streams
 	partly  bool               // more is known of the past than was read
+	trimmed time.Time          // entries of ticks up to it may have been dropped
 }
 
 // look reads the ledger and lists what is undecided.
@@ -60,6 +60,9 @@ func (p past) look(ctx context.Context, ledger Ledger, window time.Duration) (un
 		p.from = account.begin()
 	}
 	k, err := p.read(ctx, ledger)
+	if err == nil {
+		k.trimmed, err = trimmedUpTo(ctx, ledger, p.job.key())
+	}
 	if err != nil || k.oldest.IsZero() && p.from.IsZero() {
 		return undecided{}, err // a job of which nothing is known has no past
 	}
@@ -110,7 +113,6 @@ func (p past) knows(k known) bool {
 // take adds what an entry says. Where nothing is caught up any entry shows that
 // somebody was there, as a run does.
 func (k *known) take(e Entry, retried bool) {
-	k.n++
 	if e.Stream != "" {
 		return
 	}
@@ -153,15 +155,11 @@ func (p past) begin(k known, a Account) time.Time {
 	switch {
 	case p.from.IsZero():
 		from = later(k.ran, k.oldest.Add(-1))
-	case k.partly || k.trimmed(p.job.History):
+	case k.partly:
 		from = later(from, k.oldest)
 	case !a.First.IsZero() && !a.Until.After(a.First) && !k.oldest.IsZero() && k.oldest.Before(p.from):
 		// The ledger is older than what is published, and not accounted for yet.
 		from = later(k.oldest, a.Until.Add(-1))
 	}
-	return from
+	return later(from, k.trimmed) // nobody knows whether those up to there ran
 }
-
-// trimmed tells whether older entries may have been dropped: so many are there that others
-// may have been, some with several records.
-func (k known) trimmed(h History) bool { return 2*k.n >= h.WithDefaults().Keep || h.MaxAge > 0 }

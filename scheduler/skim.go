@@ -26,6 +26,9 @@ type Skimmed struct {
 	// stretch begins there; zero if there is none. It may name one that is no entry
 	// when looked at: the claim of an attempt that lost.
 	Rest time.Time
+	// Trimmed is the latest order key of which the ledger has dropped an entry of the job,
+	// in whatever stretch; zero: none. Nobody knows all that was said of ticks up to it.
+	Trimmed time.Time
 }
 
 // A Skimmer reads stretches of many jobs at once, in as few calls of those who keep

@@ -30,7 +30,7 @@ var hookPlants = []plant{
 	},
 	{
 		name: "hooks: newest entry dropped", promise: "Of the newest tick something stays in the ledger, however old it is.",
-		edits: []edit{{"scheduler/redisledger/store.lua", "== 0 then old = old - 1 end", "== 0 then old = old end"}},
+		edits: []edit{{"scheduler/redisledger/store.lua", "if set == stays then old = old - 1 end", ""}},
 		pkg:   "./scheduler/redisledger", tests: []string{"TestArchiveConforms"},
 	},
 	{

@@ -64,8 +64,23 @@ var listingPlants = []plant{
 	},
 	{
 		name: "ledger: a stretch ends at the farthest node's end", promise: "Of a tick is listed what all nodes know that answer.",
-		edits: []edit{{ledgerDir + "page.go", "p.complete, p.horizon = false, max(p.horizon, tick)", "p.complete, p.horizon = false, tick-1"}},
+		edits: []edit{{ledgerDir + "page.go", "p.complete, p.horizon = false, max(p.horizon, rest)", "p.complete, p.horizon = false, rest-1"}},
 		pkg:   redisledger, tests: []string{"TestLedgerConforms"},
+	},
+	{
+		name: "ledger: trimming forgotten", promise: "A note says nothing of a tick whose run may be trimmed.",
+		edits: []edit{{ledgerDir + "merge.go", "return m.trimmed && k.tick <= m.gone", "return false"}},
+		pkg:   redisledger, tests: []string{"TestNotesOfTrimmedRunsStayHidden"},
+	},
+	{
+		name: "ledger: notes among the runs", promise: "No note drops a run.",
+		edits: []edit{{ledgerDir + "ledger.go", `l.set.JobKey(e.Job, "notes")`, `l.set.JobKey(e.Job, "runs")`}},
+		pkg:   redisledger, tests: []string{"TestArchiveConforms"},
+	},
+	{
+		name: "node: trimming unmarked", promise: "A node keeps the latest tick that it has dropped.",
+		edits: []edit{{"locking/redlock/nodes/head.lua", "redis.call('ZADD', set, 'GT', goes[2], 'E')", ""}},
+		pkg:   redisledger, tests: []string{"TestScriptsAgreeWithTheModel"},
 	},
 	{
 		name: "listing: the schedule walked from the beginning", promise: "What nobody could record is found without walking through years.",

@@ -182,7 +182,7 @@ var nodePlants = []plant{
 	},
 	{
 		name: "node: records without a bound", promise: "A node keeps a bounded number of records per job.",
-		edits: []edit{{finishLua, "redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(tonumber(keep) + 1))", ""}},
+		edits: []edit{{finishLua, "trim(runs, num(-tonumber(keep) - 1))", ""}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{

@@ -7,7 +7,7 @@
 --         owner, done (2: handed over), ranout (1: the lock had gone by then, 2: and a claim of
 --         another stream was accepted since), void, mode, attempt, holder, at
 -- KEYS[4] tombstone of v
--- KEYS[5] runs of the job: sorted set of records by tick
+-- KEYS[5] runs of the job: sorted set of records by tick, and 'E' at the last that is gone
 -- KEYS[6] shares of the lock, see shares.lua
 -- arg(1) v, random and never used by another attempt
 -- arg(2) stream

@@ -58,7 +58,7 @@ if record ~= '' then
   redis.call('ZADD', runs, ticktext, 'S' .. record)
   -- A finish bounds them. Where the last claim had none, that is made up for here.
   if stored_owner and stored_done ~= '1' then
-    redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(tonumber(keep) + 1))
+    trim(runs, num(-tonumber(keep) - 1))
   end
 end
 return reply('OK', tokentext, attempttext)

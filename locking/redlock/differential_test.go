@@ -242,7 +242,7 @@ func (d differ) operator(rt *rapid.T) {
 		if rapid.IntRange(0, 2).Draw(rt, "running") > 0 {
 			d.drop(rt, lock)
 		}
-		d.call(rt, forgetScript, "0", []string{lock, jobKey(job, "claim"), jobKey(job, "runs"), jobKey(job, "logs"), jobKey(job, "shares")})
+		d.call(rt, forgetScript, "0", []string{lock, jobKey(job, "claim"), jobKey(job, "runs"), jobKey(job, "notes"), jobKey(job, "logs"), jobKey(job, "shares")})
 	}
 }
 

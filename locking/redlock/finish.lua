@@ -47,7 +47,7 @@ if finished ~= '' then
   -- In this order a set of one record is not given up and made again.
   redis.call('ZADD', runs, ticktext, (late and 'L' or 'F') .. finished)
   redis.call('ZREM', runs, 'S' .. started)
-  redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(tonumber(keep) + 1))
+  trim(runs, num(-tonumber(keep) - 1))
 end
 if late then return with_claim('LATE', redis.call('HGET', claim, 'stream') or stream) end
 return reply(held and ranout == '1' and 'RANOUT' or 'OK')

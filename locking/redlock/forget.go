@@ -36,7 +36,7 @@ func Forget(ctx context.Context, set *nodes.Set, name string) error {
 		return fmt.Errorf("%s: %w by %v on %d of %d nodes", name, locking.ErrTaken, held[0], held[0].On.For, held[0].On.Of)
 	}
 	var keys []string
-	for _, what := range []string{"lock", "claim", "runs", "logs", "shares"} {
+	for _, what := range []string{"lock", "claim", "runs", "notes", "logs", "shares"} {
 		keys = append(keys, set.JobKey(name, what))
 	}
 	replies := set.Call(ctx, forgetScript, keys)

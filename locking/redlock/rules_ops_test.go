@@ -81,7 +81,7 @@ func (r *rig) evict(args []string) string {
 func (r *rig) drop([]string) string {
 	r.t.Helper()
 	keys := r.keys("")
-	return r.ask(forgetScript, []string{keys[0], keys[1], keys[3], r.set.JobKey(r.name, "logs"), keys[4]})
+	return r.ask(forgetScript, []string{keys[0], keys[1], keys[3], r.set.JobKey(r.name, "notes"), r.set.JobKey(r.name, "logs"), keys[4]})
 }
 
 func (r *rig) ask(script *nodes.Script, keys []string, args ...any) string {

@@ -144,11 +144,11 @@ var ruleCases = []ruleCase{
 	}},
 	{"N3.7 records are bounded", []string{
 		"commit a 10 1", "finish a 10 1", "commit b 20 2", "finish b 20 2", "commit c 30 3", "finish c 30 3",
-		"commit d 40 4", "runs = Fa.1 Fb.2 Fc.3 Sd.4", "finish d 40 4", "runs = Fb.2 Fc.3 Fd.4",
+		"commit d 40 4", "runs = Fa.1 Fb.2 Fc.3 Sd.4", "finish d 40 4", "runs = E Fb.2 Fc.3 Fd.4",
 	}},
 	{"N3.7 records of runs without a finish are bounded", []string{
 		"commit a 10 1", "expire", "commit b 20 2", "expire", "commit c 30 3", "expire",
-		"commit d 40 4", "runs = Sb.2 Sc.3 Sd.4", "expire", "commit e 50 5", "runs = Sc.3 Sd.4 Se.5",
+		"commit d 40 4", "runs = E Sb.2 Sc.3 Sd.4", "expire", "commit e 50 5", "runs = E Sc.3 Sd.4 Se.5",
 	}},
 
 	{"N4 renews", []string{"commit a 10 5", "extend a 10 5 = RENEWED", "lock = a"}},

@@ -26,15 +26,18 @@ func (r Reader) unrecorded(ctx context.Context, d Directory, q scheduler.Query, 
 		return nil, nil
 	}
 	all, limit := list, q.Limit
-	var err error
 	if q.Filters() { // the list lacks entries that there are
 		limit = scheduler.MaxKeep
+		var err error
 		if all, err = r.Ledger.Ticks(ctx, scheduler.Query{Job: q.Job, Limit: limit, Before: q.Before, Since: q.Since}); err != nil {
 			return nil, err
 		}
 	}
 	now := time.Now()
-	judge := last.Judge(r.Ledger, all, now)
+	judge, err := last.Judge(ctx, r.Ledger, all, now)
+	if err != nil {
+		return nil, err
+	}
 	before := now.Add(1)
 	switch served := d.Served(q.Job); {
 	case served:

@@ -2,6 +2,7 @@ package listing
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -25,6 +26,8 @@ type entriesOf struct {
 	begun time.Time
 	hours string // "x" for an entry
 	since time.Time
+
+	trimmed time.Time
 }
 
 type stores interface{ Store }
@@ -38,6 +41,10 @@ func (s entriesOf) Ticks(_ context.Context, q scheduler.Query) ([]scheduler.Entr
 		}
 	}
 	return list, nil
+}
+
+func (s entriesOf) Skim(_ context.Context, list []scheduler.Stretch, _ bool) ([]scheduler.Skimmed, error) {
+	return slices.Repeat([]scheduler.Skimmed{{Trimmed: s.trimmed}}, len(list)), nil
 }
 
 func (s entriesOf) RemembersSince(string) (time.Time, bool) { return s.since, true }
@@ -55,12 +62,15 @@ func TestTicksWithoutAnEntryAreShown(t *testing.T) {
 		account scheduler.Account // of hours after the first
 		q       scheduler.Query
 		lost    time.Duration
+		trimmed time.Duration
 		want    string
 	}{
 		{name: "none", hours: all, served: true},
 		{name: "between entries", hours: hole, served: true, want: "11 unknown, 10 unknown"},
 		{name: "that may be on the way", hours: hole[:24], served: true, want: "11 unknown, 10 unknown"},
 		{name: "accounted for, but lost", hours: hole, served: true, account: account(24, 0, 0), lost: 11 * time.Hour, want: "11 unknown, 10 history_lost"},
+		{name: "trimmed", hours: hole, served: true, trimmed: 10 * time.Hour, want: "11 unknown, 10 history_trimmed"},
+		{name: "trimmed and nothing is left", hours: "", account: account(0, 0, 0), trimmed: 23 * time.Hour, q: scheduler.Query{Limit: 2}, want: "24 unknown, 23 history_trimmed"},
 		{name: "of a filter", hours: hole, served: true, q: scheduler.Query{Outcomes: []scheduler.Outcome{scheduler.Missed}}, want: "11 unknown, 10 unknown"},
 		{name: "of another filter", hours: hole, served: true, q: scheduler.Query{Outcomes: []scheduler.Outcome{scheduler.Failed}}},
 		{name: "limit", hours: hole, served: true, q: scheduler.Query{Limit: 13}},
@@ -85,6 +95,9 @@ func TestTicksWithoutAnEntryAreShown(t *testing.T) {
 				}}
 				v.Account.First = hour(0)
 				store := entriesOf{begun: hour(0), hours: tt.hours, since: hour(0).Add(tt.lost)}
+				if tt.trimmed > 0 {
+					store.trimmed = hour(0).Add(tt.trimmed)
+				}
 				r := Reader{Ledger: store, Served: func(scheduler.JobInfo) (scheduler.Schedule, bool) { return s, true }}
 				q := tt.q
 				if q.Job = "j"; q.Limit == 0 {

@@ -41,7 +41,7 @@ func (l *Ledger) Store(ctx context.Context, job string, h scheduler.History, log
 		}
 		args = append(args, logName(log.Tick, log.Token), b)
 	}
-	keys := []string{l.set.JobKey(job, "runs"), l.set.JobKey(job, "logs")}
+	keys := []string{l.set.JobKey(job, "runs"), l.set.JobKey(job, "notes"), l.set.JobKey(job, "logs")}
 	_, err := answers(l.set, "storing a log of "+job, l.set.Call(ctx, l.lua.store, keys, args...))
 	return err
 }

@@ -1,6 +1,7 @@
 package redisledger
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,7 @@ func TestScriptsAgreeWithTheModel(t *testing.T) {
 		d := differ{bench}
 		return map[string]func(*rapid.T){
 			"record":     func(rt *rapid.T) { d.record(rt, lua.record) },
+			"run":        d.run,
 			"record too": func(rt *rapid.T) { d.record(rt, lua.record) },
 			"read":       func(rt *rapid.T) { d.read(rt, lua.read) },
 			"read too":   func(rt *rapid.T) { d.read(rt, lua.read) },
@@ -41,6 +43,7 @@ func TestScriptsAgreeWithTheModel(t *testing.T) {
 
 const (
 	runsKey   = "q:job:j:runs"
+	notesKey  = "q:job:j:notes"
 	logsKey   = "q:job:j:logs"
 	lockKey   = "q:job:j:lock"
 	sharesKey = "q:job:j:shares"
@@ -75,7 +78,24 @@ func (d differ) record(rt *rapid.T, script *nodes.Script) {
 	if rapid.IntRange(0, 20).Draw(rt, "odd tick") == 0 {
 		tick = rapid.SampledFrom([]string{"", "abc", "9000000000000"}).Draw(rt, "tick")
 	}
-	d.call(rt, script, "0", []string{runsKey}, tick, stream, stream+why, keep)
+	d.call(rt, script, "0", []string{notesKey}, tick, stream, stream+why, keep)
+}
+
+// run adds the record of a run, as claims do.
+func (d differ) run(rt *rapid.T) {
+	text := tickText(rt)
+	at, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	r := nodetest.Run{Tick: at, Record: rapid.SampledFrom([]string{"F", "L", "S"}).Draw(rt, "kind") + "schedule|" + text}
+	d.Do(rt, func(n *nodetest.Node) {
+		have := append(slices.DeleteFunc(n.Runs[runsKey], func(o nodetest.Run) bool { return o == r }), r)
+		slices.SortFunc(have, func(a, b nodetest.Run) int {
+			return cmp.Or(cmp.Compare(a.Tick, b.Tick), cmp.Compare(a.Record, b.Record))
+		})
+		n.Runs[runsKey] = have
+	}, "ZADD", runsKey, text, r.Record)
 }
 
 // read asks for the job, and perhaps for one more that has nothing.
@@ -92,9 +112,9 @@ func (d differ) read(rt *rapid.T, script *nodes.Script) {
 		}
 		most := rapid.SampledFrom([]string{"0", "1", "2", "10"}).Draw(rt, "most")
 		if other := rapid.Bool().Draw(rt, "another job"); other && i > 0 {
-			keys = append(keys, "q:job:k:runs", "q:job:k:lock", "q:job:k:shares")
+			keys = append(keys, "q:job:k:runs", "q:job:k:notes", "q:job:k:lock", "q:job:k:shares")
 		} else {
-			keys = append(keys, runsKey, lockKey, sharesKey)
+			keys = append(keys, runsKey, notesKey, lockKey, sharesKey)
 		}
 		own = append(own, from, to, most)
 	}
@@ -117,7 +137,7 @@ func (d differ) store(rt *rapid.T, script *nodes.Script) {
 	for range rapid.IntRange(0, 2).Draw(rt, "logs") {
 		own = append(own, logText(rt), rapid.SampledFrom([]string{"", "one", "two\nlines", "é"}).Draw(rt, "log"))
 	}
-	d.call(rt, script, "1", []string{runsKey, logsKey}, own...)
+	d.call(rt, script, "1", []string{runsKey, notesKey, logsKey}, own...)
 }
 
 func replicaID(rt *rapid.T) string {

@@ -2,10 +2,10 @@
 //
 // # Ledger
 //
-// A job's records live in one sorted set per node, ordered by tick. Claims put
-// them there: a claim its start (S), a release its finish in the place of the
-// start (F, or L on a node that had granted a later claim or none). This package
-// adds ticks that did not run (N), and reads.
+// A job's records live in two sorted sets per node, ordered by tick. Claims fill that of
+// runs: a claim adds its start (S), a release puts its finish in the place of the start
+// (F, or L on a node that had granted a later claim or none). This package adds ticks
+// that did not run (N) to that of notes, and reads both.
 //
 // A reader asks all nodes and needs a quorum of answers. A claim was accepted by
 // a quorum, so every claim whose nodes kept their memory is among the answers.
@@ -19,8 +19,9 @@
 //	                              lost their memory
 //
 // A tick with no claim is what was recorded of it: a skip before a miss, then
-// what most nodes say. Each node keeps a bounded number of records per job and
-// drops those of the earliest ticks.
+// what most nodes say. Each node keeps a bounded number of runs and of notes per job and
+// drops those of the earliest ticks. It keeps the latest tick that it has dropped: up to
+// the latest of all nodes a note is not believed, as a run of its tick may be gone.
 //
 // # Roster
 //

@@ -54,7 +54,7 @@ func TestLostMinority(t *testing.T) {
 			t.Fatal("the nodes never came back")
 		}
 	}
-	for _, r := range c.set.Call(t.Context(), c.lua.read, []string{c.set.Key("x"), c.set.Key("y"), c.set.Key("z")}, "+inf", 0, 1) {
+	for _, r := range c.set.Call(t.Context(), c.lua.read, []string{c.set.Key("w"), c.set.Key("x"), c.set.Key("y"), c.set.Key("z")}, "+inf", 0, 1) {
 		if r.Err != nil {
 			t.Errorf("%s does not answer after all: %v", r.Node, r.Err)
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// keepRecords is how many records a node keeps per job. Claims bound the same
-// set when they add theirs.
+// keepRecords is how many records of ticks that did not run a node keeps per job. Claims
+// bound those of runs.
 const keepRecords = 1000
 
 // A Ledger is a [scheduler.Ledger] and a [scheduler.Roster] on the nodes. It may
@@ -21,7 +21,7 @@ const keepRecords = 1000
 // what each node said, when too few nodes answered.
 type Ledger struct {
 	set    *nodes.Set
-	keep   int           // records per job
+	keep   int           // notes per job
 	lately time.Duration // how long a replica stays after its last beat
 	lua    scripts
 	names  *[locking.MostNodes]string // of the nodes
@@ -44,7 +44,7 @@ func (l *Ledger) Record(ctx context.Context, e scheduler.Entry) (first bool, err
 		Rank: e.Rank(), Note: scheduler.EncodeNote(e),
 	}
 	doing := "recording a tick of " + e.Job
-	replies := l.set.Call(ctx, l.lua.record, []string{l.set.JobKey(e.Job, "runs")},
+	replies := l.set.Call(ctx, l.lua.record, []string{l.set.JobKey(e.Job, "notes")},
 		r.Tick.UnixMilli(), string(r.Kind)+r.Stream+"|", r.Encode(), l.keep)
 	good, err := answers(l.set, doing, replies)
 	if err != nil {

@@ -17,6 +17,10 @@ type merger struct {
 	quorum, answered int
 	claims           map[claimKey]*claim
 	notRun           map[tickKey]nodes.Record // the highest of each tick
+	// If records were trimmed, gone is the latest tick of which a node has dropped one, in
+	// milliseconds. Up to it nobody knows whether a tick ran.
+	trimmed bool
+	gone    int64
 }
 
 type tickKey struct {
@@ -87,6 +91,7 @@ type known struct {
 // known returns one entry per claim and per tick that was recorded, unsorted.
 func (m *merger) known(job string) ([]known, error) {
 	m.dropBallots()
+	maps.DeleteFunc(m.notRun, func(k tickKey, _ nodes.Record) bool { return m.trimmed && k.tick <= m.gone })
 	var all []known
 	for _, c := range m.claims {
 		k, err := c.entry(job, m.quorum, m.answered)

@@ -14,7 +14,7 @@ type span struct {
 	job      string
 	latest   string // the upper end as a score
 	earliest time.Time
-	most     int // of each node
+	most     int // runs of each node, and as many records of ticks that did not run
 }
 
 // A page is what the nodes that answered know of a range of ticks of a job.
@@ -35,7 +35,9 @@ func (l *Ledger) pages(ctx context.Context, spans []span) ([]page, error) {
 	var keys []string
 	var args []any
 	for _, s := range spans {
-		keys = append(keys, l.set.JobKey(s.job, "runs"), l.set.JobKey(s.job, "lock"), l.set.JobKey(s.job, "shares"))
+		for _, what := range []string{"runs", "notes", "lock", "shares"} {
+			keys = append(keys, l.set.JobKey(s.job, what))
+		}
 		args = append(args, s.latest, max(0, s.earliest.UnixMilli()), s.most)
 	}
 	replies, err := answers(l.set, doing, l.set.Call(ctx, l.lua.read, keys, args...))
@@ -59,12 +61,19 @@ func (l *Ledger) pages(ctx context.Context, spans []span) ([]page, error) {
 
 // add takes in what one node says of a job, see read.lua.
 func (p *page) add(w *words, memo decoded) error {
-	if rest := w.next(); rest != "" {
-		tick, err := strconv.ParseInt(rest, 10, 64)
-		if err != nil {
-			return fmt.Errorf("it says that records go on at %q", rest)
-		}
-		p.complete, p.horizon = false, max(p.horizon, tick)
+	rest, more, err := w.tick()
+	if err != nil {
+		return err
+	}
+	if more {
+		p.complete, p.horizon = false, max(p.horizon, rest)
+	}
+	gone, trimmed, err := w.tick()
+	if err != nil {
+		return err
+	}
+	if trimmed {
+		p.merge.trimmed, p.merge.gone = true, max(p.merge.gone, gone)
 	}
 	owners, err := w.list()
 	if err != nil {
@@ -103,6 +112,18 @@ func (w *words) next() string {
 	word := w.left[0]
 	w.left = w.left[1:]
 	return word
+}
+
+// tick takes a tick in milliseconds, if there is one.
+func (w *words) tick() (ms int64, ok bool, err error) {
+	word := w.next()
+	if word == "" {
+		return 0, false, nil
+	}
+	if ms, err = strconv.ParseInt(word, 10, 64); err != nil {
+		return 0, false, fmt.Errorf("it says that %q is a tick", word)
+	}
+	return ms, true, nil
 }
 
 // list takes as many words as the first one says.

@@ -80,6 +80,9 @@ func (l *Ledger) skim(ctx context.Context, stretches []scheduler.Stretch, into [
 		for j := range into[i].Entries {
 			l.nameNodes(&into[i].Entries[j])
 		}
+		if m := pages[i].merge; m.trimmed {
+			into[i].Trimmed = time.UnixMilli(m.gone).UTC()
+		}
 		if !pages[i].complete {
 			into[i].Rest = time.UnixMilli(pages[i].horizon).UTC()
 		}

@@ -1,24 +1,33 @@
 -- STORE: keeps logs of runs, and drops what is kept of a job no longer. Whether
 -- a tick may be claimed does not depend on any of it.
--- KEYS[2] records of the job: sorted set by tick
--- KEYS[3] logs of the job: hash of names to logs, and of "index" to a line
+-- KEYS[2] runs of the job: sorted set of records by tick
+-- KEYS[3] its notes, of ticks that did not run: a set like that
+-- KEYS[4] logs of the job: hash of names to logs, and of "index" to a line
 --         "<name> <bytes>" for each, the oldest tick first; names are
 --         "<tick in ms>.<token>"
--- arg(1)  records kept, and logs
+-- arg(1)  runs kept, notes, and logs
 -- arg(2)  how old a tick may be in ms, 0: any age
 -- arg(3)  bytes of logs kept
 -- arg(4) arg(5) … name and log, and so on
 -- Replies OK
-local runs, logs = KEYS[2], KEYS[3]
+local runs, notes, logs = unpack(KEYS, 2, 4)
 local most, age, room = tonumber(arg(1)), tonumber(arg(2)), tonumber(arg(3))
 local earliest = age > 0 and now - age or 0
 
-redis.call('ZREMRANGEBYRANK', runs, '0', '-' .. num(most + 1))
-local old = #redis.call('ZRANGE', runs, '-inf', '(' .. num(earliest), 'BYSCORE')
-if old > 0 then
-  -- Of the newest tick something stays: it says since when the job is known.
-  if #redis.call('ZRANGE', runs, num(earliest), '+inf', 'BYSCORE', 'LIMIT', '0', '1') == 0 then old = old - 1 end
-  if old > 0 then redis.call('ZREMRANGEBYRANK', runs, '0', num(old - 1)) end
+-- Of the newest run something stays, or of the newest note where no run is: it says since
+-- when the job is known.
+local function newest(set)
+  return tonumber(redis.call('ZRANGE', set, '-1', '-1', 'WITHSCORES')[2] or '-1')
+end
+local last_run, last_note = newest(runs), newest(notes)
+local stays = math.max(last_run, last_note) < earliest and (last_run < 0 and notes or runs)
+for _, set in ipairs({runs, notes}) do
+  trim(set, num(-most - 1))
+  if age > 0 then
+    local old = #redis.call('ZRANGE', set, '-inf', '(' .. num(earliest), 'BYSCORE')
+    if set == stays then old = old - 1 end
+    if old > 0 then trim(set, num(old - 1)) end
+  end
 end
 
 local list, bytes = {}, {}

@@ -12,8 +12,18 @@ import (
 
 // kept is what a Ledger keeps of a job besides its entries.
 type kept struct {
-	from time.Time       // entries of earlier ticks were dropped
-	logs []scheduler.Log // oldest tick first
+	from    time.Time       // runs of earlier ticks were dropped
+	trimmed time.Time       // the latest tick of which an entry was dropped
+	logs    []scheduler.Log // oldest tick first
+}
+
+// drop remembers that the entries are kept no longer.
+func (k *kept) drop(entries []scheduler.Entry) {
+	for _, e := range entries {
+		if e.OrderKey().After(k.trimmed) {
+			k.trimmed = e.OrderKey()
+		}
+	}
 }
 
 // Store implements [scheduler.Archive].
@@ -41,9 +51,25 @@ func (l *Ledger) Store(ctx context.Context, job string, h scheduler.History, log
 		earliest = time.Now().Add(-h.MaxAge)
 	}
 	k.logs = fitting(k.logs, h, earliest)
-	k.from = firstKept(append(runs, l.ticks[job]...), h.Keep, earliest)
-	l.ticks[job] = slices.DeleteFunc(l.ticks[job], func(e scheduler.Entry) bool { return e.OrderKey().Before(k.from) })
+	scheduler.SortEntries(runs)
+	notes := l.ticks[job]
+	ran, noted := fittingEntries(runs, h.Keep, earliest), fittingEntries(notes, h.Keep, earliest)
+	switch {
+	case ran+noted > 0: // some are young enough
+	case len(runs) > 0:
+		ran = 1
+	default:
+		noted = min(len(notes), 1)
+	}
+	k.drop(runs[ran:])
+	switch {
+	case ran > 0:
+		k.from = runs[ran-1].OrderKey()
+	case len(runs) > 0:
+		k.from = k.trimmed.Add(1)
+	}
 	l.kept[job] = k
+	l.keepNotes(job, notes, noted)
 	return nil
 }
 
@@ -61,17 +87,13 @@ func fitting(logs []scheduler.Log, h scheduler.History, earliest time.Time) []sc
 	return logs
 }
 
-// firstKept is the first tick whose entries stay.
-func firstKept(all []scheduler.Entry, keep int, earliest time.Time) time.Time {
-	if len(all) == 0 {
-		return time.Time{}
+// fittingEntries is how many of the sorted entries h keeps by their number and age.
+func fittingEntries(sorted []scheduler.Entry, keep int, earliest time.Time) int {
+	sorted = sorted[:min(len(sorted), keep)]
+	if old := slices.IndexFunc(sorted, func(e scheduler.Entry) bool { return e.OrderKey().Before(earliest) }); old >= 0 {
+		return old
 	}
-	scheduler.SortEntries(all)
-	all = all[:min(len(all), keep)]
-	for len(all) > 1 && all[len(all)-1].OrderKey().Before(earliest) {
-		all = all[:len(all)-1]
-	}
-	return all[len(all)-1].OrderKey()
+	return len(sorted)
 }
 
 // Log implements [scheduler.Archive].

@@ -42,6 +42,8 @@ func archiveChecks() []archiveCheck {
 		{"EntriesAreBoundedByCount", entriesAreBoundedByCount},
 		{"EntriesAreBoundedByAge", entriesAreBoundedByAge},
 		{"NewestEntryStays", newestEntryStays},
+		{"NoNoteEvictsARun", noNoteEvictsARun},
+		{"NothingIsSaidOfTrimmedTicks", nothingIsSaidOfTrimmedTicks},
 		{"TicksMayBeClaimedAlike", ticksMayBeClaimedAlike},
 		{"EndedContextIsAnError", archiveEndedContextIsAnError},
 	}
@@ -178,6 +180,52 @@ func newestEntryStays(b *archiveBench) {
 	l := b.run(2)
 	b.store(scheduler.History{MaxAge: time.Minute})
 	b.wantBoth(of(l, b.finished(2, scheduler.Succeeded)))
+}
+
+// noNoteEvictsARun: runs and ticks that did not run are bounded apart.
+func noNoteEvictsARun(b *archiveBench) {
+	const keep = 3
+	var want []scheduler.Entry
+	for n := range keep {
+		want = append([]scheduler.Entry{of(b.run(n), b.finished(n, scheduler.Succeeded))}, want...)
+	}
+	for n := range 4 * keep {
+		b.record(b.notRun(keep+n, scheduler.Skipped, "busy"))
+	}
+	b.store(scheduler.History{Keep: keep})
+	b.want("Runs", b.runs(10), want...)
+	if ticks := b.ticks(20); len(ticks) != 2*keep {
+		b.Errorf("Ticks returned %d entries, want %d runs and as many skips", len(ticks), keep)
+	}
+}
+
+// nothingIsSaidOfTrimmedTicks: where the run of a tick is kept no longer, nothing else
+// that was recorded of the tick comes to light.
+func nothingIsSaidOfTrimmedTicks(b *archiveBench) {
+	const keep = 3
+	var want []scheduler.Entry
+	for n := range 2 * keep {
+		want = append([]scheduler.Entry{of(b.run(n), b.finished(n, scheduler.Succeeded))}, want...)
+		b.record(b.notRun(n, scheduler.Missed, "no quorum"))
+	}
+	b.store(scheduler.History{Keep: keep})
+	b.wantBoth(want[:keep]...)
+	b.record(b.notRun(1, scheduler.Missed, "late"))
+	b.wantBoth(want[:keep]...)
+	if s, ok := b.ledger.(scheduler.Skimmer); ok {
+		some := b.skim(s, []scheduler.Stretch{{Job: jobName}, {Job: jobName + ".other"}}, true)
+		if !some[0].Trimmed.Equal(b.tick(keep-1)) || !some[1].Trimmed.IsZero() {
+			b.Errorf("trimmed up to %v and %v, want %v and nothing", some[0].Trimmed, some[1].Trimmed, b.tick(keep-1))
+		}
+	}
+	for n := range 2 * keep {
+		b.record(b.notRun(10+n, scheduler.Skipped, "busy"))
+	}
+	b.store(scheduler.History{Keep: keep})
+	b.want("Runs", b.runs(10), want[:keep]...)
+	if s, ok := b.ledger.(scheduler.Skimmer); ok && !b.skim(s, []scheduler.Stretch{{Job: jobName}}, true)[0].Trimmed.Equal(b.tick(9+keep)) {
+		b.Errorf("trimming skips is not said")
+	}
 }
 
 // ticksMayBeClaimedAlike: who has run is no matter of what is kept.

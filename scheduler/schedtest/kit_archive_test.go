@@ -60,14 +60,15 @@ var archiveFaults = map[string]struct {
 	archive oddArchive
 	foundBy []string
 }{
-	"loses what was cut":  {each(func(l *scheduler.Log) { l.Cut = 0 }), []string{"LogIsKept"}},
-	"mixes attempts":      {each(func(l *scheduler.Log) { l.Token = 101 }), []string{"AttemptsHaveLogsOfTheirOwn"}},
-	"invents logs":        {each(func(l *scheduler.Log) { l.Tick = l.Tick.Add(time.Second); l.Token++ }), []string{"NoLogIsAnError"}},
-	"counts no logs":      {history(func(h *scheduler.History) { h.Keep = 0 }), []string{"LogsAreBoundedByCount", "EntriesAreBoundedByCount"}},
-	"counts no bytes":     {history(func(h *scheduler.History) { h.MaxBytes = 0 }), []string{"LogsAreBoundedByBytes"}},
-	"minds no age":        {history(func(h *scheduler.History) { h.MaxAge = 0 }), []string{"LogsAreBoundedByAge", "EntriesAreBoundedByAge", "NewestEntryStays"}},
-	"forgets the claims":  {oddArchive{forgets: new(locktest.Memory)}, []string{"TicksMayBeClaimedAlike"}},
-	"never minds the end": {oddArchive{deafened: true}, []string{"EndedContextIsAnError"}},
+	"loses what was cut":   {each(func(l *scheduler.Log) { l.Cut = 0 }), []string{"LogIsKept"}},
+	"mixes attempts":       {each(func(l *scheduler.Log) { l.Token = 101 }), []string{"AttemptsHaveLogsOfTheirOwn"}},
+	"invents logs":         {each(func(l *scheduler.Log) { l.Tick = l.Tick.Add(time.Second); l.Token++ }), []string{"NoLogIsAnError"}},
+	"counts no logs":       {history(func(h *scheduler.History) { h.Keep = 0 }), []string{"LogsAreBoundedByCount", "EntriesAreBoundedByCount", "NothingIsSaidOfTrimmedTicks"}},
+	"counts notes as runs": {history(func(h *scheduler.History) { h.Keep /= 3 }), []string{"NoNoteEvictsARun"}},
+	"counts no bytes":      {history(func(h *scheduler.History) { h.MaxBytes = 0 }), []string{"LogsAreBoundedByBytes"}},
+	"minds no age":         {history(func(h *scheduler.History) { h.MaxAge = 0 }), []string{"LogsAreBoundedByAge", "EntriesAreBoundedByAge", "NewestEntryStays"}},
+	"forgets the claims":   {oddArchive{forgets: new(locktest.Memory)}, []string{"TicksMayBeClaimedAlike"}},
+	"never minds the end":  {oddArchive{deafened: true}, []string{"EndedContextIsAnError"}},
 }
 
 // TestArchiveKitFindsFaults plants faults into an archive that is otherwise

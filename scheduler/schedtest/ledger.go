@@ -17,8 +17,8 @@ const keep = 1000
 // Ledger is a [scheduler.Ledger] in memory. Runs are those that its Memory
 // granted.
 type Ledger struct {
-	// Keep bounds the ticks without a run that are remembered of one job.
-	// Default 1000.
+	// Keep bounds the ticks without a run that are remembered of one job; runs are
+	// bounded by Store. Default 1000.
 	Keep int
 
 	locks *locktest.Memory
@@ -51,8 +51,15 @@ func (l *Ledger) Record(ctx context.Context, e scheduler.Entry) (first bool, err
 		have[i] = e
 	}
 	scheduler.SortEntries(have)
-	l.ticks[e.Job] = have[:min(len(have), cmp.Or(l.Keep, keep))]
+	l.keepNotes(e.Job, have, min(len(have), cmp.Or(l.Keep, keep)))
 	return i < 0, nil
+}
+
+// keepNotes keeps the first n of the ticks that did not run. The caller holds the lock.
+func (l *Ledger) keepNotes(job string, sorted []scheduler.Entry, n int) {
+	k := l.kept[job]
+	k.drop(sorted[n:])
+	l.kept[job], l.ticks[job] = k, sorted[:n]
 }
 
 // Runs implements [scheduler.Ledger].
@@ -94,7 +101,11 @@ func (l *Ledger) Skim(ctx context.Context, stretches []scheduler.Stretch, perTic
 		if perTick {
 			all = scheduler.OnePerTick(all)
 		}
-		skimmed = append(skimmed, scheduler.SkimOf(all, s))
+		some := scheduler.SkimOf(all, s)
+		l.mu.Lock()
+		some.Trimmed = l.kept[s.Job].trimmed
+		l.mu.Unlock()
+		skimmed = append(skimmed, some)
 	}
 	return skimmed, nil
 }
@@ -106,7 +117,11 @@ func (l *Ledger) all(job string) ([]scheduler.Entry, error) {
 		return nil, err
 	}
 	l.mu.Lock()
-	all = append(all, l.ticks[job]...)
+	for _, e := range l.ticks[job] {
+		if e.OrderKey().After(l.kept[job].trimmed) {
+			all = append(all, e)
+		}
+	}
 	l.mu.Unlock()
 	scheduler.SortEntries(all)
 	return all, nil

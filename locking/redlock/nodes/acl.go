@@ -8,7 +8,7 @@ var commands = [...]string{
 	"eval", "evalsha", "info", "time",
 	"get", "set", "del", "exists", "pttl", "pexpire",
 	"hget", "hmget", "hgetall", "hscan", "hset", "hdel",
-	"scan", "zadd", "zrem", "zrange", "zrangebyscore", "zremrangebyrank",
+	"scan", "zadd", "zrem", "zrange", "zrangebyscore", "zremrangebyrank", "zscore",
 }
 
 // ACLRules returns the rules of the least privileged user that works with the

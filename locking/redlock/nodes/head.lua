@@ -19,6 +19,15 @@ local function key(i) return KEYS[own.keys_before + i] end
 local function arg(i) return i <= own.args and ARGV[own.args_before + i] or nil end
 local function args(from, to) return unpack(ARGV, own.args_before + from, own.args_before + to) end
 
+-- Drops the records of a set up to the given rank, and keeps the highest tick that has gone
+-- as the score of the member 'E'.
+local function trim(set, last)
+  local goes = redis.call('ZRANGE', set, last, last, 'WITHSCORES')
+  if not goes[1] then return end
+  redis.call('ZREMRANGEBYRANK', set, '0', last)
+  redis.call('ZADD', set, 'GT', goes[2], 'E')
+end
+
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 local nowtext = num(now)

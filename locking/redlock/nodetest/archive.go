@@ -9,7 +9,7 @@ import (
 )
 
 // store keeps logs of runs, and drops what is kept of the job no longer. Keys:
-// runs, logs. Arguments: records and logs to keep, ms that a tick may be old (0:
+// runs, notes, logs. Arguments: runs, notes and logs to keep, ms that a tick may be old (0:
 // any), bytes of logs to keep, then names and logs.
 func (c *call) store() ([]string, error) {
 	most, okMost := number(c.arg(1))
@@ -22,11 +22,10 @@ func (c *call) store() ([]string, error) {
 	if age > 0 {
 		earliest = c.now - age
 	}
-	if err := c.n.boundRuns(c.keys[1], c.arg(1)); err != nil {
+	if err := c.n.dropOld(c.keys[1], c.keys[2], c.arg(1), earliest); err != nil {
 		return nil, err
 	}
-	c.n.dropOldRuns(c.keys[1], earliest)
-	logs := maps.Clone(c.n.Logs[c.keys[2]])
+	logs := maps.Clone(c.n.Logs[c.keys[3]])
 	if logs == nil {
 		logs = map[string]string{}
 	}
@@ -37,18 +36,45 @@ func (c *call) store() ([]string, error) {
 		logs[pair[0]] = pair[1]
 	}
 	delete(logs, "index")
-	c.n.keepLogs(c.keys[2], logs, int(most), int(room), earliest)
+	c.n.keepLogs(c.keys[3], logs, int(most), int(room), earliest)
 	return answer("OK")
 }
 
-// dropOldRuns drops the records of earlier ticks, but never the last one.
-func (s *State) dropOldRuns(key string, earliest float64) {
-	runs := s.Runs[key]
-	old := slices.IndexFunc(runs, func(r Run) bool { return r.Tick >= earliest })
-	if old < 0 {
-		old = max(len(runs)-1, 0)
+// dropOld drops runs and notes beyond keep and those of earlier ticks, but never the last
+// run, or the last note where no run is.
+func (s *State) dropOld(runs, notes, keep string, earliest float64) error {
+	last := func(key string) float64 {
+		if of := s.Runs[key]; len(of) > 0 {
+			return of[len(of)-1].Tick
+		}
+		return -1
 	}
-	s.keepRuns(key, slices.Delete(runs, 0, old))
+	stays := ""
+	switch ran := last(runs); {
+	case max(ran, last(notes)) >= earliest:
+	case ran >= 0:
+		stays = runs
+	default:
+		stays = notes
+	}
+	for _, key := range []string{runs, notes} {
+		if err := s.boundRuns(key, keep); err != nil {
+			return err
+		}
+		old := 0
+		for _, r := range s.Runs[key] {
+			if earliest > 0 && r.Tick < earliest {
+				old++
+			}
+		}
+		if key == stays {
+			old--
+		}
+		if old > 0 {
+			s.trim(key, old)
+		}
+	}
+	return nil
 }
 
 // keepLogs stores the logs of the latest ticks within the bounds.

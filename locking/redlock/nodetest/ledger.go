@@ -7,10 +7,10 @@ import (
 )
 
 // record is N7: what became of a tick that did not run; the highest word of a tick
-// and stream stays. Keys: runs. Arguments: tick, how such records of the stream
-// begin, the record, records to keep.
+// and stream stays. Keys: notes. Arguments: tick, how such records of the stream
+// begin, the record, notes to keep.
 func (c *call) record() ([]string, error) {
-	runs := c.keys[1]
+	notes := c.keys[1]
 	tick, ok := number(c.arg(1))
 	if !ok {
 		return nil, scriptError("min or max is not a float: %q", c.arg(1))
@@ -18,12 +18,12 @@ func (c *call) record() ([]string, error) {
 	if tick > c.now+c.grace/2 {
 		return answer("FUTURE")
 	}
-	if err := c.n.addRun(runs, c.arg(1), c.arg(3)); err != nil {
+	if err := c.n.addRun(notes, c.arg(1), c.arg(3)); err != nil {
 		return nil, err
 	}
 	highest, reply := c.arg(3), "OK"
 	of := func(r Run) bool { return r.Tick == tick && strings.HasPrefix(r.Record, c.arg(2)) }
-	for _, r := range c.n.Runs[runs] {
+	for _, r := range c.n.Runs[notes] {
 		switch {
 		case of(r) && r.Record > highest:
 			highest, reply = r.Record, "KEPT"
@@ -31,21 +31,22 @@ func (c *call) record() ([]string, error) {
 			reply = "RAISED"
 		}
 	}
-	c.n.Runs[runs] = slices.DeleteFunc(c.n.Runs[runs], func(r Run) bool { return of(r) && r.Record != highest })
-	if err := c.n.boundRuns(runs, c.arg(4)); err != nil {
+	c.n.Runs[notes] = slices.DeleteFunc(c.n.Runs[notes], func(r Run) bool { return of(r) && r.Record != highest })
+	if err := c.n.boundRuns(notes, c.arg(4)); err != nil {
 		return nil, err
 	}
 	return answer(reply)
 }
 
 // read answers for each job with the tick of the newest record that was not asked
-// for, who has the lock or a share of it, and the records, newest tick first. Keys:
-// runs, lock, shares. Arguments: the latest tick ("(" before it leaves it out), the
-// earliest, how many records.
+// for, the latest tick that was dropped, who has the lock or a share of it, the runs and
+// then the notes, newest tick first. Keys: runs, notes, lock, shares. Arguments: the latest
+// tick ("(" before it leaves it out), the earliest, how many of each.
 func (c *call) read() ([]string, error) {
 	reply := []string{"OK"}
-	for at := 1; at < len(c.keys); at += 3 {
-		part, err := c.readOne(c.keys[at:at+3], c.arg(at), c.arg(at+1), c.arg(at+2))
+	for at := 1; at < len(c.keys); at += 4 {
+		arg := at/4*3 + 1
+		part, err := c.readOne(c.keys[at:at+4], c.arg(arg), c.arg(arg+1), c.arg(arg+2))
 		if err != nil {
 			return nil, err
 		}
@@ -62,22 +63,35 @@ func (c *call) readOne(keys []string, from, to, limit string) ([]string, error) 
 	if !ok || !okTo || !okMost {
 		return nil, scriptError("cannot read from %q to %q, %q records", from, to, limit)
 	}
-	rest, owners, records := "", []string(nil), []string(nil)
-	for _, r := range slices.Backward(c.n.Runs[keys[0]]) {
-		if r.Tick > latest || without && r.Tick == latest {
-			continue
+	rest, dropped, owners, records := -1.0, -1.0, []string(nil), []string(nil)
+	for _, key := range keys[:2] {
+		count, more := int64(0), true
+		for _, r := range slices.Backward(c.n.Runs[key]) {
+			switch {
+			case r.Record == gone:
+				dropped = max(dropped, r.Tick)
+			case !more || r.Tick > latest || without && r.Tick == latest:
+			case count == most || r.Tick < earliest:
+				rest, more = max(rest, r.Tick), false
+			default:
+				records = append(records, r.Record)
+				count++
+			}
 		}
-		if int64(len(records)) == most || r.Tick < earliest {
-			rest = strconv.FormatInt(int64(r.Tick), 10)
-			break
-		}
-		records = append(records, r.Record)
 	}
 	if len(records) > 0 {
-		owners = c.owners(keys[1], keys[2])
+		owners = c.owners(keys[2], keys[3])
 	}
-	reply := append([]string{rest, strconv.Itoa(len(owners))}, owners...)
+	reply := append([]string{tickText(rest), tickText(dropped), strconv.Itoa(len(owners))}, owners...)
 	return append(append(reply, strconv.Itoa(len(records))), records...), nil
+}
+
+// tickText is empty where there is no tick.
+func tickText(tick float64) string {
+	if tick < 0 {
+		return ""
+	}
+	return digits(tick)
 }
 
 // owners have the lock or a share of it.

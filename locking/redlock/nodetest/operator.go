@@ -27,16 +27,18 @@ func (c *call) evict() ([]string, error) {
 }
 
 // forget is N8: claim and records of a job go; its tokens and ticks stay closed
-// for every job of which nothing is kept. Keys: lock, claim, runs, logs, shares.
+// for every job of which nothing is kept. Keys: lock, claim, runs, notes, logs,
+// shares.
 func (c *call) forget() ([]string, error) {
 	m := c.n.Member
 	claim, claimed := c.n.Claims[c.keys[2]]
 	_, ran := c.n.Runs[c.keys[3]]
-	_, logged := c.n.Logs[c.keys[4]]
-	if _, _, locked := c.n.text(c.keys[1], c.now); locked || len(c.counting(c.keys[5])) > 0 {
+	_, noted := c.n.Runs[c.keys[4]]
+	_, logged := c.n.Logs[c.keys[5]]
+	if _, _, locked := c.n.text(c.keys[1], c.now); locked || len(c.counting(c.keys[6])) > 0 {
 		return answer("BUSY")
 	}
-	if !claimed && !ran && !logged {
+	if !claimed && !ran && !noted && !logged {
 		return answer("NONE")
 	}
 	fence, tick := larger(0, m.GCFence), larger(0, m.GCTick)
@@ -47,8 +49,9 @@ func (c *call) forget() ([]string, error) {
 	m.GCFence, m.GCTick = digits(fence), digits(tick)
 	delete(c.n.Claims, c.keys[2])
 	delete(c.n.Runs, c.keys[3])
-	delete(c.n.Logs, c.keys[4])
-	delete(c.n.Shares, c.keys[5])
+	delete(c.n.Runs, c.keys[4])
+	delete(c.n.Logs, c.keys[5])
+	delete(c.n.Shares, c.keys[6])
 	return answer("OK")
 }
 

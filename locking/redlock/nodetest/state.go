@@ -17,7 +17,7 @@ type State struct {
 	Claims map[string]Claim
 	// Shares are those of the locks.
 	Shares map[string]Shares
-	// Runs are the records of the jobs, oldest tick first.
+	// Runs are the records of the jobs and their notes, oldest tick first.
 	Runs map[string][]Run
 	// Logs are the logs of the jobs' runs, by name, and their index.
 	Logs map[string]map[string]string
@@ -68,6 +68,9 @@ func (s Stand) DoneText() string {
 	}
 	return flag(s.Done)
 }
+
+// gone is the record whose tick is the latest that was dropped.
+const gone = "E"
 
 // A Run is a record of a job.
 type Run struct {
@@ -171,16 +174,29 @@ func (s *State) dropRun(key, record string) {
 	}
 }
 
-// boundRuns drops the oldest records beyond keep.
+// boundRuns drops the oldest records beyond keep. The run named gone keeps the latest tick
+// of those dropped.
 func (s *State) boundRuns(key, keep string) error {
 	n, ok := number(keep)
 	if !ok || n < 0 {
 		return scriptError("value is not an integer: %q", keep)
 	}
 	if extra := len(s.Runs[key]) - int(n); extra > 0 {
-		s.keepRuns(key, slices.Delete(s.Runs[key], 0, extra))
+		s.trim(key, extra)
 	}
 	return nil
+}
+
+// trim drops the first n records and keeps the latest tick of them.
+func (s *State) trim(key string, n int) {
+	at := s.Runs[key][n-1].Tick
+	for _, r := range s.Runs[key][n:] {
+		if r.Record == gone {
+			at = max(at, r.Tick)
+		}
+	}
+	s.keepRuns(key, slices.Delete(s.Runs[key], 0, n))
+	_ = s.addRun(key, digits(at), gone) // a tick is a number
 }
 
 // keepRuns stores what is left: a key without records is no key.
