@@ -32,12 +32,12 @@ var opsPlants = []plant{
 	},
 	{
 		name: "forget: keeps the records", promise: "A forgotten job leaves nothing behind.",
-		edits: []edit{{forgetLua, "redis.call('DEL', claim, runs, logs, shares)", "redis.call('DEL', claim)"}},
+		edits: []edit{{forgetLua, "redis.call('DEL', claim, runs, notes, logs, shares)", "redis.call('DEL', claim)"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{
 		name: "forget: logs alone are nothing", promise: "A forgotten job leaves nothing behind, on no node.",
-		edits: []edit{{forgetLua, "redis.call('EXISTS', claim, runs, logs)", "redis.call('EXISTS', claim, runs)"}},
+		edits: []edit{{forgetLua, "redis.call('EXISTS', claim, runs, notes, logs)", "redis.call('EXISTS', claim, runs)"}},
 		pkg:   redlockPkg, tests: rules,
 	},
 	{

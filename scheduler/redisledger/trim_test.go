@@ -9,12 +9,12 @@ import (
 )
 
 // Every tick of eight jobs ran while one of three nodes was down. Then a replica that had
-// been stopped notes each as missed, on all three, and the nodes drop old records.
+// been stopped notes the older ones as missed, on all three, and the nodes drop old records.
 func TestNotesOfTrimmedRunsStayHidden(t *testing.T) {
 	t.Parallel()
 	minis := redistest.MiniN(t, 3)
 	c := connect(t, minis.Cluster())
-	const jobs, keep, ran = 8, 12, 18
+	const jobs, keep, ran, noted = 8, 12, 18, 12
 	name := func(j int) string { return fmt.Sprint("job-", j) }
 	minis.Stop(2)
 	for j := range jobs {
@@ -26,7 +26,7 @@ func TestNotesOfTrimmedRunsStayHidden(t *testing.T) {
 	c = open(t, minis.Cluster())
 	untrue := 0
 	for j := range jobs {
-		for n := range ran {
+		for n := range noted {
 			e := skipped(name(j), n, "")
 			e.Outcome, e.Reason = scheduler.Missed, scheduler.Reason{Code: scheduler.CodeNoQuorum}
 			c.record(t, e)
