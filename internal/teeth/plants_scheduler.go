@@ -354,7 +354,7 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "ledger: last word of a tick stays", promise: "Of several records of a tick that did not run the highest stays on each node.",
-		edits: []edit{{ledgerDir + "record.lua", "redis.call('ZREM', runs, highest)", "redis.call('ZREM', runs, record)"}},
+		edits: []edit{{ledgerDir + "record.lua", "redis.call('ZREM', notes, highest)", "redis.call('ZREM', notes, record)"}},
 		pkg:   redisledger, tests: []string{"TestDrainingReplicaKnowsLeast", "TestScriptsAgreeWithTheModel"},
 	},
 	{
