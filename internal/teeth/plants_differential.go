@@ -62,7 +62,7 @@ var differentialPlants = []plant{
 	},
 	{
 		name: "model: reads one record too many", promise: "A page of the ledger ends before the tick it is to end before.",
-		edits: []edit{{ledgerDir + "read.lua", "redis.call('ZRANGE', key(at + 1), latest,", "redis.call('ZRANGE', key(at + 1), (string.gsub(latest, '%(', '')),"}},
+		edits: []edit{{ledgerDir + "read.lua", "redis.call('ZRANGE', key(set + 1), latest,", "redis.call('ZRANGE', key(set + 1), (string.gsub(latest, '%(', '')),"}},
 		pkg:   redisledger, tests: agreement, args: atLength, says: saysModel,
 	},
 }
