@@ -35,10 +35,10 @@ var (
 	ErrTooSlow = errors.New("validity was used up before the claim was complete")
 	// ErrFuture: the request lies too far ahead of the nodes' clocks.
 	ErrFuture = errors.New("the local clock is ahead of the nodes")
-	// ErrNodeAhead: too few nodes are left without those whose clock is ahead of the
-	// others', or was. Nodes names them. It passes when the other clocks have come as
+	// ErrNodeAhead: too few nodes are left without those that count tokens ahead of the
+	// others' clocks. Nodes names them. It passes when the other clocks have come as
 	// far, or once enough other nodes answer.
-	ErrNodeAhead = errors.New("the clock of a node is ahead of the others")
+	ErrNodeAhead = errors.New("a node counts tokens that the clocks of the others do not allow yet")
 	// ErrRefused: nodes refuse this client: it is configured for another
 	// cluster. Trying again cannot help; the text says what to change.
 	ErrRefused = errors.New("refused by the nodes")

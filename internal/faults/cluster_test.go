@@ -186,6 +186,6 @@ func typed(err error) bool {
 	var why *locking.AcquireError
 	return errors.As(err, &why) && slices.Contains([]error{
 		locking.ErrTaken, locking.ErrClaimed, locking.ErrDone, locking.ErrSuperseded, locking.ErrUnvouched,
-		locking.ErrSplit, locking.ErrNoQuorum, locking.ErrTooSlow, locking.ErrFuture,
+		locking.ErrSplit, locking.ErrNoQuorum, locking.ErrTooSlow, locking.ErrFuture, locking.ErrNodeAhead,
 	}, why.Reason)
 }

@@ -82,5 +82,5 @@ func (a *attempt) missesAhead() bool {
 // aheadError says how far ahead of the others the node is.
 func (a *attempt) aheadError(node int) error {
 	by := time.Duration((a.votes[node].fence-a.reachable)*1000>>20) * time.Millisecond
-	return fmt.Errorf("it counts tokens as used that lie %v beyond what the clocks of the other nodes allow: its clock is ahead, or was; set it right", by.Round(time.Millisecond))
+	return fmt.Errorf("it counts tokens as used that lie %v beyond what the clocks of the other nodes allow: it was restarted, or its clock is ahead, or was", by.Round(time.Millisecond))
 }

@@ -122,7 +122,7 @@ func TestRefusalNamesTheNodeAhead(t *testing.T) {
 			t.Fatalf("TryAcquire = %v, want %v", err, locking.ErrNodeAhead)
 		}
 		want := "node-1:6379: it counts tokens as used that lie "
-		if said := refused.Nodes[0].Error(); !strings.HasPrefix(said, want) || !strings.Contains(said, "its clock is ahead, or was") {
+		if said := refused.Nodes[0].Error(); !strings.HasPrefix(said, want) || !strings.Contains(said, "it was restarted, or its clock is ahead, or was") {
 			t.Errorf("of node 1 it says %q, want %q…", said, want)
 		}
 		minis.Start(3, true)
