@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -358,9 +359,9 @@ func (f *wiped) RemembersSince(string) (time.Time, bool) { return f.since, true 
 // an effect.
 func (c *cluster) mortal(id string, list ...scheduler.Job) (kill func()) {
 	nodes := &cutable{Memory: c.locks}
-	var dead bool
+	var dead atomic.Bool
 	gone := func() error {
-		if dead {
+		if dead.Load() {
 			return locking.ErrNoQuorum
 		}
 		return nil
@@ -370,7 +371,7 @@ func (c *cluster) mortal(id string, list ...scheduler.Job) (kill func()) {
 	}, list...)
 	stop := c.start(s)
 	return func() {
-		dead = true
+		dead.Store(true)
 		nodes.cut.Store(true)
 		_ = stop()
 	}

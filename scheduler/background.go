@@ -12,7 +12,7 @@ type background struct {
 	absence    absence // of the job, from every configuration
 	remembered time.Time
 	trimmed    time.Time   // entries of ticks up to it may have been dropped
-	ticks      []time.Time // that have an entry, newest first
+	ticks      []time.Time // at which a replica served the job, newest first
 }
 
 // A Rememberer is a Ledger that may lose its memory. It is for implementations of Ledger.
@@ -77,6 +77,11 @@ func (b background) stopped(at time.Time) bool {
 		}
 	}
 	return true
+}
+
+// attended tells whether the entry shows that a replica served the job when the tick came.
+func (e Entry) attended() bool {
+	return e.Trigger != ByCatchUp && !e.Reason.Has(CodeNoReplica) && !e.Reason.Has(CodeUnknown) && !e.Reason.Has(CodeHistoryLost)
 }
 
 // standsFor is the reason of a tick that stands for all before it since first, too.

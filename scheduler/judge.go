@@ -22,7 +22,7 @@ func (v Version) Judge(ctx context.Context, ledger Ledger, known []Entry, now ti
 	}
 	b.absence = v.Account.removal([]JobInfo{v.JobInfo}, now)
 	for _, e := range known {
-		if e.Stream == "" {
+		if e.Stream == "" && e.attended() {
 			b.ticks = append(b.ticks, e.Tick)
 		}
 	}

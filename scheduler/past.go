@@ -42,7 +42,7 @@ type undecided struct {
 type known struct {
 	ran     time.Time          // the last tick that ran; zero: none
 	oldest  time.Time          // the oldest one it says anything of; zero: none
-	ticks   []time.Time        // it says anything of, newest first
+	ticks   []time.Time        // at which a replica served the job, newest first
 	decided map[time.Time]bool // not to be tried again
 	partly  bool               // more is known of the past than was read
 	trimmed time.Time          // entries of ticks up to it may have been dropped
@@ -117,7 +117,9 @@ func (k *known) take(e Entry, retried bool) {
 		return
 	}
 	k.oldest = e.Tick
-	k.ticks = append(k.ticks, e.Tick)
+	if e.attended() {
+		k.ticks = append(k.ticks, e.Tick)
+	}
 	k.decided[e.Tick] = e.Outcome != Missed || e.Reason.Code == CodeCatchUp || !retried || !k.ran.IsZero()
 	if k.ran.IsZero() && (e.Outcome.Ran() || !retried) {
 		k.ran = e.Tick

@@ -172,8 +172,9 @@ func (s *lease) finish(ctx context.Context, note []byte, handover bool) error {
 		votes, ok := s.a.finish(ctx, record)
 		switch {
 		case ok:
+			err := s.closed(votes, late)
 			s.l.cleaner.cleanUp(s.a, s.a.finishedAt(record))
-			return s.closed(votes, late)
+			return err
 		case count(votes, codeLate) >= s.a.blocking():
 			s.ended = superseded
 			return s.failed("releasing", locking.ErrLeaseLost, votes)
