@@ -40,8 +40,8 @@ func secondsBetween(from, to time.Time) []string {
 // replica lives: docs/guarantees/ledger.md, with room for a busy machine.
 const settledWithin = 2 * time.Minute
 
-// checkTruth holds the ledger of the jobs against the lines that they wrote to the
-// sink and the logs of all processes there were, for the given ticks of each job.
+// checkTruth compares the ledger with the lines in the sink and the logs of all
+// processes, for the given ticks of each job.
 // While processes live, rows may still come. It returns the rows by tick.
 func checkTruth(t *testing.T, config string, ticks map[string][]string, sink string, lives ...*process) map[truth.Tick]listing.Tick {
 	t.Helper()

@@ -152,8 +152,8 @@ func (l *slow) Record(ctx context.Context, e Entry) (first bool, err error) {
 	return true, nil
 }
 
-// However many outcomes are decided at once, and however slow the nodes are, all are
-// in the ledger soon, and one that no quorum takes does not keep the others waiting.
+// Many outcomes that are decided at once are all in the ledger soon, also on slow nodes.
+// One that no quorum takes does not keep the others waiting.
 func TestManyOutcomesAreRecordedSoon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

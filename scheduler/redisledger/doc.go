@@ -3,9 +3,9 @@
 // # Ledger
 //
 // A job's records live in two sorted sets per node, ordered by tick. Claims fill that of
-// runs: a claim adds its start (S), a release puts its finish in the place of the start
-// (F, or L on a node that had granted a later claim or none). This package adds ticks
-// that did not run (N) to that of notes, and reads both.
+// runs: a claim adds its start (S), and a release replaces it with its finish (F). On a
+// node that had granted a later claim or none the finish is late (L). This package adds
+// ticks that did not run (N) to the set of notes, and reads both.
 //
 // A reader asks all nodes and needs a quorum of answers. A claim was accepted by
 // a quorum, so every claim whose nodes kept their memory is among the answers.
