@@ -26,10 +26,11 @@ func TestActs(t *testing.T) {
 	write := func(name string) string {
 		return `echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA" >> ` + out + "." + name
 	}
-	config := writeConfig(t, servers, "jobs:\n"+
+	served := writeConfig(t, servers, "jobs:\n"+
 		job("report", "@every 1h", write("report"), "")+
 		job("slow", "@every 10000h", "sleep 60", "")+
 		job("ticker", "@every 1s", write("ticker"), "    tags: [often]\n"))
+	config := patient(t, served)
 	must := func(args ...string) string {
 		t.Helper()
 		stdout, stderr, code := quorate(t, append(args, "-c", config)...)
@@ -41,7 +42,7 @@ func TestActs(t *testing.T) {
 	must("nodes", "init")
 	start := func() (all []*process) {
 		for _, id := range []string{"a", "b", "c"} {
-			all = append(all, startReplica(t, config, id))
+			all = append(all, startReplica(t, served, id))
 		}
 		for _, p := range all {
 			p.waitLog(`"ready"`)
@@ -178,11 +179,12 @@ func audited(rows []listing.Act) string {
 // though the nodes know it by another name.
 func TestActsOnARenamedJob(t *testing.T) {
 	t.Parallel()
-	config := writeConfig(t, redistest.StartN(t, 1), `jobs:
+	served := writeConfig(t, redistest.StartN(t, 1), `jobs:
   is: {func: exec, schedule: "@every 10000h", params: {command: [sleep, "60"]}, formerly: was}
 `)
+	config := patient(t, served)
 	initNew(t, config)
-	startReplica(t, config, "a").waitLog(`"ready"`)
+	startReplica(t, served, "a").waitLog(`"ready"`)
 	eventually(t, "the job is published", func() bool { return len(list[listing.Job](t, "jobs", "-c", config)) == 1 })
 	asked, stderr, code := quorate(t, "trigger", "is", "-c", config)
 	if code != exitDone {

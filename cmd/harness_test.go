@@ -91,6 +91,21 @@ log: {format: json}
 	return path
 }
 
+// patient returns the configuration at path for commands on a busy machine: they wait
+// longer for a node than the replicas do, whose leases allow no more.
+func patient(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "patient.yaml")
+	if err := os.WriteFile(path, bytes.Replace(text, []byte("redis:\n"), []byte("redis:\n  node_timeout: 700ms\n"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // A process is a replica that runs as a process of its own.
 type process struct {
 	t   *testing.T
