@@ -213,7 +213,7 @@ func TestCampaignNoQuorum(t *testing.T) {
 	})
 	to := time.Now()
 	wait(t, 2*time.Second) // the window of a tick ends when the next one comes
-	checkTruth(t, config, map[string][]string{"tick": secondsBetween(from, to)}, out, r)
+	checkTruth(t, config, map[string][]string{"tick": ticksBetween(from, to, time.Second)}, out, r)
 }
 
 // TestCampaignBlankNodes: a first start on blank nodes waits one grace and says
@@ -254,7 +254,7 @@ jobs:
 		if len(rows) < 2 || rows[len(rows)-1].Outcome != scheduler.Missed {
 			t.Errorf("the ticks of the grace are not in the ledger as missed: %+v", rows)
 		}
-		checkTruth(t, config, map[string][]string{"tick": secondsBetween(grace, ready)}, out, r)
+		checkTruth(t, config, map[string][]string{"tick": ticksBetween(grace, ready, time.Second)}, out, r)
 	})
 	t.Run("init", func(t *testing.T) {
 		t.Parallel()
@@ -281,50 +281,6 @@ jobs:
 			if !strings.Contains(stranger.log(), s.Addr()) {
 				t.Errorf("it was not told that the nodes hold %s:\n%s", s.Addr(), stranger.log())
 			}
-		}
-	})
-}
-
-// TestCampaignDrain: SIGTERM lets a running job finish; a second one ends it.
-func TestCampaignDrain(t *testing.T) {
-	t.Parallel()
-	start := func(t *testing.T, sleep string) (*process, string) {
-		t.Helper()
-		config := writeConfig(t, redistest.StartN(t, 3), fmt.Sprintf(`
-jobs:
-  drain-%s:
-    func: exec
-    schedule: "@every 1s"
-    params: {command: [sleep, "%s"], kill_grace: 100ms}
-`, strings.ReplaceAll(sleep, ".", "-"), sleep))
-		initNew(t, config)
-		r := startReplica(t, config, "drain-"+sleep)
-		r.waitLog(`"tick won"`)
-		r.signal(syscall.SIGTERM)
-		r.waitLog(`"draining`)
-		return r, config
-	}
-	t.Run("finish", func(t *testing.T) {
-		t.Parallel()
-		r, config := start(t, "4.5") // longer than the lease
-		if code := r.exitCode(); code != exitDone {
-			t.Errorf("exit code %d", code)
-		}
-		rows := list[listing.Run](t, "runs", "drain-4-5", "-c", config)
-		if len(rows) != 1 || rows[0].Outcome != scheduler.Succeeded {
-			t.Errorf("the run that was draining: %+v", rows)
-		}
-	})
-	t.Run("second signal", func(t *testing.T) {
-		t.Parallel()
-		r, config := start(t, "1000")
-		r.signal(syscall.SIGTERM)
-		if code := r.exitCode(); code != exitDone {
-			t.Errorf("exit code %d", code)
-		}
-		rows := list[listing.Run](t, "runs", "drain-1000", "-c", config)
-		if len(rows) != 1 || rows[0].Outcome != scheduler.Cancelled {
-			t.Errorf("the run that was cancelled: %+v", rows)
 		}
 	})
 }

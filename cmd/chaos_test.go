@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/scheduler/listing"
 )
 
 var chaosSeed = flag.Uint64("chaos", 0, "the seed of TestCampaignChaos; 0: a new one")
@@ -60,9 +59,7 @@ func TestCampaignChaos(t *testing.T) {
 		if strings.Contains(j.more, "@every 2s") {
 			every = 2 * time.Second
 		}
-		for at := from.Truncate(every).Add(every); at.Before(to); at = at.Add(every) {
-			ticks[j.name] = append(ticks[j.name], *listing.Stamp(at))
-		}
+		ticks[j.name] = ticksBetween(from, to, every)
 	}
 	ledger := checkTruth(t, c.config, ticks, out, c.lives...)
 	t.Logf("%d killed, %d frozen, %d drained, %d nodes hurt", c.kills, c.freezes, c.drains, c.nodes)
@@ -109,7 +106,7 @@ func (c *chaos) storm(end time.Time) {
 			c.start(id)
 		case 2:
 			c.freezes++
-			c.replicas[id].freeze(campaignTTL/2 + 3*pause)
+			c.replicas[id].freeze(func() { wait(c.t, campaignTTL/2+3*pause) })
 		case 3:
 			c.drains++
 			c.replicas[id].signal(syscall.SIGTERM)

@@ -116,6 +116,7 @@ type process struct {
 	lines  []string
 	waits  []chan string // each told of every line from when it was asked for
 	frozen []truth.Span
+	other  bool // of another release
 	killed bool
 	ended  time.Time
 	exited chan struct{}
@@ -130,7 +131,7 @@ func startReplica(t *testing.T, config, id string, args ...string) *process {
 // startBinary does so with the binary of some release.
 func startBinary(t *testing.T, binary, config, id string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, id: id, exited: make(chan struct{})}
+	p := &process{t: t, id: id, other: binary != os.Args[0], exited: make(chan struct{})}
 	p.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), binary,
 		append([]string{"run", "--config", config, "--set", "replica/id=" + id}, args...)...)
 	p.cmd.Env = append(os.Environ(), actAsQuorate+"=1")
@@ -184,12 +185,12 @@ func (p *process) kill() {
 	<-p.exited
 }
 
-// freeze stops the process for a while.
-func (p *process) freeze(d time.Duration) {
+// freeze stops the process while f runs.
+func (p *process) freeze(f func()) {
 	p.t.Helper()
 	p.signal(syscall.SIGSTOP)
 	from := time.Now()
-	wait(p.t, d)
+	f()
 	p.signal(syscall.SIGCONT)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -280,13 +281,14 @@ func lasting(sample, whole time.Duration) time.Duration {
 	return sample
 }
 
-// A line is what the campaign's job wrote: tick, token, replica, and its name where
-// there are several jobs.
+// A line is what the campaign's job wrote: tick, token, replica, its name where
+// there are several jobs, and "began" if it has not done all its work.
 type line struct {
 	tick    string
 	token   uint64
 	replica string
 	job     string
+	stage   string
 }
 
 // readLines returns what the job has appended so far.
@@ -299,7 +301,7 @@ func readLines(t *testing.T, path string) []line {
 	var lines []line
 	for text := range strings.Lines(string(b)) {
 		var l line
-		if n, err := fmt.Sscan(text, &l.tick, &l.token, &l.replica, &l.job); n < 3 {
+		if n, err := fmt.Sscan(text, &l.tick, &l.token, &l.replica, &l.job, &l.stage); n < 3 {
 			t.Fatalf("line %q: %v", text, err)
 		}
 		lines = append(lines, l)

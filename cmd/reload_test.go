@@ -25,7 +25,7 @@ jobs:
   %s:
     func: exec
     schedule: "@every 1s"
-    params: {command: [sh, -c, 'echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_JOB" >> %s']}
+    params: {command: [sh, -c, 'echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA $QUORATE_JOB" >> %s']}
 %s`, name, out, more)
 	}
 	before, after := jobs("was", ""), jobs("is", "    formerly: was\n    timeout: 5m\n")
@@ -81,6 +81,7 @@ jobs:
 			t.Errorf("tick %s is lost", tick)
 		}
 	}
+	checkTruth(t, configs[0], map[string][]string{"is": everySecond(t, lines[0].tick, lines[len(lines)-1].tick)}, out, a, b)
 	for _, name := range []string{"is", "was"} {
 		rows := list[listing.Tick](t, "ticks", name, "-c", configs[0], "--limit", "1000")
 		if len(rows) < len(lines) || rows[0].Job != "is" {

@@ -2,12 +2,14 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -35,33 +37,38 @@ jobs:
     params: {sink: %s, pause: 2s}
 `, sink.url))
 	initNew(t, config)
-	replicas := map[string]*process{}
-	for _, id := range []string{"a", "b", "c"} {
+	replicas, lives := map[string]*process{}, []*process{}
+	start := func(id string) {
 		replicas[id] = startReplica(t, config, id)
 		replicas[id].waitLog(`"ready"`)
+		lives = append(lives, replicas[id])
 	}
+	for _, id := range []string{"a", "b", "c"} {
+		start(id)
+	}
+	from := time.Now()
 
 	t.Log("killed between its writes")
 	first := sink.next(t, func(w guardedWrite) bool { return w.stage == 1 && w.attempt == 1 })
 	replicas[first.replica].kill()
 	second := sink.next(t, func(w guardedWrite) bool { return w.tick == first.tick && w.attempt == 2 && w.stage == 2 })
 	checkSucceeds(t, first, second)
-	replicas[first.replica] = startReplica(t, config, first.replica)
-	replicas[first.replica].waitLog(`"ready"`)
+	start(first.replica)
 	wantRuns(t, config, first.tick, scheduler.Interrupted, scheduler.Succeeded)
 
 	t.Log("frozen between its writes")
 	sink.forget()
 	first = sink.next(t, func(w guardedWrite) bool { return w.stage == 1 && w.attempt == 1 })
-	replicas[first.replica].signal(syscall.SIGSTOP)
-	second = sink.next(t, func(w guardedWrite) bool { return w.tick == first.tick && w.attempt == 2 && w.stage == 1 })
+	replicas[first.replica].freeze(func() {
+		second = sink.next(t, func(w guardedWrite) bool { return w.tick == first.tick && w.attempt == 2 && w.stage == 1 })
+	})
 	checkSucceeds(t, first, second)
-	replicas[first.replica].signal(syscall.SIGCONT)
 	late := sink.next(t, func(w guardedWrite) bool { return w.tick == first.tick && w.attempt == 1 && w.stage == 2 })
 	if late.status != http.StatusPreconditionFailed {
 		t.Errorf("the late write of attempt 1 got status %d, want it refused", late.status)
 	}
 	wantRuns(t, config, first.tick, scheduler.LeaseLost, scheduler.Succeeded)
+	checkTruth(t, config, map[string][]string{"invoices": ticksBetween(from, time.Now(), time.Second)}, sink.lines, lives...)
 }
 
 // checkSucceeds wants the second write to be of another replica's later claim,
@@ -97,27 +104,45 @@ type guardedWrite struct {
 // A guardedSink takes writes, but no stale ones.
 type guardedSink struct {
 	url    string
+	lines  string // a file with those that it took
 	writes chan guardedWrite
 }
 
 func newGuardedSink(t *testing.T) *guardedSink {
 	t.Helper()
-	s := &guardedSink{writes: make(chan guardedWrite, 1000)}
+	s := &guardedSink{lines: filepath.Join(t.TempDir(), "lines"), writes: make(chan guardedWrite, 1000)}
 	guarded := (&httpfence.Middleware{Guard: fence.NewMemory()}).Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := httptest.NewRecorder()
 		guarded.ServeHTTP(answer, r)
 		q := r.URL.Query()
 		number := func(text string) int { n, _ := strconv.Atoi(text); return n }
-		s.writes <- guardedWrite{
+		write := guardedWrite{
 			tick: q.Get("tick"), replica: q.Get("replica"), attempt: number(q.Get("attempt")), stage: number(q.Get("stage")),
 			status: answer.Code, token: locking.Token(number(r.Header.Get("Fencing-Token"))),
 		}
+		if err := s.keep(write); err != nil {
+			t.Error(err)
+		}
+		s.writes <- write
 		w.WriteHeader(answer.Code)
 	}))
 	t.Cleanup(server.Close)
 	s.url = server.URL
 	return s
+}
+
+// keep adds a line for a write that was taken.
+func (s *guardedSink) keep(w guardedWrite) error {
+	if w.status != http.StatusOK {
+		return nil
+	}
+	f, err := os.OpenFile(s.lines, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f, "%s %d %s invoices %s\n", w.tick, w.token, w.replica, map[int]string{1: "began", 2: "finished"}[w.stage])
+	return errors.Join(err, f.Close())
 }
 
 // forget drops the writes that came while nobody looked: their runs may be over.

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -27,10 +28,10 @@ jobs:
     params: {command: [sh, -c, 'echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA" >> %s']}
 `
 
-// secondsBetween are the ticks of `@every 1s` from one instant to another.
-func secondsBetween(from, to time.Time) []string {
+// ticksBetween are the ticks of `@every` from one instant to another.
+func ticksBetween(from, to time.Time, every time.Duration) []string {
 	var ticks []string
-	for at := from.Truncate(time.Second).Add(time.Second); !at.After(to); at = at.Add(time.Second) {
+	for at := from.Truncate(every).Add(every); !at.After(to); at = at.Add(every) {
 		ticks = append(ticks, *listing.Stamp(at))
 	}
 	return ticks
@@ -68,7 +69,9 @@ func recordOf(t *testing.T, config string, ticks map[string][]string, sink strin
 	t.Helper()
 	r := truth.Record{TTL: campaignTTL, Window: campaignWindow}
 	rows := map[truth.Tick]listing.Tick{}
+	only := "" // the job, where lines name none
 	for job, due := range ticks {
+		only = job
 		for _, tick := range due {
 			r.Ticks = append(r.Ticks, truth.Tick{Job: job, At: moment(t, tick)})
 		}
@@ -89,20 +92,21 @@ func recordOf(t *testing.T, config string, ticks map[string][]string, sink strin
 		r.Forgot = r.Forgot || strings.Contains(p.log(), "blank node joined")
 	}
 	for _, l := range readLines(t, sink) {
-		for job := range ticks {
-			if l.job == "" || l.job == job {
-				r.Sink = append(r.Sink, truth.Effect{Tick: truth.Tick{Job: job, At: moment(t, l.tick)}, Token: l.token, Replica: l.replica, Finished: true})
-			}
-		}
+		at := truth.Tick{Job: cmp.Or(l.job, only), At: moment(t, l.tick)}
+		r.Sink = append(r.Sink, truth.Effect{Tick: at, Token: l.token, Replica: l.replica, Finished: l.stage != "began"})
 	}
 	return r, rows
 }
 
-// life is what the process has logged, and how it ended.
+// life is what the process has logged, and how it ended. Another release may word its
+// log in another way, so of it only the end counts, beside what the sink saw.
 func (p *process) life() truth.Life {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l := truth.ParseLog(p.id, p.lines)
+	l := truth.Life{Replica: p.id, Foreign: true}
+	if !p.other {
+		l = truth.ParseLog(p.id, p.lines)
+	}
 	l.Until, l.Killed, l.Frozen = p.ended, p.killed, p.frozen
 	return l
 }

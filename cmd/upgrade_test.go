@@ -94,6 +94,7 @@ jobs:
 	for _, reader := range []release{first, second} {
 		reader.checkLedger(t, config, byTick)
 	}
+	checkTruth(t, config, map[string][]string{"tick": everySecond(t, lines[0].tick, lines[len(lines)-1].tick)}, out, append(olds, news...)...)
 	t.Logf("%d ticks, per release %v", len(lines), by)
 }
 

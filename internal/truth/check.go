@@ -19,8 +19,8 @@ func (l Lie) String() string { return l.Tick.String() + ": " + l.Text }
 
 // Check returns every lie, those about the earliest ticks first.
 func Check(r Record) []Lie {
-	c := checker{Record: r, rows: map[Tick]Row{}, sink: map[Tick][]Effect{}}
-	for _, e := range r.Sink {
+	c := checker{Record: r.renamed(), rows: map[Tick]Row{}, sink: map[Tick][]Effect{}}
+	for _, e := range c.Sink {
 		c.sink[e.key()] = append(c.sink[e.key()], e)
 	}
 	due := map[Tick]bool{}
@@ -135,6 +135,9 @@ func (c *checker) explained(row Row) bool {
 			}
 		}
 	}
+	if c.foreign(row.Replica) {
+		return true
+	}
 	// Killed before it could even log that it had won.
 	return row.Outcome == scheduler.Interrupted && slices.ContainsFunc(c.Lives, func(l Life) bool { return l.Replica == row.Replica && l.Killed })
 }
@@ -157,6 +160,11 @@ func (c *checker) ended(row Row) {
 	}
 }
 
+// foreign tells whether nobody can read what the replica has logged.
+func (c *checker) foreign(replica string) bool {
+	return slices.ContainsFunc(c.Lives, func(l Life) bool { return l.Replica == replica && l.Foreign })
+}
+
 // mayRun tells whether a row that says running can be true: the replica lives, or
 // its lease may last, and it has not logged the end of the run long ago.
 func (c *checker) mayRun(row Row) bool {
@@ -171,7 +179,7 @@ func (c *checker) mayRun(row Row) bool {
 // recorded checks that the replica which a row names has logged the same. A row that
 // names none is computed from the schedule.
 func (c *checker) recorded(row Row) {
-	if row.Replica == "" {
+	if row.Replica == "" || c.foreign(row.Replica) {
 		return
 	}
 	var heard []Said

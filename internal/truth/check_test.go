@@ -124,6 +124,44 @@ func TestLeaseOfTheKilled(t *testing.T) {
 	}
 }
 
+// A renamed job has one name in the ledger, and in the logs that of its time.
+func TestRenamedJob(t *testing.T) {
+	t.Parallel()
+	r := honest()
+	for i := range r.Ticks {
+		r.Ticks[i].Job, r.Rows[i].Job = "new", "new"
+	}
+	if lies := truth.Check(r); len(lies) == 0 {
+		t.Error("the names of two jobs are taken for one")
+	}
+	r.Lives[4].Renamed = map[string]string{"j": "new"}
+	for _, lie := range truth.Check(r) {
+		t.Error(lie)
+	}
+}
+
+// Nobody can read the log of a process of another release. The sink still speaks.
+func TestForeignProcess(t *testing.T) {
+	t.Parallel()
+	foreign := func() truth.Record {
+		r := honest()
+		for i, l := range r.Lives {
+			r.Lives[i] = truth.Life{Replica: l.Replica, Until: l.Until, Foreign: true}
+		}
+		return r
+	}
+	for _, lie := range truth.Check(foreign()) {
+		t.Error(lie)
+	}
+	r := foreign()
+	row(&r, 10).Token = 7
+	row(&r, 40).Outcome, row(&r, 40).Code, row(&r, 40).Token = scheduler.Missed, "no_quorum", 0
+	r.Ticks = append(r.Ticks, tick(90))
+	if lies := truth.Check(r); len(lies) != 4 {
+		t.Errorf("found %q, want a token, a run that was begun and finished, and a row", lies)
+	}
+}
+
 // Each lie is found, and nothing else.
 func TestLies(t *testing.T) {
 	t.Parallel()
@@ -287,8 +325,9 @@ func TestParseLog(t *testing.T) {
 		`{"time":"2026-07-01T12:00:12Z","msg":"run ended","job":"j","tick":"2026-07-01T12:00:10.000Z","token":1,"outcome":"succeeded"}`,
 		`{"time":"2026-07-01T12:00:13Z","msg":"the ledger may not have the end of the run","job":"j","tick":"2026-07-01T12:00:10.000Z","token":1,"error":"no quorum"}`,
 		`{"time":"2026-07-01T12:00:14Z","msg":"draining: no new ticks"}`,
+		`{"time":"2026-07-01T12:00:15Z","msg":"job renamed","job":"new","formerly":"j"}`,
 	})
-	if l.Replica != "a" || !l.From.Equal(at(0)) || !l.Drained.Equal(at(14)) {
+	if l.Replica != "a" || l.Renamed["j"] != "new" || !l.From.Equal(at(0)) || !l.Drained.Equal(at(14)) {
 		t.Errorf("the life: %+v", l)
 	}
 	want := []truth.Said{

@@ -22,7 +22,7 @@ func said() map[string]What {
 // ParseLog reads what one process has logged as JSON, line by line. Lines of other
 // kinds are passed over. When the process ended, and how, only its parent knows.
 func ParseLog(replica string, lines []string) Life {
-	l, kinds := Life{Replica: replica}, said()
+	l, kinds := Life{Replica: replica, Renamed: map[string]string{}}, said()
 	for _, text := range lines {
 		var line struct {
 			Time    time.Time
@@ -30,6 +30,7 @@ func ParseLog(replica string, lines []string) Life {
 			Job     string
 			Tick    string
 			Token   uint64
+			Former  string `json:"formerly"`
 			Outcome scheduler.Outcome
 			Code    string `json:"reason_code"`
 		}
@@ -37,6 +38,8 @@ func ParseLog(replica string, lines []string) Life {
 			continue
 		}
 		switch {
+		case line.Msg == "job renamed":
+			l.Renamed[line.Former] = line.Job
 		case line.Msg == "ready" && l.From.IsZero():
 			l.From = line.Time
 		case strings.HasPrefix(line.Msg, "draining:") && l.Drained.IsZero():

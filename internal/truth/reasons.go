@@ -37,7 +37,7 @@ func (c *checker) reason(row Row) {
 	case drainedCode:
 		c.drained(row, window)
 	case asleep:
-		if !slices.ContainsFunc(c.Lives, func(l Life) bool { return l.Replica == row.Replica && l.alive(Span{row.At, row.At}) }) {
+		if !c.foreign(row.Replica) && !slices.ContainsFunc(c.Lives, func(l Life) bool { return l.Replica == row.Replica && l.alive(Span{row.At, row.At}) }) {
 			c.lie(row.Tick, "is %v, but %s was not there to sleep", row, row.Replica)
 		}
 	case overlap:
@@ -54,7 +54,7 @@ func (c *checker) reason(row Row) {
 // drained: the replica that says so drained before the tick's window closed, and no
 // other was there to deal with the tick.
 func (c *checker) drained(row Row, window Span) {
-	did := false
+	did := c.foreign(row.Replica)
 	for _, l := range c.Lives {
 		did = did || l.Replica == row.Replica && !l.Drained.IsZero() && l.Drained.Before(window.To)
 		if l.ready(window) {
@@ -73,6 +73,9 @@ func (c *checker) overlapped(row Row, window Span) bool {
 	for _, l := range c.Lives {
 		if l.Killed && !l.Until.After(window.To) && !l.Until.Add(c.TTL).Before(window.From) {
 			return true // it may have died with a claim, before it could log that
+		}
+		if l.Foreign && !l.Until.Before(window.From) {
+			return true
 		}
 		for _, won := range l.Said {
 			if won.What != Won || !earlier(won.Tick) || won.At.After(window.To) {

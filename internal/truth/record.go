@@ -1,7 +1,10 @@
 package truth
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/quorate/quorate/scheduler"
@@ -67,6 +70,11 @@ type Life struct {
 	Killed  bool      // it ended without a drain
 	Frozen  []Span
 	Said    []Said // what it logged of ticks
+	// Renamed has the new name of each job that it has renamed.
+	Renamed map[string]string
+	// Foreign: a process of another release, whose words are unknown. It may have
+	// logged anything.
+	Foreign bool
 }
 
 // A Span is a stretch of time, both ends included.
@@ -115,6 +123,26 @@ func (l Life) ready(s Span) bool {
 // alive tells whether the process was there, ready or not, at some time in the span.
 func (l Life) alive(s Span) bool {
 	return !l.From.IsZero() && !l.From.After(s.To) && (l.Until.IsZero() || !l.Until.Before(s.From))
+}
+
+// renamed returns the record with the new name of each job that was renamed. Rows
+// have that one, also of ticks before.
+func (r Record) renamed() Record {
+	names := map[string]string{}
+	for _, l := range r.Lives {
+		maps.Copy(names, l.Renamed)
+	}
+	r.Sink, r.Lives = slices.Clone(r.Sink), slices.Clone(r.Lives)
+	for i, e := range r.Sink {
+		r.Sink[i].Job = cmp.Or(names[e.Job], e.Job)
+	}
+	for i, l := range r.Lives {
+		r.Lives[i].Said = slices.Clone(l.Said)
+		for j, s := range l.Said {
+			r.Lives[i].Said[j].Job = cmp.Or(names[s.Job], s.Job)
+		}
+	}
+	return r
 }
 
 // about returns what was said of the tick, of the kind.

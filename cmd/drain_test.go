@@ -1,0 +1,150 @@
+package cmd
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/listing"
+)
+
+// TestCampaignDrain: SIGTERM lets a running job finish; a second one ends it. A run
+// that may be repeated is handed over.
+func TestCampaignDrain(t *testing.T) {
+	t.Parallel()
+	t.Run("finish", func(t *testing.T) {
+		t.Parallel()
+		drainAlone(t, "4.5", scheduler.Succeeded, func(*process) {}) // longer than the lease
+	})
+	t.Run("second signal", func(t *testing.T) {
+		t.Parallel()
+		drainAlone(t, "1000", scheduler.Cancelled, func(r *process) { r.signal(syscall.SIGTERM) })
+	})
+	t.Run("hand over", handOver)
+}
+
+// drainAlone drains the only replica while its job sleeps, and wants the run to end so.
+func drainAlone(t *testing.T, sleep string, want scheduler.Outcome, then func(*process)) {
+	t.Helper()
+	job, out := "drain-"+strings.ReplaceAll(sleep, ".", "-"), filepath.Join(t.TempDir(), "lines")
+	config := writeConfig(t, redistest.StartN(t, 3), fmt.Sprintf(`
+jobs:
+  %s:
+    func: exec
+    schedule: "@every 1s"
+    params: {command: [sh, -c, 'sleep %s; echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA" >> %s'], kill_grace: 100ms}
+`, job, sleep, out))
+	initNew(t, config)
+	r := startReplica(t, config, "drain-"+sleep)
+	r.waitLog(`"tick won"`)
+	r.signal(syscall.SIGTERM)
+	r.waitLog(`"draining`)
+	then(r)
+	if code := r.exitCode(); code != exitDone {
+		t.Errorf("exit code %d", code)
+	}
+	to := time.Now()
+	rows := list[listing.Run](t, "runs", job, "-c", config)
+	if len(rows) != 1 || rows[0].Outcome != want {
+		t.Fatalf("the run that was draining: %+v", rows)
+	}
+	from := moment(t, rows[0].Tick).Add(-time.Nanosecond)
+	checkTruth(t, config, map[string][]string{job: ticksBetween(from, to, time.Second)}, out, r)
+}
+
+// handOver drains replicas whose run may be repeated, and kills others. Another
+// replica repeats both, with a larger token: sooner after a drain, because after a kill
+// it waits for the lease.
+func handOver(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "lines")
+	config := writeConfig(t, redistest.StartN(t, 5), fmt.Sprintf(`
+scheduler: {drain_timeout: 100ms}
+jobs:
+  long:
+    func: exec
+    schedule: "@every 2s"
+    on_crash: rerun
+    params: {command: [sh, -c, 'sleep 1; echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA" >> %s'], kill_grace: 100ms}
+`, out))
+	initNew(t, config)
+	// Each process has a name of its own, so that a run names the process.
+	live, all, lives := map[string]*process{}, map[string]*process{}, []*process{}
+	start := func() {
+		p := startReplica(t, config, fmt.Sprintf("r-%d", len(all)))
+		p.waitLog(`"ready"`)
+		live[p.id], all[p.id], lives = p, p, append(lives, p)
+	}
+	for range 3 {
+		start()
+	}
+	from := time.Now()
+	for n := 0; n < 6 || time.Since(from) < lasting(0, time.Minute); n++ {
+		winner := nextWinner(t, live)
+		if delete(live, winner.id); n%2 == 0 {
+			stop(t, winner)
+		} else {
+			winner.kill()
+		}
+		start()
+	}
+	done := len(readLines(t, out))
+	eventually(t, "what was interrupted to be repeated", func() bool { return len(readLines(t, out)) > done+1 })
+	to := time.Now()
+	checkTruth(t, config, map[string][]string{"long": ticksBetween(from, to, 2*time.Second)}, out, lives...)
+
+	drained, killed := repeated(t, list[listing.Run](t, "runs", "long", "-c", config, "--limit", "1000"), all)
+	if len(drained) == 0 || len(killed) == 0 {
+		t.Fatalf("%d runs were repeated after a drain and %d after a kill; want some of both", len(drained), len(killed))
+	}
+	t.Logf("the next attempt began after a drain: %s; after a kill: %s", middle(drained), middle(killed))
+	if drained[len(drained)/2] >= killed[len(killed)/2] {
+		t.Errorf("a run that was handed over is repeated no sooner than that of a replica that was killed")
+	}
+}
+
+// repeated returns how long after the end of each run that did not finish the next
+// attempt began, after a drain and after a kill, the shortest first.
+func repeated(t *testing.T, runs []listing.Run, all map[string]*process) (drained, killed []time.Duration) {
+	t.Helper()
+	next := func(r listing.Run) *listing.Run {
+		i := slices.IndexFunc(runs, func(o listing.Run) bool { return o.Tick == r.Tick && *o.Attempt == *r.Attempt+1 })
+		if i < 0 {
+			t.Errorf("tick %s was not repeated after attempt %d, which was %s (%s)", r.Tick, *r.Attempt, r.Outcome, dash(r.Reason))
+			return nil
+		}
+		if *runs[i].Token <= *r.Token {
+			t.Errorf("tick %s: attempt %d has token %d, and the one before %d", r.Tick, *runs[i].Attempt, *runs[i].Token, *r.Token)
+		}
+		return &runs[i]
+	}
+	for _, r := range runs {
+		if r.Outcome != scheduler.Interrupted {
+			continue
+		}
+		again := next(r)
+		if again == nil {
+			continue
+		}
+		if p := all[listing.Text(r.Replica)]; p.life().Killed {
+			killed = append(killed, listing.Time(again.Started).Sub(p.life().Until))
+		} else {
+			drained = append(drained, listing.Time(again.Started).Sub(listing.Time(r.Finished)))
+		}
+	}
+	slices.Sort(drained)
+	slices.Sort(killed)
+	return drained, killed
+}
+
+// middle says the median and the maximum of what is sorted.
+func middle(d []time.Duration) string {
+	round := func(i int) time.Duration { return d[i].Round(time.Millisecond) }
+	return fmt.Sprintf("median %v, max %v of %d", round(len(d)/2), round(len(d)-1), len(d))
+}
