@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/scheduler"
@@ -22,6 +23,7 @@ type cellRig struct {
 	config  string
 	jobs    string
 	lines   string
+	thawed  []time.Time // when a cell that had no quorum got it back
 }
 
 // newCellRig starts the servers; the replicas are started by the test. Each run
@@ -31,7 +33,7 @@ func newCellRig(t *testing.T) *cellRig {
 	r := &cellRig{T: t, servers: redistest.StartN(t, 6), lines: filepath.Join(t.TempDir(), "lines")}
 	r.jobs = "\njobs:\n"
 	for i := range 8 {
-		r.jobs += fmt.Sprintf("  job-%d: {func: exec, schedule: \"@every 1s\", params: {command: [sh, -c, 'echo \"job-%d@$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA\" >> %s']}}\n", i, i, r.lines)
+		r.jobs += fmt.Sprintf("  job-%d: {func: exec, schedule: \"@every 1s\", params: {command: [sh, -c, 'echo \"$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA $QUORATE_JOB\" >> %s']}}\n", i, r.lines)
 	}
 	r.config = r.write("redis: {restart_grace: 4s, cells: {east: {nodes: [%s]}, west: {nodes: [%s]}}}", r.urls(0, 3), r.urls(3, 6))
 	return r
@@ -76,8 +78,7 @@ func (r *cellRig) ran() map[string]int {
 	r.Helper()
 	n := map[string]int{}
 	for _, l := range readLines(r.T, r.lines) {
-		job, _, _ := strings.Cut(l.tick, "@")
-		n[job]++
+		n[l.job]++
 	}
 	return n
 }
@@ -92,17 +93,22 @@ func (r *cellRig) more(n int, jobs ...string) {
 	})
 }
 
-// checkOnce fails the test if a tick ran twice, or the tokens of a job did not grow.
-func (r *cellRig) checkOnce() {
+// check fails the test if a tick ran twice, the tokens of a job did not grow, or the
+// ledger is not true about the ticks of the span. Each job has its own beginning.
+func (r *cellRig) check(from func(job string) time.Time, to time.Time, lives ...*process) {
 	r.Helper()
 	of := map[string][]line{}
 	for _, l := range readLines(r.T, r.lines) {
-		job, tick, _ := strings.Cut(l.tick, "@")
-		of[job] = append(of[job], line{tick: tick, token: l.token, replica: l.replica})
+		of[l.job] = append(of[l.job], l)
 	}
 	for _, job := range slices.Sorted(maps.Keys(of)) {
 		checkOnce(r.T, of[job])
 	}
+	ticks := map[string][]string{}
+	for job := range of {
+		ticks[job] = ticksBetween(from(job), to, time.Second)
+	}
+	checkTruthAfter(r.T, r.thawed, r.config, ticks, r.lines, lives...)
 }
 
 // TestCellsOnServers: jobs divide over two cells; while one has no quorum its jobs
@@ -116,6 +122,7 @@ func TestCellsOnServers(t *testing.T) {
 		p.waitLog(`"ready".*east|east.*"ready"`)
 		p.waitLog(`"ready".*west|west.*"ready"`)
 	}
+	from := time.Now()
 	eventually(t, "all jobs are published", func() bool { return len(slices.Concat(slices.Collect(maps.Values(r.cells(r.config)))...)) == 8 })
 	of := r.cells(r.config)
 	east, west := of["east"], of["west"]
@@ -157,6 +164,7 @@ func TestCellsOnServers(t *testing.T) {
 	for _, s := range r.servers[3:5] {
 		s.Thaw()
 	}
+	r.thawed = append(r.thawed, time.Now())
 	r.more(2, west...)
 	// Who could not write that down tries again after a while.
 	eventually(t, "the ledger has a missed tick of "+west[0], func() bool {
@@ -169,6 +177,7 @@ func TestCellsOnServers(t *testing.T) {
 			t.Errorf("%s: tick %s was missed: %s", east[1], row.Tick, *row.Reason)
 		}
 	}
+	to := time.Now()
 	for _, p := range replicas {
 		p.signal(syscall.SIGTERM)
 	}
@@ -177,7 +186,7 @@ func TestCellsOnServers(t *testing.T) {
 			t.Errorf("%s exited with %d", p.id, code)
 		}
 	}
-	r.checkOnce()
+	r.check(func(string) time.Time { return from }, to, replicas...)
 }
 
 // TestLayoutChangeOnServers: a cluster of one group becomes two cells, with every
@@ -188,6 +197,10 @@ func TestLayoutChangeOnServers(t *testing.T) {
 	one := r.write("redis: {restart_grace: 4s, nodes: [%s]}", r.urls(0, 3))
 	initNew(t, one)
 	before := r.replicas(one, "a", "b")
+	for _, p := range before {
+		p.waitLog(`"ready"`)
+	}
+	from := time.Now()
 	r.more(3, "job-0", "job-7")
 	early := startReplica(t, r.config, "early")
 	if code := early.exitCode(); code == exitDone || !strings.Contains(early.log(), "nodes change moves a cluster") {
@@ -201,6 +214,10 @@ func TestLayoutChangeOnServers(t *testing.T) {
 		t.Fatalf("nodes change: exit code %d\n%s%s", code, stdout, stderr)
 	}
 	after := r.replicas(r.config, "c", "d") // beside those of the former layout
+	for _, p := range after {
+		p.waitLog(`no tick runs before`)
+	}
+	moved := time.Now()
 	all := []string{"job-0", "job-1", "job-2", "job-3", "job-4", "job-5", "job-6", "job-7"}
 	r.more(3, all...)
 	for _, l := range readLines(t, r.lines)[len(readLines(t, r.lines))-8:] {
@@ -208,14 +225,21 @@ func TestLayoutChangeOnServers(t *testing.T) {
 			t.Errorf("%v ran on a replica of the former layout", l)
 		}
 	}
-	if of := r.cells(r.config); len(of["east"]) == 0 || len(of["west"]) == 0 {
+	of := r.cells(r.config)
+	if len(of["east"]) == 0 || len(of["west"]) == 0 {
 		t.Errorf("the jobs are in %v", of)
 	}
-	for _, p := range append(before, after...) {
+	to, lives := time.Now(), append(before, after...)
+	for _, p := range lives {
 		p.signal(syscall.SIGTERM)
 		p.exitCode()
 	}
-	r.checkOnce()
+	r.check(func(job string) time.Time {
+		if slices.Contains(of["west"], job) {
+			return moved // the ledger of before stays in the cell it had
+		}
+		return from
+	}, to, lives...)
 }
 
 // TestDevWithCells: cells without Redis.

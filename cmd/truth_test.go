@@ -46,9 +46,16 @@ const settledWithin = 2 * time.Minute
 // While processes live, rows may still come. It returns the rows by tick.
 func checkTruth(t *testing.T, config string, ticks map[string][]string, sink string, lives ...*process) map[truth.Tick]listing.Tick {
 	t.Helper()
+	return checkTruthAfter(t, nil, config, ticks, sink, lives...)
+}
+
+// checkTruthAfter does so where a quorum hung, and went on at the given times.
+func checkTruthAfter(t *testing.T, thawed []time.Time, config string, ticks map[string][]string, sink string, lives ...*process) map[truth.Tick]listing.Tick {
+	t.Helper()
 	began := time.Now()
 	for {
 		r, rows := recordOf(t, config, ticks, sink, lives)
+		r.Thawed = thawed
 		lies := truth.Check(r)
 		if waited := time.Since(began); len(lies) == 0 {
 			t.Logf("the ledger is true after %v", waited.Round(100*time.Millisecond))

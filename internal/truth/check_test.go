@@ -124,6 +124,24 @@ func TestLeaseOfTheKilled(t *testing.T) {
 	}
 }
 
+// Nodes that hung may hold a lease for a claim that nobody runs.
+func TestLeaseAfterAThaw(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		thawed float64
+		lies   int
+	}{{6, 1}, {8, 0}, {14, 0}, {16, 1}} {
+		lies := truth.Check(truth.Record{
+			Ticks: []truth.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second, Thawed: []time.Time{at(c.thawed)},
+			Rows:  []truth.Row{{Tick: tick(10), Outcome: scheduler.Skipped, Code: "overlap", Replica: "b"}},
+			Lives: []truth.Life{{Replica: "b", From: at(0), Said: []truth.Said{{Tick: tick(10), What: truth.NoRun, At: at(11), Outcome: scheduler.Skipped, Code: "overlap"}}}},
+		})
+		if len(lies) != c.lies {
+			t.Errorf("thawed at %v s: %v", c.thawed, lies)
+		}
+	}
+}
+
 // A renamed job has one name in the ledger, and in the logs that of its time.
 func TestRenamedJob(t *testing.T) {
 	t.Parallel()
@@ -327,6 +345,10 @@ func TestParseLog(t *testing.T) {
 		`{"time":"2026-07-01T12:00:14Z","msg":"draining: no new ticks"}`,
 		`{"time":"2026-07-01T12:00:15Z","msg":"job renamed","job":"new","formerly":"j"}`,
 	})
+	waits := truth.ParseLog("b", []string{`{"time":"2026-07-01T12:00:00Z","msg":"new nodes: no tick runs before 2026-07-01T12:00:04.000Z, since"}`})
+	if !waits.From.Equal(at(0)) {
+		t.Errorf("a replica that waits until nodes vouch lives from %v on", waits.From)
+	}
 	if l.Replica != "a" || l.Renamed["j"] != "new" || !l.From.Equal(at(0)) || !l.Drained.Equal(at(14)) {
 		t.Errorf("the life: %+v", l)
 	}

@@ -40,7 +40,7 @@ func ParseLog(replica string, lines []string) Life {
 		switch {
 		case line.Msg == "job renamed":
 			l.Renamed[line.Former] = line.Job
-		case line.Msg == "ready" && l.From.IsZero():
+		case l.From.IsZero() && (line.Msg == "ready" || strings.Contains(line.Msg, "no tick runs before")):
 			l.From = line.Time
 		case strings.HasPrefix(line.Msg, "draining:") && l.Drained.IsZero():
 			l.Drained = line.Time

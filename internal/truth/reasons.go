@@ -86,6 +86,9 @@ func (c *checker) overlapped(row Row, window Span) bool {
 			}
 		}
 	}
+	if slices.ContainsFunc(c.Thawed, func(at time.Time) bool { return !at.After(window.To) && !at.Add(c.TTL).Before(window.From) }) {
+		return true
+	}
 	return slices.ContainsFunc(c.Rows, func(r Row) bool {
 		return earlier(r.Tick) && r.Outcome == scheduler.Interrupted // who died may not have said that it had won
 	})

@@ -18,6 +18,9 @@ type Record struct {
 	Lives []Life
 	// Forgot: nodes lost so much of their memory that a run may have no record any more.
 	Forgot bool
+	// Thawed: when a quorum that had hung went on. Such nodes may take a claim that its
+	// replica has given up, and then hold the job's lease for a TTL.
+	Thawed []time.Time
 	Read   time.Time     // when the rows were read
 	TTL    time.Duration // of a lease
 	// Window is how long a tick can be claimed after it came due. A replica that
@@ -64,7 +67,7 @@ type Effect struct {
 // A Life is one process of a replica, from ready to its end.
 type Life struct {
 	Replica string
-	From    time.Time
+	From    time.Time // also of one that waits until nodes vouch
 	Drained time.Time // when it began to drain; zero: it did not
 	Until   time.Time // zero: it lives
 	Killed  bool      // it ended without a drain
