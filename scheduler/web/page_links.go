@@ -55,6 +55,11 @@ func (v *visit) Login() string {
 	return v.cfg.BasePath + "/login?back=" + url.QueryEscape(v.Here())
 }
 
+// NoUsers tells whether nobody can log in: there are no users, and no proxy names any.
+func (v *visit) NoUsers() bool {
+	return len(v.users.Load().byName) == 0 && v.cfg.Proxy.UserHeader == ""
+}
+
 // With is this page with other values of its query; "" takes a value away.
 func (v *visit) With(pairs ...string) string {
 	query := url.Values{}

@@ -30,6 +30,9 @@ type problem struct {
 // codeReused is the code of a problem with an Idempotency-Key.
 const codeReused = "key_reused"
 
+// codeSplit is the code of a problem that others asked at the same moment.
+const codeSplit = "split"
+
 func newProblem(status int, code, detail string) *problem {
 	return &problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Code: code}
 }
@@ -73,14 +76,24 @@ func problemOf(err error) *problem {
 		p := newProblem(http.StatusServiceUnavailable, "no_quorum", text)
 		p.wait = 5 * time.Second
 		return p
+	case errors.Is(err, locking.ErrSplit):
+		p := newProblem(http.StatusServiceUnavailable, codeSplit, text)
+		p.wait = time.Second
+		return p
 	case errors.Is(err, context.DeadlineExceeded):
 		return newProblem(http.StatusGatewayTimeout, "timeout", "the nodes took too long to answer")
 	}
 	return nil
 }
 
+// Split tells whether others asked at the same moment, while the nodes are well.
+func (p *problem) Split() bool { return p.Code == codeSplit }
+
 // Heading says what is wrong to who looks at a page.
 func (p *problem) Heading() string {
+	if p.Split() {
+		return "Too many ask for the same at once"
+	}
 	switch p.Status {
 	case http.StatusBadRequest:
 		return "This cannot be shown"

@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -157,4 +158,46 @@ func (s jobSets) JobSet(ctx context.Context, hash string) ([]byte, error) {
 		return nil, locking.ErrNoQuorum
 	}
 	return s.JobSets.JobSet(ctx, hash)
+}
+
+// An act that too many ask for at once is not a mistake of the server: it may be
+// asked for again.
+func TestSplitActMayBeAskedAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *web.Config) { c.Control.Acts = splitActs{c.Control.Acts} })
+	a := r.ask(operator, "POST", "/api/v1/jobs/report/pause", `{"reason": "so"}`)
+	var p struct{ Code string }
+	r.must(json.Unmarshal(a.body, &p))
+	if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" || p.Code != "split" {
+		t.Errorf("%d, Retry-After %q: %s", a.status, a.header.Get("Retry-After"), a.body)
+	}
+}
+
+// splitActs are those of nodes whose votes are always divided.
+type splitActs struct{ scheduler.Acts }
+
+func (splitActs) Do(context.Context, scheduler.Act) (scheduler.Act, error) {
+	return scheduler.Act{}, fmt.Errorf("reserving: %w", locking.ErrSplit)
+}
+
+// Where no users are configured, the page that wants one says how to make one.
+func TestLoginWithoutUsers(t *testing.T) {
+	t.Parallel()
+	const command = "quorate users password"
+	for name, tc := range map[string]struct {
+		change func(*web.Config)
+		want   bool
+	}{
+		"users":    {func(*web.Config) {}, false},
+		"no users": {func(c *web.Config) { c.Users = nil }, true},
+		"by a proxy": {func(c *web.Config) {
+			c.Users = nil
+			c.Proxy = web.Proxy{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, UserHeader: "X-User", Role: web.Viewer}
+		}, false},
+	} {
+		a := newRig(t, tc.change).ask(nobody, "GET", "/login", "")
+		if a.status != http.StatusUnauthorized || strings.Contains(string(a.body), command) != tc.want {
+			t.Errorf("%s: %d, names the command: %v, want %v\n%s", name, a.status, !tc.want, tc.want, a.body)
+		}
+	}
 }
