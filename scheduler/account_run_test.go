@@ -202,6 +202,55 @@ func TestRollOutRemovesNothing(t *testing.T) {
 	}
 }
 
+// A roll-out adds another job, replica by replica. The job that was there before is served
+// all the while, so the outage after it is one.
+func TestOutageAfterARollOut(t *testing.T) {
+	t.Parallel()
+	job := onSchedule(t, "@every 10m", scheduler.CatchUpAll)
+	other := onSchedule(t, "@yearly", scheduler.CatchUpNone)
+	other.Name = "other"
+	schedtest.Run(t, schedtest.Setup{Jobs: []scheduler.Job{job}, Replicas: 3}, func(t *testing.T, c *schedtest.Cluster) {
+		c.Forward(15 * time.Minute)
+		for _, r := range c.Replicas() {
+			r.Stop()
+			r.Update([]scheduler.Job{job, other})
+			r.Start()
+			c.Forward(10 * time.Second)
+		}
+		c.Outage(10 * time.Minute)
+		c.Forward(10 * time.Minute) // 35:30
+		wantShown(t, c, "00:10:00 succeeded", "00:20:00 succeeded", "00:30:00 succeeded")
+	})
+}
+
+// A replica of a new configuration starts, the old one drains, and the new one dies, before
+// it has said or after it has said what it serves. Nobody has removed the job.
+func TestNewVersionDiesInARollOut(t *testing.T) {
+	t.Parallel()
+	for _, wait := range []time.Duration{0, 50 * time.Millisecond, time.Second, 10 * time.Second} {
+		t.Run(wait.String(), func(t *testing.T) {
+			t.Parallel()
+			job := onSchedule(t, "@every 10m", scheduler.CatchUpAll)
+			other := onSchedule(t, "@yearly", scheduler.CatchUpNone)
+			other.Name = "other"
+			schedtest.Run(t, schedtest.Setup{Jobs: []scheduler.Job{job}, Replicas: 2}, func(t *testing.T, c *schedtest.Cluster) {
+				all := c.Replicas()
+				all[1].Stop()
+				all[1].Update([]scheduler.Job{job, other})
+				c.Forward(15 * time.Minute)
+				all[1].Start()
+				c.Forward(wait)
+				all[0].Stop()
+				all[1].Kill()
+				c.Forward(10 * time.Minute)
+				all[1].Start()
+				c.Forward(10 * time.Minute) // 35 min
+				wantShown(t, c, "00:10:00 succeeded", "00:20:00 succeeded", "00:30:00 succeeded")
+			})
+		})
+	}
+}
+
 // One replica takes the job out long before the others: it was served all the while.
 func TestRemovedByOneReplicaOnly(t *testing.T) {
 	t.Parallel()

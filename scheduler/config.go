@@ -34,7 +34,7 @@ type Config struct {
 	Locker   locking.Locker // required
 	Ledger   Ledger         // required
 	Roster   Roster         // none: this replica believes it is alone
-	JobSets  JobSets        // none: what sets of jobs consist of is told to nobody
+	JobSets  JobSets        // none: sets of jobs are not published, and a roll-out cannot tell which jobs it removes
 	Acts     Acts           // none: nothing can be asked of this replica
 	Archive  Archive        // none: no logs are kept, and Job.History is not applied
 	Observer Observer

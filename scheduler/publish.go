@@ -36,9 +36,10 @@ type publisher struct {
 	fresh  map[string]bool   // keys of what is not published yet
 	begun  map[string]bool   // keys of versions that others may have served before
 	gone   map[string]removed
-	behind bool          // others may know what became of ticks before this replica came
-	untold bool          // what the set consists of
-	more   chan struct{} // holds one element after something became fresh
+	read   map[string]map[string]bool // the keys of sets that others serve, by hash, while any job is gone
+	behind bool                       // others may know what became of ticks before this replica came
+	untold bool                       // what the set consists of
+	more   chan struct{}              // holds one element after something became fresh
 }
 
 // A posted job is one that this replica serves, and since when. What is published

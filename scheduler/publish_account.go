@@ -21,7 +21,7 @@ type removed struct {
 	posted
 	at     int64 // Unix milliseconds
 	hash   string
-	others []string // replicas that were last seen to serve that set
+	others []string // replicas that may serve the job, as last seen
 }
 
 // remove notes the jobs that are taken out. The caller takes back those that stay.
@@ -58,23 +58,18 @@ func (p *publisher) addAccounts(list []JobInfo, versions map[string][]JobInfo) {
 // publishRemoved says which jobs were removed that no other replica serves, and tells
 // whether those are all.
 func (p *publisher) publishRemoved(ctx context.Context, others []Replica) bool {
-	unserved, all := p.unserved(others)
-	if len(unserved) == 0 {
-		return all
-	}
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	known, err := p.roster.Jobs(ctx)
-	if whole(err) != nil {
-		return false
-	}
-	for _, v := range known {
-		if v.servedIn(others) >= 0 {
-			delete(unserved, v.StoredAs()) // as part of another set
+	for _, r := range others {
+		if !p.readSet(ctx, r.ConfigHash) {
+			return false
 		}
 	}
-	list := p.removals(unserved)
-	err = p.roster.Publish(ctx, list)
+	list := p.removals(others)
+	var err error
+	if len(list) > 0 {
+		err = p.roster.Publish(ctx, list)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, info := range list {
@@ -82,16 +77,54 @@ func (p *publisher) publishRemoved(ctx context.Context, others []Replica) bool {
 			delete(p.gone, key)
 		}
 	}
+	if len(p.gone) == 0 {
+		p.read = nil
+	}
 	return len(p.gone) == 0
 }
 
-// unserved returns the keys of jobs that were removed and that no other replica serves as
-// part of the same set, and whether there are none that are. Where a replica went away that
-// did, it was the last one, not this one, and nobody knows when it stopped.
-func (p *publisher) unserved(others []Replica) (keys map[string]bool, all bool) {
+// readSet reads which jobs a set has that another replica serves, if a removal depends on
+// that. It returns false where the set is not known, or has too many jobs to be kept: then
+// nobody can say that a job was removed. The versions that are published do not tell,
+// since each replica writes its own set beside a version that many serve.
+func (p *publisher) readSet(ctx context.Context, hash string) bool {
+	p.mu.Lock()
+	known := len(p.gone) == 0 || hash == p.hash || p.read[hash] != nil
+	p.mu.Unlock()
+	if known {
+		return true
+	}
+	if p.sets == nil {
+		return false
+	}
+	packed, err := p.sets.JobSet(ctx, hash)
+	if err != nil {
+		return false
+	}
+	set, err := UnpackJobs(packed)
+	if err != nil || len(set.Jobs) != set.Count {
+		return false
+	}
+	keys := make(map[string]bool, len(set.Jobs))
+	for _, j := range set.Jobs {
+		keys[j.Key] = true
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	keys, all = map[string]bool{}, true
+	if p.read == nil {
+		p.read = map[string]map[string]bool{}
+	}
+	p.read[hash] = keys
+	return true
+}
+
+// removals is what is published of the jobs that were removed and that none of the others
+// can be serving. Where one went away that did, it was the last one, not this one, and nobody
+// knows when it stopped.
+func (p *publisher) removals(others []Replica) []JobInfo {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var list []JobInfo
 	for key, j := range p.gone {
 		if slices.ContainsFunc(j.others, func(id string) bool { return !slices.ContainsFunc(others, replicaIs(id)) }) {
 			delete(p.gone, key)
@@ -99,32 +132,13 @@ func (p *publisher) unserved(others []Replica) (keys map[string]bool, all bool) 
 		}
 		j.others = nil
 		for _, r := range others {
-			if r.ConfigHash == j.hash {
+			keys, ok := p.read[r.ConfigHash]
+			if r.ConfigHash != p.hash && (!ok || keys[key]) {
 				j.others = append(j.others, r.ID)
 			}
 		}
 		p.gone[key] = j
-		if len(j.others) == 0 {
-			keys[key] = true
-		} else {
-			all = false
-		}
-	}
-	return keys, all
-}
-
-func replicaIs(id string) func(Replica) bool {
-	return func(r Replica) bool { return r.ID == id }
-}
-
-// removals is what is published of jobs that were removed.
-func (p *publisher) removals(keys map[string]bool) []JobInfo {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var list []JobInfo
-	for key := range keys {
-		j, ok := p.gone[key]
-		if !ok {
+		if len(j.others) > 0 {
 			continue
 		}
 		info := p.info(j.posted)
@@ -133,6 +147,10 @@ func (p *publisher) removals(keys map[string]bool) []JobInfo {
 		list = append(list, info)
 	}
 	return list
+}
+
+func replicaIs(id string) func(Replica) bool {
+	return func(r Replica) bool { return r.ID == id }
 }
 
 // others are the replicas that live, without this one.

@@ -134,7 +134,7 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "account: removed by one replica", promise: "Ticks are nobody's only when the last replica has taken the job out.",
-		edits: []edit{{schedulerDir + "publish_account.go", "if len(j.others) == 0 {", "if keys != nil {"}, {schedulerDir + "publish_account.go", "if v.servedIn(others) >= 0 {", "if false {"}},
+		edits: []edit{{schedulerDir + "publish_account.go", "if len(j.others) > 0 {", "if false {"}},
 		pkg:   scheduler, tests: []string{"TestRemovedByOneReplicaOnly"},
 	},
 	{

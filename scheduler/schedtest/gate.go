@@ -256,3 +256,24 @@ func (g gatedRoster) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
 	}
 	return g.roster.Jobs(ctx)
 }
+
+func (g gatedRoster) RenewSet(ctx context.Context, hash string) (bool, error) {
+	if err := g.through(ctx); err != nil {
+		return false, err
+	}
+	return g.roster.RenewSet(ctx, hash)
+}
+
+func (g gatedRoster) KeepSet(ctx context.Context, hash string, packed []byte) error {
+	if err := g.through(ctx); err != nil {
+		return err
+	}
+	return g.roster.KeepSet(ctx, hash, packed)
+}
+
+func (g gatedRoster) JobSet(ctx context.Context, hash string) ([]byte, error) {
+	if err := g.through(ctx); err != nil {
+		return nil, err
+	}
+	return g.roster.JobSet(ctx, hash)
+}

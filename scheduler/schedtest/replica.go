@@ -49,7 +49,8 @@ func (r *Replica) Start() {
 	l := &life{gate: newGate(r.c.world), alive: alive, drain: drain, killed: kill, ended: make(chan error, 1)}
 	cfg := r.c.setup.Config
 	cfg.Replica, cfg.Clock = r.name, l.gate.clock
-	cfg.Locker, cfg.Ledger, cfg.Roster = l.gate, gatedLedger{l.gate}, gatedRoster{l.gate}
+	roster := gatedRoster{l.gate}
+	cfg.Locker, cfg.Ledger, cfg.Roster, cfg.JobSets = l.gate, gatedLedger{l.gate}, roster, roster
 	cfg.ActsEvery, cfg.BeatEvery = cmp.Or(cfg.ActsEvery, seldom), cmp.Or(cfg.BeatEvery, seldom)
 	cfg.Archive, cfg.Acts = gatedLogs{l.gate}, gatedActs{l.gate}
 	if r.labels != nil {
