@@ -162,8 +162,13 @@ var webPlants = []plant{
 var servedPlants = []plant{
 	{
 		name: "web: secrets in the configuration that is shown", promise: "What is shown of a configuration has no secrets.",
-		edits: []edit{{replicaDir + "shown.go", "case secret:\n\t\treturn hidden\n\t}\n\treturn text", "case secret:\n\t\treturn text\n\t}\n\treturn text"}},
+		edits: []edit{{replicaDir + "shown.go", "return marked.hidden(marked.text)", "return text"}},
 		pkg:   replica, tests: []string{"TestShownHasNoSecrets"},
+	},
+	{
+		name: "web: a secret beside a reference is shown", promise: "Of a text that may hold a secret only the references are shown.",
+		edits: []edit{{replicaDir + "shown.go", "\tswitch {\n\tcase err == nil && u.Host", "\tswitch {\n\tcase hasReference(text):\n\t\treturn text\n\tcase err == nil && u.Host"}},
+		pkg:   replica, tests: []string{"TestShownSecretBesideAReference"},
 	},
 	{
 		name: "web: a certificate that was renewed is not served", promise: "A certificate can be renewed without a restart.",

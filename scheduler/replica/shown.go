@@ -34,8 +34,7 @@ func secretEntry(name, key string) bool {
 }
 
 // shown returns the configuration in a form that JSON can write, with the keys of
-// the file and without secrets: references stay as they are, for they say only where
-// one is.
+// the file and without secrets.
 func (c *Config) shown() any { return show(reflect.ValueOf(*c), "", false) }
 
 // show returns the value that is called name with secrets hidden, if it may hold some.
@@ -92,46 +91,47 @@ func showPlain(v reflect.Value, secret bool) any {
 	return v.Interface()
 }
 
-// showText hides a text that may be a secret, but for references, and the password
-// of one that is a URL.
+// urlWithSecret matches what is written as a URL with a user or a query.
+var urlWithSecret = regexp.MustCompile(`(?s)^\s*\S+://.*[@?]`)
+
+// showText hides a text that may be a secret, and the password of one that is a URL.
+// References stay: they say only where a secret is.
 func showText(text string, secret bool) string {
-	u, err := url.Parse(text)
+	marked := markReferences(text)
+	u, err := url.Parse(marked.text)
 	switch {
-	case text == "" || hasReference(text):
-		return text
 	case err == nil && u.Host != "" && u.Scheme != "":
-		return redacted(u, secret)
-	case secret:
-		return hidden
+		return marked.redacted(u, secret)
+	case secret, err != nil && urlWithSecret.MatchString(marked.text):
+		return marked.hidden(marked.text)
 	}
 	return text
 }
 
-// redacted is the URL without the password of its user and without its query; of one
-// that may be secret, without its path and a user that has no password.
-func redacted(u *url.URL, secret bool) string {
+// redacted is the URL that was parsed without the password of its user and without its
+// query; of one that may be secret, without its path and a user that has no password.
+func (m markedText) redacted(u *url.URL, secret bool) string {
 	text := u.Scheme + "://"
 	if u.User != nil {
-		_, has := u.User.Password()
+		password, has := u.User.Password()
 		switch {
 		case has:
-			text += u.User.Username() + ":" + hidden
+			text += m.shown(u.User.Username()) + ":" + m.hidden(password)
 		case secret: // it may be a token
-			text += hidden
+			text += m.hidden(u.User.Username())
 		default:
-			text += u.User.Username()
+			text += m.shown(u.User.Username())
 		}
 		text += "@"
 	}
-	text += u.Host
-	switch {
-	case secret && strings.Trim(u.Path, "/") != "":
-		text += "/" + hidden
-	default:
-		text += u.EscapedPath()
+	text += m.shown(u.Host)
+	if path, below := strings.CutPrefix(u.EscapedPath(), "/"); secret && below {
+		text += "/" + m.hidden(strings.Trim(path, "/"))
+	} else {
+		text += m.shown(u.EscapedPath())
 	}
 	if u.RawQuery != "" {
-		text += "?" + hidden
+		text += "?" + m.hidden(u.RawQuery)
 	}
 	return text
 }

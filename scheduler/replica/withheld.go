@@ -68,14 +68,13 @@ type secretReference struct{ kind, name string }
 // host and the name of a user with a password are none, so what stands for those is
 // left out.
 func secretReferences(text string) []secretReference {
-	var all []secretReference
-	marker := func(i int) string { return fmt.Sprint(59000 + i) } // fits where a port is
-	marked := reference.ReplaceAllStringFunc(text, func(ref string) string {
+	marked := markReferences(text)
+	all := make([]secretReference, len(marked.refs))
+	for i, ref := range marked.refs {
 		m := reference.FindStringSubmatch(ref)
-		all = append(all, secretReference{m[1], m[2]})
-		return marker(len(all) - 1)
-	})
-	u, err := url.Parse(marked)
+		all[i] = secretReference{m[1], m[2]}
+	}
+	u, err := url.Parse(marked.text)
 	if err != nil || u.Host == "" {
 		return all
 	}
@@ -85,7 +84,7 @@ func secretReferences(text string) []secretReference {
 	}
 	var secret []secretReference
 	for i, ref := range all {
-		if !strings.Contains(public, marker(i)) {
+		if !strings.Contains(public, marked.number(i)) {
 			secret = append(secret, ref)
 		}
 	}
