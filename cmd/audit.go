@@ -53,7 +53,7 @@ role for it stands there, too. The nodes keep the last 1000 acts or more, and th
 		},
 	}
 	outputFlag(c, &format)
-	limitFlag(c, &of.limit)
+	limitFlag(c, &of.limit, usualRows)
 	auditFlags(c, &of)
 	return c
 }

@@ -35,9 +35,6 @@ and last ones of a job that starts or ends. --excluded lists what calendars take
   quorate next nightly-report -n 3 --from 2027-03-27T00:00:00Z`,
 		Args: usage(cobra.MaximumNArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if n < 1 {
-				return usageError{fmt.Errorf("-n %d: write 1 or more", n)}
-			}
 			start := time.Now()
 			if from != "" {
 				var err error
@@ -61,7 +58,7 @@ and last ones of a job that starts or ends. --excluded lists what calendars take
 		},
 	}
 	outputFlag(c, &format)
-	c.Flags().IntVarP(&n, "number", "n", 10, "at most so many `ticks`")
+	limitFlag(c, &n, 10)
 	c.Flags().BoolVar(&excluded, "excluded", false, "list also ticks that calendars take away, with a note")
 	c.Flags().StringVar(&from, "from", "", "only ticks that start after this `time` (RFC 3339; default now)")
 	return c

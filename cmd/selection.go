@@ -24,7 +24,7 @@ type selection struct {
 
 // selectionFlags adds the flags of a selection to a listing.
 func selectionFlags(c *cobra.Command, s *selection) {
-	limitFlag(c, &s.limit)
+	limitFlag(c, &s.limit, usualRows)
 	flags := c.Flags()
 	flags.StringVar(&s.since, "since", "", "only ticks from this `time` on: RFC 3339, or how long ago (24h)")
 	flags.StringVar(&s.until, "until", "", "only ticks before this `time`, written alike")

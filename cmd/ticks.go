@@ -131,8 +131,11 @@ func runTable(rows []listing.Run) table[listing.Run] {
 	}
 }
 
-func limitFlag(c *cobra.Command, limit *int) {
-	c.Flags().IntVar(limit, "limit", 100, "at most so many `rows`")
+// usualRows is how many rows of the past a listing has, unless asked for others.
+const usualRows = 100
+
+func limitFlag(c *cobra.Command, limit *int, usual int) {
+	c.Flags().IntVarP(limit, "limit", "n", usual, "at most so many `rows`")
 	check := c.PreRunE
 	c.PreRunE = func(c *cobra.Command, args []string) error {
 		if *limit < 1 {
