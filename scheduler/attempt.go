@@ -140,6 +140,8 @@ func (a *attempt) conclude(v verdict) {
 		return
 	case a.watched && a.begun():
 		return // or nobody ever began what was watched
+	case a.tick.trigger == ByRerun && v.reason.Code == CodePaused:
+		return // afterPause offers it again
 	}
 	a.decided(a.job, a.tick, v)
 }

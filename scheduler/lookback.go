@@ -53,7 +53,7 @@ func (e *engine) recall(a *attempt) {
 	if a.gaveUp {
 		l.gaveUp(a.owner)
 	}
-	if a.watches && own.at.After(l.again) {
+	if a.watches && own.at.After(l.again) && a.pausedMeanwhile().kind != settled {
 		l.again = own.at
 	}
 	switch {

@@ -52,8 +52,32 @@ func (e *engine) skipPaused(j *job, t tick) bool {
 	if why.IsZero() {
 		return false
 	}
-	e.decided(j.Job, t, because(Skipped, why))
+	if t.trigger != ByRerun { // the ledger has its run, and afterPause offers it again
+		e.decided(j.Job, t, because(Skipped, why))
+	}
 	return true
+}
+
+// pauseChanged does what follows for a job when the pauses, or its definition, have
+// changed. It was paused before, or not.
+func (e *engine) pauseChanged(j *job, before bool) {
+	if before && j.paused(e.pauses).IsZero() {
+		e.afterPause(j)
+		return
+	}
+	e.stopPaused(j)
+}
+
+// afterPause asks the ledger for a run that was interrupted during the pause, or may
+// be before long: this replica has not watched it. Later ticks wait for the answer. A
+// replica that runs a scheduled tick itself need not ask: no earlier tick can be claimed.
+func (e *engine) afterPause(j *job) {
+	ownRun := func(run *attempt) bool { return run.tick.stream == "" }
+	if j.OnCrash != CrashRerun || !fits(e.cfg.Labels, j.Labels) || slices.ContainsFunc(j.running, ownRun) {
+		return
+	}
+	j.lane("").scans++
+	e.scans = append(e.scans, &scan{past: past{job: j.Job, before: e.clock.wall()}, owner: j, urgent: true, onlyRerun: true})
 }
 
 // A pausedError ends the waiting of a tick whose job was paused.

@@ -25,6 +25,7 @@ type pausing struct {
 	places int
 	at     time.Duration // of the pause
 	want   []string      // what the ledger then says of its ticks up to then
+	again  bool          // the first of them runs when the pause has ended
 }
 
 const pausedTick = "skipped: paused"
@@ -85,7 +86,7 @@ var pausings = []pausing{
 				d.t.Error(err)
 			}
 		})
-	}, want: []string{"1m0s interrupted"}},
+	}, want: []string{"1m0s interrupted"}, again: true},
 	{name: "for the next try of its own", job: func(_ *desks, j *scheduler.Job) {
 		j.Retry = scheduler.Retry{Attempts: 2, Backoff: 20 * time.Second}
 		j.Handler = func(_ context.Context, run jobs.Run) error {
@@ -178,6 +179,9 @@ func (p pausing) check(t *testing.T, reload bool) {
 	all := d.ticks("j")
 	if last := all[len(all)-1]; last.Reason.Code == scheduler.CodePaused {
 		t.Errorf("after the pause: %+v", last)
+	}
+	if first := all[0]; p.again && (first.Trigger != scheduler.ByRerun || first.Outcome != scheduler.Succeeded) {
+		t.Errorf("after the pause the first tick is %+v", first)
 	}
 	for _, stop := range stops {
 		d.stop(stop)

@@ -18,11 +18,12 @@ const (
 // heed does what was asked of the cluster, as far as it is new here.
 func (e *engine) heed(open OpenActs) {
 	same := slices.EqualFunc(open.Pauses, e.pauses, func(a, b Act) bool { return a.ID == b.ID })
+	before := e.pauses
 	e.pauses = open.Pauses
 	e.inform()
 	if !same {
 		for _, j := range e.jobs {
-			e.stopPaused(j)
+			e.pauseChanged(j, !j.paused(before).IsZero())
 		}
 	}
 	seen := map[string]bool{}

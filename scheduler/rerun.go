@@ -119,10 +119,14 @@ func (p past) lookAgain(ctx context.Context, ledger Ledger, now time.Time, windo
 	return tick{}, nil
 }
 
-// again is the tick of a run that has not ended, unless it was too long ago.
+// again is the tick of a run that has not ended, unless it was interrupted too long
+// ago. One that goes on is watched, however long it takes.
 func (p past) again(last Entry, now time.Time, window time.Duration) tick {
-	t := p.job.scheduled(last.Tick, window)
-	t.latest = last.Tick.Add(p.job.CatchUp.withDefaults().Window)
+	t, from := p.job.scheduled(last.Tick, window), last.Tick
+	if last.Outcome == Running {
+		from = later(from, now)
+	}
+	t.latest = from.Add(p.job.CatchUp.withDefaults().Window)
 	if last.Outcome != Running && last.Outcome != Interrupted || !t.latest.After(now) {
 		return tick{}
 	}

@@ -29,6 +29,8 @@ type scan struct {
 	urgent bool   // ticks of the job wait for it
 	order  uint64 // spreads jobs at random, but always in the same way
 	found  *finding
+
+	onlyRerun bool // it only looks for a run that was interrupted
 }
 
 // A finding is what the last look of a scan has found out; of many jobs, most scans
@@ -56,10 +58,11 @@ func (e *engine) hold(j *job, p past) {
 }
 
 // startScans begins the scans that were asked for, those first for which ticks
-// wait. Those of one update go together: each batch has scanners of its own, and
-// reads what is published of all jobs.
+// wait. None begins before the replica knows what is paused: what it finds may run at
+// once. Those of one update go together: each batch has scanners of its own, and reads
+// what is published of all jobs.
 func (e *engine) startScans() {
-	if len(e.scans) == 0 || e.updating {
+	if len(e.scans) == 0 || e.updating || !e.informed {
 		return
 	}
 	batch := e.scans
@@ -98,7 +101,10 @@ func spread(batch []*scan) {
 // scanOnce carries out each scan once and returns those to be repeated.
 func (e *engine) scanOnce(ctx context.Context, batch []*scan, pace time.Duration) []*scan {
 	feed, failed := make(chan *scan), make(chan *scan, len(batch))
-	known := e.versions(ctx)
+	var known published
+	if slices.ContainsFunc(batch, (*scan).accounts) {
+		known = e.versions(ctx)
+	}
 	var working sync.WaitGroup
 	for range min(scanners, len(batch)) {
 		working.Go(func() {
@@ -172,7 +178,7 @@ func (s *scan) lookUp(ctx context.Context, ledger Ledger, now time.Time, window 
 }
 
 // accounts tells whether the scan looks for all ticks that nobody ran.
-func (s *scan) accounts() bool { return !s.urgent || s.job.CatchUp.does() }
+func (s *scan) accounts() bool { return !s.onlyRerun && (!s.urgent || s.job.CatchUp.does()) }
 
 // repeats tells whether a scan that failed is worth another try: the nodes may
 // come back, as long as anything could be caught up then.

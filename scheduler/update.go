@@ -99,7 +99,7 @@ func (e *engine) add(added *served) {
 // schedule and is not claimed yet is accounted for, unless the new one has it.
 func (e *engine) revise(r revision, now time.Time) {
 	j := r.served.job
-	defer e.stopPaused(j)
+	defer e.pauseChanged(j, !j.paused(e.pauses).IsZero())
 	if !r.changed {
 		j.Job = r.now
 		return

@@ -88,6 +88,26 @@ var actPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestPauseStopsWhatWaits"},
 	},
 	{
+		name: "acts: a pause ends the watch over a run", promise: "A run that was interrupted while its job was paused runs again after the pause.",
+		edits: []edit{{schedulerDir + "pause.go", "if before && j.paused(e.pauses).IsZero() {", "if false {"}},
+		pkg:   scheduler, tests: []string{"TestRerunWaitsForTheEndOfAPause"},
+	},
+	{
+		name: "acts: a long run is not watched after a pause", promise: "A run that goes on is watched, however long it takes.",
+		edits: []edit{{schedulerDir + "rerun.go", "from = later(from, now)", "from = last.Tick"}},
+		pkg:   scheduler, tests: []string{"TestRerunAfterAPauseThatEnded"},
+	},
+	{
+		name: "acts: a pause hides a tick from the next one", promise: "After a pause the next tick looks back for one that was interrupted.",
+		edits: []edit{{schedulerDir + "lookback.go", " && a.pausedMeanwhile().kind != settled", ""}},
+		pkg:   scheduler, tests: []string{"TestNextTickLooksBackAfterAPause"},
+	},
+	{
+		name: "acts: ticks of the past before the pauses are known", promise: "Whoever starts knows what is paused before it runs ticks of the past.",
+		edits: []edit{{schedulerDir + "scan.go", " || !e.informed", ""}},
+		pkg:   scheduler, tests: []string{"TestStartsPausedBeforeItCatchesUp"},
+	},
+	{
 		name: "acts: paused jobs cannot be triggered", promise: "What people ask for is done also while the job is paused.",
 		edits: []edit{{schedulerDir + "pause.go", "if t.act != nil {", "if false {"}},
 		pkg:   scheduler, tests: []string{"TestPause"},

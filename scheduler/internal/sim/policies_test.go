@@ -207,10 +207,10 @@ func (p params) caughtUp(job int) bool {
 	return job < len(p.policies) && p.policies[job].catchUp.Mode == scheduler.CatchUpAll && p.mild(job)
 }
 
-// again tells whether no run of a job may stay interrupted. Ticks of a job that
-// is paused are not run again, nor those for which there is no slot.
+// again tells whether no run of a job may stay interrupted. Ticks of a job are not run
+// again before its pause ends, nor those for which there is no slot.
 func (p params) again(job int) bool {
-	paused := slices.ContainsFunc(p.pauses, func(a pause) bool { return a.job == job })
+	paused := slices.ContainsFunc(p.pauses, func(a pause) bool { return a.job == job && a.to > lead+p.length })
 	return p.policies[job].onCrash == scheduler.CrashRerun && p.mild(job) && !paused && p.policies[job].group == 0
 }
 
