@@ -124,12 +124,29 @@ func (c Control) Resume(ctx context.Context, act scheduler.Act, id string) (sche
 		return act, err
 	}
 	i := slices.IndexFunc(open.Pauses, func(p scheduler.Act) bool { return p.ID == id })
-	if i < 0 {
+	var target scheduler.Act
+	if i >= 0 {
+		target = open.Pauses[i]
+	} else if target, err = c.earlier(ctx, act.ID); err != nil {
+		return act, err
+	}
+	if target.ID == "" {
 		return act, fmt.Errorf("%w: no pause has the id %s; quorate pauses lists them", ErrNotFound, id)
 	}
-	pause := open.Pauses[i]
-	act.Kind, act.Job, act.Tag, act.All = scheduler.ActResume, pause.Job, pause.Tag, pause.All
+	act.Kind, act.Job, act.Tag, act.All = scheduler.ActResume, target.Job, target.Tag, target.All
 	return c.Acts.Do(ctx, act)
+}
+
+// earlier returns the act that was asked for with the id before, zero if there is none.
+func (c Control) earlier(ctx context.Context, id string) (scheduler.Act, error) {
+	if id == "" {
+		return scheduler.Act{}, nil
+	}
+	audit, err := c.Acts.Audit(ctx, scheduler.KeepAudit)
+	if i := slices.IndexFunc(audit, func(a scheduler.Act) bool { return a.ID == id }); i >= 0 {
+		return audit[i], nil
+	}
+	return scheduler.Act{}, Whole(err)
 }
 
 func (c Control) doubt(ctx context.Context, act scheduler.Act) (string, error) {

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -38,5 +39,33 @@ func TestPausesAreListedAndEnded(t *testing.T) {
 	}
 	if a := r.ask(nobody, "GET", "/api/v1/pauses", ""); a.status != http.StatusUnauthorized {
 		t.Errorf("nobody: %d %s", a.status, a.body)
+	}
+}
+
+// Asking again with the same key for the end of the same pause returns what the first
+// request did. Another request needs another key.
+func TestResumeByIDIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	_, err := r.acts.Do(t.Context(), scheduler.Act{ID: "p1", Kind: scheduler.ActPause, Job: "gone for long", By: "x", Reason: "so"})
+	r.must(err)
+	const body = `{"reason": "so", "id": "p1"}`
+	var acts []listing.Act
+	for range 2 {
+		a := r.ask(operator, "POST", "/api/v1/resume", body, keyed("K"))
+		var done struct{ Act listing.Act }
+		if err := json.Unmarshal(a.body, &done); err != nil || a.status != http.StatusOK {
+			t.Fatalf("try %d: %d %s, %v", len(acts)+1, a.status, a.body, err)
+		}
+		acts = append(acts, done.Act)
+	}
+	if acts[0].ID == "" || acts[0].ID != acts[1].ID || acts[0].At != acts[1].At {
+		t.Errorf("%+v, and then %+v", acts[0], acts[1])
+	}
+	if a := r.ask(operator, "POST", "/api/v1/resume", body, keyed("L")); a.status != http.StatusNotFound {
+		t.Errorf("with another key: %d %s", a.status, a.body)
+	}
+	if a := r.ask(operator, "POST", "/api/v1/resume", `{"reason": "another", "id": "p1"}`, keyed("K")); a.code() != "key_reused" {
+		t.Errorf("another request with the key: %d %s", a.status, a.body)
 	}
 }
