@@ -103,7 +103,7 @@ var actPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestNextTickLooksBackAfterAPause"},
 	},
 	{
-		name: "acts: ticks of the past before the pauses are known", promise: "Whoever starts knows what is paused before it runs ticks of the past.",
+		name: "acts: the past begins before pauses are known", promise: "Whoever starts knows what is paused before it runs ticks of the past.",
 		edits: []edit{{schedulerDir + "scan.go", " || !e.informed", ""}},
 		pkg:   scheduler, tests: []string{"TestStartsPausedBeforeItCatchesUp"},
 	},
