@@ -13,8 +13,9 @@ import (
 )
 
 // TestTriggerRefusesParamsThatDoNotFit: the binary that knows the function says
-// which param is wrong, and asks for nothing; another binary leaves it to the
-// replicas, except for functions that take none with a request.
+// which param is wrong, and asks for nothing. So does another binary, by what the
+// replicas have published of the params; of a job of which they have published nothing,
+// it leaves it to them.
 func TestTriggerRefusesParamsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 1)
@@ -29,7 +30,7 @@ func TestTriggerRefusesParamsThatDoNotFit(t *testing.T) {
 	if _, stderr, code := quorate(t, "nodes", "init", "-c", config); code != exitDone {
 		t.Fatal(stderr)
 	}
-	publish(t, config)
+	publish(t, config, registry)
 	for _, tc := range []struct {
 		registry *jobs.Registry
 		args     string
@@ -41,7 +42,10 @@ func TestTriggerRefusesParamsThatDoNotFit(t *testing.T) {
 		{registry, "date --param x=1", exitUsage, "params: exec takes its params from the configuration only"},
 		{builtins(), "date --param x=1", exitUsage, "params: exec takes its params from the configuration only"},
 		{registry, "greet --param times=3", exitDone, "asked for run"},
-		{builtins(), "greet --param times=often", exitDone, "asked for run"},
+		{builtins(), "greet --param nmae=ann", exitUsage, `params: nmae: unknown key: did you mean "name"?`},
+		{builtins(), "greet --param times=often", exitUsage, "params: times: is a string: want a whole number"},
+		{builtins(), "greet --param times=3", exitDone, "asked for run"},
+		{builtins(), "old --param times=often", exitDone, "asked for run"},
 	} {
 		var out bytes.Buffer
 		app := App{Registry: tc.registry, In: strings.NewReader(""), Out: &out, Err: &out}
@@ -57,7 +61,7 @@ func TestTriggerRefusesParamsThatDoNotFit(t *testing.T) {
 }
 
 // publish makes the jobs of a configuration known on the nodes.
-func publish(t *testing.T, config string) {
+func publish(t *testing.T, config string, registry *jobs.Registry) {
 	t.Helper()
 	read, err := replica.ReadCluster(replica.Source{Path: config, Environ: []string{}})
 	if err != nil {
@@ -69,7 +73,11 @@ func publish(t *testing.T, config string) {
 	}
 	defer func() { _ = c.Close() }()
 	c.Learn(t.Context())
-	for _, j := range []scheduler.JobInfo{{Name: "greet", Hash: "1", Func: "greet", Replica: "a"}, {Name: "date", Hash: "2", Func: "exec", Replica: "a"}} {
+	for _, j := range []scheduler.JobInfo{
+		{Name: "greet", Hash: "1", Func: "greet", Params: registry.Shape("greet"), Replica: "a"},
+		{Name: "date", Hash: "2", Func: "exec", Replica: "a"},
+		{Name: "old", Hash: "3", Func: "old", Replica: "a"},
+	} {
 		if err := c.Roster.Publish(t.Context(), []scheduler.JobInfo{j}); err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 // everything before its first use; after that it may be used from any goroutine.
 type Registry struct {
 	bind     map[string]binder
+	shapes   map[string]*Shape
 	around   []Middleware // of every function
 	mistakes []error
 }
@@ -22,7 +23,9 @@ type Registry struct {
 type binder func(params map[string]any, limits Limits) (Handler, error)
 
 // NewRegistry returns an empty Registry.
-func NewRegistry() *Registry { return &Registry{bind: map[string]binder{}} }
+func NewRegistry() *Registry {
+	return &Registry{bind: map[string]binder{}, shapes: map[string]*Shape{}}
+}
 
 // NoParams is the params type of a function that takes none.
 type NoParams struct{}
@@ -43,7 +46,7 @@ func Register[P any](r *Registry, name string, fn func(ctx context.Context, run 
 	case !isParams(reflect.TypeFor[P]()):
 		r.mistake(name, fmt.Sprintf("its params are a %s: use a struct, jobs.NoParams for none", reflect.TypeFor[P]()))
 	default:
-		r.add(name, func(params map[string]any, limits Limits) (Handler, error) {
+		r.add(name, newShape(reflect.TypeFor[P]()), func(params map[string]any, limits Limits) (Handler, error) {
 			h, err := bind(fn, params, limits)
 			if err != nil {
 				return nil, err
@@ -59,7 +62,7 @@ func isParams(t reflect.Type) bool {
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-func (r *Registry) add(name string, b binder) {
+func (r *Registry) add(name string, shape *Shape, b binder) {
 	if !namePattern.MatchString(name) {
 		r.mistake(name, "a name has 1 to 100 letters, digits, '.', '_' or '-' and starts with a letter or digit")
 		return
@@ -68,7 +71,7 @@ func (r *Registry) add(name string, b binder) {
 		r.mistake(name, "the name is registered already: choose another")
 		return
 	}
-	r.bind[name] = b
+	r.bind[name], r.shapes[name] = b, shape
 }
 
 func (r *Registry) mistake(name, msg string) {

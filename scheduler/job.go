@@ -23,6 +23,8 @@ type Job struct {
 	// Bind returns the function with other params: those of a request go before
 	// the job's own, key by key. Nil: requests cannot bring params.
 	Bind func(params map[string]any) (jobs.Handler, error) `json:"-"`
+	// Params says what Bind takes, for programs that ask for runs. Nil: it is not known.
+	Params *jobs.Shape `json:"-"`
 
 	// Timeout ends the context of a run with jobs.ErrTimeout. 0: none.
 	Timeout time.Duration

@@ -11,6 +11,30 @@ import (
 	"github.com/quorate/quorate/jobs"
 )
 
+// params is what is published of the params that a request may bring.
+func (j *Job) params() *jobs.Shape {
+	if j.Bind == nil {
+		return jobs.NoShape()
+	}
+	return j.Params
+}
+
+// CheckParams returns an *ActError if the job, as it was published, does not take the
+// params of a request. What is not known of the params shows when the run begins.
+func (j JobInfo) CheckParams(params json.RawMessage) error {
+	if j.Params == nil || len(params) == 0 {
+		return nil
+	}
+	given, err := decodeParams(params)
+	if err == nil {
+		err = j.Params.Check(given)
+	}
+	if err != nil {
+		return &ActError{Kind: ActTrigger, Msg: fmt.Sprintf("params: %v", err)}
+	}
+	return nil
+}
+
 // handler is what is called for the job: its function in the middleware.
 func (a *attempt) handler() jobs.Handler {
 	h := a.bound()

@@ -116,7 +116,7 @@ func (p *publisher) job(key string) *Job {
 func (p *publisher) info(j posted) JobInfo {
 	return JobInfo{
 		Name: j.Name, Key: j.renamedFrom(), Hash: j.Hash, Func: j.Func, Schedule: j.Spec, Timezone: j.Timezone,
-		Description: j.Description, Tags: j.Tags, Paused: j.Paused, Definition: j.definition(), Jitter: j.Jitter,
+		Description: j.Description, Tags: j.Tags, Paused: j.Paused, Definition: j.definition(), Jitter: j.Jitter, Params: j.params(),
 		Replica: p.replica, Since: fromMillis(j.since),
 	}
 }

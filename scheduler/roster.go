@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/quorate/quorate/jobs"
 )
 
 // A Replica is one process of the cluster as it last described itself.
@@ -61,6 +63,8 @@ type JobInfo struct {
 	// Jitter is what delays the start of each tick; zero also if an older release
 	// published it.
 	Jitter time.Duration `json:"jitter,omitempty"`
+	// Params are those that a request may bring; nil: not known.
+	Params *jobs.Shape `json:"params,omitempty"`
 	// Replica last published this version, at Published by its own clock, as
 	// part of the set of jobs that ConfigHash stands for.
 	Replica   string    `json:"replica"`

@@ -124,7 +124,9 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 			if built.Handler, err = registry.Bind(job.Func, job.Params, c.limits(job)); err != nil {
 				return nil, fmt.Errorf("job %s: %w", name, err)
 			}
-			built.Bind = c.rebind(registry, job)
+			if built.Bind = c.rebind(registry, job); !slices.Contains(fixedParams, job.Func) {
+				built.Params = registry.Shape(job.Func)
+			}
 		}
 		built.Key, built.Hash = job.Formerly, c.jobHash(job, calendars)
 		built.Settings = func() any { return c.shownJob(name, calendars) }

@@ -23,7 +23,7 @@ func (c *Cluster) Reader() listing.Reader {
 
 // Control asks for acts for the whole cluster.
 func (c *Cluster) Control() listing.Control {
-	return listing.Control{Reader: c.Reader(), CheckParams: checkFixed, Evict: func(ctx context.Context, name string, token locking.Token, reason string) (listing.Lock, error) {
+	return listing.Control{Reader: c.Reader(), CheckParams: checkPublished, Evict: func(ctx context.Context, name string, token locking.Token, reason string) (listing.Lock, error) {
 		h, err := c.Evict(ctx, name, token, reason)
 		switch {
 		case errors.Is(err, redlock.ErrSeveral):

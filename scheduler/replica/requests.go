@@ -34,11 +34,11 @@ func (c *Config) rebind(registry *jobs.Registry, job JobConfig) func(map[string]
 	}
 }
 
-// checkFixed returns an error if nobody but the configuration sets params of the
-// job's function.
-func checkFixed(job scheduler.JobInfo, params json.RawMessage) error {
+// checkPublished returns an error if the job, as it was published, does not take the
+// params: nobody but the configuration sets those of some functions.
+func checkPublished(job scheduler.JobInfo, params json.RawMessage) error {
 	if len(params) == 0 || !slices.Contains(fixedParams, job.Func) {
-		return nil
+		return job.CheckParams(params)
 	}
 	return &scheduler.ActError{Kind: scheduler.ActTrigger, Msg: "params: " + errFixed(job.Func).Error()}
 }
@@ -53,7 +53,7 @@ func errFixed(function string) error {
 func (c *Config) CheckParams(registry *jobs.Registry, job scheduler.JobInfo, params json.RawMessage) error {
 	own, ok := c.Jobs[job.Name]
 	if !ok || registry == nil || own.Func != job.Func || !slices.Contains(registry.Names(), own.Func) {
-		return checkFixed(job, params)
+		return checkPublished(job, params)
 	}
 	return (&scheduler.Job{Bind: c.rebind(registry, own)}).CheckParams(params)
 }

@@ -97,7 +97,7 @@ func newWeb(cfg *Config, r *Replica, options Options) (*webServer, error) {
 func (r *Replica) Web(cfg web.Config) (*web.Server, error) {
 	cfg.Control, cfg.Nodes, cfg.Settings, cfg.Replica, cfg.Version = r.cluster.Control(), r.cluster, r.shownSettings, r.id, r.version
 	cfg.Control.CheckParams = func(job scheduler.JobInfo, params json.RawMessage) error {
-		return cmp.Or(checkFixed(job, params), r.scheduler.CheckParams(job.StoredAs(), params))
+		return cmp.Or(r.scheduler.CheckParams(job.StoredAs(), params), checkPublished(job, params))
 	}
 	cfg.Live = func(job string, token locking.Token) (scheduler.Log, bool) { return r.scheduler.Live(job, token) }
 	if cfg.Logger == nil {
