@@ -26,9 +26,10 @@ type result struct {
 // goTest runs the tests of those names in the package of the module at dir, and
 // gives them args. Its error says that they could not be run.
 func goTest(ctx context.Context, dir, pkg string, tests, args []string) (result, error) {
-	// With -trimpath every copy of the module is built from the same cache.
+	// With -trimpath every copy of the module is built from the same cache. Without tables
+	// for debuggers linking takes half the time.
 	args = append([]string{
-		"test", "-json", "-trimpath", "-vet=off", "-count=1", "-failfast", "-timeout=90s",
+		"test", "-json", "-trimpath", "-ldflags=-s -w", "-vet=off", "-count=1", "-failfast", "-timeout=90s",
 		"-run", "^(" + strings.Join(tests, "|") + ")$", ".",
 	}, args...)
 	cmd := exec.CommandContext(ctx, "go", args...)
