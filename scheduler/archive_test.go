@@ -78,14 +78,14 @@ func TestLateRunsAreTold(t *testing.T) {
 		c.locker = lateLocker{c.locker, 3 * time.Second}
 		stop := c.start(c.replica("a", func(cfg *scheduler.Config) {
 			cfg.TTL = 10 * time.Second
-			cfg.Observer.Late = func(job string, claim locking.Claim, by time.Duration) {
-				late = append(late, fmt.Sprint(job, " ", c.at(claim.Tick), " by ", by))
+			cfg.Observer.Late = func(e scheduler.Entry, by time.Duration) {
+				late = append(late, fmt.Sprint(e.Job, " ", c.at(e.Tick), " by ", by, " ", e.Trigger, " ", c.at(e.Started)))
 			}
 		}, slow, every(t, "10s", "patient", c.handler(nil))))
 		time.Sleep(15 * time.Second)
 		c.stop(stop)
-		if got := fmt.Sprint(late); got != "[j 10s by 3s]" {
-			t.Errorf("told late: %s, want [j 10s by 3s]", got)
+		if got := fmt.Sprint(late); got != "[j 10s by 3s schedule 13s]" {
+			t.Errorf("told late: %s, want [j 10s by 3s schedule 13s]", got)
 		}
 	})
 }
@@ -123,8 +123,8 @@ func TestLostLeasesAreTold(t *testing.T) {
 			var told []string
 			stop := c.start(c.replica("a", func(cfg *scheduler.Config) {
 				cfg.MaxHold = 3 * time.Second
-				cfg.Observer.LeaseLost = func(job string, claim locking.Claim, cause error) {
-					told = append(told, fmt.Sprint(job, " ", c.at(claim.Tick), " ", errors.Is(cause, locking.ErrLeaseLost)))
+				cfg.Observer.LeaseLost = func(e scheduler.Entry, cause error) {
+					told = append(told, fmt.Sprint(e.Job, " ", c.at(e.Tick), " ", errors.Is(cause, locking.ErrLeaseLost)))
 				}
 				cfg.Observer.Finished = func(e scheduler.Entry, _ error) { told = append(told, string(e.Outcome)) }
 			}, every(t, "30s", "j", handler)))

@@ -45,10 +45,10 @@ type Observer struct {
 	Settled func(e Entry)
 	// Late: the run that was just Claimed starts so long after its time that
 	// Job.LateAfter wants it told.
-	Late func(job string, claim locking.Claim, by time.Duration)
+	Late func(e Entry, by time.Duration)
 	// LeaseLost: the context of the run has ended because its lease could not be
 	// kept. Finished follows when the function has returned.
-	LeaseLost func(job string, claim locking.Claim, cause error)
+	LeaseLost func(e Entry, cause error)
 	// Overdue: the function ignores its ended context since the given time.
 	Overdue func(job string, claim locking.Claim, since time.Time)
 	// Refused: a guard refused a write of the run as stale. The run's own Logger
@@ -116,10 +116,10 @@ func (o Observer) withNoops() Observer {
 		o.Released = func(string, locking.Claim, time.Duration, time.Duration, error) {}
 	}
 	if o.Late == nil {
-		o.Late = func(string, locking.Claim, time.Duration) {}
+		o.Late = func(Entry, time.Duration) {}
 	}
 	if o.LeaseLost == nil {
-		o.LeaseLost = func(string, locking.Claim, error) {}
+		o.LeaseLost = func(Entry, error) {}
 	}
 	if o.Overdue == nil {
 		o.Overdue = func(string, locking.Claim, time.Time) {}

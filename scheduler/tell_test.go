@@ -94,7 +94,7 @@ func TestUnusedClaimsAreTold(t *testing.T) {
 				time.Sleep(3 * time.Second) // as a process that is stopped does
 			}
 			cfg.Observer.Started = func(scheduler.Entry, time.Duration) { told = append(told, "started") }
-			cfg.Observer.Late = func(string, locking.Claim, time.Duration) { told = append(told, "late") }
+			cfg.Observer.Late = func(scheduler.Entry, time.Duration) { told = append(told, "late") }
 			cfg.Observer.Unused = func(job string, claim locking.Claim) {
 				told = append(told, fmt.Sprint("unused ", job, " ", c.at(claim.Tick)))
 			}

@@ -35,7 +35,7 @@ var hookPlants = []plant{
 	},
 	{
 		name: "hooks: lost lease told twice", promise: "A lost lease is told once.",
-		edits: []edit{{"scheduler/tell.go", "a.toldLost.Do(func() { a.cfg.Observer.LeaseLost(a.job.Name, a.claim(), cause) })", "a.cfg.Observer.LeaseLost(a.job.Name, a.claim(), cause)"}},
+		edits: []edit{{"scheduler/tell.go", "a.toldLost.Do(func() { a.cfg.Observer.LeaseLost(a.going(), cause) })", "a.cfg.Observer.LeaseLost(a.going(), cause)"}},
 		pkg:   scheduler, tests: []string{"TestLostLeasesAreTold"},
 	},
 	{

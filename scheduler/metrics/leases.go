@@ -48,7 +48,7 @@ func (m *Metrics) observeLeases(o *scheduler.Observer) {
 		l.took.Observe(e.Took.Seconds())
 		l.atExtension.Observe(e.Left.Seconds())
 	}
-	o.LeaseLost = func(string, locking.Claim, error) { l.lost.Inc() }
+	o.LeaseLost = func(scheduler.Entry, error) { l.lost.Inc() }
 	o.Released = func(_ string, _ locking.Claim, left, took time.Duration, _ error) {
 		l.atFinish.Observe(left.Seconds())
 		l.freed.Observe(took.Seconds())

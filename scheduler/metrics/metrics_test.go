@@ -105,7 +105,7 @@ func TestWhatEventsCount(t *testing.T) {
 			o.Extended("report", claim, locking.Extension{})
 			o.Extended("report", claim, locking.Extension{Err: locking.ErrNoQuorum})
 			o.Overdue("report", claim, noon)
-			o.Late("report", claim, time.Minute)
+			o.Late(scheduler.Entry{Job: "report"}, time.Minute)
 			o.Refused("report", claim, fence.StaleError{})
 		}, map[string]float64{
 			"runs_in_progress{}": 1, "lease_extensions_total{extended}": 1, "lease_extensions_total{failed}": 1,
@@ -115,7 +115,7 @@ func TestWhatEventsCount(t *testing.T) {
 		{"an overdue run that ends, and loses its lease", func(o scheduler.Observer) {
 			o.Claimed("report", claim, 0)
 			o.Extended("report", claim, locking.Extension{Err: locking.ErrMaxHold})
-			o.LeaseLost("report", claim, locking.ErrLeaseLost)
+			o.LeaseLost(scheduler.Entry{Job: "report"}, locking.ErrLeaseLost)
 			o.Overdue("report", claim, noon)
 			o.Finished(ended(scheduler.LeaseLost, scheduler.CodeLost), errBoom)
 		}, map[string]float64{

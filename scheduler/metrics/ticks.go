@@ -82,7 +82,7 @@ func (m *Metrics) observeTicks(o *scheduler.Observer) {
 	}
 	o.Unused = func(string, locking.Claim) { t.running.Dec() }
 	o.Overdue = func(job string, c locking.Claim, _ time.Time) { t.overdue.add(run{job, c.Token}) }
-	o.Late = func(job string, _ locking.Claim, _ time.Duration) { m.jobs.of(job).late.Inc() }
+	o.Late = func(e scheduler.Entry, _ time.Duration) { m.jobs.of(e.Job).late.Inc() }
 	o.Refused = func(job string, _ locking.Claim, _ fence.StaleError) { m.jobs.of(job).stale.Inc() }
 	o.Finished = m.finished
 	o.Settled = m.account

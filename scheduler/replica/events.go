@@ -59,12 +59,12 @@ func (e events) extended(job string, c locking.Claim, x locking.Extension) {
 	e.log.Debug("lease extended", "job", job, "tick", jobs.FormatTick(c.Tick), "token", c.Token, "deadline", x.Deadline)
 }
 
-func (e events) late(job string, c locking.Claim, by time.Duration) {
-	e.log.Warn("run starts late", "job", job, "tick", jobs.FormatTick(c.Tick), "token", c.Token, "by", by)
+func (e events) late(run scheduler.Entry, by time.Duration) {
+	e.log.Warn("run starts late", "job", run.Job, "tick", jobs.FormatTick(run.Tick), "token", run.Token, "by", by)
 }
 
-func (e events) leaseLost(job string, c locking.Claim, cause error) {
-	e.log.Warn("lease lost: the run is told to stop", "job", job, "tick", jobs.FormatTick(c.Tick), "token", c.Token, "cause", said(cause))
+func (e events) leaseLost(run scheduler.Entry, cause error) {
+	e.log.Warn("lease lost: the run is told to stop", "job", run.Job, "tick", jobs.FormatTick(run.Tick), "token", run.Token, "cause", said(cause))
 }
 
 func (e events) chained(job, run, key string, err error) {

@@ -91,17 +91,17 @@ func observers(list ...scheduler.Observer) scheduler.Observer {
 				}
 			}
 		},
-		Late: func(job string, c locking.Claim, by time.Duration) {
+		Late: func(e scheduler.Entry, by time.Duration) {
 			for _, o := range list {
 				if o.Late != nil {
-					o.Late(job, c, by)
+					o.Late(e, by)
 				}
 			}
 		},
-		LeaseLost: func(job string, c locking.Claim, cause error) {
+		LeaseLost: func(e scheduler.Entry, cause error) {
 			for _, o := range list {
 				if o.LeaseLost != nil {
-					o.LeaseLost(job, c, cause)
+					o.LeaseLost(e, cause)
 				}
 			}
 		},

@@ -69,8 +69,8 @@ func (t *Tracer) extended(job string, c locking.Claim, e locking.Extension) {
 	t.event(job, c, name, attrs...)
 }
 
-func (t *Tracer) leaseLost(job string, c locking.Claim, cause error) {
-	t.event(job, c, "lease lost", attribute.String("cause", cause.Error()))
+func (t *Tracer) leaseLost(e scheduler.Entry, cause error) {
+	t.event(e.Job, locking.Claim{Token: e.Token}, "lease lost", attribute.String("cause", cause.Error()))
 }
 
 func (t *Tracer) refused(job string, c locking.Claim, stale fence.StaleError) {

@@ -199,7 +199,7 @@ func TestUnusedClaims(t *testing.T) {
 	kept := tracetest.NewInMemoryExporter()
 	tracer := traces.New(sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept)), "r1")
 	o, c := tracer.Observer(), locking.Claim{Name: "report", Token: 7}
-	o.LeaseLost("report", c, locking.ErrLeaseLost)
+	o.LeaseLost(scheduler.Entry{Job: "report", Token: 7}, locking.ErrLeaseLost)
 	o.Claimed("report", c, time.Millisecond)
 	o.Unused("report", c)
 	if got, want := tree(kept.GetSpans()), "tick report (the claim came too late to begin the work, and was given back)\n  claim\n"; got != want || tracer.Open() != 0 {

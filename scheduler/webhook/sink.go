@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -49,11 +48,10 @@ func (s *Sink) Stats() Stats {
 // Observer tells the sink what happens.
 func (s *Sink) Observer() scheduler.Observer {
 	o := scheduler.Observer{
-		Late: func(job string, c locking.Claim, by time.Duration) {
-			s.tell(s.running(job, c), Late, func(m *Message) { m.LateMS = some(by.Milliseconds()) })
+		Late: func(e scheduler.Entry, by time.Duration) {
+			s.tell(e, Late, func(m *Message) { m.LateMS = some(by.Milliseconds()) })
 		},
-		LeaseLost: func(job string, c locking.Claim, cause error) {
-			e := s.running(job, c)
+		LeaseLost: func(e scheduler.Entry, cause error) {
 			e.Reason = scheduler.Reason{Code: scheduler.CodeLost, Details: &scheduler.Details{Text: cause.Error()}}
 			s.tell(e, LeaseLost)
 		},
@@ -76,12 +74,6 @@ func (s *Sink) Observer() scheduler.Observer {
 		o.Started = func(e scheduler.Entry, _ time.Duration) { s.tell(e, Started) }
 	}
 	return o
-}
-
-// running is what is known of a run that goes on.
-func (s *Sink) running(job string, c locking.Claim) scheduler.Entry {
-	e := scheduler.Entry{Token: c.Token, Attempt: c.Attempt, Replica: s.cfg.Replica, Outcome: scheduler.Running}
-	return e.Placed(job, c.Stream, c.Tick)
 }
 
 // notRun is the event of a tick that did not run.

@@ -111,7 +111,12 @@ func begun() scheduler.Entry {
 	return e
 }
 
-func claim() locking.Claim { return locking.Claim{Name: "report", Tick: noon, Token: 7, Attempt: 1} }
+// once is that of the first attempt.
+func once() scheduler.Entry {
+	e := begun()
+	e.Token, e.Attempt = 7, 1
+	return e
+}
 
 // The form of messages is a contract with their receivers.
 func TestMessages(t *testing.T) {
@@ -122,7 +127,7 @@ func TestMessages(t *testing.T) {
 		o := s.Observer()
 		o.Finished(entry(scheduler.Failed), nil)
 		o.Settled(entry(scheduler.Missed))
-		o.Late("report", claim(), 90*time.Second)
+		o.Late(once(), 90*time.Second)
 		o.Started(begun(), time.Second)
 		synctest.Wait()
 		stop()
@@ -150,8 +155,8 @@ func TestEvents(t *testing.T) {
 		if o.Started != nil {
 			o.Started(entry(scheduler.Running), 0)
 		}
-		o.Late("report", claim(), time.Minute)
-		o.LeaseLost("report", claim(), locking.ErrLeaseLost)
+		o.Late(once(), time.Minute)
+		o.LeaseLost(once(), locking.ErrLeaseLost)
 		o.Finished(entry(scheduler.Succeeded), nil)
 		o.Finished(entry(scheduler.Failed), errors.New("no quorum"))
 		o.Finished(entry(scheduler.TimedOut), nil)
