@@ -30,7 +30,7 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
 		if !alone {
 			if waited, v := a.peek(tries, &closing); v.kind != again {
 				return nil, 0, v
-			} else if waited {
+			} else if waited || a.waits.Err() != nil { // for one, the job was removed while the nodes answered
 				continue
 			}
 		}

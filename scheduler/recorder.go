@@ -2,8 +2,11 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
+
+	"github.com/quorate/quorate/locking"
 )
 
 const (
@@ -12,6 +15,10 @@ const (
 	firstRecordRetry = 100 * time.Millisecond
 	lastRecordRetry  = time.Second
 	flushTimeout     = 2 * time.Second // what Run spends on the rest at its end
+	// aheadPatience is how long after its time a tick is tried again that the nodes refuse
+	// because it lies ahead of their clocks. It is this replica's clock that is ahead; one
+	// that is further ahead leaves the tick to whoever looks up the past.
+	aheadPatience = time.Minute
 )
 
 // A decision is that a tick of a job does not run. Its Entry has the name of the
@@ -31,6 +38,7 @@ type recorder struct {
 	archive  Archive
 	observer Observer
 	limit    int
+	wall     func() time.Time
 
 	mu      sync.Mutex
 	queue   []decision
@@ -42,7 +50,7 @@ type recorder struct {
 
 func newRecorder(cfg Config) *recorder {
 	return &recorder{
-		ledger: cfg.Ledger, archive: cfg.Archive, observer: cfg.Observer, limit: cfg.RecordQueue,
+		ledger: cfg.Ledger, archive: cfg.Archive, observer: cfg.Observer, limit: cfg.RecordQueue, wall: cfg.Clock,
 		open: map[string]unrecorded{}, more: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 }
@@ -160,7 +168,7 @@ func (r *recorder) deliver(ctx context.Context, batch []decision) []decision {
 	working.Wait()
 	var again []decision
 	for i, d := range batch {
-		later := errs[i] != nil && passing(errs[i])
+		later := passing(errs[i]) || errors.Is(errs[i], locking.ErrFuture) && r.wall().Sub(d.Tick) < aheadPatience
 		if errs[i] != nil && (!later || !d.told) {
 			r.observer.Recorded(d.Entry, errs[i])
 		}

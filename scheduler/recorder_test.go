@@ -132,6 +132,45 @@ func TestRecorderIsPatient(t *testing.T) {
 	})
 }
 
+// A tick that lies ahead of the nodes' clocks is recorded once it has come, by a replica
+// whose clock is not too far ahead. One that is further ahead does not ask for ever.
+func TestTickAheadOfTheNodesIsRecordedLater(t *testing.T) {
+	t.Parallel()
+	for _, ahead := range []time.Duration{20 * time.Second, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			ledger := &behindClock{until: begun.Add(ahead)}
+			r := newRecorder(Config{Ledger: ledger, RecordQueue: 10, Clock: time.Now, Observer: Observer{}.withNoops()})
+			ctx, cancel := context.WithCancel(t.Context())
+			go r.run(ctx)
+			r.add(&Job{Name: "j"}, missed("j", begun, "x"))
+			time.Sleep(10 * time.Minute)
+			cancel()
+			<-r.ended
+			if want := ahead < aheadPatience; ledger.taken != want || ledger.tries > 70 {
+				t.Errorf("%v ahead: recorded is %v after %d tries, want %v, and a try a second for a minute at most", ahead, ledger.taken, ledger.tries, want)
+			}
+		})
+	}
+}
+
+// A behindClock is a ledger of nodes whose clocks have not come to a tick yet.
+type behindClock struct {
+	nothing
+	until time.Time
+	tries int
+	taken bool
+}
+
+func (l *behindClock) Record(context.Context, Entry) (first bool, err error) {
+	l.tries++
+	if time.Now().Before(l.until) {
+		return false, locking.ErrFuture
+	}
+	l.taken = true
+	return true, nil
+}
+
 // A slow ledger takes a while for each entry, and some are never taken.
 type slow struct {
 	nothing
