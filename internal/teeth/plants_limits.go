@@ -63,7 +63,7 @@ var limitPlants = []plant{
 	},
 	{
 		name: "places: freed at the end of the context", promise: "A replica's place is free when the function has returned.",
-		edits: []edit{{schedulerDir + "engine.go", "a.overdue = p.since", "a.overdue = p.since\n\t\te.places.leave(a)"}},
+		edits: []edit{{schedulerDir + "engine.go", "a.overdue = p.since", "a.overdue = p.since\n\t\ta.places.leave()"}},
 		pkg:   scheduler, tests: []string{"TestNoPlace"},
 	},
 	{

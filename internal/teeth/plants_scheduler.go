@@ -349,7 +349,7 @@ var schedulerPlants = []plant{
 	},
 	{
 		name: "ledger: dead run shown as running", promise: "A start without a finish reads as interrupted once its lease has run out.",
-		edits: []edit{{ledgerDir + "merge.go", "c.held = c.held || slices.Contains(owners, r.Owner)", "c.held = true"}},
+		edits: []edit{{ledgerDir + "merge.go", "c.held = c.held || slices.Contains(owners, r.Owner)", "c.held = c.held || slices.Contains(owners, r.Owner) || true"}},
 		pkg:   redisledger, tests: []string{"TestMerge"},
 	},
 	{
