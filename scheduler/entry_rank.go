@@ -16,6 +16,9 @@ func (e Entry) Rank() byte {
 	}
 	switch e.Reason.Code {
 	case CodeCatchUp:
+		if e.Reason.Has(CodeUnknown) || e.Reason.Has(CodeHistoryLost) || e.Reason.Has(CodeHistoryTrimmed) {
+			return 'j' // another replica may know why nobody ran it before
+		}
 		return 'k'
 	case CodeUnknown, CodeHistoryLost, CodeHistoryTrimmed:
 		return 'c'

@@ -24,10 +24,11 @@ func highestRecordStays(b *ledgerBench) {
 	drained, silent := b.notRun(1, scheduler.Missed, ""), b.notRun(1, scheduler.Missed, "")
 	drained.Reason = scheduler.Reason{Code: scheduler.CodeDrained}
 	silent.Reason = scheduler.Reason{Code: scheduler.CodeNoQuorum}
-	last := silent
-	last.Reason = scheduler.Reason{Code: scheduler.CodeCatchUp, Variant: scheduler.VariantLast}
+	late := scheduler.Reason{Code: scheduler.CodeCatchUp, Variant: scheduler.VariantLast}
+	guessed, last := silent, silent
+	guessed.Reason, last.Reason = late.And(scheduler.Reason{Code: scheduler.CodeUnknown}), late.And(scheduler.Reason{Code: scheduler.CodeNoReplica})
 	skipped := b.notRun(1, scheduler.Skipped, "an earlier run goes on")
-	for _, e := range []scheduler.Entry{drained, silent, last, skipped} {
+	for _, e := range []scheduler.Entry{drained, silent, guessed, last, skipped} {
 		b.record(e)
 		b.record(drained)
 		b.want("Ticks", b.ticks(10), e)
