@@ -61,9 +61,7 @@ func (p *publisher) publishRemoved(ctx context.Context, others []Replica) bool {
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
 	for _, r := range others {
-		if !p.readSet(ctx, r.ConfigHash) {
-			return false
-		}
+		p.readSet(ctx, r.ConfigHash)
 	}
 	list := p.removals(others)
 	var err error
@@ -84,26 +82,23 @@ func (p *publisher) publishRemoved(ctx context.Context, others []Replica) bool {
 }
 
 // readSet reads which jobs a set has that another replica serves, if a removal depends on
-// that. It returns false where the set is not known, or has too many jobs to be kept: then
-// nobody can say that a job was removed. The versions that are published do not tell,
-// since each replica writes its own set beside a version that many serve.
-func (p *publisher) readSet(ctx context.Context, hash string) bool {
+// that. A set that is not known, or has too many jobs to be kept, may have any job. The
+// versions that are published do not tell, since each replica writes its own set beside a
+// version that many serve.
+func (p *publisher) readSet(ctx context.Context, hash string) {
 	p.mu.Lock()
 	known := len(p.gone) == 0 || hash == p.hash || p.read[hash] != nil
 	p.mu.Unlock()
-	if known {
-		return true
-	}
-	if p.sets == nil {
-		return false
+	if known || p.sets == nil {
+		return
 	}
 	packed, err := p.sets.JobSet(ctx, hash)
 	if err != nil {
-		return false
+		return
 	}
 	set, err := UnpackJobs(packed)
 	if err != nil || len(set.Jobs) != set.Count {
-		return false
+		return
 	}
 	keys := make(map[string]bool, len(set.Jobs))
 	for _, j := range set.Jobs {
@@ -115,7 +110,6 @@ func (p *publisher) readSet(ctx context.Context, hash string) bool {
 		p.read = map[string]map[string]bool{}
 	}
 	p.read[hash] = keys
-	return true
 }
 
 // removals is what is published of the jobs that were removed and that none of the others
