@@ -147,18 +147,21 @@ func TestTrimmedHistoryIsNotMissed(t *testing.T) {
 func TestScansAreRepeated(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		err   error
-		after time.Duration
-		again bool
+		err    error
+		urgent bool
+		after  time.Duration
+		again  bool
 	}{
-		{refusal(locking.ErrNoQuorum), 59 * time.Minute, true},
-		{refusal(locking.ErrNoQuorum), time.Hour, false},
-		{errors.New("written by a newer release"), 0, false},
+		{refusal(locking.ErrNoQuorum), true, 59 * time.Minute, true},
+		{refusal(locking.ErrNoQuorum), true, time.Hour, false},
+		{refusal(locking.ErrNoQuorum), false, time.Hour, true},
+		{errors.New("written by a newer release"), true, 0, false},
+		{errors.New("written by a newer release"), false, 0, false},
 	}
 	for _, tt := range tests {
-		s := scan{past: past{job: &Job{}, before: noon}, found: &finding{err: tt.err}}
+		s := scan{past: past{job: &Job{}, before: noon}, urgent: tt.urgent, found: &finding{err: tt.err}}
 		if got := s.repeats(noon.Add(tt.after)); got != tt.again {
-			t.Errorf("%v after %v: again %t", tt.err, tt.after, got)
+			t.Errorf("%v after %v, urgent %t: again %t", tt.err, tt.after, tt.urgent, got)
 		}
 	}
 }

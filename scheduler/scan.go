@@ -180,10 +180,10 @@ func (s *scan) lookUp(ctx context.Context, ledger Ledger, now time.Time, window 
 // accounts tells whether the scan looks for all ticks that nobody ran.
 func (s *scan) accounts() bool { return !s.onlyRerun && (!s.urgent || s.job.CatchUp.does()) }
 
-// repeats tells whether a scan that failed is worth another try: the nodes may
-// come back, as long as anything could be caught up then.
+// repeats tells whether a scan that failed is worth another try: the nodes may come
+// back, and ticks do not wait for it longer than anything could be caught up.
 func (s *scan) repeats(now time.Time) bool {
-	return passing(s.found.err) && now.Before(s.before.Add(s.job.CatchUp.withDefaults().Window))
+	return passing(s.found.err) && (!s.urgent || now.Before(s.before.Add(s.job.CatchUp.withDefaults().Window)))
 }
 
 // takeIn does what follows from a scan.
@@ -199,6 +199,10 @@ func (e *engine) takeIn(s *scan) {
 	switch {
 	case s.found.err != nil:
 		e.cfg.Observer.Unread(j.Name, s.found.err)
+		if s.urgent && s.accounts() && passing(s.found.err) {
+			e.scans = append(e.scans, &scan{past: s.past, owner: j}) // too late to catch up, not to account for it
+			e.startScans()
+		}
 	case s.accounts():
 		e.unread.drop(j, s.before.Equal)
 	}

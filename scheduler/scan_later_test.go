@@ -117,6 +117,42 @@ func TestPastOfTheDead(t *testing.T) {
 	})
 }
 
+// A ledger that cannot be read until nothing can be caught up any more still accounts
+// for what nobody ran.
+func TestPastThatIsReadTooLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		list := many(t, c, 3, "30m")
+		for i := range list {
+			list[i].CatchUp = scheduler.CatchUp{Mode: scheduler.CatchUpAll, Window: 20 * time.Minute}
+		}
+		c.downFor(list)
+		hears := &awakening{Ledger: c.ledger, at: time.Now().Add(time.Hour)}
+		stop := c.startAll(2, func(cfg *scheduler.Config) { cfg.Ledger = hears }, list...)
+		time.Sleep(70 * time.Minute)
+		stop()
+		for _, j := range list {
+			const late = "missed: catch_up: window=20m0s has passed "
+			c.wantTicks(j.Name, "30m0s succeeded", "1h0m0s "+late+"(no replica served the job)", "1h30m0s "+late+"(no replica served the job)",
+				"2h0m0s "+late+"(an earlier tick of the job was still being decided on this replica)", "2h30m0s succeeded")
+		}
+	})
+}
+
+// An awakening ledger is deaf until then.
+type awakening struct {
+	scheduler.Ledger
+	at time.Time
+}
+
+func (l *awakening) Ticks(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+	if time.Now().Before(l.at) {
+		return deaf{}.Ticks(ctx, q)
+	}
+	return l.Ledger.Ticks(ctx, q)
+}
+
 // A deaf ledger cannot be read.
 type deaf struct{ scheduler.Ledger }
 

@@ -93,6 +93,11 @@ var schedulerPlants = []plant{
 		pkg:   scheduler, tests: []string{"TestSixHoursDown"},
 	},
 	{
+		name: "catch-up: read too late is not read", promise: "A past that cannot be read in time to be caught up is accounted for later.",
+		edits: []edit{{schedulerDir + "scan.go", "(!s.urgent || now.Before", "(now.Before"}},
+		pkg:   scheduler, tests: []string{"TestPastThatIsReadTooLate"},
+	},
+	{
 		name: "catch-up: given up with the window", promise: "A tick without a quorum is tried again until its catch-up window ends.",
 		edits: []edit{{schedulerDir + "catchup.go", "a.caughtUp || closing.outcome != Missed ||", "true || closing.outcome != Missed ||"}},
 		pkg:   scheduler, tests: []string{"TestCatchUpAfterAnOutage"},
