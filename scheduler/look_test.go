@@ -415,3 +415,37 @@ func (s *starts) Watch(req locking.Request, start uint64) locking.Watch {
 	s.seen[who][start%5]++
 	return s.Memory.Watch(req, start)
 }
+
+// A job that goes away while a node answers a look is not claimed after it.
+func TestRemovedDuringALook(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		s := &seer{Memory: c.locks, tries: []error{locking.ErrSplit}}
+		c.locker = ponderous{s}
+		r := c.replica("r1", nil, every(t, "10s", "j", c.handler(nil)))
+		c.start(r)
+		time.Sleep(10500 * time.Millisecond)
+		c.update(r)
+		time.Sleep(5 * time.Second)
+		if want := []string{"r1 tries alone", "r1 looks"}; !slices.Equal(s.asked, want) {
+			t.Errorf("the nodes were asked %q, want %q", s.asked, want)
+		}
+		c.wantTicks("j", "10s skipped: removed: the job was taken out of this replica's configuration")
+	})
+}
+
+// A ponderous seer answers a look after a second.
+type ponderous struct{ *seer }
+
+func (s ponderous) Watch(req locking.Request, start uint64) locking.Watch {
+	return longSight{s.seer.Watch(req, start)}
+}
+
+type longSight struct{ locking.Watch }
+
+func (s longSight) Look(ctx context.Context) error {
+	err := s.Watch.Look(ctx)
+	time.Sleep(time.Second)
+	return err
+}
