@@ -269,6 +269,32 @@ func TestRemovedByOneReplicaOnly(t *testing.T) {
 	})
 }
 
+// The same where the set of the other one cannot be read: it may have the job.
+func TestRemovedBesideAnUnreadableSet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		job := every(t, "10m", "j", c.handler(nil))
+		job.CatchUp.Mode = scheduler.CatchUpAll
+		stays := c.replica("r1", func(cfg *scheduler.Config) { cfg.JobSets = unreadable{c.roster} }, job)
+		stop := c.start(stays)
+		kill := c.mortal("r2", job, every(t, "1h", "other", c.handler(nil)))
+		time.Sleep(15 * time.Minute)
+		c.update(stays)
+		time.Sleep(time.Second)
+		kill()
+		time.Sleep(10 * time.Minute)
+		c.update(stays, job)
+		time.Sleep(10 * time.Minute)
+		c.stop(stop)
+		c.wantTicks("j", "10m0s succeeded", "20m0s succeeded", "30m0s succeeded")
+	})
+}
+
+type unreadable struct{ scheduler.JobSets }
+
+func (unreadable) JobSet(context.Context, string) ([]byte, error) { return nil, locking.ErrNoQuorum }
+
 // What the ledger does not take is not accounted for: a replica whose records are refused
 // for good leaves the gap to the next one.
 func TestAccountWaitsForTheLedger(t *testing.T) {
