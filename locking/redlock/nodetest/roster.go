@@ -47,7 +47,7 @@ func account(text string) (times [4]float64, rest string, ok bool) {
 	}
 	for i, word := range words {
 		if times[i], ok = number(word); !ok || strings.Trim(word, "0123456789") != "" {
-			return times, "", false
+			return [4]float64{}, "", false
 		}
 	}
 	return times, text[len(head):], true
