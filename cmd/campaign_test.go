@@ -60,7 +60,8 @@ func TestCampaignEveryTickOnce(t *testing.T) {
 }
 
 // TestCampaignKills: the same with the winner killed again and again, half of
-// the time while its child runs, and two nodes killed and started empty.
+// the time while its child runs, and two nodes killed and started empty. The child
+// leaves one of its own behind, which ends only if somebody ends it.
 func TestCampaignKills(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 5)
@@ -72,7 +73,7 @@ jobs:
     func: exec
     schedule: "@every 1s"
     params:
-      command: [sh, -c, 'sleep 0.5; echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA" >> %s', %s]
+      command: [sh, -c, 'sh -c "sleep 120; :" %[2]s & sleep 0.5; echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA" >> %[1]s', %[2]s]
 `, out, marker))
 	initNew(t, config)
 	replicas, lives := map[string]*process{}, []*process{}
@@ -101,10 +102,17 @@ jobs:
 			nodesReturn = length
 		}
 		winner := nextWinner(t, replicas)
-		if n%2 == 0 { // while the child runs; it sleeps for much longer
-			eventually(t, "the winner's child to run", func() bool { return len(running(t, marker)) > 0 })
+		var children []string
+		if n%2 == 1 { // while the child runs; it sleeps for much longer
+			eventually(t, "the winner's child to run", func() bool {
+				children = running(t, marker)
+				return len(children) > 0
+			})
 		}
 		winner.kill()
+		eventually(t, "the children of a killed replica to end", func() bool {
+			return !slices.ContainsFunc(running(t, marker), func(child string) bool { return slices.Contains(children, child) })
+		})
 		kills++
 		start(winner.id)
 	}
