@@ -153,7 +153,7 @@ var webPlants = []plant{
 	},
 	{
 		name: "acts: a note ends a pause", promise: "A note changes nothing.",
-		edits: []edit{{actsDir + "note.go", `v.state, v.line, v.last = closed, "note", 0`, `v.last = 0`}, {actsDir + "note.go", "requestOf(act.ID), v.String()", "register(act), v.String()"}},
+		edits: []edit{{actsDir + "note.go", `v.state, v.line, v.last = closed, "note", 0`, `v.last = 0`}, {actsDir + "note.go", "requestOf(act.ID), v.String()", "standingOf(v.line), v.String()"}},
 		pkg:   redisacts, tests: []string{"TestActsConform"},
 	},
 }
