@@ -37,7 +37,7 @@ func (j JobInfo) replaced(versions []JobInfo) bool {
 
 // schedule is that of the ticks before a replica serves the job.
 func (p past) schedule(versions []JobInfo) Schedule {
-	since := JobInfo{Hash: p.job.Hash, Since: p.before}.servedSince(versions)
+	since := JobInfo{Hash: p.job.Hash, Since: p.begun}.servedSince(versions)
 	var last JobInfo // before this version
 	for _, v := range versions {
 		if v.Hash != p.job.Hash && v.Since.Before(since) && v.Published.After(last.Published) {
