@@ -428,6 +428,7 @@ func TestRemovedDuringALook(t *testing.T) {
 		time.Sleep(10500 * time.Millisecond)
 		c.update(r)
 		time.Sleep(5 * time.Second)
+		synctest.Wait()
 		if want := []string{"r1 tries alone", "r1 looks"}; !slices.Equal(s.asked, want) {
 			t.Errorf("the nodes were asked %q, want %q", s.asked, want)
 		}
