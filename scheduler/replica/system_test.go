@@ -142,35 +142,36 @@ func compete(t *testing.T, change func(*scheduler.Config)) (once, lost, twice in
 	}
 	declare(t, cfg)
 	var contenders []*contender
+	begun := time.Now()
 	for range replicas {
 		contenders = append(contenders, joined(t, cfg))
 	}
-	// Only now: nobody decides a tick that was over before it began, and to join
-	// takes long on a crowded machine.
+	// Nobody decides a tick that was over before it began, and to begin takes long on
+	// a crowded machine, as to join does.
+	first := time.Now().Add(4*time.Second + 2*time.Since(begun)).Truncate(time.Second)
 	var c counter
-	list := atInstants(t, time.Now().Add(4*time.Second).Truncate(time.Second), ticks, apart, c.handler)
-	var undecided sync.WaitGroup
-	undecided.Add(replicas * ticks)
+	list := atInstants(t, first, ticks, apart, c.handler)
+	left := undecided{none: make(chan struct{}), of: map[string]int{}}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for i, m := range contenders {
-		sched := scheduler.Config{Replica: fmt.Sprintf("r%02d", i), BeatEvery: time.Second}
-		sched.Observer = scheduler.Observer{
-			Finished: func(scheduler.Entry, error) { undecided.Done() },
-			Lost:     func(string, time.Time, error) { undecided.Done() },
+		id := fmt.Sprintf("r%02d", i)
+		left.of[id] = ticks
+		m.schedules(t, scheduler.Config{Replica: id, BeatEvery: time.Second, Observer: scheduler.Observer{
+			Finished: func(scheduler.Entry, error) { left.decided(id) },
+			Lost:     func(string, time.Time, error) { left.decided(id) },
 			Decided: func(e scheduler.Entry) {
-				if sched.Replica == "r00" {
+				if i == 0 {
 					t.Logf("%s: %s (%s)", e.ID(), e.Outcome, e.Reason)
 				}
-				undecided.Done()
+				left.decided(id)
 			},
-		}
-		m.schedules(t, sched, list, change)
+		}}, list, change)
 	}
 	for _, m := range contenders {
 		m.start(ctx)
 	}
-	undecided.Wait()
+	left.wait(t)
 	cancel()
 	for _, m := range contenders {
 		m.stopped(t)
@@ -183,6 +184,43 @@ func compete(t *testing.T, change func(*scheduler.Config)) (once, lost, twice in
 		}
 	}
 	return once, ticks - once - twice, twice, c.wins
+}
+
+// undecided counts the ticks that replicas have not done with.
+type undecided struct {
+	mu   sync.Mutex
+	of   map[string]int
+	none chan struct{} // closed when there is none left
+}
+
+func (u *undecided) decided(replica string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.of[replica]--; u.of[replica] > 0 {
+		return
+	}
+	delete(u.of, replica)
+	if len(u.of) == 0 {
+		close(u.none)
+	}
+}
+
+// wait waits for as long as the test has, and then tells who is not done.
+func (u *undecided) wait(t *testing.T) {
+	t.Helper()
+	ctx := t.Context()
+	if end, ok := t.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, end.Add(-time.Minute))
+		defer cancel()
+	}
+	select {
+	case <-u.none:
+	case <-ctx.Done():
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		t.Fatalf("not done with: %v", u.of)
+	}
 }
 
 // atInstants makes n jobs of one tick each.
