@@ -151,7 +151,7 @@ func compete(t *testing.T, change func(*scheduler.Config)) (once, lost, twice in
 	first := time.Now().Add(4*time.Second + 2*time.Since(begun)).Truncate(time.Second)
 	var c counter
 	list := atInstants(t, first, ticks, apart, c.handler)
-	left := undecided{none: make(chan struct{}), of: map[string]int{}}
+	left := undecided{none: make(chan struct{}), of: map[string]int{}, all: replicas * ticks}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for i, m := range contenders {
@@ -176,6 +176,7 @@ func compete(t *testing.T, change func(*scheduler.Config)) (once, lost, twice in
 	for _, m := range contenders {
 		m.stopped(t)
 	}
+	left.want(t)
 	for _, n := range c.runs {
 		if n == 1 {
 			once++
@@ -186,40 +187,48 @@ func compete(t *testing.T, change func(*scheduler.Config)) (once, lost, twice in
 	return once, ticks - once - twice, twice, c.wins
 }
 
-// undecided counts the ticks that replicas have not done with.
+// undecided counts the ticks that each replica has not done with.
 type undecided struct {
 	mu   sync.Mutex
 	of   map[string]int
-	none chan struct{} // closed when there is none left
+	all  int
+	none chan struct{} // closed when all is 0
 }
 
 func (u *undecided) decided(replica string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.of[replica]--; u.of[replica] > 0 {
-		return
-	}
-	delete(u.of, replica)
-	if len(u.of) == 0 {
+	u.of[replica]--
+	if u.all--; u.all == 0 {
 		close(u.none)
 	}
 }
 
-// wait waits for as long as the test has, and then tells who is not done.
+// wait waits for nearly as long as the test may last.
 func (u *undecided) wait(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
 	if end, ok := t.Deadline(); ok {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, end.Add(-time.Minute))
+		ctx, cancel = context.WithTimeout(ctx, time.Until(end)*9/10)
 		defer cancel()
 	}
 	select {
 	case <-u.none:
 	case <-ctx.Done():
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		t.Fatalf("not done with: %v", u.of)
+		t.Error("some replicas are not done with all ticks")
+	}
+}
+
+// want fails unless each replica was done with each tick once.
+func (u *undecided) want(t *testing.T) {
+	t.Helper()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for replica, n := range u.of {
+		if n != 0 {
+			t.Errorf("%s was done with too few ticks, or too often: %d are left", replica, n)
+		}
 	}
 }
 
