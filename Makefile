@@ -1,6 +1,13 @@
 # Everything a contributor runs; `make` alone lists it.
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := .tools/golangci-lint-$(GOLANGCI_VERSION)
+VALE_VERSION := v3.21.0
+VALE := .tools/vale-$(VALE_VERSION)
+# Documents in plain English; not those that commands write. Of Go comments vale sees phrases and
+# words, not the length of sentences.
+PROSE := README.md CHANGELOG.md SECURITY.md .github/CONTRIBUTING.md locking/redlock/PROTOCOL.md locking/redlock/model/README.md \
+	$(filter-out docs/faults.md docs/performance.md,$(wildcard docs/*.md docs/guarantees/*.md)) \
+	scheduler/doc.go jobs/doc.go jobs/execjob/doc.go jobs/httpjob/doc.go
 MODULES := $(shell find . -name go.mod -not -path './.tools/*' -not -path '*/node_modules/*' -exec dirname {} \;)
 CLIENT := internal/interop/client/node_modules/.package-lock.json
 PKG ?= ./...
@@ -15,8 +22,24 @@ help: ## list these commands
 build: ## build bin/quorate
 	go build -o bin/quorate ./cmd/quorate
 
+# Packages whose tests run with the race detector: it costs several times the processor
+# time, so the others, which start many processes or are simulated, have it in `make race`.
+RACED := ./locking/... ./jobs/... ./internal/cells ./internal/webhook ./internal/redlock/wire ./internal/config ./scheduler/web/... ./scheduler/schedtest
+
 .PHONY: test
-test: deps tidy-check lint vuln race upgrade ## everything CI runs: linter, vet, race detector, every module
+test: ## vet and the tests of the module, the long ones shortened; needs redis-server alone
+	@.ci/deps redis-server gcc
+	go vet ./...
+	go test -short -vet=off -count=1 -timeout 20m $(filter-out $(shell go list $(RACED)),$(shell go list ./...))
+	GOGC=$(GOGC) go test -race -short -vet=off -count=1 -timeout 20m $(RACED)
+
+.PHONY: checks
+checks: deps tidy-check lint vuln modules upgrade ## what CI runs besides: linters, vulnerabilities, promtool, databases, a browser, other clients
+
+.PHONY: modules
+modules: ## the tests that need more than redis-server
+	go test -short -vet=off -count=1 -tags promtool ./scheduler/metrics
+	@set -e; for m in $(filter-out .,$(MODULES)); do echo "== $$m"; (cd $$m && go vet ./... && GOGC=$(GOGC) go test -race -short -vet=off -count=1 -timeout 20m ./...); done
 
 .PHONY: full
 full: ## test, then model, planted bugs and long campaigns; keeps the tables in docs/results
@@ -47,25 +70,33 @@ gallery: ## write the pictures of docs/gallery anew
 	cd internal/browser && go test -count=1 -v -run TestGallery . -args -gallery=$(CURDIR)/docs/gallery
 
 .PHONY: race
-race: ## go vet and all tests of every module with the race detector, the long ones shortened
-	@set -e; for m in $(MODULES); do echo "== $$m"; (cd $$m && go vet ./... && GOGC=$(GOGC) go test -race -short -vet=off -count=1 -timeout 20m $(PKG)); done
+race: ## all tests of the module with the race detector, the long ones shortened
+	@.ci/deps redis-server gcc
+	GOGC=$(GOGC) go test -race -short -vet=off -count=1 -timeout 20m $(PKG)
 
 .PHONY: long
 long: ## the tests that -short shortens, at full length with the race detector
 	GOGC=$(GOGC) go test -race -vet=off -count=1 -timeout 30m $(sort $(dir $(shell grep -rl --include='*_test.go' 'testing\.Short()' cmd examples internal jobs locking scheduler | sed 's|^|./|')))
 
-.PHONY: quick
-quick: ## all tests without the race detector, the long ones shortened
-	go test -short ./...
-
 .PHONY: lint
-lint: $(GOLANGCI) ## golangci-lint
+lint: $(GOLANGCI) prose ## golangci-lint, and plain English in the documents
 	@set -e; for m in $(MODULES); do (cd $$m && $(CURDIR)/$(GOLANGCI) run ./...); done
 
 $(GOLANGCI):
 	@mkdir -p .tools
 	GOBIN=$(CURDIR)/.tools go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 	@mv .tools/golangci-lint $@
+
+.PHONY: prose
+prose: $(VALE) ## plain English in the documents, by the rules in .vale
+	$(VALE) $(PROSE)
+	@test "$$(wc -w <README.md)" -le 1000 || { echo "README.md has more than 1,000 words: move details to docs/" >&2; exit 1; }
+
+$(VALE):
+	@.ci/deps gcc
+	@mkdir -p .tools
+	GOBIN=$(CURDIR)/.tools go install github.com/vale-cli/vale/v3/cmd/vale@$(VALE_VERSION)
+	@mv .tools/vale $@
 
 .PHONY: vuln
 vuln: ## known vulnerabilities in what the modules call, where the database can be reached
@@ -102,11 +133,11 @@ faults: ## hurt real servers and holders in every way of docs/faults.md, and wri
 .PHONY: differential
 differential: ## random operations on the scripts and on the plain model of a node, at length
 	@.ci/deps redis-server
-	go test -count=1 -v -timeout 30m -run 'Agrees?WithTheModel' ./locking/redlock ./locking/redlock/nodes ./scheduler/redisledger -rapid.checks=$(or $(CHECKS),1000) -rapid.seed=0
+	go test -count=1 -v -timeout 30m -run 'Agrees?WithTheModel' ./locking/redlock ./internal/redlock/members ./internal/redisledger -rapid.checks=$(or $(CHECKS),1000) -rapid.seed=0
 
 .PHONY: valkey
 valkey: ## the tests of the scripts on valkey-server instead of redis-server
-	QUORATE_REDIS_SERVER=$${QUORATE_REDIS_SERVER:-valkey-server} go test -count=1 -timeout 9m ./locking/redlock/... ./scheduler/redisledger ./scheduler/redisacts
+	QUORATE_REDIS_SERVER=$${QUORATE_REDIS_SERVER:-valkey-server} go test -count=1 -timeout 9m ./locking/redlock/... ./internal/redisledger ./internal/redisacts
 
 .PHONY: campaign
 campaign: deps ## the demonstrations at full length: real processes killed, frozen, restarted
@@ -131,6 +162,14 @@ scale: ## what clusters cost that no test machine can hold: docs/scale.md (minut
 upgrade: ## run the previous release (or FROM=commit) beside this one, both ways round
 	@.ci/deps redis-server gcc git
 	.ci/upgrade $(FROM)
+
+.PHONY: exported
+exported: ## write the list of what other modules can use, which a test compares
+	go test ./internal/exported -count=1 -run TestExported -args -write
+
+.PHONY: size
+size: ## files, lines and exported names of each package; the largest functions and types
+	@go run ./internal/size
 
 .PHONY: clean
 clean: ## remove what was built

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -30,6 +31,21 @@ func TestEverythingWorks(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestBusyCore measures the shortest of all beside a busy core, too.
+func TestBusyCore(t *testing.T) {
+	env := rows.Env{Rig: rig.New(t), Size: rows.Tiny(), Told: t.Logf}
+	env.Size.Slow = true
+	s, err := rows.All()[0].Run(t.Context(), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range s.Results {
+		if busy := strings.HasSuffix(r.What, ", beside a busy core"); busy != (i%2 == 1) {
+			t.Errorf("result %d is %q", i, r.What)
+		}
 	}
 }
 

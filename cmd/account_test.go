@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // TestAccount: what a run logged, what of it is selected, what is followed, and
@@ -60,7 +60,7 @@ func TestAccount(t *testing.T) {
 	deadline := time.Now().Add(30 * time.Second)
 	for {
 		rows := list[listing.Tick](t, "ticks", "say", "-o", "json", "-c", config)
-		if len(rows) > 3 && !rows[0].Recorded && !rows[1].Recorded && *rows[0].Code == scheduler.CodeNoReplica {
+		if len(rows) > 3 && !rows[0].Recorded && !rows[1].Recorded && *rows[0].Code == ledger.CodeNoReplica {
 			break
 		}
 		if time.Now().After(deadline) {

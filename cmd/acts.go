@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/user"
@@ -9,21 +8,23 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/cmd/internal/cluster"
+	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/scheduler/acts"
 )
 
-// An author is who asks for an act, and why, as the flags say.
+// An author is the user who requests an act, and the reason, from the flags.
 type author struct{ by, reason string }
 
 // authorFlags adds --as and --reason to a command that acts.
 func authorFlags(c *cobra.Command, who *author) {
-	c.Flags().StringVar(&who.by, "as", "", "who asks, for the audit log (default `user@host`)")
-	c.Flags().StringVar(&who.reason, "reason", "", "why, in a few `words`, for the audit log")
+	c.Flags().StringVar(&who.by, "as", "", "your name in the audit log (default `user@host`)")
+	c.Flags().StringVar(&who.reason, "reason", "", "reason, in a few `words`, for the audit log")
 }
 
-// sign puts the author's name and reason on the act.
-func (w author) sign(act scheduler.Act) scheduler.Act {
+// sign sets the author and the reason of the act.
+func (w author) sign(act acts.Act) acts.Act {
 	act.By, act.Reason = w.by, w.reason
 	if act.By == "" {
 		act.By = whoami()
@@ -31,7 +32,7 @@ func (w author) sign(act scheduler.Act) scheduler.Act {
 	return act
 }
 
-// whoami is the user and host of this process.
+// whoami returns the user and host of this process.
 func whoami() string {
 	name, host := os.Getenv("USER"), "unknown host"
 	if u, err := user.Current(); err == nil {
@@ -43,17 +44,7 @@ func whoami() string {
 	return name + "@" + host
 }
 
-// asked marks what is wrong with an act as bad usage.
-func asked(err error) error {
-	_, bad := errors.AsType[*scheduler.ActError](err)
-	_, invalid := errors.AsType[*listing.InvalidError](err)
-	if bad || invalid {
-		return usageError{err}
-	}
-	return err
-}
-
-// A target is what a pause is about: one job, a tag, or all jobs.
+// A target is what a pause applies to: one job, a tag, or all jobs.
 type target struct {
 	tag string
 	all bool
@@ -64,8 +55,8 @@ func targetFlags(c *cobra.Command, t *target) {
 	c.Flags().BoolVar(&t.all, "all", false, "all jobs of the namespace")
 }
 
-// act returns the act about the target, of which args may name a job.
-func (t target) act(kind scheduler.ActKind, args []string) (scheduler.Act, error) {
+// act returns an act on the target; args may name a job.
+func (t target) act(kind acts.Kind, args []string) (acts.Act, error) {
 	named := len(args)
 	if t.tag != "" {
 		named++
@@ -74,30 +65,67 @@ func (t target) act(kind scheduler.ActKind, args []string) (scheduler.Act, error
 		named++
 	}
 	if named != 1 {
-		return scheduler.Act{}, usageError{errors.New("name one job, or write --tag TAG or --all")}
+		return acts.Act{}, failure.Usagef("name one job, or write --tag TAG or --all")
 	}
-	act := scheduler.Act{Kind: kind, Tag: t.tag, All: t.all}
+	act := acts.Act{Kind: kind, Tag: t.tag, All: t.all}
 	if len(args) == 1 {
 		act.Job = args[0]
 	}
 	return act, nil
 }
 
-// checkWithin refuses what would else be taken for the default.
+// checkWithin refuses durations that the scheduler would take for the default.
 func checkWithin(within time.Duration) error {
 	if within < time.Second {
-		return usageError{fmt.Errorf("--within %v: write 1s or more", within)}
+		return failure.Usagef("--within %v: write 1s or more", within)
 	}
 	return nil
 }
 
-// parseTime reads the time of a flag: RFC 3339, or a date, which is its midnight
-// in UTC.
+// parseTime parses a time flag: RFC 3339, or a date, which means midnight UTC.
 func parseTime(flag, text string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, usageError{fmt.Errorf("--%s %q: write a time such as 2027-01-01T00:00:00Z, or a date", flag, text)}
+	return time.Time{}, failure.Usagef("--%s %q: write a time such as 2027-01-01T00:00:00Z, or a date", flag, text)
+}
+
+func (a App) cancelCommand(f *flags) *cobra.Command {
+	var who author
+	var run string
+	var waiting bool
+	c := &cobra.Command{
+		Use:   "cancel JOB",
+		Short: "Cancel the running run of a job, on any replica",
+		Long: `Cancel the running run of a job, on any replica: its context ends with cause
+jobs.ErrCancelled. When the function has returned, the ledger records the run as
+cancelled, with your name and the reason. A function that ignores its context
+continues; quorate locks release takes its lock away.
+
+--waiting also withdraws the job's pending triggers and backfills. Exit code 3 if
+there is nothing to cancel.`,
+		Example: `  quorate cancel nightly-report --reason "wrong data"
+  quorate cancel nightly-report --run nightly-report@20270101T020000.000Z
+  quorate cancel nightly-report --waiting --reason "the backfill is not needed"`,
+		Args: usage(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error {
+			act := who.sign(acts.Act{Kind: acts.Cancel, Job: args[0], Run: run})
+			return a.withCluster(c.Context(), f, func(cl cluster.Cluster) error {
+				done, err := cl.Cancel(c.Context(), act, waiting)
+				for _, r := range done.Withdrawn {
+					fmt.Fprintf(a.Out, "%s of %s: withdrawn\n", r.Kind, r.At)
+				}
+				for _, r := range done.Runs {
+					fmt.Fprintf(a.Out, "run %s on %s: asked to stop, within two seconds\n", listing.Text(r.ID), listing.Text(r.Replica))
+				}
+				return err
+			})
+		},
+	}
+	c.Flags().StringVar(&run, "run", "", "only the run with this `ID`")
+	c.Flags().BoolVar(&waiting, "waiting", false, "also withdraw the job's pending triggers and backfills")
+	authorFlags(c, &who)
+	return c
 }

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // TestActs steers three real replicas on five real nodes, of which one dies in
@@ -91,7 +91,7 @@ func TestActs(t *testing.T) {
 	must("pause", "--tag", "often", "--reason", "too loud", "--as", "ann")
 	skipped := func() bool {
 		newest := list[listing.Tick](t, "ticks", "ticker", "--limit", "1", "-c", config)
-		return len(newest) == 1 && newest[0].Outcome == scheduler.Skipped && strings.Contains(*newest[0].Reason, "paused: tag often by ann")
+		return len(newest) == 1 && newest[0].Outcome == ledger.Skipped && strings.Contains(*newest[0].Reason, "paused: tag often by ann")
 	}
 	eventually(t, "ticks of the tag are skipped", skipped)
 	for _, r := range list[listing.Job](t, "jobs", "-c", config) {
@@ -138,15 +138,15 @@ func TestActs(t *testing.T) {
 	checkOnce(t, lines)
 
 	must("trigger", "slow")
-	running := func(outcome scheduler.Outcome) func() bool {
+	running := func(outcome ledger.Outcome) func() bool {
 		return func() bool {
 			rows := list[listing.Run](t, "runs", "slow", "-c", config)
 			return len(rows) == 1 && rows[0].Outcome == outcome
 		}
 	}
-	eventually(t, "slow runs", running(scheduler.Running))
+	eventually(t, "slow runs", running(ledger.Running))
 	must("cancel", "slow", "--reason", "it takes too long", "--as", "bob")
-	eventually(t, "slow was cancelled", running(scheduler.Cancelled))
+	eventually(t, "slow was cancelled", running(ledger.Cancelled))
 	if rows := list[listing.Run](t, "runs", "slow", "-c", config); !strings.Contains(*rows[0].Reason, "bob: it takes too long") {
 		t.Errorf("the ledger says %q of the run", *rows[0].Reason)
 	}
@@ -190,13 +190,13 @@ func TestActsOnARenamedJob(t *testing.T) {
 	if code != exitDone {
 		t.Fatal(stderr)
 	}
-	running := func(outcome scheduler.Outcome) func() bool {
+	running := func(outcome ledger.Outcome) func() bool {
 		return func() bool {
 			rows := list[listing.Run](t, "runs", "is", "-c", config)
 			return len(rows) == 1 && rows[0].Outcome == outcome
 		}
 	}
-	eventually(t, "it runs", running(scheduler.Running))
+	eventually(t, "it runs", running(ledger.Running))
 	id := *list[listing.Run](t, "runs", "is", "-c", config)[0].ID
 	if !strings.HasPrefix(id, "is@") || !strings.Contains(asked, id) {
 		t.Errorf("quorate runs lists %s, quorate trigger says %s", id, asked)
@@ -208,5 +208,39 @@ func TestActsOnARenamedJob(t *testing.T) {
 	if code != exitDone || !strings.Contains(stdout, id) {
 		t.Fatalf("quorate cancel is --run %s: exit code %d: %s%s", id, code, stdout, stderr)
 	}
-	eventually(t, "it was cancelled", running(scheduler.Cancelled))
+	eventually(t, "it was cancelled", running(ledger.Cancelled))
+}
+
+// TestPauses: a tag that no job can have is refused, and every pause is listed and
+// ended, that of a tag nobody has, too.
+func TestPauses(t *testing.T) {
+	t.Parallel()
+	config := writeConfig(t, redistest.StartN(t, 3), "jobs: {}\n")
+	initNew(t, config)
+	if _, stderr, code := quorate(t, "pause", "--tag", strings.Repeat("x y", 50), "--reason", "so", "-c", config); code != exitUsage || !strings.Contains(stderr, "is not a tag") {
+		t.Errorf("a tag of any text: exit code %d: %.200s", code, stderr)
+	}
+	for _, args := range [][]string{{"--tag", "typo"}, {"--all"}} {
+		if _, stderr, code := quorate(t, append([]string{"pause", "--reason", "so", "-c", config}, args...)...); code != exitDone {
+			t.Fatalf("pause %v: exit code %d: %s", args, code, stderr)
+		}
+	}
+	rows := list[listing.Act](t, "pauses", "-c", config)
+	if len(rows) != 2 || rows[0].Target() != "tag typo" || rows[1].Target() != "all jobs" {
+		t.Fatalf("the pauses are %+v", rows)
+	}
+	for _, row := range rows {
+		if out, stderr, code := quorate(t, "resume", "--id", row.ID, "-c", config); code != exitDone || !strings.HasPrefix(out, row.Target()+": resumed by ") {
+			t.Errorf("resume --id %s: exit code %d: %s%s", row.ID, code, out, stderr)
+		}
+	}
+	if rows := list[listing.Act](t, "pauses", "-c", config); len(rows) != 0 {
+		t.Errorf("after that they are %+v", rows)
+	}
+	if _, _, code := quorate(t, "resume", "--id", rows[0].ID, "-c", config); code != exitNotFound {
+		t.Errorf("once more: exit code %d, want %d", code, exitNotFound)
+	}
+	if _, _, code := quorate(t, "resume", "--id", "x", "--all", "-c", config); code != exitUsage {
+		t.Errorf("--id and --all: exit code %d, want %d", code, exitUsage)
+	}
 }

@@ -1,18 +1,18 @@
 package cmd
 
 import (
-	"errors"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/cmd/internal/cluster"
+	"github.com/quorate/quorate/cmd/internal/output"
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/scheduler/acts"
 )
 
-// An auditing is what the flags of the audit log ask for.
+// An auditing holds the flags of the audit log.
 type auditing struct {
 	since, by, job, refused string
 	acts                    []string
@@ -24,12 +24,12 @@ func (a App) auditCommand(f *flags) *cobra.Command {
 	var of auditing
 	c := &cobra.Command{
 		Use:   "audit",
-		Short: "List what was asked of the cluster, newest first: who, why, and what came of it",
-		Long: `List what was asked of the cluster, newest first: triggers, backfills, cancels,
-pauses, resumes and releases, with who asked, why, and what became of it. RESULT is -
-while a request is open, and for pauses and resumes. What was refused to who lacks the
-role for it stands there, too. The nodes keep the last 1000 acts or more, and the last
-200 that were refused.`,
+		Short: "List the acts on the cluster, newest first: who, why, and the result",
+		Long: `List the acts on the cluster, newest first: triggers, backfills, cancels, pauses,
+resumes and releases, with author, reason and result. RESULT is - for a pending
+request, and for pauses and resumes. The list includes acts that were refused because
+their author lacked the role. The nodes keep at least the last 1000 acts, and the
+last 200 refused ones.`,
 		Example: `  quorate audit
   quorate audit --by ann --since 24h
   quorate audit --job nightly-report --act pause,resume
@@ -40,15 +40,9 @@ role for it stands there, too. The nodes keep the last 1000 acts or more, and th
 			if err != nil {
 				return err
 			}
-			if api, err := f.api(); api != nil || err != nil {
-				return printSome(c.Context(), a, api, err, "/audit", auditingOf(q), q.Limit, format, auditListing)
-			}
-			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				rows, _, lacking := cl.AuditPage(c.Context(), q)
-				if err := listing.Whole(lacking); err != nil {
-					return err
-				}
-				return errors.Join(auditListing(rows).print(a.Out, format), lacking)
+			return a.withCluster(c.Context(), f, func(cl cluster.Cluster) error {
+				rows, err := cl.Audit(c.Context(), q)
+				return printRows(a, format, auditListing, rows, err)
 			})
 		},
 	}
@@ -58,38 +52,27 @@ role for it stands there, too. The nodes keep the last 1000 acts or more, and th
 	return c
 }
 
-// auditFlags adds the flags that narrow the audit log. They are called as the
-// parameters of the API.
+// auditFlags adds the filters of the audit log, named like the API's parameters.
 func auditFlags(c *cobra.Command, of *auditing) {
 	flags, yesNo := c.Flags(), []string{"yes", "no"}
-	flags.StringVar(&of.since, "since", "", "only what was asked for from this `time` on: RFC 3339, or how long ago (24h)")
-	flags.StringVar(&of.by, "by", "", "only of those whose name or address has this `text`")
-	flags.StringVar(&of.job, "job", "", "only about the job with this `name`, or the tag")
+	flags.StringVar(&of.since, "since", "", "only acts from this `time` on: RFC 3339, or an age (24h)")
+	flags.StringVar(&of.by, "by", "", "only acts whose author's name or address contains this `text`")
+	flags.StringVar(&of.job, "job", "", "only acts on the job or tag with this `name`")
 	flags.StringSliceVar(&of.acts, "act", nil, "only these `acts`: "+strings.Join(actNames(), ", "))
-	flags.StringVar(&of.refused, "refused", "", "`yes`: only what was refused; no: only the rest")
-	// Completion is a convenience; flags that exist cannot fail to take it.
+	flags.StringVar(&of.refused, "refused", "", "`yes`: only refused acts; no: only the others")
+	// Completion is a convenience, and adding it to an existing flag cannot fail.
 	completeList(c, "act", actNames())
 	completeList(c, "refused", yesNo)
 }
 
-func actNames() []string {
-	var names []string
-	for _, kind := range []scheduler.ActKind{
-		scheduler.ActTrigger, scheduler.ActBackfill, scheduler.ActCancel, scheduler.ActPause, scheduler.ActResume, scheduler.ActRelease,
-	} {
-		names = append(names, string(kind))
-	}
-	return names
-}
-
-// query returns what the flags ask for.
+// query returns the query that the flags stand for.
 func (of auditing) query(now time.Time) (listing.AuditQuery, error) {
 	q := listing.AuditQuery{Limit: of.limit, By: of.by, Job: of.job}
 	var err error
 	if q.Since, err = instant("--since", of.since, now); err != nil {
 		return q, err
 	}
-	if q.Kinds, err = chosen[scheduler.ActKind]("--act", of.acts, actNames()); err != nil {
+	if q.Kinds, err = chosen[acts.Kind]("--act", of.acts, actNames()); err != nil {
 		return q, err
 	}
 	if of.refused != "" {
@@ -99,35 +82,19 @@ func (of auditing) query(now time.Time) (listing.AuditQuery, error) {
 	return q, err
 }
 
-// auditingOf is a query as the API takes it.
-func auditingOf(q listing.AuditQuery) url.Values {
-	query := limited(q.Limit)
-	for name, text := range map[string]string{"by": q.By, "job": q.Job} {
-		if text != "" {
-			query.Set(name, text)
-		}
+func auditListing(rows []listing.Act) output.Table[listing.Act] {
+	return output.Table[listing.Act]{
+		Columns: []string{"AT", "ACT", "OF", "BY", "RESULT", "WHY"},
+		Cells: func(r listing.Act) []string {
+			return []string{r.At, string(r.Kind), r.Target(), output.Dash(r.By), output.Clip(output.Dash(r.Result), 120), output.Clip(output.Dash(r.Reason), 120)}
+		},
+		Rows:  rows,
+		Empty: "no acts, or none that match",
+		Below: []string{"RESULT", "WHY"},
+		Cut:   []string{"OF", "BY"},
 	}
-	if !q.Since.IsZero() {
-		query.Set("since", q.Since.Format(time.RFC3339Nano))
-	}
-	for _, kind := range q.Kinds {
-		query.Add("act", string(kind))
-	}
-	if q.Refused != nil {
-		query.Set("refused", map[bool]string{true: "yes", false: "no"}[*q.Refused])
-	}
-	return query
 }
 
-func auditListing(rows []listing.Act) table[listing.Act] {
-	return table[listing.Act]{
-		columns: []string{"AT", "ACT", "OF", "BY", "RESULT", "WHY"},
-		cells: func(r listing.Act) []string {
-			return []string{r.At, string(r.Kind), r.Target(), dash(r.By), clip(dash(r.Result), 120), clip(dash(r.Reason), 120)}
-		},
-		rows:  rows,
-		empty: "nothing was asked of this cluster yet, or nothing like this",
-		below: []string{"RESULT", "WHY"},
-		cut:   []string{"OF", "BY"},
-	}
+func actNames() []string {
+	return textsOf(acts.Trigger, acts.Backfill, acts.Cancel, acts.Pause, acts.Resume, acts.Release)
 }

@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/cmd/internal/output"
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A cellRig is two cells of three servers, and three replicas with some jobs.
@@ -68,7 +69,7 @@ func (r *cellRig) cells(config string) map[string][]string {
 	r.Helper()
 	of := map[string][]string{}
 	for _, row := range list[listing.Job](r.T, "jobs", "-c", config) {
-		of[dash(row.Cell)] = append(of[dash(row.Cell)], row.Job)
+		of[output.Dash(row.Cell)] = append(of[output.Dash(row.Cell)], row.Job)
 	}
 	return of
 }
@@ -133,7 +134,7 @@ func TestCellsOnServers(t *testing.T) {
 
 	// Nothing of a job of one cell is in the other.
 	for i, s := range r.servers {
-		for _, key := range s.Client().Keys(t.Context(), "cells:job:*").Val() {
+		for _, key := range s.Client().Keys(t.Context(), "{cells}:job:*").Val() {
 			job := strings.Split(key, ":")[2]
 			if slices.Contains(east, job) != (i < 3) {
 				t.Errorf("server %d keeps %s", i, key)
@@ -169,11 +170,11 @@ func TestCellsOnServers(t *testing.T) {
 	// Who could not write that down tries again after a while.
 	eventually(t, "the ledger has a missed tick of "+west[0], func() bool {
 		return slices.ContainsFunc(list[listing.Tick](t, "ticks", west[0], "-c", r.config), func(row listing.Tick) bool {
-			return row.Outcome == scheduler.Missed && strings.HasPrefix(*row.Reason, "no quorum")
+			return row.Outcome == ledger.Missed && strings.HasPrefix(*row.Reason, "no quorum")
 		})
 	})
 	for _, row := range list[listing.Tick](t, "ticks", east[1], "-c", r.config) {
-		if row.Outcome == scheduler.Missed {
+		if row.Outcome == ledger.Missed {
 			t.Errorf("%s: tick %s was missed: %s", east[1], row.Tick, *row.Reason)
 		}
 	}

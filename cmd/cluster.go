@@ -2,103 +2,84 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
+	"time"
 
-	"github.com/quorate/quorate/locking/redlock/nodes"
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
-	"github.com/quorate/quorate/scheduler/replica"
+	"github.com/spf13/cobra"
+
+	"github.com/quorate/quorate/cmd/internal/cluster"
+	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/cmd/internal/output"
 )
 
-// A cluster is what listings look at: the nodes themselves, without a replica. Where
-// some cells do not answer, it shows what the others say.
-type cluster struct {
-	*replica.Cluster
-	listing.Control
+// withCluster calls fn with the server that the flags name, else with the nodes.
+func (a App) withCluster(ctx context.Context, f *flags, fn func(cluster.Cluster) error) error {
+	if f.server == "" {
+		return a.withStore(ctx, f, func(s *cluster.Store) error { return fn(s) })
+	}
+	s, err := cluster.NewServer(f.server, f.tokenFile)
+	if err != nil {
+		return err
+	}
+	return fn(s)
 }
 
-// withCluster opens the nodes that the configuration names, which needs only
-// its namespace and redis parts, and hands them to fn.
-func (a App) withCluster(ctx context.Context, f *flags, fn func(cluster) error) error {
+// withStore calls fn with the nodes, for what the API cannot do.
+func (a App) withStore(ctx context.Context, f *flags, fn func(*cluster.Store) error) error {
 	if err := f.noServer(); err != nil {
 		return err
 	}
-	config, err := replica.ReadCluster(f.source())
+	s, err := cluster.Open(ctx, f.source(), a.Registry)
 	if err != nil {
 		return err
 	}
-	c, err := replica.OpenCluster(config)
-	if err != nil {
-		return err
-	}
-	c.Learn(ctx) // requests name the epoch of the list
-	control := c.Control()
-	control.Served = a.served(f)
-	own := control.CheckParams
-	control.CheckParams = func(job scheduler.JobInfo, params json.RawMessage) error {
-		config, err := replica.Read(f.source(), nil)
-		if err != nil {
-			return own(job, params) // of use for nodes alone
-		}
-		return config.CheckParams(a.Registry, job, params)
-	}
-	return errors.Join(fn(cluster{c, control}), c.Close())
+	return errors.Join(fn(s), s.Close())
 }
 
-// noServer refuses --server for what the API does not do.
+// noServer refuses --server for what the API cannot do.
 func (f *flags) noServer() error {
 	if f.server == "" {
 		return nil
 	}
-	return usageError{errors.New("the API does not do this, it needs the nodes themselves: leave out --server, and name them with --config")}
+	return failure.Usagef("the API cannot do this: leave out --server, and name the nodes with --config")
 }
 
-// served returns the schedules of the configuration at hand: it knows a job as it
-// was published if it has this version of the job; of any other it is not known
-// what it says.
-func (a App) served(f *flags) func(scheduler.JobInfo) (scheduler.Schedule, bool) {
-	return func(last scheduler.JobInfo) (scheduler.Schedule, bool) {
-		config, err := replica.Read(f.source(), nil)
-		if err != nil {
-			return nil, false // of use for nodes alone
-		}
-		list, err := config.JobList(nil)
-		i := slices.IndexFunc(list, func(j scheduler.Job) bool { return j.Name == last.Name && j.Hash == last.Hash && last.Hash != "" })
-		if err != nil || i < 0 {
-			return nil, false
-		}
-		return list[i].Schedule, true
+// onCluster returns the RunE of a command that works on a cluster.
+func (a App) onCluster(f *flags, do func(context.Context, cluster.Cluster, []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		return a.withCluster(c.Context(), f, func(cl cluster.Cluster) error { return do(c.Context(), cl, args) })
 	}
 }
 
-// inCells does f for the nodes of each cell in turn, and puts the name of the
-// cell before its errors.
-func (c cluster) inCells(f func(*nodes.Set) error) error {
-	var errs []error
-	for _, s := range c.Sets {
-		errs = append(errs, inCell(s.Cell(), f(s)))
-	}
-	return errors.Join(errs...)
+// listRows returns the RunE of a command that prints one listing.
+func listRows[R any](a App, f *flags, format *string, read func(cluster.Cluster, context.Context) ([]R, error), table func([]R) output.Table[R]) func(*cobra.Command, []string) error {
+	return a.onCluster(f, func(ctx context.Context, cl cluster.Cluster, _ []string) error {
+		rows, err := read(cl, ctx)
+		return printRows(a, *format, table, rows, err)
+	})
 }
 
-// inCell puts the name of the cell, if it has one, before an error of its nodes.
-func inCell(name string, err error) error {
-	if err == nil || name == "" {
+// printRows prints rows. If err comes with rows, some are missing.
+func printRows[R any](a App, format string, table func([]R) output.Table[R], rows []R, err error) error {
+	if err != nil && rows == nil {
 		return err
 	}
-	return fmt.Errorf("cell %s: %w", name, err)
+	return errors.Join(table(rows).Print(a.Out, format), err)
 }
 
-// cellColumn adds a column with the cell of each row, if one has a cell.
-func cellColumn[R any](l table[R], cell func(R) *string) table[R] {
-	if !slices.ContainsFunc(l.rows, func(r R) bool { return cell(r) != nil }) {
+// asOfNow builds a table that shows ages.
+func asOfNow[R any](table func([]R, time.Time) output.Table[R]) func([]R) output.Table[R] {
+	return func(rows []R) output.Table[R] { return table(rows, time.Now()) }
+}
+
+// cellColumn adds a column with each row's cell if there are cells.
+func cellColumn[R any](l output.Table[R], cell func(R) *string) output.Table[R] {
+	if !slices.ContainsFunc(l.Rows, func(r R) bool { return cell(r) != nil }) {
 		return l
 	}
-	rest := l.cells
-	l.columns = append([]string{"CELL"}, l.columns...)
-	l.cells = func(r R) []string { return append([]string{dash(cell(r))}, rest(r)...) }
+	rest := l.Cells
+	l.Columns = append([]string{"CELL"}, l.Columns...)
+	l.Cells = func(r R) []string { return append([]string{output.Dash(cell(r))}, rest(r)...) }
 	return l
 }

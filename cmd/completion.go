@@ -1,17 +1,17 @@
 package cmd
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/quorate/quorate/scheduler/replica"
+	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/internal/config"
 )
 
-// completeShells adds cobra's completion command, which by itself takes a shell
-// that it does not know for a wish to read its help.
+// completeShells adds cobra's completion command. For an unknown shell cobra prints help;
+// this returns an error.
 func completeShells(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	c, _, err := root.Find([]string{"completion"})
@@ -20,19 +20,18 @@ func completeShells(root *cobra.Command) {
 	}
 	c.Args = cobra.ArbitraryArgs
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return usageError{fmt.Errorf("name a shell: %[1]s bash, fish, powershell or zsh; see %[1]s --help", c.CommandPath())}
+		return failure.Usagef("name a shell: %[1]s bash, fish, powershell or zsh; see %[1]s --help", c.CommandPath())
 	}
 }
 
-// completeJobs completes the name of a job, wherever a command takes one, from
-// the configuration.
+// completeJobs completes job names from the configuration, wherever a command takes one.
 func completeJobs(root *cobra.Command, f *flags) {
 	names := func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		config, err := replica.Read(f.source(), nil)
+		cfg, err := config.Read(f.source(), nil)
 		if err != nil || len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		list := slices.DeleteFunc(jobNames(config), func(name string) bool { return !strings.HasPrefix(name, typed) })
+		list := slices.DeleteFunc(jobNames(cfg), func(name string) bool { return !strings.HasPrefix(name, typed) })
 		return list, cobra.ShellCompDirectiveNoFileComp
 	}
 	for _, c := range root.Commands() {
@@ -48,7 +47,7 @@ func completeJobs(root *cobra.Command, f *flags) {
 }
 
 // completeList completes the values of a flag, also after a comma. Completion is a
-// convenience; a flag that exists cannot fail to take it.
+// convenience, and adding it to an existing flag cannot fail.
 func completeList(c *cobra.Command, flag string, values []string) {
 	_ = c.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		before := typed[:strings.LastIndex(typed, ",")+1]
@@ -60,4 +59,16 @@ func completeList(c *cobra.Command, flag string, values []string) {
 		}
 		return list, cobra.ShellCompDirectiveNoFileComp
 	})
+}
+
+// outputFlag adds -o to a listing.
+func outputFlag(c *cobra.Command, format *string) {
+	c.Flags().StringVarP(format, "output", "o", "table", "`format`: table, which fits the terminal, or json, which has every field")
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if *format != "table" && *format != "json" {
+			return failure.Usagef("-o %s: write -o table or -o json", *format)
+		}
+		return nil
+	}
+	completeList(c, "output", []string{"table", "json"})
 }

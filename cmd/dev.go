@@ -4,22 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
+	"net"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
+	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/cmd/internal/output"
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/locking/redlock/devnodes"
-	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/scheduler/metrics"
 	"github.com/quorate/quorate/scheduler/replica"
+	"github.com/quorate/quorate/scheduler/replica/dashboard"
+	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
-// firstReplica is the id of the first of the replicas; the others follow.
+// firstReplica is the ID of the first replica; b, c and so on follow.
 const firstReplica = "a"
 
 func (a App) devCommand(f *flags) *cobra.Command {
@@ -28,11 +32,10 @@ func (a App) devCommand(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dev",
 		Short: "Try it without Redis: embedded nodes and several replicas in one process",
-		Long: `Run the configuration's jobs on several replicas in this process, with embedded
-nodes instead of the configured ones, and show who won each tick with which
-token. The jobs follow the configuration file while it is edited. Being in one
-process, these nodes protect against nothing and forget
-everything at the end: they are for development only.`,
+		Long: `Run the configuration's jobs on several replicas and embedded nodes in this
+process, and show which replica won each tick with which token. Edits of the
+configuration file take effect at once. These nodes share one process and lose
+everything at the end: use them for development only.`,
 		Example: `  quorate dev
   quorate dev --replicas 5 --nodes 3
   quorate dev --cells 2
@@ -40,50 +43,50 @@ everything at the end: they are for development only.`,
 		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if replicas < 1 || replicas > 26 {
-				return usageError{fmt.Errorf("--replicas %d: write 1 to 26", replicas)}
+				return failure.Usagef("--replicas %d: write 1 to 26", replicas)
 			}
 			if !slices.Contains([]int{1, 3, 5, 7}, count) {
-				return usageError{fmt.Errorf("--nodes %d: write 1, 3, 5 or 7", count)}
+				return failure.Usagef("--nodes %d: write 1, 3, 5 or 7", count)
 			}
-			if cells < 1 || cells > nodes.MaxCells {
-				return usageError{fmt.Errorf("--cells %d: write 1 to %d", cells, nodes.MaxCells)}
+			if cells < 1 || cells > members.MaxCells {
+				return failure.Usagef("--cells %d: write 1 to %d", cells, members.MaxCells)
 			}
 			source := f.source()
-			config, err := replica.Read(source, a.Registry)
+			cfg, err := config.Read(source, a.Registry)
 			if err != nil {
 				return err
 			}
-			return a.dev(c.Context(), source, config, devSizes{replicas, count, cells}, verbose)
+			return a.dev(c.Context(), source, cfg, devSizes{replicas, count, cells}, verbose)
 		},
 	}
 	c.Flags().IntVar(&replicas, "replicas", 3, "how many `replicas`")
 	c.Flags().IntVar(&count, "nodes", 5, "how many `nodes`: 1, 3, 5 or 7")
-	c.Flags().IntVar(&cells, "cells", 1, "how many `cells`, groups of so many nodes, each of which decides on some of the jobs")
-	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "show the replicas' logs and the jobs' output, too")
+	c.Flags().IntVar(&cells, "cells", 1, "how many `cells`; each has --nodes nodes and decides on some of the jobs")
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show the replicas' logs and the jobs' output")
 	return c
 }
 
-// devSizes are how many replicas there are, and nodes in each of how many cells.
+// devSizes counts the replicas, the nodes of a cell, and the cells.
 type devSizes struct{ replicas, nodes, cells int }
 
 // dev runs the configuration's jobs on embedded nodes until ctx ends.
-func (a App) dev(ctx context.Context, source replica.Source, config *replica.Config, size devSizes, verbose bool) error {
+func (a App) dev(ctx context.Context, source config.Source, cfg *config.Config, size devSizes, verbose bool) error {
 	embedded, err := devnodes.Start(size.nodes * size.cells)
 	if err != nil {
 		return err
 	}
 	defer embedded.Close()
-	onEmbedded(config, embedded, size.cells)
-	if err := initNodes(ctx, config); err != nil {
+	onEmbedded(cfg, embedded, size.cells)
+	if err := initNodes(ctx, cfg); err != nil {
 		return err
 	}
 
-	v := newView(a.Out, terminalWidth(a.Out), jobNames(config))
+	v := newView(a.Out, output.Width(a.Out), jobNames(cfg))
 	logger := slog.New(slog.DiscardHandler)
 	if verbose {
-		logger = replica.NewLogger(config.Log, v)
+		logger = config.NewLogger(cfg.Log, v)
 	}
-	front, err := newDevAPI(ctx, config.HTTP)
+	front, err := newDevAPI(ctx, cfg.HTTP)
 	if err != nil {
 		return err
 	}
@@ -91,28 +94,29 @@ func (a App) dev(ctx context.Context, source replica.Source, config *replica.Con
 	var list []*replica.Replica
 	for i := range size.replicas {
 		id := string(rune(firstReplica[0] + byte(i)))
-		options := replica.Options{
-			ReplicaID: id, Version: Version(), Logger: logger, Observer: v.observer(id), Embedded: true,
-			Source: &source, Adapt: func(read *replica.Config) {
+		own := *cfg
+		own.HTTP = front.http
+		options := replica.Config{
+			ID: id, Version: Version(), Logger: logger, Observer: v.observer(id), Redis: replica.Redis{Embedded: true},
+			Metrics: new(metrics.Metrics), Dashboard: new(dashboard.Server),
+			File: &config.File{Config: &own, Registry: a.Registry, Source: &source, Adapt: func(read *config.Config) {
 				onEmbedded(read, embedded, size.cells)
 				read.HTTP = front.http
-			},
+			}},
 		}
 		if i == 0 {
 			options.Listener = front.listener
 		}
-		own := *config
-		own.HTTP = front.http
-		r, err := replica.New(&own, a.Registry, options)
+		r, err := replica.New(options)
 		if err != nil {
 			return err
 		}
 		list = append(list, r)
 	}
 	v.header(fmt.Sprintf("Replicas a to %s and %s in this process: for development only.\n"+
-		"Jobs: %s.\n%s\n%s", list[len(list)-1].ID(), size.text(), strings.Join(jobNames(config), ", "), front.text, hint(verbose)))
+		"Jobs: %s.\n%s\n%s", list[len(list)-1].ID(), size.text(), strings.Join(jobNames(cfg), ", "), front.text, hint(verbose)))
 	said := context.AfterFunc(ctx, func() {
-		v.say(fmt.Sprintf("Draining: no new ticks; what runs has %v. Ctrl-C again cancels it at once.", config.Scheduler.DrainTimeout))
+		v.say(fmt.Sprintf("Draining: no new ticks; running jobs have %v. Ctrl-C again cancels them at once.", cfg.Scheduler.DrainTimeout))
 	})
 	defer said()
 	showing, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -131,40 +135,40 @@ func (s devSizes) text() string {
 	return fmt.Sprintf("%d cells of %d embedded nodes", s.cells, s.nodes)
 }
 
-// onEmbedded makes the configuration one for embedded nodes, in so many cells:
-// they take no users, and several replicas of one process cannot share a port.
-func onEmbedded(config *replica.Config, embedded *devnodes.Nodes, cells int) {
-	config.Redis.Nodes, config.Redis.Cells = nil, nil
+// onEmbedded points the configuration at the embedded nodes, which take no users. It
+// drops the probes' port: replicas of one process cannot share it.
+func onEmbedded(cfg *config.Config, embedded *devnodes.Nodes, cells int) {
+	cfg.Redis.Nodes, cfg.Redis.Cells = nil, nil
 	if cells > 1 {
-		config.Redis.Cells = map[string]replica.CellConfig{}
+		cfg.Redis.Cells = map[string]config.CellConfig{}
 	}
 	urls := embedded.URLs()
 	for i := range cells {
-		var entries []replica.NodeEntry
+		var entries []config.NodeEntry
 		for _, url := range urls[i*len(urls)/cells : (i+1)*len(urls)/cells] {
-			entries = append(entries, replica.NodeEntry{URL: url})
+			entries = append(entries, config.NodeEntry{URL: url})
 		}
 		if cells == 1 {
-			config.Redis.Nodes = entries
+			cfg.Redis.Nodes = entries
 			break
 		}
-		config.Redis.Cells[fmt.Sprintf("c%d", i+1)] = replica.CellConfig{Nodes: entries}
+		cfg.Redis.Cells[fmt.Sprintf("c%d", i+1)] = config.CellConfig{Nodes: entries}
 	}
-	config.Redis.Username, config.Redis.Password, config.Redis.TLS = "", "", replica.TLSConfig{}
-	config.HTTP.ProbesListen = ""
+	cfg.Redis.Username, cfg.Redis.Password, cfg.Redis.TLS = "", "", config.TLSConfig{}
+	cfg.HTTP.ProbesListen = ""
 }
 
-// initNodes says what is true of nodes this process has just started: they are
-// new, so nothing needs to wait for the grace.
-func initNodes(ctx context.Context, config *replica.Config) error {
-	list, err := config.Nodes()
+// initNodes declares the nodes new, as this process has just started them, so no tick
+// waits for the grace.
+func initNodes(ctx context.Context, cfg *config.Config) error {
+	list, err := cfg.Nodes()
 	if err != nil {
 		return err
 	}
 	for i := range list {
 		list[i].Embedded = true
 	}
-	sets, err := nodes.OpenCells(list)
+	sets, err := members.OpenCells(list)
 	if err != nil {
 		return err
 	}
@@ -178,9 +182,9 @@ func initNodes(ctx context.Context, config *replica.Config) error {
 	return errors.Join(errs...)
 }
 
-func jobNames(config *replica.Config) []string {
+func jobNames(cfg *config.Config) []string {
 	var names []string
-	for name := range config.Jobs {
+	for name := range cfg.Jobs {
 		names = append(names, name)
 	}
 	slices.Sort(names)
@@ -191,21 +195,51 @@ func hint(verbose bool) string {
 	if verbose {
 		return "Stop with Ctrl-C."
 	}
-	return "With -v you see what the jobs print, too. Stop with Ctrl-C."
+	return "-v also shows what the jobs print. Stop with Ctrl-C."
 }
 
-// terminalWidth returns a function that tells how wide the terminal behind w
-// is: 0 where there is none, or one that cannot move its cursor.
-func terminalWidth(w io.Writer) func() int {
-	f, ok := w.(interface{ Fd() uintptr })
-	if !ok || os.Getenv("TERM") == "dumb" {
-		return func() int { return 0 }
-	}
-	return func() int {
-		width, _, err := term.GetSize(int(f.Fd()))
-		if err != nil {
-			return 0
-		}
-		return width
-	}
+// devListen is the default address of dev's API.
+const devListen = "127.0.0.1:8080"
+
+// A devAPI is the API of dev's replicas; one of them serves it.
+type devAPI struct {
+	listener net.Listener
+	http     config.HTTPConfig // of the replicas
+	text     string            // its address, and who may act
 }
+
+// newDevAPI listens on the configured address, else on devListen, else on any port.
+// Requests from this machine may read without a user. If no users are configured, it
+// creates one, since acts need a user.
+func newDevAPI(ctx context.Context, cfg config.HTTPConfig) (*devAPI, error) {
+	var listen net.ListenConfig
+	addr := cfg.Listen
+	if addr == "" {
+		addr = devListen
+	}
+	listener, err := listen.Listen(ctx, "tcp", addr)
+	if err != nil && cfg.Listen == "" {
+		listener, err = listen.Listen(ctx, "tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("http.listen: cannot listen on %s: %w; choose a free port, or 0 for any", addr, err)
+	}
+	if cfg.Anonymous != "all" {
+		cfg.Anonymous = "loopback"
+	}
+	cfg.AnonymousMetrics = cfg.Anonymous
+	cfg.Listen, cfg.ProbesListen, cfg.TLS = "", "", config.ServerTLSConfig{}
+	d := &devAPI{listener: listener, http: cfg}
+	d.text = fmt.Sprintf("Dashboard: http://%[1]s%[2]s/. API: http://%[1]s%[2]s/api/v1/openapi.json describes it.", listener.Addr(), cfg.BasePath)
+	d.text += fmt.Sprintf("\nhttp.anonymous is %s here: reading needs no user from %s.", cfg.Anonymous,
+		map[config.AnonymousReaders]string{"loopback": "this machine", "all": "anywhere"}[cfg.Anonymous])
+	if len(cfg.Users) == 0 && cfg.UsersFile == "" {
+		token, stored := identity.NewToken()
+		d.http.Users = map[string]config.UserConfig{"dev": {Role: "admin", Token: stored}}
+		d.text += fmt.Sprintf("\nTo act, log in as user dev with this password or bearer token: %s", token)
+	}
+	return d, nil
+}
+
+// close closes the listener, unless the replica has.
+func (d *devAPI) close() { _ = d.listener.Close() }

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler/replica"
 )
 
 // A tap tells when a text has been written to it.
@@ -38,7 +38,7 @@ func (p *tap) Write(b []byte) (int, error) {
 // TestDevSaysThatItDrains: Ctrl-C is answered while a run still goes on.
 func TestDevSaysThatItDrains(t *testing.T) {
 	t.Parallel()
-	out := &tap{text: "Draining: no new ticks; what runs has 15s. Ctrl-C again cancels it at once.", seen: make(chan struct{})}
+	out := &tap{text: "Draining: no new ticks; running jobs have 15s. Ctrl-C again cancels them at once.", seen: make(chan struct{})}
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	told := make(chan error, 1)
@@ -57,13 +57,13 @@ func TestDevSaysThatItDrains(t *testing.T) {
 		}
 		return err
 	})
-	config := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(config, []byte("redis: {nodes: [\"redis://127.0.0.1:1\"]}\nscheduler: {drain_timeout: 15s}\n"+
+	cfg := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(cfg, []byte("redis: {nodes: [\"redis://127.0.0.1:1\"]}\nscheduler: {drain_timeout: 15s}\n"+
 		"jobs: {wait: {func: wait, schedule: \"@every 1s\"}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	app := App{Registry: registry, Out: out, Err: out}
-	if code := app.Exec(ctx, []string{"dev", "-c", config, "--nodes", "1", "--replicas", "1"}); code != exitDone {
+	if code := app.Exec(ctx, []string{"dev", "-c", cfg, "--nodes", "1", "--replicas", "1"}); code != exitDone {
 		t.Errorf("exit code %d: %s", code, &out.all)
 	}
 	select {
@@ -79,7 +79,7 @@ func TestDevSaysThatItDrains(t *testing.T) {
 // TestDevLetsThisMachineRead, which a replica does not by default, and says so.
 func TestDevLetsThisMachineRead(t *testing.T) {
 	t.Parallel()
-	d, err := newDevAPI(t.Context(), replica.DefaultConfig().HTTP)
+	d, err := newDevAPI(t.Context(), config.Default().HTTP)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,3 @@
-// Package cmd is the whole command line, so that a binary with functions of its
-// own is a call of [Main]. It wires; what it prints for programs (-o json) is a
-// contract that golden files pin.
+// Package cmd is the command line. A program with its own functions calls [Main]. The
+// JSON that commands print (-o json) is a contract, which golden files pin.
 package cmd

@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/quorate/quorate/internal/redlock/members"
 )
 
-// TestDocs holds docs/ and PROTOCOL.md to the code: links within the repository
-// lead somewhere, tests and lines of the model exist, and what the tables of
-// operating.md quote is what the code says.
+// TestDocs holds the documents to the code: links within the repository
+// lead somewhere, tests and lines of the model exist, and the code has the texts
+// that the tables of operating.md and nodes.md quote.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	code := sources(t)
@@ -24,16 +26,9 @@ func TestDocs(t *testing.T) {
 	if err != nil || len(more) == 0 {
 		t.Fatalf("no pages on the guarantees: %v", err)
 	}
-	for _, page := range append(append(pages, more...), "../locking/redlock/PROTOCOL.md") {
+	for _, page := range append(append(pages, more...), "../locking/redlock/PROTOCOL.md", "../README.md", "../SECURITY.md") {
 		text := read(t, page)
-		for _, m := range regexp.MustCompile(`\]\(([^)#]+)(?:#[^)]*)?\)`).FindAllStringSubmatch(text, -1) {
-			if strings.HasPrefix(m[1], "https://") {
-				continue
-			}
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
-				t.Errorf("%s: link %s: %v", page, m[1], err)
-			}
-		}
+		checkLinks(t, page)
 		for _, m := range regexp.MustCompile("`([A-Z][a-z]+[A-Z][A-Za-z]+)`").FindAllStringSubmatch(text, -1) {
 			name := m[1] // of a test, or of a case of a conformance kit
 			if strings.HasPrefix(name, "Test") {
@@ -47,18 +42,46 @@ func TestDocs(t *testing.T) {
 			checkModel(t, page, model)
 		}
 	}
-	checkQuotes(t, read(t, "../docs/operating.md"), code)
+	checkQuotes(t, read(t, "../docs/operating.md")+read(t, "../docs/nodes.md"), code)
 	checkReasons(t, read(t, "../docs/operating.md"))
+}
+
+// checkLinks wants every link of a page to lead to a file of the repository, and to
+// a heading where it names one.
+func checkLinks(t *testing.T, page string) {
+	t.Helper()
+	for _, m := range regexp.MustCompile(`\]\(([^)#]*)(?:#([^)]*))?\)`).FindAllStringSubmatch(read(t, page), -1) {
+		if strings.HasPrefix(m[1], "https://") {
+			continue
+		}
+		file := page
+		if m[1] != "" {
+			file = filepath.Join(filepath.Dir(page), m[1])
+		}
+		if _, err := os.Stat(file); err != nil {
+			t.Errorf("%s: link %s: %v", page, m[1], err)
+		} else if m[2] != "" && !slices.Contains(anchors(read(t, file)), m[2]) {
+			t.Errorf("%s: %s has no heading #%s", page, file, m[2])
+		}
+	}
+}
+
+// anchors are those of a page's headings.
+func anchors(text string) (all []string) {
+	for _, m := range regexp.MustCompile("(?m)^#+ (.*)$").FindAllStringSubmatch(text, -1) {
+		all = append(all, strings.ReplaceAll(regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+	}
+	return all
 }
 
 // checkReasons wants every sentence of a reason explained, in a row with its code.
 func checkReasons(t *testing.T, page string) {
 	t.Helper()
 	codes := map[string]string{}
-	for _, m := range regexp.MustCompile(`(Code\w+) +Code = "(\w+)"`).FindAllStringSubmatch(read(t, "../scheduler/reason.go"), -1) {
+	for _, m := range regexp.MustCompile(`(Code\w+) +Code = "(\w+)"`).FindAllStringSubmatch(read(t, "../scheduler/ledger/reason.go"), -1) {
 		codes[m[1]] = m[2]
 	}
-	found := regexp.MustCompile(`\{(Code\w+), [^,]+, "([^"]+)"`).FindAllStringSubmatch(read(t, "../scheduler/reason_words.go"), -1)
+	found := regexp.MustCompile(`\{(Code\w+), [^,]+, "([^"]+)"`).FindAllStringSubmatch(read(t, "../scheduler/ledger/reason_words.go"), -1)
 	for _, m := range found {
 		words := slices.MaxFunc(regexp.MustCompile(`\{\w+\}|[\[\]]`).Split(m[2], -1), func(x, y string) int { return len(x) - len(y) })
 		row := regexp.MustCompile("(?m)^\\| `" + codes[m[1]] + "` \\|.*" + regexp.QuoteMeta(strings.Trim(words, " :;()=")))
@@ -92,13 +115,13 @@ func checkQuotes(t *testing.T, text, code string) {
 	t.Helper()
 	rows := regexp.MustCompile("(?m)^\\| (`[^|]+`) \\|").FindAllStringSubmatch(text, -1)
 	if len(rows) < 50 {
-		t.Fatalf("found only %d quoted rows in operating.md", len(rows))
+		t.Fatalf("found only %d quoted rows", len(rows))
 	}
 	for _, row := range rows {
 		for _, quote := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
 			for piece := range strings.SplitSeq(quote[1], "…") {
 				if piece = strings.Trim(piece, " ,:[]"); !strings.Contains(code, piece) {
-					t.Errorf("operating.md quotes %q: %q is not in the code", quote[1], piece)
+					t.Errorf("the documents quote %q: %q is not in the code", quote[1], piece)
 				}
 			}
 		}
@@ -128,4 +151,43 @@ func read(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// TestReadme holds the commands of the documents to the program.
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	if line := "ACL SETUSER quorate on >PASSWORD " + members.ACLRules("quorate") + "\n"; !strings.Contains(read(t, "../docs/deploying.md"), line) {
+		t.Errorf("deploying.md lacks the line\n%s", line)
+	}
+	pages, err := filepath.Glob("../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	typed := 0
+	for _, page := range append(pages, "../README.md") {
+		for _, m := range regexp.MustCompile("(?m)(?:^ *|`)(?:quorate|go run \\./cmd/quorate) ([a-z][^#`\n]*)").FindAllStringSubmatch(read(t, page), -1) {
+			typed++
+			checkTyped(t, page, m[1])
+		}
+	}
+	if typed < 100 {
+		t.Errorf("found only %d commands in the documents", typed)
+	}
+}
+
+// checkTyped wants the command to exist, with the flags that the page gives it.
+func checkTyped(t *testing.T, page, line string) {
+	t.Helper()
+	root := (App{}).root()
+	command, rest, err := root.Find(strings.Fields(line))
+	if err != nil || command == root {
+		t.Errorf("%s says quorate %s, which does not exist", page, line)
+		return
+	}
+	command.InitDefaultHelpFlag()
+	for _, word := range rest {
+		if name, _, _ := strings.Cut(strings.TrimPrefix(word, "--"), "="); strings.HasPrefix(word, "--") && command.Flag(name) == nil {
+			t.Errorf("%s says quorate %s, which has no flag --%s", page, line, name)
+		}
+	}
 }

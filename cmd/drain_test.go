@@ -9,9 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/cmd/internal/output"
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // TestCampaignDrain: SIGTERM lets a running job finish; a second one ends it. A run
@@ -20,17 +21,17 @@ func TestCampaignDrain(t *testing.T) {
 	t.Parallel()
 	t.Run("finish", func(t *testing.T) {
 		t.Parallel()
-		drainAlone(t, "4.5", scheduler.Succeeded, func(*process) {}) // longer than the lease
+		drainAlone(t, "4.5", ledger.Succeeded, func(*process) {}) // longer than the lease
 	})
 	t.Run("second signal", func(t *testing.T) {
 		t.Parallel()
-		drainAlone(t, "1000", scheduler.Cancelled, func(r *process) { r.signal(syscall.SIGTERM) })
+		drainAlone(t, "1000", ledger.Cancelled, func(r *process) { r.signal(syscall.SIGTERM) })
 	})
 	t.Run("hand over", handOver)
 }
 
 // drainAlone drains the only replica while its job sleeps, and wants the run to end so.
-func drainAlone(t *testing.T, sleep string, want scheduler.Outcome, then func(*process)) {
+func drainAlone(t *testing.T, sleep string, want ledger.Outcome, then func(*process)) {
 	t.Helper()
 	job, out := "drain-"+strings.ReplaceAll(sleep, ".", "-"), filepath.Join(t.TempDir(), "lines")
 	config := writeConfig(t, redistest.StartN(t, 3), fmt.Sprintf(`
@@ -116,7 +117,7 @@ func repeated(t *testing.T, runs []listing.Run, all map[string]*process) (draine
 	next := func(r listing.Run) *listing.Run {
 		i := slices.IndexFunc(runs, func(o listing.Run) bool { return o.Tick == r.Tick && *o.Attempt == *r.Attempt+1 })
 		if i < 0 {
-			t.Errorf("tick %s was not repeated after attempt %d, which was %s (%s)", r.Tick, *r.Attempt, r.Outcome, dash(r.Reason))
+			t.Errorf("tick %s was not repeated after attempt %d, which was %s (%s)", r.Tick, *r.Attempt, r.Outcome, output.Dash(r.Reason))
 			return nil
 		}
 		if *runs[i].Token <= *r.Token {
@@ -125,7 +126,7 @@ func repeated(t *testing.T, runs []listing.Run, all map[string]*process) (draine
 		return &runs[i]
 	}
 	for _, r := range runs {
-		if r.Outcome != scheduler.Interrupted {
+		if r.Outcome != ledger.Interrupted {
 			continue
 		}
 		again := next(r)
@@ -134,7 +135,7 @@ func repeated(t *testing.T, runs []listing.Run, all map[string]*process) (draine
 		}
 		if p := all[listing.Text(r.Replica)]; p.life().Killed {
 			killed = append(killed, listing.Time(again.Started).Sub(p.life().Until))
-		} else if valueOf(r.Code) == scheduler.CodeDrained { // else nobody could take it over before the end of the lease
+		} else if valueOf(r.Code) == ledger.CodeDrained { // else nobody could take it over before the end of the lease
 			drained = append(drained, listing.Time(again.Started).Sub(listing.Time(r.Finished)))
 		}
 	}

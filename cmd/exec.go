@@ -12,15 +12,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
-	"github.com/quorate/quorate/scheduler/listing"
-	"github.com/quorate/quorate/scheduler/replica"
 )
 
-// Main is the whole binary: it runs the command line of the process with the
-// functions of registry and exits. A user's own binary is
+// Main is the whole program: it runs the process's command line with the functions of
+// the registry, and exits. A program with your own functions is
 //
 //	func main() {
 //		registry := jobs.NewRegistry()
@@ -28,9 +27,8 @@ import (
 //		cmd.Main(registry)
 //	}
 //
-// The first SIGINT or SIGTERM ends the command's context, which drains a
-// replica; a second one makes it cancel its jobs at once. SIGHUP makes it read
-// its configuration again.
+// The first SIGINT or SIGTERM ends the command's context, which drains a replica. A
+// second one cancels its jobs at once. SIGHUP reloads its configuration.
 func Main(registry *jobs.Registry) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -46,29 +44,28 @@ func secondSignal(first context.Context) <-chan struct{} {
 	hard := make(chan struct{})
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	// This goroutine lives as long as the process: it waits for its end.
+	// This goroutine ends with the process.
 	go func() {
 		<-first.Done()
-		<-signals // the first one, delivered here as well
+		<-signals // the first one, which arrives here too
 		<-signals
 		close(hard)
 	}()
 	return hard
 }
 
-// An App is the command line with its surroundings, so that tests run it
-// without a process.
+// An App is the command line with its environment, so tests can run it without a
+// process.
 type App struct {
-	// Name is what the binary is called in help, completion and messages.
-	// Default: quorate.
+	// Name of the program in help, completion and messages. Default: quorate.
 	Name     string
 	Registry *jobs.Registry
 	In       io.Reader
 	Out, Err io.Writer
-	// Hard, when closed, makes a draining replica cancel its jobs at once.
+	// Hard, once closed, makes a draining replica cancel its jobs.
 	Hard <-chan struct{}
-	// Hangup is where `run` has SIGHUP delivered, which makes it read its
-	// configuration again. Other commands end by it.
+	// Hangup receives SIGHUP during `run`, which reloads the configuration. SIGHUP ends
+	// other commands.
 	Hangup chan os.Signal
 }
 
@@ -81,8 +78,8 @@ const (
 	exitNoQuorum = 4
 )
 
-// Exec runs one command and returns the exit code. Errors go to a.Err, each in
-// one line that says what to do.
+// Exec runs one command and returns the exit code. It writes one line per error to a.Err,
+// which says what to do.
 func (a App) Exec(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
@@ -90,36 +87,15 @@ func (a App) Exec(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitDone
 	}
-	for _, line := range report(err) {
+	for _, line := range failure.Lines(err) {
 		a.warn("%s", line)
 	}
 	return exitCode(err)
 }
 
-// report is what a person reads of err: a line per mistake in a configuration,
-// one line for everything else.
-func report(err error) []string {
-	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' })
-	if _, ok := errors.AsType[*replica.ConfigError](err); ok {
-		return lines
-	}
-	line := strings.Join(lines, "; ")
-	if errors.Is(err, nodes.ErrBlank) {
-		line += "; the first replica that starts sets blank nodes up, and if they are new, quorate nodes init spares it the grace"
-	}
-	return []string{line}
-}
-
-// A usageError is a mistake on the command line.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
 func exitCode(err error) int {
-	var usage usageError
-	var config *replica.ConfigError
 	switch {
-	case errors.As(err, &usage), errors.As(err, &config):
+	case failure.IsUsage(err):
 		return exitUsage
 	case errors.Is(err, listing.ErrNotFound):
 		return exitNotFound
@@ -133,20 +109,19 @@ func exitCode(err error) int {
 func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {
-			return usageError{fmt.Errorf("%w; write %s, or see %s --help", err, strings.TrimSuffix(c.UseLine(), " [flags]"), c.CommandPath())}
+			return failure.Usagef("%w; write %s, or see %s --help", err, strings.TrimSuffix(c.UseLine(), " [flags]"), c.CommandPath())
 		}
 		return nil
 	}
 }
 
-// noArgs refuses arguments; cobra's own check suggests subcommands instead.
+// noArgs refuses arguments; unlike cobra's check it suggests no subcommands.
 func noArgs(c *cobra.Command, args []string) error { return refuse(c, "unexpected", args) }
 
-// noCommand refuses what is not one of the commands.
+// noCommand refuses unknown commands.
 func noCommand(c *cobra.Command, args []string) error { return refuse(c, "unknown command", args) }
 
-// refuse says what is wrong with the first of args, and which command of c was
-// meant.
+// refuse returns an error about the first of args, with the most similar command of c.
 func refuse(c *cobra.Command, why string, args []string) error {
 	if len(args) == 0 {
 		return nil

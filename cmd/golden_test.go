@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,75 +11,36 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/cmd/internal/cmdtest"
+	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/cmd/internal/output"
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/redlock/wire"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
-	"github.com/quorate/quorate/scheduler/replica"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
-
-// golden compares what was printed with the file that others' scripts may rely
-// on being true.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs; if that is meant, run go test ./cmd -update\n--- got\n%s--- want\n%s", path, got, want)
-	}
-}
-
-func printed[R any](t *testing.T, l table[R], format string) string {
+func printed[R any](t *testing.T, l output.Table[R], format string) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := l.print(&b, format); err != nil {
+	if err := l.Print(&b, format); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
 
-var tick = time.Date(2026, 12, 1, 2, 0, 0, 0, time.UTC)
-
-// entries has one of each kind: a run that ended well, one that failed, one
-// that goes on, and ticks that did not run.
-func entries() []scheduler.Entry {
-	claim := func(n int, outcome scheduler.Outcome) scheduler.Entry {
-		at := tick.Add(time.Duration(-n) * time.Minute)
-		return scheduler.Entry{
-			Job: "nightly-report", Tick: at, Token: locking.Token(1880000000000000 - n), Attempt: 1, Tries: 1,
-			Trigger: scheduler.BySchedule, Replica: "web-1-4f2a", Outcome: outcome, Hash: "3f786850e387",
-			Started: at.Add(12 * time.Millisecond), Finished: at.Add(2512 * time.Millisecond),
-			Votes: locking.Votes{For: 5, Of: 5},
-		}
+func asRows[R any](entries []ledger.Entry, row func(ledger.Entry) R) (rows []R) {
+	for _, e := range entries {
+		rows = append(rows, row(e))
 	}
-	failed := claim(2, scheduler.Failed)
-	failed.Error = "exit status 3: no space left on device"
-	failed.Votes.For = 3
-	interrupted := claim(3, scheduler.Interrupted)
-	interrupted.Finished, interrupted.Tries, interrupted.Votes = time.Time{}, 0, locking.Votes{}
-	interrupted.Reason = scheduler.Reason{Code: scheduler.CodeInterrupted}
-	return []scheduler.Entry{
-		claim(1, scheduler.Succeeded), failed, interrupted,
-		{
-			Job: "nightly-report", Tick: tick.Add(-4 * time.Minute), Trigger: scheduler.BySchedule, Outcome: scheduler.Skipped,
-			Reason: scheduler.Reason{Code: scheduler.CodeOverlap, Details: &scheduler.Details{
-				Holder: "web-1-4f2a", Tick: tick.Add(-5 * time.Minute), Until: tick.Add(-3*time.Minute - 48*time.Second),
-			}},
-		},
-		{Job: "nightly-report", Tick: tick.Add(-5 * time.Minute), Trigger: scheduler.BySchedule, Outcome: scheduler.Missed, Reason: scheduler.Reason{Code: scheduler.CodeNoQuorum, Details: &scheduler.Details{Text: "2 of 5 nodes answered"}}},
-	}
+	return rows
 }
+
+var tick = cmdtest.Tick
 
 func TestGoldenListings(t *testing.T) {
 	t.Parallel()
@@ -96,7 +56,7 @@ func TestGoldenListings(t *testing.T) {
 	}
 	jobs := []listing.Job{{
 		Job: "nightly-report", Func: listing.Optional("report"), Schedule: listing.Optional("0 2 * * *"), Timezone: listing.Optional("Europe/Paris"),
-		Next: listing.Stamp(tick.Add(23 * time.Hour)), JitterMillis: listing.Optional(int64(30_000)), LastTick: listing.Stamp(tick), LastOutcome: listing.Optional(scheduler.Succeeded),
+		Next: listing.Stamp(tick.Add(23 * time.Hour)), JitterMillis: listing.Optional(int64(30_000)), LastTick: listing.Stamp(tick), LastOutcome: listing.Optional(ledger.Succeeded),
 		LastReplica: listing.Optional("web-1-4f2a"), Published: listing.Stamp(started), PublishedBy: listing.Optional("web-1-4f2a"),
 		Key: "nightly-report", Hash: listing.Optional("3f786850e387"), Live: true,
 	}}
@@ -113,30 +73,30 @@ func TestGoldenListings(t *testing.T) {
 		{Next: listing.Next{Job: "nightly-report", Tick: *listing.Stamp(tick.Add(24 * time.Hour)), Note: listing.Optional("after the gap")}, local: "Wed 2026-12-02 03:00:00 CET"},
 	}
 	for _, format := range []string{"json", "table"} {
-		golden(t, "ticks."+format, printed(t, tickTable(asRows(entries(), listing.NewTick)), format))
-		golden(t, "runs."+format, printed(t, runTable(asRows(entries()[:3], listing.NewRun)), format))
-		golden(t, "replicas."+format, printed(t, replicaListing(replicas, tick), format))
-		golden(t, "jobs."+format, printed(t, jobListing(jobs, tick), format))
-		golden(t, "audit."+format, printed(t, auditListing(acts()), format))
-		golden(t, "next."+format, printed(t, nextListing(next), format))
+		cmdtest.Golden(t, "ticks."+format, printed(t, tickTable(asRows(cmdtest.Entries(), listing.NewTick)), format))
+		cmdtest.Golden(t, "runs."+format, printed(t, runTable(asRows(cmdtest.Entries()[:3], listing.NewRun)), format))
+		cmdtest.Golden(t, "replicas."+format, printed(t, replicaListing(replicas, tick), format))
+		cmdtest.Golden(t, "jobs."+format, printed(t, jobListing(jobs, tick), format))
+		cmdtest.Golden(t, "audit."+format, printed(t, auditListing(goldenActs()), format))
+		cmdtest.Golden(t, "next."+format, printed(t, nextListing(next), format))
 	}
 }
 
 // acts has one of each kind, a trigger that was done and one that waits.
-func acts() []listing.Act {
-	by := func(n int, act scheduler.Act) listing.Act {
+func goldenActs() []listing.Act {
+	by := func(n int, act acts.Act) listing.Act {
 		act.ID, act.By, act.At = fmt.Sprint("act", n), "ann@laptop", tick.Add(time.Duration(-n)*time.Minute)
-		act.Within = scheduler.DefaultWithin(act.Kind)
+		act.Within = acts.DefaultWithin(act.Kind)
 		return listing.NewAct(act)
 	}
 	const job = "nightly-report"
 	return []listing.Act{
-		by(1, scheduler.Act{Kind: scheduler.ActTrigger, Job: job, Trigger: scheduler.ByManual, Params: json.RawMessage(`{"customer":"acme"}`)}),
-		by(2, scheduler.Act{Kind: scheduler.ActTrigger, Job: job, Trigger: scheduler.ByChain, Parent: "load@20261201T020000.000Z", Reason: "its run succeeded", Result: "succeeded", Closed: tick}),
-		by(3, scheduler.Act{Kind: scheduler.ActBackfill, Job: job, From: tick.Add(-48 * time.Hour), To: tick, Reason: "the source was wrong", Result: "2 ticks: 1 succeeded, 1 failed", Closed: tick}),
-		by(4, scheduler.Act{Kind: scheduler.ActCancel, Job: job, Run: "nightly-report@20261201T020000.000Z", Result: "cancelled on replica web-1-4f2a", Closed: tick}),
-		by(5, scheduler.Act{Kind: scheduler.ActResume, All: true}),
-		by(6, scheduler.Act{Kind: scheduler.ActPause, Tag: "finance", Reason: "the bank is down"}),
+		by(1, acts.Act{Kind: acts.Trigger, Job: job, Trigger: ledger.ByManual, Params: json.RawMessage(`{"customer":"acme"}`)}),
+		by(2, acts.Act{Kind: acts.Trigger, Job: job, Trigger: ledger.ByChain, Parent: "load@20261201T020000.000Z", Reason: "its run succeeded", Result: "succeeded", Closed: tick}),
+		by(3, acts.Act{Kind: acts.Backfill, Job: job, From: tick.Add(-48 * time.Hour), To: tick, Reason: "the source was wrong", Result: "2 ticks: 1 succeeded, 1 failed", Closed: tick}),
+		by(4, acts.Act{Kind: acts.Cancel, Job: job, Run: "nightly-report@20261201T020000.000Z", Result: "cancelled on replica web-1-4f2a", Closed: tick}),
+		by(5, acts.Act{Kind: acts.Resume, All: true}),
+		by(6, acts.Act{Kind: acts.Pause, Tag: "finance", Reason: "the bank is down"}),
 	}
 }
 
@@ -145,7 +105,7 @@ func TestEmptyListings(t *testing.T) {
 	if got := printed(t, tickTable(nil), "json"); got != "[]\n" {
 		t.Errorf("an empty JSON listing is %q, want []", got)
 	}
-	if got := printed(t, tickTable(nil), "table"); !strings.HasPrefix(got, "no such tick: ") {
+	if got := printed(t, tickTable(nil), "table"); !strings.HasPrefix(got, "no ticks, or none ") {
 		t.Errorf("an empty table is %q, want a sentence", got)
 	}
 }
@@ -195,13 +155,13 @@ func TestGoldenHelp(t *testing.T) {
 		}
 		all.WriteString("$ quorate " + strings.Join(append(args, "--help"), " ") + "\n" + stdout + "\n")
 	}
-	golden(t, "help.txt", all.String())
+	cmdtest.Golden(t, "help.txt", all.String())
 }
 
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	config := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(config, []byte("redis: {nodes: [\"redis://127.0.0.1:1\"]}\njobs: {a: {func: exec, schedule: \"@daily\", params: {command: [date]}},\n  b: {func: exec, schedule: \"0 2 * * *\", timezone: Europe/Paris, dst: {gap: skip}, exclude: [holidays], jitter: 30m, params: {command: [date]}}}\n"+
+	cfg := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(cfg, []byte("redis: {nodes: [\"redis://127.0.0.1:1\"]}\njobs: {a: {func: exec, schedule: \"@daily\", params: {command: [date]}},\n  b: {func: exec, schedule: \"0 2 * * *\", timezone: Europe/Paris, dst: {gap: skip}, exclude: [holidays], jitter: 30m, params: {command: [date]}}}\n"+
 		"calendars: {holidays: {dates: [2026-12-25]}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -212,21 +172,21 @@ func TestUsage(t *testing.T) {
 		stderr string
 	}{
 		{args: []string{"version"}, stdout: "quorate "},
-		{args: []string{"pause", "a", "-c", config}, code: exitUsage, stderr: "--reason"},
-		{args: []string{"pause", "--reason", "x", "-c", config}, code: exitUsage, stderr: "--tag TAG or --all"},
-		{args: []string{"pause", "a", "--all", "--reason", "x", "-c", config}, code: exitUsage, stderr: "--tag TAG or --all"},
-		{args: []string{"resume", "a", "--tag", "t", "-c", config}, code: exitUsage, stderr: "--tag TAG or --all"},
-		{args: []string{"trigger", "a", "--params", "[1]", "-c", config}, code: exitUsage, stderr: "JSON object"},
-		{args: []string{"trigger", "a", "--param", "x", "-c", config}, code: exitUsage, stderr: "key=value"},
-		{args: []string{"trigger", "a", "-c", config}, code: exitNoQuorum, stderr: "no quorum"},
-		{args: []string{"pause", "--all", "--reason", "x", "-c", config}, code: exitNoQuorum, stderr: "no quorum"},
-		{args: []string{"backfill", "a", "--from", "yesterday", "--to", "2026-01-01", "-c", config}, code: exitUsage, stderr: "--from"},
-		{args: []string{"backfill", "a", "--from", "2026-01-01", "-c", config}, code: exitUsage, stderr: "--to"},
-		{args: []string{"cancel", "a", "-c", config}, code: exitNoQuorum, stderr: "no quorum"},
-		{args: []string{"audit", "-c", config}, code: exitNoQuorum, stderr: "no quorum"},
-		{args: []string{"audit", "--act", "explode", "-c", config}, code: exitUsage, stderr: "--act explode: write some of trigger,"},
-		{args: []string{"audit", "--refused", "maybe", "-c", config}, code: exitUsage, stderr: "--refused maybe: write some of yes,no"},
-		{args: []string{"audit", "--since", "yesterday", "-c", config}, code: exitUsage, stderr: "--since yesterday"},
+		{args: []string{"pause", "a", "-c", cfg}, code: exitUsage, stderr: "--reason"},
+		{args: []string{"pause", "--reason", "x", "-c", cfg}, code: exitUsage, stderr: "--tag TAG or --all"},
+		{args: []string{"pause", "a", "--all", "--reason", "x", "-c", cfg}, code: exitUsage, stderr: "--tag TAG or --all"},
+		{args: []string{"resume", "a", "--tag", "t", "-c", cfg}, code: exitUsage, stderr: "--tag TAG or --all"},
+		{args: []string{"trigger", "a", "--params", "[1]", "-c", cfg}, code: exitUsage, stderr: "JSON object"},
+		{args: []string{"trigger", "a", "--param", "x", "-c", cfg}, code: exitUsage, stderr: "key=value"},
+		{args: []string{"trigger", "a", "-c", cfg}, code: exitNoQuorum, stderr: "no quorum"},
+		{args: []string{"pause", "--all", "--reason", "x", "-c", cfg}, code: exitNoQuorum, stderr: "no quorum"},
+		{args: []string{"backfill", "a", "--from", "yesterday", "--to", "2026-01-01", "-c", cfg}, code: exitUsage, stderr: "--from"},
+		{args: []string{"backfill", "a", "--from", "2026-01-01", "-c", cfg}, code: exitUsage, stderr: "--to"},
+		{args: []string{"cancel", "a", "-c", cfg}, code: exitNoQuorum, stderr: "no quorum"},
+		{args: []string{"audit", "-c", cfg}, code: exitNoQuorum, stderr: "no quorum"},
+		{args: []string{"audit", "--act", "explode", "-c", cfg}, code: exitUsage, stderr: "--act explode: write some of trigger,"},
+		{args: []string{"audit", "--refused", "maybe", "-c", cfg}, code: exitUsage, stderr: "--refused maybe: write some of yes,no"},
+		{args: []string{"audit", "--since", "yesterday", "-c", cfg}, code: exitUsage, stderr: "--since yesterday"},
 		{args: []string{"__complete", "audit", "--act", ""}, stdout: "release\n"},
 		{args: []string{"explain", "0 2 * * 1-5"}, stdout: "Monday to Friday"},
 		{args: []string{"explain", "--job", "nightly", "H H * * fri#2"}, stdout: "2nd Friday"},
@@ -235,10 +195,10 @@ func TestUsage(t *testing.T) {
 		{args: []string{"explain", "--timezone", "Mars/Phobos", "@daily"}, code: exitUsage, stderr: "Mars/Phobos"},
 		{args: []string{"explain", "@daily", "0 12 L * *"}, stdout: "At 00:00 every day, UTC; and at 12:00 on the last day of every month, UTC"},
 		{args: []string{"explain", "@daily", "0 12 L * 8"}, code: exitUsage, stderr: "0 12 L * 8"},
-		{args: []string{"explain", "--job", "b", "-c", config}, stdout: "At 02:00 every day, Europe/Paris; except by calendar holidays; when clocks change: gap skip, overlap first; each tick starts less than 30m0s later"},
-		{args: []string{"explain", "--job", "nosuch", "-c", config}, code: exitNotFound, stderr: `"nosuch" not found`},
-		{args: []string{"next", "b", "-n", "1", "-c", config, "--from", "2026-12-24T12:00:00Z"}, stdout: "2026-12-26T01:00:00Z  Sat 2026-12-26 02:00:00 CET  starts "},
-		{args: []string{"next", "b", "-n", "1", "--excluded", "-c", config, "--from", "2026-12-24T12:00:00Z"}, stdout: "2026-12-25T01:00:00Z  Fri 2026-12-25 02:00:00 CET  excluded by holidays"},
+		{args: []string{"explain", "--job", "b", "-c", cfg}, stdout: "At 02:00 every day, Europe/Paris; except by calendar holidays; when clocks change: gap skip, overlap first; each tick starts less than 30m0s later"},
+		{args: []string{"explain", "--job", "nosuch", "-c", cfg}, code: exitNotFound, stderr: `"nosuch" not found`},
+		{args: []string{"next", "b", "-n", "1", "-c", cfg, "--from", "2026-12-24T12:00:00Z"}, stdout: "2026-12-26T01:00:00Z  Sat 2026-12-26 02:00:00 CET  starts "},
+		{args: []string{"next", "b", "-n", "1", "--excluded", "-c", cfg, "--from", "2026-12-24T12:00:00Z"}, stdout: "2026-12-25T01:00:00Z  Fri 2026-12-25 02:00:00 CET  excluded by holidays"},
 		{args: []string{"explain"}, code: exitUsage, stderr: "write quorate explain SPEC"},
 		{args: []string{"explain", "0", "2", "*", "*", "*"}, code: exitUsage, stderr: `"0 2 * * *"`},
 		{args: []string{"completion"}, code: exitUsage, stderr: "completion bash"},
@@ -248,28 +208,28 @@ func TestUsage(t *testing.T) {
 		{args: []string{"ticks"}, code: exitUsage, stderr: "--help"},
 		{args: []string{"jobs", "nosuch"}, code: exitUsage, stderr: `unexpected "nosuch"`},
 		{args: []string{"jobs", "forget"}, code: exitUsage, stderr: "write quorate jobs forget JOB"},
-		{args: []string{"jobs", "forget", "a", "-c", config}, code: exitNoQuorum, stderr: "quorum"},
-		{args: []string{"locks", "-c", config}, code: exitNoQuorum, stderr: "quorum"},
-		{args: []string{"locks", "-o", "xml", "-c", config}, code: exitUsage, stderr: "-o json"},
-		{args: []string{"locks", "release", "a", "-c", config}, code: exitUsage, stderr: "--reason"},
-		{args: []string{"locks", "release", "--reason", "x", "-c", config}, code: exitUsage, stderr: "write quorate locks release JOB"},
-		{args: []string{"locks", "release", "a", "--reason", "it hangs", "-c", config}, code: exitNoQuorum, stderr: "quorum"},
-		{args: []string{"ticks", "a", "-o", "xml", "-c", config}, code: exitUsage, stderr: "-o json"},
-		{args: []string{"ticks", "a", "-n", "0", "-c", config}, code: exitUsage, stderr: "--limit 0"},
-		{args: []string{"runs", "-n", "0", "-c", config}, code: exitUsage, stderr: "--limit 0"},
-		{args: []string{"audit", "-n", "0", "-c", config}, code: exitUsage, stderr: "--limit 0"},
-		{args: []string{"ticks", "a", "-c", config}, code: exitNoQuorum, stderr: "quorum"},
-		{args: []string{"next", "c", "-c", config}, code: exitNotFound, stderr: `"c" not found`},
-		{args: []string{"next", "--limit", "0", "-c", config}, code: exitUsage, stderr: "--limit 0"},
-		{args: []string{"next", "--from", "tomorrow", "-c", config}, code: exitUsage, stderr: "--from tomorrow"},
+		{args: []string{"jobs", "forget", "a", "-c", cfg}, code: exitNoQuorum, stderr: "quorum"},
+		{args: []string{"locks", "-c", cfg}, code: exitNoQuorum, stderr: "quorum"},
+		{args: []string{"locks", "-o", "xml", "-c", cfg}, code: exitUsage, stderr: "-o json"},
+		{args: []string{"locks", "release", "a", "-c", cfg}, code: exitUsage, stderr: "--reason"},
+		{args: []string{"locks", "release", "--reason", "x", "-c", cfg}, code: exitUsage, stderr: "write quorate locks release JOB"},
+		{args: []string{"locks", "release", "a", "--reason", "it hangs", "-c", cfg}, code: exitNoQuorum, stderr: "quorum"},
+		{args: []string{"ticks", "a", "-o", "xml", "-c", cfg}, code: exitUsage, stderr: "-o json"},
+		{args: []string{"ticks", "a", "-n", "0", "-c", cfg}, code: exitUsage, stderr: "--limit 0"},
+		{args: []string{"runs", "-n", "0", "-c", cfg}, code: exitUsage, stderr: "--limit 0"},
+		{args: []string{"audit", "-n", "0", "-c", cfg}, code: exitUsage, stderr: "--limit 0"},
+		{args: []string{"ticks", "a", "-c", cfg}, code: exitNoQuorum, stderr: "quorum"},
+		{args: []string{"next", "c", "-c", cfg}, code: exitNotFound, stderr: `"c" not found`},
+		{args: []string{"next", "--limit", "0", "-c", cfg}, code: exitUsage, stderr: "--limit 0"},
+		{args: []string{"next", "--from", "tomorrow", "-c", cfg}, code: exitUsage, stderr: "--from tomorrow"},
 		{args: []string{"next", "--nosuch"}, code: exitUsage, stderr: "--nosuch"},
-		{args: []string{"validate", "-c", config}, stdout: "valid: 2 jobs"},
-		{args: []string{"validate", "-c", config, "--set", "defaults/overlap=allow"}, stdout: "valid: 2 jobs", stderr: "overlap: warning: runs go on"},
-		{args: []string{"validate", "-c", config + ".missing"}, code: exitUsage, stderr: "config.yaml.missing"},
-		{args: []string{"validate", "-c", config, "--set", "lock/ttl=never"}, code: exitUsage, stderr: "lock"},
-		{args: []string{"run", "-c", config, "--set", "nosuch=1"}, code: exitUsage, stderr: "nosuch"},
-		{args: []string{"dev", "--nodes", "2", "-c", config}, code: exitUsage, stderr: "--nodes 2"},
-		{args: []string{"dev", "--replicas", "0", "-c", config}, code: exitUsage, stderr: "--replicas 0"},
+		{args: []string{"validate", "-c", cfg}, stdout: "valid: 2 jobs"},
+		{args: []string{"validate", "-c", cfg, "--set", "defaults/overlap=allow"}, stdout: "valid: 2 jobs", stderr: "overlap: warning: runs go on"},
+		{args: []string{"validate", "-c", cfg + ".missing"}, code: exitUsage, stderr: "config.yaml.missing"},
+		{args: []string{"validate", "-c", cfg, "--set", "lock/ttl=never"}, code: exitUsage, stderr: "lock"},
+		{args: []string{"run", "-c", cfg, "--set", "nosuch=1"}, code: exitUsage, stderr: "nosuch"},
+		{args: []string{"dev", "--nodes", "2", "-c", cfg}, code: exitUsage, stderr: "--nodes 2"},
+		{args: []string{"dev", "--replicas", "0", "-c", cfg}, code: exitUsage, stderr: "--replicas 0"},
 		{args: []string{"completion", "bash"}, stdout: "quorate"},
 	} {
 		stdout, stderr, code := quorate(t, tc.args...)
@@ -286,13 +246,13 @@ func TestUsage(t *testing.T) {
 // error, however many nodes have a part in it.
 func TestReport(t *testing.T) {
 	t.Parallel()
-	config := &replica.ConfigError{Problems: []replica.Problem{{File: "a.yaml", Line: 1, Msg: "one"}, {File: "a.yaml", Line: 2, Msg: "two"}}}
-	if got := report(config); len(got) != 2 {
+	cfg := &config.Error{Problems: []config.Problem{{File: "a.yaml", Line: 1, Msg: "one"}, {File: "a.yaml", Line: 2, Msg: "two"}}}
+	if got := failure.Lines(cfg); len(got) != 2 {
 		t.Errorf("two mistakes are reported as %q", got)
 	}
 	blank := fmt.Errorf("listing: %w: %w", locking.ErrNoQuorum, errors.Join(
-		locking.NodeError{Node: "a:1", Err: nodes.ErrBlank}, locking.NodeError{Node: "b:1", Err: nodes.ErrDown}))
-	got := report(blank)
+		locking.NodeError{Node: "a:1", Err: members.ErrBlank}, locking.NodeError{Node: "b:1", Err: wire.ErrDown}))
+	got := failure.Lines(blank)
 	if len(got) != 1 || !strings.Contains(got[0], "b:1") || !strings.Contains(got[0], "quorate nodes init") {
 		t.Errorf("what two nodes said is reported as %q", got)
 	}

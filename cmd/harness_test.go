@@ -17,12 +17,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/truth"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/jobs/execjob"
 	"github.com/quorate/quorate/jobs/httpjob"
-	"github.com/quorate/quorate/scheduler/listing"
 )
 
 // actAsQuorate makes the test binary be the quorate binary, so that tests run

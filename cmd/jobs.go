@@ -1,97 +1,126 @@
 package cmd
 
 import (
-	"errors"
+	"context"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/cmd/internal/cluster"
+	"github.com/quorate/quorate/cmd/internal/output"
+	"github.com/quorate/quorate/internal/listing"
 )
 
 func (a App) jobsCommand(f *flags) *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "jobs",
-		Short: "List the jobs the replicas serve, and how each fared last",
-		Long: `List the jobs the replicas serve, as they published them on the nodes, and how
-each fared last. A job stays listed after it was removed from the configuration;
-PUBLISHED tells when a replica last served it.
+		Short: "List the jobs that the replicas serve, each with its last tick",
+		Long: `List the jobs that the replicas serve, as they published them on the nodes, each
+with its last tick. A job that was removed from the configuration stays listed;
+PUBLISHED says when a replica last served it.
 
-VERSION tells versions of a job apart. While replicas with different ones live,
-as during a roll-out, a job has a row for each, marked with an asterisk.
-NEXT says paused where ticks are skipped; -o json has who paused them, and why. It
-says not served where no live replica has the job, which may take some minutes to
-show after a removal.`,
+VERSION distinguishes versions of a job. While replicas serve different versions, as
+during a rollout, a job has a row for each, marked with an asterisk. NEXT is "paused"
+if ticks are skipped; -o json has the author and the reason. NEXT is "not served" if
+no live replica has the job, which can appear some minutes after its removal.`,
 		Example: `  quorate jobs
-  quorate jobs forget old-report      # it was removed for good`,
+  quorate jobs forget old-report      # it was removed permanently`,
 		Args: usage(noArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			if api, err := f.api(); api != nil || err != nil {
-				return printRemote(c.Context(), a, api, err, "/jobs", format, func(rows []listing.Job) table[listing.Job] { return jobListing(rows, time.Now()) })
+		RunE: a.onCluster(f, func(ctx context.Context, cl cluster.Cluster, _ []string) error {
+			rows, warning, err := cl.Jobs(ctx)
+			if warning != "" {
+				a.warn("%s", warning)
 			}
-			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				rows, lacking := cl.Jobs(c.Context())
-				if err := listing.Whole(lacking); err != nil {
-					return err
-				}
-				if err := cl.MarkPaused(c.Context(), rows); listing.Whole(err) != nil {
-					a.warn("what is paused is not known: %v", err)
-				} else if err != nil {
-					lacking = err
-				}
-				return errors.Join(jobListing(rows, time.Now()).print(a.Out, format), lacking)
-			})
-		},
+			return printRows(a, format, asOfNow(jobListing), rows, err)
+		}),
 	}
 	outputFlag(c, &format)
 	c.AddCommand(a.jobsForgetCommand(f))
 	return c
 }
 
-func jobListing(rows []listing.Job, now time.Time) table[listing.Job] {
-	// Who looks while a version replaces another one wants to see which.
+func jobListing(rows []listing.Job, now time.Time) output.Table[listing.Job] {
+	// During a rollout the version matters more than the schedule.
 	drop := []string{"VERSION", "PUBLISHED", "LAST TICK"}
 	if slices.ContainsFunc(rows, func(r listing.Job) bool { return r.Drift }) {
 		drop = []string{"PUBLISHED", "LAST TICK", "SCHEDULE"}
 	}
-	return cellColumn(table[listing.Job]{
-		columns: []string{"JOB", "SCHEDULE", "NEXT", "LAST TICK", "OUTCOME", "PUBLISHED", "VERSION"},
-		cells: func(r listing.Job) []string {
+	return cellColumn(output.Table[listing.Job]{
+		Columns: []string{"JOB", "SCHEDULE", "NEXT", "LAST TICK", "OUTCOME", "PUBLISHED", "VERSION"},
+		Cells: func(r listing.Job) []string {
 			return []string{
-				r.Job, dash(r.Schedule) + " " + dash(r.Timezone), nextCell(r),
-				dash(r.LastTick), dash(r.LastOutcome), ago(r.Published, now), versionCell(r),
+				r.Job, output.Dash(r.Schedule) + " " + output.Dash(r.Timezone), nextCell(r),
+				output.Dash(r.LastTick), output.Dash(r.LastOutcome), ago(r.Published, now), versionCell(r),
 			}
 		},
-		rows:  rows,
-		empty: "no replica has served a job on these nodes yet",
-		drop:  drop,
-		cut:   []string{"SCHEDULE", "JOB"},
+		Rows:  rows,
+		Empty: "no replica has served a job on these nodes yet",
+		Drop:  drop,
+		Cut:   []string{"SCHEDULE", "JOB"},
 	}, func(r listing.Job) *string { return r.Cell })
 }
 
-// nextCell is the next tick, or why none will run.
+// nextCell shows the next tick, or why none will run.
 func nextCell(r listing.Job) string {
 	switch {
 	case !r.Live:
 		return "not served"
 	case r.Paused != nil:
-		return "paused, skips " + dash(r.Next)
+		return "paused, skips " + output.Dash(r.Next)
 	}
-	return dash(r.Next)
+	return output.Dash(r.Next)
 }
 
 func versionCell(r listing.Job) string {
 	if r.Drift {
-		return dash(r.Hash) + " *"
+		return output.Dash(r.Hash) + " *"
 	}
-	return dash(r.Hash)
+	return output.Dash(r.Hash)
 }
 
 func ago(at *string, now time.Time) string {
 	if at == nil {
 		return "-"
 	}
-	return since(listing.Time(at), now) + " ago"
+	return output.Since(listing.Time(at), now) + " ago"
+}
+
+func (a App) jobsForgetCommand(f *flags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "forget JOB",
+		Short: "Delete the nodes' data about a removed job",
+		Long: `Delete the nodes' data about a job, or a plain lock, that was removed permanently:
+its claim, its ledger, and its row in quorate jobs.
+
+The command is refused while the job's lock is held, and while a live replica serves
+the job. First remove the job from the configuration of all replicas. Then wait ten
+minutes after they have reloaded it, or restart them.
+
+Replicas do this by themselves for jobs that were not served for
+scheduler.forget_after (30 days). The command does it earlier, and also forgets plain
+locks and jobs that were never published. A pause of the job stays until
+quorate resume ends it.
+
+If the name comes back, nothing runs twice: each node remembers the largest token and
+the latest tick of everything it has forgotten. Tokens keep growing. Ticks up to then
+stay closed, also for a job that never ran.
+
+A quorum of nodes suffices. Repeat the command when the other nodes are back, to free
+their memory too. Exit code 3 if the nodes have no data about the job, 4 if fewer than
+a quorum answer.`,
+		Example: `  quorate jobs forget old-report`,
+		Args:    usage(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.withStore(c.Context(), f, func(s *cluster.Store) error {
+				if err := s.ForgetJob(c.Context(), args[0], time.Now()); err != nil {
+					return err
+				}
+				fmt.Fprintf(a.Out, "%s: claim and ledger are deleted; its ticks stay closed and its tokens used\n", args[0])
+				return nil
+			})
+		},
+	}
 }

@@ -1,68 +1,64 @@
 package cmd
 
 import (
-	"errors"
+	"cmp"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/cmd/internal/cluster"
+	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/cmd/internal/output"
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/locking/redlock"
+	"github.com/quorate/quorate/scheduler/acts"
 )
 
 func (a App) locksCommand(f *flags) *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "locks",
-		Short: "List who holds which lock, and runs that never said how they ended",
-		Long: `List who holds which lock, jobs and plain locks alike, and runs that never said
-how they ended. The nodes themselves are asked, so no replica needs to answer. A
-job whose runs go on beside one another (overlap: allow) has a line for each.
+		Short: "List the held locks, and runs that never reported their end",
+		Long: `List the held locks, of jobs and plain ones, and runs that never reported their end.
+The command reads the nodes, so no replica needs to answer. A job whose runs may
+overlap (overlap: allow) has a row for each run.
 
 STATE is one of
-  held        a quorum of the nodes holds the lock; LEFT is how long, unless the
-              holder extends it
-  unknown     the same, for a holder whose claim no node knows: it has not got
-              that far yet, or is another Redlock client that uses this key
-  partial     fewer nodes hold it than make a quorum; it ends by itself
-  unfinished  the lock has run out, and nobody has said how the run ended: its
-              replica died, is paused, or has lost the nodes
+  held        a quorum of the nodes holds the lock, for LEFT unless the holder
+              extends it
+  unknown     held, but no node has a claim of the holder: it has not claimed yet,
+              or is another Redlock client that uses this key
+  partial     fewer nodes than a quorum hold the lock; it ends by itself
+  unfinished  the lock has expired, and the run never reported its end: its replica
+              died, is paused, or cannot reach the nodes
 
-Exit code 4 when fewer than a quorum answer.`,
+Exit code 4 if fewer than a quorum answer.`,
 		Example: `  quorate locks
   quorate locks -o json | jq '.[] | select(.state == "unfinished")'
   quorate locks release nightly-report --reason "hangs since the deploy"`,
 		Args: usage(noArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			if api, err := f.api(); api != nil || err != nil {
-				return printRemote(c.Context(), a, api, err, "/locks", format, func(rows []listing.Lock) table[listing.Lock] { return lockListing(rows, time.Now()) })
-			}
-			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				held, silent := cl.Locks(c.Context())
-				if listing.Whole(silent) != nil {
-					return silent
-				}
-				return errors.Join(lockListing(held, time.Now()).print(a.Out, format), silent)
-			})
-		},
+		RunE: listRows(a, f, &format, cluster.Cluster.Locks, asOfNow(lockListing)),
 	}
 	outputFlag(c, &format)
 	c.AddCommand(a.locksReleaseCommand(f))
 	return c
 }
 
-func lockListing(rows []listing.Lock, now time.Time) table[listing.Lock] {
-	return cellColumn(table[listing.Lock]{
-		columns: []string{"JOB", "HOLDER", "TICK", "TOKEN", "AGE", "LEFT", "NODES", "STATE"},
-		cells: func(r listing.Lock) []string {
+func lockListing(rows []listing.Lock, now time.Time) output.Table[listing.Lock] {
+	return cellColumn(output.Table[listing.Lock]{
+		Columns: []string{"JOB", "HOLDER", "TICK", "TOKEN", "AGE", "LEFT", "NODES", "STATE"},
+		Cells: func(r listing.Lock) []string {
 			return []string{
-				r.Job, dash(r.Holder), dash(r.Tick), dash(r.Token), since(listing.Time(r.Since), now),
+				r.Job, output.Dash(r.Holder), output.Dash(r.Tick), output.Dash(r.Token), output.Since(listing.Time(r.Since), now),
 				timeLeft(r.LeftMillis), r.Nodes, r.State,
 			}
 		},
-		rows:  rows,
-		empty: "nobody holds a lock on these nodes",
-		drop:  []string{"TICK", "TOKEN", "NODES"},
-		cut:   []string{"JOB", "HOLDER"},
+		Rows:  rows,
+		Empty: "no lock is held on these nodes",
+		Drop:  []string{"TICK", "TOKEN", "NODES"},
+		Cut:   []string{"JOB", "HOLDER"},
 	}, func(r listing.Lock) *string { return r.Cell })
 }
 
@@ -73,5 +69,82 @@ func timeLeft(ms *int64) string {
 	case *ms == 0:
 		return "-"
 	}
-	return short(time.Duration(*ms) * time.Millisecond)
+	return output.Short(time.Duration(*ms) * time.Millisecond)
+}
+
+func (a App) locksReleaseCommand(f *flags) *cobra.Command {
+	var reason string
+	var token uint64
+	c := &cobra.Command{
+		Use:   "release JOB",
+		Short: "Take a lock from its holder by force",
+		Long: `Take the lock of a job, or a plain lock, from its holder. Use it if a run hangs and
+the next tick must not wait, or if an abandoned lock does not expire.
+
+The run learns of it at its next extension (every lock.extend_every, by default a
+third of lock.ttl). Then its context ends, and the ledger records it as lease_lost
+with your reason. Its tick does not run again, unless on_crash is rerun, and its token
+stays used.
+
+If several runs of the job overlap (overlap: allow), --token selects one; quorate
+locks lists the tokens.
+
+Another run may start before this one has stopped. Sinks that check the token refuse
+its late writes. Without such a sink, stop the holder first.
+
+Exit code 3 if the lock is not held, 4 if fewer than a quorum answer.`,
+		Example: `  quorate locks release nightly-report --reason "hangs since the deploy"
+  quorate locks release imports --token 1883434212261889 --reason "stuck"`,
+		Args: usage(cobra.ExactArgs(1)),
+		PreRunE: func(*cobra.Command, []string) error {
+			switch n := len(strings.Join(strings.Fields(reason), " ")); {
+			case n == 0:
+				return failure.Usagef(`give a reason with --reason "…": the run's record will have it`)
+			case n < redlock.MinReason || n > redlock.MaxReason:
+				return failure.Usagef("--reason has %s: write %d to %d", listing.Count(n, "byte", "bytes"), redlock.MinReason, redlock.MaxReason)
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			act := acts.Act{Kind: acts.Release, Job: args[0], By: whoami(), Reason: reason}
+			return a.withCluster(c.Context(), f, func(cl cluster.Cluster) error {
+				taken, warning, err := cl.Release(c.Context(), act, token)
+				if err != nil {
+					return err
+				}
+				fmt.Fprint(a.Out, released(taken))
+				if warning != "" {
+					a.warn("%s", warning)
+				}
+				return nil
+			})
+		},
+	}
+	c.Flags().Uint64Var(&token, "token", 0, "`token` of the run, if several overlap (overlap: allow)")
+	c.Flags().StringVar(&reason, "reason", "", "reason, in a few `words`; required")
+	return c
+}
+
+// released reports a forced release and its effects.
+func released(l listing.Lock) string {
+	from := "an unknown holder"
+	if l.Token != nil {
+		from = fmt.Sprintf("%s with token %d", cmp.Or(listing.Text(l.Holder), "somebody"), *l.Token)
+	}
+	if l.Tick != nil {
+		from += " for tick " + *l.Tick
+	}
+	text := fmt.Sprintf("%s: the lock was taken from %s\n", l.Job, from)
+	if l.Token == nil {
+		return text + "its holder has no token that a sink could refuse: make sure that it has stopped\n"
+	}
+	text += "its context ends at its next extension, by default after a third of lock.ttl at most\n"
+	switch {
+	case l.Tick == nil:
+	case listing.Text(l.OnCrash) == "rerun":
+		text += "its tick may be run again, with a larger token (on_crash: rerun)\n"
+	default:
+		text += "its tick is not run again\n"
+	}
+	return text
 }

@@ -7,12 +7,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/cmd/internal/cluster"
+	"github.com/quorate/quorate/cmd/internal/cmdtest"
+	"github.com/quorate/quorate/cmd/internal/output"
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/redisstore"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
-	"github.com/quorate/quorate/scheduler/replica"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // holdings has one of each kind.
@@ -44,13 +48,13 @@ func holdings() []redlock.Holding {
 func TestGoldenLocks(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"json", "table"} {
-		golden(t, "locks."+format, printed(t, lockListing(inOneGroup(holdings()), tick), format))
+		cmdtest.Golden(t, "locks."+format, printed(t, lockListing(inOneGroup(holdings()), tick), format))
 	}
 	var all strings.Builder
-	for _, row := range replica.LockRows("", holdings()[:5]) {
+	for _, row := range redisstore.LockRows("", holdings()[:5]) {
 		all.WriteString(released(row) + "\n")
 	}
-	golden(t, "locks_release.txt", all.String())
+	cmdtest.Golden(t, "locks_release.txt", all.String())
 }
 
 // TestForceRelease: an operator sees a run that hangs, takes its lock away, and
@@ -76,7 +80,7 @@ jobs:
 		}
 		return held.Token != nil
 	})
-	if held.Job != "hang" || dash(held.Holder) != "a" || held.Tick == nil || dash(held.OnCrash) != "skip" || held.LeftMillis == nil || *held.LeftMillis < 1 {
+	if held.Job != "hang" || output.Dash(held.Holder) != "a" || held.Tick == nil || output.Dash(held.OnCrash) != "skip" || held.LeftMillis == nil || *held.LeftMillis < 1 {
 		t.Errorf("the lock of the run: %+v", held)
 	}
 	o.exits(exitFailed, "may still be served by replica a", "jobs", "forget", "hang")
@@ -88,7 +92,7 @@ jobs:
 	var evicted locking.Token
 	eventually(t, "the ledger has the reason", func() bool {
 		for _, row := range ask[listing.Run](o, "runs", "hang") {
-			if row.Outcome == scheduler.LeaseLost && strings.Contains(dash(row.Reason), "released by an operator: it hangs") {
+			if row.Outcome == ledger.LeaseLost && strings.Contains(output.Dash(row.Reason), "released by an operator: it hangs") {
 				evicted = *row.Token
 			}
 		}
@@ -186,14 +190,14 @@ func TestForgetPublishedOnly(t *testing.T) {
 	initNew(t, config)
 	o := operator{t, []string{"-c", config, "--set", "redis/node_timeout=700ms"}}
 	now := time.Now()
-	err := App{}.withCluster(t.Context(), &flags{config: config, set: o.flags[3:]}, func(cl cluster) error {
+	err := App{}.withStore(t.Context(), &flags{config: config, set: o.flags[3:]}, func(s *cluster.Store) error {
 		never := []scheduler.JobInfo{{Name: "never", Schedule: "@yearly", Replica: "gone", Published: now}}
 		eventually(t, "the job is published, and an early replica lives", func() bool {
-			_, err := cl.Roster.Beat(t.Context(), scheduler.Replica{ID: "early", Started: now.Add(-time.Hour)})
-			return err == nil && cl.Roster.Publish(t.Context(), never) == nil
+			_, err := s.Cluster.Roster.Beat(t.Context(), scheduler.Replica{ID: "early", Started: now.Add(-time.Hour)})
+			return err == nil && s.Cluster.Roster.Publish(t.Context(), never) == nil
 		})
 		o.exits(exitFailed, "replica early", "jobs", "forget", "never")
-		eventually(t, "it has left", func() bool { return cl.Roster.Leave(t.Context(), "early") == nil })
+		eventually(t, "it has left", func() bool { return s.Cluster.Roster.Leave(t.Context(), "early") == nil })
 		return nil
 	})
 	if err != nil {
@@ -210,7 +214,7 @@ func TestForgetPublishedOnly(t *testing.T) {
 // TestLockRowsAreWhole: every field is there, null where there is nothing.
 func TestLockRowsAreWhole(t *testing.T) {
 	t.Parallel()
-	b, err := json.Marshal(replica.LockRows("", []redlock.Holding{{Name: "x", Left: redlock.Endless}})[0])
+	b, err := json.Marshal(redisstore.LockRows("", []redlock.Holding{{Name: "x", Left: redlock.Endless}})[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,5 +226,5 @@ func TestLockRowsAreWhole(t *testing.T) {
 
 // inOneGroup are the holdings of a cluster without cells.
 func inOneGroup(held []redlock.Holding) []listing.Lock {
-	return replica.LockRows("", held)
+	return redisstore.LockRows("", held)
 }

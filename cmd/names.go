@@ -5,23 +5,25 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 )
 
-// product is what the binary of this project is called.
+// product is the name of this project's binary.
 const product = "quorate"
 
-// name is what the binary is called.
+// name is the name of the binary.
 func (a App) name() string { return cmp.Or(a.Name, product) }
 
-// programName is the name by which the process was started.
+// programName is the name of the started program.
 func programName(arg0 string) string {
 	return strings.TrimSuffix(filepath.Base(arg0), ".exe")
 }
 
-// rename puts the binary's name before each command that help names.
+// rename replaces the binary's name in all help texts.
 func (a App) rename(root *cobra.Command) {
 	if a.name() == product {
 		return
@@ -37,8 +39,7 @@ func (a App) rename(root *cobra.Command) {
 	each(root)
 }
 
-// namer returns a function that puts the binary's name before the commands of
-// root that a text names.
+// namer returns a function that replaces "quorate" before a command of root.
 func (a App) namer(root *cobra.Command) func(string) string {
 	var names []string
 	for _, c := range root.Commands() {
@@ -48,7 +49,7 @@ func (a App) namer(root *cobra.Command) func(string) string {
 	return func(text string) string { return commands.ReplaceAllString(text, a.name()+" $1") }
 }
 
-// own is a message with the binary's name in it.
+// own formats a message with the binary's name.
 func (a App) own(format string, args ...any) string {
 	text := fmt.Sprintf(format, args...)
 	if a.name() == product {
@@ -60,7 +61,42 @@ func (a App) own(format string, args ...any) string {
 // say prints a message.
 func (a App) say(format string, args ...any) { fmt.Fprintln(a.Out, a.own(format, args...)) }
 
-// warn prints a message that is not a result.
+// warn prints a message to standard error.
 func (a App) warn(format string, args ...any) {
 	fmt.Fprintln(a.Err, a.name()+": "+a.own(format, args...))
+}
+
+func (a App) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  quorate version",
+		Args:    usage(noArgs),
+		RunE: func(*cobra.Command, []string) error {
+			fmt.Fprintf(a.Out, "%s\n", a.versionLine())
+			return nil
+		},
+	}
+}
+
+// versionLine has the binary's name, version and build.
+func (a App) versionLine() string {
+	return fmt.Sprintf("%s %s %s %s/%s", a.name(), Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// Version is the version of this binary: the module's tag, else the commit.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			return "devel+" + s.Value[:12]
+		}
+	}
+	return "devel"
 }

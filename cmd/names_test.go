@@ -53,7 +53,7 @@ func TestOwnBinaryHasItsOwnName(t *testing.T) {
 	}{
 		{[]string{"--help"}, "  billing validate --config prod.yaml"},
 		{[]string{"ticks", "--help"}, "  billing ticks nightly-report"},
-		{[]string{"pause", "--help"}, "billing cancel ends it"},
+		{[]string{"pause", "--help"}, "billing cancel ends them"},
 		{[]string{"completion", "bash"}, "bash completion V2 for billing "},
 		{[]string{"ticks"}, "billing: accepts 1 arg(s), received 0; write billing ticks JOB, or see billing ticks --help"},
 		{[]string{"version"}, "billing "},

@@ -2,41 +2,44 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/cmd/internal/cluster"
+	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/cmd/internal/output"
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/redlock/members"
 )
 
 func (a App) nodesCommand(f *flags) *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "nodes",
-		Short: "List the nodes: who votes, who does not vouch yet, until when and why",
-		Long: `List the nodes: who votes, who does not vouch yet, until when and why. SINCE is
-the moment since which a node remembers, RUN the start of its server's run_id,
-which tells one life of a node from the next, EPOCH how often the list of nodes
-was changed, OFFSET how far the node's clock is ahead of this machine's. Exit code
-4 when fewer than a quorum answer.`,
+		Short: "List the nodes: which vote, and why and until when the others do not",
+		Long: `List the nodes: which vote, and why and until when the others do not. SINCE is the
+time from which on a node remembers. RUN is the start of its server's run_id, which
+changes when the node restarts. EPOCH counts the changes of the node list. OFFSET is
+the node's clock minus this machine's. Exit code 4 if fewer than a quorum answer;
+abstaining nodes answer.`,
 		Example: `  quorate nodes
-  quorate nodes check     # is all well, and may the next one be restarted?
-  quorate nodes init      # these nodes are new: nobody needs to wait for the grace`,
+  quorate nodes check     # is every node well, and may the next one be restarted?
+  quorate nodes init      # these nodes are new: no tick waits for the grace`,
 		Args: usage(noArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			if api, err := f.api(); api != nil || err != nil {
-				return a.remoteNodes(c.Context(), api, err, format)
+		RunE: a.onCluster(f, func(ctx context.Context, cl cluster.Cluster, _ []string) error {
+			rows, err := cl.Nodes(ctx)
+			if err == nil {
+				err = printNodes(a.Out, rows, format)
 			}
-			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				return a.showNodes(cl.Nodes(c.Context()), format)
-			})
-		},
+			if err != nil {
+				return err
+			}
+			return listing.Quorate(rows)
+		}),
 	}
 	outputFlag(c, &format)
 	c.AddCommand(a.nodesInitCommand(f), a.nodesCheckCommand(f), a.nodesChangeCommand(f))
@@ -47,20 +50,20 @@ func (a App) nodesInitCommand(f *flags) *cobra.Command {
 	var recovery bool
 	c := &cobra.Command{
 		Use:   "init",
-		Short: "Say that these nodes are new, so that nothing waits for the grace",
-		Long: `Say that these blank nodes never served this namespace, so that they vouch at
-once instead of after redis.restart_grace. It works on nodes that are blank, or
-were formatted for this list and never accepted a claim, and may be repeated.
+		Short: "Declare the nodes new, so that they vote at once",
+		Long: `Declare that these blank nodes never served this namespace. They vote at once
+instead of after redis.restart_grace. Run it before the first replica starts: nodes
+that a replica has written to refuse it. You can repeat it.
 
-With --recover the opposite is assumed, for when a node that is gone for good
-keeps blank ones from being formatted: the blank nodes among the quorum that
-answers are formatted, and abstain for one grace.`,
+--recover is for the opposite case: a node is lost for good, and keeps blank nodes from
+being formatted. It formats the blank nodes if a quorum answers. They abstain for one
+grace.`,
 		Example: `  quorate nodes init --config prod.yaml
   quorate nodes init --recover`,
 		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				return cl.inCells(func(s *nodes.Set) error {
+			return a.withStore(c.Context(), f, func(s *cluster.Store) error {
+				return s.EachCell(func(s *members.Set) error {
 					if err := s.Init(c.Context(), recovery); err != nil {
 						return err
 					}
@@ -78,89 +81,38 @@ answers are formatted, and abstain for one grace.`,
 			})
 		},
 	}
-	c.Flags().BoolVar(&recovery, "recover", false, "format the blank nodes of a quorum; they abstain for one grace")
+	c.Flags().BoolVar(&recovery, "recover", false, "format the blank nodes if a quorum answers; they abstain for one grace")
 	return c
 }
 
-func (a App) remoteNodes(ctx context.Context, s *server, err error, format string) error {
-	if err != nil {
-		return err
-	}
-	list, err := rows[listing.Node](ctx, s, "/nodes", nil, 0)
-	if err != nil {
-		return err
-	}
-	return a.showNodes(list, format)
-}
-
-// showNodes prints the rows, and returns an error unless a quorum of each cell
-// answers.
-func (a App) showNodes(list []listing.Node, format string) error {
-	if err := printNodes(a.Out, list, format); err != nil {
-		return err
-	}
-	var errs []error
-	for _, cell := range byCell(list, func(r listing.Node) *string { return r.Cell }) {
-		answered := 0
-		for _, n := range cell {
-			if listing.Answers(n.State) {
-				answered++
-			}
-		}
-		errs = append(errs, inCell(listing.Text(cell[0].Cell), quorumOf(answered, len(cell))))
-	}
-	return errors.Join(errs...)
-}
-
-// byCell groups rows that stand in the order of their cells.
-func byCell[R any](rows []R, cell func(R) *string) [][]R {
-	var groups [][]R
-	for i, r := range rows {
-		if i == 0 || listing.Text(cell(r)) != listing.Text(cell(rows[i-1])) {
-			groups = append(groups, nil)
-		}
-		last := len(groups) - 1
-		groups[last] = append(groups[last], r)
-	}
-	return groups
-}
-
-// quorumOf returns locking.ErrNoQuorum unless enough nodes answered.
-func quorumOf(answered, of int) error {
-	if answered > of/2 {
-		return nil
-	}
-	return fmt.Errorf("%w: %d of %d; start the others", locking.ErrNoQuorum, answered, of)
-}
-
-// printNodes writes the rows, and for people below them what there is to say.
+// printNodes prints the rows, and remarks below a table.
 func printNodes(w io.Writer, list []listing.Node, format string) error {
-	if err := nodeListing(list).print(w, format); err != nil || format == "json" {
+	if err := nodeListing(list).Print(w, format); err != nil || format == "json" {
 		return err
 	}
 	for _, row := range list {
-		if notes := nodeNotes(row); notes != "" {
-			remark(w, row.Node, notes)
+		if notes := output.NodeNotes(row); notes != "" {
+			output.Remark(w, row.Node, notes)
 		}
 	}
 	return nil
 }
 
-func nodeListing(list []listing.Node) table[listing.Node] {
-	return cellColumn(table[listing.Node]{
-		columns: []string{"NODE", "STATE", "SINCE", "VOUCHES", "RUN", "EPOCH", "OFFSET"},
-		cells: func(r listing.Node) []string {
+func nodeListing(list []listing.Node) output.Table[listing.Node] {
+	return cellColumn(output.Table[listing.Node]{
+		Columns: []string{"NODE", "STATE", "SINCE", "VOUCHES", "RUN", "EPOCH", "OFFSET"},
+		Cells: func(r listing.Node) []string {
 			return []string{
-				r.Node, r.State, remembers(r), vouches(r), fmt.Sprintf("%.8s", dash(r.RunID)), dash(r.Epoch), ms(r.OffsetMilli),
+				r.Node, r.State, remembers(r), vouches(r), fmt.Sprintf("%.8s", output.Dash(r.RunID)), output.Dash(r.Epoch), output.Millis(r.OffsetMilli),
 			}
 		},
-		rows: list,
-		drop: []string{"EPOCH", "RUN"},
-		cut:  []string{"NODE"},
+		Rows: list,
+		Drop: []string{"EPOCH", "RUN"},
+		Cut:  []string{"NODE"},
 	}, func(r listing.Node) *string { return r.Cell })
 }
 
-// remembers is the moment since which the node does, to the second.
+// remembers shows since when the node remembers.
 func remembers(r listing.Node) string {
 	switch {
 	case r.Since != nil:
@@ -181,21 +133,70 @@ func vouches(r listing.Node) string {
 	return "-"
 }
 
-// nodeNotes is what is to be said of the node in words.
-func nodeNotes(r listing.Node) string {
-	var notes []string
-	if r.Error != nil {
-		notes = append(notes, strings.TrimPrefix(*r.Error, r.Node+": "))
+func (a App) nodesChangeCommand(f *flags) *cobra.Command {
+	var to string
+	var dryRun bool
+	c := &cobra.Command{
+		Use:   "change --to FILE",
+		Short: "Move the cluster to another list of nodes",
+		Long: `Move the cluster from the nodes in --config to those in FILE. The command first seals
+a quorum of the old list, which then grants nothing, and then opens the new list.
+Nodes in both lists keep their data; the others must be empty.
+
+The command also moves from one group of nodes to several cells, or to other cells. It
+seals a quorum of every old cell before it opens a new one. Jobs that move to another
+cell leave their ledger behind. Cells with the same name and nodes do not change.
+
+You can interrupt the command at any time, and run it again from any machine until it
+reports that the new list is open. Ticks are missed from the first seal until one
+redis.restart_grace after the opening, and until the replicas are restarted with FILE.
+Running jobs lose their leases.`,
+		Example: `  quorate nodes change --config prod.yaml --to new.yaml --dry-run
+  quorate nodes change --config prod.yaml --to new.yaml`,
+		Args: usage(noArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if to == "" {
+				return failure.Usagef("--to is missing: name the configuration with the new nodes")
+			}
+			if err := f.noServer(); err != nil {
+				return err
+			}
+			change, err := readChange(f, to)
+			if err != nil {
+				return err
+			}
+			change.DryRun = dryRun
+			change.Progress = func(text string) { fmt.Fprintln(a.Out, text) }
+			if err := change.Run(c.Context()); err != nil {
+				return err
+			}
+			a.sayWhatNext(change, to)
+			return nil
+		},
 	}
-	if r.Why != nil {
-		notes = append(notes, *r.Why)
-	}
-	return strings.Join(append(notes, r.Warnings...), "; ")
+	c.Flags().StringVar(&to, "to", "", "configuration `file` with the new list of nodes")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "only read the nodes and print the steps")
+	return c
 }
 
-func ms(v *float64) string {
-	if v == nil {
-		return "-"
+// readChange reads both configurations. --set and the environment apply to both; if they
+// override the node lists, both are equal, and the change is refused later.
+func readChange(f *flags, to string) (members.Change, error) {
+	from, err := config.ReadCluster(f.source())
+	if err != nil {
+		return members.Change{}, err
 	}
-	return fmt.Sprintf("%.1fms", *v)
+	source := f.source()
+	source.Path = to
+	target, err := config.ReadCluster(source)
+	return members.Change{From: from, To: target}, err
+}
+
+func (a App) sayWhatNext(c members.Change, to string) {
+	if c.DryRun {
+		fmt.Fprintln(a.Out, "nothing was changed; run it without --dry-run to do this")
+		return
+	}
+	output.Remark(a.Out, "next", fmt.Sprintf(`restart every replica with the nodes that %s lists; ticks are missed until then, and until one restart_grace (%v) from now. When all are restarted, switch off the nodes that are in the old list only, or empty them, but not before. Nodes that were not sealed or opened above: run the same command again when they answer`,
+		to, c.To[0].WithDefaults().Grace))
 }

@@ -11,81 +11,72 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/cmd/internal/cluster"
+	"github.com/quorate/quorate/cmd/internal/cmdtest"
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/redisstore"
 	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/locking/redlock/nodes"
-	"github.com/quorate/quorate/scheduler/listing"
-	"github.com/quorate/quorate/scheduler/replica"
+	"github.com/quorate/quorate/internal/redlock/members"
 )
 
 // checkup is one node of each kind.
-func checkup() nodes.Checkup {
-	well := nodes.Status{
+func checkup() members.Checkup {
+	well := members.Status{
 		Name: "10.0.0.1:6379", URL: "redis://quorate:***@10.0.0.1:6379", Reachable: true, Role: "master", Version: "7.0.15",
-		RunID: "a3f1d1c6f7f04f3c8b6a", Members: []string{"10.0.0.1:6379", "10.0.1.1:6379"}, MembersMatch: true, Epoch: 1,
+		RunID: "a3f1d1c6f7f04f3c8b6a", Members: []string{"10.0.0.1:6379", "10.0.1.1:6379"}, Epoch: 1,
 		Since: tick.Add(-time.Hour + 250*time.Millisecond), Vouches: true, VouchesAt: tick.Add(-59 * time.Minute),
 		Persistence: "aof", MaxmemoryPolicy: "noeviction", RTT: 420 * time.Microsecond, Offset: -3 * time.Millisecond,
 	}
-	like := func(name, id string, change func(*nodes.Status)) nodes.Status {
+	like := func(name, id string, change func(*members.Status)) members.Status {
 		s := well
 		s.Name, s.URL, s.RunID = name, "redis://"+name, id
 		change(&s)
 		return s
 	}
-	restarted := like("10.0.1.1:6379", "b4c2", func(s *nodes.Status) {
+	restarted := like("10.0.1.1:6379", "b4c2", func(s *members.Status) {
 		s.Since, s.Vouches, s.VouchesAt = tick, false, tick.Add(20*time.Second)
 		s.Why = "it came, or came back, at 02:00:00Z and may have lost its memory: it votes on ticks after 02:00:20Z"
 		s.Persistence, s.MaxmemoryPolicy = "none", "volatile-lru"
 		s.Warnings = []string{"maxmemory-policy volatile-lru may evict leases: run CONFIG SET maxmemory-policy noeviction there"}
 	})
-	declared := like("redis-3.example.internal:6379", "c5d3", func(s *nodes.Status) { s.Since, s.VouchesAt = time.Time{}, time.Unix(20, 0) })
-	sealed := like("10.0.3.1:6379", "d6e4", func(s *nodes.Status) {
+	declared := like("redis-3.example.internal:6379", "c5d3", func(s *members.Status) { s.Since, s.VouchesAt = time.Time{}, time.Unix(20, 0) })
+	sealed := like("10.0.3.1:6379", "d6e4", func(s *members.Status) {
 		s.SealedFor = []string{"10.0.4.1:6379", "10.0.5.1:6379"}
-		s.Err = &nodes.RefusedError{Node: s.Name, Reason: "the node is sealed for a change to the list [10.0.4.1:6379 10.0.5.1:6379]: finish it with quorate nodes change"}
+		s.Err = &members.RefusedError{Node: s.Name, Reason: "the node is sealed for a change to the list [10.0.4.1:6379 10.0.5.1:6379]: finish it with quorate nodes change"}
 	})
-	down := nodes.Status{Name: "10.0.2.1:6379", URL: "redis://10.0.2.1:6379", Err: errors.New("dial tcp 10.0.2.1:6379: connection refused")}
-	return nodes.Checkup{
-		Nodes: []nodes.Condition{
+	down := members.Status{Name: "10.0.2.1:6379", URL: "redis://10.0.2.1:6379", Err: errors.New("dial tcp 10.0.2.1:6379: connection refused")}
+	return members.Checkup{
+		Nodes: []members.Condition{
 			{Status: well, Fsync: "always", MaxMemory: 100 << 20, UsedMemory: 12 << 20, MayRestart: true},
-			{Status: restarted, UsedMemory: 3 << 20, Findings: []nodes.Finding{
-				{Topic: "state", Level: nodes.Wait, Text: restarted.Why},
-				{Topic: "eviction", Level: nodes.Mend, Text: restarted.Warnings[0]},
+			{Status: restarted, UsedMemory: 3 << 20, Findings: []members.Finding{
+				{Topic: "state", Level: members.Wait, Text: restarted.Why},
+				{Topic: "eviction", Level: members.Mend, Text: restarted.Warnings[0]},
 			}},
-			{Status: declared, Fsync: "everysec", UsedMemory: 3 << 20, Findings: []nodes.Finding{
-				{Topic: "persistence", Level: nodes.Note, Text: "a crash loses its last second (appendfsync everysec). Restarted, it abstains for the restart_grace of 20s, so no tick runs twice"},
+			{Status: declared, Fsync: "everysec", UsedMemory: 3 << 20, Findings: []members.Finding{
+				{Topic: "persistence", Level: members.Note, Text: "a crash loses its last second (appendfsync everysec). Restarted, it abstains for the restart_grace of 20s, so no tick runs twice"},
 			}},
-			{Status: sealed, Findings: []nodes.Finding{{Topic: "state", Level: nodes.Mend, Text: "it is sealed"}}},
-			{Status: down, Findings: []nodes.Finding{{Topic: "state", Level: nodes.Mend, Text: "it does not answer"}}},
+			{Status: sealed, Findings: []members.Finding{{Topic: "state", Level: members.Mend, Text: "it is sealed"}}},
+			{Status: down, Findings: []members.Finding{{Topic: "state", Level: members.Mend, Text: "it does not answer"}}},
 		},
-		Local:  []nodes.Finding{{Topic: "clock", Level: nodes.Mend, Text: "its clock is 12s from the median of all: set it right, at 10s apart votes are lost"}},
+		Local:  []members.Finding{{Topic: "clock", Level: members.Mend, Text: "its clock is 12s from the median of all: set it right, at 10s apart votes are lost"}},
 		NextAt: tick.Add(20 * time.Second),
 	}
 }
 
-// A nodeCount is a group of so many nodes.
-type nodeCount struct {
-	cell string
-	n    int
-}
-
-func (c nodeCount) Cell() string { return c.cell }
-func (c nodeCount) Len() int     { return c.n }
-func (c nodeCount) Quorum() int  { return c.n/2 + 1 }
-
 func TestGoldenNodes(t *testing.T) {
 	t.Parallel()
 	c := checkup()
-	var statuses []nodes.Status
+	var statuses []members.Status
 	for _, n := range c.Nodes {
 		statuses = append(statuses, n.Status)
 	}
-	group := nodeCount{n: 5}
 	for _, format := range []string{"json", "table"} {
 		var list, check bytes.Buffer
-		if err := errors.Join(printNodes(&list, replica.NodeRows("", statuses), format), printCheckup(&check, []cellCheckup{{group, c}}, format)); err != nil {
+		if err := errors.Join(printNodes(&list, redisstore.NodeRows("", statuses), format), printCheckup(&check, []cluster.Checkup{cluster.Judge("", 5, c)}, format)); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "nodes."+format, list.String())
-		golden(t, "nodes-check."+format, check.String())
+		cmdtest.Golden(t, "nodes."+format, list.String())
+		cmdtest.Golden(t, "nodes-check."+format, check.String())
 	}
 }
 
@@ -93,32 +84,32 @@ func TestGoldenNodes(t *testing.T) {
 func TestGoldenCells(t *testing.T) {
 	t.Parallel()
 	c := checkup()
-	east, west := nodes.Checkup{Nodes: c.Nodes[:1], Next: c.Nodes[0].Name}, nodes.Checkup{Nodes: c.Nodes[1:2], NextAt: c.NextAt}
-	list := append(replica.NodeRows("east", []nodes.Status{east.Nodes[0].Status}), replica.NodeRows("west", []nodes.Status{west.Nodes[0].Status})...)
-	checks := []cellCheckup{{nodeCount{"east", 1}, east}, {nodeCount{"west", 1}, west}}
-	held := slices.Concat(replica.LockRows("east", holdings()[:1]), replica.LockRows("west", holdings()[1:2]))
+	east, west := members.Checkup{Nodes: c.Nodes[:1], Next: c.Nodes[0].Name}, members.Checkup{Nodes: c.Nodes[1:2], NextAt: c.NextAt}
+	list := append(redisstore.NodeRows("east", []members.Status{east.Nodes[0].Status}), redisstore.NodeRows("west", []members.Status{west.Nodes[0].Status})...)
+	checks := []cluster.Checkup{cluster.Judge("east", 1, east), cluster.Judge("west", 1, west)}
+	held := slices.Concat(redisstore.LockRows("east", holdings()[:1]), redisstore.LockRows("west", holdings()[1:2]))
 	for _, format := range []string{"json", "table"} {
 		var out bytes.Buffer
 		if err := errors.Join(printNodes(&out, list, format), printCheckup(&out, checks, format)); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "cells."+format, out.String()+printed(t, lockListing(held, tick), format))
+		cmdtest.Golden(t, "cells."+format, out.String()+printed(t, lockListing(held, tick), format))
 	}
 }
 
 func TestAdviceOnRestarts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		checkup nodes.Checkup
+		checkup members.Checkup
 		size    int
 		want    string
 	}{
-		{nodes.Checkup{Next: "a:1"}, 3, "a:1 may be restarted now"},
-		{nodes.Checkup{NextAt: tick}, 3, "not before 2026-12-01T02:00:00Z"},
-		{nodes.Checkup{}, 1, "there is one node only"},
-		{nodes.Checkup{}, 3, "none may be restarted"},
+		{members.Checkup{Next: "a:1"}, 3, "a:1 may be restarted now"},
+		{members.Checkup{NextAt: tick}, 3, "not before 2026-12-01T02:00:00Z"},
+		{members.Checkup{}, 1, "there is only one node"},
+		{members.Checkup{}, 3, "no node may be restarted"},
 	} {
-		if got := advice(c.checkup, c.size); !strings.HasPrefix(got, c.want) {
+		if got := cluster.Judge("", c.size, c.checkup).Advice; !strings.HasPrefix(got, c.want) {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}
@@ -168,4 +159,28 @@ func TestNodesChange(t *testing.T) {
 		s.Kill()
 	}
 	run(exitNoQuorum, "2 of 5", "nodes", "check", "-c", longer)
+}
+
+// A node with the data of an older format says in every command how to clear it.
+func TestNodesOfAnOlderFormat(t *testing.T) {
+	t.Parallel()
+	servers := redistest.StartN(t, 3)
+	config := writeNodes(t, servers...)
+	for _, key := range []string{"quorate:node", "{quorate}:node"} {
+		servers[1].Client().HSet(t.Context(), key, "format", "1", "since", "0")
+		for _, command := range []string{"check", "init", "init --recover"} {
+			args := append(append([]string{"nodes"}, strings.Fields(command)...), "-c", config)
+			stdout, stderr, code := quorate(t, args...)
+			text := strings.Join(strings.Fields(stdout+stderr), " ")
+			for _, want := range []string{"holds data of format 1", "delete the keys quorate:* and {quorate}:* on every node", "then start the replicas"} {
+				if code != exitFailed || !strings.Contains(text, want) {
+					t.Errorf("%s: %v: exit code %d, want %d and %q, got\n%s%s", key, args, code, exitFailed, want, stdout, stderr)
+				}
+			}
+		}
+		servers[1].Client().Del(t.Context(), key)
+	}
+	if stdout, stderr, code := quorate(t, "nodes", "init", "-c", config); code != exitDone {
+		t.Errorf("cleared: exit code %d\n%s%s", code, stdout, stderr)
+	}
 }

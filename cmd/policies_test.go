@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorate/quorate/scheduler/replica"
+	"github.com/quorate/quorate/internal/config"
 )
 
 // TestPolicies holds docs/policies.md to the schema: every key of a job that is
@@ -45,7 +45,7 @@ func names(row, word string) bool {
 // and those of the keys below it where the list is closed.
 func policies(t *testing.T) map[string][]string {
 	t.Helper()
-	text, err := replica.Schema()
+	text, err := config.Schema()
 	if err != nil {
 		t.Fatal(err)
 	}

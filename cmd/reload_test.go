@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/scheduler/listing"
 )
 
 // TestCampaignReload renames and changes a job on one of two processes, then on

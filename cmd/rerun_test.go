@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/locking/fence/httpfence"
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // TestCampaignRerun lets the winner of a job that is run again die, and freeze,
@@ -54,7 +54,7 @@ jobs:
 	second := sink.next(t, func(w guardedWrite) bool { return w.tick == first.tick && w.attempt == 2 && w.stage == 2 })
 	checkSucceeds(t, first, second)
 	start(first.replica)
-	wantRuns(t, config, first.tick, scheduler.Interrupted, scheduler.Succeeded)
+	wantRuns(t, config, first.tick, ledger.Interrupted, ledger.Succeeded)
 
 	t.Log("frozen between its writes")
 	sink.forget()
@@ -67,7 +67,7 @@ jobs:
 	if late.status != http.StatusPreconditionFailed {
 		t.Errorf("the late write of attempt 1 got status %d, want it refused", late.status)
 	}
-	wantRuns(t, config, first.tick, scheduler.LeaseLost, scheduler.Succeeded)
+	wantRuns(t, config, first.tick, ledger.LeaseLost, ledger.Succeeded)
 	checkTruth(t, config, map[string][]string{"invoices": ticksBetween(from, time.Now(), time.Second)}, sink.lines, lives...)
 }
 
@@ -81,10 +81,10 @@ func checkSucceeds(t *testing.T, first, second guardedWrite) {
 }
 
 // wantRuns wants a tick to have two attempts that ended so.
-func wantRuns(t *testing.T, config, tick string, first, second scheduler.Outcome) {
+func wantRuns(t *testing.T, config, tick string, first, second ledger.Outcome) {
 	t.Helper()
 	eventually(t, "both attempts of "+tick+" in the ledger", func() bool {
-		ended := map[int]scheduler.Outcome{}
+		ended := map[int]ledger.Outcome{}
 		for _, row := range list[listing.Run](t, "runs", "invoices", "-c", config) {
 			if row.Tick == tick {
 				ended[*row.Attempt] = row.Outcome

@@ -8,10 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/cmd/internal/output"
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/truth"
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // TestCampaignRollingRestart: three processes, five servers, a tick a second,
@@ -58,10 +59,10 @@ func TestCampaignRollingRestart(t *testing.T) {
 	lines := readLines(t, out)
 	checkOnce(t, lines)
 	ticks := slices.DeleteFunc(everySecond(t, lines[0].tick, lines[len(lines)-1].tick), func(tick string) bool { return tick < began || tick > ended })
-	ledger := checkTruth(t, config, map[string][]string{"tick": ticks}, out, lives...)
+	store := checkTruth(t, config, map[string][]string{"tick": ticks}, out, lives...)
 	for _, tick := range ticks {
-		if row := ledger[truth.Tick{Job: "tick", At: moment(t, tick)}]; row.Outcome != scheduler.Succeeded {
-			t.Errorf("tick %s is %s (%s)", tick, row.Outcome, why(row.Run))
+		if row := store[truth.Tick{Job: "tick", At: moment(t, tick)}]; row.Outcome != ledger.Succeeded {
+			t.Errorf("tick %s is %s (%s)", tick, row.Outcome, output.Why(row.Run))
 		}
 	}
 	t.Logf("%d restarts, %d ticks, run by %d different processes", restarts, len(ticks), len(winners(lines)))

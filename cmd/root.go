@@ -1,11 +1,10 @@
 package cmd
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
-	"github.com/quorate/quorate/scheduler/replica"
+	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/internal/config"
 )
 
 // Groups of commands, as the help lists them.
@@ -16,16 +15,16 @@ const (
 	groupAct    = "act"
 )
 
-// flags are those every command takes.
+// flags are the flags of every command.
 type flags struct {
 	config            string
 	set               []string
-	server, tokenFile string // of the API, instead of the nodes
+	server, tokenFile string // of the API, which replaces the nodes
 }
 
-// source is where the flags say the configuration comes from.
-func (f *flags) source() replica.Source {
-	return replica.Source{Path: f.config, Set: f.set}
+// source is where the configuration is read from.
+func (f *flags) source() config.Source {
+	return config.Source{Path: f.config, Set: f.set}
 }
 
 func (a App) root() *cobra.Command {
@@ -34,11 +33,11 @@ func (a App) root() *cobra.Command {
 		Use:   a.name(),
 		Short: "Cron for services that run as N identical replicas",
 		Long: `Quorate runs cron jobs on N identical replicas: every tick of a schedule runs
-on exactly one replica, chosen by a quorum of independent Redis masters, and
-every run carries a fencing token.
+on exactly one replica. A quorum of independent Redis masters chooses it. Every
+run carries a fencing token.
 
 Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 not found,
-4 no quorum of nodes answered.`,
+4 fewer than a quorum of nodes answered.`,
 		Example: `  quorate dev                         # try it: no Redis needed
   quorate validate --config prod.yaml
   quorate run --config prod.yaml
@@ -56,15 +55,15 @@ Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 not found,
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
+		return failure.Usagef("%w; see %s --help", err, c.CommandPath())
 	})
 	root.PersistentFlags().StringVarP(&f.config, "config", "c", "", "configuration `file` (default $QUORATE_CONFIG, else ./config.yaml)")
 	root.PersistentFlags().StringArrayVar(&f.set, "set", nil, "override a key of the configuration, `path=value` (jobs/nightly/timeout=5m); may be repeated")
 	root.AddGroup(
 		&cobra.Group{ID: groupRun, Title: "Run:"},
 		&cobra.Group{ID: groupConfig, Title: "Check the configuration:"},
-		&cobra.Group{ID: groupLook, Title: "Look at the cluster (reads the nodes themselves, needs no replica):"},
-		&cobra.Group{ID: groupAct, Title: "Act on the whole cluster (a quorum of nodes keeps it, in the audit log):"},
+		&cobra.Group{ID: groupLook, Title: "Inspect the cluster (reads the nodes, needs no replica):"},
+		&cobra.Group{ID: groupAct, Title: "Act on the whole cluster (recorded in the audit log):"},
 	)
 	for group, commands := range map[string][]*cobra.Command{
 		groupRun:    {a.runCommand(&f), a.devCommand(&f)},

@@ -9,31 +9,38 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/scheduler/metrics"
 	"github.com/quorate/quorate/scheduler/replica"
+	"github.com/quorate/quorate/scheduler/replica/dashboard"
 )
 
 func (a App) runCommand(f *flags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "run",
 		Short: "Run one replica until SIGTERM, then drain",
-		Long: `Run one replica against the configured nodes until SIGTERM or SIGINT. Then it
-drains: it takes no new ticks, running jobs go on for scheduler.drain_timeout
-while their leases are extended, then their contexts end. A second signal ends
-them at once. Exit code 1 if a function did not return even then.
+		Long: `Run one replica against the configured nodes until SIGTERM or SIGINT. Then the
+replica drains: it takes no new ticks, and running jobs have
+scheduler.drain_timeout to end. After that their contexts end. A second signal
+ends them at once. Exit code 1 if a function still does not return.
 
-When the configuration file changes, or at SIGHUP, it is read again: jobs that
-were added, changed or removed are served from then on, and what runs goes on. A
-file with a mistake changes nothing. Settings besides the jobs need a restart.`,
+The replica reads the configuration file again when it changes, or at SIGHUP. It
+serves added and changed jobs from then on and drops removed ones; running jobs
+continue. A file with a mistake changes nothing. Other settings need a restart.`,
 		Example: `  quorate run --config prod.yaml
   QUORATE__LOG__LEVEL=debug quorate run --set scheduler/drain_timeout=10s`,
 		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			source := f.source()
-			config, err := replica.Read(source, a.Registry)
+			cfg, err := config.Read(source, a.Registry)
 			if err != nil {
 				return err
 			}
-			r, err := replica.New(config, a.Registry, replica.Options{Version: Version(), LogOutput: a.Err, Source: &source})
+			r, err := replica.New(replica.Config{
+				File:    &config.File{Config: cfg, Registry: a.Registry, Source: &source},
+				Version: Version(), Logger: config.NewLogger(cfg.Log, a.Err),
+				Metrics: new(metrics.Metrics), Dashboard: new(dashboard.Server),
+			})
 			if err != nil {
 				return err
 			}
@@ -46,7 +53,7 @@ file with a mistake changes nothing. Settings besides the jobs need a restart.`,
 	}
 }
 
-// heed tells the replicas what signals say until they have ended.
+// heed passes signals on to the replicas until they have ended.
 func (a App) heed(replicas []*replica.Replica, ended <-chan struct{}) {
 	hard := a.Hard
 	for {

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,11 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/cmd/internal/cluster"
+	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/cmd/internal/output"
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A selection is what the flags of a listing of ticks or runs ask for.
+// A selection holds the filters of a listing of ticks or runs.
 type selection struct {
 	since, until       string
 	outcomes, triggers []string
@@ -22,53 +27,44 @@ type selection struct {
 	follow             bool
 }
 
-// selectionFlags adds the flags of a selection to a listing.
+// selectionFlags adds the filters to a listing.
 func selectionFlags(c *cobra.Command, s *selection) {
 	limitFlag(c, &s.limit, usualRows)
 	flags := c.Flags()
-	flags.StringVar(&s.since, "since", "", "only ticks from this `time` on: RFC 3339, or how long ago (24h)")
-	flags.StringVar(&s.until, "until", "", "only ticks before this `time`, written alike")
+	flags.StringVar(&s.since, "since", "", "only ticks from this `time` on: RFC 3339, or an age (24h)")
+	flags.StringVar(&s.until, "until", "", "only ticks before this `time`: RFC 3339, or an age (24h)")
 	flags.StringSliceVar(&s.outcomes, "outcome", nil, "only these `outcomes`: "+strings.Join(outcomeNames(), ", "))
 	flags.StringSliceVar(&s.triggers, "trigger", nil, "only these `triggers`: "+strings.Join(triggerNames(), ", "))
-	flags.StringSliceVar(&s.reasons, "reason", nil, "only with a reason of these `codes`: "+strings.Join(codeNames(), ", "))
+	flags.StringSliceVar(&s.reasons, "reason", nil, "only these reason `codes`: "+strings.Join(codeNames(), ", "))
 	completeList(c, "outcome", outcomeNames())
 	completeList(c, "trigger", triggerNames())
 	completeList(c, "reason", codeNames())
-	flags.BoolVarP(&s.follow, "follow", "f", false, "go on listing what has ended, oldest first, until interrupted; JSON as one object per line")
+	flags.BoolVarP(&s.follow, "follow", "f", false, "keep listing what has ended, oldest first, until interrupted; JSON as one object per line")
+}
+
+// textsOf converts the values of an enumeration to flag values.
+func textsOf[T ~string](values ...T) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = string(v)
+	}
+	return list
 }
 
 func outcomeNames() []string {
-	var names []string
-	for _, o := range []scheduler.Outcome{
-		scheduler.Running, scheduler.Succeeded, scheduler.Failed, scheduler.TimedOut, scheduler.LeaseLost,
-		scheduler.Interrupted, scheduler.Cancelled, scheduler.Skipped, scheduler.Missed,
-	} {
-		names = append(names, string(o))
-	}
-	return names
+	return textsOf(ledger.Running, ledger.Succeeded, ledger.Failed, ledger.TimedOut, ledger.LeaseLost,
+		ledger.Interrupted, ledger.Cancelled, ledger.Skipped, ledger.Missed)
 }
 
-func codeNames() []string {
-	var names []string
-	for _, c := range scheduler.Codes() {
-		names = append(names, string(c))
-	}
-	return names
-}
+func codeNames() []string { return textsOf(ledger.Codes()...) }
 
 func triggerNames() []string {
-	var names []string
-	for _, t := range []scheduler.Trigger{
-		scheduler.BySchedule, scheduler.ByCatchUp, scheduler.ByRerun, scheduler.ByManual, scheduler.ByBackfill, scheduler.ByChain,
-	} {
-		names = append(names, string(t))
-	}
-	return names
+	return textsOf(ledger.BySchedule, ledger.ByCatchUp, ledger.ByRerun, ledger.ByManual, ledger.ByBackfill, ledger.ByChain)
 }
 
-// query returns what the flags ask for, of no job yet.
-func (s selection) query(now time.Time) (scheduler.Query, error) {
-	q := scheduler.Query{Limit: s.limit}
+// query returns the query that the flags stand for, without a job.
+func (s selection) query(now time.Time) (ledger.Query, error) {
+	q := ledger.Query{Limit: s.limit}
 	var err error
 	if q.Since, err = instant("--since", s.since, now); err != nil {
 		return q, err
@@ -76,17 +72,17 @@ func (s selection) query(now time.Time) (scheduler.Query, error) {
 	if q.Before, err = instant("--until", s.until, now); err != nil {
 		return q, err
 	}
-	if q.Outcomes, err = chosen[scheduler.Outcome]("--outcome", s.outcomes, outcomeNames()); err != nil {
+	if q.Outcomes, err = chosen[ledger.Outcome]("--outcome", s.outcomes, outcomeNames()); err != nil {
 		return q, err
 	}
-	if q.Triggers, err = chosen[scheduler.Trigger]("--trigger", s.triggers, triggerNames()); err != nil {
+	if q.Triggers, err = chosen[ledger.Trigger]("--trigger", s.triggers, triggerNames()); err != nil {
 		return q, err
 	}
-	q.Reasons, err = chosen[scheduler.Code]("--reason", s.reasons, codeNames())
+	q.Reasons, err = chosen[ledger.Code]("--reason", s.reasons, codeNames())
 	return q, err
 }
 
-// instant reads the value of a flag: a time, or how long ago one was.
+// instant parses a time flag: a time or an age.
 func instant(flag, text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -96,61 +92,41 @@ func instant(flag, text string, now time.Time) (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return at, usageError{fmt.Errorf("%s %s: write a time such as 2027-01-01T00:00:00Z, or how long ago, such as 24h", flag, text)}
+		return at, failure.Usagef("%s %s: write a time such as 2027-01-01T00:00:00Z, or an age such as 24h", flag, text)
 	}
 	return at, nil
 }
 
-// chosen checks the values of a flag.
+// chosen checks the values of a list flag.
 func chosen[T ~string](flag string, values, known []string) ([]T, error) {
 	var list []T
 	for _, v := range values {
 		if !slices.Contains(known, v) {
-			return nil, usageError{fmt.Errorf("%s %s: write some of %s", flag, v, strings.Join(known, ","))}
+			return nil, failure.Usagef("%s %s: write some of %s", flag, v, strings.Join(known, ","))
 		}
 		list = append(list, T(v))
 	}
 	return list, nil
 }
 
-// A reader reads what a query of no job asks for, newest first: of several jobs up
-// to its limit of each.
-type reader func(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error)
-
-// A source is where ticks or runs are listed from.
+// A source reads ticks or runs.
 type source[R any] struct {
-	read func(ctx context.Context, q scheduler.Query) ([]R, error) // as a reader
-	run  func(R) listing.Run                                       // what the row says of a run
-	list func([]R) table[R]
+	// read returns the rows that match a query, newest first. If it returns rows and an
+	// error, rows are missing.
+	read  func(ctx context.Context, q ledger.Query) ([]R, error)
+	run   func(R) listing.Run // of a row
+	table func([]R) output.Table[R]
 }
 
-// tickSource lists ticks from where entries of the ledger come from.
-func tickSource(read reader) source[listing.Tick] {
-	return source[listing.Tick]{each(read, listing.NewTick), func(t listing.Tick) listing.Run { return t.Run }, tickTable}
+func tickSource(read func(context.Context, ledger.Query) ([]listing.Tick, error)) source[listing.Tick] {
+	return source[listing.Tick]{read, func(t listing.Tick) listing.Run { return t.Run }, tickTable}
 }
 
-// runSource is tickSource of runs.
-func runSource(read reader) source[listing.Run] {
-	return source[listing.Run]{each(read, listing.NewRun), func(r listing.Run) listing.Run { return r }, runTable}
+func runSource(read func(context.Context, ledger.Query) ([]listing.Run, error)) source[listing.Run] {
+	return source[listing.Run]{read, func(r listing.Run) listing.Run { return r }, runTable}
 }
 
-// each reads entries as rows.
-func each[R any](read reader, row func(scheduler.Entry) R) func(context.Context, scheduler.Query) ([]R, error) {
-	return func(ctx context.Context, q scheduler.Query) ([]R, error) {
-		entries, err := read(ctx, q)
-		return asRows(entries, row), err
-	}
-}
-
-func asRows[R any](entries []scheduler.Entry, row func(scheduler.Entry) R) []R {
-	rows := make([]R, len(entries))
-	for i, e := range entries {
-		rows[i] = row(e)
-	}
-	return rows
-}
-
-// show prints what the selection asks for, once or on and on.
+// show prints the selection, once or continuously.
 func show[R any](ctx context.Context, a App, s selection, format string, from source[R]) error {
 	q, err := s.query(time.Now())
 	if err != nil {
@@ -159,11 +135,88 @@ func show[R any](ctx context.Context, a App, s selection, format string, from so
 	if s.follow {
 		q.Limit = max(s.limit, followLook)
 		f := follower[R]{source: from, query: q, first: min(s.limit, followFirst), warn: a.warn}
-		return f.follow(ctx, func(rows []R) error { return from.list(rows).stream(a.Out, format, &f.sheet) })
+		return f.follow(ctx, func(rows []R) error { return from.table(rows).Stream(a.Out, format, &f.sheet) })
 	}
 	rows, err := from.read(ctx, q)
-	if err != nil {
-		return err
+	return printRows(a, format, from.table, rows[:min(len(rows), q.Limit)], err)
+}
+
+const (
+	followEvery = time.Second
+	// followFirst bounds the past entries that --follow starts with.
+	followFirst = 10
+	// followLook is the least number of entries per job that each poll reads, so that
+	// the end of a run is seen that began many ticks ago.
+	followLook = 100
+)
+
+// A follower polls, and passes on each row that has ended since, once.
+type follower[R any] struct {
+	source[R]
+	query ledger.Query
+	first int // how many past rows it starts with
+	warn  func(format string, args ...any)
+
+	seen    map[string]bool // rows of the last poll that were shown; nil before the first
+	lacking error           // why the last poll lacked rows
+	quiet   bool            // a failure was reported
+	sheet   output.Sheet
+}
+
+// follow passes rows to show, oldest first, until ctx ends. That is an error only if the
+// last poll lacked rows. While no quorum or server answers, it warns and retries.
+func (f *follower[R]) follow(ctx context.Context, show func([]R) error) error {
+	ticker := time.NewTicker(followEvery)
+	defer ticker.Stop()
+	for {
+		rows, err := f.read(ctx, f.query)
+		switch {
+		case ctx.Err() != nil:
+			return f.lacking
+		case rows != nil || err == nil:
+			f.quiet, f.lacking = false, err
+			if err := show(f.fresh(rows)); err != nil {
+				return err
+			}
+		case f.seen != nil && (errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, cluster.ErrUnreachable)):
+			f.complain(err)
+		default:
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return f.lacking
+		}
 	}
-	return from.list(rows[:min(len(rows), q.Limit)]).print(a.Out, format)
+}
+
+func (f *follower[R]) complain(err error) {
+	if !f.quiet {
+		f.warn("%s; trying again", failure.Lines(err)[0])
+	}
+	f.quiet = true
+}
+
+// fresh returns the rows that have ended since the last poll, oldest first.
+func (f *follower[R]) fresh(rows []R) []R {
+	seen := make(map[string]bool, len(rows))
+	var fresh []R
+	for _, row := range rows {
+		r := f.run(row)
+		if r.Outcome == ledger.Running {
+			continue
+		}
+		id := fmt.Sprint(r.Job, output.Dash(r.ID), r.Tick, output.Dash(r.Trigger), output.Dash(r.Token), r.Outcome)
+		if !f.seen[id] {
+			fresh = append(fresh, row)
+		}
+		seen[id] = true
+	}
+	if f.seen == nil {
+		fresh = fresh[:min(len(fresh), f.first)]
+	}
+	f.seen = seen
+	slices.Reverse(fresh)
+	return fresh
 }

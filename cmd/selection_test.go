@@ -2,16 +2,17 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/cmd/internal/cluster"
+	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 func TestSelection(t *testing.T) {
@@ -31,8 +32,7 @@ func TestSelection(t *testing.T) {
 		"--trigger cron: write":    {triggers: []string{"cron"}},
 	} {
 		_, err := s.query(now)
-		var bad usageError
-		if !errors.As(err, &bad) || !strings.Contains(err.Error(), want) {
+		if !failure.IsUsage(err) || !strings.Contains(err.Error(), want) {
 			t.Errorf("query = %v, want a usage error with %q", err, want)
 		}
 	}
@@ -47,13 +47,13 @@ func TestLimit(t *testing.T) {
 		app := App{Out: &out, Err: &out}
 		ctx, cancel := context.WithCancel(t.Context())
 		looks := 0
-		read := func(_ context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
-			var all []scheduler.Entry
+		read := func(_ context.Context, q ledger.Query) ([]listing.Run, error) {
+			var all []listing.Run
 			for n := range min(q.Limit, 30) {
-				all = append(all, scheduler.Entry{Job: "j", Tick: tick.Add(-time.Duration(n) * time.Second), Token: 1, Outcome: scheduler.Succeeded})
+				all = append(all, listing.NewRun(ledger.Entry{Job: "j", Tick: tick.Add(-time.Duration(n) * time.Second), Token: 1, Outcome: ledger.Succeeded}))
 			}
 			if looks++; looks == 1 {
-				all[20].Outcome = scheduler.Running
+				all[20].Outcome = ledger.Running
 			} else if looks == 3 {
 				cancel()
 			}
@@ -67,8 +67,8 @@ func TestLimit(t *testing.T) {
 			t.Errorf("%d rows, want two of the past and the long run that ended later:\n%s", n, &out)
 		}
 		out.Reset()
-		more := func(ctx context.Context, _ scheduler.Query) ([]scheduler.Entry, error) {
-			return read(ctx, scheduler.Query{Limit: 30})
+		more := func(ctx context.Context, _ ledger.Query) ([]listing.Run, error) {
+			return read(ctx, ledger.Query{Limit: 30})
 		}
 		if err := show(t.Context(), app, selection{limit: 2}, "table", runSource(more)); err != nil {
 			t.Fatal(err)
@@ -88,29 +88,29 @@ func TestFollow(t *testing.T) {
 
 func follows(t *testing.T) {
 	t.Helper()
-	e := func(n int, o scheduler.Outcome) scheduler.Entry {
-		return scheduler.Entry{Job: "j", Tick: tick.Add(time.Duration(n) * time.Second), Token: locking.Token(n), Outcome: o}
+	e := func(n int, o ledger.Outcome) listing.Run {
+		return listing.NewRun(ledger.Entry{Job: "j", Tick: tick.Add(time.Duration(n) * time.Second), Token: locking.Token(n), Outcome: o})
 	}
-	var first []scheduler.Entry
+	var first []listing.Run
 	for n := range 30 {
-		first = append(first, e(30-n, scheduler.Succeeded))
+		first = append(first, e(30-n, ledger.Succeeded))
 	}
-	looks := []func() ([]scheduler.Entry, error){
-		func() ([]scheduler.Entry, error) {
-			return append([]scheduler.Entry{e(31, scheduler.Running)}, first...), nil
+	looks := []func() ([]listing.Run, error){
+		func() ([]listing.Run, error) {
+			return append([]listing.Run{e(31, ledger.Running)}, first...), nil
 		},
-		func() ([]scheduler.Entry, error) { return nil, locking.ErrNoQuorum },
-		func() ([]scheduler.Entry, error) { return nil, errUnreachable },
-		func() ([]scheduler.Entry, error) {
-			return append([]scheduler.Entry{e(33, scheduler.Running), e(32, scheduler.Missed), e(31, scheduler.Failed)}, first...), nil
+		func() ([]listing.Run, error) { return nil, locking.ErrNoQuorum },
+		func() ([]listing.Run, error) { return nil, cluster.ErrUnreachable },
+		func() ([]listing.Run, error) {
+			return append([]listing.Run{e(33, ledger.Running), e(32, ledger.Missed), e(31, ledger.Failed)}, first...), nil
 		},
-		func() ([]scheduler.Entry, error) {
-			return append([]scheduler.Entry{e(33, scheduler.Succeeded), e(32, scheduler.Missed), e(31, scheduler.Failed)}, first...), nil
+		func() ([]listing.Run, error) {
+			return append([]listing.Run{e(33, ledger.Succeeded), e(32, ledger.Missed), e(31, ledger.Failed)}, first...), nil
 		},
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var warned, got strings.Builder
-	f := follower[listing.Run]{warn: (App{Err: &warned}).warn, first: followFirst, source: runSource(func(context.Context, scheduler.Query) ([]scheduler.Entry, error) {
+	f := follower[listing.Run]{warn: (App{Err: &warned}).warn, first: followFirst, source: runSource(func(context.Context, ledger.Query) ([]listing.Run, error) {
 		if len(looks) == 0 {
 			cancel()
 			return nil, ctx.Err()

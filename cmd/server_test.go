@@ -2,16 +2,19 @@ package cmd
 
 import (
 	"context"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/scheduler/listing"
-	"github.com/quorate/quorate/scheduler/web"
+	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
 // freeAddr is an address that nobody listens on.
@@ -29,8 +32,8 @@ func freeAddr(t *testing.T) string {
 // the audit log under the name of the user.
 func TestServer(t *testing.T) {
 	t.Parallel()
-	token, stored := web.NewToken()
-	rootToken, rootStored := web.NewToken()
+	token, stored := identity.NewToken()
+	rootToken, rootStored := identity.NewToken()
 	addr := freeAddr(t)
 	config := writeConfig(t, redistest.StartN(t, 3), `
 http: {listen: "`+addr+`", users: {ann: {role: operator, token: "`+stored+`"}, root: {role: admin, token: "`+rootStored+`"}}}
@@ -105,7 +108,7 @@ jobs:
 		t.Errorf("the log is %q", out)
 	}
 	remote.exits(exitNotFound, "nosuch", "ticks", "nosuch")
-	remote.exits(exitNotFound, "no run of report goes on", "cancel", "report", "--reason", "x")
+	remote.exits(exitNotFound, "no run of report is running", "cancel", "report", "--reason", "x")
 	remote.exits(exitUsage, "--reason", "trigger", "report")
 	for _, args := range [][]string{{"nodes", "init"}, {"jobs", "forget", "report"}, {"nodes", "change", "--to", "x"}} {
 		remote.exits(exitUsage, "leave out --server", args...)
@@ -128,8 +131,8 @@ jobs:
 			}
 		}
 	}
-	remote.exits(exitUsage, "say why in 2 to 500", "locks", "release", "wait", "--reason", "x")
-	if out := remote.exits(exitDone, "", "runs", "--until", "2020-01-01T00:00:00Z"); !strings.Contains(out, "no such run") {
+	remote.exits(exitUsage, "write 2 to 500", "locks", "release", "wait", "--reason", "x")
+	if out := remote.exits(exitDone, "", "runs", "--until", "2020-01-01T00:00:00Z"); !strings.Contains(out, "no runs") {
 		t.Errorf("runs --until, before there were any: %q", out)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -145,5 +148,71 @@ jobs:
 	if code := r.exitCode(); code != exitDone {
 		t.Errorf("the replica exits with %d", code)
 	}
-	nobody.exits(exitFailed, "leave it out", "jobs")
+	nobody.exits(exitFailed, "leave out --server", "jobs")
+}
+
+// answering is a server that answers each path that ends so with a text.
+func answering(t *testing.T, answers map[string]string) (url string) {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for end, text := range answers {
+			if strings.HasSuffix(r.URL.Path, end) {
+				_, _ = io.WriteString(w, text)
+				return
+			}
+		}
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"code": "not_found", "detail": "not \u001b[31mhere"}`)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// A server that answers with nothing is no reason to panic.
+func TestEmptyAnswers(t *testing.T) {
+	t.Parallel()
+	url := answering(t, map[string]string{
+		"/trigger": `{"run": "a@1"}`, "/runs/a@1": `{"items": []}`, "/backfill": `{"job": "a", "asked": true, "ticks": null}`,
+		"/cancel": `{}`, "/pause": `{}`, "/release": `{}`, "/jobs": `{}`, "/replicas": `{}`, "/nodes": `{}`, "/check": `{}`, "/locks": `{}`, "/audit": `{}`, "/next": `{}`, "/log": `{}`,
+	})
+	for _, tt := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"trigger a --wait --reason x", exitFailed, "accepted run a@1"},
+		{"backfill a --from 2026-01-01 --to 2026-01-02 --reason x", exitDone, "requested 0 ticks"},
+		{"backfill a --from 2026-01-01 --to 2026-01-02 --dry-run", exitDone, ""},
+		{"cancel a --reason x", exitDone, ""},
+		{"pause a --reason x", exitDone, ""},
+		{"locks release a --reason xx", exitDone, ""},
+		{"jobs", exitDone, ""},
+		{"replicas", exitDone, ""},
+		{"nodes", exitDone, ""},
+		{"nodes check", exitDone, ""},
+		{"locks", exitDone, ""},
+		{"audit", exitDone, ""},
+		{"logs a a@1", exitDone, ""},
+	} {
+		out, errs, code := quorate(t, append(strings.Fields(tt.args), "--server", url)...)
+		if code != tt.code || !strings.Contains(out+errs, tt.says) {
+			t.Errorf("%s: code %d, %q, %q", tt.args, code, out, errs)
+		}
+	}
+}
+
+// What a run has logged, and what a server says, cannot do anything to the terminal.
+func TestServersTextIsHarmless(t *testing.T) {
+	t.Parallel()
+	url := answering(t, map[string]string{"/log": `{"text": "one\u001b]0;owned\u0007\n\ttwo\r\u202eeerht\n"}`})
+	out, _, code := quorate(t, "logs", "a", "a@1", "--server", url)
+	if want := "one\uFFFD]0;owned\uFFFD\n\ttwo\uFFFD\uFFFDeerht\n"; code != exitDone || out != want {
+		t.Errorf("logs writes %q, want %q", out, want)
+	}
+	if out, _, _ := quorate(t, "logs", "a", "a@1", "--server", url, "-o", "json"); !strings.Contains(out, `\u001b]0;owned\u0007\n`) {
+		t.Errorf("as JSON: %q", out)
+	}
+	if _, errs, code := quorate(t, "jobs", "--server", url); code != exitNotFound || !strings.Contains(errs, "not \uFFFD[31mhere") {
+		t.Errorf("an error: %d %q", code, errs)
+	}
 }

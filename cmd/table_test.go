@@ -2,14 +2,16 @@ package cmd
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
+	"github.com/quorate/quorate/cmd/internal/cmdtest"
+	"github.com/quorate/quorate/cmd/internal/output"
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Names as clusters have them, which are longer than those of examples.
@@ -23,7 +25,7 @@ const (
 // wide are the listings with long names, by command.
 func wide(t *testing.T) map[string]func(width int) string {
 	t.Helper()
-	ticks := entries()
+	ticks := cmdtest.Entries()
 	for i := range ticks {
 		ticks[i].Job = longJob
 		if ticks[i].Replica != "" {
@@ -34,7 +36,7 @@ func wide(t *testing.T) map[string]func(width int) string {
 	started := listing.Stamp(tick.Add(-26 * time.Hour))
 	jobs := []listing.Job{{
 		Job: longJob, Key: longJob, Schedule: listing.Optional("*/15 8-18 * * mon-fri"), Timezone: listing.Optional("America/Argentina/Buenos_Aires"),
-		Next: listing.Stamp(tick), LastTick: listing.Stamp(tick), LastOutcome: listing.Optional(scheduler.Interrupted), Published: started,
+		Next: listing.Stamp(tick), LastTick: listing.Stamp(tick), LastOutcome: listing.Optional(ledger.Interrupted), Published: started,
 		Hash: listing.Optional("3f786850e387"), Live: true,
 	}}
 	drifting := []listing.Job{jobs[0]}
@@ -44,7 +46,7 @@ func wide(t *testing.T) map[string]func(width int) string {
 		Started: tick.Add(-26 * time.Hour), Seen: tick.Add(-2 * time.Second), Running: []string{longJob, "nightly-report"}, ConfigHash: "3f786850e387550f",
 		Labels: map[string]string{"topology.kubernetes.io/zone": "eu-central-1a"},
 	})}
-	acts := acts()
+	acts := goldenActs()
 	acts[1].Job, acts[1].By, acts[1].Reason = listing.Optional(longJob), listing.Optional("ann.example@bastion-2.eu-central-1.internal"), listing.Optional(longReason)
 	locks := inOneGroup(holdings())
 	locks[0].Job, locks[0].Holder = longJob, listing.Optional(longReplica)
@@ -56,7 +58,7 @@ func wide(t *testing.T) map[string]func(width int) string {
 		Cell: listing.Optional("eu-central"), Node: listing.Optional(longNode), State: "abstaining", Verdict: "mend", RTTMillis: listing.Optional(101.2),
 		OffsetMilli: listing.Optional(-3.2), Version: listing.Optional("7.0.15"), Persistence: listing.Optional("aof everysec"),
 	}}
-	next := []nextRow{{Next: listing.Next{Job: longJob, Tick: *listing.Stamp(tick), Note: listing.Optional("after the gap; starts 1m30s later, by jitter")}, local: "Tue 2026-12-01 03:00:00 CET"}}
+	next := []nextRow{{Next: listing.Next{Job: longJob, Tick: *listing.Stamp(tick), Note: listing.Optional("after the gap; starts 1m30s later (jitter)")}, local: "Tue 2026-12-01 03:00:00 CET"}}
 	return map[string]func(int) string{
 		"jobs":                           laid(t, jobListing(jobs, tick)),
 		"jobs, of which one is replaced": laid(t, jobListing(drifting, tick)),
@@ -73,11 +75,11 @@ func wide(t *testing.T) map[string]func(width int) string {
 }
 
 // laid lays a table out in so many columns.
-func laid[R any](t *testing.T, l table[R]) func(int) string {
+func laid[R any](t *testing.T, l output.Table[R]) func(int) string {
 	t.Helper()
 	return func(width int) string {
 		var b strings.Builder
-		if err := l.write(&b, width, new(sheet)); err != nil {
+		if err := l.Write(&b, width, new(output.Sheet)); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()
@@ -111,21 +113,21 @@ func TestTablesFit(t *testing.T) {
 			t.Errorf("%s on a terminal with room:\n%swant\n%s", name, wider, whole)
 		}
 	}
-	golden(t, "tables-80.txt", all.String())
+	cmdtest.Golden(t, "tables-80.txt", all.String())
 }
 
 // TestFollowedTableFits: rows that come later stand in the columns of the earlier ones,
 // under new names where other columns are left out.
 func TestFollowedTableFits(t *testing.T) {
 	t.Parallel()
-	list := entries()
+	list := cmdtest.Entries()
 	var b strings.Builder
-	s := new(sheet)
-	for _, e := range []scheduler.Entry{list[0], list[1], list[0]} {
+	s := new(output.Sheet)
+	for _, e := range []ledger.Entry{list[0], list[1], list[0]} {
 		if b.Len() > 0 {
 			e.Job, e.Replica = longJob, longReplica
 		}
-		if err := runTable([]listing.Run{listing.NewRun(e)}).write(&b, 100, s); err != nil {
+		if err := runTable([]listing.Run{listing.NewRun(e)}).Write(&b, 100, s); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -138,25 +140,10 @@ func TestFollowedTableFits(t *testing.T) {
 // TestTablesPassNothingOn: what others wrote does nothing to the terminal.
 func TestTablesPassNothingOn(t *testing.T) {
 	t.Parallel()
-	row := listing.NewRun(entries()[1])
+	row := listing.NewRun(cmdtest.Entries()[1])
 	row.Job, row.Error = "\x1b[2Jj", listing.Optional("a\tb\n\x1b]0;owned\x07")
 	var b bytes.Buffer
-	if err := runTable([]listing.Run{row}).print(&b, "table"); err != nil || strings.ContainsAny(b.String(), "\x1b\x07\t") || bytes.Count(b.Bytes(), []byte("\n")) != 2 {
+	if err := runTable([]listing.Run{row}).Print(&b, "table"); err != nil || strings.ContainsAny(b.String(), "\x1b\x07\t") || bytes.Count(b.Bytes(), []byte("\n")) != 2 {
 		t.Errorf("%q, %v", &b, err)
-	}
-}
-
-// TestRemark: sentences are broken between words.
-func TestRemark(t *testing.T) {
-	t.Parallel()
-	for width, want := range map[int]string{
-		20: "who: one two three\n    four five\n", 9: "who: one\n    two\n    three\n    four\n    five\n", 100: "who: one two three four five\n",
-	} {
-		if got := broken("who: one two three four five", "    ", width); got != want {
-			t.Errorf("in %d columns: %q, want %q", width, got, want)
-		}
-	}
-	if got := fmt.Sprint(broken("    why: "+strings.Repeat("x", 30), "      ", 20)); got != "    why:\n      "+strings.Repeat("x", 30)+"\n" {
-		t.Errorf("a long word: %q", got)
 	}
 }

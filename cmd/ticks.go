@@ -3,13 +3,17 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"net/url"
+	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/cmd/internal/cluster"
+	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/cmd/internal/output"
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 func (a App) ticksCommand(f *flags) *cobra.Command {
@@ -17,33 +21,24 @@ func (a App) ticksCommand(f *flags) *cobra.Command {
 	var s selection
 	c := &cobra.Command{
 		Use:   "ticks JOB",
-		Short: "List what became of each tick of a job, newest first",
-		Long: `List what became of each tick of a job, newest first: which replica ran it with
-which token and how that ended, or why it did not run. Ticks that have no
-entry are computed from the schedule that was served last.`,
+		Short: "List each tick of a job with its outcome, newest first",
+		Long: `List each tick of a job, newest first: the replica that ran it, its token and its
+outcome, or why it did not run. Ticks without a ledger entry are computed from the
+schedule that was served last.`,
 		Example: `  quorate ticks nightly-report
   quorate ticks nightly-report --since 24h --outcome failed,missed
   quorate ticks nightly-report --reason overlap,no_quorum
   quorate ticks nightly-report -o json --limit 5 | jq '.[] | select(.outcome == "missed")'`,
 		Args: usage(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, args []string) error {
-			if api, err := f.api(); api != nil || err != nil {
-				return showRemote(c.Context(), a, api, err, "/jobs/"+url.PathEscape(args[0])+"/ticks", s, format, tickSource(nil))
-			}
-			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				return show(c.Context(), a, s, format, tickSource(cl.ticks(args[0])))
-			})
-		},
+		RunE: a.onCluster(f, func(ctx context.Context, cl cluster.Cluster, args []string) error {
+			return show(ctx, a, s, format, tickSource(func(ctx context.Context, q ledger.Query) ([]listing.Tick, error) {
+				return cl.Ticks(ctx, args[0], q)
+			}))
+		}),
 	}
 	outputFlag(c, &format)
 	selectionFlags(c, &s)
 	return c
-}
-
-// ticks reads the ticks of the named job, those that nobody could record
-// included.
-func (c cluster) ticks(job string) reader {
-	return func(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) { return c.Ticks(ctx, job, q) }
 }
 
 func (a App) runsCommand(f *flags) *cobra.Command {
@@ -56,91 +51,98 @@ func (a App) runsCommand(f *flags) *cobra.Command {
   quorate runs --since 24h --outcome failed,timed_out
   quorate runs nightly-report --follow`,
 		Args: usage(cobra.MaximumNArgs(1)),
-		RunE: func(c *cobra.Command, args []string) error {
-			if api, err := f.api(); api != nil || err != nil {
-				path := "/runs"
-				if len(args) > 0 {
-					path = "/jobs/" + url.PathEscape(args[0]) + path
-				}
-				return showRemote(c.Context(), a, api, err, path, s, format, runSource(nil))
-			}
-			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				var lacking error
-				if err := show(c.Context(), a, s, format, runSource(cl.runs(args, s, &lacking))); err != nil {
-					return err
-				}
-				return lacking
-			})
-		},
+		RunE: a.onCluster(f, func(ctx context.Context, cl cluster.Cluster, args []string) error {
+			return show(ctx, a, s, format, runSource(func(ctx context.Context, q ledger.Query) ([]listing.Run, error) {
+				return cl.Runs(ctx, strings.Join(args, ""), q, s.follow)
+			}))
+		}),
 	}
 	outputFlag(c, &format)
 	selectionFlags(c, &s)
 	return c
 }
 
-// runs reads the runs of the named job, or the latest of all that the nodes know;
-// where that is not all there are, lacking is set.
-func (c cluster) runs(jobs []string, s selection, lacking *error) reader {
-	return func(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
-		if len(jobs) > 0 {
-			return c.Runs(ctx, jobs[0], q)
-		}
-		var all []scheduler.Entry
-		if s.follow || q.Filters() || !q.Before.IsZero() {
-			all, *lacking = c.RunsOfEach(ctx, q)
-		} else {
-			var page listing.Page
-			page, *lacking = c.Recent(ctx, listing.RecentQuery{Limit: q.Limit, Since: q.Since})
-			all = page.Entries
-		}
-		return all, listing.Whole(*lacking)
-	}
-}
-
-func tickTable(rows []listing.Tick) table[listing.Tick] {
-	return table[listing.Tick]{
-		rows:    rows,
-		columns: []string{"TICK", "OUTCOME", "REPLICA", "TOKEN", "VOTES", "TOOK", "WHY"},
-		cells: func(r listing.Tick) []string {
+func tickTable(rows []listing.Tick) output.Table[listing.Tick] {
+	return output.Table[listing.Tick]{
+		Rows:    rows,
+		Columns: []string{"TICK", "OUTCOME", "REPLICA", "TOKEN", "VOTES", "TOOK", "WHY"},
+		Cells: func(r listing.Tick) []string {
 			return []string{
-				r.Tick, string(r.Outcome), dash(r.Replica), dash(r.Token), dash(r.Votes),
-				took(r.Run, time.Now()), why(r.Run),
+				r.Tick, string(r.Outcome), output.Dash(r.Replica), output.Dash(r.Token), output.Dash(r.Votes),
+				output.Took(r.Run, time.Now()), output.Why(r.Run),
 			}
 		},
-		empty: "no such tick: none was decided yet, or none that was asked for",
-		below: []string{"WHY"},
-		drop:  []string{"VOTES", "TOKEN"},
-		cut:   []string{"REPLICA"},
+		Empty: "no ticks, or none that match",
+		Below: []string{"WHY"},
+		Drop:  []string{"VOTES", "TOKEN"},
+		Cut:   []string{"REPLICA"},
 	}
 }
 
-func runTable(rows []listing.Run) table[listing.Run] {
-	return table[listing.Run]{
-		rows:    rows,
-		columns: []string{"JOB", "TICK", "OUTCOME", "REPLICA", "TOKEN", "TOOK", "WHY"},
-		cells: func(r listing.Run) []string {
+func runTable(rows []listing.Run) output.Table[listing.Run] {
+	return output.Table[listing.Run]{
+		Rows:    rows,
+		Columns: []string{"JOB", "TICK", "OUTCOME", "REPLICA", "TOKEN", "TOOK", "WHY"},
+		Cells: func(r listing.Run) []string {
 			return []string{
-				r.Job, r.Tick, string(r.Outcome), dash(r.Replica), dash(r.Token),
-				took(r, time.Now()), why(r),
+				r.Job, r.Tick, string(r.Outcome), output.Dash(r.Replica), output.Dash(r.Token),
+				output.Took(r, time.Now()), output.Why(r),
 			}
 		},
-		empty: "no such run: nothing has run yet, or nothing that was asked for",
-		below: []string{"WHY"},
-		drop:  []string{"TOKEN", "TOOK"},
-		cut:   []string{"JOB", "REPLICA"},
+		Empty: "no runs, or none that match",
+		Below: []string{"WHY"},
+		Drop:  []string{"TOKEN", "TOOK"},
+		Cut:   []string{"JOB", "REPLICA"},
 	}
 }
 
-// usualRows is how many rows of the past a listing has, unless asked for others.
+// usualRows is the default number of rows.
 const usualRows = 100
 
 func limitFlag(c *cobra.Command, limit *int, usual int) {
-	c.Flags().IntVarP(limit, "limit", "n", usual, "at most so many `rows`")
+	c.Flags().IntVarP(limit, "limit", "n", usual, "number of `rows` at most")
 	check := c.PreRunE
 	c.PreRunE = func(c *cobra.Command, args []string) error {
 		if *limit < 1 {
-			return usageError{fmt.Errorf("--limit %d: write 1 or more", *limit)}
+			return failure.Usagef("--limit %d: write 1 or more", *limit)
 		}
 		return check(c, args)
 	}
+}
+
+func (a App) logsCommand(f *flags) *cobra.Command {
+	var format string
+	var attempt int
+	c := &cobra.Command{
+		Use:   "logs JOB [RUN]",
+		Short: "Show the log of a run, including the output of exec jobs",
+		Long: `Show the log of the last run of a job, or of the run with an ID or tick. It has the
+lines from level info on, and the output of exec jobs. The log of a running run is up
+to 5 seconds old. The ledger keeps the last 16 KiB of a log as long as the run.`,
+		Example: `  quorate logs nightly-report
+  quorate logs nightly-report 2026-12-01T02:00:00Z --attempt 1`,
+		Args: usage(cobra.RangeArgs(1, 2)),
+		RunE: a.onCluster(f, func(ctx context.Context, cl cluster.Cluster, args []string) error {
+			row, err := cl.Log(ctx, args[0], strings.Join(args[1:], ""), attempt)
+			if err != nil {
+				return err
+			}
+			return printLog(a.Out, row, format)
+		}),
+	}
+	outputFlag(c, &format)
+	c.Flags().IntVar(&attempt, "attempt", 0, "`number` of the attempt, from 1; default the last")
+	return c
+}
+
+// printLog writes the log, or a JSON array with this row. It escapes control characters.
+func printLog(w io.Writer, r listing.Log, format string) error {
+	if format == "json" {
+		return output.JSON(w, []listing.Log{r})
+	}
+	if r.Cut > 0 {
+		fmt.Fprintf(w, "… (%d earlier bytes were dropped)\n", r.Cut)
+	}
+	_, err := io.WriteString(w, strings.Map(output.VisibleInLines, r.Text))
+	return err
 }

@@ -1,19 +1,14 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"io"
-	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/cmd/internal/cluster"
+	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/cmd/internal/top"
 )
 
 // leastEvery bounds how often top may look at the cluster, and leastBack and mostBack
@@ -24,14 +19,8 @@ const (
 	mostBack   = 30 * 24 * time.Hour
 )
 
-// topFlags are what the flags of top say.
-type topFlags struct {
-	every, back time.Duration
-	once        bool
-}
-
 func (a App) topCommand(f *flags) *cobra.Command {
-	var of topFlags
+	var of top.Options
 	c := &cobra.Command{
 		Use:   "top",
 		Short: "Watch the cluster: who votes, who runs what, what comes next, what went wrong",
@@ -58,69 +47,19 @@ more than a tenth of the time.`,
 		Args: usage(noArgs),
 		PreRunE: func(*cobra.Command, []string) error {
 			switch {
-			case of.every < leastEvery:
-				return usageError{fmt.Errorf("--every %v: write %v or more", of.every, leastEvery)}
-			case of.back < leastBack || of.back > mostBack:
-				return usageError{fmt.Errorf("--since %v: write how long ago, %v to %v", of.back, leastBack, mostBack)}
+			case of.Every < leastEvery:
+				return failure.Usagef("--every %v: write %v or more", of.Every, leastEvery)
+			case of.Back < leastBack || of.Back > mostBack:
+				return failure.Usagef("--since %v: write how long ago, %v to %v", of.Back, leastBack, mostBack)
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, _ []string) error {
-			if api, err := f.api(); err != nil {
-				return err
-			} else if api != nil {
-				return a.top(c.Context(), api.topSource(), of)
-			}
-			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				return a.top(c.Context(), cl.topSource(), of)
-			})
-		},
+		RunE: a.onCluster(f, func(ctx context.Context, cl cluster.Cluster, _ []string) error {
+			return top.Run(ctx, a.In, a.Out, cl, of)
+		}),
 	}
-	c.Flags().DurationVar(&of.every, "every", 2*time.Second, "look so `often`")
-	c.Flags().DurationVar(&of.back, "since", time.Hour, "show how ticks went since so `long` ago, up to the latest 400 of all jobs")
-	c.Flags().BoolVar(&of.once, "once", false, "print one frame and exit")
+	c.Flags().DurationVar(&of.Every, "every", 2*time.Second, "look so `often`")
+	c.Flags().DurationVar(&of.Back, "since", time.Hour, "show how ticks went since so `long` ago, up to the latest 400 of all jobs")
+	c.Flags().BoolVar(&of.Once, "once", false, "print one frame and exit")
 	return c
-}
-
-// top shows the cluster until somebody quits, or once.
-func (a App) top(ctx context.Context, s topSource, of topFlags) error {
-	if screen, ok := openScreen(a.In, a.Out); ok && !of.once {
-		l := &liveTop{screen: screen, source: s, flags: of}
-		return l.run(ctx)
-	}
-	return topOnce(ctx, a.Out, s, of)
-}
-
-// topOnce prints one frame.
-func topOnce(ctx context.Context, w io.Writer, s topSource, of topFlags) error {
-	d, err := s.look(ctx, topData{}, of.back)
-	if err != nil {
-		return err
-	}
-	v := topView{of: s.of, remedy: s.remedy, width: plainWidth(w), now: time.Now()}
-	if _, err := io.WriteString(w, strings.Join(d.frame(v), "\n")+"\n"); err != nil {
-		return err
-	}
-	return cmp.Or(d.err, d.quorum())
-}
-
-// quorum returns locking.ErrNoQuorum if some tick cannot start for want of votes.
-func (d topData) quorum() error {
-	for _, m := range listing.Margins(d.nodes) {
-		if m.Level == "bad" || m.Slow {
-			return fmt.Errorf("%w: %s", locking.ErrNoQuorum, m.Text)
-		}
-	}
-	return d.nodesErr
-}
-
-// plainWidth is how wide a frame is that nobody may see on a terminal.
-func plainWidth(w io.Writer) int {
-	if width := terminalWidth(w)(); width > 0 {
-		return width
-	}
-	if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 0 {
-		return width
-	}
-	return 80
 }

@@ -14,8 +14,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/quorate/quorate/cmd/internal/cluster"
+	"github.com/quorate/quorate/cmd/internal/cmdtest"
+	"github.com/quorate/quorate/cmd/internal/output"
+	"github.com/quorate/quorate/cmd/internal/top"
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/scheduler/listing"
 )
 
 // A pty is a terminal, of which the test is the one who sits before it.
@@ -199,22 +203,27 @@ func stopped(pid int) bool {
 	return err == nil && found && strings.HasPrefix(state, "T")
 }
 
+// What top tells a terminal at its beginning and at its end.
+const (
+	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"
+	leaveScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l"
+)
+
+// crashing is a cluster of which the nodes cannot be listed because of a bug.
+type crashing struct{ cluster.Cluster }
+
+func (crashing) About() cluster.About                          { return cluster.About{} }
+func (crashing) Nodes(context.Context) ([]listing.Node, error) { panic("no map") }
+
 // TestTopCrash: a bug met while reading leaves the terminal in order, and is told
 // after that.
 func TestTopCrash(t *testing.T) {
-	t.Parallel()
+	t.Setenv("TERM", "xterm")
 	p := openPty(t, 80, 24)
 	before := p.modes()
-	s := topSource{
-		nodes:    func(context.Context) ([]listing.Node, error) { return nil, nil },
-		replicas: func(context.Context) ([]listing.Replica, error) { panic("no map") },
-		next:     func(context.Context) ([]listing.Next, error) { return nil, nil },
-		ticks:    func(context.Context, time.Time) ([]listing.Tick, bool, error) { return nil, false, nil },
-	}
-	l := &liveTop{screen: &screen{in: p.back, out: p.back, keyed: true}, source: s, flags: topFlags{every: time.Second, back: time.Hour}}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := l.run(ctx); err == nil || !strings.Contains(err.Error(), "bug: no map") {
+	if err := top.Run(ctx, p.back, p.back, crashing{}, top.Options{Every: time.Second, Back: time.Hour}); err == nil || !strings.Contains(err.Error(), "bug: no map") {
 		t.Errorf("it ends with %v", err)
 	}
 	p.shows(enterScreen)
@@ -253,11 +262,11 @@ func TestTopOnce(t *testing.T) {
 func TestListingOnATerminal(t *testing.T) {
 	t.Parallel()
 	p := openPty(t, 60, 24)
-	row := listing.NewTick(entries()[1])
-	if err := tickTable([]listing.Tick{row}).print(p.back, "table"); err != nil {
+	row := listing.NewTick(cmdtest.Entries()[1])
+	if err := tickTable([]listing.Tick{row}).Print(p.back, "table"); err != nil {
 		t.Fatal(err)
 	}
 	p.shows("    why: exit status 3: no space left on device\r\n")
-	remark(p.back, "a:1", "a sentence that is longer than the sixty columns of this terminal are")
+	output.Remark(p.back, "a:1", "a sentence that is longer than the sixty columns of this terminal are")
 	p.shows("a:1: a sentence that is longer than the sixty columns of\r\n    this terminal are\r\n")
 }

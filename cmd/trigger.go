@@ -1,17 +1,17 @@
 package cmd
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/cmd/internal/cluster"
+	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/scheduler/acts"
 )
 
 func (a App) triggerCommand(f *flags) *cobra.Command {
@@ -23,17 +23,17 @@ func (a App) triggerCommand(f *flags) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trigger JOB",
 		Short: "Run a job once, now, on one of the replicas",
-		Long: `Run a job once, now, on one of the replicas: exactly once, also if replicas are
-restarted meanwhile, and also if the job is paused. It waits for a run that goes
-on to end, for as long as --within allows; what could not begin by then is in
-the ledger as missed.
+		Long: `Run a job once, now, on one of the replicas: exactly once, even if replicas restart
+meanwhile, and even if the job is paused. The run waits for a running run of the job
+to end, for --within at most. If it cannot start by then, the ledger records it as
+missed.
 
-Params go before those of the configuration, key by key. Those that do not fit are
-refused, where the function is known to this binary, or to the replica behind
---server; else the run fails and says why. The built-in exec and http take none.
+Params override the configured params, key by key. Params that the function does not
+accept are refused if this binary, or the replica behind --server, has the function.
+Otherwise the run fails and says why. The built-in exec and http accept none.
 
-With --wait the command follows the run to its end and prints its row: exit
-code 0 if it succeeded, 1 if not.`,
+With --wait the command waits for the run to end and prints its row. The exit code is
+0 if it succeeded, 1 if not.`,
 		Example: `  quorate trigger nightly-report --reason "yesterday's failed"
   quorate trigger nightly-report --param customer=acme --param copies=2 --wait
   quorate trigger nightly-report --params '{"customer": "acme"}'`,
@@ -43,43 +43,38 @@ code 0 if it succeeded, 1 if not.`,
 			if err := errors.Join(err, checkWithin(within)); err != nil {
 				return err
 			}
-			act := who.sign(scheduler.Act{Kind: scheduler.ActTrigger, Job: args[0], Within: within, Params: params})
-			if api, err := f.api(); api != nil || err != nil {
-				return a.remoteTrigger(c.Context(), api, err, act, wait)
-			}
-			return a.withCluster(c.Context(), f, func(cl cluster) error {
-				act, err := cl.Trigger(c.Context(), act)
-				if err != nil {
-					return asked(err)
-				}
-				if !wait {
-					run := listing.TriggeredRun(act)
-					run.Job = args[0]
-					a.say("%s: asked for run %s; see quorate runs %s, or quorate audit", args[0], run.ID(), args[0])
-					return nil
-				}
-				ended, err := cl.follow(c.Context(), act)
+			act := who.sign(acts.Act{Kind: acts.Trigger, Job: args[0], Within: within, Params: params})
+			return a.withCluster(c.Context(), f, func(cl cluster.Cluster) error {
+				asked, err := cl.Trigger(c.Context(), act)
 				if err != nil {
 					return err
 				}
-				return a.showRun(args[0], ended)
+				if !wait {
+					a.say("%s: requested run %s; see quorate runs %s, or quorate audit", act.Job, asked.Run, act.Job)
+					return nil
+				}
+				row, err := asked.Wait(c.Context())
+				if row == nil {
+					return err
+				}
+				return printRows(a, "table", runTable, []listing.Run{*row}, err)
 			})
 		},
 	}
-	c.Flags().BoolVarP(&wait, "wait", "w", false, "follow the run to its end; exit code 1 unless it succeeded")
-	c.Flags().DurationVar(&within, "within", scheduler.DefaultWithin(scheduler.ActTrigger), "how long the run may have to wait before it begins")
+	c.Flags().BoolVarP(&wait, "wait", "w", false, "wait for the run to end; exit code 1 unless it succeeded")
+	c.Flags().DurationVar(&within, "within", acts.DefaultWithin(acts.Trigger), "how long the run may wait for its start")
 	c.Flags().StringVar(&object, "params", "", "params as a JSON `object`")
-	c.Flags().StringArrayVar(&pairs, "param", nil, "a param, `key=value`: a number, true, false, other JSON, or else text; may be repeated")
+	c.Flags().StringArrayVar(&pairs, "param", nil, "a param, `key=value`; the value is JSON, such as a number, else text; may be repeated")
 	authorFlags(c, &who)
 	return c
 }
 
-// readParams puts the params of the flags together, nil if there are none.
+// readParams combines the params of the flags, nil if there are none.
 func readParams(object string, pairs []string) (json.RawMessage, error) {
 	params := map[string]json.RawMessage{} // numbers keep all their digits
 	if object != "" {
 		if err := json.Unmarshal([]byte(object), &params); err != nil || params == nil {
-			return nil, usageError{fmt.Errorf(`--params %s: write a JSON object such as '{"customer": "acme"}'`, object)}
+			return nil, failure.Usagef(`--params %s: write a JSON object such as '{"customer": "acme"}'`, object)
 		}
 		if len(pairs) == 0 {
 			return json.RawMessage(object), nil // as it is written
@@ -88,7 +83,7 @@ func readParams(object string, pairs []string) (json.RawMessage, error) {
 	for _, pair := range pairs {
 		key, text, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return nil, usageError{fmt.Errorf("--param %s: write key=value", pair)}
+			return nil, failure.Usagef("--param %s: write key=value", pair)
 		}
 		value := json.RawMessage(text)
 		if !json.Valid(value) {
@@ -101,77 +96,7 @@ func readParams(object string, pairs []string) (json.RawMessage, error) {
 	}
 	text, err := json.Marshal(params)
 	if err != nil {
-		return nil, usageError{fmt.Errorf("--param: %w", err)}
+		return nil, failure.Usagef("--param: %w", err)
 	}
 	return text, nil
-}
-
-// waitEvery is the pause between looks at a run that is waited for.
-const waitEvery = 500 * time.Millisecond
-
-// follow waits until what was triggered is decided.
-func (c cluster) follow(ctx context.Context, act scheduler.Act) (scheduler.Entry, error) {
-	tick := time.NewTicker(waitEvery)
-	defer tick.Stop()
-	for {
-		if e, ok, err := c.ended(ctx, act); ok || err != nil {
-			return e, err
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return scheduler.Entry{}, fmt.Errorf("stopped waiting; the run was asked for all the same: %w", context.Cause(ctx))
-		}
-	}
-}
-
-// ended returns what became of a trigger, and whether that is known.
-func (c cluster) ended(ctx context.Context, act scheduler.Act) (scheduler.Entry, bool, error) {
-	open, err := c.Acts.Open(ctx)
-	if listing.Whole(err) != nil {
-		return scheduler.Entry{}, false, err
-	}
-	list, err := c.Ledger.Ticks(ctx, scheduler.Query{Job: act.Job, Since: act.At, Before: act.At.Add(time.Millisecond), Limit: 10})
-	if err != nil {
-		return scheduler.Entry{}, false, err
-	}
-	for _, e := range list {
-		if e.Stream == scheduler.StreamManual {
-			return e, e.Outcome != scheduler.Running, nil
-		}
-	}
-	for _, still := range append(open.Requests, open.Expired...) {
-		if still.ID == act.ID {
-			return scheduler.Entry{}, false, nil
-		}
-	}
-	return scheduler.Entry{}, false, c.withdrawn(ctx, act)
-}
-
-// withdrawn is the error for a request that was closed without a run, nil if it
-// was not closed.
-func (c cluster) withdrawn(ctx context.Context, act scheduler.Act) error {
-	log, err := c.Acts.Audit(ctx, scheduler.KeepAudit)
-	if listing.Whole(err) != nil {
-		return err
-	}
-	for _, a := range log {
-		if a.ID == act.ID && !a.Closed.IsZero() {
-			return fmt.Errorf("%s did not run: %s", act.Job, a.Result)
-		}
-	}
-	return nil
-}
-
-// showRun prints the row of a run that has ended, and returns an error unless it
-// succeeded.
-func (a App) showRun(name string, e scheduler.Entry) error {
-	e.Job = name
-	if err := runTable([]listing.Run{listing.NewRun(e)}).print(a.Out, "table"); err != nil {
-		return err
-	}
-	if e.Outcome != scheduler.Succeeded {
-		return fmt.Errorf("run %s ended as %s", e.ID(), e.Outcome)
-	}
-	return nil
 }

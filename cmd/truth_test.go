@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/truth"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // What campaigns' configurations say of time.
@@ -128,7 +128,7 @@ func moment(t *testing.T, stamp string) time.Time {
 }
 
 // valueOf is what p points to, zero for nil.
-func valueOf[T scheduler.Code | locking.Token](p *T) (v T) {
+func valueOf[T ledger.Code | locking.Token](p *T) (v T) {
 	if p != nil {
 		v = *p
 	}

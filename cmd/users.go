@@ -11,14 +11,15 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/quorate/quorate/scheduler/web"
+	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
 func (a App) usersCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "users",
-		Short: "Make the secrets that users of the API and the dashboard log in with",
-		Long: `Make the secrets that users of the API and the dashboard log in with. The
+		Short: "Create the secrets with which users log in to the API and the dashboard",
+		Long: `Create the secrets with which users log in to the API and the dashboard. The
 configuration keeps them hashed only, under http.users or in http.users_file:
 
   http:
@@ -37,14 +38,14 @@ configuration keeps them hashed only, under http.users or in http.users_file:
 func (a App) usersTokenCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "token",
-		Short: "Make a token for a program, and print it and what the configuration keeps of it",
-		Long: `Make a random token and print two lines: the token, for the program that sends it
-as Authorization: Bearer TOKEN, and what the configuration keeps of it. The token
-is shown once, and cannot be found out from the other line.`,
+		Short: "Create a token for a program, and print it with its hash",
+		Long: `Create a random token and print two lines: the token, which the program sends as
+Authorization: Bearer TOKEN, and its hash for the configuration. The token is shown
+once and cannot be recovered from the hash.`,
 		Example: `  quorate users token`,
 		Args:    usage(noArgs),
 		RunE: func(*cobra.Command, []string) error {
-			token, stored := web.NewToken()
+			token, stored := identity.NewToken()
 			fmt.Fprintf(a.Out, "token:         %s\nconfiguration: %s\n", token, stored)
 			return nil
 		},
@@ -54,9 +55,9 @@ is shown once, and cannot be found out from the other line.`,
 func (a App) usersPasswordCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "password",
-		Short: "Read a password, and print what the configuration keeps of it",
+		Short: "Read a password, and print its hash for the configuration",
 		Long: fmt.Sprintf(`Read a password of %d characters or more, from the terminal or as the first line of
-standard input, and print what the configuration keeps of it.`, web.MinPassword),
+standard input, and print its hash for the configuration.`, identity.MinPassword),
 		Example: `  quorate users password
   pass show quorate | quorate users password`,
 		Args: usage(noArgs),
@@ -65,9 +66,9 @@ standard input, and print what the configuration keeps of it.`, web.MinPassword)
 			if err != nil {
 				return err
 			}
-			stored, err := web.HashPassword(password)
+			stored, err := identity.HashPassword(password)
 			if err != nil {
-				return usageError{err}
+				return failure.Usage(err)
 			}
 			fmt.Fprintln(a.Out, stored)
 			return nil
@@ -75,7 +76,7 @@ standard input, and print what the configuration keeps of it.`, web.MinPassword)
 	}
 }
 
-// readPassword reads a password without showing it, where it comes from a terminal.
+// readPassword reads a password, without echo on a terminal.
 func readPassword(in io.Reader, ask io.Writer) (string, error) {
 	if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		fmt.Fprint(ask, "Password: ")

@@ -10,14 +10,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/replica"
 )
 
-// A view shows what several replicas do: a line per tick, and on a terminal a
-// last line with what goes on now. Observers only queue; one goroutine writes,
-// so that a terminal that stands still does not hold up a replica.
+// A view shows the replicas of dev: a line per tick and, on a terminal, a status line.
+// Observers only queue; one goroutine writes, so a slow terminal does not delay a
+// replica.
 type view struct {
 	out   io.Writer
 	width func() int // of the terminal, 0 if it is none
@@ -26,12 +28,12 @@ type view struct {
 
 	mu      sync.Mutex
 	queue   []string
-	claimed map[string]time.Duration // by run id: how long the claim took
-	decided map[string]time.Time     // by job: the last tick shown as not run
+	claimed map[string]time.Duration // by run ID: how long the claim took
+	decided map[string]time.Time     // by job: the last tick shown that did not run
 }
 
-// newView returns a view of the named jobs. Width tells how wide the terminal
-// behind out is, 0 if there is none.
+// newView returns a view of the named jobs. Width is that of the terminal behind out, 0
+// if there is none.
 func newView(out io.Writer, width func() int, jobs []string) *view {
 	v := &view{
 		out: out, width: width, color: width() > 0 && os.Getenv("NO_COLOR") == "", job: len("JOB"),
@@ -43,15 +45,14 @@ func newView(out io.Writer, width func() int, jobs []string) *view {
 	return v
 }
 
-// maxJobColumn bounds the column of jobs. With names of up to 15 letters, a
-// line without a reason fits 80 columns.
+// maxJobColumn bounds the job column. With job names of up to 15 characters, a line
+// without a reason fits 80 columns.
 const maxJobColumn = 20
 
-// row writes the cells of one tick; the outcome and why stand last, so that
-// only they are wrapped.
+// row formats one tick. The outcome with its reason is last, so only it wraps.
 func (v *view) row(tick, job, by, token, votes, claim, run, outcome string) string {
 	return fmt.Sprintf("%-8s  %-*s  %-2s  %-16s  %-5s %5s %5s  %s",
-		tick, v.job, clip(job, v.job), by, token, votes, claim, run, outcome)
+		tick, v.job, output.Clip(job, v.job), by, token, votes, claim, run, outcome)
 }
 
 func (v *view) header(text string) {
@@ -60,42 +61,45 @@ func (v *view) header(text string) {
 	fmt.Fprintln(v.out, v.row("TICK UTC", "JOB", "BY", "TOKEN", "VOTES", "CLAIM", "RUN", "OUTCOME"))
 }
 
-// observer tells the view what the replica of the given name does.
+// observer shows the events of the named replica.
 func (v *view) observer(name string) scheduler.Observer {
-	return scheduler.Observer{
-		Claimed: func(job string, c locking.Claim, took time.Duration) {
+	return func(e scheduler.Event) {
+		switch e.Kind {
+		case scheduler.EventClaimed:
 			v.mu.Lock()
 			defer v.mu.Unlock()
-			v.claimed[scheduler.Entry{}.Placed(job, c.Stream, c.Tick).ID()] = took
-		},
-		Finished: func(e scheduler.Entry, _ error) { v.finished(e) },
-		Decided:  func(e scheduler.Entry) { v.notRun(e) },
-		Overdue: func(job string, c locking.Claim, since time.Time) {
-			v.say(fmt.Sprintf("%s: %s of tick %s ignores the end of its context", name, job, clock(c.Tick)))
-		},
-		Updated:      func(d scheduler.Diff) { v.once(name, "reloaded: "+d.String()) },
-		UpdateFailed: func(err error) { v.updateFailed(name, err) },
-		ClockJumped: func(by time.Duration) {
-			v.say(fmt.Sprintf("%s: the clock jumped by %v", name, by.Round(time.Millisecond)))
-		},
+			v.claimed[e.Run] = e.Took
+		case scheduler.EventFinished:
+			v.finished(e)
+		case scheduler.EventDecided:
+			v.notRun(e.Entry)
+		case scheduler.EventOverdue:
+			v.say(fmt.Sprintf("%s: %s of tick %s ignores the end of its context", name, e.Entry.Job, clock(e.Entry.OrderKey())))
+		case scheduler.EventUpdated:
+			v.once(name, "reloaded: "+e.Diff.String())
+		case scheduler.EventUpdateFailed:
+			v.updateFailed(name, e.Err)
+		case scheduler.EventClockJumped:
+			v.say(fmt.Sprintf("%s: the clock jumped by %v", name, e.By.Round(time.Millisecond)))
+		}
 	}
 }
 
-func (v *view) finished(e scheduler.Entry) {
+func (v *view) finished(ended scheduler.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	claim := v.claimed[e.ID()]
-	delete(v.claimed, e.ID())
+	e, claim := ended.Entry, v.claimed[ended.Run]
+	delete(v.claimed, ended.Run)
 	outcome := v.paint(e.Outcome)
 	if why := e.Reason.String() + e.Error; why != "" {
-		outcome += ": " + clip(why, 120)
+		outcome += ": " + output.Clip(why, 120)
 	}
 	v.queue = append(v.queue, v.row(clock(e.Tick), e.Job, e.Replica, fmt.Sprint(e.Token),
-		fmt.Sprintf("%d/%d", e.Votes.For, e.Votes.Of), short(claim), short(e.Finished.Sub(e.Started)), outcome))
+		fmt.Sprintf("%d/%d", e.Votes.For, e.Votes.Of), output.Short(claim), output.Short(e.Finished.Sub(e.Started)), outcome))
 }
 
-// notRun shows a tick that does not run once, though every replica decides it.
-func (v *view) notRun(e scheduler.Entry) {
+// notRun shows a tick that did not run once, although every replica reports it.
+func (v *view) notRun(e ledger.Entry) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !e.Tick.After(v.decided[e.Job]) {
@@ -103,7 +107,7 @@ func (v *view) notRun(e scheduler.Entry) {
 	}
 	v.decided[e.Job] = e.Tick
 	v.queue = append(v.queue, v.row(clock(e.Tick), e.Job, "-", "-", "-", "-", "-",
-		v.paint(e.Outcome)+": "+clip(e.Reason.String(), 120)))
+		v.paint(e.Outcome)+": "+output.Clip(e.Reason.String(), 120)))
 }
 
 func (v *view) say(text string) {
@@ -112,13 +116,13 @@ func (v *view) say(text string) {
 	v.queue = append(v.queue, text)
 }
 
-// Write takes log lines.
+// Write queues log lines.
 func (v *view) Write(p []byte) (int, error) {
 	v.say(string(bytes.TrimRight(p, "\n")))
 	return len(p), nil
 }
 
-// run writes until ctx ends, then what is left.
+// run writes until ctx ends, then writes the rest.
 func (v *view) run(ctx context.Context, replicas []*replica.Replica) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -130,7 +134,7 @@ func (v *view) run(ctx context.Context, replicas []*replica.Replica) {
 		case <-tick.C:
 			status := ""
 			if width := v.width(); width > 0 {
-				status = clip(statusLine(replicas, time.Now()), width-1) // the last column is the cursor's
+				status = output.Clip(statusLine(replicas, time.Now()), width-1) // the last column is the cursor's
 			}
 			v.flush(status)
 		}
@@ -156,7 +160,7 @@ func (v *view) flush(status string) {
 	}
 }
 
-// statusLine says what runs and what comes next.
+// statusLine shows what is running and what is next.
 func statusLine(replicas []*replica.Replica, now time.Time) string {
 	var running []string
 	var next scheduler.NextTick
@@ -185,19 +189,37 @@ func statusLine(replicas []*replica.Replica, now time.Time) string {
 }
 
 // paint colours an outcome on a terminal.
-func (v *view) paint(o scheduler.Outcome) string {
+func (v *view) paint(o ledger.Outcome) string {
 	if !v.color {
 		return string(o)
 	}
 	code := "31" // red
 	switch o {
-	case scheduler.Succeeded:
+	case ledger.Succeeded:
 		code = "32"
-	case scheduler.Skipped, scheduler.Missed, scheduler.Cancelled:
+	case ledger.Skipped, ledger.Missed, ledger.Cancelled:
 		code = "33"
 	}
 	return "\x1b[" + code + "m" + string(o) + "\x1b[0m"
 }
 
-// clock is a tick's time of day, with milliseconds only if it has some.
+// clock is a tick's time of day, with milliseconds only if there are any.
 func clock(t time.Time) string { return t.UTC().Format("15:04:05.999") }
+
+// updateFailed shows the mistakes in an edited configuration.
+func (v *view) updateFailed(replica string, err error) {
+	if err == nil {
+		v.once(replica, "the configuration is valid again")
+		return
+	}
+	for _, line := range failure.Lines(err) {
+		v.once(replica, "not reloaded: "+line)
+	}
+}
+
+// once shows an event of all replicas when the first of them reports it.
+func (v *view) once(replica, text string) {
+	if replica == firstReplica {
+		v.say(text)
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // shown returns what a view of the given width prints of one run of job.
@@ -16,11 +17,11 @@ func shown(width int, job string) []string {
 	v := newView(&out, func() int { return width }, []string{"tick-and-token", job})
 	v.header("header")
 	o := v.observer("a")
-	o.Claimed(job, locking.Claim{Tick: tick}, 120*time.Millisecond)
-	o.Finished(scheduler.Entry{
-		Job: job, Tick: tick, Replica: "a", Token: 1882457284542464, Outcome: scheduler.Succeeded,
+	o(scheduler.Event{Kind: scheduler.EventClaimed, Run: "run", Took: 120 * time.Millisecond})
+	o(scheduler.Event{Kind: scheduler.EventFinished, Run: "run", Entry: ledger.Entry{
+		Job: job, Tick: tick, Replica: "a", Token: 1882457284542464, Outcome: ledger.Succeeded,
 		Votes: locking.Votes{For: 5, Of: 5}, Started: tick, Finished: tick.Add(59900 * time.Millisecond),
-	}, nil)
+	}})
 	v.flush("status")
 	return strings.Split(out.String(), "\n")
 }
@@ -39,24 +40,6 @@ func TestViewFits(t *testing.T) {
 	}
 	if row := lines[3]; !strings.Contains(row, "02:00:00  nightly-report  a   1882457284542464  5/5   120ms 59.9s  succeeded") {
 		t.Errorf("a tick is shown as %q", row)
-	}
-}
-
-// A run that another one triggered has an id of its own, by which the view finds
-// how long its claim took.
-func TestViewOfAChainedRun(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	v := newView(&out, func() int { return 0 }, []string{"next"})
-	o := v.observer("a")
-	o.Claimed("next", locking.Claim{Tick: tick, Stream: scheduler.StreamManual}, 120*time.Millisecond)
-	o.Finished(scheduler.Entry{
-		Job: "next", Tick: tick, Order: tick, Stream: scheduler.StreamManual, Replica: "a", Outcome: scheduler.Succeeded,
-		Started: tick, Finished: tick.Add(time.Second),
-	}, nil)
-	v.flush("")
-	if !strings.Contains(out.String(), "120ms") || len(v.claimed) != 0 {
-		t.Errorf("shown as %q, %d claims are kept", &out, len(v.claimed))
 	}
 }
 

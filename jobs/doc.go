@@ -1,60 +1,65 @@
-// Package jobs is what the author of a job sees: a [Registry] of typed
-// functions, the [Run] each call is told about, and the errors that say how a
-// run ended.
+// Package jobs is for authors of jobs: a [Registry] of typed functions, the [Run]
+// that each call receives, and the errors that say how a run ended.
 //
 //	registry := jobs.NewRegistry()
 //	jobs.Register(registry, "report", func(ctx context.Context, run jobs.Run, p ReportParams) error {
 //		…
 //	})
 //
+// # What a function must do
+//
+// It must return soon after its context has ended. The cause of the context says
+// why: [ErrTimeout], [ErrCancelled], [ErrDraining] or locking.ErrLeaseLost.
+//
+// It must send run.Token along with its side effects if the sink can check it: a
+// paused process may wake up after its lease has ended. The guards of locking/fence
+// accept the Run itself:
+//
+//	err := sqlfence.Do(ctx, db, run, func(tx *sql.Tx) error { … })
+//
+// # How a run ends
+//
+// A function that returns nil has succeeded. An error, or a panic, is a failure, and
+// the job's retry policy may call the function again. [Permanent] marks an error that
+// a retry cannot fix. [Skip] says that there was nothing to do.
+//
 // # Params
 //
-// A job's params are the mapping of that name in its configuration, decoded
-// strictly into the function's own struct: an unknown key, a value of another
-// type, a number too large for its field are each a [ParamError] that names
-// the key, and all of them are reported together.
+// The job's params in the configuration are decoded strictly into the function's own
+// struct. An unknown key, a value of another type and a number too large for its
+// field are each a [ParamError] that names the key. All of them are reported together.
 //
-// A field is known by its json tag, else by its name in any case. Numbers,
-// strings, booleans, slices, maps with string keys, pointers, nested and
-// embedded structs and any are filled from the like; a [time.Duration] from
-// text such as "30s", a type with UnmarshalText from a string ([time.Time]:
-// RFC 3339), a [ParamUnmarshaler] from whatever it accepts. A key without a
-// value (null) is a key that is not there. A function without params takes
-// [NoParams].
+// The key of a field is its json tag, else its name in any case. Fields may be
+// numbers, strings, booleans, slices, maps with string keys, pointers, structs and
+// any. A [time.Duration] is text such as "30s". A type with UnmarshalText takes a
+// string ([time.Time]: RFC 3339). A [ParamUnmarshaler] takes what it accepts. A key
+// with the value null counts as absent. A function without params takes [NoParams].
 //
-// The struct may have, on its pointer or its value:
+// The struct, or its pointer, may have these methods:
 //
 //   - SetDefaults(), called before decoding;
 //   - Validate() error, called after it;
 //   - ValidateLimits(Limits) error, to compare a param with the job's limits.
 //
-// The last two return a *ParamError to point at a key, several with
-// [errors.Join].
+// The last two may return a *ParamError to name a key, or several with [errors.Join].
 //
 // # Middleware
 //
-// [Registry.Use] puts a [Middleware] around every function, [Register] around
-// one:
+// [Registry.Use] puts a [Middleware] around every function, [Register] around one. It
+// runs once per call of the function, so once per try.
 //
-//	registry.Use(traced, measured)                    // traced(measured(…))
+//	registry.Use(traced, measured)                     // traced(measured(…))
 //	jobs.Register(registry, "report", report, limited) // … limited(report)
 //
-// It runs once per call of the function, so once per try.
+// # What came before
+//
+// A function that works on what is new since its last success asks the ledger for it:
+//
+//	before, err := run.Previous(ctx) // before.Success is zero the first time
 //
 // # Secrets
 //
-// A string that holds ${env:NAME} or ${file:/path} is resolved anew for each
-// run, so that a rotated secret is read without a restart. What it resolved to
-// is printed as *** in the error of that run and in the lines of its logger. A
-// [Withheld] does the same for secrets that no run needs.
-//
-// # What a function promises
-//
-// To return soon after its context has ended. The cause of the context says
-// why: [ErrTimeout], [ErrCancelled], [ErrDraining] or locking.ErrLeaseLost. A
-// function must send run.Token along with its side effects where the sink can
-// check it: a paused process may wake up after its lease has gone. The guards of
-// locking/fence take the Run itself:
-//
-//	err := sqlfence.Do(ctx, db, run, func(tx *sql.Tx) error { … })
+// A string with ${env:NAME} or ${file:/path} is resolved for each run, so a rotated
+// secret needs no restart. Errors of that run and lines of its logger show the value as
+// ***. A [Withheld] does the same for secrets that no run needs.
 package jobs

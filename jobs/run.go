@@ -23,7 +23,9 @@ type Run struct {
 	// Token is the fencing token of the claim. Send it along with every side
 	// effect, so that a sink can refuse a run that was paused too long.
 	Token locking.Token
-	// Attempt counts the claims of the tick, from 1.
+	// Attempt tells the runs of one tick apart: each has another, larger than those
+	// before it, from 1. Numbers may be missing, of claims that were given back
+	// before the function was called.
 	Attempt int
 	// Try counts the calls of the function within the claim, from 1.
 	Try int

@@ -1,76 +1,81 @@
 package locking
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 )
 
-// Acquire asks l for the lease again and again until it is granted, the tries
-// of retry are used up, or ctx has ended. What can never be granted ends it at
-// once: a tick that is done or superseded, or that nobody can vouch for any
-// more; nodes that refuse this client; a clock that is ahead of theirs; a
-// request that makes no sense.
+// Acquire tries to get the lease from l until it is granted, the tries of retry are
+// used up, or ctx ends. It stops at once when a further try cannot help: the tick is
+// done, superseded or unvouched; the nodes refuse this client; the local clock is ahead
+// of theirs; or the request is invalid.
 //
-// The error is that of the last try, so it matches the sentinel that says why;
-// joined with the context's error if that ended first.
+// The first try for a plain lock is Direct. Tries after one that found another holder
+// are Waiting.
+//
+// The error is that of the last try, so it matches the sentinel that says why. If ctx
+// ended first, its error is joined.
 func Acquire(ctx context.Context, l Locker, req Request, retry Retry) (Lease, error) {
 	retry = retry.WithDefaults()
 	if err := retry.Validate(); err != nil {
 		return nil, err
 	}
+	req.Direct = req.Direct || req.Tick.IsZero() && !req.Waiting
 	for tries := 1; ; tries++ {
 		begun := time.Now()
 		lease, err := l.TryAcquire(ctx, req)
 		if err == nil {
 			return lease, nil
 		}
-		if hopeless(err, req) || tries == retry.Tries {
-			return nil, because(ctx, gaveUp(tries, err))
+		if final(err, req) || tries == retry.Tries {
+			return nil, withContext(ctx, afterTries(tries, err))
 		}
 		if !wait(ctx, retry.pause(tries, time.Since(begun), err)) {
-			return nil, because(ctx, err)
+			return nil, withContext(ctx, err)
 		}
+		req.Direct, req.Waiting = false, !errors.Is(err, ErrNoQuorum) && !errors.Is(err, ErrTooSlow)
 	}
 }
 
-// hopeless tells whether asking again cannot help.
-func hopeless(err error, req Request) bool {
+// final tells whether trying again cannot help.
+func final(err error, req Request) bool {
 	refused, ok := errors.AsType[*AcquireError](err)
 	if !ok {
 		return true // no attempt was made: the request is wrong
 	}
 	switch reason := refused.Reason; {
 	case errors.Is(reason, ErrUnvouched):
-		return !req.Tick.IsZero() // a plain lock may be had once the nodes vouch again
+		return !req.Tick.IsZero() // the nodes may grant a plain lock once they vouch again
 	default:
 		return errors.Is(reason, ErrDone) || errors.Is(reason, ErrSuperseded) ||
 			errors.Is(reason, ErrRefused) || errors.Is(reason, ErrFuture)
 	}
 }
 
-func gaveUp(tries int, err error) error {
+func afterTries(tries int, err error) error {
 	if tries == 1 {
 		return err
 	}
 	return fmt.Errorf("after %d tries: %w", tries, err)
 }
 
-// AcquireOrExtend extends held if it is still the caller's and otherwise
-// acquires the lock anew, with a new and larger token: who gets another lease
-// than held must begin again, since others may have worked meanwhile. It never
-// ends up with both: as long as nobody can tell whether held is lost, because
-// too few nodes answer, it goes on trying to extend it. A nil held is acquired.
+// AcquireOrExtend extends held while it is still the caller's. Otherwise it acquires
+// the lock again, with a new and larger token. A caller that gets another lease than
+// held must start over, since others may have worked meanwhile. AcquireOrExtend never
+// ends up with both leases: it keeps trying to extend held while too few nodes answer
+// to tell whether it is lost. If held is nil, it acquires.
 //
-// Request must ask for what held was granted for: the same lock, tick and stream,
-// Beside or not. What is left of a lost plain lock is released first, so that it
-// does not stand in the way.
+// Req must ask for what held was granted for: the same lock, tick, stream and Beside. A
+// lost plain lock is released first, so its remains do not block the new request.
 func AcquireOrExtend(ctx context.Context, l Locker, held Lease, req Request, retry Retry) (Lease, error) {
 	if held == nil {
 		return Acquire(ctx, l, req, retry)
 	}
-	if what := differs(held.Claim(), req); what != "" {
+	if what := difference(held.Claim(), req); what != "" {
 		return nil, fmt.Errorf("extending the lease of %q to a request for another %s: ask for what the lease was granted for", held.Claim().Name, what)
 	}
 	retry = retry.WithDefaults()
@@ -85,21 +90,20 @@ func AcquireOrExtend(ctx context.Context, l Locker, held Lease, req Request, ret
 			return held, nil
 		case errors.Is(err, ErrLeaseLost):
 			if req.Tick.IsZero() {
-				_ = held.Release(ctx, nil) // says again that it is lost
+				_ = held.Release(ctx, nil) // the error only repeats that it is lost
 			}
 			return Acquire(ctx, l, req, retry)
 		case tries == retry.Tries:
-			return nil, because(ctx, gaveUp(tries, err))
+			return nil, withContext(ctx, afterTries(tries, err))
 		}
 		if !wait(ctx, retry.pause(tries, time.Since(begun), err)) {
-			return nil, because(ctx, err)
+			return nil, withContext(ctx, err)
 		}
 	}
 }
 
-// differs names what the request asks for and the claim does not have, empty for
-// nothing.
-func differs(have Claim, req Request) string {
+// difference names what req asks for that differs from the claim, "" for nothing.
+func difference(have Claim, req Request) string {
 	switch {
 	case have.Name != req.Name:
 		return fmt.Sprintf("lock, %q", req.Name)
@@ -108,7 +112,7 @@ func differs(have Claim, req Request) string {
 	case (Request{Stream: have.Stream}).InStream() != req.InStream():
 		return fmt.Sprintf("stream, %q", req.InStream())
 	case have.Beside != req.Beside:
-		return fmt.Sprintf("share of the lock, beside others: %t", req.Beside)
+		return fmt.Sprintf("request, beside others: %t", req.Beside)
 	}
 	return ""
 }
@@ -118,4 +122,108 @@ func tickText(t time.Time) string {
 		return "none"
 	}
 	return stamp(t)
+}
+
+// Do acquires the named lock, runs work, extends the lease until work has returned, and
+// releases it. It waits for the lock as [Acquire] does, with the defaults of [Retry],
+// [Request] and [KeepConfig]. To set these, call Acquire and [Keep].
+//
+// The context of work ends before the lease does, see [Keep]. Writes should carry
+// claim.Token, so a resource can refuse a holder that was paused for too long.
+//
+// Do returns the error of work, joined with that of Release, which is nil if the lease
+// was held until the end.
+func Do(ctx context.Context, l Locker, name string, work func(ctx context.Context, claim Claim) error) (err error) {
+	lease, err := Acquire(ctx, l, Request{Name: name}, Retry{})
+	if err != nil {
+		return err
+	}
+	k := Keep(ctx, lease, KeepConfig{})
+	defer func() {
+		k.Stop()
+		err = errors.Join(err, lease.Release(context.WithoutCancel(ctx), nil))
+	}()
+	return k.Do(func(ctx context.Context) error { return work(ctx, lease.Claim()) })
+}
+
+// Defaults of a Retry.
+const (
+	DefaultTries    = 32
+	DefaultMinPause = 20 * time.Millisecond
+	DefaultMaxPause = 250 * time.Millisecond
+)
+
+// A Retry says how often Acquire tries, and how long it pauses in between. The zero
+// value means the defaults.
+type Retry struct {
+	// Tries bounds the attempts. Default: DefaultTries. Negative: no bound but the
+	// context.
+	Tries int
+	// Min and Max bound the pauses. Each pause is random between Min and a limit, so
+	// competitors do not keep meeting. The limit doubles with each try, up to Max, but
+	// is at least four times as long as the last try took. Default: DefaultMinPause and
+	// DefaultMaxPause; if only one is set, the other is adjusted to it.
+	Min, Max time.Duration
+}
+
+// WithDefaults returns a copy of r whose unset fields hold their defaults.
+func (r Retry) WithDefaults() Retry {
+	r.Tries = cmp.Or(r.Tries, DefaultTries)
+	if r.Min == 0 {
+		r.Min = DefaultMinPause
+		if r.Max > 0 {
+			r.Min = min(r.Min, r.Max)
+		}
+	}
+	r.Max = cmp.Or(r.Max, max(DefaultMaxPause, r.Min))
+	return r
+}
+
+// Validate reports what is wrong with r, whose defaults must be filled in.
+func (r Retry) Validate() error {
+	if r.Min <= 0 || r.Max < r.Min {
+		return fmt.Errorf("retrying a lock: pauses from %v to %v: use positive durations, the smaller one first", r.Min, r.Max)
+	}
+	return nil
+}
+
+// slowFactor bounds a pause by so many times the duration of the try before it.
+const slowFactor = 4
+
+// pause returns how long to wait after the tries made so far. The last one took this
+// long and failed with err. If err says that the holder's lease ends soon, the pause
+// lasts until then plus a random time, so waiting callers do not all try at once.
+func (r Retry) pause(tries int, took time.Duration, err error) time.Duration {
+	limit := r.Min
+	for i := 0; i < tries && limit < r.Max; i++ {
+		limit = min(2*limit, r.Max)
+	}
+	limit = max(limit, slowFactor*took)
+	pause := r.Min + rand.N(limit-r.Min+1)
+	if refused, ok := errors.AsType[*AcquireError](err); ok {
+		if left := time.Until(refused.Until); left > 0 && left < r.Max {
+			pause = max(pause, left+rand.N(limit))
+		}
+	}
+	return pause
+}
+
+// withContext joins err with that of ctx, if it has ended and err does not say so.
+func withContext(ctx context.Context, err error) error {
+	if ctx.Err() == nil || errors.Is(err, ctx.Err()) {
+		return err
+	}
+	return errors.Join(err, ctx.Err())
+}
+
+// wait sleeps until d is over or ctx ends, and tells whether ctx still lasts.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
 }

@@ -3,6 +3,8 @@ package locking_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -299,8 +301,8 @@ func TestAcquireOrExtendRefusesAnotherLock(t *testing.T) {
 		"stream":            {manual, tick, `another stream, "schedule"`},
 		"other way":         {tick, manual, `another stream, "manual"`},
 		"stream by default": {tick, schedule, ""},
-		"beside":            {tick, beside, "another share of the lock, beside others: true"},
-		"not beside":        {beside, tick, "another share of the lock, beside others: false"},
+		"beside":            {tick, beside, "another request, beside others: true"},
+		"not beside":        {beside, tick, "another request, beside others: false"},
 	} {
 		locks := new(locktest.Memory)
 		held, err := locks.TryAcquire(t.Context(), tt.held)
@@ -319,5 +321,43 @@ func TestAcquireOrExtendRefusesAnotherLock(t *testing.T) {
 	got, err := locking.AcquireOrExtend(t.Context(), new(locktest.Memory), nil, plain, locking.Retry{})
 	if err != nil {
 		t.Errorf("AcquireOrExtend of nothing = %v, %v, want a lease", got, err)
+	}
+}
+
+// noting is a Locker that refuses for the given reasons, and notes how it was asked.
+type noting struct {
+	reasons []error
+	ways    []string
+}
+
+func (a *noting) TryAcquire(_ context.Context, req locking.Request) (locking.Lease, error) {
+	a.ways = append(a.ways, fmt.Sprintf("direct %t, waiting %t", req.Direct, req.Waiting))
+	return nil, &locking.AcquireError{Reason: a.reasons[len(a.ways)-1], Name: req.Name}
+}
+
+// Only the first try is direct. Those that follow a refusal wait behind whoever has the
+// lock; those that nobody answered do not.
+func TestAcquireWaitsBehindOthers(t *testing.T) {
+	t.Parallel()
+	const direct, neither, waits = "direct true, waiting false", "direct false, waiting false", "direct false, waiting true"
+	tick := time.Unix(1, 0)
+	for name, tt := range map[string]struct {
+		req  locking.Request
+		ways []string
+	}{
+		"plain lock":         {locking.Request{Name: "k"}, []string{direct, waits, neither, waits}},
+		"tick":               {locking.Request{Name: "k", Tick: tick}, []string{neither, waits, neither, waits}},
+		"direct tick":        {locking.Request{Name: "k", Tick: tick, Direct: true}, []string{direct, waits, neither, waits}},
+		"waiting plain lock": {locking.Request{Name: "k", Waiting: true}, []string{waits, waits, neither, waits}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &noting{reasons: []error{locking.ErrTaken, locking.ErrNoQuorum, locking.ErrSplit, locking.ErrTaken}}
+				_, _ = locking.Acquire(t.Context(), l, tt.req, locking.Retry{Tries: 4})
+				if !slices.Equal(l.ways, tt.ways) {
+					t.Errorf("tries %q, want %q", l.ways, tt.ways)
+				}
+			})
+		})
 	}
 }

@@ -1,60 +1,58 @@
-// Package locking is the contract between whoever wants to work alone and
-// whatever decides for a cluster who may, and what a program does with it.
+// Package locking grants one worker in a cluster the right to work under a name. It
+// defines the contract that backends implement, and helpers that work with every
+// backend.
 //
-// A [Locker] grants a [Lease]: the right to work under a name until a deadline,
-// together with a fencing [Token]. The lease bounds in time how long two
-// holders can overlap; it cannot exclude it, since a process may be paused at
-// any instruction. The token can: it only grows, so a resource that remembers
-// the largest token it has seen refuses whoever was paused too long.
+// A [Locker] grants a [Lease]: the right to work under a name until a deadline. The
+// lease comes with a fencing [Token], which only grows. A lease bounds how long two
+// holders can overlap, but cannot rule it out: a process may be paused at any
+// instruction. A resource that remembers the largest token can: it refuses writes from
+// a holder that was paused too long.
 //
 // # Acquire, keep, release
 //
-//	lease, err := locking.Acquire(ctx, locker, req, locking.Retry{})  // or locker.TryAcquire, once
-//	if err != nil {
-//		return err // an *AcquireError: taken by whom until when, a split vote, no quorum and why, too late
-//	}
-//	k := locking.Keep(ctx, lease, locking.HoldConfig{Every: ttl / 3, Margin: ttl / 10})
-//	err = work(k.Context(), lease.Claim().Token) // ends with a cause before the lease does
-//	k.Stop()
-//	return errors.Join(err, lease.Release(context.WithoutCancel(ctx), nil))
+//	err := locking.Do(ctx, locker, "stock", func(ctx context.Context, claim locking.Claim) error {
+//		return work(ctx, claim.Token) // ctx ends with a cause before the lease does
+//	})
 //
-// [Hold] is Keep and Stop around one function. [AcquireOrExtend] is for who
-// comes back to a lease now and then; a new token tells that others may have
-// worked in between. [AcquireAll] acquires several locks in one order, all or
-// none; Hold and Keep take the [Group] like a lease. [Left] is the validity
-// left. Not one of these knows what a node is: they work with every Locker.
+// The parts of [Do] can also be used alone:
+//
+//   - [Acquire] retries until it gets the lock; TryAcquire tries once. An
+//     [*AcquireError] says why a lock was not granted.
+//   - [Keep] extends the lease while the work runs.
+//   - [AcquireOrExtend] returns to a lease from time to time. A new token means that
+//     others may have worked in between.
+//   - [AcquireAll] acquires several locks, all or none, as a [Group] that Keep accepts.
+//   - [Left] is the validity left.
 //
 // # Ticks
 //
-// A request may name a tick, the scheduled instant of a job. Then the Locker
-// also remembers which tick was claimed last and whether it was finished, so
-// that a tick is run once even after its lease is over.
+// A request may name a tick, the scheduled time of a job. The Locker then remembers
+// the tick claimed last and whether it was finished, so a tick runs once even after
+// its lease has ended.
 //
-// What every Locker promises, and package locktest checks:
+// Every Locker promises the following; package locktest checks it:
 //
-//   - No two leases of a name carry the same token, and a lease asked for after
-//     another was granted carries a larger one.
-//   - A tick requested AtMostOnce is granted once, unless its lease was voided
-//     before any work began. A released tick is never granted again, and no
-//     tick is granted after a later one was.
-//   - Deadline is never later than what the other replicas wait for.
-//   - A failed attempt keeps nobody else out.
-//   - Release tells a lease that was held until then, one that had run out, and
-//     one that is another's.
+//   - No two leases of a name carry the same token. A lease requested after another
+//     was granted carries a larger one.
+//   - A tick requested AtMostOnce is granted once, unless its lease was voided before
+//     any work began. A released tick is never granted again. No tick is granted
+//     after a later one was.
+//   - Deadline is never later than the time until which other replicas wait.
+//   - A failed attempt does not block others.
+//   - Release distinguishes a lease that was held until then, one that had expired,
+//     and one that was lost to another holder.
 //
-// A [Watcher] also tells what became of a tick for the price of a question to
-// one node; whoever wants to know before it competes asks it.
+// A [Watcher] also tells, with one request to one node, the state of a tick.
 //
 // # The end of the right to work
 //
-// The context of [Hold] and of a [Keeper] ends by the local clocks, a margin
-// before the lease does, whatever an extension under way may still say. Its
-// cause, and what Extend and Release return, match [ErrLeaseLost]: because a
-// quorum stayed away or others have the lock; [ErrMaxHold], because of
-// HoldConfig.MaxHold; an [*EvictedError], because an operator has taken the lock
-// away. [ErrExpired] does not match it: Release closed the claim, late.
+// The context of [Do] and of a [Keeper] ends by the local clocks, a margin before the
+// lease does, even while an extension is in flight. Its cause, and the errors of
+// Extend and Release, match [ErrLeaseLost]. The cause is [ErrMaxHold] when
+// KeepConfig.MaxHold was reached, and an [*EvictedError] when an operator released the
+// lock. [ErrExpired] does not match ErrLeaseLost: Release closed the claim, but late.
 //
-// Not promised: that an expired holder has stopped. What a function does with
-// an ended context is its own affair, and what a paused process does after it
-// wakes is the token's; see package fence.
+// Not promised: that an expired holder has stopped. A function may ignore an ended
+// context, and a paused process may continue when it wakes. Tokens protect against
+// both; see package fence.
 package locking

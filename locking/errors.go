@@ -7,61 +7,60 @@ import (
 	"time"
 )
 
-// Why a lease was not granted, or not kept. Match them with errors.Is; an
-// *AcquireError says more.
+// Why a lease was not granted, or not kept. Match them with errors.Is; an *AcquireError
+// has details.
 var (
-	// ErrTaken: somebody else holds the lock. Holder and Until say who and for
-	// how long. Their lease may end, so trying again makes sense.
+	// ErrTaken: another holder has the lock; Holder and Until say who and for how long.
+	// Trying again makes sense, as that lease may end.
 	ErrTaken = errors.New("lock is held")
-	// ErrClaimed: this very tick belongs to another attempt, by agreement of a
-	// quorum. Whoever it is runs it, or, if it heard too late, voids the claim
-	// and must then try the tick again or record why it did not run.
+	// ErrClaimed: a quorum agrees that another attempt owns this tick. Its owner either
+	// runs the tick, or voids the claim because the votes arrived too late. After
+	// voiding it must try again or record why the tick did not run.
 	ErrClaimed = errors.New("tick is claimed")
 	// ErrDone: this tick was run and finished.
 	ErrDone = errors.New("tick is done")
 	// ErrSuperseded: a later tick was claimed, so this one never can be.
 	ErrSuperseded = errors.New("a later tick was claimed")
-	// ErrUnvouched: too many nodes lost their memory, or may have, after this
-	// tick's time. Nobody can say any more whether it has run, so it never will.
+	// ErrUnvouched: too many nodes may have lost their memory after this tick's time.
+	// No one can tell any more whether the tick has run, so it never will.
 	ErrUnvouched = errors.New("too few nodes can vouch for the tick")
 	// ErrSplit: competitors divided the votes. Try again after a random delay.
 	ErrSplit = errors.New("votes were split")
 	// ErrNoQuorum: too few nodes answered.
 	ErrNoQuorum = errors.New("no quorum of nodes answered")
-	// ErrSilent: the node that was to say what it knows did not answer in time.
-	// Only a Watch, which asks one node, returns it.
+	// ErrSilent: the node asked by a Watch did not answer in time. Nothing else returns
+	// it.
 	ErrSilent = errors.New("the node did not answer in time")
-	// ErrTooSlow: the votes were there, but too late to leave any validity.
+	// ErrTooSlow: a quorum granted the claim, but too late to leave any validity.
 	ErrTooSlow = errors.New("validity was used up before the claim was complete")
 	// ErrFuture: the request lies too far ahead of the nodes' clocks.
 	ErrFuture = errors.New("the local clock is ahead of the nodes")
-	// ErrNodeAhead: too few nodes are left without those that count tokens ahead of the
-	// others' clocks. Nodes names them. It passes when the other clocks have come as
-	// far, or once enough other nodes answer.
-	ErrNodeAhead = errors.New("a node counts tokens that the clocks of the others do not allow yet")
-	// ErrRefused: nodes refuse this client: it is configured for another
+	// ErrNodeAhead: without the nodes whose tokens are ahead of the other nodes'
+	// clocks, no quorum is left. Nodes names them. It passes when the other clocks
+	// catch up, or enough other nodes answer.
+	ErrNodeAhead = errors.New("a node's tokens are ahead of the other nodes' clocks")
+	// ErrRefused: the nodes refuse this client because it is configured for another
 	// cluster. Trying again cannot help; the text says what to change.
 	ErrRefused = errors.New("refused by the nodes")
 
-	// ErrLeaseLost is the cause with which a held context ends, and what
-	// Extend and Release return, when the right to work has gone: somebody else
-	// may work, or has worked since.
+	// ErrLeaseLost means that the right to work is gone: others may work, or have
+	// worked since. It is the cause with which a held context ends, and what Extend and
+	// Release return.
 	ErrLeaseLost = errors.New("lease lost")
-	// ErrMaxHold is the cause with which a held context ends that was held for
-	// as long as HoldConfig.MaxHold allows. It matches ErrLeaseLost too, since
-	// the work must stop for the same reason: others may begin.
+	// ErrMaxHold is the cause with which a context ends that was held for
+	// KeepConfig.MaxHold. It matches ErrLeaseLost too, since the work must stop for the
+	// same reason: others may begin.
 	ErrMaxHold = fmt.Errorf("%w: it was held for as long as max_hold allows", ErrLeaseLost)
-	// ErrExpired is what Release returns when the lease had run out before, yet
-	// nobody has claimed anything since: the claim is closed and its note kept
-	// as by any other release, but while it lay open others could have begun.
-	// It does not match ErrLeaseLost.
-	ErrExpired = errors.New("lease had run out before it was released")
+	// ErrExpired is what Release returns when the lease had expired but no one has
+	// claimed anything since. The claim is closed and its note kept, as by any other
+	// release; but others could have begun before that. It does not match ErrLeaseLost.
+	ErrExpired = errors.New("lease had expired before it was released")
 )
 
-// An EvictedError says that somebody took the lease away from its holder on
-// purpose. It matches ErrLeaseLost.
+// An EvictedError says that an operator released the lock of a running holder. It
+// matches ErrLeaseLost.
 type EvictedError struct {
-	// Reason is what the operator wrote.
+	// Reason is the operator's text.
 	Reason string
 }
 
@@ -77,18 +76,17 @@ type AcquireError struct {
 	// Reason is one of the sentinels of this package.
 	Reason error
 	Name   string
-	// Holder of the lock and of the tick, where nodes named one.
+	// Holder of the lock or the tick, if a node named one.
 	Holder string
-	// HolderTick and HolderToken are what that holder works on; zero if unknown.
+	// HolderTick and HolderToken belong to that holder; zero if unknown.
 	HolderTick  time.Time
 	HolderToken Token
-	// Until is when the lock found in the way ends unless it is extended, by
-	// the local clock; zero if unknown.
+	// Until is when the blocking lock ends unless it is extended, by the local clock;
+	// zero if unknown.
 	Until time.Time
-	// Votes that the attempt won.
+	// Votes are those the attempt won.
 	Votes Votes
-	// Nodes says per node what went wrong there, in the order of the
-	// configuration; nodes that accepted are left out.
+	// Nodes lists the refusals and failures, in the order of the configuration.
 	Nodes []NodeError
 }
 
@@ -106,10 +104,10 @@ func (e NodeError) Error() string {
 	return e.Node + ": " + text
 }
 
-// Unwrap returns what went wrong at the node.
+// Unwrap returns the node's error.
 func (e NodeError) Unwrap() error { return e.Err }
 
-// Error names the lock, the reason, who is in the way, and each unwilling node.
+// Error names the lock, the reason, the holder, and each refusal.
 func (e *AcquireError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %v", e.Name, e.Reason)

@@ -10,19 +10,24 @@ import (
 	"time"
 )
 
-// A Group is several leases that are worth something only together. It may be
-// handed to Hold and Keep.
+// A Group is several leases that are useful only together. Keep accepts it.
 type Group struct {
-	leases []Lease // by name
+	mu     sync.Mutex
+	leases []Lease // sorted by name; they grow while the group is acquired
 }
 
 // Leases returns the leases, sorted by name.
-func (g *Group) Leases() []Lease { return slices.Clone(g.leases) }
+func (g *Group) Leases() []Lease {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.leases)
+}
 
 // Deadline is the end of the lease that ends first.
 func (g *Group) Deadline() time.Time {
-	end := g.leases[0].Deadline()
-	for _, l := range g.leases[1:] {
+	leases := g.Leases()
+	end := leases[0].Deadline()
+	for _, l := range leases[1:] {
 		if d := l.Deadline(); d.Before(end) {
 			end = d
 		}
@@ -30,53 +35,53 @@ func (g *Group) Deadline() time.Time {
 	return end
 }
 
-// Extend extends all leases at once. It returns the errors of those that were
-// not extended, joined: ErrLeaseLost as soon as one is lost.
+// Extend extends all leases at once. It returns the joined errors of those that were
+// not extended; they match ErrLeaseLost if one lease is lost.
 func (g *Group) Extend(ctx context.Context) error {
-	errs := make([]error, len(g.leases))
+	leases := g.Leases()
+	errs := make([]error, len(leases))
 	var wg sync.WaitGroup
-	for i, l := range g.leases {
+	for i, l := range leases {
 		wg.Go(func() { errs[i] = l.Extend(ctx) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)
 }
 
-// Release releases all leases, the last one first, keeping note with each. It
-// returns all errors, joined.
+// Release releases all leases, last one first, and keeps note with each. It returns all
+// errors, joined.
 func (g *Group) Release(ctx context.Context, note []byte) error {
-	return g.backwards(func(l Lease) error { return l.Release(ctx, note) })
+	return g.endAll(func(l Lease) error { return l.Release(ctx, note) })
 }
 
-// Void gives all claims back unused, the last one first, under the same
-// conditions as Lease.Void. It returns all errors, joined.
+// Void gives all claims back unused, last one first, under the conditions of
+// Lease.Void. It returns all errors, joined.
 func (g *Group) Void(ctx context.Context) error {
-	return g.backwards(func(l Lease) error { return l.Void(ctx) })
+	return g.endAll(func(l Lease) error { return l.Void(ctx) })
 }
 
-func (g *Group) backwards(end func(Lease) error) error {
+func (g *Group) endAll(end func(Lease) error) error {
 	var errs []error
-	for _, l := range slices.Backward(g.leases) {
+	for _, l := range slices.Backward(g.Leases()) {
 		errs = append(errs, end(l))
 	}
 	return errors.Join(errs...)
 }
 
-// AcquireAll acquires several locks, or none: by name, so that two who want the
-// same ones never wait for each other, each with the tries that retry allows.
-// While it waits for one it keeps those before alive. Where one is not to be
-// had, or an earlier one is lost meanwhile, those already won are given back,
-// and the error is that of the one.
+// AcquireAll acquires several locks or none. It acquires them sorted by name, so two
+// callers that want the same locks cannot deadlock. Retry applies to each lock. Leases
+// already won are kept alive meanwhile. If one lock cannot be had, or a lease is lost
+// meanwhile, AcquireAll gives all back and returns that error.
 func AcquireAll(ctx context.Context, l Locker, reqs []Request, retry Retry) (*Group, error) {
 	reqs = slices.SortedFunc(slices.Values(reqs), func(a, b Request) int { return cmp.Compare(a.Name, b.Name) })
 	if err := checkGroup(reqs); err != nil {
 		return nil, err
 	}
-	won := &winnings{}
-	if err := won.gather(ctx, l, reqs, retry); err != nil {
-		return nil, errors.Join(err, won.giveBack(ctx))
+	g := &Group{}
+	if err := g.acquire(ctx, l, reqs, retry); err != nil {
+		return nil, errors.Join(err, g.giveBack(ctx))
 	}
-	return won.group(), nil
+	return g, nil
 }
 
 func checkGroup(sorted []Request) error {
@@ -87,50 +92,32 @@ func checkGroup(sorted []Request) error {
 		if i > 0 && sorted[i-1].Name == req.Name {
 			return fmt.Errorf("acquiring several locks: %q is named twice", req.Name)
 		}
-		if req.TTL < time.Millisecond {
-			return fmt.Errorf("acquiring several locks: %q has ttl %v: use a millisecond or more", req.Name, req.TTL)
+		if req.TTL != 0 && req.TTL < time.Millisecond {
+			return fmt.Errorf("acquiring several locks: %q has ttl %v: use a millisecond or more, or none for the default", req.Name, req.TTL)
 		}
 	}
 	return nil
 }
 
-// winnings are a Group that grows.
-type winnings struct {
-	mu     sync.Mutex
-	leases []Lease
+func (g *Group) add(l Lease) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.leases = append(g.leases, l)
 }
 
-func (w *winnings) add(l Lease) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.leases = append(w.leases, l)
-}
-
-func (w *winnings) group() *Group {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return &Group{leases: slices.Clone(w.leases)}
-}
-
-// Deadline implements Tenure.
-func (w *winnings) Deadline() time.Time { return w.group().Deadline() }
-
-// Extend implements Tenure.
-func (w *winnings) Extend(ctx context.Context) error { return w.group().Extend(ctx) }
-
-// gather acquires what is asked for, one after the other.
-func (w *winnings) gather(ctx context.Context, l Locker, reqs []Request, retry Retry) error {
+// gather acquires the locks one after the other.
+func (g *Group) acquire(ctx context.Context, l Locker, reqs []Request, retry Retry) error {
 	first, err := Acquire(ctx, l, reqs[0], retry)
 	if err != nil {
 		return err
 	}
-	w.add(first)
-	k := Keep(ctx, w, HoldConfig{Every: shortest(reqs) / 3})
+	g.add(first)
+	k := Keep(ctx, g, KeepConfig{Every: shortest(reqs) / 3})
 	defer k.Stop()
 	for _, req := range reqs[1:] {
 		lease, err := Acquire(k.Context(), l, req, retry)
 		if err == nil {
-			w.add(lease)
+			g.add(lease)
 		}
 		if lost := context.Cause(k.Context()); errors.Is(lost, ErrLeaseLost) {
 			return fmt.Errorf("waiting for %s: an earlier lock of the group was lost: %w", req.Name, lost)
@@ -142,10 +129,12 @@ func (w *winnings) gather(ctx context.Context, l Locker, reqs []Request, retry R
 	return nil
 }
 
-func shortest(reqs []Request) time.Duration {
-	least := reqs[0].TTL
-	for _, req := range reqs[1:] {
-		least = min(least, req.TTL)
+// shortest is the smallest TTL requested, 0 if none is.
+func shortest(reqs []Request) (least time.Duration) {
+	for _, req := range reqs {
+		if least == 0 || req.TTL > 0 && req.TTL < least {
+			least = req.TTL
+		}
 	}
 	return least
 }
@@ -153,9 +142,9 @@ func shortest(reqs []Request) time.Duration {
 // giveBackTimeout bounds giving one lease back.
 const giveBackTimeout = 2 * time.Second
 
-// giveBack voids what was won, whatever has become of ctx.
-func (w *winnings) giveBack(ctx context.Context) error {
-	return w.group().backwards(func(l Lease) error {
+// giveBack voids the leases, even if ctx has ended.
+func (g *Group) giveBack(ctx context.Context) error {
+	return g.endAll(func(l Lease) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTimeout)
 		defer cancel()
 		return l.Void(ctx)

@@ -193,7 +193,7 @@ func TestAcquireAllRefusesOddLists(t *testing.T) {
 	for name, reqs := range map[string][]locking.Request{
 		"none":    nil,
 		"twice":   asking("a", "b", "a"),
-		"no time": {{Name: "a", TTL: ttl}, {Name: "b"}},
+		"no time": {{Name: "a", TTL: ttl}, {Name: "b", TTL: -1}},
 	} {
 		d := new(diary)
 		if g, err := locking.AcquireAll(t.Context(), d, reqs, locking.Retry{}); err == nil {
@@ -253,7 +253,7 @@ func TestHoldKeepsAGroup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = locking.Hold(t.Context(), g, locking.HoldConfig{Every: every, Margin: margin}, func(ctx context.Context) error {
+		err = holdWith(t.Context(), g, locking.KeepConfig{Every: every, Margin: margin}, func(ctx context.Context) error {
 			time.Sleep(3 * ttl)
 			if _, err := d.TryAcquire(ctx, asking("b")[0]); !errors.Is(err, locking.ErrTaken) {
 				t.Errorf("TryAcquire of a lock of the group = %v, want %v", err, locking.ErrTaken)

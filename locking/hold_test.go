@@ -70,7 +70,13 @@ func hang(ctx context.Context, _ int) error {
 }
 
 func hold(ctx context.Context, l locking.Lease, work func(context.Context) error) error {
-	return locking.Hold(ctx, l, locking.HoldConfig{Every: every, Margin: margin}, work)
+	return holdWith(ctx, l, locking.KeepConfig{Every: every, Margin: margin}, work)
+}
+
+func holdWith(ctx context.Context, l locking.Tenure, cfg locking.KeepConfig, work func(context.Context) error) error {
+	k := locking.Keep(ctx, l, cfg)
+	defer k.Stop()
+	return k.Do(work)
 }
 
 // untilCancelled is work that minds its context; it returns when and why that
@@ -236,11 +242,11 @@ func TestHoldTellsOfExtensions(t *testing.T) {
 			time.Sleep(slow)
 			return okFirst(n, 2, locking.ErrLeaseLost)
 		})
-		cfg := locking.HoldConfig{Every: every, Margin: margin, Extended: func(e locking.Extension) {
+		cfg := locking.KeepConfig{Every: every, Margin: margin, Extended: func(e locking.Extension) {
 			got = append(got, call{e.Deadline.Sub(l.start), e.Left, e.Took, e.Err != nil, int(e.Poll.Rounds)})
 		}}
 		var at time.Duration
-		_ = locking.Hold(t.Context(), l, cfg, untilCancelled(l.start, &at))
+		_ = holdWith(t.Context(), l, cfg, untilCancelled(l.start, &at))
 		want := []call{
 			{every + slow + ttl, ttl - every, slow, false, 1},
 			{2*every + slow + ttl, ttl - every + slow, slow, false, 2},
@@ -262,9 +268,9 @@ func TestHoldBoundsOneExtension(t *testing.T) {
 			took = append(took, time.Since(begun))
 			return err
 		})
-		cfg := locking.HoldConfig{Every: every, Margin: margin, Try: 3 * time.Second}
+		cfg := locking.KeepConfig{Every: every, Margin: margin, Try: 3 * time.Second}
 		var at time.Duration
-		err := locking.Hold(t.Context(), l, cfg, untilCancelled(l.start, &at))
+		err := holdWith(t.Context(), l, cfg, untilCancelled(l.start, &at))
 		// The second one is cut off by the end of work.
 		if want := []time.Duration{3e9, 3e9}; !slices.Equal(took, want) || !errors.Is(err, locking.ErrLeaseLost) {
 			t.Errorf("extensions took %v (%v), want %v", took, err, want)
@@ -308,7 +314,7 @@ func TestHoldNoticesThatTheClockJumped(t *testing.T) {
 
 func TestHoldRefusesToNeverExtend(t *testing.T) {
 	t.Parallel()
-	err := locking.Hold(t.Context(), newFakeLease(always), locking.HoldConfig{Margin: margin}, func(context.Context) error {
+	err := holdWith(t.Context(), newFakeLease(always), locking.KeepConfig{Every: -1}, func(context.Context) error {
 		t.Error("work began")
 		return nil
 	})

@@ -1,65 +1,64 @@
 package locking
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// A Keeper keeps a lease until it is stopped: [Hold] for work that is no single
-// function call.
+// A Keeper keeps a lease alive until it is stopped.
 type Keeper struct {
-	lease Tenure
-	cfg   HoldConfig
-	begun time.Time
-	from  time.Time // what the first extension counts from
-	// limit is when MaxHold ends, zero without one; atLimit, that nothing more
-	// will be extended because of it.
+	lease     Tenure
+	cfg       KeepConfig
+	begun     time.Time
+	firstFrom time.Time // when the lease began, for the first extension
+	// limit is when MaxHold ends, zero without one. AtLimit is set when MaxHold rules
+	// out further extensions.
 	limit   time.Time
 	atLimit atomic.Bool
+	invalid error // the error of cfg.Validate
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	// Work is short as a rule: only what lasts gets goroutines, when the timer
-	// goes off.
+	// Most work is short, so the goroutines start only when the timer fires.
 	timer  *time.Timer
-	active sync.WaitGroup // the timer, and what it has started
+	active sync.WaitGroup // the timer, and the goroutines it started
 
 	mu      sync.Mutex
 	stopped bool
-	stop    context.CancelFunc // ends what the timer has started; nil: nothing yet
+	stop    context.CancelFunc // ends what the timer has started; nil before
 }
 
-// Keep extends lease every cfg.Every until Stop is called, which must be. It
-// goes on after ctx has ended, so that work which is being drained or cancelled
-// stays protected until it has really stopped. It does not release the lease.
-// A cfg that is not valid ends Context at once, with Validate's error as cause.
+// Keep extends lease every cfg.Every until Stop is called. The caller must call Stop.
+// Keep continues after ctx has ended, so work that is being drained or cancelled stays
+// protected until it has returned. It does not release the lease. If cfg is invalid,
+// Context ends at once with Validate's error as cause.
 //
-// Leases that are extended equally often are extended at the same instants, the
-// first time up to a sixteenth of cfg.Every early: a Locker may send what comes
-// together in one message.
-func Keep(ctx context.Context, lease Tenure, cfg HoldConfig) *Keeper {
-	k := &Keeper{lease: lease, cfg: cfg, begun: cfg.Begun}
-	if k.begun.IsZero() {
-		k.begun = time.Now()
-	}
+// Leases with the same Every are extended at the same instants, so a Locker can batch
+// their requests. The first extension may be up to a sixteenth of cfg.Every early.
+func Keep(ctx context.Context, lease Tenure, cfg KeepConfig) *Keeper {
+	k := &Keeper{lease: lease, begun: time.Now()}
+	term := lease.Deadline().Sub(k.begun)
+	cfg = cfg.withDefaults(term)
+	k.cfg = cfg
 	k.ctx, k.cancel = context.WithCancelCause(ctx)
-	if err := cfg.Validate(); err != nil {
-		k.cancel(err)
+	if k.invalid = cfg.Validate(); k.invalid != nil {
+		k.cancel(k.invalid)
 		return k
 	}
 	if cfg.MaxHold > 0 {
 		k.limit = k.begun.Add(cfg.MaxHold)
 	}
-	k.from = k.begun
-	if since := lease.Deadline().Add(-cfg.TTL); cfg.TTL > 0 && since.Before(k.from) {
-		k.from = since
+	k.firstFrom = k.begun
+	if began := lease.Deadline().Add(-cfg.TTL); cfg.TTL > 0 && began.Before(k.firstFrom) {
+		k.firstFrom = began
 	}
-	term := lease.Deadline().Sub(k.begun)
-	first := min(k.untilWatch(), k.untilFirst(), k.room(term)-cfg.Margin)
+	first := min(k.untilWatch(), k.untilFirst(), k.remaining(term)-cfg.Margin)
 	k.active.Add(1)
 	k.timer = time.AfterFunc(first, func() {
 		defer k.active.Done()
@@ -68,28 +67,30 @@ func Keep(ctx context.Context, lease Tenure, cfg HoldConfig) *Keeper {
 	return k
 }
 
-// Context is what work under the lease goes by. It ends when that of Keep does;
-// with a cause that matches ErrLeaseLost when the deadline less the margin has
-// passed, by a local timer, or an extension says that others have the lock;
-// with ErrMaxHold; or with context.Canceled by Stop.
+// Context returns the context for the work. It ends when Keep's ctx ends, or with
+// context.Canceled by Stop. Otherwise it ends when a local timer finds the deadline less
+// the margin passed, when the lease is lost, or when MaxHold is reached (ErrMaxHold). Its
+// cause then matches ErrLeaseLost.
 func (k *Keeper) Context() context.Context { return k.ctx }
 
-// Do calls work with Context and returns what it returns. When it is too late to
-// begin, it returns ErrLeaseLost without calling work.
+// Do calls work with Context and returns its error. If it is too late to begin, it
+// returns ErrLeaseLost without calling work.
 func (k *Keeper) Do(work func(context.Context) error) error {
+	if k.invalid != nil {
+		return k.invalid
+	}
 	if Expired(time.Now(), k.lease.Deadline().Add(-k.cfg.Margin)) {
 		return ErrLeaseLost
 	}
 	return work(k.ctx)
 }
 
-// End ends Context with the cause, if it has not ended yet. The lease is kept on,
-// until Stop.
+// End ends Context with the cause, unless it has ended already. The lease is kept until
+// Stop.
 func (k *Keeper) End(cause error) { k.cancel(cause) }
 
-// Stop ends the extending and Context, and waits until nothing of either goes
-// on any more; afterwards the lease is the caller's to release. It may be
-// called again.
+// Stop stops extending, ends Context, and waits for the goroutines. Afterwards the
+// caller may release the lease. Stop may be called again.
 func (k *Keeper) Stop() {
 	k.mu.Lock()
 	k.stopped = true
@@ -104,7 +105,7 @@ func (k *Keeper) Stop() {
 	k.cancel(nil)
 }
 
-// keep does what there is to do for work that lasts, until Stop.
+// keep extends the lease and watches its end until Stop.
 func (k *Keeper) keep(ctx context.Context, term time.Duration) {
 	k.mu.Lock()
 	if k.stopped {
@@ -120,12 +121,12 @@ func (k *Keeper) keep(ctx context.Context, term time.Duration) {
 	extending.Wait()
 }
 
-// gridPerEvery is how many instants there are within Every at which leases are
-// extended.
+// gridPerEvery is how many instants within Every are used for extensions.
 const gridPerEvery = 16
 
-// untilExtension is how long after now to extend the lease next, if it is
-// extended, or was begun, now: Every, or less, so that others are extended then.
+// untilExtension is how long after now the next extension is due, if the lease began or
+// was extended now. It is at most Every, and ends on an instant shared with other
+// leases.
 func (k *Keeper) untilExtension(now time.Time) time.Duration {
 	now = now.Round(0) // the wall clock, which all leases share
 	if grid := k.cfg.Every / gridPerEvery; grid > 0 {
@@ -134,15 +135,17 @@ func (k *Keeper) untilExtension(now time.Time) time.Duration {
 	return k.cfg.Every
 }
 
-// untilFirst is how long from now to extend the lease first.
-func (k *Keeper) untilFirst() time.Duration { return k.untilExtension(k.from) - time.Since(k.from) }
+// untilFirst is how long from now the first extension is due.
+func (k *Keeper) untilFirst() time.Duration {
+	return k.untilExtension(k.firstFrom) - time.Since(k.firstFrom)
+}
 
-// extend extends the lease until ctx ends or the lease can never be extended
-// again, which ends the work too. Term is how long an extension lasts.
+// extend extends the lease until ctx ends or the lease is lost, which also ends the
+// work. Term is how long an extension lasts.
 func (k *Keeper) extend(ctx context.Context, term time.Duration) {
 	every := time.NewTimer(k.untilFirst())
 	defer every.Stop()
-	last := time.NewTimer(k.room(term) - k.cfg.Margin)
+	last := time.NewTimer(k.remaining(term) - k.cfg.Margin)
 	defer last.Stop()
 	for {
 		select {
@@ -151,7 +154,7 @@ func (k *Keeper) extend(ctx context.Context, term time.Duration) {
 		case <-every.C:
 		case <-last.C:
 		}
-		room := k.room(term)
+		room := k.remaining(term)
 		if room < 0 {
 			k.atLimit.Store(true)
 			return
@@ -165,7 +168,7 @@ func (k *Keeper) extend(ctx context.Context, term time.Duration) {
 		if err == nil {
 			k.atLimit.Store(room <= k.cfg.Margin)
 			term = k.lease.Deadline().Sub(begun)
-			last.Reset(k.room(term) - k.cfg.Margin)
+			last.Reset(k.remaining(term) - k.cfg.Margin)
 		}
 		if k.cfg.Extended != nil {
 			k.cfg.Extended(Extension{Deadline: k.lease.Deadline(), Left: left, Took: time.Since(begun), Poll: lastPoll(k.lease), Err: err})
@@ -183,10 +186,10 @@ func (k *Keeper) extend(ctx context.Context, term time.Duration) {
 // never is longer than any lease is kept.
 const never = time.Duration(1<<63 - 1)
 
-// room is what an extension made now would leave of MaxHold. The last one is
-// made when no more than a margin is left, so that a timer which is late does
-// not make the lease outlast the limit.
-func (k *Keeper) room(term time.Duration) time.Duration {
+// room is the part of MaxHold that remains after an extension made now. The last
+// extension is made when no more than a margin remains, so a late timer cannot make the
+// lease outlast the limit.
+func (k *Keeper) remaining(term time.Duration) time.Duration {
 	if k.limit.IsZero() {
 		return never
 	}
@@ -194,11 +197,7 @@ func (k *Keeper) room(term time.Duration) time.Duration {
 }
 
 func (k *Keeper) try(ctx context.Context) error {
-	try := k.cfg.Try
-	if try == 0 {
-		try = k.cfg.Every
-	}
-	ctx, cancel := context.WithTimeout(ctx, try)
+	ctx, cancel := context.WithTimeout(ctx, k.cfg.Try)
 	defer cancel()
 	return k.lease.Extend(ctx)
 }
@@ -207,7 +206,7 @@ func (k *Keeper) try(ctx context.Context) error {
 // clock has run past the deadline while the monotonic clock stood still.
 const watchInterval = 250 * time.Millisecond
 
-// watch ends the work when the lease less the margin is over.
+// watch ends the work a margin before the lease ends.
 func (k *Keeper) watch(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -225,8 +224,8 @@ func (k *Keeper) watch(ctx context.Context) {
 	}
 }
 
-// untilWatch is how long from now to look at the lease again. If it is over by
-// now, less the margin, it ends the work and returns 0.
+// untilWatch is how long from now to check the lease again. If only the margin is left
+// by now, it ends the work and returns 0.
 func (k *Keeper) untilWatch() time.Duration {
 	deadline, cause := k.end()
 	now, end := time.Now(), deadline.Add(-k.cfg.Margin)
@@ -237,7 +236,7 @@ func (k *Keeper) untilWatch() time.Duration {
 	return min(end.Sub(now), watchInterval)
 }
 
-// end is when the work must be over, and the cause it is then given.
+// end is when the right to work ends, and the cause that the work is then given.
 func (k *Keeper) end() (time.Time, error) {
 	deadline := k.lease.Deadline()
 	switch {
@@ -249,4 +248,57 @@ func (k *Keeper) end() (time.Time, error) {
 		return deadline, ErrMaxHold
 	}
 	return deadline, ErrLeaseLost
+}
+
+// KeepConfig says how a lease is kept alive.
+type KeepConfig struct {
+	// Every is the pause between extensions. Default: a third of the lease's length.
+	Every time.Duration
+	// Margin is how long before the lease's deadline the work's context ends: the time
+	// that the work has to stop. Default: three tenths of Every.
+	Margin time.Duration
+	// Try bounds one extension. Default: Every.
+	Try time.Duration
+	// MaxHold bounds how long the lease is kept after the call of Keep, whether or not
+	// the work has stopped. The lease then ends up to a margin earlier, and the work's
+	// context a margin before the lease, with cause ErrMaxHold. Default: no bound.
+	MaxHold time.Duration
+	// TTL is the length of the lease, drift included. If it is set, the first extension
+	// is due Every after the lease began, instead of after the call of Keep. Set it so
+	// that a claim delayed by slow nodes is extended in time.
+	TTL time.Duration
+	// Extended, if set, is called after each try to extend the lease.
+	Extended func(Extension)
+}
+
+// An Extension is the result of one try to extend a lease.
+type Extension struct {
+	// Deadline is that of the lease after the try.
+	Deadline time.Time
+	// Left is how long the lease still lasted when the try began, and Took the duration
+	// of the try.
+	Left, Took time.Duration
+	// Poll holds each node's answer; zero if the lease is not Polled.
+	Poll Poll
+	// Err is why the deadline did not move; nil if it did.
+	Err error
+}
+
+// withDefaults returns a copy of c with defaults filled in for a lease of that length.
+func (c KeepConfig) withDefaults(lasts time.Duration) KeepConfig {
+	c.Every = cmp.Or(c.Every, max(cmp.Or(c.TTL, lasts)/3, time.Millisecond))
+	c.Margin = cmp.Or(c.Margin, 3*c.Every/10)
+	c.Try = cmp.Or(c.Try, c.Every)
+	return c
+}
+
+// Validate reports what is wrong with c.
+func (c KeepConfig) Validate() error {
+	switch {
+	case c.Every < 0 || c.Margin < 0 || c.Try < 0:
+		return fmt.Errorf("holding a lease: extend every %v for up to %v with a margin of %v: use positive durations", c.Every, c.Try, c.Margin)
+	case c.MaxHold != 0 && c.MaxHold <= c.Margin:
+		return fmt.Errorf("holding a lease: max hold %v with a margin of %v: allow more than the margin, or 0 for no bound", c.MaxHold, c.Margin)
+	}
+	return nil
 }

@@ -22,7 +22,7 @@ func TestLeasesAreExtendedTogether(t *testing.T) {
 		for i := range kept {
 			time.AfterFunc(rand.N(every), func() {
 				kept[i] = newFakeLease(always)
-				k := locking.Keep(context.Background(), kept[i], locking.HoldConfig{Every: every, Margin: margin})
+				k := locking.Keep(context.Background(), kept[i], locking.KeepConfig{Every: every, Margin: margin})
 				time.AfterFunc(2*ttl, k.Stop)
 			})
 		}
@@ -57,7 +57,7 @@ func TestSlowExtensionsStayOnTheGrid(t *testing.T) {
 			time.Sleep(slow)
 			return nil
 		})
-		k := locking.Keep(t.Context(), l, locking.HoldConfig{Every: every, Margin: margin})
+		k := locking.Keep(t.Context(), l, locking.KeepConfig{Every: every, Margin: margin})
 		time.Sleep(4*every + time.Second)
 		k.Stop()
 		if want := []time.Duration{5e9, 10e9, 15e9, 20e9}; !slices.Equal(l.extended, want) {
@@ -69,12 +69,12 @@ func TestSlowExtensionsStayOnTheGrid(t *testing.T) {
 // What is over soon costs neither goroutines nor more than a few allocations.
 func TestHoldOfShortWorkIsCheap(t *testing.T) {
 	l := newFakeLease(always)
-	cfg := locking.HoldConfig{Every: every, Margin: margin}
+	cfg := locking.KeepConfig{Every: every, Margin: margin}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	const most = 8
 	if n := testing.AllocsPerRun(100, func() {
-		_ = locking.Hold(ctx, l, cfg, func(context.Context) error { return nil })
+		_ = holdWith(ctx, l, cfg, func(context.Context) error { return nil })
 	}); n > most {
 		t.Errorf("%v allocations, want at most %d", n, most)
 	}

@@ -18,7 +18,7 @@ func TestKeeperKeepsUntilItIsStopped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newFakeLease(always)
-		k := locking.Keep(t.Context(), l, locking.HoldConfig{Every: every, Margin: margin})
+		k := locking.Keep(t.Context(), l, locking.KeepConfig{Every: every, Margin: margin})
 		time.Sleep(3*ttl + time.Second)
 		if err := k.Context().Err(); err != nil {
 			t.Errorf("context ended: %v", context.Cause(k.Context()))
@@ -51,7 +51,7 @@ func TestStopWaitsForAnExtension(t *testing.T) {
 			under.Store(false)
 			return nil
 		})
-		k := locking.Keep(t.Context(), l, locking.HoldConfig{Every: every, Margin: margin})
+		k := locking.Keep(t.Context(), l, locking.KeepConfig{Every: every, Margin: margin})
 		time.Sleep(every + time.Millisecond)
 		if !under.Load() {
 			t.Fatal("no extension is under way")
@@ -71,15 +71,15 @@ func TestKeepTellsTheCause(t *testing.T) {
 	for name, tt := range map[string]struct {
 		extend func(ctx context.Context, n int) error
 		caller error
-		cfg    locking.HoldConfig
+		cfg    locking.KeepConfig
 		want   error
 	}{
-		"nodes gone":     {hang, nil, locking.HoldConfig{Every: every, Margin: margin}, locking.ErrLeaseLost},
-		"caller":         {always, draining, locking.HoldConfig{Every: every, Margin: margin}, draining},
-		"operator":       {func(context.Context, int) error { return evicted }, nil, locking.HoldConfig{Every: every, Margin: margin}, evicted},
-		"held too long":  {always, nil, locking.HoldConfig{Every: every, Margin: margin, MaxHold: time.Minute}, locking.ErrMaxHold},
-		"without pauses": {always, nil, locking.HoldConfig{Margin: margin}, nil},
-		"without room":   {always, nil, locking.HoldConfig{Every: every, Margin: margin, MaxHold: margin}, nil},
+		"nodes gone":     {hang, nil, locking.KeepConfig{Every: every, Margin: margin}, locking.ErrLeaseLost},
+		"caller":         {always, draining, locking.KeepConfig{Every: every, Margin: margin}, draining},
+		"operator":       {func(context.Context, int) error { return evicted }, nil, locking.KeepConfig{Every: every, Margin: margin}, evicted},
+		"held too long":  {always, nil, locking.KeepConfig{Every: every, Margin: margin, MaxHold: time.Minute}, locking.ErrMaxHold},
+		"without pauses": {always, nil, locking.KeepConfig{Every: -1}, nil},
+		"without room":   {always, nil, locking.KeepConfig{Every: every, Margin: margin, MaxHold: margin}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -137,9 +137,9 @@ func TestMaxHold(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				l := newFakeLease(tt.extend)
-				cfg := locking.HoldConfig{Every: every, Margin: margin, MaxHold: tt.maxHold}
+				cfg := locking.KeepConfig{Every: every, Margin: margin, MaxHold: tt.maxHold}
 				var at time.Duration
-				err := locking.Hold(t.Context(), l, cfg, func(ctx context.Context) error {
+				err := holdWith(t.Context(), l, cfg, func(ctx context.Context) error {
 					err := untilCancelled(l.start, &at)(ctx)
 					time.Sleep(time.Minute) // deaf from here on
 					return err
@@ -158,24 +158,6 @@ func TestMaxHold(t *testing.T) {
 	}
 }
 
-// Work that began before somebody kept its lease is kept as if he had at once.
-func TestKeepCountsFromWhenTheWorkBegan(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		l := newFakeLease(always)
-		time.Sleep(700 * time.Millisecond)
-		k := locking.Keep(t.Context(), l, locking.HoldConfig{Every: every, Margin: margin, MaxHold: 40 * time.Second, Begun: l.start})
-		defer k.Stop()
-		<-k.Context().Done()
-		if at, cause := time.Since(l.start), context.Cause(k.Context()); at != 37*time.Second || !errors.Is(cause, locking.ErrMaxHold) {
-			t.Errorf("the work was ended after %v with %v", at, cause)
-		}
-		if want := []time.Duration{5e9, 10e9, 15e9, 20e9, 23.5e9}; !slices.Equal(l.extended, want) {
-			t.Errorf("extended at %v, want %v", l.extended, want)
-		}
-	})
-}
-
 // An extension that is held up for so long that it would outlast the cap is not
 // made.
 func TestMaxHoldAfterAPause(t *testing.T) {
@@ -188,9 +170,9 @@ func TestMaxHoldAfterAPause(t *testing.T) {
 			}
 			return nil
 		})
-		cfg := locking.HoldConfig{Every: every, Margin: margin, MaxHold: 40 * time.Second}
+		cfg := locking.KeepConfig{Every: every, Margin: margin, MaxHold: 40 * time.Second}
 		var at time.Duration
-		err := locking.Hold(t.Context(), l, cfg, func(ctx context.Context) error {
+		err := holdWith(t.Context(), l, cfg, func(ctx context.Context) error {
 			err := untilCancelled(l.start, &at)(ctx)
 			time.Sleep(time.Minute)
 			return err
@@ -244,7 +226,7 @@ func TestKeepCountsFromTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newFakeLease(always)
 		time.Sleep(700 * time.Millisecond)
-		k := locking.Keep(t.Context(), l, locking.HoldConfig{Every: every, Margin: margin, TTL: ttl})
+		k := locking.Keep(t.Context(), l, locking.KeepConfig{Every: every, Margin: margin, TTL: ttl})
 		time.Sleep(10 * time.Second)
 		k.Stop()
 		if want := []time.Duration{5e9, 10e9}; !slices.Equal(l.extended, want) {

@@ -1,25 +1,23 @@
 package locking
 
-// MostNodes is how many nodes a Poll can tell of. A cluster has no more.
+// MostNodes is the largest number of nodes in a cluster.
 const MostNodes = 7
 
-// A Poll is what each of several nodes said when it was asked for a claim, or to
-// extend one.
+// A Poll holds the answers of all nodes to one claim or extension.
 type Poll struct {
-	// List tells lists of nodes apart (NodeList), and Names are those of the nodes,
-	// in the order of the configuration; nil: not known. Nobody changes them.
+	// List identifies the list of nodes (see NodeList). Names are the nodes' names in
+	// the order of the configuration, nil if unknown; they must not be changed.
 	List  uint32
 	Names *[MostNodes]string
-	// Answers are those of the nodes, in the same order, and zero where there is no
-	// further node.
+	// Answers are in the same order, and zero beyond the last node.
 	Answers [MostNodes]Answer
-	// Rounds counts the rounds of requests that it took; 0: nobody counted.
+	// Rounds counts the rounds of requests; 0: unknown.
 	Rounds uint8
-	// Said is what the nodes that did not accept had to say, in words; mostly "".
+	// Said quotes the nodes that refused or failed; mostly "".
 	Said string
 }
 
-// Nodes is how many nodes there were; 0: it is not known what each of them said.
+// Nodes is the number of nodes; 0: their answers are unknown.
 func (p *Poll) Nodes() int {
 	for i, a := range p.Answers {
 		if a == 0 {
@@ -29,7 +27,7 @@ func (p *Poll) Nodes() int {
 	return MostNodes
 }
 
-// Name is the name of a node, "" if it is not known.
+// Name is the name of a node, "" if unknown.
 func (p *Poll) Name(node int) string {
 	if p.Names == nil {
 		return ""
@@ -37,7 +35,7 @@ func (p *Poll) Name(node int) string {
 	return p.Names[node]
 }
 
-// Letters are the answers, a letter each.
+// Letters returns the answers, one letter each.
 func (p *Poll) Letters() string {
 	b := make([]byte, p.Nodes())
 	for i := range b {
@@ -46,26 +44,26 @@ func (p *Poll) Letters() string {
 	return string(b)
 }
 
-// An Answer is what one node said. Its value is the letter that stored forms have.
+// An Answer is one node's answer. Its value is the letter in stored forms.
 type Answer byte
 
-// What a node can say, or not.
+// The answers of a node.
 const (
 	Granted     Answer = '+' // it accepted
-	NotAsked    Answer = '.' // enough others accepted
-	Held        Answer = 'h' // it knows of somebody else who has the lock or the tick
+	NotAwaited  Answer = '.' // the round was decided before it answered
+	Held        Answer = 'h' // it knows another holder of the lock or the tick
 	Abstained   Answer = 'a' // it may have lost its memory
 	Unreachable Answer = 'u' // it did not answer, or was known to be down
-	Refused     Answer = 'r' // it would not, for another reason
+	Refused     Answer = 'r' // it refused for another reason
 )
 
-// String is the answer in a word or two.
+// String describes the answer in a word or two.
 func (a Answer) String() string {
 	switch a {
 	case Granted:
 		return "granted"
-	case NotAsked:
-		return "not asked"
+	case NotAwaited:
+		return "not awaited"
 	case Held:
 		return "held"
 	case Abstained:
@@ -78,8 +76,8 @@ func (a Answer) String() string {
 	return "unknown"
 }
 
-// NodeList returns the names of nodes, in the order of the configuration, as a Poll
-// has them, and what tells the list from others: FNV-1a.
+// NodeList returns the names of nodes as a Poll has them, and a hash (FNV-1a) that
+// identifies the list.
 func NodeList(names []string) (list uint32, all *[MostNodes]string) {
 	list, all = 2166136261, new([MostNodes]string)
 	copy(all[:], names)
@@ -92,9 +90,9 @@ func NodeList(names []string) (list uint32, all *[MostNodes]string) {
 	return list, all
 }
 
-// A Polled lease knows what the nodes said to its last extension.
+// A Polled lease has the nodes' answers to its last extension.
 type Polled interface {
-	// LastPoll is that of the last extension that was tried; the zero Poll before.
+	// LastPoll returns that of the last extension tried; the zero Poll before.
 	LastPoll() Poll
 }
 

@@ -12,13 +12,15 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedtest"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // onSchedule is a job "j" that does nothing.
 func onSchedule(t *testing.T, spec string, mode scheduler.CatchUpMode) scheduler.Job {
 	t.Helper()
-	s, err := scheduler.ParseSchedule(spec, scheduler.ScheduleOptions{})
+	s, err := schedule.Parse(spec, schedule.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +35,7 @@ func shown(c *schedtest.Cluster) string {
 	var lines []string
 	for _, e := range c.Ticks("j") {
 		line := e.Tick.UTC().Format("15:04:05") + " " + string(e.Outcome)
-		if e.Outcome == scheduler.Missed {
+		if e.Outcome == ledger.Missed {
 			line += " " + string(e.Reason.Code)
 		}
 		lines = append(lines, line)
@@ -70,7 +72,7 @@ func TestGapBeforeAReplicaThatDiedEarly(t *testing.T) {
 				t.Errorf("line %d is of tick %v, want %v", i, e.Tick.UTC(), want)
 				break
 			}
-			if e.Outcome == scheduler.Missed {
+			if e.Outcome == ledger.Missed {
 				lines = append(lines, e.Tick.UTC().Format("05")+" "+string(e.Reason.Code))
 			}
 		}
@@ -377,12 +379,12 @@ func TestTicksBeforeAnythingIsKnown(t *testing.T) {
 		c.StartNodes()
 		c.Forward(10 * time.Second)
 		for _, e := range c.Ticks("j") {
-			want := scheduler.CodeStarting
+			want := ledger.CodeStarting
 			switch {
-			case e.Outcome != scheduler.Missed:
+			case e.Outcome != ledger.Missed:
 				continue
 			case e.Tick.Second() >= 10:
-				want = scheduler.CodeNoQuorum
+				want = ledger.CodeNoQuorum
 			}
 			if e.Reason.Code != want {
 				t.Errorf("%v: %s, want %s", e.Tick.UTC(), e.Reason, want)
@@ -399,7 +401,7 @@ func TestHistoryThatWasLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		lost := &wiped{Ledger: c.ledger}
+		lost := &wiped{Store: c.ledger}
 		forgets := func(cfg *scheduler.Config) { cfg.Ledger = lost }
 		job := every(t, "10m", "j", c.handler(nil))
 		kill := c.mortal("r1", job)
@@ -424,7 +426,7 @@ func TestHistoryThatWasLost(t *testing.T) {
 
 // wiped is a ledger on nodes that have lost their memory.
 type wiped struct {
-	scheduler.Ledger
+	ledger.Store
 	since time.Time
 }
 
@@ -453,15 +455,15 @@ func (c *cluster) mortal(id string, list ...scheduler.Job) (kill func()) {
 }
 
 type gatedRecords struct {
-	scheduler.Ledger
+	ledger.Store
 	gone func() error
 }
 
-func (g gatedRecords) Record(ctx context.Context, e scheduler.Entry) (first bool, err error) {
+func (g gatedRecords) Record(ctx context.Context, e ledger.Entry) (first bool, err error) {
 	if err := g.gone(); err != nil {
 		return false, err
 	}
-	return g.Ledger.Record(ctx, e)
+	return g.Store.Record(ctx, e)
 }
 
 type gatedRoster struct {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
@@ -43,7 +45,7 @@ func (d *desks) run(list []scheduler.Job, ids ...string) (stop func()) {
 	}
 }
 
-func (d *desks) do(act scheduler.Act) scheduler.Act {
+func (d *desks) do(act acts.Act) acts.Act {
 	d.t.Helper()
 	act.By = "ann@laptop"
 	act, err := d.acts.Do(d.t.Context(), act)
@@ -60,7 +62,7 @@ func (d *desks) result(id, want string) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	i := slices.IndexFunc(log, func(a scheduler.Act) bool { return a.ID == id })
+	i := slices.IndexFunc(log, func(a acts.Act) bool { return a.ID == id })
 	if i < 0 || !regexp.MustCompile("^"+want+"$").MatchString(log[i].Result) {
 		d.t.Errorf("the audit log says of %s:\n%+v\nwant %q", id, log, want)
 	}
@@ -86,7 +88,7 @@ func after(t *testing.T, d time.Duration) {
 	synctest.Wait()
 }
 
-var trigger = scheduler.Act{Kind: scheduler.ActTrigger, Job: "j", Reason: "try it"}
+var trigger = acts.Act{Kind: acts.Trigger, Job: "j", Reason: "try it"}
 
 // daily is a job whose next tick is far away.
 func daily(t *testing.T, d *desks, fn jobs.Handler) []scheduler.Job {
@@ -104,7 +106,7 @@ func TestTriggerRunsOnce(t *testing.T) {
 		after(t, 10*time.Second)
 		d.wantRuns("manual 5s")
 		d.result(act.ID, "succeeded")
-		if got := d.ticks("j"); len(got) != 1 || got[0].Trigger != scheduler.ByManual || !got[0].Tick.Equal(act.At) {
+		if got := d.ticks("j"); len(got) != 1 || got[0].Trigger != ledger.ByManual || !got[0].Tick.Equal(act.At) {
 			t.Errorf("ledger: %+v, want the trigger's run at %v", got, act.At)
 		}
 		after(t, 2*time.Hour)
@@ -198,7 +200,7 @@ func TestTriggerExpires(t *testing.T) {
 		d.result(other.ID, "missed: expired: no replica could begin it in time")
 		got := d.ticks("j")
 		last := got[len(got)-1]
-		if last.Outcome != scheduler.Skipped || !strings.Contains(last.Reason.String(), "overlap") || !last.Tick.Equal(short.At) {
+		if last.Outcome != ledger.Skipped || !strings.Contains(last.Reason.String(), "overlap") || !last.Tick.Equal(short.At) {
 			t.Errorf("ledger: %+v, want the trigger skipped for overlap", last)
 		}
 		// Each replica saw another end of the lease; the log has what one of them recorded.
@@ -240,7 +242,7 @@ func TestTriggerParams(t *testing.T) {
 // why, and not caught up.
 func TestPause(t *testing.T) {
 	t.Parallel()
-	for name, act := range map[string]scheduler.Act{
+	for name, act := range map[string]acts.Act{
 		"job": {Job: "j"}, "tag": {Tag: "finance"}, "all": {All: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -252,7 +254,7 @@ func TestPause(t *testing.T) {
 				stop := d.run([]scheduler.Job{j}, "a", "b")
 				after(t, 90*time.Second)
 				p, r := act, act
-				p.Kind, p.Reason, r.Kind = scheduler.ActPause, "the bank is down", scheduler.ActResume
+				p.Kind, p.Reason, r.Kind = acts.Pause, "the bank is down", acts.Resume
 				p = d.do(p)
 				after(t, time.Minute)
 				manual := d.do(trigger) // runs all the same
@@ -276,7 +278,7 @@ func TestPausedTicksReplaceNothing(t *testing.T) {
 		d := newDesks(t)
 		stop := d.run([]scheduler.Job{patient(t, d.cluster, scheduler.OverlapCancelPrevious, untilEndOr(15*time.Second))}, "a", "b")
 		after(t, 12*time.Second)
-		p := d.do(scheduler.Act{Kind: scheduler.ActPause, Job: "j", Reason: "to see"})
+		p := d.do(acts.Act{Kind: acts.Pause, Job: "j", Reason: "to see"})
 		after(t, 16*time.Second)
 		d.wantTicks("j", "10s succeeded", "20s skipped: paused: by ann@laptop since "+p.At.UTC().Format("2006-01-02T15:04:05.999Z")+": to see")
 		if e := d.ticks("j")[0]; e.Finished.Sub(e.Started) < 15*time.Second {
@@ -305,9 +307,9 @@ type slowActs struct {
 	after time.Duration
 }
 
-func (s slowActs) Open(ctx context.Context) (scheduler.OpenActs, error) {
+func (s slowActs) Open(ctx context.Context) (acts.Open, error) {
 	if err := wait(ctx, s.after); err != nil {
-		return scheduler.OpenActs{}, err
+		return acts.Open{}, err
 	}
 	return s.Acts.Open(ctx)
 }
@@ -318,7 +320,7 @@ func TestPauseOutlivesReplicas(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesks(t)
-		d.do(scheduler.Act{Kind: scheduler.ActPause, All: true, Reason: "moving"})
+		d.do(acts.Act{Kind: acts.Pause, All: true, Reason: "moving"})
 		after(t, 59*time.Second)
 		s := d.replica("a", func(c *scheduler.Config) { c.Acts = slowActs{d.acts, 3 * time.Second} }, every(t, "1m", "j", d.handler(nil)))
 		stop := d.start(s)
@@ -337,14 +339,14 @@ func TestBackfill(t *testing.T) {
 		list := []scheduler.Job{every(t, "1h", "j", d.handler(short))}
 		after(t, 4*time.Hour+30*time.Minute)
 		stop := d.run(list, "a", "b", "c")
-		act := d.do(scheduler.Act{
-			Kind: scheduler.ActBackfill, Job: "j", Reason: "lost", From: d.begun.Add(time.Hour), To: d.begun.Add(9 * time.Hour),
+		act := d.do(acts.Act{
+			Kind: acts.Backfill, Job: "j", Reason: "lost", From: d.begun.Add(time.Hour), To: d.begun.Add(9 * time.Hour),
 		})
 		after(t, 40*time.Minute)
 		d.wantRuns("backfill 1h0m0s", "backfill 2h0m0s", "backfill 3h0m0s", "backfill 4h0m0s", "schedule 5h0m0s")
 		d.result(act.ID, "4 ticks: 4 succeeded")
 		for i, e := range d.ticks("j")[:4] {
-			if e.Trigger != scheduler.ByBackfill || e.Tick.Sub(d.begun) != time.Duration(i+1)*time.Hour {
+			if e.Trigger != ledger.ByBackfill || e.Tick.Sub(d.begun) != time.Duration(i+1)*time.Hour {
 				t.Errorf("entry %d: %+v", i, e)
 			}
 		}
@@ -355,7 +357,7 @@ func TestBackfill(t *testing.T) {
 			{time.Minute, 2 * time.Minute, "nothing to do: the schedule has no ticks in that range"},
 			{-2000 * time.Hour, 0, "refused: the range has more than 1000 ticks; ask for parts of it"},
 		} {
-			act := d.do(scheduler.Act{Kind: scheduler.ActBackfill, Job: "j", Reason: "x", From: d.begun.Add(ask.from), To: d.begun.Add(ask.to)})
+			act := d.do(acts.Act{Kind: acts.Backfill, Job: "j", Reason: "x", From: d.begun.Add(ask.from), To: d.begun.Add(ask.to)})
 			after(t, 5*time.Second)
 			d.result(act.ID, ask.want)
 		}
@@ -373,13 +375,13 @@ func TestBackfillYields(t *testing.T) {
 		list[0].Overlap = scheduler.OverlapQueue
 		after(t, 20*time.Minute+time.Second)
 		stop := d.run(list, "a", "b")
-		act := d.do(scheduler.Act{
-			Kind: scheduler.ActBackfill, Job: "j", Reason: "lost", From: d.begun, To: d.begun.Add(20 * time.Minute),
+		act := d.do(acts.Act{
+			Kind: acts.Backfill, Job: "j", Reason: "lost", From: d.begun, To: d.begun.Add(20 * time.Minute),
 		})
 		after(t, 30*time.Minute)
 		d.result(act.ID, "20 ticks: 20 succeeded")
 		for _, e := range d.ticks("j") {
-			if e.Outcome != scheduler.Succeeded && e.Outcome != scheduler.Running {
+			if e.Outcome != ledger.Succeeded && e.Outcome != ledger.Running {
 				t.Errorf("%v %s: %s", d.at(e.Tick), e.Outcome, e.Reason)
 			}
 		}
@@ -394,9 +396,9 @@ func TestCancel(t *testing.T) {
 		slow := func(ctx context.Context, _ jobs.Run) error { return wait(ctx, 10*time.Minute) }
 		stop := d.run([]scheduler.Job{every(t, "1h", "j", d.handler(slow))}, "a", "b", "c")
 		after(t, time.Hour+time.Minute)
-		run := scheduler.RunID("j", d.begun.Add(time.Hour))
-		gone := d.do(scheduler.Act{Kind: scheduler.ActCancel, Job: "j", Run: scheduler.RunID("j", d.begun), Reason: "x"})
-		d.do(scheduler.Act{ID: "c", Kind: scheduler.ActCancel, Job: "j", Run: run, Reason: "wrong data"})
+		run := ledger.RunID("j", d.begun.Add(time.Hour))
+		gone := d.do(acts.Act{Kind: acts.Cancel, Job: "j", Run: ledger.RunID("j", d.begun), Reason: "x"})
+		d.do(acts.Act{ID: "c", Kind: acts.Cancel, Job: "j", Run: run, Reason: "wrong data"})
 		after(t, 5*time.Second)
 		d.wantTicks("j", "1h0m0s cancelled: run was cancelled by ann@laptop: wrong data")
 		after(t, 5*time.Minute)
@@ -414,7 +416,7 @@ func TestWithdraw(t *testing.T) {
 		list := []scheduler.Job{every(t, "1h", "j", d.handler(slow))}
 		after(t, 9*time.Hour+time.Second)
 		stop := d.run(list, "a", "b")
-		act := d.do(scheduler.Act{Kind: scheduler.ActBackfill, Job: "j", Reason: "lost", From: d.begun.Add(1), To: d.begun.Add(9 * time.Hour)})
+		act := d.do(acts.Act{Kind: acts.Backfill, Job: "j", Reason: "lost", From: d.begun.Add(1), To: d.begun.Add(9 * time.Hour)})
 		after(t, 90*time.Second)
 		if err := d.acts.Close(t.Context(), act.ID, "withdrawn by bob"); err != nil {
 			t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // admit waits until nothing on this replica is in the way of a try to claim: no
@@ -42,16 +44,16 @@ func (a *attempt) takePlace() (waited bool, v verdict) {
 	if a.places == nil {
 		return false, verdict{kind: again}
 	}
-	w := a.places.take(a)
+	w := a.places.take(a.brief)
 	if w == nil {
 		a.hasPlace = true
 		return false, verdict{kind: again}
 	}
 	left := forever
 	if !a.patient() {
-		left = a.left()
+		left = a.remaining()
 	}
-	full := verdict{kind: settled, outcome: Skipped}
+	full := verdict{kind: settled, outcome: ledger.Skipped}
 	if a.wait(left, w.given, full) == runOver {
 		a.hasPlace = true
 		a.keepOpen()
@@ -84,7 +86,7 @@ func (a *attempt) noPlace() verdict {
 	if a.begun() {
 		return verdict{kind: lost, err: errElsewhere}
 	}
-	return because(Skipped, Reason{CodeLimit, VariantMaxRunning, &Details{Most: a.cfg.MaxRunning}})
+	return because(ledger.Skipped, ledger.Reason{Code: ledger.CodeLimit, Variant: ledger.VariantMaxRunning, Details: &ledger.Details{Most: a.cfg.MaxRunning}})
 }
 
 // begun tells whether the ledger has a run of the tick.
@@ -92,6 +94,6 @@ func (a *attempt) begun() bool {
 	ctx, cancel := context.WithTimeout(a.stops.releases, ledgerLook)
 	defer cancel()
 	id := a.tick.entry(a.job, "").ID()
-	runs, _ := a.cfg.Ledger.Runs(ctx, Query{Job: a.job.key(), Limit: 1, Since: a.tick.at, Before: a.tick.at.Add(time.Millisecond)})
-	return slices.ContainsFunc(runs, func(run Entry) bool { return run.ID() == id })
+	runs, _ := a.cfg.Ledger.Runs(ctx, ledger.Query{Job: a.job.key(), Limit: 1, Since: a.tick.at, Before: a.tick.at.Add(time.Millisecond)})
+	return slices.ContainsFunc(runs, func(run ledger.Entry) bool { return run.ID() == id })
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // archived gives replicas the cluster's ledger as their archive.
@@ -55,7 +56,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCluster(t)
 			job := every(t, "10s", "j", tt.handler)
-			job.History = scheduler.History{Keep: 3}
+			job.History = ledger.History{Keep: 3}
 			stop := c.start(c.replica("a", archived(c), job))
 			time.Sleep(95 * time.Second)
 			// The run that goes on is older than what is kept; its end is not told
@@ -78,9 +79,10 @@ func TestLateRunsAreTold(t *testing.T) {
 		c.locker = lateLocker{c.locker, 3 * time.Second}
 		stop := c.start(c.replica("a", func(cfg *scheduler.Config) {
 			cfg.TTL = 10 * time.Second
-			cfg.Observer.Late = func(e scheduler.Entry, by time.Duration) {
-				late = append(late, fmt.Sprint(e.Job, " ", c.at(e.Tick), " by ", by, " ", e.Trigger, " ", c.at(e.Started)))
-			}
+			on(cfg, scheduler.EventLate, func(ev scheduler.Event) {
+				e := ev.Entry
+				late = append(late, fmt.Sprint(e.Job, " ", c.at(e.Tick), " by ", ev.By, " ", e.Trigger, " ", c.at(e.Started)))
+			})
 		}, slow, every(t, "10s", "patient", c.handler(nil))))
 		time.Sleep(15 * time.Second)
 		c.stop(stop)
@@ -123,10 +125,10 @@ func TestLostLeasesAreTold(t *testing.T) {
 			var told []string
 			stop := c.start(c.replica("a", func(cfg *scheduler.Config) {
 				cfg.MaxHold = 3 * time.Second
-				cfg.Observer.LeaseLost = func(e scheduler.Entry, cause error) {
-					told = append(told, fmt.Sprint(e.Job, " ", c.at(e.Tick), " ", errors.Is(cause, locking.ErrLeaseLost)))
-				}
-				cfg.Observer.Finished = func(e scheduler.Entry, _ error) { told = append(told, string(e.Outcome)) }
+				on(cfg, scheduler.EventLeaseLost, func(e scheduler.Event) {
+					told = append(told, fmt.Sprint(e.Entry.Job, " ", c.at(e.Entry.Tick), " ", errors.Is(e.Err, locking.ErrLeaseLost)))
+				})
+				on(cfg, scheduler.EventFinished, func(e scheduler.Event) { told = append(told, string(e.Entry.Outcome)) })
 			}, every(t, "30s", "j", handler)))
 			time.Sleep(45 * time.Second)
 			c.stop(stop)

@@ -1,6 +1,6 @@
 package scheduler
 
-import "time"
+import "github.com/quorate/quorate/scheduler/acts"
 
 // The ticks of a backfill are claimed one after the other, and most jobs run one at
 // a time, so that their backfills do, too. Where runs may overlap all ticks would run
@@ -8,25 +8,10 @@ import "time"
 // yields to everything else: to scheduled ticks of the job (job.mustYield), and where
 // others wait for a slot of the same group (turn).
 
-// Backfill returns the ticks of the schedule that a backfill asks for, oldest
-// first: those in its range that lie before it was asked for. Of more than
-// MaxBackfill it returns one more than that.
-func (a Act) Backfill(s Schedule) []time.Time {
-	end := a.To
-	if !a.At.IsZero() && a.At.Before(end) {
-		end = a.At
-	}
-	var ticks []time.Time
-	for t := s.Next(a.From.Add(-1)); !t.IsZero() && t.Before(end) && len(ticks) <= MaxBackfill; t = s.Next(t) {
-		ticks = append(ticks, t)
-	}
-	return ticks
-}
-
 // backfilling is the job as an attempt for t takes it: of a job in a group, a
 // backfill uses the first slots only, so that it stays within both limits.
 func (j *Job) backfilling(t tick) *Job {
-	if t.stream != StreamBackfill || j.Overlap != OverlapAllow {
+	if t.stream != acts.StreamBackfill || !j.Overlap.traits().beside {
 		return j
 	}
 	most := max(1, t.act.Concurrency) // an older release may have asked
@@ -45,15 +30,15 @@ func backfillGroup(key string) string { return "backfill:" + key }
 // may have used, and that go with it.
 func BackfillSlots(key string) []string {
 	var names []string
-	for n := range MaxConcurrency {
+	for n := range acts.MaxConcurrency {
 		names = append(names, slotName(backfillGroup(key), n))
 	}
 	return names
 }
 
 // backfills is 1 for an attempt that does, 0 for others.
-func (a *attempt) backfills() int {
-	if a.tick.stream == StreamBackfill {
+func (b *brief) backfills() int {
+	if b.tick.stream == acts.StreamBackfill {
 		return 1
 	}
 	return 0

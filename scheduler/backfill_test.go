@@ -9,6 +9,8 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // TestBackfillConcurrency: where runs may overlap, so many of a backfill go on at
@@ -40,8 +42,8 @@ func TestBackfillConcurrency(t *testing.T) {
 				}
 				after(t, 12*time.Hour+time.Minute)
 				stop := d.run([]scheduler.Job{job}, "a", "b", "c")
-				act := d.do(scheduler.Act{
-					Kind: scheduler.ActBackfill, Job: "j", Reason: "lost", Concurrency: tt.asked,
+				act := d.do(acts.Act{
+					Kind: acts.Backfill, Job: "j", Reason: "lost", Concurrency: tt.asked,
 					From: d.begun.Add(time.Hour), To: d.begun.Add(13 * time.Hour),
 				})
 				after(t, 30*time.Minute)
@@ -91,13 +93,13 @@ func TestBackfillLetsOthersGoFirst(t *testing.T) {
 		}
 		after(t, 12*time.Hour+time.Second)
 		stop := d.run(list, "a")
-		act := d.do(scheduler.Act{
-			Kind: scheduler.ActBackfill, Job: "j", Reason: "lost", From: d.begun.Add(time.Hour), To: d.begun.Add(13 * time.Hour),
+		act := d.do(acts.Act{
+			Kind: acts.Backfill, Job: "j", Reason: "lost", From: d.begun.Add(time.Hour), To: d.begun.Add(13 * time.Hour),
 		})
 		after(t, 30*time.Minute)
 		d.result(act.ID, "12 ticks: 12 succeeded")
 		for _, e := range d.ticks("k") {
-			if late := e.Started.Sub(e.Tick); e.Outcome != scheduler.Succeeded || late > time.Second {
+			if late := e.Started.Sub(e.Tick); e.Outcome != ledger.Succeeded || late > time.Second {
 				t.Errorf("k at %v: %s %s, %v late", d.at(e.Tick), e.Outcome, e.Reason, late)
 			}
 		}

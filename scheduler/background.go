@@ -3,29 +3,24 @@ package scheduler
 import (
 	"context"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // A background is what is known of a past besides the ledger's entries.
 type background struct {
-	why        Code    // of all its ticks; empty: it depends
-	account    Account // zero where the replica was there, asleep
-	absence    absence // of the job, from every configuration
+	why        ledger.Code // of all its ticks; empty: it depends
+	account    Account     // zero where the replica was there, asleep
+	absence    absence     // of the job, from every configuration
 	remembered time.Time
 	trimmed    time.Time   // entries of ticks up to it may have been dropped
 	ticks      []time.Time // at which a replica served the job, newest first
 }
 
-// A Rememberer is a Ledger that may lose its memory. It is for implementations of Ledger.
-type Rememberer interface {
-	Ledger
-	// RemembersSince is since when the ledger has what was recorded of the job with the
-	// key, by the local clock; false: it is not known.
-	RemembersSince(key string) (time.Time, bool)
-}
-
 // remembered is since when the ledger remembers the job; zero: always, or nobody knows.
-func remembered(ledger Ledger, key string) time.Time {
-	if r, ok := ledger.(Rememberer); ok {
+func remembered(store ledger.Store, key string) time.Time {
+	if r, ok := store.(ledger.Rememberer); ok {
 		since, _ := r.RemembersSince(key)
 		return since
 	}
@@ -34,12 +29,12 @@ func remembered(ledger Ledger, key string) time.Time {
 
 // trimmedUpTo is the latest tick of the job of which the ledger has dropped an entry; zero:
 // none, or it cannot say.
-func trimmedUpTo(ctx context.Context, ledger Ledger, key string) (time.Time, error) {
-	s, ok := ledger.(Skimmer)
+func trimmedUpTo(ctx context.Context, store ledger.Store, key string) (time.Time, error) {
+	s, ok := store.(ledger.Skimmer)
 	if !ok {
 		return time.Time{}, nil
 	}
-	some, err := s.Skim(ctx, []Stretch{{Job: key}}, true)
+	some, err := s.Skim(ctx, []ledger.Stretch{{Job: key}}, true)
 	if err != nil || len(some) == 0 {
 		return time.Time{}, err
 	}
@@ -50,18 +45,18 @@ func trimmedUpTo(ctx context.Context, ledger Ledger, key string) (time.Time, err
 func (b background) lost(at time.Time) bool { return at.Before(b.remembered) }
 
 // code says why nobody ran a tick that has no entry.
-func (b background) code(at time.Time) Code {
+func (b background) code(at time.Time) ledger.Code {
 	switch {
 	case !at.After(b.trimmed):
-		return CodeHistoryTrimmed
+		return ledger.CodeHistoryTrimmed
 	case b.lost(at):
-		return CodeHistoryLost
+		return ledger.CodeHistoryLost
 	case b.why != "":
 		return b.why
 	case b.stopped(at):
-		return CodeNoReplica
+		return ledger.CodeNoReplica
 	}
-	return CodeUnknown
+	return ledger.CodeUnknown
 }
 
 // stopped tells whether all replicas had stopped when the tick came, and none had come
@@ -80,20 +75,20 @@ func (b background) stopped(at time.Time) bool {
 }
 
 // attended tells whether the entry shows that a replica served the job when the tick came.
-func (e Entry) attended() bool {
-	return e.Trigger != ByCatchUp && !e.Reason.Has(CodeNoReplica) && !e.Reason.Has(CodeUnknown) && !e.Reason.Has(CodeHistoryLost)
+func attended(e ledger.Entry) bool {
+	return e.Trigger != ledger.ByCatchUp && !e.Reason.Has(ledger.CodeNoReplica) && !e.Reason.Has(ledger.CodeUnknown) && !e.Reason.Has(ledger.CodeHistoryLost)
 }
 
 // standsFor is the reason of a tick that stands for all before it since first, too.
-func standsFor(why Code, first time.Time) Reason {
-	return Reason{Code: why}.And(Reason{Code: CodeAlike, Details: &Details{Since: first}})
+func standsFor(why ledger.Code, first time.Time) ledger.Reason {
+	return ledger.Reason{Code: why}.And(ledger.Reason{Code: ledger.CodeAlike, Details: &ledger.Details{Since: first}})
 }
 
 // LastTicks returns the last n ticks of a schedule after from and before an instant that are
 // wanted, oldest first, and whether there are no others. A schedule can only be walked
 // forward, so it looks at longer and longer spans: what it costs does not grow with the
 // time since from.
-func LastTicks(s Schedule, from, before time.Time, n int, wanted func(time.Time) bool) (list []time.Time, whole bool) {
+func LastTicks(s schedule.Schedule, from, before time.Time, n int, wanted func(time.Time) bool) (list []time.Time, whole bool) {
 	for span := time.Minute; ; span *= 4 {
 		begin := later(from, before.Add(-span))
 		list, whole = nil, begin.Equal(from)

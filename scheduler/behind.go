@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // While ticks are caught up, those that come wait behind them in their lane. One
@@ -26,16 +27,16 @@ type blocked struct {
 // keptOut tells whether the tick came by schedule, and was kept out at the end of
 // its window, and since, by an earlier run of its job. Its verdict says by which.
 func (j *job) keptOut(l *lane, t tick) (verdict, bool) {
-	if t.trigger != BySchedule || !j.CatchUp.does() || j.Overlap == OverlapAllow {
+	if t.trigger != ledger.BySchedule || !j.CatchUp.does() || j.Overlap.traits().beside {
 		return verdict{}, false
 	}
-	for _, run := range j.running {
-		if !run.started.After(t.until) {
-			return stillRunning(run), true
+	for _, of := range j.running {
+		if !of.run.started.After(t.until) {
+			return stillRunning(of.run), true
 		}
 	}
 	if b := l.blocked; b != nil && !b.since.After(t.until) && !b.last.Before(t.until) {
-		return overlapping(b.holder, b.tick, b.until), true
+		return heldElsewhere(b.holder, b.tick, b.until), true
 	}
 	return verdict{}, false
 }
@@ -45,7 +46,7 @@ func (a *attempt) tellBlocked(err error) {
 	if !a.caughtUp {
 		return
 	}
-	p := progress{attempt: a, phase: blocking}
+	p := progress{phase: blocking}
 	if taken, ok := errors.AsType[*locking.AcquireError](err); ok && errors.Is(err, locking.ErrTaken) {
 		p.blocked = &blocked{holder: taken.Holder, tick: taken.HolderTick, until: taken.Until}
 	}
@@ -65,9 +66,9 @@ func (l *lane) block(b *blocked, now time.Time) {
 
 // ranUntilNow forgets a run that has ended, after it accounts for the ticks that
 // the run kept out.
-func (e *engine) ranUntilNow(run *attempt) {
-	j := run.owner
-	i := slices.Index(j.running, run)
+func (e *engine) ranUntilNow(t *ticket) {
+	j := t.owner
+	i := slices.Index(j.running, t)
 	if i < 0 {
 		return
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // manyJobs is what one replica should bear.
@@ -48,11 +50,11 @@ func (l *granted) Void(context.Context) error             { return nil }
 // forgetful is a Ledger and a Roster that keeps nothing.
 type forgetful struct{}
 
-func (forgetful) Record(context.Context, scheduler.Entry) (bool, error) { return true, nil }
+func (forgetful) Record(context.Context, ledger.Entry) (bool, error) { return true, nil }
 
-func (forgetful) Runs(context.Context, scheduler.Query) ([]scheduler.Entry, error) { return nil, nil }
+func (forgetful) Runs(context.Context, ledger.Query) ([]ledger.Entry, error) { return nil, nil }
 
-func (forgetful) Ticks(context.Context, scheduler.Query) ([]scheduler.Entry, error) { return nil, nil }
+func (forgetful) Ticks(context.Context, ledger.Query) ([]ledger.Entry, error) { return nil, nil }
 
 func (forgetful) Beat(_ context.Context, self scheduler.Replica) ([]scheduler.Replica, error) {
 	return []scheduler.Replica{self}, nil
@@ -70,7 +72,7 @@ func manyOf(tb testing.TB, n int, spec string, handler jobs.Handler) []scheduler
 	list := make([]scheduler.Job, n)
 	for i := range list {
 		name := fmt.Sprintf("customer-%06d.report", i)
-		schedule, err := scheduler.ParseSchedule(spec, scheduler.ScheduleOptions{Name: name})
+		schedule, err := schedule.Parse(spec, schedule.Options{Name: name})
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -185,7 +187,7 @@ func BenchmarkFires(b *testing.B) {
 			list := make([]scheduler.Job, n)
 			for i := range list {
 				list[i] = scheduler.Job{
-					Name: "job-" + strconv.Itoa(i), Schedule: scheduler.Every{Interval: time.Second}, Handler: handler,
+					Name: "job-" + strconv.Itoa(i), Schedule: schedule.Every{Interval: time.Second}, Handler: handler,
 				}
 			}
 			running(b, nil, list)

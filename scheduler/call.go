@@ -2,8 +2,7 @@ package scheduler
 
 import (
 	"context"
-	"log/slog"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/quorate/quorate/jobs"
@@ -11,40 +10,23 @@ import (
 )
 
 // A call is one of the function, under a claim. It may ignore that its context has
-// ended; only one that lasts gets a goroutine that watches for that.
+// ended.
 type call struct {
-	*attempt
-	run    jobs.Run
-	logger slog.Logger // of run
-	log    lazyHandler // of logger
-	ctx    context.Context
-
-	stage    atomic.Uint32
-	arrived  chan struct{} // closed when a call that lasts has returned
-	attended chan struct{} // closed when nobody watches it any more
+	*execution
+	run      jobs.Run
+	ctx      context.Context
+	returned chan struct{} // closed when it has
 }
 
-// The stages of a call.
-const (
-	quick   uint32 = iota // as far as is known
-	lasting               // it is watched
-	gone                  // it has returned without that
-)
-
 // describe prepares the given call, and says what the function learns of its run.
-func (a *attempt) describe(try int) *call {
-	claim, c := a.claim(), &a.initial
-	if try > 1 {
-		c = new(call)
-	}
-	c.attempt, c.log.call = a, c
-	c.logger = *slog.New(&c.log)
+func (x *execution) describe(try int) *call {
+	claim, c := x.claim, &call{execution: x, returned: make(chan struct{})}
 	c.run = jobs.Run{
-		ID: a.tick.entry(a.job, a.cfg.Replica).ID(), Job: a.job.Name, Key: a.job.renamedFrom(), Tick: a.tick.nominal,
+		ID: x.tick.entry(x.job, x.cfg.Replica).ID(), Job: x.job.Name, Key: x.job.renamedFrom(), Tick: x.tick.nominal,
 		Token: claim.Token, Attempt: claim.Attempt, Try: try,
-		Trigger: string(a.trigger()), Parent: a.tick.parent(), Replica: a.cfg.Replica,
-		Logger: &c.logger,
+		Trigger: string(x.trigger()), Parent: x.tick.parent(), Replica: x.cfg.Replica,
 	}
+	c.run.Logger = c.logger()
 	return c
 }
 
@@ -54,14 +36,16 @@ func (a *attempt) describe(try int) *call {
 // on. One that may be called again gets a goroutine of its own for each call.
 func (c *call) do(ctx context.Context, end *ending) {
 	if limit := c.job.Retry.AttemptTimeout; limit > 0 {
-		timed := within(ctx, limit, errTryTimeout)
-		defer timed.end(nil)
+		timed, stop := context.WithTimeoutCause(ctx, limit, errTryTimeout)
+		defer stop()
 		ctx = timed
 	}
-	c.ctx = fence.WithObserver(ctx, c.refuse)
-	c.watch.begin(c)
+	c.ctx = jobs.WithPrevious(fence.WithObserver(ctx, c.refuse), c.previous)
+	var attending sync.WaitGroup
+	attending.Go(c.attend)
 	defer func() {
-		c.arrive()
+		close(c.returned)
+		attending.Wait()
 		end.cause = c.cause(c.ctx)
 		c.tellLost(end.cause)
 	}()
@@ -72,30 +56,8 @@ func (c *call) do(ctx context.Context, end *ending) {
 	jobs.Do(c.ctx, c.handler(), c.run, &end.err)
 }
 
-// arrive says that the function has returned.
-func (c *call) arrive() {
-	if !c.stage.CompareAndSwap(quick, gone) {
-		close(c.arrived)
-		<-c.attended
-	}
-}
-
-// last says that the call takes its time, if it is not over.
-func (c *call) last() {
-	if c.stage.Load() != quick {
-		return
-	}
-	c.arrived, c.attended = make(chan struct{}), make(chan struct{})
-	if c.stage.CompareAndSwap(quick, lasting) {
-		go c.attend() // arrive waits for it
-	}
-}
-
-// attend keeps the lease, and reports the function if it has not returned
-// SafetyMargin after its context ended.
+// attend reports the function if it has not returned SafetyMargin after its context ended.
 func (c *call) attend() {
-	defer close(c.attended)
-	c.keepOn()
 	if c.goesOn() {
 		return
 	}
@@ -104,14 +66,14 @@ func (c *call) attend() {
 	timer := time.NewTimer(c.cfg.SafetyMargin)
 	defer timer.Stop()
 	select {
-	case <-c.arrived:
+	case <-c.returned:
 		return
 	case <-timer.C:
 	}
-	c.cfg.Observer.Overdue(c.job.Name, c.claim(), since)
-	c.report(progress{attempt: c.attempt, phase: overdue, since: since})
-	<-c.arrived
-	c.report(progress{attempt: c.attempt, phase: overdue}) // it may be called again
+	c.tell(Event{Kind: EventOverdue, Since: since})
+	c.report(progress{phase: overdue, since: since})
+	<-c.returned
+	c.report(progress{phase: overdue}) // it may be called again
 }
 
 // goesOn stores what the function logs until its context ends, or it has returned,
@@ -127,7 +89,7 @@ func (c *call) goesOn() (returned bool) {
 		select {
 		case <-c.ctx.Done():
 			return false
-		case <-c.arrived:
+		case <-c.returned:
 			return true
 		case <-store:
 			stored = c.storeLog(c.ctx, stored)

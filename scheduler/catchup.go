@@ -3,6 +3,8 @@ package scheduler
 import (
 	"cmp"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Ticks that nobody could run are caught up, if the job has it, in the order in
@@ -35,36 +37,36 @@ func (c CatchUp) latest(at time.Time) time.Time {
 
 // not is the verdict on a tick that is not caught up because of the policy, and was
 // missed in the first place for what closing says.
-func (c CatchUp) not(why Variant, closing verdict) verdict {
+func (c CatchUp) not(why ledger.Variant, closing verdict) verdict {
 	c = c.withDefaults()
-	d := Details{With: &closing.reason}
+	d := ledger.Details{With: &closing.reason}
 	switch why {
-	case VariantMax:
+	case ledger.VariantMax:
 		d.Most = c.Max
-	case VariantWindow:
+	case ledger.VariantWindow:
 		d.Text = c.Window.String()
 	}
-	return because(Missed, Reason{CodeCatchUp, why, &d})
+	return because(ledger.Missed, ledger.Reason{Code: ledger.CodeCatchUp, Variant: why, Details: &d})
 }
 
 // refuses says why a tick that is late is not caught up, zero if it is. So many
 // newer ones wait, and so many of these are late, too.
-func (c CatchUp) refuses(t tick, now time.Time, newer, late int) Reason {
+func (c CatchUp) refuses(t tick, now time.Time, newer, late int) ledger.Reason {
 	c = c.withDefaults()
-	closing := t.missed(CodeBehind)
+	closing := t.missed(ledger.CodeBehind)
 	switch {
-	case t.trigger == ByRerun && t.latest.After(now):
-		return Reason{}
+	case t.trigger == ledger.ByRerun && t.latest.After(now):
+		return ledger.Reason{}
 	case t.latest.IsZero() || !c.does():
 		return closing.reason
 	case !t.latest.After(now):
-		return c.not(VariantWindow, closing).reason
+		return c.not(ledger.VariantWindow, closing).reason
 	case c.Mode == CatchUpLast && newer > 0:
-		return c.not(VariantLast, closing).reason
+		return c.not(ledger.VariantLast, closing).reason
 	case late >= c.Max:
-		return c.not(VariantMax, closing).reason
+		return c.not(ledger.VariantMax, closing).reason
 	default:
-		return Reason{}
+		return ledger.Reason{}
 	}
 }
 
@@ -83,7 +85,7 @@ func (j *Job) catchUpPause(t tick) time.Duration {
 // missed for closing, if it may be caught up.
 func (a *attempt) goOn(closing verdict) bool {
 	latest := a.tick.latest
-	if a.caughtUp || closing.outcome != Missed || !latest.After(a.clock.wall()) {
+	if a.caughtUp || closing.outcome != ledger.Missed || !latest.After(a.clock.wall()) {
 		return false
 	}
 	if a.job.CatchUp.Mode == CatchUpLast && a.overtaken() {
@@ -94,12 +96,12 @@ func (a *attempt) goOn(closing verdict) bool {
 }
 
 // trigger is why the attempt runs its tick.
-func (a *attempt) trigger() Trigger {
+func (a *attempt) trigger() ledger.Trigger {
 	switch {
 	case a.rerun():
-		return ByRerun
+		return ledger.ByRerun
 	case a.caughtUp:
-		return ByCatchUp
+		return ledger.ByCatchUp
 	default:
 		return a.tick.trigger
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Runs that take longer than the period, after an outage: what nobody could run is
@@ -43,17 +44,17 @@ func TestCatchUpKeepsUp(t *testing.T) {
 					within := !e.Tick.Before(down.Add(tt.takes)) && e.Tick.Before(up.Add(-6*time.Second))
 					lastOnly := tt.mode == scheduler.CatchUpLast && !e.Tick.Before(down) && !e.Tick.After(up)
 					switch {
-					case e.Outcome == scheduler.Missed && !lastOnly:
+					case e.Outcome == ledger.Missed && !lastOnly:
 						t.Errorf("tick %v: %s", c.at(e.Tick), e.Reason)
-					case e.Outcome == scheduler.Skipped && e.Reason.Code != scheduler.CodeOverlap:
+					case e.Outcome == ledger.Skipped && e.Reason.Code != ledger.CodeOverlap:
 						t.Errorf("tick %v: %s", c.at(e.Tick), e.Reason)
-					case e.Outcome == scheduler.Skipped && within:
+					case e.Outcome == ledger.Skipped && within:
 						t.Errorf("tick %v, which came in the outage: %s", c.at(e.Tick), e.Reason)
 					}
 					if !e.Tick.After(settled) {
 						continue
 					}
-					if e.Outcome == scheduler.Skipped {
+					if e.Outcome == ledger.Skipped {
 						skipped++
 					} else if late := e.Started.Sub(e.Tick); late > 6*time.Second {
 						t.Errorf("tick %v ran %v late", c.at(e.Tick), late)

@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // startAll starts n replicas of a job; the returned function stops them.
@@ -91,7 +92,7 @@ func TestSixHoursDown(t *testing.T) {
 // ticks, or if a tick of the past was not run as one.
 func (c *cluster) inOrderAndApart() {
 	c.t.Helper()
-	var last scheduler.Entry
+	var last ledger.Entry
 	for _, e := range c.ticks("j") {
 		if !e.Outcome.Ran() {
 			continue
@@ -100,7 +101,7 @@ func (c *cluster) inOrderAndApart() {
 			c.t.Errorf("tick %v began at %v, before tick %v ended at %v", c.at(e.Tick), c.at(e.Started), c.at(last.Tick), c.at(last.Finished))
 		}
 		late := e.Started.Sub(e.Tick) > 6*time.Second
-		if late != (e.Trigger == scheduler.ByCatchUp) {
+		if late != (e.Trigger == ledger.ByCatchUp) {
 			c.t.Errorf("tick %v, %v late, has trigger %s", c.at(e.Tick), e.Started.Sub(e.Tick), e.Trigger)
 		}
 		last = e
@@ -205,7 +206,7 @@ func TestCatchUpIsNoFlood(t *testing.T) {
 		perSecond := map[time.Duration]int{}
 		for i := range many {
 			job := every(t, "1m", fmt.Sprintf("j%03d", i), c.handler(func(_ context.Context, run jobs.Run) error {
-				if run.Trigger == string(scheduler.ByCatchUp) {
+				if run.Trigger == string(ledger.ByCatchUp) {
 					c.mu.Lock()
 					perSecond[c.at(time.Now()).Truncate(100*time.Millisecond)]++
 					c.mu.Unlock()
@@ -230,7 +231,7 @@ func TestCatchUpIsNoFlood(t *testing.T) {
 			t.Errorf("%d runs were caught up, want %d; %d of them within 100 ms", sum, 10*many, most)
 		}
 		for _, j := range []string{"j000", "j123"} {
-			if i := slices.IndexFunc(c.ticks(j), func(e scheduler.Entry) bool { return e.Outcome != scheduler.Succeeded }); i >= 0 {
+			if i := slices.IndexFunc(c.ticks(j), func(e ledger.Entry) bool { return e.Outcome != ledger.Succeeded }); i >= 0 {
 				t.Errorf("%s: %+v", j, c.ticks(j)[i])
 			}
 		}

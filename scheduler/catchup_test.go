@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 func TestWhatIsCaughtUp(t *testing.T) {
 	t.Parallel()
 	const window, behind = 6 * time.Hour, "an earlier tick of the job was still being decided on this replica"
-	at := func(ago time.Duration, why Code) tick {
-		return tick{at: noon.Add(-ago), until: noon.Add(-ago + time.Minute), latest: noon.Add(window - ago), why: &Reason{Code: why}}
+	at := func(ago time.Duration, why ledger.Code) tick {
+		return tick{at: noon.Add(-ago), until: noon.Add(-ago + time.Minute), latest: noon.Add(window - ago), why: &ledger.Reason{Code: why}}
 	}
 	tests := []struct {
 		name        string
@@ -24,7 +25,7 @@ func TestWhatIsCaughtUp(t *testing.T) {
 		newer, late int
 		reason      string
 	}{
-		{"none", CatchUp{}, tick{until: noon, why: &Reason{Code: "x"}}, 0, 0, "x"},
+		{"none", CatchUp{}, tick{until: noon, why: &ledger.Reason{Code: "x"}}, 0, 0, "x"},
 		{"none, unknown cause", CatchUp{}, tick{until: noon}, 0, 0, behind},
 		{"the last one", CatchUp{Mode: CatchUpLast}, at(time.Hour, "x"), 0, 0, ""},
 		{"not the last one", CatchUp{Mode: CatchUpLast}, at(time.Hour, "x"), 1, 0, "catch_up: last: a later tick came first (x)"},
@@ -49,32 +50,32 @@ func TestUndecidedPast(t *testing.T) {
 	second := Job{Name: "j", Schedule: everySecond{new(int)}}
 	catching := second
 	catching.CatchUp = CatchUp{Mode: CatchUpAll, Window: time.Hour}
-	entry := func(s int, o Outcome, code Code) Entry {
-		return Entry{Job: "j", Tick: noon.Add(time.Duration(s) * time.Second), Outcome: o, Reason: Reason{Code: code}}
+	entry := func(s int, o ledger.Outcome, code ledger.Code) ledger.Entry {
+		return ledger.Entry{Job: "j", Tick: noon.Add(time.Duration(s) * time.Second), Outcome: o, Reason: ledger.Reason{Code: code}}
 	}
-	manual := entry(4, Succeeded, "")
+	manual := entry(4, ledger.Succeeded, "")
 	manual.Stream = "manual"
 	tests := []struct {
 		name    string
 		past    past
-		entries []Entry // newest first
-		ticks   []int   // seconds after noon
-		lost    int     // the first so many of these cannot be claimed any more
+		entries []ledger.Entry // newest first
+		ticks   []int          // seconds after noon
+		lost    int            // the first so many of these cannot be claimed any more
 	}{
 		{"a new job", past{job: &catching}, nil, nil, 0},
-		{"known by hand only", past{job: &catching}, []Entry{manual}, nil, 0},
-		{"after the last run", past{job: &catching}, []Entry{entry(2, Succeeded, "")}, []int{3, 4, 5}, 0},
-		{"a run goes on", past{job: &catching}, []Entry{manual, entry(3, Running, "")}, []int{4, 5}, 0},
-		{"missed for want of a quorum", past{job: &catching}, []Entry{entry(3, Missed, CodeNoQuorum), entry(2, Failed, "")}, []int{3, 4, 5}, 0},
-		{"decided by policy", past{job: &catching}, []Entry{entry(4, Missed, CodeCatchUp), entry(3, Skipped, CodeOverlap), entry(2, Failed, "")}, []int{5}, 0},
-		{"nothing has ever run", past{job: &catching}, []Entry{entry(4, Missed, CodeNoQuorum)}, []int{4, 5}, 0},
-		{"nothing is caught up", past{job: &second}, []Entry{entry(3, Missed, CodeNoQuorum), entry(1, Failed, "")}, []int{4, 5}, 0},
+		{"known by hand only", past{job: &catching}, []ledger.Entry{manual}, nil, 0},
+		{"after the last run", past{job: &catching}, []ledger.Entry{entry(2, ledger.Succeeded, "")}, []int{3, 4, 5}, 0},
+		{"a run goes on", past{job: &catching}, []ledger.Entry{manual, entry(3, ledger.Running, "")}, []int{4, 5}, 0},
+		{"missed for want of a quorum", past{job: &catching}, []ledger.Entry{entry(3, ledger.Missed, ledger.CodeNoQuorum), entry(2, ledger.Failed, "")}, []int{3, 4, 5}, 0},
+		{"decided by policy", past{job: &catching}, []ledger.Entry{entry(4, ledger.Missed, ledger.CodeCatchUp), entry(3, ledger.Skipped, ledger.CodeOverlap), entry(2, ledger.Failed, "")}, []int{5}, 0},
+		{"nothing has ever run", past{job: &catching}, []ledger.Entry{entry(4, ledger.Missed, ledger.CodeNoQuorum)}, []int{4, 5}, 0},
+		{"nothing is caught up", past{job: &second}, []ledger.Entry{entry(3, ledger.Missed, ledger.CodeNoQuorum), entry(1, ledger.Failed, "")}, []int{4, 5}, 0},
 		{"from where it slept", past{job: &catching, from: noon.Add(4 * time.Second)}, nil, []int{4, 5}, 0},
-		{"others were awake", past{job: &catching, from: noon.Add(2 * time.Second)}, []Entry{
-			entry(4, Running, ""), entry(3, Missed, CodeNoQuorum), entry(2, Failed, ""), entry(1, Failed, ""),
+		{"others were awake", past{job: &catching, from: noon.Add(2 * time.Second)}, []ledger.Entry{
+			entry(4, ledger.Running, ""), entry(3, ledger.Missed, ledger.CodeNoQuorum), entry(2, ledger.Failed, ""), entry(1, ledger.Failed, ""),
 		}, []int{5}, 0},
-		{"others ran other ticks", past{job: &catching, from: noon.Add(time.Second)}, []Entry{
-			entry(4, Running, ""), entry(2, Skipped, CodeOverlap), {Job: "j", Tick: noon.Add(-time.Millisecond), Outcome: Failed},
+		{"others ran other ticks", past{job: &catching, from: noon.Add(time.Second)}, []ledger.Entry{
+			entry(4, ledger.Running, ""), entry(2, ledger.Skipped, ledger.CodeOverlap), {Job: "j", Tick: noon.Add(-time.Millisecond), Outcome: ledger.Failed},
 		}, []int{1, 3, 5}, 2},
 	}
 	for _, tt := range tests {
@@ -101,7 +102,7 @@ func TestLongPast(t *testing.T) {
 	t.Parallel()
 	p := past{job: &Job{Name: "j", Schedule: everySecond{new(int)}}, before: noon}
 	begun := noon.AddDate(-1, 0, 0)
-	u, err := p.look(t.Context(), entriesOf{{Job: "j", Tick: begun, Outcome: Succeeded}}, time.Second)
+	u, err := p.look(t.Context(), entriesOf{{Job: "j", Tick: begun, Outcome: ledger.Succeeded}}, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,8 +121,8 @@ type trimmedEntries struct {
 	upTo time.Time
 }
 
-func (l trimmedEntries) Skim(_ context.Context, list []Stretch, _ bool) ([]Skimmed, error) {
-	return slices.Repeat([]Skimmed{{Trimmed: l.upTo}}, len(list)), nil
+func (l trimmedEntries) Skim(_ context.Context, list []ledger.Stretch, _ bool) ([]ledger.Skimmed, error) {
+	return slices.Repeat([]ledger.Skimmed{{Trimmed: l.upTo}}, len(list)), nil
 }
 
 // Nobody has said of late how far a job is accounted for. What is kept no more is not taken
@@ -135,7 +136,7 @@ func TestTrimmedHistoryIsNotMissed(t *testing.T) {
 		}}}
 		kept := trimmedEntries{upTo: noon.Add(time.Duration(upTo) * time.Second)}
 		for _, s := range []int{7, 6, 5} {
-			kept.entriesOf = append(kept.entriesOf, Entry{Job: "j", Tick: noon.Add(time.Duration(s) * time.Second), Outcome: Succeeded})
+			kept.entriesOf = append(kept.entriesOf, ledger.Entry{Job: "j", Tick: noon.Add(time.Duration(s) * time.Second), Outcome: ledger.Succeeded})
 		}
 		u, err := p.look(t.Context(), kept, time.Second)
 		if got := len(u.gone) + len(u.ticks); err != nil || got != want {
@@ -167,12 +168,12 @@ func TestScansAreRepeated(t *testing.T) {
 }
 
 // entriesOf is a ledger of one job that has just these entries, newest first.
-type entriesOf []Entry
+type entriesOf []ledger.Entry
 
-func (l entriesOf) Record(context.Context, Entry) (bool, error)  { return true, nil }
-func (l entriesOf) Runs(context.Context, Query) ([]Entry, error) { return nil, nil }
-func (l entriesOf) Ticks(_ context.Context, q Query) ([]Entry, error) {
-	var list []Entry
+func (l entriesOf) Record(context.Context, ledger.Entry) (bool, error)         { return true, nil }
+func (l entriesOf) Runs(context.Context, ledger.Query) ([]ledger.Entry, error) { return nil, nil }
+func (l entriesOf) Ticks(_ context.Context, q ledger.Query) ([]ledger.Entry, error) {
+	var list []ledger.Entry
 	for _, e := range l {
 		if e.Tick.Before(q.Before) && len(list) < q.Limit {
 			list = append(list, e)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A run that has ended triggers the jobs that its own names for that end, before
@@ -21,11 +23,11 @@ import (
 // follows are the keys of the jobs that are to run after one that ended so. A
 // run that was cancelled, skipped or interrupted, or lost its lease, has neither
 // succeeded nor failed.
-func (j *Job) follows(o Outcome) []string {
+func (j *Job) follows(o ledger.Outcome) []string {
 	switch o {
-	case Succeeded:
+	case ledger.Succeeded:
 		return j.OnSuccess
-	case Failed, TimedOut:
+	case ledger.Failed, ledger.TimedOut:
 		return j.OnFailure
 	}
 	return nil
@@ -35,42 +37,42 @@ func (j *Job) follows(o Outcome) []string {
 func ChainID(run, key string) string { return run + "+" + key }
 
 // errNoActs: there is nobody to ask.
-var errNoActs = errors.New("this replica has no scheduler.Acts")
+var errNoActs = errors.New("this replica has no Config.Acts")
 
 // chainPause is the time between two tries to ask for a chain.
 const chainPause = 250 * time.Millisecond
 
 // chain asks for what follows the run, and adds to its Reason what could not be
 // asked for.
-func (a *attempt) chain(e Entry) Entry {
-	keys := a.job.follows(e.Outcome)
+func (x *execution) chain(e ledger.Entry) ledger.Entry {
+	keys := x.job.follows(e.Outcome)
 	if len(keys) == 0 {
 		return e
 	}
 	// The other half of what is left of the lease is for its release.
-	ctx, cancel := context.WithTimeout(a.stops.releases, time.Until(a.lease.Deadline())/2)
+	ctx, cancel := context.WithTimeout(x.stops.releases, time.Until(x.lease.Deadline())/2)
 	defer cancel()
 	for _, key := range keys {
-		err := a.request(ctx, Act{
-			ID: ChainID(e.ID(), key), Kind: ActTrigger, Job: key, Trigger: ByChain, Parent: e.ID(),
-			By: a.job.Name, Reason: fmt.Sprintf("its run %s", strings.ReplaceAll(string(e.Outcome), "_", " ")),
+		err := askFor(ctx, x.cfg.Acts, acts.Act{
+			ID: ChainID(e.ID(), key), Kind: acts.Trigger, Job: key, Trigger: ledger.ByChain, Parent: e.ID(),
+			By: x.job.Name, Reason: fmt.Sprintf("its run %s", strings.ReplaceAll(string(e.Outcome), "_", " ")),
 		})
-		a.cfg.Observer.Chained(a.job.Name, e.ID(), key, err)
+		x.tellOf(e, Event{Kind: EventChained, Triggers: key, Err: err})
 		if err != nil {
-			e.Reason = e.Reason.And(Reason{Code: CodeNotTriggered, Details: &Details{Of: key, Text: err.Error()}})
+			e.Reason = e.Reason.And(ledger.Reason{Code: ledger.CodeNotTriggered, Details: &ledger.Details{Of: key, Text: err.Error()}})
 		}
 	}
 	return e
 }
 
-// request makes the act known, again and again while there is no quorum.
-func (a *attempt) request(ctx context.Context, act Act) error {
-	if a.cfg.Acts == nil {
+// askFor makes the act known, again and again while there is no quorum.
+func askFor(ctx context.Context, store acts.Store, act acts.Act) error {
+	if store == nil {
 		return errNoActs
 	}
 	for {
-		_, err := a.cfg.Acts.Do(ctx, act)
-		if _, asked := errors.AsType[*ReusedIDError](err); asked {
+		_, err := store.Do(ctx, act)
+		if _, asked := errors.AsType[*acts.ReusedIDError](err); asked {
 			return nil // by an earlier attempt, which ended otherwise: nobody else makes this ID
 		}
 		if !errors.Is(err, locking.ErrNoQuorum) || !sleep(ctx, chainPause) {

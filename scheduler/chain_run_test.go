@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
@@ -34,7 +35,7 @@ func TestChainRunsOnce(t *testing.T) {
 		}
 		loads, reports := c.ticks("load"), c.ticks("report")
 		for i, run := range c.runs {
-			if want := loads[i].ID(); run.Parent != want || run.Trigger != string(scheduler.ByChain) || reports[i].Parent != want {
+			if want := loads[i].ID(); run.Parent != want || run.Trigger != string(ledger.ByChain) || reports[i].Parent != want {
 				t.Errorf("run %d has parent %q, trigger %s, and parent %q in the ledger; want %q", i, run.Parent, run.Trigger, reports[i].Parent, want)
 			}
 		}

@@ -13,34 +13,36 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
 // watchedActs notes what is asked for, and what the ledger knew by then.
 type watchedActs struct {
-	scheduler.Acts
+	acts.Store
 	cluster *cluster
 	asked   []string
 	fails   int // so many calls
 }
 
-func (w *watchedActs) Do(ctx context.Context, act scheduler.Act) (scheduler.Act, error) {
+func (w *watchedActs) Do(ctx context.Context, act acts.Act) (acts.Act, error) {
 	if w.fails > 0 {
 		w.fails--
-		return scheduler.Act{}, locking.ErrNoQuorum
+		return acts.Act{}, locking.ErrNoQuorum
 	}
 	outcome := w.cluster.ticks("first")[0].Outcome
 	w.asked = append(w.asked, fmt.Sprint(act.Job, " by ", act.Trigger, " of ", act.Parent, " while ", outcome))
-	return w.Acts.Do(ctx, act)
+	return w.Store.Do(ctx, act)
 }
 
 // chained runs the first tick of a job that ends with err, or takes too long,
 // and returns what was asked for.
-func chained(t *testing.T, fails int, handler jobs.Handler) (asked []string, first scheduler.Entry) {
+func chained(t *testing.T, fails int, handler jobs.Handler) (asked []string, first ledger.Entry) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		acts := &watchedActs{Acts: new(schedtest.Acts), cluster: c, fails: fails}
+		acts := &watchedActs{Store: new(schedtest.Acts), cluster: c, fails: fails}
 		job := every(t, "10m", "first", handler)
 		job.Timeout = 20 * time.Second
 		job.OnSuccess, job.OnFailure = []string{"good", "better"}, []string{"bad"}
@@ -86,7 +88,7 @@ func TestChainIsAskedForAgain(t *testing.T) {
 		t.Errorf("after three failures %q was asked for, and the reason is %q", got, e.Reason)
 	}
 	got, e := chained(t, 1000, fine)
-	if len(got) != 0 || e.Outcome != scheduler.Succeeded || !strings.Contains(e.Reason.String(), "good was not triggered") {
+	if len(got) != 0 || e.Outcome != ledger.Succeeded || !strings.Contains(e.Reason.String(), "good was not triggered") {
 		t.Errorf("without a quorum %q was asked for, and the ledger has %s: %s", got, e.Outcome, e.Reason)
 	}
 }
@@ -96,19 +98,19 @@ func TestChainAskedForByAnEarlierAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		acts := new(schedtest.Acts)
+		store := new(schedtest.Acts)
 		job := every(t, "10m", "first", c.handler(nil))
 		job.OnSuccess = []string{"good"}
-		run := scheduler.RunID("first", c.begun.Add(10*time.Minute))
-		if _, err := acts.Do(t.Context(), scheduler.Act{
-			ID: scheduler.ChainID(run, "good"), Kind: scheduler.ActTrigger, Job: "good", Trigger: scheduler.ByChain, Parent: run, By: "first", Reason: "its run failed",
+		run := ledger.RunID("first", c.begun.Add(10*time.Minute))
+		if _, err := store.Do(t.Context(), acts.Act{
+			ID: scheduler.ChainID(run, "good"), Kind: acts.Trigger, Job: "good", Trigger: ledger.ByChain, Parent: run, By: "first", Reason: "its run failed",
 		}); err != nil {
 			t.Fatal(err)
 		}
-		stop := c.start(c.replica("a", func(cfg *scheduler.Config) { cfg.Acts = acts }, job, every(t, "1000h", "good", c.handler(nil))))
+		stop := c.start(c.replica("a", func(cfg *scheduler.Config) { cfg.Acts = store }, job, every(t, "1000h", "good", c.handler(nil))))
 		time.Sleep(11 * time.Minute)
 		c.stop(stop)
-		if e := c.ticks("first")[0]; e.Outcome != scheduler.Succeeded || !e.Reason.IsZero() {
+		if e := c.ticks("first")[0]; e.Outcome != ledger.Succeeded || !e.Reason.IsZero() {
 			t.Errorf("the ledger has %s: %s", e.Outcome, e.Reason)
 		}
 	})
@@ -117,21 +119,21 @@ func TestChainAskedForByAnEarlierAttempt(t *testing.T) {
 // All attempts of a run ask for the same, so it is done once.
 func TestChainIDIsStable(t *testing.T) {
 	t.Parallel()
-	e := scheduler.Entry{Job: "first", Tick: time.Unix(1_800_000_000, 0), Token: 7, Attempt: 1}
+	e := ledger.Entry{Job: "first", Tick: time.Unix(1_800_000_000, 0), Token: 7, Attempt: 1}
 	again := e
 	again.Token, again.Attempt, again.Replica = 8, 2, "b"
 	id := scheduler.ChainID(e.ID(), "second")
 	if id != scheduler.ChainID(again.ID(), "second") || id == scheduler.ChainID(e.ID(), "third") {
 		t.Errorf("ids of requests: %s, by the next attempt %s", id, scheduler.ChainID(again.ID(), "second"))
 	}
-	acts := new(schedtest.Acts)
-	act := scheduler.Act{ID: id, Kind: scheduler.ActTrigger, Job: "second"}
+	store := new(schedtest.Acts)
+	act := acts.Act{ID: id, Kind: acts.Trigger, Job: "second"}
 	for range 2 {
-		if _, err := acts.Do(t.Context(), act); err != nil {
+		if _, err := store.Do(t.Context(), act); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if open, err := acts.Open(t.Context()); err != nil || len(open.Requests) != 1 {
+	if open, err := store.Open(t.Context()); err != nil || len(open.Requests) != 1 {
 		t.Errorf("%d requests are open, %v; want one", len(open.Requests), err)
 	}
 }

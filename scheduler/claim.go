@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // voidTimeout bounds giving a claim back.
@@ -14,7 +15,7 @@ const voidTimeout = 2 * time.Second
 // win tries until it holds the tick's lease or knows that it never will. took
 // is how long the winning try took.
 func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
-	closing := a.tick.missed(CodeAsleep)
+	closing := a.tick.missed(ledger.CodeAsleep)
 	if v := a.begin(closing); v.kind != again {
 		return nil, 0, v
 	}
@@ -23,7 +24,7 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
 		if v := a.admit(closing); v.kind != again {
 			return nil, 0, v
 		}
-		if a.waits.Err() != nil || a.left() <= 0 && !a.goOn(closing) {
+		if a.waits.Err() != nil || a.remaining() <= 0 && !a.goOn(closing) {
 			return nil, 0, a.cutShort(closing)
 		}
 		alone := a.first && tries == 0
@@ -35,12 +36,13 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
 			}
 		}
 		tries++
-		lease, took, err := a.try(a.stops.claims, alone)
+		lease, took, err := a.try(a.stops.claims, alone, a.blocked)
 		if a.earlier.found() {
+			a.postpone()
 			return nil, 0, verdict{kind: postponed}
 		}
 		a.leaveTurn()
-		a.cfg.Observer.Tried(a.job.Name, a.tick.at, took, err)
+		a.tell(Event{Kind: EventTried, Took: took, Err: err})
 		if err == nil {
 			return lease, took, verdict{}
 		}
@@ -54,6 +56,7 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
 // next if there is to be one. It returns the verdict if the window closed now.
 func (a *attempt) denied(tries int, took time.Duration, err error, before verdict) (closing, v verdict) {
 	a.leavePlace()
+	a.blocked = !unheard(err)
 	if v := judge(err, a.cfg.Replica); v.kind != again {
 		return before, v
 	}
@@ -62,7 +65,7 @@ func (a *attempt) denied(tries int, took time.Duration, err error, before verdic
 	}
 	a.doubt(err)
 	a.tellBlocked(err)
-	if closing = atWindowEnd(err, a.tick); closing.outcome == Skipped {
+	if closing = atWindowEnd(err, a.tick); closing.outcome == ledger.Skipped {
 		a.keepOpen()
 	}
 	if !a.pause(tries, took, err, closing) {
@@ -91,10 +94,10 @@ func (a *attempt) pause(tries int, took time.Duration, err error, closing verdic
 		return false
 	}
 	in := a.retryDelay(tries+a.looks, took, err, a.random)
-	if in >= a.left() && !a.goOn(closing) {
+	if in >= a.remaining() && !a.goOn(closing) {
 		return false
 	}
-	a.cfg.Observer.Retrying(a.job.Name, a.tick.at, err, in)
+	a.tell(Event{Kind: EventRetrying, Err: err, In: in})
 	return a.wait(in, nil, closing) == timeUp
 }
 
@@ -106,13 +109,13 @@ func (a *attempt) pause(tries int, took time.Duration, err error, closing verdic
 func (a *attempt) retryDelay(tries int, took time.Duration, why error, below func(time.Duration) time.Duration) time.Duration {
 	longest := longestRetry
 	if !a.patient() && !a.caughtUp {
-		took = min(took, a.left()/4/slowFactor)
+		took = min(took, a.remaining()/4/slowFactor)
 	}
 	switch {
-	case a.patient() || a.caughtUp || a.left() > a.cfg.Window:
+	case a.patient() || a.caughtUp || a.remaining() > a.cfg.Window:
 		longest = longestWait
 	case errors.Is(why, locking.ErrTaken), unheard(why):
-		crowded := min(time.Duration(max(a.crowd, 1))*longestRetry, longestWait, a.left()/4)
+		crowded := min(time.Duration(max(a.crowd, 1))*longestRetry, longestWait, a.remaining()/4)
 		longest = max(longest, crowded)
 	}
 	return retryDelay(tries, took, longest, below)
@@ -146,15 +149,16 @@ func (a *attempt) wanted() locking.Request {
 	}
 }
 
-// try makes one attempt to claim, in one round if it expects to be alone. A claim
-// that comes too late to be used is given back.
-func (a *attempt) try(ctx context.Context, alone bool) (locking.Lease, time.Duration, error) {
+// try makes one attempt to claim, in one round if it expects to be alone, and carefully
+// if somebody was in the way. A claim that comes too late to be used is given back.
+func (a *attempt) try(ctx context.Context, alone, blocked bool) (locking.Lease, time.Duration, error) {
 	start, req := time.Now(), a.wanted()
 	if err := a.lookBack(ctx); err != nil || a.earlier.found() {
 		a.heard(start, err)
 		return nil, time.Since(start), err
 	}
-	req.Direct, req.Note = alone, EncodeNote(a.entry(Running, a.clock.wall()))
+	req.Direct, req.Waiting = alone, blocked
+	req.Note = ledger.EncodeNote(a.entry(ledger.Running, a.clock.wall()))
 	lease, err := a.cfg.Locker.TryAcquire(ctx, req)
 	now := time.Now()
 	took := now.Sub(start)
@@ -176,7 +180,7 @@ func (a *attempt) try(ctx context.Context, alone bool) (locking.Lease, time.Dura
 }
 
 // entry begins the ledger's line on the tick.
-func (a *attempt) entry(o Outcome, started time.Time) Entry {
+func (a *attempt) entry(o ledger.Outcome, started time.Time) ledger.Entry {
 	e := a.tick.entry(a.job, a.cfg.Replica)
 	e.Trigger, e.Outcome, e.Started = a.trigger(), o, started
 	return e

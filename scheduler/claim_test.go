@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -24,11 +25,12 @@ type moody struct {
 
 	mu    sync.Mutex
 	asked []time.Time
+	reqs  []locking.Request
 }
 
 func (m *moody) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	m.mu.Lock()
-	m.asked = append(m.asked, time.Now())
+	m.asked, m.reqs = append(m.asked, time.Now()), append(m.reqs, req)
 	var reason error
 	if len(m.reasons) > 0 {
 		reason = m.reasons[0]
@@ -69,7 +71,7 @@ func TestReactions(t *testing.T) {
 		{"superseded", locking.ErrSuperseded, always, []string{"10s missed: superseded: a later tick was claimed before this replica could claim this one"}, "missed j 10s", false},
 		{"unvouched", locking.ErrUnvouched, always, []string{"10s missed: unvouched: too few nodes can tell whether the tick has run: a: down"}, "missed j 10s", false},
 		{"refused", locking.ErrRefused, always, []string{"10s missed: refused: the nodes refuse this replica: a: down"}, "missed j 10s", false},
-		{"taken", locking.ErrTaken, always, []string{"10s skipped: overlap: r9 still holds the lease of tick 2000-01-01T00:00:09Z"}, "skipped j 10s", true},
+		{"taken", locking.ErrTaken, always, []string{"10s skipped: overlap: r9 has not ended its run of tick 2000-01-01T00:00:09Z; its lease may be over"}, "skipped j 10s", true},
 		{"split", locking.ErrSplit, always, []string{"10s missed: split vote: competing replicas divided the nodes until the window closed"}, "missed j 10s", true},
 		{"no quorum", locking.ErrNoQuorum, always, []string{"10s missed: no quorum: a: down"}, "missed j 10s", true},
 		{"too slow", locking.ErrTooSlow, always, []string{"10s missed: too slow: the nodes took longer to answer than a lease lasts: a: down"}, "missed j 10s", true},
@@ -101,6 +103,29 @@ func TestReactions(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The replica with rank 0 claims in one round. Behind somebody else's lease it first asks
+// whether that is free, and where nobody answered it claims in two rounds.
+func TestTriesBehindALeaseWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		m := &moody{locks: c.locks, reasons: []error{locking.ErrTaken, locking.ErrSplit, locking.ErrNoQuorum, nil}}
+		c.locker = m
+		stop := c.start(c.replica("r1", nil, every(t, "10s", "j", c.handler(nil))))
+		time.Sleep(15 * time.Second)
+		c.stop(stop)
+		c.wantTicks("j", "10s succeeded")
+		type way struct{ direct, waiting bool }
+		var ways []way
+		for _, req := range m.reqs {
+			ways = append(ways, way{req.Direct, req.Waiting})
+		}
+		if want := []way{{direct: true}, {waiting: true}, {waiting: true}, {}}; !slices.Equal(ways, want) {
+			t.Errorf("tries %+v, want %+v", ways, want)
+		}
+	})
 }
 
 func TestRetriesStop(t *testing.T) {
@@ -225,7 +250,7 @@ func TestPausedBeforeTheWorkBegan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
-			cfg.Observer.Claimed = func(string, locking.Claim, time.Duration) { time.Sleep(cfg.TTL) }
+			on(cfg, scheduler.EventClaimed, func(scheduler.Event) { time.Sleep(cfg.TTL) })
 		}, every(t, "10s", "j", c.handler(nil))))
 		time.Sleep(15 * time.Second)
 		c.stop(stop)
@@ -244,11 +269,11 @@ func TestDecidedInTime(t *testing.T) {
 		c.locker = &moody{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true}
 		var late []time.Duration
 		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
-			cfg.Observer.Decided = func(e scheduler.Entry) {
-				if took := time.Since(e.Tick); took >= time.Second {
+			on(cfg, scheduler.EventDecided, func(e scheduler.Event) {
+				if took := time.Since(e.Entry.Tick); took >= time.Second {
 					late = append(late, took)
 				}
-			}
+			})
 		}, every(t, "1s", "j", c.handler(nil))))
 		time.Sleep(60500 * time.Millisecond)
 		c.stop(stop)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Config is what a Scheduler needs beside its jobs. Replica, Locker and Ledger
@@ -32,12 +34,15 @@ type Config struct {
 	ClockOffset func() (time.Duration, bool)
 
 	Locker   locking.Locker // required
-	Ledger   Ledger         // required
+	Ledger   ledger.Store   // required
 	Roster   Roster         // none: this replica believes it is alone
 	JobSets  JobSets        // none: sets of jobs are not published, and a roll-out cannot tell which jobs it removes
-	Acts     Acts           // none: nothing can be asked of this replica
-	Archive  Archive        // none: no logs are kept, and Job.History is not applied
-	Observer Observer
+	Acts     acts.Store     // none: nothing can be asked of this replica
+	Archive  ledger.Archive // none: no logs are kept, and Job.History is not applied
+	Observer Observer       // none: nobody is told what happens
+	// TellSettled has Observer told of EventSettled. That costs one query of the ledger
+	// for each tick that nobody ran, by the first replica that records it.
+	TellSettled bool
 	// Middleware goes around each call of a function, the first one outermost, and
 	// all of it outside of what the registry has.
 	Middleware []jobs.Middleware
@@ -49,8 +54,6 @@ type Config struct {
 	Source Source
 	// SourceEvery is the pause between two questions to Source. Default 30 s.
 	SourceEvery time.Duration
-	// SourceTimeout bounds one question. Default 30 s.
-	SourceTimeout time.Duration
 
 	// ForgetAfter is how long after the last replica served a job Forget is
 	// called for it. Default 0: never.
@@ -130,12 +133,14 @@ func (c Config) WithDefaults() Config {
 	c.MaxClaims = cmp.Or(c.MaxClaims, 128)
 	c.RecordQueue = cmp.Or(c.RecordQueue, 10_000)
 	c.SourceEvery = cmp.Or(c.SourceEvery, 30*time.Second)
-	c.SourceTimeout = cmp.Or(c.SourceTimeout, 30*time.Second)
 	if c.Clock == nil {
 		c.Clock = systemClock
 	}
 	if c.Random == nil {
 		c.Random = randomDelay
+	}
+	if c.Observer == nil {
+		c.Observer = func(Event) {}
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -172,7 +177,6 @@ func (c Config) Validate() error {
 	refuse(c.MaxRunning < 0, "Config.MaxRunning is %d: it must not be negative, and 0 for no bound", c.MaxRunning)
 	refuse(c.BeatEvery < 0, "Config.BeatEvery is %v: it must be positive", c.BeatEvery)
 	refuse(c.SourceEvery < 0, "Config.SourceEvery is %v: it must be positive", c.SourceEvery)
-	refuse(c.SourceTimeout < 0, "Config.SourceTimeout is %v: it must be positive", c.SourceTimeout)
 	refuse(c.ForgetAfter < 0 || c.ForgetAfter > 0 && c.ForgetAfter < MinForgetAfter,
 		"Config.ForgetAfter is %v: it must be at least %v, or 0 for never", c.ForgetAfter, MinForgetAfter)
 	refuse(c.ActsEvery < 0, "Config.ActsEvery is %v: it must be positive", c.ActsEvery)

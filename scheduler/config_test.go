@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 type nothing struct{}
@@ -15,9 +16,9 @@ type nothing struct{}
 func (nothing) TryAcquire(context.Context, locking.Request) (locking.Lease, error) {
 	return nil, refusal(locking.ErrNoQuorum)
 }
-func (nothing) Record(context.Context, Entry) (bool, error)   { return true, nil }
-func (nothing) Runs(context.Context, Query) ([]Entry, error)  { return nil, nil }
-func (nothing) Ticks(context.Context, Query) ([]Entry, error) { return nil, nil }
+func (nothing) Record(context.Context, ledger.Entry) (bool, error)          { return true, nil }
+func (nothing) Runs(context.Context, ledger.Query) ([]ledger.Entry, error)  { return nil, nil }
+func (nothing) Ticks(context.Context, ledger.Query) ([]ledger.Entry, error) { return nil, nil }
 
 func validConfig() Config {
 	return Config{Replica: "r1", Locker: nothing{}, Ledger: nothing{}}.WithDefaults()

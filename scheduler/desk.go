@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/acts"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 type desk struct {
 	cfg    Config
 	clock  clocks
-	opened chan OpenActs
+	opened chan acts.Open
 	done   <-chan struct{} // closed when the loop has ended
 
 	mu   sync.Mutex
@@ -28,7 +30,7 @@ type desk struct {
 
 func newDesk(s *Scheduler) *desk {
 	return &desk{
-		cfg: s.cfg, clock: s.clock, done: s.done, opened: make(chan OpenActs),
+		cfg: s.cfg, clock: s.clock, done: s.done, opened: make(chan acts.Open),
 		todo: map[string]*settlement{}, more: make(chan struct{}, 1),
 	}
 }

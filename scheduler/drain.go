@@ -48,7 +48,7 @@ func (e *engine) drain() error {
 	e.draining = true
 	close(e.closing)
 	e.stopClaims(jobs.ErrDraining)
-	e.cfg.Observer.Draining(e.runningJobs())
+	e.cfg.Observer(Event{Kind: EventDraining, Running: e.runningJobs()})
 	e.clear()
 
 	steps := []struct {
@@ -78,7 +78,6 @@ func (e *engine) drain() error {
 			}
 		case <-timer.C:
 			if len(steps) == 0 {
-				e.crew.dismiss()
 				return &StuckError{Jobs: e.runningJobs()}
 			}
 		}
@@ -86,8 +85,7 @@ func (e *engine) drain() error {
 		timer.Reset(steps[0].then)
 		steps = steps[1:]
 	}
-	e.crew.dismiss()
-	e.crew.hands.Wait()
+	e.attempts.Wait()
 	return nil
 }
 

@@ -5,7 +5,10 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/acts"
 )
 
 // longestSleep bounds how late the loop notices that the wall clock was set or
@@ -34,27 +37,27 @@ type engine struct {
 	larger   ladders
 	wins     int64 // claims, ever
 	around   *surroundings
-	queuing  []*attempt // have claimed a tick and want a slot
-	active   int        // attempts whose goroutine has not said over
+	queuing  []*ticket // have claimed a tick and want a slot
+	active   int       // attempts whose goroutine has not said over
 	draining bool
 
 	// What was asked of the cluster, as the desk last saw it.
 	desk     *desk
 	informed bool            // the desk has seen it once, or ticks do not wait for that any more
 	blind    time.Time       // until then ticks waited for it
-	pauses   []Act           // in force
+	pauses   []acts.Act      // in force
 	heeded   map[string]bool // requests that this replica has begun to do
 	settling map[string]bool // those that have expired
 
-	inbox   *inbox
-	heard   []progress // what was last taken from it
-	scanned chan *scan
-	asks    chan ask
-	updates chan update
-	aborted <-chan struct{}
-	closing chan struct{} // closed when the drain begins
-	done    chan struct{} // closed when run returns
-	crew    *crew
+	inbox    *inbox
+	heard    []progress // what was last taken from it
+	scanned  chan *scan
+	asks     chan ask
+	updates  chan update
+	aborted  <-chan struct{}
+	closing  chan struct{}  // closed when the drain begins
+	done     chan struct{}  // closed when run returns
+	attempts sync.WaitGroup // and the scans
 
 	stops
 }
@@ -64,12 +67,12 @@ func newEngine(base context.Context, s *Scheduler, rec recorders, live func() []
 		cfg: s.cfg, clock: s.clock, drift: newDrift(s.clock), rec: rec, live: live,
 		desk: newDesk(s), informed: s.cfg.Acts == nil, heeded: map[string]bool{}, settling: map[string]bool{},
 		inbox: newInbox(), scanned: make(chan *scan), asks: s.asks, aborted: s.aborted, done: s.done,
-		updates: make(chan update), closing: make(chan struct{}), crew: newCrew(),
+		updates: make(chan update), closing: make(chan struct{}),
 		stops: newStops(base),
 	}
 	e.around = &surroundings{
 		cfg: &e.cfg, clock: e.clock, stops: e.stops, live: live, turns: newTurns(s.cfg.MaxClaims), places: newPlaces(s.cfg.MaxRunning),
-		report: e.inbox.put, consult: e.consult, decided: e.decided,
+		decided: e.decided,
 	}
 	now := e.clock.wall()
 	e.jobs = make([]*job, 0, len(s.lineup.serving))
@@ -85,7 +88,6 @@ func newEngine(base context.Context, s *Scheduler, rec recorders, live func() []
 func (e *engine) run(ctx context.Context) error {
 	defer close(e.done)
 	defer e.inbox.close()
-	defer e.around.watch.stop()
 	defer e.stops.all()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -134,7 +136,7 @@ func (e *engine) inform() {
 // wake starts what has come due.
 func (e *engine) wake() {
 	if by := e.drift.look(); by != 0 {
-		e.cfg.Observer.ClockJumped(by)
+		e.cfg.Observer(Event{Kind: EventClockJumped, By: by})
 		if by < 0 {
 			e.replan()
 		}
@@ -175,9 +177,9 @@ func (e *engine) fire(j *job, now time.Time) {
 
 // decided accounts for a tick that does not run. Any goroutine may call it.
 func (e *engine) decided(j *Job, t tick, v verdict) {
-	entry := t.entry(j, e.cfg.Replica).named(j.Name)
+	entry := named(t.entry(j, e.cfg.Replica), j.Name)
 	entry.Outcome, entry.Reason = v.outcome, v.reason
-	e.cfg.Observer.Decided(entry)
+	e.cfg.Observer(Event{Kind: EventDecided, Entry: entry})
 	e.rec.add(j, entry)
 }
 
@@ -194,42 +196,25 @@ func (e *engine) hear() {
 	}
 }
 
-// consult hands p to the loop and waits until that has applied it. It returns
-// false if the loop has ended.
-func (e *engine) consult(p progress) bool {
-	p.applied = make(chan struct{})
-	if !e.inbox.put(p) {
-		return false
-	}
-	select {
-	case <-p.applied:
-		return true
-	case <-e.done:
-		return false
-	}
-}
-
 // apply does what follows from p.
 func (e *engine) apply(p progress) {
-	switch a := p.attempt; p.phase {
+	switch t := p.ticket; p.phase {
 	case asking:
-		e.weed(a.owner, a.lane) // time has passed: the attempt may be one too many
-		a.behind = a.owner.inTheWay(a)
+		e.weed(t.owner, t.lane) // time has passed: the attempt may be one too many
+		p.answer <- answer{behind: t.owner.inTheWay(t.brief, p.catchesUp)}
 	case watching:
-		a.watches, a.holder = true, p.holder
+		t.watches, t.holder = true, p.holder
 	case blocking:
-		a.lane.block(p.blocked, e.clock.wall())
-		e.weed(a.owner, a.lane)
+		t.lane.block(p.blocked, e.clock.wall())
+		e.weed(t.owner, t.lane)
 	case queuing:
-		a.line = e.inLine(a)
+		p.answer <- answer{line: e.inLine(t)}
 	case won:
-		e.won(a)
+		t.run = p.run
+		e.won(t)
 	case overdue:
-		a.overdue = p.since
+		t.overdue = p.since
 	case over:
-		e.over(a)
-	}
-	if p.applied != nil {
-		close(p.applied)
+		e.over(t, p.left)
 	}
 }

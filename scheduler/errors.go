@@ -6,13 +6,9 @@ import (
 )
 
 var (
-	// ErrDropped is what Observer.Recorded is told of a tick whose outcome the
-	// ledger never got: too many waited while no quorum answered, or the
+	// ErrDropped is the Err of an EventRecorded whose tick the ledger never got: too many waited while no quorum answered, or the
 	// replica stopped first.
 	ErrDropped = errors.New("outcome was not recorded")
-
-	// ErrNoLog is what Archive.Log returns where nothing is kept.
-	ErrNoLog = errors.New("no log of this run is kept")
 
 	// ErrStopped is returned by Scheduler.Update when it comes too late: Run drains
 	// or has returned.

@@ -9,11 +9,12 @@ import (
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/schedtest"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // One replica with everything in memory, until its job has run once.
 func Example() {
-	schedule, err := scheduler.ParseSchedule("@every 1s", scheduler.ScheduleOptions{})
+	schedule, err := schedule.Parse("@every 1s", schedule.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -31,8 +32,10 @@ func Example() {
 		Replica: "replica-1",
 		Locker:  locks,
 		Ledger:  schedtest.NewLedger(locks),
-		Observer: scheduler.Observer{
-			Finished: func(e scheduler.Entry, _ error) { fmt.Println(e.Job, e.Outcome) },
+		Observer: func(e scheduler.Event) {
+			if e.Kind == scheduler.EventFinished {
+				fmt.Println(e.Entry.Job, e.Entry.Outcome)
+			}
 		},
 	}, []scheduler.Job{report})
 	if err != nil {

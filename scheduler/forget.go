@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // MinForgetAfter is the least of Config.ForgetAfter but 0: a roll-out, and the way
@@ -65,7 +66,7 @@ func (f forgetter) look(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		f.cfg.Observer.Forgotten(gone[0].Name, now.Add(-gone[0].Age), err)
+		f.cfg.Observer(Event{Kind: EventForgotten, Entry: ledger.Entry{Job: gone[0].Name}, Since: now.Add(-gone[0].Age), Err: err})
 		if errors.Is(err, locking.ErrNoQuorum) {
 			return
 		}

@@ -24,12 +24,12 @@ func TestForget(t *testing.T) {
 					c.say(id, "forgets %s after %d h", key, time.Since(c.begun)/time.Hour)
 					return nil
 				}
-				cfg.Observer.Forgotten = func(job string, served time.Time, err error) {
-					c.say(id, "forgot %s %v", job, err)
-					if lasted := time.Since(served); lasted < 5*time.Hour || lasted > 8*time.Hour {
-						t.Errorf("%s was last served %v ago", job, lasted)
+				on(cfg, scheduler.EventForgotten, func(e scheduler.Event) {
+					c.say(id, "forgot %s %v", e.Entry.Job, e.Err)
+					if lasted := time.Since(e.Since); lasted < 5*time.Hour || lasted > 8*time.Hour {
+						t.Errorf("%s was last served %v ago", e.Entry.Job, lasted)
 					}
-				}
+				})
 			}, keep, drop, back)
 			list = append(list, s)
 			defer c.stop(c.start(s))

@@ -28,8 +28,8 @@ func forgetterOf(roster Roster, forget func(string) error, told func(string)) fo
 	cfg := validConfig()
 	cfg.Replica, cfg.Roster, cfg.ForgetAfter = "r1", roster, 10*time.Hour
 	cfg.Forget = func(_ context.Context, key string) error { return forget(key) }
-	cfg.Observer.Forgotten = func(job string, served time.Time, err error) {
-		told(fmt.Sprintf("%s %v %v", job, forgetNow.Sub(served), err))
+	cfg.Observer = func(e Event) {
+		told(fmt.Sprintf("%s %s %v %v", e.Kind, e.Entry.Job, forgetNow.Sub(e.Since), e.Err))
 	}
 	return forgetter{cfg, func() time.Time { return forgetNow }, func(key string) bool { return key == "own" }}
 }
@@ -127,7 +127,7 @@ func TestForgetLook(t *testing.T) {
 	if len(asked) != forgetAtOnce || len(told) != forgetAtOnce || len(roster.taken) != forgetAtOnce-1 {
 		t.Errorf("one look forgets %v, tells %v, takes %v off the list", asked, told, roster.taken)
 	}
-	if want := []string{"j00 100h0m0s <nil>", "j01 99h0m0s " + locking.ErrTaken.Error()}; !slices.Equal(told[:2], want) {
+	if want := []string{"forgotten j00 100h0m0s <nil>", "forgotten j01 99h0m0s " + locking.ErrTaken.Error()}; !slices.Equal(told[:2], want) {
 		t.Errorf("the observer is told %q, want %q", told[:2], want)
 	}
 	if slices.ContainsFunc(roster.taken, func(j JobInfo) bool { return j.Name == "j01" }) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A group bounds how many runs of the jobs that name it go on at once in the
@@ -57,26 +58,26 @@ type fullError struct {
 func (e *fullError) Error() string { return e.reason().String() }
 
 // reason is why a tick is skipped.
-func (e *fullError) reason() Reason {
-	d := Details{Of: e.group, N: len(e.holders), Most: e.size, Holder: strings.Join(slices.Sorted(slices.Values(e.holders)), ", ")}
+func (e *fullError) reason() ledger.Reason {
+	d := ledger.Details{Of: e.group, N: len(e.holders), Most: e.size, Holder: strings.Join(slices.Sorted(slices.Values(e.holders)), ", ")}
 	switch {
 	case e.behind:
-		return Reason{CodeLimit, VariantInLine, &d}
+		return ledger.Reason{Code: ledger.CodeLimit, Variant: ledger.VariantInLine, Details: &d}
 	case d.N < d.Most: // others are after the rest at this moment
-		return Reason{CodeLimit, VariantTaken, &d}
+		return ledger.Reason{Code: ledger.CodeLimit, Variant: ledger.VariantTaken, Details: &d}
 	}
-	return Reason{CodeLimit, VariantFull, &d}
+	return ledger.Reason{Code: ledger.CodeLimit, Variant: ledger.VariantFull, Details: &d}
 }
 
 // noSlot is the verdict on a tick whose window closes when err was the last
 // refusal of a slot.
 func noSlot(err error, t tick) verdict {
 	if full, ok := errors.AsType[*fullError](err); ok {
-		return because(Skipped, full.reason())
+		return because(ledger.Skipped, full.reason())
 	}
 	v := atWindowEnd(err, t)
 	unasked := v.reason
-	v.reason = Reason{CodeLimit, VariantSlot, &Details{With: &unasked}}
+	v.reason = ledger.Reason{Code: ledger.CodeLimit, Variant: ledger.VariantSlot, Details: &ledger.Details{With: &unasked}}
 	return v
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/fence"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A drain ends runs that a crash would have repeated. Where on_crash is rerun, such
@@ -19,52 +20,47 @@ import (
 // handsOver tells whether the run is to be run again by another replica: the drain
 // ended it, or the drain came between two of its tries. It counts the tries that
 // have failed by themselves.
-func (a *attempt) handsOver(end *ending) (spent int, does bool) {
-	if a.job.OnCrash != CrashRerun || end.err == nil {
+func (x *execution) handsOver(end *ending) (spent int, does bool) {
+	if x.job.OnCrash != CrashRerun || end.err == nil {
 		return 0, false
 	}
 	_, skipped := errors.AsType[*jobs.SkipError](end.err)
 	switch {
 	case skipped, jobs.IsPermanent(end.err), errors.Is(end.err, fence.ErrStale):
 		return 0, false
-	case end.why.Code == CodeNoRetry && end.why.Variant == VariantDrain:
-		return a.spent + end.tries, true
+	case end.why.Code == ledger.CodeNoRetry && end.why.Variant == ledger.VariantDrain:
+		return x.spent + end.tries, true
 	default: // the last one is repeated
-		return a.spent + end.tries - 1, errors.Is(end.cause, jobs.ErrDraining)
+		return x.spent + end.tries - 1, errors.Is(end.cause, jobs.ErrDraining)
 	}
 }
 
 // handOver ends the run for another replica. What the next attempt needs is free
 // before it can begin.
-func (a *attempt) handOver(entry Entry) {
-	a.freeSlot()
-	a.leavePlace()
-	released := a.release(entry, a.lease.HandOver)
-	a.cfg.Observer.Finished(entry.named(a.job.Name), released)
-	a.archive(entry)
+func (x *execution) handOver(entry ledger.Entry) {
+	x.freeSlot()
+	x.leavePlace()
+	released := x.release(entry, x.lease.HandOver)
+	x.tellOf(entry, Event{Kind: EventFinished, Err: released})
+	x.archive(entry)
 }
-
-// HandedOver tells whether e is a run that a drain has ended, and that another
-// replica runs again: an Interrupted one whose end is known.
-func (e Entry) HandedOver() bool { return e.Outcome == Interrupted && !e.Finished.IsZero() }
 
 // takeOver reads how many tries those that handed the tick over have used up, of a
 // job that has more than one.
-func (a *attempt) takeOver() {
-	if a.claim().Attempt < 2 || a.job.Retry.Attempts < 2 {
+func (x *execution) takeOver() {
+	if x.claim.Attempt < 2 || x.job.Retry.Attempts < 2 {
 		return
 	}
-	a.keepOn()
-	ctx, cancel := context.WithTimeout(&a.runs, ledgerLook)
+	ctx, cancel := context.WithTimeout(x.runs, ledgerLook)
 	defer cancel()
-	id := a.tick.entry(a.job, "").ID()
+	id := x.tick.entry(x.job, "").ID()
 	// Without an answer the function gets all tries, as after a crash.
-	runs, _ := a.cfg.Ledger.Runs(ctx, Query{
-		Job: a.job.key(), Limit: maxHandovers, Since: a.tick.at, Before: a.tick.at.Add(time.Millisecond),
+	runs, _ := x.cfg.Ledger.Runs(ctx, ledger.Query{
+		Job: x.job.key(), Limit: maxHandovers, Since: x.tick.at, Before: x.tick.at.Add(time.Millisecond),
 	})
 	for _, run := range runs {
 		if run.ID() == id && run.HandedOver() {
-			a.spent = max(a.spent, run.Spent)
+			x.spent = max(x.spent, run.Spent)
 		}
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A shift is three replicas of a job that is rerun. The one that runs its tick of
@@ -69,9 +71,9 @@ func (s *shift) leaveAll() {
 }
 
 // attempts are those of the ledger, oldest first.
-func (s *shift) attempts(job string) []scheduler.Entry {
+func (s *shift) attempts(job string) []ledger.Entry {
 	s.t.Helper()
-	list, err := s.ledger.Runs(s.t.Context(), scheduler.Query{Job: job, Limit: 100})
+	list, err := s.ledger.Runs(s.t.Context(), ledger.Query{Job: job, Limit: 100})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -118,22 +120,22 @@ func TestDrainHandsOver(t *testing.T) {
 		do    jobs.Handler
 		retry int
 		calls string // attempt.try
-		last  scheduler.Outcome
+		last  ledger.Outcome
 	}{
-		{"a run that must be told", firstAttempt(untilEnd, succeedsNow), 1, "1.1 2.1", scheduler.Succeeded},
-		{"and fails then", firstAttempt(untilEnd, failsNow), 1, "1.1 2.1", scheduler.Failed},
+		{"a run that must be told", firstAttempt(untilEnd, succeedsNow), 1, "1.1 2.1", ledger.Succeeded},
+		{"and fails then", firstAttempt(untilEnd, failsNow), 1, "1.1 2.1", ledger.Failed},
 		{"in its second try", func(ctx context.Context, run jobs.Run) error {
 			if run.Attempt == 1 && run.Try == 2 {
 				return untilEnd(ctx, run)
 			}
 			return errNotYet
-		}, 3, "1.1 1.2 2.2 2.3", scheduler.Failed},
-		{"between two tries", failsNow, 2, "1.1 2.2", scheduler.Failed},
-		{"between two tries of three", firstAttempt(failsNow, succeedsNow), 3, "1.1 2.2", scheduler.Succeeded},
+		}, 3, "1.1 1.2 2.2 2.3", ledger.Failed},
+		{"between two tries", failsNow, 2, "1.1 2.2", ledger.Failed},
+		{"between two tries of three", firstAttempt(failsNow, succeedsNow), 3, "1.1 2.2", ledger.Succeeded},
 		{"in a try that fails by itself", firstAttempt(func(context.Context, jobs.Run) error {
 			time.Sleep(3 * time.Second)
 			return errNotYet
-		}, succeedsNow), 3, "1.1 2.2", scheduler.Succeeded},
+		}, succeedsNow), 3, "1.1 2.2", ledger.Succeeded},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -159,10 +161,10 @@ func TestDrainHandsOver(t *testing.T) {
 					t.Fatalf("attempts: %+v", list)
 				}
 				first, second := list[0], list[1]
-				if first.Outcome != scheduler.Interrupted || first.Reason.Code != scheduler.CodeDrained || first.Replica != drained {
+				if first.Outcome != ledger.Interrupted || first.Reason.Code != ledger.CodeDrained || first.Replica != drained {
 					t.Errorf("the first attempt: %+v", first)
 				}
-				if second.Outcome != tt.last || second.Attempt != 2 || second.Token <= first.Token || second.Trigger != scheduler.ByRerun || second.Replica == drained {
+				if second.Outcome != tt.last || second.Attempt != 2 || second.Token <= first.Token || second.Trigger != ledger.ByRerun || second.Replica == drained {
 					t.Errorf("the second attempt: %+v", second)
 				}
 				if late := second.Started.Sub(first.Finished); late < 0 || late > 2*time.Second || second.Started.After(gone.Add(2*time.Second)) {
@@ -272,7 +274,7 @@ func TestTriggerIsHandedOver(t *testing.T) {
 		s.drain()
 		after(t, 40*time.Second)
 		s.result(act.ID, "succeeded")
-		if list := s.attempts("j"); len(list) != 2 || list[1].Outcome != scheduler.Succeeded {
+		if list := s.attempts("j"); len(list) != 2 || list[1].Outcome != ledger.Succeeded {
 			t.Errorf("attempts: %+v", list)
 		}
 		s.leaveAll()
@@ -293,25 +295,25 @@ func TestNotHandedOver(t *testing.T) {
 		do      jobs.Handler
 		change  func(*scheduler.Job)
 		meddle  func(s *shift)
-		outcome scheduler.Outcome
+		outcome ledger.Outcome
 	}{
-		{"success after the drain began", stubborn(nil), nil, nil, scheduler.Succeeded},
-		{"its own decision to skip", stubborn(jobs.Skip("nothing to do")), nil, nil, scheduler.Skipped},
-		{"a permanent error", stubborn(jobs.Permanent(errNotYet)), nil, nil, scheduler.Cancelled},
-		{"on_crash: skip", untilEnd, func(j *scheduler.Job) { j.OnCrash = scheduler.CrashSkip }, nil, scheduler.Cancelled},
-		{"a timeout", untilEnd, func(j *scheduler.Job) { j.Timeout = 3 * time.Second }, nil, scheduler.TimedOut},
+		{"success after the drain began", stubborn(nil), nil, nil, ledger.Succeeded},
+		{"its own decision to skip", stubborn(jobs.Skip("nothing to do")), nil, nil, ledger.Skipped},
+		{"a permanent error", stubborn(jobs.Permanent(errNotYet)), nil, nil, ledger.Cancelled},
+		{"on_crash: skip", untilEnd, func(j *scheduler.Job) { j.OnCrash = scheduler.CrashSkip }, nil, ledger.Cancelled},
+		{"a timeout", untilEnd, func(j *scheduler.Job) { j.Timeout = 3 * time.Second }, nil, ledger.TimedOut},
 		{"an error of its own", func(context.Context, jobs.Run) error {
 			time.Sleep(3 * time.Second)
 			return errNotYet
-		}, nil, nil, scheduler.Failed},
+		}, nil, nil, ledger.Failed},
 		{"a cancel", func(ctx context.Context, run jobs.Run) error {
 			err := untilEnd(ctx, run)
 			time.Sleep(3 * time.Second)
 			return err
 		}, nil, func(s *shift) {
-			s.do(scheduler.Act{Kind: scheduler.ActCancel, Job: "j", Run: scheduler.RunID("j", s.begun.Add(time.Minute)), Reason: "no"})
+			s.do(acts.Act{Kind: acts.Cancel, Job: "j", Run: ledger.RunID("j", s.begun.Add(time.Minute)), Reason: "no"})
 			after(s.t, 1500*time.Millisecond)
-		}, scheduler.Cancelled},
+		}, ledger.Cancelled},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

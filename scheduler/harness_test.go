@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,7 +15,9 @@ import (
 	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedtest"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // A cluster is a Locker, a ledger and a roster in memory, and the replicas that
@@ -101,29 +104,42 @@ func (c *cluster) say(replica, format string, args ...any) {
 func (c *cluster) at(t time.Time) time.Duration { return t.Sub(c.begun).Round(time.Millisecond) }
 
 func (c *cluster) observer(id string) scheduler.Observer {
-	return scheduler.Observer{
-		Claimed: func(job string, claim locking.Claim, _ time.Duration) {
-			c.say(id, "claimed %s %v", job, c.at(claim.Tick))
-		},
-		Lost: func(job string, tick time.Time, _ error) { c.say(id, "lost %s %v", job, c.at(tick)) },
-		Retrying: func(job string, tick time.Time, _ error, _ time.Duration) {
-			c.say(id, "retrying %s %v", job, c.at(tick))
-		},
-		Decided: func(e scheduler.Entry) { c.say(id, "%s %s %v: %s", e.Outcome, e.Job, c.at(e.Tick), e.Reason) },
-		Overdue: func(job string, _ locking.Claim, since time.Time) { c.say(id, "overdue %s since %v", job, c.at(since)) },
-		Refused: func(job string, claim locking.Claim, stale fence.StaleError) {
-			c.say(id, "refused %s %v %s by %d", job, c.at(claim.Tick), stale.Resource, stale.Seen-stale.Token)
-		},
-		Finished: func(e scheduler.Entry, err error) {
-			c.say(id, "finished %s %v %s %v", e.Job, c.at(e.Tick), e.Outcome, err)
-		},
-		ClockJumped: func(by time.Duration) { c.say(id, "jumped %v", by.Round(time.Second)) },
-		Overslept: func(job string, first, before time.Time) {
-			c.say(id, "overslept %s %v to %v", job, c.at(first), c.at(before))
-		},
-		Updated:      func(d scheduler.Diff) { c.say(id, "updated %v", d) },
-		UpdateFailed: func(err error) { c.say(id, "update failed: %v", err) },
-		Draining:     func(running []string) { c.say(id, "draining %v", running) },
+	return func(ev scheduler.Event) {
+		e, at := ev.Entry, c.at(ev.Entry.OrderKey())
+		switch ev.Kind {
+		case scheduler.EventClaimed, scheduler.EventLost, scheduler.EventRetrying:
+			c.say(id, "%s %s %v", ev.Kind, e.Job, at)
+		case scheduler.EventDecided:
+			c.say(id, "%s %s %v: %s", e.Outcome, e.Job, c.at(e.Tick), e.Reason)
+		case scheduler.EventOverdue:
+			c.say(id, "overdue %s since %v", e.Job, c.at(ev.Since))
+		case scheduler.EventRefused:
+			stale, _ := errors.AsType[*fence.StaleError](ev.Err)
+			c.say(id, "refused %s %v %s by %d", e.Job, at, stale.Resource, stale.Seen-stale.Token)
+		case scheduler.EventFinished:
+			c.say(id, "finished %s %v %s %v", e.Job, c.at(e.Tick), e.Outcome, ev.Err)
+		case scheduler.EventClockJumped:
+			c.say(id, "jumped %v", ev.By.Round(time.Second))
+		case scheduler.EventOverslept:
+			c.say(id, "overslept %s %v to %v", e.Job, c.at(ev.Since), c.at(ev.Before))
+		case scheduler.EventUpdated:
+			c.say(id, "updated %v", ev.Diff)
+		case scheduler.EventUpdateFailed:
+			c.say(id, "update failed: %v", ev.Err)
+		case scheduler.EventDraining:
+			c.say(id, "draining %v", ev.Running)
+		}
+	}
+}
+
+// on has f called for each event of the kind, after the observer that cfg has.
+func on(cfg *scheduler.Config, kind scheduler.EventKind, f func(scheduler.Event)) {
+	before := cfg.Observer
+	cfg.Observer = func(e scheduler.Event) {
+		before(e)
+		if e.Kind == kind {
+			f(e)
+		}
 	}
 }
 
@@ -149,9 +165,9 @@ func (c *cluster) saw(n int, text string) {
 }
 
 // ticks reads the ledger, oldest tick first.
-func (c *cluster) ticks(job string) []scheduler.Entry {
+func (c *cluster) ticks(job string) []ledger.Entry {
 	c.t.Helper()
-	list, err := c.ledger.Ticks(c.t.Context(), scheduler.Query{Job: job, Limit: 100_000})
+	list, err := c.ledger.Ticks(c.t.Context(), ledger.Query{Job: job, Limit: 100_000})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -178,7 +194,7 @@ func (c *cluster) wantTicks(job string, want ...string) {
 // every is a job on the multiples of the interval.
 func every(t *testing.T, interval, name string, handler jobs.Handler) scheduler.Job {
 	t.Helper()
-	schedule, err := scheduler.ParseSchedule("@every "+interval, scheduler.ScheduleOptions{})
+	schedule, err := schedule.Parse("@every "+interval, schedule.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // hashBytes is how much of a hash is kept: enough to tell versions of a job
@@ -30,8 +32,8 @@ func (j *Job) hash() string {
 }
 
 // written is the definition of a schedule or, if it has none, its first ticks.
-func written(s Schedule) string {
-	if text, err := Definition(s); err == nil {
+func written(s schedule.Schedule) string {
+	if text, err := schedule.Definition(s); err == nil {
 		return text
 	}
 	return firstTicks(s)
@@ -40,7 +42,7 @@ func written(s Schedule) string {
 // firstTicks tells schedules without a definition apart, by some ticks in a row after
 // each instant: midnight of each day and of the second of March begin alike. Of
 // those that end before, nothing is seen: give such jobs a Spec or a Hash.
-func firstTicks(s Schedule) string {
+func firstTicks(s schedule.Schedule) string {
 	var ticks []time.Time
 	for _, year := range []int{2020, 2026, 2030} {
 		at := time.Date(year, time.March, 1, 0, 0, 0, 0, time.UTC)

@@ -1,13 +1,17 @@
 package scheduler
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/quorate/quorate/scheduler/schedule"
+)
 
 // Jobs made in Go, without a Spec, are told apart by their schedules.
 func TestHashSeesSchedules(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
 	for _, spec := range []string{"0 0 * * *", "0 0 2 3 *", "0 0 * * 1-5", "@every 24h", "@at 2026-12-01T00:00:00Z", "@at 2031-01-01T00:00:00Z"} {
-		s, err := ParseSchedule(spec, ScheduleOptions{})
+		s, err := schedule.Parse(spec, schedule.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

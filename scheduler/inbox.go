@@ -7,13 +7,23 @@ import (
 
 // A progress is what an attempt tells the loop.
 type progress struct {
-	attempt *attempt
+	ticket  *ticket // of the attempt; the reporter fills it in
 	phase   phase
 	since   time.Time // of phase overdue
 	holder  string    // of phase watching
 	blocked *blocked  // of phase blocking; nil: nobody, as far as is known
 
-	applied chan struct{} // closed when the loop has applied it; nil: nobody waits for that
+	catchesUp bool       // of phase asking
+	run       *execution // of phase won
+	left      remains    // of phase over
+
+	answer chan answer // of phases asking and queuing; has room for it
+}
+
+// An answer is what the loop says to an attempt that asks.
+type answer struct {
+	behind *execution // the run that is in its way; nil: none
+	line   inLine
 }
 
 type phase uint8

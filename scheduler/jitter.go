@@ -1,8 +1,9 @@
 package scheduler
 
 import (
-	"math"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // Jitter returns the delay of a tick's start: at least 0 and less than limit,
@@ -16,21 +17,22 @@ func Jitter(job string, tick time.Time, limit time.Duration) time.Duration {
 	return time.Duration(weight(job, tick, "jitter")%ms) * time.Millisecond
 }
 
-// LeastGap returns the shortest time between two of the first thousand ticks
-// of s from 2026 on, by which Job.Jitter is judged; false if there are none to
-// compare. It does not depend on today's date: what is right stays right.
-func LeastGap(s Schedule) (time.Duration, bool) {
-	least, last := time.Duration(math.MaxInt64), s.Next(time.Date(2026, 1, 1, 0, 0, 0, -1, time.UTC))
-	for range 1000 {
-		next := s.Next(last)
-		if last.IsZero() || next.IsZero() {
-			break
-		}
-		least, last = min(least, next.Sub(last)), next
-	}
-	return least, least < math.MaxInt64
-}
-
 // Start returns when the given tick of the job starts: its nominal time and
 // the jitter.
 func (j Job) Start(at time.Time) time.Time { return j.startOf(at, j.Schedule.Next(at)) }
+
+// Coming returns the next n ticks of the job that start after from, and with excluded
+// those that calendars take away, which count for n. The first of them may be one whose
+// nominal time has passed: jitter makes it start later.
+func (j Job) Coming(from time.Time, n int, excluded bool) []schedule.Planned {
+	coming := []schedule.Planned{}
+	for p := range schedule.Coming(j.Schedule, from.Add(-max(j.Jitter, 0)), excluded) {
+		if len(coming) == n {
+			break
+		}
+		if p.Tick.After(from) || !p.Excluded && j.Start(p.Tick).After(from) {
+			coming = append(coming, p)
+		}
+	}
+	return coming
+}

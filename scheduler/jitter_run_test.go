@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Every replica delays a tick by the same time, below the jitter; the tick keeps
@@ -29,7 +30,7 @@ func TestJitterDelaysTheStart(t *testing.T) {
 		for i, e := range list {
 			at := c.begun.Add(time.Duration(i) * 10 * time.Second)
 			start := at.Add(scheduler.Jitter("j", at, jitter))
-			if !e.Tick.Equal(at) || e.Outcome != scheduler.Succeeded {
+			if !e.Tick.Equal(at) || e.Outcome != ledger.Succeeded {
 				t.Errorf("tick %d: %v %s %s", i, c.at(e.Tick), e.Outcome, e.Reason)
 			}
 			if late := e.Started.Sub(start); late < 0 || late > 20*time.Millisecond {
@@ -50,7 +51,7 @@ func TestJitterStaysBelowTheNextTick(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		c.stop(stop)
 		for i, e := range c.ticks("j") {
-			if want := time.Duration(i) * time.Second; c.at(e.Tick) != want || e.Outcome != scheduler.Succeeded || e.Started.Sub(e.Tick) >= time.Second {
+			if want := time.Duration(i) * time.Second; c.at(e.Tick) != want || e.Outcome != ledger.Succeeded || e.Started.Sub(e.Tick) >= time.Second {
 				t.Errorf("tick %d is %v %s, started at %v", i, c.at(e.Tick), e.Outcome, c.at(e.Started))
 			}
 		}

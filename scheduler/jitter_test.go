@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // The delay depends on the job, the tick and the limit alone: two replicas, with
@@ -16,9 +18,8 @@ func TestJitterIsTheSameEverywhere(t *testing.T) {
 		name, spec := rapid.StringMatching("[a-z]{1,8}").Draw(r, "job"), rapid.SampledFrom(specs).Draw(r, "spec")
 		limit := time.Duration(rapid.Int64Range(0, 7_200_000).Draw(r, "limit")) * time.Millisecond
 		from := time.Unix(rapid.Int64Range(1_700_000_000, 1_900_000_000).Draw(r, "from"), 0)
-		paris := mustZone(t, "Europe/Paris")
-		one := Job{Name: name, Jitter: limit, Schedule: mustParse(t, spec, ScheduleOptions{Location: paris})}
-		other := Job{Name: name, Jitter: limit, Schedule: mustParse(t, spec, ScheduleOptions{Location: paris})}
+		one := Job{Name: name, Jitter: limit, Schedule: mustParse(t, spec, "Europe/Paris")}
+		other := Job{Name: name, Jitter: limit, Schedule: mustParse(t, spec, "Europe/Paris")}
 		tick := one.Schedule.Next(from)
 		next := one.Schedule.Next(tick)
 		start := one.Start(tick)
@@ -47,24 +48,15 @@ func TestJitterSpreads(t *testing.T) {
 	}
 }
 
-func TestLeastGap(t *testing.T) {
-	t.Parallel()
-	paris := mustZone(t, "Europe/Paris")
-	tests := map[string]struct {
-		s    Schedule
-		want time.Duration
-	}{
-		"interval":           {Every{Interval: 90 * time.Second}, 90 * time.Second},
-		"uneven minutes":     {mustParse(t, "0,50 * * * *", ScheduleOptions{}), 10 * time.Minute},
-		"a day in spring":    {mustParse(t, "30 2 * * *", ScheduleOptions{Location: paris}), 23*time.Hour + 30*time.Minute},
-		"union":              {Union(mustParse(t, "0 2 * * *", ScheduleOptions{}), mustParse(t, "5 2 1 * *", ScheduleOptions{})), 5 * time.Minute},
-		"far in the future":  {mustParse(t, "0 0 */6 1 1 * 2150", ScheduleOptions{}), 6 * time.Hour},
-		"one tick":           {At{instant(t, "2027-01-01T00:00:00Z")}, 0},
-		"all before the day": {mustParse(t, "0 0 0 * * * 2020", ScheduleOptions{}), 0},
+func mustParse(tb testing.TB, spec, zone string) schedule.Schedule {
+	tb.Helper()
+	loc, err := schedule.LoadZone(zone)
+	if err != nil {
+		tb.Fatal(err)
 	}
-	for name, tt := range tests {
-		if got, ok := LeastGap(tt.s); ok != (tt.want > 0) || ok && got != tt.want {
-			t.Errorf("%s: %s, %v, want %s", name, got, ok, tt.want)
-		}
+	s, err := schedule.Parse(spec, schedule.Options{Location: loc})
+	if err != nil {
+		tb.Fatal(err)
 	}
+	return s
 }

@@ -7,14 +7,16 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // A Job is a function, when it runs, and what becomes of its ticks when
 // something stands in their way.
 type Job struct {
-	Name     string       // required, unique
-	Schedule Schedule     `json:"-"` // required
-	Handler  jobs.Handler `json:"-"` // required
+	Name     string            // required, unique
+	Schedule schedule.Schedule `json:"-"` // required
+	Handler  jobs.Handler      `json:"-"` // required
 
 	// Key is the name under which the nodes keep the job's lock, claims and
 	// ledger: that of the job before it was renamed. Default: Name.
@@ -64,11 +66,11 @@ type Job struct {
 	OnSuccess []string
 	OnFailure []string
 
-	// LateAfter is how long after its time a run may start before Observer.Late
+	// LateAfter is how long after its time a run may start before EventLate
 	// is told. 0: never.
 	LateAfter time.Duration
 
-	History History
+	History ledger.History
 
 	// Hash tells versions of the job apart. Default: made of the other fields;
 	// of Handler and Schedule, which have no written form, of Spec and some

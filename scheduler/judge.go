@@ -3,6 +3,8 @@ package scheduler
 import (
 	"context"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A Judge says what became of ticks of a job that have no entry in its ledger, as far as
@@ -14,7 +16,7 @@ type Judge struct {
 
 // Judge judges ticks of the published job, of whose entries these are known. Its Account
 // must be that of the job; see Versions. It asks the ledger what it has dropped.
-func (v Version) Judge(ctx context.Context, ledger Ledger, known []Entry, now time.Time) (Judge, error) {
+func (v Version) Judge(ctx context.Context, ledger ledger.Store, known []ledger.Entry, now time.Time) (Judge, error) {
 	b := background{account: v.Account, remembered: remembered(ledger, v.StoredAs())}
 	var err error
 	if b.trimmed, err = trimmedUpTo(ctx, ledger, v.StoredAs()); err != nil {
@@ -22,7 +24,7 @@ func (v Version) Judge(ctx context.Context, ledger Ledger, known []Entry, now ti
 	}
 	b.absence = v.Account.removal([]JobInfo{v.JobInfo}, now)
 	for _, e := range known {
-		if e.Stream == "" && e.attended() {
+		if e.Stream == "" && attended(e) {
 			b.ticks = append(b.ticks, e.Tick)
 		}
 	}
@@ -40,6 +42,6 @@ func (j Judge) Remembered() time.Time { return j.remembered }
 func (j Judge) Nobodys(tick time.Time) bool { return j.absence.has(tick) }
 
 // Entry is what a listing shows of the tick.
-func (j Judge) Entry(tick time.Time) Entry {
-	return Entry{Job: j.key, Tick: tick, Trigger: BySchedule, Outcome: Missed, Reason: Reason{Code: j.code(tick)}, Computed: true}
+func (j Judge) Entry(tick time.Time) ledger.Entry {
+	return ledger.Entry{Job: j.key, Tick: tick, Trigger: ledger.BySchedule, Outcome: ledger.Missed, Reason: ledger.Reason{Code: j.code(tick)}, Computed: true}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // jumping returns a replica whose wall clock runs ahead by what the returned
@@ -80,7 +81,7 @@ func TestClockSetBack(t *testing.T) {
 			t.Errorf("ran %v\nwant %v", ran, want)
 		}
 		for _, e := range c.ticks("j") {
-			if e.Outcome != scheduler.Succeeded {
+			if e.Outcome != ledger.Succeeded {
 				t.Errorf("tick %v: %s %s", c.at(e.Tick), e.Outcome, e.Reason)
 			}
 		}

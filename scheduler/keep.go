@@ -7,71 +7,40 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// A run that lasts has its lease extended, and its context ends with that. For one
-// that is over long before the first extension, nothing of this is made.
-
-// soon is how long before the first extension, or the end of the lease, a run must
-// begin for its lease to be kept only if it lasts.
-const soon = 10 * quickly
-
-// inTime tells whether there is time left for the function. A lease that has not
-// much left is kept from now on.
-func (a *attempt) inTime() bool {
-	a.from = time.Now()
-	end := a.end()
-	if locking.Expired(a.from, end) {
-		return false
-	}
-	if min(end.Sub(a.from), a.cfg.ExtendEvery) < soon {
-		a.keepOn()
-	}
-	return true
+// keep begins to extend the lease. The context of the run is that of the keeper.
+func (x *execution) keep() {
+	keeping := x.keeping()
+	keeping.MaxHold = x.cfg.MaxHold
+	x.keeper = locking.Keep(x.runs, x.tenure(), keeping)
 }
 
-// end is when the work must be over, unless the lease is extended.
-func (a *attempt) end() time.Time { return a.tenure().Deadline().Add(-a.cfg.SafetyMargin) }
-
-// keepOn begins to extend the lease, and ends the run's context with it, unless it
-// has begun before.
-func (a *attempt) keepOn() {
-	if a.keeper != nil {
-		return
-	}
-	keeping := a.keeping()
-	keeping.MaxHold, keeping.Begun = a.cfg.MaxHold, a.from
-	a.keeper = locking.Keep(&a.runs, a.tenure(), keeping)
-	kept := a.keeper.Context()
-	a.unhook = context.AfterFunc(kept, func() { a.cancel(context.Cause(kept)) })
+// inTime tells whether there is time left for the function, unless the lease is extended.
+func (x *execution) inTime() bool {
+	return !locking.Expired(time.Now(), x.tenure().Deadline().Add(-x.cfg.SafetyMargin))
 }
 
-// keepNoMore leaves the lease to be released.
-func (a *attempt) keepNoMore() {
-	if a.keeper != nil {
-		a.unhook()
-		a.keeper.Stop()
-	}
-}
-
-// cause is why ctx, of the run or a call of it, has ended, nil if it has not. It
-// knows of a lost lease before ctx is told, also if the process was stopped, and the
-// lease ended, before the call was found to last.
-func (a *attempt) cause(ctx context.Context) error {
-	if a.keeper == nil && locking.Expired(time.Now(), a.end()) {
-		a.keepOn() // which ends at once
-	}
-	if cause := context.Cause(ctx); cause != nil || a.keeper == nil {
+// cause is why ctx, of the run or a call of it, has ended, nil if it has not. It knows
+// of a lease that has run out before ctx is told: the process may have been stopped.
+func (x *execution) cause(ctx context.Context) error {
+	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	return context.Cause(a.keeper.Context())
+	if cause := context.Cause(x.keeper.Context()); cause != nil {
+		return cause
+	}
+	if !x.inTime() {
+		return locking.ErrLeaseLost
+	}
+	return nil
 }
 
 // keeping says how leases are kept, without the bound that only runs have.
-func (a *attempt) keeping() locking.HoldConfig {
-	return locking.HoldConfig{
-		Every: a.cfg.ExtendEvery, Margin: a.cfg.SafetyMargin, TTL: a.cfg.TTL,
+func (x *execution) keeping() locking.KeepConfig {
+	return locking.KeepConfig{
+		Every: x.cfg.ExtendEvery, Margin: x.cfg.SafetyMargin, TTL: x.cfg.TTL,
 		Extended: func(e locking.Extension) {
-			a.pulse.add(e, a.clock.wall())
-			a.cfg.Observer.Extended(a.job.Name, a.claim(), e)
+			x.pulse.add(e, x.clock.wall())
+			x.tell(Event{Kind: EventExtended, Deadline: e.Deadline, Left: e.Left, Took: e.Took, Err: e.Err})
 		},
 	}
 }

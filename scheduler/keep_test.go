@@ -10,6 +10,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A lapsing Locker grants leases that end when over is set.
@@ -39,24 +40,65 @@ func (l *lapsed) Deadline() time.Time {
 }
 
 // A process that is stopped as soon as a function has begun finds its lease lost when
-// the function returns, though nobody has found by then that the call lasts.
+// the function returns, though no timer has told anybody by then.
 func TestLeaseThatEndsAtOnceIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		locker := &lapsing{Locker: c.locks}
 		c.locker = locker
-		var outcomes []scheduler.Outcome
+		var outcomes []ledger.Outcome
 		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
-			cfg.Observer.Finished = func(e scheduler.Entry, _ error) { outcomes = append(outcomes, e.Outcome) }
+			on(cfg, scheduler.EventFinished, func(e scheduler.Event) { outcomes = append(outcomes, e.Entry.Outcome) })
 		}, every(t, "10s", "j", c.handler(func(context.Context, jobs.Run) error {
 			locker.over.Store(true)
 			return nil
 		}))))
 		time.Sleep(15 * time.Second)
 		c.stop(stop)
-		if len(outcomes) != 1 || outcomes[0] != scheduler.LeaseLost {
-			t.Errorf("the run ended %v, want %v", outcomes, scheduler.LeaseLost)
+		if len(outcomes) != 1 || outcomes[0] != ledger.LeaseLost {
+			t.Errorf("the run ended %v, want %v", outcomes, ledger.LeaseLost)
+		}
+	})
+}
+
+// slowToTell is a ledger whose answer comes when the lease has ended.
+type slowToTell struct {
+	ledger.Store
+	over *atomic.Bool
+}
+
+func (s slowToTell) Runs(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
+	if q.Job == "j" && q.Limit > 1 {
+		s.over.Store(true)
+	}
+	return s.Store.Runs(ctx, q)
+}
+
+// A function is not called under a lease that ended while the ledger was asked for the
+// tries that are left.
+func TestLeaseThatEndsBeforeTheFunction(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		locker := &lapsing{Locker: c.locks}
+		c.locker = locker
+		job := every(t, "10s", "j", c.handler(nil))
+		job.Retry, job.OnCrash = scheduler.Retry{Attempts: 2}, scheduler.CrashRerun
+		time.Sleep(9 * time.Second)
+		_, err := c.locks.TryAcquire(t.Context(), locking.Request{
+			Name: "j", Tick: c.begun.Add(10 * time.Second), TTL: 2 * time.Second, Mode: locking.AtLeastOnce, Holder: "gone",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
+			cfg.Ledger = slowToTell{c.ledger, &locker.over}
+		}, job))
+		time.Sleep(9 * time.Second)
+		c.stop(stop)
+		if !locker.over.Load() || len(c.runs) > 0 {
+			t.Errorf("the ledger was asked: %t, and then the function was called %d times", locker.over.Load(), len(c.runs))
 		}
 	})
 }

@@ -1,8 +1,12 @@
 package scheduler
 
 import (
+	"context"
 	"slices"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A job is what the engine knows of one Job.
@@ -15,13 +19,13 @@ type job struct {
 	before, behind *job // those that come at the same instant; see dueQueue
 
 	lanes   []*lane
-	running []*attempt // oldest first
+	running []*ticket // oldest first
 }
 
 // A lane decides the ticks of one stream of a job, one after the other.
 type lane struct {
 	stream   string
-	claiming *attempt // decides a tick; nil if none
+	claiming *ticket  // decides a tick; nil if none
 	queue    []tick   // come after it, in order
 	scans    int      // that look for ticks to come before; none is claimed until they are over
 	blocked  *blocked // nil: the last answer was another one
@@ -47,7 +51,7 @@ func (j *job) lane(stream string) *lane {
 // does no harm: the nodes know it.
 func (e *engine) offer(j *job, t tick) {
 	l := j.lane(t.stream)
-	if t.trigger == BySchedule {
+	if t.trigger == ledger.BySchedule {
 		l.overtake(t)
 	}
 	e.replace(j, t)
@@ -85,7 +89,7 @@ func (l *lane) insert(t tick) {
 func (l *lane) overtake(t tick) {
 	if a := l.claiming; a != nil && !a.passed && a.tick.at.Before(t.at) {
 		a.passed = true
-		a.later.end(nil)
+		close(a.later)
 	}
 }
 
@@ -115,7 +119,7 @@ func (e *engine) weed(j *job, l *lane) {
 			late++
 		}
 	}
-	if a := l.claiming; a != nil && !a.watches && a.tick.trigger != ByRerun && a.tick.late(now) &&
+	if a := l.claiming; a != nil && !a.watches && a.tick.trigger != ledger.ByRerun && a.tick.late(now) &&
 		a.job.CatchUp.does() && late >= a.job.CatchUp.withDefaults().Max {
 		a.stopWaiting(errTooMany)
 	}
@@ -141,17 +145,17 @@ func (e *engine) turnsAway(j *job, l *lane, t tick, now time.Time, newer, late i
 func (e *engine) tooLate(j *job, l *lane, t tick, now time.Time, newer, late int) verdict {
 	switch {
 	case e.draining:
-		return missedFor(CodeDrained)
+		return missedFor(ledger.CodeDrained)
 	case !t.late(now):
 		return verdict{kind: again}
-	case l.claiming != nil && l.claiming.watches && !l.claiming.catchesUp && t.trigger != ByCatchUp:
+	case l.claiming != nil && l.claiming.watches && !l.claiming.catchesUp && t.trigger != ledger.ByCatchUp:
 		return l.behindRun(j, newer, overlapping(l.claiming.holder, l.claiming.tick.at, time.Time{}))
 	}
 	if v, is := j.keptOut(l, t); is {
 		return l.behindRun(j, newer, v)
 	}
 	if why := j.CatchUp.refuses(t, now, newer, late); !why.IsZero() {
-		return because(Missed, why)
+		return because(ledger.Missed, why)
 	}
 	return verdict{kind: again}
 }
@@ -162,57 +166,58 @@ func (e *engine) start(j *job, l *lane, t tick, now time.Time) {
 	if e.cfg.MaxRunning > 0 {
 		rank += e.above(j.Job, everyGroup) // or the first to come took the places
 	}
-	a := &attempt{
-		surroundings: e.around,
-		job:          j.Job.backfilling(t), tick: t, until: t.until, rank: rank, crowd: crowd,
-		owner: j, lane: l,
-		waits: lazyContext{parent: e.stops.claims}, runs: lazyContext{parent: e.stops.runs},
+	b := &brief{
+		job: j.Job.backfilling(t), tick: t, rank: rank, crowd: crowd, later: make(chan struct{}), ended: make(chan struct{}),
 	}
+	b.waits, b.stopWaiting = context.WithCancelCause(e.stops.claims)
+	b.runs, b.cancel = context.WithCancelCause(e.stops.runs)
+	own := &ticket{brief: b, owner: j, lane: l, watches: t.trigger == ledger.ByRerun}
+	a := &attempt{surroundings: e.around, brief: b, reporter: reporter{own, e.inbox, e.done}, until: t.until}
 	a.delay, a.headStart = e.turn(rank, t.until.Sub(now))
-	if (t.late(now) || t.trigger == ByCatchUp) && t.latest.After(now) {
-		a.caughtUp, a.catchesUp, a.until = true, t.trigger != ByRerun, t.latest
+	if (t.late(now) || t.trigger == ledger.ByCatchUp) && t.latest.After(now) {
+		a.caughtUp, own.catchesUp, a.until = true, t.trigger != ledger.ByRerun, t.latest
 		a.delay, a.headStart = e.turn(rank, t.latest.Sub(now))
 		a.delay += j.catchUpPause(t)
 	}
 	a.delay = max(a.delay, min(lead, a.until.Sub(now)/2))
-	a.watches, a.earlier = t.trigger == ByRerun, l.hindsight(j.Job, t)
+	a.earlier = l.hindsight(j.Job, t)
 	a.first = rank == 0 && !a.caughtUp && (crowd > 0 || e.cfg.Roster == nil)
-	a.free = a.delay <= 0 && !a.caughtUp && j.inTheWay(a) == nil
-	l.claiming = a
+	a.free = a.delay <= 0 && !a.caughtUp && j.inTheWay(b, false) == nil
+	l.claiming = own
 	e.active++
-	e.crew.run(a)
+	e.attempts.Go(a.run)
 }
 
 // won moves an attempt from its lane to the runs, so that the lane goes on.
-func (e *engine) won(a *attempt) {
+func (e *engine) won(t *ticket) {
 	e.wins++
-	e.leaveLine(a)
-	a.lane.claiming = nil
-	a.owner.running = append(a.owner.running, a)
-	for _, l := range a.owner.lanes {
+	e.leaveLine(t)
+	t.lane.claiming = nil
+	t.owner.running = append(t.owner.running, t)
+	for _, l := range t.owner.lanes {
 		if l.claiming != nil {
 			l.claiming.disturbed.Store(true)
 		}
 	}
-	e.replaceBegun(a)
-	e.decidedTick(a)
+	e.replaceBegun(t)
+	e.decidedTick(t)
 }
 
 // over forgets an attempt of which nothing goes on any more.
-func (e *engine) over(a *attempt) {
+func (e *engine) over(t *ticket, left remains) {
 	e.active--
-	e.leaveLine(a)
-	a.ended.end(nil)
-	a.stopWaiting(nil)
-	a.cancel(nil)
-	if a.lane.claiming == a {
-		a.lane.claiming = nil
+	e.leaveLine(t)
+	close(t.ended)
+	t.stopWaiting(nil)
+	t.cancel(nil)
+	if t.lane.claiming == t {
+		t.lane.claiming = nil
 	}
-	e.ranUntilNow(a)
-	e.ended(a)
-	e.recall(a)
-	e.decidedTick(a)
-	e.left(a.owner)
+	e.ranUntilNow(t)
+	e.ended(t, left.superseded)
+	e.recall(t, left)
+	e.decidedTick(t)
+	e.left(t.owner)
 }
 
 // proceedAll lets the lanes of the job go on, that of the schedule first.
@@ -229,13 +234,13 @@ func (e *engine) proceedAll(j *job) {
 // mustYield tells whether a lane must wait for that of the schedule to be
 // decided: a backfill would keep scheduled ticks out.
 func (j *job) mustYield(l *lane) bool {
-	return l.stream == StreamBackfill && j.lane("").claiming != nil
+	return l.stream == acts.StreamBackfill && j.lane("").claiming != nil
 }
 
-// decidedTick lets the lane of a go on.
-func (e *engine) decidedTick(a *attempt) {
-	if a.watches && !a.catchesUp {
-		a.lane.standDown(a.owner, e.clock.wall().Add(e.cfg.Window))
+// decidedTick lets the lane of the ticket go on.
+func (e *engine) decidedTick(t *ticket) {
+	if t.watches && !t.catchesUp {
+		t.lane.standDown(t.owner, e.clock.wall().Add(e.cfg.Window))
 	}
-	e.proceedAll(a.owner)
+	e.proceedAll(t.owner)
 }

@@ -10,16 +10,17 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// waiter is an attempt that a limit makes wait.
-func waiter(name string, priority int, at time.Duration) *attempt {
-	return &attempt{job: &Job{Name: name, Priority: priority}, tick: tick{start: noon.Add(at)}}
+// waiter is the brief of an attempt that a limit makes wait.
+func waiter(name string, priority int, at time.Duration) *brief {
+	return &brief{job: &Job{Name: name, Priority: priority}, tick: tick{start: noon.Add(at)}}
 }
 
 func TestTurns(t *testing.T) {
 	t.Parallel()
-	list := []*attempt{
+	list := []*brief{
 		waiter("late", 0, time.Second), waiter("b", 0, 0), waiter("high", 2, time.Hour), waiter("low", -1, 0), waiter("a", 0, 0),
 	}
 	slices.SortFunc(list, turn)
@@ -67,11 +68,11 @@ func TestFullError(t *testing.T) {
 		if got := e.Error(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		if v := noSlot(e, tick{}); v.outcome != Skipped || v.reason.String() != want {
+		if v := noSlot(e, tick{}); v.outcome != ledger.Skipped || v.reason.String() != want {
 			t.Errorf("verdict %+v", v)
 		}
 	}
-	if v := noSlot(&locking.AcquireError{Reason: locking.ErrNoQuorum}, tick{}); v.outcome != Missed || !strings.HasPrefix(v.reason.String(), "limit: asking for a slot: no quorum") {
+	if v := noSlot(&locking.AcquireError{Reason: locking.ErrNoQuorum}, tick{}); v.outcome != ledger.Missed || !strings.HasPrefix(v.reason.String(), "limit: asking for a slot: no quorum") {
 		t.Errorf("verdict %+v", v)
 	}
 }
@@ -116,13 +117,13 @@ func TestPair(t *testing.T) {
 		{fixedLease{deadline: soon}, fixedLease{deadline: later, err: fmt.Errorf("x: %w", locking.ErrLeaseLost)}, true, "the lease of slot group:g:0 could not be kept"},
 	}
 	for i, tt := range tests {
-		a := &attempt{lease: tt.job, slot: tt.slot}
-		both := a.tenure()
+		x := &execution{lease: tt.job, slot: tt.slot}
+		both := x.tenure()
 		err := both.Extend(t.Context())
 		if !both.Deadline().Equal(soon) || errors.Is(err, locking.ErrLeaseLost) != tt.lost {
 			t.Errorf("%d: until %v, extended with %v", i, both.Deadline(), err)
 		}
-		if got := a.slotLost(err).String(); got != tt.why {
+		if got := x.slotLost(err).String(); got != tt.why {
 			t.Errorf("%d: %q, want %q", i, got, tt.why)
 		}
 	}

@@ -14,21 +14,19 @@ type inLine struct {
 // queue puts the attempt in the line of its group on this replica, if it does
 // not stand there yet, and says where it stands.
 func (a *attempt) queue() inLine {
-	if !a.consult(progress{attempt: a, phase: queuing}) {
-		return inLine{}
-	}
-	return a.line
+	said, _ := a.consult(progress{phase: queuing})
+	return said.line
 }
 
 // inLine answers an attempt that queues for a slot.
-func (e *engine) inLine(a *attempt) inLine {
-	if !slices.Contains(e.queuing, a) {
-		e.queuing = append(e.queuing, a)
+func (e *engine) inLine(t *ticket) inLine {
+	if !slices.Contains(e.queuing, t) {
+		e.queuing = append(e.queuing, t)
 	}
-	behind := slices.ContainsFunc(e.queuing, func(b *attempt) bool {
-		return b.job.Group == a.job.Group && turn(b, a) < 0
+	behind := slices.ContainsFunc(e.queuing, func(other *ticket) bool {
+		return other.job.Group == t.job.Group && turn(other.brief, t.brief) < 0
 	})
-	return inLine{behind: behind, above: e.above(a.job, a.job.Group)}
+	return inLine{behind: behind, above: e.above(t.job, t.job.Group)}
 }
 
 // ladders are the priorities that jobs have, the largest first: those of each
@@ -63,6 +61,6 @@ func (l ladders) add(group string, priority int) {
 func descending(a, b int) int { return cmp.Compare(b, a) }
 
 // leaveLine forgets an attempt that has a slot, or needs none any more.
-func (e *engine) leaveLine(a *attempt) {
-	e.queuing = slices.DeleteFunc(e.queuing, func(b *attempt) bool { return b == a })
+func (e *engine) leaveLine(t *ticket) {
+	e.queuing = slices.DeleteFunc(e.queuing, func(other *ticket) bool { return other == t })
 }

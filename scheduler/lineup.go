@@ -64,7 +64,7 @@ func (s *Scheduler) set(own, sourced []Job) (Diff, error) {
 	l.own, l.sourced = list[:len(own):len(own)], list[len(own):]
 	s.public.serve(list)
 	if !a.Empty() && l.engine != nil {
-		s.cfg.Observer.Updated(a.Diff)
+		s.cfg.Observer(Event{Kind: EventUpdated, Diff: a.Diff})
 	}
 	return a.Diff, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // While a run goes on its replica tells what it has logged and how its lease was
@@ -28,13 +29,13 @@ func TestLiveRuns(t *testing.T) {
 		}))
 		stop := c.start(s)
 		time.Sleep(time.Hour + 31*time.Second)
-		runs, err := c.ledger.Runs(t.Context(), scheduler.Query{Job: "j", Limit: 1})
+		runs, err := c.ledger.Runs(t.Context(), ledger.Query{Job: "j", Limit: 1})
 		if err != nil || len(runs) != 1 {
 			t.Fatalf("%v, %v", runs, err)
 		}
 		run := runs[0]
 		live, ok := s.Live("j", run.Token)
-		if !ok || !strings.HasSuffix(live.Text, "msg=step n=10\n") || live.Run.Outcome != scheduler.Running {
+		if !ok || !strings.HasSuffix(live.Text, "msg=step n=10\n") || live.Run.Outcome != ledger.Running {
 			t.Errorf("live: %v, %q, %+v", ok, live.Text, live.Run)
 		}
 		if b := live.Run.Beats; b == nil || b.Count < 16 || b.Failed != 0 || len(b.Last) != 16 {
@@ -57,7 +58,7 @@ func TestLiveRuns(t *testing.T) {
 		if kept, err = c.ledger.Log(t.Context(), "j", run.Tick, run.Token); err != nil || !kept.At.IsZero() || !strings.HasSuffix(kept.Text, "n=19\n") {
 			t.Errorf("at the end %v, %q, %v", kept.At, kept.Text, err)
 		}
-		done, err := c.ledger.Runs(t.Context(), scheduler.Query{Job: "j", Limit: 1})
+		done, err := c.ledger.Runs(t.Context(), ledger.Query{Job: "j", Limit: 1})
 		if b := done[0].Beats; err != nil || b == nil || b.Count < live.Run.Beats.Count {
 			t.Errorf("the ledger has the beats %+v, %v", b, err)
 		}
@@ -70,11 +71,11 @@ func TestLiveRuns(t *testing.T) {
 
 // A countingArchive counts what is stored.
 type countingArchive struct {
-	scheduler.Archive
+	ledger.Archive
 	stored int
 }
 
-func (a *countingArchive) Store(ctx context.Context, job string, h scheduler.History, logs ...scheduler.Log) error {
+func (a *countingArchive) Store(ctx context.Context, job string, h ledger.History, logs ...ledger.Log) error {
 	a.stored++
 	return a.Archive.Store(ctx, job, h, logs...)
 }

@@ -76,13 +76,14 @@ func (a *attempt) peek(tries int, closing *verdict) (waited bool, v verdict) {
 		*closing = atWindowEnd(hint, a.tick)
 	}
 	in := a.retryDelay(1+tries+a.looks, 0, hint, a.together)
-	if !silent && !errors.Is(hint, locking.ErrTaken) || a.hints == mostHints || in >= a.left() {
+	if !silent && !errors.Is(hint, locking.ErrTaken) || a.hints == mostHints || in >= a.remaining() {
 		a.hints = 0
 		return false, verdict{kind: again}
 	}
 	a.hints++
 	a.looks++
 	if !silent {
+		a.blocked = true
 		a.tellBlocked(hint)
 	}
 	if a.rerun() && a.runsElsewhere(hint) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Who watches a tick that another replica runs claims none after it. But a replica
@@ -14,8 +15,8 @@ import (
 // starved, or cut off from the nodes. Were it to claim the next one when that other
 // has died, the first could never be run again. So, where a job is run again, it
 // asks the ledger before it tries whether the last run was interrupted, or may be
-// before long, as after a start. So it does when it finds the lease of a tick in
-// its way that it does not watch. Then that tick comes first.
+// before long, as after a start. It also does so when the lease
+// of a tick that it does not watch blocks it. Then that tick comes first.
 
 // A hindsight is what an attempt knows of the ticks before its own.
 type hindsight struct {
@@ -33,7 +34,7 @@ func (l *lane) hindsight(j *Job, t tick) *hindsight {
 	if j.OnCrash != CrashRerun || t.stream != "" {
 		return nil
 	}
-	h := &hindsight{unsure: l.unsure && t.trigger != ByRerun, again: l.again}
+	h := &hindsight{unsure: l.unsure && t.trigger != ledger.ByRerun, again: l.again}
 	l.unsure = false
 	return h
 }
@@ -48,26 +49,32 @@ func (l *lane) gaveUp(j *job) {
 
 // recall notes what the end of an attempt says of ticks up to its own, and has the
 // one begin that comes first.
-func (e *engine) recall(a *attempt) {
-	l, own := a.lane, a.tick
-	if a.gaveUp {
-		l.gaveUp(a.owner)
+func (e *engine) recall(t *ticket, left remains) {
+	l, own := t.lane, t.tick
+	if left.gaveUp {
+		l.gaveUp(t.owner)
 	}
-	if a.watches && own.at.After(l.again) && a.pausedMeanwhile().kind != settled {
+	if t.watches && own.at.After(l.again) && t.pausedMeanwhile().kind != settled {
 		l.again = own.at
 	}
 	switch {
-	case !a.earlier.found():
+	case left.before.isZero():
 		return
-	case !e.serves(a.owner):
-		e.decided(a.job, own, skippedFor(CodeRemoved))
+	case !e.serves(t.owner):
+		e.decided(t.job, own, skippedFor(ledger.CodeRemoved))
 		return
 	}
-	if !a.caughtUp && a.until.After(own.until) {
-		own.until = a.until
-	}
+	own.until = later(own.until, left.until)
 	l.insert(own)
-	l.insert(a.earlier.first)
+	l.insert(left.before)
+}
+
+// postpone leaves it to the loop to begin with the tick that comes first.
+func (a *attempt) postpone() {
+	a.left.before = a.earlier.first
+	if !a.caughtUp {
+		a.left.until = a.until
+	}
 }
 
 // lookBack asks the ledger, if that is called for, which earlier tick comes first.
@@ -85,7 +92,7 @@ func (a *attempt) lookBack(ctx context.Context) error {
 	case err != nil && (passing(err) || ctx.Err() != nil):
 		return fmt.Errorf("ask the ledger whether an earlier run was interrupted: %w", err)
 	case err != nil:
-		a.cfg.Observer.Unread(a.job.Name, err)
+		a.cfg.Observer(Event{Kind: EventUnread, Entry: ledger.Entry{Job: a.job.Name}, Err: err})
 	case t.at.After(h.again):
 		h.first = t
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // cutable is a Locker whose nodes do not answer while it is cut.
@@ -75,14 +76,14 @@ func TestRerunOfWhatNobodyWatched(t *testing.T) {
 				stop()
 				var got []string
 				for _, e := range c.ticks("j") {
-					if e.Outcome == scheduler.Succeeded {
+					if e.Outcome == ledger.Succeeded {
 						got = append(got, c.at(e.Tick).String()+" "+string(rune('0'+e.Attempt)))
 					}
 				}
 				if !slices.Equal(got, tt.want) {
 					t.Errorf("succeeded, with their attempts: %q, want %q", got, tt.want)
 				}
-				if first := c.ticks("j")[0]; first.Token <= dead.Claim().Token || first.Trigger != scheduler.ByRerun {
+				if first := c.ticks("j")[0]; first.Token <= dead.Claim().Token || first.Trigger != ledger.ByRerun {
 					t.Errorf("the first tick: %+v", first)
 				}
 			})
@@ -98,7 +99,7 @@ func TestLookBackOnce(t *testing.T) {
 		c := newCluster(t)
 		nodes := &cutable{Memory: c.locks}
 		c.locker = unvouching{nodes, c.begun.Add(10 * time.Second)}
-		ledger := &slowLedger{Ledger: c.ledger}
+		ledger := &slowLedger{Store: c.ledger}
 		stop := c.startAll(1, func(cfg *scheduler.Config) { cfg.Ledger = ledger }, rerunning(t, c, scheduler.OverlapSkip, 0))
 		time.Sleep(9 * time.Second)
 		nodes.cut.Store(true)
@@ -134,17 +135,17 @@ func (l unvouching) TryAcquire(ctx context.Context, req locking.Request) (lockin
 
 // slowLedger counts reads, which take as long as it says.
 type slowLedger struct {
-	scheduler.Ledger
+	ledger.Store
 	reads atomic.Int32
 	takes atomic.Int64
 }
 
-func (l *slowLedger) Ticks(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+func (l *slowLedger) Ticks(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
 	l.reads.Add(1)
 	if d := time.Duration(l.takes.Load()); d > 0 {
 		time.Sleep(d)
 	}
-	return l.Ledger.Ticks(ctx, q)
+	return l.Store.Ticks(ctx, q)
 }
 
 // A tick that was to come after another is accounted for when the replica drains,
@@ -158,7 +159,7 @@ func TestLookBackAndLeave(t *testing.T) {
 				c := newCluster(t)
 				nodes := &cutable{Memory: c.locks}
 				c.locker = nodes
-				ledger := &slowLedger{Ledger: c.ledger}
+				ledger := &slowLedger{Store: c.ledger}
 				s := c.replica("r1", func(cfg *scheduler.Config) { cfg.Ledger = ledger }, rerunning(t, c, scheduler.OverlapSkip, 0))
 				stop := c.start(s)
 				time.Sleep(9 * time.Second)

@@ -7,41 +7,42 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // outcome says how a run ended whose function returned err, when its context
 // had ended for cause (nil: it had not). A function that returns nil has done
 // its work, also if it was asked to stop; but not if others may have worked
 // meanwhile.
-func outcome(err, cause error) (Outcome, Reason) {
+func outcome(err, cause error) (ledger.Outcome, ledger.Reason) {
 	skip, skipped := errors.AsType[*jobs.SkipError](err)
 	stopped, said := errors.AsType[*stopError](cause)
 	switch {
 	case errors.Is(cause, locking.ErrLeaseLost):
-		return LeaseLost, whyLost(cause)
+		return ledger.LeaseLost, whyLost(cause)
 	case err == nil:
-		return Succeeded, Reason{}
+		return ledger.Succeeded, ledger.Reason{}
 	case skipped:
-		return Skipped, Reason{Code: CodeFunction, Details: &Details{Text: skip.Reason}}
+		return ledger.Skipped, ledger.Reason{Code: ledger.CodeFunction, Details: &ledger.Details{Text: skip.Reason}}
 	case cause == nil:
-		return Failed, Reason{}
+		return ledger.Failed, ledger.Reason{}
 	case errors.Is(cause, errTryTimeout):
-		return TimedOut, Reason{Code: CodeTimeout, Variant: VariantTry}
+		return ledger.TimedOut, ledger.Reason{Code: ledger.CodeTimeout, Variant: ledger.VariantTry}
 	case errors.Is(cause, jobs.ErrTimeout):
-		return TimedOut, Reason{Code: CodeTimeout}
+		return ledger.TimedOut, ledger.Reason{Code: ledger.CodeTimeout}
 	case errors.Is(cause, jobs.ErrDraining):
-		return Cancelled, Reason{Code: CodeDrained, Variant: VariantRun}
+		return ledger.Cancelled, ledger.Reason{Code: ledger.CodeDrained, Variant: ledger.VariantRun}
 	case said:
-		return Cancelled, stopped.reason
+		return ledger.Cancelled, stopped.reason
 	case errors.Is(cause, jobs.ErrCancelled):
-		return Cancelled, Reason{Code: CodeCancelled}
+		return ledger.Cancelled, ledger.Reason{Code: ledger.CodeCancelled}
 	default:
-		return Cancelled, Said(cause.Error())
+		return ledger.Cancelled, ledger.Said(cause.Error())
 	}
 }
 
 // A stopError ends the context of a run that is asked to stop.
-type stopError struct{ reason Reason }
+type stopError struct{ reason ledger.Reason }
 
 // Error is the reason in words.
 func (e *stopError) Error() string { return e.reason.String() }
@@ -50,14 +51,14 @@ func (e *stopError) Error() string { return e.reason.String() }
 func (e *stopError) Unwrap() error { return jobs.ErrCancelled }
 
 // whyLost says how the lease of a run was lost.
-func whyLost(cause error) Reason {
+func whyLost(cause error) ledger.Reason {
 	if errors.Is(cause, locking.ErrMaxHold) {
-		return Reason{Code: CodeMaxHold}
+		return ledger.Reason{Code: ledger.CodeMaxHold}
 	}
 	if evicted, ok := errors.AsType[*locking.EvictedError](cause); ok {
-		return Reason{Code: CodeEvicted, Details: &Details{Text: evicted.Reason}}
+		return ledger.Reason{Code: ledger.CodeEvicted, Details: &ledger.Details{Text: evicted.Reason}}
 	}
-	return Reason{Code: CodeLost}
+	return ledger.Reason{Code: ledger.CodeLost}
 }
 
 // maxErrorText bounds what the ledger keeps of an error.

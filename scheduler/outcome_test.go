@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 func TestOutcome(t *testing.T) {
@@ -18,23 +19,23 @@ func TestOutcome(t *testing.T) {
 	tests := []struct {
 		name       string
 		err, cause error
-		want       Outcome
+		want       ledger.Outcome
 		reason     string
 	}{
-		{"nil", nil, nil, Succeeded, ""},
-		{"error", boom, nil, Failed, ""},
-		{"permanent error", jobs.Permanent(boom), nil, Failed, ""},
-		{"skip", jobs.Skip("nothing to do"), nil, Skipped, "nothing to do"},
-		{"wrapped skip", fmt.Errorf("x: %w", jobs.Skip("nothing to do")), nil, Skipped, "nothing to do"},
-		{"timeout", context.DeadlineExceeded, jobs.ErrTimeout, TimedOut, "the run took longer than its timeout"},
-		{"done in spite of the timeout", nil, jobs.ErrTimeout, Succeeded, ""},
-		{"drained", context.Canceled, jobs.ErrDraining, Cancelled, "the replica drained"},
-		{"done in spite of the drain", nil, jobs.ErrDraining, Succeeded, ""},
-		{"cancelled", context.Canceled, jobs.ErrCancelled, Cancelled, jobs.ErrCancelled.Error()},
-		{"lease lost", context.Canceled, locking.ErrLeaseLost, LeaseLost, "the lease could not be kept"},
-		{"held too long", context.Canceled, locking.ErrMaxHold, LeaseLost, "max_hold: the run took longer than lock.max_hold lets a lease be kept"},
-		{"taken away", context.Canceled, fmt.Errorf("extending: %w", &locking.EvictedError{Reason: "it hangs"}), LeaseLost, "released by an operator: it hangs"},
-		{"done without a lease", nil, locking.ErrLeaseLost, LeaseLost, "the lease could not be kept"},
+		{"nil", nil, nil, ledger.Succeeded, ""},
+		{"error", boom, nil, ledger.Failed, ""},
+		{"permanent error", jobs.Permanent(boom), nil, ledger.Failed, ""},
+		{"skip", jobs.Skip("nothing to do"), nil, ledger.Skipped, "nothing to do"},
+		{"wrapped skip", fmt.Errorf("x: %w", jobs.Skip("nothing to do")), nil, ledger.Skipped, "nothing to do"},
+		{"timeout", context.DeadlineExceeded, jobs.ErrTimeout, ledger.TimedOut, "the run took longer than its timeout"},
+		{"done in spite of the timeout", nil, jobs.ErrTimeout, ledger.Succeeded, ""},
+		{"drained", context.Canceled, jobs.ErrDraining, ledger.Cancelled, "the replica drained"},
+		{"done in spite of the drain", nil, jobs.ErrDraining, ledger.Succeeded, ""},
+		{"cancelled", context.Canceled, jobs.ErrCancelled, ledger.Cancelled, jobs.ErrCancelled.Error()},
+		{"lease lost", context.Canceled, locking.ErrLeaseLost, ledger.LeaseLost, "the lease could not be kept"},
+		{"held too long", context.Canceled, locking.ErrMaxHold, ledger.LeaseLost, "max_hold: the run took longer than lock.max_hold lets a lease be kept"},
+		{"taken away", context.Canceled, fmt.Errorf("extending: %w", &locking.EvictedError{Reason: "it hangs"}), ledger.LeaseLost, "released by an operator: it hangs"},
+		{"done without a lease", nil, locking.ErrLeaseLost, ledger.LeaseLost, "the lease could not be kept"},
 	}
 	for _, tt := range tests {
 		got, reason := outcome(tt.err, tt.cause)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A tick is kept out by an earlier run of its job, on this replica or another,
@@ -18,12 +19,14 @@ import (
 // may wait longer stays open while a run keeps it out, and Config.Window beyond.
 
 // queued is the verdict on a tick that waited when another came to wait.
-func queued() verdict { return because(Skipped, Reason{Code: CodeOverlap, Variant: VariantQueue}) }
+func queued() verdict {
+	return because(ledger.Skipped, ledger.Reason{Code: ledger.CodeOverlap, Variant: ledger.VariantQueue})
+}
 
 // patient tells whether the tick may wait beyond its window, for a run of its job
 // or where a limit keeps it out.
-func (a *attempt) patient() bool {
-	return a.tick.trigger == BySchedule && (a.job.Overlap == OverlapQueue || a.job.Overlap == OverlapCancelPrevious)
+func (b *brief) patient() bool {
+	return b.tick.trigger == ledger.BySchedule && b.job.Overlap.traits().patient
 }
 
 // replace asks the runs of earlier ticks on this replica to stop if t is to
@@ -31,13 +34,13 @@ func (a *attempt) patient() bool {
 // the run does. What is caught up replaces nothing, nor does a tick that is
 // skipped because the job is paused.
 func (e *engine) replace(j *job, t tick) {
-	if j.Overlap != OverlapCancelPrevious || t.trigger != BySchedule && t.trigger != ByManual ||
+	if !j.Overlap.traits().replaces || t.trigger != ledger.BySchedule && t.trigger != ledger.ByManual ||
 		t.act == nil && !j.paused(e.pauses).IsZero() {
 		return
 	}
 	for _, run := range j.running {
 		if run.tick.at.Before(t.at) {
-			run.cancel(&stopError{Reason{Code: CodeReplaced, Details: &Details{Tick: t.at}}})
+			run.cancel(&stopError{ledger.Reason{Code: ledger.CodeReplaced, Details: &ledger.Details{Tick: t.at}}})
 		}
 	}
 }
@@ -45,16 +48,16 @@ func (e *engine) replace(j *job, t tick) {
 // replaceBegun asks a run that begins to stop at once if the tick that is to
 // replace it came while it was being claimed, or waited for the run of a replica
 // that died. What is caught up goes before the ticks that came meanwhile.
-func (e *engine) replaceBegun(run *attempt) {
-	if run.trigger() == ByCatchUp {
+func (e *engine) replaceBegun(begun *ticket) {
+	if begun.run.trigger() == ledger.ByCatchUp {
 		return
 	}
-	for _, l := range run.owner.lanes {
+	for _, l := range begun.owner.lanes {
 		for _, t := range l.queue {
-			e.replace(run.owner, t)
+			e.replace(begun.owner, t)
 		}
 		if l.claiming != nil {
-			e.replace(run.owner, l.claiming.tick)
+			e.replace(begun.owner, l.claiming.tick)
 		}
 	}
 }
@@ -74,15 +77,24 @@ func overlapSkip(err error, t tick) verdict {
 		return overlapping("another run", time.Time{}, time.Time{})
 	}
 	if taken.HolderTick.Equal(t.at) {
-		return because(Missed, Reason{CodeUndecided, VariantHolder, &Details{Holder: who(taken.Holder)}})
+		return because(ledger.Missed, ledger.Reason{Code: ledger.CodeUndecided, Variant: ledger.VariantHolder, Details: &ledger.Details{Holder: who(taken.Holder)}})
 	}
-	return overlapping(taken.Holder, taken.HolderTick, taken.Until)
+	return heldElsewhere(taken.Holder, taken.HolderTick, taken.Until)
+}
+
+// heldElsewhere is the verdict on a tick that another replica's earlier one kept out, as
+// the nodes know it. Without a time, no node had the lock any more.
+func heldElsewhere(holder string, at, until time.Time) verdict {
+	if !at.IsZero() && until.IsZero() {
+		return because(ledger.Skipped, ledger.Reason{Code: ledger.CodeOverlap, Variant: ledger.VariantUnended, Details: &ledger.Details{Holder: who(holder), Tick: at}})
+	}
+	return overlapping(holder, at, until)
 }
 
 // overlapping is the verdict on a tick that was kept out by an earlier one. It
 // reads the same whether the holder lives or has died.
 func overlapping(holder string, at, until time.Time) verdict {
-	return because(Skipped, Reason{Code: CodeOverlap, Details: &Details{Holder: who(holder), Tick: at, Until: until}})
+	return because(ledger.Skipped, ledger.Reason{Code: ledger.CodeOverlap, Details: &ledger.Details{Holder: who(holder), Tick: at, Until: until}})
 }
 
 // outwait waits for this replica's own earlier runs to end, as long as the
@@ -100,12 +112,12 @@ func (a *attempt) outwait() verdict {
 }
 
 // waitFor waits for a run to end.
-func (a *attempt) waitFor(run *attempt) verdict {
+func (a *attempt) waitFor(run *execution) verdict {
 	left := forever
 	if !a.patient() {
-		left = a.left()
+		left = a.remaining()
 	}
-	switch a.wait(left, run.ended.Done(), verdict{outcome: Skipped}) {
+	switch a.wait(left, run.ended, verdict{outcome: ledger.Skipped}) {
 	case runOver:
 		a.keepOpen()
 		return verdict{kind: again}
@@ -118,25 +130,23 @@ func (a *attempt) waitFor(run *attempt) verdict {
 
 // ask asks the loop which run is in the way. It returns false if the loop has
 // ended.
-func (a *attempt) ask() (*attempt, bool) {
+func (a *attempt) ask() (*execution, bool) {
 	if a.free {
 		a.free = false
 		return nil, true
 	}
-	if !a.consult(progress{attempt: a, phase: asking}) {
-		return nil, false
-	}
-	return a.behind, true
+	said, ok := a.consult(progress{phase: asking, catchesUp: a.caughtUp})
+	return said.behind, ok
 }
 
 // stillRunning is the verdict on a tick that was kept out by this replica's own
 // run of an earlier one, whose lease may have ended before its function.
-func stillRunning(run *attempt) verdict {
+func stillRunning(run *execution) verdict {
 	until := run.lease.Deadline()
 	if !locking.Expired(time.Now(), until) {
 		return overlapping(run.cfg.Replica, run.tick.at, until)
 	}
-	return because(Skipped, Reason{CodeOverlap, VariantNoLease, &Details{Holder: run.cfg.Replica, Tick: run.tick.at}})
+	return because(ledger.Skipped, ledger.Reason{Code: ledger.CodeOverlap, Variant: ledger.VariantNoLease, Details: &ledger.Details{Holder: run.cfg.Replica, Tick: run.tick.at}})
 }
 
 func who(holder string) string {
@@ -144,9 +154,4 @@ func who(holder string) string {
 		return "another replica"
 	}
 	return holder
-}
-
-// stamp writes an instant as the command line does, to the millisecond.
-func stamp(t time.Time) string {
-	return t.Round(0).UTC().Format("2006-01-02T15:04:05.999Z")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
@@ -51,7 +52,7 @@ func runningNow(t *testing.T, c *cluster) int {
 	t.Helper()
 	n := 0
 	for _, e := range c.ticks("j") {
-		if e.Outcome == scheduler.Running {
+		if e.Outcome == ledger.Running {
 			n++
 		}
 	}
@@ -77,7 +78,7 @@ func TestSkipWaitsForRunsBeside(t *testing.T) {
 		time.Sleep(950 * time.Millisecond)
 		c.stop(stop)
 		list := c.ticks("j")
-		if len(list) < 2 || list[1].Outcome != scheduler.Skipped || !strings.Contains(list[1].Reason.String(), "r9 still holds the lease") {
+		if len(list) < 2 || list[1].Outcome != ledger.Skipped || !strings.Contains(list[1].Reason.String(), "r9 still holds the lease") {
 			t.Errorf("ticks = %+v", list)
 		}
 	})

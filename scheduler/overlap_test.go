@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 func lasting(d time.Duration) jobs.Handler {
@@ -62,7 +63,7 @@ func TestLeaseOfTheDead(t *testing.T) {
 		time.Sleep(time.Second)
 		dead, err := c.locks.TryAcquire(t.Context(), locking.Request{
 			Name: "j", Tick: time.Now(), TTL: 2500 * time.Millisecond, Holder: "dead",
-			Note: scheduler.EncodeNote(scheduler.Entry{Outcome: scheduler.Running, Replica: "dead"}),
+			Note: ledger.EncodeNote(ledger.Entry{Outcome: ledger.Running, Replica: "dead"}),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -204,7 +205,7 @@ func TestOverlapCancelPrevious(t *testing.T) {
 				if started := c.at(list[len(list)-1].Started); started < tt.started || started > tt.started+100*time.Millisecond {
 					t.Errorf("the last tick started at %v, want %v", started, tt.started)
 				}
-				if list[1].Outcome == scheduler.Succeeded && list[1].Started.Before(list[0].Finished) {
+				if list[1].Outcome == ledger.Succeeded && list[1].Started.Before(list[0].Finished) {
 					t.Errorf("tick 20s started at %v, tick 10s finished at %v", c.at(list[1].Started), c.at(list[0].Finished))
 				}
 			})

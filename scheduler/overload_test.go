@@ -12,6 +12,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Nodes that carry so much and no more: each answers one request after the other,
@@ -125,15 +126,15 @@ func (w *toilsome) Look(ctx context.Context) error {
 
 // A toiled ledger is on such nodes, too.
 type toiledLedger struct {
-	scheduler.Ledger
+	ledger.Store
 	*toil
 }
 
-func (l toiledLedger) Record(ctx context.Context, e scheduler.Entry) (first bool, err error) {
+func (l toiledLedger) Record(ctx context.Context, e ledger.Entry) (first bool, err error) {
 	if !l.round() {
 		return false, locking.ErrNoQuorum
 	}
-	return l.Ledger.Record(ctx, e)
+	return l.Store.Record(ctx, e)
 }
 
 // Replicas that ask nodes for less than a sixth of what they carry: when the nodes

@@ -1,6 +1,10 @@
 package scheduler
 
-import "time"
+import (
+	"time"
+
+	"github.com/quorate/quorate/scheduler/ledger"
+)
 
 // maxOverslept is how many ticks of a job are recorded one by one when the
 // replica finds that it slept through them, and the ledger is not asked about them.
@@ -54,9 +58,9 @@ func (e *engine) oversleep(j *job, now time.Time) tick {
 	due := j.tick(e.cfg.Window)
 	o := sleptThrough(j.Job, due, now, e.cfg.Window)
 	e.reschedule(j, o.next.due())
-	why := CodeAsleep
+	why := ledger.CodeAsleep
 	if !due.start.After(e.blind) {
-		why = CodeStarting
+		why = ledger.CodeStarting
 	}
 	if len(o.missed) > 0 && j.CatchUp.does() && fits(e.cfg.Labels, j.Labels) {
 		e.hold(j, past{job: j.Job, from: due.at, before: o.until(now), why: why})
@@ -65,13 +69,13 @@ func (e *engine) oversleep(j *job, now time.Time) tick {
 	for i, t := range o.missed {
 		j.lane("").gaveUp(j)
 		if i == 0 && !o.first.IsZero() {
-			e.decided(j.Job, t, because(Missed, standsFor(why, o.first)))
+			e.decided(j.Job, t, because(ledger.Missed, standsFor(why, o.first)))
 		} else {
 			e.decided(j.Job, t, missedFor(why))
 		}
 	}
 	if !o.first.IsZero() {
-		e.cfg.Observer.Overslept(j.Name, o.first, o.before)
+		e.cfg.Observer(Event{Kind: EventOverslept, Entry: ledger.Entry{Job: j.Name}, Since: o.first, Before: o.before})
 	}
 	return o.open
 }

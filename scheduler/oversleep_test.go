@@ -3,6 +3,8 @@ package scheduler
 import (
 	"testing"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // everySecond ticks on whole seconds and counts how often it is asked.
@@ -36,7 +38,7 @@ func TestSleptThrough(t *testing.T) {
 	second := everySecond{new(int)}
 	tests := []struct {
 		name     string
-		schedule Schedule
+		schedule schedule.Schedule
 		due      time.Time
 		late     time.Duration // now - due
 

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler/acts"
 )
 
 // params is what is published of the params that a request may bring.
@@ -19,18 +19,18 @@ func (j *Job) params() *jobs.Shape {
 	return j.Params
 }
 
-// CheckParams returns an *ActError if the job, as it was published, does not take the
+// CheckParams returns an *acts.Error if the job, as it was published, does not take the
 // params of a request. What is not known of the params shows when the run begins.
 func (j JobInfo) CheckParams(params json.RawMessage) error {
 	if j.Params == nil || len(params) == 0 {
 		return nil
 	}
-	given, err := decodeParams(params)
+	given, err := acts.DecodeParams(params)
 	if err == nil {
 		err = j.Params.Check(given)
 	}
 	if err != nil {
-		return &ActError{Kind: ActTrigger, Msg: fmt.Sprintf("params: %v", err)}
+		return &acts.Error{Kind: acts.Trigger, Msg: fmt.Sprintf("params: %v", err)}
 	}
 	return nil
 }
@@ -46,11 +46,11 @@ func (a *attempt) handler() jobs.Handler {
 
 // bound is the job's function with its params, those of a request bound where it
 // has some. That they do not fit is only known here, and fails the run.
-func (a *attempt) bound() jobs.Handler {
-	if a.tick.act == nil || len(a.tick.act.Params) == 0 {
-		return a.job.Handler
+func (b *brief) bound() jobs.Handler {
+	if b.tick.act == nil || len(b.tick.act.Params) == 0 {
+		return b.job.Handler
 	}
-	bound, err := a.job.bind(a.tick.act.Params)
+	bound, err := b.job.bind(b.tick.act.Params)
 	if err != nil {
 		err = jobs.Permanent(fmt.Errorf("the params of the request: %w", err))
 		return func(context.Context, jobs.Run) error { return err }
@@ -58,13 +58,13 @@ func (a *attempt) bound() jobs.Handler {
 	return bound
 }
 
-// CheckParams returns an *ActError if the job does not take the params of a request.
+// CheckParams returns an *acts.Error if the job does not take the params of a request.
 func (j *Job) CheckParams(params json.RawMessage) error {
 	if len(params) == 0 {
 		return nil
 	}
 	if _, err := j.bind(params); err != nil {
-		return &ActError{Kind: ActTrigger, Msg: fmt.Sprintf("params: %v", err)}
+		return &acts.Error{Kind: acts.Trigger, Msg: fmt.Sprintf("params: %v", err)}
 	}
 	return nil
 }
@@ -84,41 +84,9 @@ func (j *Job) bind(text json.RawMessage) (jobs.Handler, error) {
 	if j.Bind == nil {
 		return nil, errNoParams
 	}
-	params, err := decodeParams(text)
+	params, err := acts.DecodeParams(text)
 	if err != nil {
 		return nil, err
 	}
 	return j.Bind(params)
-}
-
-// decodeParams reads a JSON object; whole numbers keep all their digits.
-func decodeParams(text json.RawMessage) (map[string]any, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	var params map[string]any
-	if err := d.Decode(&params); err != nil {
-		return nil, fmt.Errorf("decoding the params: %w", err)
-	}
-	return numbers(params).(map[string]any), nil
-}
-
-// numbers replaces the numbers in v by int64 or float64.
-func numbers(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		if n, err := v.Int64(); err == nil {
-			return n
-		}
-		f, _ := v.Float64() // the decoder has seen that it is a number
-		return f
-	case map[string]any:
-		for k := range v {
-			v[k] = numbers(v[k])
-		}
-	case []any:
-		for i := range v {
-			v[i] = numbers(v[i])
-		}
-	}
-	return v
 }

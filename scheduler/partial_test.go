@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // halfRoster has no quorum for the jobs named west, as long as it is half.
@@ -23,7 +25,7 @@ func (r *halfRoster) err() error {
 	if !r.half {
 		return nil
 	}
-	return &PartialError{Err: locking.ErrNoQuorum, Lacks: func(key string) bool { return key == "west" }}
+	return &ledger.PartialError{Err: locking.ErrNoQuorum, Lacks: func(key string) bool { return key == "west" }}
 }
 
 func (r *halfRoster) Jobs(context.Context) ([]JobInfo, error) {
@@ -52,7 +54,7 @@ func TestPublishesWhatCanBe(t *testing.T) {
 			r.versions = append(r.versions, JobInfo{Name: name, Hash: "1", Since: long, Published: time.Now()})
 		}
 		p := newPublisher(Config{Roster: r, Replica: "a"}.WithDefaults())
-		p.serve([]*Job{{Name: "east", Key: "east", Hash: "1", Schedule: Every{Interval: time.Hour}}, {Name: "west", Key: "west", Hash: "1", Schedule: Every{Interval: time.Hour}}})
+		p.serve([]*Job{{Name: "east", Key: "east", Hash: "1", Schedule: schedule.Every{Interval: time.Hour}}, {Name: "west", Key: "west", Hash: "1", Schedule: schedule.Every{Interval: time.Hour}}})
 		for range 2 {
 			if p.publish(t.Context()) {
 				t.Error("all is said to be published")
@@ -87,7 +89,7 @@ func TestPartialErrors(t *testing.T) {
 }
 
 // halfLedger records nothing of the job west.
-type halfLedger struct{ Ledger }
+type halfLedger struct{ ledger.Store }
 
 func (halfLedger) Parts() int { return 2 }
 func (halfLedger) Part(key string) int {
@@ -97,7 +99,7 @@ func (halfLedger) Part(key string) int {
 	return 0
 }
 
-func (halfLedger) Record(_ context.Context, e Entry) (first bool, err error) {
+func (halfLedger) Record(_ context.Context, e ledger.Entry) (first bool, err error) {
 	if e.Job == "west" {
 		return false, locking.ErrNoQuorum
 	}
@@ -109,17 +111,17 @@ func TestRecordersAreApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var recorded []string
-		r := newRecorders(Config{Ledger: halfLedger{}, RecordQueue: 10, Observer: Observer{Recorded: func(e Entry, err error) {
-			if err == nil {
-				recorded = append(recorded, e.Job)
+		r := newRecorders(Config{Ledger: halfLedger{}, RecordQueue: 10, Observer: func(e Event) {
+			if e.Kind == EventRecorded && e.Err == nil {
+				recorded = append(recorded, e.Entry.Job)
 			}
-		}}.withNoops()})
+		}})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { r.run(ctx); close(done) }()
-		r.add(&Job{Name: "west"}, Entry{Job: "west"})
+		r.add(&Job{Name: "west"}, ledger.Entry{Job: "west"})
 		synctest.Wait()
-		r.add(&Job{Name: "east"}, Entry{Job: "east"})
+		r.add(&Job{Name: "east"}, ledger.Entry{Job: "east"})
 		synctest.Wait()
 		if !slices.Equal(recorded, []string{"east"}) {
 			t.Errorf("recorded %v", recorded)

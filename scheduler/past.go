@@ -3,6 +3,8 @@ package scheduler
 import (
 	"context"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // How many ticks at most a replica looks for that nobody ran.
@@ -17,8 +19,8 @@ type past struct {
 	job    *Job
 	from   time.Time // zero: from where the job is not accounted for
 	before time.Time
-	begun  time.Time // this replica served the job from then on
-	why    Code      // its ticks did not run; empty: what is known of the job says it
+	begun  time.Time   // this replica served the job from then on
+	why    ledger.Code // its ticks did not run; empty: what is known of the job says it
 
 	published // counts in what lies before a start
 }
@@ -49,7 +51,7 @@ type known struct {
 }
 
 // look reads the ledger and lists what is undecided.
-func (p past) look(ctx context.Context, ledger Ledger, window time.Duration) (undecided, error) {
+func (p past) look(ctx context.Context, ledger ledger.Store, window time.Duration) (undecided, error) {
 	starts := p.from.IsZero()
 	if starts && lacks(p.unread, p.job.key()) {
 		return undecided{}, p.unread
@@ -79,11 +81,11 @@ func (p past) look(ctx context.Context, ledger Ledger, window time.Duration) (un
 // read collects entries, newest first, back to where the past begins: others may have
 // run ticks that are none in this replica's version of the job, and have no word of those
 // that are. Where it is not known where the past begins, that is the last run.
-func (p past) read(ctx context.Context, ledger Ledger) (known, error) {
+func (p past) read(ctx context.Context, store ledger.Store) (known, error) {
 	k := known{decided: map[time.Time]bool{}}
 	before := p.before
 	for n, size := 0, firstPage; n < mostPast; n, size = n+size, pastPage {
-		page, err := ledger.Ticks(ctx, Query{Job: p.job.key(), Limit: size, Before: before})
+		page, err := store.Ticks(ctx, ledger.Query{Job: p.job.key(), Limit: size, Before: before})
 		if err != nil {
 			return known{}, err
 		}
@@ -112,15 +114,15 @@ func (p past) knows(k known) bool {
 
 // take adds what an entry says. Where nothing is caught up any entry shows that
 // somebody was there, as a run does.
-func (k *known) take(e Entry, retried bool) {
+func (k *known) take(e ledger.Entry, retried bool) {
 	if e.Stream != "" {
 		return
 	}
 	k.oldest = e.Tick
-	if e.attended() {
+	if attended(e) {
 		k.ticks = append(k.ticks, e.Tick)
 	}
-	k.decided[e.Tick] = e.Outcome != Missed || e.Reason.Code == CodeCatchUp || !retried || !k.ran.IsZero()
+	k.decided[e.Tick] = e.Outcome != ledger.Missed || e.Reason.Code == ledger.CodeCatchUp || !retried || !k.ran.IsZero()
 	if k.ran.IsZero() && (e.Outcome.Ran() || !retried) {
 		k.ran = e.Tick
 	}
@@ -137,7 +139,7 @@ func (p past) list(k known, b background, window time.Duration) undecided {
 	}
 	for i, at := range all {
 		t := p.job.scheduled(at, window)
-		t.trigger, t.why = ByCatchUp, &Reason{Code: b.code(at)}
+		t.trigger, t.why = ledger.ByCatchUp, &ledger.Reason{Code: b.code(at)}
 		switch rest := i == 0 && !whole; {
 		case rest:
 			*t.why = standsFor(t.why.Code, u.first)

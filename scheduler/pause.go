@@ -4,42 +4,45 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // paused says why a job's ticks are skipped, zero if they are not: the first of
 // its configuration, a pause of the job, of all jobs, of one of its tags.
-func (j *Job) paused(pauses []Act) Reason {
+func (j *Job) paused(pauses []acts.Act) ledger.Reason {
 	if j.Paused {
-		return Reason{Code: CodePaused, Variant: VariantConfigured}
+		return ledger.Reason{Code: ledger.CodePaused, Variant: ledger.VariantConfigured}
 	}
-	for _, covers := range []func(Act) bool{
-		func(a Act) bool { return a.Job == j.key() },
-		func(a Act) bool { return a.All && a.covers(j.key()) },
-		func(a Act) bool { return a.Tag != "" && slices.Contains(j.Tags, a.Tag) && a.covers(j.key()) },
+	for _, covers := range []func(acts.Act) bool{
+		func(a acts.Act) bool { return a.Job == j.key() },
+		func(a acts.Act) bool { return a.All && covers(a, j.key()) },
+		func(a acts.Act) bool { return a.Tag != "" && slices.Contains(j.Tags, a.Tag) && covers(a, j.key()) },
 	} {
 		if i := slices.IndexFunc(pauses, covers); i >= 0 {
-			return pauses[i].paused()
+			return pausedBy(pauses[i])
 		}
 	}
-	return Reason{}
+	return ledger.Reason{}
 }
 
 // PausedBy says in words why the ticks of the published job are skipped, "" if they are
 // not, going by the pauses that stand.
-func (j JobInfo) PausedBy(pauses []Act) string {
+func (j JobInfo) PausedBy(pauses []acts.Act) string {
 	return (&Job{Name: j.Name, Key: j.Key, Tags: j.Tags, Paused: j.Paused}).paused(pauses).String()
 }
 
 // covers tells whether a pause of many jobs is one of the job with the key, too.
-func (a Act) covers(key string) bool { return a.Covers == nil || a.Covers(key) }
+func covers(a acts.Act, key string) bool { return a.Covers == nil || a.Covers(key) }
 
 // paused is the reason of a tick that is skipped for the pause.
-func (a Act) paused() Reason {
-	d := Details{By: a.By, Since: a.At, Text: a.Reason}
+func pausedBy(a acts.Act) ledger.Reason {
+	d := ledger.Details{By: a.By, Since: a.At, Text: a.Reason}
 	if a.Job == "" {
 		d.Of = a.Target()
 	}
-	return Reason{Code: CodePaused, Details: &d}
+	return ledger.Reason{Code: ledger.CodePaused, Details: &d}
 }
 
 // skipPaused accounts for a tick of a job that is paused, and tells whether it
@@ -52,8 +55,8 @@ func (e *engine) skipPaused(j *job, t tick) bool {
 	if why.IsZero() {
 		return false
 	}
-	if t.trigger != ByRerun { // the ledger has its run, and afterPause offers it again
-		e.decided(j.Job, t, because(Skipped, why))
+	if t.trigger != ledger.ByRerun { // the ledger has its run, and afterPause offers it again
+		e.decided(j.Job, t, because(ledger.Skipped, why))
 	}
 	return true
 }
@@ -72,7 +75,7 @@ func (e *engine) pauseChanged(j *job, before bool) {
 // be before long: this replica has not watched it. Later ticks wait for the answer. A
 // replica that runs a scheduled tick itself need not ask: no earlier tick can be claimed.
 func (e *engine) afterPause(j *job) {
-	ownRun := func(run *attempt) bool { return run.tick.stream == "" }
+	ownRun := func(t *ticket) bool { return t.tick.stream == "" }
 	if j.OnCrash != CrashRerun || !fits(e.cfg.Labels, j.Labels) || slices.ContainsFunc(j.running, ownRun) {
 		return
 	}
@@ -81,7 +84,7 @@ func (e *engine) afterPause(j *job) {
 }
 
 // A pausedError ends the waiting of a tick whose job was paused.
-type pausedError struct{ reason Reason }
+type pausedError struct{ reason ledger.Reason }
 
 func (e *pausedError) Error() string { return e.reason.String() }
 
@@ -106,9 +109,9 @@ func (e *engine) stopPaused(j *job) {
 
 // pausedMeanwhile is the verdict on a tick that was claimed although its job was
 // paused before the function was called.
-func (a *attempt) pausedMeanwhile() verdict {
-	if paused, ok := errors.AsType[*pausedError](context.Cause(&a.waits)); ok {
-		return because(Skipped, paused.reason)
+func (b *brief) pausedMeanwhile() verdict {
+	if paused, ok := errors.AsType[*pausedError](context.Cause(b.waits)); ok {
+		return because(ledger.Skipped, paused.reason)
 	}
 	return verdict{kind: again}
 }

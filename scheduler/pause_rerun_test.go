@@ -11,6 +11,8 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
@@ -105,9 +107,9 @@ func TestHandedOverAfterAPause(t *testing.T) {
 				job := every(t, "1h", "j", firstAttempt(untilEnd, succeedsNow))
 				job.OnCrash = scheduler.CrashRerun
 				s := newShift(t, job)
-				resume := func() { s.do(scheduler.Act{Kind: scheduler.ActResume, Job: "j", Reason: "x"}) }
+				resume := func() { s.do(acts.Act{Kind: acts.Resume, Job: "j", Reason: "x"}) }
 				after(t, time.Hour+5*time.Second)
-				s.do(scheduler.Act{Kind: scheduler.ActPause, Job: "j", Reason: "x"})
+				s.do(acts.Act{Kind: acts.Pause, Job: "j", Reason: "x"})
 				after(t, 3*time.Second)
 				if how == "resumed before the drain" {
 					resume()
@@ -123,7 +125,7 @@ func TestHandedOverAfterAPause(t *testing.T) {
 				}
 				after(t, 5*time.Second)
 				s.leaveAll()
-				if list := s.attempts("j"); len(list) != 2 || list[1].Outcome != scheduler.Succeeded || list[1].Trigger != scheduler.ByRerun {
+				if list := s.attempts("j"); len(list) != 2 || list[1].Outcome != ledger.Succeeded || list[1].Trigger != ledger.ByRerun {
 					t.Errorf("attempts: %+v", list)
 				}
 			})
@@ -137,7 +139,7 @@ func TestStartsPausedBeforeItCatchesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesks(t)
-		d.do(scheduler.Act{Kind: scheduler.ActPause, Job: "j", Reason: "x"})
+		d.do(acts.Act{Kind: acts.Pause, Job: "j", Reason: "x"})
 		after(t, 10*time.Second)
 		d.die(locking.AtLeastOnce, 5*time.Second)
 		after(t, 35*time.Second)
@@ -146,10 +148,10 @@ func TestStartsPausedBeforeItCatchesUp(t *testing.T) {
 		stop := d.start(d.replica("a", func(c *scheduler.Config) { c.Acts = slowActs{d.acts, 3 * time.Second} }, job))
 		after(t, 20*time.Second)
 		d.saw(0, "claimed j")
-		d.do(scheduler.Act{Kind: scheduler.ActResume, Job: "j", Reason: "x"})
+		d.do(acts.Act{Kind: acts.Resume, Job: "j", Reason: "x"})
 		after(t, 18*time.Second)
 		d.stop(stop)
-		if first := d.ticks("j")[0]; first.Trigger != scheduler.ByRerun || first.Outcome != scheduler.Succeeded {
+		if first := d.ticks("j")[0]; first.Trigger != ledger.ByRerun || first.Outcome != ledger.Succeeded {
 			t.Errorf("the interrupted tick: %+v", first)
 		}
 	})
@@ -169,14 +171,14 @@ func TestPauseWhileARerunIsClaimed(t *testing.T) {
 		job.OnCrash, job.Overlap = scheduler.CrashRerun, scheduler.OverlapQueue
 		stop := d.start(d.replica("a", func(c *scheduler.Config) { c.Acts = d.acts }, job))
 		after(t, 3*time.Second)
-		d.do(scheduler.Act{Kind: scheduler.ActPause, Job: "j", Reason: "x"})
+		d.do(acts.Act{Kind: acts.Pause, Job: "j", Reason: "x"})
 		after(t, 20*time.Second)
 		d.saw(0, "claimed j")
 		d.saw(0, "skipped j 10s")
-		d.do(scheduler.Act{Kind: scheduler.ActResume, Job: "j", Reason: "x"})
+		d.do(acts.Act{Kind: acts.Resume, Job: "j", Reason: "x"})
 		after(t, 18*time.Second)
 		d.stop(stop)
-		if first := d.ticks("j")[0]; first.Trigger != scheduler.ByRerun || first.Outcome != scheduler.Succeeded {
+		if first := d.ticks("j")[0]; first.Trigger != ledger.ByRerun || first.Outcome != ledger.Succeeded {
 			t.Errorf("the interrupted tick: %+v", first)
 		}
 	})
@@ -184,15 +186,15 @@ func TestPauseWhileARerunIsClaimed(t *testing.T) {
 
 // broken is a ledger that cannot be read as long as it says so.
 type broken struct {
-	scheduler.Ledger
+	ledger.Store
 	is atomic.Bool
 }
 
-func (l *broken) Ticks(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+func (l *broken) Ticks(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
 	if l.is.Load() {
 		return nil, errors.New("cannot be read")
 	}
-	return l.Ledger.Ticks(ctx, q)
+	return l.Store.Ticks(ctx, q)
 }
 
 // Where the ledger cannot be read at the end of a pause, the next tick looks back
@@ -201,17 +203,17 @@ func TestNextTickLooksBackAfterAPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesks(t)
-		ledger := &broken{Ledger: d.ledger}
+		ledger := &broken{Store: d.ledger}
 		job := every(t, "10s", "j", d.handler(succeedsNow))
 		job.OnCrash = scheduler.CrashRerun
 		stop := d.start(d.replica("a", func(c *scheduler.Config) { c.Acts, c.Ledger = d.acts, ledger }, job))
 		after(t, 10*time.Second-time.Millisecond) // the dead one's clock is ahead
 		d.die(locking.AtLeastOnce, 8*time.Second)
 		after(t, time.Second)
-		d.do(scheduler.Act{Kind: scheduler.ActPause, Job: "j", Reason: "x"})
+		d.do(acts.Act{Kind: acts.Pause, Job: "j", Reason: "x"})
 		after(t, 2*time.Second)
 		ledger.is.Store(true)
-		d.do(scheduler.Act{Kind: scheduler.ActResume, Job: "j", Reason: "x"})
+		d.do(acts.Act{Kind: acts.Resume, Job: "j", Reason: "x"})
 		after(t, 4*time.Second)
 		ledger.is.Store(false)
 		after(t, 12*time.Second)

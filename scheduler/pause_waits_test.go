@@ -13,6 +13,8 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A pausing is a job of whose ticks one waits, or runs, when the job is paused at
@@ -131,11 +133,11 @@ func (p pausing) check(t *testing.T, reload bool) {
 	after(t, at)
 	set := func(paused bool) {
 		if !reload {
-			kind := scheduler.ActResume
+			kind := acts.Resume
 			if paused {
-				kind = scheduler.ActPause
+				kind = acts.Pause
 			}
-			d.do(scheduler.Act{Kind: kind, Job: "j", Reason: "stop it"})
+			d.do(acts.Act{Kind: kind, Job: "j", Reason: "stop it"})
 			return
 		}
 		changed := slices.Clone(list)
@@ -176,12 +178,12 @@ func (p pausing) check(t *testing.T, reload bool) {
 	}
 	set(false)
 	after(t, 10*time.Second)
-	if first := d.ticks("j")[0]; p.again && (first.Trigger != scheduler.ByRerun || first.Outcome != scheduler.Succeeded) {
+	if first := d.ticks("j")[0]; p.again && (first.Trigger != ledger.ByRerun || first.Outcome != ledger.Succeeded) {
 		t.Errorf("soon after the pause the first tick is %+v", first)
 	}
 	after(t, 3*time.Minute-at%time.Minute-30*time.Second) // between two ticks
 	all := d.ticks("j")
-	if last := all[len(all)-1]; last.Reason.Code == scheduler.CodePaused {
+	if last := all[len(all)-1]; last.Reason.Code == ledger.CodePaused {
 		t.Errorf("after the pause: %+v", last)
 	}
 	for _, stop := range stops {

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A job with labels runs on the replicas that have all of them. The others do
@@ -35,10 +37,10 @@ func fitting(replicas []Replica, wants map[string]string) []string {
 // would. The record of a run goes before it, so it does no harm where the roster
 // is behind.
 func (a *attempt) leaveToOthers() {
-	sleep(&a.waits, a.tick.until.Sub(a.clock.wall()))
+	sleep(a.waits, a.tick.until.Sub(a.clock.wall()))
 	there := slices.DeleteFunc(slices.Clone(a.live()), func(r Replica) bool { return r.Started.After(a.tick.start) })
 	if len(fitting(there, a.job.Labels)) == 0 {
-		a.conclude(because(Missed, Reason{Code: CodePlacement, Details: &Details{Of: labelText(a.job.Labels)}}))
+		a.conclude(because(ledger.Missed, ledger.Reason{Code: ledger.CodePlacement, Details: &ledger.Details{Of: labelText(a.job.Labels)}}))
 	}
 }
 

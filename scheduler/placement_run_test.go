@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Only replicas that have the job's labels run it, and they do not wait for
@@ -31,7 +32,7 @@ func TestPlacement(t *testing.T) {
 		}
 		wins := map[string]int{}
 		for _, e := range c.ticks("j") {
-			if wins[e.Replica]++; e.Outcome != scheduler.Succeeded {
+			if wins[e.Replica]++; e.Outcome != ledger.Succeeded {
 				t.Errorf("%v %s: %s", c.at(e.Tick), e.Outcome, e.Reason)
 			}
 			if late := e.Started.Sub(e.Tick); late > 0 && c.at(e.Tick) > 10*time.Second {

@@ -24,7 +24,7 @@ type quota struct {
 
 // A wish is that of an attempt which waits for its share of a quota.
 type wish struct {
-	*attempt
+	*brief
 	given chan struct{} // closed when it has it
 	index int           // in the heap; negative when it is not there any more
 }
@@ -37,15 +37,15 @@ func newPlaces(most int) *quota {
 	return &quota{limit: most, waiting: wishes{order: turn}}
 }
 
-// take gives a its share, or has it wait for one: then it returns its wish.
-func (q *quota) take(a *attempt) *wish {
+// take gives an attempt its share, or has it wait for one: then it returns its wish.
+func (q *quota) take(b *brief) *wish {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.taken < q.limit {
 		q.taken++
 		return nil
 	}
-	w := &wish{attempt: a, given: make(chan struct{})}
+	w := &wish{brief: b, given: make(chan struct{})}
 	heap.Push(&q.waiting, w)
 	return w
 }
@@ -81,12 +81,12 @@ func (q *quota) pass() {
 // wishes is a heap: the attempt that goes first, first.
 type wishes struct {
 	list  []*wish
-	order func(a, b *attempt) int
+	order func(a, b *brief) int
 }
 
 func (h *wishes) Len() int { return len(h.list) }
 
-func (h *wishes) Less(i, j int) bool { return h.order(h.list[i].attempt, h.list[j].attempt) < 0 }
+func (h *wishes) Less(i, j int) bool { return h.order(h.list[i].brief, h.list[j].brief) < 0 }
 
 func (h *wishes) Swap(i, j int) {
 	h.list[i], h.list[j] = h.list[j], h.list[i]
@@ -111,7 +111,7 @@ func (h *wishes) Pop() any {
 
 // turn orders those whom a limit makes wait: what is backfilled last, then by
 // priority, then by tick.
-func turn(a, b *attempt) int {
+func turn(a, b *brief) int {
 	return cmp.Or(
 		cmp.Compare(a.backfills(), b.backfills()),
 		cmp.Compare(b.job.Priority, a.job.Priority),

@@ -27,6 +27,36 @@ const (
 	OverlapAllow Overlap = "allow"
 )
 
+// overlaps are the policies in the order of the documentation, and what each means.
+// All else that the engine does follows from these traits.
+var overlaps = []struct {
+	name Overlap
+	traits
+}{
+	{OverlapSkip, traits{}},
+	{OverlapQueue, traits{patient: true, queues: true}},
+	{OverlapCancelPrevious, traits{patient: true, replaces: true}},
+	{OverlapAllow, traits{beside: true}},
+}
+
+// traits are what an overlap policy means for a tick that comes during a run.
+type traits struct {
+	patient  bool // it waits until the next tick comes, not only within its window
+	queues   bool // it is skipped because that tick comes to wait, not because of the run
+	replaces bool // it asks the run to stop
+	beside   bool // it does not wait: the runs overlap
+}
+
+// traits are those of the policy; of an unknown one, which Validate refuses, none.
+func (o Overlap) traits() traits {
+	for _, known := range overlaps {
+		if known.name == o {
+			return known.traits
+		}
+	}
+	return traits{}
+}
+
 // OnCrash says what becomes of a run whose replica died.
 type OnCrash string
 
@@ -70,14 +100,46 @@ const (
 // validatePolicies says which of the job's policies are not known, or are
 // impossible.
 func (j *Job) validatePolicies() error {
+	var known []string
+	for _, o := range overlaps {
+		known = append(known, string(o.name))
+	}
 	return errors.Join(
-		j.oneOf("overlap", string(j.Overlap), string(OverlapSkip), string(OverlapQueue), string(OverlapCancelPrevious), string(OverlapAllow)),
+		j.oneOf("overlap", string(j.Overlap), known...),
 		j.oneOf("on_crash", string(j.OnCrash), string(CrashSkip), string(CrashRerun)),
-		j.validateAllow(),
+		j.validateConflicts(),
 		j.oneOf("catch-up mode", string(j.CatchUp.Mode), string(CatchUpNone), string(CatchUpLast), string(CatchUpAll)),
 		j.bounded("window", j.CatchUp.Window >= 0, j.CatchUp.Window),
 		j.bounded("max", j.CatchUp.Max >= 0, j.CatchUp.Max),
 	)
+}
+
+// conflicts are the combinations of policies that make no sense.
+var conflicts = []struct {
+	overlap      Overlap
+	onCrash      OnCrash
+	why, instead string
+}{
+	{OverlapAllow, CrashRerun, "a tick cannot be run again once a later one was claimed", "queue, or on_crash: skip"},
+}
+
+// With returns an error if the two policies make no sense together. It says why, and what
+// to write instead.
+func (o Overlap) With(c OnCrash) error {
+	for _, no := range conflicts {
+		if no.overlap == o && no.onCrash == c {
+			return fmt.Errorf("%s does not go with on_crash: %s, since %s; write %s", o, c, no.why, no.instead)
+		}
+	}
+	return nil
+}
+
+// validateConflicts refuses policies that make no sense together.
+func (j *Job) validateConflicts() error {
+	if err := j.Overlap.With(j.OnCrash); err != nil {
+		return fmt.Errorf("scheduler: job %q has an overlap policy that conflicts: %w", j.Name, err)
+	}
+	return nil
 }
 
 // bounded refuses a bound of catching up that is not ok.

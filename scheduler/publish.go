@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"sync"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 const (
@@ -66,7 +68,7 @@ func (p *publisher) serve(list []*Job) {
 	if p.hash != hash {
 		p.since, p.untold = p.wall(), true
 	}
-	now := millis(p.wall())
+	now := unixMillis(p.wall())
 	p.remove(before, now)
 	p.jobs, p.hash = make(map[string]posted, len(list)), hash
 	for _, j := range list {
@@ -117,13 +119,13 @@ func (p *publisher) info(j posted) JobInfo {
 	return JobInfo{
 		Name: j.Name, Key: j.renamedFrom(), Hash: j.Hash, Func: j.Func, Schedule: j.Spec, Timezone: j.Timezone,
 		Description: j.Description, Tags: j.Tags, Paused: j.Paused, Definition: j.definition(), Jitter: j.Jitter, Params: j.params(),
-		Replica: p.replica, Since: fromMillis(j.since),
+		Replica: p.replica, Since: fromUnixMillis(j.since),
 	}
 }
 
 // definition is what is published of the job's schedule.
 func (j *Job) definition() string {
-	text, err := Definition(j.Schedule)
+	text, err := schedule.Definition(j.Schedule)
 	if err != nil || len(text) > MaxDefinition {
 		return ""
 	}
@@ -243,7 +245,7 @@ func (p *publisher) learn(list []JobInfo, versions map[string][]JobInfo, err err
 		key := info.StoredAs()
 		if have, ok := p.jobs[key]; ok && have.Hash == info.Hash && p.begun[key] && !lacks(err, key) {
 			list[i].Since = info.beganToServe(versions[key])
-			have.since = millis(list[i].Since)
+			have.since = unixMillis(list[i].Since)
 			p.jobs[key] = have
 			delete(p.begun, key)
 		}
@@ -275,4 +277,19 @@ func (p *publisher) putBack(list []JobInfo) {
 	for _, info := range list {
 		p.fresh[info.StoredAs()] = true
 	}
+}
+
+// unixMillis is a time in the form in which much is kept of many jobs; 0 if it is zero.
+func unixMillis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func fromUnixMillis(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
 }

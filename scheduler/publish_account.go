@@ -71,7 +71,7 @@ func (p *publisher) publishRemoved(ctx context.Context, others []Replica) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, info := range list {
-		if key := info.StoredAs(); !lacks(err, key) && millis(info.Account.Removed) == p.gone[key].at {
+		if key := info.StoredAs(); !lacks(err, key) && unixMillis(info.Account.Removed) == p.gone[key].at {
 			delete(p.gone, key)
 		}
 	}
@@ -136,8 +136,8 @@ func (p *publisher) removals(others []Replica) []JobInfo {
 			continue
 		}
 		info := p.info(j.posted)
-		info.Published, info.ConfigHash = fromMillis(j.at), j.hash
-		info.Account = Account{First: info.Since, Removed: fromMillis(j.at)}
+		info.Published, info.ConfigHash = fromUnixMillis(j.at), j.hash
+		info.Account = Account{First: info.Since, Removed: fromUnixMillis(j.at)}
 		list = append(list, info)
 	}
 	return list

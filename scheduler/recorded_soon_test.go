@@ -11,20 +11,22 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // A timedLedger takes a while for each entry, and notes when it had each first.
 type timedLedger struct {
-	scheduler.Ledger
+	ledger.Store
 	slow time.Duration
 
 	mu    sync.Mutex
 	first map[string]time.Time // by job and tick
 }
 
-func (l *timedLedger) Record(ctx context.Context, e scheduler.Entry) (first bool, err error) {
+func (l *timedLedger) Record(ctx context.Context, e ledger.Entry) (first bool, err error) {
 	time.Sleep(l.slow)
-	first, err = l.Ledger.Record(ctx, e)
+	first, err = l.Store.Record(ctx, e)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, known := l.first[e.ID()]; !known && err == nil {
@@ -45,32 +47,32 @@ func TestOutcomesAreInTheLedgerInTime(t *testing.T) {
 		const n, rounds = 250, 2
 		c := newCluster(t)
 		c.locker = &moody{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true, slow: 190 * time.Millisecond}
-		ledger := &timedLedger{Ledger: c.ledger, slow: 190 * time.Millisecond, first: map[string]time.Time{}}
+		store := &timedLedger{Store: c.ledger, slow: 190 * time.Millisecond, first: map[string]time.Time{}}
 		var list []scheduler.Job
 		for i := range n {
 			list = append(list, scheduler.Job{
-				Name: fmt.Sprintf("job-%03d", i), Schedule: scheduler.Every{Interval: 5 * time.Second},
+				Name: fmt.Sprintf("job-%03d", i), Schedule: schedule.Every{Interval: 5 * time.Second},
 				Handler: c.handler(func(context.Context, jobs.Run) error { return nil }),
 			})
 		}
 		begun := time.Now().Truncate(5 * time.Second).Add(5 * time.Second)
 		for _, id := range []string{"a", "b", "busy"} {
 			stop := c.start(c.replica(id, func(cfg *scheduler.Config) {
-				cfg.Ledger = ledger
+				cfg.Ledger = store
 				if id == "busy" {
-					cfg.Observer.Decided = func(scheduler.Entry) { time.Sleep(10 * time.Millisecond) }
+					on(cfg, scheduler.EventDecided, func(scheduler.Event) { time.Sleep(10 * time.Millisecond) })
 				}
 			}, list...))
 			defer func() { _ = stop() }()
 		}
 		time.Sleep(rounds*5*time.Second + settledIn)
-		ledger.mu.Lock()
-		defer ledger.mu.Unlock()
+		store.mu.Lock()
+		defer store.mu.Unlock()
 		var latest time.Duration
 		for _, job := range list {
 			for r := range rounds {
 				tick := begun.Add(time.Duration(r) * 5 * time.Second)
-				at, known := ledger.first[scheduler.RunID(job.Name, tick)]
+				at, known := store.first[ledger.RunID(job.Name, tick)]
 				if took := at.Sub(tick); !known || took > settledIn {
 					t.Fatalf("%s %v is in the ledger: %v, after %v; want it after %v at most", job.Name, c.at(tick), known, took, settledIn)
 				}

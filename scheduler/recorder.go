@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 const (
@@ -24,9 +25,9 @@ const (
 // A decision is that a tick of a job does not run. Its Entry has the name of the
 // job, as observers know it.
 type decision struct {
-	Entry
+	ledger.Entry
 	key     string // of the job in the ledger
-	history History
+	history ledger.History
 	told    bool // the observer knows that the first try failed
 }
 
@@ -34,9 +35,10 @@ type decision struct {
 // once, so that many do not wait for one another. While no quorum answers they
 // queue, so that an outage is in the ledger after it.
 type recorder struct {
-	ledger   Ledger
-	archive  Archive
+	ledger   ledger.Store
+	archive  ledger.Archive
 	observer Observer
+	settles  bool // the observer is told what is settled
 	limit    int
 	wall     func() time.Time
 
@@ -50,13 +52,14 @@ type recorder struct {
 
 func newRecorder(cfg Config) *recorder {
 	return &recorder{
-		ledger: cfg.Ledger, archive: cfg.Archive, observer: cfg.Observer, limit: cfg.RecordQueue, wall: cfg.Clock,
+		ledger: cfg.Ledger, archive: cfg.Archive, observer: cfg.Observer, settles: cfg.TellSettled,
+		limit: cfg.RecordQueue, wall: cfg.Clock,
 		open: map[string]unrecorded{}, more: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 }
 
 // add queues what was decided of j. Beyond the limit the oldest are dropped.
-func (r *recorder) add(j *Job, e Entry) {
+func (r *recorder) add(j *Job, e ledger.Entry) {
 	r.mu.Lock()
 	r.queue = append(r.queue, decision{Entry: e, key: j.key(), history: j.History})
 	r.opened(j.key(), e)
@@ -65,7 +68,7 @@ func (r *recorder) add(j *Job, e Entry) {
 	r.queue = r.queue[over:]
 	r.mu.Unlock()
 	for _, d := range dropped {
-		r.observer.Recorded(d.Entry, ErrDropped)
+		r.observer(Event{Kind: EventRecorded, Entry: d.Entry, Err: ErrDropped})
 	}
 	select {
 	case r.more <- struct{}{}:
@@ -108,7 +111,7 @@ func (r *recorder) run(ctx context.Context) {
 		}
 	}
 	for _, d := range append(left, r.pop(r.limit)...) {
-		r.observer.Recorded(d.Entry, ErrDropped)
+		r.observer(Event{Kind: EventRecorded, Entry: d.Entry, Err: ErrDropped})
 	}
 }
 
@@ -157,9 +160,9 @@ func (r *recorder) deliver(ctx context.Context, batch []decision) []decision {
 		working.Go(func() {
 			var first bool
 			if first, errs[i] = r.record(ctx, d); errs[i] == nil {
-				r.observer.Recorded(d.Entry, nil)
+				r.observer(Event{Kind: EventRecorded, Entry: d.Entry})
 				r.recorded(d)
-				if first {
+				if first && r.settles {
 					r.settle(ctx, d)
 				}
 			}
@@ -170,7 +173,7 @@ func (r *recorder) deliver(ctx context.Context, batch []decision) []decision {
 	for i, d := range batch {
 		later := passing(errs[i]) || errors.Is(errs[i], locking.ErrFuture) && r.wall().Sub(d.Tick) < aheadPatience
 		if errs[i] != nil && (!later || !d.told) {
-			r.observer.Recorded(d.Entry, errs[i])
+			r.observer(Event{Kind: EventRecorded, Entry: d.Entry, Err: errs[i]})
 		}
 		if d.told = true; later {
 			again = append(again, d)
@@ -182,10 +185,10 @@ func (r *recorder) deliver(ctx context.Context, batch []decision) []decision {
 func (r *recorder) record(ctx context.Context, d decision) (first bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
-	if first, err = r.ledger.Record(ctx, d.named(d.key)); err != nil {
+	if first, err = r.ledger.Record(ctx, named(d.Entry, d.key)); err != nil {
 		return false, err
 	}
-	if r.archive != nil && d.history.bounded() {
+	if r.archive != nil && d.history.Bounded() {
 		// Its failure leaves more than asked for, until the next time.
 		_ = r.archive.Store(ctx, d.key, d.history)
 	}
@@ -196,13 +199,10 @@ func (r *recorder) record(ctx context.Context, d decision) (first bool, err erro
 // record it, and the ledger has no run of it. What it tells is what the ledger has, which
 // may be another replica's record by now.
 func (r *recorder) settle(ctx context.Context, d decision) {
-	if r.observer.Settled == nil {
-		return
-	}
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
 	key := d.OrderKey()
-	list, err := r.ledger.Ticks(ctx, Query{Job: d.key, Limit: 10, Since: key, Before: key.Add(time.Millisecond)})
+	list, err := r.ledger.Ticks(ctx, ledger.Query{Job: d.key, Limit: 10, Since: key, Before: key.Add(time.Millisecond)})
 	told := d.Entry
 	for _, known := range list {
 		switch {
@@ -210,10 +210,10 @@ func (r *recorder) settle(ctx context.Context, d decision) {
 		case known.Outcome.Ran():
 			return
 		default:
-			told = known.named(d.Job)
+			told = named(known, d.Job)
 		}
 	}
 	if err == nil || ctx.Err() == nil {
-		r.observer.Settled(told)
+		r.observer(Event{Kind: EventSettled, Entry: told})
 	}
 }

@@ -1,6 +1,10 @@
 package scheduler
 
-import "time"
+import (
+	"time"
+
+	"github.com/quorate/quorate/scheduler/ledger"
+)
 
 // unrecorded are ticks of a job's schedule that the ledger does not have yet: so many, none
 // of them before since. Those that it never will have stay among them.
@@ -10,7 +14,7 @@ type unrecorded struct {
 }
 
 // opened notes a tick that is to be recorded. The caller holds the lock.
-func (r *recorder) opened(key string, e Entry) {
+func (r *recorder) opened(key string, e ledger.Entry) {
 	if e.Stream != "" {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A flaky ledger answers err while it is set.
@@ -22,7 +23,7 @@ type flaky struct {
 	tries int
 }
 
-func (f *flaky) Record(_ context.Context, e Entry) (first bool, err error) {
+func (f *flaky) Record(_ context.Context, e ledger.Entry) (first bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.tries++
@@ -38,23 +39,26 @@ func (f *flaky) set(err error) {
 	f.err = err
 }
 
-// told collects what the observer hears.
+// told collects what the observer hears of records.
 type told struct {
 	mu   sync.Mutex
 	list []string
 }
 
-func (o *told) recorded(e Entry, err error) {
+func (o *told) observe(e Event) {
+	if e.Kind != EventRecorded {
+		return
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	says := "recorded"
 	switch {
-	case errors.Is(err, ErrDropped):
+	case errors.Is(e.Err, ErrDropped):
 		says = "dropped"
-	case err != nil:
+	case e.Err != nil:
 		says = "failed"
 	}
-	o.list = append(o.list, e.Job+" "+says)
+	o.list = append(o.list, e.Entry.Job+" "+says)
 }
 
 func TestRecorder(t *testing.T) {
@@ -82,7 +86,7 @@ func TestRecorder(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				ledger, heard := &flaky{err: tt.err}, &told{}
-				r := newRecorder(Config{Ledger: ledger, RecordQueue: tt.limit, Observer: Observer{Recorded: heard.recorded}})
+				r := newRecorder(Config{Ledger: ledger, RecordQueue: tt.limit, Observer: heard.observe})
 				ctx, cancel := context.WithCancel(t.Context())
 				go r.run(ctx)
 				for i := range tt.add {
@@ -119,7 +123,7 @@ func TestRecorderIsPatient(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ledger := &flaky{err: locking.ErrNoQuorum}
-		r := newRecorder(Config{Ledger: ledger, RecordQueue: 10, Observer: Observer{}.withNoops()})
+		r := newRecorder(Config{Ledger: ledger, RecordQueue: 10, Observer: func(Event) {}})
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.run(ctx)
 		r.add(&Job{Name: "j"}, missed("j", noon, "x"))
@@ -140,7 +144,7 @@ func TestTickAheadOfTheNodesIsRecordedLater(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			begun := time.Now()
 			ledger := &behindClock{until: begun.Add(ahead)}
-			r := newRecorder(Config{Ledger: ledger, RecordQueue: 10, Clock: time.Now, Observer: Observer{}.withNoops()})
+			r := newRecorder(Config{Ledger: ledger, RecordQueue: 10, Clock: time.Now, Observer: func(Event) {}})
 			ctx, cancel := context.WithCancel(t.Context())
 			go r.run(ctx)
 			r.add(&Job{Name: "j"}, missed("j", begun, "x"))
@@ -162,7 +166,7 @@ type behindClock struct {
 	taken bool
 }
 
-func (l *behindClock) Record(context.Context, Entry) (first bool, err error) {
+func (l *behindClock) Record(context.Context, ledger.Entry) (first bool, err error) {
 	l.tries++
 	if time.Now().Before(l.until) {
 		return false, locking.ErrFuture
@@ -178,7 +182,7 @@ type slow struct {
 	taken []time.Time
 }
 
-func (l *slow) Record(ctx context.Context, e Entry) (first bool, err error) {
+func (l *slow) Record(ctx context.Context, e ledger.Entry) (first bool, err error) {
 	if e.Job == "stuck" {
 		return false, locking.ErrNoQuorum
 	}
@@ -197,7 +201,7 @@ func TestManyOutcomesAreRecordedSoon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ledger := &slow{}
-		r := newRecorder(Config{Ledger: ledger, RecordQueue: 10_000, Observer: Observer{}.withNoops()})
+		r := newRecorder(Config{Ledger: ledger, RecordQueue: 10_000, Observer: func(Event) {}})
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.run(ctx)
 		begun := time.Now()
@@ -217,6 +221,6 @@ func TestManyOutcomesAreRecordedSoon(t *testing.T) {
 }
 
 // missed is the entry of a tick that could not be run.
-func missed(job string, at time.Time, reason string) Entry {
-	return Entry{Job: job, Tick: at, Outcome: Missed, Reason: Said(reason)}
+func missed(job string, at time.Time, reason string) ledger.Entry {
+	return ledger.Entry{Job: job, Tick: at, Outcome: ledger.Missed, Reason: ledger.Said(reason)}
 }

@@ -3,17 +3,9 @@ package scheduler
 import (
 	"context"
 	"sync"
-)
 
-// A Divided ledger is made of several, each of which keeps some of the jobs and
-// may have no quorum while the others have. It is for implementations of Ledger.
-type Divided interface {
-	Ledger
-	// Parts is how many there are, and Part which of them, from 0, keeps the job
-	// with the key.
-	Parts() int
-	Part(key string) int
-}
+	"github.com/quorate/quorate/scheduler/ledger"
+)
 
 // recorders are a recorder for each part of the ledger, so that one that cannot
 // record does not hold up the others.
@@ -25,7 +17,7 @@ type recorders struct {
 func newRecorders(cfg Config) recorders {
 	r := recorders{part: func(string) int { return 0 }}
 	n := 1
-	if d, ok := cfg.Ledger.(Divided); ok {
+	if d, ok := cfg.Ledger.(ledger.Divided); ok {
 		n, r.part = d.Parts(), d.Part
 	}
 	for range n {
@@ -35,7 +27,7 @@ func newRecorders(cfg Config) recorders {
 }
 
 // add queues what was decided of j.
-func (r recorders) add(j *Job, e Entry) { r.parts[r.part(j.key())].add(j, e) }
+func (r recorders) add(j *Job, e ledger.Entry) { r.parts[r.part(j.key())].add(j, e) }
 
 // run delivers what is added until ctx ends, or flush was called and the queues
 // are empty.

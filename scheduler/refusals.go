@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/quorate/quorate/locking/fence"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // refusals counts the writes of a run that guards refused as stale.
@@ -18,7 +19,7 @@ type refusals struct {
 func (c *call) refuse(e *fence.StaleError) {
 	c.refused.add(*e)
 	c.run.Logger.Warn("stale write refused", slog.String("resource", e.Resource), slog.Uint64("seen", uint64(e.Seen)))
-	c.cfg.Observer.Refused(c.job.Name, c.claim(), *e)
+	c.tell(Event{Kind: EventRefused, Err: e})
 }
 
 func (r *refusals) add(e fence.StaleError) {
@@ -31,7 +32,7 @@ func (r *refusals) add(e fence.StaleError) {
 
 // account returns how many writes were refused, and the reason for how the
 // job's run ended with that said in it.
-func (r *refusals) account(job string, reason Reason) (int, Reason) {
+func (r *refusals) account(job string, reason ledger.Reason) (int, ledger.Reason) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.count == 0 {
@@ -41,5 +42,5 @@ func (r *refusals) account(job string, reason Reason) (int, Reason) {
 	if sink == job {
 		sink = "the sink"
 	}
-	return r.count, reason.And(Reason{Code: CodeStaleWrites, Details: &Details{N: r.count, Token: r.last.Token, Of: sink, Seen: r.last.Seen}})
+	return r.count, reason.And(ledger.Reason{Code: ledger.CodeStaleWrites, Details: &ledger.Details{N: r.count, Token: r.last.Token, Of: sink, Seen: r.last.Seen}})
 }

@@ -6,18 +6,14 @@ import (
 	"maps"
 	"slices"
 	"time"
-)
 
-// Streams of what people ask for. Each has an order of its own, which is that in
-// which it was asked.
-const (
-	StreamManual   = "manual"   // triggers, by people and by other jobs
-	StreamBackfill = "backfill" // ticks of the past
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // heed does what was asked of the cluster, as far as it is new here.
-func (e *engine) heed(open OpenActs) {
-	same := slices.EqualFunc(open.Pauses, e.pauses, func(a, b Act) bool { return a.ID == b.ID })
+func (e *engine) heed(open acts.Open) {
+	same := slices.EqualFunc(open.Pauses, e.pauses, func(a, b acts.Act) bool { return a.ID == b.ID })
 	before := e.pauses
 	e.pauses = open.Pauses
 	e.inform()
@@ -73,8 +69,8 @@ func forget[V any](ids map[string]V, seen map[string]bool) bool {
 
 // request begins to do what was asked. It returns false where that is no
 // business of this replica, as yet.
-func (e *engine) request(act Act) bool {
-	if act.Kind == ActCancel {
+func (e *engine) request(act acts.Act) bool {
+	if act.Kind == acts.Cancel {
 		return e.cancelRun(act)
 	}
 	j := e.jobOf(act.Job)
@@ -103,13 +99,13 @@ func (e *engine) jobOf(key string) *job {
 }
 
 // cancelRun ends the context of the run, if it goes on here.
-func (e *engine) cancelRun(act Act) bool {
+func (e *engine) cancelRun(act acts.Act) bool {
 	for _, j := range slices.Concat(e.jobs, e.leaving) {
 		for _, run := range j.running {
 			if run.tick.entry(run.job, "").ID() != act.Run {
 				continue
 			}
-			run.cancel(&stopError{Reason{Code: CodeCancelled, Details: &Details{By: who(act.By), Text: act.Reason}}})
+			run.cancel(&stopError{ledger.Reason{Code: ledger.CodeCancelled, Details: &ledger.Details{By: who(act.By), Text: act.Reason}}})
 			e.desk.add(settlement{act: act, said: "cancelled on replica " + e.cfg.Replica})
 			return true
 		}
@@ -118,33 +114,33 @@ func (e *engine) cancelRun(act Act) bool {
 }
 
 // settlementOf returns the request with the ticks that it asks for.
-func (e *engine) settlementOf(act Act) settlement {
+func (e *engine) settlementOf(act acts.Act) settlement {
 	s := settlement{act: act}
 	switch act.Kind {
-	case ActTrigger:
-		s.ticks = []tick{act.tick(StreamManual, act.At, act.At, act.Trigger)}
-	case ActBackfill:
+	case acts.Trigger:
+		s.ticks = []tick{tickFor(act, acts.StreamManual, act.At, act.At, act.Trigger)}
+	case acts.Backfill:
 		j := e.jobOf(act.Job)
 		if j == nil {
 			break // whoever knows the job settles it, or it expires
 		}
 		for i, at := range act.Backfill(j.Schedule) {
-			s.ticks = append(s.ticks, act.tick(StreamBackfill, act.At.Add(time.Duration(i)*time.Millisecond), at, ByBackfill))
+			s.ticks = append(s.ticks, tickFor(act, acts.StreamBackfill, act.At.Add(time.Duration(i)*time.Millisecond), at, ledger.ByBackfill))
 		}
 		switch n := len(s.ticks); {
 		case n == 0:
 			s.said = "nothing to do: the schedule has no ticks in that range"
-		case n > MaxBackfill:
-			s.said = fmt.Sprintf("refused: the range has more than %d ticks; ask for parts of it", MaxBackfill)
+		case n > acts.MaxBackfill:
+			s.said = fmt.Sprintf("refused: the range has more than %d ticks; ask for parts of it", acts.MaxBackfill)
 		}
-	case ActCancel:
+	case acts.Cancel:
 		s.said = "the run had ended, or its replica had died"
 	}
 	return s
 }
 
-// tick is one that the act asks for.
-func (a Act) tick(stream string, at, nominal time.Time, trigger Trigger) tick {
+// tickFor is one that the act asks for.
+func tickFor(a acts.Act, stream string, at, nominal time.Time, trigger ledger.Trigger) tick {
 	return tick{
 		stream: stream, at: at, nominal: nominal, start: at, until: a.Expires(), trigger: trigger, act: &a,
 	}
@@ -153,9 +149,9 @@ func (a Act) tick(stream string, at, nominal time.Time, trigger Trigger) tick {
 // leave tells whether a tick that was asked for is not this replica's to account
 // for: others may still run it, or have done so.
 func (a *attempt) leave(v verdict) bool {
-	a.superseded = v.reason.Code == CodeSuperseded
+	a.left.superseded = v.reason.Code == ledger.CodeSuperseded
 	switch v.reason.Code {
-	case CodeSuperseded, CodeRefused, CodeDrained, CodeRemoved:
+	case ledger.CodeSuperseded, ledger.CodeRefused, ledger.CodeDrained, ledger.CodeRemoved:
 		return true
 	}
 	return false
@@ -163,17 +159,17 @@ func (a *attempt) leave(v verdict) bool {
 
 // ended does what follows from the end of an attempt for the request that asked
 // for its tick.
-func (e *engine) ended(a *attempt) {
-	act := a.tick.act
+func (e *engine) ended(t *ticket, superseded bool) {
+	act := t.tick.act
 	if act == nil || e.cfg.Acts == nil {
 		return
 	}
 	s := e.settlementOf(*act)
-	if n := len(s.ticks); n == 0 || !s.ticks[n-1].at.Equal(a.tick.at) {
+	if n := len(s.ticks); n == 0 || !s.ticks[n-1].at.Equal(t.tick.at) {
 		return
 	}
-	if a.superseded {
-		s.why = Reason{Code: CodeSuperseded, Variant: VariantRequest}
+	if superseded {
+		s.why = ledger.Reason{Code: ledger.CodeSuperseded, Variant: ledger.VariantRequest}
 	}
 	e.desk.add(s)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // With on_crash: rerun a tick is claimed at least once. The replicas that lost it
@@ -40,12 +41,12 @@ func (a *attempt) standBy(err error) bool {
 	taken, _ := errors.AsType[*locking.AcquireError](err)
 	if !a.watched {
 		a.watched = true
-		a.cfg.Observer.Lost(a.job.Name, a.tick.at, err)
-		a.report(progress{attempt: a, phase: watching, holder: taken.Holder})
+		a.tell(Event{Kind: EventLost, Err: err})
+		a.report(progress{phase: watching, holder: taken.Holder})
 	}
 	a.until = a.clock.wall().Add(a.job.CatchUp.withDefaults().Window)
 	in := time.Millisecond + a.cfg.Random(a.job.Name, a.tick.at, longestTakeover)
-	later := a.later.Done()
+	later := a.later
 	switch {
 	case a.overtaken():
 		later = nil
@@ -65,16 +66,15 @@ func (a *attempt) standBy(err error) bool {
 }
 
 // rerun tells whether the tick was begun before, elsewhere.
-func (a *attempt) rerun() bool { return a.watched || a.tick.trigger == ByRerun }
+func (a *attempt) rerun() bool { return a.watched || a.tick.trigger == ledger.ByRerun }
 
 // behindRun is the verdict on a late tick that waits behind an earlier run, and
 // nothing yet if its policy lets it go on waiting. Skipped is the one if it does not.
 func (l *lane) behindRun(j *job, newer int, skipped verdict) verdict {
-	patient := j.Overlap == OverlapQueue || j.Overlap == OverlapCancelPrevious
-	switch {
-	case patient && newer == 0:
+	switch policy := j.Overlap.traits(); {
+	case policy.patient && newer == 0:
 		return verdict{kind: again}
-	case j.Overlap == OverlapQueue:
+	case policy.queues:
 		return queued()
 	default:
 		return skipped
@@ -84,11 +84,11 @@ func (l *lane) behindRun(j *job, newer int, skipped verdict) verdict {
 // standDown opens the window of ticks that their policy let wait behind one that
 // another replica ran.
 func (l *lane) standDown(j *job, until time.Time) {
-	if j.Overlap != OverlapQueue && j.Overlap != OverlapCancelPrevious {
+	if !j.Overlap.traits().patient {
 		return
 	}
 	for i := range l.queue {
-		if l.queue[i].trigger != ByCatchUp && l.queue[i].until.Before(until) {
+		if l.queue[i].trigger != ledger.ByCatchUp && l.queue[i].until.Before(until) {
 			l.queue[i].until = until
 		}
 	}
@@ -96,13 +96,13 @@ func (l *lane) standDown(j *job, until time.Time) {
 
 // lookAgain finds the last tick that ran, if its run was interrupted, or may be
 // before long: it is offered again.
-func (p past) lookAgain(ctx context.Context, ledger Ledger, now time.Time, window time.Duration) (tick, error) {
+func (p past) lookAgain(ctx context.Context, store ledger.Store, now time.Time, window time.Duration) (tick, error) {
 	if p.job.OnCrash != CrashRerun {
 		return tick{}, nil
 	}
 	before := p.before
 	for n, size := 0, firstPage; n < mostPast; n, size = n+size, pastPage {
-		page, err := ledger.Ticks(ctx, Query{Job: p.job.key(), Limit: size, Before: before})
+		page, err := store.Ticks(ctx, ledger.Query{Job: p.job.key(), Limit: size, Before: before})
 		if err != nil {
 			return tick{}, err
 		}
@@ -121,15 +121,15 @@ func (p past) lookAgain(ctx context.Context, ledger Ledger, now time.Time, windo
 
 // again is the tick of a run that has not ended, unless it was interrupted too long
 // ago. One that goes on is watched, however long it takes.
-func (p past) again(last Entry, now time.Time, window time.Duration) tick {
+func (p past) again(last ledger.Entry, now time.Time, window time.Duration) tick {
 	t, from := p.job.scheduled(last.Tick, window), last.Tick
-	if last.Outcome == Running {
+	if last.Outcome == ledger.Running {
 		from = later(from, now)
 	}
 	t.latest = from.Add(p.job.CatchUp.withDefaults().Window)
-	if last.Outcome != Running && last.Outcome != Interrupted || !t.latest.After(now) {
+	if last.Outcome != ledger.Running && last.Outcome != ledger.Interrupted || !t.latest.After(now) {
 		return tick{}
 	}
-	t.trigger, t.why = ByRerun, &Reason{Code: CodeInterrupted}
+	t.trigger, t.why = ledger.ByRerun, &ledger.Reason{Code: ledger.CodeInterrupted}
 	return t
 }

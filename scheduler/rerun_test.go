@@ -12,6 +12,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // die claims the job's tick at 10 s for a replica that is never heard of again.
@@ -19,7 +20,7 @@ func (c *cluster) die(mode locking.Mode, ttl time.Duration) locking.Lease {
 	c.t.Helper()
 	lease, err := c.locks.TryAcquire(c.t.Context(), locking.Request{
 		Name: "j", Tick: c.begun.Add(10 * time.Second), TTL: ttl, Holder: "dead", Mode: mode,
-		Note: scheduler.EncodeNote(scheduler.Entry{Outcome: scheduler.Running, Replica: "dead", Trigger: scheduler.BySchedule}),
+		Note: ledger.EncodeNote(ledger.Entry{Outcome: ledger.Running, Replica: "dead", Trigger: ledger.BySchedule}),
 	})
 	if err != nil {
 		c.t.Fatal(err)
@@ -71,15 +72,15 @@ func TestRerun(t *testing.T) {
 				stop()
 				c.wantTicks("j", tt.ledger...)
 				second := c.ticks("j")[0]
-				runs, err := c.ledger.Runs(t.Context(), scheduler.Query{Job: "j", Limit: 100})
+				runs, err := c.ledger.Runs(t.Context(), ledger.Query{Job: "j", Limit: 100})
 				if err != nil {
 					t.Fatal(err)
 				}
 				first := runs[len(runs)-1]
-				if first.Outcome != scheduler.Interrupted || first.Attempt != 1 || !first.Tick.Equal(second.Tick) {
+				if first.Outcome != ledger.Interrupted || first.Attempt != 1 || !first.Tick.Equal(second.Tick) {
 					t.Errorf("the first attempt: %+v; want %s", first, ranOut)
 				}
-				if second.Attempt != 2 || second.Token <= dead.Claim().Token || second.Trigger != scheduler.ByRerun {
+				if second.Attempt != 2 || second.Token <= dead.Claim().Token || second.Trigger != ledger.ByRerun {
 					t.Errorf("the second attempt: %+v", second)
 				}
 				if after := c.at(second.Started) - 10*time.Second - tt.ttl; after < -time.Millisecond || after > 3*time.Second {
@@ -105,7 +106,7 @@ func TestNoRerunOfALongRun(t *testing.T) {
 			t.Errorf("%d runs, want those of 10s, 20s and 40s", len(c.runs))
 		}
 		for _, e := range c.ticks("j") {
-			if e.Outcome.Ran() && (e.Attempt != 1 || e.Trigger != scheduler.BySchedule) {
+			if e.Outcome.Ran() && (e.Attempt != 1 || e.Trigger != ledger.BySchedule) {
 				t.Errorf("ran again: %+v", e)
 			}
 		}
@@ -159,7 +160,7 @@ func TestRerunOfALostLease(t *testing.T) {
 				stop := c.startAll(3, nil, job)
 				time.Sleep(29 * time.Second)
 				stop()
-				runs, err := c.ledger.Runs(t.Context(), scheduler.Query{Job: "j", Limit: 100, Before: c.begun.Add(11 * time.Second)})
+				runs, err := c.ledger.Runs(t.Context(), ledger.Query{Job: "j", Limit: 100, Before: c.begun.Add(11 * time.Second)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -170,7 +171,7 @@ func TestRerunOfALostLease(t *testing.T) {
 				if !slices.Equal(got, tt.runs) {
 					t.Errorf("the ledger has the runs %q, want %q", got, tt.runs)
 				}
-				if last := c.ticks("j")[1]; c.at(last.Tick) != 20*time.Second || last.Outcome != scheduler.Succeeded {
+				if last := c.ticks("j")[1]; c.at(last.Tick) != 20*time.Second || last.Outcome != ledger.Succeeded {
 					t.Errorf("the next tick: %+v", last)
 				}
 			})
@@ -216,7 +217,7 @@ func TestRerunAfterAStart(t *testing.T) {
 				if again := list[0].Attempt - 1; again != tt.again {
 					t.Errorf("run again %d times, want %d", again, tt.again)
 				}
-				if last := list[len(list)-1]; c.at(last.Tick) != 110*time.Second || last.Outcome != scheduler.Succeeded {
+				if last := list[len(list)-1]; c.at(last.Tick) != 110*time.Second || last.Outcome != ledger.Succeeded {
 					t.Errorf("the last tick: %+v", last)
 				}
 			})
@@ -234,7 +235,7 @@ func TestRerunWhileCatchingUp(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
 				time.Sleep(10 * time.Second)
-				if err := c.die(locking.AtLeastOnce, 5*time.Second).Release(t.Context(), scheduler.EncodeNote(scheduler.Entry{Outcome: scheduler.Succeeded})); err != nil {
+				if err := c.die(locking.AtLeastOnce, 5*time.Second).Release(t.Context(), ledger.EncodeNote(ledger.Entry{Outcome: ledger.Succeeded})); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(85 * time.Second) // 95 s
@@ -245,7 +246,7 @@ func TestRerunWhileCatchingUp(t *testing.T) {
 				stop()
 				for _, e := range c.ticks("j") {
 					if at := c.at(e.Tick); at < 100*time.Second {
-						if e.Outcome != scheduler.Succeeded {
+						if e.Outcome != ledger.Succeeded {
 							t.Errorf("%v is %s: %s", at, e.Outcome, e.Reason)
 						}
 						c.saw(0, fmt.Sprintf("skipped j %v:", at))

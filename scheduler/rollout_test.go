@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // TestTwoVersions: while two versions of a job are served, a tick that both have
@@ -33,7 +34,7 @@ func TestTwoVersions(t *testing.T) {
 		ran := map[string]int{}
 		for _, e := range c.ticks("j") {
 			at := c.at(e.Tick)
-			if e.Outcome != scheduler.Succeeded {
+			if e.Outcome != ledger.Succeeded {
 				t.Errorf("tick %v: %s: %s", at, e.Outcome, e.Reason)
 			}
 			if old := strings.HasPrefix(e.Replica, "old"); old != (e.Hash == "v1") || old && at%(2*time.Second) > 0 || !old && at%(3*time.Second) > 0 {
@@ -118,7 +119,7 @@ func TestRollingRestart(t *testing.T) {
 		}
 		versions := map[string]bool{}
 		for i, e := range c.ticks("j") {
-			if at := c.at(e.Tick); at != time.Duration(i+1)*time.Second || e.Outcome != scheduler.Succeeded || seen[e.ID()] != 1 {
+			if at := c.at(e.Tick); at != time.Duration(i+1)*time.Second || e.Outcome != ledger.Succeeded || seen[e.ID()] != 1 {
 				t.Errorf("tick %v: %s, %d runs: %s", at, e.Outcome, seen[e.ID()], e.Reason)
 			}
 			versions[e.Hash] = true

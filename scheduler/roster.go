@@ -3,10 +3,10 @@ package scheduler
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // A Replica is one process of the cluster as it last described itself.
@@ -27,8 +27,6 @@ type Replica struct {
 	// Labels are what jobs may ask of a replica; see Job.Labels.
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// Older releases do not say what follows.
-
 	// ConfigSince is when it began to serve that set of jobs, by its own clock, and
 	// Jobs how many these are.
 	ConfigSince time.Time `json:"config_since,omitzero"`
@@ -47,8 +45,7 @@ type JobInfo struct {
 	// Key is the name under which the nodes keep what belongs to the job: what
 	// it was called before it was renamed. Empty: Name.
 	Key string `json:"key,omitempty"`
-	// Hash tells versions of the job apart; empty if an older release published
-	// it.
+	// Hash tells versions of the job apart.
 	Hash        string `json:"hash,omitempty"`
 	Func        string `json:"func"`
 	Schedule    string `json:"schedule"`
@@ -58,10 +55,9 @@ type JobInfo struct {
 	Tags   []string `json:"tags,omitempty"`
 	Paused bool     `json:"paused,omitempty"`
 	// Definition is the schedule for ParseDefinition; empty if it has none, or
-	// one longer than MaxDefinition, or if an older release published it.
+	// one longer than MaxDefinition.
 	Definition string `json:"definition,omitempty"`
-	// Jitter is what delays the start of each tick; zero also if an older release
-	// published it.
+	// Jitter is what delays the start of each tick.
 	Jitter time.Duration `json:"jitter,omitempty"`
 	// Params are those that a request may bring; nil: not known.
 	Params *jobs.Shape `json:"params,omitempty"`
@@ -70,8 +66,7 @@ type JobInfo struct {
 	Replica   string    `json:"replica"`
 	Published time.Time `json:"published"`
 	// Since is when a replica began to serve this version, by its own clock, and
-	// no other has replaced it in between. Zero: not known, an older release
-	// published it.
+	// no other has replaced it in between.
 	Since      time.Time `json:"since,omitzero"`
 	ConfigHash string    `json:"config_hash,omitempty"`
 	// Account is how far the job is accounted for, as far as this version goes. What a
@@ -89,27 +84,16 @@ func (j JobInfo) StoredAs() string { return cmp.Or(j.Key, j.Name) }
 const MaxDefinition = 16 << 10
 
 // Ticks returns the schedule of the job as it was published, or ErrNoDefinition.
-func (j JobInfo) Ticks() (Schedule, error) {
-	if j.Definition != "" {
-		return ParseDefinition(j.Definition)
+func (j JobInfo) Ticks() (schedule.Schedule, error) {
+	if j.Definition == "" {
+		return nil, schedule.ErrNoDefinition
 	}
-	if j.Hash != "" { // not from an older release
-		return nil, ErrNoDefinition
-	}
-	zone, err := LoadZone(j.Timezone)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoDefinition, err)
-	}
-	s, err := ParseSchedule(j.Schedule, ScheduleOptions{Location: zone})
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoDefinition, err)
-	}
-	return s, nil
+	return schedule.ParseDefinition(j.Definition)
 }
 
 // Start is when the given tick of the job, whose schedule is s, starts: later than
 // its nominal time by what the job's jitter makes of it.
-func (j JobInfo) Start(s Schedule, at time.Time) time.Time {
+func (j JobInfo) Start(s schedule.Schedule, at time.Time) time.Time {
 	if j.Jitter <= 0 {
 		return at
 	}
@@ -117,12 +101,12 @@ func (j JobInfo) Start(s Schedule, at time.Time) time.Time {
 }
 
 // Coming is [Job.Coming] of the published job, whose schedule is s.
-func (j JobInfo) Coming(s Schedule, from time.Time, n int) []Planned {
+func (j JobInfo) Coming(s schedule.Schedule, from time.Time, n int) []schedule.Planned {
 	return j.planned(s).Coming(from, n, false)
 }
 
 // planned is the job as far as it says when its ticks start.
-func (j JobInfo) planned(s Schedule) Job {
+func (j JobInfo) planned(s schedule.Schedule) Job {
 	return Job{Name: j.Name, Key: j.Key, Schedule: s, Jitter: j.Jitter}
 }
 
@@ -165,7 +149,7 @@ func (j JobInfo) ServedBy(live []Replica, now time.Time) string {
 
 // A Roster knows which replicas live and which jobs they serve. It is a hint:
 // who may run a tick is decided by the claim alone. Every method may return a
-// *PartialError, with what is known beside it.
+// *ledger.PartialError, with what is known beside it.
 type Roster interface {
 	// Beat announces self, sets its Seen to now, and returns the replicas seen
 	// lately, self included.

@@ -17,6 +17,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 func untilEnd(ctx context.Context, _ jobs.Run) error {
@@ -56,7 +57,7 @@ func TestHowRunsEnd(t *testing.T) {
 					t.Errorf("error %q, want %q in it", e.Error, tt.error)
 				}
 				if e.Replica != "r1" || e.Tries != 1 || e.Token == 0 || e.Attempt != 1 || e.Votes.For != 1 ||
-					e.Trigger != scheduler.BySchedule || e.Started.IsZero() || e.Finished.Before(e.Started) {
+					e.Trigger != ledger.BySchedule || e.Started.IsZero() || e.Finished.Before(e.Started) {
 					t.Errorf("incomplete entry: %+v", e)
 				}
 			})
@@ -208,11 +209,11 @@ func TestOverdue(t *testing.T) {
 		c.stop(r2)
 		c.stop(stop)
 		c.saw(1, "overdue deaf since 6s")
-		var outcomes []scheduler.Outcome
+		var outcomes []ledger.Outcome
 		for _, e := range c.ticks("deaf") {
 			outcomes = append(outcomes, e.Outcome)
 		}
-		if want := []scheduler.Outcome{scheduler.TimedOut, scheduler.Skipped, scheduler.Missed}; !slices.Equal(outcomes, want) {
+		if want := []ledger.Outcome{ledger.TimedOut, ledger.Skipped, ledger.Missed}; !slices.Equal(outcomes, want) {
 			t.Errorf("outcomes %v, want %v", outcomes, want)
 		}
 		c.wantTicks("fine", "5s succeeded", "10s succeeded", "15s succeeded")

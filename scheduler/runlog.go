@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A runLog keeps the end of what a run logs. The zero value is ready to use;
@@ -22,7 +24,7 @@ func (l *runLog) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.text = append(l.text, line...)
-	if len(l.text) > 2*MaxLog { // seldom, so that a flood is not copied line by line
+	if len(l.text) > 2*ledger.MaxLog { // seldom, so that a flood is not copied line by line
 		l.trim()
 	}
 	return len(line), nil
@@ -30,7 +32,7 @@ func (l *runLog) Write(line []byte) (int, error) {
 
 // trim drops the beginning, in whole lines where the end is not all one line.
 func (l *runLog) trim() {
-	over := len(l.text) - MaxLog
+	over := len(l.text) - ledger.MaxLog
 	if over <= 0 {
 		return
 	}

@@ -5,13 +5,15 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // The end of a log is kept, in whole lines, within its bound, and what was cut
 // is counted.
 func TestRunLogKeepsTheEnd(t *testing.T) {
 	t.Parallel()
-	for _, lines := range []int{0, 1, 10, MaxLog / 10, MaxLog, 5 * MaxLog} {
+	for _, lines := range []int{0, 1, 10, ledger.MaxLog / 10, ledger.MaxLog, 5 * ledger.MaxLog} {
 		var l runLog
 		written := 0
 		for n := range lines {
@@ -22,10 +24,10 @@ func TestRunLogKeepsTheEnd(t *testing.T) {
 			}
 		}
 		text, cut := l.end()
-		if len(text) > MaxLog || len(text)+cut != written {
+		if len(text) > ledger.MaxLog || len(text)+cut != written {
 			t.Errorf("%d lines: %d bytes are kept and %d cut of %d", lines, len(text), cut, written)
 		}
-		if cut > 0 && len(text) < MaxLog-100 {
+		if cut > 0 && len(text) < ledger.MaxLog-100 {
 			t.Errorf("%d lines: only %d bytes are kept", lines, len(text))
 		}
 		if lines > 0 && !strings.HasSuffix(text, fmt.Sprintf("line %d\n", lines-1)) {
@@ -40,9 +42,9 @@ func TestRunLogKeepsTheEnd(t *testing.T) {
 func TestRunLogCutsALineThatIsTooLong(t *testing.T) {
 	t.Parallel()
 	var l runLog
-	_, _ = l.Write([]byte(strings.Repeat("é", MaxLog) + "\n"))
+	_, _ = l.Write([]byte(strings.Repeat("é", ledger.MaxLog) + "\n"))
 	text, cut := l.end()
-	if len(text) > MaxLog+3 || cut != MaxLog+1 || !strings.HasSuffix(text, "éé\n") {
+	if len(text) > ledger.MaxLog+3 || cut != ledger.MaxLog+1 || !strings.HasSuffix(text, "éé\n") {
 		t.Errorf("%d bytes are kept, %d cut: %.10q…", len(text), cut, text)
 	}
 }

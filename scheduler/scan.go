@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Before a job that catches up claims its first tick after a start or a sleep,
@@ -70,10 +72,10 @@ func (e *engine) startScans() {
 	later := slices.DeleteFunc(slices.Clone(batch), func(s *scan) bool { return s.urgent })
 	urgent := slices.DeleteFunc(batch, func(s *scan) bool { return !s.urgent })
 	if len(urgent) > 0 {
-		e.crew.hands.Go(func() { e.scanAll(e.stops.claims, urgent) })
+		e.attempts.Go(func() { e.scanAll(e.stops.claims, urgent) })
 	}
 	if len(later) > 0 {
-		e.crew.hands.Go(func() { e.scanLater(e.stops.claims, later) })
+		e.attempts.Go(func() { e.scanLater(e.stops.claims, later) })
 	}
 }
 
@@ -165,7 +167,7 @@ func (e *engine) carryOut(ctx context.Context, s *scan) bool {
 
 // lookUp finds what is to be tried again, and, in a scan that is urgent, only if
 // it can be.
-func (s *scan) lookUp(ctx context.Context, ledger Ledger, now time.Time, window time.Duration) (u undecided, err error) {
+func (s *scan) lookUp(ctx context.Context, ledger ledger.Store, now time.Time, window time.Duration) (u undecided, err error) {
 	if s.accounts() {
 		if u, err = s.look(ctx, ledger, window); err != nil {
 			return undecided{}, err
@@ -198,7 +200,7 @@ func (e *engine) takeIn(s *scan) {
 	}
 	switch {
 	case s.found.err != nil:
-		e.cfg.Observer.Unread(j.Name, s.found.err)
+		e.cfg.Observer(Event{Kind: EventUnread, Entry: ledger.Entry{Job: j.Name}, Err: s.found.err})
 		if s.urgent && s.accounts() && passing(s.found.err) {
 			e.scans = append(e.scans, &scan{past: s.past, owner: j}) // too late to catch up, not to account for it
 			e.startScans()
@@ -207,13 +209,13 @@ func (e *engine) takeIn(s *scan) {
 		e.unread.drop(j, s.before.Equal)
 	}
 	if !s.found.first.IsZero() {
-		e.cfg.Observer.Overslept(j.Name, s.found.first, s.found.before)
+		e.cfg.Observer(Event{Kind: EventOverslept, Entry: ledger.Entry{Job: j.Name}, Since: s.found.first, Before: s.found.before})
 	}
 	if !s.found.rerun.isZero() {
 		l.insert(s.found.rerun)
 	}
 	for _, t := range s.found.gone {
-		e.decided(j.Job, t, t.missed(CodeUnknown))
+		e.decided(j.Job, t, t.missed(ledger.CodeUnknown))
 	}
 	for _, t := range s.found.ticks {
 		l.overtake(t)

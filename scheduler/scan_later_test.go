@@ -9,21 +9,22 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A reader is a ledger that notes when it was read.
 type reader struct {
-	scheduler.Ledger
+	ledger.Store
 
 	mu    sync.Mutex
 	times []time.Time
 }
 
-func (r *reader) Ticks(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+func (r *reader) Ticks(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
 	r.mu.Lock()
 	r.times = append(r.times, time.Now())
 	r.mu.Unlock()
-	return r.Ledger.Ticks(ctx, q)
+	return r.Store.Ticks(ctx, q)
 }
 
 // reads is how many there were, and the largest number in any span of that length.
@@ -58,7 +59,7 @@ func (c *cluster) wantDown(when string, list []scheduler.Job, want int) {
 	for _, j := range list {
 		missed := 0
 		for _, e := range c.ticks(j.Name) {
-			if e.Outcome == scheduler.Missed && e.Reason.Code == scheduler.CodeNoReplica {
+			if e.Outcome == ledger.Missed && e.Reason.Code == ledger.CodeNoReplica {
 				missed++
 			}
 		}
@@ -79,7 +80,7 @@ func TestPastIsReadByOne(t *testing.T) {
 		c := newCluster(t)
 		list := many(t, c, 200, "30m")
 		c.downFor(list)
-		r := &reader{Ledger: c.ledger}
+		r := &reader{Store: c.ledger}
 		stop := c.startAll(5, func(cfg *scheduler.Config) { cfg.Ledger = r }, list...)
 		time.Sleep(20 * time.Second)
 		if n, burst := r.reads(100 * time.Millisecond); n != len(list) || burst > 30 {
@@ -128,7 +129,7 @@ func TestPastThatIsReadTooLate(t *testing.T) {
 			list[i].CatchUp = scheduler.CatchUp{Mode: scheduler.CatchUpAll, Window: 20 * time.Minute}
 		}
 		c.downFor(list)
-		hears := &awakening{Ledger: c.ledger, at: time.Now().Add(time.Hour)}
+		hears := &awakening{Store: c.ledger, at: time.Now().Add(time.Hour)}
 		stop := c.startAll(2, func(cfg *scheduler.Config) { cfg.Ledger = hears }, list...)
 		time.Sleep(70 * time.Minute)
 		stop()
@@ -142,20 +143,20 @@ func TestPastThatIsReadTooLate(t *testing.T) {
 
 // An awakening ledger is deaf until then.
 type awakening struct {
-	scheduler.Ledger
+	ledger.Store
 	at time.Time
 }
 
-func (l *awakening) Ticks(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+func (l *awakening) Ticks(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
 	if time.Now().Before(l.at) {
 		return deaf{}.Ticks(ctx, q)
 	}
-	return l.Ledger.Ticks(ctx, q)
+	return l.Store.Ticks(ctx, q)
 }
 
 // A deaf ledger cannot be read.
-type deaf struct{ scheduler.Ledger }
+type deaf struct{ ledger.Store }
 
-func (deaf) Ticks(context.Context, scheduler.Query) ([]scheduler.Entry, error) {
+func (deaf) Ticks(context.Context, ledger.Query) ([]ledger.Entry, error) {
 	return nil, fmt.Errorf("deaf: %w", context.DeadlineExceeded)
 }

@@ -32,7 +32,6 @@ func New(cfg Config, list []Job) (*Scheduler, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	cfg.Observer = cfg.Observer.withNoops()
 	s := &Scheduler{
 		cfg: cfg, clock: newClocks(cfg.Clock), public: newPublisher(cfg),
 		asks: make(chan ask), done: make(chan struct{}), aborted: make(chan struct{}),

@@ -6,16 +6,19 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A settlement is a request and its ticks, until the audit log has what became
 // of them. The ledger knows, whoever ran them; so every replica that had to do
 // with a request may settle it, and the first one does.
 type settlement struct {
-	act   Act
+	act   acts.Act
 	ticks []tick
-	said  string // the result, if that is known without the ledger
-	why   Reason // the ticks that the ledger does not have will not run
+	said  string        // the result, if that is known without the ledger
+	why   ledger.Reason // the ticks that the ledger does not have will not run
 	next  time.Time
 }
 
@@ -25,7 +28,7 @@ func (s *settlement) result(ctx context.Context, cfg Config, now time.Time) (str
 	if s.said != "" {
 		return s.said, nil
 	}
-	expired := Reason{Code: CodeExpired}
+	expired := ledger.Reason{Code: ledger.CodeExpired}
 	if len(s.ticks) == 0 {
 		return expired.String(), nil
 	}
@@ -37,15 +40,15 @@ func (s *settlement) result(ctx context.Context, cfg Config, now time.Time) (str
 	if !now.Before(s.act.Expires()) {
 		why = cmp.Or(why, expired)
 	}
-	var all []Entry
+	var all []ledger.Entry
 	for _, t := range s.ticks {
 		e, ok := known[t.at.UnixMilli()]
 		switch {
-		case ok && (e.Outcome == Running || e.HandedOver()), !ok && why.IsZero():
+		case ok && (e.Outcome == ledger.Running || e.HandedOver()), !ok && why.IsZero():
 			return "", nil
 		case !ok:
 			e = t.entry(&Job{Name: s.act.Job}, cfg.Replica)
-			e.Outcome, e.Reason = Missed, why
+			e.Outcome, e.Reason = ledger.Missed, why
 			if _, err := cfg.Ledger.Record(ctx, e); err != nil {
 				return "", err
 			}
@@ -56,16 +59,16 @@ func (s *settlement) result(ctx context.Context, cfg Config, now time.Time) (str
 }
 
 // known reads what the ledger has of the ticks, by order key in milliseconds.
-func (s *settlement) known(ctx context.Context, ledger Ledger) (map[int64]Entry, error) {
+func (s *settlement) known(ctx context.Context, store ledger.Store) (map[int64]ledger.Entry, error) {
 	const others = 50 // of other streams, at the same instants
 	last := s.ticks[len(s.ticks)-1]
-	entries, err := ledger.Ticks(ctx, Query{
+	entries, err := store.Ticks(ctx, ledger.Query{
 		Job: s.act.Job, Before: last.at.Add(time.Millisecond), Limit: len(s.ticks) + others,
 	})
 	if err != nil {
 		return nil, err
 	}
-	known := map[int64]Entry{}
+	known := map[int64]ledger.Entry{}
 	for _, e := range entries {
 		if e.Stream == last.stream {
 			known[e.OrderKey().UnixMilli()] = e
@@ -75,7 +78,7 @@ func (s *settlement) known(ctx context.Context, ledger Ledger) (map[int64]Entry,
 }
 
 // summary says in a few words how the ticks of a request ended.
-func summary(all []Entry) string {
+func summary(all []ledger.Entry) string {
 	if len(all) == 1 {
 		e := all[0]
 		line, _, _ := strings.Cut(cmp.Or(e.Reason.String(), e.Error), "\n")
@@ -84,12 +87,12 @@ func summary(all []Entry) string {
 		}
 		return string(e.Outcome) + ": " + line
 	}
-	counts := map[Outcome]int{}
+	counts := map[ledger.Outcome]int{}
 	for _, e := range all {
 		counts[e.Outcome]++
 	}
 	var parts []string
-	for _, o := range []Outcome{Succeeded, Failed, TimedOut, LeaseLost, Interrupted, Cancelled, Skipped, Missed} {
+	for _, o := range []ledger.Outcome{ledger.Succeeded, ledger.Failed, ledger.TimedOut, ledger.LeaseLost, ledger.Interrupted, ledger.Cancelled, ledger.Skipped, ledger.Missed} {
 		if n := counts[o]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, o))
 		}

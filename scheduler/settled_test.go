@@ -24,11 +24,12 @@ func TestSettledIsToldOnce(t *testing.T) {
 		var stops []func() error
 		for _, id := range []string{"a", "b", "c"} {
 			stops = append(stops, c.start(c.replica(id, func(cfg *scheduler.Config) {
-				cfg.Observer.Settled = func(e scheduler.Entry) {
+				cfg.TellSettled = true
+				on(cfg, scheduler.EventSettled, func(e scheduler.Event) {
 					mu.Lock()
 					defer mu.Unlock()
-					told = append(told, fmt.Sprint(e.Job, " ", c.at(e.Tick), " ", e.Outcome))
-				}
+					told = append(told, fmt.Sprint(e.Entry.Job, " ", c.at(e.Entry.Tick), " ", e.Entry.Outcome))
+				})
 			}, every(t, "10s", "long", func(ctx context.Context, _ jobs.Run) error {
 				<-time.After(25 * time.Second)
 				return nil

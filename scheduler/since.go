@@ -3,6 +3,8 @@ package scheduler
 import (
 	"slices"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // The ticks of a version of a job begin when a replica first serves it. Those that
@@ -36,7 +38,7 @@ func (j JobInfo) replaced(versions []JobInfo) bool {
 }
 
 // schedule is that of the ticks before a replica serves the job.
-func (p past) schedule(versions []JobInfo) Schedule {
+func (p past) schedule(versions []JobInfo) schedule.Schedule {
 	since := JobInfo{Hash: p.job.Hash, Since: p.begun}.servedSince(versions)
 	var last JobInfo // before this version
 	for _, v := range versions {
@@ -56,7 +58,7 @@ func (p past) schedule(versions []JobInfo) Schedule {
 
 // A handover is one schedule until an instant, and another one from then on.
 type handover struct {
-	before, after Schedule
+	before, after schedule.Schedule
 	at            time.Time
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A run of a group takes a slot after it has claimed its tick. The other way
@@ -24,41 +25,41 @@ import (
 
 // takeSlot waits for a slot of the job's group, as long as for an earlier run of
 // the job: within the tick's window, or until the next tick if overlap says so.
-func (a *attempt) takeSlot() verdict {
-	if a.job.Group == "" {
+func (x *execution) takeSlot() verdict {
+	if x.job.Group == "" {
 		return verdict{kind: again}
 	}
-	k := locking.Keep(&a.runs, a.lease, a.keeping())
+	k := locking.Keep(x.runs, x.lease, x.keeping())
 	defer k.Stop()
 	ctx, stop := context.WithCancelCause(k.Context())
 	defer stop(nil)
 	// The drain does not end it: the others have been told that the tick is
 	// taken, and will not come back to it.
-	defer context.AfterFunc(&a.waits, func() {
-		if cause := context.Cause(&a.waits); !errors.Is(cause, jobs.ErrDraining) {
+	defer context.AfterFunc(x.waits, func() {
+		if cause := context.Cause(x.waits); !errors.Is(cause, jobs.ErrDraining) {
 			stop(cause)
 		}
 	})()
-	var err error = &fullError{group: a.job.Group, size: a.job.GroupSize, behind: true}
+	var err error = &fullError{group: x.job.Group, size: x.job.GroupSize, behind: true}
 	for tries := 1; ; tries++ {
-		q := a.queue()
-		if tries == 1 && !a.restFor(ctx, headStart(a.cfg.Stagger, q.above, a.left()), err) {
-			return a.slotless(ctx, err)
+		q := x.queue()
+		if tries == 1 && !x.restFor(ctx, headStart(x.cfg.Stagger, q.above, x.remaining()), err) {
+			return x.slotless(ctx, err)
 		}
 		begun := time.Now()
 		if !q.behind {
-			if a.slot, err = a.trySlots(ctx); err == nil {
+			if x.slot, err = x.trySlots(ctx, tries > 1); err == nil {
 				return verdict{kind: again}
 			}
 		}
-		a.keepOpen()
-		in := time.Duration(1+q.above) * a.retryDelay(tries, time.Since(begun), nil, a.random)
-		if in >= a.left() && !a.patient() { // whose window is kept open again and again
-			return noSlot(err, a.tick)
+		x.keepOpen()
+		in := time.Duration(1+q.above) * x.retryDelay(tries, time.Since(begun), nil, x.random)
+		if in >= x.remaining() && !x.patient() { // whose window is kept open again and again
+			return noSlot(err, x.tick)
 		}
-		a.cfg.Observer.Retrying(a.job.Name, a.tick.at, err, in)
-		if !a.restFor(ctx, in, err) {
-			return a.slotless(ctx, err)
+		x.attempt.tell(Event{Kind: EventRetrying, Err: err, In: in})
+		if !x.restFor(ctx, in, err) {
+			return x.slotless(ctx, err)
 		}
 	}
 }
@@ -71,7 +72,7 @@ func headStart(step time.Duration, above int, room time.Duration) time.Duration 
 // restFor waits before the next round, after one that ended with refused. It
 // returns false when ctx has ended, or a later tick came to which this one yields.
 func (a *attempt) restFor(ctx context.Context, d time.Duration, refused error) bool {
-	later := a.later.Done()
+	later := a.later
 	if !a.yields(noSlot(refused, a.tick)) {
 		later = nil
 	}
@@ -87,33 +88,34 @@ func (a *attempt) restFor(ctx context.Context, d time.Duration, refused error) b
 }
 
 // slotless is the verdict on a tick whose waiting for a slot was ended.
-func (a *attempt) slotless(ctx context.Context, refused error) verdict {
-	paused := a.pausedMeanwhile()
+func (b *brief) slotless(ctx context.Context, refused error) verdict {
+	paused := b.pausedMeanwhile()
 	switch cause := context.Cause(ctx); {
 	case paused.kind == settled:
 		return paused
 	case cause == nil: // a later tick came
-		return noSlot(refused, a.tick)
+		return noSlot(refused, b.tick)
 	case errors.Is(cause, errRemoved):
-		return skippedFor(CodeRemoved)
+		return skippedFor(ledger.CodeRemoved)
 	case errors.Is(cause, locking.ErrLeaseLost):
-		return because(Missed, Reason{CodeLimit, VariantWaiting, &Details{Of: a.job.Group}})
+		return because(ledger.Missed, ledger.Reason{Code: ledger.CodeLimit, Variant: ledger.VariantWaiting, Details: &ledger.Details{Of: b.job.Group}})
 	case errors.Is(cause, jobs.ErrCancelled):
-		return because(Skipped, Reason{CodeCancelled, VariantWaiting, &Details{Of: a.job.Group}})
+		return because(ledger.Skipped, ledger.Reason{Code: ledger.CodeCancelled, Variant: ledger.VariantWaiting, Details: &ledger.Details{Of: b.job.Group}})
 	default:
-		return missedFor(CodeDrained)
+		return missedFor(ledger.CodeDrained)
 	}
 }
 
 // trySlots asks for each slot of the group once. It begins at one that depends
-// on replica and tick, so that those who ask at once ask for different ones.
-func (a *attempt) trySlots(ctx context.Context) (locking.Lease, error) {
+// on replica and tick, so that those who ask at once ask for different ones. Who waits
+// has asked before.
+func (a *attempt) trySlots(ctx context.Context, waits bool) (locking.Lease, error) {
 	full := &fullError{group: a.job.Group, size: a.job.GroupSize}
 	first := weight(a.job.key(), a.tick.at, a.cfg.Replica) % uint64(full.size)
 	for i := range full.size {
 		lease, err := a.cfg.Locker.TryAcquire(ctx, locking.Request{
 			Name: slotName(full.group, (int(first)+i)%full.size), TTL: a.cfg.TTL,
-			Holder: a.cfg.Replica + " for " + a.job.Name,
+			Holder: a.cfg.Replica + " for " + a.job.Name, Waiting: waits,
 		})
 		switch {
 		case err == nil && locking.Expired(time.Now(), lease.Deadline().Add(-a.cfg.SafetyMargin)):
@@ -131,13 +133,13 @@ func (a *attempt) trySlots(ctx context.Context) (locking.Lease, error) {
 }
 
 // freeSlot gives the slot back, if there is one.
-func (a *attempt) freeSlot() {
-	if a.slot == nil {
+func (x *execution) freeSlot() {
+	if x.slot == nil {
 		return
 	}
-	slot := a.slot
-	a.slot = nil
-	ctx, cancel := context.WithTimeout(a.stops.releases, lateRelease)
+	slot := x.slot
+	x.slot = nil
+	ctx, cancel := context.WithTimeout(x.stops.releases, lateRelease)
 	defer cancel()
 	// Its failure changes nothing here: the lease ends by itself.
 	_ = slot.Release(ctx, nil)

@@ -14,6 +14,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // bill is a job of group billing, which has so many slots.
@@ -56,7 +57,7 @@ func TestGroup(t *testing.T) {
 		}
 		for _, job := range list {
 			for _, e := range c.ticks(job.Name) {
-				if e.Outcome != scheduler.Succeeded || e.Attempt != 1 {
+				if e.Outcome != ledger.Succeeded || e.Attempt != 1 {
 					t.Errorf("%s %v %s, attempt %d: %s", e.Job, c.at(e.Tick), e.Outcome, e.Attempt, e.Reason)
 				}
 			}
@@ -88,7 +89,7 @@ func TestGroupIsFull(t *testing.T) {
 		const full = " skipped: limit: group billing is full (1 of 1): held by r1 for invoices"
 		c.wantTicks("refunds", "1h0m10s"+full, "1h0m20s running")
 		c.saw(1, "skipped refunds")
-		if runs, err := c.ledger.Runs(t.Context(), scheduler.Query{Job: "refunds", Limit: 10}); err != nil || len(runs) != 1 || runs[0].Outcome != scheduler.Running {
+		if runs, err := c.ledger.Runs(t.Context(), ledger.Query{Job: "refunds", Limit: 10}); err != nil || len(runs) != 1 || runs[0].Outcome != ledger.Running {
 			t.Errorf("runs %+v, %v; want the one that waits", runs, err)
 		}
 	})
@@ -131,7 +132,7 @@ func TestSlotLost(t *testing.T) {
 		if ended <= 12*time.Second || ended >= 13*time.Second {
 			t.Errorf("the context ended at %v; the slot's lease ended at 13s", ended)
 		}
-		if got := c.ticks("j"); len(got) != 1 || got[0].Outcome != scheduler.LeaseLost ||
+		if got := c.ticks("j"); len(got) != 1 || got[0].Outcome != ledger.LeaseLost ||
 			!strings.HasPrefix(got[0].Reason.String(), "the lease of slot group:billing:") {
 			t.Errorf("the ledger has %+v", got)
 		}

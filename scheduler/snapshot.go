@@ -11,7 +11,7 @@ import (
 // States in which a replica describes itself.
 const (
 	StateReady    = "ready"
-	StateWaiting  = "waiting" // for nodes, or for their grace
+	StateWaiting  = "waiting" // for a quorum, or for the nodes' grace
 	StateSkewed   = "skewed"  // its clock is off by more than Config.MaxClockOffset: it tries last
 	StateDraining = "draining"
 	StateStopped  = "stopped" // not started yet, or returned
@@ -38,7 +38,7 @@ type RunInfo struct {
 	// while it does not.
 	Overdue time.Time
 
-	run *attempt
+	run *execution
 }
 
 // A NextTick is when a job comes due next.
@@ -112,9 +112,9 @@ func (e *engine) snapshot(next bool) Snapshot {
 			break // nothing runs
 		}
 		for _, j := range list {
-			for _, a := range j.running {
+			for _, t := range j.running {
 				s.Running = append(s.Running, RunInfo{
-					Job: a.job.Name, Claim: a.claim(), Started: a.started, Overdue: a.overdue, run: a,
+					Job: t.job.Name, Claim: t.run.claim, Started: t.run.started, Overdue: t.overdue, run: t.run,
 				})
 			}
 			if next && !j.next.isZero() {

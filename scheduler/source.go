@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// sourceTimeout bounds one question to a Source.
+const sourceTimeout = 30 * time.Second
+
 // A Source yields jobs that are data: a schedule for each customer, say, from a
 // database. It is asked when Run begins, every Config.SourceEvery, and after
 // Scheduler.Refresh; what it says goes through the rules of Scheduler.Update.
@@ -14,7 +17,7 @@ type Source interface {
 	// Jobs returns all jobs there are now, in any order: one that is missing is
 	// removed. With an error, nothing is: the jobs of before go on until the
 	// next answer. So a reader of rows must return its error, never the rows it
-	// got so far. The context ends after Config.SourceTimeout.
+	// got so far. The context ends after 30 s.
 	//
 	// A name or key that another job has, be it one of New or Update, is an
 	// error too, and changes nothing either.
@@ -64,19 +67,19 @@ func (s *Scheduler) follow(ctx context.Context) {
 func (s *Scheduler) complain(err error, last string) string {
 	if err == nil {
 		if last != "" {
-			s.cfg.Observer.UpdateFailed(nil)
+			s.cfg.Observer(Event{Kind: EventUpdateFailed})
 		}
 		return ""
 	}
 	if err.Error() != last {
-		s.cfg.Observer.UpdateFailed(err)
+		s.cfg.Observer(Event{Kind: EventUpdateFailed, Err: err})
 	}
 	return err.Error()
 }
 
 // resource asks Config.Source and serves what it says.
 func (s *Scheduler) resource(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.SourceTimeout)
+	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
 	defer cancel()
 	list, err := s.cfg.Source.Jobs(ctx)
 	if err != nil {

@@ -29,30 +29,31 @@ func TestARunIsToldStepByStep(t *testing.T) {
 		}))
 		job.Jitter = time.Second
 		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
-			cfg.Observer = scheduler.Observer{
-				Tried: func(job string, tick time.Time, took time.Duration, err error) {
-					say("tried %s %v in %v: %v", job, c.at(tick), took, err)
-				},
-				Claimed: func(string, locking.Claim, time.Duration) { say("claimed") },
-				Started: func(e scheduler.Entry, behind time.Duration) {
-					say("started %s %v %s %s token %t attempt %d votes %d behind %v", e.Job, c.at(e.Tick), e.Trigger, e.Outcome, e.Token != 0, e.Attempt, e.Votes.For, behind)
-				},
-				Extended: func(_ string, _ locking.Claim, e locking.Extension) {
-					say("extended with %v left in %v: %v", e.Left, e.Took, e.Err)
-				},
-				Released: func(_ string, _ locking.Claim, left, took time.Duration, err error) {
-					say("released with %v left in %v: %v", left, took, err)
-				},
-				Finished: func(e scheduler.Entry, _ error) { say("finished %s", e.Outcome) },
+			cfg.Observer = func(ev scheduler.Event) {
+				e := ev.Entry
+				switch ev.Kind {
+				case scheduler.EventTried:
+					say("tried %s %v in %v: %v", e.Job, c.at(e.Tick), ev.Took, ev.Err)
+				case scheduler.EventClaimed:
+					say("claimed %s", ev.Run)
+				case scheduler.EventStarted:
+					say("started %s %v %s %s token %t attempt %d votes %d behind %v", e.Job, c.at(e.Tick), e.Trigger, e.Outcome, e.Token != 0, e.Attempt, e.Votes.For, ev.By)
+				case scheduler.EventExtended:
+					say("extended with %v left in %v: %v", ev.Left, ev.Took, ev.Err)
+				case scheduler.EventReleased:
+					say("released with %v left in %v: %v", ev.Left, ev.Took, ev.Err)
+				case scheduler.EventFinished:
+					say("finished %s %s", ev.Run, e.Outcome)
+				}
 			}
 		}, job))
 		time.Sleep(15 * time.Second)
 		c.stop(stop)
 		want := []string{
-			"tried j 10s in 100ms: <nil>", "claimed",
+			"tried j 10s in 100ms: <nil>", "claimed j@20000101T000010.000Z",
 			"started j 10s schedule running token true attempt 1 votes 1 behind 100ms",
 			"extended with 2.018s left in 200ms: <nil>",
-			"released with 2.682s left in 300ms: <nil>", "finished succeeded",
+			"released with 2.682s left in 300ms: <nil>", "finished j@20000101T000010.000Z succeeded",
 		}
 		if last := told[max(0, len(told)-len(want)):]; !slices.Equal(last, want) {
 			t.Errorf("told last\n%q, want\n%q", last, want)
@@ -89,17 +90,19 @@ func TestUnusedClaimsAreTold(t *testing.T) {
 		c := newCluster(t)
 		var told []string
 		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
-			cfg.Observer.Claimed = func(string, locking.Claim, time.Duration) {
-				told = append(told, "claimed")
-				time.Sleep(3 * time.Second) // as a process that is stopped does
+			cfg.Observer = func(e scheduler.Event) {
+				switch e.Kind {
+				case scheduler.EventClaimed:
+					told = append(told, "claimed")
+					time.Sleep(3 * time.Second) // as a process that is stopped does
+				case scheduler.EventStarted, scheduler.EventLate, scheduler.EventFinished:
+					told = append(told, string(e.Kind))
+				case scheduler.EventUnused:
+					told = append(told, fmt.Sprint("unused ", e.Entry.Job, " ", c.at(e.Entry.Tick)))
+				case scheduler.EventDecided:
+					told = append(told, string(e.Entry.Outcome)+" "+e.Entry.Reason.String())
+				}
 			}
-			cfg.Observer.Started = func(scheduler.Entry, time.Duration) { told = append(told, "started") }
-			cfg.Observer.Late = func(scheduler.Entry, time.Duration) { told = append(told, "late") }
-			cfg.Observer.Unused = func(job string, claim locking.Claim) {
-				told = append(told, fmt.Sprint("unused ", job, " ", c.at(claim.Tick)))
-			}
-			cfg.Observer.Decided = func(e scheduler.Entry) { told = append(told, string(e.Outcome)+" "+e.Reason.String()) }
-			cfg.Observer.Finished = func(scheduler.Entry, error) { told = append(told, "finished") }
 		}, every(t, "10s", "j", c.handler(nil))))
 		time.Sleep(15 * time.Second)
 		c.stop(stop)

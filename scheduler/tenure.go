@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // tenure is what the run is kept under: the lease of its job, and that of its
 // slot if it has one. Its work ends before the one that ends first.
-func (a *attempt) tenure() locking.Tenure {
-	if a.slot == nil {
-		return a.lease
+func (x *execution) tenure() locking.Tenure {
+	if x.slot == nil {
+		return x.lease
 	}
-	return pair{job: a.lease, slot: a.slot}
+	return pair{job: x.lease, slot: x.slot}
 }
 
 type pair struct{ job, slot locking.Lease }
@@ -63,12 +64,12 @@ func (e *slotError) Unwrap() error { return e.err }
 
 // slotLost says that a run whose lease was lost for cause lost its slot, zero if it
 // was the job's own lease.
-func (a *attempt) slotLost(cause error) Reason {
-	if a.slot == nil {
-		return Reason{}
+func (x *execution) slotLost(cause error) ledger.Reason {
+	if x.slot == nil {
+		return ledger.Reason{}
 	}
-	if _, lost := errors.AsType[*slotError](cause); lost || a.slot.Deadline().Before(a.lease.Deadline()) {
-		return Reason{CodeLost, VariantSlot, &Details{Of: a.slot.Claim().Name}}
+	if _, lost := errors.AsType[*slotError](cause); lost || x.slot.Deadline().Before(x.lease.Deadline()) {
+		return ledger.Reason{Code: ledger.CodeLost, Variant: ledger.VariantSlot, Details: &ledger.Details{Of: x.slot.Claim().Name}}
 	}
-	return Reason{}
+	return ledger.Reason{}
 }

@@ -1,6 +1,11 @@
 package scheduler
 
-import "time"
+import (
+	"time"
+
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
 
 // A tick is an instant of a stream of a job that one replica may run: of the
 // schedule, or of what people ask for. The zero tick is none.
@@ -11,16 +16,16 @@ type tick struct {
 	start   time.Time // it may be claimed from here
 	until   time.Time // and not after this, in its time
 	latest  time.Time // nor after this when it is caught up; zero: it is not
-	trigger Trigger
-	why     *Reason // it did not run in its time; nil: not known
-	act     *Act    // who asked for it, and with which params; nil: the schedule
+	trigger ledger.Trigger
+	why     *ledger.Reason // it did not run in its time; nil: not known
+	act     *acts.Act      // who asked for it, and with which params; nil: the schedule
 
 	next time.Time // the nominal time of the next tick of the schedule; zero: none
 }
 
 // entry begins the ledger's line on the tick.
-func (t tick) entry(j *Job, replica string) Entry {
-	e := Entry{
+func (t tick) entry(j *Job, replica string) ledger.Entry {
+	e := ledger.Entry{
 		Job: j.key(), Tick: t.nominal, Stream: t.stream, Trigger: t.trigger, Parent: t.parent(), Replica: replica,
 		Hash: j.Hash,
 	}
@@ -40,11 +45,11 @@ func (t tick) parent() string {
 
 // missed is the verdict on a tick that did not run in its time; otherwise says why, if
 // that is not known.
-func (t tick) missed(otherwise Code) verdict {
+func (t tick) missed(otherwise ledger.Code) verdict {
 	if t.why == nil {
 		return missedFor(otherwise)
 	}
-	return because(Missed, *t.why)
+	return because(ledger.Missed, *t.why)
 }
 
 func (t tick) isZero() bool { return t.at.IsZero() }
@@ -57,7 +62,7 @@ type due struct {
 	gap   time.Duration // before the tick after it; 0: there is none
 }
 
-// due keeps what is needed of t. That a gap has at most 292 years bothers nobody.
+// due keeps what is needed of t. Durations overflow after 292 years; no schedule reaches that.
 func (t tick) due() due {
 	d := due{at: t.at, delay: t.start.Sub(t.at)}
 	if !t.next.IsZero() {
@@ -102,7 +107,7 @@ func (j *Job) scheduled(at time.Time, window time.Duration) tick {
 
 // tickBefore is the tick at the given instant, the one after which is known.
 func (j *Job) tickBefore(next, at time.Time, window time.Duration) tick {
-	t := tick{at: at, nominal: at, trigger: BySchedule, latest: j.CatchUp.latest(at), next: next}
+	t := tick{at: at, nominal: at, trigger: ledger.BySchedule, latest: j.CatchUp.latest(at), next: next}
 	t.start = j.startOf(at, t.next)
 	t.until = t.start.Add(window)
 	if end := j.startOfNext(t); !end.IsZero() && end.Before(t.until) {

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -173,9 +172,9 @@ func TestWhatTriesLearn(t *testing.T) {
 		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
 			noJitter(cfg)
 			cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
-			cfg.Observer.Retried = func(job string, claim locking.Claim, try int, err error, in time.Duration) {
-				retried = append(retried, fmt.Sprint(job, c.at(claim.Tick), try, err, in))
-			}
+			on(cfg, scheduler.EventRetried, func(e scheduler.Event) {
+				retried = append(retried, fmt.Sprint(e.Entry.Job, c.at(e.Entry.Tick), e.Try, e.Err, e.In))
+			})
 		}, job))
 		time.Sleep(19 * time.Second)
 		c.stop(stop)
@@ -228,7 +227,7 @@ func TestDrainEndsTries(t *testing.T) {
 				retried := 0
 				stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
 					noJitter(cfg)
-					cfg.Observer.Retried = func(string, locking.Claim, int, error, time.Duration) { retried++ }
+					on(cfg, scheduler.EventRetried, func(scheduler.Event) { retried++ })
 				}, job))
 				time.Sleep(tt.at)
 				c.stop(stop)

@@ -60,18 +60,18 @@ func (t *turns) answer() {
 }
 
 // turnOrder is that of those who wait for a turn.
-func turnOrder(a, b *attempt) int { return cmp.Or(cmp.Compare(a.rank, b.rank), turn(a, b)) }
+func turnOrder(a, b *brief) int { return cmp.Or(cmp.Compare(a.rank, b.rank), turn(a, b)) }
 
 // takeTurn waits for a turn to try, within the tick's window, and tells whether
 // it had to. closing is the verdict if the window closed now.
 func (a *attempt) takeTurn(closing verdict) (waited bool, v verdict) {
-	w := a.turns.take(a)
+	w := a.turns.take(a.brief)
 	if w == nil {
 		a.hasTurn = true
 		return false, verdict{kind: again}
 	}
 	for {
-		switch a.wait(max(a.left(), 0), w.given, closing) {
+		switch a.wait(max(a.remaining(), 0), w.given, closing) {
 		case runOver:
 			a.hasTurn = true
 			return true, verdict{kind: again}

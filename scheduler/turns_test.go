@@ -11,7 +11,7 @@ import (
 )
 
 // ranked is an attempt of a rank, of a job that is named for it.
-func ranked(rank, priority int, at time.Duration) *attempt {
+func ranked(rank, priority int, at time.Duration) *brief {
 	a := waiter(fmt.Sprintf("rank %d, priority %d, at %v", rank, priority, at), priority, at)
 	a.rank = rank
 	return a
@@ -33,7 +33,7 @@ func TestTurnsGoByRank(t *testing.T) {
 	if turns.take(ranked(9, 0, 0)) != nil {
 		t.Fatal("the first must wait")
 	}
-	order := []*attempt{ranked(0, 1, time.Hour), ranked(0, 0, 0), ranked(0, 0, time.Second), ranked(1, 9, 0), ranked(2, 0, 0)}
+	order := []*brief{ranked(0, 1, time.Hour), ranked(0, 0, 0), ranked(0, 0, time.Second), ranked(1, 9, 0), ranked(2, 0, 0)}
 	var waiting []*wish
 	for _, i := range []int{3, 1, 4, 0, 2} {
 		waiting = append(waiting, turns.take(order[i]))
@@ -41,7 +41,7 @@ func TestTurnsGoByRank(t *testing.T) {
 	for _, a := range order {
 		turns.leave()
 		i := slices.IndexFunc(waiting, (*wish).granted)
-		if i < 0 || waiting[i].attempt != a {
+		if i < 0 || waiting[i].brief != a {
 			t.Fatalf("it is not the turn of %s", a.job.Name)
 		}
 		waiting = slices.Delete(waiting, i, i+1)

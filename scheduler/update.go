@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Update replaces the jobs given to New, or to the last Update, by list; those
@@ -106,7 +108,7 @@ func (e *engine) revise(r revision, now time.Time) {
 	}
 	e.fireDue(j, now)
 	if due := j.tick(e.cfg.Window); !due.isZero() && !due.at.After(now) && !due.at.Equal(r.next.at) {
-		e.decided(j.Job, due, skippedFor(CodeRescheduled))
+		e.decided(j.Job, due, skippedFor(ledger.CodeRescheduled))
 	}
 	j.Job = r.now
 	e.reschedule(j, r.next)
@@ -116,7 +118,7 @@ func (e *engine) revise(r revision, now time.Time) {
 func (e *engine) remove(j *job, now time.Time) {
 	e.fireDue(j, now)
 	if due := j.tick(e.cfg.Window); !due.isZero() && !due.at.After(now) {
-		e.decided(j.Job, due, skippedFor(CodeRemoved))
+		e.decided(j.Job, due, skippedFor(ledger.CodeRemoved))
 	}
 	e.reschedule(j, due{})
 	e.unlist(j)
@@ -124,7 +126,7 @@ func (e *engine) remove(j *job, now time.Time) {
 	for _, l := range j.lanes {
 		for _, t := range l.queue {
 			if t.act == nil { // a request is open to replicas that have the job
-				e.decided(j.Job, t, skippedFor(CodeRemoved))
+				e.decided(j.Job, t, skippedFor(ledger.CodeRemoved))
 			} else {
 				e.heeded[t.act.ID] = false
 			}

@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A verdict is what follows from a refused claim.
 type verdict struct {
 	kind    kind
-	outcome Outcome // if kind is settled
-	reason  Reason
+	outcome ledger.Outcome // if kind is settled
+	reason  ledger.Reason
 	err     error // if kind is lost
 }
 
@@ -26,13 +27,13 @@ const (
 )
 
 // missedFor is the verdict on a tick that could not be run.
-func missedFor(code Code) verdict { return because(Missed, Reason{Code: code}) }
+func missedFor(code ledger.Code) verdict { return because(ledger.Missed, ledger.Reason{Code: code}) }
 
 // skippedFor is the verdict on a tick that is decided not to run.
-func skippedFor(code Code) verdict { return because(Skipped, Reason{Code: code}) }
+func skippedFor(code ledger.Code) verdict { return because(ledger.Skipped, ledger.Reason{Code: code}) }
 
 // because is the verdict on a tick that will not run.
-func because(o Outcome, reason Reason) verdict {
+func because(o ledger.Outcome, reason ledger.Reason) verdict {
 	return verdict{kind: settled, outcome: o, reason: reason}
 }
 
@@ -46,11 +47,11 @@ func judge(err error, replica string) verdict {
 	case errors.Is(err, locking.ErrDone), errors.Is(err, locking.ErrClaimed):
 		return verdict{kind: lost, err: err}
 	case errors.Is(err, locking.ErrSuperseded):
-		return missedFor(CodeSuperseded)
+		return missedFor(ledger.CodeSuperseded)
 	case errors.Is(err, locking.ErrUnvouched):
-		return because(Missed, unwilling(CodeUnvouched, err))
+		return because(ledger.Missed, unwilling(ledger.CodeUnvouched, err))
 	case errors.Is(err, locking.ErrRefused):
-		return because(Missed, unwilling(CodeRefused, err))
+		return because(ledger.Missed, unwilling(ledger.CodeRefused, err))
 	default:
 		return verdict{kind: again}
 	}
@@ -71,35 +72,35 @@ func atWindowEnd(err error, t tick) verdict {
 	case errors.Is(err, locking.ErrTaken):
 		return overlapSkip(err, t)
 	case errors.Is(err, locking.ErrClaimed):
-		return missedFor(CodeUndecided)
+		return missedFor(ledger.CodeUndecided)
 	case errors.Is(err, locking.ErrNoQuorum), errors.Is(err, locking.ErrSilent):
-		return because(Missed, unwilling(CodeNoQuorum, err))
+		return because(ledger.Missed, unwilling(ledger.CodeNoQuorum, err))
 	case errors.Is(err, locking.ErrSplit):
-		return missedFor(CodeSplit)
+		return missedFor(ledger.CodeSplit)
 	case errors.Is(err, locking.ErrTooSlow):
-		return because(Missed, unwilling(CodeTooSlow, err))
+		return because(ledger.Missed, unwilling(ledger.CodeTooSlow, err))
 	case errors.Is(err, locking.ErrNodeAhead):
-		reason := unwilling(CodeClock, err)
-		reason.Variant = VariantNodes
-		return because(Missed, reason)
+		reason := unwilling(ledger.CodeClock, err)
+		reason.Variant = ledger.VariantNodes
+		return because(ledger.Missed, reason)
 	case errors.Is(err, locking.ErrFuture):
-		return because(Missed, unwilling(CodeClock, err))
+		return because(ledger.Missed, unwilling(ledger.CodeClock, err))
 	case errors.Is(err, context.Canceled):
-		return missedFor(CodeDrained)
+		return missedFor(ledger.CodeDrained)
 	default:
-		return because(Missed, Reason{CodeOther, VariantClaim, &Details{Text: err.Error()}})
+		return because(ledger.Missed, ledger.Reason{Code: ledger.CodeOther, Variant: ledger.VariantClaim, Details: &ledger.Details{Text: err.Error()}})
 	}
 }
 
 // unwilling is a reason with what each unwilling node said.
-func unwilling(code Code, err error) Reason {
+func unwilling(code ledger.Code, err error) ledger.Reason {
 	refused, ok := errors.AsType[*locking.AcquireError](err)
 	if !ok || len(refused.Nodes) == 0 {
-		return Reason{Code: code}
+		return ledger.Reason{Code: code}
 	}
 	said := make([]string, len(refused.Nodes))
 	for i, n := range refused.Nodes {
 		said[i] = n.Error()
 	}
-	return Reason{Code: code, Details: &Details{Text: strings.Join(said, "; ")}}
+	return ledger.Reason{Code: code, Details: &ledger.Details{Text: strings.Join(said, "; ")}}
 }

@@ -49,7 +49,7 @@ func versionsOf(all []JobInfo, live []Replica) []Version {
 			list = append(list, Version{JobInfo: j, Live: true})
 		}
 	}
-	if len(list) == 0 { // the sets have changed since, or an older release named none
+	if len(list) == 0 { // the sets have changed since
 		return []Version{{JobInfo: last, Live: last.ServedBy(live, last.Published.Add(last.Age)) != ""}}
 	}
 	for i := range list {

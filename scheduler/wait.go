@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // forever is longer than any wait.
@@ -33,7 +35,7 @@ func (a *attempt) wait(d time.Duration, run <-chan struct{}, closing verdict) wa
 	if d <= 0 && run == nil {
 		return a.ifLeft()
 	}
-	later := a.later.Done()
+	later := a.later
 	if overtaken {
 		later = nil
 	}
@@ -65,7 +67,14 @@ func (a *attempt) ifLeft() waking {
 }
 
 // overtaken tells whether the next tick of the schedule has come.
-func (a *attempt) overtaken() bool { return a.later.Err() != nil }
+func (a *attempt) overtaken() bool {
+	select {
+	case <-a.later:
+		return true
+	default:
+		return false
+	}
+}
 
 // yields tells whether the tick, of which closing would be the verdict, is given
 // up for a later one.
@@ -73,29 +82,29 @@ func (a *attempt) yields(closing verdict) bool {
 	if a.caughtUp && a.job.CatchUp.Mode == CatchUpLast {
 		return !a.rerun()
 	}
-	return closing.outcome == Skipped && a.patient()
+	return closing.outcome == ledger.Skipped && a.patient()
 }
 
 // cutShort is the verdict on a tick that waits no longer, for which closing
 // would have been the one at the end of its window.
 func (a *attempt) cutShort(closing verdict) verdict {
-	cause, policy, missed := context.Cause(&a.waits), a.job.CatchUp, closing.outcome == Missed
+	cause, policy, missed := context.Cause(a.waits), a.job.CatchUp, closing.outcome == ledger.Missed
 	paused := a.pausedMeanwhile()
 	switch {
 	case paused.kind == settled:
 		return paused
 	case errors.Is(cause, errTooMany) && missed:
-		return policy.not(VariantMax, closing)
+		return policy.not(ledger.VariantMax, closing)
 	case errors.Is(cause, errRemoved):
-		return skippedFor(CodeRemoved)
+		return skippedFor(ledger.CodeRemoved)
 	case cause != nil && !errors.Is(cause, errTooMany):
-		return missedFor(CodeDrained)
+		return missedFor(ledger.CodeDrained)
 	case a.overtaken() && policy.Mode == CatchUpLast && (a.caughtUp || missed):
-		return policy.not(VariantLast, closing)
-	case a.overtaken() && a.patient() && a.job.Overlap == OverlapQueue && !missed:
+		return policy.not(ledger.VariantLast, closing)
+	case a.overtaken() && a.patient() && a.job.Overlap.traits().queues && !missed:
 		return queued()
 	case a.caughtUp && missed:
-		return policy.not(VariantWindow, closing)
+		return policy.not(ledger.VariantWindow, closing)
 	default:
 		return closing
 	}

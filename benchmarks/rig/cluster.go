@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/replica"
 )
@@ -73,22 +73,27 @@ func (r *Rig) Cluster(ctx context.Context, n int, addrs []string) (*Cluster, err
 
 func (c *Cluster) member(id string, addrs []string) (*member, error) {
 	m := &member{}
-	cfg := replica.DefaultConfig()
+	cfg := config.Default()
 	cfg.Namespace = Namespace
 	for _, n := range nodeConfigs(addrs) {
-		cfg.Redis.Nodes = append(cfg.Redis.Nodes, replica.NodeEntry{Name: n.Name, URL: n.URL})
+		cfg.Redis.Nodes = append(cfg.Redis.Nodes, config.NodeEntry{Name: n.Name, URL: n.URL})
 	}
 	var err error
-	m.replica, err = replica.New(cfg, jobs.NewRegistry(), replica.Options{
-		ReplicaID: id, Logger: slog.New(slog.DiscardHandler),
-		Jobs: scheduler.SourceFunc(func(context.Context) ([]scheduler.Job, error) {
+	m.replica, err = replica.New(replica.Config{
+		File: &config.File{Config: cfg},
+		ID:   id, Logger: slog.New(slog.DiscardHandler),
+		Source: scheduler.SourceFunc(func(context.Context) ([]scheduler.Job, error) {
 			list := c.list.Load()
 			m.asked.Store(list.version)
 			return list.jobs, nil
 		}),
-		Observer: scheduler.Observer{
-			Updated:      func(scheduler.Diff) { m.taken.Store(m.asked.Load()) },
-			UpdateFailed: m.fail,
+		Observer: func(e scheduler.Event) {
+			switch e.Kind {
+			case scheduler.EventUpdated:
+				m.taken.Store(m.asked.Load())
+			case scheduler.EventUpdateFailed:
+				m.fail(e.Err)
+			}
 		},
 	})
 	return m, err

@@ -14,7 +14,8 @@ import (
 // A Link is a way to a server on which replies take their time, or get lost.
 type Link struct {
 	target   string
-	latency  time.Duration // replies are late by a random time below this
+	least    time.Duration // replies are late by at least this,
+	spread   time.Duration // and a random time below this
 	listener net.Listener
 	ctx      context.Context // ends with the test
 	hole     atomic.Bool
@@ -25,14 +26,14 @@ type Link struct {
 }
 
 // newLink opens a way to the server at target, as long as the test.
-func newLink(tb testing.TB, target string, latency time.Duration) *Link {
+func newLink(tb testing.TB, target string, least, spread time.Duration) *Link {
 	tb.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
-	l := &Link{target: target, latency: latency, listener: listener, ctx: ctx}
+	l := &Link{target: target, least: least, spread: spread, listener: listener, ctx: ctx}
 	l.wg.Go(l.accept)
 	tb.Cleanup(func() {
 		cancel()
@@ -100,9 +101,9 @@ func (l *Link) hold(far io.Reader, replies chan<- chunk) {
 		buf := make([]byte, 4<<10)
 		n, err := far.Read(buf)
 		if n > 0 && !l.hole.Load() {
-			c := chunk{at: time.Now(), data: buf[:n]}
-			if l.latency > 0 {
-				c.at = c.at.Add(rand.N(l.latency))
+			c := chunk{at: time.Now().Add(l.least), data: buf[:n]}
+			if l.spread > 0 {
+				c.at = c.at.Add(rand.N(l.spread))
 			}
 			replies <- c
 		}

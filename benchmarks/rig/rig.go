@@ -43,11 +43,12 @@ func (r *Rig) Addrs() []string {
 	return list
 }
 
-// Links opens a way to each server on which replies take up to latency more.
-func (r *Rig) Links(latency time.Duration) []*Link {
+// Links opens a way to each server on which replies take longer: by least, and by a
+// random time below spread.
+func (r *Rig) Links(least, spread time.Duration) []*Link {
 	var list []*Link
 	for _, s := range r.servers {
-		list = append(list, newLink(r.tb, s.Addr(), latency))
+		list = append(list, newLink(r.tb, s.Addr(), least, spread))
 	}
 	return list
 }

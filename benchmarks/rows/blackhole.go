@@ -25,7 +25,7 @@ func blackhole(ctx context.Context, env Env) (report.Section, error) {
 	if err := env.fresh(ctx); err != nil {
 		return s, err
 	}
-	link := env.Rig.Links(0)[rig.Nodes-1]
+	link := env.Rig.Links(0, 0)[rig.Nodes-1]
 	addrs := append(env.Rig.Addrs()[:rig.Nodes-1], link.Addr())
 	ours, err := rig.Open(ctx, addrs)
 	if err != nil {

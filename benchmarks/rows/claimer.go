@@ -7,7 +7,7 @@ import (
 
 	"github.com/quorate/quorate/benchmarks/rig"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A claimer claims ticks of a job of its own, one after the other, as a replica
@@ -37,7 +37,7 @@ func (c *claimer) claim(ctx context.Context) (locking.Lease, error) {
 	c.tick = c.tick.Add(time.Second)
 	return c.locker.TryAcquire(ctx, locking.Request{
 		Name: c.job, Tick: c.tick, TTL: 15 * time.Second, Holder: "replica-a", Direct: c.direct,
-		Note: scheduler.EncodeNote(c.entry(scheduler.Running)),
+		Note: ledger.EncodeNote(c.entry(ledger.Running)),
 	})
 }
 
@@ -51,15 +51,15 @@ func (c *claimer) run(ctx context.Context) error {
 }
 
 func (c *claimer) finish(ctx context.Context, lease locking.Lease) error {
-	e := c.entry(scheduler.Succeeded)
+	e := c.entry(ledger.Succeeded)
 	e.Finished, e.Votes = time.Now(), lease.Claim().Votes
-	return lease.Release(ctx, scheduler.EncodeNote(e))
+	return lease.Release(ctx, ledger.EncodeNote(e))
 }
 
 // entry is what a replica writes to the ledger.
-func (c *claimer) entry(o scheduler.Outcome) scheduler.Entry {
-	return scheduler.Entry{
-		Job: c.job, Tick: c.tick, Trigger: scheduler.BySchedule, Replica: "replica-a",
+func (c *claimer) entry(o ledger.Outcome) ledger.Entry {
+	return ledger.Entry{
+		Job: c.job, Tick: c.tick, Trigger: ledger.BySchedule, Replica: "replica-a",
 		Outcome: o, Started: time.Now(), Hash: "0123456789abcdef",
 	}
 }

@@ -13,6 +13,12 @@ import (
 	"github.com/quorate/quorate/benchmarks/report"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/schedule"
+)
+
+const (
+	sideLocal  = "quorate"
+	sideRobfig = "robfig/cron"
 )
 
 // idle measures the memory that a job takes while nothing of it is due.
@@ -62,7 +68,7 @@ func idleScheduler(ctx context.Context, n int) (stop func() error, err error) {
 	list := make([]scheduler.Job, n)
 	for i := range list {
 		spec := yearly(i)
-		schedule, err := scheduler.ParseSchedule(spec, scheduler.ScheduleOptions{})
+		schedule, err := schedule.Parse(spec, schedule.Options{})
 		if err != nil {
 			return nil, err
 		}

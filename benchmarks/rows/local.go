@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A granting is a locker that grants everything at once: what is left is the
@@ -38,11 +39,11 @@ func (g *grant) Void(context.Context) error             { return nil }
 // blank is a ledger that keeps nothing.
 type blank struct{}
 
-func (blank) Record(context.Context, scheduler.Entry) (bool, error) { return true, nil }
+func (blank) Record(context.Context, ledger.Entry) (bool, error) { return true, nil }
 
-func (blank) Runs(context.Context, scheduler.Query) ([]scheduler.Entry, error) { return nil, nil }
+func (blank) Runs(context.Context, ledger.Query) ([]ledger.Entry, error) { return nil, nil }
 
-func (blank) Ticks(context.Context, scheduler.Query) ([]scheduler.Entry, error) { return nil, nil }
+func (blank) Ticks(context.Context, ledger.Query) ([]ledger.Entry, error) { return nil, nil }
 
 // local starts a scheduler without nodes. It runs until stop.
 func local(ctx context.Context, list []scheduler.Job) (stop func() error, err error) {

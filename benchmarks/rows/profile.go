@@ -14,17 +14,11 @@ import (
 	"github.com/quorate/quorate/benchmarks/rig"
 )
 
-// Profiles takes CPU profiles of ours: of claims, and of fires without nodes.
-// The files are left in dir.
+// Profiles takes a CPU profile of our claims. The file is left in dir.
 func Profiles(ctx context.Context, env Env, dir string) ([]report.Profile, error) {
 	of, err := env.profile(ctx, filepath.Join(dir, "claims.pprof"),
 		fmt.Sprintf("claim and finish, %d in parallel", env.Size.ProfileWorkers), env.busyClaims)
-	if err != nil {
-		return nil, err
-	}
-	local, err := env.profile(ctx, filepath.Join(dir, "fires.pprof"),
-		fmt.Sprintf("fire without nodes, %d a second", env.Size.ProfileFires), env.busyFires)
-	return []report.Profile{of, local}, err
+	return []report.Profile{of}, err
 }
 
 // profile runs work, which begins the profile when it is ready and returns the
@@ -54,22 +48,15 @@ func (e Env) busyClaims(ctx context.Context, begin func() error) (float64, error
 		return 0, err
 	}
 	list := newClaimers(ours, "profile", e.Size.ProfileWorkers, true)
-	run := func(span time.Duration) (float64, error) {
+	run := func(span time.Duration) (float64, int64, error) {
 		return rate(ctx, len(list), span, new(atomic.Int64), func(ctx context.Context, w int) error { return list[w].run(ctx) })
 	}
-	if _, err := run(e.Size.Span); err != nil { // the warm-up
+	if _, _, err := run(e.Size.Span); err != nil { // the warm-up
 		return 0, errors.Join(err, ours.Close())
 	}
-	span := 5 * e.Size.Span
 	before, err := cpu()
 	err = errors.Join(err, begin())
-	perSecond, err2 := run(span)
+	_, done, err2 := run(5 * e.Size.Span)
 	after, err3 := cpu()
-	return (after - before).Seconds() / (perSecond * span.Seconds()), errors.Join(err, err2, err3, ours.Close())
-}
-
-func (e Env) busyFires(ctx context.Context, begin func() error) (float64, error) {
-	span := time.Duration(e.Size.LocalSpan) * time.Second
-	perFire, _, err := localFires(ctx, e.Size.ProfileFires, 3*span, begin)
-	return perFire, err
+	return (after - before).Seconds() / float64(done), errors.Join(err, err2, err3, ours.Close())
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // A start is one call of a job's function.
@@ -28,10 +29,7 @@ type book struct {
 
 // run is the function of the jobs.
 func (b *book) run(ctx context.Context, run jobs.Run) error {
-	late := time.Since(run.Tick)
-	b.mu.Lock()
-	b.starts = append(b.starts, start{run.Job, run.Replica, run.Tick, late})
-	b.mu.Unlock()
+	b.note(start{run.Job, run.Replica, run.Tick, time.Since(run.Tick)})
 	takes := time.Duration(b.takes.Load())
 	if takes == 0 {
 		return nil
@@ -42,6 +40,12 @@ func (b *book) run(ctx context.Context, run jobs.Run) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+func (b *book) note(s start) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.starts = append(b.starts, s)
 }
 
 // between returns the starts of ticks from first to before.
@@ -57,24 +61,38 @@ func (b *book) between(first, before time.Time) []start {
 	return list
 }
 
+func jobName(i int) string { return fmt.Sprintf("job-%04d", i) }
+
 // everySecond returns n jobs that tick each second, the given time apart.
 func (b *book) everySecond(n int, apart time.Duration) []scheduler.Job {
 	var list []scheduler.Job
 	for i := range n {
 		list = append(list, scheduler.Job{
-			Name: fmt.Sprintf("job-%04d", i), Handler: b.run,
-			Schedule: scheduler.Every{Interval: time.Second, Offset: time.Duration(i) * apart},
+			Name: jobName(i), Handler: b.run,
+			Schedule: schedule.Every{Interval: time.Second, Offset: time.Duration(i) * apart},
 			Spec:     "@every 1s",
 		})
 	}
 	return list
 }
 
+// runs counts the starts of each tick.
+func runs(starts []start) map[string]int {
+	n := map[string]int{}
+	for _, s := range starts {
+		n[s.name()]++
+	}
+	return n
+}
+
+// name is that of the job and its tick.
+func (s start) name() string { return s.job + " " + s.tick.UTC().Format(time.RFC3339Nano) }
+
 // idle returns n jobs of the same names whose next tick is far away.
 func (b *book) idle(n int) []scheduler.Job {
 	list := b.everySecond(n, 0)
 	for i := range list {
-		list[i].Schedule, list[i].Spec = scheduler.Every{Interval: 1000 * time.Hour}, "@every 1000h"
+		list[i].Schedule, list[i].Spec = schedule.Every{Interval: 1000 * time.Hour}, "@every 1000h"
 	}
 	return list
 }

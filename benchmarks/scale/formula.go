@@ -25,16 +25,15 @@ func (b Bill) calls() float64 {
 
 // Formula is the bill by arithmetic.
 //
-// Of R replicas one pays: a COMMIT and a FINISH at a quorum of the nodes. Every other
+// Of R replicas one pays: a COMMIT and a FINISH at all N nodes. Every other
 // one looks once, at one node, if the run has ended when its turn comes; while
 // the run goes on it looks until a quorum has named the claim. Where the first
-// k in rank are dead, the next one finds nothing and claims in two rounds at all N.
+// k in rank are dead, the next one finds nothing and claims in two rounds.
 func Formula(p Params) Bill {
 	n, others := float64(p.Nodes), float64(p.Replicas-1)
 	firstDead := float64(p.Dead) / float64(p.Dead+p.Replicas)
-	asked := float64(p.quorum())*(1-firstDead) + n*firstDead
 	b := Bill{Calls: map[kind]float64{
-		commit: asked, finish: asked, acquire: n * firstDead,
+		commit: n, finish: n, lock: n * firstDead,
 		look: firstDead + p.looks()*others,
 	}}
 	for k, calls := range b.Calls {
@@ -71,18 +70,15 @@ func (p Params) commands(b Bill) float64 {
 		}
 		return calls / together * p.sent(together)
 	}
-	n, share, sum := float64(p.Nodes), float64(p.quorum())/float64(p.Nodes), 0.0
-	for _, k := range []kind{commit, finish, acquire} { // the ticks divide among the replicas
+	n, sum := float64(p.Nodes), 0.0
+	for _, k := range []kind{commit, finish, lock} { // the ticks divide among the replicas
 		sum += shared(b.Calls[k], due/replicas*b.Calls[k]/n)
 	}
 	apart := min(p.Together, p.Replicas) - 1 // ranks that look alone, at the ticks for which they have that rank
 	most := p.Replicas - 1 - apart           // the others see nearly all ticks
 	looks := b.Calls[look] / max(replicas-1, 1)
-	look := func(looks, part float64) float64 {
-		return shared(looks*part*float64(apart), part*due/replicas) + shared(looks*part*float64(most), part*due*float64(most)/replicas)
-	}
-	once := min(looks, 1) // at two nodes, and then at any of them
-	return sum + look(once, share) + look(once, 1-share) + n*look(looks-once, 1/n)
+	// All looks of a replica at one instant go to one node, and then to the next.
+	return sum + shared(looks*float64(apart), due/replicas) + shared(looks*float64(most), due*float64(most)/replicas)
 }
 
 // sent is how many commands carry the calls that a replica has for a node at one
@@ -103,8 +99,7 @@ func (p Params) sent(mean float64) float64 {
 // served all commits and finishes, or the replicas have taken their turns,
 // whichever takes longer.
 func (p Params) last() time.Duration {
-	share := float64(p.quorum()) / float64(p.Nodes)
-	served := time.Duration(share * float64(p.due()) * float64(p.Cost.Commit+p.Cost.Finish))
+	served := time.Duration(p.due()) * (p.Cost.Commit + p.Cost.Finish)
 	turns := math.Ceil(float64(p.due()*p.Cells) / float64(p.Replicas) / float64(p.MaxClaims))
 	waited := time.Duration(turns) * p.RTT * 5 / 4
 	last := max(served, waited)

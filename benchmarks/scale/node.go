@@ -57,7 +57,7 @@ func (t *tick) rule(index int, c call) answer {
 	switch free := p.owner == -1 && (p.lock == -1 || p.lock == me); c.kind {
 	case look:
 		a.ok = p.owner == -1 && p.lock == -1
-	case acquire:
+	case lock:
 		if a.ok = free; a.ok {
 			p.lock = me
 		}

@@ -36,15 +36,15 @@ type Params struct {
 
 // A Cost is what a node's processor spends.
 type Cost struct {
-	Command                       time.Duration // whatever it holds
-	Commit, Finish, Acquire, Look time.Duration // one call
-	Void, Extend, Beat, Acts      time.Duration
+	Command                    time.Duration // whatever it holds
+	Commit, Finish, Lock, Look time.Duration // one call
+	Void, Extend, Beat, Acts   time.Duration
 }
 
 // measured is what redis-server 7.0 spent on the machine of docs/performance.md.
 var measured = Cost{
 	Command: 30 * time.Microsecond,
-	Commit:  17 * time.Microsecond, Finish: 16 * time.Microsecond, Acquire: 14 * time.Microsecond,
+	Commit:  17 * time.Microsecond, Finish: 16 * time.Microsecond, Lock: 14 * time.Microsecond,
 	Look: 8 * time.Microsecond, Void: 14 * time.Microsecond, Extend: 11 * time.Microsecond,
 	Beat: 40 * time.Microsecond, Acts: 15 * time.Microsecond,
 }

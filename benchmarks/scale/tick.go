@@ -13,14 +13,12 @@ type tick struct {
 	world  *world
 	cell   int
 	order  []int // replicas by rank
-	first  int   // of the nodes that are asked
 	places []place
 	runs   int
 }
 
 func newTick(w *world, cell int) *tick {
 	t := &tick{world: w, cell: cell, order: w.rand.Perm(len(w.replicas)), places: make([]place, w.p.Nodes)}
-	t.first = w.rand.IntN(w.p.Nodes)
 	for i := range t.places {
 		t.places[i] = place{lock: -1, owner: -1}
 	}
@@ -46,9 +44,8 @@ func (t *tick) enter(rank int) {
 	if r.dead {
 		return
 	}
-	a := &attempt{tick: t, replica: r, rank: rank, next: t.place(r.index), nodes: t.world.p.Nodes, owner: -1}
+	a := &attempt{tick: t, replica: r, rank: rank, next: r.index, owner: -1}
 	if rank == 0 {
-		a.nodes = t.world.p.quorum()
 		r.enter(rank, func() { a.ask(commit) })
 		return
 	}
@@ -62,15 +59,14 @@ type attempt struct {
 	rank    int
 	tries   int
 
-	nodes int // so many are asked
-	next  int // the node to look at, of a quorum
+	next  int // the node to look at
 	owner int // whom so many nodes have named
 	seen  int
 }
 
 // look asks one node what became of the tick.
 func (a *attempt) look() {
-	node := a.tick.node(a.next % a.tick.world.p.quorum())
+	node := a.next % a.tick.world.p.Nodes
 	a.next++
 	a.replica.send(node, call{kind: look, tick: a.tick, replica: a.replica, answer: func(said answer) {
 		switch {
@@ -78,7 +74,7 @@ func (a *attempt) look() {
 		case said.ok && a.tick.world.now < a.tick.world.p.turn(a.rank):
 			a.tick.world.after(a.tick.world.p.turn(a.rank)-a.tick.world.now, a.look)
 		case said.ok:
-			a.replica.enter(a.rank, func() { a.ask(acquire) })
+			a.replica.enter(a.rank, func() { a.ask(lock) })
 		default:
 			a.saw(said.owner)
 		}
@@ -104,29 +100,16 @@ func (a *attempt) again() {
 	a.tick.world.after(pause, a.look)
 }
 
-// place is where a replica begins to look: at a node that does not depend on the
-// tick, or at another such, if that is not of the quorum.
-func (t *tick) place(replica int) int {
-	n, q := t.world.p.Nodes, t.world.p.quorum()
-	if place := (replica%n + n - t.first) % n; place < q {
-		return place
-	}
-	return (replica + q - 1 + n - t.first) % n
-}
-
-// node is the one at a place in the order that starts at the tick's first.
-func (t *tick) node(place int) int { return (t.first + place) % t.world.p.Nodes }
-
-// ask sends one round: to a quorum by whoever claims in one, else to all nodes of
-// the cell.
+// ask sends one round to all nodes of the cell. It awaits the slowest of them, a little
+// longer than the real one, which is over with a quorum.
 func (a *attempt) ask(round kind) {
-	votes, answered := 0, 0
-	for place := range a.nodes {
-		a.replica.send(a.tick.node(place), call{kind: round, tick: a.tick, replica: a.replica, answer: func(said answer) {
+	votes, answered, nodes := 0, 0, a.tick.world.p.Nodes
+	for node := range nodes {
+		a.replica.send(node, call{kind: round, tick: a.tick, replica: a.replica, answer: func(said answer) {
 			if said.ok {
 				votes++
 			}
-			if answered++; answered == a.nodes {
+			if answered++; answered == nodes {
 				a.counted(round, votes >= a.tick.world.p.quorum())
 			}
 		}})
@@ -139,7 +122,7 @@ func (a *attempt) counted(round kind, won bool) {
 		a.replica.leave()
 		a.tell(void)
 		a.again()
-	case round == acquire:
+	case round == lock:
 		a.ask(commit)
 	default:
 		a.replica.leave()
@@ -157,7 +140,7 @@ func (t *tick) run(a *attempt) {
 
 // tell sends what nobody waits for.
 func (a *attempt) tell(k kind) {
-	for place := range a.nodes {
-		a.replica.send(a.tick.node(place), call{kind: k, tick: a.tick, replica: a.replica, answer: func(answer) {}})
+	for node := range a.tick.world.p.Nodes {
+		a.replica.send(node, call{kind: k, tick: a.tick, replica: a.replica, answer: func(answer) {}})
 	}
 }

@@ -12,16 +12,16 @@ type kind uint8
 const (
 	commit kind = iota
 	finish
-	acquire
+	lock
 	look
 	void
 	kinds
 )
 
-func (k kind) String() string { return [...]string{"commit", "finish", "acquire", "look", "void"}[k] }
+func (k kind) String() string { return [...]string{"commit", "finish", "lock", "look", "void"}[k] }
 
 func (c Cost) of(k kind) time.Duration {
-	return [...]time.Duration{c.Commit, c.Finish, c.Acquire, c.Look, c.Void}[k]
+	return [...]time.Duration{c.Commit, c.Finish, c.Lock, c.Look, c.Void}[k]
 }
 
 // An event happens at an instant of virtual time.

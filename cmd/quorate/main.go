@@ -1,5 +1,5 @@
-// Command quorate is the scheduler with the built-in jobs exec and http. A
-// service with functions of its own builds its own binary: see package cmd.
+// Command quorate is the scheduler with the built-in jobs exec and http. To run your own
+// functions, build your own program: see package cmd.
 package main
 
 import (

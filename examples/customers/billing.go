@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // Billing makes jobs of the table's rows: it is the scheduler.Source.
@@ -26,7 +27,7 @@ func (b *billing) Jobs(ctx context.Context) ([]scheduler.Job, error) {
 	}
 	var list []scheduler.Job
 	for customer, spec := range rows {
-		schedule, err := scheduler.ParseSchedule(spec, scheduler.ScheduleOptions{})
+		schedule, err := schedule.Parse(spec, schedule.Options{})
 		if err != nil {
 			return nil, fmt.Errorf("customer %s: %w", customer, err)
 		}

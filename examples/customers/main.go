@@ -13,12 +13,12 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
 
-	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/redlock/devnodes"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/replica"
@@ -75,18 +75,17 @@ func run(ctx context.Context, out io.Writer) error {
 
 // newReplica has no job of its own: all are in the table.
 func newReplica(urls []string, b *billing) (*replica.Replica, error) {
-	config := replica.DefaultConfig()
-	for _, url := range urls {
-		config.Redis.Nodes = append(config.Redis.Nodes, replica.NodeEntry{URL: url})
-	}
-	config.Lock.TTL = 1500 * time.Millisecond // short, so that the wait for new nodes is
-	config.Lock.SafetyMargin = 200 * time.Millisecond
-	config.Redis.RestartGrace = 2 * time.Second
-	return replica.New(config, jobs.NewRegistry(), replica.Options{
-		Embedded: true, Jobs: b, LogOutput: io.Discard,
-		Observer: scheduler.Observer{
-			Updated:      func(d scheduler.Diff) { fmt.Fprintln(b.out, "   ", d) },
-			UpdateFailed: b.failed,
+	return replica.New(replica.Config{
+		Redis:  replica.Redis{Nodes: urls, Embedded: true, RestartGrace: 2 * time.Second},
+		Lock:   replica.Lock{TTL: 1500 * time.Millisecond}, // short, so that the wait for new nodes is
+		Source: b, Logger: slog.New(slog.DiscardHandler),
+		Observer: func(e scheduler.Event) {
+			switch e.Kind {
+			case scheduler.EventUpdated:
+				fmt.Fprintln(b.out, "   ", e.Diff)
+			case scheduler.EventUpdateFailed:
+				b.failed(e.Err)
+			}
 		},
 	})
 }

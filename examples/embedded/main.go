@@ -4,8 +4,8 @@
 //	go run ./examples/embedded
 //
 // Watch it count visits every two seconds; stop it with Ctrl-C and see it drain.
-// Here the nodes live inside the process, so that nothing else is needed. A real
-// service calls replica.Load("config.yaml", registry) instead of newReplica.
+// Here the nodes live inside the process, so that nothing else is needed: a real
+// service has only the URLs of its nodes under Redis, and no Lock.
 package main
 
 import (
@@ -45,29 +45,25 @@ func (s *service) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintf(w, "visit %d\n", s.visits.Add(1))
 }
 
-// CountParams are the job's params in the configuration, decoded strictly.
-type CountParams struct {
-	Unit string `json:"unit"`
-}
-
 // count is the job: an ordinary method, with its run's tick and token.
-func (s *service) count(_ context.Context, run jobs.Run, p CountParams) error {
-	fmt.Fprintf(s.out, "tick %s, token %d: %d %s so far\n", jobs.FormatTick(run.Tick), run.Token, s.visits.Load(), p.Unit)
+func (s *service) count(_ context.Context, run jobs.Run) error {
+	fmt.Fprintf(s.out, "tick %s, token %d: %d visits so far\n", jobs.FormatTick(run.Tick), run.Token, s.visits.Load())
 	return nil
 }
 
 // run serves until ctx ends, then drains the replica and closes the server.
 func run(ctx context.Context, out io.Writer) error {
 	s := &service{out: out}
-	registry := jobs.NewRegistry()
-	jobs.Register(registry, "count", s.count)
-
-	embedded, err := devnodes.Start(3)
+	nodes, err := devnodes.Start(3)
 	if err != nil {
 		return err
 	}
-	defer embedded.Close()
-	r, err := newReplica(registry, embedded.URLs())
+	defer nodes.Close()
+	r, err := replica.New(replica.Config{
+		Redis: replica.Redis{Nodes: nodes.URLs(), Embedded: true, RestartGrace: 2 * time.Second},
+		Lock:  replica.Lock{TTL: 1500 * time.Millisecond}, // short, so that the wait for new nodes is
+		Jobs:  []replica.Job{{Name: "count", Schedule: "@every 2s", Func: s.count}},
+	})
 	if err != nil {
 		return err
 	}
@@ -82,30 +78,10 @@ func run(ctx context.Context, out io.Writer) error {
 	go func() { served <- server.Serve(listener) }()
 
 	err = r.Run(ctx) // blocks; drains when ctx ends
-	shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	err = errors.Join(err, server.Shutdown(shutdown))
+	err = errors.Join(err, server.Close())
 	if closed := <-served; !errors.Is(closed, http.ErrServerClosed) {
 		err = errors.Join(err, closed)
 	}
 	fmt.Fprintln(out, "drained")
 	return err
-}
-
-// newReplica writes in Go what config.yaml would say.
-func newReplica(registry *jobs.Registry, urls []string) (*replica.Replica, error) {
-	config := replica.DefaultConfig()
-	for _, url := range urls {
-		config.Redis.Nodes = append(config.Redis.Nodes, replica.NodeEntry{URL: url})
-	}
-	config.Lock.TTL = 1500 * time.Millisecond // short, so that the wait for new nodes is
-	config.Lock.SafetyMargin = 200 * time.Millisecond
-	config.Redis.RestartGrace = 2 * time.Second
-	config.Jobs = map[string]replica.JobConfig{
-		"count": {
-			Func: "count", Schedule: replica.Specs{"@every 2s"}, Params: map[string]any{"unit": "visits"},
-			JobPolicy: replica.DefaultPolicy(),
-		},
-	}
-	return replica.New(config, registry, replica.Options{Embedded: true})
 }

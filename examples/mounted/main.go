@@ -25,7 +25,9 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/redlock/devnodes"
 	"github.com/quorate/quorate/scheduler/replica"
+	"github.com/quorate/quorate/scheduler/replica/dashboard"
 	"github.com/quorate/quorate/scheduler/web"
+	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
 func main() {
@@ -38,11 +40,11 @@ func main() {
 
 // identify says who makes a request, as a service does that has sessions: a real one
 // looks its cookie up.
-func identify(r *http.Request) (web.Identity, bool) {
+func identify(r *http.Request) (identity.Identity, bool) {
 	if r.Header.Get("X-Session") == "ann" {
-		return web.Identity{Name: "ann", Role: web.Operator}, true
+		return identity.Identity{Name: "ann", Role: identity.Operator}, true
 	}
-	return web.Identity{}, false
+	return identity.Identity{}, false
 }
 
 // run serves until ctx ends, then drains the replica.
@@ -56,7 +58,7 @@ func run(ctx context.Context, addr string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	cron, err := r.Web(web.Config{BasePath: "/admin/cron", Anonymous: web.AnonymousNone, Identify: identify})
+	cron, err := dashboard.Mount(r, web.Config{BasePath: "/admin/cron", Anonymous: identity.AnonymousNone, Identify: identify})
 	if err != nil {
 		return err
 	}
@@ -86,19 +88,12 @@ func run(ctx context.Context, addr string, out io.Writer) error {
 
 // newReplica has one job, which is run when somebody asks for it.
 func newReplica(urls []string) (*replica.Replica, error) {
-	registry := jobs.NewRegistry()
-	jobs.Register(registry, "greet", func(_ context.Context, run jobs.Run, _ jobs.NoParams) error {
-		run.Logger.Info("hello")
-		return nil
+	return replica.New(replica.Config{
+		Redis: replica.Redis{Nodes: urls, Embedded: true, RestartGrace: 2 * time.Second},
+		Lock:  replica.Lock{TTL: 1500 * time.Millisecond}, // short, so that the wait for new nodes is
+		Jobs: []replica.Job{{Name: "greet", Schedule: "@yearly", Func: func(_ context.Context, run jobs.Run) error {
+			run.Logger.Info("hello")
+			return nil
+		}}},
 	})
-	config := replica.DefaultConfig()
-	for _, url := range urls {
-		config.Redis.Nodes = append(config.Redis.Nodes, replica.NodeEntry{URL: url})
-	}
-	config.Lock.TTL, config.Lock.SafetyMargin = 1500*time.Millisecond, 200*time.Millisecond
-	config.Redis.RestartGrace = 2 * time.Second // short, so that the wait for new nodes is
-	config.Jobs = map[string]replica.JobConfig{
-		"greet": {Func: "greet", Schedule: replica.Specs{"@yearly"}, JobPolicy: replica.DefaultPolicy()},
-	}
-	return replica.New(config, registry, replica.Options{Embedded: true})
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/locking/redlock/devnodes"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
 func main() {
@@ -39,16 +38,16 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer embedded.Close()
-	paused, closePaused, err := newLocker(ctx, embedded.URLs())
+	paused, err := open(ctx, embedded.URLs())
 	if err != nil {
 		return err
 	}
-	defer closePaused()
-	healthy, closeHealthy, err := newLocker(ctx, embedded.URLs())
+	defer func() { _ = paused.Close() }()
+	healthy, err := open(ctx, embedded.URLs())
 	if err != nil {
 		return err
 	}
-	defer closeHealthy()
+	defer func() { _ = healthy.Close() }()
 	invoices, err := openInvoices()
 	if err != nil {
 		return err
@@ -109,25 +108,9 @@ func acquire(ctx context.Context, locker locking.Locker, req locking.Request, ou
 	return lease, err
 }
 
-// newLocker connects one replica to the nodes and says that these are new.
-func newLocker(ctx context.Context, urls []string) (*redlock.Locker, func(), error) {
-	config := nodes.Config{Namespace: "example", Timeout: ttl / 5, TTL: ttl, Grace: 2 * ttl, Embedded: true}
-	for _, url := range urls {
-		config.Nodes = append(config.Nodes, nodes.NodeConfig{URL: url})
-	}
-	set, err := nodes.Open(config)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := set.Init(ctx, false); err != nil {
-		return nil, nil, err
-	}
-	locker, err := redlock.New(set, redlock.Config{})
-	if err != nil {
-		return nil, nil, err
-	}
-	return locker, func() {
-		_ = locker.Close()
-		_ = set.Close()
-	}, nil
+// open connects one replica to the nodes and says that these are new.
+func open(ctx context.Context, urls []string) (*redlock.Locker, error) {
+	return redlock.Open(ctx, redlock.Config{
+		Nodes: urls, New: true, Namespace: "example", Timeout: ttl / 5, TTL: ttl, Grace: 2 * ttl, Embedded: true,
+	})
 }

@@ -100,7 +100,7 @@ func (b *tab) backfills(wait waiter) {
 	at := func(hours time.Duration) string { return hour.Add(-hours * time.Hour).Format("2006-01-02T15:04") }
 	b.asks("/jobs/hourly-sync", "/jobs/hourly-sync/backfill", "from", at(30), "to", at(27))
 	b.send("3 ticks would run")
-	b.send("Backfill asked for")
+	b.send("Backfill requested")
 	b.open("/ticks?job=hourly-sync&trigger=backfill&outcome=succeeded")
 	wait(b, "three runs of the past", `document.querySelectorAll("tbody tr").length >= 3`)
 }
@@ -109,7 +109,7 @@ func (b *tab) cancels(wait waiter) {
 	b.t.Helper()
 	b.begins("import", wait)
 	b.asks("/jobs/import", "/jobs/import/cancel")
-	b.send("Asked the runs to end")
+	b.send("Cancelled: the runs were asked to stop")
 	b.open("/ticks?job=import&outcome=cancelled,running")
 	wait(b, "the run is cancelled", lists("cancelled")+` && !`+lists("running"))
 }
@@ -119,7 +119,7 @@ func (b *tab) begins(job string, wait waiter) {
 	b.t.Helper()
 	b.starts(job)
 	b.open("/")
-	wait(b, job+" runs", says(job+" on web-"))
+	wait(b, job+" runs", says(job+" (replica web-"))
 }
 
 // releases takes a lock away, and first writes its name wrong.
@@ -152,7 +152,7 @@ func testRefused(t *testing.T, browser *chromium, home string) {
 	}
 	operator := login(t, browser, home, "operator")
 	operator.open("/locks/import/release")
-	operator.sees("takes a user with role admin")
+	operator.sees("needs the role admin")
 
 	forge := func(b *tab, path string) int64 {
 		post := fmt.Sprintf(`fetch(%q, {method: "POST", body: new URLSearchParams({reason: "forged", confirm: "import", all: "1"})}).then(r => r.status)`, home+path)

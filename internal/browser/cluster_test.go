@@ -11,7 +11,7 @@ import (
 
 	"github.com/quorate/quorate/cmd"
 	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/scheduler/web"
+	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
 // base is where the clusters serve the dashboard: below a path, as behind a proxy.
@@ -21,7 +21,7 @@ const base = "/admin/cron"
 const password = "correct horse battery"
 
 // stored makes what the configuration holds of the password: it takes a while.
-var stored = sync.OnceValues(func() (string, error) { return web.HashPassword(password) })
+var stored = sync.OnceValues(func() (string, error) { return identity.HashPassword(password) })
 
 // A cluster is five nodes, a sink, and three replicas.
 type cluster struct {
@@ -74,7 +74,7 @@ func (c *cluster) text(jobs string) string {
 	}
 	fmt.Fprintf(&b, "lock: {ttl: 5s, safety_margin: 1200ms}\nlog: {format: json}\n")
 	fmt.Fprintf(&b, "http:\n  listen: 127.0.0.1:0\n  base_path: %s\n  anonymous: none\n  users:\n", base)
-	for _, role := range []web.Role{web.Viewer, web.Operator, web.Admin} {
+	for _, role := range []identity.Role{identity.Viewer, identity.Operator, identity.Admin} {
 		fmt.Fprintf(&b, "    %s: {role: %[1]s, password: %q}\n", role, hash)
 	}
 	return b.String() + strings.ReplaceAll(jobs, "SINK", c.sink.Addr())

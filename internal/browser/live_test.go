@@ -20,7 +20,7 @@ func testLive(t *testing.T, browser *chromium, c *cluster, home string) {
 	beside.wait("the end of the run", says("succeeded"))
 	beside.wait("its log", says("second half"))
 	above.wait("the end of the run", lists("succeeded"))
-	desk.wait("no run of it goes on", `!`+says("slow on web-"))
+	desk.wait("no run of it is running", `!`+says("slow (replica web-"))
 	if on := eval[string](desk, `document.activeElement.name || ""`); on != "tz" {
 		t.Errorf("the keyboard was taken away from the footer: it is at %q", on)
 	}

@@ -34,7 +34,7 @@ func (c *trouble) losesNodes() {
 	}
 	c.nodes[1].Thaw()
 	c.nodes[2].Thaw()
-	c.reads(watched, "the quorum that is back", says("4 of 5 nodes vote"), `!`+says("What you see was read at"))
+	c.reads(watched, "the quorum that is back", says("4 of 5 nodes vote"), `!`+says("This page was read at"))
 }
 
 // saysWhoIsAway wants the page of a run, which is open, to say which nodes did not
@@ -69,10 +69,10 @@ func everyPlace(b *tab) []string {
 // read last and when that was, or to say why there is nothing, and to look well.
 func (b *tab) explainsItself(path string) {
 	b.t.Helper()
-	status, words, want := b.open(path), "What you see was read at", int64(200)
+	status, words, want := b.open(path), "This page was read at", int64(200)
 	switch path {
 	case neverRead:
-		words, want = "Nothing was read of this before", 503
+		words, want = "This page was not read before the outage", 503
 	case "/nodes": // asked one by one, so never old
 		words = "no quorum. No tick can start"
 	}

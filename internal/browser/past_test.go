@@ -3,10 +3,10 @@ package browser_test
 import (
 	"time"
 
+	"github.com/quorate/quorate/internal/redisledger"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/redisledger"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A past is what a job did in the last hour.
@@ -14,17 +14,17 @@ type past struct {
 	job        string
 	every, at  time.Duration // ticks, from the full hour
 	took       time.Duration
-	odd        map[int]scheduler.Outcome // how other ticks ended than well, counted back from the last
-	error, why string                    // of those
+	odd        map[int]ledger.Outcome // how other ticks ended than well, counted back from the last
+	error, why string                 // of those
 }
 
 func pasts() []past {
 	return []past{
-		{job: "sync-orders", every: 5 * time.Minute, took: 50 * time.Second, odd: map[int]scheduler.Outcome{6: scheduler.TimedOut}, error: "shop 2 does not answer: the run took longer than 1m0s"},
-		{job: "send-reminders", every: 10 * time.Minute, took: 20 * time.Second, odd: map[int]scheduler.Outcome{2: scheduler.Missed}, why: "no quorum: 2 of 5 nodes answered"},
+		{job: "sync-orders", every: 5 * time.Minute, took: 50 * time.Second, odd: map[int]ledger.Outcome{6: ledger.TimedOut}, error: "shop 2 does not answer: the run took longer than 1m0s"},
+		{job: "send-reminders", every: 10 * time.Minute, took: 20 * time.Second, odd: map[int]ledger.Outcome{2: ledger.Missed}, why: "no quorum: 2 of 5 nodes answered"},
 		{job: "price-import", every: 20 * time.Minute, took: 13 * time.Minute},
-		{job: "stock-check", every: 15 * time.Minute, took: 4 * time.Minute, odd: map[int]scheduler.Outcome{1: scheduler.Skipped}, why: "group warehouse already has max_running = 2 runs"},
-		{job: "invoices", every: 30 * time.Minute, took: 9 * time.Second, odd: map[int]scheduler.Outcome{0: scheduler.Failed}, error: "no such table: deliveries"},
+		{job: "stock-check", every: 15 * time.Minute, took: 4 * time.Minute, odd: map[int]ledger.Outcome{1: ledger.Skipped}, why: "group warehouse already has max_running = 2 runs"},
+		{job: "invoices", every: 30 * time.Minute, took: 9 * time.Second, odd: map[int]ledger.Outcome{0: ledger.Failed}, error: "no such table: deliveries"},
 		{job: "ledger-export", every: time.Hour, at: 7 * time.Minute, took: 7 * time.Second},
 	}
 }
@@ -34,7 +34,7 @@ func pasts() []past {
 func (c *cluster) remember() {
 	c.t.Helper()
 	set := c.set()
-	locker, err := redlock.New(set, redlock.Config{})
+	locker, err := redlock.New(set, redlock.Options{})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -62,13 +62,13 @@ func (p past) ticks(now time.Time) func(yield func(int, time.Time) bool) {
 	}
 }
 
-func (p past) entry(tick time.Time, n, i int) scheduler.Entry {
-	e := scheduler.Entry{
-		Job: p.job, Tick: tick.UTC(), Trigger: scheduler.BySchedule, Outcome: scheduler.Succeeded,
+func (p past) entry(tick time.Time, n, i int) ledger.Entry {
+	e := ledger.Entry{
+		Job: p.job, Tick: tick.UTC(), Trigger: ledger.BySchedule, Outcome: ledger.Succeeded,
 		Replica: []string{"web-1", "web-2", "web-3"}[(n*5+i*2+n/3)%3],
 	}
 	if odd, ok := p.odd[n]; ok {
-		e.Outcome, e.Error, e.Reason = odd, p.error, scheduler.Said(p.why)
+		e.Outcome, e.Error, e.Reason = odd, p.error, ledger.Said(p.why)
 	}
 	if e.Outcome.Ran() {
 		e.Started = tick.Add(time.Duration(7+i) * time.Millisecond)
@@ -82,22 +82,22 @@ func (p past) entry(tick time.Time, n, i int) scheduler.Entry {
 }
 
 // happened puts an entry onto the nodes as a replica does.
-func (c *cluster) happened(locker *redlock.Locker, ledger *redisledger.Ledger, e scheduler.Entry) {
+func (c *cluster) happened(locker *redlock.Locker, store *redisledger.Ledger, e ledger.Entry) {
 	c.t.Helper()
 	if !e.Outcome.Ran() {
-		if _, err := ledger.Record(c.t.Context(), e); err != nil {
+		if _, err := store.Record(c.t.Context(), e); err != nil {
 			c.t.Fatal(err)
 		}
 		return
 	}
 	begun := e
-	begun.Outcome, begun.Finished, begun.Error = scheduler.Running, time.Time{}, ""
-	lease, err := locker.TryAcquire(c.t.Context(), locking.Request{Name: e.Job, Tick: e.Tick, TTL: 5 * time.Second, Holder: e.Replica, Note: scheduler.EncodeNote(begun)})
+	begun.Outcome, begun.Finished, begun.Error = ledger.Running, time.Time{}, ""
+	lease, err := locker.TryAcquire(c.t.Context(), locking.Request{Name: e.Job, Tick: e.Tick, TTL: 5 * time.Second, Holder: e.Replica, Note: ledger.EncodeNote(begun)})
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	e.Votes = lease.Claim().Votes
-	if err := lease.Release(c.t.Context(), scheduler.EncodeNote(e)); err != nil {
+	if err := lease.Release(c.t.Context(), ledger.EncodeNote(e)); err != nil {
 		c.t.Fatal(err)
 	}
 }

@@ -5,10 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/redisledger"
 	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/redisledger"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // hostile is what somebody writes wherever text is taken.
@@ -34,13 +35,13 @@ func newShop(t *testing.T) (c *cluster, home string) {
 }
 
 // ledger opens the nodes as a replica does.
-func (c *cluster) set() *nodes.Set {
+func (c *cluster) set() *members.Set {
 	c.t.Helper()
-	cfg := nodes.Config{Namespace: "shop", Timeout: time.Second, TTL: 5 * time.Second, Grace: 12 * time.Second}
+	cfg := members.Config{Namespace: "shop", Timeout: time.Second, TTL: 5 * time.Second, Grace: 12 * time.Second}
 	for i, url := range redistest.URLs(c.nodes) {
-		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{Name: fmt.Sprintf("redis-%d", i+1), URL: url})
+		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{Name: fmt.Sprintf("redis-%d", i+1), URL: url})
 	}
-	set, err := nodes.Open(cfg)
+	set, err := members.Open(cfg)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -55,13 +56,13 @@ func (c *cluster) set() *nodes.Set {
 // of its tick: whoever can write to the nodes can do that.
 func (c *cluster) attack() {
 	c.t.Helper()
-	ledger, now := redisledger.New(c.set()), time.Now().Truncate(time.Millisecond)
+	store, now := redisledger.New(c.set()), time.Now().Truncate(time.Millisecond)
 	job := scheduler.JobInfo{Name: hostile, Schedule: "@every 1h", Timezone: "UTC", Func: hostile, Tags: []string{hostile}, Replica: hostile, Published: now}
-	if err := ledger.Publish(c.t.Context(), []scheduler.JobInfo{job}); err != nil {
+	if err := store.Publish(c.t.Context(), []scheduler.JobInfo{job}); err != nil {
 		c.t.Fatal(err)
 	}
-	_, err := ledger.Record(c.t.Context(), scheduler.Entry{
-		Job: hostile, Tick: now.Add(-time.Minute), Trigger: scheduler.BySchedule, Replica: hostile, Outcome: scheduler.Missed, Reason: scheduler.Said(hostile),
+	_, err := store.Record(c.t.Context(), ledger.Entry{
+		Job: hostile, Tick: now.Add(-time.Minute), Trigger: ledger.BySchedule, Replica: hostile, Outcome: ledger.Missed, Reason: ledger.Said(hostile),
 	})
 	if err != nil {
 		c.t.Fatal(err)

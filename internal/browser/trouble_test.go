@@ -36,7 +36,7 @@ func TestTrouble(t *testing.T) {
 	operator := login(t, c.browser, c.urls["web-1"], "operator")
 	watched := login(t, c.browser, c.urls["web-2"], "viewer")
 	operator.starts("invoices")
-	c.reads(watched, "a job that fails", says("1 job failed"), says("invoices"), says("no such table: orders"))
+	c.reads(watched, "a job that fails", says("Failed: invoices"), says("no such table: orders"))
 	c.stalls(operator)
 	c.losesReplica(operator)
 	c.losesNodes()
@@ -56,7 +56,7 @@ func (c *trouble) stalls(operator *tab) {
 	c.replicas[frozen].signal(syscall.SIGCONT)
 	c.reads(watched, "a replica that is back", says("3 replicas, all ready"))
 	c.lets()
-	c.reads(watched, "a stale write that is refused", says("1 stale write was refused"), says("ledger-export"))
+	c.reads(watched, "a stale write that is refused", says("A guard refused 1 stale write"), says("ledger-export"))
 }
 
 // losesReplica kills one that runs something.
@@ -67,8 +67,8 @@ func (c *trouble) losesReplica(operator *tab) {
 	c.replicas[killed].kill()
 	delete(c.urls, killed)
 	c.reads(watched, "a replica that is killed", isAway(killed))
-	c.reads(watched, "the run that it left half done", says("2 replicas, all ready"), says(killed+" has gone, with a run of import half done"))
-	left.wait("a page whose replica is away says so", says("What you see is as it was at")+` && `+says("is not answered"))
+	c.reads(watched, "the run that it left half done", says("2 replicas, all ready"), says(killed+" has gone, with a run of import unfinished"))
+	left.wait("a page whose replica is away says so", says("This page is from")+` && `+says("cannot be reached"))
 }
 
 // reads waits until the overview, which is open, says what is true of it, and notes
@@ -102,5 +102,5 @@ func (b *tab) starts(job string, pairs ...string) {
 func (b *tab) runsOn(job string) string {
 	b.t.Helper()
 	b.begins(job, (*tab).wait)
-	return eval[string](b, `document.querySelector("main").innerText.match(/`+job+` on (web-\d)/)[1]`)
+	return eval[string](b, `document.querySelector("main").innerText.match(/`+job+` \(replica (web-\d)/)[1]`)
 }

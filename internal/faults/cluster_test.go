@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 // A cluster is five redis-servers that never served before.
 type cluster struct {
 	servers []*redistest.Server
-	cfg     nodes.Config
+	cfg     members.Config
 }
 
 // times are the node timeout, the length of a lease, and the restart grace.
@@ -34,9 +34,9 @@ func newCluster(t *testing.T, d times, opts ...redistest.Option) *cluster {
 	t.Helper()
 	c := &cluster{
 		servers: redistest.StartN(t, size, opts...),
-		cfg:     nodes.Config{Timeout: d.timeout, TTL: d.ttl, Grace: d.grace},
+		cfg:     members.Config{Timeout: d.timeout, TTL: d.ttl, Grace: d.grace},
 	}
-	set, err := nodes.Open(c.config(redistest.URLs(c.servers)))
+	set, err := members.Open(c.config(redistest.URLs(c.servers)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,10 +48,10 @@ func newCluster(t *testing.T, d times, opts ...redistest.Option) *cluster {
 }
 
 // config names the nodes, whatever way leads to them.
-func (c *cluster) config(urls []string) nodes.Config {
+func (c *cluster) config(urls []string) members.Config {
 	cfg := c.cfg
 	for i, u := range urls {
-		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{Name: nodeName(i), URL: u})
+		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{Name: nodeName(i), URL: u})
 	}
 	return cfg
 }
@@ -73,7 +73,7 @@ func (c *cluster) lines(t *testing.T) lines {
 // A replica has connections of its own, and looks after its nodes.
 type replica struct {
 	*redlock.Locker
-	set *nodes.Set
+	set *members.Set
 
 	mu    sync.Mutex
 	downs map[string]int // how often a node stopped answering
@@ -98,10 +98,10 @@ func (c *cluster) replica(t *testing.T, way lines) *replica {
 		r.downs[node]++
 	}
 	var err error
-	if r.set, err = nodes.Open(cfg); err != nil {
+	if r.set, err = members.Open(cfg); err != nil {
 		t.Fatal(err)
 	}
-	if r.Locker, err = redlock.New(r.set, redlock.Config{}); err != nil {
+	if r.Locker, err = redlock.New(r.set, redlock.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -121,6 +121,15 @@ func (r *replica) down(node int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.downs[nodeName(node)]
+}
+
+// locks counts the nodes that have a lock of the job.
+func (c *cluster) locks(t *testing.T) (n int64) {
+	t.Helper()
+	for _, s := range c.servers {
+		n += s.Client().Exists(t.Context(), "{quorate}:job:"+job+":lock").Val()
+	}
+	return n
 }
 
 // request asks for a tick; the zero time for a plain lock.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/internal/redlock/members"
 )
 
 // A verdict is what must come of an operation.
@@ -101,7 +101,7 @@ func matrixFaults() []fault {
 			name: "wrong password", what: "the password is changed while replicas run",
 			spoil: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) { password(t, s, "changed") },
 			mend:  func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) { password(t, s, "secret") },
-			opts:  []redistest.Option{redistest.ACL("quorate", "secret", nodes.ACLRules(nodes.DefaultNamespace))},
+			opts:  []redistest.Option{redistest.ACL("quorate", "secret", members.ACLRules(members.DefaultNamespace))},
 			three: nothing,
 		},
 		{

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
 // holderEnv makes the test binary the program of this file: a process that
@@ -23,7 +23,7 @@ const holderEnv = "QUORATE_FAULTS_HOLDER"
 
 // An order is what a holder is told to do, in its environment.
 type order struct {
-	Nodes               []nodes.NodeConfig
+	Nodes               []members.NodeConfig
 	Timeout, TTL, Grace time.Duration
 	Name                string
 	Tick                time.Time
@@ -63,12 +63,12 @@ func hold(text string, in *bufio.Reader, say func(word)) error {
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		return err
 	}
-	set, err := nodes.Open(nodes.Config{Nodes: o.Nodes, Timeout: o.Timeout, TTL: o.TTL, Grace: o.Grace})
+	set, err := members.Open(members.Config{Nodes: o.Nodes, Timeout: o.Timeout, TTL: o.TTL, Grace: o.Grace})
 	if err != nil {
 		return err
 	}
 	defer set.Close()
-	locker, err := redlock.New(set, redlock.Config{})
+	locker, err := redlock.New(set, redlock.Options{})
 	if err != nil {
 		return err
 	}
@@ -84,10 +84,10 @@ func hold(text string, in *bufio.Reader, say func(word)) error {
 	}
 	say(word{What: "granted", Token: lease.Claim().Token})
 	last := word{What: "ended", Token: lease.Claim().Token}
-	cfg := locking.HoldConfig{Every: o.TTL / 3, Margin: o.TTL / 10}
-	err = locking.Hold(context.Background(), lease, cfg, func(ctx context.Context) error {
-		return work(ctx, o, lease, cfg.Margin, in, say, &last)
-	})
+	cfg := locking.KeepConfig{Every: o.TTL / 3, Margin: o.TTL / 10}
+	k := locking.Keep(context.Background(), lease, cfg)
+	err = k.Do(func(ctx context.Context) error { return work(ctx, o, lease, cfg.Margin, in, say, &last) })
+	k.Stop()
 	if err != nil {
 		return err
 	}

@@ -107,6 +107,7 @@ func runCell(t *testing.T, c cell, order []int) seen {
 	mustRelease(t, mustClaim(t, a, cl.request(past(0)))) // connections and scripts are in place
 	before := mustClaim(t, b, cl.request(past(0).Add(time.Millisecond)))
 	mustRelease(t, before)
+	eventually(t, "all nodes have heard of the release", func() bool { return cl.locks(t) == 0 })
 	var lease locking.Lease
 	if c.op > 0 {
 		lease = mustClaim(t, a, tick)

@@ -25,8 +25,8 @@ type partition struct {
 
 func partitions() []partition {
 	hole := func(l lines, node int) { l[node].BlackHole() }
-	// Commits are run, and nobody hears of it: only they name the holder.
-	deaf := func(l lines, node int) { l[node].DropReplies("the holder") }
+	// Commits are run, and nobody hears of it: they are the first to name the holder.
+	deaf := func(l lines, node int) { l[node].DropReplies("the+holder") }
 	return []partition{
 		{name: "A sees nodes 1 to 3, B 3 to 5", cut: [2][]int{{3, 4}, {0, 1}}, how: hole},
 		{name: "A sees nodes 1 to 3, B 4 and 5", cut: [2][]int{{3, 4}, {0, 1, 2}}, how: hole, minority: [2]bool{false, true}, told: locking.ErrNoQuorum},
@@ -74,8 +74,11 @@ func runPartition(t *testing.T, p partition, seed uint64) string {
 	ways := [2]lines{c.lines(t), c.lines(t)}
 	replicas := [2]*replica{c.replica(t, ways[0]), c.replica(t, ways[1])}
 	dice := rand.New(rand.NewPCG(seed, 1))
-	for i, way := range ways {
+	for i := range replicas {
 		mustRelease(t, mustClaim(t, replicas[i], c.request(past(i))))
+		eventually(t, "all nodes have heard of the release", func() bool { return c.locks(t) == 0 })
+	}
+	for i, way := range ways {
 		for n := range way {
 			way[n].Delay(time.Duration(dice.IntN(20)) * time.Millisecond)
 		}

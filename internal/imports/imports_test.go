@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -43,43 +44,79 @@ func TestImportRule(t *testing.T) {
 //
 //	cmd, examples → replica → adapters → scheduler → jobs → locking
 //
-// Two kinds of package stand beside them: the driver that both Redis adapters
-// share, and helpers of tests.
+// Three kinds of package stand beside them: the parts that the Redis adapters share, the
+// rules of a node and the schedules, which know no other package, and helpers of tests.
 func layer(pkg string) int {
 	switch {
 	case under(pkg, "cmd"), under(pkg, "examples"):
 		return 6
-	case under(pkg, "scheduler/replica"):
+	case under(pkg, "scheduler/replica"), pkg == "internal/config", pkg == "internal/redisstore":
 		return 5
 	case adapter(pkg):
 		return 4
-	case pkg == "scheduler", pkg == "scheduler/listing", under(pkg, "scheduler/internal"):
+	case pkg == "scheduler", pkg == "scheduler/ledger", pkg == "scheduler/acts", pkg == "internal/listing", under(pkg, "scheduler/internal"):
 		return 3
 	case pkg == "jobs":
 		return 2
-	case pkg == "locking/redlock/nodes":
-		return 1
-	case pkg == "locking", pkg == "locking/fence":
+	case driver(pkg), pkg == "locking", pkg == "locking/fence":
 		return 1
 	}
 	return 0
 }
 
-func adapter(pkg string) bool {
+func adapter(pkg string) bool { return family(pkg) != "" }
+
+// family is the root of the family of adapters that pkg is of, "" if it is no adapter. A
+// family knows one technology, and may have several packages.
+func family(pkg string) string {
+	if driver(pkg) {
+		return ""
+	}
 	for _, root := range []string{
-		"locking/redlock", "locking/fence", "jobs/execjob", "jobs/httpjob",
-		"scheduler/redisledger", "scheduler/redisacts", "scheduler/cells", "scheduler/webhook", "scheduler/metrics", "scheduler/traces", "scheduler/web",
+		"locking/redlock", "locking/fence/sqlfence", "locking/fence/redisfence", "locking/fence/httpfence", "locking/fence/fencetest",
+		"jobs/execjob", "jobs/httpjob",
+		"internal/redisledger", "internal/redisacts", "internal/cells", "internal/webhook", "scheduler/metrics", "scheduler/traces", "scheduler/web",
 	} {
-		if under(pkg, root) && pkg != "locking/redlock/nodes" && pkg != "locking/fence" {
-			return true
+		if under(pkg, root) {
+			return root
 		}
 	}
-	return false
+	return ""
+}
+
+// rooms are the packages within a family, each with those of the family that it may import.
+// Where there is no entry the compiler alone says who may: there are no circles.
+var rooms = map[string][]string{
+	"scheduler/web/internal/problem": nil,
+	"scheduler/web/identity":         {"scheduler/web/internal/problem"},
+	"scheduler/web/internal/api":     {"scheduler/web/identity", "scheduler/web/internal/problem"},
+	"scheduler/web/internal/pages":   {"scheduler/web/internal/api", "scheduler/web/identity", "scheduler/web/internal/problem"},
+}
+
+// parts are the packages that the Redis adapters share, each with what of this module it
+// may import: calls to nodes, who the nodes are, what is stored on them, and the rules of
+// claims as scripts, which are redlock's own.
+var parts = map[string][]string{
+	"internal/redlock/wire":    nil,
+	"internal/redlock/members": {"locking", "internal/redlock/wire"},
+	"internal/redlock/records": {"locking"},
+	"internal/redlock/scripts": {"internal/redlock/members", "internal/redlock/records"},
+}
+
+func driver(pkg string) bool {
+	_, is := parts[pkg]
+	return is
 }
 
 // measures tells whether pkg is of the benchmarks: a module of its own that starts
 // servers, looks at every part, and puts others beside it.
 func measures(pkg string) bool { return under(pkg, "benchmarks") }
+
+// tool tells whether pkg serves the tests and the work on this module: what is below
+// internal and no part of the product.
+func tool(pkg string) bool {
+	return under(pkg, "internal") && layer(pkg) == 0 && pkg != "internal/rules"
+}
 
 func testHelper(pkg string) bool {
 	base := path.Base(pkg)
@@ -97,32 +134,47 @@ func violation(f importer, imported string) string {
 		return thirdParty(f, imported)
 	case testHelper(own) && !testHelper(pkg):
 		return "a package for tests is imported by tests only"
-	case testHelper(pkg), under(pkg, "internal"):
+	case testHelper(pkg), tool(pkg):
 		return ""
-	case adapter(pkg) && adapter(own) && pkg != own:
-		return "adapters never import adapters; scheduler/replica wires them"
-	case own == "locking/redlock/nodes" && !under(pkg, "locking/redlock") && layer(pkg) < 4:
+	case adapter(pkg) && adapter(own) && family(pkg) != family(own):
+		return "adapters of one family never import those of another; scheduler/replica wires them"
+	case adapter(own) && !inRoom(pkg, own):
+		return "within a family, too, imports go one way: web → pages → api → identity → problem"
+	case driver(pkg):
+		if slices.Contains(parts[pkg], own) {
+			return ""
+		}
+		return "scripts know members and records; members know wire and locking; records know locking; wire knows nothing"
+	case driver(own) && layer(pkg) < 4:
 		return "the cores know no technology"
-	case pkg == "locking/redlock/nodes" && own != "locking":
-		return "the driver knows the contract of locking and nothing else"
+	case own == "internal/redlock/scripts" && !under(pkg, "locking/redlock"):
+		return "claims are redlock's"
+	case pkg == "internal/rules", pkg == "scheduler/schedule":
+		return "the rules and the schedules know no other package"
 	case layer(own) > layer(pkg):
 		return "imports point down: cmd → replica → adapters → scheduler → jobs → locking"
 	}
 	return ""
 }
 
+// inRoom tells whether the packages of a family let pkg import own.
+func inRoom(pkg, own string) bool {
+	allowed, is := rooms[pkg]
+	return !is || family(pkg) != family(own) || slices.Contains(allowed, own)
+}
+
 // only maps a library to the one place that may import it.
 var only = map[string][]string{
-	"github.com/knadh/koanf":          {"scheduler/replica"},
+	"github.com/knadh/koanf":          {"internal/config"},
 	"github.com/alicebob/miniredis":   {"locking/redlock/devnodes", "internal/redistest"},
 	"github.com/go-redsync/redsync":   {"locking/redlock"},
-	"github.com/redis/go-redis":       {"locking/redlock", "internal/redistest", "cmd", "locking/fence/redisfence", "examples/stalewriter"},
+	"github.com/redis/go-redis":       {"locking/redlock", "internal/redlock", "internal/redistest", "cmd", "locking/fence/redisfence", "examples/stalewriter"},
 	"github.com/spf13/cobra":          {"cmd"},
 	"github.com/prometheus":           {"scheduler/metrics"},
-	"go.opentelemetry.io/otel":        {"scheduler/traces", "scheduler/replica"},
-	"github.com/google/jsonschema-go": {"scheduler/replica", "scheduler/web"},
-	"go.yaml.in/yaml":                 {"scheduler/replica"},
-	"github.com/robfig/cron":          {"scheduler"},
+	"go.opentelemetry.io/otel":        {"scheduler/traces"},
+	"github.com/google/jsonschema-go": {"internal/config", "scheduler/web/internal/api"},
+	"go.yaml.in/yaml":                 {"internal/config"},
+	"github.com/robfig/cron":          {"scheduler/schedule"},
 }
 
 func thirdParty(f importer, imported string) string {
@@ -130,11 +182,8 @@ func thirdParty(f importer, imported string) string {
 		return "" // standard library
 	}
 	pkg := f.pkg()
-	if pkg == "scheduler" && strings.HasPrefix(imported, "github.com/robfig/cron") {
-		return ""
-	}
 	switch pkg {
-	case "locking", "locking/fence", "jobs", "scheduler", "scheduler/listing":
+	case "locking", "internal/rules", "locking/fence", "jobs", "scheduler", "internal/listing":
 		return "the cores import the standard library only"
 	case "locking/fence/sqlfence", "locking/fence/httpfence":
 		return "these guards take what the user has: standard library only"
@@ -198,27 +247,48 @@ func TestRuleSeesViolations(t *testing.T) {
 		{"jobs/httpjob/httpjob.go", module + "/locking/fence/httpfence"},
 		{"locking/hold.go", module + "/locking/redlock"},
 		{"jobs/run.go", module + "/scheduler"},
-		{"jobs/run.go", module + "/locking/redlock/nodes"},
-		{"scheduler/engine.go", module + "/scheduler/redisledger"},
+		{"jobs/run.go", module + "/internal/redlock/members"},
+		{"scheduler/engine.go", module + "/internal/redisledger"},
 		{"scheduler/engine.go", module + "/scheduler/schedtest"},
-		{"scheduler/redisledger/read.go", module + "/locking/redlock"},
-		{"scheduler/listing/reader.go", module + "/scheduler/redisledger"},
-		{"scheduler/listing/reader.go", "github.com/redis/go-redis/v9"},
+		{"internal/redisledger/read.go", module + "/locking/redlock"},
+		{"internal/listing/reader.go", module + "/internal/redisledger"},
+		{"internal/listing/reader.go", "github.com/redis/go-redis/v9"},
 		{"jobs/execjob/exec.go", module + "/jobs/httpjob"},
-		{"locking/redlock/nodes/node.go", module + "/locking/redlock"},
-		{"scheduler/redisledger/read.go", module + "/scheduler/replica"},
+		{"internal/redlock/members/node.go", module + "/locking/redlock"},
+		{"internal/redlock/wire/lane.go", module + "/internal/redlock/members"},
+		{"internal/redlock/wire/lane.go", module + "/locking"},
+		{"internal/redlock/records/records.go", module + "/internal/redlock/wire"},
+		{"internal/redlock/members/node.go", module + "/internal/redlock/scripts"},
+		{"internal/redlock/scripts/keys.go", module + "/locking/redlock"},
+		{"internal/redisledger/read.go", module + "/internal/redlock/scripts"},
+		{"internal/rules/claim.go", module + "/locking"},
+		{"internal/rules/claim.go", "github.com/redis/go-redis/v9"},
+		{"internal/redisledger/read.go", module + "/scheduler/replica"},
 		{"scheduler/replica/load.go", module + "/cmd"},
 		{"cmd/run.go", "github.com/knadh/koanf/v2"},
+		{"scheduler/engine.go", module + "/internal/config"},
 		{"scheduler/replica/load.go", "github.com/alicebob/miniredis/v2"},
+		{"scheduler/web/internal/pages/jobs.go", module + "/scheduler/metrics"},
+		{"internal/webhook/sink.go", module + "/scheduler/web/identity"},
+		{"scheduler/web/identity/gate.go", module + "/scheduler/web/internal/api"},
+		{"scheduler/web/internal/api/reads.go", module + "/scheduler/web/internal/pages"},
+		{"scheduler/web/internal/problem/problem.go", module + "/scheduler/web"},
+		{"scheduler/web/internal/pages/pages.go", "github.com/google/jsonschema-go/jsonschema"},
 	} {
 		if violation(importer{file: tc.file}, tc.imported) == "" {
 			t.Errorf("%s may import %s; the rule should refuse it", tc.file, tc.imported)
 		}
 	}
 	for _, tc := range []struct{ file, imported string }{
-		{"scheduler/redisledger/read.go", module + "/locking/redlock/nodes"},
-		{"scheduler/replica/build.go", module + "/scheduler/redisledger"},
-		{"scheduler/web/api.go", module + "/scheduler/listing"},
+		{"internal/redisledger/read.go", module + "/internal/redlock/members"},
+		{"internal/redlock/members/node.go", module + "/internal/redlock/wire"},
+		{"internal/redlock/records/records.go", module + "/locking"},
+		{"internal/redlock/scripts/keys.go", module + "/internal/redlock/members"},
+		{"locking/redlock/try.go", module + "/internal/redlock/scripts"},
+		{"scheduler/replica/build.go", module + "/internal/redisledger"},
+		{"scheduler/web/server.go", module + "/scheduler/web/internal/pages"},
+		{"scheduler/web/internal/pages/jobs.go", module + "/scheduler/web/internal/api"},
+		{"scheduler/web/internal/api/reads.go", module + "/internal/listing"},
 		{"scheduler/engine.go", module + "/jobs"},
 		{"scheduler/run.go", module + "/locking/fence"},
 		{"jobs/httpjob/httpjob.go", module + "/locking/fence"},

@@ -16,6 +16,7 @@ import (
 	"github.com/quorate/quorate/internal/integration/sqltest"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/locking/fence/sqlfence"
+	"github.com/quorate/quorate/locking/redlock"
 )
 
 // TestCampaignFrozenHolders freezes holders of leases for three times the lease,
@@ -64,12 +65,16 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	voting, sink := redistest.StartN(t, 5), redistest.Start(t)
-	set, err := openNodes(redistest.URLs(voting))
+	err := patiently(func() error {
+		cfg := cluster(redistest.URLs(voting))
+		cfg.New = true
+		l, err := redlock.Open(t.Context(), cfg)
+		if err != nil {
+			return err
+		}
+		return l.Close()
+	})
 	if err != nil {
-		t.Fatal(err)
-	}
-	defer set.Close()
-	if err := patiently(func() error { return set.Init(t.Context(), false) }); err != nil {
 		t.Fatal(err)
 	}
 	w := &world{t: t, order: holderOrder{Nodes: redistest.URLs(voting), Postgres: sqltest.Postgres(t), Redis: sink.Addr()}, client: sink.Client()}

@@ -18,7 +18,6 @@ import (
 	"github.com/quorate/quorate/locking/fence/redisfence"
 	"github.com/quorate/quorate/locking/fence/sqlfence"
 	"github.com/quorate/quorate/locking/redlock"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
 // holderConfig is the variable that makes this binary a holder.
@@ -81,25 +80,13 @@ func beHolder() int {
 }
 
 func (h *holder) serve() error {
-	set, err := openNodes(h.Nodes)
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithCancel(context.Background())
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		_ = set.Run(ctx) // ends with ctx
-	}()
-	defer func() {
-		cancel()
-		<-watched
-		_ = set.Close()
-	}()
-	if err := patiently(func() error { return set.Join(ctx) }); err != nil {
+	defer cancel()
+	err := patiently(func() (err error) {
+		h.locker, err = redlock.Open(ctx, cluster(h.Nodes))
 		return err
-	}
-	if h.locker, err = redlock.New(set, redlock.Config{}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	defer h.locker.Close()
@@ -118,13 +105,9 @@ func (h *holder) serve() error {
 	return commands.Err()
 }
 
-// openNodes opens the set of the nodes that vote.
-func openNodes(urls []string) (*nodes.Set, error) {
-	cfg := nodes.Config{Namespace: "frozen", Timeout: 200 * time.Millisecond, TTL: leaseTTL, Grace: 2 * leaseTTL}
-	for _, url := range urls {
-		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{URL: url})
-	}
-	return nodes.Open(cfg)
+// cluster is what all holders know of the nodes that vote.
+func cluster(nodes []string) redlock.Config {
+	return redlock.Config{Nodes: nodes, Namespace: "frozen", Timeout: 200 * time.Millisecond, TTL: leaseTTL, Grace: 2 * leaseTTL}
 }
 
 // patiently calls f until it succeeds: on a busy machine nodes may answer late.
@@ -166,7 +149,7 @@ func (h *holder) acquire(ctx context.Context) error {
 		return err
 	}
 	h.lease = lease
-	h.keep = locking.Keep(context.WithoutCancel(ctx), lease, locking.HoldConfig{Every: leaseTTL / 3, Margin: leaseTTL / 10})
+	h.keep = locking.Keep(context.WithoutCancel(ctx), lease, locking.KeepConfig{})
 	return nil
 }
 

@@ -53,7 +53,7 @@ func TestReadmeJob(t *testing.T) {
 				return store(tx, build(p, run.Tick))
 			})
 		})
-		cmd.Main(registry) // a whole binary with every command below
+		cmd.Main(registry) // a whole binary with every quorate command
 		// :README
 	}
 	readmeJob()

@@ -5,7 +5,7 @@
 // The foreign clients are the npm package redlock, releases 5 and 4, and
 // redsync in plain use. To use one beside Quorate give it the key
 //
-//	<namespace>:job:<name>:lock
+//	{<namespace>}:job:<name>:lock
 //
 // and the same nodes. It shares the lock and nothing else: it has no fencing
 // token, and knows nothing of ticks.

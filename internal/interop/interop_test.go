@@ -10,9 +10,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -128,13 +128,13 @@ func theyHoldTwo(t *testing.T, ours locking.Locker, theirs foreign, req locking.
 }
 
 // open returns our client of nodes that are new.
-func open(t *testing.T, servers []*redistest.Server) (*nodes.Set, *redlock.Locker) {
+func open(t *testing.T, servers []*redistest.Server) (*members.Set, *redlock.Locker) {
 	t.Helper()
-	cfg := nodes.Config{Namespace: "interop", Timeout: 5 * time.Second, TTL: ttl, Grace: ttl + time.Second}
+	cfg := members.Config{Namespace: "interop", Timeout: 5 * time.Second, TTL: ttl, Grace: ttl + time.Second}
 	for _, url := range redistest.URLs(servers) {
-		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{URL: url})
+		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{URL: url})
 	}
-	set, err := nodes.Open(cfg)
+	set, err := members.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func open(t *testing.T, servers []*redistest.Server) (*nodes.Set, *redlock.Locke
 	if err := set.Init(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
-	l, err := redlock.New(set, redlock.Config{})
+	l, err := redlock.New(set, redlock.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,10 +54,10 @@ func (m *Minis) Dial(_ context.Context, _, addr string) (net.Conn, error) {
 		if miniAddr(i) != addr {
 			continue
 		}
+		// One step, or Stop would wait forever for a connection that it has not cut.
 		m.mu.Lock()
-		down := m.down[i]
-		m.mu.Unlock()
-		if down {
+		defer m.mu.Unlock()
+		if m.down[i] {
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
 		}
 		return node.Dial()

@@ -24,7 +24,7 @@ func Sentinel() Option {
 	return func(o *options) { o.sentinel = true }
 }
 
-// ACL adds a user with the given rules, such as "~quorate:* +get", and makes
+// ACL adds a user with the given rules, such as "~{quorate}:* +get", and makes
 // URL name it. The default user stays, without a password.
 func ACL(username, password, rules string) Option {
 	return func(o *options) {

@@ -29,7 +29,7 @@ func goTest(ctx context.Context, dir, pkg string, tests, args []string) (result,
 	// With -trimpath every copy of the module is built from the same cache. Without tables
 	// for debuggers linking takes half the time.
 	args = append([]string{
-		"test", "-json", "-trimpath", "-ldflags=-s -w", "-vet=off", "-count=1", "-failfast", "-timeout=90s",
+		"test", "-json", "-tags=promtool", "-trimpath", "-ldflags=-s -w", "-vet=off", "-count=1", "-failfast", "-timeout=90s",
 		"-run", "^(" + strings.Join(tests, "|") + ")$", ".",
 	}, args...)
 	cmd := exec.CommandContext(ctx, "go", args...)

@@ -3,13 +3,8 @@ package main
 // formatPlants are in what releases read of one another.
 var formatPlants = []plant{
 	{
-		name: "formats: note without a version", promise: "Stored formats carry a version number.",
-		edits: []edit{{"scheduler/note.go", "V: noteVersion, Tick:", "Tick:"}},
-		pkg:   "./cmd", tests: []string{"TestStoredFormats"}, says: "is stored as",
-	},
-	{
-		name: "formats: record renames a field", promise: "A release reads what the one before has stored.",
-		edits: []edit{{"locking/redlock/nodes/record.go", "`json:\"o,omitempty\"`", "`json:\"owner,omitempty\"`"}},
-		pkg:   "./cmd", tests: []string{"TestStoredFormats"}, says: "is stored as",
+		name: "formats: an older record is blank", promise: "A node with the data of an older format is refused, with the way to clear it.",
+		edits: []edit{{nodesDir + "prelude.lua", "if redis.call('EXISTS', KEYS[1]) == 1 then", "if false then"}},
+		pkg:   nodesPkg, tests: []string{"TestOlderFormatsAreRefused"},
 	},
 }

@@ -53,7 +53,7 @@ func TestWhatMattersMost(t *testing.T) {
 		"node: restart goes unnoticed", "sim: restart unnoticed",
 		"node: finish frees anybody's lock", "sim: anybody's lock freed",
 		"lease: drift dropped", "sim: drift dropped",
-		"quorum: one node less", "sim: one node less is a quorum",
+		"quorum: one node less", "sim: one node is a quorum",
 	} {
 		if !slices.ContainsFunc(plants(), func(p plant) bool { return p.name == name && p.says != "" }) {
 			t.Errorf("no plant is called %q and names what the test must say", name)
@@ -204,7 +204,7 @@ func TestCopyModule(t *testing.T) {
 	if err := copyModule(t.Context(), root, dir); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"go.mod", "locking/redlock/commit.lua", ".ci/run"} {
+	for _, name := range []string{"go.mod", "internal/redlock/scripts/commit.lua", ".ci/run"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A Lie is what the ledger says of a tick, or leaves out, against what happened.
@@ -62,7 +62,7 @@ func (c *checker) lie(t Tick, format string, args ...any) {
 
 // row checks one row.
 func (c *checker) row(row Row) {
-	if skips := row.Code == overlap; skips && row.Outcome == scheduler.Missed || !skips && slices.Contains(causes(), row.Code) && row.Outcome == scheduler.Skipped {
+	if skips := row.Code == overlap; skips && row.Outcome == ledger.Missed || !skips && slices.Contains(causes(), row.Code) && row.Outcome == ledger.Skipped {
 		c.lie(row.Tick, "is %s for %s, which is no reason for that", row.Outcome, row.Code)
 	}
 	if ran(row) {
@@ -88,12 +88,12 @@ func (c *checker) row(row Row) {
 
 // ran tells whether the row is that of a run. A function may decide to skip its work.
 func ran(row Row) bool {
-	return row.Outcome.Ran() || row.Outcome == scheduler.Skipped && row.Token != 0
+	return row.Outcome.Ran() || row.Outcome == ledger.Skipped && row.Token != 0
 }
 
 // run checks the row of a run.
 func (c *checker) run(row Row) {
-	if row.Outcome == scheduler.Running {
+	if row.Outcome == ledger.Running {
 		if !c.mayRun(row) {
 			c.lie(row.Tick, "is %v, but nobody can still run it", row)
 		}
@@ -106,15 +106,15 @@ func (c *checker) run(row Row) {
 		}
 	}
 	switch {
-	case row.Outcome == scheduler.Succeeded && last.Token == 0:
+	case row.Outcome == ledger.Succeeded && last.Token == 0:
 		c.lie(row.Tick, "is %v, but the sink did not see it finish", row)
 	case last.Token != 0 && last.Token > row.Token:
 		c.lie(row.Tick, "names token %d, but the sink saw %s finish with the later token %d", row.Token, last.Replica, last.Token)
-	case row.Outcome == scheduler.Succeeded && last.Token != row.Token:
+	case row.Outcome == ledger.Succeeded && last.Token != row.Token:
 		c.lie(row.Tick, "names token %d, but the sink saw %s finish with token %d", row.Token, last.Replica, last.Token)
 	case last.Token == row.Token && last.Token != 0 && last.Replica != row.Replica:
 		c.lie(row.Tick, "names %s, but the sink saw %s finish", row.Replica, last.Replica)
-	case last.Token == row.Token && last.Token != 0 && row.Outcome != scheduler.Succeeded && !c.explained(row):
+	case last.Token == row.Token && last.Token != 0 && row.Outcome != ledger.Succeeded && !c.explained(row):
 		c.lie(row.Tick, "is %v, but the sink saw it finish on %s", row, last.Replica)
 	}
 	c.ended(row)
@@ -131,7 +131,7 @@ func (c *checker) explained(row Row) bool {
 		}
 		for _, s := range l.about(row.Tick, Won) {
 			if s.Token == row.Token {
-				return l.Killed && row.Outcome == scheduler.Interrupted
+				return l.Killed && row.Outcome == ledger.Interrupted
 			}
 		}
 	}
@@ -139,7 +139,7 @@ func (c *checker) explained(row Row) bool {
 		return true
 	}
 	// Killed before it could even log that it had won.
-	return row.Outcome == scheduler.Interrupted && slices.ContainsFunc(c.Lives, func(l Life) bool { return l.Replica == row.Replica && l.Killed })
+	return row.Outcome == ledger.Interrupted && slices.ContainsFunc(c.Lives, func(l Life) bool { return l.Replica == row.Replica && l.Killed })
 }
 
 // ended holds the row against the ends of runs that replicas have logged. The last

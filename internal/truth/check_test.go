@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/truth"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 var begun = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
@@ -25,42 +25,42 @@ func tick(seconds float64) truth.Tick { return truth.Tick{Job: "j", At: at(secon
 func honest() truth.Record {
 	r := truth.Record{Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second}
 	ran := func(s float64, token uint64, replica string) {
-		r.Rows = append(r.Rows, truth.Row{Tick: tick(s), Outcome: scheduler.Succeeded, Token: token, Replica: replica})
+		r.Rows = append(r.Rows, truth.Row{Tick: tick(s), Outcome: ledger.Succeeded, Token: token, Replica: replica})
 		r.Sink = append(r.Sink, truth.Effect{Tick: tick(s), Token: token, Replica: replica}, truth.Effect{Tick: tick(s), Token: token, Replica: replica, Finished: true})
 	}
-	row := func(s float64, outcome scheduler.Outcome, code string, token uint64, replica string) {
+	row := func(s float64, outcome ledger.Outcome, code string, token uint64, replica string) {
 		r.Rows = append(r.Rows, truth.Row{Tick: tick(s), Outcome: outcome, Code: code, Token: token, Replica: replica})
 	}
 	won := func(s float64, token uint64) truth.Said {
 		return truth.Said{Tick: tick(s), What: truth.Won, At: at(s), Token: token}
 	}
 	ended := func(s, end float64, token uint64) truth.Said {
-		return truth.Said{Tick: tick(s), What: truth.Ended, At: at(end), Token: token, Outcome: scheduler.Succeeded}
+		return truth.Said{Tick: tick(s), What: truth.Ended, At: at(end), Token: token, Outcome: ledger.Succeeded}
 	}
-	noRun := func(s float64, outcome scheduler.Outcome, code string) truth.Said {
+	noRun := func(s float64, outcome ledger.Outcome, code string) truth.Said {
 		return truth.Said{Tick: tick(s), What: truth.NoRun, At: at(s + 1), Outcome: outcome, Code: code}
 	}
 	ran(10, 1, "a")
-	row(11, scheduler.Skipped, "overlap", 0, "a")
-	row(20, scheduler.Interrupted, "interrupted", 2, "a")
-	row(25, scheduler.Missed, "no_replica", 0, "b")
+	row(11, ledger.Skipped, "overlap", 0, "a")
+	row(20, ledger.Interrupted, "interrupted", 2, "a")
+	row(25, ledger.Missed, "no_replica", 0, "b")
 	ran(40, 3, "b")
-	row(50, scheduler.Interrupted, "interrupted", 4, "b")
+	row(50, ledger.Interrupted, "interrupted", 4, "b")
 	r.Sink = append(r.Sink, truth.Effect{Tick: tick(50), Token: 4, Replica: "b", Finished: true})
-	row(60, scheduler.Missed, "drained", 0, "c")
+	row(60, ledger.Missed, "drained", 0, "c")
 	r.Sink = append(r.Sink, truth.Effect{Tick: tick(70), Token: 5, Replica: "b"})
 	ran(70, 6, "c")
-	row(80, scheduler.Missed, "asleep", 0, "d")
+	row(80, ledger.Missed, "asleep", 0, "d")
 	for _, row := range r.Rows {
 		r.Ticks = append(r.Ticks, row.Tick)
 	}
 	r.Lives = []truth.Life{
-		{Replica: "a", From: at(0), Until: at(21), Killed: true, Said: []truth.Said{won(10, 1), ended(10, 12, 1), noRun(11, scheduler.Skipped, "overlap"), won(20, 2)}},
-		{Replica: "b", From: at(30), Until: at(51), Killed: true, Said: []truth.Said{noRun(25, scheduler.Missed, "no_replica"), won(40, 3), ended(40, 42, 3), won(50, 4)}},
-		{Replica: "c", From: at(55), Drained: at(61), Until: at(62), Said: []truth.Said{noRun(60, scheduler.Missed, "drained")}},
+		{Replica: "a", From: at(0), Until: at(21), Killed: true, Said: []truth.Said{won(10, 1), ended(10, 12, 1), noRun(11, ledger.Skipped, "overlap"), won(20, 2)}},
+		{Replica: "b", From: at(30), Until: at(51), Killed: true, Said: []truth.Said{noRun(25, ledger.Missed, "no_replica"), won(40, 3), ended(40, 42, 3), won(50, 4)}},
+		{Replica: "c", From: at(55), Drained: at(61), Until: at(62), Said: []truth.Said{noRun(60, ledger.Missed, "drained")}},
 		{Replica: "b", From: at(69), Until: at(71), Killed: true, Said: []truth.Said{won(70, 5)}},
 		{Replica: "c", From: at(69), Drained: at(74), Until: at(75), Said: []truth.Said{won(70, 6), ended(70, 73, 6)}},
-		{Replica: "d", From: at(78), Frozen: []truth.Span{{From: at(79), To: at(90)}}, Said: []truth.Said{noRun(80, scheduler.Missed, "asleep")}},
+		{Replica: "d", From: at(78), Frozen: []truth.Span{{From: at(79), To: at(90)}}, Said: []truth.Said{noRun(80, ledger.Missed, "asleep")}},
 	}
 	return r
 }
@@ -96,7 +96,7 @@ func TestHonestRecord(t *testing.T) {
 func TestLostHistory(t *testing.T) {
 	t.Parallel()
 	r := honest()
-	*row(&r, 40) = truth.Row{Tick: tick(40), Outcome: scheduler.Missed, Code: "history_lost", Replica: "c"}
+	*row(&r, 40) = truth.Row{Tick: tick(40), Outcome: ledger.Missed, Code: "history_lost", Replica: "c"}
 	r.Forgot = true
 	if lies := truth.Check(r); len(lies) > 0 {
 		t.Error(lies)
@@ -109,10 +109,10 @@ func TestLeaseOfTheKilled(t *testing.T) {
 	overlaps := func(killed bool) truth.Record {
 		return truth.Record{
 			Ticks: []truth.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second,
-			Rows: []truth.Row{{Tick: tick(10), Outcome: scheduler.Skipped, Code: "overlap", Replica: "b"}},
+			Rows: []truth.Row{{Tick: tick(10), Outcome: ledger.Skipped, Code: "overlap", Replica: "b"}},
 			Lives: []truth.Life{
 				{Replica: "a", From: at(0), Until: at(9), Killed: killed},
-				{Replica: "b", From: at(0), Said: []truth.Said{{Tick: tick(10), What: truth.NoRun, At: at(11), Outcome: scheduler.Skipped, Code: "overlap"}}},
+				{Replica: "b", From: at(0), Said: []truth.Said{{Tick: tick(10), What: truth.NoRun, At: at(11), Outcome: ledger.Skipped, Code: "overlap"}}},
 			},
 		}
 	}
@@ -133,8 +133,8 @@ func TestLeaseAfterAThaw(t *testing.T) {
 	}{{6, 1}, {8, 0}, {14, 0}, {16, 1}} {
 		lies := truth.Check(truth.Record{
 			Ticks: []truth.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second, Thawed: []time.Time{at(c.thawed)},
-			Rows:  []truth.Row{{Tick: tick(10), Outcome: scheduler.Skipped, Code: "overlap", Replica: "b"}},
-			Lives: []truth.Life{{Replica: "b", From: at(0), Said: []truth.Said{{Tick: tick(10), What: truth.NoRun, At: at(11), Outcome: scheduler.Skipped, Code: "overlap"}}}},
+			Rows:  []truth.Row{{Tick: tick(10), Outcome: ledger.Skipped, Code: "overlap", Replica: "b"}},
+			Lives: []truth.Life{{Replica: "b", From: at(0), Said: []truth.Said{{Tick: tick(10), What: truth.NoRun, At: at(11), Outcome: ledger.Skipped, Code: "overlap"}}}},
 		})
 		if len(lies) != c.lies {
 			t.Errorf("thawed at %v s: %v", c.thawed, lies)
@@ -173,7 +173,7 @@ func TestForeignProcess(t *testing.T) {
 	}
 	r := foreign()
 	row(&r, 10).Token = 7
-	row(&r, 40).Outcome, row(&r, 40).Code, row(&r, 40).Token = scheduler.Missed, "no_quorum", 0
+	row(&r, 40).Outcome, row(&r, 40).Code, row(&r, 40).Token = ledger.Missed, "no_quorum", 0
 	r.Ticks = append(r.Ticks, tick(90))
 	if lies := truth.Check(r); len(lies) != 4 {
 		t.Errorf("found %q, want a token, a run that was begun and finished, and a row", lies)
@@ -197,7 +197,7 @@ func TestLies(t *testing.T) {
 		},
 		"a tick that has not come": {
 			func(r *truth.Record) {
-				r.Rows = append(r.Rows, truth.Row{Tick: tick(3600), Outcome: scheduler.Missed, Code: "no_replica", Replica: "d"})
+				r.Rows = append(r.Rows, truth.Row{Tick: tick(3600), Outcome: ledger.Missed, Code: "no_replica", Replica: "d"})
 			},
 			"j 13:00:00: is missed (no_replica), but it was still to come",
 		},
@@ -206,7 +206,7 @@ func TestLies(t *testing.T) {
 			"j 12:00:25: is missed without a reason",
 		},
 		"a reason for something else": {
-			func(r *truth.Record) { row(r, 11).Outcome, said(r, 0, 11).Outcome = scheduler.Missed, scheduler.Missed },
+			func(r *truth.Record) { row(r, 11).Outcome, said(r, 0, 11).Outcome = ledger.Missed, ledger.Missed },
 			"j 12:00:11: is missed for overlap, which is no reason for that",
 		},
 		"a success that nobody saw": {
@@ -219,9 +219,9 @@ func TestLies(t *testing.T) {
 		},
 		"a run that is called missed": {
 			func(r *truth.Record) {
-				*row(r, 10) = truth.Row{Tick: tick(10), Outcome: scheduler.Missed, Code: "no_quorum", Replica: "a"}
+				*row(r, 10) = truth.Row{Tick: tick(10), Outcome: ledger.Missed, Code: "no_quorum", Replica: "a"}
 				r.Sink = r.Sink[1:]
-				r.Lives[0].Said = append(r.Lives[0].Said[2:], truth.Said{Tick: tick(10), What: truth.NoRun, Outcome: scheduler.Missed, Code: "no_quorum"})
+				r.Lives[0].Said = append(r.Lives[0].Said[2:], truth.Said{Tick: tick(10), What: truth.NoRun, Outcome: ledger.Missed, Code: "no_quorum"})
 				r.Rows = append(r.Rows[:1:1], r.Rows[2:]...) // nothing overlaps any more
 				r.Ticks = append(r.Ticks[:1:1], r.Ticks[2:]...)
 			},
@@ -229,7 +229,7 @@ func TestLies(t *testing.T) {
 		},
 		"a run that only a log knows": {
 			func(r *truth.Record) {
-				r.Lives[5].Said = append(r.Lives[5].Said, truth.Said{Tick: tick(80), What: truth.Ended, Token: 9, Outcome: scheduler.Failed})
+				r.Lives[5].Said = append(r.Lives[5].Said, truth.Said{Tick: tick(80), What: truth.Ended, Token: 9, Outcome: ledger.Failed})
 			},
 			"j 12:01:20: is missed (asleep), but d logged a run of it, which failed",
 		},
@@ -243,14 +243,14 @@ func TestLies(t *testing.T) {
 		},
 		"the attempt before the last": {
 			func(r *truth.Record) {
-				*row(r, 70) = truth.Row{Tick: tick(70), Outcome: scheduler.Interrupted, Code: "interrupted", Token: 5, Replica: "b"}
+				*row(r, 70) = truth.Row{Tick: tick(70), Outcome: ledger.Interrupted, Code: "interrupted", Token: 5, Replica: "b"}
 				r.Lives[4].Said = nil
 			},
 			"j 12:01:10: names token 5, but the sink saw c finish with the later token 6",
 		},
 		"the attempt before the last, by the log": {
 			func(r *truth.Record) {
-				r.Lives[4].Said = append(r.Lives[4].Said, truth.Said{Tick: tick(70), What: truth.Ended, Token: 8, Outcome: scheduler.Failed})
+				r.Lives[4].Said = append(r.Lives[4].Said, truth.Said{Tick: tick(70), What: truth.Ended, Token: 8, Outcome: ledger.Failed})
 			},
 			"j 12:01:10: names token 6, but c logged the end of a run with the later token 8",
 		},
@@ -259,17 +259,17 @@ func TestLies(t *testing.T) {
 			"j 12:00:50: is interrupted (interrupted), but the sink saw it finish on b",
 		},
 		"another outcome than was logged": {
-			func(r *truth.Record) { said(r, 0, 20).What, said(r, 0, 20).Outcome = truth.Ended, scheduler.Failed },
+			func(r *truth.Record) { said(r, 0, 20).What, said(r, 0, 20).Outcome = truth.Ended, ledger.Failed },
 			"j 12:00:20: is interrupted (interrupted), but a logged its end as failed",
 		},
 		"running, and nobody is left": {
-			func(r *truth.Record) { row(r, 20).Outcome, row(r, 20).Code = scheduler.Running, "" },
+			func(r *truth.Record) { row(r, 20).Outcome, row(r, 20).Code = ledger.Running, "" },
 			"j 12:00:20: is running, but nobody can still run it",
 		},
 		"running, and its end was logged": {
 			func(r *truth.Record) {
-				row(r, 80).Outcome, row(r, 80).Code, row(r, 80).Token = scheduler.Running, "", 9
-				r.Lives[5].Said = []truth.Said{{Tick: tick(80), What: truth.Ended, At: at(90), Token: 9, Outcome: scheduler.Failed}}
+				row(r, 80).Outcome, row(r, 80).Code, row(r, 80).Token = ledger.Running, "", 9
+				r.Lives[5].Said = []truth.Said{{Tick: tick(80), What: truth.Ended, At: at(90), Token: 9, Outcome: ledger.Failed}}
 			},
 			"j 12:01:20: is running, but nobody can still run it",
 		},
@@ -314,8 +314,8 @@ func TestLies(t *testing.T) {
 		},
 		"unknown, and one was there": {
 			func(r *truth.Record) {
-				row(r, 11).Outcome, row(r, 11).Code = scheduler.Missed, "unknown"
-				said(r, 0, 11).Outcome, said(r, 0, 11).Code = scheduler.Missed, "unknown"
+				row(r, 11).Outcome, row(r, 11).Code = ledger.Missed, "unknown"
+				said(r, 0, 11).Outcome, said(r, 0, 11).Code = ledger.Missed, "unknown"
 			},
 			"j 12:00:11: is missed (unknown), but a replica was there to know",
 		},
@@ -354,8 +354,8 @@ func TestParseLog(t *testing.T) {
 	}
 	want := []truth.Said{
 		{Tick: tick(10), What: truth.Won, At: at(10.1), Token: 1},
-		{Tick: tick(11), What: truth.NoRun, At: at(11), Outcome: scheduler.Skipped, Code: "overlap"},
-		{Tick: tick(10), What: truth.Ended, At: at(12), Token: 1, Outcome: scheduler.Succeeded},
+		{Tick: tick(11), What: truth.NoRun, At: at(11), Outcome: ledger.Skipped, Code: "overlap"},
+		{Tick: tick(10), What: truth.Ended, At: at(12), Token: 1, Outcome: ledger.Succeeded},
 		{Tick: tick(10), What: truth.Unsure, At: at(13), Token: 1},
 	}
 	if len(l.Said) != len(want) {

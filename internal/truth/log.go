@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // said are the messages that a replica logs of ticks.
@@ -31,7 +31,7 @@ func ParseLog(replica string, lines []string) Life {
 			Tick    string
 			Token   uint64
 			Former  string `json:"formerly"`
-			Outcome scheduler.Outcome
+			Outcome ledger.Outcome
 			Code    string `json:"reason_code"`
 		}
 		if json.Unmarshal([]byte(text), &line) != nil {

@@ -4,18 +4,18 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // The codes of reasons whose cause can be checked.
 const (
-	noReplica   = string(scheduler.CodeNoReplica)
-	drainedCode = string(scheduler.CodeDrained)
-	asleep      = string(scheduler.CodeAsleep)
-	overlap     = string(scheduler.CodeOverlap)
-	unknown     = string(scheduler.CodeUnknown)
-	historyLost = string(scheduler.CodeHistoryLost)
-	lateEnd     = string(scheduler.CodeLateEnd) // a reader adds it
+	noReplica   = string(ledger.CodeNoReplica)
+	drainedCode = string(ledger.CodeDrained)
+	asleep      = string(ledger.CodeAsleep)
+	overlap     = string(ledger.CodeOverlap)
+	unknown     = string(ledger.CodeUnknown)
+	historyLost = string(ledger.CodeHistoryLost)
+	lateEnd     = string(ledger.CodeLateEnd) // a reader adds it
 )
 
 func causes() []string { return []string{noReplica, drainedCode, asleep, overlap, unknown} }
@@ -90,7 +90,7 @@ func (c *checker) overlapped(row Row, window Span) bool {
 		return true
 	}
 	return slices.ContainsFunc(c.Rows, func(r Row) bool {
-		return earlier(r.Tick) && r.Outcome == scheduler.Interrupted // who died may not have said that it had won
+		return earlier(r.Tick) && r.Outcome == ledger.Interrupted // who died may not have said that it had won
 	})
 }
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A Record is what is known of a campaign at its end.
@@ -42,7 +42,7 @@ func (t Tick) key() Tick { return Tick{t.Job, t.At.UTC()} }
 // A Row is what the ledger says of a tick.
 type Row struct {
 	Tick
-	Outcome scheduler.Outcome
+	Outcome ledger.Outcome
 	Code    string // of the reason
 	Token   uint64
 	Replica string // that ran it, or recorded that it did not run
@@ -89,7 +89,7 @@ type Said struct {
 	What    What
 	At      time.Time
 	Token   uint64
-	Outcome scheduler.Outcome
+	Outcome ledger.Outcome
 	Code    string
 }
 

@@ -9,12 +9,12 @@ import (
 	"github.com/quorate/quorate/jobs"
 )
 
-// ownEnv names the variables that every command finds.
+// ownEnv names the variables that every command gets.
 func ownEnv() []string {
 	return []string{"QUORATE_JOB", "QUORATE_TICK", "QUORATE_TOKEN", "QUORATE_ATTEMPT", "QUORATE_REPLICA"}
 }
 
-// environment returns what the command of a run finds in its environment.
+// environment returns the command's environment.
 func environment(run jobs.Run, p Params) []string {
 	var env []string
 	if p.InheritEnv {
@@ -26,7 +26,7 @@ func environment(run jobs.Run, p Params) []string {
 			}
 		}
 	}
-	// Of a name that comes twice, os/exec takes the last.
+	// For duplicate names os/exec takes the last value.
 	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
 		env = append(env, name+"="+p.Env[name])
 	}

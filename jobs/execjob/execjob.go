@@ -11,7 +11,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 )
 
-// Register makes the job known as "exec".
+// Register registers the job "exec".
 func Register(r *jobs.Registry) { jobs.Register(r, "exec", do) }
 
 // do runs the command of p. It returns when the whole process group is gone.
@@ -27,7 +27,7 @@ func do(ctx context.Context, run jobs.Run, p Params) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("piping the command's output: %w", err), g.close())
 	}
-	cmd := exec.Command(p.Command[0], p.Command[1:]...) //nolint:noctx // the group is ended, not the process alone
+	cmd := exec.Command(p.Command[0], p.Command[1:]...) //nolint:noctx // the whole group is ended
 	cmd.Dir, cmd.Env = p.Dir, environment(run, p)
 	cmd.Stdout, cmd.Stderr = out.stdout.w, out.stderr.w
 	if err := g.start(cmd); err != nil {
@@ -43,8 +43,8 @@ func do(ctx context.Context, run jobs.Run, p Params) error {
 	return errors.Join(verdict(ctx, stopped, err, out.tail.String()), closed)
 }
 
-// supervise returns what waiting for cmd returned. It ends the group of cmd
-// when ctx ends, and then returns stopped, or when cmd leaves processes behind.
+// supervise returns the error of cmd.Wait. It ends the group when ctx ends, and then
+// sets stopped, or when cmd leaves processes behind.
 func supervise(ctx context.Context, g *group, cmd *exec.Cmd, grace time.Duration, log *slog.Logger) (stopped bool, err error) {
 	exited := make(chan struct{})
 	go func() {
@@ -84,17 +84,17 @@ func verdict(ctx context.Context, stopped bool, err error, output string) error 
 	return err
 }
 
-// An ExitError is a command that ended with another status than 0.
+// An ExitError is a command that ended with a status other than 0.
 type ExitError struct {
 	// Code is the exit status, -1 if a signal ended the command.
 	Code int
-	// Status in words: "exit status 3", "signal: killed".
+	// Status is "exit status 3" or "signal: killed", for example.
 	Status string
 	// Output is the end of what the command wrote to standard output and error.
 	Output string
 }
 
-// Error has the status and the output.
+// Error returns the status and the output.
 func (e *ExitError) Error() string {
 	if e.Output == "" {
 		return e.Status

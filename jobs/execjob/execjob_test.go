@@ -173,7 +173,7 @@ func TestOutputIsBounded(t *testing.T) {
 	script := `yes 0123456789abcde | head -c 1048576; head -c 1048576 /dev/zero | tr '\0' x; echo; echo the end; exit 1`
 	err := bind(t, shell(script))(t.Context(), logged)
 	exit, ok := errors.AsType[*ExitError](err)
-	if !ok || !strings.HasSuffix(exit.Output, "the end") || !strings.HasPrefix(exit.Output, "… ") || len(exit.Output) > keptOutput+4 {
+	if !ok || !strings.HasSuffix(exit.Output, "the end") || !strings.HasPrefix(exit.Output, "… ") || len(exit.Output) > maxTail+4 {
 		t.Errorf("kept %d bytes, %.20q", len(exit.Output), exit.Output)
 	}
 	bytes, warnings, lines := 0, 0, book.lines(t)
@@ -186,7 +186,7 @@ func TestOutputIsBounded(t *testing.T) {
 			warnings++
 		}
 	}
-	if bytes > mostLogged+keptOutput || bytes < mostLogged/2 || warnings != 1 {
+	if bytes > maxLogged+maxTail || bytes < maxLogged/2 || warnings != 1 {
 		t.Errorf("logged %d bytes, %d warnings", bytes, warnings)
 	}
 }

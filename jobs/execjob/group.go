@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// guardScript is what the leader of a group does: see the package comment. It
-// ignores the signals with which a group is asked to end, says that it
-// listens, and waits for the end of the replica.
+// guardScript is run by the leader of a group, see the package comment. It ignores the
+// signals that ask a group to end, reports that it listens, and waits for the end of the
+// replica.
 const guardScript = `trap '' HUP INT QUIT TERM USR1 USR2
 echo
 read -r line
@@ -26,7 +26,7 @@ type group struct {
 	alive *os.File // closed by the kernel when this process dies
 }
 
-// newGroup starts the guard and returns when it listens.
+// newGroup starts the guard and returns when it is ready.
 func newGroup() (*group, error) {
 	listen, alive, err := os.Pipe()
 	if err != nil {
@@ -57,8 +57,8 @@ func (g *group) start(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// others counts the processes of the group besides its guard. Where they
-// cannot be counted there may be one.
+// others counts the processes of the group besides its guard. If they cannot be
+// counted, it returns 1.
 func (g *group) others() int {
 	pids, err := members(g.id)
 	if err != nil {
@@ -73,12 +73,11 @@ func (g *group) others() int {
 	return n
 }
 
-// stop asks the group to end and returns when it has, its guard excepted, or
-// after grace. exited is closed when the command, which the group may consist
-// of, has been waited for.
+// stop asks the group to end. It returns when only the guard is left, or kills the
+// group after grace. Exited must be closed once the command was waited for.
 func (g *group) stop(grace time.Duration, exited <-chan struct{}) {
 	g.signal(syscall.SIGTERM)
-	// A process that is stopped takes its SIGTERM only when it goes on.
+	// A stopped process handles SIGTERM only after SIGCONT.
 	g.signal(syscall.SIGCONT)
 	over := time.NewTimer(grace)
 	defer over.Stop()
@@ -98,17 +97,17 @@ func (g *group) stop(grace time.Duration, exited <-chan struct{}) {
 	}
 }
 
-// Pauses between two looks at a group that is ending.
+// Pauses between two checks of a group that is ending.
 const (
 	firstPause   = 2 * time.Millisecond
 	longestPause = 50 * time.Millisecond
 )
 
-// close kills whatever is left of the group, its guard included, and returns
-// when all of it is gone. The command must have been waited for.
+// close kills the rest of the group, including its guard, and returns when all of it is
+// gone. The command must have been waited for.
 func (g *group) close() error {
 	g.signal(syscall.SIGKILL)
-	// The guard's own end is the one just asked for.
+	// The error is the kill above.
 	_ = g.guard.Wait()
 	for pause := firstPause; !g.gone(); pause = min(2*pause, longestPause) {
 		g.signal(syscall.SIGKILL) // a fork may have escaped the last one
@@ -117,9 +116,9 @@ func (g *group) close() error {
 	return g.alive.Close()
 }
 
-// gone tells whether no process of the group is left. The dead that nobody has
-// waited for are gone: not every container's first process does. Where that is
-// this process, it inherits them, and waits for them here.
+// gone tells whether no process of the group is left, not counting zombies: in some
+// containers the first process does not wait for them. If this process is the first, it
+// inherits them and waits for them here.
 func (g *group) gone() bool {
 	for {
 		pid, err := syscall.Wait4(-g.id, nil, syscall.WNOHANG, nil)
@@ -134,9 +133,9 @@ func (g *group) gone() bool {
 	return err == nil && len(pids) == 0
 }
 
-// signal sends sig to the group. That none is left is no error, and the number
-// cannot belong to another group: it is taken while the guard was not waited
-// for, and close looks only until the group is gone.
+// signal sends sig to the group. A missing group is no error. The id cannot belong to
+// another group: it stays taken until the guard was waited for, and close stops when
+// the group is gone.
 func (g *group) signal(sig syscall.Signal) {
 	_ = syscall.Kill(-g.id, sig)
 }

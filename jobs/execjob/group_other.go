@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// errUnsupported is how a run fails where there are no process groups.
+// errUnsupported is the error of a run on a system without process groups.
 var errUnsupported = errors.New("exec jobs need process groups, so they run on Linux and macOS only")
 
-// A group cannot be made here.
 type group struct{}
 
 func newGroup() (*group, error)                    { return nil, errUnsupported }

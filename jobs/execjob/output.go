@@ -12,14 +12,13 @@ import (
 )
 
 const (
-	keptOutput = 4 << 10  // bytes of output kept for the error of a run
-	longestRow = 4 << 10  // bytes of a line that are logged in one piece
-	mostLogged = 64 << 10 // bytes of output that are logged per run
-	lastWords  = time.Second
+	maxTail      = 4 << 10  // bytes of output kept for the error of a run
+	maxLine      = 4 << 10  // bytes of a line that are logged in one piece
+	maxLogged    = 64 << 10 // bytes of output that are logged per run
+	drainTimeout = time.Second
 )
 
-// output takes what a command writes: each line to the log, the end of it to
-// the tail.
+// output logs each line that the command writes, and keeps the end for the run's error.
 type output struct {
 	log            *slog.Logger
 	stdout, stderr stream
@@ -29,13 +28,13 @@ type output struct {
 	logged int
 }
 
-// A stream is one of the command's two, as a pipe.
+// A stream is standard output or error, as a pipe.
 type stream struct {
 	r, w *os.File
-	read chan struct{} // closed when nothing more can come
+	read chan struct{} // closed when the reader has ended
 }
 
-// newOutput returns an output that listens.
+// newOutput returns an output whose readers run.
 func newOutput(log *slog.Logger) (*output, error) {
 	o := &output{log: log}
 	for name, s := range o.streams() {
@@ -57,34 +56,34 @@ func (o *output) streams() map[string]*stream {
 	return map[string]*stream{"stdout": &o.stdout, "stderr": &o.stderr}
 }
 
-// closeWriters leaves the writing ends to the command.
+// closeWriters closes this process's writing ends.
 func (o *output) closeWriters() {
 	for _, s := range o.streams() {
 		if s.w != nil {
-			_ = s.w.Close() // the second time it is closed already
+			_ = s.w.Close() // a second close fails
 		}
 	}
 }
 
-// finish returns when everything written so far was taken. A process that left
-// the group may hold the pipe open: it is not waited for.
+// finish returns when everything written so far was read. It does not wait for a
+// process that left the group and still holds the pipe open.
 func (o *output) finish() {
 	o.closeWriters()
 	for _, s := range o.streams() {
 		if s.r == nil {
 			continue
 		}
-		// A pipe always takes a deadline, unless it is closed.
-		_ = s.r.SetReadDeadline(time.Now().Add(lastWords))
+		// Fails only if the pipe is closed.
+		_ = s.r.SetReadDeadline(time.Now().Add(drainTimeout))
 		<-s.read
 		_ = s.r.Close()
 	}
 }
 
-// logEnd logs the end of an output of which a part was left out. It is for when
-// nothing more comes.
+// logEnd logs the end of an output that was not logged completely. Call it after
+// finish.
 func (o *output) logEnd() {
-	if o.logged <= mostLogged {
+	if o.logged <= maxLogged {
 		return
 	}
 	for line := range strings.Lines(o.tail.String()) {
@@ -92,10 +91,10 @@ func (o *output) logEnd() {
 	}
 }
 
-// consume reads lines until the pipe ends. A line without an end, or a longer
-// one than is logged at once, is taken in pieces.
+// consume reads lines until the pipe ends. It reads a line longer than maxLine in
+// pieces.
 func (o *output) consume(name string, r io.Reader) {
-	lines := bufio.NewReaderSize(r, longestRow)
+	lines := bufio.NewReaderSize(r, maxLine)
 	for {
 		line, err := lines.ReadSlice('\n')
 		if len(line) > 0 {
@@ -107,7 +106,7 @@ func (o *output) consume(name string, r io.Reader) {
 	}
 }
 
-// take notes a line and logs it, as long as there is room in the log.
+// take records a line, and logs it while the limit allows.
 func (o *output) take(name, line string) {
 	o.mu.Lock()
 	o.tail.add(line)
@@ -115,15 +114,15 @@ func (o *output) take(name, line string) {
 	o.logged += len(line)
 	o.mu.Unlock()
 	switch {
-	case before+len(line) <= mostLogged:
+	case before+len(line) <= maxLogged:
 		text := strings.ToValidUTF8(strings.TrimRight(line, "\r\n"), "\uFFFD")
 		o.log.Info("output", slog.String("stream", name), slog.String("line", text))
-	case before <= mostLogged:
-		o.log.Warn("the command writes more than is logged, the rest is left out", slog.Int("bytes", mostLogged))
+	case before <= maxLogged:
+		o.log.Warn("output limit reached: the rest is not logged", slog.Int("bytes", maxLogged))
 	}
 }
 
-// A tail keeps the end of what is added.
+// A tail keeps the end of the text added.
 type tail struct {
 	text []byte
 	cut  bool
@@ -131,13 +130,13 @@ type tail struct {
 
 func (t *tail) add(s string) {
 	t.text = append(t.text, s...)
-	if len(t.text) > 2*keptOutput { // seldom, so that a flood is not copied line by line
+	if len(t.text) > 2*maxTail { // rarely, so a flood of output is not copied line by line
 		t.trim()
 	}
 }
 
 func (t *tail) trim() {
-	if over := len(t.text) - keptOutput; over > 0 {
+	if over := len(t.text) - maxTail; over > 0 {
 		t.text, t.cut = append(t.text[:0], t.text[over:]...), true
 	}
 }

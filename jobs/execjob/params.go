@@ -14,26 +14,26 @@ import (
 
 // Params of the job "exec".
 type Params struct {
-	// Command is the program and its arguments. Without a slash the program is
-	// looked up in the replica's PATH. Required.
+	// Command is the program and its arguments. A program without a slash is looked up
+	// in the replica's PATH. Required.
 	Command []string `json:"command"`
 	// Env is added to the command's environment.
 	Env map[string]string `json:"env,omitempty"`
-	// Dir is where the command runs. Default: where the replica runs.
+	// Dir is the command's working directory. Default: that of the replica.
 	Dir string `json:"dir,omitempty"`
-	// InheritEnv gives the command the environment of the replica instead of PATH,
-	// HOME, TZ and LANG: all but its own settings (QUORATE_*) and variables that hold
-	// secrets of its configuration.
+	// InheritEnv gives the command the replica's environment, instead of only PATH,
+	// HOME, TZ and LANG. The replica's settings (QUORATE_*) and variables that hold
+	// secrets of its configuration are left out.
 	InheritEnv bool `json:"inherit_env,omitempty"`
-	// KillGrace is the time between SIGTERM and SIGKILL. Default: 1s. It must
-	// be below the safety margin of the lock.
+	// KillGrace is the time between SIGTERM and SIGKILL. Default: 1s. It must be below
+	// the safety margin of the lock.
 	KillGrace time.Duration `json:"kill_grace,omitempty"`
 }
 
-// SetDefaults fills what the configuration may leave out.
+// SetDefaults sets the defaults of optional params.
 func (p *Params) SetDefaults() { p.KillGrace = time.Second }
 
-// Validate returns a *jobs.ParamError for each param that cannot work, joined.
+// Validate returns a *jobs.ParamError for each invalid param, joined.
 func (p *Params) Validate() error {
 	var errs []error
 	if len(p.Command) == 0 || p.Command[0] == "" {

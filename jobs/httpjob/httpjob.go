@@ -16,7 +16,7 @@ import (
 	"github.com/quorate/quorate/locking/fence"
 )
 
-// Register makes the job known as "http".
+// Register registers the job "http".
 func Register(r *jobs.Registry) {
 	client := newClient()
 	jobs.Register(r, "http", func(ctx context.Context, run jobs.Run, p Params) error {
@@ -47,10 +47,10 @@ func do(ctx context.Context, client *http.Client, run jobs.Run, p Params) error 
 	}
 	defer resp.Body.Close() //nolint:errcheck // only read from
 	run.Logger.Info("answered", slog.Int("status", resp.StatusCode))
-	if err := judge(ctx, req, resp, run, p.ExpectStatus); err != nil {
+	if err := checkStatus(ctx, req, resp, run, p.ExpectStatus); err != nil {
 		return err
 	}
-	// Whoever answers before the work is done must not be cut off by us.
+	// Closing early could cut off a server that responds before its work is done.
 	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
 		return requestError(ctx, req, err)
 	}
@@ -66,7 +66,7 @@ func newRequest(ctx context.Context, run jobs.Run, p Params) (*http.Request, err
 		req.Header.Set(name, value)
 	}
 	if host := req.Header.Get("Host"); host != "" {
-		req.Host = host // net/http sends this one, not the header
+		req.Host = host // net/http sends req.Host, not the header
 	}
 	req.Header.Set("Quorate-Job", run.Job)
 	req.Header.Set("Quorate-Tick", jobs.FormatTick(run.Tick))
@@ -78,8 +78,8 @@ func newRequest(ctx context.Context, run jobs.Run, p Params) (*http.Request, err
 	return req, nil
 }
 
-// requestError says why there is no answer, without the URL as *url.Error
-// quotes it: with its query.
+// requestError says why there is no response. It redacts the URL, which *url.Error
+// quotes with its query.
 func requestError(ctx context.Context, req *http.Request, err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
@@ -90,7 +90,7 @@ func requestError(ctx context.Context, req *http.Request, err error) error {
 	return fmt.Errorf("%s %s: %w", req.Method, redact(req.URL), err)
 }
 
-// redact returns u without what may be secret in it.
+// redact returns u without its password and query.
 func redact(u *url.URL) string {
 	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
 	text := shown.String()

@@ -17,9 +17,9 @@ import (
 type Params struct {
 	// Method of the request. Default: POST.
 	Method string `json:"method,omitempty"`
-	// URL to send it to, http or https. Required.
+	// URL of the request, http or https. Required.
 	URL string `json:"url"`
-	// Headers to send along with those of this package.
+	// Headers to send besides those of this package.
 	Headers map[string]string `json:"headers,omitempty"`
 	// Body to send. Set Content-Type among the headers.
 	Body string `json:"body,omitempty"`
@@ -27,13 +27,13 @@ type Params struct {
 	ExpectStatus Statuses `json:"expect_status,omitempty"`
 }
 
-// SetDefaults fills what the configuration may leave out.
+// SetDefaults sets the defaults of optional params.
 func (p *Params) SetDefaults() {
 	p.Method = http.MethodPost
 	p.ExpectStatus = Statuses{"2xx"}
 }
 
-// Validate returns a *jobs.ParamError for each param that cannot work, joined.
+// Validate returns a *jobs.ParamError for each invalid param, joined.
 func (p *Params) Validate() error {
 	errs := []error{validateURL(p.URL)}
 	if !isToken(p.Method) {
@@ -64,7 +64,7 @@ func validateURL(raw string) error {
 	return nil
 }
 
-// ownHeaders are set by this package for every request.
+// ownHeaders are the headers that this package sets for every request.
 func ownHeaders() []string {
 	return []string{
 		"Quorate-Job", "Quorate-Tick", "Quorate-Attempt", fence.HeaderToken, fence.HeaderResource, "Idempotency-Key",
@@ -86,7 +86,7 @@ func validateHeader(name, value string) error {
 	return nil
 }
 
-// isToken tells whether s may be a method or the name of a header (RFC 9110).
+// isToken tells whether s is a valid method or header name (RFC 9110).
 func isToken(s string) bool {
 	const symbols = "!#$%&'*+-.^_`|~"
 	for _, r := range s {
@@ -101,11 +101,11 @@ func paramError(msg string, path ...string) error {
 	return &jobs.ParamError{Path: path, Msg: msg}
 }
 
-// Statuses are the status codes of success: each a code such as "204" or a
-// class such as "2xx". In the configuration, one of them or a list.
+// Statuses are the status codes of success: codes such as "204" or classes such as
+// "2xx". The configuration holds one of them or a list.
 type Statuses []string
 
-// UnmarshalParam takes a whole number, a string, or a list of these.
+// UnmarshalParam accepts a whole number, a string, or a list of these.
 func (s *Statuses) UnmarshalParam(value any) error {
 	list, ok := value.([]any)
 	if !ok {
@@ -130,7 +130,7 @@ func isStatus(s string) bool {
 	return s[1:] == "xx" || isDigit(s[1]) && isDigit(s[2])
 }
 
-// contain tells whether code is one of s, or of a class in s.
+// contain tells whether code is one of s, or belongs to a class in s.
 func (s Statuses) contain(code int) bool {
 	text := fmt.Sprint(code)
 	for _, want := range s {

@@ -11,22 +11,22 @@ import (
 	"github.com/quorate/quorate/locking/fence"
 )
 
-// keptBody is how many bytes of a failure's answer an error keeps.
-const keptBody = 2 << 10
+// maxBody is how many bytes of a failed response's body an error keeps.
+const maxBody = 2 << 10
 
-// A StatusError is an answer with a status that was not expected.
+// A StatusError is a response with an unexpected status.
 type StatusError struct {
 	Method string
 	URL    string // without password and query
 	Code   int
 	Want   Statuses
-	// Location is where a redirect led, without password and query.
+	// Location is the target of a redirect, without password and query.
 	Location string
-	// Body is the beginning of the answer's body.
+	// Body is the beginning of the response's body.
 	Body string
 }
 
-// Error has the request, the status, and the body in one line.
+// Error returns the request, the status, and the body in one line.
 func (e *StatusError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: status %d", e.Method, e.URL, e.Code)
@@ -43,14 +43,14 @@ func (e *StatusError) Error() string {
 	return b.String()
 }
 
-// judge returns nil for a status that was wanted. A refusal of the run's token
-// is a failure whatever was wanted, and is reported.
-func judge(ctx context.Context, req *http.Request, resp *http.Response, run jobs.Run, want Statuses) error {
+// checkStatus returns nil for an expected status. A refusal of the run's token is
+// always an error, and is reported to the observer.
+func checkStatus(ctx context.Context, req *http.Request, resp *http.Response, run jobs.Run, want Statuses) error {
 	if want.contain(resp.StatusCode) && resp.StatusCode != http.StatusPreconditionFailed {
 		return nil
 	}
-	// Whatever of the body arrived is kept, the failure is the status.
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, keptBody))
+	// A read error does not matter: the status is the failure.
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxBody))
 	if stale := fence.ParseProblem(run, resp.StatusCode, resp.Header.Get("Content-Type"), body); stale != nil {
 		return fmt.Errorf("%s %s: %w", req.Method, redact(req.URL), fence.Refused(ctx, stale))
 	}

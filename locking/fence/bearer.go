@@ -7,15 +7,15 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// A Bearer has a fencing token for a resource. A jobs.Run has one for its job,
-// a locking.Claim for the name of its lock.
+// A Bearer has a fencing token for a resource. For a jobs.Run the resource is its job,
+// for a locking.Claim the name of its lock.
 type Bearer interface {
 	Fence() (resource string, token locking.Token)
 }
 
-// For returns a bearer of b's token for another resource: a table, a bucket, an
-// account. A resource must be written to by the bearers of one job or lock
-// only, since tokens of different ones have no order.
+// For returns a bearer of b's token for another resource, such as a table, a bucket or
+// an account. Only bearers of one job or lock may write to a resource, since tokens of
+// different ones have no order.
 func For(resource string, b Bearer) Bearer { return bearerFor{resource: resource, Bearer: b} }
 
 type bearerFor struct {
@@ -29,20 +29,20 @@ func (f bearerFor) Fence() (string, locking.Token) {
 }
 
 const (
-	// MaxToken is the largest token there can be: JSON and Lua keep all the
-	// digits of whole numbers up to here.
+	// MaxToken is the largest valid token: the largest integer that JSON and Lua keep
+	// exactly.
 	MaxToken locking.Token = 1<<53 - 1
 	// MaxResource is the longest name of a resource, in bytes.
 	MaxResource = 255
 )
 
-// ErrNoToken is what guards return for a bearer that cannot be judged: without
-// a token, with one beyond MaxToken, or without a proper resource.
+// ErrNoToken is what guards return for a bearer without a token, with one above
+// MaxToken, or without a valid resource.
 var ErrNoToken = errors.New("no usable fencing token")
 
-// Of returns what b bears, or an error that is ErrNoToken. Guards call it
-// before they look at what they have seen: a token that is none must not be
-// compared, and one that is too large would close the resource for ever.
+// Of returns b's resource and token, or an error that is ErrNoToken. Guards must call
+// it before they compare tokens: a token that is too large would block the resource for
+// ever.
 func Of(b Bearer) (resource string, token locking.Token, err error) {
 	if b == nil {
 		return "", 0, fmt.Errorf("%w: there is no bearer: pass the run, or the claim of the lease", ErrNoToken)

@@ -6,11 +6,10 @@ import (
 	"sync"
 )
 
-// A Gate lets writers past a guard one at a time per resource, so that within
-// this process check and write are one step: none is checked while another
-// writes, and so none can be overtaken. Writers in other processes are not kept
-// waiting, whatever the guard; sinks with several processes check where the
-// data is, as sqlfence and redisfence do.
+// A Gate admits writers one at a time per resource. Within this process check and write
+// are then one step, so no writer can be overtaken. It does not hold up writers in
+// other processes. A sink with several processes must check where the data is, as
+// sqlfence and redisfence do.
 type Gate struct {
 	guard Guard
 
@@ -18,15 +17,15 @@ type Gate struct {
 	turns map[string]*turn
 }
 
-// A turn is the right to write to a resource: whoever has put the element into
-// the channel has it.
+// A turn is the right to write to a resource. The writer whose element is in the
+// channel has it.
 type turn struct {
 	taken chan struct{}
-	users int // who have it or wait for it
+	users int // writers that have it or wait for it
 }
 
-// NewGate returns a Gate before the guard. A guard that is a Gate already is
-// returned as it is, so everything that is given one Gate takes turns.
+// NewGate returns a Gate in front of the guard. If the guard is a Gate, NewGate returns
+// it unchanged, so all that share one Gate take turns.
 func NewGate(g Guard) *Gate {
 	if gate, ok := g.(*Gate); ok {
 		return gate
@@ -34,14 +33,13 @@ func NewGate(g Guard) *Gate {
 	return &Gate{guard: g, turns: map[string]*turn{}}
 }
 
-// Admit asks the guard without taking a turn, which makes a Gate a Guard: hand
-// one to all that write to the same resources in one process.
+// Admit asks the guard without taking a turn. It makes a Gate a Guard: pass one Gate to
+// all that write to the same resources in one process.
 func (g *Gate) Admit(ctx context.Context, b Bearer) error { return g.guard.Admit(ctx, b) }
 
-// Do waits until nobody else writes to the resource, asks the guard, and calls
-// write. It returns the guard's refusal, what write returns, or, if ctx ended
-// while it waited, that error. A write that hangs keeps the next ones waiting,
-// those with larger tokens too: bound it.
+// Do waits until no other writer is active, asks the guard, and calls write. It returns
+// the guard's refusal, the error of write, or that of ctx if it ended while waiting. A
+// write that hangs blocks the next ones, even those with larger tokens: bound it.
 func (g *Gate) Do(ctx context.Context, b Bearer, write func() error) error {
 	resource, _, err := Of(b)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// How a token travels over HTTP, and how a sink refuses it there: with status
-// 412 and a body of ProblemMedia (RFC 9457) whose type is ProblemType.
-// httpfence speaks it; a sink in another language needs no more than this.
+// How a token travels over HTTP. A sink refuses it with status 412 and a body of
+// ProblemMedia (RFC 9457) whose type is ProblemType. httpfence implements this; a sink
+// in another language needs nothing else.
 const (
 	HeaderToken    = "Fencing-Token"    // the token, in decimal
 	HeaderResource = "Fencing-Resource" // the resource, percent-encoded
@@ -31,7 +31,7 @@ type problem struct {
 	Seen     locking.Token `json:"seen"`
 }
 
-// Problem returns e as the body of an HTTP answer.
+// Problem returns e as the body of an HTTP response.
 func (e *StaleError) Problem() []byte {
 	b, _ := json.Marshal(problem{ // strings and numbers always encode
 		Type: ProblemType, Title: "Stale fencing token", Status: http.StatusPreconditionFailed,
@@ -41,11 +41,10 @@ func (e *StaleError) Problem() []byte {
 	return b
 }
 
-// ParseProblem returns the refusal that an answer with the given status,
-// Content-Type and body is to a write by b, or nil if it is none: a 412 may have
-// other reasons, and a refusal of another token is not about this write.
+// ParseProblem returns the refusal in a response to a write by b, or nil if it is none.
+// A 412 may have other reasons, and a refusal of another token is not about this write.
 func ParseProblem(b Bearer, status int, contentType string, body []byte) *StaleError {
-	// Whatever cannot be read leaves zero values behind, which fit nothing.
+	// Unreadable parts leave zero values, which never match.
 	resource, token, _ := Of(b)
 	media, _, _ := mime.ParseMediaType(contentType)
 	var p problem

@@ -9,23 +9,24 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// tries bounds how often a check asks for what must be granted in the end.
+// tries bounds the retries of a check.
 const tries = 40
 
-// lockName is what the checks lock.
+// lockName is the lock of the checks.
 const lockName = "kit"
 
-// bench is one fresh cluster on trial.
+// bench is one new cluster under test.
 type bench struct {
 	testing.TB
 	Backend
 	connect func(holder string) locking.Locker
+	lockers []locking.Locker
 	base    time.Time
 }
 
 func newBench(t testing.TB, b Backend) *bench {
 	t.Helper()
-	// Ticks lie in the past, since none may be claimed before its time.
+	// Ticks are in the past, since none may be claimed before its time.
 	base := time.Now().Add(-time.Minute).Truncate(time.Second)
 	return &bench{TB: t, Backend: b, connect: b.New(t), base: base}
 }
@@ -38,10 +39,27 @@ type replica struct {
 }
 
 func (b *bench) replica(name string) replica {
-	return replica{bench: b, name: name, Locker: b.connect(name)}
+	l := b.connect(name)
+	b.lockers = append(b.lockers, l)
+	return replica{bench: b, name: name, Locker: l}
 }
 
-// tick is a request for the n-th tick, under a lease that lasts.
+// A Settler is a Locker whose calls may return before all nodes have received them. The
+// checks call Settle before they look for an effect.
+type Settler interface {
+	// Settle returns when no node has outstanding requests of calls that returned.
+	Settle()
+}
+
+func (b *bench) settle() {
+	for _, l := range b.lockers {
+		if s, ok := l.(Settler); ok {
+			s.Settle()
+		}
+	}
+}
+
+// tick is a request for the n-th tick, with a long lease.
 func (b *bench) tick(n int) locking.Request {
 	return locking.Request{
 		Name: lockName, Tick: b.base.Add(time.Duration(n) * time.Second), TTL: b.Long,
@@ -49,10 +67,10 @@ func (b *bench) tick(n int) locking.Request {
 	}
 }
 
-// plain is a request without a tick, under a lease that lasts.
+// plain is a request for a plain lock, with a long lease.
 func (b *bench) plain() locking.Request { return locking.Request{Name: lockName, TTL: b.Long} }
 
-// short is the request under a lease that a check lets run out.
+// short is the request with a lease that a check lets expire.
 func (b *bench) short(req locking.Request) locking.Request {
 	req.TTL = b.Short
 	return req
@@ -63,9 +81,8 @@ func again(req locking.Request) locking.Request {
 	return req
 }
 
-// try makes one attempt and checks what holds for every answer. A backend that
-// did not answer in time, on a busy machine say, has not said anything about
-// the contract and is asked again.
+// try makes one attempt and checks what holds for every result. A backend that did not
+// answer in time, for example on a busy machine, is asked again.
 func (r replica) try(req locking.Request) (locking.Lease, error) {
 	return r.tryUntil(r.Context(), req)
 }
@@ -86,14 +103,14 @@ func (r replica) tryUntil(ctx context.Context, req locking.Request) (locking.Lea
 	return lease, err
 }
 
-// steady is a Locker that is asked as try does.
+// steady is a Locker that retries as try does.
 type steady struct{ replica }
 
 func (s steady) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	return s.tryUntil(ctx, req)
 }
 
-// within bounds what must succeed in the end, well before a lease of Long ends.
+// within bounds retries to well before a long lease ends.
 func (b *bench) within() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(b.Context(), b.Long/2)
 }
@@ -111,6 +128,7 @@ func (r replica) acquire(req locking.Request) locking.Lease {
 // refused makes one attempt, which must be refused for one of the reasons.
 func (r replica) refused(req locking.Request, reasons ...error) *locking.AcquireError {
 	r.Helper()
+	r.settle()
 	lease, err := r.try(req)
 	if err == nil {
 		r.Fatalf("%s: TryAcquire(%s) granted token %d, want %v", r.name, describe(req), lease.Claim().Token, reasons)
@@ -122,17 +140,14 @@ func (r replica) refused(req locking.Request, reasons ...error) *locking.Acquire
 	if why.Name != req.Name {
 		r.Errorf("%s: AcquireError.Name = %q, want %q", r.name, why.Name, req.Name)
 	}
-	for _, reason := range reasons {
-		if errors.Is(err, reason) {
-			return why
-		}
+	if !isOne(err, reasons) {
+		r.Fatalf("%s: TryAcquire(%s) = %v, want %v", r.name, describe(req), err, reasons)
 	}
-	r.Fatalf("%s: TryAcquire(%s) = %v, want %v", r.name, describe(req), err, reasons)
-	return nil
+	return why
 }
 
-// eventually asks until the request is granted: a lease in the way must run
-// out. It gives up long before a lease of Long could.
+// eventually retries until the request is granted: a lease in the way must expire. It
+// gives up long before a long lease could.
 func (r replica) eventually(req locking.Request) locking.Lease {
 	r.Helper()
 	var err error
@@ -163,7 +178,7 @@ func final(err error) bool {
 	return false
 }
 
-// release ends the lease, which must still be whole.
+// release ends the lease, which must still be held.
 func (r replica) release(l locking.Lease) {
 	r.Helper()
 	if err := l.Release(r.Context(), []byte(`{"v":1}`)); err != nil {
@@ -171,7 +186,7 @@ func (r replica) release(l locking.Lease) {
 	}
 }
 
-// handOver ends the claim, whose tick is not done.
+// handOver hands the claim over.
 func (r replica) handOver(l locking.Lease) {
 	r.Helper()
 	if err := l.HandOver(r.Context(), []byte(`{"v":1}`)); err != nil {
@@ -195,7 +210,7 @@ func (b *bench) lost(what string, err error) {
 	}
 }
 
-// extend extends, asking again a backend that did not answer in time.
+// extend extends, and retries if the backend did not answer in time.
 func (b *bench) extend(t locking.Tenure) error {
 	err := t.Extend(b.Context())
 	for n := 0; n < 3 && (errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrTooSlow)); n++ {
@@ -205,13 +220,13 @@ func (b *bench) extend(t locking.Tenure) error {
 	return err
 }
 
-// cannotExtend reports what can still be extended.
+// cannotExtend reports a lease that can still be extended.
 func (b *bench) cannotExtend(what string, t locking.Tenure) {
 	b.Helper()
 	b.lost(what, b.extend(t))
 }
 
-// larger reports a claim whose token does not exceed that of an earlier one.
+// larger reports a claim whose token is not larger than that of an earlier one.
 func (b *bench) larger(earlier, later locking.Lease) {
 	b.Helper()
 	if e, l := earlier.Claim().Token, later.Claim().Token; l <= e {

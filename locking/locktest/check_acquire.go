@@ -7,12 +7,12 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// patient tries until the context ends.
+// patient retries until the context ends.
 func (b *bench) patient() locking.Retry {
 	return locking.Retry{Tries: -1, Min: b.Short / 64, Max: b.Short / 4}
 }
 
-// hasty tries a few times.
+// hasty retries a few times.
 func (b *bench) hasty() locking.Retry {
 	return locking.Retry{Tries: 5, Min: b.Short / 64, Max: b.Short / 16}
 }
@@ -40,7 +40,8 @@ func acquireGivesUp(b *bench) {
 	ctx, cancel := b.within()
 	defer cancel()
 	for n, want := range map[int]error{1: locking.ErrSuperseded, 2: locking.ErrDone} {
-		// Only a refusal that is known to be final ends this before its context.
+		// Acquire returns before the context ends only if it knows that the refusal is
+		// final.
 		_, err := locking.Acquire(ctx, other, b.tick(n), b.patient())
 		if !errors.Is(err, want) || errors.Is(err, context.DeadlineExceeded) {
 			b.Errorf("Acquire of tick %d = %v, want %v at once", n, err, want)

@@ -51,8 +51,8 @@ func heldLockIsTaken(b *bench) {
 	b.replica("b").refused(b.tick(1), locking.ErrClaimed, locking.ErrTaken)
 }
 
-// refusedAttemptLeavesNothing looks whether a refused attempt took the lock for
-// itself: nobody waits for a lease here, so the first attempt must be granted.
+// A refused attempt must not take the lock: no caller waits here, so the next first
+// attempt must be granted.
 func refusedAttemptLeavesNothing(b *bench) {
 	a, other := b.replica("a"), b.replica("b")
 	held := a.acquire(b.tick(2))

@@ -6,14 +6,14 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// beside is the request to run beside other ticks.
+// beside is the request with Beside set.
 func beside(req locking.Request) locking.Request {
 	req.Beside = true
 	return req
 }
 
-// ticksRunBesideOneAnother: each is extended and released by itself, in any
-// order, however many were claimed since.
+// Each run is extended and released independently, in any order, however many were
+// claimed since.
 func ticksRunBesideOneAnother(b *bench) {
 	a, other := b.replica("a"), b.replica("b")
 	first := a.acquire(beside(b.tick(1)))
@@ -30,7 +30,7 @@ func ticksRunBesideOneAnother(b *bench) {
 	other.release(second)
 	b.keeps(first)
 	a.refused(beside(b.tick(2)), locking.ErrDone)
-	a.refused(beside(b.tick(1)), locking.ErrSuperseded) // in order, as ever
+	a.refused(beside(b.tick(1)), locking.ErrSuperseded) // still in order
 	a.release(first)
 	a.release(first)
 	b.keeps(third)
@@ -39,8 +39,7 @@ func ticksRunBesideOneAnother(b *bench) {
 	a.refused(beside(b.tick(1)), locking.ErrSuperseded)
 }
 
-// oneRunPerTickBesideOthers: a tick is claimed once, and a later one does not
-// open it again.
+// A tick is claimed once, and a later one does not reopen it.
 func oneRunPerTickBesideOthers(b *bench) {
 	a, other := b.replica("a"), b.replica("b")
 	first := a.acquire(beside(b.tick(1)))
@@ -57,9 +56,9 @@ func oneRunPerTickBesideOthers(b *bench) {
 	}
 }
 
-// lockWaitsForAllShares: who does not run beside others waits for them, and they
-// for it.
-func lockWaitsForAllShares(b *bench) {
+// Requests with and without Beside wait for each other. One without may have to wait
+// until the last of the others' leases would have expired.
+func lockWaitsForOverlappingRuns(b *bench) {
 	a, other := b.replica("a"), b.replica("b")
 	first, second := a.acquire(beside(b.tick(1))), a.acquire(beside(b.tick(2)))
 	other.refused(b.tick(3), locking.ErrTaken)
@@ -67,22 +66,28 @@ func lockWaitsForAllShares(b *bench) {
 	other.refused(b.tick(3), locking.ErrTaken)
 	other.refused(b.plain(), locking.ErrTaken)
 	a.release(first)
-	alone := other.acquire(b.tick(3))
-	why := a.refused(beside(b.tick(4)), locking.ErrTaken)
+
+	elsewhere := func(req locking.Request) locking.Request {
+		req.Name += " too"
+		return req
+	}
+	a.release(a.acquire(elsewhere(beside(b.short(b.tick(1))))))
+	alone := other.eventually(elsewhere(b.tick(3)))
+	why := a.refused(elsewhere(beside(b.tick(4))), locking.ErrTaken)
 	if why.Holder != "b" {
 		b.Errorf("Holder = %q, want b", why.Holder)
 	}
 	other.release(alone)
-	a.release(a.acquire(beside(b.tick(4))))
+	a.release(a.acquire(elsewhere(beside(b.tick(4)))))
 }
 
-// shareThatRanOutIsLost: once something was claimed since, it never comes back.
-func shareThatRanOutIsLost(b *bench) {
+// An expired run is never revived after another claim.
+func overlappingRunThatRanOutIsLost(b *bench) {
 	a, other := b.replica("a"), b.replica("b")
 	first := a.acquire(beside(b.short(b.tick(1))))
 	b.Wait(2 * b.Short)
 	other.acquire(beside(b.tick(2)))
-	b.cannotExtend("Extend of a share that ran out before a later tick was claimed", first)
+	b.cannotExtend("Extend of an overlapping run that ran out before a later tick was claimed", first)
 	b.lost("Release of it", first.Release(b.Context(), nil))
 	other.refused(beside(b.tick(1)), locking.ErrSuperseded)
 
@@ -93,18 +98,18 @@ func shareThatRanOutIsLost(b *bench) {
 	}
 }
 
-func endedShareIsNotExtended(b *bench) {
+func endedOverlappingRunIsNotExtended(b *bench) {
 	a := b.replica("a")
-	first, second := a.acquire(beside(b.tick(1))), a.acquire(beside(b.tick(2)))
+	first, second := a.acquire(beside(b.short(b.tick(1)))), a.acquire(beside(b.short(b.tick(2))))
 	a.release(first)
 	b.cannotExtend("Extend after Release", first)
 	a.void(second)
 	b.cannotExtend("Extend after Void", second)
 	b.lost("Release after Void", second.Release(b.Context(), nil))
-	a.release(a.acquire(b.tick(3)))
+	a.release(a.eventually(b.tick(3)))
 }
 
-// plainLocksAreHeldByOne: to ask for one beside others is a mistake.
+// Beside for a plain lock is a mistake.
 func plainLocksAreHeldByOne(b *bench) { b.replica("a").mistaken(beside(b.plain())) }
 
 // keeps extends a lease, which must succeed.

@@ -6,14 +6,14 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// releaseAfterExpiry lets a lease run out, of which nobody else makes use: the
-// holder learns that it had, and the tick is done all the same.
+// A lease expires, but no one else claims anything: the holder learns of the expiry,
+// and the tick is done.
 func releaseAfterExpiry(b *bench) {
 	a, other := b.replica("a"), b.replica("b")
 	for _, req := range []locking.Request{b.tick(1), b.plain()} {
 		lease := a.acquire(b.short(req))
 		b.runOut(lease)
-		for range 2 { // it says the same again
+		for range 2 { // later calls return the same
 			if err := b.end(lease); !errors.Is(err, locking.ErrExpired) || errors.Is(err, locking.ErrLeaseLost) {
 				b.Errorf("Release of a lease that had run out = %v, want ErrExpired", err)
 			}
@@ -24,8 +24,8 @@ func releaseAfterExpiry(b *bench) {
 	other.release(other.acquire(b.tick(2)))
 }
 
-// expiredLeaseIsNotExtended: once the deadline has passed, somebody may have had the
-// lock who left no trace, so the lease is over although nobody is known to have.
+// After the deadline, another may have had the lock without leaving a trace. So the
+// lease is over even if no one is known to have had it.
 func expiredLeaseIsNotExtended(b *bench) {
 	a := b.replica("a")
 	for _, req := range []locking.Request{b.tick(1), b.plain()} {
@@ -38,7 +38,7 @@ func expiredLeaseIsNotExtended(b *bench) {
 	}
 }
 
-// end releases the lease, asking again a backend that did not answer in time.
+// end releases the lease, and retries if the backend did not answer in time.
 func (b *bench) end(l locking.Lease) error {
 	err := l.Release(b.Context(), []byte(`{"v":1}`))
 	for n := 0; n < 3 && errors.Is(err, locking.ErrNoQuorum); n++ {
@@ -48,12 +48,12 @@ func (b *bench) end(l locking.Lease) error {
 	return err
 }
 
-// runOut waits until the lease has ended for the backend too.
+// runOut waits until the lease has expired on the backend too.
 func (b *bench) runOut(l locking.Lease) {
 	b.Helper()
 	for range 4 * tries {
 		if locking.Left(l) == 0 {
-			b.Wait(b.Short / 4) // what drift was taken off
+			b.Wait(b.Short / 4) // the drift taken off the deadline
 			return
 		}
 		b.Wait(b.Short / 4)
@@ -61,7 +61,7 @@ func (b *bench) runOut(l locking.Lease) {
 	b.Fatalf("a lease of %v never ran out", b.Short)
 }
 
-// releaseAfterVoid: a claim that was given back is not the holder's to finish.
+// A holder cannot finish a claim that it gave back.
 func releaseAfterVoid(b *bench) {
 	a := b.replica("a")
 	lease := a.acquire(b.tick(1))
@@ -70,7 +70,7 @@ func releaseAfterVoid(b *bench) {
 	a.release(a.acquire(b.tick(1)))
 }
 
-// plainHolderIsNamed: whoever waits for a plain lock learns whom for.
+// A refusal names the holder of a plain lock.
 func plainHolderIsNamed(b *bench) {
 	lease := b.replica("a").acquire(b.plain())
 	why := b.replica("b").refused(b.plain(), locking.ErrTaken)

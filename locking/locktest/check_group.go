@@ -7,7 +7,7 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// named are requests for plain locks of these names.
+// named returns requests for plain locks of these names.
 func (b *bench) named(names ...string) []locking.Request {
 	var reqs []locking.Request
 	for _, name := range names {
@@ -18,7 +18,7 @@ func (b *bench) named(names ...string) []locking.Request {
 	return reqs
 }
 
-// all acquires a group, which must be granted in the end.
+// all acquires a group, which must succeed eventually.
 func (r replica) all(reqs []locking.Request) *locking.Group {
 	r.Helper()
 	ctx, cancel := r.within()
@@ -80,8 +80,7 @@ func groupEndsAsOne(b *bench) {
 	}
 }
 
-// groupIsLostAsOne: one lock of a group that is another's ends the right to
-// work under all.
+// One lost lock of a group ends the right to work under all.
 func groupIsLostAsOne(b *bench) {
 	a, other := b.replica("a"), b.replica("b")
 	reqs := b.named("1", "2")
@@ -95,7 +94,7 @@ func groupIsLostAsOne(b *bench) {
 	other.eventually(b.named("1")[0])
 }
 
-// groupsDoNotDeadlock lets replicas ask for the same locks in any order.
+// Replicas ask for the same locks in any order.
 func groupsDoNotDeadlock(b *bench) {
 	const rounds = 3
 	ctx, cancel := b.within()

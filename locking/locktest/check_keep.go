@@ -7,12 +7,12 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-func (b *bench) holding() locking.HoldConfig {
-	return locking.HoldConfig{Every: b.Short / 5, Margin: b.Short / 10}
+func (b *bench) holding() locking.KeepConfig {
+	return locking.KeepConfig{Every: b.Short / 5, Margin: b.Short / 10}
 }
 
-// keeperOutlivesTheTTL keeps a lease for several of its TTLs. Where the machine
-// is too busy for that the lease is lost, which says nothing.
+// A Keeper keeps a lease for several TTLs. On a machine too busy for that the lease is
+// lost, which proves nothing.
 func keeperOutlivesTheTTL(b *bench) {
 	lease := b.replica("a").acquire(b.short(b.plain()))
 	k := locking.Keep(b.Context(), lease, b.holding())
@@ -32,7 +32,7 @@ func keeperOutlivesTheTTL(b *bench) {
 	b.replica("b").eventually(b.plain())
 }
 
-// maxHoldFreesTheLock keeps a lease up to its cap with work that is deaf.
+// MaxHold bounds a lease whose work ignores its context.
 func maxHoldFreesTheLock(b *bench) {
 	lease := b.replica("a").acquire(b.short(b.plain()))
 	cfg := b.holding()

@@ -8,18 +8,17 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// A Backend is a kind of Locker on trial.
+// A Backend describes a kind of Locker to test.
 type Backend struct {
-	// New makes a cluster that has granted nothing yet and returns a function
-	// that connects one more replica to it. Required.
+	// New makes a new, empty cluster. It returns a function that connects another
+	// replica to it. Required.
 	New func(t testing.TB) (connect func(holder string) locking.Locker)
-	// Long is the TTL of leases that must not run out within a check, and at
+	// Long is the TTL of leases that must not expire within a check. It must be at
 	// least 20 times Short. Default: 30 s.
 	Long time.Duration
-	// Short is the TTL of leases that a check lets run out. Default: 300 ms.
+	// Short is the TTL of leases that a check lets expire. Default: 300 ms.
 	Short time.Duration
-	// Wait lets the given time pass. Default: time.Sleep, which is also right
-	// within a synctest bubble.
+	// Wait waits for a duration. Default: time.Sleep, also right in a synctest bubble.
 	Wait func(time.Duration)
 	// Bubble, if set, runs each check; synctest.Test fits.
 	Bubble func(t *testing.T, check func(t *testing.T))
@@ -90,9 +89,9 @@ func checks() []check {
 
 		{"TicksRunBesideOneAnother", ticksRunBesideOneAnother},
 		{"OneRunPerTickBesideOthers", oneRunPerTickBesideOthers},
-		{"LockWaitsForAllShares", lockWaitsForAllShares},
-		{"ShareThatRanOutIsLost", shareThatRanOutIsLost},
-		{"EndedShareIsNotExtended", endedShareIsNotExtended},
+		{"LockWaitsForOverlappingRuns", lockWaitsForOverlappingRuns},
+		{"OverlappingRunThatRanOutIsLost", overlappingRunThatRanOutIsLost},
+		{"EndedOverlappingRunIsNotExtended", endedOverlappingRunIsNotExtended},
 		{"PlainLocksAreHeldByOne", plainLocksAreHeldByOne},
 
 		{"ExtendMovesTheDeadline", extendMovesTheDeadline},

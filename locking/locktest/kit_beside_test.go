@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/quorate/quorate/internal/rules"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -16,7 +17,7 @@ func besideFaults() []fault {
 		}},
 		{"a later claim ends what runs beside it", mutant{grant: func(l *oddLease) {
 			l.extend = func(ctx context.Context) error {
-				if !l.last() {
+				if l.of.state.Fence != uint64(l.memoryLease.claim.Token) {
 					return locking.ErrLeaseLost
 				}
 				return l.memoryLease.Extend(ctx)
@@ -27,31 +28,32 @@ func besideFaults() []fault {
 				if !req.Beside || !errors.Is(why, locking.ErrSuperseded) {
 					return nil, why
 				}
-				return grantAnyway(m, req, func(s *lockState) { delete(s.ticks, req.InStream()) })
+				return grantAnyway(m, req, func(s *rules.State) { delete(s.Streams, req.InStream()) })
 			},
 		}, []string{"OneRunPerTickBesideOthers", "TicksRunBesideOneAnother"}},
-		{"the lock does not mind shares", mutant{
+		{"the lock does not wait for overlapping runs", mutant{
 			deny: func(m *Memory, req locking.Request, why *locking.AcquireError) (locking.Lease, error) {
 				if req.Beside || !errors.Is(why, locking.ErrTaken) {
 					return nil, why
 				}
-				return grantAnyway(m, req, func(s *lockState) { s.shares = nil })
+				return grantAnyway(m, req, func(s *rules.State) { s.TickLocks, s.Marker = nil, 0 })
 			},
-		}, []string{"LockWaitsForAllShares"}},
-		{"shares do not mind the lock", mutant{
+		}, []string{"LockWaitsForOverlappingRuns"}},
+		{"overlapping runs do not wait for the lock", mutant{
 			deny: func(m *Memory, req locking.Request, why *locking.AcquireError) (locking.Lease, error) {
 				if !req.Beside || !errors.Is(why, locking.ErrTaken) {
 					return nil, why
 				}
-				return grantAnyway(m, req, func(s *lockState) { s.lock = lockHold{} })
+				return grantAnyway(m, req, func(s *rules.State) { s.Lock = rules.Lease{} })
 			},
-		}, []string{"LockWaitsForAllShares"}},
-		{"a share comes back", mutant{grant: func(l *oddLease) {
+		}, []string{"LockWaitsForOverlappingRuns"}},
+		{"an overlapping run comes back", mutant{grant: func(l *oddLease) {
 			l.extend = func(context.Context) error {
 				l.until = time.Now().Add(l.req.TTL)
-				l.hold()
+				place := rules.Place{Stream: l.req.InStream(), Tick: l.req.Tick.UnixMilli()}
+				l.of.state.TickLocks[place] = rules.Lease{Owner: l.owner, Committed: true, Until: l.until.UnixMilli() - 1}
 				return nil
 			}
-		}}, []string{"ShareThatRanOutIsLost", "EndedShareIsNotExtended"}},
+		}}, []string{"OverlappingRunThatRanOutIsLost", "EndedOverlappingRunIsNotExtended"}},
 	}
 }

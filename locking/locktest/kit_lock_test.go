@@ -13,7 +13,7 @@ func lockFaults() []fault {
 	forever := func(l *oddLease) {
 		l.m.mu.Lock()
 		defer l.m.mu.Unlock()
-		l.s.lock.until = time.Now().Add(time.Hour)
+		l.of.state.Lock.Until = time.Now().Add(time.Hour).UnixMilli()
 	}
 	return []fault{
 		{"expired lease is released like any other", mutant{grant: func(l *oddLease) {

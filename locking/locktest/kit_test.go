@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/rules"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -134,11 +135,22 @@ func (l *oddLease) Void(ctx context.Context) error {
 	return l.memoryLease.Void(ctx)
 }
 
+// spoil frees the lock and changes the claim, whose ever they are.
+func (l *oddLease) spoil(claim func(*rules.Claim)) error {
+	s := &l.of.state
+	s.Lock, s.Open = rules.Lease{}, ""
+	if c, ok := s.Streams[l.req.InStream()]; ok {
+		claim(&c)
+		s.Streams[l.req.InStream()] = c
+	}
+	return nil
+}
+
 // grantAnyway makes a refused attempt succeed by forgetting what stood in the
 // way.
-func grantAnyway(m *Memory, req locking.Request, forget func(*lockState)) (locking.Lease, error) {
+func grantAnyway(m *Memory, req locking.Request, forget func(*rules.State)) (locking.Lease, error) {
 	m.mu.Lock()
-	forget(m.state(req.Name))
+	forget(&m.name(req.Name).state)
 	m.mu.Unlock()
 	return m.TryAcquire(context.Background(), req)
 }
@@ -149,9 +161,9 @@ func grantOn(reason error) mutant {
 		if !errors.Is(why, reason) {
 			return nil, why
 		}
-		return grantAnyway(m, req, func(s *lockState) {
-			s.lock = lockHold{}
-			delete(s.ticks, req.InStream())
+		return grantAnyway(m, req, func(s *rules.State) {
+			s.Lock = rules.Lease{}
+			delete(s.Streams, req.InStream())
 		})
 	}}
 }
@@ -239,7 +251,16 @@ func attemptFaults() []fault {
 }
 
 func tickFaults() []fault {
+	asked := 0
 	return []fault{
+		{"the first refusal names another cause", mutant{
+			deny: func(_ *Memory, _ locking.Request, why *locking.AcquireError) (locking.Lease, error) {
+				if asked++; asked == 1 {
+					why.Reason = locking.ErrTaken
+				}
+				return nil, why
+			},
+		}, []string{"ReleasedTickIsDone"}},
 		{"done tick is granted", grantOn(locking.ErrDone), []string{"ReleasedTickIsDone", "VoidAfterReleaseChangesNothing"}},
 		{"earlier tick is granted", grantOn(locking.ErrSuperseded), []string{"LaterTickClosesEarlier", "VoidKeepsEarlierTicksClosed"}},
 		{"claimed tick is granted", grantOn(locking.ErrClaimed), []string{"AtMostOnceOutlivesTheLease", "StricterModeCounts", "OneOfManyClaims"}},
@@ -254,15 +275,13 @@ func tickFaults() []fault {
 		{"void touches the claim of the next", mutant{grant: func(l *oddLease) {
 			l.void = func(context.Context) error {
 				l.ended = true
-				l.s.lock = lockHold{}
-				l.s.ticks[l.req.InStream()] = tickClaim{claim: l.s.ticks[l.req.InStream()].claim, void: true}
-				return nil
+				return l.spoil(func(c *rules.Claim) { c.Void, c.Ended = true, "" })
 			}
 		}}, []string{"VoidedTickIsFree", "VoidAfterReleaseChangesNothing"}},
 		{"void forgets the tick", mutant{grant: func(l *oddLease) {
 			l.void = func(context.Context) error {
-				l.s.lock = lockHold{}
-				delete(l.s.ticks, l.req.InStream())
+				l.of.state.Lock = rules.Lease{}
+				delete(l.of.state.Streams, l.req.InStream())
 				return nil
 			}
 		}}, []string{"VoidKeepsEarlierTicksClosed"}},
@@ -272,7 +291,7 @@ func tickFaults() []fault {
 				if !errors.Is(why, locking.ErrTaken) || req.Stream == "" {
 					return nil, why
 				}
-				return grantAnyway(m, req, func(s *lockState) { s.lock = lockHold{} })
+				return grantAnyway(m, req, func(s *rules.State) { s.Lock = rules.Lease{} })
 			},
 		}, []string{"StreamsShareTheLock"}},
 		{"streams have tokens of their own", mutant{grant: func(l *oddLease) {
@@ -288,7 +307,7 @@ func tickFaults() []fault {
 func leaseFaults() []fault {
 	takeBack := func(l *oddLease) error { // as if nobody else had worked
 		l.until = time.Now().Add(l.req.TTL)
-		l.s.lock = lockHold{claim: l.memoryLease.claim, until: l.until}
+		l.of.state.Lock = rules.Lease{Owner: l.owner, Committed: true, Until: l.until.UnixMilli() - 1}
 		return nil
 	}
 	return []fault{
@@ -311,7 +330,7 @@ func leaseFaults() []fault {
 		}},
 		{"extension takes up what ran out", mutant{grant: func(l *oddLease) {
 			l.extend = func(ctx context.Context) error {
-				if !l.ended && l.last() {
+				if !l.ended && l.of.state.Fence == uint64(l.memoryLease.claim.Token) {
 					return takeBack(l)
 				}
 				return l.memoryLease.Extend(ctx)
@@ -319,9 +338,7 @@ func leaseFaults() []fault {
 		}}, []string{"ExpiredLeaseIsNotExtended"}},
 		{"release frees the lock of the next", mutant{grant: func(l *oddLease) {
 			l.release = func(context.Context, []byte) error {
-				l.s.lock = lockHold{}
-				l.s.ticks[l.req.InStream()] = tickClaim{claim: l.s.ticks[l.req.InStream()].claim, done: true}
-				return nil
+				return l.spoil(func(c *rules.Claim) { c.Ended = rules.OK })
 			}
 		}}, []string{"ReleaseTwice", "ReleaseAfterTakeoverIsLost", "PlainLockRunsOut", "AtLeastOnceIsClaimedAgain"}},
 		{"second release fails", mutant{grant: func(l *oddLease) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/quorate/quorate/internal/rules"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -33,7 +34,14 @@ func watchFaults() []fault {
 			return err
 		}}
 	}
+	looked := 0
 	return []fault{
+		{"the first look names another cause", mutant{look: func(_ *Memory, _ locking.Request, err error) error {
+			if looked++; looked == 1 {
+				return locking.ErrSuperseded
+			}
+			return err
+		}}, []string{"LookTellsWhatIsFree"}},
 		{"a look takes the lock", mutant{look: func(m *Memory, req locking.Request, err error) error {
 			_, _ = m.TryAcquire(context.Background(), req)
 			return err
@@ -46,13 +54,13 @@ func watchFaults() []fault {
 			"LookTellsWhatIsFree", "LookTellsWhoIsInTheWay",
 		}},
 		{"a void claim stands", mutant{look: func(m *Memory, req locking.Request, err error) error {
-			last := m.state(req.Name).ticks[req.InStream()]
-			if last.void && last.claim.Tick.Equal(req.Tick) {
+			last := m.name(req.Name).state.Streams[req.InStream()]
+			if last.Void && last.Tick == req.Tick.UnixMilli() {
 				return locking.ErrClaimed
 			}
 			return err
 		}}, []string{"LookTellsWhatIsFree"}},
-		{"shares are in each other's way", mutant{look: func(m *Memory, req locking.Request, _ error) error {
+		{"overlapping runs block one another", mutant{look: func(m *Memory, req locking.Request, _ error) error {
 			req.Beside = false
 			return m.Watch(req, 0).Look(context.Background())
 		}}, []string{"LookTellsWhoIsInTheWay"}},
@@ -61,9 +69,9 @@ func watchFaults() []fault {
 				if !req.Direct {
 					return nil, why
 				}
-				return grantAnyway(m, req, func(s *lockState) {
-					s.lock = lockHold{}
-					delete(s.ticks, req.InStream())
+				return grantAnyway(m, req, func(s *rules.State) {
+					s.Lock = rules.Lease{}
+					delete(s.Streams, req.InStream())
 				})
 			},
 		}, []string{"DirectClaimIsAClaim"}},

@@ -5,51 +5,58 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/internal/rules"
 	"github.com/quorate/quorate/locking"
 )
 
-// keep is how many records of one name a Memory remembers by default.
-const keep = 1000
+// defaultKeep is how many records of one name a Memory keeps by default.
+const defaultKeep = 1000
 
-// Memory is a [locking.Watcher] for tests: one node that never fails, shared by
-// all replicas of the process. It goes by time.Now, so it follows the virtual
-// time of a synctest bubble. The zero value is ready to use.
+// Memory is a [locking.Watcher] for tests: one node that never fails, shared by all
+// replicas of the process. It uses time.Now, so it follows the virtual time of a
+// synctest bubble. The zero value is ready to use.
 type Memory struct {
-	// Keep bounds the claims that Records remembers of one name. Default 1000.
+	// Keep bounds the claims that Records returns of one name. Default 1000.
 	Keep int
 
 	mu    sync.Mutex
-	names map[string]*lockState
+	tries int
+	names map[string]*memoryName
 }
 
-// lockState is what Memory knows of one name. The token of an attempt also
-// tells owners apart, since no two are the same.
-type lockState struct {
-	fence   locking.Token // of the last claim
-	lock    lockHold
-	shares  []lockHold           // of the lock, one per tick, of those that run beside one another
-	ticks   map[string]tickClaim // the last of each stream
-	records []*Record            // oldest first
+// A memoryName is the state of one name.
+type memoryName struct {
+	state   rules.State
+	records []*Record // oldest first
 }
 
-// lockHold is the lock itself: who may work, until when.
-type lockHold struct {
-	claim  locking.Claim
-	holder string
-	until  time.Time
+// never is a grace that no tick and no token exceeds.
+const never = 100 * 365 * 24 * time.Hour
+
+// node is a node that has forgotten nothing and accepts any tick.
+func node(now time.Time) rules.Node {
+	return rules.Node{Now: now.UnixMilli(), Grace: never.Milliseconds()}
 }
 
-func (h lockHold) held(now time.Time) bool { return now.Before(h.until) }
-
-// tickClaim is the last tick claimed of a stream and what became of it.
-type tickClaim struct {
-	claim      locking.Claim
-	holder     string
-	mode       locking.Mode
-	done, void bool
+// try is the try of a request. Its lock ends with the lease: rules treat a lock as held
+// in its last millisecond.
+func try(req locking.Request, owner string, now time.Time) rules.Try {
+	t := rules.Try{Owner: owner, Stream: req.InStream(), Plain: req.Tick.IsZero(), Overlaps: req.Beside}
+	if t.Plain {
+		t.Stream = "lock"
+	} else {
+		t.Tick = req.Tick.UnixMilli()
+	}
+	if req.Mode == locking.AtLeastOnce {
+		t.Mode = rules.AtLeastOnce
+	}
+	t.TTL = now.Add(req.TTL-1).UnixMilli() - now.UnixMilli()
+	return t
 }
 
 // TryAcquire implements [locking.Locker].
@@ -58,100 +65,93 @@ func (m *Memory) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 		return nil, fmt.Errorf("bad lock request %q: %w", req.Name, err)
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, errors.Join(refuse(req, locking.ErrNoQuorum, lockHold{}), err)
+		return nil, errors.Join(&locking.AcquireError{Reason: locking.ErrNoQuorum, Name: req.Name, Votes: locking.Votes{Of: 1}}, err)
 	}
+	req.TTL = cmp.Or(req.TTL, locking.DefaultTTL)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now, s := time.Now(), m.state(req.Name)
-	if err := s.refuses(req, now); err != nil {
+	m.tries++
+	now, of := time.Now(), m.name(req.Name)
+	l := &memoryLease{m: m, of: of, req: req, owner: strconv.Itoa(m.tries), until: now.Add(req.TTL)}
+	s, seen := rules.Lock(of.state, node(now), try(req, l.owner, now))
+	if err := refusal(req, now, seen); err != nil {
 		return nil, err
 	}
-	l := &memoryLease{m: m, s: s, req: req, claim: s.next(req, now), until: now.Add(req.TTL)}
-	s.fence = l.claim.Token
-	l.hold()
+	bid := rules.Bid{Token: max(seen.Fence+1, uint64(now.Unix())<<20), Attempt: seen.Attempt + 1, Note: req.Holder}
+	s, got := rules.Commit(s, node(now), try(req, l.owner, now), bid)
+	if err := refusal(req, now, got); err != nil {
+		return nil, err
+	}
+	of.state = s
+	l.claim = locking.Claim{
+		Name: req.Name, Tick: req.Tick, Stream: req.Stream, Beside: req.Beside, Attempt: bid.Attempt, Granted: now,
+		Token: locking.Token(bid.Token), Votes: locking.Votes{For: 1, Of: 1},
+	}
 	if !req.Tick.IsZero() {
-		s.ticks[req.InStream()] = tickClaim{claim: l.claim, holder: req.Holder, mode: req.Mode}
-		l.record = s.start(l.claim, req, cmp.Or(m.Keep, keep))
+		l.record = &Record{Claim: l.claim, StartNote: slices.Clone(req.Note), owner: l.owner}
+		of.records = append(of.records, l.record)
+		of.records = of.records[max(0, len(of.records)-cmp.Or(m.Keep, defaultKeep)):]
 	}
 	return l, nil
 }
 
-func (m *Memory) state(name string) *lockState {
+func (m *Memory) name(name string) *memoryName {
 	if m.names == nil {
-		m.names = map[string]*lockState{}
+		m.names = map[string]*memoryName{}
 	}
-	s := m.names[name]
-	if s == nil {
-		s = &lockState{ticks: map[string]tickClaim{}}
-		m.names[name] = s
+	if m.names[name] == nil {
+		m.names[name] = &memoryName{}
 	}
-	return s
+	return m.names[name]
 }
 
-// refuses returns why the request cannot be granted now, nil if it can.
-func (s *lockState) refuses(req locking.Request, now time.Time) error {
-	if !req.Tick.IsZero() {
-		last := s.ticks[req.InStream()]
-		if reason := last.closes(req); reason != nil {
-			return refuse(req, reason, lockHold{claim: last.claim, holder: last.holder})
-		}
-	}
-	if by, is := s.inTheWay(req, now); is {
-		return refuse(req, locking.ErrTaken, by)
-	}
-	return nil
+// reasons maps the refusals of a node that has forgotten nothing.
+var reasons = map[rules.Code]error{
+	rules.Later: locking.ErrSuperseded, rules.Done: locking.ErrDone, rules.Claimed: locking.ErrClaimed, rules.Busy: locking.ErrTaken,
 }
 
-// inTheWay returns who keeps the request from the lock, or from a share of it:
-// the lock keeps out everybody; shares whoever wants the lock, and attempts of
-// the same tick.
-func (s *lockState) inTheWay(req locking.Request, now time.Time) (lockHold, bool) {
-	if s.lock.held(now) {
-		return s.lock, true
-	}
-	for _, h := range s.shares {
-		same := h.claim.Tick.Equal(req.Tick) && h.claim.Stream == req.Stream
-		if h.held(now) && (same || !req.Beside) {
-			return h, true
-		}
-	}
-	return lockHold{}, false
-}
-
-// closes returns why the tick of the request can never be claimed any more, or
-// not while its claim stands.
-func (c tickClaim) closes(req locking.Request) error {
-	switch last := c.claim.Tick; {
-	case last.After(req.Tick):
-		return locking.ErrSuperseded
-	case !last.Equal(req.Tick):
+// refusal returns why the request cannot be granted now, nil if it can.
+func refusal(req locking.Request, now time.Time, a rules.Answer) error {
+	if a.Code == rules.OK {
 		return nil
-	case c.done:
-		return locking.ErrDone
-	case !c.void && (c.mode == locking.AtMostOnce || req.Mode == locking.AtMostOnce):
-		return locking.ErrClaimed
 	}
-	return nil
+	e := &locking.AcquireError{
+		Reason: cmp.Or(reasons[a.Code], locking.ErrNoQuorum), Name: req.Name, Holder: a.Claim.Note,
+		HolderToken: locking.Token(a.Claim.Token), Votes: locking.Votes{Of: 1},
+	}
+	if a.Claim.Tick != 0 {
+		e.HolderTick = time.UnixMilli(a.Claim.Tick).UTC()
+	}
+	if a.Left > 0 {
+		e.Until = now.Truncate(time.Millisecond).Add(time.Duration(a.Left+1) * time.Millisecond)
+	}
+	return e
 }
 
-// next is the claim the request would get: a token above every earlier one, and
-// above those of any memory lost before the current second.
-func (s *lockState) next(req locking.Request, now time.Time) locking.Claim {
-	c := locking.Claim{
-		Name: req.Name, Tick: req.Tick, Stream: req.Stream, Beside: req.Beside, Attempt: 1, Granted: now,
-		Token: max(s.fence+1, locking.Token(now.Unix())<<20),
-		Votes: locking.Votes{For: 1, Of: 1},
-	}
-	if last := s.ticks[req.InStream()].claim; !req.Tick.IsZero() && last.Tick.Equal(req.Tick) {
-		c.Attempt = last.Attempt + 1
-	}
-	return c
+var _ locking.Watcher = (*Memory)(nil)
+
+// Watch implements [locking.Watcher]. With one node, one Look is enough.
+func (m *Memory) Watch(req locking.Request, _ uint64) locking.Watch {
+	return memoryWatch{m: m, req: req}
 }
 
-func refuse(req locking.Request, reason error, by lockHold) error {
-	return &locking.AcquireError{
-		Reason: reason, Name: req.Name, Holder: by.holder,
-		HolderTick: by.claim.Tick, HolderToken: by.claim.Token, Until: by.until,
-		Votes: locking.Votes{Of: 1},
+type memoryWatch struct {
+	m   *Memory
+	req locking.Request
+}
+
+// Look returns what TryAcquire would, but nil for a superseded tick, as the contract of
+// locking.Watch says.
+func (w memoryWatch) Look(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return nil
 	}
+	w.m.mu.Lock()
+	defer w.m.mu.Unlock()
+	now := time.Now()
+	err := refusal(w.req, now, rules.Look(w.m.name(w.req.Name).state, node(now), try(w.req, "", now)))
+	if errors.Is(err, locking.ErrSuperseded) {
+		return nil
+	}
+	return err
 }

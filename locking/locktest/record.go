@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorate/quorate/internal/rules"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -11,38 +12,29 @@ import (
 type Record struct {
 	Claim     locking.Claim
 	StartNote []byte // the request's
-	// Finished tells whether the lease was released; FinishNote came with it.
+	// Finished tells whether the lease was released, with FinishNote.
 	Finished   bool
 	FinishNote []byte
 	// Late: others may have worked before the lease was released.
 	Late bool
-	// Held tells whether the lease lasts at the time of the call.
+	// Held tells whether the lease was still held when Records was called.
 	Held bool
+
+	owner string
 }
 
-// Records returns the claims of a name's ticks, oldest first, without those
-// that were voided. It remembers the last Keep.
+// Records returns the claims of a name's ticks, oldest first, without voided ones. It
+// returns the last Keep.
 func (m *Memory) Records(name string) []Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s, now := m.state(name), time.Now()
-	all := make([]Record, len(s.records))
-	for i, r := range s.records {
+	of, now := m.name(name), time.Now().UnixMilli()
+	all := make([]Record, len(of.records))
+	for i, r := range of.records {
+		stream := locking.Request{Stream: r.Claim.Stream}.InStream()
+		locks := []rules.Lease{of.state.Lock, of.state.TickLocks[rules.Place{Stream: stream, Tick: r.Claim.Tick.UnixMilli()}]}
 		all[i] = *r
-		all[i].Held = s.holds(r.Claim.Token, now)
+		all[i].Held = slices.ContainsFunc(locks, func(l rules.Lease) bool { return l.Owner == r.owner && now <= l.Until })
 	}
 	return all
-}
-
-func (s *lockState) start(claim locking.Claim, req locking.Request, keep int) *Record {
-	r := &Record{Claim: claim, StartNote: slices.Clone(req.Note)}
-	s.records = append(s.records, r)
-	if len(s.records) > keep {
-		s.records = slices.Delete(s.records, 0, len(s.records)-keep)
-	}
-	return r
-}
-
-func (s *lockState) forget(r *Record) {
-	s.records = slices.DeleteFunc(s.records, func(have *Record) bool { return have == r })
 }

@@ -12,17 +12,17 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// A StressConfig says how hard Stress presses a Locker.
+// A StressConfig sets the load of Stress.
 type StressConfig struct {
-	// Contenders is how many compete for the one lock. Default: 8.
+	// Contenders is how many compete for the lock. Default: 8.
 	Contenders int
-	// Rounds is how often they get it, all together. Default: 100.
+	// Rounds is how often they acquire it, in total. Default: 100.
 	Rounds int
 	// TTL of the leases. Default: 5 s.
 	TTL time.Duration
-	// Retry says how they ask. Default: without a bound, after 1 to 50 ms.
+	// Retry says how they retry. Default: without a bound, after 1 to 50 ms.
 	Retry locking.Retry
-	// Work is how long each works under the lock. Default: not at all.
+	// Work is how long a contender holds the lock. Default: no time.
 	Work time.Duration
 }
 
@@ -36,32 +36,31 @@ func (c StressConfig) withDefaults() StressConfig {
 	return c
 }
 
-// Counters are what Stress counted. Rounds = Written + Stale; of these rounds so
-// many leases were extended, and released in each of the three ways. Where
-// machine and nodes keep up, Stale, Expired and Lost are 0.
+// Counters are the counts of a Stress. Rounds = Written + Stale. Each lease also counts
+// as Released, Expired or Lost. Stale, Expired and Lost are 0 if machine and nodes keep
+// up.
 type Counters struct {
 	Rounds   int
-	Extended int // leases whose extension a quorum granted
+	Extended int // leases that were extended
 	Written  int // updates of the cell
-	Stale    int // updates that the cell refused, for their token
+	Stale    int // updates that the cell refused because of their token
 	Released int
-	Expired  int // had run out before they were released
-	Lost     int // were another's by then, or nobody knows
+	Expired  int // expired before they were released
+	Lost     int // belonged to another by then, or it is unknown
 	Took     time.Duration
 }
 
-// String is one line for a table.
+// String formats c as one line.
 func (c Counters) String() string {
 	return fmt.Sprintf("%d rounds in %v: %d written, %d stale, %d extended, %d released, %d expired, %d lost",
 		c.Rounds, c.Took.Round(time.Millisecond), c.Written, c.Stale, c.Extended, c.Released, c.Expired, c.Lost)
 }
 
-// Stress lets contenders compete for one plain lock. Each round acquires it,
-// reads a cell, extends the lease, writes the cell one higher and releases. The
-// cell is guarded by the lock and by its tokens, nothing else: if an update is
-// lost, the cell ends below what was written. Besides, no lease may be granted
-// while another lasts, and tokens must grow in real-time order. Open connects a
-// contender.
+// Stress lets contenders compete for one plain lock. Each round acquires it, reads a
+// cell, extends the lease, writes the cell incremented by one, and releases the lock.
+// Only the lock and its tokens guard the cell, so a lost update shows in its final
+// value. Stress also checks that no two leases overlap, and that tokens grow in
+// real-time order. Open connects a contender.
 func Stress(t testing.TB, open func(holder string) locking.Locker, cfg StressConfig) Counters {
 	t.Helper()
 	s := &stress{TB: t, cfg: cfg.withDefaults()}
@@ -130,8 +129,8 @@ func (s *stress) highest() locking.Token {
 	return s.last.Claim().Token
 }
 
-// granted checks a new lease; below is the largest token granted before it was
-// asked for. Two leases overlap if both last at one instant.
+// granted checks a new lease. Below is the largest token granted before it was
+// requested. Two leases overlap if both are valid at one instant.
 func (s *stress) granted(mine *held, below locking.Token) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,9 +182,9 @@ func (s *stress) count(extended error, written bool, released error) {
 	}
 }
 
-// A cell holds a number and the largest token that has read or written it, and
-// refuses smaller ones. Reading counts, or else a stale writer could come
-// between what another reads and writes.
+// A cell holds a number and the largest token that has read or written it, and refuses
+// smaller ones. Reads count too: otherwise a stale writer could write between the read
+// and the write of another.
 type cell struct {
 	mu    sync.Mutex
 	seen  locking.Token

@@ -20,7 +20,7 @@ func aheadCluster(t *testing.T, n int, ahead time.Duration) (*cluster, *redistes
 	minis := redistest.MiniN(t, n)
 	c := newMiniCluster(t, minis)
 	time.Sleep(time.Hour)
-	minis.Node(0).HSet("quorate:node", "run_id", "another")
+	minis.Node(0).HSet("{quorate}:node", "run_id", "another")
 	minis.Node(0).SetTime(time.Now().Add(ahead))
 	if err := c.open(t).Join(t.Context()); err != nil { // it learns that it is another process
 		t.Fatal(err)
@@ -56,6 +56,7 @@ func TestNodeAheadStopsNobody(t *testing.T) {
 							t.Errorf("Extend = %v", err)
 						}
 						mustRelease(t, lease)
+						synctest.Wait() // all nodes have heard of it: two of three do not suffice here
 					}
 				})
 			})
@@ -74,7 +75,9 @@ func TestFenceAheadIsLeftOut(t *testing.T) {
 				c := newMiniCluster(t, minis)
 				time.Sleep(time.Hour)
 				far := uint64(time.Now().Add(time.Hour).Unix()) << 20
-				minis.Node(first).HSet("quorate:job:job:claim", "fence", strconv.FormatUint(far, 10), "stream", "lock")
+				if err := minis.Node(first).Set("{quorate}:job:job:fence", strconv.FormatUint(far, 10)+" - - "); err != nil {
+					t.Fatal(err)
+				}
 				l, req := c.locker(t), c.request(past(0))
 				req.Direct = direct
 				lease, err := l.TryAcquire(t.Context(), req)
@@ -90,7 +93,7 @@ func TestFenceAheadIsLeftOut(t *testing.T) {
 	}
 }
 
-// A fence within what the clocks allow counts, also where one node alone remembers it.
+// A fence within what the clocks allow counts, also where a minority of the others does not know it.
 func TestFenceWithinTheClocksCounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -98,10 +101,14 @@ func TestFenceWithinTheClocksCounts(t *testing.T) {
 		c := newMiniCluster(t, minis)
 		time.Sleep(time.Hour)
 		within := uint64(time.Now().Add(c.cfg.Grace/2-time.Second).UnixMilli()) << 20 / 1000
-		minis.Node(3).HSet("quorate:job:job:claim", "fence", strconv.FormatUint(within, 10), "stream", "lock")
+		for _, i := range []int{1, 2, 3} { // of any quorum one knows it
+			if err := minis.Node(i).Set("{quorate}:job:job:fence", strconv.FormatUint(within, 10)+" - - "); err != nil {
+				t.Fatal(err)
+			}
+		}
 		lease := mustAcquire(t, c.locker(t), c.request(time.Time{}))
-		if got := lease.Claim(); uint64(got.Token) != within+1 || got.Votes.For != 5 {
-			t.Errorf("token %d with %d votes, want %d with all 5", got.Token, got.Votes.For, within+1)
+		if got := lease.Claim(); uint64(got.Token) != within+1 {
+			t.Errorf("token %d, want %d", got.Token, within+1)
 		}
 		mustRelease(t, lease)
 	})
@@ -121,8 +128,8 @@ func TestRefusalNamesTheNodeAhead(t *testing.T) {
 		if !ok || !errors.Is(err, locking.ErrNodeAhead) || errors.Is(err, locking.ErrFuture) {
 			t.Fatalf("TryAcquire = %v, want %v", err, locking.ErrNodeAhead)
 		}
-		want := "node-1:6379: it counts tokens as used that lie "
-		if said := refused.Nodes[0].Error(); !strings.HasPrefix(said, want) || !strings.Contains(said, "it was restarted, or its clock is ahead, or was") {
+		want := "node-1:6379: its tokens are "
+		if said := refused.Nodes[0].Error(); !strings.HasPrefix(said, want) || !strings.Contains(said, "it was restarted, or its clock is or was ahead") {
 			t.Errorf("of node 1 it says %q, want %q…", said, want)
 		}
 		minis.Start(3, true)

@@ -12,7 +12,7 @@ import (
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 
 	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/internal/redlock/members"
 )
 
 // inParallel is how many ticks a replica is at in the same instant.
@@ -26,7 +26,7 @@ const inParallel = 256
 // minds what else the machine is doing.
 func BenchmarkClaim(b *testing.B) {
 	servers := redistest.StartN(b, 5)
-	patient := func(cfg *nodes.Config) { cfg.Timeout = 5 * time.Second } // a crowded machine
+	patient := func(cfg *members.Config) { cfg.Timeout = 5 * time.Second } // a crowded machine
 	c := newCluster(b, redistest.URLs(servers), patient)
 	l, plain := c.locker(b), plainRedsync(b, servers)
 	var n atomic.Int64

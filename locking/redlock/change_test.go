@@ -10,8 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/redlock/wire"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
 // changes are the changes of the list that the tests make, by the numbers of
@@ -95,8 +96,8 @@ func TestChangeWithoutSeals(t *testing.T) {
 				w.contend(t)
 				time.Sleep(2 * changeEvery)
 				deaf := w.from.Nodes[:len(c.from)/2+1]
-				err := w.change(t, lossyWires{w.wires, func(node string, script *nodes.Script) bool {
-					return script.Name() == "seal" && slices.ContainsFunc(deaf, func(n nodes.NodeConfig) bool { return n.URL == "redis://"+node })
+				err := w.change(t, lossyWires{w.wires, func(node string, script *wire.Script) bool {
+					return script.Name() == "seal" && slices.ContainsFunc(deaf, func(n members.NodeConfig) bool { return n.URL == "redis://"+node })
 				}})
 				if !errors.Is(err, locking.ErrNoQuorum) {
 					t.Errorf("without seals: %v", err)
@@ -128,7 +129,9 @@ func TestChangesAtOnce(t *testing.T) {
 				var mine, others error
 				var both sync.WaitGroup
 				both.Go(func() { mine = w.change(t, w.wires) })
-				both.Go(func() { others = (nodes.Change{From: w.from, To: rival}).Run(t.Context()) })
+				both.Go(func() {
+					others = (members.Change{From: []members.Config{w.from}, To: []members.Config{rival}}).Run(t.Context())
+				})
 				both.Wait()
 				if mine == nil && others == nil {
 					t.Error("both went through")
@@ -138,7 +141,7 @@ func TestChangesAtOnce(t *testing.T) {
 					return
 				}
 				// The rival has won, or neither has: then it can be finished.
-				if err := (nodes.Change{From: w.from, To: rival}).Run(t.Context()); err != nil {
+				if err := (members.Change{From: []members.Config{w.from}, To: []members.Config{rival}}).Run(t.Context()); err != nil {
 					t.Errorf("the other change: %v, and then %v", others, err)
 				}
 				if err := w.change(t, w.wires); err == nil {

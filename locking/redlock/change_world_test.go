@@ -9,15 +9,16 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/redlock/wire"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
 // A changeWorld is nodes, a cluster on the old list that has served for a while,
 // and one replica of each list that claims all it can.
 type changeWorld struct {
 	minis    *redistest.Minis
-	from, to nodes.Config
+	from, to members.Config
 	shared   []int // nodes in both lists
 	wires    *wires
 
@@ -61,17 +62,17 @@ func newChangeWorld(t *testing.T, from, to []int) *changeWorld {
 }
 
 // list is the configuration with the nodes of these numbers.
-func (w *changeWorld) list(numbers []int) nodes.Config {
-	cfg := nodes.Config{Timeout: 200 * time.Millisecond, TTL: 5 * time.Second, Grace: 6 * time.Second, Embedded: true, Transport: w.wires}
+func (w *changeWorld) list(numbers []int) members.Config {
+	cfg := members.Config{Timeout: 200 * time.Millisecond, TTL: 5 * time.Second, Grace: 6 * time.Second, Embedded: true, Transport: w.wires}
 	for _, i := range numbers {
-		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{URL: w.minis.URLs()[i]})
+		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{URL: w.minis.URLs()[i]})
 	}
 	return cfg
 }
 
-func (w *changeWorld) open(t *testing.T, cfg nodes.Config) *nodes.Set {
+func (w *changeWorld) open(t *testing.T, cfg members.Config) *members.Set {
 	t.Helper()
-	set, err := nodes.Open(cfg)
+	set, err := members.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,10 +110,10 @@ func (w *changeWorld) halt() {
 
 // claimAll is a replica with its supervisor: it joins as soon as it is let, and
 // tries each of the last ticks until it has it.
-func (w *changeWorld) claimAll(ctx context.Context, t *testing.T, list string, cfg nodes.Config) {
+func (w *changeWorld) claimAll(ctx context.Context, t *testing.T, list string, cfg members.Config) {
 	set := w.open(t, cfg)
 	defer set.Close()
-	l, err := New(set, Config{})
+	l, err := New(set, Options{})
 	if err != nil {
 		t.Error(err)
 		return
@@ -191,10 +192,10 @@ func (w *changeWorld) finish(t *testing.T) {
 }
 
 // change changes the list over the given network.
-func (w *changeWorld) change(t *testing.T, net nodes.Transport) error {
+func (w *changeWorld) change(t *testing.T, net wire.Transport) error {
 	t.Helper()
-	c := nodes.Change{From: w.from, To: w.to}
-	c.From.Transport, c.To.Transport = net, net
+	c := members.Change{From: []members.Config{w.from}, To: []members.Config{w.to}}
+	c.From[0].Transport, c.To[0].Transport = net, net
 	return c.Run(t.Context())
 }
 
@@ -204,7 +205,7 @@ func (w *changeWorld) change(t *testing.T, net nodes.Transport) error {
 func (w *changeWorld) testLastTick(t *testing.T, setClocks func()) {
 	t.Helper()
 	setClocks()
-	old, err := New(w.openFor(t, w.from), Config{})
+	old, err := New(w.openFor(t, w.from), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +226,7 @@ func (w *changeWorld) testLastTick(t *testing.T, setClocks func()) {
 	if err := set.Join(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	l, err := New(set, Config{})
+	l, err := New(set, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +242,7 @@ func (w *changeWorld) testLastTick(t *testing.T, setClocks func()) {
 	w.check(t)
 }
 
-func (w *changeWorld) openFor(t *testing.T, cfg nodes.Config) *nodes.Set {
+func (w *changeWorld) openFor(t *testing.T, cfg members.Config) *members.Set {
 	t.Helper()
 	set := w.open(t, cfg)
 	t.Cleanup(func() { _ = set.Close() })

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
 // Replicas claim ticks over nodes whose requests arrive late, long after the
@@ -46,7 +46,7 @@ func testPromises(t *testing.T, n int, seed uint64, operators bool) {
 	t.Cleanup(func() { time.Sleep(latest) }) // the last messages arrive
 	minis := redistest.MiniN(t, n)
 	w := &weather{rand: rand.New(rand.NewPCG(seed, 1))}
-	c := newCluster(t, minis.URLs(), func(cfg *nodes.Config) {
+	c := newCluster(t, minis.URLs(), func(cfg *members.Config) {
 		cfg.Dial, cfg.Embedded = w.dial(minis.Dial), true
 		cfg.Timeout, cfg.TTL, cfg.Grace = 100*time.Millisecond, 2*time.Second, 3*time.Second
 	})
@@ -162,7 +162,7 @@ func (b *book) begin(r *run) {
 }
 
 // operate does what operators do, at odd moments.
-func (b *book) operate(w *weather, set *nodes.Set) {
+func (b *book) operate(w *weather, set *members.Set) {
 	for range 4 {
 		time.Sleep(w.upTo(time.Second))
 		if w.chance(30) {

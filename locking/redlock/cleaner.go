@@ -6,18 +6,17 @@ import (
 	"time"
 )
 
-// longestPause is between two tries to clean up at a node that does not answer.
+// longestPause bounds the pause between two tries to clean up at a node.
 const longestPause = time.Second
 
-// A cleaner takes back what attempts that were given up may have left on nodes
-// that did not answer. Until it has, such a node may keep the lock for a TTL or
-// the tick for a claim that nobody runs: a vote less, never a wrong one. So it
-// may stop at any time.
+// A cleaner removes what ended tries may have left on nodes that did not answer. Until
+// then such a node may block a lock for a TTL, or a tick for a claim that no one runs.
+// That costs a vote but never causes a wrong one, so the cleaner may stop at any time.
 type cleaner struct {
-	first  time.Duration // pause
-	limit  time.Duration // per attempt
-	ctx    context.Context
-	cancel context.CancelFunc
+	firstPause time.Duration // pause before the first repetition
+	timeout    time.Duration // per try
+	ctx        context.Context
+	cancel     context.CancelFunc
 
 	mu     sync.Mutex
 	closed bool
@@ -26,33 +25,57 @@ type cleaner struct {
 
 func newCleaner(first, limit time.Duration) *cleaner {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &cleaner{first: first, limit: limit, ctx: ctx, cancel: cancel}
+	return &cleaner{firstPause: first, timeout: limit, ctx: ctx, cancel: cancel}
 }
 
-// cleanUp repeats rule in the background at the nodes that hold, or may come to
-// hold, something of a. Nobody else may use a any more.
-func (c *cleaner) cleanUp(a *attempt, rule func(ctx context.Context, node int) vote) {
-	if !a.anyLeft() {
-		return
-	}
+// cleanUp repeats the last query of t in the background, at nodes with leftovers. No
+// request of t may be in flight.
+func (c *cleaner) cleanUp(t *try) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return
 	}
 	c.wg.Go(func() {
-		ctx, cancel := context.WithTimeout(c.ctx, c.limit)
+		ctx, cancel := context.WithTimeout(c.ctx, c.timeout)
 		defer cancel()
-		c.repeat(ctx, a, rule)
+		for wait := c.firstPause; pause(ctx, wait) && t.cleanOnce(ctx); wait = min(2*wait, longestPause) {
+		}
 	})
 }
 
-func (c *cleaner) repeat(ctx context.Context, a *attempt, rule func(ctx context.Context, node int) vote) {
-	for wait := c.first; a.anyLeft(); wait = min(2*wait, longestPause) {
-		if !pause(ctx, wait) {
-			return
+// cleanOnce sends the query once to nodes with leftovers, and tells whether any remain.
+func (t *try) cleanOnce(ctx context.Context) bool {
+	fan := t.l.set.NewFan()
+	var wg sync.WaitGroup
+	for i := range t.nodes {
+		if t.stateAt(i).left {
+			wg.Add(1)
+			t.send(ctx, fan, i, t.cleanup, waitVote{&wg})
 		}
-		a.each(func(node int) bool { return a.left[node] }, func(node int) { rule(ctx, node) })
+	}
+	wg.Wait()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.anyLeft()
+}
+
+// waitVote counts the vote in a WaitGroup.
+type waitVote struct{ *sync.WaitGroup }
+
+func (waitVote) retries(int, vote) bool { return false }
+
+func (c waitVote) add(int, vote) { c.Done() }
+
+// pause waits until d is over or ctx ends, and tells whether d is over.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
 	}
 }
 
@@ -62,4 +85,36 @@ func (c *cleaner) close() {
 	c.mu.Unlock()
 	c.cancel()
 	c.wg.Wait()
+}
+
+// A counter counts requests in flight.
+type counter struct {
+	mu   sync.Mutex
+	n    int
+	none chan struct{} // closed when n is 0; nil without a waiter
+}
+
+func (c *counter) add(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n += n
+	if c.n == 0 && c.none != nil {
+		close(c.none)
+		c.none = nil
+	}
+}
+
+// wait returns when n is 0.
+func (c *counter) wait() {
+	c.mu.Lock()
+	if c.n == 0 {
+		c.mu.Unlock()
+		return
+	}
+	if c.none == nil {
+		c.none = make(chan struct{})
+	}
+	none := c.none
+	c.mu.Unlock()
+	<-none
 }

@@ -3,6 +3,8 @@ package redlock
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,8 +58,8 @@ func testClusterSize(t *testing.T, n, gone int) {
 	}
 	mustRelease(t, first)
 	second := mustAcquire(t, l, c.request(past(1)))
-	if got, want := second.Claim().Votes, (locking.Votes{For: n - gone, Of: n}); got != want {
-		t.Errorf("Votes = %v, want %v", got, want)
+	if got := second.Claim().Votes; got.Of != n || got.For <= n/2 {
+		t.Errorf("Votes = %v, want a quorum of %d", got, n)
 	}
 	mustRelease(t, second)
 }
@@ -84,23 +86,24 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
-// A replica that is held up between the rounds for longer than its locks last
-// gives up, and leaves the tick to others.
+// A replica that is held up between the rounds for longer than its locks last gives up,
+// and leaves the tick to others.
 func TestTooSlow(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		minis := redistest.MiniN(t, 5)
-		c := newMiniCluster(t, minis)
-		time.Sleep(time.Hour)
-		l := c.locker(t)
-		a := newAttempt(l, c.request(past(0)))
-		if !a.acquire(t.Context()) {
-			t.Fatal(a.refusal(false))
+	onPlain(t, func(t *testing.T, _ *plainNodes, c *cluster) {
+		held := c.cfg.TTL
+		l, err := New(c.open(t), Options{Clock: func() time.Time {
+			time.Sleep(held)
+			return time.Now()
+		}})
+		if err != nil {
+			t.Fatal(err)
 		}
-		time.Sleep(c.cfg.TTL)
-		if _, err := a.commit(t.Context(), a.deadline(a.votes)); !errors.Is(err, locking.ErrTooSlow) {
-			t.Errorf("commit = %v, want %v", err, locking.ErrTooSlow)
+		defer func() { _ = l.Close() }()
+		_, err = l.TryAcquire(t.Context(), c.request(past(0)))
+		if !errors.Is(err, locking.ErrTooSlow) || !strings.Contains(err.Error(), "job: validity was used up before the claim was complete (3 of 5 votes") {
+			t.Errorf("TryAcquire = %v, want %v", err, locking.ErrTooSlow)
 		}
+		held = 0
 		mustRelease(t, mustAcquire(t, l, c.request(past(0))))
 	})
 }
@@ -122,55 +125,83 @@ func TestTokensFollowTheClock(t *testing.T) {
 			}
 			mustRelease(t, lease)
 			for i := range 3 {
-				minis.Node(i).Del("quorate:job:job:claim")
+				minis.Node(i).Del("{quorate}:job:job:claim.schedule")
+				minis.Node(i).Del("{quorate}:job:job:fence")
 			}
 		}
 	})
 }
 
-// A competitor commits between the rounds, or before the only one, on some nodes
-// only: the token must exceed what it left there, and acceptances of the smaller
-// one do not count.
-func TestStaleTokenIsRaised(t *testing.T) {
+// The deadline of a lease is the earlier of redsync's and its own.
+func TestEarlier(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { staleTokenIsRaised(t, false) })
-	synctest.Test(t, func(t *testing.T) { staleTokenIsRaised(t, true) })
+	own := time.Now()
+	for _, until := range []time.Time{own, own.Add(-time.Second), own.Add(time.Second), own.Add(-time.Hour).Round(0)} {
+		want := own
+		if until.Before(own) {
+			want = until
+		}
+		if got := earlier(own, until); !got.Equal(want) {
+			t.Errorf("the earlier of %v and %v is %v", own, until, got)
+		}
+	}
 }
 
-func staleTokenIsRaised(t *testing.T, inOneRound bool) {
-	t.Helper()
-	minis := redistest.MiniN(t, 5)
-	c := newMiniCluster(t, minis)
-	time.Sleep(time.Hour)
-	l := c.locker(t)
-	req := c.request(past(1))
-	req.Direct = inOneRound
-	a := newAttempt(l, req)
-	if !inOneRound && !a.acquire(t.Context()) {
-		t.Fatal(a.refusal(false))
+// A larger token than the clock gives was accepted by a majority before the only round,
+// or between the two. The try is void and another one follows at once, above it.
+func TestStaleTokenIsRaised(t *testing.T) {
+	for name, inOneRound := range map[string]bool{"in one round": true, "in two": false} {
+		t.Run(name, func(t *testing.T) {
+			onPlain(t, func(t *testing.T, p *plainNodes, c *cluster) {
+				mustRelease(t, mustAcquire(t, plainLocker(t, c), c.request(past(0)))) // each knows the job
+				synctest.Wait()
+				p.since()
+				time.Sleep(time.Millisecond)
+				fence := uint64(time.Now().Add(5*time.Second).Unix()) << 20
+				l, err := New(c.open(t), Options{Clock: func() time.Time {
+					p.raise(fence, 0, 1, 2)
+					return time.Now()
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = l.Close() }()
+				req := c.request(past(1))
+				req.Direct = inOneRound
+				lease := mustAcquire(t, l, req)
+				if got := lease.Claim(); uint64(got.Token) <= fence {
+					t.Errorf("Claim = %+v, want a token above %d", got, fence)
+				}
+				synctest.Wait()
+				want := []string{"commit 10, lock 10", ", void 1", ", void 2", ", void 3", ", void 4", ", void 5"}
+				if inOneRound { // two have accepted the first try
+					want = []string{"commit 10, lock 5", ", void 1", ", void 2"}
+				}
+				// A request that comes after those of the second try leaves nothing to void.
+				rest, ok := strings.CutPrefix(p.since(), want[0])
+				if !ok || rest != "" && !slices.Contains(want[1:], rest) {
+					t.Errorf("it costs %q after %q, want %q", rest, want[0], want)
+				}
+				mustRelease(t, lease)
+			})
+		})
 	}
-	fence := uint64(time.Now().Unix())<<20 + 77
-	for i := range 3 {
-		minis.Node(i).HSet("quorate:job:job:claim", "fence", fmt.Sprint(fence))
-	}
-	if _, err := a.commit(t.Context(), time.Now().Add(a.lasts())); err != nil {
-		t.Fatal(err)
-	}
-	if a.ballot.token <= fence || a.ballot.attempt != 1 || count(a.votes, codeOK) != 5 {
-		t.Errorf("issued %+v with %d votes, want a token above %d, attempt 1 and all votes", a.ballot, count(a.votes, codeOK), fence)
-	}
-	if len(a.givenUp) != 1 {
-		t.Errorf("it took %d ballots, want 2", len(a.givenUp)+1)
-	}
-	for i := range 5 {
-		runs, err := minis.Node(i).ZMembers("quorate:job:job:runs")
-		if err != nil || len(runs) != 1 || runs[0] != "S"+a.ballot.record {
-			t.Errorf("node %d has the records %v (%v), want that of the token issued", i+1, runs, err)
+}
+
+// A try that is refused for its numbers alone leaves nothing to give back.
+func TestStaleTryLeavesNothing(t *testing.T) {
+	onPlain(t, func(t *testing.T, p *plainNodes, c *cluster) {
+		l := plainLocker(t, c)
+		mustRelease(t, mustAcquire(t, l, direct(c.request(past(0)))))
+		synctest.Wait()
+		p.since()
+		lease := mustAcquire(t, l, direct(c.request(past(1)))) // in the same millisecond
+		synctest.Wait()
+		if got, want := p.since(), "commit 10, lock 5"; got != want {
+			t.Errorf("a claim whose first token is too small costs %q, want %q", got, want)
 		}
-		if got := minis.Node(i).HGet("quorate:job:job:claim", "schedule.token"); got != fmt.Sprint(a.ballot.token) {
-			t.Errorf("node %d has token %s, want %d", i+1, got, a.ballot.token)
-		}
-	}
+		mustRelease(t, lease)
+	})
 }
 
 // Release says at once that others may have worked, if the nodes have lost the
@@ -184,7 +215,7 @@ func TestReleaseAfterLostLocks(t *testing.T) {
 		l := c.locker(t)
 		lease := mustAcquire(t, l, c.request(past(0)))
 		for i := range 5 {
-			minis.Node(i).Del("quorate:job:job:lock")
+			minis.Node(i).Del("{quorate}:job:job:lock")
 		}
 		mustRelease(t, mustAcquire(t, l, c.request(past(1))))
 		began := time.Now()
@@ -197,46 +228,18 @@ func TestReleaseAfterLostLocks(t *testing.T) {
 	})
 }
 
-// Two nodes accepted the first ballot and two others the second: no quorum of
-// either, though four said yes.
-func TestBallotsDoNotMix(t *testing.T) {
-	t.Parallel()
-	a := ballotOf(t, yes, yes, stale, down, down)
-	a.ballot = ballot{token: 10, attempt: 1, record: "first"}
-	a.nextBallot()
-	if got := count(a.votes, codeOK); got != 0 {
-		t.Errorf("%d acceptances count for the next ballot, want none", got)
-	}
-	if a.ballot.token <= stale.fence || len(a.givenUp) != 1 {
-		t.Errorf("ballot %+v after %v", a.ballot, a.givenUp)
-	}
-}
-
-// A rerun whose attempt number was overtaken takes a larger one.
-func TestStaleAttemptIsRaised(t *testing.T) {
-	t.Parallel()
-	overtaken := stale
-	overtaken.attempt = 4
-	a := ballotOf(t, yes, yes, overtaken, overtaken, down)
-	a.ballot = ballot{token: 1 << 60, attempt: 3}
-	a.nextBallot()
-	if a.ballot.attempt != 5 || a.ballot.token != 1<<60+1 {
-		t.Errorf("ballot %+v, want attempt 5 and the next token", a.ballot)
-	}
-}
-
-// What an attempt is known by must be its own: two attempts for the same tick
+// What a try is known by must be its own: two tries for the same tick
 // by the same replica would otherwise free each other's locks.
 func TestOwnerIsUnique(t *testing.T) {
 	t.Parallel()
 	l := newTestLocker(t, 3)
 	seen := map[string]bool{}
 	for range 1000 {
-		a := newAttempt(l, locking.Request{Name: "job", Tick: past(0), TTL: l.set.TTL(), Holder: "r1"})
-		if seen[a.v] {
-			t.Fatalf("two attempts are known as %s", a.v)
+		v := l.cfg.Random(locking.Request{Name: "job", Tick: past(0), TTL: l.set.TTL(), Holder: "r1"})
+		if seen[v] {
+			t.Fatalf("two tries are known as %s", v)
 		}
-		seen[a.v] = true
+		seen[v] = true
 	}
 }
 
@@ -248,12 +251,12 @@ func TestBadRequests(t *testing.T) {
 		t.Fatalf("check of a good request = %v", err)
 	}
 	for name, spoil := range map[string]func(*locking.Request){
-		"no name":                    func(r *locking.Request) { r.Name = "" },
-		"tick in microseconds":       func(r *locking.Request) { r.Tick = r.Tick.Add(time.Microsecond) },
-		"tick before 1970":           func(r *locking.Request) { r.Tick = time.Unix(-5, 0) },
-		"ttl of microseconds":        func(r *locking.Request) { r.TTL -= time.Microsecond },
-		"ttl of four node timeouts":  func(r *locking.Request) { r.TTL = 4 * l.set.Timeout() },
-		"ttl longer than the nodes'": func(r *locking.Request) { r.TTL += time.Millisecond },
+		"no name":                   func(r *locking.Request) { r.Name = "" },
+		"tick in microseconds":      func(r *locking.Request) { r.Tick = r.Tick.Add(time.Microsecond) },
+		"tick before 1970":          func(r *locking.Request) { r.Tick = time.Unix(-5, 0) },
+		"ttl of microseconds":       func(r *locking.Request) { r.TTL -= time.Microsecond },
+		"ttl of four node timeouts": func(r *locking.Request) { r.TTL = 4 * l.set.Timeout() },
+		"ttl as long as the grace":  func(r *locking.Request) { r.TTL = l.set.Grace() },
 	} {
 		req := good
 		spoil(&req)
@@ -266,7 +269,7 @@ func TestBadRequests(t *testing.T) {
 func TestBadConfigs(t *testing.T) {
 	t.Parallel()
 	l := newTestLocker(t, 1)
-	for name, cfg := range map[string]Config{
+	for name, cfg := range map[string]Options{
 		"drift":     {DriftFactor: 0.5},
 		"keep":      {Keep: -1},
 		"clean for": {CleanFor: -time.Second},

@@ -11,9 +11,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/redlock/nodetest/difftest"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
-	"github.com/quorate/quorate/locking/redlock/nodetest/difftest"
 )
 
 func TestMain(m *testing.M) {
@@ -23,15 +23,15 @@ func TestMain(m *testing.M) {
 
 // A cluster is nodes that never served before, and replicas of them.
 type cluster struct {
-	cfg nodes.Config
+	cfg members.Config
 }
 
 // newCluster declares the nodes at the URLs as new.
-func newCluster(tb testing.TB, urls []string, mend func(*nodes.Config)) *cluster {
+func newCluster(tb testing.TB, urls []string, mend func(*members.Config)) *cluster {
 	tb.Helper()
-	c := &cluster{cfg: nodes.Config{Timeout: 300 * time.Millisecond, TTL: 30 * time.Second, Grace: 31 * time.Second}}
+	c := &cluster{cfg: members.Config{Timeout: 300 * time.Millisecond, TTL: 30 * time.Second, Grace: 31 * time.Second}}
 	for _, u := range urls {
-		c.cfg.Nodes = append(c.cfg.Nodes, nodes.NodeConfig{URL: u})
+		c.cfg.Nodes = append(c.cfg.Nodes, members.NodeConfig{URL: u})
 	}
 	if mend != nil {
 		mend(&c.cfg)
@@ -46,15 +46,15 @@ func newCluster(tb testing.TB, urls []string, mend func(*nodes.Config)) *cluster
 
 func newMiniCluster(tb testing.TB, minis *redistest.Minis) *cluster {
 	tb.Helper()
-	return newCluster(tb, minis.URLs(), func(cfg *nodes.Config) { cfg.Dial, cfg.Embedded = minis.Dial, true })
+	return newCluster(tb, minis.URLs(), func(cfg *members.Config) { cfg.Dial, cfg.Embedded = minis.Dial, true })
 }
 
 // open connects a replica, as long as the test.
-func (c *cluster) open(tb testing.TB) *nodes.Set {
+func (c *cluster) open(tb testing.TB) *members.Set {
 	tb.Helper()
 	cfg := c.cfg
 	cfg.Nodes = slices.Clone(cfg.Nodes)
-	set, err := nodes.Open(cfg)
+	set, err := members.Open(cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func (c *cluster) locker(tb testing.TB) *Locker {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = set.Run(ctx) })
-	l, err := New(set, Config{})
+	l, err := New(set, Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -117,6 +117,6 @@ func mustRelease(tb testing.TB, lease locking.Lease) {
 
 // inNamespace gives a cluster a namespace of its own on shared servers, one
 // that the user quorate of the ACL line may touch.
-func inNamespace(n int) func(*nodes.Config) {
-	return func(cfg *nodes.Config) { cfg.Namespace = fmt.Sprintf("quorate:%d", n) }
+func inNamespace(n int) func(*members.Config) {
+	return func(cfg *members.Config) { cfg.Namespace = fmt.Sprintf("quorate:%d", n) }
 }

@@ -37,7 +37,7 @@ func TestContention(t *testing.T) {
 	}
 	for _, s := range servers {
 		eventually(t, "no lock is left", func() bool {
-			return s.Client().Exists(t.Context(), "quorate:job:job:lock").Val() == 0
+			return s.Client().Exists(t.Context(), "{quorate}:job:job:lock").Val() == 0
 		})
 	}
 }

@@ -7,40 +7,39 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/redlock/scripts"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
-// ErrNotHeld is what Evict returns where nobody holds the lock.
+// ErrNotHeld is what Evict returns for a lock that no one holds.
 var ErrNotHeld = errors.New("nobody holds the lock")
 
-// MinReason and MaxReason bound what every node keeps of an operator's words, in
-// bytes.
+// MinReason and MaxReason bound an operator's reason, in bytes; every node stores it.
 const (
 	MinReason = 2
 	MaxReason = 500
 )
 
-// ErrSeveral is what Evict returns where several hold shares of the lock and it
-// was not told which token is meant.
-var ErrSeveral = errors.New("several work beside one another")
+// ErrSeveral is what Evict returns without a token for a job whose runs overlap.
+var ErrSeveral = errors.New("several runs overlap")
 
-// ErrReason is what Evict returns for a reason that the nodes cannot keep.
+// ErrReason is what Evict returns for a reason of the wrong length.
 var ErrReason = errors.New("the reason does not fit")
 
-// Evict takes the lock of a name away from whoever holds it, by an operator's
-// decision, and returns who that was. Where several work beside one another,
-// token says who is meant; 0 is whoever holds it alone. The holder learns it at its next
-// extension: its work's context ends with a *locking.EvictedError that carries
-// the reason, which must be a few words on one line.
+// Evict releases a lock by an operator's decision, and returns its holder. If several
+// runs overlap, token selects one; 0 selects the only holder. The holder learns of it
+// at its next extension: its context ends with a *locking.EvictedError that carries
+// reason.
 //
-// The claim stays: its tick is not run again unless it was requested
-// AtLeastOnce, and its token stays used. But somebody else may begin before the
-// holder has noticed, a third of a TTL later at most: keep sinks fenced.
+// The claim stays: its tick is not run again unless it was requested AtLeastOnce, and
+// its token stays used. Another holder may begin before the evicted one has noticed,
+// which takes up to a third of a TTL. So keep resources fenced.
 //
-// It returns ErrReason, ErrNotHeld, ErrSeveral, or an error matching locking.ErrNoQuorum when fewer
-// than a quorum answer. Part of it may be done then; asking again is harmless.
-func Evict(ctx context.Context, set *nodes.Set, name string, token locking.Token, reason string) (Holding, error) {
+// Evict returns ErrReason, ErrNotHeld, ErrSeveral, or an error that matches
+// locking.ErrNoQuorum when fewer than a quorum answer. It may then be partly done;
+// repeating it is harmless.
+func Evict(ctx context.Context, set *members.Set, name string, token locking.Token, reason string) (Holding, error) {
 	reason = strings.Join(strings.Fields(reason), " ")
 	if len(reason) < MinReason || len(reason) > MaxReason {
 		return Holding{}, fmt.Errorf("releasing %s: %w: it has %d bytes; say why in %d to %d", name, ErrReason, len(reason), MinReason, MaxReason)
@@ -53,13 +52,13 @@ func Evict(ctx context.Context, set *nodes.Set, name string, token locking.Token
 	if err != nil {
 		return Holding{}, err
 	}
-	keys := []string{set.JobKey(name, "lock"), set.Key("dead", h.owner), set.JobKey(name, "shares")}
-	replies := set.Call(ctx, evictScript, keys, h.owner, reason, h.place())
-	_, err = answered(set, "releasing "+name, reports(replies))
+	keys := scripts.EvictKeys(h.lock(set), set.Key("dead", h.owner))
+	replies := set.Call(ctx, scripts.Evict, keys, h.owner, reason)
+	_, err = set.Answers("releasing "+name, replies)
 	return h, err
 }
 
-// choose returns the holder that is meant.
+// choose returns the holding that the token selects.
 func choose(name string, token locking.Token, held []Holding) (Holding, error) {
 	may := slices.DeleteFunc(slices.Clone(held), func(h Holding) bool {
 		return !h.mayHold() || token != 0 && h.Token != token
@@ -70,34 +69,72 @@ func choose(name string, token locking.Token, held []Holding) (Holding, error) {
 	case len(may) == 0:
 		return Holding{}, notHeld(name, held)
 	case len(may) > 1 && may[0].Beside:
-		return Holding{}, fmt.Errorf("%s: %w: %v and %v; say which token is meant", name, ErrSeveral, may[0], may[1])
+		return Holding{}, fmt.Errorf("%s: %w: %v and %v; name the token", name, ErrSeveral, may[0], may[1])
 	}
 	return may[0], nil
 }
 
-// place is where the nodes keep the owner's share.
-func (h Holding) place() string {
+// lock is the key of the holding's lock.
+func (h Holding) lock(set *members.Set) string {
 	if !h.Beside {
-		return ""
+		return set.JobKey(h.Name, "lock")
 	}
-	return fmt.Sprintf("%s:%d.", h.Stream, h.Tick.UnixMilli())
+	return scripts.TickLock(set, h.Name, h.Stream, h.Tick)
 }
 
-// notHeld says what there is of a name that nobody holds.
+// notHeld describes the leftovers of a lock that no one holds.
 func notHeld(name string, held []Holding) error {
 	switch {
 	case len(held) == 0:
 		return fmt.Errorf("%s: %w", name, ErrNotHeld)
 	case held[0].On.For > 0:
-		return fmt.Errorf("%s: %w: %v has it on %d of %d nodes only, which ends by itself", name, ErrNotHeld, held[0], held[0].On.For, held[0].On.Of)
+		return fmt.Errorf("%s: %w: %v holds it on only %d of %d nodes, and that lock will expire", name, ErrNotHeld, held[0], held[0].On.For, held[0].On.Of)
 	}
-	return fmt.Errorf("%s: %w: that of %v has run out, though its run never said how it ended", name, ErrNotHeld, held[0])
+	return fmt.Errorf("%s: %w: the lease of %v has expired, but its run never reported an end", name, ErrNotHeld, held[0])
 }
 
-func reports(replies []nodes.Reply) []report {
-	list := make([]report, len(replies))
-	for i, r := range replies {
-		list[i] = report{node: r.Node, err: r.Err}
+// ErrUnknownName is what Forget returns for a name that the nodes do not know.
+var ErrUnknownName = errors.New("the nodes store nothing of it")
+
+// Forget deletes the nodes' data of a name that is no longer used: the claim of a job
+// or plain lock, and the job's ledger and logs. A program that locks short-lived things
+// should forget them, since the nodes keep each one's claim for ever.
+//
+// Forget is safe even if the name is used again. Each node remembers, for all forgotten
+// names together, the largest token and the latest tick. Tokens keep growing, and no
+// tick up to then runs, of this job or of another that the nodes do not know.
+//
+// It returns ErrUnknownName if there is nothing to forget. The error matches
+// locking.ErrTaken while a node holds the lock, or up to a TTL after overlapping runs
+// ended. It matches locking.ErrNoQuorum when fewer than a quorum have forgotten the
+// name. Repeating it is harmless. A node that was not reached may keep its data: no
+// node relies on what others have forgotten.
+func Forget(ctx context.Context, set *members.Set, name string) error {
+	held, err := holdersOf(ctx, set, name)
+	if err != nil {
+		return err
 	}
-	return list
+	if len(held) > 0 && held[0].On.For > 0 {
+		return fmt.Errorf("%s: %w by %v on %d of %d nodes", name, locking.ErrTaken, held[0], held[0].On.For, held[0].On.Of)
+	}
+	replies := set.Call(ctx, scripts.Forget, scripts.ForgetKeys(set, name))
+	if _, err := set.Answers("forgetting "+name, replies); err != nil {
+		return err
+	}
+	return forgotten(name, set.Quorum(), replies)
+}
+
+// forgotten evaluates the answers of at least a quorum.
+func forgotten(name string, quorum int, replies []members.Reply) error {
+	n := map[string]int{}
+	for _, r := range replies {
+		n[r.Code]++
+	}
+	switch {
+	case n[codeBusy] > 0 && n[codeOK]+n["NONE"] < quorum:
+		return fmt.Errorf("%s: %w: it is in use again", name, locking.ErrTaken)
+	case n[codeOK] == 0:
+		return fmt.Errorf("%s: %w", name, ErrUnknownName)
+	}
+	return nil
 }

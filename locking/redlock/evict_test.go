@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
 // TestEvictEndsTheRun: the holder's context ends at its next extension, with
@@ -25,7 +25,9 @@ func TestEvictEndsTheRun(t *testing.T) {
 		lease := mustAcquire(t, l, c.request(past(1)))
 		every := c.cfg.TTL / 3
 		var evicted time.Time
-		err := locking.Hold(t.Context(), lease, locking.HoldConfig{Every: every, Margin: time.Second}, func(ctx context.Context) error {
+		k := locking.Keep(t.Context(), lease, locking.KeepConfig{Every: every, Margin: time.Second})
+		defer k.Stop()
+		err := k.Do(func(ctx context.Context) error {
 			h, err := Evict(t.Context(), set, "job", 0, "  stuck since\nthe deploy ")
 			if err != nil || h.Holder != "the holder" || h.Token != lease.Claim().Token {
 				t.Errorf("Evict = %v, %v", h, err)
@@ -70,12 +72,12 @@ func TestEvictNobody(t *testing.T) {
 	})
 	eventually(t, "an orphan is told from a holder", func() bool {
 		// Nodes that do not answer could be the rest of its quorum: then it goes.
-		f.servers[0].Client().Set(t.Context(), "quorate:job:job:lock", "left behind", time.Minute)
+		f.servers[0].Client().Set(t.Context(), "{quorate}:job:job:lock", "left behind", time.Minute)
 		_, err := Evict(t.Context(), set, "job", 0, "it hangs")
-		return errors.Is(err, ErrNotHeld) && strings.Contains(err.Error(), "on 1 of 5 nodes only")
+		return errors.Is(err, ErrNotHeld) && strings.Contains(err.Error(), "on only 1 of 5 nodes")
 	})
-	lapsed := []Holding{{Name: "x", Holder: "a", Token: 5, On: locking.Votes{Of: 5}, open: 5}}
-	if err := notHeld("x", lapsed); !errors.Is(err, ErrNotHeld) || !strings.Contains(err.Error(), "a with token 5 has run out") {
+	lapsed := []Holding{{Name: "x", Holder: "a", Token: 5, On: locking.Votes{Of: 5}, free: 5}}
+	if err := notHeld("x", lapsed); !errors.Is(err, ErrNotHeld) || !strings.Contains(err.Error(), "a with token 5 has expired") {
 		t.Errorf("of a lock that has run out: %v", err)
 	}
 }
@@ -86,7 +88,7 @@ func TestEvictAStranger(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)
 	for _, s := range f.servers {
-		s.Client().Set(t.Context(), "quorate:job:job:lock", "somebody's", 0)
+		s.Client().Set(t.Context(), "{quorate}:job:job:lock", "somebody's", 0)
 	}
 	l := f.locker(t)
 	if _, err := l.TryAcquire(t.Context(), f.request(past(1))); !errors.Is(err, locking.ErrTaken) {
@@ -129,7 +131,7 @@ func TestEvictWithoutSome(t *testing.T) {
 
 // mustEvict asks until a quorum has answered, which a busy machine may delay.
 // Who it was is what the first answer says.
-func mustEvict(t *testing.T, set *nodes.Set) (who Holding) {
+func mustEvict(t *testing.T, set *members.Set) (who Holding) {
 	t.Helper()
 	eventually(t, "the lock is released", func() bool {
 		h, err := Evict(t.Context(), set, "job", 0, "it hangs")

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
 // TestForget: a job that comes back under its old name runs no old tick, and
@@ -40,7 +40,7 @@ func TestForget(t *testing.T) {
 
 // forget forgets the job. A release tells its caller before it has told every
 // node, and one that still has the lock is not asked to forget.
-func (f *five) forget(t *testing.T, set *nodes.Set) {
+func (f *five) forget(t *testing.T, set *members.Set) {
 	t.Helper()
 	eventually(t, "the job is forgotten", func() bool {
 		err := Forget(t.Context(), set, "job")
@@ -52,7 +52,7 @@ func (f *five) forget(t *testing.T, set *nodes.Set) {
 }
 
 // cannotForget wants the job not to be forgotten, for the given reason.
-func cannotForget(t *testing.T, set *nodes.Set, want error) {
+func cannotForget(t *testing.T, set *members.Set, want error) {
 	t.Helper()
 	eventually(t, "a quorum refuses to forget", func() bool {
 		err := Forget(t.Context(), set, "job")
@@ -137,7 +137,7 @@ func jobKeys(t *testing.T, servers []*redistest.Server) []string {
 	t.Helper()
 	var all []string
 	for _, s := range servers {
-		all = append(all, s.Client().Keys(t.Context(), "quorate:job:*").Val()...)
+		all = append(all, s.Client().Keys(t.Context(), "{quorate}:job:*").Val()...)
 	}
 	return all
 }

@@ -1,136 +1,155 @@
 package redlock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"strings"
+	"maps"
+	"math"
+	"slices"
 	"sync"
+	"time"
 
+	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/redlock/scripts"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
-// How much of a node's memory is looked at in one go, so that nobody else waits
-// for long.
+// Endless is the time left of a lock that never expires. This package sets none;
+// another client that uses the same keys has set it.
+const Endless = time.Duration(math.MaxInt64)
+
+// A Holding is one owner's part in a name: its lock on some nodes, or its unfinished
+// claim.
+type Holding struct {
+	Name string
+	// Holder names the owner. It is empty if no claim names the lock's value: the owner
+	// has not got further than LOCK, or is another Redlock client.
+	Holder string
+	// Tick is zero for a plain lock. Stream is the stream of the tick.
+	Tick   time.Time
+	Stream string
+	// Beside: the work may overlap with others, see locking.Request.
+	Beside bool
+	// Token, Attempt, Mode and Since are those of the claim; zero without one. Since is
+	// by the owner's clock.
+	Token   locking.Token
+	Attempt int
+	Mode    locking.Mode
+	Since   time.Time
+	// Left is how long a quorum still holds the lock unless it is extended: 0 if fewer
+	// than a quorum hold it, Endless if it never expires.
+	Left time.Duration
+	// On counts the nodes that hold the lock.
+	On locking.Votes
+	// Done: the claim was finished. Void: it was given back.
+	Done, Void bool
+
+	owner  string // the try's value
+	free   int    // nodes without a lock, where an extension may set it again
+	silent int    // nodes that did not answer
+}
+
+// Held tells whether a quorum holds the lock for this owner.
+func (h Holding) Held() bool { return h.On.For >= h.quorum() }
+
+// Known tells whether a claim names the owner.
+func (h Holding) Known() bool { return h.Token != 0 }
+
+func (h Holding) quorum() int { return h.On.Of/2 + 1 }
+
+// mayHold tells whether a quorum may hold the lock, or hold it again after an
+// extension. Nodes that did not answer may be part of it.
+func (h Holding) mayHold() bool {
+	able := h.On.For + h.silent
+	if !h.Done && !h.Void {
+		able += h.free
+	}
+	return h.On.For+h.silent > 0 && able >= h.quorum()
+}
+
+// String names the holder, its token and its tick.
+func (h Holding) String() string {
+	text := "an unknown holder"
+	if h.Known() {
+		text = fmt.Sprintf("%s with token %d", cmp.Or(h.Holder, "somebody"), h.Token)
+	}
+	if !h.Tick.IsZero() {
+		text += " for tick " + h.Tick.UTC().Format(time.RFC3339Nano)
+	}
+	return text
+}
+
+// Limits per request, so other clients of the node do not wait for long.
 const (
 	scanKeys  = 1000
 	readNames = 100
 )
 
-// Holders lists what the nodes of set hold of names that somebody works under,
-// jobs and plain locks alike, sorted by name: every lock, on however few nodes,
-// and every claim that was neither finished nor given back. It reads; keys that
-// are not of this package's kind are not touched. It returns an error matching
-// locking.ErrNoQuorum, with what each of the others said, when fewer than a
-// quorum answer.
-func Holders(ctx context.Context, set *nodes.Set) ([]Holding, error) {
+// Holders lists the locks on the nodes of set, even on a minority, and the claims that
+// were neither finished nor given back. It covers jobs and plain locks, sorted by name.
+// It only reads, and ignores keys of other kinds. When fewer than a quorum answer, the
+// error matches locking.ErrNoQuorum and quotes the other nodes.
+func Holders(ctx context.Context, set *members.Set) ([]Holding, error) {
+	return survey(ctx, set, "listing the locks", func(n *members.Node) ([]string, error) { return names(ctx, set, n) })
+}
+
+// holdersOf lists the holdings of one name, the one on most nodes first.
+func holdersOf(ctx context.Context, set *members.Set, name string) ([]Holding, error) {
+	return survey(ctx, set, "asking who holds "+name, func(*members.Node) ([]string, error) { return []string{name}, nil })
+}
+
+// survey asks each node for its holdings of the names that names returns for it. Doing
+// describes the operation for errors.
+func survey(ctx context.Context, set *members.Set, doing string, names func(*members.Node) ([]string, error)) ([]Holding, error) {
 	all := set.Nodes()
-	found := make([]report, len(all))
+	found := make([]map[string]sighting, len(all))
+	replies := make([]members.Reply, len(all))
 	var wg sync.WaitGroup
 	for i, n := range all {
-		wg.Go(func() { found[i] = survey(ctx, set, n) })
+		wg.Go(func() {
+			list, err := names(n)
+			if err == nil {
+				found[i], err = sightings(ctx, set, n, list)
+			}
+			replies[i] = members.Reply{Node: n.Name(), Err: err}
+		})
 	}
 	wg.Wait()
-	return merge(set, "listing the locks", found)
+	if _, err := set.Answers(doing, replies); err != nil {
+		return nil, err
+	}
+	return merge(set.Len(), found), nil
 }
 
-// holdersOf lists what the nodes hold of one name, as Holders does; the owner
-// most nodes hold the lock for comes first.
-func holdersOf(ctx context.Context, set *nodes.Set, name string) ([]Holding, error) {
-	replies := set.Call(ctx, holdingScript, holdingKeys(set, name))
-	found := make([]report, len(replies))
-	for i, r := range replies {
-		found[i] = report{node: r.Node, err: r.Err}
-		if r.Err == nil {
-			found[i].add([]string{name}, r)
+// sightings asks a node for its holdings of the names.
+func sightings(ctx context.Context, set *members.Set, n *members.Node, names []string) (map[string]sighting, error) {
+	held := map[string]sighting{}
+	for some := range slices.Chunk(names, readNames) {
+		reply := n.Call(ctx, scripts.Holding, scripts.HoldingKeys(set, some...))
+		if reply.Err != nil {
+			return nil, reply.Err
+		}
+		if err := readSightings(held, some, reply.Args); err != nil {
+			return nil, fmt.Errorf("reading who holds what: %w", err)
 		}
 	}
-	return merge(set, "asking who holds "+name, found)
+	return held, nil
 }
 
-// A report is what one node holds of some names.
-type report struct {
-	node string
-	err  error
-	held map[string]sighting
-}
-
-// survey asks a node for all it holds.
-func survey(ctx context.Context, set *nodes.Set, n *nodes.Node) report {
-	r := report{node: n.Name()}
-	names, err := names(ctx, set, n)
-	for len(names) > 0 && err == nil {
-		some := names[:min(readNames, len(names))]
-		names = names[len(some):]
-		reply := n.Call(ctx, holdingScript, holdingKeys(set, some...))
-		if err = reply.Err; err == nil {
-			r.add(some, reply)
-			err = r.err
-		}
-	}
-	r.err = err
-	return r
-}
-
-// names returns the names that the node keeps a lock, a share or a claim for.
-func names(ctx context.Context, set *nodes.Set, n *nodes.Node) ([]string, error) {
+// names returns the names for which the node stores a lock or a claim.
+func names(ctx context.Context, set *members.Set, n *members.Node) ([]string, error) {
 	seen := map[string]bool{}
-	var list []string
 	for cursor := "0"; ; {
-		r := n.Call(ctx, namesScript, nil, cursor, set.Key("job", ""), scanKeys)
+		r := n.Call(ctx, scripts.Names, nil, cursor, set.Key("job", ""), scanKeys)
 		if r.Err != nil {
 			return nil, r.Err
 		}
 		for _, name := range r.Args[min(1, len(r.Args)):] {
-			if !seen[name] {
-				seen[name] = true
-				list = append(list, name)
-			}
+			seen[name] = true
 		}
 		if cursor = r.Arg(0); cursor == "0" || cursor == "" {
-			return list, nil
+			return slices.Collect(maps.Keys(seen)), nil
 		}
 	}
 }
-
-func holdingKeys(set *nodes.Set, names ...string) []string {
-	var keys []string
-	for _, name := range names {
-		keys = append(keys, set.JobKey(name, "lock"), set.JobKey(name, "claim"), set.JobKey(name, "shares"))
-	}
-	return keys
-}
-
-// answered returns the reports of the nodes that answered, or
-// locking.ErrNoQuorum with what each of the others said.
-func answered(set *nodes.Set, doing string, all []report) ([]report, error) {
-	var good []report
-	var why []string
-	var errs []error
-	for _, r := range all {
-		if r.err == nil {
-			good = append(good, r)
-			continue
-		}
-		err := locking.NodeError{Node: r.node, Err: r.err}
-		errs, why = append(errs, err), append(why, err.Error())
-	}
-	if len(good) >= set.Quorum() {
-		return good, nil
-	}
-	return nil, &quorumError{
-		text: fmt.Sprintf("%s: %v: %d of %d nodes can be used: %s", doing, locking.ErrNoQuorum, len(good), set.Len(), strings.Join(why, "; ")),
-		errs: append(errs, locking.ErrNoQuorum),
-	}
-}
-
-// A quorumError is locking.ErrNoQuorum and what each node said, on one line.
-type quorumError struct {
-	text string
-	errs []error
-}
-
-func (e *quorumError) Error() string { return e.text }
-
-// Unwrap returns locking.ErrNoQuorum and the nodes' errors.
-func (e *quorumError) Unwrap() []error { return e.errs }

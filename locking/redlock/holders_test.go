@@ -9,20 +9,27 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/redlock/records"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
 // TestPicture: what five nodes hold of a name, as one list.
 func TestPicture(t *testing.T) {
 	t.Parallel()
-	claim := func(owner string, token locking.Token) claimed {
-		return claimed{owner: owner, holder: "holder-" + owner, token: token, attempt: 1, at: time.UnixMilli(int64(token))}
+	claim := func(owner string, token uint64) claimed {
+		return claimed{Claim: records.Claim{Owner: owner, Holder: "holder-" + owner, Token: token, Attempt: 1}}
 	}
 	done, void := claim("a", 5), claim("a", 5)
 	done.done, void.void = true, true
-	lock := func(v string, seconds int, c claimed) sighting {
-		return sighting{lock: v, left: time.Duration(seconds) * time.Second, claim: c}
+	lock := func(v string, seconds int, claims ...claimed) sighting {
+		return sighting{lock: v, left: time.Duration(seconds) * time.Second, claims: claims}
+	}
+	only := func(c claimed) sighting { return sighting{claims: []claimed{c}} }
+	beside := func(owner string, token uint64, lock string) claimed {
+		c := claim(owner, token)
+		c.Overlaps, c.lock, c.left = true, lock, time.Second
+		return c
 	}
 	none := sighting{}
 	for _, tt := range []struct {
@@ -35,15 +42,17 @@ func TestPicture(t *testing.T) {
 			lock("a", 5, claim("a", 5)), lock("a", 3, claim("a", 5)), lock("a", 4, claim("a", 5)), lock("a", 9, claim("a", 5)), lock("a", 8, claim("a", 5)),
 		}, "a:5 5/5 5s"},
 		{"held by a quorum, not yet committed everywhere", []sighting{
-			lock("a", 5, claim("a", 5)), lock("a", 4, none.claim), lock("a", 3, claim("a", 5)), none, none,
+			lock("a", 5, claim("a", 5)), lock("a", 4), lock("a", 3, claim("a", 5)), none, none,
 		}, "a:5 3/5 3s"},
 		{"a minority's is no holder's", []sighting{lock("a", 5, claim("a", 5)), lock("a", 5, claim("a", 5)), none, none}, "a:5 2/5 0s"},
-		{"votes divided", []sighting{lock("a", 5, none.claim), lock("b", 5, none.claim), lock("a", 5, none.claim), lock("c", 5, none.claim)}, "a:0 2/5 0s, b:0 1/5 0s, c:0 1/5 0s"},
-		{"run without a lock", []sighting{{claim: claim("a", 5)}, {claim: claim("a", 5)}, {claim: claim("a", 5)}}, "a:5 0/5 0s"},
-		{"one node knows that it ended", []sighting{{claim: claim("a", 5)}, {claim: done}, {claim: claim("a", 5)}}, ""},
-		{"one node knows that it was given back", []sighting{{claim: claim("a", 5)}, {claim: void}, {claim: claim("a", 5)}}, ""},
-		{"superseded where somebody was heard of", []sighting{{claim: claim("a", 5)}, {claim: claim("a", 5)}, {claim: claim("b", 6)}}, "b:6 0/5 0s"},
-		{"the larger token of an owner counts", []sighting{{claim: claim("a", 6)}, {claim: done}}, "a:6 0/5 0s"},
+		{"votes divided", []sighting{lock("a", 5), lock("b", 5), lock("a", 5), lock("c", 5)}, "a:0 2/5 0s, b:0 1/5 0s, c:0 1/5 0s"},
+		{"run without a lock", []sighting{only(claim("a", 5)), only(claim("a", 5)), only(claim("a", 5))}, "a:5 0/5 0s"},
+		{"one node knows that it ended", []sighting{only(claim("a", 5)), only(done), only(claim("a", 5))}, ""},
+		{"one node knows that it was given back", []sighting{only(claim("a", 5)), only(void), only(claim("a", 5))}, ""},
+		{"superseded where somebody was heard of", []sighting{only(claim("a", 5)), only(claim("a", 5)), only(claim("b", 6))}, "b:6 0/5 0s"},
+		{"two work beside each other", []sighting{
+			{claims: []claimed{beside("a", 5, "a"), beside("b", 6, "b")}}, only(beside("a", 5, "a")), only(beside("a", 5, "a")),
+		}, "a:5 3/5 1s, b:6 1/5 0s"},
 		{"somebody locks the next tick", []sighting{
 			lock("b", 5, done), lock("b", 5, done), lock("b", 5, claim("a", 5)),
 		}, "b:0 3/5 5s"},
@@ -72,10 +81,11 @@ func TestPicture(t *testing.T) {
 // again for the owner of the claim it holds, so it counts.
 func TestMayHold(t *testing.T) {
 	t.Parallel()
-	claim := claimed{owner: "a", holder: "h", token: 5}
+	claim := claimed{Claim: records.Claim{Owner: "a", Holder: "h", Token: 5}}
 	done := claim
 	done.done = true
-	lock, other, open := sighting{lock: "a", claim: claim}, sighting{lock: "b", claim: claim}, sighting{claim: claim}
+	with := func(lock string, c claimed) sighting { return sighting{lock: lock, claims: []claimed{c}} }
+	lock, other, open := with("a", claim), with("b", claim), with("", claim)
 	for _, tt := range []struct {
 		name string
 		seen []sighting // of five nodes; the rest are silent
@@ -85,10 +95,12 @@ func TestMayHold(t *testing.T) {
 		{"all hold it", []sighting{lock, lock, lock, lock, lock}, true, true},
 		{"a quorum, as far as is known", []sighting{lock, lock, lock}, true, true},
 		{"the silent ones may hold it", []sighting{lock, {}, {}}, false, true},
-		{"a minority holds it", []sighting{lock, lock, {}, {}, {}}, false, false},
+		{"the silent ones may hold it, another has the rest", []sighting{lock, other, other}, false, true},
 		{"a minority holds it, others would set it again", []sighting{lock, lock, open, {}, {}}, false, true},
-		{"somebody else has it where it would be set again", []sighting{lock, lock, other, {}, {}}, false, false},
-		{"its run has finished", []sighting{lock, {claim: done}, {claim: done}, {}, {}}, false, false},
+		{"a minority holds it, others lack the claim", []sighting{lock, lock, {}, {}, {}}, false, true},
+		{"somebody else has it where it would be set again", []sighting{lock, lock, other, other, other}, false, false},
+		{"its run has finished", []sighting{lock, with("", done), with("", done), {}, {}}, false, false},
+		{"a try that got no further than its lock", []sighting{{lock: "a"}, {}, {}, {}, {}}, false, false},
 		{"it has run out everywhere", []sighting{open, open, open, open, open}, false, false},
 		{"it has run out, as far as is known", []sighting{open, open, open}, false, true},
 	} {
@@ -96,7 +108,8 @@ func TestMayHold(t *testing.T) {
 		for _, s := range tt.seen {
 			p.add(s)
 		}
-		h := p.holdings("x", 5, len(tt.seen))[0]
+		all := p.holdings("x", 5, len(tt.seen))
+		h := all[slices.IndexFunc(all, func(h Holding) bool { return h.owner == "a" })]
 		if h.owner != "a" || h.Held() != tt.held || h.mayHold() != tt.may {
 			t.Errorf("%s: %s, held %t, may hold %t; want a, %t, %t", tt.name, h.owner, h.Held(), h.mayHold(), tt.held, tt.may)
 		}
@@ -107,7 +120,7 @@ func TestMayHold(t *testing.T) {
 // user, on nodes that hold other things too.
 func TestHolders(t *testing.T) {
 	t.Parallel()
-	servers := redistest.StartN(t, 5, redistest.ACL("quorate", "secret", nodes.ACLRules("quorate")))
+	servers := redistest.StartN(t, 5, redistest.ACL("quorate", "secret", members.ACLRules("quorate")))
 	c := newCluster(t, redistest.URLs(servers), nil)
 	l, set := c.locker(t), c.open(t)
 	if got := mustHolders(t, set); len(got) > 0 {
@@ -125,11 +138,11 @@ func TestHolders(t *testing.T) {
 	lapsed := mustAcquire(t, l, request("e-lapsed", past(1)))
 	for i, s := range servers {
 		all := s.Client()
-		all.Set(t.Context(), "quorate:job:f-foreign:lock", "somebody", time.Minute)
-		all.Set(t.Context(), "quorate:job:x:runs", "not a lock", 0)
+		all.Set(t.Context(), "{quorate}:job:f-foreign:lock", "somebody", time.Minute)
+		all.Set(t.Context(), "{quorate}:job:x:runs", "not a lock", 0)
 		all.Set(t.Context(), "quorates:job:y:lock", "another namespace", 0)
 		if i < 4 {
-			all.Set(t.Context(), "quorate:job:g-endless:lock", "somebody", 0)
+			all.Set(t.Context(), "{quorate}:job:g-endless:lock", "somebody", 0)
 		}
 	}
 
@@ -137,7 +150,7 @@ func TestHolders(t *testing.T) {
 	want := []string{"a:lock:of:things", "b-job", "e-lapsed", "f-foreign", "g-endless"}
 	eventually(t, "what was released is released everywhere", func() bool {
 		for _, s := range servers {
-			s.Client().Del(t.Context(), "quorate:job:e-lapsed:lock")
+			s.Client().Del(t.Context(), "{quorate}:job:e-lapsed:lock")
 		}
 		got = mustHolders(t, set)
 		var names []string
@@ -166,7 +179,7 @@ func TestHolders(t *testing.T) {
 }
 
 // mustHolders asks until a quorum has answered, which a busy machine may delay.
-func mustHolders(t *testing.T, set *nodes.Set) (got []Holding) {
+func mustHolders(t *testing.T, set *members.Set) (got []Holding) {
 	t.Helper()
 	eventually(t, "a quorum says who holds what", func() bool {
 		var err error
@@ -205,8 +218,9 @@ func TestHoldersOfMany(t *testing.T) {
 	const many = scanKeys + readNames/2
 	pipe := server.Client().Pipeline()
 	for i := range many {
-		pipe.Set(t.Context(), fmt.Sprintf("quorate:job:n%d:lock", i), "v", time.Minute)
-		pipe.HSet(t.Context(), fmt.Sprintf("quorate:job:n%d:claim", i), "fence", "1", "stream", "lock", "lock.owner", "v", "lock.token", "1")
+		pipe.Set(t.Context(), fmt.Sprintf("{quorate}:job:n%d:lock", i), "v", time.Minute)
+		pipe.Set(t.Context(), fmt.Sprintf("{quorate}:job:n%d:fence", i), "1 v - lock", 0)
+		pipe.Set(t.Context(), fmt.Sprintf("{quorate}:job:n%d:claim.lock", i), "-- 1 v 0 1 0 lock h|", 0)
 	}
 	if _, err := pipe.Exec(t.Context()); err != nil {
 		t.Fatal(err)
@@ -231,7 +245,7 @@ func TestHoldersOnSealedNodes(t *testing.T) {
 	c := newCluster(t, []string{server.URL()}, nil)
 	set := c.open(t)
 	acquireSoon(t, c.locker(t), c.request(past(1)))
-	if err := server.Client().HSet(t.Context(), "quorate:node", "sealed_for", "another:1", "sealed_names", "x:1").Err(); err != nil {
+	if err := server.Client().HSet(t.Context(), "{quorate}:node", "sealed_for", "another:1", "sealed_names", "x:1").Err(); err != nil {
 		t.Fatal(err)
 	}
 	if got := mustHolders(t, set); len(got) != 1 || !got[0].Held() {

@@ -31,7 +31,7 @@ func TestTooFewNodesAreUp(t *testing.T) {
 			if !errors.Is(err, locking.ErrNoQuorum) || len(refused.Nodes) != 3 {
 				t.Errorf("with three of five nodes down: %v, want no quorum and why of each of the three", err)
 			}
-			if asked := w.since(); strings.Contains(asked, "acquire") || strings.Contains(asked, "commit") {
+			if asked := w.since(); strings.Contains(asked, "lock") || strings.Contains(asked, "commit") {
 				t.Errorf("with three of five nodes down the others are asked: %s", asked)
 			}
 		}

@@ -8,50 +8,42 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/quorate/quorate/internal/redlock/scripts"
 	"github.com/quorate/quorate/locking"
 )
 
 // A lease is a claim that a quorum has accepted.
 type lease struct {
-	l     *Locker
-	a     *attempt
+	t     *try
 	claim locking.Claim
-	// deadline is read while an extension is under way.
+	// deadline may be read during an extension.
 	deadline atomic.Pointer[time.Time]
-	// over is that an operation has found the deadline passed: it stays so, also
-	// where the wall clock is set back.
+	// over is set once an operation has found the deadline passed. It stays set even if
+	// the wall clock is set back.
 	over bool
-	// polled is what the nodes said to the last extension; nil before.
+	// polled holds the nodes' answers to the last extension; nil before.
 	polled atomic.Pointer[locking.Poll]
-	// turn holds one token: whoever has it may use the attempt, over and ended.
-	turn  chan struct{}
-	ended ending
+	// turn holds one token, whose owner may use the try, over, ended and result.
+	turn chan struct{}
+	// ended: the lease was given back. Result is what later calls of Release return.
+	ended  bool
+	result error
 }
 
-// An ending is how a lease was given back.
-type ending int
-
-const (
-	notEnded ending = iota
-	released
-	expired    // released, after the lock had run out
-	superseded // released, but others may have worked since
-	voided
-)
-
-// errOver: somebody else may have worked since, even if the nodes know of nobody.
+// errOver: the deadline passed, so others may have worked even if the nodes know of
+// none.
 var errOver = fmt.Errorf("%w: its deadline has passed", locking.ErrLeaseLost)
 
-// errUnheard: the lease was over before a quorum knew of its end, so nobody can
-// say whether others have worked since.
-var errUnheard = fmt.Errorf("%w, and %w", locking.ErrLeaseLost, locking.ErrNoQuorum)
+// errEndUnknown: the lease expired before a quorum acknowledged its end, so it is
+// unknown whether others have worked since.
+var errEndUnknown = fmt.Errorf("%w, and %w", locking.ErrLeaseLost, locking.ErrNoQuorum)
 
-func newLease(l *Locker, a *attempt, deadline time.Time) *lease {
-	s := &lease{l: l, a: a, turn: make(chan struct{}, 1), claim: locking.Claim{
-		Name: a.req.Name, Tick: a.req.Tick, Stream: a.req.Stream, Beside: a.req.Beside,
-		Token: locking.Token(a.ballot.token), Attempt: a.ballot.attempt,
-		Votes:   locking.Votes{For: count(a.votes, codeOK), Of: len(a.votes)},
-		Poll:    l.tally(a.nodes, a.votes, a.rounds),
+func newLease(t *try, votes []vote, deadline time.Time) *lease {
+	s := &lease{t: t, turn: make(chan struct{}, 1), claim: locking.Claim{
+		Name: t.req.Name, Tick: t.req.Tick, Stream: t.req.Stream, Beside: t.req.Beside,
+		Token: locking.Token(t.claim.Token), Attempt: t.claim.Attempt,
+		Votes:   locking.Votes{For: count(votes, codeOK), Of: len(votes)},
+		Poll:    t.l.poll(votes, t.rounds),
 		Granted: time.Now(),
 	}}
 	s.deadline.Store(&deadline)
@@ -79,41 +71,43 @@ func (s *lease) isOver() bool {
 	return s.over
 }
 
-// Extend implements locking.Lease: rule N4 on all nodes, counted afresh. Nodes that
-// the claim has left out are asked for it first. It takes a node timeout at most,
-// the first one two, and does not stop half-way when ctx ends. A round that ends
-// after the deadline counts only if a quorum held the lock all the time.
+// Extend implements locking.Lease: rule N4 on all nodes, through redsync. Nodes that
+// lack the claim get COMMIT first. It takes at most two node timeouts, and does not
+// stop half-way when ctx ends. A round that ends after the deadline does not count.
 func (s *lease) Extend(ctx context.Context) error {
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
 	defer s.end()
 	switch {
-	case s.ended != notEnded:
+	case s.ended:
 		return locking.ErrLeaseLost
 	case s.isOver():
 		return fmt.Errorf("extending %s with token %d: %w", s.claim.Name, s.claim.Token, errOver)
 	}
-	votes, ok := s.a.poll(ctx, s.a.redsync().ExtendContext, s.a.extendAt)
-	unbroken := count(votes, codeRenewed) >= s.a.set.Quorum()
-	polled := s.l.tally(s.a.nodes, votes, 1)
+	t := s.t
+	r := t.round(ctx, extending, t.query(scripts.Extend, updateExtended))
+	t.eval.Store(r)
+	ok, _ := t.mutex.ExtendContext(r.start().ctx) // the votes say more than the error
+	votes := r.end()
+	polled := t.l.poll(votes, 1)
 	s.polled.Store(&polled)
-	switch {
-	case ok && (unbroken || !s.isOver()):
-		deadline := s.a.deadline(votes)
+	switch granted := count(votes, codeOK); {
+	case ok && !s.isOver():
+		deadline := earlier(r.begun.Add(t.validity()), t.mutex.Until())
 		s.deadline.Store(&deadline)
 		return nil
-	case count(votes, codeLost, codeDead) >= s.a.blocking():
+	case count(votes, codeLost, codeDead) >= t.blocking():
 		return s.failed("extending", lost(votes), votes)
 	case s.isOver():
 		return s.failed("extending", errOver, votes)
-	case accepted(votes) >= s.a.set.Quorum():
+	case granted >= t.l.set.Quorum():
 		return s.failed("extending", locking.ErrTooSlow, votes)
 	}
 	return s.failed("extending", locking.ErrNoQuorum, votes)
 }
 
-// lost is ErrLeaseLost, with an operator's reason if the nodes name one.
+// lost is ErrLeaseLost, with an operator's reason if a node names one.
 func lost(votes []vote) error {
 	for _, v := range votes {
 		if v.reason != "" {
@@ -123,32 +117,13 @@ func lost(votes []vote) error {
 	return locking.ErrLeaseLost
 }
 
-// extendAt is N4. What the node renewed may be what another request has set again,
-// before or behind the lock of somebody else: COMMIT just now, or one that was left
-// unanswered.
-func (a *attempt) extendAt(ctx context.Context, node int) vote {
-	surely := !a.spares(node) && !a.open[node]
-	if a.spares(node) {
-		// That it accepts counts for nothing: it would say so again after others
-		// had the lock.
-		if v := a.joinAt(ctx, node); !v.ok() {
-			return v
-		}
-	}
-	v := a.call(ctx, node, extendScript, a.ballot.token)
-	if v.code == codeRenewed && !surely {
-		v.code = codeSet
-	}
-	return v
-}
-
-// Release implements locking.Lease: rule N5, repeated until a quorum knows, the
-// deadline has passed, or ctx has ended; it is tried at least once. Once a
-// quorum has decided, it returns the same again. Where the deadline passed
-// before that, the error matches both ErrLeaseLost and ErrNoQuorum.
+// Release implements locking.Lease: rule N5, at least once, repeated until a quorum
+// acknowledges it, the deadline has passed, or ctx has ended. Once a quorum has
+// decided, later calls return the same. If the deadline passed first, the error matches
+// both ErrLeaseLost and ErrNoQuorum.
 func (s *lease) Release(ctx context.Context, note []byte) error { return s.finish(ctx, note, false) }
 
-// HandOver implements locking.Lease: rule N5 with handover, repeated as Release does.
+// HandOver implements locking.Lease: rule N5 with handover, repeated as by Release.
 func (s *lease) HandOver(ctx context.Context, note []byte) error { return s.finish(ctx, note, true) }
 
 func (s *lease) finish(ctx context.Context, note []byte, handover bool) error {
@@ -156,35 +131,28 @@ func (s *lease) finish(ctx context.Context, note []byte, handover bool) error {
 		return err
 	}
 	defer s.end()
-	switch s.ended {
-	case released:
-		return nil
-	case expired:
-		return locking.ErrExpired
-	case superseded, voided:
-		return locking.ErrLeaseLost
-	case notEnded:
+	if s.ended {
+		return s.result
 	}
-	s.a.handover = handover
-	record := s.a.record(s.a.ballot, note)
-	for wait := s.a.set.Timeout() / 4; ; wait = min(2*wait, longestPause) {
-		late := s.isOver()
-		votes, ok := s.a.finish(ctx, record)
+	t := s.t
+	query := t.finishQuery(note, handover)
+	for wait := t.l.set.Timeout() / 4; ; wait = min(2*wait, longestPause) {
+		r := t.round(ctx, ending, query)
+		t.eval.Store(r)
+		votes, _ := r.start().result()
+		ok, _ := t.mutex.UnlockContext(r.ctx)
 		switch {
-		case ok:
-			err := s.closed(votes, late)
-			s.l.cleaner.cleanUp(s.a, s.a.finishedAt(record))
-			return err
-		case count(votes, codeLate) >= s.a.blocking():
-			s.ended = superseded
-			return s.failed("releasing", locking.ErrLeaseLost, votes)
-		}
-		if s.isOver() {
-			return s.failed("releasing", errUnheard, votes)
-		}
-		if s.a.spared != nil {
-			s.a.joinAll(ctx)
-			continue
+		case ok && !s.isOver():
+			s.markEnded(nil, query)
+			return nil
+		case count(votes, codeOK, codeRanOut) >= t.l.set.Quorum():
+			s.markEnded(locking.ErrExpired, query)
+			return s.failed("releasing", s.result, votes)
+		case count(votes, codeLate) >= t.blocking():
+			s.markEnded(locking.ErrLeaseLost, query)
+			return s.failed("releasing", s.result, votes)
+		case s.isOver():
+			return s.failed("releasing", errEndUnknown, votes)
 		}
 		if !pause(ctx, min(wait, time.Until(s.Deadline()))) {
 			return errors.Join(s.failed("releasing", locking.ErrNoQuorum, votes), ctx.Err())
@@ -192,85 +160,33 @@ func (s *lease) finish(ctx context.Context, note []byte, handover bool) error {
 	}
 }
 
-// closed ends the lease, whose claim a quorum has closed, and tells whether it was
-// held until then: a quorum was asked before the deadline, and had its lock. After
-// the deadline a node may have it from a request that was left unanswered.
-func (s *lease) closed(votes []vote, late bool) error {
-	held := 0
-	for i, v := range votes {
-		if v.ok() && (!s.a.open[i] || !s.isOver()) {
-			held++
-		}
-	}
-	if !late && held >= s.a.set.Quorum() {
-		s.ended = released
-		return nil
-	}
-	s.ended = expired
-	return s.failed("releasing", locking.ErrExpired, votes)
-}
-
-func (a *attempt) finish(ctx context.Context, record string) ([]vote, bool) {
-	votes := a.ask(ctx, func(node int) bool { return !a.spares(node) }, finishScript, a.finishArgs(record)...)
-	for i, v := range votes {
-		a.finished(i, v)
-	}
-	return votes, a.over(votes)
-}
-
-func (a *attempt) finishAt(ctx context.Context, node int, record string) vote {
-	return a.finished(node, a.call(ctx, node, finishScript, a.finishArgs(record)...))
-}
-
-func (a *attempt) finishArgs(record string) []any {
-	own := []any{a.ballot.token, a.cfg.Keep, a.ballot.record, record}
-	if a.handover {
-		own = append(own, flagArg(true))
-	}
-	return own
-}
-
-func (a *attempt) finished(node int, v vote) vote {
-	if v.err == nil && !a.open[node] {
-		a.left[node] = false
-	}
-	return v
-}
-
-// finishedAt is for nodes that did not answer while others made a quorum. Where
-// requests are still on their way, they must find a tombstone.
-func (a *attempt) finishedAt(record string) func(ctx context.Context, node int) vote {
-	return func(ctx context.Context, node int) vote {
-		v := a.finishAt(ctx, node, record)
-		if v.err == nil && a.open[node] {
-			return a.abortAt(ctx, node)
-		}
-		return v
-	}
-}
-
-// Void implements locking.Lease: rule N6 on all nodes, once, and in the
-// background on those that did not answer. An error says that fewer than a
-// quorum know yet.
+// Void implements locking.Lease: rule N6 on all nodes, once. The cleaner repeats it at
+// nodes that did not answer. An error means that fewer than a quorum know of it yet.
 func (s *lease) Void(ctx context.Context) error {
 	if err := s.begin(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
 	defer s.end()
-	if s.ended != notEnded {
+	if s.ended {
 		return nil
 	}
-	s.ended = voided
-	votes := s.a.voidWhere(ctx, everyone)
-	var err error
-	if !s.a.over(votes) {
-		err = s.failed("voiding", locking.ErrNoQuorum, votes)
+	r := s.t.beginVoid(ctx)
+	<-r.over
+	known, _ := s.t.mutex.UnlockContext(r.ctx)
+	s.markEnded(locking.ErrLeaseLost, s.t.voidQuery())
+	if !known {
+		return s.failed("voiding", locking.ErrNoQuorum, r.votes)
 	}
-	s.l.cleaner.cleanUp(s.a, s.a.voidAt)
-	return err
+	return nil
 }
 
-// begin waits for the operation under way to end.
+// markEnded sets the result, and leaves nodes that did not answer to the cleaner.
+func (s *lease) markEnded(result error, rest query) {
+	s.ended, s.result = true, result
+	s.t.retire(rest)
+}
+
+// begin waits for the operation in flight to end.
 func (s *lease) begin(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -285,7 +201,7 @@ func (s *lease) begin(ctx context.Context) error {
 
 func (s *lease) end() { s.turn <- struct{}{} }
 
-// failed names what too few nodes agreed to, and what each of the others said.
+// failed says what too few nodes agreed to, and quotes the others.
 func (s *lease) failed(doing string, reason error, votes []vote) error {
 	var b strings.Builder
 	for _, v := range votes {
@@ -294,5 +210,5 @@ func (s *lease) failed(doing string, reason error, votes []vote) error {
 		}
 	}
 	return fmt.Errorf("%s %s with token %d: %w (%d of %d nodes agreed%s)",
-		doing, s.claim.Name, s.claim.Token, reason, accepted(votes), len(votes), &b)
+		doing, s.claim.Name, s.claim.Token, reason, count(votes, codeOK), len(votes), &b)
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
 // A server that is restored from an old dump has another run_id: whatever it
@@ -23,7 +23,7 @@ func TestNodeRestoredFromAnOldDump(t *testing.T) {
 	}
 	r.claim(2)
 	server.Restart(false) // killed; what starts again reads the dump
-	if server.Client().Exists(t.Context(), "quorate:job:job:claim").Val() == 0 {
+	if server.Client().Exists(t.Context(), "{quorate}:job:job:fence").Val() == 0 {
 		t.Fatal("the server did not start from the dump")
 	}
 	r.testForgotten(t)
@@ -37,9 +37,9 @@ func TestFailedOverNode(t *testing.T) {
 	standby := redistest.Start(t, redistest.Conf("replicaof 127.0.0.1 "+master.Port()))
 	r := newLossRig(t, master)
 	r.claim(1)
-	first := master.Client().HGet(t.Context(), "quorate:job:job:claim", "fence").Val()
+	first := master.Client().Get(t.Context(), "{quorate}:job:job:fence").Val()
 	eventually(t, "the standby has the first claim", func() bool {
-		return standby.Client().HGet(t.Context(), "quorate:job:job:claim", "fence").Val() == first
+		return standby.Client().Get(t.Context(), "{quorate}:job:job:fence").Val() == first
 	})
 	if err := standby.Client().ReplicaOf(t.Context(), "NO", "ONE").Err(); err != nil {
 		t.Fatal(err)
@@ -80,8 +80,8 @@ func TestNodeOfAnotherNamespace(t *testing.T) {
 func TestNodeOfAnotherList(t *testing.T) {
 	t.Parallel()
 	server, other := redistest.Start(t), redistest.Start(t)
-	newCluster(t, []string{other.URL()}, func(cfg *nodes.Config) { cfg.Grace, cfg.TTL, cfg.Timeout = lossGrace, lossTTL, lossTimeout })
-	before := other.Client().HGetAll(t.Context(), "quorate:node").Val()
+	newCluster(t, []string{other.URL()}, func(cfg *members.Config) { cfg.Grace, cfg.TTL, cfg.Timeout = lossGrace, lossTTL, lossTimeout })
+	before := other.Client().HGetAll(t.Context(), "{quorate}:node").Val()
 	r := newLossRig(t, server)
 	r.claim(1)
 	r.claim(2)
@@ -96,7 +96,7 @@ func TestNodeOfAnotherList(t *testing.T) {
 	if !strings.Contains(err.Error(), "belongs to the list ["+other.Addr()+"]") {
 		t.Errorf("it does not say what the node holds: %v", err)
 	}
-	if now := other.Client().HGetAll(t.Context(), "quorate:node").Val(); now["members"] != before["members"] {
+	if now := other.Client().HGetAll(t.Context(), "{quorate}:node").Val(); now["member"] != before["member"] {
 		t.Errorf("the node was taken over: %v", now)
 	}
 }
@@ -114,7 +114,7 @@ type lossRig struct {
 	t       *testing.T
 	proxy   *redistest.Proxy
 	locker  *Locker
-	set     *nodes.Set
+	set     *members.Set
 	ttl     time.Duration
 	base    time.Time
 	token   locking.Token // of the latest claim
@@ -124,7 +124,7 @@ type lossRig struct {
 func newLossRig(t *testing.T, server *redistest.Server) *lossRig {
 	t.Helper()
 	proxy := redistest.NewProxy(t, server.Addr())
-	c := newCluster(t, []string{"redis://" + proxy.Addr()}, func(cfg *nodes.Config) { cfg.Grace, cfg.TTL, cfg.Timeout = lossGrace, lossTTL, lossTimeout })
+	c := newCluster(t, []string{"redis://" + proxy.Addr()}, func(cfg *members.Config) { cfg.Grace, cfg.TTL, cfg.Timeout = lossGrace, lossTTL, lossTimeout })
 	return &lossRig{t: t, proxy: proxy, locker: c.locker(t), set: c.open(t), ttl: lossTTL, base: time.Now().Truncate(time.Second).Add(-10 * time.Second)}
 }
 
@@ -175,7 +175,7 @@ func (r *lossRig) testForgotten(t *testing.T) {
 		_ = lease.Release(t.Context(), nil)
 		return true
 	})
-	var st nodes.Status
+	var st members.Status
 	eventually(t, "the node says since when it remembers", func() bool {
 		st = r.set.Inspect(t.Context())[0]
 		return st.Err == nil

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/internal/redlock/members"
 )
 
 // orphansOf returns the keys of one node that no attempt may leave behind: all
@@ -22,8 +22,8 @@ import (
 func orphansOf(keys []string) (orphans []string, tombstones int) {
 	for _, key := range keys {
 		switch {
-		case strings.HasSuffix(key, ":claim"), strings.HasSuffix(key, ":runs"), key == "quorate:node":
-		case strings.HasPrefix(key, "quorate:dead:"):
+		case strings.Contains(key, ":claim."), strings.HasSuffix(key, ":fence"), strings.HasSuffix(key, ":runs"), key == "{quorate}:node":
+		case strings.HasPrefix(key, "{quorate}:dead:"):
 			tombstones++
 		default:
 			orphans = append(orphans, key)
@@ -96,7 +96,7 @@ func (f *five) fail(t *testing.T, l, other *Locker, over time.Time, n int) error
 		_, err := l.TryAcquire(t.Context(), f.request(time.Time{}))
 		return err
 	}
-	const key = "quorate:job:job:lock"
+	const key = "{quorate}:job:job:lock"
 	for i, owner := range []string{"x", "x", "y"} {
 		f.servers[i].Client().Set(t.Context(), key, owner, time.Minute)
 	}
@@ -146,7 +146,7 @@ func (f *five) lose(t *testing.T, l *Locker, random *rand.Rand) error {
 			return false
 		}
 		mustRelease(t, lease)
-		return lease.Claim().Votes.For == 5
+		return !slices.ContainsFunc(l.set.Standings(), func(n members.Standing) bool { return !n.Up })
 	})
 	return err
 }
@@ -168,7 +168,7 @@ func testLateOrphans(t *testing.T, seed uint64) {
 	const batches, batch = 10, 10
 	minis := redistest.MiniN(t, 5)
 	w := &weather{rand: rand.New(rand.NewPCG(seed, 2))}
-	c := newCluster(t, minis.URLs(), func(cfg *nodes.Config) {
+	c := newCluster(t, minis.URLs(), func(cfg *members.Config) {
 		cfg.Dial, cfg.Embedded = w.dial(minis.Dial), true
 		cfg.Timeout, cfg.TTL, cfg.Grace = 100*time.Millisecond, 2*time.Minute, 3*time.Minute
 	})
@@ -208,7 +208,7 @@ func testLateOrphans(t *testing.T, seed uint64) {
 	time.Sleep(2 * c.cfg.TTL)
 	for i := range 5 {
 		keys := minis.Node(i).Keys()
-		if orphans, tombstones := orphansOf(keys); len(orphans)+tombstones > 0 || !slices.Contains(keys, "quorate:node") {
+		if orphans, tombstones := orphansOf(keys); len(orphans)+tombstones > 0 || !slices.Contains(keys, "{quorate}:node") {
 			t.Errorf("node %d is left with %v", i+1, keys)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
 // Two nodes of five that take almost a node timeout do not cost a lease: the timings
@@ -32,7 +32,7 @@ func TestLeaseOutlivesSlowNodes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				minis := redistest.MiniN(t, 5)
 				var delay atomic.Int64
-				c := newCluster(t, minis.URLs(), func(cfg *nodes.Config) {
+				c := newCluster(t, minis.URLs(), func(cfg *members.Config) {
 					cfg.Dial, cfg.Embedded, cfg.TTL, cfg.Grace, cfg.Timeout = minis.Dial, true, ttl, 5*time.Second, timeout
 				})
 				c.cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -49,7 +49,7 @@ func TestLeaseOutlivesSlowNodes(t *testing.T) {
 				req.Name, req.Direct = fmt.Sprint("job", name), true
 				began := time.Now()
 				lease := mustAcquire(t, l, req)
-				k := locking.Keep(t.Context(), lease, locking.HoldConfig{Every: every, Margin: margin, TTL: ttl})
+				k := locking.Keep(t.Context(), lease, locking.KeepConfig{Every: every, Margin: margin, TTL: ttl})
 				defer k.Stop()
 				select {
 				case <-k.Context().Done():

@@ -28,7 +28,7 @@ func TestStress(t *testing.T) {
 	eventually(t, "no lock is left", func() bool {
 		n := int64(0)
 		for _, s := range servers {
-			n += s.Client().Exists(t.Context(), "quorate:job:kit:lock").Val()
+			n += s.Client().Exists(t.Context(), "{quorate}:job:kit:lock").Val()
 		}
 		return n == 0
 	})

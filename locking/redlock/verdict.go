@@ -3,25 +3,31 @@ package redlock
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/quorate/quorate/locking"
 )
 
-// refusal says why the votes did not suffice. They are those of the last round;
-// slow says that the attempt's time was used up.
-func (a *attempt) refusal(slow bool) *locking.AcquireError {
+// refusal says why the votes of the last round were not enough. Slow says that the
+// try's time was used up.
+func (t *try) refusal(votes []vote, slow bool) *locking.AcquireError {
 	e := &locking.AcquireError{
-		Reason: a.reason(slow), Name: a.req.Name,
-		Votes: locking.Votes{For: count(a.votes, codeOK), Of: len(a.votes)},
+		Reason: t.reason(votes, slow), Name: t.req.Name,
+		Votes: locking.Votes{For: count(votes, codeOK), Of: len(t.nodes)},
 	}
-	if !errors.Is(e.Reason, locking.ErrNoQuorum) && !errors.Is(e.Reason, locking.ErrRefused) {
-		nameHolder(e, a.votes)
+	switch {
+	case errors.Is(e.Reason, locking.ErrNoQuorum), errors.Is(e.Reason, locking.ErrRefused):
+	case errors.Is(e.Reason, locking.ErrDone):
+		nameHolder(e, withCode(votes, codeDone)) // a later claim's holder is irrelevant
+	default:
+		nameHolder(e, votes)
 	}
-	for i, v := range a.votes {
+	for i, v := range votes {
 		err := v.objection()
-		if a.isAhead(i) {
-			err = a.aheadError(i)
+		if t.isAhead(i, v) {
+			err = t.aheadError(v)
 		}
 		if err != nil {
 			e.Nodes = append(e.Nodes, locking.NodeError{Node: v.node, Err: err})
@@ -30,45 +36,43 @@ func (a *attempt) refusal(slow bool) *locking.AcquireError {
 	return e
 }
 
-// reason concludes no more than rule C5 allows. First what can never change any
-// more, then what made a quorum impossible, then who was in the way.
-func (a *attempt) reason(slow bool) error {
-	blocking := a.blocking()
-	switch later, abstained := count(a.votes, codeLater), count(a.votes, codeAbstain); {
-	case count(a.votes, codeDone) > 0:
+// reason follows rule C5. First it checks what can never change, then what prevented a
+// quorum, then other holders.
+func (t *try) reason(votes []vote, slow bool) error {
+	quorum, blocking := t.l.set.Quorum(), t.blocking()
+	switch later, abstained := count(votes, codeLater), count(votes, codeAbstain); {
+	case count(votes, codeDone) > 0:
 		return locking.ErrDone
 	case later >= blocking:
 		return locking.ErrSuperseded
-	case later+abstained >= blocking && a.stream == streamPlain:
-		return locking.ErrNoQuorum // a plain lock may be had once they vouch again
+	case later+abstained >= blocking && t.req.Tick.IsZero():
+		return locking.ErrNoQuorum // the nodes may grant a plain lock once they vouch again
 	case later+abstained >= blocking:
 		return locking.ErrUnvouched
-	case a.agreed(codeClaimed):
+	case agreed(votes, codeClaimed, quorum):
 		return locking.ErrClaimed
 	}
-	switch failed, refused := a.failures(); {
+	switch failed, refused := failures(votes); {
 	case refused >= blocking:
 		return locking.ErrRefused
-	case a.missesAhead():
+	case t.missesAhead(votes):
 		return locking.ErrNodeAhead
-	case count(a.votes, codeFuture) >= blocking:
+	case count(votes, codeFuture) >= blocking:
 		return locking.ErrFuture
 	case failed >= blocking:
 		return locking.ErrNoQuorum
-	case slow || count(a.votes, codeOK) >= a.set.Quorum():
+	case slow || count(votes, codeOK) >= quorum:
 		return locking.ErrTooSlow
-	case a.held():
+	case held(votes, quorum):
 		return locking.ErrTaken
-	case count(a.votes, codeBusy, codeLost, codeStale) > 0:
+	case count(votes, codeBusy, codeStale) > 0:
 		return locking.ErrSplit
 	}
 	return locking.ErrNoQuorum
 }
 
-// agreed tells whether a quorum answers code and names the same owner and token.
-func (a *attempt) agreed(code string) bool { return agreed(a.votes, code, a.set.Quorum()) }
-
-// agreed tells the same of the votes of different nodes.
+// agreed tells whether a quorum of votes have this code and name the same owner and
+// token.
 func agreed(votes []vote, code string, quorum int) bool {
 	for _, v := range votes {
 		n := 0
@@ -84,10 +88,10 @@ func agreed(votes []vote, code string, quorum int) bool {
 	return false
 }
 
-// failures counts the nodes that gave no vote, and those among them that refuse
-// this client.
-func (a *attempt) failures() (failed, refused int) {
-	for _, v := range a.votes {
+// failures counts the nodes that gave no vote, and those among them that refuse this
+// client.
+func failures(votes []vote) (failed, refused int) {
+	for _, v := range votes {
 		if v.err != nil {
 			failed++
 		}
@@ -98,55 +102,62 @@ func (a *attempt) failures() (failed, refused int) {
 	return failed, refused
 }
 
-// held tells whether somebody has more than a share of the votes: a claim on a
-// node, or the locks of a quorum. Otherwise competitors divided them.
-func (a *attempt) held() bool {
-	for _, v := range a.votes {
-		if v.inTheWay() && v.token > 0 {
+// held tells whether another holder has the lock: a claim on a node, or the locks of a
+// quorum. Otherwise competitors have split the votes.
+func held(votes []vote, quorum int) bool {
+	for _, v := range votes {
+		if v.blocks() && v.token > 0 {
 			return true
 		}
 	}
-	return a.agreed(codeBusy) || a.agreed(codeLost)
+	return agreed(votes, codeBusy, quorum)
 }
 
-// inTheWay tells whether the vote names somebody else's lock or claim.
-func (v vote) inTheWay() bool {
+// blocks tells whether the vote names another's lock or claim.
+func (v vote) blocks() bool {
 	switch v.code {
-	case codeBusy, codeClaimed, codeLost:
+	case codeBusy, codeClaimed, codeUnended, codeLost:
 		return true
 	}
 	return false
 }
 
-// nameHolder fills in whom the nodes named: of several, the one with the
-// largest token, as the others are of the past.
+// nameHolder fills in the holder that the nodes named: the one with the largest token,
+// since smaller ones are older.
 func nameHolder(e *locking.AcquireError, votes []vote) {
 	for _, v := range votes {
 		if v.token > e.HolderToken {
 			e.Holder, e.HolderTick, e.HolderToken = v.holder, v.tick, v.token
 		}
-		if end := v.until(); v.inTheWay() && end.After(e.Until) {
+		if end := v.until(); v.blocks() && end.After(e.Until) {
 			e.Until = end
 		}
 	}
 }
 
-// objection is what the node would not, in words, or that it had to set the lock
-// again; nil if it simply accepted or was not asked.
+// withCode returns the votes with the code.
+func withCode(votes []vote, code string) []vote {
+	return slices.DeleteFunc(slices.Clone(votes), func(v vote) bool { return v.code != code })
+}
+
+// objection is the node's failure or refusal; nil if it accepted or did not answer
+// before the round was over.
 func (v vote) objection() error {
 	if v.err != nil {
 		return v.err
 	}
-	if text := v.words(); text != "" {
+	if text := v.text(); text != "" {
 		return errors.New(text)
 	}
 	return nil
 }
 
-func (v vote) words() string {
+func (v vote) text() string {
 	switch v.code {
 	case codeBusy, codeLost:
 		return "the lock is held" + v.byWhom()
+	case codeUnended:
+		return "the lock has expired, but its claim has not ended" + v.byWhom()
 	case codeClaimed:
 		return "the tick is claimed" + v.byWhom()
 	case codeDone:
@@ -159,20 +170,18 @@ func (v vote) words() string {
 	case codeLate:
 		return "it holds another claim" + v.byWhom()
 	case codeAbstain:
-		return "it may have lost its memory and vouches only for what comes after " + v.floor.Format(time.RFC3339Nano)
+		return "it may have lost its memory and votes only on ticks after " + v.floor.Format(time.RFC3339Nano)
 	case codeFuture:
 		return "the tick or the token lies too far ahead of its clock"
 	case codeStale:
 		return fmt.Sprintf("it has accepted token %d, attempt %d", v.fence, v.attempt)
 	case codeRanOut:
-		return "the lock had run out"
-	case codeSet:
-		return "the lock had gone, and was set again"
+		return "the lock had expired"
 	case codeDead:
 		if v.reason != "" {
 			return "released by an operator: " + v.reason
 		}
-		return "this attempt was given up"
+		return "this try was given up"
 	}
 	return ""
 }
@@ -185,4 +194,50 @@ func (v vote) byWhom() string {
 		return fmt.Sprintf(" with token %d", v.token)
 	}
 	return fmt.Sprintf(" by %s with token %d", v.holder, v.token)
+}
+
+// maxSaid bounds the quotes in a poll, in bytes, since ledgers store them.
+const maxSaid = 1 << 10
+
+// poll returns each node's answer when the round was over.
+func (l *Locker) poll(votes []vote, rounds uint8) locking.Poll {
+	p := locking.Poll{Rounds: rounds, List: l.list, Names: l.names}
+	for i, v := range votes {
+		p.Answers[i] = v.answer()
+		if err := v.objection(); err != nil && len(p.Said) < maxSaid {
+			p.Said = quote(p.Said, l.names[i], err)
+		}
+	}
+	return p
+}
+
+// answer is the vote as a letter.
+func (v vote) answer() locking.Answer {
+	switch v.code {
+	case codeOK:
+		return locking.Granted
+	case codeBusy, codeClaimed, codeUnended, codeLost:
+		return locking.Held
+	case codeAbstain:
+		return locking.Abstained
+	}
+	switch {
+	case v.unheard():
+		return locking.NotAwaited
+	case v.err != nil && !errors.Is(v.err, locking.ErrRefused):
+		return locking.Unreachable
+	}
+	return locking.Refused
+}
+
+// quote appends a node's error to the quotes of others.
+func quote(said, node string, err error) string {
+	text := strings.Join(strings.Fields(locking.NodeError{Node: node, Err: err}.Error()), " ")
+	if said != "" {
+		text = said + "; " + text
+	}
+	if len(text) > maxSaid {
+		return strings.ToValidUTF8(text[:maxSaid], "") + " …"
+	}
+	return text
 }

@@ -8,35 +8,37 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/redlock/wire"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
-// ballotOf returns an attempt whose nodes voted so.
-func ballotOf(t *testing.T, votes ...vote) *attempt {
+// refusalOf is that of a try whose nodes voted so.
+func refusalOf(t *testing.T, tick time.Time, votes ...vote) *locking.AcquireError {
 	t.Helper()
 	l := newTestLocker(t, len(votes))
-	a := newAttempt(l, locking.Request{Name: "job", Tick: time.UnixMilli(1_000_000), TTL: l.set.TTL()})
 	for i := range votes {
 		votes[i].node = fmt.Sprintf("n%d", i+1)
 	}
-	a.votes = votes
-	return a
+	return newTry(l, locking.Request{Name: "job", Tick: tick, TTL: l.set.TTL()}, "v").refusal(votes, false)
 }
+
+// aTick is what the votes are about.
+var aTick = time.UnixMilli(1_000_000)
 
 // newTestLocker returns a Locker over n nodes that do not exist.
 func newTestLocker(t *testing.T, n int) *Locker {
 	t.Helper()
-	cfg := nodes.Config{}
+	cfg := members.Config{}
 	for i := range n {
-		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{Name: fmt.Sprintf("n%d", i+1), URL: fmt.Sprintf("redis://127.0.0.1:%d", i+1)})
+		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{Name: fmt.Sprintf("n%d", i+1), URL: fmt.Sprintf("redis://127.0.0.1:%d", i+1)})
 	}
-	set, err := nodes.Open(cfg)
+	set, err := members.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = set.Close() })
-	l, err := New(set, Config{})
+	l, err := New(set, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,10 +48,10 @@ func newTestLocker(t *testing.T, n int) *Locker {
 // Votes as the tables write them.
 var (
 	yes     = vote{code: codeOK}
-	down    = vote{err: fmt.Errorf("%w: connection refused", nodes.ErrDown), unsent: true}
+	down    = vote{err: fmt.Errorf("%w: connection refused", wire.ErrDown), unsent: true}
 	silent  = vote{err: errors.New("i/o timeout")}
-	foreign = vote{err: &nodes.RefusedError{Reason: "it holds another list"}}
-	blank   = vote{err: nodes.ErrBlank}
+	foreign = vote{err: &members.RefusedError{Reason: "it holds another list"}}
+	blank   = vote{err: members.ErrBlank}
 	done    = vote{code: codeDone, owner: "w", holder: "b", tick: time.UnixMilli(1_000_000), token: 7}
 	later   = vote{code: codeLater, owner: "w", holder: "b", tick: time.UnixMilli(2_000_000), token: 9}
 	abstain = vote{code: codeAbstain, floor: time.UnixMilli(1_500_000)}
@@ -62,7 +64,7 @@ var (
 	runs     = vote{code: codeBusy, owner: "w", holder: "b", tick: time.UnixMilli(900_000), token: 5, left: time.Second}
 	claimedW = vote{code: codeClaimed, owner: "w", holder: "b", tick: time.UnixMilli(1_000_000), token: 7, left: time.Second}
 	claimedZ = vote{code: codeClaimed, owner: "z", holder: "c", tick: time.UnixMilli(1_000_000), token: 6}
-	lostX    = vote{code: codeLost, owner: "x", left: time.Second}
+	unended  = vote{code: codeUnended, owner: "w", holder: "b", tick: time.UnixMilli(900_000), token: 5}
 )
 
 func TestReason(t *testing.T) {
@@ -94,8 +96,7 @@ func TestReason(t *testing.T) {
 		{"a competitor has won round one", []vote{busyX, busyX, busyX, yes, yes}, locking.ErrTaken},
 		{"two competitors", []vote{busyX, busyX, busyY, yes, yes}, locking.ErrSplit},
 		{"one competitor, one node down", []vote{busyX, busyX, down, yes, yes}, locking.ErrSplit},
-		{"locks ran out in round two", []vote{lostX, lostX, busyY, yes, yes}, locking.ErrSplit},
-		{"overtaken in round two", []vote{lostX, lostX, lostX, yes, yes}, locking.ErrTaken},
+		{"a claim has not ended", []vote{unended, unended, down, yes, yes}, locking.ErrTaken},
 		{"tokens overtaken to the end", []vote{stale, stale, stale, yes, yes}, locking.ErrSplit},
 		{"a quorum accepted, too late", []vote{yes, yes, yes, down, down}, locking.ErrTooSlow},
 		{"one node alone, down", []vote{down}, locking.ErrNoQuorum},
@@ -107,8 +108,7 @@ func TestReason(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			a := ballotOf(t, slices.Clone(tt.votes)...)
-			if got := a.refusal(false); !errors.Is(got, tt.want) {
+			if got := refusalOf(t, aTick, slices.Clone(tt.votes)...); !errors.Is(got, tt.want) {
 				t.Errorf("refusal = %v, want %v", got, tt.want)
 			}
 		})
@@ -118,9 +118,7 @@ func TestReason(t *testing.T) {
 // Plain locks have no tick that could be lost for good.
 func TestPlainLockIsNeverUnvouched(t *testing.T) {
 	t.Parallel()
-	a := ballotOf(t, abstain, abstain, abstain, yes, yes)
-	a.stream = streamPlain
-	if got := a.refusal(false); !errors.Is(got, locking.ErrNoQuorum) {
+	if got := refusalOf(t, time.Time{}, abstain, abstain, abstain, yes, yes); !errors.Is(got, locking.ErrNoQuorum) {
 		t.Errorf("refusal = %v, want %v", got, locking.ErrNoQuorum)
 	}
 }
@@ -144,7 +142,7 @@ func TestReasonOfAllVectors(t *testing.T) {
 		case no >= 3:
 			want = locking.ErrTaken
 		}
-		got := ballotOf(t, votes...).refusal(false)
+		got := refusalOf(t, aTick, votes...)
 		if !errors.Is(got, want) {
 			t.Errorf("%v: reason %v, want %v", counts, got.Reason, want)
 		}
@@ -159,7 +157,7 @@ func TestRefusalNamesTheHolder(t *testing.T) {
 	now := time.Now()
 	held, old := runs, claimedZ
 	held.received, held.left, held.token = now, 3*time.Second, 8
-	e := ballotOf(t, old, held, yes, held, down).refusal(false)
+	e := refusalOf(t, aTick, old, held, yes, held, down)
 	if e.Holder != "b" || e.HolderToken != 8 || !e.HolderTick.Equal(held.tick) || !e.Until.Equal(now.Add(3*time.Second)) {
 		t.Errorf("refusal names %s, token %d, tick %v, until %v", e.Holder, e.HolderToken, e.HolderTick, e.Until)
 	}
@@ -173,18 +171,12 @@ func TestRefusalNamesTheHolder(t *testing.T) {
 	}
 }
 
-func TestCountedFrom(t *testing.T) {
+// Who finished the tick, not who claimed a later one.
+func TestRefusalNamesWhoFinished(t *testing.T) {
 	t.Parallel()
-	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
-	votes := []vote{
-		{code: codeOK, sent: at(3)},
-		{code: codeBusy, sent: at(9)},
-		{code: codeOK, sent: at(5)},
-		{code: codeOK, sent: at(1)},
-		{code: codeOK, sent: at(4)},
-	}
-	if got := countedFrom(votes, 3); !got.Equal(at(3)) {
-		t.Errorf("countedFrom = %v, want the earliest of the three latest acceptances, %v", got, at(3))
+	e := refusalOf(t, aTick, done, later, later)
+	if e.Holder != done.holder || e.HolderToken != 7 || !e.HolderTick.Equal(done.tick) {
+		t.Errorf("refusal names %s, token %d, tick %v, want who finished the tick", e.Holder, e.HolderToken, e.HolderTick)
 	}
 }
 
@@ -192,30 +184,30 @@ func TestParse(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name  string
-		reply nodes.Reply
+		reply members.Reply
 		want  func(vote) bool
 	}{
-		{"acceptance", nodes.Reply{Code: "OK", Args: []string{"9007199254740991", "3"}}, func(v vote) bool {
+		{"acceptance", members.Reply{Code: "OK", Args: []string{"9007199254740991", "3"}}, func(v vote) bool {
 			return v.ok() && v.fence == 1<<53-1 && v.attempt == 3
 		}},
-		{"bare acceptance", nodes.Reply{Code: "OK"}, vote.ok},
-		{"lock without a claim", nodes.Reply{Code: "BUSY", Args: []string{"x", "1500", "", "", ""}}, func(v vote) bool {
+		{"bare acceptance", members.Reply{Code: "OK"}, vote.ok},
+		{"lock without a claim", members.Reply{Code: "BUSY", Args: []string{"x", "1500", "", "", ""}}, func(v vote) bool {
 			return v.owner == "x" && v.left == 1500*time.Millisecond && v.tick.IsZero() && v.token == 0
 		}},
-		{"claim", nodes.Reply{Code: "CLAIMED", Args: []string{"x", "0", "b", "1700000000123", "7"}}, func(v vote) bool {
-			return v.holder == "b" && v.token == 7 && v.tick.UnixMilli() == 1700000000123 && v.until().IsZero()
+		{"claim", members.Reply{Code: "CLAIMED", Args: []string{"x", "0", "a+%7C+b", "1700000000123", "7"}}, func(v vote) bool {
+			return v.holder == "a | b" && v.token == 7 && v.tick.UnixMilli() == 1700000000123 && v.until().IsZero()
 		}},
-		{"abstention", nodes.Reply{Code: "ABSTAIN", Args: []string{"1700000000123"}}, func(v vote) bool {
+		{"abstention", members.Reply{Code: "ABSTAIN", Args: []string{"1700000000123"}}, func(v vote) bool {
 			return v.floor.UnixMilli() == 1700000000123
 		}},
-		{"unknown code", nodes.Reply{Code: "MAYBE"}, unreadable},
-		{"too short", nodes.Reply{Code: "BUSY", Args: []string{"x", "1500"}}, unreadable},
-		{"not a number", nodes.Reply{Code: "OK", Args: []string{"9e15", "1"}}, unreadable},
-		{"failure", nodes.Reply{Err: errors.New("i/o timeout")}, func(v vote) bool { return unreadable(v) && v.open() }},
-		{"not asked", nodes.Reply{Err: nodes.ErrDown}, func(v vote) bool { return unreadable(v) && !v.open() }},
-		{"server's error", nodes.Reply{Err: &nodes.ServerError{Code: "OOM"}}, func(v vote) bool { return unreadable(v) && !v.open() }},
-		{"refusal", nodes.Reply{Err: &nodes.RefusedError{}}, func(v vote) bool { return unreadable(v) && !v.open() }},
-		{"blank", nodes.Reply{Err: nodes.ErrBlank}, func(v vote) bool { return unreadable(v) && !v.open() }},
+		{"unknown code", members.Reply{Code: "MAYBE"}, unreadable},
+		{"too short", members.Reply{Code: "BUSY", Args: []string{"x", "1500"}}, unreadable},
+		{"not a number", members.Reply{Code: "OK", Args: []string{"9e15", "1"}}, unreadable},
+		{"failure", members.Reply{Err: errors.New("i/o timeout")}, func(v vote) bool { return unreadable(v) && v.uncertain() }},
+		{"not asked", members.Reply{Err: wire.ErrDown}, func(v vote) bool { return unreadable(v) && !v.uncertain() }},
+		{"server's error", members.Reply{Err: &wire.ServerError{Code: "OOM"}}, func(v vote) bool { return unreadable(v) && !v.uncertain() }},
+		{"refusal", members.Reply{Err: &members.RefusedError{}}, func(v vote) bool { return unreadable(v) && !v.uncertain() }},
+		{"blank", members.Reply{Err: members.ErrBlank}, func(v vote) bool { return unreadable(v) && !v.uncertain() }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -3,15 +3,17 @@ package redlock
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/redlock/wire"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 )
 
-// What a node can say to a rule; the Lua files tell when it says which.
+// The answers of a node to a rule. The Lua files say when a node gives which.
 const (
 	codeOK      = "OK"
 	codeBusy    = "BUSY"
@@ -25,52 +27,51 @@ const (
 	codeLate    = "LATE"
 	codeRanOut  = "RANOUT"
 	codeDead    = "DEAD"
-	codeRenewed = "RENEWED"
-	codeSet     = "SET"
+	codeUnended = "UNENDED"
 )
 
-// A vote is one node's answer to one request of an attempt.
+// A vote is one node's answer to one request of a try.
 type vote struct {
 	node string
 	code string // empty if err is set
 	err  error  // why there is no vote
-	// unsent: the request never left this process, so it can have no effect.
-	unsent         bool
-	sent, received time.Time
-	clock          time.Time // the node's, when it answered
+	// unsent: the request never left this process, so it cannot have an effect.
+	unsent   bool
+	received time.Time
+	clock    time.Time // the node's, when it answered
 
-	fence   uint64 // OK, STALE: the largest token the node has accepted
-	attempt int    // OK, STALE: the claims of the tick so far
+	fence   uint64 // OK, STALE: the largest token that the node has accepted
+	attempt int    // OK, STALE: the number of claims of the tick
 	floor   time.Time
 
-	owner  string // the v of whoever is in the way
+	owner  string // the other holder's value
 	holder string
 	left   time.Duration // of the lock
-	tick   time.Time     // what the owner claimed; zero if it got no further than the lock
+	tick   time.Time     // the owner's tick; zero if it only has the lock
 	token  locking.Token
 
-	reason string // DEAD: an operator's, for releasing the lock
+	reason string // DEAD: an operator's reason for releasing the lock
 }
 
-// ok tells whether the node accepted: what EXTEND has renewed or set again, too.
-func (v vote) ok() bool { return v.code == codeOK || v.code == codeRenewed || v.code == codeSet }
+// ok tells whether the node accepted.
+func (v vote) ok() bool { return v.code == codeOK }
 
-// closed tells whether the node has closed the claim as done.
-func (v vote) closed() bool { return v.ok() || v.code == codeRanOut }
+// unheard tells whether the node had not answered when the round was over.
+func (v vote) unheard() bool { return v.code == "" && v.err == nil }
 
-// open tells whether the request may have had, or may yet have, an effect that
-// nobody has told us of.
-func (v vote) open() bool {
+// uncertain tells whether the request may have had, or may still have, an unknown
+// effect.
+func (v vote) uncertain() bool {
 	if v.err == nil || v.unsent {
 		return false
 	}
-	_, refused := errors.AsType[*nodes.RefusedError](v.err)
-	_, answered := errors.AsType[*nodes.ServerError](v.err)
-	return !refused && !answered && !errors.Is(v.err, nodes.ErrBlank)
+	_, refused := errors.AsType[*members.RefusedError](v.err)
+	_, answered := errors.AsType[*wire.ServerError](v.err)
+	return !refused && !answered && !errors.Is(v.err, members.ErrBlank)
 }
 
-// until is when the lock in the way ends, by the local clock: no earlier than
-// the node's own idea of it.
+// until is when the blocking lock ends by the local clock, no earlier than by the
+// node's.
 func (v vote) until() time.Time {
 	if v.left <= 0 {
 		return time.Time{}
@@ -78,9 +79,9 @@ func (v vote) until() time.Time {
 	return v.received.Add(v.left)
 }
 
-// parse reads a reply. One that makes no sense is no vote.
-func parse(r nodes.Reply) vote {
-	v := vote{node: r.Node, code: r.Code, err: r.Err, unsent: r.Unsent(), sent: r.Sent, received: r.Received, clock: r.NodeTime}
+// parse reads a reply. An unreadable reply is no vote.
+func parse(r members.Reply) vote {
+	v := vote{node: r.Node, code: r.Code, err: r.Err, unsent: r.Unsent(), received: r.Received, clock: r.NodeTime}
 	if v.err != nil {
 		v.code = ""
 		return v
@@ -91,10 +92,10 @@ func parse(r nodes.Reply) vote {
 		if len(r.Args) > 0 {
 			v.fence, v.attempt = p.uint(), int(p.uint())
 		}
-	case codeBusy, codeClaimed, codeDone, codeLater, codeLost, codeLate:
+	case codeBusy, codeClaimed, codeDone, codeLater, codeUnended, codeLost, codeLate:
 		v.owner = p.text()
 		v.left = time.Duration(p.uint()) * time.Millisecond
-		v.holder = p.text()
+		v.holder = p.unescaped()
 		v.tick = p.instant()
 		v.token = locking.Token(p.uint())
 	case codeAbstain:
@@ -103,7 +104,7 @@ func parse(r nodes.Reply) vote {
 		if len(r.Args) > 0 {
 			v.reason = p.text()
 		}
-	case codeFuture, codeRanOut, codeRenewed, codeSet:
+	case codeFuture, codeRanOut:
 	default:
 		p.err = fmt.Errorf("unknown answer %q", r.Code)
 	}
@@ -131,6 +132,15 @@ func (p *parser) text() string {
 	return s
 }
 
+// unescaped reads text that was escaped to contain no blanks.
+func (p *parser) unescaped() string {
+	s, err := url.QueryUnescape(p.text())
+	if err != nil && p.err == nil {
+		p.err = err
+	}
+	return s
+}
+
 func (p *parser) uint() uint64 {
 	s := p.text()
 	if s == "" {
@@ -154,34 +164,10 @@ func (p *parser) instant() time.Time {
 // count returns how many votes have one of the codes.
 func count(votes []vote, codes ...string) int {
 	n := 0
-	for _, v := range votes {
-		if v.code != "" && slices.Contains(codes, v.code) {
+	for i := range votes { // votes are large
+		if code := votes[i].code; code != "" && slices.Contains(codes, code) {
 			n++
 		}
 	}
 	return n
-}
-
-// accepted returns how many votes are acceptances.
-func accepted(votes []vote) int {
-	n := 0
-	for _, v := range votes {
-		if v.ok() {
-			n++
-		}
-	}
-	return n
-}
-
-// countedFrom returns from when a quorum's word counts: when the earliest of
-// the q latest accepted requests was sent. The votes must hold q acceptances.
-func countedFrom(votes []vote, q int) time.Time {
-	var sent []time.Time
-	for _, v := range votes {
-		if v.ok() {
-			sent = append(sent, v.sent)
-		}
-	}
-	slices.SortFunc(sent, func(a, b time.Time) int { return b.Compare(a) })
-	return sent[q-1]
 }

@@ -8,22 +8,40 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/redlock/scripts"
 	"github.com/quorate/quorate/locking"
 )
 
-// claimAt makes an attempt of its own have claims at some nodes.
-func claimAt(t *testing.T, l *Locker, req locking.Request, token uint64, at ...int) *attempt {
+// claimAt makes a try of its own have claims at some nodes, with a token that is so
+// much larger than the clock's.
+func claimAt(t *testing.T, l *Locker, req locking.Request, larger uint64, at ...int) *try {
 	t.Helper()
-	a := newAttempt(l, req)
-	a.nextBallot()
-	a.ballot.token += token
+	a := newTry(l, req, l.cfg.Random(req))
+	a.chooseNumbers(nil)
+	a.claim.Token += larger
+	a.packed = a.claim.Pack()
 	for _, i := range at {
-		if v := a.kept(i, a.call(t.Context(), i, commitScript, a.ballot.token, "0", a.ballot.attempt, a.req.Holder, 10, a.ballot.record)); !v.ok() {
+		if v := askAt(t, a, i, a.commitQuery(false)); !v.ok() {
 			t.Fatalf("node %d: %v", i, v.objection())
 		}
 	}
 	return a
 }
+
+// askAt asks one node and waits.
+func askAt(t *testing.T, a *try, node int, q query) vote {
+	t.Helper()
+	votes := make(chan vote, 1)
+	a.send(t.Context(), a.l.set.NewFan(), node, &q, ballot(votes))
+	return <-votes
+}
+
+// ballot hears one vote.
+type ballot chan vote
+
+func (ballot) retries(int, vote) bool { return false }
+
+func (b ballot) add(_ int, v vote) { b <- v }
 
 // sights are what so many looks say, in a word each.
 func sights(t *testing.T, w locking.Watch, looks int) []string {
@@ -70,11 +88,11 @@ func TestLookConcludes(t *testing.T) {
 		"nothing":                         {nil, nil, 0, []string{"-", "-", "-", "-", "-", "-"}},
 		"all name one claim":              {[][]int{{0, 1, 2, 3, 4}}, nil, 0, []string{"taken", "taken", "claimed", "claimed"}},
 		"from another start":              {[][]int{{0, 1, 2, 3, 4}}, nil, 14, []string{"taken", "taken", "claimed", "claimed"}},
-		"a quorum does":                   {[][]int{{0, 1, 2}}, nil, 1, []string{"taken", "taken", "claimed", "claimed"}},
-		"another quorum does":             {[][]int{{0, 2, 4}}, nil, 0, []string{"taken", "-", "taken", "taken", "-", "taken"}},
-		"a minority does":                 {[][]int{{0, 1}}, nil, 0, []string{"taken", "taken", "-", "taken", "taken", "-"}},
+		"a quorum does":                   {[][]int{{0, 1, 2}}, nil, 1, []string{"taken", "taken", "-", "-", "claimed"}},
+		"another quorum does":             {[][]int{{0, 2, 4}}, nil, 0, []string{"taken", "-", "taken", "-", "claimed", "claimed"}},
+		"a minority does":                 {[][]int{{0, 1}}, nil, 0, []string{"taken", "taken", "-", "-", "-", "taken"}},
 		"a minority, all that can be had": {[][]int{{0, 1}}, []int{2, 3, 4}, 0, []string{"taken", "taken", "taken", "taken", "taken"}},
-		"two claims":                      {[][]int{{0, 1}, {2, 3}}, nil, 0, []string{"taken", "taken", "taken", "taken", "taken"}},
+		"two claims":                      {[][]int{{0, 1}, {2, 3}}, nil, 0, []string{"taken", "taken", "taken", "taken", "-"}},
 		"nodes that are down are skipped": {[][]int{{1, 2, 4}}, []int{0, 3}, 0, []string{"taken", "taken", "claimed"}},
 		"nobody is up":                    {[][]int{{0, 1, 2}}, []int{0, 1, 2, 3, 4}, 0, []string{"-", "-"}},
 	} {
@@ -92,7 +110,7 @@ func TestLookConcludes(t *testing.T) {
 				}
 				_ = watcher.Watch(c.work(past(1)), 0)   // asks nobody
 				for _, n := range watcher.set.Nodes() { // it is known which are down
-					_ = n.Call(t.Context(), lookScript, nil)
+					_ = n.Call(t.Context(), scripts.Look, nil)
 				}
 				if got := sights(t, watcher.Watch(c.work(past(1)), tt.start), len(tt.want)); !slices.Equal(got, tt.want) {
 					t.Errorf("looks say %v, want %v", got, tt.want)
@@ -114,13 +132,13 @@ func TestLookAtClaimsThatEnd(t *testing.T) {
 			t.Errorf("looks say %v, want %v", got, want)
 		}
 		for _, i := range []int{0, 1} { // what they said has no weight any more once they are asked again
-			a.voidAt(t.Context(), i)
+			askAt(t, a, i, a.voidQuery())
 		}
-		if got, want := sights(t, w, 4), []string{"claimed", "-", "-", "taken"}; !slices.Equal(got, want) {
+		if got, want := sights(t, w, 4), []string{"claimed", "claimed", "claimed", "-"}; !slices.Equal(got, want) {
 			t.Errorf("looks say %v, want %v", got, want)
 		}
-		a.finishAt(t.Context(), 1, a.record(a.ballot, nil))
-		if got, want := sights(t, l.Watch(c.work(past(1)), 4), 1), []string{"done"}; !slices.Equal(got, want) {
+		askAt(t, a, 2, a.finishQuery(nil, false))
+		if got, want := sights(t, l.Watch(c.work(past(1)), 2), 1), []string{"done"}; !slices.Equal(got, want) {
 			t.Errorf("looks say %v, want %v", got, want)
 		}
 		claimAt(t, l, c.work(past(2)), 1, 0)
@@ -136,7 +154,7 @@ func TestLookAsksOneNode(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, w := countedCluster(t)
-		l, err := New(c.open(t), Config{})
+		l, err := New(c.open(t), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,8 +186,8 @@ func TestLookPastNodesWithoutASay(t *testing.T) {
 		c := newMiniCluster(t, minis)
 		l := c.locker(t)
 		claimAt(t, l, c.work(past(1)), 0, 0, 1, 2, 3, 4)
-		minis.Node(0).HSet("quorate:node", "run_id", "another")
-		minis.Node(1).HSet("quorate:node", "sealed_for", "target")
+		minis.Node(0).HSet("{quorate}:node", "run_id", "another")
+		minis.Node(1).HSet("{quorate}:node", "sealed_for", "target")
 		if got, want := sights(t, l.Watch(c.work(past(1)), 0), 4), []string{"taken", "taken", "claimed", "claimed"}; !slices.Equal(got, want) {
 			t.Errorf("looks say %v, want %v", got, want)
 		}

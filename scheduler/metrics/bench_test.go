@@ -4,8 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/metrics"
 )
 
@@ -13,11 +14,11 @@ import (
 // included.
 func BenchmarkRun(b *testing.B) {
 	m := metrics.New(metrics.Config{Jobs: []string{"report"}})
-	o, n := m.Observer(), m.NodesObserver("")
-	begun, done := ended(scheduler.Running, ""), ended(scheduler.Succeeded, "")
-	replies := make([]nodes.Reply, 5)
+	n := m.NodesObserver("")
+	begun, done := ended(ledger.Running, ""), ended(ledger.Succeeded, "")
+	replies := make([]members.Reply, 5)
 	for i := range replies {
-		replies[i] = nodes.Reply{Node: string(rune('a' + i)), Code: "OK", Sent: noon, Received: noon.Add(time.Millisecond), NodeTime: noon}
+		replies[i] = members.Reply{Node: string(rune('a' + i)), Code: "OK", Sent: noon, Received: noon.Add(time.Millisecond), NodeTime: noon}
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -26,10 +27,10 @@ func BenchmarkRun(b *testing.B) {
 				n.Replied(rule, r)
 			}
 		}
-		o.Tried("report", noon, time.Millisecond, nil)
-		o.Claimed("report", claim, time.Millisecond)
-		o.Started(begun, time.Millisecond)
-		o.Released("report", claim, time.Second, time.Millisecond, nil)
-		o.Finished(done, nil)
+		m.Observe(scheduler.Event{Kind: scheduler.EventTried, Entry: begun, Took: time.Millisecond})
+		m.Observe(scheduler.Event{Kind: scheduler.EventClaimed, Entry: begun, Took: time.Millisecond})
+		m.Observe(scheduler.Event{Kind: scheduler.EventStarted, Entry: begun, By: time.Millisecond})
+		m.Observe(scheduler.Event{Kind: scheduler.EventReleased, Entry: done, Left: time.Second, Took: time.Millisecond})
+		m.Observe(scheduler.Event{Kind: scheduler.EventFinished, Entry: done})
 	}
 }

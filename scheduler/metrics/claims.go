@@ -3,7 +3,6 @@ package metrics
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -80,11 +79,12 @@ func names(list []refusal) []string {
 
 func (c claims) collectors() []prometheus.Collector { return []prometheus.Collector{c.total, c.took} }
 
-func (c claims) observe(o *scheduler.Observer) {
-	o.Tried = func(_ string, _ time.Time, took time.Duration, err error) {
-		c.results[result(err)].Inc()
-		if err == nil {
-			c.took.Observe(took.Seconds())
-		}
+func (c claims) observe(e scheduler.Event) {
+	if e.Kind != scheduler.EventTried {
+		return
+	}
+	c.results[result(e.Err)].Inc()
+	if e.Err == nil {
+		c.took.Observe(e.Took.Seconds())
 	}
 }

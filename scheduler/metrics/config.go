@@ -3,7 +3,7 @@ package metrics
 import (
 	"cmp"
 
-	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/internal/redlock/members"
 )
 
 // DefaultMaxJobs is how many jobs have a label of their own by default.
@@ -31,14 +31,14 @@ type Config struct {
 	Groups func() []Group
 }
 
-// A Group is nodes that decide together: a *nodes.Set.
+// A Group is nodes that decide together: a *members.Set.
 type Group interface {
 	// Cell is the name of the group, empty if it is the only one.
 	Cell() string
 	// Quorum is how many of its nodes decide.
 	Quorum() int
 	// Standings says what is known of each node; it asks none.
-	Standings() []nodes.Standing
+	Standings() []members.Standing
 }
 
 // WithDefaults returns a copy in which every zero value has its default.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // byJob is the label that names a job. Prometheus has a label job of its own, which
@@ -29,17 +29,17 @@ type jobBook struct {
 
 // jobMeters are the series of one label.
 type jobMeters struct {
-	outcomes    map[scheduler.Outcome]prometheus.Counter
+	outcomes    map[ledger.Outcome]prometheus.Counter
 	took        prometheus.Observer
 	lastSuccess func(seconds float64)
 	late, stale prometheus.Counter
 }
 
 // outcomes are those that observers are told of.
-func outcomes() []scheduler.Outcome {
-	return []scheduler.Outcome{
-		scheduler.Succeeded, scheduler.Failed, scheduler.TimedOut, scheduler.LeaseLost,
-		scheduler.Cancelled, scheduler.Skipped, scheduler.Missed,
+func outcomes() []ledger.Outcome {
+	return []ledger.Outcome{
+		ledger.Succeeded, ledger.Failed, ledger.TimedOut, ledger.LeaseLost,
+		ledger.Cancelled, ledger.Skipped, ledger.Missed,
 	}
 }
 
@@ -67,7 +67,7 @@ func (b *jobBook) collectors() []prometheus.Collector {
 // meters makes the series of a label, at zero where they count.
 func (b *jobBook) meters(label string) *jobMeters {
 	j := &jobMeters{
-		outcomes: map[scheduler.Outcome]prometheus.Counter{}, took: b.took.WithLabelValues(label),
+		outcomes: map[ledger.Outcome]prometheus.Counter{}, took: b.took.WithLabelValues(label),
 		lastSuccess: func(seconds float64) { b.lastSuccess.WithLabelValues(label).Set(seconds) },
 		late:        b.late.WithLabelValues(label), stale: b.stale.WithLabelValues(label),
 	}

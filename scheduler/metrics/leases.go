@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"errors"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -41,17 +40,17 @@ func (l leases) collectors() []prometheus.Collector {
 	return []prometheus.Collector{l.total, l.took, l.left, l.lost, l.freed}
 }
 
-func (m *Metrics) observeLeases(o *scheduler.Observer) {
-	l := m.leases
-	o.Extended = func(_ string, _ locking.Claim, e locking.Extension) {
+func (l leases) observe(e scheduler.Event) {
+	switch e.Kind {
+	case scheduler.EventExtended:
 		l.total.WithLabelValues(extension(e.Err)).Inc()
 		l.took.Observe(e.Took.Seconds())
 		l.atExtension.Observe(e.Left.Seconds())
-	}
-	o.LeaseLost = func(scheduler.Entry, error) { l.lost.Inc() }
-	o.Released = func(_ string, _ locking.Claim, left, took time.Duration, _ error) {
-		l.atFinish.Observe(left.Seconds())
-		l.freed.Observe(took.Seconds())
+	case scheduler.EventLeaseLost:
+		l.lost.Inc()
+	case scheduler.EventReleased:
+		l.atFinish.Observe(e.Left.Seconds())
+		l.freed.Observe(e.Took.Seconds())
 	}
 }
 

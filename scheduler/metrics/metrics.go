@@ -9,12 +9,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/scheduler"
 )
 
 const namespace = "quorate"
 
-// Metrics are those of one replica. Make them with New.
+// Metrics are those of one replica, which begins them: see replica.Config. Without a
+// replica make them with New.
 type Metrics struct {
 	jobs    *jobBook
 	ticks   ticks
@@ -27,18 +30,36 @@ type Metrics struct {
 
 // New returns Metrics that have counted nothing yet.
 func New(cfg Config) *Metrics {
+	m := new(Metrics)
+	m.begin(cfg)
+	return m
+}
+
+// Begin makes the metrics of a replica, which calls it once. sets are its nodes, and
+// maxJobs is Config.MaxJobs.
+func (m *Metrics) Begin(r listing.Host, maxJobs int, sets func() []*members.Set) {
+	m.begin(Config{
+		Replica: r.ID, Version: r.Version, Jobs: r.Jobs, MaxJobs: maxJobs, Ready: func() bool { return len(r.NotReady()) == 0 },
+		Groups: func() []Group {
+			var groups []Group
+			for _, set := range sets() {
+				groups = append(groups, set)
+			}
+			return groups
+		},
+	})
+}
+
+func (m *Metrics) begin(cfg Config) {
 	cfg = cfg.WithDefaults()
-	m := &Metrics{
-		jobs: newJobBook(cfg.MaxJobs, cfg.Jobs), ticks: newTicks(), claims: newClaims(), leases: newLeases(),
-		nodes: newNodeMeters(cfg.Groups), process: newProcess(cfg),
-	}
+	m.jobs, m.ticks, m.claims, m.leases = newJobBook(cfg.MaxJobs, cfg.Jobs), newTicks(), newClaims(), newLeases()
+	m.nodes, m.process = newNodeMeters(cfg.Groups), newProcess(cfg)
 	m.process.jobs.Set(float64(len(cfg.Jobs)))
 	for _, part := range []interface{ collectors() []prometheus.Collector }{
 		m.jobs, m.ticks, m.claims, m.leases, &m.nodes, m.process,
 	} {
 		m.all = append(m.all, part.collectors()...)
 	}
-	return m
 }
 
 // Describe implements prometheus.Collector.
@@ -55,13 +76,19 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// Observer counts what the scheduler tells.
-func (m *Metrics) Observer() scheduler.Observer {
-	o := scheduler.Observer{Updated: m.updated, UpdateFailed: m.process.updateFailed, ClockJumped: m.process.clockJumped}
-	m.claims.observe(&o)
-	m.observeTicks(&o)
-	m.observeLeases(&o)
-	return o
+// Observe counts what the scheduler tells. It is a scheduler.Observer.
+func (m *Metrics) Observe(e scheduler.Event) {
+	m.claims.observe(e)
+	m.leases.observe(e)
+	m.observeTick(e)
+	switch e.Kind {
+	case scheduler.EventUpdated:
+		m.updated(e.Diff)
+	case scheduler.EventUpdateFailed:
+		m.process.updateFails.Set(flag(e.Err != nil))
+	case scheduler.EventClockJumped:
+		m.process.clockJumps.Inc()
+	}
 }
 
 // updated follows the jobs that are served. A renamed one leaves its label to its

@@ -16,10 +16,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/redlock/wire"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/fence"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/metrics"
 )
 
@@ -70,117 +72,116 @@ func want(t *testing.T, before, got, changed map[string]float64) {
 
 var (
 	noon    = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	claim   = locking.Claim{Name: "report", Tick: noon, Token: 7}
 	errBoom = errors.New("boom")
 )
 
-func ended(o scheduler.Outcome, code scheduler.Code) scheduler.Entry {
-	return scheduler.Entry{
-		Job: "report", Tick: noon, Token: 7, Tries: 1, Outcome: o, Reason: scheduler.Reason{Code: code},
-		Started: noon, Finished: noon.Add(2500 * time.Millisecond), Trigger: scheduler.BySchedule,
+func ended(o ledger.Outcome, code ledger.Code) ledger.Entry {
+	return ledger.Entry{
+		Job: "report", Tick: noon, Token: 7, Tries: 1, Outcome: o, Reason: ledger.Reason{Code: code},
+		Started: noon, Finished: noon.Add(2500 * time.Millisecond), Trigger: ledger.BySchedule,
 	}
 }
 
 func TestWhatEventsCount(t *testing.T) {
 	t.Parallel()
+	run := ended(ledger.Running, "")
+	settled := func(o ledger.Outcome, code ledger.Code) scheduler.Event {
+		return scheduler.Event{Kind: scheduler.EventSettled, Entry: ended(o, code)}
+	}
+	finished := func(o ledger.Outcome, code ledger.Code) scheduler.Event {
+		return scheduler.Event{Kind: scheduler.EventFinished, Entry: ended(o, code)}
+	}
+	handed := finished(ledger.Interrupted, ledger.CodeDrained)
+	unkept := finished(ledger.LeaseLost, ledger.CodeLost)
+	unkept.Err = errBoom
+	caughtUp := run
+	caughtUp.Trigger = ledger.ByCatchUp
+	var refused []scheduler.Event
+	for _, err := range []error{
+		locking.ErrTaken, locking.ErrClaimed, locking.ErrDone, locking.ErrSuperseded, locking.ErrUnvouched, locking.ErrSplit,
+		locking.ErrNoQuorum, locking.ErrTooSlow, locking.ErrFuture, locking.ErrRefused, errBoom, context.Canceled,
+	} {
+		refused = append(refused, scheduler.Event{Kind: scheduler.EventTried, Took: time.Second, Err: &locking.AcquireError{Reason: err}})
+	}
 	tests := []struct {
-		name string
-		tell func(scheduler.Observer)
-		want map[string]float64
+		name   string
+		events []scheduler.Event
+		want   map[string]float64
 	}{
-		{"a run that succeeds", func(o scheduler.Observer) {
-			o.Tried("report", noon, time.Millisecond, nil)
-			o.Claimed("report", claim, time.Millisecond)
-			o.Started(ended(scheduler.Running, ""), time.Second)
-			o.Released("report", claim, time.Second, time.Millisecond, nil)
-			o.Finished(ended(scheduler.Succeeded, ""), nil)
+		{"a run that succeeds", []scheduler.Event{
+			{Kind: scheduler.EventTried, Took: time.Millisecond},
+			{Kind: scheduler.EventClaimed, Entry: run, Took: time.Millisecond},
+			{Kind: scheduler.EventStarted, Entry: run, By: time.Second},
+			{Kind: scheduler.EventReleased, Entry: run, Left: time.Second, Took: time.Millisecond},
+			finished(ledger.Succeeded, ""),
 		}, map[string]float64{
 			"claims_total{won}": 1, "claim_duration_seconds{}": 1, "start_delay_seconds{}": 1,
 			"lease_validity_left_seconds{finish}": 1, "release_duration_seconds{}": 1,
 			"ticks_total{report,succeeded}": 1, "run_duration_seconds{report}": 1,
 			"job_last_success_timestamp_seconds{report}": float64(noon.Unix()) + 2.5,
 		}},
-		{"a run that goes on", func(o scheduler.Observer) {
-			o.Claimed("report", claim, 0)
-			o.Extended("report", claim, locking.Extension{})
-			o.Extended("report", claim, locking.Extension{Err: locking.ErrNoQuorum})
-			o.Overdue("report", claim, noon)
-			o.Late(scheduler.Entry{Job: "report"}, time.Minute)
-			o.Refused("report", claim, fence.StaleError{})
+		{"a run that goes on", []scheduler.Event{
+			{Kind: scheduler.EventClaimed, Entry: run},
+			{Kind: scheduler.EventExtended, Entry: run},
+			{Kind: scheduler.EventExtended, Entry: run, Err: locking.ErrNoQuorum},
+			{Kind: scheduler.EventOverdue, Entry: run, Since: noon},
+			{Kind: scheduler.EventLate, Entry: run, By: time.Minute},
+			{Kind: scheduler.EventRefused, Entry: run, Err: &fence.StaleError{}},
 		}, map[string]float64{
 			"runs_in_progress{}": 1, "lease_extensions_total{extended}": 1, "lease_extensions_total{failed}": 1,
 			"lease_extension_duration_seconds{}": 2, "lease_validity_left_seconds{extension}": 2,
 			"runs_overdue{}": 1, "runs_late_total{report}": 1, "stale_writes_refused_total{report}": 1,
 		}},
-		{"an overdue run that ends, and loses its lease", func(o scheduler.Observer) {
-			o.Claimed("report", claim, 0)
-			o.Extended("report", claim, locking.Extension{Err: locking.ErrMaxHold})
-			o.LeaseLost(scheduler.Entry{Job: "report"}, locking.ErrLeaseLost)
-			o.Overdue("report", claim, noon)
-			o.Finished(ended(scheduler.LeaseLost, scheduler.CodeLost), errBoom)
+		{"an overdue run that ends, and loses its lease", []scheduler.Event{
+			{Kind: scheduler.EventClaimed, Entry: run},
+			{Kind: scheduler.EventExtended, Entry: run, Err: locking.ErrMaxHold},
+			{Kind: scheduler.EventLeaseLost, Entry: run, Err: locking.ErrLeaseLost},
+			{Kind: scheduler.EventOverdue, Entry: run, Since: noon},
+			unkept,
 		}, map[string]float64{
 			"lease_extensions_total{lost}": 1, "lease_extension_duration_seconds{}": 1, "lease_validity_left_seconds{extension}": 1,
 			"leases_lost_total{}": 1, "ticks_total{report,lease_lost}": 1, "tick_reasons_total{lease_lost,lost}": 1,
 			"run_duration_seconds{report}": 1, "ledger_failures_total{end}": 1,
 		}},
-		{"a run that is handed over", func(o scheduler.Observer) {
-			o.Claimed("report", claim, 0)
-			o.Finished(ended(scheduler.Interrupted, scheduler.CodeDrained), nil)
-		}, map[string]float64{"run_duration_seconds{report}": 1}},
-		{"a claim given back", func(o scheduler.Observer) {
-			o.Claimed("report", claim, 0)
-			o.Unused("report", claim)
-		}, nil},
-		{"a run caught up", func(o scheduler.Observer) {
-			e := ended(scheduler.Running, "")
-			e.Trigger = scheduler.ByCatchUp
-			o.Started(e, time.Hour) // is no delay of the scheduler
-		}, nil},
-		{"ticks that nobody ran", func(o scheduler.Observer) {
-			if o.Decided != nil { // as each replica that noticed is told
-				o.Decided(scheduler.Entry{Job: "report", Outcome: scheduler.Missed, Reason: scheduler.Reason{Code: scheduler.CodeNoQuorum}})
-			}
-			o.Settled(scheduler.Entry{Job: "report", Outcome: scheduler.Missed, Reason: scheduler.Reason{Code: scheduler.CodeNoQuorum}})
-			o.Settled(scheduler.Entry{Job: "report", Outcome: scheduler.Skipped, Reason: scheduler.Reason{Code: scheduler.CodeOverlap}})
-			o.Settled(scheduler.Entry{Job: "report", Outcome: scheduler.Missed, Reason: scheduler.Reason{Code: "of_a_later_release"}})
+		{"a run that is handed over", []scheduler.Event{{Kind: scheduler.EventClaimed, Entry: run}, handed}, map[string]float64{"run_duration_seconds{report}": 1}},
+		{"a claim given back", []scheduler.Event{{Kind: scheduler.EventClaimed, Entry: run}, {Kind: scheduler.EventUnused, Entry: run}}, nil},
+		// How late it is is no delay of the scheduler.
+		{"a run caught up", []scheduler.Event{{Kind: scheduler.EventStarted, Entry: caughtUp, By: time.Hour}}, nil},
+		{"ticks that nobody ran", []scheduler.Event{
+			{Kind: scheduler.EventDecided, Entry: ended(ledger.Missed, ledger.CodeNoQuorum)}, // as each replica that noticed is told
+			settled(ledger.Missed, ledger.CodeNoQuorum),
+			settled(ledger.Skipped, ledger.CodeOverlap),
+			settled(ledger.Missed, "of_a_later_release"),
 		}, map[string]float64{
 			"ticks_total{report,missed}": 2, "ticks_total{report,skipped}": 1,
 			"tick_reasons_total{missed,no_quorum}": 1, "tick_reasons_total{skipped,overlap}": 1, "tick_reasons_total{missed,other}": 1,
 		}},
-		{"refused tries", func(o scheduler.Observer) {
-			for _, err := range []error{
-				locking.ErrTaken, locking.ErrClaimed, locking.ErrDone, locking.ErrSuperseded, locking.ErrUnvouched, locking.ErrSplit,
-				locking.ErrNoQuorum, locking.ErrTooSlow, locking.ErrFuture, locking.ErrRefused, errBoom, context.Canceled,
-			} {
-				o.Tried("report", noon, time.Second, &locking.AcquireError{Reason: err})
-			}
-		}, map[string]float64{
+		{"refused tries", refused, map[string]float64{
 			"claims_total{taken}": 1, "claims_total{claimed}": 1, "claims_total{done}": 1, "claims_total{superseded}": 1,
 			"claims_total{unvouched}": 1, "claims_total{split}": 1, "claims_total{no_quorum}": 1, "claims_total{too_slow}": 1,
 			"claims_total{clock}": 1, "claims_total{refused}": 1, "claims_total{failed}": 1, "claims_total{cancelled}": 1,
 		}},
-		{"what goes wrong around", func(o scheduler.Observer) {
-			o.Recorded(scheduler.Entry{}, nil)
-			o.Recorded(scheduler.Entry{}, errBoom)
-			o.NotArchived("report", noon, errBoom)
-			o.Unread("report", errBoom)
-			o.ClockJumped(time.Hour)
-			o.UpdateFailed(errBoom)
+		{"what goes wrong around", []scheduler.Event{
+			{Kind: scheduler.EventRecorded},
+			{Kind: scheduler.EventRecorded, Err: errBoom},
+			{Kind: scheduler.EventNotArchived, Entry: run, Err: errBoom},
+			{Kind: scheduler.EventUnread, Entry: run, Err: errBoom},
+			{Kind: scheduler.EventClockJumped, By: time.Hour},
+			{Kind: scheduler.EventUpdateFailed, Err: errBoom},
 		}, map[string]float64{
 			"ledger_failures_total{outcome}": 1, "ledger_failures_total{log}": 1, "ledger_failures_total{past}": 1,
 			"clock_jumps_total{}": 1, "update_failed{}": 1,
 		}},
-		{"a mistake that was mended", func(o scheduler.Observer) {
-			o.UpdateFailed(errBoom)
-			o.UpdateFailed(nil)
-		}, nil},
+		{"a mistake that was mended", []scheduler.Event{{Kind: scheduler.EventUpdateFailed, Err: errBoom}, {Kind: scheduler.EventUpdateFailed}}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			m := metrics.New(metrics.Config{Jobs: []string{"report"}})
 			before := values(t, m)
-			tt.tell(m.Observer())
+			for _, e := range tt.events {
+				m.Observe(e)
+			}
 			want(t, before, values(t, m), tt.want)
 		})
 	}
@@ -191,17 +192,16 @@ func TestSeriesAreThereFromTheStart(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(metrics.Config{Jobs: []string{"report"}})
 	before := values(t, m)
-	o := m.Observer()
-	for _, outcome := range []scheduler.Outcome{
-		scheduler.Succeeded, scheduler.Failed, scheduler.TimedOut, scheduler.LeaseLost, scheduler.Cancelled, scheduler.Skipped,
+	for _, outcome := range []ledger.Outcome{
+		ledger.Succeeded, ledger.Failed, ledger.TimedOut, ledger.LeaseLost, ledger.Cancelled, ledger.Skipped,
 	} {
-		for _, code := range append(scheduler.Codes(), "", "of_a_later_release") {
-			o.Finished(ended(outcome, code), nil)
+		for _, code := range append(ledger.Codes(), "", "of_a_later_release") {
+			m.Observe(scheduler.Event{Kind: scheduler.EventFinished, Entry: ended(outcome, code)})
 		}
 	}
-	for _, outcome := range []scheduler.Outcome{scheduler.Skipped, scheduler.Missed} {
-		for _, code := range append(scheduler.Codes(), "", "of_a_later_release") {
-			o.Settled(scheduler.Entry{Job: "report", Outcome: outcome, Reason: scheduler.Reason{Code: code}})
+	for _, outcome := range []ledger.Outcome{ledger.Skipped, ledger.Missed} {
+		for _, code := range append(ledger.Codes(), "", "of_a_later_release") {
+			m.Observe(scheduler.Event{Kind: scheduler.EventSettled, Entry: ended(outcome, code)})
 		}
 	}
 	for name := range values(t, m) {
@@ -215,12 +215,11 @@ func TestSeriesAreThereFromTheStart(t *testing.T) {
 func TestJobLabelsAreBounded(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(metrics.Config{Jobs: []string{"a", "b", "c", "d"}, MaxJobs: 2})
-	o := m.Observer()
 	run := func(job string) {
-		e := ended(scheduler.Succeeded, "")
+		e := ended(ledger.Succeeded, "")
 		e.Job = job
-		o.Claimed(job, claim, 0)
-		o.Finished(e, nil)
+		m.Observe(scheduler.Event{Kind: scheduler.EventClaimed, Entry: e})
+		m.Observe(scheduler.Event{Kind: scheduler.EventFinished, Entry: e})
 	}
 	labels := func() string {
 		seen := map[string]bool{}
@@ -242,7 +241,9 @@ func TestJobLabelsAreBounded(t *testing.T) {
 	if _, ok := got["job_last_success_timestamp_seconds{other}"]; ok {
 		t.Error("the jobs without a label have one last success together")
 	}
-	o.Updated(scheduler.Diff{Added: []string{"e", "f"}, Removed: []string{"a", "c"}, Renamed: []scheduler.Rename{{From: "b", To: "z"}}})
+	m.Observe(scheduler.Event{Kind: scheduler.EventUpdated, Diff: scheduler.Diff{
+		Added: []string{"e", "f"}, Removed: []string{"a", "c"}, Renamed: []scheduler.Rename{{From: "b", To: "z"}},
+	}})
 	run("a") // which was running when it was removed
 	if got := labels(); got != "e other z" {
 		t.Errorf("after an update there are labels %s", got)
@@ -264,20 +265,20 @@ func TestJobLabelsAreBounded(t *testing.T) {
 // A fixed group of nodes.
 type group struct {
 	cell string
-	list []nodes.Standing
+	list []members.Standing
 }
 
-func (g group) Cell() string                { return g.cell }
-func (g group) Quorum() int                 { return len(g.list)/2 + 1 }
-func (g group) Standings() []nodes.Standing { return g.list }
+func (g group) Cell() string                  { return g.cell }
+func (g group) Quorum() int                   { return len(g.list)/2 + 1 }
+func (g group) Standings() []members.Standing { return g.list }
 
 func TestGaugesOfNodes(t *testing.T) {
 	t.Parallel()
-	votes := nodes.Standing{Node: "a", Up: true, Votes: true, Offset: 30 * time.Millisecond, RTT: time.Millisecond}
-	abstains := nodes.Standing{Node: "b", Up: true, Offset: -time.Second, RTT: time.Millisecond}
-	gone := nodes.Standing{Node: "c"}
+	votes := members.Standing{Node: "a", Up: true, Votes: true, Offset: 30 * time.Millisecond, RTT: time.Millisecond}
+	abstains := members.Standing{Node: "b", Up: true, Offset: -time.Second, RTT: time.Millisecond}
+	gone := members.Standing{Node: "c"}
 	m := metrics.New(metrics.Config{Groups: func() []metrics.Group {
-		return []metrics.Group{group{"east", []nodes.Standing{votes, abstains, gone}}, group{"west", []nodes.Standing{votes}}}
+		return []metrics.Group{group{"east", []members.Standing{votes, abstains, gone}}, group{"west", []members.Standing{votes}}}
 	}, Ready: func() bool { return true }})
 	want(t, values(t, m), values(t, m), map[string]float64{
 		"node_up{east,a}": 1, "node_up{east,b}": 1, "node_up{east,c}": 0, "node_up{west,a}": 1,
@@ -296,12 +297,12 @@ func TestRepliesOfNodes(t *testing.T) {
 	o := m.NodesObserver("east")
 	now := time.Now()
 	for range 3 {
-		o.Replied("claim", nodes.Reply{Node: "a", Code: "OK", Sent: now, Received: now.Add(time.Millisecond), NodeTime: now})
+		o.Replied("claim", members.Reply{Node: "a", Code: "OK", Sent: now, Received: now.Add(time.Millisecond), NodeTime: now})
 	}
-	o.Replied("claim", nodes.Reply{Node: "b", Err: nodes.ErrDown, Sent: now, Received: now})
+	o.Replied("claim", members.Reply{Node: "b", Err: wire.ErrDown, Sent: now, Received: now})
 	o.Restarted("b", now)
 	for i := range 5000 {
-		o.Replied("claim", nodes.Reply{Node: "c", Code: fmt.Sprint("ODD", i), NodeTime: now})
+		o.Replied("claim", members.Reply{Node: "c", Code: fmt.Sprint("ODD", i), NodeTime: now})
 	}
 	got := values(t, m)
 	for name, want := range map[string]float64{
@@ -335,12 +336,12 @@ func TestLint(t *testing.T) {
 // full returns Metrics in which every name is told.
 func full() *metrics.Metrics {
 	m := metrics.New(metrics.Config{Jobs: []string{"report"}, Ready: func() bool { return true }, Groups: func() []metrics.Group {
-		return []metrics.Group{group{"", []nodes.Standing{{Node: "a", RTT: 1}}}}
+		return []metrics.Group{group{"", []members.Standing{{Node: "a", RTT: 1}}}}
 	}})
-	m.Observer().Claimed("report", claim, 0)
-	m.Observer().Finished(ended(scheduler.Succeeded, ""), nil)
+	m.Observe(scheduler.Event{Kind: scheduler.EventClaimed, Entry: ended(ledger.Running, "")})
+	m.Observe(scheduler.Event{Kind: scheduler.EventFinished, Entry: ended(ledger.Succeeded, "")})
 	o := m.NodesObserver("")
-	o.Replied("claim", nodes.Reply{Node: "a", Code: "OK"})
+	o.Replied("claim", members.Reply{Node: "a", Code: "OK"})
 	o.Restarted("a", noon)
 	return m
 }

@@ -1,3 +1,7 @@
+// These tests need promtool: make checks.
+
+//go:build promtool
+
 package metrics_test
 
 import (
@@ -15,7 +19,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 const (
@@ -130,7 +134,7 @@ func TestMetricsAreNamedAsTheyAre(t *testing.T) {
 			t.Errorf("no panel of the dashboard shows %s", name)
 		}
 	}
-	for _, code := range scheduler.Codes() {
+	for _, code := range ledger.Codes() {
 		if len(code.Outcomes()) > 0 && !strings.Contains(page, "`"+string(code)+"`") {
 			t.Errorf("monitoring.md does not explain the reason %s", code)
 		}

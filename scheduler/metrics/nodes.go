@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/internal/redlock/members"
 )
 
 // nodeMeters are what the nodes answer, and what is known of them.
@@ -81,11 +81,11 @@ func (s *standings) Collect(out chan<- prometheus.Metric) {
 }
 
 // NodesObserver counts what the nodes of a cell answer, empty for the only group.
-func (m *Metrics) NodesObserver(cell string) nodes.Observer {
+func (m *Metrics) NodesObserver(cell string) members.Observer {
 	c := &cellMeters{
 		cell: cell, meters: &m.nodes, replies: map[reply]prometheus.Counter{}, roundTrip: map[string]prometheus.Observer{},
 	}
-	return nodes.Observer{
+	return members.Observer{
 		Replied:   c.replied,
 		Restarted: func(node string, _ time.Time) { m.nodes.restarts.WithLabelValues(cell, node).Inc() },
 	}
@@ -108,7 +108,7 @@ type reply struct{ node, rule, said string }
 // must not make more.
 const maxReplies = 2000
 
-func (c *cellMeters) replied(rule string, r nodes.Reply) {
+func (c *cellMeters) replied(rule string, r members.Reply) {
 	key := reply{r.Node, rule, r.Code}
 	if r.Err != nil {
 		key.said = r.Result()
@@ -120,7 +120,7 @@ func (c *cellMeters) replied(rule string, r nodes.Reply) {
 	}
 }
 
-func (c *cellMeters) of(key reply, r nodes.Reply) (prometheus.Counter, prometheus.Observer) {
+func (c *cellMeters) of(key reply, r members.Reply) (prometheus.Counter, prometheus.Observer) {
 	c.mu.RLock()
 	count, trip := c.replies[key], c.roundTrip[key.node]
 	c.mu.RUnlock()

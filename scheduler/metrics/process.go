@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"runtime"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -48,17 +47,8 @@ func (p process) collectors() []prometheus.Collector {
 	return list
 }
 
-func (p process) updateFailed(err error) { p.updateFails.Set(flag(err != nil)) }
-
-// UsersFailed notes whether a changed file of users cannot be used. Of nil Metrics it
-// does nothing.
-func (m *Metrics) UsersFailed(failed bool) {
-	if m != nil {
-		m.process.usersFails.Set(flag(failed))
-	}
-}
-
-func (p process) clockJumped(time.Duration) { p.clockJumps.Inc() }
+// UsersFailed notes whether a changed file of users cannot be used.
+func (m *Metrics) UsersFailed(failed bool) { m.process.usersFails.Set(flag(failed)) }
 
 func flag(b bool) float64 {
 	if b {

@@ -3,13 +3,12 @@ package metrics
 import (
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // ticks are what became of ticks and runs, besides what is counted by job.
@@ -42,7 +41,7 @@ func newTicks() ticks {
 	for _, what := range []string{failOutcome, failEnd, failLog, failPast} {
 		t.failures.WithLabelValues(what)
 	}
-	for _, c := range scheduler.Codes() {
+	for _, c := range ledger.Codes() {
 		for _, o := range c.Outcomes() {
 			t.reasons.WithLabelValues(string(o), string(c))
 		}
@@ -55,7 +54,7 @@ func (t ticks) collectors() []prometheus.Collector {
 }
 
 // account counts a tick that has its outcome.
-func (m *Metrics) account(e scheduler.Entry) {
+func (m *Metrics) account(e ledger.Entry) {
 	if c, ok := m.jobs.of(e.Job).outcomes[e.Outcome]; ok {
 		c.Inc()
 	}
@@ -65,33 +64,44 @@ func (m *Metrics) account(e scheduler.Entry) {
 }
 
 // codeOf is the code that the entry counts under.
-func codeOf(e scheduler.Entry) scheduler.Code {
-	if !slices.Contains(scheduler.Codes(), e.Reason.Code) {
-		return scheduler.CodeOther
+func codeOf(e ledger.Entry) ledger.Code {
+	if !slices.Contains(ledger.Codes(), e.Reason.Code) {
+		return ledger.CodeOther
 	}
 	return e.Reason.Code
 }
 
-func (m *Metrics) observeTicks(o *scheduler.Observer) {
-	t := m.ticks
-	o.Claimed = func(string, locking.Claim, time.Duration) { t.running.Inc() }
-	o.Started = func(e scheduler.Entry, behind time.Duration) {
-		if e.Trigger == scheduler.BySchedule {
-			t.delay.Observe(behind.Seconds())
+func (m *Metrics) observeTick(e scheduler.Event) {
+	t, en := m.ticks, e.Entry
+	switch e.Kind {
+	case scheduler.EventClaimed:
+		t.running.Inc()
+	case scheduler.EventStarted:
+		if en.Trigger == ledger.BySchedule {
+			t.delay.Observe(e.By.Seconds())
 		}
+	case scheduler.EventUnused:
+		t.running.Dec()
+	case scheduler.EventOverdue:
+		t.overdue.add(run{en.Job, en.Token})
+	case scheduler.EventLate:
+		m.jobs.of(en.Job).late.Inc()
+	case scheduler.EventRefused:
+		m.jobs.of(en.Job).stale.Inc()
+	case scheduler.EventFinished:
+		m.finished(en, e.Err)
+	case scheduler.EventSettled:
+		m.account(en)
+	case scheduler.EventRecorded:
+		t.failed(failOutcome, e.Err)
+	case scheduler.EventNotArchived:
+		t.failed(failLog, e.Err)
+	case scheduler.EventUnread:
+		t.failed(failPast, e.Err)
 	}
-	o.Unused = func(string, locking.Claim) { t.running.Dec() }
-	o.Overdue = func(job string, c locking.Claim, _ time.Time) { t.overdue.add(run{job, c.Token}) }
-	o.Late = func(e scheduler.Entry, _ time.Duration) { m.jobs.of(e.Job).late.Inc() }
-	o.Refused = func(job string, _ locking.Claim, _ fence.StaleError) { m.jobs.of(job).stale.Inc() }
-	o.Finished = m.finished
-	o.Settled = m.account
-	o.Recorded = func(_ scheduler.Entry, err error) { t.failed(failOutcome, err) }
-	o.NotArchived = func(_ string, _ time.Time, err error) { t.failed(failLog, err) }
-	o.Unread = func(_ string, err error) { t.failed(failPast, err) }
 }
 
-func (m *Metrics) finished(e scheduler.Entry, released error) {
+func (m *Metrics) finished(e ledger.Entry, released error) {
 	m.ticks.running.Dec()
 	m.ticks.overdue.remove(run{e.Job, e.Token})
 	m.ticks.failed(failEnd, released)
@@ -100,7 +110,7 @@ func (m *Metrics) finished(e scheduler.Entry, released error) {
 	}
 	j := m.jobs.of(e.Job)
 	j.took.Observe(e.Finished.Sub(e.Started).Seconds())
-	if e.Outcome == scheduler.Succeeded {
+	if e.Outcome == ledger.Succeeded {
 		j.lastSuccess(float64(e.Finished.UnixMilli()) / 1000)
 	}
 }

@@ -10,12 +10,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/quorate/quorate/internal/cells"
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/redisstore"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
-	"github.com/quorate/quorate/locking/redlock/nodes"
-	"github.com/quorate/quorate/scheduler/cells"
-	"github.com/quorate/quorate/scheduler/metrics"
 )
 
 // Pauses between tries to join the nodes.
@@ -28,7 +29,7 @@ const (
 // nodes have been joined.
 type cell struct {
 	*redlock.Locker
-	set *nodes.Set
+	set *members.Set
 	log *slog.Logger
 
 	formatted atomic.Bool           // a node was formatted while joining
@@ -40,7 +41,7 @@ var errNotJoined = errors.New("joining the nodes")
 
 // newCell returns the configuration of a cell with its part in the log and in the
 // metrics, if there are any.
-func newCell(cfg nodes.Config, log *slog.Logger, m *metrics.Metrics) (*cell, nodes.Config) {
+func newCell(cfg members.Config, log *slog.Logger, m Metrics) (*cell, members.Config) {
 	if cfg.Cell != "" {
 		log = log.With("cell", cfg.Cell)
 	}
@@ -63,7 +64,7 @@ func (c *cell) TryAcquire(ctx context.Context, req locking.Request) (locking.Lea
 }
 
 // noticeFormatting remembers whether nodes were blank when this replica came.
-func (c *cell) noticeFormatting(o nodes.Observer) nodes.Observer {
+func (c *cell) noticeFormatting(o members.Observer) members.Observer {
 	tell := o.Formatted
 	o.Formatted = func(node string, until time.Time) {
 		c.formatted.Store(true)
@@ -99,7 +100,7 @@ func (c *cell) join(ctx context.Context, tried func()) error {
 			return err
 		}
 		if pause == firstJoinPause && ctx.Err() == nil {
-			c.log.Warn("no job runs until a quorum of nodes answers; trying again until then", "why", oneLine(err.Error()))
+			c.log.Warn("no job runs until a quorum of nodes answers; trying again until then", "why", config.OneLine(err.Error()))
 		}
 		c.joining.Store(&err)
 		tried()
@@ -122,7 +123,7 @@ func (c *cell) joined(took time.Duration, retried bool) {
 		c.log.Info("ready")
 	case c.formatted.Load():
 		c.log.Warn("new nodes: no tick runs before " + jobs.FormatTick(at.Round(0)) +
-			", since nodes that lost their memory would look the same; `quorate nodes init` says that these nodes are new and ends the wait")
+			", since nodes that lost their memory would look the same; `quorate nodes init`, run before the first replica starts, says that nodes are new")
 	default:
 		c.log.Warn("nodes that are new or restarted do not vouch yet: no tick runs before " + jobs.FormatTick(at.Round(0)))
 	}
@@ -131,7 +132,7 @@ func (c *cell) joined(took time.Duration, retried bool) {
 // notReady says why no tick of the cell's jobs can run; "" if one can.
 func (c *cell) notReady() string {
 	if joining := c.joining.Load(); joining != nil {
-		return "waiting for the nodes: " + oneLine((*joining).Error())
+		return "waiting for the nodes: " + config.OneLine((*joining).Error())
 	}
 	switch at, ok := c.set.Vouching(); {
 	case !ok:
@@ -143,19 +144,22 @@ func (c *cell) notReady() string {
 }
 
 // openCells opens the cells of a replica, which are those of the cluster.
-func openCells(list []nodes.Config, options Options, log *slog.Logger, m *metrics.Metrics) ([]*cell, *Cluster, error) {
+func openCells(list []members.Config, options Redis, log *slog.Logger, m Metrics) ([]*cell, *redisstore.Cluster, error) {
 	all := make([]*cell, len(list))
 	for i, cfg := range list {
 		cfg.Dial, cfg.Embedded = options.Dial, options.Embedded
+		if options.TLS != nil {
+			cfg.TLS = options.TLS
+		}
 		all[i], list[i] = newCell(cfg, log, m)
 	}
-	cluster, err := OpenCluster(list)
+	cluster, err := redisstore.Open(list)
 	if err != nil {
 		return nil, nil, err
 	}
 	for i, c := range all {
 		c.set = cluster.Sets[i]
-		if c.Locker, err = redlock.New(c.set, redlock.Config{}); err != nil {
+		if c.Locker, err = redlock.New(c.set, redlock.Options{}); err != nil {
 			return nil, nil, errors.Join(err, closeLockers(all[:i]), cluster.Close())
 		}
 	}

@@ -10,30 +10,33 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/redisstore"
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // twoCells is a configuration of two cells with one node each, and eight jobs
 // that tick every second.
-func twoCells(urls []string) *Config {
-	cfg := DefaultConfig()
-	cfg.Redis.Cells = map[string]CellConfig{
-		"east": {Nodes: []NodeEntry{{URL: urls[0]}}}, "west": {Nodes: []NodeEntry{{URL: urls[1]}}},
+func twoCells(urls []string) *config.Config {
+	cfg := config.Default()
+	cfg.Redis.Cells = map[string]config.CellConfig{
+		"east": {Nodes: []config.NodeEntry{{URL: urls[0]}}}, "west": {Nodes: []config.NodeEntry{{URL: urls[1]}}},
 	}
-	cfg.Jobs = map[string]JobConfig{}
+	cfg.Jobs = map[string]config.JobConfig{}
 	for i := range 8 {
-		cfg.Jobs[fmt.Sprintf("job-%d", i)] = JobConfig{Func: "count", Schedule: Specs{"@every 1s"}, JobPolicy: DefaultPolicy()}
+		cfg.Jobs[fmt.Sprintf("job-%d", i)] = config.JobConfig{Func: "count", Schedule: config.Specs{"@every 1s"}, JobPolicy: config.DefaultPolicy()}
 	}
 	return cfg
 }
 
 // declareCells says that the nodes of all cells are new.
-func declareCells(t *testing.T, cfg *Config, minis *redistest.Minis) {
+func declareCells(t *testing.T, cfg *config.Config, minis *redistest.Minis) {
 	t.Helper()
 	list, err := cfg.Nodes()
 	if err != nil {
@@ -42,7 +45,7 @@ func declareCells(t *testing.T, cfg *Config, minis *redistest.Minis) {
 	for i := range list {
 		list[i].Dial, list[i].Embedded = minis.Dial, true
 	}
-	sets, err := nodes.OpenCells(list)
+	sets, err := members.OpenCells(list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +88,7 @@ func TestStartWithOneCellAway(t *testing.T) {
 		declareCells(t, cfg, minis)
 		minis.Stop(1)
 		registry, ran := countTicks(t)
-		r, err := New(cfg, registry, Options{ReplicaID: "a", Embedded: true, Dial: minis.Dial, LogOutput: t.Output()})
+		r, err := newReplica(cfg, registry, Config{ID: "a", Logger: logTo(t.Output()), Redis: Redis{Dial: minis.Dial, Embedded: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +137,7 @@ func TestLocksWithOneCellAway(t *testing.T) {
 		for i := range list {
 			list[i].Dial, list[i].Embedded = minis.Dial, true
 		}
-		c, err := OpenCluster(list)
+		c, err := redisstore.Open(list)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +147,7 @@ func TestLocksWithOneCellAway(t *testing.T) {
 		}
 		minis.Stop(1)
 		rows, err := c.Locks(t.Context())
-		partial, ok := errors.AsType[*scheduler.PartialError](err)
+		partial, ok := errors.AsType[*ledger.PartialError](err)
 		if !ok || len(rows) != 0 || !errors.Is(err, locking.ErrNoQuorum) || !strings.HasPrefix(err.Error(), "cell west: ") {
 			t.Fatalf("without west: %v, %v", rows, err)
 		}
@@ -154,7 +157,7 @@ func TestLocksWithOneCellAway(t *testing.T) {
 			}
 		}
 		minis.Stop(0)
-		if _, err := c.Locks(t.Context()); !errors.Is(err, locking.ErrNoQuorum) || listing.Whole(err) == nil {
+		if _, err := c.Locks(t.Context()); !errors.Is(err, locking.ErrNoQuorum) || listing.IgnorePartial(err) == nil {
 			t.Errorf("without both: %v", err)
 		}
 	})
@@ -170,7 +173,7 @@ func TestLateRefusalEndsTheReplica(t *testing.T) {
 		declareCells(t, cfg, minis)
 		minis.Stop(1)
 		registry, ran := countTicks(t)
-		r, err := New(cfg, registry, Options{ReplicaID: "a", Embedded: true, Dial: minis.Dial, LogOutput: t.Output()})
+		r, err := newReplica(cfg, registry, Config{ID: "a", Logger: logTo(t.Output()), Redis: Redis{Dial: minis.Dial, Embedded: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +185,7 @@ func TestLateRefusalEndsTheReplica(t *testing.T) {
 			t.Error("nothing ran in east")
 		}
 		minis.Start(1, true)
-		minis.Node(1).HSet("quorate:node", "members", "another list", "names", "x y z")
+		minis.Node(1).HSet("{quorate}:node", "member", "x another 0 20000 2", "names", "x y z")
 		select {
 		case err := <-done:
 			if !errors.Is(err, locking.ErrRefused) || !strings.Contains(err.Error(), "[x y z]") {

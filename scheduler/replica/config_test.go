@@ -2,214 +2,166 @@ package replica
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/jobs/execjob"
-	"github.com/quorate/quorate/jobs/httpjob"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+func nothing(context.Context, jobs.Run) error { return nil }
 
-type reportParams struct {
-	Customer string        `json:"customer"`
-	Since    time.Duration `json:"since"`
-	Copies   int           `json:"copies"`
-}
-
-// newRegistry holds the built-in functions and one with params of its own.
-func newRegistry(t *testing.T) *jobs.Registry {
-	t.Helper()
+// What a program does not set is as in a file that does not say it.
+func TestZeroValuesAreDefaults(t *testing.T) {
+	t.Parallel()
+	made, err := Config{Redis: Redis{Nodes: []string{"redis://h"}}, Jobs: []Job{{Name: "a", Schedule: "@daily", Func: nothing}}}.over(config.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
 	registry := jobs.NewRegistry()
-	execjob.Register(registry)
-	httpjob.Register(registry)
-	jobs.Register(registry, "report", func(context.Context, jobs.Run, reportParams) error { return nil })
-	if err := registry.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return registry
-}
-
-func TestReadReportsEveryMistakeWithItsPlace(t *testing.T) {
-	t.Parallel()
-	files, err := filepath.Glob("testdata/bad/*.yaml")
-	if err != nil || len(files) < 20 {
-		t.Fatalf("found %d files: %v", len(files), err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
-			t.Parallel()
-			_, err := Read(Source{Path: file, Environ: []string{}}, newRegistry(t))
-			if _, ok := errors.AsType[*ConfigError](err); !ok {
-				t.Fatalf("got %v, want a *ConfigError", err)
-			}
-			golden(t, strings.TrimSuffix(file, ".yaml")+".golden", err.Error()+"\n")
-		})
-	}
-}
-
-func TestReadAcceptsGoodFiles(t *testing.T) {
-	t.Parallel()
-	files, err := filepath.Glob("testdata/good/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("found %d files: %v", len(files), err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			t.Parallel()
-			cfg, err := Read(Source{Path: file, Environ: []string{}}, newRegistry(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := cfg.JobList(newRegistry(t)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
-func TestJobsStartFromTheDefaults(t *testing.T) {
-	t.Parallel()
-	cfg, err := Read(Source{Path: "testdata/good/full.yaml", Environ: []string{}}, nil)
+	jobs.Register(registry, "nothing", func(context.Context, jobs.Run, jobs.NoParams) error { return nil })
+	read, err := config.Read(config.Source{Path: write(t, "redis: {nodes: [redis://h]}\njobs: {a: {func: nothing, schedule: \"@daily\"}}\n"), Environ: []string{}}, registry)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := JobPolicy{
-		Timezone: "America/New_York", DST: DSTConfig{Gap: "skip", Overlap: "first"},
-		Timeout: 5 * time.Minute, Overlap: "skip", OnCrash: "skip",
-		Retry:   RetryConfig{Attempts: 2, Backoff: time.Second, MaxBackoff: 5 * time.Minute},
-		History: HistoryConfig{Keep: 1000, MaxBytes: 262144},
-		CatchUp: CatchUpConfig{Mode: "last", Window: 6 * time.Hour, Max: 100},
+	if got, want := made.Jobs["a"].JobPolicy, read.Jobs["a"].JobPolicy; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got := cfg.Jobs["ping"].JobPolicy; !reflect.DeepEqual(got, want) {
-		t.Errorf("a job that says nothing: got %+v, want %+v", got, want)
+	if changed := config.NeedRestart(made, read); len(changed) > 0 {
+		t.Errorf("the settings differ in %v", changed)
 	}
-	want.Exclude, want.Jitter = []string{"holidays", "public"}, 30*time.Second
-	want.StartsAt, want.EndsAt = time.Date(2026, 11, 30, 23, 0, 0, 0, time.UTC), time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	want.Timezone, want.DST.Overlap, want.Timeout, want.Overlap = "Europe/Paris", "both", 30*time.Minute, "queue"
-	want.OnCrash = "rerun"
-	want.Group, want.Priority = "billing", 5
-	want.Labels = map[string]string{"zone": "a"}
-	want.LateAfter, want.History = 10*time.Minute, HistoryConfig{Keep: 100, MaxAge: 720 * time.Hour, MaxBytes: 65536}
-	want.Tags, want.Paused = []string{"finance", "reports"}, true
-	want.Retry = RetryConfig{Attempts: 3, Backoff: 2 * time.Second, MaxBackoff: 5 * time.Minute, AttemptTimeout: 10 * time.Minute}
-	if got := cfg.Jobs["nightly.report"].JobPolicy; !reflect.DeepEqual(got, want) {
-		t.Errorf("a job that says a part: got %+v, want %+v", got, want)
+	if err := made.Check(nil); err != nil {
+		t.Error(err)
 	}
 }
 
-// What the file says of a schedule is what the job gets.
-func TestSchedulesArePutTogether(t *testing.T) {
+// What a program sets goes before the file, also where it is no more than the file allows.
+func TestProgramGoesBeforeTheFile(t *testing.T) {
 	t.Parallel()
-	cfg, err := Read(Source{Path: "testdata/good/full.yaml", Environ: []string{}}, nil)
+	file := write(t, `
+redis: {cells: {east: {nodes: [redis://e]}, west: {nodes: [redis://w]}}}
+scheduler: {timezone: Europe/Paris}
+defaults: {timeout: 5m, history: {keep: 7}}
+jobs: {a: {func: nothing, schedule: "@daily"}}
+`)
+	registry := jobs.NewRegistry()
+	jobs.Register(registry, "nothing", func(context.Context, jobs.Run, jobs.NoParams) error { return nil })
+	cfg, err := Read(file, registry)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := cfg.JobList(nil)
+	cfg.Redis = Redis{Nodes: []string{"redis://h"}}
+	cfg.Lock.TTL = 5 * time.Second
+	cfg.Jobs = []Job{{Name: "b", Schedule: "@daily", Func: nothing, Retry: scheduler.Retry{Attempts: 3, Backoff: time.Hour}, History: ledger.History{MaxBytes: -1}}}
+	made, err := cfg.over(cfg.File.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(list, func(j scheduler.Job) bool { return j.Name == "nightly.report" })
-	job := list[i]
-	if job.Spec != "0 2 * * * | 0 0 12 L * * 2027-2030" || job.Jitter != 30*time.Second {
-		t.Errorf("spec %q, jitter %s", job.Spec, job.Jitter)
+	if len(made.Redis.Cells) != 0 || made.Redis.Nodes[0].URL != "redis://h" || made.Scheduler.Timezone != "Europe/Paris" || made.Lock.SafetyMargin != 500*time.Millisecond {
+		t.Errorf("got %+v, %+v, %+v", made.Redis, made.Scheduler, made.Lock)
 	}
-	var got []string
-	for _, p := range scheduler.Preview(job.Schedule, time.Date(2026, 12, 22, 12, 0, 0, 0, time.UTC), 8) {
-		got = append(got, p.Tick.Format("01-02T15:04"))
-	}
-	// 24 December to 26, 31 December and 1 January are holidays; maintenance on
-	// 2 January is in the evening.
-	want := []string{"12-23T01:00", "12-27T01:00", "12-28T01:00", "12-29T01:00", "12-30T01:00", "01-02T01:00", "01-03T01:00", "01-04T01:00"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	if ends := scheduler.Preview(job.Schedule, time.Date(2029, 12, 30, 12, 0, 0, 0, time.UTC), 8); len(ends) != 2 {
-		t.Errorf("after the last days of 2029 come %v", ends)
+	b := made.Jobs["b"]
+	if b.Timeout != 5*time.Minute || b.Retry.MaxBackoff != time.Hour || b.History != (config.HistoryConfig{Keep: 7}) || len(cfg.File.Config.Jobs) != 1 {
+		t.Errorf("got %+v", b)
 	}
 }
 
-// The hash of a job follows what its calendars hold.
-func TestHashFollowsCalendars(t *testing.T) {
+// Mistakes of a program are told with the name of the setting, and whose it is.
+func TestMistakesOfTheProgram(t *testing.T) {
 	t.Parallel()
-	hashes := map[string]bool{}
-	for _, set := range [][]string{nil, {"calendars/holidays/dates=[\"2026-12-24\"]"}, {"calendars/public/ics="}, {"jobs/nightly.report/starts_at=2026-11-01T00:00:00Z"}} {
-		if set != nil && set[0] == "calendars/public/ics=" {
-			set = append(set, "calendars/public/dates=[\"2026-12-24\"]")
-		}
-		cfg, err := Read(Source{Path: "testdata/good/full.yaml", Environ: []string{}, Set: set}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list, err := cfg.JobList(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, j := range list {
-			if j.Name == "nightly.report" {
-				hashes[j.Hash] = true
-			}
-		}
-	}
-	if len(hashes) != 4 {
-		t.Errorf("%d hashes of four versions", len(hashes))
-	}
-}
-
-func TestLoggerTakesLevelAndFormat(t *testing.T) {
-	t.Parallel()
-	for cfg, want := range map[LogConfig]string{
-		{Level: "info", Format: "text"}:  "level=INFO msg=b\n",
-		{Level: "warn", Format: "text"}:  "",
-		{Level: "debug", Format: "json"}: `{"level":"DEBUG","msg":"a"}` + "\n" + `{"level":"INFO","msg":"b"}` + "\n",
+	nodes := Redis{Nodes: []string{"redis://h"}}
+	for want, cfg := range map[string]Config{
+		"redis.nodes: no nodes are listed": {},
+		"jobs.a: has no func":              {Redis: nodes, Jobs: []Job{{Name: "a", Schedule: "@daily"}}},
+		"jobs.a: has no schedule":          {Redis: nodes, Jobs: []Job{{Name: "a", Func: nothing}}},
+		"jobs.a.schedule: ":                {Redis: nodes, Jobs: []Job{{Name: "a", Schedule: "daily", Func: nothing}}},
+		"jobs.a: the program has two":      {Redis: nodes, Jobs: []Job{{Name: "a", Schedule: "@daily", Func: nothing}, {Name: "a", Schedule: "@daily", Func: nothing}}},
+		`"" is not a job name`:             {Redis: nodes, Jobs: []Job{{Schedule: "@daily", Func: nothing}}},
+		"lock.ttl: 1m0s is not below":      {Redis: nodes, Lock: Lock{TTL: time.Minute}},
 	} {
-		var out syncBuffer
-		log := NewLogger(cfg, &out)
-		for _, r := range []slog.Record{slog.NewRecord(time.Time{}, slog.LevelDebug, "a", 0), slog.NewRecord(time.Time{}, slog.LevelInfo, "b", 0)} {
-			if log.Enabled(t.Context(), r.Level) {
-				if err := log.Handler().Handle(t.Context(), r); err != nil {
-					t.Error(err)
-				}
-			}
-		}
-		if out.String() != want {
-			t.Errorf("%+v: got %q, want %q", cfg, out.String(), want)
+		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-}
-
-func TestSchema(t *testing.T) {
-	t.Parallel()
-	schema, err := Schema()
+	file := write(t, "redis: {nodes: [redis://h]}\njobs:\n  a: {func: nothing, schedule: \"@daily\"}\n")
+	registry := jobs.NewRegistry()
+	jobs.Register(registry, "nothing", func(context.Context, jobs.Run, jobs.NoParams) error { return nil })
+	cfg, err := Read(file, registry)
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/schema.golden.json", string(schema)+"\n")
+	cfg.Jobs = []Job{{Name: "a", Schedule: "@daily", Func: nothing}, {Name: "b", Schedule: "@daily", Func: nothing, Timeout: -1}}
+	_, err = New(cfg)
+	for _, want := range []string{file + ":3:3: jobs.a: the program has a job of this name, too", "the program: jobs.b.timeout: "} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
 }
 
-// golden compares got with the content of file.
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+// Jobs of the program run beside those of the file, and go on when that is read again.
+func TestJobsOfTheProgram(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var own chan jobs.Run
+		r, stop := newReloading(t, "jobs:\n  a: {func: count, schedule: \"@every 1s\"}\n", func(r *reloading, c *Config) {
+			own = r.ran
+			c.Jobs = []Job{{Name: "mine", Schedule: "@every 1s", Func: func(_ context.Context, run jobs.Run) error {
+				own <- run
+				return nil
+			}}}
+		})
+		defer stop()
+		if got := r.runs(5 * time.Second); !strings.Contains(got, "a:") || !strings.Contains(got, "mine:") {
+			t.Errorf("first there are %s", got)
+		}
+		r.jobs("jobs:\n  b: {func: count, schedule: \"@every 1s\"}\n")
+		r.runs(10 * time.Second)
+		if got := r.runs(5 * time.Second); !strings.Contains(got, "b:") || !strings.Contains(got, "mine:") || strings.Contains(got, "a:") {
+			t.Errorf("after the file has changed there are %s", got)
+		}
+	})
+}
+
+// A cluster of a Config alone runs its jobs.
+func TestRunOfAConfig(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		minis := redistest.MiniN(t, 3)
+		defer minis.Close()
+		ran := make(chan jobs.Run, 100)
+		told := make(chan jobs.Previous, 100)
+		r, err := New(Config{
+			Redis: Redis{Nodes: minis.URLs(), Dial: minis.Dial, Embedded: true}, Logger: logTo(t.Output()),
+			Jobs: []Job{{Name: "a", Schedule: "@every 1s", Func: func(ctx context.Context, run jobs.Run) error {
+				before, err := run.Previous(ctx)
+				told <- before
+				ran <- run
+				return err
+			}}},
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs (write it anew with -update, and read the diff)\ngot:\n%swant:\n%s", file, got, want)
-	}
+		stop := start(t.Context(), r)
+		if run := <-ran; run.Job != "a" || run.Token == 0 || run.Logger == nil {
+			t.Errorf("ran %+v", run)
+		}
+		if before := <-told; before != (jobs.Previous{}) {
+			t.Errorf("the first run was told %+v", before)
+		}
+		first := <-ran
+		if before := <-told; before.Outcome != "succeeded" || first.Tick.Sub(before.Success) != time.Second {
+			t.Errorf("the run of %v was told %+v", first.Tick, before)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
 }

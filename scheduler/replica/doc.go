@@ -1,28 +1,37 @@
-// Package replica is one replica ready to run: it reads config.yaml and wires
-// nodes, locker, ledger and scheduler together. It is what a service embeds,
-// and what the quorate command is made of.
+// Package replica is one replica ready to run: what a service embeds, and what the
+// quorate command is made of. It connects nodes, locker, ledger and scheduler.
 //
-//	registry := jobs.NewRegistry()
-//	jobs.Register(registry, "report", report)
-//	r, err := replica.Load("config.yaml", registry)
+//	r, err := replica.New(replica.Config{
+//		Redis: replica.Redis{Nodes: []string{"redis://10.0.0.1:6379", …}},
+//		Jobs:  []replica.Job{{Name: "report", Schedule: "0 2 * * *", Func: report}},
+//	})
 //	…
 //	err = r.Run(ctx) // blocks; drains when ctx ends
 //
+// Jobs and settings may also stand in config.yaml, which names functions of a registry:
+//
+//	registry := jobs.NewRegistry()
+//	jobs.Register(registry, "report", report)
+//	cfg, err := replica.Read("config.yaml", registry)
+//	cfg.Metrics, cfg.Dashboard = new(metrics.Metrics), new(dashboard.Server)
+//	r, err := replica.New(cfg)
+//
+// Both end in one Config: what the program sets goes before the file, and its Jobs run
+// beside those of the file. A program links metrics, traces and the dashboard only if it
+// passes them.
+//
 // # Configuration
 //
-// A configuration is layered by koanf: the file, then environment variables
-// that start with QUORATE__, then --set (see Source). It is decoded strictly:
-// a key this release does not know is an error, so no setting is ever silently
-// ignored. Read reports all mistakes at once as a *ConfigError, each in one
-// line with its place:
+// A file is read strictly: a key this release does not know is an error, so no setting is
+// silently ignored. New and Read report all mistakes at once as a *ConfigError, each in
+// one line with its place:
 //
 //	config.yaml:12:8: lock.ttl: 25s is not below redis.restart_grace (20s), …
 //
-// Any string may hold ${env:NAME} and ${file:/path}. In redis.username,
-// redis.password, the URLs of nodes and the params of jobs these are resolved
-// when they are used, so a configuration can be checked where its secrets are
-// not; elsewhere when the configuration is read. A Config keeps the reference,
-// never what it stands for.
+// Environment variables that start with QUORATE__ go before the file. Any string of it
+// may hold ${env:NAME} and ${file:/path}. In redis.username, redis.password, the URLs of
+// nodes and the params of jobs these are resolved when they are used, so a file can be
+// checked where its secrets are not.
 //
 // # Running
 //

@@ -5,10 +5,12 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // events writes what happens to the log.
@@ -18,74 +20,75 @@ type events struct {
 	settings func(job string) []string
 }
 
-// observer logs what the scheduler does: what concerns somebody as info, what
+// observe logs what the scheduler does: what concerns somebody as info, what
 // went wrong as warning or error, the rest as debug.
-func (e events) observer() scheduler.Observer {
-	return scheduler.Observer{
-		Claimed: e.claimed, Lost: e.lost, Retrying: e.retrying, Decided: e.decided,
-		Extended: e.extended, Overdue: e.overdue, Finished: e.finished,
-		Recorded: e.recorded, ClockJumped: e.clockJumped, Overslept: e.overslept,
-		Draining: e.draining, Late: e.late, LeaseLost: e.leaseLost, Chained: e.chained,
-		NotArchived: e.notArchived, Unread: e.unread, Updated: e.updated, UpdateFailed: e.updateFailed,
-		Forgotten: e.forgotten,
+func (e events) observe(ev scheduler.Event) {
+	en := ev.Entry
+	switch ev.Kind {
+	case scheduler.EventClaimed:
+		e.log.Info("tick won", "job", en.Job, "tick", claimed(en), "token", en.Token, "attempt", en.Attempt, "votes", votes(en.Votes), "took", ev.Took)
+	case scheduler.EventLost:
+		e.log.Debug("tick is another replica's", "job", en.Job, "tick", claimed(en), "why", said(ev.Err))
+	case scheduler.EventRetrying:
+		e.log.Debug("claim failed, trying again", "job", en.Job, "tick", claimed(en), "why", said(ev.Err), "in", ev.In)
+	case scheduler.EventUnread:
+		e.log.Warn("ledger not read: ticks that nobody ran are not caught up", "job", en.Job, "error", said(ev.Err))
+	case scheduler.EventDecided:
+		e.log.Warn("tick does not run", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "outcome", string(en.Outcome), "reason", en.Reason.String(), "reason_code", string(en.Reason.Code))
+	case scheduler.EventExtended:
+		e.extended(ev)
+	case scheduler.EventLate:
+		e.log.Warn("run starts late", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "token", en.Token, "by", ev.By)
+	case scheduler.EventLeaseLost:
+		e.log.Warn("lease lost: the run is told to stop", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "token", en.Token, "cause", said(ev.Err))
+	case scheduler.EventChained:
+		e.chained(ev)
+	case scheduler.EventNotArchived:
+		e.log.Warn("what a run logged could not be kept", "job", en.Job, "tick", claimed(en), "error", said(ev.Err))
+	case scheduler.EventOverdue:
+		e.log.Error("job ignores the end of its context", "job", en.Job, "tick", claimed(en), "token", en.Token, "since", ev.Since)
+	case scheduler.EventFinished:
+		e.finished(en, ev.Err)
+	case scheduler.EventRecorded:
+		if ev.Err != nil {
+			e.log.Warn("the ledger does not have why a tick did not run", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "error", said(ev.Err))
+		}
+	case scheduler.EventOverslept:
+		e.log.Warn("ticks passed unnoticed, too many to record each", "job", en.Job, "from", jobs.FormatTick(ev.Since), "before", jobs.FormatTick(ev.Before))
+	case scheduler.EventForgotten:
+		e.forgotten(en.Job, ev.Since, ev.Err)
+	case scheduler.EventUpdated:
+		e.updated(ev.Diff)
+	case scheduler.EventUpdateFailed:
+		e.updateFailed(ev.Err)
+	case scheduler.EventClockJumped:
+		e.log.Warn("the clock jumped: this machine was suspended, or somebody set its clock", "by", ev.By)
+	case scheduler.EventDraining:
+		e.draining(ev.Running)
 	}
 }
 
-func (e events) claimed(job string, c locking.Claim, took time.Duration) {
-	e.log.Info("tick won", "job", job, "tick", jobs.FormatTick(c.Tick), "token", c.Token, "attempt", c.Attempt, "votes", votes(c.Votes), "took", took)
-}
-
-func (e events) lost(job string, at time.Time, err error) {
-	e.log.Debug("tick is another replica's", "job", job, "tick", jobs.FormatTick(at), "why", said(err))
-}
-
-func (e events) retrying(job string, at time.Time, err error, in time.Duration) {
-	e.log.Debug("claim failed, trying again", "job", job, "tick", jobs.FormatTick(at), "why", said(err), "in", in)
-}
-
-func (e events) unread(job string, err error) {
-	e.log.Warn("ledger not read: ticks that nobody ran are not caught up", "job", job, "error", said(err))
-}
-
-func (e events) decided(en scheduler.Entry) {
-	e.log.Warn("tick does not run", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "outcome", string(en.Outcome), "reason", en.Reason.String(), "reason_code", string(en.Reason.Code))
-}
-
-func (e events) extended(job string, c locking.Claim, x locking.Extension) {
-	if x.Err != nil {
-		e.log.Warn("lease not extended", "job", job, "tick", jobs.FormatTick(c.Tick), "token", c.Token, "deadline", x.Deadline, "error", said(x.Err))
+func (e events) extended(ev scheduler.Event) {
+	attrs := []any{"job", ev.Entry.Job, "tick", claimed(ev.Entry), "token", ev.Entry.Token, "deadline", ev.Deadline}
+	if ev.Err != nil {
+		e.log.Warn("lease not extended", append(attrs, "error", said(ev.Err))...)
 		return
 	}
-	e.log.Debug("lease extended", "job", job, "tick", jobs.FormatTick(c.Tick), "token", c.Token, "deadline", x.Deadline)
+	e.log.Debug("lease extended", attrs...)
 }
 
-func (e events) late(run scheduler.Entry, by time.Duration) {
-	e.log.Warn("run starts late", "job", run.Job, "tick", jobs.FormatTick(run.Tick), "token", run.Token, "by", by)
-}
-
-func (e events) leaseLost(run scheduler.Entry, cause error) {
-	e.log.Warn("lease lost: the run is told to stop", "job", run.Job, "tick", jobs.FormatTick(run.Tick), "token", run.Token, "cause", said(cause))
-}
-
-func (e events) chained(job, run, key string, err error) {
-	if err != nil {
-		e.log.Error("job was not triggered by the end of a run", "job", job, "run", run, "triggers", key, "error", said(err))
+func (e events) chained(ev scheduler.Event) {
+	attrs := []any{"job", ev.Entry.Job, "run", ev.Run, "triggers", ev.Triggers}
+	if ev.Err != nil {
+		e.log.Error("job was not triggered by the end of a run", append(attrs, "error", said(ev.Err))...)
 		return
 	}
-	e.log.Info("job triggered by the end of a run", "job", job, "run", run, "triggers", key)
+	e.log.Info("job triggered by the end of a run", attrs...)
 }
 
-func (e events) notArchived(job string, tick time.Time, err error) {
-	e.log.Warn("what a run logged could not be kept", "job", job, "tick", jobs.FormatTick(tick), "error", said(err))
-}
-
-func (e events) overdue(job string, c locking.Claim, since time.Time) {
-	e.log.Error("job ignores the end of its context", "job", job, "tick", jobs.FormatTick(c.Tick), "token", c.Token, "since", since)
-}
-
-func (e events) finished(en scheduler.Entry, released error) {
+func (e events) finished(en ledger.Entry, released error) {
 	write := e.log.Warn
-	if en.Outcome == scheduler.Succeeded || en.Outcome == scheduler.Skipped {
+	if en.Outcome == ledger.Succeeded || en.Outcome == ledger.Skipped {
 		write = e.log.Info
 	}
 	attrs := []any{
@@ -104,20 +107,6 @@ func (e events) finished(en scheduler.Entry, released error) {
 	}
 }
 
-func (e events) recorded(en scheduler.Entry, err error) {
-	if err != nil {
-		e.log.Warn("the ledger does not have why a tick did not run", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "error", said(err))
-	}
-}
-
-func (e events) clockJumped(by time.Duration) {
-	e.log.Warn("the clock jumped: this machine was suspended, or somebody set its clock", "by", by)
-}
-
-func (e events) overslept(job string, first, before time.Time) {
-	e.log.Warn("ticks passed unnoticed, too many to record each", "job", job, "from", jobs.FormatTick(first), "before", jobs.FormatTick(before))
-}
-
 func (e events) draining(running []string) {
 	if len(running) == 0 {
 		e.log.Info("draining: no new ticks")
@@ -127,8 +116,8 @@ func (e events) draining(running []string) {
 }
 
 // nodes logs what happens to nodes.
-func (e events) nodes() nodes.Observer {
-	return nodes.Observer{
+func (e events) nodes() members.Observer {
+	return members.Observer{
 		Down: func(node string, err error) { e.log.Warn("node is down", "node", node, "error", said(err)) },
 		Up:   func(node string) { e.log.Info("node answers again", "node", node) },
 		Formatted: func(node string, until time.Time) {
@@ -157,7 +146,10 @@ func (e events) skewed(node string, by time.Duration) {
 	}
 }
 
+// claimed is the tick as its claim names it: of a backfill that is not its nominal time.
+func claimed(e ledger.Entry) string { return jobs.FormatTick(e.OrderKey()) }
+
 func votes(v locking.Votes) string { return strconv.Itoa(v.For) + "/" + strconv.Itoa(v.Of) }
 
 // said is what a log line says of an error: joined ones take several lines.
-func said(err error) string { return oneLine(err.Error()) }
+func said(err error) string { return config.OneLine(err.Error()) }

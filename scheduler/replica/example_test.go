@@ -14,11 +14,12 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/redlock/devnodes"
 	"github.com/quorate/quorate/scheduler/replica"
+	"github.com/quorate/quorate/scheduler/traces"
 )
 
 // A service hands its TracerProvider to the replica. Spans that its functions make
 // then hang below those of the tick that they run.
-func ExampleOptions_tracerProvider() {
+func ExampleConfig_traces() {
 	embedded, err := devnodes.Start(1) // a real service has nodes of its own
 	if err != nil {
 		log.Fatal(err)
@@ -29,16 +30,18 @@ func ExampleOptions_tracerProvider() {
 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	registry := jobs.NewRegistry()
-	jobs.Register(registry, "report", func(ctx context.Context, _ jobs.Run, _ jobs.NoParams) error {
+	report := func(ctx context.Context, _ jobs.Run) error {
 		_, span := trace.SpanFromContext(ctx).TracerProvider().Tracer("app").Start(ctx, "query")
 		defer span.End()
 		cancel() // one run is enough to be shown
 		return nil
-	})
-	r, err := replica.New(exampleConfig(embedded.URLs()), registry, replica.Options{
-		Embedded: true, Logger: slog.New(slog.DiscardHandler),
-		TracerProvider: provider,
+	}
+	r, err := replica.New(replica.Config{
+		Redis:  replica.Redis{Nodes: embedded.URLs(), Embedded: true, RestartGrace: time.Second},
+		Lock:   replica.Lock{TTL: 900 * time.Millisecond}, // short, so that the wait for new nodes is
+		Jobs:   []replica.Job{{Name: "report", Schedule: "@every 1s", Func: report}},
+		Logger: slog.New(slog.DiscardHandler),
+		Traces: traces.New(provider),
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -60,19 +63,4 @@ func ExampleOptions_tracerProvider() {
 	// query in run
 	// run in tick report
 	// finish in tick report
-}
-
-// exampleConfig says what config.yaml would, with times that are short enough for
-// an example.
-func exampleConfig(urls []string) *replica.Config {
-	config := replica.DefaultConfig()
-	for _, url := range urls {
-		config.Redis.Nodes = append(config.Redis.Nodes, replica.NodeEntry{URL: url})
-	}
-	config.Lock.TTL, config.Lock.SafetyMargin = 900*time.Millisecond, 100*time.Millisecond
-	config.Redis.RestartGrace = time.Second
-	config.Jobs = map[string]replica.JobConfig{
-		"report": {Func: "report", Schedule: replica.Specs{"@every 1s"}, JobPolicy: replica.DefaultPolicy()},
-	}
-	return config
 }

@@ -13,14 +13,16 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
+	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// customers is a Source of one job, until that is cancelled.
+// customers is a config.Source of one job, until that is cancelled.
 type customers struct {
 	job       scheduler.Job
 	cancelled atomic.Bool
@@ -33,11 +35,11 @@ func (c *customers) Jobs(context.Context) ([]scheduler.Job, error) {
 	return []scheduler.Job{c.job}, nil
 }
 
-// newCustomers yields a job whose runs leave a share, a log and a place in a
+// newCustomers yields a job whose runs leave a lock of their tick, a log and a place in a
 // group.
 func newCustomers(t *testing.T, spec string, work func(context.Context)) *customers {
 	t.Helper()
-	schedule, err := scheduler.ParseSchedule(spec, scheduler.ScheduleOptions{})
+	schedule, err := schedule.Parse(spec, schedule.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,11 +68,11 @@ func TestRemovedJobIsForgotten(t *testing.T) {
 		defer minis.Close()
 		registry, _ := countTicks(t)
 		cfg := everySecond(minis.URLs())
-		cfg.Jobs = map[string]JobConfig{"a": {Func: "count", Schedule: Specs{"@every 1m"}, JobPolicy: DefaultPolicy()}}
-		initialize(t, cfg, func(c *nodes.Config) { c.Dial, c.Embedded = minis.Dial, true })
+		cfg.Jobs = map[string]config.JobConfig{"a": {Func: "count", Schedule: config.Specs{"@every 1m"}, JobPolicy: config.DefaultPolicy()}}
+		initialize(t, cfg, func(c *members.Config) { c.Dial, c.Embedded = minis.Dial, true })
 		source := newCustomers(t, "@every 1m", func(context.Context) {})
 		var log syncBuffer
-		r, err := New(cfg, registry, Options{ReplicaID: "r", LogOutput: &log, Dial: minis.Dial, Embedded: true, Jobs: source})
+		r, err := newReplica(cfg, registry, Config{ID: "r", Logger: logTo(&log), Source: source, Redis: Redis{Dial: minis.Dial, Embedded: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +91,9 @@ func TestRemovedJobIsForgotten(t *testing.T) {
 		}
 		slot := scheduler.BackfillSlots("customer")[7] // that a backfill had once
 		for i := range 2 {
-			minis.Node(i).HSet("quorate:job:"+slot+":claim", "fence", "5")
+			if err := minis.Node(i).Set("{quorate}:job:"+slot+":fence", "5 - - backfill"); err != nil {
+				t.Fatal(err)
+			}
 		}
 		minis.Stop(2)
 		away := len(keysOf("customer", minis.Node(2).Keys()))
@@ -118,18 +122,18 @@ func TestRemovedJobIsForgotten(t *testing.T) {
 // publishedBefore makes a node say that a job was published so much earlier.
 func publishedBefore(t *testing.T, node *miniredis.Miniredis, job string, by time.Duration) {
 	t.Helper()
-	names, err := node.HKeys("quorate:jobs")
+	names, err := node.HKeys("{quorate}:jobs")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		at, text, _ := strings.Cut(node.HGet("quorate:jobs", name), "|")
+		at, text, _ := strings.Cut(node.HGet("{quorate}:jobs", name), "|")
 		ms, err := strconv.ParseInt(at, 10, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if strings.HasPrefix(name, job+"|") {
-			node.HSet("quorate:jobs", name, strconv.FormatInt(ms-by.Milliseconds(), 10)+"|"+text)
+			node.HSet("{quorate}:jobs", name, strconv.FormatInt(ms-by.Milliseconds(), 10)+"|"+text)
 		}
 	}
 }
@@ -144,7 +148,7 @@ func TestForgetLeavesNoKey(t *testing.T) {
 	registry, ran := countTicks(t)
 	cfg := everySecond(redistest.URLs(servers))
 	cfg.Redis.NodeTimeout = time.Second
-	initialize(t, cfg, func(*nodes.Config) {})
+	initialize(t, cfg, func(*members.Config) {})
 	began, release := make(chan bool, 1000), make(chan struct{})
 	source := newCustomers(t, "@every 1s", func(ctx context.Context) {
 		began <- true
@@ -153,14 +157,14 @@ func TestForgetLeavesNoKey(t *testing.T) {
 		case <-ctx.Done():
 		}
 	})
-	r, err := New(cfg, registry, Options{ReplicaID: "r", LogOutput: t.Output(), Jobs: source})
+	r, err := newReplica(cfg, registry, Config{ID: "r", Logger: logTo(t.Output()), Source: source})
 	if err != nil {
 		t.Fatal(err)
 	}
 	stop := start(t.Context(), r)
 	<-began
 	eventually(t, "Forget is refused while the job runs", func() bool {
-		err := r.cluster.forget(t.Context(), "customer")
+		err := r.cluster.ForgetJob(t.Context(), "customer")
 		if !errors.Is(err, locking.ErrTaken) && !errors.Is(err, locking.ErrNoQuorum) {
 			t.Fatalf("while the job runs: %v", err)
 		}
@@ -170,14 +174,14 @@ func TestForgetLeavesNoKey(t *testing.T) {
 	r.Refresh()
 	close(release)
 	eventually(t, "no key is left", func() bool {
-		_ = r.cluster.forget(t.Context(), "customer") // the run's log may come after the first time
+		_ = r.cluster.ForgetJob(t.Context(), "customer") // the run's log may come after the first time
 		return len(keysOf("customer", keysOn(t, servers))) == 0
 	})
 	<-ran
 	if len(keysOf("a", keysOn(t, servers))) == 0 {
 		t.Error("nothing is kept of the other job")
 	}
-	if err := r.cluster.forget(t.Context(), "customer"); err != nil && !errors.Is(err, locking.ErrNoQuorum) {
+	if err := r.cluster.ForgetJob(t.Context(), "customer"); err != nil && !errors.Is(err, locking.ErrNoQuorum) {
 		t.Errorf("when nothing is left: %v", err)
 	}
 	if err := stop(); err != nil {

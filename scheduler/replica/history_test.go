@@ -8,11 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/redisledger"
 	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/locking/redlock/nodes"
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
-	"github.com/quorate/quorate/scheduler/redisledger"
+	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // TestHistoryAfterAChangeOfTheList changes five nodes to three, of which two stay. Runs whose
@@ -23,14 +24,14 @@ func TestHistoryAfterAChangeOfTheList(t *testing.T) {
 		minis := redistest.MiniN(t, 6)
 		defer minis.Close()
 		var noted notes
-		of := func(urls ...string) (*Config, nodes.Config) {
-			cfg, err := Read(Source{
+		of := func(urls ...string) (*config.Config, members.Config) {
+			cfg, err := config.Read(config.Source{
 				Path: write(t, fmt.Sprintf("redis: {nodes: [%s]}\njobs:\n  j: {func: note, schedule: \"* * * * *\"}\n", strings.Join(urls, ", "))), Environ: []string{},
 			}, noted.registry())
 			if err != nil {
 				t.Fatal(err)
 			}
-			cluster := cfg.cluster(&problems{origin: cfg.origin})[0]
+			cluster := nodesOf(t, cfg)[0]
 			cluster.Dial, cluster.Embedded = minis.Dial, true
 			return cfg, cluster
 		}
@@ -40,23 +41,29 @@ func TestHistoryAfterAChangeOfTheList(t *testing.T) {
 		declare(t, old)
 		begun := time.Now().UTC()
 		first := startAll(t, five, &noted, minis)
-		time.Sleep(30*time.Minute + 30*time.Second)
+		time.Sleep(20*time.Minute + 30*time.Second)
+		minis.Stop(0) // so five ticks are known to those that leave only
+		minis.Stop(1)
+		time.Sleep(5 * time.Minute)
+		minis.Start(0, true)
+		minis.Start(1, true)
+		time.Sleep(5 * time.Minute)
 		first()
-		if err := (nodes.Change{From: old, To: next}).Run(t.Context()); err != nil {
+		if err := (members.Change{From: []members.Config{old}, To: []members.Config{next}}).Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		second := startAll(t, three, &noted, minis)
 		time.Sleep(10 * time.Minute)
 		second()
 
-		set, err := nodes.Open(next)
+		set, err := members.Open(next)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer set.Close()
 		set.Learn(t.Context())
-		ledger := redisledger.New(set)
-		list, err := listing.Reader{Ledger: ledger, Roster: ledger}.Ticks(t.Context(), "j", scheduler.Query{Limit: 100})
+		store := redisledger.New(set)
+		list, err := listing.Reader{Ledger: store, Roster: store}.Ticks(t.Context(), "j", ledger.Query{Limit: 100})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +77,7 @@ func TestHistoryAfterAChangeOfTheList(t *testing.T) {
 			if !slices.ContainsFunc(ran, e.Tick.Equal) || e.Outcome.Ran() {
 				continue
 			}
-			if lost++; e.Reason.Code != scheduler.CodeHistoryLost || !e.Computed {
+			if lost++; e.Reason.Code != ledger.CodeHistoryLost || !e.Computed {
 				t.Errorf("tick %v ran, and is %s: %v", e.Tick.Sub(begun), e.Outcome, e.Reason)
 			}
 		}

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler/metrics"
 )
 
 // scrape returns the samples that the replica serves, by name{labels}.
@@ -41,9 +43,9 @@ func TestMetricsOfACluster(t *testing.T) {
 		ran <- struct{}{}
 		return nil
 	})
-	source := Source{Path: write(t, fmt.Sprintf("redis: {nodes: [%s]}\nhttp: {probes_listen: \"127.0.0.1:0\"}\njobs:\n  tell: {func: tell, schedule: \"@every 1s\"}\n",
+	source := config.Source{Path: write(t, fmt.Sprintf("redis: {nodes: [%s]}\nhttp: {probes_listen: \"127.0.0.1:0\"}\njobs:\n  tell: {func: tell, schedule: \"@every 1s\"}\n",
 		strings.Join(redistest.URLs(servers), ", "))), Environ: []string{}}
-	cfg, err := Read(source, registry)
+	cfg, err := config.Read(source, registry)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +58,7 @@ func TestMetricsOfACluster(t *testing.T) {
 	}
 	var replicas []*Replica
 	for _, id := range []string{"a", "b", "c"} {
-		r, err := New(cfg, registry, Options{ReplicaID: id, LogOutput: t.Output(), Version: "1.2.3"})
+		r, err := newReplica(cfg, registry, Config{ID: id, Logger: logTo(t.Output()), Version: "1.2.3", Metrics: new(metrics.Metrics)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,22 +103,13 @@ func TestMetricsOfACluster(t *testing.T) {
 	}
 }
 
-func TestNobodyCountsWhatNobodyReads(t *testing.T) {
+// A configuration that asks for the dashboard is refused by a program that lacks it.
+func TestNoDashboard(t *testing.T) {
 	t.Parallel()
-	registry := jobs.NewRegistry()
-	jobs.Register(registry, "tell", func(context.Context, jobs.Run, jobs.NoParams) error { return nil })
-	for _, wanted := range []bool{false, true} {
-		cfg := DefaultConfig()
-		cfg.Redis.Nodes = []NodeEntry{{URL: "redis://127.0.0.1:1"}}
-		r, err := New(cfg, registry, Options{Metrics: wanted, LogOutput: t.Output()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := r.Metrics() != nil; got != wanted {
-			t.Errorf("with Options.Metrics %t there are metrics: %t", wanted, got)
-		}
-		if err := r.close(); err != nil {
-			t.Error(err)
-		}
+	file := write(t, "redis: {nodes: [redis://127.0.0.1:1]}\nhttp:\n  listen: 127.0.0.1:0\n")
+	_, err := Load(file, jobs.NewRegistry())
+	want := file + ":3:11: http.listen: this program has no dashboard; pass new(dashboard.Server) of package scheduler/replica/dashboard"
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }

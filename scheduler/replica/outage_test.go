@@ -10,11 +10,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/redisledger"
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/locking/redlock/nodes"
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/redisledger"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 const outageJobs = `
@@ -35,15 +36,14 @@ func TestSixHoursDown(t *testing.T) {
 		minis := redistest.MiniN(t, 5)
 		defer minis.Close()
 		var noted notes
-		cfg, err := Read(Source{
+		cfg, err := config.Read(config.Source{
 			Path:    write(t, fmt.Sprintf("redis: {nodes: [%s]}\n%s", strings.Join(minis.URLs(), ", "), outageJobs)),
 			Environ: []string{},
 		}, noted.registry())
 		if err != nil {
 			t.Fatal(err)
 		}
-		ps := &problems{origin: cfg.origin}
-		cluster := cfg.cluster(ps)[0]
+		cluster := nodesOf(t, cfg)[0]
 		cluster.Dial, cluster.Embedded = minis.Dial, true
 		declare(t, cluster)
 
@@ -82,11 +82,11 @@ func TestSixHoursDown(t *testing.T) {
 }
 
 // startAll starts two replicas, and returns what stops them.
-func startAll(t *testing.T, cfg *Config, noted *notes, minis *redistest.Minis) (stop func()) {
+func startAll(t *testing.T, cfg *config.Config, noted *notes, minis *redistest.Minis) (stop func()) {
 	t.Helper()
 	var stops []func() error
 	for _, id := range []string{"a", "b"} {
-		r, err := New(cfg, noted.registry(), Options{ReplicaID: id, Embedded: true, Dial: minis.Dial, LogOutput: t.Output()})
+		r, err := newReplica(cfg, noted.registry(), Config{ID: id, Logger: logTo(t.Output()), Redis: Redis{Dial: minis.Dial, Embedded: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,14 +133,14 @@ func (n *notes) of(job string) []time.Time {
 
 // explain reads what the ledger has of a job's ticks, oldest first. They must
 // be on the hour, one after the other.
-func explain(t *testing.T, cluster nodes.Config, job string, midnight time.Time) []string {
+func explain(t *testing.T, cluster members.Config, job string, midnight time.Time) []string {
 	t.Helper()
-	set, err := nodes.Open(cluster)
+	set, err := members.Open(cluster)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer set.Close()
-	entries, err := redisledger.New(set).Ticks(t.Context(), scheduler.Query{Job: job, Limit: 100})
+	entries, err := redisledger.New(set).Ticks(t.Context(), ledger.Query{Job: job, Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

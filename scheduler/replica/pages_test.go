@@ -14,12 +14,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/redisstore"
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/redlock/records"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/web"
+	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
 var pagesFlag = flag.String("pages", "", "measure pages with 1,000 jobs and 100,000 records, and write the table into this page")
@@ -140,11 +144,11 @@ func median(list []time.Duration) float64 {
 
 // A crowd is a cluster of five nodes with many jobs, and a server of its pages.
 type crowd struct {
-	*Cluster
+	*redisstore.Cluster
 	web     *web.Server
 	servers []*redistest.Server
 	traffic traffic
-	kept    *listing.Shelf
+	kept    *listing.DirectoryCache
 }
 
 // A pageUse is what one visit has used.
@@ -176,15 +180,15 @@ func (c *crowd) visit(t *testing.T, path string) pageUse {
 // skipped, and the runs of some jobs failed.
 func newCrowd(t *testing.T, jobs, entries int) *crowd {
 	t.Helper()
-	c := &crowd{servers: redistest.StartN(t, 5), kept: &listing.Shelf{For: 2 * time.Second}}
-	list, err := ReadCluster(Source{Environ: []string{}, Path: write(t, fmt.Sprintf("redis: {nodes: [%s], node_timeout: 2s}\n", strings.Join(redistest.URLs(c.servers), ", ")))})
+	c := &crowd{servers: redistest.StartN(t, 5), kept: &listing.DirectoryCache{For: 2 * time.Second}}
+	list, err := config.ReadCluster(config.Source{Environ: []string{}, Path: write(t, fmt.Sprintf("redis: {nodes: [%s], node_timeout: 2s}\n", strings.Join(redistest.URLs(c.servers), ", ")))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range list {
 		list[i].Dial = c.traffic.dial
 	}
-	if c.Cluster, err = OpenCluster(list); err != nil {
+	if c.Cluster, err = redisstore.Open(list); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
@@ -206,8 +210,8 @@ func newCrowd(t *testing.T, jobs, entries int) *crowd {
 		}
 	}
 	control := c.Control()
-	control.Kept = c.kept
-	c.web, err = web.New(web.Config{Control: control, Nodes: c, Anonymous: web.AnonymousAll, Timeout: time.Minute, Settings: func() any { return "none" }})
+	control.Cache = c.kept
+	c.web, err = web.New(web.Config{Control: control, Nodes: c, Anonymous: identity.AnonymousAll, Timeout: time.Minute, Settings: func() any { return "none" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,17 +244,17 @@ func (c *crowd) beat(t *testing.T) {
 func jobNumber(j int) string { return fmt.Sprintf("job-%04d", j) }
 
 // record is the n-th last of a job.
-func record(j, n int, tick time.Time) nodes.Record {
-	e := scheduler.Entry{Tick: tick, Trigger: scheduler.BySchedule, Replica: "a", Outcome: scheduler.Succeeded, Started: tick, Finished: tick.Add(time.Second), Tries: 1}
-	r := nodes.Record{Kind: nodes.KindFinished, Stream: locking.StreamSchedule, Tick: tick, Token: uint64(tick.UnixMilli()), Attempt: 1, Owner: fmt.Sprint(j, n)}
+func record(j, n int, tick time.Time) records.Record {
+	e := ledger.Entry{Tick: tick, Trigger: ledger.BySchedule, Replica: "a", Outcome: ledger.Succeeded, Started: tick, Finished: tick.Add(time.Second), Tries: 1}
+	r := records.Record{Kind: records.Finished, Stream: locking.StreamSchedule, Tick: tick, Token: uint64(tick.UnixMilli()), Attempt: 1, Owner: fmt.Sprint(j, n)}
 	switch {
 	case n%10 == 9:
-		e = scheduler.Entry{Tick: tick, Trigger: scheduler.BySchedule, Outcome: scheduler.Skipped, Reason: scheduler.Said("overlap: an earlier run goes on"), Replica: "a"}
-		r = nodes.Record{Kind: nodes.KindNotRun, Stream: locking.StreamSchedule, Tick: tick}
+		e = ledger.Entry{Tick: tick, Trigger: ledger.BySchedule, Outcome: ledger.Skipped, Reason: ledger.Said("overlap: an earlier run goes on"), Replica: "a"}
+		r = records.Record{Kind: records.NotRun, Stream: locking.StreamSchedule, Tick: tick}
 	case j%100 == 7:
-		e.Outcome, e.Error = scheduler.Failed, "no such customer"
+		e.Outcome, e.Error = ledger.Failed, "no such customer"
 	}
-	r.Note = scheduler.EncodeNote(e)
+	r.Note = ledger.EncodeNote(e)
 	return r
 }
 

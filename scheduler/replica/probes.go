@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/quorate/quorate/scheduler/metrics"
 )
 
 // Times of the probes' server. Kubelets give up after a second by default.
@@ -18,6 +16,9 @@ const (
 	probeTimeout  = 5 * time.Second
 	probeShutdown = time.Second
 )
+
+// maxHeaderBytes bounds the header of a request.
+const maxHeaderBytes = 32 << 10
 
 // probes serves /healthz, /readyz and /metrics.
 type probes struct {
@@ -28,7 +29,7 @@ type probes struct {
 
 // startProbes listens on addr, if any. It never speaks to Redis: reasons is
 // what the replica knows already, and so are its metrics, if it has any.
-func startProbes(ctx context.Context, addr string, log *slog.Logger, reasons func() []string, m *metrics.Metrics) (*probes, error) {
+func startProbes(ctx context.Context, addr string, log *slog.Logger, reasons func() []string, m Metrics) (*probes, error) {
 	if addr == "" {
 		return &probes{}, nil
 	}
@@ -47,7 +48,11 @@ func startProbes(ctx context.Context, addr string, log *slog.Logger, reasons fun
 		served: make(chan error, 1),
 	}
 	go func() { p.served <- p.server.Serve(listener) }()
-	log.Info("serving /healthz, /readyz and /metrics", "address", listener.Addr().String())
+	what := "serving /healthz and /readyz"
+	if m != nil {
+		what = "serving /healthz, /readyz and /metrics"
+	}
+	log.Info(what, "address", listener.Addr().String())
 	return p, nil
 }
 
@@ -73,7 +78,7 @@ func (p *probes) stop() error {
 
 // probeHandler answers /healthz with 200 as long as the process serves at all,
 // and /readyz with 503 and one line per reason while it takes no ticks.
-func probeHandler(reasons func() []string, m *metrics.Metrics) http.Handler {
+func probeHandler(reasons func() []string, m Metrics) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { respond(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {

@@ -39,7 +39,7 @@ func TestLargeHeadersAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if status, body := fetch(t, strings.Repeat("x", 40<<10), "GET", "http://"+p.listener.Addr().String()+"/healthz", ""); status != http.StatusRequestHeaderFieldsTooLarge {
+	if status, body := get(t, "http://"+p.listener.Addr().String()+"/healthz?"+strings.Repeat("x", 40<<10)); status != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("%d %s", status, body)
 	}
 	if err := p.stop(); err != nil {

@@ -10,10 +10,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // A reloading is a replica whose configuration file a test writes.
@@ -28,24 +30,25 @@ type reloading struct {
 
 // newReloading starts a replica with the given jobs; the returned function stops
 // it.
-func newReloading(t *testing.T, jobsYAML string, change func(*reloading, *Options)) (*reloading, func()) {
+func newReloading(t *testing.T, jobsYAML string, change func(*reloading, *Config)) (*reloading, func()) {
 	t.Helper()
 	minis := redistest.MiniN(t, 3)
 	registry, ran := countTicks(t)
 	r := &reloading{t: t, path: filepath.Join(t.TempDir(), "config.yaml"), ran: ran}
 	r.head = "redis: {nodes: [" + strings.Join(minis.URLs(), ", ") + "]}\n"
 	r.write(r.head + jobsYAML)
-	source := Source{Path: r.path, Environ: []string{}}
-	cfg, err := Read(source, registry)
+	source := config.Source{Path: r.path, Environ: []string{}}
+	cfg, err := config.Read(source, registry)
 	if err != nil {
 		t.Fatal(err)
 	}
-	initialize(t, cfg, func(c *nodes.Config) { c.Dial, c.Embedded = minis.Dial, true })
-	options := Options{LogOutput: &r.log, Dial: minis.Dial, Embedded: true, ReplicaID: "a", Source: &source}
+	initialize(t, cfg, func(c *members.Config) { c.Dial, c.Embedded = minis.Dial, true })
+	options := Config{Logger: logTo(&r.log), ID: "a", Redis: Redis{Dial: minis.Dial, Embedded: true}}
 	if change != nil {
 		change(r, &options)
 	}
-	if r.Replica, err = New(cfg, registry, options); err != nil {
+	options.File = &config.File{Config: cfg, Registry: registry, Source: &source}
+	if r.Replica, err = New(options); err != nil {
 		t.Fatal(err)
 	}
 	stop := start(t.Context(), r.Replica)
@@ -252,12 +255,12 @@ func TestReloadWhenAsked(t *testing.T) {
 func TestJobsFromASource(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		schedule, err := scheduler.ParseSchedule("@every 1s", scheduler.ScheduleOptions{})
+		schedule, err := schedule.Parse("@every 1s", schedule.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, stop := newReloading(t, "jobs:\n  a: {func: count, schedule: \"@every 1s\"}\n", func(r *reloading, o *Options) {
-			o.Jobs = scheduler.SourceFunc(func(context.Context) ([]scheduler.Job, error) {
+		r, stop := newReloading(t, "jobs:\n  a: {func: count, schedule: \"@every 1s\"}\n", func(r *reloading, o *Config) {
+			o.Source = scheduler.SourceFunc(func(context.Context) ([]scheduler.Job, error) {
 				return []scheduler.Job{{Name: "customer", Schedule: schedule, Handler: func(_ context.Context, run jobs.Run) error {
 					r.ran <- run
 					return nil

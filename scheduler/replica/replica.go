@@ -1,9 +1,7 @@
 package replica
 
 import (
-	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -11,53 +9,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/redisstore"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/metrics"
-	"github.com/quorate/quorate/scheduler/traces"
 )
-
-// Options are what a program decides rather than its configuration. The zero
-// value is fine.
-type Options struct {
-	// ReplicaID goes before replica.id.
-	ReplicaID string
-	// Version of the program, for listings.
-	Version string
-	// Logger is used instead of one made from the log section.
-	Logger *slog.Logger
-	// LogOutput is where a logger made from the log section writes. Default:
-	// standard error.
-	LogOutput io.Writer
-	// Observer is told what happens, after the log.
-	Observer scheduler.Observer
-	// Metrics has the replica count and measure what it does also if it does not
-	// serve that itself, on http.probes_listen or http.listen: see Replica.Metrics.
-	Metrics bool
-	// TracerProvider, if set, gets a span of each tick, with the claim, the calls of
-	// the function and the end as its children: see package scheduler/traces. The
-	// spans of the function hang below, since its context carries that of its call.
-	TracerProvider trace.TracerProvider
-	// Listener, if set, is where the API is served, instead of on http.listen. The
-	// replica closes it.
-	Listener net.Listener
-	// Source, if set, is where the configuration was read from: it is read again
-	// when its file changes (see scheduler.reload_every) and at Replica.Reload,
-	// and its jobs are served from then on. Adapt, if set, changes what was read
-	// as the configuration given to New was changed after it was read.
-	Source *Source
-	Adapt  func(*Config)
-	// Jobs yields jobs besides those of the configuration, as they come and go.
-	// It is asked every scheduler.source_every and at Replica.Refresh.
-	Jobs scheduler.Source
-	// Dial replaces the network between the replica and the nodes.
-	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Embedded allows nodes inside this process. For development and tests.
-	Embedded bool
-}
 
 // A Replica is one replica, ready to Run.
 type Replica struct {
@@ -66,19 +23,19 @@ type Replica struct {
 	log       *slog.Logger
 	probeAddr string
 
-	cluster   *Cluster
+	cluster   *redisstore.Cluster
 	cells     []*cell
 	scheduler *scheduler.Scheduler
 	webhooks  sinks
-	metrics   *metrics.Metrics // nil if nobody wants them
-	web       *webServer       // nil without http.listen
+	metrics   Metrics   // nil if nobody wants them
+	dashboard Dashboard // nil without http.listen
 	tags      tagBook
 	observer  scheduler.Observer
 	reloader  *reloader     // nil where the configuration is not read again
 	reload    chan struct{} // holds one element after Reload
 	settings  atomic.Pointer[map[string][]string]
 
-	settingsShown atomic.Pointer[Config] // that the API shows
+	settingsShown atomic.Pointer[config.Config] // that the API shows
 
 	started  atomic.Bool
 	draining atomic.Bool
@@ -90,84 +47,93 @@ type Replica struct {
 // ErrRunTwice is returned by a second call of Replica.Run.
 var ErrRunTwice = errors.New("replica: Run may be called once")
 
-// Load reads the configuration at path ($QUORATE_CONFIG or config.yaml if it
-// is empty), lets the environment override it, and returns its Replica, which
-// reads it again when the file changes. The error of a bad configuration is a
-// *ConfigError.
+// Load is Read and New, for a program that adds nothing to its file.
 func Load(path string, registry *jobs.Registry) (*Replica, error) {
-	source := Source{Path: path}
-	cfg, err := Read(source, registry)
+	cfg, err := Read(path, registry)
 	if err != nil {
 		return nil, err
 	}
-	return New(cfg, registry, Options{Source: &source})
+	return New(cfg)
 }
 
 // New returns a Replica that does not run yet. It contacts no node, but reads
 // the secrets and files that reaching them takes. The error of a bad
 // configuration is a *ConfigError.
-func New(cfg *Config, registry *jobs.Registry, options Options) (*Replica, error) {
-	if err := registry.Err(); err != nil {
+func New(cfg Config) (*Replica, error) {
+	file := config.File{Config: config.Default()}
+	if cfg.File != nil {
+		file = *cfg.File
+	}
+	if file.Registry == nil {
+		file.Registry = jobs.NewRegistry()
+	}
+	if err := file.Registry.Err(); err != nil {
 		return nil, err
 	}
-	ps := &problems{origin: cfg.origin}
-	cfg.check(ps, registry)
-	if err := ps.err(); err != nil {
+	settings, err := cfg.over(file.Config)
+	if err = errors.Join(err, settings.Check(file.Registry)); err != nil {
 		return nil, err
 	}
-	cluster := cfg.cluster(ps)
-	if err := ps.err(); err != nil {
+	r, err := wire(settings, file.Registry, cfg)
+	if err == nil && file.Source != nil {
+		r.reloader = newReloader(r, settings, file, cfg.over)
+	}
+	return r, err
+}
+
+// wire puts the parts together.
+func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica, error) {
+	cluster, err := cfg.Nodes()
+	if err != nil {
 		return nil, err
 	}
 	list, err := cfg.JobList(registry)
 	if err != nil {
 		return nil, err
 	}
-	r, err := wire(cfg, cluster, list, options)
-	if err == nil && options.Source != nil {
-		r.reloader = newReloader(r, cfg, registry, options)
-	}
-	return r, err
-}
-
-// wire puts the parts together.
-func wire(cfg *Config, cluster []nodes.Config, list []scheduler.Job, options Options) (*Replica, error) {
-	id := identify(options.ReplicaID, cfg.Replica.ID)
+	id := identify(cfg.Replica.ID)
 	base := options.Logger
 	if base == nil {
-		base = NewLogger(cfg.Log, output(options.LogOutput))
+		base = config.NewLogger(cfg.Log, os.Stderr)
 	}
 	r := &Replica{id: id, version: options.Version, log: base.With("replica", id), probeAddr: cfg.HTTP.ProbesListen, reload: make(chan struct{}, 1)}
 	logged := events{r.log, r.changedSettings}
-	r.metrics = newMetrics(r, cfg, list, options)
-	var err error
-	if r.cells, r.cluster, err = openCells(cluster, options, r.log, r.metrics); err != nil {
+	r.beginMetrics(cfg, list, options.Metrics)
+	if r.cells, r.cluster, err = openCells(cluster, options.Redis, r.log, r.metrics); err != nil {
 		return nil, err
 	}
 	host, _ := os.Hostname() // listings can do without
 	part := cfg.SchedulerConfig()
 	part.Replica, part.Version, part.Host, part.PID = id, options.Version, host, os.Getpid()
-	part.ClockOffset = func() (time.Duration, bool) { return nodes.ClockOffset(r.cluster.Sets...) }
-	part.State, part.Locker, part.Ledger, part.Roster = r.state, lockerOf(r.cells, r.cluster.layout), r.cluster.Ledger, r.cluster.Roster
-	part.Archive, part.JobSets, part.Acts, part.Forget = r.cluster.Ledger, r.cluster.JobSets, r.cluster.Acts, r.cluster.forget
+	part.ClockOffset = func() (time.Duration, bool) { return members.ClockOffset(r.cluster.Sets...) }
+	part.State, part.Locker, part.Ledger, part.Roster = r.state, lockerOf(r.cells, r.cluster.Layout), r.cluster.Ledger, r.cluster.Roster
+	part.Archive, part.JobSets, part.Acts, part.Forget = r.cluster.Ledger, r.cluster.JobSets, r.cluster.Acts, r.cluster.ForgetJob
 	r.tags.own.Store(tagsIn(list))
-	if r.webhooks, err = cfg.sinks(id, base, r.tags.tagsOf); err != nil {
+	if r.webhooks, err = newSinks(cfg, id, base, r.tags.tagsOf); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
 	r.settingsShown.Store(cfg)
-	if r.web, err = newWeb(cfg, r, options); err != nil {
+	if err := r.openDashboard(cfg, options); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
-	r.observer = observers(logged.observer(), options.Observer, r.webhooks.observer(), observerOf(r.metrics), r.web.observer())
-	if options.TracerProvider != nil {
-		tracer := traces.New(options.TracerProvider, id)
-		r.observer = observers(r.observer, tracer.Observer())
-		part.Middleware = []jobs.Middleware{tracer.Middleware}
+	listen := []scheduler.Observer{logged.observe, options.Observer, r.webhooks.observe}
+	if r.metrics != nil {
+		listen = append(listen, r.metrics.Observe)
 	}
-	if secrets := cfg.withheld(); secrets != nil {
+	if r.dashboard != nil {
+		listen = append(listen, r.dashboard.Observe)
+	}
+	if options.Traces != nil {
+		options.Traces.Begin(id)
+		listen = append(listen, options.Traces.Observe)
+		part.Middleware = []jobs.Middleware{options.Traces.Middleware}
+	}
+	r.observer = observers(listen...)
+	if secrets := cfg.Withheld(); secrets != nil {
 		part.Middleware = append(part.Middleware, secrets.Middleware)
 	}
-	part.Observer, part.Logger, part.Source = r.observer, base, r.tags.noting(options.Jobs)
+	part.Observer, part.Logger, part.Source = r.observer, base, r.tags.noting(options.Source)
+	part.TellSettled = options.Observer != nil || len(r.webhooks) > 0 || r.metrics != nil
 	r.scheduler, err = scheduler.New(part, list)
 	if err != nil {
 		return nil, errors.Join(err, r.close())
@@ -190,7 +156,7 @@ func (r *Replica) ProbesAddr() net.Addr {
 }
 
 // shownSettings is the configuration in effect, for people.
-func (r *Replica) shownSettings() any { return r.settingsShown.Load().shown() }
+func (r *Replica) shownSettings() any { return r.settingsShown.Load().Shown() }
 
 // Abort ends a drain at once: running jobs are cancelled without waiting for
 // scheduler.drain_timeout. A program calls it at the second signal.

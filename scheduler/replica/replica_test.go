@@ -15,12 +15,13 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/redisledger"
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/redisledger"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Secrets that the whole-cluster test plants, one per place to write one.
@@ -54,7 +55,7 @@ func secretNodes(t *testing.T) ([]*redistest.Server, string) {
 	secrets := []string{urlSecret, envSecret, fileSecret, fileSecret, fileSecret}
 	servers := make([]*redistest.Server, 5)
 	for i := range servers {
-		servers[i] = redistest.Start(t, redistest.ACL("quorate", secrets[i], nodes.ACLRules("quorate")))
+		servers[i] = redistest.Start(t, redistest.ACL("quorate", secrets[i], members.ACLRules("quorate")))
 	}
 	return servers, fmt.Sprintf(`
 redis:
@@ -87,8 +88,8 @@ func TestThreeReplicasOnFiveNodes(t *testing.T) {
 		run.Logger.Info("about to fail", "word", p.Word)
 		return errors.New("cannot log in with " + p.Word)
 	})
-	source := Source{Path: write(t, text)}
-	cfg, err := Read(source, registry)
+	source := config.Source{Path: write(t, text)}
+	cfg, err := config.Read(source, registry)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestThreeReplicasOnFiveNodes(t *testing.T) {
 	var stops []func() error
 	var replicas []*Replica
 	for _, id := range []string{"a", "b", "c"} {
-		r, err := New(cfg, registry, Options{ReplicaID: id, LogOutput: &out, Version: "test"})
+		r, err := newReplica(cfg, registry, Config{ID: id, Logger: config.NewLogger(cfg.Log, &out), Version: "test"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,8 +121,8 @@ func TestThreeReplicasOnFiveNodes(t *testing.T) {
 			t.Errorf("/readyz of %s: %d %s", r.ID(), status, body)
 		}
 	}
-	ledger := redisledger.New(set)
-	living, err := ledger.Replicas(t.Context())
+	store := redisledger.New(set)
+	living, err := store.Replicas(t.Context())
 	if err != nil || len(living) != 3 {
 		t.Errorf("roster: %v, %v", living, err)
 	}
@@ -131,8 +132,8 @@ func TestThreeReplicasOnFiveNodes(t *testing.T) {
 		}
 	}
 	goleak.VerifyNone(t, others)
-	checkRuns(t, told.runs, ledger)
-	failed, err := ledger.Runs(t.Context(), scheduler.Query{Job: "fail", Limit: 100})
+	checkRuns(t, told.runs, store)
+	failed, err := store.Runs(t.Context(), ledger.Query{Job: "fail", Limit: 100})
 	if err != nil || len(failed) == 0 || !strings.Contains(failed[0].Error, "cannot log in with ***") {
 		t.Errorf("ledger of the failing job: %+v, %v", failed, err)
 	}
@@ -147,13 +148,13 @@ func TestThreeReplicasOnFiveNodes(t *testing.T) {
 }
 
 // openCluster opens the nodes as a listing does.
-func openCluster(t *testing.T, source Source) *nodes.Set {
+func openCluster(t *testing.T, source config.Source) *members.Set {
 	t.Helper()
-	cluster, err := ReadCluster(source)
+	cluster, err := config.ReadCluster(source)
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := nodes.Open(cluster[0])
+	set, err := members.Open(cluster[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,10 +162,10 @@ func openCluster(t *testing.T, source Source) *nodes.Set {
 }
 
 // checkRuns compares what ran with the promises and with the ledger.
-func checkRuns(t *testing.T, runs []jobs.Run, ledger scheduler.Ledger) {
+func checkRuns(t *testing.T, runs []jobs.Run, store ledger.Store) {
 	t.Helper()
-	inLedger := map[time.Time]scheduler.Entry{}
-	entries, err := ledger.Runs(t.Context(), scheduler.Query{Job: "tell", Limit: 1000})
+	inLedger := map[time.Time]ledger.Entry{}
+	entries, err := store.Runs(t.Context(), ledger.Query{Job: "tell", Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +182,7 @@ func checkRuns(t *testing.T, runs []jobs.Run, ledger scheduler.Ledger) {
 		if seen[run.Tick.UTC()] || run.Token <= last {
 			t.Errorf("tick %v with token %d after %d: run before: %t", run.Tick, run.Token, last, seen[run.Tick.UTC()])
 		}
-		if e.Token != run.Token || e.Replica != run.Replica || e.Outcome != scheduler.Succeeded {
+		if e.Token != run.Token || e.Replica != run.Replica || e.Outcome != ledger.Succeeded {
 			t.Errorf("the ledger has %+v for %+v", e, run)
 		}
 		seen[run.Tick.UTC()], last = true, run.Token
@@ -267,7 +268,7 @@ func TestWrongPasswordsAreNotShown(t *testing.T) {
 	registry, _ := countTicks(t)
 	out := &watchedBuffer{word: "WRONGPASS", seen: make(chan struct{})}
 	cfg := everySecond([]string{"redis://quorate:" + urlSecret + "@" + server.Addr()})
-	r, err := New(cfg, registry, Options{LogOutput: out})
+	r, err := newReplica(cfg, registry, Config{Logger: logTo(out)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,22 +280,6 @@ func TestWrongPasswordsAreNotShown(t *testing.T) {
 	for _, text := range append(r.notReady(), out.String()) {
 		if strings.Contains(text, urlSecret) {
 			t.Errorf("the password came out: %s", text)
-		}
-	}
-}
-
-func TestShippedConfig(t *testing.T) {
-	t.Parallel()
-	cfg, err := Read(Source{Path: "../../config.yaml", Environ: []string{"A=b"}}, newRegistry(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(cfg.Redis.Nodes) != 5 || len(cfg.Jobs) < 3 {
-		t.Errorf("%d nodes and %d jobs", len(cfg.Redis.Nodes), len(cfg.Jobs))
-	}
-	for name, job := range cfg.Jobs {
-		if job.Func != "exec" && job.Func != "http" {
-			t.Errorf("job %s uses %s, which is not built in", name, job.Func)
 		}
 	}
 }

@@ -25,11 +25,11 @@ func (r *Replica) Run(ctx context.Context) error {
 		r.serving = probes.listener.Addr()
 		r.mu.Unlock()
 	}
-	if err = r.web.start(ctx, r.log); err == nil {
+	if err = r.serveDashboard(ctx); err == nil {
 		err = r.serve(ctx)
 	}
 	r.draining.Store(true)
-	if err = errors.Join(err, r.web.stop(), r.close(), probes.stop()); err == nil {
+	if err = errors.Join(err, r.stopDashboard(), r.close(), probes.stop()); err == nil {
 		r.log.Info("stopped")
 	}
 	return err

@@ -4,17 +4,21 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -49,12 +53,12 @@ func countTicks(t *testing.T) (*jobs.Registry, chan jobs.Run) {
 }
 
 // everySecond is a configuration over the given nodes, as code makes it.
-func everySecond(urls []string) *Config {
-	cfg := DefaultConfig()
+func everySecond(urls []string) *config.Config {
+	cfg := config.Default()
 	for _, url := range urls {
-		cfg.Redis.Nodes = append(cfg.Redis.Nodes, NodeEntry{URL: url})
+		cfg.Redis.Nodes = append(cfg.Redis.Nodes, config.NodeEntry{URL: url})
 	}
-	cfg.Jobs = map[string]JobConfig{"a": {Func: "count", Schedule: Specs{"@every 1s"}, JobPolicy: DefaultPolicy()}}
+	cfg.Jobs = map[string]config.JobConfig{"a": {Func: "count", Schedule: config.Specs{"@every 1s"}, JobPolicy: config.DefaultPolicy()}}
 	return cfg
 }
 
@@ -76,7 +80,7 @@ func TestRunOnBlankNodesWaitsOneGraceAndSaysSo(t *testing.T) {
 		defer minis.Close()
 		registry, ran := countTicks(t)
 		var log syncBuffer
-		r, err := New(everySecond(minis.URLs()), registry, Options{LogOutput: &log, Dial: minis.Dial, Embedded: true, ReplicaID: "a"})
+		r, err := newReplica(everySecond(minis.URLs()), registry, Config{Logger: logTo(&log), ID: "a", Redis: Redis{Dial: minis.Dial, Embedded: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,11 +116,11 @@ func TestRunOnBlankNodesWaitsOneGraceAndSaysSo(t *testing.T) {
 }
 
 // initialize says that nodes are new.
-func initialize(t *testing.T, cfg *Config, dial func(*nodes.Config)) {
+func initialize(t *testing.T, cfg *config.Config, dial func(*members.Config)) {
 	t.Helper()
-	cluster := cfg.cluster(&problems{})[0]
+	cluster := nodesOf(t, cfg)[0]
 	dial(&cluster)
-	set, err := nodes.Open(cluster)
+	set, err := members.Open(cluster)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,12 +137,12 @@ func TestRunWaitsForAQuorum(t *testing.T) {
 		defer minis.Close()
 		registry, ran := countTicks(t)
 		cfg := everySecond(minis.URLs())
-		initialize(t, cfg, func(c *nodes.Config) { c.Dial, c.Embedded = minis.Dial, true })
+		initialize(t, cfg, func(c *members.Config) { c.Dial, c.Embedded = minis.Dial, true })
 		for i := range 3 {
 			minis.Stop(i)
 		}
 		var log syncBuffer
-		r, err := New(cfg, registry, Options{LogOutput: &log, Dial: minis.Dial, Embedded: true})
+		r, err := newReplica(cfg, registry, Config{Logger: logTo(&log), Redis: Redis{Dial: minis.Dial, Embedded: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,8 +189,8 @@ func TestRunEndsWhereItIsRefused(t *testing.T) {
 		minis := redistest.MiniN(t, 5)
 		defer minis.Close()
 		registry, _ := countTicks(t)
-		initialize(t, everySecond(minis.URLs()), func(c *nodes.Config) { c.Dial, c.Embedded = minis.Dial, true })
-		r, err := New(everySecond(minis.URLs()[:3]), registry, Options{Logger: slog.New(slog.DiscardHandler), Dial: minis.Dial, Embedded: true})
+		initialize(t, everySecond(minis.URLs()), func(c *members.Config) { c.Dial, c.Embedded = minis.Dial, true })
+		r, err := newReplica(everySecond(minis.URLs()[:3]), registry, Config{Logger: slog.New(slog.DiscardHandler), Redis: Redis{Dial: minis.Dial, Embedded: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -209,11 +213,15 @@ func TestAbortEndsADrain(t *testing.T) {
 			return context.Cause(ctx)
 		})
 		cfg := everySecond(minis.URLs())
-		initialize(t, cfg, func(c *nodes.Config) { c.Dial, c.Embedded = minis.Dial, true })
+		initialize(t, cfg, func(c *members.Config) { c.Dial, c.Embedded = minis.Dial, true })
 		finished := 0
-		r, err := New(cfg, registry, Options{
-			Logger: slog.New(slog.DiscardHandler), Dial: minis.Dial, Embedded: true,
-			Observer: scheduler.Observer{Finished: func(scheduler.Entry, error) { finished++ }},
+		r, err := newReplica(cfg, registry, Config{
+			Logger: slog.New(slog.DiscardHandler), Redis: Redis{Dial: minis.Dial, Embedded: true},
+			Observer: func(e scheduler.Event) {
+				if e.Kind == scheduler.EventFinished {
+					finished++
+				}
+			},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -248,3 +256,32 @@ func TestAbortEndsADrain(t *testing.T) {
 		}
 	})
 }
+
+// write writes a configuration and returns its path.
+func write(tb testing.TB, text string) string {
+	tb.Helper()
+	file := filepath.Join(tb.TempDir(), "config.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return file
+}
+
+// nodesOf returns what the nodes of a configuration are opened with.
+func nodesOf(t *testing.T, cfg *config.Config) []members.Config {
+	t.Helper()
+	list, err := cfg.Nodes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// newReplica returns a replica with a configuration that was not read from a file.
+func newReplica(cfg *config.Config, registry *jobs.Registry, c Config) (*Replica, error) {
+	c.File = &config.File{Config: cfg, Registry: registry}
+	return New(c)
+}
+
+// logTo is a logger to w.
+func logTo(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }

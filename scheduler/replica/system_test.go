@@ -11,26 +11,28 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/redisledger"
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/redisledger"
+	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // A contender is a scheduler over real nodes with a client of its own, wired by
 // hand where a test needs settings that a configuration does not have.
 type contender struct {
-	set       *nodes.Set
+	set       *members.Set
 	locker    *redlock.Locker
 	ledger    *redisledger.Ledger
 	scheduler *scheduler.Scheduler
 	done      chan error
 }
 
-func newContender(t *testing.T, cfg nodes.Config, sched scheduler.Config, list []scheduler.Job) *contender {
+func newContender(t *testing.T, cfg members.Config, sched scheduler.Config, list []scheduler.Job) *contender {
 	t.Helper()
 	m := joined(t, cfg)
 	m.schedules(t, sched, list)
@@ -38,17 +40,17 @@ func newContender(t *testing.T, cfg nodes.Config, sched scheduler.Config, list [
 }
 
 // joined is one that has met the nodes, and has no jobs yet.
-func joined(t *testing.T, cfg nodes.Config) *contender {
+func joined(t *testing.T, cfg members.Config) *contender {
 	t.Helper()
 	m := &contender{done: make(chan error, 1)}
 	var err error
-	if m.set, err = nodes.Open(cfg); err != nil {
+	if m.set, err = members.Open(cfg); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.set.Join(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if m.locker, err = redlock.New(m.set, redlock.Config{}); err != nil {
+	if m.locker, err = redlock.New(m.set, redlock.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	m.ledger = redisledger.New(m.set)
@@ -93,7 +95,7 @@ func (c *counter) handler(_ context.Context, run jobs.Run) error {
 	if c.runs == nil {
 		c.runs, c.wins = map[string]int{}, map[string]int{}
 	}
-	c.runs[scheduler.RunID(run.Job, run.Tick)]++
+	c.runs[ledger.RunID(run.Job, run.Tick)]++
 	c.wins[run.Replica]++
 	return nil
 }
@@ -136,9 +138,9 @@ func compete(t *testing.T, change func(*scheduler.Config)) (once, lost, twice in
 	t.Helper()
 	const replicas, apart = 20, 100 * time.Millisecond
 	ticks := competed()
-	cfg := nodes.Config{Namespace: "compete", Timeout: 4 * time.Second, TTL: 20 * time.Second, Grace: 30 * time.Second, Dial: dialUneven}
+	cfg := members.Config{Namespace: "compete", Timeout: 4 * time.Second, TTL: 20 * time.Second, Grace: 30 * time.Second, Dial: dialUneven}
 	for _, url := range redistest.URLs(redistest.StartN(t, 5)) {
-		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{URL: url})
+		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{URL: url})
 	}
 	declare(t, cfg)
 	var contenders []*contender
@@ -157,15 +159,14 @@ func compete(t *testing.T, change func(*scheduler.Config)) (once, lost, twice in
 	for i, m := range contenders {
 		id := fmt.Sprintf("r%02d", i)
 		left.of[id] = ticks
-		m.schedules(t, scheduler.Config{Replica: id, BeatEvery: time.Second, Observer: scheduler.Observer{
-			Finished: func(scheduler.Entry, error) { left.decided(id) },
-			Lost:     func(string, time.Time, error) { left.decided(id) },
-			Decided: func(e scheduler.Entry) {
-				if i == 0 {
-					t.Logf("%s: %s (%s)", e.ID(), e.Outcome, e.Reason)
+		m.schedules(t, scheduler.Config{Replica: id, BeatEvery: time.Second, Observer: func(e scheduler.Event) {
+			switch e.Kind {
+			case scheduler.EventFinished, scheduler.EventLost, scheduler.EventDecided:
+				if i == 0 && e.Kind == scheduler.EventDecided {
+					t.Logf("%s: %s (%s)", e.Entry.ID(), e.Entry.Outcome, e.Entry.Reason)
 				}
 				left.decided(id)
-			},
+			}
 		}}, list, change)
 	}
 	for _, m := range contenders {
@@ -238,7 +239,7 @@ func atInstants(t *testing.T, first time.Time, n int, apart time.Duration, handl
 	var list []scheduler.Job
 	for i := range n {
 		at := first.Add(time.Duration(i) * apart)
-		s, err := scheduler.ParseSchedule("@at "+at.UTC().Format(time.RFC3339Nano), scheduler.ScheduleOptions{})
+		s, err := schedule.Parse("@at "+at.UTC().Format(time.RFC3339Nano), schedule.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -248,9 +249,9 @@ func atInstants(t *testing.T, first time.Time, n int, apart time.Duration, handl
 }
 
 // declare says that the nodes are new.
-func declare(t *testing.T, cfg nodes.Config) {
+func declare(t *testing.T, cfg members.Config) {
 	t.Helper()
-	set, err := nodes.Open(cfg)
+	set, err := members.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,15 +307,15 @@ func TestDayOnFiveNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		minis := redistest.MiniN(t, 5)
 		defer minis.Close()
-		cfg := nodes.Config{
+		cfg := members.Config{
 			Namespace: "day", Timeout: 200 * time.Millisecond, TTL: 15 * time.Second, Grace: 20 * time.Second,
 			Embedded: true, Dial: minis.Dial,
 		}
 		for _, url := range minis.URLs() {
-			cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{URL: url})
+			cfg.Nodes = append(cfg.Nodes, members.NodeConfig{URL: url})
 		}
 		declare(t, cfg)
-		s, err := scheduler.ParseSchedule("*/5 * * * *", scheduler.ScheduleOptions{})
+		s, err := schedule.Parse("*/5 * * * *", schedule.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -334,7 +335,7 @@ func TestDayOnFiveNodes(t *testing.T) {
 		for _, m := range members[1:] {
 			m.stopped(t)
 		}
-		ticks, err := members[0].ledger.Ticks(t.Context(), scheduler.Query{Job: "five", Limit: 1000})
+		ticks, err := members[0].ledger.Ticks(t.Context(), ledger.Query{Job: "five", Limit: 1000})
 		if err != nil {
 			t.Error(err)
 		}
@@ -343,13 +344,13 @@ func TestDayOnFiveNodes(t *testing.T) {
 			t.Errorf("%d ticks ran and %d are in the ledger, want %d", len(c.runs), len(ticks), due)
 		}
 		for i := 1; i <= due; i++ {
-			id := scheduler.RunID("five", began.Truncate(5*time.Minute).Add(time.Duration(i)*5*time.Minute))
+			id := ledger.RunID("five", began.Truncate(5*time.Minute).Add(time.Duration(i)*5*time.Minute))
 			if c.runs[id] != 1 {
 				t.Errorf("%s ran %d times", id, c.runs[id])
 			}
 		}
 		for _, e := range ticks {
-			if e.Outcome != scheduler.Succeeded {
+			if e.Outcome != ledger.Succeeded {
 				t.Errorf("%s: %s (%s)", e.ID(), e.Outcome, e.Reason)
 			}
 		}
@@ -365,12 +366,12 @@ func TestDayOnFiveNodes(t *testing.T) {
 func TestFrozenMajority(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 5)
-	cfg := nodes.Config{Namespace: "frozen", Timeout: 400 * time.Millisecond, TTL: 2 * time.Second, Grace: 3 * time.Second}
+	cfg := members.Config{Namespace: "frozen", Timeout: 400 * time.Millisecond, TTL: 2 * time.Second, Grace: 3 * time.Second}
 	for _, url := range redistest.URLs(servers) {
-		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{URL: url})
+		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{URL: url})
 	}
 	declare(t, cfg)
-	s, err := scheduler.ParseSchedule("@every 1s", scheduler.ScheduleOptions{})
+	s, err := schedule.Parse("@every 1s", schedule.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -384,11 +385,13 @@ func TestFrozenMajority(t *testing.T) {
 	deadlines := map[locking.Token]time.Time{}
 	m := newContender(t, cfg, scheduler.Config{
 		Replica: "a",
-		Observer: scheduler.Observer{Extended: func(_ string, c locking.Claim, e locking.Extension) {
-			mu.Lock()
-			defer mu.Unlock()
-			deadlines[c.Token] = e.Deadline
-		}},
+		Observer: func(e scheduler.Event) {
+			if e.Kind == scheduler.EventExtended {
+				mu.Lock()
+				defer mu.Unlock()
+				deadlines[e.Entry.Token] = e.Deadline
+			}
+		},
 	}, []scheduler.Job{{Name: "sleeper", Schedule: s, Handler: func(ctx context.Context, run jobs.Run) error {
 		began <- run
 		<-ctx.Done()

@@ -2,66 +2,21 @@ package replica
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
-	"net/url"
-	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/webhook"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/webhook"
 )
-
-// A WebhookConfig is an endpoint that is told what becomes of ticks and runs.
-type WebhookConfig struct {
-	URL     string            `json:"url" resolve:"late" jsonschema:"where to post to; better a reference if it holds a secret: ${env:NAME} or ${file:/path}"`
-	Events  []WebhookEvent    `json:"events" jsonschema:"what is told"`
-	Jobs    []string          `json:"jobs,omitempty" jsonschema:"only these jobs, and those with one of the tags; default: all"`
-	Tags    []string          `json:"tags,omitempty" jsonschema:"only jobs with one of these tags, and those named under jobs; default: all"`
-	Headers map[string]string `json:"headers,omitempty" resolve:"late" jsonschema:"sent along; better references if they hold secrets"`
-	Secret  string            `json:"secret,omitempty" resolve:"late" jsonschema:"signs each message in the header Quorate-Signature, as docs/webhooks.md says; better a reference"`
-	Timeout time.Duration     `json:"timeout,omitempty" jsonschema:"what one try may take; default 5s"`
-}
-
-// A WebhookEvent is a kind of thing that a webhook tells.
-type WebhookEvent string
-
-func (WebhookEvent) choices() []string {
-	var all []string
-	for _, e := range webhook.Events() {
-		all = append(all, string(e))
-	}
-	return all
-}
-
-// checkWebhooks reports mistakes in what is told to whom.
-func (c *Config) checkWebhooks(ps *problems) {
-	for i, hook := range c.Webhooks {
-		p := path{"webhooks", strconv.Itoa(i)}
-		badURL, badEvents := ps.has(p.with("url")), ps.has(p.with("events"))
-		switch u, err := url.Parse(hook.URL); {
-		case badURL || hasReference(hook.URL):
-		case hook.URL == "":
-			ps.at(p, "has no url; write one such as https://hooks.example.com/quorate")
-		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-			ps.at(p.with("url"), "is no address that can be posted to; write one such as https://hooks.example.com/quorate")
-		}
-		if len(hook.Events) == 0 && !badEvents {
-			ps.at(p, "has no events; write some of %s", oneOf(WebhookEvent("").choices()))
-		}
-		c.checkChain(ps, p.with("jobs"), hook.Jobs)
-		if hook.Timeout != 0 {
-			ps.positive(p.with("timeout"), hook.Timeout)
-		}
-	}
-}
 
 // sinks are the webhooks of a replica.
 type sinks []*webhook.Sink
 
 // A tagBook knows the tags of jobs, those of the configuration and those of
-// Options.Jobs, as they were served last.
+// Config.Source, as they were served last.
 type tagBook struct {
 	own, sourced atomic.Pointer[map[string][]string]
 }
@@ -99,13 +54,13 @@ func (b *tagBook) tagsOf(job string) []string {
 	return nil
 }
 
-// sinks returns the webhooks of the configuration.
-func (c *Config) sinks(id string, log *slog.Logger, tagsOf func(job string) []string) (sinks, error) {
+// newSinks returns the webhooks of the configuration.
+func newSinks(c *config.Config, id string, log *slog.Logger, tagsOf func(job string) []string) (sinks, error) {
 	var all sinks
 	for i, hook := range c.Webhooks {
 		cfg := webhook.Config{
-			Name: path{"webhooks", strconv.Itoa(i)}.String(), Namespace: c.Namespace, Replica: id,
-			URL: hook.URL, Headers: hook.Headers, Secret: hook.Secret, Resolve: expand, Timeout: hook.Timeout,
+			Name: fmt.Sprintf("webhooks[%d]", i), Namespace: c.Namespace, Replica: id,
+			URL: hook.URL, Headers: hook.Headers, Secret: hook.Secret, Resolve: config.Expand, Timeout: hook.Timeout,
 			Jobs: hook.Jobs, Tags: hook.Tags, TagsOf: tagsOf, Logger: log,
 		}
 		for _, e := range hook.Events {
@@ -120,12 +75,10 @@ func (c *Config) sinks(id string, log *slog.Logger, tagsOf func(job string) []st
 	return all, nil
 }
 
-func (s sinks) observer() scheduler.Observer {
-	var list []scheduler.Observer
+func (s sinks) observe(e scheduler.Event) {
 	for _, sink := range s {
-		list = append(list, sink.Observer())
+		sink.Observe(e)
 	}
-	return observers(list...)
 }
 
 // start lets the webhooks post until the returned function is called, which

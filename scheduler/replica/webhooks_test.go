@@ -13,11 +13,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/redisledger"
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/webhook"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/redisledger"
-	"github.com/quorate/quorate/scheduler/webhook"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // A failure reaches the endpoint of the configuration, and what the run logged
@@ -47,14 +49,14 @@ func TestFailureIsToldAndItsLogKept(t *testing.T) {
 		run.Logger.Info("about to fail", "word", p.Word, "hook", os.Getenv("QUORATE_TEST_HOOK"))
 		return errors.New("cannot log in with " + p.Word)
 	})
-	source := Source{Path: write(t, fmt.Sprintf(`
+	source := config.Source{Path: write(t, fmt.Sprintf(`
 redis: {nodes: [%s]}
 jobs:
   fail: {func: fail, schedule: "@every 1s", params: {word: "${env:QUORATE_TEST_PARAM}"}}
 webhooks:
   - {url: "%s/${env:QUORATE_TEST_HOOK}", events: [failed], jobs: [fail], headers: {Authorization: "Bearer ${env:QUORATE_TEST_HOOK}"}}
 `, redistest.Start(t).URL(), server.URL))}
-	cfg, err := Read(source, registry)
+	cfg, err := config.Read(source, registry)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +65,7 @@ webhooks:
 		t.Fatal(err)
 	}
 	var out syncBuffer
-	r, err := New(cfg, registry, Options{ReplicaID: "a", LogOutput: &out})
+	r, err := newReplica(cfg, registry, Config{ID: "a", Logger: logTo(&out)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,12 +95,12 @@ webhooks:
 func TestTagsOfAllJobs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		schedule, err := scheduler.ParseSchedule("@every 1s", scheduler.ScheduleOptions{})
+		schedule, err := schedule.Parse("@every 1s", schedule.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, stop := newReloading(t, "jobs:\n  a: {func: count, schedule: \"@every 1s\", tags: [x]}\n", func(_ *reloading, o *Options) {
-			o.Jobs = scheduler.SourceFunc(func(context.Context) ([]scheduler.Job, error) {
+		r, stop := newReloading(t, "jobs:\n  a: {func: count, schedule: \"@every 1s\", tags: [x]}\n", func(_ *reloading, o *Config) {
+			o.Source = scheduler.SourceFunc(func(context.Context) ([]scheduler.Job, error) {
 				return []scheduler.Job{{
 					Name: "customer", Schedule: schedule, Tags: []string{"y"},
 					Handler: func(context.Context, jobs.Run) error { return nil },

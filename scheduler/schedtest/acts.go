@@ -8,38 +8,38 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
 )
 
-// Acts is a [scheduler.Acts] in memory, shared by the replicas of one process.
+// Acts is a [acts.Store] in memory, shared by the replicas of one process.
 // The zero value is ready to use.
 type Acts struct {
 	mu   sync.Mutex
-	acts []scheduler.Act // in the order they were made
+	acts []acts.Act // in the order they were made
 
-	notes []scheduler.Act
+	notes []acts.Act
 }
 
-// Do implements [scheduler.Acts].
-func (a *Acts) Do(ctx context.Context, act scheduler.Act) (scheduler.Act, error) {
+// Do implements [acts.Store].
+func (a *Acts) Do(ctx context.Context, act acts.Act) (acts.Act, error) {
 	if err := ctx.Err(); err != nil {
-		return scheduler.Act{}, err
+		return acts.Act{}, err
 	}
 	act, err := act.Ready()
 	if err != nil {
-		return scheduler.Act{}, err
+		return acts.Act{}, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if i := a.find(act.ID); i >= 0 {
 		if a.acts[i].Fingerprint() != act.Fingerprint() {
-			return scheduler.Act{}, &scheduler.ReusedIDError{ID: act.ID}
+			return acts.Act{}, &acts.ReusedIDError{ID: act.ID}
 		}
 		return a.acts[i], nil
 	}
 	now := time.Now()
 	if err := a.full(act, now); err != nil {
-		return scheduler.Act{}, err
+		return acts.Act{}, err
 	}
 	act.At = a.next(act, now)
 	a.acts = append(a.acts, act)
@@ -47,22 +47,22 @@ func (a *Acts) Do(ctx context.Context, act scheduler.Act) (scheduler.Act, error)
 }
 
 // full is the error for one act too many.
-func (a *Acts) full(act scheduler.Act, now time.Time) error {
-	if act.Kind.Request() && len(a.requests(now)) >= scheduler.MaxOpenActs {
-		return scheduler.TooManyActs(act.Kind, scheduler.MaxOpenActs)
+func (a *Acts) full(act acts.Act, now time.Time) error {
+	if act.Kind.Request() && len(a.requests(now)) >= acts.MaxOpen {
+		return acts.TooMany(act.Kind, acts.MaxOpen)
 	}
-	if act.Kind != scheduler.ActPause {
+	if act.Kind != acts.Pause {
 		return nil
 	}
-	others := slices.DeleteFunc(a.pauses(), func(p scheduler.Act) bool { return p.Line() == act.Line() })
-	if len(others) >= scheduler.MaxPauses {
-		return scheduler.TooManyPauses(scheduler.MaxPauses)
+	others := slices.DeleteFunc(a.pauses(), func(p acts.Act) bool { return p.Line() == act.Line() })
+	if len(others) >= acts.MaxPauses {
+		return acts.TooManyPauses(acts.MaxPauses)
 	}
 	return nil
 }
 
 // next returns an instant after those of the acts that act must follow.
-func (a *Acts) next(act scheduler.Act, now time.Time) time.Time {
+func (a *Acts) next(act acts.Act, now time.Time) time.Time {
 	at := now.Truncate(time.Millisecond).UTC()
 	for _, have := range a.acts {
 		if have.Line() == act.Line() && have.Last().Add(time.Millisecond).After(at) {
@@ -72,57 +72,57 @@ func (a *Acts) next(act scheduler.Act, now time.Time) time.Time {
 	return at
 }
 
-// Open implements [scheduler.Acts].
-func (a *Acts) Open(ctx context.Context) (scheduler.OpenActs, error) {
+// Open implements [acts.Store].
+func (a *Acts) Open(ctx context.Context) (acts.Open, error) {
 	if err := ctx.Err(); err != nil {
-		return scheduler.OpenActs{}, err
+		return acts.Open{}, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
-	return scheduler.OpenActs{Pauses: a.pauses(), Requests: a.requests(now), Expired: a.expired(now)}, nil
+	return acts.Open{Pauses: a.pauses(), Requests: a.requests(now), Expired: a.expired(now)}, nil
 }
 
-func (a *Acts) expired(now time.Time) []scheduler.Act {
-	var expired []scheduler.Act
+func (a *Acts) expired(now time.Time) []acts.Act {
+	var expired []acts.Act
 	for _, act := range a.acts {
 		if act.Kind.Request() && act.Closed.IsZero() && !now.Before(act.Expires()) {
 			expired = append(expired, act)
 		}
 	}
-	scheduler.SortActs(expired)
+	acts.Sort(expired)
 	return expired
 }
 
-func (a *Acts) requests(now time.Time) []scheduler.Act {
-	var open []scheduler.Act
+func (a *Acts) requests(now time.Time) []acts.Act {
+	var open []acts.Act
 	for _, act := range a.acts {
 		if act.Kind.Request() && act.Closed.IsZero() && now.Before(act.Expires()) {
 			open = append(open, act)
 		}
 	}
-	scheduler.SortActs(open)
+	acts.Sort(open)
 	return open
 }
 
-func (a *Acts) pauses() []scheduler.Act {
-	last := map[string]scheduler.Act{}
+func (a *Acts) pauses() []acts.Act {
+	last := map[string]acts.Act{}
 	for _, act := range a.acts {
 		if !act.Kind.Request() {
 			last[act.Line()] = act
 		}
 	}
-	var paused []scheduler.Act
+	var paused []acts.Act
 	for _, act := range last {
-		if act.Kind == scheduler.ActPause {
+		if act.Kind == acts.Pause {
 			paused = append(paused, act)
 		}
 	}
-	slices.SortFunc(paused, func(x, y scheduler.Act) int { return strings.Compare(x.Line(), y.Line()) })
+	slices.SortFunc(paused, func(x, y acts.Act) int { return strings.Compare(x.Line(), y.Line()) })
 	return paused
 }
 
-// Close implements [scheduler.Acts].
+// Close implements [acts.Store].
 func (a *Acts) Close(ctx context.Context, id, result string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -136,34 +136,34 @@ func (a *Acts) Close(ctx context.Context, id, result string) error {
 }
 
 func (a *Acts) find(id string) int {
-	return slices.IndexFunc(a.acts, func(have scheduler.Act) bool { return have.ID == id })
+	return slices.IndexFunc(a.acts, func(have acts.Act) bool { return have.ID == id })
 }
 
-// Audit implements [scheduler.Acts].
-func (a *Acts) Audit(ctx context.Context, limit int) ([]scheduler.Act, error) {
+// Audit implements [acts.Store].
+func (a *Acts) Audit(ctx context.Context, limit int) ([]acts.Act, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	all := slices.Concat(a.acts, a.notes)
-	scheduler.SortActs(all)
+	acts.Sort(all)
 	slices.Reverse(all)
 	return all[:min(len(all), limit)], nil
 }
 
-// Note implements [scheduler.Notebook].
-func (a *Acts) Note(ctx context.Context, act scheduler.Act) error {
+// Note implements [acts.Notebook].
+func (a *Acts) Note(ctx context.Context, act acts.Act) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.notes = append(a.notes, act.Noted(time.Now()))
-	refused := slices.DeleteFunc(slices.Clone(a.notes), func(n scheduler.Act) bool { return !n.Refused() })
-	if len(refused) > scheduler.KeepRefused {
+	refused := slices.DeleteFunc(slices.Clone(a.notes), func(n acts.Act) bool { return !n.Refused() })
+	if len(refused) > acts.KeepRefused {
 		oldest := refused[0].ID
-		a.notes = slices.DeleteFunc(a.notes, func(n scheduler.Act) bool { return n.ID == oldest })
+		a.notes = slices.DeleteFunc(a.notes, func(n acts.Act) bool { return n.ID == oldest })
 	}
 	return nil
 }
@@ -180,6 +180,6 @@ func (a *Acts) String() string {
 }
 
 var (
-	_ scheduler.Acts     = (*Acts)(nil)
-	_ scheduler.Notebook = (*Acts)(nil)
+	_ acts.Store    = (*Acts)(nil)
+	_ acts.Notebook = (*Acts)(nil)
 )

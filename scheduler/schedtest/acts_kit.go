@@ -5,30 +5,30 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
 )
 
-// An ActsBackend is a kind of Acts on trial.
+// An ActsBackend is a kind of [acts.Store] on trial.
 type ActsBackend struct {
 	Hooks
 	// New makes an empty cluster and returns its acts. Required.
-	New func(t testing.TB) scheduler.Acts
-	// MaxOpen is how many requests may be open. Default: scheduler.MaxOpenActs.
+	New func(t testing.TB) acts.Store
+	// MaxOpen is how many requests may be open. Default: acts.MaxOpen.
 	MaxOpen int
-	// MaxPauses is how many pauses may stand. Default: scheduler.MaxPauses.
+	// MaxPauses is how many pauses may stand. Default: acts.MaxPauses.
 	MaxPauses int
 }
 
-// RunActs checks every promise of [scheduler.Acts], one subtest each.
+// RunActs checks every promise of [acts.Store], one subtest each.
 func RunActs(t *testing.T, b ActsBackend) {
 	t.Helper()
 	b.Hooks = b.withDefaults()
-	b.MaxOpen, b.MaxPauses = cmp.Or(b.MaxOpen, scheduler.MaxOpenActs), cmp.Or(b.MaxPauses, scheduler.MaxPauses)
+	b.MaxOpen, b.MaxPauses = cmp.Or(b.MaxOpen, acts.MaxOpen), cmp.Or(b.MaxPauses, acts.MaxPauses)
 	for _, c := range actsChecks() {
 		t.Run(c.name, func(t *testing.T) {
 			b.Bubble(t, func(t *testing.T) {
 				t.Helper()
-				c.run(&actsBench{TB: t, ActsBackend: b, Acts: b.New(t)})
+				c.run(&actsBench{TB: t, ActsBackend: b, Store: b.New(t)})
 			})
 		})
 	}
@@ -65,10 +65,10 @@ func actsChecks() []actsCheck {
 type actsBench struct {
 	testing.TB
 	ActsBackend
-	scheduler.Acts
+	acts.Store
 }
 
-func (b *actsBench) do(act scheduler.Act) scheduler.Act {
+func (b *actsBench) do(act acts.Act) acts.Act {
 	b.Helper()
 	got, err := b.Do(b.Context(), act)
 	if err != nil {
@@ -77,7 +77,7 @@ func (b *actsBench) do(act scheduler.Act) scheduler.Act {
 	return got
 }
 
-func (b *actsBench) open() scheduler.OpenActs {
+func (b *actsBench) open() acts.Open {
 	b.Helper()
 	open, err := b.Open(b.Context())
 	if err != nil {
@@ -93,7 +93,7 @@ func (b *actsBench) close(id, result string) {
 	}
 }
 
-func (b *actsBench) audit(limit int) []scheduler.Act {
+func (b *actsBench) audit(limit int) []acts.Act {
 	b.Helper()
 	list, err := b.Audit(b.Context(), limit)
 	if err != nil {
@@ -103,7 +103,7 @@ func (b *actsBench) audit(limit int) []scheduler.Act {
 }
 
 // wantIDs compares acts by their ids.
-func (b *actsBench) wantIDs(what string, got []scheduler.Act, want ...string) {
+func (b *actsBench) wantIDs(what string, got []acts.Act, want ...string) {
 	b.Helper()
 	var have []string
 	for _, a := range got {
@@ -120,12 +120,12 @@ func (b *actsBench) wantIDs(what string, got []scheduler.Act, want ...string) {
 }
 
 // trigger is a request with the given id.
-func trigger(id, job string) scheduler.Act {
-	return scheduler.Act{ID: id, Kind: scheduler.ActTrigger, Job: job, By: "ann@laptop", Reason: "try it"}
+func trigger(id, job string) acts.Act {
+	return acts.Act{ID: id, Kind: acts.Trigger, Job: job, By: "ann@laptop", Reason: "try it"}
 }
 
-func pause(id, reason string) scheduler.Act {
-	return scheduler.Act{ID: id, Kind: scheduler.ActPause, By: "ann@laptop", Reason: reason}
+func pause(id, reason string) acts.Act {
+	return acts.Act{ID: id, Kind: acts.Pause, By: "ann@laptop", Reason: reason}
 }
 
 // past is a day of the past.

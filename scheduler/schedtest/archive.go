@@ -7,18 +7,18 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // kept is what a Ledger keeps of a job besides its entries.
 type kept struct {
-	from    time.Time       // runs of earlier ticks were dropped
-	trimmed time.Time       // the latest tick of which an entry was dropped
-	logs    []scheduler.Log // oldest tick first
+	from    time.Time    // runs of earlier ticks were dropped
+	trimmed time.Time    // the latest tick of which an entry was dropped
+	logs    []ledger.Log // oldest tick first
 }
 
 // drop remembers that the entries are kept no longer.
-func (k *kept) drop(entries []scheduler.Entry) {
+func (k *kept) drop(entries []ledger.Entry) {
 	for _, e := range entries {
 		if e.OrderKey().After(k.trimmed) {
 			k.trimmed = e.OrderKey()
@@ -26,8 +26,8 @@ func (k *kept) drop(entries []scheduler.Entry) {
 	}
 }
 
-// Store implements [scheduler.Archive].
-func (l *Ledger) Store(ctx context.Context, job string, h scheduler.History, logs ...scheduler.Log) error {
+// Store implements [ledger.Archive].
+func (l *Ledger) Store(ctx context.Context, job string, h ledger.History, logs ...ledger.Log) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -40,10 +40,10 @@ func (l *Ledger) Store(ctx context.Context, job string, h scheduler.History, log
 	defer l.mu.Unlock()
 	k := l.kept[job]
 	for _, log := range logs {
-		k.logs = slices.DeleteFunc(k.logs, func(have scheduler.Log) bool { return same(have, log) })
+		k.logs = slices.DeleteFunc(k.logs, func(have ledger.Log) bool { return same(have, log) })
 		k.logs = append(k.logs, log)
 	}
-	slices.SortFunc(k.logs, func(a, b scheduler.Log) int {
+	slices.SortFunc(k.logs, func(a, b ledger.Log) int {
 		return cmp.Or(a.Tick.Compare(b.Tick), cmp.Compare(a.Token, b.Token))
 	})
 	var earliest time.Time
@@ -51,7 +51,7 @@ func (l *Ledger) Store(ctx context.Context, job string, h scheduler.History, log
 		earliest = time.Now().Add(-h.MaxAge)
 	}
 	k.logs = fitting(k.logs, h, earliest)
-	scheduler.SortEntries(runs)
+	ledger.Sort(runs)
 	notes := l.ticks[job]
 	ran, noted := fittingEntries(runs, h.Keep, earliest), fittingEntries(notes, h.Keep, earliest)
 	switch {
@@ -73,10 +73,10 @@ func (l *Ledger) Store(ctx context.Context, job string, h scheduler.History, log
 	return nil
 }
 
-func same(a, b scheduler.Log) bool { return a.Token == b.Token && a.Tick.Equal(b.Tick) }
+func same(a, b ledger.Log) bool { return a.Token == b.Token && a.Tick.Equal(b.Tick) }
 
 // fitting drops the oldest logs until the rest is what h keeps.
-func fitting(logs []scheduler.Log, h scheduler.History, earliest time.Time) []scheduler.Log {
+func fitting(logs []ledger.Log, h ledger.History, earliest time.Time) []ledger.Log {
 	bytes := 0
 	for i, log := range slices.Backward(logs) {
 		bytes += len(log.Text)
@@ -88,27 +88,27 @@ func fitting(logs []scheduler.Log, h scheduler.History, earliest time.Time) []sc
 }
 
 // fittingEntries is how many of the sorted entries h keeps by their number and age.
-func fittingEntries(sorted []scheduler.Entry, keep int, earliest time.Time) int {
+func fittingEntries(sorted []ledger.Entry, keep int, earliest time.Time) int {
 	sorted = sorted[:min(len(sorted), keep)]
-	if old := slices.IndexFunc(sorted, func(e scheduler.Entry) bool { return e.OrderKey().Before(earliest) }); old >= 0 {
+	if old := slices.IndexFunc(sorted, func(e ledger.Entry) bool { return e.OrderKey().Before(earliest) }); old >= 0 {
 		return old
 	}
 	return len(sorted)
 }
 
-// Log implements [scheduler.Archive].
-func (l *Ledger) Log(ctx context.Context, job string, tick time.Time, token locking.Token) (scheduler.Log, error) {
+// Log implements [ledger.Archive].
+func (l *Ledger) Log(ctx context.Context, job string, tick time.Time, token locking.Token) (ledger.Log, error) {
 	if err := ctx.Err(); err != nil {
-		return scheduler.Log{}, err
+		return ledger.Log{}, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, log := range l.kept[job].logs {
-		if same(log, scheduler.Log{Tick: tick, Token: token}) {
+		if same(log, ledger.Log{Tick: tick, Token: token}) {
 			return log, nil
 		}
 	}
-	return scheduler.Log{}, scheduler.ErrNoLog
+	return ledger.Log{}, ledger.ErrNoLog
 }
 
-var _ scheduler.Archive = (*Ledger)(nil)
+var _ ledger.Archive = (*Ledger)(nil)

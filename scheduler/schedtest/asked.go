@@ -3,35 +3,35 @@ package schedtest
 import (
 	"context"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
 )
 
 // author is who asks in tests.
 const author = "schedtest"
 
 // Trigger asks for a run of the job now, as `quorate trigger` does.
-func (c *Cluster) Trigger(job string) scheduler.Act {
+func (c *Cluster) Trigger(job string) acts.Act {
 	c.t.Helper()
-	return c.Do(scheduler.Act{Kind: scheduler.ActTrigger, Job: c.known(job)})
+	return c.Do(acts.Act{Kind: acts.Trigger, Job: c.known(job)})
 }
 
 // Pause lets the job skip its ticks until Resume. Replicas hear of it within
 // Config.ActsEvery.
 func (c *Cluster) Pause(job, reason string) {
 	c.t.Helper()
-	c.Do(scheduler.Act{Kind: scheduler.ActPause, Job: c.known(job), Reason: reason})
+	c.Do(acts.Act{Kind: acts.Pause, Job: c.known(job), Reason: reason})
 }
 
 // Resume ends a Pause.
 func (c *Cluster) Resume(job string) {
 	c.t.Helper()
-	c.Do(scheduler.Act{Kind: scheduler.ActResume, Job: c.known(job), Reason: "resumed"})
+	c.Do(acts.Act{Kind: acts.Resume, Job: c.known(job), Reason: "resumed"})
 }
 
 // Do makes any act known to the cluster, and returns it as it is kept: a backfill
 // or a cancel, a trigger with params. Its Job is a key. Nodes that do not answer
 // end the test.
-func (c *Cluster) Do(act scheduler.Act) scheduler.Act {
+func (c *Cluster) Do(act acts.Act) acts.Act {
 	c.t.Helper()
 	if act.By == "" {
 		act.By = author
@@ -48,7 +48,7 @@ func (c *Cluster) Do(act scheduler.Act) scheduler.Act {
 }
 
 // Audit returns every act of the test, newest first, and what became of each.
-func (c *Cluster) Audit() []scheduler.Act {
+func (c *Cluster) Audit() []acts.Act {
 	c.t.Helper()
 	acts, err := c.world.acts.Audit(context.WithoutCancel(c.t.Context()), remembered)
 	if err != nil {
@@ -60,16 +60,16 @@ func (c *Cluster) Audit() []scheduler.Act {
 // gatedActs are the acts behind a gate.
 type gatedActs struct{ *gate }
 
-func (g gatedActs) Do(ctx context.Context, act scheduler.Act) (scheduler.Act, error) {
+func (g gatedActs) Do(ctx context.Context, act acts.Act) (acts.Act, error) {
 	if err := g.through(ctx); err != nil {
-		return scheduler.Act{}, err
+		return acts.Act{}, err
 	}
 	return g.acts.Do(ctx, act)
 }
 
-func (g gatedActs) Open(ctx context.Context) (scheduler.OpenActs, error) {
+func (g gatedActs) Open(ctx context.Context) (acts.Open, error) {
 	if err := g.through(ctx); err != nil {
-		return scheduler.OpenActs{}, err
+		return acts.Open{}, err
 	}
 	return g.acts.Open(ctx)
 }
@@ -81,7 +81,7 @@ func (g gatedActs) Close(ctx context.Context, id, result string) error {
 	return g.acts.Close(ctx, id, result)
 }
 
-func (g gatedActs) Audit(ctx context.Context, limit int) ([]scheduler.Act, error) {
+func (g gatedActs) Audit(ctx context.Context, limit int) ([]acts.Act, error) {
 	if err := g.through(ctx); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 func nothingIsOpenAtFirst(b *actsBench) {
@@ -29,7 +30,7 @@ func aRequestIsOpenUntilClosed(b *actsBench) {
 	asked.Within = 5 * time.Minute
 	got := b.do(asked)
 	want := asked
-	want.At, want.Trigger = got.At, scheduler.ByManual
+	want.At, want.Trigger = got.At, ledger.ByManual
 	want.Params, _ = json.Marshal(asked.Params) // without blanks; it is valid
 	if !reflect.DeepEqual(got, want) {
 		b.Errorf("Do = %+v, want %+v", got, want)
@@ -87,7 +88,7 @@ func askingTwiceIsAskingOnce(b *actsBench) {
 
 func requestsHaveAnOrder(b *actsBench) {
 	var want []string
-	var last scheduler.Act
+	var last acts.Act
 	for n := range 20 {
 		act := b.do(trigger(fmt.Sprintf("t%02d", n), jobName))
 		if !act.At.After(last.At) {
@@ -100,7 +101,7 @@ func requestsHaveAnOrder(b *actsBench) {
 }
 
 func concurrentRequestsAreAllKept(b *actsBench) {
-	acts, errs := make([]scheduler.Act, 6), make([]error, 6)
+	acts, errs := make([]acts.Act, 6), make([]error, 6)
 	var asking sync.WaitGroup
 	for i := range acts {
 		asking.Go(func() { acts[i], errs[i] = b.Do(b.Context(), trigger(fmt.Sprint("t", i), jobName)) })
@@ -122,11 +123,11 @@ func concurrentRequestsAreAllKept(b *actsBench) {
 }
 
 func aBackfillTakesRoomForItsTicks(b *actsBench) {
-	asked := scheduler.Act{ID: "b1", Kind: scheduler.ActBackfill, Job: jobName, By: "ann", Reason: "lost", From: past(1), To: past(3)}
+	asked := acts.Act{ID: "b1", Kind: acts.Backfill, Job: jobName, By: "ann", Reason: "lost", From: past(1), To: past(3)}
 	first := b.do(asked)
 	asked.ID = "b2"
 	second := b.do(asked)
-	if room := second.At.Sub(first.At); room < scheduler.MaxBackfill*time.Millisecond {
+	if room := second.At.Sub(first.At); room < acts.MaxBackfill*time.Millisecond {
 		b.Errorf("a backfill has %v before the next, want a millisecond for each of its ticks", room)
 	}
 	open := b.open().Requests
@@ -151,7 +152,7 @@ func thePauseAfterCounts(b *actsBench) {
 	second.Job = jobName
 	b.do(second)
 	b.wantIDs("Open after a second pause", b.open().Pauses, "p2")
-	b.do(scheduler.Act{ID: "r1", Kind: scheduler.ActResume, Job: jobName, By: "bob"})
+	b.do(acts.Act{ID: "r1", Kind: acts.Resume, Job: jobName, By: "bob"})
 	b.wantIDs("Open after a resume", b.open().Pauses)
 	third := pause("p3", "again")
 	third.Job = jobName
@@ -169,7 +170,7 @@ func targetsAreApart(b *actsBench) {
 	b.do(tag)
 	b.do(all)
 	b.wantIDs("Open", b.open().Pauses, "all", "job", "tag")
-	b.do(scheduler.Act{ID: "r", Kind: scheduler.ActResume, Tag: "x", By: "bob"})
+	b.do(acts.Act{ID: "r", Kind: acts.Resume, Tag: "x", By: "bob"})
 	b.wantIDs("Open after the tag was resumed", b.open().Pauses, "all", "job")
 	b.do(trigger("t", "x"))
 	b.wantIDs("Open of a paused job", b.open().Requests, "t")
@@ -189,31 +190,31 @@ func auditNewestFirst(b *actsBench) {
 }
 
 func badActsAreRefused(b *actsBench) {
-	for what, act := range map[string]scheduler.Act{
+	for what, act := range map[string]acts.Act{
 		"no kind":                 {Job: jobName},
-		"no job":                  {Kind: scheduler.ActTrigger},
+		"no job":                  {Kind: acts.Trigger},
 		"bad id":                  trigger("with blank", jobName),
-		"params of a wrong form":  {Kind: scheduler.ActTrigger, Job: jobName, Params: json.RawMessage(`[1]`)},
-		"concurrent trigger":      {Kind: scheduler.ActTrigger, Job: jobName, Concurrency: 2},
-		"much at once":            {Kind: scheduler.ActBackfill, Job: jobName, From: time.Unix(0, 0), To: time.Unix(1, 0), Concurrency: scheduler.MaxConcurrency + 1},
-		"large params":            {Kind: scheduler.ActTrigger, Job: jobName, Params: json.RawMessage(`{"a":"` + strings.Repeat("x", scheduler.MaxActParams) + `"}`)},
-		"too short":               {Kind: scheduler.ActTrigger, Job: jobName, Within: time.Millisecond},
-		"a cancel without a run":  {Kind: scheduler.ActCancel, Job: jobName},
-		"a backfill back in time": {Kind: scheduler.ActBackfill, Job: jobName, From: past(2), To: past(1)},
-		"a pause without reason":  {Kind: scheduler.ActPause, Job: jobName, By: "ann"},
-		"a pause of two targets":  {Kind: scheduler.ActPause, Job: jobName, All: true, By: "ann", Reason: "why"},
-		"a pause of nothing":      {Kind: scheduler.ActPause, By: "ann", Reason: "why"},
-		"a tag of any text":       {Kind: scheduler.ActPause, Tag: "a tag", By: "ann", Reason: "why"},
-		"a long tag":              {Kind: scheduler.ActPause, Tag: strings.Repeat("x", 101), By: "ann", Reason: "why"},
-		"a long job":              {Kind: scheduler.ActPause, Job: strings.Repeat("x", scheduler.MaxActName+1), By: "ann", Reason: "why"},
-		"a long run":              {Kind: scheduler.ActCancel, Job: jobName, Run: strings.Repeat("x", scheduler.MaxActName+1)},
-		"a resume of a long tag":  {Kind: scheduler.ActResume, Tag: strings.Repeat("x", scheduler.MaxActName+1)},
-		"a long reason":           {Kind: scheduler.ActPause, All: true, By: "ann", Reason: strings.Repeat("x", scheduler.MaxActText+1)},
+		"params of a wrong form":  {Kind: acts.Trigger, Job: jobName, Params: json.RawMessage(`[1]`)},
+		"concurrent trigger":      {Kind: acts.Trigger, Job: jobName, Concurrency: 2},
+		"much at once":            {Kind: acts.Backfill, Job: jobName, From: time.Unix(0, 0), To: time.Unix(1, 0), Concurrency: acts.MaxConcurrency + 1},
+		"large params":            {Kind: acts.Trigger, Job: jobName, Params: json.RawMessage(`{"a":"` + strings.Repeat("x", acts.MaxParams) + `"}`)},
+		"too short":               {Kind: acts.Trigger, Job: jobName, Within: time.Millisecond},
+		"a cancel without a run":  {Kind: acts.Cancel, Job: jobName},
+		"a backfill back in time": {Kind: acts.Backfill, Job: jobName, From: past(2), To: past(1)},
+		"a pause without reason":  {Kind: acts.Pause, Job: jobName, By: "ann"},
+		"a pause of two targets":  {Kind: acts.Pause, Job: jobName, All: true, By: "ann", Reason: "why"},
+		"a pause of nothing":      {Kind: acts.Pause, By: "ann", Reason: "why"},
+		"a tag of any text":       {Kind: acts.Pause, Tag: "a tag", By: "ann", Reason: "why"},
+		"a long tag":              {Kind: acts.Pause, Tag: strings.Repeat("x", 101), By: "ann", Reason: "why"},
+		"a long job":              {Kind: acts.Pause, Job: strings.Repeat("x", acts.MaxName+1), By: "ann", Reason: "why"},
+		"a long run":              {Kind: acts.Cancel, Job: jobName, Run: strings.Repeat("x", acts.MaxName+1)},
+		"a resume of a long tag":  {Kind: acts.Resume, Tag: strings.Repeat("x", acts.MaxName+1)},
+		"a long reason":           {Kind: acts.Pause, All: true, By: "ann", Reason: strings.Repeat("x", acts.MaxText+1)},
 	} {
 		_, err := b.Do(b.Context(), act)
-		var bad *scheduler.ActError
+		var bad *acts.Error
 		if !errors.As(err, &bad) || bad.Msg == "" {
-			b.Errorf("%s: Do = %v, want an *ActError", what, err)
+			b.Errorf("%s: Do = %v, want an *acts.Error", what, err)
 		}
 	}
 	b.wantIDs("Audit", b.audit(10))
@@ -224,9 +225,9 @@ func openRequestsAreBounded(b *actsBench) {
 		b.do(trigger(fmt.Sprint("t", n), jobName))
 	}
 	_, err := b.Do(b.Context(), trigger("more", jobName))
-	var bad *scheduler.ActError
+	var bad *acts.Error
 	if !errors.As(err, &bad) || !strings.Contains(err.Error(), strconv.Itoa(b.MaxOpen)) {
-		b.Errorf("one more: %v, want an *ActError that names the bound", err)
+		b.Errorf("one more: %v, want an *acts.Error that names the bound", err)
 	}
 	if open := b.open().Requests; len(open) != b.MaxOpen {
 		b.Errorf("%d requests are open, want %d", len(open), b.MaxOpen)
@@ -252,15 +253,15 @@ func actsEndedContextIsAnError(b *actsBench) {
 }
 
 func aNoteIsInTheAuditLogOnly(b *actsBench) {
-	book, ok := b.Acts.(scheduler.Notebook)
+	book, ok := b.Store.(acts.Notebook)
 	if !ok {
 		b.Fatal("it takes no notes")
 	}
-	b.do(scheduler.Act{ID: "p", Kind: scheduler.ActPause, Job: jobName, By: "ann@laptop", Reason: "so"})
-	for _, note := range []scheduler.Act{
-		{Kind: scheduler.ActResume, Job: jobName, By: "bob@laptop", Reason: "x", Result: "refused: bob is a viewer"},
-		{Kind: scheduler.ActRelease, Job: jobName, By: "ann@laptop", Reason: strings.Repeat("a|b ", 2000), Result: "taken from a"},
-		{Kind: scheduler.ActTrigger, All: true, Result: "refused: nobody"},
+	b.do(acts.Act{ID: "p", Kind: acts.Pause, Job: jobName, By: "ann@laptop", Reason: "so"})
+	for _, note := range []acts.Act{
+		{Kind: acts.Resume, Job: jobName, By: "bob@laptop", Reason: "x", Result: "refused: bob is a viewer"},
+		{Kind: acts.Release, Job: jobName, By: "ann@laptop", Reason: strings.Repeat("a|b ", 2000), Result: "taken from a"},
+		{Kind: acts.Trigger, All: true, Result: "refused: nobody"},
 	} {
 		if err := book.Note(b.Context(), note); err != nil {
 			b.Fatalf("Note(%+v) = %v", note, err)
@@ -279,6 +280,6 @@ func aNoteIsInTheAuditLogOnly(b *actsBench) {
 	if len(list) != 4 || !results["refused: bob is a viewer"] || !results["taken from a"] || !results["refused: nobody"] {
 		b.Errorf("the audit log says %+v", list)
 	}
-	b.do(scheduler.Act{ID: "r", Kind: scheduler.ActResume, Job: jobName})
+	b.do(acts.Act{ID: "r", Kind: acts.Resume, Job: jobName})
 	b.wantIDs("Open after a resume", b.open().Pauses)
 }

@@ -7,23 +7,23 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
 )
 
 // anIDIsForOneAct: an id that was used says what it was used for. Other contents are
 // refused, and nothing of them is done.
 func anIDIsForOneAct(b *actsBench) {
-	ended := b.do(scheduler.Act{ID: "K", Kind: scheduler.ActResume, Tag: "nobody-has-it", By: "bob", Reason: "so"})
+	ended := b.do(acts.Act{ID: "K", Kind: acts.Resume, Tag: "nobody-has-it", By: "bob", Reason: "so"})
 	paused := pause("K", "unseen")
 	paused.Job = jobName
 	b.wantReused("a pause with the id of a resume", paused)
 	b.wantReused("a trigger with the id of a resume", trigger("K", jobName))
 	asked := b.do(trigger("T", jobName))
-	b.wantReused("a pause with the id of a trigger", func() scheduler.Act { p := paused; p.ID = "T"; return p }())
-	for what, mend := range map[string]func(*scheduler.Act){
-		"another job":    func(a *scheduler.Act) { a.Job = "other" },
-		"other params":   func(a *scheduler.Act) { a.Params = []byte(`{"a": 1}`) },
-		"another reason": func(a *scheduler.Act) { a.Reason = "try it again" },
+	b.wantReused("a pause with the id of a trigger", func() acts.Act { p := paused; p.ID = "T"; return p }())
+	for what, mend := range map[string]func(*acts.Act){
+		"another job":    func(a *acts.Act) { a.Job = "other" },
+		"other params":   func(a *acts.Act) { a.Params = []byte(`{"a": 1}`) },
+		"another reason": func(a *acts.Act) { a.Reason = "try it again" },
 	} {
 		act := trigger("T", jobName)
 		mend(&act)
@@ -36,15 +36,15 @@ func anIDIsForOneAct(b *actsBench) {
 	b.wantIDs("Open, requests,", open.Requests)
 	list := b.audit(10)
 	b.wantIDs("Audit", list, "T", "K")
-	if list[1].Kind != scheduler.ActResume || !list[1].At.Equal(ended.At) || !list[0].At.Equal(asked.At) {
+	if list[1].Kind != acts.Resume || !list[1].At.Equal(ended.At) || !list[0].At.Equal(asked.At) {
 		b.Errorf("the audit log says %+v", list)
 	}
 }
 
-func (b *actsBench) wantReused(what string, act scheduler.Act) {
+func (b *actsBench) wantReused(what string, act acts.Act) {
 	b.Helper()
 	_, err := b.Do(b.Context(), act)
-	var reused *scheduler.ReusedIDError
+	var reused *acts.ReusedIDError
 	if !errors.As(err, &reused) || reused.ID != act.ID {
 		b.Errorf("%s: Do = %v, want a *ReusedIDError", what, err)
 	}
@@ -56,7 +56,7 @@ func pausingTwiceIsPausingOnce(b *actsBench) {
 	first := pause("p", "so")
 	first.Job = jobName
 	made := b.do(first)
-	b.do(scheduler.Act{ID: "r", Kind: scheduler.ActResume, Job: jobName, By: "bob"})
+	b.do(acts.Act{ID: "r", Kind: acts.Resume, Job: jobName, By: "bob"})
 	first.By = "ann@phone" // the same user, elsewhere
 	if again := b.do(first); !reflect.DeepEqual(again, made) {
 		b.Errorf("asked again: %+v, want %+v", again, made)
@@ -68,16 +68,16 @@ func pausingTwiceIsPausingOnce(b *actsBench) {
 // pausesAreBounded in number; ending one makes room.
 func pausesAreBounded(b *actsBench) {
 	for n := range b.MaxPauses {
-		p := pause("", strings.Repeat("x", scheduler.MaxActText))
+		p := pause("", strings.Repeat("x", acts.MaxText))
 		p.Tag = fmt.Sprint("t", n)
 		b.do(p)
 	}
 	more := pause("more", "one more")
 	more.Tag = "more"
 	_, err := b.Do(b.Context(), more)
-	var bad *scheduler.ActError
+	var bad *acts.Error
 	if !errors.As(err, &bad) || !strings.Contains(err.Error(), strconv.Itoa(b.MaxPauses)) {
-		b.Errorf("one more: %v, want an *ActError that names the bound", err)
+		b.Errorf("one more: %v, want an *acts.Error that names the bound", err)
 	}
 	if open := b.open().Pauses; len(open) != b.MaxPauses {
 		b.Errorf("%d pauses stand, want %d", len(open), b.MaxPauses)
@@ -85,7 +85,7 @@ func pausesAreBounded(b *actsBench) {
 	again := pause("again", "a pause that stands may be said anew")
 	again.Tag = "t0"
 	b.do(again)
-	b.do(scheduler.Act{ID: "r", Kind: scheduler.ActResume, Tag: "t0", By: "bob"})
+	b.do(acts.Act{ID: "r", Kind: acts.Resume, Tag: "t0", By: "bob"})
 	b.do(more)
 	if open := b.open().Pauses; len(open) != b.MaxPauses {
 		b.Errorf("%d pauses stand, want %d", len(open), b.MaxPauses)

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// RunArchive checks every promise of [scheduler.Archive], one subtest each. What
-// b.New returns as the Ledger must be a [scheduler.Archive] too.
+// RunArchive checks every promise of [ledger.Archive], one subtest each. What
+// b.New returns as the Ledger must be a [ledger.Archive] too.
 func RunArchive(t *testing.T, b LedgerBackend) {
 	t.Helper()
 	b = b.withDefaults()
@@ -52,30 +52,31 @@ func archiveChecks() []archiveCheck {
 // archiveBench is one fresh cluster on trial.
 type archiveBench struct {
 	*ledgerBench
-	archive scheduler.Archive
+	archive ledger.Archive
 }
 
 func newArchiveBench(t testing.TB, b LedgerBackend) *archiveBench {
 	t.Helper()
 	bench := &archiveBench{ledgerBench: newLedgerBench(t, b)}
 	var ok bool
-	if bench.archive, ok = bench.ledger.(scheduler.Archive); !ok {
+	if bench.archive, ok = bench.ledger.(ledger.Archive); !ok {
 		t.Fatalf("the ledger is no scheduler.Archive")
 	}
 	return bench
 }
 
 // log is what the run of the n-th tick logged, so many bytes.
-func (b *archiveBench) log(n, bytes int) scheduler.Log {
-	return scheduler.Log{
+func (b *archiveBench) log(n, bytes int) ledger.Log {
+	return ledger.Log{
 		Job: jobName, Tick: b.tick(n), Token: locking.Token(100 + n),
 		Text: strings.Repeat("é", bytes/2) + strings.Repeat("\n", bytes%2), Cut: n,
 	}
 }
 
 // store stores logs, again where a busy machine answered too late.
-func (b *archiveBench) store(h scheduler.History, logs ...scheduler.Log) {
+func (b *archiveBench) store(h ledger.History, logs ...ledger.Log) {
 	b.Helper()
+	b.settle()
 	var err error
 	for range tries {
 		if err = b.archive.Store(b.Context(), jobName, h, logs...); !errors.Is(err, locking.ErrNoQuorum) {
@@ -89,12 +90,12 @@ func (b *archiveBench) store(h scheduler.History, logs ...scheduler.Log) {
 }
 
 // wantLogs fails unless of the given logs those from the first on are kept.
-func (b *archiveBench) wantLogs(first int, logs []scheduler.Log) {
+func (b *archiveBench) wantLogs(first int, logs []ledger.Log) {
 	b.Helper()
 	for i, want := range logs {
 		got, err := b.archive.Log(b.Context(), jobName, want.Tick, want.Token)
 		switch {
-		case i < first && !errors.Is(err, scheduler.ErrNoLog):
+		case i < first && !errors.Is(err, ledger.ErrNoLog):
 			b.Errorf("Log of tick %d = %d bytes, %v; want ErrNoLog", i, len(got.Text), err)
 		case i >= first && (err != nil || got != want):
 			b.Errorf("Log of tick %d =\n%+v, %v, want\n%+v", i, got, err, want)
@@ -104,13 +105,13 @@ func (b *archiveBench) wantLogs(first int, logs []scheduler.Log) {
 
 // storeEach stores a log for each of the first n ticks, in an order that is not
 // theirs, and returns them in order.
-func (b *archiveBench) storeEach(h scheduler.History, n, bytes int) []scheduler.Log {
+func (b *archiveBench) storeEach(h ledger.History, n, bytes int) []ledger.Log {
 	b.Helper()
-	logs := make([]scheduler.Log, n)
+	logs := make([]ledger.Log, n)
 	for i := range n {
 		at := (i*7 + 3) % n // n is prime to 7
 		logs[at] = b.log(at, bytes)
-		b.store(scheduler.History{}, logs[at])
+		b.store(ledger.History{}, logs[at])
 	}
 	b.store(h)
 	return logs
@@ -118,81 +119,81 @@ func (b *archiveBench) storeEach(h scheduler.History, n, bytes int) []scheduler.
 
 func logIsKept(b *archiveBench) {
 	log := b.log(1, 999)
-	b.store(scheduler.History{}, log)
-	b.wantLogs(0, []scheduler.Log{log})
+	b.store(ledger.History{}, log)
+	b.wantLogs(0, []ledger.Log{log})
 	log.Text, log.Cut = "", 7
-	b.store(scheduler.History{}, log, b.log(2, 10))
-	b.wantLogs(0, []scheduler.Log{log, b.log(2, 10)})
+	b.store(ledger.History{}, log, b.log(2, 10))
+	b.wantLogs(0, []ledger.Log{log, b.log(2, 10)})
 }
 
 func noLogIsAnError(b *archiveBench) {
 	log := b.log(1, 10)
-	b.wantLogs(1, []scheduler.Log{log})
-	b.store(scheduler.History{}, log)
-	b.wantLogs(1, []scheduler.Log{b.log(2, 10)})
-	b.store(scheduler.History{MaxBytes: -1}, log)
-	b.wantLogs(1, []scheduler.Log{log})
+	b.wantLogs(1, []ledger.Log{log})
+	b.store(ledger.History{}, log)
+	b.wantLogs(1, []ledger.Log{b.log(2, 10)})
+	b.store(ledger.History{MaxBytes: -1}, log)
+	b.wantLogs(1, []ledger.Log{log})
 }
 
 func attemptsHaveLogsOfTheirOwn(b *archiveBench) {
 	first, second := b.log(1, 10), b.log(1, 20)
 	second.Token++
-	b.store(scheduler.History{}, first)
-	b.store(scheduler.History{}, second)
-	b.wantLogs(0, []scheduler.Log{first, second})
+	b.store(ledger.History{}, first)
+	b.store(ledger.History{}, second)
+	b.wantLogs(0, []ledger.Log{first, second})
 }
 
 func logsAreBoundedByCount(b *archiveBench) {
-	b.wantLogs(5, b.storeEach(scheduler.History{Keep: 3}, 8, 10))
+	b.wantLogs(5, b.storeEach(ledger.History{Keep: 3}, 8, 10))
 }
 
 // logsAreBoundedByBytes leaves the form in which logs are stored twice the room
 // of their texts.
 func logsAreBoundedByBytes(b *archiveBench) {
-	logs := b.storeEach(scheduler.History{MaxBytes: 3500}, 8, 1000)
+	logs := b.storeEach(ledger.History{MaxBytes: 3500}, 8, 1000)
 	b.wantLogs(5, logs)
 }
 
 func logsAreBoundedByAge(b *archiveBench) {
 	age := time.Since(b.tick(5)) - 500*time.Millisecond
-	b.wantLogs(6, b.storeEach(scheduler.History{MaxAge: age}, 8, 10))
+	b.wantLogs(6, b.storeEach(ledger.History{MaxAge: age}, 8, 10))
 }
 
 func entriesAreBoundedByCount(b *archiveBench) {
 	for n := range 10 {
-		b.record(b.notRun(n, scheduler.Skipped, "busy"))
+		b.record(b.notRun(n, ledger.Skipped, "busy"))
 	}
-	b.store(scheduler.History{Keep: 2})
-	b.want("Ticks", b.ticks(10), b.notRun(9, scheduler.Skipped, "busy"), b.notRun(8, scheduler.Skipped, "busy"))
+	b.store(ledger.History{Keep: 2})
+	b.want("Ticks", b.ticks(10), b.notRun(9, ledger.Skipped, "busy"), b.notRun(8, ledger.Skipped, "busy"))
 }
 
 func entriesAreBoundedByAge(b *archiveBench) {
 	for n := range 3 {
-		b.record(b.notRun(n, scheduler.Skipped, "busy"))
+		b.record(b.notRun(n, ledger.Skipped, "busy"))
 	}
 	l := b.run(100)
-	b.store(scheduler.History{MaxAge: time.Since(b.tick(50))})
-	b.wantBoth(of(l, b.finished(100, scheduler.Succeeded)))
+	b.store(ledger.History{MaxAge: time.Since(b.tick(50))})
+	b.wantBoth(of(l, b.finished(100, ledger.Succeeded)))
 }
 
 func newestEntryStays(b *archiveBench) {
 	b.run(1)
 	l := b.run(2)
-	b.store(scheduler.History{MaxAge: time.Minute})
-	b.wantBoth(of(l, b.finished(2, scheduler.Succeeded)))
+	b.store(ledger.History{MaxAge: time.Minute})
+	b.wantBoth(of(l, b.finished(2, ledger.Succeeded)))
 }
 
 // noNoteEvictsARun: runs and ticks that did not run are bounded apart.
 func noNoteEvictsARun(b *archiveBench) {
 	const keep = 3
-	var want []scheduler.Entry
+	var want []ledger.Entry
 	for n := range keep {
-		want = append([]scheduler.Entry{of(b.run(n), b.finished(n, scheduler.Succeeded))}, want...)
+		want = append([]ledger.Entry{of(b.run(n), b.finished(n, ledger.Succeeded))}, want...)
 	}
 	for n := range 4 * keep {
-		b.record(b.notRun(keep+n, scheduler.Skipped, "busy"))
+		b.record(b.notRun(keep+n, ledger.Skipped, "busy"))
 	}
-	b.store(scheduler.History{Keep: keep})
+	b.store(ledger.History{Keep: keep})
 	b.want("Runs", b.runs(10), want...)
 	if ticks := b.ticks(20); len(ticks) != 2*keep {
 		b.Errorf("Ticks returned %d entries, want %d runs and as many skips", len(ticks), keep)
@@ -203,27 +204,27 @@ func noNoteEvictsARun(b *archiveBench) {
 // that was recorded of the tick comes to light.
 func nothingIsSaidOfTrimmedTicks(b *archiveBench) {
 	const keep = 3
-	var want []scheduler.Entry
+	var want []ledger.Entry
 	for n := range 2 * keep {
-		want = append([]scheduler.Entry{of(b.run(n), b.finished(n, scheduler.Succeeded))}, want...)
-		b.record(b.notRun(n, scheduler.Missed, "no quorum"))
+		want = append([]ledger.Entry{of(b.run(n), b.finished(n, ledger.Succeeded))}, want...)
+		b.record(b.notRun(n, ledger.Missed, "no quorum"))
 	}
-	b.store(scheduler.History{Keep: keep})
+	b.store(ledger.History{Keep: keep})
 	b.wantBoth(want[:keep]...)
-	b.record(b.notRun(1, scheduler.Missed, "late"))
+	b.record(b.notRun(1, ledger.Missed, "late"))
 	b.wantBoth(want[:keep]...)
-	if s, ok := b.ledger.(scheduler.Skimmer); ok {
-		some := b.skim(s, []scheduler.Stretch{{Job: jobName}, {Job: jobName + ".other"}}, true)
+	if s, ok := b.ledger.(ledger.Skimmer); ok {
+		some := b.skim(s, []ledger.Stretch{{Job: jobName}, {Job: jobName + ".other"}}, true)
 		if !some[0].Trimmed.Equal(b.tick(keep-1)) || !some[1].Trimmed.IsZero() {
 			b.Errorf("trimmed up to %v and %v, want %v and nothing", some[0].Trimmed, some[1].Trimmed, b.tick(keep-1))
 		}
 	}
 	for n := range 2 * keep {
-		b.record(b.notRun(10+n, scheduler.Skipped, "busy"))
+		b.record(b.notRun(10+n, ledger.Skipped, "busy"))
 	}
-	b.store(scheduler.History{Keep: keep})
+	b.store(ledger.History{Keep: keep})
 	b.want("Runs", b.runs(10), want[:keep]...)
-	if s, ok := b.ledger.(scheduler.Skimmer); ok && !b.skim(s, []scheduler.Stretch{{Job: jobName}}, true)[0].Trimmed.Equal(b.tick(9+keep)) {
+	if s, ok := b.ledger.(ledger.Skimmer); ok && !b.skim(s, []ledger.Stretch{{Job: jobName}}, true)[0].Trimmed.Equal(b.tick(9+keep)) {
 		b.Errorf("trimming skips is not said")
 	}
 }
@@ -231,7 +232,7 @@ func nothingIsSaidOfTrimmedTicks(b *archiveBench) {
 // ticksMayBeClaimedAlike: who has run is no matter of what is kept.
 func ticksMayBeClaimedAlike(b *archiveBench) {
 	first, second := b.run(1), b.run(2)
-	b.store(scheduler.History{Keep: 1, MaxBytes: -1})
+	b.store(ledger.History{Keep: 1, MaxBytes: -1})
 	for n := range 3 {
 		_, err := b.locker.TryAcquire(b.Context(), locking.Request{Name: jobName, Tick: b.tick(n), TTL: b.Long, Holder: "b"})
 		if err == nil {
@@ -247,10 +248,10 @@ func ticksMayBeClaimedAlike(b *archiveBench) {
 func archiveEndedContextIsAnError(b *archiveBench) {
 	ctx, cancel := context.WithCancel(b.Context())
 	cancel()
-	if err := b.archive.Store(ctx, jobName, scheduler.History{}, b.log(1, 1)); err == nil {
+	if err := b.archive.Store(ctx, jobName, ledger.History{}, b.log(1, 1)); err == nil {
 		b.Error("Store = nil, want an error")
 	}
-	if _, err := b.archive.Log(ctx, jobName, b.tick(1), 101); err == nil || errors.Is(err, scheduler.ErrNoLog) {
+	if _, err := b.archive.Log(ctx, jobName, b.tick(1), 101); err == nil || errors.Is(err, ledger.ErrNoLog) {
 		b.Errorf("Log = %v, want another error", err)
 	}
 }

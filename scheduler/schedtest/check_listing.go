@@ -5,23 +5,23 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 func runHidesARecord(b *ledgerBench) {
-	b.record(b.notRun(1, scheduler.Missed, "this replica lost touch"))
+	b.record(b.notRun(1, ledger.Missed, "this replica lost touch"))
 	l := b.run(1)
-	b.record(b.notRun(1, scheduler.Skipped, "so did this one"))
-	b.wantBoth(of(l, b.finished(1, scheduler.Succeeded)))
+	b.record(b.notRun(1, ledger.Skipped, "so did this one"))
+	b.wantBoth(of(l, b.finished(1, ledger.Succeeded)))
 }
 
 func newestFirst(b *ledgerBench) {
 	first := b.run(2)
-	b.record(b.notRun(3, scheduler.Skipped, "busy"))
+	b.record(b.notRun(3, ledger.Skipped, "busy"))
 	second := b.run(4)
-	b.record(b.notRun(1, scheduler.Missed, "told late"))
-	ran1, ran2 := of(first, b.finished(2, scheduler.Succeeded)), of(second, b.finished(4, scheduler.Succeeded))
-	skipped, missed := b.notRun(3, scheduler.Skipped, "busy"), b.notRun(1, scheduler.Missed, "told late")
+	b.record(b.notRun(1, ledger.Missed, "told late"))
+	ran1, ran2 := of(first, b.finished(2, ledger.Succeeded)), of(second, b.finished(4, ledger.Succeeded))
+	skipped, missed := b.notRun(3, ledger.Skipped, "busy"), b.notRun(1, ledger.Missed, "told late")
 	b.want("Ticks", b.ticks(10), ran2, skipped, ran1, missed)
 	b.want("Ticks", b.ticks(2), ran2, skipped)
 	b.want("Runs", b.runs(10), ran2, ran1)
@@ -37,11 +37,11 @@ func pagesCoverEveryTickOnce(b *ledgerBench) {
 			b.run(n)
 		}
 		if n%4 != 2 { // some both ran and were recorded
-			b.record(b.notRun(n, scheduler.Skipped, "busy"))
+			b.record(b.notRun(n, ledger.Skipped, "busy"))
 		}
 	}
 	var got []time.Time
-	q := scheduler.Query{Job: jobName, Limit: limit}
+	q := ledger.Query{Job: jobName, Limit: limit}
 	for {
 		list, err := b.ledger.Ticks(b.Context(), q)
 		if err != nil {
@@ -76,32 +76,32 @@ func pagesCoverEveryTickOnce(b *ledgerBench) {
 func runsAreFoundBehindRecords(b *ledgerBench) {
 	l := b.run(0)
 	for n := range min(60, b.Keep-2) {
-		b.record(b.notRun(n+1, scheduler.Skipped, "busy"))
+		b.record(b.notRun(n+1, ledger.Skipped, "busy"))
 	}
-	b.want("Runs", b.runs(1), of(l, b.finished(0, scheduler.Succeeded)))
+	b.want("Runs", b.runs(1), of(l, b.finished(0, ledger.Succeeded)))
 }
 
 // selects reads with every filter, which count before the limit does.
 func selects(b *ledgerBench) {
-	var want []scheduler.Entry
+	var want []ledger.Entry
 	for n := range 40 {
 		if n%10 == 0 {
 			l := b.run(n)
-			want = append([]scheduler.Entry{of(l, b.finished(n, scheduler.Succeeded))}, want...)
+			want = append([]ledger.Entry{of(l, b.finished(n, ledger.Succeeded))}, want...)
 			continue
 		}
-		b.record(b.notRun(n, scheduler.Skipped, "busy"))
+		b.record(b.notRun(n, ledger.Skipped, "busy"))
 	}
 	for _, c := range []struct {
 		what string
-		q    scheduler.Query
-		want []scheduler.Entry
+		q    ledger.Query
+		want []ledger.Entry
 	}{
-		{"since and before", scheduler.Query{Since: b.tick(10), Before: b.tick(30), Outcomes: []scheduler.Outcome{scheduler.Succeeded}}, want[1:3]},
-		{"outcomes", scheduler.Query{Outcomes: []scheduler.Outcome{scheduler.Succeeded, scheduler.Failed}}, want},
-		{"since", scheduler.Query{Since: b.tick(39)}, []scheduler.Entry{b.notRun(39, scheduler.Skipped, "busy")}},
-		{"triggers", scheduler.Query{Triggers: []scheduler.Trigger{scheduler.ByManual}}, nil},
-		{"limit", scheduler.Query{Outcomes: []scheduler.Outcome{scheduler.Succeeded}, Limit: 2}, want[:2]},
+		{"since and before", ledger.Query{Since: b.tick(10), Before: b.tick(30), Outcomes: []ledger.Outcome{ledger.Succeeded}}, want[1:3]},
+		{"outcomes", ledger.Query{Outcomes: []ledger.Outcome{ledger.Succeeded, ledger.Failed}}, want},
+		{"since", ledger.Query{Since: b.tick(39)}, []ledger.Entry{b.notRun(39, ledger.Skipped, "busy")}},
+		{"triggers", ledger.Query{Triggers: []ledger.Trigger{ledger.ByManual}}, nil},
+		{"limit", ledger.Query{Outcomes: []ledger.Outcome{ledger.Succeeded}, Limit: 2}, want[:2]},
 	} {
 		c.q.Job = jobName
 		c.q.Limit = cmp.Or(c.q.Limit, 4)

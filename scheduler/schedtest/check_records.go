@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 func nothingIsKnownOfANewJob(b *ledgerBench) { b.wantBoth() }
 
 func recordKeepsTheEntry(b *ledgerBench) {
-	skipped := b.notRun(1, scheduler.Skipped, "the lease of \"b\" is open until 12:00")
-	missed := b.notRun(2, scheduler.Missed, "no quorum – 2 of 5 nodes answered")
+	skipped := b.notRun(1, ledger.Skipped, "the lease of \"b\" is open until 12:00")
+	missed := b.notRun(2, ledger.Missed, "no quorum – 2 of 5 nodes answered")
 	b.record(skipped)
 	b.record(missed)
 	b.want("Ticks", b.ticks(10), missed, skipped)
@@ -21,14 +21,14 @@ func recordKeepsTheEntry(b *ledgerBench) {
 
 // highestRecordStays: whoever comes first, on whichever nodes.
 func highestRecordStays(b *ledgerBench) {
-	drained, silent := b.notRun(1, scheduler.Missed, ""), b.notRun(1, scheduler.Missed, "")
-	drained.Reason = scheduler.Reason{Code: scheduler.CodeDrained}
-	silent.Reason = scheduler.Reason{Code: scheduler.CodeNoQuorum}
-	late := scheduler.Reason{Code: scheduler.CodeCatchUp, Variant: scheduler.VariantLast}
+	drained, silent := b.notRun(1, ledger.Missed, ""), b.notRun(1, ledger.Missed, "")
+	drained.Reason = ledger.Reason{Code: ledger.CodeDrained}
+	silent.Reason = ledger.Reason{Code: ledger.CodeNoQuorum}
+	late := ledger.Reason{Code: ledger.CodeCatchUp, Variant: ledger.VariantLast}
 	guessed, last := silent, silent
-	guessed.Reason, last.Reason = late.And(scheduler.Reason{Code: scheduler.CodeUnknown}), late.And(scheduler.Reason{Code: scheduler.CodeNoReplica})
-	skipped := b.notRun(1, scheduler.Skipped, "an earlier run goes on")
-	for _, e := range []scheduler.Entry{drained, silent, guessed, last, skipped} {
+	guessed.Reason, last.Reason = late.And(ledger.Reason{Code: ledger.CodeUnknown}), late.And(ledger.Reason{Code: ledger.CodeNoReplica})
+	skipped := b.notRun(1, ledger.Skipped, "an earlier run goes on")
+	for _, e := range []ledger.Entry{drained, silent, guessed, last, skipped} {
 		b.record(e)
 		b.record(drained)
 		b.want("Ticks", b.ticks(10), e)
@@ -43,7 +43,7 @@ func concurrentRecordsAgree(b *ledgerBench) {
 	errs := make([]error, 8)
 	for i := range errs {
 		wg.Go(func() {
-			errs[i] = b.tryRecord(b.notRun(1, scheduler.Skipped, fmt.Sprint("by ", i)))
+			errs[i] = b.tryRecord(b.notRun(1, ledger.Skipped, fmt.Sprint("by ", i)))
 		})
 	}
 	wg.Wait()
@@ -56,12 +56,12 @@ func concurrentRecordsAgree(b *ledgerBench) {
 	if len(said) != 1 {
 		b.Fatalf("Ticks returned %d entries for one tick", len(said))
 	}
-	b.record(b.notRun(1, scheduler.Missed, "later"))
+	b.record(b.notRun(1, ledger.Missed, "later"))
 	b.want("Ticks", b.ticks(10), said...)
 }
 
 func jobsAreApart(b *ledgerBench) {
-	other := b.notRun(1, scheduler.Skipped, "not ours")
+	other := b.notRun(1, ledger.Skipped, "not ours")
 	other.Job = jobName + ".other"
 	b.record(other)
 	b.wantBoth()
@@ -70,7 +70,7 @@ func jobsAreApart(b *ledgerBench) {
 func bounded(b *ledgerBench) {
 	const more = 10
 	for n := range b.Keep + more {
-		b.record(b.notRun(n, scheduler.Skipped, "busy"))
+		b.record(b.notRun(n, ledger.Skipped, "busy"))
 	}
 	got := b.ticks(2 * (b.Keep + more))
 	if len(got) == 0 || len(got) > b.Keep {
@@ -84,10 +84,10 @@ func bounded(b *ledgerBench) {
 func endedContextIsAnError(b *ledgerBench) {
 	ctx, cancel := context.WithCancel(b.Context())
 	cancel()
-	if _, err := b.ledger.Record(ctx, b.notRun(1, scheduler.Skipped, "")); err == nil {
+	if _, err := b.ledger.Record(ctx, b.notRun(1, ledger.Skipped, "")); err == nil {
 		b.Error("Record = nil, want an error")
 	}
-	q := scheduler.Query{Job: jobName, Limit: 1}
+	q := ledger.Query{Job: jobName, Limit: 1}
 	if _, err := b.ledger.Runs(ctx, q); err == nil {
 		b.Error("Runs = nil, want an error")
 	}

@@ -3,13 +3,13 @@ package schedtest
 import (
 	"slices"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // skimsSeveralJobs reads two jobs in stretches of many sizes, if the ledger can, and
 // one that nobody knows.
 func skimsSeveralJobs(b *ledgerBench) {
-	ledger, ok := b.ledger.(scheduler.Skimmer)
+	store, ok := b.ledger.(ledger.Skimmer)
 	if !ok {
 		return
 	}
@@ -18,43 +18,43 @@ func skimsSeveralJobs(b *ledgerBench) {
 		if n%3 == 0 {
 			b.run(n)
 		}
-		if e := b.notRun(n, scheduler.Skipped, "busy"); n%4 != 0 {
+		if e := b.notRun(n, ledger.Skipped, "busy"); n%4 != 0 {
 			b.record(e)
 			e.Job, e.Stream = other, ""
 			b.record(e)
 		}
 	}
 	for _, size := range []int{1, 2, 5, 100} {
-		b.wantSkimmed(ledger, []string{jobName, other, jobName + ".unknown"}, size)
+		b.wantSkimmed(store, []string{jobName, other, jobName + ".unknown"}, size)
 	}
-	s := scheduler.Stretch{Job: jobName, NotAfter: b.tick(20), Since: b.tick(18), Limit: 100}
-	some := b.skim(ledger, []scheduler.Stretch{s}, true)[0]
+	s := ledger.Stretch{Job: jobName, NotAfter: b.tick(20), Since: b.tick(18), Limit: 100}
+	some := b.skim(store, []ledger.Stretch{s}, true)[0]
 	if len(some.Entries) != 2 || !some.Rest.Equal(b.tick(17)) {
 		b.Errorf("Skim from tick 20 to 18 = %d entries, then %v, want those of 19 and 18, then %v", len(some.Entries), some.Rest, b.tick(17))
 	}
 }
 
 // wantSkimmed wants stretch after stretch to have what Ticks lists, and Runs.
-func (b *ledgerBench) wantSkimmed(ledger scheduler.Skimmer, jobs []string, size int) {
+func (b *ledgerBench) wantSkimmed(store ledger.Skimmer, jobs []string, size int) {
 	b.Helper()
 	for _, perTick := range []bool{true, false} {
-		got, ask := map[string][]string{}, []scheduler.Stretch{}
+		got, ask := map[string][]string{}, []ledger.Stretch{}
 		for _, job := range jobs {
-			ask = append(ask, scheduler.Stretch{Job: job}) // asks where it begins
+			ask = append(ask, ledger.Stretch{Job: job}) // asks where it begins
 		}
 		for rounds := 0; len(ask) > 0; rounds++ {
 			if rounds > 200 {
 				b.Fatalf("Skim never comes to the end of %v", ask)
 			}
-			var next []scheduler.Stretch
-			for i, s := range b.skim(ledger, ask, perTick) {
+			var next []ledger.Stretch
+			for i, s := range b.skim(store, ask, perTick) {
 				for _, e := range s.Entries {
 					if perTick || e.Outcome.Ran() {
 						got[ask[i].Job] = append(got[ask[i].Job], brief(e))
 					}
 				}
 				if !s.Rest.IsZero() {
-					next = append(next, scheduler.Stretch{Job: ask[i].Job, NotAfter: s.Rest, Limit: max(size, 2*ask[i].Limit)})
+					next = append(next, ledger.Stretch{Job: ask[i].Job, NotAfter: s.Rest, Limit: max(size, 2*ask[i].Limit)})
 				}
 			}
 			ask = next
@@ -71,7 +71,7 @@ func (b *ledgerBench) wantListed(job string, perTick bool, size int, got []strin
 	if perTick {
 		read = b.ledger.Ticks
 	}
-	list, err := read(b.Context(), scheduler.Query{Job: job, Limit: 1000})
+	list, err := read(b.Context(), ledger.Query{Job: job, Limit: 1000})
 	if err != nil {
 		b.Fatalf("listing %s: %v", job, err)
 	}
@@ -84,7 +84,7 @@ func (b *ledgerBench) wantListed(job string, perTick bool, size int, got []strin
 	}
 }
 
-func (b *ledgerBench) skim(ledger scheduler.Skimmer, ask []scheduler.Stretch, perTick bool) []scheduler.Skimmed {
+func (b *ledgerBench) skim(ledger ledger.Skimmer, ask []ledger.Stretch, perTick bool) []ledger.Skimmed {
 	b.Helper()
 	list, err := ledger.Skim(b.Context(), ask, perTick)
 	if err != nil || len(list) != len(ask) {
@@ -93,4 +93,4 @@ func (b *ledgerBench) skim(ledger scheduler.Skimmer, ask []scheduler.Stretch, pe
 	return list
 }
 
-func brief(e scheduler.Entry) string { return e.ID() + " " + string(e.Outcome) }
+func brief(e ledger.Entry) string { return e.ID() + " " + string(e.Outcome) }

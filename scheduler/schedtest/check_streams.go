@@ -4,26 +4,26 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // asked is the note of a run of the n-th tick that somebody asked for at the
 // instant of tick m.
-func (b *ledgerBench) asked(n, m int) scheduler.Entry {
+func (b *ledgerBench) asked(n, m int) ledger.Entry {
 	e := b.started(n)
-	e.Stream, e.Order, e.Trigger = "backfill", b.tick(m), scheduler.ByBackfill
+	e.Stream, e.Order, e.Trigger = "backfill", b.tick(m), ledger.ByBackfill
 	return e
 }
 
 // runAsked runs it from start to end, and returns how it must be listed.
-func (b *ledgerBench) runAsked(n, m int) scheduler.Entry {
+func (b *ledgerBench) runAsked(n, m int) ledger.Entry {
 	b.Helper()
 	start := b.asked(n, m)
 	l := b.request(locking.Request{
 		Name: jobName, Tick: start.Order, Stream: start.Stream, TTL: b.Long, Holder: "a",
-		Note: scheduler.EncodeNote(start),
+		Note: ledger.EncodeNote(start),
 	})
-	end := b.finished(n, scheduler.Succeeded)
+	end := b.finished(n, ledger.Succeeded)
 	end.Stream, end.Order, end.Trigger = start.Stream, start.Order, start.Trigger
 	b.end(l, end)
 	return of(l, end)
@@ -32,15 +32,15 @@ func (b *ledgerBench) runAsked(n, m int) scheduler.Entry {
 // streamsAreListedTogether: each by the instant it was asked for, under its
 // nominal tick, and none in place of another.
 func streamsAreListedTogether(b *ledgerBench) {
-	scheduled := of(b.run(3), b.finished(3, scheduler.Succeeded))
+	scheduled := of(b.run(3), b.finished(3, ledger.Succeeded))
 	filled := b.runAsked(1, 3)
 	late := b.runAsked(3, 5)
-	missed := b.notRun(1, scheduler.Missed, "nobody was there")
+	missed := b.notRun(1, ledger.Missed, "nobody was there")
 	b.record(missed)
 	b.want("Runs", b.runs(10), late, scheduled, filled)
 	b.want("Ticks", b.ticks(10), late, scheduled, filled, missed)
 	b.want("Ticks", b.ticks(1), late)
-	list, err := b.ledger.Ticks(b.Context(), scheduler.Query{Job: jobName, Limit: 10, Before: b.tick(3)})
+	list, err := b.ledger.Ticks(b.Context(), ledger.Query{Job: jobName, Limit: 10, Before: b.tick(3)})
 	if err != nil {
 		b.Fatalf("Ticks = %v", err)
 	}
@@ -56,13 +56,13 @@ func streamsAreListedTogether(b *ledgerBench) {
 
 // recordStaysInItsStream: a record replaces none of another stream.
 func recordStaysInItsStream(b *ledgerBench) {
-	first := b.notRun(1, scheduler.Missed, "first")
+	first := b.notRun(1, ledger.Missed, "first")
 	other := b.asked(0, 1)
-	other.Outcome, other.Reason, other.Started = scheduler.Skipped, scheduler.Said("first of its stream"), time.Time{}
+	other.Outcome, other.Reason, other.Started = ledger.Skipped, ledger.Said("first of its stream"), time.Time{}
 	b.record(first)
 	b.record(other)
 	again := other
-	again.Outcome = scheduler.Missed
+	again.Outcome = ledger.Missed
 	b.record(again)
 	b.want("Ticks", b.ticks(10), first, other)
 }
@@ -72,13 +72,13 @@ func runsBesideOneAnother(b *ledgerBench) {
 	claim := func(n int) locking.Lease {
 		return b.request(locking.Request{
 			Name: jobName, Tick: b.tick(n), TTL: b.Long, Holder: "a", Beside: true,
-			Note: scheduler.EncodeNote(b.started(n)),
+			Note: ledger.EncodeNote(b.started(n)),
 		})
 	}
 	first, second := claim(1), claim(2)
 	b.wantBoth(of(second, b.started(2)), of(first, b.started(1)))
-	b.end(first, b.finished(1, scheduler.Failed))
-	b.wantBoth(of(second, b.started(2)), of(first, b.finished(1, scheduler.Failed)))
-	b.end(second, b.finished(2, scheduler.Succeeded))
-	b.wantBoth(of(second, b.finished(2, scheduler.Succeeded)), of(first, b.finished(1, scheduler.Failed)))
+	b.end(first, b.finished(1, ledger.Failed))
+	b.wantBoth(of(second, b.started(2)), of(first, b.finished(1, ledger.Failed)))
+	b.end(second, b.finished(2, ledger.Succeeded))
+	b.wantBoth(of(second, b.finished(2, ledger.Succeeded)), of(first, b.finished(1, ledger.Failed)))
 }

@@ -11,12 +11,15 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // minutely is a setup of one job that takes a while, and the calls of it.
 func minutely(t *testing.T, takes time.Duration) (Setup, *Calls[jobs.NoParams]) {
 	t.Helper()
-	schedule, err := scheduler.ParseSchedule("@every 1m", scheduler.ScheduleOptions{})
+	schedule, err := schedule.Parse("@every 1m", schedule.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +48,7 @@ func TestForward(t *testing.T) {
 		c.Expect("minutely", "2026-03-01T12:01:00Z succeeded", "2026-03-01T12:02:00Z succeeded")
 		c.ForwardTo(setup.Start.Add(150 * time.Second))
 		c.Forward(30 * time.Millisecond) // a stagger
-		if last := c.Ticks("minutely")[2]; last.Outcome != scheduler.Running {
+		if last := c.Ticks("minutely")[2]; last.Outcome != ledger.Running {
 			t.Errorf("the tick that has just begun %s", last.Outcome)
 		}
 	})
@@ -81,7 +84,7 @@ func TestReplace(t *testing.T) {
 func TestLog(t *testing.T) {
 	t.Parallel()
 	setup, _ := minutely(t, 0)
-	setup.Jobs[0].History = scheduler.History{Keep: 1}
+	setup.Jobs[0].History = ledger.History{Keep: 1}
 	setup.Instead = func(_ context.Context, run jobs.Run) error {
 		run.Logger.Info("three invoices sent")
 		return nil
@@ -159,7 +162,7 @@ func TestAsked(t *testing.T) {
 		c.Resume("minutely")
 		c.Forward(time.Minute)
 		runs := c.Runs("minutely")
-		if len(runs) != 2 || runs[0].Trigger != scheduler.ByManual || runs[1].Trigger != scheduler.BySchedule {
+		if len(runs) != 2 || runs[0].Trigger != ledger.ByManual || runs[1].Trigger != ledger.BySchedule {
 			t.Errorf("the runs are %+v", runs)
 		}
 		for _, e := range c.Ticks("minutely") {
@@ -167,7 +170,7 @@ func TestAsked(t *testing.T) {
 				t.Errorf("the tick of the pause is %s", line(e))
 			}
 		}
-		if audit := c.Audit(); len(audit) != 3 || audit[1].Kind != scheduler.ActTrigger || audit[1].Result == "" {
+		if audit := c.Audit(); len(audit) != 3 || audit[1].Kind != acts.Trigger || audit[1].Result == "" {
 			t.Errorf("the audit log is %+v", audit)
 		}
 	})
@@ -336,9 +339,9 @@ func TestLoseLease(t *testing.T) {
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
-	ticks := []scheduler.Entry{
-		{Tick: at, Outcome: scheduler.Succeeded},
-		{Tick: at.Add(time.Minute), Outcome: scheduler.Missed, Reason: scheduler.Said("no quorum: 1 of 3")},
+	ticks := []ledger.Entry{
+		{Tick: at, Outcome: ledger.Succeeded},
+		{Tick: at.Add(time.Minute), Outcome: ledger.Missed, Reason: ledger.Said("no quorum: 1 of 3")},
 	}
 	for name, tt := range map[string]struct {
 		lines []string
@@ -371,5 +374,53 @@ func TestCompare(t *testing.T) {
 				t.Errorf("%s: no %q in\n%s", name, text, diff)
 			}
 		}
+	}
+}
+
+// A run is told what became of the job before it: the last success, and how the last run
+// ended, by whichever replica. While too few nodes answer it is told that.
+func TestPrevious(t *testing.T) {
+	t.Parallel()
+	setup, _ := minutely(t, 0)
+	var told []jobs.Previous
+	var silent error
+	setup.Start = time.Date(2026, 3, 1, 12, 0, 30, 0, time.UTC)
+	Run(t, setup, func(t *testing.T, c *Cluster) {
+		c.Replace("minutely", func(ctx context.Context, run jobs.Run) error {
+			before, err := run.Previous(ctx)
+			if err != nil {
+				t.Error(err)
+			}
+			told = append(told, before)
+			switch len(told) {
+			case 2:
+				return errors.New("boom")
+			case 4:
+				c.StopNodes()
+				_, silent = run.Previous(ctx)
+				c.StartNodes()
+			}
+			return nil
+		})
+		c.Forward(4 * time.Minute)
+	})
+	first, third := time.Date(2026, 3, 1, 12, 1, 0, 0, time.UTC), time.Date(2026, 3, 1, 12, 3, 0, 0, time.UTC)
+	want := []struct {
+		success time.Time
+		outcome string
+	}{{time.Time{}, ""}, {first, "succeeded"}, {first, "failed"}, {third, "succeeded"}}
+	if len(told) != len(want) {
+		t.Fatalf("%d runs were told %+v", len(told), told)
+	}
+	for i, w := range want {
+		if got := told[i]; !got.Success.Equal(w.success) || got.Outcome != w.outcome || got.Ended.IsZero() != w.success.IsZero() {
+			t.Errorf("run %d was told %+v, want %+v", i+1, got, w)
+		}
+	}
+	if !errors.Is(silent, locking.ErrNoQuorum) {
+		t.Errorf("without nodes: %v", silent)
+	}
+	if _, err := (jobs.Run{}).Previous(t.Context()); !errors.Is(err, jobs.ErrNoLedger) {
+		t.Errorf("outside of a run: %v", err)
 	}
 }

@@ -33,6 +33,6 @@
 //
 // # Conformance kits
 //
-// [RunLedger] and [RunRoster] check what every [scheduler.Ledger] and
+// [RunLedger] and [RunRoster] check what every [ledger.Store] and
 // [scheduler.Roster] must do. [Ledger] and [Roster] are one of each in memory.
 package schedtest

@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Ticks returns the ledger's line on every tick of the job, oldest first: how
 // its last run ended, or why it did not run.
-func (c *Cluster) Ticks(job string) []scheduler.Entry {
+func (c *Cluster) Ticks(job string) []ledger.Entry {
 	c.t.Helper()
 	return c.read(c.known(job), c.world.ledger.Ticks)
 }
@@ -20,25 +20,25 @@ func (c *Cluster) Ticks(job string) []scheduler.Entry {
 // Runs returns the ledger's lines on the runs of the jobs, of all jobs if none
 // is named, in the order in which they began. A tick that was run again has
 // several.
-func (c *Cluster) Runs(names ...string) []scheduler.Entry {
+func (c *Cluster) Runs(names ...string) []ledger.Entry {
 	c.t.Helper()
 	if len(names) == 0 {
 		for _, j := range c.jobs {
 			names = append(names, j.Name)
 		}
 	}
-	var all []scheduler.Entry
+	var all []ledger.Entry
 	for _, name := range names {
 		all = append(all, c.read(c.known(name), c.world.ledger.Runs)...)
 	}
-	slices.SortStableFunc(all, func(a, b scheduler.Entry) int { return a.Started.Compare(b.Started) })
+	slices.SortStableFunc(all, func(a, b ledger.Entry) int { return a.Started.Compare(b.Started) })
 	return all
 }
 
-func (c *Cluster) read(key string, list func(context.Context, scheduler.Query) ([]scheduler.Entry, error)) []scheduler.Entry {
+func (c *Cluster) read(key string, list func(context.Context, ledger.Query) ([]ledger.Entry, error)) []ledger.Entry {
 	c.t.Helper()
 	ctx := context.WithoutCancel(c.t.Context())
-	entries, err := list(ctx, scheduler.Query{Job: key, Limit: remembered})
+	entries, err := list(ctx, ledger.Query{Job: key, Limit: remembered})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func (c *Cluster) Expect(job string, lines ...string) {
 }
 
 // compare shows where the ticks are not as the lines say, "" if nowhere.
-func compare(ticks []scheduler.Entry, lines []string) string {
+func compare(ticks []ledger.Entry, lines []string) string {
 	same := true
 	var b strings.Builder
 	for i := range max(len(ticks), len(lines)) {
@@ -94,7 +94,7 @@ func matches(got, want string) bool {
 }
 
 // line is what Expect compares.
-func line(e scheduler.Entry) string {
+func line(e ledger.Entry) string {
 	text := jobs.FormatTick(e.Tick) + " " + string(e.Outcome)
 	if why := e.Reason.String(); why != "" {
 		text += ": " + why

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // ErrKilled is the cause with which the contexts of functions end whose replica
@@ -191,21 +192,21 @@ func (l *lease) forget() {
 // A gatedLedger is the ledger behind a gate.
 type gatedLedger struct{ *gate }
 
-func (g gatedLedger) Record(ctx context.Context, e scheduler.Entry) (first bool, err error) {
+func (g gatedLedger) Record(ctx context.Context, e ledger.Entry) (first bool, err error) {
 	if err := g.through(ctx); err != nil {
 		return false, err
 	}
 	return g.ledger.Record(ctx, e)
 }
 
-func (g gatedLedger) Runs(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+func (g gatedLedger) Runs(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
 	if err := g.through(ctx); err != nil {
 		return nil, err
 	}
 	return g.ledger.Runs(ctx, q)
 }
 
-func (g gatedLedger) Ticks(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+func (g gatedLedger) Ticks(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
 	if err := g.through(ctx); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Hooks say how the checks of a kit are run.
@@ -36,7 +37,7 @@ type LedgerBackend struct {
 	Hooks
 	// New makes an empty cluster: a Locker, and a Ledger that reads what the
 	// Locker keeps. Required.
-	New func(t testing.TB) (locking.Locker, scheduler.Ledger)
+	New func(t testing.TB) (locking.Locker, ledger.Store)
 	// Long is the TTL of leases that must not run out within a check, and at
 	// least 20 times Short. Default: 30 s.
 	Long time.Duration
@@ -53,7 +54,7 @@ func (b LedgerBackend) withDefaults() LedgerBackend {
 	return b
 }
 
-// RunLedger checks every promise of [scheduler.Ledger], one subtest each.
+// RunLedger checks every promise of [ledger.Store], one subtest each.
 func RunLedger(t *testing.T, b LedgerBackend) {
 	t.Helper()
 	b = b.withDefaults()
@@ -88,6 +89,7 @@ func ledgerChecks() []ledgerCheck {
 		{"FinishAfterTheLeaseRanOut", finishAfterTheLeaseRanOut},
 		{"FinishAfterAnotherRun", finishAfterAnotherRun},
 		{"VoidLeavesNoRun", voidLeavesNoRun},
+		{"VoidedClaimsDoNotCount", voidedClaimsDoNotCount},
 		{"EveryAttemptIsARun", everyAttemptIsARun},
 
 		{"StreamsAreListedTogether", streamsAreListedTogether},

@@ -8,18 +8,18 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // oddArchive is a Ledger that changes what its Archive is given.
 type oddArchive struct {
 	*Ledger
-	store    func(*scheduler.History, []scheduler.Log) []scheduler.Log
+	store    func(*ledger.History, []ledger.Log) []ledger.Log
 	deafened bool
 	forgets  *locktest.Memory // what Store makes it forget
 }
 
-func (o oddArchive) Store(ctx context.Context, job string, h scheduler.History, logs ...scheduler.Log) error {
+func (o oddArchive) Store(ctx context.Context, job string, h ledger.History, logs ...ledger.Log) error {
 	if o.deafened {
 		ctx = context.WithoutCancel(ctx)
 	}
@@ -32,7 +32,7 @@ func (o oddArchive) Store(ctx context.Context, job string, h scheduler.History, 
 	return o.Ledger.Store(ctx, job, h, logs...)
 }
 
-func (o oddArchive) Log(ctx context.Context, job string, tick time.Time, token locking.Token) (scheduler.Log, error) {
+func (o oddArchive) Log(ctx context.Context, job string, tick time.Time, token locking.Token) (ledger.Log, error) {
 	if o.deafened {
 		ctx = context.WithoutCancel(ctx)
 	}
@@ -40,15 +40,15 @@ func (o oddArchive) Log(ctx context.Context, job string, tick time.Time, token l
 }
 
 // history changes what is to be kept; each changes the logs.
-func history(change func(*scheduler.History)) oddArchive {
-	return oddArchive{store: func(h *scheduler.History, logs []scheduler.Log) []scheduler.Log {
+func history(change func(*ledger.History)) oddArchive {
+	return oddArchive{store: func(h *ledger.History, logs []ledger.Log) []ledger.Log {
 		change(h)
 		return logs
 	}}
 }
 
-func each(change func(*scheduler.Log)) oddArchive {
-	return oddArchive{store: func(_ *scheduler.History, logs []scheduler.Log) []scheduler.Log {
+func each(change func(*ledger.Log)) oddArchive {
+	return oddArchive{store: func(_ *ledger.History, logs []ledger.Log) []ledger.Log {
 		for i := range logs {
 			change(&logs[i])
 		}
@@ -56,19 +56,31 @@ func each(change func(*scheduler.Log)) oddArchive {
 	}}
 }
 
-var archiveFaults = map[string]struct {
+type archiveFault struct {
 	archive oddArchive
 	foundBy []string
-}{
-	"loses what was cut":   {each(func(l *scheduler.Log) { l.Cut = 0 }), []string{"LogIsKept"}},
-	"mixes attempts":       {each(func(l *scheduler.Log) { l.Token = 101 }), []string{"AttemptsHaveLogsOfTheirOwn"}},
-	"invents logs":         {each(func(l *scheduler.Log) { l.Tick = l.Tick.Add(time.Second); l.Token++ }), []string{"NoLogIsAnError"}},
-	"counts no logs":       {history(func(h *scheduler.History) { h.Keep = 0 }), []string{"LogsAreBoundedByCount", "EntriesAreBoundedByCount", "NothingIsSaidOfTrimmedTicks"}},
-	"counts notes as runs": {history(func(h *scheduler.History) { h.Keep /= 3 }), []string{"NoNoteEvictsARun"}},
-	"counts no bytes":      {history(func(h *scheduler.History) { h.MaxBytes = 0 }), []string{"LogsAreBoundedByBytes"}},
-	"minds no age":         {history(func(h *scheduler.History) { h.MaxAge = 0 }), []string{"LogsAreBoundedByAge", "EntriesAreBoundedByAge", "NewestEntryStays"}},
-	"forgets the claims":   {oddArchive{forgets: new(locktest.Memory)}, []string{"TicksMayBeClaimedAlike"}},
-	"never minds the end":  {oddArchive{deafened: true}, []string{"EndedContextIsAnError"}},
+}
+
+func archiveFaults() map[string]archiveFault {
+	trimmed := 0
+	return map[string]archiveFault{
+		"loses what was cut":   {each(func(l *ledger.Log) { l.Cut = 0 }), []string{"LogIsKept"}},
+		"mixes attempts":       {each(func(l *ledger.Log) { l.Token = 101 }), []string{"AttemptsHaveLogsOfTheirOwn"}},
+		"invents logs":         {each(func(l *ledger.Log) { l.Tick = l.Tick.Add(time.Second); l.Token++ }), []string{"NoLogIsAnError"}},
+		"counts no logs":       {history(func(h *ledger.History) { h.Keep = 0 }), []string{"LogsAreBoundedByCount", "EntriesAreBoundedByCount", "NothingIsSaidOfTrimmedTicks"}},
+		"counts notes as runs": {history(func(h *ledger.History) { h.Keep /= 3 }), []string{"NoNoteEvictsARun"}},
+		"counts no bytes":      {history(func(h *ledger.History) { h.MaxBytes = 0 }), []string{"LogsAreBoundedByBytes"}},
+		"minds no age":         {history(func(h *ledger.History) { h.MaxAge = 0 }), []string{"LogsAreBoundedByAge", "EntriesAreBoundedByAge", "NewestEntryStays"}},
+		"forgets the claims":   {oddArchive{forgets: new(locktest.Memory)}, []string{"TicksMayBeClaimedAlike"}},
+		"never minds the end":  {oddArchive{deafened: true}, []string{"EndedContextIsAnError"}},
+		"bounds nothing at first": {history(func(h *ledger.History) {
+			if h.Keep > 0 {
+				if trimmed++; trimmed == 1 {
+					h.Keep = 0
+				}
+			}
+		}), []string{"NothingIsSaidOfTrimmedTicks"}},
+	}
 }
 
 // TestArchiveKitFindsFaults plants faults into an archive that is otherwise
@@ -76,7 +88,7 @@ var archiveFaults = map[string]struct {
 func TestArchiveKitFindsFaults(t *testing.T) {
 	t.Parallel()
 	found := map[string]bool{}
-	for name, f := range archiveFaults {
+	for name, f := range archiveFaults() {
 		for _, check := range f.foundBy {
 			i := slices.IndexFunc(archiveChecks(), func(c archiveCheck) bool { return c.name == check })
 			if i < 0 {
@@ -90,7 +102,7 @@ func TestArchiveKitFindsFaults(t *testing.T) {
 				}
 				f.archive.Ledger = NewLedger(locks)
 				b := memoryLedger().withDefaults()
-				b.New = func(testing.TB) (locking.Locker, scheduler.Ledger) { return locks, f.archive }
+				b.New = func(testing.TB) (locking.Locker, ledger.Store) { return locks, f.archive }
 				archiveChecks()[i].run(newArchiveBench(tb, b))
 			})
 			if len(said) == 0 {

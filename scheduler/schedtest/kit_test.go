@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // recorder takes a check's complaints instead of failing the test.
@@ -53,18 +54,18 @@ func complaints(t *testing.T, run func(testing.TB)) []string {
 
 // oddLedger is a ledger that changes what goes in and what comes out.
 type oddLedger struct {
-	scheduler.Ledger
-	in       func(*scheduler.Entry) bool // whether to keep it
-	query    func(*scheduler.Query)
-	out      func([]scheduler.Entry) []scheduler.Entry
-	runs     func(l scheduler.Ledger, q scheduler.Query) ([]scheduler.Entry, error)
+	ledger.Store
+	in       func(*ledger.Entry) bool // whether to keep it
+	query    func(*ledger.Query)
+	out      func([]ledger.Entry) []ledger.Entry
+	runs     func(l ledger.Store, q ledger.Query) ([]ledger.Entry, error)
 	deafened bool // ignores contexts
-	skimmed  func(*scheduler.Skimmed)
+	skimmed  func(*ledger.Skimmed)
 }
 
-// Skim implements scheduler.Skimmer.
-func (o oddLedger) Skim(ctx context.Context, ask []scheduler.Stretch, perTick bool) ([]scheduler.Skimmed, error) {
-	list, err := o.Ledger.(scheduler.Skimmer).Skim(ctx, ask, perTick)
+// Skim implements ledger.Skimmer.
+func (o oddLedger) Skim(ctx context.Context, ask []ledger.Stretch, perTick bool) ([]ledger.Skimmed, error) {
+	list, err := o.Store.(ledger.Skimmer).Skim(ctx, ask, perTick)
 	for i := range list {
 		if o.skimmed != nil {
 			o.skimmed(&list[i])
@@ -73,28 +74,28 @@ func (o oddLedger) Skim(ctx context.Context, ask []scheduler.Stretch, perTick bo
 	return list, err
 }
 
-func (o oddLedger) Record(ctx context.Context, e scheduler.Entry) (first bool, err error) {
+func (o oddLedger) Record(ctx context.Context, e ledger.Entry) (first bool, err error) {
 	if o.deafened {
 		ctx = context.WithoutCancel(ctx)
 	}
 	if o.in != nil && !o.in(&e) {
 		return false, nil
 	}
-	return o.Ledger.Record(ctx, e)
+	return o.Store.Record(ctx, e)
 }
 
-func (o oddLedger) Runs(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+func (o oddLedger) Runs(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
 	if o.runs != nil {
-		return o.runs(o.Ledger, q)
+		return o.runs(o.Store, q)
 	}
-	return o.list(ctx, q, o.Ledger.Runs)
+	return o.list(ctx, q, o.Store.Runs)
 }
 
-func (o oddLedger) Ticks(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
-	return o.list(ctx, q, o.Ledger.Ticks)
+func (o oddLedger) Ticks(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
+	return o.list(ctx, q, o.Store.Ticks)
 }
 
-func (o oddLedger) list(ctx context.Context, q scheduler.Query, f func(context.Context, scheduler.Query) ([]scheduler.Entry, error)) ([]scheduler.Entry, error) {
+func (o oddLedger) list(ctx context.Context, q ledger.Query, f func(context.Context, ledger.Query) ([]ledger.Entry, error)) ([]ledger.Entry, error) {
 	if o.deafened {
 		ctx = context.WithoutCancel(ctx)
 	}
@@ -109,8 +110,8 @@ func (o oddLedger) list(ctx context.Context, q scheduler.Query, f func(context.C
 }
 
 // outcome replaces one outcome by another in what a ledger lists.
-func outcome(from, to scheduler.Outcome) oddLedger {
-	return oddLedger{out: func(list []scheduler.Entry) []scheduler.Entry {
+func outcome(from, to ledger.Outcome) oddLedger {
+	return oddLedger{out: func(list []ledger.Entry) []ledger.Entry {
 		for i := range list {
 			if list[i].Outcome == from {
 				list[i].Outcome = to
@@ -121,64 +122,81 @@ func outcome(from, to scheduler.Outcome) oddLedger {
 }
 
 // without leaves out what the function says.
-func without(drop func(scheduler.Entry) bool) oddLedger {
-	return oddLedger{out: func(list []scheduler.Entry) []scheduler.Entry { return slices.DeleteFunc(list, drop) }}
+func without(drop func(ledger.Entry) bool) oddLedger {
+	return oddLedger{out: func(list []ledger.Entry) []ledger.Entry { return slices.DeleteFunc(list, drop) }}
 }
 
-var ledgerFaults = map[string]struct {
+type ledgerFault struct {
 	ledger  oddLedger
 	foundBy []string
-}{
-	"invents a tick": {oddLedger{out: func(list []scheduler.Entry) []scheduler.Entry {
-		return append(list, scheduler.Entry{Outcome: scheduler.Missed})
-	}}, []string{"NothingIsKnownOfANewJob", "VoidLeavesNoRun"}},
-	"loses reasons": {oddLedger{in: func(e *scheduler.Entry) bool {
-		e.Reason = scheduler.Reason{}
-		return true
-	}}, []string{"RecordKeepsTheEntry", "HighestRecordStays"}},
-	"keeps every record": {oddLedger{in: func(e *scheduler.Entry) bool {
-		e.Tick = e.Tick.Add(time.Duration(e.Reason.Details.Text[len(e.Reason.Details.Text)-1]) * time.Millisecond)
-		return true
-	}}, []string{"ConcurrentRecordsAgree"}},
-	"loses records":    {oddLedger{in: func(*scheduler.Entry) bool { return false }}, []string{"Bounded", "NewestFirst"}},
-	"mixes jobs":       {oddLedger{in: func(e *scheduler.Entry) bool { e.Job = jobName; return true }}, []string{"JobsAreApart"}},
-	"never minds time": {oddLedger{deafened: true}, []string{"EndedContextIsAnError"}},
-	"drops the newest": {oddLedger{in: func(e *scheduler.Entry) bool { return e.Tick.Before(time.Now().Add(-45 * time.Minute)) }}, []string{"Bounded"}},
-	"running for ever": {outcome(scheduler.Interrupted, scheduler.Running), []string{"InterruptedOnceTheLeaseHasRunOut", "EveryAttemptIsARun"}},
-	"never running":    {outcome(scheduler.Running, scheduler.Interrupted), []string{"RunningWhileTheLeaseLasts", "RunsBesideOneAnother"}},
-	"late finish is lost": {outcome(scheduler.LeaseLost, scheduler.Interrupted), []string{
-		"FinishReplacesTheStart", "FinishAfterAnotherRun",
-	}},
-	"finish is lost": {outcome(scheduler.Failed, scheduler.Interrupted), []string{"FinishAfterTheLeaseRanOut"}},
-	"first attempt is lost": {without(func(e scheduler.Entry) bool { return e.Outcome == scheduler.Interrupted }), []string{
-		"EveryAttemptIsARun",
-	}},
-	"oldest first": {oddLedger{out: func(list []scheduler.Entry) []scheduler.Entry {
-		slices.Reverse(list)
-		return list
-	}}, []string{"NewestFirst", "RecordKeepsTheEntry"}},
-	"before includes": {oddLedger{query: func(q *scheduler.Query) {
-		if !q.Before.IsZero() {
-			q.Before = q.Before.Add(time.Millisecond)
-		}
-	}}, []string{"PagesCoverEveryTickOnce"}},
-	"no limit": {oddLedger{query: func(q *scheduler.Query) { q.Limit = 1000 }}, []string{"PagesCoverEveryTickOnce", "NewestFirst"}},
-	"limit counts other ticks": {oddLedger{runs: func(l scheduler.Ledger, q scheduler.Query) ([]scheduler.Entry, error) {
-		list, err := l.Ticks(context.Background(), q)
-		return slices.DeleteFunc(list, func(e scheduler.Entry) bool { return !e.Outcome.Ran() }), err
-	}}, []string{"RunsAreFoundBehindRecords"}},
-	"one line per nominal tick": {oddLedger{out: func(list []scheduler.Entry) []scheduler.Entry {
-		return slices.CompactFunc(list, func(a, b scheduler.Entry) bool { return a.OrderKey().Equal(b.OrderKey()) })
-	}}, []string{"StreamsAreListedTogether"}},
-	"streams are one":  {oddLedger{in: func(e *scheduler.Entry) bool { e.Stream = ""; return true }}, []string{"RecordStaysInItsStream"}},
-	"ignores since":    {oddLedger{query: func(q *scheduler.Query) { q.Since = time.Time{} }}, []string{"Selects"}},
-	"forgets the rest": {oddLedger{skimmed: func(s *scheduler.Skimmed) { s.Rest = time.Time{} }}, []string{"SkimsSeveralJobs"}},
-	"reads the rest twice": {oddLedger{skimmed: func(s *scheduler.Skimmed) {
-		if n := len(s.Entries); n > 0 && !s.Rest.IsZero() {
-			s.Rest = s.Entries[n-1].OrderKey()
-		}
-	}}, []string{"SkimsSeveralJobs"}},
-	"records hide runs": {without(func(e scheduler.Entry) bool { return e.Outcome.Ran() }), []string{"RunHidesARecord"}},
+}
+
+func ledgerFaults() map[string]ledgerFault {
+	listed := 0
+	return map[string]ledgerFault{
+		"invents a tick": {oddLedger{out: func(list []ledger.Entry) []ledger.Entry {
+			return append(list, ledger.Entry{Outcome: ledger.Missed})
+		}}, []string{"NothingIsKnownOfANewJob", "VoidLeavesNoRun"}},
+		"loses reasons": {oddLedger{in: func(e *ledger.Entry) bool {
+			e.Reason = ledger.Reason{}
+			return true
+		}}, []string{"RecordKeepsTheEntry", "HighestRecordStays"}},
+		"keeps every record": {oddLedger{in: func(e *ledger.Entry) bool {
+			e.Tick = e.Tick.Add(time.Duration(e.Reason.Details.Text[len(e.Reason.Details.Text)-1]) * time.Millisecond)
+			return true
+		}}, []string{"ConcurrentRecordsAgree"}},
+		"loses records":    {oddLedger{in: func(*ledger.Entry) bool { return false }}, []string{"Bounded", "NewestFirst"}},
+		"mixes jobs":       {oddLedger{in: func(e *ledger.Entry) bool { e.Job = jobName; return true }}, []string{"JobsAreApart"}},
+		"never minds time": {oddLedger{deafened: true}, []string{"EndedContextIsAnError"}},
+		"drops the newest": {oddLedger{in: func(e *ledger.Entry) bool { return e.Tick.Before(time.Now().Add(-45 * time.Minute)) }}, []string{"Bounded"}},
+		"running for ever": {outcome(ledger.Interrupted, ledger.Running), []string{"InterruptedOnceTheLeaseHasRunOut", "EveryAttemptIsARun"}},
+		"never running":    {outcome(ledger.Running, ledger.Interrupted), []string{"RunningWhileTheLeaseLasts", "RunsBesideOneAnother"}},
+		"counts what was given back": {oddLedger{out: func(list []ledger.Entry) []ledger.Entry {
+			for i := range list {
+				list[i].Attempt++
+			}
+			return list
+		}}, []string{"VoidedClaimsDoNotCount"}},
+		"late finish is lost": {outcome(ledger.LeaseLost, ledger.Interrupted), []string{
+			"FinishReplacesTheStart", "FinishAfterAnotherRun",
+		}},
+		"finish is lost": {outcome(ledger.Failed, ledger.Interrupted), []string{"FinishAfterTheLeaseRanOut"}},
+		"first attempt is lost": {without(func(e ledger.Entry) bool { return e.Outcome == ledger.Interrupted }), []string{
+			"EveryAttemptIsARun",
+		}},
+		"oldest first": {oddLedger{out: func(list []ledger.Entry) []ledger.Entry {
+			slices.Reverse(list)
+			return list
+		}}, []string{"NewestFirst", "RecordKeepsTheEntry"}},
+		"before includes": {oddLedger{query: func(q *ledger.Query) {
+			if !q.Before.IsZero() {
+				q.Before = q.Before.Add(time.Millisecond)
+			}
+		}}, []string{"PagesCoverEveryTickOnce"}},
+		"no limit": {oddLedger{query: func(q *ledger.Query) { q.Limit = 1000 }}, []string{"PagesCoverEveryTickOnce", "NewestFirst"}},
+		"limit counts other ticks": {oddLedger{runs: func(l ledger.Store, q ledger.Query) ([]ledger.Entry, error) {
+			list, err := l.Ticks(context.Background(), q)
+			return slices.DeleteFunc(list, func(e ledger.Entry) bool { return !e.Outcome.Ran() }), err
+		}}, []string{"RunsAreFoundBehindRecords"}},
+		"one line per nominal tick": {oddLedger{out: func(list []ledger.Entry) []ledger.Entry {
+			return slices.CompactFunc(list, func(a, b ledger.Entry) bool { return a.OrderKey().Equal(b.OrderKey()) })
+		}}, []string{"StreamsAreListedTogether"}},
+		"streams are one":  {oddLedger{in: func(e *ledger.Entry) bool { e.Stream = ""; return true }}, []string{"RecordStaysInItsStream"}},
+		"ignores since":    {oddLedger{query: func(q *ledger.Query) { q.Since = time.Time{} }}, []string{"Selects"}},
+		"forgets the rest": {oddLedger{skimmed: func(s *ledger.Skimmed) { s.Rest = time.Time{} }}, []string{"SkimsSeveralJobs"}},
+		"reads the rest twice": {oddLedger{skimmed: func(s *ledger.Skimmed) {
+			if n := len(s.Entries); n > 0 && !s.Rest.IsZero() {
+				s.Rest = s.Entries[n-1].OrderKey()
+			}
+		}}, []string{"SkimsSeveralJobs"}},
+		"records hide runs": {without(func(e ledger.Entry) bool { return e.Outcome.Ran() }), []string{"RunHidesARecord"}},
+		"lists nothing at first": {oddLedger{out: func(list []ledger.Entry) []ledger.Entry {
+			if listed++; listed == 1 {
+				return nil
+			}
+			return list
+		}}, []string{"RunHidesARecord"}},
+	}
 }
 
 // TestLedgerKitFindsFaults plants faults into a ledger that is otherwise sound,
@@ -186,7 +204,7 @@ var ledgerFaults = map[string]struct {
 func TestLedgerKitFindsFaults(t *testing.T) {
 	t.Parallel()
 	found := map[string]bool{}
-	for name, f := range ledgerFaults {
+	for name, f := range ledgerFaults() {
 		for _, check := range f.foundBy {
 			i := slices.IndexFunc(ledgerChecks(), func(c ledgerCheck) bool { return c.name == check })
 			if i < 0 {
@@ -195,7 +213,7 @@ func TestLedgerKitFindsFaults(t *testing.T) {
 			found[check] = true
 			said := complaints(t, func(tb testing.TB) {
 				locks := new(locktest.Memory)
-				f.ledger.Ledger = NewLedger(locks)
+				f.ledger.Store = NewLedger(locks)
 				bench := newLedgerBench(tb, memoryLedger().withDefaults())
 				bench.locker, bench.ledger = locks, f.ledger
 				ledgerChecks()[i].run(bench)

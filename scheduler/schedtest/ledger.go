@@ -8,13 +8,13 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // keep is how many ticks without a run a Ledger remembers per job by default.
 const keep = 1000
 
-// Ledger is a [scheduler.Ledger] in memory. Runs are those that its Memory
+// Ledger is a [ledger.Store] in memory. Runs are those that its Memory
 // granted.
 type Ledger struct {
 	// Keep bounds the ticks without a run that are remembered of one job; runs are
@@ -24,24 +24,24 @@ type Ledger struct {
 	locks *locktest.Memory
 
 	mu    sync.Mutex
-	ticks map[string][]scheduler.Entry // those that did not run, sorted
+	ticks map[string][]ledger.Entry // those that did not run, sorted
 	kept  map[string]kept
 }
 
 // NewLedger returns a ledger over what locks grants.
 func NewLedger(locks *locktest.Memory) *Ledger {
-	return &Ledger{locks: locks, ticks: map[string][]scheduler.Entry{}, kept: map[string]kept{}}
+	return &Ledger{locks: locks, ticks: map[string][]ledger.Entry{}, kept: map[string]kept{}}
 }
 
-// Record implements [scheduler.Ledger].
-func (l *Ledger) Record(ctx context.Context, e scheduler.Entry) (first bool, err error) {
+// Record implements [ledger.Store].
+func (l *Ledger) Record(ctx context.Context, e ledger.Entry) (first bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	have := l.ticks[e.Job]
-	i := slices.IndexFunc(have, func(h scheduler.Entry) bool {
+	i := slices.IndexFunc(have, func(h ledger.Entry) bool {
 		return h.Stream == e.Stream && h.OrderKey().Equal(e.OrderKey())
 	})
 	switch {
@@ -50,20 +50,20 @@ func (l *Ledger) Record(ctx context.Context, e scheduler.Entry) (first bool, err
 	case e.Outranks(have[i]):
 		have[i] = e
 	}
-	scheduler.SortEntries(have)
+	ledger.Sort(have)
 	l.keepNotes(e.Job, have, min(len(have), cmp.Or(l.Keep, keep)))
 	return i < 0, nil
 }
 
 // keepNotes keeps the first n of the ticks that did not run. The caller holds the lock.
-func (l *Ledger) keepNotes(job string, sorted []scheduler.Entry, n int) {
+func (l *Ledger) keepNotes(job string, sorted []ledger.Entry, n int) {
 	k := l.kept[job]
 	k.drop(sorted[n:])
 	l.kept[job], l.ticks[job] = k, sorted[:n]
 }
 
-// Runs implements [scheduler.Ledger].
-func (l *Ledger) Runs(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+// Runs implements [ledger.Store].
+func (l *Ledger) Runs(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -71,12 +71,12 @@ func (l *Ledger) Runs(ctx context.Context, q scheduler.Query) ([]scheduler.Entry
 	if err != nil {
 		return nil, err
 	}
-	scheduler.SortEntries(runs)
+	ledger.Sort(runs)
 	return selected(runs, q), nil
 }
 
-// Ticks implements [scheduler.Ledger].
-func (l *Ledger) Ticks(ctx context.Context, q scheduler.Query) ([]scheduler.Entry, error) {
+// Ticks implements [ledger.Store].
+func (l *Ledger) Ticks(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -84,24 +84,24 @@ func (l *Ledger) Ticks(ctx context.Context, q scheduler.Query) ([]scheduler.Entr
 	if err != nil {
 		return nil, err
 	}
-	return selected(scheduler.OnePerTick(all), q), nil
+	return selected(ledger.OnePerTick(all), q), nil
 }
 
-// Skim implements [scheduler.Skimmer].
-func (l *Ledger) Skim(ctx context.Context, stretches []scheduler.Stretch, perTick bool) ([]scheduler.Skimmed, error) {
+// Skim implements [ledger.Skimmer].
+func (l *Ledger) Skim(ctx context.Context, stretches []ledger.Stretch, perTick bool) ([]ledger.Skimmed, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var skimmed []scheduler.Skimmed
+	var skimmed []ledger.Skimmed
 	for _, s := range stretches {
 		all, err := l.all(s.Job)
 		if err != nil {
 			return nil, err
 		}
 		if perTick {
-			all = scheduler.OnePerTick(all)
+			all = ledger.OnePerTick(all)
 		}
-		some := scheduler.SkimOf(all, s)
+		some := ledger.SkimOf(all, s)
 		l.mu.Lock()
 		some.Trimmed = l.kept[s.Job].trimmed
 		l.mu.Unlock()
@@ -111,7 +111,7 @@ func (l *Ledger) Skim(ctx context.Context, stretches []scheduler.Stretch, perTic
 }
 
 // all are runs and ticks that did not run, sorted.
-func (l *Ledger) all(job string) ([]scheduler.Entry, error) {
+func (l *Ledger) all(job string) ([]ledger.Entry, error) {
 	all, err := l.runs(job)
 	if err != nil {
 		return nil, err
@@ -123,15 +123,15 @@ func (l *Ledger) all(job string) ([]scheduler.Entry, error) {
 		}
 	}
 	l.mu.Unlock()
-	scheduler.SortEntries(all)
+	ledger.Sort(all)
 	return all, nil
 }
 
-func (l *Ledger) runs(job string) ([]scheduler.Entry, error) {
+func (l *Ledger) runs(job string) ([]ledger.Entry, error) {
 	l.mu.Lock()
 	from := l.kept[job].from
 	l.mu.Unlock()
-	var runs []scheduler.Entry
+	var runs []ledger.Entry
 	for _, r := range l.locks.Records(job) {
 		e, err := entry(r)
 		if err != nil {
@@ -141,36 +141,52 @@ func (l *Ledger) runs(job string) ([]scheduler.Entry, error) {
 			runs = append(runs, e)
 		}
 	}
+	countAttempts(runs)
 	return runs, nil
 }
 
-func entry(r locktest.Record) (scheduler.Entry, error) {
+// countAttempts numbers the runs of each tick.
+func countAttempts(runs []ledger.Entry) {
+	type tick struct {
+		stream string
+		key    int64
+	}
+	slices.SortFunc(runs, func(a, b ledger.Entry) int { return cmp.Compare(a.Token, b.Token) })
+	began := map[tick]int{}
+	for i := range runs {
+		of := tick{runs[i].Stream, runs[i].OrderKey().UnixMilli()}
+		began[of]++
+		runs[i].Attempt = began[of]
+	}
+}
+
+func entry(r locktest.Record) (ledger.Entry, error) {
 	note := r.StartNote
 	if r.Finished {
 		note = r.FinishNote
 	}
-	e, err := scheduler.DecodeNote(note)
+	e, err := ledger.DecodeNote(note)
 	if err != nil {
-		return scheduler.Entry{}, err
+		return ledger.Entry{}, err
 	}
 	e = e.Placed(r.Claim.Name, cmp.Or(r.Claim.Stream, locking.StreamSchedule), r.Claim.Tick)
-	e.Token, e.Attempt = r.Claim.Token, r.Claim.Attempt
+	e.Token = r.Claim.Token
 	if !r.Finished {
-		e.Outcome = scheduler.Running
+		e.Outcome = ledger.Running
 		if !r.Held {
-			e.Outcome, e.Reason = scheduler.Interrupted, scheduler.Reason{Code: scheduler.CodeInterrupted}
+			e.Outcome, e.Reason = ledger.Interrupted, ledger.Reason{Code: ledger.CodeInterrupted}
 		}
 	}
 	return e, nil
 }
 
 // selected cuts a sorted list down to what the query asks for.
-func selected(sorted []scheduler.Entry, q scheduler.Query) []scheduler.Entry {
-	sorted = slices.DeleteFunc(sorted, func(e scheduler.Entry) bool { return !q.Wants(e) })
+func selected(sorted []ledger.Entry, q ledger.Query) []ledger.Entry {
+	sorted = slices.DeleteFunc(sorted, func(e ledger.Entry) bool { return !q.Wants(e) })
 	return sorted[:min(len(sorted), q.Limit)]
 }
 
 var (
-	_ scheduler.Ledger  = (*Ledger)(nil)
-	_ scheduler.Skimmer = (*Ledger)(nil)
+	_ ledger.Store   = (*Ledger)(nil)
+	_ ledger.Skimmer = (*Ledger)(nil)
 )

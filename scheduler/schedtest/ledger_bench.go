@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/locking/locktest"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 const (
@@ -22,7 +23,7 @@ type ledgerBench struct {
 	testing.TB
 	LedgerBackend
 	locker locking.Locker
-	ledger scheduler.Ledger
+	ledger ledger.Store
 	base   time.Time
 }
 
@@ -39,33 +40,33 @@ func newLedgerBench(t testing.TB, b LedgerBackend) *ledgerBench {
 func (b *ledgerBench) tick(n int) time.Time { return b.base.Add(time.Duration(n) * time.Second) }
 
 // started is the note of a run's start.
-func (b *ledgerBench) started(n int) scheduler.Entry {
-	return scheduler.Entry{
-		Job: jobName, Tick: b.tick(n), Trigger: scheduler.BySchedule, Replica: "a",
-		Outcome: scheduler.Running, Started: b.tick(n).Add(5 * time.Millisecond),
+func (b *ledgerBench) started(n int) ledger.Entry {
+	return ledger.Entry{
+		Job: jobName, Tick: b.tick(n), Trigger: ledger.BySchedule, Replica: "a",
+		Outcome: ledger.Running, Started: b.tick(n).Add(5 * time.Millisecond),
 	}
 }
 
 // finished is the note of a run's end.
-func (b *ledgerBench) finished(n int, o scheduler.Outcome) scheduler.Entry {
+func (b *ledgerBench) finished(n int, o ledger.Outcome) ledger.Entry {
 	e := b.started(n)
 	e.Outcome, e.Tries, e.Finished = o, 1, e.Started.Add(time.Minute)
 	e.Votes = locking.Votes{For: 4, Of: 5}
-	if o != scheduler.Succeeded {
-		e.Error, e.Reason = "it broke: \"x\"\n", scheduler.Said("words of the run")
+	if o != ledger.Succeeded {
+		e.Error, e.Reason = "it broke: \"x\"\n", ledger.Said("words of the run")
 	}
 	return e
 }
 
 // notRun is the record of a tick without a run.
-func (b *ledgerBench) notRun(n int, o scheduler.Outcome, reason string) scheduler.Entry {
-	return scheduler.Entry{
-		Job: jobName, Tick: b.tick(n), Trigger: scheduler.BySchedule, Replica: "a",
-		Outcome: o, Reason: scheduler.Said(reason),
+func (b *ledgerBench) notRun(n int, o ledger.Outcome, reason string) ledger.Entry {
+	return ledger.Entry{
+		Job: jobName, Tick: b.tick(n), Trigger: ledger.BySchedule, Replica: "a",
+		Outcome: o, Reason: ledger.Said(reason),
 	}
 }
 
-func (b *ledgerBench) record(e scheduler.Entry) {
+func (b *ledgerBench) record(e ledger.Entry) {
 	b.Helper()
 	if err := b.tryRecord(e); err != nil {
 		b.Fatalf("Record(%v) = %v", e.Tick, err)
@@ -73,7 +74,7 @@ func (b *ledgerBench) record(e scheduler.Entry) {
 }
 
 // tryRecord records e, again where a busy machine answered too late.
-func (b *ledgerBench) tryRecord(e scheduler.Entry) (err error) {
+func (b *ledgerBench) tryRecord(e ledger.Entry) (err error) {
 	for range tries {
 		if _, err = b.ledger.Record(b.Context(), e); !errors.Is(err, locking.ErrNoQuorum) {
 			return err
@@ -88,7 +89,7 @@ func (b *ledgerBench) claim(n int, ttl time.Duration, mode locking.Mode) locking
 	b.Helper()
 	return b.request(locking.Request{
 		Name: jobName, Tick: b.tick(n), TTL: ttl, Mode: mode, Holder: "a",
-		Note: scheduler.EncodeNote(b.started(n)),
+		Note: ledger.EncodeNote(b.started(n)),
 	})
 }
 
@@ -107,9 +108,9 @@ func (b *ledgerBench) request(req locking.Request) (lease locking.Lease) {
 }
 
 // end ends a run.
-func (b *ledgerBench) end(l locking.Lease, e scheduler.Entry) {
+func (b *ledgerBench) end(l locking.Lease, e ledger.Entry) {
 	b.Helper()
-	if err := l.Release(b.Context(), scheduler.EncodeNote(e)); err != nil {
+	if err := l.Release(b.Context(), ledger.EncodeNote(e)); err != nil {
 		b.Fatalf("Release = %v", err)
 	}
 }
@@ -118,42 +119,50 @@ func (b *ledgerBench) end(l locking.Lease, e scheduler.Entry) {
 func (b *ledgerBench) run(n int) locking.Lease {
 	b.Helper()
 	l := b.claim(n, b.Long, locking.AtMostOnce)
-	b.end(l, b.finished(n, scheduler.Succeeded))
+	b.end(l, b.finished(n, ledger.Succeeded))
 	return l
 }
 
 // of completes the entry that a run must be listed as.
-func of(l locking.Lease, e scheduler.Entry) scheduler.Entry {
+func of(l locking.Lease, e ledger.Entry) ledger.Entry {
 	e.Token, e.Attempt = l.Claim().Token, l.Claim().Attempt
 	return e
 }
 
-func (b *ledgerBench) runs(limit int) []scheduler.Entry {
+func (b *ledgerBench) runs(limit int) []ledger.Entry {
 	b.Helper()
-	list, err := b.ledger.Runs(b.Context(), scheduler.Query{Job: jobName, Limit: limit})
+	list, err := b.ledger.Runs(b.Context(), ledger.Query{Job: jobName, Limit: limit})
 	if err != nil {
 		b.Fatalf("Runs = %v", err)
 	}
 	return list
 }
 
-func (b *ledgerBench) ticks(limit int) []scheduler.Entry {
+func (b *ledgerBench) ticks(limit int) []ledger.Entry {
 	b.Helper()
-	list, err := b.ledger.Ticks(b.Context(), scheduler.Query{Job: jobName, Limit: limit})
+	list, err := b.ledger.Ticks(b.Context(), ledger.Query{Job: jobName, Limit: limit})
 	if err != nil {
 		b.Fatalf("Ticks = %v", err)
 	}
 	return list
 }
 
+// settle waits until all nodes have heard of claims and ends that have returned.
+func (b *ledgerBench) settle() {
+	if s, ok := b.locker.(locktest.Settler); ok {
+		s.Settle()
+	}
+}
+
 // wantBoth compares both listings with the entries.
-func (b *ledgerBench) wantBoth(want ...scheduler.Entry) {
+func (b *ledgerBench) wantBoth(want ...ledger.Entry) {
 	b.Helper()
+	b.settle()
 	b.want("Runs", b.runs(100), want...)
 	b.want("Ticks", b.ticks(100), want...)
 }
 
-func (b *ledgerBench) want(what string, got []scheduler.Entry, want ...scheduler.Entry) {
+func (b *ledgerBench) want(what string, got []ledger.Entry, want ...ledger.Entry) {
 	b.Helper()
 	if len(got) != len(want) {
 		b.Fatalf("%s returned %d entries, want %d:\n%+v", what, len(got), len(want), got)
@@ -167,14 +176,14 @@ func (b *ledgerBench) want(what string, got []scheduler.Entry, want ...scheduler
 
 // awaitInterrupted asks until the newest run reads as interrupted, and returns
 // the entry.
-func (b *ledgerBench) awaitInterrupted() scheduler.Entry {
+func (b *ledgerBench) awaitInterrupted() ledger.Entry {
 	b.Helper()
 	for range tries {
-		if list := b.runs(1); len(list) == 1 && list[0].Outcome == scheduler.Interrupted {
+		if list := b.runs(1); len(list) == 1 && list[0].Outcome == ledger.Interrupted {
 			return list[0]
 		}
 		b.Wait(b.Short / 4)
 	}
 	b.Fatalf("the run never reads as interrupted: %+v", b.runs(1))
-	return scheduler.Entry{}
+	return ledger.Entry{}
 }

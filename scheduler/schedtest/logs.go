@@ -7,20 +7,20 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // logs are the archive of a Cluster. It keeps everything, whatever a job's
 // history says: a test wants to see it all.
 type logs struct {
 	mu   sync.Mutex
-	list map[string]scheduler.Log // by job and token
+	list map[string]ledger.Log // by job and token
 }
 
 // gatedLogs are the logs behind a gate.
 type gatedLogs struct{ *gate }
 
-func (g gatedLogs) Store(ctx context.Context, _ string, _ scheduler.History, list ...scheduler.Log) error {
+func (g gatedLogs) Store(ctx context.Context, _ string, _ ledger.History, list ...ledger.Log) error {
 	if err := g.through(ctx); err != nil {
 		return err
 	}
@@ -32,18 +32,18 @@ func (g gatedLogs) Store(ctx context.Context, _ string, _ scheduler.History, lis
 	return nil
 }
 
-func (g gatedLogs) Log(ctx context.Context, job string, _ time.Time, token locking.Token) (scheduler.Log, error) {
+func (g gatedLogs) Log(ctx context.Context, job string, _ time.Time, token locking.Token) (ledger.Log, error) {
 	if err := g.through(ctx); err != nil {
-		return scheduler.Log{}, err
+		return ledger.Log{}, err
 	}
 	l, ok := g.logs.of(job, token)
 	if !ok {
-		return l, scheduler.ErrNoLog
+		return l, ledger.ErrNoLog
 	}
 	return l, nil
 }
 
-func (l *logs) of(job string, token locking.Token) (scheduler.Log, bool) {
+func (l *logs) of(job string, token locking.Token) (ledger.Log, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	log, ok := l.list[logName(job, token)]
@@ -52,7 +52,7 @@ func (l *logs) of(job string, token locking.Token) (scheduler.Log, bool) {
 
 // Log returns what a run has logged with its Run.Logger, in lines as
 // slog.TextHandler writes them; the run is one of Runs or Ticks.
-func (c *Cluster) Log(run scheduler.Entry) string {
+func (c *Cluster) Log(run ledger.Entry) string {
 	c.t.Helper()
 	log, _ := c.world.logs.of(run.Job, run.Token)
 	return log.Text

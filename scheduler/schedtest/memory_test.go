@@ -7,12 +7,13 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 func memoryLedger() LedgerBackend {
 	return LedgerBackend{
 		Hooks: Hooks{Bubble: synctest.Test},
-		New: func(testing.TB) (locking.Locker, scheduler.Ledger) {
+		New: func(testing.TB) (locking.Locker, ledger.Store) {
 			locks := new(locktest.Memory)
 			return locks, NewLedger(locks)
 		},

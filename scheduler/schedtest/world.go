@@ -8,7 +8,7 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // remembered is how many runs, and how many ticks without one, a Cluster keeps
@@ -35,7 +35,7 @@ type world struct {
 func newWorld() *world {
 	locks := &locktest.Memory{Keep: remembered}
 	w := &world{
-		locks: locks, ledger: NewLedger(locks), roster: new(Roster), logs: &logs{list: map[string]scheduler.Log{}}, acts: new(Acts),
+		locks: locks, ledger: NewLedger(locks), roster: new(Roster), logs: &logs{list: map[string]ledger.Log{}}, acts: new(Acts),
 		leases: map[*lease]bool{}, up: make(chan struct{}),
 	}
 	w.ledger.Keep = remembered

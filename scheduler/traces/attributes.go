@@ -4,8 +4,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Attributes of spans.
@@ -24,10 +24,9 @@ const (
 )
 
 // ofClaim describes the span of a tick that was won.
-func ofClaim(job, replica string, c locking.Claim) []attribute.KeyValue {
-	id := scheduler.Entry{}.Placed(c.Name, c.Stream, c.Tick).ID()
+func ofClaim(e scheduler.Event, replica string) []attribute.KeyValue {
 	return []attribute.KeyValue{
-		Job.String(job), Run.String(id), Token.Int64(int64(c.Token)), Attempt.Int(c.Attempt), Replica.String(replica),
+		Job.String(e.Entry.Job), Run.String(e.Run), Token.Int64(int64(e.Entry.Token)), Attempt.Int(e.Entry.Attempt), Replica.String(replica),
 	}
 }
 
@@ -40,7 +39,7 @@ func ofRun(run jobs.Run) []attribute.KeyValue {
 }
 
 // ofEntry says what is known of a tick in the end.
-func ofEntry(e scheduler.Entry) []attribute.KeyValue {
+func ofEntry(e ledger.Entry) []attribute.KeyValue {
 	list := []attribute.KeyValue{
 		Tick.String(jobs.FormatTick(e.Tick)), Trigger.String(string(e.Trigger)), Outcome.String(string(e.Outcome)),
 	}

@@ -15,7 +15,7 @@ import (
 // scope names what makes the spans.
 const scope = "github.com/quorate/quorate/scheduler/traces"
 
-// A Tracer makes the spans of one replica. Give its Observer and its Middleware to
+// A Tracer makes the spans of one replica. Give its Observe and its Middleware to
 // the scheduler.
 type Tracer struct {
 	tracer  trace.Tracer
@@ -31,10 +31,13 @@ type run struct {
 	token locking.Token
 }
 
-// New returns a Tracer of the replica, whose spans go to the provider.
-func New(provider trace.TracerProvider, replica string) *Tracer {
-	return &Tracer{tracer: provider.Tracer(scope), replica: replica, open: map[run]trace.Span{}}
+// New returns a Tracer whose spans go to the provider. Hand it to a replica, or Begin it.
+func New(provider trace.TracerProvider) *Tracer {
+	return &Tracer{tracer: provider.Tracer(scope), open: map[run]trace.Span{}}
 }
+
+// Begin says whose spans these are. It is called once, before anything is observed.
+func (t *Tracer) Begin(replica string) { t.replica = replica }
 
 // begin opens the span of a tick.
 func (t *Tracer) begin(r run, span trace.Span) {

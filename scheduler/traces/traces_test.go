@@ -20,7 +20,9 @@ import (
 	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedtest"
+	"github.com/quorate/quorate/scheduler/schedule"
 	"github.com/quorate/quorate/scheduler/traces"
 )
 
@@ -30,15 +32,16 @@ func ran(t *testing.T, fn jobs.Handler, change func(*scheduler.Job), options ...
 	t.Helper()
 	kept := tracetest.NewInMemoryExporter()
 	provider := sdktrace.NewTracerProvider(append(options, sdktrace.WithSyncer(kept))...)
-	tracer := traces.New(provider, "r1")
+	tracer := traces.New(provider)
+	tracer.Begin("r1")
 	locks := new(locktest.Memory)
-	job := scheduler.Job{Name: "report", Schedule: scheduler.Every{Interval: 10 * time.Second}, Handler: fn}
+	job := scheduler.Job{Name: "report", Schedule: schedule.Every{Interval: 10 * time.Second}, Handler: fn}
 	if change != nil {
 		change(&job)
 	}
 	s, err := scheduler.New(scheduler.Config{
 		Replica: "r1", Locker: locks, Ledger: schedtest.NewLedger(locks), TTL: 3 * time.Second,
-		Observer: tracer.Observer(), Middleware: []jobs.Middleware{tracer.Middleware},
+		Observer: tracer.Observe, Middleware: []jobs.Middleware{tracer.Middleware},
 	}, []scheduler.Job{job})
 	if err != nil {
 		t.Fatal(err)
@@ -197,11 +200,12 @@ func TestUnsampled(t *testing.T) {
 func TestUnusedClaims(t *testing.T) {
 	t.Parallel()
 	kept := tracetest.NewInMemoryExporter()
-	tracer := traces.New(sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept)), "r1")
-	o, c := tracer.Observer(), locking.Claim{Name: "report", Token: 7}
-	o.LeaseLost(scheduler.Entry{Job: "report", Token: 7}, locking.ErrLeaseLost)
-	o.Claimed("report", c, time.Millisecond)
-	o.Unused("report", c)
+	tracer := traces.New(sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept)))
+	tracer.Begin("r1")
+	run := ledger.Entry{Job: "report", Token: 7}
+	tracer.Observe(scheduler.Event{Kind: scheduler.EventLeaseLost, Entry: run, Err: locking.ErrLeaseLost})
+	tracer.Observe(scheduler.Event{Kind: scheduler.EventClaimed, Entry: run, Took: time.Millisecond})
+	tracer.Observe(scheduler.Event{Kind: scheduler.EventUnused, Entry: run})
 	if got, want := tree(kept.GetSpans()), "tick report (the claim came too late to begin the work, and was given back)\n  claim\n"; got != want || tracer.Open() != 0 {
 		t.Errorf("got %q and %d open, want %q", got, tracer.Open(), want)
 	}

@@ -14,8 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/scheduler/web"
+	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
 func tokenOf(s secret) string {
@@ -40,23 +41,23 @@ func TestRoles(t *testing.T) {
 	const reason = `{"reason": "so"}`
 	for _, tc := range []struct {
 		method, path, body string
-		least              web.Role
+		least              identity.Role
 	}{
-		{"GET", "/api/v1/jobs", "", web.Viewer},
-		{"GET", "/api/v1/configuration", "", web.Viewer},
-		{"GET", "/api/v1/jobs/report/runs", "", web.Viewer},
-		{"POST", "/api/v1/jobs/report/trigger", reason, web.Operator},
-		{"POST", "/api/v1/jobs/report/pause", reason, web.Operator},
-		{"POST", "/api/v1/jobs/report/resume", reason, web.Operator},
-		{"POST", "/api/v1/pause", `{"reason": "so", "all": true}`, web.Operator},
-		{"POST", "/api/v1/resume", `{"reason": "so", "all": true}`, web.Operator},
-		{"POST", "/api/v1/jobs/report/backfill", `{"reason": "so", "from": "2026-01-01T00:00:00Z", "to": "2026-01-01T05:00:00Z", "dry_run": true}`, web.Operator},
-		{"POST", "/api/v1/locks/report/release", `{"reason": "so", "confirm": "report"}`, web.Admin},
+		{"GET", "/api/v1/jobs", "", identity.Viewer},
+		{"GET", "/api/v1/configuration", "", identity.Viewer},
+		{"GET", "/api/v1/jobs/report/runs", "", identity.Viewer},
+		{"POST", "/api/v1/jobs/report/trigger", reason, identity.Operator},
+		{"POST", "/api/v1/jobs/report/pause", reason, identity.Operator},
+		{"POST", "/api/v1/jobs/report/resume", reason, identity.Operator},
+		{"POST", "/api/v1/pause", `{"reason": "so", "all": true}`, identity.Operator},
+		{"POST", "/api/v1/resume", `{"reason": "so", "all": true}`, identity.Operator},
+		{"POST", "/api/v1/jobs/report/backfill", `{"reason": "so", "from": "2026-01-01T00:00:00Z", "to": "2026-01-01T05:00:00Z", "dry_run": true}`, identity.Operator},
+		{"POST", "/api/v1/locks/report/release", `{"reason": "so", "confirm": "report"}`, identity.Admin},
 	} {
 		for _, who := range []struct {
 			secret
-			role web.Role
-		}{{nobody, ""}, {viewer, web.Viewer}, {operator, web.Operator}, {admin, web.Admin}} {
+			role identity.Role
+		}{{nobody, ""}, {viewer, identity.Viewer}, {operator, identity.Operator}, {admin, identity.Admin}} {
 			a := r.ask(who.secret, tc.method, tc.path, tc.body)
 			want := http.StatusOK
 			switch {
@@ -78,7 +79,7 @@ func TestRoles(t *testing.T) {
 // Nobody acts without a role, also not from this machine.
 func TestNobodyActsFromLocalhost(t *testing.T) {
 	t.Parallel()
-	for _, anonymous := range []web.Anonymous{"", web.AnonymousLoopback, web.AnonymousAll} {
+	for _, anonymous := range []identity.Anonymous{"", identity.AnonymousLoopback, identity.AnonymousAll} {
 		r := newRig(t, func(c *web.Config) { c.Anonymous = anonymous })
 		a := r.ask(nobody, "POST", "/api/v1/jobs/report/trigger", `{"reason": "so"}`, from("127.0.0.1:1", "localhost:8080"))
 		if a.status != http.StatusUnauthorized || len(a.header.Values("WWW-Authenticate")) != 2 {
@@ -91,21 +92,21 @@ func TestAnonymousReaders(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name      string
-		anonymous web.Anonymous
+		anonymous identity.Anonymous
 		mend      func(*http.Request)
 		want      bool
 	}{
-		{"this machine", web.AnonymousLoopback, from("127.0.0.1:1", "localhost:8080"), true},
-		{"this machine by address", web.AnonymousLoopback, from("[::1]:1", "[::1]:8080"), true},
-		{"another machine", web.AnonymousLoopback, from("192.0.2.7:1", "localhost"), false},
-		{"a proxy on this machine", web.AnonymousLoopback, from("127.0.0.1:1", "localhost", "X-Forwarded-For", "192.0.2.7"), false},
-		{"a page of somebody else", web.AnonymousLoopback, from("127.0.0.1:1", "evil.example:8080"), false},
-		{"all", web.AnonymousAll, from("192.0.2.7:1", "quorate.example"), true},
-		{"none", web.AnonymousNone, from("127.0.0.1:1", "localhost"), false},
+		{"this machine", identity.AnonymousLoopback, from("127.0.0.1:1", "localhost:8080"), true},
+		{"this machine by address", identity.AnonymousLoopback, from("[::1]:1", "[::1]:8080"), true},
+		{"another machine", identity.AnonymousLoopback, from("192.0.2.7:1", "localhost"), false},
+		{"a proxy on this machine", identity.AnonymousLoopback, from("127.0.0.1:1", "localhost", "X-Forwarded-For", "192.0.2.7"), false},
+		{"a page of somebody else", identity.AnonymousLoopback, from("127.0.0.1:1", "evil.example:8080"), false},
+		{"all", identity.AnonymousAll, from("192.0.2.7:1", "quorate.example"), true},
+		{"none", identity.AnonymousNone, from("127.0.0.1:1", "localhost"), false},
 		{"the default", "", from("127.0.0.1:1", "localhost"), false},
-		{"a trusted proxy", web.AnonymousAll, from("10.0.0.7:1", "quorate.example"), false},
-		{"a trusted proxy that names a client", web.AnonymousAll, from("10.0.0.7:1", "quorate.example", "X-Forwarded-For", "192.0.2.7"), false},
-		{"a trusted proxy on this machine", web.AnonymousLoopback, from("127.0.0.9:1", "127.0.0.1:8080"), false},
+		{"a trusted proxy", identity.AnonymousAll, from("10.0.0.7:1", "quorate.example"), false},
+		{"a trusted proxy that names a client", identity.AnonymousAll, from("10.0.0.7:1", "quorate.example", "X-Forwarded-For", "192.0.2.7"), false},
+		{"a trusted proxy on this machine", identity.AnonymousLoopback, from("127.0.0.9:1", "127.0.0.1:8080"), false},
 	} {
 		r := newRig(t, func(c *web.Config) {
 			c.Anonymous = tc.anonymous
@@ -121,7 +122,7 @@ func TestAnonymousReaders(t *testing.T) {
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *web.Config) {
-		c.Proxy = web.Proxy{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, UserHeader: "X-User", Role: web.Viewer}
+		c.Proxy = identity.Proxy{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, UserHeader: "X-User", Role: identity.Viewer}
 	})
 	for _, tc := range []struct {
 		name, addr, user string
@@ -217,9 +218,9 @@ func TestGuessesDoNotHoldUpALogin(t *testing.T) {
 	asked := make(chan struct{}, guesses+1)
 	r := newRig(t, func(cfg *web.Config) {
 		cfg.Timeout = 10 * time.Minute
-		cfg.Identify = func(*http.Request) (web.Identity, bool) {
+		cfg.Identify = func(*http.Request) (identity.Identity, bool) {
 			asked <- struct{}{}
-			return web.Identity{}, false
+			return identity.Identity{}, false
 		}
 	})
 	ctx, giveUp := context.WithCancel(t.Context())
@@ -276,9 +277,9 @@ func TestEveryActIsAudited(t *testing.T) {
 	}
 	for _, want := range []string{
 		"trigger of report by ann@192.0.2.1: yesterday's failed: ",
-		"trigger of report by bob@192.0.2.1: I want it: refused: bob has role viewer; this takes role operator",
-		"pause of all jobs by nobody@192.0.2.1: mischief: refused: this takes a user with role operator",
-		"release of report by ann@192.0.2.1: hangs: refused: ann has role operator; this takes role admin",
+		"trigger of report by bob@192.0.2.1: I want it: refused: bob has role viewer; this needs the role operator",
+		"pause of all jobs by nobody@192.0.2.1: mischief: refused: this needs the role operator",
+		"release of report by ann@192.0.2.1: hangs: refused: ann has role operator; this needs the role admin",
 		"release of report by root@192.0.2.1: hangs: taken from a",
 	} {
 		found := false
@@ -303,8 +304,8 @@ func TestIdentify(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *web.Config) {
 		c.BasePath = "/admin/cron"
-		c.Identify = func(r *http.Request) (web.Identity, bool) {
-			return web.Identity{Name: "carl", Role: web.Operator}, r.Header.Get("X-Session") == "carl's"
+		c.Identify = func(r *http.Request) (identity.Identity, bool) {
+			return identity.Identity{Name: "carl", Role: identity.Operator}, r.Header.Get("X-Session") == "carl's"
 		}
 	})
 	mux := http.NewServeMux()
@@ -324,21 +325,21 @@ func TestIdentify(t *testing.T) {
 
 func TestSecrets(t *testing.T) {
 	t.Parallel()
-	if _, err := web.HashPassword("short"); err == nil {
+	if _, err := identity.HashPassword("short"); err == nil {
 		t.Error("a short password is taken")
 	}
-	hash, err := web.HashPassword(typed.password)
+	hash, err := identity.HashPassword(typed.password)
 	r := newRig(t, func(cfg *web.Config) { cfg.Users[1].Password = hash })
 	if a := r.ask(typed, "GET", "/api/v1/whoami", ""); err != nil || a.status != http.StatusOK {
 		t.Errorf("a password that was hashed now: %v, %d %s", err, a.status, a.body)
 	}
-	token, kept := web.NewToken()
-	again, _ := web.NewToken()
-	if web.ValidateToken(kept) != nil || kept != tokenOf(secret{token: token}) || token == again || strings.Contains(kept, token) {
+	token, kept := identity.NewToken()
+	again, _ := identity.NewToken()
+	if identity.ValidateToken(kept) != nil || kept != tokenOf(secret{token: token}) || token == again || strings.Contains(kept, token) {
 		t.Errorf("NewToken = %s, %s, then %s", token, kept, again)
 	}
 	for _, text := range []string{"", "secret", "sha256$abc", "pbkdf2-sha256$1$AAAAAAAAAAA$AAAA", "pbkdf2-sha256$600000$x$y", token} {
-		if web.ValidatePassword(text) == nil || web.ValidateToken(text) == nil {
+		if identity.ValidatePassword(text) == nil || identity.ValidateToken(text) == nil {
 			t.Errorf("%q is taken for the stored form of a secret", text)
 		}
 	}
@@ -352,9 +353,9 @@ func TestValidate(t *testing.T) {
 		"dots":          func(c *web.Config) { c.BasePath = "/a/../b" },
 		"anonymous":     func(c *web.Config) { c.Anonymous = "some" },
 		"user twice":    func(c *web.Config) { c.Users = append(c.Users, c.Users[0]) },
-		"role":          func(c *web.Config) { c.Users = []web.User{{Name: "x", Role: "king"}} },
-		"plain secret":  func(c *web.Config) { c.Users = []web.User{{Name: "x", Role: web.Viewer, Token: "secret"}} },
-		"name of blank": func(c *web.Config) { c.Users = []web.User{{Name: "x y", Role: web.Viewer}} },
+		"role":          func(c *web.Config) { c.Users = []identity.User{{Name: "x", Role: "king"}} },
+		"plain secret":  func(c *web.Config) { c.Users = []identity.User{{Name: "x", Role: identity.Viewer, Token: "secret"}} },
+		"name of blank": func(c *web.Config) { c.Users = []identity.User{{Name: "x y", Role: identity.Viewer}} },
 	} {
 		r := newRig(t)
 		cfg := web.Config{Control: listing.Control{Reader: listing.Reader{Ledger: r.ledger, Roster: r.roster, Acts: r.acts}, Evict: r.evict}, Nodes: fewNodes{}, Users: stored()}

@@ -15,9 +15,10 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"pgregory.net/rapid"
 
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/web"
+	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
 // A document is the OpenAPI document of the API, as far as the tests read it.
@@ -31,7 +32,7 @@ type document struct {
 
 type operation struct {
 	OperationID string
-	Role        web.Role `json:"x-role"`
+	Role        identity.Role `json:"x-role"`
 	Parameters  []struct {
 		Name, In string
 		Schema   *jsonschema.Schema
@@ -306,7 +307,7 @@ func TestJob(t *testing.T) {
 		t.Errorf("params are %s", got)
 	}
 	rows, _ := get[listing.Job](r, "/api/v1/jobs?q=FINANCE&limit=1")
-	if len(rows) != 1 || rows[0].Paused == nil || *rows[0].LastOutcome != scheduler.Failed {
+	if len(rows) != 1 || rows[0].Paused == nil || *rows[0].LastOutcome != ledger.Failed {
 		t.Errorf("%+v", rows)
 	}
 }
@@ -362,7 +363,7 @@ func TestEvents(t *testing.T) {
 	n := 0
 	wantEvent(t, lines, "event: run", func() {
 		n++
-		r.run(time.Now().Add(time.Duration(n)*time.Millisecond).Truncate(time.Millisecond), scheduler.Succeeded)
+		r.run(time.Now().Add(time.Duration(n)*time.Millisecond).Truncate(time.Millisecond), ledger.Succeeded)
 	})
 	r.Close()
 	for {

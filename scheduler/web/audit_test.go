@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/internal/listing"
 )
 
 // The audit log is narrowed by who, what and whether it was refused, page by page,
@@ -43,7 +43,7 @@ func TestAuditIsFiltered(t *testing.T) {
 		t.Errorf("a cursor that is not known: %d %s", a.status, a.body)
 	}
 	for path, want := range map[string]string{
-		"/audit?by=carl": "Nothing that the log keeps is like this", "/audit?limit=2": "Earlier", "/audit?refused=yes": "refused: bob has role viewer",
+		"/audit?by=carl": "No act in the log matches", "/audit?limit=2": "Earlier", "/audit?refused=yes": "refused: bob has role viewer",
 	} {
 		if text := string(r.ask(viewer, "GET", path, "").body); !strings.Contains(text, want) {
 			t.Errorf("%s does not say %q: %s", path, want, text)

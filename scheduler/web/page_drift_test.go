@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
 )
 
 // Who serves which version of a job is said in words.
@@ -52,18 +52,18 @@ func TestConfigurationDiff(t *testing.T) {
 	}
 	r.keep("c1", "invoice", "1", map[string]any{"schedule": "@every 10m", "params": map[string]any{"customer": "all", "token": "***"}})
 	page := func(path string) string { return string(r.ask(viewer, "GET", path, "").body) }
-	if text := page("/configuration"); !strings.Contains(text, "what is in set of jobs &#34;c2&#34; was not found: those who serve it are of an older release") {
-		t.Errorf("a set of an older release: %s", text)
+	if text := page("/configuration"); !strings.Contains(text, "the set of jobs &#34;c2&#34; was not found: it is not published yet") {
+		t.Errorf("a set that is not known: %s", text)
 	}
 	r.keep("c2", hostile, "2", map[string]any{"schedule": "@every 10m", "params": map[string]any{"customer": hostile, "token": "***"}})
 	for path, wants := range map[string][]string{
 		"/configuration": {
 			"params.customer</code> from <del>all</del> to <ins>&#34;&lt;/script&gt;", "<del>-  version: &#34;1&#34;</del>", "<ins>+  version: &#34;2&#34;</ins>",
-			"<code>     token: &#34;***&#34;</code>", `@@ -1,6 &#43;1,6 @@`, `<option value="c1" selected>c1, on a</option>`, "its name was invoice",
+			"<code>     token: &#34;***&#34;</code>", `@@ -1,6 &#43;1,6 @@`, `<option value="c1" selected>c1, on a</option>`, "formerly invoice",
 		},
 		"/configuration?from=c2&to=c1": {"<del>-    customer: &#34;&lt;/script&gt;", "<ins>+    customer: all</ins>"},
-		"/configuration?from=c1&to=c1": {"Nothing: they have the same jobs."},
-		"/configuration?from=c9":       {"&#34;c9&#34; was not found", "c9, served by nobody"},
+		"/configuration?from=c1&to=c1": {"None: both sets have the same jobs."},
+		"/configuration?from=c9":       {"&#34;c9&#34; was not found", "c9, not served"},
 		"/configuration?set=c1":        {"<h2 id=\"set\">Set of jobs <code>c1</code></h2>", "invoice:\n  version: &#34;1&#34;\n  params:\n    customer: all\n    token: &#34;***&#34;\n  schedule: &#34;@every 10m&#34;"},
 		"/configuration?set=c9":        {"&#34;c9&#34; was not found"},
 	} {

@@ -13,11 +13,11 @@ func TestJitterIsShown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.must(r.roster.Publish(t.Context(), []scheduler.JobInfo{{
-		Name: "slow", Schedule: "@every 24h", Timezone: "UTC", Replica: "a", Published: time.Now(), ConfigHash: "c1", Jitter: 10 * time.Hour,
+		Name: "slow", Schedule: "@every 24h", Definition: `{"spec":"@every 24h"}`, Timezone: "UTC", Replica: "a", Published: time.Now(), ConfigHash: "c1", Jitter: 10 * time.Hour,
 	}}))
 	for path, wants := range map[string][]string{
-		"/jobs":        {"starts at <time", "by jitter"},
-		"/jobs/slow":   {"each tick starts up to 10 h after its time", " later, by jitter"},
+		"/jobs":        {"starts at <time", "(jitter)"},
+		"/jobs/slow":   {"each tick starts up to 10 h after its time", " later (jitter)"},
 		"/jobs/report": nil,
 	} {
 		text := string(r.ask(viewer, "GET", path, "").body)

@@ -25,8 +25,8 @@ func TestReplicasPage(t *testing.T) {
 	}
 	text := string(r.ask(viewer, "GET", "/replicas", "").body)
 	for want, times := range map[string]int{
-		"4711<small>since it started": 1, "2.5 s behind": 1, "set it right": 1, "exact to 1 ms": 1, "not known": 2, "12 <code>c1": 1,
-		"other than most": 1, "for nodes, or for their grace": 1, "takes no more ticks": 1, "1 h ago": 1,
+		"4711<small>since it started": 1, "2.5 s behind": 1, "needs setting": 1, "within 1 ms": 1, "unknown": 2, "12 <code>c1": 1,
+		"differs from most": 1, "for a quorum, or for the nodes' grace": 1, "takes no new ticks": 1, "1 h ago": 1,
 	} {
 		if got := strings.Count(text, want); got != times {
 			t.Errorf("%q is there %d times, not %d: %s", want, got, times, text)

@@ -19,22 +19,22 @@ func TestOverviewWithoutQuorum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := new(atomic.Bool)
 		r := newRig(t, func(c *web.Config) {
-			c.Control.Roster, c.Control.Ledger = roster{c.Control.Roster, away}, ledger{c.Control.Ledger, away}
+			c.Control.Roster, c.Control.Ledger = roster{c.Control.Roster, away}, pagesLedger{c.Control.Ledger, away}
 		})
 		never := func(path string) {
 			t.Helper()
-			r.shows(path, []string{"What the replicas do is not known", "What ran is not known", "Not known.", "votes again after its grace"},
-				[]string{"No run goes on", "Nothing has run", "What you see was read at", `<svg class="timeline`})
+			r.shows(path, []string{"The state of the replicas is unknown", "The runs are unknown", "Unknown.", "votes again after its grace"},
+				[]string{"Nothing is running", "Nothing has run", "This page was read at", `<svg class="timeline`})
 		}
 		away.Store(true)
 		never("/")
 		away.Store(false)
-		r.shows("/", []string{"1 replica, ready", "No run goes on", "Skip the timeline", "All that comes next is paused: "}, []string{"ot known"})
+		r.shows("/", []string{"1 replica, ready", "Nothing is running", "Skip the timeline", "All next ticks are paused: "}, []string{"ot known"})
 		r.shows("/replicas", []string{"ready"}, []string{"silent"})
 		away.Store(true)
 		time.Sleep(3 * time.Hour)
-		r.shows("/", []string{"What you see was read at", "3 h ago", "1 replica, ready"}, []string{"silent", "is not known"})
-		r.shows("/replicas", []string{"What you see was read at"}, []string{"silent"})
+		r.shows("/", []string{"This page was read at", "3 h ago", "1 replica, ready"}, []string{"silent", "is not known"})
+		r.shows("/replicas", []string{"This page was read at"}, []string{"silent"})
 		never("/?range=24h")
 	})
 }
@@ -71,9 +71,9 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 	}{
 		{viewer, "/nothing", 404, []string{"there is no page /nothing", "bob, viewer", `<a href="/jobs">jobs</a>`}},
 		{viewer, "/jobs/nothing?tz=local", 404, []string{"nothing", `<a href="/jobs?tz=local">jobs</a>`}},
-		{viewer, "/runs/x", 400, []string{"is no id of a run", `<a href="/ticks">ticks</a>`}},
-		{viewer, "/ticks?since=x", 400, []string{"This cannot be shown", "2027-01-01T00:00:00Z", `<a href="/ticks">Show the page without it</a>`}},
-		{viewer, "/pause", 200, []string{"This takes a user with role operator", "You are bob, with role viewer", "http.users"}},
+		{viewer, "/runs/x", 400, []string{"is not a run ID", `<a href="/ticks">ticks</a>`}},
+		{viewer, "/ticks?since=x", 400, []string{"Cannot show this page", "2027-01-01T00:00:00Z", `<a href="/ticks">Show the page without it</a>`}},
+		{viewer, "/pause", 200, []string{"This needs the role operator", "You are bob, with role viewer", "http.users"}},
 		{nobody, "/", 401, []string{"Log in", "http.users", "/login?back="}},
 	} {
 		a := r.ask(tt.who, "GET", tt.path, "")

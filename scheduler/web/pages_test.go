@@ -12,9 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/web"
 )
 
@@ -43,7 +45,7 @@ func TestDashboard(t *testing.T) {
 		c.Settings = func() any { return map[string]string{"x": hostile} }
 		c.Nodes = heldNodes{}
 	})
-	r.run(time.Now().Add(-time.Second).Truncate(time.Millisecond), scheduler.Running)
+	r.run(time.Now().Add(-time.Second).Truncate(time.Millisecond), ledger.Running)
 	failed, _ := get[listing.Run](r, "/api/v1/jobs/report/runs?outcome=failed")
 	for _, path := range append(r.paths(), "/runs/"+*failed[0].ID) {
 		a := r.ask(admin, "GET", path, "")
@@ -101,8 +103,8 @@ func TestOverviewInWords(t *testing.T) {
 	r := newRig(t)
 	text := string(r.ask(viewer, "GET", "/?range=1h", "").body)
 	for _, want := range []string{
-		"1 of 2 nodes votes (n2 is down): no quorum. No tick can start until 2 of them vote.", "1 replica, ready; there is no other to take over.",
-		"1 job failed since ", "report (3 times).", "1 tick was skipped since ", "Paused: tag finance.", "No run goes on.", "All that comes next is paused: report skips its tick in ",
+		"1 of 2 nodes votes (n2 is down): no quorum. No tick can start until 2 of them vote.", "1 replica, ready; no other can take over.",
+		"3 failed, 1 skipped.", "Failed: report (3 times).", "Last skipped: sweep, ", "Paused: tag finance.", "Nothing is running.", "All next ticks are paused: report skips its tick in ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the overview does not say %q: %s", want, text)
@@ -117,17 +119,17 @@ func TestOverviewInWords(t *testing.T) {
 }
 
 // Where there are more ticks in the range than are read at once, the overview says
-// which it counts, and leads to those before them that did not go well.
+// which it counts, and links to the earlier failed and missed ones.
 func TestOverviewSaysWhatItCounts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	now := time.Now().Truncate(time.Second)
 	for n := range 430 {
-		r.record(scheduler.Entry{Job: "sweep", Tick: now.Add(-time.Duration(n) * time.Second), Outcome: scheduler.Missed, Reason: scheduler.Said("x")})
+		r.record(ledger.Entry{Job: "sweep", Tick: now.Add(-time.Duration(n) * time.Second), Outcome: ledger.Missed, Reason: ledger.Said("x")})
 	}
 	text := string(r.ask(viewer, "GET", "/?range=1h&tz=Europe%2FParis", "").body)
 	for _, want := range []string{
-		"No run has ended in the latest 400 ticks, since ", " ticks were missed in the latest 400 ticks, since ", "is not counted here.", "won 0 of 0 ticks",
+		"Latest 400 ticks since ", ": 399 missed, 1 skipped.", "Missed: sweep (399 times).", " are not counted.", "won 0 of 0 ticks",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the overview does not say %q: %s", want, text)
@@ -138,7 +140,7 @@ func TestOverviewSaysWhatItCounts(t *testing.T) {
 	if !strings.Contains(earlier, "/runs/report@") || !strings.Contains(earlier, "/jobs/sweep") {
 		t.Errorf("%s has not what came before: %s", path, earlier)
 	}
-	if text = string(r.ask(viewer, "GET", "/?range=15m", "").body); !strings.Contains(text, "in the latest 400 ticks") {
+	if text = string(r.ask(viewer, "GET", "/?range=15m", "").body); !strings.Contains(text, "Latest 400 ticks since ") {
 		t.Errorf("of 15 minutes: %s", text)
 	}
 }
@@ -158,18 +160,18 @@ func TestPagesWithoutQuorum(t *testing.T) {
 	t.Parallel()
 	away := new(atomic.Bool)
 	r := newRig(t, func(c *web.Config) {
-		c.Control.Roster, c.Control.Ledger = roster{c.Control.Roster, away}, ledger{c.Control.Ledger, away}
+		c.Control.Roster, c.Control.Ledger = roster{c.Control.Roster, away}, pagesLedger{c.Control.Ledger, away}
 	})
 	before := r.ask(viewer, "GET", "/jobs/report", "")
 	away.Store(true)
 	after := r.ask(viewer, "GET", "/jobs/report", "")
-	if after.status != http.StatusOK || !strings.Contains(string(after.body), "What you see was read at") || strings.Contains(string(before.body), "What you see was read at") {
+	if after.status != http.StatusOK || !strings.Contains(string(after.body), "This page was read at") || strings.Contains(string(before.body), "This page was read at") {
 		t.Errorf("without a quorum: %d %s", after.status, after.body)
 	}
 	if a := r.ask(viewer, "GET", "/ticks", ""); a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
 		t.Errorf("what was never read: %d %s", a.status, a.body)
 	}
-	if a := r.ask(viewer, "GET", "/", ""); a.status != http.StatusOK || !strings.Contains(string(a.body), "What the replicas do is not known") {
+	if a := r.ask(viewer, "GET", "/", ""); a.status != http.StatusOK || !strings.Contains(string(a.body), "The state of the replicas is unknown") {
 		t.Errorf("the overview: %d %s", a.status, a.body)
 	}
 }
@@ -188,14 +190,14 @@ func (r roster) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
 }
 
 // A ledger does neither.
-type ledger struct {
+type pagesLedger struct {
 	kept
 	away *atomic.Bool
 }
 
 type kept = listing.Store
 
-func (l ledger) Skim(ctx context.Context, ask []scheduler.Stretch, perTick bool) ([]scheduler.Skimmed, error) {
+func (l pagesLedger) Skim(ctx context.Context, ask []ledger.Stretch, perTick bool) ([]ledger.Skimmed, error) {
 	if l.away.Load() {
 		return nil, locking.ErrNoQuorum
 	}
@@ -267,8 +269,8 @@ func TestForms(t *testing.T) {
 		{"/resume", operator, url.Values{"reason": {"why"}, "all": {"1"}}, 303, "/jobs?done=resume"},
 		{"/locks/report/release", admin, url.Values{"reason": {"why"}, "confirm": {"other"}}, 400, "confirm is not report"},
 		{"/locks/report/release", admin, url.Values{"reason": {"why"}, "confirm": {"report"}}, 303, "/locks?done=release"},
-		{"/locks/report/release", operator, url.Values{"reason": {"why"}, "confirm": {"report"}}, 403, "takes role admin"},
-		{"/jobs/report/trigger", viewer, url.Values{"reason": {"why"}}, 403, "takes role operator"},
+		{"/locks/report/release", operator, url.Values{"reason": {"why"}, "confirm": {"report"}}, 403, "needs the role admin"},
+		{"/jobs/report/trigger", viewer, url.Values{"reason": {"why"}}, 403, "needs the role operator"},
 		{"/jobs/report/trigger", nobody, url.Values{"reason": {"why"}}, 401, "log in"},
 	} {
 		a := r.send(tt.who, tt.path, tt.filled)
@@ -282,7 +284,7 @@ func TestForms(t *testing.T) {
 	triggers := 0
 	audit, _ := get[listing.Act](r, "/api/v1/audit")
 	for _, act := range audit {
-		if act.Kind == scheduler.ActTrigger && !strings.HasPrefix(listing.Text(act.Result), "refused") {
+		if act.Kind == acts.Trigger && !strings.HasPrefix(listing.Text(act.Result), "refused") {
 			triggers++
 			if !strings.HasPrefix(listing.Text(act.By), "ann@") || listing.Text(act.Reason) != "why" || string(act.Params) != `{"a":1}` {
 				t.Errorf("the audit log has %+v", act)
@@ -337,7 +339,7 @@ func TestActsAreShownByRole(t *testing.T) {
 		{admin, "/locks", "Release…", true},
 		{viewer, "/jobs/report/trigger", `method="post" action="/jobs`, false},
 		{operator, "/jobs/report/trigger", `method="post" action="/jobs`, true},
-		{operator, "/locks/report/release", "This takes a user with role admin", true},
+		{operator, "/locks/report/release", "This needs the role admin", true},
 	} {
 		if a := r.ask(tt.who, "GET", tt.path, ""); strings.Contains(string(a.body), tt.want) != tt.shown {
 			t.Errorf("%s for %s: %s: %s", tt.path, tt.who.name, tt.want, a.body)
@@ -349,7 +351,7 @@ func TestActsAreShownByRole(t *testing.T) {
 func TestLostContests(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.Observer().Lost("report", time.Now(), nil)
+	r.Observe(scheduler.Event{Kind: scheduler.EventLost, Entry: ledger.Entry{Job: "report", Tick: time.Now()}})
 	if text := string(r.ask(viewer, "GET", "/", "").body); strings.Count(text, `class="calm lost"`) != 1 {
 		t.Errorf("no lost contest is drawn: %s", text)
 	}
@@ -362,13 +364,13 @@ func TestOverviewOfAFreshCluster(t *testing.T) {
 	for path, want := range map[string]string{
 		"/": `15m</a> <a href="/?range=1h">`, "/?range=1h": `<a href="/?range=1h" aria-current="true">1h</a>`,
 	} {
-		if text := string(r.ask(viewer, "GET", path, "").body); !strings.Contains(text, want) || strings.Contains(text, "Nothing is older than") != (path == "/") {
+		if text := string(r.ask(viewer, "GET", path, "").body); !strings.Contains(text, want) || strings.Contains(text, "All runs are from the last") != (path == "/") {
 			t.Errorf("%s does not have %s: %s", path, want, text)
 		}
 	}
-	old := scheduler.Entry{Job: "sweep", Tick: time.Now().Add(-40 * time.Minute).Truncate(time.Second), Outcome: scheduler.Missed, Reason: scheduler.Said("x")}
+	old := ledger.Entry{Job: "sweep", Tick: time.Now().Add(-40 * time.Minute).Truncate(time.Second), Outcome: ledger.Missed, Reason: ledger.Said("x")}
 	r.record(old)
-	if text := string(r.ask(viewer, "GET", "/", "").body); strings.Contains(text, "Nothing is older than") {
+	if text := string(r.ask(viewer, "GET", "/", "").body); strings.Contains(text, "All runs are from the last") {
 		t.Errorf("what ran before is not shown: %s", text)
 	}
 }

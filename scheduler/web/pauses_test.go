@@ -6,15 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/scheduler/acts"
 )
 
 // Every pause is listed, and ended by its id: that of a job that is not known, too.
 func TestPausesAreListedAndEnded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	_, err := r.acts.Do(t.Context(), scheduler.Act{ID: "p1", Kind: scheduler.ActPause, Job: "gone for long", By: "x", Reason: "so"})
+	_, err := r.acts.Do(t.Context(), acts.Act{ID: "p1", Kind: acts.Pause, Job: "gone for long", By: "x", Reason: "so"})
 	r.must(err)
 	rows, _ := get[listing.Act](r, "/api/v1/pauses")
 	if len(rows) != 2 {
@@ -47,7 +47,7 @@ func TestPausesAreListedAndEnded(t *testing.T) {
 func TestResumeByIDIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	_, err := r.acts.Do(t.Context(), scheduler.Act{ID: "p1", Kind: scheduler.ActPause, Job: "gone for long", By: "x", Reason: "so"})
+	_, err := r.acts.Do(t.Context(), acts.Act{ID: "p1", Kind: acts.Pause, Job: "gone for long", By: "x", Reason: "so"})
 	r.must(err)
 	const body = `{"reason": "so", "id": "p1"}`
 	var acts []listing.Act

@@ -3,23 +3,23 @@ package web
 import (
 	"net/http"
 	"strings"
+
+	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
-// Probes are what is served beside the API to those who watch the process, below
-// Config.BasePath.
+// Probes are served next to the API for monitoring, below Config.BasePath.
 type Probes struct {
-	// Ready returns why the replica takes no ticks, nothing if it does. With it
-	// GET /healthz answers 200 as long as anything is served at all, and GET /readyz
-	// 200 or 503: to everybody, but only who may read is told why.
+	// Ready returns why the replica takes no ticks; none: it does. If set, GET /healthz
+	// always answers 200, and GET /readyz 200 or 503. Both need no user, but only users
+	// who may read see the reasons.
 	Ready func() []string
-	// Metrics is served as GET /metrics to who may read. Nil: it is not.
+	// Metrics, if set, is served as GET /metrics to users who may read.
 	Metrics http.Handler
-	// AnonymousMetrics says who may read Metrics, too, without being a user. Default:
-	// AnonymousNone.
-	AnonymousMetrics Anonymous
+	// AnonymousMetrics says who may read Metrics without a user. Default: AnonymousNone.
+	AnonymousMetrics identity.Anonymous
 }
 
-// serveProbes adds them.
+// serveProbes adds the probes to the mux.
 func (s *Server) serveProbes(mux *http.ServeMux) {
 	if s.cfg.Probes.Ready != nil {
 		mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
@@ -27,13 +27,13 @@ func (s *Server) serveProbes(mux *http.ServeMux) {
 	}
 	if s.cfg.Probes.Metrics != nil {
 		mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
-			id, wrong := s.identify(r)
-			open := id.Name == "" && s.anonymous(r, s.cfg.Probes.AnonymousMetrics)
-			if wrong == nil && !open && !id.Role.Allows(Viewer) {
-				wrong = refusal(id, Viewer)
+			id, wrong := s.gate.Identify(r)
+			open := id.Name == "" && s.gate.Open(r, s.cfg.Probes.AnonymousMetrics)
+			if wrong == nil && !open {
+				wrong = id.Lacks(identity.Viewer)
 			}
 			if wrong != nil {
-				wrong.write(w)
+				wrong.Write(w)
 				return
 			}
 			s.cfg.Probes.Metrics.ServeHTTP(w, r)
@@ -47,8 +47,8 @@ func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 		say(w, http.StatusOK, "ok")
 		return
 	}
-	if id, wrong := s.identify(r); wrong != nil || !id.Role.Allows(Viewer) {
-		why = []string{"not ready; log in to read why"}
+	if id, wrong := s.gate.Identify(r); wrong != nil || !id.Role.Allows(identity.Viewer) {
+		why = []string{"not ready; log in to see why"}
 	}
 	say(w, http.StatusServiceUnavailable, strings.Join(why, "\n"))
 }
@@ -56,5 +56,5 @@ func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 func say(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(text + "\n")) // a prober that went away
+	_, _ = w.Write([]byte(text + "\n")) // the client may be gone
 }

@@ -7,20 +7,21 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/scheduler/web"
+	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
 // Who may read /metrics without being a user is a setting of its own.
 func TestAnonymousMetrics(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		anonymous web.Anonymous
+		anonymous identity.Anonymous
 		from      string
 		want      int
 	}{
 		{"", "127.0.0.1:1", http.StatusUnauthorized},
-		{web.AnonymousLoopback, "127.0.0.1:1", http.StatusOK},
-		{web.AnonymousLoopback, "192.0.2.7:1", http.StatusUnauthorized},
-		{web.AnonymousAll, "192.0.2.7:1", http.StatusOK},
+		{identity.AnonymousLoopback, "127.0.0.1:1", http.StatusOK},
+		{identity.AnonymousLoopback, "192.0.2.7:1", http.StatusUnauthorized},
+		{identity.AnonymousAll, "192.0.2.7:1", http.StatusOK},
 	} {
 		r := newRig(t, func(c *web.Config) {
 			c.Probes = web.Probes{
@@ -61,7 +62,7 @@ func TestProbes(t *testing.T) {
 	}{
 		{"/healthz", []string{"no quorum"}, nobody, 200, "ok\n"},
 		{"/readyz", nil, nobody, 200, "ok\n"},
-		{"/readyz", []string{"no quorum"}, nobody, 503, "not ready; log in to read why\n"},
+		{"/readyz", []string{"no quorum"}, nobody, 503, "not ready; log in to see why\n"},
 		{"/readyz", []string{"draining", "no quorum"}, viewer, 503, "draining\nno quorum\n"},
 		{"/metrics", nil, viewer, 200, "quorate_jobs 1\n"},
 		{"/metrics", nil, nobody, 401, ""},

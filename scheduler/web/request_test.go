@@ -13,7 +13,9 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/web"
+	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
 // A trusted proxy names the user, whatever else a request brings to log in with: its
@@ -21,7 +23,7 @@ import (
 func TestProxyBesideAuthorization(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(c *web.Config) {
-		c.Proxy = web.Proxy{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, UserHeader: "X-User", Role: web.Viewer}
+		c.Proxy = identity.Proxy{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, UserHeader: "X-User", Role: identity.Viewer}
 	})
 	for n := range 12 {
 		a := r.ask(secret{token: "eyJ-of-the-proxy"}, "GET", "/api/v1/whoami", "", from("10.1.2.3:1", "q", "X-User", "ann"))
@@ -41,12 +43,12 @@ func TestProxyBesideAuthorization(t *testing.T) {
 // Only what can be read without being a user is described so, and no act is.
 func TestDocumentSaysWhoMayAsk(t *testing.T) {
 	t.Parallel()
-	for _, anonymous := range []web.Anonymous{web.AnonymousNone, web.AnonymousLoopback, web.AnonymousAll} {
+	for _, anonymous := range []identity.Anonymous{identity.AnonymousNone, identity.AnonymousLoopback, identity.AnonymousAll} {
 		r := newRig(t, func(c *web.Config) { c.Anonymous = anonymous })
 		var doc struct {
 			Security []map[string]any
 			Paths    map[string]map[string]struct {
-				Role     web.Role `json:"x-role"`
+				Role     identity.Role `json:"x-role"`
 				Security []map[string]any
 			}
 		}
@@ -60,7 +62,7 @@ func TestDocumentSaysWhoMayAsk(t *testing.T) {
 				for _, way := range op.Security {
 					open = open || len(way) == 0
 				}
-				if want := op.Role == web.Viewer && anonymous != web.AnonymousNone; open != want || len(op.Security) < 2 {
+				if want := op.Role == identity.Viewer && anonymous != identity.AnonymousNone; open != want || len(op.Security) < 2 {
 					t.Errorf("anonymous: %s: %s %s works without a user: %v, want %v", anonymous, method, path, open, want)
 				}
 			}
@@ -79,11 +81,11 @@ func TestBodyErrorsNameTheField(t *testing.T) {
 		{trigger, `{"reason": 5}`, `reason: is a number; write a text`},
 		{trigger, `{"reason": ""}`, `reason: is empty`},
 		{trigger, `{"reason": "` + strings.Repeat("x", 1100) + `"}`, `reason: has 1100 characters; at most 1024 are allowed`},
-		{trigger, `{"reason": "so", "within": "soon"}`, `within: "soon" does not fit; write one such as 90s`},
-		{trigger, `{"reason": "so", "parms": {}}`, `parms: there is no such field; known are params, reason, within`},
+		{trigger, `{"reason": "so", "within": "soon"}`, `within: "soon" has the wrong form; write one such as 90s`},
+		{trigger, `{"reason": "so", "parms": {}}`, `parms: unknown field; known are params, reason, within`},
 		{trigger, `{"reason": "so", "params": [1]}`, `params: is a list; write an object`},
 		{backfill, `{"reason": "so", "from": true, "to": "x"}`, `from: is true or false; write a text`},
-		{backfill, `{"reason": "so", "from": "yesterday", "to": "x"}`, `from: "yesterday" does not fit; write one such as 2027-01-01T00:00:00Z`},
+		{backfill, `{"reason": "so", "from": "yesterday", "to": "x"}`, `from: "yesterday" has the wrong form; write one such as 2027-01-01T00:00:00Z`},
 		{backfill, `{"reason": "so", "from": "2026-01-01T00:00:00Z", "to": "2026-01-02T00:00:00Z", "concurrency": 1.5}`, `concurrency: is 1.5; write a whole number`},
 		{backfill, `{"reason": "so", "from": "2026-01-01T00:00:00Z", "to": "2026-01-02T00:00:00Z", "concurrency": 1e300}`, `concurrency: is 1e+300; write a whole number`},
 		{backfill, `{"reason": "so", "from": "2026-01-01T00:00:00Z", "to": "2026-01-02T00:00:00Z", "dry_run": "yes"}`, `dry_run: is a text; write true or false`},
@@ -128,7 +130,8 @@ func TestNextFromFarAway(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for name, schedule := range map[string]string{"leap": "0 0 29 2 *", "night": "30 2 * * *", "dense": "@every 1s", "sunday": "0 12 * * sun#5", "once": "@at 9999-12-31T23:59:59Z"} {
-		info := scheduler.JobInfo{Name: name, Schedule: schedule, Timezone: "America/New_York", Replica: "a", Published: time.Now(), ConfigHash: "c1"}
+		definition := fmt.Sprintf(`{"spec":%q,"zone":"America/New_York"}`, schedule)
+		info := scheduler.JobInfo{Name: name, Schedule: schedule, Definition: definition, Timezone: "America/New_York", Replica: "a", Published: time.Now(), ConfigHash: "c1"}
 		r.must(r.roster.Publish(t.Context(), []scheduler.JobInfo{info}))
 	}
 	for _, from := range []string{"9999-12-31T23:59:59Z", "9999-12-31T23:59:59.999999999-12:00", "9990-01-01T00:00:00Z", "2999-12-31T00:00:00Z", "1970-01-01T00:00:00Z"} {
@@ -174,10 +177,10 @@ func TestSplitActMayBeAskedAgain(t *testing.T) {
 }
 
 // splitActs are those of nodes whose votes are always divided.
-type splitActs struct{ scheduler.Acts }
+type splitActs struct{ acts.Store }
 
-func (splitActs) Do(context.Context, scheduler.Act) (scheduler.Act, error) {
-	return scheduler.Act{}, fmt.Errorf("reserving: %w", locking.ErrSplit)
+func (splitActs) Do(context.Context, acts.Act) (acts.Act, error) {
+	return acts.Act{}, fmt.Errorf("reserving: %w", locking.ErrSplit)
 }
 
 // Where no users are configured, the page that wants one says how to make one.
@@ -192,7 +195,7 @@ func TestLoginWithoutUsers(t *testing.T) {
 		"no users": {func(c *web.Config) { c.Users = nil }, true},
 		"by a proxy": {func(c *web.Config) {
 			c.Users = nil
-			c.Proxy = web.Proxy{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, UserHeader: "X-User", Role: web.Viewer}
+			c.Proxy = identity.Proxy{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, UserHeader: "X-User", Role: identity.Viewer}
 		}, false},
 	} {
 		a := newRig(t, tc.change).ask(nobody, "GET", "/login", "")

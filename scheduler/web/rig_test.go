@@ -14,12 +14,15 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedtest"
 	"github.com/quorate/quorate/scheduler/web"
+	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -53,12 +56,12 @@ var (
 
 // stored are the users with the forms in which their secrets are kept. The password
 // has as few rounds as are allowed: to check it takes a while.
-func stored() []web.User {
+func stored() []identity.User {
 	const password = "pbkdf2-sha256$100000$c2FsdCBvZiBhIHRlc3Rlcg$Dvvp4StPSBoZNVEZUEGOzd/+KuL0cn7l5MNZiduwKbc"
-	return []web.User{
-		{Name: admin.name, Role: web.Admin, Token: tokenOf(admin)},
-		{Name: operator.name, Role: web.Operator, Password: password, Token: tokenOf(operator)},
-		{Name: viewer.name, Role: web.Viewer, Token: tokenOf(viewer)},
+	return []identity.User{
+		{Name: admin.name, Role: identity.Admin, Token: tokenOf(admin)},
+		{Name: operator.name, Role: identity.Operator, Password: password, Token: tokenOf(operator)},
+		{Name: viewer.name, Role: identity.Viewer, Token: tokenOf(viewer)},
 	}
 }
 
@@ -71,7 +74,7 @@ func newRig(tb testing.TB, mend ...func(*web.Config)) *rig {
 		Control: listing.Control{
 			Reader: listing.Reader{Ledger: r.ledger, Roster: r.roster, JobSets: r.roster, Acts: r.acts}, Evict: r.evict,
 		},
-		Nodes: fewNodes{}, Users: stored(), Replica: "a", Version: "v1", Anonymous: web.AnonymousNone, Poll: 20 * time.Millisecond,
+		Nodes: fewNodes{}, Users: stored(), Replica: "a", Version: "v1", Anonymous: identity.AnonymousNone, Poll: 20 * time.Millisecond,
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, m := range mend {
@@ -90,7 +93,7 @@ func newRig(tb testing.TB, mend ...func(*web.Config)) *rig {
 func (r *rig) fill() {
 	r.Helper()
 	ctx, now := context.Background(), time.Now().Truncate(time.Second)
-	info := scheduler.JobInfo{Schedule: "@every 1h", Timezone: "UTC", Replica: "a", Published: now, ConfigHash: "c1", Tags: []string{"finance"}}
+	info := scheduler.JobInfo{Schedule: "@every 1h", Definition: `{"spec":"@every 1h"}`, Timezone: "UTC", Replica: "a", Published: now, ConfigHash: "c1", Tags: []string{"finance"}}
 	for _, name := range []string{"report", "sweep"} {
 		info.Name, info.Description = name, hostile
 		r.must(r.roster.Publish(ctx, []scheduler.JobInfo{info}))
@@ -99,29 +102,29 @@ func (r *rig) fill() {
 	_, err := r.roster.Beat(ctx, scheduler.Replica{ID: "a", Host: "h", PID: 1, State: "ready", ConfigHash: "c1", Started: now})
 	r.must(err)
 	for n := range 3 {
-		r.run(now.Add(time.Duration(n-10)*time.Minute), scheduler.Failed)
+		r.run(now.Add(time.Duration(n-10)*time.Minute), ledger.Failed)
 	}
-	r.record(scheduler.Entry{Job: "sweep", Tick: now.Add(-time.Minute), Trigger: scheduler.BySchedule, Outcome: scheduler.Skipped, Reason: scheduler.Said(hostile)})
-	_, err = r.acts.Do(ctx, scheduler.Act{Kind: scheduler.ActPause, Tag: "finance", By: "x", Reason: hostile})
+	r.record(ledger.Entry{Job: "sweep", Tick: now.Add(-time.Minute), Trigger: ledger.BySchedule, Outcome: ledger.Skipped, Reason: ledger.Said(hostile)})
+	_, err = r.acts.Do(ctx, acts.Act{Kind: acts.Pause, Tag: "finance", By: "x", Reason: hostile})
 	r.must(err)
 }
 
-func (r *rig) run(at time.Time, outcome scheduler.Outcome) scheduler.Entry {
+func (r *rig) run(at time.Time, outcome ledger.Outcome) ledger.Entry {
 	r.Helper()
-	e := scheduler.Entry{Job: "report", Tick: at, Outcome: scheduler.Running, Trigger: scheduler.BySchedule, Replica: "a", Started: at}
-	lease, err := r.locks.TryAcquire(context.Background(), locking.Request{Name: e.Job, Tick: at, TTL: time.Minute, Holder: "a", Note: scheduler.EncodeNote(e)})
+	e := ledger.Entry{Job: "report", Tick: at, Outcome: ledger.Running, Trigger: ledger.BySchedule, Replica: "a", Started: at}
+	lease, err := r.locks.TryAcquire(context.Background(), locking.Request{Name: e.Job, Tick: at, TTL: time.Minute, Holder: "a", Note: ledger.EncodeNote(e)})
 	r.must(err)
 	e.Token = lease.Claim().Token
-	if outcome == scheduler.Running {
+	if outcome == ledger.Running {
 		return e
 	}
 	e.Outcome, e.Finished, e.Error, e.Tries = outcome, at.Add(time.Second), hostile, 1
-	r.must(lease.Release(context.Background(), scheduler.EncodeNote(e)))
-	r.must(r.ledger.Store(context.Background(), e.Job, scheduler.History{}, scheduler.Log{Job: e.Job, Tick: at, Token: e.Token, Text: hostile}))
+	r.must(lease.Release(context.Background(), ledger.EncodeNote(e)))
+	r.must(r.ledger.Store(context.Background(), e.Job, ledger.History{}, ledger.Log{Job: e.Job, Tick: at, Token: e.Token, Text: hostile}))
 	return e
 }
 
-func (r *rig) record(e scheduler.Entry) {
+func (r *rig) record(e ledger.Entry) {
 	r.Helper()
 	_, err := r.ledger.Record(context.Background(), e)
 	r.must(err)

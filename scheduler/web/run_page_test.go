@@ -7,19 +7,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/web"
 )
 
 // polled is a run of which much is known.
-func polled(e scheduler.Entry) scheduler.Entry {
-	beat := scheduler.Beat{At: e.Started.Add(5 * time.Second), Left: 9 * time.Second, Took: time.Millisecond, Answers: [7]locking.Answer{'+', '+', 'u'}}
-	bad := scheduler.Beat{At: e.Started.Add(10 * time.Second), Left: 4 * time.Second, Failed: true, Answers: [7]locking.Answer{'+', 'u', 'u'}}
+func polled(e ledger.Entry) ledger.Entry {
+	beat := ledger.Beat{At: e.Started.Add(5 * time.Second), Left: 9 * time.Second, Took: time.Millisecond, Answers: [7]locking.Answer{'+', '+', 'u'}}
+	bad := ledger.Beat{At: e.Started.Add(10 * time.Second), Left: 4 * time.Second, Failed: true, Answers: [7]locking.Answer{'+', 'u', 'u'}}
 	e.Votes = locking.Votes{For: 2, Of: 3}
 	e.Poll = locking.Poll{Rounds: 2, List: 1, Answers: [7]locking.Answer{'+', 'u', '+'}, Said: hostile}
-	e.Beats = &scheduler.Beats{Count: 40, Failed: 1, Least: bad, Lapse: bad, Why: hostile, Last: []scheduler.Beat{beat, bad}}
+	e.Beats = &ledger.Beats{Count: 40, Failed: 1, Least: bad, Lapse: bad, Why: hostile, Last: []ledger.Beat{beat, bad}}
 	return e
 }
 
@@ -29,16 +29,16 @@ func TestRunPage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	at := time.Now().Add(-time.Minute).Truncate(time.Second)
-	e := r.run(at, scheduler.Running)
-	if page := r.page(e.ID()); !strings.Contains(page, "knows what each node said") || !strings.Contains(page, "It has logged nothing yet") {
+	e := r.run(at, ledger.Running)
+	if page := r.page(e.ID()); !strings.Contains(page, "runs it and has the answers") || !strings.Contains(page, "No log yet") {
 		t.Errorf("a run of another replica that has logged nothing: %s", page)
 	}
 	so := polled(e)
-	r.must(r.ledger.Store(t.Context(), e.Job, scheduler.History{}, scheduler.Log{Job: e.Job, Tick: at, Token: e.Token, Text: hostile + "\n", At: at.Add(9 * time.Second), Run: so}))
+	r.must(r.ledger.Store(t.Context(), e.Job, ledger.History{}, ledger.Log{Job: e.Job, Tick: at, Token: e.Token, Text: hostile + "\n", At: at.Add(9 * time.Second), Run: so}))
 	page := r.page(e.ID())
 	for _, want := range []string{
-		"won 2/3 votes in 2 rounds", "node 2 of a list that has changed since", "unreachable", "39 times, and 1 try failed", "at worst 4.0 s were left",
-		"The last 2 are shown.", "2 of 3 nodes, 9.0 s left", "data-follow=", "Read again", "alert(&#34;x&#34;)", "40 times, this was the last; 1 try failed",
+		"won 2/3 votes in 2 rounds", "node 2 of a list that has changed since", "unreachable", "39 times, and 1 attempt failed", "the least validity left was 4.0 s",
+		"The last 2 are shown.", "2 of 3 nodes, 9.0 s left", "data-follow=", "Refresh", "alert(&#34;x&#34;)", "40 times, last at this time; 1 attempt failed",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
@@ -65,33 +65,33 @@ func (r *rig) page(id string) string {
 // Who follows a run reads what it logs, from where they stood, and how it ended.
 func TestRunEvents(t *testing.T) {
 	t.Parallel()
-	var live scheduler.Log
+	var live ledger.Log
 	var end func() // of the run, after three looks at it
 	looks := 0
 	r := newRig(t, func(c *web.Config) {
-		c.Live = func(job string, token locking.Token) (scheduler.Log, bool) {
+		c.Live = func(job string, token locking.Token) (ledger.Log, bool) {
 			if looks++; looks == 4 {
 				end()
 			}
 			if job != "report" || token != live.Token || looks > 3 {
-				return scheduler.Log{}, false
+				return ledger.Log{}, false
 			}
 			live.Text += "line " + strings.Repeat("x", looks) + "\n"
 			return live, true
 		}
 	})
 	at := time.Now().Add(-time.Minute).Truncate(time.Second)
-	lease, err := r.locks.TryAcquire(t.Context(), locking.Request{Name: "report", Tick: at, TTL: time.Minute, Holder: "a", Note: scheduler.EncodeNote(scheduler.Entry{
-		Outcome: scheduler.Running, Replica: "a", Started: at,
+	lease, err := r.locks.TryAcquire(t.Context(), locking.Request{Name: "report", Tick: at, TTL: time.Minute, Holder: "a", Note: ledger.EncodeNote(ledger.Entry{
+		Outcome: ledger.Running, Replica: "a", Started: at,
 	})})
 	r.must(err)
-	e := scheduler.Entry{Job: "report", Tick: at, Token: lease.Claim().Token, Outcome: scheduler.Running, Started: at, Replica: "a"}
-	live = scheduler.Log{Job: "report", Tick: at, Token: e.Token, Text: "first\n", Run: polled(e)}
+	e := ledger.Entry{Job: "report", Tick: at, Token: lease.Claim().Token, Outcome: ledger.Running, Started: at, Replica: "a"}
+	live = ledger.Log{Job: "report", Tick: at, Token: e.Token, Text: "first\n", Run: polled(e)}
 	end = func() {
 		done := e
-		done.Outcome, done.Finished, done.Reason = scheduler.Succeeded, at.Add(time.Second), scheduler.Said(hostile)
-		r.must(lease.Release(context.Background(), scheduler.EncodeNote(done)))
-		r.must(r.ledger.Store(context.Background(), e.Job, scheduler.History{}, scheduler.Log{Job: e.Job, Tick: at, Token: e.Token, Text: "first\nline x\nline xx\nline xxx\nlast\n"}))
+		done.Outcome, done.Finished, done.Reason = ledger.Succeeded, at.Add(time.Second), ledger.Said(hostile)
+		r.must(lease.Release(context.Background(), ledger.EncodeNote(done)))
+		r.must(r.ledger.Store(context.Background(), e.Job, ledger.History{}, ledger.Log{Job: e.Job, Tick: at, Token: e.Token, Text: "first\nline x\nline xx\nline xxx\nlast\n"}))
 	}
 	body := string(r.ask(viewer, "GET", "/api/v1/runs/"+e.ID()+"/events?after=6", "").body)
 	for _, want := range []string{`"text":"line x\n"`, `"text":"line xx\n"`, "id: 13\n", `last\n"`, "event: beat\n", "event: finished\n", `"outcome":"succeeded"`} {

@@ -13,8 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/web"
+	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
 // A stream is an answer of server-sent events that is being read.
@@ -77,7 +78,7 @@ func (s *stream) open() bool {
 
 // running lets a run go on that nobody ends, and returns where its events are.
 func (r *rig) running() string {
-	e := r.run(time.Now().Truncate(time.Second), scheduler.Running)
+	e := r.run(time.Now().Truncate(time.Second), ledger.Running)
 	return "/api/v1/runs/" + url.PathEscape(e.ID()) + "/events"
 }
 
@@ -110,8 +111,8 @@ func TestStreamsAskTheServiceAgain(t *testing.T) {
 		in := new(atomic.Bool)
 		in.Store(true)
 		r := newRig(t, func(c *web.Config) {
-			c.Identify = func(*http.Request) (web.Identity, bool) {
-				return web.Identity{Name: "carl", Role: web.Viewer}, in.Load()
+			c.Identify = func(*http.Request) (identity.Identity, bool) {
+				return identity.Identity{Name: "carl", Role: identity.Viewer}, in.Load()
 			}
 		})
 		cluster, run := r.open(nobody, "/api/v1/events"), r.open(nobody, r.running())
@@ -131,7 +132,7 @@ func TestStreamsAskTheServiceAgain(t *testing.T) {
 func TestOneClientTakesAShareOfTheStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(c *web.Config) { c.Listeners, c.Anonymous = 8, web.AnonymousAll })
+		r := newRig(t, func(c *web.Config) { c.Listeners, c.Anonymous = 8, identity.AnonymousAll })
 		run := r.running()
 		for _, greedy := range []secret{viewer, nobody} {
 			taken := 0
@@ -169,7 +170,7 @@ func TestOneClientTakesAShareOfTheStreams(t *testing.T) {
 func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(c *web.Config) { c.Listeners, c.Anonymous = 3, web.AnonymousAll })
+		r := newRig(t, func(c *web.Config) { c.Listeners, c.Anonymous = 3, identity.AnonymousAll })
 		var got []string
 		for _, address := range []string{"192.0.2.1:1", "192.0.2.2:1", "192.0.2.3:1", "192.0.2.4:1"} {
 			got = append(got, http.StatusText(r.open(nobody, "/api/v1/events", from(address, "q")).status))

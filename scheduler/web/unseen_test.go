@@ -8,8 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/listing"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/web"
 )
 
@@ -64,8 +66,8 @@ func TestNoKeyForestallsAChain(t *testing.T) {
 	if a := r.ask(operator, "POST", "/api/v1/jobs/sweep/trigger", `{"reason": "so"}`, keyed(id)); a.status != http.StatusOK {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
-	chained, err := r.acts.Do(t.Context(), scheduler.Act{ID: id, Kind: scheduler.ActTrigger, Job: "sweep", Trigger: scheduler.ByChain})
-	if err != nil || chained.Trigger != scheduler.ByChain {
+	chained, err := r.acts.Do(t.Context(), acts.Act{ID: id, Kind: acts.Trigger, Job: "sweep", Trigger: ledger.ByChain})
+	if err != nil || chained.Trigger != ledger.ByChain {
 		t.Fatalf("the chain asks for %+v, %v", chained, err)
 	}
 	if open, err := r.acts.Open(t.Context()); err != nil || len(open.Requests) != 2 {
@@ -110,7 +112,7 @@ func TestFormWithAUsedKey(t *testing.T) {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	a := send("K", "two")
-	if a.status != http.StatusUnprocessableEntity || strings.Contains(string(a.body), `value="K"`) || !strings.Contains(string(a.body), "was used for another act") {
+	if a.status != http.StatusUnprocessableEntity || strings.Contains(string(a.body), `value="K"`) || !strings.Contains(string(a.body), "already sent for another act") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler/web"
+	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
 // Users come and go: who was removed is refused at once, also with a password that
@@ -36,7 +37,7 @@ func TestUsersAreReplaced(t *testing.T) {
 	r.must(err)
 	defer func() { _ = resp.Body.Close() }()
 
-	wrong := append([]web.User{all[0]}, web.User{Name: "x", Role: "king"})
+	wrong := append([]identity.User{all[0]}, identity.User{Name: "x", Role: "king"})
 	if err := r.SetUsers(wrong); err == nil {
 		t.Error("a user without a proper role is taken")
 	}
@@ -62,7 +63,7 @@ func TestUsersAreReplaced(t *testing.T) {
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"", "/admin/cron"} {
-		r := newRig(t, func(c *web.Config) { c.BasePath, c.Anonymous = base, web.AnonymousAll })
+		r := newRig(t, func(c *web.Config) { c.BasePath, c.Anonymous = base, identity.AnonymousAll })
 		if a := r.ask(nobody, "GET", base+"/login?back="+url.QueryEscape(base+"/jobs"), ""); a.status != http.StatusUnauthorized || !strings.Contains(string(a.body), "<h1>") || a.header.Get("WWW-Authenticate") == "" {
 			t.Errorf("nobody: %d %v", a.status, a.header)
 		}

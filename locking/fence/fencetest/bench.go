@@ -8,18 +8,18 @@ import (
 	"github.com/quorate/quorate/locking/fence"
 )
 
-// bench is a sink on trial.
+// bench is a sink under test.
 type bench struct {
 	testing.TB
 	sink Sink
 }
 
-// with is a bearer of the token.
+// with returns a bearer of the token.
 func with(resource string, token locking.Token) fence.Bearer {
 	return locking.Claim{Name: resource, Token: token}
 }
 
-// accepted writes and wants it done.
+// accepted writes, which must succeed.
 func (b *bench) accepted(resource string, token locking.Token, value string) {
 	b.Helper()
 	if err := b.sink.Write(b.Context(), with(resource, token), value); err != nil {
@@ -28,7 +28,7 @@ func (b *bench) accepted(resource string, token locking.Token, value string) {
 	b.has(resource, value)
 }
 
-// refused writes and wants it refused, for a sink that has seen the given token.
+// refused writes to a sink that has seen the given token, and wants a refusal.
 func (b *bench) refused(resource string, token, seen locking.Token) {
 	b.Helper()
 	err := b.sink.Write(b.Context(), with(resource, token), "stale")
@@ -44,7 +44,7 @@ func (b *bench) refused(resource string, token, seen locking.Token) {
 	}
 }
 
-// has wants the value to be what was stored last.
+// has checks the last stored value.
 func (b *bench) has(resource, value string) {
 	b.Helper()
 	got, err := b.sink.Read(b.Context(), resource)

@@ -17,7 +17,6 @@ func growingTokensWrite(b *bench) {
 	}
 }
 
-// A run writes as often as it likes.
 func equalTokenWritesAgain(b *bench) {
 	for i := range 3 {
 		b.accepted("r", 7, fmt.Sprint("write ", i))
@@ -37,7 +36,7 @@ func staleWriteLeavesNoTrace(b *bench) {
 	b.accepted("r", 7, "newer")
 }
 
-// What a sink has seen is what it has admitted, never what it has refused.
+// A sink remembers tokens that it has admitted, not those that it has refused.
 func refusedTokenIsNotRemembered(b *bench) {
 	b.accepted("r", 7, "new")
 	b.refused("r", 5, 7)
@@ -67,7 +66,7 @@ func resourcesAreIndependent(b *bench) {
 	b.refused("s", 3, 4)
 }
 
-// Names that some stores hold for equal, or cut.
+// Some stores treat such names as equal, or cut them off.
 func resourceNamesAreExact(b *bench) {
 	long := strings.Repeat("n", fence.MaxResource-1)
 	names := []string{
@@ -83,7 +82,7 @@ func resourceNamesAreExact(b *bench) {
 	}
 }
 
-// A sink that keeps tokens as floating point or 32 bits mixes these up.
+// A sink that stores tokens as floating point or 32 bits confuses these.
 func largeTokensKeepTheirDigits(b *bench) {
 	for _, token := range []locking.Token{1 << 31, 1 << 32, 1<<50 + 1, fence.MaxToken - 1, fence.MaxToken} {
 		b.accepted("r", token, fmt.Sprint("by ", token))
@@ -91,7 +90,7 @@ func largeTokensKeepTheirDigits(b *bench) {
 	}
 }
 
-// A token that is none, or that would close the resource for ever.
+// A missing token, or one that would block the resource for ever.
 func noTokenIsRefused(b *bench) {
 	b.accepted("r", 7, "new")
 	for _, bearer := range []fence.Bearer{with("r", 0), with("r", fence.MaxToken+1), with("", 8), nil} {
@@ -103,8 +102,8 @@ func noTokenIsRefused(b *bench) {
 	b.accepted("r", 8, "next")
 }
 
-// A write whose context has ended may or may not be done, but the same and a
-// larger token can go on, and a smaller one than was admitted cannot.
+// A write whose context has ended may or may not be done. The same and larger tokens
+// may still write, smaller ones than were admitted may not.
 func cancelledWriteUsesNothingUp(b *bench) {
 	b.accepted("r", 7, "new")
 	ctx, cancel := context.WithCancel(b.Context())

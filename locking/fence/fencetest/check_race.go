@@ -13,11 +13,11 @@ import (
 
 const (
 	rounds  = 10 // of competition
-	writers = 8  // in each, with a token of its own
+	writers = 8  // per round, each with its own token
 )
 
-// Writers with different tokens begin at once. Whoever is admitted writes, and
-// what is left in the end is the work of the largest token.
+// Writers with different tokens begin at once. In the end the sink must hold the value
+// of the largest token.
 func largestTokenLastsUnderCompetition(b *bench) {
 	for round := range rounds {
 		resource, begin := fmt.Sprint("r", round), make(chan struct{})
@@ -37,13 +37,12 @@ func largestTokenLastsUnderCompetition(b *bench) {
 	}
 }
 
-// settle bounds how long a paused write waits for the next one to get past it.
-// A sound sink lets none past and so uses it up; a longer one finds no more.
+// settle bounds how long a paused write waits for the next one to overtake it. A
+// correct sink always uses it up, so a longer one would find no more.
 const settle = 100 * time.Millisecond
 
-// A writer is stopped between check and write, and goes on when the next one
-// has written, or waits for it. Whatever the sink does with the two, the larger
-// token has the last word.
+// A writer is stopped between check and write. It continues when the next one has
+// written, or after settle. Either way, the larger token's value must remain.
 func pausedWriteIsNotOvertaken(b *bench) {
 	slow, ok := b.sink.(SlowSink)
 	if !ok {

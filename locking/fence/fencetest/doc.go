@@ -1,9 +1,9 @@
-// Package fencetest checks sinks that refuse stale writers: those of the
-// packages beside it, and yours. A sink's test is one call:
+// Package fencetest checks sinks that refuse stale writers: those of the packages
+// beside it, and yours. A sink's test is one call:
 //
 //	func TestSink(t *testing.T) {
 //		fencetest.Run(t, func(t testing.TB) fencetest.Sink { return newSink(t) })
 //	}
 //
-// Only tests import it.
+// Import it only in tests.
 package fencetest

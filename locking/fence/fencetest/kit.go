@@ -7,24 +7,22 @@ import (
 	"github.com/quorate/quorate/locking/fence"
 )
 
-// A Sink keeps a value per resource. Both methods are called from many
-// goroutines at once.
+// A Sink stores a value per resource. Both methods are called from many goroutines at
+// once.
 type Sink interface {
-	// Write stores the value for b's resource if b's token is not smaller than
-	// the largest it has seen there, else it returns a *fence.StaleError and
-	// leaves no trace.
+	// Write stores the value for b's resource unless b's token is smaller than the
+	// largest seen there. Then it returns a *fence.StaleError and changes nothing.
 	Write(ctx context.Context, b fence.Bearer, value string) error
-	// Read returns what was stored last, "" if nothing was.
+	// Read returns the last stored value, "" if there is none.
 	Read(ctx context.Context, resource string) (string, error)
 }
 
-// A SlowSink is a Sink whose check can be told apart from its write. Where it
-// can be, the kit stops a write between the two, as a frozen process would. A
-// sink that checks and writes in one script has no such place.
+// A SlowSink is a Sink with a check separate from its write. The kit stops a write
+// between the two, as a frozen process would. A sink that checks and writes in one
+// script is none.
 type SlowSink interface {
 	Sink
-	// WriteSlowly is Write, and calls pause after the check and before the
-	// value is stored.
+	// WriteSlowly is Write, but calls pause between the check and the store.
 	WriteSlowly(ctx context.Context, b fence.Bearer, value string, pause func()) error
 }
 
@@ -34,8 +32,7 @@ type check struct {
 	run  func(*bench)
 }
 
-// Run checks every promise, one subtest each, on a sink of its own that has
-// seen nothing.
+// Run checks every promise in a subtest of its own, on a new sink.
 func Run(t *testing.T, sink func(t testing.TB) Sink) {
 	t.Helper()
 	for _, c := range checks() {

@@ -2,6 +2,7 @@ package httpfence
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/url"
@@ -10,18 +11,17 @@ import (
 	"github.com/quorate/quorate/locking/fence"
 )
 
-// A Transport sends the token of the bearer in a request's context along, and
-// tells the context's observer when the sink refuses it. Requests without a
-// bearer pass as they are.
+// A Transport adds the token of the bearer in a request's context, and calls the
+// context's observer when the sink refuses it. Requests without a bearer pass
+// unchanged.
 type Transport struct {
 	// Base makes the requests. Default: http.DefaultTransport.
 	Base http.RoundTripper
 }
 
-// RoundTrip sends the request. A refusal is returned as the answer that it is,
-// since a RoundTripper may not turn answers into errors: StaleFrom reads it. It
-// returns an error that is fence.ErrNoToken, without a request, if the bearer
-// has no usable token.
+// RoundTrip sends the request. It returns a refusal as a response, since a RoundTripper
+// must not turn responses into errors; StaleFrom reads it. If the bearer has no usable
+// token, it sends nothing and returns an error that is fence.ErrNoToken.
 func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	base := t.Base
 	if base == nil {
@@ -33,10 +33,10 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resource, token, err := fence.Of(b)
 	if err != nil {
-		closeBody(req) // whatever a RoundTripper returns, it closes the body
+		closeBody(req) // a RoundTripper always closes the body
 		return nil, err
 	}
-	sent := req.Clone(req.Context()) // a RoundTripper must not change the request it is given
+	sent := req.Clone(req.Context()) // a RoundTripper must not change its request
 	sent.Header.Set(fence.HeaderToken, strconv.FormatUint(uint64(token), 10))
 	sent.Header.Set(fence.HeaderResource, url.PathEscape(resource))
 	resp, err := base.RoundTrip(sent)
@@ -55,12 +55,11 @@ func closeBody(req *http.Request) {
 	}
 }
 
-// keptBody is how much of an answer is looked at for a refusal.
-const keptBody = 16 << 10
+// maxProblem bounds the part of a body that is read for a refusal.
+const maxProblem = 16 << 10
 
-// StaleFrom returns the refusal that resp, an answer to a request with a bearer
-// in its context, is, or nil if it is none. The body can be read afterwards as
-// before.
+// StaleFrom returns the refusal in resp, or nil if there is none. The request must have
+// a bearer in its context. The body can still be read afterwards.
 func StaleFrom(resp *http.Response) *fence.StaleError {
 	if resp.Request == nil {
 		return nil
@@ -76,8 +75,8 @@ func staleFrom(b fence.Bearer, resp *http.Response) *fence.StaleError {
 	if resp.StatusCode != http.StatusPreconditionFailed {
 		return nil
 	}
-	// Whatever cannot be read here cannot be read by the caller either.
-	head, err := io.ReadAll(io.LimitReader(resp.Body, keptBody))
+	// The caller gets the same read error from the body.
+	head, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
 	rest := resp.Body
 	if err != nil {
 		rest = failing{resp.Body, err}
@@ -86,16 +85,30 @@ func staleFrom(b fence.Bearer, resp *http.Response) *fence.StaleError {
 	return fence.ParseProblem(b, resp.StatusCode, resp.Header.Get("Content-Type"), head)
 }
 
-// body is what was read already and what was not.
+// body joins what was read already and the rest.
 type body struct {
 	io.Reader
 	io.Closer
 }
 
-// failing is a body that could not be read.
+// failing is a body that failed to read.
 type failing struct {
 	io.Closer
 	err error
 }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+type bearerKey struct{}
+
+// WithBearer returns a context whose requests a Transport sends with b's token.
+func WithBearer(ctx context.Context, b fence.Bearer) context.Context {
+	return context.WithValue(ctx, bearerKey{}, b)
+}
+
+// BearerFrom returns the bearer in ctx: from WithBearer, or behind a Middleware the one
+// in the request.
+func BearerFrom(ctx context.Context) (b fence.Bearer, ok bool) {
+	b, ok = ctx.Value(bearerKey{}).(fence.Bearer)
+	return b, ok
+}

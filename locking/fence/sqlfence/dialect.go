@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// A Dialect is how a database wants its SQL.
+// A Dialect is a database's kind of SQL.
 type Dialect int
 
-// The dialects there are. MySQL is also MariaDB's.
+// The supported dialects. MySQL includes MariaDB.
 const (
 	PostgreSQL Dialect = iota + 1
 	MySQL
 	SQLite
 )
 
-// dialectOf returns the dialect that db's driver speaks, by the driver's type
-// and package, or zero: for a driver that wraps another one, say.
+// dialectOf returns the dialect of db's driver, by the type and package of the driver.
+// It is zero for unknown ones, such as a driver that wraps another.
 func dialectOf(db *sql.DB) Dialect {
 	t := reflect.TypeOf(db.Driver())
 	if t.Kind() == reflect.Pointer {
@@ -42,21 +42,20 @@ func dialectOf(db *sql.DB) Dialect {
 	return 0
 }
 
-// statements are the two of a guard.
+// statements are the guard's statements in one dialect.
 type statements struct {
-	// raise sets the token unless there is a larger one, and locks the row
-	// either way.
+	// raise sets the token unless there is a larger one, and locks the row either way.
 	raise string
-	// countTells: a count of one row says that the token was set.
+	// countTells: one affected row means that the token was set.
 	countTells bool
-	// again: raise takes the token twice.
-	again bool
-	// read returns the token as it is committed or raised by this transaction.
+	// twice: raise takes the token as two arguments.
+	twice bool
+	// read returns the token as committed or as raised by this transaction.
 	read string
 }
 
 func (s statements) raiseArgs(resource string, token int64) []any {
-	if s.again {
+	if s.twice {
 		return []any{resource, token, token}
 	}
 	return []any{resource, token}
@@ -72,12 +71,12 @@ func (d Dialect) statements(table string) statements {
 			read:       "SELECT token FROM " + table + " WHERE resource = $1",
 		}
 	case MySQL:
-		// The count depends on a flag of the connection. The locking read sees
-		// what is committed whatever the isolation level.
+		// The count depends on a flag of the connection. The locking read sees the
+		// committed row at every isolation level.
 		return statements{
 			raise: "INSERT INTO " + table + " (resource, token) VALUES (?, ?)" +
 				" ON DUPLICATE KEY UPDATE token = GREATEST(token, ?)",
-			again: true,
+			twice: true,
 			read:  "SELECT token FROM " + table + " WHERE resource = ? FOR UPDATE",
 		}
 	default:

@@ -6,36 +6,37 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/fence"
 )
 
-// DefaultTable is the guard's table unless a Guard names another.
+// DefaultTable is the guard's table unless Guard.Table is set.
 const DefaultTable = "quorate_fence"
 
-// ErrNoTable is what a guard returns, joined with the database's own error,
-// when its table is missing.
+// ErrNoTable is what a guard returns if its table is missing, joined with the
+// database's error.
 var ErrNoTable = errors.New("the table of the fencing guard is missing")
 
-// A Guard remembers the largest token of each resource in a table. It is a
-// fence.Guard, but Do is what makes check and write one step.
+// A Guard remembers the largest token of each resource in a table. It implements
+// fence.Guard, but only Do and Check make check and write one step.
 type Guard struct {
-	// DB is the database with the data to be guarded. Required.
+	// DB holds the data to guard. Required.
 	DB *sql.DB
-	// Dialect of the database. Default: what DB's driver tells.
+	// Dialect of the database. Default: derived from DB's driver.
 	Dialect Dialect
-	// Table of the guard, with a schema before it if need be: letters, digits,
+	// Table of the guard, with a schema before it if necessary: letters, digits,
 	// underscores, dots. Default: DefaultTable.
 	Table string
 	// Tx are the options of Do's transactions. Default: the database's.
 	Tx *sql.TxOptions
 }
 
-// Do runs fn in a transaction that is committed if b's token was not stale and
-// fn returned nil. It returns a *fence.StaleError without calling fn if it was,
-// else what fn or the database returned. After an error of the commit itself
-// nobody can tell whether fn's work was done.
+// Do runs fn in a transaction, and commits it if fn returned nil. It returns a
+// *fence.StaleError without calling fn if b's token is stale. Otherwise it returns the
+// error of fn or of the database. If the commit itself fails, it is unknown whether the
+// work was done.
 func Do(ctx context.Context, db *sql.DB, b fence.Bearer, fn func(tx *sql.Tx) error) error {
 	return Guard{DB: db}.Do(ctx, b, fn)
 }
@@ -66,8 +67,8 @@ func (g Guard) Do(ctx context.Context, b fence.Bearer, fn func(tx *sql.Tx) error
 	return nil
 }
 
-// Check makes a transaction of your own a guarded one. Call it before anything
-// else in tx; if it returns an error, roll tx back.
+// Check makes your own transaction a guarded one. Call it before anything else in tx.
+// If it returns an error, roll tx back.
 func (g Guard) Check(ctx context.Context, tx *sql.Tx, b fence.Bearer) error {
 	g, err := g.withDefaults()
 	if err != nil {
@@ -96,8 +97,7 @@ func (g Guard) check(ctx context.Context, tx *sql.Tx, b fence.Bearer) error {
 	return nil
 }
 
-// raise raises the resource's row to the token, locks it, and returns what it
-// holds now.
+// raise raises the resource's row to the token, locks it, and returns its token.
 func (g Guard) raise(ctx context.Context, tx *sql.Tx, resource string, token locking.Token) (locking.Token, error) {
 	s := g.Dialect.statements(g.Table)
 	raised, err := tx.ExecContext(ctx, s.raise, s.raiseArgs(resource, int64(token))...)
@@ -131,4 +131,46 @@ func (g Guard) withDefaults() (Guard, error) {
 		return g, fmt.Errorf("sqlfence: cannot tell the dialect of driver %T: set Guard.Dialect", g.DB.Driver())
 	}
 	return g, nil
+}
+
+// Schema returns the statement that creates the table DefaultTable if it does not
+// exist, for a migration.
+func Schema(d Dialect) string { return schema(d, DefaultTable) }
+
+func schema(d Dialect, table string) string {
+	// MySQL's text ignores case and trailing spaces, which would mix up resources.
+	resource := "TEXT"
+	if d == MySQL {
+		resource = "VARBINARY(255)"
+	}
+	return "CREATE TABLE IF NOT EXISTS " + table + " (resource " + resource + " NOT NULL PRIMARY KEY, token BIGINT NOT NULL)"
+}
+
+// CreateTable creates the table DefaultTable if it does not exist.
+func CreateTable(ctx context.Context, db *sql.DB) error { return Guard{DB: db}.CreateTable(ctx) }
+
+// CreateTable creates the guard's table if it does not exist.
+func (g Guard) CreateTable(ctx context.Context) error {
+	g, err := g.withDefaults()
+	if err != nil {
+		return err
+	}
+	if _, err := g.DB.ExecContext(ctx, schema(g.Dialect, g.Table)); err != nil {
+		return fmt.Errorf("creating the table of the fencing guard: %w", err)
+	}
+	return nil
+}
+
+// explain says what to do if the table is missing. It matches texts and codes of the
+// databases, since importing the drivers' error types would add dependencies.
+func (g Guard) explain(err error) error {
+	text := err.Error()
+	missing := strings.Contains(text, "42P01") || // PostgreSQL's undefined_table, as pgx writes it
+		strings.Contains(text, "relation") && strings.Contains(text, "does not exist") || // and as lib/pq does
+		strings.Contains(text, "Error 1146") || // MySQL's ER_NO_SUCH_TABLE
+		strings.Contains(text, "no such table") // SQLite
+	if !missing {
+		return err
+	}
+	return fmt.Errorf("%w: call CreateTable once, or run %s: %w", ErrNoTable, schema(g.Dialect, g.Table), err)
 }

@@ -1,7 +1,7 @@
-// Package devnodes starts nodes inside this process: stand-ins for Redis, for
-// examples, tests, and trying things out. They listen on loopback only, keep
-// nothing when the process ends, and being in one process protect against
-// nothing: they are for development only.
+// Package devnodes starts Redis stand-ins inside this process, for examples, tests, and
+// trying things out. They listen on loopback only, and lose their data when the process
+// ends. All in one process, they protect against nothing: use them for development
+// only.
 //
 //	embedded, err := devnodes.Start(3)
 //	if err != nil {
@@ -11,8 +11,8 @@
 //	config.Redis.Nodes = … // embedded.URLs()
 //
 // Clients must allow such nodes: with Options.Embedded of package replica, or
-// Config.Embedded of package nodes. Tests of your jobs need none of this: see
-// package replicatest.
+// Config.Embedded of package redlock. Tests of your jobs need none of this: see package
+// replicatest.
 package devnodes
 
 import (
@@ -24,8 +24,7 @@ import (
 // Nodes are embedded nodes.
 type Nodes struct{ list []*miniredis.Miniredis }
 
-// Start starts n nodes on free loopback ports, whose keys expire in real time.
-// The caller must Close them.
+// Start starts n nodes on free loopback ports. The caller must Close them.
 func Start(n int) (*Nodes, error) {
 	nodes := &Nodes{}
 	for range n {
@@ -49,10 +48,10 @@ func (n *Nodes) URLs() []string {
 	return urls
 }
 
-// Close stops the nodes and forgets what they held.
+// Close stops the nodes and discards their data.
 func (n *Nodes) Close() {
 	for _, m := range n.list {
-		m.Server().Close() // ends connections, which Close would pull the server away from
+		m.Server().Close() // ends connections first; Close would remove their server
 		m.Close()
 	}
 }

@@ -1,16 +1,16 @@
 /*
  * Changes of the list of nodes (N1, M1, M2) as a Promela model of its own: SEAL
  * on the old list, OPEN of the new one, by changers that may be cut off anywhere
- * and begin again, while attempts of replicas with either list are under way.
+ * and begin again, while tries of replicas with either list are under way.
  *
- * A claim is two rounds as in claim.pml without what can only say no. Each list
- * is a set of nodes with an epoch; all nodes are N. Clocks are not modelled: a
- * seal tells what its node can have accepted (clock.pml shows why it can), and
- * OPEN puts the floor there.
+ * A try has one token, which may be anything, as in claim.pml. Each list is a set
+ * of nodes with an epoch; all nodes are N. Clocks are not modelled: a seal tells what
+ * its node can have accepted (clock.pml shows why it can), and OPEN puts the floor
+ * there.
  *
  * Lists (-D): OLD and NEW are sets of nodes, bit by bit; with THIRD a second
  * changer goes from OLD to THIRD; with BACK one goes on from NEW to OLD. Sizes:
- * C attempts. Checks taken away: the other -D names.
+ * C tries. Checks taken away: the other -D names.
  */
 #ifndef N
 #define N 4
@@ -21,9 +21,6 @@
 #ifndef OLD
 #define OLD 7
 #define NEW 14
-#endif
-#ifndef TWOTICKS
-#define TWOTICKS 0
 #endif
 #define BIT(i) (1 << (i))
 #define COUNT(m) (((m)&1) + (((m)>>1)&1) + (((m)>>2)&1) + (((m)>>3)&1) + (((m)>>4)&1))
@@ -38,12 +35,11 @@ typedef Node {
   byte owner;
   byte floor, floorfence;/* the node abstains up to here */
 };
-typedef Attempt {
+typedef Try {
   byte list, epoch;      /* what its replica has joined */
-  byte phase;            /* 0 idle, 1 acquiring, 2 committing, 3 runs */
-  byte tick, token;
-  byte fence;            /* largest heard */
-  byte heard;            /* nodes whose yes counts in the present round */
+  bit begun, won;
+  byte token;
+  byte heard;            /* nodes that have granted it */
   byte issuedbefore;     /* largest token issued before it began */
 };
 typedef Changer {
@@ -52,101 +48,75 @@ typedef Changer {
   byte tick, fence;      /* the largest that these can have accepted */
 };
 Node node[N];
-Attempt attempt[C];
+Try try[C];
 Changer changer[2];
 
 #define FENCE MAX(node[n].fence, node[n].floorfence)
 #define TICKS MAX(node[n].tick, node[n].floor)
-#ifdef NOEPOCH
-#define SAMEEPOCH(x) 1
-#else
 #define SAMEEPOCH(x) (node[n].epoch == x.epoch)
-#endif
 /* N1 */
 #ifdef NAIVE
 #define MEMBER 1
 #else
-#define MEMBER (node[n].list == attempt[c].list && SAMEEPOCH(attempt[c]) && node[n].target == 0)
+#define MEMBER (node[n].list == try[c].list && SAMEEPOCH(try[c]) && node[n].target == 0)
 #endif
 
-inline acquire() {
-  if
-  :: MEMBER && attempt[c].tick > node[n].floor && !(attempt[c].heard & BIT(n)) ->
-     attempt[c].heard = attempt[c].heard | BIT(n);
-     attempt[c].fence = MAX(attempt[c].fence, FENCE)
-  :: else
-  fi
-}
+/* All tries are for tick 1. */
 inline commit() {
   if
-  :: !MEMBER || attempt[c].tick <= node[n].floor -> skip
-  :: node[n].owner == c + 1 -> heard_commit()
-  :: node[n].tick >= attempt[c].tick || attempt[c].token <= FENCE -> skip
+  :: !MEMBER || 1 <= node[n].floor -> skip
+  :: node[n].owner == c + 1 -> try[c].heard = try[c].heard | BIT(n)
+  :: node[n].tick >= 1 || try[c].token <= FENCE -> skip
   :: else ->
-     node[n].tick = attempt[c].tick; node[n].fence = attempt[c].token; node[n].owner = c + 1;
-     heard_commit()
-  fi
-}
-inline heard_commit() {
-  if
-  :: attempt[c].phase == 2 -> attempt[c].heard = attempt[c].heard | BIT(n)
-  :: else
-  fi
+     node[n].tick = 1; node[n].fence = try[c].token; node[n].owner = c + 1;
+     try[c].heard = try[c].heard | BIT(n)
+  fi;
+  try[c].heard = (try[c].won -> 0 : try[c].heard)
 }
 
 inline note_what_was() {
   for (i : 0 .. C-1) {
-    if
-    :: attempt[i].phase == 3 -> attempt[c].issuedbefore = MAX(attempt[c].issuedbefore, attempt[i].token)
-    :: else
-    fi
+    try[c].issuedbefore = (try[i].won -> MAX(try[c].issuedbefore, try[i].token) : try[c].issuedbefore)
   }
   i = 0
 }
 inline check_issue() {
   for (i : 0 .. C-1) {
-    if
-    :: i != c && attempt[i].phase == 3 ->
-       assert(attempt[i].token != attempt[c].token);
-       assert(attempt[i].tick != attempt[c].tick)
-    :: else
-    fi
+    assert(i == c || !try[i].won || try[i].token != try[c].token);
+    assert(i == c || !try[i].won)                                     /* once */
   }
   i = 0;
-  assert(attempt[c].token > attempt[c].issuedbefore);
-  show_issue()
-}
+  assert(try[c].token > try[c].issuedbefore);
 #ifdef SHOWNEW
-inline show_issue() { assert(attempt[c].epoch == 0) }
-#else
-inline show_issue() { skip }
+  assert(try[c].epoch == 0)
 #endif
+}
 
-#define Q(c) QUORUM(attempt[c].list)
-#define SAY(what) printf("attempt %d: %e, list %d, epoch %d, tick %d, token %d\n", c, what, attempt[c].list, attempt[c].epoch, attempt[c].tick, attempt[c].token)
-mtype = { begins, proposes, runs };
+mtype = { begins, runs };
+#define SAY(what) printf("try %d: %e, list %d, epoch %d, token %d\n", c, what, try[c].list, try[c].epoch, try[c].token)
 
 /* A replica joins what some node holds. */
 proctype Replica(byte c) {
   byte i, n;
   do
-  :: d_step { attempt[c].phase == 0 && node[n].list != 0 && (node[n].list & BIT(n)) ->
-       attempt[c].list = node[n].list; attempt[c].epoch = node[n].epoch;
-       note_what_was(); attempt[c].phase = 1; SAY(begins); n = 0 }
-  :: d_step { attempt[c].phase == 0 && n < N - 1 -> n++ }
-  :: d_step { attempt[c].phase == 1 && COUNT(attempt[c].heard) >= Q(c) ->
-       attempt[c].token = attempt[c].fence + 1; attempt[c].fence = 0;
-       attempt[c].heard = 0; attempt[c].phase = 2; SAY(proposes) }
-  :: d_step { attempt[c].phase == 2 && COUNT(attempt[c].heard) >= Q(c) ->
-       SAY(runs); check_issue(); attempt[c].heard = 0; attempt[c].issuedbefore = 0; attempt[c].phase = 3 }
+  :: atomic { !try[c].begun && node[n].list != 0 && (node[n].list & BIT(n)) ->
+       try[c].list = node[n].list; try[c].epoch = node[n].epoch; n = 0;
+       note_what_was(); try[c].begun = 1; try[c].token = 1;
+       do
+       :: try[c].token < C -> try[c].token++
+       :: break
+       od;
+       SAY(begins) }
+  :: d_step { !try[c].begun && n < N - 1 -> n++ }
+  :: d_step { !try[c].won && COUNT(try[c].heard) >= QUORUM(try[c].list) ->
+       SAY(runs); check_issue(); try[c].heard = 0; try[c].issuedbefore = 0; try[c].won = 1 }
   od
 }
 
 proctype Wire(byte c, n) {
   do
-  :: d_step { attempt[c].phase == 1 && (attempt[c].list & BIT(n)) -> acquire() }
-  :: d_step { attempt[c].phase >= 2 && (attempt[c].list & BIT(n)) -> commit();
-       printf("attempt %d, node %d: COMMIT; now tick %d, token %d, owner %d\n", c, n, node[n].tick, FENCE, node[n].owner) }
+  :: d_step { try[c].begun && (try[c].list & BIT(n)) -> commit();
+       printf("try %d, node %d: COMMIT; now tick %d, token %d, owner %d\n", c, n, node[n].tick, FENCE, node[n].owner) }
   od
 }
 
@@ -251,11 +221,6 @@ init {
     }
 #endif
     for (i : 0 .. C-1) {
-      attempt[i].tick = 1;
-      do
-      :: TWOTICKS && attempt[i].tick == 1 -> attempt[i].tick = 2
-      :: break
-      od;
       run Replica(i);
       for (j : 0 .. N-1) { run Wire(i, j) }
     }

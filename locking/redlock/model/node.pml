@@ -1,339 +1,276 @@
 /*
- * The rules of a node (N0 to N6, N8), each one step, as each is one script. They
- * answer in `vote`. n is the node, c the attempt that asks.
+ * The rules of a node (N0, N2 to N10), each one step, as each is one script. They
+ * answer in `vote`. n is the node, c the try that asks. A d_step takes the first
+ * option of an `if` whose guard holds: the order of options is that of the tests.
  */
-mtype:vote = { NO, OK, STALE, RENEWED, SET };
-
+mtype:answer = { NO, OK, STALE };
+mtype:answer vote;
 #define MAX(a, b) ((a) > (b) -> (a) : (b))
+#define BIT(i) (1 << (i))
+#define COUNT(m) (((m)&1) + (((m)>>1)&1) + (((m)>>2)&1) + (((m)>>3)&1) + (((m)>>4)&1))
+
+/* The claim of a stream. Tries are numbered from 1; 0 is nobody. */
+typedef Claim {
+  byte tick, owner;   /* 0: there is none */
+  byte number;        /* attempt number, in rerun mode */
+  bit rerun, isdone, isvoid;
+};
+typedef Node {
+  byte fence;         /* largest token accepted; 0: none */
+  byte open;          /* try accepted last, until it ends */
+  Claim on[STREAMS];
+  byte lock;          /* try that has the job's lock */
+  byte titled;        /* tries whose lock COMMIT or EXTEND has set, a bit each */
+  byte dead;          /* tombstones, a bit per try */
+  byte floor, floorfence; /* the node abstains up to this tick; its fence counts as this */
+  byte gcfence, gctick;   /* what FORGET leaves: the largest token and tick */
+#ifdef BESIDES
+  byte ticklocks;     /* tries that have the lock of their tick, a bit each */
+  bit marker;         /* blocks tries for the job's lock */
+#endif
+#ifdef RECORDS
+  byte started, finished; /* tries with a record */
+#endif
+};
+Node node[N];
 
 #if defined(NOTOMB) || defined(CORE)
 #define DEAD 0
 #else
 #define DEAD (node[n].dead & BIT(c))
 #endif
-
-/* Each stream has a claim of its own. */
-#ifdef ONERECORD
-#define RECORD(a) 0
-#else
-#define RECORD(a) attempt[a].stream
-#endif
-#define CLAIM node[n].on[RECORD(c)]
-#ifdef REPLACES
-#define FILED (attempt[CLAIM.owner].stream == attempt[c].stream)
-#else
-#define FILED 1
-#endif
 #ifdef PLAIN
-#define ISPLAIN(a) (attempt[a].stream == STREAMS - 1)
+#define ISPLAIN(a) (try[a].stream == STREAMS - 1)
 #else
 #define ISPLAIN(a) 0
 #endif
+#ifdef ONERECORD
+#define CLAIM node[n].on[0]
+#else
+#define CLAIM node[n].on[try[c].stream]
+#endif
 
-/* What FORGET left stands in for a claim that is not there. */
-#ifdef NOGCTICK
-#define FORGOTTEN 0
-#else
-#ifdef GCWHOLEJOB
-#define FORGOTTEN (node[n].fence == 0 && attempt[c].tick <= node[n].gctick)
-#else
-#define FORGOTTEN (CLAIM.tick == 0 && attempt[c].tick <= node[n].gctick)
-#endif
-#endif
+/* N0 */
 #define STORED MAX(node[n].fence, node[n].gcfence)
 #define FENCE MAX(STORED, node[n].floorfence)
+#define ABSTAINS ((try[c].tick <= node[n].floor && !ISPLAIN(c)) || MUTE)
 
-#define ABSTAINS ((attempt[c].tick <= node[n].floor && !ISPLAIN(c)) || MUTE)
-#define SAMETICK (CLAIM.tick == attempt[c].tick && FILED && !ISPLAIN(c))
-#define LATERTICK (CLAIM.tick > attempt[c].tick && FILED)
-#define MINE (CLAIM.owner == c)
-#ifdef CORE
-#define FOREIGN 0
-inline set_lock() { skip }
-#else
-#ifdef NOFOREIGN
-#define FOREIGN 0
-#else
-#define FOREIGN ((node[n].lock != 0 && node[n].lock != c) || RIVALS)
-#endif
-inline set_lock() {
-  if
-  :: BESIDE(c) -> take_share()
-  :: else -> node[n].lock = c
-  fi
-}
-#endif
-
-/* The stored claim bars this attempt from its tick. An at-most-once attempt
- * passes only a void claim that was itself at most once: a void rerun claim may
- * have covered another one that did run. */
+/* N2.2: LATER, DONE, CLAIMED. */
+#define SAMETICK (CLAIM.tick == try[c].tick && !ISPLAIN(c))
 #if defined(NOSTOREDMODE)
-#define BARRED (!CLAIM.isvoid && !attempt[c].rerun)
+#define EXCLUDES (!CLAIM.isvoid && !try[c].rerun)
 #elif defined(VOIDANYMODE)
-#define BARRED (!CLAIM.isvoid && !(CLAIM.rerun && attempt[c].rerun))
+#define EXCLUDES (!CLAIM.isvoid && !(CLAIM.rerun && try[c].rerun))
 #else
-#define BARRED (CLAIM.rerun -> !attempt[c].rerun : !CLAIM.isvoid)
+#define EXCLUDES (CLAIM.rerun -> !try[c].rerun : !CLAIM.isvoid)
 #endif
-
-/* N2.2 and N3.3: LATER, DONE, CLAIMED. */
 #ifdef NODONE
-#define HELD (SAMETICK && !MINE && BARRED)
+#define HELD (SAMETICK && EXCLUDES)
 #else
-#define HELD (SAMETICK && (CLAIM.isdone || (!MINE && BARRED)))
+#define HELD (SAMETICK && (CLAIM.isdone || EXCLUDES))
+#endif
+#if defined(NOGCTICK)
+#define FORGOTTEN 0
+#elif defined(GCWHOLEJOB)
+#define FORGOTTEN (node[n].fence == 0 && try[c].tick <= node[n].gctick)
+#else
+#define FORGOTTEN (CLAIM.tick == 0 && try[c].tick <= node[n].gctick)
 #endif
 #ifdef NOTICK
 #define CLOSED 0
 #else
-#define CLOSED ((LATERTICK || HELD || FORGOTTEN) && !ISPLAIN(c))
+#define CLOSED ((CLAIM.tick > try[c].tick || HELD || FORGOTTEN) && !ISPLAIN(c))
 #endif
 
-/* N3.6. A void claim's number stays used: it may have covered a claim that runs. */
-#if defined(RERUN) || defined(MIXED)
-#ifdef VOIDFREESNUMBER
-#define OLDNUMBER(a) (SAMETICK && !MINE && !CLAIM.isvoid && (a) <= CLAIM.number)
+/* N3.5 */
+#if defined(NONUMBER) || !(defined(RERUN) || defined(MIXED))
+#define OLDNUMBER 0
+#elif defined(VOIDFREESNUMBER)
+#define OLDNUMBER (SAMETICK && !CLAIM.isvoid && try[c].number <= CLAIM.number)
 #else
-#define OLDNUMBER(a) (SAMETICK && !MINE && (a) <= CLAIM.number)
+#define OLDNUMBER (SAMETICK && try[c].number <= CLAIM.number)
 #endif
+#if defined(ACCEPTSTALE)
+#define OLDTOKEN 0
+#elif defined(ACCEPTEQUAL)
+#define OLDTOKEN (try[c].token < FENCE)
 #else
-#define OLDNUMBER(a) 0
-#endif
-#ifdef NONUMBER
-#undef OLDNUMBER
-#define OLDNUMBER(a) 0
+#define OLDTOKEN (try[c].token <= (JOINS -> STORED : FENCE))
 #endif
 
-#ifdef ACCEPTSTALE
-#define OLDTOKEN(t) 0
+/* The lock of a try: the job's, or its tick's if it runs beside others (N9). */
+#ifdef BESIDES
+#define BESIDE(a) try[a].beside
+#define ONERUN(a, b) (try[a].tick == try[b].tick && try[a].stream == try[b].stream)
+#define TOGETHER(a, b) (BESIDE(a) && BESIDE(b) && !ONERUN(a, b))
+#define HASTICKLOCK(a) (node[n].ticklocks & BIT(a))
+#define RIVAL(a) ((a) <= C && (a) != c && HASTICKLOCK(a) && ONERUN(a, c))
+#ifdef NOMARKER
+#define KEPTOUT (BESIDE(c) && (RIVAL(1) || RIVAL(2)))
 #else
-#ifdef ACCEPTEQUAL
-#define OLDTOKEN(t) ((t) < FENCE)
-#else
-#define OLDTOKEN(t) ((t) <= FENCE)
+#define KEPTOUT (BESIDE(c) -> RIVAL(1) || RIVAL(2) : node[n].marker)
 #endif
+#define HASLOCK(a) (node[n].lock == (a) || HASTICKLOCK(a))
+#define NOLOCKS (node[n].lock == 0 && !node[n].marker)
+#else
+#define BESIDE(a) 0
+#define TOGETHER(a, b) 0
+#define KEPTOUT 0
+#define HASLOCK(a) (node[n].lock == (a))
+#define NOLOCKS (node[n].lock == 0)
+#endif
+#if defined(CORE) || defined(NOLOST)
+#define BUSY 0
+#else
+#define BUSY ((node[n].lock != 0 && node[n].lock != c) || KEPTOUT)
 #endif
 
-inline acquire() {
+#ifdef CORE
+#define set_lock() skip
+#define set_title() skip
+#define unlock(a) skip
+#define bury() skip
+#else
+inline set_lock() {
+  check_orphan();
+#ifdef BESIDES
+  node[n].ticklocks = (BESIDE(c) -> node[n].ticklocks | BIT(c) : node[n].ticklocks);
+  node[n].marker = node[n].marker || BESIDE(c);
+#endif
+  node[n].lock = (BESIDE(c) -> node[n].lock : c)
+}
+inline set_title() { node[n].titled = node[n].titled | BIT(c) }
+inline unlock(a) {
+  node[n].titled = node[n].titled & ~BIT(a);
+#ifdef BESIDES
+  node[n].ticklocks = node[n].ticklocks & ~BIT(a);
+#endif
+  node[n].lock = (node[n].lock == a -> 0 : node[n].lock)
+}
+/* Requests of c that are still under way find a tombstone. */
+inline bury() { node[n].dead = node[n].dead | BIT(c) }
+#endif
+
+/* N2. A lock that is c's already stays as it is. */
+inline lock_() {
   if
-  :: DEAD || ABSTAINS -> vote = NO
-#ifndef CORE
-  :: CLOSED           -> vote = NO
-#endif
-  :: FOREIGN          -> vote = NO
-  :: else             -> set_lock(); vote = OK
+  :: DEAD || ABSTAINS || CLOSED || BUSY -> vote = NO
+  :: else -> set_lock(); vote = OK
   fi
 }
 
-/* k tells which of the attempt's proposals is carried by this message. */
-inline commit(k) {
-  if
-  :: DEAD || ABSTAINS -> vote = NO
-  :: MINE && CLAIM.tick == attempt[c].tick && attempt[c].token[k] == CLAIM.token && !CLAIM.isvoid ->
-     vote = OK;
-     if
-     :: BESIDE(c) -> commit_again(attempt[c].token[k])
-     :: !BESIDE(c) && !FOREIGN -> set_lock()
-     :: else -> check_again()
-     fi
-  :: CLOSED -> check_hindered(); vote = NO
-#ifndef NOLOST
-  :: FOREIGN -> vote = NO
+/* N3, join: a holder sends its COMMIT to nodes that lack it; the answer is no vote.
+ * So a node takes it also while it abstains: what the floor closes stays closed. */
+#if defined(JOINASVOTE) || defined(NOJOIN)
+#define JOINS 0
+#else
+#define JOINS (try[c].phase == RUNNING)
 #endif
-  :: OLDTOKEN(attempt[c].token[k]) || OLDNUMBER(attempt[c].number[k]) -> vote = STALE
+/* N3.4: another try was accepted last and has not ended, and c has not the lock.
+ * That holder's lock has only lapsed here, so its lease may live. */
+#if defined(CORE) || defined(OVERUNENDED)
+#define UNENDED 0
+#else
+#define UNENDED (node[n].open != 0 && !TOGETHER(node[n].open, c) && !HASLOCK(c) && !JOINS)
+#endif
+
+inline commit() {
+  if
+  :: DEAD || (ABSTAINS && !JOINS) || (node[n].open == c && BUSY) -> vote = NO
+  :: node[n].open == c -> set_lock(); set_title(); vote = OK     /* asked again */
+#ifdef AGAINLATE
+  :: CLAIM.owner == c && !CLAIM.isvoid && !BUSY -> set_lock(); set_title(); vote = OK
+#endif
+  :: CLOSED || BUSY || UNENDED -> check_hindered(); vote = NO
+  :: OLDTOKEN || OLDNUMBER -> note_stale(); vote = STALE
   :: else ->
-     blocked_again();
-     node[n].fence = attempt[c].token[k];
-     CLAIM.tick = attempt[c].tick;
-     CLAIM.token = attempt[c].token[k];
-     CLAIM.owner = c;
-     CLAIM.number = attempt[c].number[k];
-     CLAIM.isdone = 0;
-     CLAIM.isvoid = 0;
-     CLAIM.rerun = attempt[c].rerun;
-     set_lock();
-     set_title(attempt[c].token[k]);
+     check_stale();
+     file_predecessor();
+     node[n].fence = try[c].token;
+     node[n].open = c;
+     CLAIM.tick = try[c].tick; CLAIM.owner = c; CLAIM.number = try[c].number; CLAIM.rerun = try[c].rerun;
+     CLAIM.isdone = 0; CLAIM.isvoid = 0;
+     set_lock(); set_title(); note_accepted();
      vote = OK
   fi
 }
-inline set_title(offer) {
-#ifdef BESIDES
-  node[n].title[c] = (BESIDE(c) -> offer : 0)
-#else
-  skip
-#endif
-}
 
-#define LAST (attempt[c].tries - 1)
-#define OWNS (MINE && attempt[c].tries > 0 && CLAIM.token == attempt[c].token[LAST])
-
-/* N4. The lock alone is no title: an old ACQUIRE may have planted it after
- * somebody else ran, so a node that accepted a larger token refuses. */
-#if defined(EXTENDANYFENCE)
-#define OUTRUN 0
-#elif defined(EXTENDFORGETS)
-#define OUTRUN (node[n].fence > attempt[c].token[LAST])
+/* N4. A lock that LOCK has set is no title: an old one may arrive after another
+ * try has run. Also a node that abstains sets the lock of its open claim again. */
+#define HASTITLE (HASLOCK(c) && (node[n].titled & BIT(c)))
+#ifdef UNTITLED
+#define TITLED HASLOCK(c)
 #else
-#define OUTRUN (STORED > attempt[c].token[LAST])
+#define TITLED HASTITLE
 #endif
-#ifdef RELOCKNOOWNER
-#define MAYRELOCK 1
+#if defined(SETANYOWNER)
+#define MAYSET 1
+#elif defined(SETOWNED)
+#define MAYSET (CLAIM.owner == c && !CLAIM.isdone && !CLAIM.isvoid)
+#elif defined(SETNOTABSTAINING)
+#define MAYSET (node[n].open == c && !ABSTAINS)
 #else
-#ifdef RELOCKLOOSE
-#define MAYRELOCK OWNS
-#else
-#define MAYRELOCK (OWNS && !CLAIM.isdone && !CLAIM.isvoid && !ABSTAINS)
+#define MAYSET (node[n].open == c)
 #endif
-#endif
-
 inline extend() {
   if
-  :: BESIDE(c) -> extend_beside()
-  :: else -> extend_alone()
-  fi
-}
-inline extend_alone() {
-  if
-  :: DEAD -> vote = NO
-  :: node[n].lock == c && !OUTRUN -> vote = RENEWED
-  :: node[n].lock == 0 && !RIVALS && !OUTRUN && MAYRELOCK -> show_relock(); blocked_again(); node[n].lock = c; vote = SET
-  :: else -> vote = NO
+  :: DEAD || (!TITLED && (BUSY || !MAYSET)) -> vote = NO
+  :: else -> show_set(); set_lock(); set_title(); vote = OK
   fi
 }
 
-/* N5. */
+inline close_claim() { node[n].open = (node[n].open == c -> 0 : node[n].open); unlock(c) }
+
+/* N5. A claim of v's is done; else a lock with its title shows that it ran (N9). */
+#ifdef FINISHANY
+#define RAN HASLOCK(c)
+#else
+#define RAN HASTITLE
+#endif
+#ifdef DONEANY
+#define MAKESDONE (CLAIM.owner == c || RAN)
+#else
+#define MAKESDONE (CLAIM.owner == c)
+#endif
 inline finish() {
-  if
-  :: BESIDE(c) -> finish_beside()
-  :: else -> finish_alone()
-  fi
+  vote = (CLAIM.owner == c || (BESIDE(c) && RAN) -> OK : NO);
+  CLAIM.isdone = CLAIM.isdone || MAKESDONE;
+  check_done(); close_claim(); record_finished()
 }
-inline finish_alone() {
-  if
-  :: OWNS -> CLAIM.isdone = 1; vote = OK
-  :: else -> vote = NO
-  fi;
-  unlock()
-}
-
-/* N5, with handover: the attempt has ended, and its tick is not done. What it may
- * still send must not keep the next attempt out. */
+/* N5, with handover: the tick is not done, another rerun may claim it. */
 inline hand_over() {
 #ifdef HANDDONE
-  if
-  :: OWNS -> CLAIM.isdone = 1
-  :: else
-  fi;
+  CLAIM.isdone = CLAIM.isdone || CLAIM.owner == c;
 #endif
 #ifdef HANDVOIDS
-  if
-  :: OWNS -> CLAIM.isvoid = 1
-  :: else
-  fi;
+  CLAIM.isvoid = CLAIM.isvoid || CLAIM.owner == c;
 #endif
-#if !defined(CORE) && !defined(HANDNOTOMB)
-  node[n].dead = node[n].dead | BIT(c);
-#endif
-  vote = OK;
-  note_told();
-  show_handover();
-  unlock()
+  vote = OK; show_handover(); close_claim(); record_finished()
 }
 
-/* N3.2, N4 and N5 of attempts that run beside others. */
-#ifdef BESIDES
-inline commit_again(offer) {
-  if
-  :: SHARES(c) && node[n].title[c] == offer
-  :: !(SHARES(c) && node[n].title[c] == offer) && !FOREIGN && LATEST(offer) -> take_share(); node[n].title[c] = offer
-  :: else -> check_again()
-  fi
-}
-
-/* N4. A share is a title only with the token: an old ACQUIRE may have planted
- * it after somebody else ran the tick. */
-#define TITLED (SHARES(c) && attempt[c].tries > 0 && node[n].title[c] == attempt[c].token[LAST])
-#ifdef UNTITLED
-#define RENEWABLE SHARES(c)
+/* N6 */
+#ifdef VOIDNOOWNER
+#define MAKESVOID (SAMETICK && !CLAIM.isdone)
 #else
-#define RENEWABLE TITLED
+#define MAKESVOID (CLAIM.owner == c && !CLAIM.isdone)
 #endif
-inline extend_beside() {
-  if
-  :: DEAD -> vote = NO
-  :: RENEWABLE -> vote = RENEWED
-  :: !FOREIGN && !OUTRUN && MAYRELOCK ->
-     show_relock(); take_share(); node[n].title[c] = attempt[c].token[LAST]; vote = SET
-  :: else -> vote = NO
-  fi
-}
-
-/* N5. Where a later tick has been claimed, the share says that this one ran. */
-#ifdef FINISHANY
-#define RAN SHARES(c)
-#else
-#define RAN TITLED
-#endif
-inline finish_beside() {
-  if
-  :: OWNS -> CLAIM.isdone = 1; vote = OK
-#ifdef SHAREDDONE
-  :: RAN -> CLAIM.isdone = 1; vote = OK
-#else
-  :: RAN -> vote = OK
-#endif
-  :: else -> vote = NO
-  fi;
-  check_done();
-  drop_share(c)
-}
-#else
-inline commit_again(offer) { skip }
-inline extend_beside() { skip }
-inline finish_beside() { skip }
-#endif
-
-/* N6. */
 inline void_() {
   vote = OK;
-#ifndef CORE
-  node[n].dead = node[n].dead | BIT(c);
-#endif
-  note_told();
-  if
-#ifdef VOIDNOOWNER
-  :: SAMETICK && !CLAIM.isdone -> CLAIM.isvoid = 1
-#endif
 #ifdef VOIDDELETES
-  :: MINE && !CLAIM.isdone -> node[n].fence = 0; lose_record(CLAIM)
-#endif
-  :: MINE && !CLAIM.isdone -> CLAIM.isvoid = 1
+  if
+  :: MAKESVOID -> node[n].fence = 0; lose_record(CLAIM)
   :: else
   fi;
-  unlock()
+#endif
+  CLAIM.isvoid = CLAIM.isvoid || MAKESVOID;
+  close_claim(); drop_record()
 }
 
-inline unlock() {
-  drop_share(c);
-  if
-  :: node[n].lock == c -> node[n].lock = 0
-  :: else
-  fi
-}
-
-/* N8. The largest tick that the node holds a claim of: forgotten ones count. */
+/* N8 */
 #if STREAMS > 1
 #define LASTTICK MAX(MAX(node[n].on[0].tick, node[n].on[1].tick), node[n].gctick)
 #else
 #define LASTTICK MAX(node[n].on[0].tick, node[n].gctick)
-#endif
-#ifdef BESIDES
-#define NOSHARE (node[n].shares == 0)
-#else
-#define NOSHARE 1
-#endif
-#ifdef FORGETHELD
-#define MAYFORGET (node[n].fence != 0)
-#else
-#define MAYFORGET (node[n].fence != 0 && node[n].lock == 0 && NOSHARE)
 #endif
 inline forget() {
   node[n].gctick = LASTTICK;
@@ -343,8 +280,8 @@ inline forget() {
   lose_claim()
 }
 
-/* N0. The floor lies above everything this node accepted in its former life:
- * that is what clock.pml is about, and all that is assumed of clocks here. */
+/* N0. The floor lies above all that this node accepted in its former life:
+ * clock.pml shows what of clocks that takes. */
 inline raise_floor() {
 #ifndef VOTEATONCE
   node[n].floor = MAX(LASTTICK, node[n].floor);
@@ -353,36 +290,48 @@ inline raise_floor() {
   node[n].floorfence = FENCE
 #endif
 }
-inline lose_lock() {
-  note_lost_lock();
-  lose_shares();
-  node[n].lock = 0;
-  node[n].dead = 0
+inline lose_locks() {
+  note_lost_locks();
+  node[n].lock = 0; node[n].titled = 0;
+#ifndef RECORDS            /* what was under way to it does not arrive after a restart */
+  node[n].dead = 0;
+#endif
+#ifdef BESIDES
+  node[n].ticklocks = 0; node[n].marker = 0
+#endif
 }
-inline lose_record(r) {
-  r.tick = 0; r.token = 0; r.owner = 0; r.number = 0; r.isdone = 0; r.isvoid = 0; r.rerun = 0
-}
+inline lose_record(r) { r.tick = 0; r.owner = 0; r.number = 0; r.rerun = 0; r.isdone = 0; r.isvoid = 0 }
 inline lose_claim() {
-  node[n].fence = 0;
+  node[n].fence = 0; node[n].open = 0;
   lose_record(node[n].on[0]);
 #if STREAMS > 1
-  lose_record(node[n].on[1])
+  lose_record(node[n].on[1]);
 #endif
+  lose_records()
 }
-inline lose_gc() { node[n].gcfence = 0; node[n].gctick = 0 }
 
-/* A node whose store may come back as it once was. */
-#ifdef OLDER
-Node kept[N];
-inline copy_record(r, s) {
-  r.tick = s.tick; r.token = s.token; r.owner = s.owner; r.number = s.number;
-  r.isdone = s.isdone; r.isvoid = s.isvoid; r.rerun = s.rerun
-}
-inline copy(a, b) {
-  a.lock = b.lock; a.dead = b.dead; a.fence = b.fence; a.gcfence = b.gcfence; a.gctick = b.gctick;
-  copy_record(a.on[0], b.on[0]);
-#if STREAMS > 1
-  copy_record(a.on[1], b.on[1])
+/* N3.6, N5, N6, N7: a claim says itself that its run began. One that goes over it
+ * files it first, unless it is void or has a record of its end. */
+#ifdef RECORDS
+#ifdef NOMOVE
+#define FILES 0
+#else
+#define FILES (CLAIM.owner != 0 && !CLAIM.isvoid && !(node[n].finished & BIT(CLAIM.owner)))
 #endif
+inline file_predecessor() { node[n].started = node[n].started | (FILES -> BIT(CLAIM.owner) : 0) }
+inline drop_record() {
+#ifndef VOIDKEEPSRECORD
+  node[n].started = node[n].started & ~BIT(c);
+#endif
+  note_void()
 }
+inline record_finished() {
+  node[n].finished = node[n].finished | BIT(c); node[n].started = node[n].started & ~BIT(c)
+}
+inline lose_records() { node[n].started = 0; node[n].finished = 0; lose_notes() }
+#else
+inline file_predecessor() { skip }
+inline drop_record() { skip }
+inline record_finished() { skip }
+inline lose_records() { skip }
 #endif

@@ -1,47 +1,40 @@
 /*
- * What must hold. An attempt is *issued* when it runs: a quorum accepted one
- * token of it and it has not given up.
+ * What must hold. A try is *issued* when it runs: a quorum granted its claim and it
+ * has not given up.
  */
-#define TOKEN(a) attempt[a].token[attempt[a].tries-1]
-#define NUMBER(a) attempt[a].number[attempt[a].tries-1]
-#define ISSUED(a) (attempt[a].phase == RUNNING)
-#define FINISHED(a) (COUNT(attempt[a].acks) >= Q)
-#define BOTHRERUN (attempt[i].rerun && attempt[c].rerun)
+#define ISSUED(a) (try[a].phase == RUNNING)
+#define FINISHED(a) (COUNT(try[a].acks) >= Q)
+#define BOTHRERUN (try[i].rerun && try[c].rerun)
+#define SAMERUN (try[i].tick == try[c].tick && try[i].stream == try[c].stream && !ISPLAIN(c))
+#define ORDERED (try[i].stream == try[c].stream && !ISPLAIN(c))
 
-#define SAMERUN (attempt[i].tick == attempt[c].tick && attempt[i].stream == attempt[c].stream && !ISPLAIN(c))
-#define ORDERED (attempt[i].stream == attempt[c].stream && !ISPLAIN(c))
-
-/* At the first message of attempt c. */
+/* Before the first message of try c. With LEASES only leases are looked at. */
 inline note_what_was() {
   note_handovers();
+#ifndef LEASES
   for (i : 1 .. C) {
-    if
-    :: ISSUED(i) && TOKEN(i) > attempt[c].issuedbefore -> attempt[c].issuedbefore = TOKEN(i)
-    :: else
-    fi;
-    if
-    :: ISSUED(i) && FINISHED(i) && SAMERUN -> attempt[c].finishedbefore = 1
-    :: else
-    fi
+    try[c].issuedbefore = (ISSUED(i) -> MAX(try[c].issuedbefore, try[i].token) : try[c].issuedbefore);
+    try[c].finishedbefore = try[c].finishedbefore || (ISSUED(i) && FINISHED(i) && SAMERUN)
   }
   i = 0
+#endif
 }
 
-/* When attempt c is about to run. */
+/* When try c is about to run. */
 inline check_issue() {
   for (i : 1 .. C) {
     if
     :: i != c && ISSUED(i) ->
-       assert(TOKEN(i) != TOKEN(c));                                         /* tokens are unique */
-       assert(!ORDERED || attempt[i].tick >= attempt[c].tick || TOKEN(i) < TOKEN(c));  /* ticks and tokens ... */
-       assert(!ORDERED || attempt[i].tick <= attempt[c].tick || TOKEN(i) > TOKEN(c));  /* ... agree in order */
-       assert(!SAMERUN || BOTHRERUN);                                        /* one run per tick */
-       assert(!SAMERUN || NUMBER(i) != NUMBER(c) || !BOTHRERUN);
-#if !defined(OLDER) || defined(STRICT)
-       assert(!(FINISHED(i) && SAMERUN && TOKEN(c) > TOKEN(i)));
+       assert(try[i].token != try[c].token);                                     /* unique */
+       assert(!ORDERED || try[i].tick >= try[c].tick || try[i].token < try[c].token);  /* order: ticks ... */
+       assert(!ORDERED || try[i].tick <= try[c].tick || try[i].token > try[c].token);  /* ... as tokens */
+       assert(!SAMERUN || BOTHRERUN);                                            /* once */
+       assert(!SAMERUN || try[i].number != try[c].number || !BOTHRERUN);         /* number */
+#if RESTARTS == 0 || defined(STRICT)
+       assert(!(FINISHED(i) && SAMERUN && try[c].token > try[i].token));         /* finished */
 #endif
 #ifdef LEASES
-       assert(!attempt[i].valid || TOGETHER(i, c))                                        /* leases do not overlap */
+       assert(!try[i].valid || TOGETHER(i, c))                                   /* lease */
 #endif
     :: else
     fi
@@ -49,145 +42,133 @@ inline check_issue() {
   i = 0;
   witness();
   check_passed();
-  assert(TOKEN(c) > attempt[c].issuedbefore);    /* tokens grow in the order of time */
-  assert(!attempt[c].finishedbefore)             /* a finished tick does not run again */
+  assert(try[c].token > try[c].issuedbefore);    /* order of time */
+  assert(!try[c].finishedbefore)                 /* finished */
 }
 
-/* A superseded attempt must not get its lease extended: larger token issued
- * before the extension began. */
+/* A lease that was superseded before a round of EXTEND began is not extended. */
 inline note_superseded() {
   for (i : 1 .. C) {
-    if
-    :: i != c && ISSUED(i) && TOKEN(i) > TOKEN(c) && !TOGETHER(i, c) -> attempt[c].superseded = 1
-    :: else
-    fi
+    try[c].superseded = try[c].superseded || (i != c && ISSUED(i) && try[i].token > try[c].token && !TOGETHER(i, c))
   }
   i = 0
 }
 inline check_extended() {
 #ifdef SHOWOLDER
-  for (i : 1 .. C) {
-    assert(!(i != c && ISSUED(i) && TOKEN(i) > TOKEN(c) && attempt[c].phase == RUNNING))
-  }
+  for (i : 1 .. C) { assert(!(i != c && ISSUED(i) && try[i].token > try[c].token && try[c].phase == RUNNING)) }
   i = 0;
 #endif
-  assert(!attempt[c].superseded)
+#ifdef STRANGER
+  assert(!ousted);
+#endif
+  assert(!try[c].superseded)
 }
 
-/* Two conclusions another replica might draw, which do not hold: a quorum that
- * names a claim says that it runs; ... */
-inline check_giveup() {
+/* A client of another kind has the lock of a quorum only while no lease lasts, and
+ * no lease is extended past its lock. */
+#ifdef STRANGER
+bit ousted;
+inline check_stranger() {
+  if
+  :: (node[0].lock == C) + (node[1].lock == C) + (node[2].lock == C) >= Q && ISSUED(1) ->
+     assert(!try[1].valid); ousted = 1
+  :: else
+  fi
+}
+#endif
+
+/* C5, two conclusions that do not hold: a quorum that names a claim says that it runs; */
 #ifdef CLAIMEDISFINAL
-  for (i : 0 .. N-1) {
-    if
-    :: node[i].on[attempt[c].stream].owner == c -> owned++
-    :: else
-    fi
-  }
-  i = 0;
-  assert(owned < Q);
-  owned = 0
-#else
-  skip
-#endif
+inline check_giveup() {
+  for (i : 0 .. N-1) { owned = owned + (node[i].on[try[c].stream].owner == c) }
+  i = 0; assert(owned < Q); owned = 0
 }
-/* ... and nodes at a later tick, so many that no quorum is left, say that the
- * tick will never run. */
-inline check_passed() {
+#else
+inline check_giveup() { skip }
+#endif
+/* nodes at a later tick, so many that no quorum is left, say that the tick never runs. */
 #ifdef LATERISFINAL
-  for (i : 0 .. N-1) {
-    if
-    :: node[i].on[attempt[c].stream].tick > attempt[c].tick -> owned++
-    :: else
-    fi
-  }
-  i = 0;
-  assert(owned < N-Q+1);
-  owned = 0
-#else
-  skip
-#endif
-}
-
-/* A claim of one stream does not close a tick of another. */
-#if STREAMS > 1
-inline check_hindered() {
-  assert(CLAIM.owner == 0 || attempt[CLAIM.owner].stream == attempt[c].stream)
+inline check_passed() {
+  for (i : 0 .. N-1) { owned = owned + (node[i].on[try[c].stream].tick > try[c].tick) }
+  i = 0; assert(owned < N-Q+1); owned = 0
 }
 #else
-inline check_hindered() { skip }
+inline check_passed() { skip }
 #endif
 
-/* A tick is done only by the run of its own claim. */
-#ifdef BESIDES
+/* A claim of one stream does not close a tick of another; a tick is done only by a
+ * run of its own claim. */
+inline check_hindered() { assert(!CLOSED || CLAIM.owner == 0 || try[CLAIM.owner].stream == try[c].stream) }
 inline check_done() { assert(!CLAIM.isdone || ISSUED(CLAIM.owner)) }
+
+/* Where a try has ended, it leaves no lock and no open claim behind. */
+#ifdef ORPHANS
+byte ended[N];
+inline note_end() { ended[n] = ended[n] | BIT(c); assert(node[n].open != c && !HASLOCK(c)) }
+inline check_orphan() { assert(!(ended[n] & BIT(c))) }
 #else
-inline check_done() { skip }
+inline note_end() { skip }
+inline check_orphan() { skip }
 #endif
 
-/* N3.2 answers OK where somebody else has the lock: never to an attempt that
- * still counts. */
-inline check_again() {
-#ifdef LEASES
-  assert(!attempt[c].valid || attempt[c].phase != COMMITTING)
+/* What was refused as STALE is accepted only if it runs: it leaves nothing to void. */
+#ifdef STALES
+byte stale[N];
+inline note_stale() { stale[n] = stale[n] | BIT(c) }
+inline check_stale() { assert(JOINS || !(stale[n] & BIT(c))) }
 #else
-  skip
-#endif
-}
-
-/* Where VOID of an attempt has been, the attempt must not block its tick again. */
-#ifdef FREE
-byte told[N];
-inline note_told() { told[n] = told[n] | BIT(c) }
-inline blocked_again() { assert(!(told[n] & BIT(c))) }
-#else
-inline note_told() { skip }
-inline blocked_again() { skip }
+inline note_stale() { skip }
+inline check_stale() { skip }
 #endif
 
-#if defined(SHOWREOPEN) || defined(SHOWRETRY) || defined(SHOWRERUN) || defined(SHOWSTREAMS) || defined(SHOWFORGET) || defined(SHOWDIRECT) || defined(SHOWHANDOVER)
+/* A run that a node has accepted is to be read there, as a claim or as a record,
+ * until it is void; what is void leaves no record of a start. */
+#ifdef RECORDS
+byte accepted[N], voided[N];
+#define CLAIMED(a) (node[n].on[try[a].stream].owner == (a))
+#define SHOWN(a) ((a) > C || !((accepted[n] & ~voided[n]) & BIT(a)) || CLAIMED(a) || ((node[n].started | node[n].finished) & BIT(a)))
+inline note_accepted() { accepted[n] = accepted[n] | BIT(c); assert(SHOWN(1) && SHOWN(2)) }
+inline note_void() { voided[n] = voided[n] | BIT(c); assert(!(node[n].started & voided[n])) }
+inline lose_notes() { accepted[n] = 0; voided[n] = 0 }
+#else
+inline note_accepted() { skip }
+#endif
+
 /* Configurations that must reach a state show that the model can do the thing. */
+#ifdef SHOWREOPEN
+#define MAYGIVEUP (COUNT(try[c].heard) >= Q)
+#else
+#define MAYGIVEUP 1
+#endif
 inline witness() {
 #ifdef SHOWREOPEN
-  assert(!(c == 2 && attempt[1].phase == GAVEUP && attempt[1].tick == attempt[2].tick))
-#endif
-#ifdef SHOWRETRY
-  assert(attempt[c].tries == 1)
-#endif
-#ifdef SHOWDIRECT
-  assert(attempt[c].phase == IDLE)
+  assert(!(c == 2 && try[1].phase == GAVEUP && try[1].tick == try[2].tick));
 #endif
 #ifdef SHOWSTREAMS
-  assert(!(c == 2 && ISSUED(1) && attempt[1].stream != attempt[2].stream))
+  assert(!(c == 2 && ISSUED(1) && try[1].stream != try[2].stream));
 #endif
 #ifdef SHOWFORGET
-  assert(!(c == 2 && ISSUED(1) && node[0].gctick && node[1].gctick && node[2].gctick))
+  assert(!(c == 2 && ISSUED(1) && node[0].gctick && node[1].gctick && node[2].gctick));
 #endif
 #ifdef SHOWHANDOVER
-  assert(!(c == 2 && afterhandovers && attempt[1].tick == attempt[2].tick))
+  assert(!(c == 2 && afterhandovers && try[1].tick == try[2].tick));
 #endif
 #ifdef SHOWRERUN
-  assert(!(c == 2 && ISSUED(1) && attempt[1].tick == attempt[2].tick))
+  assert(!(c == 2 && ISSUED(1) && try[1].tick == try[2].tick));
 #endif
+  skip
 }
-#else
-inline witness() { skip }
-#endif
-
 #ifdef SHOWHANDOVER
-byte handovers;            /* nodes at which attempt 1 has handed its tick over */
-bit afterhandovers;        /* attempt 2 began after all had heard */
+byte handovers;            /* nodes at which try 1 has handed its tick over */
+bit afterhandovers;        /* try 2 began after all had heard */
 inline note_handovers() { afterhandovers = (c == 2 && COUNT(handovers) == N) }
 inline show_handover() { handovers = (c == 1 -> handovers | BIT(n) : handovers) }
 #else
-inline show_handover() { skip }
 inline note_handovers() { skip }
+inline show_handover() { skip }
 #endif
-
-inline show_relock() {
-#ifdef SHOWRELOCK
-  assert(attempt[c].phase != RUNNING)
+#ifdef SHOWSET
+inline show_set() { assert(TITLED || !(try[c].phase == RUNNING && ABSTAINS)) }
 #else
-  skip
+inline show_set() { skip }
 #endif
-}

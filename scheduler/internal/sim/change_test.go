@@ -8,14 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/locking/redlock/nodes"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/scheduler/internal/sim"
 )
 
 // A move is a change of the list of nodes, of which there are six.
 type move struct {
 	from, to []int
-	// changed: an operator runs nodes.Change. Otherwise clients just come back
+	// changed: an operator runs members.Change. Otherwise clients just come back
 	// with the other list.
 	changed bool
 }
@@ -103,7 +103,7 @@ func mover(ctx context.Context, w *sim.World, p params, m move, name string, clo
 func operate(ctx context.Context, w *sim.World, m move, when time.Duration) {
 	time.Sleep(when)
 	p := w.NewProcess("operator", sim.NewClock(time.Now(), 0, 0))
-	change := nodes.Change{From: connection(p, ttl, m.from), To: connection(p, ttl, m.to)}
+	change := members.Change{From: []members.Config{connection(p, ttl, m.from)}, To: []members.Config{connection(p, ttl, m.to)}}
 	for ctx.Err() == nil && change.Run(ctx) != nil {
 		time.Sleep(500 * time.Millisecond)
 	}

@@ -11,10 +11,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/redisledger"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/internal/sim"
-	"github.com/quorate/quorate/scheduler/redisledger"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedtest"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // A cluster is replicas in a world: lives that begin and end. It is the Fleet of
@@ -96,7 +98,7 @@ func (c *cluster) drain() {
 // schedule is when a job has its ticks in a version of the configuration. Jobs
 // have none at the same time: what one replica then does would depend on which
 // of its goroutines is faster.
-func (c *cluster) schedule(job, version int) (s scheduler.Schedule, has bool) {
+func (c *cluster) schedule(job, version int) (s schedule.Schedule, has bool) {
 	if job == 2 && version%2 == 1 {
 		return nil, false
 	}
@@ -104,8 +106,8 @@ func (c *cluster) schedule(job, version int) (s scheduler.Schedule, has bool) {
 	if job == 1 && version%2 == 1 {
 		first = first.Add(c.params.every / 2).Truncate(time.Millisecond)
 	}
-	e := scheduler.Every{Interval: c.params.every, Offset: time.Duration(first.UnixNano()) % c.params.every}
-	s, err := scheduler.Between(e, first, last.Add(1))
+	e := schedule.Every{Interval: c.params.every, Offset: time.Duration(first.UnixNano()) % c.params.every}
+	s, err := schedule.Between(e, first, last.Add(1))
 	if err != nil {
 		panic(err) // the length of a world is longer than a second
 	}
@@ -219,7 +221,7 @@ func (c *cluster) ledgers(ctx context.Context) (map[string]sim.Ledger, error) {
 	defer func() { _ = reader.close() }()
 	ledgers := map[string]sim.Ledger{}
 	for i := range c.params.jobs {
-		entries, err := redisledger.New(reader.set).Ticks(ctx, scheduler.Query{Job: jobName(i), Limit: 1000})
+		entries, err := redisledger.New(reader.set).Ticks(ctx, ledger.Query{Job: jobName(i), Limit: 1000})
 		if err != nil {
 			return nil, fmt.Errorf("reading the ledger at the end: %w", err)
 		}

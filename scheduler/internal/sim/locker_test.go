@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
-	"github.com/quorate/quorate/locking/redlock/nodes"
 	"github.com/quorate/quorate/scheduler/internal/sim"
 )
 
@@ -18,11 +18,12 @@ import (
 type client struct {
 	world   *sim.World
 	process *sim.Process
-	set     *nodes.Set
+	set     *members.Set
 	inner   *redlock.Locker
 
 	mu     sync.Mutex
 	asked  map[string]int                         // attempts, by name and tick
+	tried  map[string]int                         // tries of them
 	drawn  map[string]int                         // random numbers, by what for
 	claims map[string]map[locking.Token]sim.Event // by name
 }
@@ -30,22 +31,22 @@ type client struct {
 // newClient returns a client of the nodes with the given numbers.
 func newClient(w *sim.World, p *sim.Process, leases time.Duration, list []int) (*client, error) {
 	c := &client{
-		world: w, process: p, asked: map[string]int{}, drawn: map[string]int{},
+		world: w, process: p, asked: map[string]int{}, tried: map[string]int{}, drawn: map[string]int{},
 		claims: map[string]map[locking.Token]sim.Event{},
 	}
 	var err error
-	if c.set, err = nodes.Open(connection(p, leases, list)); err != nil {
+	if c.set, err = members.Open(connection(p, leases, list)); err != nil {
 		return nil, err
 	}
-	c.inner, err = redlock.New(c.set, redlock.Config{Clock: p.Wall, Random: c.value, CleanFor: 2 * grace})
+	c.inner, err = redlock.New(c.set, redlock.Options{Clock: p.Wall, Random: c.value, CleanFor: 2 * grace})
 	return c, err
 }
 
 // connection is what a process needs to know of the nodes.
-func connection(p *sim.Process, leases time.Duration, list []int) nodes.Config {
-	cfg := nodes.Config{Timeout: timeout, Grace: grace, TTL: leases, CheckEvery: grace / 2, Transport: transport{p}}
+func connection(p *sim.Process, leases time.Duration, list []int) members.Config {
+	cfg := members.Config{Timeout: timeout, Grace: grace, TTL: leases, CheckEvery: grace / 2, Transport: transport{p}}
 	for _, i := range list {
-		cfg.Nodes = append(cfg.Nodes, nodes.NodeConfig{Name: name(i), URL: "redis://" + name(i) + ":6379"})
+		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{Name: name(i), URL: "redis://" + name(i) + ":6379"})
 	}
 	return cfg
 }
@@ -69,11 +70,20 @@ func (c *client) add(what sim.What, e sim.Event) {
 	}
 }
 
-// value is the random value of the attempt that begins.
+// attempt names the attempt that begins.
+func (c *client) attempt(req locking.Request) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked[about(req)]++
+	return c.process.Name + "." + about(req) + "." + strconv.Itoa(c.asked[about(req)])
+}
+
+// value is the random value of a try, of which an attempt may make several.
 func (c *client) value(req locking.Request) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.process.Name + "." + about(req) + "." + strconv.Itoa(c.asked[about(req)])
+	c.tried[about(req)]++
+	return c.process.Name + "." + about(req) + ".try" + strconv.Itoa(c.tried[about(req)])
 }
 
 // about names what an attempt is for.
@@ -98,10 +108,7 @@ func (c *client) random(job string, tick time.Time, limit time.Duration) time.Du
 
 // TryAcquire implements locking.Locker.
 func (c *client) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
-	c.mu.Lock()
-	c.asked[about(req)]++
-	c.mu.Unlock()
-	e := sim.Event{Job: req.Name, Tick: req.Tick, Stream: req.Stream, Claim: c.value(req), Rerun: req.Mode == locking.AtLeastOnce, Beside: req.Beside, Direct: req.Direct}
+	e := sim.Event{Job: req.Name, Tick: req.Tick, Stream: req.Stream, Claim: c.attempt(req), Rerun: req.Mode == locking.AtLeastOnce, Beside: req.Beside, Direct: req.Direct}
 	c.add(sim.Asked, e)
 	inner, err := c.inner.TryAcquire(ctx, req)
 	if err != nil {

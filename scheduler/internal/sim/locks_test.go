@@ -118,11 +118,10 @@ func (c *client) want(ctx context.Context, p params, luck *rand.Rand) {
 	defer stop()
 	running.Go(func() { _ = c.set.Run(watching) })
 	for ctx.Err() == nil {
-		req := locking.Request{Name: "lock", TTL: ttl, Holder: c.process.Name, Mode: locking.Mode(luck.IntN(2))}
+		req := locking.Request{Name: "lock", TTL: ttl, Holder: c.process.Name, Mode: locking.Mode(luck.IntN(2)), Direct: luck.IntN(2) == 0, Waiting: luck.IntN(4) == 0}
 		if p.every > 0 {
 			behind := time.Duration(luck.IntN(3)) * p.every
 			req.Tick = c.process.Wall().Add(-behind).Truncate(p.every)
-			req.Direct = luck.IntN(2) == 0
 		}
 		l, err := c.TryAcquire(ctx, req)
 		if err == nil {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/quorate/quorate/locking/redlock/nodes"
-	"github.com/quorate/quorate/locking/redlock/nodetest"
+	"github.com/quorate/quorate/internal/redlock/nodetest"
+	"github.com/quorate/quorate/internal/redlock/wire"
 	"github.com/quorate/quorate/scheduler/internal/sim"
 )
 
@@ -46,7 +46,7 @@ func (m *machine) Restart(life string, memory sim.Memory) {
 // A transport carries the scripts of one process.
 type transport struct{ process *sim.Process }
 
-func (t transport) Eval(ctx context.Context, node string, script *nodes.Script, keys []string, args []any) (any, error) {
+func (t transport) Eval(ctx context.Context, node string, script *wire.Script, keys []string, args []any) (any, error) {
 	texts := make([]string, len(args))
 	for i, a := range args {
 		texts[i] = text(a)

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/quorate/quorate/locking/redlock/nodetest"
+	"github.com/quorate/quorate/internal/redlock/nodetest"
 	"github.com/quorate/quorate/scheduler/internal/sim"
 )
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/internal/sim"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
@@ -19,7 +19,7 @@ type pause struct {
 
 // pause asks for it when the time comes.
 func (c *cluster) pause(ctx context.Context, p pause) {
-	act := scheduler.Act{Kind: scheduler.ActPause, Job: jobName(p.job), By: "sim", Reason: "to see"}
+	act := acts.Act{Kind: acts.Pause, Job: jobName(p.job), By: "sim", Reason: "to see"}
 	if !c.until(ctx, p.from) {
 		return
 	}
@@ -29,11 +29,11 @@ func (c *cluster) pause(ctx context.Context, p pause) {
 		return
 	}
 	c.world.History.Add(sim.Event{What: sim.Resumed, Job: act.Job})
-	act.Kind = scheduler.ActResume
+	act.Kind = acts.Resume
 	c.do(ctx, act)
 }
 
-func (c *cluster) do(ctx context.Context, act scheduler.Act) {
+func (c *cluster) do(ctx context.Context, act acts.Act) {
 	if _, err := c.acts.Do(ctx, act); err != nil {
 		panic(err) // the act is this test's own
 	}
@@ -71,10 +71,10 @@ type hearing struct {
 	process *sim.Process
 }
 
-// Open implements scheduler.Acts.
-func (h hearing) Open(ctx context.Context) (scheduler.OpenActs, error) {
+// Open implements acts.Store.
+func (h hearing) Open(ctx context.Context) (acts.Open, error) {
 	if !h.process.Awake() {
-		return scheduler.OpenActs{}, locking.ErrNoQuorum
+		return acts.Open{}, locking.ErrNoQuorum
 	}
 	return h.Acts.Open(ctx)
 }

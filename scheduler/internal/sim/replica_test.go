@@ -8,11 +8,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/internal/redisledger"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/internal/sim"
-	"github.com/quorate/quorate/scheduler/redisledger"
 )
 
 // A life is one life of a replica, from its start to its death or its drain.

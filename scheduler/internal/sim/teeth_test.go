@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/locking/redlock/nodetest"
+	"github.com/quorate/quorate/internal/redlock/nodetest"
 	"github.com/quorate/quorate/scheduler/internal/sim"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/replica/replicatest"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
@@ -143,7 +143,7 @@ func TestLeaseLost(t *testing.T) {
 		c.Await("sync", time.Hour)
 		c.LoseLease("sync")
 		c.Forward(time.Minute)
-		if run := c.Runs("sync")[0]; run.Outcome != scheduler.LeaseLost {
+		if run := c.Runs("sync")[0]; run.Outcome != ledger.LeaseLost {
 			t.Errorf("the run %s", run.Outcome)
 		}
 	})

@@ -3,8 +3,8 @@ package replicatest
 import (
 	"testing"
 
+	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler/replica"
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
@@ -14,7 +14,7 @@ import (
 // nothing, and no node is contacted.
 func Load(tb testing.TB, path string, registry *jobs.Registry, set ...string) schedtest.Setup {
 	tb.Helper()
-	cfg, err := replica.Read(replica.Source{Path: path, Environ: []string{}, Set: set}, registry)
+	cfg, err := config.Read(config.Source{Path: path, Environ: []string{}, Set: set}, registry)
 	if err != nil {
 		tb.Fatal(err)
 	}

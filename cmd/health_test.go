@@ -1,0 +1,149 @@
+package cmd
+
+import (
+	"context"
+	"html"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/cmd/internal/cluster"
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/locktest"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/schedtest"
+	"github.com/quorate/quorate/scheduler/web"
+	"github.com/quorate/quorate/scheduler/web/identity"
+)
+
+// A snapshot is a cluster that stays as it is.
+type snapshot []listing.Node
+
+func (s snapshot) Nodes(context.Context) []listing.Node        { return s }
+func (snapshot) Checks(context.Context) []listing.Check        { return nil }
+func (snapshot) Locks(context.Context) ([]listing.Lock, error) { return nil, nil }
+func (snapshot) evict(context.Context, string, locking.Token, string) (listing.Lock, error) {
+	return listing.Lock{}, listing.ErrNotFound
+}
+
+// A heard roster has replicas that were heard of at other times than in the test.
+type heard struct {
+	*schedtest.Roster
+	ago map[string]time.Duration
+}
+
+func (h heard) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
+	list, err := h.Roster.Replicas(ctx)
+	for i, r := range list {
+		list[i].Seen = r.Seen.Add(-h.ago[r.ID])
+	}
+	return list, err
+}
+
+// TestHealthIsSaidOnce: top, the pages, and a program that reads the API say the same about
+// the same cluster.
+func TestHealthIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	nodes := snapshot{{Node: "n1", State: "voting"}, {Node: "n2", State: "refusing"}, {Node: "n3", State: "slow"}}
+	roster := heard{new(schedtest.Roster), map[string]time.Duration{"mute": listing.SilentAfter + 2*time.Second}}
+	for _, r := range []scheduler.Replica{
+		{ID: "fine", State: scheduler.StateReady}, {ID: "mute", State: scheduler.StateReady}, {ID: "late", State: scheduler.StateDraining},
+	} {
+		if _, err := roster.Roster.Beat(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := web.New(web.Config{
+		Control: listing.Control{
+			Reader: listing.Reader{Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: roster, JobSets: roster, Acts: new(schedtest.Acts)}, Evict: nodes.evict,
+		},
+		Nodes: nodes, Anonymous: identity.AnonymousAll,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := httptest.NewServer(s)
+	t.Cleanup(func() {
+		s.Close()
+		at.Close()
+	})
+
+	api, err := cluster.NewServer(at.URL, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	replicas, err := api.Replicas(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, _ := listing.ReplicaHealth(replicas, nil, time.Now())
+	if between(said.Text, "3 replicas; ", "late is draining") == "" || !strings.Contains(said.Text, "mute has been silent for ") {
+		t.Errorf("the rows of the API say %q", said.Text)
+	}
+	listed, err := api.Nodes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	margin := listing.Margins(listed)[0]
+	if margin.Level != listing.Warn {
+		t.Errorf("the margin is %+v", margin)
+	}
+
+	top, _, topCode := quorate(t, "top", "--once", "--server", at.URL)
+	if _, _, code := quorate(t, "nodes", "--server", at.URL); code != topCode {
+		t.Errorf("exit code %d of nodes, %d of top", code, topCode)
+	}
+	overview, replicaPage, nodePage := readPage(t, at.URL+"/"), readPage(t, at.URL+"/replicas"), readPage(t, at.URL+"/nodes")
+	words, _, _ := strings.Cut(said.Text, " has been") // a second may have passed
+	for where, text := range map[string]string{"top": top, "the overview": overview} {
+		if !strings.Contains(text, words) {
+			t.Errorf("%s does not say %q:\n%s", where, words, text)
+		}
+	}
+	for where, text := range map[string]string{"the overview": overview, "the page of the nodes": nodePage} {
+		if !strings.Contains(text, margin.Text) || !strings.Contains(text, margin.More) {
+			t.Errorf("%s does not say %q:\n%s", where, margin.Text, text)
+		}
+	}
+	for where, text := range map[string]string{
+		"top of the nodes": between(top, "✕  n2", "refusing"), "top of a silent replica": between(top, "!  mute", "ready"), "top of a node": between(top, "!  n3", "slow"), "top of the votes": between(top, "! ", "1 of 3 nodes votes: some are slow"),
+		"the page of the nodes": between(nodePage, "✕", "refusing"), "of a node": between(nodePage, "!", "slow"), "of the replicas": between(replicaPage, "mute", "silent"),
+	} {
+		if text == "" {
+			t.Errorf("%s: it is not said:\n%s\n%s\n%s", where, top, nodePage, replicaPage)
+		}
+	}
+}
+
+// between is the line of text with both words, "" if there is none.
+func between(text, first, then string) string {
+	for line := range strings.Lines(text) {
+		if _, after, ok := strings.Cut(line, first); ok && strings.Contains(after, then) {
+			return line
+		}
+	}
+	return ""
+}
+
+// readPage returns a page as it reads.
+func readPage(t *testing.T, url string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %d, %v", url, resp.StatusCode, err)
+	}
+	return html.UnescapeString(string(text))
+}

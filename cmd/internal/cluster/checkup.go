@@ -1,0 +1,75 @@
+package cluster
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/redisstore"
+	"github.com/quorate/quorate/internal/redlock/members"
+)
+
+// A Checkup is the verdict on the nodes of a cell, or on all nodes.
+type Checkup struct {
+	Cell   string
+	Rows   []listing.Check
+	Advice string // whether the next node may be restarted
+	Silent error  // locking.ErrNoQuorum unless a quorum answers
+	Unwell bool
+}
+
+// Judge returns the checkup of a cell with so many nodes.
+func Judge(cell string, nodes int, c members.Checkup) Checkup {
+	return Checkup{
+		Cell: cell, Rows: redisstore.CheckRows(cell, c), Advice: advice(c, nodes),
+		Silent: inCell(cell, c.Answered(nodes/2+1)), Unwell: c.Level() > members.Note,
+	}
+}
+
+// judgeRows computes the checkup of a cell from its rows.
+func judgeRows(rows []listing.Check) Checkup {
+	c := Checkup{
+		Cell: listing.Text(rows[0].Cell), Rows: rows,
+		Advice: "no node may be restarted now: too few would vote; quorate nodes says until when",
+	}
+	nodes, answered := 0, 0
+	for _, r := range rows {
+		c.Unwell = c.Unwell || r.Verdict != "ok"
+		if r.Node == nil {
+			continue
+		}
+		nodes++
+		if listing.Answers(r.State) {
+			answered++
+		}
+		if r.MayRestart {
+			c.Advice = advice(members.Checkup{Next: *r.Node}, len(rows))
+		}
+	}
+	if nodes == 1 {
+		c.Advice = advice(members.Checkup{}, 1)
+	}
+	c.Silent = listing.QuorumOf(c.Cell, answered, nodes)
+	return c
+}
+
+// advice says whether the next node may be restarted.
+func advice(c members.Checkup, size int) string {
+	switch {
+	case c.Next != "":
+		return c.Next + " may be restarted now: a quorum votes without it. Then wait until every node is well"
+	case !c.NextAt.IsZero():
+		return "not before " + *listing.Stamp(c.NextAt.Truncate(time.Second)) + ": until then too few nodes would vote"
+	case size == 1:
+		return "there is only one node: ticks are missed while it restarts, and for one restart_grace after"
+	}
+	return "no node may be restarted: too few would vote; fix the findings above first"
+}
+
+// inCell puts the name of the cell before an error.
+func inCell(name string, err error) error {
+	if err == nil || name == "" {
+		return err
+	}
+	return fmt.Errorf("cell %s: %w", name, err)
+}

@@ -1,0 +1,114 @@
+// Package cluster is the cluster as commands see it. A [Cluster] is either the nodes, a
+// [Store], or the API of a replica, see [NewServer]. The two differ:
+//
+//	               store                             server
+//	every act      by --as or user@host              by the user of the token
+//	pause, release need a reason                     every act needs a reason
+//	logs           the last run, or by id or tick    a run by its id
+//	trigger        checks params by this binary      checks params by that replica
+//	nodes check    looks from this machine           looks from where it runs
+//	jobs forget    yes                               no
+//	nodes init     yes                               no
+//	nodes change   yes                               no
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// A Cluster answers commands. If a method returns rows and an error, rows are missing.
+type Cluster interface {
+	Listings
+	History
+	Acts
+	About() About
+}
+
+// Listings have the current state.
+type Listings interface {
+	// Jobs lists jobs; warning says what is unknown about them.
+	Jobs(context.Context) (rows []listing.Job, warning string, err error)
+	Replicas(context.Context) ([]listing.Replica, error)
+	Locks(context.Context) ([]listing.Lock, error)
+	Pauses(context.Context) ([]listing.Act, error)
+	Nodes(context.Context) ([]listing.Node, error)
+	// Check checks the nodes of each cell.
+	Check(context.Context) ([]Checkup, error)
+}
+
+// History has past and next ticks. The job is a parameter, not part of the query.
+type History interface {
+	Ticks(ctx context.Context, job string, q ledger.Query) ([]listing.Tick, error)
+	// Runs lists the runs of a job, or of all for "". With each, the limit applies to
+	// each job, if the cluster can do that.
+	Runs(ctx context.Context, job string, q ledger.Query, each bool) ([]listing.Run, error)
+	// Latest lists the latest ticks of all jobs; more: there are earlier ones.
+	Latest(ctx context.Context, since time.Time, limit int) (rows []listing.Tick, more bool, err error)
+	Next(ctx context.Context, limit int) ([]listing.Next, error)
+	Log(ctx context.Context, job, run string, attempt int) (listing.Log, error)
+	Audit(context.Context, listing.AuditQuery) ([]listing.Act, error)
+}
+
+// Acts change the cluster. A warning says why an act may be a mistake, or what part of it
+// failed.
+type Acts interface {
+	Trigger(context.Context, acts.Act) (Request, error)
+	// PauseOrResume pauses or resumes; an id selects the pause to end.
+	PauseOrResume(ctx context.Context, act acts.Act, id string) (done listing.Act, warning string, err error)
+	Cancel(ctx context.Context, act acts.Act, waiting bool) (Cancelled, error)
+	// Backfill requests a backfill and returns its ticks; dry only returns them.
+	Backfill(ctx context.Context, act acts.Act, dry bool) ([]time.Time, error)
+	// Release takes a lock from its holder. Token 0 stands for the only holder.
+	Release(ctx context.Context, act acts.Act, token uint64) (taken listing.Lock, warning string, err error)
+}
+
+// About is the cluster's name, and what to do if it has no quorum.
+type About struct{ Name, Remedy string }
+
+// Cancelled is the result of a cancel.
+type Cancelled struct {
+	Runs      []listing.Run // that were asked to stop
+	Withdrawn []listing.Act // triggers and backfills
+}
+
+// A Request is a triggered run.
+type Request struct {
+	Run string // its ID
+
+	// ended returns the run once it has ended, with an error unless it succeeded; else
+	// nil.
+	ended func(context.Context) (*listing.Run, error)
+}
+
+// waitEvery is the polling interval of Wait.
+const waitEvery = 500 * time.Millisecond
+
+// Wait returns the run once it has ended, with an error unless it succeeded.
+func (r Request) Wait(ctx context.Context) (*listing.Run, error) {
+	tick := time.NewTicker(waitEvery)
+	defer tick.Stop()
+	for {
+		if row, err := r.ended(ctx); row != nil || err != nil {
+			return row, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("stopped waiting; the run is still requested: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// asEnded returns an ended run, with an error that names it unless it succeeded.
+func asEnded(row listing.Run, name string) (*listing.Run, error) {
+	if row.Outcome != ledger.Succeeded {
+		return &row, fmt.Errorf("run %s ended as %s", name, row.Outcome)
+	}
+	return &row, nil
+}

@@ -1,0 +1,176 @@
+package cluster
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+func (s *server) About() About {
+	return About{s.host, "Start the nodes that are down; quorate nodes check says what is wrong."}
+}
+
+func (s *server) Jobs(ctx context.Context) (list []listing.Job, warning string, err error) {
+	list, err = rows[listing.Job](ctx, s, "/jobs", nil, 0)
+	return list, "", err
+}
+
+func (s *server) Replicas(ctx context.Context) ([]listing.Replica, error) {
+	return rows[listing.Replica](ctx, s, "/replicas", nil, 0)
+}
+
+func (s *server) Locks(ctx context.Context) ([]listing.Lock, error) {
+	return rows[listing.Lock](ctx, s, "/locks", nil, 0)
+}
+
+func (s *server) Pauses(ctx context.Context) ([]listing.Act, error) {
+	return rows[listing.Act](ctx, s, "/pauses", nil, 0)
+}
+
+func (s *server) Nodes(ctx context.Context) ([]listing.Node, error) {
+	return rows[listing.Node](ctx, s, "/nodes", nil, 0)
+}
+
+func (s *server) Check(ctx context.Context) (list []Checkup, err error) {
+	all, err := rows[listing.Check](ctx, s, "/nodes/check", nil, 0)
+	for _, cell := range listing.ByCell(all, func(r listing.Check) *string { return r.Cell }) {
+		list = append(list, judgeRows(cell))
+	}
+	return list, err
+}
+
+func (s *server) Ticks(ctx context.Context, job string, q ledger.Query) ([]listing.Tick, error) {
+	return rows[listing.Tick](ctx, s, jobPath(job)+"/ticks", selecting(q), q.Limit)
+}
+
+func (s *server) Runs(ctx context.Context, job string, q ledger.Query, _ bool) ([]listing.Run, error) {
+	path := "/runs"
+	if job != "" {
+		path = jobPath(job) + path
+	}
+	return rows[listing.Run](ctx, s, path, selecting(q), q.Limit)
+}
+
+func (s *server) Latest(ctx context.Context, since time.Time, limit int) (list []listing.Tick, more bool, err error) {
+	p, err := one[listing.Tick](ctx, s, "/ticks", selecting(ledger.Query{Limit: limit, Since: since}))
+	if err != nil {
+		return nil, false, err
+	}
+	return p.Items, p.Next != nil, p.lacks()
+}
+
+func (s *server) Next(ctx context.Context, limit int) ([]listing.Next, error) {
+	return rows[listing.Next](ctx, s, "/next", limited(limit), limit)
+}
+
+func (s *server) Log(ctx context.Context, _, run string, attempt int) (row listing.Log, err error) {
+	if !strings.Contains(run, "@") {
+		return row, failure.Usagef("with --server give the run's ID, as in quorate runs -o json")
+	}
+	query := url.Values{"attempt": {strconv.Itoa(attempt)}}
+	err = s.call(ctx, http.MethodGet, "/runs/"+url.PathEscape(run)+"/log?"+query.Encode(), nil, &row)
+	return row, err
+}
+
+func (s *server) Audit(ctx context.Context, q listing.AuditQuery) ([]listing.Act, error) {
+	list, err := rows[listing.Act](ctx, s, "/audit", auditing(q), q.Limit)
+	return list[:min(len(list), q.Limit)], err
+}
+
+// jobPath is the path of a job.
+func jobPath(job string) string { return "/jobs/" + url.PathEscape(job) }
+
+// pageSize is the number of rows per request.
+const pageSize = 1000
+
+// A page is one page of a listing.
+type page[R any] struct {
+	Items         []R
+	Next, Partial *string
+}
+
+// lacks returns an error if rows of the page are missing.
+func (p page[R]) lacks() error {
+	if p.Partial == nil {
+		return nil
+	}
+	return said{*p.Partial, locking.ErrNoQuorum}
+}
+
+// one reads one page.
+func one[R any](ctx context.Context, s *server, path string, query url.Values) (p page[R], err error) {
+	err = s.call(ctx, http.MethodGet, path+"?"+query.Encode(), nil, &p)
+	return p, err
+}
+
+// rows reads pages until there are so many rows; 0: all.
+func rows[R any](ctx context.Context, s *server, path string, query url.Values, most int) ([]R, error) {
+	if query == nil {
+		query = url.Values{}
+	}
+	var all []R
+	for {
+		p, err := one[R](ctx, s, path, query)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p.Items...)
+		if err := p.lacks(); err != nil || p.Next == nil || most > 0 && len(all) >= most {
+			return all, err
+		}
+		query.Set("cursor", *p.Next)
+	}
+}
+
+// limited returns the parameter for so many rows.
+func limited(most int) url.Values {
+	return url.Values{"limit": {strconv.Itoa(min(most, pageSize))}}
+}
+
+// selecting converts a query to parameters.
+func selecting(q ledger.Query) url.Values {
+	query := limited(q.Limit)
+	for name, at := range map[string]time.Time{"since": q.Since, "until": q.Before} {
+		if !at.IsZero() {
+			query.Set(name, at.Format(time.RFC3339Nano))
+		}
+	}
+	for _, o := range q.Outcomes {
+		query.Add("outcome", string(o))
+	}
+	for _, t := range q.Triggers {
+		query.Add("trigger", string(t))
+	}
+	for _, c := range q.Reasons {
+		query.Add("reason", string(c))
+	}
+	return query
+}
+
+// auditing converts a query to parameters.
+func auditing(q listing.AuditQuery) url.Values {
+	query := limited(q.Limit)
+	for name, text := range map[string]string{"by": q.By, "job": q.Job} {
+		if text != "" {
+			query.Set(name, text)
+		}
+	}
+	if !q.Since.IsZero() {
+		query.Set("since", q.Since.Format(time.RFC3339Nano))
+	}
+	for _, kind := range q.Kinds {
+		query.Add("act", string(kind))
+	}
+	if q.Refused != nil {
+		query.Set("refused", map[bool]string{true: "yes", false: "no"}[*q.Refused])
+	}
+	return query
+}

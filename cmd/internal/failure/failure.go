@@ -1,0 +1,42 @@
+// Package failure classifies the errors of commands, and formats them for people.
+package failure
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/redlock/members"
+)
+
+// A usageError is a mistake on the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// Usage marks an error as a mistake on the command line.
+func Usage(err error) error { return usageError{err} }
+
+// Usagef formats a mistake on the command line.
+func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// IsUsage tells whether err is a mistake on the command line or in the configuration.
+func IsUsage(err error) bool {
+	_, usage := errors.AsType[usageError](err)
+	_, mistaken := errors.AsType[*config.Error](err)
+	return usage || mistaken
+}
+
+// Lines formats err for people: a line per mistake in a configuration, else one line.
+func Lines(err error) []string {
+	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' })
+	if _, ok := errors.AsType[*config.Error](err); ok {
+		return lines
+	}
+	line := strings.Join(lines, "; ")
+	if errors.Is(err, members.ErrBlank) {
+		line += "; the first replica that starts formats blank nodes. If the nodes are new, run quorate nodes init before, so that no tick waits for the grace"
+	}
+	return []string{line}
+}

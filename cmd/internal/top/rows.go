@@ -1,0 +1,175 @@
+package top
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/cmd/internal/output"
+	"github.com/quorate/quorate/internal/listing"
+)
+
+// A section is a titled part of the frame.
+type section struct {
+	title string
+	few   int // rows it gets before other sections get more
+	// endless: the list has no known end.
+	endless bool
+	grid
+}
+
+// sections are the sections with rows, the most urgent first.
+func (d snapshot) sections(now time.Time) []section {
+	all := []section{d.problemRows(now), d.runningRows(now), d.nextRows(now), d.replicaRows(d.asOf(now)), d.nodeRows()}
+	for i, s := range all {
+		if nodes := i == len(all)-1; nodes && d.nodesErr == nil || !nodes && d.err == nil {
+			continue
+		}
+		for j, row := range s.rows { // an old snapshot
+			s.rows[j] = textLine(row).in(faint)
+		}
+	}
+	return slices.DeleteFunc(all, func(s section) bool { return len(s.rows) == 0 })
+}
+
+// problemRows has a row for each job with problems: the last one, and how many there were.
+func (d snapshot) problemRows(now time.Time) section {
+	s := section{title: "PROBLEMS", few: 6, grid: grid{drop: []int{5}, cut: []int{6, 2}}}
+	times := map[string]int{}
+	for _, t := range d.ticks {
+		if isProblem(t) {
+			times[t.Job]++
+		}
+	}
+	for _, t := range d.ticks {
+		n := times[t.Job]
+		if !isProblem(t) || n == 0 {
+			continue
+		}
+		times[t.Job] = 0
+		often := ""
+		if n > 1 {
+			often = fmt.Sprintf("%d times", n)
+		}
+		level := levelOf(t.Level())
+		s.rows = append(s.rows, []span{
+			shape(level),
+			{clockAt(listing.Time(&t.Tick), now), plain},
+			{output.Clip(t.Job, 32), bold},
+			{strings.ReplaceAll(string(t.Outcome), "_", " "), level},
+			{often, warn},
+			{output.Clip(output.Dash(t.Replica), 24), faint},
+			{problemText(t), plain},
+		})
+	}
+	return s
+}
+
+func problemText(t listing.Tick) string {
+	why := output.Why(t.Run)
+	if t.StaleWrites == 0 {
+		return why
+	}
+	return strings.TrimSuffix(listing.Count(t.StaleWrites, "stale write", "stale writes")+" refused: "+why, ": ")
+}
+
+func (d snapshot) runningRows(now time.Time) section {
+	s := section{title: "RUNNING", few: 5, grid: grid{drop: []int{5, 4}, cut: []int{1, 2, 6}}}
+	for _, r := range d.running {
+		s.rows = append(s.rows, []span{
+			{"▶", good},
+			{output.Clip(r.Job, 32), bold},
+			{"on " + output.Clip(output.Dash(r.Replica), 24), plain},
+			{"for " + rough(now.Sub(listing.Time(r.Started))), plain},
+			{"tick " + clockAt(listing.Time(&r.Tick), now), faint},
+			{"token " + output.Dash(r.Token), faint},
+			{output.Unusual(r), warn},
+		})
+	}
+	return s
+}
+
+func (d snapshot) nextRows(now time.Time) section {
+	s := section{title: "NEXT", endless: true, few: 2, grid: grid{cut: []int{1, 4}}}
+	for _, n := range d.next {
+		at := listing.Time(cmp.Or(n.Start, &n.Tick))
+		in := "in " + rough(at.Sub(now))
+		if at.Before(now) {
+			in = "now"
+		}
+		s.rows = append(s.rows, []span{{"·", faint}, {output.Clip(n.Job, 32), bold}, {in, plain}, {clockAt(at, now), faint}, {n.Remark(), faint}})
+	}
+	return s
+}
+
+func (d snapshot) replicaRows(now time.Time) section {
+	s := section{title: "REPLICAS", few: 3, grid: grid{drop: []int{7, 6, 4}, cut: []int{8, 1}}}
+	won := map[string]int{}
+	for _, t := range d.ticks {
+		if t.Outcome.Ran() {
+			won[listing.Text(t.Replica)]++
+		}
+	}
+	for _, r := range d.replicas {
+		level := levelOf(r.Level(now))
+		running := "idle"
+		if len(r.Running) > 0 {
+			running = "runs " + listing.And(r.Running)
+		}
+		s.rows = append(s.rows, []span{
+			shape(level),
+			{output.Clip(r.ID, 32), bold},
+			{r.State, level},
+			{fmt.Sprintf("won %d", won[r.ID]), plain},
+			{"up " + rough(now.Sub(listing.Time(r.Started))), plain},
+			{"seen " + rough(now.Sub(listing.Time(r.Seen))) + " ago", plain},
+			{r.Host + ":" + strconv.Itoa(r.PID), faint},
+			{r.Version, faint},
+			{running, plain},
+		})
+	}
+	return worstFirst(s)
+}
+
+func (d snapshot) nodeRows() section {
+	s := section{title: "NODES", few: 5, grid: grid{drop: []int{5}, cut: []int{6, 2}}}
+	for _, n := range d.nodes {
+		level := levelOf(n.Level())
+		s.rows = append(s.rows, []span{
+			shape(level),
+			{listing.Text(n.Cell), faint},
+			{output.Clip(n.Node, 40), bold},
+			{n.State, level},
+			{latency(n), plain},
+			{clockOffset(n), faint},
+			{output.NodeNotes(n), plain},
+		})
+	}
+	return worstFirst(s)
+}
+
+// latency is the response time of a node.
+func latency(n listing.Node) string {
+	if n.RTTMillis == nil {
+		return ""
+	}
+	return output.Millis(n.RTTMillis)
+}
+
+// clockOffset is the offset of a node's clock, if it is a millisecond or more.
+func clockOffset(n listing.Node) string {
+	if n.OffsetMilli == nil || math.Abs(*n.OffsetMilli) < 1 {
+		return ""
+	}
+	return fmt.Sprintf("clock %+.0fms", *n.OffsetMilli)
+}
+
+// worstFirst sorts the rows that need attention first.
+func worstFirst(s section) section {
+	slices.SortStableFunc(s.rows, func(x, y []span) int { return cmp.Compare(y[0].style, x[0].style) })
+	return s
+}

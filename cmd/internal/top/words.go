@@ -1,0 +1,157 @@
+package top
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/locking"
+)
+
+// shape shows a level without colour.
+func shape(level style) span {
+	return span{map[style]string{good: "✓", faint: "·", plain: "·", warn: "!", bad: "✕"}[level], level}
+}
+
+// sentence puts a level before a text.
+func sentence(level style, text string) textLine {
+	if level == good || level == faint {
+		return textLine{shape(level), {" " + text, plain}}
+	}
+	return textLine{shape(level), {" " + text, level}}
+}
+
+// words describe the cluster, and what to do if its state is unknown.
+func (d snapshot) words(v view) []textLine {
+	lines := d.marginLines()
+	if d.err != nil {
+		lines = append(lines, d.unknown(v)...)
+	}
+	if d.read.IsZero() {
+		return lines
+	}
+	if d.partial != nil {
+		lines = append(lines, sentence(warn, "Rows are missing: "+d.partial.Error()))
+	}
+	said := []textLine{d.replicaLine(d.asOf(v.now)), d.tickLine(v.now)}
+	if len(d.next) == 0 {
+		said = append(said, lineOf(listing.NoTickPlanned()))
+	}
+	if d.err != nil {
+		for i := range said {
+			said[i] = said[i].in(faint)
+		}
+	}
+	return append(lines, said...)
+}
+
+// asOf is the time of the snapshot's replicas. An old snapshot does not make them silent.
+func (d snapshot) asOf(now time.Time) time.Time {
+	if d.err != nil {
+		return d.read
+	}
+	return now
+}
+
+// unknown says how old the snapshot is, why, and what to do.
+func (d snapshot) unknown(v view) []textLine {
+	why := strings.TrimPrefix(failure.Lines(d.err)[0], "listing: ")
+	text := "The state of the replicas is unknown: " + why
+	if !d.read.IsZero() {
+		text = fmt.Sprintf("The rest is %s old: %s", rough(v.now.Sub(d.read)), why)
+	}
+	lines := []textLine{sentence(bad, text)}
+	if errors.Is(d.err, locking.ErrNoQuorum) {
+		lines = append(lines, textLine{{"  " + v.about.Remedy, bold}})
+	}
+	return lines
+}
+
+// mostCells bounds the cells without all votes that are named.
+const mostCells = 3
+
+// marginLines say how many more nodes may fail; with many cells, only those without all
+// votes.
+func (d snapshot) marginLines() []textLine {
+	if d.nodesErr != nil && d.err != nil {
+		return nil // d.err says the same
+	}
+	if d.nodesErr != nil {
+		return []textLine{sentence(bad, "The votes are unknown: "+failure.Lines(d.nodesErr)[0])}
+	}
+	margins := listing.Margins(d.nodes)
+	if len(margins) == 1 {
+		return []textLine{sentence(levelOf(margins[0].Level), margins[0].Brief)}
+	}
+	lacking := slices.DeleteFunc(slices.Clone(margins), func(m listing.Margin) bool { return levelOf(m.Level) < warn })
+	slices.SortStableFunc(lacking, func(x, y listing.Margin) int { return cmp.Compare(levelOf(y.Level), levelOf(x.Level)) })
+	var lines []textLine
+	for _, m := range lacking[:min(len(lacking), mostCells)] {
+		lines = append(lines, sentence(levelOf(m.Level), m.Brief))
+	}
+	if n := len(lacking) - mostCells; n > 0 {
+		lines = append(lines, sentence(warn, listing.Count(n, "other cell lacks", "other cells lack")+" votes."))
+	}
+	if n := len(margins) - len(lacking); n > 0 {
+		lines = append(lines, sentence(good, fmt.Sprintf("%d of %d cells have all votes.", n, len(margins))))
+	}
+	return lines
+}
+
+func levelOf(l listing.Level) style {
+	return map[listing.Level]style{listing.Calm: faint, listing.Good: good, listing.Warn: warn, listing.Bad: bad}[l]
+}
+
+// replicaLine describes the replicas.
+func (d snapshot) replicaLine(now time.Time) textLine {
+	s, _ := listing.ReplicaHealth(d.replicas, d.ticks, now)
+	return lineOf(s)
+}
+
+func lineOf(s listing.Sentence) textLine {
+	return sentence(levelOf(s.Level), strings.TrimSuffix(s.Text+" "+s.More, " "))
+}
+
+// tickLine counts the outcomes of the latest ticks.
+func (d snapshot) tickLine(now time.Time) textLine {
+	since := clockAt(d.since, now)
+	if !d.cut {
+		since = strings.TrimSuffix(clockAt(d.since.Truncate(time.Minute), now), ":00")
+	}
+	return lineOf(listing.TickHealth(d.ticks, d.cut, since))
+}
+
+// isProblem tells whether a tick failed, was missed, or had refused writes.
+func isProblem(t listing.Tick) bool { return levelOf(t.Level()) >= warn }
+
+// rough writes a duration in one or two units.
+func rough(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd%02dh", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// clockAt is a time of day in UTC, with the date if it is not today.
+func clockAt(t, now time.Time) string {
+	t, now = t.UTC(), now.UTC()
+	switch {
+	case t.IsZero():
+		return "-"
+	case t.Format(time.DateOnly) == now.Format(time.DateOnly):
+		return t.Format(time.TimeOnly)
+	case t.Year() == now.Year():
+		return t.Format("2 Jan 15:04")
+	}
+	return t.Format("2 Jan 2006")
+}

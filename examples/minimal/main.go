@@ -1,0 +1,43 @@
+// Minimal is a program with one job, and nothing else: no configuration file, no
+// dashboard, no metrics. It links only what it uses.
+//
+//	go run ./examples/minimal redis://10.0.0.1:6379 redis://10.0.0.2:6379 redis://10.0.0.3:6379
+//
+// However many copies of it run, each minute is reported by one of them.
+package main
+
+import (
+	"context"
+	"log"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler/replica"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	r, err := newReplica(replica.Redis{Nodes: os.Args[1:]})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := r.Run(ctx); err != nil { // blocks; drains when ctx ends
+		log.Fatal(err)
+	}
+}
+
+func newReplica(nodes replica.Redis) (*replica.Replica, error) {
+	return replica.New(replica.Config{
+		Redis: nodes,
+		Jobs:  []replica.Job{{Name: "report", Schedule: "* * * * *", Func: report, Timeout: 30 * time.Second}},
+	})
+}
+
+func report(_ context.Context, run jobs.Run) error {
+	run.Logger.Info("reporting", "minute", jobs.FormatTick(run.Tick))
+	return nil
+}

@@ -1,0 +1,193 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking/redlock"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/schedule"
+)
+
+// Check returns every mistake of a configuration that was made, or changed, in code.
+func (c *Config) Check(registry *jobs.Registry) error {
+	ps := &problems{origin: c.origin}
+	c.check(ps, registry)
+	return ps.err()
+}
+
+// check reports every mistake that decoding could not see. It opens no
+// connection and resolves no late reference.
+func (c *Config) check(ps *problems, registry *jobs.Registry) {
+	c.checkCluster(ps)
+	if !printable.MatchString(c.Replica.ID) {
+		ps.at(path{"replica", "id"}, "%q is not a name; use up to 200 printable characters without spaces", c.Replica.ID)
+	}
+	ps.labels(path{"replica", "labels"}, c.Replica.Labels)
+	c.checkExtending(ps)
+	c.checkHTTP(ps)
+	if n := c.Metrics.MaxJobs; n < 0 && !ps.has(path{"metrics", "max_jobs"}) {
+		ps.at(path{"metrics", "max_jobs"}, "%d is negative; write 0 to count all jobs together, or more", n)
+	}
+	c.checkScheduler(ps)
+	c.checkGroups(ps)
+	c.checkJobs(ps, registry)
+	c.checkWebhooks(ps)
+}
+
+// Names that end up in keys, logs and lists.
+var (
+	jobName   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+	printable = regexp.MustCompile(`^[[:graph:]]{0,200}$`)
+)
+
+// checkCluster checks what decides which cluster this is.
+func (c *Config) checkCluster(ps *problems) {
+	if err := members.CheckNamespace(c.Namespace); err != nil {
+		ps.at(path{"namespace"}, "%v", err)
+	}
+	c.checkNodes(ps)
+	c.checkTLS(ps)
+	ttl, grace := path{"lock", "ttl"}, path{"redis", "restart_grace"}
+	positive := ps.positive(ttl, c.Lock.TTL)
+	positive = ps.positive(grace, c.Redis.RestartGrace) && positive
+	positive = ps.positive(path{"redis", "node_timeout"}, c.Redis.NodeTimeout) && positive
+	if !positive {
+		return
+	}
+	if c.Lock.TTL >= c.Redis.RestartGrace {
+		ps.at(ttl, "%v is not below redis.restart_grace (%v), so a node that lost its memory could vote while a lease it forgot lasts; lower it, or raise redis.restart_grace",
+			c.Lock.TTL, c.Redis.RestartGrace)
+	}
+	if c.Redis.NodeTimeout >= c.Lock.TTL/4 {
+		ps.at(path{"redis", "node_timeout"}, "%v is not below a quarter of lock.ttl (%v); lower it, or raise lock.ttl", c.Redis.NodeTimeout, c.Lock.TTL/4)
+	}
+}
+
+// positive reports d unless it is a positive number of milliseconds.
+func (ps *problems) positive(p path, d time.Duration) bool {
+	if d <= 0 || d%time.Millisecond != 0 {
+		ps.at(p, "%v is not a positive whole number of milliseconds; write one, such as %s", d, "1500ms")
+		return false
+	}
+	return true
+}
+
+// notNegative reports d if it is negative.
+func (ps *problems) notNegative(p path, d time.Duration) {
+	if d < 0 {
+		ps.at(p, "%v is negative; write 0s or more", d)
+	}
+}
+
+func (c *Config) checkTLS(ps *problems) {
+	tls := c.Redis.TLS
+	if tls == (TLSConfig{}) {
+		return
+	}
+	p := path{"redis", "tls"}
+	if (tls.CertFile == "") != (tls.KeyFile == "") {
+		ps.at(p, "cert_file and key_file go together; set both or neither")
+	}
+	plain := func(n NodeEntry) bool {
+		return strings.HasPrefix(n.URL, "redis://") || strings.HasPrefix(n.URL, "valkey://")
+	}
+	if all := c.nodeEntries(); len(all) > 0 && !slices.ContainsFunc(all, func(n NodeEntry) bool { return !plain(n) }) {
+		ps.at(p, "no node uses TLS; write rediss:// URLs, or remove the section")
+	}
+}
+
+// checkExtending makes sure that an extension can come in time.
+func (c *Config) checkExtending(ps *problems) {
+	margin := path{"lock", "safety_margin"}
+	if !ps.positive(margin, c.Lock.SafetyMargin) {
+		return
+	}
+	if c.Lock.SafetyMargin >= c.Lock.TTL {
+		ps.at(margin, "%v is not below lock.ttl (%v), so no job could ever start; write about a tenth of it", c.Lock.SafetyMargin, c.Lock.TTL)
+		return
+	}
+	every := path{"lock", "extend_every"}
+	if c.Lock.ExtendEvery < 0 {
+		ps.at(every, "%v is negative; remove it for the default, lock.ttl/3", c.Lock.ExtendEvery)
+		return
+	}
+	if hold := c.Lock.MaxHold; hold < 0 || hold > 0 && hold < c.Lock.TTL {
+		ps.at(path{"lock", "max_hold"}, "%v is below lock.ttl (%v); write more than your longest run takes, or 0s for no bound", hold, c.Lock.TTL)
+	}
+	c.checkExtensionFits(ps)
+}
+
+// checkExtensionFits makes sure that a lease outlives slow nodes: its first extension
+// may wait for a quorum twice, since nodes that lack the claim are asked for it first.
+func (c *Config) checkExtensionFits(ps *problems) {
+	drift := time.Duration(float64(c.Lock.TTL)*redlock.DefaultDriftFactor) + 2*time.Millisecond
+	ends, takes := c.Lock.TTL-drift-c.Lock.SafetyMargin, 2*c.Redis.NodeTimeout
+	every, latest := c.extendEvery(), ends-takes
+	if every < latest {
+		return
+	}
+	remedy := "lower redis.node_timeout or lock.safety_margin, or raise lock.ttl"
+	if latest > 0 {
+		remedy = fmt.Sprintf("write less than %v, or %s", latest, remedy)
+	}
+	ps.at(path{"lock", "extend_every"}, "extending every %v comes too late: an extension that waits for slow nodes twice takes %v (2 × redis.node_timeout), so it ends after %v; a job's context ends %v after the last extension (lock.ttl %v less drift %v and lock.safety_margin %v); %s",
+		milliseconds(every), takes, milliseconds(every+takes), ends, c.Lock.TTL, drift, c.Lock.SafetyMargin, remedy)
+}
+
+func milliseconds(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
+
+func (c *Config) extendEvery() time.Duration {
+	if c.Lock.ExtendEvery == 0 {
+		return c.Lock.TTL / 3
+	}
+	return c.Lock.ExtendEvery
+}
+
+// maxForgetAfter is below what the nodes keep of which jobs there were: a job
+// that is not listed any more could not be found.
+const maxForgetAfter = 365 * 24 * time.Hour
+
+func (c *Config) checkScheduler(ps *problems) {
+	p := path{"scheduler"}
+	ps.positive(p.with("drain_timeout"), c.Scheduler.DrainTimeout)
+	ps.notNegative(p.with("stagger"), c.Scheduler.Stagger)
+	ps.positive(p.with("max_clock_offset"), c.Scheduler.MaxClockOffset)
+	ps.notNegative(p.with("reload_every"), c.Scheduler.ReloadEvery)
+	ps.positive(p.with("source_every"), c.Scheduler.SourceEvery)
+	if d := c.Scheduler.ForgetAfter; d != 0 && (d < scheduler.MinForgetAfter || d > maxForgetAfter) {
+		ps.at(p.with("forget_after"), "%v is not between %v and %v; write how long after it was last served a job is forgotten, or 0s for never",
+			d, scheduler.MinForgetAfter, maxForgetAfter)
+	}
+	ps.zone(p.with("timezone"), c.Scheduler.Timezone)
+	if n := c.Scheduler.MaxRunning; n < 0 {
+		ps.at(p.with("max_running"), "%d is negative; write how many runs may go on at once, or 0 for no limit", n)
+	}
+	ps.policy(path{"defaults"}, c.Defaults)
+	c.checkGroup(ps, path{"defaults", "group"}, c.Defaults.Group)
+}
+
+// policy checks what a job and the defaults have in common.
+func (ps *problems) policy(p path, policy JobPolicy) {
+	ps.positive(p.with("timeout"), policy.Timeout)
+	if policy.Timezone != "" {
+		ps.zone(p.with("timezone"), policy.Timezone)
+	}
+	ps.retry(p.with("retry"), policy)
+	ps.labels(p.with("labels"), policy.Labels)
+	ps.notNegative(p.with("late_after"), policy.LateAfter)
+	ps.history(p.with("history"), policy.History)
+	ps.catchUp(p.with("catch_up"), policy.CatchUp)
+	ps.tags(p.with("tags"), policy.Tags)
+}
+
+func (ps *problems) zone(p path, name string) {
+	if _, err := schedule.LoadZone(name); err != nil {
+		ps.at(p, "%v", err)
+	}
+}

@@ -1,0 +1,106 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/quorate/quorate/internal/redlock/members"
+)
+
+// checkNodes checks the one group of nodes, or the several.
+func (c *Config) checkNodes(ps *problems) {
+	known := listed{addrs: map[string]path{}, names: map[string]path{}}
+	one, several := path{"redis", "nodes"}, path{"redis", "cells"}
+	if len(c.Redis.Cells) == 0 {
+		known.check(ps, one, c.Redis.Nodes)
+		return
+	}
+	if len(c.Redis.Nodes) > 0 {
+		ps.atKey(one, "redis.cells is there, too; write one of them: nodes for one group, cells for several")
+	}
+	if n := len(c.Redis.Cells); n < 2 || n > members.MaxCells {
+		ps.at(several, "lists %d; write 2 to %d cells, or redis.nodes for one group", n, members.MaxCells)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Redis.Cells)) {
+		if err := members.CheckCell(name); err != nil {
+			ps.atKey(several.with(name), "%v", err)
+		}
+		known.check(ps, several.with(name, "nodes"), c.Redis.Cells[name].Nodes)
+	}
+}
+
+// nodeEntries lists the nodes of all groups.
+func (c *Config) nodeEntries() []NodeEntry {
+	all := slices.Clone(c.Redis.Nodes)
+	for _, name := range slices.Sorted(maps.Keys(c.Redis.Cells)) {
+		all = append(all, c.Redis.Cells[name].Nodes...)
+	}
+	return all
+}
+
+// listed is where the nodes checked so far are.
+type listed struct{ addrs, names map[string]path }
+
+func (l listed) check(ps *problems, list path, entries []NodeEntry) {
+	if len(entries) == 0 && ps.has(list) {
+		return
+	}
+	switch n := len(entries); {
+	case n == 0:
+		ps.at(list, "no nodes are listed; write the URLs of 1, 3, 5 or 7 independent Redis masters, such as redis://10.0.0.1:6379")
+	case n%2 == 0:
+		ps.at(list, "%d nodes are listed, and an even number survives no more failures than one less; list 1, 3, 5 or 7", n)
+	case n > 7:
+		ps.at(list, "%d nodes are listed; list 1, 3, 5 or 7", n)
+	}
+	for i, entry := range entries {
+		l.checkEntry(ps, list.with(strconv.Itoa(i)), entry)
+	}
+}
+
+func (l listed) checkEntry(ps *problems, p path, entry NodeEntry) {
+	url := entry.URL
+	if url == "" {
+		if !ps.has(p) {
+			ps.at(p, "has no url; write one such as redis://10.0.0.1:6379")
+		}
+		return
+	}
+	if hasReference(url) {
+		expanded, err := Expand(url)
+		if err != nil {
+			return // a secret of another machine: seen when it is used
+		}
+		url = expanded
+	}
+	addr, problem := nodeAddr(members.NodeConfig{Name: entry.Name, URL: url})
+	if problem != "" {
+		ps.at(p, "%s", problem)
+		return
+	}
+	name := strings.ToLower(entry.Name)
+	if name == "" {
+		name = addr
+	}
+	if first, ok := l.addrs[addr]; ok {
+		ps.at(p, "%s is listed twice, first at %s; each node must be a Redis of its own", addr, first)
+	} else if first, ok := l.names[name]; ok {
+		ps.at(p, "the name %s is listed twice, first at %s; give each node its own", name, first)
+	} else {
+		l.addrs[addr], l.names[name] = p, p
+	}
+}
+
+// nodeAddr returns the host:port of a node, or what is wrong with it in the
+// words of package members, which is asked about each node alone so that the
+// answer can be given the node's place.
+func nodeAddr(n members.NodeConfig) (addr, problem string) {
+	one := members.Config{Nodes: []members.NodeConfig{n}}.WithDefaults()
+	if err := one.Validate(); err != nil {
+		return "", strings.TrimPrefix(err.Error(), "node 1: ")
+	}
+	unnamed := members.Config{Nodes: []members.NodeConfig{{URL: n.URL}}}.WithDefaults()
+	return unnamed.Nodes[0].Name, ""
+}

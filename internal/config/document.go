@@ -1,0 +1,135 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// parseDocument reads the YAML of a configuration file into the origin of ps
+// and returns it as a tree of plain values; false if there is no telling what
+// the file says.
+func parseDocument(ps *problems, text []byte) (map[string]any, bool) {
+	root, ok := parseNode(ps, text)
+	if !ok || root == nil || root.Tag == "!!null" {
+		return nil, ok
+	}
+	if root.Kind != yaml.MappingNode {
+		ps.add(position{ps.origin.file, root.Line, root.Column}, nil, "the file holds "+kindOf(root)+"; write keys and values, such as `namespace: quorate`")
+		return nil, false
+	}
+	dropDuplicates(ps, nil, root)
+	var tree map[string]any
+	if err := root.Decode(&tree); err != nil {
+		ps.addYAML(err)
+		return nil, false
+	}
+	ps.origin.root = root
+	return tree, true
+}
+
+// parseNode returns the content of the only document in text; nil if empty.
+func parseNode(ps *problems, text []byte) (*yaml.Node, bool) {
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	var doc, more yaml.Node
+	switch err := dec.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return nil, true
+	case err != nil:
+		ps.addYAML(err)
+		return nil, false
+	}
+	switch err := dec.Decode(&more); {
+	case errors.Is(err, io.EOF):
+	case err != nil:
+		ps.addYAML(err)
+		return nil, false
+	default:
+		ps.add(position{ps.origin.file, more.Line, more.Column}, nil, "a second YAML document begins here; keep one, without `---` between")
+	}
+	return doc.Content[0], true
+}
+
+// yamlLine finds the line in an error of the YAML parser, which has no type.
+var yamlLine = regexp.MustCompile(`line (\d+): `)
+
+// addYAML reports an error of the YAML parser, which knows lines only.
+func (ps *problems) addYAML(err error) {
+	msg := strings.TrimPrefix(err.Error(), "yaml: ")
+	where := position{ps.origin.file, 1, 1}
+	if m := yamlLine.FindStringSubmatchIndex(msg); m != nil {
+		where.line, _ = strconv.Atoi(msg[m[2]:m[3]])
+		msg = msg[:m[0]] + msg[m[1]:]
+	}
+	if strings.Contains(msg, "cannot start any token") {
+		msg += "; quote text that starts with @, ` or %"
+	}
+	ps.add(where, nil, "not valid YAML: "+msg+"; check indentation (spaces, no tabs), quotes and colons here and just above")
+}
+
+// isText tells whether values of the type are written as text.
+func isText(t reflect.Type) bool {
+	return t != nil && (t.Kind() == reflect.String || t == reflect.TypeFor[time.Time]())
+}
+
+// dropDuplicates reports keys that stand twice in a mapping, with both places,
+// and keeps the first, so that the rest of the file is checked too. Keys become
+// text on the way: `1:` names the job "1".
+func dropDuplicates(ps *problems, p path, node *yaml.Node) {
+	switch node.Kind {
+	case yaml.ScalarNode:
+		// A date without quotes is text where text is wanted.
+		if node.Tag == "!!timestamp" && isText(typeAt(p)) {
+			node.Tag = "!!str"
+		}
+	case yaml.SequenceNode:
+		for i, item := range node.Content {
+			dropDuplicates(ps, p.with(strconv.Itoa(i)), item)
+		}
+	case yaml.MappingNode:
+		kept := node.Content[:0]
+		first := map[string]*yaml.Node{}
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			key, value := node.Content[i], node.Content[i+1]
+			if key.Kind == yaml.ScalarNode && !isMerge(key) {
+				key.Tag = "!!str"
+				if before := first[key.Value]; before != nil {
+					ps.duplicate(p.with(key.Value), key, before)
+					continue
+				}
+				first[key.Value] = key
+			}
+			dropDuplicates(ps, p.with(key.Value), value)
+			kept = append(kept, key, value)
+		}
+		node.Content = kept
+	}
+}
+
+func (ps *problems) duplicate(p path, key, before *yaml.Node) {
+	what := "the key"
+	if len(p) == 2 && p[0] == "jobs" {
+		what = "the job"
+	}
+	ps.add(position{ps.origin.file, key.Line, key.Column}, p, fmt.Sprintf(
+		"%s is defined twice, first at %s:%d:%d; rename or remove one", what, ps.origin.file, before.Line, before.Column))
+}
+
+func kindOf(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.MappingNode:
+		return "a mapping"
+	default:
+		return "a single value"
+	}
+}

@@ -1,0 +1,90 @@
+package config
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+)
+
+// settle is how long a file that changed must stay the same before it is read:
+// editors write in several steps.
+const settle = 300 * time.Millisecond
+
+// Changed tells whether contents is another than last, and has stopped changing. It
+// goes by the content: a Kubernetes ConfigMap is a link to a directory that is
+// replaced, and times and sizes may stay as they were.
+func Changed(ctx context.Context, last string, contents func() string) bool {
+	now := contents()
+	if now == last {
+		return false
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(settle):
+		}
+		again := contents()
+		if again == now {
+			return now != last
+		}
+		now = again
+	}
+}
+
+// Sum is a hash of what the files of the configuration held when it was read; "" for one
+// made in code.
+func (c *Config) Sum() string {
+	if c.origin == nil {
+		return ""
+	}
+	return c.origin.sum + c.calendarSums()
+}
+
+// SumNow is a hash of what the file of the source holds now, with the calendars that c
+// names, or of why it cannot be read.
+func (c *Config) SumNow(source Source) string {
+	text, err := os.ReadFile(source.withDefaults().Path)
+	if err != nil {
+		return err.Error()
+	}
+	return TextSum(text) + c.calendarSums()
+}
+
+func (c *Config) calendarSums() string {
+	var sums strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(c.Calendars)) {
+		if file := c.Calendars[name].ICS; file != "" {
+			text, err := c.origin.read(file)
+			fmt.Fprint(&sums, " ", TextSum([]byte(text)), err)
+		}
+	}
+	return sums.String()
+}
+
+// TextSum is a hash of a text.
+func TextSum(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// WithJobs returns c with the jobs of a configuration that was read later, and all that
+// a replica takes in without a restart. What cannot change may forbid what the file
+// allows with its other settings.
+func (c *Config) WithJobs(read *Config, registry *jobs.Registry) (*Config, error) {
+	next := *c
+	next.Jobs, next.Defaults, next.Calendars = read.Jobs, read.Defaults, read.Calendars
+	next.Scheduler.Timezone = read.Scheduler.Timezone
+	next.origin = read.origin
+	ps := &problems{origin: read.origin}
+	next.checkJobs(ps, registry)
+	return &next, ps.err()
+}

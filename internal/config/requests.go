@@ -1,0 +1,83 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
+)
+
+// fixedParams are the built-in functions whose params nobody but the
+// configuration sets: whoever may ask for a run could have any command run, or
+// have secrets sent anywhere.
+var fixedParams = []string{"exec", "http"}
+
+// rebind returns what binds the job's function with the params of a request,
+// which go before the job's own, key by key.
+func (c *Config) rebind(registry *jobs.Registry, job JobConfig) func(map[string]any) (jobs.Handler, error) {
+	return func(asked map[string]any) (jobs.Handler, error) {
+		if slices.Contains(fixedParams, job.Func) {
+			return nil, errFixed(job.Func)
+		}
+		if at := referenceIn(asked); at != "" {
+			return nil, fmt.Errorf("%s: ${…} is resolved in the configuration only; write the value", at)
+		}
+		params := maps.Clone(job.Params)
+		if params == nil {
+			params = map[string]any{}
+		}
+		maps.Copy(params, asked)
+		return registry.Bind(job.Func, params, c.limits(job))
+	}
+}
+
+// CheckPublished returns an error if the job, as it was published, does not take the
+// params: nobody but the configuration sets those of some functions.
+func CheckPublished(job scheduler.JobInfo, params json.RawMessage) error {
+	if len(params) == 0 || !slices.Contains(fixedParams, job.Func) {
+		return job.CheckParams(params)
+	}
+	return &acts.Error{Kind: acts.Trigger, Msg: "params: " + errFixed(job.Func).Error()}
+}
+
+func errFixed(function string) error {
+	return fmt.Errorf("%s takes its params from the configuration only", function)
+}
+
+// CheckParams returns a *acts.Error if a job, as it was published, does not
+// take the params of a request: as this configuration has the job, if the registry
+// knows its function.
+func (c *Config) CheckParams(registry *jobs.Registry, job scheduler.JobInfo, params json.RawMessage) error {
+	own, ok := c.Jobs[job.Name]
+	if !ok || registry == nil || own.Func != job.Func || !slices.Contains(registry.Names(), own.Func) {
+		return CheckPublished(job, params)
+	}
+	return (&scheduler.Job{Bind: c.rebind(registry, own)}).CheckParams(params)
+}
+
+// referenceIn returns the key of a value that holds a reference, "" if none does.
+func referenceIn(v any) string {
+	switch v := v.(type) {
+	case string:
+		if hasReference(v) {
+			return v
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if referenceIn(v[key]) != "" {
+				return key
+			}
+		}
+	case []any:
+		for _, one := range v {
+			if at := referenceIn(one); at != "" {
+				return at
+			}
+		}
+	}
+	return ""
+}

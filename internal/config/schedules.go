@@ -1,0 +1,186 @@
+package config
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/scheduler/schedule"
+)
+
+// Specs are the schedules of a job; in the file also one as plain text.
+type Specs []string
+
+// String joins the specs as listings show them.
+func (s Specs) String() string { return strings.Join(s, " | ") }
+
+// MarshalJSON writes one spec as plain text.
+func (s Specs) MarshalJSON() ([]byte, error) {
+	if len(s) == 1 {
+		return json.Marshal(s[0])
+	}
+	return json.Marshal([]string(s))
+}
+
+// CalendarConfig is a set of days and times without ticks.
+type CalendarConfig struct {
+	Dates    []string `json:"dates,omitempty" jsonschema:"2026-12-25, 2026-12-24..2027-01-01, and *-12-25 or *-12-24..*-01-01 for every year"`
+	ICS      string   `json:"ics,omitempty" jsonschema:"an iCalendar file, relative to this one"`
+	Timezone string   `json:"timezone,omitempty" jsonschema:"where its days begin and end; default: the time zone of each schedule"`
+}
+
+// schedule puts the schedule of the job at p together and reports what is
+// wrong with it. Unknown zones and calendars are reported elsewhere.
+func (c *Config) schedule(ps *problems, p path, job JobConfig, calendars map[string]*schedule.Calendar) schedule.Schedule {
+	if len(job.Schedule) == 0 {
+		if !ps.has(p.with("schedule")) {
+			ps.at(p, "has no schedule; write one such as `schedule: \"@every 30s\"`")
+		}
+		return nil
+	}
+	zone, err := schedule.LoadZone(c.timezone(job))
+	if err != nil {
+		return nil
+	}
+	opts := schedule.Options{
+		Location: zone,
+		Name:     cmp.Or(job.Formerly, p[len(p)-1]), // a new name must not move the ticks of H
+		DST:      schedule.DSTPolicy{Gap: schedule.DSTGap(job.DST.Gap), Overlap: schedule.DSTOverlap(job.DST.Overlap)},
+	}
+	specs := ps.specs(p.with("schedule"), job.Schedule, opts)
+	if specs == nil {
+		return nil
+	}
+	s := ps.limited(p, specs, zone, job.JobPolicy, calendars)
+	if s != nil {
+		ps.jitter(p.with("jitter"), s, job.Jitter)
+	}
+	return s
+}
+
+// specs reads every spec of a job; nil if one is wrong.
+func (ps *problems) specs(p path, specs Specs, opts schedule.Options) schedule.Schedule {
+	var all []schedule.Schedule
+	for i, spec := range specs {
+		s, err := schedule.Parse(spec, opts)
+		if err == nil {
+			all = append(all, s)
+			continue
+		}
+		at := ps.origin.item(p, i)
+		if known, ok := errors.AsType[*schedule.SpecError](err); ok {
+			ps.inside(at, known.Pos, "%s", known.Msg)
+		} else {
+			ps.at(at, "%v", err)
+		}
+	}
+	if len(all) < len(specs) {
+		return nil
+	}
+	return schedule.Union(all...)
+}
+
+// limited applies calendars and bounds; nil if they leave nothing.
+func (ps *problems) limited(p path, s schedule.Schedule, zone *time.Location, policy JobPolicy, calendars map[string]*schedule.Calendar) schedule.Schedule {
+	var excluded []*schedule.Calendar
+	for _, name := range policy.Exclude {
+		if c := calendars[name]; c != nil {
+			excluded = append(excluded, c)
+		}
+	}
+	s, err := schedule.Exclude(s, zone, excluded...)
+	if err != nil {
+		ps.at(p.with("exclude"), "%v", err)
+		return nil
+	}
+	if policy.StartsAt.IsZero() && policy.EndsAt.IsZero() {
+		return s
+	}
+	if s, err = schedule.Between(s, policy.StartsAt, policy.EndsAt); err != nil {
+		at := p.with("ends_at")
+		if policy.EndsAt.IsZero() {
+			at = p.with("starts_at")
+		}
+		ps.at(at, "%v", err)
+		return nil
+	}
+	return s
+}
+
+// jitter checks that a tick starts before the next one comes.
+func (ps *problems) jitter(p path, s schedule.Schedule, jitter time.Duration) {
+	if jitter == 0 || !ps.positive(p, jitter) {
+		return
+	}
+	if gap, ok := schedule.LeastGap(s); ok && jitter >= gap {
+		ps.at(p, "%s is not shorter than the time between two ticks, at least %s; write less", short(jitter), short(gap))
+	}
+}
+
+// calendars fills every calendar of the configuration.
+func (c *Config) calendars(ps *problems) map[string]*schedule.Calendar {
+	all := map[string]*schedule.Calendar{}
+	for _, name := range slices.Sorted(maps.Keys(c.Calendars)) {
+		p, cfg := path{"calendars", name}, c.Calendars[name]
+		if !jobName.MatchString(name) {
+			ps.atKey(p, "%q is not a calendar name; use up to 100 letters, digits and . _ -, starting with a letter or digit", name)
+		}
+		all[name] = ps.calendar(p, name, cfg)
+	}
+	return all
+}
+
+func (ps *problems) calendar(p path, name string, cfg CalendarConfig) *schedule.Calendar {
+	var zone *time.Location
+	if cfg.Timezone != "" {
+		ps.zone(p.with("timezone"), cfg.Timezone)
+		zone, _ = schedule.LoadZone(cfg.Timezone) // nil: reported
+	}
+	if len(cfg.Dates) == 0 && cfg.ICS == "" && !ps.has(p) {
+		ps.at(p, "has no day; write dates such as `dates: [2026-12-25]`, or ics and the name of a file")
+	}
+	c := schedule.NewCalendar(name, zone)
+	for i, days := range cfg.Dates {
+		if err := c.Add(days); err != nil {
+			ps.at(p.with("dates", strconv.Itoa(i)), "%v", err)
+		}
+	}
+	if cfg.ICS != "" {
+		ps.ics(p.with("ics"), c, cfg.ICS)
+	}
+	return c
+}
+
+// ics takes in an iCalendar file.
+func (ps *problems) ics(p path, c *schedule.Calendar, file string) {
+	text, err := ps.origin.read(file)
+	if err != nil {
+		ps.at(p, "cannot be read: %v; write a path, relative to the configuration file", err)
+		return
+	}
+	err = c.AddICS(text)
+	if wrong, ok := errors.AsType[*schedule.CalendarError](err); ok {
+		ps.at(p, "%s:%d: %s", file, wrong.Line, wrong.Msg)
+	} else if err != nil {
+		ps.at(p, "%s: %v", file, err)
+	}
+}
+
+// excluded reports names of calendars that do not exist.
+func (ps *problems) excluded(p path, policy JobPolicy, calendars map[string]CalendarConfig) {
+	for i, name := range policy.Exclude {
+		if _, ok := calendars[name]; ok {
+			continue
+		}
+		known := "write it under calendars"
+		if len(calendars) > 0 {
+			known = "known: " + strings.Join(slices.Sorted(maps.Keys(calendars)), ", ")
+		}
+		ps.at(p.with("exclude", strconv.Itoa(i)), "no calendar is called %q; %s", name, known)
+	}
+}

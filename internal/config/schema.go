@@ -1,0 +1,140 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/quorate/quorate/internal/redlock/members"
+)
+
+// Schema returns the JSON schema (draft 2020-12) of config.yaml, generated
+// from Config and Default. Editors that speak YAML use it.
+func Schema() ([]byte, error) {
+	schema, err := jsonschema.For[Config](&jsonschema.ForOptions{TypeSchemas: typeSchemas()})
+	if err != nil {
+		return nil, fmt.Errorf("generating the schema: %w", err)
+	}
+	schema.Schema = "https://json-schema.org/draft/2020-12/schema"
+	schema.Title = "Quorate configuration"
+	refine(schema, reflect.ValueOf(Default()).Elem())
+	schema.Properties["jobs"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
+	schema.Properties["calendars"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
+	schema.Properties["groups"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
+	redis, few, most := schema.Properties["redis"], 2, members.MaxCells
+	redis.Properties["nodes"].AnyOf = sizes(1, 3, 5, 7)
+	redis.OneOf = []*jsonschema.Schema{{Required: []string{"nodes"}}, {Required: []string{"cells"}}}
+	cells := redis.Properties["cells"]
+	cells.PropertyNames = &jsonschema.Schema{Pattern: members.CellPattern}
+	cells.MinProperties, cells.MaxProperties = &few, &most
+	cells.AdditionalProperties.Properties["nodes"].AnyOf = sizes(1, 3, 5, 7)
+	return json.MarshalIndent(schema, "", "  ")
+}
+
+// referencePattern is a text that may be anything once it is resolved.
+const referencePattern = `\$\{(env|file):[^}]+\}`
+
+// typeSchemas describes the types that are not what they look like in Go.
+func typeSchemas() map[reflect.Type]*jsonschema.Schema {
+	node := &jsonschema.Schema{
+		Type: "object",
+		Properties: map[string]*jsonschema.Schema{
+			"name": {Type: "string", Description: "what membership compares; default host:port"},
+			"url":  nodeURL(),
+		},
+		Required:             []string{"url"},
+		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+	}
+	one := 1
+	return map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[time.Duration](): {
+			Type: "string", Pattern: `^\s*(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)\s*$|` + referencePattern,
+		},
+		reflect.TypeFor[bool]():           {AnyOf: []*jsonschema.Schema{{Type: "boolean"}, {Type: "string", Pattern: referencePattern}}},
+		reflect.TypeFor[int]():            {AnyOf: []*jsonschema.Schema{{Type: "integer"}, {Type: "string", Pattern: referencePattern}, {Type: "null"}}},
+		reflect.TypeFor[NodeEntry]():      {AnyOf: []*jsonschema.Schema{nodeURL(), node}},
+		reflect.TypeFor[time.Time]():      {Type: "string", Pattern: `^$|^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]|` + referencePattern},
+		reflect.TypeFor[Specs]():          {AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: &one}}},
+		reflect.TypeFor[map[string]any](): {Type: "object"},
+	}
+}
+
+func nodeURL() *jsonschema.Schema {
+	return &jsonschema.Schema{
+		Type: "string", Pattern: "^(redis|valkey)s?://|" + referencePattern,
+		Description: "redis://[user:password@]host[:port], or rediss:// for TLS",
+	}
+}
+
+// sizes allows lists of the given lengths.
+func sizes(lengths ...int) []*jsonschema.Schema {
+	var anyOf []*jsonschema.Schema
+	for _, n := range lengths {
+		anyOf = append(anyOf, &jsonschema.Schema{MinItems: &n, MaxItems: &n})
+	}
+	return anyOf
+}
+
+// refine adds to the schema of a struct what the library does not know:
+// defaults, choices, and that a key may be left without a value.
+func refine(schema *jsonschema.Schema, value reflect.Value) {
+	for _, f := range fieldsOf(value.Type()) {
+		s, v := schema.Properties[f.key], value.FieldByIndex(f.index)
+		switch {
+		case v.Kind() == reflect.Struct:
+			refine(s, v)
+		case v.Kind() == reflect.Map && f.typ.Elem().Kind() == reflect.Struct:
+			refine(s.AdditionalProperties, reflect.New(f.typ.Elem()).Elem())
+		case v.Kind() == reflect.Slice && s.AnyOf == nil:
+			s.Type, s.Types = "array", nil
+			refineItems(s.Items, f.typ.Elem())
+		}
+		if c, ok := reflect.TypeAssert[choice](v); ok {
+			s.Enum = enum(c.choices())
+		}
+		if !v.IsZero() && v.Kind() != reflect.Struct {
+			s.Default = defaultOf(v)
+		}
+		if s.Type != "" && !slices.Contains(schema.Required, f.key) {
+			s.Types, s.Type = []string{s.Type, "null"}, ""
+		}
+	}
+}
+
+// refineItems is refine for the elements of a list.
+func refineItems(schema *jsonschema.Schema, t reflect.Type) {
+	element := reflect.New(t).Elem()
+	if c, ok := reflect.TypeAssert[choice](element); ok {
+		schema.Enum = enum(c.choices())[:len(c.choices())] // null is no element
+	}
+	if t == reflect.TypeFor[WebhookConfig]() {
+		refine(schema, element)
+	}
+}
+
+func enum(values []string) []any {
+	list := make([]any, 0, len(values)+1)
+	for _, v := range values {
+		list = append(list, v)
+	}
+	return append(list, nil) // `key:` without a value means the default
+}
+
+func defaultOf(v reflect.Value) json.RawMessage {
+	value := v.Interface()
+	switch v := value.(type) {
+	case time.Duration:
+		value = short(v)
+	case fmt.Stringer:
+		value = v.String()
+	}
+	b, err := json.Marshal(value)
+	if err != nil {
+		return nil
+	}
+	return b
+}

@@ -1,0 +1,132 @@
+// Package exported lists what other modules can use of this one, so that a change of it is
+// seen in review: its test compares the list with exported.txt, which `make exported` writes.
+package exported
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// List returns every exported declaration of the module at root, without comments, by
+// package; packages that nobody outside can import, or has a reason to, are left out.
+func List(root fs.FS) (string, error) {
+	packages := map[string][]string{}
+	err := fs.WalkDir(root, ".", func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir():
+			if hidden(file) {
+				return fs.SkipDir
+			}
+			return nil
+		case !strings.HasSuffix(file, ".go"), strings.HasSuffix(file, "_test.go"):
+			return nil
+		}
+		list, err := declarations(root, file)
+		packages[path.Dir(file)] = append(packages[path.Dir(file)], list...)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	for _, dir := range sorted(packages) {
+		fmt.Fprintf(&text, "package %s\n\n", dir)
+		slices.Sort(packages[dir])
+		for _, d := range packages[dir] {
+			text.WriteString(d + "\n")
+		}
+		text.WriteString("\n")
+	}
+	return text.String(), nil
+}
+
+func hidden(dir string) bool {
+	base := path.Base(dir)
+	return dir != "." && strings.HasPrefix(base, ".") ||
+		slices.Contains([]string{"internal", "testdata", "benchmarks", "examples"}, base)
+}
+
+func sorted(packages map[string][]string) []string {
+	var dirs []string
+	for dir, list := range packages {
+		if len(list) > 0 {
+			dirs = append(dirs, dir)
+		}
+	}
+	slices.Sort(dirs)
+	return dirs
+}
+
+// declarations returns the exported declarations of a file.
+func declarations(root fs.FS, file string) ([]string, error) {
+	text, err := fs.ReadFile(root, file)
+	if err != nil {
+		return nil, err
+	}
+	set := token.NewFileSet()
+	f, err := parser.ParseFile(set, file, text, parser.SkipObjectResolution)
+	if err != nil || f.Name.Name == "main" || !ast.FileExports(f) {
+		return nil, err
+	}
+	var list []string
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			d.Body = nil
+			if d.Recv != nil {
+				if !exportedType(d.Recv.List[0].Type) {
+					continue
+				}
+				d.Recv.List[0].Names = nil // others may name it otherwise
+			}
+			list = append(list, source(d))
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if d.Tok != token.IMPORT {
+					list = append(list, source(&ast.GenDecl{Tok: d.Tok, Specs: []ast.Spec{spec}}))
+				}
+			}
+		}
+	}
+	return list, nil
+}
+
+// exportedType tells whether a method's receiver is of an exported type.
+func exportedType(t ast.Expr) bool {
+	switch t := t.(type) {
+	case *ast.StarExpr:
+		return exportedType(t.X)
+	case *ast.IndexExpr:
+		return exportedType(t.X)
+	case *ast.Ident:
+		return t.IsExported()
+	}
+	return false
+}
+
+// source formats a node in the canonical way, whatever its place in the file. What was
+// parsed can be formatted.
+func source(node ast.Node) string {
+	ast.Inspect(node, func(n ast.Node) bool {
+		switch n := n.(type) { // else a comment says that something is left out
+		case *ast.StructType:
+			n.Incomplete = false
+		case *ast.InterfaceType:
+			n.Incomplete = false
+		}
+		return true
+	})
+	var b bytes.Buffer
+	_ = format.Node(&b, token.NewFileSet(), node)
+	return b.String()
+}

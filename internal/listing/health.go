@@ -1,0 +1,260 @@
+package listing
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// A Level says how urgent something is.
+type Level string
+
+// The levels, from nothing to do to lost ticks.
+const (
+	Calm Level = "calm"
+	Good Level = "good"
+	Warn Level = "warn"
+	Bad  Level = "bad"
+)
+
+// Weight orders levels.
+func (l Level) Weight() int { return slices.Index([]Level{Calm, Good, Warn, Bad}, l) }
+
+// A Sentence describes the state of a part of the cluster.
+type Sentence struct {
+	Level Level
+	Text  string
+	More  string // a second sentence: what it means or what to do; may be empty
+}
+
+// SilentAfter is how long after its last heartbeat a replica counts as silent. Replicas
+// beat three times in SeenLately, and a beat times out well before this: a heartbeat is
+// lost, not merely slow. The other half leaves time to see the replica on the roster.
+const SilentAfter = scheduler.SeenLately / 2
+
+// Silence is how long a silent replica has sent no heartbeat; 0 if it is not silent or
+// its last heartbeat is unknown.
+func (r Replica) Silence(asOf time.Time) time.Duration {
+	seen := Time(r.Seen)
+	if quiet := asOf.Sub(seen); !seen.IsZero() && quiet > SilentAfter {
+		return quiet
+	}
+	return 0
+}
+
+// Level is Good for a replica that takes ticks normally.
+func (r Replica) Level(asOf time.Time) Level {
+	if r.State != scheduler.StateReady || r.Silence(asOf) > 0 {
+		return Warn
+	}
+	return Good
+}
+
+// ClockOff tells whether the replica's clock needs setting: it is skewed, or its times
+// had to be corrected.
+func (r Replica) ClockOff() bool {
+	return r.State == scheduler.StateSkewed || r.OffsetMilli != nil && r.offset().Abs() >= noticeableOffset
+}
+
+// Level is Bad for a node that will not vote again without an operator, as in `nodes
+// check`. An abstaining node votes after its grace, a slow one when it is less busy.
+func (n Node) Level() Level {
+	switch n.State {
+	case NodeVoting:
+		return Good
+	case NodeAbstaining, NodeSlow:
+		return Warn
+	}
+	return Bad
+}
+
+// FailedOutcomes are the outcomes of unsuccessful runs.
+func FailedOutcomes() []ledger.Outcome {
+	return []ledger.Outcome{ledger.Failed, ledger.TimedOut, ledger.LeaseLost, ledger.Interrupted}
+}
+
+// Level is Bad for a failed run; Warn for a missed tick, or if a guard refused a write.
+func (t Tick) Level() Level {
+	switch {
+	case slices.Contains(FailedOutcomes(), t.Outcome):
+		return Bad
+	case t.Outcome == ledger.Missed, t.StaleWrites > 0:
+		return Warn
+	case t.Outcome == ledger.Succeeded:
+		return Good
+	}
+	return Calm
+}
+
+// Quorate returns locking.ErrNoQuorum unless a quorum of each group of nodes answers. An
+// abstaining node answers: see Margins for votes.
+func Quorate(nodes []Node) error {
+	var errs []error
+	for _, group := range ByCell(nodes, func(n Node) *string { return n.Cell }) {
+		answered := 0
+		for _, n := range group {
+			if Answers(n.State) {
+				answered++
+			}
+		}
+		errs = append(errs, QuorumOf(Text(group[0].Cell), answered, len(group)))
+	}
+	return errors.Join(errs...)
+}
+
+// QuorumOf returns locking.ErrNoQuorum unless a quorum of the cell's nodes has answered.
+func QuorumOf(cell string, answered, nodes int) error {
+	if answered > nodes/2 {
+		return nil
+	}
+	err := fmt.Errorf("%w: %d of %d; start the others", locking.ErrNoQuorum, answered, nodes)
+	if cell != "" {
+		err = fmt.Errorf("cell %s: %w", cell, err)
+	}
+	return err
+}
+
+// ByCell groups rows, which are sorted by cell.
+func ByCell[R any](rows []R, cell func(R) *string) [][]R {
+	var groups [][]R
+	for i, r := range rows {
+		if i == 0 || Text(cell(r)) != Text(cell(rows[i-1])) {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], r)
+	}
+	return groups
+}
+
+// TickHealth counts the outcomes of the latest ticks since a time. Cut: there were earlier
+// ones.
+func TickHealth(latest []Tick, cut bool, since string) Sentence {
+	level, skipped, refused := Calm, "", 0
+	counts := map[ledger.Outcome]int{}
+	for _, t := range latest {
+		if level.Weight() < t.Level().Weight() {
+			level = t.Level()
+		}
+		outcome := t.Outcome
+		if slices.Contains(FailedOutcomes(), outcome) {
+			outcome = ledger.Failed
+		}
+		counts[outcome]++
+		if outcome == ledger.Skipped {
+			skipped = cmp.Or(skipped, "Last skipped: "+t.Job+", "+Text(t.Reason)+".")
+		}
+		if t.StaleWrites > 0 {
+			refused++
+		}
+	}
+	var parts []string
+	for _, o := range []ledger.Outcome{ledger.Succeeded, ledger.Failed, ledger.Missed, ledger.Cancelled, ledger.Skipped} {
+		if counts[o] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[o], o))
+		}
+	}
+	switch {
+	case len(parts) == 0:
+		return Sentence{Level: Calm, Text: "No tick has ended since " + since + "."}
+	case refused > 0:
+		parts = append(parts, fmt.Sprintf("%d with refused writes", refused))
+	}
+	of := "Ticks"
+	if cut {
+		of = fmt.Sprintf("Latest %d ticks", len(latest))
+	}
+	return Sentence{level, fmt.Sprintf("%s since %s: %s.", of, since, strings.Join(parts, ", ")), skipped}
+}
+
+// NoTickPlanned is the sentence for an empty list of next ticks.
+func NoTickPlanned() Sentence {
+	return Sentence{Level: Calm, Text: "No tick is planned: no job is served, or none has ticks left."}
+}
+
+// ReplicaHealth describes the replicas on the roster, and those that ran one of the
+// latest ticks and are gone. Drift tells whether they serve different sets of jobs.
+func ReplicaHealth(replicas []Replica, latest []Tick, asOf time.Time) (s Sentence, drift bool) {
+	odd, ready, drift := replicaProblems(replicas, asOf)
+	s = Sentence{Level: Good, Text: Count(len(replicas), "replica", "replicas")}
+	switch {
+	case len(replicas) == 0:
+		return Sentence{Bad, "No replica runs, so no tick starts.", "Start one with quorate run."}, false
+	case ready == 0:
+		s.Level, s.Text = Bad, s.Text+", none ready: "+And(odd)
+	case len(odd) > 0:
+		s.Level, s.Text = Warn, s.Text+"; "+And(odd)
+	case ready == 1:
+		s.Level, s.Text = Calm, s.Text+", ready; no other can take over"
+	default:
+		s.Text += ", all ready"
+	}
+	s.Text += "."
+	gone, hurt := goneReplicas(replicas, latest)
+	if s.More = gone; hurt && s.Level != Bad {
+		s.Level = Warn
+	}
+	if drift && ready > 0 {
+		s.Level, s.More = Warn, "They serve different configurations: a rollout is under way or incomplete."
+	}
+	return s, drift && ready > 0
+}
+
+// replicaProblems describes the replicas that are silent or not ready, counts those that
+// take ticks, and tells whether they serve different sets of jobs.
+func replicaProblems(replicas []Replica, asOf time.Time) (odd []string, ready int, drift bool) {
+	for _, r := range replicas {
+		drift = drift || Text(r.ConfigHash) != Text(replicas[0].ConfigHash)
+		switch quiet := r.Silence(asOf); {
+		case quiet > 0:
+			odd = append(odd, r.ID+" has been silent for "+Span(quiet.Truncate(time.Second)))
+			continue
+		case r.State != scheduler.StateReady:
+			odd = append(odd, r.ID+" "+r.Problem())
+		}
+		if r.State == scheduler.StateReady || r.State == scheduler.StateSkewed { // skewed ones run the ticks that others leave
+			ready++
+		}
+	}
+	return odd, ready, drift
+}
+
+// goneReplicas names the replicas that ran one of the latest ticks and are gone, and
+// tells whether one of them left a run unfinished.
+func goneReplicas(replicas []Replica, latest []Tick) (text string, hurt bool) {
+	there := map[string]bool{"": true}
+	for _, r := range replicas {
+		there[r.ID] = true
+	}
+	var names, broken []string
+	for _, t := range latest {
+		id := Text(t.Replica)
+		if there[id] || !t.Outcome.Ran() {
+			continue
+		}
+		if !slices.Contains(names, id) {
+			names = append(names, id)
+		}
+		if t.Outcome == ledger.Interrupted && !slices.Contains(broken, t.Job) {
+			broken = append(broken, t.Job)
+		}
+	}
+	if len(names) == 0 {
+		return "", false
+	}
+	verb := " have"
+	if len(names) == 1 {
+		verb = " has"
+	}
+	text = And(names) + verb + " gone"
+	if len(broken) > 0 {
+		text += ", with a run of " + And(broken) + " unfinished"
+	}
+	return text + ".", len(broken) > 0
+}

@@ -1,0 +1,122 @@
+package listing
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// A Job is one version of a job, served now or last, with its last tick.
+type Job struct {
+	Job         string  `json:"job"`
+	Func        *string `json:"func"`
+	Schedule    *string `json:"schedule"`
+	Timezone    *string `json:"timezone"`
+	Description *string `json:"description"`
+	Next        *string `json:"next"`
+	// JitterMillis is the largest delay of a tick's start.
+	JitterMillis *int64          `json:"jitter_ms"`
+	LastTick     *string         `json:"last_tick"`
+	LastOutcome  *ledger.Outcome `json:"last_outcome"`
+	LastReplica  *string         `json:"last_replica"`
+	Published    *string         `json:"published"`
+	PublishedBy  *string         `json:"published_by"`
+	// Key is the job's first name, by which the nodes know it.
+	Key  string  `json:"key"`
+	Hash *string `json:"hash"` // of this version of the job
+	// Paused is why its ticks are skipped; null: they are not.
+	Paused *string `json:"paused"`
+	Cell   *string `json:"cell"` // the cell that decides on it; null without cells
+	// Live: a replica serves this version now. Drift: others serve another version.
+	Live  bool `json:"live"`
+	Drift bool `json:"drift"`
+
+	// Info is what was published.
+	Info scheduler.JobInfo `json:"-"`
+}
+
+// Jobs lists the versions of all jobs, or of the named ones, with the last tick of each.
+// See MarkPaused for pauses. With a *ledger.PartialError jobs are missing.
+func (r Reader) Jobs(ctx context.Context, names ...string) ([]Job, error) {
+	d, err := r.Directory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.JobsIn(ctx, d, names...)
+}
+
+// JobsIn is Jobs for callers that have the directory. One request reads the last
+// records of all jobs.
+func (r Reader) JobsIn(ctx context.Context, d Directory, names ...string) ([]Job, error) {
+	now, versions := time.Now(), d.of(names)
+	ask := make([]ledger.Stretch, len(versions))
+	for i, v := range versions {
+		ask[i] = ledger.Stretch{Job: v.StoredAs(), Limit: lastRecords}
+	}
+	ends, err := r.Ledger.Skim(ctx, ask, true)
+	if IgnorePartial(err) != nil {
+		return nil, err
+	}
+	rows := make([]Job, len(versions))
+	for i, v := range versions {
+		rows[i] = newJob(v, now)
+		rows[i].Cell = Optional(r.cellOf(rows[i].Key))
+		last, err := r.last(ctx, ask[i].Job, ends[i])
+		if err != nil {
+			return nil, err
+		}
+		if len(last) > 0 {
+			rows[i].LastTick, rows[i].LastOutcome = Stamp(last[0].Tick), Optional(last[0].Outcome)
+			rows[i].LastReplica = Optional(last[0].Replica)
+		}
+	}
+	return rows, cmp.Or(err, d.Gap)
+}
+
+// lastRecords is how many records of a job are read to find its last tick. A tick
+// rarely has more.
+const lastRecords = 3
+
+// last returns the last tick of a job, given its last records.
+func (r Reader) last(ctx context.Context, key string, end ledger.Skimmed) ([]ledger.Entry, error) {
+	if len(end.Entries) > 0 || end.Rest.IsZero() {
+		return end.Entries, nil
+	}
+	return r.Ledger.Ticks(ctx, ledger.Query{Job: key, Limit: 1}) // its last tick has many attempts
+}
+
+func newJob(v scheduler.Version, now time.Time) Job {
+	return Job{
+		Job: v.Name, Func: Optional(v.Func), Schedule: Optional(v.Schedule), Timezone: Optional(v.Timezone),
+		Description: Optional(v.Description), Next: nextTick(v.JobInfo, now),
+		Published: Stamp(v.Published), PublishedBy: Optional(v.Replica),
+		JitterMillis: Optional(v.Jitter.Milliseconds()),
+		Key:          v.StoredAs(), Hash: Optional(v.Hash), Live: v.Live, Drift: v.Drift, Info: v.JobInfo,
+	}
+}
+
+// nextTick computes a published job's next tick; nil if it has none, or if this release
+// cannot read its schedule.
+func nextTick(j scheduler.JobInfo, now time.Time) *string {
+	s, err := j.Ticks()
+	if err != nil {
+		return nil
+	}
+	for _, next := range j.Coming(s, now, 1) {
+		return Stamp(next.Tick)
+	}
+	return nil
+}
+
+// MarkPaused sets Paused of each job. With a *ledger.PartialError pauses may be
+// missing; with another error all are.
+func (r Reader) MarkPaused(ctx context.Context, rows []Job) error {
+	open, err := r.Acts.Open(ctx)
+	for i, row := range rows {
+		rows[i].Paused = Optional(row.Info.PausedBy(open.Pauses))
+	}
+	return err
+}

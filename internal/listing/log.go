@@ -1,0 +1,101 @@
+package listing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// A Log is what a run has logged.
+type Log struct {
+	ID      *string        `json:"id"`
+	Job     string         `json:"job"`
+	Tick    string         `json:"tick"`
+	Token   *locking.Token `json:"token"`
+	Attempt *int           `json:"attempt"`
+	Replica *string        `json:"replica"`
+	Outcome ledger.Outcome `json:"outcome"`
+	// AsOf is when the log of a running run was stored; null: the log is complete.
+	AsOf *string `json:"as_of"`
+	// Cut is how many bytes before Text were dropped.
+	Cut  int    `json:"cut"`
+	Text string `json:"text"`
+}
+
+// Log returns the log of one run of the named job. Run is its ID or its tick; attempt
+// selects one attempt. Empty and 0 select the last run that has ended. The error is
+// ErrNotFound if there is no such run or no log.
+func (r Reader) Log(ctx context.Context, job, run string, attempt int) (Log, error) {
+	d, err := r.Directory(ctx)
+	if err != nil {
+		return Log{}, err
+	}
+	e, err := r.find(ctx, d, job, func(e ledger.Entry) bool {
+		return isRun(e, run) && (attempt == 0 || e.Attempt == attempt) && (run != "" || e.Outcome != ledger.Running)
+	})
+	if errors.Is(err, errNoRun) {
+		return Log{}, noSuchRun(job, run, attempt)
+	}
+	if err != nil {
+		return Log{}, err
+	}
+	log, err := r.Ledger.Log(ctx, e.Job, e.OrderKey(), e.Token)
+	if errors.Is(err, ledger.ErrNoLog) {
+		return Log{}, fmt.Errorf("log of %s %w: the run logged nothing, or its log is not stored yet, or no longer kept", e.ID(), ErrNotFound)
+	}
+	return NewLog(d.named(e), log), err
+}
+
+// errNoRun: no run of the job matches.
+var errNoRun = errors.New("no such run")
+
+// find returns the latest run of a job that matches; its Job is the key.
+func (r Reader) find(ctx context.Context, d Directory, job string, is func(ledger.Entry) bool) (ledger.Entry, error) {
+	key := d.Key(job)
+	list, err := r.Ledger.Runs(ctx, ledger.Query{Job: key, Limit: ledger.MaxKeep})
+	if err != nil {
+		return ledger.Entry{}, err
+	}
+	for _, e := range list {
+		if is(e) {
+			return e, nil
+		}
+	}
+	if len(list) == 0 {
+		if err := d.Require(key); err != nil {
+			return ledger.Entry{}, err
+		}
+	}
+	return ledger.Entry{}, errNoRun
+}
+
+// noSuchRun describes the run that was not found.
+func noSuchRun(job, run string, attempt int) error {
+	what := fmt.Sprintf("no run of %s has ended", job)
+	if run != "" {
+		what = fmt.Sprintf("%s has no run %q", job, run)
+	}
+	if attempt != 0 {
+		what += fmt.Sprintf(" as attempt %d", attempt)
+	}
+	return fmt.Errorf("%w: %s; quorate runs %s lists them", ErrNotFound, what, job)
+}
+
+// isRun tells whether text is the ID or the tick of an entry. Empty text matches any.
+func isRun(e ledger.Entry, text string) bool {
+	_, id, _ := strings.Cut(e.ID(), "@")
+	return text == "" || strings.HasSuffix(text, "@"+id) || text == *Stamp(e.Tick)
+}
+
+// NewLog returns a log as a row.
+func NewLog(e ledger.Entry, log ledger.Log) Log {
+	row := NewRun(e)
+	return Log{
+		ID: row.ID, Job: row.Job, Tick: row.Tick, Token: row.Token, Attempt: row.Attempt, Replica: row.Replica,
+		Outcome: row.Outcome, AsOf: Stamp(log.At), Cut: log.Cut, Text: log.Text,
+	}
+}

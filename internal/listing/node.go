@@ -1,0 +1,62 @@
+package listing
+
+// States of a node that the code compares. A slow node does not answer now but answered
+// lately, so it may only be busy.
+const (
+	NodeVoting     = "voting"
+	NodeAbstaining = "abstaining"
+	NodeSlow       = "slow"
+	NodeDown       = "down"
+)
+
+// Answers tells whether a node in the state answers.
+func Answers(state string) bool { return state != NodeSlow && state != NodeDown }
+
+// A Node is one node.
+type Node struct {
+	Cell        *string  `json:"cell"` // null without cells
+	Node        string   `json:"node"`
+	URL         string   `json:"url"`
+	State       string   `json:"state"` // voting, abstaining, sealed, blank, refusing, slow, down
+	Error       *string  `json:"error"`
+	Why         *string  `json:"why"` // why it does not vote yet
+	Since       *string  `json:"since"`
+	VouchesAt   *string  `json:"vouches_at"`
+	Members     []string `json:"members"`
+	Epoch       *int64   `json:"epoch"`
+	SealedFor   []string `json:"sealed_for"`
+	Role        *string  `json:"role"`
+	Version     *string  `json:"version"`
+	RunID       *string  `json:"run_id"`
+	Embedded    bool     `json:"embedded"`
+	Persistence *string  `json:"persistence"`
+	Eviction    *string  `json:"eviction"`
+	RTTMillis   *float64 `json:"rtt_ms"`
+	OffsetMilli *float64 `json:"offset_ms"`
+	Warnings    []string `json:"warnings"`
+}
+
+// A Check is the verdict on one node. Without a name it is about this machine.
+type Check struct {
+	Cell        *string   `json:"cell"` // null without cells
+	Node        *string   `json:"node"`
+	State       string    `json:"state"`
+	Verdict     string    `json:"verdict"` // ok, wait, mend
+	MayRestart  bool      `json:"may_restart"`
+	Findings    []Finding `json:"findings"`
+	Version     *string   `json:"version"`
+	Persistence *string   `json:"persistence"`
+	Fsync       *string   `json:"fsync"`
+	Eviction    *string   `json:"eviction"`
+	MaxMemory   *int64    `json:"max_memory"`
+	UsedMemory  *int64    `json:"used_memory"`
+	RTTMillis   *float64  `json:"rtt_ms"`
+	OffsetMilli *float64  `json:"offset_ms"`
+}
+
+// A Finding is a problem that will cost votes, memory or ticks. Text says what to do.
+type Finding struct {
+	Topic string `json:"topic"`
+	Level string `json:"level"` // note, wait, mend
+	Text  string `json:"text"`
+}

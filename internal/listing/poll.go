@@ -1,0 +1,83 @@
+package listing
+
+import (
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// A Poll has each node's answer to the claim of a run.
+type Poll struct {
+	Rounds *int         `json:"rounds"` // of requests that the claim took
+	Nodes  []NodeAnswer `json:"nodes"`  // in the order of the configuration
+	Said   *string      `json:"said"`   // why nodes did not grant it, in words
+}
+
+// A NodeAnswer is one node's answer.
+type NodeAnswer struct {
+	Node   *string `json:"node"`   // null if the list of nodes has changed since
+	Answer string  `json:"answer"` // granted, not awaited, held, abstained, unreachable, refused
+}
+
+// Beats are the extensions of the lease of a run.
+type Beats struct {
+	Count  int     `json:"count"`
+	Failed int     `json:"failed"`
+	Least  Beat    `json:"least"` // the one that began with the least validity left
+	Lapse  *Beat   `json:"lapse"` // the last one that failed
+	Why    *string `json:"why"`   // why Lapse failed
+	Last   []Beat  `json:"last"`  // the last ones, oldest first
+}
+
+// A Beat is one attempt to extend a lease.
+type Beat struct {
+	At     string `json:"at"`
+	Left   int64  `json:"left_ms"` // validity when it began
+	Took   int64  `json:"took_ms"`
+	Failed bool   `json:"failed"`
+	// Granted counts the nodes that granted it, of Nodes; both null if unknown.
+	Granted *int `json:"granted"`
+	Nodes   *int `json:"nodes"`
+}
+
+// newPoll returns nil if the answers are not known.
+func newPoll(p locking.Poll) *Poll {
+	if p.Nodes() == 0 {
+		return nil
+	}
+	row := &Poll{Rounds: Optional(int(p.Rounds)), Said: Optional(p.Said)}
+	for i, a := range p.Answers[:p.Nodes()] {
+		row.Nodes = append(row.Nodes, NodeAnswer{Node: Optional(p.Name(i)), Answer: a.String()})
+	}
+	return row
+}
+
+// NewBeats returns the extensions of a lease as listings show them; nil for none.
+func NewBeats(b *ledger.Beats) *Beats {
+	if b == nil {
+		return nil
+	}
+	row := &Beats{Count: b.Count, Failed: b.Failed, Least: newBeat(b.Least), Why: Optional(b.Why), Last: []Beat{}}
+	if b.Failed > 0 {
+		lapse := newBeat(b.Lapse)
+		row.Lapse = &lapse
+	}
+	for _, one := range b.Last {
+		row.Last = append(row.Last, newBeat(one))
+	}
+	return row
+}
+
+func newBeat(b ledger.Beat) Beat {
+	row := Beat{At: *Stamp(b.At), Left: b.Left.Milliseconds(), Took: b.Took.Milliseconds(), Failed: b.Failed}
+	p := locking.Poll{Answers: b.Answers}
+	if n := p.Nodes(); n > 0 {
+		granted := 0
+		for _, a := range b.Answers {
+			if a == locking.Granted {
+				granted++
+			}
+		}
+		row.Granted, row.Nodes = &granted, &n
+	}
+	return row
+}

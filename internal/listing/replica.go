@@ -1,0 +1,95 @@
+package listing
+
+import (
+	"context"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+)
+
+// A Replica is one replica that was seen lately.
+type Replica struct {
+	ID         string            `json:"id"`
+	State      string            `json:"state"`
+	Host       string            `json:"host"`
+	PID        int               `json:"pid"`
+	Version    string            `json:"version"`
+	Started    *string           `json:"started"`
+	Seen       *string           `json:"seen"`
+	Running    []string          `json:"running"`
+	ConfigHash *string           `json:"config_hash"`
+	Labels     map[string]string `json:"labels"`
+
+	// Null from older releases.
+	ConfigSince *string  `json:"config_since"` // when it began to serve ConfigHash
+	Jobs        *int     `json:"jobs"`         // how many it serves
+	Won         *int64   `json:"won"`          // claims since it started
+	OffsetMilli *float64 `json:"offset_ms"`    // its clock minus the nodes'; null also if unknown
+}
+
+// Problem describes a replica that is not ready: "is draining", or "has a clock 1h0m0s
+// behind".
+func (r Replica) Problem() string {
+	if r.State != scheduler.StateSkewed || r.OffsetMilli == nil {
+		return "is " + r.State
+	}
+	return "has a clock " + r.Clock()
+}
+
+// Clock is the difference between its clock and the nodes' in words, "" if unknown.
+func (r Replica) Clock() string {
+	if r.OffsetMilli == nil {
+		return ""
+	}
+	by := r.offset().Round(time.Millisecond)
+	if by < 0 {
+		return (-by).String() + " behind"
+	}
+	return by.String() + " ahead"
+}
+
+func (r Replica) offset() time.Duration {
+	return time.Duration(*r.OffsetMilli * float64(time.Millisecond))
+}
+
+// noticeableOffset is the smallest clock offset that is noticeable in displayed times.
+const noticeableOffset = 500 * time.Millisecond
+
+// NewReplica returns a replica as a row. If its clock is noticeably off, its times are
+// converted to the nodes' clock.
+func NewReplica(r scheduler.Replica) Replica {
+	if r.ClockOffset != nil && r.ClockOffset.Abs() >= noticeableOffset {
+		for _, at := range []*time.Time{&r.Started, &r.Seen, &r.ConfigSince} {
+			if !at.IsZero() {
+				*at = at.Add(-*r.ClockOffset)
+			}
+		}
+	}
+	row := Replica{
+		ID: r.ID, State: r.State, Host: r.Host, PID: r.PID, Version: r.Version,
+		Started: Stamp(r.Started), Seen: Stamp(r.Seen), Running: r.Running, ConfigHash: Optional(r.ConfigHash), Labels: r.Labels,
+		ConfigSince: Stamp(r.ConfigSince), Jobs: r.Jobs, Won: r.Won,
+	}
+	if r.ClockOffset != nil {
+		ms := float64(r.ClockOffset.Round(10*time.Microsecond)) / 1e6
+		row.OffsetMilli = &ms
+	}
+	if row.Running == nil {
+		row.Running = []string{}
+	}
+	return row
+}
+
+// Replicas lists the replicas that were seen lately. With a
+// *ledger.PartialError some may be missing.
+func (r Reader) Replicas(ctx context.Context) ([]Replica, error) {
+	list, err := r.Roster.Replicas(ctx)
+	if IgnorePartial(err) != nil {
+		return nil, err
+	}
+	rows := make([]Replica, len(list))
+	for i, one := range list {
+		rows[i] = NewReplica(one)
+	}
+	return rows, err
+}

@@ -1,0 +1,60 @@
+-- Reads records of one or more jobs, newest ticks first.
+-- KEYS[2] runs of the first job: set of records by tick, and 'E' at the last one dropped
+-- KEYS[3] its notes, of ticks that did not run: a set like that
+-- KEYS[4] its lock; a tick's lock has the suffix ":<stream>:<tick>"
+-- KEYS[5] its fence, which names the streams: a claim that has not ended counts as a
+-- record; then the keys of the next job, and so on
+-- arg(1)  latest tick of the first job in ms, with '(' exclusive; or +inf
+-- arg(2)  the earliest tick
+-- arg(3)  limit of runs, and of notes; then the arguments of the next job, and so on
+-- Replies OK, then of each job: the tick of the newest record that was not read, or ''; the
+-- highest tick with a dropped record, or ''; the number of locks, the value of each or '',
+-- none without records; the number of records, record…. Claims come first, and do not count
+-- toward the limit.
+local reply, n = {'OK', nowtext}, 2
+local function say(value)
+  n = n + 1
+  reply[n] = value
+end
+local function say_all(list)
+  say(num(#list))
+  for _, value in ipairs(list) do say(value or '') end
+end
+
+for job = 0, nargs / 3 - 1 do
+  local latest, earliest, most = arg(3 * job + 1), tonumber(arg(3 * job + 2)), tonumber(arg(3 * job + 3))
+  local lock, fence = key(4 * job + 4), key(4 * job + 5)
+  local rest, gone, records, locks = -1, -1, {}, {lock}
+  local function take(record)
+    records[#records + 1] = record
+    local tick, stream = string.match(record, '^S(%d+) %d+ %S+ %d %d+ 1 ([^ |]+)')
+    if tick then locks[#locks + 1] = lock .. ':' .. stream .. ':' .. tick end
+  end
+  local below = string.match(latest, '^%((.*)$')
+  local limit = latest == '+inf' and math.huge or below and tonumber(below) or tonumber(latest) + 1
+  local streams = string.match(redis.call('GET', fence) or '', '^%S+ %S+ %S+ (.*)$')
+  for stream in string.gmatch(streams or '', '[^,]+') do
+    local claim = redis.call('GET', string.sub(fence, 1, -6) .. 'claim.' .. stream) or ''
+    local tick = tonumber(string.match(claim, '^%-(%d+) ') or '-1')
+    if tick >= earliest and tick < limit then take('S' .. string.sub(claim, 2)) end
+  end
+  for set = 4 * job + 1, 4 * job + 2 do
+    local found, count = redis.call('ZRANGE', key(set + 1), latest, '-inf', 'BYSCORE', 'REV', 'LIMIT', '0', num(most + 2), 'WITHSCORES'), 0
+    for i = 1, #found, 2 do
+      local record, tick = found[i], tonumber(found[i + 1])
+      if record ~= 'E' and (count == most or tick < earliest) then
+        rest = math.max(rest, tick)
+        break
+      elseif record ~= 'E' then
+        count = count + 1
+        take(record)
+      end
+    end
+    gone = math.max(gone, tonumber(redis.call('ZSCORE', key(set + 1), 'E') or '-1'))
+  end
+  say(rest < 0 and '' or num(rest))
+  say(gone < 0 and '' or num(gone))
+  say_all(#records > 0 and redis.call('MGET', unpack(locks)) or {})
+  say_all(records)
+end
+return reply

@@ -1,0 +1,100 @@
+package members
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// ErrBlank says that the node holds nothing of this namespace: it is new, or lost its
+// memory. Run and Join format it if the other nodes allow it.
+var ErrBlank = errors.New("node is blank")
+
+// A RefusedError says that the configurations of a node and of this client conflict.
+// Retrying cannot help. It matches locking.ErrRefused.
+type RefusedError struct {
+	Node string
+	// Reason says what the node holds or is, and what to do about it.
+	Reason string
+}
+
+func (e *RefusedError) Error() string {
+	if e.Node == "" {
+		return e.Reason
+	}
+	return e.Node + ": " + e.Reason
+}
+
+// Is makes a RefusedError match locking.ErrRefused.
+func (e *RefusedError) Is(target error) bool { return target == locking.ErrRefused }
+
+// noQuorum reports too few usable nodes, with the errors of the others.
+func noQuorum(have, need int, errs []error) error {
+	return fmt.Errorf("%w: %d of the %d nodes needed: %w", locking.ErrNoQuorum, have, need, join(errs...))
+}
+
+// errorList is several errors on one line; errors.Join uses several lines.
+type errorList []error
+
+// join returns the non-nil errors as one, nil if there are none.
+func join(errs ...error) error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	switch len(errs) {
+	case 0:
+		return nil
+	case 1:
+		return errs[0]
+	}
+	return errorList(errs)
+}
+
+func (l errorList) Error() string {
+	texts := make([]string, len(l))
+	for i, err := range l {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap returns the errors.
+func (l errorList) Unwrap() []error { return l }
+
+// refusal says why a node refuses this client. What is the field that differs, as in
+// prelude.lua; held is the node's value.
+func (n *Node) refusal(what, held string) *RefusedError {
+	return n.refuse("%s", n.refusalText(what, held))
+}
+
+func (n *Node) refuse(format string, args ...any) *RefusedError {
+	return &RefusedError{Node: n.name, Reason: fmt.Sprintf(format, args...)}
+}
+
+func (n *Node) refusalText(what, held string) string {
+	s := n.set
+	switch what {
+	case "format":
+		return n.formatText(held)
+	case "info":
+		return fmt.Sprintf("the node's run_id cannot be read (%s): allow the user +info, without it a restart would go unnoticed", held)
+	case "members":
+		return fmt.Sprintf("the node belongs to the list [%s], this replica lists [%s]: give every replica of the namespace the same %s; quorate nodes change moves a cluster to another list", listText(held), listText(s.members.names), s.listedIn())
+	case "epoch":
+		return fmt.Sprintf("the node's list has epoch %s, this replica's %d: the list was changed; restart the replica with the new configuration", held, s.Epoch())
+	case "name":
+		return fmt.Sprintf("the node knows itself as %s, this replica lists it as %s: were two URLs swapped?", held, n.name)
+	case "grace":
+		return fmt.Sprintf("the node holds restart_grace %sms, this replica %v: give every replica the same redis.restart_grace", held, s.cfg.Grace)
+	case "record":
+		return fmt.Sprintf("the key %s there is not Quorate's: another program uses this namespace; delete the key on the node (DEL %s), or choose another namespace", held, held)
+	case "sealed":
+		return fmt.Sprintf("the node is sealed for a change to the list [%s]: finish it with quorate nodes change, then restart the replicas with the configuration of that list", listText(held))
+	case "clock":
+		return fmt.Sprintf("the node's clock is %sms behind the clocks of the old list's nodes: correct the clocks and try again", held)
+	case "ttl":
+		return fmt.Sprintf("lock.ttl %v must be below the restart_grace %sms that the node holds", s.cfg.TTL, held)
+	}
+	return fmt.Sprintf("the node refuses this client: %s %s", what, held)
+}

@@ -1,0 +1,245 @@
+package members
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quorate/quorate/internal/redlock/wire"
+	"github.com/quorate/quorate/locking"
+)
+
+// retryPause is the pause between calls to a node that is down while Run is not
+// running.
+const retryPause = 2 * time.Second
+
+// A Set is the nodes of a cluster. It may be used by many goroutines.
+type Set struct {
+	cfg     Config
+	members membership
+	nodes   []*Node
+	era     era
+	rules   rules
+	wake    chan struct{}
+	others  []*Set // the other cells
+
+	running atomic.Bool // Run probes nodes that are down
+}
+
+// Open returns the Set of cfg without contacting any node. It must be closed.
+func Open(cfg Config) (*Set, error) {
+	cfg = cfg.WithDefaults()
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	s := &Set{cfg: cfg, rules: newRules(), wake: make(chan struct{}, 1)}
+	var names []string
+	for _, c := range cfg.Nodes {
+		u, err := c.address()
+		if err != nil {
+			return nil, err
+		}
+		s.nodes = append(s.nodes, &Node{name: c.Name, set: s, link: wire.NewLink(c.Name, u, s.wire())})
+		names = append(names, c.Name)
+	}
+	s.members = newMembership(names, cfg.Cell, cfg.Cells)
+	return s, nil
+}
+
+func (s *Set) wire() wire.Config {
+	cfg := &s.cfg
+	return wire.Config{
+		Username: cfg.Username, Password: cfg.Password, TLS: cfg.TLS, Dial: cfg.Dial, Transport: cfg.Transport,
+		Timeout: cfg.Timeout, Patience: cfg.TTL / 4, Up: cfg.Observer.Up,
+		Down: func(node string, err error) {
+			if cfg.Observer.Down != nil {
+				cfg.Observer.Down(node, err)
+			}
+			s.wakeRun()
+		},
+	}
+}
+
+// Close closes the connections. Calls in flight fail.
+func (s *Set) Close() error {
+	return errors.Join(each(s.nodes, func(n *Node) error { return n.link.Close() })...)
+}
+
+// Len returns how many nodes are configured.
+func (s *Set) Len() int { return len(s.nodes) }
+
+// Quorum returns how many nodes are a quorum.
+func (s *Set) Quorum() int { return len(s.nodes)/2 + 1 }
+
+// Nodes returns the nodes in the order of the configuration.
+func (s *Set) Nodes() []*Node { return slices.Clone(s.nodes) }
+
+// Names returns the nodes' names in the order of the configuration.
+func (s *Set) Names() []string {
+	names := make([]string, len(s.nodes))
+	for i, n := range s.nodes {
+		names[i] = n.name
+	}
+	return names
+}
+
+// Namespace returns the prefix of every key, without its braces.
+func (s *Set) Namespace() string { return s.cfg.Namespace }
+
+// Timeout returns how long a call to a node may take.
+func (s *Set) Timeout() time.Duration { return s.cfg.Timeout }
+
+// TTL returns the length of a lease.
+func (s *Set) TTL() time.Duration { return s.cfg.TTL }
+
+// Grace returns how long a restarted node abstains.
+func (s *Set) Grace() time.Duration { return s.cfg.Grace }
+
+// Key returns a key of the namespace with the given parts.
+func (s *Set) Key(parts ...string) string {
+	return prefix(s.cfg.Namespace) + strings.Join(parts, ":")
+}
+
+// prefix is the start of every key of the namespace. The braces are its hash tag, so a
+// clustered Redis would keep all keys together.
+func prefix(namespace string) string { return "{" + namespace + "}:" }
+
+// JobKey returns a key of a job with the given last part: lock, claim or runs.
+func (s *Set) JobKey(job, part string) string {
+	return prefix(s.cfg.Namespace) + "job:" + job + ":" + part
+}
+
+// Call runs the script on all nodes at once, as Node.Call does, and returns one reply
+// per node, in the order of the configuration.
+func (s *Set) Call(ctx context.Context, script *Script, keys []string, args ...any) []Reply {
+	return each(s.nodes, func(n *Node) Reply { return n.Call(ctx, script, keys, args...) })
+}
+
+// Lacking returns nil unless Run is running and so many nodes are down that no quorum
+// is left. Then it returns a reply per node, with an error for nodes that are down.
+// Callers should not ask the others for a claim: it would only cause load and leave
+// remains.
+func (s *Set) Lacking() []Reply {
+	if !s.running.Load() {
+		return nil
+	}
+	up := 0
+	var replies [locking.MostNodes]Reply
+	for i, n := range s.nodes {
+		reply, refused := n.refuses()
+		if replies[i] = reply; !refused {
+			replies[i].Node = n.name
+			up++
+		}
+	}
+	if up >= s.Quorum() {
+		return nil
+	}
+	return append([]Reply(nil), replies[:len(s.nodes)]...)
+}
+
+// pause is how long a node that is down is not called; 0 for as long as Run probes it.
+func (s *Set) pause() time.Duration {
+	if s.running.Load() {
+		return 0
+	}
+	return retryPause
+}
+
+// each runs f for every node at once and waits for all.
+func each[T any](list []*Node, f func(*Node) T) []T {
+	out := make([]T, len(list))
+	var wg sync.WaitGroup
+	for i, n := range list {
+		wg.Go(func() { out[i] = f(n) })
+	}
+	wg.Wait()
+	return out
+}
+
+// wakeRun wakes Run, if it is running: a node needs attention.
+func (s *Set) wakeRun() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// An era holds the epoch of the list, as learned from the nodes.
+type era struct {
+	mu       sync.Mutex
+	epoch    int64
+	sealedAt int64 // latest clock reading of the seals of the list before, ms
+	fixed    bool  // a quorum agreed; the epoch does not change any more
+}
+
+// Epoch returns the epoch of the list: 0 until Join or Learn found another. It grows by
+// one with each change of the list, and is fixed once a quorum of nodes agrees. Every
+// request carries it, so nodes refuse replicas with a former list.
+func (s *Set) Epoch() int64 {
+	s.era.mu.Lock()
+	defer s.era.mu.Unlock()
+	return s.era.epoch
+}
+
+// Learn finds the epoch without changing anything on the nodes, for callers that have
+// not joined.
+func (s *Set) Learn(ctx context.Context) { s.examine(ctx) }
+
+// seals returns the latest clock reading of the seals before this list, 0 if the list
+// was never changed.
+func (e *era) seals() int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.sealedAt
+}
+
+// rest adds the seals of another cell: a change of the layout seals all cells before it
+// opens one.
+func (e *era) rest(sealedAt int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sealedAt = max(e.sealedAt, sealedAt)
+}
+
+// set sets the final epoch.
+func (e *era) set(epoch int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.epoch, e.fixed = epoch, true
+}
+
+// learn takes the epoch from the nodes that hold the list: the one of a quorum, else
+// the largest, since the others were left behind.
+func (e *era) learn(views []view, quorum int) {
+	epoch, agreed := agree(views, quorum)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.fixed {
+		e.epoch, e.fixed = epoch, agreed
+	}
+	for _, v := range views {
+		if v.listed() && v.held.epoch == e.epoch && v.held.sealedFor == "" {
+			e.sealedAt = max(e.sealedAt, v.held.sealedAt)
+		}
+	}
+}
+
+// agree returns the epoch of the nodes that hold the list, and whether a quorum has it.
+func agree(views []view, quorum int) (epoch int64, agreed bool) {
+	holders := map[int64]int{}
+	for _, v := range views {
+		if !v.listed() {
+			continue
+		}
+		if holders[v.held.epoch]++; holders[v.held.epoch] >= quorum {
+			return v.held.epoch, true
+		}
+		epoch = max(epoch, v.held.epoch)
+	}
+	return epoch, false
+}

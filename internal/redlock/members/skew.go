@@ -1,0 +1,88 @@
+package members
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// A skew is the offset of a clock.
+type skew struct {
+	who string // a node, or "" for this process
+	by  time.Duration
+}
+
+func byOffset(a, b skew) int { return cmp.Compare(a.by, b.by) }
+
+// skews compares the clocks of the nodes and of this process, and returns those further
+// than limit from the median. With one node, this process's clock is blamed.
+func skews(nodes []skew, limit time.Duration) []skew {
+	clocks := append([]skew{{}}, nodes...)
+	sorted := slices.Clone(clocks)
+	slices.SortStableFunc(sorted, byOffset)
+	median := sorted[len(sorted)/2].by
+	if len(clocks) == 2 {
+		median = clocks[1].by
+	}
+	var apart []skew
+	for _, c := range clocks {
+		if by := c.by - median; by.Abs() > limit {
+			apart = append(apart, skew{c.who, by})
+		}
+	}
+	return apart
+}
+
+// watchClocks tells the observer which clocks began or ceased to deviate by more than a
+// quarter of the grace, half of what nodes accept. Known are those reported before; it
+// returns the current ones.
+func (s *Set) watchClocks(known map[string]bool) map[string]bool {
+	tell := s.cfg.Observer.Skewed
+	if tell == nil {
+		return nil
+	}
+	now := map[string]bool{}
+	for _, c := range skews(s.offsets(), s.cfg.Grace/4) {
+		now[c.who] = true
+		if !known[c.who] {
+			tell(c.who, c.by)
+		}
+	}
+	for who := range known {
+		if !now[who] {
+			tell(who, 0)
+		}
+	}
+	return now
+}
+
+// offsets returns how far each node's clock is ahead of the local one, by its replies.
+// Nodes that never answered are left out.
+func (s *Set) offsets() []skew {
+	var list []skew
+	for _, n := range s.nodes {
+		if c := n.condition(); c.clock.taken {
+			list = append(list, skew{n.name, c.clock.offset})
+		}
+	}
+	return list
+}
+
+// ClockOffset returns how far the local clock is ahead of the median of all nodes of
+// all sets; false before the first reply.
+func ClockOffset(sets ...*Set) (time.Duration, bool) {
+	var list []skew
+	for _, s := range sets {
+		list = append(list, s.offsets()...)
+	}
+	return behind(list)
+}
+
+// behind is the negative median of the offsets.
+func behind(list []skew) (time.Duration, bool) {
+	if len(list) == 0 {
+		return 0, false
+	}
+	slices.SortFunc(list, byOffset)
+	return -list[len(list)/2].by, true
+}

@@ -1,0 +1,172 @@
+package nodetest
+
+import "cmp"
+
+// incarnation is N0: a blank node says so; another run_id means a restart, after which
+// the node remembers nothing before now. It returns the refusal, if any.
+func (c *call) incarnation() ([]string, error) {
+	m := c.n.Member
+	if m == nil {
+		return []string{"BLANK", digits(c.now)}, nil
+	}
+	if no := c.otherFormat(); no != nil {
+		return no, nil
+	}
+	n, err := numbers(m.Grace, m.Since)
+	if err != nil {
+		return nil, err
+	}
+	id, why := c.runID(m.Embedded == "1" && c.is(argEmbedded))
+	if why != "" {
+		return c.refuse("info", why), nil
+	}
+	c.id, c.grace, c.since = id, n[0], n[1]
+	if id != m.RunID && !c.n.Without.Restart {
+		if !c.is(argDurable) {
+			c.since = c.now
+		}
+		m.RunID, m.Since = id, digits(c.since)
+	}
+	if c.since > c.now+c.grace { // the clock was set back
+		c.since = c.now
+		m.Since = digits(c.since)
+	}
+	c.floor = c.since + c.grace
+	return nil, nil
+}
+
+// otherFormat refuses a node whose data has another format than the request.
+func (c *call) otherFormat() []string {
+	if m := c.n.Member; m.Format != c.args[argFormat] {
+		return c.refuse("format", cmp.Or(m.Format, "1"))
+	}
+	return nil
+}
+
+// runID returns the server's run_id, or why it is unknown. An embedded server has a
+// constant if the caller allows it.
+func (c *call) runID(embedded bool) (id, why string) {
+	switch {
+	case c.n.InfoError == "":
+		return c.n.RunID, ""
+	case c.n.InfoError == Embedded && embedded:
+		return "embedded", ""
+	}
+	return "", c.n.InfoError
+}
+
+// membership is N1: the request belongs to the node's cluster.
+func (c *call) membership() ([]string, error) {
+	m := c.n.Member
+	ttl, ok := number(c.args[argTTL])
+	switch {
+	case m.Members != c.args[argMembers]:
+		return c.refuse("members", m.Names), nil
+	case m.Epoch != c.args[argEpoch]:
+		return c.refuse("epoch", m.Epoch), nil
+	case m.Name != c.args[argName]:
+		return c.refuse("name", m.Name), nil
+	case m.Grace != c.args[argGrace]:
+		return c.refuse("grace", m.Grace), nil
+	case m.SealedFor != "" && !c.is(argSealed):
+		return c.refuse("sealed", cmp.Or(m.SealedNames, m.SealedFor)), nil
+	case !ok:
+		return nil, scriptError("%q is not a ttl", c.args[argTTL])
+	case ttl >= c.grace:
+		return c.refuse("ttl", m.Grace), nil
+	}
+	return nil, nil
+}
+
+// peek returns the node's record.
+func (c *call) peek() []string {
+	m := c.n.Member
+	served := ""
+	if m.Served {
+		served = "1"
+	}
+	return []string{
+		"OK", digits(c.now), digits(c.floor), m.Name, m.Members, m.Epoch, m.Grace, c.id,
+		digits(c.since), m.Embedded, m.SealedFor, m.Names, served, m.SealedNames, cmp.Or(m.SealedAt, "0"),
+	}
+}
+
+// format makes a blank node a member: one that may have served before abstains for a
+// grace. Arguments: 1 whether it may have served, 2 names of the members, 3 the latest
+// clock of the seals of the list before, or 0.
+func (c *call) format() ([]string, error) {
+	if m := c.n.Member; m != nil {
+		if no := c.otherFormat(); no != nil {
+			return no, nil
+		}
+		switch {
+		case m.Members != c.args[argMembers]:
+			return c.refuse("members", m.Names), nil
+		case m.Epoch != c.args[argEpoch]:
+			return c.refuse("epoch", m.Epoch), nil
+		}
+		n, err := numbers(m.Since, m.Grace)
+		if err != nil {
+			return nil, err
+		}
+		return []string{"HELD", digits(c.now), digits(n[0] + n[1])}, nil
+	}
+	sealed, no, err := c.settle(c.arg(3))
+	if no != nil || err != nil {
+		return no, err
+	}
+	since := 0.0
+	if c.arg(1) == "1" {
+		since = max(c.now, sealed)
+	}
+	m := c.newMember(since, c.arg(2))
+	if sealed > 0 {
+		m.Served, m.SealedAt = true, c.arg(3)
+	}
+	c.n.Member = m
+	return []string{"OK", digits(c.now), digits(since + c.grace)}, nil
+}
+
+// settle checks any new membership: the run_id is known, leases are shorter than the
+// grace, and the clock of the seals is not so far ahead that since would look like a
+// clock set back.
+func (c *call) settle(seals string) (sealed float64, no []string, err error) {
+	id, why := c.runID(c.is(argEmbedded))
+	if why != "" {
+		return 0, c.refuse("info", why), nil
+	}
+	n, err := numbers(c.args[argTTL], c.args[argGrace], seals)
+	if err != nil {
+		return 0, nil, err
+	}
+	c.id, c.grace, sealed = id, n[1], n[2]
+	switch {
+	case n[0] >= c.grace:
+		return 0, c.refuse("ttl", c.args[argGrace]), nil
+	case sealed > c.now+c.grace/2:
+		return 0, c.refuse("clock", digits(sealed-c.now)), nil
+	}
+	return sealed, nil, nil
+}
+
+// newMember returns a node formatted for the list of the request.
+func (c *call) newMember(since float64, names string) *Member {
+	return &Member{
+		Format: c.args[argFormat], Name: c.args[argName], Members: c.args[argMembers], Epoch: c.args[argEpoch],
+		Grace: c.args[argGrace], RunID: c.id, Since: digits(since), Embedded: flag(c.id == "embedded"), Names: names,
+	}
+}
+
+// serve is a rule that only marks the node as serving replicas.
+func (c *call) serve() ([]string, error) {
+	return answer("OK")
+}
+
+// init is the operator's declaration that the node never served.
+func (c *call) init() ([]string, error) {
+	if c.n.Member.Served {
+		return answer("SERVED")
+	}
+	c.n.Member.Since, c.floor = "0", c.grace
+	return answer("OK")
+}

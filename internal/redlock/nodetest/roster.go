@@ -1,0 +1,125 @@
+package nodetest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// announce stores announcements and returns all that still count, by name. Keys:
+// roster. Arguments: how long they count, then names and announcements.
+func (c *call) announce() ([]string, error) {
+	window, ok := number(c.arg(1))
+	if !ok {
+		return nil, scriptError("%q is not a time", c.arg(1))
+	}
+	if err := c.keep(c.rest(2)); err != nil {
+		return nil, err
+	}
+	reply := []string{"OK"}
+	c.announced(window, func(_ float64, text string) { reply = append(reply, text) })
+	return reply, nil
+}
+
+// publish stores what was published. Of each account it keeps the earliest first and
+// the latest of the other times. Keys: roster. Arguments: names and texts.
+func (c *call) publish() ([]string, error) {
+	for pair := range slices.Chunk(slices.Clone(c.rest(1)), 2) {
+		if said, rest, ok := account(pair[len(pair)-1]); ok && len(pair) == 2 {
+			_, stored, _ := strings.Cut(c.n.Rosters[c.keys[1]][pair[0]], "|")
+			had, _, _ := account(stored)
+			pair[1] = c.merge(said, had) + rest
+		}
+		if err := c.keep(pair); err != nil {
+			return nil, err
+		}
+	}
+	return answer("OK")
+}
+
+// account parses the times of an account, and returns the rest.
+func account(text string) (times [4]float64, rest string, ok bool) {
+	head, _, ok := strings.Cut(text, "|")
+	words := strings.Split(head, ",")
+	if !ok || len(words) != len(times) {
+		return times, "", false
+	}
+	for i, word := range words {
+		if times[i], ok = number(word); !ok || strings.Trim(word, "0123456789") != "" {
+			return [4]float64{}, "", false
+		}
+	}
+	return times, text[len(head):], true
+}
+
+// merge combines two accounts. None of the new one's times but the first may lie ahead.
+func (c *call) merge(said, had [4]float64) string {
+	if said[0] == 0 || had[0] > 0 && had[0] < said[0] {
+		said[0] = had[0]
+	}
+	words := []string{digits(said[0])}
+	for i := 1; i < len(said); i++ {
+		words = append(words, digits(max(min(said[i], c.now), had[i])))
+	}
+	return strings.Join(words, ",")
+}
+
+// published returns the age and text of all that was published and still counts. Keys:
+// roster. Arguments: how long it counts, then cursor and page size, which a model does
+// not need.
+func (c *call) published() ([]string, error) {
+	window, ok := number(c.arg(1))
+	if !ok {
+		return nil, scriptError("%q is not a time", c.arg(1))
+	}
+	reply := []string{"OK", "0"}
+	c.announced(window, func(at float64, text string) { reply = append(reply, digits(c.now-at), text) })
+	return reply, nil
+}
+
+// leave deletes announcements. Keys: roster. Arguments: their names.
+func (c *call) leave() ([]string, error) {
+	for _, name := range c.rest(1) {
+		c.dismiss(name)
+	}
+	return answer("OK")
+}
+
+// keep stores names and texts with the time.
+func (c *call) keep(pairs []string) error {
+	roster := c.n.Rosters[c.keys[1]]
+	for pair := range slices.Chunk(pairs, 2) {
+		if len(pair) < 2 {
+			return scriptError("%s announces nothing", pair[0])
+		}
+		if roster == nil {
+			roster = map[string]string{}
+			c.n.Rosters[c.keys[1]] = roster
+		}
+		roster[pair[0]] = digits(c.now) + "|" + pair[1]
+	}
+	return nil
+}
+
+// announced calls tell for every announcement by name, and drops those older than the
+// window.
+func (c *call) announced(window float64, tell func(at float64, text string)) {
+	roster := c.n.Rosters[c.keys[1]]
+	for _, name := range slices.Sorted(maps.Keys(roster)) {
+		at, text, found := strings.Cut(roster[name], "|")
+		ms, ok := number(at)
+		if !found || !ok || ms+window <= c.now {
+			c.dismiss(name)
+			continue
+		}
+		tell(ms, text)
+	}
+}
+
+func (c *call) dismiss(name string) {
+	roster := c.n.Rosters[c.keys[1]]
+	delete(roster, name)
+	if len(roster) == 0 {
+		delete(c.n.Rosters, c.keys[1])
+	}
+}

@@ -1,0 +1,42 @@
+-- N5 FINISH: closes the tick, stores the record, frees the lock. A repeated request
+-- gets the same answer. After begin.lua:
+-- arg(6)   records kept per job
+-- arg(7)   packed claim: the record of the start, which the end replaces
+-- arg(8)   finished record without its kind, '' for none
+-- arg(9)   1: handover, the tick is not done
+-- arg(10)  1: a request of v may still arrive
+-- Replies OK | RANOUT | LATE owner left holder tick token
+local keep, packed, finished, handover, straggler = unpack(ARGV, args_before + 6, args_before + 10)
+serve()
+-- Delete the lock first, so a node without free memory can finish: after its first
+-- write a script may continue to write.
+if mine then redis.call('DEL', lock_key) end
+
+local claimed = owner == v and state ~= 'V'
+local letter = 'L'
+if claimed and state ~= '-' then
+  letter = string.upper(state)
+elseif lock == v and (open == v or overlaps) then
+  letter = 'O'
+elseif claimed and open == v then
+  letter = 'R'
+elseif finished ~= '' and redis.call('ZSCORE', runs_key, 'F' .. finished) then
+  letter = 'O'
+elseif finished ~= '' and redis.call('ZSCORE', runs_key, 'R' .. finished) then
+  letter = 'R'
+end
+if claimed and state == '-' then
+  if open == v then fence = accepted .. ' - - ' .. streams end
+  redis.call('MSET', fence_key, fence, claim_key, (handover == '1' and string.lower(letter) or letter) .. string.sub(claim, 2))
+end
+
+if finished ~= '' then
+  redis.call('ZADD', runs_key, ticktext, (letter == 'O' and 'F' or letter) .. finished)
+  -- Only a later claim has moved the start into the set.
+  if not claimed then redis.call('ZREM', runs_key, 'S' .. packed) end
+  trim(runs_key, num(-tonumber(keep) - 1))
+end
+if straggler == '1' then redis.call('SET', dead_key, '1', 'PX', num(2 * tonumber(ttl)), 'NX') end
+if letter == 'O' then return {'OK', nowtext} end
+if letter == 'R' then return {'RANOUT', nowtext} end
+code = 'LATE'

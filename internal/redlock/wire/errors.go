@@ -1,0 +1,122 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ErrDown says that the node did not answer recently, so it was not called. The text
+// quotes the last failure.
+var ErrDown = errors.New("node is down")
+
+// errLate: the request got no answer in time although the node is up. It may have taken
+// effect, or may do so later.
+var errLate = errors.New("the request was answered too late, or not at all, while the node was up")
+
+// errUnsent: the request waited in this process and was never sent. The node does not
+// know of it, and its health is unaffected.
+var errUnsent = errors.New("the request was not sent: it waited too long for earlier ones to the node")
+
+// A ServerError is an error reply of the node's Redis.
+type ServerError struct {
+	// Code is the first word of the reply, such as OOM or NOAUTH.
+	Code string
+	// Text is the whole reply.
+	Text string
+}
+
+// advice says what to do about common error replies of Redis.
+var advice = map[string]string{
+	"LOADING":     "the node is loading its data; it will answer when that is done",
+	"BUSY":        "the node is busy with a long script",
+	"OOM":         "the node is out of memory: raise its maxmemory or free some",
+	"MISCONF":     "the node cannot save to disk and refuses writes: look at its log",
+	"NOREPLICAS":  "the node wants replicas before it writes: unset min-replicas-to-write",
+	"READONLY":    "the node is a read-only replica: list masters only",
+	"MASTERDOWN":  "the node is a replica without its master: list masters only",
+	"CLUSTERDOWN": "the node is part of a Redis Cluster: list independent masters",
+	"MOVED":       "the node is part of a Redis Cluster: list independent masters",
+	"NOAUTH":      "the node needs a password: set redis.password or put user:password@ into its URL",
+	"WRONGPASS":   "the node rejects the user or password",
+	"WRONGTYPE":   "another program uses a key of this namespace: check what the node stores, or choose another namespace",
+	"NOPERM":      "the user lacks a permission on the node: see the ACL line in the documentation",
+}
+
+func (e *ServerError) Error() string {
+	if a, ok := advice[e.Code]; ok {
+		return a + " (" + e.Text + ")"
+	}
+	return e.Text
+}
+
+// serverError finds the code of an error reply. For errors within scripts, some
+// versions put it in the middle of the text.
+func serverError(text string) *ServerError {
+	code, _, _ := strings.Cut(text, " ")
+	if _, known := advice[code]; known {
+		return &ServerError{Code: code, Text: text}
+	}
+	if strings.Contains(text, "can't run this command") || strings.Contains(text, "NOPERM") {
+		return &ServerError{Code: "NOPERM", Text: text}
+	}
+	for _, c := range []string{"OOM", "READONLY", "MISCONF", "WRONGTYPE"} {
+		if strings.Contains(text, "-"+c+" ") || strings.Contains(text, ": "+c+" ") {
+			return &ServerError{Code: c, Text: text}
+		}
+	}
+	return &ServerError{Code: code, Text: text}
+}
+
+// oddReply is the error for a script with an invalid reply.
+func oddReply(text string) error {
+	return &ServerError{Code: "REPLY", Text: "the script answered " + text + " instead of a list of code, clock and strings"}
+}
+
+// callError converts the error of a call: to a *ServerError, or to a connection
+// failure.
+func callError(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	var answer redis.Error
+	if errors.As(err, &answer) && !errors.Is(err, redis.ErrPoolTimeout) {
+		return serverError(answer.Error())
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
+}
+
+// Answered tells whether the node's server replied at all.
+func Answered(err error) bool {
+	if err == nil {
+		return true
+	}
+	_, said := errors.AsType[*ServerError](err)
+	return said
+}
+
+// gaveUp tells whether the caller stopped waiting, which says nothing about the node. A
+// socket notices a deadline slightly before the context does.
+func gaveUp(ctx context.Context) bool {
+	end, ok := ctx.Deadline()
+	return ctx.Err() != nil || ok && !time.Now().Before(end)
+}
+
+// neverAsked tells whether the call got no connection from this process's own pool,
+// which says nothing about the node.
+func neverAsked(err error) bool {
+	return err != nil && (errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrClosed) || errors.Is(err, errUnsent))
+}
+
+// Unsent tells whether the request was not sent, so the script neither has run nor
+// will.
+func Unsent(err error) bool {
+	return errors.Is(err, ErrDown) || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, errUnsent)
+}

@@ -1,0 +1,93 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// poolSize bounds the requests in flight at one node. Rules that a Fan starts need two
+// each. Other callers queue, for up to half of their time.
+const poolSize = 32
+
+// maxIdle is below the idle timeouts of servers, proxies and firewalls: a connection
+// closed by one of them costs a vote.
+const maxIdle = time.Minute
+
+// newRedis returns a client whose waits all end at the deadline of the call. It retries
+// nothing: a retried claim would find the lock of its own first try.
+func newRedis(cfg Config, u URL) *redis.Client {
+	opts := redis.Options{Addr: u.Addr, Username: u.username, Password: u.password}
+	if u.base != nil {
+		opts = *u.base
+	} else if u.username == "" && u.password == "" {
+		opts.Username, opts.Password = cfg.Username, cfg.Password
+	}
+	opts.Dialer = dialer(cfg, u)
+	opts.Protocol, opts.DisableIdentity = 2, true
+	opts.ContextTimeoutEnabled, opts.MaxRetries, opts.DialerRetries = true, -1, 1
+	opts.DialTimeout, opts.ReadTimeout, opts.WriteTimeout = cfg.Timeout, cfg.Timeout, cfg.Timeout
+	// A deadline that ends in the queue would look like a silent node.
+	opts.PoolTimeout = cfg.Timeout / 2
+	opts.PoolSize, opts.MinIdleConns, opts.MaxIdleConns, opts.MaxActiveConns = poolSize, 0, 0, 0
+	opts.ConnMaxIdleTime = maxIdle
+	opts.ReadBufferSize, opts.WriteBufferSize = 8<<10, 8<<10
+	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return redis.NewClient(&opts)
+}
+
+// dialer returns a connection even if dialling fails: see failedConn.
+func dialer(cfg Config, u URL) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	dial := cfg.Dial
+	if u.base != nil {
+		dial = u.base.Dialer // it handles TLS itself
+	}
+	if dial == nil {
+		dial = (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext
+	}
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return failedConn{err: err}, nil //nolint:nilerr // the connection carries the error
+		}
+		if !u.tls {
+			return conn, nil
+		}
+		secured := tls.Client(conn, tlsConfig(cfg.TLS, u.host))
+		if err := secured.HandshakeContext(ctx); err != nil {
+			_ = conn.Close()
+			return failedConn{err: err}, nil //nolint:nilerr // as above
+		}
+		return secured, nil
+	}
+}
+
+func tlsConfig(base *tls.Config, host string) *tls.Config {
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if base != nil {
+		c = base.Clone()
+	}
+	if c.ServerName == "" {
+		c.ServerName = host
+	}
+	return c
+}
+
+// A failedConn stands for a connection that could not be made. go-redis prints failed
+// dials through a global logger, and starts to dial by itself after several. A
+// connection that fails at its first write is only an error of the one call that needed
+// it.
+type failedConn struct{ err error }
+
+func (c failedConn) Read([]byte) (int, error)       { return 0, c.err }
+func (c failedConn) Write([]byte) (int, error)      { return 0, c.err }
+func (failedConn) Close() error                     { return nil }
+func (failedConn) LocalAddr() net.Addr              { return &net.TCPAddr{} }
+func (failedConn) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
+func (failedConn) SetDeadline(time.Time) error      { return nil }
+func (failedConn) SetReadDeadline(time.Time) error  { return nil }
+func (failedConn) SetWriteDeadline(time.Time) error { return nil }

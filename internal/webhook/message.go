@@ -1,0 +1,119 @@
+package webhook
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// An Event is a kind of event.
+type Event string
+
+// The events. The end of a run is posted once: as Failed or Skipped if that is selected
+// and applies, else as Finished.
+const (
+	Started   Event = "started"    // the function of a run is called
+	Finished  Event = "finished"   // a run has ended, with any outcome
+	Failed    Event = "failed"     // a run has failed or timed out
+	Late      Event = "late"       // a run starts later than its job's late_after
+	LeaseLost Event = "lease_lost" // a run must stop: its lease could not be extended
+	Missed    Event = "missed"     // a tick could not be run
+	Skipped   Event = "skipped"    // a tick, or its function, decided not to run
+)
+
+// Events lists all events.
+func Events() []Event {
+	return []Event{Started, Finished, Failed, Late, LeaseLost, Missed, Skipped}
+}
+
+// Version of the format of a Message. A version may gain fields.
+const Version = 1
+
+// A Message is what is posted, as JSON. Every field is always present, null if it does
+// not apply; times are in UTC (RFC 3339).
+type Message struct {
+	Version int `json:"version"`
+	// ID of the event, the same in every try and from every replica.
+	ID        string `json:"id"`
+	Event     Event  `json:"event"`
+	Namespace string `json:"namespace"`
+	// Replica that ran the tick, or reports that it did not run.
+	Replica string          `json:"replica"`
+	Job     string          `json:"job"`
+	Tick    string          `json:"tick"`
+	Run     string          `json:"run"`
+	Token   *locking.Token  `json:"token"`
+	Attempt *int            `json:"attempt"`
+	Tries   *int            `json:"tries"`
+	Trigger *ledger.Trigger `json:"trigger"`
+	Outcome *ledger.Outcome `json:"outcome"`
+	Reason  *string         `json:"reason"` // in words
+	Code    *ledger.Code    `json:"reason_code"`
+	Error   *string         `json:"error"`
+	Started *string         `json:"started"`
+	// Finished is null for a running run.
+	Finished *string `json:"finished"`
+	// LateMS is how late a run started.
+	LateMS *int64 `json:"late_ms"`
+}
+
+// message describes the event of an entry.
+func message(event Event, e ledger.Entry) Message {
+	m := Message{
+		Version: Version, Event: event, Replica: e.Replica, Job: e.Job, Tick: jobs.FormatTick(e.Tick),
+		Run: e.ID(), Token: some(e.Token), Attempt: some(e.Attempt), Tries: some(e.Tries),
+		Trigger: some(e.Trigger), Outcome: some(e.Outcome), Reason: some(e.Reason.String()), Code: some(e.Reason.Code), Error: some(e.Error),
+		Started: stamp(e.Started), Finished: stamp(e.Finished),
+	}
+	m.ID = fmt.Sprintf("%s.%s", m.Run, event)
+	if e.Attempt > 0 {
+		m.ID = fmt.Sprintf("%s.%d.%s", m.Run, e.Attempt, event)
+	}
+	return m
+}
+
+// endings are the events that report the end of a run, the most specific first.
+func endings(o ledger.Outcome) []Event {
+	switch o {
+	case ledger.Failed, ledger.TimedOut:
+		return []Event{Failed, Finished}
+	case ledger.Skipped:
+		return []Event{Skipped, Finished}
+	}
+	return []Event{Finished}
+}
+
+func (m Message) encode() []byte {
+	b, _ := json.Marshal(m) // strings and numbers always encode
+	return b
+}
+
+// first returns the first event that is selected.
+func first(wanted, events []Event) (Event, bool) {
+	i := slices.IndexFunc(events, func(e Event) bool { return slices.Contains(wanted, e) })
+	if i < 0 {
+		return "", false
+	}
+	return events[i], true
+}
+
+// some returns nil for the zero value, so that JSON shows null.
+func some[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+func stamp(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	return some(t.UTC().Format("2006-01-02T15:04:05.000Z"))
+}

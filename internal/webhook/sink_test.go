@@ -1,0 +1,401 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+var update = flag.Bool("update", false, "write the golden file anew")
+
+// An endpoint answers requests in memory.
+type endpoint struct {
+	mu     sync.Mutex
+	answer func(n int) (status int, err error) // to the n-th request
+	got    []*http.Request
+	bodies []string
+}
+
+func (e *endpoint) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	n := len(e.got)
+	e.got, e.bodies = append(e.got, req), append(e.bodies, string(body))
+	e.mu.Unlock()
+	status := http.StatusOK
+	if e.answer != nil {
+		if status, err = e.answer(n); err != nil {
+			return nil, err
+		}
+	}
+	return &http.Response{StatusCode: status, Body: http.NoBody, Request: req}, nil
+}
+
+func (e *endpoint) ids(t *testing.T) []string {
+	t.Helper()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var ids []string
+	for _, body := range e.bodies {
+		var m Message
+		if err := json.Unmarshal([]byte(body), &m); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
+// running starts a sink for the endpoint, and returns it with what ends it.
+func running(t *testing.T, e *endpoint, cfg Config) (*Sink, func()) {
+	t.Helper()
+	cfg.Client = &http.Client{Transport: e}
+	if cfg.URL == "" {
+		cfg.URL = "https://hooks.example.com/a"
+	}
+	if cfg.Events == nil {
+		cfg.Events = Events()
+	}
+	cfg.Replica, cfg.Namespace = "r", "n"
+	s, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.Run(ctx)
+	}()
+	return s, func() {
+		cancel()
+		<-done
+	}
+}
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func entry(o ledger.Outcome) ledger.Entry {
+	e := ledger.Entry{
+		Job: "report", Tick: noon, Trigger: ledger.BySchedule, Replica: "r", Outcome: o, Reason: ledger.Said("words"),
+	}
+	if o.Ran() {
+		e.Token, e.Attempt, e.Tries = 1848472352686080, 2, 3
+		e.Started, e.Finished, e.Error = noon.Add(time.Second), noon.Add(2*time.Second), "exit status 3"
+	}
+	return e
+}
+
+// started is told of a run that has just started.
+var started = scheduler.Event{Kind: scheduler.EventStarted, Entry: entry(ledger.Running)}
+
+// begun is an entry of a run that has just started.
+func begun() ledger.Entry {
+	e := entry(ledger.Running)
+	e.Tries, e.Finished, e.Reason, e.Error = 0, time.Time{}, ledger.Reason{}, ""
+	return e
+}
+
+// once is that of the first attempt.
+func once() ledger.Entry {
+	e := begun()
+	e.Token, e.Attempt = 7, 1
+	return e
+}
+
+// The form of messages is a contract with their receivers.
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := &endpoint{}
+		s, stop := running(t, e, Config{})
+		s.Observe(scheduler.Event{Kind: scheduler.EventFinished, Entry: entry(ledger.Failed)})
+		s.Observe(scheduler.Event{Kind: scheduler.EventSettled, Entry: entry(ledger.Missed)})
+		s.Observe(scheduler.Event{Kind: scheduler.EventLate, Entry: once(), By: 90 * time.Second})
+		s.Observe(scheduler.Event{Kind: scheduler.EventStarted, Entry: begun(), By: time.Second})
+		synctest.Wait()
+		stop()
+		got := strings.Join(e.bodies, "\n") + "\n"
+		if *update {
+			if err := os.WriteFile("testdata/messages.json", []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile("testdata/messages.json")
+		if err != nil || got != string(want) {
+			t.Errorf("messages are\n%s, want\n%s (%v)", got, want, err)
+		}
+		req := e.got[0]
+		if req.Method != http.MethodPost || req.Header.Get("Content-Type") != "application/json" || req.Header.Get("Idempotency-Key") != e.ids(t)[0] {
+			t.Errorf("the request is %s with %v", req.Method, req.Header)
+		}
+	})
+}
+
+// Each end of a run is told once, as what says most of what was asked for.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	all := []scheduler.Event{
+		{Kind: scheduler.EventStarted, Entry: entry(ledger.Running)},
+		{Kind: scheduler.EventLate, Entry: once(), By: time.Minute},
+		{Kind: scheduler.EventLeaseLost, Entry: once(), Err: locking.ErrLeaseLost},
+		{Kind: scheduler.EventFinished, Entry: entry(ledger.Succeeded)},
+		{Kind: scheduler.EventFinished, Entry: entry(ledger.Failed), Err: errors.New("no quorum")},
+		{Kind: scheduler.EventFinished, Entry: entry(ledger.TimedOut)},
+		{Kind: scheduler.EventFinished, Entry: entry(ledger.Interrupted)}, // handed over: the next attempt has its end told
+		{Kind: scheduler.EventRecorded, Entry: entry(ledger.Missed)},
+		{Kind: scheduler.EventSettled, Entry: entry(ledger.Missed)},
+		{Kind: scheduler.EventSettled, Entry: entry(ledger.Skipped)},
+	}
+	for _, tt := range []struct {
+		events []Event
+		want   string
+	}{
+		{nil, "2.started 1.late 1.lease_lost 2.finished 2.failed 2.failed missed skipped"},
+		{[]Event{Finished}, "2.finished 2.finished 2.finished"},
+		{[]Event{Failed, Missed}, "2.failed 2.failed missed"},
+		{[]Event{Started, Skipped}, "2.started skipped"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := &endpoint{}
+			s, stop := running(t, e, Config{Events: tt.events})
+			for _, event := range all {
+				s.Observe(event)
+			}
+			synctest.Wait()
+			stop()
+			got := strings.ReplaceAll(strings.Join(e.ids(t), " "), "report@20261121T120000.000Z.", "")
+			if got != tt.want {
+				t.Errorf("asked for %v: told %s, want %s", tt.events, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestJobsAreChosenByNameAndTag(t *testing.T) {
+	t.Parallel()
+	tags := map[string][]string{"report": {"finance"}, "backup": {"night", "db"}, "ping": nil}
+	for _, tt := range []struct{ jobs, tags, want []string }{
+		{nil, nil, []string{"backup", "ping", "report"}},
+		{[]string{"ping"}, nil, []string{"ping"}},
+		{nil, []string{"db"}, []string{"backup"}},
+		{[]string{"ping"}, []string{"finance"}, []string{"ping", "report"}},
+	} {
+		s, err := New(Config{
+			URL: "x", Events: Events(), Jobs: tt.jobs, Tags: tt.tags, TagsOf: func(job string) []string { return tags[job] },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, job := range []string{"backup", "ping", "report"} {
+			s.Observe(scheduler.Event{Kind: scheduler.EventStarted, Entry: ledger.Entry{Job: job, Tick: noon, Outcome: ledger.Running}})
+		}
+		var got []string
+		for _, m := range s.queue {
+			got = append(got, m.Job)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("jobs %v, tags %v: told of %v, want %v", tt.jobs, tt.tags, got, tt.want)
+		}
+	}
+}
+
+// What may pass is tried again, after growing pauses; the rest is lost.
+func TestTries(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name       string
+		status     int
+		err        error
+		good       int // the first request that is taken
+		posts      int
+		lost       uint64
+		from, upto time.Duration
+	}{
+		{"taken", 204, nil, 0, 1, 0, 0, 0},
+		{"taken at the third", 503, nil, 2, 3, 0, 1500 * time.Millisecond, 3 * time.Second},
+		{"no answer", 0, errors.New("connection refused"), 1, 2, 0, 500 * time.Millisecond, time.Second},
+		{"slow down", 429, nil, 1, 2, 0, 500 * time.Millisecond, time.Second},
+		{"refused", 404, nil, 9, 1, 1, 0, 0},
+		{"never taken", 500, nil, 99, 4, 1, 3500 * time.Millisecond, 7 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			e := &endpoint{answer: func(n int) (int, error) {
+				if n >= tt.good {
+					return 200, nil
+				}
+				return tt.status, tt.err
+			}}
+			s, stop := running(t, e, Config{Tries: 4})
+			s.Observe(started)
+			for len(e.ids(t)) < tt.posts {
+				time.Sleep(10 * time.Millisecond)
+			}
+			took := time.Since(begun)
+			synctest.Wait()
+			stop()
+			stats := s.Stats()
+			if len(e.got) != tt.posts || stats.Lost != tt.lost || stats.Sent != 1-tt.lost {
+				t.Errorf("%s: %d posts, %+v; want %d and %d lost", tt.name, len(e.got), stats, tt.posts, tt.lost)
+			}
+			if took < tt.from || took > tt.upto+20*time.Millisecond {
+				t.Errorf("%s: took %v, want %v to %v", tt.name, took, tt.from, tt.upto)
+			}
+			if ids := e.ids(t); len(slices.Compact(ids)) != 1 {
+				t.Errorf("%s: the tries of one message have the ids %v", tt.name, ids)
+			}
+		})
+	}
+}
+
+// A queue that is full loses the oldest messages, counts them and logs them;
+// nobody waits.
+func TestFullQueueLosesTheOldest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		hold := make(chan struct{})
+		e := &endpoint{answer: func(int) (int, error) { <-hold; return 200, nil }}
+		s, stop := running(t, e, Config{Queue: 2, Timeout: time.Hour, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		for n := range 6 {
+			s.Observe(scheduler.Event{Kind: scheduler.EventFinished, Entry: ledger.Entry{Job: fmt.Sprint("j", n), Tick: noon, Outcome: ledger.Succeeded}})
+			synctest.Wait()
+		}
+		close(hold)
+		synctest.Wait()
+		stop()
+		if got := s.Stats(); got != (Stats{Sent: 3, Lost: 3}) {
+			t.Errorf("%+v, want 3 sent and 3 lost", got)
+		}
+		if ids := strings.Join(e.ids(t), " "); !strings.Contains(ids, "j0@") || !strings.Contains(ids, "j5@") || strings.Contains(ids, "j3@") {
+			t.Errorf("posted are %s, want j0, j4 and j5", ids)
+		}
+		if !strings.Contains(log.String(), "lost_so_far=3") {
+			t.Errorf("the log does not count three:\n%s", &log)
+		}
+	})
+}
+
+// The drain gives what waits one more try, and no more than its time.
+func TestFlush(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		down := true
+		e := &endpoint{answer: func(int) (int, error) {
+			if down {
+				return 0, errors.New("connection refused")
+			}
+			return 200, nil
+		}}
+		s, stop := running(t, e, Config{Backoff: time.Hour, MaxBackoff: time.Hour})
+		for range 3 {
+			s.Observe(started)
+		}
+		synctest.Wait()
+		down = false
+		stop()
+		if got := s.Stats(); got != (Stats{Sent: 3}) {
+			t.Errorf("after the flush: %+v, want 3 sent", got)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		e := &endpoint{answer: func(int) (int, error) {
+			time.Sleep(2 * time.Second)
+			return 0, errors.New("reset")
+		}}
+		s, stop := running(t, e, Config{Flush: 3 * time.Second})
+		for range 5 {
+			s.Observe(started)
+		}
+		synctest.Wait()
+		begun := time.Now()
+		stop()
+		if took := time.Since(begun); took > 20*time.Second || s.Stats().Lost != 5 {
+			t.Errorf("the flush took %v, %+v", took, s.Stats())
+		}
+	})
+}
+
+// What the URL and the headers hold is in no log line, whatever goes wrong.
+func TestSecretsAreMasked(t *testing.T) {
+	t.Parallel()
+	const token, key, password = "T0PSECRET", "k-e-y-123", "pa55word"
+	resolve := func(text string) (string, error) {
+		return strings.NewReplacer("${env:TOKEN}", token, "${env:KEY}", key, "${env:PW}", password).Replace(text), nil
+	}
+	for _, failure := range []error{
+		errors.New("dial tcp: lookup hooks.example.com: no such host"),
+		fmt.Errorf("proxy said: cannot reach https://u:%s@hooks.example.com/services/%s?key=%s", password, token, key),
+		fmt.Errorf("bad header %q, path /services/%s?key=%s", "Bearer "+token, token, key),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var log strings.Builder
+			e := &endpoint{answer: func(int) (int, error) { return 0, failure }}
+			s, stop := running(t, e, Config{
+				URL:     "https://u:${env:PW}@hooks.example.com/services/${env:TOKEN}?key=${env:KEY}",
+				Headers: map[string]string{"Authorization": "Bearer ${env:TOKEN}"}, Resolve: resolve,
+				Tries: 1, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			})
+			s.Observe(started)
+			synctest.Wait()
+			stop()
+			if got := e.got[0]; got.Header.Get("Authorization") != "Bearer "+token || got.URL.Query().Get("key") != key {
+				t.Errorf("the request has %v, %v", got.URL, got.Header)
+			}
+			if text := log.String(); !strings.Contains(text, "webhook lost a message") ||
+				strings.Contains(text, token) || strings.Contains(text, key) || strings.Contains(text, password) {
+				t.Errorf("the log shows a secret, or nothing:\n%s", text)
+			}
+		})
+	}
+}
+
+// Without a quorum a tick is told at once, and not again when the ledger has it.
+func TestOutagesAreToldAtOnce(t *testing.T) {
+	t.Parallel()
+	s, err := New(Config{URL: "x", Events: Events()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Observe(scheduler.Event{Kind: scheduler.EventRecorded, Entry: entry(ledger.Missed), Err: locking.ErrNoQuorum})
+	s.Observe(scheduler.Event{Kind: scheduler.EventRecorded, Entry: entry(ledger.Missed)})
+	s.Observe(scheduler.Event{Kind: scheduler.EventSettled, Entry: entry(ledger.Missed)})
+	if len(s.queue) != 1 || s.queue[0].Event != Missed {
+		t.Errorf("an outage is told as %+v, want one message", s.queue)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	for want, cfg := range map[string]Config{
+		"URL is empty":     {Events: Events()},
+		"Events is empty":  {URL: "x"},
+		`Events has "won"`: {URL: "x", Events: []Event{"won"}},
+		"negative":         {URL: "x", Events: Events(), Timeout: -1},
+		"must be positive": {URL: "x", Events: Events(), Queue: -1},
+	} {
+		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("New = %v, want an error with %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,234 @@
+package redlock
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/redlock/records"
+	"github.com/quorate/quorate/internal/redlock/scripts"
+	"github.com/quorate/quorate/locking"
+)
+
+// maxTries bounds the immediate retries of a TryAcquire, each with larger numbers.
+const maxTries = 4
+
+// win wins the claim: by COMMIT alone with numbers from the clock, or by LOCK, which
+// returns the nodes' numbers, and COMMIT. After an error the try is void.
+func (t *try) win(ctx context.Context) (votes []vote, deadline time.Time, err error) {
+	var q query
+	if t.req.Direct {
+		t.chooseNumbers(nil)
+		q = t.commitQuery(false)
+	} else {
+		q = t.lockQuery()
+	}
+	votes, granted := t.lock(ctx, q)
+	slow := false
+	if granted && !t.req.Direct {
+		granted, slow = ctx.Err() == nil, ctx.Err() != nil
+		if granted {
+			t.chooseNumbers(votes)
+			votes, granted = t.commit(ctx)
+		}
+	}
+	if granted {
+		deadline = earlier(t.begun.Add(t.validity()), t.mutex.Until())
+		if !locking.Expired(time.Now(), deadline) {
+			return votes, deadline, nil
+		}
+		slow = true
+	}
+	t.void(ctx)
+	return votes, time.Time{}, t.refusal(votes, slow)
+}
+
+// lock is the first round. redsync decides whether enough nodes accepted in time; if
+// not, it voids the try.
+func (t *try) lock(ctx context.Context, q query) ([]vote, bool) {
+	t.rounds++
+	t.first = t.round(ctx, claiming, q).start()
+	t.mutex = t.newMutex()
+	err := t.mutex.LockContext(t.first.ctx)
+	return t.first.end(), err == nil
+}
+
+func (t *try) commit(ctx context.Context) ([]vote, bool) {
+	t.rounds++
+	return t.round(ctx, claiming, t.commitQuery(false)).start().result()
+}
+
+// void gives the try up for good. It returns when the nodes that hold something of it
+// have answered; the cleaner repeats VOID at nodes that did not.
+func (t *try) void(ctx context.Context) {
+	<-t.beginVoid(ctx).over
+	t.retire(t.voidQuery())
+}
+
+func (t *try) beginVoid(ctx context.Context) *round {
+	t.voiding.Do(func() {
+		t.first.end()
+		r := t.round(ctx, voiding, t.voidQuery())
+		t.eval.Store(r)
+		r.start()
+	})
+	return t.eval.Load()
+}
+
+// retryable tells whether another try in two rounds may win at once, after these votes
+// refused one. Larger numbers may win, or the lapsed lock of a holder may be taken.
+func (t *try) retryable(votes []vote) bool {
+	if count(votes, codeStale, codeUnended) == 0 {
+		return false
+	}
+	able := 0
+	for i, v := range votes {
+		switch {
+		case v.ok(), v.unheard(), v.code == codeUnended, v.code == codeStale && !t.leftOut[i]:
+			able++
+		}
+	}
+	return able >= t.l.set.Quorum()
+}
+
+// chooseNumbers sets the token and the attempt number above all that the votes name. A
+// try without LOCK has no votes. Tokens also follow the clock, so they exceed those
+// that a node has forgotten, and those of an earlier claim that a direct try does not
+// know.
+func (t *try) chooseNumbers(votes []vote) {
+	number := 1
+	for _, v := range votes {
+		number = max(number, v.attempt+1)
+	}
+	tick := int64(0)
+	if !t.req.Tick.IsZero() {
+		tick = t.req.Tick.UnixMilli()
+	}
+	t.claim = records.Claim{
+		Tick: tick, Token: max(tokenAt(t.l.cfg.Clock()), t.tokenAbove(votes)), Owner: t.claim.Owner,
+		Mode: t.req.Mode, Attempt: number, Overlaps: t.req.Beside, Stream: streamOf(t.req),
+		Holder: t.req.Holder, Note: string(t.req.Note),
+	}
+	t.packed = t.claim.Pack()
+}
+
+// tokenAt is the token of an instant: 2^20 per second, so claims within one millisecond
+// differ.
+func tokenAt(at time.Time) uint64 {
+	return uint64(at.Unix())<<20 + uint64(at.Nanosecond())<<20/uint64(time.Second)
+}
+
+// query returns a query of the rule, with arguments after the common ones.
+func (t *try) query(script *members.Script, update func(p *nodeState, v vote), own ...any) query {
+	return query{script: script, args: append(slices.Clip(t.common), own...), update: update}
+}
+
+func (t *try) lockQuery() query { return t.query(scripts.Lock, updateLeft, modeArg(t.req.Mode)) }
+
+// commitQuery asks for the claim. With join, the lease already holds it on other nodes.
+func (t *try) commitQuery(join bool) query {
+	return t.query(scripts.Commit, updateClaimed, modeArg(t.req.Mode), t.claim.Token, t.claim.Attempt, flagArg(join), t.packed, t.l.cfg.Keep)
+}
+
+func (t *try) voidQuery() query { return t.query(scripts.Void, updateFreed, t.packed, "0").last() }
+
+// finishQuery ends the claim and stores the note with it.
+func (t *try) finishQuery(note []byte, handover bool) query {
+	record := ""
+	if !t.req.Tick.IsZero() { // records belong to ticks
+		record = records.Record{
+			Kind: records.Finished, Stream: t.claim.Stream, Tick: t.req.Tick,
+			Token: t.claim.Token, Attempt: t.claim.Attempt, Owner: t.claim.Owner, Note: note,
+		}.Encode()[1:]
+	}
+	return t.query(scripts.Finish, updateFreed, t.l.cfg.Keep, t.packed, record, flagArg(handover), "0").last()
+}
+
+// What answers mean for the state of the try at a node.
+
+func updateLeft(p *nodeState, v vote) { p.left = p.left || v.ok() }
+
+func updateClaimed(p *nodeState, v vote) {
+	p.claimed = p.claimed || v.ok()
+	updateLeft(p, v)
+}
+
+func updateFreed(p *nodeState, _ vote) { p.left = false }
+
+// A node that answers LOST may have lost its memory, so the next round sends it COMMIT
+// first.
+func updateExtended(p *nodeState, v vote) { p.claimed = v.code != codeLost }
+
+// earlier returns own, moved back if until is earlier by either clock.
+func earlier(own, until time.Time) time.Time {
+	by := max(own.Sub(until), own.Round(0).Sub(until.Round(0)), 0)
+	return own.Add(-by)
+}
+
+// A node whose clock is or was ahead may have a fence that the others cannot follow:
+// they refuse tokens too far ahead of their clocks (N3.1). No token above such a fence
+// can win, so the fence is left out (C1). That node then refuses a token that the
+// others accept. Order is kept, since it rests on nodes that refuse, not on the token
+// chosen.
+
+// maxAcceptable is the largest token that a quorum of the nodes would accept by their
+// clocks. It is unknown if too few nodes told their fence.
+func (t *try) maxAcceptable(votes []vote) (uint64, bool) {
+	var limits [locking.MostNodes]uint64
+	n, quorum := 0, t.l.set.Quorum()
+	for _, v := range votes {
+		if v.code == codeOK || v.code == codeStale {
+			limits[n] = v.maxToken(t.l.set.Grace())
+			n++
+		}
+	}
+	if n < quorum {
+		return 0, false
+	}
+	slices.Sort(limits[:n])
+	return limits[n-quorum], true
+}
+
+// maxToken is the largest token that the node's clock would allow now: N3.1.
+func (v vote) maxToken(grace time.Duration) uint64 {
+	now := v.clock.Add(time.Since(v.received))
+	return uint64(2*now.UnixMilli()+grace.Milliseconds()) << 19 / 1000
+}
+
+// tokenAbove is the smallest token above the fences of the votes. It sets leftOut.
+func (t *try) tokenAbove(votes []vote) uint64 {
+	limit, known := t.maxAcceptable(votes)
+	var token uint64
+	for i, v := range votes {
+		if t.leftOut[i] = known && v.fence >= limit; !t.leftOut[i] {
+			token = max(token, v.fence+1)
+		}
+	}
+	t.maxAcceptableToken = limit
+	return token
+}
+
+// isAhead tells whether the node refused because its fence was left out.
+func (t *try) isAhead(node int, v vote) bool { return t.leftOut[node] && v.code == codeStale }
+
+// missesAhead tells whether a quorum lacks only nodes that are ahead. Nodes that had
+// not answered when the round was over might have granted the claim.
+func (t *try) missesAhead(votes []vote) bool {
+	ahead, others := 0, 0
+	for i, v := range votes {
+		switch {
+		case t.isAhead(i, v):
+			ahead++
+		case v.ok(), v.unheard():
+			others++
+		}
+	}
+	return ahead > 0 && ahead+others >= t.l.set.Quorum()
+}
+
+func (t *try) aheadError(v vote) error {
+	by := time.Duration((v.fence-t.maxAcceptableToken)*1000>>20) * time.Millisecond
+	return fmt.Errorf("its tokens are %v ahead of what the other nodes' clocks allow: it was restarted, or its clock is or was ahead", by.Round(time.Millisecond))
+}

@@ -1,0 +1,226 @@
+package redlock
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-redsync/redsync/v4"
+
+	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/redlock/records"
+	"github.com/quorate/quorate/internal/redlock/scripts"
+	"github.com/quorate/quorate/internal/redlock/wire"
+	"github.com/quorate/quorate/locking"
+)
+
+// streamPlain is the stream of plain locks, which have no ticks.
+const streamPlain = "lock"
+
+// A try is one random value, with at most one token and one attempt number. It either
+// wins a claim, keeps it and ends it, or is voided; it is never used again. Only one
+// goroutine at a time starts its rounds, one after the other. Answers that arrive after
+// a round are still recorded.
+type try struct {
+	l      *Locker
+	nodes  []*members.Node
+	req    locking.Request
+	keys   wire.Keys
+	common []any     // the first arguments of every rule
+	begun  time.Time // before the first request
+
+	// mutex locks by the round first, and evaluates the round eval. Without eval it has
+	// not got the lock, and evaluates VOID.
+	mutex   *redsync.Mutex
+	first   *round
+	eval    atomic.Pointer[round]
+	voiding sync.Once
+	rounds  uint8 // of requests to claim
+
+	// claim is what COMMIT asks for, and packed its stored form; empty before.
+	claim  records.Claim
+	packed string
+	// leftOut are the nodes whose fence the token does not exceed. MaxAcceptableToken is the
+	// largest token that a quorum's clocks allow.
+	leftOut            [locking.MostNodes]bool
+	maxAcceptableToken uint64
+
+	mu       sync.Mutex
+	states   []nodeState
+	inFlight int // requests in flight
+	// cleanup is what the cleaner repeats at nodes with leftovers, once no request is
+	// in flight; nil until the try has ended.
+	cleanup  *query
+	cleaning bool
+}
+
+// A nodeState is what is known of a try at one node.
+type nodeState struct {
+	inFlight int      // requests in flight
+	next     []func() // called when their answers are in
+	silent   bool     // a request got no answer, so it may still arrive
+	claimed  bool     // the node has the claim
+	left     bool     // the node holds, or may come to hold, something of the try
+}
+
+// A query is a request of one rule. Update applies an answer to the node's state; nil
+// for none.
+type query struct {
+	script *members.Script
+	args   []any
+	update func(p *nodeState, v vote)
+	// lateArgs are the arguments for a node with an unanswered request; nil: args.
+	lateArgs []any
+}
+
+// last marks the query as the last one of the try. The last argument says whether an
+// earlier request may still arrive.
+func (q query) last() query {
+	q.lateArgs = slices.Clone(q.args)
+	q.lateArgs[len(q.lateArgs)-1] = "1"
+	return q
+}
+
+// A voteHandler receives the votes of a query.
+type voteHandler interface {
+	// retries tells whether the node is asked again, so the vote does not count. A
+	// request sent by it precedes those that wait for the node.
+	retries(node int, v vote) bool
+	// add takes a vote that counts, after the node's state was updated.
+	add(node int, v vote)
+}
+
+func newTry(l *Locker, req locking.Request, v string) *try {
+	var tick any = ""
+	if !req.Tick.IsZero() {
+		tick = req.Tick.UnixMilli()
+	}
+	return &try{
+		l: l, nodes: l.set.Nodes(), req: req, begun: time.Now(), states: make([]nodeState, l.set.Len()),
+		keys:   wire.NewKeys(scripts.Keys(l.set, req.Name, streamOf(req), req.Tick, req.Beside, v)),
+		common: []any{v, streamOf(req), tick, req.TTL.Milliseconds(), flagArg(req.Beside)},
+		claim:  records.Claim{Owner: v},
+	}
+}
+
+// streamOf returns the stream that stores the request's claim.
+func streamOf(req locking.Request) string {
+	if req.Tick.IsZero() {
+		return streamPlain
+	}
+	return req.InStream()
+}
+
+func modeArg(m locking.Mode) string { return flagArg(m == locking.AtLeastOnce) }
+
+func flagArg(set bool) string {
+	if set {
+		return "1"
+	}
+	return "0"
+}
+
+// send sends a query to a node and does not wait. No context cancels it, since it might
+// still take effect; it ends with the node's timeout. H may be nil.
+func (t *try) send(ctx context.Context, fan *wire.Fan, node int, q *query, h voteHandler) {
+	t.l.active.add(1)
+	args := q.args
+	t.mu.Lock()
+	t.states[node].inFlight++
+	t.inFlight++
+	if q.lateArgs != nil && t.states[node].silent {
+		args = q.lateArgs
+	}
+	t.mu.Unlock()
+	t.nodes[node].Start(ctx, fan, q.script, t.keys, args, func(r members.Reply) {
+		defer t.l.active.add(-1)
+		v := parse(r)
+		t.record(node, q, v)
+		more := h != nil && h.retries(node, v)
+		t.done(node)
+		if h != nil && !more {
+			h.add(node, v)
+		}
+	})
+}
+
+// record applies a vote to the node's state.
+func (t *try) record(node int, q *query, v vote) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch p := &t.states[node]; {
+	case v.uncertain():
+		p.silent, p.left = true, true
+	case v.err == nil && q.update != nil:
+		q.update(p, v)
+	}
+}
+
+// done starts what waited for a request.
+func (t *try) done(node int) {
+	t.mu.Lock()
+	p := &t.states[node]
+	p.inFlight--
+	t.inFlight--
+	var next []func()
+	if p.inFlight == 0 {
+		next, p.next = p.next, nil
+	}
+	t.mu.Unlock()
+	for _, f := range next {
+		f()
+	}
+	t.startCleanup()
+}
+
+// after calls f when all requests to the node have been answered or have timed out.
+func (t *try) after(node int, f func()) {
+	t.mu.Lock()
+	p := &t.states[node]
+	if p.inFlight > 0 {
+		p.next = append(p.next, f)
+		t.mu.Unlock()
+		return
+	}
+	t.mu.Unlock()
+	f()
+}
+
+// at returns the state of the try at a node.
+func (t *try) stateAt(node int) nodeState {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.states[node]
+}
+
+// retire leaves it to the cleaner to repeat the query at nodes with leftovers.
+func (t *try) retire(rest query) {
+	t.mu.Lock()
+	t.cleanup = &rest
+	t.mu.Unlock()
+	t.startCleanup()
+}
+
+// startCleanup starts the cleaner if it is due.
+func (t *try) startCleanup() {
+	t.mu.Lock()
+	due := t.cleanup != nil && t.inFlight == 0 && !t.cleaning && t.anyLeft()
+	t.cleaning = t.cleaning || due
+	t.mu.Unlock()
+	if due {
+		t.l.cleaner.cleanUp(t)
+	}
+}
+
+// anyLeft needs the mutex.
+func (t *try) anyLeft() bool {
+	return slices.ContainsFunc(t.states, func(p nodeState) bool { return p.left })
+}
+
+// validity is the length of a lease, counted from the try's first request.
+func (t *try) validity() time.Duration { return t.req.TTL - t.l.cfg.drift(t.req.TTL) }
+
+// blocking is how many nodes suffice to prevent a quorum.
+func (t *try) blocking() int { return t.l.set.Len() - t.l.set.Quorum() + 1 }

@@ -1,0 +1,139 @@
+package acts
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// An Error says what is wrong with an act that was not taken.
+type Error struct {
+	Kind Kind
+	Msg  string
+}
+
+// Error is the message after the kind.
+func (e *Error) Error() string { return string(e.Kind) + ": " + e.Msg }
+
+// Longest and shortest that a request may wait.
+const (
+	minWithin = time.Second
+	maxWithin = 30 * 24 * time.Hour
+)
+
+// Ready returns a as a Store keeps it, with what is not set filled in, At
+// excepted; or an *Error. It is for implementations.
+func (a Act) Ready() (Act, error) {
+	if a.ID == "" {
+		a.ID = rand.Text()
+	}
+	a.Within = cmp.Or(a.Within, DefaultWithin(a.Kind))
+	if a.Kind == Trigger {
+		a.Trigger = cmp.Or(a.Trigger, ledger.ByManual)
+	}
+	if a.Kind == Backfill {
+		a.Concurrency = cmp.Or(a.Concurrency, 1)
+	}
+	a.Result, a.Closed = "", time.Time{}
+	if msg := a.wrong(); msg != "" {
+		return Act{}, &Error{Kind: a.Kind, Msg: msg}
+	}
+	if len(a.Params) > 0 {
+		a.Params, _ = json.Marshal(a.Params) // one form for one value; it is valid
+	}
+	return a, nil
+}
+
+var actIDPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@+-]{0,249}$`)
+
+// wrong says what is wrong with a, "" if nothing is.
+func (a Act) wrong() string {
+	switch {
+	case DefaultWithin(a.Kind) == 0 && a.Kind != Pause && a.Kind != Resume:
+		return "no such kind of act"
+	case !actIDPattern.MatchString(a.ID):
+		return fmt.Sprintf("id %q: use up to 250 letters, digits and . _ : @ + -", a.ID)
+	case max(len(a.Job), len(a.Tag), len(a.Run), len(a.Parent)) > MaxName:
+		return fmt.Sprintf("names of jobs, tags and runs may have %d bytes", MaxName)
+	case len(a.By) > MaxText || len(a.Reason) > MaxText:
+		return fmt.Sprintf("author and reason may have %d bytes each", MaxText)
+	case a.Kind.Request():
+		return a.wrongRequest()
+	}
+	return a.wrongPause()
+}
+
+func (a Act) wrongRequest() string {
+	switch {
+	case a.Job == "" || a.Tag != "" || a.All:
+		return "name one job"
+	case a.Within < minWithin || a.Within > maxWithin:
+		return fmt.Sprintf("within %v: write %v to %v", a.Within, minWithin, maxWithin)
+	case a.Kind == Cancel && a.Run == "":
+		return "name the run to cancel"
+	case a.Kind == Backfill && !a.From.Before(a.To):
+		return fmt.Sprintf("from %s to %s: the end must come after the start", a.From.UTC().Format(time.RFC3339Nano), a.To.UTC().Format(time.RFC3339Nano))
+	case a.Kind == Backfill && (a.Concurrency < 1 || a.Concurrency > MaxConcurrency):
+		return fmt.Sprintf("concurrency %d: write 1 to %d", a.Concurrency, MaxConcurrency)
+	case a.Kind != Backfill && a.Concurrency != 0:
+		return "only a backfill has a concurrency"
+	case a.Kind != Trigger && len(a.Params) > 0:
+		return "only a trigger takes params"
+	}
+	return wrongParams(a.Params)
+}
+
+func wrongParams(params json.RawMessage) string {
+	var object map[string]any
+	switch {
+	case len(params) == 0:
+		return ""
+	case len(params) > MaxParams:
+		return fmt.Sprintf("the params have %d bytes: %d are allowed", len(params), MaxParams)
+	case json.Unmarshal(params, &object) != nil || object == nil:
+		return "the params are no JSON object"
+	}
+	return ""
+}
+
+func (a Act) wrongPause() string {
+	targets := 0
+	for _, named := range []bool{a.Job != "", a.Tag != "", a.All} {
+		if named {
+			targets++
+		}
+	}
+	switch {
+	case targets != 1:
+		return "name one job, one tag, or all jobs"
+	case a.Kind == Pause && a.Tag != "" && !ValidTag(a.Tag):
+		return fmt.Sprintf("%q is not a tag; use up to 100 letters, digits and . _ -, starting with a letter or digit", a.Tag)
+	case a.Kind == Pause && (a.Reason == "" || a.By == ""):
+		return "say why, and who you are: every skipped tick will carry it"
+	}
+	return ""
+}
+
+var tagPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+// ValidTag tells whether text can be a tag of jobs.
+func ValidTag(text string) bool { return tagPattern.MatchString(text) }
+
+// TooManyPauses is the error for a pause when most stand already. It is for
+// implementations.
+func TooManyPauses(most int) error {
+	return &Error{Kind: Pause, Msg: fmt.Sprintf(
+		"%d pauses stand already: end some, which quorate pauses lists, or pause by a tag", most)}
+}
+
+// TooMany is the error for a request when most are open already. It is for
+// implementations.
+func TooMany(k Kind, most int) error {
+	return &Error{Kind: k, Msg: fmt.Sprintf(
+		"%d requests are open already: wait until some are done, or see what holds them up with quorate audit", most)}
+}

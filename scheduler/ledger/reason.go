@@ -1,0 +1,201 @@
+package ledger
+
+import (
+	"slices"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
+
+// A Code says why a tick did not run, or why a run ended as it did: one of a few.
+// Metrics count by it and listings filter by it.
+type Code string
+
+// The codes of ticks that did not run.
+const (
+	CodeOverlap     Code = "overlap"     // an earlier run went on
+	CodePaused      Code = "paused"      // by somebody, or in the configuration
+	CodeLimit       Code = "limit"       // of a group, or of the replica
+	CodePlacement   Code = "placement"   // no live replica has the labels
+	CodeCatchUp     Code = "catch_up"    // the policy did not catch it up; With says why it was missed
+	CodeNoQuorum    Code = "no_quorum"   // too few nodes answered
+	CodeSplit       Code = "split"       // competitors divided the votes until it was too late
+	CodeTooSlow     Code = "too_slow"    // the nodes answered too late
+	CodeClock       Code = "clock"       // the replica's clock is ahead of the nodes'
+	CodeSuperseded  Code = "superseded"  // a later tick was claimed first
+	CodeUnvouched   Code = "unvouched"   // too few nodes remember that far
+	CodeRefused     Code = "refused"     // the nodes refuse this replica
+	CodeUndecided   Code = "undecided"   // a claim was begun and never completed
+	CodeDrained     Code = "drained"     // the replica drained; of runs, too
+	CodeBehind      Code = "behind"      // an earlier tick was still being decided
+	CodeTooLate     Code = "too_late"    // the claim came too late to begin
+	CodeAsleep      Code = "asleep"      // the replica was asleep, stopped or too busy
+	CodeNoReplica   Code = "no_replica"  // no replica served the job
+	CodeStarting    Code = "starting"    // the replica did not know yet what is paused
+	CodeRemoved     Code = "removed"     // the job was taken out of the configuration
+	CodeRescheduled Code = "rescheduled" // its schedule was changed
+	CodeExpired     Code = "expired"     // a request that nobody could begin in time
+	CodeCancelled   Code = "cancelled"   // somebody ended it; of runs, too
+
+	CodeUnknown        Code = "unknown"         // nothing is known of why
+	CodeHistoryLost    Code = "history_lost"    // nodes may have lost what they knew of it
+	CodeHistoryTrimmed Code = "history_trimmed" // what was known of it is kept no longer
+)
+
+// The codes of runs, besides CodeDrained and CodeCancelled.
+const (
+	CodeFunction    Code = "function"    // it decided to skip its work
+	CodeReplaced    Code = "replaced"    // by a later tick
+	CodeMaxHold     Code = "max_hold"    // it took longer than lock.max_hold
+	CodeEvicted     Code = "evicted"     // an operator released its lease
+	CodeLost        Code = "lost"        // its lease could not be kept
+	CodeTimeout     Code = "timeout"     // it, or its last try, took too long
+	CodeInterrupted Code = "interrupted" // nobody said how it ended
+)
+
+// The codes of what else is to be said of a run or a tick.
+const (
+	CodeNoRetry      Code = "no_retry"      // the policy had allowed another try
+	CodeStaleWrites  Code = "stale_writes"  // a guard refused writes
+	CodeNotTriggered Code = "not_triggered" // a job that was to follow it
+	CodeLateEnd      Code = "late_end"      // it ended when others could already work
+	CodeAlike        Code = "alike"         // ticks before it are, too, that have no entry
+)
+
+// CodeOther is that of reasons which have no code of their own.
+const CodeOther Code = "other"
+
+// Codes lists all of them.
+func Codes() []Code {
+	var list []Code
+	for _, s := range sentences {
+		if !slices.Contains(list, s.code) {
+			list = append(list, s.code)
+		}
+	}
+	return list
+}
+
+// Outcomes lists those that the code is a reason for; none of what is said beside
+// any outcome.
+func (c Code) Outcomes() []Outcome {
+	switch c {
+	case CodeFunction, CodeOverlap, CodePaused, CodeRemoved, CodeRescheduled:
+		return []Outcome{Skipped}
+	case CodeMaxHold, CodeEvicted, CodeLost:
+		return []Outcome{LeaseLost}
+	case CodeReplaced:
+		return []Outcome{Cancelled}
+	case CodeTimeout:
+		return []Outcome{TimedOut}
+	case CodeInterrupted:
+		return []Outcome{Interrupted}
+	case CodeDrained:
+		return []Outcome{Missed, Cancelled, Interrupted}
+	case CodeCancelled:
+		return []Outcome{Skipped, Cancelled}
+	case CodeLimit:
+		return []Outcome{Skipped, Missed}
+	case CodeOther:
+		return []Outcome{Skipped, Missed, Cancelled}
+	case CodeNoRetry, CodeStaleWrites, CodeNotTriggered, CodeLateEnd, CodeAlike:
+		return nil
+	}
+	return []Outcome{Missed}
+}
+
+// A Reason is a code with what is known of the case. The zero Reason is none. A
+// Reason is never changed, only replaced.
+type Reason struct {
+	Code    Code
+	Variant Variant  // tells cases of the code apart that are worded differently
+	Details *Details // nil: none
+}
+
+// A Variant is one of several cases of a Code.
+type Variant string
+
+// The variants. Most codes have but one case, whose variant is empty.
+const (
+	VariantUnended    Variant = "unended"     // of CodeOverlap: nobody ended the run, and no node says how long its lease lasts
+	VariantQueue      Variant = "queue"       // of CodeOverlap: another tick came to wait
+	VariantNoLease    Variant = "no_lease"    // of CodeOverlap: the function goes on without one
+	VariantConfigured Variant = "configured"  // of CodePaused: in the configuration
+	VariantMaxRunning Variant = "max_running" // of CodeLimit: of the replica
+	VariantFull       Variant = "full"        // of CodeLimit: all slots of the group are held
+	VariantTaken      Variant = "taken"       // of CodeLimit: some are, others were after the rest
+	VariantInLine     Variant = "in_line"     // of CodeLimit: others on the replica go first
+	VariantSlot       Variant = "slot"        // of CodeLimit: With says why none was granted; of CodeLost: it was the slot's lease
+	VariantWaiting    Variant = "waiting"     // of CodeLimit and CodeCancelled: while the tick waited for a slot
+	VariantLast       Variant = "last"        // of CodeCatchUp: only the last tick is caught up
+	VariantMax        Variant = "max"         // of CodeCatchUp: there are too many
+	VariantWindow     Variant = "window"      // of CodeCatchUp: it is too late
+	VariantNodes      Variant = "nodes"       // of CodeClock: clocks of nodes are ahead
+	VariantHolder     Variant = "holder"      // of CodeUndecided: another replica's claim
+	VariantRequest    Variant = "request"     // of CodeSuperseded: by a later request
+	VariantRun        Variant = "run"         // of CodeDrained: a run
+	VariantHandedOver Variant = "handed_over" // of CodeDrained: a run that another replica runs again
+	VariantTry        Variant = "try"         // of CodeTimeout: the last try
+	VariantDrain      Variant = "drain"       // of CodeNoRetry: the replica drains
+	VariantDoubtful   Variant = "doubtful"    // of CodeInterrupted: it may not have started
+	VariantClaim      Variant = "claim"       // of CodeOther: the claim failed for an unknown cause
+)
+
+// Details are what is known of one case, each empty where the code has no use for
+// it. The ledger clips long texts.
+type Details struct {
+	Holder       string    // of the lease or the slots in the way; several with commas
+	Tick         time.Time // of the run that is in the way, or that replaces this one
+	Since, Until time.Time
+	By           string // who asked for it
+	Of           string // what it is about: a group, a tag, labels, a job, a resource
+	N, Most      int    // so many, and of or for how many
+	Token, Seen  locking.Token
+	Text         string  // what people, functions or nodes said
+	With         *Reason // the reason behind this one, or what else is to be said
+}
+
+// IsZero tells whether there is no reason.
+func (r Reason) IsZero() bool { return r == Reason{} }
+
+// Said is a reason of which there are only words.
+func Said(words string) Reason { return Reason{Code: CodeOther, Details: &Details{Text: words}} }
+
+// with returns the reason behind r, or what else is to be said, nil if nothing is.
+func (r Reason) with() *Reason {
+	if r.Details == nil {
+		return nil
+	}
+	return r.Details.With
+}
+
+// Has tells whether the code is that of r, or of a reason that comes with it.
+func (r Reason) Has(code Code) bool {
+	for p := &r; p != nil; p = p.with() {
+		if p.Code == code {
+			return true
+		}
+	}
+	return false
+}
+
+// And returns r with one more reason that comes with it; that one alone if r is none.
+func (r Reason) And(more Reason) Reason {
+	switch {
+	case r.IsZero():
+		return more
+	case more.IsZero():
+		return r
+	}
+	d := &Details{}
+	if r.Details != nil {
+		*d = *r.Details
+	}
+	with := more // a copy, so that runs with nothing more to say allocate nothing
+	if d.With != nil {
+		with = d.With.And(more)
+	}
+	d.With = &with
+	r.Details = d
+	return r
+}

@@ -1,0 +1,51 @@
+package scheduler
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/scheduler/schedule"
+)
+
+// A listing computes the ticks of a published job as its replicas do, or none.
+func TestPublishedTicks(t *testing.T) {
+	t.Parallel()
+	christmas, long := schedule.NewCalendar("christmas", nil), schedule.NewCalendar("long", nil)
+	if err := christmas.Add("2026-12-25"); err != nil {
+		t.Fatal(err)
+	}
+	s, err := schedule.Exclude(mustParse(t, "30 2 * * *", "Europe/Paris"), nil, christmas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for day := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() < 1984; day = day.AddDate(0, 0, 1) {
+		if err := long.Add(day.Format(time.DateOnly)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tooLong, err := schedule.Exclude(s, nil, long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := time.Date(2026, 12, 24, 12, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		info JobInfo
+		want string
+	}{
+		"excluded":      {(&publisher{replica: "a"}).info(posted{Job: &Job{Schedule: s, Hash: "1"}}), "2026-12-26T01:30:00Z"},
+		"no definition": {(&publisher{replica: "a"}).info(posted{Job: &Job{Schedule: unwritten{}, Spec: "@daily", Timezone: "UTC", Hash: "1"}}), ""},
+		"too long":      {(&publisher{replica: "a"}).info(posted{Job: &Job{Schedule: tooLong, Spec: "@daily", Timezone: "UTC", Hash: "1"}}), ""},
+	} {
+		got, err := tt.info.Ticks()
+		switch {
+		case tt.want == "" && !errors.Is(err, schedule.ErrNoDefinition):
+			t.Errorf("%s: error %v, want ErrNoDefinition", name, err)
+		case tt.want != "" && (err != nil || got.Next(from).Format(time.RFC3339) != tt.want):
+			t.Errorf("%s: %v, %v, want %s", name, got, err, tt.want)
+		}
+	}
+}
+
+// unwritten is a schedule of another package, which has no definition.
+type unwritten struct{ schedule.Schedule }

@@ -1,6 +1,0 @@
--- Takes back what was announced or published.
--- KEYS[2] hash of replicas or of jobs, see announce.lua and publish.lua
--- arg(1), arg(2) … ids or names
--- Replies OK
-for i = 1, #ARGV - 9 do redis.call('HDEL', KEYS[2], arg(i)) end
-return {'OK', nowtext}

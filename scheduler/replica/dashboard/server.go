@@ -1,0 +1,191 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/replica"
+	"github.com/quorate/quorate/scheduler/web"
+	"github.com/quorate/quorate/scheduler/web/identity"
+)
+
+// Times of the server of the API. Answers that go on, such as events, set their own.
+const (
+	webHeaders  = 10 * time.Second
+	webRequest  = 30 * time.Second
+	webIdle     = 2 * time.Minute
+	webShutdown = 2 * time.Second
+)
+
+// maxHeaderBytes bounds the header of a request; single sign-on may send large cookies.
+const maxHeaderBytes = 32 << 10
+
+// A Server serves the API and the pages on http.listen. Hand a new one to each replica.
+type Server struct {
+	web        *web.Server
+	addr, base string
+	tls        *tls.Config  // nil: plain HTTP
+	listener   net.Listener // nil: listen on addr
+	log        *slog.Logger
+
+	server *http.Server
+	served chan error
+
+	users     *userBook
+	following sync.WaitGroup // of users
+	unfollow  context.CancelFunc
+}
+
+// Begin makes the server of a replica as its configuration says, which serves on the
+// listener, if there is one, else on http.listen. The replica calls it, as all of the
+// other methods.
+func (s *Server) Begin(r listing.Host, cfg *config.Config, listener net.Listener) error {
+	s.addr, s.base, s.listener, s.log = cfg.HTTP.Listen, cfg.HTTP.BasePath, listener, r.Logger
+	s.users = &userBook{cfg: cfg, log: r.Logger, failed: r.UsersFailed}
+	users, err := s.users.open()
+	if err != nil {
+		return err
+	}
+	part := web.Config{
+		BasePath: cfg.HTTP.BasePath, Users: users, Anonymous: identity.Anonymous(cfg.HTTP.Anonymous),
+		Proxy: identity.Proxy{UserHeader: cfg.HTTP.TrustedProxies.UserHeader},
+	}
+	if role := cfg.HTTP.TrustedProxies.Role; role != "none" && part.Proxy.UserHeader != "" {
+		part.Proxy.Role = identity.Role(role)
+	}
+	for _, text := range cfg.HTTP.TrustedProxies.Addresses {
+		prefix, err := config.PrefixOf(text)
+		if err != nil {
+			return fmt.Errorf("http.trusted_proxies.addresses: %w", err)
+		}
+		part.Proxy.Addresses = append(part.Proxy.Addresses, prefix)
+	}
+	if t := cfg.HTTP.TLS; t.CertFile != "" {
+		c := &certificate{certFile: t.CertFile, keyFile: t.KeyFile}
+		if _, err := c.get(nil); err != nil {
+			return fmt.Errorf("http.tls: %w", err)
+		}
+		s.tls = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
+	}
+	if cfg.HTTP.ProbesListen == "" {
+		part.Probes = web.Probes{
+			Ready: r.NotReady, Metrics: r.Metrics, AnonymousMetrics: identity.Anonymous(cfg.HTTP.AnonymousMetrics),
+		}
+	}
+	part.Warnings = s.users.warnings
+	if s.web, err = mount(r, part); err != nil {
+		return err
+	}
+	s.users.set = s.web.SetUsers
+	return nil
+}
+
+// Mount returns the API and the pages of the cluster of a replica, for a service that
+// serves them in a mux of its own: cfg says under which path, and who may do what. What
+// they show comes from the replica, as does a logger if cfg has none. Close it before
+// the replica has ended.
+func Mount(r *replica.Replica, cfg web.Config) (*web.Server, error) { return mount(r.Shown(), cfg) }
+
+func mount(r listing.Host, cfg web.Config) (*web.Server, error) {
+	cfg.Control, cfg.Nodes, cfg.Settings, cfg.Live = r.Control, r.Nodes, r.Settings, r.Live
+	cfg.Replica, cfg.Version, cfg.Logger = r.ID, r.Version, cmp.Or(cfg.Logger, r.Logger)
+	return web.New(cfg)
+}
+
+// Observe makes events of this replica come sooner.
+func (s *Server) Observe(e scheduler.Event) { s.web.Observe(e) }
+
+// Start listens and serves.
+func (s *Server) Start(ctx context.Context) error {
+	listener := s.listener
+	if listener == nil {
+		var config net.ListenConfig
+		var err error
+		if listener, err = config.Listen(ctx, "tcp", s.addr); err != nil {
+			return fmt.Errorf("http.listen: cannot listen on %s: %w; choose a free port, or 0 for any", s.addr, err)
+		}
+	}
+	at := url.URL{Scheme: "http", Host: listener.Addr().String(), Path: s.base + "/"}
+	s.server = &http.Server{
+		Handler: s.web, TLSConfig: s.tls, ReadHeaderTimeout: webHeaders, ReadTimeout: webRequest, WriteTimeout: webRequest, IdleTimeout: webIdle,
+		MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog:       slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	serve := s.server.Serve
+	if s.tls != nil {
+		at.Scheme = "https"
+		serve = func(l net.Listener) error { return s.server.ServeTLS(l, "", "") } // HTTP/2, too
+	}
+	s.served = make(chan error, 1)
+	go func() { s.served <- serve(listener) }()
+	following, unfollow := context.WithCancel(context.WithoutCancel(ctx))
+	s.unfollow = unfollow
+	s.following.Go(func() { s.users.run(following) })
+	s.log.Info("serving the API", "url", at.String())
+	return nil
+}
+
+// Stop ends the server and waits for it.
+func (s *Server) Stop() error {
+	s.web.Close()
+	if s.server == nil {
+		return nil
+	}
+	s.unfollow()
+	s.following.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), webShutdown)
+	defer cancel()
+	err := s.server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = s.server.Close() // a client that does not finish its request
+	}
+	if served := <-s.served; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	if err != nil {
+		return fmt.Errorf("serving the API: %w", err)
+	}
+	return nil
+}
+
+// A certificate is read again when its file has changed, so that it can be renewed.
+type certificate struct {
+	certFile, keyFile string
+
+	mu       sync.Mutex
+	modified time.Time
+	pair     *tls.Certificate
+}
+
+// get is for tls.Config.GetCertificate. What cannot be read any more goes on as it
+// was.
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	info, err := os.Stat(c.certFile)
+	if err == nil && info.ModTime().Equal(c.modified) {
+		return c.pair, nil
+	}
+	pair, readErr := tls.LoadX509KeyPair(c.certFile, c.keyFile)
+	if err = errors.Join(err, readErr); err != nil {
+		if c.pair != nil {
+			return c.pair, nil
+		}
+		return nil, err
+	}
+	c.pair, c.modified = &pair, info.ModTime()
+	return c.pair, nil
+}

@@ -1,0 +1,91 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/scheduler/web/identity"
+)
+
+// usersEvery is the pause between two looks at http.users_file.
+const usersEvery = 2 * time.Second
+
+// A userBook follows http.users_file: who is taken out of it is refused within
+// seconds. What cannot be read, or is not valid, changes nothing.
+type userBook struct {
+	cfg    *config.Config
+	set    func([]identity.User) error
+	failed func(bool) // tells the metrics; may be nil
+	log    *slog.Logger
+
+	sum   string                    // of what was read last
+	since atomic.Pointer[time.Time] // the file cannot be used; nil: it can
+}
+
+// open reads the users for the first time.
+func (b *userBook) open() ([]identity.User, error) {
+	b.sum = b.contents()
+	return b.cfg.Users()
+}
+
+// contents is a hash of what the file holds, or why it cannot be read.
+func (b *userBook) contents() string {
+	text, err := os.ReadFile(b.cfg.HTTP.UsersFile)
+	if err != nil {
+		return err.Error()
+	}
+	return config.TextSum(text)
+}
+
+// run follows the file, if there is one, until ctx ends.
+func (b *userBook) run(ctx context.Context) {
+	if b.cfg.HTTP.UsersFile == "" {
+		return
+	}
+	ticker := time.NewTicker(usersEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if config.Changed(ctx, b.sum, b.contents) {
+				b.read()
+			}
+		}
+	}
+}
+
+// read takes the users of the file in, once for each change of it. Secrets that they
+// refer to are read again, too.
+func (b *userBook) read() {
+	b.sum = b.contents()
+	users, err := b.cfg.Users()
+	if err == nil {
+		err = b.set(users)
+	}
+	if b.failed != nil {
+		b.failed(err != nil)
+	}
+	if err != nil {
+		b.since.CompareAndSwap(nil, new(time.Now()))
+		b.log.Error("the users have not changed; mend the file and it is read again", "why", err)
+		return
+	}
+	b.since.Store(nil)
+	b.log.Info("the users were read again", "file", b.cfg.HTTP.UsersFile, "users", len(users))
+}
+
+// warnings says that the file cannot be used, without what is in it.
+func (b *userBook) warnings() []string {
+	since := b.since.Load()
+	if since == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("http.users_file cannot be used since %s, so the users of before go on; the log says why.", since.UTC().Format("15:04 MST"))}
+}

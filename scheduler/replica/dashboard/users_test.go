@@ -1,0 +1,85 @@
+package dashboard
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/scheduler/web/identity"
+)
+
+// The file of users is followed; one that cannot be used changes nothing, and is
+// spoken of until it is mended.
+func TestUsersFileIsReadAgain(t *testing.T) {
+	t.Parallel()
+	_, kept := identity.NewToken()
+	cfg := config.Default()
+	cfg.HTTP.UsersFile = filepath.Join(t.TempDir(), "users.yaml")
+	store := func(text string) {
+		if err := os.WriteFile(cfg.HTTP.UsersFile, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store("ann: {token: " + kept + "}\nbob: {token: " + kept + "}\n")
+	synctest.Test(t, func(t *testing.T) {
+		var names []string
+		var failed []bool
+		var said strings.Builder
+		book := &userBook{cfg: cfg, failed: func(f bool) { failed = append(failed, f) }, log: slog.New(slog.NewTextHandler(&said, nil))}
+		book.set = func(users []identity.User) error {
+			names = nil
+			for _, u := range users {
+				names = append(names, u.Name)
+			}
+			return nil
+		}
+		if _, err := book.open(); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { book.run(ctx) })
+		defer running.Wait()
+		defer cancel()
+		for _, step := range []struct {
+			text, want string
+			failing    bool
+		}{
+			{"ann: {token: " + kept + "}\nbob: {token: " + kept + "}\n", "", false}, // the same
+			{"ann: {token: " + kept + "}\n", "ann", false},
+			{"ann: {token: " + kept + "}\nbob: {tok", "ann", true},
+			{"ann: {role: king}\n", "ann", true},
+			{"carl: {token: " + kept + "}\n", "carl", false},
+		} {
+			store(step.text)
+			time.Sleep(2 * usersEvery)
+			synctest.Wait()
+			if got := strings.Join(names, " "); got != step.want || (len(book.warnings()) > 0) != step.failing {
+				t.Errorf("%q: the users are %q, and it warns %q", step.text, got, book.warnings())
+			}
+		}
+		if err := os.Remove(cfg.HTTP.UsersFile); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * usersEvery)
+		synctest.Wait()
+		if got := strings.Join(names, " "); got != "carl" || len(book.warnings()) != 1 || strings.Count(said.String(), "no such file") != 1 {
+			t.Errorf("without a file: %q, %q, %s", got, book.warnings(), said.String())
+		}
+		if len(failed) != 5 || !failed[1] || failed[3] || !failed[4] {
+			t.Errorf("the metrics were told %v", failed)
+		}
+		for _, text := range book.warnings() {
+			if strings.Contains(text, kept) {
+				t.Errorf("it shows a secret: %s", text)
+			}
+		}
+	})
+}

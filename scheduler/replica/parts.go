@@ -1,0 +1,41 @@
+package replica
+
+import (
+	"context"
+	"net"
+	"net/http"
+
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// The parts below are what a program links only if it passes them in its Config.
+
+// Metrics counts what the replica does: new(metrics.Metrics) of package
+// scheduler/metrics, which is a prometheus.Collector, too.
+type Metrics interface {
+	Begin(r listing.Host, maxJobs int, sets func() []*members.Set)
+	Observe(e scheduler.Event)
+	NodesObserver(cell string) members.Observer
+	UsersFailed(failed bool)
+	Handler() http.Handler // GET /metrics
+}
+
+// Traces makes spans of what the replica runs: traces.New of package scheduler/traces.
+type Traces interface {
+	Begin(replica string)
+	Observe(e scheduler.Event)
+	Middleware(next jobs.Handler) jobs.Handler
+}
+
+// Dashboard serves the API and the pages on http.listen: new(dashboard.Server) of
+// package scheduler/replica/dashboard.
+type Dashboard interface {
+	Begin(r listing.Host, cfg *config.Config, listener net.Listener) error
+	Observe(e scheduler.Event)
+	Start(ctx context.Context) error
+	Stop() error
+}

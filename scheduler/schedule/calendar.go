@@ -1,0 +1,95 @@
+package schedule
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// A Calendar is a set of days and times without ticks, such as the public
+// holidays: see Exclude. It is filled before it is used.
+type Calendar struct {
+	name      string
+	zone      *time.Location // nil: that of the schedule
+	days      []string       // as they were added
+	stretches []stretch      // of .ics files
+	// civil are on the wall clock of the zone, in civil seconds; exact are in
+	// Unix seconds.
+	civil, exact timeRanges
+}
+
+// NewCalendar returns a calendar without a day. Its days are days in the zone
+// or, if that is nil, in the zone of each schedule.
+func NewCalendar(name string, zone *time.Location) *Calendar {
+	return &Calendar{name: name, zone: zone}
+}
+
+// Name returns the name given to NewCalendar.
+func (c *Calendar) Name() string { return c.name }
+
+func (c *Calendar) addStretches(stretches []stretch) {
+	c.stretches = append(c.stretches, stretches...)
+	var civil, exact []timeRange
+	for _, s := range stretches {
+		for _, start := range s.years.starts(s.start) {
+			if s.zone == nil {
+				civil = append(civil, s.civil(start))
+			} else {
+				exact = append(exact, s.exact(start))
+			}
+		}
+	}
+	c.civil, c.exact = c.civil.add(civil...), c.exact.add(exact...)
+}
+
+// freeFrom returns the first second from the given one on that may not be
+// excluded: the same one if it is not. Times are Unix seconds.
+func (c *Calendar) freeFrom(at int64, zone *time.Location) int64 {
+	free := max(at, c.exact.end(at))
+	if len(c.civil) == 0 {
+		return free
+	}
+	seg := segmentAt(cmp.Or(c.zone, zone), at)
+	if end := c.civil.end(at + seg.offset); end > at+seg.offset {
+		// Civil time runs evenly only as far as the clocks do not change.
+		free = max(free, min(end-seg.offset, seg.end))
+	}
+	return free
+}
+
+// calendarsEnd is the Unix second after all that a calendar can hold:
+// 2200-01-01T00:00:00Z.
+const calendarsEnd = 7258118400
+
+// A timeRange is a stretch of seconds, the end left out.
+type timeRange struct{ start, end int64 }
+
+// timeRanges are in order, and neither overlap nor touch.
+type timeRanges []timeRange
+
+// end returns the end of the range that holds at, or 0.
+func (r timeRanges) end(at int64) int64 {
+	i, found := slices.BinarySearchFunc(r, at, func(r timeRange, at int64) int { return cmp.Compare(r.start, at) })
+	if !found {
+		i--
+	}
+	if i < 0 || r[i].end <= at {
+		return 0
+	}
+	return r[i].end
+}
+
+// add returns r with more ranges.
+func (r timeRanges) add(more ...timeRange) timeRanges {
+	all := slices.Concat(r, more)
+	slices.SortFunc(all, func(a, b timeRange) int { return cmp.Compare(a.start, b.start) })
+	merged := all[:0]
+	for _, next := range all {
+		if last := len(merged) - 1; last >= 0 && next.start <= merged[last].end {
+			merged[last].end = max(merged[last].end, next.end)
+		} else {
+			merged = append(merged, next)
+		}
+	}
+	return merged
+}

@@ -1,0 +1,30 @@
+package schedule
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+var errLocalZone = errors.New("time zone Local differs between machines: write UTC or a name such as Europe/Paris")
+
+// LoadZone returns the time zone of an IANA name. It refuses the empty name
+// and the machine's own zone, which need not be the same on every replica.
+//
+// Rules come from the machine's zoneinfo where it has one, else from the copy
+// in the binary. Replicas with different releases of the rules may disagree
+// about ticks in a zone whose government has just changed them.
+func LoadZone(name string) (*time.Location, error) {
+	switch strings.ToLower(name) {
+	case "":
+		return nil, errors.New("time zone is empty: write UTC or a name such as Europe/Paris")
+	case "local", "localtime":
+		return nil, errLocalZone
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("unknown time zone %q: write UTC or an IANA name such as Europe/Paris", name)
+	}
+	return zone, nil
+}

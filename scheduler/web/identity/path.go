@@ -1,0 +1,18 @@
+package identity
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ValidBasePath returns an error unless text can go before every path that is served: web.Config.BasePath.
+func ValidBasePath(text string) error {
+	clean := strings.TrimSuffix(text, "/")
+	if clean == "" {
+		return nil
+	}
+	if !strings.HasPrefix(clean, "/") || strings.ContainsAny(clean, "?#{} \t%") || strings.Contains(clean, "//") || strings.Contains(clean+"/", "/./") || strings.Contains(clean+"/", "/../") {
+		return fmt.Errorf("%q is not a valid path; write one such as /admin/cron", text)
+	}
+	return nil
+}

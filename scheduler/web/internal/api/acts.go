@@ -1,0 +1,214 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/acts"
+)
+
+// Texts in bodies with a schema of their own.
+type (
+	reason     string
+	takeReason string // of a forced release
+	duration   string
+	instant    string
+)
+
+func (d duration) value() time.Duration {
+	v, _ := time.ParseDuration(string(d)) // its schema was checked
+	return v
+}
+
+func (i instant) value() time.Time {
+	at, _ := time.Parse(time.RFC3339, string(i)) // its schema was checked
+	return at.UTC()
+}
+
+// Bodies of acts.
+type (
+	reasonBody struct {
+		Reason reason `json:"reason"`
+	}
+	triggerBody struct {
+		Reason reason          `json:"reason"`
+		Params json.RawMessage `json:"params,omitempty"`
+		Within duration        `json:"within,omitempty" jsonschema:"how long the run may wait for its start; default 1h"`
+	}
+	backfillBody struct {
+		Reason      reason   `json:"reason"`
+		From        instant  `json:"from" jsonschema:"start of the range"`
+		To          instant  `json:"to" jsonschema:"end of the range, excluded"`
+		Within      duration `json:"within,omitempty" jsonschema:"how long the last tick may wait for its start; default 24h"`
+		Concurrency int      `json:"concurrency,omitempty" jsonschema:"how many runs of a job with overlap: allow may run at once; default 1"`
+		DryRun      bool     `json:"dry_run,omitempty" jsonschema:"only list the ticks"`
+	}
+	cancelBody struct {
+		Reason  reason `json:"reason"`
+		Run     string `json:"run,omitempty" jsonschema:"only the run with this ID"`
+		Waiting bool   `json:"waiting,omitempty" jsonschema:"also withdraw pending triggers and backfills"`
+	}
+	targetBody struct {
+		Reason reason `json:"reason"`
+		Tag    string `json:"tag,omitempty" jsonschema:"all jobs with this tag"`
+		All    bool   `json:"all,omitempty" jsonschema:"all jobs of the namespace"`
+	}
+	resumeBody struct {
+		targetBody
+		ID string `json:"id,omitempty" jsonschema:"the pause with this ID, from /pauses"`
+	}
+	releaseBody struct {
+		Reason  takeReason    `json:"reason"`
+		Confirm string        `json:"confirm" jsonschema:"the name of the lock, again"`
+		Token   locking.Token `json:"token,omitempty" jsonschema:"of the run, if several overlap"`
+	}
+)
+
+// act returns the requested act, signed by the user.
+func (c *call) act(why reason) acts.Act {
+	act := acts.Act{Kind: c.route.kind, Job: c.r.PathValue("job"), By: c.id.By(), Reason: string(why)}
+	if key := c.r.Header.Get("Idempotency-Key"); c.route.named() && key != "" {
+		act.ID = acts.KeyID(cmp.Or(c.id.Name, c.id.Address), key)
+	}
+	return act
+}
+
+// accepted logs an act, in case the nodes lose it.
+func (c *call) accepted(act acts.Act) {
+	c.cfg.Logger.Info("an act was accepted",
+		"act", string(act.Kind), "of", act.Target(), "by", act.By, "reason", act.Reason, "id", act.ID)
+}
+
+func askTrigger(ctx context.Context, c *call) (any, error) {
+	body := c.body.(*triggerBody)
+	act := c.act(body.Reason)
+	act.Params, act.Within = body.Params, body.Within.value()
+	done, err := c.cfg.Control.Trigger(ctx, act)
+	if err != nil {
+		return nil, err
+	}
+	c.accepted(done)
+	return listing.NewAct(done), nil
+}
+
+// stood is the result of a pause or resume.
+type stood struct {
+	Act   listing.Act `json:"act"`
+	Doubt *string     `json:"doubt" jsonschema:"why the act may be a mistake, or null"`
+}
+
+func askJob(kind acts.Kind) func(context.Context, *call) (any, error) {
+	return func(ctx context.Context, c *call) (any, error) {
+		act := c.act(c.body.(*reasonBody).Reason)
+		act.Kind = kind
+		return c.stand(ctx, act)
+	}
+}
+
+func askPause(ctx context.Context, c *call) (any, error) {
+	body := c.body.(*targetBody)
+	act := c.act(body.Reason)
+	act.Tag, act.All = body.Tag, body.All
+	return c.stand(ctx, act)
+}
+
+func askResume(ctx context.Context, c *call) (any, error) {
+	body := c.body.(*resumeBody)
+	act := c.act(body.Reason)
+	if act.Tag, act.All = body.Tag, body.All; body.ID == "" {
+		return c.stand(ctx, act)
+	}
+	if body.Tag != "" || body.All {
+		return nil, &listing.InvalidError{Msg: "id: write it alone, without tag and all"}
+	}
+	done, err := c.cfg.Control.Resume(ctx, act, body.ID)
+	if err != nil {
+		return nil, err
+	}
+	c.accepted(done)
+	return stood{Act: listing.NewAct(done)}, nil
+}
+
+func (c *call) stand(ctx context.Context, act acts.Act) (any, error) {
+	done, doubt, err := c.cfg.Control.PauseOrResume(ctx, act)
+	if err != nil {
+		return nil, err
+	}
+	c.accepted(done)
+	return stood{Act: listing.NewAct(done), Doubt: listing.Optional(doubt)}, nil
+}
+
+// A Planned is a backfill that was requested, or planned by a dry run.
+type Planned struct {
+	Job   string   `json:"job"`
+	Asked bool     `json:"asked" jsonschema:"false after a dry run"`
+	Ticks []string `json:"ticks"`
+}
+
+func askBackfill(ctx context.Context, c *call) (any, error) {
+	body := c.body.(*backfillBody)
+	act := c.act(body.Reason)
+	act.Within, act.Concurrency = body.Within.value(), cmp.Or(body.Concurrency, 1)
+	act.From, act.To = body.From.value(), body.To.value()
+	var ticks []time.Time
+	var err error
+	if body.DryRun {
+		ticks, _, err = c.cfg.Control.Planned(ctx, act)
+	} else {
+		ticks, err = c.cfg.Control.Backfill(ctx, act)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !body.DryRun {
+		c.accepted(act)
+	}
+	answer := Planned{Job: act.Job, Asked: !body.DryRun}
+	for _, t := range ticks {
+		answer.Ticks = append(answer.Ticks, *listing.Stamp(t))
+	}
+	return answer, nil
+}
+
+// A cancelled is the result of a cancel.
+type cancelled struct {
+	Runs      []listing.Run `json:"runs" jsonschema:"runs that were asked to stop"`
+	Withdrawn []listing.Act `json:"withdrawn" jsonschema:"triggers and backfills that were withdrawn"`
+}
+
+func askCancel(ctx context.Context, c *call) (any, error) {
+	body := c.body.(*cancelBody)
+	act := c.act(body.Reason)
+	act.Run = body.Run
+	done, err := c.cfg.Control.Cancel(ctx, act, body.Waiting)
+	if err != nil {
+		return nil, err
+	}
+	c.accepted(act)
+	answer := cancelled{Runs: []listing.Run{}, Withdrawn: []listing.Act{}}
+	for _, e := range done.Runs {
+		answer.Runs = append(answer.Runs, listing.NewRun(e))
+	}
+	for _, a := range done.Withdrawn {
+		answer.Withdrawn = append(answer.Withdrawn, listing.NewAct(a))
+	}
+	return answer, nil
+}
+
+func askRelease(ctx context.Context, c *call) (any, error) {
+	body := c.body.(*releaseBody)
+	act := c.act(reason(body.Reason))
+	if body.Confirm != act.Job {
+		return nil, &listing.InvalidError{Msg: "confirm is not " + act.Job + ": repeat the name of the lock there"}
+	}
+	taken, err := c.cfg.Control.Release(ctx, act, body.Token)
+	if err != nil {
+		return nil, err
+	}
+	c.accepted(act)
+	return taken, nil
+}

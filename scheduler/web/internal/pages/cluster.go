@@ -1,0 +1,119 @@
+package pages
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/quorate/quorate/internal/listing"
+)
+
+// A replicaRow is a replica with its problems.
+type replicaRow struct {
+	listing.Replica
+	Quiet bool
+	Odd   bool // serves another set of jobs than most
+}
+
+func loadReplicas(ctx context.Context, v *visit) (any, error) {
+	p, err := rows[listing.Replica](ctx, v, "/replicas", nil)
+	if err != nil {
+		return nil, err
+	}
+	most, shown := usual(p.Items), []replicaRow{}
+	for _, r := range p.Items {
+		row := replicaRow{Replica: r, Quiet: r.Silence(v.asOf()) > 0}
+		row.Odd = most != "" && listing.Text(r.ConfigHash) != most
+		shown = append(shown, row)
+	}
+	return shown, nil
+}
+
+// usual is the hash of the most served set of jobs, "" if there is only one.
+func usual(replicas []listing.Replica) string {
+	counts := map[string]int{}
+	for _, r := range replicas {
+		if r.ConfigHash != nil {
+			counts[*r.ConfigHash]++
+		}
+	}
+	if len(counts) < 2 {
+		return ""
+	}
+	var most string
+	for _, hash := range slices.Sorted(maps.Keys(counts)) {
+		if counts[hash] > counts[most] {
+			most = hash
+		}
+	}
+	return most
+}
+
+// nodesPage shows the nodes.
+type nodesPage struct {
+	Lines  []line
+	Nodes  []listing.Node
+	Checks []listing.Check // nil: not requested
+}
+
+func loadNodes(ctx context.Context, v *visit) (any, error) {
+	shown := nodesPage{Nodes: v.cfg.Nodes.Nodes(ctx)}
+	shown.Lines = quorumLines(v, shown.Nodes)
+	if v.query.Get("check") != "" {
+		shown.Checks = v.cfg.Nodes.Checks(ctx)
+	}
+	return shown, nil
+}
+
+// locksPage shows held locks, the latest tokens and refused writes.
+type locksPage struct {
+	Locks  []listing.Lock
+	Tokens []listing.Tick // the latest of each job
+	Stale  []listing.Tick
+}
+
+// tokensLookedAt is how many of the latest runs are read for tokens.
+const tokensLookedAt = 300
+
+func loadLocks(ctx context.Context, v *visit) (any, error) {
+	p, err := rows[listing.Lock](ctx, v, "/locks", nil)
+	if err != nil {
+		return nil, err
+	}
+	recent, err := lastKnown(v, "tokens", func() (listing.Page, error) {
+		return v.cfg.Control.Recent(ctx, listing.RecentQuery{Limit: tokensLookedAt})
+	})
+	if listing.IgnorePartial(err) != nil {
+		return nil, err
+	}
+	shown := locksPage{Locks: p.Items}
+	known := map[string]bool{}
+	for _, e := range recent.Entries {
+		if e.StaleWrites > 0 {
+			shown.Stale = append(shown.Stale, listing.NewTick(e))
+		}
+		if !known[e.Job] {
+			known[e.Job] = true
+			shown.Tokens = append(shown.Tokens, listing.NewTick(e))
+		}
+	}
+	slices.SortFunc(shown.Tokens, func(x, y listing.Tick) int { return strings.Compare(x.Job, y.Job) })
+	return shown, nil
+}
+
+// auditPage shows the audit log.
+type auditPage struct {
+	Acts     []listing.Act
+	Kinds    []string
+	Filtered bool
+	More     string // next page, or ""
+}
+
+func loadAudit(ctx context.Context, v *visit) (any, error) {
+	filters := v.only("since", "by", "job", "act", "refused")
+	query := v.only("limit", "cursor")
+	maps.Copy(query, filters)
+	p, err := rows[listing.Act](ctx, v, "/audit", query)
+	return auditPage{Acts: p.Items, Kinds: v.api.Choices("/audit", "act"), Filtered: len(filters) > 0, More: v.more(p.Next)}, err
+}

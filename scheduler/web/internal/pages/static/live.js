@@ -1,0 +1,133 @@
+// Reloads the page on events of the cluster, and shows times in the browser's zone if that
+// is chosen. Pages are complete without it.
+"use strict";
+(() => {
+  const main = () => document.getElementById("main");
+  const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
+
+  function localTimes() {
+    for (const e of document.querySelectorAll("[data-local]")) {
+      const at = new Date(e.getAttribute("datetime") || e.dataset.time);
+      if (isNaN(at)) continue;
+      const short = e.dataset.time !== undefined;
+      const today = at.toDateString() === new Date().toDateString();
+      e.textContent = (today || short ? "" : day.format(at) + " ") + (short ? clock.format(at).replace(/:\d\d(?!.*:\d\d)/, "") : clock.format(at));
+      e.setAttribute("title", at.toString());
+    }
+  }
+
+  // Do not disturb users who type, select or navigate by keyboard.
+  function busy() {
+    const active = document.activeElement;
+    return document.hidden || main().querySelector("form.act") ||
+      (active && active !== document.body && main().contains(active) && active !== main()) ||
+      String(window.getSelection()) !== "";
+  }
+
+  // A page that cannot be reloaded stays, with a note that it is old.
+  function away(why) {
+    let note = document.getElementById("away");
+    if (!why) { if (note) note.remove(); return; }
+    if (!note) {
+      note = document.createElement("p");
+      note.id = "away";
+      note.className = "note warn";
+      note.setAttribute("role", "status");
+      main().prepend(note);
+    }
+    note.textContent = "This page is from " + document.querySelector("footer time").textContent + ". " + why + " It reloads as soon as possible.";
+  }
+
+  let reading = false, again = false, last = 0;
+  async function refresh() {
+    if (reading || busy()) { again = true; if (!reading) state("held while you use the page"); return; }
+    reading = true;
+    again = false;
+    try {
+      const reply = await fetch(location.href, { headers: { Accept: "text/html" } });
+      away(reply.ok ? "" : "The replica answers " + reply.status + " " + reply.statusText + ".");
+      if (reply.ok) {
+        const page = new DOMParser().parseFromString(await reply.text(), "text/html");
+        if (page.getElementById("main") && !busy()) {
+          main().replaceChildren(...page.getElementById("main").childNodes);
+          const footer = document.querySelector("footer");
+          if (!footer.contains(document.activeElement)) {
+            footer.replaceWith(page.querySelector("footer"));
+            addSwitch();
+          }
+          localTimes();
+          followLog();
+        }
+      }
+    } catch { away("The replica cannot be reached."); }
+    last = Date.now();
+    reading = false;
+    state(events && events.readyState === 1 ? "live" : "waiting for the replica");
+  }
+
+  let live = sessionStorage.getItem("live") !== "off", events = null, timer = 0;
+  function soon() {
+    if (timer || !live) return;
+    timer = setTimeout(() => { timer = 0; refresh(); }, Math.max(300, 2000 - (Date.now() - last)));
+  }
+
+  function follow() {
+    if (events) events.close();
+    events = null;
+    if (!live) return;
+    events = new EventSource(document.body.dataset.events);
+    for (const name of ["run", "tick", "act", "replica"]) events.addEventListener(name, soon);
+    events.onopen = () => { state("live"); if (document.getElementById("away")) soon(); };
+    events.onerror = () => { state("waiting for the replica"); soon(); };
+  }
+
+  // Appends to the log of a running run, and shows its outcome at the end.
+  let log = null;
+  function followLog() {
+    if (log) log.close();
+    log = null;
+    const pre = document.querySelector("pre[data-follow]");
+    if (!pre || !live) return;
+    const down = () => pre.scrollHeight - pre.scrollTop - pre.clientHeight < 40;
+    pre.scrollTop = pre.scrollHeight;
+    const source = log = new EventSource(pre.dataset.follow);
+    source.addEventListener("log", e => {
+      const part = JSON.parse(e.data), end = down();
+      pre.append((part.cut ? "… (" + part.cut + " bytes were dropped)\n" : "") + part.text);
+      if (end) pre.scrollTop = pre.scrollHeight;
+    });
+    source.addEventListener("beat", soon);
+    source.addEventListener("finished", e => {
+      source.close();
+      const run = JSON.parse(e.data), status = document.querySelector(".following [role=status]");
+      if (status) status.textContent = "Finished: " + run.outcome.replaceAll("_", " ") + (run.reason ? "; " + run.reason : "");
+      soon();
+    });
+  }
+
+  let toggle = null;
+  function state(text) { if (toggle) toggle.textContent = live ? "Updates: " + text : "Updates: paused"; }
+  function addSwitch() {
+    toggle = document.createElement("button");
+    toggle.type = "button";
+    toggle.addEventListener("click", () => {
+      live = !live;
+      sessionStorage.setItem("live", live ? "on" : "off");
+      follow();
+      followLog();
+      state("…");
+      if (live) refresh();
+    });
+    document.querySelector("footer").prepend(toggle);
+    state(events && events.readyState === 1 ? "live" : "…");
+  }
+
+  localTimes();
+  addSwitch();
+  follow();
+  followLog();
+  setInterval(() => { if (live && (again || Date.now() - last > 15000)) refresh(); }, 5000);
+  window.addEventListener("pagehide", () => { if (events) events.close(); if (log) log.close(); });
+  window.addEventListener("pageshow", e => { if (e.persisted) { follow(); followLog(); } });
+})();

@@ -1,0 +1,277 @@
+package pages
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// Sizes of the timeline: vertical ones in pixels, horizontal ones in percent.
+const (
+	laneHead   = 18 // for the name of the lane
+	barHeight  = 12
+	barStep    = 15
+	laneFoot   = 6
+	axisHeight = 22
+	mostRows   = 6   // of overlapping runs in a lane; others are drawn over the last
+	leastWide  = 0.5 // percent
+	nearNow    = 9   // percent without other labels
+	futurePart = 5   // the future takes 1/5 of the width
+)
+
+// A timeline draws ticks: a lane for each replica, one for ticks that did not run, one for
+// planned ticks.
+type timeline struct {
+	Lanes         []lane
+	Grid          []gridLine
+	Height        int
+	NowX          string
+	AheadX, Ahead string // position and width of the future
+	Cut           string // why it shows less than the range
+	Empty         bool
+}
+
+// A lane stacks overlapping bars.
+type lane struct {
+	Name, About string
+	Y, Height   int
+	Bars        []bar
+}
+
+// A bar is a run, or the mark of a tick that did not run or is planned.
+type bar struct {
+	X, Width string // percent
+	Y        int
+	mark
+	Kind  string // bar, tick, plan, lost
+	Title string
+	Path  string
+
+	from, to float64
+}
+
+type gridLine struct {
+	X, Text, ISO string
+	Local        bool
+}
+
+// A ruler converts times to positions.
+type ruler struct {
+	from, to time.Time
+}
+
+func (r ruler) at(t time.Time) float64 {
+	return 100 * float64(t.Sub(r.from)) / float64(r.to.Sub(r.from))
+}
+
+func percent(x float64) string { return fmt.Sprintf("%.2f%%", x) }
+
+// timeline draws the view.
+func (v *visit) timeline(all view, span time.Duration) timeline {
+	r := ruler{from: v.Now.Add(-span), to: v.Now.Add(span / (futurePart - 1))}
+	t := timeline{NowX: percent(r.at(v.Now)), AheadX: percent(r.at(v.Now)), Ahead: percent(100 - r.at(v.Now)), Grid: v.grid(r)}
+	if all.cut {
+		t.Cut = fmt.Sprintf("Only the latest %d ticks are drawn, since %s.", len(all.entries), v.clock(all.since.In(v.zone)))
+	}
+	y := axisHeight
+	add := func(l lane) {
+		l.stack()
+		l.Y = y
+		for i := range l.Bars {
+			l.Bars[i].Y += y + laneHead
+		}
+		y += l.Height
+		t.Lanes = append(t.Lanes, l)
+	}
+	for _, name := range laneNames(all) {
+		add(v.replicaLane(r, all, name))
+	}
+	if l := v.idleLane(r, all); len(l.Bars) > 0 {
+		add(l)
+	}
+	add(v.plannedLane(r, all))
+	t.Height = y
+	t.Empty = len(all.entries)+len(all.next.Items) == 0
+	return t
+}
+
+// laneNames are the replicas on the roster, and those that ran one of the ticks.
+func laneNames(all view) []string {
+	var names []string
+	for _, one := range all.replicas.Items {
+		names = append(names, one.ID)
+	}
+	for _, e := range all.entries {
+		if e.Replica != "" && e.Outcome.Ran() {
+			names = append(names, e.Replica)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (v *visit) replicaLane(r ruler, all view, name string) lane {
+	l := lane{Name: name, About: "gone"}
+	for _, one := range all.replicas.Items {
+		if one.ID == name {
+			l.About = one.State
+		}
+	}
+	for _, e := range all.entries {
+		if e.Replica == name && e.Outcome.Ran() {
+			l.Bars = append(l.Bars, v.runBar(r, e))
+		}
+	}
+	l.About += fmt.Sprintf(", won %d of %s", len(l.Bars), listing.Count(ran(all.entries), "tick", "ticks"))
+	for _, c := range v.contests.since(r.from) {
+		if name == v.cfg.Replica {
+			l.Bars = append(l.Bars, bar{
+				from: r.at(c.at), to: r.at(c.at), Kind: "lost", mark: mark{"calm", "○", "lost"}, Path: v.To("/jobs", c.job),
+				Title: fmt.Sprintf("%s, tick %s: another replica ran it (contest lost)", c.job, v.clock(c.tick.In(v.zone))),
+			})
+		}
+	}
+	return l
+}
+
+// ran counts the ticks that ran.
+func ran(entries []ledger.Entry) int {
+	n := 0
+	for _, e := range entries {
+		if e.Outcome.Ran() {
+			n++
+		}
+	}
+	return n
+}
+
+// runBar is the bar of a run.
+func (v *visit) runBar(r ruler, e ledger.Entry) bar {
+	row := listing.NewTick(e)
+	end, took := e.Finished, v.Took(row.Run)
+	if end.IsZero() {
+		end = e.Started
+		if e.Outcome == ledger.Running {
+			end = v.Now
+		}
+	}
+	m := markOf(e.Outcome)
+	head := e.Job + " " + m.Word
+	if took != "" {
+		head += " after " + took
+	}
+	said := []string{
+		head, "tick " + v.clock(e.Tick.In(v.zone)) + ", started " + v.clock(e.Started.In(v.zone)),
+		fmt.Sprintf("token %d, votes %s", e.Token, listing.Text(row.Votes)), e.Reason.String(), firstLine(e.Error),
+	}
+	title := strings.Join(slices.DeleteFunc(said, func(text string) bool { return text == "" }), "\n")
+	return bar{from: max(0, r.at(e.Started)), to: r.at(end), mark: m, Kind: "bar", Title: title, Path: v.runPath(e)}
+}
+
+// idleLane has the ticks that did not run.
+func (v *visit) idleLane(r ruler, all view) lane {
+	l := lane{Name: "no run", About: "skipped or missed"}
+	for _, e := range all.entries {
+		if !e.Outcome.Ran() {
+			m := markOf(e.Outcome)
+			l.Bars = append(l.Bars, bar{
+				from: max(0, r.at(e.OrderKey())), to: r.at(e.OrderKey()), mark: m, Kind: "tick", Path: v.runPath(e),
+				Title: fmt.Sprintf("%s %s, tick %s\n%s", e.Job, m.Word, v.clock(e.Tick.In(v.zone)), e.Reason),
+			})
+		}
+	}
+	return l
+}
+
+// plannedLane has the planned ticks.
+func (v *visit) plannedLane(r ruler, all view) lane {
+	l := lane{Name: "planned", About: "any replica may win"}
+	for _, n := range all.next.Items {
+		at := listing.Time(cmp.Or(n.Start, &n.Tick))
+		if at.After(r.to) {
+			continue
+		}
+		b := bar{
+			from: r.at(at), to: r.at(at), mark: mark{"busy", "○", "planned"}, Kind: "plan", Path: v.To("/jobs", n.Job),
+			Title: fmt.Sprintf("%s starts %s, at %s", n.Job, ago(at.Sub(v.Now)), v.clock(at.In(v.zone))),
+		}
+		if n.Paused != nil {
+			b.mark = markOf(ledger.Skipped)
+			b.Title = fmt.Sprintf("%s skips its tick %s, at %s\n%s", n.Job, ago(at.Sub(v.Now)), v.clock(at.In(v.zone)), *n.Paused)
+		}
+		l.Bars = append(l.Bars, b)
+	}
+	return l
+}
+
+// stack puts overlapping bars below one another.
+func (l *lane) stack() {
+	slices.SortStableFunc(l.Bars, func(x, y bar) int { return cmp.Compare(x.from, y.from) })
+	var ends []float64 // of each row
+	for i := range l.Bars {
+		b := &l.Bars[i]
+		b.to = max(b.to, b.from+leastWide)
+		row := slices.IndexFunc(ends, func(end float64) bool { return end <= b.from })
+		switch {
+		case row >= 0:
+			ends[row] = b.to
+		case len(ends) < mostRows:
+			row, ends = len(ends), append(ends, b.to)
+		default:
+			row = mostRows - 1
+		}
+		b.Y, b.X, b.Width = row*barStep, percent(b.from), percent(b.to-b.from)
+	}
+	l.Height = laneHead + max(1, len(ends))*barStep + laneFoot
+}
+
+// grid marks round times.
+func (v *visit) grid(r ruler) []gridLine {
+	const lines = 5
+	step := time.Minute
+	for _, one := range []time.Duration{5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour} {
+		if r.to.Sub(r.from)/step > lines {
+			step = one
+		}
+	}
+	_, offset := v.Now.In(v.zone).Zone()
+	shift := time.Duration(offset) * time.Second
+	var list []gridLine
+	for at := r.from.Add(shift).Truncate(step).Add(step).Add(-shift); at.Before(r.to); at = at.Add(step) {
+		if x := r.at(at); x > 2 && x < 97 {
+			l := gridLine{X: percent(x), ISO: at.UTC().Format(time.RFC3339), Local: v.local}
+			if math.Abs(x-r.at(v.Now)) > nearNow {
+				l.Text = at.In(v.zone).Format("15:04")
+			}
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// Y below a bar, for the shape beside it.
+func (b bar) Base() int { return b.Y + barHeight - 2 }
+
+// Middle is where a mark is drawn.
+func (b bar) Middle() int { return b.Y + barHeight/2 }
+
+// Legend explains the marks.
+func (t timeline) Legend() []mark {
+	list := []mark{}
+	for _, o := range []ledger.Outcome{
+		ledger.Succeeded, ledger.Running, ledger.Failed, ledger.TimedOut, ledger.Cancelled, ledger.Skipped, ledger.Missed,
+	} {
+		m := markOf(o)
+		if o == ledger.TimedOut {
+			m.Word = "timed out, lease lost or interrupted"
+		}
+		list = append(list, m)
+	}
+	return append(list, mark{"calm", "○", "tick that another replica won"}, mark{"busy", "○", "planned"})
+}
