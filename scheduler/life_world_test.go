@@ -207,7 +207,8 @@ var lifeWaits = map[string]scene{
 	}},
 	"its function": {set: func(l *life) { l.job.Handler = l.during(lifeTick) }},
 	"the next call of its function": {set: func(l *life) {
-		l.job.Retry = scheduler.Retry{Attempts: 2, Backoff: 2 * time.Minute, MaxBackoff: 2 * time.Minute}
+		// The pause is at random between the half and the whole: after all events, before the end.
+		l.job.Retry = scheduler.Retry{Attempts: 2, Backoff: 3 * time.Minute, MaxBackoff: 3 * time.Minute}
 		l.job.Handler = func(_ context.Context, run jobs.Run) error {
 			if l.isIt(run.Tick) && run.Try == 1 {
 				return errors.New("not yet")
