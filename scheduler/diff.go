@@ -14,6 +14,8 @@ type Diff struct {
 	Changed []string // the same job with another Hash
 	Renamed []Rename // the same Key under another name; in Changed, too, if more is new
 	Removed []string
+	// Settings returns the Job.Settings of a job in Changed, before and after.
+	Settings func(job string) (before, after any)
 }
 
 // A Rename is a job that goes on under another name.
@@ -57,6 +59,11 @@ type alteration struct {
 // hashed. Jobs are the same if their keys are.
 func alter(before map[string]*Job, after []*Job) alteration {
 	var a alteration
+	versions := map[string][2]*Job{}
+	a.Settings = func(job string) (before, after any) {
+		v := versions[job]
+		return v[0].settings(), v[1].settings()
+	}
 	in := make(map[string]bool, len(after))
 	for _, j := range after {
 		in[j.Key] = true
@@ -71,7 +78,7 @@ func alter(before map[string]*Job, after []*Job) alteration {
 		}
 		changed := was.Hash != j.Hash
 		if changed {
-			a.Changed = append(a.Changed, j.Name)
+			a.Changed, versions[j.Name] = append(a.Changed, j.Name), [2]*Job{was, j}
 		}
 		a.kept, a.changed = append(a.kept, j), append(a.changed, changed || was.Name != j.Name)
 	}

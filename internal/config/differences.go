@@ -45,11 +45,6 @@ func same(a, b reflect.Value) bool {
 	return reflect.DeepEqual(a.Interface(), b.Interface())
 }
 
-// changedKeys lists the settings in which two structs differ.
-func changedKeys(from, to any) []string {
-	return slices.Sorted(maps.Keys(differences(from, to)))
-}
-
 // jobHash tells versions of a job apart. It is made of what differs from a job
 // that says nothing, so that a release that knows more settings computes the
 // same as one that does not, as long as they are not used. What is in its
@@ -75,24 +70,9 @@ func contentHash(v any) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// ChangedSettings lists, for jobs that are in both, what differs.
-func ChangedSettings(from, to map[string]JobConfig) map[string][]string {
-	found := map[string][]string{}
-	for name, job := range to {
-		was, ok := from[name]
-		if !ok {
-			was, ok = from[job.Formerly]
-		}
-		if ok {
-			found[name] = changedKeys(was, job)
-		}
-	}
-	return found
-}
-
 // NeedRestart lists the settings that differ and are not taken in by a reload.
 func NeedRestart(from, to *Config) []string {
-	return slices.DeleteFunc(changedKeys(*from, *to), func(key string) bool {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(differences(*from, *to))), func(key string) bool {
 		return key == "jobs" || key == "calendars" || key == "scheduler.timezone" || strings.HasPrefix(key, "defaults.")
 	})
 }

@@ -173,7 +173,7 @@ var only = map[string][]string{
 	"github.com/prometheus":           {"scheduler/metrics"},
 	"go.opentelemetry.io/otel":        {"scheduler/traces"},
 	"github.com/google/jsonschema-go": {"internal/config", "scheduler/web/internal/api"},
-	"go.yaml.in/yaml":                 {"internal/config"},
+	"go.yaml.in/yaml":                 {"internal/config", "scheduler/web/internal/api"},
 	"github.com/robfig/cron":          {"scheduler/schedule"},
 }
 

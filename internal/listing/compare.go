@@ -1,8 +1,12 @@
 package listing
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/quorate/quorate/scheduler"
@@ -13,12 +17,6 @@ type Comparison struct {
 	From    string      `json:"from"` // config_hash
 	To      string      `json:"to"`
 	Changes []JobChange `json:"changes"`
-	// Diff is a unified diff of both sets as JobSetText writes them. Cut counts the
-	// changed lines that are left out at its end because there are too many.
-	Diff string `json:"diff"`
-	Cut  int    `json:"cut"`
-
-	Hunks []Hunk `json:"-"` // of Diff
 }
 
 // A JobChange is a job that was added, removed or changed.
@@ -28,7 +26,8 @@ type JobChange struct {
 	Change   string  `json:"change" jsonschema:"added, removed or changed"`
 	FromHash *string `json:"from_hash"`
 	ToHash   *string `json:"to_hash"`
-	// Settings that differ. If a changed job has none, a hidden secret may differ.
+	// Settings that differ: all of an added or removed job. If a changed job has none, a
+	// hidden secret may differ.
 	Settings []SettingChange `json:"settings"`
 }
 
@@ -52,18 +51,27 @@ func Compare(from, to string, a, b scheduler.JobSet) Comparison {
 	c := Comparison{From: from, To: to, Changes: []JobChange{}}
 	all := maps.Clone(before)
 	maps.Copy(all, after)
-	var lines []textLine
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		x, had := before[key]
 		y, has := after[key]
-		lines = append(lines, linesOf(x, y, had, has)...)
-		if change, ok := changeOf(x, y, had, has); ok {
-			c.Changes = append(c.Changes, change)
+		if had && has && x.Hash == y.Hash && x.Name == y.Name {
+			continue
 		}
-	}
-	c.Hunks, c.Cut = hunks(lines)
-	if len(c.Hunks) > 0 {
-		c.Diff = unified(from, to, c.Hunks)
+		change := JobChange{Job: y.Name, Change: jobChanged, Settings: SettingChanges(x.Settings, y.Settings)}
+		if had {
+			change.FromHash = &x.Hash
+		} else {
+			change.Change = jobAdded
+		}
+		if has {
+			change.ToHash = &y.Hash
+		} else {
+			change.Job, change.Change = x.Name, jobRemoved
+		}
+		if had && has && x.Name != y.Name {
+			change.Was = &x.Name
+		}
+		c.Changes = append(c.Changes, change)
 	}
 	return c
 }
@@ -76,24 +84,8 @@ func byKey(set scheduler.JobSet) map[string]scheduler.JobText {
 	return of
 }
 
-func changeOf(x, y scheduler.JobText, had, has bool) (JobChange, bool) {
-	switch {
-	case !had:
-		return JobChange{Job: y.Name, Change: jobAdded, ToHash: &y.Hash, Settings: []SettingChange{}}, true
-	case !has:
-		return JobChange{Job: x.Name, Change: jobRemoved, FromHash: &x.Hash, Settings: []SettingChange{}}, true
-	case x.Hash == y.Hash && x.Name == y.Name:
-		return JobChange{}, false
-	}
-	c := JobChange{Job: y.Name, Change: jobChanged, FromHash: &x.Hash, ToHash: &y.Hash, Settings: settingChanges(x.Settings, y.Settings)}
-	if x.Name != y.Name {
-		c.Was = &x.Name
-	}
-	return c, true
-}
-
-// settingChanges lists the settings that differ, sorted by key.
-func settingChanges(from, to any) []SettingChange {
+// SettingChanges lists the settings that differ, sorted by key. A missing job has none.
+func SettingChanges(from, to any) []SettingChange {
 	before, after := map[string]string{}, map[string]string{}
 	flatten(before, "", from)
 	flatten(after, "", to)
@@ -121,27 +113,46 @@ func settingChanges(from, to any) []SettingChange {
 // flatten maps the path of every value that is not an object to its text.
 func flatten(into map[string]string, path string, v any) {
 	m, ok := v.(map[string]any)
-	if !ok || len(m) == 0 && path != "" {
-		into[path] = oneLine(v)
+	if !ok || len(m) == 0 {
+		if path != "" {
+			into[path] = valueText(v)
+		}
 		return
 	}
 	for key, v := range m {
-		if key = plain(key); strings.Contains(key, ".") && key[0] != '"' {
+		if key = quoted(key); strings.Contains(key, ".") && key[0] != '"' {
 			key = `"` + key + `"`
 		}
 		flatten(into, strings.TrimPrefix(path+"."+key, "."), v)
 	}
 }
 
-// oneLine writes a value on one line.
-func oneLine(v any) string {
-	list, ok := v.([]any)
-	if !ok {
-		return scalar(v)
+// valueText writes a value on one line.
+func valueText(v any) string {
+	switch v := v.(type) {
+	case string:
+		return quoted(v)
+	case []any:
+		items := make([]string, len(v))
+		for i, item := range v {
+			items[i] = valueText(item)
+		}
+		return "[" + strings.Join(items, ", ") + "]"
 	}
-	items := make([]string, len(list))
-	for i, item := range list {
-		items[i] = oneLine(item)
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
 	}
-	return "[" + strings.Join(items, ", ") + "]"
+	return string(text)
+}
+
+// bare matches texts that need no quotes, except numbers, true, false and null.
+var bare = regexp.MustCompile(`^[\w@/.:*=+$-]+( [\w@/.:*=+$-]+)*$`)
+
+// quoted quotes a text if it could be read as another value.
+func quoted(text string) string {
+	if bare.MatchString(text) && !json.Valid([]byte(text)) {
+		return text
+	}
+	return strconv.Quote(text)
 }

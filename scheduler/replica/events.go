@@ -14,11 +14,7 @@ import (
 )
 
 // events writes what happens to the log.
-type events struct {
-	log *slog.Logger
-	// settings names those of a job that a reload has changed, if it is known.
-	settings func(job string) []string
-}
+type events struct{ log *slog.Logger }
 
 // observe logs what the scheduler does: what concerns somebody as info, what
 // went wrong as warning or error, the rest as debug.

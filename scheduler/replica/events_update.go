@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 )
@@ -15,7 +16,13 @@ const manyJobs = 20
 // updated says what a reload has changed, in a line per job.
 func (e events) updated(d scheduler.Diff) {
 	e.each("job added", d.Added, nil)
-	e.each("job changed", d.Changed, func(job string) []any { return []any{"settings", e.settings(job)} })
+	e.each("job changed", d.Changed, func(job string) []any {
+		var names []string
+		for _, s := range listing.SettingChanges(d.Settings(job)) {
+			names = append(names, s.Key)
+		}
+		return []any{"settings", names}
+	})
 	for _, r := range d.Renamed {
 		e.log.Info("job renamed", "job", r.To, "formerly", r.From)
 	}

@@ -105,7 +105,6 @@ func (l *reloader) serve(cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	l.replica.settings.Store(new(config.ChangedSettings(l.running.Jobs, next.Jobs)))
 	if _, err := l.replica.scheduler.Update(list); err != nil {
 		return err
 	}
@@ -127,13 +126,4 @@ func (l *reloader) sayWhatWaits(file *config.Config) {
 		return
 	}
 	l.replica.log.Info("settings besides the jobs are again those of the start")
-}
-
-// changedSettings names the settings in which a job differs from before the
-// last reload.
-func (r *Replica) changedSettings(job string) []string {
-	if all := r.settings.Load(); all != nil {
-		return (*all)[job]
-	}
-	return nil
 }

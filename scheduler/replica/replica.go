@@ -33,7 +33,6 @@ type Replica struct {
 	observer  scheduler.Observer
 	reloader  *reloader     // nil where the configuration is not read again
 	reload    chan struct{} // holds one element after Reload
-	settings  atomic.Pointer[map[string][]string]
 
 	settingsShown atomic.Pointer[config.Config] // that the API shows
 
@@ -97,7 +96,7 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 		base = config.NewLogger(cfg.Log, os.Stderr)
 	}
 	r := &Replica{id: id, version: options.Version, log: base.With("replica", id), probeAddr: cfg.HTTP.ProbesListen, reload: make(chan struct{}, 1)}
-	logged := events{r.log, r.changedSettings}
+	logged := events{r.log}
 	r.beginMetrics(cfg, list, options.Metrics)
 	if r.cells, r.cluster, err = openCells(cluster, options.Redis, r.log, r.metrics); err != nil {
 		return nil, err

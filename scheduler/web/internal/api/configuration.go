@@ -2,8 +2,13 @@ package api
 
 import (
 	"context"
+	"encoding/json"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/scheduler"
 )
 
 // A Configuration is the serving replica's configuration.
@@ -40,7 +45,7 @@ func answerConfiguration(ctx context.Context, c *call) (any, error) {
 type JobSet struct {
 	ConfigHash string    `json:"config_hash"`
 	Jobs       []jobText `json:"jobs"`
-	Text       string    `json:"text" jsonschema:"the same as text, like the configuration"`
+	Text       string    `json:"text" jsonschema:"the same as YAML, like the configuration"`
 }
 
 // A jobText is one job of a set.
@@ -57,11 +62,54 @@ func answerJobSet(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := JobSet{ConfigHash: hash, Jobs: []jobText{}, Text: listing.JobSetText(set)}
+	answer := JobSet{ConfigHash: hash, Jobs: []jobText{}}
 	for _, j := range set.Jobs {
 		answer.Jobs = append(answer.Jobs, jobText{Job: j.Name, Key: j.Key, Hash: j.Hash, Settings: j.Settings})
 	}
-	return answer, nil
+	answer.Text, err = yamlText(set)
+	return answer, err
+}
+
+// yamlText writes a set of jobs like the configuration, each with its version; "" if it is empty.
+func yamlText(set scheduler.JobSet) (string, error) {
+	if len(set.Jobs) == 0 {
+		return "", nil
+	}
+	all := make(map[string]any, len(set.Jobs))
+	for _, j := range set.Jobs {
+		settings, ok := yamlValue(j.Settings).(map[string]any)
+		if !ok {
+			settings = map[string]any{}
+		}
+		settings["version"] = j.Hash
+		all[j.Name] = settings
+	}
+	var b strings.Builder
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	err := enc.Encode(all)
+	return b.String(), err
+}
+
+// yamlValue returns a copy of v with numbers that YAML does not quote.
+func yamlValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		all := make(map[string]any, len(v))
+		for key, value := range v {
+			all[key] = yamlValue(value)
+		}
+		return all
+	case []any:
+		all := make([]any, len(v))
+		for i, value := range v {
+			all[i] = yamlValue(value)
+		}
+		return all
+	case json.Number:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: v.String()}
+	}
+	return v
 }
 
 func answerComparison(ctx context.Context, c *call) (any, error) {

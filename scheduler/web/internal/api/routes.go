@@ -86,7 +86,7 @@ func routes() []route {
 		{path: "/audit", about: "Acts on the cluster, done and refused, newest first.", query: auditing(), reply: Page[listing.Act]{}, answer: answerAudit},
 		{path: "/configuration", about: "The configuration of the serving replica, without secrets, and the hashes of the others.", reply: Configuration{}, answer: answerConfiguration},
 		{path: "/configuration/sets/{hash}", about: "A set of jobs that replicas serve, or served within a day.", reply: JobSet{}, answer: answerJobSet},
-		{path: "/configuration/diff", about: "The differences between two sets of jobs: by job and setting, and as a unified diff.", query: []param{
+		{path: "/configuration/diff", about: "The differences between two sets of jobs, by job and setting.", query: []param{
 			{name: "from", about: "config_hash of the old set", schema: short(100)},
 			{name: "to", about: "config_hash of the new set", schema: short(100)},
 		}, reply: listing.Comparison{}, answer: answerComparison},

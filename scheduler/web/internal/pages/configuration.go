@@ -20,7 +20,6 @@ type configurationPage struct {
 	Drift         bool
 	Sets          []setRow
 	Jobs          []scheduler.Version // jobs that are served in several versions
-	Drifts        []driftLine         // the same, in words
 
 	Diff  *setsDiff
 	Shown *setShown
@@ -42,7 +41,7 @@ type setsDiff struct {
 // A setShown is one set of jobs.
 type setShown struct{ Hash, Text, Why string }
 
-// changesShown bounds the changed jobs that are listed above the diff.
+// changesShown bounds the changed jobs that are listed.
 const changesShown = 50
 
 func loadConfiguration(ctx context.Context, v *visit) (any, error) {
@@ -67,7 +66,13 @@ func loadConfiguration(ctx context.Context, v *visit) (any, error) {
 	if shown.Shown, err = loadSet(ctx, v, v.query.Get("set")); err != nil {
 		return nil, err
 	}
-	return shown, shown.loadDrifts(ctx, v)
+	d, err := lastKnown(v, "directory", func() (listing.Directory, error) { return v.cfg.Control.Directory(ctx) })
+	for _, version := range d.Versions {
+		if version.Drift {
+			shown.Jobs = append(shown.Jobs, version)
+		}
+	}
+	return shown, err
 }
 
 // loadDiff compares the sets in the query. By default it compares the two newest served sets.
@@ -105,23 +110,14 @@ func loadSet(ctx context.Context, v *visit, hash string) (*setShown, error) {
 	return shown, err
 }
 
-// loadDrifts finds the jobs that are served in several versions.
-func (p *configurationPage) loadDrifts(ctx context.Context, v *visit) error {
-	d, err := lastKnown(v, "directory", func() (listing.Directory, error) { return v.cfg.Control.Directory(ctx) })
-	for _, version := range d.Versions {
-		if version.Drift {
-			p.Jobs = append(p.Jobs, version)
+// Servers lists the replicas that serve the version.
+func (p configurationPage) Servers(v scheduler.Version) string {
+	for _, set := range p.Sets {
+		if set.ConfigHash == v.ConfigHash {
+			return listing.And(set.Replicas)
 		}
 	}
-	if len(p.Jobs) == 0 {
-		return err
-	}
-	live, missing := rows[listing.Replica](ctx, v, "/replicas", nil)
-	if missing != nil {
-		return missing
-	}
-	p.Drifts = driftLines(p.Jobs, live.Items)
-	return err
+	return v.Replica
 }
 
 // A setChoice is an option of the comparison.

@@ -27,6 +27,11 @@ func (v *visit) At(when any) *stamp {
 	return s
 }
 
+// Lines breaks a quoted text after each of its lines.
+func (v *visit) Lines(text *string) string {
+	return strings.NewReplacer(`\\`, `\\`, `\n`, "\\n\n").Replace(*text)
+}
+
 func instantOf(when any) time.Time {
 	switch when := when.(type) {
 	case time.Time:
