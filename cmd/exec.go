@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/internal/decode"
 	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
@@ -130,7 +131,7 @@ func refuse(c *cobra.Command, why string, args []string) error {
 	for _, sub := range c.Commands() {
 		names = append(names, sub.Name())
 	}
-	if near := jobs.Nearest(args[0], names); near != "" {
+	if near := decode.Nearest(args[0], names); near != "" {
 		return fmt.Errorf("%s %q: did you mean %s?", why, args[0], near)
 	}
 	return fmt.Errorf("%s %q", why, args[0])

@@ -3,15 +3,15 @@ package jobs
 import (
 	"context"
 	"log/slog"
-	"maps"
-	"slices"
+
+	"github.com/quorate/quorate/internal/decode"
 )
 
 // bind returns fn with params. They are decoded here to find every mistake
 // early, and again for each run: a run may change what its maps and pointers
 // lead to, and a secret may have changed.
 func bind[P any](fn func(context.Context, Run, P) error, params map[string]any, limits Limits) (Handler, error) {
-	params = cloneTree(params).(map[string]any)
+	params = decode.Clone(params).(map[string]any)
 	if _, err := decodeParams[P](params, limits, decoder{unresolved: limits.Resolve != nil}); err != nil {
 		return nil, err
 	}
@@ -33,27 +33,4 @@ func bind[P any](fn func(context.Context, Run, P) error, params map[string]any, 
 			return fn(ctx, run, p)
 		}))
 	}, nil
-}
-
-// cloneTree copies the maps and lists of a decoded configuration.
-func cloneTree(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		c := maps.Clone(v)
-		if c == nil {
-			c = map[string]any{}
-		}
-		for k := range c {
-			c[k] = cloneTree(c[k])
-		}
-		return c
-	case []any:
-		c := slices.Clone(v)
-		for i := range c {
-			c[i] = cloneTree(c[i])
-		}
-		return c
-	default:
-		return v
-	}
 }

@@ -2,7 +2,10 @@ package jobs
 
 import (
 	"errors"
+	"reflect"
 	"slices"
+
+	"github.com/quorate/quorate/internal/decode"
 )
 
 // A ParamUnmarshaler decodes itself from a value of the configuration: a
@@ -24,7 +27,7 @@ func decodeParams[P any](params map[string]any, limits Limits, d decoder) (P, er
 	if s, ok := any(p).(defaulter); ok {
 		s.SetDefaults()
 	}
-	d.decodeRoot(p, params)
+	d.walker().Value(reflect.ValueOf(p).Elem(), params, decode.Place{})
 	d.validate(func() error { return validateParams(p, limits) })
 	return *p, errors.Join(d.errs...)
 }

@@ -2,10 +2,9 @@ package jobs
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/quorate/quorate/internal/decode"
 )
 
 // hasReference tells whether s may be another string at each run.
@@ -19,56 +18,23 @@ func resolveParams(params map[string]any, resolve func(string) (string, error)) 
 	if resolve == nil {
 		return params, nil, nil
 	}
-	r := resolver{resolve: resolve}
-	tree, err := r.value(params, nil)
+	var secrets []string
+	tree, err := decode.Map(params, nil, func(v any, path []string) (any, error) {
+		s, ok := v.(string)
+		if !ok || !hasReference(s) {
+			return v, nil
+		}
+		out, err := resolve(s)
+		if err != nil {
+			return nil, fmt.Errorf("resolving param %s: %w", strings.Join(path, "."), err)
+		}
+		secrets = append(secrets, out, substituted(s, out))
+		return out, nil
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	return tree.(map[string]any), r.secrets, nil
-}
-
-type resolver struct {
-	resolve func(string) (string, error)
-	secrets []string
-}
-
-// value returns v with its strings resolved. It does not change v.
-func (r *resolver) value(v any, path []string) (any, error) {
-	var err error
-	switch v := v.(type) {
-	case string:
-		if !hasReference(v) {
-			return v, nil
-		}
-		return r.string(v, path)
-	case map[string]any:
-		c := make(map[string]any, len(v))
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			if c[k], err = r.value(v[k], child(path, k)); err != nil {
-				return nil, err
-			}
-		}
-		return c, nil
-	case []any:
-		c := make([]any, len(v))
-		for i := range v {
-			if c[i], err = r.value(v[i], child(path, strconv.Itoa(i))); err != nil {
-				return nil, err
-			}
-		}
-		return c, nil
-	default:
-		return v, nil
-	}
-}
-
-func (r *resolver) string(s string, path []string) (string, error) {
-	out, err := r.resolve(s)
-	if err != nil {
-		return "", fmt.Errorf("resolving param %s: %w", strings.Join(path, "."), err)
-	}
-	r.secrets = append(r.secrets, out, substituted(s, out))
-	return out, nil
+	return tree.(map[string]any), secrets, nil
 }
 
 // substituted returns the part of out that does not stand around the

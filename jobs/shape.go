@@ -3,11 +3,11 @@ package jobs
 import (
 	"encoding/json"
 	"errors"
-	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"time"
+
+	"github.com/quorate/quorate/internal/decode"
 )
 
 // A Shape says which params a function takes, for programs that lack the function. It
@@ -66,15 +66,15 @@ func shapeOf(t reflect.Type, within []reflect.Type) Shape {
 	if t == reflect.TypeFor[time.Time]() {
 		return Shape{Kind: kindTime}
 	}
-	if isText(t) || slices.Contains(within, t) {
+	if decode.IsText(t) || slices.Contains(within, t) {
 		return Shape{}
 	}
 	within = append(slices.Clip(within), t)
 	switch t.Kind() {
 	case reflect.Struct:
 		s := Shape{Kind: kindStruct}
-		for _, f := range fieldsOf(t, nil) {
-			s.Fields = append(s.Fields, ShapeField{f.name, !f.tagged, shapeOf(t.FieldByIndex(f.index).Type, within)})
+		for _, f := range decode.Fields(t) {
+			s.Fields = append(s.Fields, ShapeField{f.Name, !f.Exact, shapeOf(f.Type, within)})
 		}
 		return s
 	case reflect.Slice:
@@ -114,60 +114,29 @@ func plainType(kind string) reflect.Type {
 // there.
 func (s *Shape) Check(params map[string]any) error {
 	var d decoder
-	d.check(*s, params, nil)
+	s.check(d.walker(), params, nil)
 	return errors.Join(d.errs...)
 }
 
-// check finds the mistakes that decode would find in v, which is not nil.
-func (d *decoder) check(s Shape, v any, path []string) {
-	switch s.Kind {
-	case kindStruct:
-		d.checkStruct(s, v, path)
-	case kindMap:
-		tree, ok := v.(map[string]any)
-		if !ok {
-			d.fail(path, "is %s: want keys and values", describe(v))
-		}
-		for _, key := range slices.Sorted(maps.Keys(tree)) {
-			d.checkElement(s.Of, tree[key], child(path, key))
-		}
-	case kindList:
-		list, ok := v.([]any)
-		if !ok {
-			d.fail(path, "is %s: want a list", describe(v))
-		}
-		for i, e := range list {
-			d.checkElement(s.Of, e, child(path, strconv.Itoa(i)))
-		}
-	default:
-		if t := plainType(s.Kind); t != nil {
-			d.decode(reflect.New(t).Elem(), v, path)
-		}
-	}
-}
-
-func (d *decoder) checkStruct(s Shape, v any, path []string) {
-	tree, ok := v.(map[string]any)
-	if !ok {
-		d.fail(path, "is %s: want keys and values", describe(v))
+// check finds the mistakes that decoding would find in v.
+func (s *Shape) check(w *decode.Walker, v any, path []string) {
+	if s == nil || v == nil {
 		return
 	}
-	fields := make([]field, len(s.Fields))
-	for i, f := range s.Fields {
-		fields[i] = field{name: f.Name, tagged: !f.AnyCase}
-	}
-	for _, key := range slices.Sorted(maps.Keys(tree)) {
-		i := slices.IndexFunc(fields, func(f field) bool { return f.matches(key) })
-		if i < 0 {
-			d.unknownKey(key, fields, path)
-		} else {
-			d.checkElement(&s.Fields[i].Shape, tree[key], child(path, key))
+	switch s.Kind {
+	case kindStruct:
+		fields := make([]decode.Field, len(s.Fields))
+		for i, f := range s.Fields {
+			fields[i] = decode.Field{Name: f.Name, Exact: !f.AnyCase}
 		}
-	}
-}
-
-func (d *decoder) checkElement(s *Shape, v any, path []string) {
-	if s != nil && v != nil {
-		d.check(*s, v, path)
+		w.Members(fields, v, path, func(i int, v any, path []string) { s.Fields[i].check(w, v, path) })
+	case kindMap:
+		w.Entries(v, path, func(_ string, v any, path []string) { s.Of.check(w, v, path) })
+	case kindList:
+		w.Items(v, path, func(v any, path []string) { s.Of.check(w, v, path) })
+	default:
+		if t := plainType(s.Kind); t != nil {
+			w.Value(reflect.New(t).Elem(), v, decode.Place{Path: path})
+		}
 	}
 }

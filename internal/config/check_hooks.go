@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/internal/decode"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -39,7 +39,7 @@ func (c *Config) checkChain(ps *problems, p path, names []string) {
 			continue
 		}
 		advice := "write the name of one"
-		if near := jobs.Nearest(name, known); near != "" {
+		if near := decode.Nearest(name, known); near != "" {
 			advice = "did you mean " + near + "?"
 		}
 		ps.at(p.with(strconv.Itoa(i)), "no job is called %q; %s", name, advice)

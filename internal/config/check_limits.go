@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/internal/decode"
 )
 
 // labelWord is what a label and its value may look like: they stand in reasons
@@ -61,7 +61,7 @@ func (c *Config) checkGroup(ps *problems, p path, name string) {
 		return
 	}
 	names := slices.Sorted(maps.Keys(c.Groups))
-	switch near := jobs.Nearest(name, names); {
+	switch near := decode.Nearest(name, names); {
 	case near != "":
 		ps.at(p, "no group is named %q; did you mean %s?", name, near)
 	case len(names) > 0:

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/internal/decode"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -24,8 +25,8 @@ func differences(from, to any) map[string]any {
 }
 
 func differ(found map[string]any, p path, from, to reflect.Value) {
-	for _, f := range fieldsOf(to.Type()) {
-		a, b, at := from.FieldByIndex(f.index), to.FieldByIndex(f.index), p.with(f.key)
+	for _, f := range decode.Fields(to.Type()) {
+		a, b, at := from.FieldByIndex(f.Index), to.FieldByIndex(f.Index), p.with(f.Name)
 		switch {
 		case b.Kind() == reflect.Struct && b.Type() != reflect.TypeFor[time.Time]():
 			differ(found, at, a, b)

@@ -6,29 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/internal/decode"
 )
-
-// A field is a key that a struct of the configuration takes.
-type field struct {
-	key   string
-	index []int
-	late  bool // references in it are resolved when used
-	typ   reflect.Type
-}
-
-// fieldsOf lists the keys of a struct, embedded ones included, in order.
-func fieldsOf(t reflect.Type) []field {
-	var fields []field
-	for _, f := range reflect.VisibleFields(t) {
-		if !f.IsExported() || f.Anonymous || f.Tag.Get("json") == "-" {
-			continue
-		}
-		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		fields = append(fields, field{key, f.Index, f.Tag.Get("resolve") == "late", f.Type})
-	}
-	return fields
-}
 
 // typeAt returns the type of the value at p, nil where anything goes or
 // nothing is.
@@ -50,22 +29,33 @@ func memberType(t reflect.Type, step string) reflect.Type {
 	case t.Kind() == reflect.Slice:
 		return t.Elem()
 	case t.Kind() == reflect.Struct:
-		fields := fieldsOf(t)
-		if i := slices.IndexFunc(fields, func(f field) bool { return f.key == step }); i >= 0 {
-			return fields[i].typ
+		fields := decode.Fields(t)
+		if i := slices.IndexFunc(fields, func(f decode.Field) bool { return f.Name == step }); i >= 0 {
+			return fields[i].Type
 		}
 	}
 	return nil
 }
 
-// unknownKey says what to write instead of a key that does not exist.
-func unknownKey(key string, fields []field) string {
-	keys := make([]string, len(fields))
-	for i, f := range fields {
-		keys[i] = f.key
-	}
-	if near := jobs.Nearest(key, keys); near != "" {
-		return fmt.Sprintf("unknown key; did you mean %s?", near)
-	}
-	return "unknown key; known here: " + strings.Join(keys, ", ")
+// words are how mistakes in the file are put.
+var words = decode.Words{
+	Mismatch: "%s where %s",
+	Is: map[decode.Kind]string{
+		decode.Text: "text", decode.Bool: "true or false", decode.Whole: "a number", decode.Number: "a number",
+		decode.Instant: "a date", decode.List: "a list", decode.Mapping: "a mapping", decode.Nothing: "nothing",
+	},
+	Want: map[decode.Kind]string{
+		decode.Text: "text belongs", decode.Bool: "true or false belongs", decode.Whole: "a whole number belongs",
+		decode.Duration: "a duration belongs; write a number with its unit, such as 500ms, 15s or 1h30m",
+		decode.Instant:  "an instant belongs; write one such as 2027-01-01T00:00:00Z",
+		decode.List:     "a list belongs; write [a, b], or one item per line after a dash",
+		decode.Mapping:  "a mapping of keys and values belongs",
+	},
+	Quote: "; put it in quotes",
+	Unknown: func(key string, known []string) string {
+		if near := decode.Nearest(key, known); near != "" {
+			return fmt.Sprintf("unknown key; did you mean %s?", near)
+		}
+		return "unknown key; known here: " + strings.Join(known, ", ")
+	},
 }

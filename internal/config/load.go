@@ -153,7 +153,7 @@ func (c *Config) Nodes() ([]members.Config, error) {
 
 func (r raw) decode() *Config {
 	cfg := Default()
-	decode(r.problems, r.tree, cfg)
+	fill(r.problems, r.tree, cfg)
 	cfg.origin = r.problems.origin
 	return cfg
 }

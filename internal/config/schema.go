@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/quorate/quorate/internal/decode"
 	"github.com/quorate/quorate/internal/redlock/members"
 )
 
@@ -82,16 +83,16 @@ func sizes(lengths ...int) []*jsonschema.Schema {
 // refine adds to the schema of a struct what the library does not know:
 // defaults, choices, and that a key may be left without a value.
 func refine(schema *jsonschema.Schema, value reflect.Value) {
-	for _, f := range fieldsOf(value.Type()) {
-		s, v := schema.Properties[f.key], value.FieldByIndex(f.index)
+	for _, f := range decode.Fields(value.Type()) {
+		s, v := schema.Properties[f.Name], value.FieldByIndex(f.Index)
 		switch {
 		case v.Kind() == reflect.Struct:
 			refine(s, v)
-		case v.Kind() == reflect.Map && f.typ.Elem().Kind() == reflect.Struct:
-			refine(s.AdditionalProperties, reflect.New(f.typ.Elem()).Elem())
+		case v.Kind() == reflect.Map && f.Type.Elem().Kind() == reflect.Struct:
+			refine(s.AdditionalProperties, reflect.New(f.Type.Elem()).Elem())
 		case v.Kind() == reflect.Slice && s.AnyOf == nil:
 			s.Type, s.Types = "array", nil
-			refineItems(s.Items, f.typ.Elem())
+			refineItems(s.Items, f.Type.Elem())
 		}
 		if c, ok := reflect.TypeAssert[choice](v); ok {
 			s.Enum = enum(c.choices())
@@ -99,7 +100,7 @@ func refine(schema *jsonschema.Schema, value reflect.Value) {
 		if !v.IsZero() && v.Kind() != reflect.Struct {
 			s.Default = defaultOf(v)
 		}
-		if s.Type != "" && !slices.Contains(schema.Required, f.key) {
+		if s.Type != "" && !slices.Contains(schema.Required, f.Name) {
 			s.Types, s.Type = []string{s.Type, "null"}, ""
 		}
 	}

@@ -33,15 +33,17 @@ func TestExpand(t *testing.T) {
 func TestReferencesOutsideSecretsAreReadAtOnce(t *testing.T) {
 	t.Setenv("QUORATE_TEST_TTL", "5s")
 	t.Setenv("QUORATE_TEST_DURABLE", "true")
+	t.Setenv("QUORATE_TEST_START", "2027-01-01T01:00:00+01:00")
 	cfg, err := Read(Source{Path: write(t, `
 namespace: ${env:QUORATE_TEST_TTL}
 redis: {nodes: [redis://h], durable: "${env:QUORATE_TEST_DURABLE}", password: "${env:QUORATE_TEST_MISSING}"}
 lock: {ttl: "${env:QUORATE_TEST_TTL}"}
+defaults: {starts_at: "${env:QUORATE_TEST_START}"}
 `)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cfg.Namespace != "5s" || !cfg.Redis.Durable || cfg.Lock.TTL.String() != "5s" {
+	if cfg.Namespace != "5s" || !cfg.Redis.Durable || cfg.Lock.TTL.String() != "5s" || cfg.Defaults.StartsAt.String() != "2027-01-01 00:00:00 +0000 UTC" {
 		t.Errorf("got %+v", cfg)
 	}
 	if cfg.Redis.Password != "${env:QUORATE_TEST_MISSING}" {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/quorate/quorate/internal/decode"
 )
 
 // hidden stands where a secret is.
@@ -53,8 +55,8 @@ func show(v reflect.Value, name string, secret bool) any {
 	switch v.Kind() {
 	case reflect.Struct:
 		all := map[string]any{}
-		for _, f := range fieldsOf(v.Type()) {
-			all[f.key] = show(v.FieldByIndex(f.index), f.key, f.late || secret)
+		for _, f := range decode.Fields(v.Type()) {
+			all[f.Name] = show(v.FieldByIndex(f.Index), f.Name, isLate(f.Tag) || secret)
 		}
 		return all
 	case reflect.Map:

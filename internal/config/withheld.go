@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quorate/quorate/internal/decode"
 	"github.com/quorate/quorate/jobs"
 )
 
@@ -41,8 +42,8 @@ func (c *Config) Withheld() *jobs.Withheld {
 func collectSecrets(v reflect.Value, name string, late bool, found func(text string)) {
 	switch v.Kind() {
 	case reflect.Struct:
-		for _, f := range fieldsOf(v.Type()) {
-			collectSecrets(v.FieldByIndex(f.index), f.key, (f.late || late) && f.key != "username", found)
+		for _, f := range decode.Fields(v.Type()) {
+			collectSecrets(v.FieldByIndex(f.Index), f.Name, (isLate(f.Tag) || late) && f.Name != "username", found)
 		}
 	case reflect.Map:
 		for entry := v.MapRange(); entry.Next(); {

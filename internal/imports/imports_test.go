@@ -44,8 +44,8 @@ func TestImportRule(t *testing.T) {
 //
 //	cmd, examples → replica → adapters → scheduler → jobs → locking
 //
-// Three kinds of package stand beside them: the parts that the Redis adapters share, the
-// rules of a node and the schedules, which know no other package, and helpers of tests.
+// Three kinds of package stand beside them: the parts that the Redis adapters share, those
+// that know no other package (see alone), and helpers of tests.
 func layer(pkg string) int {
 	switch {
 	case under(pkg, "cmd"), under(pkg, "examples"):
@@ -115,7 +115,13 @@ func measures(pkg string) bool { return under(pkg, "benchmarks") }
 // tool tells whether pkg serves the tests and the work on this module: what is below
 // internal and no part of the product.
 func tool(pkg string) bool {
-	return under(pkg, "internal") && layer(pkg) == 0 && pkg != "internal/rules"
+	return under(pkg, "internal") && layer(pkg) == 0 && !alone(pkg)
+}
+
+// alone tells whether pkg knows no other package: the rules of a node, the schedules, and how
+// trees of values are decoded.
+func alone(pkg string) bool {
+	return pkg == "internal/rules" || pkg == "scheduler/schedule" || pkg == "internal/decode"
 }
 
 func testHelper(pkg string) bool {
@@ -149,8 +155,8 @@ func violation(f importer, imported string) string {
 		return "the cores know no technology"
 	case own == "internal/redlock/scripts" && !under(pkg, "locking/redlock"):
 		return "claims are redlock's"
-	case pkg == "internal/rules", pkg == "scheduler/schedule":
-		return "the rules and the schedules know no other package"
+	case alone(pkg):
+		return "the rules, the schedules and decoding know no other package"
 	case layer(own) > layer(pkg):
 		return "imports point down: cmd → replica → adapters → scheduler → jobs → locking"
 	}
@@ -183,7 +189,7 @@ func thirdParty(f importer, imported string) string {
 	}
 	pkg := f.pkg()
 	switch pkg {
-	case "locking", "internal/rules", "locking/fence", "jobs", "scheduler", "internal/listing":
+	case "locking", "internal/rules", "internal/decode", "locking/fence", "jobs", "scheduler", "internal/listing":
 		return "the cores import the standard library only"
 	case "locking/fence/sqlfence", "locking/fence/httpfence":
 		return "these guards take what the user has: standard library only"
@@ -263,6 +269,8 @@ func TestRuleSeesViolations(t *testing.T) {
 		{"internal/redisledger/read.go", module + "/internal/redlock/scripts"},
 		{"internal/rules/claim.go", module + "/locking"},
 		{"internal/rules/claim.go", "github.com/redis/go-redis/v9"},
+		{"internal/decode/walker.go", module + "/jobs"},
+		{"internal/decode/walker.go", "go.yaml.in/yaml/v3"},
 		{"internal/redisledger/read.go", module + "/scheduler/replica"},
 		{"scheduler/replica/load.go", module + "/cmd"},
 		{"cmd/run.go", "github.com/knadh/koanf/v2"},
@@ -290,6 +298,7 @@ func TestRuleSeesViolations(t *testing.T) {
 		{"scheduler/web/internal/pages/jobs.go", module + "/scheduler/web/internal/api"},
 		{"scheduler/web/internal/api/reads.go", module + "/internal/listing"},
 		{"scheduler/engine.go", module + "/jobs"},
+		{"jobs/decode.go", module + "/internal/decode"},
 		{"scheduler/run.go", module + "/locking/fence"},
 		{"jobs/httpjob/httpjob.go", module + "/locking/fence"},
 		{"cmd/dev.go", module + "/scheduler/replica"},

@@ -15,7 +15,7 @@ var jobPlants = []plant{
 	},
 	{
 		name: "jobs: unknown param accepted", promise: "A param that the function does not have is an error.",
-		edits: []edit{{"jobs/decode_struct.go", "d.unknownKey(key, fields, path)\n", "\n"}},
+		edits: []edit{{"internal/decode/walker.go", "w.Fail(path, true, w.Words.Unknown(key, names(fields)))", ""}},
 		pkg:   jobs, tests: []string{"TestDecodeMistakes"},
 	},
 	{

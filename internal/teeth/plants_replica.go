@@ -12,7 +12,7 @@ const (
 var replicaPlants = []plant{
 	{
 		name: "config: unknown key accepted", promise: "A key that does not exist is an error.",
-		edits: []edit{{configDir + "decode.go", `d.atKey(p.with(key), "%s", unknownKey(key, fields))`, ""}},
+		edits: []edit{{configDir + "decode.go", `d.atKey(p, "%s", msg)`, ""}},
 		pkg:   config, tests: []string{"TestReadReportsEveryMistakeWithItsPlace"},
 	},
 	{

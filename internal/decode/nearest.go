@@ -1,22 +1,9 @@
-package jobs
+package decode
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 )
-
-// suggest returns a hint for somebody who wrote word instead of one of known.
-func suggest(word string, known []string) string {
-	if len(known) == 0 {
-		return "none is known"
-	}
-	hint := "known: " + strings.Join(known, ", ")
-	if best := Nearest(word, known); best != "" {
-		return "did you mean " + strconv.Quote(best) + "? (" + hint + ")"
-	}
-	return hint
-}
 
 // Nearest returns the known word that somebody who misspelt it as word most
 // likely meant: the one with the same letters in another order, else the one
