@@ -12,9 +12,8 @@ import (
 
 // claims are the tries of this replica to claim ticks.
 type claims struct {
-	total   *prometheus.CounterVec
-	took    prometheus.Histogram
-	results map[string]prometheus.Counter // all there are; never changed
+	total *prometheus.CounterVec
+	took  prometheus.Histogram
 }
 
 // failed is the result of a try that ended in an error of no known kind.
@@ -62,19 +61,10 @@ func newClaims() claims {
 			"taken, by an earlier run; split, no_quorum, too_slow and clock, which may pass; superseded, unvouched and refused, which do not; cancelled; failed.", "result"),
 		took: histogram("claim_duration_seconds", "How long the tries took that were won, from the first message to the nodes.", quick()),
 	}
-	c.results = map[string]prometheus.Counter{}
-	for _, name := range append(names(refusals()), "won", failed) {
-		c.results[name] = c.total.WithLabelValues(name)
+	for _, r := range append(refusals(), refusal{name: "won"}, refusal{name: failed}) {
+		c.total.WithLabelValues(r.name)
 	}
 	return c
-}
-
-func names(list []refusal) []string {
-	var all []string
-	for _, r := range list {
-		all = append(all, r.name)
-	}
-	return all
 }
 
 func (c claims) collectors() []prometheus.Collector { return []prometheus.Collector{c.total, c.took} }
@@ -83,7 +73,7 @@ func (c claims) observe(e scheduler.Event) {
 	if e.Kind != scheduler.EventTried {
 		return
 	}
-	c.results[result(e.Err)].Inc()
+	c.total.WithLabelValues(result(e.Err)).Inc()
 	if e.Err == nil {
 		c.took.Observe(e.Took.Seconds())
 	}

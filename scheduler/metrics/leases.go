@@ -16,8 +16,6 @@ type leases struct {
 	left  *prometheus.HistogramVec
 	lost  prometheus.Counter
 	freed prometheus.Histogram
-
-	atExtension, atFinish prometheus.Observer
 }
 
 func newLeases() leases {
@@ -32,7 +30,9 @@ func newLeases() leases {
 	for _, result := range []string{"extended", failed, "lost"} {
 		l.total.WithLabelValues(result)
 	}
-	l.atExtension, l.atFinish = l.left.WithLabelValues("extension"), l.left.WithLabelValues("finish")
+	for _, at := range []string{"extension", "finish"} {
+		l.left.WithLabelValues(at)
+	}
 	return l
 }
 
@@ -45,11 +45,11 @@ func (l leases) observe(e scheduler.Event) {
 	case scheduler.EventExtended:
 		l.total.WithLabelValues(extension(e.Err)).Inc()
 		l.took.Observe(e.Took.Seconds())
-		l.atExtension.Observe(e.Left.Seconds())
+		l.left.WithLabelValues("extension").Observe(e.Left.Seconds())
 	case scheduler.EventLeaseLost:
 		l.lost.Inc()
 	case scheduler.EventReleased:
-		l.atFinish.Observe(e.Left.Seconds())
+		l.left.WithLabelValues("finish").Observe(e.Left.Seconds())
 		l.freed.Observe(e.Took.Seconds())
 	}
 }

@@ -82,58 +82,40 @@ func (s *standings) Collect(out chan<- prometheus.Metric) {
 
 // NodesObserver counts what the nodes of a cell answer, empty for the only group.
 func (m *Metrics) NodesObserver(cell string) members.Observer {
-	c := &cellMeters{
-		cell: cell, meters: &m.nodes, replies: map[reply]prometheus.Counter{}, roundTrip: map[string]prometheus.Observer{},
-	}
+	known := &answers{seen: map[[3]string]bool{}}
 	return members.Observer{
-		Replied:   c.replied,
+		Replied: func(rule string, r members.Reply) {
+			m.nodes.replies.WithLabelValues(cell, r.Node, rule, known.result(rule, r)).Inc()
+			trip := m.nodes.roundTrip.WithLabelValues(cell, r.Node)
+			if !r.NodeTime.IsZero() {
+				trip.Observe(r.Received.Sub(r.Sent).Seconds())
+			}
+		},
 		Restarted: func(node string, _ time.Time) { m.nodes.restarts.WithLabelValues(cell, node).Inc() },
 	}
 }
 
-// cellMeters finds the series of a reply faster than by its labels.
-type cellMeters struct {
-	cell   string
-	meters *nodeMeters
-
-	mu        sync.RWMutex
-	replies   map[reply]prometheus.Counter
-	roundTrip map[string]prometheus.Observer
+// answers are those of a cell that have a series of their own.
+type answers struct {
+	mu   sync.Mutex
+	seen map[[3]string]bool // by node, rule and result
 }
 
-// A reply is what a node's answer is counted by: its code, or why there is none.
-type reply struct{ node, rule, said string }
-
-// maxReplies bounds the series of a cell: a node that answers what no rule says
+// maxAnswers bounds the series of a cell: a node that answers what no rule says
 // must not make more.
-const maxReplies = 2000
+const maxAnswers = 2000
 
-func (c *cellMeters) replied(rule string, r members.Reply) {
-	key := reply{r.Node, rule, r.Code}
-	if r.Err != nil {
-		key.said = r.Result()
-	}
-	count, trip := c.of(key, r)
-	count.Inc()
-	if !r.NodeTime.IsZero() {
-		trip.Observe(r.Received.Sub(r.Sent).Seconds())
-	}
-}
-
-func (c *cellMeters) of(key reply, r members.Reply) (prometheus.Counter, prometheus.Observer) {
-	c.mu.RLock()
-	count, trip := c.replies[key], c.roundTrip[key.node]
-	c.mu.RUnlock()
-	if count != nil {
-		return count, trip
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// result is what a reply is counted by.
+func (a *answers) result(rule string, r members.Reply) string {
 	result := r.Result()
-	if len(c.replies) >= maxReplies {
-		key.said, result = Other, Other
+	series := [3]string{r.Node, rule, result}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.seen) < maxAnswers {
+		a.seen[series] = true
 	}
-	c.replies[key] = c.meters.replies.WithLabelValues(c.cell, key.node, key.rule, result)
-	c.roundTrip[key.node] = c.meters.roundTrip.WithLabelValues(c.cell, key.node)
-	return c.replies[key], c.roundTrip[key.node]
+	if !a.seen[series] {
+		return Other
+	}
+	return result
 }

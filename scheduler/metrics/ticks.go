@@ -16,7 +16,8 @@ type ticks struct {
 	reasons  *prometheus.CounterVec
 	delay    prometheus.Histogram
 	running  prometheus.Gauge
-	overdue  *overdue
+	overdue  prometheus.Gauge
+	overruns *sync.Map // runs that are counted as overdue
 	failures *prometheus.CounterVec
 }
 
@@ -34,7 +35,7 @@ func newTicks() ticks {
 			"each is counted once in the cluster.", "outcome", "reason"),
 		delay:   histogram("start_delay_seconds", "How long after its time, jitter taken off, the function of a scheduled tick was called.", behind()),
 		running: gauge("runs_in_progress", "Runs that go on now on this replica."),
-		overdue: &overdue{gauge: gauge("runs_overdue", "Runs that go on though their context has ended: their functions ignore it."), runs: map[run]bool{}},
+		overdue: gauge("runs_overdue", "Runs that go on though their context has ended: their functions ignore it."), overruns: new(sync.Map),
 		failures: counters("ledger_failures_total", "What could not be kept or read at a try: the outcome of a tick without a run, the end of a run, "+
 			"the log of a run, the past ticks of a job.", "what"),
 	}
@@ -50,7 +51,7 @@ func newTicks() ticks {
 }
 
 func (t ticks) collectors() []prometheus.Collector {
-	return []prometheus.Collector{t.reasons, t.delay, t.running, t.overdue.gauge, t.failures}
+	return []prometheus.Collector{t.reasons, t.delay, t.running, t.overdue, t.failures}
 }
 
 // account counts a tick that has its outcome.
@@ -83,7 +84,9 @@ func (m *Metrics) observeTick(e scheduler.Event) {
 	case scheduler.EventUnused:
 		t.running.Dec()
 	case scheduler.EventOverdue:
-		t.overdue.add(run{en.Job, en.Token})
+		if _, twice := t.overruns.LoadOrStore(run{en.Job, en.Token}, nil); !twice {
+			t.overdue.Inc()
+		}
 	case scheduler.EventLate:
 		m.jobs.of(en.Job).late.Inc()
 	case scheduler.EventRefused:
@@ -103,7 +106,9 @@ func (m *Metrics) observeTick(e scheduler.Event) {
 
 func (m *Metrics) finished(e ledger.Entry, released error) {
 	m.ticks.running.Dec()
-	m.ticks.overdue.remove(run{e.Job, e.Token})
+	if _, was := m.ticks.overruns.LoadAndDelete(run{e.Job, e.Token}); was {
+		m.ticks.overdue.Dec()
+	}
 	m.ticks.failed(failEnd, released)
 	if !e.HandedOver() { // its tick is counted by the attempt that ends it
 		m.account(e)
@@ -125,26 +130,4 @@ func (t ticks) failed(what string, err error) {
 type run struct {
 	job   string
 	token locking.Token
-}
-
-// overdue are the runs whose functions ignore their ended contexts.
-type overdue struct {
-	gauge prometheus.Gauge
-
-	mu   sync.Mutex
-	runs map[run]bool
-}
-
-func (o *overdue) add(r run) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.runs[r] = true
-	o.gauge.Set(float64(len(o.runs)))
-}
-
-func (o *overdue) remove(r run) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.runs, r)
-	o.gauge.Set(float64(len(o.runs)))
 }
