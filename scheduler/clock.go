@@ -9,8 +9,9 @@ type clocks struct {
 	mono func() time.Duration
 }
 
-// systemClock is the wall clock of the machine.
-func systemClock() time.Time { return time.Now().Round(0) }
+// systemClock is the wall clock of the machine, in UTC: schedules of robfig/cron
+// tick in the zone of the time that they are given.
+func systemClock() time.Time { return time.Now().UTC().Round(0) }
 
 func newClocks(wall func() time.Time) clocks {
 	start := time.Now()

@@ -4,7 +4,22 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/robfig/cron/v3"
 )
+
+// A schedule of robfig/cron without a zone ticks in UTC on every machine.
+func TestSchedulesOfRobfigTickInUTC(t *testing.T) {
+	t.Parallel()
+	s, err := cron.ParseStandard("0 2 * * *")
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := Job{Name: "nightly", Schedule: s}
+	if at := j.firstAfter(systemClock(), time.Hour).at; at.Location() != time.UTC || at.Hour() != 2 {
+		t.Errorf("the first tick is at %s", at)
+	}
+}
 
 func TestDrift(t *testing.T) {
 	t.Parallel()
