@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"time"
 )
@@ -9,10 +10,10 @@ import (
 // A Calendar is a set of days and times without ticks, such as the public
 // holidays: see Exclude. It is filled before it is used.
 type Calendar struct {
-	name      string
-	zone      *time.Location // nil: that of the schedule
-	days      []string       // as they were added
-	stretches []stretch      // of .ics files
+	name   string
+	zone   *time.Location // nil: that of the schedule
+	days   []string       // as they were added
+	events []event        // of .ics files
 	// civil are on the wall clock of the zone, in civil seconds; exact are in
 	// Unix seconds.
 	civil, exact timeRanges
@@ -27,15 +28,15 @@ func NewCalendar(name string, zone *time.Location) *Calendar {
 // Name returns the name given to NewCalendar.
 func (c *Calendar) Name() string { return c.name }
 
-func (c *Calendar) addStretches(stretches []stretch) {
-	c.stretches = append(c.stretches, stretches...)
+func (c *Calendar) addEvents(events []event) {
+	c.events = append(c.events, events...)
 	var civil, exact []timeRange
-	for _, s := range stretches {
-		for _, start := range s.years.starts(s.start) {
-			if s.zone == nil {
-				civil = append(civil, s.civil(start))
+	for _, e := range events {
+		for _, start := range e.starts() {
+			if e.Zone.Location == nil {
+				civil = append(civil, e.lasts(start))
 			} else {
-				exact = append(exact, s.exact(start))
+				exact = append(exact, e.lasts(start))
 			}
 		}
 	}
@@ -55,6 +56,35 @@ func (c *Calendar) freeFrom(at int64, zone *time.Location) int64 {
 		free = max(free, min(end-seg.offset, seg.end))
 	}
 	return free
+}
+
+// storedCalendar is a calendar as it is published and compared.
+type storedCalendar struct {
+	Name   string   `json:"name"`
+	Zone   zoneName `json:"zone,omitzero"`
+	Days   []string `json:"days,omitempty"`
+	Events []event  `json:"events,omitempty"`
+}
+
+// MarshalJSON writes all that the calendar holds: equal texts, equal days.
+func (c *Calendar) MarshalJSON() ([]byte, error) {
+	return json.Marshal(storedCalendar{c.name, zoneName{c.zone}, c.days, c.events})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (c *Calendar) UnmarshalJSON(text []byte) error {
+	var stored storedCalendar
+	if err := json.Unmarshal(text, &stored); err != nil {
+		return err
+	}
+	*c = Calendar{name: stored.Name, zone: stored.Zone.Location}
+	for _, days := range stored.Days {
+		if err := c.Add(days); err != nil {
+			return err
+		}
+	}
+	c.addEvents(stored.Events)
+	return nil
 }
 
 // calendarsEnd is the Unix second after all that a calendar can hold:

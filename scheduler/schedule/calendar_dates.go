@@ -44,7 +44,7 @@ func (c *Calendar) Add(days string) error {
 }
 
 // A calendarDay is one of a certain year, or one of every year; day then is in
-// a leap year.
+// a leap year before all that count.
 type calendarDay struct {
 	day    time.Time // midnight, civil
 	yearly bool
@@ -53,16 +53,15 @@ type calendarDay struct {
 func (d calendarDay) leap() bool { return d.day.Month() == time.February && d.day.Day() == 29 }
 
 func readDay(text string) (calendarDay, error) {
-	const anyLeapYear = "2000"
 	rest, yearly := strings.CutPrefix(text, "*-")
 	if yearly {
-		rest = anyLeapYear + "-" + rest
+		rest = "1968-" + rest
 	}
 	day, err := time.Parse(time.DateOnly, rest)
 	switch {
 	case err != nil:
 		return calendarDay{}, fmt.Errorf("%q is not a day: write one such as 2026-12-25, days such as 2026-12-24..2027-01-01, or *-12-25 for every year", text)
-	case day.Year() < firstYear || day.Year() > lastYear:
+	case !yearly && (day.Year() < firstYear || day.Year() > lastYear):
 		return calendarDay{}, fmt.Errorf("%q has a year out of range: write %d to %d", text, firstYear, lastYear)
 	}
 	return calendarDay{day, yearly}, nil
@@ -76,21 +75,13 @@ func wholeDays(first, last time.Time) timeRange {
 // everyYear repeats days in all years that have the first one. A last day
 // before the first is one of the next year.
 func everyYear(first, last time.Time) []timeRange {
-	var all []timeRange
 	wraps := 0
 	if last.Before(first) {
 		wraps = 1
 	}
-	for year := firstYear - wraps; year <= lastYear; year++ {
-		begin := inYear(first, year)
-		if begin.Day() == first.Day() {
-			all = append(all, wholeDays(begin, inYear(last, year+wraps)))
-		}
+	var all []timeRange
+	for _, start := range (event{Start: civilTime{first}, Interval: 1}).starts() {
+		all = append(all, wholeDays(start, inYear(last, start.Year()+wraps)))
 	}
 	return all
-}
-
-// inYear moves a civil time to another year; 29 February may become 1 March.
-func inYear(t time.Time, year int) time.Time {
-	return time.Date(year, t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
 }

@@ -1,8 +1,8 @@
 package schedule
 
 import (
+	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -10,33 +10,44 @@ import (
 
 // cron reads five to seven fields.
 func (p *specParser) cron(opts Options) (Schedule, error) {
-	words, err := p.columns()
+	fields, err := p.fields()
 	if err != nil {
 		return nil, err
 	}
-	z := &zoned{loc: opts.Location, dst: opts.DST, text: p.fields()}
-	fields, err := p.fieldsOf(words)
-	if err != nil {
-		return nil, err
+	first, last := p.words[0], p.words[len(p.words)-1]
+	z := &zoned{spec: newCivilSpec(fields), text: p.spec[first.pos : last.pos+len(last.text)], loc: opts.Location, dst: opts.DST}
+	if slices.ContainsFunc(fields[:], func(f field) bool { return f.hashed }) {
+		z.name = p.name
 	}
-	for _, f := range fields {
-		if f.hashed {
-			z.name = opts.Name
-		}
-	}
-	spec, err := newCivilSpec(fields)
-	if err != nil {
-		return nil, p.fail(words[0].pos, "is not a cron spec: %v", err)
-	}
-	z.spec = spec
-	if _, ok := spec.next(time.Date(firstYear, 1, 1, 0, 0, 0, 0, time.UTC).Unix() - 1); !ok {
-		return nil, p.fail(words[domField].pos, "never ticks: none of its months has such a day; write one that exists")
+	if _, ok := z.spec.next(time.Date(firstYear, 1, 1, 0, 0, 0, 0, time.UTC).Unix() - 1); !ok {
+		return nil, p.fail(fields[domField].pos, "never ticks: none of its months has such a day; write one that exists")
 	}
 	return z, nil
 }
 
-// fieldsOf reads the columns.
-func (p *specParser) fieldsOf(words []word) (fields [numFields]field, err error) {
+// fields reads the spec once more, for whoever explains it: they are larger than
+// all else that a job is made of.
+func (z *zoned) fields() [numFields]field {
+	p := &specParser{spec: z.text, words: splitWords(z.text), name: z.name}
+	fields, _ := p.fields() // it was read before
+	return fields
+}
+
+// fields reads the words of the spec, one for each field.
+func (p *specParser) fields() (fields [numFields]field, err error) {
+	const advice = "write 5 (minute hour day-of-month month day-of-week), 6 with seconds in front, or 7 with years at the end as well"
+	words := p.words
+	switch n := len(words); {
+	case n < numFields-2:
+		return fields, p.fail(words[0].pos, "has %d fields: %s", n, advice)
+	case n > numFields:
+		return fields, p.fail(words[numFields].pos, "has %d fields: %s", n, advice)
+	case n == numFields-2:
+		words = slices.Insert(slices.Clone(words), 0, word{text: "0"})
+	}
+	if len(words) < numFields {
+		words = append(slices.Clip(words), word{text: "*"})
+	}
 	for i, kind := range fieldKinds {
 		if fields[i], err = p.field(words[i], kind); err != nil {
 			return fields, err
@@ -45,75 +56,26 @@ func (p *specParser) fieldsOf(words []word) (fields [numFields]field, err error)
 	return fields, nil
 }
 
-// fields reads the spec once more, for whoever explains it: they are larger than
-// all else that a job is made of.
-func (z *zoned) fields() [numFields]field {
-	p := &specParser{spec: z.text, words: splitWords(z.text), name: z.name}
-	words, _ := p.columns() // it was read before
-	fields, _ := p.fieldsOf(words)
-	return fields
-}
-
-// fields is what is left of the spec after its prefix.
-func (p *specParser) fields() string {
-	texts := make([]string, len(p.words))
-	for i, w := range p.words {
-		texts[i] = w.text
-	}
-	text := strings.Join(texts, " ")
-	if text == p.spec {
-		return p.spec // as a rule, and then it is kept once
-	}
-	return text
-}
-
-// columns are the words of the spec, one for each field.
-func (p *specParser) columns() ([]word, error) {
-	const advice = "write 5 (minute hour day-of-month month day-of-week), 6 with seconds in front, or 7 with years at the end as well"
-	switch n := len(p.words); {
-	case n < numFields-2:
-		return nil, p.fail(p.words[0].pos, "has %d fields: %s", n, advice)
-	case n == numFields-2:
-		return slices.Concat([]word{{text: "0"}}, p.words, []word{{text: "*"}}), nil
-	case n == numFields-1:
-		return slices.Concat(p.words, []word{{text: "*"}}), nil
-	case n > numFields:
-		return nil, p.fail(p.words[numFields].pos, "has %d fields: %s", n, advice)
-	}
-	return p.words, nil
-}
-
 // A civilSpec is a cron spec on a clock that never jumps. Its times are civil
 // seconds: what Unix time would be if the wall clock showed UTC.
 //
-// robfig/cron reads and steps it. Its handling of zones is never used: around
-// a change of the clocks it ticks on wrong days and leaves days out. Where
-// there is a filter, that one knows the days, and robfig/cron the time of day.
+// robfig/cron steps it. Its handling of zones is never used: around a change of
+// the clocks it ticks on wrong days and leaves days out. Where there is a filter,
+// that one knows the days, and robfig/cron the time of day.
 type civilSpec struct {
 	spec cron.SpecSchedule
 	days *dayFilter // nil: spec knows the days
 }
 
-func newCivilSpec(fields [numFields]field) (civilSpec, error) {
-	var texts [numFields]string
-	for i, f := range fields {
-		texts[i] = f.plain()
+func newCivilSpec(f [numFields]field) civilSpec {
+	c := civilSpec{days: newDayFilter(f), spec: cron.SpecSchedule{
+		Second: f[secondField].bits(), Minute: f[minuteField].bits(), Hour: f[hourField].bits(),
+		Dom: f[domField].bits(), Month: f[monthField].bits(), Dow: f[dowField].bits(), Location: time.UTC,
+	}}
+	if c.days != nil {
+		c.spec.Dom, c.spec.Month, c.spec.Dow = math.MaxUint64, math.MaxUint64, math.MaxUint64
 	}
-	days := newDayFilter(fields)
-	if days != nil {
-		texts[domField], texts[monthField], texts[dowField] = "*", "*", "*"
-	}
-	spec, err := parseRobfig(strings.Join(texts[:yearField], " "))
-	return civilSpec{spec, days}, err
-}
-
-func parseRobfig(fields string) (cron.SpecSchedule, error) {
-	parser := cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
-	s, err := parser.Parse("TZ=UTC " + fields)
-	if err != nil {
-		return cron.SpecSchedule{}, err
-	}
-	return *s.(*cron.SpecSchedule), nil
+	return c
 }
 
 // next returns the first matching civil second after the given one; false if

@@ -26,7 +26,7 @@ func (m month) weekday(day int) time.Weekday { return (m.first + time.Weekday(da
 // A dayFilter says on which days a spec ticks, where it says more than
 // robfig/cron can read: L, W, #, or years. Sets are bits by value.
 type dayFilter struct {
-	years        []int // sorted; nil: all
+	years        []int // nil: all
 	months       uint16
 	dates        uint32
 	weekdays     uint8
@@ -54,29 +54,11 @@ func newDayFilter(f [numFields]field) *dayFilter {
 	return d
 }
 
-// bits is for fields with values up to 63.
-func (f field) bits() uint64 {
-	var set uint64
-	for _, v := range f.values() {
-		set |= 1 << v
-	}
-	return set
-}
-
 // next returns the first day from the given one on, both counted from 1970.
 func (d *dayFilter) next(from int64) (int64, bool) {
 	const cycle = 400 * 12 // months until all days have the same weekdays again
 	year, m, day := time.Unix(from*secondsPerDay, 0).UTC().Date()
 	for range cycle + 1 {
-		if d.years != nil {
-			i, listed := slices.BinarySearch(d.years, year)
-			if i == len(d.years) {
-				return 0, false
-			}
-			if !listed {
-				year, m, day = d.years[i], time.January, 1
-			}
-		}
 		if later := d.in(year, m) >> day << day; later != 0 {
 			first := bits.TrailingZeros32(later)
 			return time.Date(year, m, first, 0, 0, 0, 0, time.UTC).Unix() / secondsPerDay, true
@@ -91,7 +73,7 @@ func (d *dayFilter) next(from int64) (int64, bool) {
 
 // in returns the days of a month on which the spec ticks.
 func (d *dayFilter) in(year int, m time.Month) uint32 {
-	if d.months>>m&1 == 0 {
+	if d.months>>m&1 == 0 || d.years != nil && !slices.Contains(d.years, year) {
 		return 0
 	}
 	month := monthOf(year, m)

@@ -35,7 +35,7 @@ func ParseDefinition(text string) (Schedule, error) {
 // bounds. It is kept on the nodes: only add optional fields.
 type definition struct {
 	Spec    string     `json:"spec,omitempty"`
-	Zone    string     `json:"zone,omitempty"` // of the spec, or of the days of calendars
+	Zone    zoneName   `json:"zone,omitzero"` // of the spec, or of the days of calendars
 	Gap     DSTGap     `json:"gap,omitempty"`
 	Overlap DSTOverlap `json:"overlap,omitempty"`
 	Name    string     `json:"name,omitempty"` // that H is hashed from
@@ -51,7 +51,7 @@ type definition struct {
 func define(s Schedule) (definition, error) {
 	switch s := s.(type) {
 	case *zoned:
-		return definition{Spec: s.text, Zone: s.loc.String(), Gap: s.dst.Gap, Overlap: s.dst.Overlap, Name: s.name}, nil
+		return definition{Spec: s.text, Zone: zoneName{s.loc}, Gap: s.dst.Gap, Overlap: s.dst.Overlap, Name: s.name}, nil
 	case Every:
 		return s.define()
 	case At:
@@ -67,7 +67,7 @@ func define(s Schedule) (definition, error) {
 		return definition{Any: all}, nil
 	case excluding:
 		of, err := define(s.Schedule)
-		return definition{Of: &of, Exclude: s.calendars, Zone: s.zone.String()}, err
+		return definition{Of: &of, Exclude: s.calendars, Zone: zoneName{s.zone}}, err
 	case between:
 		of, err := define(s.Schedule)
 		return definition{Of: &of, Start: s.start, End: s.end}, err
@@ -85,13 +85,6 @@ func (e Every) define() (definition, error) {
 }
 
 func (d definition) schedule() (Schedule, error) {
-	var zone *time.Location
-	if d.Zone != "" {
-		var err error
-		if zone, err = LoadZone(d.Zone); err != nil {
-			return nil, err
-		}
-	}
 	switch {
 	case d.Any != nil:
 		all := make([]Schedule, len(d.Any))
@@ -105,12 +98,12 @@ func (d definition) schedule() (Schedule, error) {
 	case d.Of != nil:
 		of, err := d.Of.schedule()
 		if err == nil {
-			of, err = Exclude(of, zone, d.Exclude...)
+			of, err = Exclude(of, d.Zone.Location, d.Exclude...)
 		}
 		if err != nil || d.Start.IsZero() && d.End.IsZero() {
 			return of, err
 		}
 		return Between(of, d.Start, d.End)
 	}
-	return Parse(d.Spec, Options{Location: zone, DST: DSTPolicy{d.Gap, d.Overlap}, Name: d.Name})
+	return Parse(d.Spec, Options{Location: d.Zone.Location, DST: DSTPolicy{d.Gap, d.Overlap}, Name: d.Name})
 }

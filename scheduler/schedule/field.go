@@ -14,6 +14,7 @@ type span struct{ lo, hi, step int }
 // A field is what a column of a spec says.
 type field struct {
 	kind   fieldKind
+	pos    int // of its word in the spec
 	spans  []span
 	rules  []dayRule // entries with L, W or #
 	star   bool      // * or ?, alone and without a step
@@ -32,21 +33,21 @@ func (f field) values() []int {
 	return slices.Compact(values)
 }
 
-// plain is the field in the syntax of robfig/cron.
-func (f field) plain() string {
-	if f.star {
-		return "*"
-	}
-	var texts []string
+// bits are the field's values, as robfig/cron keeps them. Years do not fit.
+func (f field) bits() uint64 {
+	var set uint64
 	for _, v := range f.values() {
-		texts = append(texts, strconv.Itoa(v))
+		set |= 1 << v
 	}
-	return strings.Join(texts, ",")
+	if f.star {
+		set |= 1 << 63
+	}
+	return set
 }
 
 // field reads one column.
 func (p *specParser) field(w word, kind fieldKind) (field, error) {
-	f := field{kind: kind}
+	f := field{kind: kind, pos: w.pos}
 	entries := strings.Split(w.text, ",")
 	for _, entry := range entries {
 		if err := f.add(entry, p.name); err != nil {

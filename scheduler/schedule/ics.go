@@ -23,90 +23,68 @@ func (c *Calendar) AddICS(text string) error {
 			return err
 		}
 	}
-	if !r.calendar || len(r.open) > 0 {
+	if len(lines) == 0 || len(r.open) > 0 {
 		return &CalendarError{1 + strings.Count(text, "\n"), "the file is no iCalendar file, or cut off: BEGIN:VCALENDAR to END:VCALENDAR belong around it"}
 	}
-	c.addStretches(r.stretches)
+	c.addEvents(r.events)
 	return nil
 }
 
 // An icsReader collects events.
 type icsReader struct {
-	open      []string // components, outermost first
-	calendar  bool     // one was begun
-	event     icsEvent // the one being read
-	stretches []stretch
+	open   []string // components, outermost first
+	lines  icsEvent // of the event being read
+	events []event
 }
 
 var eventPath = []string{"VCALENDAR", "VEVENT"}
 
 func (r *icsReader) read(l contentLine) error {
-	component := strings.ToUpper(l.value)
+	component, inEvent := strings.ToUpper(l.value), slices.Equal(r.open, eventPath)
 	switch {
+	case l.name == "BEGIN" && (component == "VCALENDAR") != (len(r.open) == 0):
+		return l.fail("%s begins out of place: components stand between BEGIN:VCALENDAR and END:VCALENDAR", component)
 	case l.name == "BEGIN":
-		if (component == "VCALENDAR") != (len(r.open) == 0) {
-			return l.fail("%s begins out of place: components stand between BEGIN:VCALENDAR and END:VCALENDAR", component)
+		if r.open = append(r.open, component); slices.Equal(r.open, eventPath) {
+			r.lines = icsEvent{"BEGIN": l}
 		}
-		r.calendar = true
-		r.open = append(r.open, component)
-		if slices.Equal(r.open, eventPath) {
-			r.event = icsEvent{begin: l}
-		}
+	case l.name == "END" && (len(r.open) == 0 || r.open[len(r.open)-1] != component):
+		return l.fail("END:%s ends nothing: is a line missing?", component)
 	case l.name == "END":
-		if len(r.open) == 0 || r.open[len(r.open)-1] != component {
-			return l.fail("END:%s ends nothing: is a line missing?", component)
-		}
-		if slices.Equal(r.open, eventPath) {
-			if err := r.finish(); err != nil {
-				return err
-			}
-		}
 		r.open = r.open[:len(r.open)-1]
+		if inEvent {
+			return r.finish()
+		}
 	case len(r.open) == 0:
 		return l.fail("stands outside of BEGIN:VCALENDAR and END:VCALENDAR: is this an .ics file?")
-	case slices.Equal(r.open, eventPath):
-		return r.event.set(l)
+	case inEvent:
+		return r.lines.add(l)
 	}
 	return nil
 }
 
 // finish takes in the event that was read.
 func (r *icsReader) finish() error {
-	if r.event.cancelled {
+	if strings.EqualFold(r.lines["STATUS"].value, "CANCELLED") {
 		return nil
 	}
-	s, err := r.event.stretch()
-	if err != nil {
-		return err
-	}
-	if rule := r.event.rule; rule.name != "" {
-		if s.years, err = rule.yearly(s); err != nil {
-			return err
-		}
-	}
-	r.stretches = append(r.stretches, s)
-	return nil
+	e, err := r.lines.event()
+	r.events = append(r.events, e)
+	return err
 }
 
-// An icsEvent holds the lines of an event that matter.
-type icsEvent struct {
-	begin, start, end, duration, rule contentLine
-	cancelled                         bool
-}
+// An icsEvent has the lines of an event by name.
+type icsEvent map[string]contentLine
 
-func (e *icsEvent) set(l contentLine) error {
-	kept := map[string]*contentLine{"DTSTART": &e.start, "DTEND": &e.end, "DURATION": &e.duration, "RRULE": &e.rule}
+func (lines icsEvent) add(l contentLine) error {
 	switch l.name {
-	case "STATUS":
-		e.cancelled = strings.EqualFold(l.value, "CANCELLED")
 	case "RDATE", "EXDATE", "EXRULE", "RECURRENCE-ID":
 		return l.fail("%s is not understood: write these days in the configuration, or as events of their own", l.name)
-	}
-	if to := kept[l.name]; to != nil {
-		if to.name != "" {
+	case "DTSTART", "DTEND", "DURATION", "RRULE":
+		if lines[l.name].name != "" {
 			return l.fail("%s appears twice in an event: remove one", l.name)
 		}
-		*to = l
 	}
+	lines[l.name] = l
 	return nil
 }

@@ -16,10 +16,10 @@ func (e *CalendarError) Error() string { return fmt.Sprintf("line %d: %s", e.Lin
 // A contentLine is one property of an .ics file, unfolded: a name, parameters
 // and a value.
 type contentLine struct {
-	line   int // of its first part
-	name   string
-	params map[string]string
-	value  string
+	line  int // of its first part
+	name  string
+	zone  string // the parameter TZID
+	value string
 }
 
 func (l contentLine) fail(format string, args ...any) error {
@@ -30,54 +30,44 @@ func (l contentLine) fail(format string, args ...any) error {
 // on from the one before.
 func contentLines(text string) ([]contentLine, error) {
 	var lines []contentLine
-	var unfolded []string
-	text = strings.TrimPrefix(text, "\ufeff")
 	number := 0
-	for physical := range strings.Lines(text) {
+	for physical := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
 		number++
 		physical = strings.TrimRight(physical, "\r\n")
 		switch {
 		case physical == "":
-		case physical[0] == ' ' || physical[0] == '\t':
-			if len(unfolded) == 0 {
-				return nil, &CalendarError{number, "goes on from a line that is not there: is the file cut off?"}
-			}
-			unfolded[len(unfolded)-1] += physical[1:]
+		case physical[0] != ' ' && physical[0] != '\t':
+			lines = append(lines, contentLine{line: number, value: physical})
+		case len(lines) == 0:
+			return nil, &CalendarError{number, "goes on from a line that is not there: is the file cut off?"}
 		default:
-			unfolded = append(unfolded, physical)
-			lines = append(lines, contentLine{line: number})
+			lines[len(lines)-1].value += physical[1:]
 		}
 	}
 	for i := range lines {
-		if !lines[i].parse(unfolded[i]) {
+		if !lines[i].parse() {
 			return nil, lines[i].fail("is not a line of an iCalendar file: NAME:VALUE belongs there")
 		}
 	}
 	return lines, nil
 }
 
-// parse reads NAME;PARAM=VALUE;PARAM="VALUE":VALUE.
-func (l *contentLine) parse(text string) bool {
-	head, quoted := len(text), false
-	for i := range len(text) {
-		if text[i] == '"' {
-			quoted = !quoted
-		}
-		if text[i] == ':' && !quoted {
-			head = i
-			break
-		}
-	}
-	if head == len(text) {
+// parse takes NAME;PARAM=VALUE;PARAM="VALUE":VALUE apart.
+func (l *contentLine) parse() bool {
+	quoted := false
+	colon := strings.IndexFunc(l.value, func(r rune) bool {
+		quoted = quoted != (r == '"')
+		return r == ':' && !quoted
+	})
+	if colon <= 0 {
 		return false
 	}
-	l.value = text[head+1:]
-	parts := strings.Split(text[:head], ";")
-	l.name = strings.ToUpper(parts[0])
-	l.params = map[string]string{}
-	for _, part := range parts[1:] {
-		key, value, _ := strings.Cut(part, "=")
-		l.params[strings.ToUpper(key)] = strings.Trim(value, `"`)
+	head := strings.Split(l.value[:colon], ";")
+	l.name, l.value = strings.ToUpper(head[0]), l.value[colon+1:]
+	for _, param := range head[1:] {
+		if key, value, _ := strings.Cut(param, "="); strings.EqualFold(key, "TZID") {
+			l.zone = strings.Trim(value, `"`)
+		}
 	}
 	return l.name != ""
 }

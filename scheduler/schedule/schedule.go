@@ -10,6 +10,10 @@ import (
 // A Schedule says when a job's ticks are. Every replica must compute the same
 // ones, so a Schedule depends on nothing but its definition: not on the time
 // zone of the machine, not on when the process started.
+//
+// Every cron.SpecSchedule of robfig/cron is a Schedule. Without a zone of its own it
+// ticks in UTC. A cron.ConstantDelaySchedule is none: it counts from when it is asked;
+// use [Every].
 type Schedule interface {
 	// Next returns the first tick strictly after the given instant, or the zero
 	// Time if there is none. Ticks of this package's schedules are in UTC and

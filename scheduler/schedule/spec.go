@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 )
 
 // A word is a part of a spec between blanks.
@@ -15,18 +14,11 @@ type word struct {
 
 func splitWords(spec string) []word {
 	var words []word
-	start := -1
-	for i, r := range spec {
-		switch blank := unicode.IsSpace(r); {
-		case blank && start >= 0:
-			words = append(words, word{spec[start:i], start})
-			start = -1
-		case !blank && start < 0:
-			start = i
-		}
-	}
-	if start >= 0 {
-		words = append(words, word{spec[start:], start})
+	end := 0
+	for text := range strings.FieldsSeq(spec) {
+		pos := end + strings.Index(spec[end:], text)
+		words = append(words, word{text, pos})
+		end = pos + len(text)
 	}
 	return words
 }
@@ -80,6 +72,5 @@ func (p *specParser) descriptor(opts Options) (Schedule, error) {
 	if len(p.words) > 1 {
 		return nil, p.fail(p.words[1].pos, "has more after %s: remove it", w.text)
 	}
-	expanded := &specParser{spec: p.spec, words: splitWords(fields), name: p.name}
-	return expanded.cron(opts)
+	return (&specParser{spec: fields, words: splitWords(fields), name: p.name}).cron(opts)
 }

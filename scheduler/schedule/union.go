@@ -30,30 +30,17 @@ func (u union) Next(after time.Time) time.Time {
 
 // plan is excluded where no member has the tick otherwise.
 func (u union) plan(after time.Time, excluded bool) Planned {
-	var first []Planned
+	var first Planned
 	for _, s := range u {
 		p := plan(s, after, excluded)
+		same := p.Tick.Equal(first.Tick)
 		switch {
-		case p.Tick.IsZero():
-		case len(first) == 0 || p.Tick.Before(first[0].Tick):
-			first = []Planned{p}
-		case p.Tick.Equal(first[0].Tick):
-			first = append(first, p)
+		case p.Tick.IsZero() || same && p.Excluded:
+		case first.Tick.IsZero() || p.Tick.Before(first.Tick) || same && first.Excluded:
+			first = p
+		case same && !strings.Contains(first.Note, p.Note):
+			first.note(p.Note)
 		}
 	}
-	if len(first) == 0 {
-		return Planned{}
-	}
-	if !slices.ContainsFunc(first, ticks) {
-		return first[0]
-	}
-	var notes []string
-	for _, p := range first {
-		if ticks(p) && p.Note != "" && !slices.Contains(notes, p.Note) {
-			notes = append(notes, p.Note)
-		}
-	}
-	return Planned{Tick: first[0].Tick, Note: strings.Join(notes, "; ")}
+	return first
 }
-
-func ticks(p Planned) bool { return !p.Excluded }

@@ -28,3 +28,15 @@ func LoadZone(name string) (*time.Location, error) {
 	}
 	return zone, nil
 }
+
+// A zoneName is a zone that is written as its name.
+type zoneName struct{ *time.Location }
+
+// MarshalText writes the name.
+func (z zoneName) MarshalText() ([]byte, error) { return []byte(z.String()), nil }
+
+// UnmarshalText reads a name, by LoadZone.
+func (z *zoneName) UnmarshalText(name []byte) (err error) {
+	z.Location, err = LoadZone(string(name))
+	return err
+}
