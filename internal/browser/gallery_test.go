@@ -82,7 +82,7 @@ func TestGallery(t *testing.T) {
 	c.config = c.write("next.yaml", strings.NewReplacer("*/20", "*/30", "3 shops", "4 shops", "max_running: 2", "max_running: 3").Replace(galleryJobs))
 	c.start("web-4")
 	b.open("/configuration")
-	b.wait("two sets of jobs are compared", says("@@"))
+	b.wait("two sets of jobs are compared", says("is changed"))
 	b.pictures(*galleryDir, "configuration")
 }
 
