@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +73,42 @@ func TestCompare(t *testing.T) {
 	golden(t, "compare.json", append(text, '\n'))
 	if same := listing.Compare("c1", "c1", from, from); len(same.Changes) != 0 {
 		t.Errorf("a set differs from itself: %+v", same)
+	}
+}
+
+// No two values have the same text: each difference is visible.
+func TestSettingChangesAreVisible(t *testing.T) {
+	t.Parallel()
+	for _, values := range [][2]string{
+		{`1`, `"1"`},
+		{`true`, `"true"`},
+		{`null`, `"null"`},
+		{`"a"`, `"a "`},
+		{`"a b"`, `"a  b"`},
+		{`"ab"`, `"a\u200bb"`},
+		{`"a\nb"`, `"a\\nb"`},
+		{`["a", "b"]`, `["a, b"]`},
+		{`["a"]`, `"[a]"`},
+		{`[]`, `"[]"`},
+		{`[]`, `{}`},
+		{`""`, `"\"\""`},
+		{`1`, `1.0`},
+	} {
+		var from, to any
+		for text, into := range map[string]*any{values[0]: &from, values[1]: &to} {
+			dec := json.NewDecoder(strings.NewReader(`{"x": ` + text + `}`))
+			dec.UseNumber()
+			if err := dec.Decode(into); err != nil {
+				t.Fatal(err)
+			}
+		}
+		changes := listing.SettingChanges(from, to)
+		if len(changes) != 1 || changes[0].From == nil || changes[0].To == nil || *changes[0].From == *changes[0].To {
+			t.Errorf("%s and %s: %+v", values[0], values[1], changes)
+		}
+	}
+	if changes := listing.SettingChanges(map[string]any{"a.b": "x"}, map[string]any{"a": map[string]any{"b": "x"}}); len(changes) != 2 {
+		t.Errorf("a key with a dot is the same as a path: %+v", changes)
 	}
 }
 
