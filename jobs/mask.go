@@ -88,26 +88,26 @@ func (h maskingHandler) Handle(ctx context.Context, r slog.Record) error {
 }
 
 func (h maskingHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	masked := make([]slog.Attr, len(attrs))
-	for i, a := range attrs {
-		masked[i] = h.mask.attr(a)
-	}
-	return maskingHandler{h.Handler.WithAttrs(masked), h.mask}
+	return maskingHandler{h.Handler.WithAttrs(h.mask.attrs(attrs)), h.mask}
 }
 
 func (h maskingHandler) WithGroup(name string) slog.Handler {
 	return maskingHandler{h.Handler.WithGroup(name), h.mask}
 }
 
+func (m mask) attrs(all []slog.Attr) []slog.Attr {
+	masked := make([]slog.Attr, len(all))
+	for i, a := range all {
+		masked[i] = m.attr(a)
+	}
+	return masked
+}
+
 func (m mask) attr(a slog.Attr) slog.Attr {
 	v := a.Value.Resolve()
 	switch v.Kind() {
 	case slog.KindGroup:
-		group := make([]slog.Attr, len(v.Group()))
-		for i, inner := range v.Group() {
-			group[i] = m.attr(inner)
-		}
-		return slog.Attr{Key: a.Key, Value: slog.GroupValue(group...)}
+		return slog.Attr{Key: a.Key, Value: slog.GroupValue(m.attrs(v.Group())...)}
 	case slog.KindString, slog.KindAny:
 		text := v.String()
 		if v.Kind() == slog.KindAny {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/redlock/members"
-	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -96,74 +94,21 @@ func (t TLSConfig) load() (*tls.Config, error) {
 	return cfg, errors.Join(errs...)
 }
 
-// JobList returns the jobs in the form the scheduler takes, sorted by name.
-// Without a registry (nil) they have no handlers: enough to compute ticks. It
-// expects a Config that Read returned.
-func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
-	ps := &problems{origin: c.origin}
-	calendars := c.calendars(ps)
-	var list []scheduler.Job
-	for _, name := range slices.Sorted(maps.Keys(c.Jobs)) {
-		job := c.Jobs[name]
-		schedule := c.schedule(ps, path{"jobs", name}, job, calendars)
-		if err := ps.err(); err != nil {
-			return nil, err
-		}
-		built := scheduler.Job{
-			Name: name, Schedule: schedule, Timeout: job.Timeout, Func: job.Func,
-			Overlap: scheduler.Overlap(job.Overlap), Jitter: job.Jitter, Spec: job.Schedule.String(), Timezone: c.timezone(job), Description: job.Description,
-			Retry: scheduler.Retry(job.Retry), Labels: job.Labels, Priority: job.Priority,
-			Group: job.Group, GroupSize: c.Groups[job.Group].MaxRunning,
-			OnCrash: scheduler.OnCrash(job.OnCrash),
-			CatchUp: scheduler.CatchUp{Mode: scheduler.CatchUpMode(job.CatchUp.Mode), Window: job.CatchUp.Window, Max: job.CatchUp.Max},
-			Tags:    job.Tags, Paused: job.Paused,
-		}
-		built.LateAfter, built.History = job.LateAfter, job.History.build()
-		built.OnSuccess, built.OnFailure = c.keys(job.OnSuccess), c.keys(job.OnFailure)
-		if job.Handler != nil {
-			built.Handler, built.Params = job.Handler, jobs.NoShape()
-		} else if registry != nil {
-			var err error
-			if built.Handler, err = registry.Bind(job.Func, job.Params, c.limits(job)); err != nil {
-				return nil, fmt.Errorf("job %s: %w", name, err)
-			}
-			if built.Bind = c.rebind(registry, job); !slices.Contains(fixedParams, job.Func) {
-				built.Params = registry.Shape(job.Func)
-			}
-		}
-		built.Key, built.Hash = job.Formerly, c.jobHash(job, calendars)
-		built.Settings = func() any { return c.shownJob(name, calendars) }
-		list = append(list, built)
-	}
-	return list, nil
-}
-
 // SchedulerConfig returns what the configuration says of the scheduler itself,
 // without what identifies and connects a replica.
 func (c *Config) SchedulerConfig() scheduler.Config {
 	return scheduler.Config{
-		TTL: c.Lock.TTL, ExtendEvery: c.extendEvery(), SafetyMargin: c.Lock.SafetyMargin, MaxHold: c.Lock.MaxHold,
-		Stagger: c.stagger(), DrainTimeout: c.Scheduler.DrainTimeout, Labels: c.Replica.Labels,
+		TTL: c.Lock.TTL, ExtendEvery: c.Lock.extendEvery(), SafetyMargin: c.Lock.SafetyMargin, MaxHold: c.Lock.MaxHold,
+		Stagger: c.Scheduler.stagger(), DrainTimeout: c.Scheduler.DrainTimeout, Labels: c.Replica.Labels,
 		SourceEvery: c.Scheduler.SourceEvery, ForgetAfter: c.Scheduler.ForgetAfter,
 		MaxRunning: c.Scheduler.MaxRunning, MaxClockOffset: c.Scheduler.MaxClockOffset,
 	}
 }
 
-// timezone returns the name of the zone that the schedule of a job is in.
-func (c *Config) timezone(job JobConfig) string {
-	return cmp.Or(job.Timezone, c.Scheduler.Timezone)
-}
-
-func (c *Config) limits(job JobConfig) jobs.Limits {
-	return jobs.Limits{
-		SafetyMargin: c.Lock.SafetyMargin, Timeout: job.Timeout, TTL: c.Lock.TTL, Resolve: Expand,
-	}
-}
-
 // stagger is what the scheduler takes for it: its zero means the default.
-func (c *Config) stagger() time.Duration {
-	if c.Scheduler.Stagger == 0 {
+func (c SchedulerConfig) stagger() time.Duration {
+	if c.Stagger == 0 {
 		return -1
 	}
-	return c.Scheduler.Stagger
+	return c.Stagger
 }

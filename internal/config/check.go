@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -29,15 +30,18 @@ func (c *Config) check(ps *problems, registry *jobs.Registry) {
 		ps.at(path{"replica", "id"}, "%q is not a name; use up to 200 printable characters without spaces", c.Replica.ID)
 	}
 	ps.labels(path{"replica", "labels"}, c.Replica.Labels)
-	c.checkExtending(ps)
-	c.checkHTTP(ps)
+	c.Lock.check(ps, c.Redis.NodeTimeout)
+	c.HTTP.check(ps)
 	if n := c.Metrics.MaxJobs; n < 0 && !ps.has(path{"metrics", "max_jobs"}) {
 		ps.at(path{"metrics", "max_jobs"}, "%d is negative; write 0 to count all jobs together, or more", n)
 	}
-	c.checkScheduler(ps)
-	c.checkGroups(ps)
-	c.checkJobs(ps, registry)
-	c.checkWebhooks(ps)
+	c.Scheduler.check(ps)
+	c.Defaults.check(ps, path{"defaults"}, DefaultPolicy())
+	b := c.builder(ps, registry)
+	b.checkGroup(path{"defaults", "group"}, c.Defaults.Group)
+	b.checkGroups()
+	b.check()
+	b.checkWebhooks()
 }
 
 // Names that end up in keys, logs and lists.
@@ -51,8 +55,8 @@ func (c *Config) checkCluster(ps *problems) {
 	if err := members.CheckNamespace(c.Namespace); err != nil {
 		ps.at(path{"namespace"}, "%v", err)
 	}
-	c.checkNodes(ps)
-	c.checkTLS(ps)
+	c.Redis.checkNodes(ps)
+	c.Redis.checkTLS(ps)
 	ttl, grace := path{"lock", "ttl"}, path{"redis", "restart_grace"}
 	positive := ps.positive(ttl, c.Lock.TTL)
 	positive = ps.positive(grace, c.Redis.RestartGrace) && positive
@@ -85,8 +89,8 @@ func (ps *problems) notNegative(p path, d time.Duration) {
 	}
 }
 
-func (c *Config) checkTLS(ps *problems) {
-	tls := c.Redis.TLS
+func (r RedisConfig) checkTLS(ps *problems) {
+	tls := r.TLS
 	if tls == (TLSConfig{}) {
 		return
 	}
@@ -97,38 +101,38 @@ func (c *Config) checkTLS(ps *problems) {
 	plain := func(n NodeEntry) bool {
 		return strings.HasPrefix(n.URL, "redis://") || strings.HasPrefix(n.URL, "valkey://")
 	}
-	if all := c.nodeEntries(); len(all) > 0 && !slices.ContainsFunc(all, func(n NodeEntry) bool { return !plain(n) }) {
+	if all := r.nodeEntries(); len(all) > 0 && !slices.ContainsFunc(all, func(n NodeEntry) bool { return !plain(n) }) {
 		ps.at(p, "no node uses TLS; write rediss:// URLs, or remove the section")
 	}
 }
 
-// checkExtending makes sure that an extension can come in time.
-func (c *Config) checkExtending(ps *problems) {
+// check makes sure that an extension can come in time.
+func (l LockConfig) check(ps *problems, nodeTimeout time.Duration) {
 	margin := path{"lock", "safety_margin"}
-	if !ps.positive(margin, c.Lock.SafetyMargin) {
+	if !ps.positive(margin, l.SafetyMargin) {
 		return
 	}
-	if c.Lock.SafetyMargin >= c.Lock.TTL {
-		ps.at(margin, "%v is not below lock.ttl (%v), so no job could ever start; write about a tenth of it", c.Lock.SafetyMargin, c.Lock.TTL)
+	if l.SafetyMargin >= l.TTL {
+		ps.at(margin, "%v is not below lock.ttl (%v), so no job could ever start; write about a tenth of it", l.SafetyMargin, l.TTL)
 		return
 	}
 	every := path{"lock", "extend_every"}
-	if c.Lock.ExtendEvery < 0 {
-		ps.at(every, "%v is negative; remove it for the default, lock.ttl/3", c.Lock.ExtendEvery)
+	if l.ExtendEvery < 0 {
+		ps.at(every, "%v is negative; remove it for the default, lock.ttl/3", l.ExtendEvery)
 		return
 	}
-	if hold := c.Lock.MaxHold; hold < 0 || hold > 0 && hold < c.Lock.TTL {
-		ps.at(path{"lock", "max_hold"}, "%v is below lock.ttl (%v); write more than your longest run takes, or 0s for no bound", hold, c.Lock.TTL)
+	if hold := l.MaxHold; hold < 0 || hold > 0 && hold < l.TTL {
+		ps.at(path{"lock", "max_hold"}, "%v is below lock.ttl (%v); write more than your longest run takes, or 0s for no bound", hold, l.TTL)
 	}
-	c.checkExtensionFits(ps)
+	l.checkExtensionFits(ps, nodeTimeout)
 }
 
 // checkExtensionFits makes sure that a lease outlives slow nodes: its first extension
 // may wait for a quorum twice, since nodes that lack the claim are asked for it first.
-func (c *Config) checkExtensionFits(ps *problems) {
-	drift := time.Duration(float64(c.Lock.TTL)*redlock.DefaultDriftFactor) + 2*time.Millisecond
-	ends, takes := c.Lock.TTL-drift-c.Lock.SafetyMargin, 2*c.Redis.NodeTimeout
-	every, latest := c.extendEvery(), ends-takes
+func (l LockConfig) checkExtensionFits(ps *problems, nodeTimeout time.Duration) {
+	drift := time.Duration(float64(l.TTL)*redlock.DefaultDriftFactor) + 2*time.Millisecond
+	ends, takes := l.TTL-drift-l.SafetyMargin, 2*nodeTimeout
+	every, latest := l.extendEvery(), ends-takes
 	if every < latest {
 		return
 	}
@@ -137,53 +141,32 @@ func (c *Config) checkExtensionFits(ps *problems) {
 		remedy = fmt.Sprintf("write less than %v, or %s", latest, remedy)
 	}
 	ps.at(path{"lock", "extend_every"}, "extending every %v comes too late: an extension that waits for slow nodes twice takes %v (2 × redis.node_timeout), so it ends after %v; a job's context ends %v after the last extension (lock.ttl %v less drift %v and lock.safety_margin %v); %s",
-		milliseconds(every), takes, milliseconds(every+takes), ends, c.Lock.TTL, drift, c.Lock.SafetyMargin, remedy)
+		milliseconds(every), takes, milliseconds(every+takes), ends, l.TTL, drift, l.SafetyMargin, remedy)
 }
 
 func milliseconds(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 
-func (c *Config) extendEvery() time.Duration {
-	if c.Lock.ExtendEvery == 0 {
-		return c.Lock.TTL / 3
-	}
-	return c.Lock.ExtendEvery
-}
+func (l LockConfig) extendEvery() time.Duration { return cmp.Or(l.ExtendEvery, l.TTL/3) }
 
 // maxForgetAfter is below what the nodes keep of which jobs there were: a job
 // that is not listed any more could not be found.
 const maxForgetAfter = 365 * 24 * time.Hour
 
-func (c *Config) checkScheduler(ps *problems) {
+func (c SchedulerConfig) check(ps *problems) {
 	p := path{"scheduler"}
-	ps.positive(p.with("drain_timeout"), c.Scheduler.DrainTimeout)
-	ps.notNegative(p.with("stagger"), c.Scheduler.Stagger)
-	ps.positive(p.with("max_clock_offset"), c.Scheduler.MaxClockOffset)
-	ps.notNegative(p.with("reload_every"), c.Scheduler.ReloadEvery)
-	ps.positive(p.with("source_every"), c.Scheduler.SourceEvery)
-	if d := c.Scheduler.ForgetAfter; d != 0 && (d < scheduler.MinForgetAfter || d > maxForgetAfter) {
+	ps.positive(p.with("drain_timeout"), c.DrainTimeout)
+	ps.notNegative(p.with("stagger"), c.Stagger)
+	ps.positive(p.with("max_clock_offset"), c.MaxClockOffset)
+	ps.notNegative(p.with("reload_every"), c.ReloadEvery)
+	ps.positive(p.with("source_every"), c.SourceEvery)
+	if d := c.ForgetAfter; d != 0 && (d < scheduler.MinForgetAfter || d > maxForgetAfter) {
 		ps.at(p.with("forget_after"), "%v is not between %v and %v; write how long after it was last served a job is forgotten, or 0s for never",
 			d, scheduler.MinForgetAfter, maxForgetAfter)
 	}
-	ps.zone(p.with("timezone"), c.Scheduler.Timezone)
-	if n := c.Scheduler.MaxRunning; n < 0 {
+	ps.zone(p.with("timezone"), c.Timezone)
+	if n := c.MaxRunning; n < 0 {
 		ps.at(p.with("max_running"), "%d is negative; write how many runs may go on at once, or 0 for no limit", n)
 	}
-	ps.policy(path{"defaults"}, c.Defaults)
-	c.checkGroup(ps, path{"defaults", "group"}, c.Defaults.Group)
-}
-
-// policy checks what a job and the defaults have in common.
-func (ps *problems) policy(p path, policy JobPolicy) {
-	ps.positive(p.with("timeout"), policy.Timeout)
-	if policy.Timezone != "" {
-		ps.zone(p.with("timezone"), policy.Timezone)
-	}
-	ps.retry(p.with("retry"), policy)
-	ps.labels(p.with("labels"), policy.Labels)
-	ps.notNegative(p.with("late_after"), policy.LateAfter)
-	ps.history(p.with("history"), policy.History)
-	ps.catchUp(p.with("catch_up"), policy.CatchUp)
-	ps.tags(p.with("tags"), policy.Tags)
 }
 
 func (ps *problems) zone(p path, name string) {

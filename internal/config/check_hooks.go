@@ -1,8 +1,6 @@
 package config
 
 import (
-	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,8 +10,8 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// history checks how much of the past is kept.
-func (ps *problems) history(p path, h HistoryConfig) {
+// check checks how much of the past is kept.
+func (h HistoryConfig) check(ps *problems, p path) {
 	if h.Keep < 1 || h.Keep > ledger.MaxKeep {
 		ps.at(p.with("keep"), "%d entries; write 1 to %d", h.Keep, ledger.MaxKeep)
 	}
@@ -31,25 +29,24 @@ func (h HistoryConfig) build() ledger.History {
 	return ledger.History{Keep: h.Keep, MaxAge: h.MaxAge, MaxBytes: bytes}
 }
 
-// checkChain reports names that are no jobs in a list of jobs to trigger.
-func (c *Config) checkChain(ps *problems, p path, names []string) {
-	known := slices.Sorted(maps.Keys(c.Jobs))
+// checkNames reports names that are no jobs in a list of jobs.
+func (b *builder) checkNames(p path, names []string) {
 	for i, name := range names {
-		if _, ok := c.Jobs[name]; ok || name == "" && ps.has(p) {
+		if _, ok := b.cfg.Jobs[name]; ok || name == "" && b.has(p) {
 			continue
 		}
 		advice := "write the name of one"
-		if near := decode.Nearest(name, known); near != "" {
+		if near := decode.Nearest(name, b.names); near != "" {
 			advice = "did you mean " + near + "?"
 		}
-		ps.at(p.with(strconv.Itoa(i)), "no job is called %q; %s", name, advice)
+		b.at(p.with(strconv.Itoa(i)), "no job is called %q; %s", name, advice)
 	}
 }
 
 // checkCircle reports jobs that would trigger each other for ever, once.
-func (c *Config) checkCircle(ps *problems) {
-	chains := make(map[string][]string, len(c.Jobs))
-	for name, job := range c.Jobs {
+func (b *builder) checkCircle() {
+	chains := make(map[string][]string, len(b.names))
+	for name, job := range b.cfg.Jobs {
 		chains[name] = slices.Concat(job.OnSuccess, job.OnFailure)
 	}
 	circle := scheduler.ChainCircle(chains)
@@ -57,17 +54,8 @@ func (c *Config) checkCircle(ps *problems) {
 		return
 	}
 	p := path{"jobs", circle[0], "on_failure"}
-	if i := slices.Index(c.Jobs[circle[0]].OnSuccess, circle[1]); i >= 0 {
+	if slices.Contains(b.cfg.Jobs[circle[0]].OnSuccess, circle[1]) {
 		p = path{"jobs", circle[0], "on_success"}
 	}
-	ps.at(p, "these jobs trigger each other without end: %s; take one out", strings.Join(circle, " → "))
-}
-
-// keys are what the nodes know the named jobs by.
-func (c *Config) keys(names []string) []string {
-	var keys []string
-	for _, name := range names {
-		keys = append(keys, cmp.Or(c.Jobs[name].Formerly, name))
-	}
-	return keys
+	b.at(p, "these jobs trigger each other without end: %s; take one out", strings.Join(circle, " → "))
 }

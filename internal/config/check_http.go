@@ -10,9 +10,9 @@ import (
 	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
-// checkHTTP checks what is served over HTTP, and to whom.
-func (c *Config) checkHTTP(ps *problems) {
-	h, p := c.HTTP, path{"http"}
+// check checks what is served over HTTP, and to whom.
+func (h HTTPConfig) check(ps *problems) {
+	p := path{"http"}
 	ps.address(p.with("listen"), h.Listen)
 	ps.address(p.with("probes_listen"), h.ProbesListen)
 	if _, port, _ := net.SplitHostPort(h.Listen); h.Listen == h.ProbesListen && h.Listen != "" && port != "0" {
@@ -25,9 +25,9 @@ func (c *Config) checkHTTP(ps *problems) {
 		ps.at(p.with("tls"), "cert_file and key_file go together; set both or neither")
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.Users)) {
-		c.checkUser(ps, p.with("users", name), name)
+		h.checkUser(ps, p.with("users", name), name)
 	}
-	ps.proxies(p.with("trusted_proxies"), h.TrustedProxies)
+	h.TrustedProxies.check(ps, p.with("trusted_proxies"))
 }
 
 // address reports what is no address to listen on.
@@ -43,12 +43,12 @@ func (ps *problems) address(p path, text string) {
 }
 
 // checkUser checks a user, but for secrets that are references.
-func (c *Config) checkUser(ps *problems, p path, name string) {
-	user := c.HTTP.Users[name]
+func (h HTTPConfig) checkUser(ps *problems, p path, name string) {
+	user := h.Users[name]
 	if err := (identity.User{Name: name, Role: identity.Viewer}).Validate(); err != nil {
 		ps.atKey(p, "%v", err)
 	}
-	if user.Password == "" && user.Token == "" && c.HTTP.TrustedProxies.UserHeader == "" {
+	if user.Password == "" && user.Token == "" && h.TrustedProxies.UserHeader == "" {
 		ps.at(p, "has neither password nor token; write what quorate users password or quorate users token prints")
 	}
 	if err := identity.ValidatePassword(user.Password); user.Password != "" && !hasReference(user.Password) && err != nil {
@@ -59,16 +59,16 @@ func (c *Config) checkUser(ps *problems, p path, name string) {
 	}
 }
 
-func (ps *problems) proxies(p path, proxies ProxyConfig) {
-	for i, text := range proxies.Addresses {
+func (x ProxyConfig) check(ps *problems, p path) {
+	for i, text := range x.Addresses {
 		if _, err := PrefixOf(text); err != nil {
 			ps.at(p.with("addresses", strconv.Itoa(i)), "%q is no address; write one such as 10.0.0.7, or a network such as 10.0.0.0/8", text)
 		}
 	}
 	switch {
-	case proxies.UserHeader != "" && len(proxies.Addresses) == 0:
+	case x.UserHeader != "" && len(x.Addresses) == 0:
 		ps.at(p, "names no addresses, so that nobody is believed; write those of the proxies")
-	case proxies.Role != "none" && proxies.Role != "" && proxies.UserHeader == "":
+	case x.Role != "none" && x.Role != "" && x.UserHeader == "":
 		ps.at(p.with("role"), "has no effect without user_header; write the header in which the proxies name the user")
 	}
 }
@@ -81,11 +81,11 @@ func PrefixOf(text string) (netip.Prefix, error) {
 	return netip.ParsePrefix(text)
 }
 
-// warnHTTP reports secrets that go over the network for everybody to read.
-func (c *Config) warnHTTP(ps *problems) {
-	host, _, err := net.SplitHostPort(c.HTTP.Listen)
+// warn reports secrets that go over the network for everybody to read.
+func (h HTTPConfig) warn(ps *problems) {
+	host, _, err := net.SplitHostPort(h.Listen)
 	at, _ := netip.ParseAddr(host)
-	if err != nil || at.IsLoopback() || host == "localhost" || c.HTTP.TLS.CertFile != "" || len(c.HTTP.TrustedProxies.Addresses) > 0 {
+	if err != nil || at.IsLoopback() || host == "localhost" || h.TLS.CertFile != "" || len(h.TrustedProxies.Addresses) > 0 {
 		return
 	}
 	ps.at(path{"http", "listen"}, "warning: passwords and tokens of users go over the network for everybody to read; set http.tls, or put a proxy that speaks TLS before it and name it in http.trusted_proxies")

@@ -12,91 +12,95 @@ import (
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
-// checkJobs reports the mistakes of every job.
-func (c *Config) checkJobs(ps *problems, registry *jobs.Registry) {
-	calendars := c.calendars(ps)
-	ps.excluded(path{"defaults"}, c.Defaults, c.Calendars)
-	for _, name := range slices.Sorted(maps.Keys(c.Jobs)) {
-		p, job := path{"jobs", name}, c.Jobs[name]
+// check reports the mistakes of every job.
+func (b *builder) check() {
+	defaults := b.cfg.Defaults
+	b.checkExcluded(path{"defaults"}, defaults.Exclude)
+	for _, name := range b.names {
+		p, job := path{"jobs", name}, b.cfg.Jobs[name]
 		if !jobName.MatchString(name) {
-			ps.atKey(p, "%q is not a job name; use up to 100 letters, digits and . _ -, starting with a letter or digit", name)
+			b.atKey(p, "%q is not a job name; use up to 100 letters, digits and . _ -, starting with a letter or digit", name)
 		}
-		ps.own(p, job.JobPolicy, c.Defaults)
-		c.checkFormerly(ps, name, job)
-		if job.Group != c.Defaults.Group {
-			c.checkGroup(ps, p.with("group"), job.Group)
+		job.JobPolicy.check(b.problems, p, defaults)
+		if err := scheduler.Overlap(job.Overlap).With(scheduler.OnCrash(job.OnCrash)); err != nil {
+			b.at(p.with("overlap"), "%v", err)
 		}
-		c.checkChain(ps, p.with("on_success"), job.OnSuccess)
-		c.checkChain(ps, p.with("on_failure"), job.OnFailure)
-		if !slices.Equal(job.Exclude, c.Defaults.Exclude) {
-			ps.excluded(p, job.JobPolicy, c.Calendars)
+		b.checkFormerly(name, job.Formerly)
+		if job.Group != defaults.Group {
+			b.checkGroup(p.with("group"), job.Group)
 		}
-		c.schedule(ps, p, job, calendars)
-		if job.Handler != nil {
-			continue
+		b.checkNames(p.with("on_success"), job.OnSuccess)
+		b.checkNames(p.with("on_failure"), job.OnFailure)
+		if !slices.Equal(job.Exclude, defaults.Exclude) {
+			b.checkExcluded(p, job.Exclude)
 		}
-		if job.Func == "" {
-			ps.at(p, "has no func; write the name of a registered function%s", known(registry))
-		} else if registry != nil {
-			_, err := registry.Bind(job.Func, job.Params, c.limits(job))
-			ps.bind(p, err)
-		}
+		b.schedule(p, job)
+		b.checkFunc(p, job)
 	}
-	c.checkCircle(ps)
+	b.checkCircle()
+}
+
+// checkFunc reports what is wrong with the function of a job, or its params.
+func (b *builder) checkFunc(p path, job JobConfig) {
+	switch {
+	case job.Handler != nil:
+	case job.Func == "":
+		b.at(p, "has no func; write the name of a registered function%s", known(b.registry))
+	case b.registry != nil:
+		_, err := b.registry.Bind(job.Func, job.Params, b.cfg.limits(job))
+		b.bind(p, err)
+	}
 }
 
 // checkFormerly makes sure that a job's first name is not another job's, now or
 // first.
-func (c *Config) checkFormerly(ps *problems, name string, job JobConfig) {
+func (b *builder) checkFormerly(name, formerly string) {
 	p := path{"jobs", name, "formerly"}
-	_, taken := c.Jobs[job.Formerly]
+	_, taken := b.cfg.Jobs[formerly]
 	switch {
-	case job.Formerly == "":
+	case formerly == "":
 		return
-	case !jobName.MatchString(job.Formerly):
-		ps.at(p, "%q is not a job name; write what the job was called first", job.Formerly)
+	case !jobName.MatchString(formerly):
+		b.at(p, "%q is not a job name; write what the job was called first", formerly)
 		return
-	case job.Formerly == name:
-		ps.at(p, "the job has this name now; write what it was called before, or remove the key")
+	case formerly == name:
+		b.at(p, "the job has this name now; write what it was called before, or remove the key")
 		return
 	case taken:
-		ps.at(p, "%q is another job of this file; what the nodes keep under a name belongs to one job: give that one a name that was never used", job.Formerly)
+		b.at(p, "%q is another job of this file; what the nodes keep under a name belongs to one job: give that one a name that was never used", formerly)
 	}
-	for other, o := range c.Jobs {
-		if other < name && o.Formerly == job.Formerly {
-			ps.at(p, "%q says the same of itself; only one job can go on with what the nodes keep", other)
+	for other, o := range b.cfg.Jobs {
+		if other < name && o.Formerly == formerly {
+			b.at(p, "%q says the same of itself; only one job can go on with what the nodes keep", other)
 		}
 	}
 }
 
-// own checks the policy of a job where it differs from the defaults, whose
-// mistakes are reported once.
-func (ps *problems) own(p path, policy, defaults JobPolicy) {
-	if policy.Timeout != defaults.Timeout {
+// check checks the settings that differ from those around them, whose mistakes are reported
+// once: a job's from the defaults, theirs from those of an empty file.
+func (policy JobPolicy) check(ps *problems, p path, around JobPolicy) {
+	if policy.Timeout != around.Timeout {
 		ps.positive(p.with("timeout"), policy.Timeout)
 	}
-	if policy.Timezone != defaults.Timezone && policy.Timezone != "" {
+	if policy.Timezone != around.Timezone && policy.Timezone != "" {
 		ps.zone(p.with("timezone"), policy.Timezone)
 	}
-	if policy.LateAfter != defaults.LateAfter {
+	if policy.LateAfter != around.LateAfter {
 		ps.notNegative(p.with("late_after"), policy.LateAfter)
 	}
-	if policy.History != defaults.History {
-		ps.history(p.with("history"), policy.History)
+	if policy.History != around.History {
+		policy.History.check(ps, p.with("history"))
 	}
-	if policy.Retry != defaults.Retry || policy.Timeout != defaults.Timeout {
-		ps.retry(p.with("retry"), policy)
+	if policy.Retry != around.Retry || policy.Timeout != around.Timeout {
+		policy.checkRetry(ps, p.with("retry"))
 	}
-	if !maps.Equal(policy.Labels, defaults.Labels) {
+	if !maps.Equal(policy.Labels, around.Labels) {
 		ps.labels(p.with("labels"), policy.Labels)
 	}
-	if err := scheduler.Overlap(policy.Overlap).With(scheduler.OnCrash(policy.OnCrash)); err != nil {
-		ps.at(p.with("overlap"), "%v", err)
+	if policy.CatchUp != around.CatchUp {
+		policy.CatchUp.check(ps, p.with("catch_up"))
 	}
-	if policy.CatchUp != defaults.CatchUp {
-		ps.catchUp(p.with("catch_up"), policy.CatchUp)
-	}
-	if !slices.Equal(policy.Tags, defaults.Tags) {
+	if !slices.Equal(policy.Tags, around.Tags) {
 		ps.tags(p.with("tags"), policy.Tags)
 	}
 }
@@ -110,38 +114,38 @@ func (ps *problems) tags(p path, tags []string) {
 	}
 }
 
-// catchUp checks the bounds of catching up.
-func (ps *problems) catchUp(p path, c CatchUpConfig) {
+// check checks the bounds of catching up.
+func (c CatchUpConfig) check(ps *problems, p path) {
 	ps.positive(p.with("window"), c.Window)
 	if c.Max < 1 {
 		ps.at(p.with("max"), "%d ticks are none; write a number from 1, or `mode: none`", c.Max)
 	}
 }
 
-// bind reports what is wrong with the function of the job at p, or its params.
-func (ps *problems) bind(p path, err error) {
+// bind reports each of the errors of binding a function at its place.
+func (b *builder) bind(p path, err error) {
 	if err == nil {
 		return
 	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, one := range joined.Unwrap() {
-			ps.bind(p, one)
+			b.bind(p, one)
 		}
 		return
 	}
 	if errors.Is(err, jobs.ErrUnknownFunc) {
-		ps.at(p.with("func"), "%v; if another binary registers it, check the configuration with that binary", err)
+		b.at(p.with("func"), "%v; if another binary registers it, check the configuration with that binary", err)
 		return
 	}
 	params := p.with("params")
 	param, ok := errors.AsType[*jobs.ParamError](err)
 	switch {
 	case !ok:
-		ps.at(params, "%v", err)
+		b.at(params, "%v", err)
 	case strings.HasPrefix(param.Msg, "unknown"):
-		ps.atKey(params.with(param.Path...), "%s", param.Msg)
+		b.atKey(params.with(param.Path...), "%s", param.Msg)
 	default:
-		ps.at(params.with(param.Path...), "%s", param.Msg)
+		b.at(params.with(param.Path...), "%s", param.Msg)
 	}
 }
 

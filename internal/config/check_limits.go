@@ -25,8 +25,8 @@ func (ps *problems) labels(p path, labels map[string]string) {
 	}
 }
 
-// retry checks how often a function is called again, and when.
-func (ps *problems) retry(p path, policy JobPolicy) {
+// checkRetry checks how often a function is called again, and when.
+func (policy JobPolicy) checkRetry(ps *problems, p path) {
 	r := policy.Retry
 	if r.Attempts < 1 && !ps.has(p.with("attempts")) {
 		ps.at(p.with("attempts"), "%d calls of the function are none; write 1 for no retry, or more", r.Attempts)
@@ -43,30 +43,30 @@ func (ps *problems) retry(p path, policy JobPolicy) {
 }
 
 // checkGroups checks the limits that jobs share.
-func (c *Config) checkGroups(ps *problems) {
-	for _, name := range slices.Sorted(maps.Keys(c.Groups)) {
+func (b *builder) checkGroups() {
+	for _, name := range slices.Sorted(maps.Keys(b.cfg.Groups)) {
 		p := path{"groups", name}
 		if !jobName.MatchString(name) {
-			ps.atKey(p, "%q is not the name of a group; use up to 100 letters, digits and . _ -, starting with a letter or digit", name)
+			b.atKey(p, "%q is not the name of a group; use up to 100 letters, digits and . _ -, starting with a letter or digit", name)
 		}
-		if n := c.Groups[name].MaxRunning; n < 1 && !ps.has(p.with("max_running")) && !ps.has(p) {
-			ps.at(p.with("max_running"), "%d runs at once are none; write 1 or more", n)
+		if n := b.cfg.Groups[name].MaxRunning; n < 1 && !b.has(p.with("max_running")) && !b.has(p) {
+			b.at(p.with("max_running"), "%d runs at once are none; write 1 or more", n)
 		}
 	}
 }
 
 // checkGroup checks the name of a group that a job is in.
-func (c *Config) checkGroup(ps *problems, p path, name string) {
-	if _, known := c.Groups[name]; name == "" || known {
+func (b *builder) checkGroup(p path, name string) {
+	if _, known := b.cfg.Groups[name]; name == "" || known {
 		return
 	}
-	names := slices.Sorted(maps.Keys(c.Groups))
+	names := slices.Sorted(maps.Keys(b.cfg.Groups))
 	switch near := decode.Nearest(name, names); {
 	case near != "":
-		ps.at(p, "no group is named %q; did you mean %s?", name, near)
+		b.at(p, "no group is named %q; did you mean %s?", name, near)
 	case len(names) > 0:
-		ps.at(p, "no group is named %q; groups has %s", name, strings.Join(names, ", "))
+		b.at(p, "no group is named %q; groups has %s", name, strings.Join(names, ", "))
 	default:
-		ps.at(p, "no group is named %q; write it under groups, such as `groups: {%s: {max_running: 1}}`", name, name)
+		b.at(p, "no group is named %q; write it under groups, such as `groups: {%s: {max_running: 1}}`", name, name)
 	}
 }

@@ -10,32 +10,32 @@ import (
 )
 
 // checkNodes checks the one group of nodes, or the several.
-func (c *Config) checkNodes(ps *problems) {
+func (r RedisConfig) checkNodes(ps *problems) {
 	known := listed{addrs: map[string]path{}, names: map[string]path{}}
 	one, several := path{"redis", "nodes"}, path{"redis", "cells"}
-	if len(c.Redis.Cells) == 0 {
-		known.check(ps, one, c.Redis.Nodes)
+	if len(r.Cells) == 0 {
+		known.check(ps, one, r.Nodes)
 		return
 	}
-	if len(c.Redis.Nodes) > 0 {
+	if len(r.Nodes) > 0 {
 		ps.atKey(one, "redis.cells is there, too; write one of them: nodes for one group, cells for several")
 	}
-	if n := len(c.Redis.Cells); n < 2 || n > members.MaxCells {
+	if n := len(r.Cells); n < 2 || n > members.MaxCells {
 		ps.at(several, "lists %d; write 2 to %d cells, or redis.nodes for one group", n, members.MaxCells)
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Redis.Cells)) {
+	for _, name := range slices.Sorted(maps.Keys(r.Cells)) {
 		if err := members.CheckCell(name); err != nil {
 			ps.atKey(several.with(name), "%v", err)
 		}
-		known.check(ps, several.with(name, "nodes"), c.Redis.Cells[name].Nodes)
+		known.check(ps, several.with(name, "nodes"), r.Cells[name].Nodes)
 	}
 }
 
 // nodeEntries lists the nodes of all groups.
-func (c *Config) nodeEntries() []NodeEntry {
-	all := slices.Clone(c.Redis.Nodes)
-	for _, name := range slices.Sorted(maps.Keys(c.Redis.Cells)) {
-		all = append(all, c.Redis.Cells[name].Nodes...)
+func (r RedisConfig) nodeEntries() []NodeEntry {
+	all := slices.Clone(r.Nodes)
+	for _, name := range slices.Sorted(maps.Keys(r.Cells)) {
+		all = append(all, r.Cells[name].Nodes...)
 	}
 	return all
 }

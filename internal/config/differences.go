@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/decode"
-	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // differences returns the settings of one struct that differ from those of
@@ -46,17 +45,17 @@ func same(a, b reflect.Value) bool {
 	return reflect.DeepEqual(a.Interface(), b.Interface())
 }
 
-// jobHash tells versions of a job apart. It is made of what differs from a job
+// hash tells versions of a job apart. It is made of what differs from a job
 // that says nothing, so that a release that knows more settings computes the
 // same as one that does not, as long as they are not used. What is in its
 // calendars is part of it.
-func (c *Config) jobHash(job JobConfig, calendars map[string]*schedule.Calendar) string {
-	job.Timezone, job.Formerly = c.timezone(job), ""
+func (b *builder) hash(job JobConfig) string {
+	job.Timezone, job.Formerly = b.timezone(job), ""
 	silent := JobConfig{JobPolicy: DefaultPolicy()}
 	silent.Timezone = "UTC"
 	made := differences(silent, job)
 	for _, name := range job.Exclude {
-		made["calendars."+name] = calendars[name]
+		made["calendars."+name] = b.calendars[name]
 	}
 	return contentHash(made)
 }

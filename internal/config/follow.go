@@ -85,6 +85,6 @@ func (c *Config) WithJobs(read *Config, registry *jobs.Registry) (*Config, error
 	next.Scheduler.Timezone = read.Scheduler.Timezone
 	next.origin = read.origin
 	ps := &problems{origin: read.origin}
-	next.checkJobs(ps, registry)
+	next.builder(ps, registry).check()
 	return &next, ps.err()
 }

@@ -36,14 +36,14 @@ type CalendarConfig struct {
 
 // schedule puts the schedule of the job at p together and reports what is
 // wrong with it. Unknown zones and calendars are reported elsewhere.
-func (c *Config) schedule(ps *problems, p path, job JobConfig, calendars map[string]*schedule.Calendar) schedule.Schedule {
+func (b *builder) schedule(p path, job JobConfig) schedule.Schedule {
 	if len(job.Schedule) == 0 {
-		if !ps.has(p.with("schedule")) {
-			ps.at(p, "has no schedule; write one such as `schedule: \"@every 30s\"`")
+		if !b.has(p.with("schedule")) {
+			b.at(p, "has no schedule; write one such as `schedule: \"@every 30s\"`")
 		}
 		return nil
 	}
-	zone, err := schedule.LoadZone(c.timezone(job))
+	zone, err := schedule.LoadZone(b.timezone(job))
 	if err != nil {
 		return nil
 	}
@@ -52,19 +52,19 @@ func (c *Config) schedule(ps *problems, p path, job JobConfig, calendars map[str
 		Name:     cmp.Or(job.Formerly, p[len(p)-1]), // a new name must not move the ticks of H
 		DST:      schedule.DSTPolicy{Gap: schedule.DSTGap(job.DST.Gap), Overlap: schedule.DSTOverlap(job.DST.Overlap)},
 	}
-	specs := ps.specs(p.with("schedule"), job.Schedule, opts)
+	specs := b.specs(p.with("schedule"), job.Schedule, opts)
 	if specs == nil {
 		return nil
 	}
-	s := ps.limited(p, specs, zone, job.JobPolicy, calendars)
+	s := b.limited(p, specs, zone, job.JobPolicy)
 	if s != nil {
-		ps.jitter(p.with("jitter"), s, job.Jitter)
+		b.jitter(p.with("jitter"), s, job.Jitter)
 	}
 	return s
 }
 
 // specs reads every spec of a job; nil if one is wrong.
-func (ps *problems) specs(p path, specs Specs, opts schedule.Options) schedule.Schedule {
+func (b *builder) specs(p path, specs Specs, opts schedule.Options) schedule.Schedule {
 	var all []schedule.Schedule
 	for i, spec := range specs {
 		s, err := schedule.Parse(spec, opts)
@@ -72,11 +72,11 @@ func (ps *problems) specs(p path, specs Specs, opts schedule.Options) schedule.S
 			all = append(all, s)
 			continue
 		}
-		at := ps.origin.item(p, i)
+		at := b.origin.item(p, i)
 		if known, ok := errors.AsType[*schedule.SpecError](err); ok {
-			ps.inside(at, known.Pos, "%s", known.Msg)
+			b.inside(at, known.Pos, "%s", known.Msg)
 		} else {
-			ps.at(at, "%v", err)
+			b.at(at, "%v", err)
 		}
 	}
 	if len(all) < len(specs) {
@@ -86,16 +86,16 @@ func (ps *problems) specs(p path, specs Specs, opts schedule.Options) schedule.S
 }
 
 // limited applies calendars and bounds; nil if they leave nothing.
-func (ps *problems) limited(p path, s schedule.Schedule, zone *time.Location, policy JobPolicy, calendars map[string]*schedule.Calendar) schedule.Schedule {
+func (b *builder) limited(p path, s schedule.Schedule, zone *time.Location, policy JobPolicy) schedule.Schedule {
 	var excluded []*schedule.Calendar
 	for _, name := range policy.Exclude {
-		if c := calendars[name]; c != nil {
+		if c := b.calendars[name]; c != nil {
 			excluded = append(excluded, c)
 		}
 	}
 	s, err := schedule.Exclude(s, zone, excluded...)
 	if err != nil {
-		ps.at(p.with("exclude"), "%v", err)
+		b.at(p.with("exclude"), "%v", err)
 		return nil
 	}
 	if policy.StartsAt.IsZero() && policy.EndsAt.IsZero() {
@@ -106,36 +106,28 @@ func (ps *problems) limited(p path, s schedule.Schedule, zone *time.Location, po
 		if policy.EndsAt.IsZero() {
 			at = p.with("starts_at")
 		}
-		ps.at(at, "%v", err)
+		b.at(at, "%v", err)
 		return nil
 	}
 	return s
 }
 
 // jitter checks that a tick starts before the next one comes.
-func (ps *problems) jitter(p path, s schedule.Schedule, jitter time.Duration) {
-	if jitter == 0 || !ps.positive(p, jitter) {
+func (b *builder) jitter(p path, s schedule.Schedule, jitter time.Duration) {
+	if jitter == 0 || !b.positive(p, jitter) {
 		return
 	}
 	if gap, ok := schedule.LeastGap(s); ok && jitter >= gap {
-		ps.at(p, "%s is not shorter than the time between two ticks, at least %s; write less", short(jitter), short(gap))
+		b.at(p, "%s is not shorter than the time between two ticks, at least %s; write less", short(jitter), short(gap))
 	}
 }
 
-// calendars fills every calendar of the configuration.
-func (c *Config) calendars(ps *problems) map[string]*schedule.Calendar {
-	all := map[string]*schedule.Calendar{}
-	for _, name := range slices.Sorted(maps.Keys(c.Calendars)) {
-		p, cfg := path{"calendars", name}, c.Calendars[name]
-		if !jobName.MatchString(name) {
-			ps.atKey(p, "%q is not a calendar name; use up to 100 letters, digits and . _ -, starting with a letter or digit", name)
-		}
-		all[name] = ps.calendar(p, name, cfg)
+// read fills a calendar.
+func (cfg CalendarConfig) read(ps *problems, name string) *schedule.Calendar {
+	p := path{"calendars", name}
+	if !jobName.MatchString(name) {
+		ps.atKey(p, "%q is not a calendar name; use up to 100 letters, digits and . _ -, starting with a letter or digit", name)
 	}
-	return all
-}
-
-func (ps *problems) calendar(p path, name string, cfg CalendarConfig) *schedule.Calendar {
 	var zone *time.Location
 	if cfg.Timezone != "" {
 		ps.zone(p.with("timezone"), cfg.Timezone)
@@ -171,16 +163,16 @@ func (ps *problems) ics(p path, c *schedule.Calendar, file string) {
 	}
 }
 
-// excluded reports names of calendars that do not exist.
-func (ps *problems) excluded(p path, policy JobPolicy, calendars map[string]CalendarConfig) {
-	for i, name := range policy.Exclude {
-		if _, ok := calendars[name]; ok {
+// checkExcluded reports names of calendars that do not exist.
+func (b *builder) checkExcluded(p path, names []string) {
+	for i, name := range names {
+		if _, ok := b.calendars[name]; ok {
 			continue
 		}
 		known := "write it under calendars"
-		if len(calendars) > 0 {
-			known = "known: " + strings.Join(slices.Sorted(maps.Keys(calendars)), ", ")
+		if len(b.calendars) > 0 {
+			known = "known: " + strings.Join(slices.Sorted(maps.Keys(b.calendars)), ", ")
 		}
-		ps.at(p.with("exclude", strconv.Itoa(i)), "no calendar is called %q; %s", name, known)
+		b.at(p.with("exclude", strconv.Itoa(i)), "no calendar is called %q; %s", name, known)
 	}
 }

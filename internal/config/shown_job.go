@@ -1,22 +1,18 @@
 package config
 
-import (
-	"reflect"
+import "reflect"
 
-	"github.com/quorate/quorate/scheduler/schedule"
-)
-
-// shownJob returns the settings in effect of a job, in a form that JSON can write,
+// shown returns the settings in effect of a job, in a form that JSON can write,
 // without secrets. What is off, as it is in a job that says nothing, is left out. Jobs
-// with the same jobHash have the same settings.
-func (c *Config) shownJob(name string, calendars map[string]*schedule.Calendar) any {
-	job, silent := c.Jobs[name], JobConfig{JobPolicy: DefaultPolicy()}
-	job.Timezone = c.timezone(job)
+// with the same hash have the same settings.
+func (b *builder) shown(name string) any {
+	job, silent := b.cfg.Jobs[name], JobConfig{JobPolicy: DefaultPolicy()}
+	job.Timezone = b.timezone(job)
 	all := lean(showJob(job), showJob(silent))
 	if len(job.Exclude) > 0 {
 		days := map[string]any{}
 		for _, name := range job.Exclude {
-			days[name] = c.shownCalendar(name, calendars[name])
+			days[name] = b.shownCalendar(name)
 		}
 		all["calendars"] = days
 	}
@@ -29,11 +25,11 @@ func showJob(job JobConfig) map[string]any {
 
 // shownCalendar is a calendar as it was written and, since files change, a hash of what
 // it holds.
-func (c *Config) shownCalendar(name string, read *schedule.Calendar) any {
-	cfg := c.Calendars[name]
+func (b *builder) shownCalendar(name string) any {
+	cfg := b.cfg.Calendars[name]
 	all := lean(show(reflect.ValueOf(cfg), "", false).(map[string]any), show(reflect.ValueOf(CalendarConfig{}), "", false).(map[string]any))
 	if cfg.ICS != "" {
-		all["content"] = contentHash(read)
+		all["content"] = contentHash(b.calendars[name])
 	}
 	return all
 }

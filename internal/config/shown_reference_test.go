@@ -43,7 +43,7 @@ func TestShownSecretBesideAReference(t *testing.T) {
 	}}}
 	cfg.Redis.Password = "pre-" + secret + "-${env:X}"
 	cfg.Redis.Nodes = []NodeEntry{{URL: "redis://user:" + secret + "@${env:HOST}"}}
-	for _, shown := range []any{cfg.Shown(), cfg.shownJob("b", nil)} {
+	for _, shown := range []any{cfg.Shown(), (&builder{cfg: cfg}).shown("b")} {
 		one, err := json.Marshal(shown)
 		if err != nil {
 			t.Fatal(err)

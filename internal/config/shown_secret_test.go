@@ -31,7 +31,7 @@ func TestShownEnvAndHeaders(t *testing.T) {
 		"keys": 3, "monkey": "banana", "customer": "acme", "env": "production", "nested": map[string]any{"env": map[string]any{"X": secret}},
 	}}}
 	var all strings.Builder
-	for _, shown := range []any{cfg.Shown(), cfg.shownJob("a", nil), cfg.shownJob("b", nil), cfg.shownJob("c", nil)} {
+	for _, shown := range []any{cfg.Shown(), (&builder{cfg: cfg}).shown("a"), (&builder{cfg: cfg}).shown("b"), (&builder{cfg: cfg}).shown("c")} {
 		one, err := json.Marshal(shown)
 		if err != nil {
 			t.Fatal(err)

@@ -26,7 +26,7 @@ func TestShownHasNoSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := json.Marshal(cfg.shownJob("a", nil))
+	set, err := json.Marshal((&builder{cfg: cfg}).shown("a"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,6 @@ func (c *Config) Warnings() []Problem {
 			ps.at(p, "warning: runs go on beside one another, and where they write through a guard to one resource, it refuses the older run once the newer has written; if that is not meant, write queue or skip")
 		}
 	}
-	c.warnHTTP(ps)
+	c.HTTP.warn(ps)
 	return ps.list
 }

@@ -31,23 +31,23 @@ func (WebhookEvent) choices() []string {
 }
 
 // checkWebhooks reports mistakes in what is told to whom.
-func (c *Config) checkWebhooks(ps *problems) {
-	for i, hook := range c.Webhooks {
+func (b *builder) checkWebhooks() {
+	for i, hook := range b.cfg.Webhooks {
 		p := path{"webhooks", strconv.Itoa(i)}
-		badURL, badEvents := ps.has(p.with("url")), ps.has(p.with("events"))
+		badURL, badEvents := b.has(p.with("url")), b.has(p.with("events"))
 		switch u, err := url.Parse(hook.URL); {
 		case badURL || hasReference(hook.URL):
 		case hook.URL == "":
-			ps.at(p, "has no url; write one such as https://hooks.example.com/quorate")
+			b.at(p, "has no url; write one such as https://hooks.example.com/quorate")
 		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-			ps.at(p.with("url"), "is no address that can be posted to; write one such as https://hooks.example.com/quorate")
+			b.at(p.with("url"), "is no address that can be posted to; write one such as https://hooks.example.com/quorate")
 		}
 		if len(hook.Events) == 0 && !badEvents {
-			ps.at(p, "has no events; write some of %s", oneOf(WebhookEvent("").choices()))
+			b.at(p, "has no events; write some of %s", oneOf(WebhookEvent("").choices()))
 		}
-		c.checkChain(ps, p.with("jobs"), hook.Jobs)
+		b.checkNames(p.with("jobs"), hook.Jobs)
 		if hook.Timeout != 0 {
-			ps.positive(p.with("timeout"), hook.Timeout)
+			b.positive(p.with("timeout"), hook.Timeout)
 		}
 	}
 }

@@ -1,0 +1,95 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/schedule"
+)
+
+// A builder checks the jobs of a configuration, and turns them into those of the scheduler.
+type builder struct {
+	*problems
+	cfg       *Config
+	registry  *jobs.Registry // nil: names and params of functions are taken as they are
+	calendars map[string]*schedule.Calendar
+	names     []string // of the jobs, sorted
+}
+
+// builder reads the calendars and reports their mistakes.
+func (c *Config) builder(ps *problems, registry *jobs.Registry) *builder {
+	b := &builder{problems: ps, cfg: c, registry: registry, names: slices.Sorted(maps.Keys(c.Jobs)), calendars: map[string]*schedule.Calendar{}}
+	for _, name := range slices.Sorted(maps.Keys(c.Calendars)) {
+		b.calendars[name] = c.Calendars[name].read(ps, name)
+	}
+	return b
+}
+
+// JobList returns the jobs in the form the scheduler takes, sorted by name.
+// Without a registry (nil) they have no handlers: enough to compute ticks. It
+// expects a Config that Read returned.
+func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
+	b := c.builder(&problems{origin: c.origin}, registry)
+	var list []scheduler.Job
+	for _, name := range b.names {
+		built, err := b.build(name, c.Jobs[name])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, built)
+	}
+	return list, nil
+}
+
+func (b *builder) build(name string, job JobConfig) (scheduler.Job, error) {
+	built := scheduler.Job{
+		Name: name, Schedule: b.schedule(path{"jobs", name}, job), Timeout: job.Timeout, Func: job.Func,
+		Overlap: scheduler.Overlap(job.Overlap), Jitter: job.Jitter, Spec: job.Schedule.String(), Timezone: b.timezone(job), Description: job.Description,
+		Retry: scheduler.Retry(job.Retry), Labels: job.Labels, Priority: job.Priority,
+		Group: job.Group, GroupSize: b.cfg.Groups[job.Group].MaxRunning,
+		OnCrash: scheduler.OnCrash(job.OnCrash),
+		CatchUp: scheduler.CatchUp{Mode: scheduler.CatchUpMode(job.CatchUp.Mode), Window: job.CatchUp.Window, Max: job.CatchUp.Max},
+		Tags:    job.Tags, Paused: job.Paused, LateAfter: job.LateAfter, History: job.History.build(),
+		OnSuccess: b.keys(job.OnSuccess), OnFailure: b.keys(job.OnFailure),
+		Key: job.Formerly, Hash: b.hash(job),
+		Settings: func() any { return b.shown(name) },
+	}
+	err := b.err()
+	switch {
+	case err != nil:
+	case job.Handler != nil:
+		built.Handler, built.Params = job.Handler, jobs.NoShape()
+	case b.registry != nil:
+		if built.Handler, err = b.registry.Bind(job.Func, job.Params, b.cfg.limits(job)); err != nil {
+			return built, fmt.Errorf("job %s: %w", name, err)
+		}
+		if built.Bind = b.cfg.rebind(b.registry, job); !slices.Contains(fixedParams, job.Func) {
+			built.Params = b.registry.Shape(job.Func)
+		}
+	}
+	return built, err
+}
+
+// timezone returns the name of the zone that the schedule of a job is in.
+func (b *builder) timezone(job JobConfig) string {
+	return cmp.Or(job.Timezone, b.cfg.Scheduler.Timezone)
+}
+
+// keys returns the keys under which the nodes store the named jobs.
+func (b *builder) keys(names []string) []string {
+	var keys []string
+	for _, name := range names {
+		keys = append(keys, cmp.Or(b.cfg.Jobs[name].Formerly, name))
+	}
+	return keys
+}
+
+func (c *Config) limits(job JobConfig) jobs.Limits {
+	return jobs.Limits{
+		SafetyMargin: c.Lock.SafetyMargin, Timeout: job.Timeout, TTL: c.Lock.TTL, Resolve: Expand,
+	}
+}
