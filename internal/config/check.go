@@ -109,11 +109,11 @@ func (r RedisConfig) checkTLS(ps *problems) {
 // check makes sure that an extension can come in time.
 func (l LockConfig) check(ps *problems, nodeTimeout time.Duration) {
 	margin := path{"lock", "safety_margin"}
-	if !ps.positive(margin, l.SafetyMargin) {
+	if l.SafetyMargin != 0 && !ps.positive(margin, l.SafetyMargin) {
 		return
 	}
-	if l.SafetyMargin >= l.TTL {
-		ps.at(margin, "%v is not below lock.ttl (%v), so no job could ever start; write about a tenth of it", l.SafetyMargin, l.TTL)
+	if l.safetyMargin() >= l.TTL {
+		ps.at(margin, "%v is not below lock.ttl (%v), so no job could ever start; write about a tenth of it", l.safetyMargin(), l.TTL)
 		return
 	}
 	every := path{"lock", "extend_every"}
@@ -131,7 +131,7 @@ func (l LockConfig) check(ps *problems, nodeTimeout time.Duration) {
 // may wait for a quorum twice, since nodes that lack the claim are asked for it first.
 func (l LockConfig) checkExtensionFits(ps *problems, nodeTimeout time.Duration) {
 	drift := time.Duration(float64(l.TTL)*redlock.DefaultDriftFactor) + 2*time.Millisecond
-	ends, takes := l.TTL-drift-l.SafetyMargin, 2*nodeTimeout
+	ends, takes := l.TTL-drift-l.safetyMargin(), 2*nodeTimeout
 	every, latest := l.extendEvery(), ends-takes
 	if every < latest {
 		return
@@ -141,12 +141,14 @@ func (l LockConfig) checkExtensionFits(ps *problems, nodeTimeout time.Duration) 
 		remedy = fmt.Sprintf("write less than %v, or %s", latest, remedy)
 	}
 	ps.at(path{"lock", "extend_every"}, "extending every %v comes too late: an extension that waits for slow nodes twice takes %v (2 × redis.node_timeout), so it ends after %v; a job's context ends %v after the last extension (lock.ttl %v less drift %v and lock.safety_margin %v); %s",
-		milliseconds(every), takes, milliseconds(every+takes), ends, l.TTL, drift, l.SafetyMargin, remedy)
+		milliseconds(every), takes, milliseconds(every+takes), ends, l.TTL, drift, l.safetyMargin(), remedy)
 }
 
 func milliseconds(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 
 func (l LockConfig) extendEvery() time.Duration { return cmp.Or(l.ExtendEvery, l.TTL/3) }
+
+func (l LockConfig) safetyMargin() time.Duration { return cmp.Or(l.SafetyMargin, l.TTL/10) }
 
 // maxForgetAfter is below what the nodes keep of which jobs there were: a job
 // that is not listed any more could not be found.

@@ -73,7 +73,7 @@ type TLSConfig struct {
 type LockConfig struct {
 	TTL          time.Duration `json:"ttl,omitempty" jsonschema:"how long a lease lasts unless it is extended; below redis.restart_grace"`
 	ExtendEvery  time.Duration `json:"extend_every,omitempty" jsonschema:"pause between extensions; default ttl/3"`
-	SafetyMargin time.Duration `json:"safety_margin,omitempty" jsonschema:"the context of a job ends this long before its lease does"`
+	SafetyMargin time.Duration `json:"safety_margin,omitempty" jsonschema:"the context of a job ends this long before its lease does; default ttl/10"`
 	MaxHold      time.Duration `json:"max_hold,omitempty" jsonschema:"how long one run may keep its lease, whatever its timeout; at least ttl; 0: as long as it takes"`
 }
 
@@ -208,7 +208,7 @@ func Default() *Config {
 	return &Config{
 		Namespace: "quorate",
 		Redis:     RedisConfig{NodeTimeout: 200 * time.Millisecond, RestartGrace: 20 * time.Second},
-		Lock:      LockConfig{TTL: 15 * time.Second, SafetyMargin: 1500 * time.Millisecond},
+		Lock:      LockConfig{TTL: 15 * time.Second},
 		Metrics:   MetricsConfig{MaxJobs: 100},
 		HTTP:      HTTPConfig{Anonymous: "none", AnonymousMetrics: "none", TrustedProxies: ProxyConfig{Role: "none"}},
 		Log:       LogConfig{Level: "info", Format: "text"},

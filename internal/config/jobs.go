@@ -90,6 +90,6 @@ func (b *builder) keys(names []string) []string {
 
 func (c *Config) limits(job JobConfig) jobs.Limits {
 	return jobs.Limits{
-		SafetyMargin: c.Lock.SafetyMargin, Timeout: job.Timeout, TTL: c.Lock.TTL, Resolve: Expand,
+		SafetyMargin: c.Lock.safetyMargin(), Timeout: job.Timeout, TTL: c.Lock.TTL, Resolve: Expand,
 	}
 }

@@ -9,7 +9,7 @@
 //	      env: {PGPASSWORD: "${file:/run/secrets/pg}"}
 //	      dir: /var/backups
 //	      inherit_env: false                        # default: only PATH, HOME, TZ and LANG
-//	      kill_grace: 1s                            # default; below lock.safety_margin
+//	      kill_grace: 1s                            # below lock.safety_margin; default: two thirds of it, at most 1s
 //
 // The environment has QUORATE_JOB, QUORATE_TICK (RFC 3339, UTC), QUORATE_TOKEN,
 // QUORATE_ATTEMPT and QUORATE_REPLICA. With inherit_env it also has the replica's

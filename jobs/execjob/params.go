@@ -1,6 +1,7 @@
 package execjob
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -25,13 +26,10 @@ type Params struct {
 	// HOME, TZ and LANG. The replica's settings (QUORATE_*) and variables that hold
 	// secrets of its configuration are left out.
 	InheritEnv bool `json:"inherit_env,omitempty"`
-	// KillGrace is the time between SIGTERM and SIGKILL. Default: 1s. It must be below
-	// the safety margin of the lock.
+	// KillGrace is the time between SIGTERM and SIGKILL. It must be below the safety
+	// margin of the lock. Default: two thirds of that, at most 1s.
 	KillGrace time.Duration `json:"kill_grace,omitempty"`
 }
-
-// SetDefaults sets the defaults of optional params.
-func (p *Params) SetDefaults() { p.KillGrace = time.Second }
 
 // Validate returns a *jobs.ParamError for each invalid param, joined.
 func (p *Params) Validate() error {
@@ -47,7 +45,7 @@ func (p *Params) Validate() error {
 	for _, name := range slices.Sorted(maps.Keys(p.Env)) {
 		errs = append(errs, validateEnv(name, p.Env[name]))
 	}
-	if p.KillGrace <= 0 {
+	if p.KillGrace < 0 {
 		errs = append(errs, paramError("must be positive: write a time such as 1s", "kill_grace"))
 	}
 	return errors.Join(errs...)
@@ -65,8 +63,12 @@ func validateEnv(name, value string) error {
 	return nil
 }
 
-// ValidateLimits returns a *jobs.ParamError if the command could outlive the lease.
+// ValidateLimits returns a *jobs.ParamError if the command could outlive the lease. It sets
+// the default of KillGrace, which depends on the limits.
 func (p *Params) ValidateLimits(limits jobs.Limits) error {
+	if p.KillGrace == 0 {
+		p.KillGrace = min(time.Second, cmp.Or(limits.SafetyMargin*2/3, time.Second))
+	}
 	if limits.SafetyMargin > 0 && p.KillGrace >= limits.SafetyMargin {
 		return paramError(fmt.Sprintf("is %v, but the lease ends %v (lock.safety_margin) after the command is told to stop: "+
 			"write less than that, or raise the margin", p.KillGrace, limits.SafetyMargin), "kill_grace")

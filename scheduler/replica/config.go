@@ -164,9 +164,6 @@ func (r Redis) over(p *program) {
 }
 
 func (l Lock) over(p *program) {
-	if l.TTL != 0 && l.SafetyMargin == 0 {
-		l.SafetyMargin = (l.TTL / 10).Round(time.Millisecond)
-	}
 	put(p, &p.Lock.TTL, l.TTL, "lock", "ttl")
 	put(p, &p.Lock.ExtendEvery, l.ExtendEvery, "lock", "extend_every")
 	put(p, &p.Lock.SafetyMargin, l.SafetyMargin, "lock", "safety_margin")

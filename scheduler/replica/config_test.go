@@ -63,7 +63,7 @@ jobs: {a: {func: nothing, schedule: "@daily"}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(made.Redis.Cells) != 0 || made.Redis.Nodes[0].URL != "redis://h" || made.Scheduler.Timezone != "Europe/Paris" || made.Lock.SafetyMargin != 500*time.Millisecond {
+	if len(made.Redis.Cells) != 0 || made.Redis.Nodes[0].URL != "redis://h" || made.Scheduler.Timezone != "Europe/Paris" || made.SchedulerConfig().SafetyMargin != 500*time.Millisecond {
 		t.Errorf("got %+v, %+v, %+v", made.Redis, made.Scheduler, made.Lock)
 	}
 	b := made.Jobs["b"]
