@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/quorate/quorate/internal/decode"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/acts"
@@ -23,8 +24,8 @@ func (c *Config) rebind(registry *jobs.Registry, job JobConfig) func(map[string]
 		if slices.Contains(fixedParams, job.Func) {
 			return nil, errFixed(job.Func)
 		}
-		if at := referenceIn(asked); at != "" {
-			return nil, fmt.Errorf("%s: ${…} is resolved in the configuration only; write the value", at)
+		if err := noReference(asked); err != nil {
+			return nil, err
 		}
 		params := maps.Clone(job.Params)
 		if params == nil {
@@ -59,25 +60,13 @@ func (c *Config) CheckParams(registry *jobs.Registry, job scheduler.JobInfo, par
 	return (&scheduler.Job{Bind: c.rebind(registry, own)}).CheckParams(params)
 }
 
-// referenceIn returns the key of a value that holds a reference, "" if none does.
-func referenceIn(v any) string {
-	switch v := v.(type) {
-	case string:
-		if hasReference(v) {
-			return v
+// noReference returns an error if a value holds a reference.
+func noReference(params map[string]any) error {
+	_, err := decode.Map(params, nil, func(v any, path []string) (any, error) {
+		if text, ok := v.(string); ok && hasReference(text) {
+			return nil, fmt.Errorf("%s: ${…} is resolved in the configuration only; write the value", path[0])
 		}
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if referenceIn(v[key]) != "" {
-				return key
-			}
-		}
-	case []any:
-		for _, one := range v {
-			if at := referenceIn(one); at != "" {
-				return at
-			}
-		}
-	}
-	return ""
+		return v, nil
+	})
+	return err
 }

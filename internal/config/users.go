@@ -64,15 +64,11 @@ func readUsers(file string) (map[string]UserConfig, error) {
 	if err != nil {
 		return nil, err
 	}
-	var users map[string]struct{ Role, Password, Token string }
+	var users map[string]UserConfig
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
 	if err := dec.Decode(&users); err != nil && len(bytes.TrimSpace(text)) > 0 {
 		return nil, fmt.Errorf("%w; write name: {role: viewer, token: …}", err)
 	}
-	all := map[string]UserConfig{}
-	for name, u := range users {
-		all[name] = UserConfig{Role: UserRole(u.Role), Password: u.Password, Token: u.Token}
-	}
-	return all, nil
+	return users, nil
 }

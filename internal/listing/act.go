@@ -72,12 +72,5 @@ func (a Act) Target() string {
 // be missing.
 func (r Reader) Audit(ctx context.Context, limit int) ([]Act, error) {
 	list, err := r.Acts.Audit(ctx, limit)
-	if IgnorePartial(err) != nil {
-		return nil, err
-	}
-	rows := make([]Act, len(list))
-	for i, act := range list {
-		rows[i] = NewAct(act)
-	}
-	return rows, err
+	return rowsOf(list, err, NewAct)
 }

@@ -33,15 +33,8 @@ func (q AuditQuery) matches(act acts.Act) bool {
 // may be missing.
 func (r Reader) Pauses(ctx context.Context) ([]Act, error) {
 	open, err := r.Acts.Open(ctx)
-	if IgnorePartial(err) != nil {
-		return nil, err
-	}
 	acts.Sort(open.Pauses)
-	rows := make([]Act, len(open.Pauses))
-	for i, act := range open.Pauses {
-		rows[i] = NewAct(act)
-	}
-	return rows, err
+	return rowsOf(open.Pauses, err, NewAct)
 }
 
 // AuditPage lists the acts that match the query, newest first. It covers the acts that

@@ -123,3 +123,15 @@ func IgnorePartial(err error) error {
 	}
 	return err
 }
+
+// rowsOf turns what was read into rows, also if parts of it are missing.
+func rowsOf[T, R any](list []T, err error, row func(T) R) ([]R, error) {
+	if IgnorePartial(err) != nil {
+		return nil, err
+	}
+	rows := make([]R, len(list))
+	for i, one := range list {
+		rows[i] = row(one)
+	}
+	return rows, err
+}

@@ -84,12 +84,5 @@ func NewReplica(r scheduler.Replica) Replica {
 // *ledger.PartialError some may be missing.
 func (r Reader) Replicas(ctx context.Context) ([]Replica, error) {
 	list, err := r.Roster.Replicas(ctx)
-	if IgnorePartial(err) != nil {
-		return nil, err
-	}
-	rows := make([]Replica, len(list))
-	for i, one := range list {
-		rows[i] = NewReplica(one)
-	}
-	return rows, err
+	return rowsOf(list, err, NewReplica)
 }
