@@ -49,20 +49,20 @@ func bite(ctx context.Context, out io.Writer, dirs []string, list []plant) error
 
 // baseline runs the tests of all plants on clean copies.
 func baseline(ctx context.Context, out io.Writer, dirs []string, list []plant) error {
-	tests := map[string][]string{}
+	names := map[string][]string{}
 	for _, p := range list {
-		tests[p.pkg] = append(tests[p.pkg], p.tests...)
+		names[p.by.pkg] = append(names[p.by.pkg], p.by.names...)
 	}
 	fmt.Fprintf(out, "%-*s %-*s %6s\n", nameWidth, "without plants", byWidth, "", "s")
 	run := func(dir, pkg string) trial {
 		start := time.Now()
-		r, err := goTest(ctx, dir, pkg, slices.Compact(slices.Sorted(slices.Values(tests[pkg]))), nil)
+		r, err := goTest(ctx, dir, in(pkg, slices.Compact(slices.Sorted(slices.Values(names[pkg])))...))
 		if err == nil && (!r.built || r.failed != "") {
 			err = fmt.Errorf("%s fails without any plant: %s", pkg, r.why())
 		}
 		return trial{took: time.Since(start), err: err}
 	}
-	return sideBySide(dirs, slices.Sorted(maps.Keys(tests)), run, func(pkg string, t trial) error {
+	return sideBySide(dirs, slices.Sorted(maps.Keys(names)), run, func(pkg string, t trial) error {
 		if t.err == nil {
 			fmt.Fprintf(out, "%-*s %-*s %6.1f\n", nameWidth, pkg, byWidth, "green", t.took.Seconds())
 		}
@@ -92,16 +92,16 @@ func notice(ctx context.Context, dir string, p plant) (by, says string, err erro
 		return "", "", err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
-	r, err := goTest(ctx, dir, p.pkg, p.tests, p.args)
+	r, err := goTest(ctx, dir, p.by)
 	switch {
 	case err != nil:
 		return "", "", err
 	case !r.built:
 		return "", "", fmt.Errorf("the plant does not compile: %s", r.output)
 	case r.failed == "":
-		return "", "", fmt.Errorf("survives, though: %s\n  Write the test in %s that sees it", p.promise, p.pkg)
+		return "", "", fmt.Errorf("survives: write a test in %s that sees it", p.by.pkg)
 	}
-	says, err = r.verdict(p.says)
+	says, err = r.verdict(p.by.says)
 	return r.failed, says, err
 }
 

@@ -23,17 +23,16 @@ type result struct {
 	output   string
 }
 
-// goTest runs the tests of those names in the package of the module at dir, and
-// gives them args. Its error says that they could not be run.
-func goTest(ctx context.Context, dir, pkg string, tests, args []string) (result, error) {
+// goTest runs tests of the module at dir. Its error says that they could not be run.
+func goTest(ctx context.Context, dir string, t tests) (result, error) {
 	// With -trimpath every copy of the module is built from the same cache. Without tables
 	// for debuggers linking takes half the time.
-	args = append([]string{
+	args := append([]string{
 		"test", "-json", "-tags=promtool", "-trimpath", "-ldflags=-s -w", "-vet=off", "-count=1", "-failfast", "-timeout=90s",
-		"-run", "^(" + strings.Join(tests, "|") + ")$", ".",
-	}, args...)
+		"-run", "^(" + strings.Join(t.names, "|") + ")$", ".",
+	}, t.args...)
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = filepath.Join(dir, pkg)                                     // also where that is a module of its own
+	cmd.Dir = filepath.Join(dir, t.pkg)                                   // also where that is a module of its own
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // a terminal sends it to the tests too
 	cmd.WaitDelay = 10 * time.Second
 	var stderr bytes.Buffer

@@ -1,27 +1,20 @@
-// Teeth checks that the tests can bite. It plants bugs into copies of the
-// module, one at a time in each, runs the tests that must notice, and fails if a bug
-// survives.
+// Teeth checks that the tests find bugs. It plants known bugs into copies of the module, one
+// at a time, runs the tests that must fail, and reports an error if they pass.
 //
-// A test that cannot go red promises nothing, and a promise whose tests cannot
-// go red will be broken unseen. So each plant names the promise that it breaks
-// and the tests that stand for it; what the plants cover is the table of what
-// each check of the protocol protects, and the same for the rest of the
-// project.
+//	make teeth                            all plants, in about ten minutes
+//	go run ./internal/teeth N3 drain      those with one of the words in the name
 //
-//	make teeth                            all of them, in about ten minutes
-//	go run ./internal/teeth fence floor   those with one of the words in the name
+// Each plant breaks a promise: there is a file per promise, promise_*.go, and one for each page
+// of docs/guarantees. Each rule of locking/redlock/PROTOCOL.md has a plant that begins with its
+// name.
 //
-// Before the plants the same tests run on the clean copy and must be green: a
-// plant is not caught by a test that fails anyway. Nor is it by one that runs
-// into its timeout, panics, or cannot start a server: the test must say in a
-// message of its own what is wrong, and where the plant names what it must say,
-// that. The table shows the message. A plant whose text does not
-// stand exactly once in its file fails the check as well; the package's own
-// test finds that early. Then adapt the plant to the new code, do not delete
-// it. A plant that survives is a missing test.
+// First the same tests run on the clean copy and must pass. A test catches a plant only with a
+// message of its own, and with a certain one where the plant names it. A timeout, a panic, or a
+// server that cannot start do not count. The table shows the message.
 //
-// To add a plant, write it down in the file of its area, plants_*.go, and run
-// it by its name.
+// A plant's text must stand exactly once in its file. If the code changes, adapt the plant; a
+// test of this package finds those that no longer apply. Choose a short text that a change is
+// unlikely to touch, such as the condition of a branch. If a plant survives, a test is missing.
 package main
 
 import (
@@ -46,38 +39,6 @@ func main() {
 		fmt.Fprintln(os.Stderr, "teeth:", err)
 		os.Exit(1)
 	}
-}
-
-// plants are all there are.
-func plants() []plant {
-	return slices.Concat(
-		nodePlants, scriptPlants,
-		batchPlants,
-		quorumPlants,
-		directPlants,
-		schedulerPlants,
-		handoverPlants,
-		limitPlants,
-		turnPlants,
-		firePlants,
-		jobPlants,
-		replicaPlants,
-		memberPlants, cellPlants,
-		fencePlants,
-		differentialPlants,
-		opsPlants,
-		faultPlants,
-		simPlants,
-		lockPlants,
-
-		formatPlants,
-		hookPlants,
-		metricsPlants,
-		kitPlants,
-		actPlants,
-		listingPlants, webPlants, servedPlants, pagePlants, topPlants,
-		reloadPlants,
-	)
 }
 
 // choose returns the plants whose names have one of the words; all without

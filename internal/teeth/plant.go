@@ -8,25 +8,48 @@ import (
 	"strings"
 )
 
-// A plant is a bug to be planted.
+// A promise is what users rely on, and the plants that break it.
+type promise struct {
+	page   string // of docs, that describes it
+	text   string
+	plants []plant
+}
+
+// A plant is a bug to be planted. Those in a rule of the protocol begin with its name.
 type plant struct {
-	name    string
-	promise string // what it breaks, in a sentence
-	edits   []edit
-	pkg     string   // where the tests are
-	tests   []string // at least one of them must fail
-	args    []string // what the test binary is given
-	says    string   // with a message of its own that has this text; if empty, any
+	name  string
+	by    tests // what must catch it
+	edits []edit
 }
 
 // An edit replaces a text that stands exactly once in a file.
 type edit struct{ file, old, new string }
 
-// errStale is what a plant that fits the code no more fails with.
+// Tests are tests of one package, at least one of which must fail.
+type tests struct {
+	pkg   string
+	names []string
+	args  []string // what the test binary is given
+	says  string   // the failure has a message with this text; if empty, any message
+}
+
+func in(pkg string, names ...string) tests { return tests{pkg: pkg, names: names} }
+
+func (t tests) with(args ...string) tests {
+	t.args = args
+	return t
+}
+
+func (t tests) saying(text string) tests {
+	t.says = text
+	return t
+}
+
+// errStale is the error of a plant that does not fit the code any more.
 var errStale = errors.New("the plant no longer applies")
 
-// sow makes the edits of p in the module at dir, all or none. It returns what
-// takes them back.
+// sow makes all edits of p in the module at dir, or none. It returns a
+// function that takes them back.
 func (p plant) sow(dir string) (restore func() error, err error) {
 	before := map[string]string{}
 	after := map[string]string{}

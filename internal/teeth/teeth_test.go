@@ -19,8 +19,8 @@ func TestPlantsApply(t *testing.T) {
 	t.Parallel()
 	seen, testsIn := map[string]bool{}, map[string][]string{}
 	for _, p := range plants() {
-		if seen[p.name] || len(p.name) > nameWidth || p.promise == "" {
-			t.Errorf("%s: give each plant a name of its own of at most %d letters, and a promise", p.name, nameWidth)
+		if seen[p.name] || len(p.name) > nameWidth {
+			t.Errorf("%s: give each plant a name of its own of at most %d letters", p.name, nameWidth)
 		}
 		seen[p.name] = true
 		dir := t.TempDir()
@@ -32,33 +32,62 @@ func TestPlantsApply(t *testing.T) {
 		if _, err := p.sow(dir); err != nil {
 			t.Errorf("%s: %v; adapt it to the new code", p.name, err)
 		}
-		if _, read := testsIn[p.pkg]; !read {
-			testsIn[p.pkg] = testsOf(t, filepath.Join(root, p.pkg))
+		if _, read := testsIn[p.by.pkg]; !read {
+			testsIn[p.by.pkg] = testsOf(t, filepath.Join(root, p.by.pkg))
 		}
-		for _, name := range p.tests {
-			if !slices.Contains(testsIn[p.pkg], name) {
-				t.Errorf("%s: %s has no test %s: name the tests that see it", p.name, p.pkg, name)
+		for _, name := range p.by.names {
+			if !slices.Contains(testsIn[p.by.pkg], name) {
+				t.Errorf("%s: %s has no test %s: name the tests that see it", p.name, p.by.pkg, name)
 			}
 		}
 	}
 }
 
-// The checks that everything rests on are taken away one by one, in the code and
-// in the simulation, and the tests must say what exactly is wrong then.
-func TestWhatMattersMost(t *testing.T) {
+// Each page of docs/guarantees has a promise with plants, in the words of the pages' table.
+func TestGuaranteesHavePlants(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{
-		"node: stale token accepted", "sim: stale token accepted",
-		"node: ticks are not looked at", "sim: ticks not looked at",
-		"node: restart goes unnoticed", "sim: restart unnoticed",
-		"node: finish frees anybody's lock", "sim: anybody's lock freed",
-		"lease: drift dropped", "sim: drift dropped",
-		"quorum: one node less", "sim: one node is a quorum",
-	} {
-		if !slices.ContainsFunc(plants(), func(p plant) bool { return p.name == name && p.says != "" }) {
-			t.Errorf("no plant is called %q and names what the test must say", name)
+	pages, err := filepath.Glob(filepath.Join(root, "docs/guarantees/*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := textOf(t, "docs/guarantees/README.md")
+	missing := map[string]bool{}
+	for _, page := range pages {
+		missing["guarantees/"+filepath.Base(page)] = true
+	}
+	delete(missing, "guarantees/README.md")
+	for _, p := range promises() {
+		row := "(" + filepath.Base(p.page) + ") | " + p.text + " |\n"
+		if missing[p.page] && !strings.Contains(table, row) {
+			t.Errorf("docs/guarantees/README.md has no row with %s", row)
+		}
+		delete(missing, p.page)
+		if len(p.plants) == 0 || textOf(t, "docs/"+p.page) == "" {
+			t.Errorf("%s: the promise has no plant, or no page", p.page)
 		}
 	}
+	if len(missing) > 0 {
+		t.Errorf("no promise for %v", missing)
+	}
+}
+
+// Each rule of the protocol has a plant that begins with its name.
+func TestRulesHavePlants(t *testing.T) {
+	t.Parallel()
+	for _, m := range regexp.MustCompile(`\*\*([NCM]\d+) `).FindAllStringSubmatch(textOf(t, "locking/redlock/PROTOCOL.md"), -1) {
+		if !slices.ContainsFunc(plants(), func(p plant) bool { return strings.HasPrefix(p.name, m[1]+": ") }) {
+			t.Errorf("no plant breaks rule %s", m[1])
+		}
+	}
+}
+
+func textOf(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 var testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
@@ -120,10 +149,10 @@ func TestBlind(t *testing.T) { Double(2) }
 func TestBite(t *testing.T) {
 	t.Parallel()
 	bug := func(name, old, new, test string) plant {
-		return plant{name: name, promise: "Twice is twice.", edits: []edit{{"tiny.go", old, new}}, pkg: ".", tests: []string{test}}
+		return plant{name, in(".", test), []edit{{"tiny.go", old, new}}}
 	}
 	saying := func(p plant, says string) plant {
-		p.says = says
+		p.by.says = says
 		return p
 	}
 	list := []plant{
@@ -147,7 +176,7 @@ func TestBite(t *testing.T) {
 	var out bytes.Buffer
 	err := bite(t.Context(), &out, dirs, list)
 	for _, want := range []string{
-		"unseen: survives, though: Twice is twice.",
+		"unseen: survives: write a test in . that",
 		`untold: TestDouble fails, but does not say "two is 5": twice two is 6, not four`,
 		"mute: TestMute fails without a message", "unfit: TestUnfit could not begin",
 		"panic: TestBlind dies, and does not say what is wrong: panic: boom",
@@ -191,7 +220,7 @@ func TestBiteWantsCleanTests(t *testing.T) {
 	if err := write(dir, map[string]string{"tiny.go": "package tiny\n\nfunc Double(n int) int { return 5 * n }\n"}); err != nil {
 		t.Fatal(err)
 	}
-	list := []plant{{name: "wrong", promise: "x", edits: []edit{{"tiny.go", "5 * n", "3 * n"}}, pkg: ".", tests: []string{"TestDouble"}}}
+	list := []plant{{"wrong", in(".", "TestDouble"), []edit{{"tiny.go", "5 * n", "3 * n"}}}}
 	err := bite(t.Context(), new(bytes.Buffer), []string{dir}, list)
 	if err == nil || !strings.Contains(err.Error(), "fails without any plant") {
 		t.Errorf("bite = %v, want that the tests fail without any plant", err)

@@ -1,0 +1,40 @@
+package main
+
+const (
+	redisacts = "internal/redisacts/"
+	web       = "scheduler/web/"
+)
+
+var access = promise{
+	page: "api.md",
+	text: "Nobody sees or does more than their role allows, and every act is recorded and carried out as asked.",
+	plants: []plant{
+		{"acts: one is shown that few nodes hold", in(redisacts, "TestConfirmed"), []edit{
+			{redisacts + "merge.go", "return n >= p.quorum", "return n >= 1"},
+		}},
+		{"acts: a closed one is opened again", in(redisacts, "TestActsConform"), []edit{
+			{redisacts + "reserve.lua", "kept.state ~= 'R' then", "kept.state == 'O' then"},
+		}},
+		{"acts: a cancel ends another run", in(engine, "TestCancel"), []edit{
+			{engine + "requests.go", "if run.tick.entry(run.job, \"\").ID() != act.Run {", "if false {"},
+		}},
+		{"acts: a trigger chooses the command", in(config, "TestParamsOfRequests"), []edit{
+			{config + "requests.go", "if slices.Contains(fixedParams, job.Func) {", "if false {"},
+		}},
+		{"web: every role may act", in(web, "TestRoles"), []edit{
+			{web + "identity/role.go", ">= slices.Index(Roles(), needed)", ">= 0"},
+		}},
+		{"web: localhost may act", in(web, "TestNobodyActsFromLocalhost"), []edit{
+			{web + "identity/identity.go", "id.Role = Viewer\n", "id.Role = Admin\n"},
+		}},
+		{"web: a page of another origin may act", in(web, "TestOtherOrigins"), []edit{
+			{web + "identity/gate.go", "err := g.origins.Check(r); err != nil", "err := g.origins.Check(r); err != nil && false"},
+		}},
+		{"web: a refused act is not recorded", in(web, "TestEveryActIsAudited"), []edit{
+			{web + "identity/gate.go", `wrong != nil && kind != ""`, `wrong != nil && kind == "nosuch"`},
+		}},
+		{"web: the configuration shows secrets", in(config, "TestShownHasNoSecrets"), []edit{
+			{config + "shown.go", "return marked.hidden(marked.text)", "return text"},
+		}},
+	},
+}

@@ -1,0 +1,37 @@
+package main
+
+var competition = promise{
+	page: "guarantees/contention.md",
+	text: "Replicas that try at the same instant settle on one of them.",
+	plants: []plant{
+		{"contention: neither stagger nor retry", in(engine, "TestEveryTickOnceUnderContention"), []edit{
+			{engine + "stagger.go", "return min(time.Duration(rank)*step, room/2)", "return 0"},
+			{engine + "claim.go", "if tries == a.cfg.MaxTries || a.waits.Err() != nil {", "if true {"},
+		}},
+		{"contention: all replicas have rank 0", in(engine, "TestRanksAreAPermutation", "TestRankIsPinned"), []edit{
+			{engine + "rank.go", "w > own || w == own && replica > self", "w > own && w == own"},
+		}},
+		{"N5: FINISH leaves no tombstone", rules, []edit{
+			{scripts + "finish.lua", "if straggler == '1'", "if false"},
+		}},
+		{"N10: LOOK takes the lock", rules, []edit{
+			{scripts + "lock.lua", "if v ~= '' and not mine", "if not mine"},
+		}},
+		{"C2: a failed try is not voided", in(redlock, "TestCommitGivenUp", "TestTooSlow"), []edit{
+			{redlock + "claim.go", "\tt.void(ctx)\n\treturn votes", "\treturn votes"},
+		}},
+		{"C2: a try behind a lease takes locks", in(redlock, "TestWaitingAsksFirst"), []edit{
+			{redlock + "locker.go", "if req.Waiting {", "if req.Waiting && false {"},
+		}},
+		{"C4: FINISH overtakes COMMIT", in(redlock, "TestFinishDoesNotOvertakeCommit"), []edit{
+			{redlock + "round.go", "r.t.after(i, func() { r.send(i) })", "r.send(i)"},
+		}},
+		{"C5: a hint decides a tick", in(engine, "TestHintsDecideNothing"), []edit{
+			{engine + "look.go", "v.kind == lost {", "v.kind == lost || errors.Is(hint, locking.ErrTaken) && a.until.Sub(a.clock.wall()) < time.Second {"},
+			{engine + "look.go", "return false, v\n", "return false, verdict{kind: lost, err: hint}\n"},
+		}},
+		{"lock: half a group is kept", in(locking, "TestAcquireAllOrNothing").saying("want [\"acquire a\" \"acquire b\" \"void b\" \"void a\"]"), []edit{
+			{locking + "group.go", "errors.Join(err, g.giveBack(ctx))", "err"},
+		}},
+	},
+}

@@ -1,0 +1,26 @@
+package main
+
+var display = promise{
+	page: "operating.md",
+	text: "Commands, pages and metrics show the state of the cluster, and nothing else.",
+	plants: []plant{
+		{"cmd: without a quorum the exit code is 1", in("cmd", "TestCampaignNoQuorum"), []edit{
+			{"cmd/exec.go", "return exitNoQuorum", "return exitFailed"},
+		}},
+		{"listing: an entry is on two pages", in("internal/listing", "TestRecentIsEverythingSorted"), []edit{
+			{"internal/listing/cursor.go", "job < c.job }", "job <= c.job }"},
+		}},
+		{"metrics: every replica counts a missed tick", in("scheduler/metrics", "TestWhatEventsCount"), []edit{
+			{"scheduler/metrics/ticks.go", "case scheduler.EventSettled:", "case scheduler.EventSettled, scheduler.EventDecided:"},
+		}},
+		{"pages: text of others is HTML", in(web, "TestDashboard"), []edit{
+			{web + "internal/pages/pages.go", "\"html/template\"", "\"text/template\""},
+		}},
+		{"pages: old figures have no age", in(web, "TestPagesWithoutQuorum"), []edit{
+			{web + "internal/pages/pages.go", "v.outdated(at, err)", "_ = at"},
+		}},
+		{"top: text of others steers the terminal", in("cmd/internal/top", "TestTopPassesNothingOn"), []edit{
+			{"cmd/internal/output/output.go", "unicode.IsPrint(r)", "unicode.IsPrint(r) || r > 0"},
+		}},
+	},
+}

@@ -1,0 +1,57 @@
+package main
+
+var leases = promise{
+	page: "guarantees/lease.md",
+	text: "A local clock ends a job's context before another replica may start the job.",
+	plants: []plant{
+		{"N3: COMMIT ignores another's lock", rules, []edit{
+			{scripts + "commit.lua", "elseif rival then", "elseif false then"},
+		}},
+		{"N3: COMMIT ignores an open claim of the tick", rules, []edit{
+			{scripts + "commit.lua", " and place ~= here", ""},
+		}},
+		{"N4: EXTEND renews a lock of LOCK alone", rules, []edit{
+			{scripts + "extend.lua", "elseif lock ~= v and", "elseif not mine and"},
+		}},
+		{"N4: a restarted node does not renew a lease", in(redlock, "TestLeaseOutlivesRollingRestarts"), []edit{
+			{"internal/rules/lease.go", "if s.Open != t.Owner {", "if s.Open != t.Owner || n.Now <= n.Floor {"},
+		}},
+		{"N5: FINISH frees another's lock", rules, []edit{
+			{scripts + "finish.lua", "if mine then redis.call('DEL'", "if lock then redis.call('DEL'"},
+		}},
+		{"N6: an evicted holder can extend", rules, []edit{
+			{scripts + "evict.lua", "redis.call('SET', key(3), arg(2), 'PX', num(2 * gracems))", ""},
+		}},
+		{"N9: a later tick ends an overlapping run", rules, []edit{
+			{scripts + "finish.lua", "(open == v or overlaps)", "open == v"},
+		}},
+		{"C3: drift is ignored", in(sim, "TestFastClocks").saying("one lease at a time"), []edit{
+			{redlock + "locker.go", "time.Duration(float64(ttl)*o.DriftFactor) + minDrift", "minDrift"},
+			{redlock + "pool.go", "WithDriftFactor(t.l.cfg.DriftFactor)", "WithDriftFactor(0)"},
+		}},
+		{"C3: redsync's verdict is ignored", in(redlock, "TestClaimsAskAllNodes"), []edit{
+			{redlock + "pool.go", "validityShare = 0.5", "validityShare = 1e-12"},
+		}},
+		{"C3: an extension without a quorum counts", in(redlock, "TestExtendWithoutQuorum"), []edit{
+			{redlock + "lease.go", "case ok && !s.isOver():\n\t\tdeadline", "case ok && !s.isOver() || granted > 0:\n\t\tdeadline"},
+		}},
+		{"C3: nodes that return do not get the claim", in(redlock, "TestLeaseSpreadsToNodesThatReturn"), []edit{
+			{redlock + "round.go", ".claimed {\n\t\tr.send(node)", ".claimed || true {\n\t\tr.send(node)"},
+		}},
+		{"C3: work does not end a margin before the lease", in(sim, "TestSim").saying("work stops before the lease ends"), []edit{
+			{locking + "keep.go", "deadline.Add(-k.cfg.Margin)", "deadline"},
+		}},
+		{"C3: no local timer ends work", in(locking, "TestHoldEndsWorkBeforeTheLease"), []edit{
+			{locking + "keep.go", "min(end.Sub(now), watchInterval)", "time.Hour"},
+		}},
+		{"C3: the wall clock is ignored", in(locking, "TestExpired", "TestSuspended"), []edit{
+			{locking + "locking.go", " || !now.Round(0).Before(deadline.Round(0))", ""},
+		}},
+		{"lease: a function begins after it", in(engine, "TestLeaseThatEndsBeforeTheFunction"), []edit{
+			{engine + "run.go", "if x.inTime() {", "if x.lease != nil {"},
+		}},
+		{"lease: as long as a restarted node abstains", in(config, "TestReadReportsEveryMistakeWithItsPlace"), []edit{
+			{config + "check.go", "if c.Lock.TTL >= c.Redis.RestartGrace {", "if false {"},
+		}},
+	},
+}

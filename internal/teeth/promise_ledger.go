@@ -1,0 +1,43 @@
+package main
+
+const redisledger = "internal/redisledger/"
+
+var outcomes = promise{
+	page: "guarantees/ledger.md",
+	text: "The ledger has an outcome for each tick, also for those that did not run.",
+	plants: []plant{
+		{"N5: FINISH keeps records without bound", rules, []edit{
+			{scripts + "finish.lua", "trim(runs_key, num(-tonumber(keep) - 1))", ""},
+		}},
+		{"N7: RECORD keeps the lower record", in(redisledger, "TestScriptsAgreeWithTheModel").saying(theModel), []edit{
+			{redisledger + "record.lua", "redis.call('ZREM', notes, highest)", "redis.call('ZREM', notes, record)"},
+		}},
+		{"C5: an outage is called a lost race", in(redlock, "TestReason", "TestReasonOfAllVectors"), []edit{
+			{redlock + "verdict.go", "case failed >= blocking:", "case failed > len(votes):"},
+		}},
+		{"ledger: the end of a run is missing", in(engine, "TestHowRunsEnd"), []edit{
+			{engine + "run.go", "released := x.release(entry, x.lease.Release)", "var released error"},
+		}},
+		{"ledger: a run without its lease succeeded", in(engine, "TestOutcome"), []edit{
+			{engine + "outcome.go", "case errors.Is(cause, locking.ErrLeaseLost):", "case err != nil && errors.Is(cause, locking.ErrLeaseLost):"},
+		}},
+		{"ledger: a dead run is running", in(redisledger, "TestMerge"), []edit{
+			{redisledger + "merge.go", "c.held = c.held || r.Owner", "c.held = true || r.Owner"},
+		}},
+		{"ledger: a minority of nodes is read", in(redisledger, "TestNoQuorum"), []edit{
+			{members + "reply.go", "if len(good) >= s.Quorum() {", "if len(good) > 0 {"},
+		}},
+		{"ledger: ticks before the start are missing", in(engine, "TestSixHoursDown"), []edit{
+			{engine + "scan.go", "l.insert(t)", "_ = t"},
+		}},
+		{"ledger: slept-through ticks are missing", in(engine, "TestSuspend", "TestNight"), []edit{
+			{engine + "oversleep.go", "e.decided(j.Job, t, missedFor(why))", "_ = t"},
+		}},
+		{"ledger: ticks of an outage are missing", in(sim, "TestSim").saying("is not in the ledger"), []edit{
+			{engine + "recorder.go", "if d.told = true; later {", "if d.told = true; later && false {"},
+		}},
+		{"ledger: unrecorded ticks count as recorded", in(engine, "TestAccountWaitsForTheLedger"), []edit{
+			{engine + "recorder_open.go", "a.until[key] = open.since", "_ = open.since"},
+		}},
+	},
+}

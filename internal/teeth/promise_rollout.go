@@ -1,0 +1,26 @@
+package main
+
+var rollouts = promise{
+	page: "rollout.md",
+	text: "A deployment loses nothing that a crash keeps.",
+	plants: []plant{
+		{"drain: runs are cancelled at once", in(engine, "TestDrain"), []edit{
+			{engine + "drain.go", "time.NewTimer(e.cfg.DrainTimeout)", "time.NewTimer(0)"},
+		}},
+		{"drain: nothing is handed over", in(engine, "TestDrainHandsOver", "TestHandedOverToTheNextStart"), []edit{
+			{engine + "handover.go", "if x.job.OnCrash != CrashRerun || end.err == nil {", "if true {"},
+		}},
+		{"reload: half a file is read", in(replica, "TestReloadWaitsForTheWriter"), []edit{
+			{config + "follow.go", "settle = 300 * time.Millisecond", "settle = time.Nanosecond"},
+		}},
+		{"reload: a removed job is claimed", in(engine, "TestRemovedTicksAreAccountedFor"), []edit{
+			{engine + "update.go", "l.claiming.stopWaiting(errRemoved)", "_ = errRemoved"},
+		}},
+		{"reload: a version that returns has a past", in(engine, "TestWayBackHasNoPast"), []edit{
+			{engine + "since.go", "versions[i].replaced(versions) || ", ""},
+		}},
+		{"forget: a job that is served", in(engine, "TestAbandoned"), []edit{
+			{engine + "forget.go", "cmp.Compare(a.Age, b.Age)", "cmp.Compare(b.Age, a.Age)"},
+		}},
+	},
+}
