@@ -41,6 +41,10 @@ func TestReadyRefuses(t *testing.T) {
 		"pause without why":  {Kind: acts.Pause, Job: "j", By: "ann"},
 		"odd tag":            {Kind: acts.Pause, Tag: "-", By: "ann", Reason: "so"},
 		"long reason":        {Kind: acts.Resume, Job: "j", Reason: strings.Repeat("x", acts.MaxText+1)},
+		"long name":          {Kind: acts.Trigger, Job: strings.Repeat("x", acts.MaxName+1)},
+		"long params":        {Kind: acts.Trigger, Job: "j", Params: json.RawMessage(`{"x":"` + strings.Repeat("x", acts.MaxParams) + `"}`)},
+		"too many at once":   {Kind: acts.Backfill, Job: "j", From: time.Unix(1, 0), To: time.Unix(2, 0), Concurrency: acts.MaxConcurrency + 1},
+		"trigger at once":    {Kind: acts.Trigger, Job: "j", Concurrency: 2},
 	} {
 		if _, err := act.Ready(); !errors.As(err, new(*acts.Error)) {
 			t.Errorf("%s: %v", name, err)
