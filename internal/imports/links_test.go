@@ -34,7 +34,7 @@ func TestMinimalLinksWhatItUses(t *testing.T) {
 		}
 	}
 	binary := filepath.Join(t.TempDir(), "minimal")
-	output(t, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, program)
+	output(t, "go", "build", "-ldflags", "-s -w", "-o", binary, program)
 	info, err := os.Stat(binary)
 	if err != nil {
 		t.Fatal(err)
