@@ -25,9 +25,8 @@ var leases = promise{
 		{"N9: a later tick ends an overlapping run", rules, []edit{
 			{scripts + "finish.lua", "(open == v or overlaps)", "open == v"},
 		}},
-		{"C3: drift is ignored", in(sim, "TestFastClocks").saying("one lease at a time"), []edit{
-			{redlock + "locker.go", "time.Duration(float64(ttl)*o.DriftFactor) + minDrift", "minDrift"},
-			{redlock + "pool.go", "WithDriftFactor(t.l.cfg.DriftFactor)", "WithDriftFactor(0)"},
+		{"C3: drift is ignored", in(redlock, "TestDeadline").saying("Deadline = "), []edit{
+			{redlock + "locker.go", "time.Duration(float64(ttl)*o.DriftFactor) + minDrift", "0"},
 		}},
 		{"C3: redsync's verdict is ignored", in(redlock, "TestClaimsAskAllNodes"), []edit{
 			{redlock + "pool.go", "validityShare = 0.5", "validityShare = 1e-12"},
