@@ -57,7 +57,7 @@ after --within are recorded as missed. quorate cancel JOB --waiting withdraws it
 				case dry:
 					return backfillListing(act.Job, ticks).Print(a.Out, format)
 				}
-				a.saidBackfill(act.Job, ticks)
+				a.printBackfill(act.Job, ticks)
 				return nil
 			})
 		},
@@ -72,8 +72,8 @@ after --within are recorded as missed. quorate cancel JOB --waiting withdraws it
 	return c
 }
 
-// saidBackfill reports the requested ticks.
-func (a App) saidBackfill(job string, ticks []time.Time) {
+// printBackfill prints the requested ticks.
+func (a App) printBackfill(job string, ticks []time.Time) {
 	text := fmt.Sprintf("%s: requested %s", job, listing.Count(len(ticks), "tick", "ticks"))
 	if len(ticks) > 0 {
 		text += fmt.Sprintf(", from %s to %s", *listing.Stamp(ticks[0]), *listing.Stamp(ticks[len(ticks)-1]))

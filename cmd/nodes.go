@@ -170,7 +170,7 @@ Running jobs lose their leases.`,
 			if err := change.Run(c.Context()); err != nil {
 				return err
 			}
-			a.sayWhatNext(change, to)
+			a.printNextSteps(change, to)
 			return nil
 		},
 	}
@@ -192,7 +192,7 @@ func readChange(f *flags, to string) (members.Change, error) {
 	return members.Change{From: from, To: target}, err
 }
 
-func (a App) sayWhatNext(c members.Change, to string) {
+func (a App) printNextSteps(c members.Change, to string) {
 	if c.DryRun {
 		fmt.Fprintln(a.Out, "nothing was changed; run it without --dry-run to do this")
 		return

@@ -50,15 +50,15 @@ func checkup() members.Checkup {
 			{Status: well, Fsync: "always", MaxMemory: 100 << 20, UsedMemory: 12 << 20, MayRestart: true},
 			{Status: restarted, UsedMemory: 3 << 20, Findings: []members.Finding{
 				{Topic: "state", Level: members.Wait, Text: restarted.Why},
-				{Topic: "eviction", Level: members.Mend, Text: restarted.Warnings[0]},
+				{Topic: "eviction", Level: members.Fix, Text: restarted.Warnings[0]},
 			}},
 			{Status: declared, Fsync: "everysec", UsedMemory: 3 << 20, Findings: []members.Finding{
 				{Topic: "persistence", Level: members.Note, Text: "a crash loses its last second (appendfsync everysec). Restarted, it abstains for the restart_grace of 20s, so no tick runs twice"},
 			}},
-			{Status: sealed, Findings: []members.Finding{{Topic: "state", Level: members.Mend, Text: "it is sealed"}}},
-			{Status: down, Findings: []members.Finding{{Topic: "state", Level: members.Mend, Text: "it does not answer"}}},
+			{Status: sealed, Findings: []members.Finding{{Topic: "state", Level: members.Fix, Text: "it is sealed"}}},
+			{Status: down, Findings: []members.Finding{{Topic: "state", Level: members.Fix, Text: "it does not answer"}}},
 		},
-		Local:  []members.Finding{{Topic: "clock", Level: members.Mend, Text: "its clock is 12s from the median of all: set it right, at 10s apart votes are lost"}},
+		Local:  []members.Finding{{Topic: "clock", Level: members.Fix, Text: "its clock is 12s from the median of all: set it right, at 10s apart votes are lost"}},
 		NextAt: tick.Add(20 * time.Second),
 	}
 }

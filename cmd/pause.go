@@ -30,7 +30,7 @@ paused while any pause covers it: its own, one of its tags, or all.`,
   quorate pause --all --reason "moving to another data centre" --as ops`,
 		Args: usage(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.stand(c, f, acts.Pause, who, what, args)
+			return a.setPause(c, f, acts.Pause, who, what, args)
 		},
 	}
 	targetFlags(c, &what)
@@ -83,12 +83,12 @@ the configuration. --id ends the pause with an ID from quorate pauses.`,
 		Args: usage(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			if id == "" {
-				return a.stand(c, f, acts.Resume, who, what, args)
+				return a.setPause(c, f, acts.Resume, who, what, args)
 			}
 			if len(args) > 0 || what.tag != "" || what.all {
 				return failure.Usagef("--id: write it alone, without a job, --tag and --all")
 			}
-			return a.standAs(c, f, who.sign(acts.Act{Kind: acts.Resume}), id)
+			return a.doPause(c, f, who.sign(acts.Act{Kind: acts.Resume}), id)
 		},
 	}
 	c.Flags().StringVar(&id, "id", "", "the pause with this `ID`")
@@ -97,8 +97,8 @@ the configuration. --id ends the pause with an ID from quorate pauses.`,
 	return c
 }
 
-// stand pauses or resumes the target of the flags.
-func (a App) stand(c *cobra.Command, f *flags, kind acts.Kind, who author, what target, args []string) error {
+// setPause pauses or resumes the target of the flags.
+func (a App) setPause(c *cobra.Command, f *flags, kind acts.Kind, who author, what target, args []string) error {
 	act, err := what.act(kind, args)
 	if err != nil {
 		return err
@@ -106,11 +106,11 @@ func (a App) stand(c *cobra.Command, f *flags, kind acts.Kind, who author, what 
 	if kind == acts.Pause && who.reason == "" {
 		return failure.Usagef(`give a reason with --reason "…": every skipped tick will have it`)
 	}
-	return a.standAs(c, f, who.sign(act), "")
+	return a.doPause(c, f, who.sign(act), "")
 }
 
-// standAs requests the act, or ends the pause with the ID.
-func (a App) standAs(c *cobra.Command, f *flags, act acts.Act, id string) error {
+// doPause requests the act, or ends the pause with the ID.
+func (a App) doPause(c *cobra.Command, f *flags, act acts.Act, id string) error {
 	return a.withCluster(c.Context(), f, func(cl cluster.Cluster) error {
 		done, warning, err := cl.PauseOrResume(c.Context(), act, id)
 		if err != nil {

@@ -53,8 +53,8 @@ continue. A file with a mistake changes nothing. Other settings need a restart.`
 	}
 }
 
-// heed passes signals on to the replicas until they have ended.
-func (a App) heed(replicas []*replica.Replica, ended <-chan struct{}) {
+// forwardSignals passes signals to the replicas until they have ended.
+func (a App) forwardSignals(replicas []*replica.Replica, ended <-chan struct{}) {
 	hard := a.Hard
 	for {
 		select {
@@ -80,7 +80,7 @@ func (a App) runAll(ctx context.Context, replicas []*replica.Replica) error {
 	defer cancel()
 	ended := make(chan struct{})
 	var watcher, running sync.WaitGroup
-	watcher.Go(func() { a.heed(replicas, ended) })
+	watcher.Go(func() { a.forwardSignals(replicas, ended) })
 	errs := make([]error, len(replicas))
 	for i, r := range replicas {
 		running.Go(func() {

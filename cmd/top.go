@@ -32,7 +32,7 @@ answers it shows what was known last, how old that is, and what to do.
 The terminal is left as it was with q, Ctrl-C or SIGTERM; ? shows the other keys.
 Times are UTC. NO_COLOR is heeded.
 
-With --once, and where standard output is no terminal or TERM is dumb, one frame is
+With --once, and where standard output is not a terminal or TERM is dumb, one frame is
 printed, without escape codes and as long as need be, 80 columns wide unless the
 terminal or $COLUMNS says otherwise; then the exit code is 4 when fewer than a
 quorum answer.

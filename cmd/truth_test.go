@@ -13,7 +13,7 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// What campaigns' configurations say of time.
+// Times in the campaigns' configurations.
 const (
 	campaignTTL    = 3 * time.Second
 	campaignWindow = 10 * time.Second // the default
@@ -56,16 +56,16 @@ func checkTruthAfter(t *testing.T, thawed []time.Time, config string, ticks map[
 	for {
 		r, rows := recordOf(t, config, ticks, sink, lives)
 		r.Thawed = thawed
-		lies := truth.Check(r)
-		if waited := time.Since(began); len(lies) == 0 {
+		violations := truth.Check(r)
+		if waited := time.Since(began); len(violations) == 0 {
 			t.Logf("the ledger is true after %v", waited.Round(100*time.Millisecond))
 			return rows
 		} else if waited < settledWithin && slices.ContainsFunc(r.Lives, func(l truth.Life) bool { return l.Until.IsZero() }) {
 			wait(t, time.Second)
 			continue
 		}
-		for i, lie := range lies[:min(len(lies), 20)] {
-			t.Errorf("lie %d of %d: %v", i+1, len(lies), lie)
+		for i, violation := range violations[:min(len(violations), 20)] {
+			t.Errorf("violation %d of %d: %v", i+1, len(violations), violation)
 		}
 		return rows
 	}
@@ -92,7 +92,7 @@ func recordOf(t *testing.T, config string, ticks map[string][]string, sink strin
 		}
 	}
 	r.Read = time.Now()
-	// Logs and lines come after the rows: a replica logs what it records, and a job has
+	// Logs and lines are read after the rows: a replica logs each record, and a job has
 	// written its line before its run has ended.
 	for _, p := range lives {
 		r.Lives = append(r.Lives, p.life())
@@ -105,8 +105,8 @@ func recordOf(t *testing.T, config string, ticks map[string][]string, sink strin
 	return r, rows
 }
 
-// life is what the process has logged, and how it ended. Another release may word its
-// log in another way, so of it only the end counts, beside what the sink saw.
+// life is the log of the process, and its end. Another release may have other messages, so
+// only its end and the sink count.
 func (p *process) life() truth.Life {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +127,7 @@ func moment(t *testing.T, stamp string) time.Time {
 	return at.UTC()
 }
 
-// valueOf is what p points to, zero for nil.
+// valueOf is *p, zero for nil.
 func valueOf[T ledger.Code | locking.Token](p *T) (v T) {
 	if p != nil {
 		v = *p

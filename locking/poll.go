@@ -13,8 +13,8 @@ type Poll struct {
 	Answers [MostNodes]Answer
 	// Rounds counts the rounds of requests; 0: unknown.
 	Rounds uint8
-	// Said quotes the nodes that refused or failed; mostly "".
-	Said string
+	// Errors quotes the nodes that refused or failed; mostly "".
+	Errors string
 }
 
 // Nodes is the number of nodes; 0: their answers are unknown.

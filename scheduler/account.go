@@ -2,23 +2,21 @@ package scheduler
 
 import "time"
 
-// An Account says how far back a job's ticks have to be accounted for, and since when
-// they were nobody's. The zero Account knows nothing. What is lost of one makes replicas
-// look further back, no more.
+// An Account says from when on every tick of a job has an entry. The zero Account knows
+// nothing. If part of one is lost, replicas only look further back.
 type Account struct {
-	// First is when a replica first served the job: earlier ticks were nobody's.
+	// First is when a replica first served the job. Earlier ticks are not accounted for.
 	First time.Time
-	// Until is how far the job is accounted for: each earlier tick has an entry in the
-	// ledger, or was nobody's.
+	// Until: every earlier tick has an entry in the ledger, or needs none.
 	Until time.Time
 	// Stopped is when the last replica drained while no other one lived.
 	Stopped time.Time
 	// Removed is when the last replica that served the job took it out of its
-	// configuration. Later ticks were nobody's, until a replica served the job again.
+	// configuration. Later ticks need no entry until a replica serves the job again.
 	Removed time.Time
 }
 
-// Merge puts together what two say of one job.
+// Merge combines two accounts of one job.
 func (a Account) Merge(b Account) Account {
 	if a.First.IsZero() || !b.First.IsZero() && b.First.Before(a.First) {
 		a.First = b.First
@@ -29,7 +27,7 @@ func (a Account) Merge(b Account) Account {
 	return a
 }
 
-// begin is the first instant of which a tick may lack an entry; zero: not known.
+// begin is the time from which ticks may lack an entry; zero: unknown.
 func (a Account) begin() time.Time {
 	if a.First.IsZero() || a.Until.After(a.First) {
 		return a.Until
@@ -44,7 +42,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// accountOf is the account of the job whose published versions these are.
+// accountOf merges the accounts of a job's published versions.
 func accountOf(versions []JobInfo) Account {
 	var a Account
 	for _, v := range versions {
@@ -53,15 +51,15 @@ func accountOf(versions []JobInfo) Account {
 	return a
 }
 
-// An absence is a span of time in which no replica served a job: after from, before to.
+// An absence is a time span in which no replica served a job, both ends excluded.
 type absence struct{ from, to time.Time }
 
-// Has tells whether a tick falls into the absence.
+// has reports whether the tick falls into the absence.
 func (a absence) has(tick time.Time) bool { return tick.After(a.from) && tick.Before(a.to) }
 
-// removal is when the job was removed and not yet put back, as the account and the
-// published versions tell one that serves the job since begun; zero where it was not, or
-// where it is accounted for what came later.
+// removal is the time in which the job was removed and not yet added again, seen by a
+// replica that serves it since begun. It is zero if there was none, or if later ticks are
+// accounted for.
 func (a Account) removal(versions []JobInfo, begun time.Time) absence {
 	if a.Removed.IsZero() || a.Removed.Before(a.Until) {
 		return absence{}

@@ -30,7 +30,7 @@ func onSchedule(t *testing.T, spec string, mode scheduler.CatchUpMode) scheduler
 	}
 }
 
-// shown are the ticks of j, each as its time on the first day and what became of it.
+// shown returns the ticks of j, each as its time on the first day and its outcome.
 func shown(c *schedtest.Cluster) string {
 	var lines []string
 	for _, e := range c.Ticks("j") {
@@ -50,8 +50,8 @@ func wantShown(t *testing.T, c *schedtest.Cluster, want ...string) {
 	}
 }
 
-// A replica comes after a gap, runs later ticks, and dies before it has looked up the
-// past. The next replica accounts for the gap all the same.
+// A replica starts after a gap, runs later ticks, and dies before it has read the past. The
+// next replica still accounts for the gap.
 func TestGapBeforeAReplicaThatDiedEarly(t *testing.T) {
 	t.Parallel()
 	setup := schedtest.Setup{Jobs: []scheduler.Job{onSchedule(t, "@every 2s", scheduler.CatchUpNone)}, Replicas: 1}
@@ -82,8 +82,8 @@ func TestGapBeforeAReplicaThatDiedEarly(t *testing.T) {
 	})
 }
 
-// The first tick of a job falls into an outage. It has been served before, so the
-// tick is accounted for, or caught up.
+// The first tick of a job falls into an outage. The job was served before, so the tick is
+// recorded or caught up.
 func TestFirstTickFallsIntoAnOutage(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[scheduler.CatchUpMode]string{
@@ -106,7 +106,7 @@ func TestFirstTickFallsIntoAnOutage(t *testing.T) {
 	}
 }
 
-// A job that was not served yet has no past, whatever its schedule says.
+// A job that was never served has no past, whatever its schedule.
 func TestNewJobHasNoPast(t *testing.T) {
 	t.Parallel()
 	other := onSchedule(t, "@daily", scheduler.CatchUpNone)
@@ -120,9 +120,9 @@ func TestNewJobHasNoPast(t *testing.T) {
 	})
 }
 
-// A job is taken out of the configuration, and put back. The ticks in between were
-// nobody's, also after everybody has died. Where all died before one could say so,
-// nobody knows.
+// A job is removed from the configuration and added again. The ticks in between need no
+// entry, even after all replicas have died. If all died before one could publish the
+// removal, it is unknown.
 func TestRemovedAndPutBack(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []scheduler.CatchUpMode{scheduler.CatchUpNone, scheduler.CatchUpAll} {
@@ -151,8 +151,8 @@ func TestRemovedAndPutBack(t *testing.T) {
 	}
 }
 
-// A roll-out replaces the replicas one by one with others whose configuration lacks the job,
-// and a later one puts it back. The ticks in between were nobody's.
+// A roll-out replaces the replicas one by one with a configuration without the job, and a
+// later one adds it again. The ticks in between need no entry.
 func TestRemovedByARollOut(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []scheduler.CatchUpMode{scheduler.CatchUpNone, scheduler.CatchUpAll} {
@@ -179,7 +179,8 @@ func TestRemovedByARollOut(t *testing.T) {
 	}
 }
 
-// A replica drains while another one serves the job, which then dies: nobody has removed it.
+// A replica drains while another one serves the job, which then dies: the job was not
+// removed.
 func TestRollOutRemovesNothing(t *testing.T) {
 	t.Parallel()
 	job := onSchedule(t, "@every 10m", scheduler.CatchUpAll)
@@ -204,8 +205,8 @@ func TestRollOutRemovesNothing(t *testing.T) {
 	}
 }
 
-// A roll-out adds another job, replica by replica. The job that was there before is served
-// all the while, so the outage after it is one.
+// A roll-out adds another job, replica by replica. The old job is served throughout, so a
+// later outage counts.
 func TestOutageAfterARollOut(t *testing.T) {
 	t.Parallel()
 	job := onSchedule(t, "@every 10m", scheduler.CatchUpAll)
@@ -225,8 +226,8 @@ func TestOutageAfterARollOut(t *testing.T) {
 	})
 }
 
-// A replica of a new configuration starts, the old one drains, and the new one dies, before
-// it has said or after it has said what it serves. Nobody has removed the job.
+// A replica with a new configuration starts, the old one drains, and the new one dies
+// before or after it publishes its jobs. The job was not removed.
 func TestNewVersionDiesInARollOut(t *testing.T) {
 	t.Parallel()
 	for _, wait := range []time.Duration{0, 50 * time.Millisecond, time.Second, 10 * time.Second} {
@@ -253,7 +254,7 @@ func TestNewVersionDiesInARollOut(t *testing.T) {
 	}
 }
 
-// One replica takes the job out long before the others: it was served all the while.
+// One replica removes the job long before the others: it was served throughout.
 func TestRemovedByOneReplicaOnly(t *testing.T) {
 	t.Parallel()
 	setup := schedtest.Setup{Jobs: []scheduler.Job{onSchedule(t, "@every 10m", scheduler.CatchUpAll)}, Replicas: 2}
@@ -271,7 +272,7 @@ func TestRemovedByOneReplicaOnly(t *testing.T) {
 	})
 }
 
-// The same where the set of the other one cannot be read: it may have the job.
+// The same if the other one's set cannot be read: it may have the job.
 func TestRemovedBesideAnUnreadableSet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -280,7 +281,7 @@ func TestRemovedBesideAnUnreadableSet(t *testing.T) {
 		job.CatchUp.Mode = scheduler.CatchUpAll
 		stays := c.replica("r1", func(cfg *scheduler.Config) { cfg.JobSets = unreadable{c.roster} }, job)
 		stop := c.start(stays)
-		kill := c.mortal("r2", job, every(t, "1h", "other", c.handler(nil)))
+		kill := c.killable("r2", job, every(t, "1h", "other", c.handler(nil)))
 		time.Sleep(15 * time.Minute)
 		c.update(stays)
 		time.Sleep(time.Second)
@@ -297,8 +298,7 @@ type unreadable struct{ scheduler.JobSets }
 
 func (unreadable) JobSet(context.Context, string) ([]byte, error) { return nil, locking.ErrNoQuorum }
 
-// What the ledger does not take is not accounted for: a replica whose records are refused
-// for good leaves the gap to the next one.
+// Refused records are not accounted for: the gap is left to the next replica.
 func TestAccountWaitsForTheLedger(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -320,8 +320,8 @@ func TestAccountWaitsForTheLedger(t *testing.T) {
 	})
 }
 
-// A replica sleeps for sixty hours. Each tick has an entry, or the oldest entry of
-// those says that more went the same way.
+// A replica sleeps for sixty hours. Each tick has an entry, or the oldest entry represents
+// the others.
 func TestSuspendedForSixtyHours(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []scheduler.CatchUpMode{scheduler.CatchUpNone, scheduler.CatchUpAll} {
@@ -339,16 +339,15 @@ func TestSuspendedForSixtyHours(t *testing.T) {
 					ahead.Store(int64(60 * time.Hour))
 					time.Sleep(10 * time.Minute)
 					c.stop(stop)
-					c.wholeOrSaid(interval)
+					c.complete(interval)
 				})
 			})
 		}
 	}
 }
 
-// wholeOrSaid fails if a tick of job j has no entry, unless the next one that has says
-// so.
-func (c *cluster) wholeOrSaid(interval string) {
+// complete fails if a tick of job j has no entry, unless the next entry represents it.
+func (c *cluster) complete(interval string) {
 	c.t.Helper()
 	step, err := time.ParseDuration(interval)
 	if err != nil {
@@ -365,8 +364,8 @@ func (c *cluster) wholeOrSaid(interval string) {
 	}
 }
 
-// While the nodes cannot be asked at the start, nobody knows what is paused, and no
-// tick is begun. That is the reason, not a sleep.
+// If the nodes do not answer at the start, the pauses are unknown, and no tick begins. That
+// is the reason, not a sleep.
 func TestTicksBeforeAnythingIsKnown(t *testing.T) {
 	t.Parallel()
 	setup := schedtest.Setup{Jobs: []scheduler.Job{onSchedule(t, "@every 2s", scheduler.CatchUpNone)}, Replicas: 1}
@@ -396,7 +395,7 @@ func TestTicksBeforeAnythingIsKnown(t *testing.T) {
 	})
 }
 
-// What came before the nodes lost their memory cannot be judged by what they have.
+// Ticks before the nodes lost their memory cannot be judged by what they have.
 func TestHistoryThatWasLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -404,7 +403,7 @@ func TestHistoryThatWasLost(t *testing.T) {
 		lost := &wiped{Store: c.ledger}
 		forgets := func(cfg *scheduler.Config) { cfg.Ledger = lost }
 		job := every(t, "10m", "j", c.handler(nil))
-		kill := c.mortal("r1", job)
+		kill := c.killable("r1", job)
 		time.Sleep(15 * time.Minute)
 		kill()
 		time.Sleep(20 * time.Minute) // 35 min
@@ -432,9 +431,9 @@ type wiped struct {
 
 func (f *wiped) RemembersSince(string) (time.Time, bool) { return f.since, true }
 
-// mortal starts a replica, and returns what kills it: nothing that it does later has
-// an effect.
-func (c *cluster) mortal(id string, list ...scheduler.Job) (kill func()) {
+// killable starts a replica, and returns a function that kills it: nothing it does later
+// has an effect.
+func (c *cluster) killable(id string, list ...scheduler.Job) (kill func()) {
 	nodes := &cutable{Memory: c.locks}
 	var dead atomic.Bool
 	gone := func() error {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// accounted says how far the jobs are accounted for that this replica may run: up to the
-// first tick that it has not decided yet. Of a job whose past nobody has looked up it says
-// nothing, unless others have said how far they have: learned, by key.
+// accounted returns, for each job that this replica may run, the first tick that is not
+// decided yet. It leaves out jobs whose past nobody has read, unless other replicas have
+// accounted for it: learned, by key.
 func (e *engine) accounted(learned map[string]time.Time) accounts {
 	now := e.clock.wall()
 	all := accounts{until: make(map[string]time.Time, len(e.jobs))}
@@ -24,10 +24,9 @@ func (e *engine) accounted(learned map[string]time.Time) accounts {
 	return all
 }
 
-// An unread is where pasts of jobs end that nobody has looked up yet.
+// An unread has the ends of the past spans that nobody has read yet, by job.
 type unread map[*job][]time.Time
 
-// add notes a past.
 func (u *unread) add(j *job, before time.Time) {
 	if *u == nil {
 		*u = unread{}
@@ -35,7 +34,7 @@ func (u *unread) add(j *job, before time.Time) {
 	(*u)[j] = append((*u)[j], before)
 }
 
-// drop forgets the pasts that done is true of.
+// drop removes the spans for which done returns true.
 func (u *unread) drop(j *job, done func(before time.Time) bool) {
 	left := slices.DeleteFunc((*u)[j], done)
 	if len(left) > 0 {
@@ -47,8 +46,9 @@ func (u *unread) drop(j *job, done func(before time.Time) bool) {
 	}
 }
 
-// pastIsKnown tells whether all is accounted for that came before this replica served the
-// job, or while it slept. Another one says that it has accounted for all up to learned.
+// pastIsKnown reports whether everything is accounted for that came before this replica
+// served the job, or while it slept. Other replicas have accounted for everything before
+// learned.
 func (e *engine) pastIsKnown(j *job, learned time.Time) bool {
 	if len(e.unread[j]) > 0 {
 		e.unread.drop(j, func(before time.Time) bool { return !before.After(learned) })
@@ -56,8 +56,8 @@ func (e *engine) pastIsKnown(j *job, learned time.Time) bool {
 	return len(e.unread[j]) == 0
 }
 
-// undecided is the first tick of the schedule that this replica has not decided, now if
-// it has all that have come.
+// undecided is the first tick of the schedule that this replica has not decided, or now if
+// there is none.
 func (j *job) undecided(now time.Time) time.Time {
 	first := now
 	earlier := func(at time.Time) {

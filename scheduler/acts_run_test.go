@@ -20,7 +20,7 @@ import (
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
-// desks is a cluster of which things can be asked.
+// desks is a cluster with acts.
 type desks struct {
 	*cluster
 	acts *schedtest.Acts
@@ -55,7 +55,7 @@ func (d *desks) do(act acts.Act) acts.Act {
 	return act
 }
 
-// result wants the audit log to say this of the act.
+// result wants this result of the act in the audit log.
 func (d *desks) result(id, want string) {
 	d.t.Helper()
 	log, err := d.acts.Audit(d.t.Context(), 100)
@@ -115,8 +115,7 @@ func TestTriggerRunsOnce(t *testing.T) {
 	})
 }
 
-// TestTriggersAtOnce: each of two that come at the same instant runs, one after
-// the other.
+// TestTriggersAtOnce: two triggers at the same instant both run, one after the other.
 func TestTriggersAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -145,8 +144,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// TestTriggerOutlivesReplicas: what was asked while no replica runs, or the last
-// one has gone, is done when one comes.
+// TestTriggerOutlivesReplicas: a request without a live replica is done when one starts.
 func TestTriggerOutlivesReplicas(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -184,7 +182,7 @@ func TestTriggerWaitsForTheLock(t *testing.T) {
 	})
 }
 
-// TestTriggerExpires: nobody has the job, or it is busy for too long.
+// TestTriggerExpires: no replica has the job, or it is busy for too long.
 func TestTriggerExpires(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -203,7 +201,7 @@ func TestTriggerExpires(t *testing.T) {
 		if last.Outcome != ledger.Skipped || !strings.Contains(last.Reason.String(), "overlap") || !last.Tick.Equal(short.At) {
 			t.Errorf("ledger: %+v, want the trigger skipped for overlap", last)
 		}
-		// Each replica saw another end of the lease; the log has what one of them recorded.
+		// Each replica saw another end of the lease; the log has that of one of them.
 		until := regexp.MustCompile(` until .*`)
 		d.result(short.ID, "skipped: "+until.ReplaceAllString(last.Reason.String(), " until .*"))
 		stop()
@@ -238,8 +236,8 @@ func TestTriggerParams(t *testing.T) {
 	})
 }
 
-// TestPause: by job, tag and for all; the ticks are skipped with who, when and
-// why, and not caught up.
+// TestPause: by job, tag and for all; the ticks are skipped with author, time and reason,
+// and not caught up.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	for name, act := range map[string]acts.Act{
@@ -257,7 +255,7 @@ func TestPause(t *testing.T) {
 				p.Kind, p.Reason, r.Kind = acts.Pause, "the bank is down", acts.Resume
 				p = d.do(p)
 				after(t, time.Minute)
-				manual := d.do(trigger) // runs all the same
+				manual := d.do(trigger) // it still runs
 				after(t, time.Minute)
 				d.do(r)
 				after(t, time.Minute)
@@ -301,7 +299,7 @@ func TestPausedInTheConfiguration(t *testing.T) {
 	})
 }
 
-// slowActs takes a while to be read.
+// slowActs are slow to read.
 type slowActs struct {
 	*schedtest.Acts
 	after time.Duration
@@ -314,8 +312,7 @@ func (s slowActs) Open(ctx context.Context) (acts.Open, error) {
 	return s.Acts.Open(ctx)
 }
 
-// TestPauseOutlivesReplicas: a replica claims nothing before it knows what is
-// paused.
+// TestPauseOutlivesReplicas: a replica claims nothing before it knows the pauses.
 func TestPauseOutlivesReplicas(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -407,7 +404,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// TestWithdraw: what waits for a request that was closed does not run.
+// TestWithdraw: a tick of a closed request does not run.
 func TestWithdraw(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,12 +9,11 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// admit waits until nothing on this replica is in the way of a try to claim: no
-// earlier run of the job, and no limit. closing is the verdict if the window
-// closed now.
+// admit waits until nothing on this replica blocks a try to claim: no earlier run of the
+// job, and no limit. closing is the verdict if the window closed now.
 func (a *attempt) admit(closing verdict) verdict {
 	for {
-		if v := a.outwait(); v.kind != again {
+		if v := a.waitForOwnRuns(); v.kind != again {
 			return v
 		}
 		forPlace, v := a.takePlace()
@@ -25,12 +24,12 @@ func (a *attempt) admit(closing verdict) verdict {
 		if !forPlace && !forTurn || v.kind != again {
 			return v
 		}
-		// Meanwhile another stream of the job may have begun a run here. Who only
-		// waited for a turn, which he has now, must not wait for the loop for nothing.
-		if !forPlace && !a.caughtUp && !a.beside() && !a.disturbed.Swap(false) {
+		// Another stream of the job may have begun a run meanwhile. An attempt that has
+		// waited only for its turn does not ask the loop without need.
+		if !forPlace && !a.caughtUp && !a.beside() && !a.runBegan.Swap(false) {
 			return v
 		}
-		if run, ok := a.ask(); run == nil || !ok {
+		if run, ok := a.blockingRun(); run == nil || !ok {
 			return v
 		}
 		a.leaveTurn()
@@ -38,8 +37,8 @@ func (a *attempt) admit(closing verdict) verdict {
 	}
 }
 
-// takePlace takes one of the replica's places. It waits for one as long as for an
-// earlier run of the job, and tells whether it had to.
+// takePlace takes one of the replica's places. It waits for one as long as for an earlier
+// run of the job, and reports whether it had to.
 func (a *attempt) takePlace() (waited bool, v verdict) {
 	if a.places == nil {
 		return false, verdict{kind: again}
@@ -66,7 +65,7 @@ func (a *attempt) takePlace() (waited bool, v verdict) {
 	return true, a.noPlace()
 }
 
-// leavePlace gives the place back, if the attempt has one.
+// leavePlace returns the place, if the attempt has one.
 func (a *attempt) leavePlace() {
 	if a.hasPlace {
 		a.hasPlace = false
@@ -74,14 +73,14 @@ func (a *attempt) leavePlace() {
 	}
 }
 
-// ledgerLook bounds a look into the ledger.
+// ledgerLook bounds a query of the ledger.
 const ledgerLook = 2 * time.Second
 
-// errElsewhere is why a tick that had no place here is nothing to account for.
+// errElsewhere: the tick had no place here, and another replica runs it.
 var errElsewhere = errors.New("another replica claimed it while this one ran scheduler.max_running others")
 
-// noPlace is the verdict on a tick for which there was no place until its window
-// closed. As a rule another replica had one.
+// noPlace is the verdict on a tick that got no place within its window. Usually another
+// replica had one.
 func (a *attempt) noPlace() verdict {
 	if a.begun() {
 		return verdict{kind: lost, err: errElsewhere}
@@ -89,7 +88,7 @@ func (a *attempt) noPlace() verdict {
 	return because(ledger.Skipped, ledger.Reason{Code: ledger.CodeLimit, Variant: ledger.VariantMaxRunning, Details: &ledger.Details{Most: a.cfg.MaxRunning}})
 }
 
-// begun tells whether the ledger has a run of the tick.
+// begun reports whether the ledger has a run of the tick.
 func (a *attempt) begun() bool {
 	ctx, cancel := context.WithTimeout(a.stops.releases, ledgerLook)
 	defer cancel()

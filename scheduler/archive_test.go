@@ -15,12 +15,12 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// archived gives replicas the cluster's ledger as their archive.
+// archived uses the cluster's ledger as archive.
 func archived(c *cluster) func(*scheduler.Config) {
 	return func(cfg *scheduler.Config) { cfg.Archive = c.ledger }
 }
 
-// What a run logs is found by the run's tick and token, however it ended.
+// The log of a run is found by tick and token, however the run ended.
 func TestLogsAreArchived(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -40,7 +40,7 @@ func TestLogsAreArchived(t *testing.T) {
 	})
 }
 
-// A job's history is bounded as it says when it runs, and when it does not.
+// A job's history is bounded when it runs, and when it does not.
 func TestHistoryIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -51,7 +51,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		"does not": {func(ctx context.Context, _ jobs.Run) error {
 			<-ctx.Done()
 			return ctx.Err()
-		}, 1 + 3}, // the run that goes on, and ticks that did not run
+		}, 1 + 3}, // the current run, and ticks that did not run
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCluster(t)
@@ -59,8 +59,8 @@ func TestHistoryIsBounded(t *testing.T) {
 			job.History = ledger.History{Keep: 3}
 			stop := c.start(c.replica("a", archived(c), job))
 			time.Sleep(95 * time.Second)
-			// The run that goes on is older than what is kept; its end is not told
-			// before the others were looked at.
+			// The current run is older than the bound; its end is recorded after the others
+			// were checked.
 			if got := len(c.ticks("j")); got != tt.ticks {
 				t.Errorf("a job that %s has %d ticks in the ledger, want %d", name, got, tt.ticks)
 			}
@@ -92,7 +92,7 @@ func TestLateRunsAreTold(t *testing.T) {
 	})
 }
 
-// A lateLocker grants after a while.
+// A lateLocker grants late.
 type lateLocker struct {
 	locking.Locker
 	after time.Duration
@@ -103,7 +103,7 @@ func (l lateLocker) TryAcquire(ctx context.Context, req locking.Request) (lockin
 	return l.Locker.TryAcquire(ctx, req)
 }
 
-// A lost lease is told once, before the end of the run.
+// A lost lease is reported once, before the end of the run.
 func TestLostLeasesAreTold(t *testing.T) {
 	t.Parallel()
 	for name, handler := range map[string]jobs.Handler{

@@ -2,19 +2,18 @@ package scheduler
 
 import "github.com/quorate/quorate/scheduler/acts"
 
-// The ticks of a backfill are claimed one after the other, and most jobs run one at
-// a time, so that their backfills do, too. Where runs may overlap all ticks would run
-// at once: there the runs share slots, like those of a group (slots.go). A backfill
-// yields to everything else: to scheduled ticks of the job (job.mustYield), and where
-// others wait for a slot of the same group (turn).
+// The ticks of a backfill are claimed one after the other. Where runs may overlap, all of
+// them would run at once, so these runs share slots like those of a group (slots.go). A
+// backfill yields to all other ticks: to scheduled ticks of the job (job.mustYield), and to
+// attempts that wait for a slot of the same group (turn).
 
-// backfilling is the job as an attempt for t takes it: of a job in a group, a
-// backfill uses the first slots only, so that it stays within both limits.
+// backfilling returns the job for an attempt of t. A backfill of a job in a group uses the
+// first slots only, so it keeps within both limits.
 func (j *Job) backfilling(t tick) *Job {
 	if t.stream != acts.StreamBackfill || !j.Overlap.traits().beside {
 		return j
 	}
-	most := max(1, t.act.Concurrency) // an older release may have asked
+	most := max(1, t.act.Concurrency) // an older release may have written 0
 	bounded := *j
 	if j.Group == "" {
 		bounded.Group, bounded.GroupSize = backfillGroup(j.key()), most
@@ -23,11 +22,11 @@ func (j *Job) backfilling(t tick) *Job {
 	return &bounded
 }
 
-// backfillGroup is the group of a job's backfills where it has none of its own.
+// backfillGroup is the group of a job's backfills if the job has none.
 func backfillGroup(key string) string { return "backfill:" + key }
 
-// BackfillSlots are the names of the locks that backfills of the job with the key
-// may have used, and that go with it.
+// BackfillSlots returns the names of the locks that backfills of the job may have used.
+// They are deleted with the job.
 func BackfillSlots(key string) []string {
 	var names []string
 	for n := range acts.MaxConcurrency {
@@ -36,7 +35,7 @@ func BackfillSlots(key string) []string {
 	return names
 }
 
-// backfills is 1 for an attempt that does, 0 for others.
+// backfills is 1 for an attempt of a backfill, and 0 for others.
 func (b *brief) backfills() int {
 	if b.tick.stream == acts.StreamBackfill {
 		return 1

@@ -13,8 +13,8 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// TestBackfillConcurrency: where runs may overlap, so many of a backfill go on at
-// once on all replicas together, within the job's group.
+// TestBackfillConcurrency: if runs may overlap, the concurrency of a backfill holds for all
+// replicas together, within the job's group.
 func TestBackfillConcurrency(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -57,7 +57,7 @@ func TestBackfillConcurrency(t *testing.T) {
 	}
 }
 
-// atMost counts how many runs go on at once.
+// atMost counts concurrent runs.
 type atMost struct {
 	mu        sync.Mutex
 	now, most int
@@ -70,7 +70,7 @@ func (m *atMost) add(n int) {
 	m.most = max(m.most, m.now)
 }
 
-// count is a function that takes so long.
+// count returns a function that takes d.
 func (m *atMost) count(d time.Duration) func(context.Context, jobs.Run) error {
 	return func(ctx context.Context, _ jobs.Run) error {
 		m.add(1)
@@ -79,8 +79,8 @@ func (m *atMost) count(d time.Duration) func(context.Context, jobs.Run) error {
 	}
 }
 
-// TestBackfillLetsOthersGoFirst: what waits for one of the few slots that a
-// backfill may use keeps nobody from the others.
+// TestBackfillLetsOthersGoFirst: backfill attempts that wait for one of their few slots
+// block no others.
 func TestBackfillLetsOthersGoFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,15 +10,15 @@ import (
 
 // A background is what is known of a past besides the ledger's entries.
 type background struct {
-	why        ledger.Code // of all its ticks; empty: it depends
-	account    Account     // zero where the replica was there, asleep
-	absence    absence     // of the job, from every configuration
+	why        ledger.Code // of all its ticks; empty: it differs
+	account    Account     // zero if the replica was there, asleep
+	absence    absence     // of the job from every configuration
 	remembered time.Time
 	trimmed    time.Time   // entries of ticks up to it may have been dropped
 	ticks      []time.Time // at which a replica served the job, newest first
 }
 
-// remembered is since when the ledger remembers the job; zero: always, or nobody knows.
+// remembered is since when the ledger remembers the job; zero: always, or unknown.
 func remembered(store ledger.Store, key string) time.Time {
 	if r, ok := store.(ledger.Rememberer); ok {
 		since, _ := r.RemembersSince(key)
@@ -27,8 +27,8 @@ func remembered(store ledger.Store, key string) time.Time {
 	return time.Time{}
 }
 
-// trimmedUpTo is the latest tick of the job of which the ledger has dropped an entry; zero:
-// none, or it cannot say.
+// trimmedUpTo is the latest tick whose entry the ledger has dropped; zero: none, or
+// unknown.
 func trimmedUpTo(ctx context.Context, store ledger.Store, key string) (time.Time, error) {
 	s, ok := store.(ledger.Skimmer)
 	if !ok {
@@ -41,7 +41,7 @@ func trimmedUpTo(ctx context.Context, store ledger.Store, key string) (time.Time
 	return some[0].Trimmed, nil
 }
 
-// lost tells whether the ledger may have lost what became of the tick.
+// lost reports whether the ledger may have lost the entry of the tick.
 func (b background) lost(at time.Time) bool { return at.Before(b.remembered) }
 
 // code says why nobody ran a tick that has no entry.
@@ -59,8 +59,8 @@ func (b background) code(at time.Time) ledger.Code {
 	return ledger.CodeUnknown
 }
 
-// stopped tells whether all replicas had stopped when the tick came, and none had come
-// back.
+// stopped reports whether all replicas had stopped when the tick came, and none had started
+// again.
 func (b background) stopped(at time.Time) bool {
 	stop := b.account.Stopped
 	if stop.IsZero() || stop.Before(b.account.Until) || at.Before(stop) {
@@ -68,26 +68,25 @@ func (b background) stopped(at time.Time) bool {
 	}
 	for _, known := range b.ticks {
 		if known.After(stop) && known.Before(at) {
-			return false // somebody came back
+			return false // a replica had started again
 		}
 	}
 	return true
 }
 
-// attended tells whether the entry shows that a replica served the job when the tick came.
+// attended reports whether the entry shows that a replica served the job when the tick came.
 func attended(e ledger.Entry) bool {
 	return e.Trigger != ledger.ByCatchUp && !e.Reason.Has(ledger.CodeNoReplica) && !e.Reason.Has(ledger.CodeUnknown) && !e.Reason.Has(ledger.CodeHistoryLost)
 }
 
-// standsFor is the reason of a tick that stands for all before it since first, too.
-func standsFor(why ledger.Code, first time.Time) ledger.Reason {
+// alikeSince is the reason of a tick whose entry represents all ticks since first, too.
+func alikeSince(why ledger.Code, first time.Time) ledger.Reason {
 	return ledger.Reason{Code: why}.And(ledger.Reason{Code: ledger.CodeAlike, Details: &ledger.Details{Since: first}})
 }
 
-// LastTicks returns the last n ticks of a schedule after from and before an instant that are
-// wanted, oldest first, and whether there are no others. A schedule can only be walked
-// forward, so it looks at longer and longer spans: what it costs does not grow with the
-// time since from.
+// LastTicks returns the last n wanted ticks of a schedule between from and before, oldest
+// first, and whether there are no others. A schedule can only be walked forward, so it
+// searches longer and longer spans: the cost does not grow with the time since from.
 func LastTicks(s schedule.Schedule, from, before time.Time, n int, wanted func(time.Time) bool) (list []time.Time, whole bool) {
 	for span := time.Minute; ; span *= 4 {
 		begin := later(from, before.Add(-span))
@@ -96,7 +95,7 @@ func LastTicks(s schedule.Schedule, from, before time.Time, n int, wanted func(t
 			if !wanted(at) {
 				continue
 			}
-			if list = append(list, at); len(list) > 2*n { // seldom, so that the newest stay
+			if list = append(list, at); len(list) > 2*n { // rarely, so the newest stay
 				list, whole = append(list[:0], list[len(list)-n:]...), false
 			}
 		}

@@ -9,23 +9,22 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// While ticks are caught up, those that come wait behind them in their lane. One
-// whose window closes while an earlier run of its job goes on is skipped, as it is
-// at any other time: it is not one that nobody could run. Otherwise a job whose
-// runs take longer than its period would never be on time again.
+// While ticks are caught up, new ticks wait behind them in their lane. A new tick whose
+// window closes during an earlier run of its job is skipped, as at any other time.
+// Otherwise a job whose runs take longer than its period would never be on time again.
 
-// blocked is what the attempts of a lane were told of runs of the job on other
-// replicas, as long as they were told of nothing else.
+// blocked is the run on another replica that attempts of a lane have found in their way, as
+// long as they find nothing else.
 type blocked struct {
 	since  time.Time
-	last   time.Time // when it was told so last
+	last   time.Time // when it was last found
 	holder string
-	tick   time.Time // that the run is of, as far as is known
+	tick   time.Time // the tick of the run, if known
 	until  time.Time // the end of its lease
 }
 
-// keptOut tells whether the tick came by schedule, and was kept out at the end of
-// its window, and since, by an earlier run of its job. Its verdict says by which.
+// keptOut reports whether an earlier run of the job has blocked a scheduled tick from the
+// end of its window until now. The verdict names the run.
 func (j *job) keptOut(l *lane, t tick) (verdict, bool) {
 	if t.trigger != ledger.BySchedule || !j.CatchUp.does() || j.Overlap.traits().beside {
 		return verdict{}, false
@@ -41,8 +40,8 @@ func (j *job) keptOut(l *lane, t tick) (verdict, bool) {
 	return verdict{}, false
 }
 
-// tellBlocked tells the loop what an attempt that catches up was told by the nodes.
-func (a *attempt) tellBlocked(err error) {
+// reportBlocked tells the loop what blocks an attempt that catches up.
+func (a *attempt) reportBlocked(err error) {
 	if !a.caughtUp {
 		return
 	}
@@ -53,7 +52,7 @@ func (a *attempt) tellBlocked(err error) {
 	a.report(p)
 }
 
-// block takes in what an attempt of the lane was told.
+// block stores what blocks an attempt of the lane.
 func (l *lane) block(b *blocked, now time.Time) {
 	if b != nil {
 		b.since, b.last = now, now
@@ -64,8 +63,8 @@ func (l *lane) block(b *blocked, now time.Time) {
 	l.blocked = b
 }
 
-// ranUntilNow forgets a run that has ended, after it accounts for the ticks that
-// the run kept out.
+// ranUntilNow removes a run that has ended, after it has decided the ticks that the run
+// blocked.
 func (e *engine) ranUntilNow(t *ticket) {
 	j := t.owner
 	i := slices.Index(j.running, t)
@@ -73,7 +72,7 @@ func (e *engine) ranUntilNow(t *ticket) {
 		return
 	}
 	l := j.lane("")
-	e.weed(j, l)
+	e.prune(j, l)
 	l.blocked = nil
 	j.running = slices.Delete(j.running, i, i+1)
 }

@@ -20,10 +20,10 @@ import (
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// manyJobs is what one replica should bear.
+// manyJobs is the number of jobs that one replica must handle.
 const manyJobs = 100_000
 
-// granting is a Locker that grants whatever it is asked for, at once.
+// granting is a Locker that grants everything at once.
 type granting struct{ tokens atomic.Uint64 }
 
 func (g *granting) TryAcquire(_ context.Context, req locking.Request) (locking.Lease, error) {
@@ -47,7 +47,7 @@ func (l *granted) Release(context.Context, []byte) error  { return nil }
 func (l *granted) HandOver(context.Context, []byte) error { return nil }
 func (l *granted) Void(context.Context) error             { return nil }
 
-// forgetful is a Ledger and a Roster that keeps nothing.
+// forgetful is a Ledger and a Roster that stores nothing.
 type forgetful struct{}
 
 func (forgetful) Record(context.Context, ledger.Entry) (bool, error) { return true, nil }
@@ -66,7 +66,7 @@ func (forgetful) Publish(context.Context, []scheduler.JobInfo) error    { return
 func (forgetful) Unpublish(context.Context, []scheduler.JobInfo) error  { return nil }
 func (forgetful) Jobs(context.Context) ([]scheduler.JobInfo, error)     { return nil, nil }
 
-// manyOf are n jobs as a configuration has them.
+// manyOf returns n jobs as a configuration has them.
 func manyOf(tb testing.TB, n int, spec string, handler jobs.Handler) []scheduler.Job {
 	tb.Helper()
 	list := make([]scheduler.Job, n)
@@ -114,8 +114,8 @@ func heapBytes() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkIdleJob measures the memory that a job costs which waits for its tick:
-// B/job of the scheduler's own, beside what whoever made the list pays.
+// BenchmarkIdleJob measures the memory of a job that waits for its tick: B/job of the
+// scheduler, without the job's definition.
 func BenchmarkIdleJob(b *testing.B) {
 	for _, n := range []int{10_000, manyJobs} {
 		for name, roster := range map[string]scheduler.Roster{"alone": nil, "roster": forgetful{}} {
@@ -125,7 +125,7 @@ func BenchmarkIdleJob(b *testing.B) {
 					list := manyOf(b, n, "H 2 * * *", func(context.Context, jobs.Run) error { return nil })
 					listed := heapBytes()
 					s := running(b, roster, list)
-					time.Sleep(12 * time.Second) // until all pasts are looked up, and all is published
+					time.Sleep(12 * time.Second) // until all pasts are read, and all is published
 					all := heapBytes()
 					b.ReportMetric(float64(listed-empty)/float64(n), "list-B/job")
 					b.ReportMetric(float64(all-listed)/float64(n), "B/job")
@@ -137,7 +137,7 @@ func BenchmarkIdleJob(b *testing.B) {
 	}
 }
 
-// cpu is what the process has used so far.
+// cpu is the processor time of the process.
 func cpu(tb testing.TB) time.Duration {
 	tb.Helper()
 	var u syscall.Rusage
@@ -147,7 +147,7 @@ func cpu(tb testing.TB) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// measureFires reports what a fire costs while count counts n fires a second.
+// measureFires reports the cost of a fire while count counts n fires a second.
 func measureFires(b *testing.B, n int, count *atomic.Int64) {
 	b.Helper()
 	second := func() {
@@ -174,8 +174,8 @@ func measureFires(b *testing.B, n int, count *atomic.Int64) {
 	b.ReportMetric(float64(seconds*int64(n)-fires), "lost")
 }
 
-// BenchmarkFires compares what a fire costs with what it costs robfig/cron, when
-// so many jobs are due each second. Run it with -benchtime 5x: five seconds.
+// BenchmarkFires compares the cost of a fire with robfig/cron's, for n due jobs each
+// second. Run it with -benchtime 5x: five seconds.
 func BenchmarkFires(b *testing.B) {
 	for _, n := range []int{10_000, manyJobs} {
 		b.Run(fmt.Sprintf("quorate/%d", n), func(b *testing.B) {
@@ -208,8 +208,8 @@ func BenchmarkFires(b *testing.B) {
 	}
 }
 
-// BenchmarkUpdate measures updates of a running replica, and for how long at most
-// its loop was busy meanwhile, as a Snapshot without the ticks to come sees it.
+// BenchmarkUpdate measures updates of a running replica, and the longest time that its loop
+// was busy meanwhile.
 func BenchmarkUpdate(b *testing.B) {
 	list := manyOf(b, manyJobs, "H 2 * * *", func(context.Context, jobs.Run) error { return nil })
 	changed := slices.Clone(list)

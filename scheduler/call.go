@@ -9,17 +9,17 @@ import (
 	"github.com/quorate/quorate/locking/fence"
 )
 
-// A call is one of the function, under a claim. It may ignore that its context has
-// ended.
+// A call is one call of the function under a claim. The function may ignore that its
+// context has ended.
 type call struct {
 	*execution
 	run      jobs.Run
 	ctx      context.Context
-	returned chan struct{} // closed when it has
+	returned chan struct{} // closed when the function has
 }
 
-// describe prepares the given call, and says what the function learns of its run.
-func (x *execution) describe(try int) *call {
+// newCall prepares a call, and what the function learns about its run.
+func (x *execution) newCall(try int) *call {
 	claim, c := x.claim, &call{execution: x, returned: make(chan struct{})}
 	c.run = jobs.Run{
 		ID: x.tick.entry(x.job, x.cfg.Replica).ID(), Job: x.job.Name, Key: x.job.renamedFrom(), Tick: x.tick.nominal,
@@ -30,10 +30,10 @@ func (x *execution) describe(try int) *call {
 	return c
 }
 
-// do calls the function and sets end.err to its error, and end.cause to why the
-// context of this call had ended by then, if it had. As a rule the function runs in
-// the attempt's goroutine: if it ends that, only what the attempt has deferred goes
-// on. One that may be called again gets a goroutine of its own for each call.
+// do calls the function. It sets end.err to its error, and end.cause to why the context of
+// this call had ended by then. The function usually runs in the attempt's goroutine: if it
+// ends that, only the attempt's deferred calls still run. A function that may be called
+// again gets a goroutine for each call.
 func (c *call) do(ctx context.Context, end *ending) {
 	if limit := c.job.Retry.AttemptTimeout; limit > 0 {
 		timed, stop := context.WithTimeoutCause(ctx, limit, errTryTimeout)
@@ -41,13 +41,13 @@ func (c *call) do(ctx context.Context, end *ending) {
 		ctx = timed
 	}
 	c.ctx = jobs.WithPrevious(fence.WithObserver(ctx, c.refuse), c.previous)
-	var attending sync.WaitGroup
-	attending.Go(c.attend)
+	var watcher sync.WaitGroup
+	watcher.Go(c.watchOverdue)
 	defer func() {
 		close(c.returned)
-		attending.Wait()
+		watcher.Wait()
 		end.cause = c.cause(c.ctx)
-		c.tellLost(end.cause)
+		c.notifyLost(end.cause)
 	}()
 	if c.job.Retry.Attempts > 1 {
 		end.err = jobs.Call(c.ctx, c.handler(), c.run)
@@ -56,12 +56,13 @@ func (c *call) do(ctx context.Context, end *ending) {
 	jobs.Do(c.ctx, c.handler(), c.run, &end.err)
 }
 
-// attend reports the function if it has not returned SafetyMargin after its context ended.
-func (c *call) attend() {
-	if c.goesOn() {
+// watchOverdue reports the function if it has not returned SafetyMargin after its context
+// ended.
+func (c *call) watchOverdue() {
+	if c.storeUntilEnd() {
 		return
 	}
-	c.tellLost(c.cause(c.ctx))
+	c.notifyLost(c.cause(c.ctx))
 	since := c.clock.wall()
 	timer := time.NewTimer(c.cfg.SafetyMargin)
 	defer timer.Stop()
@@ -70,15 +71,15 @@ func (c *call) attend() {
 		return
 	case <-timer.C:
 	}
-	c.tell(Event{Kind: EventOverdue, Since: since})
+	c.notify(Event{Kind: EventOverdue, Since: since})
 	c.report(progress{phase: overdue, since: since})
 	<-c.returned
 	c.report(progress{phase: overdue}) // it may be called again
 }
 
-// goesOn stores what the function logs until its context ends, or it has returned,
-// and tells whether it has.
-func (c *call) goesOn() (returned bool) {
+// storeUntilEnd stores what the function logs until its context ends or the function
+// returns. It reports whether the function has returned.
+func (c *call) storeUntilEnd() (returned bool) {
 	var store <-chan time.Time
 	if c.cfg.Archive != nil {
 		every := time.NewTicker(logEvery)

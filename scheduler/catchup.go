@@ -7,13 +7,12 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// Ticks that nobody could run are caught up, if the job has it, in the order in
-// which they came and one at a time. A tick that could not be claimed within its
-// window, for want of a quorum, say, stays the first of its lane, and is tried
-// until CatchUp.Window after its nominal time. The ticks after it wait: were a
-// later one claimed, it never could be.
+// Ticks that no replica could run are caught up in their order, one at a time, if the job
+// wants it. A tick that could not be claimed within its window, for example without a
+// quorum, stays the first of its lane, and is tried until CatchUp.Window after its nominal
+// time. Later ticks wait: once a later tick is claimed, an earlier one never can be.
 
-// Pauses between ticks of a job that are caught up.
+// longestCatchUpPause bounds the pause between ticks that are caught up.
 const longestCatchUpPause = 2 * time.Second
 
 // withDefaults returns a copy in which every zero value has its default.
@@ -24,10 +23,10 @@ func (c CatchUp) withDefaults() CatchUp {
 	return c
 }
 
-// does tells whether any ticks are caught up.
+// does reports whether ticks are caught up.
 func (c CatchUp) does() bool { return c.Mode == CatchUpLast || c.Mode == CatchUpAll }
 
-// latest is when a tick can no longer be caught up; zero if it cannot be at all.
+// latest is the end of a tick's catch-up; zero if the job has none.
 func (c CatchUp) latest(at time.Time) time.Time {
 	if !c.does() {
 		return time.Time{}
@@ -35,8 +34,8 @@ func (c CatchUp) latest(at time.Time) time.Time {
 	return at.Add(c.withDefaults().Window)
 }
 
-// not is the verdict on a tick that is not caught up because of the policy, and was
-// missed in the first place for what closing says.
+// not is the verdict on a tick that the policy does not catch up; closing says why it was
+// missed.
 func (c CatchUp) not(why ledger.Variant, closing verdict) verdict {
 	c = c.withDefaults()
 	d := ledger.Details{With: &closing.reason}
@@ -49,8 +48,8 @@ func (c CatchUp) not(why ledger.Variant, closing verdict) verdict {
 	return because(ledger.Missed, ledger.Reason{Code: ledger.CodeCatchUp, Variant: why, Details: &d})
 }
 
-// refuses says why a tick that is late is not caught up, zero if it is. So many
-// newer ones wait, and so many of these are late, too.
+// refuses says why a late tick is not caught up; zero if it is. newer ticks wait behind it,
+// and late of them are late, too.
 func (c CatchUp) refuses(t tick, now time.Time, newer, late int) ledger.Reason {
 	c = c.withDefaults()
 	closing := t.missed(ledger.CodeBehind)
@@ -70,9 +69,9 @@ func (c CatchUp) refuses(t tick, now time.Time, newer, late int) ledger.Reason {
 	}
 }
 
-// catchUpPause is how long a tick that is caught up waits before its first try:
-// different for every job and tick, the same on all replicas, and so short that
-// the job's schedule is overtaken.
+// catchUpPause is how long a tick that is caught up waits before its first try. It differs
+// by job and tick, is the same on all replicas, and is short enough to overtake the job's
+// schedule.
 func (j *Job) catchUpPause(t tick) time.Duration {
 	limit := longestCatchUpPause
 	if !t.next.IsZero() {
@@ -81,9 +80,9 @@ func (j *Job) catchUpPause(t tick) time.Duration {
 	return Jitter(j.key()+" catch-up", t.at, limit)
 }
 
-// goOn keeps the window open of a tick that nobody could run, and would be
-// missed for closing, if it may be caught up.
-func (a *attempt) goOn(closing verdict) bool {
+// extendToCatchUp keeps the window of a tick open that would be missed for closing, if it
+// may be caught up.
+func (a *attempt) extendToCatchUp(closing verdict) bool {
 	latest := a.tick.latest
 	if a.caughtUp || closing.outcome != ledger.Missed || !latest.After(a.clock.wall()) {
 		return false

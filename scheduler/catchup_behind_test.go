@@ -9,9 +9,9 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// Runs that take longer than the period, after an outage: what nobody could run is
-// caught up, and what comes while a run goes on is skipped, as it is without an
-// outage. So the job is on time again when all is caught up.
+// Runs that take longer than the period, after an outage: missed ticks are caught up, and
+// ticks during a run are skipped, as without an outage. So the job is on time again
+// afterwards.
 func TestCatchUpKeepsUp(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

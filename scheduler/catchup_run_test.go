@@ -28,8 +28,8 @@ func (c *cluster) startAll(n int, change func(*scheduler.Config), list ...schedu
 	}
 }
 
-// All replicas are down for six hours: each mode does what it says, and the
-// ledger explains each tick.
+// All replicas are down for six hours: each mode works as documented, and the ledger
+// explains each tick.
 func TestSixHoursDown(t *testing.T) {
 	t.Parallel()
 	const nobody = "no replica served the job"
@@ -88,8 +88,8 @@ func TestSixHoursDown(t *testing.T) {
 	}
 }
 
-// inOrderAndApart fails if runs overlapped, or came in another order than their
-// ticks, or if a tick of the past was not run as one.
+// inOrderAndApart fails if runs overlapped, ran in another order than their ticks, or if a
+// past tick was not run as one.
 func (c *cluster) inOrderAndApart() {
 	c.t.Helper()
 	var last ledger.Entry
@@ -108,7 +108,7 @@ func (c *cluster) inOrderAndApart() {
 	}
 }
 
-// Outages of the quorum, seen by replicas that live through them.
+// Outages of the quorum while replicas stay alive.
 func TestCatchUpAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -154,7 +154,7 @@ func TestCatchUpAfterAnOutage(t *testing.T) {
 	}
 }
 
-// outage is a Locker that has no quorum for a while.
+// outage is a Locker with a temporary loss of quorum.
 type outage struct {
 	locking.Locker
 	from, to time.Time
@@ -167,8 +167,7 @@ func (o outage) TryAcquire(ctx context.Context, req locking.Request) (locking.Le
 	return o.Locker.TryAcquire(ctx, req)
 }
 
-// A replica that slept does not repeat what others ran meanwhile, and catches up
-// what nobody did.
+// A replica that slept does not repeat what others ran meanwhile, and catches up the rest.
 func TestCatchUpAfterASuspend(t *testing.T) {
 	t.Parallel()
 	for _, alone := range []bool{true, false} {
@@ -195,8 +194,8 @@ func TestCatchUpAfterASuspend(t *testing.T) {
 	}
 }
 
-// Many jobs are caught up at once, but not at one instant; of each one run after
-// the other.
+// Many jobs are caught up at once, but not at one instant; each one's ticks run in
+// sequence.
 func TestCatchUpIsNoFlood(t *testing.T) {
 	t.Parallel()
 	const many = 300
@@ -238,8 +237,8 @@ func TestCatchUpIsNoFlood(t *testing.T) {
 	})
 }
 
-// What came just before a replica started is caught up like the rest, though its
-// window is still open: no run that goes on makes it skip.
+// Ticks just before a start are caught up like the rest, even within their window: the
+// current run does not make them skip.
 func TestCatchUpWithinTheWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

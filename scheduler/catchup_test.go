@@ -43,8 +43,7 @@ func TestWhatIsCaughtUp(t *testing.T) {
 	}
 }
 
-// A past's ticks are those after the last run, but for those that a policy has
-// decided.
+// A past has the ticks after the last run, except those that a policy has decided.
 func TestUndecidedPast(t *testing.T) {
 	t.Parallel()
 	second := Job{Name: "j", Schedule: everySecond{new(int)}}
@@ -60,7 +59,7 @@ func TestUndecidedPast(t *testing.T) {
 		past    past
 		entries []ledger.Entry // newest first
 		ticks   []int          // seconds after noon
-		lost    int            // the first so many of these cannot be claimed any more
+		lost    int            // the first of these that can no longer be claimed
 	}{
 		{"a new job", past{job: &catching}, nil, nil, 0},
 		{"known by hand only", past{job: &catching}, []ledger.Entry{manual}, nil, 0},
@@ -80,7 +79,7 @@ func TestUndecidedPast(t *testing.T) {
 	}
 	for _, tt := range tests {
 		tt.past.before = noon.Add(6 * time.Second)
-		u, err := tt.past.look(t.Context(), entriesOf(tt.entries), time.Second)
+		u, err := tt.past.findUndecided(t.Context(), entriesOf(tt.entries), time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,17 +96,17 @@ func TestUndecidedPast(t *testing.T) {
 	}
 }
 
-// A long past is bounded, and says so.
+// A long past is bounded, and marked as such.
 func TestLongPast(t *testing.T) {
 	t.Parallel()
 	p := past{job: &Job{Name: "j", Schedule: everySecond{new(int)}}, before: noon}
 	begun := noon.AddDate(-1, 0, 0)
-	u, err := p.look(t.Context(), entriesOf{{Job: "j", Tick: begun, Outcome: ledger.Succeeded}}, time.Second)
+	u, err := p.findUndecided(t.Context(), entriesOf{{Job: "j", Tick: begun, Outcome: ledger.Succeeded}}, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
 	first, last := u.ticks[0].at, u.ticks[len(u.ticks)-1].at
-	if len(u.ticks) != mostPast || !last.Equal(noon.Add(-time.Second)) || !first.Equal(u.before) || !u.first.Equal(begun.Add(time.Second)) {
+	if len(u.ticks) != maxPast || !last.Equal(noon.Add(-time.Second)) || !first.Equal(u.before) || !u.first.Equal(begun.Add(time.Second)) {
 		t.Errorf("%d ticks from %v to %v; left out %v to %v", len(u.ticks), first, last, u.first, u.before)
 	}
 	if rest := u.gone[0]; !rest.at.Before(first) || !strings.Contains(rest.why.String(), "all ticks since 2025") {
@@ -115,7 +114,7 @@ func TestLongPast(t *testing.T) {
 	}
 }
 
-// trimmedEntries are what is left in a ledger that has dropped entries up to a tick.
+// trimmedEntries are left in a ledger that has dropped entries up to a tick.
 type trimmedEntries struct {
 	entriesOf
 	upTo time.Time
@@ -125,8 +124,7 @@ func (l trimmedEntries) Skim(_ context.Context, list []ledger.Stretch, _ bool) (
 	return slices.Repeat([]ledger.Skimmed{{Trimmed: l.upTo}}, len(list)), nil
 }
 
-// Nobody has said of late how far a job is accounted for. What is kept no more is not taken
-// for what nobody ran.
+// The account is old. Dropped entries do not count as ticks that nobody ran.
 func TestTrimmedHistoryIsNotMissed(t *testing.T) {
 	t.Parallel()
 	for upTo, want := range map[int]int{4: 2, 2: 4, 0: 6} {
@@ -138,7 +136,7 @@ func TestTrimmedHistoryIsNotMissed(t *testing.T) {
 		for _, s := range []int{7, 6, 5} {
 			kept.entriesOf = append(kept.entriesOf, ledger.Entry{Job: "j", Tick: noon.Add(time.Duration(s) * time.Second), Outcome: ledger.Succeeded})
 		}
-		u, err := p.look(t.Context(), kept, time.Second)
+		u, err := p.findUndecided(t.Context(), kept, time.Second)
 		if got := len(u.gone) + len(u.ticks); err != nil || got != want {
 			t.Errorf("trimmed up to second %d: %d ticks lack an entry, %v; want %d", upTo, got, err, want)
 		}
@@ -167,7 +165,7 @@ func TestScansAreRepeated(t *testing.T) {
 	}
 }
 
-// entriesOf is a ledger of one job that has just these entries, newest first.
+// entriesOf is a ledger of one job with these entries, newest first.
 type entriesOf []ledger.Entry
 
 func (l entriesOf) Record(context.Context, ledger.Entry) (bool, error)         { return true, nil }

@@ -12,8 +12,8 @@ import (
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
-// Of three replicas each run of a job triggers one run of the next, which knows
-// its parent, and so does the ledger.
+// With three replicas each run of a job triggers one run of the next. That run and the
+// ledger know its parent.
 func TestChainRunsOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

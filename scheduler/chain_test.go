@@ -18,12 +18,12 @@ import (
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
-// watchedActs notes what is asked for, and what the ledger knew by then.
+// watchedActs records requests, and what the ledger knew by then.
 type watchedActs struct {
 	acts.Store
 	cluster *cluster
 	asked   []string
-	fails   int // so many calls
+	fails   int // calls that fail
 }
 
 func (w *watchedActs) Do(ctx context.Context, act acts.Act) (acts.Act, error) {
@@ -36,8 +36,8 @@ func (w *watchedActs) Do(ctx context.Context, act acts.Act) (acts.Act, error) {
 	return w.Store.Do(ctx, act)
 }
 
-// chained runs the first tick of a job that ends with err, or takes too long,
-// and returns what was asked for.
+// chained runs the first tick of a job that ends with err, or takes too long, and returns
+// its requests.
 func chained(t *testing.T, fails int, handler jobs.Handler) (asked []string, first ledger.Entry) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -58,8 +58,8 @@ func chained(t *testing.T, fails int, handler jobs.Handler) (asked []string, fir
 	return asked, first
 }
 
-// A run asks for what follows its end, and for nothing else, while it still
-// holds its lease.
+// A run requests the jobs that follow its end, and nothing else, while it still holds its
+// lease.
 func TestChainFollowsTheOutcome(t *testing.T) {
 	t.Parallel()
 	const by = " by chain of first@20000101T001000.000Z while running"
@@ -79,8 +79,8 @@ func TestChainFollowsTheOutcome(t *testing.T) {
 	}
 }
 
-// Without a quorum a run asks again while its lease lasts; then it is in the
-// ledger that it could not.
+// Without a quorum a run tries again while its lease lasts; then the ledger has the
+// failure.
 func TestChainIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	fine := func(context.Context, jobs.Run) error { return nil }
@@ -93,7 +93,7 @@ func TestChainIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// What an earlier attempt has asked for, which ended otherwise, is not said to lack.
+// A request of an earlier attempt with another end counts as made.
 func TestChainAskedForByAnEarlierAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestChainAskedForByAnEarlierAttempt(t *testing.T) {
 	})
 }
 
-// All attempts of a run ask for the same, so it is done once.
+// All attempts of a run make the same request, so it is done once.
 func TestChainIDIsStable(t *testing.T) {
 	t.Parallel()
 	e := ledger.Entry{Job: "first", Tick: time.Unix(1_800_000_000, 0), Token: 7, Attempt: 1}
@@ -146,10 +146,10 @@ func TestChainsThatCannotBe(t *testing.T) {
 		return j
 	}
 	for want, list := range map[string][]scheduler.Job{
-		`"a" triggers "x", which is no job`: {job("a", "x")},
-		"without end: a → a":                {job("a", "a")},
-		"without end: b → c → d → b":        {job("a", "b"), job("b", "c"), job("c", "d"), job("d", "b")},
-		"":                                  {job("a", "b", "c"), job("b", "d"), job("c", "d"), job("d")},
+		`"a" triggers "x", which is not a job`: {job("a", "x")},
+		"without end: a → a":                   {job("a", "a")},
+		"without end: b → c → d → b":           {job("a", "b"), job("b", "c"), job("c", "d"), job("d", "b")},
+		"":                                     {job("a", "b", "c"), job("b", "d"), job("c", "d"), job("d")},
 	} {
 		_, err := scheduler.New(scheduler.Config{Replica: "a", Locker: lateLocker{}, Ledger: &schedtest.Ledger{}}, list)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -9,11 +9,11 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// voidTimeout bounds giving a claim back.
+// voidTimeout bounds the return of an unused claim.
 const voidTimeout = 2 * time.Second
 
-// win tries until it holds the tick's lease or knows that it never will. took
-// is how long the winning try took.
+// win tries until it holds the tick's lease, or knows that it cannot. took is the duration
+// of the winning try.
 func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
 	closing := a.tick.missed(ledger.CodeAsleep)
 	if v := a.begin(closing); v.kind != again {
@@ -24,14 +24,14 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
 		if v := a.admit(closing); v.kind != again {
 			return nil, 0, v
 		}
-		if a.waits.Err() != nil || a.remaining() <= 0 && !a.goOn(closing) {
+		if a.waits.Err() != nil || a.remaining() <= 0 && !a.extendToCatchUp(closing) {
 			return nil, 0, a.cutShort(closing)
 		}
 		alone := a.first && tries == 0
 		if !alone {
 			if waited, v := a.peek(tries, &closing); v.kind != again {
 				return nil, 0, v
-			} else if waited || a.waits.Err() != nil { // for one, the job was removed while the nodes answered
+			} else if waited || a.waits.Err() != nil { // for example, the job was removed
 				continue
 			}
 		}
@@ -42,7 +42,7 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
 			return nil, 0, verdict{kind: postponed}
 		}
 		a.leaveTurn()
-		a.tell(Event{Kind: EventTried, Took: took, Err: err})
+		a.notify(Event{Kind: EventTried, Took: took, Err: err})
 		if err == nil {
 			return lease, took, verdict{}
 		}
@@ -52,19 +52,19 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration, v verdict) {
 	}
 }
 
-// denied does what follows from a try that was not granted, and waits before the
-// next if there is to be one. It returns the verdict if the window closed now.
+// denied handles a try that was not granted, and waits before the next one, if any. It
+// returns the verdict if the window closed now.
 func (a *attempt) denied(tries int, took time.Duration, err error, before verdict) (closing, v verdict) {
 	a.leavePlace()
-	a.blocked = !unheard(err)
+	a.blocked = !unanswered(err)
 	if v := judge(err, a.cfg.Replica); v.kind != again {
 		return before, v
 	}
-	if a.runsElsewhere(err) && a.standBy(err) {
+	if a.runsElsewhere(err) && a.watchLease(err) {
 		return before, verdict{kind: again}
 	}
-	a.doubt(err)
-	a.tellBlocked(err)
+	a.checkEarlier(err)
+	a.reportBlocked(err)
 	if closing = atWindowEnd(err, a.tick); closing.outcome == ledger.Skipped {
 		a.keepOpen()
 	}
@@ -74,11 +74,10 @@ func (a *attempt) denied(tries int, took time.Duration, err error, before verdic
 	return closing, verdict{kind: again}
 }
 
-// begin waits before the first try. What is caught up lets earlier runs end
-// first.
+// begin waits before the first try. Catching up first waits for earlier runs.
 func (a *attempt) begin(closing verdict) verdict {
 	if a.caughtUp {
-		if v := a.outwait(); v.kind != again {
+		if v := a.waitForOwnRuns(); v.kind != again {
 			return v
 		}
 	}
@@ -94,18 +93,17 @@ func (a *attempt) pause(tries int, took time.Duration, err error, closing verdic
 		return false
 	}
 	in := a.retryDelay(tries+a.looks, took, err, a.random)
-	if in >= a.remaining() && !a.goOn(closing) {
+	if in >= a.remaining() && !a.extendToCatchUp(closing) {
 		return false
 	}
-	a.tell(Event{Kind: EventRetrying, Err: err, In: in})
+	a.notify(Event{Kind: EventRetrying, Err: err, In: in})
 	return a.wait(in, nil, closing) == timeUp
 }
 
-// retryDelay is the pause after so many tries, the last of which took so long and
-// was refused for why. Who may wait for long asks seldom. So do those of a crowd
-// that waits for a run of the job to end, or for nodes that do not answer, perhaps
-// as they are asked too much: they are asked as often as by one. But nobody leaves
-// out the last quarter of the window. below yields a duration below a limit.
+// retryDelay is the pause after a number of tries; the last took that long and was refused
+// for why. An attempt that may wait for long asks rarely. Many replicas that wait for one
+// run, or for nodes that do not answer, together ask as often as one replica would. But
+// every attempt uses the last quarter of the window. below yields a duration below a limit.
 func (a *attempt) retryDelay(tries int, took time.Duration, why error, below func(time.Duration) time.Duration) time.Duration {
 	longest := longestRetry
 	if !a.patient() && !a.caughtUp {
@@ -114,22 +112,22 @@ func (a *attempt) retryDelay(tries int, took time.Duration, why error, below fun
 	switch {
 	case a.patient() || a.caughtUp || a.remaining() > a.cfg.Window:
 		longest = longestWait
-	case errors.Is(why, locking.ErrTaken), unheard(why):
+	case errors.Is(why, locking.ErrTaken), unanswered(why):
 		crowded := min(time.Duration(max(a.crowd, 1))*longestRetry, longestWait, a.remaining()/4)
 		longest = max(longest, crowded)
 	}
 	return retryDelay(tries, took, longest, below)
 }
 
-// unheard tells whether a try, or a look, was not answered in time.
-func unheard(err error) bool {
+// unanswered reports whether a try, or a look, was not answered in time.
+func unanswered(err error) bool {
 	return errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrTooSlow) || errors.Is(err, locking.ErrSilent)
 }
 
-// heard lets what became of a try or a look, begun at that time, decide how many
-// there may be at once.
-func (a *attempt) heard(begun time.Time, err error) {
-	if unheard(err) {
+// noteAnswer adapts the number of concurrent tries to the result of a try or a look that
+// began at that time.
+func (a *attempt) noteAnswer(begun time.Time, err error) {
+	if unanswered(err) {
 		a.turns.silence(begun)
 	} else {
 		a.turns.answer()
@@ -141,20 +139,20 @@ func (a *attempt) random(limit time.Duration) time.Duration {
 	return a.cfg.Random(a.job.Name, a.tick.at, limit)
 }
 
-// wanted is a request for the tick, without a note.
-func (a *attempt) wanted() locking.Request {
+// wanted is the request for the tick, without a note.
+func (a *attempt) request() locking.Request {
 	return locking.Request{
 		Name: a.job.key(), Tick: a.tick.at, Stream: a.tick.stream, Beside: a.beside(), TTL: a.cfg.TTL, Mode: a.job.mode(),
 		Holder: a.cfg.Replica,
 	}
 }
 
-// try makes one attempt to claim, in one round if it expects to be alone, and carefully
-// if somebody was in the way. A claim that comes too late to be used is given back.
+// try tries once to claim, in one round if it expects no competition, and in two if it has
+// met a competitor. A claim that comes too late is given back.
 func (a *attempt) try(ctx context.Context, alone, blocked bool) (locking.Lease, time.Duration, error) {
-	start, req := time.Now(), a.wanted()
-	if err := a.lookBack(ctx); err != nil || a.earlier.found() {
-		a.heard(start, err)
+	start, req := time.Now(), a.request()
+	if err := a.findEarlier(ctx); err != nil || a.earlier.found() {
+		a.noteAnswer(start, err)
 		return nil, time.Since(start), err
 	}
 	req.Direct, req.Waiting = alone, blocked
@@ -162,12 +160,12 @@ func (a *attempt) try(ctx context.Context, alone, blocked bool) (locking.Lease, 
 	lease, err := a.cfg.Locker.TryAcquire(ctx, req)
 	now := time.Now()
 	took := now.Sub(start)
-	a.heard(start, err)
+	a.noteAnswer(start, err)
 	if err != nil {
 		return nil, took, err
 	}
-	// A claim that was won while the drain began is run: the others have been
-	// told that the tick is taken, and will not come back to it.
+	// A claim that was won while the drain began is run: the other replicas know that the
+	// tick is claimed, and do not return to it.
 	if err := a.stops.runs.Err(); err != nil {
 		a.void(lease)
 		return nil, took, err
@@ -179,19 +177,18 @@ func (a *attempt) try(ctx context.Context, alone, blocked bool) (locking.Lease, 
 	return lease, took, nil
 }
 
-// entry begins the ledger's line on the tick.
+// entry begins the ledger's entry of the tick.
 func (a *attempt) entry(o ledger.Outcome, started time.Time) ledger.Entry {
 	e := a.tick.entry(a.job, a.cfg.Replica)
 	e.Trigger, e.Outcome, e.Started = a.trigger(), o, started
 	return e
 }
 
-// void gives back a claim under which nothing was done, so that another
-// replica may run the tick.
+// void gives back an unused claim, so another replica may run the tick.
 func (a *attempt) void(lease locking.Lease) {
 	ctx, cancel := context.WithTimeout(a.stops.releases, voidTimeout)
 	defer cancel()
-	// Its failure changes nothing here: the lease ends by itself, and the
-	// locker goes on telling the nodes.
+	// A failure changes nothing here: the lease expires, and the locker keeps informing the
+	// nodes.
 	_ = lease.Void(ctx)
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// A moody Locker refuses for the given reasons, one after the other, then
-// grants. A last reason of repeat is returned for ever.
-type moody struct {
+// A scripted Locker refuses for the given reasons, one after the other, then grants. With
+// repeat, the last reason is permanent.
+type scripted struct {
 	locks   *locktest.Memory
 	reasons []error
 	repeat  bool
@@ -28,7 +28,7 @@ type moody struct {
 	reqs  []locking.Request
 }
 
-func (m *moody) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+func (m *scripted) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	m.mu.Lock()
 	m.asked, m.reqs = append(m.asked, time.Now()), append(m.reqs, req)
 	var reason error
@@ -85,7 +85,7 @@ func TestReactions(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
-				m := &moody{locks: c.locks, reasons: []error{tt.reason}, repeat: tt.repeat}
+				m := &scripted{locks: c.locks, reasons: []error{tt.reason}, repeat: tt.repeat}
 				c.locker = m
 				stop := c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.Window = window }, every(t, "10s", "j", c.handler(nil))))
 				time.Sleep(15 * time.Second)
@@ -105,13 +105,13 @@ func TestReactions(t *testing.T) {
 	}
 }
 
-// The replica with rank 0 claims in one round. Behind somebody else's lease it first asks
-// whether that is free, and where nobody answered it claims in two rounds.
+// The replica with rank 0 claims in one round. Behind another lease it first checks whether
+// that is free, and after silence it claims in two rounds.
 func TestTriesBehindALeaseWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		m := &moody{locks: c.locks, reasons: []error{locking.ErrTaken, locking.ErrSplit, locking.ErrNoQuorum, nil}}
+		m := &scripted{locks: c.locks, reasons: []error{locking.ErrTaken, locking.ErrSplit, locking.ErrNoQuorum, nil}}
 		c.locker = m
 		stop := c.start(c.replica("r1", nil, every(t, "10s", "j", c.handler(nil))))
 		time.Sleep(15 * time.Second)
@@ -146,7 +146,7 @@ func TestRetriesStop(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
-				m := &moody{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true}
+				m := &scripted{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true}
 				c.locker = m
 				stop := c.start(c.replica("r1", tt.change, every(t, "10s", "j", c.handler(nil))))
 				time.Sleep(20*time.Second - time.Millisecond)
@@ -163,8 +163,8 @@ func TestRetriesStop(t *testing.T) {
 	}
 }
 
-// A claim that comes when running jobs have been cancelled, or so late that the
-// work could not begin, is given back: another replica may run the tick.
+// A claim that comes after running jobs were cancelled, or too late to begin, is given
+// back: another replica may run the tick.
 func TestUselessClaimIsVoided(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -181,7 +181,7 @@ func TestUselessClaimIsVoided(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
-				c.locker = &moody{locks: c.locks, slow: tt.slow}
+				c.locker = &scripted{locks: c.locks, slow: tt.slow}
 				if tt.slow == 0 {
 					c.locker = late{c.locks}
 				}
@@ -202,13 +202,13 @@ func TestUselessClaimIsVoided(t *testing.T) {
 	}
 }
 
-// A claim that is won while the drain begins is run: the other replicas have
-// been told that the tick is taken.
+// A claim that is won while the drain begins is run: the other replicas know that the tick
+// is claimed.
 func TestClaimWonWhileDrainBegins(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		c.locker = &moody{locks: c.locks, slow: 2 * time.Second}
+		c.locker = &scripted{locks: c.locks, slow: 2 * time.Second}
 		stop := c.start(c.replica("r1", nil, every(t, "10s", "j", c.handler(nil))))
 		time.Sleep(11 * time.Second)
 		c.stop(stop)
@@ -225,26 +225,26 @@ func (l late) TryAcquire(ctx context.Context, req locking.Request) (locking.Leas
 	return lease, err
 }
 
-// While a claim hangs, the ticks that come are accounted for one by one.
+// While a claim hangs, new ticks are recorded one by one.
 func TestTicksBehindAHangingClaim(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		c.locker = &moody{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, slow: 3500 * time.Millisecond}
+		c.locker = &scripted{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, slow: 3500 * time.Millisecond}
 		stop := c.start(c.replica("r1", nil, every(t, "1s", "j", c.handler(nil))))
 		time.Sleep(8500 * time.Millisecond)
 		c.stop(stop)
 		const behind = ": an earlier tick of the job was still being decided on this replica"
 		c.wantTicks("j",
 			"1s missed: no quorum: a: down", "2s missed"+behind, "3s missed"+behind,
-			// The tick that waited when the claim came back is tried at once.
+			// The tick that waited when the claim returned is tried at once.
 			"4s succeeded", "5s missed"+behind, "6s missed"+behind,
 			"7s missed"+behind, "8s succeeded",
 		)
 	})
 }
 
-// A process that is paused between winning and beginning gives the claim back.
+// A process that is paused between claim and start gives the claim back.
 func TestPausedBeforeTheWorkBegan(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -261,12 +261,12 @@ func TestPausedBeforeTheWorkBegan(t *testing.T) {
 	})
 }
 
-// A tick is decided before the next one comes, not in its time.
+// A tick is decided before the next one comes, not in its own time.
 func TestDecidedInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		c.locker = &moody{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true}
+		c.locker = &scripted{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true}
 		var late []time.Duration
 		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
 			on(cfg, scheduler.EventDecided, func(e scheduler.Event) {

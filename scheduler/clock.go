@@ -2,8 +2,8 @@ package scheduler
 
 import "time"
 
-// Clocks read the wall clock, which schedules go by, and the monotonic one,
-// which stands still while the machine is suspended and never jumps.
+// clocks read the wall clock, which schedules use, and the monotonic clock, which stops
+// while the machine is suspended and never jumps.
 type clocks struct {
 	wall func() time.Time
 	mono func() time.Duration
@@ -18,11 +18,11 @@ func newClocks(wall func() time.Time) clocks {
 	return clocks{wall: wall, mono: func() time.Duration { return time.Since(start) }}
 }
 
-// jumpThreshold is what wall and monotonic clock may move apart between two
-// looks before it counts as a jump. Slewing moves them by milliseconds.
+// jumpThreshold is how far wall and monotonic clock may move apart between two readings
+// before it counts as a jump. Slewing moves them by milliseconds.
 const jumpThreshold = 2 * time.Second
 
-// A drift watches the two clocks move apart.
+// A drift detects that the two clocks move apart.
 type drift struct {
 	clock clocks
 	wall  time.Time
@@ -33,10 +33,10 @@ func newDrift(c clocks) *drift {
 	return &drift{clock: c, wall: c.wall(), mono: c.mono()}
 }
 
-// look returns by how much the wall clock ran ahead of the monotonic clock
-// since the last look: positive after a suspend or when the clock was set
-// forward, and zero below the threshold.
-func (d *drift) look() time.Duration {
+// jump returns by how much the wall clock ran ahead of the monotonic clock since the last
+// call: positive after a suspend or when the clock was set forward, and zero below the
+// threshold.
+func (d *drift) jump() time.Duration {
 	wall, mono := d.clock.wall(), d.clock.mono()
 	apart := wall.Sub(d.wall) - (mono - d.mono)
 	d.wall, d.mono = wall, mono

@@ -44,7 +44,7 @@ func TestDrift(t *testing.T) {
 		for _, s := range steps {
 			time.Sleep(s.slept)
 			ahead += s.step
-			if got := d.look(); got != s.want {
+			if got := d.jump(); got != s.want {
 				t.Errorf("%s: %v, want %v", s.name, got, s.want)
 			}
 		}

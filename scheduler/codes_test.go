@@ -12,7 +12,7 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// What refused claims lead to has the code of its cause.
+// Verdicts on refused claims have the code of their cause.
 func TestCodesOfRefusals(t *testing.T) {
 	t.Parallel()
 	down := locking.NodeError{Node: "a", Err: errors.New("down")}
@@ -51,9 +51,9 @@ func TestCodesOfTicksThatDidNotRun(t *testing.T) {
 		{(&Job{Paused: true}).paused(nil), ledger.CodePaused},
 		{pausedBy(acts.Act{By: "ann", Job: "j", At: noon}), ledger.CodePaused},
 		{noSlot(&fullError{group: "g"}, tick{}).reason, ledger.CodeLimit},
-		{run.slotless(cancelled(&stopError{}), nil).reason, ledger.CodeCancelled},
-		{run.slotless(cancelled(locking.ErrLeaseLost), nil).reason, ledger.CodeLimit},
-		{run.slotless(cancelled(jobs.ErrDraining), nil).reason, ledger.CodeDrained},
+		{run.slotWaitEnded(cancelled(&stopError{}), nil).reason, ledger.CodeCancelled},
+		{run.slotWaitEnded(cancelled(locking.ErrLeaseLost), nil).reason, ledger.CodeLimit},
+		{run.slotWaitEnded(cancelled(jobs.ErrDraining), nil).reason, ledger.CodeDrained},
 	}
 	for _, tt := range tests {
 		if tt.got.Code != tt.want {

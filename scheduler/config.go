@@ -14,8 +14,8 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// Config is what a Scheduler needs beside its jobs. Replica, Locker and Ledger
-// are required; for everything else the zero value means the default.
+// Config is what a Scheduler needs besides its jobs. Replica, Locker and Ledger are
+// required; elsewhere the zero value means the default.
 type Config struct {
 	// Replica is the id under which this process appears in leases, ledger and
 	// roster. It must be unique among the live replicas. Required.
@@ -24,7 +24,7 @@ type Config struct {
 	Version string
 	Host    string
 	PID     int
-	// Labels are what jobs may ask of this replica; see Job.Labels.
+	// Labels are matched with those that jobs require; see Job.Labels.
 	Labels map[string]string
 	// State, if set, says how this replica describes itself in the roster while
 	// it is not draining. Default: always "ready".
@@ -37,84 +37,79 @@ type Config struct {
 	Ledger   ledger.Store   // required
 	Roster   Roster         // none: this replica believes it is alone
 	JobSets  JobSets        // none: sets of jobs are not published, and a roll-out cannot tell which jobs it removes
-	Acts     acts.Store     // none: nothing can be asked of this replica
+	Acts     acts.Store     // none: people cannot trigger, pause or cancel jobs
 	Archive  ledger.Archive // none: no logs are kept, and Job.History is not applied
-	Observer Observer       // none: nobody is told what happens
-	// TellSettled has Observer told of EventSettled. That costs one query of the ledger
-	// for each tick that nobody ran, by the first replica that records it.
-	TellSettled bool
-	// Middleware goes around each call of a function, the first one outermost, and
-	// all of it outside of what the registry has.
+	Observer Observer       // none: events are dropped
+	// NotifySettled sends EventSettled to Observer. It costs one query of the ledger for each
+	// tick that nobody ran, by the first replica that records it.
+	NotifySettled bool
+	// Middleware wraps each call of a function, the first one outermost, outside of the
+	// registry's middleware.
 	Middleware []jobs.Middleware
-	// Logger is the base of the loggers that runs are given. The scheduler
-	// itself logs nothing: Observer is told. Default: discards.
+	// Logger is the base of the loggers that runs get. The scheduler itself logs nothing;
+	// it notifies Observer. Default: discards.
 	Logger *slog.Logger
 
-	// Source yields jobs besides those given to New, as they come and go.
+	// Source yields further jobs, which may change at any time.
 	Source Source
-	// SourceEvery is the pause between two questions to Source. Default 30 s.
+	// SourceEvery is the pause between two readings of Source. Default 30 s.
 	SourceEvery time.Duration
 
-	// ForgetAfter is how long after the last replica served a job Forget is
-	// called for it. Default 0: never.
+	// ForgetAfter is how long after the last replica served a job Forget is called for it.
+	// Default 0: never.
 	ForgetAfter time.Duration
-	// Forget drops what is kept under the key of a job that was removed: claims,
-	// ledger and logs. It returns an error that matches locking.ErrTaken while
-	// somebody holds its lock, and locking.ErrNoQuorum when too few nodes did it;
-	// that nothing is kept is no error. Asking again must be harmless. None:
-	// nothing is forgotten.
+	// Forget deletes what is stored under the key of a removed job: claims, ledger and
+	// logs. Its error matches locking.ErrTaken while the lock is held, and
+	// locking.ErrNoQuorum when too few nodes did it. Deleting nothing is no error, and
+	// repeating it must be harmless. None: nothing is deleted.
 	Forget func(ctx context.Context, key string) error
 
 	// TTL of a lease. Default 15 s.
 	TTL time.Duration
 	// ExtendEvery is the pause between extensions. Default TTL/3.
 	ExtendEvery time.Duration
-	// SafetyMargin is how long before its lease a job's context ends.
-	// Default TTL/10.
+	// SafetyMargin is how long before the end of its lease a job's context ends. Default
+	// TTL/10.
 	SafetyMargin time.Duration
-	// MaxHold bounds how long the lease of one run is kept. Where a run takes
-	// longer, its context ends with cause locking.ErrMaxHold, and its lease soon
-	// after, even if the function does not return. Default 0: no bound.
+	// MaxHold bounds how long the lease of one run is kept. Then the context of the run
+	// ends with cause locking.ErrMaxHold, and its lease soon after, even if the function
+	// does not return. Default 0: no bound.
 	MaxHold time.Duration
-	// Window is how long after its tick a claim may still be tried; a window
-	// also ends when the job's next tick comes. Default 2 × TTL, so that the
-	// lease a dead replica left behind can be outwaited.
+	// Window is how long after its tick a claim may be tried; a window also ends when the
+	// job's next tick comes. Default 2 × TTL, longer than the lease of a dead replica.
 	Window time.Duration
 	// Stagger is the head start of each rank: a replica waits rank × Stagger
 	// before its first attempt. Default 20 ms; negative: none.
 	Stagger time.Duration
 	// MaxClockOffset is how far ClockOffset may be from zero. Beyond it the replica
-	// says that it is StateSkewed, and all rank it behind those that are not.
-	// Default 500 ms; negative: any.
+	// announces StateSkewed, and every replica ranks it last. Default 500 ms; negative:
+	// any.
 	MaxClockOffset time.Duration
-	// MaxTries bounds the attempts to claim one tick. Default 0: as many as the
-	// window has room for.
+	// MaxTries bounds the tries to claim one tick. Default 0: only the window bounds them.
 	MaxTries int
-	// DrainTimeout is how long running jobs may go on after Run's context has
-	// ended. Default 20 s.
+	// DrainTimeout is how long running jobs may continue after Run's context has ended.
+	// Default 20 s.
 	DrainTimeout time.Duration
 	// StopTimeout is how long functions that were cancelled at the end of the
 	// drain have to return. Default 5 s.
 	StopTimeout time.Duration
 	// BeatEvery is the pause between heartbeats to the roster. Default 5 s.
 	BeatEvery time.Duration
-	// ActsEvery is the pause between looks at what was asked of the cluster.
-	// Default 1 s.
+	// ActsEvery is the pause between two readings of the requests. Default 1 s.
 	ActsEvery time.Duration
-	// MaxClaims bounds the tries to claim that are under way at once. Of the
-	// ticks that wait, those go first for which this replica is first in rank.
-	// While nodes do not answer there are fewer. Default 128.
+	// MaxClaims bounds the concurrent tries to claim. Ticks for which this replica has the
+	// smallest rank go first. While nodes do not answer there are fewer. Default 128.
 	MaxClaims int
-	// MaxRunning bounds the runs that go on at once on this replica. Ticks for
-	// which it has no place are left to others. Default 0: no bound.
+	// MaxRunning bounds the concurrent runs on this replica. Ticks without a place are left
+	// to other replicas. Default 0: no bound.
 	MaxRunning int
-	// Clock is the wall clock that schedules go by, and Random returns a random
-	// duration below limit: the pause before the next try to claim a tick. Both
-	// are for simulations. Default: the system's clock, math/rand.
+	// Clock is the wall clock for schedules, and Random returns a random duration below
+	// limit: the pause before the next try to claim. Both are for simulations. Default: the
+	// system's clock, math/rand.
 	Clock  func() time.Time
 	Random func(job string, tick time.Time, limit time.Duration) time.Duration
-	// RecordQueue bounds the ticks without a run that wait for a quorum to
-	// record them; beyond it the oldest are dropped. Default 10 000.
+	// RecordQueue bounds the ticks without a run that wait to be recorded. Beyond it the
+	// oldest are dropped. Default 10 000.
 	RecordQueue int
 }
 
@@ -151,8 +146,7 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Validate says everything that is wrong with c, which should have its
-// defaults.
+// Validate returns everything that is wrong with c, which should have its defaults.
 func (c Config) Validate() error {
 	var errs []error
 	refuse := func(bad bool, format string, args ...any) {

@@ -30,7 +30,7 @@ func TestConfigMistakes(t *testing.T) {
 		t.Fatalf("the defaults are refused: %v", err)
 	}
 	tests := []struct {
-		names  string // what the error must name
+		names  string // the error must contain it
 		mutate func(*Config)
 	}{
 		{"Replica", func(c *Config) { c.Replica = "" }},

@@ -15,14 +15,13 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// voters is a Locker like a quorum of five nodes: a vote reaches each node
-// after a random latency, goes to whoever comes first, and an attempt without
-// three votes gives its votes back and has lost to nobody in particular.
+// voters is a Locker like a quorum of five nodes: a vote reaches each node after a random
+// latency, the first one gets it, and an attempt without three votes returns its votes.
 type voters struct {
 	locks *locktest.Memory
 
 	mu     sync.Mutex
-	nodes  [5]map[string]*locking.Request // by name: who has the vote
+	nodes  [5]map[string]*locking.Request // by name: the owner of the vote
 	splits int
 }
 
@@ -48,7 +47,7 @@ func (v *voters) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 	return nil, &locking.AcquireError{Reason: locking.ErrSplit, Name: req.Name, Votes: locking.Votes{For: votes, Of: 5}}
 }
 
-// each sends what to every node and counts those where it returned true.
+// each sends what to every node and counts the nodes where it returned true.
 func (v *voters) each(what func(map[string]*locking.Request) bool) int {
 	var sent sync.WaitGroup
 	count := 0
@@ -69,8 +68,8 @@ func (v *voters) each(what func(map[string]*locking.Request) bool) int {
 	return count
 }
 
-// compete lets replicas fire the same ticks at the same instant and returns how
-// many runs each tick had, and how often the votes were split.
+// compete makes replicas fire the same ticks at the same instant and returns the number of
+// runs of each tick, and of split votes.
 func compete(t *testing.T, replicas, ticks int, change func(*scheduler.Config)) (runs map[time.Time]int, splits int) {
 	t.Helper()
 	c := newCluster(t)
@@ -127,7 +126,7 @@ func TestEveryTickOnceUnderContention(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*scheduler.Config)
-		splits bool // the retries must have had something to do
+		splits bool // retries must have been needed
 	}{
 		{"stagger and retry", nil, false},
 		{"retry alone", func(c *scheduler.Config) { c.Stagger = -1 }, true},
@@ -150,7 +149,7 @@ func TestEveryTickOnceUnderContention(t *testing.T) {
 	}
 }
 
-// The test above can see what stagger and retry are for.
+// The test above notices the loss of stagger and retry.
 func TestTicksAreLostWithoutStaggerAndRetry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

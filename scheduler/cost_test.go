@@ -12,13 +12,12 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// What a replica keeps grows with its jobs, so it is bounded. Not parallel, since others
+// A replica's memory grows with its jobs, so it is bounded. Not parallel, since others
 // allocate, too.
 
-// mostBytes bounds what a replica keeps of a job that waits for its tick: the
-// definition, its place in the engine, what is published. The texts of the
-// definition, and its schedule, belong to whoever made it.
-const mostBytes = 896
+// maxBytes bounds a replica's memory for a waiting job: the definition, its place in the
+// engine, its publication. The texts of the definition, and its schedule, do not count.
+const maxBytes = 896
 
 func TestIdleJobIsSmall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -26,17 +25,17 @@ func TestIdleJobIsSmall(t *testing.T) {
 		list := manyOf(t, n, "H 2 * * *", func(context.Context, jobs.Run) error { return nil })
 		before := heapBytes()
 		running(t, forgetful{}, list)
-		time.Sleep(2 * time.Minute) // until all pasts are looked up, and all is published
+		time.Sleep(2 * time.Minute) // until all pasts are read, and all is published
 		per := (heapBytes() - before) / n
 		t.Logf("%d bytes per job", per)
-		if per > mostBytes {
-			t.Errorf("%d bytes per job, want at most %d", per, mostBytes)
+		if per > maxBytes {
+			t.Errorf("%d bytes per job, want at most %d", per, maxBytes)
 		}
 		runtime.KeepAlive(list)
 	})
 }
 
-// listed counts how often all published jobs are read.
+// listed counts the reads of all published jobs.
 type listed struct {
 	forgetful
 	times atomic.Int64
@@ -47,8 +46,8 @@ func (l *listed) Jobs(context.Context) ([]scheduler.JobInfo, error) {
 	return nil, nil
 }
 
-// An update of many jobs, which the loop takes in step by step, reads what is
-// published for all steps together: once for the publisher, once for their pasts.
+// An update of many jobs in several steps reads the published versions once for the
+// publisher and once for the pasts.
 func TestUpdateOfManyReadsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		roster := new(listed)

@@ -8,8 +8,7 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// Three replicas for a day, one of which restarts every hour: every tick runs
-// once.
+// Three replicas for a day, one of which restarts every hour: every tick runs once.
 func TestDay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	deskTimeout = 5 * time.Second  // one reading of the acts, one settlement
-	settleEvery = 30 * time.Second // between looks at what a request has come to
-	closingTime = 2 * time.Second  // what Run spends on settlements at its end
+	deskTimeout = 5 * time.Second  // for one reading of the acts, or one settlement
+	settleEvery = 30 * time.Second // between two tries to settle a request
+	closingTime = 2 * time.Second  // for settlements at the end of Run
 )
 
-// A desk asks again and again what was asked of the cluster, hands it to the
-// loop, and notes what became of it. It has a goroutine of its own.
+// A desk reads open requests periodically, passes them to the loop, and stores their
+// results. It has its own goroutine.
 type desk struct {
 	cfg    Config
 	clock  clocks
@@ -35,12 +35,12 @@ func newDesk(s *Scheduler) *desk {
 	}
 }
 
-// run works until the loop has ended, and then settles what it still can.
+// run works until the loop has ended, and then settles what it can.
 func (d *desk) run(ctx context.Context) {
 	if d.cfg.Acts == nil {
 		return
 	}
-	for d.look(ctx) {
+	for d.read(ctx) {
 		d.settle(ctx)
 		d.wait()
 	}
@@ -49,9 +49,9 @@ func (d *desk) run(ctx context.Context) {
 	d.settle(ctx)
 }
 
-// look reads the acts and hands them to the loop. It returns false when that has
-// ended. Without an answer the loop keeps the picture it has.
-func (d *desk) look(ctx context.Context) bool {
+// read passes the acts to the loop. It returns false when that has ended. Without an answer
+// the loop keeps the acts that it has.
+func (d *desk) read(ctx context.Context) bool {
 	select {
 	case <-d.done:
 		return false
@@ -60,7 +60,7 @@ func (d *desk) look(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, deskTimeout)
 	defer cancel()
 	open, err := d.cfg.Acts.Open(ctx)
-	if whole(err) != nil {
+	if ignorePartial(err) != nil {
 		return true
 	}
 	select {
@@ -71,8 +71,8 @@ func (d *desk) look(ctx context.Context) bool {
 	}
 }
 
-// wait waits about ActsEvery, so that the replicas do not ask all at once, or
-// until there is something to settle.
+// wait waits about ActsEvery, at random, so replicas do not all ask at once, or until there
+// is something to settle.
 func (d *desk) wait() {
 	every := d.cfg.ActsEvery
 	timer := time.NewTimer(every/2 + rand.N(every))
@@ -84,7 +84,7 @@ func (d *desk) wait() {
 	}
 }
 
-// add asks for an act to be settled. Any goroutine may call it.
+// add queues a settlement. Any goroutine may call it.
 func (d *desk) add(s settlement) {
 	d.mu.Lock()
 	if have := d.todo[s.act.ID]; have != nil && s.why.IsZero() {
@@ -98,21 +98,20 @@ func (d *desk) add(s settlement) {
 	}
 }
 
-// forget drops settlements of requests that are open no more.
+// forget drops settlements of requests that are no longer open.
 func (d *desk) forget(open map[string]bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	forget(d.todo, open)
 }
 
-// settle tries to settle what is due.
 func (d *desk) settle(ctx context.Context) {
 	for _, s := range d.due() {
 		d.try(ctx, s)
 	}
 }
 
-// due returns the settlements to try now, and puts each off.
+// due returns the settlements to try now, and postpones each.
 func (d *desk) due() []*settlement {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -132,7 +131,7 @@ func (d *desk) try(ctx context.Context, s *settlement) {
 	defer cancel()
 	result, err := s.result(ctx, d.cfg, d.clock.wall())
 	if err != nil || result == "" || d.cfg.Acts.Close(ctx, s.act.ID, result) != nil {
-		return // the next time
+		return // later
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

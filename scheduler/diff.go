@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// A Diff is what an update changes in a set of jobs. Every list is sorted, by
-// the names that the jobs have afterwards; removed ones have none.
+// A Diff is what an update changes. Every list is sorted by the names that the jobs have
+// afterwards; for removed jobs, before.
 type Diff struct {
 	Added   []string
 	Changed []string // the same job with another Hash
-	Renamed []Rename // the same Key under another name; in Changed, too, if more is new
+	Renamed []Rename // the same Key under another name; also in Changed if more changes
 	Removed []string
 	// Settings returns the Job.Settings of a job in Changed, before and after.
 	Settings func(job string) (before, after any)
 }
 
-// A Rename is a job that goes on under another name.
+// A Rename is a job with a new name.
 type Rename struct{ From, To string }
 
-// Empty tells whether nothing changes.
+// Empty reports whether nothing changes.
 func (d Diff) Empty() bool {
 	return len(d.Added)+len(d.Changed)+len(d.Renamed)+len(d.Removed) == 0
 }
@@ -46,8 +46,8 @@ func (d Diff) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// An alteration is how one set of jobs becomes another, job by job.
-type alteration struct {
+// jobChanges are the changes from one set of jobs to another, job by job.
+type jobChanges struct {
 	added   []*Job
 	kept    []*Job // in both, as they are afterwards
 	changed []bool
@@ -55,10 +55,10 @@ type alteration struct {
 	Diff
 }
 
-// alter says what turns the jobs of before into those of after. Both are
-// hashed. Jobs are the same if their keys are.
-func alter(before map[string]*Job, after []*Job) alteration {
-	var a alteration
+// compareJobs returns the changes from before to after. Both are hashed. Jobs are the same
+// if their keys are.
+func compareJobs(before map[string]*Job, after []*Job) jobChanges {
+	var a jobChanges
 	versions := map[string][2]*Job{}
 	a.Settings = func(job string) (before, after any) {
 		v := versions[job]

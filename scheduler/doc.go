@@ -14,7 +14,7 @@
 //
 // # What it promises
 //
-//   - At most one replica runs a tick, as far as the Locker grants a tick once.
+//   - At most one replica runs a tick, if the Locker grants a tick once.
 //     A job with [OnCrash] rerun may run again after its replica died, with a
 //     larger token.
 //   - A function runs under a lease. Its context ends Config.SafetyMargin before

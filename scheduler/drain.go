@@ -8,15 +8,14 @@ import (
 	"github.com/quorate/quorate/jobs"
 )
 
-// A drain ends things in this order, and gives each step its time: claims at
-// once, runs after DrainTimeout, releases StopTimeout later. What goes on then
-// is stuck.
+// A drain has three steps, each with its own time: it ends claims at once, runs after
+// DrainTimeout, releases StopTimeout later. What still runs then is stuck.
 
-// lastTimeout is for the goroutines whose release was cut short to say so.
+// lastTimeout is how long goroutines have to report after their release was cancelled.
 const lastTimeout = time.Second
 
-// stops are the contexts of what attempts do, and the means to end them. None
-// ends with the context of Run: a drain ends them one by one.
+// stops are the contexts of attempts. None ends with the context of Run: a drain ends them
+// one by one.
 type stops struct {
 	claims   context.Context
 	runs     context.Context
@@ -41,10 +40,10 @@ func (s stops) all() {
 	s.stopReleases(jobs.ErrDraining)
 }
 
-// drain waits for the attempts that go on, with less and less patience. It
-// returns a *StuckError if some never ended.
+// drain waits for the attempts and stops them step by step. It returns a *StuckError if
+// some do not end.
 func (e *engine) drain() error {
-	e.hear()
+	e.readInbox()
 	e.draining = true
 	close(e.closing)
 	e.stopClaims(jobs.ErrDraining)
@@ -61,15 +60,15 @@ func (e *engine) drain() error {
 	for e.active > 0 {
 		select {
 		case <-e.inbox.some:
-			e.hear()
+			e.readInbox()
 			continue
-		case q := <-e.asks:
-			e.hear()
+		case q := <-e.queries:
+			e.readInbox()
 			e.answer(q)
 			continue
 		case open := <-e.desk.opened: // runs can still be cancelled
-			e.hear()
-			e.heed(open)
+			e.readInbox()
+			e.applyActs(open)
 			continue
 		case <-aborted:
 			aborted = nil
@@ -89,7 +88,7 @@ func (e *engine) drain() error {
 	return nil
 }
 
-// clear accounts for the ticks that wait.
+// clear decides the ticks that wait.
 func (e *engine) clear() {
 	for _, j := range e.jobs {
 		for _, l := range j.lanes {
@@ -98,7 +97,7 @@ func (e *engine) clear() {
 	}
 }
 
-// runningJobs names the jobs whose runs go on, sorted.
+// runningJobs returns the names of the jobs that run, sorted.
 func (e *engine) runningJobs() []string {
 	var names []string
 	for _, j := range slices.Concat(e.jobs, e.leaving) {

@@ -63,19 +63,19 @@ func TestDrain(t *testing.T) {
 				if list, _ := c.roster.Replicas(t.Context()); len(list) != 0 {
 					t.Errorf("still on the roster: %v", list)
 				}
-				time.Sleep(time.Minute) // the deaf function's goroutine ends
+				time.Sleep(time.Minute) // the goroutine of the blocked function ends
 			})
 		})
 	}
 }
 
-// A tick that waits for its claim when the drain begins is given up at once, and
-// left to the other replicas.
+// A tick that waits for its claim when the drain begins is given up at once, and left to
+// the other replicas.
 func TestDrainEndsClaims(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		c.locker = &moody{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true}
+		c.locker = &scripted{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true}
 		stop := c.start(c.replica("r1", nil, every(t, "10s", "j", c.handler(nil))))
 		time.Sleep(11 * time.Second)
 		c.stop(stop)
@@ -86,7 +86,7 @@ func TestDrainEndsClaims(t *testing.T) {
 	})
 }
 
-// slowToStop needs three seconds after it was told.
+// slowToStop needs three seconds after its context ended.
 func slowToStop(ctx context.Context, run jobs.Run) error {
 	err := untilEnd(ctx, run)
 	time.Sleep(3 * time.Second)
@@ -151,7 +151,7 @@ func TestStatesAndRoster(t *testing.T) {
 	})
 }
 
-// mute is a Locker whose leases are never told released.
+// mute is a Locker whose leases cannot be released.
 type mute struct{ locking.Locker }
 
 type muteLease struct{ locking.Lease }

@@ -2,9 +2,9 @@ package scheduler
 
 import "container/heap"
 
-// A dueQueue orders jobs by the start of their next tick. Many are due at the same
-// instants, again and again, so jobs with the same start hang together as a rule:
-// the heap has one of them, and the others cost nothing to order.
+// A dueQueue orders jobs by the start of their next tick. Many jobs are due at the same
+// instants, so jobs with the same start are usually linked: the heap has one of them, and
+// the others cost nothing to order.
 type dueQueue struct {
 	heads  dueHeap
 	recent [64]*job // heads that others may join, by a hash of their start
@@ -18,17 +18,17 @@ func (q *dueQueue) first() *job {
 	return q.heads[0]
 }
 
-// meeting is where a head with the start of j is found, if it is remembered.
-func (q *dueQueue) meeting(j *job) **job {
+// recentHead is where a head with the start of j is found, if it is still known.
+func (q *dueQueue) recentHead(j *job) **job {
 	return &q.recent[scramble(uint64(j.next.start().UnixMilli()))%uint64(len(q.recent))]
 }
 
-// add takes in a job that has a next tick.
+// add inserts a job that has a next tick.
 func (q *dueQueue) add(j *job) {
-	meeting := q.meeting(j)
-	head := *meeting
+	slot := q.recentHead(j)
+	head := *slot
 	if head == nil || !head.next.start().Equal(j.next.start()) {
-		*meeting = j
+		*slot = j
 		heap.Push(&q.heads, j)
 		return
 	}
@@ -39,7 +39,7 @@ func (q *dueQueue) add(j *job) {
 	head.behind = j
 }
 
-// remove takes out a job, before its next tick changes.
+// remove removes a job, before its next tick changes.
 func (q *dueQueue) remove(j *job) {
 	if j.behind != nil {
 		j.behind.before = j.before
@@ -52,10 +52,10 @@ func (q *dueQueue) remove(j *job) {
 	j.before, j.behind = nil, nil
 }
 
-// replace makes the next of its row the head, if there is one.
+// replace makes the next of its list the head, or removes the head.
 func (q *dueQueue) replace(head, next *job) {
-	if meeting := q.meeting(head); *meeting == head {
-		*meeting = next
+	if slot := q.recentHead(head); *slot == head {
+		*slot = next
 	}
 	if next == nil {
 		heap.Remove(&q.heads, head.position)
@@ -64,7 +64,7 @@ func (q *dueQueue) replace(head, next *job) {
 	next.position, q.heads[head.position] = head.position, next
 }
 
-// A dueHeap is for package heap.
+// A dueHeap implements heap.Interface.
 type dueHeap []*job
 
 func (h dueHeap) Len() int           { return len(h) }
@@ -74,14 +74,12 @@ func (h dueHeap) Swap(i, j int) {
 	h[i].position, h[j].position = i, j
 }
 
-// Push is for package heap.
 func (h *dueHeap) Push(x any) {
 	j := x.(*job)
 	j.position = len(*h)
 	*h = append(*h, j)
 }
 
-// Pop is for package heap.
 func (h *dueHeap) Pop() any {
 	last := len(*h) - 1
 	j := (*h)[last]
@@ -90,7 +88,7 @@ func (h *dueHeap) Pop() any {
 	return j
 }
 
-// plan adds a job and its next tick, and has its past looked up.
+// plan adds a job and its next tick, and starts a scan of its past.
 func (e *engine) plan(j *job) {
 	j.index = len(e.jobs)
 	e.jobs = append(e.jobs, j)
@@ -100,11 +98,11 @@ func (e *engine) plan(j *job) {
 		e.due.add(j)
 		p.before = j.next.at
 	}
-	e.hold(j, p)
+	e.scanPast(j, p)
 }
 
-// replan brings ticks closer after the wall clock was set back. Ticks that come
-// a second time are refused as done by the nodes.
+// replan computes next ticks again after the wall clock was set back. The nodes refuse
+// repeated ticks as done.
 func (e *engine) replan() {
 	now := e.clock.wall()
 	for _, j := range e.jobs {
@@ -115,7 +113,7 @@ func (e *engine) replan() {
 	}
 }
 
-// reschedule sets the job's next tick, if it has one.
+// reschedule sets the job's next tick, if any.
 func (e *engine) reschedule(j *job, next due) {
 	if !j.next.isZero() {
 		e.due.remove(j)

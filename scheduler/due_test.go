@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A dueQueue yields jobs in the order of their starts, whatever came and went
-// before, and of those that come together at the same instants, one orders all.
+// A dueQueue yields jobs in the order of their starts, after any changes. One job of those
+// with the same start orders all.
 func TestDueQueueKeepsOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -57,7 +57,7 @@ func TestDueQueueKeepsOrder(t *testing.T) {
 	})
 }
 
-// Jobs that come at the same instants cost the heap one place.
+// Jobs with the same start need one place in the heap.
 func TestDueQueueHasOneOfThoseThatComeTogether(t *testing.T) {
 	t.Parallel()
 	var q dueQueue

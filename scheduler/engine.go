@@ -11,53 +11,52 @@ import (
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
-// longestSleep bounds how late the loop notices that the wall clock was set or
-// the machine suspended.
+// longestSleep bounds how late the loop notices that the wall clock was set or the machine
+// suspended.
 const longestSleep = 15 * time.Second
 
-// longestBlind bounds how long the first ticks wait until the replica knows what
-// is paused.
-const longestBlind = 10 * time.Second
+// maxActsWait bounds how long the first ticks wait until the replica has read the pauses.
+const maxActsWait = 10 * time.Second
 
-// An engine turns time into attempts. Everything in it belongs to the goroutine
+// An engine starts an attempt for each tick that is due. Its fields belong to the goroutine
 // of run; the goroutines of attempts send it their progress.
 type engine struct {
 	cfg   Config
 	clock clocks
 	drift *drift
 	rec   recorders
-	live  func() []Replica // those believed to live
+	live  func() []Replica // the replicas believed to be alive
 
-	jobs     []*job // in no order
-	leaving  []*job // removed, but something of them goes on
-	due      dueQueue
-	scans    []*scan // to be begun
-	unread   unread
-	updating bool // an update goes on, of which a step was taken in
-	larger   ladders
-	wins     int64 // claims, ever
-	around   *surroundings
-	queuing  []*ticket // have claimed a tick and want a slot
-	active   int       // attempts whose goroutine has not said over
-	draining bool
+	jobs       []*job // in no order
+	leaving    []*job // removed, but still busy
+	due        dueQueue
+	scans      []*scan // not started yet
+	unread     unread
+	updating   bool // an update is half done
+	priorities priorities
+	wins       int64 // claims since the start
+	deps       *attemptDeps
+	queuing    []*ticket // have claimed a tick and wait for a slot
+	active     int       // attempts that have not reported over
+	draining   bool
 
-	// What was asked of the cluster, as the desk last saw it.
-	desk     *desk
-	informed bool            // the desk has seen it once, or ticks do not wait for that any more
-	blind    time.Time       // until then ticks waited for it
-	pauses   []acts.Act      // in force
-	heeded   map[string]bool // requests that this replica has begun to do
-	settling map[string]bool // those that have expired
+	// The open requests, as the desk last read them.
+	desk            *desk
+	actsKnown       bool            // the desk has read them once, or ticks no longer wait for that
+	actsKnownAt     time.Time       // when ticks stopped waiting for it
+	pauses          []acts.Act      // in force
+	startedRequests map[string]bool // requests that this replica has started
+	settling        map[string]bool // expired requests, being settled
 
 	inbox    *inbox
-	heard    []progress // what was last taken from it
+	reports  []progress // last taken from the inbox
 	scanned  chan *scan
-	asks     chan ask
+	queries  chan query
 	updates  chan update
 	aborted  <-chan struct{}
 	closing  chan struct{}  // closed when the drain begins
 	done     chan struct{}  // closed when run returns
-	attempts sync.WaitGroup // and the scans
+	attempts sync.WaitGroup // attempts and scans
 
 	stops
 }
@@ -65,12 +64,12 @@ type engine struct {
 func newEngine(base context.Context, s *Scheduler, rec recorders, live func() []Replica) *engine {
 	e := &engine{
 		cfg: s.cfg, clock: s.clock, drift: newDrift(s.clock), rec: rec, live: live,
-		desk: newDesk(s), informed: s.cfg.Acts == nil, heeded: map[string]bool{}, settling: map[string]bool{},
-		inbox: newInbox(), scanned: make(chan *scan), asks: s.asks, aborted: s.aborted, done: s.done,
+		desk: newDesk(s), actsKnown: s.cfg.Acts == nil, startedRequests: map[string]bool{}, settling: map[string]bool{},
+		inbox: newInbox(), scanned: make(chan *scan), queries: s.queries, aborted: s.aborted, done: s.done,
 		updates: make(chan update), closing: make(chan struct{}),
 		stops: newStops(base),
 	}
-	e.around = &surroundings{
+	e.deps = &attemptDeps{
 		cfg: &e.cfg, clock: e.clock, stops: e.stops, live: live, turns: newTurns(s.cfg.MaxClaims), places: newPlaces(s.cfg.MaxRunning),
 		decided: e.decided,
 	}
@@ -91,31 +90,31 @@ func (e *engine) run(ctx context.Context) error {
 	defer e.stops.all()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	blind := time.NewTimer(longestBlind)
-	defer blind.Stop()
+	actsWait := time.NewTimer(maxActsWait)
+	defer actsWait.Stop()
 	for {
 		select {
 		case <-e.inbox.some:
-			e.hear()
+			e.readInbox()
 		case <-timer.C:
-			e.hear()
+			e.readInbox()
 			e.wake()
 			timer.Reset(e.pause())
 		case open := <-e.desk.opened:
-			e.hear()
-			e.heed(open)
+			e.readInbox()
+			e.applyActs(open)
 			timer.Reset(0)
-		case <-blind.C:
-			e.inform()
+		case <-actsWait.C:
+			e.setActsKnown()
 			timer.Reset(0)
 		case s := <-e.scanned:
-			e.hear()
-			e.takeIn(s)
-		case q := <-e.asks:
-			e.hear()
+			e.readInbox()
+			e.applyScan(s)
+		case q := <-e.queries:
+			e.readInbox()
 			e.answer(q)
 		case u := <-e.updates:
-			e.hear()
+			e.readInbox()
 			e.update(u)
 			timer.Reset(e.pause())
 		case <-ctx.Done():
@@ -126,56 +125,55 @@ func (e *engine) run(ctx context.Context) error {
 	}
 }
 
-// inform lets ticks begin.
-func (e *engine) inform() {
-	if !e.informed {
-		e.informed, e.blind = true, e.clock.wall()
+// setActsKnown lets ticks begin.
+func (e *engine) setActsKnown() {
+	if !e.actsKnown {
+		e.actsKnown, e.actsKnownAt = true, e.clock.wall()
 	}
 }
 
-// wake starts what has come due.
+// wake starts what is due.
 func (e *engine) wake() {
-	if by := e.drift.look(); by != 0 {
+	if by := e.drift.jump(); by != 0 {
 		e.cfg.Observer(Event{Kind: EventClockJumped, By: by})
 		if by < 0 {
 			e.replan()
 		}
 	}
 	now := e.clock.wall()
-	for fired := 1; e.informed && e.comes(now); fired++ {
+	for fired := 1; e.actsKnown && e.anyDue(now); fired++ {
 		e.fire(e.due.first(), now)
 		if fired%firesAtOnce == 0 {
-			runtime.Gosched() // what began first need not wait for the last to begin
-			e.hear()
+			runtime.Gosched() // the first attempts need not wait for the last to begin
+			e.readInbox()
 		}
 	}
 	e.startScans()
 }
 
-// comes tells whether a tick has come by now.
-func (e *engine) comes(now time.Time) bool {
+// anyDue reports whether a tick is due.
+func (e *engine) anyDue(now time.Time) bool {
 	first := e.due.first()
 	return first != nil && !first.next.start().After(now)
 }
 
-// pause is the time to sleep.
+// pause is the time until the loop must wake.
 func (e *engine) pause() time.Duration {
 	first := e.due.first()
-	if first == nil || !e.informed {
+	if first == nil || !e.actsKnown {
 		return longestSleep
 	}
 	return min(first.next.start().Sub(e.clock.wall()), longestSleep)
 }
 
-// fire takes the job's ticks that have come off the queue and offers the one
-// that can be claimed.
+// fire takes the job's due ticks off the queue and offers the one that can be claimed.
 func (e *engine) fire(j *job, now time.Time) {
 	if t := e.oversleep(j, now); !t.isZero() {
 		e.offer(j, t)
 	}
 }
 
-// decided accounts for a tick that does not run. Any goroutine may call it.
+// decided records a tick that does not run. Any goroutine may call it.
 func (e *engine) decided(j *Job, t tick, v verdict) {
 	entry := named(t.entry(j, e.cfg.Replica), j.Name)
 	entry.Outcome, entry.Reason = v.outcome, v.reason
@@ -183,30 +181,29 @@ func (e *engine) decided(j *Job, t tick, v verdict) {
 	e.rec.add(j, entry)
 }
 
-// firesAtOnce is how many ticks that came together are begun before the loop
-// listens to those that go on.
+// firesAtOnce is how many ticks are begun before the loop reads its inbox again.
 const firesAtOnce = 128
 
-// hear applies what attempts have reported by now. The loop does so before
-// anything else, as if reports did not wait.
-func (e *engine) hear() {
-	e.heard = e.inbox.take(e.heard)
-	for _, p := range e.heard {
+// readInbox applies what attempts have reported. The loop calls it before anything else, as
+// if reports did not wait.
+func (e *engine) readInbox() {
+	e.reports = e.inbox.take(e.reports)
+	for _, p := range e.reports {
 		e.apply(p)
 	}
 }
 
-// apply does what follows from p.
+// apply handles p.
 func (e *engine) apply(p progress) {
 	switch t := p.ticket; p.phase {
 	case asking:
-		e.weed(t.owner, t.lane) // time has passed: the attempt may be one too many
+		e.prune(t.owner, t.lane) // time has passed: there may be too many to catch up
 		p.answer <- answer{behind: t.owner.inTheWay(t.brief, p.catchesUp)}
 	case watching:
 		t.watches, t.holder = true, p.holder
 	case blocking:
 		t.lane.block(p.blocked, e.clock.wall())
-		e.weed(t.owner, t.lane)
+		e.prune(t.owner, t.lane)
 	case queuing:
 		p.answer <- answer{line: e.inLine(t)}
 	case won:
@@ -215,6 +212,6 @@ func (e *engine) apply(p progress) {
 	case overdue:
 		t.overdue = p.since
 	case over:
-		e.over(t, p.left)
+		e.over(t, p.end)
 	}
 }

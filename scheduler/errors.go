@@ -6,23 +6,21 @@ import (
 )
 
 var (
-	// ErrDropped is the Err of an EventRecorded whose tick the ledger never got: too many waited while no quorum answered, or the
-	// replica stopped first.
+	// ErrDropped is the Err of an EventRecorded whose tick never reached the ledger: too
+	// many waited for a quorum, or the replica stopped first.
 	ErrDropped = errors.New("outcome was not recorded")
 
-	// ErrStopped is returned by Scheduler.Update when it comes too late: Run drains
-	// or has returned.
+	// ErrStopped is returned by Scheduler.Update when Run drains or has returned.
 	ErrStopped = errors.New("scheduler: it is too late for an update: the replica drains or has stopped")
 
 	// ErrRunTwice is returned by a second call of Scheduler.Run.
 	ErrRunTwice = errors.New("scheduler: Run may be called once")
 )
 
-// A StuckError is returned by Scheduler.Run when functions ignored the end of
-// their context beyond the drain. Their goroutines still run, so the process
-// should exit: their leases then end by themselves.
+// A StuckError is returned by Scheduler.Run when functions still run after the drain,
+// although their contexts have ended. The process should exit: the leases then expire.
 type StuckError struct {
-	Jobs []string // sorted; empty if what did not end was a claim or a release
+	Jobs []string // sorted; empty if a claim or a release did not end
 }
 
 // Error names the jobs.

@@ -12,53 +12,51 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// MinForgetAfter is the least of Config.ForgetAfter but 0: a roll-out, and the way
-// back from it, should be over by then.
+// MinForgetAfter is the smallest Config.ForgetAfter except 0: a roll-out, and its rollback,
+// should be over by then.
 const MinForgetAfter = time.Hour
 
 const (
-	// forgetEvery is the pause between two looks at what nobody serves any more.
+	// forgetEvery is the pause between two checks.
 	forgetEvery = time.Hour
-	// forgetAtOnce is how many jobs are forgotten after one look, so that it
-	// keeps nobody from voting.
+	// forgetAtOnce bounds the jobs per check, so deletions do not delay votes.
 	forgetAtOnce  = 20
 	forgetTimeout = time.Minute
 )
 
-// A forgetter has what is kept of jobs dropped when no replica has served them
-// for long. Each hour one of the live replicas does it. That two do, because
-// they do not agree on who lives, is harmless.
+// A forgetter deletes the stored data of jobs that no replica has served for long. Each
+// hour one of the live replicas does it. It is harmless if two do, because they see
+// different live replicas.
 type forgetter struct {
 	cfg    Config
 	wall   func() time.Time
 	serves func(key string) bool // on this replica
 }
 
-// run looks once in every hour until ctx ends, each replica at a minute of its
-// own, and not before it and those that started with it have published their
-// jobs.
+// run checks once every hour until ctx ends, each replica at its own minute. The first
+// check waits until this replica and those that started with it have published their jobs.
 func (f forgetter) run(ctx context.Context) {
 	if f.cfg.Roster == nil || f.cfg.Forget == nil || f.cfg.ForgetAfter == 0 {
 		return
 	}
 	spread := weight("", time.Time{}, f.cfg.Replica) % uint64(forgetEvery-settling)
 	for in := settling + time.Duration(spread); sleep(ctx, in); in = forgetEvery {
-		f.look(ctx)
+		f.check(ctx)
 	}
 }
 
-// look forgets the jobs that nobody has served for the longest time. Where the
-// roster cannot be read it does nothing.
-func (f forgetter) look(ctx context.Context) {
+// check deletes the jobs that were removed longest ago. It does nothing if the roster
+// cannot be read.
+func (f forgetter) check(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, forgetTimeout)
 	defer cancel()
 	now := f.wall()
 	live, err := f.cfg.Roster.Replicas(ctx)
-	if whole(err) != nil || !f.mine(live, now) {
+	if ignorePartial(err) != nil || !f.mine(live, now) {
 		return
 	}
 	known, err := f.cfg.Roster.Jobs(ctx)
-	if whole(err) != nil {
+	if ignorePartial(err) != nil {
 		return
 	}
 	for _, gone := range f.abandoned(known, live, now) {
@@ -73,8 +71,8 @@ func (f forgetter) look(ctx context.Context) {
 	}
 }
 
-// mine tells whether it is this replica's turn: that of another one each hour.
-// It is nobody's while a replica may not have published its jobs yet.
+// mine reports whether it is this replica's turn, which changes each hour. Nobody has it
+// while a replica may not have published its jobs yet.
 func (f forgetter) mine(live []Replica, now time.Time) bool {
 	var ids []string
 	for _, r := range live {
@@ -88,8 +86,8 @@ func (f forgetter) mine(live []Replica, now time.Time) bool {
 	return Rank("", now.Truncate(forgetEvery), f.cfg.Replica, ids) == 0
 }
 
-// abandoned returns the jobs that nobody has served for Config.ForgetAfter, the
-// longest first, and of each its versions, the last served first.
+// abandoned returns the jobs that no replica has served for Config.ForgetAfter, the longest
+// first. Each has its versions, the last served first.
 func (f forgetter) abandoned(known []JobInfo, live []Replica, now time.Time) [][]JobInfo {
 	var gone [][]JobInfo
 	for key, versions := range byKey(known) {
@@ -104,8 +102,8 @@ func (f forgetter) abandoned(known []JobInfo, live []Replica, now time.Time) [][
 	return gone[:min(len(gone), forgetAtOnce)]
 }
 
-// forget drops a job, and then its place on the list: a node that was away keeps
-// both, and is asked again when it is back.
+// forget deletes a job, then its place on the list. A node that was away keeps both, and is
+// asked again later.
 func (f forgetter) forget(ctx context.Context, versions []JobInfo) error {
 	if err := f.cfg.Forget(ctx, versions[0].StoredAs()); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// TestForget: a job that was taken out of all replicas is forgotten, once, when
-// it was not served for so long; one that a replica still serves never is.
+// TestForget: a job that was removed from all replicas is forgotten, once, after
+// ForgetAfter; one that a replica still serves never is.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,17 +13,17 @@ import (
 
 var forgetNow = time.Date(2026, 12, 1, 2, 0, 0, 0, time.UTC)
 
-// lastServed is a version of a job that nobody has served for so long.
+// lastServed is a version of a job that was last served that long ago.
 func lastServed(name, hash string, ago time.Duration) JobInfo {
 	return JobInfo{Name: name, Hash: hash, Replica: "gone", Published: forgetNow.Add(-ago), Age: ago}
 }
 
-// upFor is a replica that has lived for so long.
+// upFor is a replica with that uptime.
 func upFor(id string, since time.Duration) Replica {
 	return Replica{ID: id, Started: forgetNow.Add(-since)}
 }
 
-// forgetterOf is that of replica r1, which serves the job "own".
+// forgetterOf is the forgetter of replica r1, which serves the job "own".
 func forgetterOf(roster Roster, forget func(string) error, told func(string)) forgetter {
 	cfg := validConfig()
 	cfg.Replica, cfg.Roster, cfg.ForgetAfter = "r1", roster, 10*time.Hour
@@ -34,8 +34,8 @@ func forgetterOf(roster Roster, forget func(string) error, told func(string)) fo
 	return forgetter{cfg, func() time.Time { return forgetNow }, func(key string) bool { return key == "own" }}
 }
 
-// TestAbandoned: a job is forgotten when nobody has served any version of it for
-// as long as the configuration says, and nobody may.
+// TestAbandoned: a job is forgotten when no replica has served any version of it for
+// ForgetAfter, and none may.
 func TestAbandoned(t *testing.T) {
 	t.Parallel()
 	renamed := lastServed("sweep", "2", 11*time.Hour)
@@ -75,8 +75,8 @@ func TestAbandoned(t *testing.T) {
 	}
 }
 
-// TestForgetTurns: each hour it is the turn of one replica, of each of them in
-// time, and of none that drains; of nobody while one has just started.
+// TestForgetTurns: each hour it is the turn of one replica that does not drain; of none
+// while one has just started.
 func TestForgetTurns(t *testing.T) {
 	t.Parallel()
 	draining := upFor("r4", time.Hour)
@@ -107,9 +107,8 @@ func TestForgetTurns(t *testing.T) {
 	}
 }
 
-// TestForgetLook: one look forgets so many jobs at most; one that is in use
-// stays on the list, without a quorum of nodes the look ends, and without one to
-// say who lives it does not begin.
+// TestForgetLook: one check forgets a limited number of jobs. A job in use stays on the
+// list. Without a quorum the check ends; without the live replicas it does not begin.
 func TestForgetLook(t *testing.T) {
 	t.Parallel()
 	roster := &rollCall{list: []Replica{upFor("r1", time.Hour)}}
@@ -123,7 +122,7 @@ func TestForgetLook(t *testing.T) {
 		return refuse[key]
 	}, func(text string) { told = append(told, text) })
 
-	f.look(t.Context())
+	f.check(t.Context())
 	if len(asked) != forgetAtOnce || len(told) != forgetAtOnce || len(roster.taken) != forgetAtOnce-1 {
 		t.Errorf("one look forgets %v, tells %v, takes %v off the list", asked, told, roster.taken)
 	}
@@ -134,13 +133,13 @@ func TestForgetLook(t *testing.T) {
 		t.Error("a job that was not forgotten is taken off the list")
 	}
 	asked, refuse["j02"] = nil, locking.ErrNoQuorum
-	f.look(t.Context())
+	f.check(t.Context())
 	if want := []string{"j00", "j01", "j02"}; !slices.Equal(asked, want) {
 		t.Errorf("without a quorum it asks for %v, want %v", asked, want)
 	}
 	asked = nil
 	roster.answer(roster.list, errors.New("no quorum"))
-	f.look(t.Context())
+	f.check(t.Context())
 	if len(asked) > 0 {
 		t.Errorf("when nobody knows who lives it forgets %v", asked)
 	}

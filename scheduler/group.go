@@ -11,21 +11,19 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A group bounds how many runs of the jobs that name it go on at once in the
-// whole cluster. It has numbered slots, each of them a plain lock: a run holds
-// one, and keeps it by extending it, so that the slot of a replica that died is
-// free again when its lease ends.
+// A group bounds how many runs of its jobs the cluster has at once. It has numbered slots,
+// each a plain lock. A run holds and extends one, so the slot of a dead replica is free
+// again when its lease ends.
 //
-// Replicas that have another size for it, as during a roll-out, share the slots
-// with the smaller numbers: at most as many runs go on as the largest size says.
+// Replicas with another size for the group, as during a roll-out, share the slots with
+// smaller numbers: the largest size bounds the runs.
 
-// slotName is the name under which the nodes keep a slot. Jobs have no colon in
-// their names, so it is no job's.
+// slotName is the name of a slot's lock. Job names have no colon, so it is no job's.
 func slotName(group string, number int) string {
 	return "group:" + group + ":" + strconv.Itoa(number)
 }
 
-// validateGroups says what is wrong with the groups that jobs name.
+// validateGroups returns what is wrong with the jobs' groups.
 func validateGroups(list []Job) error {
 	var errs []error
 	first := map[string]Job{}
@@ -50,11 +48,10 @@ func validateGroups(list []Job) error {
 type fullError struct {
 	group   string
 	size    int
-	holders []string // of the slots that somebody holds
-	behind  bool     // nobody was asked, for others on this replica go first
+	holders []string // of the slots that are held
+	behind  bool     // not asked: others on this replica go first
 }
 
-// Error names the holders.
 func (e *fullError) Error() string { return e.reason().String() }
 
 // reason is why a tick is skipped.
@@ -63,14 +60,13 @@ func (e *fullError) reason() ledger.Reason {
 	switch {
 	case e.behind:
 		return ledger.Reason{Code: ledger.CodeLimit, Variant: ledger.VariantInLine, Details: &d}
-	case d.N < d.Most: // others are after the rest at this moment
+	case d.N < d.Most: // other replicas try for the rest at this moment
 		return ledger.Reason{Code: ledger.CodeLimit, Variant: ledger.VariantTaken, Details: &d}
 	}
 	return ledger.Reason{Code: ledger.CodeLimit, Variant: ledger.VariantFull, Details: &d}
 }
 
-// noSlot is the verdict on a tick whose window closes when err was the last
-// refusal of a slot.
+// noSlot is the verdict on a tick whose window closes; err was the last refusal of a slot.
 func noSlot(err error, t tick) verdict {
 	if full, ok := errors.AsType[*fullError](err); ok {
 		return because(ledger.Skipped, full.reason())
@@ -81,10 +77,10 @@ func noSlot(err error, t tick) verdict {
 	return v
 }
 
-// holder is who has a slot, as far as its refusal says.
-func holder(err error) string {
+// holder is the holder of a slot, as far as its refusal says.
+func slotHolder(err error) string {
 	if refused, ok := errors.AsType[*locking.AcquireError](err); ok {
-		return who(refused.Holder)
+		return orAnotherReplica(refused.Holder)
 	}
-	return who("")
+	return orAnotherReplica("")
 }

@@ -11,15 +11,13 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A drain ends runs that a crash would have repeated. Where on_crash is rerun, such
-// a run is handed over: its lease ends, its tick is not done, and another replica
-// claims it again, with a larger token and attempt, and the tries that are left. The
-// replicas that watch the tick look at it every second for that (rerun.go); if none
-// lives, the next to start finds the run interrupted.
+// With on_crash: rerun, a run that a drain ends is handed over: its lease ends, its tick is
+// not done, and another replica claims it again, with a larger token and attempt, and the
+// remaining tries. The replicas that watch the tick check for that every second (rerun.go).
+// If none is alive, the next one to start finds the run interrupted.
 
-// handsOver tells whether the run is to be run again by another replica: the drain
-// ended it, or the drain came between two of its tries. It counts the tries that
-// have failed by themselves.
+// handsOver reports whether another replica is to run the tick again: the drain ended the
+// run, or came between two of its tries. It counts the tries that failed for other reasons.
 func (x *execution) handsOver(end *ending) (spent int, does bool) {
 	if x.job.OnCrash != CrashRerun || end.err == nil {
 		return 0, false
@@ -30,23 +28,21 @@ func (x *execution) handsOver(end *ending) (spent int, does bool) {
 		return 0, false
 	case end.why.Code == ledger.CodeNoRetry && end.why.Variant == ledger.VariantDrain:
 		return x.spent + end.tries, true
-	default: // the last one is repeated
+	default: // the last try is repeated
 		return x.spent + end.tries - 1, errors.Is(end.cause, jobs.ErrDraining)
 	}
 }
 
-// handOver ends the run for another replica. What the next attempt needs is free
-// before it can begin.
+// handOver ends the run for another replica. It first frees what the next attempt needs.
 func (x *execution) handOver(entry ledger.Entry) {
 	x.freeSlot()
 	x.leavePlace()
 	released := x.release(entry, x.lease.HandOver)
-	x.tellOf(entry, Event{Kind: EventFinished, Err: released})
+	x.notifyOf(entry, Event{Kind: EventFinished, Err: released})
 	x.archive(entry)
 }
 
-// takeOver reads how many tries those that handed the tick over have used up, of a
-// job that has more than one.
+// takeOver reads how many tries earlier attempts have used, if the job has more than one.
 func (x *execution) takeOver() {
 	if x.claim.Attempt < 2 || x.job.Retry.Attempts < 2 {
 		return
@@ -68,13 +64,13 @@ func (x *execution) takeOver() {
 // maxHandovers bounds the attempts of a tick that takeOver reads.
 const maxHandovers = 20
 
-// minders is how many replicas look every second whether a tick that another one
-// runs was handed over. The others wait for the end of its lease.
-const minders = 2
+// handoverWatchers is how many replicas check every second whether a run was handed over.
+// The others wait for the end of its lease.
+const handoverWatchers = 2
 
-// minds tells whether this replica is one of those for the tick that the holder
-// runs: the first in rank of those that live.
-func (a *attempt) minds(err error) bool {
+// watchesHandover reports whether this replica is one of those for the tick that the holder
+// runs: those with the smallest ranks.
+func (a *attempt) watchesHandover(err error) bool {
 	taken, ok := errors.AsType[*locking.AcquireError](err)
 	if !ok {
 		return false
@@ -87,5 +83,5 @@ func (a *attempt) minds(err error) bool {
 			rank++
 		}
 	}
-	return rank < minders
+	return rank < handoverWatchers
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A shift is three replicas of a job that is rerun. The one that runs its tick of
-// 10 s drains at 12 s.
+// A shift is three replicas of a job with reruns. The one that runs its tick of 10 s drains
+// at 12 s.
 type shift struct {
 	*desks
 	stops map[string]func() error
@@ -70,7 +70,7 @@ func (s *shift) leaveAll() {
 	}
 }
 
-// attempts are those of the ledger, oldest first.
+// attempts returns those of the ledger, oldest first.
 func (s *shift) attempts(job string) []ledger.Entry {
 	s.t.Helper()
 	list, err := s.ledger.Runs(s.t.Context(), ledger.Query{Job: job, Limit: 100})
@@ -81,7 +81,7 @@ func (s *shift) attempts(job string) []ledger.Entry {
 	return list
 }
 
-// tries are the calls of the function so far, each as attempt and try.
+// tries returns the calls of the function so far, each as attempt and try.
 func (s *shift) tries(job string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +96,7 @@ func (s *shift) tries(job string) string {
 
 var errNotYet = errors.New("not yet")
 
-// firstAttempt does one thing in the first attempt, and another in those after it.
+// firstAttempt is a handler with another function for later attempts.
 func firstAttempt(first, others jobs.Handler) jobs.Handler {
 	return func(ctx context.Context, run jobs.Run) error {
 		if run.Attempt == 1 {
@@ -110,9 +110,8 @@ func failsNow(context.Context, jobs.Run) error { return errNotYet }
 
 func succeedsNow(context.Context, jobs.Run) error { return nil }
 
-// A drain ends a run, or comes while it waits for its next try. A replica that
-// lives runs the tick within two seconds, with a larger token and the tries that
-// are left.
+// A drain ends a run, or comes while it waits for its next try. A live replica runs the
+// tick within two seconds, with a larger token and the remaining tries.
 func TestDrainHandsOver(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -179,7 +178,7 @@ func TestDrainHandsOver(t *testing.T) {
 	}
 }
 
-// No tick that comes overtakes one that was handed over: it waits as for a run.
+// No later tick overtakes one that was handed over: it waits as for a run.
 func TestHandedOverGoesFirst(t *testing.T) {
 	t.Parallel()
 	for _, overlap := range []scheduler.Overlap{scheduler.OverlapSkip, scheduler.OverlapQueue} {
@@ -196,7 +195,7 @@ func TestHandedOverGoesFirst(t *testing.T) {
 	}
 }
 
-// slotFirst is a Locker that notes whether the slot of a run is free when its tick is
+// slotFirst is a Locker that records whether the slot of a run is free when its tick is
 // handed over.
 type slotFirst struct {
 	locking.Locker
@@ -261,7 +260,7 @@ func TestHandedOverToTheNextStart(t *testing.T) {
 	})
 }
 
-// A request that was handed over is open until it is done.
+// A request that was handed over stays open until it is done.
 func TestTriggerIsHandedOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -281,7 +280,7 @@ func TestTriggerIsHandedOver(t *testing.T) {
 	})
 }
 
-// What has ended otherwise is not handed over, nor is a tick that runs at most once.
+// A run with another end is not handed over, nor is a tick that runs at most once.
 func TestNotHandedOver(t *testing.T) {
 	t.Parallel()
 	stubborn := func(err error) jobs.Handler {

@@ -20,18 +20,18 @@ import (
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// A cluster is a Locker, a ledger and a roster in memory, and the replicas that
-// share them. It lives in a synctest bubble.
+// A cluster is a Locker, a ledger and a roster in memory, and the replicas that share them,
+// in a synctest bubble.
 type cluster struct {
 	t      *testing.T
 	locks  *locktest.Memory
-	locker locking.Locker // what replicas are given
+	locker locking.Locker // for new replicas
 	ledger *schedtest.Ledger
 	roster *schedtest.Roster
 	begun  time.Time
 
 	mu     sync.Mutex
-	events []string // "replica: what happened"
+	events []string // "replica: event"
 	runs   []jobs.Run
 }
 
@@ -44,7 +44,7 @@ func newCluster(t *testing.T) *cluster {
 	}
 }
 
-// replica makes one with the cluster's parts; change adapts its configuration.
+// replica creates a replica of the cluster; change adapts its configuration.
 func (c *cluster) replica(id string, change func(*scheduler.Config), list ...scheduler.Job) *scheduler.Scheduler {
 	c.t.Helper()
 	cfg := scheduler.Config{
@@ -81,7 +81,7 @@ func (c *cluster) stop(stop func() error) {
 	}
 }
 
-// handler notes the run and then does what fn does, if there is one.
+// handler records the run and then calls fn, if any.
 func (c *cluster) handler(fn jobs.Handler) jobs.Handler {
 	return func(ctx context.Context, run jobs.Run) error {
 		c.mu.Lock()
@@ -100,7 +100,7 @@ func (c *cluster) say(replica, format string, args ...any) {
 	c.events = append(c.events, replica+": "+fmt.Sprintf(format, args...))
 }
 
-// at names an instant by its distance from the cluster's begin.
+// at returns the time since the cluster's begin.
 func (c *cluster) at(t time.Time) time.Duration { return t.Sub(c.begun).Round(time.Millisecond) }
 
 func (c *cluster) observer(id string) scheduler.Observer {
@@ -132,7 +132,7 @@ func (c *cluster) observer(id string) scheduler.Observer {
 	}
 }
 
-// on has f called for each event of the kind, after the observer that cfg has.
+// on calls f for each event of the kind, after the observer of cfg.
 func on(cfg *scheduler.Config, kind scheduler.EventKind, f func(scheduler.Event)) {
 	before := cfg.Observer
 	cfg.Observer = func(e scheduler.Event) {
@@ -143,7 +143,7 @@ func on(cfg *scheduler.Config, kind scheduler.EventKind, f func(scheduler.Event)
 	}
 }
 
-// count counts the events that hold text.
+// count counts the events with the text.
 func (c *cluster) count(text string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,7 +156,7 @@ func (c *cluster) count(text string) int {
 	return n
 }
 
-// saw fails unless exactly n events hold text.
+// saw fails unless exactly n events have the text.
 func (c *cluster) saw(n int, text string) {
 	c.t.Helper()
 	if got := c.count(text); got != n {
@@ -175,7 +175,7 @@ func (c *cluster) ticks(job string) []ledger.Entry {
 	return list
 }
 
-// wantTicks fails unless the ledger has exactly these lines on the job's ticks.
+// wantTicks fails unless the ledger has exactly these lines for the job's ticks.
 func (c *cluster) wantTicks(job string, want ...string) {
 	c.t.Helper()
 	var got []string

@@ -11,13 +11,12 @@ import (
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// hashBytes is how much of a hash is kept: enough to tell versions of a job
-// apart, short enough to be read aloud.
+// hashBytes is how much of a hash is kept: enough to tell versions of a job apart, short
+// enough to read aloud.
 const hashBytes = 6
 
-// hash is Job.Hash or, where that is empty, made of everything that can be
-// written down: all fields but Name, Key, Handler and Bind, and of the Schedule
-// its definition.
+// hash is Job.Hash. If that is empty, it is made of everything that can be encoded: all
+// fields but Name, Key, Handler and Bind, and the definition of the Schedule.
 func (j *Job) hash() string {
 	if j.Hash != "" {
 		return j.Hash
@@ -26,12 +25,12 @@ func (j *Job) hash() string {
 	nameless.Name, nameless.Key = "", ""
 	text, err := json.Marshal(&nameless)
 	if err != nil {
-		return "" // a field that has no written form: a version that nothing is known of
+		return "" // a field cannot be encoded: the version is unknown
 	}
 	return digest(string(text), ticks)
 }
 
-// written is the definition of a schedule or, if it has none, its first ticks.
+// written is the definition of a schedule, or its first ticks if it has none.
 func written(s schedule.Schedule) string {
 	if text, err := schedule.Definition(s); err == nil {
 		return text
@@ -39,9 +38,9 @@ func written(s schedule.Schedule) string {
 	return firstTicks(s)
 }
 
-// firstTicks tells schedules without a definition apart, by some ticks in a row after
-// each instant: midnight of each day and of the second of March begin alike. Of
-// those that end before, nothing is seen: give such jobs a Spec or a Hash.
+// firstTicks distinguishes schedules without a definition by some ticks after each of
+// several instants: midnight of each day and of the second of March begin alike. It sees
+// nothing of schedules that end earlier: give such jobs a Spec or a Hash.
 func firstTicks(s schedule.Schedule) string {
 	var ticks []time.Time
 	for _, year := range []int{2020, 2026, 2030} {
@@ -56,7 +55,7 @@ func firstTicks(s schedule.Schedule) string {
 	return fmt.Sprint(ticks)
 }
 
-// setHash tells sets of jobs apart.
+// setHash is the hash of a set of jobs.
 func setHash(list []*Job) string {
 	versions := make([]string, len(list))
 	for i, j := range list {
@@ -66,8 +65,8 @@ func setHash(list []*Job) string {
 	return digest(versions...)
 }
 
-// hashed returns copies of the jobs of list, each with its key and its hash. They
-// never change any more, so that everybody may share them.
+// hashed returns copies of the jobs, with key and hash. They never change, so all
+// goroutines may share them.
 func hashed(list []Job) []*Job {
 	all := make([]*Job, len(list))
 	for i, j := range list {

@@ -6,7 +6,7 @@ import (
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// Jobs made in Go, without a Spec, are told apart by their schedules.
+// Jobs made in Go without a Spec are distinguished by their schedules.
 func TestHashSeesSchedules(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}

@@ -8,9 +8,9 @@ import (
 
 const beatTimeout = 2 * time.Second
 
-// A heart tells the roster that this replica lives, and remembers who else
-// does. All of it is a hint: it orders the first tries.
-type heart struct {
+// A heartbeat tells the roster that this replica is alive, and remembers which others are.
+// All of it is a hint: it orders the first tries.
+type heartbeat struct {
 	cfg      Config
 	snapshot func() Snapshot
 	serving  func() serving
@@ -19,21 +19,20 @@ type heart struct {
 	others atomic.Pointer[[]Replica]
 }
 
-func newHeart(s *Scheduler, served func() serving) *heart {
-	return &heart{cfg: s.cfg, snapshot: func() Snapshot { return s.ask(false) }, serving: served, started: s.clock.wall()}
+func newHeartbeat(s *Scheduler, served func() serving) *heartbeat {
+	return &heartbeat{cfg: s.cfg, snapshot: func() Snapshot { return s.query(false) }, serving: served, started: s.clock.wall()}
 }
 
-// live returns the replicas last seen that take ticks; none before the first
-// answer.
-func (h *heart) live() []Replica {
+// live returns the replicas last seen that claim ticks; none before the first answer.
+func (h *heartbeat) live() []Replica {
 	if seen := h.others.Load(); seen != nil {
 		return *seen
 	}
 	return nil
 }
 
-// run beats until ctx ends, then takes the replica off the roster.
-func (h *heart) run(ctx context.Context) {
+// run announces the replica until ctx ends, then removes it from the roster.
+func (h *heartbeat) run(ctx context.Context) {
 	if h.cfg.Roster == nil {
 		return
 	}
@@ -49,32 +48,32 @@ func (h *heart) run(ctx context.Context) {
 	h.leave(context.WithoutCancel(ctx))
 }
 
-// beat announces this replica. Who does not answer keeps the old picture.
-func (h *heart) beat(ctx context.Context) {
+// beat announces this replica. Without an answer the last list stays.
+func (h *heartbeat) beat(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
 	replicas, err := h.cfg.Roster.Beat(ctx, h.self())
-	if whole(err) != nil {
+	if ignorePartial(err) != nil {
 		return
 	}
 	var live []Replica
 	for _, r := range replicas {
-		if r.State != StateDraining { // it takes no ticks, so nobody waits for it
+		if r.State != StateDraining { // it claims no ticks, so nobody waits for it
 			live = append(live, r)
 		}
 	}
 	h.others.Store(&live)
 }
 
-func (h *heart) leave(ctx context.Context) {
+func (h *heartbeat) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
-	// If it fails the roster forgets this replica by its age.
+	// If it fails, the roster removes this replica by its age.
 	_ = h.cfg.Roster.Leave(ctx, h.cfg.Replica)
 }
 
 // self describes this replica as it is now.
-func (h *heart) self() Replica {
+func (h *heartbeat) self() Replica {
 	s := h.snapshot()
 	running := make([]string, len(s.Running))
 	for i, r := range s.Running {

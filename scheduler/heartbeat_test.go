@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A rollCall is a Roster that answers with a fixed list.
+// A rollCall is a Roster with a fixed list.
 type rollCall struct {
 	mu        sync.Mutex
 	list      []Replica
@@ -64,7 +64,7 @@ func (r *rollCall) Unpublish(_ context.Context, jobs []JobInfo) error {
 	return r.err
 }
 
-// answer sets what the roster answers from now on.
+// answer sets the answer of the roster.
 func (r *rollCall) answer(list []Replica, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,7 +75,7 @@ func TestHeart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		roster := &rollCall{list: []Replica{{ID: "a"}, {ID: "b", State: StateDraining}, {ID: "c", State: StateWaiting}}}
-		h := &heart{
+		h := &heartbeat{
 			cfg: validConfig(), snapshot: func() Snapshot { return Snapshot{Won: 7} },
 			serving: func() serving { return serving{"c1", time.Unix(99, 0), 3} },
 		}

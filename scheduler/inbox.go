@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// A progress is what an attempt tells the loop.
+// A progress is a report of an attempt to the loop.
 type progress struct {
 	ticket  *ticket // of the attempt; the reporter fills it in
 	phase   phase
 	since   time.Time // of phase overdue
 	holder  string    // of phase watching
-	blocked *blocked  // of phase blocking; nil: nobody, as far as is known
+	blocked *blocked  // of phase blocking; nil: no known run
 
 	catchesUp bool       // of phase asking
 	run       *execution // of phase won
-	left      remains    // of phase over
+	end       attemptEnd // of phase over
 
 	answer chan answer // of phases asking and queuing; has room for it
 }
 
-// An answer is what the loop says to an attempt that asks.
+// An answer is the loop's reply to an attempt.
 type answer struct {
-	behind *execution // the run that is in its way; nil: none
+	behind *execution // the run that blocks it; nil: none
 	line   inLine
 }
 
@@ -31,17 +31,17 @@ type phase uint8
 const (
 	asking   phase = iota // may it try to claim?
 	watching              // another replica runs the tick
-	blocking              // it was told who keeps it out
-	queuing               // it has claimed, and wants a slot of its group
+	blocking              // it has learned which run blocks it
+	queuing               // it has claimed, and waits for a slot of its group
 	won                   // the function is about to be called
 	overdue               // the function ignores its ended context
 	over                  // decided without a run, or the run has ended
 )
 
-// An inbox keeps what attempts report until the loop takes it. Nobody waits to
-// put something in, however busy the loop is: each attempt reports a few times.
+// An inbox holds the attempts' reports until the loop takes them. It has no limit, so no
+// attempt waits for a busy loop: each reports a few times.
 type inbox struct {
-	some chan struct{} // holds one element when something was put into the empty inbox
+	some chan struct{} // holds one element when the empty inbox got a report
 
 	mu     sync.Mutex
 	list   []progress
@@ -50,7 +50,7 @@ type inbox struct {
 
 func newInbox() *inbox { return &inbox{some: make(chan struct{}, 1)} }
 
-// put adds p. It returns false if nobody will take it.
+// put adds p. It returns false if the loop has ended.
 func (b *inbox) put(p progress) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,19 +61,19 @@ func (b *inbox) put(p progress) bool {
 	if len(b.list) == 1 {
 		select {
 		case b.some <- struct{}{}:
-		default: // the loop has not come yet for what it took in passing
+		default: // the loop has not received the last signal yet
 		}
 	}
 	return true
 }
 
-// mostSpare is how large an inbox stays when it is empty.
-const mostSpare = 4096
+// maxSpare is the largest capacity that an empty inbox keeps.
+const maxSpare = 4096
 
-// take empties the inbox. Spare, which may be overwritten, is filled next.
+// take empties the inbox. It reuses spare, which it may overwrite.
 func (b *inbox) take(spare []progress) []progress {
 	clear(spare)
-	if cap(spare) > mostSpare {
+	if cap(spare) > maxSpare {
 		spare = nil
 	}
 	b.mu.Lock()
@@ -83,7 +83,7 @@ func (b *inbox) take(spare []progress) []progress {
 	return list
 }
 
-// close drops what is in the inbox, and what comes.
+// close drops all reports, now and later.
 func (b *inbox) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -6,9 +6,8 @@ import (
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// Jitter returns the delay of a tick's start: at least 0 and less than limit,
-// in whole milliseconds, the same on every replica. Ticks of different jobs,
-// and different ticks of one, are delayed by different times.
+// Jitter returns the delay of a tick's start: at least 0 and less than limit, in whole
+// milliseconds, the same on every replica. It differs by job and tick.
 func Jitter(job string, tick time.Time, limit time.Duration) time.Duration {
 	ms := uint64(max(limit.Milliseconds(), 0))
 	if ms == 0 {
@@ -17,13 +16,12 @@ func Jitter(job string, tick time.Time, limit time.Duration) time.Duration {
 	return time.Duration(weight(job, tick, "jitter")%ms) * time.Millisecond
 }
 
-// Start returns when the given tick of the job starts: its nominal time and
-// the jitter.
+// Start returns when the given tick of the job starts: its nominal time plus jitter.
 func (j Job) Start(at time.Time) time.Time { return j.startOf(at, j.Schedule.Next(at)) }
 
-// Coming returns the next n ticks of the job that start after from, and with excluded
-// those that calendars take away, which count for n. The first of them may be one whose
-// nominal time has passed: jitter makes it start later.
+// Coming returns the next n ticks of the job that start after from; with excluded, also
+// those that calendars remove, which count. The nominal time of the first may be before
+// from: jitter delays its start.
 func (j Job) Coming(from time.Time, n int, excluded bool) []schedule.Planned {
 	coming := []schedule.Planned{}
 	for p := range schedule.Coming(j.Schedule, from.Add(-max(j.Jitter, 0)), excluded) {

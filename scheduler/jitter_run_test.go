@@ -58,8 +58,7 @@ func TestJitterStaysBelowTheNextTick(t *testing.T) {
 	})
 }
 
-// A tick whose time has come but not its start survives a restart of the only
-// replica.
+// A tick between its nominal time and its start survives a restart of the only replica.
 func TestRestartWithinTheJitter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// The delay depends on the job, the tick and the limit alone: two replicas, with
-// schedules parsed apart and clocks that differ, start a tick at one instant.
+// The delay depends only on the job, the tick and the limit: two replicas, with schedules
+// parsed separately and different clocks, start a tick at one instant.
 func TestJitterIsTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 	specs := []string{"*/5 * * * *", "30 2 * * *", "@every 90s", "0 0 L * fri#2", "0 */2 * * *"}

@@ -11,28 +11,27 @@ import (
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// A Job is a function, when it runs, and what becomes of its ticks when
-// something stands in their way.
+// A Job is a function, its schedule, and its policies.
 type Job struct {
 	Name     string            // required, unique
 	Schedule schedule.Schedule `json:"-"` // required
 	Handler  jobs.Handler      `json:"-"` // required
 
-	// Key is the name under which the nodes keep the job's lock, claims and
-	// ledger: that of the job before it was renamed. Default: Name.
+	// Key is the name under which the nodes store the job's lock, claims and ledger: its
+	// name before it was renamed. Default: Name.
 	Key string
 
-	// Bind returns the function with other params: those of a request go before
-	// the job's own, key by key. Nil: requests cannot bring params.
+	// Bind returns the function with other params; those of a request override the job's
+	// own, key by key. Nil: requests cannot have params.
 	Bind func(params map[string]any) (jobs.Handler, error) `json:"-"`
-	// Params says what Bind takes, for programs that ask for runs. Nil: it is not known.
+	// Params describes the params of Bind. Nil: unknown.
 	Params *jobs.Shape `json:"-"`
 
 	// Timeout ends the context of a run with jobs.ErrTimeout. 0: none.
 	Timeout time.Duration
 
-	// Jitter delays the start of each tick by less than this, by as much on
-	// every replica. It must be shorter than the time between two ticks.
+	// Jitter delays the start of each tick by less than this, equally on every replica. It
+	// must be shorter than the time between two ticks.
 	Jitter time.Duration
 
 	Overlap Overlap // default OverlapSkip
@@ -46,53 +45,52 @@ type Job struct {
 	// Labels are those that a replica must have to run the job.
 	Labels map[string]string
 
-	// Group is the name of the limit that the job's runs count against in the
-	// whole cluster; empty: none. GroupSize is how many runs of its jobs may go on
-	// at once, the same for each of them.
+	// Group is the limit that the job's runs share with others in the whole cluster; empty:
+	// none. GroupSize is how many of them may run at once, the same for each job of the
+	// group.
 	Group     string
 	GroupSize int
 
-	// Priority says who goes first where a limit makes jobs wait: the larger.
+	// Priority orders jobs that wait at a limit: the larger goes first.
 	Priority int
 
-	// Tags are names by which many jobs are paused and listed at once.
+	// Tags are names for pausing and listing many jobs at once.
 	Tags []string
 
-	// Paused jobs skip their ticks. What people ask for is run all the same.
+	// Paused jobs skip their ticks. Requests still run.
 	Paused bool
 
-	// OnSuccess and OnFailure are the keys of jobs that are triggered, through
-	// Config.Acts, when a run has succeeded, or has failed or timed out.
+	// OnSuccess and OnFailure are the keys of jobs that are triggered through Config.Acts
+	// when a run has succeeded, or has failed or timed out.
 	OnSuccess []string
 	OnFailure []string
 
-	// LateAfter is how long after its time a run may start before EventLate
-	// is told. 0: never.
+	// LateAfter is how long after its time a run may start without EventLate. 0: never.
 	LateAfter time.Duration
 
 	History ledger.History
 
-	// Hash tells versions of the job apart. Default: made of the other fields;
-	// of Handler and Schedule, which have no written form, of Spec and some
-	// ticks. Set it where that is not enough to tell them apart.
+	// Hash identifies a version of the job. Default: made of the other fields; Schedule
+	// counts with its definition or some ticks, Handler not at all. Set it if that is not
+	// enough.
 	Hash string
 
-	// Settings returns what people are shown of the job where they compare versions
-	// of it: an object that encoding/json can write, without secrets, the same for
-	// jobs with the same Hash. Default: some of the other fields.
+	// Settings returns what people see when they compare versions of the job: an object
+	// that encoding/json can write, without secrets, the same for jobs with the same Hash.
+	// Default: some of the other fields.
 	Settings func() any `json:"-"`
 
-	// Func, Spec, Timezone and Description are what listings show of the job.
+	// Func, Spec, Timezone and Description are shown in listings.
 	Func        string
 	Spec        string
 	Timezone    string
 	Description string
 }
 
-// key is the name under which the nodes keep what belongs to the job.
+// key is the name under which the nodes store the job's data.
 func (j *Job) key() string { return cmp.Or(j.Key, j.Name) }
 
-// renamedFrom is the key where it is not the name.
+// renamedFrom is the key if it differs from the name.
 func (j *Job) renamedFrom() string {
 	if j.key() == j.Name {
 		return ""
@@ -100,7 +98,7 @@ func (j *Job) renamedFrom() string {
 	return j.Key
 }
 
-// validateJobs says everything that is wrong with the list.
+// validateJobs returns everything that is wrong with the list.
 func validateJobs(list []Job) error {
 	var errs []error
 	seen := make(map[string]bool, len(list))
@@ -124,7 +122,7 @@ func validateJobs(list []Job) error {
 	return errors.Join(append(errs, validateKeys(list), validateChains(list))...)
 }
 
-// validateKeys makes sure that no two jobs are one to the nodes.
+// validateKeys checks that keys are unique.
 func validateKeys(list []Job) error {
 	var errs []error
 	names, keys := make(map[string]bool, len(list)), make(map[string]string, len(list))

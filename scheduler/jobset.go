@@ -14,50 +14,47 @@ import (
 	"strings"
 )
 
-// A JobSet is what the jobs are that a Replica.ConfigHash stands for, for people who
-// compare what replicas serve.
+// A JobSet describes the jobs of a Replica.ConfigHash, for people who compare replicas.
 type JobSet struct {
-	Count int       // how many jobs there are
-	Jobs  []JobText // sorted by Key; none if they are too many to be kept
+	Count int       // the number of jobs
+	Jobs  []JobText // sorted by Key; none if they are too many to be stored
 }
 
 // A JobText is one job of a set.
 type JobText struct {
 	Name string `json:"name"`
-	Key  string `json:"key"` // the name it had first, under which the nodes know it
+	Key  string `json:"key"` // the name it had first, under which the nodes store its data
 	Hash string `json:"hash"`
-	// Settings are those in effect, without secrets: an object.
+	// Settings are in effect, without secrets: an object.
 	Settings any `json:"settings"`
 }
 
-// Bounds of a set that is kept: what is written down of its jobs, and what that is
-// packed.
+// Bounds of a stored set, before and after compression.
 const (
 	MaxJobSet    = 1 << 20
 	maxPackedSet = 128 << 10
 )
 
-// ErrNoJobSet is returned for a set that nobody has kept, or nobody for a day.
+// ErrNoJobSet is returned for a set that nobody has stored, or renewed for a day.
 var ErrNoJobSet = errors.New("the set of jobs is not known")
 
-// JobSets keep what sets of jobs consist of, by their hash, for a day after the last
-// replica that serves one has said so. It is a hint, like a Roster: nothing that
-// runs depends on it.
+// JobSets store sets of jobs by their hash, for a day after the last renewal. Like a Roster
+// they are a hint: nothing that runs depends on them.
 type JobSets interface {
-	// RenewSet says that the set is still served, and tells whether it is kept
-	// everywhere: KeepSet is to be called otherwise.
+	// RenewSet says that the set is still served, and reports whether it is stored
+	// everywhere. Otherwise call KeepSet.
 	RenewSet(ctx context.Context, hash string) (kept bool, err error)
-	// KeepSet keeps a set, as PackJobs wrote it.
+	// KeepSet stores a set that PackJobs wrote.
 	KeepSet(ctx context.Context, hash string, packed []byte) error
-	// JobSet returns a set as it was kept, or ErrNoJobSet.
+	// JobSet returns a stored set, or ErrNoJobSet.
 	JobSet(ctx context.Context, hash string) (packed []byte, err error)
 }
 
 // errTooLarge ends the writing of a set.
 var errTooLarge = errors.New("the set is too large to be kept")
 
-// PackJobs writes a set of so many jobs, in the order of their keys, for UnpackJobs.
-// Of a set that is too large it says only how many there are.
+// PackJobs writes a set of count jobs, in the order of their keys, for UnpackJobs. Of a set
+// that is too large it writes only the count.
 func PackJobs(count int, jobs iter.Seq[JobText]) ([]byte, error) {
 	packed, err := pack(count, jobs)
 	if errors.Is(err, errTooLarge) {
@@ -66,8 +63,8 @@ func PackJobs(count int, jobs iter.Seq[JobText]) ([]byte, error) {
 	return packed, err
 }
 
-// A packedHead goes before the jobs, one a line. It is kept on the nodes, as JobText
-// is: only add optional fields.
+// A packedHead precedes the jobs, one a line. The nodes store it, and JobText: only add
+// optional fields.
 type packedHead struct {
 	Count int `json:"count"`
 }
@@ -96,7 +93,7 @@ func pack(count int, jobs iter.Seq[JobText]) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// bounded lets only so much through.
+// bounded is a writer with a size limit.
 type bounded struct {
 	to   io.Writer
 	left int
@@ -134,7 +131,7 @@ func UnpackJobs(packed []byte) (JobSet, error) {
 	}
 }
 
-// texts says what each of the jobs is, in the order of their keys.
+// texts describes the jobs, in the order of their keys.
 func texts(list []*Job) iter.Seq[JobText] {
 	slices.SortFunc(list, func(x, y *Job) int { return strings.Compare(x.Key, y.Key) })
 	return func(yield func(JobText) bool) {
@@ -146,8 +143,7 @@ func texts(list []*Job) iter.Seq[JobText] {
 	}
 }
 
-// settings are what Settings returns or, where nobody has written any, what listings
-// show of a job.
+// settings is the result of Settings or, without it, what listings show of a job.
 func (j *Job) settings() any {
 	if j.Settings != nil {
 		return j.Settings()

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// heldSets are JobSets that count what they are told.
+// heldSets are JobSets that count calls.
 type heldSets struct {
 	mu              sync.Mutex
 	kept            map[string][]byte
@@ -42,14 +42,14 @@ func (s *heldSets) KeepSet(_ context.Context, hash string, packed []byte) error 
 
 func (s *heldSets) JobSet(context.Context, string) ([]byte, error) { return nil, ErrNoJobSet }
 
-// answer makes all calls fail from now on, or none.
+// answer makes all later calls fail, or none.
 func (s *heldSets) answer(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
 }
 
-// counts returns how often something was renewed, and stored, since it was called last.
+// counts returns the number of renewals and stores since its last call.
 func (s *heldSets) counts() [2]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,8 +58,8 @@ func (s *heldSets) counts() [2]int {
 	return n
 }
 
-// One replica writes down what it serves, the others and all later ones only say that
-// it is still served; what could not be told is told soon again.
+// One replica stores the set; the others and all later ones renew it. After a failure it is
+// soon tried again.
 func TestOneReplicaKeepsASet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,8 +107,7 @@ func TestOneReplicaKeepsASet(t *testing.T) {
 	})
 }
 
-// A set that is too large says how many jobs there are, and whatever was kept is read
-// with bounds.
+// A set that is too large has only its count. Sets are read with limits.
 func TestLargeSetsAreNotKept(t *testing.T) {
 	t.Parallel()
 	noise := func(int) string { return fmt.Sprint(rand.Uint64(), rand.Uint64()) }

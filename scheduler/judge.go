@@ -7,15 +7,15 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A Judge says what became of ticks of a job that have no entry in its ledger, as far as
-// anybody knows.
+// A Judge computes the entries of ticks that the ledger does not have, as far as anybody
+// knows.
 type Judge struct {
 	background
 	key string
 }
 
-// Judge judges ticks of the published job, of whose entries these are known. Its Account
-// must be that of the job; see Versions. It asks the ledger what it has dropped.
+// Judge returns a Judge for the published job and its known entries. Its Account must be
+// that of the job; see Versions. It asks the ledger what it has dropped.
 func (v Version) Judge(ctx context.Context, ledger ledger.Store, known []ledger.Entry, now time.Time) (Judge, error) {
 	b := background{account: v.Account, remembered: remembered(ledger, v.StoredAs())}
 	var err error
@@ -31,14 +31,14 @@ func (v Version) Judge(ctx context.Context, ledger ledger.Store, known []ledger.
 	return Judge{b, v.StoredAs()}, nil
 }
 
-// Removed is when the job was taken out of the configuration, zero if it is served or
-// was served to the end.
+// Removed is when the job was removed from the configuration; zero if it is served, or was
+// served to the end.
 func (j Judge) Removed() time.Time { return j.absence.from }
 
-// Remembered is since when the ledger remembers; it may have lost what came before.
+// Remembered is since when the ledger remembers. Older entries may be lost.
 func (j Judge) Remembered() time.Time { return j.remembered }
 
-// Nobodys tells whether the tick came when the job was in no configuration.
+// Nobodys reports whether the job was in no configuration when the tick came.
 func (j Judge) Nobodys(tick time.Time) bool { return j.absence.has(tick) }
 
 // Entry is what a listing shows of the tick.

@@ -14,8 +14,7 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// jumping returns a replica whose wall clock runs ahead by what the returned
-// value says.
+// jumping returns a replica whose wall clock runs ahead by the returned value.
 func (c *cluster) jumping(list ...scheduler.Job) (*scheduler.Scheduler, *atomic.Int64) {
 	ahead := new(atomic.Int64)
 	r := c.replica("r1", nil, list...)
@@ -39,7 +38,7 @@ func TestSuspend(t *testing.T) {
 	})
 }
 
-// A night of sleep is neither a flood of runs nor one of records.
+// A night of sleep causes neither many runs nor many records.
 func TestNight(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -56,8 +55,7 @@ func TestNight(t *testing.T) {
 	})
 }
 
-// When the clock is set back, ticks come again, and none that has run runs
-// again.
+// When the clock is set back, ticks come again, and none runs twice.
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -88,13 +86,12 @@ func TestClockSetBack(t *testing.T) {
 	})
 }
 
-// A machine that was suspended while it claimed does not go on when it wakes
-// after the tick's window.
+// A machine that was suspended during a claim does not continue after the tick's window.
 func TestSuspendWhileClaiming(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		m := &moody{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true}
+		m := &scripted{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true}
 		c.locker = m
 		r, ahead := c.jumping(every(t, "20s", "j", c.handler(nil)))
 		stop := c.start(r)
@@ -111,7 +108,7 @@ func TestSuspendWhileClaiming(t *testing.T) {
 	})
 }
 
-// punctual is a Locker whose nodes refuse what lies ahead of their clocks.
+// punctual is a Locker whose nodes refuse ticks ahead of their clocks.
 type punctual struct{ locks *locktest.Memory }
 
 func (p punctual) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
@@ -121,8 +118,8 @@ func (p punctual) TryAcquire(ctx context.Context, req locking.Request) (locking.
 	return p.locks.TryAcquire(ctx, req)
 }
 
-// A clock that was wrong by an hour and is mended costs the ticks until then,
-// not those of the next hour.
+// A clock that was wrong by an hour and is fixed costs the ticks until then, not those of
+// the next hour.
 func TestClockMended(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -134,7 +131,7 @@ func TestClockMended(t *testing.T) {
 		ahead.Store(int64(time.Hour))
 		time.Sleep(3 * time.Second)
 		ahead.Store(0)
-		time.Sleep(20 * time.Second) // 28.5 s; the loop looks every 15 s at the latest
+		time.Sleep(20 * time.Second) // 28.5 s; the loop checks every 15 s at the latest
 		c.stop(stop)
 		c.saw(1, "jumped 1h0m0s")
 		c.saw(1, "jumped -1h0m0s")

@@ -13,13 +13,13 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A lapsing Locker grants leases that end when over is set.
-type lapsing struct {
+// An expiring Locker grants leases that end when over is set.
+type expiring struct {
 	locking.Locker
 	over atomic.Bool
 }
 
-func (l *lapsing) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+func (l *expiring) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	lease, err := l.Locker.TryAcquire(ctx, req)
 	if err != nil {
 		return nil, err
@@ -39,13 +39,13 @@ func (l *lapsed) Deadline() time.Time {
 	return l.Lease.Deadline()
 }
 
-// A process that is stopped as soon as a function has begun finds its lease lost when
-// the function returns, though no timer has told anybody by then.
+// A process that is stopped right after a function began finds its lease lost when the
+// function returns, even before a timer has fired.
 func TestLeaseThatEndsAtOnceIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		locker := &lapsing{Locker: c.locks}
+		locker := &expiring{Locker: c.locks}
 		c.locker = locker
 		var outcomes []ledger.Outcome
 		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
@@ -62,26 +62,26 @@ func TestLeaseThatEndsAtOnceIsLost(t *testing.T) {
 	})
 }
 
-// slowToTell is a ledger whose answer comes when the lease has ended.
-type slowToTell struct {
+// slowLast is a ledger whose answer comes when the lease has ended.
+type slowLast struct {
 	ledger.Store
 	over *atomic.Bool
 }
 
-func (s slowToTell) Runs(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
+func (s slowLast) Runs(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
 	if q.Job == "j" && q.Limit > 1 {
 		s.over.Store(true)
 	}
 	return s.Store.Runs(ctx, q)
 }
 
-// A function is not called under a lease that ended while the ledger was asked for the
-// tries that are left.
+// A function is not called under a lease that ended during the query for the remaining
+// tries.
 func TestLeaseThatEndsBeforeTheFunction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		locker := &lapsing{Locker: c.locks}
+		locker := &expiring{Locker: c.locks}
 		c.locker = locker
 		job := every(t, "10s", "j", c.handler(nil))
 		job.Retry, job.OnCrash = scheduler.Retry{Attempts: 2}, scheduler.CrashRerun
@@ -93,7 +93,7 @@ func TestLeaseThatEndsBeforeTheFunction(t *testing.T) {
 			t.Fatal(err)
 		}
 		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) {
-			cfg.Ledger = slowToTell{c.ledger, &locker.over}
+			cfg.Ledger = slowLast{c.ledger, &locker.over}
 		}, job))
 		time.Sleep(9 * time.Second)
 		c.stop(stop)

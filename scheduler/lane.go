@@ -9,14 +9,14 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A job is what the engine knows of one Job.
+// A job is the engine's state of one Job.
 type job struct {
-	*Job         // as attempts that start now take it; those under way keep theirs
-	next     due // the one in the queue; zero if it never fires again
-	position int // in the heap of the queue, unless another is before it
+	*Job         // for attempts that start now; earlier ones keep theirs
+	next     due // the queued tick; zero if it never fires again
+	position int // in the queue's heap, unless it is linked behind another
 	index    int // in the list of jobs
 
-	before, behind *job // those that come at the same instant; see dueQueue
+	before, behind *job // jobs due at the same instant; see dueQueue
 
 	lanes   []*lane
 	running []*ticket // oldest first
@@ -25,14 +25,14 @@ type job struct {
 // A lane decides the ticks of one stream of a job, one after the other.
 type lane struct {
 	stream   string
-	claiming *ticket  // decides a tick; nil if none
-	queue    []tick   // come after it, in order
-	scans    int      // that look for ticks to come before; none is claimed until they are over
-	blocked  *blocked // nil: the last answer was another one
+	claiming *ticket  // decides a tick; nil: none
+	queue    []tick   // the ticks after it, in order
+	scans    int      // scans for earlier ticks; none is claimed until they are over
+	blocked  *blocked // nil: no known run blocks the lane
 
-	// Of a job whose ticks are run again. See lookback.go.
-	unsure bool      // one was given up that another replica may run
-	again  time.Time // the last one that was watched
+	// For jobs whose ticks are rerun. See lookback.go.
+	unsure      bool      // a tick was given up that another replica may run
+	watchedUpTo time.Time // the last tick that was watched
 }
 
 // lane returns the job's lane of a stream.
@@ -47,15 +47,14 @@ func (j *job) lane(stream string) *lane {
 	return l
 }
 
-// offer puts a tick that has come into its lane. One that was offered before
-// does no harm: the nodes know it.
+// offer puts a due tick into its lane. Offering it again is harmless: the nodes know it.
 func (e *engine) offer(j *job, t tick) {
 	l := j.lane(t.stream)
 	if t.trigger == ledger.BySchedule {
 		l.overtake(t)
 	}
 	e.replace(j, t)
-	if len(l.queue) == 0 && j.open(l) { // as a rule
+	if len(l.queue) == 0 && j.open(l) { // the usual case
 		e.begin(j, l, t)
 		return
 	}
@@ -63,15 +62,14 @@ func (e *engine) offer(j *job, t tick) {
 	e.proceed(j, l)
 }
 
-// open tells whether the next tick of the lane may be claimed.
+// open reports whether the next tick of the lane may be claimed.
 func (j *job) open(l *lane) bool {
 	return l.claiming == nil && l.scans == 0 && !j.mustYield(l)
 }
 
-// begin starts the attempt for a tick that comes alone, unless it is not to be
-// claimed any more.
+// begin starts the attempt for a tick that comes alone, unless it may no longer be claimed.
 func (e *engine) begin(j *job, l *lane, t tick) {
-	if now := e.clock.wall(); !e.turnsAway(j, l, t, now, 0, 0) {
+	if now := e.clock.wall(); !e.rejects(j, l, t, now, 0, 0) {
 		e.start(j, l, t, now)
 	}
 }
@@ -85,7 +83,7 @@ func (l *lane) insert(t tick) {
 	l.queue = slices.Insert(l.queue, i, t)
 }
 
-// overtake tells the attempt that claims an earlier tick that t has come.
+// overtake tells the attempt for an earlier tick that t has come.
 func (l *lane) overtake(t tick) {
 	if a := l.claiming; a != nil && !a.passed && a.tick.at.Before(t.at) {
 		a.passed = true
@@ -93,27 +91,26 @@ func (l *lane) overtake(t tick) {
 	}
 }
 
-// proceed accounts for ticks of the lane that are not to be claimed any more,
-// and starts the next one unless one is being decided.
+// proceed prunes the lane and starts its next tick, unless one is being decided.
 func (e *engine) proceed(j *job, l *lane) {
 	if len(l.queue) == 0 {
 		return
 	}
-	e.weed(j, l)
+	e.prune(j, l)
 	if len(l.queue) > 0 && j.open(l) {
 		t := l.queue[0]
 		if l.queue = l.queue[1:]; len(l.queue) == 0 {
-			l.queue = nil // of many jobs, most wait for nothing
+			l.queue = nil // most of many jobs have no queue
 		}
 		e.start(j, l, t, e.clock.wall())
 	}
 }
 
-// weed takes the ticks off the queue that are not to be claimed any more.
-func (e *engine) weed(j *job, l *lane) {
+// prune removes ticks from the queue that may no longer be claimed.
+func (e *engine) prune(j *job, l *lane) {
 	now, late := e.clock.wall(), 0
-	for i, t := range slices.Backward(l.queue) { // what is deleted lies behind
-		if e.turnsAway(j, l, t, now, len(l.queue)-1-i, late) {
+	for i, t := range slices.Backward(l.queue) { // deletions are behind i
+		if e.rejects(j, l, t, now, len(l.queue)-1-i, late) {
 			l.queue = slices.Delete(l.queue, i, i+1)
 		} else if t.late(now) {
 			late++
@@ -125,11 +122,11 @@ func (e *engine) weed(j *job, l *lane) {
 	}
 }
 
-// turnsAway tells whether a tick is not to be claimed any more, and accounts for
-// it. So many newer ones wait, and so many of these are to be caught up.
-func (e *engine) turnsAway(j *job, l *lane, t tick, now time.Time, newer, late int) bool {
+// rejects reports whether a tick may no longer be claimed, and decides it. newer ticks wait
+// behind it, and late of them are to be caught up.
+func (e *engine) rejects(j *job, l *lane, t tick, now time.Time, newer, late int) bool {
 	if t.act != nil && (e.draining || t.late(now)) || e.skipPaused(j, t) {
-		return true // a request is open to others, or expires
+		return true // other replicas may run a request, or it expires
 	}
 	v := e.tooLate(j, l, t, now, newer, late)
 	if v.kind == settled {
@@ -139,9 +136,8 @@ func (e *engine) turnsAway(j *job, l *lane, t tick, now time.Time, newer, late i
 	return v.kind == settled
 }
 
-// tooLate is the verdict on a tick that waits, settled if it is not to be
-// claimed any more. So many newer ones wait, and so many of these are to be
-// caught up.
+// tooLate is the verdict on a waiting tick, settled if it may no longer be claimed. newer
+// ticks wait behind it, and late of them are to be caught up.
 func (e *engine) tooLate(j *job, l *lane, t tick, now time.Time, newer, late int) verdict {
 	switch {
 	case e.draining:
@@ -160,11 +156,11 @@ func (e *engine) tooLate(j *job, l *lane, t tick, now time.Time, newer, late int
 	return verdict{kind: again}
 }
 
-// start begins the attempt for a tick in a goroutine of its own.
+// start begins the attempt for a tick in its own goroutine.
 func (e *engine) start(j *job, l *lane, t tick, now time.Time) {
-	rank, crowd, lead := e.standing(j.Job, t.at)
+	rank, crowd, lead := e.rankFor(j.Job, t.at)
 	if e.cfg.MaxRunning > 0 {
-		rank += e.above(j.Job, everyGroup) // or the first to come took the places
+		rank += e.above(j.Job, everyGroup) // otherwise the first tick would take the places
 	}
 	b := &brief{
 		job: j.Job.backfilling(t), tick: t, rank: rank, crowd: crowd, later: make(chan struct{}), ended: make(chan struct{}),
@@ -172,7 +168,7 @@ func (e *engine) start(j *job, l *lane, t tick, now time.Time) {
 	b.waits, b.stopWaiting = context.WithCancelCause(e.stops.claims)
 	b.runs, b.cancel = context.WithCancelCause(e.stops.runs)
 	own := &ticket{brief: b, owner: j, lane: l, watches: t.trigger == ledger.ByRerun}
-	a := &attempt{surroundings: e.around, brief: b, reporter: reporter{own, e.inbox, e.done}, until: t.until}
+	a := &attempt{attemptDeps: e.deps, brief: b, reporter: reporter{own, e.inbox, e.done}, until: t.until}
 	a.delay, a.headStart = e.turn(rank, t.until.Sub(now))
 	if (t.late(now) || t.trigger == ledger.ByCatchUp) && t.latest.After(now) {
 		a.caughtUp, own.catchesUp, a.until = true, t.trigger != ledger.ByRerun, t.latest
@@ -180,7 +176,7 @@ func (e *engine) start(j *job, l *lane, t tick, now time.Time) {
 		a.delay += j.catchUpPause(t)
 	}
 	a.delay = max(a.delay, min(lead, a.until.Sub(now)/2))
-	a.earlier = l.hindsight(j.Job, t)
+	a.earlier = l.earlierTicks(j.Job, t)
 	a.first = rank == 0 && !a.caughtUp && (crowd > 0 || e.cfg.Roster == nil)
 	a.free = a.delay <= 0 && !a.caughtUp && j.inTheWay(b, false) == nil
 	l.claiming = own
@@ -188,7 +184,7 @@ func (e *engine) start(j *job, l *lane, t tick, now time.Time) {
 	e.attempts.Go(a.run)
 }
 
-// won moves an attempt from its lane to the runs, so that the lane goes on.
+// won moves an attempt from its lane to the runs, so the lane can proceed.
 func (e *engine) won(t *ticket) {
 	e.wins++
 	e.leaveLine(t)
@@ -196,15 +192,15 @@ func (e *engine) won(t *ticket) {
 	t.owner.running = append(t.owner.running, t)
 	for _, l := range t.owner.lanes {
 		if l.claiming != nil {
-			l.claiming.disturbed.Store(true)
+			l.claiming.runBegan.Store(true)
 		}
 	}
 	e.replaceBegun(t)
 	e.decidedTick(t)
 }
 
-// over forgets an attempt of which nothing goes on any more.
-func (e *engine) over(t *ticket, left remains) {
+// over removes an attempt that has ended.
+func (e *engine) over(t *ticket, end attemptEnd) {
 	e.active--
 	e.leaveLine(t)
 	close(t.ended)
@@ -214,13 +210,13 @@ func (e *engine) over(t *ticket, left remains) {
 		t.lane.claiming = nil
 	}
 	e.ranUntilNow(t)
-	e.ended(t, left.superseded)
-	e.recall(t, left)
+	e.ended(t, end.superseded)
+	e.noteEarlier(t, end)
 	e.decidedTick(t)
-	e.left(t.owner)
+	e.dropIfIdle(t.owner)
 }
 
-// proceedAll lets the lanes of the job go on, that of the schedule first.
+// proceedAll lets the job's lanes proceed, that of the schedule first.
 func (e *engine) proceedAll(j *job) {
 	e.proceed(j, j.lane(""))
 	if len(j.lanes) == 1 {
@@ -231,16 +227,16 @@ func (e *engine) proceedAll(j *job) {
 	}
 }
 
-// mustYield tells whether a lane must wait for that of the schedule to be
-// decided: a backfill would keep scheduled ticks out.
+// mustYield reports whether a lane must wait for the schedule's lane: a backfill would
+// block scheduled ticks.
 func (j *job) mustYield(l *lane) bool {
 	return l.stream == acts.StreamBackfill && j.lane("").claiming != nil
 }
 
-// decidedTick lets the lane of the ticket go on.
+// decidedTick lets the job's lanes proceed after a tick.
 func (e *engine) decidedTick(t *ticket) {
 	if t.watches && !t.catchesUp {
-		t.lane.standDown(t.owner, e.clock.wall().Add(e.cfg.Window))
+		t.lane.reopenWindows(t.owner, e.clock.wall().Add(e.cfg.Window))
 	}
 	e.proceedAll(t.owner)
 }

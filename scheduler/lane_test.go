@@ -7,7 +7,7 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// Windows go from start to start.
+// Windows last from start to start.
 func TestScheduledTicks(t *testing.T) {
 	t.Parallel()
 	const window = 30 * time.Second
@@ -43,8 +43,7 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// Only a job that says so is claimed again: the nodes keep the mode with the
-// claim.
+// Only a job with reruns is claimed again: the nodes store the mode with the claim.
 func TestModeOfClaims(t *testing.T) {
 	t.Parallel()
 	for policy, want := range map[OnCrash]locking.Mode{

@@ -13,13 +13,13 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// lifePage has the tables that say what becomes of a tick.
+// lifePage has the tables of a tick's life.
 const lifePage = "../docs/architecture.md"
 
-// A table of lifePage: each cell is what becomes of the tick where both the row and the
-// column happen.
+// A table of lifePage: each cell is the result for the tick if both the row and the column
+// happen.
 type lifeTable struct {
-	corner        string // the first cell of the head, by which the table is found
+	corner        string // the first cell of the head, which identifies the table
 	rows, columns map[string]scene
 }
 
@@ -52,8 +52,8 @@ func (table lifeTable) check(t *testing.T, cells [][]string) {
 	for _, row := range cells[1:] {
 		rows = append(rows, row[0])
 	}
-	alike(t, "rows", rows, table.rows)
-	alike(t, "columns", cells[0][1:], table.columns)
+	samePage(t, "rows", rows, table.rows)
+	samePage(t, "columns", cells[0][1:], table.columns)
 	for _, row := range cells[1:] {
 		for i, want := range row[1:] {
 			column := cells[0][1+i]
@@ -69,8 +69,8 @@ func (table lifeTable) check(t *testing.T, cells [][]string) {
 	}
 }
 
-// alike wants the page to name all scenes, and no others.
-func alike(t *testing.T, what string, page []string, scenes map[string]scene) {
+// samePage wants the page to have all scenes, and no others.
+func samePage(t *testing.T, what string, page []string, scenes map[string]scene) {
 	t.Helper()
 	there, here := slices.Sorted(slices.Values(page)), slices.Sorted(maps.Keys(scenes))
 	if !slices.Equal(there, here) {
@@ -101,15 +101,15 @@ func markdownTable(page, corner string) [][]string {
 	return cells
 }
 
-// A scene is something that happens to the tick, or around it.
+// A scene is an event for the tick, or around it.
 type scene struct {
 	set func(l *life)
 	at  time.Duration // after the tick
 	do  func(l *life) // then
 }
 
-// play lets both scenes happen, and says what becomes of the tick: at once, and if that is
-// not the end, in the end.
+// play makes both scenes happen, and returns the result for the tick: at once, and if that
+// is not the end, in the end.
 func play(t *testing.T, scenes ...scene) string {
 	l := newLife(t)
 	var at time.Duration
@@ -135,11 +135,11 @@ func play(t *testing.T, scenes ...scene) string {
 	if end, _ := l.became(); !final && end != became {
 		became += ", then " + end
 	}
-	time.Sleep(3 * time.Minute) // what others hold ends
+	time.Sleep(3 * time.Minute) // other claims end
 	return became
 }
 
-// became says what became of the tick by now, and whether that is its end.
+// became returns the result for the tick by now, and whether it is final.
 func (l *life) became() (what string, final bool) {
 	for _, e := range l.ticks("j") {
 		if l.isIt(e.Tick) && e.Outcome != ledger.Running {

@@ -18,23 +18,23 @@ import (
 )
 
 // The tables are about the second tick of a job that comes every minute. Its window closes
-// after lifeWindow; what happens does so lifeEvent after it.
+// after lifeWindow; events come lifeEvent after it.
 const (
 	lifeTick   = 2 * time.Minute
 	lifeWindow = 20 * time.Second
 	lifeEvent  = 5 * time.Second
 )
 
-// A life is a replica with job j, and what is done to the tick.
+// A life is a replica with job j, and events for the tick.
 type life struct {
 	*desks
 	cfg    scheduler.Config
 	job    scheduler.Job
 	others []scheduler.Job
-	answer func(locking.Request) error // of the nodes; nil: what they would say
-	called bool                        // the function of the tick was
+	answer func(locking.Request) error // of the nodes; nil: their own
+	called bool                        // the function of the tick was called
 
-	open chan struct{} // closed when what the tick waits for comes
+	open chan struct{} // closed when the tick's wait ends
 	goOn func()        // closes it
 
 	replica *scheduler.Scheduler
@@ -99,7 +99,7 @@ func (l *life) before(fn jobs.Handler) scheduler.Job {
 	return scheduler.Job{Name: "i", Schedule: schedule, Handler: fn}
 }
 
-// hang lets the nodes' answer to some requests wait, and then be this.
+// hang delays the nodes' answer to some requests, and then returns this.
 func (l *life) hang(which func(locking.Request) bool, then error) {
 	l.answer = func(req locking.Request) error {
 		if !which(req) {
@@ -110,7 +110,7 @@ func (l *life) hang(which func(locking.Request) bool, then error) {
 	}
 }
 
-// refuse lets the nodes refuse the tick for why, until what it waits for comes.
+// refuse makes the nodes refuse the tick for why, until its wait ends.
 func refuse(why error) func(*life) {
 	return func(l *life) {
 		l.answer = func(req locking.Request) error {
@@ -127,7 +127,7 @@ func refuse(why error) func(*life) {
 	}
 }
 
-// A gate is a Locker that answers as a life has it.
+// A gate is a Locker with the answers of a life.
 type gate struct {
 	locking.Locker
 	l *life
@@ -142,7 +142,7 @@ func (g gate) TryAcquire(ctx context.Context, req locking.Request) (locking.Leas
 	return g.Locker.TryAcquire(context.WithoutCancel(ctx), req)
 }
 
-// crowd keeps many other replicas alive, so that r1 is hardly ever the first in rank.
+// crowd keeps many other replicas alive, so r1 is rarely the first in rank.
 func (l *life) crowd() {
 	for range 180 {
 		for n := range 40 {
@@ -152,7 +152,7 @@ func (l *life) crowd() {
 	}
 }
 
-// elsewhere has replica r9 run the tick, and die, or end it when it may.
+// elsewhere makes replica r9 run the tick, and die or end it.
 func (l *life) elsewhere() {
 	time.Sleep(lifeTick - time.Second)
 	_, err := l.locks.TryAcquire(context.Background(), locking.Request{
@@ -164,7 +164,7 @@ func (l *life) elsewhere() {
 	}
 }
 
-// What a tick waits for on a replica, and its run.
+// The waits of a tick on a replica, and its run.
 var lifeWaits = map[string]scene{
 	"an earlier tick to be decided": {set: func(l *life) {
 		l.hang(func(req locking.Request) bool { return l.at(req.Tick) == time.Minute }, &locking.AcquireError{Reason: locking.ErrDone, Name: "j"})
@@ -200,7 +200,7 @@ var lifeWaits = map[string]scene{
 		l.job.Group, l.job.GroupSize = "billing", 1
 		go func() {
 			time.Sleep(lifeTick - time.Second)
-			lease := l.grip(0, 5*time.Minute)
+			lease := l.holdSlot(0, 5*time.Minute)
 			<-l.open
 			_ = lease.Void(context.Background())
 		}()
@@ -226,7 +226,7 @@ func overlap(policy scheduler.Overlap) func(*life) {
 	return func(l *life) { l.job.Overlap = policy }
 }
 
-// What happens meanwhile.
+// The events meanwhile.
 var lifeEvents = map[string]scene{
 	"that comes":                     {at: lifeEvent, do: func(l *life) { l.goOn(); time.Sleep(3 * time.Minute) }},
 	"window closes":                  {at: lifeWindow - time.Second},
@@ -251,7 +251,7 @@ func drains(l *life) {
 	time.Sleep(time.Second)
 }
 
-// What the nodes can answer, for ever.
+// Permanent answers of the nodes.
 var lifeAnswers = map[string]scene{
 	"granted":                        {},
 	"the tick is done, or another's": {set: refuse(locking.ErrDone)},
@@ -280,7 +280,7 @@ func returning(err error) scene {
 	}}
 }
 
-// going is a run that goes on until its context ends.
+// going is a run that lasts until its context ends.
 func going(s scene) scene {
 	set := s.set
 	s.set = func(l *life) {
@@ -292,7 +292,7 @@ func going(s scene) scene {
 	return s
 }
 
-// How a run can end.
+// The ends of a run.
 var lifeRuns = map[string]scene{
 	"returns":                  returning(nil),
 	"returns an error":         returning(errors.New("no")),
@@ -303,7 +303,7 @@ var lifeRuns = map[string]scene{
 	}},
 	"exceeds its timeout":     going(scene{set: func(l *life) { l.job.Timeout = time.Second }}),
 	"exceeds `lock.max_hold`": going(scene{set: func(l *life) { l.cfg.MaxHold = 3 * time.Second }}),
-	"cannot extend its lease": going(scene{set: func(l *life) { l.locker = frail{l.locks} }}),
+	"cannot extend its lease": going(scene{set: func(l *life) { l.locker = fixedLeases{l.locks} }}),
 	"is cancelled by somebody": going(scene{do: func(l *life) {
 		l.desks.do(acts.Act{Kind: acts.Cancel, Job: "j", Run: "j@20000101T000200.000Z", Reason: "stop it"})
 	}}),

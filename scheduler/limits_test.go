@@ -13,15 +13,15 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// waiter is the brief of an attempt that a limit makes wait.
-func waiter(name string, priority int, at time.Duration) *brief {
+// waitingBrief is the brief of an attempt that waits at a limit.
+func waitingBrief(name string, priority int, at time.Duration) *brief {
 	return &brief{job: &Job{Name: name, Priority: priority}, tick: tick{start: noon.Add(at)}}
 }
 
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	list := []*brief{
-		waiter("late", 0, time.Second), waiter("b", 0, 0), waiter("high", 2, time.Hour), waiter("low", -1, 0), waiter("a", 0, 0),
+		waitingBrief("late", 0, time.Second), waitingBrief("b", 0, 0), waitingBrief("high", 2, time.Hour), waitingBrief("low", -1, 0), waitingBrief("a", 0, 0),
 	}
 	slices.SortFunc(list, turn)
 	var names []string
@@ -36,10 +36,10 @@ func TestTurns(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	p := newPlaces(2)
-	if p.take(waiter("one", 0, 0)) != nil || p.take(waiter("two", 0, 0)) != nil {
+	if p.take(waitingBrief("one", 0, 0)) != nil || p.take(waitingBrief("two", 0, 0)) != nil {
 		t.Fatal("the first two who ask get a place at once")
 	}
-	low, high := p.take(waiter("low", 0, 0)), p.take(waiter("high", 1, 0))
+	low, high := p.take(waitingBrief("low", 0, 0)), p.take(waitingBrief("high", 1, 0))
 	if low == nil || high == nil {
 		t.Fatal("there are more than two places")
 	}
@@ -47,12 +47,12 @@ func TestPlaces(t *testing.T) {
 	if !high.granted() || low.granted() {
 		t.Error("the larger priority goes first")
 	}
-	p.giveUp(low) // it waits no more
+	p.giveUp(low) // it stops waiting
 	p.leave()
 	if low.granted() || p.taken != 1 {
 		t.Errorf("%d places taken, by low: %v", p.taken, low.granted())
 	}
-	if p.take(waiter("third", 0, 0)) != nil {
+	if p.take(waitingBrief("third", 0, 0)) != nil {
 		t.Error("a place that was free was not given")
 	}
 }
@@ -91,7 +91,7 @@ func TestValidateGroups(t *testing.T) {
 	}
 }
 
-// fixedLease is a lease whose deadline and answers are given.
+// fixedLease is a lease with a given deadline and answers.
 type fixedLease struct {
 	locking.Lease
 	deadline time.Time
@@ -102,7 +102,7 @@ func (l fixedLease) Deadline() time.Time          { return l.deadline }
 func (l fixedLease) Extend(context.Context) error { return l.err }
 func (l fixedLease) Claim() locking.Claim         { return locking.Claim{Name: "group:g:0"} }
 
-// Two leases end with the first of them, and the error says which it was.
+// Two leases end with the first of them, and the error names it.
 func TestPair(t *testing.T) {
 	t.Parallel()
 	soon, later := noon, noon.Add(time.Second)

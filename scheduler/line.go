@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// A place in line is what the loop says to an attempt that waits for a slot.
+// inLine is the loop's answer to an attempt that waits for a slot.
 type inLine struct {
-	behind bool // somebody on this replica goes first
-	above  int  // larger priorities that jobs of the group have
+	behind bool // another attempt on this replica goes first
+	above  int  // the number of larger priorities in the group
 }
 
-// queue puts the attempt in the line of its group on this replica, if it does
-// not stand there yet, and says where it stands.
+// queue adds the attempt to its group's line on this replica, if needed, and returns its
+// place.
 func (a *attempt) queue() inLine {
-	said, _ := a.consult(progress{phase: queuing})
-	return said.line
+	reply, _ := a.consult(progress{phase: queuing})
+	return reply.line
 }
 
 // inLine answers an attempt that queues for a slot.
@@ -29,30 +29,29 @@ func (e *engine) inLine(t *ticket) inLine {
 	return inLine{behind: behind, above: e.above(t.job, t.job.Group)}
 }
 
-// ladders are the priorities that jobs have, the largest first: those of each
-// group, and of all jobs. They are made when they are needed, from all jobs, and
-// dropped when these change.
-type ladders map[string][]int
+// priorities are those of all jobs and of each group, the largest first. They are computed
+// from all jobs when needed, and dropped when the jobs change.
+type priorities map[string][]int
 
-// everyGroup is the key of all jobs in ladders.
+// everyGroup is the key of all jobs in priorities.
 const everyGroup = ""
 
-// above counts the larger priorities that jobs of the group have.
+// above counts the larger priorities of jobs in the group.
 func (e *engine) above(j *Job, group string) int {
-	if e.larger == nil {
-		e.larger = ladders{}
+	if e.priorities == nil {
+		e.priorities = priorities{}
 		for _, other := range e.jobs {
-			e.larger.add(everyGroup, other.Priority)
+			e.priorities.add(everyGroup, other.Priority)
 			if other.Group != everyGroup {
-				e.larger.add(other.Group, other.Priority)
+				e.priorities.add(other.Group, other.Priority)
 			}
 		}
 	}
-	above, _ := slices.BinarySearchFunc(e.larger[group], j.Priority, descending)
+	above, _ := slices.BinarySearchFunc(e.priorities[group], j.Priority, descending)
 	return above
 }
 
-func (l ladders) add(group string, priority int) {
+func (l priorities) add(group string, priority int) {
 	if i, has := slices.BinarySearchFunc(l[group], priority, descending); !has {
 		l[group] = slices.Insert(l[group], i, priority)
 	}
@@ -60,7 +59,7 @@ func (l ladders) add(group string, priority int) {
 
 func descending(a, b int) int { return cmp.Compare(b, a) }
 
-// leaveLine forgets an attempt that has a slot, or needs none any more.
+// leaveLine removes an attempt that has a slot, or needs none any more.
 func (e *engine) leaveLine(t *ticket) {
 	e.queuing = slices.DeleteFunc(e.queuing, func(other *ticket) bool { return other == t })
 }

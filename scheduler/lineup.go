@@ -6,35 +6,35 @@ import (
 	"time"
 )
 
-// updateAtOnce is how many jobs the loop takes in one step of an update: in
-// between it sees to what is due.
+// updateAtOnce is how many jobs the loop adds in one step of an update. In between it
+// serves what is due.
 const updateAtOnce = 1000
 
-// A lineup is the jobs that a Scheduler serves, as seen from outside the loop.
+// A lineup is the set of jobs that a Scheduler serves, as seen from outside the loop.
 type lineup struct {
-	mu      sync.Mutex // held by one update at a time, and while the loop takes it in
+	mu      sync.Mutex // held by one update at a time, also while the loop applies it
 	own     []*Job     // from New and Update
 	sourced []*Job     // from Config.Source
 	serving map[string]*served
 	engine  *engine // nil before Run
 }
 
-// served is a job of the lineup, and the loop's own of it.
+// served is a job of the lineup, and the loop's state of it.
 type served struct {
 	*Job
 	job *job
 }
 
-// An update is one step in which the loop takes jobs in.
+// An update is one step of a change of the jobs.
 type update struct {
 	added   []*served
 	kept    []revision
 	removed []*served
 	more    bool          // another step of the same update follows
-	done    chan struct{} // closed when the loop has
+	done    chan struct{} // closed when the loop has applied it
 }
 
-// A revision is what a job that stays is from now on.
+// A revision is the new definition of a job that stays.
 type revision struct {
 	served  *served
 	now     *Job
@@ -42,7 +42,7 @@ type revision struct {
 	next    due // of a job that changed
 }
 
-// set checks the jobs, has the loop take them in, and says what that changed.
+// set checks the jobs, passes them to the loop, and returns what changed.
 func (s *Scheduler) set(own, sourced []Job) (Diff, error) {
 	l := &s.lineup
 	all := slices.Concat(own, sourced)
@@ -57,7 +57,7 @@ func (s *Scheduler) set(own, sourced []Job) (Diff, error) {
 	if err := validateRenames(before, list); err != nil {
 		return Diff{}, err
 	}
-	a := alter(before, list)
+	a := compareJobs(before, list)
 	if err := s.take(a); err != nil {
 		return Diff{}, err
 	}
@@ -69,7 +69,7 @@ func (s *Scheduler) set(own, sourced []Job) (Diff, error) {
 	return a.Diff, nil
 }
 
-// values returns copies of the jobs, which a new list may be made of.
+// values returns copies of the jobs.
 func values(list []*Job) []Job {
 	copies := make([]Job, len(list))
 	for i, j := range list {
@@ -78,14 +78,13 @@ func values(list []*Job) []Job {
 	return copies
 }
 
-// take applies an alteration to the lineup, step by step with the loop if there
-// is one.
-func (s *Scheduler) take(a alteration) error {
+// take applies the changes, step by step with the loop if it runs.
+func (s *Scheduler) take(a jobChanges) error {
 	l := &s.lineup
 	steps := s.steps(a)
 	for i, u := range steps {
 		u.more = i < len(steps)-1
-		if l.engine != nil && !l.engine.hand(u) {
+		if l.engine != nil && !l.engine.submit(u) {
 			return ErrStopped
 		}
 		for _, added := range u.added {
@@ -101,9 +100,8 @@ func (s *Scheduler) take(a alteration) error {
 	return nil
 }
 
-// steps divides an alteration. The ticks to come are computed here, where
-// nobody waits for it.
-func (s *Scheduler) steps(a alteration) []update {
+// steps divides the changes. Next ticks are computed here, where nobody waits for it.
+func (s *Scheduler) steps(a jobChanges) []update {
 	now := s.clock.wall()
 	var steps []update
 	for some := range slices.Chunk(a.added, updateAtOnce) {

@@ -13,9 +13,8 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// While a run goes on its replica tells what it has logged and how its lease was
-// extended, at once; the ledger has it some seconds later, and keeps it if the
-// replica never says more.
+// During a run its replica shows the log and extensions at once; the ledger has them some
+// seconds later, and keeps them if the replica dies.
 func TestLiveRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -69,7 +68,7 @@ func TestLiveRuns(t *testing.T) {
 	})
 }
 
-// A countingArchive counts what is stored.
+// A countingArchive counts stores.
 type countingArchive struct {
 	ledger.Archive
 	stored int
@@ -80,7 +79,7 @@ func (a *countingArchive) Store(ctx context.Context, job string, h ledger.Histor
 	return a.Archive.Store(ctx, job, h, logs...)
 }
 
-// Only what has grown is stored again: a run that logs nothing costs nothing.
+// Only a log that has grown is stored again.
 func TestSilentRunsAreNotStored(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ lines, want int }{"silent": {0, 0}, "one line": {1, 2}} {
@@ -103,7 +102,7 @@ func TestSilentRunsAreNotStored(t *testing.T) {
 	}
 }
 
-// A pollingLease knows what the nodes said.
+// A pollingLease knows the nodes' answers.
 type pollingLease struct{ locking.Lease }
 
 func (l pollingLease) LastPoll() locking.Poll {
@@ -126,8 +125,7 @@ func (l pollingLocker) TryAcquire(ctx context.Context, req locking.Request) (loc
 	return pollingLease{lease}, nil
 }
 
-// What each node said goes with the run into the ledger, also of one that has a slot
-// of a group.
+// Each node's answer is stored in the ledger with the run, also with a slot of a group.
 func TestPollsAreKept(t *testing.T) {
 	t.Parallel()
 	for _, group := range []string{"", "g"} {

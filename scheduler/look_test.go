@@ -17,22 +17,22 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// A seer is a Watcher that answers with the given reasons, one after the other;
-// then as a Memory does, unless the last is said for ever. It notes what it was
-// asked: "r1 looks", "r1 tries", "r1 tries alone".
-type seer struct {
+// A scriptedWatcher is a Watcher with the given answers, one after the other; then a
+// Memory's, or always the last one. It records calls: "r1 looks", "r1 tries", "r1 tries
+// alone".
+type scriptedWatcher struct {
 	*locktest.Memory
-	looks, tries []error // nil: as the Memory
+	looks, tries []error // nil: the Memory's answer
 	always       bool
-	holder       string // is named with them
+	holder       string // named in the answers
 
 	mu    sync.Mutex
 	asked []string
 	times []time.Time
 }
 
-// note notes a question, and takes the answer from a list.
-func (s *seer) note(what string, req locking.Request, answers *[]error) error {
+// note records a call, and takes the answer from a list.
+func (s *scriptedWatcher) note(what string, req locking.Request, answers *[]error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked, s.times = append(s.asked, req.Holder+" "+what), append(s.times, time.Now())
@@ -49,7 +49,7 @@ func (s *seer) note(what string, req locking.Request, answers *[]error) error {
 	return &locking.AcquireError{Reason: reason, Name: req.Name, Holder: s.holder, HolderTick: req.Tick, Until: time.Now().Add(time.Second)}
 }
 
-func (s *seer) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+func (s *scriptedWatcher) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	what := "tries"
 	if req.Direct {
 		what = "tries alone"
@@ -60,12 +60,12 @@ func (s *seer) TryAcquire(ctx context.Context, req locking.Request) (locking.Lea
 	return s.Memory.TryAcquire(ctx, req)
 }
 
-func (s *seer) Watch(req locking.Request, start uint64) locking.Watch {
+func (s *scriptedWatcher) Watch(req locking.Request, start uint64) locking.Watch {
 	return sight{s, req, s.Memory.Watch(req, start)}
 }
 
 type sight struct {
-	s     *seer
+	s     *scriptedWatcher
 	req   locking.Request
 	inner locking.Watch
 }
@@ -77,7 +77,7 @@ func (s sight) Look(ctx context.Context) error {
 	return s.inner.Look(ctx)
 }
 
-// inOrder are the replicas r1 to r3 by their rank for the tick of job j at 10 s.
+// inOrder returns the replicas r1 to r3 by their rank for the tick of job j at 10 s.
 func inOrder(c *cluster) []string {
 	ids := []string{"r1", "r2", "r3"}
 	slices.SortFunc(ids, func(a, b string) int {
@@ -87,12 +87,12 @@ func inOrder(c *cluster) []string {
 	return ids
 }
 
-// Of a tick that one claims the others take a look; nobody competes.
+// One replica claims the tick, the others look; nobody competes.
 func TestOthersLook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		s := &seer{Memory: c.locks}
+		s := &scriptedWatcher{Memory: c.locks}
 		c.locker = s
 		for i := range 3 {
 			c.start(c.replica(fmt.Sprintf("r%d", 1+i), nil, every(t, "10s", "j", c.handler(nil))))
@@ -109,12 +109,12 @@ func TestOthersLook(t *testing.T) {
 	})
 }
 
-// A dead first in rank costs a step of the stagger.
+// A dead first replica costs a step of the stagger.
 func TestFirstInRankIsDead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		s, ids := &seer{Memory: c.locks}, inOrder(c)
+		s, ids := &scriptedWatcher{Memory: c.locks}, inOrder(c)
 		c.locker = s
 		for i, id := range ids {
 			var list []scheduler.Job
@@ -170,7 +170,7 @@ func TestPeek(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
 				ids := inOrder(c)
-				s := &seer{Memory: c.locks, looks: tt.looks, tries: tt.tries, always: tt.always, holder: tt.holder}
+				s := &scriptedWatcher{Memory: c.locks, looks: tt.looks, tries: tt.tries, always: tt.always, holder: tt.holder}
 				if tt.holder == "self" {
 					s.holder = ids[tt.rank]
 				}
@@ -194,8 +194,8 @@ func TestPeek(t *testing.T) {
 	}
 }
 
-// However short the window, and whatever it is hinted, a replica has tried before
-// it calls a tick missed or skipped.
+// In any window and after any hints, a replica tries before it calls a tick missed or
+// skipped.
 func TestHintsDecideNothing(t *testing.T) {
 	t.Parallel()
 	for _, window := range []time.Duration{30 * time.Millisecond, 60 * time.Millisecond, 200 * time.Millisecond, time.Second, 5 * time.Second} {
@@ -203,7 +203,7 @@ func TestHintsDecideNothing(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
-				s := &seer{Memory: c.locks, looks: []error{locking.ErrTaken}, always: true, holder: "r9"}
+				s := &scriptedWatcher{Memory: c.locks, looks: []error{locking.ErrTaken}, always: true, holder: "r9"}
 				c.locker = s
 				stop := c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.Window = window }, every(t, "10s", "j", c.handler(nil))))
 				other := c.start(c.replica("r2", nil))
@@ -219,12 +219,12 @@ func TestHintsDecideNothing(t *testing.T) {
 	}
 }
 
-// A replica that does not know yet who lives does not believe to be alone.
+// A replica that does not know the live ones yet does not assume to be alone.
 func TestNotAloneBeforeTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		s := &seer{Memory: c.locks}
+		s := &scriptedWatcher{Memory: c.locks}
 		c.locker = s
 		job := every(t, "10s", "j", c.handler(nil))
 		c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.Roster = silent{cfg.Roster} }, job))
@@ -236,14 +236,14 @@ func TestNotAloneBeforeTheFirstAnswer(t *testing.T) {
 	})
 }
 
-// silent is a roster that answers nobody.
+// silent is a roster that does not answer.
 type silent struct{ scheduler.Roster }
 
 func (silent) Beat(context.Context, scheduler.Replica) ([]scheduler.Replica, error) {
 	return nil, locking.ErrNoQuorum
 }
 
-// While a run is in the way, twenty replicas together ask the nodes a few times as
+// During a run that blocks the tick, twenty replicas together ask the nodes a few times as
 // often as one, and begin the tick as soon.
 func TestACrowdAsksAsOne(t *testing.T) {
 	t.Parallel()
@@ -252,7 +252,7 @@ func TestACrowdAsksAsOne(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			const end = 35 * time.Second
 			c := newCluster(t)
-			s := &seer{Memory: c.locks}
+			s := &scriptedWatcher{Memory: c.locks}
 			c.locker = s
 			if _, err := c.locks.TryAcquire(t.Context(), locking.Request{Name: "j", TTL: end, Holder: "gone"}); err != nil {
 				t.Fatal(err)
@@ -280,19 +280,18 @@ func TestACrowdAsksAsOne(t *testing.T) {
 	}
 }
 
-// believing is a roster that also names replicas which are not there.
-type believing struct {
+// padded is a roster that also lists replicas that do not exist.
+type padded struct {
 	scheduler.Roster
 	others []scheduler.Replica
 }
 
-func (b believing) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.Replica, error) {
+func (b padded) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.Replica, error) {
 	known, err := b.Roster.Beat(ctx, self)
 	return append(known, b.others...), err
 }
 
-// Whatever its rank, a replica looks early, and claims when those before it have
-// had their turns.
+// At any rank, a replica looks early, and claims after the turns of smaller ranks.
 func TestOthersLookTogether(t *testing.T) {
 	t.Parallel()
 	const step = 20 * time.Millisecond
@@ -304,9 +303,9 @@ func TestOthersLookTogether(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		s := &seer{Memory: c.locks}
+		s := &scriptedWatcher{Memory: c.locks}
 		c.locker = s
-		c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.Roster = believing{cfg.Roster, others} }, every(t, "10s", "j", c.handler(nil))))
+		c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.Roster = padded{cfg.Roster, others} }, every(t, "10s", "j", c.handler(nil))))
 		time.Sleep(101 * time.Second)
 		synctest.Wait()
 		var got, want []string
@@ -331,13 +330,13 @@ func TestOthersLookTogether(t *testing.T) {
 	})
 }
 
-// What is claimed elsewhere a replica looks at again in as few instants as at
-// first, other replicas at others.
+// A replica looks again at ticks claimed elsewhere in as few instants as before, each
+// replica at others.
 func TestLooksAgainTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		s := &seer{Memory: c.locks, looks: []error{locking.ErrTaken}, always: true}
+		s := &scriptedWatcher{Memory: c.locks, looks: []error{locking.ErrTaken}, always: true}
 		c.locker = s
 		for _, id := range []string{"r1", "r2", "r3"} {
 			c.start(c.replica(id, nil, many(t, c, 30, "10s")...))
@@ -366,8 +365,8 @@ func TestLooksAgainTogether(t *testing.T) {
 	})
 }
 
-// All that a replica looks at in one instant it looks at beginning with the same
-// node; other replicas, and other instants, begin at others.
+// A replica's looks of one instant begin at the same node; those of other replicas and
+// instants begin at others.
 func TestLooksSpread(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -397,7 +396,7 @@ func TestLooksSpread(t *testing.T) {
 	})
 }
 
-// starts notes where looks begin, by replica and instant.
+// starts records where looks begin, by replica and instant.
 type starts struct {
 	*locktest.Memory
 
@@ -416,13 +415,13 @@ func (s *starts) Watch(req locking.Request, start uint64) locking.Watch {
 	return s.Memory.Watch(req, start)
 }
 
-// A job that goes away while a node answers a look is not claimed after it.
+// A job that is removed during a look is not claimed after it.
 func TestRemovedDuringALook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		s := &seer{Memory: c.locks, tries: []error{locking.ErrSplit}}
-		c.locker = ponderous{s}
+		s := &scriptedWatcher{Memory: c.locks, tries: []error{locking.ErrSplit}}
+		c.locker = slowWatcher{s}
 		r := c.replica("r1", nil, every(t, "10s", "j", c.handler(nil)))
 		c.start(r)
 		time.Sleep(10500 * time.Millisecond)
@@ -436,11 +435,11 @@ func TestRemovedDuringALook(t *testing.T) {
 	})
 }
 
-// A ponderous seer answers a look after a second.
-type ponderous struct{ *seer }
+// A slowWatcher answers a look after a second.
+type slowWatcher struct{ *scriptedWatcher }
 
-func (s ponderous) Watch(req locking.Request, start uint64) locking.Watch {
-	return longSight{s.seer.Watch(req, start)}
+func (s slowWatcher) Watch(req locking.Request, start uint64) locking.Watch {
+	return longSight{s.scriptedWatcher.Watch(req, start)}
 }
 
 type longSight struct{ locking.Watch }

@@ -14,7 +14,7 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// cutable is a Locker whose nodes do not answer while it is cut.
+// cutable is a Locker whose nodes do not answer while it is cut off.
 type cutable struct {
 	*locktest.Memory
 	cut atomic.Bool
@@ -34,21 +34,20 @@ func (l *cutable) Watch(req locking.Request, spread uint64) locking.Watch {
 	return l.Memory.Watch(req, spread)
 }
 
-// noView is the view of who does not reach the nodes.
+// noView is the view without nodes.
 type noView struct{}
 
 func (noView) Look(context.Context) error { return locking.ErrSilent }
 
-// The winner dies, and nobody has watched it: the others had given the tick up
-// before they heard of its claim. Whoever comes to a later tick runs the first
-// one again before it, whether it finds the lease in its way or claims when that
-// has just run out.
+// The winner dies unwatched: the others gave the tick up before they learned of its claim.
+// The replica that claims a later tick first reruns the dead one's tick, whether the lease
+// blocks it or has just expired.
 func TestRerunOfWhatNobodyWatched(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name    string
 		overlap scheduler.Overlap
-		ttl     time.Duration // of the dead one's lease
+		ttl     time.Duration // of the dead replica's lease
 		want    []string
 	}{
 		{"the lease has run out by then", scheduler.OverlapSkip, 8 * time.Second, []string{"10s 2", "20s 1", "30s 1", "40s 1"}},
@@ -91,8 +90,7 @@ func TestRerunOfWhatNobodyWatched(t *testing.T) {
 	}
 }
 
-// Where the earlier tick cannot be run again after all it is tried once, and the
-// later ones go on.
+// If the earlier tick cannot be rerun, it is tried once, and the later ones continue.
 func TestLookBackOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -120,7 +118,7 @@ func TestLookBackOnce(t *testing.T) {
 	})
 }
 
-// unvouching is a Locker whose nodes cannot tell what became of one tick.
+// unvouching is a Locker whose nodes have forgotten one tick.
 type unvouching struct {
 	*cutable
 	tick time.Time
@@ -133,7 +131,7 @@ func (l unvouching) TryAcquire(ctx context.Context, req locking.Request) (lockin
 	return l.cutable.TryAcquire(ctx, req)
 }
 
-// slowLedger counts reads, which take as long as it says.
+// slowLedger counts its slow reads.
 type slowLedger struct {
 	ledger.Store
 	reads atomic.Int32
@@ -148,8 +146,8 @@ func (l *slowLedger) Ticks(ctx context.Context, q ledger.Query) ([]ledger.Entry,
 	return l.Store.Ticks(ctx, q)
 }
 
-// A tick that was to come after another is accounted for when the replica drains,
-// and when the job is removed, while it looks back.
+// A tick that waits for another is recorded when the replica drains or the job is removed
+// meanwhile.
 func TestLookBackAndLeave(t *testing.T) {
 	t.Parallel()
 	for _, leave := range []string{"drain", "removal"} {

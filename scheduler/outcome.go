@@ -10,13 +10,12 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// outcome says how a run ended whose function returned err, when its context
-// had ended for cause (nil: it had not). A function that returns nil has done
-// its work, also if it was asked to stop; but not if others may have worked
-// meanwhile.
+// outcome returns how a run ended. Its function returned err; its context had ended for
+// cause (nil: it had not). A function that returns nil has done its work, even if it was
+// asked to stop, but not if its lease was lost.
 func outcome(err, cause error) (ledger.Outcome, ledger.Reason) {
 	skip, skipped := errors.AsType[*jobs.SkipError](err)
-	stopped, said := errors.AsType[*stopError](cause)
+	stopped, isStop := errors.AsType[*stopError](cause)
 	switch {
 	case errors.Is(cause, locking.ErrLeaseLost):
 		return ledger.LeaseLost, whyLost(cause)
@@ -32,25 +31,24 @@ func outcome(err, cause error) (ledger.Outcome, ledger.Reason) {
 		return ledger.TimedOut, ledger.Reason{Code: ledger.CodeTimeout}
 	case errors.Is(cause, jobs.ErrDraining):
 		return ledger.Cancelled, ledger.Reason{Code: ledger.CodeDrained, Variant: ledger.VariantRun}
-	case said:
+	case isStop:
 		return ledger.Cancelled, stopped.reason
 	case errors.Is(cause, jobs.ErrCancelled):
 		return ledger.Cancelled, ledger.Reason{Code: ledger.CodeCancelled}
 	default:
-		return ledger.Cancelled, ledger.Said(cause.Error())
+		return ledger.Cancelled, ledger.TextReason(cause.Error())
 	}
 }
 
-// A stopError ends the context of a run that is asked to stop.
+// A stopError ends the context of a run that must stop.
 type stopError struct{ reason ledger.Reason }
 
-// Error is the reason in words.
 func (e *stopError) Error() string { return e.reason.String() }
 
 // Unwrap makes it a jobs.ErrCancelled.
 func (e *stopError) Unwrap() error { return jobs.ErrCancelled }
 
-// whyLost says how the lease of a run was lost.
+// whyLost returns how the lease of a run was lost.
 func whyLost(cause error) ledger.Reason {
 	if errors.Is(cause, locking.ErrMaxHold) {
 		return ledger.Reason{Code: ledger.CodeMaxHold}
@@ -61,10 +59,10 @@ func whyLost(cause error) ledger.Reason {
 	return ledger.Reason{Code: ledger.CodeLost}
 }
 
-// maxErrorText bounds what the ledger keeps of an error.
+// maxErrorText bounds the text of an error in the ledger.
 const maxErrorText = 4 << 10
 
-// errorText is what the ledger keeps of err: its text, and the stack of a panic.
+// errorText is the ledger's text of err, with the stack of a panic.
 func errorText(err error) string {
 	if err == nil {
 		return ""

@@ -15,8 +15,8 @@ import (
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
-// With allow every tick starts at its time, beside earlier ones, on one replica
-// or on several, and each is extended for as long as it takes.
+// With allow every tick starts at its time, during earlier runs, on one replica or on
+// several, and each lease is extended.
 func TestOverlapAllow(t *testing.T) {
 	t.Parallel()
 	for _, replicas := range []int{1, 3} {
@@ -59,8 +59,7 @@ func runningNow(t *testing.T, c *cluster) int {
 	return n
 }
 
-// Who does not run beside others waits for those that do: a job whose policy
-// changed from allow to skip.
+// Without allow a tick waits for runs with it: the job's policy changed from allow to skip.
 func TestSkipWaitsForRunsBeside(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -84,7 +83,7 @@ func TestSkipWaitsForRunsBeside(t *testing.T) {
 	})
 }
 
-// What cannot be promised is refused.
+// Contradicting policies are refused.
 func TestAllowGoesNotWithRerun(t *testing.T) {
 	t.Parallel()
 	job := every(t, "1s", "j", func(context.Context, jobs.Run) error { return nil })

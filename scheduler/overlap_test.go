@@ -54,8 +54,8 @@ func TestOverlapSkip(t *testing.T) {
 	}
 }
 
-// The lease that a dead replica left behind is outwaited within the window; the
-// ticks whose window closes before are skipped and name it.
+// A tick waits for a dead replica's lease within its window; ticks whose window closes
+// earlier are skipped and name it.
 func TestLeaseOfTheDead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestLeaseOfTheDead(t *testing.T) {
 	})
 }
 
-// patient is a job every 10 s whose run of the first tick lasts that long.
+// patient is a job every 10 s with the given first run.
 func patient(t *testing.T, c *cluster, policy scheduler.Overlap, first jobs.Handler) scheduler.Job {
 	t.Helper()
 	job := every(t, "10s", "j", c.handler(func(ctx context.Context, run jobs.Run) error {
@@ -98,7 +98,7 @@ func patient(t *testing.T, c *cluster, policy scheduler.Overlap, first jobs.Hand
 	return job
 }
 
-// With queue the last tick waits for the run to end, wherever that goes on.
+// With queue the last tick waits for the end of the run, on any replica.
 func TestOverlapQueue(t *testing.T) {
 	t.Parallel()
 	const held = "skipped: overlap: queue holds one tick, a later one came"
@@ -140,8 +140,8 @@ func TestOverlapQueue(t *testing.T) {
 	}
 }
 
-// The replica of a run that a queued tick waits for dies: another one runs it
-// once the lease has ended.
+// The replica of a run dies while a queued tick waits: another one runs the tick once the
+// lease has ended.
 func TestQueuedBehindTheDead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -162,8 +162,8 @@ func TestQueuedBehindTheDead(t *testing.T) {
 	})
 }
 
-// With cancel_previous the replica of the run ends its context when the next
-// tick comes, and that starts once the run is gone.
+// With cancel_previous the replica of the run ends its context when the next tick comes,
+// which starts after the run's end.
 func TestOverlapCancelPrevious(t *testing.T) {
 	t.Parallel()
 	const cancelled = "cancelled: run was cancelled: replaced by tick 2000-01-01T00:00:20Z"
@@ -199,7 +199,7 @@ func TestOverlapCancelPrevious(t *testing.T) {
 					c.stop(stop)
 				}
 				list := c.ticks("j")
-				_, until, _ := strings.Cut(list[1].Reason.String(), "until ") // as of when it was last seen
+				_, until, _ := strings.Cut(list[1].Reason.String(), "until ") // as last seen
 				tt.ledger[1] = strings.NewReplacer("%s", list[0].Replica, "%t", until).Replace(tt.ledger[1])
 				c.wantTicks("j", tt.ledger...)
 				if started := c.at(list[len(list)-1].Started); started < tt.started || started > tt.started+100*time.Millisecond {
@@ -213,7 +213,7 @@ func TestOverlapCancelPrevious(t *testing.T) {
 	}
 }
 
-// slowly answers the first claim of the tick at 10 s so much later.
+// slowly delays the answer to the first claim of the tick at 10 s.
 type slowly struct {
 	locking.Locker
 	tick  time.Time
@@ -227,8 +227,8 @@ func (s slowly) TryAcquire(ctx context.Context, req locking.Request) (locking.Le
 	return s.Locker.TryAcquire(ctx, req)
 }
 
-// A run that begins when the tick that replaces it has come is asked to stop at
-// once: it was being claimed, or is one of a replica that died.
+// A run that begins after the tick that replaces it is cancelled at once: its claim was
+// slow, or waited for a dead replica.
 func TestReplacedBeforeItBegins(t *testing.T) {
 	t.Parallel()
 	const cancelled = "10s cancelled: run was cancelled: replaced by tick 2000-01-01T00:00:20Z"
@@ -236,7 +236,7 @@ func TestReplacedBeforeItBegins(t *testing.T) {
 		name    string
 		onCrash scheduler.OnCrash
 		slow    time.Duration // to claim the tick at 10 s
-		dead    time.Duration // how long its lease lasts that a dead replica has; 0: none
+		dead    time.Duration // duration of a dead replica's lease; 0: none
 	}{
 		{"in the middle of a claim", scheduler.CrashSkip, 10*time.Second + 500*time.Millisecond, 0},
 		{"behind one that died", scheduler.CrashRerun, 0, 12 * time.Second},

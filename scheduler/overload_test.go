@@ -15,20 +15,20 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// Nodes that carry so much and no more: each answers one request after the other,
-// also those for which nobody waits any more.
-type toil struct {
+// limitedNodes have a limited capacity: each answers one request after the other, also
+// those that nobody awaits any more.
+type limitedNodes struct {
 	*locktest.Memory
 	takes   time.Duration // one request at one node
-	timeout time.Duration // of those who ask
+	timeout time.Duration // of the callers
 
 	mu    sync.Mutex
-	nodes [5]time.Time // has answered all that it was asked by then
+	nodes [5]time.Time // when it has answered all requests so far
 	asked int
 }
 
-// ask sends a request to a node, and returns when it is answered.
-func (n *toil) ask(node int) time.Time {
+// ask sends a request to a node, and returns the time of its answer.
+func (n *limitedNodes) ask(node int) time.Time {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.asked++
@@ -39,15 +39,15 @@ func (n *toil) ask(node int) time.Time {
 	return n.nodes[node]
 }
 
-// requests is how many there were.
-func (n *toil) requests() int {
+// requests returns the number of requests.
+func (n *limitedNodes) requests() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.asked
 }
 
-// burst has other work keep all nodes busy.
-func (n *toil) burst(d time.Duration) {
+// burst keeps all nodes busy with other work.
+func (n *limitedNodes) burst(d time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for i := range n.nodes {
@@ -55,17 +55,17 @@ func (n *toil) burst(d time.Duration) {
 	}
 }
 
-// await waits for the last of so many answers, the earliest ones, at most until the
-// timeout, and tells whether they came.
-func (n *toil) await(answers []time.Time, wanted int) bool {
+// await waits for the given number of earliest answers, at most until the timeout, and
+// reports whether they came.
+func (n *limitedNodes) await(answers []time.Time, wanted int) bool {
 	slices.SortFunc(answers, time.Time.Compare)
 	in := time.Until(answers[wanted-1])
 	time.Sleep(min(in, n.timeout))
 	return in <= n.timeout
 }
 
-// round asks all nodes, and tells whether a quorum answered.
-func (n *toil) round() bool {
+// round asks all nodes, and reports whether a quorum answered.
+func (n *limitedNodes) round() bool {
 	answers := make([]time.Time, len(n.nodes))
 	for i := range answers {
 		answers[i] = n.ask(i)
@@ -73,49 +73,49 @@ func (n *toil) round() bool {
 	return n.await(answers, 3)
 }
 
-func (n *toil) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+func (n *limitedNodes) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	err := error(&locking.AcquireError{Reason: locking.ErrNoQuorum, Name: req.Name, Votes: locking.Votes{Of: 5}})
 	if n.round() && (req.Direct || n.round()) {
 		var l locking.Lease
 		if l, err = n.Memory.TryAcquire(ctx, req); err == nil {
-			return toiled{l, n}, nil
+			return limitedLease{l, n}, nil
 		}
 	}
-	n.round() // takes back what it has left
+	n.round() // takes back its votes
 	return nil, err
 }
 
-// toiled is a lease that such nodes keep.
-type toiled struct {
+// limitedLease is a lease on such nodes.
+type limitedLease struct {
 	locking.Lease
-	*toil
+	*limitedNodes
 }
 
-func (l toiled) Release(ctx context.Context, note []byte) error {
+func (l limitedLease) Release(ctx context.Context, note []byte) error {
 	for !l.round() {
 		time.Sleep(l.timeout / 4)
 	}
 	return l.Lease.Release(ctx, note)
 }
 
-func (l toiled) Extend(ctx context.Context) error {
+func (l limitedLease) Extend(ctx context.Context) error {
 	if !l.round() {
 		return locking.ErrNoQuorum
 	}
 	return l.Lease.Extend(ctx)
 }
 
-func (n *toil) Watch(req locking.Request, start uint64) locking.Watch {
-	return &toilsome{n.Memory.Watch(req, start), n, int(start % 5)}
+func (n *limitedNodes) Watch(req locking.Request, start uint64) locking.Watch {
+	return &limitedLocker{n.Memory.Watch(req, start), n, int(start % 5)}
 }
 
-type toilsome struct {
+type limitedLocker struct {
 	locking.Watch
-	*toil
+	*limitedNodes
 	next int
 }
 
-func (w *toilsome) Look(ctx context.Context) error {
+func (w *limitedLocker) Look(ctx context.Context) error {
 	answer := w.ask(w.next)
 	w.next = (w.next + 1) % 5
 	if !w.await([]time.Time{answer}, 1) {
@@ -124,22 +124,22 @@ func (w *toilsome) Look(ctx context.Context) error {
 	return w.Watch.Look(ctx)
 }
 
-// A toiled ledger is on such nodes, too.
-type toiledLedger struct {
+// A limitedLedger is on such nodes, too.
+type limitedLedger struct {
 	ledger.Store
-	*toil
+	*limitedNodes
 }
 
-func (l toiledLedger) Record(ctx context.Context, e ledger.Entry) (first bool, err error) {
+func (l limitedLedger) Record(ctx context.Context, e ledger.Entry) (first bool, err error) {
 	if !l.round() {
 		return false, locking.ErrNoQuorum
 	}
 	return l.Store.Record(ctx, e)
 }
 
-// Replicas that ask nodes for less than a sixth of what they carry: when the nodes
-// have been kept busy for some seconds, all is as before soon after, by itself. What
-// was not answered does not make replicas ask for more than nodes can answer.
+// The replicas' normal load is below a sixth of the nodes' capacity. After the nodes were
+// busy for some seconds, everything recovers by itself: unanswered requests do not make
+// replicas send more than nodes can answer.
 func TestOverloadEnds(t *testing.T) {
 	t.Parallel()
 	for _, burst := range []time.Duration{time.Second, 4 * time.Second} {
@@ -148,11 +148,11 @@ func TestOverloadEnds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const before, well = 10 * time.Second, 2 * time.Second
 				c := newCluster(t)
-				n := &toil{Memory: c.locks, takes: time.Millisecond, timeout: 200 * time.Millisecond}
+				n := &limitedNodes{Memory: c.locks, takes: time.Millisecond, timeout: 200 * time.Millisecond}
 				c.locker = n
 				list := many(t, c, 25, "1s")
 				stop := c.startAll(20, func(cfg *scheduler.Config) {
-					cfg.TTL, cfg.Ledger = 15*time.Second, toiledLedger{c.ledger, n}
+					cfg.TTL, cfg.Ledger = 15*time.Second, limitedLedger{c.ledger, n}
 				}, list...)
 				time.Sleep(before - 100*time.Millisecond)
 				asked := n.requests()
@@ -169,7 +169,7 @@ func TestOverloadEnds(t *testing.T) {
 	}
 }
 
-// wantNoneLost fails if a tick of that time, since the cluster's begin, did not run.
+// wantNoneLost fails if a tick in that time, since the cluster's begin, did not run.
 func (c *cluster) wantNoneLost(list []scheduler.Job, from, before time.Duration) {
 	c.t.Helper()
 	lost := map[string]int{}

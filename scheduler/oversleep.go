@@ -6,22 +6,21 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// maxOverslept is how many ticks of a job are recorded one by one when the
-// replica finds that it slept through them, and the ledger is not asked about them.
+// maxOverslept is how many ticks of a job are recorded one by one after the replica has
+// overslept them and does not ask the ledger about them.
 const maxOverslept = 100
 
-// An oversleep is what a replica finds when it looks at its clock late.
+// An oversleep is the result of a late look at the clock.
 type oversleep struct {
 	missed []tick // windows closed, oldest first
-	// From first to before, ticks were left out of missed, but for the last of them, the
-	// first of missed, which stands for all; zero if none were.
+	// Ticks from first to before are left out of missed, except the last one, the first of
+	// missed, which represents all of them; zero if none were.
 	first, before time.Time
 	open          tick // the tick that can still be claimed; zero if none
 	next          tick
 }
 
-// sleptThrough says what became of the job's ticks from due on, its next one
-// when it fell asleep.
+// sleptThrough sorts the job's ticks from due on, its next one before the sleep.
 func sleptThrough(j *Job, due tick, now time.Time, window time.Duration) oversleep {
 	var o oversleep
 	if due.isZero() || due.start.After(now) {
@@ -29,7 +28,7 @@ func sleptThrough(j *Job, due tick, now time.Time, window time.Duration) oversle
 		return o
 	}
 	if next := j.scheduled(due.next, window); due.until.After(now) && (next.isZero() || next.start.After(now)) {
-		o.open, o.next = due, next // as a rule
+		o.open, o.next = due, next // the usual case
 		return o
 	}
 	// The last may be open, and the one after it may have come but not started.
@@ -52,24 +51,24 @@ func sleptThrough(j *Job, due tick, now time.Time, window time.Duration) oversle
 	return o
 }
 
-// oversleep moves the job on to its first tick after now, sees to those before,
-// and returns the one that is open now, if any.
+// oversleep moves the job to its first tick after now, decides those before, and returns
+// the one that is open now, if any.
 func (e *engine) oversleep(j *job, now time.Time) tick {
 	due := j.tick(e.cfg.Window)
 	o := sleptThrough(j.Job, due, now, e.cfg.Window)
 	e.reschedule(j, o.next.due())
 	why := ledger.CodeAsleep
-	if !due.start.After(e.blind) {
+	if !due.start.After(e.actsKnownAt) {
 		why = ledger.CodeStarting
 	}
 	if len(o.missed) > 0 && j.CatchUp.does() && fits(e.cfg.Labels, j.Labels) {
-		e.hold(j, past{job: j.Job, from: due.at, before: o.until(now), why: why})
+		e.scanPast(j, past{job: j.Job, from: due.at, before: o.until(now), why: why})
 		return o.open
 	}
 	for i, t := range o.missed {
 		j.lane("").gaveUp(j)
 		if i == 0 && !o.first.IsZero() {
-			e.decided(j.Job, t, because(ledger.Missed, standsFor(why, o.first)))
+			e.decided(j.Job, t, because(ledger.Missed, alikeSince(why, o.first)))
 		} else {
 			e.decided(j.Job, t, missedFor(why))
 		}
@@ -80,7 +79,7 @@ func (e *engine) oversleep(j *job, now time.Time) tick {
 	return o.open
 }
 
-// until is the end of what was slept through.
+// until is the end of the sleep.
 func (o oversleep) until(now time.Time) time.Time {
 	switch {
 	case !o.open.isZero():

@@ -7,7 +7,7 @@ import (
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// everySecond ticks on whole seconds and counts how often it is asked.
+// everySecond ticks on whole seconds and counts its calls.
 type everySecond struct{ asked *int }
 
 func (s everySecond) Next(after time.Time) time.Time {
@@ -92,7 +92,7 @@ func TestSleptThrough(t *testing.T) {
 	}
 }
 
-// after is t+d, or no time for 0.
+// after is t+d, or the zero time for 0.
 func after(t time.Time, d time.Duration) time.Time {
 	if d == 0 {
 		return time.Time{}

@@ -11,7 +11,7 @@ import (
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
-// params is what is published of the params that a request may bring.
+// params describes the params that a request may have, for publication.
 func (j *Job) params() *jobs.Shape {
 	if j.Bind == nil {
 		return jobs.NoShape()
@@ -19,8 +19,8 @@ func (j *Job) params() *jobs.Shape {
 	return j.Params
 }
 
-// CheckParams returns an *acts.Error if the job, as it was published, does not take the
-// params of a request. What is not known of the params shows when the run begins.
+// CheckParams returns an *acts.Error if the published job refuses the params of a request.
+// Unpublished rules are checked when the run begins.
 func (j JobInfo) CheckParams(params json.RawMessage) error {
 	if j.Params == nil || len(params) == 0 {
 		return nil
@@ -35,7 +35,7 @@ func (j JobInfo) CheckParams(params json.RawMessage) error {
 	return nil
 }
 
-// handler is what is called for the job: its function in the middleware.
+// handler is the job's function with all middleware.
 func (a *attempt) handler() jobs.Handler {
 	h := a.bound()
 	for _, m := range slices.Backward(a.cfg.Middleware) {
@@ -44,8 +44,8 @@ func (a *attempt) handler() jobs.Handler {
 	return h
 }
 
-// bound is the job's function with its params, those of a request bound where it
-// has some. That they do not fit is only known here, and fails the run.
+// bound is the job's function with its params and those of the request. If they do not fit,
+// the run fails.
 func (b *brief) bound() jobs.Handler {
 	if b.tick.act == nil || len(b.tick.act.Params) == 0 {
 		return b.job.Handler
@@ -58,7 +58,7 @@ func (b *brief) bound() jobs.Handler {
 	return bound
 }
 
-// CheckParams returns an *acts.Error if the job does not take the params of a request.
+// CheckParams returns an *acts.Error if the job refuses the params of a request.
 func (j *Job) CheckParams(params json.RawMessage) error {
 	if len(params) == 0 {
 		return nil
@@ -69,8 +69,8 @@ func (j *Job) CheckParams(params json.RawMessage) error {
 	return nil
 }
 
-// CheckParams does so for the job with the key. What a job takes that this replica
-// does not serve is not known here, so it returns nil.
+// CheckParams does so for the job with the key. It returns nil for jobs that this replica
+// does not serve.
 func (s *Scheduler) CheckParams(key string, params json.RawMessage) error {
 	if j := s.public.job(key); j != nil {
 		return j.CheckParams(params)

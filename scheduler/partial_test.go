@@ -13,7 +13,7 @@ import (
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// halfRoster has no quorum for the jobs named west, as long as it is half.
+// halfRoster has no quorum for the jobs named west while half is set.
 type halfRoster struct {
 	Roster
 	half      bool
@@ -43,8 +43,8 @@ func (r *halfRoster) Publish(_ context.Context, jobs []JobInfo) error {
 	return r.err()
 }
 
-// While some of the jobs cannot be published, the others are, once; and since when
-// the rest are served is asked before they are.
+// While some jobs cannot be published, the others are, once. The rest are published after
+// their start of service was read.
 func TestPublishesWhatCanBe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestPublishesWhatCanBe(t *testing.T) {
 func TestPartialErrors(t *testing.T) {
 	t.Parallel()
 	r := &halfRoster{half: true}
-	if whole(r.err()) != nil || !errors.Is(whole(locking.ErrNoQuorum), locking.ErrNoQuorum) || !errors.Is(r.err(), locking.ErrNoQuorum) {
+	if ignorePartial(r.err()) != nil || !errors.Is(ignorePartial(locking.ErrNoQuorum), locking.ErrNoQuorum) || !errors.Is(r.err(), locking.ErrNoQuorum) {
 		t.Error("a part of an answer is taken for none, or none for a part")
 	}
 	if lacks(nil, "west") || lacks(r.err(), "east") || !lacks(r.err(), "west") || !lacks(locking.ErrNoQuorum, "east") {
@@ -88,7 +88,7 @@ func TestPartialErrors(t *testing.T) {
 	}
 }
 
-// halfLedger records nothing of the job west.
+// halfLedger cannot record job west.
 type halfLedger struct{ ledger.Store }
 
 func (halfLedger) Parts() int { return 2 }
@@ -106,7 +106,7 @@ func (halfLedger) Record(_ context.Context, e ledger.Entry) (first bool, err err
 	return true, nil
 }
 
-// What cannot be recorded does not hold up what can.
+// Failing records do not delay others.
 func TestRecordersAreApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

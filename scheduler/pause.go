@@ -9,7 +9,7 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// paused says why a job's ticks are skipped, zero if they are not: the first of
+// paused says why a job's ticks are skipped, zero if they are not. It takes the first of:
 // its configuration, a pause of the job, of all jobs, of one of its tags.
 func (j *Job) paused(pauses []acts.Act) ledger.Reason {
 	if j.Paused {
@@ -27,16 +27,16 @@ func (j *Job) paused(pauses []acts.Act) ledger.Reason {
 	return ledger.Reason{}
 }
 
-// PausedBy says in words why the ticks of the published job are skipped, "" if they are
-// not, going by the pauses that stand.
+// PausedBy says in words why the published job's ticks are skipped under the given pauses,
+// "" if they are not.
 func (j JobInfo) PausedBy(pauses []acts.Act) string {
 	return (&Job{Name: j.Name, Key: j.Key, Tags: j.Tags, Paused: j.Paused}).paused(pauses).String()
 }
 
-// covers tells whether a pause of many jobs is one of the job with the key, too.
+// covers reports whether a pause of many jobs covers the job with the key.
 func covers(a acts.Act, key string) bool { return a.Covers == nil || a.Covers(key) }
 
-// paused is the reason of a tick that is skipped for the pause.
+// pausedBy is the reason of a tick that is skipped for the pause.
 func pausedBy(a acts.Act) ledger.Reason {
 	d := ledger.Details{By: a.By, Since: a.At, Text: a.Reason}
 	if a.Job == "" {
@@ -45,8 +45,8 @@ func pausedBy(a acts.Act) ledger.Reason {
 	return ledger.Reason{Code: ledger.CodePaused, Details: &d}
 }
 
-// skipPaused accounts for a tick of a job that is paused, and tells whether it
-// is. What people ask for is done all the same.
+// skipPaused decides a tick of a paused job, and reports whether the job is paused.
+// Requests run all the same.
 func (e *engine) skipPaused(j *job, t tick) bool {
 	if t.act != nil {
 		return false
@@ -61,8 +61,8 @@ func (e *engine) skipPaused(j *job, t tick) bool {
 	return true
 }
 
-// pauseChanged does what follows for a job when the pauses, or its definition, have
-// changed. It was paused before, or not.
+// pauseChanged handles a change of the pauses or of the job's definition; before: the job
+// was paused.
 func (e *engine) pauseChanged(j *job, before bool) {
 	if before && j.paused(e.pauses).IsZero() {
 		e.afterPause(j)
@@ -71,9 +71,9 @@ func (e *engine) pauseChanged(j *job, before bool) {
 	e.stopPaused(j)
 }
 
-// afterPause asks the ledger for a run that was interrupted during the pause, or may
-// be before long: this replica has not watched it. Later ticks wait for the answer. A
-// replica that runs a scheduled tick itself need not ask: no earlier tick can be claimed.
+// afterPause asks the ledger for a run that was interrupted during the pause, or may be
+// soon: this replica has not watched it. Later ticks wait for the answer. A replica that
+// runs a scheduled tick itself need not ask: no earlier tick can be claimed.
 func (e *engine) afterPause(j *job) {
 	ownRun := func(t *ticket) bool { return t.tick.stream == "" }
 	if j.OnCrash != CrashRerun || !fits(e.cfg.Labels, j.Labels) || slices.ContainsFunc(j.running, ownRun) {
@@ -88,9 +88,8 @@ type pausedError struct{ reason ledger.Reason }
 
 func (e *pausedError) Error() string { return e.reason.String() }
 
-// stopPaused accounts for the job's ticks that wait, if it is paused: those in
-// its queues at once, and those that are being claimed by their attempts. What
-// runs goes on, with its tries.
+// stopPaused decides the job's waiting ticks if it is paused: queued ones at once, and
+// those that attempts claim. Runs continue, with their tries.
 func (e *engine) stopPaused(j *job) {
 	if !slices.ContainsFunc(j.lanes, func(l *lane) bool { return l.claiming != nil || len(l.queue) > 0 }) {
 		return
@@ -100,15 +99,15 @@ func (e *engine) stopPaused(j *job) {
 		return
 	}
 	for _, l := range j.lanes {
-		e.weed(j, l)
+		e.prune(j, l)
 		if a := l.claiming; a != nil && a.tick.act == nil {
 			a.stopWaiting(&pausedError{why})
 		}
 	}
 }
 
-// pausedMeanwhile is the verdict on a tick that was claimed although its job was
-// paused before the function was called.
+// pausedMeanwhile is the verdict on a tick whose job was paused between the claim and the
+// call of the function.
 func (b *brief) pausedMeanwhile() verdict {
 	if paused, ok := errors.AsType[*pausedError](context.Cause(b.waits)); ok {
 		return because(ledger.Skipped, paused.reason)

@@ -16,8 +16,8 @@ import (
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
-// hangsOnce is a handler whose first attempt of the first tick, at so many minutes,
-// lasts until its context ends.
+// hangsOnce is a handler whose first attempt of the first tick, at that minute, lasts until
+// its context ends.
 func hangsOnce(minute int) jobs.Handler {
 	return func(ctx context.Context, run jobs.Run) error {
 		if run.Attempt > 1 || run.Tick.Minute() != minute {
@@ -28,8 +28,8 @@ func hangsOnce(minute int) jobs.Handler {
 	}
 }
 
-// A pause that has ended leaves the run watched: when its replica dies afterwards,
-// another one runs the tick again.
+// A pause that has ended leaves the run watched: if its replica dies later, another one
+// runs the tick again.
 func TestRerunAfterAPauseThatEnded(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -63,9 +63,9 @@ func TestRerunAfterAPauseThatEnded(t *testing.T) {
 	}
 }
 
-// While the job is paused, the run of a replica that died stays interrupted. After the
-// pause the tick soon runs again, before the next one; also where all replicas
-// died, and those that start know of the run only from the ledger.
+// During a pause, the run of a dead replica stays interrupted. Soon after the pause the
+// tick runs again, before the next one; also if all replicas died, and new ones know the
+// run only from the ledger.
 func TestRerunWaitsForTheEndOfAPause(t *testing.T) {
 	t.Parallel()
 	for _, all := range []bool{false, true} {
@@ -97,7 +97,7 @@ func TestRerunWaitsForTheEndOfAPause(t *testing.T) {
 	}
 }
 
-// A run that a drain hands over while its job is paused, or after the pause, runs again.
+// A run that a drain hands over during a pause, or after it, runs again.
 func TestHandedOverAfterAPause(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"resumed before the drain", "resumed after the drain"} {
@@ -133,8 +133,8 @@ func TestHandedOverAfterAPause(t *testing.T) {
 	}
 }
 
-// A replica that starts learns what is paused before it runs ticks of the past: those
-// that were interrupted, and those that nobody ran.
+// A starting replica reads the pauses before it runs past ticks: interrupted and missed
+// ones.
 func TestStartsPausedBeforeItCatchesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -157,13 +157,13 @@ func TestStartsPausedBeforeItCatchesUp(t *testing.T) {
 	})
 }
 
-// A pause finds the tick that is to be run again while it is being claimed. The claim
-// is given back, nothing is said of the tick, and it runs when the pause has ended.
+// A pause comes while a rerun is being claimed. The claim is given back without a record,
+// and the tick runs after the pause.
 func TestPauseWhileARerunIsClaimed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesks(t)
-		d.locker = &moody{locks: d.locks, slow: 10 * time.Second}
+		d.locker = &scripted{locks: d.locks, slow: 10 * time.Second}
 		after(t, 10*time.Second)
 		d.die(locking.AtLeastOnce, 5*time.Second)
 		after(t, 25*time.Second)
@@ -184,7 +184,7 @@ func TestPauseWhileARerunIsClaimed(t *testing.T) {
 	})
 }
 
-// broken is a ledger that cannot be read as long as it says so.
+// broken is a ledger that cannot be read while it is set.
 type broken struct {
 	ledger.Store
 	is atomic.Bool
@@ -197,8 +197,8 @@ func (l *broken) Ticks(ctx context.Context, q ledger.Query) ([]ledger.Entry, err
 	return l.Store.Ticks(ctx, q)
 }
 
-// Where the ledger cannot be read at the end of a pause, the next tick looks back
-// before it is claimed. So the interrupted one still goes first.
+// If the ledger cannot be read at the end of a pause, the next tick reads it before its
+// claim. So the interrupted one still goes first.
 func TestNextTickLooksBackAfterAPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestNextTickLooksBackAfterAPause(t *testing.T) {
 		job := every(t, "10s", "j", d.handler(succeedsNow))
 		job.OnCrash = scheduler.CrashRerun
 		stop := d.start(d.replica("a", func(c *scheduler.Config) { c.Acts, c.Ledger = d.acts, ledger }, job))
-		after(t, 10*time.Second-time.Millisecond) // the dead one's clock is ahead
+		after(t, 10*time.Second-time.Millisecond) // the dead replica's clock is ahead
 		d.die(locking.AtLeastOnce, 8*time.Second)
 		after(t, time.Second)
 		d.do(acts.Act{Kind: acts.Pause, Job: "j", Reason: "x"})

@@ -17,22 +17,22 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A pausing is a job of whose ticks one waits, or runs, when the job is paused at
-// 65 s, or 5 s after a later tick.
+// A pausing is a job with a tick that waits, or runs, when the job is paused at 65 s, or 5
+// s after a later tick.
 type pausing struct {
 	name string
 	job  func(d *desks, j *scheduler.Job)
-	// others are jobs beside it; nil: none
+	// others are further jobs; nil: none
 	others func(t *testing.T) []scheduler.Job
 	places int
 	at     time.Duration // of the pause
-	want   []string      // what the ledger then says of its ticks up to then
-	again  bool          // the first of them runs soon when the pause has ended
+	want   []string      // the ledger's entries of its ticks up to then
+	again  bool          // the first of them runs soon after the pause
 }
 
 const pausedTick = "skipped: paused"
 
-// failUntil refuses all claims for want of a quorum until an instant.
+// failUntil refuses all claims without a quorum until an instant.
 type failUntil struct {
 	locking.Locker
 	end time.Time
@@ -57,7 +57,7 @@ var pausings = []pausing{
 		}
 	}, want: []string{"1m0s cancelled: run was cancelled: replaced by tick 2000-01-01T00:02:00Z", "2m0s " + pausedTick}},
 	{name: "for a slot", job: func(d *desks, j *scheduler.Job) {
-		d.grip(0, 80*time.Second)
+		d.holdSlot(0, 80*time.Second)
 		j.Overlap, j.Group, j.GroupSize = scheduler.OverlapQueue, "billing", 1
 	}, want: []string{"1m0s " + pausedTick}},
 	{
@@ -72,7 +72,7 @@ var pausings = []pausing{
 		}, want: []string{"1m0s " + pausedTick},
 	},
 	{name: "for nodes that are slow", job: func(d *desks, _ *scheduler.Job) {
-		d.locker = &moody{locks: d.locks, slow: 10 * time.Second}
+		d.locker = &scripted{locks: d.locks, slow: 10 * time.Second}
 	}, want: []string{"1m0s " + pausedTick}},
 	{name: "to be caught up", at: 75 * time.Second, job: func(d *desks, j *scheduler.Job) {
 		d.locker = failUntil{d.locks, d.begun.Add(80 * time.Second)}
@@ -100,8 +100,8 @@ var pausings = []pausing{
 	}, want: []string{"1m0s succeeded"}},
 }
 
-// A pause also stops ticks that wait, whatever they wait for, but not the tries of
-// a run that has begun. Nothing is left behind: the next tick after it runs.
+// A pause also stops all waiting ticks, but not the tries of a run that has begun.
+// Afterwards the next tick runs.
 func TestPauseStopsWhatWaits(t *testing.T) {
 	t.Parallel()
 	for _, tt := range pausings {

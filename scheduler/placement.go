@@ -8,10 +8,10 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A job with labels runs on the replicas that have all of them. The others do
-// not claim its ticks, and those who have them do not wait for the others.
+// A job with labels runs on replicas that have all of them. The others do not claim its
+// ticks, and are left out of its ranks.
 
-// fits tells whether a replica that has some labels may run what wants some.
+// fits reports whether a replica with the labels has may run a job with the labels wants.
 func fits(has, wants map[string]string) bool {
 	for key, value := range wants {
 		if have, ok := has[key]; !ok || have != value {
@@ -21,7 +21,7 @@ func fits(has, wants map[string]string) bool {
 	return true
 }
 
-// fitting lists the ids of the replicas that may run what wants some labels.
+// fitting returns the ids of the replicas that may run a job with these labels.
 func fitting(replicas []Replica, wants map[string]string) []string {
 	var ids []string
 	for _, r := range replicas {
@@ -32,10 +32,9 @@ func fitting(replicas []Replica, wants map[string]string) []string {
 	return ids
 }
 
-// leaveToOthers accounts for a tick that this replica must not run, if by the
-// end of its window nobody lives who may and was there when it came: nobody else
-// would. The record of a run goes before it, so it does no harm where the roster
-// is behind.
+// leaveToOthers waits for the end of the window of a tick that this replica must not run.
+// It records the tick if no replica with the labels is alive that was there when the tick
+// came. The record of a run replaces it, so a late roster does no harm.
 func (a *attempt) leaveToOthers() {
 	sleep(a.waits, a.tick.until.Sub(a.clock.wall()))
 	there := slices.DeleteFunc(slices.Clone(a.live()), func(r Replica) bool { return r.Started.After(a.tick.start) })
@@ -44,7 +43,7 @@ func (a *attempt) leaveToOthers() {
 	}
 }
 
-// labelText writes labels in order: zone=a, gpu=yes.
+// labelText returns the labels in order: zone=a, gpu=yes.
 func labelText(labels map[string]string) string {
 	var words []string
 	for _, key := range slices.Sorted(maps.Keys(labels)) {

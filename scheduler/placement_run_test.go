@@ -9,8 +9,7 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// Only replicas that have the job's labels run it, and they do not wait for
-// those that have not.
+// Only replicas with the job's labels run it, and they do not wait for others.
 func TestPlacement(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -45,8 +44,8 @@ func TestPlacement(t *testing.T) {
 	})
 }
 
-// A tick for which there is no replica is accounted for by one that it was not
-// for; and as soon as there is one, it runs.
+// A tick without a matching replica is recorded by another one; once there is a matching
+// one, it runs.
 func TestNobodyHasTheLabels(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

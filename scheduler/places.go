@@ -7,59 +7,58 @@ import (
 	"sync"
 )
 
-// Config.MaxRunning bounds what a replica runs at once. An attempt needs a place
-// before each try to claim: what finds none is left to other replicas, which may
-// have one. It keeps the place until the function has returned, which for one
-// that ignores its context is later than the lease. Between two tries it has
-// none, so nobody waits for an attempt that waits itself.
+// Config.MaxRunning bounds the runs of a replica. An attempt needs a place before each try
+// to claim. Without one it leaves the tick to other replicas. It keeps the place until the
+// function has returned, which may be later than the end of the lease. It has none between
+// two tries, so nobody waits for a waiting attempt.
 
-// A quota bounds how many attempts of a replica have something at once, and says
-// which of those that wait is next. Any goroutine may use it.
+// A quota bounds how many attempts of a replica have a share at once, and orders those that
+// wait. Any goroutine may use it.
 type quota struct {
 	mu      sync.Mutex
-	limit   int // how many may have it now
-	taken   int // how many do, for a while also more
-	waiting wishes
+	limit   int // the number of shares
+	taken   int // shares in use; may exceed the limit for a while
+	waiting waiters
 }
 
-// A wish is that of an attempt which waits for its share of a quota.
-type wish struct {
+// A waiter is an attempt that waits for a share of a quota.
+type waiter struct {
 	*brief
-	given chan struct{} // closed when it has it
-	index int           // in the heap; negative when it is not there any more
+	given chan struct{} // closed when it has its share
+	index int           // in the heap; negative when it is no longer there
 }
 
-// newPlaces is the quota of Config.MaxRunning, nil if there is none.
+// newPlaces returns the quota of Config.MaxRunning, nil if there is none.
 func newPlaces(most int) *quota {
 	if most == 0 {
 		return nil
 	}
-	return &quota{limit: most, waiting: wishes{order: turn}}
+	return &quota{limit: most, waiting: waiters{order: turn}}
 }
 
-// take gives an attempt its share, or has it wait for one: then it returns its wish.
-func (q *quota) take(b *brief) *wish {
+// take gives an attempt a share and returns nil, or returns its waiter.
+func (q *quota) take(b *brief) *waiter {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.taken < q.limit {
 		q.taken++
 		return nil
 	}
-	w := &wish{brief: b, given: make(chan struct{})}
+	w := &waiter{brief: b, given: make(chan struct{})}
 	heap.Push(&q.waiting, w)
 	return w
 }
 
-// leave gives a share back, to the attempt that goes first.
+// leave returns a share. The first waiter gets it.
 func (q *quota) leave() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.taken--
-	q.pass()
+	q.grant()
 }
 
-// giveUp takes a wish back. What was given meanwhile is handed on.
-func (q *quota) giveUp(w *wish) {
+// giveUp removes a waiter. If it has just got a share, the next one gets it.
+func (q *quota) giveUp(w *waiter) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if w.index >= 0 {
@@ -67,41 +66,39 @@ func (q *quota) giveUp(w *wish) {
 		return
 	}
 	q.taken--
-	q.pass()
+	q.grant()
 }
 
-// pass hands out what is free. The caller holds the mutex.
-func (q *quota) pass() {
+// grant gives free shares to waiters. The caller holds the mutex.
+func (q *quota) grant() {
 	for len(q.waiting.list) > 0 && q.taken < q.limit {
 		q.taken++
-		close(heap.Pop(&q.waiting).(*wish).given)
+		close(heap.Pop(&q.waiting).(*waiter).given)
 	}
 }
 
-// wishes is a heap: the attempt that goes first, first.
-type wishes struct {
-	list  []*wish
+// waiters is a heap: the attempt that goes first, first.
+type waiters struct {
+	list  []*waiter
 	order func(a, b *brief) int
 }
 
-func (h *wishes) Len() int { return len(h.list) }
+func (h *waiters) Len() int { return len(h.list) }
 
-func (h *wishes) Less(i, j int) bool { return h.order(h.list[i].brief, h.list[j].brief) < 0 }
+func (h *waiters) Less(i, j int) bool { return h.order(h.list[i].brief, h.list[j].brief) < 0 }
 
-func (h *wishes) Swap(i, j int) {
+func (h *waiters) Swap(i, j int) {
 	h.list[i], h.list[j] = h.list[j], h.list[i]
 	h.list[i].index, h.list[j].index = i, j
 }
 
-// Push is for package heap.
-func (h *wishes) Push(x any) {
-	w := x.(*wish)
+func (h *waiters) Push(x any) {
+	w := x.(*waiter)
 	w.index = len(h.list)
 	h.list = append(h.list, w)
 }
 
-// Pop is for package heap.
-func (h *wishes) Pop() any {
+func (h *waiters) Pop() any {
 	last := len(h.list) - 1
 	w := h.list[last]
 	h.list[last], w.index = nil, -1
@@ -109,8 +106,8 @@ func (h *wishes) Pop() any {
 	return w
 }
 
-// turn orders those whom a limit makes wait: what is backfilled last, then by
-// priority, then by tick.
+// turn orders attempts that wait at a limit: backfills last, then by priority, then by
+// tick.
 func turn(a, b *brief) int {
 	return cmp.Or(
 		cmp.Compare(a.backfills(), b.backfills()),

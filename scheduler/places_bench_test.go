@@ -23,9 +23,9 @@ func (o once) Next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// dueAtOnce runs n jobs that come due at one instant on a replica with so many
-// places, 0 for no limit, and functions that return at once. It returns the time
-// from the tick until the last has run, and the processor time of that.
+// dueAtOnce runs n jobs that are due at one instant on a replica with a number of places, 0
+// for no limit, and functions that return at once. It returns the time from the tick until
+// the last has run, and its processor time.
 func dueAtOnce(tb testing.TB, n, places int) (took, used time.Duration) {
 	tb.Helper()
 	var runs atomic.Int64
@@ -65,8 +65,7 @@ func dueAtOnce(tb testing.TB, n, places int) (took, used time.Duration) {
 	return time.Unix(0, last.Load()).Sub(at), used
 }
 
-// A limit that thousands of ticks meet at once costs each of them little, however
-// many wait.
+// A limit costs little per tick, however many wait.
 func TestManyWaitForAPlace(t *testing.T) {
 	const n, rounds = 10_000, 3
 	measure := func(places int) (used time.Duration) {
@@ -79,13 +78,13 @@ func TestManyWaitForAPlace(t *testing.T) {
 	}
 	ratio := float64(slices.Min(limited)) / float64(slices.Min(free))
 	t.Logf("%.2f times the processor time without a limit (%v, %v)", ratio, limited, free)
-	if ratio > 5 { // with the race detector up to 2.4; what grows with the square of n takes 14
+	if ratio > 5 { // with the race detector up to 2.4; a quadratic cost takes 14
 		t.Errorf("%d ticks with a limit take %.1f times the processor time that they take without, want at most 5", n, ratio)
 	}
 }
 
-// BenchmarkDueAtOnce reports how much longer ticks take that come at one instant
-// where at most 1000 may run at once. Run it with -benchtime 1x.
+// BenchmarkDueAtOnce reports how much longer ticks of one instant take with a limit of 1000
+// runs. Run it with -benchtime 1x.
 func BenchmarkDueAtOnce(b *testing.B) {
 	for _, n := range []int{10_000, 20_000, 40_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

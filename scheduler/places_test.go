@@ -15,14 +15,14 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// A gauge counts the runs that go on at once, and keeps their order.
+// A gauge counts concurrent runs, and keeps their order.
 type gauge struct {
 	mu        sync.Mutex
 	now, most int
 	order     []string
 }
 
-// lasting is a function that takes so long.
+// lasting returns a function that takes d.
 func (g *gauge) lasting(d time.Duration) jobs.Handler {
 	return func(ctx context.Context, run jobs.Run) error {
 		g.mu.Lock()
@@ -48,8 +48,8 @@ func places(n int) func(*scheduler.Config) {
 	return func(cfg *scheduler.Config) { cfg.MaxRunning = n }
 }
 
-// A replica runs no more than its places at once; who waits goes by priority,
-// and is run in its window all the same.
+// A replica runs no more than its places at once; waiting ticks go by priority, and still
+// run in their windows.
 func TestMaxRunning(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -75,8 +75,8 @@ func TestMaxRunning(t *testing.T) {
 	})
 }
 
-// A tick that finds no place until its window closes is skipped; a place is free
-// when the function has returned, not when its lease has ended.
+// A tick without a place until its window closes is skipped; a place is free when the
+// function has returned, not when its lease has ended.
 func TestNoPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -95,8 +95,8 @@ func TestNoPlace(t *testing.T) {
 	})
 }
 
-// What finds no place on one replica is run by another, and the first does not
-// say that it was skipped.
+// A tick without a place on one replica runs on another, and the first does not record it
+// as skipped.
 func TestPlaceElsewhere(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestPlaceElsewhere(t *testing.T) {
 	})
 }
 
-// Who waits for a place when the replica drains is told at once.
+// An attempt that waits for a place ends at once when the replica drains.
 func TestDrainEndsWaitingForAPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -7,28 +7,27 @@ import (
 	"time"
 )
 
-// An Overlap says what becomes of a tick while an earlier run of its job goes
-// on, anywhere in the cluster.
+// An Overlap is the policy for a tick that comes during an earlier run of its job, anywhere
+// in the cluster.
 type Overlap string
 
-// The policies for overlap. The empty one is OverlapSkip.
+// The overlap policies. The empty one is OverlapSkip.
 const (
 	// OverlapSkip waits within the tick's window, then skips the tick.
 	OverlapSkip Overlap = "skip"
-	// OverlapQueue waits until the run has ended, however long that takes. One
-	// tick waits; when another comes, the one that waited is skipped.
+	// OverlapQueue waits until the run has ended, however long that takes. One tick waits;
+	// it is skipped when the next one comes.
 	OverlapQueue Overlap = "queue"
-	// OverlapCancelPrevious ends the context of the run with jobs.ErrCancelled,
-	// and starts when it is gone; if it is not when the next tick comes, this one
-	// is skipped.
+	// OverlapCancelPrevious ends the context of the run with jobs.ErrCancelled, and starts
+	// when the run has ended; if it has not when the next tick comes, this one is skipped.
 	OverlapCancelPrevious Overlap = "cancel_previous"
-	// OverlapAllow runs beside it. A guard on what they share refuses the older
-	// run once the newer has written.
+	// OverlapAllow lets the runs overlap. A guard refuses the older run once the newer has
+	// written.
 	OverlapAllow Overlap = "allow"
 )
 
-// overlaps are the policies in the order of the documentation, and what each means.
-// All else that the engine does follows from these traits.
+// overlaps has the policies in the order of the documentation, with their traits. The
+// engine uses only the traits.
 var overlaps = []struct {
 	name Overlap
 	traits
@@ -39,15 +38,15 @@ var overlaps = []struct {
 	{OverlapAllow, traits{beside: true}},
 }
 
-// traits are what an overlap policy means for a tick that comes during a run.
+// traits are the effects of an overlap policy on a tick that comes during a run.
 type traits struct {
 	patient  bool // it waits until the next tick comes, not only within its window
-	queues   bool // it is skipped because that tick comes to wait, not because of the run
-	replaces bool // it asks the run to stop
+	queues   bool // it is skipped because that tick comes, not because of the run
+	replaces bool // it cancels the run
 	beside   bool // it does not wait: the runs overlap
 }
 
-// traits are those of the policy; of an unknown one, which Validate refuses, none.
+// traits returns those of the policy; none if it is unknown, which Validate refuses.
 func (o Overlap) traits() traits {
 	for _, known := range overlaps {
 		if known.name == o {
@@ -57,10 +56,10 @@ func (o Overlap) traits() traits {
 	return traits{}
 }
 
-// OnCrash says what becomes of a run whose replica died.
+// OnCrash is the policy for a run whose replica has died.
 type OnCrash string
 
-// The policies for crashes. The empty one is CrashSkip.
+// The crash policies. The empty one is CrashSkip.
 const (
 	// CrashSkip leaves it interrupted: a tick runs at most once.
 	CrashSkip OnCrash = "skip"
@@ -69,36 +68,34 @@ const (
 	CrashRerun OnCrash = "rerun"
 )
 
-// A CatchUpMode says which of the ticks that nobody could run are run later.
+// A CatchUpMode says which ticks that no replica could run are run later.
 type CatchUpMode string
 
-// The modes of catching up. The empty one is CatchUpNone.
+// The catch-up modes. The empty one is CatchUpNone.
 const (
 	CatchUpNone CatchUpMode = "none" // none: they are missed
 	CatchUpLast CatchUpMode = "last" // the last of them
 	CatchUpAll  CatchUpMode = "all"  // all of them, oldest first
 )
 
-// CatchUp says what becomes of ticks that came while no replica or no quorum of
-// nodes was there.
+// CatchUp is the policy for ticks that came without a live replica or without a quorum.
 type CatchUp struct {
 	Mode CatchUpMode
 	// Window is how long after its nominal time a tick may still be caught up.
 	// Default DefaultCatchUpWindow.
 	Window time.Duration
-	// Max bounds how many ticks are caught up after one outage: the newest.
-	// Default DefaultCatchUpMax.
+	// Max bounds how many ticks are caught up after one outage: the newest. Default
+	// DefaultCatchUpMax.
 	Max int
 }
 
-// What a CatchUp means that says nothing.
+// Defaults of a CatchUp.
 const (
 	DefaultCatchUpWindow = time.Hour
 	DefaultCatchUpMax    = 100
 )
 
-// validatePolicies says which of the job's policies are not known, or are
-// impossible.
+// validatePolicies returns which of the job's policies are unknown or impossible.
 func (j *Job) validatePolicies() error {
 	var known []string
 	for _, o := range overlaps {
@@ -114,7 +111,7 @@ func (j *Job) validatePolicies() error {
 	)
 }
 
-// conflicts are the combinations of policies that make no sense.
+// conflicts are combinations of policies that contradict each other.
 var conflicts = []struct {
 	overlap      Overlap
 	onCrash      OnCrash
@@ -123,8 +120,8 @@ var conflicts = []struct {
 	{OverlapAllow, CrashRerun, "a tick cannot be run again once a later one was claimed", "queue, or on_crash: skip"},
 }
 
-// With returns an error if the two policies make no sense together. It says why, and what
-// to write instead.
+// With returns an error if the two policies contradict each other. It says why, and what to
+// write instead.
 func (o Overlap) With(c OnCrash) error {
 	for _, no := range conflicts {
 		if no.overlap == o && no.onCrash == c {
@@ -134,7 +131,7 @@ func (o Overlap) With(c OnCrash) error {
 	return nil
 }
 
-// validateConflicts refuses policies that make no sense together.
+// validateConflicts refuses policies that contradict each other.
 func (j *Job) validateConflicts() error {
 	if err := j.Overlap.With(j.OnCrash); err != nil {
 		return fmt.Errorf("scheduler: job %q has an overlap policy that conflicts: %w", j.Name, err)
@@ -142,7 +139,7 @@ func (j *Job) validateConflicts() error {
 	return nil
 }
 
-// bounded refuses a bound of catching up that is not ok.
+// bounded refuses a bad limit of catching up.
 func (j *Job) bounded(bound string, ok bool, value any) error {
 	if ok {
 		return nil
@@ -150,7 +147,7 @@ func (j *Job) bounded(bound string, ok bool, value any) error {
 	return fmt.Errorf("scheduler: job %q has catch-up %s %v: it must be positive", j.Name, bound, value)
 }
 
-// oneOf refuses a value that is neither empty nor among those that are known.
+// oneOf refuses a value that is neither empty nor known.
 func (j *Job) oneOf(policy, value string, known ...string) error {
 	if value == "" || slices.Contains(known, value) {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// The ticks that are still to come are those that start later, whatever their nominal
-// time is, soonest first, each once.
+// Coming ticks are those that start later, whatever their nominal time, soonest first, each
+// once.
 func TestComing(t *testing.T) {
 	t.Parallel()
 	specs := []string{"*/5 * * * *", "@every 90s", "0,50 * * * *"}

@@ -7,14 +7,14 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// ended are the outcomes of runs that are over.
+// ended returns the outcomes of runs that have ended.
 func ended() []ledger.Outcome {
 	return []ledger.Outcome{
 		ledger.Succeeded, ledger.Failed, ledger.TimedOut, ledger.LeaseLost, ledger.Interrupted, ledger.Cancelled, ledger.Skipped,
 	}
 }
 
-// previous reads what became of the job before the tick of this run.
+// previous reads how the job's earlier runs ended.
 func (x *execution) previous(ctx context.Context) (jobs.Previous, error) {
 	var before jobs.Previous
 	last, err := x.lastRun(ctx, ended()...)
@@ -33,7 +33,7 @@ func (x *execution) previous(ctx context.Context) (jobs.Previous, error) {
 	return before, nil
 }
 
-// lastRun is the last run before this one that ended so; nil if there is none.
+// lastRun returns the last run before this one with such an outcome; nil if there is none.
 func (x *execution) lastRun(ctx context.Context, outcomes ...ledger.Outcome) (*ledger.Entry, error) {
 	list, err := x.cfg.Ledger.Runs(ctx, ledger.Query{
 		Job: x.job.key(), Limit: 1, Outcomes: outcomes, Before: x.tick.entry(x.job, x.cfg.Replica).OrderKey(),

@@ -12,13 +12,13 @@ import (
 const (
 	publishEvery   = 5 * time.Minute
 	publishTimeout = 30 * time.Second
-	// settling is how long after its start, or after a change of its jobs, a
-	// replica may not have published them.
+	// settling is how long a replica may take to publish its jobs after its start or after
+	// a change.
 	settling = 2 * publishEvery
 )
 
-// A publisher makes known which jobs this replica serves: at once what has
-// changed, and everything now and then, since nodes may have lost their memory.
+// A publisher publishes the jobs that this replica serves: changes at once, and everything
+// periodically, since nodes may have lost their memory.
 type publisher struct {
 	roster  Roster  // may be nil
 	sets    JobSets // may be nil
@@ -26,47 +26,47 @@ type publisher struct {
 	wall    func() time.Time
 	retry   time.Duration
 
-	// Of Run: who else lives, and what the engine makes of the past, see
+	// Set by Run: the other live replicas, and what the engine knows of the past, see
 	// engine.accounted. Nil before.
 	live    func() []Replica
 	account func(learned map[string]time.Time) accounts
 
-	mu     sync.Mutex
-	jobs   map[string]posted // by key
-	hash   string            // of the whole set
-	since  time.Time         // that is served
-	fresh  map[string]bool   // keys of what is not published yet
-	begun  map[string]bool   // keys of versions that others may have served before
-	gone   map[string]removed
-	read   map[string]map[string]bool // the keys of sets that others serve, by hash, while any job is gone
-	behind bool                       // others may know what became of ticks before this replica came
-	untold bool                       // what the set consists of
-	more   chan struct{}              // holds one element after something became fresh
+	mu         sync.Mutex
+	jobs       map[string]posted // by key
+	hash       string            // of the whole set
+	since      time.Time         // when the set was first served
+	pending    map[string]bool   // keys of jobs that are not published yet
+	begun      map[string]bool   // keys of versions that other replicas may have served before
+	gone       map[string]removed
+	read       map[string]map[string]bool // the keys of sets that other replicas serve, by hash, while removals are pending
+	behind     bool                       // other replicas may have accounted for ticks before this one came
+	setPending bool                       // the set is not published yet
+	more       chan struct{}              // holds one element after a change
 }
 
-// A posted job is one that this replica serves, and since when. What is published
-// of it is written out when it is.
+// A posted job is one that this replica serves, and since when. It is encoded when it is
+// published.
 type posted struct {
 	*Job
-	since int64 // Unix milliseconds; 0: not known
+	since int64 // Unix milliseconds; 0: unknown
 }
 
 func newPublisher(cfg Config) *publisher {
 	return &publisher{
 		roster: cfg.Roster, sets: cfg.JobSets, replica: cfg.Replica, wall: cfg.Clock, retry: cfg.BeatEvery,
-		fresh: map[string]bool{}, begun: map[string]bool{}, gone: map[string]removed{}, more: make(chan struct{}, 1),
+		pending: map[string]bool{}, begun: map[string]bool{}, gone: map[string]removed{}, more: make(chan struct{}, 1),
 	}
 }
 
-// serve says that this replica serves exactly the hashed jobs of list. Where there
-// is nobody to tell, nothing is kept of what is to be told.
+// serve sets the jobs that this replica serves, with their hashes. Without a roster it
+// stores nothing to be published.
 func (p *publisher) serve(list []*Job) {
 	hash := setHash(list)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := p.jobs
 	if p.hash != hash {
-		p.since, p.untold = p.wall(), true
+		p.since, p.setPending = p.wall(), true
 	}
 	now := unixMillis(p.wall())
 	p.remove(before, now)
@@ -89,17 +89,17 @@ func (p *publisher) serve(list []*Job) {
 	}
 }
 
-// compare notes what is new of a job.
+// compare marks what is new of a job.
 func (p *publisher) compare(have, post posted) {
 	if have.Job == nil || have.Hash != post.Hash {
 		p.begun[post.Key] = true
 	}
 	if have.Job == nil || !reflect.DeepEqual(p.info(have), p.info(post)) {
-		p.fresh[post.Key] = true
+		p.pending[post.Key] = true
 	}
 }
 
-// serves tells whether this replica serves the job with the key.
+// serves reports whether this replica serves the job with the key.
 func (p *publisher) serves(key string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,7 +114,7 @@ func (p *publisher) job(key string) *Job {
 	return p.jobs[key].Job
 }
 
-// info is what is published of a job.
+// info is the published form of a job.
 func (p *publisher) info(j posted) JobInfo {
 	return JobInfo{
 		Name: j.Name, Key: j.renamedFrom(), Hash: j.Hash, Func: j.Func, Schedule: j.Spec, Timezone: j.Timezone,
@@ -123,7 +123,7 @@ func (p *publisher) info(j posted) JobInfo {
 	}
 }
 
-// definition is what is published of the job's schedule.
+// definition is the published form of the job's schedule.
 func (j *Job) definition() string {
 	text, err := schedule.Definition(j.Schedule)
 	if err != nil || len(text) > MaxDefinition {
@@ -132,7 +132,7 @@ func (j *Job) definition() string {
 	return text
 }
 
-// serving is which set of jobs a replica serves, since when, and how many they are.
+// serving is the set of jobs that a replica serves, since when, and their number.
 type serving struct {
 	hash  string
 	since time.Time
@@ -154,7 +154,7 @@ func (p *publisher) run(ctx context.Context) {
 	defer all.Stop()
 	for {
 		var again <-chan time.Time
-		if !p.tell(ctx) {
+		if !p.publishAll(ctx) {
 			again = time.After(p.retry)
 		}
 		select {
@@ -168,25 +168,25 @@ func (p *publisher) run(ctx context.Context) {
 	}
 }
 
-// tell publishes what is fresh, and says what the set consists of and which jobs were
-// removed. It returns whether nothing is left to tell.
-func (p *publisher) tell(ctx context.Context) bool {
+// publishAll publishes changes, the set, and removed jobs. It reports whether nothing is
+// left to publish.
+func (p *publisher) publishAll(ctx context.Context) bool {
 	published := p.publish(ctx)
-	kept := p.keepSet(ctx)
+	kept := p.storeSet(ctx)
 	return p.publishRemoved(ctx, p.others()) && kept && published
 }
 
-// renew makes everything fresh.
+// renew marks everything for publication.
 func (p *publisher) renew() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.untold = true
+	p.setPending = true
 	for key := range p.jobs {
-		p.fresh[key] = true
+		p.pending[key] = true
 	}
 }
 
-// publish tells the roster what is fresh, and whether that worked.
+// publish publishes marked jobs, and reports whether that worked.
 func (p *publisher) publish(ctx context.Context) bool {
 	list := p.take()
 	if len(list) == 0 {
@@ -198,15 +198,15 @@ func (p *publisher) publish(ctx context.Context) bool {
 	p.learn(list, versions, err)
 	p.addAccounts(list, versions)
 	list, unknown := p.split(list, err)
-	var untold []JobInfo
+	var unsent []JobInfo
 	if len(list) > 0 {
-		_, untold = p.split(list, p.roster.Publish(ctx, list))
+		_, unsent = p.split(list, p.roster.Publish(ctx, list))
 	}
-	return len(unknown)+len(untold) == 0
+	return len(unknown)+len(unsent) == 0
 }
 
-// split puts those of the list back that an answer lacks, which came with err.
-func (p *publisher) split(list []JobInfo, err error) (told, lacking []JobInfo) {
+// split marks again the jobs that an answer with err lacks.
+func (p *publisher) split(list []JobInfo, err error) (sent, lacking []JobInfo) {
 	if err == nil {
 		return list, nil
 	}
@@ -214,14 +214,14 @@ func (p *publisher) split(list []JobInfo, err error) (told, lacking []JobInfo) {
 		if lacks(err, info.StoredAs()) {
 			lacking = append(lacking, info)
 		} else {
-			told = append(told, info)
+			sent = append(sent, info)
 		}
 	}
 	p.putBack(lacking)
-	return told, lacking
+	return sent, lacking
 }
 
-// known reads what is published, if this replica has anything to learn from it.
+// known reads the published versions, if this replica has anything to learn from them.
 func (p *publisher) known(ctx context.Context) (map[string][]JobInfo, error) {
 	p.mu.Lock()
 	learns := len(p.begun) > 0 || p.behind
@@ -230,14 +230,14 @@ func (p *publisher) known(ctx context.Context) (map[string][]JobInfo, error) {
 		return nil, nil
 	}
 	known, err := p.roster.Jobs(ctx)
-	if whole(err) != nil {
+	if ignorePartial(err) != nil {
 		return nil, err
 	}
 	return byKey(known), err
 }
 
-// learn finds out since when versions are served that this replica has begun to
-// serve. The versions published of jobs came with err.
+// learn finds since when versions are served that this replica has begun to serve. The
+// published versions came with err.
 func (p *publisher) learn(list []JobInfo, versions map[string][]JobInfo, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -255,19 +255,19 @@ func (p *publisher) learn(list []JobInfo, versions map[string][]JobInfo, err err
 	}
 }
 
-// take returns what is fresh as of now; nothing is fresh afterwards.
+// take returns the marked jobs and removes the marks.
 func (p *publisher) take() []JobInfo {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var list []JobInfo
-	for key := range p.fresh {
+	for key := range p.pending {
 		if j, ok := p.jobs[key]; ok {
 			info := p.info(j)
 			info.Published, info.ConfigHash = p.wall(), p.hash
 			list = append(list, info)
 		}
 	}
-	p.fresh = map[string]bool{} // a map that was large stays so
+	p.pending = map[string]bool{} // a large map stays large
 	return list
 }
 
@@ -275,11 +275,11 @@ func (p *publisher) putBack(list []JobInfo) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, info := range list {
-		p.fresh[info.StoredAs()] = true
+		p.pending[info.StoredAs()] = true
 	}
 }
 
-// unixMillis is a time in the form in which much is kept of many jobs; 0 if it is zero.
+// unixMillis is the compact form of a time; 0 if it is zero.
 func unixMillis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

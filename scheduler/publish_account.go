@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// How far jobs are accounted for is published together with the jobs: every few minutes,
-// and when the replica has drained. It is never needed exactly, since whoever looks up the
-// past looks further back where it lags.
+// Accounts are published together with the jobs: every few minutes, and after a drain. They
+// need not be exact: a replica that reads the past looks further back if they lag.
 
-// accounts are how far jobs are accounted for, as one replica sees it.
+// accounts are the accounts of the jobs on one replica.
 type accounts struct {
-	until  map[string]time.Time // by key; none of those whose past it does not know
-	behind bool                 // there are such that it may run
+	until  map[string]time.Time // by key; without jobs whose past it does not know
+	behind bool                 // there are such jobs that it may run
 }
 
-// A removed job was served until then, as part of a set with that hash.
+// A removed job was served until a time, in the set with that hash.
 type removed struct {
 	posted
 	at     int64 // Unix milliseconds
@@ -24,7 +23,7 @@ type removed struct {
 	others []string // replicas that may serve the job, as last seen
 }
 
-// remove notes the jobs that are taken out. The caller takes back those that stay.
+// remove stores all jobs as removed. The caller takes back those that stay.
 func (p *publisher) remove(before map[string]posted, now int64) {
 	if p.roster == nil {
 		return
@@ -34,8 +33,8 @@ func (p *publisher) remove(before map[string]posted, now int64) {
 	}
 }
 
-// addAccounts adds how far the jobs are accounted for. The versions are those that were
-// published of jobs, none if they were not read.
+// addAccounts adds the accounts to the list. versions are the published ones, none if they
+// were not read.
 func (p *publisher) addAccounts(list []JobInfo, versions map[string][]JobInfo) {
 	var now accounts
 	if p.account != nil {
@@ -55,8 +54,8 @@ func (p *publisher) addAccounts(list []JobInfo, versions map[string][]JobInfo) {
 	}
 }
 
-// publishRemoved says which jobs were removed that no other replica serves, and tells
-// whether those are all.
+// publishRemoved publishes removed jobs that no other replica serves, and reports whether
+// those are all.
 func (p *publisher) publishRemoved(ctx context.Context, others []Replica) bool {
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
@@ -81,10 +80,9 @@ func (p *publisher) publishRemoved(ctx context.Context, others []Replica) bool {
 	return len(p.gone) == 0
 }
 
-// readSet reads which jobs a set has that another replica serves, if a removal depends on
-// that. A set that is not known, or has too many jobs to be kept, may have any job. The
-// versions that are published do not tell, since each replica writes its own set beside a
-// version that many serve.
+// readSet reads which jobs another replica's set has, if a removal depends on it. An
+// unknown set, or one that was too large to store, may have any job. The published versions
+// do not help, since each replica writes its own set with a version that many serve.
 func (p *publisher) readSet(ctx context.Context, hash string) {
 	p.mu.Lock()
 	known := len(p.gone) == 0 || hash == p.hash || p.read[hash] != nil
@@ -112,9 +110,9 @@ func (p *publisher) readSet(ctx context.Context, hash string) {
 	p.read[hash] = keys
 }
 
-// removals is what is published of the jobs that were removed and that none of the others
-// can be serving. Where one went away that did, it was the last one, not this one, and nobody
-// knows when it stopped.
+// removals returns the published form of removed jobs that no other replica can be serving.
+// If a replica that served the job is gone, it was the last one, and nobody knows when it
+// stopped.
 func (p *publisher) removals(others []Replica) []JobInfo {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,7 +145,7 @@ func replicaIs(id string) func(Replica) bool {
 	return func(r Replica) bool { return r.ID == id }
 }
 
-// others are the replicas that live, without this one.
+// others returns the other live replicas.
 func (p *publisher) others() []Replica {
 	if p.live == nil {
 		return nil
@@ -155,8 +153,8 @@ func (p *publisher) others() []Replica {
 	return slices.DeleteFunc(slices.Clone(p.live()), func(r Replica) bool { return r.ID == p.replica })
 }
 
-// finish publishes all once more when this replica has drained and left the roster: what
-// comes next need not look further back. It does not wait long.
+// finish publishes everything once more after this replica has drained and left the roster,
+// so later replicas need not look further back. It does not wait long.
 func (p *publisher) finish(ctx context.Context) {
 	if p.roster == nil {
 		return
@@ -164,7 +162,7 @@ func (p *publisher) finish(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
 	left, err := p.roster.Replicas(ctx)
-	left = slices.DeleteFunc(left, func(r Replica) bool { return !p.goesOn(r) })
+	left = slices.DeleteFunc(left, func(r Replica) bool { return !p.isPeer(r) })
 	var stopped time.Time
 	if err == nil && len(left) == 0 {
 		stopped = p.wall()
@@ -176,7 +174,7 @@ func (p *publisher) finish(ctx context.Context) {
 		list[i].Account.Stopped = stopped
 	}
 	if len(list) > 0 {
-		_ = p.roster.Publish(ctx, list) // without it others look further back
+		_ = p.roster.Publish(ctx, list) // without it other replicas look further back
 	}
 	if len(left) > 0 { // a roll-out, perhaps of a configuration without some of the jobs
 		p.serve(nil)
@@ -184,5 +182,5 @@ func (p *publisher) finish(ctx context.Context) {
 	p.publishRemoved(ctx, left)
 }
 
-// goesOn tells whether another replica lives and does not drain.
-func (p *publisher) goesOn(r Replica) bool { return r.ID != p.replica && r.State != StateDraining }
+// isPeer reports whether another replica is alive and does not drain.
+func (p *publisher) isPeer(r Replica) bool { return r.ID != p.replica && r.State != StateDraining }

@@ -6,11 +6,10 @@ import (
 	"slices"
 )
 
-// keepSet sees to it that others can read what the set consists of that this replica
-// serves, and tells whether that worked. One of those that serve it writes it down,
-// the others say that it is still served.
-func (p *publisher) keepSet(ctx context.Context) bool {
-	hash, ok := p.tellSet()
+// storeSet stores the set of jobs that this replica serves, and reports whether that
+// worked. One of the replicas that serve it writes it; the others renew it.
+func (p *publisher) storeSet(ctx context.Context) bool {
+	hash, ok := p.unpublishedSet()
 	if !ok {
 		return true
 	}
@@ -22,22 +21,22 @@ func (p *publisher) keepSet(ctx context.Context) bool {
 	}
 	if err != nil {
 		p.mu.Lock()
-		p.untold = true
+		p.setPending = true
 		p.mu.Unlock()
 	}
 	return err == nil
 }
 
-// tellSet returns the hash of the set, and whether it is to be told.
-func (p *publisher) tellSet() (hash string, ok bool) {
+// unpublishedSet returns the hash of the set, and whether it has to be published.
+func (p *publisher) unpublishedSet() (hash string, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	ok = p.untold && p.sets != nil
-	p.untold = false
+	ok = p.setPending && p.sets != nil
+	p.setPending = false
 	return p.hash, ok
 }
 
-// writeSet writes down the set that is served now.
+// writeSet writes the current set.
 func (p *publisher) writeSet(ctx context.Context) error {
 	p.mu.Lock()
 	hash, jobs := p.hash, slices.Collect(maps.Values(p.jobs))

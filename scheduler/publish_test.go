@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// names lists what was published: the names of each message, sorted.
+// names returns the published names of each message, sorted.
 func (r *rollCall) names() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -26,18 +26,18 @@ func (r *rollCall) names() []string {
 	return all
 }
 
-// A replica without a roster has nobody to tell what it serves.
+// A replica without a roster stores nothing for publication.
 func TestNothingIsKeptToBePublishedToNobody(t *testing.T) {
 	t.Parallel()
 	p := newPublisher(validConfig())
 	p.serve([]*Job{{Name: "a", Key: "a", Hash: "1"}})
-	if kept := len(p.fresh) + len(p.begun); kept > 0 || !p.serves("a") {
+	if kept := len(p.pending) + len(p.begun); kept > 0 || !p.serves("a") {
 		t.Errorf("%d notes are kept of what is to be published, and a is served: %t", kept, p.serves("a"))
 	}
 }
 
-// TestPublisher: what changes is published at once, everything every five
-// minutes, and what could not be published soon again, as it then is.
+// TestPublisher: changes are published at once, everything every five minutes, and failures
+// soon again, with the then current state.
 func TestPublisher(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,15 +10,14 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// mostBeats bounds how many of the last extensions are kept of a run, which may
-// last for days.
-const mostBeats = 16
+// maxBeats bounds how many extensions of a run are stored. It may last for days.
+const maxBeats = 16
 
-// A pulse gathers beats. It has one writer at a time and any number of readers,
-// who must not change what they get.
+// A pulse collects beats. It has one writer at a time and any number of readers, which must
+// not change them.
 type pulse struct{ beats atomic.Pointer[ledger.Beats] }
 
-// add takes in an extension that ended now.
+// add adds an extension that ended now.
 func (p *pulse) add(x locking.Extension, now time.Time) {
 	b := ledger.Beat{At: now.Add(-x.Took), Left: x.Left, Took: x.Took, Failed: x.Err != nil, Answers: x.Poll.Answers}
 	all := ledger.Beats{Least: b}
@@ -33,7 +32,7 @@ func (p *pulse) add(x locking.Extension, now time.Time) {
 		all.Failed++
 		all.Lapse, all.Why = b, lapseReason(x.Err)
 	}
-	keep := all.Last[max(0, len(all.Last)+1-mostBeats):]
+	keep := all.Last[max(0, len(all.Last)+1-maxBeats):]
 	all.Last = append(slices.Clip(keep), b)
 	p.beats.Store(&all)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// However long a run lasts, what is kept of its extensions is bounded: the last, the
-// tightest, and the last that failed.
+// The stored extensions of a run are bounded: the last, the tightest, and the last that
+// failed.
 func TestPulseIsBounded(t *testing.T) {
 	t.Parallel()
 	var p pulse
@@ -28,10 +28,10 @@ func TestPulseIsBounded(t *testing.T) {
 		p.add(x, at(n))
 	}
 	b := p.beats.Load()
-	if b.Count != 1000 || b.Failed != 1 || len(b.Last) != mostBeats {
+	if b.Count != 1000 || b.Failed != 1 || len(b.Last) != maxBeats {
 		t.Errorf("%d beats, %d failed, %d kept", b.Count, b.Failed, len(b.Last))
 	}
-	if first, last := b.Last[0].At, b.Last[mostBeats-1].At; !first.Equal(at(1000-mostBeats+1).Add(-time.Millisecond)) || !last.Equal(at(1000).Add(-time.Millisecond)) {
+	if first, last := b.Last[0].At, b.Last[maxBeats-1].At; !first.Equal(at(1000-maxBeats+1).Add(-time.Millisecond)) || !last.Equal(at(1000).Add(-time.Millisecond)) {
 		t.Errorf("kept from %v to %v", first, last)
 	}
 	if b.Least.Left != 3*time.Second || b.Lapse.Left != 4*time.Second || !b.Lapse.Failed {
@@ -42,18 +42,18 @@ func TestPulseIsBounded(t *testing.T) {
 	}
 }
 
-// Who reads a pulse keeps what it got.
+// Readers of a pulse keep what they got.
 func TestPulseDoesNotChangeWhatWasRead(t *testing.T) {
 	t.Parallel()
 	var p pulse
-	for range mostBeats + 1 {
+	for range maxBeats + 1 {
 		p.add(locking.Extension{Left: time.Second}, time.Unix(1, 0))
 	}
 	before := p.beats.Load()
 	first := before.Last[0]
 	p.add(locking.Extension{Left: time.Minute}, time.Unix(9, 0))
 	p.add(locking.Extension{Left: time.Minute}, time.Unix(9, 0))
-	if before.Last[0] != first || before.Last[len(before.Last)-1].Left != time.Second || before.Count != mostBeats+1 {
+	if before.Last[0] != first || before.Last[len(before.Last)-1].Left != time.Second || before.Count != maxBeats+1 {
 		t.Errorf("what was read has become %+v", before)
 	}
 }

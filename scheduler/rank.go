@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// Rank returns the place of self, from 0, in the order in which the replicas
-// try to claim a tick. All replicas that know the same replicas compute the
-// same order, another one for each job and tick, so that wins spread evenly.
-// Self is counted whether it is listed or not.
+// Rank returns the place of self, from 0, in the order in which the replicas try to claim a
+// tick. Replicas that see the same replicas compute the same order. It differs by job and
+// tick, so wins spread evenly. Self counts whether it is listed or not.
 //
 // The order is by highest random weight: when a replica comes or goes, the
 // others keep their places relative to each other.
@@ -22,14 +21,14 @@ func Rank(job string, tick time.Time, self string, replicas []string) int {
 	return rank
 }
 
-// ahead tells whether a replica goes before self, which has the given weight.
+// ahead reports whether a replica goes before self, which has the given weight.
 func ahead(job string, tick time.Time, replica, self string, own uint64) bool {
 	w := weight(job, tick, replica)
 	return w > own || w == own && replica > self
 }
 
-// standing is the place of this replica for a tick of the job.
-func (e *engine) standing(j *Job, at time.Time) (rank, crowd int, lead time.Duration) {
+// rankFor is the place of this replica for a tick of the job.
+func (e *engine) rankFor(j *Job, at time.Time) (rank, crowd int, lead time.Duration) {
 	live := e.live()
 	if len(live) == 0 {
 		return 0, 0, 0
@@ -37,9 +36,8 @@ func (e *engine) standing(j *Job, at time.Time) (rank, crowd int, lead time.Dura
 	return place(j.key(), at, e.cfg.Replica, j.Labels, live)
 }
 
-// place is the Rank of self among those that live and have the labels, and how many
-// these are. Replicas whose clocks are off, as all announce it, come after those
-// whose clocks are right; lead is how far ahead self is of these.
+// place is the Rank of self among live replicas with the labels, and their number. Replicas
+// with a skewed clock come after the others; lead is how far self's skewed clock is ahead.
 func place(job string, tick time.Time, self string, labels map[string]string, live []Replica) (rank, crowd int, lead time.Duration) {
 	own := weight(job, tick, self)
 	right, before, skewedBefore := 0, 0, 0
@@ -75,8 +73,8 @@ func place(job string, tick time.Time, self string, labels map[string]string, li
 	return right + skewedBefore, crowd, lead
 }
 
-// weight is made of the FNV-1a hash of job, tick and replica. That of package
-// hash/fnv is the same, and allocates.
+// weight is a FNV-1a hash of job, tick and replica. It equals that of package hash/fnv,
+// without allocations.
 func weight(job string, tick time.Time, replica string) uint64 {
 	h := uint64(fnvOffset)
 	for i := range len(job) {

@@ -15,8 +15,8 @@ func replicaNames(n int) []string {
 	return names
 }
 
-// All replicas agree on the order: their ranks are 0 to n-1, whoever lists
-// whom in which order, itself included or not.
+// All replicas agree on the order: their ranks are 0 to n-1, for any order of the list,
+// with or without self.
 func TestRanksAreAPermutation(t *testing.T) {
 	t.Parallel()
 	names := replicaNames(7)
@@ -39,7 +39,7 @@ func TestRanksAreAPermutation(t *testing.T) {
 	}
 }
 
-// When a replica goes, those behind it move up by one and nobody else moves.
+// When a replica goes, those behind it move up by one and no other moves.
 func TestRankKeepsTheOrderOfTheOthers(t *testing.T) {
 	t.Parallel()
 	names := replicaNames(5)
@@ -56,8 +56,8 @@ func TestRankKeepsTheOrderOfTheOthers(t *testing.T) {
 	}
 }
 
-// Each replica is first about equally often: over the ticks of a job, and over
-// the jobs of a tick. 4000 draws among 5 vary by about 25.
+// Each replica is first about equally often: over the ticks of a job, and over the jobs of
+// a tick. 4000 draws among 5 vary by about 25.
 func TestRankIsFair(t *testing.T) {
 	t.Parallel()
 	const draws = 4000
@@ -115,8 +115,8 @@ func TestRankCountsSelfOnce(t *testing.T) {
 	}
 }
 
-// Replicas whose clocks are off rank last on every replica's reckoning, and in the
-// usual order among themselves. Those ahead wait for as long as they are.
+// Replicas with skewed clocks rank last on every replica, in the usual order among
+// themselves. Those ahead wait for as long as they are ahead.
 func TestSkewedReplicasRankLast(t *testing.T) {
 	t.Parallel()
 	names := replicaNames(5)

@@ -15,7 +15,7 @@ import (
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// A timedLedger takes a while for each entry, and notes when it had each first.
+// A timedLedger is slow, and records when it first had each entry.
 type timedLedger struct {
 	ledger.Store
 	slow time.Duration
@@ -35,18 +35,18 @@ func (l *timedLedger) Record(ctx context.Context, e ledger.Entry) (first bool, e
 	return first, err
 }
 
-// settledIn is how long after its tick came due an outcome is in the ledger at most,
-// whatever it is: the claim window and the record of docs/guarantees/ledger.md.
+// settledIn is the longest time from a tick to its outcome in the ledger: the claim window
+// and the record of docs/guarantees/ledger.md.
 const settledIn = 10*time.Second + 15*time.Second
 
-// Every tick that three replicas could not claim is in the ledger in time, although
-// each answer of the nodes comes late and one replica is slow to decide.
+// Every tick that three replicas could not claim is in the ledger in time, although each
+// answer of the nodes is late and one replica decides slowly.
 func TestOutcomesAreInTheLedgerInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const n, rounds = 250, 2
 		c := newCluster(t)
-		c.locker = &moody{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true, slow: 190 * time.Millisecond}
+		c.locker = &scripted{locks: c.locks, reasons: []error{locking.ErrNoQuorum}, repeat: true, slow: 190 * time.Millisecond}
 		store := &timedLedger{Store: c.ledger, slow: 190 * time.Millisecond, first: map[string]time.Time{}}
 		var list []scheduler.Job
 		for i := range n {

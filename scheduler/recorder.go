@@ -15,30 +15,28 @@ const (
 	recordsAtOnce    = 256             // the driver sends those of a node together
 	firstRecordRetry = 100 * time.Millisecond
 	lastRecordRetry  = time.Second
-	flushTimeout     = 2 * time.Second // what Run spends on the rest at its end
-	// aheadPatience is how long after its time a tick is tried again that the nodes refuse
-	// because it lies ahead of their clocks. It is this replica's clock that is ahead; one
-	// that is further ahead leaves the tick to whoever looks up the past.
+	flushTimeout     = 2 * time.Second // for the rest at the end of Run
+	// aheadPatience is how long a tick is tried again that the nodes refuse as ahead of
+	// their clocks: this replica's clock is ahead. Beyond that the tick is left to replicas
+	// that read the past.
 	aheadPatience = time.Minute
 )
 
-// A decision is that a tick of a job does not run. Its Entry has the name of the
-// job, as observers know it.
+// A decision is a tick that does not run. Its Entry has the name of the job for observers.
 type decision struct {
 	ledger.Entry
-	key     string // of the job in the ledger
-	history ledger.History
-	told    bool // the observer knows that the first try failed
+	key      string // the job's, in the ledger
+	history  ledger.History
+	notified bool // the observer was notified of the first failure
 }
 
-// A recorder brings the outcomes of ticks without a run to the ledger, many at
-// once, so that many do not wait for one another. While no quorum answers they
-// queue, so that an outage is in the ledger after it.
+// A recorder stores the outcomes of ticks without a run in the ledger, many at once. While
+// no quorum answers they queue, so an outage is in the ledger after it.
 type recorder struct {
 	ledger   ledger.Store
 	archive  ledger.Archive
 	observer Observer
-	settles  bool // the observer is told what is settled
+	settles  bool // notify the observer of settled ticks
 	limit    int
 	wall     func() time.Time
 
@@ -52,13 +50,13 @@ type recorder struct {
 
 func newRecorder(cfg Config) *recorder {
 	return &recorder{
-		ledger: cfg.Ledger, archive: cfg.Archive, observer: cfg.Observer, settles: cfg.TellSettled,
+		ledger: cfg.Ledger, archive: cfg.Archive, observer: cfg.Observer, settles: cfg.NotifySettled,
 		limit: cfg.RecordQueue, wall: cfg.Clock,
 		open: map[string]unrecorded{}, more: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 }
 
-// add queues what was decided of j. Beyond the limit the oldest are dropped.
+// add queues a decision on j. Beyond the limit the oldest are dropped.
 func (r *recorder) add(j *Job, e ledger.Entry) {
 	r.mu.Lock()
 	r.queue = append(r.queue, decision{Entry: e, key: j.key(), history: j.History})
@@ -76,13 +74,13 @@ func (r *recorder) add(j *Job, e ledger.Entry) {
 	}
 }
 
-// run delivers what is added until ctx ends, or flush was called and the queue
-// is empty. It sends many entries together, a single one once more than an eighth of
-// them failed, and then one more each time none did: replicas must not send more
-// requests when nodes stop answering.
+// run stores what is added until ctx ends, or flush was called and the queue is empty. It
+// sends large batches; single entries once more than an eighth of a batch failed, and then
+// one more after each batch without failures. Replicas must not send more requests when
+// nodes stop answering.
 func (r *recorder) run(ctx context.Context) {
 	defer close(r.ended)
-	var left []decision // were tried in vain, oldest first
+	var left []decision // failed, oldest first
 	for pause, size := firstRecordRetry, recordsAtOnce; ctx.Err() == nil; {
 		batch := r.pop(size)
 		if n := min(size-len(batch), len(left)); n > 0 {
@@ -115,8 +113,8 @@ func (r *recorder) run(ctx context.Context) {
 	}
 }
 
-// flush lets run deliver what is queued, for a while. Afterwards run's context
-// may be ended.
+// flush lets run store what is queued, for a limited time. Afterwards run's context may be
+// ended.
 func (r *recorder) flush() {
 	close(r.closing)
 	timer := time.NewTimer(flushTimeout)
@@ -141,7 +139,7 @@ func (r *recorder) wait(ctx context.Context) bool {
 	}
 }
 
-// pop takes up to n from the queue, the oldest first.
+// pop takes up to n decisions from the queue, the oldest first.
 func (r *recorder) pop(n int) []decision {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -151,8 +149,8 @@ func (r *recorder) pop(n int) []decision {
 	return list
 }
 
-// deliver records a batch and returns those to be tried again, since no quorum
-// answered. The observer is told of the first failure of each, and of the end.
+// deliver records a batch and returns the decisions to be tried again. It notifies the
+// observer of the first failure and of the end of each.
 func (r *recorder) deliver(ctx context.Context, batch []decision) []decision {
 	errs := make([]error, len(batch))
 	var working sync.WaitGroup
@@ -172,10 +170,10 @@ func (r *recorder) deliver(ctx context.Context, batch []decision) []decision {
 	var again []decision
 	for i, d := range batch {
 		later := passing(errs[i]) || errors.Is(errs[i], locking.ErrFuture) && r.wall().Sub(d.Tick) < aheadPatience
-		if errs[i] != nil && (!later || !d.told) {
+		if errs[i] != nil && (!later || !d.notified) {
 			r.observer(Event{Kind: EventRecorded, Entry: d.Entry, Err: errs[i]})
 		}
-		if d.told = true; later {
+		if d.notified = true; later {
 			again = append(again, d)
 		}
 	}
@@ -189,31 +187,31 @@ func (r *recorder) record(ctx context.Context, d decision) (first bool, err erro
 		return false, err
 	}
 	if r.archive != nil && d.history.Bounded() {
-		// Its failure leaves more than asked for, until the next time.
+		// A failure keeps more than asked for, until the next time.
 		_ = r.archive.Store(ctx, d.key, d.history)
 	}
 	return first, nil
 }
 
-// settle tells the observer of a tick that nobody ran: this replica was the first to
-// record it, and the ledger has no run of it. What it tells is what the ledger has, which
-// may be another replica's record by now.
+// settle notifies the observer of a tick that nobody ran: this replica was the first to
+// record it, and the ledger has no run of it. The event has the ledger's entry, which may
+// be another replica's by now.
 func (r *recorder) settle(ctx context.Context, d decision) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
 	key := d.OrderKey()
 	list, err := r.ledger.Ticks(ctx, ledger.Query{Job: d.key, Limit: 10, Since: key, Before: key.Add(time.Millisecond)})
-	told := d.Entry
+	entry := d.Entry
 	for _, known := range list {
 		switch {
 		case known.Stream != d.Stream:
 		case known.Outcome.Ran():
 			return
 		default:
-			told = named(known, d.Job)
+			entry = named(known, d.Job)
 		}
 	}
 	if err == nil || ctx.Err() == nil {
-		r.observer(Event{Kind: EventSettled, Entry: told})
+		r.observer(Event{Kind: EventSettled, Entry: entry})
 	}
 }

@@ -6,14 +6,14 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// unrecorded are ticks of a job's schedule that the ledger does not have yet: so many, none
-// of them before since. Those that it never will have stay among them.
+// unrecorded counts scheduled ticks of a job that the ledger does not have yet, none before
+// since. Those that it never will have stay counted.
 type unrecorded struct {
 	n     int
 	since time.Time
 }
 
-// opened notes a tick that is to be recorded. The caller holds the lock.
+// opened counts a tick that is to be recorded. The caller holds the lock.
 func (r *recorder) opened(key string, e ledger.Entry) {
 	if e.Stream != "" {
 		return
@@ -25,7 +25,7 @@ func (r *recorder) opened(key string, e ledger.Entry) {
 	r.open[key] = open
 }
 
-// recorded notes that the ledger has d.
+// recorded removes d from the count.
 func (r *recorder) recorded(d decision) {
 	if d.Stream != "" {
 		return
@@ -40,7 +40,7 @@ func (r *recorder) recorded(d decision) {
 	r.open[d.key] = open
 }
 
-// reduce takes back what the ledger does not have yet.
+// reduce limits the accounts to what the ledger has.
 func (r recorders) reduce(a accounts) accounts {
 	for _, part := range r.parts {
 		part.mu.Lock()

@@ -39,13 +39,13 @@ func (f *flaky) set(err error) {
 	f.err = err
 }
 
-// told collects what the observer hears of records.
-type told struct {
+// recordEvents collects the observer's events on records.
+type recordEvents struct {
 	mu   sync.Mutex
 	list []string
 }
 
-func (o *told) observe(e Event) {
+func (o *recordEvents) observe(e Event) {
 	if e.Kind != EventRecorded {
 		return
 	}
@@ -85,7 +85,7 @@ func TestRecorder(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				ledger, heard := &flaky{err: tt.err}, &told{}
+				ledger, heard := &flaky{err: tt.err}, &recordEvents{}
 				r := newRecorder(Config{Ledger: ledger, RecordQueue: tt.limit, Observer: heard.observe})
 				ctx, cancel := context.WithCancel(t.Context())
 				go r.run(ctx)
@@ -105,7 +105,7 @@ func TestRecorder(t *testing.T) {
 				if took := time.Since(begun); took > flushTimeout {
 					t.Errorf("flushing took %v", took)
 				}
-				slices.Sort(ledger.has) // those of a batch come in any order
+				slices.Sort(ledger.has) // those of a batch have no order
 				slices.Sort(heard.list)
 				if !slices.Equal(ledger.has, tt.has) {
 					t.Errorf("ledger has %v, want %v", ledger.has, tt.has)
@@ -136,8 +136,8 @@ func TestRecorderIsPatient(t *testing.T) {
 	})
 }
 
-// A tick that lies ahead of the nodes' clocks is recorded once it has come, by a replica
-// whose clock is not too far ahead. One that is further ahead does not ask for ever.
+// A tick ahead of the nodes' clocks is recorded once it has come, if the replica's clock is
+// not too far ahead. Otherwise it is given up.
 func TestTickAheadOfTheNodesIsRecordedLater(t *testing.T) {
 	t.Parallel()
 	for _, ahead := range []time.Duration{20 * time.Second, time.Hour} {
@@ -158,7 +158,7 @@ func TestTickAheadOfTheNodesIsRecordedLater(t *testing.T) {
 	}
 }
 
-// A behindClock is a ledger of nodes whose clocks have not come to a tick yet.
+// A behindClock is a ledger on nodes with late clocks.
 type behindClock struct {
 	nothing
 	until time.Time
@@ -175,7 +175,7 @@ func (l *behindClock) Record(context.Context, ledger.Entry) (first bool, err err
 	return true, nil
 }
 
-// A slow ledger takes a while for each entry, and some are never taken.
+// A slow ledger delays each entry, and never takes some.
 type slow struct {
 	nothing
 	mu    sync.Mutex
@@ -195,8 +195,8 @@ func (l *slow) Record(ctx context.Context, e ledger.Entry) (first bool, err erro
 	return true, nil
 }
 
-// Many outcomes that are decided at once are all in the ledger soon, also on slow nodes.
-// One that no quorum takes does not keep the others waiting.
+// Many simultaneous outcomes are soon in the ledger, also on slow nodes. An entry that no
+// quorum takes does not delay the others.
 func TestManyOutcomesAreRecordedSoon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestManyOutcomesAreRecordedSoon(t *testing.T) {
 	})
 }
 
-// missed is the entry of a tick that could not be run.
+// missed is the entry of a tick that could not run.
 func missed(job string, at time.Time, reason string) ledger.Entry {
-	return ledger.Entry{Job: job, Tick: at, Outcome: ledger.Missed, Reason: ledger.Said(reason)}
+	return ledger.Entry{Job: job, Tick: at, Outcome: ledger.Missed, Reason: ledger.TextReason(reason)}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// recorders are a recorder for each part of the ledger, so that one that cannot
-// record does not hold up the others.
+// recorders has a recorder for each part of the ledger, so a part that cannot record does
+// not delay the others.
 type recorders struct {
 	parts []*recorder
 	part  func(key string) int
@@ -26,20 +26,18 @@ func newRecorders(cfg Config) recorders {
 	return r
 }
 
-// add queues what was decided of j.
+// add queues a decision on j.
 func (r recorders) add(j *Job, e ledger.Entry) { r.parts[r.part(j.key())].add(j, e) }
 
-// run delivers what is added until ctx ends, or flush was called and the queues
-// are empty.
+// run runs all recorders.
 func (r recorders) run(ctx context.Context) {
 	r.each(func(part *recorder) { part.run(ctx) })
 }
 
-// flush lets run deliver what is queued, for a while. Afterwards run's context
-// may be ended.
+// flush flushes all recorders.
 func (r recorders) flush() { r.each((*recorder).flush) }
 
-// each does f for all parts at once and waits.
+// each calls f for all parts at once and waits.
 func (r recorders) each(f func(*recorder)) {
 	var working sync.WaitGroup
 	for _, part := range r.parts {

@@ -15,11 +15,11 @@ type refusals struct {
 	last  fence.StaleError // the one with the largest token seen
 }
 
-// refuse is told of each refusal, whatever the function does with its error.
+// refuse handles a refusal, whatever the function does with its error.
 func (c *call) refuse(e *fence.StaleError) {
 	c.refused.add(*e)
 	c.run.Logger.Warn("stale write refused", slog.String("resource", e.Resource), slog.Uint64("seen", uint64(e.Seen)))
-	c.tell(Event{Kind: EventRefused, Err: e})
+	c.notify(Event{Kind: EventRefused, Err: e})
 }
 
 func (r *refusals) add(e fence.StaleError) {
@@ -30,8 +30,7 @@ func (r *refusals) add(e fence.StaleError) {
 	}
 }
 
-// account returns how many writes were refused, and the reason for how the
-// job's run ended with that said in it.
+// account returns how many writes were refused, and reason with that added.
 func (r *refusals) account(job string, reason ledger.Reason) (int, ledger.Reason) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

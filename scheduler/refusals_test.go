@@ -27,14 +27,14 @@ func overtaken(t *testing.T, resource string, run jobs.Run) fence.Guard {
 	return guard
 }
 
-// Whatever a function does with the error of a refused write: it is logged with
-// both tokens, counted, and told.
+// A refused write is logged with both tokens, counted and reported, whatever the function
+// does with the error.
 func TestStaleWritesAreAccountedFor(t *testing.T) {
 	t.Parallel()
 	errWrapped := errors.New("saving")
 	tests := map[string]struct {
 		do     func(ctx context.Context, run jobs.Run, write func(resource string) error) error
-		ledger string // T is the run's token, S what the sink has seen
+		ledger string // T is the run's token, S the sink's
 		count  int
 	}{
 		"returned": {
@@ -101,8 +101,8 @@ func TestStaleWritesAreAccountedFor(t *testing.T) {
 	}
 }
 
-// The story that tokens are for: a holder frozen past its lease writes after the
-// next one has. Its record comes late, and says what was refused.
+// The purpose of tokens: a holder frozen past its lease writes after the next one has. Its
+// late record has the refusals.
 func TestFrozenHolderIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -110,11 +110,11 @@ func TestFrozenHolderIsRefused(t *testing.T) {
 		guard := fence.NewMemory()
 		write := func(ctx context.Context, run jobs.Run) error {
 			if run.Replica == "r1" {
-				time.Sleep(15 * time.Second) // frozen: neither extends nor hears its context
+				time.Sleep(15 * time.Second) // frozen: it neither extends nor sees its context end
 			}
 			return guard.Admit(ctx, run)
 		}
-		c.locker = frail{c.locks}
+		c.locker = fixedLeases{c.locks}
 		r1 := c.start(c.replica("r1", nil, every(t, "10s", "j", c.handler(write))))
 		time.Sleep(11 * time.Second)
 		c.locker = c.locks
@@ -129,7 +129,7 @@ func TestFrozenHolderIsRefused(t *testing.T) {
 	})
 }
 
-// A run without refusals says nothing of them.
+// A run without refusals does not mention them.
 func TestGoodWritesAreNotCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

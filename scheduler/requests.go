@@ -11,12 +11,12 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// heed does what was asked of the cluster, as far as it is new here.
-func (e *engine) heed(open acts.Open) {
+// applyActs applies open acts that are new here.
+func (e *engine) applyActs(open acts.Open) {
 	same := slices.EqualFunc(open.Pauses, e.pauses, func(a, b acts.Act) bool { return a.ID == b.ID })
 	before := e.pauses
 	e.pauses = open.Pauses
-	e.inform()
+	e.setActsKnown()
 	if !same {
 		for _, j := range e.jobs {
 			e.pauseChanged(j, !j.paused(before).IsZero())
@@ -25,8 +25,8 @@ func (e *engine) heed(open acts.Open) {
 	seen := map[string]bool{}
 	for _, act := range open.Requests {
 		seen[act.ID] = true
-		if !e.heeded[act.ID] {
-			e.heeded[act.ID] = e.request(act)
+		if !e.startedRequests[act.ID] {
+			e.startedRequests[act.ID] = e.request(act)
 		}
 	}
 	for _, act := range open.Expired {
@@ -36,14 +36,13 @@ func (e *engine) heed(open acts.Open) {
 			e.desk.add(e.settlementOf(act))
 		}
 	}
-	some, more := forget(e.heeded, seen), forget(e.settling, seen)
+	some, more := forget(e.startedRequests, seen), forget(e.settling, seen)
 	if some || more {
 		e.withdraw(seen)
 	}
 }
 
-// withdraw drops what waits for requests that are open no more: they were done,
-// or withdrawn.
+// withdraw drops ticks of requests that are no longer open: they were done or withdrawn.
 func (e *engine) withdraw(seen map[string]bool) {
 	gone := func(t tick) bool { return t.act != nil && !seen[t.act.ID] }
 	for _, j := range e.jobs {
@@ -57,18 +56,17 @@ func (e *engine) withdraw(seen map[string]bool) {
 	e.desk.forget(seen)
 }
 
-// errWithdrawn ends the waiting of a tick that nobody asks for any more.
+// errWithdrawn ends the waiting of a tick whose request was withdrawn.
 var errWithdrawn = errors.New("the request is open no more")
 
-// forget drops what was not seen, and tells whether there was any.
+// forget drops what was not seen, and reports whether there was any.
 func forget[V any](ids map[string]V, seen map[string]bool) bool {
 	before := len(ids)
 	maps.DeleteFunc(ids, func(id string, _ V) bool { return !seen[id] })
 	return len(ids) < before
 }
 
-// request begins to do what was asked. It returns false where that is no
-// business of this replica, as yet.
+// request starts a request. It returns false if this replica cannot, or not yet.
 func (e *engine) request(act acts.Act) bool {
 	if act.Kind == acts.Cancel {
 		return e.cancelRun(act)
@@ -78,7 +76,7 @@ func (e *engine) request(act acts.Act) bool {
 		return false
 	}
 	s := e.settlementOf(act)
-	if s.said != "" {
+	if s.text != "" {
 		e.desk.add(s)
 		return true
 	}
@@ -88,7 +86,7 @@ func (e *engine) request(act acts.Act) bool {
 	return true
 }
 
-// jobOf finds the job that the nodes know under the key.
+// jobOf returns the job with the key, nil if there is none.
 func (e *engine) jobOf(key string) *job {
 	for _, j := range e.jobs {
 		if j.key() == key {
@@ -98,22 +96,22 @@ func (e *engine) jobOf(key string) *job {
 	return nil
 }
 
-// cancelRun ends the context of the run, if it goes on here.
+// cancelRun ends the context of the run if it is on this replica.
 func (e *engine) cancelRun(act acts.Act) bool {
 	for _, j := range slices.Concat(e.jobs, e.leaving) {
 		for _, run := range j.running {
 			if run.tick.entry(run.job, "").ID() != act.Run {
 				continue
 			}
-			run.cancel(&stopError{ledger.Reason{Code: ledger.CodeCancelled, Details: &ledger.Details{By: who(act.By), Text: act.Reason}}})
-			e.desk.add(settlement{act: act, said: "cancelled on replica " + e.cfg.Replica})
+			run.cancel(&stopError{ledger.Reason{Code: ledger.CodeCancelled, Details: &ledger.Details{By: orAnotherReplica(act.By), Text: act.Reason}}})
+			e.desk.add(settlement{act: act, text: "cancelled on replica " + e.cfg.Replica})
 			return true
 		}
 	}
 	return false
 }
 
-// settlementOf returns the request with the ticks that it asks for.
+// settlementOf returns the request with its ticks.
 func (e *engine) settlementOf(act acts.Act) settlement {
 	s := settlement{act: act}
 	switch act.Kind {
@@ -122,34 +120,34 @@ func (e *engine) settlementOf(act acts.Act) settlement {
 	case acts.Backfill:
 		j := e.jobOf(act.Job)
 		if j == nil {
-			break // whoever knows the job settles it, or it expires
+			break // a replica with the job settles it, or it expires
 		}
 		for i, at := range act.Backfill(j.Schedule) {
 			s.ticks = append(s.ticks, tickFor(act, acts.StreamBackfill, act.At.Add(time.Duration(i)*time.Millisecond), at, ledger.ByBackfill))
 		}
 		switch n := len(s.ticks); {
 		case n == 0:
-			s.said = "nothing to do: the schedule has no ticks in that range"
+			s.text = "nothing to do: the schedule has no ticks in that range"
 		case n > acts.MaxBackfill:
-			s.said = fmt.Sprintf("refused: the range has more than %d ticks; ask for parts of it", acts.MaxBackfill)
+			s.text = fmt.Sprintf("refused: the range has more than %d ticks; ask for parts of it", acts.MaxBackfill)
 		}
 	case acts.Cancel:
-		s.said = "the run had ended, or its replica had died"
+		s.text = "the run had ended, or its replica had died"
 	}
 	return s
 }
 
-// tickFor is one that the act asks for.
+// tickFor is a tick of the act.
 func tickFor(a acts.Act, stream string, at, nominal time.Time, trigger ledger.Trigger) tick {
 	return tick{
 		stream: stream, at: at, nominal: nominal, start: at, until: a.Expires(), trigger: trigger, act: &a,
 	}
 }
 
-// leave tells whether a tick that was asked for is not this replica's to account
-// for: others may still run it, or have done so.
+// leave reports whether a requested tick is left to other replicas: they may still run it,
+// or have run it.
 func (a *attempt) leave(v verdict) bool {
-	a.left.superseded = v.reason.Code == ledger.CodeSuperseded
+	a.end.superseded = v.reason.Code == ledger.CodeSuperseded
 	switch v.reason.Code {
 	case ledger.CodeSuperseded, ledger.CodeRefused, ledger.CodeDrained, ledger.CodeRemoved:
 		return true
@@ -157,8 +155,7 @@ func (a *attempt) leave(v verdict) bool {
 	return false
 }
 
-// ended does what follows from the end of an attempt for the request that asked
-// for its tick.
+// ended queues the settlement of a request after an attempt for its last tick.
 func (e *engine) ended(t *ticket, superseded bool) {
 	act := t.tick.act
 	if act == nil || e.cfg.Acts == nil {

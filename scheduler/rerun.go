@@ -9,17 +9,15 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// With on_crash: rerun a tick is claimed at least once. The replicas that lost it
-// watch the lease of the one that runs it: when that ends without a word, they
-// claim the tick again, with a larger token and attempt. The ticks after it wait
-// until it is decided, since none before a tick that was claimed ever can be.
-// They wait as for any earlier run, by their overlap policy.
+// With on_crash: rerun a tick is claimed at least once. The replicas that lost it watch the
+// winner's lease. When that ends without a result, they claim the tick again, with a larger
+// token and attempt. Later ticks wait until it is decided, since no tick before a claimed
+// one can be claimed. They wait as for any earlier run, by their overlap policy.
 
-// longestTakeover bounds the pause after which the end of a lease is looked for
-// while later ticks wait.
+// longestTakeover bounds the pause between checks of a lease while later ticks wait.
 const longestTakeover = time.Second
 
-// mode says how often the job's ticks may be claimed.
+// mode is how often the job's ticks may be claimed.
 func (j *Job) mode() locking.Mode {
 	if j.OnCrash == CrashRerun {
 		return locking.AtLeastOnce
@@ -27,21 +25,21 @@ func (j *Job) mode() locking.Mode {
 	return locking.AtMostOnce
 }
 
-// runsElsewhere tells whether err says that another replica runs the tick, or is
-// about to, which this one runs again should that die.
+// runsElsewhere reports whether err says that another replica has claimed the tick, which
+// this replica reruns if the other one dies.
 func (a *attempt) runsElsewhere(err error) bool {
 	taken, ok := errors.AsType[*locking.AcquireError](err)
 	return ok && a.job.OnCrash == CrashRerun && errors.Is(err, locking.ErrTaken) &&
 		taken.HolderTick.Equal(a.tick.at) && taken.Holder != a.cfg.Replica
 }
 
-// standBy waits until the lease that keeps the tick should have ended, or the next
-// tick comes. It returns false if this replica watches no longer.
-func (a *attempt) standBy(err error) bool {
+// watchLease waits until the lease of the tick should have ended, or the next tick comes.
+// It returns false if this replica stops watching.
+func (a *attempt) watchLease(err error) bool {
 	taken, _ := errors.AsType[*locking.AcquireError](err)
 	if !a.watched {
 		a.watched = true
-		a.tell(Event{Kind: EventLost, Err: err})
+		a.notify(Event{Kind: EventLost, Err: err})
 		a.report(progress{phase: watching, holder: taken.Holder})
 	}
 	a.until = a.clock.wall().Add(a.job.CatchUp.withDefaults().Window)
@@ -50,7 +48,7 @@ func (a *attempt) standBy(err error) bool {
 	switch {
 	case a.overtaken():
 		later = nil
-	case a.minds(err):
+	case a.watchesHandover(err):
 		in = min(in, max(0, time.Until(taken.Until))) + longestTakeover/4
 	default:
 		in += max(0, time.Until(taken.Until))
@@ -65,11 +63,11 @@ func (a *attempt) standBy(err error) bool {
 	return a.waits.Err() == nil
 }
 
-// rerun tells whether the tick was begun before, elsewhere.
+// rerun reports whether another replica has begun the tick before.
 func (a *attempt) rerun() bool { return a.watched || a.tick.trigger == ledger.ByRerun }
 
-// behindRun is the verdict on a late tick that waits behind an earlier run, and
-// nothing yet if its policy lets it go on waiting. Skipped is the one if it does not.
+// behindRun is the verdict on a late tick that waits behind an earlier run: none yet if its
+// policy lets it wait, or skipped.
 func (l *lane) behindRun(j *job, newer int, skipped verdict) verdict {
 	switch policy := j.Overlap.traits(); {
 	case policy.patient && newer == 0:
@@ -81,9 +79,9 @@ func (l *lane) behindRun(j *job, newer int, skipped verdict) verdict {
 	}
 }
 
-// standDown opens the window of ticks that their policy let wait behind one that
-// another replica ran.
-func (l *lane) standDown(j *job, until time.Time) {
+// reopenWindows extends the windows of ticks whose policy let them wait behind a run on
+// another replica.
+func (l *lane) reopenWindows(j *job, until time.Time) {
 	if !j.Overlap.traits().patient {
 		return
 	}
@@ -94,14 +92,13 @@ func (l *lane) standDown(j *job, until time.Time) {
 	}
 }
 
-// lookAgain finds the last tick that ran, if its run was interrupted, or may be
-// before long: it is offered again.
-func (p past) lookAgain(ctx context.Context, store ledger.Store, now time.Time, window time.Duration) (tick, error) {
+// findRerun finds the last tick that ran, if its run was interrupted, or may be soon.
+func (p past) findRerun(ctx context.Context, store ledger.Store, now time.Time, window time.Duration) (tick, error) {
 	if p.job.OnCrash != CrashRerun {
 		return tick{}, nil
 	}
 	before := p.before
-	for n, size := 0, firstPage; n < mostPast; n, size = n+size, pastPage {
+	for n, size := 0, firstPage; n < maxPast; n, size = n+size, pastPage {
 		page, err := store.Ticks(ctx, ledger.Query{Job: p.job.key(), Limit: size, Before: before})
 		if err != nil {
 			return tick{}, err
@@ -119,8 +116,8 @@ func (p past) lookAgain(ctx context.Context, store ledger.Store, now time.Time, 
 	return tick{}, nil
 }
 
-// again is the tick of a run that has not ended, unless it was interrupted too long
-// ago. One that goes on is watched, however long it takes.
+// again is the tick of a run that has not ended, unless it was interrupted too long ago. A
+// run that continues is watched, however long it takes.
 func (p past) again(last ledger.Entry, now time.Time, window time.Duration) tick {
 	t, from := p.job.scheduled(last.Tick, window), last.Tick
 	if last.Outcome == ledger.Running {

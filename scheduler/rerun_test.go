@@ -15,7 +15,7 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// die claims the job's tick at 10 s for a replica that is never heard of again.
+// die claims the job's tick at 10 s for a replica that then dies.
 func (c *cluster) die(mode locking.Mode, ttl time.Duration) locking.Lease {
 	c.t.Helper()
 	lease, err := c.locks.TryAcquire(c.t.Context(), locking.Request{
@@ -28,7 +28,7 @@ func (c *cluster) die(mode locking.Mode, ttl time.Duration) locking.Lease {
 	return lease
 }
 
-// rerunning is a job every 10 s whose runs last that long.
+// rerunning is a job every 10 s with runs of that duration.
 func rerunning(t *testing.T, c *cluster, overlap scheduler.Overlap, lasts time.Duration) scheduler.Job {
 	t.Helper()
 	job := every(t, "10s", "j", c.handler(lasting(lasts)))
@@ -36,9 +36,8 @@ func rerunning(t *testing.T, c *cluster, overlap scheduler.Overlap, lasts time.D
 	return job
 }
 
-// The winner dies: another replica runs the tick again, with a larger token and
-// the next attempt, soon after the lease has ended. The ticks after it wait as
-// their policy has it.
+// The winner dies: another replica runs the tick again, with a larger token and the next
+// attempt, soon after the end of the lease. Later ticks wait by their policy.
 func TestRerun(t *testing.T) {
 	t.Parallel()
 	const (
@@ -48,7 +47,7 @@ func TestRerun(t *testing.T) {
 	tests := []struct {
 		name    string
 		overlap scheduler.Overlap
-		ttl     time.Duration // of the dead one's lease
+		ttl     time.Duration // of the dead replica's lease
 		lasts   time.Duration // the second run
 		ledger  []string
 	}{
@@ -94,7 +93,7 @@ func TestRerun(t *testing.T) {
 	}
 }
 
-// A run that goes on is watched, not repeated, and its end is soon known.
+// A long run is watched, not repeated, and its end is soon known.
 func TestNoRerunOfALongRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -113,8 +112,8 @@ func TestNoRerunOfALongRun(t *testing.T) {
 	})
 }
 
-// cutOff is a Locker whose first lease cannot be extended, nor released where it
-// is mute: the replica that has it lives on, but out of reach of the nodes.
+// cutOff is a Locker whose first lease cannot be extended, nor, if mute, released: its
+// replica is alive, but cannot reach the nodes.
 type cutOff struct {
 	locking.Locker
 	mute  bool
@@ -127,13 +126,13 @@ func (l cutOff) TryAcquire(ctx context.Context, req locking.Request) (locking.Le
 	case err != nil || l.taken.Swap(true):
 		return lease, err
 	case l.mute:
-		return muteLease{frailLease{lease}}, nil
+		return muteLease{fixedTermLease{lease}}, nil
 	}
-	return frailLease{lease}, nil
+	return fixedTermLease{lease}, nil
 }
 
-// A replica lives, but loses the lease of its run. If it can say so, the run has
-// ended as lease_lost and is not repeated; if not, it is as if it had died.
+// A live replica loses the lease of its run. If it can record that, the run has ended as
+// lease_lost and is not repeated; otherwise it is as if the replica had died.
 func TestRerunOfALostLease(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -179,8 +178,8 @@ func TestRerunOfALostLease(t *testing.T) {
 	}
 }
 
-// A run that was interrupted when all replicas died is run again by the first
-// one that starts, unless it is too long ago, or the job has it that way.
+// A run that was interrupted when all replicas died is run again by the first one that
+// starts, unless it is too old, or the policy forbids it.
 func TestRerunAfterAStart(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -225,8 +224,8 @@ func TestRerunAfterAStart(t *testing.T) {
 	}
 }
 
-// While one replica catches up, the others keep the rest in mind: if that one
-// died, they would go on.
+// While one replica catches up, the others remember the rest: they continue if that one
+// dies.
 func TestRerunWhileCatchingUp(t *testing.T) {
 	t.Parallel()
 	for _, overlap := range []scheduler.Overlap{scheduler.OverlapSkip, scheduler.OverlapQueue} {
@@ -258,8 +257,8 @@ func TestRerunWhileCatchingUp(t *testing.T) {
 	}
 }
 
-// Who watches a tick that nobody began after all accounts for it: it was this
-// replica's own claim, given up, that it saw, or that of one that gave it up.
+// A replica that watches a tick that nobody began records it: the claim was its own, given
+// up, or another's, given up.
 func TestWatchedForNothing(t *testing.T) {
 	t.Parallel()
 	for _, holder := range []string{"r1", "r2"} {
@@ -267,7 +266,7 @@ func TestWatchedForNothing(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
-				c.locker = &moody{locks: c.locks, reasons: []error{locking.ErrTaken, locking.ErrUnvouched}, repeat: true, holder: holder}
+				c.locker = &scripted{locks: c.locks, reasons: []error{locking.ErrTaken, locking.ErrUnvouched}, repeat: true, holder: holder}
 				stop := c.start(c.replica("r1", nil, rerunning(t, c, scheduler.OverlapSkip, 0)))
 				time.Sleep(19 * time.Second)
 				c.stop(stop)

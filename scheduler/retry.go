@@ -10,23 +10,20 @@ import (
 	"github.com/quorate/quorate/locking/fence"
 )
 
-// A Retry says how often, and after which pauses, a function that failed is
-// called again under the same claim, with the same token. The lease is extended
-// during the pauses. These end it before: an error marked by jobs.Permanent,
-// jobs.Skip, a write that a guard refused as stale, the end of the run's
-// context, and a drain, in which the call under way is the last.
+// A Retry says how often, and after which pauses, a failed function is called again under
+// the same claim, with the same token. The lease is extended during the pauses. Retries end
+// early after: an error marked by jobs.Permanent, jobs.Skip, a write that a guard refused
+// as stale, the end of the run's context, and a drain, which lets the current call finish.
 type Retry struct {
 	// Attempts counts the calls of the function, the first included. Default 1.
 	Attempts int
-	// Backoff is the pause after the first call. It doubles with each further
-	// one up to MaxBackoff; up to half of it, at random, is taken off, so that
-	// what failed together is not tried together again. Default 1 s.
+	// Backoff is the pause after the first call. It doubles after each call up to
+	// MaxBackoff. Up to half of it is subtracted at random, so retries spread. Default 1 s.
 	Backoff time.Duration
 	// MaxBackoff bounds the pause. Default 1 min, or Backoff if that is longer.
 	MaxBackoff time.Duration
 	// AttemptTimeout ends the context of one call with a cause that matches
-	// jobs.ErrTimeout; Job.Timeout is that of all calls and pauses together.
-	// 0: none.
+	// jobs.ErrTimeout. Job.Timeout limits all calls and pauses together. 0: none.
 	AttemptTimeout time.Duration
 }
 
@@ -44,7 +41,7 @@ func (r Retry) WithDefaults() Retry {
 	return r
 }
 
-// validate says what is wrong with the policy of the job.
+// validate returns what is wrong with the policy of the job.
 func (r Retry) validate(job string) error {
 	switch r = r.WithDefaults(); {
 	case r.Attempts < 0:
@@ -57,8 +54,8 @@ func (r Retry) validate(job string) error {
 	return nil
 }
 
-// pause is the time between the given call and the next ("equal jitter": half
-// of it is certain).
+// pause is the time between the given call and the next, with "equal jitter": half of it is
+// fixed.
 func (r Retry) pause(try int, random func(time.Duration) time.Duration) time.Duration {
 	r = r.WithDefaults()
 	limit := r.Backoff
@@ -69,7 +66,7 @@ func (r Retry) pause(try int, random func(time.Duration) time.Duration) time.Dur
 	return limit - half + random(half+1)
 }
 
-// allows tells whether a call that ended with err is followed by another.
+// allows reports whether a call that ended with err is followed by another.
 func (r Retry) allows(try int, err error) bool {
 	_, skipped := errors.AsType[*jobs.SkipError](err)
 	switch {
@@ -81,7 +78,7 @@ func (r Retry) allows(try int, err error) bool {
 	return try < r.WithDefaults().Attempts
 }
 
-// errTryTimeout is the cause with which the context of one call ends.
+// errTryTimeout is the cause when the context of one call times out.
 var errTryTimeout error = tryTimeout{}
 
 type tryTimeout struct{}

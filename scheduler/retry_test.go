@@ -43,7 +43,7 @@ func TestRetryAllows(t *testing.T) {
 	}
 }
 
-// The pause lies between half of the limit and the limit, which doubles.
+// The pause is between half of the limit and the limit, which doubles.
 func TestRetryPause(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

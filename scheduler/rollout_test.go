@@ -13,9 +13,9 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// TestTwoVersions: while two versions of a job are served, a tick that both have
-// runs once, as the replica that wins it knows it, and one that only one version
-// has is run by a replica of that version. The ledger says which version ran.
+// TestTwoVersions: while two versions of a job are served, a tick of both runs once, in the
+// winner's version, and a tick of one version runs on a replica with it. The ledger has the
+// version that ran.
 func TestTwoVersions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -54,9 +54,9 @@ func TestTwoVersions(t *testing.T) {
 	})
 }
 
-// TestTickSkippedByOneVersionAndRunByTheOther: an earlier run keeps a tick out by the rule
-// of the version whose replica tries: one that waits gets it later, the other
-// skips it, and the run goes before the skip.
+// TestTickSkippedByOneVersionAndRunByTheOther: an earlier run blocks a tick by the rule of
+// each replica's version: one waits and gets it later, the other skips it, and the run
+// replaces the skip.
 func TestTickSkippedByOneVersionAndRunByTheOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -83,9 +83,9 @@ func TestTickSkippedByOneVersionAndRunByTheOther(t *testing.T) {
 	})
 }
 
-// TestRollingRestart: all replicas of a cluster are restarted one after the
-// other, with another version of the job each time, during a minute of a tick a
-// second. No tick is lost, none runs twice.
+// TestRollingRestart: all replicas are restarted one after the other, each time with
+// another version of the job, during a minute of a tick a second. No tick is lost, none
+// runs twice.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -22,30 +22,30 @@ type Replica struct {
 	// Config.MaxClockOffset) or "draining".
 	State   string   `json:"state"`
 	Running []string `json:"running"` // jobs it runs now
-	// ConfigHash tells replicas with different job definitions apart.
+	// ConfigHash identifies the replica's set of jobs.
 	ConfigHash string `json:"config_hash"`
-	// Labels are what jobs may ask of a replica; see Job.Labels.
+	// Labels are matched with those that jobs require; see Job.Labels.
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// ConfigSince is when it began to serve that set of jobs, by its own clock, and
-	// Jobs how many these are.
+	// ConfigSince is when it began to serve that set of jobs, by its own clock, and Jobs is
+	// their number.
 	ConfigSince time.Time `json:"config_since,omitzero"`
 	Jobs        *int      `json:"jobs,omitempty"`
-	// Won is how many claims it has won since it started.
+	// Won is the number of claims it has won since it started.
 	Won *int64 `json:"won,omitempty"`
-	// ClockOffset is how far its clock is ahead of those of the nodes, by their
-	// median. Nil: not known.
+	// ClockOffset is how far its clock is ahead of the median of the nodes' clocks. Nil:
+	// unknown.
 	ClockOffset *time.Duration `json:"clock_offset,omitempty"`
 }
 
-// A JobInfo is what listings say of a job without its configuration at hand:
-// one version of it.
+// A JobInfo is the published form of one version of a job, for listings without the
+// configuration.
 type JobInfo struct {
 	Name string `json:"name"`
-	// Key is the name under which the nodes keep what belongs to the job: what
-	// it was called before it was renamed. Empty: Name.
+	// Key is the name under which the nodes store the job's data: its name before it was
+	// renamed. Empty: Name.
 	Key string `json:"key,omitempty"`
-	// Hash tells versions of the job apart.
+	// Hash identifies the version of the job.
 	Hash        string `json:"hash,omitempty"`
 	Func        string `json:"func"`
 	Schedule    string `json:"schedule"`
@@ -54,36 +54,35 @@ type JobInfo struct {
 	// Tags, and whether the configuration pauses the job.
 	Tags   []string `json:"tags,omitempty"`
 	Paused bool     `json:"paused,omitempty"`
-	// Definition is the schedule for ParseDefinition; empty if it has none, or
-	// one longer than MaxDefinition.
+	// Definition is the schedule for ParseDefinition; empty if it has none, or one longer
+	// than MaxDefinition.
 	Definition string `json:"definition,omitempty"`
-	// Jitter is what delays the start of each tick.
+	// Jitter is the job's jitter.
 	Jitter time.Duration `json:"jitter,omitempty"`
-	// Params are those that a request may bring; nil: not known.
+	// Params are those that a request may have; nil: unknown.
 	Params *jobs.Shape `json:"params,omitempty"`
 	// Replica last published this version, at Published by its own clock, as
 	// part of the set of jobs that ConfigHash stands for.
 	Replica   string    `json:"replica"`
 	Published time.Time `json:"published"`
-	// Since is when a replica began to serve this version, by its own clock, and
-	// no other has replaced it in between.
+	// Since is when a replica began to serve this version, by its own clock, without
+	// another version in between.
 	Since      time.Time `json:"since,omitzero"`
 	ConfigHash string    `json:"config_hash,omitempty"`
-	// Account is how far the job is accounted for, as far as this version goes. What a
-	// Roster keeps of it is the Merge of all that was published.
+	// Account is the account of this version. A Roster stores the Merge of all that were
+	// published.
 	Account Account `json:"-"`
-	// Age is how long ago that was, by the clocks of the nodes that say so. Only
-	// Roster.Jobs sets it.
+	// Age is the time since Published, by the nodes' clocks. Only Roster.Jobs sets it.
 	Age time.Duration `json:"-"`
 }
 
 // StoredAs is the name under which the nodes keep the job's claims and ledger.
 func (j JobInfo) StoredAs() string { return cmp.Or(j.Key, j.Name) }
 
-// MaxDefinition is how many bytes of a definition are published.
+// MaxDefinition bounds the bytes of a published definition.
 const MaxDefinition = 16 << 10
 
-// Ticks returns the schedule of the job as it was published, or ErrNoDefinition.
+// Ticks returns the published schedule of the job, or ErrNoDefinition.
 func (j JobInfo) Ticks() (schedule.Schedule, error) {
 	if j.Definition == "" {
 		return nil, schedule.ErrNoDefinition
@@ -91,8 +90,8 @@ func (j JobInfo) Ticks() (schedule.Schedule, error) {
 	return schedule.ParseDefinition(j.Definition)
 }
 
-// Start is when the given tick of the job, whose schedule is s, starts: later than
-// its nominal time by what the job's jitter makes of it.
+// Start is when the given tick of the job starts: its nominal time plus jitter. s is the
+// job's schedule.
 func (j JobInfo) Start(s schedule.Schedule, at time.Time) time.Time {
 	if j.Jitter <= 0 {
 		return at
@@ -105,7 +104,7 @@ func (j JobInfo) Coming(s schedule.Schedule, from time.Time, n int) []schedule.P
 	return j.planned(s).Coming(from, n, false)
 }
 
-// planned is the job as far as it says when its ticks start.
+// planned is the job with the fields that decide when its ticks start.
 func (j JobInfo) planned(s schedule.Schedule) Job {
 	return Job{Name: j.Name, Key: j.Key, Schedule: s, Jitter: j.Jitter}
 }
@@ -113,8 +112,8 @@ func (j JobInfo) planned(s schedule.Schedule) Job {
 // SeenLately is how long a replica stays on the roster after its last beat.
 const SeenLately = 15 * time.Second
 
-// ServedBy names a live replica that may still serve one of the published
-// versions of a job, "" if none does. A job may be forgotten only then.
+// ServedBy returns a live replica that may still serve one of the published versions of a
+// job, "" if none does. A job may be forgotten only then.
 func ServedBy(versions []JobInfo, live []Replica, now time.Time) string {
 	for _, j := range versions {
 		if by := j.ServedBy(live, now); by != "" {
@@ -124,9 +123,9 @@ func ServedBy(versions []JobInfo, live []Replica, now time.Time) string {
 	return ""
 }
 
-// ServedBy names a live replica that may still serve the published job, "" if
-// none does: replicas publish their jobs when they start, and again and again
-// while they live, and say which set of jobs they serve.
+// ServedBy returns a live replica that may still serve the published job, "" if none does.
+// Replicas publish their jobs at their start and periodically, and say which set of jobs
+// they serve.
 func (j JobInfo) ServedBy(live []Replica, now time.Time) string {
 	if i := j.servedIn(live); i >= 0 {
 		return live[i].ID
@@ -137,7 +136,7 @@ func (j JobInfo) ServedBy(live []Replica, now time.Time) string {
 	var by string
 	for _, r := range live {
 		switch {
-		case r.Started.After(j.Published): // it came later, and has not published it
+		case r.Started.After(j.Published): // it started later, and has not published it
 		case r.ID == j.Replica:
 			return r.ID
 		default:
@@ -147,23 +146,21 @@ func (j JobInfo) ServedBy(live []Replica, now time.Time) string {
 	return by
 }
 
-// A Roster knows which replicas live and which jobs they serve. It is a hint:
-// who may run a tick is decided by the claim alone. Every method may return a
-// *ledger.PartialError, with what is known beside it.
+// A Roster knows the live replicas and their jobs. It is a hint: only the claim decides
+// which replica runs a tick. Every method may return a *ledger.PartialError beside a part
+// of the result.
 type Roster interface {
 	// Beat announces self, sets its Seen to now, and returns the replicas seen
 	// lately, self included.
 	Beat(ctx context.Context, self Replica) ([]Replica, error)
-	// Leave takes self off the roster.
+	// Leave removes self.
 	Leave(ctx context.Context, id string) error
 	// Replicas lists the replicas seen lately, sorted by ID.
 	Replicas(ctx context.Context) ([]Replica, error)
-	// Publish makes versions of jobs known. A version is one Name and Hash.
+	// Publish publishes versions of jobs. A version is one Name and Hash.
 	Publish(ctx context.Context, jobs []JobInfo) error
-	// Unpublish takes versions off the list. A replica that still serves one
-	// publishes it again.
+	// Unpublish removes versions. A replica that still serves one publishes it again.
 	Unpublish(ctx context.Context, jobs []JobInfo) error
-	// Jobs lists the published versions, sorted by name, of one name the last
-	// published first.
+	// Jobs lists the published versions, sorted by name, then the last published first.
 	Jobs(ctx context.Context) ([]JobInfo, error)
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// lateRelease bounds a release whose lease has ended: one round, so that the
-// ledger learns how the run ended.
+// lateRelease bounds a release after the end of the lease: one round, to record the
+// outcome.
 const lateRelease = 2 * time.Second
 
 // An execution is the run of a tick that an attempt has won, in the attempt's goroutine.
 type execution struct {
 	*attempt
 
-	// Set before the loop is told that the tick is won, never changed.
+	// Set before the loop learns that the tick is won, then never changed.
 	lease   locking.Lease
 	claim   locking.Claim // what was granted
 	slot    locking.Lease // of the job's group; nil if it has none
@@ -29,9 +29,9 @@ type execution struct {
 	keeper   *locking.Keeper // of the lease
 	log      runLog          // what the function logs
 	pulse    pulse           // how the lease was extended
-	toldLost sync.Once
-	spent    int      // tries that failed of attempts that handed the tick over
-	refused  refusals // of the run's writes; told by its guards, from anywhere
+	lostOnce sync.Once
+	spent    int      // failed tries of attempts that handed the tick over
+	refused  refusals // of the run's writes, from any goroutine
 }
 
 // work runs the job under the lease, and releases it.
@@ -48,23 +48,23 @@ func (x *execution) work(took time.Duration) {
 	}
 	x.started = x.clock.wall()
 	x.report(progress{phase: won, run: x})
-	x.tell(Event{Kind: EventClaimed, Took: took})
+	x.notify(Event{Kind: EventClaimed, Took: took})
 
 	end := ending{}
 	defer func() { x.finish(&end) }() // also when the function ends its goroutine
 	x.takeOver()
 	if x.inTime() { // the ledger, or a pause of the process, may have taken long
-		x.tellStarted()
+		x.notifyStarted()
 		x.keep()
 		x.calls(&end)
 	}
 }
 
-// finish tells everybody how the run ended, and gives the lease back.
+// finish records and reports how the run ended, and releases the lease.
 func (x *execution) finish(end *ending) {
-	if end.tries == 0 { // there was no time left to call the function
+	if end.tries == 0 { // no time was left to call the function
 		x.void(x.lease)
-		x.tell(Event{Kind: EventUnused})
+		x.notify(Event{Kind: EventUnused})
 		x.conclude(missedFor(ledger.CodeTooLate))
 		return
 	}
@@ -76,11 +76,11 @@ func (x *execution) finish(end *ending) {
 	}
 	entry = x.chain(entry)
 	released := x.release(entry, x.lease.Release)
-	x.tellOf(entry, Event{Kind: EventFinished, Err: released})
+	x.notifyOf(entry, Event{Kind: EventFinished, Err: released})
 	x.archive(entry)
 }
 
-// result is the ledger's line on the run.
+// result is the ledger's entry of the run.
 func (x *execution) result(end *ending) ledger.Entry {
 	entry := x.entry("", x.started)
 	x.granted(&entry)
@@ -98,14 +98,14 @@ func (x *execution) result(end *ending) ledger.Entry {
 	return entry
 }
 
-// granted notes what the run was granted, and how its lease was extended.
+// granted adds the claim, and the extensions of the lease.
 func (x *execution) granted(e *ledger.Entry) {
 	claim := x.claim
 	e.Token, e.Attempt, e.Votes, e.Poll = claim.Token, claim.Attempt, claim.Votes, claim.Poll
 	e.Beats = x.pulse.beats.Load()
 }
 
-// logger says which run, and which call of the function, a line comes from.
+// logger adds the run and the call of the function to each line.
 func (c *call) logger() *slog.Logger {
 	run := &c.run
 	return slog.New(c.log.handler(c.cfg.Logger.With(
@@ -115,10 +115,9 @@ func (c *call) logger() *slog.Logger {
 		slog.String("trigger", run.Trigger), slog.String("replica", run.Replica))))
 }
 
-// release tells the nodes how the run ended and frees the lock, for as long as
-// the lease lasts: afterwards the ledger calls the run interrupted anyway. That
-// the lease had run out is no failure: the record is kept, and says what became
-// of the run.
+// release stores how the run ended and frees the lock, for as long as the lease lasts:
+// afterwards the ledger calls the run interrupted anyway. An expired lease is no failure:
+// the record is stored, and has the outcome of the run.
 func (x *execution) release(entry ledger.Entry, by func(context.Context, []byte) error) error {
 	began := time.Now()
 	left := x.lease.Deadline().Sub(began)
@@ -128,6 +127,6 @@ func (x *execution) release(entry ledger.Entry, by func(context.Context, []byte)
 	if errors.Is(err, locking.ErrExpired) {
 		err = nil
 	}
-	x.tellOf(entry, Event{Kind: EventReleased, Left: left, Took: time.Since(began), Err: err})
+	x.notifyOf(entry, Event{Kind: EventReleased, Left: left, Took: time.Since(began), Err: err})
 	return err
 }

@@ -31,7 +31,7 @@ func TestHowRunsEnd(t *testing.T) {
 		name   string
 		do     jobs.Handler
 		ledger string
-		error  string // the entry's must hold it
+		error  string // the entry's error must contain it
 	}{
 		{"succeeds", nil, "10s succeeded", ""},
 		{"fails", func(context.Context, jobs.Run) error { return errors.New("boom") }, "10s failed", "boom"},
@@ -116,26 +116,26 @@ func TestLongRunKeepsItsLease(t *testing.T) {
 	})
 }
 
-// frail is a Locker whose leases cannot be extended.
-type frail struct{ locking.Locker }
+// fixedLeases is a Locker whose leases cannot be extended.
+type fixedLeases struct{ locking.Locker }
 
-type frailLease struct{ locking.Lease }
+type fixedTermLease struct{ locking.Lease }
 
-func (f frail) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+func (f fixedLeases) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	lease, err := f.Locker.TryAcquire(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	return frailLease{lease}, nil
+	return fixedTermLease{lease}, nil
 }
 
-func (frailLease) Extend(context.Context) error { return locking.ErrNoQuorum }
+func (fixedTermLease) Extend(context.Context) error { return locking.ErrNoQuorum }
 
 func TestLeaseLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		c.locker = frail{c.locks}
+		c.locker = fixedLeases{c.locks}
 		var ended time.Duration
 		stop := c.start(c.replica("r1", nil, every(t, "10s", "j", c.handler(func(ctx context.Context, run jobs.Run) error {
 			err := untilEnd(ctx, run)
@@ -151,8 +151,8 @@ func TestLeaseLost(t *testing.T) {
 	})
 }
 
-// A run that outlasts MaxHold is told so before its lease ends, and another
-// replica runs the next tick though the function ignores it.
+// A run that exceeds MaxHold is cancelled before its lease ends, and another replica runs
+// the next tick even if the function ignores it.
 func TestMaxHold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestMaxHold(t *testing.T) {
 		time.Sleep(14 * time.Second)
 		c.stop(other)
 		c.stop(stop)
-		time.Sleep(time.Minute) // if the run was kept all the same
+		time.Sleep(time.Minute) // in case the run was kept
 		if !errors.Is(cause, locking.ErrMaxHold) || ended <= 15*time.Second || ended >= 16*time.Second {
 			t.Errorf("the context ended at %v with %v, want %v shortly before 16s", ended, cause, locking.ErrMaxHold)
 		}
@@ -184,8 +184,8 @@ func TestMaxHold(t *testing.T) {
 	})
 }
 
-// A function that does not return is reported once, keeps its lease and blocks
-// its job, here and elsewhere; other jobs go on.
+// A function that does not return is reported once, keeps its lease and blocks its job
+// everywhere; other jobs continue.
 func TestOverdue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -220,18 +220,18 @@ func TestOverdue(t *testing.T) {
 	})
 }
 
-// A function that ignores the loss of its lease blocks its job on this replica,
-// though nobody holds the lock any more.
+// A function that ignores the loss of its lease blocks its job on this replica, though the
+// lock is free.
 func TestDeafWithoutLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		c.locker = frail{c.locks}
+		c.locker = fixedLeases{c.locks}
 		stop := c.start(c.replica("r1", nil, every(t, "10s", "j", c.handler(lasting(27*time.Second)))))
 		time.Sleep(39 * time.Second)
 		c.stop(stop)
 		const skipped = "skipped: overlap: r1 still runs tick 2000-01-01T00:00:10Z, beyond the end of its lease"
-		c.saw(1, "finished j 10s lease_lost <nil>") // it had run out, and the ledger has it
+		c.saw(1, "finished j 10s lease_lost <nil>") // it had expired, and the ledger has it
 		c.wantTicks("j", "10s lease_lost: the lease could not be kept", "20s "+skipped, "30s "+skipped)
 		c.saw(1, "overdue j")
 	})
@@ -249,8 +249,8 @@ func untilEndOr(d time.Duration) jobs.Handler {
 	}
 }
 
-// What an attempt has reported is known to whoever asks afterwards: every run
-// finds itself among those that go on.
+// Reports of an attempt are visible to later queries: every run finds itself among the
+// current ones.
 func TestRunsKnowOfThemselves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A runLog keeps the end of what a run logs. The zero value is ready to use;
-// functions that outlive their run may go on writing to it.
+// A runLog keeps the end of a run's log. The zero value is ready to use. Functions that
+// outlive their run may still write to it.
 type runLog struct {
 	mu   sync.Mutex
 	text []byte
@@ -24,13 +24,13 @@ func (l *runLog) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.text = append(l.text, line...)
-	if len(l.text) > 2*ledger.MaxLog { // seldom, so that a flood is not copied line by line
+	if len(l.text) > 2*ledger.MaxLog { // rarely, so a flood is not copied line by line
 		l.trim()
 	}
 	return len(line), nil
 }
 
-// trim drops the beginning, in whole lines where the end is not all one line.
+// trim drops the beginning, in whole lines if the end is not all one line.
 func (l *runLog) trim() {
 	over := len(l.text) - ledger.MaxLog
 	if over <= 0 {
@@ -43,14 +43,14 @@ func (l *runLog) trim() {
 	l.text = append(l.text[:0], l.text[over:]...)
 }
 
-// written is how many bytes there were, those not kept any more included.
+// written is the number of bytes ever written.
 func (l *runLog) written() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.cut + len(l.text)
 }
 
-// end returns what is kept, and how many bytes went before.
+// end returns the kept text, and how many bytes were dropped before it.
 func (l *runLog) end() (text string, cut int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,8 +58,8 @@ func (l *runLog) end() (text string, cut int) {
 	return strings.ToValidUTF8(string(l.text), "\uFFFD"), l.cut
 }
 
-// handler returns one whose lines from info on go to the log as well as to base,
-// whose own attributes the log leaves out: they are the run's.
+// handler returns a handler that writes lines to base and, from level info, to the log. The
+// log leaves out base's attributes: they are the run's.
 func (l *runLog) handler(base *slog.Logger) slog.Handler {
 	kept := slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelInfo, ReplaceAttr: shortTime})
 	return teeHandler{base.Handler(), kept}
@@ -73,7 +73,7 @@ func shortTime(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// A teeHandler writes each line to those of two handlers that take it.
+// A teeHandler writes each line to both handlers, if their levels allow.
 type teeHandler struct{ base, kept slog.Handler }
 
 func (h teeHandler) Enabled(ctx context.Context, level slog.Level) bool {

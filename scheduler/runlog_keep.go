@@ -8,10 +8,10 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// archiveTimeout bounds storing the log of a run, and dropping what is old.
+// archiveTimeout bounds storing the log of a run, and dropping old logs.
 const archiveTimeout = 2 * time.Second
 
-// archive stores what the run has logged. It is best effort: the run has ended.
+// archive stores the run's log. It is best effort: the run has ended.
 func (x *execution) archive(e ledger.Entry) {
 	text, cut := x.log.end()
 	if x.cfg.Archive == nil || text == "" && !x.job.History.Bounded() {
@@ -24,17 +24,16 @@ func (x *execution) archive(e ledger.Entry) {
 	ctx, cancel := context.WithTimeout(x.stops.releases, archiveTimeout)
 	defer cancel()
 	if err := x.cfg.Archive.Store(ctx, e.Job, x.job.History, logs...); err != nil {
-		x.tellOf(e, Event{Kind: EventNotArchived, Err: err})
+		x.notifyOf(e, Event{Kind: EventNotArchived, Err: err})
 	}
 }
 
-// logEvery is how often the log of a run that lasts is stored, if it has grown: who
-// looks on at another replica sees it then, and of a run whose replica dies it is
-// what remains.
+// logEvery is how often the log of a long run is stored, if it has grown: for readers at
+// other replicas, and in case the replica dies.
 const logEvery = 5 * time.Second
 
-// storeLog stores the log of a run that goes on unless it is as long as it was, and
-// returns how long it is now. What cannot be stored is, the next time or at the end.
+// storeLog stores the log of a run if it has grown, and returns its stored length. If that
+// fails, it is stored later.
 func (x *execution) storeLog(ctx context.Context, stored int) int {
 	written := x.log.written()
 	if written == stored {
@@ -42,26 +41,26 @@ func (x *execution) storeLog(ctx context.Context, stored int) int {
 	}
 	ctx, cancel := context.WithTimeout(ctx, archiveTimeout)
 	defer cancel()
-	log := x.soFar()
+	log := x.logSoFar()
 	if x.cfg.Archive.Store(ctx, log.Job, x.job.History, log) != nil {
 		return stored
 	}
 	return written
 }
 
-// soFar is the run, which goes on, and what it has logged.
-func (x *execution) soFar() ledger.Log {
-	e := x.going()
+// logSoFar is the run's entry and its log until now.
+func (x *execution) logSoFar() ledger.Log {
+	e := x.runningEntry()
 	text, cut := x.log.end()
 	return ledger.Log{Job: e.Job, Tick: e.OrderKey(), Token: e.Token, Text: text, Cut: cut, At: x.clock.wall(), Run: e}
 }
 
-// Live returns a run that goes on here, and what it has logged so far; false if there
-// is none of the named job with the token. It may be called from any goroutine.
+// Live returns a run of the named job on this replica and its log until now; false if there
+// is none with the token. Any goroutine may call it.
 func (s *Scheduler) Live(job string, token locking.Token) (ledger.Log, bool) {
-	for _, r := range s.ask(false).Running {
+	for _, r := range s.query(false).Running {
 		if r.Job == job && r.Claim.Token == token {
-			return r.run.soFar(), true
+			return r.run.logSoFar(), true
 		}
 	}
 	return ledger.Log{}, false

@@ -9,8 +9,7 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// The end of a log is kept, in whole lines, within its bound, and what was cut
-// is counted.
+// The end of a log is kept, in whole lines, within its bound, and the rest is counted.
 func TestRunLogKeepsTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, lines := range []int{0, 1, 10, ledger.MaxLog / 10, ledger.MaxLog, 5 * ledger.MaxLog} {
@@ -49,8 +48,8 @@ func TestRunLogCutsALineThatIsTooLong(t *testing.T) {
 	}
 }
 
-// Lines from info on are kept whatever the level of the service's own log, and
-// without what they all have in common.
+// Lines from level info on are kept at any level of the service's log, without the common
+// attributes.
 func TestRunLogTakesLinesFromInfoOn(t *testing.T) {
 	t.Parallel()
 	var l runLog

@@ -10,41 +10,40 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// Before a job that catches up claims its first tick after a start or a sleep,
-// its past is looked up: once a later tick was claimed, earlier ones never can
-// be. Jobs that do not catch up wait for nothing, see scan_later.go.
+// Before a job that catches up claims its first tick after a start or a sleep, its past is
+// scanned: once a later tick is claimed, earlier ones never can be. Jobs without catch-up
+// do not wait, see scan_later.go.
 
 const (
-	scanners    = 8                    // ledgers read at once
+	scanners    = 8                    // concurrent reads of the ledger
 	scanPace    = 5 * time.Millisecond // between two
 	longestPace = 5 * time.Second      // for all, while the scanners keep up
 	scanTimeout = 5 * time.Second      // of one
-	listTimeout = 30 * time.Second     // of what is published of all jobs
+	listTimeout = 30 * time.Second     // for the published versions of all jobs
 	firstRescan = 100 * time.Millisecond
 	lastRescan  = 4 * time.Second
 )
 
-// A scan looks up what nobody ran of a job's past.
+// A scan finds the ticks of a job's past that nobody ran.
 type scan struct {
 	past
 	owner  *job
 	urgent bool   // ticks of the job wait for it
-	order  uint64 // spreads jobs at random, but always in the same way
+	order  uint64 // spreads jobs in a fixed random order
 	found  *finding
 
-	onlyRerun bool // it only looks for a run that was interrupted
+	onlyRerun bool // it only searches for a run that was interrupted
 }
 
-// A finding is what the last look of a scan has found out; of many jobs, most scans
-// wait.
+// A finding is the result of a scan's last try; most scans wait, without one.
 type finding struct {
 	undecided
 	err error
 }
 
-// hold looks up a past of the job, if it may run here. Until that is known its
-// schedule waits, if anything of it may be caught up.
-func (e *engine) hold(j *job, p past) {
+// scanPast queues scans of a past of the job, if it may run here. The schedule waits for
+// them if anything may be caught up or rerun.
+func (e *engine) scanPast(j *job, p past) {
 	if !fits(e.cfg.Labels, j.Labels) {
 		return
 	}
@@ -59,12 +58,11 @@ func (e *engine) hold(j *job, p past) {
 	}
 }
 
-// startScans begins the scans that were asked for, those first for which ticks
-// wait. None begins before the replica knows what is paused: what it finds may run at
-// once. Those of one update go together: each batch has scanners of its own, and reads
-// what is published of all jobs.
+// startScans starts the queued scans, urgent ones first. None starts before the replica
+// knows the pauses, since found ticks may run at once. Scans of one update form a batch
+// with its own scanners, which reads the published versions once.
 func (e *engine) startScans() {
-	if len(e.scans) == 0 || e.updating || !e.informed {
+	if len(e.scans) == 0 || e.updating || !e.actsKnown {
 		return
 	}
 	batch := e.scans
@@ -79,8 +77,8 @@ func (e *engine) startScans() {
 	}
 }
 
-// scanAll carries out scans until the ledger has answered them all or nothing
-// could be caught up any more.
+// scanAll repeats scans until the ledger has answered them all or nothing can be caught up
+// any more.
 func (e *engine) scanAll(ctx context.Context, urgent []*scan) {
 	spread(urgent)
 	pace := min(scanPace, longestPace/time.Duration(len(urgent)))
@@ -92,7 +90,7 @@ func (e *engine) scanAll(ctx context.Context, urgent []*scan) {
 	}
 }
 
-// spread brings scans into an order that looks random, and is always the same.
+// spread sorts scans into a fixed random order.
 func spread(batch []*scan) {
 	for _, s := range batch {
 		s.order = weight(s.job.key(), time.Time{}, "scan")
@@ -100,7 +98,7 @@ func spread(batch []*scan) {
 	slices.SortFunc(batch, func(a, b *scan) int { return cmp.Compare(a.order, b.order) })
 }
 
-// scanOnce carries out each scan once and returns those to be repeated.
+// scanOnce tries each scan once and returns those to be repeated.
 func (e *engine) scanOnce(ctx context.Context, batch []*scan, pace time.Duration) []*scan {
 	feed, failed := make(chan *scan), make(chan *scan, len(batch))
 	var known published
@@ -136,7 +134,7 @@ func (e *engine) scanOnce(ctx context.Context, batch []*scan, pace time.Duration
 	return rest
 }
 
-// versions reads what the replicas have published, for all scans of a batch.
+// versions reads the published versions, for all scans of a batch.
 func (e *engine) versions(ctx context.Context) published {
 	if e.cfg.Roster == nil {
 		return published{}
@@ -147,8 +145,8 @@ func (e *engine) versions(ctx context.Context) published {
 	return published{byKey(known), err}
 }
 
-// carryOut reads the ledger and reports to the loop. It returns false if it has
-// to be done again.
+// carryOut reads the ledger and reports to the loop. It returns false if the scan has to be
+// repeated.
 func (e *engine) carryOut(ctx context.Context, s *scan) bool {
 	now := e.clock.wall()
 	reading, cancel := context.WithTimeout(ctx, scanTimeout)
@@ -165,31 +163,30 @@ func (e *engine) carryOut(ctx context.Context, s *scan) bool {
 	return true
 }
 
-// lookUp finds what is to be tried again, and, in a scan that is urgent, only if
-// it can be.
+// lookUp finds the ticks to be tried again; in an urgent scan, only those that can be.
 func (s *scan) lookUp(ctx context.Context, ledger ledger.Store, now time.Time, window time.Duration) (u undecided, err error) {
 	if s.accounts() {
-		if u, err = s.look(ctx, ledger, window); err != nil {
+		if u, err = s.findUndecided(ctx, ledger, window); err != nil {
 			return undecided{}, err
 		}
 	}
 	if s.urgent {
-		u.rerun, err = s.lookAgain(ctx, ledger, now, window)
+		u.rerun, err = s.findRerun(ctx, ledger, now, window)
 	}
 	return u, err
 }
 
-// accounts tells whether the scan looks for all ticks that nobody ran.
+// accounts reports whether the scan searches for all ticks that nobody ran.
 func (s *scan) accounts() bool { return !s.onlyRerun && (!s.urgent || s.job.CatchUp.does()) }
 
-// repeats tells whether a scan that failed is worth another try: the nodes may come
-// back, and ticks do not wait for it longer than anything could be caught up.
+// repeats reports whether to repeat a failed scan: the nodes may come back, and ticks wait
+// no longer than catch-up allows.
 func (s *scan) repeats(now time.Time) bool {
 	return passing(s.found.err) && (!s.urgent || now.Before(s.before.Add(s.job.CatchUp.withDefaults().Window)))
 }
 
-// takeIn does what follows from a scan.
-func (e *engine) takeIn(s *scan) {
+// applyScan applies the result of a scan.
+func (e *engine) applyScan(s *scan) {
 	j := s.owner
 	l := j.lane("")
 	if s.urgent {
@@ -202,7 +199,7 @@ func (e *engine) takeIn(s *scan) {
 	case s.found.err != nil:
 		e.cfg.Observer(Event{Kind: EventUnread, Entry: ledger.Entry{Job: j.Name}, Err: s.found.err})
 		if s.urgent && s.accounts() && passing(s.found.err) {
-			e.scans = append(e.scans, &scan{past: s.past, owner: j}) // too late to catch up, not to account for it
+			e.scans = append(e.scans, &scan{past: s.past, owner: j}) // too late to catch up, not to record
 			e.startScans()
 		}
 	case s.accounts():
@@ -224,5 +221,5 @@ func (e *engine) takeIn(s *scan) {
 	e.proceed(j, l)
 }
 
-// serves tells whether the job was not removed.
+// serves reports whether the job was not removed.
 func (e *engine) serves(j *job) bool { return j.index < len(e.jobs) && e.jobs[j.index] == j }

@@ -6,34 +6,33 @@ import (
 	"time"
 )
 
-// Scans that no tick waits for only account for what nobody ran, and nobody is in
-// a hurry to know. For each job one replica reads the ledger, the first in rank of
-// those that serve the same jobs. Each begins at a moment of its own, when all who
-// lived have had the time to account for it themselves, and reads one job after the
-// other, the slower the more replicas there are: all of them together ask the nodes
-// as often as one alone would. What another one is first for is left to it; this
-// replica comes back to it for a while, in case the other one dies before its turn.
+// Scans without waiting ticks only record what nobody ran, and are not urgent. For each job
+// one replica reads the ledger, the first in rank of those with the same jobs. Each starts
+// at its own time, after all live replicas could record their ticks themselves, and reads
+// one job after the other. The pace depends on the number of replicas: together they ask
+// the nodes as often as one would. A replica leaves the other jobs to their first replicas,
+// and checks them again for a while, in case one dies before its turn.
 
 const (
-	laterPace = 5 * time.Millisecond // between two jobs, of all replicas together
-	comeBack  = time.Minute          // to what others are first for
+	laterPace    = 5 * time.Millisecond // between two jobs, for all replicas together
+	recheckPause = time.Minute          // until the other replicas' jobs are checked again
 )
 
-// scanLater carries out the scans that are this replica's to do.
+// scanLater runs the scans that fall to this replica.
 func (e *engine) scanLater(ctx context.Context, batch []*scan) {
 	own := weight("scan", time.Time{}, e.cfg.Replica) % uint64(e.cfg.Window)
 	if !sleep(ctx, e.cfg.Window+time.Duration(own)) {
 		return
 	}
 	spread(batch)
-	// By then every replica that lives has done what it is first for.
-	enough := time.Now().Add(comeBack + 2*laterPace*time.Duration(len(batch)))
+	// By then every live replica has scanned its own jobs.
+	until := time.Now().Add(recheckPause + 2*laterPace*time.Duration(len(batch)))
 	for {
 		failed, others := e.scanOwn(ctx, batch)
-		if time.Now().After(enough) {
+		if time.Now().After(until) {
 			others = nil
 		}
-		pause := comeBack
+		pause := recheckPause
 		if len(failed) > 0 {
 			pause = lastRescan
 		}
@@ -43,10 +42,10 @@ func (e *engine) scanLater(ctx context.Context, batch []*scan) {
 	}
 }
 
-// scanOwn carries out the scans that this replica is first for, and returns those
-// of them to be repeated, and those that others are first for.
+// scanOwn runs the scans for which this replica is first. It returns those of them to be
+// repeated, and those that fall to others.
 func (e *engine) scanOwn(ctx context.Context, batch []*scan) (failed, others []*scan) {
-	peers := alike(e.cfg.Replica, e.live())
+	peers := sameJobs(e.cfg.Replica, e.live())
 	var own []*scan
 	for _, s := range batch {
 		if Rank(s.job.key(), time.Time{}, e.cfg.Replica, fitting(peers, s.job.Labels)) > 0 {
@@ -70,9 +69,9 @@ func (e *engine) scanOwn(ctx context.Context, batch []*scan) (failed, others []*
 	return failed, others
 }
 
-// alike returns the replicas among those that serve the same jobs as self does;
-// none if self is not among them.
-func alike(self string, replicas []Replica) []Replica {
+// sameJobs returns the replicas that serve the same jobs as self; none if self is not
+// listed.
+func sameJobs(self string, replicas []Replica) []Replica {
 	i := slices.IndexFunc(replicas, func(r Replica) bool { return r.ID == self })
 	if i < 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A reader is a ledger that notes when it was read.
+// A reader is a ledger that records its reads.
 type reader struct {
 	ledger.Store
 
@@ -27,7 +27,7 @@ func (r *reader) Ticks(ctx context.Context, q ledger.Query) ([]ledger.Entry, err
 	return r.Store.Ticks(ctx, q)
 }
 
-// reads is how many there were, and the largest number in any span of that length.
+// reads returns their number, and the largest number in any span of that length.
 func (r *reader) reads(span time.Duration) (all, most int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -41,8 +41,8 @@ func (r *reader) reads(span time.Duration) (all, most int) {
 	return len(r.times), most
 }
 
-// downFor runs the jobs once, at 30 min, and goes on when their ticks at 1 h and 1.5 h
-// have passed without a replica.
+// downFor runs the jobs once, at 30 min, and continues after their ticks at 1 h and 1.5 h
+// passed without a replica.
 func (c *cluster) downFor(list []scheduler.Job) {
 	time.Sleep(29 * time.Minute)
 	stop := c.startAll(1, nil, list...)
@@ -51,8 +51,8 @@ func (c *cluster) downFor(list []scheduler.Job) {
 	time.Sleep(time.Hour)
 }
 
-// wantDown fails unless exactly so many jobs have their ticks of that time on the
-// ledger, each as one that nobody was there to run.
+// wantDown fails unless exactly that many jobs have their ticks of that time in the ledger,
+// as ticks without a replica.
 func (c *cluster) wantDown(when string, list []scheduler.Job, want int) {
 	c.t.Helper()
 	known := 0
@@ -72,8 +72,7 @@ func (c *cluster) wantDown(when string, list []scheduler.Job, want int) {
 	}
 }
 
-// However many replicas start at once, the past of each job is read once, and
-// slowly.
+// If many replicas start at once, the past of each job is read once, and slowly.
 func TestPastIsReadByOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -91,7 +90,7 @@ func TestPastIsReadByOne(t *testing.T) {
 	})
 }
 
-// What a replica leaves undone that dies before its turn, the others do.
+// The other replicas take over the scans of a replica that dies before its turn.
 func TestPastOfTheDead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -99,7 +98,7 @@ func TestPastOfTheDead(t *testing.T) {
 		list := many(t, c, 30, "30m")
 		c.downFor(list)
 		survivor := c.start(c.replica("r1", nil, list...))
-		dies := c.start(c.replica("r2", func(cfg *scheduler.Config) { cfg.Ledger = deaf{c.ledger} }, list...))
+		dies := c.start(c.replica("r2", func(cfg *scheduler.Config) { cfg.Ledger = unreadableLedger{c.ledger} }, list...))
 		time.Sleep(20 * time.Second)
 		first := 0
 		for _, j := range list {
@@ -118,8 +117,8 @@ func TestPastOfTheDead(t *testing.T) {
 	})
 }
 
-// A ledger that cannot be read until nothing can be caught up any more still accounts
-// for what nobody ran.
+// If the ledger can be read only after the end of catch-up, missed ticks are still
+// recorded.
 func TestPastThatIsReadTooLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -129,7 +128,7 @@ func TestPastThatIsReadTooLate(t *testing.T) {
 			list[i].CatchUp = scheduler.CatchUp{Mode: scheduler.CatchUpAll, Window: 20 * time.Minute}
 		}
 		c.downFor(list)
-		hears := &awakening{Store: c.ledger, at: time.Now().Add(time.Hour)}
+		hears := &readableLater{Store: c.ledger, at: time.Now().Add(time.Hour)}
 		stop := c.startAll(2, func(cfg *scheduler.Config) { cfg.Ledger = hears }, list...)
 		time.Sleep(70 * time.Minute)
 		stop()
@@ -141,22 +140,22 @@ func TestPastThatIsReadTooLate(t *testing.T) {
 	})
 }
 
-// An awakening ledger is deaf until then.
-type awakening struct {
+// A readableLater ledger cannot be read until then.
+type readableLater struct {
 	ledger.Store
 	at time.Time
 }
 
-func (l *awakening) Ticks(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
+func (l *readableLater) Ticks(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
 	if time.Now().Before(l.at) {
-		return deaf{}.Ticks(ctx, q)
+		return unreadableLedger{}.Ticks(ctx, q)
 	}
 	return l.Store.Ticks(ctx, q)
 }
 
-// A deaf ledger cannot be read.
-type deaf struct{ ledger.Store }
+// An unreadableLedger cannot be read.
+type unreadableLedger struct{ ledger.Store }
 
-func (deaf) Ticks(context.Context, ledger.Query) ([]ledger.Entry, error) {
-	return nil, fmt.Errorf("deaf: %w", context.DeadlineExceeded)
+func (unreadableLedger) Ticks(context.Context, ledger.Query) ([]ledger.Entry, error) {
+	return nil, fmt.Errorf("unreadable: %w", context.DeadlineExceeded)
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Scheduler is one replica: it claims the ticks of its jobs and runs those it
-// wins. Make one with New.
+// A Scheduler is one replica: it claims the ticks of its jobs and runs those it wins.
+// Create one with New.
 type Scheduler struct {
 	cfg    Config
 	clock  clocks
@@ -16,7 +16,7 @@ type Scheduler struct {
 	public *publisher
 
 	started atomic.Bool
-	asks    chan ask
+	queries chan query
 	done    chan struct{} // closed when the loop has ended
 
 	refresh chan struct{} // holds one element after Refresh
@@ -25,8 +25,8 @@ type Scheduler struct {
 	abortOnce sync.Once
 }
 
-// New checks cfg and list and returns a Scheduler that does not run yet. The
-// error joins everything that is wrong.
+// New checks cfg and list and returns a Scheduler that does not run yet. The error joins
+// everything that is wrong.
 func New(cfg Config, list []Job) (*Scheduler, error) {
 	cfg = cfg.WithDefaults()
 	if err := cfg.Validate(); err != nil {
@@ -34,7 +34,7 @@ func New(cfg Config, list []Job) (*Scheduler, error) {
 	}
 	s := &Scheduler{
 		cfg: cfg, clock: newClocks(cfg.Clock), public: newPublisher(cfg),
-		asks: make(chan ask), done: make(chan struct{}), aborted: make(chan struct{}),
+		queries: make(chan query), done: make(chan struct{}), aborted: make(chan struct{}),
 		refresh: make(chan struct{}, 1),
 	}
 	s.lineup.serving = map[string]*served{}
@@ -44,32 +44,31 @@ func New(cfg Config, list []Job) (*Scheduler, error) {
 	return s, nil
 }
 
-// Run schedules until ctx ends, then drains: it takes no new ticks, lets
-// running jobs go on for Config.DrainTimeout while their leases are extended,
-// cancels the rest with cause jobs.ErrDraining, and returns when all have ended
-// and the ledger knows. It returns nil after a complete drain and a *StuckError
-// when functions did not return. It may be called once.
+// Run schedules until ctx ends, then drains: it claims no new ticks, extends the leases of
+// running jobs for Config.DrainTimeout, cancels the rest with cause jobs.ErrDraining, and
+// returns when all have ended and are recorded. It returns nil after a complete drain and a
+// *StuckError when functions did not return. It may be called once.
 func (s *Scheduler) Run(ctx context.Context) error {
 	if !s.started.CompareAndSwap(false, true) {
 		return ErrRunTwice
 	}
-	// What serves the drain outlives ctx, and is ended here.
+	// Goroutines that serve the drain outlive ctx, and are ended here.
 	base := context.WithoutCancel(ctx)
 	recording, stopRecording := context.WithCancel(base)
 	defer stopRecording()
 	beating, stopBeating := context.WithCancel(base)
 	defer stopBeating()
 
-	rec, heart := newRecorders(s.cfg), newHeart(s, s.public.serving)
-	s.public.live = heart.live
+	rec, heartbeat := newRecorders(s.cfg), newHeartbeat(s, s.public.serving)
+	s.public.live = heartbeat.live
 	s.public.account = func(learned map[string]time.Time) accounts { return rec.reduce(s.accounted(learned)) }
 	var helpers sync.WaitGroup
 	helpers.Go(func() { rec.run(recording) })
-	helpers.Go(func() { heart.run(beating) })
+	helpers.Go(func() { heartbeat.run(beating) })
 	helpers.Go(func() { s.public.run(beating) })
 	following, stopFollowing := context.WithCancel(ctx)
 	defer stopFollowing()
-	engine := s.begin(base, rec, heart.live)
+	engine := s.begin(base, rec, heartbeat.live)
 	helpers.Go(func() { engine.desk.run(base) })
 	helpers.Go(func() { s.follow(following) })
 	helpers.Go(func() { forgetter{s.cfg, s.clock.wall, s.public.serves}.run(following) })
@@ -85,7 +84,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	return err
 }
 
-// begin makes the engine, to which updates go from then on.
+// begin creates the engine, which gets all later updates.
 func (s *Scheduler) begin(base context.Context, rec recorders, live func() []Replica) *engine {
 	s.lineup.mu.Lock()
 	defer s.lineup.mu.Unlock()
@@ -93,9 +92,9 @@ func (s *Scheduler) begin(base context.Context, rec recorders, live func() []Rep
 	return s.lineup.engine
 }
 
-// Abort cancels running jobs at once with cause jobs.ErrDraining, instead of
-// after Config.DrainTimeout, and makes Run drain if it does not yet. It may be
-// called from any goroutine, at any time, more than once.
+// Abort cancels running jobs at once with cause jobs.ErrDraining, instead of after
+// Config.DrainTimeout. It starts the drain if needed. Any goroutine may call it, at any
+// time, more than once.
 func (s *Scheduler) Abort() {
 	s.abortOnce.Do(func() { close(s.aborted) })
 }

@@ -11,22 +11,22 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A settlement is a request and its ticks, until the audit log has what became
-// of them. The ledger knows, whoever ran them; so every replica that had to do
-// with a request may settle it, and the first one does.
+// A settlement is a request and its ticks, until the audit log has the result. The result
+// comes from the ledger, so every replica that handled the request may settle it; the first
+// one does.
 type settlement struct {
 	act   acts.Act
 	ticks []tick
-	said  string        // the result, if that is known without the ledger
-	why   ledger.Reason // the ticks that the ledger does not have will not run
+	text  string        // the result, if known without the ledger
+	why   ledger.Reason // why ticks without an entry will not run
 	next  time.Time
 }
 
-// result says what became of the request, "" if that is open yet. Ticks that
-// cannot run any more are recorded.
+// result returns the result of the request, "" if it is still open. It records ticks that
+// can no longer run.
 func (s *settlement) result(ctx context.Context, cfg Config, now time.Time) (string, error) {
-	if s.said != "" {
-		return s.said, nil
+	if s.text != "" {
+		return s.text, nil
 	}
 	expired := ledger.Reason{Code: ledger.CodeExpired}
 	if len(s.ticks) == 0 {
@@ -58,9 +58,9 @@ func (s *settlement) result(ctx context.Context, cfg Config, now time.Time) (str
 	return summary(all), nil
 }
 
-// known reads what the ledger has of the ticks, by order key in milliseconds.
+// known reads the ledger's entries of the ticks, by order key in milliseconds.
 func (s *settlement) known(ctx context.Context, store ledger.Store) (map[int64]ledger.Entry, error) {
-	const others = 50 // of other streams, at the same instants
+	const others = 50 // entries of other streams, at the same instants
 	last := s.ticks[len(s.ticks)-1]
 	entries, err := store.Ticks(ctx, ledger.Query{
 		Job: s.act.Job, Before: last.at.Add(time.Millisecond), Limit: len(s.ticks) + others,
@@ -77,7 +77,7 @@ func (s *settlement) known(ctx context.Context, store ledger.Store) (map[int64]l
 	return known, nil
 }
 
-// summary says in a few words how the ticks of a request ended.
+// summary says briefly how the ticks of a request ended.
 func summary(all []ledger.Entry) string {
 	if len(all) == 1 {
 		e := all[0]

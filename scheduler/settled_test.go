@@ -13,8 +13,7 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// A tick that no replica ran is told by one of them, one that another ran by
-// none.
+// A tick that no replica ran is reported by one of them, a tick that another ran by none.
 func TestSettledIsToldOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -24,7 +23,7 @@ func TestSettledIsToldOnce(t *testing.T) {
 		var stops []func() error
 		for _, id := range []string{"a", "b", "c"} {
 			stops = append(stops, c.start(c.replica(id, func(cfg *scheduler.Config) {
-				cfg.TellSettled = true
+				cfg.NotifySettled = true
 				on(cfg, scheduler.EventSettled, func(e scheduler.Event) {
 					mu.Lock()
 					defer mu.Unlock()

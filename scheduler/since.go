@@ -7,11 +7,11 @@ import (
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// The ticks of a version of a job begin when a replica first serves it. Those that
-// nobody ran before have to be accounted for by the schedule that was served then.
+// The ticks of a version begin when a replica first serves it. Earlier ticks that nobody
+// ran follow the schedule that was served then.
 
-// servedSince is when replicas began to serve the version, of which one does from
-// j.Since on. The versions are those published of the job.
+// servedSince is when replicas began to serve the version, which one does from j.Since on.
+// versions are those published of the job.
 func (j JobInfo) servedSince(versions []JobInfo) time.Time {
 	i := slices.IndexFunc(versions, func(v JobInfo) bool { return v.Hash == j.Hash })
 	if i < 0 || versions[i].replaced(versions) || versions[i].Since.After(j.Since) {
@@ -20,8 +20,7 @@ func (j JobInfo) servedSince(versions []JobInfo) time.Time {
 	return versions[i].Since
 }
 
-// beganToServe is servedSince, but for a job that was removed since then: it is served
-// again, from j.Since on.
+// beganToServe is servedSince, or j.Since if the job was removed in between.
 func (j JobInfo) beganToServe(versions []JobInfo) time.Time {
 	if since := j.servedSince(versions); since.After(accountOf(versions).Removed) {
 		return since
@@ -29,18 +28,18 @@ func (j JobInfo) beganToServe(versions []JobInfo) time.Time {
 	return j.Since
 }
 
-// replaced tells whether another version was served when this one was no more: what
-// is served is published again and again.
+// replaced reports whether another version was served after this one: versions in use are
+// published periodically.
 func (j JobInfo) replaced(versions []JobInfo) bool {
 	return slices.ContainsFunc(versions, func(v JobInfo) bool {
 		return v.Hash != j.Hash && v.Published.After(j.Published.Add(settling))
 	})
 }
 
-// schedule is that of the ticks before a replica serves the job.
+// schedule is the schedule of the ticks before a replica serves the job.
 func (p past) schedule(versions []JobInfo) schedule.Schedule {
 	since := JobInfo{Hash: p.job.Hash, Since: p.begun}.servedSince(versions)
-	var last JobInfo // before this version
+	var last JobInfo // the version before this one
 	for _, v := range versions {
 		if v.Hash != p.job.Hash && v.Since.Before(since) && v.Published.After(last.Published) {
 			last = v
@@ -51,7 +50,7 @@ func (p past) schedule(versions []JobInfo) schedule.Schedule {
 	}
 	before, err := last.Ticks()
 	if err != nil {
-		return p.job.Schedule // nobody knows better
+		return p.job.Schedule // the old schedule is unknown
 	}
 	return handover{before: before, after: p.job.Schedule, at: since}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// TestNewScheduleHasNoPast: replicas are restarted with another schedule. What
-// was due before has the old one's ticks: those that nobody ran are missed, or
-// caught up; the new one's begin with the replicas that have it.
+// TestNewScheduleHasNoPast: replicas are restarted with another schedule. Earlier ticks
+// follow the old schedule: if they did not run, they are missed or caught up. The new one's
+// begin with the new replicas.
 func TestNewScheduleHasNoPast(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[scheduler.CatchUpMode]string{
@@ -28,7 +28,7 @@ func TestNewScheduleHasNoPast(t *testing.T) {
 				old()
 				time.Sleep(135 * time.Minute)
 				first := v.serve("a", "20m")
-				time.Sleep(2 * time.Minute) // the second finds what the first has noted
+				time.Sleep(2 * time.Minute) // the second finds the first one's record
 				second := v.serve("b", "20m")
 				time.Sleep(40 * time.Minute)
 				first()
@@ -39,9 +39,8 @@ func TestNewScheduleHasNoPast(t *testing.T) {
 	}
 }
 
-// TestWayBackHasNoPast: a version that was replaced, and comes back, has nothing to
-// do with what came meanwhile. The version before each start tells what was due until
-// then, and not longer, however late the first tick of the new one is.
+// TestWayBackHasNoPast: a version that returns is not responsible for the ticks in between.
+// Until each start the version before it counts, however late the new one's first tick is.
 func TestWayBackHasNoPast(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -58,8 +57,8 @@ func TestWayBackHasNoPast(t *testing.T) {
 	})
 }
 
-// TestVersionServedBesideAnother: after a roll-out was cut short by the end of all
-// replicas, the newer version's ticks of that time are accounted for.
+// TestVersionServedBesideAnother: a roll-out ends early with the end of all replicas; the
+// newer version's ticks of that time are still recorded.
 func TestVersionServedBesideAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -79,7 +78,7 @@ func TestVersionServedBesideAnother(t *testing.T) {
 	})
 }
 
-// versions serves one job in several of them.
+// versions serves several versions of one job.
 type versions struct {
 	*cluster
 	mode scheduler.CatchUpMode

@@ -10,21 +10,19 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A run of a group takes a slot after it has claimed its tick. The other way
-// round every replica would take a slot for every tick, and all but one give it
-// back: twenty of them would fill any group with ticks that they then lose.
-// While it waits, the claim is kept, so that nobody else waits for the same
-// tick. Two things follow. A tick whose window closes while its group is full is
-// given back unused, and skipped. A replica that dies while it waits leaves its
-// tick claimed though the function was never called: it ends as interrupted, as
-// one that died in the run does, and is run again if the job's OnCrash says so.
+// A run takes a slot of its group after it has claimed its tick. Otherwise every replica
+// would take a slot for every tick, and twenty replicas would fill any group with ticks
+// that they then lose. While it waits, it keeps the claim, so no other replica waits for
+// the same tick. Two things follow. A tick whose window closes while its group is full is
+// given back unused, and skipped. If the replica dies while it waits, the tick stays
+// claimed without a call of the function: it is interrupted like a run, and is rerun if the
+// job's OnCrash says so.
 //
-// Where several wait, the larger priority goes first on each replica. Replicas
-// do not know who waits elsewhere: there it only has a head start, in that the
-// others begin later and ask less often.
+// The larger priority goes first on each replica. Replicas do not know who waits on others:
+// there it only has a head start, since smaller priorities begin later and ask less often.
 
-// takeSlot waits for a slot of the job's group, as long as for an earlier run of
-// the job: within the tick's window, or until the next tick if overlap says so.
+// takeSlot waits for a slot of the job's group, as long as for an earlier run of the job:
+// within the tick's window, or until the next tick if the overlap policy says so.
 func (x *execution) takeSlot() verdict {
 	if x.job.Group == "" {
 		return verdict{kind: again}
@@ -33,8 +31,8 @@ func (x *execution) takeSlot() verdict {
 	defer k.Stop()
 	ctx, stop := context.WithCancelCause(k.Context())
 	defer stop(nil)
-	// The drain does not end it: the others have been told that the tick is
-	// taken, and will not come back to it.
+	// The drain does not end it: the other replicas know that the tick is claimed, and do
+	// not return to it.
 	defer context.AfterFunc(x.waits, func() {
 		if cause := context.Cause(x.waits); !errors.Is(cause, jobs.ErrDraining) {
 			stop(cause)
@@ -43,8 +41,8 @@ func (x *execution) takeSlot() verdict {
 	var err error = &fullError{group: x.job.Group, size: x.job.GroupSize, behind: true}
 	for tries := 1; ; tries++ {
 		q := x.queue()
-		if tries == 1 && !x.restFor(ctx, headStart(x.cfg.Stagger, q.above, x.remaining()), err) {
-			return x.slotless(ctx, err)
+		if tries == 1 && !x.waitForSlot(ctx, headStart(x.cfg.Stagger, q.above, x.remaining()), err) {
+			return x.slotWaitEnded(ctx, err)
 		}
 		begun := time.Now()
 		if !q.behind {
@@ -54,24 +52,24 @@ func (x *execution) takeSlot() verdict {
 		}
 		x.keepOpen()
 		in := time.Duration(1+q.above) * x.retryDelay(tries, time.Since(begun), nil, x.random)
-		if in >= x.remaining() && !x.patient() { // whose window is kept open again and again
+		if in >= x.remaining() && !x.patient() { // whose window is extended repeatedly
 			return noSlot(err, x.tick)
 		}
-		x.attempt.tell(Event{Kind: EventRetrying, Err: err, In: in})
-		if !x.restFor(ctx, in, err) {
-			return x.slotless(ctx, err)
+		x.attempt.notify(Event{Kind: EventRetrying, Err: err, In: in})
+		if !x.waitForSlot(ctx, in, err) {
+			return x.slotWaitEnded(ctx, err)
 		}
 	}
 }
 
-// headStart is how long a job waits that so many priorities go before.
+// headStart is how long a job waits for jobs with larger priorities.
 func headStart(step time.Duration, above int, room time.Duration) time.Duration {
 	return stagger(step, 3*above, room)
 }
 
-// restFor waits before the next round, after one that ended with refused. It
-// returns false when ctx has ended, or a later tick came to which this one yields.
-func (a *attempt) restFor(ctx context.Context, d time.Duration, refused error) bool {
+// waitForSlot waits before the next round, after one that ended with refused. It returns
+// false when ctx has ended, or when it yields to a later tick.
+func (a *attempt) waitForSlot(ctx context.Context, d time.Duration, refused error) bool {
 	later := a.later
 	if !a.yields(noSlot(refused, a.tick)) {
 		later = nil
@@ -87,8 +85,8 @@ func (a *attempt) restFor(ctx context.Context, d time.Duration, refused error) b
 	return false
 }
 
-// slotless is the verdict on a tick whose waiting for a slot was ended.
-func (b *brief) slotless(ctx context.Context, refused error) verdict {
+// slotWaitEnded is the verdict on a tick that no longer waits for a slot.
+func (b *brief) slotWaitEnded(ctx context.Context, refused error) verdict {
 	paused := b.pausedMeanwhile()
 	switch cause := context.Cause(ctx); {
 	case paused.kind == settled:
@@ -106,9 +104,8 @@ func (b *brief) slotless(ctx context.Context, refused error) verdict {
 	}
 }
 
-// trySlots asks for each slot of the group once. It begins at one that depends
-// on replica and tick, so that those who ask at once ask for different ones. Who waits
-// has asked before.
+// trySlots asks for each slot of the group once. The first one depends on replica and tick,
+// so concurrent attempts ask for different slots. waits: it has asked before.
 func (a *attempt) trySlots(ctx context.Context, waits bool) (locking.Lease, error) {
 	full := &fullError{group: a.job.Group, size: a.job.GroupSize}
 	first := weight(a.job.key(), a.tick.at, a.cfg.Replica) % uint64(full.size)
@@ -124,7 +121,7 @@ func (a *attempt) trySlots(ctx context.Context, waits bool) (locking.Lease, erro
 		case err == nil:
 			return lease, nil
 		case errors.Is(err, locking.ErrTaken):
-			full.holders = append(full.holders, holder(err))
+			full.holders = append(full.holders, slotHolder(err))
 		case !errors.Is(err, locking.ErrSplit):
 			return nil, err
 		}
@@ -132,7 +129,7 @@ func (a *attempt) trySlots(ctx context.Context, waits bool) (locking.Lease, erro
 	return nil, full
 }
 
-// freeSlot gives the slot back, if there is one.
+// freeSlot releases the slot, if any.
 func (x *execution) freeSlot() {
 	if x.slot == nil {
 		return
@@ -141,6 +138,6 @@ func (x *execution) freeSlot() {
 	x.slot = nil
 	ctx, cancel := context.WithTimeout(x.stops.releases, lateRelease)
 	defer cancel()
-	// Its failure changes nothing here: the lease ends by itself.
+	// A failure changes nothing here: the lease expires.
 	_ = slot.Release(ctx, nil)
 }

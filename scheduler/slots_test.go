@@ -17,7 +17,7 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// bill is a job of group billing, which has so many slots.
+// bill is a job of group billing with that many slots.
 func bill(t *testing.T, slots int, interval, name string, handler jobs.Handler) scheduler.Job {
 	t.Helper()
 	job := every(t, interval, name, handler)
@@ -25,9 +25,8 @@ func bill(t *testing.T, slots int, interval, name string, handler jobs.Handler) 
 	return job
 }
 
-// grip holds a slot of the group, as a replica does that has died, until its
-// lease ends.
-func (c *cluster) grip(slot int, ttl time.Duration) locking.Lease {
+// holdSlot holds a slot of the group until its lease ends, like a dead replica.
+func (c *cluster) holdSlot(slot int, ttl time.Duration) locking.Lease {
 	c.t.Helper()
 	lease, err := c.locks.TryAcquire(c.t.Context(), locking.Request{
 		Name: fmt.Sprintf("group:billing:%d", slot), TTL: ttl, Holder: "gone for refunds",
@@ -38,7 +37,7 @@ func (c *cluster) grip(slot int, ttl time.Duration) locking.Lease {
 	return lease
 }
 
-// A group holds over all replicas, and every job gets its turn.
+// A group limits all replicas together, and every job gets its turn.
 func TestGroup(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -68,8 +67,8 @@ func TestGroup(t *testing.T) {
 	})
 }
 
-// A tick whose group is full until its window closes is skipped, once, whoever
-// of the replicas had claimed it; and the claim is given back.
+// A tick whose group is full until its window closes is skipped, once, by any replica, and
+// the claim is given back.
 func TestGroupIsFull(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -95,14 +94,14 @@ func TestGroupIsFull(t *testing.T) {
 	})
 }
 
-// The slot of a replica that died is free when its lease has ended, not before.
+// The slot of a dead replica is free when its lease has ended, not before.
 func TestSlotOfTheDead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		stop := c.start(c.replica("r1", nil, bill(t, 1, "10s", "j", c.handler(nil))))
 		time.Sleep(9 * time.Second)
-		c.grip(0, 5*time.Second) // until 14 s
+		c.holdSlot(0, 5*time.Second) // until 14 s
 		time.Sleep(10 * time.Second)
 		c.stop(stop)
 		c.wantTicks("j", "10s succeeded")
@@ -112,13 +111,12 @@ func TestSlotOfTheDead(t *testing.T) {
 	})
 }
 
-// The context of a run ends before its slot does, and the ledger says which of
-// the leases it was.
+// The context of a run ends before its slot does, and the ledger names the lost lease.
 func TestSlotLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		c.locker = frailSlots{c.locks}
+		c.locker = fixedSlots{c.locks}
 		var ended time.Duration
 		stop := c.start(c.replica("r1", nil, bill(t, 2, "10s", "j", c.handler(func(ctx context.Context, run jobs.Run) error {
 			err := untilEnd(ctx, run)
@@ -139,26 +137,25 @@ func TestSlotLost(t *testing.T) {
 	})
 }
 
-// frailSlots is a Locker whose slots cannot be extended.
-type frailSlots struct{ locking.Locker }
+// fixedSlots is a Locker whose slots cannot be extended.
+type fixedSlots struct{ locking.Locker }
 
-func (f frailSlots) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+func (f fixedSlots) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	if req.Tick.IsZero() {
-		return frail(f).TryAcquire(ctx, req)
+		return fixedLeases(f).TryAcquire(ctx, req)
 	}
 	return f.Locker.TryAcquire(ctx, req)
 }
 
-// Waiting for a slot keeps the claim; where it cannot be kept, the function is
-// not called.
+// Waiting for a slot keeps the claim; if that is lost, the function is not called.
 func TestLeaseLostWhileWaiting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		c.locker = frail{c.locks}
+		c.locker = fixedLeases{c.locks}
 		stop := c.start(c.replica("r1", nil, bill(t, 1, "10s", "j", c.handler(nil))))
 		time.Sleep(9 * time.Second)
-		c.grip(0, 8*time.Second)
+		c.holdSlot(0, 8*time.Second)
 		time.Sleep(10 * time.Second)
 		c.stop(stop)
 		c.wantTicks("j", "10s missed: limit: the lease was lost while the tick waited for a slot of group billing")
@@ -195,8 +192,8 @@ func TestGroupPriority(t *testing.T) {
 	}
 }
 
-// A claim that waits for its slot when the replica drains is run all the same,
-// or the tick would be lost: the others know it as taken.
+// A claim that waits for its slot when the replica drains still runs: the others know the
+// tick as claimed, so it would be lost.
 func TestDrainWaitsForASlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -204,7 +201,7 @@ func TestDrainWaitsForASlot(t *testing.T) {
 		r1 := c.start(c.replica("r1", nil, bill(t, 1, "10s", "j", c.handler(nil))))
 		r2 := c.start(c.replica("r2", nil, bill(t, 1, "10s", "j", c.handler(nil))))
 		time.Sleep(9 * time.Second)
-		c.grip(0, 5*time.Second)
+		c.holdSlot(0, 5*time.Second)
 		time.Sleep(2 * time.Second)
 		c.stop(r1)
 		c.stop(r2)
@@ -212,8 +209,8 @@ func TestDrainWaitsForASlot(t *testing.T) {
 	})
 }
 
-// A tick that waits for a slot makes way for the next one, however long its
-// overlap policy would let it wait for a run.
+// A tick that waits for a slot yields to the next one, however long its overlap policy
+// would let it wait for a run.
 func TestLaterTickEndsWaitingForASlot(t *testing.T) {
 	t.Parallel()
 	for _, overlap := range []scheduler.Overlap{scheduler.OverlapSkip, scheduler.OverlapQueue, scheduler.OverlapCancelPrevious} {
@@ -225,7 +222,7 @@ func TestLaterTickEndsWaitingForASlot(t *testing.T) {
 				job.Overlap = overlap
 				stop := c.start(c.replica("r1", nil, job))
 				time.Sleep(4 * time.Second)
-				c.grip(0, 7*time.Second) // until 11 s
+				c.holdSlot(0, 7*time.Second) // until 11 s
 				time.Sleep(10 * time.Second)
 				c.stop(stop)
 				c.wantTicks("j", "5s skipped: limit: group billing is full (1 of 1): held by gone for refunds", "10s succeeded")
@@ -255,8 +252,8 @@ func TestGroupSizesDiffer(t *testing.T) {
 	})
 }
 
-// A job that queues waits for its slot as long as for a run of its own: until
-// its next tick comes. Others wait within their window.
+// A job with queue waits for its slot until its next tick comes, as for its own run. Others
+// wait within their window.
 func TestQueuingForASlot(t *testing.T) {
 	t.Parallel()
 	for overlap, want := range map[scheduler.Overlap]string{
@@ -293,8 +290,8 @@ func (l counting) TryAcquire(ctx context.Context, req locking.Request) (locking.
 	return l.Locker.TryAcquire(ctx, req)
 }
 
-// Who waits long for a slot asks as seldom as who waits long for a run: every few
-// seconds, each try being one of the whole cluster.
+// A long wait for a slot asks as rarely as a long wait for a run: every few seconds, for
+// the whole cluster.
 func TestLongWaitForASlotAsksSeldom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -304,7 +301,7 @@ func TestLongWaitForASlotAsksSeldom(t *testing.T) {
 		var slots atomic.Int64
 		stop := c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.Locker = counting{cfg.Locker, &slots} }, job))
 		time.Sleep(time.Hour - time.Second)
-		c.grip(0, 20*time.Minute)
+		c.holdSlot(0, 20*time.Minute)
 		time.Sleep(30 * time.Minute)
 		c.stop(stop)
 		c.wantTicks("j", "1h0m0s succeeded")

@@ -8,7 +8,7 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// States in which a replica describes itself.
+// States of a replica.
 const (
 	StateReady    = "ready"
 	StateWaiting  = "waiting" // for a quorum, or for the nodes' grace
@@ -17,58 +17,55 @@ const (
 	StateStopped  = "stopped" // not started yet, or returned
 )
 
-// A Snapshot is what a replica does at one moment.
+// A Snapshot is the state of a replica at one moment.
 type Snapshot struct {
 	State string
-	// Running lists the runs that go on, sorted by job.
+	// Running lists the current runs, sorted by job.
 	Running []RunInfo
-	// Next lists each job's next tick, soonest first; jobs that never fire
-	// again are left out.
+	// Next lists each job's next tick, soonest first, without jobs that never fire again.
 	Next []NextTick
-	// Won is how many claims this replica has won since it started.
+	// Won is the number of claims that this replica has won since it started.
 	Won int64
 }
 
-// A RunInfo is a run that goes on.
+// A RunInfo is a current run.
 type RunInfo struct {
 	Job     string
 	Claim   locking.Claim
 	Started time.Time
-	// Overdue is since when the function has ignored its ended context; zero
-	// while it does not.
+	// Overdue is when the function began to ignore its ended context; zero if it does not.
 	Overdue time.Time
 
 	run *execution
 }
 
-// A NextTick is when a job comes due next.
+// A NextTick is the next tick of a job.
 type NextTick struct {
 	Job  string
 	Tick time.Time
 }
 
-// Snapshot asks the running scheduler what it does. It may be called from any
-// goroutine; before Run and after it, State is StateStopped.
-func (s *Scheduler) Snapshot() Snapshot { return s.ask(true) }
+// Snapshot returns the state of the scheduler. Any goroutine may call it. Before and after
+// Run, State is StateStopped.
+func (s *Scheduler) Snapshot() Snapshot { return s.query(true) }
 
-// An ask is for a Snapshot, with or without the ticks to come, which are many, or for
-// how far jobs are accounted for.
-type ask struct {
+// A query asks for a Snapshot, with or without the many next ticks, or for the accounts.
+type query struct {
 	next  bool
 	reply chan Snapshot
 
 	learned  map[string]time.Time
-	accounts chan accounts // nil: it is for a Snapshot
+	accounts chan accounts // nil: it asks for a Snapshot
 }
 
-// ask asks the loop, and puts in order what that says, so that it need not.
-func (s *Scheduler) ask(next bool) Snapshot {
+// query asks the loop, and sorts the answer in the caller's goroutine.
+func (s *Scheduler) query(next bool) Snapshot {
 	if !s.started.Load() {
 		return Snapshot{State: StateStopped}
 	}
-	q := ask{next: next, reply: make(chan Snapshot, 1)}
+	q := query{next: next, reply: make(chan Snapshot, 1)}
 	select {
-	case s.asks <- q:
+	case s.queries <- q:
 	case <-s.done:
 		return Snapshot{State: StateStopped}
 	}
@@ -78,19 +75,19 @@ func (s *Scheduler) ask(next bool) Snapshot {
 	return now
 }
 
-// accounted asks the loop how far jobs are accounted for, when others have said so.
+// accounted asks the loop for the accounts; learned has those of other replicas.
 func (s *Scheduler) accounted(learned map[string]time.Time) accounts {
-	q := ask{learned: learned, accounts: make(chan accounts, 1)}
+	q := query{learned: learned, accounts: make(chan accounts, 1)}
 	select {
-	case s.asks <- q:
+	case s.queries <- q:
 		return <-q.accounts
 	case <-s.done:
 		return accounts{}
 	}
 }
 
-// answer is given by the loop.
-func (e *engine) answer(q ask) {
+// answer answers q, in the loop.
+func (e *engine) answer(q query) {
 	if q.accounts != nil {
 		q.accounts <- e.accounted(q.learned)
 		return
@@ -98,7 +95,7 @@ func (e *engine) answer(q ask) {
 	q.reply <- e.snapshot(q.next)
 }
 
-// snapshot is taken by the loop.
+// snapshot makes a Snapshot, in the loop.
 func (e *engine) snapshot(next bool) Snapshot {
 	s := Snapshot{State: e.cfg.State(), Won: e.wins}
 	if e.draining {

@@ -7,20 +7,18 @@ import (
 	"time"
 )
 
-// sourceTimeout bounds one question to a Source.
+// sourceTimeout bounds one reading of a Source.
 const sourceTimeout = 30 * time.Second
 
-// A Source yields jobs that are data: a schedule for each customer, say, from a
-// database. It is asked when Run begins, every Config.SourceEvery, and after
-// Scheduler.Refresh; what it says goes through the rules of Scheduler.Update.
+// A Source yields jobs from data: a schedule for each customer, for example, from a
+// database. It is read when Run begins, every Config.SourceEvery, and after
+// Scheduler.Refresh. Its jobs follow the rules of Scheduler.Update.
 type Source interface {
-	// Jobs returns all jobs there are now, in any order: one that is missing is
-	// removed. With an error, nothing is: the jobs of before go on until the
-	// next answer. So a reader of rows must return its error, never the rows it
-	// got so far. The context ends after 30 s.
+	// Jobs returns all current jobs, in any order. Missing jobs are removed. After an error
+	// all jobs stay until the next answer: so return the error of a reader, never the rows
+	// read before it. The context ends after 30 s.
 	//
-	// A name or key that another job has, be it one of New or Update, is an
-	// error too, and changes nothing either.
+	// The name or key of another job, also of one of New or Update, is an error, too.
 	Jobs(ctx context.Context) ([]Job, error)
 }
 
@@ -30,30 +28,29 @@ type SourceFunc func(ctx context.Context) ([]Job, error)
 // Jobs calls f.
 func (f SourceFunc) Jobs(ctx context.Context) ([]Job, error) { return f(ctx) }
 
-// Refresh has Config.Source asked soon instead of after Config.SourceEvery: for
-// programs that know when something has changed. It does not wait, and may be
-// called from any goroutine.
+// Refresh reads Config.Source soon instead of after Config.SourceEvery: call it when data
+// has changed. It does not wait. Any goroutine may call it.
 func (s *Scheduler) Refresh() {
 	select {
 	case s.refresh <- struct{}{}:
-	default: // it will be asked anyway
+	default: // it will be read anyway
 	}
 }
 
-// follow takes in what Config.Source says until ctx ends or the engine drains.
+// follow reads Config.Source until ctx ends or the engine drains.
 func (s *Scheduler) follow(ctx context.Context) {
 	if s.cfg.Source == nil {
 		return
 	}
 	ticker := time.NewTicker(s.cfg.SourceEvery)
 	defer ticker.Stop()
-	var last string // what was said of the last failure
+	var last string // text of the last failure
 	for ctx.Err() == nil {
-		err := s.resource(ctx)
+		err := s.readSource(ctx)
 		if errors.Is(err, ErrStopped) || ctx.Err() != nil {
 			return
 		}
-		last = s.complain(err, last)
+		last = s.reportSource(err, last)
 		select {
 		case <-ctx.Done():
 		case <-s.refresh:
@@ -62,9 +59,9 @@ func (s *Scheduler) follow(ctx context.Context) {
 	}
 }
 
-// complain tells the observer of a failure, once while it stays the same, and
-// of its end.
-func (s *Scheduler) complain(err error, last string) string {
+// reportSource notifies the observer of a failure, once while it stays the same, and of its
+// end.
+func (s *Scheduler) reportSource(err error, last string) string {
 	if err == nil {
 		if last != "" {
 			s.cfg.Observer(Event{Kind: EventUpdateFailed})
@@ -77,8 +74,8 @@ func (s *Scheduler) complain(err error, last string) string {
 	return err.Error()
 }
 
-// resource asks Config.Source and serves what it says.
-func (s *Scheduler) resource(ctx context.Context) error {
+// readSource reads Config.Source and serves its jobs.
+func (s *Scheduler) readSource(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
 	defer cancel()
 	list, err := s.cfg.Source.Jobs(ctx)

@@ -11,7 +11,7 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// rows is a Source as a table in a database is.
+// rows is a Source like a database table.
 type rows struct {
 	mu    sync.Mutex
 	jobs  []scheduler.Job
@@ -32,8 +32,8 @@ func (r *rows) Jobs(context.Context) ([]scheduler.Job, error) {
 	return r.jobs, r.err
 }
 
-// TestSource: jobs follow what a Source says; one that fails changes nothing,
-// and is said to fail once, and to be well again.
+// TestSource: jobs follow the Source; a failure changes nothing, and is reported once, and
+// so is its end.
 func TestSource(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestSource(t *testing.T) {
 	})
 }
 
-// TestSourceThatHangs is given up after its time, and does not hold up the end.
+// TestSourceThatHangs is given up after a timeout, and does not delay the end.
 func TestSourceThatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

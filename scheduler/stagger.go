@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Identical replicas that ask at the same instant divide the votes, and nobody
-// wins. So they start one after the other, in an order that changes with every
-// tick, and whoever meets a divided vote waits for a random time.
+// Identical replicas that ask at the same instant split the votes, and no one wins. So they
+// start one after the other, in an order that changes with every tick, and wait for a
+// random time after a split vote.
 
-// stagger is how long a replica waits before its first try. It leaves half of
-// the room for retries, however many replicas there are.
+// stagger is how long a replica waits before its first try. It leaves half of the room for
+// retries, for any number of replicas.
 func stagger(step time.Duration, rank int, room time.Duration) time.Duration {
 	if step <= 0 || room <= 0 {
 		return 0
@@ -18,23 +18,23 @@ func stagger(step time.Duration, rank int, room time.Duration) time.Duration {
 	return min(time.Duration(rank)*step, room/2)
 }
 
-// The longest pause before the second try, and before any if tries are quick:
-// within a window of seconds, and in one that may stay open for hours. There the
-// replica whose run is waited for does not pause, so the others need not hurry.
+// The longest pauses: before the second try, before others within a window of seconds, and
+// in a window that may stay open for hours. There the replica with the run does not pause,
+// so the others need not hurry.
 const (
 	firstRetry   = 20 * time.Millisecond
 	longestRetry = 250 * time.Millisecond
 	longestWait  = 4 * time.Second
 )
 
-// slowFactor is how much longer than a try takes the pause after it may be.
+// slowFactor bounds the pause after a try, as a multiple of its duration.
 const slowFactor = 4
 
-// retryDelay is the pause after so many tries, the last of which took so long:
-// random, up to a limit that doubles until it is longest. Where tries are slow the limit is a
-// multiple of what they take, or they would go on meeting each other, and the
-// more of them there are, the slower they get. It does not aim at the end of
-// the lease in the way, where all who wait would meet again.
+// retryDelay is the pause after a number of tries, the last of which took that long. It is
+// random, up to a limit that doubles up to longest. If tries are slow, the limit is a
+// multiple of their duration: otherwise competitors would keep colliding and slow each
+// other down. It does not aim at the end of the blocking lease, where all waiting replicas
+// would collide again.
 func retryDelay(tries int, took, longest time.Duration, random func(time.Duration) time.Duration) time.Duration {
 	limit := firstRetry
 	for range tries - 1 {
@@ -46,5 +46,5 @@ func retryDelay(tries int, took, longest time.Duration, random func(time.Duratio
 	return time.Millisecond + random(max(limit, slowFactor*took))
 }
 
-// randomDelay returns a random duration below limit, of whatever tick.
+// randomDelay returns a random duration below limit.
 func randomDelay(_ string, _ time.Time, limit time.Duration) time.Duration { return rand.N(limit) }

@@ -8,49 +8,47 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// tell tells the observer what happens to the tick before it is won.
-func (a *attempt) tell(e Event) {
+// notify sends an event of the tick before it is won.
+func (a *attempt) notify(e Event) {
 	e.Entry = named(a.entry("", time.Time{}), a.job.Name)
 	a.cfg.Observer(e)
 }
 
-// tell tells the observer what happens to the run while it goes on.
-func (x *execution) tell(e Event) { x.tellOf(x.going(), e) }
+// notify sends an event of the run during the run.
+func (x *execution) notify(e Event) { x.notifyOf(x.runningEntry(), e) }
 
-// tellOf tells the observer what happens to the run that entry describes.
-func (x *execution) tellOf(entry ledger.Entry, e Event) {
+// notifyOf sends an event of the run that entry describes.
+func (x *execution) notifyOf(entry ledger.Entry, e Event) {
 	e.Entry, e.Run = named(entry, x.job.Name), entry.ID()
 	x.cfg.Observer(e)
 }
 
-// tellStarted tells the observer of a run that starts, and if it does so later
-// than its job wants. Ticks of the past that somebody asked for are not late.
-func (x *execution) tellStarted() {
+// notifyStarted sends EventStarted, and EventLate if the run starts too late. Requested
+// ticks of the past are not late.
+func (x *execution) notifyStarted() {
 	by := x.started.Sub(x.tick.start)
-	x.tell(Event{Kind: EventStarted, By: by})
+	x.notify(Event{Kind: EventStarted, By: by})
 	if x.job.LateAfter > 0 && by > x.job.LateAfter && x.tick.trigger != ledger.ByBackfill {
-		x.tell(Event{Kind: EventLate, By: by})
+		x.notify(Event{Kind: EventLate, By: by})
 	}
 }
 
-// named returns e as observers are shown it: with the name of the job, under
-// which the nodes may not know it.
+// named returns e with the name of the job, for observers. The nodes may know another name.
 func named(e ledger.Entry, job string) ledger.Entry {
 	e.Job = job
 	return e
 }
 
-// going is the entry of the run while it goes on.
-func (x *execution) going() ledger.Entry {
+// runningEntry is the entry of the run during the run.
+func (x *execution) runningEntry() ledger.Entry {
 	e := x.entry(ledger.Running, x.started)
 	x.granted(&e)
 	return e
 }
 
-// tellLost tells the observer once that the run has ended with its lease, if that
-// is the cause.
-func (x *execution) tellLost(cause error) {
+// notifyLost sends EventLeaseLost once, if that is the cause.
+func (x *execution) notifyLost(cause error) {
 	if errors.Is(cause, locking.ErrLeaseLost) {
-		x.toldLost.Do(func() { x.tell(Event{Kind: EventLeaseLost, Err: cause}) })
+		x.lostOnce.Do(func() { x.notify(Event{Kind: EventLeaseLost, Err: cause}) })
 	}
 }

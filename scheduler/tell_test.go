@@ -15,7 +15,7 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// What metrics and traces are made of is told in order, with its times.
+// Events for metrics and traces come in order, with their durations.
 func TestARunIsToldStepByStep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestARunIsToldStepByStep(t *testing.T) {
 	})
 }
 
-// slow is a Locker that takes its time.
+// slow is a slow Locker.
 type slow struct{ *locktest.Memory }
 
 func (s slow) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
@@ -82,8 +82,7 @@ func (l slowLease) Release(ctx context.Context, note []byte) error {
 	return l.Lease.Release(ctx, note)
 }
 
-// A claim that comes too late to begin the work ends as unused, since it will
-// not be told as started or finished.
+// A claim that comes too late to begin ends as unused, since no start or end follows.
 func TestUnusedClaimsAreTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -94,7 +93,7 @@ func TestUnusedClaimsAreTold(t *testing.T) {
 				switch e.Kind {
 				case scheduler.EventClaimed:
 					told = append(told, "claimed")
-					time.Sleep(3 * time.Second) // as a process that is stopped does
+					time.Sleep(3 * time.Second) // like a stopped process
 				case scheduler.EventStarted, scheduler.EventLate, scheduler.EventFinished:
 					told = append(told, string(e.Kind))
 				case scheduler.EventUnused:
@@ -113,7 +112,7 @@ func TestUnusedClaimsAreTold(t *testing.T) {
 	})
 }
 
-// Middleware goes around each call, the first one outermost.
+// Middleware wraps each call, the first one outermost.
 func TestMiddlewareOfTheScheduler(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// tenure is what the run is kept under: the lease of its job, and that of its
-// slot if it has one. Its work ends before the one that ends first.
+// tenure returns the leases of the run: that of its job, and that of its slot, if any. The
+// run ends before the earlier one.
 func (x *execution) tenure() locking.Tenure {
 	if x.slot == nil {
 		return x.lease
@@ -30,8 +30,8 @@ func (p pair) Deadline() time.Time {
 	return p.slot.Deadline()
 }
 
-// Extend implements locking.Tenure. Neither waits for the other: a slot whose
-// nodes are slow must not cost the job's lease.
+// Extend implements locking.Tenure. It extends both at once: slow nodes of a slot must not
+// cost the job's lease.
 func (p pair) Extend(ctx context.Context) error {
 	var job, slot error
 	var wg sync.WaitGroup
@@ -45,7 +45,7 @@ func (p pair) Extend(ctx context.Context) error {
 	return errors.Join(job, slot)
 }
 
-// LastPoll implements locking.Polled: what the nodes said to the lease of the job.
+// LastPoll implements locking.Polled, for the lease of the job.
 func (p pair) LastPoll() locking.Poll {
 	if polled, ok := p.job.(locking.Polled); ok {
 		return polled.LastPoll()
@@ -53,7 +53,7 @@ func (p pair) LastPoll() locking.Poll {
 	return locking.Poll{}
 }
 
-// A slotError says that it was the slot that could not be extended.
+// A slotError is a failed extension of the slot.
 type slotError struct {
 	name string
 	err  error
@@ -62,8 +62,8 @@ type slotError struct {
 func (e *slotError) Error() string { return fmt.Sprintf("slot %s: %v", e.name, e.err) }
 func (e *slotError) Unwrap() error { return e.err }
 
-// slotLost says that a run whose lease was lost for cause lost its slot, zero if it
-// was the job's own lease.
+// slotLost returns the reason of a run that lost its slot for cause, zero if it lost the
+// job's lease.
 func (x *execution) slotLost(cause error) ledger.Reason {
 	if x.slot == nil {
 		return ledger.Reason{}

@@ -7,23 +7,23 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A tick is an instant of a stream of a job that one replica may run: of the
-// schedule, or of what people ask for. The zero tick is none.
+// A tick is an instant in a stream of a job that one replica may run. A stream is the
+// schedule, or one kind of requests. The zero tick is none.
 type tick struct {
 	stream  string    // empty: the schedule
-	at      time.Time // its place in the stream; in the schedule its nominal time
+	at      time.Time // its place in the stream; for the schedule its nominal time
 	nominal time.Time // what the run is told
 	start   time.Time // it may be claimed from here
-	until   time.Time // and not after this, in its time
-	latest  time.Time // nor after this when it is caught up; zero: it is not
+	until   time.Time // the end of its window
+	latest  time.Time // the end of its catch-up; zero: none
 	trigger ledger.Trigger
-	why     *ledger.Reason // it did not run in its time; nil: not known
-	act     *acts.Act      // who asked for it, and with which params; nil: the schedule
+	why     *ledger.Reason // why it did not run in its window; nil: unknown
+	act     *acts.Act      // the request for it; nil: the schedule
 
 	next time.Time // the nominal time of the next tick of the schedule; zero: none
 }
 
-// entry begins the ledger's line on the tick.
+// entry begins the ledger's entry of the tick.
 func (t tick) entry(j *Job, replica string) ledger.Entry {
 	e := ledger.Entry{
 		Job: j.key(), Tick: t.nominal, Stream: t.stream, Trigger: t.trigger, Parent: t.parent(), Replica: replica,
@@ -35,7 +35,7 @@ func (t tick) entry(j *Job, replica string) ledger.Entry {
 	return e
 }
 
-// parent is the id of the run that asked for the tick, if one did.
+// parent is the id of the run that triggered the tick, if any.
 func (t tick) parent() string {
 	if t.act == nil {
 		return ""
@@ -43,8 +43,8 @@ func (t tick) parent() string {
 	return t.act.Parent
 }
 
-// missed is the verdict on a tick that did not run in its time; otherwise says why, if
-// that is not known.
+// missed is the verdict on a tick that did not run in its window, with the code otherwise
+// if the reason is unknown.
 func (t tick) missed(otherwise ledger.Code) verdict {
 	if t.why == nil {
 		return missedFor(otherwise)
@@ -54,15 +54,15 @@ func (t tick) missed(otherwise ledger.Code) verdict {
 
 func (t tick) isZero() bool { return t.at.IsZero() }
 
-// A due is what is kept of a job's next tick until it comes: of many jobs, nothing
-// else.
+// A due is the stored part of a job's next tick. Most jobs have no other state.
 type due struct {
 	at    time.Time
 	delay time.Duration // of its start
 	gap   time.Duration // before the tick after it; 0: there is none
 }
 
-// due keeps what is needed of t. Durations overflow after 292 years; no schedule reaches that.
+// due is the stored part of t. Durations overflow after 292 years; no schedule reaches
+// that.
 func (t tick) due() due {
 	d := due{at: t.at, delay: t.start.Sub(t.at)}
 	if !t.next.IsZero() {
@@ -73,7 +73,7 @@ func (t tick) due() due {
 
 func (d due) isZero() bool { return d.at.IsZero() }
 
-// start is from when the tick may be claimed.
+// start is when the tick may first be claimed.
 func (d due) start() time.Time { return d.at.Add(d.delay) }
 
 // next is the tick after it, zero if there is none.
@@ -84,7 +84,7 @@ func (d due) next() time.Time {
 	return d.at.Add(d.gap)
 }
 
-// tick is all of the job's next tick.
+// tick is the job's next tick.
 func (j *job) tick(window time.Duration) tick {
 	if j.next.isZero() {
 		return tick{}
@@ -92,12 +92,11 @@ func (j *job) tick(window time.Duration) tick {
 	return j.tickBefore(j.next.next(), j.next.at, window)
 }
 
-// late tells whether the tick's own window has closed.
+// late reports whether the tick's own window has closed.
 func (t tick) late(now time.Time) bool { return !now.Before(t.until) }
 
-// scheduled is the tick of the job's schedule at the given instant, with its
-// window: from its start until the next tick starts, at the latest until window
-// later.
+// scheduled is the tick of the job's schedule at the given instant. Its window is from its
+// start until the next tick starts, at most window long.
 func (j *Job) scheduled(at time.Time, window time.Duration) tick {
 	if at.IsZero() {
 		return tick{}
@@ -105,7 +104,7 @@ func (j *Job) scheduled(at time.Time, window time.Duration) tick {
 	return j.tickBefore(j.Schedule.Next(at), at, window)
 }
 
-// tickBefore is the tick at the given instant, the one after which is known.
+// tickBefore is the tick at the given instant, before the known next one.
 func (j *Job) tickBefore(next, at time.Time, window time.Duration) tick {
 	t := tick{at: at, nominal: at, trigger: ledger.BySchedule, latest: j.CatchUp.latest(at), next: next}
 	t.start = j.startOf(at, t.next)
@@ -124,8 +123,8 @@ func (j *Job) startOfNext(t tick) time.Time {
 	return j.startOf(t.next, j.Schedule.Next(t.next))
 }
 
-// startOf is a tick's nominal time, delayed by the job's jitter. However large
-// that is, a tick starts before the next one comes.
+// startOf is a tick's nominal time, delayed by the job's jitter. A tick always starts
+// before the next one comes.
 func (j *Job) startOf(at, next time.Time) time.Time {
 	limit := j.Jitter
 	if !next.IsZero() {
@@ -134,8 +133,8 @@ func (j *Job) startOf(at, next time.Time) time.Time {
 	return at.Add(Jitter(j.key(), at, limit))
 }
 
-// firstAfter is the job's first tick that starts after now. With jitter that
-// may be one whose nominal time has passed.
+// firstAfter is the job's first tick that starts after now. With jitter its nominal time
+// may be before now.
 func (j *Job) firstAfter(now time.Time, window time.Duration) tick {
 	t := j.scheduled(j.Schedule.Next(now.Add(-max(j.Jitter, 0))), window)
 	for !t.isZero() && !t.start.After(now) {

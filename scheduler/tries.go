@@ -9,16 +9,16 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// An ending is how the calls of the function under one claim ended.
+// An ending is the result of the calls of the function under one claim.
 type ending struct {
 	err   error         // of the last call
 	cause error         // why the context of the run, or of the last call, had ended
-	tries int           // calls there were
-	why   ledger.Reason // there was no further one, though the policy had allowed it
+	tries int           // number of calls
+	why   ledger.Reason // why there was no further call, although the policy allowed it
 }
 
-// calls calls the function until it need not, or must not, be called again. What
-// end says holds at any time, since the function may end the goroutine.
+// calls calls the function until its policy is satisfied. end is valid at any time, since
+// the function may end the goroutine.
 func (x *execution) calls(end *ending) {
 	ctx := x.keeper.Context()
 	if x.job.Timeout > 0 {
@@ -27,12 +27,12 @@ func (x *execution) calls(end *ending) {
 		ctx = timed
 	}
 	for end.tries = 1; ; end.tries++ {
-		c := x.describe(x.spent + end.tries)
+		c := x.newCall(x.spent + end.tries)
 		c.do(ctx, end)
 		if !x.job.Retry.allows(x.spent+end.tries, end.err) {
 			return
 		}
-		if end.why = x.rest(ctx, c.run, end.err); !end.why.IsZero() {
+		if end.why = x.backOff(ctx, c.run, end.err); !end.why.IsZero() {
 			return
 		}
 		if ctx.Err() != nil {
@@ -42,10 +42,9 @@ func (x *execution) calls(end *ending) {
 	}
 }
 
-// rest waits for the next call of the function, unless ctx ends before. It
-// returns why there will be none for another reason, at once: a run that waits
-// for nothing would keep others out.
-func (x *execution) rest(ctx context.Context, failed jobs.Run, err error) (why ledger.Reason) {
+// backOff waits for the next call of the function, unless ctx ends before. It returns at
+// once why there will be none for another reason: a waiting run blocks others.
+func (x *execution) backOff(ctx context.Context, failed jobs.Run, err error) (why ledger.Reason) {
 	if ctx.Err() != nil {
 		return ledger.Reason{}
 	}
@@ -60,7 +59,7 @@ func (x *execution) rest(ctx context.Context, failed jobs.Run, err error) (why l
 		return ledger.Reason{Code: ledger.CodeNoRetry, Variant: ledger.VariantDrain}
 	}
 	failed.Logger.Warn("try failed, trying again", slog.String("error", errorText(err)), slog.Duration("in", in))
-	x.tell(Event{Kind: EventRetried, Try: failed.Try, Err: err, In: in})
+	x.notify(Event{Kind: EventRetried, Try: failed.Try, Err: err, In: in})
 	timer := time.NewTimer(in)
 	defer timer.Stop()
 	select {

@@ -16,7 +16,7 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// failing fails in the calls whose errors are listed, and then succeeds.
+// failing fails with the listed errors, and then succeeds.
 func failing(errs ...error) jobs.Handler {
 	return func(_ context.Context, run jobs.Run) error {
 		if run.Try > len(errs) {
@@ -26,13 +26,13 @@ func failing(errs ...error) jobs.Handler {
 	}
 }
 
-// slowTry takes longer than anything allows.
+// slowTry exceeds all timeouts.
 func slowTry(ctx context.Context, run jobs.Run) error {
 	err := untilEnd(ctx, run)
 	return fmt.Errorf("try %d: %w", run.Try, err)
 }
 
-// noJitter takes nothing off the pauses between tries.
+// noJitter subtracts nothing from the pauses between tries.
 func noJitter(cfg *scheduler.Config) {
 	cfg.Random = func(_ string, _ time.Time, limit time.Duration) time.Duration { return limit - 1 }
 }
@@ -160,7 +160,7 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// What is the same for every call, and what is not; and who is told of it.
+// What differs between calls, what does not, and the events.
 func TestWhatTriesLearn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestWhatTriesLearn(t *testing.T) {
 	})
 }
 
-// The lease is kept while nobody calls the function.
+// The lease is kept during pauses.
 func TestPausesKeepTheLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestPausesKeepTheLease(t *testing.T) {
 	})
 }
 
-// A drain lets the call under way end, and begins no other.
+// A drain lets the current call end, and begins no other.
 func TestDrainEndsTries(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -251,7 +251,7 @@ func TestNoTryAfterTheLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		c.locker = frail{c.locks}
+		c.locker = fixedLeases{c.locks}
 		job := every(t, "10s", "j", c.handler(failing(errors.New("boom"))))
 		job.Retry = scheduler.Retry{Attempts: 2, Backoff: 5 * time.Second}
 		stop := c.start(c.replica("r1", noJitter, job))
@@ -264,7 +264,7 @@ func TestNoTryAfterTheLease(t *testing.T) {
 	})
 }
 
-// A call that outlasts its context is overdue until it returns, not for ever.
+// A call that ignores its context is overdue until it returns, not longer.
 func TestOverdueTryIsForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -6,34 +6,32 @@ import (
 	"time"
 )
 
-// Config.MaxClaims bounds the tries to claim that a replica has under way at
-// once. When thousands of ticks come at one instant, the others wait for a turn,
-// and are let in by their rank: so each replica first claims what it is first
-// for, and comes to what others are first for when most of that is decided. The
-// head start of the first thus grows with the load. Nothing that is held waits
-// for a turn: no extension, no release, no slot of a tick that was claimed.
+// Config.MaxClaims bounds a replica's concurrent tries to claim. When thousands of ticks
+// come at one instant, the others wait for a turn, in the order of their ranks. So each
+// replica first claims the ticks for which it is first, and comes to the others when most
+// of them are decided. The head start of the first replica thus grows with the load.
+// Extensions, releases and slots of claimed ticks need no turn.
 //
-// There are fewer turns while nodes do not answer, for they may have more to do
-// than they can: each silence halves them, down to one, and each answer to as many
-// questions as there are turns brings back one. So what replicas ask for again does
-// not keep nodes too busy, however many ticks come.
+// There are fewer turns while nodes do not answer, since they may be overloaded. Each
+// silence halves them, down to one; as many answers as there are turns add one. So retries
+// do not keep nodes overloaded.
 
-// turns are those of a replica. Any goroutine may use them.
+// turns are the turns of a replica. Any goroutine may use them.
 type turns struct {
 	most  int         // Config.MaxClaims
 	fewer atomic.Bool // the limit is below
 
-	quota             // its mutex is for what follows, too
+	quota             // its mutex also guards what follows
 	answers int       // since the limit was changed
 	halved  time.Time // when it was last
 }
 
 func newTurns(most int) *turns {
-	return &turns{most: most, quota: quota{limit: most, waiting: wishes{order: turnOrder}}}
+	return &turns{most: most, quota: quota{limit: most, waiting: waiters{order: turnOrder}}}
 }
 
-// silence halves the turns after a question that was begun at that time was not
-// answered: once for all those that were under way together.
+// silence halves the turns after a request that began at that time was not answered, once
+// for all that were under way together.
 func (t *turns) silence(begun time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -44,10 +42,10 @@ func (t *turns) silence(begun time.Time) {
 	t.fewer.Store(t.limit < t.most)
 }
 
-// answer brings turns back.
+// answer counts an answer, and adds a turn after enough of them.
 func (t *turns) answer() {
 	if !t.fewer.Load() {
-		return // as a rule
+		return // the usual case
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -55,15 +53,15 @@ func (t *turns) answer() {
 		t.limit++
 		t.answers = 0
 		t.fewer.Store(t.limit < t.most)
-		t.pass()
+		t.grant()
 	}
 }
 
-// turnOrder is that of those who wait for a turn.
+// turnOrder orders attempts that wait for a turn.
 func turnOrder(a, b *brief) int { return cmp.Or(cmp.Compare(a.rank, b.rank), turn(a, b)) }
 
-// takeTurn waits for a turn to try, within the tick's window, and tells whether
-// it had to. closing is the verdict if the window closed now.
+// takeTurn waits for a turn to try, within the tick's window, and reports whether it had
+// to. closing is the verdict if the window closed now.
 func (a *attempt) takeTurn(closing verdict) (waited bool, v verdict) {
 	w := a.turns.take(a.brief)
 	if w == nil {
@@ -76,7 +74,7 @@ func (a *attempt) takeTurn(closing verdict) (waited bool, v verdict) {
 			a.hasTurn = true
 			return true, verdict{kind: again}
 		case timeUp:
-			if a.goOn(closing) {
+			if a.extendToCatchUp(closing) {
 				continue
 			}
 		}
@@ -85,7 +83,7 @@ func (a *attempt) takeTurn(closing verdict) (waited bool, v verdict) {
 	}
 }
 
-// leaveTurn gives the turn back, if the attempt has one.
+// leaveTurn returns the turn, if the attempt has one.
 func (a *attempt) leaveTurn() {
 	if a.hasTurn {
 		a.hasTurn = false

@@ -14,7 +14,7 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// A busy Locker takes its time, and keeps the order in which it was asked.
+// A busy Locker is slow, and records the order of requests.
 type busy struct {
 	*locktest.Memory
 	slow time.Duration
@@ -48,7 +48,7 @@ func claims(n int) func(*scheduler.Config) {
 	return func(cfg *scheduler.Config) { cfg.MaxClaims = n }
 }
 
-// many are jobs whose ticks come at one instant.
+// many returns jobs with ticks at one instant.
 func many(t *testing.T, c *cluster, n int, interval string) (list []scheduler.Job) {
 	t.Helper()
 	for i := range n {
@@ -57,14 +57,14 @@ func many(t *testing.T, c *cluster, n int, interval string) (list []scheduler.Jo
 	return list
 }
 
-// Of 60 ticks that come at one instant a replica first claims all that it is
-// first for, so many at once as it may, and then those it is second for.
+// With 60 ticks at one instant a replica first claims those for which it is first, as many
+// at once as allowed, and then those for which it is second.
 func TestFirstInRankGoFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		others := []string{"r1", "r2", "r3"}
-		for _, id := range others[1:] { // they live, and do nothing
+		for _, id := range others[1:] { // they are alive, and do nothing
 			c.start(c.replica(id, nil))
 		}
 		b := &busy{Memory: c.locks, slow: 10 * time.Millisecond}
@@ -76,7 +76,7 @@ func TestFirstInRankGoFirst(t *testing.T) {
 		for i, job := range b.order {
 			rank := scheduler.Rank(job, tick, "r1", others)
 			if i > 0 && b.times[i].After(b.times[i-1]) {
-				before = last // of several that have a turn at one instant any may come first
+				before = last // several with a turn at one instant come in any order
 			}
 			if rank < before {
 				t.Fatalf("%s, of rank %d, was asked for after one of rank %d", job, rank, before)
@@ -90,8 +90,8 @@ func TestFirstInRankGoFirst(t *testing.T) {
 	})
 }
 
-// Who waits for a turn until the window closes was too late; who does when the
-// replica drains is told at once; and both leave their turn to others.
+// An attempt that waits for a turn until its window closes was too late; at a drain it ends
+// at once; both leave their turn to others.
 func TestWaitingForATurnEnds(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -128,8 +128,8 @@ func TestWaitingForATurnEnds(t *testing.T) {
 	}
 }
 
-// Extensions and releases wait for no turn: a run goes on, and ends, while all
-// turns are taken by nodes that do not answer.
+// Extensions and releases need no turn: a run continues, and ends, while nodes that do not
+// answer hold all turns.
 func TestWhatIsHeldNeedsNoTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,14 +10,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// ranked is an attempt of a rank, of a job that is named for it.
+// ranked is an attempt with a rank, of a job with the same name.
 func ranked(rank, priority int, at time.Duration) *brief {
-	a := waiter(fmt.Sprintf("rank %d, priority %d, at %v", rank, priority, at), priority, at)
+	a := waitingBrief(fmt.Sprintf("rank %d, priority %d, at %v", rank, priority, at), priority, at)
 	a.rank = rank
 	return a
 }
 
-func (w *wish) granted() bool {
+func (w *waiter) granted() bool {
 	select {
 	case <-w.given:
 		return true
@@ -26,7 +26,7 @@ func (w *wish) granted() bool {
 	}
 }
 
-// Who waits for a turn goes by rank, then by priority, then by tick.
+// Turns go by rank, then by priority, then by tick.
 func TestTurnsGoByRank(t *testing.T) {
 	t.Parallel()
 	turns := newTurns(1)
@@ -34,13 +34,13 @@ func TestTurnsGoByRank(t *testing.T) {
 		t.Fatal("the first must wait")
 	}
 	order := []*brief{ranked(0, 1, time.Hour), ranked(0, 0, 0), ranked(0, 0, time.Second), ranked(1, 9, 0), ranked(2, 0, 0)}
-	var waiting []*wish
+	var waiting []*waiter
 	for _, i := range []int{3, 1, 4, 0, 2} {
 		waiting = append(waiting, turns.take(order[i]))
 	}
 	for _, a := range order {
 		turns.leave()
-		i := slices.IndexFunc(waiting, (*wish).granted)
+		i := slices.IndexFunc(waiting, (*waiter).granted)
 		if i < 0 || waiting[i].brief != a {
 			t.Fatalf("it is not the turn of %s", a.job.Name)
 		}
@@ -48,14 +48,14 @@ func TestTurnsGoByRank(t *testing.T) {
 	}
 }
 
-// Whatever attempts do, and nodes answer, a turn is neither lost nor given twice: who
-// waits is let in as soon as there are turns, of which one is left at least.
+// A turn is never lost or given twice: waiting attempts get theirs as soon as there are
+// turns, of which at least one remains.
 func TestTurnsAreKept(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 5).Draw(t, "limit")
 		turns, have := newTurns(limit), 0
-		var waiting []*wish
+		var waiting []*waiter
 		t.Repeat(map[string]func(*rapid.T){
 			"take": func(t *rapid.T) {
 				if w := turns.take(ranked(rapid.IntRange(0, 3).Draw(t, "rank"), 0, 0)); w != nil {
@@ -76,7 +76,7 @@ func TestTurnsAreKept(t *testing.T) {
 					t.Skip("nobody waits")
 				}
 				i := rapid.IntRange(0, len(waiting)-1).Draw(t, "who")
-				turns.giveUp(waiting[i]) // also one that was given its turn, and has not noticed
+				turns.giveUp(waiting[i]) // also one that has just got its turn
 				waiting = slices.Delete(waiting, i, i+1)
 			},
 			"notice": func(t *rapid.T) {
@@ -106,9 +106,8 @@ func TestTurnsAreKept(t *testing.T) {
 	})
 }
 
-// How many turns there are follows what is answered: halved by a silence, once for
-// all that was asked together, and given back one by one, the slower the more there
-// are.
+// The number of turns follows the answers: a silence halves it, once for all concurrent
+// requests, and answers restore it one by one, slower with more turns.
 func TestTurnsFollowAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,29 +9,27 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// Update replaces the jobs given to New, or to the last Update, by list; those
-// of Config.Source stay. It may be called before and during Run, from any
-// goroutine but an Observer's, and returns when it has taken effect:
+// Update replaces the jobs of New, or of the last Update, by list; those of Config.Source
+// stay. Any goroutine but an Observer's may call it, before and during Run. When it
+// returns:
 //
 //   - A job with a new Key is added. Its first tick is the next one.
 //   - A job whose Key is gone is removed: no tick of it is claimed any more.
-//     Those that were due and not decided yet are recorded as skipped. What runs
-//     goes on to its end.
-//   - A job with another Hash is changed: its next tick is computed anew. What
-//     runs, and what is being claimed, keeps the definition it began with.
+//     Undecided ticks are recorded as skipped. Runs continue to their end.
+//   - A job with another Hash is changed: its next tick is computed again. Runs and
+//     claims keep the definition that they began with.
 //   - A job with the same Hash is left alone, but for its Handler and Schedule:
-//     those of list serve from its next tick.
+//     those of list are used from its next tick on.
 //
-// An error changes nothing: it joins everything that is wrong with list, or is
-// ErrStopped when Run drains or has returned.
+// An error changes nothing. It joins everything that is wrong with list, or is ErrStopped
+// when Run drains or has returned.
 func (s *Scheduler) Update(list []Job) (Diff, error) {
 	s.lineup.mu.Lock()
 	defer s.lineup.mu.Unlock()
 	return s.set(list, values(s.lineup.sourced))
 }
 
-// validateRenames makes sure that a job which was renamed twice keeps its first
-// key.
+// validateRenames checks that a job that was renamed twice keeps its first key.
 func validateRenames(before map[string]*Job, after []*Job) error {
 	was := make(map[string]string)
 	for key, j := range before {
@@ -48,12 +46,12 @@ func validateRenames(before map[string]*Job, after []*Job) error {
 	return errors.Join(errs...)
 }
 
-// errRemoved ends the claiming of a tick whose job was removed.
+// errRemoved ends the attempt for a tick whose job was removed.
 var errRemoved = errors.New("the job was removed")
 
-// hand gives u to the loop and waits until it has taken it in. It returns false
-// if the loop drains or has ended.
-func (e *engine) hand(u update) bool {
+// submit passes u to the loop and waits until it is applied. It returns false if the loop
+// drains or has ended.
+func (e *engine) submit(u update) bool {
 	u.done = make(chan struct{})
 	select {
 	case e.updates <- u:
@@ -64,10 +62,10 @@ func (e *engine) hand(u update) bool {
 	}
 }
 
-// update takes jobs in.
+// update applies one step.
 func (e *engine) update(u update) {
 	defer close(u.done)
-	defer func() { e.larger = nil }()
+	defer func() { e.priorities = nil }()
 	now := e.clock.wall()
 	for _, added := range u.added {
 		e.add(added)
@@ -82,8 +80,7 @@ func (e *engine) update(u update) {
 	e.startScans()
 }
 
-// add takes a job in. One that was removed, and of which something still goes
-// on, comes back as itself.
+// add adds a job. A removed job that is still busy is used again.
 func (e *engine) add(added *served) {
 	i := slices.IndexFunc(e.leaving, func(j *job) bool { return j.Key == added.Key })
 	if i < 0 {
@@ -97,8 +94,8 @@ func (e *engine) add(added *served) {
 	e.plan(back)
 }
 
-// revise replaces the definition of a job. A tick that has come off the old
-// schedule and is not claimed yet is accounted for, unless the new one has it.
+// revise replaces the definition of a job. A due tick of the old schedule that is not
+// claimed yet is recorded, unless the new schedule has it.
 func (e *engine) revise(r revision, now time.Time) {
 	j := r.served.job
 	defer e.pauseChanged(j, !j.paused(e.pauses).IsZero())
@@ -114,7 +111,7 @@ func (e *engine) revise(r revision, now time.Time) {
 	e.reschedule(j, r.next)
 }
 
-// remove ends a job but for what runs.
+// remove removes a job; its runs continue.
 func (e *engine) remove(j *job, now time.Time) {
 	e.fireDue(j, now)
 	if due := j.tick(e.cfg.Window); !due.isZero() && !due.at.After(now) {
@@ -125,10 +122,10 @@ func (e *engine) remove(j *job, now time.Time) {
 	delete(e.unread, j)
 	for _, l := range j.lanes {
 		for _, t := range l.queue {
-			if t.act == nil { // a request is open to replicas that have the job
+			if t.act == nil { // other replicas with the job may run a request
 				e.decided(j.Job, t, skippedFor(ledger.CodeRemoved))
 			} else {
-				e.heeded[t.act.ID] = false
+				e.startedRequests[t.act.ID] = false
 			}
 		}
 		l.queue = nil
@@ -141,15 +138,14 @@ func (e *engine) remove(j *job, now time.Time) {
 	}
 }
 
-// fireDue starts the job's tick if it has come due and the loop has not seen it
-// yet.
+// fireDue starts the job's due tick if the loop has not seen it yet.
 func (e *engine) fireDue(j *job, now time.Time) {
 	if !j.next.isZero() && !j.next.start().After(now) {
 		e.fire(j, now)
 	}
 }
 
-// unlist takes a job off the list, whose order means nothing.
+// unlist removes a job from the list, which has no order.
 func (e *engine) unlist(j *job) {
 	last := e.jobs[len(e.jobs)-1]
 	e.jobs[j.index], last.index = last, j.index
@@ -157,13 +153,13 @@ func (e *engine) unlist(j *job) {
 	e.jobs = e.jobs[:len(e.jobs)-1]
 }
 
-// busy tells whether anything of the job goes on.
+// busy reports whether the job has runs or attempts.
 func (j *job) busy() bool {
 	return len(j.running) > 0 || slices.ContainsFunc(j.lanes, func(l *lane) bool { return l.claiming != nil })
 }
 
-// left forgets a job that was removed once nothing of it goes on.
-func (e *engine) left(j *job) {
+// dropIfIdle drops a removed job that is no longer busy.
+func (e *engine) dropIfIdle(j *job) {
 	if len(e.leaving) > 0 && !j.busy() {
 		e.leaving = slices.DeleteFunc(e.leaving, func(l *job) bool { return l == j })
 	}

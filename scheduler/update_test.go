@@ -15,7 +15,7 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// update replaces the jobs of s and returns what changed in words.
+// update replaces the jobs of s and returns the changes in words.
 func (c *cluster) update(s *scheduler.Scheduler, list ...scheduler.Job) string {
 	c.t.Helper()
 	diff, err := s.Update(list)
@@ -25,8 +25,7 @@ func (c *cluster) update(s *scheduler.Scheduler, list ...scheduler.Job) string {
 	return diff.String()
 }
 
-// TestUpdate: jobs come, change and go while a replica runs, and ticks follow
-// from the very next one.
+// TestUpdate: jobs come, change and go during a run, and ticks follow from the next one on.
 func TestUpdate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -52,8 +51,8 @@ func TestUpdate(t *testing.T) {
 	})
 }
 
-// TestUpdateLeavesRunsAlone: a run goes on to its end with the definition that
-// it began with, whatever becomes of its job.
+// TestUpdateLeavesRunsAlone: a run continues to its end with its first definition, whatever
+// happens to its job.
 func TestUpdateLeavesRunsAlone(t *testing.T) {
 	t.Parallel()
 	for _, what := range []string{"changed", "removed"} {
@@ -94,8 +93,8 @@ func TestUpdateLeavesRunsAlone(t *testing.T) {
 	}
 }
 
-// TestRemovedTicksAreAccountedFor: ticks that were due when their job was
-// removed do not vanish: not the one that waits, not one that jitter holds back.
+// TestRemovedTicksAreAccountedFor: due ticks of a removed job are recorded: the one that
+// waits, and one delayed by jitter.
 func TestRemovedTicksAreAccountedFor(t *testing.T) {
 	t.Parallel()
 	const reason = "skipped: removed: the job was taken out of this replica's configuration"
@@ -120,24 +119,24 @@ func TestRemovedTicksAreAccountedFor(t *testing.T) {
 	})
 }
 
-// A tardy Locker takes its time to answer.
-type tardy struct {
+// A delayed Locker is slow to answer.
+type delayed struct {
 	locking.Locker
 	takes time.Duration
 }
 
-func (l tardy) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+func (l delayed) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	time.Sleep(l.takes)
 	return l.Locker.TryAcquire(ctx, req)
 }
 
-// TestRemovedJobsQueueIsAccountedFor: nor does a tick vanish that waits until an
-// earlier one is decided. That one runs, if its claim was under way and is won.
+// TestRemovedJobsQueueIsAccountedFor: so is a tick that waits for an earlier one. That one
+// runs if its claim was under way and is won.
 func TestRemovedJobsQueueIsAccountedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		c.locker = tardy{c.locks, 2500 * time.Millisecond}
+		c.locker = delayed{c.locks, 2500 * time.Millisecond}
 		s := c.replica("r1", nil, every(t, "2s", "j", c.handler(nil)))
 		stop := c.start(s)
 		time.Sleep(4200 * time.Millisecond)
@@ -148,8 +147,8 @@ func TestRemovedJobsQueueIsAccountedFor(t *testing.T) {
 	})
 }
 
-// TestRemovedJobComesBack: a job that comes back while its last run still goes
-// on does not start another beside it.
+// TestRemovedJobComesBack: a job that comes back during its last run does not start another
+// beside it.
 func TestRemovedJobComesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -176,8 +175,8 @@ func TestRemovedJobComesBack(t *testing.T) {
 	})
 }
 
-// TestRename: a job that goes on under another name keeps its ledger, and no
-// tick of it runs twice or is lost, on whichever replica it has which name.
+// TestRename: a renamed job keeps its ledger, and no tick runs twice or is lost, with
+// either name on any replica.
 func TestRename(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -238,8 +237,8 @@ func TestUpdateIsAllOrNothing(t *testing.T) {
 	})
 }
 
-// TestUpdateBeforeAndAfterRun: before Run it is as if New had been told; after
-// it, and during the drain, it is an error.
+// TestUpdateBeforeAndAfterRun: before Run it replaces the jobs of New; after it, and during
+// the drain, it is an error.
 func TestUpdateBeforeAndAfterRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -271,7 +270,7 @@ func TestUpdateBeforeAndAfterRun(t *testing.T) {
 	})
 }
 
-// TestUpdateOfManyJobs: a set of 30 000 jobs is taken in while others tick.
+// TestUpdateOfManyJobs: 30 000 jobs are added while others tick.
 func TestUpdateOfManyJobs(t *testing.T) {
 	t.Parallel()
 	schedule := every(t, "24h", "x", nil).Schedule

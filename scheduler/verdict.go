@@ -9,7 +9,7 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A verdict is what follows from a refused claim.
+// A verdict is the consequence of a refused claim.
 type verdict struct {
 	kind    kind
 	outcome ledger.Outcome // if kind is settled
@@ -21,7 +21,7 @@ type kind uint8
 
 const (
 	again     kind = iota // may still be won
-	lost                  // another replica runs the tick, and accounts for it
+	lost                  // another replica runs the tick and records it
 	settled               // will not run; outcome and reason say why
 	postponed             // an earlier tick goes first
 )
@@ -37,9 +37,9 @@ func because(o ledger.Outcome, reason ledger.Reason) verdict {
 	return verdict{kind: settled, outcome: o, reason: reason}
 }
 
-// judge says what a refusal means to replica while the tick's window is open.
-// Only what a quorum agrees on, or one node knows for ever, is final. A claim of
-// the replica itself is one that it has given up, and could not tell the nodes.
+// judge returns what a refusal means to replica while the tick's window is open. It is
+// final only if a quorum agrees, or if one node knows it for certain. A claim of the
+// replica itself is one that it has given up without reaching the nodes.
 func judge(err error, replica string) verdict {
 	switch {
 	case errors.Is(err, locking.ErrClaimed) && claimant(err) == replica:
@@ -49,15 +49,15 @@ func judge(err error, replica string) verdict {
 	case errors.Is(err, locking.ErrSuperseded):
 		return missedFor(ledger.CodeSuperseded)
 	case errors.Is(err, locking.ErrUnvouched):
-		return because(ledger.Missed, unwilling(ledger.CodeUnvouched, err))
+		return because(ledger.Missed, withAnswers(ledger.CodeUnvouched, err))
 	case errors.Is(err, locking.ErrRefused):
-		return because(ledger.Missed, unwilling(ledger.CodeRefused, err))
+		return because(ledger.Missed, withAnswers(ledger.CodeRefused, err))
 	default:
 		return verdict{kind: again}
 	}
 }
 
-// claimant is who has the tick, as far as err says.
+// claimant is the replica that has the tick, as far as err says.
 func claimant(err error) string {
 	if refused, ok := errors.AsType[*locking.AcquireError](err); ok {
 		return refused.Holder
@@ -65,8 +65,8 @@ func claimant(err error) string {
 	return ""
 }
 
-// atWindowEnd says what becomes of a tick whose window closes when err was the
-// last refusal. Whatever it says yields to the record of a run.
+// atWindowEnd is the verdict on a tick whose window closes; err was the last refusal. The
+// record of a run replaces it.
 func atWindowEnd(err error, t tick) verdict {
 	switch {
 	case errors.Is(err, locking.ErrTaken):
@@ -74,17 +74,17 @@ func atWindowEnd(err error, t tick) verdict {
 	case errors.Is(err, locking.ErrClaimed):
 		return missedFor(ledger.CodeUndecided)
 	case errors.Is(err, locking.ErrNoQuorum), errors.Is(err, locking.ErrSilent):
-		return because(ledger.Missed, unwilling(ledger.CodeNoQuorum, err))
+		return because(ledger.Missed, withAnswers(ledger.CodeNoQuorum, err))
 	case errors.Is(err, locking.ErrSplit):
 		return missedFor(ledger.CodeSplit)
 	case errors.Is(err, locking.ErrTooSlow):
-		return because(ledger.Missed, unwilling(ledger.CodeTooSlow, err))
+		return because(ledger.Missed, withAnswers(ledger.CodeTooSlow, err))
 	case errors.Is(err, locking.ErrNodeAhead):
-		reason := unwilling(ledger.CodeClock, err)
+		reason := withAnswers(ledger.CodeClock, err)
 		reason.Variant = ledger.VariantNodes
 		return because(ledger.Missed, reason)
 	case errors.Is(err, locking.ErrFuture):
-		return because(ledger.Missed, unwilling(ledger.CodeClock, err))
+		return because(ledger.Missed, withAnswers(ledger.CodeClock, err))
 	case errors.Is(err, context.Canceled):
 		return missedFor(ledger.CodeDrained)
 	default:
@@ -92,15 +92,15 @@ func atWindowEnd(err error, t tick) verdict {
 	}
 }
 
-// unwilling is a reason with what each unwilling node said.
-func unwilling(code ledger.Code, err error) ledger.Reason {
+// withAnswers is a reason with the answer of each unwilling node.
+func withAnswers(code ledger.Code, err error) ledger.Reason {
 	refused, ok := errors.AsType[*locking.AcquireError](err)
 	if !ok || len(refused.Nodes) == 0 {
 		return ledger.Reason{Code: code}
 	}
-	said := make([]string, len(refused.Nodes))
+	answers := make([]string, len(refused.Nodes))
 	for i, n := range refused.Nodes {
-		said[i] = n.Error()
+		answers[i] = n.Error()
 	}
-	return ledger.Reason{Code: code, Details: &ledger.Details{Text: strings.Join(said, "; ")}}
+	return ledger.Reason{Code: code, Details: &ledger.Details{Text: strings.Join(answers, "; ")}}
 }

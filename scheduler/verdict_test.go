@@ -13,7 +13,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// refusal is what a Locker returns for reason.
+// refusal is a Locker's error for reason.
 func refusal(reason error, nodes ...locking.NodeError) *locking.AcquireError {
 	return &locking.AcquireError{Reason: reason, Name: "j", Nodes: nodes}
 }

@@ -2,19 +2,19 @@ package scheduler
 
 import "slices"
 
-// A Version is what listings show of a job: what replicas serve now or, if none
-// does, what one served last.
+// A Version is one version of a job in listings: one that replicas serve now or, if there
+// is none, the last one.
 type Version struct {
 	JobInfo
 	Live bool // a replica serves it now
-	// Drift: replicas that live serve different versions of the job.
+	// Drift: live replicas serve different versions of the job.
 	Drift bool
 }
 
-// Versions sorts out what is published: of each job the versions that replicas
-// serve now, in the order of published, which is that of Roster.Jobs; if there
-// are none, the last one. Where several live, each is marked as drifting. The Account of
-// each is that of the job.
+// Versions returns, for each job, the published versions that replicas serve now, or the
+// last one if there are none. They keep the order of published, which is that of
+// Roster.Jobs. Several live versions are marked as drift. The Account of each is that of
+// the job.
 func Versions(published []JobInfo, live []Replica) []Version {
 	of := byKey(published)
 	shown := make(map[string][]Version, len(of))
@@ -35,9 +35,8 @@ func Versions(published []JobInfo, live []Replica) []Version {
 	return list
 }
 
-// versionsOf does it for one job. It is a hint, and may lag behind a change by
-// some minutes: a version is served by the replicas whose set of jobs is the one
-// that it was last published with.
+// versionsOf does so for one job. It is a hint that may lag by some minutes: live replicas
+// serve a version if it was last published with their current set of jobs.
 func versionsOf(all []JobInfo, live []Replica) []Version {
 	var list []Version
 	last := all[0]
@@ -58,13 +57,13 @@ func versionsOf(all []JobInfo, live []Replica) []Version {
 	return list
 }
 
-// servedIn is the index of a live replica that says it serves the set of jobs that
-// the version was last published with, -1 if there is none.
+// servedIn is the index of a live replica with the set of jobs that the version was last
+// published with, -1 if there is none.
 func (j JobInfo) servedIn(live []Replica) int {
 	return slices.IndexFunc(live, func(r Replica) bool { return r.ConfigHash == j.ConfigHash && j.ConfigHash != "" })
 }
 
-// byKey sorts published versions by the name under which the nodes keep the job.
+// byKey groups published versions by the name under which the nodes store the job's data.
 func byKey(published []JobInfo) map[string][]JobInfo {
 	of := map[string][]JobInfo{}
 	for _, j := range published {

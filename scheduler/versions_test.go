@@ -10,7 +10,7 @@ import (
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	const mins = time.Minute
-	// published is a version that a replica published so long ago.
+	// published is a version that a replica published that long ago.
 	published := func(name, hash, replica, set string, ago time.Duration) JobInfo {
 		return JobInfo{Name: name, Hash: hash, Replica: replica, ConfigHash: set, Published: noon.Add(-ago), Age: ago}
 	}
@@ -99,8 +99,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestHash: the hash of a job is that of everything that makes it behave
-// differently, and of nothing else.
+// TestHash: the hash of a job covers everything that changes its behaviour, and nothing
+// else.
 func TestHash(t *testing.T) {
 	t.Parallel()
 	base := Job{Name: "a", Schedule: daily{}, Timeout: time.Minute, Labels: map[string]string{"x": "1", "y": "2"}}

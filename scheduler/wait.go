@@ -11,8 +11,7 @@ import (
 // forever is longer than any wait.
 const forever time.Duration = 1 << 62
 
-// errTooMany ends the waiting of a tick because more are to be caught up than
-// the job has it.
+// errTooMany ends the waiting of a tick because more ticks wait than the job catches up.
 var errTooMany = errors.New("more ticks wait than are to be caught up")
 
 // A waking is why a pause of an attempt ended.
@@ -20,13 +19,13 @@ type waking uint8
 
 const (
 	timeUp  waking = iota
-	runOver        // the run that was waited for has ended
-	cutOff         // there is nothing to wait for any more
+	runOver        // the run has ended, or the share was given
+	cutOff         // the attempt must end
 )
 
-// wait lets d pass, or less if the run it is about ends (nil: none), or if the
-// attempt must end: because of the drain, or of a later tick to which this one
-// yields. closing is the verdict if the window closed now.
+// wait waits for d, or until the run ends (nil: none), or until the attempt must end: the
+// replica drains, or a later tick comes to which this one yields. closing is the verdict if
+// the window closed now.
 func (a *attempt) wait(d time.Duration, run <-chan struct{}, closing verdict) waking {
 	overtaken := a.overtaken()
 	if overtaken && a.yields(closing) {
@@ -58,7 +57,7 @@ func (a *attempt) wait(d time.Duration, run <-chan struct{}, closing verdict) wa
 	}
 }
 
-// ifLeft is timeUp unless there is nothing to wait for any more.
+// ifLeft is timeUp unless the attempt must end.
 func (a *attempt) ifLeft() waking {
 	if a.waits.Err() != nil {
 		return cutOff
@@ -66,7 +65,7 @@ func (a *attempt) ifLeft() waking {
 	return timeUp
 }
 
-// overtaken tells whether the next tick of the schedule has come.
+// overtaken reports whether the next tick of the schedule has come.
 func (a *attempt) overtaken() bool {
 	select {
 	case <-a.later:
@@ -76,8 +75,8 @@ func (a *attempt) overtaken() bool {
 	}
 }
 
-// yields tells whether the tick, of which closing would be the verdict, is given
-// up for a later one.
+// yields reports whether the tick is given up for a later one; closing would be its
+// verdict.
 func (a *attempt) yields(closing verdict) bool {
 	if a.caughtUp && a.job.CatchUp.Mode == CatchUpLast {
 		return !a.rerun()
@@ -85,8 +84,8 @@ func (a *attempt) yields(closing verdict) bool {
 	return closing.outcome == ledger.Skipped && a.patient()
 }
 
-// cutShort is the verdict on a tick that waits no longer, for which closing
-// would have been the one at the end of its window.
+// cutShort is the verdict on a tick that stops waiting; closing would be the verdict at the
+// end of its window.
 func (a *attempt) cutShort(closing verdict) verdict {
 	cause, policy, missed := context.Cause(a.waits), a.job.CatchUp, closing.outcome == ledger.Missed
 	paused := a.pausedMeanwhile()

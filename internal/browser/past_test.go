@@ -68,7 +68,7 @@ func (p past) entry(tick time.Time, n, i int) ledger.Entry {
 		Replica: []string{"web-1", "web-2", "web-3"}[(n*5+i*2+n/3)%3],
 	}
 	if odd, ok := p.odd[n]; ok {
-		e.Outcome, e.Error, e.Reason = odd, p.error, ledger.Said(p.why)
+		e.Outcome, e.Error, e.Reason = odd, p.error, ledger.TextReason(p.why)
 	}
 	if e.Outcome.Ran() {
 		e.Started = tick.Add(time.Duration(7+i) * time.Millisecond)

@@ -62,7 +62,7 @@ func (c *cluster) attack() {
 		c.t.Fatal(err)
 	}
 	_, err := store.Record(c.t.Context(), ledger.Entry{
-		Job: hostile, Tick: now.Add(-time.Minute), Trigger: ledger.BySchedule, Replica: hostile, Outcome: ledger.Missed, Reason: ledger.Said(hostile),
+		Job: hostile, Tick: now.Add(-time.Minute), Trigger: ledger.BySchedule, Replica: hostile, Outcome: ledger.Missed, Reason: ledger.TextReason(hostile),
 	})
 	if err != nil {
 		c.t.Fatal(err)

@@ -101,7 +101,7 @@ func (a *Acts) Close(ctx context.Context, id, result string) error {
 	if i := a.keeper(id); i >= 0 {
 		return a.cells[i].Close(ctx, id, result)
 	}
-	return tell(a.layout, a.cells, func(c acts.Store) error { return c.Close(ctx, id, result) })
+	return callAll(a.layout, a.cells, func(c acts.Store) error { return c.Close(ctx, id, result) })
 }
 
 // keeper returns the cell that last had the request, -1 if none had.

@@ -20,8 +20,8 @@ func ask[C, A any](l Layout, cells []C, f func(C) (A, error)) ([]A, error) {
 	return answers, joinErrors(l, errs)
 }
 
-// tell is ask without answers.
-func tell[C any](l Layout, cells []C, f func(C) error) error {
+// callAll is ask without answers.
+func callAll[C any](l Layout, cells []C, f func(C) error) error {
 	_, err := ask(l, cells, func(c C) (struct{}, error) { return struct{}{}, f(c) })
 	return err
 }

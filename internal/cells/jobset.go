@@ -24,7 +24,7 @@ func (s *JobSets) RenewSet(ctx context.Context, hash string) (bool, error) {
 
 // KeepSet implements [scheduler.JobSets].
 func (s *JobSets) KeepSet(ctx context.Context, hash string, packed []byte) error {
-	return tell(s.Layout, s.Cells, func(c scheduler.JobSets) error { return c.KeepSet(ctx, hash, packed) })
+	return callAll(s.Layout, s.Cells, func(c scheduler.JobSets) error { return c.KeepSet(ctx, hash, packed) })
 }
 
 // JobSet implements [scheduler.JobSets].

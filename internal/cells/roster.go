@@ -26,7 +26,7 @@ func (r *Roster) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.
 
 // Leave implements [scheduler.Roster].
 func (r *Roster) Leave(ctx context.Context, id string) error {
-	return tell(r.Layout, r.Cells, func(c scheduler.Roster) error { return c.Leave(ctx, id) })
+	return callAll(r.Layout, r.Cells, func(c scheduler.Roster) error { return c.Leave(ctx, id) })
 }
 
 // Replicas implements [scheduler.Roster].
@@ -74,7 +74,7 @@ func (r *Roster) toOwn(jobs []scheduler.JobInfo, f func(scheduler.Roster, []sche
 		own := &shares[r.Layout.Of(j.StoredAs())]
 		own.jobs = append(own.jobs, j)
 	}
-	return tell(r.Layout, shares, func(s share) error {
+	return callAll(r.Layout, shares, func(s share) error {
 		if len(s.jobs) == 0 {
 			return nil
 		}

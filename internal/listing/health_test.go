@@ -53,7 +53,7 @@ func TestReplicaHealth(t *testing.T) {
 	}
 }
 
-// TestLevels: a replica, a node and a tick have one level, whoever shows them.
+// TestLevels: a replica, a node and a tick have one level everywhere.
 func TestLevels(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -92,7 +92,7 @@ func TestTickHealth(t *testing.T) {
 	t.Parallel()
 	var ticks []listing.Tick
 	for _, o := range []ledger.Outcome{ledger.Running, ledger.Succeeded, ledger.TimedOut, ledger.LeaseLost, ledger.Missed, ledger.Skipped} {
-		ticks = append(ticks, listing.NewTick(ledger.Entry{Job: "sweep", Tick: time.Unix(1, 0), Outcome: o, Reason: ledger.Said("words")}))
+		ticks = append(ticks, listing.NewTick(ledger.Entry{Job: "sweep", Tick: time.Unix(1, 0), Outcome: o, Reason: ledger.TextReason("words")}))
 	}
 	stale := []listing.Tick{ticks[1]}
 	stale[0].StaleWrites = 2

@@ -9,7 +9,7 @@ import (
 type Poll struct {
 	Rounds *int         `json:"rounds"` // of requests that the claim took
 	Nodes  []NodeAnswer `json:"nodes"`  // in the order of the configuration
-	Said   *string      `json:"said"`   // why nodes did not grant it, in words
+	Errors *string      `json:"said"`   // why nodes did not grant it, in words
 }
 
 // A NodeAnswer is one node's answer.
@@ -44,7 +44,7 @@ func newPoll(p locking.Poll) *Poll {
 	if p.Nodes() == 0 {
 		return nil
 	}
-	row := &Poll{Rounds: Optional(int(p.Rounds)), Said: Optional(p.Said)}
+	row := &Poll{Rounds: Optional(int(p.Rounds)), Errors: Optional(p.Errors)}
 	for i, a := range p.Answers[:p.Nodes()] {
 		row.Nodes = append(row.Nodes, NodeAnswer{Node: Optional(p.Name(i)), Answer: a.String()})
 	}

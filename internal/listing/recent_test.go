@@ -18,7 +18,7 @@ import (
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
-// ledger counts what is read of it.
+// recentLedger counts reads.
 type recentLedger struct {
 	*schedtest.Ledger
 	reads, stretches, entries atomic.Int64
@@ -59,15 +59,14 @@ func cluster(tb testing.TB, entries []ledger.Entry) (listing.Reader, *recentLedg
 
 var start = time.Date(2026, 12, 1, 2, 0, 0, 0, time.UTC)
 
-// skipped is a tick of a job, so many seconds after the start.
+// skipped is a tick of a job, that many seconds after the start.
 func skipped(job string, second int, outcome ledger.Outcome, stream string) ledger.Entry {
 	return ledger.Entry{
-		Job: job, Tick: start.Add(time.Duration(second) * time.Second), Trigger: ledger.BySchedule, Outcome: outcome, Reason: ledger.Said("so"), Stream: stream,
+		Job: job, Tick: start.Add(time.Duration(second) * time.Second), Trigger: ledger.BySchedule, Outcome: outcome, Reason: ledger.TextReason("so"), Stream: stream,
 	}
 }
 
-// The pages of all jobs are what sorting everything would give, whatever the jobs
-// have, and every entry is on one page.
+// The pages of all jobs equal a sort of everything, and every entry is on one page.
 func TestRecentIsEverythingSorted(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -172,8 +171,8 @@ func TestRecentReadsABoundedPart(t *testing.T) {
 	}
 }
 
-// A page of which nothing is wanted stops, and the next goes on where it has stopped,
-// however differently far each job was read.
+// A page without matches stops, and the next continues there, however far each job was
+// read.
 func TestRareEntriesAreFound(t *testing.T) {
 	t.Parallel()
 	var all []ledger.Entry

@@ -9,8 +9,8 @@ import (
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
-// TestRefusalsEvictNoAct floods the log with what was refused, and wants every act
-// that was accepted to stay in it.
+// TestRefusalsEvictNoAct floods the log with refusals, and wants every accepted act to stay
+// in it.
 func TestRefusalsEvictNoAct(t *testing.T) {
 	t.Parallel()
 	a := connect(t, redistest.Servers(redistest.StartN(t, 3)))
@@ -43,8 +43,8 @@ func TestRefusalsEvictNoAct(t *testing.T) {
 	a.wantOpen(t, "after refusals", "t0", "t1", "t2", "t3")
 }
 
-// TestResumesLeaveNothing: a resume of what nobody paused is in the audit log and
-// leaves no register of its target; of the others the latest are kept.
+// TestResumesLeaveNothing: a resume without a pause is in the audit log and leaves no
+// register of its target; of the others the latest are kept.
 func TestResumesLeaveNothing(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 3)
@@ -58,7 +58,7 @@ func TestResumesLeaveNothing(t *testing.T) {
 	stop.Job, stop.Tag = "", "finance"
 	a.mustDo(t, stop)
 	a.mustDo(t, resume("r2", "finance"))
-	views, err := a.look(t.Context(), "test")
+	views, err := a.readViews(t.Context(), "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestResumeReachesAMissedPause(t *testing.T) {
 		}
 	}
 	a.mustDo(t, acts.Act{ID: "r", Kind: acts.Resume, Job: "job", By: "bob"})
-	views, err := a.look(t.Context(), "test")
+	views, err := a.readViews(t.Context(), "test")
 	if err != nil || len(views) != 2 {
 		t.Fatalf("%d nodes answer: %v", len(views), err)
 	}

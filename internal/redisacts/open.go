@@ -15,7 +15,7 @@ func (a *Acts) Open(ctx context.Context) (acts.Open, error) {
 	if err := ctx.Err(); err != nil {
 		return acts.Open{}, err
 	}
-	views, err := a.look(ctx, doing)
+	views, err := a.readViews(ctx, doing)
 	if err != nil {
 		return acts.Open{}, err
 	}

@@ -28,9 +28,9 @@ type view struct {
 	values  map[string]value
 }
 
-// look asks all nodes for their acts, and returns the views of those that answered.
+// readViews asks all nodes for their acts, and returns the views of those that answered.
 // Nodes whose version is unchanged send nothing.
-func (a *Acts) look(ctx context.Context, doing string) ([]view, error) {
+func (a *Acts) readViews(ctx context.Context, doing string) ([]view, error) {
 	all := a.set.Nodes()
 	replies, views := make([]members.Reply, len(all)), make([]view, len(all))
 	var asking sync.WaitGroup

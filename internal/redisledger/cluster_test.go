@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// smallKeep is the bound that the tests use, so that they reach it.
+// smallKeep is a small bound, so the tests reach it.
 const smallKeep = 100
 
 // A cluster is nodes and one replica that uses them.
@@ -109,7 +109,7 @@ func finished(job string, n int) ledger.Entry {
 func skipped(job string, n int, reason string) ledger.Entry {
 	return ledger.Entry{
 		Job: job, Tick: tick(n), Trigger: ledger.BySchedule, Replica: "a",
-		Outcome: ledger.Skipped, Reason: ledger.Said(reason),
+		Outcome: ledger.Skipped, Reason: ledger.TextReason(reason),
 	}
 }
 
@@ -149,7 +149,7 @@ func (c *cluster) ticks(tb testing.TB, job string) []ledger.Entry {
 	return list
 }
 
-// outcomes lists what became of the ticks, newest first.
+// outcomes lists the outcomes of the ticks, newest first.
 func outcomes(list []ledger.Entry) []ledger.Outcome {
 	var out []ledger.Outcome
 	for _, e := range list {

@@ -38,7 +38,7 @@ func claimed(kind byte, token uint64) records.Record {
 // stale is the record of a run that ended so, with a stale write.
 func stale(r records.Record, o ledger.Outcome) records.Record {
 	e := finished("job", 1)
-	e.Outcome, e.StaleWrites, e.Reason = o, 1, ledger.Said("1 stale write refused")
+	e.Outcome, e.StaleWrites, e.Reason = o, 1, ledger.TextReason("1 stale write refused")
 	r.Note = ledger.EncodeNote(e)
 	return r
 }

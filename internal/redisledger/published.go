@@ -76,7 +76,7 @@ type published struct {
 // add adds a pair: an age in milliseconds, and what was published so long ago.
 func (p published) add(pair []string) error {
 	if len(pair) != 2 {
-		return fmt.Errorf("%q is no pair", pair)
+		return fmt.Errorf("%q is not a pair", pair)
 	}
 	ms, err := strconv.ParseInt(pair[0], 10, 64)
 	if err != nil {

@@ -158,7 +158,7 @@ func CheckRows(cell string, c members.Checkup) []listing.Check {
 	}
 	if len(c.Local) > 0 {
 		rows = append(rows, listing.Check{
-			Cell: listing.Optional(cell), State: "local", Verdict: members.Mend.String(), Findings: findingRows(c.Local),
+			Cell: listing.Optional(cell), State: "local", Verdict: members.Fix.String(), Findings: findingRows(c.Local),
 		})
 	}
 	return rows

@@ -34,7 +34,7 @@ var outcomes = promise{
 			{engine + "oversleep.go", "e.decided(j.Job, t, missedFor(why))", "_ = t"},
 		}},
 		{"ledger: ticks of an outage are missing", in(sim, "TestSim").saying("is not in the ledger"), []edit{
-			{engine + "recorder.go", "if d.told = true; later {", "if d.told = true; later && false {"},
+			{engine + "recorder.go", "if d.notified = true; later {", "if d.notified = true; later && false {"},
 		}},
 		{"ledger: unrecorded ticks count as recorded", in(engine, "TestAccountWaitsForTheLedger"), []edit{
 			{engine + "recorder_open.go", "a.until[key] = open.since", "_ = open.since"},

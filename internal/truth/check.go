@@ -9,16 +9,16 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A Lie is what the ledger says of a tick, or leaves out, against what happened.
-type Lie struct {
+// A Violation is a difference between the ledger and what happened to a tick.
+type Violation struct {
 	Tick
 	Text string
 }
 
-func (l Lie) String() string { return l.Tick.String() + ": " + l.Text }
+func (l Violation) String() string { return l.Tick.String() + ": " + l.Text }
 
-// Check returns every lie, those about the earliest ticks first.
-func Check(r Record) []Lie {
+// Check returns all violations, sorted by tick.
+func Check(r Record) []Violation {
 	c := checker{Record: r.renamed(), rows: map[Tick]Row{}, sink: map[Tick][]Effect{}}
 	for _, e := range c.Sink {
 		c.sink[e.key()] = append(c.sink[e.key()], e)
@@ -29,64 +29,64 @@ func Check(r Record) []Lie {
 	}
 	for _, row := range r.Rows {
 		if other, twice := c.rows[row.key()]; twice {
-			c.lie(row.Tick, "has two rows: %v and %v", other, row)
+			c.violation(row.Tick, "has two rows: %v and %v", other, row)
 		}
 		c.rows[row.key()] = row
 		if row.At.After(r.Read) {
-			c.lie(row.Tick, "is %v, but it was still to come", row)
-		} else if due[row.key()] { // of others, not all is known
+			c.violation(row.Tick, "is %v, but it was still to come", row)
+		} else if due[row.key()] { // of other ticks, not everything is known
 			c.row(row)
 		}
 	}
 	for t := range due {
 		if _, known := c.rows[t]; !known {
-			c.lie(t, "has no row; %s", c.happened(t))
+			c.violation(t, "has no row; %s", c.happened(t))
 		}
 	}
-	slices.SortFunc(c.lies, func(a, b Lie) int {
+	slices.SortFunc(c.violations, func(a, b Violation) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Job, b.Job), cmp.Compare(a.Text, b.Text))
 	})
-	return c.lies
+	return c.violations
 }
 
 type checker struct {
 	Record
-	rows map[Tick]Row
-	sink map[Tick][]Effect
-	lies []Lie
+	rows       map[Tick]Row
+	sink       map[Tick][]Effect
+	violations []Violation
 }
 
-func (c *checker) lie(t Tick, format string, args ...any) {
-	c.lies = append(c.lies, Lie{t, fmt.Sprintf(format, args...)})
+func (c *checker) violation(t Tick, format string, args ...any) {
+	c.violations = append(c.violations, Violation{t, fmt.Sprintf(format, args...)})
 }
 
 // row checks one row.
 func (c *checker) row(row Row) {
 	if skips := row.Code == overlap; skips && row.Outcome == ledger.Missed || !skips && slices.Contains(causes(), row.Code) && row.Outcome == ledger.Skipped {
-		c.lie(row.Tick, "is %s for %s, which is no reason for that", row.Outcome, row.Code)
+		c.violation(row.Tick, "is %s for %s, which is no reason for that", row.Outcome, row.Code)
 	}
 	if ran(row) {
 		c.run(row)
 		return
 	}
 	if row.Code == "" {
-		c.lie(row.Tick, "is %s without a reason", row.Outcome)
+		c.violation(row.Tick, "is %s without a reason", row.Outcome)
 	}
 	if row.Code == historyLost {
 		if !c.Forgot {
-			c.lie(row.Tick, "is %v, but the nodes kept their memory", row)
+			c.violation(row.Tick, "is %v, but the nodes kept their memory", row)
 		}
 		return // it may have run
 	}
 	for _, e := range c.sink[row.key()] {
-		c.lie(row.Tick, "is %v, but the sink saw it run on %s with token %d", row, e.Replica, e.Token)
+		c.violation(row.Tick, "is %v, but the sink saw it run on %s with token %d", row, e.Replica, e.Token)
 	}
 	c.ended(row)
 	c.recorded(row)
 	c.reason(row)
 }
 
-// ran tells whether the row is that of a run. A function may decide to skip its work.
+// ran reports whether the row is that of a run. A function may decide to skip its work.
 func ran(row Row) bool {
 	return row.Outcome.Ran() || row.Outcome == ledger.Skipped && row.Token != 0
 }
@@ -95,11 +95,11 @@ func ran(row Row) bool {
 func (c *checker) run(row Row) {
 	if row.Outcome == ledger.Running {
 		if !c.mayRun(row) {
-			c.lie(row.Tick, "is %v, but nobody can still run it", row)
+			c.violation(row.Tick, "is %v, but nobody can still run it", row)
 		}
 		return
 	}
-	var last Effect // of those that finished
+	var last Effect // the last effect that finished
 	for _, e := range c.sink[row.key()] {
 		if e.Finished && e.Token >= last.Token {
 			last = e
@@ -107,21 +107,21 @@ func (c *checker) run(row Row) {
 	}
 	switch {
 	case row.Outcome == ledger.Succeeded && last.Token == 0:
-		c.lie(row.Tick, "is %v, but the sink did not see it finish", row)
+		c.violation(row.Tick, "is %v, but the sink did not see it finish", row)
 	case last.Token != 0 && last.Token > row.Token:
-		c.lie(row.Tick, "names token %d, but the sink saw %s finish with the later token %d", row.Token, last.Replica, last.Token)
+		c.violation(row.Tick, "names token %d, but the sink saw %s finish with the later token %d", row.Token, last.Replica, last.Token)
 	case row.Outcome == ledger.Succeeded && last.Token != row.Token:
-		c.lie(row.Tick, "names token %d, but the sink saw %s finish with token %d", row.Token, last.Replica, last.Token)
+		c.violation(row.Tick, "names token %d, but the sink saw %s finish with token %d", row.Token, last.Replica, last.Token)
 	case last.Token == row.Token && last.Token != 0 && last.Replica != row.Replica:
-		c.lie(row.Tick, "names %s, but the sink saw %s finish", row.Replica, last.Replica)
+		c.violation(row.Tick, "names %s, but the sink saw %s finish", row.Replica, last.Replica)
 	case last.Token == row.Token && last.Token != 0 && row.Outcome != ledger.Succeeded && !c.explained(row):
-		c.lie(row.Tick, "is %v, but the sink saw it finish on %s", row, last.Replica)
+		c.violation(row.Tick, "is %v, but the sink saw it finish on %s", row, last.Replica)
 	}
 	c.ended(row)
 }
 
-// explained tells whether a run that did all its work may have another outcome: its
-// replica died before it could say so, or has logged that outcome itself.
+// explained reports whether a run that did all its work may have another outcome: its
+// replica died before it recorded the end, or has logged that outcome itself.
 func (c *checker) explained(row Row) bool {
 	for _, l := range c.Lives {
 		for _, s := range l.about(row.Tick, Ended) {
@@ -142,62 +142,62 @@ func (c *checker) explained(row Row) bool {
 	return row.Outcome == ledger.Interrupted && slices.ContainsFunc(c.Lives, func(l Life) bool { return l.Replica == row.Replica && l.Killed })
 }
 
-// ended holds the row against the ends of runs that replicas have logged. The last
-// attempt counts.
+// ended compares the row with the ends of runs that replicas have logged. The last attempt
+// counts.
 func (c *checker) ended(row Row) {
 	for _, l := range c.Lives {
 		unsure := len(l.about(row.Tick, Unsure)) > 0
 		for _, s := range l.about(row.Tick, Ended) {
 			switch {
 			case !ran(row):
-				c.lie(row.Tick, "is %v, but %s logged a run of it, which %s", row, l.Replica, s.Outcome)
+				c.violation(row.Tick, "is %v, but %s logged a run of it, which %s", row, l.Replica, s.Outcome)
 			case s.Token > row.Token && !unsure:
-				c.lie(row.Tick, "names token %d, but %s logged the end of a run with the later token %d", row.Token, l.Replica, s.Token)
+				c.violation(row.Tick, "names token %d, but %s logged the end of a run with the later token %d", row.Token, l.Replica, s.Token)
 			case s.Token == row.Token && (s.Outcome != row.Outcome || s.Code != row.Code && row.Code != lateEnd) && !unsure:
-				c.lie(row.Tick, "is %v, but %s logged its end as %v", row, l.Replica, Row{Outcome: s.Outcome, Code: s.Code})
+				c.violation(row.Tick, "is %v, but %s logged its end as %v", row, l.Replica, Row{Outcome: s.Outcome, Code: s.Code})
 			}
 		}
 	}
 }
 
-// foreign tells whether nobody can read what the replica has logged.
+// foreign reports whether the replica's log is unreadable.
 func (c *checker) foreign(replica string) bool {
 	return slices.ContainsFunc(c.Lives, func(l Life) bool { return l.Replica == replica && l.Foreign })
 }
 
-// mayRun tells whether a row that says running can be true: the replica lives, or
-// its lease may last, and it has not logged the end of the run long ago.
+// mayRun reports whether a row may be running: the replica is alive, or its lease may last,
+// and it has not logged the end of the run long ago.
 func (c *checker) mayRun(row Row) bool {
 	return slices.ContainsFunc(c.Lives, func(l Life) bool {
-		ended := slices.ContainsFunc(l.about(row.Tick, Ended), func(s Said) bool {
+		ended := slices.ContainsFunc(l.about(row.Tick, Ended), func(s Report) bool {
 			return s.Token == row.Token && s.At.Before(c.Read.Add(-c.TTL))
 		})
 		return l.Replica == row.Replica && !ended && (l.Until.IsZero() || c.Read.Before(l.Until.Add(c.TTL)))
 	})
 }
 
-// recorded checks that the replica which a row names has logged the same. A row that
-// names none is computed from the schedule.
+// recorded checks that the row's replica has logged the same. A row without one is computed
+// from the schedule.
 func (c *checker) recorded(row Row) {
 	if row.Replica == "" || c.foreign(row.Replica) {
 		return
 	}
-	var heard []Said
+	var heard []Report
 	for _, l := range c.Lives {
 		if l.Replica == row.Replica {
 			heard = append(heard, l.about(row.Tick, NoRun)...)
 		}
 	}
-	if !slices.ContainsFunc(heard, func(s Said) bool { return s.Outcome == row.Outcome && s.Code == row.Code }) {
-		c.lie(row.Tick, "is %v, which %s has not logged; %s", row, row.Replica, c.happened(row.Tick))
+	if !slices.ContainsFunc(heard, func(s Report) bool { return s.Outcome == row.Outcome && s.Code == row.Code }) {
+		c.violation(row.Tick, "is %v, which %s has not logged; %s", row, row.Replica, c.happened(row.Tick))
 	}
 }
 
-// happened says what the logs know of a tick.
+// happened returns what the logs have of a tick.
 func (c *checker) happened(t Tick) string {
 	var text strings.Builder
 	for _, l := range c.Lives {
-		for _, s := range l.Said {
+		for _, s := range l.Reports {
 			if s.key() == t.key() {
 				fmt.Fprintf(&text, "%s logged at %s: %s %v; ", l.Replica, s.At.UTC().Format("15:04:05.000"), s.What, Row{Outcome: s.Outcome, Code: s.Code})
 			}
@@ -209,7 +209,7 @@ func (c *checker) happened(t Tick) string {
 	return cmp.Or(text.String(), "nobody logged anything of it; ") + c.lived(t)
 }
 
-// lived says who lived when the tick came.
+// lived lists the replicas alive at the tick.
 func (c *checker) lived(t Tick) string {
 	var alive []string
 	for _, l := range c.Lives {

@@ -15,11 +15,11 @@ func at(seconds float64) time.Time { return begun.Add(time.Duration(seconds * fl
 
 func tick(seconds float64) truth.Tick { return truth.Tick{Job: "j", At: at(seconds)} }
 
-// honest is a campaign of which the ledger says nothing but the truth:
+// honest is a campaign with a correct ledger:
 //
-//	10 s  a runs it                      11 s  the run before goes on
+//	10 s  a runs it                      11 s  the run before continues
 //	20 s  a is killed while it runs      25 s  a died, b starts later
-//	40 s  b runs it                      50 s  b runs it, and is killed before it says so
+//	40 s  b runs it                      50 s  b runs it, and is killed before it logs so
 //	60 s  c drains before it can claim   70 s  c runs it, after a first attempt by b
 //	80 s  d sleeps through it
 func honest() truth.Record {
@@ -31,14 +31,14 @@ func honest() truth.Record {
 	row := func(s float64, outcome ledger.Outcome, code string, token uint64, replica string) {
 		r.Rows = append(r.Rows, truth.Row{Tick: tick(s), Outcome: outcome, Code: code, Token: token, Replica: replica})
 	}
-	won := func(s float64, token uint64) truth.Said {
-		return truth.Said{Tick: tick(s), What: truth.Won, At: at(s), Token: token}
+	won := func(s float64, token uint64) truth.Report {
+		return truth.Report{Tick: tick(s), What: truth.Won, At: at(s), Token: token}
 	}
-	ended := func(s, end float64, token uint64) truth.Said {
-		return truth.Said{Tick: tick(s), What: truth.Ended, At: at(end), Token: token, Outcome: ledger.Succeeded}
+	ended := func(s, end float64, token uint64) truth.Report {
+		return truth.Report{Tick: tick(s), What: truth.Ended, At: at(end), Token: token, Outcome: ledger.Succeeded}
 	}
-	noRun := func(s float64, outcome ledger.Outcome, code string) truth.Said {
-		return truth.Said{Tick: tick(s), What: truth.NoRun, At: at(s + 1), Outcome: outcome, Code: code}
+	noRun := func(s float64, outcome ledger.Outcome, code string) truth.Report {
+		return truth.Report{Tick: tick(s), What: truth.NoRun, At: at(s + 1), Outcome: outcome, Code: code}
 	}
 	ran(10, 1, "a")
 	row(11, ledger.Skipped, "overlap", 0, "a")
@@ -55,17 +55,17 @@ func honest() truth.Record {
 		r.Ticks = append(r.Ticks, row.Tick)
 	}
 	r.Lives = []truth.Life{
-		{Replica: "a", From: at(0), Until: at(21), Killed: true, Said: []truth.Said{won(10, 1), ended(10, 12, 1), noRun(11, ledger.Skipped, "overlap"), won(20, 2)}},
-		{Replica: "b", From: at(30), Until: at(51), Killed: true, Said: []truth.Said{noRun(25, ledger.Missed, "no_replica"), won(40, 3), ended(40, 42, 3), won(50, 4)}},
-		{Replica: "c", From: at(55), Drained: at(61), Until: at(62), Said: []truth.Said{noRun(60, ledger.Missed, "drained")}},
-		{Replica: "b", From: at(69), Until: at(71), Killed: true, Said: []truth.Said{won(70, 5)}},
-		{Replica: "c", From: at(69), Drained: at(74), Until: at(75), Said: []truth.Said{won(70, 6), ended(70, 73, 6)}},
-		{Replica: "d", From: at(78), Frozen: []truth.Span{{From: at(79), To: at(90)}}, Said: []truth.Said{noRun(80, ledger.Missed, "asleep")}},
+		{Replica: "a", From: at(0), Until: at(21), Killed: true, Reports: []truth.Report{won(10, 1), ended(10, 12, 1), noRun(11, ledger.Skipped, "overlap"), won(20, 2)}},
+		{Replica: "b", From: at(30), Until: at(51), Killed: true, Reports: []truth.Report{noRun(25, ledger.Missed, "no_replica"), won(40, 3), ended(40, 42, 3), won(50, 4)}},
+		{Replica: "c", From: at(55), Drained: at(61), Until: at(62), Reports: []truth.Report{noRun(60, ledger.Missed, "drained")}},
+		{Replica: "b", From: at(69), Until: at(71), Killed: true, Reports: []truth.Report{won(70, 5)}},
+		{Replica: "c", From: at(69), Drained: at(74), Until: at(75), Reports: []truth.Report{won(70, 6), ended(70, 73, 6)}},
+		{Replica: "d", From: at(78), Frozen: []truth.Span{{From: at(79), To: at(90)}}, Reports: []truth.Report{noRun(80, ledger.Missed, "asleep")}},
 	}
 	return r
 }
 
-// row returns that of the tick.
+// row returns the row of the tick.
 func row(r *truth.Record, seconds float64) *truth.Row {
 	for i := range r.Rows {
 		if r.Rows[i].Tick == tick(seconds) {
@@ -75,35 +75,35 @@ func row(r *truth.Record, seconds float64) *truth.Row {
 	panic("no such row")
 }
 
-// said returns the first that a life has logged of the tick.
-func said(r *truth.Record, life int, seconds float64) *truth.Said {
-	for i := range r.Lives[life].Said {
-		if s := &r.Lives[life].Said[i]; s.Tick == tick(seconds) {
+// reportOf returns the first report of a life on the tick.
+func reportOf(r *truth.Record, life int, seconds float64) *truth.Report {
+	for i := range r.Lives[life].Reports {
+		if s := &r.Lives[life].Reports[i]; s.Tick == tick(seconds) {
 			return s
 		}
 	}
-	panic("it said nothing of it")
+	panic("no report of the tick")
 }
 
 func TestHonestRecord(t *testing.T) {
 	t.Parallel()
-	for _, lie := range truth.Check(honest()) {
-		t.Error(lie)
+	for _, violation := range truth.Check(honest()) {
+		t.Error(violation)
 	}
 }
 
-// A run whose record was lost reads as lost history.
+// A run with a lost record reads as lost history.
 func TestLostHistory(t *testing.T) {
 	t.Parallel()
 	r := honest()
 	*row(&r, 40) = truth.Row{Tick: tick(40), Outcome: ledger.Missed, Code: "history_lost", Replica: "c"}
 	r.Forgot = true
-	if lies := truth.Check(r); len(lies) > 0 {
-		t.Error(lies)
+	if violations := truth.Check(r); len(violations) > 0 {
+		t.Error(violations)
 	}
 }
 
-// A replica that is killed may leave a lease behind that nothing else tells of.
+// A killed replica may leave a lease behind without any log.
 func TestLeaseOfTheKilled(t *testing.T) {
 	t.Parallel()
 	overlaps := func(killed bool) truth.Record {
@@ -112,15 +112,15 @@ func TestLeaseOfTheKilled(t *testing.T) {
 			Rows: []truth.Row{{Tick: tick(10), Outcome: ledger.Skipped, Code: "overlap", Replica: "b"}},
 			Lives: []truth.Life{
 				{Replica: "a", From: at(0), Until: at(9), Killed: killed},
-				{Replica: "b", From: at(0), Said: []truth.Said{{Tick: tick(10), What: truth.NoRun, At: at(11), Outcome: ledger.Skipped, Code: "overlap"}}},
+				{Replica: "b", From: at(0), Reports: []truth.Report{{Tick: tick(10), What: truth.NoRun, At: at(11), Outcome: ledger.Skipped, Code: "overlap"}}},
 			},
 		}
 	}
-	if lies := truth.Check(overlaps(true)); len(lies) > 0 {
-		t.Errorf("after a kill: %v", lies)
+	if violations := truth.Check(overlaps(true)); len(violations) > 0 {
+		t.Errorf("after a kill: %v", violations)
 	}
-	if lies := truth.Check(overlaps(false)); len(lies) != 1 {
-		t.Errorf("after a stop: %v", lies)
+	if violations := truth.Check(overlaps(false)); len(violations) != 1 {
+		t.Errorf("after a stop: %v", violations)
 	}
 }
 
@@ -128,16 +128,16 @@ func TestLeaseOfTheKilled(t *testing.T) {
 func TestLeaseAfterAThaw(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		thawed float64
-		lies   int
+		thawed     float64
+		violations int
 	}{{6, 1}, {8, 0}, {14, 0}, {16, 1}} {
-		lies := truth.Check(truth.Record{
+		violations := truth.Check(truth.Record{
 			Ticks: []truth.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second, Thawed: []time.Time{at(c.thawed)},
 			Rows:  []truth.Row{{Tick: tick(10), Outcome: ledger.Skipped, Code: "overlap", Replica: "b"}},
-			Lives: []truth.Life{{Replica: "b", From: at(0), Said: []truth.Said{{Tick: tick(10), What: truth.NoRun, At: at(11), Outcome: ledger.Skipped, Code: "overlap"}}}},
+			Lives: []truth.Life{{Replica: "b", From: at(0), Reports: []truth.Report{{Tick: tick(10), What: truth.NoRun, At: at(11), Outcome: ledger.Skipped, Code: "overlap"}}}},
 		})
-		if len(lies) != c.lies {
-			t.Errorf("thawed at %v s: %v", c.thawed, lies)
+		if len(violations) != c.violations {
+			t.Errorf("thawed at %v s: %v", c.thawed, violations)
 		}
 	}
 }
@@ -149,16 +149,16 @@ func TestRenamedJob(t *testing.T) {
 	for i := range r.Ticks {
 		r.Ticks[i].Job, r.Rows[i].Job = "new", "new"
 	}
-	if lies := truth.Check(r); len(lies) == 0 {
+	if violations := truth.Check(r); len(violations) == 0 {
 		t.Error("the names of two jobs are taken for one")
 	}
 	r.Lives[4].Renamed = map[string]string{"j": "new"}
-	for _, lie := range truth.Check(r) {
-		t.Error(lie)
+	for _, violation := range truth.Check(r) {
+		t.Error(violation)
 	}
 }
 
-// Nobody can read the log of a process of another release. The sink still speaks.
+// The log of a process of another release is unreadable. The sink still counts.
 func TestForeignProcess(t *testing.T) {
 	t.Parallel()
 	foreign := func() truth.Record {
@@ -168,24 +168,24 @@ func TestForeignProcess(t *testing.T) {
 		}
 		return r
 	}
-	for _, lie := range truth.Check(foreign()) {
-		t.Error(lie)
+	for _, violation := range truth.Check(foreign()) {
+		t.Error(violation)
 	}
 	r := foreign()
 	row(&r, 10).Token = 7
 	row(&r, 40).Outcome, row(&r, 40).Code, row(&r, 40).Token = ledger.Missed, "no_quorum", 0
 	r.Ticks = append(r.Ticks, tick(90))
-	if lies := truth.Check(r); len(lies) != 4 {
-		t.Errorf("found %q, want a token, a run that was begun and finished, and a row", lies)
+	if violations := truth.Check(r); len(violations) != 4 {
+		t.Errorf("found %q, want a token, a run that was begun and finished, and a row", violations)
 	}
 }
 
-// Each lie is found, and nothing else.
+// Each violation is found, and nothing else.
 func TestLies(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		tell func(r *truth.Record)
-		want string // the only lie begins so
+		want string // prefix of the only violation
 	}{
 		"a tick is left out": {
 			func(r *truth.Record) { r.Ticks = append(r.Ticks, tick(90)) },
@@ -202,11 +202,11 @@ func TestLies(t *testing.T) {
 			"j 13:00:00: is missed (no_replica), but it was still to come",
 		},
 		"no reason": {
-			func(r *truth.Record) { row(r, 25).Code, said(r, 1, 25).Code = "", "" },
+			func(r *truth.Record) { row(r, 25).Code, reportOf(r, 1, 25).Code = "", "" },
 			"j 12:00:25: is missed without a reason",
 		},
 		"a reason for something else": {
-			func(r *truth.Record) { row(r, 11).Outcome, said(r, 0, 11).Outcome = ledger.Missed, ledger.Missed },
+			func(r *truth.Record) { row(r, 11).Outcome, reportOf(r, 0, 11).Outcome = ledger.Missed, ledger.Missed },
 			"j 12:00:11: is missed for overlap, which is no reason for that",
 		},
 		"a success that nobody saw": {
@@ -221,7 +221,7 @@ func TestLies(t *testing.T) {
 			func(r *truth.Record) {
 				*row(r, 10) = truth.Row{Tick: tick(10), Outcome: ledger.Missed, Code: "no_quorum", Replica: "a"}
 				r.Sink = r.Sink[1:]
-				r.Lives[0].Said = append(r.Lives[0].Said[2:], truth.Said{Tick: tick(10), What: truth.NoRun, Outcome: ledger.Missed, Code: "no_quorum"})
+				r.Lives[0].Reports = append(r.Lives[0].Reports[2:], truth.Report{Tick: tick(10), What: truth.NoRun, Outcome: ledger.Missed, Code: "no_quorum"})
 				r.Rows = append(r.Rows[:1:1], r.Rows[2:]...) // nothing overlaps any more
 				r.Ticks = append(r.Ticks[:1:1], r.Ticks[2:]...)
 			},
@@ -229,7 +229,7 @@ func TestLies(t *testing.T) {
 		},
 		"a run that only a log knows": {
 			func(r *truth.Record) {
-				r.Lives[5].Said = append(r.Lives[5].Said, truth.Said{Tick: tick(80), What: truth.Ended, Token: 9, Outcome: ledger.Failed})
+				r.Lives[5].Reports = append(r.Lives[5].Reports, truth.Report{Tick: tick(80), What: truth.Ended, Token: 9, Outcome: ledger.Failed})
 			},
 			"j 12:01:20: is missed (asleep), but d logged a run of it, which failed",
 		},
@@ -244,13 +244,13 @@ func TestLies(t *testing.T) {
 		"the attempt before the last": {
 			func(r *truth.Record) {
 				*row(r, 70) = truth.Row{Tick: tick(70), Outcome: ledger.Interrupted, Code: "interrupted", Token: 5, Replica: "b"}
-				r.Lives[4].Said = nil
+				r.Lives[4].Reports = nil
 			},
 			"j 12:01:10: names token 5, but the sink saw c finish with the later token 6",
 		},
 		"the attempt before the last, by the log": {
 			func(r *truth.Record) {
-				r.Lives[4].Said = append(r.Lives[4].Said, truth.Said{Tick: tick(70), What: truth.Ended, Token: 8, Outcome: ledger.Failed})
+				r.Lives[4].Reports = append(r.Lives[4].Reports, truth.Report{Tick: tick(70), What: truth.Ended, Token: 8, Outcome: ledger.Failed})
 			},
 			"j 12:01:10: names token 6, but c logged the end of a run with the later token 8",
 		},
@@ -259,7 +259,9 @@ func TestLies(t *testing.T) {
 			"j 12:00:50: is interrupted (interrupted), but the sink saw it finish on b",
 		},
 		"another outcome than was logged": {
-			func(r *truth.Record) { said(r, 0, 20).What, said(r, 0, 20).Outcome = truth.Ended, ledger.Failed },
+			func(r *truth.Record) {
+				reportOf(r, 0, 20).What, reportOf(r, 0, 20).Outcome = truth.Ended, ledger.Failed
+			},
 			"j 12:00:20: is interrupted (interrupted), but a logged its end as failed",
 		},
 		"running, and nobody is left": {
@@ -269,16 +271,16 @@ func TestLies(t *testing.T) {
 		"running, and its end was logged": {
 			func(r *truth.Record) {
 				row(r, 80).Outcome, row(r, 80).Code, row(r, 80).Token = ledger.Running, "", 9
-				r.Lives[5].Said = []truth.Said{{Tick: tick(80), What: truth.Ended, At: at(90), Token: 9, Outcome: ledger.Failed}}
+				r.Lives[5].Reports = []truth.Report{{Tick: tick(80), What: truth.Ended, At: at(90), Token: 9, Outcome: ledger.Failed}}
 			},
 			"j 12:01:20: is running, but nobody can still run it",
 		},
 		"a reason that was never logged": {
-			func(r *truth.Record) { r.Lives[5].Said = nil },
+			func(r *truth.Record) { r.Lives[5].Reports = nil },
 			"j 12:01:20: is missed (asleep), which d has not logged",
 		},
 		"another reason than was logged": {
-			func(r *truth.Record) { said(r, 5, 80).Code = "behind" },
+			func(r *truth.Record) { reportOf(r, 5, 80).Code = "behind" },
 			"j 12:01:20: is missed (asleep), which d has not logged",
 		},
 		"no replica, and one lived": {
@@ -299,23 +301,23 @@ func TestLies(t *testing.T) {
 		},
 		"overlap with nothing": {
 			func(r *truth.Record) {
-				said(r, 0, 10).What, r.Lives[0].Said[1].At = truth.Unsure, at(10.5)
-				r.Lives[0].Said[0].What = truth.Unstored
+				reportOf(r, 0, 10).What, r.Lives[0].Reports[1].At = truth.Unsure, at(10.5)
+				r.Lives[0].Reports[0].What = truth.Unstored
 			},
 			"j 12:00:11: is skipped (overlap), but no earlier run of the job was going on",
 		},
 		"overlap with what was over": {
-			func(r *truth.Record) { r.Lives[0].Said[1].At = at(10.9) },
+			func(r *truth.Record) { r.Lives[0].Reports[1].At = at(10.9) },
 			"j 12:00:11: is skipped (overlap), but no earlier run of the job was going on",
 		},
 		"lost, and nothing was": {
-			func(r *truth.Record) { row(r, 25).Code, said(r, 1, 25).Code = "history_lost", "history_lost" },
+			func(r *truth.Record) { row(r, 25).Code, reportOf(r, 1, 25).Code = "history_lost", "history_lost" },
 			"j 12:00:25: is missed (history_lost), but the nodes kept their memory",
 		},
 		"unknown, and one was there": {
 			func(r *truth.Record) {
 				row(r, 11).Outcome, row(r, 11).Code = ledger.Missed, "unknown"
-				said(r, 0, 11).Outcome, said(r, 0, 11).Code = ledger.Missed, "unknown"
+				reportOf(r, 0, 11).Outcome, reportOf(r, 0, 11).Code = ledger.Missed, "unknown"
 			},
 			"j 12:00:11: is missed (unknown), but a replica was there to know",
 		},
@@ -324,15 +326,15 @@ func TestLies(t *testing.T) {
 			t.Parallel()
 			r := honest()
 			tt.tell(&r)
-			lies := truth.Check(r)
-			if len(lies) != 1 || !strings.HasPrefix(lies[0].String(), tt.want) {
-				t.Errorf("found %q, want only %q", lies, tt.want)
+			violations := truth.Check(r)
+			if len(violations) != 1 || !strings.HasPrefix(violations[0].String(), tt.want) {
+				t.Errorf("found %q, want only %q", violations, tt.want)
 			}
 		})
 	}
 }
 
-// What a replica has logged is read back.
+// Logs of a replica are read back.
 func TestParseLog(t *testing.T) {
 	t.Parallel()
 	l := truth.ParseLog("a", []string{
@@ -352,16 +354,16 @@ func TestParseLog(t *testing.T) {
 	if l.Replica != "a" || l.Renamed["j"] != "new" || !l.From.Equal(at(0)) || !l.Drained.Equal(at(14)) {
 		t.Errorf("the life: %+v", l)
 	}
-	want := []truth.Said{
+	want := []truth.Report{
 		{Tick: tick(10), What: truth.Won, At: at(10.1), Token: 1},
 		{Tick: tick(11), What: truth.NoRun, At: at(11), Outcome: ledger.Skipped, Code: "overlap"},
 		{Tick: tick(10), What: truth.Ended, At: at(12), Token: 1, Outcome: ledger.Succeeded},
 		{Tick: tick(10), What: truth.Unsure, At: at(13), Token: 1},
 	}
-	if len(l.Said) != len(want) {
-		t.Fatalf("it said %+v", l.Said)
+	if len(l.Reports) != len(want) {
+		t.Fatalf("reports: %+v", l.Reports)
 	}
-	for i, s := range l.Said {
+	for i, s := range l.Reports {
 		if s != want[i] {
 			t.Errorf("line %d: %+v, want %+v", i, s, want[i])
 		}

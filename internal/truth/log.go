@@ -8,21 +8,21 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// said are the messages that a replica logs of ticks.
-func said() map[string]What {
+// messageKinds are the messages that a replica logs of ticks.
+func messageKinds() map[string]What {
 	return map[string]What{
 		"tick won":          Won,
 		"run ended":         Ended,
 		"tick does not run": NoRun,
-		"the ledger may not have the end of the run":      Unsure,
-		"the ledger does not have why a tick did not run": Unstored,
+		"the ledger may not have the end of the run": Unsure,
+		"a tick without a run was not recorded":      Unstored,
 	}
 }
 
-// ParseLog reads what one process has logged as JSON, line by line. Lines of other
-// kinds are passed over. When the process ended, and how, only its parent knows.
+// ParseLog reads the JSON log of one process, line by line. It skips other lines. Only the
+// parent of the process knows when and how it ended.
 func ParseLog(replica string, lines []string) Life {
-	l, kinds := Life{Replica: replica, Renamed: map[string]string{}}, said()
+	l, kinds := Life{Replica: replica, Renamed: map[string]string{}}, messageKinds()
 	for _, text := range lines {
 		var line struct {
 			Time    time.Time
@@ -47,7 +47,7 @@ func ParseLog(replica string, lines []string) Life {
 		}
 		what, ok := kinds[line.Msg]
 		if at, err := time.Parse(time.RFC3339Nano, line.Tick); ok && err == nil {
-			l.Said = append(l.Said, Said{
+			l.Reports = append(l.Reports, Report{
 				Tick: Tick{line.Job, at}, What: what, At: line.Time, Token: line.Token, Outcome: line.Outcome, Code: line.Code,
 			})
 		}

@@ -20,54 +20,53 @@ const (
 
 func causes() []string { return []string{noReplica, drainedCode, asleep, overlap, unknown} }
 
-// noticed is how long a replica lives after a tick at least, if it may not be said
-// that none was running.
+// noticed is how long a replica must live after a tick to count as alive at the tick.
 const noticed = time.Second
 
-// reason checks that what a row gives as the cause was the case.
+// reason checks the cause that a row gives.
 func (c *checker) reason(row Row) {
 	window := Span{row.At, row.At.Add(c.Window)}
 	switch row.Code {
 	case noReplica:
 		for _, l := range c.Lives {
 			if l.ready(Span{row.At, row.At.Add(noticed)}) {
-				c.lie(row.Tick, "is %v, but %s was running", row, l.Replica)
+				c.violation(row.Tick, "is %v, but %s was running", row, l.Replica)
 			}
 		}
 	case drainedCode:
 		c.drained(row, window)
 	case asleep:
 		if !c.foreign(row.Replica) && !slices.ContainsFunc(c.Lives, func(l Life) bool { return l.Replica == row.Replica && l.alive(Span{row.At, row.At}) }) {
-			c.lie(row.Tick, "is %v, but %s was not there to sleep", row, row.Replica)
+			c.violation(row.Tick, "is %v, but %s was not there to sleep", row, row.Replica)
 		}
 	case overlap:
 		if !c.overlapped(row, window) {
-			c.lie(row.Tick, "is %v, but no earlier run of the job was going on", row)
+			c.violation(row.Tick, "is %v, but no earlier run of the job was going on", row)
 		}
 	case unknown:
 		if slices.ContainsFunc(c.Lives, func(l Life) bool { return l.ready(window) }) {
-			c.lie(row.Tick, "is %v, but a replica was there to know", row)
+			c.violation(row.Tick, "is %v, but a replica was there to know", row)
 		}
 	}
 }
 
-// drained: the replica that says so drained before the tick's window closed, and no
-// other was there to deal with the tick.
+// drained: the replica drained before the tick's window closed, and no other replica could
+// decide the tick.
 func (c *checker) drained(row Row, window Span) {
 	did := c.foreign(row.Replica)
 	for _, l := range c.Lives {
 		did = did || l.Replica == row.Replica && !l.Drained.IsZero() && l.Drained.Before(window.To)
 		if l.ready(window) {
-			c.lie(row.Tick, "is %v, but %s was there to deal with it", row, l.Replica)
+			c.violation(row.Tick, "is %v, but %s was there to deal with it", row, l.Replica)
 		}
 	}
 	if !did {
-		c.lie(row.Tick, "is %v, but %s did not drain", row, row.Replica)
+		c.violation(row.Tick, "is %v, but %s did not drain", row, row.Replica)
 	}
 }
 
-// overlapped tells whether a run of an earlier tick of the job went on, or its lease
-// lasted, at some time in the span. A replica that was killed may have left one behind.
+// overlapped reports whether a run of an earlier tick of the job, or its lease, lasted into
+// the span. A killed replica may have left a lease behind.
 func (c *checker) overlapped(row Row, window Span) bool {
 	earlier := func(t Tick) bool { return t.Job == row.Job && t.At.Before(row.At) }
 	for _, l := range c.Lives {
@@ -77,7 +76,7 @@ func (c *checker) overlapped(row Row, window Span) bool {
 		if l.Foreign && !l.Until.Before(window.From) {
 			return true
 		}
-		for _, won := range l.Said {
+		for _, won := range l.Reports {
 			if won.What != Won || !earlier(won.Tick) || won.At.After(window.To) {
 				continue
 			}
@@ -90,13 +89,12 @@ func (c *checker) overlapped(row Row, window Span) bool {
 		return true
 	}
 	return slices.ContainsFunc(c.Rows, func(r Row) bool {
-		return earlier(r.Tick) && r.Outcome == ledger.Interrupted // who died may not have said that it had won
+		return earlier(r.Tick) && r.Outcome == ledger.Interrupted // a killed replica may not have logged its claim
 	})
 }
 
-// over is when the lease of a run that was won ended at the latest; zero if it may
-// last.
-func (c *checker) over(l Life, won Said) time.Time {
+// over is when the lease of a run ended at the latest; zero if it may last.
+func (c *checker) over(l Life, won Report) time.Time {
 	for _, s := range l.about(won.Tick, Ended) {
 		if s.Token == won.Token && len(l.about(won.Tick, Unsure)) == 0 {
 			return s.At

@@ -10,25 +10,25 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A Record is what is known of a campaign at its end.
+// A Record is everything known of a campaign at its end.
 type Record struct {
-	Ticks []Tick   // all that came due in the span, of all jobs
-	Rows  []Row    // what the ledger says, also of ticks outside the span
-	Sink  []Effect // what the jobs did, in the order in which they did it
+	Ticks []Tick   // all due ticks of the span, of all jobs
+	Rows  []Row    // the ledger, also of ticks outside the span
+	Sink  []Effect // what the jobs did, in order
 	Lives []Life
-	// Forgot: nodes lost so much of their memory that a run may have no record any more.
+	// Forgot: nodes lost so much memory that a run may have no record any more.
 	Forgot bool
-	// Thawed: when a quorum that had hung went on. Such nodes may take a claim that its
-	// replica has given up, and then hold the job's lease for a TTL.
+	// Thawed: when a frozen quorum continued. Such nodes may take a claim that its replica
+	// has given up, and then hold the job's lease for a TTL.
 	Thawed []time.Time
 	Read   time.Time     // when the rows were read
 	TTL    time.Duration // of a lease
-	// Window is how long a tick can be claimed after it came due. A replica that
-	// lived through it has dealt with the tick.
+	// Window is how long a tick can be claimed. A replica that was alive during all of it
+	// has decided the tick.
 	Window time.Duration
 }
 
-// A Tick names one instant of a job's schedule.
+// A Tick is one instant of a job's schedule.
 type Tick struct {
 	Job string
 	At  time.Time
@@ -39,7 +39,7 @@ func (t Tick) String() string { return t.Job + " " + t.At.UTC().Format("15:04:05
 // key makes ticks from different sources comparable.
 func (t Tick) key() Tick { return Tick{t.Job, t.At.UTC()} }
 
-// A Row is what the ledger says of a tick.
+// A Row is the ledger's entry of a tick.
 type Row struct {
 	Tick
 	Outcome ledger.Outcome
@@ -67,24 +67,23 @@ type Effect struct {
 // A Life is one process of a replica, from ready to its end.
 type Life struct {
 	Replica string
-	From    time.Time // also of one that waits until nodes vouch
+	From    time.Time // also for one that waits until nodes vouch
 	Drained time.Time // when it began to drain; zero: it did not
-	Until   time.Time // zero: it lives
+	Until   time.Time // zero: it is alive
 	Killed  bool      // it ended without a drain
 	Frozen  []Span
-	Said    []Said // what it logged of ticks
+	Reports []Report // what it logged of ticks
 	// Renamed has the new name of each job that it has renamed.
 	Renamed map[string]string
-	// Foreign: a process of another release, whose words are unknown. It may have
-	// logged anything.
+	// Foreign: a process of another release with unknown messages.
 	Foreign bool
 }
 
-// A Span is a stretch of time, both ends included.
+// A Span is a time span, both ends included.
 type Span struct{ From, To time.Time }
 
-// Said is one thing that a replica logged of a tick.
-type Said struct {
+// A Report is a log message of a replica on a tick.
+type Report struct {
 	Tick
 	What    What
 	At      time.Time
@@ -93,19 +92,19 @@ type Said struct {
 	Code    string
 }
 
-// What a replica says of a tick.
+// What is the kind of a Report.
 type What string
 
-// The kinds of what is said.
+// The kinds of reports.
 const (
 	Won      What = "won"      // it has claimed the tick
 	Ended    What = "ended"    // its run has ended, with Outcome
 	Unsure   What = "unsure"   // the ledger may not have the end of its run
 	NoRun    What = "no run"   // the tick does not run here, with Outcome and Code
-	Unstored What = "unstored" // the ledger may not have that it does not run
+	Unstored What = "unstored" // the ledger may not have this record
 )
 
-// ready tells whether the life could deal with ticks during the whole span.
+// ready reports whether the life could decide ticks during the whole span.
 func (l Life) ready(s Span) bool {
 	if l.From.IsZero() || l.From.After(s.From) {
 		return false
@@ -123,13 +122,12 @@ func (l Life) ready(s Span) bool {
 	return true
 }
 
-// alive tells whether the process was there, ready or not, at some time in the span.
+// alive reports whether the process existed, ready or not, at some time in the span.
 func (l Life) alive(s Span) bool {
 	return !l.From.IsZero() && !l.From.After(s.To) && (l.Until.IsZero() || !l.Until.Before(s.From))
 }
 
-// renamed returns the record with the new name of each job that was renamed. Rows
-// have that one, also of ticks before.
+// renamed returns the record with the new names of renamed jobs, as in Rows.
 func (r Record) renamed() Record {
 	names := map[string]string{}
 	for _, l := range r.Lives {
@@ -140,18 +138,18 @@ func (r Record) renamed() Record {
 		r.Sink[i].Job = cmp.Or(names[e.Job], e.Job)
 	}
 	for i, l := range r.Lives {
-		r.Lives[i].Said = slices.Clone(l.Said)
-		for j, s := range l.Said {
-			r.Lives[i].Said[j].Job = cmp.Or(names[s.Job], s.Job)
+		r.Lives[i].Reports = slices.Clone(l.Reports)
+		for j, s := range l.Reports {
+			r.Lives[i].Reports[j].Job = cmp.Or(names[s.Job], s.Job)
 		}
 	}
 	return r
 }
 
-// about returns what was said of the tick, of the kind.
-func (l Life) about(t Tick, what What) []Said {
-	var list []Said
-	for _, s := range l.Said {
+// about returns the reports of a kind on the tick.
+func (l Life) about(t Tick, what What) []Report {
+	var list []Report
+	for _, s := range l.Reports {
 		if s.What == what && s.key() == t.key() {
 			list = append(list, s)
 		}

@@ -16,11 +16,11 @@ import (
 type Sink struct {
 	cfg Config
 
-	mu    sync.Mutex
-	queue []Message
-	told  map[string]bool // IDs of ticks that were posted without a quorum
-	stats Stats
-	more  chan struct{} // has an element after a message was queued
+	mu     sync.Mutex
+	queue  []Message
+	posted map[string]bool // IDs of ticks that were posted without a quorum
+	stats  Stats
+	more   chan struct{} // has an element after a message was queued
 }
 
 // Stats count the messages of a Sink.
@@ -35,7 +35,7 @@ func New(cfg Config) (*Sink, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Sink{cfg: cfg, told: map[string]bool{}, more: make(chan struct{}, 1)}, nil
+	return &Sink{cfg: cfg, posted: map[string]bool{}, more: make(chan struct{}, 1)}, nil
 }
 
 // Stats returns the counts so far.
@@ -50,18 +50,18 @@ func (s *Sink) Observe(ev scheduler.Event) {
 	e := ev.Entry
 	switch ev.Kind {
 	case scheduler.EventStarted:
-		s.tell(e, Started)
+		s.notify(e, Started)
 	case scheduler.EventLate:
-		s.tell(e, Late, func(m *Message) { m.LateMS = some(ev.By.Milliseconds()) })
+		s.notify(e, Late, func(m *Message) { m.LateMS = some(ev.By.Milliseconds()) })
 	case scheduler.EventLeaseLost:
 		e.Reason = ledger.Reason{Code: ledger.CodeLost, Details: &ledger.Details{Text: ev.Err.Error()}}
-		s.tell(e, LeaseLost)
+		s.notify(e, LeaseLost)
 	case scheduler.EventFinished:
 		if e.HandedOver() {
-			return // another attempt says how it ends
+			return // another attempt reports its end
 		}
 		if event, ok := first(s.cfg.Events, endings(e.Outcome)); ok {
-			s.tell(e, event)
+			s.notify(e, event)
 		}
 	case scheduler.EventSettled:
 		s.settled(e)
@@ -81,31 +81,31 @@ func notRun(e ledger.Entry) Event {
 }
 
 // maxTold bounds the remembered IDs during a long outage.
-const maxTold = 10_000
+const maxPosted = 10_000
 
 // unsettled posts a tick at once: without a quorum no replica can be chosen for it.
 func (s *Sink) unsettled(e ledger.Entry) {
-	s.tell(e, notRun(e))
+	s.notify(e, notRun(e))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.told) < maxTold {
-		s.told[e.ID()] = true
+	if len(s.posted) < maxPosted {
+		s.posted[e.ID()] = true
 	}
 }
 
 // settled posts a tick whose ledger record is this replica's, unless unsettled did.
 func (s *Sink) settled(e ledger.Entry) {
 	s.mu.Lock()
-	told := s.told[e.ID()]
-	delete(s.told, e.ID())
+	posted := s.posted[e.ID()]
+	delete(s.posted, e.ID())
 	s.mu.Unlock()
-	if !told {
-		s.tell(e, notRun(e))
+	if !posted {
+		s.notify(e, notRun(e))
 	}
 }
 
-// tell queues the message of an event if it is selected.
-func (s *Sink) tell(e ledger.Entry, event Event, more ...func(*Message)) {
+// notify queues the message of an event if it is selected.
+func (s *Sink) notify(e ledger.Entry, event Event, more ...func(*Message)) {
 	if !slices.Contains(s.cfg.Events, event) || !s.wants(e.Job) {
 		return
 	}

@@ -96,7 +96,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func entry(o ledger.Outcome) ledger.Entry {
 	e := ledger.Entry{
-		Job: "report", Tick: noon, Trigger: ledger.BySchedule, Replica: "r", Outcome: o, Reason: ledger.Said("words"),
+		Job: "report", Tick: noon, Trigger: ledger.BySchedule, Replica: "r", Outcome: o, Reason: ledger.TextReason("words"),
 	}
 	if o.Ran() {
 		e.Token, e.Attempt, e.Tries = 1848472352686080, 2, 3

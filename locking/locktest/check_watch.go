@@ -35,11 +35,11 @@ func (r replica) seen(req locking.Request, start uint64) []error {
 // that only nil and the errors in less are allowed. A nil want: only nil is allowed.
 func (r replica) sees(req locking.Request, want error, less ...error) {
 	r.Helper()
-	_ = r.told(req, want, less...)
+	_ = r.lastSeen(req, want, less...)
 }
 
-// told is sees, and returns the last error.
-func (r replica) told(req locking.Request, want error, less ...error) (last *locking.AcquireError) {
+// lastSeen is sees, and returns the last error.
+func (r replica) lastSeen(req locking.Request, want error, less ...error) (last *locking.AcquireError) {
 	r.Helper()
 	r.settle()
 	for start := range uint64(3) {
@@ -89,7 +89,7 @@ func lookTellsWhoClaimed(b *bench) {
 	a, other := b.replica("a"), b.replica("b")
 	claim := a.acquire(b.short(b.tick(1))).Claim()
 	for range 2 {
-		why := other.told(b.tick(1), locking.ErrClaimed, locking.ErrTaken)
+		why := other.lastSeen(b.tick(1), locking.ErrClaimed, locking.ErrTaken)
 		if why != nil && (why.Holder != "a" || why.HolderToken != claim.Token || why.Name != lockName) {
 			b.Errorf("Look = %+v, want lock %s, holder a and token %d", why, lockName, claim.Token)
 		}
@@ -114,7 +114,7 @@ func lookTellsWhatIsFree(b *bench) {
 func lookTellsWhoIsInTheWay(b *bench) {
 	a, other := b.replica("a"), b.replica("b")
 	lease := a.acquire(b.tick(1))
-	why := other.told(b.tick(2), locking.ErrTaken)
+	why := other.lastSeen(b.tick(2), locking.ErrTaken)
 	if why != nil && (why.Holder != "a" || why.Until.Before(lease.Deadline())) {
 		b.Errorf("Look = %v, want holder a and until %v or later", why, lease.Deadline())
 	}

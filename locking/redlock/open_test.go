@@ -66,15 +66,15 @@ func TestOpenRefusesOddClients(t *testing.T) {
 	defer one.Close()
 	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}})
 	defer ring.Close()
-	for want, c := range map[string]redis.UniversalClient{"database 3": one, "*redis.Ring is no single node": ring} {
+	for want, c := range map[string]redis.UniversalClient{"database 3": one, "*redis.Ring is not a single node": ring} {
 		if l, err := Open(t.Context(), Config{Clients: []redis.UniversalClient{c}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Open = %v, %v, want %q", l, err, want)
 		}
 	}
 }
 
-// Nodes that nobody calls new may have lost their memory: Open waits until they
-// vote, or says since when they would have.
+// Nodes that were not declared new may have lost their memory: Open waits until they vote,
+// or returns since when they would have.
 func TestOpenWaitsForTheGrace(t *testing.T) {
 	t.Parallel()
 	cfg := shortly()
@@ -100,8 +100,8 @@ func TestOpenWithoutAQuorum(t *testing.T) {
 	}
 }
 
-// A lock lasts as long as its request says, up to the grace, whatever the nodes'
-// own TTL, which is for requests that name none.
+// A lock lasts as long as its request says, up to the grace. The nodes' own TTL is for
+// requests without one.
 func TestOwnTTL(t *testing.T) {
 	t.Parallel()
 	l := open(t, Config{Nodes: []string{redistest.Start(t).URL()}, New: true, Timeout: time.Second, TTL: 5 * time.Second, Grace: time.Minute})

@@ -16,9 +16,8 @@ import (
 	"github.com/quorate/quorate/internal/redlock/members"
 )
 
-// orphansOf returns the keys of one node that no attempt may leave behind: all
-// but what a node keeps of itself and of claims, and tombstones, which end by
-// themselves.
+// orphansOf returns the keys of one node that no attempt may leave behind: all but the
+// node's own keys, claims, and tombstones, which expire.
 func orphansOf(keys []string) (orphans []string, tombstones int) {
 	for _, key := range keys {
 		switch {
@@ -32,9 +31,9 @@ func orphansOf(keys []string) (orphans []string, tombstones int) {
 	return orphans, tombstones
 }
 
-// After so many attempts that failed, were cancelled, and lost their replies, no
-// key is left on five servers but claims and tombstones: 10 of each, and 100
-// with QUORATE_CAMPAIGN=full. Leases last for longer than the test.
+// After many attempts that failed, were cancelled, or lost their replies, five servers have
+// only claims and tombstones: 10 of each, and 100 with QUORATE_CAMPAIGN=full. Leases
+// outlast the test.
 func TestOrphans(t *testing.T) {
 	t.Parallel()
 	each := 10
@@ -146,7 +145,7 @@ func (f *five) lose(t *testing.T, l *Locker, random *rand.Rand) error {
 			return false
 		}
 		mustRelease(t, lease)
-		return !slices.ContainsFunc(l.set.Standings(), func(n members.Standing) bool { return !n.Up })
+		return !slices.ContainsFunc(l.set.NodeStates(), func(n members.NodeState) bool { return !n.Up })
 	})
 	return err
 }

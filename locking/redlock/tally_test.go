@@ -10,8 +10,7 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// A claim says what each node answered until a quorum had granted it; so does the last
-// extension.
+// A claim has each node's answer until a quorum had granted it; so does the last extension.
 func TestPollOfAClaim(t *testing.T) {
 	onPlain(t, func(t *testing.T, p *plainNodes, c *cluster) {
 		l := plainLocker(t, c)
@@ -19,8 +18,8 @@ func TestPollOfAClaim(t *testing.T) {
 		lease := mustAcquire(t, l, direct(c.request(past(0))))
 		defer mustRelease(t, lease)
 		poll := lease.Claim().Poll
-		if got := poll.Letters(); got != "+++.." || poll.Rounds != 1 || poll.Said != "" {
-			t.Errorf("a claim in one round: %s in %d rounds, %q", got, poll.Rounds, poll.Said)
+		if got := poll.Letters(); got != "+++.." || poll.Rounds != 1 || poll.Errors != "" {
+			t.Errorf("a claim in one round: %s in %d rounds, %q", got, poll.Rounds, poll.Errors)
 		}
 		if list, names := locking.NodeList(l.set.Names()); poll.List != list || *poll.Names != *names || poll.Name(4) != "n4" {
 			t.Errorf("names %v, list %d", poll.Names, poll.List)
@@ -31,13 +30,13 @@ func TestPollOfAClaim(t *testing.T) {
 
 		time.Sleep(time.Second)
 		p.stop(1, 2)
-		p.set(func(f *faults) { f.late["extend n4"] = time.Millisecond }) // those that are down are heard of before
+		p.set(func(f *faults) { f.late["extend n4"] = time.Millisecond }) // the ones that are down are known before
 		if err := lease.Extend(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		last := lease.(locking.Polled).LastPoll()
-		if got := last.Letters(); got != "+uu++" || !strings.Contains(last.Said, "n1: ") {
-			t.Errorf("the extension: %s, %q", got, last.Said)
+		if got := last.Letters(); got != "+uu++" || !strings.Contains(last.Errors, "n1: ") {
+			t.Errorf("the extension: %s, %q", got, last.Errors)
 		}
 
 		other := c.request(past(0))
@@ -69,14 +68,14 @@ func TestAnswersOfVotes(t *testing.T) {
 	}
 }
 
-// What nodes say is bounded, on one line.
+// Quotes of nodes are bounded, on one line.
 func TestQuote(t *testing.T) {
 	t.Parallel()
 	said := ""
 	for range 5 {
 		said = quote(said, "n1", errors.New("a\nb "+strings.Repeat("é", 300)))
 	}
-	if len(said) > maxSaid+8 || strings.Contains(said, "\n") || !strings.HasPrefix(said, "n1: a b é") || strings.ContainsRune(said, '�') {
+	if len(said) > maxErrors+8 || strings.Contains(said, "\n") || !strings.HasPrefix(said, "n1: a b é") || strings.ContainsRune(said, '�') {
 		t.Errorf("%d bytes: %q", len(said), said)
 	}
 }

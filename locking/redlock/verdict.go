@@ -71,7 +71,7 @@ func (t *try) reason(votes []vote, slow bool) error {
 	return locking.ErrNoQuorum
 }
 
-// agreed tells whether a quorum of votes have this code and name the same owner and
+// agreed reports whether a quorum of votes have this code and name the same owner and
 // token.
 func agreed(votes []vote, code string, quorum int) bool {
 	for _, v := range votes {
@@ -102,7 +102,7 @@ func failures(votes []vote) (failed, refused int) {
 	return failed, refused
 }
 
-// held tells whether another holder has the lock: a claim on a node, or the locks of a
+// held reports whether another holder has the lock: a claim on a node, or the locks of a
 // quorum. Otherwise competitors have split the votes.
 func held(votes []vote, quorum int) bool {
 	for _, v := range votes {
@@ -113,7 +113,7 @@ func held(votes []vote, quorum int) bool {
 	return agreed(votes, codeBusy, quorum)
 }
 
-// blocks tells whether the vote names another's lock or claim.
+// blocks reports whether the vote names another's lock or claim.
 func (v vote) blocks() bool {
 	switch v.code {
 	case codeBusy, codeClaimed, codeUnended, codeLost:
@@ -197,15 +197,15 @@ func (v vote) byWhom() string {
 }
 
 // maxSaid bounds the quotes in a poll, in bytes, since ledgers store them.
-const maxSaid = 1 << 10
+const maxErrors = 1 << 10
 
 // poll returns each node's answer when the round was over.
 func (l *Locker) poll(votes []vote, rounds uint8) locking.Poll {
 	p := locking.Poll{Rounds: rounds, List: l.list, Names: l.names}
 	for i, v := range votes {
 		p.Answers[i] = v.answer()
-		if err := v.objection(); err != nil && len(p.Said) < maxSaid {
-			p.Said = quote(p.Said, l.names[i], err)
+		if err := v.objection(); err != nil && len(p.Errors) < maxErrors {
+			p.Errors = quote(p.Errors, l.names[i], err)
 		}
 	}
 	return p
@@ -236,8 +236,8 @@ func quote(said, node string, err error) string {
 	if said != "" {
 		text = said + "; " + text
 	}
-	if len(text) > maxSaid {
-		return strings.ToValidUTF8(text[:maxSaid], "") + " …"
+	if len(text) > maxErrors {
+		return strings.ToValidUTF8(text[:maxErrors], "") + " …"
 	}
 	return text
 }

@@ -7,34 +7,34 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// A pollNote is the stored form of a Poll: a letter for each node. Their names are
-// those of the list that the number tells from others.
+// A pollNote is the stored form of a Poll: a letter for each node. The number identifies
+// the list of node names.
 type pollNote locking.Poll
 
 type pollJSON struct {
 	Letters string `json:"n"`
 	Rounds  uint8  `json:"r,omitempty"`
 	List    uint32 `json:"l,omitempty"`
-	Said    string `json:"s,omitempty"`
+	Errors  string `json:"s,omitempty"`
 }
 
-// IsZero tells whether nothing is known.
+// IsZero reports whether nothing is known.
 func (p pollNote) IsZero() bool { return p.Answers[0] == 0 }
 
 // MarshalJSON implements json.Marshaler.
 func (p pollNote) MarshalJSON() ([]byte, error) {
 	poll := locking.Poll(p)
-	return json.Marshal(pollJSON{poll.Letters(), p.Rounds, p.List, p.Said})
+	return json.Marshal(pollJSON{poll.Letters(), p.Rounds, p.List, p.Errors})
 }
 
-// UnmarshalJSON implements json.Unmarshaler. A letter that is not known stays; a
-// later release may have more of them.
+// UnmarshalJSON implements json.Unmarshaler. Unknown letters stay: a later release may have
+// more.
 func (p *pollNote) UnmarshalJSON(b []byte) error {
 	var stored pollJSON
 	if err := json.Unmarshal(b, &stored); err != nil {
 		return err
 	}
-	*p = pollNote{Rounds: stored.Rounds, List: stored.List, Said: stored.Said, Answers: answersOf(stored.Letters)}
+	*p = pollNote{Rounds: stored.Rounds, List: stored.List, Errors: stored.Errors, Answers: answersOf(stored.Letters)}
 	return nil
 }
 
@@ -56,7 +56,7 @@ type beatsNote struct {
 	Last   []beatNote `json:"last"`
 }
 
-// maxWhy bounds why an extension failed, in bytes.
+// maxWhy bounds the reason of a failed extension, in bytes.
 const maxWhy = 500
 
 type beatNote struct {

@@ -17,9 +17,9 @@ func TestNoteKeepsAnEntry(t *testing.T) {
 	at := time.UnixMilli(1_763_712_000_123).UTC()
 	full := ledger.Entry{
 		Tries: 3, Trigger: ledger.BySchedule, Parent: "p@1", Replica: "a", Outcome: ledger.Failed,
-		Reason: ledger.Said("words"), Started: at, Finished: at.Add(time.Minute), Error: "it broke: \"x\"\n\x00",
+		Reason: ledger.TextReason("words"), Started: at, Finished: at.Add(time.Minute), Error: "it broke: \"x\"\n\x00",
 		Votes: locking.Votes{For: 3, Of: 5}, StaleWrites: 2, Hash: "3f786850e387",
-		Poll: locking.Poll{Rounds: 2, List: 7, Answers: [locking.MostNodes]locking.Answer{'+', 'u', '+', 'h', '+'}, Said: `b: "silent" <é>`},
+		Poll: locking.Poll{Rounds: 2, List: 7, Answers: [locking.MostNodes]locking.Answer{'+', 'u', '+', 'h', '+'}, Errors: `b: "silent" <é>`},
 	}
 	asked := full
 	asked.Job, asked.Stream, asked.Tick, asked.Order = "j", "manual", at.Add(-time.Hour), at
@@ -68,7 +68,7 @@ func TestNoteLeavesTheClaimOut(t *testing.T) {
 
 func TestNoteCutsLongTexts(t *testing.T) {
 	t.Parallel()
-	b := ledger.EncodeNote(ledger.Entry{Error: strings.Repeat("ä", 100_000), Reason: ledger.Said(strings.Repeat("x", 100_000))})
+	b := ledger.EncodeNote(ledger.Entry{Error: strings.Repeat("ä", 100_000), Reason: ledger.TextReason(strings.Repeat("x", 100_000))})
 	if len(b) > 20_000 {
 		t.Errorf("a note has %d bytes", len(b))
 	}

@@ -7,19 +7,19 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// A Code says why a tick did not run, or why a run ended as it did: one of a few.
-// Metrics count by it and listings filter by it.
+// A Code says why a tick did not run, or why a run ended as it did. Metrics count by it and
+// listings filter by it.
 type Code string
 
 // The codes of ticks that did not run.
 const (
-	CodeOverlap     Code = "overlap"     // an earlier run went on
-	CodePaused      Code = "paused"      // by somebody, or in the configuration
+	CodeOverlap     Code = "overlap"     // an earlier run had not ended
+	CodePaused      Code = "paused"      // by a person, or in the configuration
 	CodeLimit       Code = "limit"       // of a group, or of the replica
 	CodePlacement   Code = "placement"   // no live replica has the labels
 	CodeCatchUp     Code = "catch_up"    // the policy did not catch it up; With says why it was missed
 	CodeNoQuorum    Code = "no_quorum"   // too few nodes answered
-	CodeSplit       Code = "split"       // competitors divided the votes until it was too late
+	CodeSplit       Code = "split"       // competitors split the votes until it was too late
 	CodeTooSlow     Code = "too_slow"    // the nodes answered too late
 	CodeClock       Code = "clock"       // the replica's clock is ahead of the nodes'
 	CodeSuperseded  Code = "superseded"  // a later tick was claimed first
@@ -37,9 +37,9 @@ const (
 	CodeExpired     Code = "expired"     // a request that nobody could begin in time
 	CodeCancelled   Code = "cancelled"   // somebody ended it; of runs, too
 
-	CodeUnknown        Code = "unknown"         // nothing is known of why
+	CodeUnknown        Code = "unknown"         // the reason is unknown
 	CodeHistoryLost    Code = "history_lost"    // nodes may have lost what they knew of it
-	CodeHistoryTrimmed Code = "history_trimmed" // what was known of it is kept no longer
+	CodeHistoryTrimmed Code = "history_trimmed" // its entry was dropped
 )
 
 // The codes of runs, besides CodeDrained and CodeCancelled.
@@ -50,19 +50,19 @@ const (
 	CodeEvicted     Code = "evicted"     // an operator released its lease
 	CodeLost        Code = "lost"        // its lease could not be kept
 	CodeTimeout     Code = "timeout"     // it, or its last try, took too long
-	CodeInterrupted Code = "interrupted" // nobody said how it ended
+	CodeInterrupted Code = "interrupted" // its end was not recorded
 )
 
-// The codes of what else is to be said of a run or a tick.
+// The codes of additional reasons.
 const (
 	CodeNoRetry      Code = "no_retry"      // the policy had allowed another try
 	CodeStaleWrites  Code = "stale_writes"  // a guard refused writes
-	CodeNotTriggered Code = "not_triggered" // a job that was to follow it
-	CodeLateEnd      Code = "late_end"      // it ended when others could already work
-	CodeAlike        Code = "alike"         // ticks before it are, too, that have no entry
+	CodeNotTriggered Code = "not_triggered" // a job that should follow was not triggered
+	CodeLateEnd      Code = "late_end"      // it ended when other replicas could already work
+	CodeAlike        Code = "alike"         // earlier ticks without an entry, too
 )
 
-// CodeOther is that of reasons which have no code of their own.
+// CodeOther is for reasons without their own code.
 const CodeOther Code = "other"
 
 // Codes lists all of them.
@@ -76,8 +76,7 @@ func Codes() []Code {
 	return list
 }
 
-// Outcomes lists those that the code is a reason for; none of what is said beside
-// any outcome.
+// Outcomes lists the outcomes that the code explains; none for additional reasons.
 func (c Code) Outcomes() []Outcome {
 	switch c {
 	case CodeFunction, CodeOverlap, CodePaused, CodeRemoved, CodeRescheduled:
@@ -104,26 +103,26 @@ func (c Code) Outcomes() []Outcome {
 	return []Outcome{Missed}
 }
 
-// A Reason is a code with what is known of the case. The zero Reason is none. A
-// Reason is never changed, only replaced.
+// A Reason is a code with details. The zero Reason is none. A Reason is never changed, only
+// replaced.
 type Reason struct {
 	Code    Code
-	Variant Variant  // tells cases of the code apart that are worded differently
+	Variant Variant  // distinguishes cases with their own words
 	Details *Details // nil: none
 }
 
 // A Variant is one of several cases of a Code.
 type Variant string
 
-// The variants. Most codes have but one case, whose variant is empty.
+// The variants. Most codes have one case, with an empty variant.
 const (
-	VariantUnended    Variant = "unended"     // of CodeOverlap: nobody ended the run, and no node says how long its lease lasts
-	VariantQueue      Variant = "queue"       // of CodeOverlap: another tick came to wait
-	VariantNoLease    Variant = "no_lease"    // of CodeOverlap: the function goes on without one
+	VariantUnended    Variant = "unended"     // of CodeOverlap: the run did not end, and no node knows its lease
+	VariantQueue      Variant = "queue"       // of CodeOverlap: another tick began to wait
+	VariantNoLease    Variant = "no_lease"    // of CodeOverlap: the function still runs, without a lease
 	VariantConfigured Variant = "configured"  // of CodePaused: in the configuration
 	VariantMaxRunning Variant = "max_running" // of CodeLimit: of the replica
 	VariantFull       Variant = "full"        // of CodeLimit: all slots of the group are held
-	VariantTaken      Variant = "taken"       // of CodeLimit: some are, others were after the rest
+	VariantTaken      Variant = "taken"       // of CodeLimit: some are held, competitors try for the rest
 	VariantInLine     Variant = "in_line"     // of CodeLimit: others on the replica go first
 	VariantSlot       Variant = "slot"        // of CodeLimit: With says why none was granted; of CodeLost: it was the slot's lease
 	VariantWaiting    Variant = "waiting"     // of CodeLimit and CodeCancelled: while the tick waited for a slot
@@ -141,27 +140,27 @@ const (
 	VariantClaim      Variant = "claim"       // of CodeOther: the claim failed for an unknown cause
 )
 
-// Details are what is known of one case, each empty where the code has no use for
-// it. The ledger clips long texts.
+// Details are the details of one case, each empty if the code does not use it. The ledger
+// cuts long texts.
 type Details struct {
-	Holder       string    // of the lease or the slots in the way; several with commas
-	Tick         time.Time // of the run that is in the way, or that replaces this one
+	Holder       string    // of the blocking lease or slots; several with commas
+	Tick         time.Time // of the run that blocks or replaces this one
 	Since, Until time.Time
-	By           string // who asked for it
+	By           string // the person who requested it
 	Of           string // what it is about: a group, a tag, labels, a job, a resource
-	N, Most      int    // so many, and of or for how many
+	N, Most      int    // a number, and its limit or total
 	Token, Seen  locking.Token
 	Text         string  // what people, functions or nodes said
-	With         *Reason // the reason behind this one, or what else is to be said
+	With         *Reason // the reason behind this one, or an additional one
 }
 
-// IsZero tells whether there is no reason.
+// IsZero reports whether there is no reason.
 func (r Reason) IsZero() bool { return r == Reason{} }
 
-// Said is a reason of which there are only words.
-func Said(words string) Reason { return Reason{Code: CodeOther, Details: &Details{Text: words}} }
+// TextReason is a reason with words only.
+func TextReason(words string) Reason { return Reason{Code: CodeOther, Details: &Details{Text: words}} }
 
-// with returns the reason behind r, or what else is to be said, nil if nothing is.
+// with returns the reason behind r, or an additional one, nil if there is none.
 func (r Reason) with() *Reason {
 	if r.Details == nil {
 		return nil
@@ -169,7 +168,7 @@ func (r Reason) with() *Reason {
 	return r.Details.With
 }
 
-// Has tells whether the code is that of r, or of a reason that comes with it.
+// Has reports whether r, or a reason that comes with it, has the code.
 func (r Reason) Has(code Code) bool {
 	for p := &r; p != nil; p = p.with() {
 		if p.Code == code {
@@ -179,7 +178,7 @@ func (r Reason) Has(code Code) bool {
 	return false
 }
 
-// And returns r with one more reason that comes with it; that one alone if r is none.
+// And returns r with an additional reason; more alone if r is none.
 func (r Reason) And(more Reason) Reason {
 	switch {
 	case r.IsZero():
@@ -191,7 +190,7 @@ func (r Reason) And(more Reason) Reason {
 	if r.Details != nil {
 		*d = *r.Details
 	}
-	with := more // a copy, so that runs with nothing more to say allocate nothing
+	with := more // a copy, so runs without one allocate nothing
 	if d.With != nil {
 		with = d.With.And(more)
 	}

@@ -58,7 +58,7 @@ func TestWordsOfReasons(t *testing.T) {
 		"the lease could not be kept; 1 stale write refused (token 4, the sink has seen 5); b was not triggered: x": Reason{Code: CodeLost}.
 			And(Reason{CodeStaleWrites, "", &Details{N: 1, Token: 4, Of: "the sink", Seen: 5}}).
 			And(Reason{CodeNotTriggered, "", &Details{Of: "b", Text: "x"}}),
-		"said {by} [x]":   Said("said {by} [x]"),
+		"said {by} [x]":   TextReason("said {by} [x]"),
 		"of_later: words": {"of_later", "odd", &Details{Text: "words"}},
 		"no quorum: odd":  {CodeNoQuorum, "odd", &Details{Text: "odd"}},
 	} {

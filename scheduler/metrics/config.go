@@ -14,16 +14,15 @@ const Other = "other"
 
 // A Config is what Metrics need to know; the zero value is fine.
 type Config struct {
-	// Replica and Version are told by quorate_build_info.
+	// Replica and Version are labels of quorate_build_info.
 	Replica string
 	Version string
-	// Jobs are the names of the jobs served at first; the observer is told of
-	// later ones.
+	// Jobs are the names of the jobs at the start; the observer gets later ones.
 	Jobs []string
 	// MaxJobs bounds the jobs with a label of their own. Default DefaultMaxJobs;
 	// negative: none has.
 	MaxJobs int
-	// Ready tells whether the replica takes ticks. Without it there is no
+	// Ready reports whether the replica takes ticks. Without it there is no
 	// quorate_replica_ready.
 	Ready func() bool
 	// Groups lists the groups of nodes, one without a name or several cells.
@@ -37,8 +36,8 @@ type Group interface {
 	Cell() string
 	// Quorum is how many of its nodes decide.
 	Quorum() int
-	// Standings says what is known of each node; it asks none.
-	Standings() []members.Standing
+	// NodeStates returns what is known of each node, without calls.
+	NodeStates() []members.NodeState
 }
 
 // WithDefaults returns a copy in which every zero value has its default.

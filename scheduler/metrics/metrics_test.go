@@ -265,20 +265,20 @@ func TestJobLabelsAreBounded(t *testing.T) {
 // A fixed group of nodes.
 type group struct {
 	cell string
-	list []members.Standing
+	list []members.NodeState
 }
 
-func (g group) Cell() string                  { return g.cell }
-func (g group) Quorum() int                   { return len(g.list)/2 + 1 }
-func (g group) Standings() []members.Standing { return g.list }
+func (g group) Cell() string                    { return g.cell }
+func (g group) Quorum() int                     { return len(g.list)/2 + 1 }
+func (g group) NodeStates() []members.NodeState { return g.list }
 
 func TestGaugesOfNodes(t *testing.T) {
 	t.Parallel()
-	votes := members.Standing{Node: "a", Up: true, Votes: true, Offset: 30 * time.Millisecond, RTT: time.Millisecond}
-	abstains := members.Standing{Node: "b", Up: true, Offset: -time.Second, RTT: time.Millisecond}
-	gone := members.Standing{Node: "c"}
+	votes := members.NodeState{Node: "a", Up: true, Votes: true, Offset: 30 * time.Millisecond, RTT: time.Millisecond}
+	abstains := members.NodeState{Node: "b", Up: true, Offset: -time.Second, RTT: time.Millisecond}
+	gone := members.NodeState{Node: "c"}
 	m := metrics.New(metrics.Config{Groups: func() []metrics.Group {
-		return []metrics.Group{group{"east", []members.Standing{votes, abstains, gone}}, group{"west", []members.Standing{votes}}}
+		return []metrics.Group{group{"east", []members.NodeState{votes, abstains, gone}}, group{"west", []members.NodeState{votes}}}
 	}, Ready: func() bool { return true }})
 	want(t, values(t, m), values(t, m), map[string]float64{
 		"node_up{east,a}": 1, "node_up{east,b}": 1, "node_up{east,c}": 0, "node_up{west,a}": 1,
@@ -336,7 +336,7 @@ func TestLint(t *testing.T) {
 // full returns Metrics in which every name is told.
 func full() *metrics.Metrics {
 	m := metrics.New(metrics.Config{Jobs: []string{"report"}, Ready: func() bool { return true }, Groups: func() []metrics.Group {
-		return []metrics.Group{group{"", []members.Standing{{Node: "a", RTT: 1}}}}
+		return []metrics.Group{group{"", []members.NodeState{{Node: "a", RTT: 1}}}}
 	}})
 	m.Observe(scheduler.Event{Kind: scheduler.EventClaimed, Entry: ended(ledger.Running, "")})
 	m.Observe(scheduler.Event{Kind: scheduler.EventFinished, Entry: ended(ledger.Succeeded, "")})

@@ -9,7 +9,7 @@ import (
 	"github.com/quorate/quorate/internal/redlock/members"
 )
 
-// nodeMeters are what the nodes answer, and what is known of them.
+// nodeMeters are the nodes' answers and states.
 type nodeMeters struct {
 	groups func() []Group
 
@@ -43,40 +43,40 @@ func newNodeMeters(groups func() []Group) nodeMeters {
 func (m *nodeMeters) collectors() []prometheus.Collector {
 	list := []prometheus.Collector{m.replies, m.roundTrip, m.restarts}
 	if m.groups != nil {
-		list = append(list, (*standings)(m))
+		list = append(list, (*nodeStates)(m))
 	}
 	return list
 }
 
 // standings collects the gauges of nodes.
-type standings nodeMeters
+type nodeStates nodeMeters
 
 // Describe implements prometheus.Collector.
-func (s *standings) Describe(out chan<- *prometheus.Desc) {
+func (s *nodeStates) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{s.up, s.voting, s.offset, s.margin, s.listed} {
 		out <- d
 	}
 }
 
 // Collect implements prometheus.Collector. It asks no node.
-func (s *standings) Collect(out chan<- prometheus.Metric) {
-	tell := func(d *prometheus.Desc, value float64, labels ...string) {
+func (s *nodeStates) Collect(out chan<- prometheus.Metric) {
+	set := func(d *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
 	for _, g := range s.groups() {
-		cell, list, votes := g.Cell(), g.Standings(), 0
+		cell, list, votes := g.Cell(), g.NodeStates(), 0
 		for _, n := range list {
-			tell(s.up, flag(n.Up), cell, n.Node)
-			tell(s.voting, flag(n.Votes), cell, n.Node)
-			if n.RTT > 0 { // else it has never said what its clock shows
-				tell(s.offset, n.Offset.Seconds(), cell, n.Node)
+			set(s.up, flag(n.Up), cell, n.Node)
+			set(s.voting, flag(n.Votes), cell, n.Node)
+			if n.RTT > 0 { // else its clock is unknown
+				set(s.offset, n.Offset.Seconds(), cell, n.Node)
 			}
 			if n.Votes {
 				votes++
 			}
 		}
-		tell(s.margin, float64(votes-g.Quorum()), cell)
-		tell(s.listed, float64(len(list)), cell)
+		set(s.margin, float64(votes-g.Quorum()), cell)
+		set(s.listed, float64(len(list)), cell)
 	}
 }
 

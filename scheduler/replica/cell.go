@@ -136,7 +136,7 @@ func (c *cell) notReady() string {
 	}
 	switch at, ok := c.set.Vouching(); {
 	case !ok:
-		return "no quorum: too few nodes answer: " + said(errors.Join(c.set.Unusable()...))
+		return "no quorum: too few nodes answer: " + oneLine(errors.Join(c.set.Unusable()...))
 	case !at.IsZero():
 		return "waiting for the restart grace of the nodes: no tick runs before " + jobs.FormatTick(at.Round(0))
 	}

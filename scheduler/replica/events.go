@@ -24,11 +24,11 @@ func (e events) observe(ev scheduler.Event) {
 	case scheduler.EventClaimed:
 		e.log.Info("tick won", "job", en.Job, "tick", claimed(en), "token", en.Token, "attempt", en.Attempt, "votes", votes(en.Votes), "took", ev.Took)
 	case scheduler.EventLost:
-		e.log.Debug("tick is another replica's", "job", en.Job, "tick", claimed(en), "why", said(ev.Err))
+		e.log.Debug("tick is another replica's", "job", en.Job, "tick", claimed(en), "why", oneLine(ev.Err))
 	case scheduler.EventRetrying:
-		e.log.Debug("claim failed, trying again", "job", en.Job, "tick", claimed(en), "why", said(ev.Err), "in", ev.In)
+		e.log.Debug("claim failed, trying again", "job", en.Job, "tick", claimed(en), "why", oneLine(ev.Err), "in", ev.In)
 	case scheduler.EventUnread:
-		e.log.Warn("ledger not read: ticks that nobody ran are not caught up", "job", en.Job, "error", said(ev.Err))
+		e.log.Warn("ledger not read: ticks that nobody ran are not caught up", "job", en.Job, "error", oneLine(ev.Err))
 	case scheduler.EventDecided:
 		e.log.Warn("tick does not run", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "outcome", string(en.Outcome), "reason", en.Reason.String(), "reason_code", string(en.Reason.Code))
 	case scheduler.EventExtended:
@@ -36,18 +36,18 @@ func (e events) observe(ev scheduler.Event) {
 	case scheduler.EventLate:
 		e.log.Warn("run starts late", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "token", en.Token, "by", ev.By)
 	case scheduler.EventLeaseLost:
-		e.log.Warn("lease lost: the run is told to stop", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "token", en.Token, "cause", said(ev.Err))
+		e.log.Warn("lease lost: the run is told to stop", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "token", en.Token, "cause", oneLine(ev.Err))
 	case scheduler.EventChained:
 		e.chained(ev)
 	case scheduler.EventNotArchived:
-		e.log.Warn("what a run logged could not be kept", "job", en.Job, "tick", claimed(en), "error", said(ev.Err))
+		e.log.Warn("the log of a run could not be stored", "job", en.Job, "tick", claimed(en), "error", oneLine(ev.Err))
 	case scheduler.EventOverdue:
 		e.log.Error("job ignores the end of its context", "job", en.Job, "tick", claimed(en), "token", en.Token, "since", ev.Since)
 	case scheduler.EventFinished:
 		e.finished(en, ev.Err)
 	case scheduler.EventRecorded:
 		if ev.Err != nil {
-			e.log.Warn("the ledger does not have why a tick did not run", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "error", said(ev.Err))
+			e.log.Warn("a tick without a run was not recorded", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "error", oneLine(ev.Err))
 		}
 	case scheduler.EventOverslept:
 		e.log.Warn("ticks passed unnoticed, too many to record each", "job", en.Job, "from", jobs.FormatTick(ev.Since), "before", jobs.FormatTick(ev.Before))
@@ -67,7 +67,7 @@ func (e events) observe(ev scheduler.Event) {
 func (e events) extended(ev scheduler.Event) {
 	attrs := []any{"job", ev.Entry.Job, "tick", claimed(ev.Entry), "token", ev.Entry.Token, "deadline", ev.Deadline}
 	if ev.Err != nil {
-		e.log.Warn("lease not extended", append(attrs, "error", said(ev.Err))...)
+		e.log.Warn("lease not extended", append(attrs, "error", oneLine(ev.Err))...)
 		return
 	}
 	e.log.Debug("lease extended", attrs...)
@@ -76,7 +76,7 @@ func (e events) extended(ev scheduler.Event) {
 func (e events) chained(ev scheduler.Event) {
 	attrs := []any{"job", ev.Entry.Job, "run", ev.Run, "triggers", ev.Triggers}
 	if ev.Err != nil {
-		e.log.Error("job was not triggered by the end of a run", append(attrs, "error", said(ev.Err))...)
+		e.log.Error("job was not triggered by the end of a run", append(attrs, "error", oneLine(ev.Err))...)
 		return
 	}
 	e.log.Info("job triggered by the end of a run", attrs...)
@@ -99,7 +99,7 @@ func (e events) finished(en ledger.Entry, released error) {
 	}
 	write("run ended", attrs...)
 	if released != nil {
-		e.log.Warn("the ledger may not have the end of the run", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "token", en.Token, "error", said(released))
+		e.log.Warn("the ledger may not have the end of the run", "job", en.Job, "tick", jobs.FormatTick(en.Tick), "token", en.Token, "error", oneLine(released))
 	}
 }
 
@@ -114,7 +114,7 @@ func (e events) draining(running []string) {
 // nodes logs what happens to nodes.
 func (e events) nodes() members.Observer {
 	return members.Observer{
-		Down: func(node string, err error) { e.log.Warn("node is down", "node", node, "error", said(err)) },
+		Down: func(node string, err error) { e.log.Warn("node is down", "node", node, "error", oneLine(err)) },
 		Up:   func(node string) { e.log.Info("node answers again", "node", node) },
 		Formatted: func(node string, until time.Time) {
 			e.log.Info("blank node joined; it abstains for a grace", "node", node, "until", jobs.FormatTick(until))
@@ -147,5 +147,5 @@ func claimed(e ledger.Entry) string { return jobs.FormatTick(e.OrderKey()) }
 
 func votes(v locking.Votes) string { return strconv.Itoa(v.For) + "/" + strconv.Itoa(v.Of) }
 
-// said is what a log line says of an error: joined ones take several lines.
-func said(err error) string { return config.OneLine(err.Error()) }
+// oneLine is the text of err for a log line: joined errors have several lines.
+func oneLine(err error) string { return config.OneLine(err.Error()) }

@@ -32,7 +32,7 @@ func (e events) updated(d scheduler.Diff) {
 // forgotten says that nothing is left of a job, or why something is.
 func (e events) forgotten(job string, served time.Time, err error) {
 	if err != nil {
-		e.log.Warn("job not forgotten: it is tried again", "job", job, "last_served", jobs.FormatTick(served), "error", said(err))
+		e.log.Warn("job not forgotten: it is tried again", "job", job, "last_served", jobs.FormatTick(served), "error", oneLine(err))
 		return
 	}
 	e.log.Info("job forgotten: nobody has served it for scheduler.forget_after", "job", job, "last_served", jobs.FormatTick(served))
@@ -52,18 +52,18 @@ func (e events) each(what string, names []string, more func(job string) []any) {
 	}
 }
 
-// updateFailed says what is wrong with a new set of jobs, in a line per mistake.
+// updateFailed logs the mistakes in a new set of jobs, one per line.
 func (e events) updateFailed(err error) {
-	const kept = "the jobs of before go on"
+	const kept = "the old jobs continue"
 	config, ok := errors.AsType[*ConfigError](err)
 	switch {
 	case err == nil:
 		e.log.Info("the new jobs are valid again")
 	case !ok:
-		e.log.Error("new jobs are not taken: "+kept, "error", said(err))
+		e.log.Error("new jobs were not applied: "+kept, "error", oneLine(err))
 	default:
 		for _, p := range config.Problems {
-			e.log.Error("the configuration is not taken: "+kept, "error", p.String())
+			e.log.Error("the configuration was not applied: "+kept, "error", p.String())
 		}
 	}
 }

@@ -249,7 +249,7 @@ func record(j, n int, tick time.Time) records.Record {
 	r := records.Record{Kind: records.Finished, Stream: locking.StreamSchedule, Tick: tick, Token: uint64(tick.UnixMilli()), Attempt: 1, Owner: fmt.Sprint(j, n)}
 	switch {
 	case n%10 == 9:
-		e = ledger.Entry{Tick: tick, Trigger: ledger.BySchedule, Outcome: ledger.Skipped, Reason: ledger.Said("overlap: an earlier run goes on"), Replica: "a"}
+		e = ledger.Entry{Tick: tick, Trigger: ledger.BySchedule, Outcome: ledger.Skipped, Reason: ledger.TextReason("overlap: an earlier run goes on"), Replica: "a"}
 		r = records.Record{Kind: records.NotRun, Stream: locking.StreamSchedule, Tick: tick}
 	case j%100 == 7:
 		e.Outcome, e.Error = ledger.Failed, "no such customer"

@@ -60,7 +60,7 @@ func (l *reloader) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-l.replica.reload:
-			if l.read(); !l.failed { // whoever asked wants to know, also if nothing differs
+			if l.read(); !l.failed { // a requested reload is reported even without changes
 				l.replica.log.Info("the configuration was read again")
 			}
 		case <-poll:
@@ -73,8 +73,8 @@ func (l *reloader) run(ctx context.Context) {
 
 func (l *reloader) contents() string { return l.file.SumNow(l.source) }
 
-// read reads the configuration and serves its jobs. A mistake in it changes
-// nothing, and is said once: the file is not read again before it changes.
+// read reads the configuration and serves its jobs. A mistake in it changes nothing, and is
+// reported once: the file is not read again before it changes.
 func (l *reloader) read() {
 	l.sum = l.contents()
 	cfg, err := config.Read(l.source, l.registry)
@@ -109,15 +109,15 @@ func (l *reloader) serve(cfg *config.Config) error {
 		return err
 	}
 	l.replica.tags.own.Store(tagsIn(list))
-	l.sayWhatWaits(cfg)
+	l.logPendingSettings(cfg)
 	l.running, l.file = next, cfg
 	l.replica.settingsShown.Store(next)
 	return nil
 }
 
-// sayWhatWaits tells, when settings besides the jobs were changed in the file,
-// in which of them it differs from what the replica runs with.
-func (l *reloader) sayWhatWaits(file *config.Config) {
+// logPendingSettings logs the settings besides the jobs that differ in the changed file. They
+// need a restart.
+func (l *reloader) logPendingSettings(file *config.Config) {
 	if len(config.NeedRestart(l.file, file)) == 0 {
 		return
 	}

@@ -139,7 +139,7 @@ func TestReloadOfABadFile(t *testing.T) {
 		r.runs(0)
 		r.said(1, "config.yaml:3:31: jobs.a.schedule:")
 		r.said(1, "config.yaml:4:13: jobs.b.func:")
-		r.said(2, "the configuration is not taken: the jobs of before go on")
+		r.said(2, "the configuration was not applied: the old jobs continue")
 		if err := os.Remove(r.path); err != nil {
 			t.Fatal(err)
 		}

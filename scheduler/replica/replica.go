@@ -27,7 +27,7 @@ type Replica struct {
 	cells     []*cell
 	scheduler *scheduler.Scheduler
 	webhooks  sinks
-	metrics   Metrics   // nil if nobody wants them
+	metrics   Metrics   // nil: not counted
 	dashboard Dashboard // nil without http.listen
 	tags      tagBook
 	observer  scheduler.Observer
@@ -132,7 +132,7 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 		part.Middleware = append(part.Middleware, secrets.Middleware)
 	}
 	part.Observer, part.Logger, part.Source = r.observer, base, r.tags.noting(options.Source)
-	part.TellSettled = options.Observer != nil || len(r.webhooks) > 0 || r.metrics != nil
+	part.NotifySettled = options.Observer != nil || len(r.webhooks) > 0 || r.metrics != nil
 	r.scheduler, err = scheduler.New(part, list)
 	if err != nil {
 		return nil, errors.Join(err, r.close())

@@ -7,15 +7,14 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// asked is the note of a run of the n-th tick that somebody asked for at the
-// instant of tick m.
+// asked is the note of a run of the n-th tick that was requested at the instant of tick m.
 func (b *ledgerBench) asked(n, m int) ledger.Entry {
 	e := b.started(n)
 	e.Stream, e.Order, e.Trigger = "backfill", b.tick(m), ledger.ByBackfill
 	return e
 }
 
-// runAsked runs it from start to end, and returns how it must be listed.
+// runAsked runs it from start to end, and returns its expected entry.
 func (b *ledgerBench) runAsked(n, m int) ledger.Entry {
 	b.Helper()
 	start := b.asked(n, m)
@@ -29,8 +28,8 @@ func (b *ledgerBench) runAsked(n, m int) ledger.Entry {
 	return of(l, end)
 }
 
-// streamsAreListedTogether: each by the instant it was asked for, under its
-// nominal tick, and none in place of another.
+// streamsAreListedTogether: each by the time of its request, under its nominal tick, and
+// none replaces another.
 func streamsAreListedTogether(b *ledgerBench) {
 	scheduled := of(b.run(3), b.finished(3, ledger.Succeeded))
 	filled := b.runAsked(1, 3)
@@ -58,7 +57,7 @@ func streamsAreListedTogether(b *ledgerBench) {
 func recordStaysInItsStream(b *ledgerBench) {
 	first := b.notRun(1, ledger.Missed, "first")
 	other := b.asked(0, 1)
-	other.Outcome, other.Reason, other.Started = ledger.Skipped, ledger.Said("first of its stream"), time.Time{}
+	other.Outcome, other.Reason, other.Started = ledger.Skipped, ledger.TextReason("first of its stream"), time.Time{}
 	b.record(first)
 	b.record(other)
 	again := other
@@ -67,7 +66,7 @@ func recordStaysInItsStream(b *ledgerBench) {
 	b.want("Ticks", b.ticks(10), first, other)
 }
 
-// runsBesideOneAnother: each is running until it says how it ended.
+// runsBesideOneAnother: each is running until it records its end.
 func runsBesideOneAnother(b *ledgerBench) {
 	claim := func(n int) locking.Lease {
 		return b.request(locking.Request{

@@ -341,7 +341,7 @@ func TestCompare(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
 	ticks := []ledger.Entry{
 		{Tick: at, Outcome: ledger.Succeeded},
-		{Tick: at.Add(time.Minute), Outcome: ledger.Missed, Reason: ledger.Said("no quorum: 1 of 3")},
+		{Tick: at.Add(time.Minute), Outcome: ledger.Missed, Reason: ledger.TextReason("no quorum: 1 of 3")},
 	}
 	for name, tt := range map[string]struct {
 		lines []string
@@ -378,7 +378,7 @@ func TestCompare(t *testing.T) {
 }
 
 // A run is told what became of the job before it: the last success, and how the last run
-// ended, by whichever replica. While too few nodes answer it is told that.
+// ended, by whichever replica. While too few nodes answer it gets an error.
 func TestPrevious(t *testing.T) {
 	t.Parallel()
 	setup, _ := minutely(t, 0)

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// jobName is the job whose ledger the checks look at.
+	// jobName is the job of the checks.
 	jobName = "kit"
-	// tries bounds how often a check asks for what must come in the end.
+	// tries bounds how often a check repeats a read.
 	tries = 40
 )
 
-// ledgerBench is one fresh cluster on trial.
+// ledgerBench is one fresh cluster under test.
 type ledgerBench struct {
 	testing.TB
 	LedgerBackend
@@ -29,7 +29,7 @@ type ledgerBench struct {
 
 func newLedgerBench(t testing.TB, b LedgerBackend) *ledgerBench {
 	t.Helper()
-	// Ticks lie in the past, since none may be claimed before its time.
+	// Ticks are in the past, since none may be claimed before its time.
 	base := time.Now().Add(-time.Hour).Truncate(time.Second).UTC()
 	bench := &ledgerBench{TB: t, LedgerBackend: b, base: base}
 	bench.locker, bench.ledger = b.New(t)
@@ -53,7 +53,7 @@ func (b *ledgerBench) finished(n int, o ledger.Outcome) ledger.Entry {
 	e.Outcome, e.Tries, e.Finished = o, 1, e.Started.Add(time.Minute)
 	e.Votes = locking.Votes{For: 4, Of: 5}
 	if o != ledger.Succeeded {
-		e.Error, e.Reason = "it broke: \"x\"\n", ledger.Said("words of the run")
+		e.Error, e.Reason = "it broke: \"x\"\n", ledger.TextReason("words of the run")
 	}
 	return e
 }
@@ -62,7 +62,7 @@ func (b *ledgerBench) finished(n int, o ledger.Outcome) ledger.Entry {
 func (b *ledgerBench) notRun(n int, o ledger.Outcome, reason string) ledger.Entry {
 	return ledger.Entry{
 		Job: jobName, Tick: b.tick(n), Trigger: ledger.BySchedule, Replica: "a",
-		Outcome: o, Reason: ledger.Said(reason),
+		Outcome: o, Reason: ledger.TextReason(reason),
 	}
 }
 
@@ -73,7 +73,7 @@ func (b *ledgerBench) record(e ledger.Entry) {
 	}
 }
 
-// tryRecord records e, again where a busy machine answered too late.
+// tryRecord records e, and tries again if a busy machine answered too late.
 func (b *ledgerBench) tryRecord(e ledger.Entry) (err error) {
 	for range tries {
 		if _, err = b.ledger.Record(b.Context(), e); !errors.Is(err, locking.ErrNoQuorum) {
@@ -93,7 +93,7 @@ func (b *ledgerBench) claim(n int, ttl time.Duration, mode locking.Mode) locking
 	})
 }
 
-// request asks until it is granted.
+// request tries until it is granted.
 func (b *ledgerBench) request(req locking.Request) (lease locking.Lease) {
 	b.Helper()
 	var err error
@@ -123,7 +123,7 @@ func (b *ledgerBench) run(n int) locking.Lease {
 	return l
 }
 
-// of completes the entry that a run must be listed as.
+// of completes the expected entry of a run.
 func of(l locking.Lease, e ledger.Entry) ledger.Entry {
 	e.Token, e.Attempt = l.Claim().Token, l.Claim().Attempt
 	return e
@@ -147,7 +147,7 @@ func (b *ledgerBench) ticks(limit int) []ledger.Entry {
 	return list
 }
 
-// settle waits until all nodes have heard of claims and ends that have returned.
+// settle waits until all nodes know the claims and ends that have returned.
 func (b *ledgerBench) settle() {
 	if s, ok := b.locker.(locktest.Settler); ok {
 		s.Settle()
@@ -174,8 +174,7 @@ func (b *ledgerBench) want(what string, got []ledger.Entry, want ...ledger.Entry
 	}
 }
 
-// awaitInterrupted asks until the newest run reads as interrupted, and returns
-// the entry.
+// awaitInterrupted reads until the newest run is interrupted, and returns the entry.
 func (b *ledgerBench) awaitInterrupted() ledger.Entry {
 	b.Helper()
 	for range tries {

@@ -10,8 +10,8 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// A Replica is one process of a Cluster. It may be stopped or killed, and
-// started again. Its methods are for the goroutine of the test.
+// A Replica is one process of a Cluster. It may be stopped or killed, and started again.
+// Use its methods in the test's goroutine.
 type Replica struct {
 	c      *Cluster
 	name   string
@@ -30,8 +30,7 @@ type life struct {
 	ended  chan error
 }
 
-// seldom is how often replicas look at acts and at the roster, if the test does
-// not say: a test has days to pass.
+// seldom is the default of ActsEvery and BeatEvery: tests simulate days.
 const seldom = 10 * time.Second
 
 // Name is the replica's id in the ledger: replica-1, replica-2 and so on.
@@ -66,8 +65,8 @@ func (r *Replica) Start() {
 	go func() { l.ended <- l.engine.Run(running) }()
 }
 
-// Stop lets the replica drain, as at SIGTERM, and waits until it has ended. A
-// function that does not end within the drain is an error.
+// Stop drains the replica, as at SIGTERM, and waits until it has ended. A function that
+// does not end within the drain is an error.
 func (r *Replica) Stop() {
 	r.c.t.Helper()
 	l := r.take("stop")
@@ -80,22 +79,21 @@ func (r *Replica) Stop() {
 	synctest.Wait()
 }
 
-// Kill ends the replica at once: nothing more that it does has an effect on the
-// cluster. Contexts of functions that it runs end with cause ErrKilled; Kill
-// waits until they have returned.
+// Kill ends the replica at once, without any further effect on the cluster. Contexts of its
+// functions end with cause ErrKilled; Kill waits until the functions have returned.
 func (r *Replica) Kill() {
 	r.c.t.Helper()
 	l := r.take("kill")
 	l.gate.kill()
 	l.killed(ErrKilled)
 	l.engine.Abort()
-	l.drain() // it takes its time to notice; Run waits for it in the end
+	l.drain() // it takes time to notice; Run waits for it in the end
 	r.c.dead = append(r.c.dead, l)
 	synctest.Wait()
 }
 
-// Update replaces the jobs that the replica serves, as a reload of its
-// configuration does; also if it is stopped now and started later.
+// Update replaces the jobs of the replica, like a reload of its configuration. It also
+// works on a stopped replica.
 func (r *Replica) Update(list []scheduler.Job) {
 	r.c.t.Helper()
 	r.jobs = list
@@ -112,23 +110,22 @@ func (r *Replica) Update(list []scheduler.Job) {
 	synctest.Wait()
 }
 
-// Freeze stops the process as SIGSTOP or a long pause of the machine would: it
-// sends nothing, and looks at no clock, until Thaw. Only functions that run go
-// on, and do not hear meanwhile that their lease has gone: as one does that was
-// frozen just before its next step.
+// Freeze stops the process like SIGSTOP or a long pause of the machine: it sends nothing,
+// and reads no clock, until Thaw. Only running functions continue, and do not learn that
+// their lease has ended: like a function that was frozen just before its next step.
 func (r *Replica) Freeze() {
 	r.c.t.Helper()
 	r.alive("freeze").gate.freeze()
 }
 
-// Thaw lets a frozen replica go on.
+// Thaw resumes a frozen replica.
 func (r *Replica) Thaw() {
 	r.c.t.Helper()
 	r.alive("thaw").gate.thaw()
 	synctest.Wait()
 }
 
-// alive returns the present life.
+// alive returns the current life.
 func (r *Replica) alive(what string) *life {
 	r.c.t.Helper()
 	if r.life == nil {
@@ -137,7 +134,7 @@ func (r *Replica) alive(what string) *life {
 	return r.life
 }
 
-// take ends the present life for the cluster.
+// take ends the current life for the cluster.
 func (r *Replica) take(what string) *life {
 	r.c.t.Helper()
 	l := r.alive(what)
@@ -145,7 +142,7 @@ func (r *Replica) take(what string) *life {
 	return l
 }
 
-// served is jobs as a replica serves them.
+// served returns the jobs as a replica serves them.
 func (c *Cluster) served(alive context.Context, g *gate, all []scheduler.Job) []scheduler.Job {
 	list := make([]scheduler.Job, len(all))
 	for i, j := range all {
@@ -161,20 +158,20 @@ func (c *Cluster) served(alive context.Context, g *gate, all []scheduler.Job) []
 	return list
 }
 
-// behind is a job's function, or what the test put in its place, behind a gate.
+// behind is a job's function, or its replacement, behind a gate.
 func (c *Cluster) behind(alive context.Context, g *gate, own jobs.Handler) jobs.Handler {
 	return func(ctx context.Context, run jobs.Run) error {
 		g.pass()
-		ctx, end := told(ctx, alive, g)
+		ctx, end := gatedContext(ctx, alive, g)
 		defer end()
 		c.begun(run)
 		return c.function(run.Job, own)(ctx, run)
 	}
 }
 
-// told returns a context that ends as ctx does, but not while the process is
-// frozen; and at once when it is killed.
-func told(ctx, alive context.Context, g *gate) (context.Context, func()) {
+// gatedContext returns a context that ends with ctx, but not while the process is frozen;
+// it ends at once when the process is killed.
+func gatedContext(ctx, alive context.Context, g *gate) (context.Context, func()) {
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	heard := context.AfterFunc(ctx, func() {
 		g.pass()
@@ -187,6 +184,6 @@ func told(ctx, alive context.Context, g *gate) (context.Context, func()) {
 		heard()
 		died()
 		cancel(nil)
-		g.pass() // a frozen process does not get to hear how its function ended
+		g.pass() // a frozen process does not learn how its function ended
 	}
 }

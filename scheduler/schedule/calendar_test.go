@@ -218,7 +218,7 @@ func TestDescribe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const every = "every 36 hours, counted from 1970-01-01 00:00:00 UTC"
+	const every = "every 36 hours, aligned to 1970-01-01 00:00:00 UTC"
 	for want, s := range map[string]Schedule{
 		"At 02:00 every day, Europe/Paris; and " + every:                                                                                                             Union(nightly, saturdays),
 		"At 02:00 every day, Europe/Paris; and " + every + "; except by calendars holidays, freeze":                                                                  both,

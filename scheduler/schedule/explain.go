@@ -7,25 +7,23 @@ import (
 	"time"
 )
 
-// Describe says in words when a schedule ticks, also one that is put together
-// of others: "At 02:00 every day, UTC; and at 12:00 every Sunday, UTC; except by
-// calendar holidays". Of schedules of other packages it knows their type only.
+// Describe describes a schedule, also a combined one, in words: "At 02:00 every day, UTC;
+// and at 12:00 every Sunday, UTC; except by calendar holidays". It names only the type of
+// schedules of other packages.
 func Describe(s Schedule) string {
 	words, limits := describe(s)
 	words += limits
 	return strings.ToUpper(words[:1]) + words[1:]
 }
 
-// describe keeps apart what limits a schedule: members of a union have most of
-// it in common.
+// describe separates the limits of a schedule: members of a union share most of them.
 func describe(s Schedule) (words, limits string) {
 	const layout = "2006-01-02 15:04:05.999 MST"
 	switch s := s.(type) {
 	case At:
 		return "once, at " + s.Time.Format(layout), ""
 	case Every:
-		origin := time.UnixMilli(s.Offset.Milliseconds()).UTC()
-		return fmt.Sprintf("every %s, counted from %s", durationInWords(s.Interval), origin.Format(layout)), ""
+		return fmt.Sprintf("every %s, %s", durationInWords(s.Interval), s.alignment(layout)), ""
 	case *zoned:
 		return s.words(), ""
 	case union:
@@ -65,7 +63,19 @@ func (u union) describe() (words, limits string) {
 	return strings.Join(all, "; and "), limits
 }
 
-// durationInWords is such as "hour", "5 minutes" or "1 hour 30 minutes".
+// alignment names a tick from which all others follow.
+func (e Every) alignment(layout string) string {
+	daily := e.Interval > 0 && 24*time.Hour%e.Interval == 0
+	if daily && e.Offset == 0 {
+		return "clock-aligned"
+	}
+	if daily {
+		layout = "15:04:05.999 MST"
+	}
+	return "aligned to " + time.UnixMilli(e.Offset.Milliseconds()).UTC().Format(layout)
+}
+
+// durationInWords returns, for example, "hour", "5 minutes" or "1 hour 30 minutes".
 func durationInWords(d time.Duration) string {
 	units := []struct {
 		name  string

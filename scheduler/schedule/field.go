@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// A span is one entry of a field's list: lo to hi in steps. Where hi is beyond
-// the field's largest value, it goes on from the smallest.
+// A span is one entry of a field's list: lo to hi in steps. If hi is above the field's
+// largest value, it wraps to the smallest.
 type span struct{ lo, hi, step int }
 
-// A field is what a column of a spec says.
+// A field is the content of one column of a spec.
 type field struct {
 	kind   fieldKind
 	pos    int // of its word in the spec
@@ -99,7 +99,7 @@ func (k fieldKind) span(entry, name string) (s span, hashed bool, err error) {
 	return s, hashed, nil
 }
 
-// readStep reads the step of a span that is written base without it.
+// readStep reads the step of a span; base is the span's text without it.
 func (s span) readStep(base, text string) (int, error) {
 	step, ok := number(text)
 	switch {
@@ -115,7 +115,7 @@ func (s span) readStep(base, text string) (int, error) {
 	return step, nil
 }
 
-// valueOrRange reads "a" or "a-b"; with a step "a" stands for a to the end.
+// valueOrRange reads "a" or "a-b"; with a step "a" means a to the end.
 func (k fieldKind) valueOrRange(text string, stepped bool) (span, error) {
 	loText, hiText, ranged := strings.Cut(text, "-")
 	lo, err := k.value(loText)
@@ -140,8 +140,7 @@ func (k fieldKind) valueOrRange(text string, stepped bool) (span, error) {
 	return s, nil
 }
 
-// value reads a number or a name. The day of the week may be 7, which is Sunday
-// and comes after Saturday.
+// value reads a number or a name. The day of the week may be 7: Sunday after Saturday.
 func (k fieldKind) value(text string) (int, error) {
 	if i := slices.Index(k.names, strings.ToLower(text)); i >= 0 {
 		return k.min + i, nil
@@ -151,12 +150,12 @@ func (k fieldKind) value(text string) (int, error) {
 	case ok && v >= k.min && v <= k.max, ok && v == 7 && k.is(dowField):
 		return v, nil
 	case k.names != nil:
-		return 0, fmt.Errorf("%q is none of its values: write %d-%d or %s", text, k.min, k.max, strings.Join(k.names, " "))
+		return 0, fmt.Errorf("%q is not a valid value: write %d-%d or %s", text, k.min, k.max, strings.Join(k.names, " "))
 	}
-	return 0, fmt.Errorf("%q is none of its values: write %d-%d", text, k.min, k.max)
+	return 0, fmt.Errorf("%q is not a valid value: write %d-%d", text, k.min, k.max)
 }
 
-// number reads digits and nothing else: strconv also takes a sign.
+// number reads digits only: strconv also accepts a sign.
 func number(text string) (int, bool) {
 	if strings.Trim(text, "0123456789") != "" {
 		return 0, false

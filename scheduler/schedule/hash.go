@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-var errNoHashName = errors.New("an H is a value by the name of the job, and no name is known here: give one (explain --job NAME), or write a value")
+var errNoHashName = errors.New("H is hashed from the job's name, which is not known here: give it (explain --job NAME), or write a value")
 
-// isHash tells whether a part of a field is H or H(a-b).
+// isHash reports whether a part of a field is H or H(a-b).
 func isHash(text string) bool {
 	return strings.EqualFold(text, "H") || len(text) > 1 && strings.EqualFold(text[:2], "H(")
 }
 
-// hashRange reads the values from which H picks.
+// hashRange reads the values from which H is chosen.
 func (k fieldKind) hashRange(text, name string) (span, error) {
 	if name == "" {
 		return span{}, errNoHashName
@@ -26,13 +26,13 @@ func (k fieldKind) hashRange(text, name string) (span, error) {
 	}
 	inner, closed := strings.CutSuffix(text[2:], ")")
 	if !closed || !strings.Contains(inner, "-") {
-		return span{}, fmt.Errorf("%q is no range to pick from: write H(%d-%d)", text, k.min, k.hashMax)
+		return span{}, fmt.Errorf("%q is not a valid range: write H(%d-%d)", text, k.min, k.hashMax)
 	}
 	return k.valueOrRange(inner, false)
 }
 
-// hash picks by the name: one value of the range or, with a step, where in the
-// first step the row begins.
+// hash chooses by the name: one value of the range or, with a step, the start within the
+// first step.
 func (k fieldKind) hash(s span, name string, stepped bool) span {
 	choices := s.hi - s.lo + 1
 	if stepped {
@@ -46,8 +46,8 @@ func (k fieldKind) hash(s span, name string, stepped bool) span {
 	return s
 }
 
-// nameHash differs between the fields, so that a job at minute 17 need not be
-// the one at hour 17. It must never change: jobs would move.
+// nameHash differs between fields, so a job at minute 17 need not be the one at hour 17. It
+// must never change: jobs would move.
 func nameHash(name, field string) uint64 {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, field+"\x00"+name) // a hash never fails

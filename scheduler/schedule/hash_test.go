@@ -32,11 +32,11 @@ func TestHashRefuses(t *testing.T) {
 		"H(0-29 * * * *":    "write H(0-59)",
 		"H(5) * * * *":      "write H(0-59)",
 		"H() * * * *":       "write H(0-59)",
-		"H(0-60) * * * *":   `"60" is none`,
+		"H(0-60) * * * *":   `"60" is not a valid value`,
 		"H/60 * * * *":      "write H",
 		"H(0-9)/10 * * * *": "write H(0-9)",
 		"H-5 * * * *":       `"H-5"`,
-		"HH * * * *":        `"HH" is none`,
+		"HH * * * *":        `"HH" is not a valid value`,
 		"H/0 * * * *":       "above 0",
 	} {
 		_, err := Parse(spec, Options{Name: "nightly"})

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// A dayRule picks at most one day of every month: what L, W and # say.
+// A dayRule selects at most one day of every month, for L, W and #.
 type dayRule interface {
 	// day returns the day of the month, 0 if that month has none.
 	day(m month) int
-	// words are such as "the last day".
+	// words returns, for example, "the last day".
 	words() string
 }
 
 // A dateRule is L, L-n, nW, LW or L-nW.
 type dateRule struct {
 	fromEnd bool
-	n       int  // the day or, fromEnd, how many days before the last one
+	n       int  // the day or, fromEnd, the number of days before the last one
 	nearest bool // W: the weekday nearest to it, within the month
 }
 
@@ -64,7 +64,7 @@ func (r weekdayRule) day(m month) int {
 	return 0
 }
 
-// hasRule tells whether an entry of a day field has an L, W or #.
+// hasRule reports whether an entry of a day field has an L, W or #.
 func (k fieldKind) hasRule(entry string) bool {
 	upper := strings.ToUpper(entry)
 	switch {
@@ -93,14 +93,14 @@ func (k fieldKind) dateRule(entry string) (dayRule, error) {
 	case r.fromEnd:
 		n, ok := number(before)
 		if !dashed || !ok || n < 1 || n > 30 {
-			return nil, fmt.Errorf("%q is no day from the month's end: write L for the last day, L-1 to L-30 for those before", entry)
+			return nil, fmt.Errorf("%q is not a valid day from the end of the month: write L for the last day, L-1 to L-30 for those before", entry)
 		}
 		r.n = n
 		return r, nil
 	}
 	n, ok := number(rest)
 	if !ok || n < k.min || n > k.max {
-		return nil, fmt.Errorf("%q is no day with W: write 15W for the weekday nearest to day 15, LW for the last weekday", entry)
+		return nil, fmt.Errorf("%q is not a valid day with W: write 15W for the weekday nearest to day 15, LW for the last weekday", entry)
 	}
 	r.n = n
 	return r, nil
@@ -114,7 +114,7 @@ func (k fieldKind) weekdayRule(entry string) (dayRule, error) {
 	if numbered {
 		var ok bool
 		if nth, ok = number(nthText); !ok || nth < 1 || nth > 5 {
-			return nil, fmt.Errorf("%q is not the nth day of its kind: write fri#1 to fri#5, or friL for the last", entry)
+			return nil, fmt.Errorf("%q is not a valid nth weekday: write fri#1 to fri#5, or friL for the last", entry)
 		}
 	} else {
 		text = text[:len(text)-1]

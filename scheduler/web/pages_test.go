@@ -125,7 +125,7 @@ func TestOverviewSaysWhatItCounts(t *testing.T) {
 	r := newRig(t)
 	now := time.Now().Truncate(time.Second)
 	for n := range 430 {
-		r.record(ledger.Entry{Job: "sweep", Tick: now.Add(-time.Duration(n) * time.Second), Outcome: ledger.Missed, Reason: ledger.Said("x")})
+		r.record(ledger.Entry{Job: "sweep", Tick: now.Add(-time.Duration(n) * time.Second), Outcome: ledger.Missed, Reason: ledger.TextReason("x")})
 	}
 	text := string(r.ask(viewer, "GET", "/?range=1h&tz=Europe%2FParis", "").body)
 	for _, want := range []string{
@@ -368,7 +368,7 @@ func TestOverviewOfAFreshCluster(t *testing.T) {
 			t.Errorf("%s does not have %s: %s", path, want, text)
 		}
 	}
-	old := ledger.Entry{Job: "sweep", Tick: time.Now().Add(-40 * time.Minute).Truncate(time.Second), Outcome: ledger.Missed, Reason: ledger.Said("x")}
+	old := ledger.Entry{Job: "sweep", Tick: time.Now().Add(-40 * time.Minute).Truncate(time.Second), Outcome: ledger.Missed, Reason: ledger.TextReason("x")}
 	r.record(old)
 	if text := string(r.ask(viewer, "GET", "/", "").body); strings.Contains(text, "All runs are from the last") {
 		t.Errorf("what ran before is not shown: %s", text)

@@ -104,7 +104,7 @@ func (r *rig) fill() {
 	for n := range 3 {
 		r.run(now.Add(time.Duration(n-10)*time.Minute), ledger.Failed)
 	}
-	r.record(ledger.Entry{Job: "sweep", Tick: now.Add(-time.Minute), Trigger: ledger.BySchedule, Outcome: ledger.Skipped, Reason: ledger.Said(hostile)})
+	r.record(ledger.Entry{Job: "sweep", Tick: now.Add(-time.Minute), Trigger: ledger.BySchedule, Outcome: ledger.Skipped, Reason: ledger.TextReason(hostile)})
 	_, err = r.acts.Do(ctx, acts.Act{Kind: acts.Pause, Tag: "finance", By: "x", Reason: hostile})
 	r.must(err)
 }

@@ -18,7 +18,7 @@ func polled(e ledger.Entry) ledger.Entry {
 	beat := ledger.Beat{At: e.Started.Add(5 * time.Second), Left: 9 * time.Second, Took: time.Millisecond, Answers: [7]locking.Answer{'+', '+', 'u'}}
 	bad := ledger.Beat{At: e.Started.Add(10 * time.Second), Left: 4 * time.Second, Failed: true, Answers: [7]locking.Answer{'+', 'u', 'u'}}
 	e.Votes = locking.Votes{For: 2, Of: 3}
-	e.Poll = locking.Poll{Rounds: 2, List: 1, Answers: [7]locking.Answer{'+', 'u', '+'}, Said: hostile}
+	e.Poll = locking.Poll{Rounds: 2, List: 1, Answers: [7]locking.Answer{'+', 'u', '+'}, Errors: hostile}
 	e.Beats = &ledger.Beats{Count: 40, Failed: 1, Least: bad, Lapse: bad, Why: hostile, Last: []ledger.Beat{beat, bad}}
 	return e
 }
@@ -89,7 +89,7 @@ func TestRunEvents(t *testing.T) {
 	live = ledger.Log{Job: "report", Tick: at, Token: e.Token, Text: "first\n", Run: polled(e)}
 	end = func() {
 		done := e
-		done.Outcome, done.Finished, done.Reason = ledger.Succeeded, at.Add(time.Second), ledger.Said(hostile)
+		done.Outcome, done.Finished, done.Reason = ledger.Succeeded, at.Add(time.Second), ledger.TextReason(hostile)
 		r.must(lease.Release(context.Background(), ledger.EncodeNote(done)))
 		r.must(r.ledger.Store(context.Background(), e.Job, ledger.History{}, ledger.Log{Job: e.Job, Tick: at, Token: e.Token, Text: "first\nline x\nline xx\nline xxx\nlast\n"}))
 	}

@@ -97,23 +97,23 @@ func refused(status int, reply []byte) error {
 	case "invalid":
 		return failure.Usage(errors.New(problem.Detail))
 	case "not_found":
-		return said{problem.Detail, listing.ErrNotFound}
+		return serverError{problem.Detail, listing.ErrNotFound}
 	case "no_quorum":
-		return said{problem.Detail, locking.ErrNoQuorum}
+		return serverError{problem.Detail, locking.ErrNoQuorum}
 	case "unauthorized":
 		return errors.New(problem.Detail + ": set $QUORATE_TOKEN, or --token-file")
 	}
 	return errors.New(problem.Detail)
 }
 
-// said is a server's message with the error that it stands for.
-type said struct {
+// serverError is a server's message with the error that it means.
+type serverError struct {
 	text string
 	is   error
 }
 
-func (e said) Error() string { return e.text }
-func (e said) Unwrap() error { return e.is }
+func (e serverError) Error() string { return e.text }
+func (e serverError) Unwrap() error { return e.is }
 
 // act requests an act.
 func (s *server) act(ctx context.Context, path string, act acts.Act, body map[string]any, answer any) error {

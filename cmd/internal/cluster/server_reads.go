@@ -102,7 +102,7 @@ func (p page[R]) lacks() error {
 	if p.Partial == nil {
 		return nil
 	}
-	return said{*p.Partial, locking.ErrNoQuorum}
+	return serverError{*p.Partial, locking.ErrNoQuorum}
 }
 
 // one reads one page.

@@ -8,7 +8,7 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// The last cell of a row has what is unusual about a run, and why it ended so.
+// The last cell of a row has unusual facts of a run, and the reason of its end.
 func TestWhy(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -19,10 +19,10 @@ func TestWhy(t *testing.T) {
 		{ledger.Entry{Token: 1, Attempt: 1, Tries: 1, Trigger: ledger.ByManual}, "manual"},
 		{ledger.Entry{Token: 1, Attempt: 2, Tries: 1, Trigger: ledger.ByRerun}, "rerun, attempt 2"},
 		{ledger.Entry{Token: 1, Attempt: 1, Tries: 3, Trigger: ledger.BySchedule, Error: "exit status 3"}, "3 tries: exit status 3"},
-		{ledger.Entry{Trigger: ledger.BySchedule, Reason: ledger.Said("no quorum"), Error: "not shown"}, "no quorum"},
+		{ledger.Entry{Trigger: ledger.BySchedule, Reason: ledger.TextReason("no quorum"), Error: "not shown"}, "no quorum"},
 		{ledger.Entry{Token: 1, Attempt: 1, Trigger: ledger.ByCatchUp}, "catch_up"},
-		{ledger.Entry{Trigger: ledger.ByCatchUp, Reason: ledger.Said("catch_up: last: a later tick came first")}, "catch_up: last: a later tick came first"},
-		{ledger.Entry{Trigger: ledger.ByManual, Reason: ledger.Said("expired")}, "manual: expired"},
+		{ledger.Entry{Trigger: ledger.ByCatchUp, Reason: ledger.TextReason("catch_up: last: a later tick came first")}, "catch_up: last: a later tick came first"},
+		{ledger.Entry{Trigger: ledger.ByManual, Reason: ledger.TextReason("expired")}, "manual: expired"},
 	} {
 		tt.entry.Job, tt.entry.Tick = "j", time.Unix(0, 0)
 		if got := Why(listing.NewRun(tt.entry)); got != tt.want {

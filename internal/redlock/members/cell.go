@@ -46,7 +46,7 @@ func (c Config) validateCells() error {
 	case len(names) < 2 || len(names) > MaxCells:
 		errs = append(errs, fmt.Errorf("%d cells: name 2 to %d, or none", len(names), MaxCells))
 	case !slices.Contains(names, c.Cell):
-		errs = append(errs, fmt.Errorf("cell %q is none of %v", c.Cell, names))
+		errs = append(errs, fmt.Errorf("cell %q is not one of %v", c.Cell, names))
 	}
 	return join(errs...)
 }

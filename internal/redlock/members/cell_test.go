@@ -47,8 +47,8 @@ func TestCellsAreChecked(t *testing.T) {
 		want  string
 	}{
 		{"east", []string{"east"}, "name 2 to 16"},
-		{"north", []string{"east", "west"}, "is none of"},
-		{"", []string{"east", "west"}, "is none of"},
+		{"north", []string{"east", "west"}, "is not one of"},
+		{"", []string{"east", "west"}, "is not one of"},
 		{"East", []string{"East", "west"}, "lower-case"},
 		{"a,b", []string{"a,b", "west"}, "lower-case"},
 		{"east", []string{"east", "east", "west"}, "named twice"},
@@ -60,7 +60,7 @@ func TestCellsAreChecked(t *testing.T) {
 	}
 }
 
-// Whoever believes in other cells would look for a job elsewhere.
+// A client with other cells would look for a job elsewhere.
 func TestAnotherLayoutIsRefused(t *testing.T) {
 	t.Parallel()
 	m := redistest.MiniN(t, 6)
@@ -111,7 +111,7 @@ func TestCellIsNotAddedByAReplica(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	servers[0].Freeze() // nobody can ask it
+	servers[0].Freeze() // it cannot be asked
 	short := func(c *members.Config) { c.Timeout = 100 * time.Millisecond }
 	if err := openCells(t, cellsOf(urls, short, "east", "west"))[1].Join(t.Context()); !errors.Is(err, locking.ErrNoQuorum) {
 		t.Errorf("beside a cell that does not answer: %v", err)

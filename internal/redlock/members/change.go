@@ -109,20 +109,20 @@ func (c Change) change(ctx context.Context, old, next []*Set, plan string) error
 		return err
 	}
 	if plan == "" && !opens[0].overlap() {
-		c.say("no node is in both lists: start no replica with the new list before this change is done, since new nodes alone look like a new cluster")
+		c.printf("no node is in both lists: start no replica with the new list before this change is done, since new nodes alone look like a new cluster")
 	}
 	if c.DryRun {
 		for _, s := range seals {
-			s.announceSeals(c.say)
+			s.announceSeals(c.printf)
 		}
 		for _, s := range opens {
-			s.announceOpens(c.say)
+			s.announceOpens(c.printf)
 		}
 		return nil
 	}
 	var sealedAt int64
 	for _, s := range seals { // in a fixed order: of two concurrent changes one gets all seals
-		at, err := s.sealAll(ctx, c.say)
+		at, err := s.sealAll(ctx, c.printf)
 		if err != nil {
 			return inCell(s.old, err)
 		}
@@ -137,12 +137,12 @@ func (c Change) change(ctx context.Context, old, next []*Set, plan string) error
 	}
 	var errs []error
 	for _, s := range opens {
-		errs = append(errs, inCell(s.new, s.openAll(ctx, sealedAt, c.say)))
+		errs = append(errs, inCell(s.new, s.openAll(ctx, sealedAt, c.printf)))
 	}
 	return join(errs...)
 }
 
-func (c Change) say(format string, args ...any) {
+func (c Change) printf(format string, args ...any) {
 	if c.Progress != nil {
 		c.Progress(fmt.Sprintf(format, args...))
 	}

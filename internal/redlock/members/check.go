@@ -33,7 +33,7 @@ type Condition struct {
 	// MaxMemory is the node's limit in bytes, 0 without one. UsedMemory counts toward
 	// it.
 	MaxMemory, UsedMemory int64
-	// MayRestart tells whether a quorum of the other nodes votes.
+	// MayRestart reports whether a quorum of the other nodes votes.
 	MayRestart bool
 	Findings   []Finding
 }
@@ -52,7 +52,7 @@ type Level int
 const (
 	Note Level = iota // all is well; good to know
 	Wait              // it passes by itself
-	Mend              // an operator should fix it
+	Fix               // an operator should fix it
 )
 
 // String returns the level in lower case.
@@ -147,11 +147,11 @@ func (c Checkup) next(quorum int) (string, time.Time) {
 func (n Condition) judgeState() []Finding {
 	switch {
 	case !n.Reachable:
-		return []Finding{{"state", Mend, "it does not answer (" + n.Err.Error() + "): start it, or replace it"}}
+		return []Finding{{"state", Fix, "it does not answer (" + n.Err.Error() + "): start it, or replace it"}}
 	case n.Blank && !errors.Is(n.Err, locking.ErrRefused):
-		return []Finding{{"state", Mend, "it is blank: a replica formats it when it may, see the replicas' logs; new nodes are declared with quorate nodes init, before the first replica starts"}}
+		return []Finding{{"state", Fix, "it is blank: a replica formats it when it may, see the replicas' logs; new nodes are declared with quorate nodes init, before the first replica starts"}}
 	case n.Err != nil:
-		return []Finding{{"state", Mend, withoutNode(n.Name, n.Err)}}
+		return []Finding{{"state", Fix, withoutNode(n.Name, n.Err)}}
 	case !n.Vouches:
 		return []Finding{{"state", Wait, n.Why}}
 	}
@@ -163,7 +163,7 @@ func (n Condition) judgeState() []Finding {
 func (s *Set) judgeClock(apart []skew, name string) []Finding {
 	for _, c := range apart {
 		if c.who == name {
-			return []Finding{{"clock", Mend, fmt.Sprintf("its clock is %v from the median of all: set it right, at %v apart votes are lost",
+			return []Finding{{"clock", Fix, fmt.Sprintf("its clock is %v from the median of all: set it right, at %v apart votes are lost",
 				c.by.Round(time.Millisecond), s.cfg.Grace/2)}}
 		}
 	}
@@ -175,7 +175,7 @@ func (n Condition) judgeLatency(s *Set) []Finding {
 	if n.RTT <= s.cfg.Timeout/4 {
 		return nil
 	}
-	return []Finding{{"latency", Mend, fmt.Sprintf("it answers in %v at best, and counts as down after redis.node_timeout %v: raise that, or move the node nearer",
+	return []Finding{{"latency", Fix, fmt.Sprintf("it answers in %v at best, and counts as down after redis.node_timeout %v: raise that, or move the node nearer",
 		n.RTT.Round(time.Millisecond), s.cfg.Timeout)}}
 }
 
@@ -187,7 +187,7 @@ func (n Condition) judgeMemory() []Finding {
 	if n.MaxMemory == 0 || float64(n.UsedMemory) < fullShare*float64(n.MaxMemory) {
 		return nil
 	}
-	return []Finding{{"memory", Mend, fmt.Sprintf("it has used %d%% of its maxmemory; at 100%% it refuses every claim (OOM): raise maxmemory, or check what else is stored there", 100*n.UsedMemory/n.MaxMemory)}}
+	return []Finding{{"memory", Fix, fmt.Sprintf("it has used %d%% of its maxmemory; at 100%% it refuses every claim (OOM): raise maxmemory, or check what else is stored there", 100*n.UsedMemory/n.MaxMemory)}}
 }
 
 // Answered returns an error that is locking.ErrNoQuorum unless that many nodes
@@ -213,14 +213,14 @@ func (n Condition) judgeData(s *Set, info serverInfo) []Finding {
 	}
 	var found []Finding
 	if strings.HasPrefix(n.MaxmemoryPolicy, "volatile-") {
-		found = append(found, Finding{"eviction", Mend, n.Warnings[0]})
+		found = append(found, Finding{"eviction", Fix, n.Warnings[0]})
 	}
 	loses, level := n.loses(info)
 	if s.cfg.Durable && n.Fsync != "always" {
 		return append(found, n.notDurable(loses))
 	}
 	if replicas := info.number("connected_slaves"); replicas > 0 && s.cfg.Durable {
-		found = append(found, Finding{"replicas", Mend, "it has replicas: promoting one forgets what had not reached it, while redis.durable says that nothing is ever lost; a tick could run twice. Set redis.durable: false, or give up the failover"})
+		found = append(found, Finding{"replicas", Fix, "it has replicas: promoting one forgets what had not reached it, while redis.durable says that nothing is ever lost; a tick could run twice. Set redis.durable: false, or give up the failover"})
 	}
 	if loses == "" {
 		return found
@@ -232,7 +232,7 @@ func (n Condition) judgeData(s *Set, info serverInfo) []Finding {
 func (n Condition) loses(info serverInfo) (string, Level) {
 	switch {
 	case n.Persistence == "none":
-		return "all it holds: its part of the ledger is gone, and with a quorum of such nodes all of it; set appendonly yes", Mend
+		return "all it holds: its part of the ledger is gone, and with a quorum of such nodes all of it; set appendonly yes", Fix
 	case n.Persistence == "rdb":
 		return fmt.Sprintf("what came after its last snapshot, %s writes by now, and that part of the ledger; appendonly yes loses less", cmp.Or(info["rdb_changes_since_last_save"], "no")), Note
 	case n.Persistence == "aof" && n.Fsync == "everysec":
@@ -250,5 +250,5 @@ func (n Condition) notDurable(loses string) Finding {
 	if n.Persistence == "aof" && n.Fsync == "" {
 		return Finding{"persistence", Note, "redis.durable needs appendfsync always, which cannot be read here: make sure of it"}
 	}
-	return Finding{"persistence", Mend, "redis.durable says that a restart loses nothing, but a crash loses " + loses + ". A tick could run twice: set appendonly yes and appendfsync always, or redis.durable: false"}
+	return Finding{"persistence", Fix, "redis.durable says that a restart loses nothing, but a crash loses " + loses + ". A tick could run twice: set appendonly yes and appendfsync always, or redis.durable: false"}
 }

@@ -22,7 +22,7 @@ func found(c members.Condition, topic string) string {
 	return strings.Join(all, "; ")
 }
 
-// What a server's settings cost is said, and what to do about it.
+// The risk of a server's settings is reported, with advice.
 func TestCheckJudgesSettings(t *testing.T) {
 	t.Parallel()
 	durable := func(c *members.Config) { c.Durable = true }
@@ -110,7 +110,7 @@ func TestCheckTellsWhichNodeMayBeRestarted(t *testing.T) {
 				}
 			}
 		}
-		check("blank", members.Mend, "", 0)
+		check("blank", members.Fix, "", 0)
 		if err := s.Init(t.Context(), false); err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +128,7 @@ func TestCheckTellsWhichNodeMayBeRestarted(t *testing.T) {
 		time.Sleep(time.Minute)
 		check("all in turn", members.Note, s.Names()[0], 0)
 		m.Stop(1)
-		check("one is down", members.Mend, "", 0)
+		check("one is down", members.Fix, "", 0)
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// oldData are commands that leave on a node what formats before this one stored.
+// oldData are commands that write the data of earlier formats.
 var oldData = []struct {
 	name    string
 	command []string
@@ -23,8 +23,8 @@ var oldData = []struct {
 	{"a record of version 1", []string{"HSET", "{quorate}:node", "member", "a:6379 hash 0 20000 1", "names", "a:6379", "run_id", "x", "since", "0"}},
 }
 
-// A node with the data of an older format is nobody's blank node: it is refused by all
-// commands, with the way out, and nothing there changes.
+// A node with the data of an older format is not blank: all commands refuse it, with
+// advice, and its data stays.
 func TestOlderFormatsAreRefused(t *testing.T) {
 	t.Parallel()
 	want := []string{"holds data of format 1", "delete the keys quorate:* and {quorate}:* on every node"}
@@ -41,7 +41,7 @@ func TestOlderFormatsAreRefused(t *testing.T) {
 				t.Errorf("%s: the node is listed as %+v", old.name, st)
 			}
 			n := s.Check(t.Context()).Nodes[0]
-			if len(n.Findings) == 0 || n.Findings[0].Level != members.Mend || !strings.HasPrefix(n.Findings[0].Text, "the node holds data of format 1") {
+			if len(n.Findings) == 0 || n.Findings[0].Level != members.Fix || !strings.HasPrefix(n.Findings[0].Text, "the node holds data of format 1") {
 				t.Errorf("%s: findings %+v", old.name, n.Findings)
 			}
 			if keys, after := b.do(t, "KEYS", "*"), b.do(t, "HGETALL", old.command[1]); keys != "["+old.command[1]+"]" || after != before {

@@ -14,7 +14,7 @@ import (
 	"github.com/quorate/quorate/internal/redlock/wire"
 )
 
-// events collects what an Observer is told.
+// events collects an Observer's calls.
 type events struct {
 	mu   sync.Mutex
 	list []string
@@ -244,7 +244,7 @@ func TestShortOutageBesideALongOne(t *testing.T) {
 		time.Sleep(time.Minute)
 		m.Stop(1)
 		s.Call(t.Context(), echo, nil)
-		synctest.Wait() // probed at once, in vain
+		synctest.Wait() // probed at once, without success
 		m.Start(1, true)
 		time.Sleep(500 * time.Millisecond)
 		if down, other := failed(s.Call(t.Context(), echo, nil)); down != 1 || other != 0 {
@@ -283,7 +283,7 @@ func TestManyCallersAtOnce(t *testing.T) {
 		wg.Go(func() {
 			for range 20 {
 				s.Call(t.Context(), echo, nil)
-				s.Standings()
+				s.NodeStates()
 				s.Vouching()
 			}
 		})

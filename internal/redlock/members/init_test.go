@@ -13,8 +13,8 @@ import (
 
 var serve = members.NewScript("serve", `serve() return {'OK', nowtext}`)
 
-// What Init and Init with recovery do with five nodes that hold: o ours, never
-// served; s ours, served; b blank; d down.
+// Init and Init with recovery on five nodes: o ours, never served; s ours, served; b blank;
+// d down.
 func TestInit(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -114,7 +114,7 @@ func TestOffsetsAreMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []time.Duration{0, time.Hour, -time.Hour} {
-		if got := s.Standings()[i]; got.RTT == 0 || (got.Offset-want).Abs() > time.Minute {
+		if got := s.NodeStates()[i]; got.RTT == 0 || (got.Offset-want).Abs() > time.Minute {
 			t.Errorf("node %d: offset %v, want about %v", i+1, got, want)
 		}
 	}

@@ -72,7 +72,7 @@ func TestJoinRefusesASentinel(t *testing.T) {
 	refused(t, open(t, config([]string{s.URL()})).Join(t.Context()), s.URL()+" is a Sentinel", "list the masters themselves")
 }
 
-// A key of somebody else's where a node keeps its record is no record.
+// A foreign key where a node keeps its record is no record.
 func TestForeignKeyInPlaceOfTheRecordIsRefused(t *testing.T) {
 	t.Parallel()
 	onEvery(t, func(t *testing.T, b backend) {
@@ -112,7 +112,7 @@ func TestForeignKeyIsNoticedWhileCallsGoOn(t *testing.T) {
 			call(t, s, echo)
 			time.Sleep(time.Second)
 		}
-		if st := s.Standings()[0]; st.Votes {
+		if st := s.NodeStates()[0]; st.Votes {
 			t.Error("the node is said to vote")
 		}
 		m.Node(0).Del("{quorate}:node")
@@ -151,7 +151,7 @@ func TestNodeThatDeniesInfoIsRefused(t *testing.T) {
 		refused(t, open(t, c).Join(t.Context()), s.Addr(), "+info")
 		refused(t, open(t, c).Init(t.Context(), false), s.Addr(), "+info")
 	}
-	// Once formatted by somebody who may, it still refuses one who may not.
+	// Once formatted by a user who may, it still refuses one who may not.
 	admin := redistest.Start(t, redistest.ACL("quorate", "canary", rules))
 	c := config([]string{"redis://" + admin.Addr()})
 	if err := open(t, c).Init(t.Context(), false); err != nil {
@@ -177,8 +177,7 @@ func TestJoinRefusesEmbeddedNodesUnlessAllowed(t *testing.T) {
 	refused(t, call(t, open(t, config(m.URLs(), embedded(m))), put, "v").Err, "run_id")
 }
 
-// Two replicas with different lists: the second is refused, and told which list
-// the nodes hold.
+// Two replicas with different lists: the second is refused, with the nodes' list.
 func TestJoinRefusesAnotherList(t *testing.T) {
 	t.Parallel()
 	m := redistest.MiniN(t, 5)
@@ -213,8 +212,8 @@ func TestJoinRefusesSwappedURLsAndOtherGrace(t *testing.T) {
 		"holds restart_grace 20000ms, this replica 1m0s")
 }
 
-// When blank nodes may be formatted (M1), by what the nodes of a list of five
-// hold: o is ours, b blank, d down.
+// When blank nodes may be formatted (M1), by the state of five nodes: o is ours, b blank, d
+// down.
 func TestBlankNodesAreFormattedOnlyWhenSafe(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -33,7 +33,7 @@ func (n *Node) String() string { return n.name }
 // once if the node is down, and when ctx ends.
 func (n *Node) Call(ctx context.Context, script *Script, keys []string, args ...any) Reply {
 	if reply, refused := n.refuses(); refused {
-		n.tell(script, reply)
+		n.notify(script, reply)
 		return reply
 	}
 	r := n.parse(script, n.link.Eval(ctx, script.Script, n.header(script), keys, args))
@@ -51,7 +51,7 @@ func (s *Set) NewFan() *wire.Fan { return &wire.Fan{Quorum: s.Quorum()} }
 // sent. Of ctx only the values are used.
 func (n *Node) Start(ctx context.Context, fan *wire.Fan, script *Script, keys wire.Keys, args []any, done func(Reply)) {
 	if reply, refused := n.refuses(); refused {
-		n.tell(script, reply)
+		n.notify(script, reply)
 		done(reply)
 		return
 	}
@@ -69,10 +69,10 @@ func (n *Node) Start(ctx context.Context, fan *wire.Fan, script *Script, keys wi
 func (n *Node) note(ctx context.Context, script *Script, r Reply) {
 	n.observe(ctx, r)
 	n.noteRefusal(script, r)
-	n.tell(script, r)
+	n.notify(script, r)
 }
 
-func (n *Node) tell(script *Script, r Reply) {
+func (n *Node) notify(script *Script, r Reply) {
 	if n.set.cfg.Observer.Replied != nil {
 		n.set.cfg.Observer.Replied(script.Name(), r)
 	}
@@ -139,7 +139,7 @@ func (n *Node) parse(script *Script, a wire.Answer) Reply {
 }
 
 // classify checks an error of a script. If a key has a wrong type, the next examination
-// tells whether it is the node's record.
+// reports whether it is the node's record.
 func (n *Node) classify(script *Script, err error) error {
 	answer, ok := errors.AsType[*wire.ServerError](err)
 	switch {

@@ -70,7 +70,7 @@ func startAll(s *members.Set) {
 	wg.Wait()
 }
 
-// Standings follow what nodes say, and ask nobody.
+// Node states follow the nodes' answers, without calls.
 func TestStandings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestStandings(t *testing.T) {
 		votes := func(when, want string) {
 			t.Helper()
 			var got []string
-			for _, n := range s.Standings() {
+			for _, n := range s.NodeStates() {
 				state := "gone"
 				switch {
 				case n.Votes && n.Up:

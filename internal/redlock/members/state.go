@@ -70,7 +70,7 @@ func (s *state) sample(r Reply) {
 	}
 }
 
-// refuse sets why the node must not be used, nil to use it. It tells whether it was in
+// refuse sets why the node must not be used, nil to use it. It reports whether it was in
 // use.
 func (s *state) refuse(err error) bool {
 	return s.learn(func(k *known) { k.refused = err }).refused == nil
@@ -89,15 +89,15 @@ func (n *Node) condition() condition {
 	return c
 }
 
-// needsAttention tells whether the node needs attention.
+// needsAttention reports whether the node needs attention.
 func (c condition) needsAttention() bool { return c.cause != nil || c.refused != nil || c.blank }
 
 // The nodes' last replies. Run keeps them younger than about Config.CheckEvery.
 
-// A Standing is what is known of a node without calling it.
-type Standing struct {
+// A NodeState is what is known of a node without calling it.
+type NodeState struct {
 	Node string
-	// Up tells whether the node answered the last call. Votes tells whether it also
+	// Up reports whether the node answered the last call. Votes reports whether it also
 	// votes on current ticks: it is not blank, does not abstain, and neither side
 	// refuses the other.
 	Up, Votes bool
@@ -106,12 +106,12 @@ type Standing struct {
 	Offset, RTT time.Duration
 }
 
-// Standings returns what is known of each node, in the order of the configuration.
-func (s *Set) Standings() []Standing {
-	all := make([]Standing, len(s.nodes))
+// NodeStates returns what is known of each node, in the order of the configuration.
+func (s *Set) NodeStates() []NodeState {
+	all := make([]NodeState, len(s.nodes))
 	for i, n := range s.nodes {
 		c := n.condition()
-		all[i] = Standing{
+		all[i] = NodeState{
 			Node: n.name, Up: c.clock.taken && c.cause == nil,
 			Votes:  c.hasFloor && c.votes(time.Now()),
 			Offset: c.clock.offset, RTT: c.clock.rtt,
@@ -120,7 +120,7 @@ func (s *Set) Standings() []Standing {
 	return all
 }
 
-// votes tells whether, as far as is known, the node is up and formatted, accepts this
+// votes reports whether, as far as is known, the node is up and formatted, accepts this
 // client, and does not abstain.
 func (c condition) votes(now time.Time) bool {
 	return !c.needsAttention() && c.rejected == nil && !c.vouches().After(now)

@@ -91,23 +91,23 @@ func (c *call) holding() ([]string, error) {
 			if claim.Overlaps {
 				held = job.TickLocks[rules.Place{Stream: stream, Tick: claim.Tick}]
 			}
-			found = append(append(found, Letter(claim), claim.Note), c.told(held)...)
+			found = append(append(found, Letter(claim), claim.Note), c.leaseFields(held)...)
 		}
 		for _, r := range slices.Backward(c.n.Runs(keys[3])) {
 			for _, place := range placeOf(r.Record) {
 				if held := job.TickLocks[place]; c.lasts(held) {
-					found = append(append(found, "-", r.Record[1:]), c.told(held)...)
+					found = append(append(found, "-", r.Record[1:]), c.leaseFields(held)...)
 				}
 			}
 		}
-		reply = append(append(reply, c.told(job.Lock)...), integer(len(found)/4))
+		reply = append(append(reply, c.leaseFields(job.Lock)...), integer(len(found)/4))
 		reply = append(reply, found...)
 	}
 	return reply, nil
 }
 
-// told is a lock's value, and the ms until it ends: -1 never, -2 no lock.
-func (c *call) told(l rules.Lease) []string {
+// leaseFields are a lock's value, and the ms until it ends: -1 never, -2 no lock.
+func (c *call) leaseFields(l rules.Lease) []string {
 	switch {
 	case !c.lasts(l):
 		return []string{"", "-2"}

@@ -80,7 +80,7 @@ func (c *call) published() ([]string, error) {
 // leave deletes announcements. Keys: roster. Arguments: their names.
 func (c *call) leave() ([]string, error) {
 	for _, name := range c.rest(1) {
-		c.dismiss(name)
+		c.removeReplica(name)
 	}
 	return answer("OK")
 }
@@ -109,14 +109,14 @@ func (c *call) announced(window float64, tell func(at float64, text string)) {
 		at, text, found := strings.Cut(roster[name], "|")
 		ms, ok := number(at)
 		if !found || !ok || ms+window <= c.now {
-			c.dismiss(name)
+			c.removeReplica(name)
 			continue
 		}
 		tell(ms, text)
 	}
 }
 
-func (c *call) dismiss(name string) {
+func (c *call) removeReplica(name string) {
 	roster := c.n.Rosters[c.keys[1]]
 	delete(roster, name)
 	if len(roster) == 0 {

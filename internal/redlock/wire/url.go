@@ -26,7 +26,7 @@ type URL struct {
 func ClientURL(c redis.UniversalClient) (URL, error) {
 	single, ok := c.(*redis.Client)
 	if !ok {
-		return URL{}, fmt.Errorf("a %T is no single node: list independent masters, each by a client of its own", c)
+		return URL{}, fmt.Errorf("a %T is not a single node: list independent masters, each by a client of its own", c)
 	}
 	base := single.Options()
 	addr := strings.ToLower(base.Addr)

@@ -37,7 +37,7 @@ type Guard struct {
 	Key func(resource string) string
 }
 
-// Set sets key to value for ttl, in whole milliseconds, or for ever if it is zero. It
+// Set sets key to value for ttl, in whole milliseconds, or without end if it is zero. It
 // returns a *fence.StaleError if b's token is stale.
 func (g Guard) Set(ctx context.Context, b fence.Bearer, key string, value any, ttl time.Duration) error {
 	if ttl < 0 || ttl%time.Millisecond != 0 {
@@ -113,7 +113,7 @@ func (s *Script) Run(ctx context.Context, g Guard, b fence.Bearer, keys []string
 	}
 	seen, err := strconv.ParseUint(fmt.Sprint(payload), 10, 64)
 	if err != nil {
-		return nil, fmt.Errorf("the fencing guard of %s has seen %v, which is no token", resource, payload)
+		return nil, fmt.Errorf("the fencing guard of %s has seen %v, which is not a token", resource, payload)
 	}
 	return nil, fence.Refused(ctx, &fence.StaleError{Resource: resource, Token: token, Seen: locking.Token(seen)})
 }

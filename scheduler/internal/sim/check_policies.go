@@ -91,19 +91,19 @@ func checkReplaced(claims []*claim, r Record) []Violation {
 	return list
 }
 
-// telling is how long it takes at most until all have heard of a pause, or of its
+// pauseDelay is how long it takes at most until all know of a pause, or of its
 // end, by all clocks.
-const telling = 3 * time.Second
+const pauseDelay = 3 * time.Second
 
-// mayBePaused tells whether some replica may skip the job's tick of an instant.
+// mayBePaused reports whether some replica may skip the job's tick of an instant.
 func (r Record) mayBePaused(job string, at time.Duration) bool {
 	paused := false
 	for _, e := range r.Events {
 		switch {
 		case e.Job != job:
-		case e.What == Paused && e.At-telling <= at:
+		case e.What == Paused && e.At-pauseDelay <= at:
 			paused = true
-		case e.What == Resumed && e.At+telling <= at:
+		case e.What == Resumed && e.At+pauseDelay <= at:
 			paused = false
 		}
 	}

@@ -83,7 +83,7 @@ type Fleet interface {
 	// RollOut lets the i-th replica drain and begins another life of it with
 	// another configuration.
 	RollOut(i int)
-	// Reload lets the i-th replica take in other jobs while it goes on.
+	// Reload gives the i-th replica other jobs while it runs.
 	Reload(i int)
 }
 
@@ -122,7 +122,7 @@ func (w *World) strike(fleet Fleet, grace time.Duration, t Trouble) (end func())
 	switch t.Fault {
 	case Partition:
 		p.Cut(t.Node)
-		return func() { p.Mend(t.Node) }
+		return func() { p.Reconnect(t.Node) }
 	case ReplicaPause:
 		p.Pause()
 		return p.Resume

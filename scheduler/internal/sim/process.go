@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// A Process is one life of one client of the nodes: a replica, or whoever else
-// asks them. It can be paused, as by SIGSTOP or a long garbage collection, cut
-// off from nodes, and killed; its clock can be set.
+// A Process is one life of one client of the nodes: a replica, or another client. It can be
+// paused, as by SIGSTOP or a long garbage collection, cut off from nodes, and killed; its
+// clock can be set.
 //
-// A pause stops it at its next look at the clock and at its next message. What
-// its timers do until then happens, as on a machine that was about to.
+// A pause stops it at its next reading of the clock and at its next message. Its timers run
+// until then, as on a real machine.
 type Process struct {
 	Name  string
 	Clock *Clock
@@ -80,7 +80,7 @@ func (p *Process) Resume() {
 	}
 }
 
-// Kill ends the process. What it has sent is on its way.
+// Kill ends the process. Its sent messages still arrive.
 func (p *Process) Kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +92,7 @@ func (p *Process) Kill() {
 // Died is closed when the process is killed.
 func (p *Process) Died() <-chan struct{} { return p.dead }
 
-// Dead tells whether the process was killed.
+// Dead reports whether the process was killed.
 func (p *Process) Dead() bool {
 	select {
 	case <-p.dead:
@@ -102,11 +102,11 @@ func (p *Process) Dead() bool {
 	}
 }
 
-// Cut keeps the process and a node apart; Mend takes one Cut back.
+// Cut keeps the process and a node apart; Reconnect undoes one Cut.
 func (p *Process) Cut(node int) { p.keepApart(node, 1) }
 
-// Mend takes back one Cut.
-func (p *Process) Mend(node int) { p.keepApart(node, -1) }
+// Reconnect undoes one Cut.
+func (p *Process) Reconnect(node int) { p.keepApart(node, -1) }
 
 func (p *Process) keepApart(node, by int) {
 	p.mu.Lock()
@@ -120,7 +120,7 @@ func (p *Process) cutFrom(node int) bool {
 	return p.cut[node] > 0
 }
 
-// number tells messages of the same content apart.
+// number distinguishes messages of the same content.
 func (p *Process) number(content uint64) uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 // usersEvery is the pause between two looks at http.users_file.
 const usersEvery = 2 * time.Second
 
-// A userBook follows http.users_file: who is taken out of it is refused within
-// seconds. What cannot be read, or is not valid, changes nothing.
+// A userBook follows http.users_file: removed users are refused within seconds. A file that
+// is unreadable or invalid changes nothing.
 type userBook struct {
 	cfg    *config.Config
 	set    func([]identity.User) error
@@ -74,7 +74,7 @@ func (b *userBook) read() {
 	}
 	if err != nil {
 		b.since.CompareAndSwap(nil, new(time.Now()))
-		b.log.Error("the users have not changed; mend the file and it is read again", "why", err)
+		b.log.Error("the users have not changed; fix the file and it is read again", "why", err)
 		return
 	}
 	b.since.Store(nil)

@@ -58,7 +58,7 @@ func New(cfg Config) *Gate {
 	return g
 }
 
-// NoUsers tells whether nobody can log in: there are neither users nor a proxy.
+// NoUsers reports whether nobody can log in: there are neither users nor a proxy.
 func (g *Gate) NoUsers() bool {
 	return len(g.users.Load().byName) == 0 && g.cfg.Proxy.UserHeader == ""
 }
@@ -66,8 +66,8 @@ func (g *Gate) NoUsers() bool {
 // Valid ends when the users are replaced; streams must then be admitted again.
 func (g *Gate) Valid() context.Context { return g.users.Load().valid }
 
-// Asks tells whether Config.Identify is set: its sessions may end unannounced.
-func (g *Gate) Asks() bool { return g.cfg.Identify != nil }
+// HasSessions reports whether Config.Identify is set: its sessions may end unannounced.
+func (g *Gate) HasSessions() bool { return g.cfg.Identify != nil }
 
 // Origin returns an error for a request from a page of another origin.
 func (g *Gate) Origin(r *http.Request) error { return g.origins.Check(r) }

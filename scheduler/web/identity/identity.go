@@ -51,7 +51,7 @@ func (a Anonymous) Validate() error {
 	case AnonymousLoopback, AnonymousAll, AnonymousNone, "":
 		return nil
 	}
-	return fmt.Errorf("%q is none of loopback, all, none", string(a))
+	return fmt.Errorf("%q is not one of loopback, all, none", string(a))
 }
 
 // A Proxy may authenticate users.
@@ -197,7 +197,7 @@ func (g *Gate) vouchedFor(r *http.Request) string {
 	return strings.TrimSpace(r.Header.Get(g.cfg.Proxy.UserHeader))
 }
 
-// Open tells whether a request without a user may read. Requests through a trusted proxy may
+// Open reports whether a request without a user may read. Requests through a trusted proxy may
 // not: the proxy names users, and all its requests look local.
 func (g *Gate) Open(r *http.Request, some Anonymous) bool {
 	if g.trusted(peerOf(r)) {
@@ -212,14 +212,14 @@ func (g *Gate) Open(r *http.Request, some Anonymous) bool {
 	return false
 }
 
-// forwarded tells whether a proxy has forwarded the request.
+// forwarded reports whether a proxy has forwarded the request.
 func forwarded(h http.Header) bool {
 	return slices.ContainsFunc([]string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"}, func(key string) bool {
 		return h.Get(key) != ""
 	})
 }
 
-// loopbackName tells whether a Host header names this machine. Foreign names that resolve to
+// loopbackName reports whether a Host header names this machine. Foreign names that resolve to
 // it do not count.
 func loopbackName(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {

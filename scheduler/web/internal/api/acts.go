@@ -95,8 +95,8 @@ func askTrigger(ctx context.Context, c *call) (any, error) {
 	return listing.NewAct(done), nil
 }
 
-// stood is the result of a pause or resume.
-type stood struct {
+// pauseResult is the result of a pause or resume.
+type pauseResult struct {
 	Act   listing.Act `json:"act"`
 	Doubt *string     `json:"doubt" jsonschema:"why the act may be a mistake, or null"`
 }
@@ -105,7 +105,7 @@ func askJob(kind acts.Kind) func(context.Context, *call) (any, error) {
 	return func(ctx context.Context, c *call) (any, error) {
 		act := c.act(c.body.(*reasonBody).Reason)
 		act.Kind = kind
-		return c.stand(ctx, act)
+		return c.setPause(ctx, act)
 	}
 }
 
@@ -113,14 +113,14 @@ func askPause(ctx context.Context, c *call) (any, error) {
 	body := c.body.(*targetBody)
 	act := c.act(body.Reason)
 	act.Tag, act.All = body.Tag, body.All
-	return c.stand(ctx, act)
+	return c.setPause(ctx, act)
 }
 
 func askResume(ctx context.Context, c *call) (any, error) {
 	body := c.body.(*resumeBody)
 	act := c.act(body.Reason)
 	if act.Tag, act.All = body.Tag, body.All; body.ID == "" {
-		return c.stand(ctx, act)
+		return c.setPause(ctx, act)
 	}
 	if body.Tag != "" || body.All {
 		return nil, &listing.InvalidError{Msg: "id: write it alone, without tag and all"}
@@ -130,16 +130,16 @@ func askResume(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	c.accepted(done)
-	return stood{Act: listing.NewAct(done)}, nil
+	return pauseResult{Act: listing.NewAct(done)}, nil
 }
 
-func (c *call) stand(ctx context.Context, act acts.Act) (any, error) {
+func (c *call) setPause(ctx context.Context, act acts.Act) (any, error) {
 	done, doubt, err := c.cfg.Control.PauseOrResume(ctx, act)
 	if err != nil {
 		return nil, err
 	}
 	c.accepted(done)
-	return stood{Act: listing.NewAct(done), Doubt: listing.Optional(doubt)}, nil
+	return pauseResult{Act: listing.NewAct(done), Doubt: listing.Optional(doubt)}, nil
 }
 
 // A Planned is a backfill that was requested, or planned by a dry run.

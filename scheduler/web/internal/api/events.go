@@ -23,8 +23,8 @@ type event struct {
 const (
 	beatEvery   = 15 * time.Second // keeps the connection through proxies
 	sendWithin  = 30 * time.Second // then the listener is dropped
-	queuedMost  = 256              // per listener; a slower one is dropped
-	lookedBack  = 50               // entries and acts that a poll reads
+	maxQueued   = 256              // per listener; a slower one is dropped
+	polledRows  = 50               // entries and acts per poll
 	shareOfTime = 10               // polls take at most 1/10 of the time
 )
 
@@ -56,7 +56,7 @@ func (h *hub) close() {
 func (h *hub) join() chan event {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	ch := make(chan event, queuedMost)
+	ch := make(chan event, maxQueued)
 	h.listeners[ch] = true
 	if !h.reading && h.ending.Err() == nil {
 		h.reading = true
@@ -74,9 +74,9 @@ func (h *hub) leave(ch chan event) {
 	}
 }
 
-// tell queues an event for all listeners. A listener with a full queue is disconnected; its
-// client connects again.
-func (h *hub) tell(name string, row any) {
+// broadcast queues an event for all listeners. A listener with a full queue is
+// disconnected; its client connects again.
+func (h *hub) broadcast(name string, row any) {
 	data, err := json.Marshal(row)
 	if err != nil {
 		h.server.cfg.Logger.Error("an event cannot be written", "event", name, "why", err)
@@ -94,8 +94,8 @@ func (h *hub) tell(name string, row any) {
 	}
 }
 
-// deserted tells whether there are no listeners, so that the poller ends.
-func (h *hub) deserted() bool {
+// idle reports whether there are no listeners, so the poller ends.
+func (h *hub) idle() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.listeners) > 0 && h.ending.Err() == nil {
@@ -108,10 +108,10 @@ func (h *hub) deserted() bool {
 // read polls until there are no listeners.
 func (h *hub) read() {
 	last := new(seen)
-	for !h.deserted() {
+	for !h.idle() {
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(h.ending, h.server.cfg.Timeout)
-		h.look(ctx, last)
+		h.poll(ctx, last)
 		cancel()
 		h.pause(time.Since(began))
 	}
@@ -131,22 +131,22 @@ func (h *hub) pause(took time.Duration) {
 	}
 }
 
-// look polls and sends the changes. While no quorum answers there are none.
-func (h *hub) look(ctx context.Context, last *seen) {
+// poll reads and sends the changes. Without a quorum there are none.
+func (h *hub) poll(ctx context.Context, last *seen) {
 	control := h.server.cfg.Control
-	page, err := control.Recent(ctx, listing.RecentQuery{Limit: lookedBack, Ticks: true})
+	page, err := control.Recent(ctx, listing.RecentQuery{Limit: polledRows, Ticks: true})
 	if listing.IgnorePartial(err) == nil {
-		last.ticks = tellNew(h, last.ticks, page.Entries, tickEvent)
+		last.ticks = broadcastNew(h, last.ticks, page.Entries, tickEvent)
 	}
-	acts, err := control.Audit(ctx, lookedBack)
+	acts, err := control.Audit(ctx, polledRows)
 	if listing.IgnorePartial(err) == nil {
-		last.acts = tellNew(h, last.acts, acts, func(a listing.Act) (string, string, any) {
+		last.acts = broadcastNew(h, last.acts, acts, func(a listing.Act) (string, string, any) {
 			return fmt.Sprint(a.ID, a.Closed != nil), "act", a
 		})
 	}
 	replicas, err := control.Replicas(ctx)
 	if listing.IgnorePartial(err) == nil {
-		last.replicas = tellNew(h, last.replicas, replicas, func(r listing.Replica) (string, string, any) {
+		last.replicas = broadcastNew(h, last.replicas, replicas, func(r listing.Replica) (string, string, any) {
 			return fmt.Sprint(r.ID, r.State, r.Running, listing.Text(r.ConfigHash)), "replica", r
 		})
 	}
@@ -164,14 +164,14 @@ func tickEvent(e ledger.Entry) (key, name string, row any) {
 // seen are the keys of the last poll's rows; nil before the first.
 type seen struct{ ticks, acts, replicas map[string]bool }
 
-// tellNew sends the rows that are new or changed since the last poll, last row first; none
-// at the first poll. It returns the current keys.
-func tellNew[R any](h *hub, last map[string]bool, rows []R, event func(R) (key, name string, row any)) map[string]bool {
+// broadcastNew sends the rows that are new or changed since the last poll, last row first;
+// none at the first poll. It returns the current keys.
+func broadcastNew[R any](h *hub, last map[string]bool, rows []R, event func(R) (key, name string, row any)) map[string]bool {
 	now := map[string]bool{}
 	for _, r := range slices.Backward(rows) {
 		key, name, row := event(r)
 		if now[key] = true; last != nil && !last[key] {
-			h.tell(name, row)
+			h.broadcast(name, row)
 		}
 	}
 	return now

@@ -60,7 +60,7 @@ func position(r *http.Request) int {
 func (f *follower) follow(ctx context.Context) {
 	for sent := time.Now(); ; {
 		began := time.Now()
-		pause, going := f.look(ctx, &sent)
+		pause, going := f.poll(ctx, &sent)
 		if !going {
 			return
 		}
@@ -77,8 +77,8 @@ func (f *follower) follow(ctx context.Context) {
 	}
 }
 
-// look sends new events. It returns the pause before the next poll; false: no more polls.
-func (f *follower) look(ctx context.Context, sent *time.Time) (pause time.Duration, going bool) {
+// poll sends new events. It returns the pause before the next poll; false: no more polls.
+func (f *follower) poll(ctx context.Context, sent *time.Time) (pause time.Duration, going bool) {
 	ctx, cancel := context.WithTimeout(ctx, f.cfg.Timeout)
 	defer cancel()
 	e := f.found.Attempts[0]
@@ -100,7 +100,7 @@ func (f *follower) look(ctx context.Context, sent *time.Time) (pause time.Durati
 	}
 	switch {
 	case e.Outcome != ledger.Running:
-		f.tell("finished", listing.NewTick(e), sent)
+		f.sendEvent("finished", listing.NewTick(e), sent)
 		return 0, false
 	case live:
 		return f.cfg.Poll / liveParts, true
@@ -124,7 +124,7 @@ func (f *follower) send(log ledger.Log, sent *time.Time) bool {
 			part.Text = log.Text[-missed:]
 		}
 		f.at = end
-		if !f.tell("log", part, sent) {
+		if !f.sendEvent("log", part, sent) {
 			return false
 		}
 	}
@@ -133,11 +133,11 @@ func (f *follower) send(log ledger.Log, sent *time.Time) bool {
 		return true
 	}
 	f.beats = row.Count
-	return f.tell("beat", row.Last[len(row.Last)-1], sent)
+	return f.sendEvent("beat", row.Last[len(row.Last)-1], sent)
 }
 
-// tell sends an event with the position in the log as its ID.
-func (f *follower) tell(name string, row any, sent *time.Time) bool {
+// sendEvent sends an event with the position in the log as its ID.
+func (f *follower) sendEvent(name string, row any, sent *time.Time) bool {
 	data, err := json.Marshal(row)
 	if err != nil {
 		f.cfg.Logger.Error("an event cannot be written", "event", name, "why", err)

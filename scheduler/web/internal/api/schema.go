@@ -79,12 +79,12 @@ func schemaOf(v any, closed bool) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("describing the API: %w", err)
 	}
-	mend(s, closed)
+	allowNull(s, closed)
 	return s, nil
 }
 
-// mend adds null to enums of nullable types, and lets answers have more fields.
-func mend(s *jsonschema.Schema, closed bool) {
+// allowNull adds null to enums of nullable types, and lets answers have more fields.
+func allowNull(s *jsonschema.Schema, closed bool) {
 	if s == nil {
 		return
 	}
@@ -98,7 +98,7 @@ func mend(s *jsonschema.Schema, closed bool) {
 		s.Type, s.Types = "", []string{"object", "null"}
 	}
 	for _, p := range s.Properties {
-		mend(p, closed)
+		allowNull(p, closed)
 	}
-	mend(s.Items, closed)
+	allowNull(s.Items, closed)
 }

@@ -97,7 +97,7 @@ func (s *stream) beat() bool { return s.write(": beat\n\n") }
 // write sends text at once; false if the client is gone, does not read, or may no longer
 // read. Config.Identify is called again from time to time, since sessions end unannounced.
 func (s *stream) write(text string) bool {
-	if s.server.gate.Asks() && time.Since(s.asked) > beatEvery/2 {
+	if s.server.gate.HasSessions() && time.Since(s.asked) > beatEvery/2 {
 		s.asked = time.Now()
 		if id, wrong := s.server.gate.Identify(s.r); wrong != nil || !id.Role.Allows(identity.Viewer) {
 			return false

@@ -20,7 +20,7 @@ type runPage struct {
 	Calls    int // of the function, in the last attempt
 	Steps    []step
 	Votes    []nodeVote
-	Said     string
+	Errors   string
 	NoVotes  string // why Votes are unknown
 	Beats    *strip
 	Log      *listing.Log
@@ -58,7 +58,7 @@ func loadRun(ctx context.Context, v *visit) (any, error) {
 	if !last.Outcome.Ran() {
 		return shown, nil
 	}
-	shown.Votes, shown.Said, shown.NoVotes = votesOf(last)
+	shown.Votes, shown.Errors, shown.NoVotes = votesOf(last)
 	shown.Beats = v.strip(last)
 	v.loadLog(ctx, &shown)
 	return shown, nil
@@ -174,7 +174,7 @@ func votesOf(t listing.Tick) (votes []nodeVote, said, unknown string) {
 		vote.mark, vote.About = answerMark(n.Answer)
 		votes = append(votes, vote)
 	}
-	return votes, listing.Text(t.Poll.Said), ""
+	return votes, listing.Text(t.Poll.Errors), ""
 }
 
 // answerMark shows and explains a node's answer.
