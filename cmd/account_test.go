@@ -13,8 +13,7 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// TestAccount: what a run logged, what of it is selected, what is followed, and
-// what came while no replica was running.
+// TestAccount: a run's log, its selection, following it, and ticks without a replica.
 func TestAccount(t *testing.T) {
 	servers := redistest.StartN(t, 3)
 	config := writeConfig(t, servers, `jobs:
@@ -68,7 +67,7 @@ func TestAccount(t *testing.T) {
 		}
 		<-time.After(100 * time.Millisecond)
 	}
-	// The schedule that was served counts, whatever the file at hand says of it.
+	// The served schedule counts, not the one in the local file.
 	rows := list[listing.Tick](t, "ticks", "say", "-o", "json", "-c", config, "--set", "jobs/say/schedule=@every 1h")
 	if len(rows) < 2 || rows[0].Recorded || rows[1].Recorded {
 		t.Errorf("not computed from the schedule that was served: %+v", rows[:min(len(rows), 2)])

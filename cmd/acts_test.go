@@ -14,8 +14,8 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// TestActs steers three real replicas on five real nodes, of which one dies in
-// between, with the commands that people type.
+// TestActs controls three real replicas on five real nodes, one of which dies meanwhile,
+// with the commands that people type.
 func TestActs(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 5)
@@ -65,7 +65,7 @@ func TestActs(t *testing.T) {
 		t.Errorf("a trigger of an unknown job: exit code %d, want %d", code, exitNotFound)
 	}
 
-	// A slip of the pen is told, the pause that it asks for is kept all the same.
+	// A probable mistake is reported; the pause applies all the same.
 	for _, tt := range []struct {
 		args string
 		code int
@@ -125,7 +125,7 @@ func TestActs(t *testing.T) {
 	if dry := must("backfill", "report", "--from", from, "--to", to, "--dry-run"); strings.Count(dry, "report") != 3 {
 		t.Errorf("the dry run prints\n%s, want three ticks", dry)
 	}
-	// What is shown is what the replicas have, whatever the file at hand says.
+	// The replicas' jobs are shown, not those of the local file.
 	if dry := must("backfill", "report", "--from", from, "--to", to, "--dry-run", "--set", "jobs/report/schedule=@every 1m"); strings.Count(dry, "report") != 3 {
 		t.Errorf("the dry run with another schedule at hand prints\n%s, want three ticks", dry)
 	}
@@ -211,8 +211,8 @@ func TestActsOnARenamedJob(t *testing.T) {
 	eventually(t, "it was cancelled", running(ledger.Cancelled))
 }
 
-// TestPauses: a tag that no job can have is refused, and every pause is listed and
-// ended, that of a tag nobody has, too.
+// TestPauses: an invalid tag is refused. Every pause is listed and ended, also of an unused
+// tag.
 func TestPauses(t *testing.T) {
 	t.Parallel()
 	config := writeConfig(t, redistest.StartN(t, 3), "jobs: {}\n")

@@ -226,9 +226,8 @@ func TestCampaignNoQuorum(t *testing.T) {
 	checkTruthAfter(t, []time.Time{thawed}, config, map[string][]string{"tick": ticksBetween(from, to, time.Second)}, out, r)
 }
 
-// TestCampaignBlankNodes: a first start on blank nodes waits one grace and says
-// until when; after `nodes init` it does not wait. Another node list is refused
-// and told what the nodes hold.
+// TestCampaignBlankNodes: a first start on blank nodes waits one grace and logs until when;
+// after `nodes init` it does not wait. Another node list is refused with the nodes' list.
 func TestCampaignBlankNodes(t *testing.T) {
 	t.Parallel()
 	const job = `

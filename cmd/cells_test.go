@@ -84,7 +84,7 @@ func (r *cellRig) ran() map[string]int {
 	return n
 }
 
-// more waits until each of the jobs has so many lines more.
+// more waits until each of the jobs has n more lines.
 func (r *cellRig) more(n int, jobs ...string) {
 	r.Helper()
 	before := r.ran()
@@ -167,7 +167,7 @@ func TestCellsOnServers(t *testing.T) {
 	}
 	r.thawed = append(r.thawed, time.Now())
 	r.more(2, west...)
-	// Who could not write that down tries again after a while.
+	// A replica that could not record it tries again later.
 	eventually(t, "the ledger has a missed tick of "+west[0], func() bool {
 		return slices.ContainsFunc(list[listing.Tick](t, "ticks", west[0], "-c", r.config), func(row listing.Tick) bool {
 			return row.Outcome == ledger.Missed && strings.HasPrefix(*row.Reason, "no quorum")

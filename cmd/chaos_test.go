@@ -68,7 +68,7 @@ func TestCampaignChaos(t *testing.T) {
 	}
 }
 
-// chaos is a cluster and what is done to it.
+// chaos is a cluster and its faults.
 type chaos struct {
 	t        *testing.T
 	rand     *rand.Rand

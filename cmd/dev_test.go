@@ -35,7 +35,7 @@ func (p *tap) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestDevSaysThatItDrains: Ctrl-C is answered while a run still goes on.
+// TestDevSaysThatItDrains: Ctrl-C is answered during a run.
 func TestDevSaysThatItDrains(t *testing.T) {
 	t.Parallel()
 	out := &tap{text: "Draining: no new ticks; running jobs have 15s. Ctrl-C again cancels them at once.", seen: make(chan struct{})}

@@ -94,8 +94,8 @@ func checkReasons(t *testing.T, page string) {
 	}
 }
 
-// checkModel wants what is quoted in the item that text begins with to be a
-// configuration of the model, or a promise that it checks.
+// checkModel wants the quotes in the item that text begins with to be configurations of the
+// model, or promises that it checks.
 func checkModel(t *testing.T, page, text string) {
 	t.Helper()
 	known := read(t, "../locking/redlock/model/check.sh")
@@ -109,8 +109,8 @@ func checkModel(t *testing.T, page, text string) {
 	}
 }
 
-// checkQuotes wants every piece of what stands quoted in the first cell of a row
-// to be in the code; pieces are set apart by an ellipsis.
+// checkQuotes wants every quote in the first cell of a row to be in the code; an ellipsis
+// separates pieces.
 func checkQuotes(t *testing.T, text, code string) {
 	t.Helper()
 	rows := regexp.MustCompile("(?m)^\\| (`[^|]+`) \\|").FindAllStringSubmatch(text, -1)

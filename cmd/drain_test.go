@@ -135,7 +135,7 @@ func repeated(t *testing.T, runs []listing.Run, all map[string]*process) (draine
 		}
 		if p := all[listing.Text(r.Replica)]; p.life().Killed {
 			killed = append(killed, listing.Time(again.Started).Sub(p.life().Until))
-		} else if valueOf(r.Code) == ledger.CodeDrained { // else nobody could take it over before the end of the lease
+		} else if valueOf(r.Code) == ledger.CodeDrained { // else no replica could take it over before the end of the lease
 			drained = append(drained, listing.Time(again.Started).Sub(listing.Time(r.Finished)))
 		}
 	}
@@ -144,7 +144,7 @@ func repeated(t *testing.T, runs []listing.Run, all map[string]*process) (draine
 	return drained, killed
 }
 
-// middle says the median and the maximum of what is sorted.
+// middle returns the median and the maximum of sorted durations.
 func middle(d []time.Duration) string {
 	round := func(i int) time.Duration { return d[i].Round(time.Millisecond) }
 	return fmt.Sprintf("median %v, max %v of %d", round(len(d)/2), round(len(d)-1), len(d))

@@ -258,7 +258,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestShippedConfig holds the config.yaml beside the README to what it says.
+// TestShippedConfig checks the config.yaml beside the README.
 func TestShippedConfig(t *testing.T) {
 	t.Parallel()
 	if stdout, stderr, code := quorate(t, "validate", "-c", "../config.yaml"); code != exitDone {

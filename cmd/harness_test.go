@@ -114,7 +114,7 @@ type process struct {
 
 	mu     sync.Mutex
 	lines  []string
-	waits  []chan string // each told of every line from when it was asked for
+	waits  []chan string // each gets every line from its begin on
 	frozen []truth.Span
 	other  bool // of another release
 	killed bool
@@ -169,7 +169,7 @@ func (p *process) add(line string) {
 	for _, w := range p.waits {
 		select {
 		case w <- line:
-		default: // nobody reads this one any more
+		default: // it is no longer read
 		}
 	}
 }
@@ -270,7 +270,7 @@ func eventually(t *testing.T, what string, f func() bool) {
 	}
 }
 
-// full tells whether campaigns run at full length (make full) or as a sample.
+// full reports whether campaigns run at full length (make full) or as a sample.
 func full() bool { return os.Getenv("QUORATE_CAMPAIGN") == "full" }
 
 // lasting returns the length of a campaign.
@@ -281,8 +281,8 @@ func lasting(sample, whole time.Duration) time.Duration {
 	return sample
 }
 
-// A line is what the campaign's job wrote: tick, token, replica, its name where
-// there are several jobs, and "began" if it has not done all its work.
+// A line is a line of the campaign's job: tick, token, replica, its name if there are
+// several jobs, and "began" if it has not done all its work.
 type line struct {
 	tick    string
 	token   uint64
@@ -291,7 +291,7 @@ type line struct {
 	stage   string
 }
 
-// readLines returns what the job has appended so far.
+// readLines returns the job's lines so far.
 func readLines(t *testing.T, path string) []line {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -355,8 +355,7 @@ func everySecond(t *testing.T, first, last string) []string {
 	return ticks
 }
 
-// outcomes counts ticks per outcome and reason, of which it takes what stands
-// before the details.
+// outcomes counts ticks per outcome and reason without details.
 func outcomes[K comparable](rows map[K]listing.Tick) map[string]int {
 	n := map[string]int{}
 	for _, r := range rows {

@@ -154,8 +154,7 @@ func (o operator) quorate(args ...string) (stdout, stderr string, code int) {
 	return quorate(o.T, append(args, o.flags...)...)
 }
 
-// exits wants the exit code and a part of what is said on standard error, and
-// returns the output.
+// exits wants the exit code and a text on standard error, and returns the output.
 func (o operator) exits(want int, says string, args ...string) (stdout string) {
 	o.Helper()
 	eventually(o.T, "a quorum answers", func() bool {

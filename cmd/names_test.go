@@ -29,7 +29,7 @@ func TestSuggestions(t *testing.T) {
 	}
 }
 
-// TestVersionFlag: --version says what the command version says.
+// TestVersionFlag: --version prints the same as the command version.
 func TestVersionFlag(t *testing.T) {
 	t.Parallel()
 	want, _, _ := quorate(t, "version")
@@ -69,8 +69,8 @@ func TestOwnBinaryHasItsOwnName(t *testing.T) {
 	}
 }
 
-// TestCompletion: names of jobs come from the configuration, values of flags from
-// what they take.
+// TestCompletion: names of jobs come from the configuration, values of flags from their
+// types.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	config := filepath.Join(t.TempDir(), "config.yaml")

@@ -36,7 +36,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// names tells whether the second cell of a row has the word.
+// names reports whether the second cell of a row has the word.
 func names(row, word string) bool {
 	return slices.Contains(regexp.MustCompile(`\w+`).FindAllString(strings.Split(row, " | ")[1], -1), word)
 }

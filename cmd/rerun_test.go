@@ -22,9 +22,9 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// TestCampaignRerun lets the winner of a job that is run again die, and freeze,
-// between two writes to a guarded sink. Each time attempt 2 runs elsewhere, with
-// a larger token; what the frozen one writes when it wakes up is refused.
+// TestCampaignRerun kills and freezes the winner of a job with reruns between two writes to
+// a guarded sink. Each time attempt 2 runs elsewhere, with a larger token; the late write
+// of the frozen one is refused.
 func TestCampaignRerun(t *testing.T) {
 	t.Parallel()
 	sink := newGuardedSink(t)
@@ -145,7 +145,7 @@ func (s *guardedSink) keep(w guardedWrite) error {
 	return errors.Join(err, f.Close())
 }
 
-// forget drops the writes that came while nobody looked: their runs may be over.
+// forget drops earlier writes: their runs may be over.
 func (s *guardedSink) forget() {
 	for len(s.writes) > 0 {
 		<-s.writes
@@ -175,8 +175,7 @@ type twiceParams struct {
 	Pause time.Duration `json:"pause"`
 }
 
-// writeTwice is a function that heeds no context: it writes, pauses, and writes
-// again.
+// writeTwice is a function that ignores its context: it writes, pauses, and writes again.
 func writeTwice(_ context.Context, run jobs.Run, p twiceParams) error {
 	client := http.Client{Transport: httpfence.Transport{}}
 	ctx := httpfence.WithBearer(context.Background(), run)

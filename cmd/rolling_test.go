@@ -15,9 +15,9 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// TestCampaignRollingRestart: three processes, five servers, a tick a second,
-// and the processes drained and started anew one after the other, again and
-// again, as in a roll-out. No tick is lost, none runs twice.
+// TestCampaignRollingRestart: three processes, five servers, a tick a second; the processes
+// are drained and restarted one after the other, repeatedly, as in a roll-out. No tick is
+// lost, none runs twice.
 func TestCampaignRollingRestart(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "lines")
@@ -42,8 +42,8 @@ func TestCampaignRollingRestart(t *testing.T) {
 		replicas[i] = startReplica(t, config, fmt.Sprintf("%c-%d", 'a'+i, restarts+1))
 		replicas[i].waitLog(`"ready"`)
 		lives = append(lives, replicas[i])
-		// As minReadySeconds in a Deployment: whoever restarts all replicas within
-		// the time that competing for one tick takes, loses it.
+		// Like minReadySeconds in a Deployment: restarting all replicas within the time of
+		// one competition for a tick loses it.
 		wait(t, 300*time.Millisecond)
 	}
 	ended := *listing.Stamp(time.Now().Add(-time.Second))

@@ -79,8 +79,8 @@ func TestLimit(t *testing.T) {
 	})
 }
 
-// A follower shows what has ended, once and in order, whatever the next look
-// finds again; it goes on through an outage.
+// A follower shows ended runs once and in order, whatever the next poll repeats; it
+// continues after an outage.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, follows)

@@ -17,7 +17,7 @@ import (
 	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
-// freeAddr is an address that nobody listens on.
+// freeAddr is an unused address.
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -28,8 +28,8 @@ func freeAddr(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// With --server the commands say what they say of the nodes, and their acts are in
-// the audit log under the name of the user.
+// With --server the commands print the same as with the nodes, and their acts are in the
+// audit log under the name of the user.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	token, stored := identity.NewToken()
@@ -201,7 +201,7 @@ func TestEmptyAnswers(t *testing.T) {
 	}
 }
 
-// What a run has logged, and what a server says, cannot do anything to the terminal.
+// Logs of runs and texts of servers cannot control the terminal.
 func TestServersTextIsHarmless(t *testing.T) {
 	t.Parallel()
 	url := answering(t, map[string]string{"/log": `{"text": "one\u001b]0;owned\u0007\n\ttwo\r\u202eeerht\n"}`})

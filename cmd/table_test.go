@@ -74,7 +74,7 @@ func wide(t *testing.T) map[string]func(width int) string {
 	}
 }
 
-// laid lays a table out in so many columns.
+// laid lays a table out in a number of columns.
 func laid[R any](t *testing.T, l output.Table[R]) func(int) string {
 	t.Helper()
 	return func(width int) string {
@@ -86,8 +86,8 @@ func laid[R any](t *testing.T, l output.Table[R]) func(int) string {
 	}
 }
 
-// TestTablesFit holds every table to a common terminal: no line is longer, but for a
-// word that one may want to copy. Elsewhere every name stands in it as it is.
+// TestTablesFit checks that every table fits a common terminal: no line is longer, except
+// for a word to copy. Elsewhere names are complete.
 func TestTablesFit(t *testing.T) {
 	t.Parallel()
 	const width = 80
@@ -116,8 +116,8 @@ func TestTablesFit(t *testing.T) {
 	cmdtest.Golden(t, "tables-80.txt", all.String())
 }
 
-// TestFollowedTableFits: rows that come later stand in the columns of the earlier ones,
-// under new names where other columns are left out.
+// TestFollowedTableFits: later rows use the columns of earlier ones, under new headings if
+// columns were omitted.
 func TestFollowedTableFits(t *testing.T) {
 	t.Parallel()
 	list := cmdtest.Entries()
@@ -137,7 +137,7 @@ func TestFollowedTableFits(t *testing.T) {
 	}
 }
 
-// TestTablesPassNothingOn: what others wrote does nothing to the terminal.
+// TestTablesPassNothingOn: foreign texts cannot control the terminal.
 func TestTablesPassNothingOn(t *testing.T) {
 	t.Parallel()
 	row := listing.NewRun(cmdtest.Entries()[1])

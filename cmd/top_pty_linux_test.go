@@ -22,7 +22,7 @@ import (
 	"github.com/quorate/quorate/internal/redistest"
 )
 
-// A pty is a terminal, of which the test is the one who sits before it.
+// A pty is a terminal, with the test as its user.
 type pty struct {
 	t     *testing.T
 	front *os.File // for the test
@@ -98,7 +98,7 @@ func (p *pty) press(keys string) {
 	}
 }
 
-// shows waits until the terminal was told a text since the last call that waited.
+// shows waits until the terminal got a text since the last wait.
 func (p *pty) shows(text string) {
 	p.t.Helper()
 	eventually(p.t, "the terminal shows "+text, func() bool {
@@ -133,8 +133,8 @@ func topProcess(t *testing.T, p *pty, args ...string) (*exec.Cmd, <-chan error) 
 	return c, ended
 }
 
-// TestTopOnATerminal: top takes the terminal and leaves it as it was, whatever ends
-// it; it follows its size, and can be suspended.
+// TestTopOnATerminal: top restores the terminal after any end; it follows its size, and can
+// be suspended.
 func TestTopOnATerminal(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 3)
@@ -196,27 +196,26 @@ func TestTopOnATerminal(t *testing.T) {
 	}
 }
 
-// stopped tells whether a process was stopped by a signal.
+// stopped reports whether a process was stopped by a signal.
 func stopped(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, state, found := strings.Cut(string(stat), ") ")
 	return err == nil && found && strings.HasPrefix(state, "T")
 }
 
-// What top tells a terminal at its beginning and at its end.
+// top's control sequences at its beginning and at its end.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"
 	leaveScreen = "\x1b[?7h\x1b[?25h\x1b[?1049l"
 )
 
-// crashing is a cluster of which the nodes cannot be listed because of a bug.
+// crashing is a cluster whose nodes cannot be listed because of a bug.
 type crashing struct{ cluster.Cluster }
 
 func (crashing) About() cluster.About                          { return cluster.About{} }
 func (crashing) Nodes(context.Context) ([]listing.Node, error) { panic("no map") }
 
-// TestTopCrash: a bug met while reading leaves the terminal in order, and is told
-// after that.
+// TestTopCrash: a crash while reading restores the terminal, and is reported afterwards.
 func TestTopCrash(t *testing.T) {
 	t.Setenv("TERM", "xterm")
 	p := openPty(t, 80, 24)

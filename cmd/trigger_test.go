@@ -43,10 +43,9 @@ func TestReadParams(t *testing.T) {
 	}
 }
 
-// TestTriggerRefusesParamsThatDoNotFit: the binary that knows the function says
-// which param is wrong, and asks for nothing. So does another binary, by what the
-// replicas have published of the params; of a job of which they have published nothing,
-// it leaves it to them.
+// TestTriggerRefusesParamsThatDoNotFit: the binary with the function names the wrong param,
+// and requests nothing. Another binary does so by the published params; without them it
+// leaves the check to the replicas.
 func TestTriggerRefusesParamsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 1)
@@ -85,7 +84,7 @@ func TestTriggerRefusesParamsThatDoNotFit(t *testing.T) {
 			t.Errorf("trigger %s: exit code %d, %s, want %d and %s", tc.args, code, &out, tc.code, tc.says)
 		}
 	}
-	// What was published counts where the configuration at hand lacks the job.
+	// The published params count if the local configuration lacks the job.
 	if _, stderr, code := quorate(t, "trigger", "date", "--param", "x=1", "-c", writeConfig(t, servers, "")); code != exitUsage {
 		t.Errorf("a job that only the nodes know: exit code %d, %s", code, stderr)
 	}

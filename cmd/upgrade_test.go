@@ -149,9 +149,9 @@ func (r release) checkLedger(t *testing.T, config string, ran map[string]line) {
 	}
 }
 
-// TestStoredFormats pins what a claim leaves on a node, with its version
-// numbers: two releases that differ here must have been made to understand each
-// other. Names, numbers and times that differ from run to run are masked.
+// TestStoredFormats pins the data that a claim leaves on a node, with its version numbers:
+// releases that differ here must understand each other. Names, numbers and times that vary
+// are masked.
 func TestStoredFormats(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 1)

@@ -8,7 +8,7 @@ import (
 	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
-// What is printed goes into the configuration as it is.
+// The output fits into the configuration as it is.
 func TestUsers(t *testing.T) {
 	t.Parallel()
 	stdout, stderr, code := quorate(t, "users", "token")

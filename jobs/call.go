@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Call calls h and returns its error; a panic as a *PanicError, and a
-// runtime.Goexit (t.FailNow in a test, say) as an error too. It returns when h
-// has ended, whatever ctx says.
+// Call calls h and returns its error; a panic as a *PanicError, and a runtime.Goexit (for
+// example t.FailNow) as an error, too. It returns when h has ended, even if ctx ended
+// before.
 func Call(ctx context.Context, h Handler, run Run) error {
 	done := make(chan error, 1)
 	// A goroutine of its own: Goexit cannot be stopped, only outlived.

@@ -17,8 +17,7 @@ var (
 	ErrDraining = errors.New("replica is draining")
 )
 
-// ErrUnknownFunc is what Bind returns, as an *UnknownFuncError, for a name
-// that nobody registered.
+// ErrUnknownFunc is returned by Bind, as an *UnknownFuncError, for an unregistered name.
 var ErrUnknownFunc = errors.New("unknown function")
 
 // An UnknownFuncError names the function that is missing and those there are.
@@ -35,7 +34,7 @@ func (e *UnknownFuncError) Error() string {
 // Unwrap returns ErrUnknownFunc.
 func (e *UnknownFuncError) Unwrap() error { return ErrUnknownFunc }
 
-// A ParamError says what is wrong with one value of the params.
+// A ParamError is an invalid value in the params.
 type ParamError struct {
 	// Path leads from the params to the value: keys, and indices of lists as
 	// decimal numbers. Empty: the params as a whole.
@@ -52,7 +51,7 @@ func (e *ParamError) Error() string {
 	return strings.Join(e.Path, ".") + ": " + e.Msg
 }
 
-// A PermanentError is a failure that trying again cannot mend.
+// A PermanentError is a failure that another try cannot fix.
 type PermanentError struct{ Err error }
 
 // Permanent marks err so that the run is not tried again. It returns nil for nil.
@@ -63,7 +62,7 @@ func Permanent(err error) error {
 	return &PermanentError{Err: err}
 }
 
-// IsPermanent tells whether err, or an error it wraps, was marked by Permanent.
+// IsPermanent reports whether err, or an error it wraps, was marked by Permanent.
 func IsPermanent(err error) bool {
 	_, ok := errors.AsType[*PermanentError](err)
 	return ok

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// A Middleware returns a Handler that does something around next: measure it,
-// trace it, refuse to call it. Params are bound already, and a panic of the
-// function comes out of next as a *PanicError. What is secret in the params is
-// hidden in the error it sees, but nothing is hidden in what it logs itself.
+// A Middleware returns a Handler that wraps next, for example to measure, trace or refuse
+// calls. Params are already bound, and next returns a panic of the function as a
+// *PanicError. Secrets of the params are hidden in the errors it sees, but not in its own
+// logs.
 type Middleware func(next Handler) Handler
 
 // Use puts middleware around every function of the registry, those registered

@@ -43,9 +43,8 @@ func validateParams(p any, limits Limits) error {
 	return errors.Join(errs...)
 }
 
-// validate keeps what check finds, except what it says about values that it
-// has not really seen: those that did not decode, and references that are
-// resolved only when the job runs.
+// validate keeps the findings of check, except those about values that are not known:
+// values that did not decode, and references that are resolved when the job runs.
 func (d *decoder) validate(check func() error) {
 	for _, err := range leaves(check()) {
 		at, _ := errors.AsType[*ParamError](err)
@@ -55,7 +54,7 @@ func (d *decoder) validate(check func() error) {
 	}
 }
 
-// unseenAt tells whether an error at this place may be owed to an unseen value.
+// unseenAt reports whether an error at this place may be owed to an unseen value.
 func (d *decoder) unseenAt(at *ParamError) bool {
 	return slices.ContainsFunc(d.unseen, func(path []string) bool {
 		if at == nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Previous is what became of a job before a run: see Run.Previous.
+// Previous is how a job's earlier runs ended: see Run.Previous.
 type Previous struct {
 	// Success is the tick of the last run that succeeded, and Ended when that was over.
 	// Zero: there was none, or the ledger no longer has it.
@@ -19,11 +19,11 @@ type Previous struct {
 // ErrNoLedger is returned by Run.Previous for a context that is not that of a run.
 var ErrNoLedger = errors.New("jobs: the context is not that of a run: there is no ledger to read")
 
-// Previous reads from the ledger what became of the job before the tick of this run,
-// whoever ran it: other attempts of this tick do not count. ctx is the context of the
-// run, or made of it. Each call asks the nodes. The error matches locking.ErrNoQuorum if
-// too few of them answer, the context's own if that has ended, and ErrNoLedger in a test
-// that calls the function without WithPrevious.
+// Previous reads from the ledger how earlier ticks of the job ended, on any replica; other
+// attempts of this tick do not count. ctx is the context of the run, or derived from it.
+// Each call asks the nodes. The error matches locking.ErrNoQuorum if too few of them
+// answer, the context's own if that has ended, and ErrNoLedger in a test that calls the
+// function without WithPrevious.
 func (r Run) Previous(ctx context.Context) (Previous, error) {
 	read, ok := ctx.Value(previousKey{}).(func(context.Context) (Previous, error))
 	if !ok {

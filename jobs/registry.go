@@ -84,9 +84,9 @@ func (r *Registry) Err() error { return errors.Join(r.mistakes...) }
 // Names returns the registered names, sorted.
 func (r *Registry) Names() []string { return slices.Sorted(maps.Keys(r.bind)) }
 
-// Bind returns the function registered under name with its params, inside of
-// the middleware. It returns an *UnknownFuncError, or the *ParamErrors of all params joined with what the
-// params' own Validate and ValidateLimits said.
+// Bind returns the function registered under name with its params, inside of the
+// middleware. It returns an *UnknownFuncError, or the *ParamErrors of all params joined
+// with the errors of the params' own Validate and ValidateLimits.
 func (r *Registry) Bind(name string, params map[string]any, limits Limits) (Handler, error) {
 	b, ok := r.bind[name]
 	if !ok {

@@ -9,9 +9,9 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// A Run is what a function is told about the call it serves.
+// A Run describes a call to its function.
 type Run struct {
-	// ID names the run of this tick: the same for every try and attempt.
+	// ID identifies the run of this tick: the same for every try and attempt.
 	ID string
 	// Job is the name of the job in the configuration.
 	Job string
@@ -23,9 +23,9 @@ type Run struct {
 	// Token is the fencing token of the claim. Send it along with every side
 	// effect, so that a sink can refuse a run that was paused too long.
 	Token locking.Token
-	// Attempt tells the runs of one tick apart: each has another, larger than those
-	// before it, from 1. Numbers may be missing, of claims that were given back
-	// before the function was called.
+	// Attempt distinguishes the runs of one tick: each has another, larger than those
+	// before it, from 1. Numbers may be missing, of claims that were given back before the
+	// function was called.
 	Attempt int
 	// Try counts the calls of the function within the claim, from 1.
 	Try int
@@ -66,8 +66,8 @@ type Limits struct {
 	Resolve func(string) (string, error)
 }
 
-// FormatTick returns t as other processes are told it: RFC 3339 in UTC, with
-// milliseconds only if there are any.
+// FormatTick formats t for other processes: RFC 3339 in UTC, with milliseconds only if
+// there are any.
 func FormatTick(t time.Time) string {
 	if t.Nanosecond()/int(time.Millisecond) == 0 {
 		return t.UTC().Format("2006-01-02T15:04:05Z")

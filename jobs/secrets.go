@@ -7,13 +7,13 @@ import (
 	"github.com/quorate/quorate/internal/decode"
 )
 
-// hasReference tells whether s may be another string at each run.
+// hasReference reports whether s may be another string at each run.
 func hasReference(s string) bool {
 	return strings.Contains(s, "${env:") || strings.Contains(s, "${file:")
 }
 
-// resolveParams returns params with the references in their strings resolved,
-// and what was put in their place.
+// resolveParams returns params with the references in their strings resolved, and the
+// inserted texts.
 func resolveParams(params map[string]any, resolve func(string) (string, error)) (map[string]any, []string, error) {
 	if resolve == nil {
 		return params, nil, nil
@@ -37,8 +37,8 @@ func resolveParams(params map[string]any, resolve func(string) (string, error)) 
 	return tree.(map[string]any), secrets, nil
 }
 
-// substituted returns the part of out that does not stand around the
-// references of s: "Bearer ${env:TOKEN}" makes a secret of the token alone.
+// substituted returns the part of out that replaces the references of s: "Bearer
+// ${env:TOKEN}" makes a secret of the token alone.
 func substituted(s, out string) string {
 	before, _, _ := strings.Cut(s, "${")
 	after := s[strings.LastIndex(s, "}")+1:]

@@ -41,7 +41,7 @@ func Acquire(ctx context.Context, l Locker, req Request, retry Retry) (Lease, er
 	}
 }
 
-// final tells whether trying again cannot help.
+// final reports whether trying again cannot help.
 func final(err error, req Request) bool {
 	refused, ok := errors.AsType[*AcquireError](err)
 	if !ok {
@@ -216,7 +216,7 @@ func withContext(ctx context.Context, err error) error {
 	return errors.Join(err, ctx.Err())
 }
 
-// wait sleeps until d is over or ctx ends, and tells whether ctx still lasts.
+// wait sleeps until d is over or ctx ends, and reports whether ctx still lasts.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

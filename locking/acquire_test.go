@@ -134,8 +134,7 @@ func TestAcquirePausesWithFullJitter(t *testing.T) {
 	})
 }
 
-// Where a lease is about to end nobody asks before it has, nor all at once
-// after it.
+// Near the end of a lease, callers wait for it, and then do not all ask at once.
 func TestAcquireWaitsForTheEndOfALease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -237,7 +236,7 @@ func TestAcquireOrExtend(t *testing.T) {
 					tries++
 					return tt.extend(tries)
 				}}
-				// What is lost is still in the way here: it must be freed first.
+				// The lost lease still blocks: it must be freed first.
 				got, err := locking.AcquireOrExtend(t.Context(), locks, lease, req, locking.Retry{})
 				if err != nil || tries != tt.tries {
 					t.Fatalf("AcquireOrExtend = %v after %d extensions, want a lease after %d", err, tries, tt.tries)
@@ -257,7 +256,7 @@ func lostAfter(n, fails int) error {
 	return locking.ErrLeaseLost
 }
 
-// As long as nobody knows whether the lease is lost, no other is taken.
+// While the loss of the lease is uncertain, no other is taken.
 func TestAcquireOrExtendNeverHasBoth(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -281,8 +280,8 @@ func TestAcquireOrExtendNeverHasBoth(t *testing.T) {
 	})
 }
 
-// What the lease was not granted for is another request: the answer must not be
-// the lease that the caller has.
+// A request that the lease was not granted for is another request: the answer must not be
+// the caller's lease.
 func TestAcquireOrExtendRefusesAnotherLock(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1, 0)
@@ -324,7 +323,7 @@ func TestAcquireOrExtendRefusesAnotherLock(t *testing.T) {
 	}
 }
 
-// noting is a Locker that refuses for the given reasons, and notes how it was asked.
+// noting is a Locker that refuses for the given reasons, and records requests.
 type noting struct {
 	reasons []error
 	ways    []string
@@ -335,8 +334,8 @@ func (a *noting) TryAcquire(_ context.Context, req locking.Request) (locking.Lea
 	return nil, &locking.AcquireError{Reason: a.reasons[len(a.ways)-1], Name: req.Name}
 }
 
-// Only the first try is direct. Those that follow a refusal wait behind whoever has the
-// lock; those that nobody answered do not.
+// Only the first try is direct. Tries after a refusal wait behind the holder; tries after
+// silence do not.
 func TestAcquireWaitsBehindOthers(t *testing.T) {
 	t.Parallel()
 	const direct, neither, waits = "direct true, waiting false", "direct false, waiting false", "direct false, waiting true"

@@ -11,8 +11,7 @@ import (
 	"github.com/quorate/quorate/locking/locktest"
 )
 
-// Do holds the lock for as long as the work takes, and leaves it free, whatever
-// becomes of the work.
+// Do holds the lock during the work, and frees it after any end of the work.
 func TestDo(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("work failed")
@@ -57,7 +56,7 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// Nobody works without the lock, and those who lost it learn of it.
+// No work is done without the lock, and a loss is reported.
 func TestDoWithoutTheLock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

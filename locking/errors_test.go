@@ -51,7 +51,7 @@ func TestAcquireErrorSaysWhy(t *testing.T) {
 	}
 }
 
-// What the ends of a lease match decides what callers do about them.
+// The errors at the end of a lease match what callers check.
 func TestEndsOfALease(t *testing.T) {
 	t.Parallel()
 	evicted := fmt.Errorf("extending: %w", &locking.EvictedError{Reason: "it hangs"})

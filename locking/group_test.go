@@ -14,7 +14,7 @@ import (
 	"github.com/quorate/quorate/locking/locktest"
 )
 
-// A diary is a Memory that writes down what is done to its leases.
+// A diary is a Memory that records the calls of its leases.
 type diary struct {
 	locktest.Memory
 
@@ -124,7 +124,7 @@ func TestAcquireAllOrNothing(t *testing.T) {
 	})
 }
 
-// What was won is given back although the caller's context has ended.
+// Acquired locks are given back although the caller's context has ended.
 func TestAcquireAllEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// A Locker can send in one message what comes at one instant, so leases that
-// began at any instants are extended at a few.
+// A Locker can send extensions of one instant in one message, so leases are extended at few
+// instants.
 func TestLeasesAreExtendedTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestSlowExtensionsStayOnTheGrid(t *testing.T) {
 	})
 }
 
-// What is over soon costs neither goroutines nor more than a few allocations.
+// Short work costs neither goroutines nor more than a few allocations.
 func TestHoldOfShortWorkIsCheap(t *testing.T) {
 	l := newFakeLease(always)
 	cfg := locking.KeepConfig{Every: every, Margin: margin}

@@ -39,8 +39,7 @@ func TestKeeperKeepsUntilItIsStopped(t *testing.T) {
 	})
 }
 
-// Stop waits for an extension under way, so that whoever releases next is not
-// overtaken by it.
+// Stop waits for an extension under way, so a later release is not overtaken by it.
 func TestStopWaitsForAnExtension(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -158,8 +157,7 @@ func TestMaxHold(t *testing.T) {
 	}
 }
 
-// An extension that is held up for so long that it would outlast the cap is not
-// made.
+// An extension that is delayed beyond the cap is not made.
 func TestMaxHoldAfterAPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -204,9 +202,9 @@ func TestLeft(t *testing.T) {
 	})
 }
 
-// Whichever clock says less counts: a deadline whose wall clock reads d more
-// than its monotonic one is how a machine sees it whose clock was set back by d,
-// or, with less, one that was suspended.
+// The clock with less time left counts. If the deadline's wall clock reads d more than its
+// monotonic clock, the machine's clock was set back by d; if less, the machine was
+// suspended.
 func TestLeftByBothClocks(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ moved, most time.Duration }{

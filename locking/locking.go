@@ -58,7 +58,7 @@ type Request struct {
 	TTL time.Duration
 	// Mode says whether an unfinished tick may be claimed again.
 	Mode Mode
-	// Holder names the caller for humans. Owners are never told apart by it.
+	// Holder names the caller for humans. It never distinguishes owners.
 	Holder string
 	// Note is stored with the claim when it is granted. Readers find it even if the
 	// process dies before its run ends.
@@ -138,7 +138,7 @@ type Votes struct {
 	Of  int // all nodes
 }
 
-// Expired tells whether deadline has passed by the monotonic or by the wall clock. The
+// Expired reports whether deadline has passed by the monotonic or by the wall clock. The
 // monotonic clock stops while a machine is suspended, and the wall clock can be set
 // back.
 func Expired(now, deadline time.Time) bool {

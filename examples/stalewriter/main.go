@@ -98,7 +98,7 @@ func staleWrites(ctx context.Context, s *invoices, stale fence.Bearer, out io.Wr
 	return nil
 }
 
-// acquire tries until the lease in the way has run out.
+// acquire tries until the blocking lease has expired.
 func acquire(ctx context.Context, locker locking.Locker, req locking.Request, out io.Writer) (locking.Lease, error) {
 	lease, err := locker.TryAcquire(ctx, req)
 	if taken, ok := errors.AsType[*locking.AcquireError](err); ok {

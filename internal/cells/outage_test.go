@@ -62,7 +62,7 @@ func wantPartial(t *testing.T, what string, err error, down ...bool) {
 	}
 }
 
-// While one cell has no quorum, what was asked of the others goes on.
+// While one cell has no quorum, acts on the others continue.
 func TestActsDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -163,7 +163,7 @@ func TestRosterDuringAnOutage(t *testing.T) {
 		if len(list) != 2 {
 			t.Errorf("Jobs = %+v", list)
 		}
-		// What another layout has left behind in a cell is none of its jobs.
+		// Data that another layout left in a cell is none of its jobs.
 		if err := whole.Cells[0].Publish(t.Context(), []scheduler.JobInfo{{Name: jobIn(2, 3)}}); err != nil {
 			t.Fatal(err)
 		}

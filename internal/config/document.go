@@ -75,7 +75,7 @@ func (ps *problems) addYAML(err error) {
 	ps.add(where, nil, "not valid YAML: "+msg+"; check indentation (spaces, no tabs), quotes and colons here and just above")
 }
 
-// isText tells whether values of the type are written as text.
+// isText reports whether values of the type are written as text.
 func isText(t reflect.Type) bool {
 	return t != nil && (t.Kind() == reflect.String || t == reflect.TypeFor[time.Time]())
 }

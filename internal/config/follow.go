@@ -18,7 +18,7 @@ import (
 // editors write in several steps.
 const settle = 300 * time.Millisecond
 
-// Changed tells whether contents is another than last, and has stopped changing. It
+// Changed reports whether contents is another than last, and has stopped changing. It
 // goes by the content: a Kubernetes ConfigMap is a link to a directory that is
 // replaced, and times and sizes may stay as they were.
 func Changed(ctx context.Context, last string, contents func() string) bool {

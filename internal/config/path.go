@@ -14,7 +14,7 @@ type path []string
 // with returns the path of a member of p.
 func (p path) with(steps ...string) path { return append(slices.Clip(p), steps...) }
 
-// within tells whether p is parent, or lies in it.
+// within reports whether p is parent, or lies in it.
 func (p path) within(parent path) bool {
 	return len(p) >= len(parent) && slices.Equal(p[:len(parent)], parent)
 }
@@ -39,7 +39,7 @@ func (p path) String() string {
 	return b.String()
 }
 
-// indexes tells whether a number after p is an index. In params it may be a
+// indexes reports whether a number after p is an index. In params it may be a
 // key too; nobody is misled there.
 func indexes(p path) bool {
 	t := typeAt(p)

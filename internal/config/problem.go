@@ -84,7 +84,7 @@ func (ps *problems) add(where position, p path, msg string) {
 	ps.list = append(ps.list, Problem{File: where.file, Line: where.line, Column: where.column, Path: p.String(), Msg: msg, path: p})
 }
 
-// has tells whether a mistake of the value at p, of one in it or of one around
+// has reports whether a mistake of the value at p, of one in it or of one around
 // it is known already, so that what follows from it need not be reported.
 func (ps *problems) has(p path) bool {
 	return slices.ContainsFunc(ps.list, func(known Problem) bool {

@@ -12,7 +12,7 @@ import (
 // text: shells in commands use it too.
 var reference = regexp.MustCompile(`\$\{(env|file):([^}]*)\}`)
 
-// hasReference tells whether text may be another text when it is used.
+// hasReference reports whether text may be another text when it is used.
 func hasReference(text string) bool { return reference.MatchString(text) }
 
 // Expand returns text with its references replaced: ${env:NAME} by the value

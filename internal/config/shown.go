@@ -23,10 +23,10 @@ var secretKey = regexp.MustCompile(`(?i)pass|pwd|secret|token|authori[sz]ation|c
 var harmlessKey = regexp.MustCompile(`(?i)^(path|home|tz|lang|lc_[a-z]+|shell|user|pwd|tmpdir|term|editor|hostname|log_level|` +
 	`accept|accept-language|cache-control|content-type|host|user-agent)$`)
 
-// holdsSecrets tells whether the values of a map may be secrets by where it is.
+// holdsSecrets reports whether the values of a map may be secrets by where it is.
 func holdsSecrets(name string) bool { return name == "env" || name == "headers" }
 
-// secretEntry tells whether the value of an entry of params may be a secret; name is
+// secretEntry reports whether the value of an entry of params may be a secret; name is
 // that of the map.
 func secretEntry(name, key string) bool {
 	if holdsSecrets(name) {

@@ -53,7 +53,7 @@ func lean(shown, silent map[string]any) map[string]any {
 	return kept
 }
 
-// off tells whether a value that is shown stands for nothing.
+// off reports whether a value that is shown stands for nothing.
 func off(v any) bool {
 	switch v := v.(type) {
 	case string:

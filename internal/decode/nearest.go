@@ -23,7 +23,7 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// sameLetters tells whether a and b differ only in the order of their letters.
+// sameLetters reports whether a and b differ only in the order of their letters.
 func sameLetters(a, b string) bool {
 	x, y := []byte(a), []byte(b)
 	slices.Sort(x)

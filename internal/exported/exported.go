@@ -101,7 +101,7 @@ func declarations(root fs.FS, file string) ([]string, error) {
 	return list, nil
 }
 
-// exportedType tells whether a method's receiver is of an exported type.
+// exportedType reports whether a method's receiver is of an exported type.
 func exportedType(t ast.Expr) bool {
 	switch t := t.(type) {
 	case *ast.StarExpr:

@@ -11,7 +11,7 @@ import (
 
 var write = flag.Bool("write", false, "write exported.txt anew")
 
-// What others can use changes on purpose only, and stays small.
+// The public API changes on purpose only, and stays small.
 func TestExported(t *testing.T) {
 	t.Parallel()
 	got, err := List(os.DirFS("../.."))

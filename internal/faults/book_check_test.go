@@ -9,7 +9,7 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// A grant is a lease that only says what it is.
+// A grant is a lease with a claim only.
 type grant struct {
 	locking.Lease
 	claim locking.Claim
@@ -23,7 +23,7 @@ func (g grant) TryAcquire(context.Context, locking.Request) (locking.Lease, erro
 	return g, nil
 }
 
-// The book finds what it is there to find.
+// The book finds its violations.
 func TestBook(t *testing.T) {
 	t.Parallel()
 	later, earlier := time.Now().Add(time.Hour), time.Now().Add(-time.Hour)

@@ -10,8 +10,7 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// A book holds what was granted under one name, and what of it breaks a
-// promise.
+// A book has the grants of one name, and their violations of promises.
 type book struct {
 	mu         sync.Mutex
 	top        locking.Token
@@ -84,8 +83,7 @@ func (b *book) granted(lease locking.Lease, below locking.Token, void bool) {
 	}
 }
 
-// over says that whoever had the lease works no more: to be called before it is
-// given back.
+// over ends the work of a lease; call it before the release.
 func (b *book) over(lease locking.Lease) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,7 +96,7 @@ func (b *book) violate(format string, args ...any) {
 	b.violations = append(b.violations, fmt.Sprintf(format, args...))
 }
 
-// claims returns what was granted, in the order in which it was heard.
+// claims returns the grants, in the order of their arrival.
 func (b *book) claims() []locking.Claim {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -47,7 +47,7 @@ func newCluster(t *testing.T, d times, opts ...redistest.Option) *cluster {
 	return c
 }
 
-// config names the nodes, whatever way leads to them.
+// config names the nodes, by any route.
 func (c *cluster) config(urls []string) members.Config {
 	cfg := c.cfg
 	for i, u := range urls {
@@ -159,7 +159,7 @@ func mustClaim(t *testing.T, r *replica, req locking.Request) (lease locking.Lea
 	return lease
 }
 
-// final tells whether trying again cannot help.
+// final reports whether trying again cannot help.
 func final(err error) bool {
 	return slices.ContainsFunc([]error{
 		locking.ErrDone, locking.ErrSuperseded, locking.ErrUnvouched, locking.ErrRefused,
@@ -179,7 +179,7 @@ func mustRelease(t *testing.T, lease locking.Lease) {
 	})
 }
 
-// releaseFor is how long a release is tried where it may be in vain.
+// releaseFor is how long a release is tried that may fail.
 const releaseFor = 400 * time.Millisecond
 
 // release gives a lease back if a quorum can be reached soon.
@@ -190,7 +190,7 @@ func release(t *testing.T, lease locking.Lease) error {
 	return lease.Release(ctx, nil)
 }
 
-// typed tells whether the error of TryAcquire says which reason it had.
+// typed reports whether the error of TryAcquire says which reason it had.
 func typed(err error) bool {
 	var why *locking.AcquireError
 	return errors.As(err, &why) && slices.Contains([]error{

@@ -12,7 +12,7 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// costTimes: a timeout that stands out from what calls take.
+// costTimes: a timeout far above the duration of calls.
 var costTimes = times{timeout: pick(500*time.Millisecond, time.Second), ttl: 20 * time.Second, grace: 21 * time.Second}
 
 // A sleeper is a way for nodes not to answer.
@@ -36,10 +36,10 @@ func sleepers() []sleeper {
 	}
 }
 
-// One or two nodes that do not answer cost one timeout, once; after that
-// acquire, extend and release take what they take with all nodes well. Three
-// lead to an error after one timeout, and at once from then on. Healthy and
-// faulty rounds follow one another, and medians are compared within the pair.
+// One or two silent nodes cost one timeout, once; after that acquire, extend and release
+// take as long as with all nodes. Three lead to an error after one timeout, and at once
+// from then on. Healthy and faulty rounds alternate, and medians are compared within the
+// pair.
 func TestCost(t *testing.T) {
 	if !full() { // else alone: it measures
 		t.Parallel()
@@ -135,7 +135,7 @@ func (w *cost) pairs(t *testing.T, n int) string {
 func (w *cost) outage(t *testing.T) string {
 	t.Helper()
 	other := w.next()
-	other.Name = "other" // a lease of the same lock could be what is in the way
+	other.Name = "other" // a lease of the same lock could block it
 	lease := mustClaim(t, w.r, other)
 	first := w.sleep(t, quorum)
 	var later []time.Duration
@@ -150,8 +150,7 @@ func (w *cost) outage(t *testing.T) string {
 			t.Errorf("Extend = %v, want %v", err, locking.ErrNoQuorum)
 		}
 	}
-	// Whoever waits for a timeout takes as long; a busy machine does not slow
-	// down all five tries as much.
+	// A wait for a timeout shows in all five tries; a busy machine slows down fewer.
 	if slices.Min(later) > costTimes.timeout/2 {
 		t.Errorf("the first try took %v, and later ones still take %v", first, later)
 	}
@@ -180,7 +179,7 @@ func (w *cost) sleep(t *testing.T, n int) time.Duration {
 	}
 	switch {
 	case err == nil:
-		_ = release(t, lease) // not what is measured
+		_ = release(t, lease) // not measured
 	case n >= quorum && !errors.Is(err, locking.ErrNoQuorum):
 		t.Errorf("TryAcquire with %d nodes %s = %v, want %v", n, w.kind.name, err, locking.ErrNoQuorum)
 	}

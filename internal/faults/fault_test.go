@@ -8,7 +8,7 @@ import (
 	"github.com/quorate/quorate/internal/redlock/members"
 )
 
-// A verdict is what must come of an operation.
+// A verdict is the expected result of an operation.
 type verdict string
 
 const (
@@ -25,8 +25,8 @@ type fault struct {
 	opts  []redistest.Option
 	// asleep: calls run into their timeout.
 	asleep bool
-	// three is what must come of acquire, extend and release with three faulty
-	// nodes of five; with fewer, everything works.
+	// three has the expected results of acquire, extend and release with three faulty nodes
+	// of five; with fewer, everything works.
 	three [3]verdict
 }
 

@@ -21,7 +21,7 @@ import (
 // holds a lease while it is frozen, and writes all the same.
 const holderEnv = "QUORATE_FAULTS_HOLDER"
 
-// An order is what a holder is told to do, in its environment.
+// An order is a holder's instructions, in its environment.
 type order struct {
 	Nodes               []members.NodeConfig
 	Timeout, TTL, Grace time.Duration
@@ -39,12 +39,12 @@ type word struct {
 	Context string
 	// Refused: the sink took that second write for a stale one.
 	Refused bool
-	// Release is what became of the release.
+	// Release is the result of the release.
 	Release string
 }
 
-// runHolder is the program: it claims the tick and writes; once a line comes
-// in it writes again, whatever its context says, and releases.
+// runHolder is the program: it claims the tick and writes; after a line of input it writes
+// again, even with an ended context, and releases.
 func runHolder(text string, in io.Reader, out io.Writer) int {
 	say := json.NewEncoder(out)
 	err := hold(text, bufio.NewReader(in), func(w word) { _ = say.Encode(w) })
@@ -121,8 +121,8 @@ func work(ctx context.Context, o order, lease locking.Lease, margin time.Duratio
 	if _, err := in.ReadString('\n'); err != nil {
 		return err
 	}
-	// What the context says once the process runs again; a timer may need a
-	// moment to fire, or an extension to come back.
+	// The state of the context once the process runs again; a timer may need a moment to
+	// fire, or an extension to come back.
 	for ctx.Err() == nil && locking.Expired(time.Now(), lease.Deadline().Add(-margin)) {
 		time.Sleep(time.Millisecond)
 	}

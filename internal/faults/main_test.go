@@ -33,10 +33,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// full tells whether campaigns run whole, or as a sample.
+// full reports whether campaigns run whole, or as a sample.
 func full() bool { return os.Getenv("QUORATE_CAMPAIGN") == "full" }
 
-// pick returns what a sample and what the whole campaign takes.
+// pick returns the value for a sample or for the whole campaign.
 func pick[T any](sample, whole T) T {
 	if full() {
 		return whole

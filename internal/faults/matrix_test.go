@@ -27,7 +27,7 @@ func (c cell) String() string {
 	return fmt.Sprintf("%s, %d of %d, %s", c.fault.name, c.faulty, size, operations[c.op])
 }
 
-// want is what must come of the cell.
+// want is the expected result of the cell.
 func (c cell) want() verdict {
 	if c.faulty > size-quorum {
 		return c.fault.three[c.op]
@@ -35,7 +35,7 @@ func (c cell) want() verdict {
 	return works
 }
 
-// seen is what came of a cell.
+// seen is the result of a cell.
 type seen struct {
 	verdict verdict
 	tries   int
@@ -46,9 +46,9 @@ type seen struct {
 // timeout, nor the test a lease.
 var matrixTimes = times{timeout: time.Second, ttl: 20 * time.Second, grace: 21 * time.Second}
 
-// Whatever is wrong with them, two faulty nodes of five cost nothing but their
-// votes, and three lead to an error that says so; nothing is granted twice, and
-// everything works again once they are mended.
+// With any fault, two faulty nodes of five cost only their votes, and three lead to an
+// error that names it; nothing is granted twice, and everything works again after the
+// repair.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	rand := dice(t)
@@ -196,14 +196,14 @@ func attempt(t *testing.T, op int, r *replica, req locking.Request, lease *locki
 		}
 		return err
 	}
-	// One try: a release goes on until its context ends.
+	// One try: a release repeats until its context ends.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return (*lease).Release(ctx, nil)
 }
 
-// afterwards makes sure, with all faults mended, that the tick of a lease is
-// nobody else's, and that the next tick is claimed with a larger token.
+// afterwards checks, with all faults repaired, that the tick of a lease has no other owner,
+// and that the next tick is claimed with a larger token.
 func afterwards(t *testing.T, c *cluster, other *replica, lease locking.Lease, req locking.Request, below locking.Token) {
 	t.Helper()
 	if lease != nil {
@@ -219,8 +219,8 @@ func afterwards(t *testing.T, c *cluster, other *replica, lease locking.Lease, r
 	mustRelease(t, next)
 }
 
-// matrixTable says what each fault is, and shows a row per fault and a column
-// per operation and number of faulty nodes.
+// matrixTable describes each fault, and has a row per fault and a column per operation and
+// number of faulty nodes.
 func matrixTable(results map[string]seen) string {
 	var b strings.Builder
 	for _, f := range matrixFaults() {
@@ -250,7 +250,7 @@ func matrixTable(results map[string]seen) string {
 	return b.String()
 }
 
-// String says what was seen, and how long it took in node timeouts.
+// String returns the result, and its duration in node timeouts.
 func (s seen) String() string {
 	text := fmt.Sprintf("%s %.1f", s.verdict, s.took.Seconds()/matrixTimes.timeout.Seconds())
 	if s.tries > 1 {

@@ -17,8 +17,8 @@ import (
 // pageMu lets one campaign at a time write into the page.
 var pageMu sync.Mutex
 
-// report logs what a campaign that passed has seen, and puts it into the page,
-// between the marks of its section.
+// report logs the results of a campaign that passed, and writes them into the page, between
+// the marks of its section.
 func report(t *testing.T, section, text string) {
 	t.Helper()
 	if t.Failed() {

@@ -20,12 +20,12 @@ type partition struct {
 	how      func(l lines, node int) // spoils the line
 	flapping bool                    // lines come and go instead
 	minority [2]bool                 // the replica never has a quorum
-	told     error                   // what it must be told, if there is only one thing
+	told     error                   // the expected error, if there is only one
 }
 
 func partitions() []partition {
 	hole := func(l lines, node int) { l[node].BlackHole() }
-	// Commits are run, and nobody hears of it: they are the first to name the holder.
+	// Commits run without reply: they are the first to name the holder.
 	deaf := func(l lines, node int) { l[node].DropReplies("the+holder") }
 	return []partition{
 		{name: "A sees nodes 1 to 3, B 3 to 5", cut: [2][]int{{3, 4}, {0, 1}}, how: hole},
@@ -38,9 +38,8 @@ func partitions() []partition {
 
 var partitionTimes = times{timeout: 400 * time.Millisecond, ttl: 2 * time.Second, grace: 3 * time.Second}
 
-// Two replicas that do not see the same nodes, over lines of different length,
-// compete for the same ticks: no promise is broken, and the side without a
-// quorum is told so.
+// Two replicas with different nodes in reach, over lines of different latency, compete for
+// the same ticks: no promise is broken, and the side without a quorum learns so.
 func TestPartitions(t *testing.T) {
 	t.Parallel()
 	rand := dice(t)
@@ -113,8 +112,8 @@ func runPartition(t *testing.T, p partition, seed uint64) string {
 	return fmt.Sprintf("%d | %d | A: %s. B: %s", won[0], won[1], counts(told[0]), counts(told[1]))
 }
 
-// compete claims ticks one after the other, which both replicas name alike, and
-// counts what it was told.
+// compete claims ticks one after the other, with the same names on both replicas, and
+// counts the results.
 func compete(t *testing.T, c *cluster, p partition, b *book, r *replica, side int, dice *rand.Rand) map[string]int {
 	t.Helper()
 	told := map[string]int{}
@@ -140,7 +139,7 @@ func compete(t *testing.T, c *cluster, p partition, b *book, r *replica, side in
 	return told
 }
 
-// flap spoils and mends lines at random.
+// flap breaks and repairs lines at random.
 func flap(ctx context.Context, t *testing.T, p partition, ways [2]lines, dice *rand.Rand) {
 	t.Helper()
 	for ctx.Err() == nil {

@@ -22,13 +22,13 @@ import (
 type pause struct {
 	share   float64 // of the ttl
 	last    word
-	next    locking.Token // of whoever ran while it was frozen; zero if nobody did
+	next    locking.Token // of the run while it was frozen; zero if there was none
 	refused bool          // the next one's write
 }
 
-// A process is frozen while it holds the lock. If its lease ran out and somebody
-// else took over, its context says so once it runs again, its late write is
-// refused, and so is its release. If nobody did, it is none the worse.
+// A process is frozen while it holds the lock. If another took over after its lease, its
+// context has ended when it runs again, and its late write and release are refused.
+// Otherwise nothing is lost.
 func TestHolderPauses(t *testing.T) {
 	t.Parallel()
 	dice(t)
@@ -109,7 +109,7 @@ func working(t *testing.T, o order) (*holder, locking.Token) {
 	}
 }
 
-// check judges by what happened, not by how long it took.
+// check judges by the events, not by durations.
 func (p pause) check(t *testing.T, token locking.Token) {
 	t.Helper()
 	switch {
@@ -184,7 +184,7 @@ func (h *holder) hear(what ...string) word {
 	return w
 }
 
-// pauseTable counts what was seen per length of the pause.
+// pauseTable counts the results per length of the pause.
 func pauseTable(list []pause) string {
 	var b strings.Builder
 	b.WriteString("| frozen for | holders | somebody else ran meanwhile, with a larger token | context ended with lease lost | late write refused | admitted | release said lease lost |\n")

@@ -15,7 +15,7 @@ import (
 // restartTimes keep a cell short: it lasts a grace.
 var restartTimes = times{timeout: 400 * time.Millisecond, ttl: 2 * time.Second, grace: 3 * time.Second}
 
-// A disk is how servers keep what they know.
+// A disk is the persistence of servers.
 type disk struct {
 	name    string
 	conf    []string
@@ -67,13 +67,12 @@ func (r restart) String() string {
 	return fmt.Sprintf("%s, %s, %s, %d of %d", r.disk.name, r.blow.name, r.moment, r.nodes, size)
 }
 
-// quarantined tells whether too few nodes are left that may vouch for what was
-// before.
+// quarantined reports whether too few nodes are left that vouch for the past.
 func (r restart) quarantined() bool { return r.nodes >= quorum && !r.disk.durable }
 
-// A restarted is what came of a cell.
+// A restarted is the result of a cell.
 type restarted struct {
-	first string        // what became of the claim that was under way
+	first string        // the result of the claim under way
 	after time.Duration // from before the blow to the next claim
 }
 
@@ -166,8 +165,8 @@ func runRestart(t *testing.T, c restart, hit []int) restarted {
 	return restarted{first: first, after: claims[len(claims)-1].Granted.Sub(began)}
 }
 
-// claimUnder claims the tick, is struck at the moment of the cell, and works on.
-// It says what became of the claim.
+// claimUnder claims the tick, fails at the moment of the cell, and continues. It returns
+// the result of the claim.
 func claimUnder(t *testing.T, c restart, r *replica, tick locking.Request, way lines, book *book, strike func()) string {
 	t.Helper()
 	switch c.moment {
@@ -197,7 +196,7 @@ func claimUnder(t *testing.T, c restart, r *replica, tick locking.Request, way l
 	return "held, released: " + came(release(t, lease))
 }
 
-// came says what an operation on a lease came to.
+// came returns the result of an operation on a lease.
 func came(err error) string {
 	switch {
 	case err == nil:

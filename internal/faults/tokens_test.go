@@ -11,10 +11,9 @@ import (
 
 var tokenTimes = times{timeout: 200 * time.Millisecond, ttl: 900 * time.Millisecond, grace: time.Second}
 
-// Four clients claim one name by turns, some with ticks, while nodes are frozen,
-// flushed, or killed and started with what they knew at the beginning, all five
-// at once now and then: tokens are unique and grow in real time, no tick is
-// granted twice, no two leases last at once.
+// Four clients claim one name by turns, some with ticks, while nodes are frozen, flushed,
+// or killed and restored to their first state, sometimes all five at once: tokens are
+// unique and grow in real time, no tick is granted twice, no two leases last at once.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	w := newWar(t, false)
@@ -114,7 +113,7 @@ func (w *war) turn(dice *rand.Rand, r *replica) {
 	case err != nil:
 		wait(w.t, time.Duration(dice.IntN(5_000))*time.Microsecond)
 		return
-	case void, dice.IntN(200) == 0: // dies: nobody releases
+	case void, dice.IntN(200) == 0: // dies without a release
 		return
 	case dice.IntN(10) == 0:
 		_ = lease.Extend(w.t.Context()) // may be lost by now, the deadline says
@@ -130,8 +129,7 @@ func (w *war) claimed(n int) {
 	eventually(w.t, "clients claim", func() bool { return len(w.book.claims()) >= before+n })
 }
 
-// harm spoils nodes at random until there are enough claims, and returns what
-// it did.
+// harm breaks nodes at random until there are enough claims, and returns its faults.
 func (w *war) harm(claims int) map[string]int {
 	did := map[string]int{}
 	for n := 1; len(w.book.claims()) < claims; n++ {
@@ -159,9 +157,8 @@ func (w *war) harm(claims int) map[string]int {
 	return did
 }
 
-// crash kills all nodes, whatever clients are at, and starts them with what they
-// knew at first. The first who comes then is a late replica, with a tick that was
-// granted.
+// crash kills all nodes at any moment, and starts them with their first state. The first
+// client then is a late replica, with a granted tick.
 func (w *war) crash() {
 	for _, s := range w.c.servers {
 		s.Kill()

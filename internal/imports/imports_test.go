@@ -1,5 +1,5 @@
-// Package imports holds the test of who may import whom. It reads the files
-// itself: asking the go command instead is answered from a stale test cache.
+// Package imports tests which packages may import which. It reads the files itself: answers
+// of the go command come from a stale test cache.
 package imports
 
 import (
@@ -17,7 +17,7 @@ import (
 
 const module = "github.com/quorate/quorate"
 
-// An importer is one non-test file and what it imports.
+// An importer is one non-test file and its imports.
 type importer struct {
 	file    string // slash-separated, from the module's root
 	imports []string
@@ -85,7 +85,7 @@ func family(pkg string) string {
 }
 
 // rooms are the packages within a family, each with those of the family that it may import.
-// Where there is no entry the compiler alone says who may: there are no circles.
+// Without an entry only the compiler restricts them.
 var rooms = map[string][]string{
 	"scheduler/web/internal/problem": nil,
 	"scheduler/web/identity":         {"scheduler/web/internal/problem"},
@@ -93,9 +93,9 @@ var rooms = map[string][]string{
 	"scheduler/web/internal/pages":   {"scheduler/web/internal/api", "scheduler/web/identity", "scheduler/web/internal/problem"},
 }
 
-// parts are the packages that the Redis adapters share, each with what of this module it
-// may import: calls to nodes, who the nodes are, what is stored on them, and the rules of
-// claims as scripts, which are redlock's own.
+// parts are the packages that the Redis adapters share, each with its allowed imports of
+// this module: calls to nodes, identity of nodes, stored data, and the rules of claims as
+// scripts, which only redlock may import.
 var parts = map[string][]string{
 	"internal/redlock/wire":    nil,
 	"internal/redlock/members": {"locking", "internal/redlock/wire"},
@@ -108,12 +108,12 @@ func driver(pkg string) bool {
 	return is
 }
 
-// measures tells whether pkg is of the benchmarks: a module of its own that starts
+// measures reports whether pkg is of the benchmarks: a module of its own that starts
 // servers, looks at every part, and puts others beside it.
 func measures(pkg string) bool { return under(pkg, "benchmarks") }
 
-// tool tells whether pkg serves the tests and the work on this module: what is below
-// internal and no part of the product.
+// tool reports whether pkg is a tool for tests or for this module: below internal and no
+// part of the product.
 func tool(pkg string) bool {
 	return under(pkg, "internal") && layer(pkg) == 0 && !alone(pkg)
 }
@@ -163,7 +163,7 @@ func violation(f importer, imported string) string {
 	return ""
 }
 
-// inRoom tells whether the packages of a family let pkg import own.
+// inRoom reports whether the packages of a family let pkg import own.
 func inRoom(pkg, own string) bool {
 	allowed, is := rooms[pkg]
 	return !is || family(pkg) != family(own) || slices.Contains(allowed, own)
@@ -241,7 +241,7 @@ func TestRobfigInOneFile(t *testing.T) {
 	}
 }
 
-// TestRuleSeesViolations plants what the rule must refuse.
+// TestRuleSeesViolations plants violations of the rule.
 func TestRuleSeesViolations(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ file, imported string }{
@@ -312,7 +312,7 @@ func TestRuleSeesViolations(t *testing.T) {
 	}
 }
 
-// under tells whether p is root or below it.
+// under reports whether p is root or below it.
 func under(p, root string) bool {
 	return p == root || strings.HasPrefix(p, root+"/")
 }

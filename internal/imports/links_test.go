@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// optional is what a program links only if it asks for the part that needs it.
+// optional has what a program links only on request.
 var optional = []string{
 	"github.com/prometheus", "go.opentelemetry.io", "html/template", "text/template", "github.com/alicebob/miniredis",
 	"github.com/spf13/cobra", module + "/scheduler/web/internal/pages", module + "/scheduler/metrics", module + "/scheduler/traces",
@@ -17,7 +17,7 @@ var optional = []string{
 // maxBinary is how large the smallest program may be, in bytes.
 const maxBinary = 15 << 20
 
-// TestMinimalLinksWhatItUses asks the go command what examples/minimal links.
+// TestMinimalLinksWhatItUses checks what examples/minimal links.
 func TestMinimalLinksWhatItUses(t *testing.T) {
 	t.Parallel()
 	parse(t, "../..") // reads the files, so that the result of this test is not kept when they change

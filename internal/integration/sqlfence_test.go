@@ -85,7 +85,7 @@ func (s sink) WriteSlowly(ctx context.Context, b fence.Bearer, value string, pau
 	}
 }
 
-// serialization tells whether a transaction is to be tried again, as PostgreSQL
+// serialization reports whether a transaction is to be tried again, as PostgreSQL
 // asks of everybody at the two strict levels.
 func serialization(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "SQLSTATE 40001")

@@ -21,7 +21,7 @@ type AuditQuery struct {
 	Refused *bool
 }
 
-// matches tells whether the query matches an act.
+// matches reports whether the query matches an act.
 func (q AuditQuery) matches(act acts.Act) bool {
 	return !act.At.Before(q.Since) && strings.Contains(strings.ToLower(act.By), strings.ToLower(q.By)) &&
 		(q.Job == "" || q.Job == act.Job || q.Job == act.Tag) &&

@@ -42,15 +42,15 @@ func Until(t time.Time) Cursor {
 	return Cursor{at: last, token: math.MaxUint64}
 }
 
-// IsZero tells whether the cursor is the beginning.
+// IsZero reports whether the cursor is the beginning.
 func (c Cursor) IsZero() bool { return c == Cursor{} }
 
-// reaches tells whether an entry comes after the cursor.
+// reaches reports whether an entry comes after the cursor.
 func (c Cursor) reaches(e ledger.Entry) bool {
 	return c.IsZero() || newestFirst(ledger.Entry{Tick: c.at, Job: c.job, Token: c.token, Stream: c.stream}, e) < 0
 }
 
-// passed tells whether the cursor is past all entries of a job at its own instant.
+// passed reports whether the cursor is past all entries of a job at its own instant.
 func (c Cursor) passed(job string) bool { return !c.IsZero() && job < c.job }
 
 // before is the Query.Before that includes every entry after the cursor.

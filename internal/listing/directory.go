@@ -99,7 +99,7 @@ func (d Directory) namedAll(entries []ledger.Entry) []ledger.Entry {
 	return entries
 }
 
-// Served tells whether a live replica serves the job with the key.
+// Served reports whether a live replica serves the job with the key.
 func (d Directory) Served(key string) bool {
 	return slices.ContainsFunc(d.Versions, func(v scheduler.Version) bool { return v.Live && v.StoredAs() == key })
 }

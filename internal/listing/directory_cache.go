@@ -23,7 +23,7 @@ type reading struct {
 	err   error
 }
 
-// Drop makes the next reader read anew. A nil DirectoryCache does not cache.
+// Drop makes the next reader read again. A nil DirectoryCache does not cache.
 func (s *DirectoryCache) Drop() {
 	if s == nil {
 		return

@@ -33,8 +33,8 @@ func (r *slowRoster) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
 	}
 }
 
-// The directory is read once for all who ask while it is kept, anew after an act, and
-// who gives up does not spoil it for others.
+// The directory is read once for all callers while it is cached, and again after an act. A
+// caller that gives up does not affect others.
 func TestDirectoryCache(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

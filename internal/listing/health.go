@@ -57,7 +57,7 @@ func (r Replica) Level(asOf time.Time) Level {
 	return Good
 }
 
-// ClockOff tells whether the replica's clock needs setting: it is skewed, or its times
+// ClockOff reports whether the replica's clock needs setting: it is skewed, or its times
 // had to be corrected.
 func (r Replica) ClockOff() bool {
 	return r.State == scheduler.StateSkewed || r.OffsetMilli != nil && r.offset().Abs() >= noticeableOffset
@@ -179,7 +179,7 @@ func NoTickPlanned() Sentence {
 }
 
 // ReplicaHealth describes the replicas on the roster, and those that ran one of the
-// latest ticks and are gone. Drift tells whether they serve different sets of jobs.
+// latest ticks and are gone. Drift reports whether they serve different sets of jobs.
 func ReplicaHealth(replicas []Replica, latest []Tick, asOf time.Time) (s Sentence, drift bool) {
 	odd, ready, drift := replicaProblems(replicas, asOf)
 	s = Sentence{Level: Good, Text: Count(len(replicas), "replica", "replicas")}
@@ -207,7 +207,7 @@ func ReplicaHealth(replicas []Replica, latest []Tick, asOf time.Time) (s Sentenc
 }
 
 // replicaProblems describes the replicas that are silent or not ready, counts those that
-// take ticks, and tells whether they serve different sets of jobs.
+// take ticks, and reports whether they serve different sets of jobs.
 func replicaProblems(replicas []Replica, asOf time.Time) (odd []string, ready int, drift bool) {
 	for _, r := range replicas {
 		drift = drift || Text(r.ConfigHash) != Text(replicas[0].ConfigHash)
@@ -226,7 +226,7 @@ func replicaProblems(replicas []Replica, asOf time.Time) (odd []string, ready in
 }
 
 // goneReplicas names the replicas that ran one of the latest ticks and are gone, and
-// tells whether one of them left a run unfinished.
+// reports whether one of them left a run unfinished.
 func goneReplicas(replicas []Replica, latest []Tick) (text string, hurt bool) {
 	there := map[string]bool{"": true}
 	for _, r := range replicas {

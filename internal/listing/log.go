@@ -85,7 +85,7 @@ func noSuchRun(job, run string, attempt int) error {
 	return fmt.Errorf("%w: %s; quorate runs %s lists them", ErrNotFound, what, job)
 }
 
-// isRun tells whether text is the ID or the tick of an entry. Empty text matches any.
+// isRun reports whether text is the ID or the tick of an entry. Empty text matches any.
 func isRun(e ledger.Entry, text string) bool {
 	_, id, _ := strings.Cut(e.ID(), "@")
 	return text == "" || strings.HasSuffix(text, "@"+id) || text == *Stamp(e.Tick)

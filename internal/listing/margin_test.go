@@ -6,7 +6,7 @@ import (
 	"github.com/quorate/quorate/internal/listing"
 )
 
-// TestMargins: how many more nodes may be lost is said of each group by itself.
+// TestMargins: the number of nodes that may still be lost is per group.
 func TestMargins(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -141,7 +141,7 @@ func (m *merge) incomplete() (jobs []*history, floor time.Time) {
 	return jobs, floor
 }
 
-// pageFull tells whether a filtered page is full, or has read so much that the rest is
+// pageFull reports whether a filtered page is full, or has read so much that the rest is
 // left to the next page.
 func (m *merge) pageFull(all []item, settled int) bool {
 	wanted := 0

@@ -9,7 +9,7 @@ const (
 	NodeDown       = "down"
 )
 
-// Answers tells whether a node in the state answers.
+// Answers reports whether a node in the state answers.
 func Answers(state string) bool { return state != NodeSlow && state != NodeDown }
 
 // A Node is one node.

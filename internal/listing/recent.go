@@ -82,7 +82,7 @@ func (r Reader) Page(ctx context.Context, job string, q RecentQuery) (Page, erro
 	}
 }
 
-// selective tells whether the query may leave out entries that were read.
+// selective reports whether the query may leave out entries that were read.
 func (q RecentQuery) selective() bool { return !q.Ticks || q.filter().Filters() }
 
 // filter returns the filters of the query.
@@ -90,7 +90,7 @@ func (q RecentQuery) filter() ledger.Query {
 	return ledger.Query{Outcomes: q.Outcomes, Triggers: q.Triggers, Reasons: q.Reasons}
 }
 
-// wants tells whether an entry matches the query.
+// wants reports whether an entry matches the query.
 func (q RecentQuery) wants(e ledger.Entry) bool {
 	return (q.Ticks || e.Outcome.Ran()) && q.filter().Wants(e)
 }

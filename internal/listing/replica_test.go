@@ -8,8 +8,8 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// TestSkewedReplicaIsShownByTheNodesClocks: a replica that lives was seen just now,
-// whatever its own clock says, and its row says how far that is off.
+// TestSkewedReplicaIsShownByTheNodesClocks: a live replica was seen just now, whatever its
+// own clock shows, and its row has the offset.
 func TestSkewedReplicaIsShownByTheNodesClocks(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2027, 3, 27, 12, 0, 0, 0, time.UTC)

@@ -131,7 +131,7 @@ func TestTicksWithoutAnEntryAreShown(t *testing.T) {
 	}
 }
 
-// hour is so many hours after virtual time begins.
+// hour is n hours after virtual time begins.
 func hour(n int) time.Time { return time.Date(2000, 1, 1, n, 0, 0, 0, time.UTC) }
 
 // account is accounted for until one hour, stopped and removed at others; 0: never.

@@ -16,11 +16,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// smallMost is how many requests may be open in these tests, so that they reach
-// it.
+// smallMost bounds the open requests in these tests, so they reach it.
 const smallMost = 30
 
-// smallPauses is how many pauses may stand in these tests.
+// smallPauses bounds the pauses in these tests.
 const smallPauses = 20
 
 // connect declares the nodes as new and opens the acts they keep. For as long as

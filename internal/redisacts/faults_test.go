@@ -13,9 +13,8 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// TestLostMinority kills and wipes two of five nodes, and wants the acts to read
-// as before: while they are gone, blank, formatted anew, and the only ones left
-// with one of the others.
+// TestLostMinority kills and wipes two of five nodes, and wants the acts unchanged: while
+// they are gone, blank, formatted again, and the only ones left with one of the others.
 func TestLostMinority(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 5)
@@ -56,13 +55,13 @@ func TestLostMinority(t *testing.T) {
 		}
 	}
 	same("blank")
-	for _, s := range lost { // what was read has told them
+	for _, s := range lost { // the reading has updated them
 		if got, err := s.Client().HGet(t.Context(), "{quorate}:acts", "a:t2").Result(); err != nil || !strings.Contains(got, `"t2"`) {
 			t.Errorf("a node that was blank holds %q, %v of a request", got, err)
 		}
 	}
 	servers[0].Kill()
-	// Two that vouch and two that do not: what is known is known, but not all.
+	// Two that vouch and two that do not: the answer is partial.
 	if _, err := a.Open(t.Context()); !errors.Is(err, locking.ErrNoQuorum) || !strings.Contains(err.Error(), "complete memory") {
 		t.Errorf("Open with two of five nodes that vouch = %v, want ErrNoQuorum", err)
 	}

@@ -51,7 +51,7 @@ func latest(all []value) value {
 	})
 }
 
-// supersedes tells whether v wins over other, a pause or resume of the same target.
+// supersedes reports whether v wins over other, a pause or resume of the same target.
 // learn.lua has the same rule.
 func (v value) supersedes(other value) bool {
 	return v.at > other.at || v.at == other.at && v.rest > other.rest
@@ -71,7 +71,7 @@ func (p picture) lacking() []map[string]value {
 	return lacking
 }
 
-// lacks tells whether the node would accept best, as in learn.lua.
+// lacks reports whether the node would accept best, as in learn.lua.
 func (v view) lacks(field string, best value) bool {
 	have, known := v.values[field]
 	switch {
@@ -156,7 +156,7 @@ func (p picture) settled() settled {
 	return s
 }
 
-// confirmed tells whether a quorum holds the request. Nodes never change its instant,
+// confirmed reports whether a quorum holds the request. Nodes never change its instant,
 // so then no other instant can be confirmed.
 func (p picture) confirmed(field string, best value) bool {
 	n := 0

@@ -8,8 +8,8 @@ import (
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
-// kept is what a node holds of the request with the given id, made so many
-// seconds after the hour.
+// kept is a node's data of the request with the given id, made that many seconds after the
+// hour.
 func kept(t *testing.T, state, id string, second int) value {
 	t.Helper()
 	act, err := trigger(id).Ready()
@@ -79,8 +79,8 @@ func TestConfirmed(t *testing.T) {
 	}
 }
 
-// TestLapsed: an instant that was reserved and not taken stands in the way until
-// the reservation ends, a request until it expires.
+// TestLapsed: a reserved instant blocks until the reservation ends, a request until it
+// expires.
 func TestLapsed(t *testing.T) {
 	t.Parallel()
 	late := kept(t, open, "late", 2)
@@ -99,8 +99,7 @@ func TestLapsed(t *testing.T) {
 	}
 }
 
-// TestForeignActs: what is newer than this release, or no act at all, is an
-// error, not nothing.
+// TestForeignActs: an act of a newer release, or no act at all, is an error, not nothing.
 func TestForeignActs(t *testing.T) {
 	t.Parallel()
 	newer := kept(t, open, "t", 1)

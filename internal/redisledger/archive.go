@@ -88,7 +88,7 @@ func (l *Ledger) Log(ctx context.Context, job string, tick time.Time, token lock
 	return log, nil
 }
 
-// after tells whether s was stored after other, of the same run. A log without a time
+// after reports whether s was stored after other, of the same run. A log without a time
 // is that of the end.
 func (s storedLog) after(other storedLog) bool {
 	if s.At == 0 || other.At == 0 {

@@ -16,8 +16,8 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// TestLostMinority wipes two of five nodes and wants the ledger to read as
-// before: while they are gone, blank, and formatted anew.
+// TestLostMinority wipes two of five nodes and wants the ledger unchanged: while they are
+// gone, blank, and formatted again.
 func TestLostMinority(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 5)
@@ -111,8 +111,8 @@ func TestNoQuorum(t *testing.T) {
 	}
 }
 
-// TestNodesThatDiffer stores random records on the nodes, as after many partial
-// failures, and wants small pages to list what one large page does.
+// TestNodesThatDiffer stores random records on the nodes, as after many partial failures,
+// and wants small pages to equal one large page.
 func TestNodesThatDiffer(t *testing.T) {
 	t.Parallel()
 	minis := redistest.MiniN(t, 3)
@@ -172,7 +172,7 @@ func (c *cluster) put(tb testing.TB, minis *redistest.Minis, node int, key strin
 	}
 }
 
-// TestRosterTakesTheLatest lets the first node miss what the others are told.
+// TestRosterTakesTheLatest makes the first node miss the others' updates.
 func TestRosterTakesTheLatest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -216,7 +216,7 @@ func TestHeartbeatMarksNodes(t *testing.T) {
 	c := connect(t, minis.Cluster())
 	minis.Stop(2)
 	c.run(t, "job", 0)
-	_ = c.locker.Close() // what it did not tell the third node, it never will
+	_ = c.locker.Close() // what it did not send to the third node, it never will
 	minis.Start(2, true)
 	c = open(t, minis.Cluster())
 	if _, err := c.Beat(t.Context(), scheduler.Replica{ID: "a"}); err != nil {

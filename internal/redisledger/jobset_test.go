@@ -8,8 +8,8 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// What a set consists of is kept by all nodes for a day, and one that has it is enough
-// to read it. Who asks hears when a node has lost it.
+// All nodes keep a set for a day, and one node is enough to read it. A renewal reports if a
+// node has lost it.
 func TestJobSetsOnNodes(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 3, redistest.ACL("quorate", "secret", leastRules))

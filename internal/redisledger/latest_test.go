@@ -20,7 +20,7 @@ func (b *beaten) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &b.Replica)
 }
 
-// Of each replica the last beat counts, and what five nodes say alike is decoded once.
+// The last beat of each replica counts, and equal answers of five nodes are decoded once.
 func TestLatest(t *testing.T) {
 	decodings = 0
 	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)

@@ -61,7 +61,7 @@ func TestProxyRunsAHookBeforeARequest(t *testing.T) {
 	}
 }
 
-// Whoever dials a full backlog hears nothing, and is let in when it is drained.
+// A dial to a full backlog gets no answer, and is accepted when it is drained.
 func TestProxyFillsItsBacklog(t *testing.T) {
 	t.Parallel()
 	p := redistest.NewProxy(t, redistest.Start(t).Addr())

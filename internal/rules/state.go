@@ -46,10 +46,10 @@ type Claim struct {
 	Handed bool
 }
 
-// done tells whether the claim closes its tick for every mode.
+// done reports whether the claim closes its tick for every mode.
 func (c Claim) done() bool { return c.Ended != "" && !c.Handed }
 
-// excludes tells whether the claim blocks a request of the mode for its tick. A void
+// excludes reports whether the claim blocks a request of the mode for its tick. A void
 // rerun claim may cover the claim of a run, so it admits only reruns.
 func (c Claim) excludes(mode Mode) bool {
 	if c.Mode == AtMostOnce {

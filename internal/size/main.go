@@ -1,6 +1,6 @@
-// Size prints how large the product is: files, lines and exported names of each
-// package, then the largest functions and types. Tests, kits for tests, tools of this
-// module, examples and benchmarks do not count.
+// Size prints how large the product is: files, lines and exported names of each package,
+// then the largest functions and types. Tests, test kits, tools, examples and benchmarks do
+// not count.
 //
 //	go run ./internal/size
 package main
@@ -35,7 +35,7 @@ type pkg struct {
 	files, lines, names, members int
 }
 
-// public tells whether others can import it.
+// public reports whether others can import it.
 func (p pkg) public() bool { return !slices.Contains(strings.Split(p.dir, "/"), "internal") }
 
 // A named is something with a size.
@@ -74,7 +74,7 @@ func measure(root fs.FS) (sizes, error) {
 	return s, err
 }
 
-// product tells whether the code below dir is part of the product.
+// product reports whether the code below dir is part of the product.
 func product(dir string) bool {
 	base := path.Base(dir)
 	switch {

@@ -25,7 +25,7 @@ func sideBySide[T, R any](dirs []string, list []T, work func(dir string, item T)
 	}
 	for i, item := range list {
 		if err := tell(item, <-done[i]); err != nil {
-			for range next { // nobody is to begin what is left
+			for range next { // no worker begins the rest
 			}
 			return err
 		}

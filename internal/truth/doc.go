@@ -1,11 +1,10 @@
-// Package truth holds the ledger against what really happened: what the sink of the
-// jobs saw, what the replicas logged, and when they lived. Every tick of a span must
-// have one row, and each row must be true; Check returns the lies.
+// Package truth compares the ledger with what really happened: what the jobs' sink saw,
+// what the replicas logged, and when they were alive. Every tick of a span must have one
+// row, and each row must be true; Check returns the violations.
 //
-// Campaigns of real processes fill in a Record: ParseLog reads what a replica has
-// logged as JSON. The tests plant each lie once, and Check must find it.
+// Campaigns of real processes fill a Record: ParseLog reads a replica's JSON log. The tests
+// plant each violation once, and Check must find it.
 //
-// What a busy machine can cause is not a lie: a tick may be missed for a split vote
-// or a slow node while all nodes are well, if the replica that recorded it has
-// logged the same.
+// Effects of a busy machine are no violations: a tick may be missed for a split vote or a
+// slow node while all nodes are well, if the replica that recorded it has logged the same.
 package truth

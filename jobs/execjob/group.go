@@ -116,7 +116,7 @@ func (g *group) close() error {
 	return g.alive.Close()
 }
 
-// gone tells whether no process of the group is left, not counting zombies: in some
+// gone reports whether no process of the group is left, not counting zombies: in some
 // containers the first process does not wait for them. If this process is the first, it
 // inherits them and waits for them here.
 func (g *group) gone() bool {

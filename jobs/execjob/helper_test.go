@@ -81,7 +81,7 @@ func help(mode, file string) error {
 		}
 		select {
 		case <-term:
-		case <-time.After(5 * time.Minute): // nobody asked, so do not stay for ever
+		case <-time.After(5 * time.Minute): // no request came, so do not stay forever
 			return nil
 		}
 		time.Sleep(200 * time.Millisecond) // another process: there is no bubble

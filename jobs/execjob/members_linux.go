@@ -35,7 +35,7 @@ const (
 	threadsField = 17
 )
 
-// isMember tells whether pid is in the group and alive. A process whose first
+// isMember reports whether pid is in the group and alive. A process whose first
 // thread has ended looks dead while its other threads go on.
 func isMember(pid, group int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

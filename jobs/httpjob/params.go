@@ -86,7 +86,7 @@ func validateHeader(name, value string) error {
 	return nil
 }
 
-// isToken tells whether s is a valid method or header name (RFC 9110).
+// isToken reports whether s is a valid method or header name (RFC 9110).
 func isToken(s string) bool {
 	const symbols = "!#$%&'*+-.^_`|~"
 	for _, r := range s {
@@ -130,7 +130,7 @@ func isStatus(s string) bool {
 	return s[1:] == "xx" || isDigit(s[1]) && isDigit(s[2])
 }
 
-// contain tells whether code is one of s, or belongs to a class in s.
+// contain reports whether code is one of s, or belongs to a class in s.
 func (s Statuses) contain(code int) bool {
 	text := fmt.Sprint(code)
 	for _, want := range s {

@@ -81,7 +81,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// Each refusal is told once to every observer in the context; admissions are not.
+// Each refusal is reported once to every observer in the context; admissions are not.
 func TestObservers(t *testing.T) {
 	t.Parallel()
 	var told []string
@@ -99,7 +99,7 @@ func TestObservers(t *testing.T) {
 	}
 }
 
-// While one writes, the next waits, whatever its token; other resources do not.
+// During a write the next one waits, with any token; other resources do not.
 func TestGateLetsInOneAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestGateGivesUpWithItsContext(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		// Whoever gave up was not checked, and so does not count as seen.
+		// A write that gave up was not checked, and does not count as seen.
 		if err := g.Do(t.Context(), claim("a", 5), func() error { return nil }); err != nil {
 			t.Error(err)
 		}

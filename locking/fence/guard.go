@@ -21,7 +21,7 @@ type Guard interface {
 }
 
 // Memory is a Guard that lasts as long as its process. It keeps one number per resource
-// for ever.
+// forever.
 type Memory struct {
 	mu   sync.Mutex
 	seen map[string]locking.Token

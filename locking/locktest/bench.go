@@ -146,8 +146,8 @@ func (r replica) refused(req locking.Request, reasons ...error) *locking.Acquire
 	return why
 }
 
-// eventually retries until the request is granted: a lease in the way must expire. It
-// gives up long before a long lease could.
+// eventually retries until the request is granted: a blocking lease must expire. It gives
+// up long before a long lease could.
 func (r replica) eventually(req locking.Request) locking.Lease {
 	r.Helper()
 	var err error
@@ -165,7 +165,7 @@ func (r replica) eventually(req locking.Request) locking.Lease {
 	return nil
 }
 
-// final tells whether trying again cannot help.
+// final reports whether trying again cannot help.
 func final(err error) bool {
 	for _, reason := range []error{
 		locking.ErrClaimed, locking.ErrDone, locking.ErrSuperseded,

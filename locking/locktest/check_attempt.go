@@ -31,7 +31,7 @@ func claimSaysWhatWasGranted(b *bench) {
 	}
 }
 
-// monotonic tells whether t carries a reading of the monotonic clock.
+// monotonic reports whether t carries a reading of the monotonic clock.
 func monotonic(t time.Time) bool { return strings.Contains(t.String(), " m=") }
 
 func heldLockIsTaken(b *bench) {

@@ -157,7 +157,7 @@ func oneOfManyClaims(b *bench) {
 }
 
 // compete retries until the tick is granted or can no longer be. Different pauses keep
-// competitors from splitting the votes for ever.
+// competitors from splitting the votes forever.
 func (r replica) compete(req locking.Request, rank int) (lease locking.Lease, err error) {
 	for range tries {
 		lease, err = r.try(req)

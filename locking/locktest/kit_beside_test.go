@@ -9,7 +9,7 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// besideFaults are those of leases that last beside others.
+// besideFaults are faults of concurrent leases.
 func besideFaults() []fault {
 	return []fault{
 		{"nobody runs beside others", mutant{ask: func(r *locking.Request) { r.Beside = false }}, []string{

@@ -8,7 +8,7 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// lockFaults break what users of plain locks, groups and keepers rely on.
+// lockFaults break promises to users of plain locks, groups and keepers.
 func lockFaults() []fault {
 	forever := func(l *oddLease) {
 		l.m.mu.Lock()

@@ -82,7 +82,7 @@ func (m mutant) TryAcquire(ctx context.Context, req locking.Request) (locking.Le
 	return odd, nil
 }
 
-// oddLease is a lease of which some methods are replaced.
+// oddLease is a lease with some methods replaced.
 type oddLease struct {
 	*memoryLease
 	claim    func() locking.Claim
@@ -146,8 +146,7 @@ func (l *oddLease) spoil(claim func(*rules.Claim)) error {
 	return nil
 }
 
-// grantAnyway makes a refused attempt succeed by forgetting what stood in the
-// way.
+// grantAnyway makes a refused attempt succeed by forgetting its obstacle.
 func grantAnyway(m *Memory, req locking.Request, forget func(*rules.State)) (locking.Lease, error) {
 	m.mu.Lock()
 	forget(&m.name(req.Name).state)
@@ -305,7 +304,7 @@ func tickFaults() []fault {
 }
 
 func leaseFaults() []fault {
-	takeBack := func(l *oddLease) error { // as if nobody else had worked
+	takeBack := func(l *oddLease) error { // as if no other holder had worked
 		l.until = time.Now().Add(l.req.TTL)
 		l.of.state.Lock = rules.Lease{Owner: l.owner, Committed: true, Until: l.until.UnixMilli() - 1}
 		return nil

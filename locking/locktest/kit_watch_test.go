@@ -24,7 +24,7 @@ type lookFunc func(ctx context.Context) error
 
 func (f lookFunc) Look(ctx context.Context) error { return f(ctx) }
 
-// watchFaults are those of looks and of claims in one round.
+// watchFaults are faults of looks and of claims in one round.
 func watchFaults() []fault {
 	insteadOf := func(said, says error) mutant {
 		return mutant{look: func(_ *Memory, _ locking.Request, err error) error {

@@ -12,12 +12,12 @@ import (
 type Record struct {
 	Claim     locking.Claim
 	StartNote []byte // the request's
-	// Finished tells whether the lease was released, with FinishNote.
+	// Finished reports whether the lease was released, with FinishNote.
 	Finished   bool
 	FinishNote []byte
 	// Late: others may have worked before the lease was released.
 	Late bool
-	// Held tells whether the lease was still held when Records was called.
+	// Held reports whether the lease was still held when Records was called.
 	Held bool
 
 	owner string

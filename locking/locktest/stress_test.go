@@ -21,8 +21,8 @@ func TestMemoryUnderStress(t *testing.T) {
 	})
 }
 
-// Leases that run out while their holders work are told apart, and cost no
-// update: the cell refuses the late ones.
+// Leases that expire during the work are recognised, and cost no update: the cell refuses
+// late ones.
 func TestStressWithLeasesThatRunOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// aheadCluster is a cluster of n nodes of which the first restarted with its clock
-// ahead, so long ago that it votes again.
+// aheadCluster is a cluster of n nodes. The first one restarted with its clock ahead, so
+// long ago that it votes again.
 func aheadCluster(t *testing.T, n int, ahead time.Duration) (*cluster, *redistest.Minis) {
 	t.Helper()
 	minis := redistest.MiniN(t, n)
@@ -93,7 +93,7 @@ func TestFenceAheadIsLeftOut(t *testing.T) {
 	}
 }
 
-// A fence within what the clocks allow counts, also where a minority of the others does not know it.
+// A fence within the clocks' limit counts, also if a minority does not know it.
 func TestFenceWithinTheClocksCounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,8 +10,7 @@ import (
 	"github.com/quorate/quorate/internal/redlock/wire"
 )
 
-// An echoer is nodes that accept everything at once, for what a claim costs this
-// process.
+// An echoer accepts everything at once, to measure a claim's cost in this process.
 type echoer struct{}
 
 func (echoer) Eval(_ context.Context, _ string, script *wire.Script, _ []string, args []any) (any, error) {

@@ -10,8 +10,7 @@ import (
 	"github.com/quorate/quorate/internal/redistest"
 )
 
-// A cpu tells how much processor time servers and this process have used since
-// it was last asked.
+// A cpu measures processor time of the servers and this process since its last call.
 type cpu struct {
 	servers           []*redistest.Server
 	served, processed time.Duration
@@ -24,7 +23,7 @@ func cpuOf(b *testing.B, servers []*redistest.Server) *cpu {
 	return c
 }
 
-// take returns what b.N operations have used since, in microseconds each.
+// take returns the use of b.N operations, in microseconds each.
 func (c *cpu) take(b *testing.B) (servers, client float64) {
 	b.Helper()
 	served, processed := servedCPU(b, c.servers), ownCPU(b)
@@ -36,7 +35,7 @@ func (c *cpu) take(b *testing.B) (servers, client float64) {
 
 var usedCPU = regexp.MustCompile(`used_cpu_(?:sys|user):([0-9.]+)`)
 
-// servedCPU is what the servers have used since they were started, all threads.
+// servedCPU is the servers' use since their start, all threads.
 func servedCPU(tb testing.TB, servers []*redistest.Server) time.Duration {
 	tb.Helper()
 	var seconds float64
@@ -56,7 +55,7 @@ func servedCPU(tb testing.TB, servers []*redistest.Server) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// ownCPU is what this process has used.
+// ownCPU is this process's use.
 func ownCPU(tb testing.TB) time.Duration {
 	tb.Helper()
 	var u syscall.Rusage

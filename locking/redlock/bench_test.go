@@ -18,12 +18,10 @@ import (
 // inParallel is how many ticks a replica is at in the same instant.
 const inParallel = 256
 
-// BenchmarkClaim is a claim and its finish, on five servers: one after the other,
-// and many at once beside plain redsync's Lock and Unlock on the same servers, in
-// one round as the first in rank claims, and in two. The ratio is how many of ours
-// are done while redsync does one. What the five servers together and the client
-// need of a processor for one of ours in one round, and for one of redsync's, hardly
-// minds what else the machine is doing.
+// BenchmarkClaim measures a claim and its finish on five servers: in sequence, and
+// concurrently with plain redsync's Lock and Unlock on the same servers, in one round and
+// in two. The ratio is our operations per redsync operation. The processor time per
+// operation hardly depends on the machine's other load.
 func BenchmarkClaim(b *testing.B) {
 	servers := redistest.StartN(b, 5)
 	patient := func(cfg *members.Config) { cfg.Timeout = 5 * time.Second } // a crowded machine
@@ -68,8 +66,7 @@ func BenchmarkClaim(b *testing.B) {
 	})
 }
 
-// perSecond runs f b.N times, as many at once as told, and returns how many
-// times a second that is.
+// perSecond runs f b.N times, atOnce at a time, and returns the rate per second.
 func perSecond(b *testing.B, atOnce int, f func(tb testing.TB)) float64 {
 	b.Helper()
 	var left atomic.Int64

@@ -28,10 +28,9 @@ var changes = []struct {
 	{"all replaced", []int{0, 1, 2}, []int{3, 4, 5}},
 }
 
-// A change of the list that is cut off after any of its messages, the reply to
-// the last one lost or not, and run again later: while replicas of both lists
-// claim what they can, no tick runs twice and no token is given twice; in the
-// end the new list serves and the old one does not.
+// A change of the list is cut off after any of its messages, with or without the last
+// reply, and run again later. Meanwhile replicas of both lists claim. No tick runs twice
+// and no token is given twice; in the end only the new list serves.
 func TestChangeCutOffAnywhere(t *testing.T) {
 	t.Parallel()
 	for _, c := range changes {
@@ -59,8 +58,8 @@ func TestChangeCutOffAnywhere(t *testing.T) {
 	}
 }
 
-// The tick that the old list granted last is not granted by the new one, which
-// never heard of it, however the clocks of the new nodes stand.
+// The last tick of the old list is not granted by the new one, which does not know it, for
+// any clocks of the new nodes.
 func TestChangeLeavesNoTickBehind(t *testing.T) {
 	t.Parallel()
 	for _, c := range changes {
@@ -83,8 +82,8 @@ func TestChangeLeavesNoTickBehind(t *testing.T) {
 	}
 }
 
-// Requests to seal that do not reach a quorum of the old list: nothing is opened,
-// the old list goes on, and the change can be run again.
+// Requests to seal do not reach a quorum of the old list: nothing is opened, the old list
+// continues, and the change can be run again.
 func TestChangeWithoutSeals(t *testing.T) {
 	t.Parallel()
 	for _, c := range changes {

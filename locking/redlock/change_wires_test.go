@@ -12,7 +12,7 @@ import (
 	"github.com/quorate/quorate/internal/redlock/wire"
 )
 
-// wires is a network to embedded nodes, each of which its name leads to.
+// wires is a network to embedded nodes, by name.
 type wires struct {
 	clients map[string]*redis.Client
 }
@@ -58,7 +58,7 @@ type cutWires struct {
 
 var errCutOff = errors.New("cut off")
 
-// pass tells whether one more message goes out, and whether it is the last.
+// pass reports whether one more message goes out, and whether it is the last.
 func (c *cutWires) pass() (ok, last bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

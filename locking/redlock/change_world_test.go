@@ -91,8 +91,7 @@ func (w *changeWorld) contend(t *testing.T) {
 	w.stop = stop
 	w.both.Go(func() { w.claimAll(ctx, t, "old", w.from) })
 	w.both.Go(func() {
-		// Where no node remembers the old list, nobody can tell the replicas of
-		// the new one that it is not a cluster of its own.
+		// If no node remembers the old list, the new list looks like a cluster of its own.
 		if len(w.shared) == 0 {
 			select {
 			case <-ctx.Done():
@@ -108,8 +107,8 @@ func (w *changeWorld) halt() {
 	w.both.Wait()
 }
 
-// claimAll is a replica with its supervisor: it joins as soon as it is let, and
-// tries each of the last ticks until it has it.
+// claimAll is a replica with its supervisor: it joins as soon as possible, and tries each
+// of the last ticks until it gets it.
 func (w *changeWorld) claimAll(ctx context.Context, t *testing.T, list string, cfg members.Config) {
 	set := w.open(t, cfg)
 	defer set.Close()
@@ -141,7 +140,7 @@ func (w *changeWorld) claim(ctx context.Context, l *Locker, list string, tick ti
 	w.mu.Lock()
 	w.grants = append(w.grants, grant{list, tick, lease.Claim().Token, asked, time.Now()})
 	w.mu.Unlock()
-	_ = lease.Release(ctx, nil) // a sealed node may keep it from being told
+	_ = lease.Release(ctx, nil) // a sealed node may refuse it
 	return true
 }
 
@@ -158,8 +157,8 @@ func (w *changeWorld) granted(list string, since time.Time) int {
 	return n
 }
 
-// cutOff runs the change, cut off after some messages, and later again. It tells
-// whether the first run was through before that.
+// cutOff runs the change, cut off after some messages, and later again. It reports whether
+// the first run was complete.
 func (w *changeWorld) cutOff(t *testing.T, after int, lost bool) (all bool) {
 	t.Helper()
 	w.contend(t)
@@ -199,9 +198,9 @@ func (w *changeWorld) change(t *testing.T, net wire.Transport) error {
 	return c.Run(t.Context())
 }
 
-// testLastTick has the replica of the old list claim a tick ahead of time, as
-// far as the nodes let it, and that of the new list try the same ones.
-// setClocks is called now and then, to keep slow clocks going.
+// testLastTick makes the replica of the old list claim a tick ahead of time, as far as the
+// nodes allow, and that of the new list try the same ticks. setClocks is called repeatedly,
+// to keep slow clocks going.
 func (w *changeWorld) testLastTick(t *testing.T, setClocks func()) {
 	t.Helper()
 	setClocks()
@@ -249,8 +248,7 @@ func (w *changeWorld) openFor(t *testing.T, cfg members.Config) *members.Set {
 	return set
 }
 
-// check holds what was granted to the promises: a tick once, and tokens that
-// grow.
+// check compares the grants with the promises: a tick once, and tokens that grow.
 func (w *changeWorld) check(t *testing.T) {
 	t.Helper()
 	ticks, tokens := map[time.Time]string{}, map[locking.Token]bool{}

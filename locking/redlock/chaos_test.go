@@ -16,10 +16,9 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// Replicas claim ticks over nodes whose requests arrive late, long after the
-// caller gave up, or whose replies are lost, and that lose their memory: no
-// tick is run twice, leases do not overlap, tokens grow. The same, but for the
-// leases, with operators who release by force and forget the job again and again.
+// Replicas claim ticks over nodes with late requests, lost replies and lost memory: no tick
+// runs twice, leases do not overlap, tokens grow. The same, except for the leases, with
+// operators who repeatedly release by force and forget the job.
 func TestPromisesUnderFaults(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(3)
@@ -87,7 +86,7 @@ func testPromises(t *testing.T, n int, seed uint64, operators bool) {
 	t.Logf("%d claims won, %d run, %d ticks; %d times forgotten, %d evicted", b.won, b.ran, ticks, b.forgot, b.evicted)
 }
 
-// book is what the replicas were granted.
+// book has the replicas' grants.
 type book struct {
 	t        *testing.T
 	mu       sync.Mutex
@@ -161,7 +160,7 @@ func (b *book) begin(r *run) {
 	b.runs[r.claim.Tick] = append(b.runs[r.claim.Tick], r)
 }
 
-// operate does what operators do, at odd moments.
+// operate acts as an operator, at random moments.
 func (b *book) operate(w *weather, set *members.Set) {
 	for range 4 {
 		time.Sleep(w.upTo(time.Second))
@@ -245,8 +244,8 @@ func (w *weather) fate() (late time.Duration, lost bool) {
 	return 0, true
 }
 
-// dial puts the weather between the client and the node. What a client has
-// sent arrives even if the client has gone.
+// dial puts the weather between the client and the node. Sent requests arrive even if the
+// client has gone.
 func (w *weather) dial(dial func(context.Context, string, string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		server, err := dial(ctx, network, addr)

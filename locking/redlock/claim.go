@@ -77,7 +77,7 @@ func (t *try) beginVoid(ctx context.Context) *round {
 	return t.eval.Load()
 }
 
-// retryable tells whether another try in two rounds may win at once, after these votes
+// retryable reports whether another try in two rounds may win at once, after these votes
 // refused one. Larger numbers may win, or the lapsed lock of a holder may be taken.
 func (t *try) retryable(votes []vote) bool {
 	if count(votes, codeStale, codeUnended) == 0 {
@@ -210,10 +210,10 @@ func (t *try) tokenAbove(votes []vote) uint64 {
 	return token
 }
 
-// isAhead tells whether the node refused because its fence was left out.
+// isAhead reports whether the node refused because its fence was left out.
 func (t *try) isAhead(node int, v vote) bool { return t.leftOut[node] && v.code == codeStale }
 
-// missesAhead tells whether a quorum lacks only nodes that are ahead. Nodes that had
+// missesAhead reports whether a quorum lacks only nodes that are ahead. Nodes that had
 // not answered when the round was over might have granted the claim.
 func (t *try) missesAhead(votes []vote) bool {
 	ahead, others := 0, 0

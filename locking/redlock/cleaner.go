@@ -44,7 +44,7 @@ func (c *cleaner) cleanUp(t *try) {
 	})
 }
 
-// cleanOnce sends the query once to nodes with leftovers, and tells whether any remain.
+// cleanOnce sends the query once to nodes with leftovers, and reports whether any remain.
 func (t *try) cleanOnce(ctx context.Context) bool {
 	fan := t.l.set.NewFan()
 	var wg sync.WaitGroup
@@ -67,7 +67,7 @@ func (waitVote) retries(int, vote) bool { return false }
 
 func (c waitVote) add(int, vote) { c.Done() }
 
-// pause waits until d is over or ctx ends, and tells whether d is over.
+// pause waits until d is over or ctx ends, and reports whether d is over.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -44,7 +44,7 @@ func testClusterSize(t *testing.T, n, gone int) {
 		if !errors.Is(err, locking.ErrNoQuorum) {
 			t.Errorf("TryAcquire = %v, want %v", err, locking.ErrNoQuorum)
 		}
-		// Nobody knows the end: Release tries until the lease is over.
+		// The end is unknown: Release tries until the lease is over.
 		if err := first.Release(t.Context(), nil); !errors.Is(err, locking.ErrLeaseLost) {
 			t.Errorf("Release = %v, want %v", err, locking.ErrLeaseLost)
 		}
@@ -147,8 +147,8 @@ func TestEarlier(t *testing.T) {
 	}
 }
 
-// A larger token than the clock gives was accepted by a majority before the only round,
-// or between the two. The try is void and another one follows at once, above it.
+// A majority accepted a larger token than the clock gives, before the only round, or
+// between the two. The try is void and the next one follows at once, above it.
 func TestStaleTokenIsRaised(t *testing.T) {
 	for name, inOneRound := range map[string]bool{"in one round": true, "in two": false} {
 		t.Run(name, func(t *testing.T) {
@@ -204,8 +204,8 @@ func TestStaleTryLeavesNothing(t *testing.T) {
 	})
 }
 
-// Release says at once that others may have worked, if the nodes have lost the
-// lock before its time.
+// Release reports at once that others may have worked, if the nodes have lost the lock
+// early.
 func TestReleaseAfterLostLocks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -228,8 +228,8 @@ func TestReleaseAfterLostLocks(t *testing.T) {
 	})
 }
 
-// What a try is known by must be its own: two tries for the same tick
-// by the same replica would otherwise free each other's locks.
+// A try's owner must be unique: two tries for the same tick by the same replica would
+// otherwise free each other's locks.
 func TestOwnerIsUnique(t *testing.T) {
 	t.Parallel()
 	l := newTestLocker(t, 3)

@@ -115,8 +115,8 @@ func mustRelease(tb testing.TB, lease locking.Lease) {
 	}
 }
 
-// inNamespace gives a cluster a namespace of its own on shared servers, one
-// that the user quorate of the ACL line may touch.
+// inNamespace gives a cluster its own namespace on shared servers, one that the ACL user
+// may use.
 func inNamespace(n int) func(*members.Config) {
 	return func(cfg *members.Config) { cfg.Namespace = fmt.Sprintf("quorate:%d", n) }
 }

@@ -65,8 +65,8 @@ func countedNodes(t *testing.T, size int) (*cluster, *countingWires, *redistest.
 	return c, w, minis
 }
 
-// A direct try that meets others wins with a quorum, and else gives back what it has;
-// once the others have too, two rounds win the tick.
+// A direct try with competitors wins with a quorum, or gives back its votes; once the
+// others have too, two rounds win the tick.
 func TestDirectClaimsThatMeet(t *testing.T) {
 	for name, tt := range map[string]struct {
 		size   int
@@ -164,7 +164,7 @@ func TestDirectContention(t *testing.T) {
 	}
 }
 
-// competeDirectly tries so many times in one round before it tries in two.
+// competeDirectly tries that many times in one round before it tries in two.
 func competeDirectly(t *testing.T, l *Locker, req locking.Request, times int) locking.Lease {
 	for range times {
 		if lease, err := l.TryAcquire(t.Context(), direct(req)); err == nil {

@@ -96,9 +96,9 @@ func notHeld(name string, held []Holding) error {
 // ErrUnknownName is what Forget returns for a name that the nodes do not know.
 var ErrUnknownName = errors.New("the nodes store nothing of it")
 
-// Forget deletes the nodes' data of a name that is no longer used: the claim of a job
-// or plain lock, and the job's ledger and logs. A program that locks short-lived things
-// should forget them, since the nodes keep each one's claim for ever.
+// Forget deletes the nodes' data of a name that is no longer used: the claim of a job or
+// plain lock, and the job's ledger and logs. A program that locks short-lived things should
+// forget them, since the nodes keep each one's claim forever.
 //
 // Forget is safe even if the name is used again. Each node remembers, for all forgotten
 // names together, the largest token and the latest tick. Tokens keep growing, and no

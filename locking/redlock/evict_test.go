@@ -56,7 +56,7 @@ func TestEvictEndsTheRun(t *testing.T) {
 	})
 }
 
-// TestEvictNobody: nothing to release, and words that say nothing.
+// TestEvictNobody: nothing to release, and empty reasons.
 func TestEvictNobody(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)
@@ -82,8 +82,7 @@ func TestEvictNobody(t *testing.T) {
 	}
 }
 
-// TestEvictAStranger: a lock that no claim names is released, too, one that
-// would never end among them.
+// TestEvictAStranger: a lock without a claim is released, too, even one without end.
 func TestEvictAStranger(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)
@@ -129,8 +128,7 @@ func TestEvictWithoutSome(t *testing.T) {
 	})
 }
 
-// mustEvict asks until a quorum has answered, which a busy machine may delay.
-// Who it was is what the first answer says.
+// mustEvict tries until a quorum has answered. The first answer names the holder.
 func mustEvict(t *testing.T, set *members.Set) (who Holding) {
 	t.Helper()
 	eventually(t, "the lock is released", func() bool {

@@ -73,7 +73,8 @@ func ExampleOpen() {
 	var last locking.Token
 	for range 2 {
 		err = locking.Do(ctx, locks, "invoices", func(ctx context.Context, claim locking.Claim) error {
-			// Nobody else works on the invoices until ctx ends; writes carry claim.Token.
+			// No other process works on the invoices until ctx ends; writes carry
+			// claim.Token.
 			_, err := locks.TryAcquire(ctx, locking.Request{Name: "invoices"})
 			fmt.Println("another one:", errors.Is(err, locking.ErrTaken), "a larger token:", claim.Token > last)
 			last = claim.Token

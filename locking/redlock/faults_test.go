@@ -69,15 +69,15 @@ func (f *five) locks(t *testing.T) []string {
 	return owners
 }
 
-// noLocks tells whether the job has none. An operation is over when a quorum has answered;
-// the others hear of it a little later.
+// noLocks reports whether the job has no locks. After a quorum has answered, the other
+// nodes may lag.
 func (f *five) noLocks(t *testing.T) func() bool {
 	t.Helper()
 	return func() bool { return len(f.locks(t)) == 0 }
 }
 
-// starts counts the servers that have a claim of the job's schedule which has not ended,
-// and voided those where it is void.
+// starts counts the servers with an open claim of the job's schedule, and voided those
+// where it is void.
 func (f *five) starts(t *testing.T) int { t.Helper(); return f.claims(t, "-") }
 
 func (f *five) voided(t *testing.T) int { t.Helper(); return f.claims(t, "V") }
@@ -105,7 +105,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Fatalf("never came true: %s", what)
 }
 
-// mustAcquire claims while so many nodes are gone, the first ones.
+// mustAcquire claims while the first gone nodes are away.
 func (f *five) mustAcquire(t *testing.T, l *Locker, req locking.Request, gone int) locking.Lease {
 	t.Helper()
 	var lease locking.Lease
@@ -116,9 +116,8 @@ func (f *five) mustAcquire(t *testing.T, l *Locker, req locking.Request, gone in
 	return lease
 }
 
-// insist asks again after a refusal in which a node is named that is not gone: a
-// busy machine made it answer too late. Until that attempt is cleaned up it may be
-// in the way.
+// insist asks again after a refusal that names a node that is not gone: a busy machine made
+// it answer too late. That attempt may block others until it is cleaned up.
 func (f *five) insist(t *testing.T, what string, gone int, ask func() error) {
 	t.Helper()
 	late := false
@@ -137,7 +136,7 @@ func (f *five) insist(t *testing.T, what string, gone int, ask func() error) {
 	})
 }
 
-// spoilers make a node useless, each in its way, and mend it again.
+// spoilers disable a node, each in its way, and restore it.
 var spoilers = map[string]struct{ spoil, mend func(f *five, node int) }{
 	"frozen": {
 		func(f *five, n int) { f.servers[n].Freeze() },
@@ -161,9 +160,8 @@ var spoilers = map[string]struct{ spoil, mend func(f *five, node int) }{
 	},
 }
 
-// A minority that does not answer costs nothing but its votes, whatever is
-// asked; a majority is reported as such, never as somebody else's lock, and
-// nothing is left once it is back.
+// A silent minority costs only its votes, for any request. A silent majority is reported as
+// such, never as another's lock, and leaves nothing behind.
 func TestNodesThatDoNotAnswer(t *testing.T) {
 	t.Parallel()
 	for name, s := range spoilers {
@@ -193,8 +191,8 @@ func TestNodesThatDoNotAnswer(t *testing.T) {
 			for n := range 3 {
 				s.mend(f, n)
 			}
-			// The node that was asked in vain took the request after all, or
-			// will: the lease of 30 s must not be what ends the wait.
+			// The silent node may take the request late: the lease of 30 s must not end the
+			// wait.
 			eventually(t, "the tick is free", func() bool {
 				lease, err := other.TryAcquire(t.Context(), f.request(past(3)))
 				if err == nil {
@@ -207,7 +205,7 @@ func TestNodesThatDoNotAnswer(t *testing.T) {
 	}
 }
 
-// A node behind a firewall that drops packets: dialling takes for ever.
+// A node behind a firewall that drops packets: dialling never ends.
 func TestNodeThatCannotBeDialled(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 3)
@@ -231,8 +229,7 @@ func TestNodeThatCannotBeDialled(t *testing.T) {
 	}
 }
 
-// The replies to COMMIT are lost on a majority, once: asked again, the nodes
-// say that they have accepted.
+// The replies to COMMIT are lost on a majority, once: asked again, the nodes confirm.
 func TestLostRepliesToCommit(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)
@@ -312,7 +309,7 @@ func TestCancelledContextLeavesNothing(t *testing.T) {
 	}
 }
 
-// A node that is frozen runs what it was sent when it thaws.
+// A frozen node runs its requests when it thaws.
 func TestThawedNodeIsCleanedUp(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)
@@ -337,7 +334,7 @@ func TestThawedNodeIsCleanedUp(t *testing.T) {
 	})
 }
 
-// Release goes on until a quorum knows.
+// Release repeats until a quorum knows.
 func TestReleaseIsRepeated(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)
@@ -353,8 +350,8 @@ func TestReleaseIsRepeated(t *testing.T) {
 	}
 }
 
-// With a majority gone for good, Release ends with its context and says so; the
-// tick stays claimed.
+// With a majority gone, Release ends with its context and reports that; the tick stays
+// claimed.
 func TestReleaseWithoutQuorum(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)
@@ -375,8 +372,8 @@ func TestReleaseWithoutQuorum(t *testing.T) {
 	mustRelease(t, lease) // may be asked again
 }
 
-// An extension that fails leaves the deadline, and may be tried again; one that can never
-// succeed says so.
+// A failed extension leaves the deadline, and may be tried again; a final failure is
+// reported as such.
 func TestExtendWithoutQuorum(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)
@@ -409,7 +406,7 @@ func TestExtendWithoutQuorum(t *testing.T) {
 			return len(f.locks(t)) == len(f.servers)
 		})
 	}
-	for _, s := range f.servers[:3] { // somebody else has claimed there since
+	for _, s := range f.servers[:3] { // another replica has claimed there since
 		s.Client().Del(t.Context(), job+"lock")
 		s.Client().Set(t.Context(), job+"fence", fmt.Sprintf("%d another - schedule", lease.Claim().Token+1), 0)
 	}

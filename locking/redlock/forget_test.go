@@ -38,8 +38,8 @@ func TestForget(t *testing.T) {
 	mustRelease(t, next)
 }
 
-// forget forgets the job. A release tells its caller before it has told every
-// node, and one that still has the lock is not asked to forget.
+// forget forgets the job. A release returns before every node knows it, and a node with the
+// lock refuses to forget.
 func (f *five) forget(t *testing.T, set *members.Set) {
 	t.Helper()
 	eventually(t, "the job is forgotten", func() bool {
@@ -63,8 +63,8 @@ func cannotForget(t *testing.T, set *members.Set, want error) {
 	})
 }
 
-// TestForgetAtAQuorum: nodes that kept the claim do no harm to the job's
-// return, and cannot be made to run what the others have forgotten.
+// TestForgetAtAQuorum: nodes that kept the claim do not disturb the job's return, and
+// cannot make a forgotten tick run.
 func TestForgetAtAQuorum(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)
@@ -132,7 +132,7 @@ func TestForgetFreesMemory(t *testing.T) {
 	mustRelease(t, lease)
 }
 
-// jobKeys lists what the nodes keep of any name, once for each node.
+// jobKeys lists the nodes' keys of all names, once for each node.
 func jobKeys(t *testing.T, servers []*redistest.Server) []string {
 	t.Helper()
 	var all []string

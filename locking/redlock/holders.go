@@ -50,15 +50,15 @@ type Holding struct {
 	silent int    // nodes that did not answer
 }
 
-// Held tells whether a quorum holds the lock for this owner.
+// Held reports whether a quorum holds the lock for this owner.
 func (h Holding) Held() bool { return h.On.For >= h.quorum() }
 
-// Known tells whether a claim names the owner.
+// Known reports whether a claim names the owner.
 func (h Holding) Known() bool { return h.Token != 0 }
 
 func (h Holding) quorum() int { return h.On.Of/2 + 1 }
 
-// mayHold tells whether a quorum may hold the lock, or hold it again after an
+// mayHold reports whether a quorum may hold the lock, or hold it again after an
 // extension. Nodes that did not answer may be part of it.
 func (h Holding) mayHold() bool {
 	able := h.On.For + h.silent

@@ -14,7 +14,7 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// TestPicture: what five nodes hold of a name, as one list.
+// TestPicture: the holdings of five nodes as one list.
 func TestPicture(t *testing.T) {
 	t.Parallel()
 	claim := func(owner string, token uint64) claimed {
@@ -77,8 +77,8 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// TestMayHold: what a forced release goes by. A node without a lock sets it
-// again for the owner of the claim it holds, so it counts.
+// TestMayHold: rules of a forced release. A node without a lock sets it again for the owner
+// of the claim it holds, so it counts.
 func TestMayHold(t *testing.T) {
 	t.Parallel()
 	claim := claimed{Claim: records.Claim{Owner: "a", Holder: "h", Token: 5}}
@@ -116,8 +116,8 @@ func TestMayHold(t *testing.T) {
 	}
 }
 
-// TestHolders: who holds what, as an operator sees it with the least privileged
-// user, on nodes that hold other things too.
+// TestHolders: the holders, as an operator sees them with the least privileged user, on
+// nodes with other data.
 func TestHolders(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 5, redistest.ACL("quorate", "secret", members.ACLRules("quorate")))

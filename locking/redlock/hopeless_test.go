@@ -10,8 +10,8 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// Where too few nodes are up to grant anything those are not asked, and keep nothing;
-// when the others are back, claims are granted as ever.
+// If too few nodes are up, those are not asked, and store nothing; when the others are
+// back, claims are granted again.
 func TestTooFewNodesAreUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

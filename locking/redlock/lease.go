@@ -65,7 +65,7 @@ func (s *lease) LastPoll() locking.Poll {
 	return locking.Poll{}
 }
 
-// isOver tells whether the deadline has passed, for good.
+// isOver reports whether the deadline has passed, for good.
 func (s *lease) isOver() bool {
 	s.over = s.over || locking.Expired(time.Now(), s.Deadline())
 	return s.over

@@ -16,9 +16,8 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// Release tells a lease that was held until then, one that had run out, and one
-// that is another's, whether the locker knows ticks or not; and where nobody
-// can say, that.
+// Release distinguishes a lease that was held until then, one that had expired, one that is
+// another's, and an unknown end, with and without ticks.
 func TestReleaseTellsTheEndsApart(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -80,7 +79,7 @@ func deleteLocks(minis *redistest.Minis, n int) {
 	}
 }
 
-// rootOf is which of the ends err tells of.
+// rootOf is the end that err wraps.
 func rootOf(err error) error {
 	for _, end := range []error{locking.ErrExpired, locking.ErrLeaseLost} {
 		if errors.Is(err, end) {
@@ -116,7 +115,7 @@ func TestReleaseAfterExpiryKeepsTheRecord(t *testing.T) {
 	})
 }
 
-// Whoever is refused a plain lock learns which of four things stood in the way.
+// The refusal of a plain lock names one of four reasons.
 func TestWhyALockIsNotGranted(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -170,8 +169,8 @@ func lockFor(t *testing.T, minis *redistest.Minis, node int, owner string) {
 	minis.Node(node).SetTTL(key, time.Minute)
 }
 
-// A lease whose deadline has passed is never taken up again: somebody may have had
-// the lock meanwhile who leaves no trace at the nodes, as a plain Redlock client.
+// A lease whose deadline has passed is never taken up again: a plain Redlock client, for
+// example, may have had the lock meanwhile without a trace at the nodes.
 func TestLeaseIsNotTakenUpAgain(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -273,7 +272,7 @@ func TestExtendAcrossTheDeadline(t *testing.T) {
 	}
 }
 
-// A slowConn delivers what is written after a delay.
+// A slowConn delivers writes after a delay.
 type slowConn struct {
 	net.Conn
 	delay *atomic.Int64

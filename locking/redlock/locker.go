@@ -83,7 +83,7 @@ func (l *Locker) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 	}
 }
 
-// able tells whether a try can succeed; if not, it returns the votes that say why.
+// able reports whether a try can succeed; if not, it returns the votes that say why.
 func (l *Locker) able(ctx context.Context, req locking.Request) ([]vote, bool) {
 	if ctx.Err() != nil {
 		return make([]vote, l.set.Len()), false

@@ -11,8 +11,8 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// A server that is restored from an old dump has another run_id: whatever it
-// came back with, it abstains up to its floor (N0).
+// A server that is restored from an old dump has another run_id: it abstains up to its
+// floor (N0).
 func TestNodeRestoredFromAnOldDump(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, redistest.Conf("dbfilename former.rdb"))
@@ -22,15 +22,14 @@ func TestNodeRestoredFromAnOldDump(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.claim(2)
-	server.Restart(false) // killed; what starts again reads the dump
+	server.Restart(false) // killed; it reads the dump when it starts again
 	if server.Client().Exists(t.Context(), "{quorate}:job:job:fence").Val() == 0 {
 		t.Fatal("the server did not start from the dump")
 	}
 	r.testForgotten(t)
 }
 
-// A replica that was promoted in the place of its master is another server, and
-// has what reached it in time (N0).
+// A promoted replica is another server, with the data that reached it in time (N0).
 func TestFailedOverNode(t *testing.T) {
 	t.Parallel()
 	master := redistest.Start(t, redistest.Conf("repl-diskless-sync-delay 0"))

@@ -14,7 +14,7 @@ import (
 	"github.com/quorate/quorate/locking/redlock"
 )
 
-// What the pages show of the lock alone, so that it compiles.
+// The pages' examples for the lock alone, to compile them.
 
 //nolint:ineffassign,staticcheck,wastedassign // as on the page
 func lockPage(ctx context.Context, urls []string, work func(context.Context, locking.Token) error) error {
@@ -60,8 +60,7 @@ func program() {
 
 var _, _, _ = lockPage, packageDoc, program
 
-// Each page holds what stands above between its name and its name again, and imports
-// what stands at the top.
+// Each page has the text between its name's two marks, and the imports at the top.
 func TestPagesShowWhatCompiles(t *testing.T) {
 	t.Parallel()
 	source := words(t, "pages_test.go")

@@ -23,14 +23,14 @@ type plainNodes struct {
 	nodes map[string]*nodetest.Node
 	faults
 	calls map[string]int // since they were counted last, by script
-	order []string       // what the nodes have served: "script node"
+	order []string       // the served scripts: "script node"
 }
 
-// faults are those of the network, by node, or by "script node".
+// faults of the network, by node, or by "script node".
 type faults struct {
 	down  map[string]bool
 	late  map[string]time.Duration // how long requests take to arrive
-	mute  map[string]int           // so many replies get lost
+	mute  map[string]int           // number of lost replies
 	heard map[string]time.Duration // how long replies take
 }
 
@@ -58,8 +58,7 @@ func newPlain(t *testing.T, n int) (*plainNodes, *cluster) {
 
 func nodeName(i int) string { return fmt.Sprintf("n%d", i) }
 
-// Eval implements wire.Transport. A request that was sent arrives, also after who sent
-// it has given up.
+// Eval implements wire.Transport. A sent request arrives, even if its sender has given up.
 func (p *plainNodes) Eval(ctx context.Context, node string, script *wire.Script, keys []string, args []any) (any, error) {
 	what := script.Name() + " " + node
 	p.mu.Lock()
@@ -140,8 +139,8 @@ func (p *plainNodes) since() string {
 	return strings.Join(words, ", ")
 }
 
-// stop and start take nodes away and back, with what is left of their memory by then;
-// restart gives them another life too, and memory, without what runs out.
+// stop and start remove nodes and bring them back with their remaining memory; restart also
+// gives them a new life without volatile memory.
 func (p *plainNodes) stop(nodes ...int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -205,7 +204,7 @@ func (p *plainNodes) locks() string {
 	return strings.Join(words, " ")
 }
 
-// raise makes nodes believe that they have accepted a token for every job they know.
+// raise makes nodes accept a token for every known job.
 func (p *plainNodes) raise(token uint64, nodes ...int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -224,7 +223,7 @@ func (p *plainNodes) set(f func(*faults)) {
 	f(&p.faults)
 }
 
-// served tells in which order a node has served the scripts of the protocol.
+// served returns the order in which a node has served the protocol's scripts.
 func (p *plainNodes) served(node int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -27,7 +27,7 @@ type round struct {
 	over chan struct{}
 }
 
-// A kind of round says what it asks for.
+// A kind is the kind of a round.
 type kind int
 
 const (
@@ -140,7 +140,7 @@ func (r *round) add(node int, v vote) {
 	}
 }
 
-// decided tells whether further votes cannot matter. One node that knows the tick as
+// decided reports whether further votes cannot matter. One node that knows the tick as
 // done is enough. An end that comes too late still counts.
 func (r *round) decided() bool {
 	quorum := r.t.l.set.Quorum()

@@ -10,8 +10,8 @@ import (
 	"github.com/quorate/quorate/locking/locktest"
 )
 
-// Twenty contenders lock, extend and release on five servers; no update of what
-// they guard is lost. QUORATE_CAMPAIGN=full makes it 10 000 rounds.
+// Twenty contenders lock, extend and release on five servers; no guarded update is lost.
+// QUORATE_CAMPAIGN=full makes it 10 000 rounds.
 func TestStress(t *testing.T) {
 	t.Parallel()
 	cfg := locktest.StressConfig{Contenders: 20, Rounds: 300, TTL: 10 * time.Second}

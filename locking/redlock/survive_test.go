@@ -12,7 +12,7 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// keep extends the lease every third of a ttl for so long.
+// keep extends the lease every third of a ttl for d.
 func keep(t *testing.T, lease locking.Lease, c *cluster, d time.Duration) {
 	t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); {
@@ -144,7 +144,7 @@ func TestLeaseReturnsToWipedNodes(t *testing.T) {
 	}
 }
 
-// Who waits behind a lease asks whether the lock is free before it takes anything.
+// A waiting request checks whether the lock is free before it takes anything.
 func TestWaitingAsksFirst(t *testing.T) {
 	onPlain(t, func(t *testing.T, p *plainNodes, c *cluster) {
 		l := plainLocker(t, c)
@@ -169,8 +169,8 @@ func TestWaitingAsksFirst(t *testing.T) {
 	})
 }
 
-// The locks of a holder that died have run out. Who claims the next tick takes two
-// rounds at once, as the lease might live elsewhere.
+// The locks of a dead holder have expired. The claim of the next tick takes two rounds at
+// once, as the lease might live elsewhere.
 func TestClaimAfterACrash(t *testing.T) {
 	onPlain(t, func(t *testing.T, p *plainNodes, c *cluster) {
 		l := plainLocker(t, c)
@@ -189,8 +189,8 @@ func TestClaimAfterACrash(t *testing.T) {
 	})
 }
 
-// A lease that another claim has followed is lost, whatever way it was won and whichever
-// quorums the two have; the next is acquired at once.
+// A lease followed by another claim is lost, for any way it was won and any quorums; the
+// next is acquired at once.
 func TestSupersededLeaseIsLost(t *testing.T) {
 	for name, away := range map[string][]int{"by the same nodes": {3, 4}, "by others": {0, 1}} {
 		for _, plain := range []bool{false, true} {
@@ -276,8 +276,8 @@ func TestEvictWhileTheLeaseLives(t *testing.T) {
 	})
 }
 
-// Any rule of a claim marks a node as one that has served: two of three that lost
-// their memory do not vote again by init, and a finished tick stays finished.
+// Any rule of a claim marks a node as used: two of three that lost their memory do not vote
+// again by init, and a finished tick stays finished.
 func TestInitRefusesAfterAnyWrite(t *testing.T) {
 	for _, write := range []string{"commit", "lock", "extend", "finish", "void"} {
 		t.Run(write, func(t *testing.T) {
@@ -287,7 +287,7 @@ func TestInitRefusesAfterAnyWrite(t *testing.T) {
 	}
 }
 
-// testInitAfter has two of three nodes claim and finish a tick; the third hears of one
+// testInitAfter makes two of three nodes claim and finish a tick; the third gets one
 // request only.
 func testInitAfter(t *testing.T, write string) {
 	p, c := newPlain(t, 3)

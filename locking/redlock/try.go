@@ -85,7 +85,7 @@ func (q query) last() query {
 
 // A voteHandler receives the votes of a query.
 type voteHandler interface {
-	// retries tells whether the node is asked again, so the vote does not count. A
+	// retries reports whether the node is asked again, so the vote does not count. A
 	// request sent by it precedes those that wait for the node.
 	retries(node int, v vote) bool
 	// add takes a vote that counts, after the node's state was updated.

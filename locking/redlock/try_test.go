@@ -58,7 +58,7 @@ func TestClaimsAskAllNodes(t *testing.T) {
 	})
 }
 
-// A claim is over when a quorum has granted it; what stragglers say is still taken in.
+// A claim is over when a quorum has granted it; later answers still count.
 func TestClaimDoesNotWaitForStragglers(t *testing.T) {
 	onPlain(t, func(t *testing.T, p *plainNodes, c *cluster) {
 		p.set(func(f *faults) { f.late["commit n1"], f.late["commit n3"] = 100*time.Millisecond, 200*time.Millisecond })
@@ -81,7 +81,7 @@ func TestClaimDoesNotWaitForStragglers(t *testing.T) {
 	})
 }
 
-// A claim that no quorum can grant any more is over, whoever has not answered.
+// A claim that no quorum can grant any more is over, even without all answers.
 func TestRefusalDoesNotWaitForStragglers(t *testing.T) {
 	for name, late := range map[string][]string{
 		"a quorum is taken":             {"commit n0", "commit n1"},
@@ -117,7 +117,7 @@ func TestRefusalDoesNotWaitForStragglers(t *testing.T) {
 	}
 }
 
-// FINISH comes to a node after the answer to its COMMIT.
+// FINISH reaches a node after the answer to its COMMIT.
 func TestFinishDoesNotOvertakeCommit(t *testing.T) {
 	onPlain(t, func(t *testing.T, p *plainNodes, c *cluster) {
 		p.set(func(f *faults) { f.late["commit n4"] = 200 * time.Millisecond })
@@ -137,7 +137,7 @@ func TestFinishDoesNotOvertakeCommit(t *testing.T) {
 	})
 }
 
-// VOID comes to a node after the answer to what the try asked there, and at once then.
+// VOID reaches a node right after the answers to the try's requests there.
 func TestVoidDoesNotOvertakeCommit(t *testing.T) {
 	onPlain(t, func(t *testing.T, p *plainNodes, c *cluster) {
 		l := plainLocker(t, c)
@@ -159,8 +159,8 @@ func TestVoidDoesNotOvertakeCommit(t *testing.T) {
 	})
 }
 
-// A node whose answer decides a round counts as heard when the round is over, so what ends
-// the claim goes there at once. Before that, it may be asked again.
+// A node whose answer decides a round counts as answered at its end, so the claim's end
+// goes there at once. Before that, it may be asked again.
 func TestVotersCountAsHeard(t *testing.T) {
 	onPlain(t, func(t *testing.T, _ *plainNodes, c *cluster) {
 		a := newTry(c.locker(t), c.request(past(0)), "v")
@@ -174,7 +174,7 @@ func TestVotersCountAsHeard(t *testing.T) {
 	})
 }
 
-// busySeen hears how many requests are under way.
+// busySeen gets the number of requests under way.
 type busySeen struct {
 	t             *try
 	before, after int
@@ -187,7 +187,7 @@ func (b *busySeen) retries(node int, _ vote) bool {
 
 func (b *busySeen) add(node int, _ vote) { b.after = b.t.stateAt(node).inFlight }
 
-// The answer to LOCK comes after that to COMMIT. Who voids the lease waits for it.
+// The answer to LOCK comes after that to COMMIT. A void of the lease waits for it.
 func TestVoidWaitsForWhatWasAskedBefore(t *testing.T) {
 	onPlain(t, func(t *testing.T, p *plainNodes, c *cluster) {
 		p.stop(3, 4)

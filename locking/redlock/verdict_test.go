@@ -23,7 +23,7 @@ func refusalOf(t *testing.T, tick time.Time, votes ...vote) *locking.AcquireErro
 	return newTry(l, locking.Request{Name: "job", Tick: tick, TTL: l.set.TTL()}, "v").refusal(votes, false)
 }
 
-// aTick is what the votes are about.
+// aTick is the tick of the votes.
 var aTick = time.UnixMilli(1_000_000)
 
 // newTestLocker returns a Locker over n nodes that do not exist.
@@ -171,7 +171,7 @@ func TestRefusalNamesTheHolder(t *testing.T) {
 	}
 }
 
-// Who finished the tick, not who claimed a later one.
+// The one who finished the tick, not the claimant of a later one.
 func TestRefusalNamesWhoFinished(t *testing.T) {
 	t.Parallel()
 	e := refusalOf(t, aTick, done, later, later)

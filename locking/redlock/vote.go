@@ -53,13 +53,13 @@ type vote struct {
 	reason string // DEAD: an operator's reason for releasing the lock
 }
 
-// ok tells whether the node accepted.
+// ok reports whether the node accepted.
 func (v vote) ok() bool { return v.code == codeOK }
 
-// unheard tells whether the node had not answered when the round was over.
+// unheard reports whether the node had not answered when the round was over.
 func (v vote) unheard() bool { return v.code == "" && v.err == nil }
 
-// uncertain tells whether the request may have had, or may still have, an unknown
+// uncertain reports whether the request may have had, or may still have, an unknown
 // effect.
 func (v vote) uncertain() bool {
 	if v.err == nil || v.unsent {

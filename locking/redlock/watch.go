@@ -10,7 +10,7 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// look sends LOOK to all nodes, and tells whether a quorum is free (C2). Waiting
+// look sends LOOK to all nodes, and reports whether a quorum is free (C2). Waiting
 // callers claim only then, so they do not disturb the holder.
 func (l *Locker) look(ctx context.Context, req locking.Request) ([]vote, bool) {
 	t := newTry(l, req, "")
@@ -70,7 +70,7 @@ func (w *watch) ask(ctx context.Context) (v vote) {
 	return v
 }
 
-// cannotVote tells whether the node has no vote. A node that is down, blank, abstains, or
+// cannotVote reports whether the node has no vote. A node that is down, blank, abstains, or
 // refuses this client said so at once. A silent node used up its time.
 func (v vote) cannotVote() bool {
 	var refused *members.RefusedError
@@ -78,7 +78,7 @@ func (v vote) cannotVote() bool {
 		v.code == codeAbstain || v.code == codeFuture
 }
 
-// silent tells whether the node did not answer in time, or was not asked because
+// silent reports whether the node did not answer in time, or was not asked because
 // earlier requests are unanswered.
 func (v vote) silent() bool { return v.uncertain() || v.unsent && !errors.Is(v.err, wire.ErrDown) }
 

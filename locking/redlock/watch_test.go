@@ -12,8 +12,7 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// claimAt makes a try of its own have claims at some nodes, with a token that is so
-// much larger than the clock's.
+// claimAt gives a try claims at some nodes, with a token that much larger than the clock's.
 func claimAt(t *testing.T, l *Locker, req locking.Request, larger uint64, at ...int) *try {
 	t.Helper()
 	a := newTry(l, req, l.cfg.Random(req))
@@ -36,14 +35,14 @@ func askAt(t *testing.T, a *try, node int, q query) vote {
 	return <-votes
 }
 
-// ballot hears one vote.
+// ballot gets one vote.
 type ballot chan vote
 
 func (ballot) retries(int, vote) bool { return false }
 
 func (b ballot) add(_ int, v vote) { b <- v }
 
-// sights are what so many looks say, in a word each.
+// sights returns the results of some looks, in a word each.
 func sights(t *testing.T, w locking.Watch, looks int) []string {
 	t.Helper()
 	var all []string
@@ -76,7 +75,7 @@ func (c *cluster) work(tick time.Time) locking.Request {
 	return req
 }
 
-// What looks conclude from claims at some of five nodes.
+// Conclusions of looks from claims at some of five nodes.
 func TestLookConcludes(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -131,7 +130,7 @@ func TestLookAtClaimsThatEnd(t *testing.T) {
 		if got, want := sights(t, w, 2), []string{"taken", "taken"}; !slices.Equal(got, want) {
 			t.Errorf("looks say %v, want %v", got, want)
 		}
-		for _, i := range []int{0, 1} { // what they said has no weight any more once they are asked again
+		for _, i := range []int{0, 1} { // their answers no longer count once they are asked again
 			askAt(t, a, i, a.voidQuery())
 		}
 		if got, want := sights(t, w, 4), []string{"claimed", "claimed", "claimed", "-"}; !slices.Equal(got, want) {
@@ -177,8 +176,8 @@ func TestLookAsksOneNode(t *testing.T) {
 	})
 }
 
-// A node that restarted has no say, so the next one is asked; one that does not
-// answer costs a look and a timeout, once.
+// A restarted node has no vote, so the next one is asked; a silent one costs a look and a
+// timeout, once.
 func TestLookPastNodesWithoutASay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -194,8 +193,7 @@ func TestLookPastNodesWithoutASay(t *testing.T) {
 	})
 }
 
-// A node that hears and does not answer: the look takes a timeout and says so; the
-// next is somebody else's.
+// A silent node: the look takes a timeout and reports so; the next look asks another node.
 func TestLookAtASilentNode(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)

@@ -10,85 +10,82 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// An Kind is what an act does.
+// A Kind is the kind of an act.
 type Kind string
 
-// The kinds of acts. The first three are requests: they stay open until they are
-// closed or expire. The others stand until the next one of the same target.
+// The kinds of acts. The first three are requests: they stay open until they are closed or
+// expire. The others apply until the next one of the same target.
 const (
 	Trigger  Kind = "trigger"  // run the job once, now
-	Backfill Kind = "backfill" // run the job's ticks of a range of time
+	Backfill Kind = "backfill" // run the job's ticks of a time range
 	Cancel   Kind = "cancel"   // end the context of a run
 	Pause    Kind = "pause"    // skip the ticks of the target
-	Resume   Kind = "resume"   // no longer
+	Resume   Kind = "resume"   // end a pause
 )
 
-// Request tells whether acts of the kind are open until they are closed.
+// Request reports whether acts of the kind are open until they are closed.
 func (k Kind) Request() bool {
 	return k == Trigger || k == Backfill || k == Cancel
 }
 
-// An Act is one thing that was asked of the whole cluster.
+// An Act is something that people ask of the whole cluster.
 type Act struct {
-	// ID names the act. Default: random. A caller that may have to ask twice chooses
-	// it, and uses it for one act only; KeyID makes one of what a user sends.
+	// ID identifies the act. Default: random. A caller that may have to ask twice chooses
+	// the ID, and uses it for one act only; KeyID makes one from a user's key.
 	ID   string `json:"id"`
 	Kind Kind   `json:"kind"`
 
-	// Job is the target: the name under which the nodes keep the job (Job.Key).
-	// A pause or resume has a Job, a Tag, or All.
+	// Job is the target: the name under which the nodes store the job (Job.Key). A pause or
+	// resume has a Job, a Tag, or All.
 	Job string `json:"job,omitempty"`
 	Tag string `json:"tag,omitempty"`
 	All bool   `json:"all,omitempty"`
-	// Covers, unless nil, narrows a pause by Tag or All that Open returns to the jobs
-	// with the keys it accepts. Where several groups of nodes keep the acts, not all
-	// of them may have taken it.
+	// Covers, unless nil, limits a pause by Tag or All to the jobs whose keys it accepts:
+	// if several groups of nodes store acts, some may lack it.
 	Covers func(key string) bool `json:"-"`
 
-	// By and Reason are for those who read the audit log. Pauses need both.
+	// By and Reason are for readers of the audit log. Pauses need both.
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
 
-	// At is when the act was made, by the clocks of the nodes, in whole
-	// milliseconds. No two requests of a kind and job share it, and a later one
-	// has a later At: it is their order, and what a trigger's run has as its tick.
-	// Do sets it.
+	// At is when the act was made, by the nodes' clocks, in whole milliseconds. No two
+	// requests of a kind and job share it, and later requests have a later At: it is their
+	// order, and the tick of a trigger's run. Do sets it.
 	At time.Time `json:"at"`
-	// Within is how long after At a request may be begun. Default: DefaultWithin
-	// of its kind.
+	// Within is how long after At a request may be started. Default: DefaultWithin of its
+	// kind.
 	Within time.Duration `json:"within,omitempty"`
 
-	// Params of a trigger, a JSON object, go before those of the job, key by key.
+	// Params of a trigger, a JSON object, override those of the job, key by key.
 	Params json.RawMessage `json:"params,omitempty"`
-	// Trigger is why a trigger's run was asked for: ByManual, the default, or
-	// ByChain.
+	// Trigger is why a run was triggered: ByManual, the default, or ByChain.
 	Trigger ledger.Trigger `json:"trigger,omitempty"`
 	// Parent is the id of the run that asked, for ByChain.
 	Parent string `json:"parent,omitempty"`
 	// From and To bound the ticks of a backfill: from From on, before To.
 	From time.Time `json:"from,omitzero"`
 	To   time.Time `json:"to,omitzero"`
-	// Concurrency is how many runs of a backfill may go on at once in the whole
-	// cluster, if the job's runs may overlap (OverlapAllow). Default: 1.
+	// Concurrency bounds the concurrent runs of a backfill in the whole cluster, if the
+	// job's runs may overlap (OverlapAllow). Default: 1.
 	Concurrency int `json:"concurrency,omitempty"`
 	// Run is the id of the run that is cancelled.
 	Run string `json:"run,omitempty"`
 
-	// Result is what became of a request, Closed when that was noted. Both are
-	// zero while it is open. Close sets them.
+	// Result is the result of a request, and Closed its time. Both are zero while it is
+	// open. Close sets them.
 	Result string    `json:"result,omitempty"`
 	Closed time.Time `json:"closed,omitzero"`
 }
 
 // Bounds of acts.
 const (
-	// MaxOpen is how many requests may be open at once.
+	// MaxOpen bounds the open requests.
 	MaxOpen = 1000
-	// MaxBackfill is how many ticks one backfill may have.
+	// MaxBackfill bounds the ticks of one backfill.
 	MaxBackfill = 1000
 	// MaxConcurrency bounds Act.Concurrency.
 	MaxConcurrency = 100
-	// MaxPauses is how many pauses may stand at once.
+	// MaxPauses bounds the current pauses.
 	MaxPauses = 500
 	// MaxText bounds By, Reason and Result of an act, in bytes.
 	MaxText = 1 << 10
@@ -96,14 +93,13 @@ const (
 	MaxName = 300
 	// MaxParams bounds its Params, in bytes.
 	MaxParams = 16 << 10
-	// KeepAudit is how many acts the audit log holds at least before the oldest
-	// are dropped.
+	// KeepAudit is how many acts the audit log keeps at least.
 	KeepAudit = 1000
-	// KeepRefused is how many refused acts it holds beside those.
+	// KeepRefused is how many refused acts it keeps besides.
 	KeepRefused = 200
 )
 
-// DefaultWithin is how long after it was made a request may be begun.
+// DefaultWithin is how long after it was made a request may be started.
 func DefaultWithin(k Kind) time.Duration {
 	switch k {
 	case Trigger:
@@ -116,10 +112,10 @@ func DefaultWithin(k Kind) time.Duration {
 	return 0
 }
 
-// Expires is when an open request is given up.
+// Expires is when an open request expires.
 func (a Act) Expires() time.Time { return a.At.Add(a.Within) }
 
-// Target names what the act is about, in words.
+// Target names the target in words.
 func (a Act) Target() string {
 	switch {
 	case a.All:
@@ -130,19 +126,19 @@ func (a Act) Target() string {
 	return a.Job
 }
 
-// Open is what is in force at one moment.
+// Open is the set of acts in force at one moment.
 type Open struct {
 	// Pauses are those that were not resumed, by target.
 	Pauses []Act
-	// Requests are those that were neither closed nor have expired, oldest first.
+	// Requests are those that were not closed and have not expired, oldest first.
 	Requests []Act
-	// Expired are requests that expired within the last day and were not closed:
-	// nobody has accounted for them yet. Oldest first.
+	// Expired are requests that expired within the last day and were not closed, oldest
+	// first.
 	Expired []Act
 }
 
-// Line names the acts that act is one of a series with: their Ats grow, and of
-// pauses and resumes the last one counts. It is for implementations.
+// Line names the series of the act: its Ats grow, and the last of its pauses and resumes
+// counts. It is for implementations.
 func (a Act) Line() string {
 	switch {
 	case a.Kind.Request():
@@ -155,8 +151,8 @@ func (a Act) Line() string {
 	return "job " + a.Job
 }
 
-// Last is the last instant that the act takes up in its Line: a backfill has one
-// for each of its ticks.
+// Last is the last instant of the act in its Line: a backfill has one for each of its
+// ticks.
 func (a Act) Last() time.Time {
 	if a.Kind == Backfill {
 		return a.At.Add((MaxBackfill - 1) * time.Millisecond)
@@ -164,8 +160,8 @@ func (a Act) Last() time.Time {
 	return a.At
 }
 
-// Done returns the request closed, with what became of it; a long result is cut.
-// It is for implementations.
+// Done returns the request closed, with its result; a long result is cut. It is for
+// implementations.
 func (a Act) Done(result string, at time.Time) Act {
 	if len(result) > MaxText {
 		result = strings.ToValidUTF8(result[:MaxText], "") + " …"
@@ -181,8 +177,7 @@ func Sort(acts []Act) {
 	})
 }
 
-// Streams of what people ask for. Each has an order of its own, which is that in
-// which it was asked.
+// Streams of requests. Each has its own order, that of the requests.
 const (
 	StreamManual   = "manual"   // triggers, by people and by other jobs
 	StreamBackfill = "backfill" // ticks of the past

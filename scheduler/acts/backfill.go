@@ -6,9 +6,8 @@ import (
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// Backfill returns the ticks of the schedule that a backfill asks for, oldest
-// first: those in its range that lie before it was asked for. Of more than
-// MaxBackfill it returns one more than that.
+// Backfill returns the ticks of a backfill, oldest first: those in its range before the
+// request. It returns at most MaxBackfill + 1.
 func (a Act) Backfill(s schedule.Schedule) []time.Time {
 	end := a.To
 	if !a.At.IsZero() && a.At.Before(end) {

@@ -11,7 +11,7 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// An Error says what is wrong with an act that was not taken.
+// An Error is the error for an invalid act.
 type Error struct {
 	Kind Kind
 	Msg  string
@@ -20,14 +20,14 @@ type Error struct {
 // Error is the message after the kind.
 func (e *Error) Error() string { return string(e.Kind) + ": " + e.Msg }
 
-// Longest and shortest that a request may wait.
+// Limits of Act.Within.
 const (
 	minWithin = time.Second
 	maxWithin = 30 * 24 * time.Hour
 )
 
-// Ready returns a as a Store keeps it, with what is not set filled in, At
-// excepted; or an *Error. It is for implementations.
+// Ready returns a with defaults for all fields except At, as a Store keeps it, or an
+// *Error. It is for implementations.
 func (a Act) Ready() (Act, error) {
 	if a.ID == "" {
 		a.ID = rand.Text()
@@ -44,14 +44,14 @@ func (a Act) Ready() (Act, error) {
 		return Act{}, &Error{Kind: a.Kind, Msg: msg}
 	}
 	if len(a.Params) > 0 {
-		a.Params, _ = json.Marshal(a.Params) // one form for one value; it is valid
+		a.Params, _ = json.Marshal(a.Params) // one form for equal values; it is valid
 	}
 	return a, nil
 }
 
 var actIDPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@+-]{0,249}$`)
 
-// wrong says what is wrong with a, "" if nothing is.
+// wrong says what is wrong with a, "" if nothing.
 func (a Act) wrong() string {
 	switch {
 	case DefaultWithin(a.Kind) == 0 && a.Kind != Pause && a.Kind != Resume:
@@ -121,18 +121,16 @@ func (a Act) wrongPause() string {
 
 var tagPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// ValidTag tells whether text can be a tag of jobs.
+// ValidTag reports whether text is a valid tag of jobs.
 func ValidTag(text string) bool { return tagPattern.MatchString(text) }
 
-// TooManyPauses is the error for a pause when most stand already. It is for
-// implementations.
+// TooManyPauses is the error for a pause beyond the limit. It is for implementations.
 func TooManyPauses(most int) error {
 	return &Error{Kind: Pause, Msg: fmt.Sprintf(
 		"%d pauses stand already: end some, which quorate pauses lists, or pause by a tag", most)}
 }
 
-// TooMany is the error for a request when most are open already. It is for
-// implementations.
+// TooMany is the error for a request beyond the limit. It is for implementations.
 func TooMany(k Kind, most int) error {
 	return &Error{Kind: k, Msg: fmt.Sprintf(
 		"%d requests are open already: wait until some are done, or see what holds them up with quorate audit", most)}

@@ -52,7 +52,7 @@ func TestReadyRefuses(t *testing.T) {
 	}
 }
 
-// What tells acts with one id apart is what they do, not who asked, nor when.
+// Acts with one id differ by their effect, not by their author or time.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	one := acts.Act{ID: "a", Kind: acts.Trigger, Job: "j", By: "ann", At: time.Unix(1, 0)}

@@ -1,6 +1,6 @@
-// Package acts says what people ask of the whole cluster: an [Act] runs a job now or its
+// Package acts has what people ask of the whole cluster: an [Act] runs a job now or its
 // ticks of the past, ends a run, or pauses and resumes jobs. A [Store] keeps the acts that
 // are in force and the audit log.
 //
-// An act says what is to be tried. That a request runs once is the claim of its tick.
+// An act is an instruction. The claim of its tick ensures that a request runs once.
 package acts

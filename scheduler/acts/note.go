@@ -7,28 +7,26 @@ import (
 	"time"
 )
 
-// Release is the kind of a note on a lock that was taken from its holder.
+// Release is the kind of a note on a lock that was released for its holder.
 const Release Kind = "release"
 
-// RefusedResult begins the result of an act that was refused.
+// RefusedResult is the prefix of a refused act's result.
 const RefusedResult = "refused: "
 
-// Refused tells whether the act was refused.
+// Refused reports whether the act was refused.
 func (a Act) Refused() bool { return strings.HasPrefix(a.Result, RefusedResult) }
 
-// A Notebook is a Store that also takes notes: what was done or refused without
-// being asked of the cluster, for those who read the audit log. A note is in Audit
-// and in nothing else.
+// A Notebook is a Store that also takes notes: actions that were done or refused outside of
+// acts, for readers of the audit log. A note appears in Audit only.
 type Notebook interface {
-	// Note writes a note. It has a kind, and in Result what was done, or after
-	// RefusedResult why not. Refused acts are kept apart, the last KeepRefused: they
-	// drive nothing else out of the log. It returns locking.ErrNoQuorum when too few
-	// nodes took it.
+	// Note writes a note with a kind and a Result: what was done or, after RefusedResult,
+	// why not. The last KeepRefused refused acts are stored apart, so they do not displace
+	// others. It returns locking.ErrNoQuorum when too few nodes took it.
 	Note(ctx context.Context, act Act) error
 }
 
-// Noted returns a as the audit log keeps a note that was made at the given time:
-// closed, with what is too long cut. It is for implementations.
+// Noted returns a as a note of the audit log: closed at the given time, with long texts
+// cut. It is for implementations.
 func (a Act) Noted(at time.Time) Act {
 	a.ID = "note-" + rand.Text()
 	a.At = at.Truncate(time.Millisecond).UTC()

@@ -24,7 +24,7 @@ func numbers(v any) any {
 		if n, err := v.Int64(); err == nil {
 			return n
 		}
-		f, _ := v.Float64() // the decoder has seen that it is a number
+		f, _ := v.Float64() // the decoder has checked it
 		return f
 	case map[string]any:
 		for k := range v {

@@ -8,41 +8,39 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// MaxLog bounds what is kept of the log of one run, in bytes.
+// MaxLog bounds the stored log of one run, in bytes.
 const MaxLog = 16 << 10
 
-// ErrNoLog is what Archive.Log returns where nothing is kept.
+// ErrNoLog is returned by Archive.Log if no log is stored.
 var ErrNoLog = errors.New("no log of this run is kept")
 
-// A Log is what one run has logged.
+// A Log is the log of one run.
 type Log struct {
 	Job string // as in its Entry
-	// Tick, the order key (Entry.OrderKey), and Token tell which run.
+	// Tick, the order key (Entry.OrderKey), and Token identify the run.
 	Tick  time.Time
 	Token locking.Token
-	// Text is the end of it, in lines as slog.TextHandler writes them; Cut is how
-	// many bytes went before.
+	// Text is the end of the log, in lines as slog.TextHandler writes them; Cut is the
+	// number of bytes before it.
 	Text string
 	Cut  int
-	// At is when it was taken, and Run the run as far as it was known then: zero
-	// once it has ended.
+	// At is when the log was taken, and Run the run at that time; both are zero once the
+	// run has ended.
 	At  time.Time
 	Run Entry
 }
 
-// An Archive keeps what runs logged, apart from the ledger, whose listings stay
-// small, and drops what a job's History does not keep, in the ledger too.
-// Nothing that decides who runs a tick is in an Archive or in the ledger's
-// entries: that is the claim's own memory, so dropping is safe at any time.
+// An Archive keeps the logs of runs, apart from the ledger, whose listings stay small. It
+// also drops logs and ledger entries beyond a job's History. Dropping is safe at any time:
+// claims do not depend on the Archive or on the ledger's entries.
 type Archive interface {
-	// Store keeps logs of runs of the job, if any are given, and drops those of its
-	// logs and ledger entries that h does not keep, oldest ticks first. The entry
-	// of the newest tick always stays. It returns nil when a quorum has done so,
-	// locking.ErrNoQuorum otherwise; storing again is harmless.
+	// Store stores the given logs, and drops those of the job's logs and ledger entries
+	// that h does not keep, oldest ticks first. The entry of the newest tick always stays.
+	// It returns nil when a quorum has done so, locking.ErrNoQuorum otherwise; storing
+	// again is harmless.
 	Store(ctx context.Context, job string, h History, logs ...Log) error
 
-	// Log returns what the run with that order key and token has logged; ErrNoLog
-	// if nothing is kept of it, locking.ErrNoQuorum when too few nodes answered to
-	// know that.
+	// Log returns the log of the run with that order key and token; ErrNoLog if none is
+	// stored, locking.ErrNoQuorum when too few nodes answered.
 	Log(ctx context.Context, job string, tick time.Time, token locking.Token) (Log, error)
 }

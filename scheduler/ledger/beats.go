@@ -6,11 +6,10 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// Beats are the extensions of the lease of a run: how many there were, and of them
-// the last ones and the worst.
+// Beats are the extensions of a run's lease: their number, the last ones and the worst.
 type Beats struct {
 	Count, Failed int
-	// Least is the one that began with least validity left.
+	// Least is the one that began with the least remaining validity.
 	Least Beat
 	// Lapse is the last that failed, and Why says why; zero if none has.
 	Lapse Beat
@@ -21,11 +20,10 @@ type Beats struct {
 // A Beat is one try to extend a lease.
 type Beat struct {
 	At time.Time // when it began
-	// Left is how much longer the lease would have lasted then, and Took how long
-	// the try took.
+	// Left is how much longer the lease would have lasted, and Took the duration of the
+	// try.
 	Left, Took time.Duration
 	Failed     bool
-	// Answers are those of the nodes, in the order of Entry.Poll; zero if they are
-	// not known.
+	// Answers are the nodes' answers, in the order of Entry.Poll; zero if unknown.
 	Answers [locking.MostNodes]locking.Answer
 }

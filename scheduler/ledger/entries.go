@@ -5,22 +5,21 @@ import (
 	"slices"
 )
 
-// Sort puts the entries of a job into the order of listings: the newest
-// order key first; of one tick the runs first, the last one before earlier ones,
-// then what was recorded, a skip before a miss.
+// Sort sorts the entries of a job for listings: the newest order key first; within a tick
+// runs first, the last one before earlier ones, then records, a skip before a miss.
 func Sort(entries []Entry) {
 	slices.SortStableFunc(entries, func(a, b Entry) int {
 		return cmp.Or(
 			b.OrderKey().Compare(a.OrderKey()),
 			cmp.Compare(a.Stream, b.Stream),
-			cmp.Compare(b.Token, a.Token), // of entries without a run it is zero
+			cmp.Compare(b.Token, a.Token), // zero without a run
 			cmp.Compare(a.Outcome.weight(), b.Outcome.weight()),
 		)
 	})
 }
 
-// OnePerTick keeps the first entry of each tick of a sorted list, with the stale writes
-// of all its attempts: those of one whose lease ran out come when the next one works.
+// OnePerTick keeps the first entry of each tick of a sorted list, with the stale writes of
+// all its attempts: those of an attempt without lease come during the next one.
 func OnePerTick(sorted []Entry) []Entry {
 	kept := sorted[:0]
 	for _, e := range sorted {
@@ -38,7 +37,7 @@ func sameTick(a, b Entry) bool {
 	return a.Stream == b.Stream && a.OrderKey().Equal(b.OrderKey())
 }
 
-// weight orders what may be known of one tick, the stronger word first.
+// weight orders the outcomes of one tick, the most certain first.
 func (o Outcome) weight() int {
 	switch o {
 	case Missed:

@@ -9,15 +9,14 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// noteVersion is the version of the stored form of an Entry. A reader refuses
-// a newer one and says so.
+// noteVersion is the version of the stored form of an Entry. Readers refuse newer ones.
 const noteVersion = 2
 
-// maxText bounds each text of a note, since every run keeps one on every node.
+// maxText bounds each text of a note, since every node stores one for every run.
 const maxText = 8 << 10
 
-// note is the stored form of an Entry. Job, stream and order key are what it is
-// stored under; token and attempt are the claim's own.
+// note is the stored form of an Entry. Job, stream and order key are its storage key; token
+// and attempt are the claim's.
 type note struct {
 	V        int           `json:"v"`
 	Tick     int64         `json:"tick,omitempty"` // Unix milliseconds; none: the order key
@@ -38,8 +37,8 @@ type note struct {
 	Beats    *beatsNote    `json:"beats,omitempty"`
 }
 
-// EncodeNote returns the stored form of e without job, stream, order key, token
-// and attempt, which belong to the claim. Long texts are cut.
+// EncodeNote returns the stored form of e without job, stream, order key, token and
+// attempt. Long texts are cut.
 func EncodeNote(e Entry) []byte {
 	var nominal int64
 	if !e.Order.IsZero() {
@@ -54,7 +53,7 @@ func EncodeNote(e Entry) []byte {
 	return b
 }
 
-// clip bounds a text that comes from a job, in bytes.
+// clip bounds a text of a job, in bytes.
 func clip(text string) string { return clipTo(text, maxText) }
 
 func clipTo(text string, most int) string {
@@ -64,8 +63,8 @@ func clipTo(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + " …"
 }
 
-// DecodeNote is the inverse of EncodeNote; Placed adds what it leaves out. No
-// note decodes as a zero Entry.
+// DecodeNote is the inverse of EncodeNote; Placed adds the rest. An empty note is a zero
+// Entry.
 func DecodeNote(b []byte) (Entry, error) {
 	if len(b) == 0 {
 		return Entry{}, nil

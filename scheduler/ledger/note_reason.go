@@ -20,8 +20,8 @@ type reasonNote struct {
 	With    *reasonNote   `json:"w,omitempty"`
 }
 
-// What a note keeps of a reason: so many that come one with the other, and of the
-// first text so much, of each other text less.
+// Limits of a stored reason: the number of further reasons, and the bytes of the first and
+// of other texts.
 const (
 	mostReasons   = 8
 	maxReasonText = 1 << 10

@@ -1,13 +1,12 @@
 package ledger
 
-// A PartialError comes with an answer that lacks what concerns some jobs, because
-// nobody could be asked about them: those whose nodes have no quorum, where other
-// nodes decide on other jobs. Rosters, ledgers and stores of acts that are made of
-// several return it.
+// A PartialError comes with an answer that lacks some jobs: their nodes have no quorum,
+// while other nodes, with other jobs, have answered. Rosters, ledgers and stores of acts
+// with several parts return it.
 type PartialError struct {
-	// Err is why, as it would be if nothing had been answered.
+	// Err is why, as if nothing had been answered.
 	Err error
-	// Lacks tells of the key of a job whether the answer lacks it.
+	// Lacks reports whether the answer lacks the job with the key.
 	Lacks func(key string) bool
 }
 

@@ -2,9 +2,9 @@ package ledger
 
 import "bytes"
 
-// Rank orders what replicas record of one tick that did not run: the highest stays,
-// whoever came first. A policy's decision goes before a failure to run, and a replica
-// that drained knows least of what the others did.
+// Rank orders the replicas' records of one tick without a run: the highest stays. A
+// policy's decision goes before a failure to run, and a drained replica knows least about
+// the others.
 func (e Entry) Rank() byte {
 	switch {
 	case e.Outcome.Ran():
@@ -17,7 +17,7 @@ func (e Entry) Rank() byte {
 	switch e.Reason.Code {
 	case CodeCatchUp:
 		if e.Reason.Has(CodeUnknown) || e.Reason.Has(CodeHistoryLost) || e.Reason.Has(CodeHistoryTrimmed) {
-			return 'j' // another replica may know why nobody ran it before
+			return 'j' // another replica may know the reason
 		}
 		return 'k'
 	case CodeUnknown, CodeHistoryLost, CodeHistoryTrimmed:
@@ -28,8 +28,8 @@ func (e Entry) Rank() byte {
 	return 'g'
 }
 
-// Outranks tells whether e stays where both are recorded of one tick that did not run.
-// Of equal rank the note with the greater bytes does, so that all nodes agree.
+// Outranks reports whether e replaces other as the record of a tick without a run. With
+// equal ranks the greater note in bytes does, so all nodes agree.
 func (e Entry) Outranks(other Entry) bool {
 	if x, y := e.Rank(), other.Rank(); x != y {
 		return x > y

@@ -9,8 +9,8 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// A sentence puts the reasons of a code and variant into words. A detail stands in
-// braces. What stands in brackets is left out where its detail is missing.
+// A sentence has the words for a code and variant. Details are in braces. Text in brackets
+// is omitted if its detail is missing.
 type sentence struct {
 	code    Code
 	variant Variant
@@ -83,7 +83,7 @@ var sentences = [...]sentence{
 	{CodeOther, VariantClaim, "claim failed: {text}"},
 }
 
-// String puts the reason into words, "" if there is none.
+// String returns the reason in words, "" if there is none.
 func (r Reason) String() string {
 	if r.IsZero() {
 		return ""
@@ -100,8 +100,8 @@ func (r Reason) String() string {
 	return words
 }
 
-// sentence is the one of the reason's code and variant, or of the code alone. A code
-// of another release stands for itself.
+// sentence returns the sentence of the reason's code and variant, or of the code alone. For
+// a code of another release it is the code.
 func (r Reason) sentence() string {
 	i := slices.IndexFunc(sentences[:], func(s sentence) bool { return s.code == r.Code && s.variant == r.Variant })
 	if i < 0 {
@@ -129,8 +129,8 @@ func (d *Details) fill(text string) string {
 	return b.String()
 }
 
-// replace puts the details into a part of a sentence, and tells whether there are all
-// that it names.
+// replace puts the details into a part of a sentence, and reports whether all of them
+// exist.
 func (d *Details) replace(part string) (words string, whole bool) {
 	var b strings.Builder
 	whole = true
@@ -190,8 +190,8 @@ func staleWrites(n int) string {
 
 func tokenText(t locking.Token) string { return strconv.FormatUint(uint64(t), 10) }
 
-// moment writes an instant as the command line does, to the millisecond; nothing if it
-// is missing.
+// moment formats an instant as the command line does, to the millisecond; nothing if it is
+// missing.
 func moment(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -2,15 +2,15 @@ package ledger
 
 import "time"
 
-// RunID names the run of a scheduled tick: deterministic, so that whoever meets
-// a half-done run can tell which one it was. In other streams Entry.ID does.
+// RunID is the id of the run of a scheduled tick. It is deterministic, so a half-done run
+// can be identified. In other streams use Entry.ID.
 func RunID(job string, tick time.Time) string {
 	var space [128]byte
 	return string(appendStamp(append(append(space[:0], job...), '@'), tick))
 }
 
-// appendStamp appends what t.UTC().Format("20060102T150405.000Z") writes, in a
-// fraction of the time: every run has an id.
+// appendStamp appends t.UTC().Format("20060102T150405.000Z"), but much faster: every run
+// has an id.
 func appendStamp(b []byte, t time.Time) []byte {
 	t = t.UTC()
 	year, month, day := t.Date()

@@ -5,44 +5,40 @@ import (
 	"time"
 )
 
-// A Stretch is a part of what a ledger keeps of one job, in all streams, from some
-// order key on down.
+// A Stretch is a part of a job's entries, in all streams, from an order key downwards.
 type Stretch struct {
 	Job string
-	// NotAfter, unless zero, leaves out what has a later order key.
+	// NotAfter, unless zero, omits later order keys.
 	NotAfter time.Time
-	// Since, unless zero, ends the stretch before the first entry with an earlier
-	// order key, and Limit after about so many. With Limit 0 only where it would
-	// begin is asked for.
+	// Since, unless zero, ends the stretch before the first entry with an earlier order
+	// key, and Limit after about that many. With Limit 0 only its begin is read.
 	Since time.Time
 	Limit int
 }
 
-// A Skimmed is what was read of a stretch.
+// A Skimmed is the content of a stretch.
 type Skimmed struct {
 	// Entries are all of the stretch whose order key is after Rest, newest first.
 	Entries []Entry
-	// Rest is the order key of the newest entry that was not read, so that the next
-	// stretch begins there; zero if there is none. It may name one that is no entry
-	// when looked at: the claim of an attempt that lost.
+	// Rest is the order key of the newest entry that was not read, where the next stretch
+	// begins; zero if there is none. It may be the claim of a lost attempt, which is no
+	// entry.
 	Rest time.Time
-	// Trimmed is the latest order key of which the ledger has dropped an entry of the job,
-	// in whatever stretch; zero: none. Nobody knows all that was said of ticks up to it.
+	// Trimmed is the latest order key with a dropped entry of the job, in any stretch;
+	// zero: none. Records of ticks up to it may be missing.
 	Trimmed time.Time
 }
 
-// A Skimmer reads stretches of many jobs at once, in as few calls of those who keep
-// them as it can. What that costs depends on how many jobs there are, and on the
-// limits, not on how much is kept.
+// A Skimmer reads stretches of many jobs at once, in as few calls as possible. The cost
+// depends on the number of jobs and the limits, not on the number of stored entries.
 type Skimmer interface {
-	// Skim returns what there is of each stretch: with perTick one entry per tick as
-	// Store.Ticks does, else one per claim as Store.Runs does and one for each tick
-	// that was recorded not to run. Errors are those of a Store, or a *PartialError:
-	// then there is nothing of some jobs.
+	// Skim returns the entries of each stretch: with perTick one per tick like Store.Ticks,
+	// else one per claim like Store.Runs and one for each tick without a run. Errors are
+	// those of a Store, or a *PartialError: then some jobs have no entries.
 	Skim(ctx context.Context, stretches []Stretch, perTick bool) ([]Skimmed, error)
 }
 
-// SkimOf cuts the stretch out of all entries of its job, sorted newest first.
+// SkimOf returns the stretch of its job's entries, sorted newest first.
 func SkimOf(sorted []Entry, s Stretch) Skimmed {
 	var some Skimmed
 	for _, e := range sorted {

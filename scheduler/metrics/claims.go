@@ -19,7 +19,7 @@ type claims struct {
 // failed is the result of a try that ended in an error of no known kind.
 const failed = "failed"
 
-// A refusal is a kind of error that a try to claim ends in, and what it is called.
+// A refusal is an error of a try to claim, and its label.
 type refusal struct {
 	err  error
 	name string

@@ -12,7 +12,7 @@ import (
 // names what it scrapes.
 const byJob = "job_name"
 
-// A jobBook knows which jobs have a label of their own, and what is counted by it.
+// A jobBook has the jobs with their own label, and their counts.
 type jobBook struct {
 	max int
 
@@ -35,7 +35,7 @@ type jobMeters struct {
 	late, stale prometheus.Counter
 }
 
-// outcomes are those that observers are told of.
+// outcomes are those that events can have.
 func outcomes() []ledger.Outcome {
 	return []ledger.Outcome{
 		ledger.Succeeded, ledger.Failed, ledger.TimedOut, ledger.LeaseLost,

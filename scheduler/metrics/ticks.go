@@ -11,7 +11,7 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// ticks are what became of ticks and runs, besides what is counted by job.
+// ticks counts outcomes of ticks and runs, besides the counts by job.
 type ticks struct {
 	reasons  *prometheus.CounterVec
 	delay    prometheus.Histogram

@@ -16,13 +16,13 @@ import (
 // value of every other field means its default. Where a field is a setting of
 // config.yaml, too, that name is given.
 //
-// Read returns a Config that stands for a file. What the program sets besides goes
-// before the file, and its Jobs are added to those of the file.
+// Read returns a Config that stands for a file. The program's other settings override the
+// file, and its Jobs are added to those of the file.
 type Config struct {
 	Redis Redis
 	Jobs  []Job
 
-	// Namespace (namespace) tells clusters on the same nodes apart. Default "quorate".
+	// Namespace (namespace) separates clusters on the same nodes. Default "quorate".
 	Namespace string
 	// ID (replica.id) names this replica. Default: the host and random digits.
 	ID string
@@ -45,7 +45,7 @@ type Config struct {
 	Version string
 	// Logger says what happens. Default: one to standard error, as the log section says.
 	Logger *slog.Logger
-	// Observer is told what happens, after the log.
+	// Observer receives events, after the log.
 	Observer scheduler.Observer
 	// Metrics, if set, count and measure what the replica does: new(metrics.Metrics).
 	// They are served as /metrics on http.probes_listen or http.listen.

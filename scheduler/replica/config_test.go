@@ -41,7 +41,7 @@ func TestZeroValuesAreDefaults(t *testing.T) {
 	}
 }
 
-// What a program sets goes before the file, also where it is no more than the file allows.
+// A program's settings override the file, also if they are no more than the file allows.
 func TestProgramGoesBeforeTheFile(t *testing.T) {
 	t.Parallel()
 	file := write(t, `

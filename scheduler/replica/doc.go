@@ -16,9 +16,9 @@
 //	cfg.Metrics, cfg.Dashboard = new(metrics.Metrics), new(dashboard.Server)
 //	r, err := replica.New(cfg)
 //
-// Both end in one Config: what the program sets goes before the file, and its Jobs run
-// beside those of the file. A program links metrics, traces and the dashboard only if it
-// passes them.
+// Both end in one Config: the program's settings override the file, and its Jobs run beside
+// those of the file. A program links metrics, traces and the dashboard only if it passes
+// them.
 //
 // # Configuration
 //

@@ -31,13 +31,13 @@ type Job struct {
 	Timezone string
 	// Description is for people.
 	Description string
-	// Overlap says what becomes of a tick while an earlier run goes on. Default
+	// Overlap is the policy for a tick that comes during an earlier run. Default
 	// scheduler.OverlapSkip.
 	Overlap scheduler.Overlap
-	// OnCrash says what becomes of a run whose replica died. Default scheduler.CrashSkip:
-	// a tick runs at most once.
+	// OnCrash is the policy for a run whose replica died. Default scheduler.CrashSkip: a
+	// tick runs at most once.
 	OnCrash scheduler.OnCrash
-	// CatchUp says which ticks that nobody could run are run later. Default: none.
+	// CatchUp says which ticks that no replica could run are run later. Default: none.
 	CatchUp scheduler.CatchUp
 	// Retry says when the function is called again after it failed. Default: never.
 	Retry scheduler.Retry
@@ -47,7 +47,7 @@ type Job struct {
 	Labels map[string]string
 	// Priority: where a limit makes jobs wait, the larger goes first.
 	Priority int
-	// History bounds what is kept of ticks, runs and logs.
+	// History bounds the stored ticks, runs and logs.
 	History ledger.History
 	// Tags are names by which many jobs are paused at once.
 	Tags []string

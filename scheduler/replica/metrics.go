@@ -25,7 +25,7 @@ func (r *Replica) beginMetrics(cfg *config.Config, list []scheduler.Job, m Metri
 	r.metrics = m
 }
 
-// counting has m, if there is one, told of what the nodes of a cell do, besides o.
+// counting adds m, if any, to the observer o of a cell's nodes.
 func counting(o members.Observer, cell string, m Metrics) members.Observer {
 	if m == nil {
 		return o

@@ -8,14 +8,14 @@ import (
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
-// An ActsBackend is a kind of [acts.Store] on trial.
+// An ActsBackend is a kind of [acts.Store] under test.
 type ActsBackend struct {
 	Hooks
 	// New makes an empty cluster and returns its acts. Required.
 	New func(t testing.TB) acts.Store
-	// MaxOpen is how many requests may be open. Default: acts.MaxOpen.
+	// MaxOpen bounds the open requests. Default: acts.MaxOpen.
 	MaxOpen int
-	// MaxPauses is how many pauses may stand. Default: acts.MaxPauses.
+	// MaxPauses bounds the current pauses. Default: acts.MaxPauses.
 	MaxPauses int
 }
 
@@ -61,7 +61,7 @@ func actsChecks() []actsCheck {
 	}
 }
 
-// actsBench is one fresh cluster on trial.
+// actsBench is one fresh cluster under test.
 type actsBench struct {
 	testing.TB
 	ActsBackend

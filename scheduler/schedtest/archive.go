@@ -10,14 +10,14 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// kept is what a Ledger keeps of a job besides its entries.
+// kept is what a Ledger stores of a job besides its entries.
 type kept struct {
 	from    time.Time    // runs of earlier ticks were dropped
-	trimmed time.Time    // the latest tick of which an entry was dropped
+	trimmed time.Time    // the latest tick with a dropped entry
 	logs    []ledger.Log // oldest tick first
 }
 
-// drop remembers that the entries are kept no longer.
+// drop stores that the entries were dropped.
 func (k *kept) drop(entries []ledger.Entry) {
 	for _, e := range entries {
 		if e.OrderKey().After(k.trimmed) {
@@ -75,7 +75,7 @@ func (l *Ledger) Store(ctx context.Context, job string, h ledger.History, logs .
 
 func same(a, b ledger.Log) bool { return a.Token == b.Token && a.Tick.Equal(b.Tick) }
 
-// fitting drops the oldest logs until the rest is what h keeps.
+// fitting drops the oldest logs until h keeps the rest.
 func fitting(logs []ledger.Log, h ledger.History, earliest time.Time) []ledger.Log {
 	bytes := 0
 	for i, log := range slices.Backward(logs) {
@@ -87,7 +87,7 @@ func fitting(logs []ledger.Log, h ledger.History, earliest time.Time) []ledger.L
 	return logs
 }
 
-// fittingEntries is how many of the sorted entries h keeps by their number and age.
+// fittingEntries is how many of the sorted entries h keeps by number and age.
 func fittingEntries(sorted []ledger.Entry, keep int, earliest time.Time) int {
 	sorted = sorted[:min(len(sorted), keep)]
 	if old := slices.IndexFunc(sorted, func(e ledger.Entry) bool { return e.OrderKey().Before(earliest) }); old >= 0 {

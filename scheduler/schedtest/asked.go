@@ -6,17 +6,16 @@ import (
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
-// author is who asks in tests.
+// author is the author of acts in tests.
 const author = "schedtest"
 
-// Trigger asks for a run of the job now, as `quorate trigger` does.
+// Trigger requests a run of the job now, as `quorate trigger` does.
 func (c *Cluster) Trigger(job string) acts.Act {
 	c.t.Helper()
 	return c.Do(acts.Act{Kind: acts.Trigger, Job: c.known(job)})
 }
 
-// Pause lets the job skip its ticks until Resume. Replicas hear of it within
-// Config.ActsEvery.
+// Pause makes the job skip its ticks until Resume. Replicas see it within Config.ActsEvery.
 func (c *Cluster) Pause(job, reason string) {
 	c.t.Helper()
 	c.Do(acts.Act{Kind: acts.Pause, Job: c.known(job), Reason: reason})
@@ -28,9 +27,8 @@ func (c *Cluster) Resume(job string) {
 	c.Do(acts.Act{Kind: acts.Resume, Job: c.known(job), Reason: "resumed"})
 }
 
-// Do makes any act known to the cluster, and returns it as it is kept: a backfill
-// or a cancel, a trigger with params. Its Job is a key. Nodes that do not answer
-// end the test.
+// Do stores any act, for example a backfill, a cancel, or a trigger with params, and
+// returns it as stored. Its Job is a key. Nodes that do not answer end the test.
 func (c *Cluster) Do(act acts.Act) acts.Act {
 	c.t.Helper()
 	if act.By == "" {
@@ -47,7 +45,7 @@ func (c *Cluster) Do(act acts.Act) acts.Act {
 	return act
 }
 
-// Audit returns every act of the test, newest first, and what became of each.
+// Audit returns every act of the test with its result, newest first.
 func (c *Cluster) Audit() []acts.Act {
 	c.t.Helper()
 	acts, err := c.world.acts.Audit(context.WithoutCancel(c.t.Context()), remembered)

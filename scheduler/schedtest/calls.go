@@ -16,9 +16,9 @@ type Call[P any] struct {
 	At     time.Time // when it began, by the virtual clock, in UTC
 }
 
-// Calls notes the calls of a function. Register its Func in the function's
-// place; then the params of the configuration are decoded, and seen, as they
-// are in production. The zero value is ready to use.
+// Calls records the calls of a function. Register its Func instead of the function; then
+// the params of the configuration are decoded as in production. The zero value is ready to
+// use.
 //
 //	var reports schedtest.Calls[ReportParams]
 //	jobs.Register(registry, "report", reports.Func)
@@ -30,7 +30,7 @@ type Calls[P any] struct {
 	list []Call[P]
 }
 
-// Func notes the call, then does what Do does.
+// Func records the call, then calls Do.
 func (c *Calls[P]) Func(ctx context.Context, run jobs.Run, params P) error {
 	c.mu.Lock()
 	c.list = append(c.list, Call[P]{Run: run, Params: params, At: time.Now().UTC()})

@@ -135,7 +135,7 @@ func aBackfillTakesRoomForItsTicks(b *actsBench) {
 	if !reflect.DeepEqual(open[0], first) {
 		b.Errorf("Open lists %+v, want %+v", open[0], first)
 	}
-	b.do(trigger("t", jobName)) // is in a line of its own
+	b.do(trigger("t", jobName)) // has its own series
 	if open := b.open().Requests; len(open) != 3 {
 		b.Errorf("Open lists %+v, want three", open)
 	}

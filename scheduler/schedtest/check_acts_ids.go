@@ -10,8 +10,8 @@ import (
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
-// anIDIsForOneAct: an id that was used says what it was used for. Other contents are
-// refused, and nothing of them is done.
+// anIDIsForOneAct: an id identifies its first act. Other contents are refused without
+// effect.
 func anIDIsForOneAct(b *actsBench) {
 	ended := b.do(acts.Act{ID: "K", Kind: acts.Resume, Tag: "nobody-has-it", By: "bob", Reason: "so"})
 	paused := pause("K", "unseen")
@@ -50,8 +50,7 @@ func (b *actsBench) wantReused(what string, act acts.Act) {
 	}
 }
 
-// pausingTwiceIsPausingOnce: a pause that is asked for again pauses nothing that was
-// resumed since.
+// pausingTwiceIsPausingOnce: a repeated pause has no effect after a resume.
 func pausingTwiceIsPausingOnce(b *actsBench) {
 	first := pause("p", "so")
 	first.Job = jobName

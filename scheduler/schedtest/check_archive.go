@@ -11,8 +11,8 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// RunArchive checks every promise of [ledger.Archive], one subtest each. What
-// b.New returns as the Ledger must be a [ledger.Archive] too.
+// RunArchive checks every promise of [ledger.Archive], one subtest each. The Ledger of
+// b.New must also be a [ledger.Archive].
 func RunArchive(t *testing.T, b LedgerBackend) {
 	t.Helper()
 	b = b.withDefaults()
@@ -49,7 +49,7 @@ func archiveChecks() []archiveCheck {
 	}
 }
 
-// archiveBench is one fresh cluster on trial.
+// archiveBench is one fresh cluster under test.
 type archiveBench struct {
 	*ledgerBench
 	archive ledger.Archive
@@ -65,7 +65,7 @@ func newArchiveBench(t testing.TB, b LedgerBackend) *archiveBench {
 	return bench
 }
 
-// log is what the run of the n-th tick logged, so many bytes.
+// log is the log of the n-th tick's run, with that many bytes.
 func (b *archiveBench) log(n, bytes int) ledger.Log {
 	return ledger.Log{
 		Job: jobName, Tick: b.tick(n), Token: locking.Token(100 + n),
@@ -73,7 +73,7 @@ func (b *archiveBench) log(n, bytes int) ledger.Log {
 	}
 }
 
-// store stores logs, again where a busy machine answered too late.
+// store stores logs, and tries again if a busy machine answered too late.
 func (b *archiveBench) store(h ledger.History, logs ...ledger.Log) {
 	b.Helper()
 	b.settle()
@@ -89,7 +89,7 @@ func (b *archiveBench) store(h ledger.History, logs ...ledger.Log) {
 	}
 }
 
-// wantLogs fails unless of the given logs those from the first on are kept.
+// wantLogs fails unless the given logs from the first on are kept.
 func (b *archiveBench) wantLogs(first int, logs []ledger.Log) {
 	b.Helper()
 	for i, want := range logs {
@@ -103,8 +103,8 @@ func (b *archiveBench) wantLogs(first int, logs []ledger.Log) {
 	}
 }
 
-// storeEach stores a log for each of the first n ticks, in an order that is not
-// theirs, and returns them in order.
+// storeEach stores a log for each of the first n ticks, in another order, and returns them
+// in order.
 func (b *archiveBench) storeEach(h ledger.History, n, bytes int) []ledger.Log {
 	b.Helper()
 	logs := make([]ledger.Log, n)
@@ -147,8 +147,7 @@ func logsAreBoundedByCount(b *archiveBench) {
 	b.wantLogs(5, b.storeEach(ledger.History{Keep: 3}, 8, 10))
 }
 
-// logsAreBoundedByBytes leaves the form in which logs are stored twice the room
-// of their texts.
+// logsAreBoundedByBytes allows the stored form of logs twice the size of their texts.
 func logsAreBoundedByBytes(b *archiveBench) {
 	logs := b.storeEach(ledger.History{MaxBytes: 3500}, 8, 1000)
 	b.wantLogs(5, logs)
@@ -200,8 +199,8 @@ func noNoteEvictsARun(b *archiveBench) {
 	}
 }
 
-// nothingIsSaidOfTrimmedTicks: where the run of a tick is kept no longer, nothing else
-// that was recorded of the tick comes to light.
+// nothingIsSaidOfTrimmedTicks: once the run of a tick is dropped, no other record of the
+// tick appears.
 func nothingIsSaidOfTrimmedTicks(b *archiveBench) {
 	const keep = 3
 	var want []ledger.Entry
@@ -229,7 +228,7 @@ func nothingIsSaidOfTrimmedTicks(b *archiveBench) {
 	}
 }
 
-// ticksMayBeClaimedAlike: who has run is no matter of what is kept.
+// ticksMayBeClaimedAlike: claims do not depend on what is kept.
 func ticksMayBeClaimedAlike(b *archiveBench) {
 	first, second := b.run(1), b.run(2)
 	b.store(ledger.History{Keep: 1, MaxBytes: -1})

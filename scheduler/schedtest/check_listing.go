@@ -28,8 +28,8 @@ func newestFirst(b *ledgerBench) {
 	b.want("Runs", b.runs(1), ran2)
 }
 
-// pagesCoverEveryTickOnce reads the ledger in small pages, each ending before
-// the last tick of the one before.
+// pagesCoverEveryTickOnce reads the ledger in small pages, each before the last tick of the
+// previous one.
 func pagesCoverEveryTickOnce(b *ledgerBench) {
 	const ticks, limit = 40, 3
 	for n := range ticks {
@@ -81,7 +81,7 @@ func runsAreFoundBehindRecords(b *ledgerBench) {
 	b.want("Runs", b.runs(1), of(l, b.finished(0, ledger.Succeeded)))
 }
 
-// selects reads with every filter, which count before the limit does.
+// selects reads with every filter, which apply before the limit.
 func selects(b *ledgerBench) {
 	var want []ledger.Entry
 	for n := range 40 {

@@ -19,7 +19,7 @@ func recordKeepsTheEntry(b *ledgerBench) {
 	b.want("Runs", b.runs(10))
 }
 
-// highestRecordStays: whoever comes first, on whichever nodes.
+// highestRecordStays: in any order, on any nodes.
 func highestRecordStays(b *ledgerBench) {
 	drained, silent := b.notRun(1, ledger.Missed, ""), b.notRun(1, ledger.Missed, "")
 	drained.Reason = ledger.Reason{Code: ledger.CodeDrained}

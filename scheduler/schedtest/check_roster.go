@@ -10,14 +10,14 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// rosterBench is one fresh cluster on trial.
+// rosterBench is one fresh cluster under test.
 type rosterBench struct {
 	testing.TB
 	RosterBackend
 	scheduler.Roster
 }
 
-// replica is one that beats.
+// replica returns a replica for heartbeats.
 func (b *rosterBench) replica(id string) scheduler.Replica {
 	return scheduler.Replica{
 		ID: id, Version: "v1.2.3", Host: "host-" + id, PID: 42, State: "ready",
@@ -114,7 +114,7 @@ func (b *rosterBench) publish(jobs ...scheduler.JobInfo) {
 	}
 }
 
-// jobs lists what is published; the ages are checked and left out.
+// jobs lists the published jobs; it checks the ages and removes them.
 func (b *rosterBench) jobs(oldest time.Duration) []scheduler.JobInfo {
 	b.Helper()
 	list, err := b.Jobs(b.Context())
@@ -142,8 +142,8 @@ func publishReplacesVersions(b *rosterBench) {
 	}
 }
 
-// accountsAreMerged: whoever publishes a version, the earliest first and the latest of the
-// other times stay.
+// accountsAreMerged: in any order of publications, the earliest First stays and the latest
+// of the other times.
 func accountsAreMerged(b *rosterBench) {
 	at := func(minute int) time.Time { return time.Unix(int64(minute)*60, 0).UTC() }
 	with := func(hash string, a scheduler.Account) scheduler.JobInfo {
@@ -193,7 +193,7 @@ func unpublishTakesVersionsOff(b *rosterBench) {
 	}
 }
 
-// moreThanOneMessage publishes more jobs than go into one message.
+// moreThanOneMessage publishes more jobs than fit into one message.
 func moreThanOneMessage(b *rosterBench) {
 	var many []scheduler.JobInfo
 	for i := range 1234 {

@@ -33,7 +33,7 @@ func interruptedOnceTheLeaseHasRunOut(b *ledgerBench) {
 	want := of(first, b.started(1))
 	want.Outcome, want.Reason = ledger.Interrupted, interrupted.Reason
 	b.wantBoth(want)
-	// Whatever is claimed later, and while it runs, the first stays so.
+	// Later claims, during and after their runs, do not change the first.
 	second := b.claim(2, b.Long, locking.AtMostOnce)
 	b.wantBoth(of(second, b.started(2)), want)
 	b.end(second, b.finished(2, ledger.Succeeded))
@@ -49,8 +49,7 @@ func finishAfterTheLeaseRanOut(b *ledgerBench) {
 	b.wantBoth(of(l, b.finished(1, ledger.Failed)))
 }
 
-// finishAfterAnotherRun: what a run says of its end counts even if its lease
-// was lost by then.
+// finishAfterAnotherRun: the end of a run counts even if its lease was lost.
 func finishAfterAnotherRun(b *ledgerBench) {
 	first := b.claim(1, b.Short, locking.AtMostOnce)
 	b.awaitInterrupted()

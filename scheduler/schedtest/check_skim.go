@@ -6,8 +6,8 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// skimsSeveralJobs reads two jobs in stretches of many sizes, if the ledger can, and
-// one that nobody knows.
+// skimsSeveralJobs reads two jobs in stretches of many sizes, if the ledger can, and an
+// unknown one.
 func skimsSeveralJobs(b *ledgerBench) {
 	store, ok := b.ledger.(ledger.Skimmer)
 	if !ok {
@@ -34,7 +34,7 @@ func skimsSeveralJobs(b *ledgerBench) {
 	}
 }
 
-// wantSkimmed wants stretch after stretch to have what Ticks lists, and Runs.
+// wantSkimmed wants the stretches together to equal Ticks, and Runs.
 func (b *ledgerBench) wantSkimmed(store ledger.Skimmer, jobs []string, size int) {
 	b.Helper()
 	for _, perTick := range []bool{true, false} {

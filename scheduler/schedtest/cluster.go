@@ -13,38 +13,38 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// A Cluster is replicas that share jobs, nodes and virtual time. Its methods
-// are for the goroutine of the test. Make one with Run.
+// A Cluster is a set of replicas that share jobs, nodes and virtual time. Use its methods
+// in the test's goroutine. Create one with Run.
 type Cluster struct {
 	t        *testing.T
 	setup    Setup
 	world    *world
 	replicas []*Replica
-	jobs     []scheduler.Job // of all replicas, also of former times
-	dead     []*life         // that were killed
+	jobs     []scheduler.Job // of all replicas, now and before
+	dead     []*life         // killed
 
 	mu      sync.Mutex
 	instead map[string]jobs.Handler
 	waiting *awaited // nil unless Await waits
 }
 
-// An awaited is the next run of a job.
+// awaited is the next run of a job.
 type awaited struct {
 	job string
-	run chan jobs.Run // takes one
+	run chan jobs.Run // has room for one
 }
 
 // Now is the virtual time, in UTC.
 func (c *Cluster) Now() time.Time { return time.Now().UTC() }
 
-// Forward lets the time pass, with everything that happens in it. What begins at
-// the very end of it has begun when Forward returns.
+// Forward advances the time, with everything that happens in it. Attempts at its very end
+// have begun when Forward returns.
 func (c *Cluster) Forward(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// ForwardTo lets the time pass until t.
+// ForwardTo advances the time to t.
 func (c *Cluster) ForwardTo(t time.Time) {
 	c.t.Helper()
 	d := time.Until(t)
@@ -54,8 +54,8 @@ func (c *Cluster) ForwardTo(t time.Time) {
 	c.Forward(d)
 }
 
-// Await lets the time pass until the next run of the job begins, and returns
-// it. None within the given time ends the test.
+// Await advances the time until the next run of the job begins, and returns it. If none
+// begins within the given time, the test ends.
 func (c *Cluster) Await(job string, within time.Duration) jobs.Run {
 	c.t.Helper()
 	a := &awaited{job: job, run: make(chan jobs.Run, 1)}
@@ -79,7 +79,7 @@ func (c *Cluster) await(a *awaited) {
 	c.waiting = a
 }
 
-// begun notes that a function is about to be called.
+// begun signals that a function is about to be called.
 func (c *Cluster) begun(run jobs.Run) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,8 +89,7 @@ func (c *Cluster) begun(run jobs.Run) {
 	}
 }
 
-// Replace lets fn be called from now on in place of the job's function; nil
-// puts the job's own back.
+// Replace calls fn instead of the job's function from now on; nil restores the job's own.
 func (c *Cluster) Replace(job string, fn jobs.Handler) {
 	c.t.Helper()
 	c.known(job)
@@ -99,7 +98,7 @@ func (c *Cluster) Replace(job string, fn jobs.Handler) {
 	c.instead[job] = fn
 }
 
-// function is what is called for a job.
+// function returns the function of a job.
 func (c *Cluster) function(job string, own jobs.Handler) jobs.Handler {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,8 +111,8 @@ func (c *Cluster) function(job string, own jobs.Handler) jobs.Handler {
 	return own
 }
 
-// Update replaces the jobs of all replicas; Replica.Update those of one, as in
-// the middle of a roll-out.
+// Update replaces the jobs of all replicas. Replica.Update does so for one, as during a
+// roll-out.
 func (c *Cluster) Update(list []scheduler.Job) {
 	c.t.Helper()
 	c.setup.Jobs = list
@@ -122,7 +121,7 @@ func (c *Cluster) Update(list []scheduler.Job) {
 	}
 }
 
-// meet notes jobs that the test may name.
+// meet adds jobs that the test may name.
 func (c *Cluster) meet(list []scheduler.Job) {
 	for _, j := range list {
 		i := slices.IndexFunc(c.jobs, func(have scheduler.Job) bool { return have.Name == j.Name })
@@ -134,8 +133,8 @@ func (c *Cluster) meet(list []scheduler.Job) {
 	}
 }
 
-// known returns the key of a job, under which the nodes know it. It ends the test
-// if there is no such job: a misspelt name must not pass for one without ticks.
+// known returns the key of a job. It ends the test if there is no such job: a misspelt name
+// must not look like a job without ticks.
 func (c *Cluster) known(job string) (key string) {
 	c.t.Helper()
 	var names []string
@@ -162,7 +161,7 @@ func (c *Cluster) Add() *Replica {
 	return r
 }
 
-// Replicas returns those that run, in the order of their names.
+// Replicas returns the running replicas, sorted by name.
 func (c *Cluster) Replicas() []*Replica {
 	var list []*Replica
 	for _, r := range c.replicas {
@@ -173,8 +172,8 @@ func (c *Cluster) Replicas() []*Replica {
 	return list
 }
 
-// Replica returns the replica of that name, whether or not it runs: that of a
-// run, by its Run.Replica.
+// Replica returns the replica with the name, running or not; Run.Replica names that of a
+// run.
 func (c *Cluster) Replica(name string) *Replica {
 	c.t.Helper()
 	for _, r := range c.replicas {
@@ -186,7 +185,7 @@ func (c *Cluster) Replica(name string) *Replica {
 	return nil
 }
 
-// Outage kills all replicas, lets the time pass, and starts them again.
+// Outage kills all replicas, advances the time, and starts them again.
 func (c *Cluster) Outage(d time.Duration) {
 	c.t.Helper()
 	died := c.Replicas()
@@ -200,18 +199,18 @@ func (c *Cluster) Outage(d time.Duration) {
 	synctest.Wait()
 }
 
-// StopNodes takes the quorum away: from now on no claim is granted, no lease
-// extended, nothing recorded.
+// StopNodes takes the quorum away: no claim is granted, no lease extended, nothing
+// recorded.
 func (c *Cluster) StopNodes() { c.world.stopNodes() }
 
-// StartNodes brings the nodes back, with all that they knew.
+// StartNodes brings the nodes back, with their memory.
 func (c *Cluster) StartNodes() {
 	c.world.startNodes()
 	synctest.Wait()
 }
 
-// LoseLease takes the lease of the job's run away. The run hears of it when its
-// replica tries to extend the lease, after a third of lock.ttl at the latest.
+// LoseLease ends the lease of the job's run. The run notices when its replica tries to
+// extend the lease, after a third of lock.ttl at the latest.
 func (c *Cluster) LoseLease(job string) {
 	c.t.Helper()
 	if c.world.lose(c.known(job)) == 0 {
@@ -219,7 +218,7 @@ func (c *Cluster) LoseLease(job string) {
 	}
 }
 
-// end stops all replicas, and tells what happened if the test failed.
+// end stops all replicas, and logs what happened if the test failed.
 func (c *Cluster) end() {
 	c.t.Helper()
 	c.StartNodes()
@@ -228,7 +227,7 @@ func (c *Cluster) end() {
 	}
 	for _, l := range c.dead {
 		if err := <-l.ended; err != nil {
-			c.t.Logf("a replica that was killed ended with: %v", err) // what it makes of that is no matter
+			c.t.Logf("a replica that was killed ended with: %v", err) // its reaction does not matter
 		}
 	}
 	if c.t.Failed() {

@@ -13,23 +13,20 @@
 //
 // # A cluster in a test
 //
-// [Run] makes a [Cluster] of replicas, three unless [Setup] says otherwise, in
-// a bubble of testing/synctest: real schedulers, with the decisions of nodes and
-// their ledger in memory. Time stands still while anything works, and moves by
-// [Cluster.Forward] and [Cluster.Await]. Functions of jobs run as they do in
-// production; [Cluster.Replace] and [Setup.Instead] put others in their place,
-// and must do so for functions that leave the process (exec, http), or days of
-// work are done in earnest. [Calls] notes the calls of a function with its
-// params.
+// [Run] makes a [Cluster] of replicas, three unless [Setup] says otherwise, in a bubble of
+// testing/synctest: real schedulers, with the decisions of nodes and their ledger in
+// memory. Time stops while anything works, and moves by [Cluster.Forward] and
+// [Cluster.Await]. Functions of jobs run as in production. Functions that leave the process
+// (exec, http) must be replaced by [Cluster.Replace] or [Setup.Instead], or days of work
+// are really done. [Calls] records the calls of a function with its params.
 //
-// What may go wrong is a method call: [Replica.Kill], [Replica.Freeze],
-// [Replica.Stop], [Cluster.StopNodes], [Cluster.LoseLease]. [Cluster.Update]
-// changes the jobs while they run, as a roll-out does; [Cluster.Trigger],
-// [Cluster.Pause], [Cluster.Resume] and [Cluster.Do] are what people ask for.
+// Faults are method calls: [Replica.Kill], [Replica.Freeze], [Replica.Stop],
+// [Cluster.StopNodes], [Cluster.LoseLease]. [Cluster.Update] changes the jobs while they
+// run, as a roll-out does; [Cluster.Trigger], [Cluster.Pause], [Cluster.Resume] and
+// [Cluster.Do] are requests of people.
 //
-// What became of the ticks is read from the ledger: [Cluster.Expect] compares
-// it with lines of text, [Cluster.Ticks] and [Cluster.Runs] return it. A test
-// that fails prints it.
+// The outcomes are in the ledger: [Cluster.Expect] compares it with lines of text,
+// [Cluster.Ticks] and [Cluster.Runs] return it. A test that fails prints it.
 //
 // # Conformance kits
 //

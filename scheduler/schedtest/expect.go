@@ -10,16 +10,15 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// Ticks returns the ledger's line on every tick of the job, oldest first: how
-// its last run ended, or why it did not run.
+// Ticks returns the ledger's entry of every tick of the job, oldest first: its last run, or
+// why it did not run.
 func (c *Cluster) Ticks(job string) []ledger.Entry {
 	c.t.Helper()
 	return c.read(c.known(job), c.world.ledger.Ticks)
 }
 
-// Runs returns the ledger's lines on the runs of the jobs, of all jobs if none
-// is named, in the order in which they began. A tick that was run again has
-// several.
+// Runs returns the ledger's entries of the runs of the jobs, by default of all jobs, in the
+// order in which they began. A tick that was run again has several.
 func (c *Cluster) Runs(names ...string) []ledger.Entry {
 	c.t.Helper()
 	if len(names) == 0 {
@@ -46,14 +45,14 @@ func (c *Cluster) read(key string, list func(context.Context, ledger.Query) ([]l
 	return entries
 }
 
-// Expect compares what the ledger has of the job's ticks with lines, one per
-// tick, oldest first:
+// Expect compares the ledger's entries of the job's ticks with lines, one per tick, oldest
+// first:
 //
 //	2026-03-29T01:00:00Z succeeded
 //	2026-03-30T01:00:00Z missed: no quorum
 //
-// After the outcome may follow the beginning of the reason. Anything else is an
-// error, which shows both.
+// The beginning of the reason may follow the outcome. A difference is an error, which shows
+// both.
 func (c *Cluster) Expect(job string, lines ...string) {
 	c.t.Helper()
 	if diff := compare(c.Ticks(job), lines); diff != "" {
@@ -61,7 +60,7 @@ func (c *Cluster) Expect(job string, lines ...string) {
 	}
 }
 
-// compare shows where the ticks are not as the lines say, "" if nowhere.
+// compare shows the differences between ticks and lines, "" if there are none.
 func compare(ticks []ledger.Entry, lines []string) string {
 	same := true
 	var b strings.Builder
@@ -86,8 +85,7 @@ func compare(ticks []ledger.Entry, lines []string) string {
 	return b.String()
 }
 
-// matches tells whether the line is the wanted one, whose reason may be left
-// out or cut short.
+// matches reports whether got is the wanted line, whose reason may be omitted or cut.
 func matches(got, want string) bool {
 	return got == want || strings.HasPrefix(got, want+": ") ||
 		strings.Contains(want, ": ") && strings.HasPrefix(got, want)
@@ -105,7 +103,7 @@ func line(e ledger.Entry) string {
 // tail is how many ticks of each job a failed test prints.
 const tail = 20
 
-// account is what happened of late, for a test that failed.
+// account lists the latest events, for a test that failed.
 func (c *Cluster) account() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "it is %s; of the last ticks the ledger has:", jobs.FormatTick(c.Now()))

@@ -12,13 +12,12 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// ErrKilled is the cause with which the contexts of functions end whose replica
-// was killed. A process that died ends its functions too; here they must see to
-// it themselves, and do nothing more.
+// ErrKilled is the cause when the contexts of a killed replica's functions end. A dead
+// process ends its functions; here they must return, and do nothing more.
 var ErrKilled = errors.New("schedtest: the replica was killed")
 
-// A gate stands between one life of a replica and the world. It is open, shut
-// while the process is frozen, and leads nowhere once the process is dead.
+// A gate is between one life of a replica and the world. It is open, closed while the
+// process is frozen, and leads nowhere once the process is dead.
 type gate struct {
 	*world
 	dead atomic.Bool
@@ -69,8 +68,7 @@ func (g *gate) kill() {
 	g.thaw()
 }
 
-// pass waits while the process is frozen: whatever it waits for, it does not
-// notice.
+// pass waits while the process is frozen.
 func (g *gate) pass() {
 	g.mu.Lock()
 	open := g.open
@@ -78,12 +76,10 @@ func (g *gate) pass() {
 	<-open
 }
 
-// through lets a message through to the nodes, if they answer and the process
-// lives.
+// through passes a message to the nodes, if they answer and the process is alive.
 func (g *gate) through(ctx context.Context) error { return g.send(ctx, g.ask) }
 
-// send lets a message through when answered has returned, unless the process has
-// died by then.
+// send passes a message once answered has returned, unless the process has died by then.
 func (g *gate) send(ctx context.Context, answered func(context.Context) error) error {
 	g.pass()
 	err := answered(ctx)
@@ -123,7 +119,7 @@ func (g *gate) Watch(req locking.Request, start uint64) locking.Watch {
 	return gatedWatch{g.locks.Watch(req, start), g}
 }
 
-// A gatedWatch looks at a tick from behind a gate.
+// A gatedWatch is a Watch behind a gate.
 type gatedWatch struct {
 	locking.Watch
 	*gate
@@ -136,7 +132,7 @@ func (w gatedWatch) Look(ctx context.Context) error {
 	return w.Watch.Look(ctx)
 }
 
-// A lease is one that a gate stands before.
+// A lease is a lease behind a gate.
 type lease struct {
 	locking.Lease
 	*gate
@@ -153,12 +149,12 @@ func (l *lease) Extend(ctx context.Context) error {
 	return l.Lease.Extend(ctx)
 }
 
-// Release goes on asking while ctx lets it, as the real one does.
+// Release tries again while ctx lasts, as the real one does.
 func (l *lease) Release(ctx context.Context, note []byte) error {
 	return l.end(ctx, func() error { return l.Lease.Release(ctx, note) })
 }
 
-// HandOver does the same.
+// HandOver does so, too.
 func (l *lease) HandOver(ctx context.Context, note []byte) error {
 	return l.end(ctx, func() error { return l.Lease.HandOver(ctx, note) })
 }

@@ -10,10 +10,9 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// Hooks say how the checks of a kit are run.
+// Hooks say how to run the checks of a kit.
 type Hooks struct {
-	// Wait lets the given time pass. Default: time.Sleep, which is also right
-	// within a synctest bubble.
+	// Wait lets the given time pass. Default: time.Sleep, also for synctest bubbles.
 	Wait func(time.Duration)
 	// Bubble, if set, runs each check; synctest.Test fits.
 	Bubble func(t *testing.T, check func(t *testing.T))
@@ -32,18 +31,18 @@ func (h Hooks) withDefaults() Hooks {
 	return h
 }
 
-// A LedgerBackend is a kind of Ledger on trial.
+// A LedgerBackend is a kind of Ledger under test.
 type LedgerBackend struct {
 	Hooks
-	// New makes an empty cluster: a Locker, and a Ledger that reads what the
-	// Locker keeps. Required.
+	// New makes an empty cluster: a Locker, and a Ledger that reads the Locker's notes.
+	// Required.
 	New func(t testing.TB) (locking.Locker, ledger.Store)
-	// Long is the TTL of leases that must not run out within a check, and at
-	// least 20 times Short. Default: 30 s.
+	// Long is the TTL of leases that must not expire within a check, at least 20 times
+	// Short. Default: 30 s.
 	Long time.Duration
-	// Short is the TTL of leases that a check lets run out. Default: 300 ms.
+	// Short is the TTL of leases that a check lets expire. Default: 300 ms.
 	Short time.Duration
-	// Keep is how many ticks of one job the ledger keeps at most. Required.
+	// Keep bounds the ticks of one job in the ledger. Required.
 	Keep int
 }
 
@@ -105,7 +104,7 @@ func ledgerChecks() []ledgerCheck {
 	}
 }
 
-// A RosterBackend is a kind of Roster on trial.
+// A RosterBackend is a kind of Roster under test.
 type RosterBackend struct {
 	Hooks
 	// New makes an empty cluster and returns its roster. Required.

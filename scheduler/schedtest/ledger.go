@@ -11,14 +11,13 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// keep is how many ticks without a run a Ledger remembers per job by default.
+// keep is the default of Ledger.Keep.
 const keep = 1000
 
 // Ledger is a [ledger.Store] in memory. Runs are those that its Memory
 // granted.
 type Ledger struct {
-	// Keep bounds the ticks without a run that are remembered of one job; runs are
-	// bounded by Store. Default 1000.
+	// Keep bounds the stored ticks of a job without a run; Store bounds runs. Default 1000.
 	Keep int
 
 	locks *locktest.Memory
@@ -28,7 +27,7 @@ type Ledger struct {
 	kept  map[string]kept
 }
 
-// NewLedger returns a ledger over what locks grants.
+// NewLedger returns a ledger over the claims of locks.
 func NewLedger(locks *locktest.Memory) *Ledger {
 	return &Ledger{locks: locks, ticks: map[string][]ledger.Entry{}, kept: map[string]kept{}}
 }
@@ -55,7 +54,7 @@ func (l *Ledger) Record(ctx context.Context, e ledger.Entry) (first bool, err er
 	return i < 0, nil
 }
 
-// keepNotes keeps the first n of the ticks that did not run. The caller holds the lock.
+// keepNotes keeps the first n ticks without a run. The caller holds the lock.
 func (l *Ledger) keepNotes(job string, sorted []ledger.Entry, n int) {
 	k := l.kept[job]
 	k.drop(sorted[n:])
@@ -110,7 +109,7 @@ func (l *Ledger) Skim(ctx context.Context, stretches []ledger.Stretch, perTick b
 	return skimmed, nil
 }
 
-// all are runs and ticks that did not run, sorted.
+// all returns runs and ticks without a run, sorted.
 func (l *Ledger) all(job string) ([]ledger.Entry, error) {
 	all, err := l.runs(job)
 	if err != nil {
@@ -180,7 +179,7 @@ func entry(r locktest.Record) (ledger.Entry, error) {
 	return e, nil
 }
 
-// selected cuts a sorted list down to what the query asks for.
+// selected applies a query to a sorted list.
 func selected(sorted []ledger.Entry, q ledger.Query) []ledger.Entry {
 	sorted = slices.DeleteFunc(sorted, func(e ledger.Entry) bool { return !q.Wants(e) })
 	return sorted[:min(len(sorted), q.Limit)]

@@ -10,8 +10,7 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// logs are the archive of a Cluster. It keeps everything, whatever a job's
-// history says: a test wants to see it all.
+// logs are the archive of a Cluster. It keeps everything, despite a job's history.
 type logs struct {
 	mu   sync.Mutex
 	list map[string]ledger.Log // by job and token
@@ -50,8 +49,8 @@ func (l *logs) of(job string, token locking.Token) (ledger.Log, bool) {
 	return log, ok
 }
 
-// Log returns what a run has logged with its Run.Logger, in lines as
-// slog.TextHandler writes them; the run is one of Runs or Ticks.
+// Log returns the log that a run wrote with its Run.Logger, in lines as slog.TextHandler
+// writes them; the run is one of Runs or Ticks.
 func (c *Cluster) Log(run ledger.Entry) string {
 	c.t.Helper()
 	log, _ := c.world.logs.of(run.Job, run.Token)

@@ -21,7 +21,7 @@ type Roster struct {
 	sets     map[string][]byte
 }
 
-// published is a version of a job, and when somebody last published it.
+// published is a version of a job, and when it was last published.
 type published struct {
 	job scheduler.JobInfo
 	at  time.Time

@@ -10,31 +10,29 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// A Setup is what a Cluster is made of.
+// A Setup describes a Cluster.
 type Setup struct {
-	// Jobs that every replica serves: those of a configuration file, by
-	// replicatest.Load, or written in Go. Required.
+	// Jobs of every replica: those of a configuration file, by replicatest.Load, or written
+	// in Go. Required.
 	Jobs []scheduler.Job
-	// Replicas that there are at first. Default 3.
+	// Replicas at the start. Default 3.
 	Replicas int
-	// Labels of the first replica, of the second and so on. Those beyond have
-	// Config.Labels.
+	// Labels of the first replica, of the second and so on. Others have Config.Labels.
 	Labels []map[string]string
-	// Start is when the test begins, at or after the year 2000. Ticks after it
-	// come due. Default: 2000-01-01T00:00:00Z.
+	// Start is when the test begins, at or after the year 2000. Default:
+	// 2000-01-01T00:00:00Z.
 	Start time.Time
-	// Config is what the replicas have in common: leases, windows, limits. Its
-	// Replica, Locker, Ledger, Roster, Acts, Archive and Clock are the Cluster's;
-	// its ActsEvery and BeatEvery are 10 s by default, so that days pass quickly.
+	// Config is the common configuration of the replicas: leases, windows, limits. The
+	// Cluster sets its Replica, Locker, Ledger, Roster, Acts, Archive and Clock. Its
+	// ActsEvery and BeatEvery are 10 s by default, so days pass quickly.
 	Config scheduler.Config
 	// Instead, if set, is called in place of every job's function.
 	Instead jobs.Handler
 }
 
 // Run calls test with a Cluster whose replicas have just started, in a bubble of
-// testing/synctest. Within it use the t that test is given, and no t.Run or
-// t.Parallel. Functions that still run when test returns are waited for, as in
-// the drain of a replica; one that does not end is an error.
+// testing/synctest. In it use the t of test, and no t.Run or t.Parallel. When test returns,
+// Run waits for functions as in a drain; one that does not end is an error.
 func Run(t *testing.T, s Setup, test func(t *testing.T, c *Cluster)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

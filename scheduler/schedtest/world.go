@@ -11,15 +11,14 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// remembered is how many runs, and how many ticks without one, a Cluster keeps
-// of each job.
+// remembered is how many runs, and how many ticks without one, a Cluster keeps of each job.
 const remembered = 1_000_000
 
-// silence is what a replica waits for nodes that do not answer.
+// silence is how long a replica waits for nodes that do not answer.
 const silence = 200 * time.Millisecond
 
-// A world is what the replicas of a Cluster share: what nodes decide and keep,
-// and whether they answer.
+// A world is the shared part of a Cluster: the decisions and memory of nodes, and whether
+// they answer.
 type world struct {
 	locks  *locktest.Memory
 	ledger *Ledger
@@ -28,7 +27,7 @@ type world struct {
 	acts   *Acts
 
 	mu     sync.Mutex
-	leases map[*lease]bool // that have not ended
+	leases map[*lease]bool // leases that have not ended
 	up     chan struct{}   // closed while the nodes answer
 }
 
@@ -59,7 +58,7 @@ func (w *world) startNodes() {
 	}
 }
 
-// answers tells whether the nodes are up. The caller holds the mutex.
+// answers reports whether the nodes are up. The caller holds the mutex.
 func (w *world) answers() bool {
 	select {
 	case <-w.up:
@@ -89,7 +88,7 @@ func (w *world) await(ctx context.Context) error {
 	}
 }
 
-// lose takes the leases of a job away, and tells how many there were.
+// lose ends the leases of a job, and returns their number.
 func (w *world) lose(job string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

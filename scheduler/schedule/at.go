@@ -16,7 +16,6 @@ func (a At) Next(after time.Time) time.Time {
 	return tick
 }
 
-// at reads "@at TIME".
 func (p *specParser) at() (Schedule, error) {
 	const example = "2027-01-01T00:00:00Z"
 	switch {

@@ -22,7 +22,7 @@ func BenchmarkNextOfDays(b *testing.B) {
 	}
 }
 
-// BenchmarkNextOfCompound has a calendar in the way and two schedules.
+// BenchmarkNextOfCompound has a calendar and two schedules.
 func BenchmarkNextOfCompound(b *testing.B) {
 	c := NewCalendar("holidays", nil)
 	for _, days := range []string{"*-12-24..*-01-01", "*-05-01", "*-07-14", "2027-03-28", "2027-05-17"} {

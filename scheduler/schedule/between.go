@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// errNoTicks is what a schedule is refused with that would never tick.
+// errNoTicks refuses a schedule without any tick.
 var errNoTicks = errors.New("the schedule never ticks")
 
-// Between has the ticks of s from start on and before end; a zero time is no
-// bound. A range in the past is as good as any other: a configuration stays
-// valid after its last tick. But a range without a tick is an error.
+// Between has the ticks of s from start on and before end; a zero time is no bound. The
+// range may lie in the past, so a configuration stays valid after its last tick. A range
+// without a tick is an error.
 func Between(s Schedule, start, end time.Time) (Schedule, error) {
 	if !start.IsZero() && !end.IsZero() && !start.Before(end) {
 		return nil, fmt.Errorf("the end %s is not after the start %s: write a later end", formatBound(end), formatBound(start))
@@ -64,5 +64,5 @@ func (b between) plan(after time.Time, excluded bool) Planned {
 	return p
 }
 
-// formatBound writes a time at which a schedule starts or ends.
+// formatBound formats the start or end of a schedule.
 func formatBound(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z07:00") }

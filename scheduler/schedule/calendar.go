@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Calendar is a set of days and times without ticks, such as the public
-// holidays: see Exclude. It is filled before it is used.
+// A Calendar is a set of days and times without ticks, such as public holidays: see
+// Exclude. Fill it before use.
 type Calendar struct {
 	name   string
 	zone   *time.Location // nil: that of the schedule
@@ -19,8 +19,8 @@ type Calendar struct {
 	civil, exact timeRanges
 }
 
-// NewCalendar returns a calendar without a day. Its days are days in the zone
-// or, if that is nil, in the zone of each schedule.
+// NewCalendar returns an empty calendar. Its days are days in the zone or, if that is nil,
+// in the zone of each schedule.
 func NewCalendar(name string, zone *time.Location) *Calendar {
 	return &Calendar{name: name, zone: zone}
 }
@@ -43,8 +43,8 @@ func (c *Calendar) addEvents(events []event) {
 	c.civil, c.exact = c.civil.add(civil...), c.exact.add(exact...)
 }
 
-// freeFrom returns the first second from the given one on that may not be
-// excluded: the same one if it is not. Times are Unix seconds.
+// freeFrom returns the first second from at on that may not be excluded. Times are Unix
+// seconds.
 func (c *Calendar) freeFrom(at int64, zone *time.Location) int64 {
 	free := max(at, c.exact.end(at))
 	if len(c.civil) == 0 {
@@ -52,7 +52,7 @@ func (c *Calendar) freeFrom(at int64, zone *time.Location) int64 {
 	}
 	seg := segmentAt(cmp.Or(c.zone, zone), at)
 	if end := c.civil.end(at + seg.offset); end > at+seg.offset {
-		// Civil time runs evenly only as far as the clocks do not change.
+		// Civil time is continuous only until the clocks change.
 		free = max(free, min(end-seg.offset, seg.end))
 	}
 	return free
@@ -91,7 +91,7 @@ func (c *Calendar) UnmarshalJSON(text []byte) error {
 // 2200-01-01T00:00:00Z.
 const calendarsEnd = 7258118400
 
-// A timeRange is a stretch of seconds, the end left out.
+// A timeRange is a range of seconds, without its end.
 type timeRange struct{ start, end int64 }
 
 // timeRanges are in order, and neither overlap nor touch.

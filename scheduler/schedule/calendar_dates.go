@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Add takes in days:
+// Add adds days:
 //
 //	2026-12-25                 a day
 //	2026-12-24..2027-01-01     days, the last one included
-//	*-12-25                    a day of every year; *-02-29 is one of leap years
+//	*-12-25                    a day of every year; *-02-29 only of leap years
 //	*-12-24..*-01-01           days of every year
 //
 // Years are 1970 to 2199.
@@ -67,13 +67,13 @@ func readDay(text string) (calendarDay, error) {
 	return calendarDay{day, yearly}, nil
 }
 
-// wholeDays is from the first day's midnight to that after the last one.
+// wholeDays is from the first day's midnight to the midnight after the last day.
 func wholeDays(first, last time.Time) timeRange {
 	return timeRange{first.Unix(), last.Unix() + secondsPerDay}
 }
 
-// everyYear repeats days in all years that have the first one. A last day
-// before the first is one of the next year.
+// everyYear repeats days in all years that have the first one. A last day before the first
+// is in the next year.
 func everyYear(first, last time.Time) []timeRange {
 	wraps := 0
 	if last.Before(first) {

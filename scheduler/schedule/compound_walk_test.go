@@ -36,7 +36,7 @@ type compound struct {
 	dates      []string
 	ics        string
 	start, end time.Time
-	// excluded tells whether a calendar holds a civil time, or an instant.
+	// excluded reports whether a calendar holds a civil time, or an instant.
 	excluded func(civil, at int64) bool
 }
 

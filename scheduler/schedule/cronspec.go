@@ -78,8 +78,8 @@ func newCivilSpec(f [numFields]field) civilSpec {
 	return c
 }
 
-// next returns the first matching civil second after the given one; false if
-// there is none within ten years or, with a filter, none at all.
+// next returns the first matching civil second after the given one; false if there is none
+// within ten years or, with a filter, none at all.
 func (c *civilSpec) next(civil int64) (int64, bool) {
 	if c.days != nil {
 		return c.nextOnDays(civil)
@@ -87,8 +87,7 @@ func (c *civilSpec) next(civil int64) (int64, bool) {
 	t := time.Unix(civil, 0).UTC()
 	next := c.spec.Next(t)
 	if next.IsZero() {
-		// It gives up after five calendar years, but a 29 February may be eight
-		// years away.
+		// cron stops after five calendar years, but a 29 February may be eight years away.
 		next = c.spec.Next(time.Date(t.Year()+5, 12, 31, 23, 59, 59, 0, time.UTC))
 	}
 	return next.Unix(), !next.IsZero()
@@ -114,7 +113,7 @@ func (c *civilSpec) matches(civil int64) bool {
 	return ok && next == civil
 }
 
-// everyHour tells whether the spec's hour field takes all hours.
+// everyHour reports whether the hour field has all hours.
 func (c *civilSpec) everyHour() bool {
 	const all = 1<<24 - 1
 	return c.spec.Hour&all == all

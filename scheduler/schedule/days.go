@@ -8,7 +8,7 @@ import (
 
 const secondsPerDay = 24 * 60 * 60
 
-// A month is one of a certain year.
+// A month is a month of one year.
 type month struct {
 	days  int
 	first time.Weekday // of its first day
@@ -23,8 +23,8 @@ func monthOf(year int, m time.Month) month {
 
 func (m month) weekday(day int) time.Weekday { return (m.first + time.Weekday(day-1)) % 7 }
 
-// A dayFilter says on which days a spec ticks, where it says more than
-// robfig/cron can read: L, W, #, or years. Sets are bits by value.
+// A dayFilter selects days by L, W, # and years, which robfig/cron cannot read. Sets are
+// bits by value.
 type dayFilter struct {
 	years        []int // nil: all
 	months       uint16
@@ -35,7 +35,7 @@ type dayFilter struct {
 	both         bool // a day must match both day fields: one of them is *
 }
 
-// newDayFilter returns nil where robfig/cron is enough.
+// newDayFilter returns nil if robfig/cron is enough.
 func newDayFilter(f [numFields]field) *dayFilter {
 	if f[domField].rules == nil && f[dowField].rules == nil && f[yearField].star {
 		return nil
@@ -56,7 +56,7 @@ func newDayFilter(f [numFields]field) *dayFilter {
 
 // next returns the first day from the given one on, both counted from 1970.
 func (d *dayFilter) next(from int64) (int64, bool) {
-	const cycle = 400 * 12 // months until all days have the same weekdays again
+	const cycle = 400 * 12 // months until weekdays repeat
 	year, m, day := time.Unix(from*secondsPerDay, 0).UTC().Date()
 	for range cycle + 1 {
 		if later := d.in(year, m) >> day << day; later != 0 {

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// ErrNoDefinition is for schedules of other packages, of which nobody but the
-// replica that has them can compute a tick.
+// ErrNoDefinition is for schedules of other packages: only a replica that has the schedule
+// can compute its ticks.
 var ErrNoDefinition = errors.New("the schedule has no written form")
 
-// Definition writes a schedule of this package as text, from which
-// ParseDefinition makes an equal one elsewhere. Else it is ErrNoDefinition.
+// Definition encodes a schedule of this package as text, from which ParseDefinition makes
+// an equal one. For other schedules it returns ErrNoDefinition.
 func Definition(s Schedule) (string, error) {
 	d, err := define(s)
 	if err != nil {
@@ -31,14 +31,14 @@ func ParseDefinition(text string) (Schedule, error) {
 	return d.schedule()
 }
 
-// A definition is one of: a spec; any of several; one with calendars; one with
-// bounds. It is kept on the nodes: only add optional fields.
+// A definition is one of: a spec; any of several; one with calendars; one with bounds. The
+// nodes store it: only add optional fields.
 type definition struct {
 	Spec    string     `json:"spec,omitempty"`
 	Zone    zoneName   `json:"zone,omitzero"` // of the spec, or of the days of calendars
 	Gap     DSTGap     `json:"gap,omitempty"`
 	Overlap DSTOverlap `json:"overlap,omitempty"`
-	Name    string     `json:"name,omitempty"` // that H is hashed from
+	Name    string     `json:"name,omitempty"` // from which H is hashed
 
 	Any []definition `json:"any,omitempty"`
 
@@ -75,7 +75,7 @@ func define(s Schedule) (definition, error) {
 	return definition{}, fmt.Errorf("%w: it is a %T", ErrNoDefinition, s)
 }
 
-// define writes the spec, if there is one: code may ask for less than a second.
+// define writes the spec, if there is one: Go code may use less than a second.
 func (e Every) define() (definition, error) {
 	d := definition{Spec: fmt.Sprintf("%s %s offset %s", everyKeyword, e.Interval, e.Offset)}
 	if again, err := Parse(d.Spec, Options{}); err != nil || again != e {

@@ -7,9 +7,9 @@ const (
 	everyMinimum = time.Second
 )
 
-// Every is the Schedule of an @every spec: Offset after each multiple of
-// Interval since the Unix epoch, so that it ticks at the same instants on every
-// replica. Both count in whole milliseconds. An Interval below one never ticks.
+// Every is the Schedule of an @every spec: Offset after each multiple of Interval since the
+// Unix epoch, so all replicas tick at the same instants. Both are in whole milliseconds. An
+// Interval below one never ticks.
 type Every struct {
 	Interval time.Duration
 	Offset   time.Duration

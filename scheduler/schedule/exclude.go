@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Exclude takes the ticks away from s that lie in one of the calendars. They
-// do not exist: nobody misses them, and none is caught up.
+// Exclude removes the ticks of s that lie in one of the calendars. They do not exist: they
+// are neither missed nor caught up.
 //
-// Days count in the calendar's own zone if it has one, else in that of a cron
-// spec, else in the given one (UTC if nil). Calendars know no day after 2199:
-// there the schedule ends. It is an error if they leave nothing of it.
+// Days are in the calendar's own zone if it has one, else in that of a cron spec, else in
+// the given one (UTC if nil). The schedule ends after 2199, like calendars. It is an error
+// if no tick remains.
 func Exclude(s Schedule, zone *time.Location, calendars ...*Calendar) (Schedule, error) {
 	if len(calendars) == 0 {
 		return s, nil
@@ -81,8 +81,8 @@ func (e excluding) plan(after time.Time, excluded bool) Planned {
 	return p
 }
 
-// before is the last instant after which tick is the next one. The zero time,
-// after all others, stands for none.
+// before is the last instant after which tick is the next one. The zero time, after all
+// others, means none.
 func before(tick time.Time) time.Time {
 	if tick.IsZero() {
 		return time.Unix(calendarsEnd, 0)

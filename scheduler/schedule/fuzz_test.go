@@ -42,7 +42,7 @@ func FuzzParseSchedule(f *testing.F) {
 	})
 }
 
-// ends tells whether a schedule may have a last tick.
+// ends reports whether a schedule may have a last tick.
 func ends(s Schedule) bool {
 	if z, ok := s.(*zoned); ok {
 		return !z.fields()[yearField].star

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// AddICS takes in the events of an iCalendar file (RFC 5545): those of whole
-// days, and those with hours, which exclude just these. Times that name no zone
-// are in that of the calendar. Events may come again every year (FREQ=YEARLY
-// with INTERVAL, COUNT and UNTIL); cancelled ones are left out.
+// AddICS adds the events of an iCalendar file (RFC 5545): whole days, and events with
+// hours, which exclude just these. Times without a zone are in the calendar's zone. Events
+// may repeat every year (FREQ=YEARLY with INTERVAL, COUNT and UNTIL); cancelled ones are
+// omitted.
 //
-// What it does not understand and could exclude wrongly it refuses: other
-// rules, exceptions, zones that are not of IANA. The error is a *CalendarError.
+// It refuses what it does not understand and could exclude wrongly: other rules,
+// exceptions, zones that are not of IANA. The error is a *CalendarError.
 func (c *Calendar) AddICS(text string) error {
 	lines, err := contentLines(text)
 	if err != nil {
@@ -63,7 +63,7 @@ func (r *icsReader) read(l contentLine) error {
 	return nil
 }
 
-// finish takes in the event that was read.
+// finish adds the event that was read.
 func (r *icsReader) finish() error {
 	if strings.EqualFold(r.lines["STATUS"].value, "CANCELLED") {
 		return nil

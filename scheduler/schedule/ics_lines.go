@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A CalendarError says what in an .ics file is not understood, and where.
+// A CalendarError is an error in an .ics file, with its line.
 type CalendarError struct {
 	Line int // from 1
 	Msg  string
@@ -26,8 +26,8 @@ func (l contentLine) fail(format string, args ...any) error {
 	return &CalendarError{l.line, fmt.Sprintf(format, args...)}
 }
 
-// contentLines unfolds the lines of a file: one that begins with a blank goes
-// on from the one before.
+// contentLines unfolds the lines of a file: a line that begins with a blank continues the
+// one before.
 func contentLines(text string) ([]contentLine, error) {
 	var lines []contentLine
 	number := 0

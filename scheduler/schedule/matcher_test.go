@@ -154,7 +154,7 @@ func isDate(t *testing.T, day time.Time, target string) bool {
 	return last.Month() == day.Month() && last.AddDate(0, 0, 1).Month() != day.Month()
 }
 
-// isNearest tells whether day is the one from Monday to Friday, of all in its
+// isNearest reports whether day is the one from Monday to Friday, of all in its
 // month, that is the fewest days away.
 func isNearest(day, wanted time.Time) bool {
 	var nearest time.Time

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Planned is a tick to come.
+// Planned is a future tick.
 type Planned struct {
 	Tick time.Time
-	// Note says what a change of the clocks does to the tick, whether it is the
-	// first or the last, or which calendar takes it away; "" if nothing.
+	// Note says how a change of the clocks affects the tick, whether it is the first or the
+	// last, or which calendar excludes it; "" if nothing.
 	Note string
-	// Excluded: a calendar takes the tick away, so that there is none.
+	// Excluded: a calendar excludes the tick, so there is none.
 	Excluded bool
 }
 
@@ -35,8 +35,7 @@ func Preview(s Schedule, from time.Time, n int) []Planned {
 	return planned
 }
 
-// Coming goes through the ticks after from, and with excluded through those that
-// calendars take away, too.
+// Coming yields the ticks after from; with excluded, also those that calendars exclude.
 func Coming(s Schedule, from time.Time, excluded bool) iter.Seq[Planned] {
 	return func(yield func(Planned) bool) {
 		for p := plan(s, from, excluded); !p.Tick.IsZero() && yield(p); {
@@ -45,7 +44,7 @@ func Coming(s Schedule, from time.Time, excluded bool) iter.Seq[Planned] {
 	}
 }
 
-// A planner is a Schedule that has something to say of its ticks.
+// A planner is a Schedule with notes on its ticks.
 type planner interface {
 	// plan is Next and, if asked for, also returns excluded ticks.
 	plan(after time.Time, excluded bool) Planned
@@ -66,9 +65,9 @@ func (z *zoned) plan(after time.Time, _ bool) Planned {
 	return p
 }
 
-// LeastGap returns the shortest time between two of the first thousand ticks
-// of s from 2026 on, by which a jitter is judged; false if there are none to
-// compare. It does not depend on today's date: what is right stays right.
+// LeastGap returns the shortest time between two of the first thousand ticks of s from 2026
+// on, which limits the jitter; false if there are none to compare. It does not depend on
+// today's date, so a valid configuration stays valid.
 func LeastGap(s Schedule) (time.Duration, bool) {
 	least, last := time.Duration(math.MaxInt64), s.Next(time.Date(2026, 1, 1, 0, 0, 0, -1, time.UTC))
 	for range 1000 {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	_ "time/tzdata" // an image without zoneinfo knows every zone, too
+	_ "time/tzdata" // for images without zoneinfo
 )
 
 // A Schedule says when a job's ticks are. Every replica must compute the same
@@ -21,10 +21,10 @@ type Schedule interface {
 	Next(after time.Time) time.Time
 }
 
-// Options are what a spec does not say itself.
+// Options complete a spec.
 type Options struct {
-	// Location is the zone in which the fields of a cron spec are read, unless
-	// the spec names one. Default UTC; time.Local is refused.
+	// Location is the zone of a cron spec, unless the spec names one. Default UTC;
+	// time.Local is refused.
 	Location *time.Location
 	// DST says what happens to ticks when the clocks change.
 	DST DSTPolicy
@@ -32,7 +32,7 @@ type Options struct {
 	Name string
 }
 
-// WithDefaults returns a copy with the zero fields filled in.
+// WithDefaults returns a copy with defaults for the zero fields.
 func (o Options) WithDefaults() Options {
 	if o.Location == nil {
 		o.Location = time.UTC
@@ -41,7 +41,7 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// Validate reports what is wrong with the options.
+// Validate reports invalid options.
 func (o Options) Validate() error {
 	if o.Location == time.Local {
 		return errLocalZone
@@ -55,17 +55,16 @@ func (o Options) Validate() error {
 //	*/10 30 2 * * mon-fri     the same with a field for seconds in front
 //	0 30 2 * * * 2027-2029    and with one for years (1970 to 2199) at the end
 //	@hourly @daily @midnight @weekly @monthly @yearly @annually
-//	CRON_TZ=Europe/Paris 30 2 * * *    the zone goes before opts.Location; TZ= is the same
+//	CRON_TZ=Europe/Paris 30 2 * * *    the zone overrides opts.Location; TZ= is the same
 //	@every 90m                at the multiples of 90 minutes since 1970-01-01T00:00:00Z
 //	@every 1h offset 5m       five minutes after these
 //	@at 2027-01-01T00:00:00Z  once
 //
-// A field is a comma-separated list of values, ranges a-b, and either with a
-// step a-b/n; a/n runs from a to the field's end, * is every value, and ? is *
-// for the two day fields. Months and days of the week also have English names
-// of three letters; Sunday is 0 or 7. A range may run past the end of its field
-// and on from the beginning, except in years: 22-2, fri-mon, nov-feb/2, where
-// the days of a month are taken for 31.
+// A field is a comma-separated list of values, ranges a-b, and either with a step a-b/n;
+// a/n runs from a to the field's end, * is every value, and ? is * for the two day fields.
+// Months and days of the week also have English names of three letters; Sunday is 0 or 7. A
+// range may wrap past the end of its field, except in years: 22-2, fri-mon, nov-feb/2. Days
+// of the month wrap after 31.
 //
 // The field for the day of the month may list
 //
@@ -79,24 +78,22 @@ func (o Options) Validate() error {
 //
 // Months without such a day (31W, mon#5) have no tick for it.
 //
-// H is a value chosen by a hash of opts.Name and the field, so that many jobs
-// with "H H * * *" spread over the day and each keeps its time. H(0-29) chooses
-// from a range, H/15 where in the first 15 minutes a row of steps begins. Of
-// days of the month H chooses from 1-28.
+// H is chosen by a hash of opts.Name and the field, so that many jobs with "H H * * *"
+// spread over the day, each at a fixed time. H(0-29) chooses from a range, H/15 the start
+// of the steps within the first 15 minutes. Days of the month are chosen from 1-28.
 //
-// A day matches if both day fields do, but if neither is * (or ?), then if one
-// of them does. L, W, # and H count like values there: "0 0 L * fri" ticks on
-// the last day of the month and on every Friday.
+// A day matches if both day fields match. If neither is * (or ?), one of them is enough. L,
+// W, # and H count like values there: "0 0 L * fri" ticks on the last day of the month and
+// on every Friday.
 //
-// Cron specs tick on whole seconds of the zone's wall clock; DSTPolicy says
-// what happens when that jumps. An @every interval is at least one second, a
-// whole number of milliseconds, and knows no zone. An @at or a year in the past
-// is a schedule without a next tick, not an error: a configuration stays valid
-// after its last tick.
+// Cron specs tick on whole seconds of the zone's wall clock; DSTPolicy says what happens
+// when that jumps. An @every interval is at least one second, in whole milliseconds, and
+// has no zone. An @at or a year in the past is a schedule without a next tick, not an
+// error: a configuration stays valid after its last tick.
 //
-// Specs that never tick, whatever the date, are refused ("0 0 31W 2 *"), like
-// those that robfig/cron would silently take for something else. The error is a
-// *SpecError, unless the options are wrong.
+// Specs that never tick on any date are refused ("0 0 31W 2 *"), like those that
+// robfig/cron would silently misread. The error is a *SpecError, unless the options are
+// wrong.
 func Parse(spec string, opts Options) (Schedule, error) {
 	opts = opts.WithDefaults()
 	if err := opts.Validate(); err != nil {
@@ -128,10 +125,10 @@ func Parse(spec string, opts Options) (Schedule, error) {
 	return p.cron(opts)
 }
 
-// A SpecError says why a spec is not a schedule, and what to write instead.
+// A SpecError says why a spec is invalid, and what to write instead.
 type SpecError struct {
 	Spec string
-	Pos  int // byte offset in Spec of the word at fault
+	Pos  int // byte offset of the wrong word in Spec
 	Msg  string
 }
 

@@ -23,7 +23,7 @@ func splitWords(spec string) []word {
 	return words
 }
 
-// A specParser reads one spec; words are those not consumed yet.
+// A specParser reads one spec; words are those not yet consumed.
 type specParser struct {
 	spec  string
 	words []word
@@ -52,7 +52,7 @@ func (p *specParser) takeZone() (*time.Location, error) {
 	return zone, nil
 }
 
-// descriptors are the fields that the words with an @ stand for.
+// descriptors are the fields of words with an @.
 var descriptors = map[string]string{
 	"@yearly":   "0 0 1 1 *",
 	"@annually": "0 0 1 1 *",

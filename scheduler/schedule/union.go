@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Union ticks whenever one of the schedules does, once at instants that several
-// of them have.
+// Union ticks whenever one of the schedules does, once per instant.
 func Union(schedules ...Schedule) Schedule {
 	if len(schedules) == 1 {
 		return schedules[0]
@@ -28,7 +27,7 @@ func (u union) Next(after time.Time) time.Time {
 	return first
 }
 
-// plan is excluded where no member has the tick otherwise.
+// plan is excluded if every member with the tick excludes it.
 func (u union) plan(after time.Time, excluded bool) Planned {
 	var first Planned
 	for _, s := range u {

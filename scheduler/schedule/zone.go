@@ -9,12 +9,12 @@ import (
 
 var errLocalZone = errors.New("time zone Local differs between machines: write UTC or a name such as Europe/Paris")
 
-// LoadZone returns the time zone of an IANA name. It refuses the empty name
-// and the machine's own zone, which need not be the same on every replica.
+// LoadZone returns the time zone of an IANA name. It refuses the empty name and the
+// machine's own zone, which may differ between replicas.
 //
-// Rules come from the machine's zoneinfo where it has one, else from the copy
-// in the binary. Replicas with different releases of the rules may disagree
-// about ticks in a zone whose government has just changed them.
+// Rules come from the machine's zoneinfo if it has one, else from the copy in the binary.
+// Replicas with different releases of the rules may disagree about ticks in a zone whose
+// rules have just changed.
 func LoadZone(name string) (*time.Location, error) {
 	switch strings.ToLower(name) {
 	case "":

@@ -7,13 +7,13 @@ import (
 
 // zoned is a cron spec on the wall clock of a zone.
 //
-// A zone is a row of segments of constant offset from UTC. Within one, civil
-// time runs like any other and the spec is stepped on it; at the border to the
-// next, civil time jumps, and the policies apply.
+// A zone is a sequence of segments with constant offset from UTC. Within a segment, civil
+// time is continuous and the spec is stepped on it; at its border civil time jumps, and the
+// policies apply.
 type zoned struct {
 	spec civilSpec
 	text string // the fields as they were written
-	name string // of the job that an H is hashed from
+	name string // of the job, from which H is hashed
 	loc  *time.Location
 	dst  DSTPolicy
 }
@@ -49,7 +49,7 @@ func (z *zoned) runsAfterGaps() bool {
 	return z.dst.Gap == DSTGapRunAfter && !z.spec.everyHour()
 }
 
-// note says what a change of the clocks has done to a tick of z; "" if nothing.
+// note says how a change of the clocks has affected a tick of z; "" if it has not.
 func (z *zoned) note(tick time.Time) string {
 	at := tick.Unix()
 	seg := segmentAt(z.loc, at)
@@ -71,8 +71,8 @@ func (z *zoned) note(tick time.Time) string {
 	return ""
 }
 
-// leftOut returns the civil time before that of a tick, the first in its segment,
-// that fell into the gap in which the segment begins.
+// leftOut returns the civil time of a skipped tick before the given one, the first in its
+// segment: it fell into the gap at the segment's begin.
 func (z *zoned) leftOut(civil int64, seg segment) (int64, bool) {
 	if z.dst.Gap != DSTGapSkip || z.spec.everyHour() || seg.repeatedUntil >= seg.from {
 		return 0, false
@@ -85,19 +85,19 @@ func (z *zoned) leftOut(civil int64, seg segment) (int64, bool) {
 	return left, ok && first == civil
 }
 
-// A segment is a stretch of Unix time in which a zone's offset is constant.
+// A segment is a span of Unix time with a constant offset.
 type segment struct {
 	end    int64 // exclusive; math.MaxInt64 for the last one
 	offset int64 // civil minus Unix seconds
-	from   int64 // civil; where it begins, if anywhere
-	// repeatedUntil is where the previous segment's civil time ended. If clocks
-	// went back at the border, civil times before it come for the second time;
-	// if they went forward, those from it on were left out.
+	from   int64 // civil; its begin, if any
+	// repeatedUntil is the civil end of the previous segment. If clocks went back at the
+	// border, earlier civil times are repeated; if they went forward, later ones were
+	// skipped.
 	repeatedUntil int64
 }
 
-// segmentAt returns the segment with the instant, or a part of it that has the
-// instant: further borders, without a change, do no harm.
+// segmentAt returns the segment with the instant, or a part of it: extra borders without a
+// change are harmless.
 func segmentAt(loc *time.Location, at int64) segment {
 	t := time.Unix(at, 0).In(loc)
 	start, end := t.ZoneBounds()
@@ -110,9 +110,8 @@ func segmentAt(loc *time.Location, at int64) segment {
 		seg.end = end.Unix()
 	}
 	if seg.end <= at {
-		// ZoneBounds takes every year for 365 days where a zone goes on by rule,
-		// so on 31 December of a leap year its end is not after t. The true one
-		// is the end of that day.
+		// ZoneBounds assumes 365 days in years that follow a rule, so on 31 December of a
+		// leap year its end is not after t. The true end is the end of that day.
 		seg.end = t.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour).Unix()
 	}
 	return seg

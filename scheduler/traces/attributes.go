@@ -38,7 +38,7 @@ func ofRun(run jobs.Run) []attribute.KeyValue {
 	}
 }
 
-// ofEntry says what is known of a tick in the end.
+// ofEntry returns the attributes of a tick at its end.
 func ofEntry(e ledger.Entry) []attribute.KeyValue {
 	list := []attribute.KeyValue{
 		Tick.String(jobs.FormatTick(e.Tick)), Trigger.String(string(e.Trigger)), Outcome.String(string(e.Outcome)),

@@ -91,7 +91,7 @@ func (t *Tracer) event(r run, name string, attrs ...attribute.KeyValue) {
 	t.of(r).AddEvent(name, trace.WithAttributes(attrs...))
 }
 
-// skipped tells whether the function decided not to do its work.
+// skipped reports whether the function decided not to do its work.
 func skipped(err error) bool {
 	_, ok := errors.AsType[*jobs.SkipError](err)
 	return ok

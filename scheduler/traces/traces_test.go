@@ -184,7 +184,7 @@ func TestAttributes(t *testing.T) {
 	})
 }
 
-// Who keeps no spans is not in the way of the function.
+// Without spans the function still runs.
 func TestUnsampled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -21,7 +21,7 @@ type Server struct {
 }
 
 // keepDirectory is how long pages and answers share one read of the directory: a page reads
-// several listings, for many users. Acts read it anew.
+// several listings, for many users. Acts read it again.
 const keepDirectory = 2 * time.Second
 
 // New returns a server, without contact to the nodes.

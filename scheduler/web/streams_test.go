@@ -66,7 +66,7 @@ func (w *streamed) WriteHeader(status int)      { w.begun <- status }
 func (w *streamed) Write(b []byte) (int, error) { return w.body.Write(b) }
 func (w *streamed) Flush()                      {}
 
-// open tells whether the stream goes on.
+// open reports whether the stream goes on.
 func (s *stream) open() bool {
 	select {
 	case <-s.ended:

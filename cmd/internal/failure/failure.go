@@ -21,7 +21,7 @@ func Usage(err error) error { return usageError{err} }
 // Usagef formats a mistake on the command line.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// IsUsage tells whether err is a mistake on the command line or in the configuration.
+// IsUsage reports whether err is a mistake on the command line or in the configuration.
 func IsUsage(err error) bool {
 	_, usage := errors.AsType[usageError](err)
 	_, mistaken := errors.AsType[*config.Error](err)

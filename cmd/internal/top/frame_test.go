@@ -136,7 +136,7 @@ func TestTopFrames(t *testing.T) {
 	}
 }
 
-// TestTopPassesNothingOn: what others wrote does nothing to the terminal.
+// TestTopPassesNothingOn: foreign texts cannot control the terminal.
 func TestTopPassesNothingOn(t *testing.T) {
 	t.Parallel()
 	d := troubled()

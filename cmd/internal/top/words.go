@@ -126,7 +126,7 @@ func (d snapshot) tickLine(now time.Time) textLine {
 	return lineOf(listing.TickHealth(d.ticks, d.cut, since))
 }
 
-// isProblem tells whether a tick failed, was missed, or had refused writes.
+// isProblem reports whether a tick failed, was missed, or had refused writes.
 func isProblem(t listing.Tick) bool { return levelOf(t.Level()) >= warn }
 
 // rough writes a duration in one or two units.

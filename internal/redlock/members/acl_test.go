@@ -11,7 +11,7 @@ import (
 	"github.com/quorate/quorate/internal/redlock/members"
 )
 
-// The user of ACLRules may do what some script does, and nothing else.
+// The user of ACLRules may do what the scripts do, and nothing else.
 func TestACLRulesHoldTheCommandsInUse(t *testing.T) {
 	t.Parallel()
 	var files []string

@@ -9,8 +9,8 @@ import (
 	"github.com/quorate/quorate/internal/redlock/wire"
 )
 
-// Many callers at once hear their own answers, also when the node has forgotten
-// the scripts.
+// Many concurrent callers get their own answers, also when the node has forgotten the
+// scripts.
 func TestOwnAnswersAtOnce(t *testing.T) {
 	t.Parallel()
 	batched := members.NewScript("batched", `serve() return {'OK', nowtext, key(2), arg(1)}`)

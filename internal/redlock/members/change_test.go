@@ -36,7 +36,7 @@ func (l sixNodes) of(numbers ...int) members.Config {
 	return config(urls, embedded(l.Minis))
 }
 
-// change changes the list and returns what it said.
+// change changes the list and returns its messages.
 func change(t *testing.T, from, to members.Config) ([]string, error) {
 	t.Helper()
 	var said []string
@@ -64,8 +64,8 @@ func says(t *testing.T, said []string, want ...string) {
 	}
 }
 
-// A changed list serves at the next epoch, after one grace; the former one is
-// refused by what is left of it. Each further change counts on.
+// A changed list serves at the next epoch, after one grace; the rest of the former list
+// refuses replicas. Further changes count on.
 func TestChangeOfTheList(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -128,8 +128,8 @@ func TestFormerEpochIsRefused(t *testing.T) {
 	}
 }
 
-// A replica that goes on with the former list is told, and does not count as
-// ready; until then it does, and again when the list is its own once more.
+// A replica that continues with the former list learns so, and is no longer ready; until
+// then it is, and again when the list is its own once more.
 func TestReplicaOfAFormerListIsTold(t *testing.T) {
 	t.Parallel()
 	l := newSix(t)
@@ -162,7 +162,7 @@ func TestReplicaOfAFormerListIsTold(t *testing.T) {
 	}
 }
 
-// Nodes in both lists keep what they hold.
+// Nodes in both lists keep their data.
 func TestChangeKeepsClaims(t *testing.T) {
 	t.Parallel()
 	l := newSix(t)
@@ -173,7 +173,7 @@ func TestChangeKeepsClaims(t *testing.T) {
 	}
 }
 
-// Whatever forbids the change is found before the first node is sealed.
+// All obstacles to the change are found before the first node is sealed.
 func TestChangeIsRefusedBeforeItBegins(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -244,8 +244,8 @@ func TestDryRunChangesNothing(t *testing.T) {
 	}
 }
 
-// A sealed node grants nothing, says what it is sealed for, and is not sealed
-// for another list; a minority of such nodes does not hold up another change.
+// A sealed node grants nothing, names its new list, and is not sealed for another; a
+// minority of such nodes does not block another change.
 func TestSealsAreCompared(t *testing.T) {
 	t.Parallel()
 	l := newSix(t)
@@ -339,7 +339,7 @@ func TestChangeAgain(t *testing.T) {
 		t.Error("it raised a since")
 	}
 	for i := range 3 {
-		l.Stop(i) // what is left of the old list is switched off
+		l.Stop(i) // the rest of the old list is switched off
 	}
 	l.Start(0, true)
 	says(t, mustChange(t, from, to), "nodes of the new one were opened before")

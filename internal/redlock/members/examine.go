@@ -38,12 +38,12 @@ func (v view) answered() bool { return answered(v.reply.Err) }
 
 func (v view) blank() bool { return errors.Is(v.reply.Err, ErrBlank) }
 
-// listed tells whether the node is formatted for the list of this Set, at any epoch.
+// listed reports whether the node is formatted for the list of this Set, at any epoch.
 func (v view) listed() bool {
 	return v.reply.Err == nil && v.held.members == v.node.set.members.hash
 }
 
-// ours tells whether the node is formatted for the list of this Set, at its epoch.
+// ours reports whether the node is formatted for the list of this Set, at its epoch.
 func (v view) ours() bool {
 	return v.listed() && v.held.epoch == v.node.set.Epoch()
 }
@@ -200,7 +200,7 @@ type Status struct {
 	Name string
 	// URL is without secrets.
 	URL string
-	// Reachable tells whether the node answered. Err is what is wrong with it,
+	// Reachable reports whether the node answered. Err is what is wrong with it,
 	// reachable or not; nil if nothing is.
 	Reachable bool
 	Err       error
@@ -223,7 +223,7 @@ type Status struct {
 	// Since is the time since which the node remembers, by its own clock; zero if it
 	// was declared as new.
 	Since time.Time
-	// Vouches tells whether the node votes on current ticks. VouchesAt is when it does,
+	// Vouches reports whether the node votes on current ticks. VouchesAt is when it does,
 	// by the local clock; zero if unknown.
 	Vouches   bool
 	VouchesAt time.Time
@@ -260,7 +260,7 @@ func (n *Node) examineTwice(ctx context.Context) view {
 	return v
 }
 
-// late tells whether a call ran out of time, as opposed to an error of the node or its
+// late reports whether a call ran out of time, as opposed to an error of the node or its
 // machine.
 func late(err error) bool {
 	var end net.Error

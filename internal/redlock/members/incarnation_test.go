@@ -146,7 +146,7 @@ func TestRunDoesNotGuess(t *testing.T) {
 	})
 }
 
-// A restart is noticed, and its grace over, although nobody calls the nodes.
+// A restart is noticed, and its grace ends, without any calls of the nodes.
 func TestRunAsksNodesThatNobodyCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestRunAsksNodesThatNobodyCalls(t *testing.T) {
 	})
 }
 
-// What comes back at an address is examined before it is used again.
+// A node that comes back at an address is examined before it is used again.
 func TestRunRefusesWhatCameBackAsSomethingElse(t *testing.T) {
 	t.Parallel()
 	a, b := redistest.Start(t), redistest.Start(t)
@@ -227,7 +227,7 @@ func TestRunTellsWhoseClockStandsApart(t *testing.T) {
 		if len(told) > 0 {
 			t.Errorf("told %q of clocks that agree", told)
 		}
-		m.Node(2).SetTime(time.Now()) // its clock stands still
+		m.Node(2).SetTime(time.Now()) // its clock stops
 		time.Sleep(10 * time.Minute)
 		m.Node(2).SetTime(time.Time{})
 		time.Sleep(10 * time.Minute)

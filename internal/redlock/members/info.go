@@ -37,7 +37,7 @@ func (i serverInfo) number(field string) int64 {
 	return n
 }
 
-// tooOld tells whether the server lacks features that the scripts need. An unknown
+// tooOld reports whether the server lacks features that the scripts need. An unknown
 // version counts as new, since the server may not be Redis.
 func (i serverInfo) tooOld() bool {
 	var major, minor int

@@ -12,10 +12,10 @@ import (
 	"github.com/quorate/quorate/internal/redlock/members"
 )
 
-// A busy conn loses what is written while there is something to lose.
+// A busy conn loses writes while there is something to lose.
 type busy struct {
 	net.Conn
-	lose *atomic.Int64 // so many writes
+	lose *atomic.Int64 // number of writes
 }
 
 func (c busy) Write(b []byte) (int, error) {

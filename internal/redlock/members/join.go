@@ -99,7 +99,7 @@ func count(views []view) tally {
 	return tally{ours: len(nodesOf(views, view.ours)), blank: len(nodesOf(views, view.blank))}
 }
 
-// mayFormat tells whether blank nodes cannot be left over from another list (M1). The
+// mayFormat reports whether blank nodes cannot be left over from another list (M1). The
 // views must hold no node of another list.
 func (s *Set) mayFormat(t tally) bool {
 	return t.ours >= s.Quorum() || t.ours+t.blank == s.Len()
@@ -196,7 +196,7 @@ func (s *Set) Init(ctx context.Context, recovery bool) error {
 	return err
 }
 
-// mayRecover tells whether blank nodes may be formatted for recovery.
+// mayRecover reports whether blank nodes may be formatted for recovery.
 func (s *Set) mayRecover(t tally) bool { return t.ours+t.blank >= s.Quorum() }
 
 // declareNew lets nodes that were formatted before vote at once.

@@ -10,8 +10,8 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// Somebody else may format a node between its examination and FORMAT: that is
-// the end of it if they mean the same list, and a refusal otherwise.
+// Another client may format a node between its examination and FORMAT: that is the end of
+// it if they mean the same list, and a refusal otherwise.
 func TestFormatLeavesWhatIsThere(t *testing.T) {
 	t.Parallel()
 	m := redistest.MiniN(t, 3)

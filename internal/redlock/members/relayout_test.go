@@ -11,7 +11,7 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// writes tells whether a quorum of the set takes a write.
+// writes reports whether a quorum of the set takes a write.
 func writes(t *testing.T, s *members.Set) bool {
 	t.Helper()
 	n := 0

@@ -51,7 +51,7 @@ func (r Reply) offset() time.Duration {
 	return r.NodeTime.Sub(r.Sent.Add(r.Received.Sub(r.Sent) / 2))
 }
 
-// Unsent tells whether the node was not called, so the script neither has run nor will.
+// Unsent reports whether the node was not called, so the script neither has run nor will.
 func (r Reply) Unsent() bool {
 	return r.unsent || wire.Unsent(r.Err)
 }
@@ -77,7 +77,7 @@ func (r Reply) Result() string {
 	return "error"
 }
 
-// answered tells whether err is an answer of the node, as nil is.
+// answered reports whether err is an answer of the node, as nil is.
 func answered(err error) bool {
 	_, refused := errors.AsType[*RefusedError](err)
 	return refused || errors.Is(err, ErrBlank) || wire.Answered(err)

@@ -97,8 +97,7 @@ func TestPasswordsNeverShow(t *testing.T) {
 	}
 }
 
-// Errors that a Redis in trouble answers with are told apart, and none of them
-// puts the node down.
+// Errors of a Redis in trouble are distinguished, and none of them puts the node down.
 func TestServersInTrouble(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

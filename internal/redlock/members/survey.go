@@ -44,7 +44,7 @@ func (s *survey) unfit(v view) error {
 		"it holds the list [%s] at epoch %d, which is neither the old list nor this change: stop the replicas that use it and delete its keys of this namespace, or list another node", listText(v.held.names), v.held.epoch)
 }
 
-// fits tells whether the node of the new list is, or can become, a member.
+// fits reports whether the node of the new list is, or can become, a member.
 func (s *survey) fits(v view) bool { return v.blank() || s.opened(v) || s.inOld(v) }
 
 // clocks returns refusals for nodes so far behind the old list's clocks that OPEN may
@@ -104,7 +104,7 @@ func (s *survey) openable() error {
 		errors.New("that many nodes of the new list must answer, to be opened: start the missing ones")))
 }
 
-// overlap tells whether a node is in both lists. Such a node refuses replicas that
+// overlap reports whether a node is in both lists. Such a node refuses replicas that
 // start too early with the new list.
 func (s *survey) overlap() bool {
 	names := s.new.Names()
@@ -116,14 +116,14 @@ func (s *survey) target() string {
 	return fmt.Sprintf("%s:%d", cmp.Or(s.plan, s.new.members.hash), s.epoch)
 }
 
-// opened tells whether this change has opened the node of the new list. With cells the
+// opened reports whether this change has opened the node of the new list. With cells the
 // list alone does not identify the layout: another change may have opened it.
 func (s *survey) opened(v view) bool {
 	plan := planOf(v.held.names)
 	return v.listed() && v.held.epoch == s.epoch && v.held.sealedAt != 0 && (plan == s.plan || plan == "" || s.plan == "")
 }
 
-// inOld tells whether the node of the new list is still a member of the old one.
+// inOld reports whether the node of the new list is still a member of the old one.
 func (s *survey) inOld(v view) bool {
 	return v.reply.Err == nil && v.held.members == s.old.members.hash && v.held.epoch == s.epoch-1
 }

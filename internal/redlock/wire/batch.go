@@ -15,7 +15,7 @@ type Header struct {
 	Args [4]any
 }
 
-// sameHeader tells whether two calls may share a request.
+// sameHeader reports whether two calls may share a request.
 func sameHeader(a, b *call) bool {
 	return a.header == b.header || *a.header == *b.header
 }

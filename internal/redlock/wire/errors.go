@@ -93,7 +93,7 @@ func callError(ctx context.Context, err error) error {
 	return err
 }
 
-// Answered tells whether the node's server replied at all.
+// Answered reports whether the node's server replied at all.
 func Answered(err error) bool {
 	if err == nil {
 		return true
@@ -102,20 +102,20 @@ func Answered(err error) bool {
 	return said
 }
 
-// gaveUp tells whether the caller stopped waiting, which says nothing about the node. A
+// gaveUp reports whether the caller stopped waiting, which says nothing about the node. A
 // socket notices a deadline slightly before the context does.
 func gaveUp(ctx context.Context) bool {
 	end, ok := ctx.Deadline()
 	return ctx.Err() != nil || ok && !time.Now().Before(end)
 }
 
-// neverAsked tells whether the call got no connection from this process's own pool,
+// neverAsked reports whether the call got no connection from this process's own pool,
 // which says nothing about the node.
 func neverAsked(err error) bool {
 	return err != nil && (errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrClosed) || errors.Is(err, errUnsent))
 }
 
-// Unsent tells whether the request was not sent, so the script neither has run nor
+// Unsent reports whether the request was not sent, so the script neither has run nor
 // will.
 func Unsent(err error) bool {
 	return errors.Is(err, ErrDown) || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, errUnsent)

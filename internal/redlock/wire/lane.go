@@ -128,7 +128,7 @@ func (f *Fan) Start(ctx context.Context, to *Link, rule *Script, h *Header, keys
 	c.enter(rule, &call{fan: f, header: h, keys: keys, args: args, done: done})
 }
 
-// enough tells whether enough nodes have answered to decide.
+// enough reports whether enough nodes have answered to decide.
 func (f *Fan) enough() bool { return int(f.answers.Load()) >= f.Quorum }
 
 // A call is one call of a rule to one node.

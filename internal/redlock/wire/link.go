@@ -144,7 +144,7 @@ func (l *Link) Info(ctx context.Context) (string, error) {
 	return text, callError(ctx, err)
 }
 
-// Holds tells whether the server holds the key, even if the node is down. A Transport
+// Holds reports whether the server holds the key, even if the node is down. A Transport
 // other than Redis holds only what scripts store.
 func (l *Link) Holds(ctx context.Context, key string) (bool, error) {
 	c, ok := l.transport.(*client)

@@ -90,7 +90,7 @@ func largeTokensKeepTheirDigits(b *bench) {
 	}
 }
 
-// A missing token, or one that would block the resource for ever.
+// A missing token, or one that would block the resource forever.
 func noTokenIsRefused(b *bench) {
 	b.accepted("r", 7, "new")
 	for _, bearer := range []fence.Bearer{with("r", 0), with("r", fence.MaxToken+1), with("", 8), nil} {

@@ -104,8 +104,7 @@ func (r *recorder) Errorf(f string, a ...any) {
 	r.complaints = append(r.complaints, fmt.Sprintf(f, a...))
 }
 
-// A marks guard remembers per resource what its rule makes of the mark so far
-// and the token, and refuses if the rule says so.
+// A marks guard keeps a mark per resource, by its rule, and refuses if the rule says so.
 type marks struct {
 	mu   sync.Mutex
 	seen map[string]locking.Token

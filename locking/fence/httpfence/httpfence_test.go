@@ -125,7 +125,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// ok is a handler that answers with what bearer it finds.
+// ok is a handler that answers with the bearer it finds.
 func ok(w http.ResponseWriter, r *http.Request) {
 	b, found := httpfence.BearerFrom(r.Context())
 	if !found {
@@ -136,7 +136,7 @@ func ok(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, "%s %d", resource, token)
 }
 
-// broken is a guard that cannot tell.
+// broken is a guard that always fails.
 type broken struct{}
 
 func (broken) Admit(context.Context, fence.Bearer) error { return errors.New("host db7 is down") }
@@ -268,8 +268,8 @@ func TestRefusalOnTheWire(t *testing.T) {
 	}
 }
 
-// Only what the sink says of this very token is a refusal; any other answer
-// reaches the caller whole.
+// Only the sink's refusal of this very token counts; any other answer reaches the caller
+// whole.
 func TestOtherAnswersPass(t *testing.T) {
 	t.Parallel()
 	problem := string((&fence.StaleError{Resource: "r", Token: 6, Seen: 7}).Problem())

@@ -89,8 +89,8 @@ func TestSetAndDel(t *testing.T) {
 	}
 }
 
-// A script of the user's finds its own keys and arguments, runs behind the
-// check, and returns what it likes.
+// A user's script gets its own keys and arguments, runs after the check, and returns any
+// value.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()

@@ -17,15 +17,15 @@ import (
 // The guard on real databases is tested in the module internal/integration, where
 // their drivers may be imported. Here is what needs no database.
 
-// script is a connection that remembers what it was asked, and answers as told.
+// script is a connection that records statements, and answers as told.
 type script struct {
 	raised int64 // rows that the upsert affects
-	seen   int64 // what the row holds afterwards
+	seen   int64 // the row afterwards
 	fails  error // of the upsert
 	asked  []string
 }
 
-// Drivers are told apart by their types, as here.
+// Drivers are distinguished by their types, as here.
 type (
 	PostgresDriver struct{ *script }
 	MySQLDriver    struct{ *script }
@@ -84,7 +84,7 @@ func (r *row) Next(to []driver.Value) error {
 	return nil
 }
 
-// connector lets a test have its own driver without registering it.
+// connector gives a test its own driver without registering it.
 type connector struct {
 	driver driver.Driver
 	conn   *script

@@ -5,9 +5,9 @@ import "math/rand/v2"
 // A Seed decides all that is chance in a world.
 type Seed uint64
 
-// Draw returns the random numbers of one decision. They depend on the seed and
-// on what is decided, not on who asked first: goroutines of one instant run in
-// any order, and must not change each other's luck.
+// Draw returns the random numbers of one decision. They depend only on the seed and on the
+// decision: goroutines of one instant run in any order, and must not affect each other's
+// numbers.
 func (s Seed) Draw(about ...string) *rand.Rand { return s.draw(digest(about...)) }
 
 func (s Seed) draw(about uint64) *rand.Rand {

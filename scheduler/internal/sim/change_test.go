@@ -109,7 +109,7 @@ func operate(ctx context.Context, w *sim.World, m move, when time.Duration) {
 	}
 }
 
-// both tells whether claims were granted on the list of before and on the other.
+// both reports whether claims were granted on the list of before and on the other.
 func (r result) both() bool {
 	before, after := false, false
 	for _, e := range r.record.Events {

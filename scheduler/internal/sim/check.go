@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A Record is what is known of a world when it has ended.
+// A Record is everything known of a world at its end.
 type Record struct {
 	Events []Event
 	Margin time.Duration // between the end of a job's context and of its lease

@@ -14,8 +14,8 @@ import (
 type Ledger struct {
 	// Due are the ticks that some replica saw come due, and lived to tell.
 	Due []time.Time
-	// CaughtUp: what was missed was caught up, so nothing is; nor is anything
-	// skipped that came when nobody was there.
+	// CaughtUp: missed ticks were caught up, so none is missed; none is skipped that came
+	// without a replica.
 	CaughtUp bool
 	// Lines are the outcomes, one per tick.
 	Lines []Line
@@ -100,7 +100,7 @@ func checkLedgers(r Record) []Violation {
 	return list
 }
 
-// forgotten tells whether a node came back without some of its memory since the claim
+// forgotten reports whether a node came back without some of its memory since the claim
 // was asked for. Then fewer than a quorum may have the claim's record, as they have
 // that of an attempt which gave up or was interrupted, and of two that never finished
 // the ledger may name the other: docs/guarantees/ledger.md.
@@ -111,10 +111,10 @@ func (r Record) forgotten(c *claim) bool {
 	})
 }
 
-// orphaned tells whether all who tried to claim the tick, and lived, were told that
-// somebody else has claimed it, and whoever that was gave it back, as it did not know
-// that it had won, and was killed before it said so: docs/guarantees/ledger.md does
-// not promise that such a tick is known.
+// orphaned reports whether every live replica that tried to claim the tick learned of
+// another's claim, and that replica gave the claim back, since it did not know that it had
+// won, and was killed before it recorded so. docs/guarantees/ledger.md does not promise an
+// entry for such a tick.
 func (r Record) orphaned(job string, tick time.Time) bool {
 	heard, died := map[string]string{}, map[string]bool{}
 	for _, e := range r.Events {
@@ -132,14 +132,14 @@ func (r Record) orphaned(job string, tick time.Time) bool {
 	for replica, text := range heard {
 		taken := text == locking.ErrClaimed.Error()
 		if !taken && !died[replica] {
-			return false // it knew that nobody else would say it
+			return false // it knew that no other replica would record it
 		}
 		given = given || !taken
 	}
 	return given
 }
 
-// unseen tells whether no replica served when the tick came, and nothing else
+// unseen reports whether no replica served when the tick came, and nothing else
 // keeps it from being caught up.
 func (r Record) unseen(job string, tick time.Time) bool {
 	const off = 200 * time.Millisecond // by which clocks may be

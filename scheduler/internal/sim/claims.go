@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A claim is what became of one attempt.
+// A claim is the result of one attempt.
 type claim struct {
 	Event   // the grant
 	asked   time.Duration
@@ -83,8 +83,8 @@ func (c *claim) take(e Event) {
 	}
 }
 
-// held tells whether the claim's owner could believe, at an instant, that
-// nobody else has one.
+// held reports whether the claim's owner could believe, at an instant, that it is the only
+// one.
 func (c *claim) held(at time.Duration) bool {
 	return (c.ending == none || at < c.ending) &&
 		slices.ContainsFunc(c.leases, func(s span) bool { return s.from <= at && at < s.until })

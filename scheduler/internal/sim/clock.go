@@ -45,7 +45,7 @@ func (c *Clock) Jump(now time.Time, by time.Duration) {
 	c.base, c.reads = now.Round(0), reads.Add(by)
 }
 
-// Behind tells how far the clock is behind what it once read.
+// Behind returns how far the clock is behind its largest reading.
 func (c *Clock) Behind(now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

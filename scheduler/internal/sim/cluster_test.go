@@ -201,7 +201,7 @@ func (c *cluster) live() result {
 	return r
 }
 
-// remembers tells whether every quorum has a node that forgot nothing.
+// remembers reports whether every quorum has a node that forgot nothing.
 func (c *cluster) remembers() bool {
 	forgot := 0
 	for _, n := range c.world.Nodes {

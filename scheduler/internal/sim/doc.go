@@ -42,19 +42,18 @@
 //
 // # What is checked
 //
-// Once per tick, tokens that only grow, contexts that end before leases, stale
-// writes refused and good ones not, one lease at a time (unless a node's clock
-// was set), a ledger with one outcome for every tick that a surviving replica
-// saw come due (unless a quorum's memory was lost), and that all ticks run in
-// calm weather. Of policies: ticks claimed in their order, attempts that grow with
-// their tokens, runs that begin in time, that end when they are replaced and for
-// nothing else, such as a reload, groups within their limit, no run of a paused or
-// a dropped job, nothing missed that was to be caught up, nothing left
-// interrupted that was to be run again. TestPolicies prints how often the worlds
-// came to what these are about, and fails where they never did. TestCheck shows the checker what it must refuse;
-// TestChecksAreNeeded takes the nodes' checks away one by one, and
-// TestAssumptionsAreNeeded does what the protocol assumes that nobody does:
-// each must break a promise.
+// Once per tick, tokens that only grow, contexts that end before leases, stale writes
+// refused and good ones not, one lease at a time (unless a node's clock was set), a ledger
+// with one outcome for every tick that a surviving replica saw come due (unless a quorum's
+// memory was lost), and that all ticks run in calm weather. Of policies: ticks claimed in
+// their order, attempts that grow with their tokens, runs that begin in time, that end when
+// they are replaced and for nothing else, such as a reload, groups within their limit, no
+// run of a paused or a dropped job, nothing missed that was to be caught up, nothing left
+// interrupted that was to be run again. TestPolicies prints how often the worlds came to
+// what these are about, and fails where they never did. TestCheck shows the checker what it
+// must refuse; TestChecksAreNeeded takes the nodes' checks away one by one, and
+// TestAssumptionsAreNeeded does what the protocol assumes that nobody does: each must break
+// a promise.
 //
 // # Seeds
 //

@@ -19,8 +19,8 @@ const (
 	sampleClaims   = 1500
 )
 
-// sized is how many of something are simulated: what is asked for, or of a sample
-// with -short a quarter.
+// sized is how many of something are simulated: the requested number, or of a sample with
+// -short a quarter.
 func sized(asked, sample int) int {
 	if asked == sample && testing.Short() {
 		return sample / 4

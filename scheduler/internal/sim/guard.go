@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// A Guard stands before what a job writes to, and refuses a token below one
-// that it has seen.
+// A Guard protects a job's sink, and refuses a token below one that it has seen.
 type Guard struct {
 	mu   sync.Mutex
 	seen uint64
@@ -22,8 +21,8 @@ func (g *Guard) admit(token uint64) bool {
 	return true
 }
 
-// Write sends a write of the claim in e to the guard. It is under way for a
-// while, and nobody waits for it.
+// Write sends a write of the claim in e to the guard. It takes a while, and nobody waits
+// for it.
 func (p *Process) Write(g *Guard, e Event) {
 	if !p.Awake() {
 		return

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// What is what an Event is about.
+// What is the kind of an Event.
 type What string
 
 // What clients of the nodes do, and what happens to them.
@@ -21,7 +21,7 @@ const (
 	Looked   What = "looks"      // at one node, and is told Text
 	Extended What = "extends"    // has it until Until
 	Ending   What = "releases"   // begins to give the claim back; from here on it claims nothing
-	Handing  What = "hands over" // the same, to whoever claims the tick again
+	Handing  What = "hands over" // the same, to the next claimant of the tick
 	Voiding  What = "voids"      // the same, unused
 	Ended    What = "released"   // others know that it was given back
 	Began    What = "begins"     // calls the job; Text: why it runs
@@ -32,7 +32,7 @@ const (
 	Serving  What = "serves"     // a replica knows the jobs Text from tick Tick on
 	Dropped  What = "drops"      // a replica that serves has no such job any more
 	Taken    What = "takes"      // it has it again
-	Left     What = "leaves"     // it has drained, and recorded what it knew
+	Left     What = "leaves"     // it has drained, and recorded its ticks
 	Died     What = "dies"       // the process was killed
 	Paused   What = "paused"     // a quorum knows that the job is paused
 	Resumed  What = "resumed"    // somebody asks for it to go on
@@ -44,7 +44,7 @@ const Hint = "somebody is at it"
 
 // Why runs begin and end, as far as promises are about it.
 const (
-	CatchUp = "catch_up"   // begins: nobody could run its tick in time
+	CatchUp = "catch_up"   // begins: no replica could run its tick in time
 	ByLease = "lease lost" // ends: it cannot be kept
 	ByTick  = "replaced"   // ends: the job's next tick replaces it
 	ByDrain = "drained"    // ends: its replica drains
@@ -100,7 +100,7 @@ func (e Event) String() string {
 
 func stamp(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 
-// A History is what was seen in a world, in order.
+// A History has the events of a world, in order.
 type History struct {
 	start time.Time
 
@@ -131,8 +131,8 @@ func (w What) order() int {
 	return slices.Index([]What{Asked, Refused, Granted, Began, Extended, Wrote, Rejected, Stopped, Returned, Voiding, Handing, Ending, Ended}, w)
 }
 
-// Events returns what was seen. Events of one instant are sorted, since those of
-// different goroutines happen in any order.
+// Events returns the events. Those of one instant are sorted, since different goroutines
+// run in any order.
 func (h *History) Events() []Event {
 	h.mu.Lock()
 	defer h.mu.Unlock()

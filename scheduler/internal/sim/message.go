@@ -69,7 +69,7 @@ func (p *Process) Call(ctx context.Context, r Request) ([]string, error) {
 // instant, by a timeout or with a pause, would go on in any order.
 func stumble(id uint64) { time.Sleep(time.Duration(scramble(id) % uint64(time.Millisecond))) }
 
-// awakeFor is Awake for whoever deals with a message.
+// awakeFor is Awake for the handler of a message.
 func (p *Process) awakeFor(id uint64) bool {
 	if p.paused() {
 		p.Awake()

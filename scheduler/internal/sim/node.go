@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Machine is what a node does with a script, and what it remembers.
+// A Machine is a node's scripts and memory.
 type Machine interface {
 	// Call runs a script at the given reading of the node's clock.
 	Call(now time.Time, script string, keys, args []string) ([]string, error)
@@ -44,7 +44,7 @@ type Node struct {
 	down    int // faults that keep it from running
 	frozen  int // faults that keep it from answering
 	backlog []func()
-	forgot  bool // in some restart it lost what was to last
+	forgot  bool // a restart has lost lasting data
 }
 
 func newNode(w *World, i int, m Machine) *Node {
@@ -101,5 +101,5 @@ func (n *Node) Thaw() {
 	}
 }
 
-// Forgot tells whether the node ever lost what was to last.
+// Forgot reports whether the node ever lost lasting data.
 func (n *Node) Forgot() bool { return n.forgot }

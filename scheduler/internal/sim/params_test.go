@@ -105,7 +105,7 @@ func (p params) rate(luck *rand.Rand) float64 {
 	return (2*luck.Float64() - 1) * p.rates
 }
 
-// exclusive tells whether nothing lets leases overlap.
+// exclusive reports whether nothing lets leases overlap.
 func (p params) exclusive() bool {
 	for _, t := range p.troubles {
 		if t.Fault == sim.NodeClock || t.Anyway {

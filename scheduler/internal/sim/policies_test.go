@@ -189,7 +189,7 @@ func (p params) slots() map[string]string {
 	return map[string]string{"group:" + group + ":0": group, "group:" + group + ":1": group}
 }
 
-// punctual tells whether nothing makes a replica late, sets its clock, or lets
+// punctual reports whether nothing makes a replica late, sets its clock, or lets
 // replicas disagree on when the ticks are.
 func (p params) punctual() bool {
 	for _, t := range p.troubles {
@@ -201,20 +201,20 @@ func (p params) punctual() bool {
 	return true
 }
 
-// caughtUp tells whether no tick of a job may be missed in the end: the policy
+// caughtUp reports whether no tick of a job may be missed in the end: the policy
 // has it, there was time, and nothing happened but deaths of replicas.
 func (p params) caughtUp(job int) bool {
 	return job < len(p.policies) && p.policies[job].catchUp.Mode == scheduler.CatchUpAll && p.mild(job)
 }
 
-// again tells whether no run of a job may stay interrupted. Ticks of a job are not run
+// again reports whether no run of a job may stay interrupted. Ticks of a job are not run
 // again before its pause ends, nor those for which there is no slot.
 func (p params) again(job int) bool {
 	paused := slices.ContainsFunc(p.pauses, func(a pause) bool { return a.job == job && a.to > lead+p.length })
 	return p.policies[job].onCrash == scheduler.CrashRerun && p.mild(job) && !paused && p.policies[job].group == 0
 }
 
-// mild tells whether nothing happened but deaths of replicas, and there was time
+// mild reports whether nothing happened but deaths of replicas, and there was time
 // for all ticks of the job.
 func (p params) mild(job int) bool {
 	policy := p.policies[job]

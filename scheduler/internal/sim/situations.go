@@ -55,8 +55,7 @@ func Count(r Record) map[string]int {
 	return n
 }
 
-// pausedInClaim counts the pauses of jobs of which somebody asked the nodes for a
-// tick, and had no answer yet.
+// pausedInClaim counts the pauses of jobs while a claim of a tick had no answer yet.
 func pausedInClaim(events []Event) (n int) {
 	asking := map[string]int{}
 	for _, e := range events {
@@ -90,7 +89,7 @@ func reloadedInRun(events []Event, claims []*claim) (n int) {
 	return n
 }
 
-// runs tells whether the job's function is at work.
+// runs reports whether the job's function is at work.
 func (c *claim) runs(at time.Duration) bool {
 	return c.began != none && c.began < at && (c.stopped == none || at < c.stopped)
 }

@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// A Summary adds up what was seen in many worlds. It may be used by many
-// goroutines.
+// A Summary adds up the results of many worlds. It may be used by many goroutines.
 type Summary struct {
 	mu         sync.Mutex
 	worlds     int

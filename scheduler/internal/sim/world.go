@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// A World is a network, the nodes and processes at it, and what happens to
-// them. Messages and faults are events of one queue, handled by one goroutine
-// in the order of their instants and, within one, of their keys: whoever asks
-// for an event first does not matter.
+// A World is a network, the nodes and processes at it, and what happens to them. Messages
+// and faults are events of one queue, handled by one goroutine in the order of their
+// instants and, within one, of their keys: the order of requests for events does not
+// matter.
 //
-// It must be made and used within one bubble of testing/synctest, whose time is
-// the world's.
+// Create and use it within one bubble of testing/synctest, whose time is the world's.
 type World struct {
 	Seed    Seed
 	Weather Weather

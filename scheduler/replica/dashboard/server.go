@@ -161,7 +161,7 @@ func (s *Server) Stop() error {
 	return nil
 }
 
-// A certificate is read again when its file has changed, so that it can be renewed.
+// A certificate is read again when its file has changed, so it can be renewed.
 type certificate struct {
 	certFile, keyFile string
 
@@ -170,8 +170,8 @@ type certificate struct {
 	pair     *tls.Certificate
 }
 
-// get is for tls.Config.GetCertificate. What cannot be read any more goes on as it
-// was.
+// get implements tls.Config.GetCertificate. If the file cannot be read any more, the old
+// certificate stays.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,7 +18,7 @@ const (
 	noteMost   = 10
 )
 
-// allow tells whether one more may be recorded now.
+// allow reports whether one more may be recorded now.
 func (l *noteLimit) allow(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -21,7 +21,7 @@ const (
 // Roles lists all roles, the weakest first.
 func Roles() []Role { return []Role{Viewer, Operator, Admin} }
 
-// Allows tells whether the role includes the needed one. The empty role includes only itself.
+// Allows reports whether the role includes the needed one. The empty role includes only itself.
 func (r Role) Allows(needed Role) bool {
 	return needed == "" || slices.Index(Roles(), r) >= slices.Index(Roles(), needed)
 }

@@ -153,7 +153,7 @@ func parameters(rt *route) []object {
 	return list
 }
 
-// named tells whether the act takes an Idempotency-Key. Cancel and release are idempotent
+// named reports whether the act takes an Idempotency-Key. Cancel and release are idempotent
 // without one.
 func (rt *route) named() bool {
 	return rt.kind != "" && rt.kind != acts.Cancel && rt.kind != acts.Release

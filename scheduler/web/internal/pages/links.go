@@ -56,7 +56,7 @@ func (v *visit) Login() string {
 	return v.cfg.BasePath + "/login?back=" + url.QueryEscape(v.Here())
 }
 
-// NoUsers tells whether nobody can log in.
+// NoUsers reports whether nobody can log in.
 func (v *visit) NoUsers() bool {
 	return v.gate.NoUsers()
 }
@@ -85,7 +85,7 @@ func (v *visit) With(pairs ...string) string {
 // Value returns a value of the query.
 func (v *visit) Value(name string) string { return v.query.Get(name) }
 
-// Has tells whether the query has a value.
+// Has reports whether the query has a value.
 func (v *visit) Has(name, value string) bool {
 	return slices.Contains(strings.Split(strings.Join(v.query[name], ","), ","), value)
 }
@@ -107,7 +107,7 @@ func (v *visit) Replica() string { return v.cfg.Replica }
 // Version is its release.
 func (v *visit) Version() string { return v.cfg.Version }
 
-// May tells whether the user has the role.
+// May reports whether the user has the role.
 func (v *visit) May(role string) bool { return v.ID.Role.Allows(identity.Role(role)) && role != "" }
 
 // Zone names the time zone of the page.

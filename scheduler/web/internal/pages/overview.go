@@ -85,7 +85,7 @@ func loadOverview(ctx context.Context, v *visit) (any, error) {
 	return o, nil
 }
 
-// fresh tells whether all entries and replicas are younger than the shortest range.
+// fresh reports whether all entries and replicas are younger than the shortest range.
 func (all view) fresh(now time.Time) bool {
 	from := now.Add(-spans()[0])
 	return all.unknown == nil && !all.cut && len(all.replicas.Items) > 0 &&

@@ -92,7 +92,7 @@ func Of(err error) *Problem {
 	return nil
 }
 
-// Split tells whether concurrent requests split the votes; the nodes are well.
+// Split reports whether concurrent requests split the votes; the nodes are well.
 func (p *Problem) Split() bool { return p.Code == codeSplit }
 
 // Heading is the heading of the problem's page.
