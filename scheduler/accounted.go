@@ -3,6 +3,8 @@ package scheduler
 import (
 	"slices"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/internal/job"
 )
 
 // accounted returns, for each job that this replica may run, the first tick that is not
@@ -12,11 +14,11 @@ func (e *engine) accounted(learned map[string]time.Time) accounts {
 	now := e.clock.wall()
 	all := accounts{until: make(map[string]time.Time, len(e.jobs))}
 	for _, j := range e.jobs {
-		if !fits(e.cfg.Labels, j.Labels) {
+		if !job.Fits(e.cfg.Labels, j.Labels) {
 			continue
 		}
-		if e.pastIsKnown(j, learned[j.key()]) {
-			all.until[j.key()] = j.undecided(now)
+		if e.pastIsKnown(j, learned[j.StoredAs()]) {
+			all.until[j.StoredAs()] = j.undecided(now)
 		} else {
 			all.behind = true
 		}
@@ -25,9 +27,9 @@ func (e *engine) accounted(learned map[string]time.Time) accounts {
 }
 
 // An unread has the ends of the past spans that nobody has read yet, by job.
-type unread map[*job][]time.Time
+type unread map[*jobState][]time.Time
 
-func (u *unread) add(j *job, before time.Time) {
+func (u *unread) add(j *jobState, before time.Time) {
 	if *u == nil {
 		*u = unread{}
 	}
@@ -35,7 +37,7 @@ func (u *unread) add(j *job, before time.Time) {
 }
 
 // drop removes the spans for which done returns true.
-func (u *unread) drop(j *job, done func(before time.Time) bool) {
+func (u *unread) drop(j *jobState, done func(before time.Time) bool) {
 	left := slices.DeleteFunc((*u)[j], done)
 	if len(left) > 0 {
 		(*u)[j] = left
@@ -49,7 +51,7 @@ func (u *unread) drop(j *job, done func(before time.Time) bool) {
 // pastIsKnown reports whether everything is accounted for that came before this replica
 // served the job, or while it slept. Other replicas have accounted for everything before
 // learned.
-func (e *engine) pastIsKnown(j *job, learned time.Time) bool {
+func (e *engine) pastIsKnown(j *jobState, learned time.Time) bool {
 	if len(e.unread[j]) > 0 {
 		e.unread.drop(j, func(before time.Time) bool { return !before.After(learned) })
 	}
@@ -58,7 +60,7 @@ func (e *engine) pastIsKnown(j *job, learned time.Time) bool {
 
 // undecided is the first tick of the schedule that this replica has not decided, or now if
 // there is none.
-func (j *job) undecided(now time.Time) time.Time {
+func (j *jobState) undecided(now time.Time) time.Time {
 	first := now
 	earlier := func(at time.Time) {
 		if !at.IsZero() && at.Before(first) {
@@ -71,10 +73,10 @@ func (j *job) undecided(now time.Time) time.Time {
 			continue
 		}
 		if len(l.queue) > 0 {
-			earlier(l.queue[0].at)
+			earlier(l.queue[0].At)
 		}
 		if l.claiming != nil {
-			earlier(l.claiming.tick.at)
+			earlier(l.claiming.Tick.At)
 		}
 	}
 	return first

@@ -1,11 +1,11 @@
 package scheduler
 
 import (
-	"errors"
 	"slices"
 	"time"
 
-	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/internal/attempt"
+	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -13,54 +13,41 @@ import (
 // window closes during an earlier run of its job is skipped, as at any other time.
 // Otherwise a job whose runs take longer than its period would never be on time again.
 
-// blocked is the run on another replica that attempts of a lane have found in their way, as
-// long as they find nothing else.
-type blocked struct {
-	since  time.Time
-	last   time.Time // when it was last found
-	holder string
-	tick   time.Time // the tick of the run, if known
-	until  time.Time // the end of its lease
-}
-
 // keptOut reports whether an earlier run of the job has blocked a scheduled tick from the
 // end of its window until now. The verdict names the run.
-func (j *job) keptOut(l *lane, t tick) (verdict, bool) {
-	if t.trigger != ledger.BySchedule || !j.CatchUp.does() || j.Overlap.traits().beside {
-		return verdict{}, false
+func (j *jobState) keptOut(l *lane, t job.Tick) (job.Verdict, bool) {
+	if t.Trigger != ledger.BySchedule || !j.CatchUp.Does() || j.Overlap.Traits().Beside {
+		return job.Verdict{}, false
 	}
 	for _, of := range j.running {
-		if !of.run.started.After(t.until) {
-			return stillRunning(of.run), true
+		if !of.run.Started.After(t.Until) {
+			return attempt.StillRunning(of.run), true
 		}
 	}
-	if b := l.blocked; b != nil && !b.since.After(t.until) && !b.last.Before(t.until) {
-		return heldElsewhere(b.holder, b.tick, b.until), true
+	if b := l.blocked; b != nil && !b.since.After(t.Until) && !b.last.Before(t.Until) {
+		return job.HeldElsewhere(b.Holder, b.Tick, b.Until), true
 	}
-	return verdict{}, false
+	return job.Verdict{}, false
 }
 
-// reportBlocked tells the loop what blocks an attempt that catches up.
-func (a *attempt) reportBlocked(err error) {
-	if !a.caughtUp {
-		return
-	}
-	p := progress{phase: blocking}
-	if taken, ok := errors.AsType[*locking.AcquireError](err); ok && errors.Is(err, locking.ErrTaken) {
-		p.blocked = &blocked{holder: taken.Holder, tick: taken.HolderTick, until: taken.Until}
-	}
-	a.report(p)
+// A blockade is the run on another replica that attempts of a lane have found in their way,
+// as long as they find nothing else.
+type blockade struct {
+	attempt.Blocked
+	since, last time.Time // when it was found first and last
 }
 
 // block stores what blocks an attempt of the lane.
-func (l *lane) block(b *blocked, now time.Time) {
-	if b != nil {
-		b.since, b.last = now, now
-		if l.blocked != nil {
-			b.since = l.blocked.since
-		}
+func (l *lane) block(by *attempt.Blocked, now time.Time) {
+	if by == nil {
+		l.blocked = nil
+		return
 	}
-	l.blocked = b
+	since := now
+	if l.blocked != nil {
+		since = l.blocked.since
+	}
+	l.blocked = &blockade{Blocked: *by, since: since, last: now}
 }
 
 // ranUntilNow removes a run that has ended, after it has decided the ticks that the run
@@ -75,4 +62,30 @@ func (e *engine) ranUntilNow(t *ticket) {
 	e.prune(j, l)
 	l.blocked = nil
 	j.running = slices.Delete(j.running, i, i+1)
+}
+
+// behindRun is the verdict on a late tick that waits behind an earlier run: none yet if its
+// policy lets it wait, or skipped.
+func (l *lane) behindRun(j *jobState, newer int, skipped job.Verdict) job.Verdict {
+	switch policy := j.Overlap.Traits(); {
+	case policy.Patient && newer == 0:
+		return job.Verdict{Kind: job.Again}
+	case policy.Queues:
+		return job.Queued()
+	default:
+		return skipped
+	}
+}
+
+// reopenWindows extends the windows of ticks whose policy let them wait behind a run on
+// another replica.
+func (l *lane) reopenWindows(j *jobState, until time.Time) {
+	if !j.Overlap.Traits().Patient {
+		return
+	}
+	for i := range l.queue {
+		if l.queue[i].Trigger != ledger.ByCatchUp && l.queue[i].Until.Before(until) {
+			l.queue[i].Until = until
+		}
+	}
 }

@@ -2,46 +2,13 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
-
-func TestWhatIsCaughtUp(t *testing.T) {
-	t.Parallel()
-	const window, behind = 6 * time.Hour, "an earlier tick of the job was still being decided on this replica"
-	at := func(ago time.Duration, why ledger.Code) tick {
-		return tick{at: noon.Add(-ago), until: noon.Add(-ago + time.Minute), latest: noon.Add(window - ago), why: &ledger.Reason{Code: why}}
-	}
-	tests := []struct {
-		name        string
-		policy      CatchUp
-		tick        tick
-		newer, late int
-		reason      string
-	}{
-		{"none", CatchUp{}, tick{until: noon, why: &ledger.Reason{Code: "x"}}, 0, 0, "x"},
-		{"none, unknown cause", CatchUp{}, tick{until: noon}, 0, 0, behind},
-		{"the last one", CatchUp{Mode: CatchUpLast}, at(time.Hour, "x"), 0, 0, ""},
-		{"not the last one", CatchUp{Mode: CatchUpLast}, at(time.Hour, "x"), 1, 0, "catch_up: last: a later tick came first (x)"},
-		{"all", CatchUp{Mode: CatchUpAll}, at(time.Hour, "x"), 99, 99, ""},
-		{"all, too many", CatchUp{Mode: CatchUpAll}, at(time.Hour, "x"), 100, 100, "catch_up: more than max=100 (x)"},
-		{"all, the one that is not late does not count", CatchUp{Mode: CatchUpAll, Max: 3}, at(time.Hour, "x"), 3, 2, ""},
-		{"all, a bound of its own", CatchUp{Mode: CatchUpAll, Max: 3}, tick{at: noon, until: noon, latest: noon.Add(window)}, 3, 3, "catch_up: more than max=3 (" + behind + ")"},
-		{"at the end of the window", CatchUp{Mode: CatchUpAll, Window: window}, at(window, "x"), 0, 0, "catch_up: window=6h0m0s has passed (x)"},
-		{"just before", CatchUp{Mode: CatchUpAll, Window: window}, at(window-1, "x"), 0, 0, ""},
-	}
-	for _, tt := range tests {
-		if got := tt.policy.refuses(tt.tick, noon, tt.newer, tt.late).String(); got != tt.reason {
-			t.Errorf("%s: refused for %q, want %q", tt.name, got, tt.reason)
-		}
-	}
-}
 
 // A past has the ticks after the last run, except those that a policy has decided.
 func TestUndecidedPast(t *testing.T) {
@@ -85,7 +52,7 @@ func TestUndecidedPast(t *testing.T) {
 		}
 		var got []int
 		for _, t := range slices.Concat(u.gone, u.ticks) {
-			got = append(got, int(t.at.Sub(noon)/time.Second))
+			got = append(got, int(t.At.Sub(noon)/time.Second))
 		}
 		if !slices.Equal(got, tt.ticks) {
 			t.Errorf("%s: ticks %v, want %v", tt.name, got, tt.ticks)
@@ -105,11 +72,11 @@ func TestLongPast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, last := u.ticks[0].at, u.ticks[len(u.ticks)-1].at
+	first, last := u.ticks[0].At, u.ticks[len(u.ticks)-1].At
 	if len(u.ticks) != maxPast || !last.Equal(noon.Add(-time.Second)) || !first.Equal(u.before) || !u.first.Equal(begun.Add(time.Second)) {
 		t.Errorf("%d ticks from %v to %v; left out %v to %v", len(u.ticks), first, last, u.first, u.before)
 	}
-	if rest := u.gone[0]; !rest.at.Before(first) || !strings.Contains(rest.why.String(), "all ticks since 2025") {
+	if rest := u.gone[0]; !rest.At.Before(first) || !strings.Contains(rest.Why.String(), "all ticks since 2025") {
 		t.Errorf("the tick that stands for the rest: %+v", rest)
 	}
 }
@@ -139,28 +106,6 @@ func TestTrimmedHistoryIsNotMissed(t *testing.T) {
 		u, err := p.findUndecided(t.Context(), kept, time.Second)
 		if got := len(u.gone) + len(u.ticks); err != nil || got != want {
 			t.Errorf("trimmed up to second %d: %d ticks lack an entry, %v; want %d", upTo, got, err, want)
-		}
-	}
-}
-
-func TestScansAreRepeated(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		err    error
-		urgent bool
-		after  time.Duration
-		again  bool
-	}{
-		{refusal(locking.ErrNoQuorum), true, 59 * time.Minute, true},
-		{refusal(locking.ErrNoQuorum), true, time.Hour, false},
-		{refusal(locking.ErrNoQuorum), false, time.Hour, true},
-		{errors.New("written by a newer release"), true, 0, false},
-		{errors.New("written by a newer release"), false, 0, false},
-	}
-	for _, tt := range tests {
-		s := scan{past: past{job: &Job{}, before: noon}, urgent: tt.urgent, found: &finding{err: tt.err}}
-		if got := s.repeats(noon.Add(tt.after)); got != tt.again {
-			t.Errorf("%v after %v, urgent %t: again %t", tt.err, tt.after, tt.urgent, got)
 		}
 	}
 }

@@ -16,7 +16,7 @@ func TestSchedulesOfRobfigTickInUTC(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := Job{Name: "nightly", Schedule: s}
-	if at := j.firstAfter(systemClock(), time.Hour).at; at.Location() != time.UTC || at.Hour() != 2 {
+	if at := j.FirstAfter(systemClock(), time.Hour).At; at.Location() != time.UTC || at.Hour() != 2 {
 		t.Errorf("the first tick is at %s", at)
 	}
 }

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -146,6 +148,16 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
+// settings are those that attempts need.
+func (c Config) settings() attempt.Config {
+	return attempt.Config{
+		Replica: c.Replica, Labels: c.Labels, Locker: c.Locker, Ledger: c.Ledger, Acts: c.Acts, Archive: c.Archive,
+		Observer: c.Observer, Middleware: c.Middleware, Logger: c.Logger,
+		TTL: c.TTL, ExtendEvery: c.ExtendEvery, SafetyMargin: c.SafetyMargin, MaxHold: c.MaxHold, Window: c.Window, Stagger: c.Stagger,
+		MaxTries: c.MaxTries, MaxClaims: c.MaxClaims, MaxRunning: c.MaxRunning, Random: c.Random,
+	}
+}
+
 // Validate returns everything that is wrong with c, which should have its defaults.
 func (c Config) Validate() error {
 	var errs []error
@@ -177,3 +189,6 @@ func (c Config) Validate() error {
 	refuse(c.RecordQueue < 0, "Config.RecordQueue is %d: it must be positive", c.RecordQueue)
 	return errors.Join(errs...)
 }
+
+// randomDelay returns a random duration below limit.
+func randomDelay(_ string, _ time.Time, limit time.Duration) time.Duration { return rand.N(limit) }

@@ -14,7 +14,7 @@ import (
 type nothing struct{}
 
 func (nothing) TryAcquire(context.Context, locking.Request) (locking.Lease, error) {
-	return nil, refusal(locking.ErrNoQuorum)
+	return nil, &locking.AcquireError{Reason: locking.ErrNoQuorum}
 }
 func (nothing) Record(context.Context, ledger.Entry) (bool, error)          { return true, nil }
 func (nothing) Runs(context.Context, ledger.Query) ([]ledger.Entry, error)  { return nil, nil }
@@ -89,5 +89,24 @@ func TestJobMistakes(t *testing.T) {
 	}
 	if _, err := New(validConfig(), []Job{valid}); err != nil {
 		t.Errorf("a valid job is refused: %v", err)
+	}
+}
+
+func TestRandomDelayUsesItsWholeRange(t *testing.T) {
+	t.Parallel()
+	const limit = 20 * time.Millisecond
+	var low, high int
+	for range 200 {
+		switch d := randomDelay("job", time.Time{}, limit); {
+		case d < 0 || d >= limit:
+			t.Fatalf("%v is not in [0, %v)", d, limit)
+		case d < limit/2:
+			low++
+		default:
+			high++
+		}
+	}
+	if low == 0 || high == 0 {
+		t.Errorf("%d delays in the lower half, %d in the upper", low, high)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/internal/roster"
 )
 
 const (
@@ -60,7 +61,7 @@ func (d *desk) read(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, deskTimeout)
 	defer cancel()
 	open, err := d.cfg.Acts.Open(ctx)
-	if ignorePartial(err) != nil {
+	if roster.IgnorePartial(err) != nil {
 		return true
 	}
 	select {

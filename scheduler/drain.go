@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler/internal/attempt"
 )
 
 // A drain has three steps, each with its own time: it ends claims at once, runs after
@@ -17,9 +18,7 @@ const lastTimeout = time.Second
 // stops are the contexts of attempts. None ends with the context of Run: a drain ends them
 // one by one.
 type stops struct {
-	claims   context.Context
-	runs     context.Context
-	releases context.Context
+	attempt.Contexts
 
 	stopClaims   context.CancelCauseFunc
 	stopRuns     context.CancelCauseFunc
@@ -28,9 +27,9 @@ type stops struct {
 
 func newStops(base context.Context) stops {
 	var s stops
-	s.claims, s.stopClaims = context.WithCancelCause(base)
-	s.runs, s.stopRuns = context.WithCancelCause(base)
-	s.releases, s.stopReleases = context.WithCancelCause(base)
+	s.Claims, s.stopClaims = context.WithCancelCause(base)
+	s.Runs, s.stopRuns = context.WithCancelCause(base)
+	s.Releases, s.stopReleases = context.WithCancelCause(base)
 	return s
 }
 

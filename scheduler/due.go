@@ -1,17 +1,22 @@
 package scheduler
 
-import "container/heap"
+import (
+	"container/heap"
+	"time"
+
+	"github.com/quorate/quorate/scheduler/internal/job"
+)
 
 // A dueQueue orders jobs by the start of their next tick. Many jobs are due at the same
 // instants, so jobs with the same start are usually linked: the heap has one of them, and
 // the others cost nothing to order.
 type dueQueue struct {
 	heads  dueHeap
-	recent [64]*job // heads that others may join, by a hash of their start
+	recent [64]*jobState // heads that others may join, by a hash of their start
 }
 
 // first is the job with the next tick, nil if none has one.
-func (q *dueQueue) first() *job {
+func (q *dueQueue) first() *jobState {
 	if len(q.heads) == 0 {
 		return nil
 	}
@@ -19,12 +24,12 @@ func (q *dueQueue) first() *job {
 }
 
 // recentHead is where a head with the start of j is found, if it is still known.
-func (q *dueQueue) recentHead(j *job) **job {
-	return &q.recent[scramble(uint64(j.next.start().UnixMilli()))%uint64(len(q.recent))]
+func (q *dueQueue) recentHead(j *jobState) **jobState {
+	return &q.recent[job.Scramble(uint64(j.next.start().UnixMilli()))%uint64(len(q.recent))]
 }
 
 // add inserts a job that has a next tick.
-func (q *dueQueue) add(j *job) {
+func (q *dueQueue) add(j *jobState) {
 	slot := q.recentHead(j)
 	head := *slot
 	if head == nil || !head.next.start().Equal(j.next.start()) {
@@ -40,7 +45,7 @@ func (q *dueQueue) add(j *job) {
 }
 
 // remove removes a job, before its next tick changes.
-func (q *dueQueue) remove(j *job) {
+func (q *dueQueue) remove(j *jobState) {
 	if j.behind != nil {
 		j.behind.before = j.before
 	}
@@ -53,7 +58,7 @@ func (q *dueQueue) remove(j *job) {
 }
 
 // replace makes the next of its list the head, or removes the head.
-func (q *dueQueue) replace(head, next *job) {
+func (q *dueQueue) replace(head, next *jobState) {
 	if slot := q.recentHead(head); *slot == head {
 		*slot = next
 	}
@@ -65,7 +70,7 @@ func (q *dueQueue) replace(head, next *job) {
 }
 
 // A dueHeap implements heap.Interface.
-type dueHeap []*job
+type dueHeap []*jobState
 
 func (h dueHeap) Len() int           { return len(h) }
 func (h dueHeap) Less(i, j int) bool { return h[i].next.start().Before(h[j].next.start()) }
@@ -75,7 +80,7 @@ func (h dueHeap) Swap(i, j int) {
 }
 
 func (h *dueHeap) Push(x any) {
-	j := x.(*job)
+	j := x.(*jobState)
 	j.position = len(*h)
 	*h = append(*h, j)
 }
@@ -89,7 +94,7 @@ func (h *dueHeap) Pop() any {
 }
 
 // plan adds a job and its next tick, and starts a scan of its past.
-func (e *engine) plan(j *job) {
+func (e *engine) plan(j *jobState) {
 	j.index = len(e.jobs)
 	e.jobs = append(e.jobs, j)
 	now := e.clock.wall()
@@ -106,7 +111,7 @@ func (e *engine) plan(j *job) {
 func (e *engine) replan() {
 	now := e.clock.wall()
 	for _, j := range e.jobs {
-		next := j.firstAfter(now, e.cfg.Window).due()
+		next := dueOf(j.FirstAfter(now, e.cfg.Window))
 		if !next.isZero() && (j.next.isZero() || next.at.Before(j.next.at)) {
 			e.reschedule(j, next)
 		}
@@ -114,7 +119,7 @@ func (e *engine) replan() {
 }
 
 // reschedule sets the job's next tick, if any.
-func (e *engine) reschedule(j *job, next due) {
+func (e *engine) reschedule(j *jobState, next due) {
 	if !j.next.isZero() {
 		e.due.remove(j)
 	}
@@ -122,4 +127,42 @@ func (e *engine) reschedule(j *job, next due) {
 	if !next.isZero() {
 		e.due.add(j)
 	}
+}
+
+// A due is the stored part of a job's next tick. Most jobs have no other state.
+type due struct {
+	at    time.Time
+	delay time.Duration // of its start
+	gap   time.Duration // before the tick after it; 0: there is none
+}
+
+// dueOf is the stored part of t. Durations overflow after 292 years; no schedule reaches
+// that.
+func dueOf(t job.Tick) due {
+	d := due{at: t.At, delay: t.Start.Sub(t.At)}
+	if !t.Next.IsZero() {
+		d.gap = t.Next.Sub(t.At)
+	}
+	return d
+}
+
+func (d due) isZero() bool { return d.at.IsZero() }
+
+// start is when the tick may first be claimed.
+func (d due) start() time.Time { return d.at.Add(d.delay) }
+
+// next is the tick after it, zero if there is none.
+func (d due) next() time.Time {
+	if d.gap == 0 {
+		return time.Time{}
+	}
+	return d.at.Add(d.gap)
+}
+
+// tick is the job's next tick.
+func (j *jobState) tick(window time.Duration) job.Tick {
+	if j.next.isZero() {
+		return job.Tick{}
+	}
+	return j.TickBefore(j.next.next(), j.next.at, window)
 }

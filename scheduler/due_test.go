@@ -14,12 +14,12 @@ func TestDueQueueKeepsOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var q dueQueue
-		var in []*job
+		var in []*jobState
 		start := rapid.Map(rapid.IntRange(0, 6), func(s int) time.Time { return time.Unix(int64(s), 0).UTC() })
 		t.Repeat(map[string]func(*rapid.T){
 			"add": func(t *rapid.T) {
 				at := start.Draw(t, "start")
-				j := &job{next: due{at: at}}
+				j := &jobState{next: due{at: at}}
 				q.add(j)
 				in = append(in, j)
 			},
@@ -63,7 +63,7 @@ func TestDueQueueHasOneOfThoseThatComeTogether(t *testing.T) {
 	var q dueQueue
 	second := func(s int) due { return due{at: time.Unix(int64(s), 0).UTC()} }
 	for i := range 1000 {
-		q.add(&job{next: second(i % 10)})
+		q.add(&jobState{next: second(i % 10)})
 	}
 	for range 5000 { // each moves on by ten seconds, five times
 		j := q.first()

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/internal/attempt"
+	"github.com/quorate/quorate/scheduler/internal/event"
+	"github.com/quorate/quorate/scheduler/internal/job"
 )
 
 // longestSleep bounds how late the loop notices that the wall clock was set or the machine
@@ -27,15 +30,15 @@ type engine struct {
 	rec   recorders
 	live  func() []Replica // the replicas believed to be alive
 
-	jobs       []*job // in no order
-	leaving    []*job // removed, but still busy
+	jobs       []*jobState // in no order
+	leaving    []*jobState // removed, but still busy
 	due        dueQueue
 	scans      []*scan // not started yet
 	unread     unread
 	updating   bool // an update is half done
 	priorities priorities
 	wins       int64 // claims since the start
-	deps       *attemptDeps
+	deps       *attempt.Deps
 	queuing    []*ticket // have claimed a tick and wait for a slot
 	active     int       // attempts that have not reported over
 	draining   bool
@@ -49,7 +52,7 @@ type engine struct {
 	settling        map[string]bool // expired requests, being settled
 
 	inbox    *inbox
-	reports  []progress // last taken from the inbox
+	reports  []message // last taken from the inbox
 	scanned  chan *scan
 	queries  chan query
 	updates  chan update
@@ -69,15 +72,14 @@ func newEngine(base context.Context, s *Scheduler, rec recorders, live func() []
 		updates: make(chan update), closing: make(chan struct{}),
 		stops: newStops(base),
 	}
-	e.deps = &attemptDeps{
-		cfg: &e.cfg, clock: e.clock, stops: e.stops, live: live, turns: newTurns(s.cfg.MaxClaims), places: newPlaces(s.cfg.MaxRunning),
-		decided: e.decided,
-	}
+	e.deps = attempt.NewDeps(s.cfg.settings(), e.stops.Contexts, attempt.Engine{
+		Now: e.clock.wall, Live: live, Decided: e.decided, FindRerun: e.findRerun,
+	})
 	now := e.clock.wall()
-	e.jobs = make([]*job, 0, len(s.lineup.serving))
+	e.jobs = make([]*jobState, 0, len(s.lineup.serving))
 	for _, key := range slices.Sorted(maps.Keys(s.lineup.serving)) {
 		have := s.lineup.serving[key]
-		have.job = &job{Job: have.Job, next: have.firstAfter(now, e.cfg.Window).due()}
+		have.job = &jobState{Job: have.Job, next: dueOf(have.FirstAfter(now, e.cfg.Window))}
 		e.plan(have.job)
 	}
 	return e
@@ -167,16 +169,16 @@ func (e *engine) pause() time.Duration {
 }
 
 // fire takes the job's due ticks off the queue and offers the one that can be claimed.
-func (e *engine) fire(j *job, now time.Time) {
-	if t := e.oversleep(j, now); !t.isZero() {
+func (e *engine) fire(j *jobState, now time.Time) {
+	if t := e.oversleep(j, now); !t.IsZero() {
 		e.offer(j, t)
 	}
 }
 
 // decided records a tick that does not run. Any goroutine may call it.
-func (e *engine) decided(j *Job, t tick, v verdict) {
-	entry := named(t.entry(j, e.cfg.Replica), j.Name)
-	entry.Outcome, entry.Reason = v.outcome, v.reason
+func (e *engine) decided(j *Job, t job.Tick, v job.Verdict) {
+	entry := event.Named(t.Entry(j, e.cfg.Replica), j.Name)
+	entry.Outcome, entry.Reason = v.Outcome, v.Reason
 	e.cfg.Observer(Event{Kind: EventDecided, Entry: entry})
 	e.rec.add(j, entry)
 }
@@ -194,24 +196,24 @@ func (e *engine) readInbox() {
 }
 
 // apply handles p.
-func (e *engine) apply(p progress) {
-	switch t := p.ticket; p.phase {
-	case asking:
+func (e *engine) apply(p message) {
+	switch t := p.ticket; p.Phase {
+	case attempt.Asking:
 		e.prune(t.owner, t.lane) // time has passed: there may be too many to catch up
-		p.answer <- answer{behind: t.owner.inTheWay(t.brief, p.catchesUp)}
-	case watching:
-		t.watches, t.holder = true, p.holder
-	case blocking:
-		t.lane.block(p.blocked, e.clock.wall())
+		p.answer <- attempt.Answer{Behind: t.owner.inTheWay(t.Brief, p.CatchesUp)}
+	case attempt.Watching:
+		t.watches, t.holder = true, p.Holder
+	case attempt.Blocking:
+		t.lane.block(p.Blocked, e.clock.wall())
 		e.prune(t.owner, t.lane)
-	case queuing:
-		p.answer <- answer{line: e.inLine(t)}
-	case won:
-		t.run = p.run
+	case attempt.Queuing:
+		p.answer <- attempt.Answer{Line: e.inLine(t)}
+	case attempt.Won:
+		t.run = p.Run
 		e.won(t)
-	case overdue:
-		t.overdue = p.since
-	case over:
-		e.over(t, p.end)
+	case attempt.Overdue:
+		t.overdue = p.Since
+	case attempt.Over:
+		e.over(t, p.End)
 	}
 }

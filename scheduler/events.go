@@ -1,127 +1,53 @@
 package scheduler
 
-import (
-	"time"
+import "github.com/quorate/quorate/scheduler/internal/event"
 
-	"github.com/quorate/quorate/scheduler/ledger"
+// What an Observer is told.
+type (
+	// An Observer is told of each event. It is called from the engine's and from
+	// runs' goroutines, must not block and must not call back into the Scheduler.
+	// Logs, metrics and live views are observers.
+	Observer = event.Observer
+	// An Event is one thing that happened.
+	Event = event.Event
+	// An EventKind says what an Event tells.
+	EventKind = event.Kind
+	// A Diff is what an update changes in a set of jobs.
+	Diff = event.Diff
+	// A Rename is a job that goes on under another name.
+	Rename = event.Rename
 )
 
-// An Observer receives each event. The engine and runs call it from their goroutines. It
-// must not block or call the Scheduler. Logs, metrics and live views are observers.
-type Observer func(Event)
-
-// An Event is one thing that happened. It is one struct with a Kind, because most events
-// concern one tick: every observer finds the job, the tick and the token in the same place.
-// The documentation of each kind names the fields that it sets besides Entry; the others
-// are zero.
-type Event struct {
-	Kind EventKind
-	// Entry is what is known of the tick or run. Its Outcome is empty until it is known,
-	// and Running during the run. Events of a job without a tick set Entry.Job alone;
-	// events of the replica set nothing.
-	Entry ledger.Entry
-	// Run is the id of the run (jobs.Run.ID); empty before a tick is claimed.
-	Run string
-	// Err is why the step failed; nil: it succeeded. The error of the function is in
-	// Entry.Error.
-	Err error
-	// Try is the call of the function, as in jobs.Run.Try.
-	Try int
-
-	Took time.Duration // how long the step took
-	Left time.Duration // how much longer the lease would have lasted when the step began
-	By   time.Duration // how late, or by how much
-	In   time.Duration // the pause before the next try
-
-	Deadline      time.Time // of the lease
-	Since, Before time.Time
-
-	Triggers string   // the key of the job to run next
-	Diff     Diff     // how the jobs changed
-	Running  []string // the jobs that still run
-}
-
-// An EventKind is the kind of an Event.
-type EventKind string
-
-// Events in the life of one tick, in the order in which they may come.
+// Events in the life of one tick, in the order in which they may come. Package event says which fields each sets.
 const (
-	// EventTried: a try to claim the tick has ended. Sets Took, and Err if the claim was
-	// not granted, usually an *locking.AcquireError.
-	EventTried EventKind = "tried"
-	// EventRetrying: the claim failed for a reason that may pass. Sets Err and In.
-	EventRetrying EventKind = "retrying"
-	// EventLost: another replica runs, or ran, the tick. Sets Err.
-	EventLost EventKind = "lost"
-	// EventClaimed: this replica won the tick. EventStarted follows, or EventUnused.
-	// Sets Took, the time from the first message of the winning attempt.
-	EventClaimed EventKind = "claimed"
-	// EventUnused: the claim came too late to begin the work and is given back.
-	// EventDecided follows, and not EventFinished.
-	EventUnused EventKind = "unused"
-	// EventStarted: the function is about to be called. Sets By, how long after the time of
-	// the tick, without jitter.
-	EventStarted EventKind = "started"
-	// EventLate: the run starts later than Job.LateAfter allows. Sets By.
-	EventLate EventKind = "late"
-	// EventExtended: the lease of the run was extended, or not. Sets Deadline, Left,
-	// Took and Err.
-	EventExtended EventKind = "extended"
-	// EventRetried: a call of the function failed, and it is called again under the same
-	// claim. Sets Try, the call that failed, Err, its error, and In. The run's Logger has
-	// logged it.
-	EventRetried EventKind = "retried"
-	// EventRefused: a guard refused a write of the run. Err is the *fence.StaleError. The
-	// run's Logger has logged it.
-	EventRefused EventKind = "refused"
-	// EventLeaseLost: the context of the run has ended because its lease could not
-	// be kept. Sets Err. EventFinished follows when the function has returned.
-	EventLeaseLost EventKind = "lease_lost"
-	// EventOverdue: the function ignores its ended context. Sets Since.
-	EventOverdue EventKind = "overdue"
-	// EventChained: the end of the run triggered another job, or, with Err, failed to. Sets
-	// Triggers.
-	EventChained EventKind = "chained"
-	// EventReleased: the lease of a run that has ended was given back, or, with Err, was
-	// not. Sets Took, and Left, which is negative if the lease had expired. EventFinished
-	// follows.
-	EventReleased EventKind = "released"
-	// EventFinished: a run ended as Entry.Outcome says. With Err the ledger may not have
-	// it.
-	EventFinished EventKind = "finished"
-	// EventNotArchived: the log of the run could not be stored. Sets Err.
-	EventNotArchived EventKind = "not_archived"
-	// EventDecided: the tick will not run, for Entry.Reason. Every replica that decides so
-	// sends it.
-	EventDecided EventKind = "decided"
-	// EventRecorded: the ledger has stored a tick that did not run, or, with Err, has not.
-	EventRecorded EventKind = "recorded"
-	// EventSettled: this replica was the first to record a tick that nobody ran. Usually
-	// one replica of the cluster sends it; each one does if the ledger cannot be read.
-	// Needs Config.NotifySettled.
-	EventSettled EventKind = "settled"
+	EventTried       = event.Tried
+	EventRetrying    = event.Retrying
+	EventLost        = event.Lost
+	EventClaimed     = event.Claimed
+	EventUnused      = event.Unused
+	EventStarted     = event.Started
+	EventLate        = event.Late
+	EventExtended    = event.Extended
+	EventRetried     = event.Retried
+	EventRefused     = event.Refused
+	EventLeaseLost   = event.LeaseLost
+	EventOverdue     = event.Overdue
+	EventChained     = event.Chained
+	EventReleased    = event.Released
+	EventFinished    = event.Finished
+	EventNotArchived = event.NotArchived
+	EventDecided     = event.Decided
+	EventRecorded    = event.Recorded
+	EventSettled     = event.Settled
 )
 
-// Events of a job or of the replica.
+// Events of a job or of the replica. Package event says which fields each sets.
 const (
-	// EventOverslept: ticks of the job from Since on and before Before were not noticed in
-	// time, and are too many to record one by one.
-	EventOverslept EventKind = "overslept"
-	// EventUnread: the ledger could not be read, so missed ticks of the job are not known
-	// and not caught up. Sets Err.
-	EventUnread EventKind = "unread"
-	// EventForgotten: the stored data of a job that no replica has served since Since was
-	// deleted. With Err it was not, and it is tried again.
-	EventForgotten EventKind = "forgotten"
-	// EventUpdated: the jobs have changed. Sets Diff.
-	EventUpdated EventKind = "updated"
-	// EventUpdateFailed: new jobs could not be read or are not valid, and the old ones
-	// stay. Sets Err. It is sent again when the reason changes, and without Err when the
-	// jobs are valid again.
-	EventUpdateFailed EventKind = "update_failed"
-	// EventClockJumped: wall and monotonic clock moved apart: the machine was suspended, or
-	// the clock was set. Sets By, positive if the wall clock went ahead.
-	EventClockJumped EventKind = "clock_jumped"
-	// EventDraining: no new ticks are claimed. Sets Running.
-	EventDraining EventKind = "draining"
+	EventOverslept    = event.Overslept
+	EventUnread       = event.Unread
+	EventForgotten    = event.Forgotten
+	EventUpdated      = event.Updated
+	EventUpdateFailed = event.UpdateFailed
+	EventClockJumped  = event.ClockJumped
+	EventDraining     = event.Draining
 )

@@ -1,6 +1,17 @@
 package scheduler
 
-import "time"
+import (
+	"time"
+
+	"github.com/quorate/quorate/scheduler/internal/job"
+)
+
+// ChainID, Jitter and Rank are those of package job.
+var (
+	ChainID = job.ChainID
+	Jitter  = job.Jitter
+	Rank    = job.Rank
+)
 
 // Suspend makes the wall clock of s run ahead by ahead(), as after a suspend of the machine
 // or a step of its clock. Call it before Run.

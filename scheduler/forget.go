@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/internal/attempt"
+	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -39,8 +42,8 @@ func (f forgetter) run(ctx context.Context) {
 	if f.cfg.Roster == nil || f.cfg.Forget == nil || f.cfg.ForgetAfter == 0 {
 		return
 	}
-	spread := weight("", time.Time{}, f.cfg.Replica) % uint64(forgetEvery-settling)
-	for in := settling + time.Duration(spread); sleep(ctx, in); in = forgetEvery {
+	spread := job.Weight("", time.Time{}, f.cfg.Replica) % uint64(forgetEvery-roster.Settling)
+	for in := roster.Settling + time.Duration(spread); attempt.Sleep(ctx, in); in = forgetEvery {
 		f.check(ctx)
 	}
 }
@@ -52,11 +55,11 @@ func (f forgetter) check(ctx context.Context) {
 	defer cancel()
 	now := f.wall()
 	live, err := f.cfg.Roster.Replicas(ctx)
-	if ignorePartial(err) != nil || !f.mine(live, now) {
+	if roster.IgnorePartial(err) != nil || !f.mine(live, now) {
 		return
 	}
 	known, err := f.cfg.Roster.Jobs(ctx)
-	if ignorePartial(err) != nil {
+	if roster.IgnorePartial(err) != nil {
 		return
 	}
 	for _, gone := range f.abandoned(known, live, now) {
@@ -76,21 +79,21 @@ func (f forgetter) check(ctx context.Context) {
 func (f forgetter) mine(live []Replica, now time.Time) bool {
 	var ids []string
 	for _, r := range live {
-		if now.Sub(r.Started) < settling {
+		if now.Sub(r.Started) < roster.Settling {
 			return false
 		}
 		if r.State != StateDraining {
 			ids = append(ids, r.ID)
 		}
 	}
-	return Rank("", now.Truncate(forgetEvery), f.cfg.Replica, ids) == 0
+	return job.Rank("", now.Truncate(forgetEvery), f.cfg.Replica, ids) == 0
 }
 
 // abandoned returns the jobs that no replica has served for Config.ForgetAfter, the longest
 // first. Each has its versions, the last served first.
 func (f forgetter) abandoned(known []JobInfo, live []Replica, now time.Time) [][]JobInfo {
 	var gone [][]JobInfo
-	for key, versions := range byKey(known) {
+	for key, versions := range roster.ByKey(known) {
 		slices.SortStableFunc(versions, func(a, b JobInfo) int { return cmp.Compare(a.Age, b.Age) })
 		if versions[0].Age >= f.cfg.ForgetAfter && !f.serves(key) && ServedBy(versions, live, now) == "" {
 			gone = append(gone, versions)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/internal/roster"
 )
 
 // A rollCall is a Roster with a fixed list.
@@ -74,13 +76,13 @@ func (r *rollCall) answer(list []Replica, err error) {
 func TestHeart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		roster := &rollCall{list: []Replica{{ID: "a"}, {ID: "b", State: StateDraining}, {ID: "c", State: StateWaiting}}}
+		calls := &rollCall{list: []Replica{{ID: "a"}, {ID: "b", State: StateDraining}, {ID: "c", State: StateWaiting}}}
 		h := &heartbeat{
 			cfg: validConfig(), snapshot: func() Snapshot { return Snapshot{Won: 7} },
 			serving: func() serving { return serving{"c1", time.Unix(99, 0), 3} },
 		}
 		h.cfg.ClockOffset = func() (time.Duration, bool) { return time.Second, true }
-		h.cfg.Roster = roster
+		h.cfg.Roster = calls
 		if got := h.live(); got != nil {
 			t.Errorf("live before the first beat: %v", got)
 		}
@@ -88,17 +90,17 @@ func TestHeart(t *testing.T) {
 		go h.run(ctx)
 		synctest.Wait()
 		want := []string{"a", "c"} // b takes no ticks
-		if got := fitting(h.live(), nil); !slices.Equal(got, want) {
+		if got := roster.Fitting(h.live(), nil); !slices.Equal(got, want) {
 			t.Errorf("live: %v, want %v", got, want)
 		}
-		roster.answer(nil, errors.New("no quorum"))
+		calls.answer(nil, errors.New("no quorum"))
 		time.Sleep(11 * time.Minute)
 		synctest.Wait()
-		if got := fitting(h.live(), nil); !slices.Equal(got, want) {
+		if got := roster.Fitting(h.live(), nil); !slices.Equal(got, want) {
 			t.Errorf("live while the roster is silent: %v, want %v", got, want)
 		}
-		if len(roster.beats) < 130 {
-			t.Errorf("%d beats in 11 minutes", len(roster.beats))
+		if len(calls.beats) < 130 {
+			t.Errorf("%d beats in 11 minutes", len(calls.beats))
 		}
 		if self := h.self(); self.ConfigHash != "c1" || !self.ConfigSince.Equal(time.Unix(99, 0)) || *self.Jobs != 3 || *self.Won != 7 || *self.ClockOffset != time.Second {
 			t.Errorf("it says of itself %+v", self)
@@ -122,8 +124,8 @@ func TestHeart(t *testing.T) {
 		}
 		cancel()
 		synctest.Wait()
-		if !slices.Equal(roster.left, []string{"r1"}) {
-			t.Errorf("left: %v", roster.left)
+		if !slices.Equal(calls.left, []string{"r1"}) {
+			t.Errorf("left: %v", calls.left)
 		}
 	})
 }

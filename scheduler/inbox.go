@@ -3,40 +3,57 @@ package scheduler
 import (
 	"sync"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/internal/attempt"
 )
 
-// A progress is a report of an attempt to the loop.
-type progress struct {
-	ticket  *ticket // of the attempt; the reporter fills it in
-	phase   phase
-	since   time.Time // of phase overdue
-	holder  string    // of phase watching
-	blocked *blocked  // of phase blocking; nil: no known run
+// A ticket is the loop's state of an attempt. Only the loop uses it.
+type ticket struct {
+	*attempt.Brief
+	owner *jobState
+	lane  *lane
+	run   *attempt.Execution // once the tick is won; the loop reads only fields that no longer change
 
-	catchesUp bool       // of phase asking
-	run       *execution // of phase won
-	end       attemptEnd // of phase over
-
-	answer chan answer // of phases asking and queuing; has room for it
+	overdue   time.Time // when the function began to ignore its ended context
+	passed    bool      // later is closed
+	catchesUp bool      // it caught up from its start, and nobody began the tick before
+	watches   bool      // holder, another replica, ran or runs the tick
+	holder    string
 }
 
-// An answer is the loop's reply to an attempt.
-type answer struct {
-	behind *execution // the run that blocks it; nil: none
-	line   inLine
+// A reporter reports the attempt's progress to the loop.
+type reporter struct {
+	ticket *ticket
+	inbox  *inbox
+	done   <-chan struct{} // closed when the loop has ended
 }
 
-type phase uint8
+// Report sends p to the loop. It returns false if the loop has ended.
+func (r reporter) Report(p attempt.Progress) bool {
+	return r.inbox.put(message{ticket: r.ticket, Progress: p})
+}
 
-const (
-	asking   phase = iota // may it try to claim?
-	watching              // another replica runs the tick
-	blocking              // it has learned which run blocks it
-	queuing               // it has claimed, and waits for a slot of its group
-	won                   // the function is about to be called
-	overdue               // the function ignores its ended context
-	over                  // decided without a run, or the run has ended
-)
+// Consult sends p to the loop and waits for the answer. It returns false if the loop has
+// ended.
+func (r reporter) Consult(p attempt.Progress) (attempt.Answer, bool) {
+	m := message{ticket: r.ticket, Progress: p, answer: make(chan attempt.Answer, 1)}
+	if !r.inbox.put(m) {
+		return attempt.Answer{}, false
+	}
+	select {
+	case a := <-m.answer:
+		return a, true
+	case <-r.done:
+		return attempt.Answer{}, false
+	}
+}
+
+// A message is a report of an attempt to the loop, and where it wants the answer.
+type message struct {
+	ticket *ticket // of the attempt
+	attempt.Progress
+	answer chan attempt.Answer // of phases asking and queuing; has room for it
+}
 
 // An inbox holds the attempts' reports until the loop takes them. It has no limit, so no
 // attempt waits for a busy loop: each reports a few times.
@@ -44,20 +61,20 @@ type inbox struct {
 	some chan struct{} // holds one element when the empty inbox got a report
 
 	mu     sync.Mutex
-	list   []progress
+	list   []message
 	closed bool // the loop has ended
 }
 
 func newInbox() *inbox { return &inbox{some: make(chan struct{}, 1)} }
 
-// put adds p. It returns false if the loop has ended.
-func (b *inbox) put(p progress) bool {
+// put adds m. It returns false if the loop has ended.
+func (b *inbox) put(m message) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return false
 	}
-	b.list = append(b.list, p)
+	b.list = append(b.list, m)
 	if len(b.list) == 1 {
 		select {
 		case b.some <- struct{}{}:
@@ -71,7 +88,7 @@ func (b *inbox) put(p progress) bool {
 const maxSpare = 4096
 
 // take empties the inbox. It reuses spare, which it may overwrite.
-func (b *inbox) take(spare []progress) []progress {
+func (b *inbox) take(spare []message) []message {
 	clear(spare)
 	if cap(spare) > maxSpare {
 		spare = nil

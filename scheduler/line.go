@@ -3,30 +3,19 @@ package scheduler
 import (
 	"cmp"
 	"slices"
+
+	"github.com/quorate/quorate/scheduler/internal/attempt"
 )
 
-// inLine is the loop's answer to an attempt that waits for a slot.
-type inLine struct {
-	behind bool // another attempt on this replica goes first
-	above  int  // the number of larger priorities in the group
-}
-
-// queue adds the attempt to its group's line on this replica, if needed, and returns its
-// place.
-func (a *attempt) queue() inLine {
-	reply, _ := a.consult(progress{phase: queuing})
-	return reply.line
-}
-
 // inLine answers an attempt that queues for a slot.
-func (e *engine) inLine(t *ticket) inLine {
+func (e *engine) inLine(t *ticket) attempt.InLine {
 	if !slices.Contains(e.queuing, t) {
 		e.queuing = append(e.queuing, t)
 	}
 	behind := slices.ContainsFunc(e.queuing, func(other *ticket) bool {
-		return other.job.Group == t.job.Group && turn(other.brief, t.brief) < 0
+		return other.Job.Group == t.Job.Group && attempt.Order(other.Brief, t.Brief) < 0
 	})
-	return inLine{behind: behind, above: e.above(t.job, t.job.Group)}
+	return attempt.InLine{Behind: behind, Above: e.above(t.Job, t.Job.Group)}
 }
 
 // priorities are those of all jobs and of each group, the largest first. They are computed

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/internal/job"
 )
 
 // updateAtOnce is how many jobs the loop adds in one step of an update. In between it
@@ -22,7 +24,7 @@ type lineup struct {
 // served is a job of the lineup, and the loop's state of it.
 type served struct {
 	*Job
-	job *job
+	job *jobState
 }
 
 // An update is one step of a change of the jobs.
@@ -46,10 +48,10 @@ type revision struct {
 func (s *Scheduler) set(own, sourced []Job) (Diff, error) {
 	l := &s.lineup
 	all := slices.Concat(own, sourced)
-	if err := validateJobs(all); err != nil {
+	if err := job.Validate(all); err != nil {
 		return Diff{}, err
 	}
-	list := hashed(all)
+	list := job.Hashed(all)
 	before := make(map[string]*Job, len(l.serving))
 	for key, have := range l.serving {
 		before[key] = have.Job
@@ -107,7 +109,7 @@ func (s *Scheduler) steps(a jobChanges) []update {
 	for some := range slices.Chunk(a.added, updateAtOnce) {
 		var u update
 		for _, j := range some {
-			u.added = append(u.added, &served{Job: j, job: &job{Job: j, next: j.firstAfter(now, s.cfg.Window).due()}})
+			u.added = append(u.added, &served{Job: j, job: &jobState{Job: j, next: dueOf(j.FirstAfter(now, s.cfg.Window))}})
 		}
 		steps = append(steps, u)
 	}
@@ -131,7 +133,7 @@ func (s *Scheduler) steps(a jobChanges) []update {
 func (s *Scheduler) revise(j *Job, changed bool, now time.Time) revision {
 	r := revision{served: s.lineup.serving[j.Key], now: j, changed: changed}
 	if changed {
-		r.next = j.firstAfter(now, s.cfg.Window).due()
+		r.next = dueOf(j.FirstAfter(now, s.cfg.Window))
 	}
 	return r
 }

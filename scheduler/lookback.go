@@ -2,11 +2,11 @@ package scheduler
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
-	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/internal/attempt"
+	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -17,30 +17,20 @@ import (
 // whether the last run was interrupted, or may be soon, as after a start. It also does so
 // when an unwatched tick's lease blocks it. Then that tick comes first.
 
-// earlierTicks is what an attempt knows of the ticks before its own.
-type earlierTicks struct {
-	unsure      bool      // one may have to be rerun first
-	watchedUpTo time.Time // none up to here
-	doubted     time.Time // the tick that last blocked this one
-	first       tick      // comes first; zero: none
-}
-
-func (h *earlierTicks) found() bool { return h != nil && !h.first.isZero() }
-
 // earlierTicks returns them for an attempt that begins. The attempt then checks what the
 // lane is unsure of.
-func (l *lane) earlierTicks(j *Job, t tick) *earlierTicks {
-	if j.OnCrash != CrashRerun || t.stream != "" {
+func (l *lane) earlierTicks(j *Job, t job.Tick) *attempt.EarlierTicks {
+	if j.OnCrash != CrashRerun || t.Stream != "" {
 		return nil
 	}
-	h := &earlierTicks{unsure: l.unsure && t.trigger != ledger.ByRerun, watchedUpTo: l.watchedUpTo}
+	h := &attempt.EarlierTicks{Unsure: l.unsure && t.Trigger != ledger.ByRerun, WatchedUpTo: l.watchedUpTo}
 	l.unsure = false
 	return h
 }
 
 // gaveUp notes that a tick was decided that another replica may run. None can if a run of
 // this replica blocks all others.
-func (l *lane) gaveUp(j *job) {
+func (l *lane) gaveUp(j *jobState) {
 	if l.stream == "" && j.OnCrash == CrashRerun && len(j.running) == 0 {
 		l.unsure = true
 	}
@@ -48,68 +38,28 @@ func (l *lane) gaveUp(j *job) {
 
 // noteEarlier stores what an attempt has learned about ticks up to its own, and queues the
 // one that comes first.
-func (e *engine) noteEarlier(t *ticket, end attemptEnd) {
-	l, own := t.lane, t.tick
-	if end.gaveUp {
+func (e *engine) noteEarlier(t *ticket, end attempt.End) {
+	l, own := t.lane, t.Tick
+	if end.GaveUp {
 		l.gaveUp(t.owner)
 	}
-	if t.watches && own.at.After(l.watchedUpTo) && t.pausedMeanwhile().kind != settled {
-		l.watchedUpTo = own.at
+	if t.watches && own.At.After(l.watchedUpTo) && t.PausedMeanwhile().Kind != job.Settled {
+		l.watchedUpTo = own.At
 	}
 	switch {
-	case end.before.isZero():
+	case end.Before.IsZero():
 		return
 	case !e.serves(t.owner):
-		e.decided(t.job, own, skippedFor(ledger.CodeRemoved))
+		e.decided(t.Job, own, job.SkippedFor(ledger.CodeRemoved))
 		return
 	}
-	own.until = later(own.until, end.until)
+	own.Until = roster.Later(own.Until, end.Until)
 	l.insert(own)
-	l.insert(end.before)
+	l.insert(end.Before)
 }
 
-// postpone tells the loop to begin with the tick that comes first.
-func (a *attempt) postpone() {
-	a.end.before = a.earlier.first
-	if !a.caughtUp {
-		a.end.until = a.until
-	}
-}
-
-// findEarlier asks the ledger, if needed, which earlier tick comes first. An error says
-// that it did not answer.
-func (a *attempt) findEarlier(ctx context.Context) error {
-	h := a.earlier
-	if h == nil || !h.unsure {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, scanTimeout)
-	defer cancel()
-	p := past{job: a.job, before: a.tick.at}
-	t, err := p.findRerun(ctx, a.cfg.Ledger, a.clock.wall(), a.cfg.Window)
-	switch {
-	case err != nil && (passing(err) || ctx.Err() != nil):
-		return fmt.Errorf("ask the ledger whether an earlier run was interrupted: %w", err)
-	case err != nil:
-		a.cfg.Observer(Event{Kind: EventUnread, Entry: ledger.Entry{Job: a.job.Name}, Err: err})
-	case t.at.After(h.watchedUpTo):
-		h.first = t
-	}
-	h.unsure = false
-	return nil
-}
-
-// passing reports whether a read of the ledger may succeed soon.
-func passing(err error) bool {
-	return errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, context.DeadlineExceeded)
-}
-
-// checkEarlier makes the attempt ask the ledger before its next try, if err names an
-// earlier tick of another replica that is not known here.
-func (a *attempt) checkEarlier(err error) {
-	taken, ok := errors.AsType[*locking.AcquireError](err)
-	if h := a.earlier; ok && h != nil && taken.Holder != a.cfg.Replica && taken.HolderTick.Before(a.tick.at) &&
-		taken.HolderTick.After(h.watchedUpTo) && !taken.HolderTick.Equal(h.doubted) {
-		h.unsure, h.doubted = true, taken.HolderTick
-	}
+// findRerun returns the tick of the job's last run before the given time if it must be
+// rerun. Any goroutine may call it.
+func (e *engine) findRerun(ctx context.Context, j *Job, before time.Time) (job.Tick, error) {
+	return past{job: j, before: before}.findRerun(ctx, e.cfg.Ledger, e.clock.wall(), e.cfg.Window)
 }

@@ -3,7 +3,10 @@ package scheduler
 import (
 	"time"
 
+	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // maxOverslept is how many ticks of a job are recorded one by one after the replica has
@@ -12,33 +15,33 @@ const maxOverslept = 100
 
 // An oversleep is the result of a late look at the clock.
 type oversleep struct {
-	missed []tick // windows closed, oldest first
+	missed []job.Tick // windows closed, oldest first
 	// Ticks from first to before are left out of missed, except the last one, the first of
 	// missed, which represents all of them; zero if none were.
 	first, before time.Time
-	open          tick // the tick that can still be claimed; zero if none
-	next          tick
+	open          job.Tick // the tick that can still be claimed; zero if none
+	next          job.Tick
 }
 
 // sleptThrough sorts the job's ticks from due on, its next one before the sleep.
-func sleptThrough(j *Job, due tick, now time.Time, window time.Duration) oversleep {
+func sleptThrough(j *Job, due job.Tick, now time.Time, window time.Duration) oversleep {
 	var o oversleep
-	if due.isZero() || due.start.After(now) {
+	if due.IsZero() || due.Start.After(now) {
 		o.next = due
 		return o
 	}
-	if next := j.scheduled(due.next, window); due.until.After(now) && (next.isZero() || next.start.After(now)) {
+	if next := j.Scheduled(due.Next, window); due.Until.After(now) && (next.IsZero() || next.Start.After(now)) {
 		o.open, o.next = due, next // the usual case
 		return o
 	}
 	// The last may be open, and the one after it may have come but not started.
-	ticks, whole := LastTicks(j.Schedule, due.at.Add(-1), now.Add(1), maxOverslept+3, func(time.Time) bool { return true })
-	o.next = j.scheduled(j.Schedule.Next(now), window)
+	ticks, whole := schedule.LastTicks(j.Schedule, due.At.Add(-1), now.Add(1), maxOverslept+3, func(time.Time) bool { return true })
+	o.next = j.Scheduled(j.Schedule.Next(now), window)
 	for _, at := range ticks {
-		switch t := j.scheduled(at, window); {
-		case t.start.After(now):
+		switch t := j.Scheduled(at, window); {
+		case t.Start.After(now):
 			o.next = t
-		case t.until.After(now):
+		case t.Until.After(now):
 			o.open = t
 		default:
 			o.missed = append(o.missed, t)
@@ -46,31 +49,31 @@ func sleptThrough(j *Job, due tick, now time.Time, window time.Duration) oversle
 	}
 	if over := len(o.missed) - maxOverslept - 1; over > 0 || !whole {
 		o.missed = o.missed[max(0, over):]
-		o.first, o.before = due.at, o.missed[1].at
+		o.first, o.before = due.At, o.missed[1].At
 	}
 	return o
 }
 
 // oversleep moves the job to its first tick after now, decides those before, and returns
 // the one that is open now, if any.
-func (e *engine) oversleep(j *job, now time.Time) tick {
+func (e *engine) oversleep(j *jobState, now time.Time) job.Tick {
 	due := j.tick(e.cfg.Window)
 	o := sleptThrough(j.Job, due, now, e.cfg.Window)
-	e.reschedule(j, o.next.due())
+	e.reschedule(j, dueOf(o.next))
 	why := ledger.CodeAsleep
-	if !due.start.After(e.actsKnownAt) {
+	if !due.Start.After(e.actsKnownAt) {
 		why = ledger.CodeStarting
 	}
-	if len(o.missed) > 0 && j.CatchUp.does() && fits(e.cfg.Labels, j.Labels) {
-		e.scanPast(j, past{job: j.Job, from: due.at, before: o.until(now), why: why})
+	if len(o.missed) > 0 && j.CatchUp.Does() && job.Fits(e.cfg.Labels, j.Labels) {
+		e.scanPast(j, past{job: j.Job, from: due.At, before: o.until(now), why: why})
 		return o.open
 	}
 	for i, t := range o.missed {
 		j.lane("").gaveUp(j)
 		if i == 0 && !o.first.IsZero() {
-			e.decided(j.Job, t, because(ledger.Missed, alikeSince(why, o.first)))
+			e.decided(j.Job, t, job.Because(ledger.Missed, roster.AlikeSince(why, o.first)))
 		} else {
-			e.decided(j.Job, t, missedFor(why))
+			e.decided(j.Job, t, job.MissedFor(why))
 		}
 	}
 	if !o.first.IsZero() {
@@ -82,10 +85,10 @@ func (e *engine) oversleep(j *job, now time.Time) tick {
 // until is the end of the sleep.
 func (o oversleep) until(now time.Time) time.Time {
 	switch {
-	case !o.open.isZero():
-		return o.open.at
-	case !o.next.isZero():
-		return o.next.at
+	case !o.open.IsZero():
+		return o.open.At
+	case !o.next.IsZero():
+		return o.next.At
 	default:
 		return now
 	}

@@ -63,24 +63,24 @@ func TestSleptThrough(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			j := Job{Name: "j", Schedule: tt.schedule}
-			o := sleptThrough(&j, j.scheduled(tt.due, window), tt.due.Add(tt.late), window)
+			o := sleptThrough(&j, j.Scheduled(tt.due, window), tt.due.Add(tt.late), window)
 			if len(o.missed) != tt.missed {
 				t.Errorf("%d ticks missed, want %d", len(o.missed), tt.missed)
 			}
 			for i, missed := range o.missed {
-				if want := tt.due.Add(tt.from + time.Duration(i)*time.Second); !missed.at.Equal(want) {
-					t.Fatalf("missed tick %d is %v, want %v", i, missed.at, want)
+				if want := tt.due.Add(tt.from + time.Duration(i)*time.Second); !missed.At.Equal(want) {
+					t.Fatalf("missed tick %d is %v, want %v", i, missed.At, want)
 				}
 			}
 			var open, until time.Time
 			if tt.open >= 0 {
 				open, until = tt.due.Add(tt.open), tt.due.Add(tt.until)
 			}
-			if o.open.at != open || o.open.until != until {
-				t.Errorf("open: %v until %v, want %v until %v", o.open.at, o.open.until, open, until)
+			if o.open.At != open || o.open.Until != until {
+				t.Errorf("open: %v until %v, want %v until %v", o.open.At, o.open.Until, open, until)
 			}
-			if want := after(tt.due, tt.next); !o.next.at.Equal(want) {
-				t.Errorf("next: %v, want %v", o.next.at, want)
+			if want := after(tt.due, tt.next); !o.next.At.Equal(want) {
+				t.Errorf("next: %v, want %v", o.next.At, want)
 			}
 			if o.first.IsZero() == tt.leftOut || tt.leftOut && !o.first.Equal(tt.due) {
 				t.Errorf("left out from %v: %t", o.first, tt.leftOut)
@@ -104,8 +104,10 @@ func TestSleptThroughIsBounded(t *testing.T) {
 	t.Parallel()
 	s := everySecond{new(int)}
 	j := Job{Name: "j", Schedule: s}
-	sleptThrough(&j, j.scheduled(noon, 30*time.Second), noon.AddDate(10, 0, 0), 30*time.Second)
+	sleptThrough(&j, j.Scheduled(noon, 30*time.Second), noon.AddDate(10, 0, 0), 30*time.Second)
 	if *s.asked > 5*maxOverslept {
 		t.Errorf("ten years of sleep asked the schedule %d times", *s.asked)
 	}
 }
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -80,10 +81,10 @@ func TestPublishesWhatCanBe(t *testing.T) {
 func TestPartialErrors(t *testing.T) {
 	t.Parallel()
 	r := &halfRoster{half: true}
-	if ignorePartial(r.err()) != nil || !errors.Is(ignorePartial(locking.ErrNoQuorum), locking.ErrNoQuorum) || !errors.Is(r.err(), locking.ErrNoQuorum) {
+	if roster.IgnorePartial(r.err()) != nil || !errors.Is(roster.IgnorePartial(locking.ErrNoQuorum), locking.ErrNoQuorum) || !errors.Is(r.err(), locking.ErrNoQuorum) {
 		t.Error("a part of an answer is taken for none, or none for a part")
 	}
-	if lacks(nil, "west") || lacks(r.err(), "east") || !lacks(r.err(), "west") || !lacks(locking.ErrNoQuorum, "east") {
+	if roster.Lacks(nil, "west") || roster.Lacks(r.err(), "east") || !roster.Lacks(r.err(), "west") || !roster.Lacks(locking.ErrNoQuorum, "east") {
 		t.Error("what is lacking is not told apart")
 	}
 }

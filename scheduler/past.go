@@ -4,7 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 // Limits of reading a past.
@@ -34,10 +37,10 @@ type published struct {
 // undecided are the ticks of a past that have no final entry in the ledger. The ledger is a
 // hint: the claim decides.
 type undecided struct {
-	rerun         tick      // the last tick that ran, if it was interrupted; zero: none
-	gone          []tick    // nobody can claim them any more
-	ticks         []tick    // oldest first
-	first, before time.Time // more ticks between them were left out; zero: none
+	rerun         job.Tick   // the last tick that ran, if it was interrupted; zero: none
+	gone          []job.Tick // nobody can claim them any more
+	ticks         []job.Tick // oldest first
+	first, before time.Time  // more ticks between them were left out; zero: none
 }
 
 // known is what the ledger has of a past.
@@ -53,27 +56,27 @@ type known struct {
 // findUndecided reads the ledger and lists the undecided ticks.
 func (p past) findUndecided(ctx context.Context, ledger ledger.Store, window time.Duration) (undecided, error) {
 	starts := p.from.IsZero()
-	if starts && lacks(p.unread, p.job.key()) {
+	if starts && roster.Lacks(p.unread, p.job.StoredAs()) {
 		return undecided{}, p.unread
 	}
-	versions := p.versions[p.job.key()]
-	account := accountOf(versions)
+	versions := p.versions[p.job.StoredAs()]
+	account := roster.AccountOf(versions)
 	if starts {
-		p.from = account.begin()
+		p.from = account.Begin()
 	}
 	k, err := p.read(ctx, ledger)
 	if err == nil {
-		k.trimmed, err = trimmedUpTo(ctx, ledger, p.job.key())
+		k.trimmed, err = roster.TrimmedUpTo(ctx, ledger, p.job.StoredAs())
 	}
 	if err != nil || k.oldest.IsZero() && p.from.IsZero() {
 		return undecided{}, err // a job without entries has no past
 	}
-	b := background{why: p.why, ticks: k.ticks, remembered: remembered(ledger, p.job.key())}
+	b := roster.Background{Why: p.why, Ticks: k.ticks, RememberedSince: roster.Remembered(ledger, p.job.StoredAs())}
 	if starts {
 		was := *p.job
 		was.Schedule = p.schedule(versions)
 		p.job = &was
-		b.account, b.absence = account, account.removal(versions, p.begun)
+		b.Account, b.Absence = account, account.Removal(versions, p.begun)
 	}
 	return p.list(k, b, window), nil
 }
@@ -85,12 +88,12 @@ func (p past) read(ctx context.Context, store ledger.Store) (known, error) {
 	k := known{decided: map[time.Time]bool{}}
 	before := p.before
 	for n, size := 0, firstPage; n < maxPast; n, size = n+size, pastPage {
-		page, err := store.Ticks(ctx, ledger.Query{Job: p.job.key(), Limit: size, Before: before})
+		page, err := store.Ticks(ctx, ledger.Query{Job: p.job.StoredAs(), Limit: size, Before: before})
 		if err != nil {
 			return known{}, err
 		}
 		for _, e := range page {
-			if k.take(e, p.job.CatchUp.does()); p.knows(k) {
+			if k.take(e, p.job.CatchUp.Does()); p.knows(k) {
 				return k, nil
 			}
 		}
@@ -119,7 +122,7 @@ func (k *known) take(e ledger.Entry, retried bool) {
 		return
 	}
 	k.oldest = e.Tick
-	if attended(e) {
+	if roster.Attended(e) {
 		k.ticks = append(k.ticks, e.Tick)
 	}
 	k.decided[e.Tick] = e.Outcome != ledger.Missed || e.Reason.Code == ledger.CodeCatchUp || !retried || !k.ran.IsZero()
@@ -129,22 +132,22 @@ func (k *known) take(e ledger.Entry, retried bool) {
 }
 
 // list walks the schedule through the past.
-func (p past) list(k known, b background, window time.Duration) undecided {
-	lacks := func(at time.Time) bool { return !k.decided[at] && !b.absence.has(at) }
-	from := p.begin(k, b.account)
-	all, whole := LastTicks(p.job.Schedule, from, p.before, maxPast+1, lacks)
+func (p past) list(k known, b roster.Background, window time.Duration) undecided {
+	lacks := func(at time.Time) bool { return !k.decided[at] && !b.Absence.Has(at) }
+	from := p.begin(k, b.Account)
+	all, whole := schedule.LastTicks(p.job.Schedule, from, p.before, maxPast+1, lacks)
 	var u undecided
 	if !whole {
 		u.first, u.before = p.job.Schedule.Next(from), all[1]
 	}
 	for i, at := range all {
-		t := p.job.scheduled(at, window)
-		t.trigger, t.why = ledger.ByCatchUp, &ledger.Reason{Code: b.code(at)}
+		t := p.job.Scheduled(at, window)
+		t.Trigger, t.Why = ledger.ByCatchUp, &ledger.Reason{Code: b.Code(at)}
 		switch rest := i == 0 && !whole; {
 		case rest:
-			*t.why = alikeSince(t.why.Code, u.first)
+			*t.Why = roster.AlikeSince(t.Why.Code, u.first)
 			fallthrough
-		case b.lost(at), at.Before(k.ran):
+		case b.Lost(at), at.Before(k.ran):
 			u.gone = append(u.gone, t)
 		default:
 			u.ticks = append(u.ticks, t)
@@ -158,12 +161,87 @@ func (p past) begin(k known, a Account) time.Time {
 	from := p.from.Add(-1) // including the tick at p.from
 	switch {
 	case p.from.IsZero():
-		from = later(k.ran, k.oldest.Add(-1))
+		from = roster.Later(k.ran, k.oldest.Add(-1))
 	case k.partly:
-		from = later(from, k.oldest)
+		from = roster.Later(from, k.oldest)
 	case !a.First.IsZero() && !a.Until.After(a.First) && !k.oldest.IsZero() && k.oldest.Before(p.from):
 		// The ledger is older than the published versions, and not yet accounted for.
-		from = later(k.oldest, a.Until.Add(-1))
+		from = roster.Later(k.oldest, a.Until.Add(-1))
 	}
-	return later(from, k.trimmed) // older ticks may have run
+	return roster.Later(from, k.trimmed) // older ticks may have run
+}
+
+// schedule is the schedule of the ticks before a replica serves the job.
+func (p past) schedule(versions []JobInfo) schedule.Schedule {
+	since := JobInfo{Hash: p.job.Hash, Since: p.begun}.ServedSince(versions)
+	var last JobInfo // the version before this one
+	for _, v := range versions {
+		if v.Hash != p.job.Hash && v.Since.Before(since) && v.Published.After(last.Published) {
+			last = v
+		}
+	}
+	if since.IsZero() || last.Published.IsZero() {
+		return p.job.Schedule
+	}
+	before, err := last.Ticks()
+	if err != nil {
+		return p.job.Schedule // the old schedule is unknown
+	}
+	return handover{before: before, after: p.job.Schedule, at: since}
+}
+
+// A handover is one schedule until an instant, and another one from then on.
+type handover struct {
+	before, after schedule.Schedule
+	at            time.Time
+}
+
+// Next implements Schedule.
+func (h handover) Next(t time.Time) time.Time {
+	if next := h.before.Next(t); !next.IsZero() && next.Before(h.at) {
+		return next
+	}
+	if t.Before(h.at) {
+		t = h.at.Add(-1)
+	}
+	return h.after.Next(t)
+}
+
+// findRerun finds the last tick that ran, if its run was interrupted, or may be soon.
+func (p past) findRerun(ctx context.Context, store ledger.Store, now time.Time, window time.Duration) (job.Tick, error) {
+	if p.job.OnCrash != CrashRerun {
+		return job.Tick{}, nil
+	}
+	before := p.before
+	for n, size := 0, firstPage; n < maxPast; n, size = n+size, pastPage {
+		page, err := store.Ticks(ctx, ledger.Query{Job: p.job.StoredAs(), Limit: size, Before: before})
+		if err != nil {
+			return job.Tick{}, err
+		}
+		for _, e := range page {
+			if e.Stream == "" && e.Outcome.Ran() {
+				return p.again(e, now, window), nil
+			}
+		}
+		if len(page) < size {
+			break
+		}
+		before = page[len(page)-1].OrderKey()
+	}
+	return job.Tick{}, nil
+}
+
+// again is the tick of a run that has not ended, unless it was interrupted too long ago. A
+// run that continues is watched, however long it takes.
+func (p past) again(last ledger.Entry, now time.Time, window time.Duration) job.Tick {
+	t, from := p.job.Scheduled(last.Tick, window), last.Tick
+	if last.Outcome == ledger.Running {
+		from = roster.Later(from, now)
+	}
+	t.Latest = from.Add(p.job.CatchUp.WithDefaults().Window)
+	if last.Outcome != ledger.Running && last.Outcome != ledger.Interrupted || !t.Latest.After(now) {
+		return job.Tick{}
+	}
+	t.Trigger, t.Why = ledger.ByRerun, &ledger.Reason{Code: ledger.CodeInterrupted}
+	return t
 }

@@ -6,15 +6,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
 const (
-	publishEvery   = 5 * time.Minute
 	publishTimeout = 30 * time.Second
-	// settling is how long a replica may take to publish its jobs after its start or after
-	// a change.
-	settling = 2 * publishEvery
 )
 
 // A publisher publishes the jobs that this replica serves: changes at once, and everything
@@ -61,7 +59,7 @@ func newPublisher(cfg Config) *publisher {
 // serve sets the jobs that this replica serves, with their hashes. Without a roster it
 // stores nothing to be published.
 func (p *publisher) serve(list []*Job) {
-	hash := setHash(list)
+	hash := job.SetHash(list)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := p.jobs
@@ -117,15 +115,15 @@ func (p *publisher) job(key string) *Job {
 // info is the published form of a job.
 func (p *publisher) info(j posted) JobInfo {
 	return JobInfo{
-		Name: j.Name, Key: j.renamedFrom(), Hash: j.Hash, Func: j.Func, Schedule: j.Spec, Timezone: j.Timezone,
-		Description: j.Description, Tags: j.Tags, Paused: j.Paused, Definition: j.definition(), Jitter: j.Jitter, Params: j.params(),
+		Name: j.Name, Key: j.RenamedFrom(), Hash: j.Hash, Func: j.Func, Schedule: j.Spec, Timezone: j.Timezone,
+		Description: j.Description, Tags: j.Tags, Paused: j.Paused, Definition: definition(j.Schedule), Jitter: j.Jitter, Params: j.PublishedParams(),
 		Replica: p.replica, Since: fromUnixMillis(j.since),
 	}
 }
 
 // definition is the published form of the job's schedule.
-func (j *Job) definition() string {
-	text, err := schedule.Definition(j.Schedule)
+func definition(s schedule.Schedule) string {
+	text, err := schedule.Definition(s)
 	if err != nil || len(text) > MaxDefinition {
 		return ""
 	}
@@ -150,7 +148,7 @@ func (p *publisher) run(ctx context.Context) {
 	if p.roster == nil {
 		return
 	}
-	all := time.NewTicker(publishEvery)
+	all := time.NewTicker(roster.PublishEvery)
 	defer all.Stop()
 	for {
 		var again <-chan time.Time
@@ -211,7 +209,7 @@ func (p *publisher) split(list []JobInfo, err error) (sent, lacking []JobInfo) {
 		return list, nil
 	}
 	for _, info := range list {
-		if lacks(err, info.StoredAs()) {
+		if roster.Lacks(err, info.StoredAs()) {
 			lacking = append(lacking, info)
 		} else {
 			sent = append(sent, info)
@@ -230,10 +228,10 @@ func (p *publisher) known(ctx context.Context) (map[string][]JobInfo, error) {
 		return nil, nil
 	}
 	known, err := p.roster.Jobs(ctx)
-	if ignorePartial(err) != nil {
+	if roster.IgnorePartial(err) != nil {
 		return nil, err
 	}
-	return byKey(known), err
+	return roster.ByKey(known), err
 }
 
 // learn finds since when versions are served that this replica has begun to serve. The
@@ -243,8 +241,8 @@ func (p *publisher) learn(list []JobInfo, versions map[string][]JobInfo, err err
 	defer p.mu.Unlock()
 	for i, info := range list {
 		key := info.StoredAs()
-		if have, ok := p.jobs[key]; ok && have.Hash == info.Hash && p.begun[key] && !lacks(err, key) {
-			list[i].Since = info.beganToServe(versions[key])
+		if have, ok := p.jobs[key]; ok && have.Hash == info.Hash && p.begun[key] && !roster.Lacks(err, key) {
+			list[i].Since = info.BeganToServe(versions[key])
 			have.since = unixMillis(list[i].Since)
 			p.jobs[key] = have
 			delete(p.begun, key)

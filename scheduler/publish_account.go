@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/internal/roster"
 )
 
 // Accounts are published together with the jobs: every few minutes, and after a drain. They
@@ -41,7 +43,7 @@ func (p *publisher) addAccounts(list []JobInfo, versions map[string][]JobInfo) {
 		learned := make(map[string]time.Time, len(versions))
 		for _, info := range list {
 			if of := versions[info.StoredAs()]; len(of) > 0 {
-				learned[info.StoredAs()] = accountOf(of).Until
+				learned[info.StoredAs()] = roster.AccountOf(of).Until
 			}
 		}
 		now = p.account(learned)
@@ -70,7 +72,7 @@ func (p *publisher) publishRemoved(ctx context.Context, others []Replica) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, info := range list {
-		if key := info.StoredAs(); !lacks(err, key) && unixMillis(info.Account.Removed) == p.gone[key].at {
+		if key := info.StoredAs(); !roster.Lacks(err, key) && unixMillis(info.Account.Removed) == p.gone[key].at {
 			delete(p.gone, key)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"slices"
+
+	"github.com/quorate/quorate/scheduler/internal/roster"
 )
 
 // storeSet stores the set of jobs that this replica serves, and reports whether that
@@ -45,7 +47,7 @@ func (p *publisher) writeSet(ctx context.Context) error {
 	for i, j := range jobs {
 		list[i] = j.Job
 	}
-	packed, err := PackJobs(len(list), texts(list))
+	packed, err := PackJobs(len(list), roster.Texts(list))
 	if err != nil {
 		return nil //nolint:nilerr // settings that have no written form: to try again would not help
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/internal/roster"
 )
 
 // names returns the published names of each message, sorted.
@@ -41,9 +43,9 @@ func TestNothingIsKeptToBePublishedToNobody(t *testing.T) {
 func TestPublisher(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		roster := &rollCall{}
+		calls := &rollCall{}
 		cfg := validConfig()
-		cfg.Roster, cfg.BeatEvery = roster, 5*time.Second
+		cfg.Roster, cfg.BeatEvery = calls, 5*time.Second
 		p := newPublisher(cfg)
 		job := func(name, hash string) *Job { return &Job{Name: name, Key: name, Hash: hash} }
 		p.serve([]*Job{job("a", "1"), job("b", "1")})
@@ -54,12 +56,12 @@ func TestPublisher(t *testing.T) {
 		want := func(what string, messages ...string) {
 			t.Helper()
 			synctest.Wait()
-			if got := roster.names(); !slices.Equal(got, messages) {
+			if got := calls.names(); !slices.Equal(got, messages) {
 				t.Errorf("%s: published %v, want %v", what, got, messages)
 			}
-			roster.mu.Lock()
-			roster.published = nil
-			roster.mu.Unlock()
+			calls.mu.Lock()
+			calls.published = nil
+			calls.mu.Unlock()
 		}
 		want("at the start", "[a/1 b/1]")
 		p.serve([]*Job{job("a", "2"), job("b", "1"), job("c", "1")})
@@ -73,13 +75,13 @@ func TestPublisher(t *testing.T) {
 		if again := p.serving(); again != second {
 			t.Errorf("the same set is served since %v, not %v", again.since, second.since)
 		}
-		time.Sleep(publishEvery)
+		time.Sleep(roster.PublishEvery)
 		want("after a while", "[a/2 b/1 c/1]")
-		roster.answer(nil, errors.New("no quorum"))
+		calls.answer(nil, errors.New("no quorum"))
 		p.serve([]*Job{job("a", "3"), job("b", "1")})
 		want("without a quorum")
 		p.serve([]*Job{job("a", "4"), job("b", "2")})
-		roster.answer(nil, nil)
+		calls.answer(nil, nil)
 		time.Sleep(cfg.BeatEvery)
 		want("when the quorum is back", "[a/4 b/2]", "[c/1]") // which was removed
 	})

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/internal/attempt"
+	"github.com/quorate/quorate/scheduler/internal/event"
+	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -59,8 +62,8 @@ func newRecorder(cfg Config) *recorder {
 // add queues a decision on j. Beyond the limit the oldest are dropped.
 func (r *recorder) add(j *Job, e ledger.Entry) {
 	r.mu.Lock()
-	r.queue = append(r.queue, decision{Entry: e, key: j.key(), history: j.History})
-	r.opened(j.key(), e)
+	r.queue = append(r.queue, decision{Entry: e, key: j.StoredAs(), history: j.History})
+	r.opened(j.StoredAs(), e)
 	over := max(0, len(r.queue)-r.limit)
 	dropped := r.queue[:over:over]
 	r.queue = r.queue[over:]
@@ -103,7 +106,7 @@ func (r *recorder) run(ctx context.Context) {
 				size = 1
 			}
 		default:
-			if size = 1; sleep(ctx, pause) {
+			if size = 1; attempt.Sleep(ctx, pause) {
 				pause = min(2*pause, lastRecordRetry)
 			}
 		}
@@ -169,7 +172,7 @@ func (r *recorder) deliver(ctx context.Context, batch []decision) []decision {
 	working.Wait()
 	var again []decision
 	for i, d := range batch {
-		later := passing(errs[i]) || errors.Is(errs[i], locking.ErrFuture) && r.wall().Sub(d.Tick) < aheadPatience
+		later := roster.Passing(errs[i]) || errors.Is(errs[i], locking.ErrFuture) && r.wall().Sub(d.Tick) < aheadPatience
 		if errs[i] != nil && (!later || !d.notified) {
 			r.observer(Event{Kind: EventRecorded, Entry: d.Entry, Err: errs[i]})
 		}
@@ -183,7 +186,7 @@ func (r *recorder) deliver(ctx context.Context, batch []decision) []decision {
 func (r *recorder) record(ctx context.Context, d decision) (first bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
-	if first, err = r.ledger.Record(ctx, named(d.Entry, d.key)); err != nil {
+	if first, err = r.ledger.Record(ctx, event.Named(d.Entry, d.key)); err != nil {
 		return false, err
 	}
 	if r.archive != nil && d.history.Bounded() {
@@ -208,7 +211,7 @@ func (r *recorder) settle(ctx context.Context, d decision) {
 		case known.Outcome.Ran():
 			return
 		default:
-			entry = named(known, d.Job)
+			entry = event.Named(known, d.Job)
 		}
 	}
 	if err == nil || ctx.Err() == nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -186,7 +187,7 @@ func (l *slow) Record(ctx context.Context, e ledger.Entry) (first bool, err erro
 	if e.Job == "stuck" {
 		return false, locking.ErrNoQuorum
 	}
-	if !sleep(ctx, 200*time.Millisecond) { // a node that answers just in time
+	if !attempt.Sleep(ctx, 200*time.Millisecond) { // a node that answers just in time
 		return false, ctx.Err()
 	}
 	l.mu.Lock()

@@ -27,7 +27,7 @@ func newRecorders(cfg Config) recorders {
 }
 
 // add queues a decision on j.
-func (r recorders) add(j *Job, e ledger.Entry) { r.parts[r.part(j.key())].add(j, e) }
+func (r recorders) add(j *Job, e ledger.Entry) { r.parts[r.part(j.StoredAs())].add(j, e) }
 
 // run runs all recorders.
 func (r recorders) run(ctx context.Context) {

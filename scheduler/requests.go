@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/internal/attempt"
+	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -19,7 +21,7 @@ func (e *engine) applyActs(open acts.Open) {
 	e.setActsKnown()
 	if !same {
 		for _, j := range e.jobs {
-			e.pauseChanged(j, !j.paused(before).IsZero())
+			e.pauseChanged(j, !j.PausedFor(before).IsZero())
 		}
 	}
 	seen := map[string]bool{}
@@ -44,12 +46,12 @@ func (e *engine) applyActs(open acts.Open) {
 
 // withdraw drops ticks of requests that are no longer open: they were done or withdrawn.
 func (e *engine) withdraw(seen map[string]bool) {
-	gone := func(t tick) bool { return t.act != nil && !seen[t.act.ID] }
+	gone := func(t job.Tick) bool { return t.Act != nil && !seen[t.Act.ID] }
 	for _, j := range e.jobs {
 		for _, l := range j.lanes {
 			l.queue = slices.DeleteFunc(l.queue, gone)
-			if a := l.claiming; a != nil && gone(a.tick) {
-				a.stopWaiting(errWithdrawn)
+			if a := l.claiming; a != nil && gone(a.Tick) {
+				a.StopWaiting(errWithdrawn)
 			}
 		}
 	}
@@ -87,9 +89,9 @@ func (e *engine) request(act acts.Act) bool {
 }
 
 // jobOf returns the job with the key, nil if there is none.
-func (e *engine) jobOf(key string) *job {
+func (e *engine) jobOf(key string) *jobState {
 	for _, j := range e.jobs {
-		if j.key() == key {
+		if j.StoredAs() == key {
 			return j
 		}
 	}
@@ -100,10 +102,10 @@ func (e *engine) jobOf(key string) *job {
 func (e *engine) cancelRun(act acts.Act) bool {
 	for _, j := range slices.Concat(e.jobs, e.leaving) {
 		for _, run := range j.running {
-			if run.tick.entry(run.job, "").ID() != act.Run {
+			if run.Tick.Entry(run.Job, "").ID() != act.Run {
 				continue
 			}
-			run.cancel(&stopError{ledger.Reason{Code: ledger.CodeCancelled, Details: &ledger.Details{By: orAnotherReplica(act.By), Text: act.Reason}}})
+			run.Cancel(&attempt.StopError{Reason: ledger.Reason{Code: ledger.CodeCancelled, Details: &ledger.Details{By: job.OrAnotherReplica(act.By), Text: act.Reason}}})
 			e.desk.add(settlement{act: act, text: "cancelled on replica " + e.cfg.Replica})
 			return true
 		}
@@ -116,7 +118,7 @@ func (e *engine) settlementOf(act acts.Act) settlement {
 	s := settlement{act: act}
 	switch act.Kind {
 	case acts.Trigger:
-		s.ticks = []tick{tickFor(act, acts.StreamManual, act.At, act.At, act.Trigger)}
+		s.ticks = []job.Tick{tickFor(act, acts.StreamManual, act.At, act.At, act.Trigger)}
 	case acts.Backfill:
 		j := e.jobOf(act.Job)
 		if j == nil {
@@ -138,31 +140,20 @@ func (e *engine) settlementOf(act acts.Act) settlement {
 }
 
 // tickFor is a tick of the act.
-func tickFor(a acts.Act, stream string, at, nominal time.Time, trigger ledger.Trigger) tick {
-	return tick{
-		stream: stream, at: at, nominal: nominal, start: at, until: a.Expires(), trigger: trigger, act: &a,
+func tickFor(a acts.Act, stream string, at, nominal time.Time, trigger ledger.Trigger) job.Tick {
+	return job.Tick{
+		Stream: stream, At: at, Nominal: nominal, Start: at, Until: a.Expires(), Trigger: trigger, Act: &a,
 	}
-}
-
-// leave reports whether a requested tick is left to other replicas: they may still run it,
-// or have run it.
-func (a *attempt) leave(v verdict) bool {
-	a.end.superseded = v.reason.Code == ledger.CodeSuperseded
-	switch v.reason.Code {
-	case ledger.CodeSuperseded, ledger.CodeRefused, ledger.CodeDrained, ledger.CodeRemoved:
-		return true
-	}
-	return false
 }
 
 // ended queues the settlement of a request after an attempt for its last tick.
 func (e *engine) ended(t *ticket, superseded bool) {
-	act := t.tick.act
+	act := t.Tick.Act
 	if act == nil || e.cfg.Acts == nil {
 		return
 	}
 	s := e.settlementOf(*act)
-	if n := len(s.ticks); n == 0 || !s.ticks[n-1].at.Equal(t.tick.at) {
+	if n := len(s.ticks); n == 0 || !s.ticks[n-1].At.Equal(t.Tick.At) {
 		return
 	}
 	if superseded {

@@ -1,166 +1,72 @@
 package scheduler
 
 import (
-	"cmp"
-	"context"
+	"iter"
 	"time"
 
-	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler/schedule"
+	"github.com/quorate/quorate/scheduler/internal/roster"
 )
 
-// A Replica is one process of the cluster as it last described itself.
-type Replica struct {
-	ID      string    `json:"id"`
-	Version string    `json:"version"`
-	Host    string    `json:"host"`
-	PID     int       `json:"pid"`
-	Started time.Time `json:"started"`
-	// Seen is the time of its last heartbeat, by its own clock.
-	Seen time.Time `json:"seen"`
-	// State is "ready", "waiting" (for nodes or their grace), "skewed" (see
-	// Config.MaxClockOffset) or "draining".
-	State   string   `json:"state"`
-	Running []string `json:"running"` // jobs it runs now
-	// ConfigHash identifies the replica's set of jobs.
-	ConfigHash string `json:"config_hash"`
-	// Labels are matched with those that jobs require; see Job.Labels.
-	Labels map[string]string `json:"labels,omitempty"`
+// What replicas publish of themselves and their jobs.
+type (
+	// A Roster knows which replicas live and which jobs they serve. It is a hint: who
+	// may run a tick is decided by the claim alone.
+	Roster = roster.Roster
+	// A Replica is one process of the cluster as it last described itself.
+	Replica = roster.Replica
+	// A JobInfo is what listings say of a job without its configuration at hand: one
+	// version of it.
+	JobInfo = roster.JobInfo
+	// An Account says how far back a job's ticks have to be accounted for.
+	Account = roster.Account
+	// A Version is what listings show of a job.
+	Version = roster.Version
+	// A Judge says what became of ticks of a job that have no entry in its ledger.
+	Judge = roster.Judge
+	// JobSets keep what sets of jobs consist of, by their hash.
+	JobSets = roster.JobSets
+	// A JobSet is the jobs that a Replica.ConfigHash stands for.
+	JobSet = roster.JobSet
+	// A JobText is one job of a set.
+	JobText = roster.JobText
+)
 
-	// ConfigSince is when it began to serve that set of jobs, by its own clock, and Jobs is
-	// their number.
-	ConfigSince time.Time `json:"config_since,omitzero"`
-	Jobs        *int      `json:"jobs,omitempty"`
-	// Won is the number of claims it has won since it started.
-	Won *int64 `json:"won,omitempty"`
-	// ClockOffset is how far its clock is ahead of the median of the nodes' clocks. Nil:
-	// unknown.
-	ClockOffset *time.Duration `json:"clock_offset,omitempty"`
-}
+// States in which a replica describes itself.
+const (
+	StateReady    = roster.StateReady
+	StateWaiting  = roster.StateWaiting
+	StateSkewed   = roster.StateSkewed
+	StateDraining = roster.StateDraining
+	StateStopped  = roster.StateStopped
+)
 
-// A JobInfo is the published form of one version of a job, for listings without the
-// configuration.
-type JobInfo struct {
-	Name string `json:"name"`
-	// Key is the name under which the nodes store the job's data: its name before it was
-	// renamed. Empty: Name.
-	Key string `json:"key,omitempty"`
-	// Hash identifies the version of the job.
-	Hash        string `json:"hash,omitempty"`
-	Func        string `json:"func"`
-	Schedule    string `json:"schedule"`
-	Timezone    string `json:"timezone"`
-	Description string `json:"description"`
-	// Tags, and whether the configuration pauses the job.
-	Tags   []string `json:"tags,omitempty"`
-	Paused bool     `json:"paused,omitempty"`
-	// Definition is the schedule for ParseDefinition; empty if it has none, or one longer
-	// than MaxDefinition.
-	Definition string `json:"definition,omitempty"`
-	// Jitter is the job's jitter.
-	Jitter time.Duration `json:"jitter,omitempty"`
-	// Params are those that a request may have; nil: unknown.
-	Params *jobs.Shape `json:"params,omitempty"`
-	// Replica last published this version, at Published by its own clock, as
-	// part of the set of jobs that ConfigHash stands for.
-	Replica   string    `json:"replica"`
-	Published time.Time `json:"published"`
-	// Since is when a replica began to serve this version, by its own clock, without
-	// another version in between.
-	Since      time.Time `json:"since,omitzero"`
-	ConfigHash string    `json:"config_hash,omitempty"`
-	// Account is the account of this version. A Roster stores the Merge of all that were
-	// published.
-	Account Account `json:"-"`
-	// Age is the time since Published, by the nodes' clocks. Only Roster.Jobs sets it.
-	Age time.Duration `json:"-"`
-}
+const (
+	// SeenLately is how long a replica stays on the roster after its last beat.
+	SeenLately = roster.SeenLately
+	// MaxDefinition is how many bytes of a definition are published.
+	MaxDefinition = roster.MaxDefinition
+	// MaxJobSet bounds what is written down of the jobs of a set that is kept.
+	MaxJobSet = roster.MaxJobSet
+)
 
-// StoredAs is the name under which the nodes keep the job's claims and ledger.
-func (j JobInfo) StoredAs() string { return cmp.Or(j.Key, j.Name) }
+// ErrNoJobSet is returned for a set that nobody has kept, or nobody for a day.
+var ErrNoJobSet = roster.ErrNoJobSet
 
-// MaxDefinition bounds the bytes of a published definition.
-const MaxDefinition = 16 << 10
+// Versions sorts out what is published: of each job the versions that replicas
+// serve now or, if there are none, the last one.
+func Versions(published []JobInfo, live []Replica) []Version { return roster.Versions(published, live) }
 
-// Ticks returns the published schedule of the job, or ErrNoDefinition.
-func (j JobInfo) Ticks() (schedule.Schedule, error) {
-	if j.Definition == "" {
-		return nil, schedule.ErrNoDefinition
-	}
-	return schedule.ParseDefinition(j.Definition)
-}
-
-// Start is when the given tick of the job starts: its nominal time plus jitter. s is the
-// job's schedule.
-func (j JobInfo) Start(s schedule.Schedule, at time.Time) time.Time {
-	if j.Jitter <= 0 {
-		return at
-	}
-	return j.planned(s).Start(at)
-}
-
-// Coming is [Job.Coming] of the published job, whose schedule is s.
-func (j JobInfo) Coming(s schedule.Schedule, from time.Time, n int) []schedule.Planned {
-	return j.planned(s).Coming(from, n, false)
-}
-
-// planned is the job with the fields that decide when its ticks start.
-func (j JobInfo) planned(s schedule.Schedule) Job {
-	return Job{Name: j.Name, Key: j.Key, Schedule: s, Jitter: j.Jitter}
-}
-
-// SeenLately is how long a replica stays on the roster after its last beat.
-const SeenLately = 15 * time.Second
-
-// ServedBy returns a live replica that may still serve one of the published versions of a
-// job, "" if none does. A job may be forgotten only then.
+// ServedBy names a live replica that may still serve one of the published
+// versions of a job, "" if none does. A job may be forgotten only then.
 func ServedBy(versions []JobInfo, live []Replica, now time.Time) string {
-	for _, j := range versions {
-		if by := j.ServedBy(live, now); by != "" {
-			return by
-		}
-	}
-	return ""
+	return roster.ServedBy(versions, live, now)
 }
 
-// ServedBy returns a live replica that may still serve the published job, "" if none does.
-// Replicas publish their jobs at their start and periodically, and say which set of jobs
-// they serve.
-func (j JobInfo) ServedBy(live []Replica, now time.Time) string {
-	if i := j.servedIn(live); i >= 0 {
-		return live[i].ID
-	}
-	if now.Sub(j.Published) > settling {
-		return ""
-	}
-	var by string
-	for _, r := range live {
-		switch {
-		case r.Started.After(j.Published): // it started later, and has not published it
-		case r.ID == j.Replica:
-			return r.ID
-		default:
-			by = r.ID
-		}
-	}
-	return by
+// PackJobs writes a set of so many jobs, in the order of their keys, for UnpackJobs.
+// Of a set that is too large it says only how many there are.
+func PackJobs(count int, jobs iter.Seq[JobText]) ([]byte, error) {
+	return roster.PackJobs(count, jobs)
 }
 
-// A Roster knows the live replicas and their jobs. It is a hint: only the claim decides
-// which replica runs a tick. Every method may return a *ledger.PartialError beside a part
-// of the result.
-type Roster interface {
-	// Beat announces self, sets its Seen to now, and returns the replicas seen
-	// lately, self included.
-	Beat(ctx context.Context, self Replica) ([]Replica, error)
-	// Leave removes self.
-	Leave(ctx context.Context, id string) error
-	// Replicas lists the replicas seen lately, sorted by ID.
-	Replicas(ctx context.Context) ([]Replica, error)
-	// Publish publishes versions of jobs. A version is one Name and Hash.
-	Publish(ctx context.Context, jobs []JobInfo) error
-	// Unpublish removes versions. A replica that still serves one publishes it again.
-	Unpublish(ctx context.Context, jobs []JobInfo) error
-	// Jobs lists the published versions, sorted by name, then the last published first.
-	Jobs(ctx context.Context) ([]JobInfo, error)
-}
+// UnpackJobs reads what PackJobs wrote. Numbers in settings are json.Numbers.
+func UnpackJobs(packed []byte) (JobSet, error) { return roster.UnpackJobs(packed) }

@@ -7,6 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/scheduler/internal/attempt"
+	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -27,7 +30,7 @@ const (
 // A scan finds the ticks of a job's past that nobody ran.
 type scan struct {
 	past
-	owner  *job
+	owner  *jobState
 	urgent bool   // ticks of the job wait for it
 	order  uint64 // spreads jobs in a fixed random order
 	found  *finding
@@ -43,12 +46,12 @@ type finding struct {
 
 // scanPast queues scans of a past of the job, if it may run here. The schedule waits for
 // them if anything may be caught up or rerun.
-func (e *engine) scanPast(j *job, p past) {
-	if !fits(e.cfg.Labels, j.Labels) {
+func (e *engine) scanPast(j *jobState, p past) {
+	if !job.Fits(e.cfg.Labels, j.Labels) {
 		return
 	}
 	e.unread.add(j, p.before)
-	rerun, catchUp := j.OnCrash == CrashRerun, j.CatchUp.does()
+	rerun, catchUp := j.OnCrash == CrashRerun, j.CatchUp.Does()
 	if rerun || catchUp {
 		j.lane("").scans++
 		e.scans = append(e.scans, &scan{past: p, owner: j, urgent: true})
@@ -70,10 +73,10 @@ func (e *engine) startScans() {
 	later := slices.DeleteFunc(slices.Clone(batch), func(s *scan) bool { return s.urgent })
 	urgent := slices.DeleteFunc(batch, func(s *scan) bool { return !s.urgent })
 	if len(urgent) > 0 {
-		e.attempts.Go(func() { e.scanAll(e.stops.claims, urgent) })
+		e.attempts.Go(func() { e.scanAll(e.stops.Claims, urgent) })
 	}
 	if len(later) > 0 {
-		e.attempts.Go(func() { e.scanLater(e.stops.claims, later) })
+		e.attempts.Go(func() { e.scanLater(e.stops.Claims, later) })
 	}
 }
 
@@ -84,7 +87,7 @@ func (e *engine) scanAll(ctx context.Context, urgent []*scan) {
 	pace := min(scanPace, longestPace/time.Duration(len(urgent)))
 	for pause := firstRescan; len(urgent) > 0; pause = min(2*pause, lastRescan) {
 		urgent = e.scanOnce(ctx, urgent, pace)
-		if !sleep(ctx, pause) {
+		if !attempt.Sleep(ctx, pause) {
 			return
 		}
 	}
@@ -93,7 +96,7 @@ func (e *engine) scanAll(ctx context.Context, urgent []*scan) {
 // spread sorts scans into a fixed random order.
 func spread(batch []*scan) {
 	for _, s := range batch {
-		s.order = weight(s.job.key(), time.Time{}, "scan")
+		s.order = job.Weight(s.job.StoredAs(), time.Time{}, "scan")
 	}
 	slices.SortFunc(batch, func(a, b *scan) int { return cmp.Compare(a.order, b.order) })
 }
@@ -119,7 +122,7 @@ func (e *engine) scanOnce(ctx context.Context, batch []*scan, pace time.Duration
 	begun := time.Now()
 	for i, s := range batch {
 		// A timer is late by more than the pace of a long batch.
-		if early := time.Duration(i)*pace - time.Since(begun); !sleep(ctx, max(0, early.Truncate(time.Millisecond))) {
+		if early := time.Duration(i)*pace - time.Since(begun); !attempt.Sleep(ctx, max(0, early.Truncate(time.Millisecond))) {
 			break
 		}
 		feed <- s
@@ -142,7 +145,7 @@ func (e *engine) versions(ctx context.Context) published {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	known, err := e.cfg.Roster.Jobs(ctx)
-	return published{byKey(known), err}
+	return published{roster.ByKey(known), err}
 }
 
 // carryOut reads the ledger and reports to the loop. It returns false if the scan has to be
@@ -177,12 +180,12 @@ func (s *scan) lookUp(ctx context.Context, ledger ledger.Store, now time.Time, w
 }
 
 // accounts reports whether the scan searches for all ticks that nobody ran.
-func (s *scan) accounts() bool { return !s.onlyRerun && (!s.urgent || s.job.CatchUp.does()) }
+func (s *scan) accounts() bool { return !s.onlyRerun && (!s.urgent || s.job.CatchUp.Does()) }
 
 // repeats reports whether to repeat a failed scan: the nodes may come back, and ticks wait
 // no longer than catch-up allows.
 func (s *scan) repeats(now time.Time) bool {
-	return passing(s.found.err) && (!s.urgent || now.Before(s.before.Add(s.job.CatchUp.withDefaults().Window)))
+	return roster.Passing(s.found.err) && (!s.urgent || now.Before(s.before.Add(s.job.CatchUp.WithDefaults().Window)))
 }
 
 // applyScan applies the result of a scan.
@@ -198,7 +201,7 @@ func (e *engine) applyScan(s *scan) {
 	switch {
 	case s.found.err != nil:
 		e.cfg.Observer(Event{Kind: EventUnread, Entry: ledger.Entry{Job: j.Name}, Err: s.found.err})
-		if s.urgent && s.accounts() && passing(s.found.err) {
+		if s.urgent && s.accounts() && roster.Passing(s.found.err) {
 			e.scans = append(e.scans, &scan{past: s.past, owner: j}) // too late to catch up, not to record
 			e.startScans()
 		}
@@ -208,11 +211,11 @@ func (e *engine) applyScan(s *scan) {
 	if !s.found.first.IsZero() {
 		e.cfg.Observer(Event{Kind: EventOverslept, Entry: ledger.Entry{Job: j.Name}, Since: s.found.first, Before: s.found.before})
 	}
-	if !s.found.rerun.isZero() {
+	if !s.found.rerun.IsZero() {
 		l.insert(s.found.rerun)
 	}
 	for _, t := range s.found.gone {
-		e.decided(j.Job, t, t.missed(ledger.CodeUnknown))
+		e.decided(j.Job, t, t.Missed(ledger.CodeUnknown))
 	}
 	for _, t := range s.found.ticks {
 		l.overtake(t)
@@ -222,4 +225,4 @@ func (e *engine) applyScan(s *scan) {
 }
 
 // serves reports whether the job was not removed.
-func (e *engine) serves(j *job) bool { return j.index < len(e.jobs) && e.jobs[j.index] == j }
+func (e *engine) serves(j *jobState) bool { return j.index < len(e.jobs) && e.jobs[j.index] == j }

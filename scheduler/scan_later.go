@@ -2,8 +2,11 @@ package scheduler
 
 import (
 	"context"
-	"slices"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/internal/attempt"
+	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/roster"
 )
 
 // Scans without waiting ticks only record what nobody ran, and are not urgent. For each job
@@ -20,8 +23,8 @@ const (
 
 // scanLater runs the scans that fall to this replica.
 func (e *engine) scanLater(ctx context.Context, batch []*scan) {
-	own := weight("scan", time.Time{}, e.cfg.Replica) % uint64(e.cfg.Window)
-	if !sleep(ctx, e.cfg.Window+time.Duration(own)) {
+	own := job.Weight("scan", time.Time{}, e.cfg.Replica) % uint64(e.cfg.Window)
+	if !attempt.Sleep(ctx, e.cfg.Window+time.Duration(own)) {
 		return
 	}
 	spread(batch)
@@ -36,7 +39,7 @@ func (e *engine) scanLater(ctx context.Context, batch []*scan) {
 		if len(failed) > 0 {
 			pause = lastRescan
 		}
-		if batch = append(failed, others...); len(batch) == 0 || !sleep(ctx, pause) {
+		if batch = append(failed, others...); len(batch) == 0 || !attempt.Sleep(ctx, pause) {
 			return
 		}
 	}
@@ -45,10 +48,10 @@ func (e *engine) scanLater(ctx context.Context, batch []*scan) {
 // scanOwn runs the scans for which this replica is first. It returns those of them to be
 // repeated, and those that fall to others.
 func (e *engine) scanOwn(ctx context.Context, batch []*scan) (failed, others []*scan) {
-	peers := sameJobs(e.cfg.Replica, e.live())
+	peers := roster.SameJobs(e.cfg.Replica, e.live())
 	var own []*scan
 	for _, s := range batch {
-		if Rank(s.job.key(), time.Time{}, e.cfg.Replica, fitting(peers, s.job.Labels)) > 0 {
+		if job.Rank(s.job.StoredAs(), time.Time{}, e.cfg.Replica, roster.Fitting(peers, s.job.Labels)) > 0 {
 			others = append(others, s)
 		} else {
 			own = append(own, s)
@@ -62,19 +65,9 @@ func (e *engine) scanOwn(ctx context.Context, batch []*scan) (failed, others []*
 		if s.published = known; !e.carryOut(ctx, s) {
 			failed = append(failed, s)
 		}
-		if !sleep(ctx, laterPace*time.Duration(max(1, len(peers)))) {
+		if !attempt.Sleep(ctx, laterPace*time.Duration(max(1, len(peers)))) {
 			break
 		}
 	}
 	return failed, others
-}
-
-// sameJobs returns the replicas that serve the same jobs as self; none if self is not
-// listed.
-func sameJobs(self string, replicas []Replica) []Replica {
-	i := slices.IndexFunc(replicas, func(r Replica) bool { return r.ID == self })
-	if i < 0 {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(replicas), func(r Replica) bool { return r.ConfigHash != replicas[i].ConfigHash })
 }

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -97,4 +98,13 @@ func (s *Scheduler) begin(base context.Context, rec recorders, live func() []Rep
 // time, more than once.
 func (s *Scheduler) Abort() {
 	s.abortOnce.Do(func() { close(s.aborted) })
+}
+
+// CheckParams does so for the job with the key. It returns nil for jobs that this replica
+// does not serve.
+func (s *Scheduler) CheckParams(key string, params json.RawMessage) error {
+	if j := s.public.job(key); j != nil {
+		return j.CheckParams(params)
+	}
+	return nil
 }

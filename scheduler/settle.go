@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -16,7 +17,7 @@ import (
 // one does.
 type settlement struct {
 	act   acts.Act
-	ticks []tick
+	ticks []job.Tick
 	text  string        // the result, if known without the ledger
 	why   ledger.Reason // why ticks without an entry will not run
 	next  time.Time
@@ -42,12 +43,12 @@ func (s *settlement) result(ctx context.Context, cfg Config, now time.Time) (str
 	}
 	var all []ledger.Entry
 	for _, t := range s.ticks {
-		e, ok := known[t.at.UnixMilli()]
+		e, ok := known[t.At.UnixMilli()]
 		switch {
 		case ok && (e.Outcome == ledger.Running || e.HandedOver()), !ok && why.IsZero():
 			return "", nil
 		case !ok:
-			e = t.entry(&Job{Name: s.act.Job}, cfg.Replica)
+			e = t.Entry(&Job{Name: s.act.Job}, cfg.Replica)
 			e.Outcome, e.Reason = ledger.Missed, why
 			if _, err := cfg.Ledger.Record(ctx, e); err != nil {
 				return "", err
@@ -63,14 +64,14 @@ func (s *settlement) known(ctx context.Context, store ledger.Store) (map[int64]l
 	const others = 50 // entries of other streams, at the same instants
 	last := s.ticks[len(s.ticks)-1]
 	entries, err := store.Ticks(ctx, ledger.Query{
-		Job: s.act.Job, Before: last.at.Add(time.Millisecond), Limit: len(s.ticks) + others,
+		Job: s.act.Job, Before: last.At.Add(time.Millisecond), Limit: len(s.ticks) + others,
 	})
 	if err != nil {
 		return nil, err
 	}
 	known := map[int64]ledger.Entry{}
 	for _, e := range entries {
-		if e.Stream == last.stream {
+		if e.Stream == last.Stream {
 			known[e.OrderKey().UnixMilli()] = e
 		}
 	}

@@ -6,15 +6,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
-)
-
-// States of a replica.
-const (
-	StateReady    = "ready"
-	StateWaiting  = "waiting" // for a quorum, or for the nodes' grace
-	StateSkewed   = "skewed"  // its clock is off by more than Config.MaxClockOffset: it tries last
-	StateDraining = "draining"
-	StateStopped  = "stopped" // not started yet, or returned
+	"github.com/quorate/quorate/scheduler/internal/attempt"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A Snapshot is the state of a replica at one moment.
@@ -36,7 +29,7 @@ type RunInfo struct {
 	// Overdue is when the function began to ignore its ended context; zero if it does not.
 	Overdue time.Time
 
-	run *execution
+	run *attempt.Execution
 }
 
 // A NextTick is the next tick of a job.
@@ -104,14 +97,14 @@ func (e *engine) snapshot(next bool) Snapshot {
 	if next = next && !e.draining; next {
 		s.Next = make([]NextTick, 0, len(e.jobs))
 	}
-	for _, list := range [][]*job{e.jobs, e.leaving} {
+	for _, list := range [][]*jobState{e.jobs, e.leaving} {
 		if e.active == 0 && !next {
 			break // nothing runs
 		}
 		for _, j := range list {
 			for _, t := range j.running {
 				s.Running = append(s.Running, RunInfo{
-					Job: t.job.Name, Claim: t.run.claim, Started: t.run.started, Overdue: t.overdue, run: t.run,
+					Job: t.Job.Name, Claim: t.run.Claim, Started: t.run.Started, Overdue: t.overdue, run: t.run,
 				})
 			}
 			if next && !j.next.isZero() {
@@ -120,4 +113,15 @@ func (e *engine) snapshot(next bool) Snapshot {
 		}
 	}
 	return s
+}
+
+// Live returns a run of the named job on this replica and its log until now; false if there
+// is none with the token. Any goroutine may call it.
+func (s *Scheduler) Live(job string, token locking.Token) (ledger.Log, bool) {
+	for _, r := range s.query(false).Running {
+		if r.Job == job && r.Claim.Token == token {
+			return r.run.LogSoFar(), true
+		}
+	}
+	return ledger.Log{}, false
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorate/quorate/scheduler/internal/attempt"
+	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -46,9 +48,6 @@ func validateRenames(before map[string]*Job, after []*Job) error {
 	return errors.Join(errs...)
 }
 
-// errRemoved ends the attempt for a tick whose job was removed.
-var errRemoved = errors.New("the job was removed")
-
 // submit passes u to the loop and waits until it is applied. It returns false if the loop
 // drains or has ended.
 func (e *engine) submit(u update) bool {
@@ -82,7 +81,7 @@ func (e *engine) update(u update) {
 
 // add adds a job. A removed job that is still busy is used again.
 func (e *engine) add(added *served) {
-	i := slices.IndexFunc(e.leaving, func(j *job) bool { return j.Key == added.Key })
+	i := slices.IndexFunc(e.leaving, func(j *jobState) bool { return j.Key == added.Key })
 	if i < 0 {
 		e.plan(added.job)
 		return
@@ -98,39 +97,39 @@ func (e *engine) add(added *served) {
 // claimed yet is recorded, unless the new schedule has it.
 func (e *engine) revise(r revision, now time.Time) {
 	j := r.served.job
-	defer e.pauseChanged(j, !j.paused(e.pauses).IsZero())
+	defer e.pauseChanged(j, !j.PausedFor(e.pauses).IsZero())
 	if !r.changed {
 		j.Job = r.now
 		return
 	}
 	e.fireDue(j, now)
-	if due := j.tick(e.cfg.Window); !due.isZero() && !due.at.After(now) && !due.at.Equal(r.next.at) {
-		e.decided(j.Job, due, skippedFor(ledger.CodeRescheduled))
+	if due := j.tick(e.cfg.Window); !due.IsZero() && !due.At.After(now) && !due.At.Equal(r.next.at) {
+		e.decided(j.Job, due, job.SkippedFor(ledger.CodeRescheduled))
 	}
 	j.Job = r.now
 	e.reschedule(j, r.next)
 }
 
 // remove removes a job; its runs continue.
-func (e *engine) remove(j *job, now time.Time) {
+func (e *engine) remove(j *jobState, now time.Time) {
 	e.fireDue(j, now)
-	if due := j.tick(e.cfg.Window); !due.isZero() && !due.at.After(now) {
-		e.decided(j.Job, due, skippedFor(ledger.CodeRemoved))
+	if due := j.tick(e.cfg.Window); !due.IsZero() && !due.At.After(now) {
+		e.decided(j.Job, due, job.SkippedFor(ledger.CodeRemoved))
 	}
 	e.reschedule(j, due{})
 	e.unlist(j)
 	delete(e.unread, j)
 	for _, l := range j.lanes {
 		for _, t := range l.queue {
-			if t.act == nil { // other replicas with the job may run a request
-				e.decided(j.Job, t, skippedFor(ledger.CodeRemoved))
+			if t.Act == nil { // other replicas with the job may run a request
+				e.decided(j.Job, t, job.SkippedFor(ledger.CodeRemoved))
 			} else {
-				e.startedRequests[t.act.ID] = false
+				e.startedRequests[t.Act.ID] = false
 			}
 		}
 		l.queue = nil
 		if l.claiming != nil {
-			l.claiming.stopWaiting(errRemoved)
+			l.claiming.StopWaiting(attempt.ErrRemoved)
 		}
 	}
 	if j.busy() {
@@ -139,14 +138,14 @@ func (e *engine) remove(j *job, now time.Time) {
 }
 
 // fireDue starts the job's due tick if the loop has not seen it yet.
-func (e *engine) fireDue(j *job, now time.Time) {
+func (e *engine) fireDue(j *jobState, now time.Time) {
 	if !j.next.isZero() && !j.next.start().After(now) {
 		e.fire(j, now)
 	}
 }
 
 // unlist removes a job from the list, which has no order.
-func (e *engine) unlist(j *job) {
+func (e *engine) unlist(j *jobState) {
 	last := e.jobs[len(e.jobs)-1]
 	e.jobs[j.index], last.index = last, j.index
 	e.jobs[len(e.jobs)-1] = nil
@@ -154,13 +153,13 @@ func (e *engine) unlist(j *job) {
 }
 
 // busy reports whether the job has runs or attempts.
-func (j *job) busy() bool {
+func (j *jobState) busy() bool {
 	return len(j.running) > 0 || slices.ContainsFunc(j.lanes, func(l *lane) bool { return l.claiming != nil })
 }
 
 // dropIfIdle drops a removed job that is no longer busy.
-func (e *engine) dropIfIdle(j *job) {
+func (e *engine) dropIfIdle(j *jobState) {
 	if len(e.leaving) > 0 && !j.busy() {
-		e.leaving = slices.DeleteFunc(e.leaving, func(l *job) bool { return l == j })
+		e.leaving = slices.DeleteFunc(e.leaving, func(l *jobState) bool { return l == j })
 	}
 }

@@ -1,5 +1,6 @@
 // Package exported lists what other modules can use of this one, so that a change of it is
 // seen in review: its test compares the list with exported.txt, which `make exported` writes.
+// An alias of a type in an internal package is listed as that type if both have one name.
 package exported
 
 import (
@@ -11,6 +12,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -92,11 +94,61 @@ func declarations(root fs.FS, file string) ([]string, error) {
 			list = append(list, source(d))
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
-				if d.Tok != token.IMPORT {
+				switch dir, name := aliased(f, spec); {
+				case dir != "":
+					of, err := typeIn(root, dir, name)
+					if err != nil {
+						return nil, err
+					}
+					list = append(list, of...)
+				case d.Tok != token.IMPORT:
 					list = append(list, source(&ast.GenDecl{Tok: d.Tok, Specs: []ast.Spec{spec}}))
 				}
 			}
 		}
+	}
+	return list, nil
+}
+
+const module = "github.com/quorate/quorate/"
+
+// aliased returns the internal package and the type that spec is an alias of; "" if it is
+// none, or has another name. The packages are imported by their own names.
+func aliased(f *ast.File, spec ast.Spec) (dir, name string) {
+	alias, ok := spec.(*ast.TypeSpec)
+	if !ok || !alias.Assign.IsValid() {
+		return "", ""
+	}
+	sel, ok := alias.Type.(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != alias.Name.Name {
+		return "", ""
+	}
+	for _, i := range f.Imports {
+		dir, own := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), module)
+		if own && strings.Contains("/"+dir, "/internal/") && path.Base(dir) == fmt.Sprint(sel.X) {
+			return dir, sel.Sel.Name
+		}
+	}
+	return "", ""
+}
+
+// typeIn returns what is exported of a type of the package in dir: it, and its methods.
+func typeIn(root fs.FS, dir, name string) ([]string, error) {
+	files, err := fs.ReadDir(root, dir)
+	if err != nil {
+		return nil, err
+	}
+	its := regexp.MustCompile(`^(type ` + name + `|func \(\*?` + name + `\)) `)
+	var list []string
+	for _, file := range files {
+		if !strings.HasSuffix(file.Name(), ".go") || strings.HasSuffix(file.Name(), "_test.go") {
+			continue
+		}
+		all, err := declarations(root, path.Join(dir, file.Name()))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, slices.DeleteFunc(all, func(d string) bool { return !its.MatchString(d) })...)
 	}
 	return list, nil
 }

@@ -78,10 +78,11 @@ func TestList(t *testing.T) {
 		"a/a.go": file("// Package a is.\npackage a\nimport \"io\"\n// T is.\ntype T struct { A, b int; io.Reader }\n" +
 			"func (t *T) M(x int) int { return x }\nfunc (t T) m() {}\ntype u int\nfunc (u) M() {}\nconst C, d = 1, 2\nvar V = f()\n"),
 		"a/a_test.go":     file("package a\nfunc F() {}\n"),
-		"internal/b/b.go": file("package b\nfunc F() {}\n"),
+		"a/b.go":          file("package a\nimport \"github.com/quorate/quorate/internal/b\"\ntype B = b.B\n"),
+		"internal/b/b.go": file("package b\nfunc F() {}\ntype B struct { A, b int }\nfunc (B) M() {}\nfunc (C) M() {}\n"),
 		"cmd/c/c.go":      file("package main\nfunc F() {}\n"),
 	})
-	want := "package a\n\nconst C = 1, 2\nfunc (*T) M(x int) int\ntype T struct {\n\tA int\n\tio.Reader\n}\nvar V = f()\n\n"
+	want := "package a\n\nconst C = 1, 2\nfunc (*T) M(x int) int\nfunc (B) M()\ntype B struct{ A int }\ntype T struct {\n\tA int\n\tio.Reader\n}\nvar V = f()\n\n"
 	if err != nil || got != want {
 		t.Errorf("List = %q, %v, want %q", got, err, want)
 	}

@@ -83,7 +83,7 @@ func between(s schedule.Schedule, list []span, before time.Time, limit int, want
 		if p.from.IsZero() || !p.from.Before(p.to) || len(all) == limit {
 			continue
 		}
-		some, _ := scheduler.LastTicks(s, p.from, p.to, limit-len(all), wanted)
+		some, _ := schedule.LastTicks(s, p.from, p.to, limit-len(all), wanted)
 		slices.Reverse(some)
 		all = append(all, some...)
 	}

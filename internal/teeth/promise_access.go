@@ -16,7 +16,7 @@ var access = promise{
 			{redisacts + "reserve.lua", "kept.state ~= 'R' then", "kept.state == 'O' then"},
 		}},
 		{"acts: a cancel ends another run", in(engine, "TestCancel"), []edit{
-			{engine + "requests.go", "if run.tick.entry(run.job, \"\").ID() != act.Run {", "if false {"},
+			{engine + "requests.go", "if run.Tick.Entry(run.Job, \"\").ID() != act.Run {", "if false {"},
 		}},
 		{"acts: a trigger chooses the command", in(config, "TestParamsOfRequests"), []edit{
 			{config + "requests.go", "if slices.Contains(fixedParams, job.Func) {", "if false {"},

@@ -5,11 +5,11 @@ var competition = promise{
 	text: "Replicas that try at the same instant settle on one of them.",
 	plants: []plant{
 		{"contention: neither stagger nor retry", in(engine, "TestEveryTickOnceUnderContention"), []edit{
-			{engine + "stagger.go", "return min(time.Duration(rank)*step, room/2)", "return 0"},
-			{engine + "claim.go", "if tries == a.cfg.MaxTries || a.waits.Err() != nil {", "if true {"},
+			{engine + "internal/attempt/stagger.go", "return min(time.Duration(rank)*step, room/2)", "return 0"},
+			{engine + "internal/attempt/claim.go", "if tries == a.cfg.MaxTries || a.waits.Err() != nil {", "if true {"},
 		}},
-		{"contention: all replicas have rank 0", in(engine, "TestRanksAreAPermutation", "TestRankIsPinned"), []edit{
-			{engine + "rank.go", "w > own || w == own && replica > self", "w > own && w == own"},
+		{"contention: all replicas have rank 0", in(engine+"internal/job/", "TestRanksAreAPermutation", "TestRankIsPinned"), []edit{
+			{engine + "internal/job/rank.go", "w > own || w == own && replica > self", "w > own && w == own"},
 		}},
 		{"N5: FINISH leaves no tombstone", rules, []edit{
 			{scripts + "finish.lua", "if straggler == '1'", "if false"},
@@ -27,8 +27,8 @@ var competition = promise{
 			{redlock + "round.go", "r.t.after(i, func() { r.send(i) })", "r.send(i)"},
 		}},
 		{"C5: a hint decides a tick", in(engine, "TestHintsDecideNothing"), []edit{
-			{engine + "look.go", "v.kind == lost {", "v.kind == lost || errors.Is(hint, locking.ErrTaken) && a.until.Sub(a.clock.wall()) < time.Second {"},
-			{engine + "look.go", "return false, v\n", "return false, verdict{kind: lost, err: hint}\n"},
+			{engine + "internal/attempt/look.go", "v.Kind == job.Lost {", "v.Kind == job.Lost || errors.Is(hint, locking.ErrTaken) && a.Until.Sub(a.Now()) < time.Second {"},
+			{engine + "internal/attempt/look.go", "return false, v\n", "return false, job.Verdict{Kind: job.Lost, Err: hint}\n"},
 		}},
 		{"lock: half a group is kept", in(locking, "TestAcquireAllOrNothing").saying("want [\"acquire a\" \"acquire b\" \"void b\" \"void a\"]"), []edit{
 			{locking + "group.go", "errors.Join(err, g.giveBack(ctx))", "err"},

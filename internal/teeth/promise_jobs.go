@@ -13,7 +13,7 @@ var functions = promise{
 			{"jobs/bind.go", "run.Logger = hide.logger(run.Logger)", ""},
 		}},
 		{"jobs: Previous takes a failure for a success", in(schedtest, "TestPrevious"), []edit{
-			{engine + "previous.go", "if last.Outcome != ledger.Succeeded {", "if false {"},
+			{engine + "internal/attempt/previous.go", "if last.Outcome != ledger.Succeeded {", "if false {"},
 		}},
 		{"exec: a command outlives its replica", in("jobs/execjob", "TestGuard", "TestGroupEndsWithTheReplica"), []edit{
 			{"jobs/execjob/group.go", "kill -KILL 0`", "kill -KILL $$`"},

@@ -47,7 +47,7 @@ var leases = promise{
 			{locking + "locking.go", " || !now.Round(0).Before(deadline.Round(0))", ""},
 		}},
 		{"lease: a function begins after it", in(engine, "TestLeaseThatEndsBeforeTheFunction"), []edit{
-			{engine + "run.go", "if x.inTime() {", "if x.lease != nil {"},
+			{engine + "internal/attempt/run.go", "if x.inTime() {", "if x.lease != nil {"},
 		}},
 		{"lease: as long as a restarted node abstains", in(config, "TestReadReportsEveryMistakeWithItsPlace"), []edit{
 			{config + "check.go", "if c.Lock.TTL >= c.Redis.RestartGrace {", "if false {"},

@@ -16,10 +16,10 @@ var outcomes = promise{
 			{redlock + "verdict.go", "case failed >= blocking:", "case failed > len(votes):"},
 		}},
 		{"ledger: the end of a run is missing", in(engine, "TestHowRunsEnd"), []edit{
-			{engine + "run.go", "released := x.release(entry, x.lease.Release)", "var released error"},
+			{engine + "internal/attempt/run.go", "released := x.release(entry, x.lease.Release)", "var released error"},
 		}},
-		{"ledger: a run without its lease succeeded", in(engine, "TestOutcome"), []edit{
-			{engine + "outcome.go", "case errors.Is(cause, locking.ErrLeaseLost):", "case err != nil && errors.Is(cause, locking.ErrLeaseLost):"},
+		{"ledger: a run without its lease succeeded", in(engine+"internal/attempt/", "TestOutcome"), []edit{
+			{engine + "internal/attempt/outcome.go", "case errors.Is(cause, locking.ErrLeaseLost):", "case err != nil && errors.Is(cause, locking.ErrLeaseLost):"},
 		}},
 		{"ledger: a dead run is running", in(redisledger, "TestMerge"), []edit{
 			{redisledger + "merge.go", "c.held = c.held || r.Owner", "c.held = true || r.Owner"},
@@ -31,7 +31,7 @@ var outcomes = promise{
 			{engine + "scan.go", "l.insert(t)", "_ = t"},
 		}},
 		{"ledger: slept-through ticks are missing", in(engine, "TestSuspend", "TestNight"), []edit{
-			{engine + "oversleep.go", "e.decided(j.Job, t, missedFor(why))", "_ = t"},
+			{engine + "oversleep.go", "e.decided(j.Job, t, job.MissedFor(why))", "_ = t"},
 		}},
 		{"ledger: ticks of an outage are missing", in(sim, "TestSim").saying("is not in the ledger"), []edit{
 			{engine + "recorder.go", "if d.notified = true; later {", "if d.notified = true; later && false {"},

@@ -44,8 +44,8 @@ var oncePerTick = promise{
 		{"C1: two tries of a replica share a value", in(redlock, "TestOwnerIsUnique"), []edit{
 			{redlock + "locker.go", "func(locking.Request) string { return rand.Text() }", "func(req locking.Request) string { return req.Holder + rand.Text()[:0] }"},
 		}},
-		{"C7: a job with on_crash skip is run again", in(engine, "TestModeOfClaims"), []edit{
-			{engine + "rerun.go", "if j.OnCrash == CrashRerun {", "if true {"},
+		{"C7: a job with on_crash skip is run again", in(engine+"internal/job/", "TestModeOfClaims"), []edit{
+			{engine + "internal/job/policy.go", "if j.OnCrash == CrashRerun {", "if true {"},
 		}},
 		{"M1: two URLs of one server have two votes", in(members, "TestJoinRefusesOneServerBehindTwoURLs"), []edit{
 			{members + "examine.go", "if other := seen[id]; other != nil {", "if other := seen[id]; other != nil && id == \"\" {"},

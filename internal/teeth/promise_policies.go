@@ -15,36 +15,36 @@ var policies = promise{
 		{"schedule: replicas differ on @every", in(schedule, "TestEveryIsAlignedToTheEpoch"), []edit{
 			{schedule + "every.go", "return time.UnixMilli(since - into + step + offset).UTC()", "return after.Add(e.Interval).UTC()"},
 		}},
-		{"jitter: none", in(engine, "TestJitterDelaysTheStart", "TestScheduledTicks"), []edit{
-			{engine + "tick.go", "return at.Add(Jitter(j.key(), at, limit))", "_ = limit\n\treturn at"},
+		{"jitter: none", in(engine, "TestJitterDelaysTheStart"), []edit{
+			{engine + "internal/job/tick.go", "return at.Add(Jitter(j.StoredAs(), at, limit))", "_ = limit\n\treturn at"},
 		}},
 		{"timeout: none", in(engine, "TestHowRunsEnd"), []edit{
-			{engine + "tries.go", "x.job.Timeout > 0", "x.job.Timeout < 0"},
+			{engine + "internal/attempt/tries.go", "x.Job.Timeout > 0", "x.Job.Timeout < 0"},
 		}},
 		{"overlap: two runs on one replica", in(engine, "TestOverlapSkip", "TestOverdue", "TestDeafWithoutLease"), []edit{
-			{engine + "overlap.go", "if run == nil || !ok {", "if run == nil || !ok || ok {"},
+			{engine + "internal/attempt/own_runs.go", "if run == nil || !ok {", "if run == nil || !ok || ok {"},
 		}},
 		{"overlap: a queued tick gives up", in(engine, "TestOverlapQueue", "TestQueuedBehindTheDead"), []edit{
-			{engine + "overlap.go", "a.patient() && end", "false && end"},
+			{engine + "internal/attempt/own_runs.go", "a.patient() && end", "false && end"},
 		}},
 		{"overlap: a replaced run continues", in(sim, "TestPolicies").with("-seeds=200").saying("next tick replaces it"), []edit{
-			{engine + "overlap.go", "if run.tick.at.Before(t.at) {", "if false {"},
+			{engine + "overlap.go", "if run.Tick.At.Before(t.At) {", "if false {"},
 		}},
 		{"C6: a live tick goes before those caught up", in(engine, "TestSixHoursDown"), []edit{
 			{engine + "lane.go", "l.scans == 0 && ", ""},
-			{engine + "scan.go", "\tspread(urgent)\n", "\tspread(urgent)\n\tsleep(ctx, time.Hour)\n"},
+			{engine + "scan.go", "\tspread(urgent)\n", "\tspread(urgent)\n\tattempt.Sleep(ctx, time.Hour)\n"},
 		}},
 		{"C7: a dead replica's tick is not run again", in(engine, "TestRerun"), []edit{
-			{engine + "rerun.go", "return ok && a.job.OnCrash == CrashRerun &&", "return ok && a.job.OnCrash == CrashSkip &&"},
+			{engine + "internal/attempt/rerun.go", "return ok && a.Job.OnCrash == job.CrashRerun &&", "return ok && a.Job.OnCrash == job.CrashSkip &&"},
 		}},
-		{"limits: priority is ignored", in(engine, "TestTurns", "TestMaxRunning", "TestGroupPriority"), []edit{
-			{engine + "places.go", "cmp.Compare(b.job.Priority, a.job.Priority),", ""},
+		{"limits: priority is ignored", in(engine, "TestMaxRunning", "TestGroupPriority"), []edit{
+			{engine + "internal/attempt/places.go", "cmp.Compare(b.Job.Priority, a.Job.Priority),", ""},
 		}},
 		{"limits: a group has no slots", in(engine, "TestGroup", "TestGroupIsFull", "TestSlotOfTheDead"), []edit{
-			{engine + "slots.go", "if x.job.Group == \"\" {", "if true {"},
+			{engine + "internal/attempt/slots.go", "if x.Job.Group == \"\" {", "if true {"},
 		}},
 		{"paused: a claim is run all the same", in(engine, "TestPauseStopsWhatWaits"), []edit{
-			{engine + "run.go", "v = x.pausedMeanwhile()", ""},
+			{engine + "internal/attempt/run.go", "v = x.PausedMeanwhile()", ""},
 		}},
 	},
 }

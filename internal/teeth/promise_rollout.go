@@ -8,16 +8,16 @@ var rollouts = promise{
 			{engine + "drain.go", "time.NewTimer(e.cfg.DrainTimeout)", "time.NewTimer(0)"},
 		}},
 		{"drain: nothing is handed over", in(engine, "TestDrainHandsOver", "TestHandedOverToTheNextStart"), []edit{
-			{engine + "handover.go", "if x.job.OnCrash != CrashRerun || end.err == nil {", "if true {"},
+			{engine + "internal/attempt/handover.go", "if x.Job.OnCrash != job.CrashRerun || end.err == nil {", "if true {"},
 		}},
 		{"reload: half a file is read", in(replica, "TestReloadWaitsForTheWriter"), []edit{
 			{config + "follow.go", "settle = 300 * time.Millisecond", "settle = time.Nanosecond"},
 		}},
 		{"reload: a removed job is claimed", in(engine, "TestRemovedTicksAreAccountedFor"), []edit{
-			{engine + "update.go", "l.claiming.stopWaiting(errRemoved)", "_ = errRemoved"},
+			{engine + "update.go", "l.claiming.StopWaiting(attempt.ErrRemoved)", "_ = attempt.ErrRemoved"},
 		}},
 		{"reload: a version that returns has a past", in(engine, "TestWayBackHasNoPast"), []edit{
-			{engine + "since.go", "versions[i].replaced(versions) || ", ""},
+			{engine + "internal/roster/since.go", "versions[i].replaced(versions) || ", ""},
 		}},
 		{"forget: a job that is served", in(engine, "TestAbandoned"), []edit{
 			{engine + "forget.go", "cmp.Compare(a.Age, b.Age)", "cmp.Compare(b.Age, a.Age)"},

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/web"
 )
@@ -62,7 +62,7 @@ func TestNoActGoesUnseen(t *testing.T) {
 func TestNoKeyForestallsAChain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	id := scheduler.ChainID("report@20270101T020000.000Z", "sweep")
+	id := job.ChainID("report@20270101T020000.000Z", "sweep")
 	if a := r.ask(operator, "POST", "/api/v1/jobs/sweep/trigger", `{"reason": "so"}`, keyed(id)); a.status != http.StatusOK {
 		t.Fatalf("%d %s", a.status, a.body)
 	}

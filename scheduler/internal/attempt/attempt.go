@@ -1,0 +1,201 @@
+// Package attempt decides one tick on one replica, in a goroutine of its own: it waits for
+// what is in the way, claims the tick, runs the job and ends the claim. The engine, which
+// starts attempts and answers their questions, is package scheduler: it shares a Brief with
+// each and sees nothing else of it.
+package attempt
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/internal/event"
+	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/roster"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// Contexts are those of the tries to claim, of runs, and of the messages that end a run.
+// They end in this order.
+type Contexts struct{ Claims, Runs, Releases context.Context }
+
+// Config are the fields of scheduler.Config that attempts need.
+type Config struct {
+	Replica    string
+	Labels     map[string]string
+	Locker     locking.Locker
+	Ledger     ledger.Store
+	Acts       acts.Store
+	Archive    ledger.Archive
+	Observer   event.Observer
+	Middleware []jobs.Middleware
+	Logger     *slog.Logger
+
+	TTL, ExtendEvery, SafetyMargin, MaxHold, Window, Stagger time.Duration
+
+	MaxTries, MaxClaims, MaxRunning int
+
+	Random func(job string, tick time.Time, limit time.Duration) time.Duration
+}
+
+// Engine are the functions of the engine that attempts call, from any goroutine.
+type Engine struct {
+	Now     func() time.Time
+	Live    func() []roster.Replica
+	Decided func(*job.Job, job.Tick, job.Verdict) // records a tick that does not run
+	// FindRerun returns the tick of the job's last run before the given time if it must be
+	// rerun, the zero tick if not.
+	FindRerun func(ctx context.Context, j *job.Job, before time.Time) (job.Tick, error)
+}
+
+// Deps is what all attempts of a replica share.
+type Deps struct {
+	Engine
+	cfg    Config
+	stops  Contexts
+	turns  *turns
+	places *quota // nil: no limit
+}
+
+// NewDeps returns what the attempts of a replica share.
+func NewDeps(cfg Config, stops Contexts, calls Engine) *Deps {
+	return &Deps{
+		Engine: calls, cfg: cfg, stops: stops, turns: newTurns(cfg.MaxClaims), places: newPlaces(cfg.MaxRunning),
+	}
+}
+
+// An attempt decides one tick on this replica, in its own goroutine. It claims the tick,
+// starts an execution if it wins, and records the tick if no replica can run it.
+type attempt struct {
+	*Deps
+	*Brief
+	Start
+
+	loop loop
+
+	hasTurn  bool
+	hasPlace bool
+	watched  bool // another replica ran, or runs, the tick
+	blocked  bool // a try or a look has found a competitor
+
+	view  locking.Watch // nil until the first look
+	looks int           // looks that were followed by a pause
+	hints int           // those of them since the last try
+
+	end End
+}
+
+// A Start is how an attempt begins.
+type Start struct {
+	Until time.Time     // the end of its window; overlap and catch-up extend it
+	Delay time.Duration // before the first look, or try
+	// headStart is how much longer this attempt waits before it tries, for the claims of
+	// replicas with smaller ranks.
+	HeadStart time.Duration
+
+	Free     bool // nothing blocks it, and it begins at once
+	CaughtUp bool // the tick's own window has closed: this is catching up
+	// The replica has rank 0 and knows the others: nobody tries before it.
+	First bool
+
+	Earlier *EarlierTicks // nil: the job's ticks are not rerun
+}
+
+// New returns the attempt for the tick of b.
+func New(deps *Deps, b *Brief, l loop, how Start) *attempt {
+	return &attempt{Deps: deps, Brief: b, Start: how, loop: l}
+}
+
+// Run decides the tick, and runs it if it is won.
+func (a *attempt) Run() {
+	defer func() { a.loop.Report(Progress{Phase: Over, End: a.end}) }()
+	defer a.leavePlace()
+	if !job.Fits(a.cfg.Labels, a.Job.Labels) {
+		a.leaveToOthers()
+		return
+	}
+	lease, took, v := a.win()
+	if lease == nil {
+		a.conclude(v)
+		return
+	}
+	x := &Execution{attempt: a, lease: lease, Claim: lease.Claim()}
+	x.work(took)
+}
+
+// conclude records a tick that does not run here.
+func (a *attempt) conclude(v job.Verdict) {
+	a.end.GaveUp = v.Kind == job.Settled || errors.Is(v.Err, errElsewhere)
+	switch {
+	case v.Kind == job.Postponed:
+		return
+	case v.Kind == job.Lost:
+		if !a.watched { // otherwise the observer was notified before
+			a.notify(event.Event{Kind: event.Lost, Err: v.Err})
+		}
+		return
+	case a.Tick.Act != nil && a.leave(v):
+		return
+	case a.watched && a.begun():
+		return // otherwise nobody began the run that was watched
+	case a.Tick.Trigger == ledger.ByRerun && v.Reason.Code == ledger.CodePaused:
+		return // afterPause offers it again
+	}
+	a.Decided(a.Job, a.Tick, v)
+}
+
+// setBack is how far ahead a tick is at least that comes again after the clock was set back.
+const setBack = 2 * time.Second
+
+// remaining is the rest of the tick's window. It is zero if the wall clock was set back so
+// far that the tick comes again: the attempt would wait until then and block the job's
+// other ticks.
+func (a *attempt) remaining() time.Duration {
+	wall := a.Now()
+	if a.Tick.Act == nil && a.Tick.At.Sub(wall) >= setBack {
+		return 0
+	}
+	return a.Until.Sub(wall)
+}
+
+// Sleep waits for d, and reports whether ctx is still valid.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// leaveToOthers waits for the end of the window of a tick that this replica must not run.
+// It records the tick if no replica with the labels is alive that was there when the tick
+// came. The record of a run replaces it, so a late roster does no harm.
+func (a *attempt) leaveToOthers() {
+	Sleep(a.waits, a.Tick.Until.Sub(a.Now()))
+	there := slices.DeleteFunc(slices.Clone(a.Live()), func(r roster.Replica) bool { return r.Started.After(a.Tick.Start) })
+	if len(roster.Fitting(there, a.Job.Labels)) == 0 {
+		a.conclude(job.Because(ledger.Missed, ledger.Reason{Code: ledger.CodePlacement, Details: &ledger.Details{Of: job.LabelText(a.Job.Labels)}}))
+	}
+}
+
+// leave reports whether a requested tick is left to other replicas: they may still run it,
+// or have run it.
+func (a *attempt) leave(v job.Verdict) bool {
+	a.end.Superseded = v.Reason.Code == ledger.CodeSuperseded
+	switch v.Reason.Code {
+	case ledger.CodeSuperseded, ledger.CodeRefused, ledger.CodeDrained, ledger.CodeRemoved:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,59 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/internal/event"
+	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// errNoActs: there is no store for the request.
+var errNoActs = errors.New("this replica has no Config.Acts")
+
+// chainPause is the time between two tries to ask for a chain.
+const chainPause = 250 * time.Millisecond
+
+// chain requests the jobs that follow the run. It adds failures to the entry's Reason.
+func (x *Execution) chain(e ledger.Entry) ledger.Entry {
+	keys := x.Job.Follows(e.Outcome)
+	if len(keys) == 0 {
+		return e
+	}
+	// The other half of the remaining lease is for its release.
+	ctx, cancel := context.WithTimeout(x.stops.Releases, time.Until(x.lease.Deadline())/2)
+	defer cancel()
+	for _, key := range keys {
+		err := storeAct(ctx, x.cfg.Acts, acts.Act{
+			ID: job.ChainID(e.ID(), key), Kind: acts.Trigger, Job: key, Trigger: ledger.ByChain, Parent: e.ID(),
+			By: x.Job.Name, Reason: fmt.Sprintf("its run %s", strings.ReplaceAll(string(e.Outcome), "_", " ")),
+		})
+		x.notifyOf(e, event.Event{Kind: event.Chained, Triggers: key, Err: err})
+		if err != nil {
+			e.Reason = e.Reason.And(ledger.Reason{Code: ledger.CodeNotTriggered, Details: &ledger.Details{Of: key, Text: err.Error()}})
+		}
+	}
+	return e
+}
+
+// storeAct stores the act, and tries again while there is no quorum.
+func storeAct(ctx context.Context, store acts.Store, act acts.Act) error {
+	if store == nil {
+		return errNoActs
+	}
+	for {
+		_, err := store.Do(ctx, act)
+		if _, asked := errors.AsType[*acts.ReusedIDError](err); asked {
+			return nil // by an earlier attempt with another end: nothing else makes this ID
+		}
+		if !errors.Is(err, locking.ErrNoQuorum) || !Sleep(ctx, chainPause) {
+			return err
+		}
+	}
+}

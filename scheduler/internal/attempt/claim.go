@@ -1,0 +1,208 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/internal/event"
+	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// voidTimeout bounds the return of an unused claim.
+const voidTimeout = 2 * time.Second
+
+// win tries until it holds the tick's lease, or knows that it cannot. took is the duration
+// of the winning try.
+func (a *attempt) win() (lease locking.Lease, took time.Duration, v job.Verdict) {
+	closing := a.Tick.Missed(ledger.CodeAsleep)
+	if v := a.begin(closing); v.Kind != job.Again {
+		return nil, 0, v
+	}
+	defer a.leaveTurn()
+	for tries := 0; ; {
+		if v := a.admit(closing); v.Kind != job.Again {
+			return nil, 0, v
+		}
+		if a.waits.Err() != nil || a.remaining() <= 0 && !a.extendToCatchUp(closing) {
+			return nil, 0, a.cutShort(closing)
+		}
+		alone := a.First && tries == 0
+		if !alone {
+			if waited, v := a.peek(tries, &closing); v.Kind != job.Again {
+				return nil, 0, v
+			} else if waited || a.waits.Err() != nil { // for example, the job was removed
+				continue
+			}
+		}
+		tries++
+		lease, took, err := a.try(a.stops.Claims, alone, a.blocked)
+		if a.Earlier.found() {
+			a.postpone()
+			return nil, 0, job.Verdict{Kind: job.Postponed}
+		}
+		a.leaveTurn()
+		a.notify(event.Event{Kind: event.Tried, Took: took, Err: err})
+		if err == nil {
+			return lease, took, job.Verdict{}
+		}
+		if closing, v = a.denied(tries, took, err, closing); v.Kind != job.Again {
+			return nil, 0, v
+		}
+	}
+}
+
+// denied handles a try that was not granted, and waits before the next one, if any. It
+// returns the verdict if the window closed now.
+func (a *attempt) denied(tries int, took time.Duration, err error, before job.Verdict) (closing, v job.Verdict) {
+	a.leavePlace()
+	a.blocked = !unanswered(err)
+	if v := judge(err, a.cfg.Replica); v.Kind != job.Again {
+		return before, v
+	}
+	if a.runsElsewhere(err) && a.watchLease(err) {
+		return before, job.Verdict{Kind: job.Again}
+	}
+	a.checkEarlier(err)
+	a.reportBlocked(err)
+	if closing = atWindowEnd(err, a.Tick); closing.Outcome == ledger.Skipped {
+		a.keepOpen()
+	}
+	if !a.pause(tries, took, err, closing) {
+		return closing, a.cutShort(closing)
+	}
+	return closing, job.Verdict{Kind: job.Again}
+}
+
+// begin waits before the first try. Catching up first waits for earlier runs.
+func (a *attempt) begin(closing job.Verdict) job.Verdict {
+	if a.CaughtUp {
+		if v := a.waitForOwnRuns(); v.Kind != job.Again {
+			return v
+		}
+	}
+	if a.wait(a.Delay, nil, closing) != timeUp {
+		return a.cutShort(closing)
+	}
+	return job.Verdict{Kind: job.Again}
+}
+
+// pause waits before the next try. It returns false if there will be none.
+func (a *attempt) pause(tries int, took time.Duration, err error, closing job.Verdict) bool {
+	if tries == a.cfg.MaxTries || a.waits.Err() != nil {
+		return false
+	}
+	in := a.retryDelay(tries+a.looks, took, err, a.random)
+	if in >= a.remaining() && !a.extendToCatchUp(closing) {
+		return false
+	}
+	a.notify(event.Event{Kind: event.Retrying, Err: err, In: in})
+	return a.wait(in, nil, closing) == timeUp
+}
+
+// retryDelay is the pause after a number of tries; the last took that long and was refused
+// for why. An attempt that may wait for long asks rarely. Many replicas that wait for one
+// run, or for nodes that do not answer, together ask as often as one replica would. But
+// every attempt uses the last quarter of the window. below yields a duration below a limit.
+func (a *attempt) retryDelay(tries int, took time.Duration, why error, below func(time.Duration) time.Duration) time.Duration {
+	longest := longestRetry
+	if !a.patient() && !a.CaughtUp {
+		took = min(took, a.remaining()/4/slowFactor)
+	}
+	switch {
+	case a.patient() || a.CaughtUp || a.remaining() > a.cfg.Window:
+		longest = longestWait
+	case errors.Is(why, locking.ErrTaken), unanswered(why):
+		crowded := min(time.Duration(max(a.crowd, 1))*longestRetry, longestWait, a.remaining()/4)
+		longest = max(longest, crowded)
+	}
+	return retryDelay(tries, took, longest, below)
+}
+
+// unanswered reports whether a try, or a look, was not answered in time.
+func unanswered(err error) bool {
+	return errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrTooSlow) || errors.Is(err, locking.ErrSilent)
+}
+
+// noteAnswer adapts the number of concurrent tries to the result of a try or a look that
+// began at that time.
+func (a *attempt) noteAnswer(begun time.Time, err error) {
+	if unanswered(err) {
+		a.turns.silence(begun)
+	} else {
+		a.turns.answer()
+	}
+}
+
+// random is a random duration below limit.
+func (a *attempt) random(limit time.Duration) time.Duration {
+	return a.cfg.Random(a.Job.Name, a.Tick.At, limit)
+}
+
+// wanted is the request for the tick, without a note.
+func (a *attempt) request() locking.Request {
+	return locking.Request{
+		Name: a.Job.StoredAs(), Tick: a.Tick.At, Stream: a.Tick.Stream, Beside: a.Beside(), TTL: a.cfg.TTL, Mode: a.Job.Mode(),
+		Holder: a.cfg.Replica,
+	}
+}
+
+// try tries once to claim, in one round if it expects no competition, and in two if it has
+// met a competitor. A claim that comes too late is given back.
+func (a *attempt) try(ctx context.Context, alone, blocked bool) (locking.Lease, time.Duration, error) {
+	start, req := time.Now(), a.request()
+	if err := a.findEarlier(ctx); err != nil || a.Earlier.found() {
+		a.noteAnswer(start, err)
+		return nil, time.Since(start), err
+	}
+	req.Direct, req.Waiting = alone, blocked
+	req.Note = ledger.EncodeNote(a.entry(ledger.Running, a.Now()))
+	lease, err := a.cfg.Locker.TryAcquire(ctx, req)
+	now := time.Now()
+	took := now.Sub(start)
+	a.noteAnswer(start, err)
+	if err != nil {
+		return nil, took, err
+	}
+	// A claim that was won while the drain began is run: the other replicas know that the
+	// tick is claimed, and do not return to it.
+	if err := a.stops.Runs.Err(); err != nil {
+		a.void(lease)
+		return nil, took, err
+	}
+	if locking.Expired(now, lease.Deadline().Add(-a.cfg.SafetyMargin)) {
+		a.void(lease)
+		return nil, took, locking.ErrTooSlow
+	}
+	return lease, took, nil
+}
+
+// entry begins the ledger's entry of the tick.
+func (a *attempt) entry(o ledger.Outcome, started time.Time) ledger.Entry {
+	e := a.Tick.Entry(a.Job, a.cfg.Replica)
+	e.Trigger, e.Outcome, e.Started = a.Trigger(), o, started
+	return e
+}
+
+// void gives back an unused claim, so another replica may run the tick.
+func (a *attempt) void(lease locking.Lease) {
+	ctx, cancel := context.WithTimeout(a.stops.Releases, voidTimeout)
+	defer cancel()
+	// A failure changes nothing here: the lease expires, and the locker keeps informing the
+	// nodes.
+	_ = lease.Void(ctx)
+}
+
+// Trigger is why the attempt runs its tick.
+func (a *attempt) Trigger() ledger.Trigger {
+	switch {
+	case a.rerun():
+		return ledger.ByRerun
+	case a.CaughtUp:
+		return ledger.ByCatchUp
+	default:
+		return a.Tick.Trigger
+	}
+}

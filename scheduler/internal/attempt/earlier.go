@@ -1,0 +1,67 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/internal/event"
+	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/roster"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// EarlierTicks is what an attempt knows of the ticks before its own.
+type EarlierTicks struct {
+	Unsure      bool      // one may have to be rerun first
+	WatchedUpTo time.Time // none up to here
+	doubted     time.Time // the tick that last blocked this one
+	first       job.Tick  // comes first; zero: none
+}
+
+func (h *EarlierTicks) found() bool { return h != nil && !h.first.IsZero() }
+
+// postpone tells the loop to begin with the tick that comes first.
+func (a *attempt) postpone() {
+	a.end.Before = a.Earlier.first
+	if !a.CaughtUp {
+		a.end.Until = a.Until
+	}
+}
+
+// findTimeout bounds the question to the ledger.
+const findTimeout = 5 * time.Second
+
+// findEarlier asks the ledger, if needed, which earlier tick comes first. An error says
+// that it did not answer.
+func (a *attempt) findEarlier(ctx context.Context) error {
+	h := a.Earlier
+	if h == nil || !h.Unsure {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, findTimeout)
+	defer cancel()
+	t, err := a.FindRerun(ctx, a.Job, a.Tick.At)
+	switch {
+	case err != nil && (roster.Passing(err) || ctx.Err() != nil):
+		return fmt.Errorf("ask the ledger whether an earlier run was interrupted: %w", err)
+	case err != nil:
+		a.cfg.Observer(event.Event{Kind: event.Unread, Entry: ledger.Entry{Job: a.Job.Name}, Err: err})
+	case t.At.After(h.WatchedUpTo):
+		h.first = t
+	}
+	h.Unsure = false
+	return nil
+}
+
+// checkEarlier makes the attempt ask the ledger before its next try, if err names an
+// earlier tick of another replica that is not known here.
+func (a *attempt) checkEarlier(err error) {
+	taken, ok := errors.AsType[*locking.AcquireError](err)
+	if h := a.Earlier; ok && h != nil && taken.Holder != a.cfg.Replica && taken.HolderTick.Before(a.Tick.At) &&
+		taken.HolderTick.After(h.WatchedUpTo) && !taken.HolderTick.Equal(h.doubted) {
+		h.Unsure, h.doubted = true, taken.HolderTick
+	}
+}

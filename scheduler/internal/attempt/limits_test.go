@@ -1,0 +1,117 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// waitingBrief is the brief of an attempt that waits at a limit.
+func waitingBrief(name string, priority int, at time.Duration) *Brief {
+	return &Brief{Job: &job.Job{Name: name, Priority: priority}, Tick: job.Tick{Start: noon.Add(at)}}
+}
+
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	list := []*Brief{
+		waitingBrief("late", 0, time.Second), waitingBrief("b", 0, 0), waitingBrief("high", 2, time.Hour), waitingBrief("low", -1, 0), waitingBrief("a", 0, 0),
+	}
+	slices.SortFunc(list, Order)
+	var names []string
+	for _, a := range list {
+		names = append(names, a.Job.Name)
+	}
+	if got := strings.Join(names, " "); got != "high a b late low" {
+		t.Errorf("they go in the order %s", got)
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	p := newPlaces(2)
+	if p.take(waitingBrief("one", 0, 0)) != nil || p.take(waitingBrief("two", 0, 0)) != nil {
+		t.Fatal("the first two who ask get a place at once")
+	}
+	low, high := p.take(waitingBrief("low", 0, 0)), p.take(waitingBrief("high", 1, 0))
+	if low == nil || high == nil {
+		t.Fatal("there are more than two places")
+	}
+	p.leave()
+	if !high.granted() || low.granted() {
+		t.Error("the larger priority goes first")
+	}
+	p.giveUp(low) // it stops waiting
+	p.leave()
+	if low.granted() || p.taken != 1 {
+		t.Errorf("%d places taken, by low: %v", p.taken, low.granted())
+	}
+	if p.take(waitingBrief("third", 0, 0)) != nil {
+		t.Error("a place that was free was not given")
+	}
+}
+
+func TestFullError(t *testing.T) {
+	t.Parallel()
+	for want, e := range map[string]*fullError{
+		"limit: group g is full (2 of 2): held by r1 for a, r2 for b":           {group: "g", size: 2, holders: []string{"r2 for b", "r1 for a"}},
+		"limit: group g has no free slot (1 of 2 are taken): held by r1 for a":  {group: "g", size: 2, holders: []string{"r1 for a"}},
+		"limit: group g has no free slot (0 of 1 are taken)":                    {group: "g", size: 1},
+		"limit: group g has 3 slots, for which others on this replica go first": {group: "g", size: 3, behind: true},
+	} {
+		if got := e.Error(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if v := noSlot(e, job.Tick{}); v.Outcome != ledger.Skipped || v.Reason.String() != want {
+			t.Errorf("verdict %+v", v)
+		}
+	}
+	if v := noSlot(&locking.AcquireError{Reason: locking.ErrNoQuorum}, job.Tick{}); v.Outcome != ledger.Missed || !strings.HasPrefix(v.Reason.String(), "limit: asking for a slot: no quorum") {
+		t.Errorf("verdict %+v", v)
+	}
+}
+
+// fixedLease is a lease with a given deadline and answers.
+type fixedLease struct {
+	locking.Lease
+	deadline time.Time
+	err      error
+}
+
+func (l fixedLease) Deadline() time.Time          { return l.deadline }
+func (l fixedLease) Extend(context.Context) error { return l.err }
+func (l fixedLease) Claim() locking.Claim         { return locking.Claim{Name: "group:g:0"} }
+
+// Two leases end with the first of them, and the error names it.
+func TestPair(t *testing.T) {
+	t.Parallel()
+	soon, later := noon, noon.Add(time.Second)
+	tests := []struct {
+		job, slot fixedLease
+		lost      bool
+		why       string
+	}{
+		{fixedLease{deadline: soon}, fixedLease{deadline: later}, false, ""},
+		{fixedLease{deadline: later}, fixedLease{deadline: soon}, false, "the lease of slot group:g:0 could not be kept"},
+		{fixedLease{deadline: soon, err: locking.ErrLeaseLost}, fixedLease{deadline: soon}, true, ""},
+		{fixedLease{deadline: soon}, fixedLease{deadline: later, err: fmt.Errorf("x: %w", locking.ErrLeaseLost)}, true, "the lease of slot group:g:0 could not be kept"},
+	}
+	for i, tt := range tests {
+		x := &Execution{lease: tt.job, slot: tt.slot}
+		both := x.tenure()
+		err := both.Extend(t.Context())
+		if !both.Deadline().Equal(soon) || errors.Is(err, locking.ErrLeaseLost) != tt.lost {
+			t.Errorf("%d: until %v, extended with %v", i, both.Deadline(), err)
+		}
+		if got := x.slotLost(err).String(); got != tt.why {
+			t.Errorf("%d: %q, want %q", i, got, tt.why)
+		}
+	}
+}

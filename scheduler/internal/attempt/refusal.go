@@ -1,0 +1,93 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// judge returns what a refusal means to replica while the tick's window is open. It is
+// final only if a quorum agrees, or if one node knows it for certain. A claim of the
+// replica itself is one that it has given up without reaching the nodes.
+func judge(err error, replica string) job.Verdict {
+	switch {
+	case errors.Is(err, locking.ErrClaimed) && claimant(err) == replica:
+		return job.Verdict{Kind: job.Again}
+	case errors.Is(err, locking.ErrDone), errors.Is(err, locking.ErrClaimed):
+		return job.Verdict{Kind: job.Lost, Err: err}
+	case errors.Is(err, locking.ErrSuperseded):
+		return job.MissedFor(ledger.CodeSuperseded)
+	case errors.Is(err, locking.ErrUnvouched):
+		return job.Because(ledger.Missed, withAnswers(ledger.CodeUnvouched, err))
+	case errors.Is(err, locking.ErrRefused):
+		return job.Because(ledger.Missed, withAnswers(ledger.CodeRefused, err))
+	default:
+		return job.Verdict{Kind: job.Again}
+	}
+}
+
+// claimant is the replica that has the tick, as far as err says.
+func claimant(err error) string {
+	if refused, ok := errors.AsType[*locking.AcquireError](err); ok {
+		return refused.Holder
+	}
+	return ""
+}
+
+// atWindowEnd is the verdict on a tick whose window closes; err was the last refusal. The
+// record of a run replaces it.
+func atWindowEnd(err error, t job.Tick) job.Verdict {
+	switch {
+	case errors.Is(err, locking.ErrTaken):
+		return overlapSkip(err, t)
+	case errors.Is(err, locking.ErrClaimed):
+		return job.MissedFor(ledger.CodeUndecided)
+	case errors.Is(err, locking.ErrNoQuorum), errors.Is(err, locking.ErrSilent):
+		return job.Because(ledger.Missed, withAnswers(ledger.CodeNoQuorum, err))
+	case errors.Is(err, locking.ErrSplit):
+		return job.MissedFor(ledger.CodeSplit)
+	case errors.Is(err, locking.ErrTooSlow):
+		return job.Because(ledger.Missed, withAnswers(ledger.CodeTooSlow, err))
+	case errors.Is(err, locking.ErrNodeAhead):
+		reason := withAnswers(ledger.CodeClock, err)
+		reason.Variant = ledger.VariantNodes
+		return job.Because(ledger.Missed, reason)
+	case errors.Is(err, locking.ErrFuture):
+		return job.Because(ledger.Missed, withAnswers(ledger.CodeClock, err))
+	case errors.Is(err, context.Canceled):
+		return job.MissedFor(ledger.CodeDrained)
+	default:
+		return job.Because(ledger.Missed, ledger.Reason{Code: ledger.CodeOther, Variant: ledger.VariantClaim, Details: &ledger.Details{Text: err.Error()}})
+	}
+}
+
+// withAnswers is a reason with the answer of each unwilling node.
+func withAnswers(code ledger.Code, err error) ledger.Reason {
+	refused, ok := errors.AsType[*locking.AcquireError](err)
+	if !ok || len(refused.Nodes) == 0 {
+		return ledger.Reason{Code: code}
+	}
+	answers := make([]string, len(refused.Nodes))
+	for i, n := range refused.Nodes {
+		answers[i] = n.Error()
+	}
+	return ledger.Reason{Code: code, Details: &ledger.Details{Text: strings.Join(answers, "; ")}}
+}
+
+// overlapSkip is the verdict on a tick whose window closes while another claim holds the
+// job's lock.
+func overlapSkip(err error, t job.Tick) job.Verdict {
+	taken, ok := errors.AsType[*locking.AcquireError](err)
+	if !ok {
+		return job.Overlapping("another run", time.Time{}, time.Time{})
+	}
+	if taken.HolderTick.Equal(t.At) {
+		return job.Because(ledger.Missed, ledger.Reason{Code: ledger.CodeUndecided, Variant: ledger.VariantHolder, Details: &ledger.Details{Holder: job.OrAnotherReplica(taken.Holder)}})
+	}
+	return job.HeldElsewhere(taken.Holder, taken.HolderTick, taken.Until)
+}

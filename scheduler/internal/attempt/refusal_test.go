@@ -1,0 +1,80 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// refusal is a Locker's error for reason.
+func refusal(reason error, nodes ...locking.NodeError) *locking.AcquireError {
+	return &locking.AcquireError{Reason: reason, Name: "j", Nodes: nodes}
+}
+
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	down := []locking.NodeError{{Node: "a:1", Err: errors.New("refused")}, {Node: "b:2", Err: errors.New("timeout")}}
+	held := refusal(locking.ErrTaken)
+	held.Holder, held.HolderTick, held.Until = "r2", noon.Add(-time.Minute), noon.Add(1500*time.Millisecond)
+	bare := refusal(locking.ErrTaken)
+	rival := refusal(locking.ErrTaken)
+	rival.Holder, rival.HolderTick = "r3", noon
+	own, other := refusal(locking.ErrClaimed), refusal(locking.ErrClaimed)
+	own.Holder, other.Holder = "r1", "r2"
+	ended := errors.Join(refusal(locking.ErrNoQuorum), context.Canceled)
+
+	tests := []struct {
+		name    string
+		err     error
+		kind    job.Kind       // while the window is open
+		outcome ledger.Outcome // in the end
+		reason  string
+	}{
+		{"done", refusal(locking.ErrDone), job.Lost, "", ""},
+		{"claimed", refusal(locking.ErrClaimed), job.Lost, "", ""},
+		{"claimed by another", other, job.Lost, "", ""},
+		{"claimed by an earlier try", own, job.Again, ledger.Missed, "undecided: this replica gave up a claim of the tick, and could not tell enough nodes"},
+		{"superseded", refusal(locking.ErrSuperseded), job.Settled, ledger.Missed, "superseded: a later tick was claimed before this replica could claim this one"},
+		{"unvouched", refusal(locking.ErrUnvouched, down...), job.Settled, ledger.Missed, "unvouched: too few nodes can tell whether the tick has run: a:1: refused; b:2: timeout"},
+		{"refused", refusal(locking.ErrRefused, down[0]), job.Settled, ledger.Missed, "refused: the nodes refuse this replica: a:1: refused"},
+		{"held by an earlier tick", held, job.Again, ledger.Skipped, "overlap: r2 still holds the lease of tick 2026-11-21T11:59:00Z until 2026-11-21T12:00:01.5Z"},
+		{"held by an unknown one", bare, job.Again, ledger.Skipped, "overlap: another replica still holds the lease"},
+		{"held, said without details", locking.ErrTaken, job.Again, ledger.Skipped, "overlap: another run still holds the lease"},
+		{"held for the same tick", rival, job.Again, ledger.Missed, "undecided: r3 took the lock for this tick but never said that it runs it"},
+		{"no quorum", refusal(locking.ErrNoQuorum, down...), job.Again, ledger.Missed, "no quorum: a:1: refused; b:2: timeout"},
+		{"split", refusal(locking.ErrSplit), job.Again, ledger.Missed, "split vote: competing replicas divided the nodes until the window closed"},
+		{"too slow", refusal(locking.ErrTooSlow), job.Again, ledger.Missed, "too slow: the nodes took longer to answer than a lease lasts"},
+		{"future", refusal(locking.ErrFuture), job.Again, ledger.Missed, "clock: this replica's clock is too far ahead of the nodes'; check its time"},
+		{"a node is ahead", refusal(locking.ErrNodeAhead), job.Again, ledger.Missed, "clock: too few nodes are left without those whose clock is ahead of the others'"},
+		{"wrapped", fmt.Errorf("round 1: %w", refusal(locking.ErrDone)), job.Lost, "", ""},
+		{"cut off", ended, job.Again, ledger.Missed, "no quorum"},
+		{"cancelled", context.Canceled, job.Again, ledger.Missed, "this replica drained before it could claim the tick"},
+		{"unknown", errors.New("boom"), job.Again, ledger.Missed, "claim failed: boom"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			v := judge(tt.err, "r1")
+			if v.Kind != tt.kind {
+				t.Fatalf("judge: kind %d, want %d", v.Kind, tt.kind)
+			}
+			if v.Kind == job.Again {
+				v = atWindowEnd(tt.err, job.Tick{At: noon, Until: noon.Add(time.Minute)})
+				if v.Kind != job.Settled {
+					t.Errorf("at the window's end: kind %d, want settled", v.Kind)
+				}
+			}
+			if v.Outcome != tt.outcome || v.Reason.String() != tt.reason {
+				t.Errorf("got %q %q\nwant %q %q", v.Outcome, v.Reason, tt.outcome, tt.reason)
+			}
+		})
+	}
+}

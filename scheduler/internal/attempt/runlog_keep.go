@@ -1,0 +1,56 @@
+package attempt
+
+import (
+	"context"
+	"time"
+
+	"github.com/quorate/quorate/scheduler/internal/event"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// archiveTimeout bounds storing the log of a run, and dropping old logs.
+const archiveTimeout = 2 * time.Second
+
+// archive stores the run's log. It is best effort: the run has ended.
+func (x *Execution) archive(e ledger.Entry) {
+	text, cut := x.log.end()
+	if x.cfg.Archive == nil || text == "" && !x.Job.History.Bounded() {
+		return
+	}
+	var logs []ledger.Log
+	if text != "" {
+		logs = []ledger.Log{{Job: e.Job, Tick: e.OrderKey(), Token: e.Token, Text: text, Cut: cut}}
+	}
+	ctx, cancel := context.WithTimeout(x.stops.Releases, archiveTimeout)
+	defer cancel()
+	if err := x.cfg.Archive.Store(ctx, e.Job, x.Job.History, logs...); err != nil {
+		x.notifyOf(e, event.Event{Kind: event.NotArchived, Err: err})
+	}
+}
+
+// logEvery is how often the log of a long run is stored, if it has grown: for readers at
+// other replicas, and in case the replica dies.
+const logEvery = 5 * time.Second
+
+// storeLog stores the log of a run if it has grown, and returns its stored length. If that
+// fails, it is stored later.
+func (x *Execution) storeLog(ctx context.Context, stored int) int {
+	written := x.log.written()
+	if written == stored {
+		return stored
+	}
+	ctx, cancel := context.WithTimeout(ctx, archiveTimeout)
+	defer cancel()
+	log := x.LogSoFar()
+	if x.cfg.Archive.Store(ctx, log.Job, x.Job.History, log) != nil {
+		return stored
+	}
+	return written
+}
+
+// LogSoFar is the run's entry and its log until now.
+func (x *Execution) LogSoFar() ledger.Log {
+	e := x.runningEntry()
+	text, cut := x.log.end()
+	return ledger.Log{Job: e.Job, Tick: e.OrderKey(), Token: e.Token, Text: text, Cut: cut, At: x.Now(), Run: e}
+}

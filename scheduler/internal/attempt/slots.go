@@ -1,0 +1,188 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/internal/event"
+	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// A run takes a slot of its group after it has claimed its tick. Otherwise every replica
+// would take a slot for every tick, and twenty replicas would fill any group with ticks
+// that they then lose. While it waits, it keeps the claim, so no other replica waits for
+// the same tick. Two things follow. A tick whose window closes while its group is full is
+// given back unused, and skipped. If the replica dies while it waits, the tick stays
+// claimed without a call of the function: it is interrupted like a run, and is rerun if the
+// job's OnCrash says so.
+//
+// The larger priority goes first on each replica. Replicas do not know who waits on others:
+// there it only has a head start, since smaller priorities begin later and ask less often.
+
+// takeSlot waits for a slot of the job's group, as long as for an earlier run of the job:
+// within the tick's window, or until the next tick if the overlap policy says so.
+func (x *Execution) takeSlot() job.Verdict {
+	if x.Job.Group == "" {
+		return job.Verdict{Kind: job.Again}
+	}
+	k := locking.Keep(x.runs, x.lease, x.keeping())
+	defer k.Stop()
+	ctx, stop := context.WithCancelCause(k.Context())
+	defer stop(nil)
+	// The drain does not end it: the other replicas know that the tick is claimed, and do
+	// not return to it.
+	defer context.AfterFunc(x.waits, func() {
+		if cause := context.Cause(x.waits); !errors.Is(cause, jobs.ErrDraining) {
+			stop(cause)
+		}
+	})()
+	var err error = &fullError{group: x.Job.Group, size: x.Job.GroupSize, behind: true}
+	for tries := 1; ; tries++ {
+		q := x.queue()
+		if tries == 1 && !x.waitForSlot(ctx, headStart(x.cfg.Stagger, q.Above, x.remaining()), err) {
+			return x.slotWaitEnded(ctx, err)
+		}
+		begun := time.Now()
+		if !q.Behind {
+			if x.slot, err = x.trySlots(ctx, tries > 1); err == nil {
+				return job.Verdict{Kind: job.Again}
+			}
+		}
+		x.keepOpen()
+		in := time.Duration(1+q.Above) * x.retryDelay(tries, time.Since(begun), nil, x.random)
+		if in >= x.remaining() && !x.patient() { // whose window is extended repeatedly
+			return noSlot(err, x.Tick)
+		}
+		x.attempt.notify(event.Event{Kind: event.Retrying, Err: err, In: in})
+		if !x.waitForSlot(ctx, in, err) {
+			return x.slotWaitEnded(ctx, err)
+		}
+	}
+}
+
+// headStart is how long a job waits for jobs with larger priorities.
+func headStart(step time.Duration, above int, room time.Duration) time.Duration {
+	return Stagger(step, 3*above, room)
+}
+
+// waitForSlot waits before the next round, after one that ended with refused. It returns
+// false when ctx has ended, or when it yields to a later tick.
+func (a *attempt) waitForSlot(ctx context.Context, d time.Duration, refused error) bool {
+	later := a.later
+	if !a.yields(noSlot(refused, a.Tick)) {
+		later = nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-later:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// slotWaitEnded is the verdict on a tick that no longer waits for a slot.
+func (b *Brief) slotWaitEnded(ctx context.Context, refused error) job.Verdict {
+	paused := b.PausedMeanwhile()
+	switch cause := context.Cause(ctx); {
+	case paused.Kind == job.Settled:
+		return paused
+	case cause == nil: // a later tick came
+		return noSlot(refused, b.Tick)
+	case errors.Is(cause, ErrRemoved):
+		return job.SkippedFor(ledger.CodeRemoved)
+	case errors.Is(cause, locking.ErrLeaseLost):
+		return job.Because(ledger.Missed, ledger.Reason{Code: ledger.CodeLimit, Variant: ledger.VariantWaiting, Details: &ledger.Details{Of: b.Job.Group}})
+	case errors.Is(cause, jobs.ErrCancelled):
+		return job.Because(ledger.Skipped, ledger.Reason{Code: ledger.CodeCancelled, Variant: ledger.VariantWaiting, Details: &ledger.Details{Of: b.Job.Group}})
+	default:
+		return job.MissedFor(ledger.CodeDrained)
+	}
+}
+
+// trySlots asks for each slot of the group once. The first one depends on replica and tick,
+// so concurrent attempts ask for different slots. waits: it has asked before.
+func (a *attempt) trySlots(ctx context.Context, waits bool) (locking.Lease, error) {
+	full := &fullError{group: a.Job.Group, size: a.Job.GroupSize}
+	first := job.Weight(a.Job.StoredAs(), a.Tick.At, a.cfg.Replica) % uint64(full.size)
+	for i := range full.size {
+		lease, err := a.cfg.Locker.TryAcquire(ctx, locking.Request{
+			Name: job.SlotName(full.group, (int(first)+i)%full.size), TTL: a.cfg.TTL,
+			Holder: a.cfg.Replica + " for " + a.Job.Name, Waiting: waits,
+		})
+		switch {
+		case err == nil && locking.Expired(time.Now(), lease.Deadline().Add(-a.cfg.SafetyMargin)):
+			a.void(lease)
+			return nil, locking.ErrTooSlow
+		case err == nil:
+			return lease, nil
+		case errors.Is(err, locking.ErrTaken):
+			full.holders = append(full.holders, slotHolder(err))
+		case !errors.Is(err, locking.ErrSplit):
+			return nil, err
+		}
+	}
+	return nil, full
+}
+
+// freeSlot releases the slot, if any.
+func (x *Execution) freeSlot() {
+	if x.slot == nil {
+		return
+	}
+	slot := x.slot
+	x.slot = nil
+	ctx, cancel := context.WithTimeout(x.stops.Releases, lateRelease)
+	defer cancel()
+	// A failure changes nothing here: the lease expires.
+	_ = slot.Release(ctx, nil)
+}
+
+// A fullError says that a group has no free slot.
+type fullError struct {
+	group   string
+	size    int
+	holders []string // of the slots that are held
+	behind  bool     // not asked: others on this replica go first
+}
+
+func (e *fullError) Error() string { return e.reason().String() }
+
+// reason is why a tick is skipped.
+func (e *fullError) reason() ledger.Reason {
+	d := ledger.Details{Of: e.group, N: len(e.holders), Most: e.size, Holder: strings.Join(slices.Sorted(slices.Values(e.holders)), ", ")}
+	switch {
+	case e.behind:
+		return ledger.Reason{Code: ledger.CodeLimit, Variant: ledger.VariantInLine, Details: &d}
+	case d.N < d.Most: // other replicas try for the rest at this moment
+		return ledger.Reason{Code: ledger.CodeLimit, Variant: ledger.VariantTaken, Details: &d}
+	}
+	return ledger.Reason{Code: ledger.CodeLimit, Variant: ledger.VariantFull, Details: &d}
+}
+
+// noSlot is the verdict on a tick whose window closes; err was the last refusal of a slot.
+func noSlot(err error, t job.Tick) job.Verdict {
+	if full, ok := errors.AsType[*fullError](err); ok {
+		return job.Because(ledger.Skipped, full.reason())
+	}
+	v := atWindowEnd(err, t)
+	unasked := v.Reason
+	v.Reason = ledger.Reason{Code: ledger.CodeLimit, Variant: ledger.VariantSlot, Details: &ledger.Details{With: &unasked}}
+	return v
+}
+
+// holder is the holder of a slot, as far as its refusal says.
+func slotHolder(err error) string {
+	if refused, ok := errors.AsType[*locking.AcquireError](err); ok {
+		return job.OrAnotherReplica(refused.Holder)
+	}
+	return job.OrAnotherReplica("")
+}

@@ -1,0 +1,135 @@
+// Package event has what happens to ticks, jobs and the replica, as observers are told it.
+// Package scheduler exports it under its own name.
+package event
+
+import (
+	"time"
+
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// An Observer receives each event. The engine and runs call it from their goroutines. It
+// must not block or call the Scheduler. Logs, metrics and live views are observers.
+type Observer func(Event)
+
+// An Event is one thing that happened. It is one struct with a Kind, because most events
+// concern one tick: every observer finds the job, the tick and the token in the same place.
+// The documentation of each kind names the fields that it sets besides Entry; the others
+// are zero.
+type Event struct {
+	Kind Kind
+	// Entry is what is known of the tick or run. Its Outcome is empty until it is known,
+	// and Running during the run. Events of a job without a tick set Entry.Job alone;
+	// events of the replica set nothing.
+	Entry ledger.Entry
+	// Run is the id of the run (jobs.Run.ID); empty before a tick is claimed.
+	Run string
+	// Err is why the step failed; nil: it succeeded. The error of the function is in
+	// Entry.Error.
+	Err error
+	// Try is the call of the function, as in jobs.Run.Try.
+	Try int
+
+	Took time.Duration // how long the step took
+	Left time.Duration // how much longer the lease would have lasted when the step began
+	By   time.Duration // how late, or by how much
+	In   time.Duration // the pause before the next try
+
+	Deadline      time.Time // of the lease
+	Since, Before time.Time
+
+	Triggers string   // the key of the job to run next
+	Diff     Diff     // how the jobs changed
+	Running  []string // the jobs that still run
+}
+
+// An Kind is the kind of an Event.
+type Kind string
+
+// Events in the life of one tick, in the order in which they may come.
+const (
+	// Tried: a try to claim the tick has ended. Sets Took, and Err if the claim was
+	// not granted, usually an *locking.AcquireError.
+	Tried Kind = "tried"
+	// Retrying: the claim failed for a reason that may pass. Sets Err and In.
+	Retrying Kind = "retrying"
+	// Lost: another replica runs, or ran, the tick. Sets Err.
+	Lost Kind = "lost"
+	// Claimed: this replica won the tick. Started follows, or Unused.
+	// Sets Took, the time from the first message of the winning attempt.
+	Claimed Kind = "claimed"
+	// Unused: the claim came too late to begin the work and is given back.
+	// Decided follows, and not Finished.
+	Unused Kind = "unused"
+	// Started: the function is about to be called. Sets By, how long after the time of
+	// the tick, without jitter.
+	Started Kind = "started"
+	// Late: the run starts later than Job.LateAfter allows. Sets By.
+	Late Kind = "late"
+	// Extended: the lease of the run was extended, or not. Sets Deadline, Left,
+	// Took and Err.
+	Extended Kind = "extended"
+	// Retried: a call of the function failed, and it is called again under the same
+	// claim. Sets Try, the call that failed, Err, its error, and In. The run's Logger has
+	// logged it.
+	Retried Kind = "retried"
+	// Refused: a guard refused a write of the run. Err is the *fence.StaleError. The
+	// run's Logger has logged it.
+	Refused Kind = "refused"
+	// LeaseLost: the context of the run has ended because its lease could not
+	// be kept. Sets Err. Finished follows when the function has returned.
+	LeaseLost Kind = "lease_lost"
+	// Overdue: the function ignores its ended context. Sets Since.
+	Overdue Kind = "overdue"
+	// Chained: the end of the run triggered another job, or, with Err, failed to. Sets
+	// Triggers.
+	Chained Kind = "chained"
+	// Released: the lease of a run that has ended was given back, or, with Err, was
+	// not. Sets Took, and Left, which is negative if the lease had expired. Finished
+	// follows.
+	Released Kind = "released"
+	// Finished: a run ended as Entry.Outcome says. With Err the ledger may not have
+	// it.
+	Finished Kind = "finished"
+	// NotArchived: the log of the run could not be stored. Sets Err.
+	NotArchived Kind = "not_archived"
+	// Decided: the tick will not run, for Entry.Reason. Every replica that decides so
+	// sends it.
+	Decided Kind = "decided"
+	// Recorded: the ledger has stored a tick that did not run, or, with Err, has not.
+	Recorded Kind = "recorded"
+	// Settled: this replica was the first to record a tick that nobody ran. Usually
+	// one replica of the cluster sends it; each one does if the ledger cannot be read.
+	// Needs Config.NotifySettled.
+	Settled Kind = "settled"
+)
+
+// Events of a job or of the replica.
+const (
+	// Overslept: ticks of the job from Since on and before Before were not noticed in
+	// time, and are too many to record one by one.
+	Overslept Kind = "overslept"
+	// Unread: the ledger could not be read, so missed ticks of the job are not known
+	// and not caught up. Sets Err.
+	Unread Kind = "unread"
+	// Forgotten: the stored data of a job that no replica has served since Since was
+	// deleted. With Err it was not, and it is tried again.
+	Forgotten Kind = "forgotten"
+	// Updated: the jobs have changed. Sets Diff.
+	Updated Kind = "updated"
+	// UpdateFailed: new jobs could not be read or are not valid, and the old ones
+	// stay. Sets Err. It is sent again when the reason changes, and without Err when the
+	// jobs are valid again.
+	UpdateFailed Kind = "update_failed"
+	// ClockJumped: wall and monotonic clock moved apart: the machine was suspended, or
+	// the clock was set. Sets By, positive if the wall clock went ahead.
+	ClockJumped Kind = "clock_jumped"
+	// Draining: no new ticks are claimed. Sets Running.
+	Draining Kind = "draining"
+)
+
+// Named returns e with the name of the job, for observers. The nodes may know another name.
+func Named(e ledger.Entry, job string) ledger.Entry {
+	e.Job = job
+	return e
+}

@@ -1,0 +1,92 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking/fence"
+)
+
+func TestRetryAllows(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	tests := []struct {
+		name string
+		try  int
+		err  error
+		want bool
+	}{
+		{"success", 1, nil, false},
+		{"failure", 1, boom, true},
+		{"failure of the call before the last", 2, boom, true},
+		{"failure of the last call", 3, boom, false},
+		{"panic", 1, &jobs.PanicError{Value: "ouch"}, true},
+		{"timeout of the call", 1, jobs.ErrTimeout, true},
+		{"permanent", 1, jobs.Permanent(boom), false},
+		{"permanent, wrapped", 1, fmt.Errorf("sending: %w", jobs.Permanent(boom)), false},
+		{"skip", 1, jobs.Skip("no orders"), false},
+		{"stale write", 1, fmt.Errorf("saving: %w", &fence.StaleError{Seen: 2, Token: 1}), false},
+	}
+	for _, tt := range tests {
+		if got := (Retry{Attempts: 3}).Allows(tt.try, tt.err); got != tt.want {
+			t.Errorf("%s: another call %v, want %v", tt.name, got, tt.want)
+		}
+	}
+	if (Retry{}).Allows(1, boom) {
+		t.Error("the zero value allows a second call")
+	}
+}
+
+// The pause is between half of the limit and the limit, which doubles.
+func TestRetryPause(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		r := Retry{
+			Backoff:    time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(t, "backoff")),
+			MaxBackoff: 2 * time.Hour,
+		}
+		try := rapid.IntRange(1, 100).Draw(t, "try")
+		share := rapid.Float64Range(0, 1).Draw(t, "random")
+		limit := r.MaxBackoff
+		if doubled := math.Ldexp(float64(r.Backoff), try-1); doubled < float64(limit) {
+			limit = time.Duration(doubled)
+		}
+		got := r.Pause(try, func(below time.Duration) time.Duration {
+			if below <= 0 {
+				t.Fatalf("asked for a random duration below %v", below)
+			}
+			return min(time.Duration(share*float64(below)), below-1)
+		})
+		if got < limit/2 || got > limit {
+			t.Fatalf("pause %v after try %d, want between %v and %v", got, try, limit/2, limit)
+		}
+	})
+}
+
+func TestRetryValidate(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		r    Retry
+		good bool
+	}{
+		{"zero", Retry{}, true},
+		{"full", Retry{Attempts: 5, Backoff: time.Second, MaxBackoff: time.Second, AttemptTimeout: time.Minute}, true},
+		{"long backoff alone", Retry{Backoff: time.Hour}, true},
+		{"negative attempts", Retry{Attempts: -1}, false},
+		{"negative backoff", Retry{Backoff: -1}, false},
+		{"backoff above its bound", Retry{Backoff: 2 * time.Second, MaxBackoff: time.Second}, false},
+		{"negative timeout", Retry{AttemptTimeout: -1}, false},
+	}
+	for _, tt := range tests {
+		if err := tt.r.validate("j"); (err == nil) != tt.good {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}

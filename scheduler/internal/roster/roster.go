@@ -1,0 +1,212 @@
+// Package roster has what replicas publish of themselves and their jobs, the order in which
+// they try, and what follows for ticks without an entry. Package scheduler exports what
+// programs need of it under its own name.
+package roster
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/schedule"
+)
+
+// A Replica is one process of the cluster as it last described itself.
+type Replica struct {
+	ID      string    `json:"id"`
+	Version string    `json:"version"`
+	Host    string    `json:"host"`
+	PID     int       `json:"pid"`
+	Started time.Time `json:"started"`
+	// Seen is the time of its last heartbeat, by its own clock.
+	Seen time.Time `json:"seen"`
+	// State is "ready", "waiting" (for nodes or their grace), "skewed" (see
+	// Config.MaxClockOffset) or "draining".
+	State   string   `json:"state"`
+	Running []string `json:"running"` // jobs it runs now
+	// ConfigHash identifies the replica's set of jobs.
+	ConfigHash string `json:"config_hash"`
+	// Labels are matched with those that jobs require; see Job.Labels.
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// ConfigSince is when it began to serve that set of jobs, by its own clock, and Jobs is
+	// their number.
+	ConfigSince time.Time `json:"config_since,omitzero"`
+	Jobs        *int      `json:"jobs,omitempty"`
+	// Won is the number of claims it has won since it started.
+	Won *int64 `json:"won,omitempty"`
+	// ClockOffset is how far its clock is ahead of the median of the nodes' clocks. Nil:
+	// unknown.
+	ClockOffset *time.Duration `json:"clock_offset,omitempty"`
+}
+
+// A JobInfo is the published form of one version of a job, for listings without the
+// configuration.
+type JobInfo struct {
+	Name string `json:"name"`
+	// Key is the name under which the nodes store the job's data: its name before it was
+	// renamed. Empty: Name.
+	Key string `json:"key,omitempty"`
+	// Hash identifies the version of the job.
+	Hash        string `json:"hash,omitempty"`
+	Func        string `json:"func"`
+	Schedule    string `json:"schedule"`
+	Timezone    string `json:"timezone"`
+	Description string `json:"description"`
+	// Tags, and whether the configuration pauses the job.
+	Tags   []string `json:"tags,omitempty"`
+	Paused bool     `json:"paused,omitempty"`
+	// Definition is the schedule for ParseDefinition; empty if it has none, or one longer
+	// than MaxDefinition.
+	Definition string `json:"definition,omitempty"`
+	// Jitter is the job's jitter.
+	Jitter time.Duration `json:"jitter,omitempty"`
+	// Params are those that a request may have; nil: unknown.
+	Params *jobs.Shape `json:"params,omitempty"`
+	// Replica last published this version, at Published by its own clock, as
+	// part of the set of jobs that ConfigHash stands for.
+	Replica   string    `json:"replica"`
+	Published time.Time `json:"published"`
+	// Since is when a replica began to serve this version, by its own clock, without
+	// another version in between.
+	Since      time.Time `json:"since,omitzero"`
+	ConfigHash string    `json:"config_hash,omitempty"`
+	// Account is the account of this version. A Roster stores the Merge of all that were
+	// published.
+	Account Account `json:"-"`
+	// Age is the time since Published, by the nodes' clocks. Only Roster.Jobs sets it.
+	Age time.Duration `json:"-"`
+}
+
+// StoredAs is the name under which the nodes keep the job's claims and ledger.
+func (j JobInfo) StoredAs() string { return cmp.Or(j.Key, j.Name) }
+
+// MaxDefinition bounds the bytes of a published definition.
+const MaxDefinition = 16 << 10
+
+// Ticks returns the published schedule of the job, or ErrNoDefinition.
+func (j JobInfo) Ticks() (schedule.Schedule, error) {
+	if j.Definition == "" {
+		return nil, schedule.ErrNoDefinition
+	}
+	return schedule.ParseDefinition(j.Definition)
+}
+
+// Start is when the given tick of the job starts: its nominal time plus jitter. s is the
+// job's schedule.
+func (j JobInfo) Start(s schedule.Schedule, at time.Time) time.Time {
+	if j.Jitter <= 0 {
+		return at
+	}
+	return j.planned(s).Start(at)
+}
+
+// Coming is [Job.Coming] of the published job, whose schedule is s.
+func (j JobInfo) Coming(s schedule.Schedule, from time.Time, n int) []schedule.Planned {
+	return j.planned(s).Coming(from, n, false)
+}
+
+// planned is the job with the fields that decide when its ticks start.
+func (j JobInfo) planned(s schedule.Schedule) job.Job {
+	return job.Job{Name: j.Name, Key: j.Key, Schedule: s, Jitter: j.Jitter}
+}
+
+// SeenLately is how long a replica stays on the roster after its last beat.
+const SeenLately = 15 * time.Second
+
+// ServedBy returns a live replica that may still serve one of the published versions of a
+// job, "" if none does. A job may be forgotten only then.
+func ServedBy(versions []JobInfo, live []Replica, now time.Time) string {
+	for _, j := range versions {
+		if by := j.ServedBy(live, now); by != "" {
+			return by
+		}
+	}
+	return ""
+}
+
+// ServedBy returns a live replica that may still serve the published job, "" if none does.
+// Replicas publish their jobs at their start and periodically, and say which set of jobs
+// they serve.
+func (j JobInfo) ServedBy(live []Replica, now time.Time) string {
+	if i := j.ServedIn(live); i >= 0 {
+		return live[i].ID
+	}
+	if now.Sub(j.Published) > Settling {
+		return ""
+	}
+	var by string
+	for _, r := range live {
+		switch {
+		case r.Started.After(j.Published): // it started later, and has not published it
+		case r.ID == j.Replica:
+			return r.ID
+		default:
+			by = r.ID
+		}
+	}
+	return by
+}
+
+// A Roster knows the live replicas and their jobs. It is a hint: only the claim decides
+// which replica runs a tick. Every method may return a *ledger.PartialError beside a part
+// of the result.
+type Roster interface {
+	// Beat announces self, sets its Seen to now, and returns the replicas seen
+	// lately, self included.
+	Beat(ctx context.Context, self Replica) ([]Replica, error)
+	// Leave removes self.
+	Leave(ctx context.Context, id string) error
+	// Replicas lists the replicas seen lately, sorted by ID.
+	Replicas(ctx context.Context) ([]Replica, error)
+	// Publish publishes versions of jobs. A version is one Name and Hash.
+	Publish(ctx context.Context, jobs []JobInfo) error
+	// Unpublish removes versions. A replica that still serves one publishes it again.
+	Unpublish(ctx context.Context, jobs []JobInfo) error
+	// Jobs lists the published versions, sorted by name, then the last published first.
+	Jobs(ctx context.Context) ([]JobInfo, error)
+}
+
+// CheckParams returns an *acts.Error if the published job refuses the params of a request.
+// Unpublished rules are checked when the run begins.
+func (j JobInfo) CheckParams(params json.RawMessage) error {
+	if j.Params == nil || len(params) == 0 {
+		return nil
+	}
+	given, err := acts.DecodeParams(params)
+	if err == nil {
+		err = j.Params.Check(given)
+	}
+	if err != nil {
+		return &acts.Error{Kind: acts.Trigger, Msg: fmt.Sprintf("params: %v", err)}
+	}
+	return nil
+}
+
+// PausedBy says in words why the published job's ticks are skipped under the given pauses,
+// "" if they are not.
+func (j JobInfo) PausedBy(pauses []acts.Act) string {
+	return (&job.Job{Name: j.Name, Key: j.Key, Tags: j.Tags, Paused: j.Paused}).PausedFor(pauses).String()
+}
+
+// States of a replica.
+const (
+	StateReady    = "ready"
+	StateWaiting  = "waiting" // for a quorum, or for the nodes' grace
+	StateSkewed   = "skewed"  // its clock is off by more than Config.MaxClockOffset: it tries last
+	StateDraining = "draining"
+	StateStopped  = "stopped" // not started yet, or returned
+)
+
+const (
+	// PublishEvery is the time after which a replica publishes all its jobs again.
+	PublishEvery = 5 * time.Minute
+	// Settling is how long a replica may take to publish its jobs after its start or after
+	// a change.
+	Settling = 2 * PublishEvery
+)

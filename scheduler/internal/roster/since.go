@@ -1,0 +1,35 @@
+package roster
+
+import (
+	"slices"
+	"time"
+)
+
+// The ticks of a version begin when a replica first serves it. Earlier ticks that nobody
+// ran follow the schedule that was served then.
+
+// ServedSince is when replicas began to serve the version, which one does from j.Since on.
+// versions are those published of the job.
+func (j JobInfo) ServedSince(versions []JobInfo) time.Time {
+	i := slices.IndexFunc(versions, func(v JobInfo) bool { return v.Hash == j.Hash })
+	if i < 0 || versions[i].replaced(versions) || versions[i].Since.After(j.Since) {
+		return j.Since
+	}
+	return versions[i].Since
+}
+
+// BeganToServe is servedSince, or j.Since if the job was removed in between.
+func (j JobInfo) BeganToServe(versions []JobInfo) time.Time {
+	if since := j.ServedSince(versions); since.After(AccountOf(versions).Removed) {
+		return since
+	}
+	return j.Since
+}
+
+// replaced reports whether another version was served after this one: versions in use are
+// published periodically.
+func (j JobInfo) replaced(versions []JobInfo) bool {
+	return slices.ContainsFunc(versions, func(v JobInfo) bool {
+		return v.Hash != j.Hash && v.Published.After(j.Published.Add(Settling))
+	})
+}
