@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-var errNoHashName = errors.New("H is hashed from the job's name, which is not known here: give it (explain --job NAME), or write a value")
+var errNoHashName = errors.New("the value of H comes from the job's name, which is not known here: give it (explain --job NAME), or write a value")
 
 // isHash reports whether a part of a field is H or H(a-b).
 func isHash(text string) bool {
