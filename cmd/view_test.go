@@ -20,7 +20,7 @@ func shown(width int, job string) []string {
 	o(scheduler.Event{Kind: scheduler.EventClaimed, Run: "run", Took: 120 * time.Millisecond})
 	o(scheduler.Event{Kind: scheduler.EventFinished, Run: "run", Entry: ledger.Entry{
 		Job: job, Tick: tick, Replica: "a", Token: 1882457284542464, Outcome: ledger.Succeeded,
-		Votes: locking.Votes{For: 5, Of: 5}, Started: tick, Finished: tick.Add(59900 * time.Millisecond),
+		Lease: ledger.Lease{Votes: locking.Votes{For: 5, Of: 5}}, Started: tick, Finished: tick.Add(59900 * time.Millisecond),
 	}})
 	v.flush("status")
 	return strings.Split(out.String(), "\n")

@@ -10,6 +10,9 @@ import (
 // Release is the kind of a note on a lock that was released for its holder.
 const Release Kind = "release"
 
+// Kinds lists all kinds.
+func Kinds() []Kind { return []Kind{Trigger, Backfill, Cancel, Pause, Resume, Release} }
+
 // RefusedResult is the prefix of a refused act's result.
 const RefusedResult = "refused: "
 

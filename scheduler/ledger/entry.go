@@ -23,6 +23,11 @@ const (
 	Missed  Outcome = "missed"  // could not be run, for Reason
 )
 
+// Outcomes lists all outcomes.
+func Outcomes() []Outcome {
+	return []Outcome{Running, Succeeded, Failed, TimedOut, LeaseLost, Interrupted, Cancelled, Skipped, Missed}
+}
+
 // Ran reports whether the outcome is that of a run.
 func (o Outcome) Ran() bool { return o != Skipped && o != Missed }
 
@@ -38,6 +43,11 @@ const (
 	ByBackfill Trigger = "backfill" // a person requested ticks of the past
 	ByChain    Trigger = "chain"    // another job's run has ended
 )
+
+// Triggers lists all triggers.
+func Triggers() []Trigger {
+	return []Trigger{BySchedule, ByCatchUp, ByRerun, ByManual, ByBackfill, ByChain}
+}
 
 // An Entry is the ledger's record of one tick, or of one run of it.
 type Entry struct {
@@ -73,16 +83,21 @@ type Entry struct {
 	// StaleWrites counts the run's writes that a guard refused because the sink had seen a
 	// larger token. Reason has it, too.
 	StaleWrites int
-	// Votes are the claim's, and Poll is each node's answer; zero if there was none, or if
-	// unknown.
-	Votes locking.Votes
-	Poll  locking.Poll
-	// Beats are the extensions of the lease; nil if there were none.
-	Beats *Beats
+	Lease
 	// Hash is the version of the job (Job.Hash) on the replica.
 	Hash string
 	// Computed: no replica recorded it; a listing has found that it is missing.
 	Computed bool
+}
+
+// A Lease is what the nodes said to a run.
+type Lease struct {
+	// Votes are those of the claim, and Poll is each node's answer to it; zero if there
+	// was no claim, or if they are unknown.
+	Votes locking.Votes
+	Poll  locking.Poll
+	// Beats are the extensions; nil if there were none.
+	Beats *Beats
 }
 
 // ID identifies a run: the same for every try and attempt of a tick, and of no other tick

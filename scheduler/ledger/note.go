@@ -80,8 +80,8 @@ func DecodeNote(b []byte) (Entry, error) {
 	return Entry{
 		Tick: fromMillis(n.Tick), Tries: n.Tries, Spent: n.Spent, Trigger: n.Trigger, Parent: n.Parent, Replica: n.Replica, Outcome: n.Outcome,
 		Reason: n.Reason.reason(), Started: started, Finished: fromMillis(n.Finished),
-		Error: n.Error, StaleWrites: n.Stale, Votes: n.Votes, Hash: n.Hash,
-		Poll: locking.Poll(n.Poll), Beats: n.Beats.beats(started),
+		Error: n.Error, StaleWrites: n.Stale, Hash: n.Hash,
+		Lease: Lease{Votes: n.Votes, Poll: locking.Poll(n.Poll), Beats: n.Beats.beats(started)},
 	}, nil
 }
 

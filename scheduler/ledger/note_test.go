@@ -18,8 +18,11 @@ func TestNoteKeepsAnEntry(t *testing.T) {
 	full := ledger.Entry{
 		Tries: 3, Trigger: ledger.BySchedule, Parent: "p@1", Replica: "a", Outcome: ledger.Failed,
 		Reason: ledger.TextReason("words"), Started: at, Finished: at.Add(time.Minute), Error: "it broke: \"x\"\n\x00",
-		Votes: locking.Votes{For: 3, Of: 5}, StaleWrites: 2, Hash: "3f786850e387",
-		Poll: locking.Poll{Rounds: 2, List: 7, Answers: [locking.MostNodes]locking.Answer{'+', 'u', '+', 'h', '+'}, Errors: `b: "silent" <é>`},
+		StaleWrites: 2, Hash: "3f786850e387",
+		Lease: ledger.Lease{
+			Votes: locking.Votes{For: 3, Of: 5},
+			Poll:  locking.Poll{Rounds: 2, List: 7, Answers: [locking.MostNodes]locking.Answer{'+', 'u', '+', 'h', '+'}, Errors: `b: "silent" <é>`},
+		},
 	}
 	asked := full
 	asked.Job, asked.Stream, asked.Tick, asked.Order = "j", "manual", at.Add(-time.Hour), at
@@ -50,7 +53,7 @@ func TestNoteKeepsBeats(t *testing.T) {
 		"some failed": {Count: 2, Failed: 1, Least: bad, Lapse: bad, Why: "no quorum", Last: []ledger.Beat{ok, bad}},
 		"none failed": {Count: 1, Least: ok, Last: []ledger.Beat{ok}},
 	} {
-		got, err := ledger.DecodeNote(ledger.EncodeNote(ledger.Entry{Started: at, Beats: &want}))
+		got, err := ledger.DecodeNote(ledger.EncodeNote(ledger.Entry{Started: at, Lease: ledger.Lease{Beats: &want}}))
 		if err != nil || !reflect.DeepEqual(got.Beats, &want) {
 			t.Errorf("%s: %+v, %v; want %+v", name, got.Beats, err, want)
 		}

@@ -45,7 +45,7 @@ func Entries() []ledger.Entry {
 			Job: "nightly-report", Tick: at, Token: locking.Token(1880000000000000 - n), Attempt: 1, Tries: 1,
 			Trigger: ledger.BySchedule, Replica: "web-1-4f2a", Outcome: outcome, Hash: "3f786850e387",
 			Started: at.Add(12 * time.Millisecond), Finished: at.Add(2512 * time.Millisecond),
-			Votes: locking.Votes{For: 5, Of: 5},
+			Lease: ledger.Lease{Votes: locking.Votes{For: 5, Of: 5}},
 		}
 	}
 	failed := claim(2, ledger.Failed)

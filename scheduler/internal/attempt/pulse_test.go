@@ -37,7 +37,7 @@ func TestPulseIsBounded(t *testing.T) {
 	if b.Least.Left != 3*time.Second || b.Lapse.Left != 4*time.Second || !b.Lapse.Failed {
 		t.Errorf("least %+v, lapse %+v", b.Least, b.Lapse)
 	}
-	if n := len(ledger.EncodeNote(ledger.Entry{Started: begun, Beats: b})); n > 2000 {
+	if n := len(ledger.EncodeNote(ledger.Entry{Started: begun, Lease: ledger.Lease{Beats: b}})); n > 2000 {
 		t.Errorf("the note has %d bytes", n)
 	}
 }
