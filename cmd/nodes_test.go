@@ -22,10 +22,11 @@ import (
 // checkup is one node of each kind.
 func checkup() members.Checkup {
 	well := members.Status{
-		Name: "10.0.0.1:6379", URL: "redis://quorate:***@10.0.0.1:6379", Reachable: true, Role: "master", Version: "7.0.15",
-		RunID: "a3f1d1c6f7f04f3c8b6a", Members: []string{"10.0.0.1:6379", "10.0.1.1:6379"}, Epoch: 1,
+		Name: "10.0.0.1:6379", URL: "redis://quorate:***@10.0.0.1:6379", Reachable: true,
+		Server:  members.Server{Role: "master", Version: "7.0.15", RunID: "a3f1d1c6f7f04f3c8b6a", Persistence: "aof", MaxmemoryPolicy: "noeviction"},
+		Members: []string{"10.0.0.1:6379", "10.0.1.1:6379"}, Epoch: 1,
 		Since: tick.Add(-time.Hour + 250*time.Millisecond), Vouches: true, VouchesAt: tick.Add(-59 * time.Minute),
-		Persistence: "aof", MaxmemoryPolicy: "noeviction", RTT: 420 * time.Microsecond, Offset: -3 * time.Millisecond,
+		RTT: 420 * time.Microsecond, Offset: -3 * time.Millisecond,
 	}
 	like := func(name, id string, change func(*members.Status)) members.Status {
 		s := well

@@ -114,11 +114,15 @@ func QuorumOf(cell string, answered, nodes int) error {
 	if answered > nodes/2 {
 		return nil
 	}
-	err := fmt.Errorf("%w: %d of %d; start the others", locking.ErrNoQuorum, answered, nodes)
-	if cell != "" {
-		err = fmt.Errorf("cell %s: %w", cell, err)
+	return InCell(cell, fmt.Errorf("%w: %d of %d; start the others", locking.ErrNoQuorum, answered, nodes))
+}
+
+// InCell puts the name of a cell, if there are cells, before an error.
+func InCell(cell string, err error) error {
+	if err == nil || cell == "" {
+		return err
 	}
-	return err
+	return fmt.Errorf("cell %s: %w", cell, err)
 }
 
 // ByCell groups rows, which are sorted by cell.

@@ -67,7 +67,7 @@ func (c *Cluster) Locks(ctx context.Context) ([]listing.Lock, error) {
 		rows = append(rows, LockRows(s.Cell(), list)...)
 		if err != nil {
 			silent[s.Cell()] = true
-			errs = append(errs, inCell(s.Cell(), err))
+			errs = append(errs, listing.InCell(s.Cell(), err))
 		}
 	}
 	err := errors.Join(errs...)
@@ -75,14 +75,6 @@ func (c *Cluster) Locks(ctx context.Context) ([]listing.Lock, error) {
 		err = &ledger.PartialError{Err: err, Lacks: func(key string) bool { return silent[c.Of(key).Cell()] }}
 	}
 	return rows, err
-}
-
-// inCell puts the name of the cell, if it has one, before an error of its nodes.
-func inCell(name string, err error) error {
-	if err == nil || name == "" {
-		return err
-	}
-	return fmt.Errorf("cell %s: %w", name, err)
 }
 
 // NodeRows lists the nodes of a cell, or of the only group.

@@ -25,7 +25,7 @@ var outcomes = promise{
 			{redisledger + "merge.go", "c.held = c.held || r.Owner", "c.held = true || r.Owner"},
 		}},
 		{"ledger: a minority of nodes is read", in(redisledger, "TestNoQuorum"), []edit{
-			{members + "reply.go", "if len(good) >= s.Quorum() {", "if len(good) > 0 {"},
+			{members + "group.go", "if len(good) >= g.Quorum() {", "if len(good) > 0 {"},
 		}},
 		{"ledger: ticks before the start are missing", in(engine, "TestSixHoursDown"), []edit{
 			{engine + "scan.go", "l.insert(t)", "_ = t"},

@@ -35,10 +35,10 @@ var oncePerTick = promise{
 			{scripts + "forget.lua", "tick = math.max(tick, tonumber(at) or 0)", ""},
 		}},
 		{"C1: half of the nodes are a quorum", in(redlock, "TestClusterSizes").saying("validity was used up before the claim was complete"), []edit{
-			{members + "set.go", "return len(s.nodes)/2 + 1", "return max(1, len(s.nodes)/2)"},
+			{members + "group.go", "return len(g.nodes)/2 + 1", "return max(1, len(g.nodes)/2)"},
 		}},
 		{"C1: one node is a quorum, on real servers", in("internal/faults", "TestPartitions").saying("without a quorum won"), []edit{
-			{members + "set.go", "return len(s.nodes)/2 + 1", "return 1"},
+			{members + "group.go", "return len(g.nodes)/2 + 1", "return 1"},
 			{redlock + "pool.go", "return v.ok(), err", "_, _ = v, err\n\treturn count(c.t.first.votes, codeOK) > 0, nil"},
 		}},
 		{"C1: two tries of a replica share a value", in(redlock, "TestOwnerIsUnique"), []edit{

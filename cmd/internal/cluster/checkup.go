@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/quorate/quorate/internal/listing"
@@ -20,18 +19,14 @@ type Checkup struct {
 
 // Judge returns the checkup of a cell with so many nodes.
 func Judge(cell string, nodes int, c members.Checkup) Checkup {
-	return Checkup{
-		Cell: cell, Rows: redisstore.CheckRows(cell, c), Advice: advice(c, nodes),
-		Silent: inCell(cell, c.Answered(nodes/2+1)), Unwell: c.Level() > members.Note,
-	}
+	judged := judgeRows(cell, redisstore.CheckRows(cell, c))
+	judged.Advice = advice(c, nodes)
+	return judged
 }
 
 // judgeRows computes the checkup of a cell from its rows.
-func judgeRows(rows []listing.Check) Checkup {
-	c := Checkup{
-		Cell: listing.Text(rows[0].Cell), Rows: rows,
-		Advice: "no node may be restarted now: too few would vote; quorate nodes says until when",
-	}
+func judgeRows(cell string, rows []listing.Check) Checkup {
+	c := Checkup{Cell: cell, Rows: rows, Advice: "no node may be restarted now: too few would vote; quorate nodes says until when"}
 	nodes, answered := 0, 0
 	for _, r := range rows {
 		c.Unwell = c.Unwell || r.Verdict != "ok"
@@ -64,12 +59,4 @@ func advice(c members.Checkup, size int) string {
 		return "there is only one node: ticks are missed while it restarts, and for one restart_grace after"
 	}
 	return "no node may be restarted: too few would vote; fix the findings above first"
-}
-
-// inCell puts the name of the cell before an error.
-func inCell(name string, err error) error {
-	if err == nil || name == "" {
-		return err
-	}
-	return fmt.Errorf("cell %s: %w", name, err)
 }

@@ -42,7 +42,7 @@ func (s *server) Nodes(ctx context.Context) ([]listing.Node, error) {
 func (s *server) Check(ctx context.Context) (list []Checkup, err error) {
 	all, err := rows[listing.Check](ctx, s, "/nodes/check", nil, 0)
 	for _, cell := range listing.ByCell(all, func(r listing.Check) *string { return r.Cell }) {
-		list = append(list, judgeRows(cell))
+		list = append(list, judgeRows(listing.Text(cell[0].Cell), cell))
 	}
 	return list, err
 }

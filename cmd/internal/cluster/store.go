@@ -77,7 +77,7 @@ func (s *Store) About() About {
 func (s *Store) EachCell(f func(*members.Set) error) error {
 	var errs []error
 	for _, set := range s.Sets {
-		errs = append(errs, inCell(set.Cell(), f(set)))
+		errs = append(errs, listing.InCell(set.Cell(), f(set)))
 	}
 	return errors.Join(errs...)
 }

@@ -124,13 +124,14 @@ func closeAll(sets []*Set) error {
 // settled returns why blank nodes alone do not make a cell yet. A cell to be added
 // looks like a new one while the existing cells still decide on all names. So each of
 // the others must either store this layout, or be blank too.
-func (s *Set) settled(ctx context.Context, may func(*Set, tally) bool) error {
+func (s *Set) settled(ctx context.Context, may func(census) bool) error {
 	var errs []error
 	for _, other := range s.others {
-		views := other.examine(ctx)
-		err := judgeAll(views)
-		if err == nil && !may(other, count(views)) {
-			err = noQuorum(count(views).ours, other.Quorum(), failures(views))
+		c := other.examine(ctx)
+		err := judgeAll(c.views)
+		if err == nil && !may(c) {
+			ours, _ := c.counts()
+			err = noQuorum(ours, other.Quorum(), failures(c.views))
 		}
 		s.era.rest(other.era.seals())
 		if err != nil {
@@ -145,7 +146,7 @@ func (s *Set) settled(ctx context.Context, may func(*Set, tally) bool) error {
 func (s *Set) unserved(ctx context.Context) error {
 	var errs []error
 	for _, other := range s.others {
-		errs = append(errs, refuseServed(other.examine(ctx)))
+		errs = append(errs, refuseServed(other.examine(ctx).views))
 	}
 	return join(errs...)
 }

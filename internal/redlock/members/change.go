@@ -154,7 +154,7 @@ func (c Change) printf(format string, args ...any) {
 func look(ctx context.Context, old, next []*Set, plan string) (seals, opens []*survey, err error) {
 	views := map[*Set][]view{}
 	for _, s := range slices.Concat(old, next) {
-		views[s] = s.examine(ctx)
+		views[s] = s.examine(ctx).views
 	}
 	proven := false
 	for _, n := range next {

@@ -67,22 +67,13 @@ func (n Condition) Level() Level {
 	return worst
 }
 
-// Level returns the highest level of all findings.
-func (c Checkup) Level() Level {
-	worst := Condition{Findings: c.Local}.Level()
-	for _, n := range c.Nodes {
-		worst = max(worst, n.Level())
-	}
-	return worst
-}
-
 // rounds is how often Check asks each node for the time. The quickest answer counts.
 const rounds = 5
 
 // Check examines all nodes: the cost of a restart, settings that will fail, clock
 // offsets, and which node may be restarted. Like Inspect it changes nothing.
 func (s *Set) Check(ctx context.Context) Checkup {
-	views := s.examine(ctx)
+	views := s.examine(ctx).views
 	for range rounds {
 		each(s.nodes, func(n *Node) Reply { return n.Call(ctx, s.rules.peek, nil) })
 	}
@@ -188,21 +179,6 @@ func (n Condition) judgeMemory() []Finding {
 		return nil
 	}
 	return []Finding{{"memory", Fix, fmt.Sprintf("it has used %d%% of its maxmemory; at 100%% it refuses every claim (OOM): raise maxmemory, or check what else is stored there", 100*n.UsedMemory/n.MaxMemory)}}
-}
-
-// Answered returns an error that is locking.ErrNoQuorum unless that many nodes
-// answered.
-func (c Checkup) Answered(quorum int) error {
-	answered := 0
-	for _, n := range c.Nodes {
-		if n.Reachable {
-			answered++
-		}
-	}
-	if answered >= quorum {
-		return nil
-	}
-	return fmt.Errorf("%w: %d of %d; start the others", locking.ErrNoQuorum, answered, len(c.Nodes))
 }
 
 // judgeData says what a restart or an eviction of keys would delete, and what that

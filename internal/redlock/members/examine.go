@@ -94,16 +94,16 @@ func parseHolding(r Reply) holding {
 }
 
 // examine asks all nodes at once, and learns the epoch.
-func (s *Set) examine(ctx context.Context) []view { return s.examineWith(ctx, (*Node).examine) }
+func (s *Set) examine(ctx context.Context) census { return s.examineWith(ctx, (*Node).examine) }
 
-func (s *Set) examineWith(ctx context.Context, examine func(*Node, context.Context) view) []view {
+func (s *Set) examineWith(ctx context.Context, examine func(*Node, context.Context) view) census {
 	views := each(s.nodes, func(n *Node) view {
 		v := examine(n, ctx)
 		n.observe(ctx, v.reply)
 		return v
 	})
 	s.era.learn(views, s.Quorum())
-	return views
+	return census{s, views}
 }
 
 // judgeServer checks the server, whatever it holds.
@@ -208,7 +208,7 @@ type Status struct {
 	// Config.CheckEvery. It, the network or this machine may only be busy.
 	Slow bool
 
-	Role, Version, RunID string
+	Server
 	// Blank: the node holds nothing of the namespace.
 	Blank bool
 	// Embedded: the node lives inside a process, for development.
@@ -230,9 +230,6 @@ type Status struct {
 	// Why says why the node does not vote yet; empty if it votes or Err is set.
 	Why string
 
-	// Persistence is aof, rdb or none; empty if unknown.
-	Persistence     string
-	MaxmemoryPolicy string
 	// RTT is the round trip of the examination. Offset is how far the node's clock is
 	// ahead of the local one.
 	RTT      time.Duration
@@ -243,7 +240,7 @@ type Status struct {
 // Inspect examines all nodes, late ones twice. It changes nothing on them, except that
 // a node with an unnoticed restart abstains from now on.
 func (s *Set) Inspect(ctx context.Context) []Status {
-	views := s.examineWith(ctx, (*Node).examineTwice)
+	views := s.examineWith(ctx, (*Node).examineTwice).views
 	out := make([]Status, len(views))
 	for i, v := range views {
 		out[i] = v.status()
@@ -270,9 +267,7 @@ func late(err error) bool {
 func (v view) status() Status {
 	st := Status{
 		Name: v.node.name, URL: v.node.URL(), Reachable: v.answered(), Blank: v.blank(),
-		Role: v.info["role"], Version: v.info.version(), RunID: v.info.runID(),
-		Persistence: v.info.persistence(), MaxmemoryPolicy: v.info.eviction(),
-		Warnings: v.warnings(), Err: v.judge(),
+		Server: v.info.server(), Warnings: v.warnings(), Err: v.judge(),
 	}
 	if st.Err == nil {
 		st.Err = v.reply.Err

@@ -22,6 +22,21 @@ func parseInfo(text string) serverInfo {
 func (i serverInfo) runID() string    { return i["run_id"] }
 func (i serverInfo) eviction() string { return i["maxmemory_policy"] }
 
+// A Server is what a node's INFO says about it.
+type Server struct {
+	Role, Version, RunID string
+	// Persistence is aof, rdb or none; empty if unknown.
+	Persistence     string
+	MaxmemoryPolicy string
+}
+
+func (i serverInfo) server() Server {
+	return Server{
+		Role: i["role"], Version: i.version(), RunID: i.runID(),
+		Persistence: i.persistence(), MaxmemoryPolicy: i.eviction(),
+	}
+}
+
 // version returns the server's release. Valkey also reports the Redis version it is
 // compatible with.
 func (i serverInfo) version() string {

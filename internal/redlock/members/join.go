@@ -19,36 +19,48 @@ import (
 // locking.ErrNoQuorum when Join should be retried later: too few nodes answer, or blank
 // ones wait for the others.
 func (s *Set) Join(ctx context.Context) error {
-	views := s.setAside(s.examine(ctx))
-	if err := judgeAll(views); err != nil {
+	c := s.examine(ctx).setAside()
+	if err := judgeAll(c.views); err != nil {
 		return err
 	}
-	s.warn(views)
-	formatted, err := s.formatBlank(ctx, views, (*Set).mayFormat)
+	c.warn()
+	formatted, err := c.formatBlank(ctx, census.mayFormat)
 	if formatted >= s.Quorum() {
 		s.era.set(s.Epoch())
 		return nil
 	}
-	return noQuorum(formatted, s.Quorum(), append(failures(views), err))
+	return noQuorum(formatted, s.Quorum(), append(failures(c.views), err))
+}
+
+// A census is one examination of all nodes of a Set.
+type census struct {
+	*Set
+	views []view
+}
+
+// counts returns how many nodes are formatted for this list, and how many are blank.
+func (c census) counts() (ours, blank int) {
+	return len(nodesOf(c.views, view.ours)), len(nodesOf(c.views, view.blank))
 }
 
 // setAside removes nodes that a change of the list has left behind because they did not
 // answer, and warns about them. The others work without them. They are refused until
 // the change was run again.
-func (s *Set) setAside(views []view) []view {
-	if count(views).ours < s.Quorum() {
-		return views
+func (c census) setAside() census {
+	if ours, _ := c.counts(); ours < c.Quorum() {
+		return c
 	}
-	return slices.DeleteFunc(views, func(v view) bool {
-		if v.reply.Err != nil || v.held.epoch >= s.Epoch() {
+	c.views = slices.DeleteFunc(c.views, func(v view) bool {
+		if v.reply.Err != nil || v.held.epoch >= c.Epoch() {
 			return false
 		}
 		err := v.judge()
-		if news := v.node.state.refuse(err); news && s.cfg.Observer.Warn != nil {
-			s.cfg.Observer.Warn(v.node.name, "it was left behind by a change of the list; run that quorate nodes change again: "+err.Error())
+		if news := v.node.state.refuse(err); news && c.cfg.Observer.Warn != nil {
+			c.cfg.Observer.Warn(v.node.name, "it was left behind by a change of the list; run that quorate nodes change again: "+err.Error())
 		}
 		return true
 	})
+	return c
 }
 
 // nodesOf returns the nodes whose view satisfies is.
@@ -71,13 +83,13 @@ func judgeAll(views []view) error {
 	return join(errs...)
 }
 
-func (s *Set) warn(views []view) {
-	if s.cfg.Observer.Warn == nil {
+func (c census) warn() {
+	if c.cfg.Observer.Warn == nil {
 		return
 	}
-	for _, v := range views {
+	for _, v := range c.views {
 		for _, text := range v.warnings() {
-			s.cfg.Observer.Warn(v.node.name, text)
+			c.cfg.Observer.Warn(v.node.name, text)
 		}
 	}
 }
@@ -93,36 +105,37 @@ func failures(views []view) []error {
 	return errs
 }
 
-type tally struct{ ours, blank int }
-
-func count(views []view) tally {
-	return tally{ours: len(nodesOf(views, view.ours)), blank: len(nodesOf(views, view.blank))}
-}
-
 // mayFormat reports whether blank nodes cannot be left over from another list (M1). The
 // views must hold no node of another list.
-func (s *Set) mayFormat(t tally) bool {
-	return t.ours >= s.Quorum() || t.ours+t.blank == s.Len()
+func (c census) mayFormat() bool {
+	ours, blank := c.counts()
+	return ours >= c.Quorum() || ours+blank == c.Len()
 }
 
-// formatBlank formats the blank nodes among views, if this cell and the others allow
-// it. It returns how many nodes are then formatted for this list.
-func (s *Set) formatBlank(ctx context.Context, views []view, may func(*Set, tally) bool) (int, error) {
-	t := count(views)
-	if t.blank == 0 {
-		return t.ours, nil
+// mayRecover tells whether blank nodes may be formatted for recovery.
+func (c census) mayRecover() bool {
+	ours, blank := c.counts()
+	return ours+blank >= c.Quorum()
+}
+
+// formatBlank formats the blank nodes, if this cell and the others allow it. It returns
+// how many nodes are then formatted for this list.
+func (c census) formatBlank(ctx context.Context, may func(census) bool) (int, error) {
+	ours, blank := c.counts()
+	if blank == 0 {
+		return ours, nil
 	}
-	if !may(s, t) {
-		return t.ours, fmt.Errorf("%w: %d of %d nodes are, and are only formatted when all nodes answer or %d are formatted: start the missing nodes, or if they are gone run: quorate nodes init --recover",
-			ErrBlank, t.blank, s.Len(), s.Quorum())
+	if !may(c) {
+		return ours, fmt.Errorf("%w: %d of %d nodes are, and are only formatted when all nodes answer or %d are formatted: start the missing nodes, or if they are gone run: quorate nodes init --recover",
+			ErrBlank, blank, c.Len(), c.Quorum())
 	}
-	if t.ours < s.Quorum() {
-		if err := s.settled(ctx, may); err != nil {
-			return t.ours, err
+	if ours < c.Quorum() {
+		if err := c.settled(ctx, may); err != nil {
+			return ours, err
 		}
 	}
-	formatted, err := s.format(ctx, views, sinceNow)
-	return t.ours + formatted, err
+	formatted, err := c.format(ctx, sinceNow)
+	return ours + formatted, err
 }
 
 // Values of FORMAT's first argument.
@@ -131,11 +144,10 @@ const (
 	sinceNow   = 1
 )
 
-// format formats the blank nodes among views, and returns their number.
-func (s *Set) format(ctx context.Context, views []view, since int) (int, error) {
-	blank := nodesOf(views, view.blank)
+// format formats the blank nodes, and returns their number.
+func (c census) format(ctx context.Context, since int) (int, error) {
 	formatted, errs := 0, []error(nil)
-	for _, err := range each(blank, func(n *Node) error { return n.format(ctx, since) }) {
+	for _, err := range each(nodesOf(c.views, view.blank), func(n *Node) error { return n.format(ctx, since) }) {
 		if err == nil {
 			formatted++
 		}
@@ -167,42 +179,39 @@ func (n *Node) format(ctx context.Context, since int) error {
 // The error matches locking.ErrRefused when these nodes do not allow it, and
 // locking.ErrNoQuorum when too few answer.
 func (s *Set) Init(ctx context.Context, recovery bool) error {
-	views := s.examine(ctx)
-	if err := judgeAll(views); err != nil {
+	c := s.examine(ctx)
+	if err := judgeAll(c.views); err != nil {
 		return err
 	}
-	t := count(views)
+	ours, blank := c.counts()
 	if recovery {
-		if !s.mayRecover(t) {
-			return noQuorum(t.ours+t.blank, s.Quorum(), failures(views))
+		if !c.mayRecover() {
+			return noQuorum(ours+blank, s.Quorum(), failures(c.views))
 		}
-		_, err := s.formatBlank(ctx, views, (*Set).mayRecover)
+		_, err := c.formatBlank(ctx, census.mayRecover)
 		return err
 	}
-	if err := refuseServed(views); err != nil {
+	if err := refuseServed(c.views); err != nil {
 		return err
 	}
-	if !s.mayFormat(t) {
-		return noQuorum(t.ours+t.blank, s.Len(), append(failures(views),
+	if !c.mayFormat() {
+		return noQuorum(ours+blank, s.Len(), append(failures(c.views),
 			errors.New("new nodes are declared together: start the missing ones, or if they are gone run: quorate nodes init --recover")))
 	}
-	if err := join(s.settled(ctx, (*Set).mayFormat), s.unserved(ctx)); err != nil {
+	if err := join(c.settled(ctx, census.mayFormat), s.unserved(ctx)); err != nil {
 		return err
 	}
-	_, err := s.format(ctx, views, sinceNever)
-	if err = join(err, s.declareNew(ctx, views)); err == nil {
+	_, err := c.format(ctx, sinceNever)
+	if err = join(err, c.declareNew(ctx)); err == nil {
 		s.era.set(s.Epoch())
 	}
 	return err
 }
 
-// mayRecover reports whether blank nodes may be formatted for recovery.
-func (s *Set) mayRecover(t tally) bool { return t.ours+t.blank >= s.Quorum() }
-
 // declareNew lets nodes that were formatted before vote at once.
-func (s *Set) declareNew(ctx context.Context, views []view) error {
-	return join(each(nodesOf(views, view.ours), func(n *Node) error {
-		r := n.run(ctx, s.rules.init)
+func (c census) declareNew(ctx context.Context) error {
+	return join(each(nodesOf(c.views, view.ours), func(n *Node) error {
+		r := n.run(ctx, c.rules.init)
 		switch {
 		case r.Err != nil:
 			return locking.NodeError{Node: n.name, Err: r.Err}

@@ -91,11 +91,11 @@ func TestInitSeesAClaimAtTheLastMoment(t *testing.T) {
 	if err := s.Join(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	views := s.examine(t.Context())
+	c := s.examine(t.Context())
 	if r := s.nodes[0].Call(t.Context(), NewScript("serve", `serve() return {'OK', nowtext}`), nil); r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	if err := s.declareNew(t.Context(), views); !errors.Is(err, locking.ErrRefused) {
+	if err := c.declareNew(t.Context()); !errors.Is(err, locking.ErrRefused) {
 		t.Errorf("declared a node new that has served: %v", err)
 	}
 	if at, ok := s.Vouching(); !ok || at.IsZero() {

@@ -41,9 +41,6 @@ func (n *Node) Call(ctx context.Context, script *Script, keys []string, args ...
 	return r
 }
 
-// NewFan returns a Fan over the nodes of s, for Start.
-func (s *Set) NewFan() *wire.Fan { return &wire.Fan{Quorum: s.Quorum()} }
-
 // Start calls the script, made by NewScript, on the node and does not wait. A quorum of
 // the fan decides. Calls at one node may share a request, so the script must be quick
 // and use key(i) for its keys. Start calls done once with the result, from any

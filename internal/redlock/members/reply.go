@@ -2,7 +2,6 @@ package members
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -81,24 +80,4 @@ func (r Reply) Result() string {
 func answered(err error) bool {
 	_, refused := errors.AsType[*RefusedError](err)
 	return refused || errors.Is(err, ErrBlank) || wire.Answered(err)
-}
-
-// Answers returns the replies of the nodes that answered. With fewer than a quorum the
-// error matches locking.ErrNoQuorum and quotes the others. It also matches
-// locking.ErrRefused if nodes refused this client. Doing describes the operation.
-func (s *Set) Answers(doing string, replies []Reply) ([]Reply, error) {
-	var good []Reply
-	var errs errorList
-	for _, r := range replies {
-		if r.Err == nil {
-			good = append(good, r)
-		} else {
-			errs = append(errs, locking.NodeError{Node: r.Node, Err: r.Err})
-		}
-	}
-	if len(good) >= s.Quorum() {
-		return good, nil
-	}
-	return nil, fmt.Errorf("%s: %w: %d of %d nodes can be used: %w",
-		doing, locking.ErrNoQuorum, len(good), s.Len(), errs)
 }

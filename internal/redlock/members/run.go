@@ -19,56 +19,59 @@ const (
 func (s *Set) Run(ctx context.Context) error {
 	s.running.Store(true)
 	defer s.running.Store(false)
+	w := watch{Set: s}
 	pause := firstProbe
-	var skewed map[string]bool
 	for {
 		wait := pause
-		if !s.needsAttention() {
-			pause, wait = firstProbe, s.untilCheck()
+		if !w.needsAttention() {
+			pause, wait = firstProbe, w.untilCheck()
 		}
-		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return ctx.Err()
 		case <-s.wake:
-			timer.Stop()
 			pause = firstProbe // a node that fails again may be back at once
-		case <-timer.C:
+		case <-time.After(wait):
 			pause = min(2*pause, maxProbe)
 		}
-		s.checkNodes(ctx)
-		skewed = s.watchClocks(skewed)
+		w.checkNodes(ctx)
+		w.compareClocks()
 	}
 }
 
-func (s *Set) needsAttention() bool {
-	return slices.ContainsFunc(s.nodes, func(n *Node) bool { return n.condition().needsAttention() })
+// A watch is what Run does, and knows from one time to the next.
+type watch struct {
+	*Set
+	skewed map[string]bool // clocks that were reported
+}
+
+func (w *watch) needsAttention() bool {
+	return slices.ContainsFunc(w.nodes, func(n *Node) bool { return n.condition().needsAttention() })
 }
 
 // untilCheck returns how long until some node has been idle for CheckEvery.
-func (s *Set) untilCheck() time.Duration {
-	wait := s.cfg.CheckEvery
-	for _, n := range s.nodes {
-		wait = min(wait, s.cfg.CheckEvery-time.Since(n.condition().heard))
+func (w *watch) untilCheck() time.Duration {
+	wait := w.cfg.CheckEvery
+	for _, n := range w.nodes {
+		wait = min(wait, w.cfg.CheckEvery-time.Since(n.condition().heard))
 	}
 	return max(wait, firstProbe)
 }
 
-func (s *Set) checkNodes(ctx context.Context) {
-	each(s.nodes, func(n *Node) struct{} {
+func (w *watch) checkNodes(ctx context.Context) {
+	each(w.nodes, func(n *Node) struct{} {
 		switch c := n.condition(); {
 		case c.needsAttention():
-			n.probe(ctx)
-		case c.doubted, time.Since(c.heard) >= s.cfg.CheckEvery:
+			w.probe(ctx, n)
+		case c.doubted, time.Since(c.heard) >= w.cfg.CheckEvery:
 			n.state.learn(func(k *known) { k.doubted = false })
-			n.Call(ctx, s.rules.peek, nil)
+			n.Call(ctx, w.rules.peek, nil)
 		}
 		return struct{}{}
 	})
-	for _, n := range s.nodes {
+	for _, n := range w.nodes {
 		if c := n.condition(); c.blank && c.cause == nil && c.refused == nil {
-			s.adopt(ctx)
+			w.adopt(ctx)
 			return
 		}
 	}
@@ -76,24 +79,24 @@ func (s *Set) checkNodes(ctx context.Context) {
 
 // probe examines a node that is down or refused. It must pass all checks again, since
 // another server may have its address now.
-func (n *Node) probe(ctx context.Context) {
+func (w *watch) probe(ctx context.Context, n *Node) {
 	v := n.examine(ctx)
 	if v.info == nil && !v.answered() {
 		n.observe(ctx, v.reply)
 		return
 	}
-	err := join(v.judge(), n.twin())
+	err := join(v.judge(), w.twin(n))
 	if news := n.state.refuse(err); err == nil {
 		n.observe(ctx, v.reply)
-	} else if news && n.set.cfg.Observer.Down != nil {
-		n.set.cfg.Observer.Down(n.name, err)
+	} else if news && w.cfg.Observer.Down != nil {
+		w.cfg.Observer.Down(n.name, err)
 	}
 }
 
 // twin returns a refusal if another node in use is the same server.
-func (n *Node) twin() error {
+func (w *watch) twin(n *Node) error {
 	var views []view
-	for _, o := range n.set.nodes {
+	for _, o := range w.nodes {
 		if c := o.condition(); o == n || c.cause == nil && c.refused == nil {
 			views = append(views, view{node: o, info: serverInfo{"run_id": c.runID}})
 		}
@@ -102,9 +105,31 @@ func (n *Node) twin() error {
 }
 
 // adopt formats nodes that went blank while the others are in use.
-func (s *Set) adopt(ctx context.Context) {
-	views := s.setAside(s.examine(ctx))
-	if judgeAll(views) == nil { // else every call returns the refusal
-		_, _ = s.formatBlank(ctx, views, (*Set).mayFormat) // failed nodes stay blank and are retried
+func (w *watch) adopt(ctx context.Context) {
+	c := w.examine(ctx).setAside()
+	if judgeAll(c.views) == nil { // else every call returns the refusal
+		_, _ = c.formatBlank(ctx, census.mayFormat) // failed nodes stay blank and are retried
 	}
+}
+
+// compareClocks tells the observer which clocks began or ceased to deviate by more than
+// a quarter of the grace, half of what nodes accept.
+func (w *watch) compareClocks() {
+	tell := w.cfg.Observer.Skewed
+	if tell == nil {
+		return
+	}
+	now := map[string]bool{}
+	for _, c := range skews(w.offsets(), w.cfg.Grace/4) {
+		now[c.who] = true
+		if !w.skewed[c.who] {
+			tell(c.who, c.by)
+		}
+	}
+	for who := range w.skewed {
+		if !now[who] {
+			tell(who, 0)
+		}
+	}
+	w.skewed = now
 }

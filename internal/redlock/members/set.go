@@ -3,7 +3,6 @@ package members
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,10 +18,10 @@ const retryPause = 2 * time.Second
 
 // A Set is the nodes of a cluster. It may be used by many goroutines.
 type Set struct {
+	group
+	era
 	cfg     Config
 	members membership
-	nodes   []*Node
-	era     era
 	rules   rules
 	wake    chan struct{}
 	others  []*Set // the other cells
@@ -69,24 +68,6 @@ func (s *Set) Close() error {
 	return errors.Join(each(s.nodes, func(n *Node) error { return n.link.Close() })...)
 }
 
-// Len returns how many nodes are configured.
-func (s *Set) Len() int { return len(s.nodes) }
-
-// Quorum returns how many nodes are a quorum.
-func (s *Set) Quorum() int { return len(s.nodes)/2 + 1 }
-
-// Nodes returns the nodes in the order of the configuration.
-func (s *Set) Nodes() []*Node { return slices.Clone(s.nodes) }
-
-// Names returns the nodes' names in the order of the configuration.
-func (s *Set) Names() []string {
-	names := make([]string, len(s.nodes))
-	for i, n := range s.nodes {
-		names[i] = n.name
-	}
-	return names
-}
-
 // Namespace returns the prefix of every key, without its braces.
 func (s *Set) Namespace() string { return s.cfg.Namespace }
 
@@ -113,12 +94,6 @@ func (s *Set) JobKey(job, part string) string {
 	return prefix(s.cfg.Namespace) + "job:" + job + ":" + part
 }
 
-// Call runs the script on all nodes at once, as Node.Call does, and returns one reply
-// per node, in the order of the configuration.
-func (s *Set) Call(ctx context.Context, script *Script, keys []string, args ...any) []Reply {
-	return each(s.nodes, func(n *Node) Reply { return n.Call(ctx, script, keys, args...) })
-}
-
 // Lacking returns nil unless Run is running and so many nodes are down that no quorum
 // is left. Then it returns a reply per node, with an error for nodes that are down.
 // Callers should not ask the others for a claim: it would only cause load and leave
@@ -142,23 +117,22 @@ func (s *Set) Lacking() []Reply {
 	return append([]Reply(nil), replies[:len(s.nodes)]...)
 }
 
+// RemembersSince returns since when a quorum of the nodes remembers, by the local
+// clock. A quorum of answers shows what a quorum has stored since then; older data may
+// be lost. Ok is false while fewer than a quorum are known.
+func (s *Set) RemembersSince() (since time.Time, ok bool) {
+	if since, ok = s.quorumOf(func(condition) bool { return true }); ok {
+		since = since.Add(-s.cfg.Grace)
+	}
+	return since, ok
+}
+
 // pause is how long a node that is down is not called; 0 for as long as Run probes it.
 func (s *Set) pause() time.Duration {
 	if s.running.Load() {
 		return 0
 	}
 	return retryPause
-}
-
-// each runs f for every node at once and waits for all.
-func each[T any](list []*Node, f func(*Node) T) []T {
-	out := make([]T, len(list))
-	var wg sync.WaitGroup
-	for i, n := range list {
-		wg.Go(func() { out[i] = f(n) })
-	}
-	wg.Wait()
-	return out
 }
 
 // wakeRun wakes Run, if it is running: a node needs attention.
@@ -168,6 +142,10 @@ func (s *Set) wakeRun() {
 	default:
 	}
 }
+
+// Learn finds the epoch without changing anything on the nodes, for callers that have
+// not joined.
+func (s *Set) Learn(ctx context.Context) { s.examine(ctx) }
 
 // An era holds the epoch of the list, as learned from the nodes.
 type era struct {
@@ -180,15 +158,11 @@ type era struct {
 // Epoch returns the epoch of the list: 0 until Join or Learn found another. It grows by
 // one with each change of the list, and is fixed once a quorum of nodes agrees. Every
 // request carries it, so nodes refuse replicas with a former list.
-func (s *Set) Epoch() int64 {
-	s.era.mu.Lock()
-	defer s.era.mu.Unlock()
-	return s.era.epoch
+func (e *era) Epoch() int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.epoch
 }
-
-// Learn finds the epoch without changing anything on the nodes, for callers that have
-// not joined.
-func (s *Set) Learn(ctx context.Context) { s.examine(ctx) }
 
 // seals returns the latest clock reading of the seals before this list, 0 if the list
 // was never changed.

@@ -33,41 +33,6 @@ func skews(nodes []skew, limit time.Duration) []skew {
 	return apart
 }
 
-// watchClocks tells the observer which clocks began or ceased to deviate by more than a
-// quarter of the grace, half of what nodes accept. Known are those reported before; it
-// returns the current ones.
-func (s *Set) watchClocks(known map[string]bool) map[string]bool {
-	tell := s.cfg.Observer.Skewed
-	if tell == nil {
-		return nil
-	}
-	now := map[string]bool{}
-	for _, c := range skews(s.offsets(), s.cfg.Grace/4) {
-		now[c.who] = true
-		if !known[c.who] {
-			tell(c.who, c.by)
-		}
-	}
-	for who := range known {
-		if !now[who] {
-			tell(who, 0)
-		}
-	}
-	return now
-}
-
-// offsets returns how far each node's clock is ahead of the local one, by its replies.
-// Nodes that never answered are left out.
-func (s *Set) offsets() []skew {
-	var list []skew
-	for _, n := range s.nodes {
-		if c := n.condition(); c.clock.taken {
-			list = append(list, skew{n.name, c.clock.offset})
-		}
-	}
-	return list
-}
-
 // ClockOffset returns how far the local clock is ahead of the median of all nodes of
 // all sets; false before the first reply.
 func ClockOffset(sets ...*Set) (time.Duration, bool) {

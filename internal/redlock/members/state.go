@@ -1,12 +1,8 @@
 package members
 
 import (
-	"errors"
-	"slices"
 	"sync"
 	"time"
-
-	"github.com/quorate/quorate/locking"
 )
 
 // known is what is known of a node besides its health.
@@ -92,96 +88,8 @@ func (n *Node) condition() condition {
 // needsAttention reports whether the node needs attention.
 func (c condition) needsAttention() bool { return c.cause != nil || c.refused != nil || c.blank }
 
-// The nodes' last replies. Run keeps them younger than about Config.CheckEvery.
-
-// A NodeState is what is known of a node without calling it.
-type NodeState struct {
-	Node string
-	// Up reports whether the node answered the last call. Votes reports whether it also
-	// votes on current ticks: it is not blank, does not abstain, and neither side
-	// refuses the other.
-	Up, Votes bool
-	// Offset is how far its clock is ahead of the local one, measured over the shortest
-	// recent round trip, RTT. RTT is zero for a node that has never answered.
-	Offset, RTT time.Duration
-}
-
-// NodeStates returns what is known of each node, in the order of the configuration.
-func (s *Set) NodeStates() []NodeState {
-	all := make([]NodeState, len(s.nodes))
-	for i, n := range s.nodes {
-		c := n.condition()
-		all[i] = NodeState{
-			Node: n.name, Up: c.clock.taken && c.cause == nil,
-			Votes:  c.hasFloor && c.votes(time.Now()),
-			Offset: c.clock.offset, RTT: c.clock.rtt,
-		}
-	}
-	return all
-}
-
 // votes reports whether, as far as is known, the node is up and formatted, accepts this
 // client, and does not abstain.
 func (c condition) votes(now time.Time) bool {
 	return !c.needsAttention() && c.rejected == nil && !c.vouches().After(now)
 }
-
-// Vouching returns when a quorum of the nodes votes on ticks again, by the local clock;
-// zero if it does now. Ok is false while fewer than a quorum are up and known.
-func (s *Set) Vouching() (at time.Time, ok bool) {
-	at, ok = s.quorumOf(func(c condition) bool { return c.cause == nil && c.refused == nil && c.rejected == nil })
-	if !at.After(time.Now()) {
-		at = time.Time{}
-	}
-	return at, ok
-}
-
-// RemembersSince returns since when a quorum of the nodes remembers, by the local
-// clock. A quorum of answers shows what a quorum has stored since then; older data may
-// be lost. Ok is false while fewer than a quorum are known.
-func (s *Set) RemembersSince() (since time.Time, ok bool) {
-	if since, ok = s.quorumOf(func(condition) bool { return true }); ok {
-		since = since.Add(-s.cfg.Grace)
-	}
-	return since, ok
-}
-
-// quorumOf returns when a quorum of the nodes accepted by counts votes, false if too
-// few are known.
-func (s *Set) quorumOf(counts func(condition) bool) (time.Time, bool) {
-	var moments []time.Time
-	for _, n := range s.nodes {
-		if c := n.condition(); c.hasFloor && counts(c) {
-			moments = append(moments, c.vouches())
-		}
-	}
-	if len(moments) < s.Quorum() {
-		return time.Time{}, false
-	}
-	slices.SortFunc(moments, time.Time.Compare)
-	return moments[s.Quorum()-1], true
-}
-
-// Unusable returns an error for each node that cannot be used now.
-func (s *Set) Unusable() []error {
-	var errs []error
-	for _, n := range s.nodes {
-		c := n.condition()
-		switch {
-		case c.refused != nil:
-			errs = append(errs, c.refused) // names the node
-		case c.rejected != nil:
-			errs = append(errs, c.rejected)
-		case c.cause != nil:
-			errs = append(errs, locking.NodeError{Node: n.name, Err: c.cause})
-		case c.blank:
-			errs = append(errs, locking.NodeError{Node: n.name, Err: ErrBlank})
-		case !c.hasFloor:
-			errs = append(errs, locking.NodeError{Node: n.name, Err: errNotAsked})
-		}
-	}
-	return errs
-}
-
-// errNotAsked: the node has not been called yet.
-var errNotAsked = errors.New("not called yet")
