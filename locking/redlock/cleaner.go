@@ -28,9 +28,9 @@ func newCleaner(first, limit time.Duration) *cleaner {
 	return &cleaner{firstPause: first, timeout: limit, ctx: ctx, cancel: cancel}
 }
 
-// cleanUp repeats the last query of t in the background, at nodes with leftovers. No
-// request of t may be in flight.
-func (c *cleaner) cleanUp(t *try) {
+// cleanUp repeats the last query of a try in the background, at nodes with leftovers. No
+// request of it may be in flight.
+func (c *cleaner) cleanUp(r *requests) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -39,25 +39,25 @@ func (c *cleaner) cleanUp(t *try) {
 	c.wg.Go(func() {
 		ctx, cancel := context.WithTimeout(c.ctx, c.timeout)
 		defer cancel()
-		for wait := c.firstPause; pause(ctx, wait) && t.cleanOnce(ctx); wait = min(2*wait, longestPause) {
+		for wait := c.firstPause; pause(ctx, wait) && r.cleanOnce(ctx); wait = min(2*wait, longestPause) {
 		}
 	})
 }
 
 // cleanOnce sends the query once to nodes with leftovers, and reports whether any remain.
-func (t *try) cleanOnce(ctx context.Context) bool {
-	fan := t.l.set.NewFan()
+func (r *requests) cleanOnce(ctx context.Context) bool {
+	fan := r.l.set.NewFan()
 	var wg sync.WaitGroup
-	for i := range t.nodes {
-		if t.stateAt(i).left {
+	for i := range r.nodes {
+		if r.stateAt(i).left {
 			wg.Add(1)
-			t.send(ctx, fan, i, t.cleanup, waitVote{&wg})
+			r.send(ctx, fan, i, r.cleanup, waitVote{&wg})
 		}
 	}
 	wg.Wait()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.anyLeft()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.anyLeft()
 }
 
 // waitVote counts the vote in a WaitGroup.
@@ -69,12 +69,10 @@ func (c waitVote) add(int, vote) { c.Done() }
 
 // pause waits until d is over or ctx ends, and reports whether d is over.
 func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	}
 }

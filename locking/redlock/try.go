@@ -24,10 +24,8 @@ const streamPlain = "lock"
 // goroutine at a time starts its rounds, one after the other. Answers that arrive after
 // a round are still recorded.
 type try struct {
-	l      *Locker
-	nodes  []*members.Node
+	requests
 	req    locking.Request
-	keys   wire.Keys
 	common []any     // the first arguments of every rule
 	begun  time.Time // before the first request
 
@@ -46,6 +44,13 @@ type try struct {
 	// largest token that a quorum's clocks allow.
 	leftOut            [locking.MostNodes]bool
 	maxAcceptableToken uint64
+}
+
+// requests are the calls of a try, and what they have left at the nodes.
+type requests struct {
+	l     *Locker
+	nodes []*members.Node
+	keys  wire.Keys
 
 	mu       sync.Mutex
 	states   []nodeState
@@ -98,8 +103,11 @@ func newTry(l *Locker, req locking.Request, v string) *try {
 		tick = req.Tick.UnixMilli()
 	}
 	return &try{
-		l: l, nodes: l.set.Nodes(), req: req, begun: time.Now(), states: make([]nodeState, l.set.Len()),
-		keys:   wire.NewKeys(scripts.Keys(l.set, req.Name, streamOf(req), req.Tick, req.Beside, v)),
+		requests: requests{
+			l: l, nodes: l.set.Nodes(), states: make([]nodeState, l.set.Len()),
+			keys: wire.NewKeys(scripts.Keys(l.set, req.Name, streamOf(req), req.Tick, req.Beside, v)),
+		},
+		req: req, begun: time.Now(),
 		common: []any{v, streamOf(req), tick, req.TTL.Milliseconds(), flagArg(req.Beside)},
 		claim:  records.Claim{Owner: v},
 	}
@@ -124,22 +132,22 @@ func flagArg(set bool) string {
 
 // send sends a query to a node and does not wait. No context cancels it, since it might
 // still take effect; it ends with the node's timeout. H may be nil.
-func (t *try) send(ctx context.Context, fan *wire.Fan, node int, q *query, h voteHandler) {
-	t.l.active.add(1)
+func (r *requests) send(ctx context.Context, fan *wire.Fan, node int, q *query, h voteHandler) {
+	r.l.active.add(1)
 	args := q.args
-	t.mu.Lock()
-	t.states[node].inFlight++
-	t.inFlight++
-	if q.lateArgs != nil && t.states[node].silent {
+	r.mu.Lock()
+	r.states[node].inFlight++
+	r.inFlight++
+	if q.lateArgs != nil && r.states[node].silent {
 		args = q.lateArgs
 	}
-	t.mu.Unlock()
-	t.nodes[node].Start(ctx, fan, q.script, t.keys, args, func(r members.Reply) {
-		defer t.l.active.add(-1)
-		v := parse(r)
-		t.record(node, q, v)
+	r.mu.Unlock()
+	r.nodes[node].Start(ctx, fan, q.script, r.keys, args, func(reply members.Reply) {
+		defer r.l.active.add(-1)
+		v := parse(reply)
+		r.record(node, q, v)
 		more := h != nil && h.retries(node, v)
-		t.done(node)
+		r.done(node)
 		if h != nil && !more {
 			h.add(node, v)
 		}
@@ -147,10 +155,10 @@ func (t *try) send(ctx context.Context, fan *wire.Fan, node int, q *query, h vot
 }
 
 // record applies a vote to the node's state.
-func (t *try) record(node int, q *query, v vote) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch p := &t.states[node]; {
+func (r *requests) record(node int, q *query, v vote) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch p := &r.states[node]; {
 	case v.uncertain():
 		p.silent, p.left = true, true
 	case v.err == nil && q.update != nil:
@@ -159,64 +167,64 @@ func (t *try) record(node int, q *query, v vote) {
 }
 
 // done starts what waited for a request.
-func (t *try) done(node int) {
-	t.mu.Lock()
-	p := &t.states[node]
+func (r *requests) done(node int) {
+	r.mu.Lock()
+	p := &r.states[node]
 	p.inFlight--
-	t.inFlight--
+	r.inFlight--
 	var next []func()
 	if p.inFlight == 0 {
 		next, p.next = p.next, nil
 	}
-	t.mu.Unlock()
+	r.mu.Unlock()
 	for _, f := range next {
 		f()
 	}
-	t.startCleanup()
+	r.startCleanup()
 }
 
 // after calls f when all requests to the node have been answered or have timed out.
-func (t *try) after(node int, f func()) {
-	t.mu.Lock()
-	p := &t.states[node]
+func (r *requests) after(node int, f func()) {
+	r.mu.Lock()
+	p := &r.states[node]
 	if p.inFlight > 0 {
 		p.next = append(p.next, f)
-		t.mu.Unlock()
+		r.mu.Unlock()
 		return
 	}
-	t.mu.Unlock()
+	r.mu.Unlock()
 	f()
 }
 
 // at returns the state of the try at a node.
-func (t *try) stateAt(node int) nodeState {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.states[node]
+func (r *requests) stateAt(node int) nodeState {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.states[node]
 }
 
 // retire leaves it to the cleaner to repeat the query at nodes with leftovers.
-func (t *try) retire(rest query) {
-	t.mu.Lock()
-	t.cleanup = &rest
-	t.mu.Unlock()
-	t.startCleanup()
+func (r *requests) retire(rest query) {
+	r.mu.Lock()
+	r.cleanup = &rest
+	r.mu.Unlock()
+	r.startCleanup()
 }
 
 // startCleanup starts the cleaner if it is due.
-func (t *try) startCleanup() {
-	t.mu.Lock()
-	due := t.cleanup != nil && t.inFlight == 0 && !t.cleaning && t.anyLeft()
-	t.cleaning = t.cleaning || due
-	t.mu.Unlock()
+func (r *requests) startCleanup() {
+	r.mu.Lock()
+	due := r.cleanup != nil && r.inFlight == 0 && !r.cleaning && r.anyLeft()
+	r.cleaning = r.cleaning || due
+	r.mu.Unlock()
 	if due {
-		t.l.cleaner.cleanUp(t)
+		r.l.cleaner.cleanUp(r)
 	}
 }
 
 // anyLeft needs the mutex.
-func (t *try) anyLeft() bool {
-	return slices.ContainsFunc(t.states, func(p nodeState) bool { return p.left })
+func (r *requests) anyLeft() bool {
+	return slices.ContainsFunc(r.states, func(p nodeState) bool { return p.left })
 }
 
 // validity is the length of a lease, counted from the try's first request.
