@@ -76,15 +76,6 @@ func (f *Found) Log(ctx context.Context, e ledger.Entry) (ledger.Log, error) {
 	return log, err
 }
 
-// Attempts returns Found.Attempts of the run with an ID.
-func (r Reader) Attempts(ctx context.Context, id string) ([]ledger.Entry, error) {
-	f, err := r.Find(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return f.Attempts, nil
-}
-
 // splitRunTime splits what follows "JOB@" in a run ID.
 func splitRunTime(text string) (at time.Time, stream string, ok bool) {
 	const form = "20060102T150405.000Z"

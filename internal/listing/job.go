@@ -64,7 +64,7 @@ func (r Reader) JobsIn(ctx context.Context, d Directory, names ...string) ([]Job
 	for i, v := range versions {
 		rows[i] = newJob(v, now)
 		rows[i].Cell = Optional(r.cellOf(rows[i].Key))
-		last, err := r.last(ctx, ask[i].Job, ends[i])
+		last, err := lastTick(ctx, r.Ledger, ask[i].Job, ends[i])
 		if err != nil {
 			return nil, err
 		}
@@ -80,12 +80,12 @@ func (r Reader) JobsIn(ctx context.Context, d Directory, names ...string) ([]Job
 // rarely has more.
 const lastRecords = 3
 
-// last returns the last tick of a job, given its last records.
-func (r Reader) last(ctx context.Context, key string, end ledger.Skimmed) ([]ledger.Entry, error) {
+// lastTick returns the last tick of a job, given its last records.
+func lastTick(ctx context.Context, store Store, key string, end ledger.Skimmed) ([]ledger.Entry, error) {
 	if len(end.Entries) > 0 || end.Rest.IsZero() {
 		return end.Entries, nil
 	}
-	return r.Ledger.Ticks(ctx, ledger.Query{Job: key, Limit: 1}) // its last tick has many attempts
+	return store.Ticks(ctx, ledger.Query{Job: key, Limit: 1}) // its last tick has many attempts
 }
 
 func newJob(v scheduler.Version, now time.Time) Job {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/quorate/quorate/locking"
@@ -34,43 +35,26 @@ func (r Reader) Log(ctx context.Context, job, run string, attempt int) (Log, err
 	if err != nil {
 		return Log{}, err
 	}
-	e, err := r.find(ctx, d, job, func(e ledger.Entry) bool {
-		return isRun(e, run) && (attempt == 0 || e.Attempt == attempt) && (run != "" || e.Outcome != ledger.Running)
-	})
-	if errors.Is(err, errNoRun) {
-		return Log{}, noSuchRun(job, run, attempt)
+	key := d.Key(job)
+	list, err := r.Ledger.Runs(ctx, ledger.Query{Job: key, Limit: ledger.MaxKeep})
+	if err == nil && len(list) == 0 {
+		err = d.Require(key)
 	}
 	if err != nil {
 		return Log{}, err
 	}
-	log, err := r.Ledger.Log(ctx, e.Job, e.OrderKey(), e.Token)
+	i := slices.IndexFunc(list, func(e ledger.Entry) bool {
+		return isRun(e, run) && (attempt == 0 || e.Attempt == attempt) && (run != "" || e.Outcome != ledger.Running)
+	})
+	if i < 0 {
+		return Log{}, noSuchRun(job, run, attempt)
+	}
+	e := list[i]
+	log, err := r.Ledger.Log(ctx, key, e.OrderKey(), e.Token)
 	if errors.Is(err, ledger.ErrNoLog) {
 		return Log{}, fmt.Errorf("log of %s %w: the run logged nothing, or its log is not stored yet, or no longer kept", e.ID(), ErrNotFound)
 	}
 	return NewLog(d.named(e), log), err
-}
-
-// errNoRun: no run of the job matches.
-var errNoRun = errors.New("no such run")
-
-// find returns the latest run of a job that matches; its Job is the key.
-func (r Reader) find(ctx context.Context, d Directory, job string, is func(ledger.Entry) bool) (ledger.Entry, error) {
-	key := d.Key(job)
-	list, err := r.Ledger.Runs(ctx, ledger.Query{Job: key, Limit: ledger.MaxKeep})
-	if err != nil {
-		return ledger.Entry{}, err
-	}
-	for _, e := range list {
-		if is(e) {
-			return e, nil
-		}
-	}
-	if len(list) == 0 {
-		if err := d.Require(key); err != nil {
-			return ledger.Entry{}, err
-		}
-	}
-	return ledger.Entry{}, errNoRun
 }
 
 // noSuchRun describes the run that was not found.

@@ -2,8 +2,8 @@ package listing
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,33 +80,26 @@ func (r Reader) NextIn(d Directory, job string, from time.Time, limit int) ([]Ne
 		}
 		keys = []string{d.Key(job)}
 	}
-	var soonest upcomingHeap
+	var soonest []*upcoming // sorted
 	for _, key := range keys {
 		v := d.Last[key]
 		if !v.Live {
 			continue
 		}
 		if s, ok := r.schedule(v.JobInfo); ok {
-			if c := (&upcoming{job: v, schedule: s}); c.take(v.Coming(s, from, 1)) {
-				soonest = append(soonest, c)
-			}
+			soonest = queue(soonest, &upcoming{job: v, schedule: s}, v.Coming(s, from, 1))
 		}
 	}
-	heap.Init(&soonest)
 	rows := []Next{}
 	for len(soonest) > 0 && len(rows) < limit {
 		first := soonest[0]
 		rows = append(rows, NewNext(first.job.Name, first.next, first.job.Start(first.schedule, first.next.Tick)))
-		if first.take(schedule.Preview(first.schedule, first.next.Tick, 1)) {
-			heap.Fix(&soonest, 0)
-		} else {
-			heap.Pop(&soonest)
-		}
+		soonest = queue(soonest[1:], first, schedule.Preview(first.schedule, first.next.Tick, 1))
 	}
 	return rows, d.Gap
 }
 
-// A upcoming is a job with its next tick that is not listed yet.
+// An upcoming is a job with its next tick that is not listed yet.
 type upcoming struct {
 	job      scheduler.Version
 	schedule schedule.Schedule
@@ -116,32 +109,15 @@ type upcoming struct {
 // lastYear is the last year that RFC 3339 can write.
 const lastYear = 9999
 
-// take moves to the first tick of a list; false if there is none, or RFC 3339 cannot
+// queue adds a job with the first of its ticks, unless it has none or RFC 3339 cannot
 // write it.
-func (c *upcoming) take(list []schedule.Planned) bool {
-	if len(list) == 0 || c.job.Start(c.schedule, list[0].Tick).UTC().Year() > lastYear {
-		return false
+func queue(list []*upcoming, job *upcoming, ticks []schedule.Planned) []*upcoming {
+	if len(ticks) == 0 || job.job.Start(job.schedule, ticks[0].Tick).UTC().Year() > lastYear {
+		return list
 	}
-	c.next = list[0]
-	return true
-}
-
-// upcomingHeap is a heap of jobs, the soonest first.
-type upcomingHeap []*upcoming
-
-func (c upcomingHeap) Len() int      { return len(c) }
-func (c upcomingHeap) Swap(i, j int) { c[i], c[j] = c[j], c[i] }
-
-func (c upcomingHeap) Less(i, j int) bool {
-	return cmp.Or(c[i].next.Tick.Compare(c[j].next.Tick), strings.Compare(c[i].job.Name, c[j].job.Name)) < 0
-}
-
-// Push implements heap.Interface.
-func (c *upcomingHeap) Push(x any) { *c = append(*c, x.(*upcoming)) }
-
-// Pop implements heap.Interface.
-func (c *upcomingHeap) Pop() any {
-	last := (*c)[len(*c)-1]
-	*c = (*c)[:len(*c)-1]
-	return last
+	job.next = ticks[0]
+	i, _ := slices.BinarySearchFunc(list, job, func(x, y *upcoming) int {
+		return cmp.Or(x.next.Tick.Compare(y.next.Tick), strings.Compare(x.job.Name, y.job.Name))
+	})
+	return slices.Insert(list, i, job)
 }

@@ -35,24 +35,13 @@ func (r Reader) unrecorded(ctx context.Context, d Directory, q ledger.Query, lis
 			return nil, err
 		}
 	}
-	now := time.Now()
-	judge, err := last.Judge(ctx, r.Ledger, all, now)
+	judge, err := last.Judge(ctx, r.Ledger, all, time.Now())
 	if err != nil {
 		return nil, err
 	}
-	before := now.Add(1)
-	switch served := d.Served(q.Job); {
-	case served:
-		newest, err := r.newest(ctx, q, all)
-		if err != nil {
-			return nil, err
-		}
-		before = earlier(newest, now.Add(-settlingTime))
-	case !judge.Removed().IsZero():
-		before = judge.Removed().Add(1)
-	}
-	if !q.Before.IsZero() {
-		before = earlier(before, q.Before)
+	before, err := settledBefore(ctx, r.Ledger, q, all, d.Served(q.Job), judge.Removed())
+	if err != nil {
+		return nil, err
 	}
 	known := map[time.Time]bool{}
 	for _, e := range all {
@@ -68,6 +57,43 @@ func (r Reader) unrecorded(ctx context.Context, d Directory, q ledger.Query, lis
 		}
 	}
 	return missed, nil
+}
+
+// settledBefore returns the end of the time in which ticks without an entry are shown: if
+// a replica serves the job, the outcomes of later ones may be on the way.
+func settledBefore(ctx context.Context, store Store, q ledger.Query, all []ledger.Entry, served bool, removed time.Time) (time.Time, error) {
+	now := time.Now()
+	before := now.Add(1)
+	switch {
+	case served:
+		last, err := newest(ctx, store, q, all)
+		if err != nil {
+			return last, err
+		}
+		before = earlier(last, now.Add(-settlingTime))
+	case !removed.IsZero():
+		before = removed.Add(1)
+	}
+	if !q.Before.IsZero() {
+		before = earlier(before, q.Before)
+	}
+	return before, nil
+}
+
+// newest returns the last scheduled tick that has an entry, zero if there is none.
+func newest(ctx context.Context, store Store, q ledger.Query, all []ledger.Entry) (time.Time, error) {
+	if !q.Before.IsZero() || len(all) > 0 && all[0].Stream != "" {
+		var err error
+		if all, err = store.Ticks(ctx, ledger.Query{Job: q.Job, Limit: 1, Triggers: []ledger.Trigger{
+			ledger.BySchedule, ledger.ByCatchUp, ledger.ByRerun,
+		}}); err != nil {
+			return time.Time{}, err
+		}
+	}
+	if len(all) == 0 {
+		return time.Time{}, nil
+	}
+	return all[0].Tick, nil
 }
 
 // A span is the time between from and to, both excluded; a zero bound is open.
@@ -88,22 +114,6 @@ func between(s schedule.Schedule, list []span, before time.Time, limit int, want
 		all = append(all, some...)
 	}
 	return all
-}
-
-// newest returns the last scheduled tick that has an entry, zero if there is none.
-func (r Reader) newest(ctx context.Context, q ledger.Query, all []ledger.Entry) (time.Time, error) {
-	if !q.Before.IsZero() || len(all) > 0 && all[0].Stream != "" {
-		var err error
-		if all, err = r.Ledger.Ticks(ctx, ledger.Query{Job: q.Job, Limit: 1, Triggers: []ledger.Trigger{
-			ledger.BySchedule, ledger.ByCatchUp, ledger.ByRerun,
-		}}); err != nil {
-			return time.Time{}, err
-		}
-	}
-	if len(all) == 0 {
-		return time.Time{}, nil
-	}
-	return all[0].Tick, nil
 }
 
 // spans returns the spans in which ticks without an entry are shown, newest first. They
