@@ -61,40 +61,21 @@ func (c *call) recent(ticks bool) (listing.RecentQuery, error) {
 	}, err
 }
 
-func answerTicks(ctx context.Context, c *call) (any, error) {
-	q, err := c.recent(true)
-	if err != nil {
-		return nil, err
+// entriesOf answers with ticks or runs, of the job in the path or of all jobs.
+func entriesOf[R any](ticks bool, row func(ledger.Entry) R) func(context.Context, *call) (any, error) {
+	return func(ctx context.Context, c *call) (any, error) {
+		q, err := c.recent(ticks)
+		if err != nil {
+			return nil, err
+		}
+		var p listing.Page
+		if job := c.r.PathValue("job"); job != "" {
+			p, err = c.cfg.Control.Page(ctx, job, q)
+		} else {
+			p, err = c.cfg.Control.Recent(ctx, q)
+		}
+		return entriesPage(p, err, row)
 	}
-	p, err := c.cfg.Control.Recent(ctx, q)
-	return entriesPage(p, err, listing.NewTick)
-}
-
-func answerRuns(ctx context.Context, c *call) (any, error) {
-	q, err := c.recent(false)
-	if err != nil {
-		return nil, err
-	}
-	p, err := c.cfg.Control.Recent(ctx, q)
-	return entriesPage(p, err, listing.NewRun)
-}
-
-func answerTicksOf(ctx context.Context, c *call) (any, error) {
-	q, err := c.recent(true)
-	if err != nil {
-		return nil, err
-	}
-	p, err := c.cfg.Control.Page(ctx, c.r.PathValue("job"), q)
-	return entriesPage(p, err, listing.NewTick)
-}
-
-func answerRunsOf(ctx context.Context, c *call) (any, error) {
-	q, err := c.recent(false)
-	if err != nil {
-		return nil, err
-	}
-	p, err := c.cfg.Control.Page(ctx, c.r.PathValue("job"), q)
-	return entriesPage(p, err, listing.NewRun)
 }
 
 func answerNext(ctx context.Context, c *call) (any, error) {

@@ -38,8 +38,8 @@ func selecting() []param {
 		{name: "cursor", about: "next of the page before", schema: short(1000)},
 		{name: "since", about: "only ticks from this time on", schema: timeSchema()},
 		{name: "until", about: "only ticks before this time", schema: timeSchema()},
-		{name: "outcome", about: "only these outcomes", list: true, schema: listOf(outcomes())},
-		{name: "trigger", about: "only these triggers", list: true, schema: listOf(triggers())},
+		{name: "outcome", about: "only these outcomes", list: true, schema: listOf(enum(ledger.Outcomes()...))},
+		{name: "trigger", about: "only these triggers", list: true, schema: listOf(enum(ledger.Triggers()...))},
 		{name: "reason", about: "only these reason codes", list: true, schema: listOf(enum(ledger.Codes()...))},
 	}
 }
@@ -51,7 +51,7 @@ func auditing() []param {
 		{name: "since", about: "only acts from this time on", schema: timeSchema()},
 		{name: "by", about: "only acts whose author's name or address contains this text", schema: short(200)},
 		{name: "job", about: "only acts on the job with this key, or on the tag", schema: short(200)},
-		{name: "act", about: "only these acts", list: true, schema: listOf(actsSchema())},
+		{name: "act", about: "only these acts", list: true, schema: listOf(enum(acts.Kinds()...))},
 		{name: "refused", about: "yes: only refused acts; no: only the others", schema: enum("yes", "no")},
 	}
 }
@@ -65,10 +65,10 @@ func routes() []route {
 			{name: "q", about: "only jobs whose name, tags or description contain this text", schema: short(200)},
 		}, reply: Page[listing.Job]{}, answer: answerJobs},
 		{path: "/jobs/{job}", about: "One job: its versions, next ticks, pauses and pending requests.", reply: JobDetail{}, answer: answerJob},
-		{path: "/jobs/{job}/ticks", about: "Ticks of a job with their outcomes, newest first, including computed ones that no replica recorded.", query: selecting(), reply: Page[listing.Tick]{}, answer: answerTicksOf},
-		{path: "/jobs/{job}/runs", about: "Runs of a job, newest first, one row for each attempt.", query: selecting(), reply: Page[listing.Run]{}, answer: answerRunsOf},
-		{path: "/ticks", about: "The latest ticks of all jobs with their outcomes. With filters, a page may have few rows and still a next page.", query: selecting(), reply: Page[listing.Tick]{}, answer: answerTicks},
-		{path: "/runs", about: "The latest runs of all jobs, one row for each attempt. With filters, a page may have few rows and still a next page.", query: selecting(), reply: Page[listing.Run]{}, answer: answerRuns},
+		{path: "/jobs/{job}/ticks", about: "Ticks of a job with their outcomes, newest first, including computed ones that no replica recorded.", query: selecting(), reply: Page[listing.Tick]{}, answer: entriesOf(true, listing.NewTick)},
+		{path: "/jobs/{job}/runs", about: "Runs of a job, newest first, one row for each attempt.", query: selecting(), reply: Page[listing.Run]{}, answer: entriesOf(false, listing.NewRun)},
+		{path: "/ticks", about: "The latest ticks of all jobs with their outcomes. With filters, a page may have few rows and still a next page.", query: selecting(), reply: Page[listing.Tick]{}, answer: entriesOf(true, listing.NewTick)},
+		{path: "/runs", about: "The latest runs of all jobs, one row for each attempt. With filters, a page may have few rows and still a next page.", query: selecting(), reply: Page[listing.Run]{}, answer: entriesOf(false, listing.NewRun)},
 		{path: "/runs/{run}", about: "One run: its attempts, newest first, with the nodes' answers and the extensions of the lease.", reply: Page[listing.Tick]{}, answer: answerRun},
 		{path: "/runs/{run}/log", about: "The log of a run; of a running one up to as_of.", query: []param{
 			integer("attempt", "number of the attempt; 0: the last", 0, 1_000_000, 0),

@@ -14,19 +14,6 @@ import (
 	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
-func outcomes() *jsonschema.Schema {
-	return enum(ledger.Running, ledger.Succeeded, ledger.Failed, ledger.TimedOut, ledger.LeaseLost,
-		ledger.Interrupted, ledger.Cancelled, ledger.Skipped, ledger.Missed)
-}
-
-func actsSchema() *jsonschema.Schema {
-	return enum(acts.Trigger, acts.Backfill, acts.Cancel, acts.Pause, acts.Resume, acts.Release)
-}
-
-func triggers() *jsonschema.Schema {
-	return enum(ledger.BySchedule, ledger.ByCatchUp, ledger.ByRerun, ledger.ByManual, ledger.ByBackfill, ledger.ByChain)
-}
-
 func enum[T ~string](values ...T) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "string"}
 	for _, v := range values {
@@ -59,10 +46,10 @@ func schemas() map[reflect.Type]*jsonschema.Schema {
 	one, most := 1, acts.MaxText
 	two, fewer := 2, 500 // the nodes keep it with the lock
 	return map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[ledger.Outcome]():  outcomes(),
-		reflect.TypeFor[ledger.Trigger]():  triggers(),
+		reflect.TypeFor[ledger.Outcome]():  enum(ledger.Outcomes()...),
+		reflect.TypeFor[ledger.Trigger]():  enum(ledger.Triggers()...),
 		reflect.TypeFor[ledger.Code]():     enum(ledger.Codes()...),
-		reflect.TypeFor[acts.Kind]():       actsSchema(),
+		reflect.TypeFor[acts.Kind]():       enum(acts.Kinds()...),
 		reflect.TypeFor[identity.Role]():   enum(identity.Roles()...),
 		reflect.TypeFor[json.RawMessage](): {Types: []string{"object", "null"}, Description: "a JSON object; overrides the configured params, key by key"},
 		reflect.TypeFor[reason]():          {Type: "string", MinLength: &one, MaxLength: &most, Description: "reason, for the audit log"},

@@ -27,6 +27,7 @@ type field struct {
 // A form requests an act.
 type form struct {
 	path   string // of the page, and of the API's route
+	route  api.Action
 	Verb   string
 	About  string // what it does
 	Danger bool
@@ -86,34 +87,36 @@ type actPage struct {
 
 func (p *Pages) routeActs(mux *http.ServeMux) {
 	for _, f := range forms() {
-		rt := p.api.Action(f.path)
-		s := sheet{path: f.path, name: "act", under: "/jobs", title: f.Verb}
-		mux.HandleFunc("GET "+f.path, func(w http.ResponseWriter, r *http.Request) { p.serveForm(w, r, s, f, rt) })
-		mux.HandleFunc("POST "+f.path, func(w http.ResponseWriter, r *http.Request) { p.serveAct(w, r, s, f, rt) })
+		f.route = p.api.Action(f.path)
+		mux.HandleFunc("GET "+f.path, func(w http.ResponseWriter, r *http.Request) { p.serveForm(w, r, f) })
+		mux.HandleFunc("POST "+f.path, func(w http.ResponseWriter, r *http.Request) { p.serveAct(w, r, f) })
 	}
 }
+
+func (f form) sheet() sheet { return sheet{path: f.path, name: "act", under: "/jobs", title: f.Verb} }
 
 // PlannedText counts the planned ticks.
 func (a *actPage) PlannedText() string { return listing.Count(len(a.Planned), "tick", "ticks") }
 
 // serveForm shows a form with the values of the query.
-func (p *Pages) serveForm(w http.ResponseWriter, r *http.Request, s sheet, f form, rt api.Action) {
-	v, wrong := p.enter(r, s)
+func (p *Pages) serveForm(w http.ResponseWriter, r *http.Request, f form) {
+	v, wrong := p.enter(r, f.sheet())
 	if wrong != nil {
 		p.refuse(w, v, wrong)
 		return
 	}
-	v.showForm(f, rt, v.query)
+	f.show(v, v.query)
 	p.write(w, v, http.StatusOK)
 }
 
-func (v *visit) showForm(f form, rt api.Action, values url.Values) *actPage {
-	shown := &actPage{form: f, Job: v.r.PathValue("job"), Values: values, Key: rand.Text(), To: v.cfg.BasePath + v.r.URL.EscapedPath()}
+// show makes the page one of the form with these values.
+func (f form) show(v *visit, values url.Values) *actPage {
+	shown := &actPage{form: f, Job: v.r.PathValue("job"), Values: values, Key: rand.Text(), To: v.base + v.url.EscapedPath()}
 	if key := values.Get("key"); key != "" {
 		shown.Key = key
 	}
-	if !v.ID.Role.Allows(rt.Role) {
-		shown.Needs = string(rt.Role)
+	if !v.ID.Role.Allows(f.route.Role) {
+		shown.Needs = string(f.route.Role)
 	}
 	v.Title = strings.TrimSpace(f.Verb + " " + shown.Job)
 	v.Data = shown
@@ -121,31 +124,30 @@ func (v *visit) showForm(f form, rt api.Action, values url.Values) *actPage {
 }
 
 // serveAct passes a form to the API.
-func (p *Pages) serveAct(w http.ResponseWriter, r *http.Request, s sheet, f form, rt api.Action) {
-	ctx, cancel := context.WithTimeout(r.Context(), p.cfg.Timeout)
+func (p *Pages) serveAct(w http.ResponseWriter, r *http.Request, f form) {
+	ctx, cancel := context.WithTimeout(r.Context(), p.Timeout)
 	defer cancel()
 	r.Body = http.MaxBytesReader(w, r.Body, api.MaxBody)
 	formErr := r.ParseForm()
-	v := p.visit(r, s)
+	v := p.visit(r, f.sheet())
 	filled := r.PostForm
-	text := f.json(filled)
 	asked := r.Clone(ctx)
 	asked.URL.RawQuery = ""
 	asked.Header.Set("Content-Type", "application/json")
 	asked.Header.Set("Idempotency-Key", filled.Get("key"))
-	asked.Body = io.NopCloser(bytes.NewReader(text))
-	id, wrong := p.gate.Admit(asked, rt.Role, rt.Kind)
+	asked.Body = io.NopCloser(bytes.NewReader(f.json(filled)))
+	id, wrong := p.gate.Admit(asked, f.route.Role, f.route.Kind)
 	if v.ID = id; wrong != nil {
 		p.refuse(w, v, wrong)
 		return
 	}
-	shown := v.showForm(f, rt, filled)
+	shown := f.show(v, filled)
 	if formErr != nil {
 		wrong = problem.BadRequest("the form cannot be read")
 	}
 	var answer any
 	if wrong == nil {
-		answer, wrong = rt.Do(ctx, asked, id)
+		answer, wrong = f.route.Do(ctx, asked, id)
 	}
 	if wrong != nil {
 		if shown.Wrong = wrong.Detail; wrong.Code == problem.CodeReused {
@@ -159,19 +161,19 @@ func (p *Pages) serveAct(w http.ResponseWriter, r *http.Request, s sheet, f form
 		p.write(w, v, http.StatusOK)
 		return
 	}
-	http.Redirect(w, r, p.after(rt, shown.Job), http.StatusSeeOther)
+	http.Redirect(w, r, p.after(f.route.Kind, shown.Job), http.StatusSeeOther)
 }
 
 // after is the page that shows the effect of an act.
-func (p *Pages) after(rt api.Action, job string) string {
+func (p *Pages) after(kind acts.Kind, job string) string {
 	path := "/jobs"
 	switch {
-	case rt.Kind == acts.Release:
+	case kind == acts.Release:
 		path = "/locks"
 	case job != "":
 		path = "/jobs/" + url.PathEscape(job)
 	}
-	return p.cfg.BasePath + path + "?done=" + string(rt.Kind)
+	return p.BasePath + path + "?done=" + string(kind)
 }
 
 // json converts a form to a body of the API. Invalid numbers and invalid JSON become text,

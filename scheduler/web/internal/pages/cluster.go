@@ -58,10 +58,10 @@ type nodesPage struct {
 }
 
 func loadNodes(ctx context.Context, v *visit) (any, error) {
-	shown := nodesPage{Nodes: v.cfg.Nodes.Nodes(ctx)}
+	shown := nodesPage{Nodes: v.Nodes.Nodes(ctx)}
 	shown.Lines = quorumLines(v, shown.Nodes)
 	if v.query.Get("check") != "" {
-		shown.Checks = v.cfg.Nodes.Checks(ctx)
+		shown.Checks = v.Nodes.Checks(ctx)
 	}
 	return shown, nil
 }
@@ -82,7 +82,7 @@ func loadLocks(ctx context.Context, v *visit) (any, error) {
 		return nil, err
 	}
 	recent, err := lastKnown(v, "tokens", func() (listing.Page, error) {
-		return v.cfg.Control.Recent(ctx, listing.RecentQuery{Limit: tokensLookedAt})
+		return v.Control.Recent(ctx, listing.RecentQuery{Limit: tokensLookedAt})
 	})
 	if listing.IgnorePartial(err) != nil {
 		return nil, err

@@ -49,9 +49,9 @@ func loadConfiguration(ctx context.Context, v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := configurationPage{Replica: v.cfg.Replica, Drift: c.Drift}
+	shown := configurationPage{Replica: v.Replica, Drift: c.Drift}
 	for _, set := range c.Sets {
-		shown.Sets = append(shown.Sets, setRow{set, slices.Contains(set.Replicas, v.cfg.Replica)})
+		shown.Sets = append(shown.Sets, setRow{set, slices.Contains(set.Replicas, v.Replica)})
 	}
 	if c.Settings != nil {
 		text, err := json.MarshalIndent(c.Settings, "", "  ")
@@ -66,7 +66,7 @@ func loadConfiguration(ctx context.Context, v *visit) (any, error) {
 	if shown.Shown, err = loadSet(ctx, v, v.query.Get("set")); err != nil {
 		return nil, err
 	}
-	d, err := lastKnown(v, "directory", func() (listing.Directory, error) { return v.cfg.Control.Directory(ctx) })
+	d, err := lastKnown(v, "directory", func() (listing.Directory, error) { return v.Control.Directory(ctx) })
 	for _, version := range d.Versions {
 		if version.Drift {
 			shown.Jobs = append(shown.Jobs, version)

@@ -40,6 +40,11 @@ func readFiles() (map[string]file, error) {
 	return files, nil
 }
 
+// Static is the address of a static file, which changes with its content.
+func (p *Pages) Static(name string) string {
+	return p.BasePath + "/static/" + name + "?v=" + p.files[name].tag
+}
+
 func (p *Pages) serveFile(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("file")
 	f, ok := p.files[name]
@@ -62,7 +67,7 @@ func (p *Pages) serveTheme(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, api.MaxBody)
-	cookie := &http.Cookie{Name: themeCookie, Path: p.cfg.BasePath + "/", MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil}
+	cookie := &http.Cookie{Name: themeCookie, Path: p.BasePath + "/", MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil}
 	switch to := r.PostFormValue("to"); to {
 	case "dark", "light":
 		cookie.Value = to
@@ -90,7 +95,7 @@ func (p *Pages) serveLogin(w http.ResponseWriter, r *http.Request) {
 
 // ownPath returns text if it is a path of this dashboard, else its first page.
 func (p *Pages) ownPath(text string) string {
-	base := p.cfg.BasePath + "/"
+	base := p.BasePath + "/"
 	before, _, _ := strings.Cut(text, "?")
 	odd := func(r rune) bool { return r < ' ' || r == '\\' || r == 0x7f }
 	if !strings.HasPrefix(text, base) || strings.ContainsFunc(text, odd) || strings.Contains(before, "//") || strings.Contains(before+"/", "/../") {
@@ -99,8 +104,9 @@ func (p *Pages) ownPath(text string) string {
 	return text
 }
 
-func themeOf(r *http.Request) string {
-	if c, err := r.Cookie(themeCookie); err == nil && (c.Value == "dark" || c.Value == "light") {
+// Theme is auto, dark or light.
+func (v *visit) Theme() string {
+	if c, err := v.r.Cookie(themeCookie); err == nil && (c.Value == "dark" || c.Value == "light") {
 		return c.Value
 	}
 	return "auto"

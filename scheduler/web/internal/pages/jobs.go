@@ -53,14 +53,6 @@ func loadJobs(ctx context.Context, v *visit) (any, error) {
 	return shown, nil
 }
 
-// more is the address of the next page.
-func (v *visit) more(next *string) string {
-	if next == nil {
-		return ""
-	}
-	return v.With("cursor", *next)
-}
-
 // jobPage shows one job.
 type jobPage struct {
 	api.JobDetail

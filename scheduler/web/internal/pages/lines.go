@@ -30,35 +30,30 @@ func (l line) Shape() string {
 func lineOf(s listing.Sentence, path string) line { return line{s.Level, s.Text, path, s.More} }
 
 // words describes the cluster, the most important first.
-func (all view) words(v *visit) []line {
-	lines := append(quorumLines(v, all.nodes), v.warningLines()...)
+func (all *view) words() []line {
+	lines := append(quorumLines(all.visit, all.nodes), all.warningLines()...)
 	if all.unknown != nil {
-		lines = append(lines, line{listing.Bad, "The state of the replicas is unknown: no quorum of nodes answers.", v.To("/nodes"), all.unknown.Error()})
-		return lines
+		return append(lines, line{listing.Bad, "The state of the replicas is unknown: no quorum of nodes answers.", all.To("/nodes"), all.unknown.Error()})
 	}
 	latest := make([]listing.Tick, len(all.entries))
 	for i, e := range all.entries {
 		latest[i] = listing.NewTick(e)
 	}
-	lines = append(lines, all.replicaLine(v, latest))
-	lines = append(lines, lineOf(listing.TickHealth(latest, all.cut, all.countedSince(v)), v.To("/ticks")))
-	lines = append(lines, all.endedLine(v, listing.Bad, "Failed", listing.FailedOutcomes()...))
-	lines = append(lines, all.endedLine(v, listing.Warn, "Missed", ledger.Missed))
-	lines = append(lines, all.staleLine(v))
-	lines = append(lines, all.pauseLine(v))
-	lines = append(lines, all.runningLine(v))
-	lines = append(lines, all.earlierLine(v))
-	lines = append(lines, all.nextLine(v))
+	lines = append(lines, all.replicaLine(latest),
+		lineOf(listing.TickHealth(latest, all.cut, all.countedSince()), all.To("/ticks")),
+		all.endedLine(listing.Bad, "Failed", listing.FailedOutcomes()...),
+		all.endedLine(listing.Warn, "Missed", ledger.Missed),
+		all.staleLine(), all.pauseLine(), all.runningLine(), all.earlierLine(), all.nextLine())
 	return slices.DeleteFunc(lines, func(l line) bool { return l.Text == "" })
 }
 
 // warningLines are the problems of the replica that serves the page.
-func (v *visit) warningLines() []line {
-	if v.cfg.Warnings == nil {
+func (all *view) warningLines() []line {
+	if all.Warnings == nil {
 		return nil
 	}
 	var lines []line
-	for _, text := range v.cfg.Warnings() {
+	for _, text := range all.Warnings() {
 		lines = append(lines, line{Level: listing.Warn, Text: text})
 	}
 	return lines
@@ -74,16 +69,16 @@ func quorumLines(v *visit, nodes []listing.Node) []line {
 }
 
 // replicaLine describes the replicas, and the ones that are gone.
-func (all view) replicaLine(v *visit, latest []listing.Tick) line {
-	s, drift := listing.ReplicaHealth(all.replicas.Items, latest, v.asOf())
+func (all *view) replicaLine(latest []listing.Tick) line {
+	s, drift := listing.ReplicaHealth(all.replicas.Items, latest, all.asOf())
 	if drift {
-		return lineOf(s, v.To("/configuration"))
+		return lineOf(s, all.To("/configuration"))
 	}
-	return lineOf(s, v.To("/replicas"))
+	return lineOf(s, all.To("/replicas"))
 }
 
 // endedLine names the jobs with one of the outcomes, the latest first.
-func (all view) endedLine(v *visit, level listing.Level, name string, outcomes ...ledger.Outcome) line {
+func (all *view) endedLine(level listing.Level, name string, outcomes ...ledger.Outcome) line {
 	list := all.with(outcomes...)
 	if len(list) == 0 {
 		return line{}
@@ -102,13 +97,13 @@ func (all view) endedLine(v *visit, level listing.Level, name string, outcomes .
 	last := list[0]
 	why := cmp.Or(firstLine(last.Error), last.Reason.String(), string(last.Outcome))
 	return line{
-		Level: level, Text: name + ": " + listing.And(order) + ".", Path: v.runPath(last),
-		More: "Last " + ago(last.OrderKey().Sub(v.Now)) + ", " + last.Job + ": " + why,
+		Level: level, Text: name + ": " + listing.And(order) + ".", Path: all.runPath(last),
+		More: "Last " + ago(last.OrderKey().Sub(all.Now)) + ", " + last.Job + ": " + why,
 	}
 }
 
 // staleLine counts the writes that guards refused.
-func (all view) staleLine(v *visit) line {
+func (all *view) staleLine() line {
 	n, last := 0, ledger.Entry{}
 	for _, e := range all.entries {
 		if n += e.StaleWrites; e.StaleWrites > 0 && last.Job == "" {
@@ -120,7 +115,7 @@ func (all view) staleLine(v *visit) line {
 	}
 	return line{
 		Level: listing.Warn, Text: "A guard refused " + listing.Count(n, "stale write", "stale writes") + ".",
-		Path: v.runPath(last), More: "Last by " + writer(last) + ".",
+		Path: all.runPath(last), More: "Last by " + writer(last) + ".",
 	}
 }
 
@@ -133,7 +128,7 @@ func writer(e ledger.Entry) string {
 	return fmt.Sprintf("a run of %s with token %d", e.Job, e.Token)
 }
 
-func (all view) pauseLine(v *visit) line {
+func (all *view) pauseLine() line {
 	var names []string
 	for _, p := range all.open.Pauses {
 		names = append(names, p.Target())
@@ -143,12 +138,12 @@ func (all view) pauseLine(v *visit) line {
 	}
 	first := all.open.Pauses[0]
 	return line{
-		Level: listing.Warn, Text: "Paused: " + listing.And(names) + ".", Path: v.To("/jobs"),
-		More: first.By + " " + ago(first.At.Sub(v.Now)) + ": " + first.Reason,
+		Level: listing.Warn, Text: "Paused: " + listing.And(names) + ".", Path: all.To("/jobs"),
+		More: first.By + " " + ago(first.At.Sub(all.Now)) + ": " + first.Reason,
 	}
 }
 
-func (all view) runningLine(v *visit) line {
+func (all *view) runningLine() line {
 	list := all.with(ledger.Running)
 	if len(list) == 0 {
 		return line{Level: listing.Calm, Text: "Nothing is running."}
@@ -157,29 +152,30 @@ func (all view) runningLine(v *visit) line {
 	for _, e := range list {
 		names = append(names, e.Job+" (replica "+e.Replica+")")
 	}
-	return line{Level: listing.Calm, Text: fmt.Sprintf("%d running: %s.", len(list), listing.And(names)), Path: v.To("/ticks") + join(v.To("/ticks"), "outcome=running")}
+	return line{Level: listing.Calm, Text: fmt.Sprintf("%d running: %s.", len(list), listing.And(names)), Path: all.filtered("/ticks", "outcome=running")}
 }
 
-func (all view) nextLine(v *visit) line {
+func (all *view) nextLine() line {
 	switch {
-	case len(all.next.Items) == 0 && !v.stale.IsZero(): // the known ones have passed
+	case len(all.next.Items) == 0 && !all.Stale.IsZero(): // the known ones have passed
 		return line{}
 	case len(all.next.Items) == 0:
-		return lineOf(listing.NoTickPlanned(), v.To("/jobs"))
+		return lineOf(listing.NoTickPlanned(), all.To("/jobs"))
 	}
 	n := all.next.Items[0]
 	if i := slices.IndexFunc(all.next.Items, func(n listing.Next) bool { return n.Paused == nil }); i >= 0 {
 		n = all.next.Items[i]
 	}
 	at := listing.Time(cmp.Or(n.Start, &n.Tick))
+	text := "Next: " + n.Job + " "
 	if n.Paused != nil {
-		return line{Level: listing.Calm, Text: "All next ticks are paused: " + n.Job + " skips its tick " + ago(at.Sub(v.Now)) + ", at " + v.clock(at.In(v.zone)) + ".", Path: v.To("/jobs", n.Job)}
+		text = "All next ticks are paused: " + n.Job + " skips its tick "
 	}
-	return line{Level: listing.Calm, Text: "Next: " + n.Job + " " + ago(at.Sub(v.Now)) + ", at " + v.clock(at.In(v.zone)) + ".", Path: v.To("/jobs", n.Job)}
+	return line{Level: listing.Calm, Text: text + ago(at.Sub(all.Now)) + ", at " + all.clock(at) + ".", Path: all.To("/jobs", n.Job)}
 }
 
 // with returns the entries with one of the outcomes.
-func (all view) with(outcomes ...ledger.Outcome) []ledger.Entry {
+func (all *view) with(outcomes ...ledger.Outcome) []ledger.Entry {
 	var list []ledger.Entry
 	for _, e := range all.entries {
 		if slices.Contains(outcomes, e.Outcome) {
@@ -190,16 +186,16 @@ func (all view) with(outcomes ...ledger.Outcome) []ledger.Entry {
 }
 
 // countedSince is when the counted ticks begin.
-func (all view) countedSince(v *visit) string {
+func (all *view) countedSince() string {
 	if all.cut {
-		return v.clock(all.since.In(v.zone))
+		return all.clock(all.since)
 	}
-	return v.since(all.since)
+	return all.minute(all.since)
 }
 
 // earlierLine says that there are more ticks than were read, and links to the earlier
 // failed and missed ones.
-func (all view) earlierLine(v *visit) line {
+func (all *view) earlierLine() line {
 	if !all.cut {
 		return line{}
 	}
@@ -208,33 +204,9 @@ func (all view) earlierLine(v *visit) line {
 		query.Add("outcome", string(outcome))
 	}
 	return line{
-		Level: listing.Calm, Text: "Ticks before " + v.clock(all.since.In(v.zone)) + " are not counted.",
-		Path: v.To("/ticks") + join(v.To("/ticks"), query.Encode()), More: "The overview reads " + strconv.Itoa(overviewTicks) + " ticks at most. Show the earlier failed and missed ticks of this range.",
+		Level: listing.Calm, Text: "Ticks before " + all.clock(all.since) + " are not counted.",
+		Path: all.filtered("/ticks", query.Encode()), More: "The overview reads " + strconv.Itoa(overviewTicks) + " ticks at most. Show the earlier failed and missed ticks of this range.",
 	}
-}
-
-// since formats a time to the minute.
-func (v *visit) since(t time.Time) string {
-	in, now := t.In(v.zone), v.Now.In(v.zone)
-	if in.YearDay() == now.YearDay() {
-		return in.Format("15:04")
-	}
-	return in.Format("2 Jan 15:04")
-}
-
-func (v *visit) runPath(e ledger.Entry) string {
-	if e.Job == "" {
-		return ""
-	}
-	return v.To("/runs", e.ID())
-}
-
-// join returns a query part with the separator that the path needs.
-func join(path, part string) string {
-	if strings.Contains(path, "?") {
-		return "&" + part
-	}
-	return "?" + part
 }
 
 func firstLine(text string) string {

@@ -6,65 +6,49 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/scheduler/web/identity"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A place is an entry of the navigation.
-type place struct {
-	Path, Title string
-	Here        bool
-}
-
-// Places lists the entries of the navigation.
-func (v *visit) Places() []place {
-	var list []place
-	for _, s := range v.sheets {
-		if path := strings.TrimSuffix(s.path, "{$}"); path == s.under {
-			list = append(list, place{v.To(path), s.title, s.under == v.sheet.under})
-		}
-	}
-	return list
+// An address is that of a page, and makes those of others.
+type address struct {
+	base  string // prefix of every path
+	url   *url.URL
+	query url.Values
 }
 
 // To is the address of a page. It escapes parts and keeps the time zone.
-func (v *visit) To(parts ...string) string {
-	steps := []string{v.cfg.BasePath + parts[0]}
+func (a address) To(parts ...string) string {
+	steps := []string{a.base + parts[0]}
 	for _, part := range parts[1:] {
 		steps = append(steps, url.PathEscape(part))
 	}
 	path := strings.Join(steps, "/")
-	if tz := v.query.Get("tz"); tz != "" {
+	if tz := a.query.Get("tz"); tz != "" {
 		path += "?tz=" + url.QueryEscape(tz)
 	}
 	return path
 }
 
 // Here is the address of this page.
-func (v *visit) Here() string { return v.cfg.BasePath + v.r.URL.RequestURI() }
+func (a address) Here() string { return a.base + a.url.RequestURI() }
 
 // Bare is the address without the query; "" if there is no query.
-func (v *visit) Bare() string {
-	if v.r.URL.RawQuery == "" {
+func (a address) Bare() string {
+	if a.url.RawQuery == "" {
 		return ""
 	}
-	return v.cfg.BasePath + v.r.URL.EscapedPath()
+	return a.base + a.url.EscapedPath()
 }
 
 // Login is the login page, which redirects back.
-func (v *visit) Login() string {
-	return v.cfg.BasePath + "/login?back=" + url.QueryEscape(v.Here())
-}
-
-// NoUsers reports whether nobody can log in.
-func (v *visit) NoUsers() bool {
-	return v.gate.NoUsers()
+func (a address) Login() string {
+	return a.base + "/login?back=" + url.QueryEscape(a.Here())
 }
 
 // With is this page with some values of its query replaced; "" removes a value.
-func (v *visit) With(pairs ...string) string {
+func (a address) With(pairs ...string) string {
 	query := url.Values{}
-	for name, values := range v.query {
+	for name, values := range a.query {
 		if name != "done" {
 			query[name] = values
 		}
@@ -75,7 +59,7 @@ func (v *visit) With(pairs ...string) string {
 			query.Set(pairs[i], pairs[i+1])
 		}
 	}
-	path := v.cfg.BasePath + v.r.URL.EscapedPath()
+	path := a.base + a.url.EscapedPath()
 	if len(query) == 0 {
 		return path
 	}
@@ -83,49 +67,21 @@ func (v *visit) With(pairs ...string) string {
 }
 
 // Value returns a value of the query.
-func (v *visit) Value(name string) string { return v.query.Get(name) }
+func (a address) Value(name string) string { return a.query.Get(name) }
 
 // Has reports whether the query has a value.
-func (v *visit) Has(name, value string) bool {
-	return slices.Contains(strings.Split(strings.Join(v.query[name], ","), ","), value)
-}
-
-// Static is the address of a static file, which changes with its content.
-func (v *visit) Static(name string) string {
-	return v.cfg.BasePath + "/static/" + name + "?v=" + v.files[name].tag
-}
-
-// Base is the prefix of every path.
-func (v *visit) Base() string { return v.cfg.BasePath }
-
-// Theme is auto, dark or light.
-func (v *visit) Theme() string { return themeOf(v.r) }
-
-// Replica is the ID of the serving replica.
-func (v *visit) Replica() string { return v.cfg.Replica }
-
-// Version is its release.
-func (v *visit) Version() string { return v.cfg.Version }
-
-// May reports whether the user has the role.
-func (v *visit) May(role string) bool { return v.ID.Role.Allows(identity.Role(role)) && role != "" }
-
-// Zone names the time zone of the page.
-func (v *visit) Zone() string {
-	if v.local {
-		return "local"
-	}
-	return v.zone.String()
+func (a address) Has(name, value string) bool {
+	return slices.Contains(strings.Split(strings.Join(a.query[name], ","), ","), value)
 }
 
 // A pair is a name with its value.
 type pair struct{ Name, Value string }
 
 // Kept are the values of the query that a change of the time zone keeps.
-func (v *visit) Kept() []pair {
+func (a address) Kept() []pair {
 	var list []pair
-	for _, name := range slices.Sorted(maps.Keys(v.query)) {
-		for _, value := range v.query[name] {
+	for _, name := range slices.Sorted(maps.Keys(a.query)) {
+		for _, value := range a.query[name] {
 			if name != "tz" && name != "done" {
 				list = append(list, pair{name, value})
 			}
@@ -135,20 +91,49 @@ func (v *visit) Kept() []pair {
 }
 
 // Ask formats a value of a query for appending to To.
-func (v *visit) Ask(name, value string) string {
-	return join(v.To("/"), name+"="+url.QueryEscape(value))
+func (a address) Ask(name, value string) string {
+	return join(a.To("/"), name+"="+url.QueryEscape(value))
 }
 
-// A tickRow is a row of a table of ticks.
-type tickRow struct {
-	Visit *visit
-	Tick  listing.Tick
-	Job   bool   // shows the job
-	ID    string // of its page
+// runPath is the page of a run, "" if there is none.
+func (a address) runPath(e ledger.Entry) string {
+	if e.Job == "" {
+		return ""
+	}
+	return a.To("/runs", e.ID())
 }
 
-// Row is a row of a tick, with its job if the table has several.
-func (v *visit) Row(t listing.Tick, job bool) tickRow {
-	row := tickRow{Visit: v, Tick: t, Job: job, ID: listing.Text(t.ID)}
-	return row
+// more is the address of the next page.
+func (a address) more(next *string) string {
+	if next == nil {
+		return ""
+	}
+	return a.With("cursor", *next)
+}
+
+// only returns the named values of the page's query.
+func (a address) only(names ...string) url.Values {
+	part := url.Values{}
+	for _, name := range names {
+		for _, value := range a.query[name] {
+			if value != "" {
+				part.Add(name, value)
+			}
+		}
+	}
+	return part
+}
+
+// filtered is the address of a page with a query.
+func (a address) filtered(path, query string) string {
+	to := a.To(path)
+	return to + join(to, query)
+}
+
+// join returns a query part with the separator that the path needs.
+func join(path, part string) string {
+	if strings.Contains(path, "?") {
+		return "&" + part
+	}
+	return "?" + part
 }

@@ -1,8 +1,12 @@
 package pages
 
 import (
+	"net/http"
 	"sync"
 	"time"
+
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/scheduler/web/internal/problem"
 )
 
 // mostKept bounds the results that are kept for outages.
@@ -47,4 +51,50 @@ func (m *memory) find(key string) (data any, at time.Time, ok bool) {
 	defer m.mu.Unlock()
 	k, ok := m.kept[key]
 	return k.data, k.at, ok
+}
+
+// A freshness records which data of a page are missing or from an earlier time.
+type freshness struct {
+	mu    sync.Mutex
+	Stale time.Time // of the oldest data, if it could not be read now; else zero
+	Why   string    // why rows are missing or old, or ""
+}
+
+// outdated records that data on the page is from an earlier time.
+func (f *freshness) outdated(at time.Time, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.Stale.IsZero() || at.Before(f.Stale) {
+		f.Stale = at
+	}
+	f.Why = err.Error()
+}
+
+// missing records why rows are missing.
+func (f *freshness) missing(why *string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.Why == "" {
+		f.Why = listing.Text(why)
+	}
+}
+
+// lastKnown returns the result of read or, while no quorum answers, the last result for
+// the key.
+func lastKnown[T any](v *visit, key string, read func() (T, error)) (T, error) {
+	got, err := read()
+	if listing.IgnorePartial(err) == nil {
+		v.memory.keep(key, got, v.Now)
+		return got, err
+	}
+	if p := problem.Of(err); p == nil || p.Status < http.StatusInternalServerError {
+		return got, err
+	}
+	kept, at, ok := v.memory.find(key)
+	old, fits := kept.(T)
+	if !ok || !fits {
+		return got, err
+	}
+	v.outdated(at, err)
+	return old, nil
 }

@@ -46,6 +46,7 @@ type choice struct {
 
 // A view is the data of the overview. Parts that could not be read are empty.
 type view struct {
+	*visit
 	nodes    []listing.Node
 	replicas api.Page[listing.Replica]
 	entries  []ledger.Entry
@@ -59,20 +60,20 @@ type view struct {
 }
 
 func loadOverview(ctx context.Context, v *visit) (any, error) {
-	span, err := v.span()
+	span, err := chosenSpan(v.query.Get("range"))
 	if err != nil {
 		return nil, err
 	}
-	all := v.view(ctx, span)
+	all := readView(ctx, v, span)
 	if all.unknown != nil { // the lines say so; show no old parts
-		v.stale, v.why = time.Time{}, ""
+		v.Stale, v.Why = time.Time{}, ""
 	}
 	why := ""
-	if v.query.Get("range") == "" && all.fresh(v.Now) {
+	if v.query.Get("range") == "" && all.fresh() {
 		span, all.since = spans()[0], v.Now.Add(-spans()[0])
 		why = "All runs are from the last 15 minutes."
 	}
-	o := overview{Lines: all.words(v), Timeline: v.timeline(all, span), Next: all.next.Items[:min(len(all.next.Items), 8)], Why: why, Unknown: all.unknown != nil}
+	o := overview{Lines: all.words(), Timeline: draw(all, span), Next: all.next.Items[:min(len(all.next.Items), 8)], Why: why, Unknown: all.unknown != nil}
 	for _, e := range all.entries {
 		if e.Outcome == ledger.Running {
 			o.Running = append(o.Running, listing.NewRun(e))
@@ -86,16 +87,16 @@ func loadOverview(ctx context.Context, v *visit) (any, error) {
 }
 
 // fresh reports whether all entries and replicas are younger than the shortest range.
-func (all view) fresh(now time.Time) bool {
-	from := now.Add(-spans()[0])
+func (all *view) fresh() bool {
+	from := all.Now.Add(-spans()[0])
 	return all.unknown == nil && !all.cut && len(all.replicas.Items) > 0 &&
 		!slices.ContainsFunc(all.entries, func(e ledger.Entry) bool { return e.OrderKey().Before(from) }) &&
 		!slices.ContainsFunc(all.replicas.Items, func(r listing.Replica) bool { return listing.Time(r.Started).Before(from) })
 }
 
-// span is the range in the page's query.
-func (v *visit) span() (time.Duration, error) {
-	text := cmp.Or(v.query.Get("range"), "1h")
+// chosenSpan is the range in the page's query.
+func chosenSpan(text string) (time.Duration, error) {
+	text = cmp.Or(text, "1h")
 	for _, one := range spans() {
 		if shortSpan(one) == text {
 			return one, nil
@@ -111,9 +112,9 @@ func shortSpan(d time.Duration) string {
 	return strconv.Itoa(int(d.Hours())) + "h"
 }
 
-// view reads all parts in parallel.
-func (v *visit) view(ctx context.Context, span time.Duration) view {
-	all := view{asked: v.Now.Add(-span)}
+// readView reads all parts in parallel.
+func readView(ctx context.Context, v *visit, span time.Duration) *view {
+	all := &view{visit: v, asked: v.Now.Add(-span)}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	part := func(read func() error) {
@@ -125,7 +126,7 @@ func (v *visit) view(ctx context.Context, span time.Duration) view {
 			}
 		})
 	}
-	part(func() error { all.nodes = v.cfg.Nodes.Nodes(ctx); return nil })
+	part(func() error { all.nodes = v.Nodes.Nodes(ctx); return nil })
 	part(func() (err error) {
 		all.replicas, err = rows[listing.Replica](ctx, v, "/replicas", nil)
 		return err
@@ -135,21 +136,21 @@ func (v *visit) view(ctx context.Context, span time.Duration) view {
 		return err
 	})
 	part(func() (err error) {
-		all.open, err = lastKnown(v, "open", func() (acts.Open, error) { return v.cfg.Control.Acts.Open(ctx) })
+		all.open, err = lastKnown(v, "open", func() (acts.Open, error) { return v.Control.Acts.Open(ctx) })
 		return listing.IgnorePartial(err)
 	})
-	part(func() error { return v.latest(ctx, &all) })
+	part(func() error { return all.readLatest(ctx) })
 	wg.Wait()
-	if !v.stale.IsZero() { // planned ticks of an old read may have passed
+	if !v.Stale.IsZero() { // planned ticks of an old read may have passed
 		all.next.Items = slices.DeleteFunc(slices.Clone(all.next.Items), func(n listing.Next) bool { return listing.Time(&n.Tick).Before(v.Now) })
 	}
 	return all
 }
 
-// latest reads the latest ticks of the range.
-func (v *visit) latest(ctx context.Context, all *view) error {
-	p, err := lastKnown(v, "latest "+v.query.Get("range"), func() (listing.Page, error) {
-		return v.cfg.Control.Recent(ctx, listing.RecentQuery{Limit: overviewTicks, Ticks: true, Since: all.asked})
+// readLatest reads the latest ticks of the range.
+func (all *view) readLatest(ctx context.Context) error {
+	p, err := lastKnown(all.visit, "latest "+all.query.Get("range"), func() (listing.Page, error) {
+		return all.Control.Recent(ctx, listing.RecentQuery{Limit: overviewTicks, Ticks: true, Since: all.asked})
 	})
 	all.since = all.asked
 	if listing.IgnorePartial(err) != nil {

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"bytes"
 	"context"
 	"embed"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/scheduler/web/identity"
 	"github.com/quorate/quorate/scheduler/web/internal/api"
 	"github.com/quorate/quorate/scheduler/web/internal/problem"
@@ -56,7 +56,7 @@ type Config struct {
 
 // Pages serves the dashboard.
 type Pages struct {
-	cfg       Config
+	Config
 	api       *api.API
 	gate      *identity.Gate
 	sheets    []sheet
@@ -68,13 +68,13 @@ type Pages struct {
 
 // New returns the pages, which read the API. It requires the same fields of cfg as the API.
 func New(cfg Config, a *api.API, gate *identity.Gate) (*Pages, error) {
-	p := &Pages{cfg: cfg, api: a, gate: gate, sheets: sheets(), templates: map[string]*template.Template{}}
+	p := &Pages{Config: cfg, api: a, gate: gate, sheets: sheets(), templates: map[string]*template.Template{}}
 	names := []string{"problem", "act"}
 	for _, one := range p.sheets {
 		names = append(names, one.name)
 	}
 	for _, name := range names {
-		t, err := template.ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/"+name+".html")
+		t, err := template.New(name).Funcs(functions()).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/"+name+".html")
 		if err != nil {
 			return nil, fmt.Errorf("web: page %s: %w", name, err)
 		}
@@ -100,9 +100,12 @@ func (p *Pages) Route(mux *http.ServeMux) {
 	})
 }
 
+// NoUsers tells whether nobody can log in.
+func (p *Pages) NoUsers() bool { return p.gate.NoUsers() }
+
 // serveSheet serves a page.
 func (p *Pages) serveSheet(w http.ResponseWriter, r *http.Request, one sheet) {
-	ctx, cancel := context.WithTimeout(r.Context(), p.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(r.Context(), p.Timeout)
 	defer cancel()
 	v, wrong := p.enter(r.WithContext(ctx), one)
 	if wrong != nil {
@@ -125,22 +128,18 @@ func (p *Pages) enter(r *http.Request, one sheet) (*visit, *problem.Problem) {
 	if v.ID = id; wrong != nil {
 		return v, wrong
 	}
-	if v.query, wrong = queryOf(r); wrong != nil {
-		return v, wrong
+	var err error
+	if v.query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
+		return v, problem.BadRequest("the query cannot be read: " + err.Error())
 	}
-	return v, v.chooseZone(v.query.Get("tz"))
-}
-
-func queryOf(r *http.Request) (url.Values, *problem.Problem) {
-	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return nil, problem.BadRequest("the query cannot be read: " + err.Error())
-	}
-	return query, nil
+	return v, v.choose(v.query.Get("tz"))
 }
 
 func (p *Pages) visit(r *http.Request, one sheet) *visit {
-	return &visit{Pages: p, r: r, sheet: one, Now: time.Now(), Title: one.title, zone: time.UTC, query: url.Values{}, ID: identity.Identity{Address: p.gate.Address(r)}}
+	return &visit{
+		Pages: p, address: address{p.BasePath, r.URL, url.Values{}}, times: times{Now: time.Now(), zone: time.UTC},
+		r: r, sheet: one, Title: one.title, ID: identity.Identity{Address: p.gate.Address(r)},
+	}
 }
 
 // refuse serves the page of a problem.
@@ -152,35 +151,15 @@ func (p *Pages) refuse(w http.ResponseWriter, v *visit, wrong *problem.Problem) 
 
 // write renders a page in memory before it sends it.
 func (p *Pages) write(w http.ResponseWriter, v *visit, status int) {
-	text, err := p.execute(v)
-	if err != nil {
-		p.cfg.Logger.Error("a page could not be rendered", "page", v.sheet.name, "why", err)
-		http.Error(w, "this page could not be rendered; the log of replica "+p.cfg.Replica+" says why", http.StatusInternalServerError)
+	var text bytes.Buffer
+	if err := p.templates[v.sheet.name].ExecuteTemplate(&text, "layout", v); err != nil {
+		p.Logger.Error("a page could not be rendered", "page", v.sheet.name, "why", err)
+		http.Error(w, "this page could not be rendered; the log of replica "+p.Replica+" says why", http.StatusInternalServerError)
 		return
 	}
 	h := w.Header()
 	h.Set("Content-Security-Policy", pagePolicy)
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(text) // the client may be gone
-}
-
-// lastKnown returns the result of read or, while no quorum answers, the last result for
-// the key.
-func lastKnown[T any](v *visit, key string, read func() (T, error)) (T, error) {
-	got, err := read()
-	if listing.IgnorePartial(err) == nil {
-		v.memory.keep(key, got, v.Now)
-		return got, err
-	}
-	if p := problem.Of(err); p == nil || p.Status < http.StatusInternalServerError {
-		return got, err
-	}
-	kept, at, ok := v.memory.find(key)
-	old, fits := kept.(T)
-	if !ok || !fits {
-		return got, err
-	}
-	v.outdated(at, err)
-	return old, nil
+	_, _ = text.WriteTo(w) // the client may be gone
 }

@@ -46,12 +46,12 @@ func loadRun(ctx context.Context, v *visit) (any, error) {
 	last := attempts.Items[0]
 	shown := runPage{ID: id, Last: last, Attempts: attempts.Items, Going: last.Outcome == ledger.Running}
 	v.Title = last.Job + " at " + v.At(last.Tick).Text
-	if query := v.query.Get("tz"); query == "job" {
+	if v.job {
 		if d, err := read[api.JobDetail](ctx, v, "/jobs/{job}", nil, "job", last.Job); err == nil && len(d.Versions) > 0 {
 			v.ofJob(d.Versions[0].Timezone)
 		}
 	}
-	shown.Steps = v.steps(attempts.Items)
+	shown.Steps = steps(attempts.Items, v.Took(last.Run))
 	if last.Tries != nil {
 		shown.Calls = *last.Tries
 	}
@@ -59,13 +59,13 @@ func loadRun(ctx context.Context, v *visit) (any, error) {
 		return shown, nil
 	}
 	shown.Votes, shown.Errors, shown.NoVotes = votesOf(last)
-	shown.Beats = v.strip(last)
-	v.loadLog(ctx, &shown)
+	shown.Beats = newStrip(v.times, last)
+	shown.loadLog(ctx, v)
 	return shown, nil
 }
 
 // loadLog reads the log, and sets Follow for a running run.
-func (v *visit) loadLog(ctx context.Context, shown *runPage) {
+func (shown *runPage) loadLog(ctx context.Context, v *visit) {
 	log, err := read[listing.Log](ctx, v, "/runs/{run}/log", url.Values(nil))
 	if err != nil {
 		shown.NoLog = v.api.Explain(v.r, err).Detail
@@ -74,12 +74,12 @@ func (v *visit) loadLog(ctx context.Context, shown *runPage) {
 	}
 	if shown.Going {
 		shown.NoLog = ""
-		shown.Follow = fmt.Sprintf("%s%s/runs/%s/events?after=%d", v.cfg.BasePath, api.Prefix, url.PathEscape(shown.ID), log.Cut+len(log.Text))
+		shown.Follow = fmt.Sprintf("%s%s/runs/%s/events?after=%d", v.BasePath, api.Prefix, url.PathEscape(shown.ID), log.Cut+len(log.Text))
 	}
 }
 
-// steps lists the steps of a tick so far.
-func (v *visit) steps(attempts []listing.Tick) []step {
+// steps lists the steps of a tick so far; took is the time of the last attempt.
+func steps(attempts []listing.Tick, took string) []step {
 	t, done := attempts[0], mark{"good", "✓", "done"}
 	list := []step{{"Scheduled", &t.Tick, "its nominal time; trigger: " + wordOf(t.Trigger), done}}
 	if !t.Outcome.Ran() {
@@ -97,7 +97,7 @@ func (v *visit) steps(attempts []listing.Tick) []step {
 	if t.Beats != nil {
 		list = append(list, extendedStep(t.Beats))
 	}
-	return append(list, v.lastStep(t))
+	return append(list, lastStep(t, took))
 }
 
 // claimText describes the claim.
@@ -124,9 +124,9 @@ func extendedStep(b *listing.Beats) step {
 	return step{"Extended", &last.At, about, m}
 }
 
-func (v *visit) lastStep(t listing.Tick) step {
+func lastStep(t listing.Tick, took string) step {
 	var end []string
-	for _, text := range []string{tookText(v.Took(t.Run), t.Outcome), listing.Text(t.Reason)} {
+	for _, text := range []string{tookText(took, t.Outcome), listing.Text(t.Reason)} {
 		if text != "" {
 			end = append(end, text)
 		}
@@ -215,11 +215,11 @@ type beatBar struct {
 // widestBar is that of a beat, in percent.
 const widestBar = 2.0
 
-func (v *visit) strip(t listing.Tick) *strip {
+func newStrip(show times, t listing.Tick) *strip {
 	if t.Beats == nil {
 		return nil
 	}
-	r := ruler{from: listing.Time(t.Started), to: v.Now}
+	r := ruler{from: listing.Time(t.Started), to: show.Now}
 	if t.Finished != nil {
 		r.to = listing.Time(t.Finished)
 	}
@@ -230,7 +230,7 @@ func (v *visit) strip(t listing.Tick) *strip {
 	if t.Beats.Count > len(t.Beats.Last) { // earlier ones were dropped
 		r.from = listing.Time(&t.Beats.Last[0].At)
 	}
-	s := &strip{Text: v.beatsText(t.Beats), Beats: t.Beats, Width: percent(widestBar)}
+	s := &strip{Text: beatsText(show, t.Beats), Beats: t.Beats, Width: percent(widestBar)}
 	most := int64(1)
 	for _, b := range t.Beats.Last {
 		most = max(most, b.Left)
@@ -241,7 +241,7 @@ func (v *visit) strip(t listing.Tick) *strip {
 			X: percent((100 - widestBar) / 100 * r.at(listing.Time(&b.At))), Y: percent(100 - high), Height: percent(high),
 			mark: beatMark(b), Beat: b,
 		}
-		bar.Title = v.clock(listing.Time(&b.At).In(v.zone)) + ", " + bar.Word + ", " + v.Nodes(b) + listing.Span(time.Duration(b.Left)*time.Millisecond) + " left"
+		bar.Title = show.clock(listing.Time(&b.At)) + ", " + bar.Word + ", " + nodesText(b) + span(b.Left) + " left"
 		s.Ticks = append(s.Ticks, bar)
 	}
 	return s
@@ -257,27 +257,24 @@ func beatMark(b listing.Beat) mark {
 	return mark{"good", "✓", "extended"}
 }
 
-// Nodes counts the nodes that granted an extension, if known.
-func (v *visit) Nodes(b listing.Beat) string {
+// nodesText counts the nodes that granted an extension, if known.
+func nodesText(b listing.Beat) string {
 	if b.Granted == nil {
 		return ""
 	}
 	return fmt.Sprintf("%d of %s, ", *b.Granted, listing.Count(*b.Nodes, "node", "nodes"))
 }
 
-// Span formats milliseconds.
-func (v *visit) Span(ms int64) string { return listing.Span(time.Duration(ms) * time.Millisecond) }
-
 // beatsText describes the extensions.
-func (v *visit) beatsText(b *listing.Beats) string {
+func beatsText(show times, b *listing.Beats) string {
 	text := "The lease was extended " + listing.Count(b.Count-b.Failed, "time", "times")
 	if b.Failed == 0 {
 		text += ", and no attempt failed"
 	} else {
 		text += ", and " + listing.Count(b.Failed, "attempt", "attempts") + " failed"
 	}
-	text += "; the least validity left was " + v.Span(b.Least.Left)
-	if at := v.At(b.Least.At); at != nil {
+	text += "; the least validity left was " + span(b.Least.Left)
+	if at := show.At(b.Least.At); at != nil {
 		text += ", at " + at.Text
 	}
 	text += "."

@@ -28,13 +28,12 @@ const (
 // A timeline draws ticks: a lane for each replica, one for ticks that did not run, one for
 // planned ticks.
 type timeline struct {
-	Lanes         []lane
-	Grid          []gridLine
-	Height        int
-	NowX          string
-	AheadX, Ahead string // position and width of the future
-	Cut           string // why it shows less than the range
-	Empty         bool
+	Lanes       []lane
+	Grid        []gridLine
+	Height      int
+	NowX, Ahead string // position of now, and width of the future
+	Cut         string // why it shows less than the range
+	Empty       bool
 }
 
 // A lane stacks overlapping bars.
@@ -70,14 +69,27 @@ func (r ruler) at(t time.Time) float64 {
 	return 100 * float64(t.Sub(r.from)) / float64(r.to.Sub(r.from))
 }
 
+// point places a bar at a time.
+func (r ruler) point(at time.Time, b bar) bar {
+	b.from, b.to = max(0, r.at(at)), r.at(at)
+	return b
+}
+
 func percent(x float64) string { return fmt.Sprintf("%.2f%%", x) }
 
-// timeline draws the view.
-func (v *visit) timeline(all view, span time.Duration) timeline {
-	r := ruler{from: v.Now.Add(-span), to: v.Now.Add(span / (futurePart - 1))}
-	t := timeline{NowX: percent(r.at(v.Now)), AheadX: percent(r.at(v.Now)), Ahead: percent(100 - r.at(v.Now)), Grid: v.grid(r)}
-	if all.cut {
-		t.Cut = fmt.Sprintf("Only the latest %d ticks are drawn, since %s.", len(all.entries), v.clock(all.since.In(v.zone)))
+// A drawing places the ticks of a view.
+type drawing struct {
+	*view
+	ruler
+}
+
+// draw draws the view.
+func draw(all *view, span time.Duration) timeline {
+	d := drawing{all, ruler{from: all.Now.Add(-span), to: all.Now.Add(span / (futurePart - 1))}}
+	now := d.at(d.Now)
+	t := timeline{NowX: percent(now), Ahead: percent(100 - now), Grid: d.grid()}
+	if d.cut {
+		t.Cut = fmt.Sprintf("Only the latest %d ticks are drawn, since %s.", len(d.entries), d.clock(d.since))
 	}
 	y := axisHeight
 	add := func(l lane) {
@@ -89,25 +101,25 @@ func (v *visit) timeline(all view, span time.Duration) timeline {
 		y += l.Height
 		t.Lanes = append(t.Lanes, l)
 	}
-	for _, name := range laneNames(all) {
-		add(v.replicaLane(r, all, name))
+	for _, name := range d.laneNames() {
+		add(d.replicaLane(name))
 	}
-	if l := v.idleLane(r, all); len(l.Bars) > 0 {
+	if l := d.idleLane(); len(l.Bars) > 0 {
 		add(l)
 	}
-	add(v.plannedLane(r, all))
+	add(d.plannedLane())
 	t.Height = y
-	t.Empty = len(all.entries)+len(all.next.Items) == 0
+	t.Empty = len(d.entries)+len(d.next.Items) == 0
 	return t
 }
 
 // laneNames are the replicas on the roster, and those that ran one of the ticks.
-func laneNames(all view) []string {
+func (d drawing) laneNames() []string {
 	var names []string
-	for _, one := range all.replicas.Items {
+	for _, one := range d.replicas.Items {
 		names = append(names, one.ID)
 	}
-	for _, e := range all.entries {
+	for _, e := range d.entries {
 		if e.Replica != "" && e.Outcome.Ran() {
 			names = append(names, e.Replica)
 		}
@@ -116,25 +128,25 @@ func laneNames(all view) []string {
 	return slices.Compact(names)
 }
 
-func (v *visit) replicaLane(r ruler, all view, name string) lane {
+func (d drawing) replicaLane(name string) lane {
 	l := lane{Name: name, About: "gone"}
-	for _, one := range all.replicas.Items {
+	for _, one := range d.replicas.Items {
 		if one.ID == name {
 			l.About = one.State
 		}
 	}
-	for _, e := range all.entries {
+	for _, e := range d.entries {
 		if e.Replica == name && e.Outcome.Ran() {
-			l.Bars = append(l.Bars, v.runBar(r, e))
+			l.Bars = append(l.Bars, d.runBar(e))
 		}
 	}
-	l.About += fmt.Sprintf(", won %d of %s", len(l.Bars), listing.Count(ran(all.entries), "tick", "ticks"))
-	for _, c := range v.contests.since(r.from) {
-		if name == v.cfg.Replica {
-			l.Bars = append(l.Bars, bar{
-				from: r.at(c.at), to: r.at(c.at), Kind: "lost", mark: mark{"calm", "○", "lost"}, Path: v.To("/jobs", c.job),
-				Title: fmt.Sprintf("%s, tick %s: another replica ran it (contest lost)", c.job, v.clock(c.tick.In(v.zone))),
-			})
+	l.About += fmt.Sprintf(", won %d of %s", len(l.Bars), listing.Count(ran(d.entries), "tick", "ticks"))
+	for _, c := range d.contests.since(d.from) {
+		if name == d.Replica {
+			l.Bars = append(l.Bars, d.point(c.at, bar{
+				Kind: "lost", mark: mark{"calm", "○", "lost"}, Path: d.To("/jobs", c.job),
+				Title: fmt.Sprintf("%s, tick %s: another replica ran it (contest lost)", c.job, d.clock(c.tick)),
+			}))
 		}
 	}
 	return l
@@ -152,13 +164,13 @@ func ran(entries []ledger.Entry) int {
 }
 
 // runBar is the bar of a run.
-func (v *visit) runBar(r ruler, e ledger.Entry) bar {
+func (d drawing) runBar(e ledger.Entry) bar {
 	row := listing.NewTick(e)
-	end, took := e.Finished, v.Took(row.Run)
+	end, took := e.Finished, d.Took(row.Run)
 	if end.IsZero() {
 		end = e.Started
 		if e.Outcome == ledger.Running {
-			end = v.Now
+			end = d.Now
 		}
 	}
 	m := markOf(e.Outcome)
@@ -167,43 +179,43 @@ func (v *visit) runBar(r ruler, e ledger.Entry) bar {
 		head += " after " + took
 	}
 	said := []string{
-		head, "tick " + v.clock(e.Tick.In(v.zone)) + ", started " + v.clock(e.Started.In(v.zone)),
+		head, "tick " + d.clock(e.Tick) + ", started " + d.clock(e.Started),
 		fmt.Sprintf("token %d, votes %s", e.Token, listing.Text(row.Votes)), e.Reason.String(), firstLine(e.Error),
 	}
 	title := strings.Join(slices.DeleteFunc(said, func(text string) bool { return text == "" }), "\n")
-	return bar{from: max(0, r.at(e.Started)), to: r.at(end), mark: m, Kind: "bar", Title: title, Path: v.runPath(e)}
+	return bar{from: max(0, d.at(e.Started)), to: d.at(end), mark: m, Kind: "bar", Title: title, Path: d.runPath(e)}
 }
 
 // idleLane has the ticks that did not run.
-func (v *visit) idleLane(r ruler, all view) lane {
+func (d drawing) idleLane() lane {
 	l := lane{Name: "no run", About: "skipped or missed"}
-	for _, e := range all.entries {
+	for _, e := range d.entries {
 		if !e.Outcome.Ran() {
 			m := markOf(e.Outcome)
-			l.Bars = append(l.Bars, bar{
-				from: max(0, r.at(e.OrderKey())), to: r.at(e.OrderKey()), mark: m, Kind: "tick", Path: v.runPath(e),
-				Title: fmt.Sprintf("%s %s, tick %s\n%s", e.Job, m.Word, v.clock(e.Tick.In(v.zone)), e.Reason),
-			})
+			l.Bars = append(l.Bars, d.point(e.OrderKey(), bar{
+				mark: m, Kind: "tick", Path: d.runPath(e),
+				Title: fmt.Sprintf("%s %s, tick %s\n%s", e.Job, m.Word, d.clock(e.Tick), e.Reason),
+			}))
 		}
 	}
 	return l
 }
 
 // plannedLane has the planned ticks.
-func (v *visit) plannedLane(r ruler, all view) lane {
+func (d drawing) plannedLane() lane {
 	l := lane{Name: "planned", About: "any replica may win"}
-	for _, n := range all.next.Items {
+	for _, n := range d.next.Items {
 		at := listing.Time(cmp.Or(n.Start, &n.Tick))
-		if at.After(r.to) {
+		if at.After(d.to) {
 			continue
 		}
-		b := bar{
-			from: r.at(at), to: r.at(at), mark: mark{"busy", "○", "planned"}, Kind: "plan", Path: v.To("/jobs", n.Job),
-			Title: fmt.Sprintf("%s starts %s, at %s", n.Job, ago(at.Sub(v.Now)), v.clock(at.In(v.zone))),
-		}
+		b := d.point(at, bar{
+			mark: mark{"busy", "○", "planned"}, Kind: "plan", Path: d.To("/jobs", n.Job),
+			Title: fmt.Sprintf("%s starts %s, at %s", n.Job, ago(at.Sub(d.Now)), d.clock(at)),
+		})
 		if n.Paused != nil {
 			b.mark = markOf(ledger.Skipped)
-			b.Title = fmt.Sprintf("%s skips its tick %s, at %s\n%s", n.Job, ago(at.Sub(v.Now)), v.clock(at.In(v.zone)), *n.Paused)
+			b.Title = fmt.Sprintf("%s skips its tick %s, at %s\n%s", n.Job, ago(at.Sub(d.Now)), d.clock(at), *n.Paused)
 		}
 		l.Bars = append(l.Bars, b)
 	}
@@ -232,22 +244,22 @@ func (l *lane) stack() {
 }
 
 // grid marks round times.
-func (v *visit) grid(r ruler) []gridLine {
+func (d drawing) grid() []gridLine {
 	const lines = 5
 	step := time.Minute
 	for _, one := range []time.Duration{5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour} {
-		if r.to.Sub(r.from)/step > lines {
+		if d.to.Sub(d.from)/step > lines {
 			step = one
 		}
 	}
-	_, offset := v.Now.In(v.zone).Zone()
+	_, offset := d.Now.In(d.zone).Zone()
 	shift := time.Duration(offset) * time.Second
 	var list []gridLine
-	for at := r.from.Add(shift).Truncate(step).Add(step).Add(-shift); at.Before(r.to); at = at.Add(step) {
-		if x := r.at(at); x > 2 && x < 97 {
-			l := gridLine{X: percent(x), ISO: at.UTC().Format(time.RFC3339), Local: v.local}
-			if math.Abs(x-r.at(v.Now)) > nearNow {
-				l.Text = at.In(v.zone).Format("15:04")
+	for at := d.from.Add(shift).Truncate(step).Add(step).Add(-shift); at.Before(d.to); at = at.Add(step) {
+		if x := d.at(at); x > 2 && x < 97 {
+			l := gridLine{X: percent(x), ISO: at.UTC().Format(time.RFC3339), Local: d.local}
+			if math.Abs(x-d.at(d.Now)) > nearNow {
+				l.Text = at.In(d.zone).Format("15:04")
 			}
 			list = append(list, l)
 		}

@@ -2,11 +2,14 @@ package pages
 
 import (
 	"fmt"
+	"html/template"
 	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/schedule"
+	"github.com/quorate/quorate/scheduler/web/internal/problem"
 )
 
 // A stamp is a formatted time.
@@ -15,21 +18,62 @@ type stamp struct {
 	Local                bool // a script may show it in the browser's zone
 }
 
-// At formats a time.Time or a listing.Stamp; nil for zero.
-func (v *visit) At(when any) *stamp {
-	t := instantOf(when)
-	if t.IsZero() {
-		return nil
-	}
-	in := t.In(v.zone)
-	s := &stamp{ISO: t.UTC().Format(time.RFC3339Nano), Text: v.clock(in), Full: in.Format("Monday, 2 January 2006, 15:04:05.000 MST"), Local: v.local}
-	s.Ago = ago(t.Sub(v.Now))
-	return s
+// times shows the times of a page in a time zone.
+type times struct {
+	// Now is the time of the request.
+	Now   time.Time
+	zone  *time.Location
+	local bool // show times in the browser's zone, by script
+	job   bool // show times in the job's zone
 }
 
-// Lines breaks a quoted text after each of its lines.
-func (v *visit) Lines(text *string) string {
-	return strings.NewReplacer(`\\`, `\\`, `\n`, "\\n\n").Replace(*text)
+// ofJob sets the job's time zone if the page shows it.
+func (t *times) ofJob(zone *string) {
+	if t.job && zone != nil {
+		if at, err := schedule.LoadZone(*zone); err == nil {
+			t.zone = at
+		}
+	}
+}
+
+// choose sets the time zone: utc, local, job, or a name.
+func (t *times) choose(text string) *problem.Problem {
+	switch strings.ToLower(text) {
+	case "", "utc":
+		return nil
+	case "job":
+		t.job = true
+		return nil
+	case "local":
+		t.local = true
+		return nil
+	}
+	zone, err := schedule.LoadZone(text)
+	if err != nil {
+		return problem.BadRequest("tz: " + err.Error())
+	}
+	t.zone = zone
+	return nil
+}
+
+// Zone names the time zone of the page.
+func (t times) Zone() string {
+	if t.local {
+		return "local"
+	}
+	return t.zone.String()
+}
+
+// At formats a time.Time or a listing.Stamp; nil for zero.
+func (t times) At(when any) *stamp {
+	at := instantOf(when)
+	if at.IsZero() {
+		return nil
+	}
+	return &stamp{
+		ISO: at.UTC().Format(time.RFC3339Nano), Text: t.clock(at), Full: at.In(t.zone).Format("Monday, 2 January 2006, 15:04:05.000 MST"),
+		Ago: ago(at.Sub(t.Now)), Local: t.local,
+	}
 }
 
 func instantOf(when any) time.Time {
@@ -45,15 +89,24 @@ func instantOf(when any) time.Time {
 }
 
 // clock leaves out today's date and this year.
-func (v *visit) clock(t time.Time) string {
-	now := v.Now.In(v.zone)
+func (t times) clock(at time.Time) string {
+	at, now := at.In(t.zone), t.Now.In(t.zone)
 	switch {
-	case t.Year() == now.Year() && t.YearDay() == now.YearDay():
-		return t.Format("15:04:05")
-	case t.Year() == now.Year():
-		return t.Format("2 Jan 15:04:05")
+	case at.Year() == now.Year() && at.YearDay() == now.YearDay():
+		return at.Format("15:04:05")
+	case at.Year() == now.Year():
+		return at.Format("2 Jan 15:04:05")
 	}
-	return t.Format("2 Jan 2006 15:04")
+	return at.Format("2 Jan 2006 15:04")
+}
+
+// minute formats a time without seconds, and leaves out today's date.
+func (t times) minute(at time.Time) string {
+	at, now := at.In(t.zone), t.Now.In(t.zone)
+	if at.YearDay() == now.YearDay() {
+		return at.Format("15:04")
+	}
+	return at.Format("2 Jan 15:04")
 }
 
 // ago formats the distance of a time from now.
@@ -68,24 +121,37 @@ func ago(d time.Duration) string {
 }
 
 // Took is how long a run took so far; "" if unknown.
-func (v *visit) Took(r listing.Run) string {
-	d, ok := r.Took(v.Now)
+func (t times) Took(r listing.Run) string {
+	d, ok := r.Took(t.Now)
 	if !ok {
 		return ""
 	}
 	return listing.Span(max(0, d))
 }
 
-// Millis formats milliseconds.
-func (v *visit) Millis(ms *float64) string {
+// functions are what templates can call.
+func functions() template.FuncMap {
+	return template.FuncMap{"ahead": ahead, "left": left, "lines": brokenLines, "mark": markOf, "millis": millis, "span": span, "word": wordOf}
+}
+
+// brokenLines breaks a quoted text after each of its lines.
+func brokenLines(text *string) string {
+	return strings.NewReplacer(`\\`, `\\`, `\n`, "\\n\n").Replace(*text)
+}
+
+// millis formats milliseconds.
+func millis(ms *float64) string {
 	if ms == nil {
 		return ""
 	}
 	return fmt.Sprintf("%.2f ms", *ms)
 }
 
-// Ahead is the difference between a clock and the nodes'; "" if unknown.
-func (v *visit) Ahead(ms *float64) string {
+// span formats whole milliseconds.
+func span(ms int64) string { return listing.Span(time.Duration(ms) * time.Millisecond) }
+
+// ahead is the difference between a clock and the nodes'; "" if unknown.
+func ahead(ms *float64) string {
 	switch {
 	case ms == nil:
 		return ""
@@ -97,21 +163,16 @@ func (v *visit) Ahead(ms *float64) string {
 	return "within 1 ms"
 }
 
-// Left is how long a lock lasts.
-func (v *visit) Left(ms *int64) string {
+// left is how long a lock lasts.
+func left(ms *int64) string {
 	if ms == nil {
 		return "until it is released"
 	}
-	return listing.Span(max(0, time.Duration(*ms)*time.Millisecond))
+	return span(max(0, *ms))
 }
 
 // A mark shows a state by shape, word and colour.
 type mark struct{ Class, Shape, Word string }
-
-// Mark returns the mark of an outcome.
-func (v *visit) Mark(outcome any) mark {
-	return markOf(ledger.Outcome(wordOf(outcome)))
-}
 
 // wordOf is the text of a value or pointer.
 func wordOf(word any) string {
@@ -132,10 +193,9 @@ func wordOf(word any) string {
 	return fmt.Sprint(word)
 }
 
-// Word is the text of a value or pointer.
-func (v *visit) Word(word any) string { return wordOf(word) }
-
-func markOf(o ledger.Outcome) mark {
+// markOf returns the mark of an outcome, which may be a pointer.
+func markOf(outcome any) mark {
+	o := ledger.Outcome(wordOf(outcome))
 	word := strings.ReplaceAll(string(o), "_", " ")
 	switch o {
 	case ledger.Succeeded:
