@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/user"
@@ -14,18 +15,15 @@ import (
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
-// An author is the user who requests an act, and the reason, from the flags.
-type author struct{ by, reason string }
-
 // authorFlags adds --as and --reason to a command that acts.
-func authorFlags(c *cobra.Command, who *author) {
-	c.Flags().StringVar(&who.by, "as", "", "your name in the audit log (default `user@host`)")
-	c.Flags().StringVar(&who.reason, "reason", "", "reason, in a few `words`, for the audit log")
+func authorFlags(c *cobra.Command, a *cli) {
+	c.Flags().StringVar(&a.by, "as", "", "your name in the audit log (default `user@host`)")
+	c.Flags().StringVar(&a.reason, "reason", "", "reason, in a few `words`, for the audit log")
 }
 
 // sign sets the author and the reason of the act.
-func (w author) sign(act acts.Act) acts.Act {
-	act.By, act.Reason = w.by, w.reason
+func (a *cli) sign(act acts.Act) acts.Act {
+	act.By, act.Reason = a.by, a.reason
 	if act.By == "" {
 		act.By = whoami()
 	}
@@ -92,8 +90,7 @@ func parseTime(flag, text string) (time.Time, error) {
 	return time.Time{}, failure.Usagef("--%s %q: write a time such as 2027-01-01T00:00:00Z, or a date", flag, text)
 }
 
-func (a App) cancelCommand(f *flags) *cobra.Command {
-	var who author
+func cancelCommand(a *cli) *cobra.Command {
 	var run string
 	var waiting bool
 	c := &cobra.Command{
@@ -109,23 +106,20 @@ there is nothing to cancel.`,
 		Example: `  quorate cancel nightly-report --reason "wrong data"
   quorate cancel nightly-report --run nightly-report@20270101T020000.000Z
   quorate cancel nightly-report --waiting --reason "the backfill is not needed"`,
-		Args: usage(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, args []string) error {
-			act := who.sign(acts.Act{Kind: acts.Cancel, Job: args[0], Run: run})
-			return a.withCluster(c.Context(), f, func(cl cluster.Cluster) error {
-				done, err := cl.Cancel(c.Context(), act, waiting)
-				for _, r := range done.Withdrawn {
-					fmt.Fprintf(a.Out, "%s of %s: withdrawn\n", r.Kind, r.At)
-				}
-				for _, r := range done.Runs {
-					fmt.Fprintf(a.Out, "run %s on %s: asked to stop, within two seconds\n", listing.Text(r.ID), listing.Text(r.Replica))
-				}
-				return err
-			})
-		},
+		Args: cobra.ExactArgs(1),
+		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, args []string) error {
+			done, err := cl.Cancel(ctx, a.sign(acts.Act{Kind: acts.Cancel, Job: args[0], Run: run}), waiting)
+			for _, r := range done.Withdrawn {
+				fmt.Fprintf(a.Out, "%s of %s: withdrawn\n", r.Kind, r.At)
+			}
+			for _, r := range done.Runs {
+				fmt.Fprintf(a.Out, "run %s on %s: asked to stop, within two seconds\n", listing.Text(r.ID), listing.Text(r.Replica))
+			}
+			return err
+		}),
 	}
 	c.Flags().StringVar(&run, "run", "", "only the run with this `ID`")
 	c.Flags().BoolVar(&waiting, "waiting", false, "also withdraw the job's pending triggers and backfills")
-	authorFlags(c, &who)
+	authorFlags(c, a)
 	return c
 }

@@ -19,8 +19,7 @@ type auditing struct {
 	limit                   int
 }
 
-func (a App) auditCommand(f *flags) *cobra.Command {
-	var format string
+func auditCommand(a *cli) *cobra.Command {
 	var of auditing
 	c := &cobra.Command{
 		Use:   "audit",
@@ -34,19 +33,18 @@ last 200 refused ones.`,
   quorate audit --by ann --since 24h
   quorate audit --job nightly-report --act pause,resume
   quorate audit --refused yes -o json | jq -r '.[].by'`,
-		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			q, err := of.query(time.Now())
 			if err != nil {
 				return err
 			}
-			return a.withCluster(c.Context(), f, func(cl cluster.Cluster) error {
+			return a.withCluster(c.Context(), func(cl cluster.Cluster) error {
 				rows, err := cl.Audit(c.Context(), q)
-				return printRows(a, format, auditListing, rows, err)
+				return printRows(a, auditListing, rows, err)
 			})
 		},
 	}
-	outputFlag(c, &format)
+	outputFlag(c, a)
 	limitFlag(c, &of.limit, usualRows)
 	auditFlags(c, &of)
 	return c
@@ -54,15 +52,14 @@ last 200 refused ones.`,
 
 // auditFlags adds the filters of the audit log, named like the API's parameters.
 func auditFlags(c *cobra.Command, of *auditing) {
-	flags, yesNo := c.Flags(), []string{"yes", "no"}
+	flags, kinds := c.Flags(), textsOf(acts.Kinds())
 	flags.StringVar(&of.since, "since", "", "only acts from this `time` on: RFC 3339, or an age (24h)")
 	flags.StringVar(&of.by, "by", "", "only acts whose author's name or address contains this `text`")
 	flags.StringVar(&of.job, "job", "", "only acts on the job or tag with this `name`")
-	flags.StringSliceVar(&of.acts, "act", nil, "only these `acts`: "+strings.Join(actNames(), ", "))
+	flags.StringSliceVar(&of.acts, "act", nil, "only these `acts`: "+strings.Join(kinds, ", "))
 	flags.StringVar(&of.refused, "refused", "", "`yes`: only refused acts; no: only the others")
-	// Completion is a convenience, and adding it to an existing flag cannot fail.
-	completeList(c, "act", actNames())
-	completeList(c, "refused", yesNo)
+	completeList(c, "act", kinds)
+	completeList(c, "refused", []string{"yes", "no"})
 }
 
 // query returns the query that the flags stand for.
@@ -72,11 +69,11 @@ func (of auditing) query(now time.Time) (listing.AuditQuery, error) {
 	if q.Since, err = instant("--since", of.since, now); err != nil {
 		return q, err
 	}
-	if q.Kinds, err = chosen[acts.Kind]("--act", of.acts, actNames()); err != nil {
+	if q.Kinds, err = chosen("--act", of.acts, acts.Kinds()); err != nil {
 		return q, err
 	}
 	if of.refused != "" {
-		_, err = chosen[string]("--refused", []string{of.refused}, []string{"yes", "no"})
+		_, err = chosen("--refused", []string{of.refused}, []string{"yes", "no"})
 		q.Refused = new(of.refused == "yes")
 	}
 	return q, err
@@ -93,8 +90,4 @@ func auditListing(rows []listing.Act) output.Table[listing.Act] {
 		Below: []string{"RESULT", "WHY"},
 		Cut:   []string{"OF", "BY"},
 	}
-}
-
-func actNames() []string {
-	return textsOf(acts.Trigger, acts.Backfill, acts.Cancel, acts.Pause, acts.Resume, acts.Release)
 }

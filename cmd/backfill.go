@@ -13,12 +13,16 @@ import (
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
-func (a App) backfillCommand(f *flags) *cobra.Command {
-	var who author
-	var from, to, format string
-	var dry bool
-	var within time.Duration
-	var concurrency int
+// A backfilling holds the flags of a backfill.
+type backfilling struct {
+	from, to    string
+	within      time.Duration
+	concurrency int
+	dry         bool
+}
+
+func backfillCommand(a *cli) *cobra.Command {
+	var of backfilling
 	c := &cobra.Command{
 		Use:   "backfill JOB",
 		Short: "Run a job for each tick of a past range of time, whether it ran then or not",
@@ -33,47 +37,56 @@ published schedule. One backfill has at most %d ticks. Ticks that have not start
 after --within are recorded as missed. quorate cancel JOB --waiting withdraws it.`, acts.MaxBackfill),
 		Example: `  quorate backfill nightly-report --from 2027-01-01 --to 2027-01-08 --dry-run
   quorate backfill nightly-report --from 2027-01-01 --to 2027-01-08 --reason "the source was wrong"`,
-		Args: usage(cobra.ExactArgs(1)),
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			act := who.sign(acts.Act{Kind: acts.Backfill, Job: args[0], Within: within, Concurrency: concurrency})
-			err := checkWithin(within)
+			act, err := of.act()
 			if err != nil {
 				return err
 			}
-			if concurrency < 1 || concurrency > acts.MaxConcurrency {
-				return failure.Usagef("--concurrency %d: write 1 to %d", concurrency, acts.MaxConcurrency)
-			}
-			if act.From, err = parseTime("from", from); err != nil {
-				return err
-			}
-			if act.To, err = parseTime("to", to); err != nil {
-				return err
-			}
-			return a.withCluster(c.Context(), f, func(cl cluster.Cluster) error {
-				ticks, err := cl.Backfill(c.Context(), act, dry)
+			act = a.sign(act)
+			act.Job = args[0]
+			return a.withCluster(c.Context(), func(cl cluster.Cluster) error {
+				ticks, err := cl.Backfill(c.Context(), act, of.dry)
 				switch {
 				case err != nil:
 					return err
-				case dry:
-					return backfillListing(act.Job, ticks).Print(a.Out, format)
+				case of.dry:
+					return backfillListing(act.Job, ticks).Print(a.Out, a.format)
 				}
-				a.printBackfill(act.Job, ticks)
+				printBackfill(a, act.Job, ticks)
 				return nil
 			})
 		},
 	}
-	outputFlag(c, &format)
-	c.Flags().StringVar(&from, "from", "", "start `time` of the range; required")
-	c.Flags().StringVar(&to, "to", "", "end `time` of the range, excluded; required")
-	c.Flags().BoolVar(&dry, "dry-run", false, "only print the ticks")
-	c.Flags().DurationVar(&within, "within", acts.DefaultWithin(acts.Backfill), "how long the last tick may wait for its start")
-	c.Flags().IntVar(&concurrency, "concurrency", 1, "how many `runs` of a job with overlap: allow may run at once in the cluster")
-	authorFlags(c, &who)
+	outputFlag(c, a)
+	c.Flags().StringVar(&of.from, "from", "", "start `time` of the range; required")
+	c.Flags().StringVar(&of.to, "to", "", "end `time` of the range, excluded; required")
+	c.Flags().BoolVar(&of.dry, "dry-run", false, "only print the ticks")
+	c.Flags().DurationVar(&of.within, "within", acts.DefaultWithin(acts.Backfill), "how long the last tick may wait for its start")
+	c.Flags().IntVar(&of.concurrency, "concurrency", 1, "how many `runs` of a job with overlap: allow may run at once in the cluster")
+	authorFlags(c, a)
 	return c
 }
 
+// act returns the act that the flags stand for, without a job and an author.
+func (of backfilling) act() (acts.Act, error) {
+	act := acts.Act{Kind: acts.Backfill, Within: of.within, Concurrency: of.concurrency}
+	err := checkWithin(of.within)
+	if err != nil {
+		return act, err
+	}
+	if of.concurrency < 1 || of.concurrency > acts.MaxConcurrency {
+		return act, failure.Usagef("--concurrency %d: write 1 to %d", of.concurrency, acts.MaxConcurrency)
+	}
+	if act.From, err = parseTime("from", of.from); err != nil {
+		return act, err
+	}
+	act.To, err = parseTime("to", of.to)
+	return act, err
+}
+
 // printBackfill prints the requested ticks.
-func (a App) printBackfill(job string, ticks []time.Time) {
+func printBackfill(a *cli, job string, ticks []time.Time) {
 	text := fmt.Sprintf("%s: requested %s", job, listing.Count(len(ticks), "tick", "ticks"))
 	if len(ticks) > 0 {
 		text += fmt.Sprintf(", from %s to %s", *listing.Stamp(ticks[0]), *listing.Stamp(ticks[len(ticks)-1]))

@@ -14,11 +14,11 @@ import (
 )
 
 // withCluster calls fn with the server that the flags name, else with the nodes.
-func (a App) withCluster(ctx context.Context, f *flags, fn func(cluster.Cluster) error) error {
-	if f.server == "" {
-		return a.withStore(ctx, f, func(s *cluster.Store) error { return fn(s) })
+func (a *cli) withCluster(ctx context.Context, fn func(cluster.Cluster) error) error {
+	if a.server == "" {
+		return a.withStore(ctx, func(s *cluster.Store) error { return fn(s) })
 	}
-	s, err := cluster.NewServer(f.server, f.tokenFile)
+	s, err := cluster.NewServer(a.server, a.tokenFile)
 	if err != nil {
 		return err
 	}
@@ -26,11 +26,11 @@ func (a App) withCluster(ctx context.Context, f *flags, fn func(cluster.Cluster)
 }
 
 // withStore calls fn with the nodes, for what the API cannot do.
-func (a App) withStore(ctx context.Context, f *flags, fn func(*cluster.Store) error) error {
-	if err := f.noServer(); err != nil {
+func (a *cli) withStore(ctx context.Context, fn func(*cluster.Store) error) error {
+	if err := a.noServer(); err != nil {
 		return err
 	}
-	s, err := cluster.Open(ctx, f.source(), a.Registry)
+	s, err := cluster.Open(ctx, a.source(), a.Registry)
 	if err != nil {
 		return err
 	}
@@ -38,34 +38,34 @@ func (a App) withStore(ctx context.Context, f *flags, fn func(*cluster.Store) er
 }
 
 // noServer refuses --server for what the API cannot do.
-func (f *flags) noServer() error {
-	if f.server == "" {
+func (a *cli) noServer() error {
+	if a.server == "" {
 		return nil
 	}
 	return failure.Usagef("the API cannot do this: leave out --server, and name the nodes with --config")
 }
 
 // onCluster returns the RunE of a command that works on a cluster.
-func (a App) onCluster(f *flags, do func(context.Context, cluster.Cluster, []string) error) func(*cobra.Command, []string) error {
+func (a *cli) onCluster(do func(context.Context, cluster.Cluster, []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
-		return a.withCluster(c.Context(), f, func(cl cluster.Cluster) error { return do(c.Context(), cl, args) })
+		return a.withCluster(c.Context(), func(cl cluster.Cluster) error { return do(c.Context(), cl, args) })
 	}
 }
 
 // listRows returns the RunE of a command that prints one listing.
-func listRows[R any](a App, f *flags, format *string, read func(cluster.Cluster, context.Context) ([]R, error), table func([]R) output.Table[R]) func(*cobra.Command, []string) error {
-	return a.onCluster(f, func(ctx context.Context, cl cluster.Cluster, _ []string) error {
+func listRows[R any](a *cli, read func(cluster.Cluster, context.Context) ([]R, error), table func([]R) output.Table[R]) func(*cobra.Command, []string) error {
+	return a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error {
 		rows, err := read(cl, ctx)
-		return printRows(a, *format, table, rows, err)
+		return printRows(a, table, rows, err)
 	})
 }
 
 // printRows prints rows. If err comes with rows, some are missing.
-func printRows[R any](a App, format string, table func([]R) output.Table[R], rows []R, err error) error {
+func printRows[R any](a *cli, table func([]R) output.Table[R], rows []R, err error) error {
 	if err != nil && rows == nil {
 		return err
 	}
-	return errors.Join(table(rows).Print(a.Out, format), err)
+	return errors.Join(table(rows).Print(a.Out, a.format), err)
 }
 
 // asOfNow builds a table that shows ages.

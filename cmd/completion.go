@@ -24,25 +24,27 @@ func completeShells(root *cobra.Command) {
 	}
 }
 
-// completeJobs completes job names from the configuration, wherever a command takes one.
-func completeJobs(root *cobra.Command, f *flags) {
-	names := func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		cfg, err := config.Read(f.source(), nil)
+// completeJobs completes job names wherever a command takes one.
+func completeJobs(root *cobra.Command, a *cli) {
+	eachCommand(root, func(c *cobra.Command) {
+		switch words := strings.Fields(c.Use); {
+		case slices.Contains(words, "--job"):
+			_ = c.RegisterFlagCompletionFunc("job", jobCompletion(a))
+		case slices.Contains(words, "JOB"), slices.Contains(words, "[JOB]"):
+			c.ValidArgsFunction = jobCompletion(a)
+		}
+	})
+}
+
+// jobCompletion completes the first argument with the jobs of the configuration.
+func jobCompletion(a *cli) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		cfg, err := config.Read(a.source(), nil)
 		if err != nil || len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		list := slices.DeleteFunc(jobNames(cfg), func(name string) bool { return !strings.HasPrefix(name, typed) })
 		return list, cobra.ShellCompDirectiveNoFileComp
-	}
-	for _, c := range root.Commands() {
-		for _, c := range append(c.Commands(), c) {
-			switch words := strings.Fields(c.Use); {
-			case slices.Contains(words, "--job"):
-				_ = c.RegisterFlagCompletionFunc("job", names)
-			case slices.Contains(words, "JOB"), slices.Contains(words, "[JOB]"):
-				c.ValidArgsFunction = names
-			}
-		}
 	}
 }
 
@@ -62,11 +64,11 @@ func completeList(c *cobra.Command, flag string, values []string) {
 }
 
 // outputFlag adds -o to a listing.
-func outputFlag(c *cobra.Command, format *string) {
-	c.Flags().StringVarP(format, "output", "o", "table", "`format`: table, which fits the terminal, or json, which has every field")
+func outputFlag(c *cobra.Command, a *cli) {
+	c.Flags().StringVarP(&a.format, "output", "o", "table", "`format`: table, which fits the terminal, or json, which has every field")
 	c.PreRunE = func(*cobra.Command, []string) error {
-		if *format != "table" && *format != "json" {
-			return failure.Usagef("-o %s: write -o table or -o json", *format)
+		if a.format != "table" && a.format != "json" {
+			return failure.Usagef("-o %s: write -o table or -o json", a.format)
 		}
 		return nil
 	}

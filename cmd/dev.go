@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +27,7 @@ import (
 // firstReplica is the ID of the first replica; b, c and so on follow.
 const firstReplica = "a"
 
-func (a App) devCommand(f *flags) *cobra.Command {
+func devCommand(a *cli) *cobra.Command {
 	var replicas, count, cells int
 	var verbose bool
 	c := &cobra.Command{
@@ -40,7 +41,6 @@ everything at the end: use them for development only.`,
   quorate dev --replicas 5 --nodes 3
   quorate dev --cells 2
   quorate dev --set jobs/heartbeat/schedule="@every 1s"`,
-		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if replicas < 1 || replicas > 26 {
 				return failure.Usagef("--replicas %d: write 1 to 26", replicas)
@@ -51,12 +51,11 @@ everything at the end: use them for development only.`,
 			if cells < 1 || cells > members.MaxCells {
 				return failure.Usagef("--cells %d: write 1 to %d", cells, members.MaxCells)
 			}
-			source := f.source()
-			cfg, err := config.Read(source, a.Registry)
+			cfg, err := config.Read(a.source(), a.Registry)
 			if err != nil {
 				return err
 			}
-			return a.dev(c.Context(), source, cfg, devSizes{replicas, count, cells}, verbose)
+			return dev(c.Context(), a, cfg, devSizes{replicas, count, cells}, verbose)
 		},
 	}
 	c.Flags().IntVar(&replicas, "replicas", 3, "how many `replicas`")
@@ -70,39 +69,38 @@ everything at the end: use them for development only.`,
 type devSizes struct{ replicas, nodes, cells int }
 
 // dev runs the configuration's jobs on embedded nodes until ctx ends.
-func (a App) dev(ctx context.Context, source config.Source, cfg *config.Config, size devSizes, verbose bool) error {
+func dev(ctx context.Context, a *cli, cfg *config.Config, size devSizes, verbose bool) error {
 	embedded, err := devnodes.Start(size.nodes * size.cells)
 	if err != nil {
 		return err
 	}
 	defer embedded.Close()
-	onEmbedded(cfg, embedded, size.cells)
-	if err := initNodes(ctx, cfg); err != nil {
-		return err
-	}
-
-	v := newView(a.Out, output.Width(a.Out), jobNames(cfg))
-	logger := slog.New(slog.DiscardHandler)
-	if verbose {
-		logger = config.NewLogger(cfg.Log, v)
-	}
 	front, err := newDevAPI(ctx, cfg.HTTP)
 	if err != nil {
 		return err
 	}
 	defer front.close()
+	adapt := func(cfg *config.Config) {
+		onEmbedded(cfg, embedded, size.cells)
+		cfg.HTTP = front.http
+	}
+	adapt(cfg)
+	if err := initNodes(ctx, cfg); err != nil {
+		return err
+	}
+	v := newView(a.Out, output.Width(a.Out), jobNames(cfg))
+	logger := slog.New(slog.DiscardHandler)
+	if verbose {
+		logger = config.NewLogger(cfg.Log, v)
+	}
+	source := a.source()
 	var list []*replica.Replica
 	for i := range size.replicas {
-		id := string(rune(firstReplica[0] + byte(i)))
-		own := *cfg
-		own.HTTP = front.http
+		id, own := string(rune(firstReplica[0]+byte(i))), *cfg
 		options := replica.Config{
 			ID: id, Version: Version(), Logger: logger, Observer: v.observer(id), Redis: replica.Redis{Embedded: true},
 			Metrics: new(metrics.Metrics), Dashboard: new(dashboard.Server),
-			File: &config.File{Config: &own, Registry: a.Registry, Source: &source, Adapt: func(read *config.Config) {
-				onEmbedded(read, embedded, size.cells)
-				read.HTTP = front.http
-			}},
+			File: &config.File{Config: &own, Registry: a.Registry, Source: &source, Adapt: adapt},
 		}
 		if i == 0 {
 			options.Listener = front.listener
@@ -115,17 +113,20 @@ func (a App) dev(ctx context.Context, source config.Source, cfg *config.Config, 
 	}
 	v.header(fmt.Sprintf("Replicas a to %s and %s in this process: for development only.\n"+
 		"Jobs: %s.\n%s\n%s", list[len(list)-1].ID(), size.text(), strings.Join(jobNames(cfg), ", "), front.text, hint(verbose)))
-	said := context.AfterFunc(ctx, func() {
-		v.say(fmt.Sprintf("Draining: no new ticks; running jobs have %v. Ctrl-C again cancels them at once.", cfg.Scheduler.DrainTimeout))
-	})
-	defer said()
+	return runShown(ctx, a, v, list, cfg.Scheduler.DrainTimeout)
+}
+
+// runShown runs the replicas, and shows what they do until they have drained.
+func runShown(ctx context.Context, a *cli, v *view, list []*replica.Replica, drain time.Duration) error {
+	defer context.AfterFunc(ctx, func() {
+		v.say(fmt.Sprintf("Draining: no new ticks; running jobs have %v. Ctrl-C again cancels them at once.", drain))
+	})()
 	showing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var shown sync.WaitGroup
 	shown.Go(func() { v.run(showing, list) })
-	err = a.runAll(ctx, list)
-	stop()
-	shown.Wait()
-	return err
+	defer shown.Wait()
+	defer stop()
+	return a.runAll(ctx, list)
 }
 
 func (s devSizes) text() string {

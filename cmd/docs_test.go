@@ -178,7 +178,7 @@ func TestReadme(t *testing.T) {
 // checkTyped wants the command to exist, with the flags that the page gives it.
 func checkTyped(t *testing.T, page, line string) {
 	t.Helper()
-	root := (App{}).root()
+	root := newRoot(new(cli))
 	command, rest, err := root.Find(strings.Fields(line))
 	if err != nil || command == root {
 		t.Errorf("%s says quorate %s, which does not exist", page, line)

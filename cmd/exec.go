@@ -82,7 +82,7 @@ const (
 // Exec runs one command and returns the exit code. It writes one line per error to a.Err,
 // which says what to do.
 func (a App) Exec(ctx context.Context, args []string) int {
-	root := a.root()
+	root := newRoot(&cli{App: a})
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {

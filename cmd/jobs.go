@@ -13,8 +13,7 @@ import (
 	"github.com/quorate/quorate/internal/listing"
 )
 
-func (a App) jobsCommand(f *flags) *cobra.Command {
-	var format string
+func jobsCommand(a *cli) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "jobs",
 		Short: "List the jobs that the replicas serve, each with its last tick",
@@ -28,17 +27,14 @@ if ticks are skipped; -o json has the author and the reason. NEXT is "not served
 no live replica has the job, which can appear some minutes after its removal.`,
 		Example: `  quorate jobs
   quorate jobs forget old-report      # it was removed permanently`,
-		Args: usage(noArgs),
-		RunE: a.onCluster(f, func(ctx context.Context, cl cluster.Cluster, _ []string) error {
+		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error {
 			rows, warning, err := cl.Jobs(ctx)
-			if warning != "" {
-				a.warn("%s", warning)
-			}
-			return printRows(a, format, asOfNow(jobListing), rows, err)
+			a.warnOf(warning)
+			return printRows(a, asOfNow(jobListing), rows, err)
 		}),
 	}
-	outputFlag(c, &format)
-	c.AddCommand(a.jobsForgetCommand(f))
+	outputFlag(c, a)
+	c.AddCommand(jobsForgetCommand(a))
 	return c
 }
 
@@ -88,7 +84,7 @@ func ago(at *string, now time.Time) string {
 	return output.Since(listing.Time(at), now) + " ago"
 }
 
-func (a App) jobsForgetCommand(f *flags) *cobra.Command {
+func jobsForgetCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "forget JOB",
 		Short: "Delete the nodes' data about a removed job",
@@ -112,9 +108,9 @@ A quorum of nodes suffices. Repeat the command when the other nodes are back, to
 their memory too. Exit code 3 if the nodes have no data about the job, 4 if fewer than
 a quorum answer.`,
 		Example: `  quorate jobs forget old-report`,
-		Args:    usage(cobra.ExactArgs(1)),
+		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withStore(c.Context(), f, func(s *cluster.Store) error {
+			return a.withStore(c.Context(), func(s *cluster.Store) error {
 				if err := s.ForgetJob(c.Context(), args[0], time.Now()); err != nil {
 					return err
 				}

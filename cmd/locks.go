@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -16,8 +17,7 @@ import (
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
-func (a App) locksCommand(f *flags) *cobra.Command {
-	var format string
+func locksCommand(a *cli) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "locks",
 		Short: "List the held locks, and runs that never reported their end",
@@ -38,11 +38,10 @@ Exit code 4 if fewer than a quorum answer.`,
 		Example: `  quorate locks
   quorate locks -o json | jq '.[] | select(.state == "unfinished")'
   quorate locks release nightly-report --reason "hangs since the deploy"`,
-		Args: usage(noArgs),
-		RunE: listRows(a, f, &format, cluster.Cluster.Locks, asOfNow(lockListing)),
+		RunE: listRows(a, cluster.Cluster.Locks, asOfNow(lockListing)),
 	}
-	outputFlag(c, &format)
-	c.AddCommand(a.locksReleaseCommand(f))
+	outputFlag(c, a)
+	c.AddCommand(locksReleaseCommand(a))
 	return c
 }
 
@@ -72,8 +71,7 @@ func timeLeft(ms *int64) string {
 	return output.Short(time.Duration(*ms) * time.Millisecond)
 }
 
-func (a App) locksReleaseCommand(f *flags) *cobra.Command {
-	var reason string
+func locksReleaseCommand(a *cli) *cobra.Command {
 	var token uint64
 	c := &cobra.Command{
 		Use:   "release JOB",
@@ -95,9 +93,9 @@ its late writes. Without such a sink, stop the holder first.
 Exit code 3 if the lock is not held, 4 if fewer than a quorum answer.`,
 		Example: `  quorate locks release nightly-report --reason "hangs since the deploy"
   quorate locks release imports --token 1883434212261889 --reason "stuck"`,
-		Args: usage(cobra.ExactArgs(1)),
+		Args: cobra.ExactArgs(1),
 		PreRunE: func(*cobra.Command, []string) error {
-			switch n := len(strings.Join(strings.Fields(reason), " ")); {
+			switch n := len(strings.Join(strings.Fields(a.reason), " ")); {
 			case n == 0:
 				return failure.Usagef(`give a reason with --reason "…": the run's record will have it`)
 			case n < redlock.MinReason || n > redlock.MaxReason:
@@ -105,23 +103,18 @@ Exit code 3 if the lock is not held, 4 if fewer than a quorum answer.`,
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error {
-			act := acts.Act{Kind: acts.Release, Job: args[0], By: whoami(), Reason: reason}
-			return a.withCluster(c.Context(), f, func(cl cluster.Cluster) error {
-				taken, warning, err := cl.Release(c.Context(), act, token)
-				if err != nil {
-					return err
-				}
-				fmt.Fprint(a.Out, released(taken))
-				if warning != "" {
-					a.warn("%s", warning)
-				}
-				return nil
-			})
-		},
+		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, args []string) error {
+			taken, warning, err := cl.Release(ctx, a.sign(acts.Act{Kind: acts.Release, Job: args[0]}), token)
+			if err != nil {
+				return err
+			}
+			fmt.Fprint(a.Out, released(taken))
+			a.warnOf(warning)
+			return nil
+		}),
 	}
 	c.Flags().Uint64Var(&token, "token", 0, "`token` of the run, if several overlap (overlap: allow)")
-	c.Flags().StringVar(&reason, "reason", "", "reason, in a few `words`; required")
+	c.Flags().StringVar(&a.reason, "reason", "", "reason, in a few `words`; required")
 	return c
 }
 

@@ -189,7 +189,7 @@ func TestForgetPublishedOnly(t *testing.T) {
 	initNew(t, config)
 	o := operator{t, []string{"-c", config, "--set", "redis/node_timeout=700ms"}}
 	now := time.Now()
-	err := App{}.withStore(t.Context(), &flags{config: config, set: o.flags[3:]}, func(s *cluster.Store) error {
+	err := (&cli{config: config, set: o.flags[3:]}).withStore(t.Context(), func(s *cluster.Store) error {
 		never := []scheduler.JobInfo{{Name: "never", Schedule: "@yearly", Replica: "gone", Published: now}}
 		eventually(t, "the job is published, and an early replica lives", func() bool {
 			_, err := s.Cluster.Roster.Beat(t.Context(), scheduler.Replica{ID: "early", Started: now.Add(-time.Hour)})

@@ -29,14 +29,9 @@ func (a App) rename(root *cobra.Command) {
 		return
 	}
 	own := a.namer(root)
-	var each func(*cobra.Command)
-	each = func(c *cobra.Command) {
+	eachCommand(root, func(c *cobra.Command) {
 		c.Short, c.Long, c.Example = own(c.Short), own(c.Long), own(c.Example)
-		for _, sub := range c.Commands() {
-			each(sub)
-		}
-	}
-	each(root)
+	})
 }
 
 // namer returns a function that replaces "quorate" before a command of root.
@@ -55,7 +50,7 @@ func (a App) own(format string, args ...any) string {
 	if a.name() == product {
 		return text
 	}
-	return a.namer(App{}.root())(text)
+	return a.namer(newRoot(new(cli)))(text)
 }
 
 // say prints a message.
@@ -66,12 +61,18 @@ func (a App) warn(format string, args ...any) {
 	fmt.Fprintln(a.Err, a.name()+": "+a.own(format, args...))
 }
 
-func (a App) versionCommand() *cobra.Command {
+// warnOf prints a warning, unless it is empty.
+func (a App) warnOf(text string) {
+	if text != "" {
+		a.warn("%s", text)
+	}
+}
+
+func versionCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
 		Example: "  quorate version",
-		Args:    usage(noArgs),
 		RunE: func(*cobra.Command, []string) error {
 			fmt.Fprintf(a.Out, "%s\n", a.versionLine())
 			return nil

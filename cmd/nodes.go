@@ -16,8 +16,7 @@ import (
 	"github.com/quorate/quorate/internal/redlock/members"
 )
 
-func (a App) nodesCommand(f *flags) *cobra.Command {
-	var format string
+func nodesCommand(a *cli) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "nodes",
 		Short: "List the nodes: which vote, and why and until when the others do not",
@@ -29,11 +28,10 @@ abstaining nodes answer.`,
 		Example: `  quorate nodes
   quorate nodes check     # is every node well, and may the next one be restarted?
   quorate nodes init      # these nodes are new: no tick waits for the grace`,
-		Args: usage(noArgs),
-		RunE: a.onCluster(f, func(ctx context.Context, cl cluster.Cluster, _ []string) error {
+		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error {
 			rows, err := cl.Nodes(ctx)
 			if err == nil {
-				err = printNodes(a.Out, rows, format)
+				err = printNodes(a.Out, rows, a.format)
 			}
 			if err != nil {
 				return err
@@ -41,12 +39,12 @@ abstaining nodes answer.`,
 			return listing.Quorate(rows)
 		}),
 	}
-	outputFlag(c, &format)
-	c.AddCommand(a.nodesInitCommand(f), a.nodesCheckCommand(f), a.nodesChangeCommand(f))
+	outputFlag(c, a)
+	c.AddCommand(nodesInitCommand(a), nodesCheckCommand(a), nodesChangeCommand(a))
 	return c
 }
 
-func (a App) nodesInitCommand(f *flags) *cobra.Command {
+func nodesInitCommand(a *cli) *cobra.Command {
 	var recovery bool
 	c := &cobra.Command{
 		Use:   "init",
@@ -60,9 +58,8 @@ being formatted. It formats the blank nodes if a quorum answers. They abstain fo
 grace.`,
 		Example: `  quorate nodes init --config prod.yaml
   quorate nodes init --recover`,
-		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withStore(c.Context(), f, func(s *cluster.Store) error {
+			return a.withStore(c.Context(), func(s *cluster.Store) error {
 				return s.EachCell(func(s *members.Set) error {
 					if err := s.Init(c.Context(), recovery); err != nil {
 						return err
@@ -133,7 +130,7 @@ func vouches(r listing.Node) string {
 	return "-"
 }
 
-func (a App) nodesChangeCommand(f *flags) *cobra.Command {
+func nodesChangeCommand(a *cli) *cobra.Command {
 	var to string
 	var dryRun bool
 	c := &cobra.Command{
@@ -153,15 +150,14 @@ redis.restart_grace after the opening, and until the replicas are restarted with
 Running jobs lose their leases.`,
 		Example: `  quorate nodes change --config prod.yaml --to new.yaml --dry-run
   quorate nodes change --config prod.yaml --to new.yaml`,
-		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if to == "" {
 				return failure.Usagef("--to is missing: name the configuration with the new nodes")
 			}
-			if err := f.noServer(); err != nil {
+			if err := a.noServer(); err != nil {
 				return err
 			}
-			change, err := readChange(f, to)
+			change, err := readChange(a, to)
 			if err != nil {
 				return err
 			}
@@ -170,7 +166,7 @@ Running jobs lose their leases.`,
 			if err := change.Run(c.Context()); err != nil {
 				return err
 			}
-			a.printNextSteps(change, to)
+printNextSteps(a,change, to)
 			return nil
 		},
 	}
@@ -181,18 +177,18 @@ Running jobs lose their leases.`,
 
 // readChange reads both configurations. --set and the environment apply to both; if they
 // override the node lists, both are equal, and the change is refused later.
-func readChange(f *flags, to string) (members.Change, error) {
-	from, err := config.ReadCluster(f.source())
+func readChange(a *cli, to string) (members.Change, error) {
+	from, err := config.ReadCluster(a.source())
 	if err != nil {
 		return members.Change{}, err
 	}
-	source := f.source()
+	source := a.source()
 	source.Path = to
 	target, err := config.ReadCluster(source)
 	return members.Change{From: from, To: target}, err
 }
 
-func (a App) printNextSteps(c members.Change, to string) {
+func printNextSteps(a *cli, c members.Change, to string) {
 	if c.DryRun {
 		fmt.Fprintln(a.Out, "nothing was changed; run it without --dry-run to do this")
 		return

@@ -16,8 +16,7 @@ import (
 // errUnwell is the error of nodes check after it has printed its findings.
 var errUnwell = errors.New("some nodes need attention; see above")
 
-func (a App) nodesCheckCommand(f *flags) *cobra.Command {
-	var format string
+func nodesCheckCommand(a *cli) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check",
 		Short: "Check each node, and say whether the next one may be restarted",
@@ -29,11 +28,10 @@ Exit code 0 if there are no findings and every node votes, 1 if you must act or 
 4 if fewer than a quorum answer.`,
 		Example: `  quorate nodes check
   until quorate nodes check; do sleep 5; done   # then restart the next node`,
-		Args: usage(noArgs),
-		RunE: a.onCluster(f, func(ctx context.Context, cl cluster.Cluster, _ []string) error {
+		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error {
 			cells, err := cl.Check(ctx)
 			if err == nil {
-				err = printCheckup(a.Out, cells, format)
+				err = printCheckup(a.Out, cells, a.format)
 			}
 			if err != nil {
 				return err
@@ -41,7 +39,7 @@ Exit code 0 if there are no findings and every node votes, 1 if you must act or 
 			return judged(cells)
 		}),
 	}
-	outputFlag(c, &format)
+	outputFlag(c, a)
 	return c
 }
 

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -12,8 +13,7 @@ import (
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
-func (a App) pauseCommand(f *flags) *cobra.Command {
-	var who author
+func pauseCommand(a *cli) *cobra.Command {
 	var what target
 	c := &cobra.Command{
 		Use:   "pause [JOB]",
@@ -28,18 +28,24 @@ paused while any pause covers it: its own, one of its tags, or all.`,
 		Example: `  quorate pause nightly-report --reason "the bank is down"
   quorate pause --tag finance --reason "closing of the year"
   quorate pause --all --reason "moving to another data centre" --as ops`,
-		Args: usage(cobra.MaximumNArgs(1)),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.setPause(c, f, acts.Pause, who, what, args)
+			act, err := what.act(acts.Pause, args)
+			if err != nil {
+				return err
+			}
+			if a.reason == "" {
+				return failure.Usagef(`give a reason with --reason "…": every skipped tick will have it`)
+			}
+			return pauseOrResume(c.Context(), a, act, "")
 		},
 	}
 	targetFlags(c, &what)
-	authorFlags(c, &who)
+	authorFlags(c, a)
 	return c
 }
 
-func (a App) pausesCommand(f *flags) *cobra.Command {
-	var format string
+func pausesCommand(a *cli) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pauses",
 		Short: "List the pauses in force, oldest first",
@@ -48,10 +54,9 @@ includes pauses of jobs and tags that do not exist. quorate resume --id ends any
 them. quorate jobs shows the jobs that the configuration pauses (paused: true).`,
 		Example: `  quorate pauses
   quorate resume --id "$(quorate pauses -o json | jq -r '.[0].id')"`,
-		Args: usage(noArgs),
-		RunE: listRows(a, f, &format, cluster.Cluster.Pauses, pauseListing),
+		RunE: listRows(a, cluster.Cluster.Pauses, pauseListing),
 	}
-	outputFlag(c, &format)
+	outputFlag(c, a)
 	return c
 }
 
@@ -68,8 +73,7 @@ func pauseListing(rows []listing.Act) output.Table[listing.Act] {
 	}
 }
 
-func (a App) resumeCommand(f *flags) *cobra.Command {
-	var who author
+func resumeCommand(a *cli) *cobra.Command {
 	var what target
 	var id string
 	c := &cobra.Command{
@@ -80,46 +84,36 @@ job stays paused while one of its tags is. To resume a job with paused: true, ch
 the configuration. --id ends the pause with an ID from quorate pauses.`,
 		Example: `  quorate resume nightly-report
   quorate resume --tag finance --reason "the books are closed"`,
-		Args: usage(cobra.MaximumNArgs(1)),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if id == "" {
-				return a.setPause(c, f, acts.Resume, who, what, args)
+			if id != "" {
+				if len(args) > 0 || what.tag != "" || what.all {
+					return failure.Usagef("--id: write it alone, without a job, --tag and --all")
+				}
+				return pauseOrResume(c.Context(), a, acts.Act{Kind: acts.Resume}, id)
 			}
-			if len(args) > 0 || what.tag != "" || what.all {
-				return failure.Usagef("--id: write it alone, without a job, --tag and --all")
+			act, err := what.act(acts.Resume, args)
+			if err != nil {
+				return err
 			}
-			return a.doPause(c, f, who.sign(acts.Act{Kind: acts.Resume}), id)
+			return pauseOrResume(c.Context(), a, act, "")
 		},
 	}
 	c.Flags().StringVar(&id, "id", "", "the pause with this `ID`")
 	targetFlags(c, &what)
-	authorFlags(c, &who)
+	authorFlags(c, a)
 	return c
 }
 
-// setPause pauses or resumes the target of the flags.
-func (a App) setPause(c *cobra.Command, f *flags, kind acts.Kind, who author, what target, args []string) error {
-	act, err := what.act(kind, args)
-	if err != nil {
-		return err
-	}
-	if kind == acts.Pause && who.reason == "" {
-		return failure.Usagef(`give a reason with --reason "…": every skipped tick will have it`)
-	}
-	return a.doPause(c, f, who.sign(act), "")
-}
-
-// doPause requests the act, or ends the pause with the ID.
-func (a App) doPause(c *cobra.Command, f *flags, act acts.Act, id string) error {
-	return a.withCluster(c.Context(), f, func(cl cluster.Cluster) error {
-		done, warning, err := cl.PauseOrResume(c.Context(), act, id)
+// pauseOrResume requests the act, or ends the pause with the ID.
+func pauseOrResume(ctx context.Context, a *cli, act acts.Act, id string) error {
+	return a.withCluster(ctx, func(cl cluster.Cluster) error {
+		done, warning, err := cl.PauseOrResume(ctx, a.sign(act), id)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(a.Out, "%s: %sd by %s; replicas follow within two seconds\n", done.Target(), act.Kind, listing.Text(done.By))
-		if warning != "" {
-			a.warn("%s", warning)
-		}
+		a.warnOf(warning)
 		return nil
 	})
 }

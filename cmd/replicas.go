@@ -16,16 +16,14 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-func (a App) replicasCommand(f *flags) *cobra.Command {
-	var format string
+func replicasCommand(a *cli) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "replicas",
 		Short:   "List the replicas that were seen lately",
 		Example: "  quorate replicas",
-		Args:    usage(noArgs),
-		RunE:    listRows(a, f, &format, cluster.Cluster.Replicas, asOfNow(replicaListing)),
+		RunE:    listRows(a, cluster.Cluster.Replicas, asOfNow(replicaListing)),
 	}
-	outputFlag(c, &format)
+	outputFlag(c, a)
 	return c
 }
 

@@ -15,20 +15,23 @@ const (
 	groupAct    = "act"
 )
 
-// flags are the flags of every command.
-type flags struct {
+// A cli is one command line: the program with the flags that several commands have.
+type cli struct {
+	App
+
 	config            string
 	set               []string
 	server, tokenFile string // of the API, which replaces the nodes
+	format            string // of a listing: table or json
+	by, reason        string // of an act
 }
 
 // source is where the configuration is read from.
-func (f *flags) source() config.Source {
-	return config.Source{Path: f.config, Set: f.set}
+func (a *cli) source() config.Source {
+	return config.Source{Path: a.config, Set: a.set}
 }
 
-func (a App) root() *cobra.Command {
-	var f flags
+func newRoot(a *cli) *cobra.Command {
 	root := &cobra.Command{
 		Use:   a.name(),
 		Short: "Cron for services that run as N identical replicas",
@@ -44,7 +47,7 @@ Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 not found,
   quorate ticks nightly-report --limit 5`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          usage(noCommand),
+		Args:          noCommand,
 		Version:       a.versionLine(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return c.Help()
@@ -57,31 +60,53 @@ Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 not found,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return failure.Usagef("%w; see %s --help", err, c.CommandPath())
 	})
-	root.PersistentFlags().StringVarP(&f.config, "config", "c", "", "configuration `file` (default $QUORATE_CONFIG, else ./config.yaml)")
-	root.PersistentFlags().StringArrayVar(&f.set, "set", nil, "override a key of the configuration, `path=value` (jobs/nightly/timeout=5m); may be repeated")
+	root.PersistentFlags().StringVarP(&a.config, "config", "c", "", "configuration `file` (default $QUORATE_CONFIG, else ./config.yaml)")
+	root.PersistentFlags().StringArrayVar(&a.set, "set", nil, "override a key of the configuration, `path=value` (jobs/nightly/timeout=5m); may be repeated")
+	addCommands(root, a)
+	completeShells(root)
+	completeJobs(root, a)
+	a.rename(root)
+	return root
+}
+
+// addCommands adds all commands. A command takes no arguments unless it has a check of
+// its own; wrong arguments are bad usage.
+func addCommands(root *cobra.Command, a *cli) {
 	root.AddGroup(
 		&cobra.Group{ID: groupRun, Title: "Run:"},
 		&cobra.Group{ID: groupConfig, Title: "Check the configuration:"},
 		&cobra.Group{ID: groupLook, Title: "Inspect the cluster (reads the nodes, needs no replica):"},
 		&cobra.Group{ID: groupAct, Title: "Act on the whole cluster (recorded in the audit log):"},
 	)
-	for group, commands := range map[string][]*cobra.Command{
-		groupRun:    {a.runCommand(&f), a.devCommand(&f)},
-		groupConfig: {a.validateCommand(&f), a.schemaCommand(), a.nextCommand(&f), a.explainCommand(&f), a.usersCommand()},
-		groupLook:   {a.jobsCommand(&f), a.ticksCommand(&f), a.runsCommand(&f), a.logsCommand(&f), a.replicasCommand(&f), a.locksCommand(&f), a.nodesCommand(&f), a.topCommand(&f)},
-		groupAct:    {a.triggerCommand(&f), a.pauseCommand(&f), a.resumeCommand(&f), a.pausesCommand(&f), a.backfillCommand(&f), a.cancelCommand(&f), a.auditCommand(&f)},
+	type build = func(*cli) *cobra.Command
+	for group, commands := range map[string][]build{
+		groupRun:    {runCommand, devCommand},
+		groupConfig: {validateCommand, schemaCommand, nextCommand, explainCommand, usersCommand},
+		groupLook:   {jobsCommand, ticksCommand, runsCommand, logsCommand, replicasCommand, locksCommand, nodesCommand, topCommand},
+		groupAct:    {triggerCommand, pauseCommand, resumeCommand, pausesCommand, backfillCommand, cancelCommand, auditCommand},
+		"":          {versionCommand},
 	} {
-		for _, c := range commands {
+		for _, build := range commands {
+			c := build(a)
 			if c.GroupID = group; group == groupLook || group == groupAct {
-				c.PersistentFlags().StringVar(&f.server, "server", "", "ask the API of a replica at this `URL` instead of the nodes (token: $QUORATE_TOKEN)")
-				c.PersistentFlags().StringVar(&f.tokenFile, "token-file", "", "`file` with the token for --server")
+				c.PersistentFlags().StringVar(&a.server, "server", "", "ask the API of a replica at this `URL` instead of the nodes (token: $QUORATE_TOKEN)")
+				c.PersistentFlags().StringVar(&a.tokenFile, "token-file", "", "`file` with the token for --server")
 			}
 			root.AddCommand(c)
 		}
 	}
-	root.AddCommand(a.versionCommand())
-	completeShells(root)
-	completeJobs(root, &f)
-	a.rename(root)
-	return root
+	eachCommand(root, func(c *cobra.Command) {
+		if c.Args == nil {
+			c.Args = noArgs
+		}
+		c.Args = usage(c.Args)
+	})
+}
+
+// eachCommand calls do for c and all commands below it.
+func eachCommand(c *cobra.Command, do func(*cobra.Command)) {
+	do(c)
+	for _, sub := range c.Commands() {
+		eachCommand(sub, do)
+	}
 }

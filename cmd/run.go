@@ -15,7 +15,7 @@ import (
 	"github.com/quorate/quorate/scheduler/replica/dashboard"
 )
 
-func (a App) runCommand(f *flags) *cobra.Command {
+func runCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "run",
 		Short: "Run one replica until SIGTERM, then drain",
@@ -29,9 +29,8 @@ serves added and changed jobs from then on and drops removed ones; running jobs
 continue. A file with a mistake changes nothing. Other settings need a restart.`,
 		Example: `  quorate run --config prod.yaml
   QUORATE__LOG__LEVEL=debug quorate run --set scheduler/drain_timeout=10s`,
-		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			source := f.source()
+			source := a.source()
 			cfg, err := config.Read(source, a.Registry)
 			if err != nil {
 				return err

@@ -25,8 +25,8 @@ type nextRow struct {
 	local string // in the job's zone, for the table
 }
 
-func (a App) nextCommand(f *flags) *cobra.Command {
-	var format, from string
+func nextCommand(a *cli) *cobra.Command {
+	var from string
 	var n int
 	var excluded bool
 	c := &cobra.Command{
@@ -38,7 +38,7 @@ moves or leaves out, ticks that jitter delays, and the first and last tick of a 
 with starts or ends. --excluded also lists ticks that calendars exclude.`,
 		Example: `  quorate next
   quorate next nightly-report -n 3 --from 2027-03-27T00:00:00Z`,
-		Args: usage(cobra.MaximumNArgs(1)),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			start := time.Now()
 			if from != "" {
@@ -47,55 +47,49 @@ with starts or ends. --excluded also lists ticks that calendars exclude.`,
 					return failure.Usagef("--from %s: write a time such as 2027-01-01T00:00:00Z", from)
 				}
 			}
-			cfg, err := config.Read(f.source(), nil)
+			_, list, err := readJobs(a.source(), args...)
 			if err != nil {
 				return err
 			}
-			list, err := cfg.JobList(nil)
-			if err != nil {
-				return err
-			}
-			rows, err := nextRows(list, args, excluded, start, n)
-			if err != nil {
-				return err
-			}
-			return nextListing(rows).Print(a.Out, format)
+			return nextListing(nextRows(list, excluded, start, n)).Print(a.Out, a.format)
 		},
 	}
-	outputFlag(c, &format)
+	outputFlag(c, a)
 	limitFlag(c, &n, 10)
 	c.Flags().BoolVar(&excluded, "excluded", false, "also list ticks that calendars exclude, with a note")
 	c.Flags().StringVar(&from, "from", "", "only ticks that start after this `time` (RFC 3339; default now)")
 	return c
 }
 
-// nextRows merges the next ticks of the named job, or of all.
-func nextRows(list []scheduler.Job, names []string, excluded bool, from time.Time, n int) ([]nextRow, error) {
-	if len(names) == 1 {
-		i := slices.IndexFunc(list, func(j scheduler.Job) bool { return j.Name == names[0] })
-		if i < 0 {
-			return nil, fmt.Errorf("job %q %w in the configuration; quorate next without a name lists all", names[0], listing.ErrNotFound)
-		}
-		list = list[i : i+1]
+// readJobs reads the configuration and its jobs, or the one with the name.
+func readJobs(source config.Source, names ...string) (*config.Config, []scheduler.Job, error) {
+	cfg, err := config.Read(source, nil)
+	if err != nil {
+		return nil, nil, err
 	}
-	type planned struct {
-		schedule.Planned
-		job scheduler.Job
+	list, err := cfg.JobList(nil)
+	if err != nil || len(names) == 0 {
+		return cfg, list, err
 	}
-	var all []planned
+	list = slices.DeleteFunc(list, func(j scheduler.Job) bool { return j.Name != names[0] })
+	if len(list) == 0 {
+		return nil, nil, fmt.Errorf("job %q %w in the configuration; quorate next without a name lists all", names[0], listing.ErrNotFound)
+	}
+	return cfg, list, nil
+}
+
+// nextRows merges the next ticks of the jobs.
+func nextRows(list []scheduler.Job, excluded bool, from time.Time, n int) []nextRow {
+	var rows []nextRow
 	for _, j := range list {
 		for _, p := range j.Coming(from, n, excluded) {
-			all = append(all, planned{p, j})
+			rows = append(rows, newNextRow(j, p))
 		}
 	}
-	slices.SortStableFunc(all, func(x, y planned) int {
-		return cmp.Or(x.Tick.Compare(y.Tick), cmp.Compare(x.job.Name, y.job.Name))
+	slices.SortStableFunc(rows, func(x, y nextRow) int {
+		return cmp.Or(listing.Time(&x.Tick).Compare(listing.Time(&y.Tick)), cmp.Compare(x.Job, y.Job))
 	})
-	var rows []nextRow
-	for _, p := range all[:min(len(all), n)] {
-		rows = append(rows, newNextRow(p.job, p.Planned))
-	}
-	return rows, nil
+	return rows[:min(len(rows), n)]
 }
 
 func newNextRow(j scheduler.Job, p schedule.Planned) nextRow {
@@ -129,7 +123,7 @@ func nextListing(rows []nextRow) output.Table[nextRow] {
 	}
 }
 
-func (a App) explainCommand(f *flags) *cobra.Command {
+func explainCommand(a *cli) *cobra.Command {
 	var timezone, job string
 	c := &cobra.Command{
 		Use:   "explain SPEC... | --job JOB",
@@ -140,11 +134,11 @@ that of a job in the configuration, with all settings that affect its ticks.`,
   quorate explain --timezone Europe/Paris "30 2 * * fri#2" "30 3 L * *"
   quorate explain --job nightly-report "H H(0-5) * * *"
   quorate explain --job nightly-report`,
-		Args: usage(wholeSpecs),
+		Args: wholeSpecs,
 		RunE: func(_ *cobra.Command, specs []string) error {
 			explain := func() (string, error) { return explainSpecs(specs, timezone, job) }
 			if len(specs) == 0 {
-				explain = func() (string, error) { return explainJob(f.source(), job) }
+				explain = func() (string, error) { return explainJob(a.source(), job) }
 			}
 			text, err := explain()
 			if err == nil {
@@ -177,23 +171,15 @@ func explainSpecs(specs []string, timezone, job string) (string, error) {
 
 // explainJob explains the schedule of a job in the configuration.
 func explainJob(source config.Source, name string) (string, error) {
-	cfg, err := config.Read(source, nil)
+	cfg, list, err := readJobs(source, name)
 	if err != nil {
 		return "", err
 	}
-	list, err := cfg.JobList(nil)
-	if err != nil {
-		return "", err
-	}
-	i := slices.IndexFunc(list, func(j scheduler.Job) bool { return j.Name == name })
-	if i < 0 {
-		return "", fmt.Errorf("job %q %w in the configuration; quorate next lists all", name, listing.ErrNotFound)
-	}
-	text := schedule.Describe(list[i].Schedule)
+	text := schedule.Describe(list[0].Schedule)
 	if dst, usual := cfg.Jobs[name].DST, config.DefaultPolicy().DST; dst != usual {
 		text += fmt.Sprintf("; when clocks change: gap %s, overlap %s", dst.Gap, dst.Overlap)
 	}
-	if jitter := list[i].Jitter; jitter > 0 {
+	if jitter := list[0].Jitter; jitter > 0 {
 		text += fmt.Sprintf("; each tick starts less than %s later, by as much on every replica", jitter)
 	}
 	return text, nil

@@ -30,36 +30,25 @@ type selection struct {
 // selectionFlags adds the filters to a listing.
 func selectionFlags(c *cobra.Command, s *selection) {
 	limitFlag(c, &s.limit, usualRows)
-	flags := c.Flags()
+	flags, outcomes, triggers, codes := c.Flags(), textsOf(ledger.Outcomes()), textsOf(ledger.Triggers()), textsOf(ledger.Codes())
 	flags.StringVar(&s.since, "since", "", "only ticks from this `time` on: RFC 3339, or an age (24h)")
 	flags.StringVar(&s.until, "until", "", "only ticks before this `time`: RFC 3339, or an age (24h)")
-	flags.StringSliceVar(&s.outcomes, "outcome", nil, "only these `outcomes`: "+strings.Join(outcomeNames(), ", "))
-	flags.StringSliceVar(&s.triggers, "trigger", nil, "only these `triggers`: "+strings.Join(triggerNames(), ", "))
-	flags.StringSliceVar(&s.reasons, "reason", nil, "only these reason `codes`: "+strings.Join(codeNames(), ", "))
-	completeList(c, "outcome", outcomeNames())
-	completeList(c, "trigger", triggerNames())
-	completeList(c, "reason", codeNames())
+	flags.StringSliceVar(&s.outcomes, "outcome", nil, "only these `outcomes`: "+strings.Join(outcomes, ", "))
+	flags.StringSliceVar(&s.triggers, "trigger", nil, "only these `triggers`: "+strings.Join(triggers, ", "))
+	flags.StringSliceVar(&s.reasons, "reason", nil, "only these reason `codes`: "+strings.Join(codes, ", "))
+	completeList(c, "outcome", outcomes)
+	completeList(c, "trigger", triggers)
+	completeList(c, "reason", codes)
 	flags.BoolVarP(&s.follow, "follow", "f", false, "keep listing what has ended, oldest first, until interrupted; JSON as one object per line")
 }
 
 // textsOf converts the values of an enumeration to flag values.
-func textsOf[T ~string](values ...T) []string {
+func textsOf[T ~string](values []T) []string {
 	list := make([]string, len(values))
 	for i, v := range values {
 		list[i] = string(v)
 	}
 	return list
-}
-
-func outcomeNames() []string {
-	return textsOf(ledger.Running, ledger.Succeeded, ledger.Failed, ledger.TimedOut, ledger.LeaseLost,
-		ledger.Interrupted, ledger.Cancelled, ledger.Skipped, ledger.Missed)
-}
-
-func codeNames() []string { return textsOf(ledger.Codes()...) }
-
-func triggerNames() []string {
-	return textsOf(ledger.BySchedule, ledger.ByCatchUp, ledger.ByRerun, ledger.ByManual, ledger.ByBackfill, ledger.ByChain)
 }
 
 // query returns the query that the flags stand for, without a job.
@@ -72,13 +61,13 @@ func (s selection) query(now time.Time) (ledger.Query, error) {
 	if q.Before, err = instant("--until", s.until, now); err != nil {
 		return q, err
 	}
-	if q.Outcomes, err = chosen[ledger.Outcome]("--outcome", s.outcomes, outcomeNames()); err != nil {
+	if q.Outcomes, err = chosen("--outcome", s.outcomes, ledger.Outcomes()); err != nil {
 		return q, err
 	}
-	if q.Triggers, err = chosen[ledger.Trigger]("--trigger", s.triggers, triggerNames()); err != nil {
+	if q.Triggers, err = chosen("--trigger", s.triggers, ledger.Triggers()); err != nil {
 		return q, err
 	}
-	q.Reasons, err = chosen[ledger.Code]("--reason", s.reasons, codeNames())
+	q.Reasons, err = chosen("--reason", s.reasons, ledger.Codes())
 	return q, err
 }
 
@@ -98,11 +87,11 @@ func instant(flag, text string, now time.Time) (time.Time, error) {
 }
 
 // chosen checks the values of a list flag.
-func chosen[T ~string](flag string, values, known []string) ([]T, error) {
+func chosen[T ~string](flag string, values []string, known []T) ([]T, error) {
 	var list []T
 	for _, v := range values {
-		if !slices.Contains(known, v) {
-			return nil, failure.Usagef("%s %s: write some of %s", flag, v, strings.Join(known, ","))
+		if !slices.Contains(known, T(v)) {
+			return nil, failure.Usagef("%s %s: write some of %s", flag, v, strings.Join(textsOf(known), ","))
 		}
 		list = append(list, T(v))
 	}
@@ -127,7 +116,7 @@ func runSource(read func(context.Context, ledger.Query) ([]listing.Run, error)) 
 }
 
 // show prints the selection, once or continuously.
-func show[R any](ctx context.Context, a App, s selection, format string, from source[R]) error {
+func show[R any](ctx context.Context, a *cli, s selection, from source[R]) error {
 	q, err := s.query(time.Now())
 	if err != nil {
 		return err
@@ -135,10 +124,10 @@ func show[R any](ctx context.Context, a App, s selection, format string, from so
 	if s.follow {
 		q.Limit = max(s.limit, followLook)
 		f := follower[R]{source: from, query: q, first: min(s.limit, followFirst), warn: a.warn}
-		return f.follow(ctx, func(rows []R) error { return from.table(rows).Stream(a.Out, format, &f.sheet) })
+		return f.follow(ctx, func(rows []R) error { return from.table(rows).Stream(a.Out, a.format, &f.sheet) })
 	}
 	rows, err := from.read(ctx, q)
-	return printRows(a, format, from.table, rows[:min(len(rows), q.Limit)], err)
+	return printRows(a, from.table, rows[:min(len(rows), q.Limit)], err)
 }
 
 const (

@@ -44,7 +44,7 @@ func TestLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
-		app := App{Out: &out, Err: &out}
+		app := &cli{App: App{Out: &out, Err: &out}, format: "table"}
 		ctx, cancel := context.WithCancel(t.Context())
 		looks := 0
 		read := func(_ context.Context, q ledger.Query) ([]listing.Run, error) {
@@ -60,7 +60,7 @@ func TestLimit(t *testing.T) {
 			return all, nil
 		}
 		follow := selection{limit: 2, follow: true}
-		if err := show(ctx, app, follow, "table", runSource(read)); err != nil {
+		if err := show(ctx, app, follow, runSource(read)); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(out.String(), "succeeded"); n != 3 {
@@ -70,7 +70,7 @@ func TestLimit(t *testing.T) {
 		more := func(ctx context.Context, _ ledger.Query) ([]listing.Run, error) {
 			return read(ctx, ledger.Query{Limit: 30})
 		}
-		if err := show(t.Context(), app, selection{limit: 2}, "table", runSource(more)); err != nil {
+		if err := show(t.Context(), app, selection{limit: 2}, runSource(more)); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(out.String(), "succeeded"); n != 2 {

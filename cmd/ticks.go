@@ -16,8 +16,7 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-func (a App) ticksCommand(f *flags) *cobra.Command {
-	var format string
+func ticksCommand(a *cli) *cobra.Command {
 	var s selection
 	c := &cobra.Command{
 		Use:   "ticks JOB",
@@ -29,20 +28,19 @@ schedule that was served last.`,
   quorate ticks nightly-report --since 24h --outcome failed,missed
   quorate ticks nightly-report --reason overlap,no_quorum
   quorate ticks nightly-report -o json --limit 5 | jq '.[] | select(.outcome == "missed")'`,
-		Args: usage(cobra.ExactArgs(1)),
-		RunE: a.onCluster(f, func(ctx context.Context, cl cluster.Cluster, args []string) error {
-			return show(ctx, a, s, format, tickSource(func(ctx context.Context, q ledger.Query) ([]listing.Tick, error) {
+		Args: cobra.ExactArgs(1),
+		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, args []string) error {
+			return show(ctx, a, s, tickSource(func(ctx context.Context, q ledger.Query) ([]listing.Tick, error) {
 				return cl.Ticks(ctx, args[0], q)
 			}))
 		}),
 	}
-	outputFlag(c, &format)
+	outputFlag(c, a)
 	selectionFlags(c, &s)
 	return c
 }
 
-func (a App) runsCommand(f *flags) *cobra.Command {
-	var format string
+func runsCommand(a *cli) *cobra.Command {
 	var s selection
 	c := &cobra.Command{
 		Use:   "runs [JOB]",
@@ -50,14 +48,14 @@ func (a App) runsCommand(f *flags) *cobra.Command {
 		Example: `  quorate runs
   quorate runs --since 24h --outcome failed,timed_out
   quorate runs nightly-report --follow`,
-		Args: usage(cobra.MaximumNArgs(1)),
-		RunE: a.onCluster(f, func(ctx context.Context, cl cluster.Cluster, args []string) error {
-			return show(ctx, a, s, format, runSource(func(ctx context.Context, q ledger.Query) ([]listing.Run, error) {
+		Args: cobra.MaximumNArgs(1),
+		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, args []string) error {
+			return show(ctx, a, s, runSource(func(ctx context.Context, q ledger.Query) ([]listing.Run, error) {
 				return cl.Runs(ctx, strings.Join(args, ""), q, s.follow)
 			}))
 		}),
 	}
-	outputFlag(c, &format)
+	outputFlag(c, a)
 	selectionFlags(c, &s)
 	return c
 }
@@ -110,8 +108,7 @@ func limitFlag(c *cobra.Command, limit *int, usual int) {
 	}
 }
 
-func (a App) logsCommand(f *flags) *cobra.Command {
-	var format string
+func logsCommand(a *cli) *cobra.Command {
 	var attempt int
 	c := &cobra.Command{
 		Use:   "logs JOB [RUN]",
@@ -121,16 +118,16 @@ lines from level info on, and the output of exec jobs. The log of a running run 
 to 5 seconds old. The ledger keeps the last 16 KiB of a log as long as the run.`,
 		Example: `  quorate logs nightly-report
   quorate logs nightly-report 2026-12-01T02:00:00Z --attempt 1`,
-		Args: usage(cobra.RangeArgs(1, 2)),
-		RunE: a.onCluster(f, func(ctx context.Context, cl cluster.Cluster, args []string) error {
+		Args: cobra.RangeArgs(1, 2),
+		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, args []string) error {
 			row, err := cl.Log(ctx, args[0], strings.Join(args[1:], ""), attempt)
 			if err != nil {
 				return err
 			}
-			return printLog(a.Out, row, format)
+			return printLog(a.Out, row, a.format)
 		}),
 	}
-	outputFlag(c, &format)
+	outputFlag(c, a)
 	c.Flags().IntVar(&attempt, "attempt", 0, "`number` of the attempt, from 1; default the last")
 	return c
 }

@@ -19,7 +19,7 @@ const (
 	mostBack   = 30 * 24 * time.Hour
 )
 
-func (a App) topCommand(f *flags) *cobra.Command {
+func topCommand(a *cli) *cobra.Command {
 	var of top.Options
 	c := &cobra.Command{
 		Use:   "top",
@@ -44,7 +44,6 @@ more than a tenth of the time.`,
   quorate top --every 5s --since 12h
   quorate top --server https://cron.example.com
   quorate top --once | head -3`,
-		Args: usage(noArgs),
 		PreRunE: func(*cobra.Command, []string) error {
 			switch {
 			case of.Every < leastEvery:
@@ -54,7 +53,7 @@ more than a tenth of the time.`,
 			}
 			return nil
 		},
-		RunE: a.onCluster(f, func(ctx context.Context, cl cluster.Cluster, _ []string) error {
+		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error {
 			return top.Run(ctx, a.In, a.Out, cl, of)
 		}),
 	}

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -14,8 +15,7 @@ import (
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
-func (a App) triggerCommand(f *flags) *cobra.Command {
-	var who author
+func triggerCommand(a *cli) *cobra.Command {
 	var wait bool
 	var within time.Duration
 	var object string
@@ -37,36 +37,41 @@ With --wait the command waits for the run to end and prints its row. The exit co
 		Example: `  quorate trigger nightly-report --reason "yesterday's failed"
   quorate trigger nightly-report --param customer=acme --param copies=2 --wait
   quorate trigger nightly-report --params '{"customer": "acme"}'`,
-		Args: usage(cobra.ExactArgs(1)),
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			params, err := readParams(object, pairs)
 			if err := errors.Join(err, checkWithin(within)); err != nil {
 				return err
 			}
-			act := who.sign(acts.Act{Kind: acts.Trigger, Job: args[0], Within: within, Params: params})
-			return a.withCluster(c.Context(), f, func(cl cluster.Cluster) error {
-				asked, err := cl.Trigger(c.Context(), act)
-				if err != nil {
-					return err
-				}
-				if !wait {
-					a.say("%s: requested run %s; see quorate runs %s, or quorate audit", act.Job, asked.Run, act.Job)
-					return nil
-				}
-				row, err := asked.Wait(c.Context())
-				if row == nil {
-					return err
-				}
-				return printRows(a, "table", runTable, []listing.Run{*row}, err)
-			})
+			act := a.sign(acts.Act{Kind: acts.Trigger, Job: args[0], Within: within, Params: params})
+			return trigger(c.Context(), a, act, wait)
 		},
 	}
 	c.Flags().BoolVarP(&wait, "wait", "w", false, "wait for the run to end; exit code 1 unless it succeeded")
 	c.Flags().DurationVar(&within, "within", acts.DefaultWithin(acts.Trigger), "how long the run may wait for its start")
 	c.Flags().StringVar(&object, "params", "", "params as a JSON `object`")
 	c.Flags().StringArrayVar(&pairs, "param", nil, "a param, `key=value`; the value is JSON, such as a number, else text; may be repeated")
-	authorFlags(c, &who)
+	authorFlags(c, a)
 	return c
+}
+
+// trigger requests a run, and may wait for it to end.
+func trigger(ctx context.Context, a *cli, act acts.Act, wait bool) error {
+	return a.withCluster(ctx, func(cl cluster.Cluster) error {
+		asked, err := cl.Trigger(ctx, act)
+		if err != nil {
+			return err
+		}
+		if !wait {
+			a.say("%s: requested run %s; see quorate runs %s, or quorate audit", act.Job, asked.Run, act.Job)
+			return nil
+		}
+		row, err := asked.Wait(ctx)
+		if row == nil {
+			return err
+		}
+		return printRows(a, runTable, []listing.Run{*row}, err)
+	})
 }
 
 // readParams combines the params of the flags, nil if there are none.

@@ -15,7 +15,7 @@ import (
 	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
-func (a App) usersCommand() *cobra.Command {
+func usersCommand(a *cli) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "users",
 		Short: "Create the secrets with which users log in to the API and the dashboard",
@@ -28,14 +28,13 @@ configuration keeps them hashed only, under http.users or in http.users_file:
       deploy: {role: admin, token: "sha256$…"}`,
 		Example: `  quorate users token
   quorate users password`,
-		Args: usage(noArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.usersTokenCommand(), a.usersPasswordCommand())
+	c.AddCommand(usersTokenCommand(a), usersPasswordCommand(a))
 	return c
 }
 
-func (a App) usersTokenCommand() *cobra.Command {
+func usersTokenCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "token",
 		Short: "Create a token for a program, and print it with its hash",
@@ -43,7 +42,6 @@ func (a App) usersTokenCommand() *cobra.Command {
 Authorization: Bearer TOKEN, and its hash for the configuration. The token is shown
 once and cannot be recovered from the hash.`,
 		Example: `  quorate users token`,
-		Args:    usage(noArgs),
 		RunE: func(*cobra.Command, []string) error {
 			token, stored := identity.NewToken()
 			fmt.Fprintf(a.Out, "token:         %s\nconfiguration: %s\n", token, stored)
@@ -52,7 +50,7 @@ once and cannot be recovered from the hash.`,
 	}
 }
 
-func (a App) usersPasswordCommand() *cobra.Command {
+func usersPasswordCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "password",
 		Short: "Read a password, and print its hash for the configuration",
@@ -60,7 +58,6 @@ func (a App) usersPasswordCommand() *cobra.Command {
 standard input, and print its hash for the configuration.`, identity.MinPassword),
 		Example: `  quorate users password
   pass show quorate | quorate users password`,
-		Args: usage(noArgs),
 		RunE: func(*cobra.Command, []string) error {
 			password, err := readPassword(a.In, a.Err)
 			if err != nil {

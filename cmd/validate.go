@@ -9,7 +9,7 @@ import (
 	"github.com/quorate/quorate/internal/listing"
 )
 
-func (a App) validateCommand(f *flags) *cobra.Command {
+func validateCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate",
 		Short: "Report every mistake in the configuration, file:line:column",
@@ -18,9 +18,8 @@ code 2 if there is a mistake. Settings that are allowed but unlikely print a war
 References such as ${file:/run/secrets/redis} are not resolved, so you can validate
 where the secrets are absent.`,
 		Example: "  quorate validate --config prod.yaml",
-		Args:    usage(noArgs),
 		RunE: func(*cobra.Command, []string) error {
-			cfg, err := config.Read(f.source(), a.Registry)
+			cfg, err := config.Read(a.source(), a.Registry)
 			if err != nil {
 				return err
 			}
@@ -45,7 +44,7 @@ func sizeOf(r config.RedisConfig) string {
 	return fmt.Sprintf("%d nodes in %s", n, listing.Count(len(r.Cells), "cell", "cells"))
 }
 
-func (a App) schemaCommand() *cobra.Command {
+func schemaCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON schema of config.yaml",
@@ -53,7 +52,6 @@ func (a App) schemaCommand() *cobra.Command {
 begins with
   # yaml-language-server: $schema=quorate.schema.json`,
 		Example: "  quorate schema > quorate.schema.json",
-		Args:    usage(noArgs),
 		RunE: func(*cobra.Command, []string) error {
 			schema, err := config.Schema()
 			if err != nil {
