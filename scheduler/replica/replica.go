@@ -26,11 +26,11 @@ type Replica struct {
 	cluster   *redisstore.Cluster
 	cells     []*cell
 	scheduler *scheduler.Scheduler
+	observer  scheduler.Observer
 	webhooks  sinks
 	metrics   Metrics   // nil: not counted
 	dashboard Dashboard // nil without http.listen
 	tags      tagBook
-	observer  scheduler.Observer
 	reloader  *reloader     // nil where the configuration is not read again
 	reload    chan struct{} // holds one element after Reload
 
@@ -96,7 +96,6 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 		base = config.NewLogger(cfg.Log, os.Stderr)
 	}
 	r := &Replica{id: id, version: options.Version, log: base.With("replica", id), probeAddr: cfg.HTTP.ProbesListen, reload: make(chan struct{}, 1)}
-	logged := events{r.log}
 	r.beginMetrics(cfg, list, options.Metrics)
 	if r.cells, r.cluster, err = openCells(cluster, options.Redis, r.log, r.metrics); err != nil {
 		return nil, err
@@ -115,22 +114,13 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 	if err := r.openDashboard(cfg, options); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
-	listen := []scheduler.Observer{logged.observe, options.Observer, r.webhooks.observe}
-	if r.metrics != nil {
-		listen = append(listen, r.metrics.Observe)
-	}
-	if r.dashboard != nil {
-		listen = append(listen, r.dashboard.Observe)
-	}
 	if options.Traces != nil {
-		options.Traces.Begin(id)
-		listen = append(listen, options.Traces.Observe)
 		part.Middleware = []jobs.Middleware{options.Traces.Middleware}
 	}
-	r.observer = observers(listen...)
 	if secrets := cfg.Withheld(); secrets != nil {
 		part.Middleware = append(part.Middleware, secrets.Middleware)
 	}
+	r.observer = r.listeners(options)
 	part.Observer, part.Logger, part.Source = r.observer, base, r.tags.noting(options.Source)
 	part.NotifySettled = options.Observer != nil || len(r.webhooks) > 0 || r.metrics != nil
 	r.scheduler, err = scheduler.New(part, list)
@@ -138,6 +128,30 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 		return nil, errors.Join(err, r.close())
 	}
 	return r, nil
+}
+
+// listeners returns an observer that tells all parts what happens, in order.
+func (r *Replica) listeners(options Config) scheduler.Observer {
+	list := []scheduler.Observer{events{r.log}.observe}
+	if options.Observer != nil {
+		list = append(list, options.Observer)
+	}
+	list = append(list, r.webhooks.observe)
+	if r.metrics != nil {
+		list = append(list, r.metrics.Observe)
+	}
+	if r.dashboard != nil {
+		list = append(list, r.dashboard.Observe)
+	}
+	if options.Traces != nil {
+		options.Traces.Begin(r.id)
+		list = append(list, options.Traces.Observe)
+	}
+	return func(e scheduler.Event) {
+		for _, observe := range list {
+			observe(e)
+		}
+	}
 }
 
 // ID returns the name of the replica.
