@@ -87,8 +87,6 @@ type Config struct {
 	// announces StateSkewed, and every replica ranks it last. Default 500 ms; negative:
 	// any.
 	MaxClockOffset time.Duration
-	// MaxTries bounds the tries to claim one tick. Default 0: only the window bounds them.
-	MaxTries int
 	// DrainTimeout is how long running jobs may continue after Run's context has ended.
 	// Default 20 s.
 	DrainTimeout time.Duration
@@ -154,7 +152,7 @@ func (c Config) settings() attempt.Config {
 		Replica: c.Replica, Labels: c.Labels, Locker: c.Locker, Ledger: c.Ledger, Acts: c.Acts, Archive: c.Archive,
 		Observer: c.Observer, Middleware: c.Middleware, Logger: c.Logger,
 		TTL: c.TTL, ExtendEvery: c.ExtendEvery, SafetyMargin: c.SafetyMargin, MaxHold: c.MaxHold, Window: c.Window, Stagger: c.Stagger,
-		MaxTries: c.MaxTries, MaxClaims: c.MaxClaims, MaxRunning: c.MaxRunning, Random: c.Random,
+		MaxClaims: c.MaxClaims, MaxRunning: c.MaxRunning, Random: c.Random,
 	}
 }
 
@@ -176,7 +174,6 @@ func (c Config) Validate() error {
 	refuse(c.MaxHold < 0 || c.MaxHold > 0 && c.MaxHold < c.TTL,
 		"Config.MaxHold is %v: it must be at least TTL (%v), or 0 for no bound", c.MaxHold, c.TTL)
 	refuse(c.Window < 0, "Config.Window is %v: it must be positive", c.Window)
-	refuse(c.MaxTries < 0, "Config.MaxTries is %d: it must not be negative", c.MaxTries)
 	refuse(c.DrainTimeout < 0, "Config.DrainTimeout is %v: it must be positive", c.DrainTimeout)
 	refuse(c.StopTimeout < 0, "Config.StopTimeout is %v: it must be positive", c.StopTimeout)
 	refuse(c.MaxClaims < 0, "Config.MaxClaims is %d: it must be positive", c.MaxClaims)

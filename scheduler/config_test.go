@@ -42,7 +42,6 @@ func TestConfigMistakes(t *testing.T) {
 		{"MaxHold", func(c *Config) { c.MaxHold = -1 }},
 		{"SafetyMargin", func(c *Config) { c.SafetyMargin = c.TTL - c.ExtendEvery }},
 		{"Window", func(c *Config) { c.Window = -1 }},
-		{"MaxTries", func(c *Config) { c.MaxTries = -1 }},
 		{"DrainTimeout", func(c *Config) { c.DrainTimeout = -1 }},
 		{"StopTimeout", func(c *Config) { c.StopTimeout = -1 }},
 		{"BeatEvery", func(c *Config) { c.BeatEvery = -1 }},

@@ -6,7 +6,7 @@ var competition = promise{
 	plants: []plant{
 		{"contention: neither stagger nor retry", in(engine, "TestEveryTickOnceUnderContention"), []edit{
 			{engine + "internal/attempt/stagger.go", "return min(time.Duration(rank)*step, room/2)", "return 0"},
-			{engine + "internal/attempt/claim.go", "if tries == a.cfg.MaxTries || a.waits.Err() != nil {", "if true {"},
+			{engine + "internal/attempt/claim.go", "if a.waits.Err() != nil {\n\t\treturn false", "if true {\n\t\treturn false"},
 		}},
 		{"contention: all replicas have rank 0", in(engine+"internal/job/", "TestRanksAreAPermutation", "TestRankIsPinned"), []edit{
 			{engine + "internal/job/rank.go", "w > own || w == own && replica > self", "w > own && w == own"},

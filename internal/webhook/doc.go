@@ -21,6 +21,6 @@
 //
 // # Signatures
 //
-// With Config.Secret each request carries a [SignatureHeader]. Receivers check it with
-// [Verify], or as they check a Stripe signature.
+// With Config.Secret each request carries a [SignatureHeader]. Receivers check it as they
+// check a Stripe signature.
 package webhook

@@ -1,10 +1,8 @@
 package ledger
 
-import "bytes"
-
 // Rank orders the replicas' records of one tick without a run: the highest stays. A
 // policy's decision goes before a failure to run, and a drained replica knows least about
-// the others.
+// the others. With equal ranks the greater note in bytes stays, so all nodes agree.
 func (e Entry) Rank() byte {
 	switch {
 	case e.Outcome.Ran():
@@ -26,13 +24,4 @@ func (e Entry) Rank() byte {
 		return 'a'
 	}
 	return 'g'
-}
-
-// Outranks reports whether e replaces other as the record of a tick without a run. With
-// equal ranks the greater note in bytes does, so all nodes agree.
-func (e Entry) Outranks(other Entry) bool {
-	if x, y := e.Rank(), other.Rank(); x != y {
-		return x > y
-	}
-	return bytes.Compare(EncodeNote(e), EncodeNote(other)) > 0
 }

@@ -37,23 +37,3 @@ type Skimmer interface {
 	// those of a Store, or a *PartialError: then some jobs have no entries.
 	Skim(ctx context.Context, stretches []Stretch, perTick bool) ([]Skimmed, error)
 }
-
-// SkimOf returns the stretch of its job's entries, sorted newest first.
-func SkimOf(sorted []Entry, s Stretch) Skimmed {
-	var some Skimmed
-	for _, e := range sorted {
-		key := e.OrderKey()
-		if !s.NotAfter.IsZero() && key.After(s.NotAfter) {
-			continue
-		}
-		if len(some.Entries) == s.Limit || key.Before(s.Since) {
-			some.Rest = key
-			break
-		}
-		some.Entries = append(some.Entries, e)
-	}
-	for n := len(some.Entries); n > 0 && !some.Rest.IsZero() && !some.Entries[n-1].OrderKey().After(some.Rest); n-- {
-		some.Entries = some.Entries[:n-1]
-	}
-	return some
-}

@@ -1,6 +1,7 @@
 package schedtest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -46,12 +47,20 @@ func (l *Ledger) Record(ctx context.Context, e ledger.Entry) (first bool, err er
 	switch {
 	case i < 0:
 		have = append(have, e)
-	case e.Outranks(have[i]):
+	case outranks(e, have[i]):
 		have[i] = e
 	}
 	ledger.Sort(have)
 	l.keepNotes(e.Job, have, min(len(have), cmp.Or(l.Keep, keep)))
 	return i < 0, nil
+}
+
+// outranks reports whether e replaces other as the record of a tick without a run.
+func outranks(e, other ledger.Entry) bool {
+	if x, y := e.Rank(), other.Rank(); x != y {
+		return x > y
+	}
+	return bytes.Compare(ledger.EncodeNote(e), ledger.EncodeNote(other)) > 0
 }
 
 // keepNotes keeps the first n ticks without a run. The caller holds the lock.
@@ -100,13 +109,33 @@ func (l *Ledger) Skim(ctx context.Context, stretches []ledger.Stretch, perTick b
 		if perTick {
 			all = ledger.OnePerTick(all)
 		}
-		some := ledger.SkimOf(all, s)
+		some := cut(all, s)
 		l.mu.Lock()
 		some.Trimmed = l.kept[s.Job].trimmed
 		l.mu.Unlock()
 		skimmed = append(skimmed, some)
 	}
 	return skimmed, nil
+}
+
+// cut returns the stretch of its job's entries, sorted newest first.
+func cut(sorted []ledger.Entry, s ledger.Stretch) ledger.Skimmed {
+	var some ledger.Skimmed
+	for _, e := range sorted {
+		key := e.OrderKey()
+		if !s.NotAfter.IsZero() && key.After(s.NotAfter) {
+			continue
+		}
+		if len(some.Entries) == s.Limit || key.Before(s.Since) {
+			some.Rest = key
+			break
+		}
+		some.Entries = append(some.Entries, e)
+	}
+	for n := len(some.Entries); n > 0 && !some.Rest.IsZero() && !some.Entries[n-1].OrderKey().After(some.Rest); n-- {
+		some.Entries = some.Entries[:n-1]
+	}
+	return some
 }
 
 // all returns runs and ticks without a run, sorted.

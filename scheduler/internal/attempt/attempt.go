@@ -38,7 +38,7 @@ type Config struct {
 
 	TTL, ExtendEvery, SafetyMargin, MaxHold, Window, Stagger time.Duration
 
-	MaxTries, MaxClaims, MaxRunning int
+	MaxClaims, MaxRunning int
 
 	Random func(job string, tick time.Time, limit time.Duration) time.Duration
 }

@@ -91,7 +91,7 @@ func (a *attempt) begin(closing job.Verdict) job.Verdict {
 
 // pause waits before the next try. It returns false if there will be none.
 func (a *attempt) pause(tries int, took time.Duration, err error, closing job.Verdict) bool {
-	if tries == a.cfg.MaxTries || a.waits.Err() != nil {
+	if a.waits.Err() != nil {
 		return false
 	}
 	in := a.retryDelay(tries+a.looks, took, err, a.random)
