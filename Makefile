@@ -27,7 +27,7 @@ build: ## build bin/quorate
 RACED := ./locking/... ./jobs/... ./internal/cells ./internal/webhook ./internal/redlock/wire ./internal/config ./scheduler/web/... ./scheduler/schedtest
 
 .PHONY: test
-test: ## vet and the tests of the module, the long ones shortened; needs redis-server alone
+test: ## vet and the tests of the module, the long ones shortened; needs redis-server and gcc
 	@.ci/deps redis-server gcc
 	go vet ./...
 	go test -short -vet=off -count=1 -timeout 20m $(filter-out $(shell go list $(RACED)),$(shell go list ./...))

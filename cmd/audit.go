@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,14 +51,13 @@ last 200 refused ones.`,
 
 // auditFlags adds the filters of the audit log, named like the API's parameters.
 func auditFlags(c *cobra.Command, of *auditing) {
-	flags, kinds := c.Flags(), textsOf(acts.Kinds())
+	flags := c.Flags()
 	flags.StringVar(&of.since, "since", "", "only acts from this `time` on: RFC 3339, or an age (24h)")
 	flags.StringVar(&of.by, "by", "", "only acts whose author's name or address contains this `text`")
 	flags.StringVar(&of.job, "job", "", "only acts on the job or tag with this `name`")
-	flags.StringSliceVar(&of.acts, "act", nil, "only these `acts`: "+strings.Join(kinds, ", "))
+	listFlag(c, &of.acts, "act", "only these `acts`", acts.Kinds())
 	flags.StringVar(&of.refused, "refused", "", "`yes`: only refused acts; no: only the others")
-	completeList(c, "act", kinds)
-	completeList(c, "refused", []string{"yes", "no"})
+	completeList(c, "refused", yesNo())
 }
 
 // query returns the query that the flags stand for.
@@ -73,7 +71,7 @@ func (of auditing) query(now time.Time) (listing.AuditQuery, error) {
 		return q, err
 	}
 	if of.refused != "" {
-		_, err = chosen("--refused", []string{of.refused}, []string{"yes", "no"})
+		_, err = chosen("--refused", []string{of.refused}, yesNo())
 		q.Refused = new(of.refused == "yes")
 	}
 	return q, err
@@ -91,3 +89,5 @@ func auditListing(rows []listing.Act) output.Table[listing.Act] {
 		Cut:   []string{"OF", "BY"},
 	}
 }
+
+func yesNo() []string { return []string{"yes", "no"} }

@@ -30,16 +30,20 @@ type selection struct {
 // selectionFlags adds the filters to a listing.
 func selectionFlags(c *cobra.Command, s *selection) {
 	limitFlag(c, &s.limit, usualRows)
-	flags, outcomes, triggers, codes := c.Flags(), textsOf(ledger.Outcomes()), textsOf(ledger.Triggers()), textsOf(ledger.Codes())
+	flags := c.Flags()
 	flags.StringVar(&s.since, "since", "", "only ticks from this `time` on: RFC 3339, or an age (24h)")
 	flags.StringVar(&s.until, "until", "", "only ticks before this `time`: RFC 3339, or an age (24h)")
-	flags.StringSliceVar(&s.outcomes, "outcome", nil, "only these `outcomes`: "+strings.Join(outcomes, ", "))
-	flags.StringSliceVar(&s.triggers, "trigger", nil, "only these `triggers`: "+strings.Join(triggers, ", "))
-	flags.StringSliceVar(&s.reasons, "reason", nil, "only these reason `codes`: "+strings.Join(codes, ", "))
-	completeList(c, "outcome", outcomes)
-	completeList(c, "trigger", triggers)
-	completeList(c, "reason", codes)
+	listFlag(c, &s.outcomes, "outcome", "only these `outcomes`", ledger.Outcomes())
+	listFlag(c, &s.triggers, "trigger", "only these `triggers`", ledger.Triggers())
+	listFlag(c, &s.reasons, "reason", "only these reason `codes`", ledger.Codes())
 	flags.BoolVarP(&s.follow, "follow", "f", false, "keep listing what has ended, oldest first, until interrupted; JSON as one object per line")
+}
+
+// listFlag adds a flag that takes values of an enumeration.
+func listFlag[T ~string](c *cobra.Command, list *[]string, name, usage string, known []T) {
+	all := textsOf(known)
+	c.Flags().StringSliceVar(list, name, nil, usage+": "+strings.Join(all, ", "))
+	completeList(c, name, all)
 }
 
 // textsOf converts the values of an enumeration to flag values.

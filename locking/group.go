@@ -105,7 +105,7 @@ func (g *Group) add(l Lease) {
 	g.leases = append(g.leases, l)
 }
 
-// gather acquires the locks one after the other.
+// acquire acquires the locks one after the other.
 func (g *Group) acquire(ctx context.Context, l Locker, reqs []Request, retry Retry) error {
 	first, err := Acquire(ctx, l, reqs[0], retry)
 	if err != nil {

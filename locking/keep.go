@@ -186,7 +186,7 @@ func (k *Keeper) extend(ctx context.Context, term time.Duration) {
 // never is longer than any lease is kept.
 const never = time.Duration(1<<63 - 1)
 
-// room is the part of MaxHold that remains after an extension made now. The last
+// remaining is the part of MaxHold that remains after an extension made now. The last
 // extension is made when no more than a margin remains, so a late timer cannot make the
 // lease outlast the limit.
 func (k *Keeper) remaining(term time.Duration) time.Duration {

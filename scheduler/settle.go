@@ -93,7 +93,7 @@ func summary(all []ledger.Entry) string {
 		counts[e.Outcome]++
 	}
 	var parts []string
-	for _, o := range []ledger.Outcome{ledger.Succeeded, ledger.Failed, ledger.TimedOut, ledger.LeaseLost, ledger.Interrupted, ledger.Cancelled, ledger.Skipped, ledger.Missed} {
+	for _, o := range ledger.Outcomes() {
 		if n := counts[o]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, o))
 		}
