@@ -18,10 +18,10 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/locking/redlock/devnodes"
+	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/metrics"
 	"github.com/quorate/quorate/scheduler/replica"
 	"github.com/quorate/quorate/scheduler/replica/dashboard"
-	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
 // firstReplica is the ID of the first replica; b, c and so on follow.

@@ -12,12 +12,12 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/web"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/schedtest"
-	"github.com/quorate/quorate/scheduler/web"
-	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
 // A snapshot is a cluster that stays as it is.
@@ -61,7 +61,7 @@ func TestHealthIsSaidOnce(t *testing.T) {
 		Control: listing.Control{
 			Reader: listing.Reader{Ledger: schedtest.NewLedger(new(locktest.Memory)), Roster: roster, JobSets: roster, Acts: new(schedtest.Acts)}, Evict: nodes.evict,
 		},
-		Nodes: nodes, Anonymous: identity.AnonymousAll,
+		Nodes: nodes, Options: web.Options{Anonymous: identity.AnonymousAll},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/quorate/quorate/cmd/internal/failure"
-	"github.com/quorate/quorate/scheduler/web/identity"
+	"github.com/quorate/quorate/scheduler/identity"
 )
 
 func usersCommand(a *cli) *cobra.Command {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorate/quorate/scheduler/web/identity"
+	"github.com/quorate/quorate/scheduler/identity"
 )
 
 // The output fits into the configuration as it is.

@@ -24,10 +24,9 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/redlock/devnodes"
+	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/replica"
 	"github.com/quorate/quorate/scheduler/replica/dashboard"
-	"github.com/quorate/quorate/scheduler/web"
-	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
 func main() {
@@ -58,7 +57,7 @@ func run(ctx context.Context, addr string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	cron, err := dashboard.Mount(r, web.Config{BasePath: "/admin/cron", Anonymous: identity.AnonymousNone, Identify: identify})
+	cron, err := dashboard.Mount(r, dashboard.Config{BasePath: "/admin/cron", Anonymous: identity.AnonymousNone, Identify: identify})
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/quorate/quorate/cmd"
 	"github.com/quorate/quorate/internal/redistest"
-	"github.com/quorate/quorate/scheduler/web/identity"
+	"github.com/quorate/quorate/scheduler/identity"
 )
 
 // base is where the clusters serve the dashboard: below a path, as behind a proxy.

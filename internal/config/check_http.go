@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/quorate/quorate/scheduler/web/identity"
+	"github.com/quorate/quorate/internal/web/gate"
+	"github.com/quorate/quorate/scheduler/identity"
 )
 
 // check checks what is served over HTTP, and to whom.
@@ -18,7 +19,7 @@ func (h HTTPConfig) check(ps *problems) {
 	if _, port, _ := net.SplitHostPort(h.Listen); h.Listen == h.ProbesListen && h.Listen != "" && port != "0" {
 		ps.at(p.with("probes_listen"), "%s is http.listen; choose another port", h.ProbesListen)
 	}
-	if err := identity.ValidBasePath(h.BasePath); err != nil {
+	if err := gate.ValidBasePath(h.BasePath); err != nil {
 		ps.at(p.with("base_path"), "%v", err)
 	}
 	if (h.TLS.CertFile == "") != (h.TLS.KeyFile == "") {

@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/quorate/quorate/scheduler/web/identity"
+	"github.com/quorate/quorate/scheduler/identity"
 )
 
 // Users returns who may log in, references resolved, those of http.users_file

@@ -75,7 +75,7 @@ func family(pkg string) string {
 	for _, root := range []string{
 		"locking/redlock", "locking/fence/sqlfence", "locking/fence/redisfence", "locking/fence/httpfence", "locking/fence/fencetest",
 		"jobs/execjob", "jobs/httpjob",
-		"internal/redisledger", "internal/redisacts", "internal/cells", "internal/webhook", "scheduler/metrics", "scheduler/traces", "scheduler/web",
+		"internal/redisledger", "internal/redisacts", "internal/cells", "internal/webhook", "internal/web", "scheduler/metrics", "scheduler/traces",
 	} {
 		if under(pkg, root) {
 			return root
@@ -87,10 +87,10 @@ func family(pkg string) string {
 // rooms are the packages within a family, each with those of the family that it may import.
 // Without an entry only the compiler restricts them.
 var rooms = map[string][]string{
-	"scheduler/web/internal/problem": nil,
-	"scheduler/web/identity":         {"scheduler/web/internal/problem"},
-	"scheduler/web/internal/api":     {"scheduler/web/identity", "scheduler/web/internal/problem"},
-	"scheduler/web/internal/pages":   {"scheduler/web/internal/api", "scheduler/web/identity", "scheduler/web/internal/problem"},
+	"internal/web/problem": nil,
+	"internal/web/gate":    {"internal/web/problem"},
+	"internal/web/api":     {"internal/web/gate", "internal/web/problem"},
+	"internal/web/pages":   {"internal/web/api", "internal/web/gate", "internal/web/problem"},
 }
 
 // parts are the packages that the Redis adapters share, each with its allowed imports of
@@ -118,10 +118,10 @@ func tool(pkg string) bool {
 	return under(pkg, "internal") && layer(pkg) == 0 && !alone(pkg)
 }
 
-// alone tells whether pkg knows no other package: the rules of a node, the schedules, and how
-// trees of values are decoded.
+// alone tells whether pkg knows no other package: the rules of a node, the schedules, the users
+// of the API, and how trees of values are decoded.
 func alone(pkg string) bool {
-	return pkg == "internal/rules" || pkg == "scheduler/schedule" || pkg == "internal/decode"
+	return slices.Contains([]string{"internal/rules", "scheduler/schedule", "scheduler/identity", "internal/decode"}, pkg)
 }
 
 func testHelper(pkg string) bool {
@@ -145,7 +145,7 @@ func violation(f importer, imported string) string {
 	case adapter(pkg) && adapter(own) && family(pkg) != family(own):
 		return "adapters of one family never import those of another; scheduler/replica wires them"
 	case adapter(own) && !inRoom(pkg, own):
-		return "within a family, too, imports go one way: web → pages → api → identity → problem"
+		return "within a family, too, imports go one way: web → pages → api → gate → problem"
 	case driver(pkg):
 		if slices.Contains(parts[pkg], own) {
 			return ""
@@ -156,7 +156,7 @@ func violation(f importer, imported string) string {
 	case own == "internal/redlock/scripts" && !under(pkg, "locking/redlock"):
 		return "claims are redlock's"
 	case alone(pkg):
-		return "the rules, the schedules and decoding know no other package"
+		return "the rules, the schedules, the users and decoding know no other package"
 	case layer(own) > layer(pkg):
 		return "imports point down: cmd → replica → adapters → scheduler → jobs → locking"
 	}
@@ -178,8 +178,8 @@ var only = map[string][]string{
 	"github.com/spf13/cobra":          {"cmd"},
 	"github.com/prometheus":           {"scheduler/metrics"},
 	"go.opentelemetry.io/otel":        {"scheduler/traces"},
-	"github.com/google/jsonschema-go": {"internal/config", "scheduler/web/internal/api"},
-	"go.yaml.in/yaml":                 {"internal/config", "scheduler/web/internal/api"},
+	"github.com/google/jsonschema-go": {"internal/config", "internal/web/api"},
+	"go.yaml.in/yaml":                 {"internal/config", "internal/web/api"},
 	"github.com/robfig/cron":          {"scheduler/schedule"},
 }
 
@@ -276,12 +276,12 @@ func TestRuleSeesViolations(t *testing.T) {
 		{"cmd/run.go", "github.com/knadh/koanf/v2"},
 		{"scheduler/engine.go", module + "/internal/config"},
 		{"scheduler/replica/load.go", "github.com/alicebob/miniredis/v2"},
-		{"scheduler/web/internal/pages/jobs.go", module + "/scheduler/metrics"},
-		{"internal/webhook/sink.go", module + "/scheduler/web/identity"},
-		{"scheduler/web/identity/gate.go", module + "/scheduler/web/internal/api"},
-		{"scheduler/web/internal/api/reads.go", module + "/scheduler/web/internal/pages"},
-		{"scheduler/web/internal/problem/problem.go", module + "/scheduler/web"},
-		{"scheduler/web/internal/pages/pages.go", "github.com/google/jsonschema-go/jsonschema"},
+		{"internal/web/pages/jobs.go", module + "/scheduler/metrics"},
+		{"internal/webhook/sink.go", module + "/internal/web/gate"},
+		{"internal/web/gate/gate.go", module + "/internal/web/api"},
+		{"internal/web/api/reads.go", module + "/internal/web/pages"},
+		{"internal/web/problem/problem.go", module + "/internal/web"},
+		{"internal/web/pages/pages.go", "github.com/google/jsonschema-go/jsonschema"},
 	} {
 		if violation(importer{file: tc.file}, tc.imported) == "" {
 			t.Errorf("%s may import %s; the rule should refuse it", tc.file, tc.imported)
@@ -294,9 +294,9 @@ func TestRuleSeesViolations(t *testing.T) {
 		{"internal/redlock/scripts/keys.go", module + "/internal/redlock/members"},
 		{"locking/redlock/try.go", module + "/internal/redlock/scripts"},
 		{"scheduler/replica/build.go", module + "/internal/redisledger"},
-		{"scheduler/web/server.go", module + "/scheduler/web/internal/pages"},
-		{"scheduler/web/internal/pages/jobs.go", module + "/scheduler/web/internal/api"},
-		{"scheduler/web/internal/api/reads.go", module + "/internal/listing"},
+		{"internal/web/server.go", module + "/internal/web/pages"},
+		{"internal/web/pages/jobs.go", module + "/internal/web/api"},
+		{"internal/web/api/reads.go", module + "/internal/listing"},
 		{"scheduler/engine.go", module + "/jobs"},
 		{"jobs/decode.go", module + "/internal/decode"},
 		{"scheduler/run.go", module + "/locking/fence"},

@@ -12,8 +12,8 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/web"
 	"github.com/quorate/quorate/locking/redlock"
-	"github.com/quorate/quorate/scheduler/web"
 )
 
 // A reason that the nodes cannot keep is the caller's mistake, found before any node

@@ -2,7 +2,7 @@ package main
 
 const (
 	redisacts = "internal/redisacts/"
-	web       = "scheduler/web/"
+	web       = "internal/web/"
 )
 
 var access = promise{
@@ -22,16 +22,16 @@ var access = promise{
 			{config + "requests.go", "if slices.Contains(fixedParams, job.Func) {", "if false {"},
 		}},
 		{"web: every role may act", in(web, "TestRoles"), []edit{
-			{web + "identity/role.go", ">= slices.Index(Roles(), needed)", ">= 0"},
+			{"scheduler/identity/role.go", ">= slices.Index(Roles(), needed)", ">= 0"},
 		}},
 		{"web: localhost may act", in(web, "TestNobodyActsFromLocalhost"), []edit{
-			{web + "identity/identity.go", "id.Role = Viewer\n", "id.Role = Admin\n"},
+			{web + "gate/login.go", "id.Role = identity.Viewer\n", "id.Role = identity.Admin\n"},
 		}},
 		{"web: a page of another origin may act", in(web, "TestOtherOrigins"), []edit{
-			{web + "identity/gate.go", "err := g.origins.Check(r); err != nil", "err := g.origins.Check(r); err != nil && false"},
+			{web + "gate/gate.go", "err := g.origins.Check(r); err != nil", "err := g.origins.Check(r); err != nil && false"},
 		}},
 		{"web: a refused act is not recorded", in(web, "TestEveryActIsAudited"), []edit{
-			{web + "identity/gate.go", `wrong != nil && kind != ""`, `wrong != nil && kind == "nosuch"`},
+			{web + "gate/gate.go", `wrong != nil && kind != ""`, `wrong != nil && kind == "nosuch"`},
 		}},
 		{"web: the configuration shows secrets", in(config, "TestShownHasNoSecrets"), []edit{
 			{config + "shown.go", "return marked.hidden(marked.text)", "return text"},

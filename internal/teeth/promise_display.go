@@ -14,10 +14,10 @@ var display = promise{
 			{"scheduler/metrics/ticks.go", "case scheduler.EventSettled:", "case scheduler.EventSettled, scheduler.EventDecided:"},
 		}},
 		{"pages: text of others is HTML", in(web, "TestDashboard"), []edit{
-			{web + "internal/pages/pages.go", "\"html/template\"", "\"text/template\""},
+			{web + "pages/pages.go", "\"html/template\"", "\"text/template\""},
 		}},
 		{"pages: old figures have no age", in(web, "TestPagesWithoutQuorum"), []edit{
-			{web + "internal/pages/memory.go", "v.outdated(at, err)", "_ = at"},
+			{web + "pages/memory.go", "v.outdated(at, err)", "_ = at"},
 		}},
 		{"top: text of others steers the terminal", in("cmd/internal/top", "TestTopPassesNothingOn"), []edit{
 			{"cmd/internal/output/output.go", "unicode.IsPrint(r)", "unicode.IsPrint(r) || r > 0"},

@@ -1,13 +1,6 @@
 package metrics
 
-import (
-	"cmp"
-
-	"github.com/quorate/quorate/internal/redlock/members"
-)
-
-// DefaultMaxJobs is how many jobs have a label of their own by default.
-const DefaultMaxJobs = 100
+import "github.com/quorate/quorate/internal/redlock/members"
 
 // Other is the label of the jobs that have none of their own.
 const Other = "other"
@@ -19,8 +12,7 @@ type Config struct {
 	Version string
 	// Jobs are the names of the jobs at the start; the observer gets later ones.
 	Jobs []string
-	// MaxJobs bounds the jobs with a label of their own. Default DefaultMaxJobs;
-	// negative: none has.
+	// MaxJobs bounds the jobs with a label of their own. Default 100; negative: none has.
 	MaxJobs int
 	// Ready reports whether the replica takes ticks. Without it there is no
 	// quorate_replica_ready.
@@ -38,10 +30,4 @@ type Group interface {
 	Quorum() int
 	// NodeStates returns what is known of each node, without calls.
 	NodeStates() []members.NodeState
-}
-
-// WithDefaults returns a copy in which every zero value has its default.
-func (c Config) WithDefaults() Config {
-	c.MaxJobs = cmp.Or(c.MaxJobs, DefaultMaxJobs)
-	return c
 }

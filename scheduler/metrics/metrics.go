@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"time"
@@ -51,8 +52,7 @@ func (m *Metrics) Begin(r listing.Host, maxJobs int, sets func() []*members.Set)
 }
 
 func (m *Metrics) begin(cfg Config) {
-	cfg = cfg.WithDefaults()
-	m.jobs, m.ticks, m.claims, m.leases = newJobBook(cfg.MaxJobs, cfg.Jobs), newTicks(), newClaims(), newLeases()
+	m.jobs, m.ticks, m.claims, m.leases = newJobBook(cmp.Or(cfg.MaxJobs, 100), cfg.Jobs), newTicks(), newClaims(), newLeases()
 	m.nodes, m.process = newNodeMeters(cfg.Groups), newProcess(cfg)
 	m.process.jobs.Set(float64(len(cfg.Jobs)))
 	for _, part := range []interface{ collectors() []prometheus.Collector }{

@@ -19,11 +19,11 @@ import (
 	"github.com/quorate/quorate/internal/redisstore"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/records"
+	"github.com/quorate/quorate/internal/web"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/ledger"
-	"github.com/quorate/quorate/scheduler/web"
-	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
 var pagesFlag = flag.String("pages", "", "measure pages with 1,000 jobs and 100,000 records, and write the table into this page")
@@ -211,7 +211,10 @@ func newCrowd(t *testing.T, jobs, entries int) *crowd {
 	}
 	control := c.Control()
 	control.Cache = c.kept
-	c.web, err = web.New(web.Config{Control: control, Nodes: c, Anonymous: identity.AnonymousAll, Timeout: time.Minute, Settings: func() any { return "none" }})
+	c.web, err = web.New(web.Config{
+		Control: control, Nodes: c, Settings: func() any { return "none" },
+		Options: web.Options{Anonymous: identity.AnonymousAll, Timeout: time.Minute},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

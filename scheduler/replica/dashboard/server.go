@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -16,10 +15,9 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/web"
 	"github.com/quorate/quorate/scheduler"
-	"github.com/quorate/quorate/scheduler/replica"
-	"github.com/quorate/quorate/scheduler/web"
-	"github.com/quorate/quorate/scheduler/web/identity"
+	"github.com/quorate/quorate/scheduler/identity"
 )
 
 // Times of the server of the API. Answers that go on, such as events, set their own.
@@ -59,7 +57,7 @@ func (s *Server) Begin(r listing.Host, cfg *config.Config, listener net.Listener
 	if err != nil {
 		return err
 	}
-	part := web.Config{
+	part := Config{
 		BasePath: cfg.HTTP.BasePath, Users: users, Anonymous: identity.Anonymous(cfg.HTTP.Anonymous),
 		Proxy: identity.Proxy{UserHeader: cfg.HTTP.TrustedProxies.UserHeader},
 	}
@@ -81,28 +79,14 @@ func (s *Server) Begin(r listing.Host, cfg *config.Config, listener net.Listener
 		s.tls = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
 	}
 	if cfg.HTTP.ProbesListen == "" {
-		part.Probes = web.Probes{
-			Ready: r.NotReady, Metrics: r.Metrics, AnonymousMetrics: identity.Anonymous(cfg.HTTP.AnonymousMetrics),
-		}
+		part.Ready, part.Metrics, part.AnonymousMetrics = r.NotReady, r.Metrics, identity.Anonymous(cfg.HTTP.AnonymousMetrics)
 	}
 	part.Warnings = s.users.warnings
-	if s.web, err = mount(r, part); err != nil {
+	if s.web, err = newServer(r, part); err != nil {
 		return err
 	}
 	s.users.set = s.web.SetUsers
 	return nil
-}
-
-// Mount returns the API and the pages of the cluster of a replica, for a service that
-// serves them in a mux of its own: cfg says under which path, and who may do what. What
-// they show comes from the replica, as does a logger if cfg has none. Close it before
-// the replica has ended.
-func Mount(r *replica.Replica, cfg web.Config) (*web.Server, error) { return mount(r.Shown(), cfg) }
-
-func mount(r listing.Host, cfg web.Config) (*web.Server, error) {
-	cfg.Control, cfg.Nodes, cfg.Settings, cfg.Live = r.Control, r.Nodes, r.Settings, r.Live
-	cfg.Replica, cfg.Version, cfg.Logger = r.ID, r.Version, cmp.Or(cfg.Logger, r.Logger)
-	return web.New(cfg)
 }
 
 // Observe makes events of this replica come sooner.

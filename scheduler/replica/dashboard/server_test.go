@@ -21,9 +21,9 @@ import (
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/metrics"
 	"github.com/quorate/quorate/scheduler/replica"
-	"github.com/quorate/quorate/scheduler/web/identity"
 )
 
 // fetch asks a server as somebody, with a body if it is not empty.

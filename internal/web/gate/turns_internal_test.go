@@ -1,0 +1,80 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+// Logins from networks without failures are checked first, and of one network one at
+// a time: many guesses from many addresses hold nobody up for long.
+func TestTurnsAreFair(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var queue turns
+		var served []string
+		release := make(chan struct{})
+		ask := func(network string) {
+			go func() {
+				if !queue.take(t.Context(), network, 0) {
+					served = append(served, network+" refused")
+					return
+				}
+				<-release
+				served = append(served, network)
+				queue.give(network)
+			}()
+			synctest.Wait()
+		}
+		for n := range 64 {
+			ask(fmt.Sprint("guesser", n%16))
+		}
+		ask("person")
+		for range 65 {
+			release <- struct{}{}
+			synctest.Wait()
+		}
+		if at := slices.Index(served, "person"); at < 0 || at > 24 { // 16 networks, and what is checked meanwhile
+			t.Errorf("the person came as number %d of %d: %v", at+1, len(served), served)
+		}
+		if len(queue.waiting)+len(queue.checking) > 0 {
+			t.Errorf("left: %d wait, %d are checked", len(queue.waiting), len(queue.checking))
+		}
+	})
+}
+
+// Where too many wait those are refused who would be called last; who gives up leaves
+// its place.
+func TestTurnsAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var queue turns
+		ctx, cancel := context.WithCancel(t.Context())
+		var mu sync.Mutex
+		answers := map[string]int{}
+		ask := func(network string) {
+			go func() {
+				answer := fmt.Sprint(network, queue.take(ctx, network, 0))
+				mu.Lock()
+				defer mu.Unlock()
+				answers[answer]++
+			}()
+			synctest.Wait()
+		}
+		for range 2 * mostWaiting {
+			ask("guesser")
+		}
+		ask("person")
+		if answers["guesserfalse"] < mostWaiting-1 || answers["personfalse"] > 0 {
+			t.Errorf("answered %v", answers)
+		}
+		cancel()
+		synctest.Wait()
+		if len(queue.waiting) > 0 {
+			t.Errorf("%d wait of those who gave up", len(queue.waiting))
+		}
+	})
+}

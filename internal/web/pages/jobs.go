@@ -1,0 +1,92 @@
+package pages
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/web/api"
+	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/schedule"
+)
+
+// jobsPage lists jobs.
+type jobsPage struct {
+	Jobs []jobRow
+	More string // next page, or ""
+}
+
+// A jobRow is one version of a job.
+type jobRow struct {
+	listing.Job
+	Words string // its schedule
+	// Jitter is the largest delay of a tick, and Starts when the next tick starts.
+	Jitter string
+	Starts time.Time
+}
+
+func newJobRow(j listing.Job) jobRow {
+	row := jobRow{Job: j}
+	if s, err := j.Info.Ticks(); err == nil {
+		row.Words = schedule.Describe(s)
+		if next := listing.Time(j.Next); j.Info.Jitter > 0 && !next.IsZero() {
+			row.Starts = j.Info.Start(s, next)
+		}
+	}
+	if j.Info.Jitter > 0 {
+		row.Jitter = listing.Span(j.Info.Jitter)
+	}
+	return row
+}
+
+func loadJobs(ctx context.Context, v *visit) (any, error) {
+	p, err := rows[listing.Job](ctx, v, "/jobs", v.only("q", "cursor"))
+	if err != nil {
+		return nil, err
+	}
+	shown := jobsPage{More: v.more(p.Next)}
+	for _, j := range p.Items {
+		shown.Jobs = append(shown.Jobs, newJobRow(j))
+	}
+	return shown, nil
+}
+
+// jobPage shows one job.
+type jobPage struct {
+	api.JobDetail
+	Rows    []jobRow
+	Ticks   []listing.Tick
+	Strip   []listing.Tick // the same, oldest first
+	Running int
+	Paused  string
+}
+
+// ticksOfJob is how many latest ticks the page shows.
+const ticksOfJob = "30"
+
+func loadJob(ctx context.Context, v *visit) (any, error) {
+	detail, err := read[api.JobDetail](ctx, v, "/jobs/{job}", nil)
+	if err != nil {
+		return nil, err
+	}
+	v.Title = detail.Job
+	ticks, err := rows[listing.Tick](ctx, v, "/jobs/{job}/ticks", url.Values{"limit": {ticksOfJob}})
+	if err != nil {
+		return nil, err
+	}
+	shown := jobPage{JobDetail: detail, Ticks: ticks.Items, Strip: slices.Clone(ticks.Items)}
+	slices.Reverse(shown.Strip)
+	for _, j := range detail.Versions {
+		v.ofJob(j.Timezone)
+		shown.Rows = append(shown.Rows, newJobRow(j))
+		shown.Paused = listing.Text(j.Paused)
+	}
+	for _, t := range ticks.Items {
+		if t.Outcome == ledger.Running {
+			shown.Running++
+		}
+	}
+	return shown, nil
+}

@@ -1,0 +1,164 @@
+package pages
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/web/api"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// Bounds of what the overview reads.
+const (
+	overviewTicks = 400
+	overviewNext  = 40
+)
+
+// spans are the ranges of the overview.
+func spans() []time.Duration {
+	return []time.Duration{15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour}
+}
+
+// An overview describes a cluster in words and as a timeline.
+type overview struct {
+	Lines    []line
+	Timeline timeline
+	Spans    []choice
+	Next     []listing.Next
+	Running  []listing.Run
+	Worst    listing.Level // of all lines
+	Why      string        // why the range is not the default
+	Unknown  bool          // only Lines are known: no quorum answers, and nothing was read before
+}
+
+// A choice is an option of the page's query.
+type choice struct {
+	Text, Path string
+	Here       bool
+}
+
+// A view is the data of the overview. Parts that could not be read are empty.
+type view struct {
+	*visit
+	nodes    []listing.Node
+	replicas api.Page[listing.Replica]
+	entries  []ledger.Entry
+	next     api.Page[listing.Next]
+	open     acts.Open
+	asked    time.Time // start of the range
+	since    time.Time // start of the entries
+	cut      bool      // there are too many entries for the range
+	earlier  listing.Cursor
+	unknown  error // why the rest is empty
+}
+
+func loadOverview(ctx context.Context, v *visit) (any, error) {
+	span, err := chosenSpan(v.query.Get("range"))
+	if err != nil {
+		return nil, err
+	}
+	all := readView(ctx, v, span)
+	if all.unknown != nil { // the lines say so; show no old parts
+		v.Stale, v.Why = time.Time{}, ""
+	}
+	why := ""
+	if v.query.Get("range") == "" && all.fresh() {
+		span, all.since = spans()[0], v.Now.Add(-spans()[0])
+		why = "All runs are from the last 15 minutes."
+	}
+	o := overview{Lines: all.words(), Timeline: draw(all, span), Next: all.next.Items[:min(len(all.next.Items), 8)], Why: why, Unknown: all.unknown != nil}
+	for _, e := range all.entries {
+		if e.Outcome == ledger.Running {
+			o.Running = append(o.Running, listing.NewRun(e))
+		}
+	}
+	for _, one := range spans() {
+		o.Spans = append(o.Spans, choice{shortSpan(one), v.With("range", shortSpan(one)), one == span})
+	}
+	o.Worst = slices.MaxFunc(o.Lines, func(x, y line) int { return cmp.Compare(x.Level.Weight(), y.Level.Weight()) }).Level
+	return o, nil
+}
+
+// fresh reports whether all entries and replicas are younger than the shortest range.
+func (all *view) fresh() bool {
+	from := all.Now.Add(-spans()[0])
+	return all.unknown == nil && !all.cut && len(all.replicas.Items) > 0 &&
+		!slices.ContainsFunc(all.entries, func(e ledger.Entry) bool { return e.OrderKey().Before(from) }) &&
+		!slices.ContainsFunc(all.replicas.Items, func(r listing.Replica) bool { return listing.Time(r.Started).Before(from) })
+}
+
+// chosenSpan is the range in the page's query.
+func chosenSpan(text string) (time.Duration, error) {
+	text = cmp.Or(text, "1h")
+	for _, one := range spans() {
+		if shortSpan(one) == text {
+			return one, nil
+		}
+	}
+	return 0, &listing.InvalidError{Msg: strconv.Quote(text) + " is not a range; write 15m, 1h, 6h or 24h"}
+}
+
+func shortSpan(d time.Duration) string {
+	if d < time.Hour {
+		return strconv.Itoa(int(d.Minutes())) + "m"
+	}
+	return strconv.Itoa(int(d.Hours())) + "h"
+}
+
+// readView reads all parts in parallel.
+func readView(ctx context.Context, v *visit, span time.Duration) *view {
+	all := &view{visit: v, asked: v.Now.Add(-span)}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	part := func(read func() error) {
+		wg.Go(func() {
+			if err := read(); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				all.unknown = err
+			}
+		})
+	}
+	part(func() error { all.nodes = v.Nodes.Nodes(ctx); return nil })
+	part(func() (err error) {
+		all.replicas, err = rows[listing.Replica](ctx, v, "/replicas", nil)
+		return err
+	})
+	part(func() (err error) {
+		all.next, err = rows[listing.Next](ctx, v, "/next", url.Values{"limit": {strconv.Itoa(overviewNext)}})
+		return err
+	})
+	part(func() (err error) {
+		all.open, err = lastKnown(v, "open", func() (acts.Open, error) { return v.Control.Acts.Open(ctx) })
+		return listing.IgnorePartial(err)
+	})
+	part(func() error { return all.readLatest(ctx) })
+	wg.Wait()
+	if !v.Stale.IsZero() { // planned ticks of an old read may have passed
+		all.next.Items = slices.DeleteFunc(slices.Clone(all.next.Items), func(n listing.Next) bool { return listing.Time(&n.Tick).Before(v.Now) })
+	}
+	return all
+}
+
+// readLatest reads the latest ticks of the range.
+func (all *view) readLatest(ctx context.Context) error {
+	p, err := lastKnown(all.visit, "latest "+all.query.Get("range"), func() (listing.Page, error) {
+		return all.Control.Recent(ctx, listing.RecentQuery{Limit: overviewTicks, Ticks: true, Since: all.asked})
+	})
+	all.since = all.asked
+	if listing.IgnorePartial(err) != nil {
+		return err
+	}
+	all.entries, all.earlier = p.Entries, p.Next
+	if all.cut = !p.Next.IsZero() && len(p.Entries) > 0; all.cut {
+		all.since = p.Entries[len(p.Entries)-1].OrderKey()
+	}
+	return nil
+}

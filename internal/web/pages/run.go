@@ -1,0 +1,285 @@
+package pages
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/web/api"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// runPage shows one run, or a tick that did not run.
+type runPage struct {
+	ID       string
+	Last     listing.Tick
+	Attempts []listing.Tick
+	Calls    int // of the function, in the last attempt
+	Steps    []step
+	Votes    []nodeVote
+	Errors   string
+	NoVotes  string // why Votes are unknown
+	Beats    *strip
+	Log      *listing.Log
+	NoLog    string // why there is no Log
+	Going    bool
+	Follow   string // address of the live log
+}
+
+// A step is one step in the life of a tick.
+type step struct {
+	Name  string
+	When  *string
+	About string
+	mark
+}
+
+func loadRun(ctx context.Context, v *visit) (any, error) {
+	id := v.r.PathValue("run")
+	attempts, err := rows[listing.Tick](ctx, v, "/runs/{run}", nil)
+	if err != nil {
+		return nil, err
+	}
+	last := attempts.Items[0]
+	shown := runPage{ID: id, Last: last, Attempts: attempts.Items, Going: last.Outcome == ledger.Running}
+	v.Title = last.Job + " at " + v.At(last.Tick).Text
+	if v.job {
+		if d, err := read[api.JobDetail](ctx, v, "/jobs/{job}", nil, "job", last.Job); err == nil && len(d.Versions) > 0 {
+			v.ofJob(d.Versions[0].Timezone)
+		}
+	}
+	shown.Steps = steps(attempts.Items, v.Took(last.Run))
+	if last.Tries != nil {
+		shown.Calls = *last.Tries
+	}
+	if !last.Outcome.Ran() {
+		return shown, nil
+	}
+	shown.Votes, shown.Errors, shown.NoVotes = votesOf(last)
+	shown.Beats = newStrip(v.times, last)
+	shown.loadLog(ctx, v)
+	return shown, nil
+}
+
+// loadLog reads the log, and sets Follow for a running run.
+func (shown *runPage) loadLog(ctx context.Context, v *visit) {
+	log, err := read[listing.Log](ctx, v, "/runs/{run}/log", url.Values(nil))
+	if err != nil {
+		shown.NoLog = v.api.Explain(v.r, err).Detail
+	} else {
+		shown.Log = &log
+	}
+	if shown.Going {
+		shown.NoLog = ""
+		shown.Follow = fmt.Sprintf("%s%s/runs/%s/events?after=%d", v.BasePath, api.Prefix, url.PathEscape(shown.ID), log.Cut+len(log.Text))
+	}
+}
+
+// steps lists the steps of a tick so far; took is the time of the last attempt.
+func steps(attempts []listing.Tick, took string) []step {
+	t, done := attempts[0], mark{"good", "✓", "done"}
+	list := []step{{"Scheduled", &t.Tick, "its nominal time; trigger: " + wordOf(t.Trigger), done}}
+	if !t.Outcome.Ran() {
+		return append(list, step{"No run", nil, listing.Text(t.Reason), markOf(t.Outcome)})
+	}
+	for i := len(attempts) - 1; i > 0; i-- {
+		before := attempts[i]
+		list = append(list, step{"Handed over", before.Started, strings.TrimSuffix("replica "+listing.Text(before.Replica)+" had it: "+markOf(before.Outcome).Word+"; "+listing.Text(before.Reason), "; "), markOf(before.Outcome)})
+	}
+	list = append(list, step{"Claimed", nil, claimText(t), done})
+	if t.Started != nil {
+		behind := listing.Time(t.Started).Sub(listing.Time(&t.Tick))
+		list = append(list, step{"Started", t.Started, listing.Span(max(0, behind)) + " after the tick", done})
+	}
+	if t.Beats != nil {
+		list = append(list, extendedStep(t.Beats))
+	}
+	return append(list, lastStep(t, took))
+}
+
+// claimText describes the claim.
+func claimText(t listing.Tick) string {
+	text := "replica " + listing.Text(t.Replica)
+	if t.Votes != nil {
+		text += " won " + *t.Votes + " votes"
+	}
+	if t.Poll != nil && t.Poll.Rounds != nil {
+		text += " in " + listing.Count(*t.Poll.Rounds, "round", "rounds")
+	}
+	if t.Token != nil {
+		text += fmt.Sprintf(", token %d", *t.Token)
+	}
+	return text
+}
+
+func extendedStep(b *listing.Beats) step {
+	last := b.Last[len(b.Last)-1]
+	about, m := listing.Count(b.Count, "time", "times")+", last at this time", mark{"good", "✓", "done"}
+	if b.Failed > 0 {
+		about, m = about+"; "+listing.Count(b.Failed, "attempt", "attempts")+" failed", mark{"warn", "!", "some failed"}
+	}
+	return step{"Extended", &last.At, about, m}
+}
+
+func lastStep(t listing.Tick, took string) step {
+	var end []string
+	for _, text := range []string{tookText(took, t.Outcome), listing.Text(t.Reason)} {
+		if text != "" {
+			end = append(end, text)
+		}
+	}
+	name := "Finished"
+	switch t.Outcome {
+	case ledger.Running:
+		name = "Running"
+	case ledger.Interrupted:
+		name = "Lost contact"
+	}
+	return step{name, t.Finished, strings.Join(end, "; "), markOf(t.Outcome)}
+}
+
+func tookText(took string, o ledger.Outcome) string {
+	switch {
+	case took == "":
+		return ""
+	case o == ledger.Running:
+		return "for " + took
+	}
+	return "took " + took
+}
+
+// A nodeVote is one node's answer to the claim.
+type nodeVote struct {
+	Node string
+	mark
+	About string
+}
+
+// votesOf returns the answers to the claim, or why they are unknown.
+func votesOf(t listing.Tick) (votes []nodeVote, said, unknown string) {
+	if t.Poll == nil {
+		if t.Outcome == ledger.Running {
+			return nil, "", "Replica " + listing.Text(t.Replica) + " runs it and has the answers; the ledger will have them when the run logs something or ends."
+		}
+		return nil, "", "The nodes' answers were not recorded."
+	}
+	for i, n := range t.Poll.Nodes {
+		vote := nodeVote{Node: listing.Text(n.Node)}
+		if vote.Node == "" {
+			vote.Node = fmt.Sprintf("node %d of a list that has changed since", i+1)
+		}
+		vote.mark, vote.About = answerMark(n.Answer)
+		votes = append(votes, vote)
+	}
+	return votes, listing.Text(t.Poll.Errors), ""
+}
+
+// answerMark shows and explains a node's answer.
+func answerMark(answer string) (mark, string) {
+	switch answer {
+	case "granted":
+		return mark{"good", "✓", answer}, ""
+	case "not awaited":
+		return mark{"calm", "·", answer}, "enough other nodes answered first"
+	case "held":
+		return mark{"warn", "◇", answer}, "another holder had the lock or the tick"
+	case "abstained":
+		return mark{"warn", "△", answer}, "it may have lost its memory, and does not vote yet"
+	case "unreachable":
+		return mark{"bad", "✕", answer}, "it did not answer, or was known to be down"
+	case "refused":
+		return mark{"bad", "!", answer}, ""
+	}
+	return mark{"calm", "?", answer}, "unknown to this release"
+}
+
+// A strip draws the extensions of a lease over time. The height of a bar is the validity
+// that was left.
+type strip struct {
+	Text  string // in words
+	Ticks []beatBar
+	Width string // percent, of a bar
+	*listing.Beats
+}
+
+type beatBar struct {
+	X, Y, Height string // percent
+	mark
+	Title string
+	listing.Beat
+}
+
+// widestBar is that of a beat, in percent.
+const widestBar = 2.0
+
+func newStrip(show times, t listing.Tick) *strip {
+	if t.Beats == nil {
+		return nil
+	}
+	r := ruler{from: listing.Time(t.Started), to: show.Now}
+	if t.Finished != nil {
+		r.to = listing.Time(t.Finished)
+	}
+	last := t.Beats.Last[len(t.Beats.Last)-1]
+	if at := listing.Time(&last.At); !r.to.After(at) {
+		r.to = at.Add(time.Second)
+	}
+	if t.Beats.Count > len(t.Beats.Last) { // earlier ones were dropped
+		r.from = listing.Time(&t.Beats.Last[0].At)
+	}
+	s := &strip{Text: beatsText(show, t.Beats), Beats: t.Beats, Width: percent(widestBar)}
+	most := int64(1)
+	for _, b := range t.Beats.Last {
+		most = max(most, b.Left)
+	}
+	for _, b := range t.Beats.Last {
+		high := max(4, 100*float64(b.Left)/float64(most))
+		bar := beatBar{
+			X: percent((100 - widestBar) / 100 * r.at(listing.Time(&b.At))), Y: percent(100 - high), Height: percent(high),
+			mark: beatMark(b), Beat: b,
+		}
+		bar.Title = show.clock(listing.Time(&b.At)) + ", " + bar.Word + ", " + nodesText(b) + span(b.Left) + " left"
+		s.Ticks = append(s.Ticks, bar)
+	}
+	return s
+}
+
+func beatMark(b listing.Beat) mark {
+	switch {
+	case b.Failed:
+		return mark{"bad", "✕", "failed"}
+	case b.Granted != nil && *b.Granted < *b.Nodes:
+		return mark{"warn", "!", "extended"}
+	}
+	return mark{"good", "✓", "extended"}
+}
+
+// nodesText counts the nodes that granted an extension, if known.
+func nodesText(b listing.Beat) string {
+	if b.Granted == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d of %s, ", *b.Granted, listing.Count(*b.Nodes, "node", "nodes"))
+}
+
+// beatsText describes the extensions.
+func beatsText(show times, b *listing.Beats) string {
+	text := "The lease was extended " + listing.Count(b.Count-b.Failed, "time", "times")
+	if b.Failed == 0 {
+		text += ", and no attempt failed"
+	} else {
+		text += ", and " + listing.Count(b.Failed, "attempt", "attempts") + " failed"
+	}
+	text += "; the least validity left was " + span(b.Least.Left)
+	if at := show.At(b.Least.At); at != nil {
+		text += ", at " + at.Text
+	}
+	text += "."
+	if b.Count > len(b.Last) {
+		text += fmt.Sprintf(" The last %d are shown.", len(b.Last))
+	}
+	return text
+}
