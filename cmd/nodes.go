@@ -166,7 +166,7 @@ Running jobs lose their leases.`,
 			if err := change.Run(c.Context()); err != nil {
 				return err
 			}
-printNextSteps(a,change, to)
+			printNextSteps(a, change, to)
 			return nil
 		},
 	}

@@ -123,7 +123,7 @@ func TestChainIDIsStable(t *testing.T) {
 	again := e
 	again.Token, again.Attempt, again.Replica = 8, 2, "b"
 	id := scheduler.ChainID(e.ID(), "second")
-	if id != scheduler.ChainID(again.ID(), "second") || id == scheduler.ChainID(e.ID(), "third") {
+	if id != e.ID()+"+second" || id != scheduler.ChainID(again.ID(), "second") || id == scheduler.ChainID(e.ID(), "third") {
 		t.Errorf("ids of requests: %s, by the next attempt %s", id, scheduler.ChainID(again.ID(), "second"))
 	}
 	store := new(schedtest.Acts)

@@ -118,7 +118,7 @@ func tool(pkg string) bool {
 	return under(pkg, "internal") && layer(pkg) == 0 && !alone(pkg)
 }
 
-// alone tells whether pkg knows no other package: the rules of a node, the schedules, the users
+// alone reports whether pkg knows no other package: the rules of a node, the schedules, the users
 // of the API, and how trees of values are decoded.
 func alone(pkg string) bool {
 	return slices.Contains([]string{"internal/rules", "scheduler/schedule", "scheduler/identity", "internal/decode"}, pkg)

@@ -11,7 +11,6 @@ import (
 	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/web"
 	"github.com/quorate/quorate/scheduler/acts"
-	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -62,7 +61,7 @@ func TestNoActGoesUnseen(t *testing.T) {
 func TestNoKeyForestallsAChain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	id := job.ChainID("report@20270101T020000.000Z", "sweep")
+	id := "report@20270101T020000.000Z+sweep" // by job.ChainID
 	if a := r.ask(operator, "POST", "/api/v1/jobs/sweep/trigger", `{"reason": "so"}`, keyed(id)); a.status != http.StatusOK {
 		t.Fatalf("%d %s", a.status, a.body)
 	}

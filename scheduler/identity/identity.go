@@ -45,7 +45,7 @@ func (a Anonymous) Validate() error {
 	case AnonymousLoopback, AnonymousAll, AnonymousNone, "":
 		return nil
 	}
-	return fmt.Errorf("%q is none of loopback, all, none", string(a))
+	return fmt.Errorf("%q is not one of loopback, all, none", string(a))
 }
 
 // A Proxy may authenticate users.

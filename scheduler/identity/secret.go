@@ -106,7 +106,7 @@ func parsePassword(stored string) (password, error) {
 	return password{salt, key, n}, nil
 }
 
-// HasPassword tells whether given is the user's password. It takes as long for a user
+// HasPassword reports whether given is the user's password. It takes as long for a user
 // without one, so that the time does not reveal names.
 func (u User) HasPassword(given string) bool {
 	p, err := parsePassword(u.Password)

@@ -74,10 +74,10 @@ func each[T any](list []*Node, f func(*Node) T) []T {
 	return out
 }
 
-// A Standing is what is known of a node without calling it.
-type Standing struct {
+// A NodeState is what is known of a node without calling it.
+type NodeState struct {
 	Node string
-	// Up tells whether the node answered the last call. Votes tells whether it also
+	// Up reports whether the node answered the last call. Votes reports whether it also
 	// votes on current ticks: it is not blank, does not abstain, and neither side
 	// refuses the other.
 	Up, Votes bool
@@ -86,12 +86,12 @@ type Standing struct {
 	Offset, RTT time.Duration
 }
 
-// Standings returns what is known of each node, in the order of the configuration.
-func (g group) Standings() []Standing {
-	all := make([]Standing, len(g.nodes))
+// NodeStates returns what is known of each node, in the order of the configuration.
+func (g group) NodeStates() []NodeState {
+	all := make([]NodeState, len(g.nodes))
 	for i, n := range g.nodes {
 		c := n.condition()
-		all[i] = Standing{
+		all[i] = NodeState{
 			Node: n.name, Up: c.clock.taken && c.cause == nil,
 			Votes:  c.hasFloor && c.votes(time.Now()),
 			Offset: c.clock.offset, RTT: c.clock.rtt,

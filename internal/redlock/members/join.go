@@ -112,7 +112,7 @@ func (c census) mayFormat() bool {
 	return ours >= c.Quorum() || ours+blank == c.Len()
 }
 
-// mayRecover tells whether blank nodes may be formatted for recovery.
+// mayRecover reports whether blank nodes may be formatted for recovery.
 func (c census) mayRecover() bool {
 	ours, blank := c.counts()
 	return ours+blank >= c.Quorum()

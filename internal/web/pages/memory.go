@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/scheduler/web/internal/problem"
+	"github.com/quorate/quorate/internal/web/problem"
 )
 
 // mostKept bounds the results that are kept for outages.

@@ -101,7 +101,7 @@ func (p *Pages) Route(mux *http.ServeMux) {
 	})
 }
 
-// NoUsers tells whether nobody can log in.
+// NoUsers reports whether nobody can log in.
 func (p *Pages) NoUsers() bool { return p.gate.NoUsers() }
 
 // serveSheet serves a page.

@@ -52,7 +52,7 @@ type place struct {
 	Here        bool
 }
 
-// May tells whether the user has the role.
+// May reports whether the user has the role.
 func (v *visit) May(role string) bool { return v.ID.Role.Allows(identity.Role(role)) && role != "" }
 
 // A tickRow is a row of a table of ticks.

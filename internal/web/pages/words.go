@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/web/problem"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
-	"github.com/quorate/quorate/scheduler/web/internal/problem"
 )
 
 // A stamp is a formatted time.
