@@ -1,7 +1,9 @@
 package config
 
-// A choice is a string with a closed list of values, the first being the
-// default. Decoding and the JSON schema take the list from here.
+import "github.com/quorate/quorate/scheduler"
+
+// A choice is a string with a closed list of values. Decoding and the JSON schema take the
+// list from here.
 type choice interface{ choices() []string }
 
 // LogLevel is the least level that is logged: debug, info, warn or error.
@@ -30,20 +32,18 @@ func (RepeatedDST) choices() []string { return []string{"first", "both"} }
 // skip, queue, cancel_previous or allow.
 type Overlap string
 
-func (Overlap) choices() []string {
-	return []string{"skip", "queue", "cancel_previous", "allow"}
-}
+func (Overlap) choices() []string { return scheduler.OverlapSkip.Values() }
 
 // CatchUp says which ticks that nobody could run are run later: none, last or
 // all.
 type CatchUp string
 
-func (CatchUp) choices() []string { return []string{"none", "last", "all"} }
+func (CatchUp) choices() []string { return scheduler.CatchUpNone.Values() }
 
 // OnCrash says what becomes of a run whose replica died: skip or rerun.
 type OnCrash string
 
-func (OnCrash) choices() []string { return []string{"skip", "rerun"} }
+func (OnCrash) choices() []string { return scheduler.CrashSkip.Values() }
 
 // AnonymousReaders says who may read over HTTP without being a user: loopback, all
 // or none.

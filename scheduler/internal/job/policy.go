@@ -48,6 +48,15 @@ type Traits struct {
 	Beside   bool // it does not wait: the runs overlap
 }
 
+// Values returns the policies, the default first.
+func (Overlap) Values() []string {
+	var names []string
+	for _, known := range overlaps {
+		names = append(names, string(known.name))
+	}
+	return names
+}
+
 // Traits returns those of the policy; none if it is unknown, which Validate refuses.
 func (o Overlap) Traits() Traits {
 	for _, known := range overlaps {
@@ -70,6 +79,9 @@ const (
 	CrashRerun OnCrash = "rerun"
 )
 
+// Values returns the policies, the default first.
+func (OnCrash) Values() []string { return []string{string(CrashSkip), string(CrashRerun)} }
+
 // A CatchUpMode says which ticks that no replica could run are run later.
 type CatchUpMode string
 
@@ -79,6 +91,11 @@ const (
 	CatchUpLast CatchUpMode = "last" // the last of them
 	CatchUpAll  CatchUpMode = "all"  // all of them, oldest first
 )
+
+// Values returns the modes, the default first.
+func (CatchUpMode) Values() []string {
+	return []string{string(CatchUpNone), string(CatchUpLast), string(CatchUpAll)}
+}
 
 // CatchUp is the policy for ticks that came without a live replica or without a quorum.
 type CatchUp struct {
@@ -99,15 +116,11 @@ const (
 
 // validatePolicies returns which of the job's policies are unknown or impossible.
 func (j *Job) validatePolicies() error {
-	var known []string
-	for _, o := range overlaps {
-		known = append(known, string(o.name))
-	}
 	return errors.Join(
-		j.oneOf("overlap", string(j.Overlap), known...),
-		j.oneOf("on_crash", string(j.OnCrash), string(CrashSkip), string(CrashRerun)),
+		j.oneOf("overlap", string(j.Overlap), j.Overlap.Values()...),
+		j.oneOf("on_crash", string(j.OnCrash), j.OnCrash.Values()...),
 		j.validateConflicts(),
-		j.oneOf("catch-up mode", string(j.CatchUp.Mode), string(CatchUpNone), string(CatchUpLast), string(CatchUpAll)),
+		j.oneOf("catch-up mode", string(j.CatchUp.Mode), j.CatchUp.Mode.Values()...),
 		j.bounded("window", j.CatchUp.Window >= 0, j.CatchUp.Window),
 		j.bounded("max", j.CatchUp.Max >= 0, j.CatchUp.Max),
 	)
