@@ -16,7 +16,7 @@ type Keeper struct {
 	cfg       KeepConfig
 	begun     time.Time
 	firstFrom time.Time // when the lease began, for the first extension
-	// limit is when MaxHold ends, zero without one. AtLimit is set when MaxHold rules
+	// limit is when MaxHold ends, zero without one. atLimit is set when MaxHold rules
 	// out further extensions.
 	limit   time.Time
 	atLimit atomic.Bool

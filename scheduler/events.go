@@ -18,7 +18,8 @@ type (
 	Rename = event.Rename
 )
 
-// Events in the life of one tick, in the order in which they may come. Package event says which fields each sets.
+// Events in the life of one tick, in the order in which they may come. Package event says
+// which fields each sets.
 const (
 	EventTried       = event.Tried
 	EventRetrying    = event.Retrying

@@ -39,7 +39,7 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// A Error holds every mistake of a configuration, in the order of the
+// An Error holds every mistake of a configuration, in the order of the
 // file; those of environment variables and --set come last.
 type Error struct{ Problems []Problem }
 

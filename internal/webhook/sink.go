@@ -80,7 +80,7 @@ func notRun(e ledger.Entry) Event {
 	return Missed
 }
 
-// maxTold bounds the remembered IDs during a long outage.
+// maxPosted bounds the remembered IDs during a long outage.
 const maxPosted = 10_000
 
 // unsettled posts a tick at once: without a quorum no replica can be chosen for it.

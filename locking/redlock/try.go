@@ -40,7 +40,7 @@ type try struct {
 	// claim is what COMMIT asks for, and packed its stored form; empty before.
 	claim  records.Claim
 	packed string
-	// leftOut are the nodes whose fence the token does not exceed. MaxAcceptableToken is the
+	// leftOut are the nodes whose fence the token does not exceed. maxAcceptableToken is the
 	// largest token that a quorum's clocks allow.
 	leftOut            [locking.MostNodes]bool
 	maxAcceptableToken uint64
@@ -196,7 +196,7 @@ func (r *requests) after(node int, f func()) {
 	f()
 }
 
-// at returns the state of the try at a node.
+// stateAt returns the state of the try at a node.
 func (r *requests) stateAt(node int) nodeState {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -196,7 +196,7 @@ func (v vote) byWhom() string {
 	return fmt.Sprintf(" by %s with token %d", v.holder, v.token)
 }
 
-// maxSaid bounds the quotes in a poll, in bytes, since ledgers store them.
+// maxErrors bounds the quotes in a poll, in bytes, since ledgers store them.
 const maxErrors = 1 << 10
 
 // poll returns each node's answer when the round was over.

@@ -48,7 +48,7 @@ func (m *nodeMeters) collectors() []prometheus.Collector {
 	return list
 }
 
-// standings collects the gauges of nodes.
+// nodeStates collects the gauges of nodes.
 type nodeStates nodeMeters
 
 // Describe implements prometheus.Collector.

@@ -267,7 +267,7 @@ func (d drawing) grid() []gridLine {
 	return list
 }
 
-// Y below a bar, for the shape beside it.
+// Base is the Y below a bar, for the shape beside it.
 func (b bar) Base() int { return b.Y + barHeight - 2 }
 
 // Middle is where a mark is drawn.

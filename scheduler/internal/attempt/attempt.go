@@ -94,7 +94,7 @@ type attempt struct {
 type Start struct {
 	Until time.Time     // the end of its window; overlap and catch-up extend it
 	Delay time.Duration // before the first look, or try
-	// headStart is how much longer this attempt waits before it tries, for the claims of
+	// HeadStart is how much longer this attempt waits before it tries, for the claims of
 	// replicas with smaller ranks.
 	HeadStart time.Duration
 
@@ -144,7 +144,7 @@ func (a *attempt) conclude(v job.Verdict) {
 	case a.watched && a.begun():
 		return // otherwise nobody began the run that was watched
 	case a.Tick.Trigger == ledger.ByRerun && v.Reason.Code == ledger.CodePaused:
-		return // afterPause offers it again
+		return // the engine offers it again after the pause
 	}
 	a.Decided(a.Job, a.Tick, v)
 }

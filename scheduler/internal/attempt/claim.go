@@ -141,7 +141,7 @@ func (a *attempt) random(limit time.Duration) time.Duration {
 	return a.cfg.Random(a.Job.Name, a.Tick.At, limit)
 }
 
-// wanted is the request for the tick, without a note.
+// request is the request for the tick, without a note.
 func (a *attempt) request() locking.Request {
 	return locking.Request{
 		Name: a.Job.StoredAs(), Tick: a.Tick.At, Stream: a.Tick.Stream, Beside: a.Beside(), TTL: a.cfg.TTL, Mode: a.Job.Mode(),

@@ -18,13 +18,13 @@ type loop interface {
 // A Progress is a report of an attempt to the loop.
 type Progress struct {
 	Phase   phase
-	Since   time.Time // of phase overdue
-	Holder  string    // of phase watching
-	Blocked *Blocked  // of phase blocking; nil: no known run
+	Since   time.Time // of Overdue
+	Holder  string    // of Watching
+	Blocked *Blocked  // of Blocking; nil: no known run
 
-	CatchesUp bool       // of phase asking
-	Run       *Execution // of phase won
-	End       End        // of phase over
+	CatchesUp bool       // of Asking
+	Run       *Execution // of Won
+	End       End        // of Over
 }
 
 // An Answer is the loop's reply to an attempt.

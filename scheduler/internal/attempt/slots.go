@@ -179,7 +179,7 @@ func noSlot(err error, t job.Tick) job.Verdict {
 	return v
 }
 
-// holder is the holder of a slot, as far as its refusal says.
+// slotHolder is the holder of a slot, as far as its refusal says.
 func slotHolder(err error) string {
 	if refused, ok := errors.AsType[*locking.AcquireError](err); ok {
 		return job.OrAnotherReplica(refused.Holder)

@@ -43,7 +43,7 @@ type Event struct {
 	Running  []string // the jobs that still run
 }
 
-// An Kind is the kind of an Event.
+// A Kind is the kind of an Event.
 type Kind string
 
 // Events in the life of one tick, in the order in which they may come.

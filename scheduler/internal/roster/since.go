@@ -18,7 +18,7 @@ func (j JobInfo) ServedSince(versions []JobInfo) time.Time {
 	return versions[i].Since
 }
 
-// BeganToServe is servedSince, or j.Since if the job was removed in between.
+// BeganToServe is ServedSince, or j.Since if the job was removed in between.
 func (j JobInfo) BeganToServe(versions []JobInfo) time.Time {
 	if since := j.ServedSince(versions); since.After(AccountOf(versions).Removed) {
 		return since
