@@ -30,14 +30,14 @@ func ticksRunBesideOneAnother(b *bench) {
 	other.release(second)
 	b.keeps(first)
 	a.refused(beside(b.tick(2)), locking.ErrDone)
-	// Still in order. A node that the later claim has not reached names the tick's own.
+	// Still in order. A node that the later claim has not reached names the tick's own claim.
 	a.refused(beside(b.tick(1)), locking.ErrSuperseded, locking.ErrTaken)
 	a.release(first)
 	a.release(first)
 	b.keeps(third)
 	other.release(third)
 	a.refused(beside(manual(b.tick(1))), locking.ErrDone)
-	a.refused(beside(b.tick(1)), locking.ErrSuperseded)
+	a.refused(beside(b.tick(1)), locking.ErrSuperseded, locking.ErrDone)
 }
 
 // A tick is claimed once, and a later one does not reopen it.
