@@ -7,7 +7,8 @@
 #   ./check.sh --quick    a few minutes
 #   ./check.sh NAME       one configuration; --trace NAME also prints its trace
 #
-# JOBS (default: number of cores) run at once, up to 3 GB of memory each.
+# JOBS (default: number of cores) run at once, up to MEMLIM (default: 3000) MB of memory
+# each. PANFLAGS are further flags for the search, e.g. -DCOLLAPSE to save memory.
 set -euo pipefail
 work=
 cd "$(dirname "$0")"
@@ -54,7 +55,6 @@ f | extend                 | holds      | EXTENDS C=2 TICKS=2
 f | extend, rerun          | holds      | EXTENDS VOIDS RERUN C=2
 f | extend, streams        | holds      | EXTENDS STREAMS=2 C=2
 f | extend, forget         | holds      | EXTENDS FORGETS RERUN C=2
-f | extend, restart        | holds      | EXTENDS RERUN RESTARTS=1 C=2
 q | leases                 | holds      | LEASES EXTENDS C=2 TICKS=2
 f | leases, void           | holds      | LEASES EXTENDS VOIDS C=2 TICKS=2
 f | leases, rerun          | holds      | LEASES EXTENDS RERUN C=2
@@ -126,7 +126,7 @@ q | AGAINLATE              | superseded | AGAINLATE EXTENDS STREAMS=2 C=2
 q | UNTITLED               | superseded | UNTITLED EXTENDS RERUN C=2
 f | SETANYOWNER            | superseded | SETANYOWNER EXTENDS C=2 TICKS=2
 q | SETOWNED               | superseded | SETOWNED EXTENDS STREAMS=2 C=2
-f | OLDER, no clocks       | superseded | EXTENDS RERUN RESTARTS=1 OLDER C=2
+f | RESTART, no clocks     | superseded | EXTENDS RERUN RESTARTS=1 C=2
 q | OVERUNENDED, join      | lease      | OVERUNENDED LEASES EXTENDS RESTARTS=1 C=2 TICKS=2
 q | NOFIRSTROUND           | lease      | NOFIRSTROUND LEASES EXTENDS RESTARTS=1 C=2 TICKS=2
 q | NOLOST                 | lease      | NOLOST LEASES EXTENDS C=2 TICKS=2
@@ -224,7 +224,7 @@ check() {
   mkdir -p "$dir" && cp ./*.pml "$dir" && cd "$dir"
   # shellcheck disable=SC2086 # flags are words
   spin $(printf -- '-D%s ' $flags) -a $model.pml >spin.log 2>&1 &&
-    gcc -O2 -DSAFETY -DVECTORSZ=2048 -DMEMLIM=3000 -w -o pan pan.c >>spin.log 2>&1 &&
+    gcc -O2 -DSAFETY -DVECTORSZ=2048 -DMEMLIM=${MEMLIM:-3000} ${PANFLAGS:-} -w -o pan pan.c >>spin.log 2>&1 &&
     ./pan -m1000000 >pan.log 2>&1 || true
   seconds=$((SECONDS - begun))
   states=$(awk '/states, stored/ {print $1}' pan.log 2>/dev/null || true)
