@@ -21,6 +21,8 @@ func (t *try) refusal(votes []vote, slow bool) *locking.AcquireError {
 	case errors.Is(e.Reason, locking.ErrNoQuorum), errors.Is(e.Reason, locking.ErrRefused):
 	case errors.Is(e.Reason, locking.ErrDone):
 		nameHolder(e, withCode(votes, codeDone)) // a later claim's holder is irrelevant
+	case errors.Is(e.Reason, locking.ErrTaken): // the holder of a later tick does not hold this lock
+		nameHolder(e, slices.DeleteFunc(slices.Clone(votes), func(v vote) bool { return !v.blocks() }))
 	default:
 		nameHolder(e, votes)
 	}

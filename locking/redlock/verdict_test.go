@@ -171,6 +171,17 @@ func TestRefusalNamesTheHolder(t *testing.T) {
 	}
 }
 
+// The holder of the tick, not the claimant of a later one, whose run may be over.
+func TestRefusalDoesNotNameALaterTick(t *testing.T) {
+	t.Parallel()
+	next := later
+	next.token = claimedZ.token + 1
+	e := refusalOf(t, aTick, claimedZ, next, yes)
+	if !errors.Is(e, locking.ErrTaken) || e.Holder != claimedZ.holder || e.HolderToken != claimedZ.token {
+		t.Errorf("%v: refusal names %s, token %d, want %s, token %d", e, e.Holder, e.HolderToken, claimedZ.holder, claimedZ.token)
+	}
+}
+
 // The one who finished the tick, not the claimant of a later one.
 func TestRefusalNamesWhoFinished(t *testing.T) {
 	t.Parallel()
