@@ -58,7 +58,7 @@ func layer(pkg string) int {
 		return 3
 	case pkg == "jobs":
 		return 2
-	case driver(pkg), pkg == "locking", pkg == "locking/fence":
+	case driver(pkg), pkg == "locking", pkg == "locking/fence", pkg == "internal/store":
 		return 1
 	}
 	return 0
@@ -73,7 +73,7 @@ func family(pkg string) string {
 		return ""
 	}
 	for _, root := range []string{
-		"locking/redlock", "locking/fence/sqlfence", "locking/fence/redisfence", "locking/fence/httpfence", "locking/fence/fencetest",
+		"locking/redlock", "internal/store/postgres", "internal/onestore", "locking/fence/sqlfence", "locking/fence/redisfence", "locking/fence/httpfence", "locking/fence/fencetest",
 		"jobs/execjob", "jobs/httpjob",
 		"internal/redisledger", "internal/redisacts", "internal/cells", "internal/webhook", "internal/web", "scheduler/metrics", "scheduler/traces",
 	} {

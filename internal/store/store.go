@@ -1,0 +1,156 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// A Store keeps records. Its methods may be called from any goroutine. An error of Read or
+// List means that the store did not answer; it matches [ErrUnavailable], joined with the
+// context's error if that has ended, or it is one that trying again cannot help.
+type Store interface {
+	// Read returns the records with the keys, in that order, all from one moment. One that
+	// does not exist has version 0 and no value.
+	Read(ctx context.Context, keys ...Key) ([]Record, Stamp, error)
+
+	// List returns the records of each range in the order of their keys, all from one
+	// moment.
+	List(ctx context.Context, ranges ...Range) ([][]Record, Stamp, error)
+
+	// Commit makes the changes of t if the store still has the life and the versions that t
+	// names. It reports whether it did. An error means that this is unknown, unless it
+	// matches [ErrTooLarge]: then nothing was changed.
+	Commit(ctx context.Context, t Txn) (Outcome, error)
+
+	// Limits are those of a transaction.
+	Limits() Limits
+}
+
+// A Kind is a family of records. Stores may keep each kind in a table of its own.
+type Kind string
+
+// The kinds, and what Name and Sub are in their keys.
+const (
+	Claims  Kind = "claim"   // the claims of a lock: its name
+	Leases  Kind = "lease"   // its lease: its name; that of a tick whose run may overlap others: its name, the tick
+	Entries Kind = "entry"   // the ledger: a job, the tick from the newest to the oldest
+	Logs    Kind = "log"     // logs of runs: a job, the tick
+	Jobs    Kind = "job"     // what is known of a job beside its ticks, such as its published versions
+	Members Kind = "replica" // the roster: a replica
+	Acts    Kind = "act"     // acts, pauses and the audit log
+	Sets    Kind = "set"     // sets of jobs: a hash
+	Cluster Kind = "cluster" // what concerns all: its life, what was forgotten
+)
+
+// Kinds lists all kinds.
+func Kinds() []Kind {
+	return []Kind{Claims, Leases, Entries, Logs, Jobs, Members, Acts, Sets, Cluster}
+}
+
+// A Key names a record. Keys of a kind are ordered by Name, then Sub, both by bytes. Neither
+// contains a zero byte.
+type Key struct {
+	Kind Kind
+	Name string
+	Sub  string
+}
+
+// A Record is what is stored under a key.
+type Record struct {
+	Key     Key
+	Version uint64 // 0: there is none
+	Value   json.RawMessage
+}
+
+// A Range selects keys of one kind, from From on, and before To.
+type Range struct {
+	Kind     Kind
+	From, To Point
+	Limit    int // at most so many; 0: all
+}
+
+// A Point is a place in the order of the keys of a kind. The zero Point is the start, as
+// Range.From, and the end, as Range.To.
+type Point struct{ Name, Sub string }
+
+// All selects all records of a kind.
+func All(kind Kind) Range { return Range{Kind: kind} }
+
+// Of selects the records of a kind with the name.
+func Of(kind Kind, name string) Range {
+	return Range{Kind: kind, From: Point{Name: name}, To: afterName(name)}
+}
+
+// Between selects the records with the name from the sub on, and before the sub to; with an
+// empty to, up to the last.
+func Between(kind Kind, name, from, to string) Range {
+	r := Of(kind, name)
+	r.From.Sub = from
+	if to != "" {
+		r.To = Point{name, to}
+	}
+	return r
+}
+
+// afterName is the first point after all keys with the name.
+func afterName(name string) Point { return Point{Name: name + "\x01"} }
+
+// Holds reports whether the range selects the key.
+func (r Range) Holds(k Key) bool {
+	at := Point{k.Name, k.Sub}
+	return k.Kind == r.Kind && at.Compare(r.From) >= 0 && (r.To == Point{} || at.Compare(r.To) < 0)
+}
+
+// A Stamp says which server answered, and when.
+type Stamp struct {
+	Life string    // see the package's documentation
+	Now  time.Time // its clock while it answered
+}
+
+// A Txn is a transaction.
+type Txn struct {
+	// Life is that of the stamp with the versions in If.
+	Life string
+	// If are the versions that were read; 0 for a record that did not exist.
+	If []Compare
+	// Put writes records, Delete deletes those that exist. No key may be in both.
+	Put    []Write
+	Delete []Key
+}
+
+// A Compare is a condition of a transaction.
+type Compare struct {
+	Key     Key
+	Version uint64
+}
+
+// A Write is a record to write.
+type Write struct {
+	Key   Key
+	Value json.RawMessage
+}
+
+// An Outcome says what became of a transaction.
+type Outcome struct {
+	Won bool
+	// Version is that of all records that it has put; 0 if it lost.
+	Version uint64
+	Stamp   Stamp
+}
+
+// Limits bound a transaction.
+type Limits struct {
+	Keys  int // compared and changed
+	Bytes int // of all values
+}
+
+var (
+	// ErrUnavailable means that the store did not answer. Trying again makes sense.
+	ErrUnavailable = errors.New("the store does not answer")
+	// ErrTooLarge means that a transaction is beyond the Limits. Nothing was changed.
+	ErrTooLarge = errors.New("the transaction is too large for the store")
+	// ErrNotReady means that the store is not set up for this release. The text says what to do.
+	ErrNotReady = errors.New("the store is not set up")
+)

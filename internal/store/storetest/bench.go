@@ -1,0 +1,61 @@
+package storetest
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/quorate/quorate/internal/store"
+)
+
+// A bench is one check at work on a store.
+type bench struct {
+	testing.TB
+	backend Backend
+	store   store.Store
+}
+
+func key(name, sub string) store.Key { return store.Key{Kind: store.Claims, Name: name, Sub: sub} }
+
+func put(k store.Key, value string) store.Write {
+	return store.Write{Key: k, Value: json.RawMessage(value)}
+}
+
+// read returns the record with the key, and the life.
+func (b *bench) read(k store.Key) (store.Record, string) {
+	b.Helper()
+	list, s, err := b.store.Read(b.Context(), k)
+	if err != nil || len(list) != 1 || list[0].Key != k {
+		b.Fatalf("Read(%v) = %v, %v", k, list, err)
+	}
+	return list[0], s.Life
+}
+
+// commit commits t in the present life, and wants it to win or to lose.
+func (b *bench) commit(wantWon bool, t store.Txn) store.Outcome {
+	b.Helper()
+	if t.Life == "" {
+		_, t.Life = b.read(key("life", ""))
+	}
+	o, err := b.store.Commit(b.Context(), t)
+	if err != nil {
+		b.Fatalf("Commit(%+v) = %v", t, err)
+	}
+	if o.Won != wantWon || o.Won && len(t.Put) > 0 != (o.Version > 0) {
+		b.Fatalf("Commit(%+v) = %+v, want won: %t", t, o, wantWon)
+	}
+	return o
+}
+
+// write puts a record whatever is there, and returns its version.
+func (b *bench) write(k store.Key, value string) uint64 {
+	b.Helper()
+	return b.commit(true, store.Txn{Put: []store.Write{put(k, value)}}).Version
+}
+
+// wants checks what is stored under a key; "" is nothing.
+func (b *bench) wants(k store.Key, value string) {
+	b.Helper()
+	if r, _ := b.read(k); string(r.Value) != value || r.Version > 0 != (value != "") {
+		b.Errorf("%v is version %d with %s, want %q", k, r.Version, r.Value, value)
+	}
+}

@@ -1,0 +1,181 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/quorate/quorate/internal/store"
+)
+
+func readsWhatWasCommitted(b *bench) {
+	x, y := key("x", ""), key("y", "1")
+	b.wants(x, "")
+	version := b.write(x, `{"a":1}`)
+	b.wants(x, `{"a":1}`)
+	if r, _ := b.read(x); r.Version != version {
+		b.Errorf("version %d was read of what was put as %d", r.Version, version)
+	}
+	list, _, err := b.store.Read(b.Context(), y, x, y)
+	if err != nil || len(list) != 3 || list[0].Version != 0 || list[1].Version != version || list[2].Key != y {
+		b.Errorf("Read(y, x, y) = %+v, %v", list, err)
+	}
+	b.commit(true, store.Txn{Delete: []store.Key{x, y}})
+	b.wants(x, "")
+}
+
+func comparesVersions(b *bench) {
+	x := key("x", "")
+	first := b.write(x, `1`)
+	second := b.commit(true, store.Txn{If: []store.Compare{{Key: x, Version: first}}, Put: []store.Write{put(x, `2`)}}).Version
+	if second == first {
+		b.Errorf("two versions are %d", first)
+	}
+	b.commit(false, store.Txn{If: []store.Compare{{Key: x, Version: first}}, Put: []store.Write{put(x, `3`)}})
+	b.commit(false, store.Txn{If: []store.Compare{{Key: x, Version: first}}, Delete: []store.Key{x}})
+	b.commit(false, store.Txn{If: []store.Compare{{Key: x}}, Put: []store.Write{put(x, `3`)}})
+	b.wants(x, `2`)
+}
+
+func changesAllOrNothing(b *bench) {
+	x, y, z := key("x", ""), key("y", ""), key("z", "")
+	version := b.write(x, `1`)
+	wrong := []store.Compare{{Key: x, Version: version}, {Key: y, Version: version}}
+	b.commit(false, store.Txn{If: wrong, Put: []store.Write{put(z, `1`)}, Delete: []store.Key{x}})
+	b.wants(x, `1`)
+	b.wants(z, "")
+	right := []store.Compare{{Key: x, Version: version}, {Key: y}}
+	b.commit(true, store.Txn{If: right, Put: []store.Write{put(z, `1`), put(y, `2`)}, Delete: []store.Key{x}})
+	b.wants(x, "")
+	b.wants(y, `2`)
+	b.wants(z, `1`)
+}
+
+func comparesWhatIsAbsent(b *bench) {
+	x := key("x", "")
+	absent := []store.Compare{{Key: x}}
+	b.commit(true, store.Txn{If: absent, Put: []store.Write{put(x, `1`)}})
+	b.commit(false, store.Txn{If: absent, Put: []store.Write{put(x, `2`)}})
+	b.commit(true, store.Txn{Delete: []store.Key{x}})
+	b.commit(true, store.Txn{If: absent, Put: []store.Write{put(x, `3`)}})
+	b.wants(x, `3`)
+}
+
+// A late request that names what was deleted and made again must lose.
+func versionsDoNotRepeat(b *bench) {
+	x, seen := key("x", ""), map[uint64]bool{}
+	for n := range 50 {
+		version := b.write(x, fmt.Sprint(n))
+		if seen[version] {
+			b.Fatalf("version %d was given twice", version)
+		}
+		seen[version] = true
+		if n%2 == 0 {
+			b.commit(true, store.Txn{Delete: []store.Key{x}})
+		}
+	}
+}
+
+func anotherLifeLoses(b *bench) {
+	x := key("x", "")
+	version := b.write(x, `1`)
+	_, life := b.read(x)
+	b.commit(false, store.Txn{Life: life + "'", Put: []store.Write{put(x, `2`)}})
+	if b.backend.NextLife == nil {
+		return
+	}
+	b.backend.NextLife(b, b.store)
+	r, next := b.read(x)
+	if next == life || string(r.Value) != `1` {
+		b.Errorf("in the next life, %q after %q, x is %s", next, life, r.Value)
+	}
+	same := []store.Compare{{Key: x, Version: version}}
+	b.commit(false, store.Txn{Life: life, If: same, Put: []store.Write{put(x, `2`)}})
+	b.commit(true, store.Txn{Life: next, If: []store.Compare{{Key: x, Version: r.Version}}, Put: []store.Write{put(x, `3`)}})
+}
+
+func keepsEveryByte(b *bench) {
+	for n, value := range []string{
+		`{"b":1,"a":[1.50,1e3], "b":2}`, `"\u0000 é \u00e9 <&>"`, `null`, `"` + strings.Repeat("x", 100_000) + `"`, `12345678901234567890.10`,
+	} {
+		b.write(key("x", fmt.Sprint(n)), value)
+		b.wants(key("x", fmt.Sprint(n)), value)
+	}
+}
+
+func clockAndLifeStay(b *bench) {
+	_, first, err := b.store.Read(b.Context(), key("x", ""))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for range 20 {
+		_, listed, err := b.store.List(b.Context(), store.All(store.Claims))
+		if err != nil {
+			b.Fatal(err)
+		}
+		o := b.commit(true, store.Txn{Put: []store.Write{put(key("x", ""), `1`)}})
+		if listed.Life != first.Life || o.Stamp.Life != first.Life {
+			b.Fatalf("life %q, then %q and %q", first.Life, listed.Life, o.Stamp.Life)
+		}
+		if first.Now.IsZero() || listed.Now.Before(first.Now) || o.Stamp.Now.Before(listed.Now) {
+			b.Fatalf("the clock says %v, then %v and %v", first.Now, listed.Now, o.Stamp.Now)
+		}
+		first = o.Stamp
+	}
+}
+
+func refusesWhatIsTooLarge(b *bench) {
+	l := b.store.Limits()
+	if l.Keys < 100 || l.Bytes < 512<<10 {
+		b.Fatalf("limits %+v: locks and logs need at least 100 keys and 512 KiB", l)
+	}
+	x := key("x", "")
+	large := store.Txn{Put: []store.Write{{Key: x, Value: json.RawMessage(`"` + strings.Repeat("x", l.Bytes) + `"`)}}}
+	many := store.Txn{}
+	for n := range l.Keys + 1 {
+		many.Put = append(many.Put, put(key("x", fmt.Sprint(n)), `1`))
+	}
+	for _, t := range []store.Txn{large, many} {
+		_, t.Life = b.read(x)
+		if o, err := b.store.Commit(b.Context(), t); !errors.Is(err, store.ErrTooLarge) {
+			b.Errorf("a transaction beyond %+v = %+v, %v, want %v", l, o, err, store.ErrTooLarge)
+		}
+	}
+	b.wants(x, "")
+	b.wants(key("x", "0"), "")
+	many.Put = many.Put[:l.Keys]
+	b.commit(true, many)
+}
+
+func refusesWrongTransactions(b *bench) {
+	x := key("x", "")
+	_, life := b.read(x)
+	for _, t := range []store.Txn{
+		{Put: []store.Write{put(x, `1`), put(x, `2`)}},
+		{Put: []store.Write{put(x, `1`)}, Delete: []store.Key{x}},
+		{Put: []store.Write{put(key("a\x00b", ""), `1`)}},
+		{Put: []store.Write{put(store.Key{Name: "x"}, `1`)}},
+	} {
+		t.Life = life
+		if o, err := b.store.Commit(b.Context(), t); err == nil {
+			b.Errorf("Commit(%+v) = %+v, want an error", t, o)
+		}
+	}
+	b.wants(x, "")
+}
+
+func endedContextIsAnError(b *bench) {
+	ctx, cancel := context.WithCancel(b.Context())
+	_, life := b.read(key("x", ""))
+	cancel()
+	_, _, read := b.store.Read(ctx, key("x", ""))
+	_, _, list := b.store.List(ctx, store.All(store.Claims))
+	_, commit := b.store.Commit(ctx, store.Txn{Life: life, Put: []store.Write{put(key("y", ""), `1`)}})
+	for _, err := range []error{read, list, commit} {
+		if !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+			b.Errorf("with an ended context: %v, want %v joined with %v", err, store.ErrUnavailable, context.Canceled)
+		}
+	}
+}

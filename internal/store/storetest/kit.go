@@ -1,0 +1,49 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/quorate/quorate/internal/store"
+)
+
+// A Backend describes a kind of store to test.
+type Backend struct {
+	// New makes a new, empty store. Required.
+	New func(t testing.TB) store.Store
+	// NextLife makes the store begin another life, without losing anything. None: what it
+	// would show is not checked.
+	NextLife func(t testing.TB, s store.Store)
+	// Rounds is the number of increments in the checks with competitors. Default 500.
+	Rounds int
+}
+
+// Run checks every promise of the contract, one subtest each.
+func Run(t *testing.T, b Backend) {
+	t.Helper()
+	if b.Rounds == 0 {
+		b.Rounds = 500
+	}
+	for _, c := range []struct {
+		name string
+		run  func(*bench)
+	}{
+		{"ReadsWhatWasCommitted", readsWhatWasCommitted},
+		{"ComparesVersions", comparesVersions},
+		{"ChangesAllOrNothing", changesAllOrNothing},
+		{"ComparesWhatIsAbsent", comparesWhatIsAbsent},
+		{"VersionsDoNotRepeat", versionsDoNotRepeat},
+		{"AnotherLifeLoses", anotherLifeLoses},
+		{"ListsInOrder", listsInOrder},
+		{"ListsRanges", listsRanges},
+		{"KeepsEveryByte", keepsEveryByte},
+		{"ClockAndLifeStay", clockAndLifeStay},
+		{"RefusesWhatIsTooLarge", refusesWhatIsTooLarge},
+		{"RefusesWrongTransactions", refusesWrongTransactions},
+		{"EndedContextIsAnError", endedContextIsAnError},
+		{"CountsExactly", countsExactly},
+		{"ComparedIsLocked", comparedIsLocked},
+		{"ListsOneMoment", listsOneMoment},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(&bench{TB: t, backend: b, store: b.New(t)}) })
+	}
+}

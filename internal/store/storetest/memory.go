@@ -1,0 +1,176 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/quorate/quorate/internal/store"
+)
+
+// Memory is a [store.Store] in memory, shared by the replicas of a test. It uses time.Now, so
+// it follows the virtual time of a synctest bubble. The zero value is ready to use.
+type Memory struct {
+	// Fault, if set, is asked before each call and again before its answer is returned. An
+	// error loses the request, or the answer to what was done. It may block.
+	Fault func(ctx context.Context, c Call) error
+	// Bounds are returned by Limits. Default: 10,000 keys and 16 MiB.
+	Bounds store.Limits
+
+	mu   sync.Mutex
+	data data
+	life int
+}
+
+// A Call is one call of a Memory, before it is made or before its answer is returned.
+type Call struct {
+	Method   string // "Read", "List" or "Commit"
+	Txn      store.Txn
+	Answered bool
+}
+
+// data is what a Memory has stored.
+type data struct {
+	records map[store.Key]store.Record
+	version uint64
+}
+
+// A Backup is a copy of what a Memory has stored.
+type Backup struct{ data data }
+
+// Backup copies what is stored.
+func (m *Memory) Backup() Backup {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return Backup{data{maps.Clone(m.data.records), m.data.version}}
+}
+
+// Restore forgets all that was committed since the backup, in another life. Versions begin
+// again, too.
+func (m *Memory) Restore(b Backup) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.data = data{maps.Clone(b.data.records), b.data.version}
+	m.life++
+}
+
+// Read implements [store.Store].
+func (m *Memory) Read(ctx context.Context, keys ...store.Key) (list []store.Record, s store.Stamp, err error) {
+	err = m.call(ctx, Call{Method: "Read"}, func() {
+		s = m.stamp()
+		for _, k := range keys {
+			r := m.data.records[k]
+			r.Key = k
+			list = append(list, r)
+		}
+	})
+	return list, s, err
+}
+
+// List implements [store.Store].
+func (m *Memory) List(ctx context.Context, ranges ...store.Range) (lists [][]store.Record, s store.Stamp, err error) {
+	err = m.call(ctx, Call{Method: "List"}, func() {
+		s = m.stamp()
+		for _, r := range ranges {
+			lists = append(lists, m.data.list(r))
+		}
+	})
+	return lists, s, err
+}
+
+func (d data) list(r store.Range) []store.Record {
+	list := []store.Record{}
+	for k, record := range d.records {
+		if r.Holds(k) {
+			list = append(list, record)
+		}
+	}
+	slices.SortFunc(list, func(a, b store.Record) int {
+		return store.Point{Name: a.Key.Name, Sub: a.Key.Sub}.Compare(store.Point{Name: b.Key.Name, Sub: b.Key.Sub})
+	})
+	if r.Limit > 0 {
+		list = list[:min(len(list), r.Limit)]
+	}
+	return list
+}
+
+// Commit implements [store.Store].
+func (m *Memory) Commit(ctx context.Context, t store.Txn) (o store.Outcome, err error) {
+	if err := t.Check(m.Limits()); err != nil {
+		return store.Outcome{}, err
+	}
+	err = m.call(ctx, Call{Method: "Commit", Txn: t}, func() {
+		o.Stamp = m.stamp()
+		if o.Won = t.Life == o.Stamp.Life && m.data.holds(t.If); o.Won {
+			o.Version = m.data.apply(t)
+		}
+	})
+	if err != nil {
+		return store.Outcome{}, err // it is unknown what became of it
+	}
+	return o, nil
+}
+
+func (d *data) holds(conditions []store.Compare) bool {
+	return !slices.ContainsFunc(conditions, func(c store.Compare) bool { return d.records[c.Key].Version != c.Version })
+}
+
+// apply makes the changes and returns their version.
+func (d *data) apply(t store.Txn) uint64 {
+	d.version++
+	if d.records == nil {
+		d.records = map[store.Key]store.Record{}
+	}
+	for _, w := range t.Put {
+		d.records[w.Key] = store.Record{Key: w.Key, Version: d.version, Value: slices.Clone(w.Value)}
+	}
+	for _, k := range t.Delete {
+		delete(d.records, k)
+	}
+	if len(t.Put) == 0 {
+		return 0
+	}
+	return d.version
+}
+
+// Limits implements [store.Store].
+func (m *Memory) Limits() store.Limits {
+	if m.Bounds != (store.Limits{}) {
+		return m.Bounds
+	}
+	return store.Limits{Keys: 10_000, Bytes: 16 << 20}
+}
+
+func (m *Memory) stamp() store.Stamp {
+	return store.Stamp{Life: "life " + strconv.Itoa(m.life), Now: time.Now()}
+}
+
+// call does the work of one call at a single moment, between the two faults.
+func (m *Memory) call(ctx context.Context, c Call, do func()) error {
+	if err := m.fault(ctx, c); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	do()
+	m.mu.Unlock()
+	c.Answered = true
+	return m.fault(ctx, c)
+}
+
+func (m *Memory) fault(ctx context.Context, c Call) error {
+	var err error
+	if m.Fault != nil {
+		err = m.Fault(ctx, c)
+	}
+	if err = errors.Join(err, ctx.Err()); err != nil {
+		return fmt.Errorf("%s: %w", c.Method, errors.Join(store.ErrUnavailable, err))
+	}
+	return nil
+}
+
+var _ store.Store = (*Memory)(nil)
