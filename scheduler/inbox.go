@@ -12,7 +12,7 @@ type ticket struct {
 	*attempt.Brief
 	owner *jobState
 	lane  *lane
-	run   *attempt.Execution // once the tick is won; the loop reads only fields that no longer change
+	run   *attempt.Run // once the tick is won; the loop reads only fields that no longer change
 
 	overdue   time.Time // when the function began to ignore its ended context
 	passed    bool      // later is closed

@@ -35,7 +35,7 @@ func (e *engine) replace(j *jobState, t job.Tick) {
 // claim took long, or waited for the run of a dead replica. Catching up goes before the
 // ticks that came meanwhile.
 func (e *engine) replaceBegun(begun *ticket) {
-	if begun.run.Trigger() == ledger.ByCatchUp {
+	if begun.run.Trigger == ledger.ByCatchUp {
 		return
 	}
 	for _, l := range begun.owner.lanes {
@@ -56,9 +56,9 @@ func (e *engine) replaceBegun(begun *ticket) {
 
 // inTheWay is the run on this replica that blocks the attempt, nil if none does: one run at
 // a time, unless they may overlap.
-func (j *jobState) inTheWay(b *attempt.Brief, catchesUp bool) *attempt.Execution {
+func (j *jobState) inTheWay(b *attempt.Brief, catchesUp bool) *attempt.Run {
 	for _, t := range j.running {
-		if !b.Beside() || catchesUp && t.run.CatchesUp() {
+		if !b.Beside() || catchesUp && t.run.CaughtUp {
 			return t.run
 		}
 	}

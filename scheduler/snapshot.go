@@ -29,7 +29,7 @@ type RunInfo struct {
 	// Overdue is when the function began to ignore its ended context; zero if it does not.
 	Overdue time.Time
 
-	run *attempt.Execution
+	run *attempt.Run
 }
 
 // A NextTick is the next tick of a job.

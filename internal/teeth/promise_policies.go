@@ -25,7 +25,7 @@ var policies = promise{
 			{engine + "internal/attempt/own_runs.go", "if run == nil || !ok {", "if run == nil || !ok || ok {"},
 		}},
 		{"overlap: a queued tick gives up", in(engine, "TestOverlapQueue", "TestQueuedBehindTheDead"), []edit{
-			{engine + "internal/attempt/own_runs.go", "a.patient() && end", "false && end"},
+			{engine + "internal/attempt/wait.go", "w.patient() && end", "false && end"},
 		}},
 		{"overlap: a replaced run continues", in(sim, "TestPolicies").with("-seeds=200").saying("next tick replaces it"), []edit{
 			{engine + "overlap.go", "if run.Tick.At.Before(t.At) {", "if false {"},
@@ -35,16 +35,16 @@ var policies = promise{
 			{engine + "scan.go", "\tspread(urgent)\n", "\tspread(urgent)\n\tattempt.Sleep(ctx, time.Hour)\n"},
 		}},
 		{"C7: a dead replica's tick is not run again", in(engine, "TestRerun"), []edit{
-			{engine + "internal/attempt/rerun.go", "return ok && a.Job.OnCrash == job.CrashRerun &&", "return ok && a.Job.OnCrash == job.CrashSkip &&"},
+			{engine + "internal/attempt/rerun.go", "return ok && t.Job.OnCrash == job.CrashRerun &&", "return ok && t.Job.OnCrash == job.CrashSkip &&"},
 		}},
 		{"limits: priority is ignored", in(engine, "TestMaxRunning", "TestGroupPriority"), []edit{
 			{engine + "internal/attempt/places.go", "cmp.Compare(b.Job.Priority, a.Job.Priority),", ""},
 		}},
 		{"limits: a group has no slots", in(engine, "TestGroup", "TestGroupIsFull", "TestSlotOfTheDead"), []edit{
-			{engine + "internal/attempt/slots.go", "if x.Job.Group == \"\" {", "if true {"},
+			{engine + "internal/attempt/slots.go", "if a.Job.Group == \"\" {", "if true {"},
 		}},
 		{"paused: a claim is run all the same", in(engine, "TestPauseStopsWhatWaits"), []edit{
-			{engine + "internal/attempt/run.go", "v = x.PausedMeanwhile()", ""},
+			{engine + "internal/attempt/run.go", "v = a.PausedMeanwhile()", ""},
 		}},
 	},
 }

@@ -1,7 +1,7 @@
 // Package attempt decides one tick on one replica, in a goroutine of its own: it waits for
 // what is in the way, claims the tick, runs the job and ends the claim. The engine, which
 // starts attempts and answers their questions, is package scheduler: it shares a Brief with
-// each and sees nothing else of it.
+// each, later a Run, and sees nothing else of it.
 package attempt
 
 import (
@@ -69,27 +69,6 @@ func NewDeps(cfg Config, stops Contexts, calls Engine) *Deps {
 	}
 }
 
-// An attempt decides one tick on this replica, in its own goroutine. It claims the tick,
-// starts an execution if it wins, and records the tick if no replica can run it.
-type attempt struct {
-	*Deps
-	*Brief
-	Start
-
-	loop loop
-
-	hasTurn  bool
-	hasPlace bool
-	watched  bool // another replica ran, or runs, the tick
-	blocked  bool // a try or a look has found a competitor
-
-	view  locking.Watch // nil until the first look
-	looks int           // looks that were followed by a pause
-	hints int           // those of them since the last try
-
-	end End
-}
-
 // A Start is how an attempt begins.
 type Start struct {
 	Until time.Time     // the end of its window; overlap and catch-up extend it
@@ -106,9 +85,25 @@ type Start struct {
 	Earlier *EarlierTicks // nil: the job's ticks are not rerun
 }
 
+// An attempt decides one tick on this replica, in its own goroutine. It claims the tick,
+// carries its run out if it wins, and records the tick if no replica can run it.
+type attempt struct {
+	admission
+	delay, headStart time.Duration // see Start
+	first            bool
+	blocked          bool // a try or a look has found a competitor
+	looks            looks
+	earlier          *EarlierTicks
+	end              End
+}
+
 // New returns the attempt for the tick of b.
 func New(deps *Deps, b *Brief, l loop, how Start) *attempt {
-	return &attempt{Deps: deps, Brief: b, Start: how, loop: l}
+	w := window{task: task{deps, b}, until: how.Until, caughtUp: how.CaughtUp}
+	return &attempt{
+		admission: admission{window: w, loop: l, free: how.Free},
+		delay:     how.Delay, headStart: how.HeadStart, first: how.First, earlier: how.Earlier,
+	}
 }
 
 // Run decides the tick, and runs it if it is won.
@@ -124,8 +119,7 @@ func (a *attempt) Run() {
 		a.conclude(v)
 		return
 	}
-	x := &Execution{attempt: a, lease: lease, Claim: lease.Claim()}
-	x.work(took)
+	a.carryOut(lease, took)
 }
 
 // conclude records a tick that does not run here.
@@ -139,7 +133,7 @@ func (a *attempt) conclude(v job.Verdict) {
 			a.notify(event.Event{Kind: event.Lost, Err: v.Err})
 		}
 		return
-	case a.Tick.Act != nil && a.leave(v):
+	case a.Tick.Act != nil && a.othersMayRun(v):
 		return
 	case a.watched && a.begun():
 		return // otherwise nobody began the run that was watched
@@ -147,20 +141,6 @@ func (a *attempt) conclude(v job.Verdict) {
 		return // the engine offers it again after the pause
 	}
 	a.Decided(a.Job, a.Tick, v)
-}
-
-// setBack is how far ahead a tick is at least that comes again after the clock was set back.
-const setBack = 2 * time.Second
-
-// remaining is the rest of the tick's window. It is zero if the wall clock was set back so
-// far that the tick comes again: the attempt would wait until then and block the job's
-// other ticks.
-func (a *attempt) remaining() time.Duration {
-	wall := a.Now()
-	if a.Tick.Act == nil && a.Tick.At.Sub(wall) >= setBack {
-		return 0
-	}
-	return a.Until.Sub(wall)
 }
 
 // Sleep waits for d, and reports whether ctx is still valid.
@@ -189,9 +169,9 @@ func (a *attempt) leaveToOthers() {
 	}
 }
 
-// leave reports whether a requested tick is left to other replicas: they may still run it,
-// or have run it.
-func (a *attempt) leave(v job.Verdict) bool {
+// othersMayRun reports whether a requested tick is left to other replicas: they may still
+// run it, or have run it.
+func (a *attempt) othersMayRun(v job.Verdict) bool {
 	a.end.Superseded = v.Reason.Code == ledger.CodeSuperseded
 	switch v.Reason.Code {
 	case ledger.CodeSuperseded, ledger.CodeRefused, ledger.CodeDrained, ledger.CodeRemoved:

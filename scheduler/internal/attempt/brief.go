@@ -40,6 +40,16 @@ func NewBrief(j *job.Job, t job.Tick, rank, crowd int, until Contexts) *Brief {
 // once.
 func (b *Brief) Overtake() { close(b.later) }
 
+// overtaken reports whether the next tick of the schedule has come.
+func (b *Brief) overtaken() bool {
+	select {
+	case <-b.later:
+		return true
+	default:
+		return false
+	}
+}
+
 // NoteRun tells the attempt that another run of the job has begun here.
 func (b *Brief) NoteRun() { b.runBegan.Store(true) }
 

@@ -15,19 +15,19 @@ import (
 // A call is one call of the function under a claim. The function may ignore that its
 // context has ended.
 type call struct {
-	*Execution
+	*execution
 	run      jobs.Run
 	ctx      context.Context
 	returned chan struct{} // closed when the function has
 }
 
 // newCall prepares a call, and what the function learns about its run.
-func (x *Execution) newCall(try int) *call {
-	claim, c := x.Claim, &call{Execution: x, returned: make(chan struct{})}
+func (x *execution) newCall(try int) *call {
+	claim, c := x.Claim, &call{execution: x, returned: make(chan struct{})}
 	c.run = jobs.Run{
 		ID: x.Tick.Entry(x.Job, x.cfg.Replica).ID(), Job: x.Job.Name, Key: x.Job.RenamedFrom(), Tick: x.Tick.Nominal,
 		Token: claim.Token, Attempt: claim.Attempt, Try: try,
-		Trigger: string(x.Trigger()), Parent: x.Tick.Parent(), Replica: x.cfg.Replica,
+		Trigger: string(x.Trigger), Parent: x.Tick.Parent(), Replica: x.cfg.Replica,
 	}
 	c.run.Logger = c.logger()
 	return c
@@ -37,7 +37,7 @@ func (x *Execution) newCall(try int) *call {
 // this call had ended by then. The function usually runs in the attempt's goroutine: if it
 // ends that, only the attempt's deferred calls still run. A function that may be called
 // again gets a goroutine for each call.
-func (c *call) do(ctx context.Context, end *ending) {
+func (c *call) do(ctx context.Context) {
 	if limit := c.Job.Retry.AttemptTimeout; limit > 0 {
 		timed, stop := context.WithTimeoutCause(ctx, limit, errTryTimeout)
 		defer stop()
@@ -49,14 +49,14 @@ func (c *call) do(ctx context.Context, end *ending) {
 	defer func() {
 		close(c.returned)
 		watcher.Wait()
-		end.cause = c.cause(c.ctx)
-		c.notifyLost(end.cause)
+		c.end.cause = c.cause(c.ctx)
+		c.notifyLost(c.end.cause)
 	}()
 	if c.Job.Retry.Attempts > 1 {
-		end.err = jobs.Call(c.ctx, c.handler(), c.run)
+		c.end.err = jobs.Call(c.ctx, c.handler(), c.run)
 		return
 	}
-	jobs.Do(c.ctx, c.handler(), c.run, &end.err)
+	jobs.Do(c.ctx, c.handler(), c.run, &c.end.err)
 }
 
 // watchOverdue reports the function if it has not returned SafetyMargin after its context
@@ -102,9 +102,9 @@ func (c *call) storeUntilEnd() (returned bool) {
 }
 
 // handler is the job's function with all middleware.
-func (a *attempt) handler() jobs.Handler {
-	h := a.bound()
-	for _, m := range slices.Backward(a.cfg.Middleware) {
+func (t *task) handler() jobs.Handler {
+	h := t.bound()
+	for _, m := range slices.Backward(t.cfg.Middleware) {
 		h = m(h)
 	}
 	return h

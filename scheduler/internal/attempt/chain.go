@@ -21,20 +21,20 @@ var errNoActs = errors.New("this replica has no Config.Acts")
 const chainPause = 250 * time.Millisecond
 
 // chain requests the jobs that follow the run. It adds failures to the entry's Reason.
-func (x *Execution) chain(e ledger.Entry) ledger.Entry {
-	keys := x.Job.Follows(e.Outcome)
+func (r *Run) chain(e ledger.Entry) ledger.Entry {
+	keys := r.Job.Follows(e.Outcome)
 	if len(keys) == 0 {
 		return e
 	}
 	// The other half of the remaining lease is for its release.
-	ctx, cancel := context.WithTimeout(x.stops.Releases, time.Until(x.lease.Deadline())/2)
+	ctx, cancel := context.WithTimeout(r.stops.Releases, time.Until(r.lease.Deadline())/2)
 	defer cancel()
 	for _, key := range keys {
-		err := storeAct(ctx, x.cfg.Acts, acts.Act{
+		err := storeAct(ctx, r.cfg.Acts, acts.Act{
 			ID: job.ChainID(e.ID(), key), Kind: acts.Trigger, Job: key, Trigger: ledger.ByChain, Parent: e.ID(),
-			By: x.Job.Name, Reason: fmt.Sprintf("its run %s", strings.ReplaceAll(string(e.Outcome), "_", " ")),
+			By: r.Job.Name, Reason: fmt.Sprintf("its run %s", strings.ReplaceAll(string(e.Outcome), "_", " ")),
 		})
-		x.notifyOf(e, event.Event{Kind: event.Chained, Triggers: key, Err: err})
+		r.notifyOf(e, event.Event{Kind: event.Chained, Triggers: key, Err: err})
 		if err != nil {
 			e.Reason = e.Reason.And(ledger.Reason{Code: ledger.CodeNotTriggered, Details: &ledger.Details{Of: key, Text: err.Error()}})
 		}

@@ -2,7 +2,6 @@ package attempt
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/quorate/quorate/locking"
@@ -29,7 +28,7 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration, v job.Verdict)
 		if a.waits.Err() != nil || a.remaining() <= 0 && !a.extendToCatchUp(closing) {
 			return nil, 0, a.cutShort(closing)
 		}
-		alone := a.First && tries == 0
+		alone := a.first && tries == 0
 		if !alone {
 			if waited, v := a.peek(tries, &closing); v.Kind != job.Again {
 				return nil, 0, v
@@ -39,7 +38,7 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration, v job.Verdict)
 		}
 		tries++
 		lease, took, err := a.try(a.stops.Claims, alone, a.blocked)
-		if a.Earlier.found() {
+		if a.earlier.found() {
 			a.postpone()
 			return nil, 0, job.Verdict{Kind: job.Postponed}
 		}
@@ -65,7 +64,7 @@ func (a *attempt) denied(tries int, took time.Duration, err error, before job.Ve
 	if a.runsElsewhere(err) && a.watchLease(err) {
 		return before, job.Verdict{Kind: job.Again}
 	}
-	a.checkEarlier(err)
+	a.earlier.doubt(err, &a.task)
 	a.reportBlocked(err)
 	if closing = atWindowEnd(err, a.Tick); closing.Outcome == ledger.Skipped {
 		a.keepOpen()
@@ -78,12 +77,12 @@ func (a *attempt) denied(tries int, took time.Duration, err error, before job.Ve
 
 // begin waits before the first try. Catching up first waits for earlier runs.
 func (a *attempt) begin(closing job.Verdict) job.Verdict {
-	if a.CaughtUp {
+	if a.caughtUp {
 		if v := a.waitForOwnRuns(); v.Kind != job.Again {
 			return v
 		}
 	}
-	if a.wait(a.Delay, nil, closing) != timeUp {
+	if a.wait(a.delay, nil, closing) != timeUp {
 		return a.cutShort(closing)
 	}
 	return job.Verdict{Kind: job.Again}
@@ -94,7 +93,7 @@ func (a *attempt) pause(tries int, took time.Duration, err error, closing job.Ve
 	if a.waits.Err() != nil {
 		return false
 	}
-	in := a.retryDelay(tries+a.looks, took, err, a.random)
+	in := a.retryDelay(tries+a.looks.count, took, err, a.random)
 	if in >= a.remaining() && !a.extendToCatchUp(closing) {
 		return false
 	}
@@ -102,50 +101,13 @@ func (a *attempt) pause(tries int, took time.Duration, err error, closing job.Ve
 	return a.wait(in, nil, closing) == timeUp
 }
 
-// retryDelay is the pause after a number of tries; the last took that long and was refused
-// for why. An attempt that may wait for long asks rarely. Many replicas that wait for one
-// run, or for nodes that do not answer, together ask as often as one replica would. But
-// every attempt uses the last quarter of the window. below yields a duration below a limit.
-func (a *attempt) retryDelay(tries int, took time.Duration, why error, below func(time.Duration) time.Duration) time.Duration {
-	longest := longestRetry
-	if !a.patient() && !a.CaughtUp {
-		took = min(took, a.remaining()/4/slowFactor)
-	}
-	switch {
-	case a.patient() || a.CaughtUp || a.remaining() > a.cfg.Window:
-		longest = longestWait
-	case errors.Is(why, locking.ErrTaken), unanswered(why):
-		crowded := min(time.Duration(max(a.crowd, 1))*longestRetry, longestWait, a.remaining()/4)
-		longest = max(longest, crowded)
-	}
-	return retryDelay(tries, took, longest, below)
-}
-
-// unanswered reports whether a try, or a look, was not answered in time.
-func unanswered(err error) bool {
-	return errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrTooSlow) || errors.Is(err, locking.ErrSilent)
-}
-
 // noteAnswer adapts the number of concurrent tries to the result of a try or a look that
 // began at that time.
-func (a *attempt) noteAnswer(begun time.Time, err error) {
+func (d *Deps) noteAnswer(begun time.Time, err error) {
 	if unanswered(err) {
-		a.turns.silence(begun)
+		d.turns.silence(begun)
 	} else {
-		a.turns.answer()
-	}
-}
-
-// random is a random duration below limit.
-func (a *attempt) random(limit time.Duration) time.Duration {
-	return a.cfg.Random(a.Job.Name, a.Tick.At, limit)
-}
-
-// request is the request for the tick, without a note.
-func (a *attempt) request() locking.Request {
-	return locking.Request{
-		Name: a.Job.StoredAs(), Tick: a.Tick.At, Stream: a.Tick.Stream, Beside: a.Beside(), TTL: a.cfg.TTL, Mode: a.Job.Mode(),
-		Holder: a.cfg.Replica,
+		d.turns.answer()
 	}
 }
 
@@ -153,12 +115,12 @@ func (a *attempt) request() locking.Request {
 // met a competitor. A claim that comes too late is given back.
 func (a *attempt) try(ctx context.Context, alone, blocked bool) (locking.Lease, time.Duration, error) {
 	start, req := time.Now(), a.request()
-	if err := a.findEarlier(ctx); err != nil || a.Earlier.found() {
+	if err := a.earlier.find(ctx, &a.task); err != nil || a.earlier.found() {
 		a.noteAnswer(start, err)
 		return nil, time.Since(start), err
 	}
 	req.Direct, req.Waiting = alone, blocked
-	req.Note = ledger.EncodeNote(a.entry(ledger.Running, a.Now()))
+	req.Note = ledger.EncodeNote(a.entry(a.trigger(), ledger.Running, a.Now()))
 	lease, err := a.cfg.Locker.TryAcquire(ctx, req)
 	now := time.Now()
 	took := now.Sub(start)
@@ -179,30 +141,11 @@ func (a *attempt) try(ctx context.Context, alone, blocked bool) (locking.Lease, 
 	return lease, took, nil
 }
 
-// entry begins the ledger's entry of the tick.
-func (a *attempt) entry(o ledger.Outcome, started time.Time) ledger.Entry {
-	e := a.Tick.Entry(a.Job, a.cfg.Replica)
-	e.Trigger, e.Outcome, e.Started = a.Trigger(), o, started
-	return e
-}
-
 // void gives back an unused claim, so another replica may run the tick.
-func (a *attempt) void(lease locking.Lease) {
-	ctx, cancel := context.WithTimeout(a.stops.Releases, voidTimeout)
+func (d *Deps) void(lease locking.Lease) {
+	ctx, cancel := context.WithTimeout(d.stops.Releases, voidTimeout)
 	defer cancel()
 	// A failure changes nothing here: the lease expires, and the locker keeps informing the
 	// nodes.
 	_ = lease.Void(ctx)
-}
-
-// Trigger is why the attempt runs its tick.
-func (a *attempt) Trigger() ledger.Trigger {
-	switch {
-	case a.rerun():
-		return ledger.ByRerun
-	case a.CaughtUp:
-		return ledger.ByCatchUp
-	default:
-		return a.Tick.Trigger
-	}
 }

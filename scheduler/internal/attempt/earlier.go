@@ -25,42 +25,41 @@ func (h *EarlierTicks) found() bool { return h != nil && !h.first.IsZero() }
 
 // postpone tells the loop to begin with the tick that comes first.
 func (a *attempt) postpone() {
-	a.end.Before = a.Earlier.first
-	if !a.CaughtUp {
-		a.end.Until = a.Until
+	a.end.Before = a.earlier.first
+	if !a.caughtUp {
+		a.end.Until = a.until
 	}
 }
 
 // findTimeout bounds the question to the ledger.
 const findTimeout = 5 * time.Second
 
-// findEarlier asks the ledger, if needed, which earlier tick comes first. An error says
-// that it did not answer.
-func (a *attempt) findEarlier(ctx context.Context) error {
-	h := a.Earlier
+// find asks the ledger, if needed, which tick comes before that of t. An error says that it
+// did not answer.
+func (h *EarlierTicks) find(ctx context.Context, t *task) error {
 	if h == nil || !h.Unsure {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, findTimeout)
 	defer cancel()
-	t, err := a.FindRerun(ctx, a.Job, a.Tick.At)
+	earlier, err := t.FindRerun(ctx, t.Job, t.Tick.At)
 	switch {
 	case err != nil && (roster.Passing(err) || ctx.Err() != nil):
 		return fmt.Errorf("ask the ledger whether an earlier run was interrupted: %w", err)
 	case err != nil:
-		a.cfg.Observer(event.Event{Kind: event.Unread, Entry: ledger.Entry{Job: a.Job.Name}, Err: err})
-	case t.At.After(h.WatchedUpTo):
-		h.first = t
+		t.cfg.Observer(event.Event{Kind: event.Unread, Entry: ledger.Entry{Job: t.Job.Name}, Err: err})
+	case earlier.At.After(h.WatchedUpTo):
+		h.first = earlier
 	}
 	h.Unsure = false
 	return nil
 }
 
-// checkEarlier makes the attempt ask the ledger before its next try, if err names an
-// earlier tick of another replica that is not known here.
-func (a *attempt) checkEarlier(err error) {
+// doubt makes the attempt ask the ledger before its next try, if err names an earlier tick
+// of another replica that is not known here.
+func (h *EarlierTicks) doubt(err error, t *task) {
 	taken, ok := errors.AsType[*locking.AcquireError](err)
-	if h := a.Earlier; ok && h != nil && taken.Holder != a.cfg.Replica && taken.HolderTick.Before(a.Tick.At) &&
+	if ok && h != nil && taken.Holder != t.cfg.Replica && taken.HolderTick.Before(t.Tick.At) &&
 		taken.HolderTick.After(h.WatchedUpTo) && !taken.HolderTick.Equal(h.doubted) {
 		h.Unsure, h.doubted = true, taken.HolderTick
 	}

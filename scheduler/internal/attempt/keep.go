@@ -9,20 +9,20 @@ import (
 )
 
 // keep begins to extend the lease. The keeper's context is the run's.
-func (x *Execution) keep() {
+func (x *execution) keep() {
 	keeping := x.keeping()
 	keeping.MaxHold = x.cfg.MaxHold
 	x.keeper = locking.Keep(x.runs, x.tenure(), keeping)
 }
 
 // inTime reports whether there is time left for the function if the lease is not extended.
-func (x *Execution) inTime() bool {
+func (x *execution) inTime() bool {
 	return !locking.Expired(time.Now(), x.tenure().Deadline().Add(-x.cfg.SafetyMargin))
 }
 
 // cause is why ctx, of the run or of a call, has ended; nil if it has not. It also notices
 // an expired lease before ctx does: the process may have been stopped.
-func (x *Execution) cause(ctx context.Context) error {
+func (x *execution) cause(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
@@ -36,12 +36,12 @@ func (x *Execution) cause(ctx context.Context) error {
 }
 
 // keeping is how leases are kept, without the bound for runs.
-func (x *Execution) keeping() locking.KeepConfig {
+func (r *Run) keeping() locking.KeepConfig {
 	return locking.KeepConfig{
-		Every: x.cfg.ExtendEvery, Margin: x.cfg.SafetyMargin, TTL: x.cfg.TTL,
+		Every: r.cfg.ExtendEvery, Margin: r.cfg.SafetyMargin, TTL: r.cfg.TTL,
 		Extended: func(e locking.Extension) {
-			x.pulse.add(e, x.Now())
-			x.notify(event.Event{Kind: event.Extended, Deadline: e.Deadline, Left: e.Left, Took: e.Took, Err: e.Err})
+			r.pulse.add(e, r.Now())
+			r.notify(event.Event{Kind: event.Extended, Deadline: e.Deadline, Left: e.Left, Took: e.Took, Err: e.Err})
 		},
 	}
 }

@@ -104,7 +104,7 @@ func TestPair(t *testing.T) {
 		{fixedLease{deadline: soon}, fixedLease{deadline: later, err: fmt.Errorf("x: %w", locking.ErrLeaseLost)}, true, "the lease of slot group:g:0 could not be kept"},
 	}
 	for i, tt := range tests {
-		x := &Execution{lease: tt.job, slot: tt.slot}
+		x := &execution{Run: &Run{lease: tt.job}, slot: tt.slot}
 		both := x.tenure()
 		err := both.Extend(t.Context())
 		if !both.Deadline().Equal(soon) || errors.Is(err, locking.ErrLeaseLost) != tt.lost {

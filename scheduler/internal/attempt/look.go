@@ -26,18 +26,25 @@ import (
 // quorum of seven, and know whether the tick is claimed.
 const maxHints = 4
 
+// looks are an attempt's looks.
+type looks struct {
+	view  locking.Watch // nil until the first one
+	count int           // those that were followed by a pause
+	hints int           // those of them since the last try
+}
+
 // look asks one node about the tick: nil if nothing blocks it, or if the Locker cannot
 // look.
 func (a *attempt) look() error {
 	begun := time.Now()
-	if a.view == nil {
+	if a.looks.view == nil {
 		w, can := a.cfg.Locker.(locking.Watcher)
 		if !can {
 			return nil
 		}
-		a.view = w.Watch(a.request(), a.spread())
+		a.looks.view = w.Watch(a.request(), a.spread())
 	}
-	err := a.view.Look(a.stops.Claims)
+	err := a.looks.view.Look(a.stops.Claims)
 	a.noteAnswer(begun, err)
 	return err
 }
@@ -49,29 +56,28 @@ func (a *attempt) peek(tries int, closing *job.Verdict) (waited bool, v job.Verd
 	if v := judge(hint, a.cfg.Replica); v.Kind == job.Lost {
 		return false, v
 	}
-	if early := a.HeadStart; hint == nil && early > 0 {
-		a.HeadStart = 0
+	if early := a.headStart; hint == nil && early > 0 {
+		a.headStart = 0
 		return a.lookLater(early, *closing)
 	}
-	a.HeadStart = 0
+	a.headStart = 0
 	silent := errors.Is(hint, locking.ErrSilent)
 	if silent && tries == 0 {
 		*closing = atWindowEnd(hint, a.Tick)
 	}
-	in := a.retryDelay(1+tries+a.looks, 0, hint, a.together)
-	if !silent && !errors.Is(hint, locking.ErrTaken) || a.hints == maxHints || in >= a.remaining() {
-		a.hints = 0
+	in := a.retryDelay(1+tries+a.looks.count, 0, hint, a.together)
+	if !silent && !errors.Is(hint, locking.ErrTaken) || a.looks.hints == maxHints || in >= a.remaining() {
+		a.looks.hints = 0
 		return false, job.Verdict{Kind: job.Again}
 	}
-	a.hints++
-	a.looks++
+	a.looks.hints++
+	a.looks.count++
 	if !silent {
 		a.blocked = true
 		a.reportBlocked(hint)
 	}
 	if a.rerun() && a.runsElsewhere(hint) {
-		a.leaveTurn()
-		a.leavePlace()
+		a.leave()
 		if !a.watchLease(hint) {
 			return true, a.cutShort(*closing)
 		}
@@ -82,19 +88,9 @@ func (a *attempt) peek(tries int, closing *job.Verdict) (waited bool, v job.Verd
 
 // lookLater waits before it is time to look again.
 func (a *attempt) lookLater(in time.Duration, closing job.Verdict) (waited bool, v job.Verdict) {
-	a.leaveTurn()
-	a.leavePlace()
+	a.leave()
 	if a.wait(in, nil, closing) != timeUp {
 		return true, a.cutShort(closing)
 	}
 	return true, job.Verdict{Kind: job.Again}
 }
-
-// together is a duration below limit that is the same for everything that is due on this
-// replica at one instant: so looking again takes one message, too.
-func (a *attempt) together(limit time.Duration) time.Duration {
-	return limit/2 + time.Duration(uint64(limit/2)*(a.spread()>>32)>>32)
-}
-
-// spread is a number for everything that is due on this replica at one instant.
-func (a *attempt) spread() uint64 { return job.Weight("", a.Tick.Start, a.cfg.Replica) }

@@ -22,14 +22,14 @@ type Progress struct {
 	Holder  string    // of Watching
 	Blocked *Blocked  // of Blocking; nil: no known run
 
-	CatchesUp bool       // of Asking
-	Run       *Execution // of Won
-	End       End        // of Over
+	CatchesUp bool // of Asking
+	Run       *Run // of Won
+	End       End  // of Over
 }
 
 // An Answer is the loop's reply to an attempt.
 type Answer struct {
-	Behind *Execution // the run that blocks it; nil: none
+	Behind *Run // the run that blocks it; nil: none
 	Line   InLine
 }
 
@@ -68,7 +68,7 @@ type Blocked struct {
 
 // reportBlocked tells the loop what blocks an attempt that catches up.
 func (a *attempt) reportBlocked(err error) {
-	if !a.CaughtUp {
+	if !a.caughtUp {
 		return
 	}
 	p := Progress{Phase: Blocking}

@@ -14,16 +14,9 @@ func (b *Brief) patient() bool {
 	return b.Tick.Trigger == ledger.BySchedule && b.Job.Overlap.Traits().Patient
 }
 
-// keepOpen extends the window of a patient tick that a run blocks.
-func (a *attempt) keepOpen() {
-	if end := a.Now().Add(a.cfg.Window); a.patient() && end.After(a.Until) {
-		a.Until = end
-	}
-}
-
 // waitForOwnRuns waits for this replica's own earlier runs to end, as long as the policy
 // allows.
-func (a *attempt) waitForOwnRuns() job.Verdict {
+func (a *admission) waitForOwnRuns() job.Verdict {
 	for {
 		run, ok := a.blockingRun()
 		if run == nil || !ok {
@@ -35,7 +28,7 @@ func (a *attempt) waitForOwnRuns() job.Verdict {
 	}
 }
 
-func (a *attempt) waitFor(run *Execution) job.Verdict {
+func (a *admission) waitFor(run *Run) job.Verdict {
 	left := forever
 	if !a.patient() {
 		left = a.remaining()
@@ -53,18 +46,18 @@ func (a *attempt) waitFor(run *Execution) job.Verdict {
 
 // blockingRun asks the loop which run blocks the tick. It returns false if the loop has
 // ended.
-func (a *attempt) blockingRun() (*Execution, bool) {
-	if a.Free {
-		a.Free = false
+func (a *admission) blockingRun() (*Run, bool) {
+	if a.free {
+		a.free = false
 		return nil, true
 	}
-	reply, ok := a.loop.Consult(Progress{Phase: Asking, CatchesUp: a.CaughtUp})
+	reply, ok := a.loop.Consult(Progress{Phase: Asking, CatchesUp: a.caughtUp})
 	return reply.Behind, ok
 }
 
 // StillRunning is the verdict on a tick that an earlier run on this replica blocked. The
 // run's lease may have ended before its function.
-func StillRunning(run *Execution) job.Verdict {
+func StillRunning(run *Run) job.Verdict {
 	until := run.lease.Deadline()
 	if !locking.Expired(time.Now(), until) {
 		return job.Overlapping(run.cfg.Replica, run.Tick.At, until)

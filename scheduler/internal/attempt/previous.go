@@ -15,15 +15,15 @@ func ended() []ledger.Outcome {
 }
 
 // previous reads how the job's earlier runs ended.
-func (x *Execution) previous(ctx context.Context) (jobs.Previous, error) {
+func (r *Run) previous(ctx context.Context) (jobs.Previous, error) {
 	var before jobs.Previous
-	last, err := x.lastRun(ctx, ended()...)
+	last, err := r.lastRun(ctx, ended()...)
 	if err != nil || last == nil {
 		return before, err
 	}
 	before.Outcome = string(last.Outcome)
 	if last.Outcome != ledger.Succeeded {
-		if last, err = x.lastRun(ctx, ledger.Succeeded); err != nil {
+		if last, err = r.lastRun(ctx, ledger.Succeeded); err != nil {
 			return jobs.Previous{}, err
 		}
 	}
@@ -34,9 +34,9 @@ func (x *Execution) previous(ctx context.Context) (jobs.Previous, error) {
 }
 
 // lastRun returns the last run before this one with such an outcome; nil if there is none.
-func (x *Execution) lastRun(ctx context.Context, outcomes ...ledger.Outcome) (*ledger.Entry, error) {
-	list, err := x.cfg.Ledger.Runs(ctx, ledger.Query{
-		Job: x.Job.StoredAs(), Limit: 1, Outcomes: outcomes, Before: x.Tick.Entry(x.Job, x.cfg.Replica).OrderKey(),
+func (r *Run) lastRun(ctx context.Context, outcomes ...ledger.Outcome) (*ledger.Entry, error) {
+	list, err := r.cfg.Ledger.Runs(ctx, ledger.Query{
+		Job: r.Job.StoredAs(), Limit: 1, Outcomes: outcomes, Before: r.Tick.Entry(r.Job, r.cfg.Replica).OrderKey(),
 	})
 	if err != nil || len(list) == 0 {
 		return nil, err

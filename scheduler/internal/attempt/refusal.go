@@ -31,6 +31,11 @@ func judge(err error, replica string) job.Verdict {
 	}
 }
 
+// unanswered reports whether a try, or a look, was not answered in time.
+func unanswered(err error) bool {
+	return errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrTooSlow) || errors.Is(err, locking.ErrSilent)
+}
+
 // claimant is the replica that has the tick, as far as err says.
 func claimant(err error) string {
 	if refused, ok := errors.AsType[*locking.AcquireError](err); ok {

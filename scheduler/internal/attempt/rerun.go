@@ -7,7 +7,6 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/internal/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
-	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // With on_crash: rerun a tick is claimed at least once. The replicas that lost it watch the
@@ -20,10 +19,10 @@ const longestTakeover = time.Second
 
 // runsElsewhere reports whether err says that another replica has claimed the tick, which
 // this replica reruns if the other one dies.
-func (a *attempt) runsElsewhere(err error) bool {
+func (t *task) runsElsewhere(err error) bool {
 	taken, ok := errors.AsType[*locking.AcquireError](err)
-	return ok && a.Job.OnCrash == job.CrashRerun && errors.Is(err, locking.ErrTaken) &&
-		taken.HolderTick.Equal(a.Tick.At) && taken.Holder != a.cfg.Replica
+	return ok && t.Job.OnCrash == job.CrashRerun && errors.Is(err, locking.ErrTaken) &&
+		taken.HolderTick.Equal(t.Tick.At) && taken.Holder != t.cfg.Replica
 }
 
 // watchLease waits until the lease of the tick should have ended, or the next tick comes.
@@ -35,8 +34,8 @@ func (a *attempt) watchLease(err error) bool {
 		a.notify(event.Event{Kind: event.Lost, Err: err})
 		a.loop.Report(Progress{Phase: Watching, Holder: taken.Holder})
 	}
-	a.Until = a.Now().Add(a.Job.CatchUp.WithDefaults().Window)
-	in := time.Millisecond + a.cfg.Random(a.Job.Name, a.Tick.At, longestTakeover)
+	a.until = a.Now().Add(a.Job.CatchUp.WithDefaults().Window)
+	in := time.Millisecond + a.random(longestTakeover)
 	later := a.later
 	switch {
 	case a.overtaken():
@@ -55,6 +54,3 @@ func (a *attempt) watchLease(err error) bool {
 	}
 	return a.waits.Err() == nil
 }
-
-// rerun reports whether another replica has begun the tick before.
-func (a *attempt) rerun() bool { return a.watched || a.Tick.Trigger == ledger.ByRerun }

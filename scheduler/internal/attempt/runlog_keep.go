@@ -12,19 +12,19 @@ import (
 const archiveTimeout = 2 * time.Second
 
 // archive stores the run's log. It is best effort: the run has ended.
-func (x *Execution) archive(e ledger.Entry) {
-	text, cut := x.log.end()
-	if x.cfg.Archive == nil || text == "" && !x.Job.History.Bounded() {
+func (r *Run) archive(e ledger.Entry) {
+	text, cut := r.log.end()
+	if r.cfg.Archive == nil || text == "" && !r.Job.History.Bounded() {
 		return
 	}
 	var logs []ledger.Log
 	if text != "" {
 		logs = []ledger.Log{{Job: e.Job, Tick: e.OrderKey(), Token: e.Token, Text: text, Cut: cut}}
 	}
-	ctx, cancel := context.WithTimeout(x.stops.Releases, archiveTimeout)
+	ctx, cancel := context.WithTimeout(r.stops.Releases, archiveTimeout)
 	defer cancel()
-	if err := x.cfg.Archive.Store(ctx, e.Job, x.Job.History, logs...); err != nil {
-		x.notifyOf(e, event.Event{Kind: event.NotArchived, Err: err})
+	if err := r.cfg.Archive.Store(ctx, e.Job, r.Job.History, logs...); err != nil {
+		r.notifyOf(e, event.Event{Kind: event.NotArchived, Err: err})
 	}
 }
 
@@ -34,23 +34,23 @@ const logEvery = 5 * time.Second
 
 // storeLog stores the log of a run if it has grown, and returns its stored length. If that
 // fails, it is stored later.
-func (x *Execution) storeLog(ctx context.Context, stored int) int {
-	written := x.log.written()
+func (r *Run) storeLog(ctx context.Context, stored int) int {
+	written := r.log.written()
 	if written == stored {
 		return stored
 	}
 	ctx, cancel := context.WithTimeout(ctx, archiveTimeout)
 	defer cancel()
-	log := x.LogSoFar()
-	if x.cfg.Archive.Store(ctx, log.Job, x.Job.History, log) != nil {
+	log := r.LogSoFar()
+	if r.cfg.Archive.Store(ctx, log.Job, r.Job.History, log) != nil {
 		return stored
 	}
 	return written
 }
 
 // LogSoFar is the run's entry and its log until now.
-func (x *Execution) LogSoFar() ledger.Log {
-	e := x.runningEntry()
-	text, cut := x.log.end()
-	return ledger.Log{Job: e.Job, Tick: e.OrderKey(), Token: e.Token, Text: text, Cut: cut, At: x.Now(), Run: e}
+func (r *Run) LogSoFar() ledger.Log {
+	e := r.entry(ledger.Running)
+	text, cut := r.log.end()
+	return ledger.Log{Job: e.Job, Tick: e.OrderKey(), Token: e.Token, Text: text, Cut: cut, At: r.Now(), Run: e}
 }

@@ -27,41 +27,42 @@ import (
 
 // takeSlot waits for a slot of the job's group, as long as for an earlier run of the job:
 // within the tick's window, or until the next tick if the overlap policy says so.
-func (x *Execution) takeSlot() job.Verdict {
-	if x.Job.Group == "" {
-		return job.Verdict{Kind: job.Again}
+func (a *attempt) takeSlot(run *Run) (locking.Lease, job.Verdict) {
+	if a.Job.Group == "" {
+		return nil, job.Verdict{Kind: job.Again}
 	}
-	k := locking.Keep(x.runs, x.lease, x.keeping())
+	k := locking.Keep(a.runs, run.lease, run.keeping())
 	defer k.Stop()
 	ctx, stop := context.WithCancelCause(k.Context())
 	defer stop(nil)
 	// The drain does not end it: the other replicas know that the tick is claimed, and do
 	// not return to it.
-	defer context.AfterFunc(x.waits, func() {
-		if cause := context.Cause(x.waits); !errors.Is(cause, jobs.ErrDraining) {
+	defer context.AfterFunc(a.waits, func() {
+		if cause := context.Cause(a.waits); !errors.Is(cause, jobs.ErrDraining) {
 			stop(cause)
 		}
 	})()
-	var err error = &fullError{group: x.Job.Group, size: x.Job.GroupSize, behind: true}
+	var err error = &fullError{group: a.Job.Group, size: a.Job.GroupSize, behind: true}
 	for tries := 1; ; tries++ {
-		q := x.queue()
-		if tries == 1 && !x.waitForSlot(ctx, headStart(x.cfg.Stagger, q.Above, x.remaining()), err) {
-			return x.slotWaitEnded(ctx, err)
+		q := a.queue()
+		if tries == 1 && !a.waitForSlot(ctx, headStart(a.cfg.Stagger, q.Above, a.remaining()), err) {
+			return nil, a.slotWaitEnded(ctx, err)
 		}
 		begun := time.Now()
 		if !q.Behind {
-			if x.slot, err = x.trySlots(ctx, tries > 1); err == nil {
-				return job.Verdict{Kind: job.Again}
+			var slot locking.Lease
+			if slot, err = a.trySlots(ctx, tries > 1); err == nil {
+				return slot, job.Verdict{Kind: job.Again}
 			}
 		}
-		x.keepOpen()
-		in := time.Duration(1+q.Above) * x.retryDelay(tries, time.Since(begun), nil, x.random)
-		if in >= x.remaining() && !x.patient() { // whose window is extended repeatedly
-			return noSlot(err, x.Tick)
+		a.keepOpen()
+		in := time.Duration(1+q.Above) * a.retryDelay(tries, time.Since(begun), nil, a.random)
+		if in >= a.remaining() && !a.patient() { // whose window is extended repeatedly
+			return nil, noSlot(err, a.Tick)
 		}
-		x.attempt.notify(event.Event{Kind: event.Retrying, Err: err, In: in})
-		if !x.waitForSlot(ctx, in, err) {
-			return x.slotWaitEnded(ctx, err)
+		a.notify(event.Event{Kind: event.Retrying, Err: err, In: in})
+		if !a.waitForSlot(ctx, in, err) {
+			return nil, a.slotWaitEnded(ctx, err)
 		}
 	}
 }
@@ -73,9 +74,9 @@ func headStart(step time.Duration, above int, room time.Duration) time.Duration 
 
 // waitForSlot waits before the next round, after one that ended with refused. It returns
 // false when ctx has ended, or when it yields to a later tick.
-func (a *attempt) waitForSlot(ctx context.Context, d time.Duration, refused error) bool {
-	later := a.later
-	if !a.yields(noSlot(refused, a.Tick)) {
+func (w *window) waitForSlot(ctx context.Context, d time.Duration, refused error) bool {
+	later := w.later
+	if !w.yields(noSlot(refused, w.Tick)) {
 		later = nil
 	}
 	timer := time.NewTimer(d)
@@ -110,17 +111,17 @@ func (b *Brief) slotWaitEnded(ctx context.Context, refused error) job.Verdict {
 
 // trySlots asks for each slot of the group once. The first one depends on replica and tick,
 // so concurrent attempts ask for different slots. waits: it has asked before.
-func (a *attempt) trySlots(ctx context.Context, waits bool) (locking.Lease, error) {
-	full := &fullError{group: a.Job.Group, size: a.Job.GroupSize}
-	first := job.Weight(a.Job.StoredAs(), a.Tick.At, a.cfg.Replica) % uint64(full.size)
+func (t *task) trySlots(ctx context.Context, waits bool) (locking.Lease, error) {
+	full := &fullError{group: t.Job.Group, size: t.Job.GroupSize}
+	first := job.Weight(t.Job.StoredAs(), t.Tick.At, t.cfg.Replica) % uint64(full.size)
 	for i := range full.size {
-		lease, err := a.cfg.Locker.TryAcquire(ctx, locking.Request{
-			Name: job.SlotName(full.group, (int(first)+i)%full.size), TTL: a.cfg.TTL,
-			Holder: a.cfg.Replica + " for " + a.Job.Name, Waiting: waits,
+		lease, err := t.cfg.Locker.TryAcquire(ctx, locking.Request{
+			Name: job.SlotName(full.group, (int(first)+i)%full.size), TTL: t.cfg.TTL,
+			Holder: t.cfg.Replica + " for " + t.Job.Name, Waiting: waits,
 		})
 		switch {
-		case err == nil && locking.Expired(time.Now(), lease.Deadline().Add(-a.cfg.SafetyMargin)):
-			a.void(lease)
+		case err == nil && locking.Expired(time.Now(), lease.Deadline().Add(-t.cfg.SafetyMargin)):
+			t.void(lease)
 			return nil, locking.ErrTooSlow
 		case err == nil:
 			return lease, nil
@@ -134,7 +135,7 @@ func (a *attempt) trySlots(ctx context.Context, waits bool) (locking.Lease, erro
 }
 
 // freeSlot releases the slot, if any.
-func (x *Execution) freeSlot() {
+func (x *execution) freeSlot() {
 	if x.slot == nil {
 		return
 	}

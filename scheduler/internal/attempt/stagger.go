@@ -1,6 +1,11 @@
 package attempt
 
-import "time"
+import (
+	"errors"
+	"time"
+
+	"github.com/quorate/quorate/locking"
+)
 
 // Identical replicas that ask at the same instant split the votes, and no one wins. So they
 // start one after the other, in an order that changes with every tick, and wait for a
@@ -41,4 +46,23 @@ func retryDelay(tries int, took, longest time.Duration, random func(time.Duratio
 		}
 	}
 	return time.Millisecond + random(max(limit, slowFactor*took))
+}
+
+// retryDelay is the pause after a number of tries; the last took that long and was refused
+// for why. An attempt that may wait for long asks rarely. Many replicas that wait for one
+// run, or for nodes that do not answer, together ask as often as one replica would. But
+// every attempt uses the last quarter of the window. below yields a duration below a limit.
+func (w *window) retryDelay(tries int, took time.Duration, why error, below func(time.Duration) time.Duration) time.Duration {
+	longest := longestRetry
+	if !w.patient() && !w.caughtUp {
+		took = min(took, w.remaining()/4/slowFactor)
+	}
+	switch {
+	case w.patient() || w.caughtUp || w.remaining() > w.cfg.Window:
+		longest = longestWait
+	case errors.Is(why, locking.ErrTaken), unanswered(why):
+		crowded := min(time.Duration(max(w.crowd, 1))*longestRetry, longestWait, w.remaining()/4)
+		longest = max(longest, crowded)
+	}
+	return retryDelay(tries, took, longest, below)
 }

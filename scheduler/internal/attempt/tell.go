@@ -10,39 +10,32 @@ import (
 )
 
 // notify sends an event of the tick before it is won.
-func (a *attempt) notify(e event.Event) {
-	e.Entry = event.Named(a.entry("", time.Time{}), a.Job.Name)
-	a.cfg.Observer(e)
+func (w *window) notify(e event.Event) {
+	e.Entry = event.Named(w.entry(w.trigger(), "", time.Time{}), w.Job.Name)
+	w.cfg.Observer(e)
 }
 
 // notify sends an event of the run during the run.
-func (x *Execution) notify(e event.Event) { x.notifyOf(x.runningEntry(), e) }
+func (r *Run) notify(e event.Event) { r.notifyOf(r.entry(ledger.Running), e) }
 
 // notifyOf sends an event of the run that entry describes.
-func (x *Execution) notifyOf(entry ledger.Entry, e event.Event) {
-	e.Entry, e.Run = event.Named(entry, x.Job.Name), entry.ID()
-	x.cfg.Observer(e)
+func (r *Run) notifyOf(entry ledger.Entry, e event.Event) {
+	e.Entry, e.Run = event.Named(entry, r.Job.Name), entry.ID()
+	r.cfg.Observer(e)
 }
 
 // notifyStarted sends EventStarted, and EventLate if the run starts too late. Requested
 // ticks of the past are not late.
-func (x *Execution) notifyStarted() {
-	by := x.Started.Sub(x.Tick.Start)
-	x.notify(event.Event{Kind: event.Started, By: by})
-	if x.Job.LateAfter > 0 && by > x.Job.LateAfter && x.Tick.Trigger != ledger.ByBackfill {
-		x.notify(event.Event{Kind: event.Late, By: by})
+func (r *Run) notifyStarted() {
+	by := r.Started.Sub(r.Tick.Start)
+	r.notify(event.Event{Kind: event.Started, By: by})
+	if r.Job.LateAfter > 0 && by > r.Job.LateAfter && r.Tick.Trigger != ledger.ByBackfill {
+		r.notify(event.Event{Kind: event.Late, By: by})
 	}
 }
 
-// runningEntry is the entry of the run during the run.
-func (x *Execution) runningEntry() ledger.Entry {
-	e := x.entry(ledger.Running, x.Started)
-	x.granted(&e)
-	return e
-}
-
 // notifyLost sends EventLeaseLost once, if that is the cause.
-func (x *Execution) notifyLost(cause error) {
+func (x *execution) notifyLost(cause error) {
 	if errors.Is(cause, locking.ErrLeaseLost) {
 		x.lostOnce.Do(func() { x.notify(event.Event{Kind: event.LeaseLost, Err: cause}) })
 	}

@@ -13,7 +13,7 @@ import (
 
 // tenure returns the leases of the run: that of its job, and that of its slot, if any. The
 // run ends before the earlier one.
-func (x *Execution) tenure() locking.Tenure {
+func (x *execution) tenure() locking.Tenure {
 	if x.slot == nil {
 		return x.lease
 	}
@@ -64,7 +64,7 @@ func (e *slotError) Unwrap() error { return e.err }
 
 // slotLost returns the reason of a run that lost its slot for cause, zero if it lost the
 // job's lease.
-func (x *Execution) slotLost(cause error) ledger.Reason {
+func (x *execution) slotLost(cause error) ledger.Reason {
 	if x.slot == nil {
 		return ledger.Reason{}
 	}

@@ -18,26 +18,26 @@ type ending struct {
 	why   ledger.Reason // why there was no further call, although the policy allowed it
 }
 
-// calls calls the function until its policy is satisfied. end is valid at any time, since
+// calls calls the function until its policy is satisfied. x.end is valid at any time, since
 // the function may end the goroutine.
-func (x *Execution) calls(end *ending) {
+func (x *execution) calls() {
 	ctx := x.keeper.Context()
 	if x.Job.Timeout > 0 {
 		timed, stop := context.WithTimeoutCause(ctx, x.Job.Timeout, jobs.ErrTimeout)
 		defer stop()
 		ctx = timed
 	}
-	for end.tries = 1; ; end.tries++ {
-		c := x.newCall(x.spent + end.tries)
-		c.do(ctx, end)
-		if !x.Job.Retry.Allows(x.spent+end.tries, end.err) {
+	for x.end.tries = 1; ; x.end.tries++ {
+		c := x.newCall(x.spent + x.end.tries)
+		c.do(ctx)
+		if !x.Job.Retry.Allows(x.spent+x.end.tries, x.end.err) {
 			return
 		}
-		if end.why = x.backOff(ctx, c.run, end.err); !end.why.IsZero() {
+		if x.end.why = x.backOff(ctx, c.run, x.end.err); !x.end.why.IsZero() {
 			return
 		}
 		if ctx.Err() != nil {
-			end.cause = x.cause(ctx)
+			x.end.cause = x.cause(ctx)
 			return
 		}
 	}
@@ -45,13 +45,11 @@ func (x *Execution) calls(end *ending) {
 
 // backOff waits for the next call of the function, unless ctx ends before. It returns at
 // once why there will be none for another reason: a waiting run blocks others.
-func (x *Execution) backOff(ctx context.Context, failed jobs.Run, err error) (why ledger.Reason) {
+func (x *execution) backOff(ctx context.Context, failed jobs.Run, err error) (why ledger.Reason) {
 	if ctx.Err() != nil {
 		return ledger.Reason{}
 	}
-	in := x.Job.Retry.Pause(failed.Try, func(limit time.Duration) time.Duration {
-		return x.cfg.Random(x.Job.Name, x.Tick.At, limit)
-	})
+	in := x.Job.Retry.Pause(failed.Try, x.random)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= in {
 		return ledger.Reason{Code: ledger.CodeNoRetry}
 	}

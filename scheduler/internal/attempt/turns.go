@@ -64,7 +64,7 @@ func turnOrder(a, b *Brief) int { return cmp.Or(cmp.Compare(a.rank, b.rank), Ord
 
 // takeTurn waits for a turn to try, within the tick's window, and reports whether it had
 // to. closing is the verdict if the window closed now.
-func (a *attempt) takeTurn(closing job.Verdict) (waited bool, v job.Verdict) {
+func (a *admission) takeTurn(closing job.Verdict) (waited bool, v job.Verdict) {
 	w := a.turns.take(a.Brief)
 	if w == nil {
 		a.hasTurn = true
@@ -86,7 +86,7 @@ func (a *attempt) takeTurn(closing job.Verdict) (waited bool, v job.Verdict) {
 }
 
 // leaveTurn returns the turn, if the attempt has one.
-func (a *attempt) leaveTurn() {
+func (a *admission) leaveTurn() {
 	if a.hasTurn {
 		a.hasTurn = false
 		a.turns.leave()

@@ -24,18 +24,63 @@ const (
 	cutOff         // the attempt must end
 )
 
+// A window is the time in which an attempt may claim its tick, and what it has learned that
+// changes this time.
+type window struct {
+	task
+	until    time.Time // its end; overlap and catch-up extend it
+	caughtUp bool      // the tick's own window has closed: this is catching up
+	watched  bool      // another replica ran, or runs, the tick
+}
+
+// setBack is how far ahead a tick is at least that comes again after the clock was set back.
+const setBack = 2 * time.Second
+
+// remaining is the rest of the tick's window. It is zero if the wall clock was set back so
+// far that the tick comes again: the attempt would wait until then and block the job's
+// other ticks.
+func (w *window) remaining() time.Duration {
+	wall := w.Now()
+	if w.Tick.Act == nil && w.Tick.At.Sub(wall) >= setBack {
+		return 0
+	}
+	return w.until.Sub(wall)
+}
+
+// keepOpen extends the window of a patient tick that a run blocks.
+func (w *window) keepOpen() {
+	if end := w.Now().Add(w.cfg.Window); w.patient() && end.After(w.until) {
+		w.until = end
+	}
+}
+
+// rerun reports whether another replica has begun the tick before.
+func (w *window) rerun() bool { return w.watched || w.Tick.Trigger == ledger.ByRerun }
+
+// trigger is why the attempt runs its tick.
+func (w *window) trigger() ledger.Trigger {
+	switch {
+	case w.rerun():
+		return ledger.ByRerun
+	case w.caughtUp:
+		return ledger.ByCatchUp
+	default:
+		return w.Tick.Trigger
+	}
+}
+
 // wait waits for d, or until the run ends (nil: none), or until the attempt must end: the
 // replica drains, or a later tick comes to which this one yields. closing is the verdict if
 // the window closed now.
-func (a *attempt) wait(d time.Duration, run <-chan struct{}, closing job.Verdict) waking {
-	overtaken := a.overtaken()
-	if overtaken && a.yields(closing) {
+func (w *window) wait(d time.Duration, run <-chan struct{}, closing job.Verdict) waking {
+	overtaken := w.overtaken()
+	if overtaken && w.yields(closing) {
 		return cutOff
 	}
 	if d <= 0 && run == nil {
-		return a.ifLeft()
+		return w.ifLeft()
 	}
-	later := a.later
+	later := w.later
 	if overtaken {
 		later = nil
 	}
@@ -44,13 +89,13 @@ func (a *attempt) wait(d time.Duration, run <-chan struct{}, closing job.Verdict
 	for {
 		select {
 		case <-timer.C:
-			return a.ifLeft()
+			return w.ifLeft()
 		case <-run:
 			return runOver
-		case <-a.waits.Done():
+		case <-w.waits.Done():
 			return cutOff
 		case <-later:
-			if a.yields(closing) {
+			if w.yields(closing) {
 				return cutOff
 			}
 			later = nil
@@ -59,37 +104,27 @@ func (a *attempt) wait(d time.Duration, run <-chan struct{}, closing job.Verdict
 }
 
 // ifLeft is timeUp unless the attempt must end.
-func (a *attempt) ifLeft() waking {
-	if a.waits.Err() != nil {
+func (w *window) ifLeft() waking {
+	if w.waits.Err() != nil {
 		return cutOff
 	}
 	return timeUp
 }
 
-// overtaken reports whether the next tick of the schedule has come.
-func (a *attempt) overtaken() bool {
-	select {
-	case <-a.later:
-		return true
-	default:
-		return false
-	}
-}
-
 // yields reports whether the tick is given up for a later one; closing would be its
 // verdict.
-func (a *attempt) yields(closing job.Verdict) bool {
-	if a.CaughtUp && a.Job.CatchUp.Mode == job.CatchUpLast {
-		return !a.rerun()
+func (w *window) yields(closing job.Verdict) bool {
+	if w.caughtUp && w.Job.CatchUp.Mode == job.CatchUpLast {
+		return !w.rerun()
 	}
-	return closing.Outcome == ledger.Skipped && a.patient()
+	return closing.Outcome == ledger.Skipped && w.patient()
 }
 
 // cutShort is the verdict on a tick that stops waiting; closing would be the verdict at the
 // end of its window.
-func (a *attempt) cutShort(closing job.Verdict) job.Verdict {
-	cause, policy, missed := context.Cause(a.waits), a.Job.CatchUp, closing.Outcome == ledger.Missed
-	paused := a.PausedMeanwhile()
+func (w *window) cutShort(closing job.Verdict) job.Verdict {
+	cause, policy, missed := context.Cause(w.waits), w.Job.CatchUp, closing.Outcome == ledger.Missed
+	paused := w.PausedMeanwhile()
 	switch {
 	case paused.Kind == job.Settled:
 		return paused
@@ -99,11 +134,11 @@ func (a *attempt) cutShort(closing job.Verdict) job.Verdict {
 		return job.SkippedFor(ledger.CodeRemoved)
 	case cause != nil && !errors.Is(cause, ErrTooMany):
 		return job.MissedFor(ledger.CodeDrained)
-	case a.overtaken() && policy.Mode == job.CatchUpLast && (a.CaughtUp || missed):
+	case w.overtaken() && policy.Mode == job.CatchUpLast && (w.caughtUp || missed):
 		return policy.Not(ledger.VariantLast, closing)
-	case a.overtaken() && a.patient() && a.Job.Overlap.Traits().Queues && !missed:
+	case w.overtaken() && w.patient() && w.Job.Overlap.Traits().Queues && !missed:
 		return job.Queued()
-	case a.CaughtUp && missed:
+	case w.caughtUp && missed:
 		return policy.Not(ledger.VariantWindow, closing)
 	default:
 		return closing
@@ -112,15 +147,15 @@ func (a *attempt) cutShort(closing job.Verdict) job.Verdict {
 
 // extendToCatchUp keeps the window of a tick open that would be missed for closing, if it
 // may be caught up.
-func (a *attempt) extendToCatchUp(closing job.Verdict) bool {
-	latest := a.Tick.Latest
-	if a.CaughtUp || closing.Outcome != ledger.Missed || !latest.After(a.Now()) {
+func (w *window) extendToCatchUp(closing job.Verdict) bool {
+	latest := w.Tick.Latest
+	if w.caughtUp || closing.Outcome != ledger.Missed || !latest.After(w.Now()) {
 		return false
 	}
-	if a.Job.CatchUp.Mode == job.CatchUpLast && a.overtaken() {
+	if w.Job.CatchUp.Mode == job.CatchUpLast && w.overtaken() {
 		return false
 	}
-	a.CaughtUp, a.Until = true, latest
+	w.caughtUp, w.until = true, latest
 	return true
 }
 
