@@ -89,7 +89,7 @@ func manyOf(tb testing.TB, n int, spec string, handler jobs.Handler) []scheduler
 // running starts a replica with the jobs, which is stopped at the end of tb.
 func running(tb testing.TB, roster scheduler.Roster, list []scheduler.Job) *scheduler.Scheduler {
 	tb.Helper()
-	s, err := scheduler.New(scheduler.Config{Replica: "a", Locker: new(granting), Ledger: forgetful{}, Roster: roster}, list)
+	s, err := scheduler.New(scheduler.Config{Replica: "a", Stores: scheduler.Stores{Locker: new(granting), Ledger: forgetful{}, Roster: roster}}, list)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -151,7 +151,7 @@ func TestChainsThatCannotBe(t *testing.T) {
 		"without end: b → c → d → b":           {job("a", "b"), job("b", "c"), job("c", "d"), job("d", "b")},
 		"":                                     {job("a", "b", "c"), job("b", "d"), job("c", "d"), job("d")},
 	} {
-		_, err := scheduler.New(scheduler.Config{Replica: "a", Locker: lateLocker{}, Ledger: &schedtest.Ledger{}}, list)
+		_, err := scheduler.New(scheduler.Config{Replica: "a", Stores: scheduler.Stores{Locker: lateLocker{}, Ledger: &schedtest.Ledger{}}}, list)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("New = %v, want an error with %q", err, want)
 		}

@@ -5,10 +5,12 @@
 // package directly to bring your own stores.
 //
 //	s, err := scheduler.New(scheduler.Config{
-//		Replica: "web-1",  // unique among the live replicas
-//		Locker:  locker,   // decides which replica runs a tick
-//		Ledger:  ledger,   // keeps the outcome of every tick
-//		Roster:  roster,   // knows the live replicas
+//		Replica: "web-1", // unique among the live replicas
+//		Stores: scheduler.Stores{
+//			Locker: locker, // decides which replica runs a tick
+//			Ledger: ledger, // keeps the outcome of every tick
+//			Roster: roster, // knows the live replicas
+//		},
 //	}, []scheduler.Job{report})
 //	err = s.Run(ctx) // drains when ctx ends
 //

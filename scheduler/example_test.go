@@ -30,8 +30,7 @@ func Example() {
 	locks := new(locktest.Memory)
 	s, err := scheduler.New(scheduler.Config{
 		Replica: "replica-1",
-		Locker:  locks,
-		Ledger:  schedtest.NewLedger(locks),
+		Stores:  scheduler.Stores{Locker: locks, Ledger: schedtest.NewLedger(locks)},
 		Observer: func(e scheduler.Event) {
 			if e.Kind == scheduler.EventFinished {
 				fmt.Println(e.Entry.Job, e.Entry.Outcome)

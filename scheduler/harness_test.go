@@ -48,8 +48,10 @@ func newCluster(t *testing.T) *cluster {
 func (c *cluster) replica(id string, change func(*scheduler.Config), list ...scheduler.Job) *scheduler.Scheduler {
 	c.t.Helper()
 	cfg := scheduler.Config{
-		Replica: id, Locker: c.locker, Ledger: c.ledger, Roster: c.roster, JobSets: c.roster,
-		TTL: 3 * time.Second, Observer: c.observer(id),
+		Replica:  id,
+		Stores:   scheduler.Stores{Locker: c.locker, Ledger: c.ledger, Roster: c.roster, JobSets: c.roster},
+		Timing:   scheduler.Timing{TTL: 3 * time.Second},
+		Observer: c.observer(id),
 	}
 	if change != nil {
 		change(&cfg)

@@ -89,7 +89,7 @@ func TestAllowGoesNotWithRerun(t *testing.T) {
 	job := every(t, "1s", "j", func(context.Context, jobs.Run) error { return nil })
 	job.Overlap, job.OnCrash = scheduler.OverlapAllow, scheduler.CrashRerun
 	locks := new(locktest.Memory)
-	_, err := scheduler.New(scheduler.Config{Replica: "r1", Locker: locks, Ledger: schedtest.NewLedger(locks)}, []scheduler.Job{job})
+	_, err := scheduler.New(scheduler.Config{Replica: "r1", Stores: scheduler.Stores{Locker: locks, Ledger: schedtest.NewLedger(locks)}}, []scheduler.Job{job})
 	if err == nil || !strings.Contains(err.Error(), "a later one was claimed") {
 		t.Errorf("New = %v", err)
 	}

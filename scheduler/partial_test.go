@@ -54,7 +54,7 @@ func TestPublishesWhatCanBe(t *testing.T) {
 		for _, name := range []string{"east", "west"} {
 			r.versions = append(r.versions, JobInfo{Name: name, Hash: "1", Since: long, Published: time.Now()})
 		}
-		p := newPublisher(Config{Roster: r, Replica: "a"}.WithDefaults())
+		p := newPublisher(Config{Stores: Stores{Roster: r}, Replica: "a"}.WithDefaults())
 		p.serve([]*Job{{Name: "east", Key: "east", Hash: "1", Schedule: schedule.Every{Interval: time.Hour}}, {Name: "west", Key: "west", Hash: "1", Schedule: schedule.Every{Interval: time.Hour}}})
 		for range 2 {
 			if p.publish(t.Context()) {
@@ -112,7 +112,7 @@ func TestRecordersAreApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var recorded []string
-		r := newRecorders(Config{Ledger: halfLedger{}, RecordQueue: 10, Observer: func(e Event) {
+		r := newRecorders(Config{Stores: Stores{Ledger: halfLedger{}}, RecordQueue: 10, Observer: func(e Event) {
 			if e.Kind == EventRecorded && e.Err == nil {
 				recorded = append(recorded, e.Entry.Job)
 			}

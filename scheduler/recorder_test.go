@@ -87,7 +87,7 @@ func TestRecorder(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				ledger, heard := &flaky{err: tt.err}, &recordEvents{}
-				r := newRecorder(Config{Ledger: ledger, RecordQueue: tt.limit, Observer: heard.observe})
+				r := newRecorder(Config{Stores: Stores{Ledger: ledger}, RecordQueue: tt.limit, Observer: heard.observe})
 				ctx, cancel := context.WithCancel(t.Context())
 				go r.run(ctx)
 				for i := range tt.add {
@@ -124,7 +124,7 @@ func TestRecorderIsPatient(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ledger := &flaky{err: locking.ErrNoQuorum}
-		r := newRecorder(Config{Ledger: ledger, RecordQueue: 10, Observer: func(Event) {}})
+		r := newRecorder(Config{Stores: Stores{Ledger: ledger}, RecordQueue: 10, Observer: func(Event) {}})
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.run(ctx)
 		r.add(&Job{Name: "j"}, missed("j", noon, "x"))
@@ -145,7 +145,7 @@ func TestTickAheadOfTheNodesIsRecordedLater(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			begun := time.Now()
 			ledger := &behindClock{until: begun.Add(ahead)}
-			r := newRecorder(Config{Ledger: ledger, RecordQueue: 10, Clock: time.Now, Observer: func(Event) {}})
+			r := newRecorder(Config{Stores: Stores{Ledger: ledger}, RecordQueue: 10, Clock: time.Now, Observer: func(Event) {}})
 			ctx, cancel := context.WithCancel(t.Context())
 			go r.run(ctx)
 			r.add(&Job{Name: "j"}, missed("j", begun, "x"))
@@ -202,7 +202,7 @@ func TestManyOutcomesAreRecordedSoon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ledger := &slow{}
-		r := newRecorder(Config{Ledger: ledger, RecordQueue: 10_000, Observer: func(Event) {}})
+		r := newRecorder(Config{Stores: Stores{Ledger: ledger}, RecordQueue: 10_000, Observer: func(Event) {}})
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.run(ctx)
 		begun := time.Now()

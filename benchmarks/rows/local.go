@@ -47,7 +47,7 @@ func (blank) Ticks(context.Context, ledger.Query) ([]ledger.Entry, error) { retu
 
 // local starts a scheduler without nodes. It runs until stop.
 func local(ctx context.Context, list []scheduler.Job) (stop func() error, err error) {
-	s, err := scheduler.New(scheduler.Config{Replica: "a", Locker: granting{}, Ledger: blank{}}, list)
+	s, err := scheduler.New(scheduler.Config{Replica: "a", Stores: scheduler.Stores{Locker: granting{}, Ledger: blank{}}}, list)
 	if err != nil {
 		return nil, err
 	}

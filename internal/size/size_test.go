@@ -14,7 +14,6 @@ const (
 
 // exceptions are larger than the limits, each for a reason.
 var exceptions = map[string]string{
-	"scheduler.Config":           "fields: one for each setting of an embedding program",
 	"scheduler/internal/job.Job": "fields: one for each setting of a job",
 	"scheduler.engine":           "the state that the loop's goroutine owns; to be divided",
 	"scheduler.publisher":        "methods: all that is published of a replica; to be divided",

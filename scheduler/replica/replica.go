@@ -102,10 +102,12 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 	}
 	host, _ := os.Hostname() // listings can do without
 	part := cfg.SchedulerConfig()
-	part.Replica, part.Version, part.Host, part.PID = id, options.Version, host, os.Getpid()
+	part.Replica, part.Version, part.Host, part.PID, part.State = id, options.Version, host, os.Getpid(), r.state
 	part.ClockOffset = func() (time.Duration, bool) { return members.ClockOffset(r.cluster.Sets...) }
-	part.State, part.Locker, part.Ledger, part.Roster = r.state, lockerOf(r.cells, r.cluster.Layout), r.cluster.Ledger, r.cluster.Roster
-	part.Archive, part.JobSets, part.Acts, part.Forget = r.cluster.Ledger, r.cluster.JobSets, r.cluster.Acts, r.cluster.ForgetJob
+	part.Stores = scheduler.Stores{
+		Locker: lockerOf(r.cells, r.cluster.Layout), Ledger: r.cluster.Ledger, Roster: r.cluster.Roster, JobSets: r.cluster.JobSets,
+		Acts: r.cluster.Acts, Archive: r.cluster.Ledger, Forget: r.cluster.ForgetJob,
+	}
 	r.tags.own.Store(tagsIn(list))
 	if r.webhooks, err = newSinks(cfg, id, base, r.tags.tagsOf); err != nil {
 		return nil, errors.Join(err, r.close())

@@ -159,7 +159,7 @@ func compete(t *testing.T, change func(*scheduler.Config)) (once, lost, twice in
 	for i, m := range contenders {
 		id := fmt.Sprintf("r%02d", i)
 		left.of[id] = ticks
-		m.schedules(t, scheduler.Config{Replica: id, BeatEvery: time.Second, Observer: func(e scheduler.Event) {
+		m.schedules(t, scheduler.Config{Replica: id, Timing: scheduler.Timing{BeatEvery: time.Second}, Observer: func(e scheduler.Event) {
 			switch e.Kind {
 			case scheduler.EventFinished, scheduler.EventLost, scheduler.EventDecided:
 				if i == 0 && e.Kind == scheduler.EventDecided {
@@ -329,7 +329,7 @@ func TestDayOnFiveNodes(t *testing.T) {
 		began := time.Now()
 		var members []*contender
 		for _, id := range []string{"a", "b", "c"} {
-			m := newContender(t, cfg, scheduler.Config{Replica: id, BeatEvery: 10 * time.Minute},
+			m := newContender(t, cfg, scheduler.Config{Replica: id, Timing: scheduler.Timing{BeatEvery: 10 * time.Minute}},
 				[]scheduler.Job{{Name: "five", Schedule: s, Handler: c.handler}})
 			m.start(ctx)
 			members = append(members, m)

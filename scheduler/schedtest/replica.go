@@ -49,9 +49,11 @@ func (r *Replica) Start() {
 	cfg := r.c.setup.Config
 	cfg.Replica, cfg.Clock = r.name, l.gate.clock
 	roster := gatedRoster{l.gate}
-	cfg.Locker, cfg.Ledger, cfg.Roster, cfg.JobSets = l.gate, gatedLedger{l.gate}, roster, roster
+	cfg.Stores = scheduler.Stores{
+		Locker: l.gate, Ledger: gatedLedger{l.gate}, Roster: roster, JobSets: roster,
+		Acts: gatedActs{l.gate}, Archive: gatedLogs{l.gate}, Forget: cfg.Forget,
+	}
 	cfg.ActsEvery, cfg.BeatEvery = cmp.Or(cfg.ActsEvery, seldom), cmp.Or(cfg.BeatEvery, seldom)
-	cfg.Archive, cfg.Acts = gatedLogs{l.gate}, gatedActs{l.gate}
 	if r.labels != nil {
 		cfg.Labels = r.labels
 	}

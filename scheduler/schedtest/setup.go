@@ -23,8 +23,8 @@ type Setup struct {
 	// 2000-01-01T00:00:00Z.
 	Start time.Time
 	// Config is the common configuration of the replicas: leases, windows, limits. The
-	// Cluster sets its Replica, Locker, Ledger, Roster, Acts, Archive and Clock. Its
-	// ActsEvery and BeatEvery are 10 s by default, so days pass quickly.
+	// Cluster sets its Replica, Clock and Stores, except Forget. Its ActsEvery and BeatEvery
+	// are 10 s by default, so days pass quickly.
 	Config scheduler.Config
 	// Instead, if set, is called in place of every job's function.
 	Instead jobs.Handler

@@ -40,7 +40,7 @@ func ran(t *testing.T, fn jobs.Handler, change func(*scheduler.Job), options ...
 		change(&job)
 	}
 	s, err := scheduler.New(scheduler.Config{
-		Replica: "r1", Locker: locks, Ledger: schedtest.NewLedger(locks), TTL: 3 * time.Second,
+		Replica: "r1", Stores: scheduler.Stores{Locker: locks, Ledger: schedtest.NewLedger(locks)}, Timing: scheduler.Timing{TTL: 3 * time.Second},
 		Observer: tracer.Observe, Middleware: []jobs.Middleware{tracer.Middleware},
 	}, []scheduler.Job{job})
 	if err != nil {

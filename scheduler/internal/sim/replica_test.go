@@ -149,8 +149,10 @@ func (l *life) join(ctx context.Context) bool {
 func (l *life) config() scheduler.Config {
 	ledger := redisledger.New(l.set)
 	cfg := scheduler.Config{
-		Replica: l.process.Name, Locker: l.client, Ledger: ledger, TTL: leases(l.version), SafetyMargin: margin,
-		Clock: l.process.Wall, Random: l.random, DrainTimeout: ttl, StopTimeout: ttl, MaxClaims: l.cluster.params.turns,
+		Replica: l.process.Name,
+		Stores:  scheduler.Stores{Locker: l.client, Ledger: ledger},
+		Timing:  scheduler.Timing{TTL: leases(l.version), SafetyMargin: margin, DrainTimeout: ttl, StopTimeout: ttl},
+		Clock:   l.process.Wall, Random: l.random, MaxClaims: l.cluster.params.turns,
 	}
 	if len(l.cluster.params.pauses) > 0 {
 		cfg.Acts = hearing{&l.cluster.acts, l.process}
