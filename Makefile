@@ -6,6 +6,7 @@ VALE := .tools/vale-$(VALE_VERSION)
 # Documents in plain English; not those that commands write. Of Go comments vale sees phrases and
 # words, not the length of sentences.
 PROSE := README.md CHANGELOG.md SECURITY.md .github/CONTRIBUTING.md locking/redlock/PROTOCOL.md locking/redlock/model/README.md \
+	internal/onestore/model/README.md \
 	$(filter-out docs/faults.md docs/performance.md,$(wildcard docs/*.md docs/guarantees/*.md)) \
 	scheduler/doc.go jobs/doc.go jobs/execjob/doc.go jobs/httpjob/doc.go
 MODULES := $(shell find . -name go.mod -not -path './.tools/*' -not -path '*/node_modules/*' -exec dirname {} \;)
@@ -111,8 +112,9 @@ tidy-check:
 	@set -e; for m in $(MODULES); do (cd $$m && go mod tidy -diff); done
 
 .PHONY: model
-model: ## check the protocol's model exhaustively (needs spin and gcc)
+model: ## check the models exhaustively (needs spin and gcc)
 	@.ci/deps spin gcc
+	internal/onestore/model/check.sh
 	locking/redlock/model/check.sh
 
 .PHONY: teeth
