@@ -1,0 +1,31 @@
+package records
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/quorate/quorate/internal/store"
+)
+
+// A Form is one of the stored forms.
+type Form interface {
+	Claims | Lease | Entry | Life | Forgotten
+}
+
+// Decode returns what r holds; the zero value if there is no record.
+func Decode[T Form](r store.Record) (T, error) {
+	var v T
+	if r.Version == 0 {
+		return v, nil
+	}
+	if err := json.Unmarshal(r.Value, &v); err != nil {
+		return v, fmt.Errorf("decoding the record %s: %w", r.Key, err)
+	}
+	return v, nil
+}
+
+// Put returns the write that stores v.
+func Put[T Form](k store.Key, v T) store.Write {
+	text, _ := json.Marshal(v) // numbers, texts and valid JSON always encode
+	return store.Write{Key: k, Value: text}
+}

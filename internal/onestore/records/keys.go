@@ -1,0 +1,38 @@
+package records
+
+import (
+	"fmt"
+
+	"github.com/quorate/quorate/internal/store"
+)
+
+// ClaimsKey is the key of the [Claims] of a name.
+func ClaimsKey(name string) store.Key { return store.Key{Kind: store.Claims, Name: name} }
+
+// LeaseKey is the key of the [Lease] of a claim. Ticks whose runs may overlap have leases
+// of their own; all other claims of a name share one.
+func LeaseKey(name string, c Claim) store.Key {
+	k := store.Key{Kind: store.Leases, Name: name}
+	if c.Overlaps {
+		k.Sub = fmt.Sprintf("%s %013d", c.Stream, c.Tick)
+	}
+	return k
+}
+
+// lastMilli has as many digits as the milliseconds of all ticks.
+const lastMilli = 9_999_999_999_999
+
+// EntryKey is the key of an [Entry]. Keys of a job are in the order of listings: the newest
+// tick first.
+func EntryKey(job string, e Entry) store.Key {
+	return store.Key{Kind: store.Entries, Name: job, Sub: fmt.Sprintf("%s %s %016x", EntryOrder(e.Tick), e.Stream, e.Token)}
+}
+
+// EntryOrder begins the Sub of an entry's key. It is smaller for later ticks.
+func EntryOrder(tick int64) string { return fmt.Sprintf("%013d", max(0, lastMilli-tick)) }
+
+// LifeKey is the key of the store's [Life].
+func LifeKey() store.Key { return store.Key{Kind: store.Cluster, Name: "life"} }
+
+// ForgottenKey is the key of what was [Forgotten].
+func ForgottenKey() store.Key { return store.Key{Kind: store.Cluster, Name: "forgotten"} }
