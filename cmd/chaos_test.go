@@ -106,6 +106,10 @@ func (c *chaos) storm(end time.Time) {
 			c.start(id)
 		case 2:
 			c.freezes++
+			if c.freezes%2 == 0 { // while it claims
+				due := time.Now().Truncate(time.Second).Add(time.Second)
+				wait(c.t, time.Until(due.Add(pause/500)))
+			}
 			c.replicas[id].freeze(func() { wait(c.t, campaignTTL/2+3*pause) })
 		case 3:
 			c.drains++

@@ -124,6 +124,71 @@ func TestLeaseOfTheKilled(t *testing.T) {
 	}
 }
 
+// A replica that froze while it claimed a tick has the lease without having run anything.
+func TestLeaseOfTheFrozen(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		job        string
+		from, to   float64 // of the freeze
+		gave       float64 // when the report of the tick at 8 s was logged
+		code       string
+		violations int
+	}{
+		"it held the lease":             {"j", 8.1, 13, 13.1, "too_slow", 0},
+		"it could not begin":            {"j", 8.1, 13, 13.1, "too_late", 0},
+		"it did not hear the nodes":     {"j", 8.1, 13, 13.1, "no_quorum", 0},
+		"it froze before the tick":      {"j", 6, 13, 13.1, "too_slow", 1},
+		"it froze after it gave up":     {"j", 8.5, 13, 8.3, "too_slow", 1},
+		"it claimed nothing":            {"j", 8.1, 13, 13.1, "asleep", 1},
+		"it claimed a tick of another":  {"other", 8.1, 13, 13.1, "too_slow", 1},
+		"it gave the claim back before": {"j", 8.1, 9.8, 9.9, "too_slow", 1},
+	} {
+		gave := truth.Report{Tick: truth.Tick{Job: c.job, At: at(8)}, What: truth.NoRun, At: at(c.gave), Outcome: ledger.Missed, Code: c.code}
+		violations := truth.Check(truth.Record{
+			Ticks: []truth.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second,
+			Rows: []truth.Row{{Tick: tick(10), Outcome: ledger.Skipped, Code: "overlap", Replica: "b"}},
+			Lives: []truth.Life{
+				{Replica: "a", From: at(0), Frozen: []truth.Span{{From: at(c.from), To: at(c.to)}}, Reports: []truth.Report{gave}},
+				{Replica: "b", From: at(0), Reports: []truth.Report{{Tick: tick(10), What: truth.NoRun, At: at(11), Outcome: ledger.Skipped, Code: "overlap"}}},
+			},
+		})
+		if len(violations) != c.violations {
+			t.Errorf("%s: %v", name, violations)
+		}
+	}
+}
+
+// A lease is over when its claim was given back, and a TTL after an end that is unsure.
+func TestLeaseWithoutAnEnd(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		after      []truth.Report
+		violations int
+	}{
+		"it goes on":               {nil, 0},
+		"given back in the tick":   {[]truth.Report{{What: truth.NoRun, At: at(10.5), Code: "too_late"}}, 0},
+		"given back before":        {[]truth.Report{{What: truth.NoRun, At: at(9), Code: "too_late"}}, 1},
+		"unsure within a TTL":      {[]truth.Report{{What: truth.Ended, At: at(8), Token: 1}, {What: truth.Unsure, At: at(8)}}, 0},
+		"unsure more than a TTL":   {[]truth.Report{{What: truth.Ended, At: at(6.5), Token: 1}, {What: truth.Unsure, At: at(6.5)}}, 1},
+		"the end of another claim": {[]truth.Report{{What: truth.Ended, At: at(6.5), Token: 2}}, 0},
+	} {
+		for i := range c.after {
+			c.after[i].Tick = tick(5)
+		}
+		violations := truth.Check(truth.Record{
+			Ticks: []truth.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second,
+			Rows: []truth.Row{{Tick: tick(10), Outcome: ledger.Skipped, Code: "overlap", Replica: "b"}},
+			Lives: []truth.Life{
+				{Replica: "a", From: at(0), Reports: append([]truth.Report{{Tick: tick(5), What: truth.Won, At: at(5), Token: 1}}, c.after...)},
+				{Replica: "b", From: at(0), Reports: []truth.Report{{Tick: tick(10), What: truth.NoRun, At: at(11), Outcome: ledger.Skipped, Code: "overlap"}}},
+			},
+		})
+		if len(violations) != c.violations {
+			t.Errorf("%s: %v", name, violations)
+		}
+	}
+}
+
 // Nodes that hung may hold a lease for a claim that nobody runs.
 func TestLeaseAfterAThaw(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,77 @@
+package truth
+
+import (
+	"slices"
+	"time"
+
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// overlapped reports whether a run of an earlier tick of the job, or its lease, lasted into
+// the span. A killed replica may have left a lease behind.
+func (c *checker) overlapped(row Row, window Span) bool {
+	earlier := func(t Tick) bool { return t.Job == row.Job && t.At.Before(row.At) }
+	for _, l := range c.Lives {
+		if l.Killed && !l.Until.After(window.To) && !l.Until.Add(c.TTL).Before(window.From) {
+			return true // it may have died with a claim, before it could log that
+		}
+		if l.Foreign && !l.Until.Before(window.From) {
+			return true
+		}
+		for _, s := range l.Reports {
+			if earlier(s.Tick) && (c.lasted(l, s, window) || c.froze(l, s, window)) {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(c.Thawed, func(at time.Time) bool { return !at.After(window.To) && !at.Add(c.TTL).Before(window.From) })
+}
+
+// lasted reports whether s begins a run whose lease lasted into the span.
+func (c *checker) lasted(l Life, s Report, window Span) bool {
+	if s.What != Won || s.At.After(window.To) {
+		return false
+	}
+	over := c.over(l, s)
+	return over.IsZero() || !over.Before(window.From)
+}
+
+// over is when the lease of a run ended at the latest; zero if it may last.
+func (c *checker) over(l Life, won Report) time.Time {
+	for _, s := range l.about(won.Tick, Ended) {
+		switch {
+		case s.Token != won.Token:
+		case len(l.about(won.Tick, Unsure)) > 0:
+			return s.At.Add(c.TTL) // the nodes may not know of the end
+		default:
+			return s.At
+		}
+	}
+	for _, s := range l.about(won.Tick, NoRun) {
+		if !s.At.Before(won.At) {
+			return s.At // given back
+		}
+	}
+	if l.Until.IsZero() {
+		return time.Time{}
+	}
+	return l.Until.Add(c.TTL)
+}
+
+// froze reports whether s gives up a tick that the replica was claiming when it froze. The
+// nodes may have granted the claim meanwhile, and the lease lasted into the span: no other
+// replica can know that nobody runs the tick.
+func (c *checker) froze(l Life, s Report, window Span) bool {
+	if s.What != NoRun || !slices.Contains(grantedUnheard(), s.Code) || s.At.Before(window.From) {
+		return false
+	}
+	return slices.ContainsFunc(l.Frozen, func(f Span) bool {
+		return !f.From.Before(s.Tick.At) && f.From.Before(s.At) && !f.From.Add(c.TTL).Before(window.From)
+	})
+}
+
+// grantedUnheard are the codes of a tick whose claim may have been granted, but not in time
+// for its replica.
+func grantedUnheard() []string {
+	return []string{string(ledger.CodeTooSlow), string(ledger.CodeTooLate), string(ledger.CodeNoQuorum)}
+}
