@@ -13,6 +13,9 @@ var (
 	// ErrTaken: another holder has the lock; Holder and Until say who and for how long.
 	// Trying again makes sense, as that lease may end.
 	ErrTaken = errors.New("lock is held")
+	// ErrUnclaimed: a competitor has the locks of a quorum, but no claim is known. It is
+	// about to claim, or it stopped in between. It matches ErrTaken too.
+	ErrUnclaimed = fmt.Errorf("%w by a try without a claim", ErrTaken)
 	// ErrClaimed: a quorum agrees that another attempt owns this tick. Its owner either
 	// runs the tick, or voids the claim because the votes arrived too late. After
 	// voiding it must try again or record why the tick did not run.

@@ -74,7 +74,7 @@ func TestReactions(t *testing.T) {
 		{"taken", locking.ErrTaken, always, []string{"10s skipped: overlap: r9 has not ended its run of tick 2000-01-01T00:00:09Z; its lease may be over"}, "skipped j 10s", true},
 		{"split", locking.ErrSplit, always, []string{"10s missed: split vote: competing replicas divided the nodes until the window closed"}, "missed j 10s", true},
 		{"no quorum", locking.ErrNoQuorum, always, []string{"10s missed: no quorum: a: down"}, "missed j 10s", true},
-		{"too slow", locking.ErrTooSlow, always, []string{"10s missed: too slow: the nodes took longer to answer than a lease lasts: a: down"}, "missed j 10s", true},
+		{"too slow", locking.ErrTooSlow, always, []string{"10s missed: too slow: the claim was complete too late for its lease; the nodes were slow, or this replica was frozen or busy: a: down"}, "missed j 10s", true},
 		{"future", locking.ErrFuture, always, []string{"10s missed: clock: this replica's clock is too far ahead of the nodes'; check its time: a: down"}, "missed j 10s", true},
 		{"taken once", locking.ErrTaken, once, []string{"10s succeeded"}, "finished j 10s succeeded", true},
 		{"split once", locking.ErrSplit, once, []string{"10s succeeded"}, "finished j 10s succeeded", true},
@@ -169,7 +169,7 @@ func TestUselessClaimIsVoided(t *testing.T) {
 		says string
 	}{
 		{"runs are cancelled", 2 * time.Second, 11 * time.Second, "10s missed: this replica drained before it could claim the tick"},
-		{"lease nearly over", 0, 15 * time.Second, "10s missed: too slow: the nodes took longer to answer than a lease lasts"},
+		{"lease nearly over", 0, 15 * time.Second, "10s missed: too slow: the claim was complete too late for its lease; the nodes were slow, or this replica was frozen or busy"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -15,6 +15,9 @@ var outcomes = promise{
 		{"C5: an outage is called a lost race", in(redlock, "TestReason", "TestReasonOfAllVectors"), []edit{
 			{redlock + "verdict.go", "case failed >= blocking:", "case failed > len(votes):"},
 		}},
+		{"C5: a lock without a claim is called an overlap", in(redlock, "TestReason"), []edit{
+			{redlock + "verdict.go", "case held(votes, quorum) && unclaimed(votes):", "case false:"},
+		}},
 		{"ledger: the end of a run is missing", in(engine, "TestHowRunsEnd"), []edit{
 			{engine + "internal/attempt/run.go", "released := x.release(entry, free)", "_, released := free, error(nil)"},
 		}},

@@ -65,6 +65,8 @@ func (t *try) reason(votes []vote, slow bool) error {
 		return locking.ErrNoQuorum
 	case slow || count(votes, codeOK) >= quorum:
 		return locking.ErrTooSlow
+	case held(votes, quorum) && unclaimed(votes):
+		return locking.ErrUnclaimed
 	case held(votes, quorum):
 		return locking.ErrTaken
 	case count(votes, codeBusy, codeStale) > 0:
@@ -113,6 +115,12 @@ func held(votes []vote, quorum int) bool {
 		}
 	}
 	return agreed(votes, codeBusy, quorum)
+}
+
+// unclaimed reports whether no vote names a claim, or runs that may overlap: these have no
+// owner here. Only the first round of a try leaves such locks.
+func unclaimed(votes []vote) bool {
+	return !slices.ContainsFunc(votes, func(v vote) bool { return v.blocks() && (v.token > 0 || v.owner == "") })
 }
 
 // blocks reports whether the vote names another's lock or claim.

@@ -93,7 +93,7 @@ func TestReason(t *testing.T) {
 		{"three do not answer in time", []vote{silent, silent, silent, busyX, busyX}, locking.ErrNoQuorum},
 		{"a run holds the lock", []vote{runs, runs, runs, runs, runs}, locking.ErrTaken},
 		{"a run holds it on one node, and one is down", []vote{runs, down, down, yes, yes}, locking.ErrTaken},
-		{"a competitor has won round one", []vote{busyX, busyX, busyX, yes, yes}, locking.ErrTaken},
+		{"a competitor has won round one", []vote{busyX, busyX, busyX, yes, yes}, locking.ErrUnclaimed},
 		{"two competitors", []vote{busyX, busyX, busyY, yes, yes}, locking.ErrSplit},
 		{"one competitor, one node down", []vote{busyX, busyX, down, yes, yes}, locking.ErrSplit},
 		{"a claim has not ended", []vote{unended, unended, down, yes, yes}, locking.ErrTaken},
@@ -112,6 +112,20 @@ func TestReason(t *testing.T) {
 				t.Errorf("refusal = %v, want %v", got, tt.want)
 			}
 		})
+	}
+}
+
+// A lock whose claim is known, or the marker of runs that may overlap, is that of a run.
+func TestClaimedLock(t *testing.T) {
+	t.Parallel()
+	marker := vote{code: codeBusy, left: time.Second}
+	for name, votes := range map[string][]vote{
+		"one node knows the claim": {busyX, busyX, busyX, runs, yes},
+		"runs that may overlap":    {marker, marker, marker, yes, yes},
+	} {
+		if got := refusalOf(t, aTick, votes...); !errors.Is(got, locking.ErrTaken) || errors.Is(got, locking.ErrUnclaimed) {
+			t.Errorf("%s: refusal = %v, want %v", name, got, locking.ErrTaken)
+		}
 	}
 }
 

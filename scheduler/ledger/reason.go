@@ -20,7 +20,7 @@ const (
 	CodeCatchUp     Code = "catch_up"    // the policy did not catch it up; With says why it was missed
 	CodeNoQuorum    Code = "no_quorum"   // too few nodes answered
 	CodeSplit       Code = "split"       // competitors split the votes until it was too late
-	CodeTooSlow     Code = "too_slow"    // the nodes answered too late
+	CodeTooSlow     Code = "too_slow"    // a claim was complete too late
 	CodeClock       Code = "clock"       // the replica's clock is ahead of the nodes'
 	CodeSuperseded  Code = "superseded"  // a later tick was claimed first
 	CodeUnvouched   Code = "unvouched"   // too few nodes remember that far
@@ -131,6 +131,7 @@ const (
 	VariantWindow     Variant = "window"      // of CodeCatchUp: it is too late
 	VariantNodes      Variant = "nodes"       // of CodeClock: clocks of nodes are ahead
 	VariantHolder     Variant = "holder"      // of CodeUndecided: another replica's claim
+	VariantUnclaimed  Variant = "unclaimed"   // of CodeUndecided: another replica's lock, without a claim
 	VariantRequest    Variant = "request"     // of CodeSuperseded: by a later request
 	VariantRun        Variant = "run"         // of CodeDrained: a run
 	VariantHandedOver Variant = "handed_over" // of CodeDrained: a run that another replica runs again

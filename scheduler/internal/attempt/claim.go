@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/quorate/quorate/locking"
@@ -66,7 +67,7 @@ func (a *attempt) denied(tries int, took time.Duration, err error, before job.Ve
 	}
 	a.earlier.doubt(err, &a.task)
 	a.reportBlocked(err)
-	if closing = atWindowEnd(err, a.Tick); closing.Outcome == ledger.Skipped {
+	if closing = atWindowEnd(err, a.Tick); closing.Outcome == ledger.Skipped || errors.Is(err, locking.ErrUnclaimed) {
 		a.keepOpen()
 	}
 	if !a.pause(tries, took, err, closing) {

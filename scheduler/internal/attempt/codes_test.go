@@ -20,7 +20,7 @@ func TestCodesOfRefusals(t *testing.T) {
 	tests := map[error]ledger.Code{
 		locking.ErrTaken: ledger.CodeOverlap, locking.ErrClaimed: ledger.CodeUndecided, locking.ErrSuperseded: ledger.CodeSuperseded,
 		locking.ErrUnvouched: ledger.CodeUnvouched, locking.ErrSplit: ledger.CodeSplit, locking.ErrNoQuorum: ledger.CodeNoQuorum,
-		locking.ErrTooSlow: ledger.CodeTooSlow, locking.ErrFuture: ledger.CodeClock, locking.ErrNodeAhead: ledger.CodeClock, locking.ErrRefused: ledger.CodeRefused,
+		locking.ErrUnclaimed: ledger.CodeUndecided, locking.ErrTooSlow: ledger.CodeTooSlow, locking.ErrFuture: ledger.CodeClock, locking.ErrNodeAhead: ledger.CodeClock, locking.ErrRefused: ledger.CodeRefused,
 		errors.New("never heard of"): ledger.CodeOther,
 	}
 	for reason, want := range tests {

@@ -48,6 +48,8 @@ func claimant(err error) string {
 // record of a run replaces it.
 func atWindowEnd(err error, t job.Tick) job.Verdict {
 	switch {
+	case errors.Is(err, locking.ErrUnclaimed): // it matches ErrTaken
+		return job.Because(ledger.Missed, ledger.Reason{Code: ledger.CodeUndecided, Variant: ledger.VariantUnclaimed, Details: &ledger.Details{Holder: job.OrAnotherReplica("")}})
 	case errors.Is(err, locking.ErrTaken):
 		return overlapSkip(err, t)
 	case errors.Is(err, locking.ErrClaimed):

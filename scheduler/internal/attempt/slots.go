@@ -125,6 +125,7 @@ func (t *task) trySlots(ctx context.Context, waits bool) (locking.Lease, error) 
 			return nil, locking.ErrTooSlow
 		case err == nil:
 			return lease, nil
+		case errors.Is(err, locking.ErrUnclaimed): // nobody has the slot yet
 		case errors.Is(err, locking.ErrTaken):
 			full.holders = append(full.holders, slotHolder(err))
 		case !errors.Is(err, locking.ErrSplit):
