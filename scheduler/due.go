@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/past"
 )
 
 // A dueQueue orders jobs by the start of their next tick. Many jobs are due at the same
@@ -98,12 +99,12 @@ func (e *engine) plan(j *jobState) {
 	j.index = len(e.jobs)
 	e.jobs = append(e.jobs, j)
 	now := e.clock.wall()
-	p := past{job: j.Job, before: now, begun: now}
+	span := past.Span{Job: j.Job, Before: now, Begun: now}
 	if !j.next.isZero() {
 		e.due.add(j)
-		p.before = j.next.at
+		span.Before = j.next.at
 	}
-	e.scanPast(j, p)
+	e.pasts.scan(j, span)
 }
 
 // replan computes next ticks again after the wall clock was set back. The nodes refuse

@@ -12,6 +12,7 @@ import (
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/past"
 )
 
 // longestSleep bounds how late the loop notices that the wall clock was set or the machine
@@ -33,9 +34,7 @@ type engine struct {
 	jobs       []*jobState // in no order
 	leaving    []*jobState // removed, but still busy
 	due        dueQueue
-	scans      []*scan // not started yet
-	unread     unread
-	updating   bool // an update is half done
+	pasts      pasts
 	priorities priorities
 	wins       int64 // claims since the start
 	deps       *attempt.Deps
@@ -53,7 +52,6 @@ type engine struct {
 
 	inbox    *inbox
 	reports  []message // last taken from the inbox
-	scanned  chan *scan
 	queries  chan query
 	updates  chan update
 	aborted  <-chan struct{}
@@ -68,12 +66,16 @@ func newEngine(base context.Context, s *Scheduler, rec recorders, live func() []
 	e := &engine{
 		cfg: s.cfg, clock: s.clock, drift: newDrift(s.clock), rec: rec, live: live,
 		desk: newDesk(s), actsKnown: s.cfg.Acts == nil, startedRequests: map[string]bool{}, settling: map[string]bool{},
-		inbox: newInbox(), scanned: make(chan *scan), queries: s.queries, aborted: s.aborted, done: s.done,
+		inbox: newInbox(), queries: s.queries, aborted: s.aborted, done: s.done,
 		updates: make(chan update), closing: make(chan struct{}),
 		stops: newStops(base),
 	}
+	e.pasts = pasts{labels: s.cfg.Labels, scanner: past.Scanner{
+		Replica: s.cfg.Replica, Ledger: s.cfg.Ledger, Roster: s.cfg.Roster, Window: s.cfg.Window,
+		Now: e.clock.wall, Live: live, Done: make(chan *past.Scan),
+	}}
 	e.deps = attempt.NewDeps(s.cfg.settings(), e.stops.Contexts, attempt.Engine{
-		Now: e.clock.wall, Live: live, Decided: e.decided, FindRerun: e.findRerun,
+		Now: e.clock.wall, Live: live, Decided: e.decided, FindRerun: e.pasts.scanner.FindRerun,
 	})
 	now := e.clock.wall()
 	e.jobs = make([]*jobState, 0, len(s.lineup.serving))
@@ -109,7 +111,7 @@ func (e *engine) run(ctx context.Context) error {
 		case <-actsWait.C:
 			e.setActsKnown()
 			timer.Reset(0)
-		case s := <-e.scanned:
+		case s := <-e.pasts.scanner.Done:
 			e.readInbox()
 			e.applyScan(s)
 		case q := <-e.queries:

@@ -1,9 +1,6 @@
 package scheduler
 
 import (
-	"context"
-	"time"
-
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/roster"
@@ -56,10 +53,4 @@ func (e *engine) noteEarlier(t *ticket, end attempt.End) {
 	own.Until = roster.Later(own.Until, end.Until)
 	l.insert(own)
 	l.insert(end.Before)
-}
-
-// findRerun returns the tick of the job's last run before the given time if it must be
-// rerun. Any goroutine may call it.
-func (e *engine) findRerun(ctx context.Context, j *Job, before time.Time) (job.Tick, error) {
-	return past{job: j, before: before}.findRerun(ctx, e.cfg.Ledger, e.clock.wall(), e.cfg.Window)
 }

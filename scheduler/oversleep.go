@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/past"
 	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
@@ -65,7 +66,7 @@ func (e *engine) oversleep(j *jobState, now time.Time) job.Tick {
 		why = ledger.CodeStarting
 	}
 	if len(o.missed) > 0 && j.CatchUp.Does() && job.Fits(e.cfg.Labels, j.Labels) {
-		e.scanPast(j, past{job: j.Job, from: due.At, before: o.until(now), why: why})
+		e.pasts.scan(j, past.Span{Job: j.Job, From: due.At, Before: o.until(now), Why: why})
 		return o.open
 	}
 	for i, t := range o.missed {

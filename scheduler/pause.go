@@ -5,6 +5,7 @@ import (
 
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/past"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -42,8 +43,7 @@ func (e *engine) afterPause(j *jobState) {
 	if j.OnCrash != CrashRerun || !job.Fits(e.cfg.Labels, j.Labels) || slices.ContainsFunc(j.running, ownRun) {
 		return
 	}
-	j.lane("").scans++
-	e.scans = append(e.scans, &scan{past: past{job: j.Job, before: e.clock.wall()}, owner: j, urgent: true, onlyRerun: true})
+	e.pasts.scanFirst(j, &past.Scan{Span: past.Span{Job: j.Job, Before: e.clock.wall()}, OnlyRerun: true})
 }
 
 // stopPaused decides the job's waiting ticks if it is paused: queued ones at once, and

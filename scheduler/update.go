@@ -75,7 +75,7 @@ func (e *engine) update(u update) {
 	for _, removed := range u.removed {
 		e.remove(removed.job, now)
 	}
-	e.updating = u.more
+	e.pasts.halfway = u.more
 	e.startScans()
 }
 
@@ -118,7 +118,7 @@ func (e *engine) remove(j *jobState, now time.Time) {
 	}
 	e.reschedule(j, due{})
 	e.unlist(j)
-	delete(e.unread, j)
+	delete(e.pasts.unread, j)
 	for _, l := range j.lanes {
 		for _, t := range l.queue {
 			if t.Act == nil { // other replicas with the job may run a request

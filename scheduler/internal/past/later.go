@@ -1,4 +1,4 @@
-package scheduler
+package past
 
 import (
 	"context"
@@ -21,17 +21,17 @@ const (
 	recheckPause = time.Minute          // until the other replicas' jobs are checked again
 )
 
-// scanLater runs the scans that fall to this replica.
-func (e *engine) scanLater(ctx context.Context, batch []*scan) {
-	own := job.Weight("scan", time.Time{}, e.cfg.Replica) % uint64(e.cfg.Window)
-	if !attempt.Sleep(ctx, e.cfg.Window+time.Duration(own)) {
+// ScanLater runs the scans that fall to this replica.
+func (r *Scanner) ScanLater(ctx context.Context, batch []*Scan) {
+	own := job.Weight("scan", time.Time{}, r.Replica) % uint64(r.Window)
+	if !attempt.Sleep(ctx, r.Window+time.Duration(own)) {
 		return
 	}
 	spread(batch)
 	// By then every live replica has scanned its own jobs.
 	until := time.Now().Add(recheckPause + 2*laterPace*time.Duration(len(batch)))
 	for {
-		failed, others := e.scanOwn(ctx, batch)
+		failed, others := r.scanOwn(ctx, batch)
 		if time.Now().After(until) {
 			others = nil
 		}
@@ -47,11 +47,11 @@ func (e *engine) scanLater(ctx context.Context, batch []*scan) {
 
 // scanOwn runs the scans for which this replica is first. It returns those of them to be
 // repeated, and those that fall to others.
-func (e *engine) scanOwn(ctx context.Context, batch []*scan) (failed, others []*scan) {
-	peers := roster.SameJobs(e.cfg.Replica, e.live())
-	var own []*scan
+func (r *Scanner) scanOwn(ctx context.Context, batch []*Scan) (failed, others []*Scan) {
+	peers := roster.SameJobs(r.Replica, r.Live())
+	var own []*Scan
 	for _, s := range batch {
-		if job.Rank(s.job.StoredAs(), time.Time{}, e.cfg.Replica, roster.Fitting(peers, s.job.Labels)) > 0 {
+		if job.Rank(s.Job.StoredAs(), time.Time{}, r.Replica, roster.Fitting(peers, s.Job.Labels)) > 0 {
 			others = append(others, s)
 		} else {
 			own = append(own, s)
@@ -60,9 +60,9 @@ func (e *engine) scanOwn(ctx context.Context, batch []*scan) (failed, others []*
 	if len(own) == 0 {
 		return nil, others
 	}
-	known := e.versions(ctx)
+	known := r.versions(ctx)
 	for _, s := range own {
-		if s.published = known; !e.carryOut(ctx, s) {
+		if s.published = known; !r.carryOut(ctx, s) {
 			failed = append(failed, s)
 		}
 		if !attempt.Sleep(ctx, laterPace*time.Duration(max(1, len(peers)))) {

@@ -1,4 +1,6 @@
-package scheduler
+// Package past finds the ticks of a job's past that nobody ran. It reads the ledger in
+// goroutines of its own, and knows nothing of the engine's state.
+package past
 
 import (
 	"context"
@@ -17,30 +19,30 @@ const (
 	pastPage  = 100 // entries read afterwards
 )
 
-// A past is a span of a job's ticks before its first live one.
-type past struct {
-	job    *Job
-	from   time.Time // zero: from where ticks may lack an entry
-	before time.Time
-	begun  time.Time   // this replica served the job from then on
-	why    ledger.Code // why its ticks did not run; empty: what is known of the job says it
+// A Span is the ticks of a job's past between two instants, before its first live one.
+type Span struct {
+	Job    *job.Job
+	From   time.Time // zero: from where ticks may lack an entry
+	Before time.Time
+	Begun  time.Time   // this replica served the job from then on
+	Why    ledger.Code // why its ticks did not run; empty: what is known of the job says it
 
 	published // used for the ticks before a start
 }
 
 // published has the published versions of each job, by key.
 type published struct {
-	versions map[string][]JobInfo
+	versions map[string][]roster.JobInfo
 	unread   error // why they could not be read
 }
 
-// undecided are the ticks of a past that have no final entry in the ledger. The ledger is a
+// Undecided are the ticks of a past that have no final entry in the ledger. The ledger is a
 // hint: the claim decides.
-type undecided struct {
-	rerun         job.Tick   // the last tick that ran, if it was interrupted; zero: none
-	gone          []job.Tick // nobody can claim them any more
-	ticks         []job.Tick // oldest first
-	first, before time.Time  // more ticks between them were left out; zero: none
+type Undecided struct {
+	Rerun         job.Tick   // the last tick that ran, if it was interrupted; zero: none
+	Gone          []job.Tick // nobody can claim them any more
+	Ticks         []job.Tick // oldest first
+	First, Before time.Time  // more ticks between them were left out; zero: none
 }
 
 // known is what the ledger has of a past.
@@ -54,29 +56,29 @@ type known struct {
 }
 
 // findUndecided reads the ledger and lists the undecided ticks.
-func (p past) findUndecided(ctx context.Context, ledger ledger.Store, window time.Duration) (undecided, error) {
-	starts := p.from.IsZero()
-	if starts && roster.Lacks(p.unread, p.job.StoredAs()) {
-		return undecided{}, p.unread
+func (p Span) findUndecided(ctx context.Context, ledger ledger.Store, window time.Duration) (Undecided, error) {
+	starts := p.From.IsZero()
+	if starts && roster.Lacks(p.unread, p.Job.StoredAs()) {
+		return Undecided{}, p.unread
 	}
-	versions := p.versions[p.job.StoredAs()]
+	versions := p.versions[p.Job.StoredAs()]
 	account := roster.AccountOf(versions)
 	if starts {
-		p.from = account.Begin()
+		p.From = account.Begin()
 	}
 	k, err := p.read(ctx, ledger)
 	if err == nil {
-		k.trimmed, err = roster.TrimmedUpTo(ctx, ledger, p.job.StoredAs())
+		k.trimmed, err = roster.TrimmedUpTo(ctx, ledger, p.Job.StoredAs())
 	}
-	if err != nil || k.oldest.IsZero() && p.from.IsZero() {
-		return undecided{}, err // a job without entries has no past
+	if err != nil || k.oldest.IsZero() && p.From.IsZero() {
+		return Undecided{}, err // a job without entries has no past
 	}
-	b := roster.Background{Why: p.why, Ticks: k.ticks, RememberedSince: roster.Remembered(ledger, p.job.StoredAs())}
+	b := roster.Background{Why: p.Why, Ticks: k.ticks, RememberedSince: roster.Remembered(ledger, p.Job.StoredAs())}
 	if starts {
-		was := *p.job
+		was := *p.Job
 		was.Schedule = p.schedule(versions)
-		p.job = &was
-		b.Account, b.Absence = account, account.Removal(versions, p.begun)
+		p.Job = &was
+		b.Account, b.Absence = account, account.Removal(versions, p.Begun)
 	}
 	return p.list(k, b, window), nil
 }
@@ -84,16 +86,16 @@ func (p past) findUndecided(ctx context.Context, ledger ledger.Store, window tim
 // read collects entries, newest first, back to the begin of the past. Other replicas may
 // have run ticks that this replica's version of the job does not have, and the ledger may
 // lack those that it has. If the begin is unknown, it reads back to the last run.
-func (p past) read(ctx context.Context, store ledger.Store) (known, error) {
+func (p Span) read(ctx context.Context, store ledger.Store) (known, error) {
 	k := known{decided: map[time.Time]bool{}}
-	before := p.before
+	before := p.Before
 	for n, size := 0, firstPage; n < maxPast; n, size = n+size, pastPage {
-		page, err := store.Ticks(ctx, ledger.Query{Job: p.job.StoredAs(), Limit: size, Before: before})
+		page, err := store.Ticks(ctx, ledger.Query{Job: p.Job.StoredAs(), Limit: size, Before: before})
 		if err != nil {
 			return known{}, err
 		}
 		for _, e := range page {
-			if k.take(e, p.job.CatchUp.Does()); p.knows(k) {
+			if k.take(e, p.Job.CatchUp.Does()); p.knows(k) {
 				return k, nil
 			}
 		}
@@ -108,11 +110,11 @@ func (p past) read(ctx context.Context, store ledger.Store) (known, error) {
 
 // knows reports whether older entries do not matter: no tick before one that ran can be
 // claimed.
-func (p past) knows(k known) bool {
-	if p.from.IsZero() {
+func (p Span) knows(k known) bool {
+	if p.From.IsZero() {
 		return !k.ran.IsZero()
 	}
-	return k.oldest.Before(p.from) && !k.oldest.IsZero()
+	return k.oldest.Before(p.From) && !k.oldest.IsZero()
 }
 
 // take adds an entry. If nothing is caught up, any entry proves that a replica was there,
@@ -132,89 +134,53 @@ func (k *known) take(e ledger.Entry, retried bool) {
 }
 
 // list walks the schedule through the past.
-func (p past) list(k known, b roster.Background, window time.Duration) undecided {
+func (p Span) list(k known, b roster.Background, window time.Duration) Undecided {
 	lacks := func(at time.Time) bool { return !k.decided[at] && !b.Absence.Has(at) }
 	from := p.begin(k, b.Account)
-	all, whole := schedule.LastTicks(p.job.Schedule, from, p.before, maxPast+1, lacks)
-	var u undecided
+	all, whole := schedule.LastTicks(p.Job.Schedule, from, p.Before, maxPast+1, lacks)
+	var u Undecided
 	if !whole {
-		u.first, u.before = p.job.Schedule.Next(from), all[1]
+		u.First, u.Before = p.Job.Schedule.Next(from), all[1]
 	}
 	for i, at := range all {
-		t := p.job.Scheduled(at, window)
+		t := p.Job.Scheduled(at, window)
 		t.Trigger, t.Why = ledger.ByCatchUp, &ledger.Reason{Code: b.Code(at)}
 		switch rest := i == 0 && !whole; {
 		case rest:
-			*t.Why = roster.AlikeSince(t.Why.Code, u.first)
+			*t.Why = roster.AlikeSince(t.Why.Code, u.First)
 			fallthrough
 		case b.Lost(at), at.Before(k.ran):
-			u.gone = append(u.gone, t)
+			u.Gone = append(u.Gone, t)
 		default:
-			u.ticks = append(u.ticks, t)
+			u.Ticks = append(u.Ticks, t)
 		}
 	}
 	return u
 }
 
 // begin is the time after which ticks lack an entry.
-func (p past) begin(k known, a Account) time.Time {
-	from := p.from.Add(-1) // including the tick at p.from
+func (p Span) begin(k known, a roster.Account) time.Time {
+	from := p.From.Add(-1) // including the tick at p.From
 	switch {
-	case p.from.IsZero():
+	case p.From.IsZero():
 		from = roster.Later(k.ran, k.oldest.Add(-1))
 	case k.partly:
 		from = roster.Later(from, k.oldest)
-	case !a.First.IsZero() && !a.Until.After(a.First) && !k.oldest.IsZero() && k.oldest.Before(p.from):
+	case !a.First.IsZero() && !a.Until.After(a.First) && !k.oldest.IsZero() && k.oldest.Before(p.From):
 		// The ledger is older than the published versions, and not yet accounted for.
 		from = roster.Later(k.oldest, a.Until.Add(-1))
 	}
 	return roster.Later(from, k.trimmed) // older ticks may have run
 }
 
-// schedule is the schedule of the ticks before a replica serves the job.
-func (p past) schedule(versions []JobInfo) schedule.Schedule {
-	since := JobInfo{Hash: p.job.Hash, Since: p.begun}.ServedSince(versions)
-	var last JobInfo // the version before this one
-	for _, v := range versions {
-		if v.Hash != p.job.Hash && v.Since.Before(since) && v.Published.After(last.Published) {
-			last = v
-		}
-	}
-	if since.IsZero() || last.Published.IsZero() {
-		return p.job.Schedule
-	}
-	before, err := last.Ticks()
-	if err != nil {
-		return p.job.Schedule // the old schedule is unknown
-	}
-	return handover{before: before, after: p.job.Schedule, at: since}
-}
-
-// A handover is one schedule until an instant, and another one from then on.
-type handover struct {
-	before, after schedule.Schedule
-	at            time.Time
-}
-
-// Next implements Schedule.
-func (h handover) Next(t time.Time) time.Time {
-	if next := h.before.Next(t); !next.IsZero() && next.Before(h.at) {
-		return next
-	}
-	if t.Before(h.at) {
-		t = h.at.Add(-1)
-	}
-	return h.after.Next(t)
-}
-
 // findRerun finds the last tick that ran, if its run was interrupted, or may be soon.
-func (p past) findRerun(ctx context.Context, store ledger.Store, now time.Time, window time.Duration) (job.Tick, error) {
-	if p.job.OnCrash != CrashRerun {
+func (p Span) findRerun(ctx context.Context, store ledger.Store, now time.Time, window time.Duration) (job.Tick, error) {
+	if p.Job.OnCrash != job.CrashRerun {
 		return job.Tick{}, nil
 	}
-	before := p.before
+	before := p.Before
 	for n, size := 0, firstPage; n < maxPast; n, size = n+size, pastPage {
-		page, err := store.Ticks(ctx, ledger.Query{Job: p.job.StoredAs(), Limit: size, Before: before})
+		page, err := store.Ticks(ctx, ledger.Query{Job: p.Job.StoredAs(), Limit: size, Before: before})
 		if err != nil {
 			return job.Tick{}, err
 		}
@@ -233,12 +199,12 @@ func (p past) findRerun(ctx context.Context, store ledger.Store, now time.Time, 
 
 // again is the tick of a run that has not ended, unless it was interrupted too long ago. A
 // run that continues is watched, however long it takes.
-func (p past) again(last ledger.Entry, now time.Time, window time.Duration) job.Tick {
-	t, from := p.job.Scheduled(last.Tick, window), last.Tick
+func (p Span) again(last ledger.Entry, now time.Time, window time.Duration) job.Tick {
+	t, from := p.Job.Scheduled(last.Tick, window), last.Tick
 	if last.Outcome == ledger.Running {
 		from = roster.Later(from, now)
 	}
-	t.Latest = from.Add(p.job.CatchUp.WithDefaults().Window)
+	t.Latest = from.Add(p.Job.CatchUp.WithDefaults().Window)
 	if last.Outcome != ledger.Running && last.Outcome != ledger.Interrupted || !t.Latest.After(now) {
 		return job.Tick{}
 	}

@@ -1,4 +1,4 @@
-package scheduler
+package past
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/internal/job"
 )
 
 func TestScansAreRepeated(t *testing.T) {
@@ -23,7 +24,7 @@ func TestScansAreRepeated(t *testing.T) {
 		{errors.New("written by a newer release"), false, 0, false},
 	}
 	for _, tt := range tests {
-		s := scan{past: past{job: &Job{}, before: noon}, urgent: tt.urgent, found: &finding{err: tt.err}}
+		s := Scan{Span: Span{Job: &job.Job{}, Before: noon}, Urgent: tt.urgent, Found: &Finding{Err: tt.err}}
 		if got := s.repeats(noon.Add(tt.after)); got != tt.again {
 			t.Errorf("%v after %v, urgent %t: again %t", tt.err, tt.after, tt.urgent, got)
 		}
