@@ -25,7 +25,7 @@ func onSchedule(t *testing.T, spec string, mode scheduler.CatchUpMode) scheduler
 		t.Fatal(err)
 	}
 	return scheduler.Job{
-		Name: "j", Schedule: s, Spec: spec, CatchUp: scheduler.CatchUp{Mode: mode, Window: 6 * time.Hour},
+		Name: "j", Schedule: s, About: scheduler.About{Spec: spec}, CatchUp: scheduler.CatchUp{Mode: mode, Window: 6 * time.Hour},
 		Handler: func(context.Context, jobs.Run) error { return nil },
 	}
 }

@@ -16,7 +16,7 @@ import (
 // keptOut reports whether an earlier run of the job has blocked a scheduled tick from the
 // end of its window until now. The verdict names the run.
 func (j *jobState) keptOut(l *lane, t job.Tick) (job.Verdict, bool) {
-	if t.Trigger != ledger.BySchedule || !j.CatchUp.Does() || j.Overlap.Traits().Beside {
+	if t.Trigger != ledger.BySchedule || !j.CatchesUp() || j.Traits().Beside {
 		return job.Verdict{}, false
 	}
 	for _, of := range j.running {
@@ -67,7 +67,7 @@ func (e *engine) ranUntilNow(t *ticket) {
 // behindRun is the verdict on a late tick that waits behind an earlier run: none yet if its
 // policy lets it wait, or skipped.
 func (l *lane) behindRun(j *jobState, newer int, skipped job.Verdict) job.Verdict {
-	switch policy := j.Overlap.Traits(); {
+	switch policy := j.Traits(); {
 	case policy.Patient && newer == 0:
 		return job.Verdict{Kind: job.Again}
 	case policy.Queues:
@@ -80,7 +80,7 @@ func (l *lane) behindRun(j *jobState, newer int, skipped job.Verdict) job.Verdic
 // reopenWindows extends the windows of ticks whose policy let them wait behind a run on
 // another replica.
 func (l *lane) reopenWindows(j *jobState, until time.Time) {
-	if !j.Overlap.Traits().Patient {
+	if !j.Traits().Patient {
 		return
 	}
 	for i := range l.queue {

@@ -77,8 +77,8 @@ func manyOf(tb testing.TB, n int, spec string, handler jobs.Handler) []scheduler
 			tb.Fatal(err)
 		}
 		list[i] = scheduler.Job{
-			Name: name, Schedule: schedule, Handler: handler, Spec: spec, Timezone: "UTC", Func: "report",
-			Description: "Sends the report of customer " + strconv.Itoa(i), Tags: []string{"finance", "nightly"},
+			Name: name, Schedule: schedule, Handler: handler, Tags: []string{"finance", "nightly"},
+			About:   scheduler.About{Spec: spec, Timezone: "UTC", Func: "report", Description: "Sends the report of customer " + strconv.Itoa(i)},
 			Timeout: time.Hour, CatchUp: scheduler.CatchUp{Mode: scheduler.CatchUpLast, Window: 6 * time.Hour},
 			Retry: scheduler.Retry{Attempts: 3, Backoff: 2 * time.Second},
 		}

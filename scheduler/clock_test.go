@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
+
+	"github.com/quorate/quorate/scheduler/internal/job"
 )
 
 // A schedule of robfig/cron without a zone ticks in UTC on every machine.
@@ -15,7 +17,7 @@ func TestSchedulesOfRobfigTickInUTC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := Job{Name: "nightly", Schedule: s}
+	j := job.New(Job{Name: "nightly", Schedule: s})
 	if at := j.FirstAfter(systemClock(), time.Hour).At; at.Location() != time.UTC || at.Hour() != 2 {
 		t.Errorf("the first tick is at %s", at)
 	}

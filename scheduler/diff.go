@@ -4,22 +4,24 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/quorate/quorate/scheduler/internal/job"
 )
 
 // jobChanges are the changes from one set of jobs to another, job by job.
 type jobChanges struct {
-	added   []*Job
-	kept    []*Job // in both, as they are afterwards
+	added   []*job.Job
+	kept    []*job.Job // in both, as they are afterwards
 	changed []bool
-	removed []*Job
+	removed []*job.Job
 	Diff
 }
 
 // compareJobs returns the changes from before to after. Both are hashed. Jobs are the same
 // if their keys are.
-func compareJobs(before map[string]*Job, after []*Job) jobChanges {
+func compareJobs(before map[string]*job.Job, after []*job.Job) jobChanges {
 	var a jobChanges
-	versions := map[string][2]*Job{}
+	versions := map[string][2]*job.Job{}
 	a.Settings = func(job string) (before, after any) {
 		v := versions[job]
 		return v[0].ShownSettings(), v[1].ShownSettings()
@@ -38,7 +40,7 @@ func compareJobs(before map[string]*Job, after []*Job) jobChanges {
 		}
 		changed := was.Hash != j.Hash
 		if changed {
-			a.Changed, versions[j.Name] = append(a.Changed, j.Name), [2]*Job{was, j}
+			a.Changed, versions[j.Name] = append(a.Changed, j.Name), [2]*job.Job{was, j}
 		}
 		a.kept, a.changed = append(a.kept, j), append(a.changed, changed || was.Name != j.Name)
 	}

@@ -178,7 +178,7 @@ func (e *engine) fire(j *jobState, now time.Time) {
 }
 
 // decided records a tick that does not run. Any goroutine may call it.
-func (e *engine) decided(j *Job, t job.Tick, v job.Verdict) {
+func (e *engine) decided(j *job.Job, t job.Tick, v job.Verdict) {
 	entry := event.Named(t.Entry(j, e.cfg.Replica), j.Name)
 	entry.Outcome, entry.Reason = v.Outcome, v.Reason
 	e.cfg.Observer(Event{Kind: EventDecided, Entry: entry})

@@ -2,19 +2,18 @@ package scheduler
 
 import "github.com/quorate/quorate/scheduler/internal/event"
 
-// What an Observer is told.
+// What an Observer receives.
 type (
-	// An Observer is told of each event. It is called from the engine's and from
-	// runs' goroutines, must not block and must not call back into the Scheduler.
-	// Logs, metrics and live views are observers.
+	// An Observer receives each event. The engine and runs call it from their goroutines.
+	// It must not block or call the Scheduler. Logs, metrics and live views are observers.
 	Observer = event.Observer
 	// An Event is one thing that happened.
 	Event = event.Event
-	// An EventKind says what an Event tells.
+	// An EventKind is the kind of an Event.
 	EventKind = event.Kind
 	// A Diff is what an update changes in a set of jobs.
 	Diff = event.Diff
-	// A Rename is a job that goes on under another name.
+	// A Rename is a job that continues under another name.
 	Rename = event.Rename
 )
 

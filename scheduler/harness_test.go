@@ -200,5 +200,5 @@ func every(t *testing.T, interval, name string, handler jobs.Handler) scheduler.
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scheduler.Job{Name: name, Schedule: schedule, Handler: handler, Spec: "@every " + interval}
+	return scheduler.Job{Name: name, Schedule: schedule, Handler: handler, About: scheduler.About{Spec: "@every " + interval}}
 }

@@ -2,24 +2,35 @@ package scheduler
 
 import "github.com/quorate/quorate/scheduler/internal/job"
 
-// A Job is a function, when it runs, and what becomes of its ticks when
-// something stands in their way.
-type Job = job.Job
+// A Job is a function, its schedule, and its policies, as a program writes it. The zero value
+// of each field is its default, but of Name, Schedule and Handler.
+type Job = job.Definition
+
+// Groups of settings of a Job.
+type (
+	// Requests says which params a request for a run may have.
+	Requests = job.Requests
+	// Limits bound the runs of jobs in the whole cluster.
+	Limits = job.Limits
+	// A Chain has the keys of jobs that a run triggers.
+	Chain = job.Chain
+	// About is what listings show of a job.
+	About = job.About
+)
 
 // The policies of a Job.
 type (
-	// An Overlap says what becomes of a tick while an earlier run of its job goes
-	// on, anywhere in the cluster.
+	// An Overlap is the policy for a tick that comes during an earlier run of its job,
+	// anywhere in the cluster.
 	Overlap = job.Overlap
-	// OnCrash says what becomes of a run whose replica died.
+	// OnCrash is the policy for a run whose replica has died.
 	OnCrash = job.OnCrash
-	// CatchUp says what becomes of ticks that came while no replica or no quorum of
-	// nodes was there.
+	// CatchUp is the policy for ticks that came without a live replica or without a quorum.
 	CatchUp = job.CatchUp
-	// A CatchUpMode says which of these ticks are run later.
+	// A CatchUpMode says which ticks that no replica could run are run later.
 	CatchUpMode = job.CatchUpMode
-	// A Retry says how often a function that failed is called again, and after which
-	// pauses.
+	// A Retry says how often, and after which pauses, a failed function is called again
+	// under the same claim.
 	Retry = job.Retry
 )
 
@@ -38,7 +49,7 @@ const (
 	CatchUpAll  = job.CatchUpAll
 )
 
-// What policies mean that leave a field out.
+// Defaults of the policies.
 const (
 	DefaultCatchUpWindow = job.DefaultCatchUpWindow
 	DefaultCatchUpMax    = job.DefaultCatchUpMax
@@ -46,10 +57,10 @@ const (
 	DefaultMaxBackoff    = job.DefaultMaxBackoff
 )
 
-// ChainCircle returns jobs of which each triggers the next and the last is the
-// first again, or nil if all chains end. chains lists what each job triggers.
+// ChainCircle returns jobs that trigger each other in a circle, the first one again at the
+// end, or nil if all chains end. chains lists what each job triggers.
 func ChainCircle(chains map[string][]string) []string { return job.ChainCircle(chains) }
 
-// BackfillSlots are the names of the locks that backfills of the job with the key
-// may have used, and that go with it.
+// BackfillSlots returns the names of the locks that backfills of the job may have used.
+// They are deleted with the job.
 func BackfillSlots(key string) []string { return job.BackfillSlots(key) }

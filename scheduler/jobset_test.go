@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/roster"
 )
 
@@ -66,9 +67,9 @@ func TestOneReplicaKeepsASet(t *testing.T) {
 			cfg := validConfig()
 			cfg.Replica, cfg.Roster, cfg.JobSets, cfg.BeatEvery = id, &rollCall{}, sets, 5*time.Second
 			p := newPublisher(cfg)
-			p.serve([]*Job{
-				{Name: "b", Key: "b", Hash: "1", Settings: func() any { return map[string]any{"n": 12345678901234567} }},
-				{Name: "z", Key: "a", Hash: "2", Func: "exec", Spec: "@daily"},
+			p.serve([]*job.Job{
+				{Definition: Job{Name: "b", Key: "b", Hash: "1", About: About{Settings: func() any { return map[string]any{"n": 12345678901234567} }}}},
+				{Definition: Job{Name: "z", Key: "a", Hash: "2", About: About{Func: "exec", Spec: "@daily"}}},
 			})
 			go p.run(t.Context())
 			return p
@@ -97,7 +98,7 @@ func TestOneReplicaKeepsASet(t *testing.T) {
 		time.Sleep(roster.PublishEvery)
 		want("after a while", 2, 0)
 		sets.answer(errors.New("no quorum"))
-		first.serve([]*Job{{Name: "b", Key: "b", Hash: "2"}})
+		first.serve([]*job.Job{{Definition: Job{Name: "b", Key: "b", Hash: "2"}}})
 		want("without a quorum", 1, 0)
 		sets.answer(nil)
 		time.Sleep(5 * time.Second)

@@ -12,7 +12,7 @@ import (
 
 // A jobState is the engine's state of one Job.
 type jobState struct {
-	*Job         // for attempts that start now; earlier ones keep theirs
+	*job.Job     // for attempts that start now; earlier ones keep theirs
 	next     due // the queued tick; zero if it never fires again
 	position int // in the queue's heap, unless it is linked behind another
 	index    int // in the list of jobs
@@ -118,7 +118,7 @@ func (e *engine) prune(j *jobState, l *lane) {
 		}
 	}
 	if a := l.claiming; a != nil && !a.watches && a.Tick.Trigger != ledger.ByRerun && a.Tick.Late(now) &&
-		a.Job.CatchUp.Does() && late >= a.Job.CatchUp.WithDefaults().Max {
+		a.Job.CatchesUp() && late >= a.Job.CatchUp.Max {
 		a.StopWaiting(attempt.ErrTooMany)
 	}
 }
@@ -151,7 +151,7 @@ func (e *engine) tooLate(j *jobState, l *lane, t job.Tick, now time.Time, newer,
 	if v, is := j.keptOut(l, t); is {
 		return l.behindRun(j, newer, v)
 	}
-	if why := j.CatchUp.Refuses(t, now, newer, late); !why.IsZero() {
+	if why := j.WhyNotCaughtUp(t, now, newer, late); !why.IsZero() {
 		return job.Because(ledger.Missed, why)
 	}
 	return job.Verdict{Kind: job.Again}

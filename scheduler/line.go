@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/quorate/quorate/scheduler/internal/attempt"
+	"github.com/quorate/quorate/scheduler/internal/job"
 )
 
 // inLine answers an attempt that queues for a slot.
@@ -26,7 +27,7 @@ type priorities map[string][]int
 const everyGroup = ""
 
 // above counts the larger priorities of jobs in the group.
-func (e *engine) above(j *Job, group string) int {
+func (e *engine) above(j *job.Job, group string) int {
 	if e.priorities == nil {
 		e.priorities = priorities{}
 		for _, other := range e.jobs {

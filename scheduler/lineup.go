@@ -15,15 +15,15 @@ const updateAtOnce = 1000
 // A lineup is the set of jobs that a Scheduler serves, as seen from outside the loop.
 type lineup struct {
 	mu      sync.Mutex // held by one update at a time, also while the loop applies it
-	own     []*Job     // from New and Update
-	sourced []*Job     // from Config.Source
+	own     []*job.Job // from New and Update
+	sourced []*job.Job // from Config.Source
 	serving map[string]*served
 	engine  *engine // nil before Run
 }
 
 // served is a job of the lineup, and the loop's state of it.
 type served struct {
-	*Job
+	*job.Job
 	job *jobState
 }
 
@@ -39,7 +39,7 @@ type update struct {
 // A revision is the new definition of a job that stays.
 type revision struct {
 	served  *served
-	now     *Job
+	now     *job.Job
 	changed bool
 	next    due // of a job that changed
 }
@@ -51,8 +51,8 @@ func (s *Scheduler) set(own, sourced []Job) (Diff, error) {
 	if err := job.Validate(all); err != nil {
 		return Diff{}, err
 	}
-	list := job.Hashed(all)
-	before := make(map[string]*Job, len(l.serving))
+	list := job.List(all)
+	before := make(map[string]*job.Job, len(l.serving))
 	for key, have := range l.serving {
 		before[key] = have.Job
 	}
@@ -72,10 +72,10 @@ func (s *Scheduler) set(own, sourced []Job) (Diff, error) {
 }
 
 // values returns copies of the jobs.
-func values(list []*Job) []Job {
+func values(list []*job.Job) []Job {
 	copies := make([]Job, len(list))
 	for i, j := range list {
-		copies[i] = *j
+		copies[i] = j.Definition
 	}
 	return copies
 }
@@ -130,7 +130,7 @@ func (s *Scheduler) steps(a jobChanges) []update {
 	return steps
 }
 
-func (s *Scheduler) revise(j *Job, changed bool, now time.Time) revision {
+func (s *Scheduler) revise(j *job.Job, changed bool, now time.Time) revision {
 	r := revision{served: s.lineup.serving[j.Key], now: j, changed: changed}
 	if changed {
 		r.next = dueOf(j.FirstAfter(now, s.cfg.Window))

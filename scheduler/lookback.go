@@ -16,7 +16,7 @@ import (
 
 // earlierTicks returns them for an attempt that begins. The attempt then checks what the
 // lane is unsure of.
-func (l *lane) earlierTicks(j *Job, t job.Tick) *attempt.EarlierTicks {
+func (l *lane) earlierTicks(j *job.Job, t job.Tick) *attempt.EarlierTicks {
 	if j.OnCrash != CrashRerun || t.Stream != "" {
 		return nil
 	}

@@ -20,7 +20,7 @@ import (
 // replica does so at the same time, also the one with the run. Catching up replaces
 // nothing, nor does a tick of a paused job.
 func (e *engine) replace(j *jobState, t job.Tick) {
-	if !j.Overlap.Traits().Replaces || t.Trigger != ledger.BySchedule && t.Trigger != ledger.ByManual ||
+	if !j.Traits().Replaces || t.Trigger != ledger.BySchedule && t.Trigger != ledger.ByManual ||
 		t.Act == nil && !j.PausedFor(e.pauses).IsZero() {
 		return
 	}

@@ -25,7 +25,7 @@ type oversleep struct {
 }
 
 // sleptThrough sorts the job's ticks from due on, its next one before the sleep.
-func sleptThrough(j *Job, due job.Tick, now time.Time, window time.Duration) oversleep {
+func sleptThrough(j *job.Job, due job.Tick, now time.Time, window time.Duration) oversleep {
 	var o oversleep
 	if due.IsZero() || due.Start.After(now) {
 		o.next = due
@@ -65,7 +65,7 @@ func (e *engine) oversleep(j *jobState, now time.Time) job.Tick {
 	if !due.Start.After(e.actsKnownAt) {
 		why = ledger.CodeStarting
 	}
-	if len(o.missed) > 0 && j.CatchUp.Does() && job.Fits(e.cfg.Labels, j.Labels) {
+	if len(o.missed) > 0 && j.CatchesUp() && job.Fits(e.cfg.Labels, j.Labels) {
 		e.pasts.scan(j, past.Span{Job: j.Job, From: due.At, Before: o.until(now), Why: why})
 		return o.open
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
@@ -55,7 +56,7 @@ func TestPublishesWhatCanBe(t *testing.T) {
 			r.versions = append(r.versions, JobInfo{Name: name, Hash: "1", Since: long, Published: time.Now()})
 		}
 		p := newPublisher(Config{Stores: Stores{Roster: r}, Replica: "a"}.WithDefaults())
-		p.serve([]*Job{{Name: "east", Key: "east", Hash: "1", Schedule: schedule.Every{Interval: time.Hour}}, {Name: "west", Key: "west", Hash: "1", Schedule: schedule.Every{Interval: time.Hour}}})
+		p.serve([]*job.Job{{Definition: Job{Name: "east", Key: "east", Hash: "1", Schedule: schedule.Every{Interval: time.Hour}}}, {Definition: Job{Name: "west", Key: "west", Hash: "1", Schedule: schedule.Every{Interval: time.Hour}}}})
 		for range 2 {
 			if p.publish(t.Context()) {
 				t.Error("all is said to be published")
@@ -120,9 +121,9 @@ func TestRecordersAreApart(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { r.run(ctx); close(done) }()
-		r.add(&Job{Name: "west"}, ledger.Entry{Job: "west"})
+		r.add(&job.Job{Definition: Job{Name: "west"}}, ledger.Entry{Job: "west"})
 		synctest.Wait()
-		r.add(&Job{Name: "east"}, ledger.Entry{Job: "east"})
+		r.add(&job.Job{Definition: Job{Name: "east"}}, ledger.Entry{Job: "east"})
 		synctest.Wait()
 		if !slices.Equal(recorded, []string{"east"}) {
 			t.Errorf("recorded %v", recorded)

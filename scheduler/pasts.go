@@ -34,7 +34,7 @@ func (p *pasts) scan(j *jobState, span past.Span) {
 		p.unread = map[*jobState][]time.Time{}
 	}
 	p.unread[j] = append(p.unread[j], span.Before)
-	rerun, catchUp := j.OnCrash == CrashRerun, j.CatchUp.Does()
+	rerun, catchUp := j.OnCrash == CrashRerun, j.CatchesUp()
 	if rerun || catchUp {
 		p.scanFirst(j, &past.Scan{Span: span})
 	}

@@ -45,7 +45,7 @@ type publisher struct {
 // A posted job is one that this replica serves, and since when. It is encoded when it is
 // published.
 type posted struct {
-	*Job
+	*job.Job
 	since int64 // Unix milliseconds; 0: unknown
 }
 
@@ -58,7 +58,7 @@ func newPublisher(cfg Config) *publisher {
 
 // serve sets the jobs that this replica serves, with their hashes. Without a roster it
 // stores nothing to be published.
-func (p *publisher) serve(list []*Job) {
+func (p *publisher) serve(list []*job.Job) {
 	hash := job.SetHash(list)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +106,7 @@ func (p *publisher) serves(key string) bool {
 }
 
 // job returns the job with the key, nil if this replica does not serve it.
-func (p *publisher) job(key string) *Job {
+func (p *publisher) job(key string) *job.Job {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.jobs[key].Job
@@ -242,7 +242,7 @@ func (p *publisher) learn(list []JobInfo, versions map[string][]JobInfo, err err
 	for i, info := range list {
 		key := info.StoredAs()
 		if have, ok := p.jobs[key]; ok && have.Hash == info.Hash && p.begun[key] && !roster.Lacks(err, key) {
-			list[i].Since = info.BeganToServe(versions[key])
+			list[i].Since = roster.BeganToServe(info, versions[key])
 			have.since = unixMillis(list[i].Since)
 			p.jobs[key] = have
 			delete(p.begun, key)

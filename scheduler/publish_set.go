@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/roster"
 )
 
@@ -43,7 +44,7 @@ func (p *publisher) writeSet(ctx context.Context) error {
 	p.mu.Lock()
 	hash, jobs := p.hash, slices.Collect(maps.Values(p.jobs))
 	p.mu.Unlock()
-	list := make([]*Job, len(jobs))
+	list := make([]*job.Job, len(jobs))
 	for i, j := range jobs {
 		list[i] = j.Job
 	}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/roster"
 )
 
@@ -32,7 +33,7 @@ func (r *rollCall) names() []string {
 func TestNothingIsKeptToBePublishedToNobody(t *testing.T) {
 	t.Parallel()
 	p := newPublisher(validConfig())
-	p.serve([]*Job{{Name: "a", Key: "a", Hash: "1"}})
+	p.serve([]*job.Job{{Definition: Job{Name: "a", Key: "a", Hash: "1"}}})
 	if kept := len(p.pending) + len(p.begun); kept > 0 || !p.serves("a") {
 		t.Errorf("%d notes are kept of what is to be published, and a is served: %t", kept, p.serves("a"))
 	}
@@ -47,8 +48,8 @@ func TestPublisher(t *testing.T) {
 		cfg := validConfig()
 		cfg.Roster, cfg.BeatEvery = calls, 5*time.Second
 		p := newPublisher(cfg)
-		job := func(name, hash string) *Job { return &Job{Name: name, Key: name, Hash: hash} }
-		p.serve([]*Job{job("a", "1"), job("b", "1")})
+		made := func(name, hash string) *job.Job { return &job.Job{Definition: Job{Name: name, Key: name, Hash: hash}} }
+		p.serve([]*job.Job{made("a", "1"), made("b", "1")})
 		first := p.serving()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -64,23 +65,23 @@ func TestPublisher(t *testing.T) {
 			calls.mu.Unlock()
 		}
 		want("at the start", "[a/1 b/1]")
-		p.serve([]*Job{job("a", "2"), job("b", "1"), job("c", "1")})
+		p.serve([]*job.Job{made("a", "2"), made("b", "1"), made("c", "1")})
 		want("after a change", "[a/2 c/1]")
 		second := p.serving()
 		if second.hash == first.hash || second.jobs != 3 || first.jobs != 2 {
 			t.Errorf("first it serves %+v, then %+v", first, second)
 		}
 		time.Sleep(time.Second)
-		p.serve([]*Job{job("a", "2"), job("b", "1"), job("c", "1")})
+		p.serve([]*job.Job{made("a", "2"), made("b", "1"), made("c", "1")})
 		if again := p.serving(); again != second {
 			t.Errorf("the same set is served since %v, not %v", again.since, second.since)
 		}
 		time.Sleep(roster.PublishEvery)
 		want("after a while", "[a/2 b/1 c/1]")
 		calls.answer(nil, errors.New("no quorum"))
-		p.serve([]*Job{job("a", "3"), job("b", "1")})
+		p.serve([]*job.Job{made("a", "3"), made("b", "1")})
 		want("without a quorum")
-		p.serve([]*Job{job("a", "4"), job("b", "2")})
+		p.serve([]*job.Job{made("a", "4"), made("b", "2")})
 		calls.answer(nil, nil)
 		time.Sleep(cfg.BeatEvery)
 		want("when the quorum is back", "[a/4 b/2]", "[c/1]") // which was removed

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -41,9 +42,9 @@ func TestPublishedTicks(t *testing.T) {
 		info JobInfo
 		want string
 	}{
-		"excluded":      {(&publisher{replica: "a"}).info(posted{Job: &Job{Schedule: s, Hash: "1"}}), "2026-12-26T01:30:00Z"},
-		"no definition": {(&publisher{replica: "a"}).info(posted{Job: &Job{Schedule: unwritten{}, Spec: "@daily", Timezone: "UTC", Hash: "1"}}), ""},
-		"too long":      {(&publisher{replica: "a"}).info(posted{Job: &Job{Schedule: tooLong, Spec: "@daily", Timezone: "UTC", Hash: "1"}}), ""},
+		"excluded":      {(&publisher{replica: "a"}).info(posted{Job: &job.Job{Definition: Job{Schedule: s, Hash: "1"}}}), "2026-12-26T01:30:00Z"},
+		"no definition": {(&publisher{replica: "a"}).info(posted{Job: &job.Job{Definition: Job{Schedule: unwritten{}, About: About{Spec: "@daily", Timezone: "UTC"}, Hash: "1"}}}), ""},
+		"too long":      {(&publisher{replica: "a"}).info(posted{Job: &job.Job{Definition: Job{Schedule: tooLong, About: About{Spec: "@daily", Timezone: "UTC"}, Hash: "1"}}}), ""},
 	} {
 		got, err := tt.info.Ticks()
 		switch {

@@ -9,6 +9,7 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/event"
+	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -60,7 +61,7 @@ func newRecorder(cfg Config) *recorder {
 }
 
 // add queues a decision on j. Beyond the limit the oldest are dropped.
-func (r *recorder) add(j *Job, e ledger.Entry) {
+func (r *recorder) add(j *job.Job, e ledger.Entry) {
 	r.mu.Lock()
 	r.queue = append(r.queue, decision{Entry: e, key: j.StoredAs(), history: j.History})
 	r.opened(j.StoredAs(), e)

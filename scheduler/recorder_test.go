@@ -12,6 +12,7 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
+	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -92,7 +93,7 @@ func TestRecorder(t *testing.T) {
 				go r.run(ctx)
 				for i := range tt.add {
 					name := fmt.Sprintf("j%d", i)
-					r.add(&Job{Name: name}, missed(name, noon, "x"))
+					r.add(&job.Job{Definition: Job{Name: name}}, missed(name, noon, "x"))
 					synctest.Wait()
 				}
 				if tt.recovered > 0 {
@@ -127,7 +128,7 @@ func TestRecorderIsPatient(t *testing.T) {
 		r := newRecorder(Config{Stores: Stores{Ledger: ledger}, RecordQueue: 10, Observer: func(Event) {}})
 		ctx, cancel := context.WithCancel(t.Context())
 		go r.run(ctx)
-		r.add(&Job{Name: "j"}, missed("j", noon, "x"))
+		r.add(&job.Job{Definition: Job{Name: "j"}}, missed("j", noon, "x"))
 		time.Sleep(time.Minute)
 		cancel()
 		<-r.ended
@@ -148,7 +149,7 @@ func TestTickAheadOfTheNodesIsRecordedLater(t *testing.T) {
 			r := newRecorder(Config{Stores: Stores{Ledger: ledger}, RecordQueue: 10, Clock: time.Now, Observer: func(Event) {}})
 			ctx, cancel := context.WithCancel(t.Context())
 			go r.run(ctx)
-			r.add(&Job{Name: "j"}, missed("j", begun, "x"))
+			r.add(&job.Job{Definition: Job{Name: "j"}}, missed("j", begun, "x"))
 			time.Sleep(10 * time.Minute)
 			cancel()
 			<-r.ended
@@ -207,9 +208,9 @@ func TestManyOutcomesAreRecordedSoon(t *testing.T) {
 		go r.run(ctx)
 		begun := time.Now()
 		const n = 2500
-		r.add(&Job{Name: "stuck"}, missed("stuck", noon, "x"))
+		r.add(&job.Job{Definition: Job{Name: "stuck"}}, missed("stuck", noon, "x"))
 		for i := range n {
-			r.add(&Job{Name: "j"}, missed("j", noon.Add(time.Duration(i)*time.Second), "x"))
+			r.add(&job.Job{Definition: Job{Name: "j"}}, missed("j", noon.Add(time.Duration(i)*time.Second), "x"))
 		}
 		time.Sleep(recordTimeout)
 		cancel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -27,7 +28,7 @@ func newRecorders(cfg Config) recorders {
 }
 
 // add queues a decision on j.
-func (r recorders) add(j *Job, e ledger.Entry) { r.parts[r.part(j.StoredAs())].add(j, e) }
+func (r recorders) add(j *job.Job, e ledger.Entry) { r.parts[r.part(j.StoredAs())].add(j, e) }
 
 // run runs all recorders.
 func (r recorders) run(ctx context.Context) {

@@ -9,29 +9,30 @@ import (
 
 // What replicas publish of themselves and their jobs.
 type (
-	// A Roster knows which replicas live and which jobs they serve. It is a hint: who
-	// may run a tick is decided by the claim alone.
+	// A Roster knows the live replicas and their jobs. It is a hint: only the claim decides
+	// which replica runs a tick.
 	Roster = roster.Roster
 	// A Replica is one process of the cluster as it last described itself.
 	Replica = roster.Replica
-	// A JobInfo is what listings say of a job without its configuration at hand: one
-	// version of it.
+	// A JobInfo is the published form of one version of a job, for listings without the
+	// configuration.
 	JobInfo = roster.JobInfo
-	// An Account says how far back a job's ticks have to be accounted for.
+	// An Account says from when on every tick of a job has an entry.
 	Account = roster.Account
-	// A Version is what listings show of a job.
+	// A Version is one version of a job in listings: one that replicas serve now or, if
+	// there is none, the last one.
 	Version = roster.Version
-	// A Judge says what became of ticks of a job that have no entry in its ledger.
+	// A Judge computes the entries of ticks that the ledger does not have.
 	Judge = roster.Judge
-	// JobSets keep what sets of jobs consist of, by their hash.
+	// JobSets store sets of jobs by their hash.
 	JobSets = roster.JobSets
-	// A JobSet is the jobs that a Replica.ConfigHash stands for.
+	// A JobSet describes the jobs of a Replica.ConfigHash.
 	JobSet = roster.JobSet
 	// A JobText is one job of a set.
 	JobText = roster.JobText
 )
 
-// States in which a replica describes itself.
+// States of a replica.
 const (
 	StateReady    = roster.StateReady
 	StateWaiting  = roster.StateWaiting
@@ -43,27 +44,27 @@ const (
 const (
 	// SeenLately is how long a replica stays on the roster after its last beat.
 	SeenLately = roster.SeenLately
-	// MaxDefinition is how many bytes of a definition are published.
+	// MaxDefinition bounds the bytes of a published definition.
 	MaxDefinition = roster.MaxDefinition
-	// MaxJobSet bounds what is written down of the jobs of a set that is kept.
+	// MaxJobSet bounds the bytes of a stored set, before compression.
 	MaxJobSet = roster.MaxJobSet
 )
 
-// ErrNoJobSet is returned for a set that nobody has kept, or nobody for a day.
+// ErrNoJobSet is returned for a set that nobody has stored, or renewed for a day.
 var ErrNoJobSet = roster.ErrNoJobSet
 
-// Versions sorts out what is published: of each job the versions that replicas
-// serve now or, if there are none, the last one.
+// Versions returns, for each job, the published versions that replicas serve now, or the
+// last one if there are none.
 func Versions(published []JobInfo, live []Replica) []Version { return roster.Versions(published, live) }
 
-// ServedBy names a live replica that may still serve one of the published
-// versions of a job, "" if none does. A job may be forgotten only then.
+// ServedBy returns a live replica that may still serve one of the published versions of a
+// job, "" if none does. A job may be forgotten only then.
 func ServedBy(versions []JobInfo, live []Replica, now time.Time) string {
 	return roster.ServedBy(versions, live, now)
 }
 
-// PackJobs writes a set of so many jobs, in the order of their keys, for UnpackJobs.
-// Of a set that is too large it says only how many there are.
+// PackJobs writes a set of count jobs, in the order of their keys, for UnpackJobs. Of a set
+// that is too large it writes only the count.
 func PackJobs(count int, jobs iter.Seq[JobText]) ([]byte, error) {
 	return roster.PackJobs(count, jobs)
 }

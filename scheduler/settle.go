@@ -48,7 +48,7 @@ func (s *settlement) result(ctx context.Context, cfg Config, now time.Time) (str
 		case ok && (e.Outcome == ledger.Running || e.HandedOver()), !ok && why.IsZero():
 			return "", nil
 		case !ok:
-			e = t.Entry(&Job{Name: s.act.Job}, cfg.Replica)
+			e = t.Entry(&job.Job{Definition: Job{Name: s.act.Job}}, cfg.Replica)
 			e.Outcome, e.Reason = ledger.Missed, why
 			if _, err := cfg.Ledger.Record(ctx, e); err != nil {
 				return "", err

@@ -5,11 +5,12 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
+	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/roster"
 )
 
 // rankFor is the place of this replica for a tick of the job.
-func (e *engine) rankFor(j *Job, at time.Time) (rank, crowd int, lead time.Duration) {
+func (e *engine) rankFor(j *job.Job, at time.Time) (rank, crowd int, lead time.Duration) {
 	live := e.live()
 	if len(live) == 0 {
 		return 0, 0, 0

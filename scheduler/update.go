@@ -32,7 +32,7 @@ func (s *Scheduler) Update(list []Job) (Diff, error) {
 }
 
 // validateRenames checks that a job that was renamed twice keeps its first key.
-func validateRenames(before map[string]*Job, after []*Job) error {
+func validateRenames(before map[string]*job.Job, after []*job.Job) error {
 	was := make(map[string]string)
 	for key, j := range before {
 		if j.Name != key {

@@ -78,7 +78,7 @@ func (e Env) burstOurs(ctx context.Context, at time.Time, c *rig.Cluster, t *tal
 	list := make([]scheduler.Job, e.Size.Burst)
 	for i := range list {
 		name := burstName(i)
-		list[i] = scheduler.Job{Name: name, Schedule: once(at), Spec: at.String(), Handler: f.handler(name)}
+		list[i] = scheduler.Job{Name: name, Schedule: once(at), About: scheduler.About{Spec: at.String()}, Handler: f.handler(name)}
 	}
 	if err := c.Serve(ctx, list); err != nil {
 		return 0, err

@@ -73,7 +73,7 @@ func idleScheduler(ctx context.Context, n int) (stop func() error, err error) {
 			return nil, err
 		}
 		list[i] = scheduler.Job{
-			Name: fmt.Sprintf("tenant-%06d.report", i), Schedule: schedule, Spec: spec,
+			Name: fmt.Sprintf("tenant-%06d.report", i), Schedule: schedule, About: scheduler.About{Spec: spec},
 			Handler: func(context.Context, jobs.Run) error { return nil },
 		}
 	}

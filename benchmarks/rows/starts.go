@@ -70,7 +70,7 @@ func (b *book) everySecond(n int, apart time.Duration) []scheduler.Job {
 		list = append(list, scheduler.Job{
 			Name: jobName(i), Handler: b.run,
 			Schedule: schedule.Every{Interval: time.Second, Offset: time.Duration(i) * apart},
-			Spec:     "@every 1s",
+			About:    scheduler.About{Spec: "@every 1s"},
 		})
 	}
 	return list

@@ -32,8 +32,8 @@ func (b *billing) Jobs(ctx context.Context) ([]scheduler.Job, error) {
 			return nil, fmt.Errorf("customer %s: %w", customer, err)
 		}
 		list = append(list, scheduler.Job{
-			Name: "invoice-" + customer, Schedule: schedule, Spec: spec, Func: "invoice",
-			Timeout: time.Minute,
+			Name: "invoice-" + customer, Schedule: schedule, Timeout: time.Minute,
+			About:   scheduler.About{Func: "invoice", Spec: spec},
 			Handler: func(_ context.Context, run jobs.Run) error { return b.invoice(customer, run) },
 		})
 	}

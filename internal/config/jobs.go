@@ -47,16 +47,19 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 
 func (b *builder) build(name string, job JobConfig) (scheduler.Job, error) {
 	built := scheduler.Job{
-		Name: name, Schedule: b.schedule(path{"jobs", name}, job), Timeout: job.Timeout, Func: job.Func,
-		Overlap: scheduler.Overlap(job.Overlap), Jitter: job.Jitter, Spec: job.Schedule.String(), Timezone: b.timezone(job), Description: job.Description,
-		Retry: scheduler.Retry(job.Retry), Labels: job.Labels, Priority: job.Priority,
-		Group: job.Group, GroupSize: b.cfg.Groups[job.Group].MaxRunning,
+		Name: name, Schedule: b.schedule(path{"jobs", name}, job), Timeout: job.Timeout,
+		Overlap: scheduler.Overlap(job.Overlap), Jitter: job.Jitter,
+		Retry: scheduler.Retry(job.Retry), Labels: job.Labels,
+		Limits:  scheduler.Limits{Group: job.Group, GroupSize: b.cfg.Groups[job.Group].MaxRunning, Priority: job.Priority},
 		OnCrash: scheduler.OnCrash(job.OnCrash),
 		CatchUp: scheduler.CatchUp{Mode: scheduler.CatchUpMode(job.CatchUp.Mode), Window: job.CatchUp.Window, Max: job.CatchUp.Max},
 		Tags:    job.Tags, Paused: job.Paused, LateAfter: job.LateAfter, History: job.History.build(),
-		OnSuccess: b.keys(job.OnSuccess), OnFailure: b.keys(job.OnFailure),
-		Key: job.Formerly, Hash: b.hash(job),
-		Settings: func() any { return b.shown(name) },
+		Chain: scheduler.Chain{OnSuccess: b.keys(job.OnSuccess), OnFailure: b.keys(job.OnFailure)},
+		Key:   job.Formerly, Hash: b.hash(job),
+		About: scheduler.About{
+			Func: job.Func, Spec: job.Schedule.String(), Timezone: b.timezone(job), Description: job.Description,
+			Settings: func() any { return b.shown(name) },
+		},
 	}
 	err := b.err()
 	switch {

@@ -57,7 +57,7 @@ func (c *Config) CheckParams(registry *jobs.Registry, job scheduler.JobInfo, par
 	if !ok || registry == nil || own.Func != job.Func || !slices.Contains(registry.Names(), own.Func) {
 		return CheckPublished(job, params)
 	}
-	return (&scheduler.Job{Bind: c.rebind(registry, own)}).CheckParams(params)
+	return scheduler.Requests{Bind: c.rebind(registry, own)}.CheckParams(params)
 }
 
 // noReference returns an error if a value holds a reference.

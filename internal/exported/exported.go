@@ -1,6 +1,6 @@
 // Package exported lists what other modules can use of this one, so that a change of it is
 // seen in review: its test compares the list with exported.txt, which `make exported` writes.
-// An alias of a type in an internal package is listed as that type if both have one name.
+// An alias of a type in an internal package is listed as that type, under the alias's name.
 package exported
 
 import (
@@ -100,7 +100,9 @@ func declarations(root fs.FS, file string) ([]string, error) {
 					if err != nil {
 						return nil, err
 					}
-					list = append(list, of...)
+					for _, d := range of {
+						list = append(list, strings.Replace(d, name, spec.(*ast.TypeSpec).Name.Name, 1))
+					}
 				case d.Tok != token.IMPORT:
 					list = append(list, source(&ast.GenDecl{Tok: d.Tok, Specs: []ast.Spec{spec}}))
 				}
@@ -113,14 +115,14 @@ func declarations(root fs.FS, file string) ([]string, error) {
 const module = "github.com/quorate/quorate/"
 
 // aliased returns the internal package and the type that spec is an alias of; "" if it is
-// none, or has another name. The packages are imported by their own names.
+// none. The packages are imported by their own names.
 func aliased(f *ast.File, spec ast.Spec) (dir, name string) {
 	alias, ok := spec.(*ast.TypeSpec)
 	if !ok || !alias.Assign.IsValid() {
 		return "", ""
 	}
 	sel, ok := alias.Type.(*ast.SelectorExpr)
-	if !ok || sel.Sel.Name != alias.Name.Name {
+	if !ok {
 		return "", ""
 	}
 	for _, i := range f.Imports {

@@ -16,7 +16,7 @@ var policies = promise{
 			{schedule + "every.go", "return time.UnixMilli(since - into + step + offset).UTC()", "return after.Add(e.Interval).UTC()"},
 		}},
 		{"jitter: none", in(engine, "TestJitterDelaysTheStart"), []edit{
-			{engine + "internal/job/tick.go", "return at.Add(Jitter(j.StoredAs(), at, limit))", "_ = limit\n\treturn at"},
+			{engine + "internal/job/tick.go", "return at.Add(Jitter(d.storedAs(), at, limit))", "_ = limit\n\treturn at"},
 		}},
 		{"timeout: none", in(engine, "TestHowRunsEnd"), []edit{
 			{engine + "internal/attempt/tries.go", "x.Job.Timeout > 0", "x.Job.Timeout < 0"},

@@ -44,7 +44,7 @@ func newCustomers(t *testing.T, spec string, work func(context.Context)) *custom
 		t.Fatal(err)
 	}
 	return &customers{job: scheduler.Job{
-		Name: "customer", Schedule: schedule, Spec: spec, Overlap: scheduler.OverlapAllow, Group: "all", GroupSize: 50,
+		Name: "customer", Schedule: schedule, About: scheduler.About{Spec: spec}, Overlap: scheduler.OverlapAllow, Limits: scheduler.Limits{Group: "all", GroupSize: 50},
 		Handler: func(ctx context.Context, run jobs.Run) error {
 			run.Logger.Info("a line that is kept")
 			work(ctx)

@@ -10,6 +10,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/scheduler/internal/event"
+	"github.com/quorate/quorate/scheduler/internal/job"
 )
 
 // A call is one call of the function under a claim. The function may ignore that its
@@ -116,7 +117,7 @@ func (b *Brief) bound() jobs.Handler {
 	if b.Tick.Act == nil || len(b.Tick.Act.Params) == 0 {
 		return b.Job.Handler
 	}
-	bound, err := b.Job.BindParams(b.Tick.Act.Params)
+	bound, err := job.BindParams(b.Job.Requests, b.Tick.Act.Params)
 	if err != nil {
 		err = jobs.Permanent(fmt.Errorf("the params of the request: %w", err))
 		return func(context.Context, jobs.Run) error { return err }

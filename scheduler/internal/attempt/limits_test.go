@@ -16,7 +16,7 @@ import (
 
 // waitingBrief is the brief of an attempt that waits at a limit.
 func waitingBrief(name string, priority int, at time.Duration) *Brief {
-	return &Brief{Job: &job.Job{Name: name, Priority: priority}, Tick: job.Tick{Start: noon.Add(at)}}
+	return &Brief{Job: &job.Job{Definition: job.Definition{Name: name, Limits: job.Limits{Priority: priority}}}, Tick: job.Tick{Start: noon.Add(at)}}
 }
 
 func TestTurns(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 // patient reports whether the tick may wait beyond its window, for a run of its job or at a
 // limit.
 func (b *Brief) patient() bool {
-	return b.Tick.Trigger == ledger.BySchedule && b.Job.Overlap.Traits().Patient
+	return b.Tick.Trigger == ledger.BySchedule && b.Job.Traits().Patient
 }
 
 // waitForOwnRuns waits for this replica's own earlier runs to end, as long as the policy
@@ -66,4 +66,4 @@ func StillRunning(run *Run) job.Verdict {
 }
 
 // Beside reports whether the attempt's run may overlap others of its job.
-func (b *Brief) Beside() bool { return b.Job.Overlap.Traits().Beside }
+func (b *Brief) Beside() bool { return b.Job.Traits().Beside }

@@ -34,7 +34,7 @@ func (a *attempt) watchLease(err error) bool {
 		a.notify(event.Event{Kind: event.Lost, Err: err})
 		a.loop.Report(Progress{Phase: Watching, Holder: taken.Holder})
 	}
-	a.until = a.Now().Add(a.Job.CatchUp.WithDefaults().Window)
+	a.until = a.Now().Add(a.Job.CatchUp.Window)
 	in := time.Millisecond + a.random(longestTakeover)
 	later := a.later
 	switch {

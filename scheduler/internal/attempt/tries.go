@@ -30,7 +30,7 @@ func (x *execution) calls() {
 	for x.end.tries = 1; ; x.end.tries++ {
 		c := x.newCall(x.spent + x.end.tries)
 		c.do(ctx)
-		if !x.Job.Retry.Allows(x.spent+x.end.tries, x.end.err) {
+		if !x.Job.Retries(x.spent+x.end.tries, x.end.err) {
 			return
 		}
 		if x.end.why = x.backOff(ctx, c.run, x.end.err); !x.end.why.IsZero() {
@@ -49,7 +49,7 @@ func (x *execution) backOff(ctx context.Context, failed jobs.Run, err error) (wh
 	if ctx.Err() != nil {
 		return ledger.Reason{}
 	}
-	in := x.Job.Retry.Pause(failed.Try, x.random)
+	in := x.Job.RetryPause(failed.Try, x.random)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= in {
 		return ledger.Reason{Code: ledger.CodeNoRetry}
 	}

@@ -123,23 +123,23 @@ func (w *window) yields(closing job.Verdict) bool {
 // cutShort is the verdict on a tick that stops waiting; closing would be the verdict at the
 // end of its window.
 func (w *window) cutShort(closing job.Verdict) job.Verdict {
-	cause, policy, missed := context.Cause(w.waits), w.Job.CatchUp, closing.Outcome == ledger.Missed
+	cause, last, missed := context.Cause(w.waits), w.Job.CatchUp.Mode == job.CatchUpLast, closing.Outcome == ledger.Missed
 	paused := w.PausedMeanwhile()
 	switch {
 	case paused.Kind == job.Settled:
 		return paused
 	case errors.Is(cause, ErrTooMany) && missed:
-		return policy.Not(ledger.VariantMax, closing)
+		return w.Job.NotCaughtUp(ledger.VariantMax, closing)
 	case errors.Is(cause, ErrRemoved):
 		return job.SkippedFor(ledger.CodeRemoved)
 	case cause != nil && !errors.Is(cause, ErrTooMany):
 		return job.MissedFor(ledger.CodeDrained)
-	case w.overtaken() && policy.Mode == job.CatchUpLast && (w.caughtUp || missed):
-		return policy.Not(ledger.VariantLast, closing)
-	case w.overtaken() && w.patient() && w.Job.Overlap.Traits().Queues && !missed:
+	case w.overtaken() && last && (w.caughtUp || missed):
+		return w.Job.NotCaughtUp(ledger.VariantLast, closing)
+	case w.overtaken() && w.patient() && w.Job.Traits().Queues && !missed:
 		return job.Queued()
 	case w.caughtUp && missed:
-		return policy.Not(ledger.VariantWindow, closing)
+		return w.Job.NotCaughtUp(ledger.VariantWindow, closing)
 	default:
 		return closing
 	}

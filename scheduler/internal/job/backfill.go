@@ -10,7 +10,7 @@ import "github.com/quorate/quorate/scheduler/acts"
 // Backfilling returns the job for an attempt of t. A backfill of a job in a group uses the
 // first slots only, so it keeps within both limits.
 func (j *Job) Backfilling(t Tick) *Job {
-	if t.Stream != acts.StreamBackfill || !j.Overlap.Traits().Beside {
+	if t.Stream != acts.StreamBackfill || !j.Traits().Beside {
 		return j
 	}
 	most := max(1, t.Act.Concurrency) // an older release may have written 0

@@ -15,55 +15,55 @@ import (
 // longestCatchUpPause bounds the pause between ticks that are caught up.
 const longestCatchUpPause = 2 * time.Second
 
-// WithDefaults returns a copy in which every zero value has its default.
-func (c CatchUp) WithDefaults() CatchUp {
+// withDefaults returns a copy in which every zero value has its default.
+func (c CatchUp) withDefaults() CatchUp {
 	c.Mode = cmp.Or(c.Mode, CatchUpNone)
 	c.Window = cmp.Or(c.Window, DefaultCatchUpWindow)
 	c.Max = cmp.Or(c.Max, DefaultCatchUpMax)
 	return c
 }
 
-// Does reports whether ticks are caught up.
-func (c CatchUp) Does() bool { return c.Mode == CatchUpLast || c.Mode == CatchUpAll }
-
-// latest is the end of a tick's catch-up; zero if the job has none.
-func (c CatchUp) latest(at time.Time) time.Time {
-	if !c.Does() {
-		return time.Time{}
-	}
-	return at.Add(c.WithDefaults().Window)
+// CatchesUp reports whether ticks of the job are caught up.
+func (j *Job) CatchesUp() bool {
+	return j.CatchUp.Mode == CatchUpLast || j.CatchUp.Mode == CatchUpAll
 }
 
-// Not is the verdict on a tick that the policy does not catch up; closing says why it was
-// missed.
-func (c CatchUp) Not(why ledger.Variant, closing Verdict) Verdict {
-	c = c.WithDefaults()
+// latest is the end of a tick's catch-up; zero if the job has none.
+func (j *Job) latest(at time.Time) time.Time {
+	if !j.CatchesUp() {
+		return time.Time{}
+	}
+	return at.Add(j.CatchUp.Window)
+}
+
+// NotCaughtUp is the verdict on a tick that the policy does not catch up; closing says why
+// it was missed.
+func (j *Job) NotCaughtUp(why ledger.Variant, closing Verdict) Verdict {
 	d := ledger.Details{With: &closing.Reason}
 	switch why {
 	case ledger.VariantMax:
-		d.Most = c.Max
+		d.Most = j.CatchUp.Max
 	case ledger.VariantWindow:
-		d.Text = c.Window.String()
+		d.Text = j.CatchUp.Window.String()
 	}
 	return Because(ledger.Missed, ledger.Reason{Code: ledger.CodeCatchUp, Variant: why, Details: &d})
 }
 
-// Refuses says why a late tick is not caught up; zero if it is. newer ticks wait behind it,
-// and late of them are late, too.
-func (c CatchUp) Refuses(t Tick, now time.Time, newer, late int) ledger.Reason {
-	c = c.WithDefaults()
+// WhyNotCaughtUp says why a late tick is not caught up; zero if it is. newer ticks wait
+// behind it, and late of them are late, too.
+func (j *Job) WhyNotCaughtUp(t Tick, now time.Time, newer, late int) ledger.Reason {
 	closing := t.Missed(ledger.CodeBehind)
 	switch {
 	case t.Trigger == ledger.ByRerun && t.Latest.After(now):
 		return ledger.Reason{}
-	case t.Latest.IsZero() || !c.Does():
+	case t.Latest.IsZero() || !j.CatchesUp():
 		return closing.Reason
 	case !t.Latest.After(now):
-		return c.Not(ledger.VariantWindow, closing).Reason
-	case c.Mode == CatchUpLast && newer > 0:
-		return c.Not(ledger.VariantLast, closing).Reason
-	case late >= c.Max:
-		return c.Not(ledger.VariantMax, closing).Reason
+		return j.NotCaughtUp(ledger.VariantWindow, closing).Reason
+	case j.CatchUp.Mode == CatchUpLast && newer > 0:
+		return j.NotCaughtUp(ledger.VariantLast, closing).Reason
+	case late >= j.CatchUp.Max:
+		return j.NotCaughtUp(ledger.VariantMax, closing).Reason
 	default:
 		return ledger.Reason{}
 	}

@@ -32,7 +32,7 @@ func TestWhatIsCaughtUp(t *testing.T) {
 		{"just before", CatchUp{Mode: CatchUpAll, Window: window}, at(window-1, "x"), 0, 0, ""},
 	}
 	for _, tt := range tests {
-		if got := tt.policy.Refuses(tt.tick, noon, tt.newer, tt.late).String(); got != tt.reason {
+		if got := New(Definition{Hash: "1", CatchUp: tt.policy}).WhyNotCaughtUp(tt.tick, noon, tt.newer, tt.late).String(); got != tt.reason {
 			t.Errorf("%s: refused for %q, want %q", tt.name, got, tt.reason)
 		}
 	}

@@ -31,14 +31,14 @@ func (j *Job) Follows(o ledger.Outcome) []string {
 func ChainID(run, key string) string { return run + "+" + key }
 
 // validateChains checks that chains lead to jobs of the list, and end.
-func validateChains(list []Job) error {
+func validateChains(list []Definition) error {
 	var errs []error
 	chains := make(map[string][]string, len(list))
 	for _, j := range list {
-		chains[j.StoredAs()] = slices.Concat(j.OnSuccess, j.OnFailure)
+		chains[j.storedAs()] = slices.Concat(j.OnSuccess, j.OnFailure)
 	}
 	for _, j := range list {
-		for _, key := range chains[j.StoredAs()] {
+		for _, key := range chains[j.storedAs()] {
 			if _, ok := chains[key]; !ok {
 				errs = append(errs, fmt.Errorf("scheduler: job %q triggers %q, which is not a job: write the key of a job", j.Name, key))
 			}

@@ -17,7 +17,7 @@ func TestComing(t *testing.T) {
 	specs := []string{"*/5 * * * *", "@every 90s", "0,50 * * * *"}
 	begin := time.Date(2027, 3, 27, 12, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(r *rapid.T) {
-		j := Job{
+		j := Definition{
 			Name: "j", Schedule: mustParse(t, rapid.SampledFrom(specs).Draw(r, "spec"), "UTC"),
 			Jitter: time.Duration(rapid.Int64Range(0, 1_200_000).Draw(r, "jitter")) * time.Millisecond,
 		}

@@ -19,9 +19,9 @@ func SlotName(group string, number int) string {
 }
 
 // validateGroups returns what is wrong with the jobs' groups.
-func validateGroups(list []Job) error {
+func validateGroups(list []Definition) error {
 	var errs []error
-	first := map[string]Job{}
+	first := map[string]Definition{}
 	for _, j := range list {
 		if j.Group == "" {
 			continue

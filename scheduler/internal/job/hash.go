@@ -15,13 +15,13 @@ import (
 // enough to read aloud.
 const hashBytes = 6
 
-// hash is Job.Hash. If that is empty, it is made of everything that can be encoded: all
+// hash is Hash. If that is empty, it is made of everything that can be encoded: all
 // fields but Name, Key, Handler and Bind, and the definition of the Schedule.
-func (j *Job) hash() string {
-	if j.Hash != "" {
-		return j.Hash
+func (d *Definition) hash() string {
+	if d.Hash != "" {
+		return d.Hash
 	}
-	ticks, nameless := written(j.Schedule), *j
+	ticks, nameless := written(d.Schedule), *d
 	nameless.Name, nameless.Key = "", ""
 	text, err := json.Marshal(&nameless)
 	if err != nil {
@@ -63,18 +63,6 @@ func SetHash(list []*Job) string {
 	}
 	slices.Sort(versions)
 	return digest(versions...)
-}
-
-// Hashed returns copies of the jobs, with key and hash. They never change, so all
-// goroutines may share them.
-func Hashed(list []Job) []*Job {
-	all := make([]*Job, len(list))
-	for i, j := range list {
-		j.Hash = j.hash()
-		j.Key = j.StoredAs()
-		all[i] = &j
-	}
-	return all
 }
 
 func digest(texts ...string) string {

@@ -16,7 +16,7 @@ func TestHashSeesSchedules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		hash := (&Job{Name: "j", Schedule: s}).hash()
+		hash := (&Definition{Name: "j", Schedule: s}).hash()
 		if other, same := seen[hash]; same && (spec != "@every 24h" || other != "0 0 * * *") { // these two have the same ticks
 			t.Errorf("%q and %q have the same hash", spec, other)
 		}
@@ -28,12 +28,12 @@ func TestHashSeesSchedules(t *testing.T) {
 // else.
 func TestHash(t *testing.T) {
 	t.Parallel()
-	base := Job{Name: "a", Schedule: schedule.Every{Interval: 24 * time.Hour}, Timeout: time.Minute, Labels: map[string]string{"x": "1", "y": "2"}}
+	base := Definition{Name: "a", Schedule: schedule.Every{Interval: 24 * time.Hour}, Timeout: time.Minute, Labels: map[string]string{"x": "1", "y": "2"}}
 	want := base.hash()
-	for name, change := range map[string]func(*Job){
-		"nothing":  func(*Job) {},
-		"its name": func(j *Job) { j.Name = "b" },
-		"its key":  func(j *Job) { j.Key = "b" },
+	for name, change := range map[string]func(*Definition){
+		"nothing":  func(*Definition) {},
+		"its name": func(j *Definition) { j.Name = "b" },
+		"its key":  func(j *Definition) { j.Key = "b" },
 	} {
 		j := base
 		if change(&j); j.hash() != want {
@@ -41,13 +41,13 @@ func TestHash(t *testing.T) {
 		}
 	}
 	seen := map[string]string{want: "nothing"}
-	for name, change := range map[string]func(*Job){
-		"schedule": func(j *Job) { j.Schedule = schedule.Every{Interval: time.Hour} },
-		"timeout":  func(j *Job) { j.Timeout = time.Hour },
-		"overlap":  func(j *Job) { j.Overlap = OverlapQueue },
-		"labels":   func(j *Job) { j.Labels = map[string]string{"x": "1"} },
-		"spec":     func(j *Job) { j.Spec = "@daily" },
-		"a word":   func(j *Job) { j.Hash = "v2" },
+	for name, change := range map[string]func(*Definition){
+		"schedule": func(j *Definition) { j.Schedule = schedule.Every{Interval: time.Hour} },
+		"timeout":  func(j *Definition) { j.Timeout = time.Hour },
+		"overlap":  func(j *Definition) { j.Overlap = OverlapQueue },
+		"labels":   func(j *Definition) { j.Labels = map[string]string{"x": "1"} },
+		"spec":     func(j *Definition) { j.Spec = "@daily" },
+		"a word":   func(j *Definition) { j.Hash = "v2" },
 	} {
 		j := base
 		change(&j)

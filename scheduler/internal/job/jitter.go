@@ -17,18 +17,18 @@ func Jitter(job string, tick time.Time, limit time.Duration) time.Duration {
 }
 
 // Start returns when the given tick of the job starts: its nominal time plus jitter.
-func (j Job) Start(at time.Time) time.Time { return j.startOf(at, j.Schedule.Next(at)) }
+func (d Definition) Start(at time.Time) time.Time { return d.startOf(at, d.Schedule.Next(at)) }
 
 // Coming returns the next n ticks of the job that start after from; with excluded, also
 // those that calendars remove, which count. The nominal time of the first may be before
 // from: jitter delays its start.
-func (j Job) Coming(from time.Time, n int, excluded bool) []schedule.Planned {
+func (d Definition) Coming(from time.Time, n int, excluded bool) []schedule.Planned {
 	coming := []schedule.Planned{}
-	for p := range schedule.Coming(j.Schedule, from.Add(-max(j.Jitter, 0)), excluded) {
+	for p := range schedule.Coming(d.Schedule, from.Add(-max(d.Jitter, 0)), excluded) {
 		if len(coming) == n {
 			break
 		}
-		if p.Tick.After(from) || !p.Excluded && j.Start(p.Tick).After(from) {
+		if p.Tick.After(from) || !p.Excluded && d.Start(p.Tick).After(from) {
 			coming = append(coming, p)
 		}
 	}

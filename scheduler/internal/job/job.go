@@ -3,95 +3,29 @@
 // exports what programs need of it under its own name.
 package job
 
-import (
-	"cmp"
-	"errors"
-	"fmt"
-	"time"
+// A Job is a checked definition, with its key, its hash and the defaults of its policies. It
+// never changes, so all goroutines may share it.
+type Job struct{ Definition }
 
-	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler/ledger"
-	"github.com/quorate/quorate/scheduler/schedule"
-)
+// New returns the job of a definition that Validate accepts.
+func New(d Definition) *Job {
+	d.Hash = d.hash()
+	d.Key = d.storedAs()
+	d.CatchUp, d.Retry = d.CatchUp.withDefaults(), d.Retry.withDefaults()
+	return &Job{d}
+}
 
-// A Job is a function, its schedule, and its policies.
-type Job struct {
-	Name     string            // required, unique
-	Schedule schedule.Schedule `json:"-"` // required
-	Handler  jobs.Handler      `json:"-"` // required
-
-	// Key is the name under which the nodes store the job's lock, claims and ledger: its
-	// name before it was renamed. Default: Name.
-	Key string
-
-	// Bind returns the function with other params; those of a request override the job's
-	// own, key by key. Nil: requests cannot have params.
-	Bind func(params map[string]any) (jobs.Handler, error) `json:"-"`
-	// Params describes the params of Bind. Nil: unknown.
-	Params *jobs.Shape `json:"-"`
-
-	// Timeout ends the context of a run with jobs.ErrTimeout. 0: none.
-	Timeout time.Duration
-
-	// Jitter delays the start of each tick by less than this, equally on every replica. It
-	// must be shorter than the time between two ticks.
-	Jitter time.Duration
-
-	Overlap Overlap // default OverlapSkip
-
-	CatchUp CatchUp
-
-	OnCrash OnCrash // default CrashSkip
-
-	Retry Retry
-
-	// Labels are those that a replica must have to run the job.
-	Labels map[string]string
-
-	// Group is the limit that the job's runs share with others in the whole cluster; empty:
-	// none. GroupSize is how many of them may run at once, the same for each job of the
-	// group.
-	Group     string
-	GroupSize int
-
-	// Priority orders jobs that wait at a limit: the larger goes first.
-	Priority int
-
-	// Tags are names for pausing and listing many jobs at once.
-	Tags []string
-
-	// Paused jobs skip their ticks. Requests still run.
-	Paused bool
-
-	// OnSuccess and OnFailure are the keys of jobs that are triggered through Config.Acts
-	// when a run has succeeded, or has failed or timed out.
-	OnSuccess []string
-	OnFailure []string
-
-	// LateAfter is how long after its time a run may start without EventLate. 0: never.
-	LateAfter time.Duration
-
-	History ledger.History
-
-	// Hash identifies a version of the job. Default: made of the other fields; Schedule
-	// counts with its definition or some ticks, Handler not at all. Set it if that is not
-	// enough.
-	Hash string
-
-	// Settings returns what people see when they compare versions of the job: an object
-	// that encoding/json can write, without secrets, the same for jobs with the same Hash.
-	// Default: some of the other fields.
-	Settings func() any `json:"-"`
-
-	// Func, Spec, Timezone and Description are shown in listings.
-	Func        string
-	Spec        string
-	Timezone    string
-	Description string
+// List returns the jobs of definitions that Validate accepts.
+func List(all []Definition) []*Job {
+	list := make([]*Job, len(all))
+	for i, d := range all {
+		list[i] = New(d)
+	}
+	return list
 }
 
 // StoredAs is the name under which the nodes store the job's data.
-func (j *Job) StoredAs() string { return cmp.Or(j.Key, j.Name) }
+func (j *Job) StoredAs() string { return j.storedAs() }
 
 // RenamedFrom is the key if it differs from the name.
 func (j *Job) RenamedFrom() string {
@@ -99,49 +33,6 @@ func (j *Job) RenamedFrom() string {
 		return ""
 	}
 	return j.Key
-}
-
-// Validate returns everything that is wrong with the list.
-func Validate(list []Job) error {
-	var errs []error
-	seen := make(map[string]bool, len(list))
-	for i, j := range list {
-		switch {
-		case j.Name == "":
-			errs = append(errs, fmt.Errorf("scheduler: job %d has no name", i+1))
-		case seen[j.Name]:
-			errs = append(errs, fmt.Errorf("scheduler: job %q is listed twice", j.Name))
-		case j.Schedule == nil:
-			errs = append(errs, fmt.Errorf("scheduler: job %q has no schedule", j.Name))
-		case j.Handler == nil:
-			errs = append(errs, fmt.Errorf("scheduler: job %q has no handler", j.Name))
-		case j.Timeout < 0:
-			errs = append(errs, fmt.Errorf("scheduler: job %q has timeout %v: it must not be negative", j.Name, j.Timeout))
-		}
-		errs = append(errs, j.validatePolicies())
-		seen[j.Name] = true
-		errs = append(errs, j.Retry.validate(j.Name))
-	}
-	return errors.Join(append(errs, validateKeys(list), validateChains(list))...)
-}
-
-// validateKeys checks that keys are unique.
-func validateKeys(list []Job) error {
-	var errs []error
-	names, keys := make(map[string]bool, len(list)), make(map[string]string, len(list))
-	for _, j := range list {
-		if other, ok := keys[j.StoredAs()]; ok && other != j.Name {
-			errs = append(errs, fmt.Errorf("scheduler: jobs %q and %q have the same key, %q: one of them is another job", other, j.Name, j.StoredAs()))
-		}
-		names[j.Name], keys[j.StoredAs()] = true, j.Name
-	}
-	for _, j := range list {
-		if j.RenamedFrom() != "" && names[j.Key] {
-			errs = append(errs, fmt.Errorf("scheduler: job %q has key %q, which is the name of another job: give that one another name", j.Name, j.Key))
-		}
-	}
-	errs = append(errs, validateGroups(list))
-	return errors.Join(errs...)
 }
 
 // ShownSettings is the result of Settings or, without it, what listings show of a job.

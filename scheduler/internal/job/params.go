@@ -9,20 +9,21 @@ import (
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
-// PublishedParams describes the params that a request may have, for publication.
-func (j *Job) PublishedParams() *jobs.Shape {
-	if j.Bind == nil {
-		return jobs.NoShape()
-	}
-	return j.Params
+// Requests says which params a request for a run may have.
+type Requests struct {
+	// Bind returns the function with other params; those of a request override the job's
+	// own, key by key. Nil: requests cannot have params.
+	Bind func(params map[string]any) (jobs.Handler, error) `json:"-"`
+	// Params describes the params of Bind. Nil: unknown.
+	Params *jobs.Shape `json:"-"`
 }
 
 // CheckParams returns an *acts.Error if the job refuses the params of a request.
-func (j *Job) CheckParams(params json.RawMessage) error {
+func (r Requests) CheckParams(params json.RawMessage) error {
 	if len(params) == 0 {
 		return nil
 	}
-	if _, err := j.BindParams(params); err != nil {
+	if _, err := BindParams(r, params); err != nil {
 		return &acts.Error{Kind: acts.Trigger, Msg: fmt.Sprintf("params: %v", err)}
 	}
 	return nil
@@ -31,13 +32,21 @@ func (j *Job) CheckParams(params json.RawMessage) error {
 var errNoParams = errors.New("the job takes none with a request")
 
 // BindParams returns the function with the params of a request.
-func (j *Job) BindParams(text json.RawMessage) (jobs.Handler, error) {
-	if j.Bind == nil {
+func BindParams(r Requests, text json.RawMessage) (jobs.Handler, error) {
+	if r.Bind == nil {
 		return nil, errNoParams
 	}
 	params, err := acts.DecodeParams(text)
 	if err != nil {
 		return nil, err
 	}
-	return j.Bind(params)
+	return r.Bind(params)
+}
+
+// PublishedParams describes the params that a request may have, for publication.
+func (j *Job) PublishedParams() *jobs.Shape {
+	if j.Bind == nil {
+		return jobs.NoShape()
+	}
+	return j.Params
 }

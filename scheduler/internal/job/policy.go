@@ -57,10 +57,10 @@ func (Overlap) Values() []string {
 	return names
 }
 
-// Traits returns those of the policy; none if it is unknown, which Validate refuses.
-func (o Overlap) Traits() Traits {
+// Traits returns those of the overlap policy; none if it is unknown, which Validate refuses.
+func (j *Job) Traits() Traits {
 	for _, known := range overlaps {
-		if known.name == o {
+		if known.name == j.Overlap {
 			return known.Traits
 		}
 	}
@@ -115,14 +115,14 @@ const (
 )
 
 // validatePolicies returns which of the job's policies are unknown or impossible.
-func (j *Job) validatePolicies() error {
+func (d *Definition) validatePolicies() error {
 	return errors.Join(
-		j.oneOf("overlap", string(j.Overlap), j.Overlap.Values()...),
-		j.oneOf("on_crash", string(j.OnCrash), j.OnCrash.Values()...),
-		j.validateConflicts(),
-		j.oneOf("catch-up mode", string(j.CatchUp.Mode), j.CatchUp.Mode.Values()...),
-		j.bounded("window", j.CatchUp.Window >= 0, j.CatchUp.Window),
-		j.bounded("max", j.CatchUp.Max >= 0, j.CatchUp.Max),
+		d.oneOf("overlap", string(d.Overlap), d.Overlap.Values()...),
+		d.oneOf("on_crash", string(d.OnCrash), d.OnCrash.Values()...),
+		d.validateConflicts(),
+		d.oneOf("catch-up mode", string(d.CatchUp.Mode), d.CatchUp.Mode.Values()...),
+		d.bounded("window", d.CatchUp.Window >= 0, d.CatchUp.Window),
+		d.bounded("max", d.CatchUp.Max >= 0, d.CatchUp.Max),
 	)
 }
 
@@ -147,27 +147,27 @@ func (o Overlap) With(c OnCrash) error {
 }
 
 // validateConflicts refuses policies that contradict each other.
-func (j *Job) validateConflicts() error {
-	if err := j.Overlap.With(j.OnCrash); err != nil {
-		return fmt.Errorf("scheduler: job %q has an overlap policy that conflicts: %w", j.Name, err)
+func (d *Definition) validateConflicts() error {
+	if err := d.Overlap.With(d.OnCrash); err != nil {
+		return fmt.Errorf("scheduler: job %q has an overlap policy that conflicts: %w", d.Name, err)
 	}
 	return nil
 }
 
 // bounded refuses a bad limit of catching up.
-func (j *Job) bounded(bound string, ok bool, value any) error {
+func (d *Definition) bounded(bound string, ok bool, value any) error {
 	if ok {
 		return nil
 	}
-	return fmt.Errorf("scheduler: job %q has catch-up %s %v: it must be positive", j.Name, bound, value)
+	return fmt.Errorf("scheduler: job %q has catch-up %s %v: it must be positive", d.Name, bound, value)
 }
 
 // oneOf refuses a value that is neither empty nor known.
-func (j *Job) oneOf(policy, value string, known ...string) error {
+func (d *Definition) oneOf(policy, value string, known ...string) error {
 	if value == "" || slices.Contains(known, value) {
 		return nil
 	}
-	return fmt.Errorf("scheduler: job %q has %s %q: write one of %q", j.Name, policy, value, known)
+	return fmt.Errorf("scheduler: job %q has %s %q: write one of %q", d.Name, policy, value, known)
 }
 
 // Mode is how often the job's ticks may be claimed.

@@ -33,8 +33,8 @@ const (
 	DefaultMaxBackoff = time.Minute
 )
 
-// WithDefaults returns a copy in which every zero value has its default.
-func (r Retry) WithDefaults() Retry {
+// withDefaults returns a copy in which every zero value has its default.
+func (r Retry) withDefaults() Retry {
 	r.Attempts = cmp.Or(r.Attempts, 1)
 	r.Backoff = cmp.Or(r.Backoff, DefaultBackoff)
 	r.MaxBackoff = cmp.Or(r.MaxBackoff, max(DefaultMaxBackoff, r.Backoff))
@@ -43,7 +43,7 @@ func (r Retry) WithDefaults() Retry {
 
 // validate returns what is wrong with the policy of the job.
 func (r Retry) validate(job string) error {
-	switch r = r.WithDefaults(); {
+	switch r = r.withDefaults(); {
 	case r.Attempts < 0:
 		return fmt.Errorf("scheduler: job %q has %d attempts: it needs at least one", job, r.Attempts)
 	case r.Backoff < 0 || r.MaxBackoff < r.Backoff:
@@ -54,20 +54,19 @@ func (r Retry) validate(job string) error {
 	return nil
 }
 
-// Pause is the time between the given call and the next, with "equal jitter": half of it is
+// RetryPause is the time between the given call and the next, with "equal jitter": half of it is
 // fixed.
-func (r Retry) Pause(try int, random func(time.Duration) time.Duration) time.Duration {
-	r = r.WithDefaults()
-	limit := r.Backoff
-	for i := 1; i < try && limit < r.MaxBackoff; i++ {
-		limit = min(2*limit, r.MaxBackoff)
+func (j *Job) RetryPause(try int, random func(time.Duration) time.Duration) time.Duration {
+	limit, most := j.Retry.Backoff, j.Retry.MaxBackoff
+	for i := 1; i < try && limit < most; i++ {
+		limit = min(2*limit, most)
 	}
 	half := limit / 2
 	return limit - half + random(half+1)
 }
 
-// Allows reports whether a call that ended with err is followed by another.
-func (r Retry) Allows(try int, err error) bool {
+// Retries reports whether a call that ended with err is followed by another.
+func (j *Job) Retries(try int, err error) bool {
 	_, skipped := errors.AsType[*jobs.SkipError](err)
 	switch {
 	case err == nil, skipped, jobs.IsPermanent(err):
@@ -75,5 +74,5 @@ func (r Retry) Allows(try int, err error) bool {
 	case errors.Is(err, fence.ErrStale):
 		return false // the next call would write with the same token
 	}
-	return try < r.WithDefaults().Attempts
+	return try < j.Retry.Attempts
 }

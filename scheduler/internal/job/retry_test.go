@@ -34,11 +34,11 @@ func TestRetryAllows(t *testing.T) {
 		{"stale write", 1, fmt.Errorf("saving: %w", &fence.StaleError{Seen: 2, Token: 1}), false},
 	}
 	for _, tt := range tests {
-		if got := (Retry{Attempts: 3}).Allows(tt.try, tt.err); got != tt.want {
+		if got := New(Definition{Hash: "1", Retry: Retry{Attempts: 3}}).Retries(tt.try, tt.err); got != tt.want {
 			t.Errorf("%s: another call %v, want %v", tt.name, got, tt.want)
 		}
 	}
-	if (Retry{}).Allows(1, boom) {
+	if New(Definition{Hash: "1"}).Retries(1, boom) {
 		t.Error("the zero value allows a second call")
 	}
 }
@@ -57,7 +57,7 @@ func TestRetryPause(t *testing.T) {
 		if doubled := math.Ldexp(float64(r.Backoff), try-1); doubled < float64(limit) {
 			limit = time.Duration(doubled)
 		}
-		got := r.Pause(try, func(below time.Duration) time.Duration {
+		got := New(Definition{Hash: "1", Retry: r}).RetryPause(try, func(below time.Duration) time.Duration {
 			if below <= 0 {
 				t.Fatalf("asked for a random duration below %v", below)
 			}

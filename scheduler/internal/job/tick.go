@@ -69,7 +69,7 @@ func (j *Job) Scheduled(at time.Time, window time.Duration) Tick {
 
 // TickBefore is the tick at the given instant, before the known next one.
 func (j *Job) TickBefore(next, at time.Time, window time.Duration) Tick {
-	t := Tick{At: at, Nominal: at, Trigger: ledger.BySchedule, Latest: j.CatchUp.latest(at), Next: next}
+	t := Tick{At: at, Nominal: at, Trigger: ledger.BySchedule, Latest: j.latest(at), Next: next}
 	t.Start = j.startOf(at, t.Next)
 	t.Until = t.Start.Add(window)
 	if end := j.startOfNext(t); !end.IsZero() && end.Before(t.Until) {
@@ -88,12 +88,12 @@ func (j *Job) startOfNext(t Tick) time.Time {
 
 // startOf is a tick's nominal time, delayed by the job's jitter. A tick always starts
 // before the next one comes.
-func (j *Job) startOf(at, next time.Time) time.Time {
-	limit := j.Jitter
+func (d *Definition) startOf(at, next time.Time) time.Time {
+	limit := d.Jitter
 	if !next.IsZero() {
 		limit = min(limit, next.Sub(at))
 	}
-	return at.Add(Jitter(j.StoredAs(), at, limit))
+	return at.Add(Jitter(d.storedAs(), at, limit))
 }
 
 // FirstAfter is the job's first tick that starts after now. With jitter its nominal time

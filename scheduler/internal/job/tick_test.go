@@ -19,18 +19,18 @@ func TestScheduledTicks(t *testing.T) {
 	jittered := func(at time.Time) time.Time { return at.Add(Jitter("j", at, time.Second)) }
 	tests := []struct {
 		name         string
-		job          Job
+		job          Definition
 		start, until time.Time
 	}{
-		{"until the next tick", Job{Name: "j", Schedule: second}, noon, noon.Add(time.Second)},
-		{"until the window's end", Job{Name: "j", Schedule: schedule.Every{Interval: 24 * time.Hour}}, noon, noon.Add(window)},
-		{"the last tick", Job{Name: "j", Schedule: once}, noon, noon.Add(window)},
-		{"from jitter to jitter", Job{Name: "j", Schedule: second, Jitter: time.Hour}, jittered(noon), jittered(noon.Add(time.Second))},
-		{"jitter before a long pause", Job{Name: "j", Schedule: once, Jitter: time.Second}, jittered(noon), jittered(noon).Add(window)},
-		{"the key's jitter", Job{Name: "new", Key: "j", Schedule: once, Jitter: time.Second}, jittered(noon), jittered(noon).Add(window)},
+		{"until the next tick", Definition{Name: "j", Schedule: second}, noon, noon.Add(time.Second)},
+		{"until the window's end", Definition{Name: "j", Schedule: schedule.Every{Interval: 24 * time.Hour}}, noon, noon.Add(window)},
+		{"the last tick", Definition{Name: "j", Schedule: once}, noon, noon.Add(window)},
+		{"from jitter to jitter", Definition{Name: "j", Schedule: second, Jitter: time.Hour}, jittered(noon), jittered(noon.Add(time.Second))},
+		{"jitter before a long pause", Definition{Name: "j", Schedule: once, Jitter: time.Second}, jittered(noon), jittered(noon).Add(window)},
+		{"the key's jitter", Definition{Name: "new", Key: "j", Schedule: once, Jitter: time.Second}, jittered(noon), jittered(noon).Add(window)},
 	}
 	for _, tt := range tests {
-		got := tt.job.Scheduled(noon, window)
+		got := New(tt.job).Scheduled(noon, window)
 		if got.At != noon || got.Nominal != noon || !got.Start.Equal(tt.start) || !got.Until.Equal(tt.until) {
 			t.Errorf("%s: %v from %v until %v, want from %v until %v", tt.name, got.At, got.Start, got.Until, tt.start, tt.until)
 		}
@@ -43,7 +43,7 @@ func TestModeOfClaims(t *testing.T) {
 	for policy, want := range map[OnCrash]locking.Mode{
 		"": locking.AtMostOnce, CrashSkip: locking.AtMostOnce, CrashRerun: locking.AtLeastOnce,
 	} {
-		if got := (&Job{OnCrash: policy}).Mode(); got != want {
+		if got := (&Job{Definition{OnCrash: policy}}).Mode(); got != want {
 			t.Errorf("on_crash %q: mode %d, want %d", policy, got, want)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 // schedule is the schedule of the ticks before a replica serves the job.
 func (p Span) schedule(versions []roster.JobInfo) schedule.Schedule {
-	since := roster.JobInfo{Hash: p.Job.Hash, Since: p.Begun}.ServedSince(versions)
+	since := roster.ServedSince(roster.JobInfo{Hash: p.Job.Hash, Since: p.Begun}, versions)
 	var last roster.JobInfo // the version before this one
 	for _, v := range versions {
 		if v.Hash != p.Job.Hash && v.Since.Before(since) && v.Published.After(last.Published) {

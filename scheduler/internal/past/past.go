@@ -64,7 +64,7 @@ func (p Span) findUndecided(ctx context.Context, ledger ledger.Store, window tim
 	versions := p.versions[p.Job.StoredAs()]
 	account := roster.AccountOf(versions)
 	if starts {
-		p.From = account.Begin()
+		p.From = roster.Begin(account)
 	}
 	k, err := p.read(ctx, ledger)
 	if err == nil {
@@ -78,7 +78,7 @@ func (p Span) findUndecided(ctx context.Context, ledger ledger.Store, window tim
 		was := *p.Job
 		was.Schedule = p.schedule(versions)
 		p.Job = &was
-		b.Account, b.Absence = account, account.Removal(versions, p.Begun)
+		b.Account, b.Absence = account, roster.Removal(account, versions, p.Begun)
 	}
 	return p.list(k, b, window), nil
 }
@@ -95,7 +95,7 @@ func (p Span) read(ctx context.Context, store ledger.Store) (known, error) {
 			return known{}, err
 		}
 		for _, e := range page {
-			if k.take(e, p.Job.CatchUp.Does()); p.knows(k) {
+			if k.take(e, p.Job.CatchesUp()); p.knows(k) {
 				return k, nil
 			}
 		}
@@ -204,7 +204,7 @@ func (p Span) again(last ledger.Entry, now time.Time, window time.Duration) job.
 	if last.Outcome == ledger.Running {
 		from = roster.Later(from, now)
 	}
-	t.Latest = from.Add(p.Job.CatchUp.WithDefaults().Window)
+	t.Latest = from.Add(p.Job.CatchUp.Window)
 	if last.Outcome != ledger.Running && last.Outcome != ledger.Interrupted || !t.Latest.After(now) {
 		return job.Tick{}
 	}

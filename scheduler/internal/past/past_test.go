@@ -24,9 +24,10 @@ func (everySecond) Next(after time.Time) time.Time {
 // A past has the ticks after the last run, except those that a policy has decided.
 func TestUndecidedPast(t *testing.T) {
 	t.Parallel()
-	second := job.Job{Name: "j", Schedule: everySecond{}}
-	catching := second
-	catching.CatchUp = job.CatchUp{Mode: job.CatchUpAll, Window: time.Hour}
+	definition := job.Definition{Name: "j", Schedule: everySecond{}}
+	second := job.New(definition)
+	definition.CatchUp = job.CatchUp{Mode: job.CatchUpAll, Window: time.Hour}
+	catching := job.New(definition)
 	entry := func(s int, o ledger.Outcome, code ledger.Code) ledger.Entry {
 		return ledger.Entry{Job: "j", Tick: noon.Add(time.Duration(s) * time.Second), Outcome: o, Reason: ledger.Reason{Code: code}}
 	}
@@ -39,19 +40,19 @@ func TestUndecidedPast(t *testing.T) {
 		ticks   []int          // seconds after noon
 		lost    int            // the first of these that can no longer be claimed
 	}{
-		{"a new job", Span{Job: &catching}, nil, nil, 0},
-		{"known by hand only", Span{Job: &catching}, []ledger.Entry{manual}, nil, 0},
-		{"after the last run", Span{Job: &catching}, []ledger.Entry{entry(2, ledger.Succeeded, "")}, []int{3, 4, 5}, 0},
-		{"a run goes on", Span{Job: &catching}, []ledger.Entry{manual, entry(3, ledger.Running, "")}, []int{4, 5}, 0},
-		{"missed for want of a quorum", Span{Job: &catching}, []ledger.Entry{entry(3, ledger.Missed, ledger.CodeNoQuorum), entry(2, ledger.Failed, "")}, []int{3, 4, 5}, 0},
-		{"decided by policy", Span{Job: &catching}, []ledger.Entry{entry(4, ledger.Missed, ledger.CodeCatchUp), entry(3, ledger.Skipped, ledger.CodeOverlap), entry(2, ledger.Failed, "")}, []int{5}, 0},
-		{"nothing has ever run", Span{Job: &catching}, []ledger.Entry{entry(4, ledger.Missed, ledger.CodeNoQuorum)}, []int{4, 5}, 0},
-		{"nothing is caught up", Span{Job: &second}, []ledger.Entry{entry(3, ledger.Missed, ledger.CodeNoQuorum), entry(1, ledger.Failed, "")}, []int{4, 5}, 0},
-		{"from where it slept", Span{Job: &catching, From: noon.Add(4 * time.Second)}, nil, []int{4, 5}, 0},
-		{"others were awake", Span{Job: &catching, From: noon.Add(2 * time.Second)}, []ledger.Entry{
+		{"a new job", Span{Job: catching}, nil, nil, 0},
+		{"known by hand only", Span{Job: catching}, []ledger.Entry{manual}, nil, 0},
+		{"after the last run", Span{Job: catching}, []ledger.Entry{entry(2, ledger.Succeeded, "")}, []int{3, 4, 5}, 0},
+		{"a run goes on", Span{Job: catching}, []ledger.Entry{manual, entry(3, ledger.Running, "")}, []int{4, 5}, 0},
+		{"missed for want of a quorum", Span{Job: catching}, []ledger.Entry{entry(3, ledger.Missed, ledger.CodeNoQuorum), entry(2, ledger.Failed, "")}, []int{3, 4, 5}, 0},
+		{"decided by policy", Span{Job: catching}, []ledger.Entry{entry(4, ledger.Missed, ledger.CodeCatchUp), entry(3, ledger.Skipped, ledger.CodeOverlap), entry(2, ledger.Failed, "")}, []int{5}, 0},
+		{"nothing has ever run", Span{Job: catching}, []ledger.Entry{entry(4, ledger.Missed, ledger.CodeNoQuorum)}, []int{4, 5}, 0},
+		{"nothing is caught up", Span{Job: second}, []ledger.Entry{entry(3, ledger.Missed, ledger.CodeNoQuorum), entry(1, ledger.Failed, "")}, []int{4, 5}, 0},
+		{"from where it slept", Span{Job: catching, From: noon.Add(4 * time.Second)}, nil, []int{4, 5}, 0},
+		{"others were awake", Span{Job: catching, From: noon.Add(2 * time.Second)}, []ledger.Entry{
 			entry(4, ledger.Running, ""), entry(3, ledger.Missed, ledger.CodeNoQuorum), entry(2, ledger.Failed, ""), entry(1, ledger.Failed, ""),
 		}, []int{5}, 0},
-		{"others ran other ticks", Span{Job: &catching, From: noon.Add(time.Second)}, []ledger.Entry{
+		{"others ran other ticks", Span{Job: catching, From: noon.Add(time.Second)}, []ledger.Entry{
 			entry(4, ledger.Running, ""), entry(2, ledger.Skipped, ledger.CodeOverlap), {Job: "j", Tick: noon.Add(-time.Millisecond), Outcome: ledger.Failed},
 		}, []int{1, 3, 5}, 2},
 	}
@@ -77,7 +78,7 @@ func TestUndecidedPast(t *testing.T) {
 // A long past is bounded, and marked as such.
 func TestLongPast(t *testing.T) {
 	t.Parallel()
-	p := Span{Job: &job.Job{Name: "j", Schedule: everySecond{}}, Before: noon}
+	p := Span{Job: job.New(job.Definition{Name: "j", Schedule: everySecond{}}), Before: noon}
 	begun := noon.AddDate(-1, 0, 0)
 	u, err := p.findUndecided(t.Context(), entriesOf{{Job: "j", Tick: begun, Outcome: ledger.Succeeded}}, time.Second)
 	if err != nil {
@@ -106,8 +107,8 @@ func (l trimmedEntries) Skim(_ context.Context, list []ledger.Stretch, _ bool) (
 func TestTrimmedHistoryIsNotMissed(t *testing.T) {
 	t.Parallel()
 	for upTo, want := range map[int]int{4: 2, 2: 4, 0: 6} {
-		j := job.Job{Name: "j", Schedule: everySecond{}}
-		p := Span{Job: &j, Before: noon.Add(10 * time.Second), published: published{versions: map[string][]roster.JobInfo{
+		j := job.New(job.Definition{Name: "j", Schedule: everySecond{}})
+		p := Span{Job: j, Before: noon.Add(10 * time.Second), published: published{versions: map[string][]roster.JobInfo{
 			"j": {{Name: "j", Account: roster.Account{First: noon.AddDate(0, 0, -1), Until: noon.Add(time.Second)}}},
 		}}}
 		kept := trimmedEntries{upTo: noon.Add(time.Duration(upTo) * time.Second)}

@@ -38,10 +38,10 @@ func (s *Scan) find(ctx context.Context, ledger ledger.Store, now time.Time, win
 }
 
 // Accounts reports whether the scan searches for all ticks that nobody ran.
-func (s *Scan) Accounts() bool { return !s.OnlyRerun && (!s.Urgent || s.Job.CatchUp.Does()) }
+func (s *Scan) Accounts() bool { return !s.OnlyRerun && (!s.Urgent || s.Job.CatchesUp()) }
 
 // repeats reports whether to repeat a failed scan: the nodes may come back, and ticks wait
 // no longer than catch-up allows.
 func (s *Scan) repeats(now time.Time) bool {
-	return roster.Passing(s.Found.Err) && (!s.Urgent || now.Before(s.Before.Add(s.Job.CatchUp.WithDefaults().Window)))
+	return roster.Passing(s.Found.Err) && (!s.Urgent || now.Before(s.Before.Add(s.Job.CatchUp.Window)))
 }

@@ -28,7 +28,7 @@ func (a Account) Merge(b Account) Account {
 }
 
 // Begin is the time from which ticks may lack an entry; zero: unknown.
-func (a Account) Begin() time.Time {
+func Begin(a Account) time.Time {
 	if a.First.IsZero() || a.Until.After(a.First) {
 		return a.Until
 	}
@@ -61,7 +61,7 @@ func (a absence) Has(tick time.Time) bool { return tick.After(a.from) && tick.Be
 // Removal is the time in which the job was removed and not yet added again, seen by a
 // replica that serves it since begun. It is zero if there was none, or if later ticks are
 // accounted for.
-func (a Account) Removal(versions []JobInfo, begun time.Time) absence {
+func Removal(a Account, versions []JobInfo, begun time.Time) absence {
 	if a.Removed.IsZero() || a.Removed.Before(a.Until) {
 		return absence{}
 	}

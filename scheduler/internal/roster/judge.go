@@ -22,7 +22,7 @@ func (v Version) Judge(ctx context.Context, ledger ledger.Store, known []ledger.
 	if b.trimmed, err = TrimmedUpTo(ctx, ledger, v.StoredAs()); err != nil {
 		return Judge{}, err
 	}
-	b.Absence = v.Account.Removal([]JobInfo{v.JobInfo}, now)
+	b.Absence = Removal(v.Account, []JobInfo{v.JobInfo}, now)
 	for _, e := range known {
 		if e.Stream == "" && Attended(e) {
 			b.Ticks = append(b.Ticks, e.Tick)

@@ -112,8 +112,8 @@ func (j JobInfo) Coming(s schedule.Schedule, from time.Time, n int) []schedule.P
 }
 
 // planned is the job with the fields that decide when its ticks start.
-func (j JobInfo) planned(s schedule.Schedule) job.Job {
-	return job.Job{Name: j.Name, Key: j.Key, Schedule: s, Jitter: j.Jitter}
+func (j JobInfo) planned(s schedule.Schedule) job.Definition {
+	return job.Definition{Name: j.Name, Key: j.Key, Schedule: s, Jitter: j.Jitter}
 }
 
 // SeenLately is how long a replica stays on the roster after its last beat.
@@ -123,18 +123,18 @@ const SeenLately = 15 * time.Second
 // job, "" if none does. A job may be forgotten only then.
 func ServedBy(versions []JobInfo, live []Replica, now time.Time) string {
 	for _, j := range versions {
-		if by := j.ServedBy(live, now); by != "" {
+		if by := servedBy(j, live, now); by != "" {
 			return by
 		}
 	}
 	return ""
 }
 
-// ServedBy returns a live replica that may still serve the published job, "" if none does.
+// servedBy returns a live replica that may still serve the published job, "" if none does.
 // Replicas publish their jobs at their start and periodically, and say which set of jobs
 // they serve.
-func (j JobInfo) ServedBy(live []Replica, now time.Time) string {
-	if i := j.ServedIn(live); i >= 0 {
+func servedBy(j JobInfo, live []Replica, now time.Time) string {
+	if i := servedIn(j, live); i >= 0 {
 		return live[i].ID
 	}
 	if now.Sub(j.Published) > Settling {
@@ -191,7 +191,8 @@ func (j JobInfo) CheckParams(params json.RawMessage) error {
 // PausedBy says in words why the published job's ticks are skipped under the given pauses,
 // "" if they are not.
 func (j JobInfo) PausedBy(pauses []acts.Act) string {
-	return (&job.Job{Name: j.Name, Key: j.Key, Tags: j.Tags, Paused: j.Paused}).PausedFor(pauses).String()
+	of := job.Job{Definition: job.Definition{Name: j.Name, Key: j.Key, Tags: j.Tags, Paused: j.Paused}}
+	return of.PausedFor(pauses).String()
 }
 
 // States of a replica.

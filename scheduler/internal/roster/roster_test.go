@@ -26,7 +26,7 @@ func TestServedBy(t *testing.T) {
 		{"somebody says that it serves the same set of jobs", time.Hour, []Replica{up("a", time.Hour), sameSet}, "b"},
 	} {
 		j := JobInfo{Name: "x", Replica: "a", ConfigHash: "c1", Published: now.Add(-tt.published)}
-		if got := j.ServedBy(tt.live, now); got != tt.want {
+		if got := servedBy(j, tt.live, now); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}

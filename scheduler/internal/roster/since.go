@@ -8,9 +8,9 @@ import (
 // The ticks of a version begin when a replica first serves it. Earlier ticks that nobody
 // ran follow the schedule that was served then.
 
-// ServedSince is when replicas began to serve the version, which one does from j.Since on.
+// ServedSince is when replicas began to serve the version j, which one does from j.Since on.
 // versions are those published of the job.
-func (j JobInfo) ServedSince(versions []JobInfo) time.Time {
+func ServedSince(j JobInfo, versions []JobInfo) time.Time {
 	i := slices.IndexFunc(versions, func(v JobInfo) bool { return v.Hash == j.Hash })
 	if i < 0 || versions[i].replaced(versions) || versions[i].Since.After(j.Since) {
 		return j.Since
@@ -19,8 +19,8 @@ func (j JobInfo) ServedSince(versions []JobInfo) time.Time {
 }
 
 // BeganToServe is ServedSince, or j.Since if the job was removed in between.
-func (j JobInfo) BeganToServe(versions []JobInfo) time.Time {
-	if since := j.ServedSince(versions); since.After(AccountOf(versions).Removed) {
+func BeganToServe(j JobInfo, versions []JobInfo) time.Time {
+	if since := ServedSince(j, versions); since.After(AccountOf(versions).Removed) {
 		return since
 	}
 	return j.Since

@@ -44,12 +44,12 @@ func versionsOf(all []JobInfo, live []Replica) []Version {
 		if j.Published.After(last.Published) {
 			last = j
 		}
-		if j.ServedIn(live) >= 0 {
+		if servedIn(j, live) >= 0 {
 			list = append(list, Version{JobInfo: j, Live: true})
 		}
 	}
 	if len(list) == 0 { // the sets have changed since
-		return []Version{{JobInfo: last, Live: last.ServedBy(live, last.Published.Add(last.Age)) != ""}}
+		return []Version{{JobInfo: last, Live: servedBy(last, live, last.Published.Add(last.Age)) != ""}}
 	}
 	for i := range list {
 		list[i].Drift = len(list) > 1
@@ -57,9 +57,9 @@ func versionsOf(all []JobInfo, live []Replica) []Version {
 	return list
 }
 
-// ServedIn is the index of a live replica with the set of jobs that the version was last
+// servedIn is the index of a live replica with the set of jobs that the version was last
 // published with, -1 if there is none.
-func (j JobInfo) ServedIn(live []Replica) int {
+func servedIn(j JobInfo, live []Replica) int {
 	return slices.IndexFunc(live, func(r Replica) bool { return r.ConfigHash == j.ConfigHash && j.ConfigHash != "" })
 }
 

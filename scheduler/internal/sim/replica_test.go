@@ -169,7 +169,7 @@ func (l *life) jobs(version int) []scheduler.Job {
 	var list []scheduler.Job
 	for i := range l.cluster.params.jobs {
 		if s, has := l.cluster.schedule(i, version); has {
-			job := scheduler.Job{Name: jobName(i), Schedule: s, Handler: l.work, Spec: fmt.Sprint(s)}
+			job := scheduler.Job{Name: jobName(i), Schedule: s, Handler: l.work, About: scheduler.About{Spec: fmt.Sprint(s)}}
 			if i < len(l.cluster.params.policies) {
 				l.cluster.params.policies[i].apply(&job)
 			}
