@@ -13,7 +13,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/locking/redlock"
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
@@ -98,8 +98,8 @@ Exit code 3 if the lock is not held, 4 if fewer than a quorum answer.`,
 			switch n := len(strings.Join(strings.Fields(a.reason), " ")); {
 			case n == 0:
 				return failure.Usagef(`give a reason with --reason "…": the run's record will have it`)
-			case n < redlock.MinReason || n > redlock.MaxReason:
-				return failure.Usagef("--reason has %s: write %d to %d", listing.Count(n, "byte", "bytes"), redlock.MinReason, redlock.MaxReason)
+			case n < locking.MinReason || n > locking.MaxReason:
+				return failure.Usagef("--reason has %s: write %d to %d", listing.Count(n, "byte", "bytes"), locking.MinReason, locking.MaxReason)
 			}
 			return nil
 		},

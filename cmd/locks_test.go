@@ -14,20 +14,19 @@ import (
 	"github.com/quorate/quorate/internal/redisstore"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // holdings has one of each kind.
-func holdings() []redlock.Holding {
+func holdings() []locking.Holding {
 	five := func(n int) locking.Votes { return locking.Votes{For: n, Of: 5} }
-	return []redlock.Holding{
+	return []locking.Holding{
 		{
 			Name: "customer:4711", Holder: "web-2-91bc", Token: 1880000000000007, Attempt: 1, Since: tick.Add(-1500 * time.Millisecond),
 			Left: 13200 * time.Millisecond, On: five(4),
 		},
-		{Name: "legacy-lock", Left: redlock.Endless, On: five(5)},
+		{Name: "legacy-lock", Left: locking.Endless, On: five(5)},
 		{
 			Name: "imports", Holder: "web-0-11aa", Tick: tick, Stream: "schedule", Beside: true, Token: 1880000000000011, Attempt: 1,
 			Since: tick, Left: 14 * time.Second, On: five(5),
@@ -213,7 +212,7 @@ func TestForgetPublishedOnly(t *testing.T) {
 // TestLockRowsAreWhole: every field is there, null where there is nothing.
 func TestLockRowsAreWhole(t *testing.T) {
 	t.Parallel()
-	b, err := json.Marshal(redisstore.LockRows("", []redlock.Holding{{Name: "x", Left: redlock.Endless}})[0])
+	b, err := json.Marshal(redisstore.LockRows("", []locking.Holding{{Name: "x", Left: locking.Endless}})[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,6 +223,6 @@ func TestLockRowsAreWhole(t *testing.T) {
 }
 
 // inOneGroup are the holdings of a cluster without cells.
-func inOneGroup(held []redlock.Holding) []listing.Lock {
+func inOneGroup(held []locking.Holding) []listing.Lock {
 	return redisstore.LockRows("", held)
 }

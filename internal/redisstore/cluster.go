@@ -84,9 +84,9 @@ func (c *Cluster) Close() error {
 
 // Evict takes the lock of a job, or a plain one, from its holder; see redlock.Evict.
 // The error is listing.ErrNotFound if nobody holds it.
-func (c *Cluster) Evict(ctx context.Context, name string, token locking.Token, reason string) (redlock.Holding, error) {
+func (c *Cluster) Evict(ctx context.Context, name string, token locking.Token, reason string) (locking.Holding, error) {
 	h, err := redlock.Evict(ctx, c.Of(name), name, token, reason)
-	if errors.Is(err, redlock.ErrNotHeld) {
+	if errors.Is(err, locking.ErrNotHeld) {
 		err = fmt.Errorf("%w: %w; quorate locks lists what is held", listing.ErrNotFound, err)
 	}
 	return h, err
@@ -96,7 +96,7 @@ func (c *Cluster) Evict(ctx context.Context, name string, token locking.Token, r
 // a plain lock; see redlock.Forget.
 func (c *Cluster) Forget(ctx context.Context, key string) error {
 	err := redlock.Forget(ctx, c.Of(key), key)
-	if err != nil && !errors.Is(err, redlock.ErrUnknownName) {
+	if err != nil && !errors.Is(err, locking.ErrUnknownName) {
 		return err
 	}
 	if err := c.forgetSlots(ctx, key); err != nil {
@@ -112,7 +112,7 @@ func (c *Cluster) forgetSlots(ctx context.Context, key string) error {
 	var asking sync.WaitGroup
 	for i, name := range names {
 		asking.Go(func() {
-			if err := redlock.Forget(ctx, c.Of(name), name); !errors.Is(err, redlock.ErrUnknownName) {
+			if err := redlock.Forget(ctx, c.Of(name), name); !errors.Is(err, locking.ErrUnknownName) {
 				errs[i] = err
 			}
 		})
@@ -123,7 +123,7 @@ func (c *Cluster) forgetSlots(ctx context.Context, key string) error {
 
 // ForgetJob drops what the nodes keep of a job that was removed, if anything.
 func (c *Cluster) ForgetJob(ctx context.Context, key string) error {
-	if err := c.Forget(ctx, key); !errors.Is(err, redlock.ErrUnknownName) {
+	if err := c.Forget(ctx, key); !errors.Is(err, locking.ErrUnknownName) {
 		return err
 	}
 	return nil

@@ -27,9 +27,9 @@ func (c *Cluster) Control() listing.Control {
 	return listing.Control{Reader: c.Reader(), CheckParams: config.CheckPublished, Evict: func(ctx context.Context, name string, token locking.Token, reason string) (listing.Lock, error) {
 		h, err := c.Evict(ctx, name, token, reason)
 		switch {
-		case errors.Is(err, redlock.ErrSeveral):
+		case errors.Is(err, locking.ErrSeveral):
 			err = &listing.InvalidError{Msg: err.Error() + ", with its token"}
-		case errors.Is(err, redlock.ErrReason):
+		case errors.Is(err, locking.ErrReason):
 			err = &listing.InvalidError{Msg: err.Error()}
 		}
 		return lockRow(c.Of(name).Cell(), h), err
@@ -180,7 +180,7 @@ func findingRows(findings []members.Finding) []listing.Finding {
 }
 
 // LockRows lists what is held in a cell, or in the only group.
-func LockRows(cell string, held []redlock.Holding) []listing.Lock {
+func LockRows(cell string, held []locking.Holding) []listing.Lock {
 	var rows []listing.Lock
 	for _, h := range held {
 		rows = append(rows, lockRow(cell, h))
@@ -188,7 +188,7 @@ func LockRows(cell string, held []redlock.Holding) []listing.Lock {
 	return rows
 }
 
-func lockRow(cell string, h redlock.Holding) listing.Lock {
+func lockRow(cell string, h locking.Holding) listing.Lock {
 	row := listing.Lock{
 		Cell: listing.Optional(cell),
 		Job:  h.Name, State: lockState(h), Holder: listing.Optional(h.Holder), Tick: listing.Stamp(h.Tick), Token: listing.Optional(h.Token),
@@ -199,14 +199,14 @@ func lockRow(cell string, h redlock.Holding) listing.Lock {
 		row.Stream = listing.Optional(h.Stream)
 		row.OnCrash = listing.Optional(map[locking.Mode]string{locking.AtMostOnce: "skip", locking.AtLeastOnce: "rerun"}[h.Mode])
 	}
-	if h.Left != redlock.Endless {
+	if h.Left != locking.Endless {
 		left := h.Left.Milliseconds()
 		row.LeftMillis = &left
 	}
 	return row
 }
 
-func lockState(h redlock.Holding) string {
+func lockState(h locking.Holding) string {
 	switch {
 	case h.On.For == 0:
 		return "unfinished"

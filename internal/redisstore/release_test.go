@@ -13,7 +13,7 @@ import (
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/web"
-	"github.com/quorate/quorate/locking/redlock"
+	"github.com/quorate/quorate/locking"
 )
 
 // A reason that the nodes cannot keep is the caller's mistake, found before any node
@@ -60,7 +60,7 @@ func TestReleaseRefusesReasons(t *testing.T) {
 	if err := json.Unmarshal(rec.Body.Bytes(), &doc); err != nil {
 		t.Fatal(err)
 	}
-	if got := doc.Components.Schemas.ReleaseBody.Properties.Reason; got.MinLength != redlock.MinReason || got.MaxLength != redlock.MaxReason {
-		t.Errorf("the API describes %+v, the nodes keep %d to %d", got, redlock.MinReason, redlock.MaxReason)
+	if got := doc.Components.Schemas.ReleaseBody.Properties.Reason; got.MinLength != locking.MinReason || got.MaxLength != locking.MaxReason {
+		t.Errorf("the API describes %+v, the nodes keep %d to %d", got, locking.MinReason, locking.MaxReason)
 	}
 }

@@ -2,30 +2,13 @@ package redlock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/internal/redlock/scripts"
 	"github.com/quorate/quorate/locking"
 )
-
-// ErrNotHeld is what Evict returns for a lock that no one holds.
-var ErrNotHeld = errors.New("nobody holds the lock")
-
-// MinReason and MaxReason bound an operator's reason, in bytes; every node stores it.
-const (
-	MinReason = 2
-	MaxReason = 500
-)
-
-// ErrSeveral is what Evict returns without a token for a job whose runs overlap.
-var ErrSeveral = errors.New("several runs overlap")
-
-// ErrReason is what Evict returns for a reason of the wrong length.
-var ErrReason = errors.New("the reason does not fit")
 
 // Evict releases a lock by an operator's decision, and returns its holder. If several
 // runs overlap, token selects one; 0 selects the only holder. The holder learns of it
@@ -36,46 +19,46 @@ var ErrReason = errors.New("the reason does not fit")
 // its token stays used. Another holder may begin before the evicted one has noticed,
 // which takes up to a third of a TTL. So keep resources fenced.
 //
-// Evict returns ErrReason, ErrNotHeld, ErrSeveral, or an error that matches
+// Evict returns locking.ErrReason, locking.ErrNotHeld, locking.ErrSeveral, or an error that matches
 // locking.ErrNoQuorum when fewer than a quorum answer. It may then be partly done;
 // repeating it is harmless.
-func Evict(ctx context.Context, set *members.Set, name string, token locking.Token, reason string) (Holding, error) {
-	reason = strings.Join(strings.Fields(reason), " ")
-	if len(reason) < MinReason || len(reason) > MaxReason {
-		return Holding{}, fmt.Errorf("releasing %s: %w: it has %d bytes; say why in %d to %d", name, ErrReason, len(reason), MinReason, MaxReason)
+func Evict(ctx context.Context, set *members.Set, name string, token locking.Token, reason string) (locking.Holding, error) {
+	reason, err := locking.CleanReason(name, reason)
+	if err != nil {
+		return locking.Holding{}, err
 	}
 	held, err := holdersOf(ctx, set, name)
 	if err != nil {
-		return Holding{}, err
+		return locking.Holding{}, err
 	}
 	h, err := choose(name, token, held)
 	if err != nil {
-		return Holding{}, err
+		return locking.Holding{}, err
 	}
 	keys := scripts.EvictKeys(h.lock(set), set.Key("dead", h.owner))
 	replies := set.Call(ctx, scripts.Evict, keys, h.owner, reason)
 	_, err = set.Answers("releasing "+name, replies)
-	return h, err
+	return h.Holding, err
 }
 
 // choose returns the holding that the token selects.
-func choose(name string, token locking.Token, held []Holding) (Holding, error) {
-	may := slices.DeleteFunc(slices.Clone(held), func(h Holding) bool {
+func choose(name string, token locking.Token, held []holding) (holding, error) {
+	may := slices.DeleteFunc(slices.Clone(held), func(h holding) bool {
 		return !h.mayHold() || token != 0 && h.Token != token
 	})
 	switch {
 	case len(may) == 0 && token != 0 && len(held) > 0:
-		return Holding{}, fmt.Errorf("%s: %w with token %d", name, ErrNotHeld, token)
+		return holding{}, fmt.Errorf("%s: %w with token %d", name, locking.ErrNotHeld, token)
 	case len(may) == 0:
-		return Holding{}, notHeld(name, held)
+		return holding{}, notHeld(name, held)
 	case len(may) > 1 && may[0].Beside:
-		return Holding{}, fmt.Errorf("%s: %w: %v and %v; name the token", name, ErrSeveral, may[0], may[1])
+		return holding{}, fmt.Errorf("%s: %w: %v and %v; name the token", name, locking.ErrSeveral, may[0], may[1])
 	}
 	return may[0], nil
 }
 
 // lock is the key of the holding's lock.
-func (h Holding) lock(set *members.Set) string {
+func (h holding) lock(set *members.Set) string {
 	if !h.Beside {
 		return set.JobKey(h.Name, "lock")
 	}
@@ -83,18 +66,15 @@ func (h Holding) lock(set *members.Set) string {
 }
 
 // notHeld describes the leftovers of a lock that no one holds.
-func notHeld(name string, held []Holding) error {
+func notHeld(name string, held []holding) error {
 	switch {
 	case len(held) == 0:
-		return fmt.Errorf("%s: %w", name, ErrNotHeld)
+		return fmt.Errorf("%s: %w", name, locking.ErrNotHeld)
 	case held[0].On.For > 0:
-		return fmt.Errorf("%s: %w: %v holds it on only %d of %d nodes, and that lock will expire", name, ErrNotHeld, held[0], held[0].On.For, held[0].On.Of)
+		return fmt.Errorf("%s: %w: %v holds it on only %d of %d nodes, and that lock will expire", name, locking.ErrNotHeld, held[0], held[0].On.For, held[0].On.Of)
 	}
-	return fmt.Errorf("%s: %w: the lease of %v has expired, but its run never reported an end", name, ErrNotHeld, held[0])
+	return fmt.Errorf("%s: %w: the lease of %v has expired, but its run never reported an end", name, locking.ErrNotHeld, held[0])
 }
-
-// ErrUnknownName is what Forget returns for a name that the nodes do not know.
-var ErrUnknownName = errors.New("the nodes store nothing of it")
 
 // Forget deletes the nodes' data of a name that is no longer used: the claim of a job or
 // plain lock, and the job's ledger and logs. A program that locks short-lived things should
@@ -104,7 +84,7 @@ var ErrUnknownName = errors.New("the nodes store nothing of it")
 // names together, the largest token and the latest tick. Tokens keep growing, and no
 // tick up to then runs, of this job or of another that the nodes do not know.
 //
-// It returns ErrUnknownName if there is nothing to forget. The error matches
+// It returns locking.ErrUnknownName if there is nothing to forget. The error matches
 // locking.ErrTaken while a node holds the lock, or up to a TTL after overlapping runs
 // ended. It matches locking.ErrNoQuorum when fewer than a quorum have forgotten the
 // name. Repeating it is harmless. A node that was not reached may keep its data: no
@@ -134,7 +114,7 @@ func forgotten(name string, quorum int, replies []members.Reply) error {
 	case n[codeBusy] > 0 && n[codeOK]+n["NONE"] < quorum:
 		return fmt.Errorf("%s: %w: it is in use again", name, locking.ErrTaken)
 	case n[codeOK] == 0:
-		return fmt.Errorf("%s: %w", name, ErrUnknownName)
+		return fmt.Errorf("%s: %w", name, locking.ErrUnknownName)
 	}
 	return nil
 }

@@ -61,23 +61,23 @@ func TestEvictNobody(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)
 	set := f.open(t)
-	for _, reason := range []string{"", " ", "1", strings.Repeat("x", MaxReason+1)} {
+	for _, reason := range []string{"", " ", "1", strings.Repeat("x", locking.MaxReason+1)} {
 		if _, err := Evict(t.Context(), set, "job", 0, reason); err == nil || !strings.Contains(err.Error(), "say why") {
 			t.Errorf("Evict for %q = %v", reason, err)
 		}
 	}
 	eventually(t, "nobody is found", func() bool {
 		_, err := Evict(t.Context(), set, "job", 0, "it hangs")
-		return errors.Is(err, ErrNotHeld)
+		return errors.Is(err, locking.ErrNotHeld)
 	})
 	eventually(t, "an orphan is told from a holder", func() bool {
 		// Nodes that do not answer could be the rest of its quorum: then it goes.
 		f.servers[0].Client().Set(t.Context(), "{quorate}:job:job:lock", "left behind", time.Minute)
 		_, err := Evict(t.Context(), set, "job", 0, "it hangs")
-		return errors.Is(err, ErrNotHeld) && strings.Contains(err.Error(), "on only 1 of 5 nodes")
+		return errors.Is(err, locking.ErrNotHeld) && strings.Contains(err.Error(), "on only 1 of 5 nodes")
 	})
-	lapsed := []Holding{{Name: "x", Holder: "a", Token: 5, On: locking.Votes{Of: 5}, free: 5}}
-	if err := notHeld("x", lapsed); !errors.Is(err, ErrNotHeld) || !strings.Contains(err.Error(), "a with token 5 has expired") {
+	lapsed := []holding{{Holding: locking.Holding{Name: "x", Holder: "a", Token: 5, On: locking.Votes{Of: 5}}, free: 5}}
+	if err := notHeld("x", lapsed); !errors.Is(err, locking.ErrNotHeld) || !strings.Contains(err.Error(), "a with token 5 has expired") {
 		t.Errorf("of a lock that has run out: %v", err)
 	}
 }
@@ -93,7 +93,7 @@ func TestEvictAStranger(t *testing.T) {
 	if _, err := l.TryAcquire(t.Context(), f.request(past(1))); !errors.Is(err, locking.ErrTaken) {
 		t.Fatalf("TryAcquire = %v, want %v", err, locking.ErrTaken)
 	}
-	if h := mustEvict(t, f.open(t)); h.Known() || h.Left != Endless {
+	if h := mustEvict(t, f.open(t)); h.Known() || h.Left != locking.Endless {
 		t.Errorf("Evict = %+v", h)
 	}
 	mustRelease(t, acquireSoon(t, l, f.request(past(1))))
@@ -129,7 +129,7 @@ func TestEvictWithoutSome(t *testing.T) {
 }
 
 // mustEvict tries until a quorum has answered. The first answer names the holder.
-func mustEvict(t *testing.T, set *members.Set) (who Holding) {
+func mustEvict(t *testing.T, set *members.Set) (who locking.Holding) {
 	t.Helper()
 	eventually(t, "the lock is released", func() bool {
 		h, err := Evict(t.Context(), set, "job", 0, "it hangs")

@@ -18,7 +18,7 @@ func TestForget(t *testing.T) {
 	t.Parallel()
 	f := newFive(t)
 	l, set := f.locker(t), f.open(t)
-	cannotForget(t, set, ErrUnknownName)
+	cannotForget(t, set, locking.ErrUnknownName)
 	lease := acquireSoon(t, l, f.request(past(1)))
 	cannotForget(t, set, locking.ErrTaken)
 	mustRelease(t, lease)

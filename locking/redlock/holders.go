@@ -1,83 +1,33 @@
 package redlock
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/internal/redlock/scripts"
 	"github.com/quorate/quorate/locking"
 )
 
-// Endless is the time left of a lock that never expires. This package sets none;
-// another client that uses the same keys has set it.
-const Endless = time.Duration(math.MaxInt64)
-
-// A Holding is one owner's part in a name: its lock on some nodes, or its unfinished
-// claim.
-type Holding struct {
-	Name string
-	// Holder names the owner. It is empty if no claim names the lock's value: the owner
-	// has not got further than LOCK, or is another Redlock client.
-	Holder string
-	// Tick is zero for a plain lock. Stream is the stream of the tick.
-	Tick   time.Time
-	Stream string
-	// Beside: the work may overlap with others, see locking.Request.
-	Beside bool
-	// Token, Attempt, Mode and Since are those of the claim; zero without one. Since is
-	// by the owner's clock.
-	Token   locking.Token
-	Attempt int
-	Mode    locking.Mode
-	Since   time.Time
-	// Left is how long a quorum still holds the lock unless it is extended: 0 if fewer
-	// than a quorum hold it, Endless if it never expires.
-	Left time.Duration
-	// On counts the nodes that hold the lock.
-	On locking.Votes
-	// Done: the claim was finished. Void: it was given back.
-	Done, Void bool
-
+// A holding is a [locking.Holding] with what only this package needs.
+type holding struct {
+	locking.Holding
 	owner  string // the try's value
 	free   int    // nodes without a lock, where an extension may set it again
 	silent int    // nodes that did not answer
 }
 
-// Held reports whether a quorum holds the lock for this owner.
-func (h Holding) Held() bool { return h.On.For >= h.quorum() }
-
-// Known reports whether a claim names the owner.
-func (h Holding) Known() bool { return h.Token != 0 }
-
-func (h Holding) quorum() int { return h.On.Of/2 + 1 }
-
 // mayHold reports whether a quorum may hold the lock, or hold it again after an
 // extension. Nodes that did not answer may be part of it.
-func (h Holding) mayHold() bool {
+func (h holding) mayHold() bool {
 	able := h.On.For + h.silent
 	if !h.Done && !h.Void {
 		able += h.free
 	}
-	return h.On.For+h.silent > 0 && able >= h.quorum()
-}
-
-// String names the holder, its token and its tick.
-func (h Holding) String() string {
-	text := "an unknown holder"
-	if h.Known() {
-		text = fmt.Sprintf("%s with token %d", cmp.Or(h.Holder, "somebody"), h.Token)
-	}
-	if !h.Tick.IsZero() {
-		text += " for tick " + h.Tick.UTC().Format(time.RFC3339Nano)
-	}
-	return text
+	return h.On.For+h.silent > 0 && able >= h.On.Of/2+1
 }
 
 // Limits per request, so other clients of the node do not wait for long.
@@ -90,18 +40,23 @@ const (
 // were neither finished nor given back. It covers jobs and plain locks, sorted by name.
 // It only reads, and ignores keys of other kinds. When fewer than a quorum answer, the
 // error matches locking.ErrNoQuorum and quotes the other nodes.
-func Holders(ctx context.Context, set *members.Set) ([]Holding, error) {
-	return survey(ctx, set, "listing the locks", func(n *members.Node) ([]string, error) { return names(ctx, set, n) })
+func Holders(ctx context.Context, set *members.Set) ([]locking.Holding, error) {
+	held, err := survey(ctx, set, "listing the locks", func(n *members.Node) ([]string, error) { return names(ctx, set, n) })
+	var list []locking.Holding
+	for _, h := range held {
+		list = append(list, h.Holding)
+	}
+	return list, err
 }
 
 // holdersOf lists the holdings of one name, the one on most nodes first.
-func holdersOf(ctx context.Context, set *members.Set, name string) ([]Holding, error) {
+func holdersOf(ctx context.Context, set *members.Set, name string) ([]holding, error) {
 	return survey(ctx, set, "asking who holds "+name, func(*members.Node) ([]string, error) { return []string{name}, nil })
 }
 
 // survey asks each node for its holdings of the names that names returns for it. Doing
 // describes the operation for errors.
-func survey(ctx context.Context, set *members.Set, doing string, names func(*members.Node) ([]string, error)) ([]Holding, error) {
+func survey(ctx context.Context, set *members.Set, doing string, names func(*members.Node) ([]string, error)) ([]holding, error) {
 	all := set.Nodes()
 	found := make([]map[string]sighting, len(all))
 	replies := make([]members.Reply, len(all))

@@ -61,7 +61,7 @@ func (p *parser) left() time.Duration {
 	case err != nil && p.err == nil:
 		p.err = err
 	case ms == -1:
-		return Endless
+		return locking.Endless
 	}
 	return time.Duration(max(ms, 0)) * time.Millisecond
 }
@@ -79,7 +79,7 @@ func newPicture() *picture {
 
 // merge combines the sightings of all nodes into one list. A nil map is a node that did
 // not answer.
-func merge(of int, found []map[string]sighting) []Holding {
+func merge(of int, found []map[string]sighting) []holding {
 	pictures, answered := map[string]*picture{}, 0
 	for _, held := range found {
 		if held != nil {
@@ -92,7 +92,7 @@ func merge(of int, found []map[string]sighting) []Holding {
 			pictures[name].add(s)
 		}
 	}
-	var list []Holding
+	var list []holding
 	for _, name := range slices.Sorted(maps.Keys(pictures)) {
 		list = append(list, pictures[name].holdings(name, of, answered)...)
 	}
@@ -118,7 +118,7 @@ func (p *picture) add(s sighting) {
 
 // holdings lists the owners with a lock on some node, those on most nodes first, and
 // the owner of the latest claim if that is open.
-func (p *picture) holdings(name string, of, answered int) []Holding {
+func (p *picture) holdings(name string, of, answered int) []holding {
 	var latest claimed
 	for _, c := range p.claims {
 		if c.Token > latest.Token {
@@ -129,14 +129,13 @@ func (p *picture) holdings(name string, of, answered int) []Holding {
 	if _, locked := p.locks[latest.Owner]; !locked && latest.Owner != "" && !latest.done && !latest.void {
 		owners = append(owners, latest.Owner)
 	}
-	var list []Holding
+	var list []holding
 	for _, owner := range owners {
 		c, lefts := p.claims[owner], p.locks[owner]
-		h := Holding{
+		h := holding{owner: owner, silent: of - answered, Holding: locking.Holding{
 			Stream: c.Stream, Beside: c.Overlaps, Name: name, Holder: c.Holder, Token: locking.Token(c.Token), Attempt: c.Attempt, Mode: c.Mode,
 			Left: agreedLeft(lefts, of/2+1), On: locking.Votes{For: len(lefts), Of: of}, Done: c.done, Void: c.void,
-			owner: owner, silent: of - answered,
-		}
+		}}
 		if c.Tick != 0 {
 			h.Tick = time.UnixMilli(c.Tick).UTC()
 		}
@@ -146,7 +145,7 @@ func (p *picture) holdings(name string, of, answered int) []Holding {
 		}
 		list = append(list, h)
 	}
-	slices.SortFunc(list, func(a, b Holding) int {
+	slices.SortFunc(list, func(a, b holding) int {
 		return cmp.Or(cmp.Compare(b.On.For, a.On.For), cmp.Compare(b.Token, a.Token), cmp.Compare(a.owner, b.owner))
 	})
 	return list

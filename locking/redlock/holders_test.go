@@ -109,7 +109,7 @@ func TestMayHold(t *testing.T) {
 			p.add(s)
 		}
 		all := p.holdings("x", 5, len(tt.seen))
-		h := all[slices.IndexFunc(all, func(h Holding) bool { return h.owner == "a" })]
+		h := all[slices.IndexFunc(all, func(h holding) bool { return h.owner == "a" })]
 		if h.owner != "a" || h.Held() != tt.held || h.mayHold() != tt.may {
 			t.Errorf("%s: %s, held %t, may hold %t; want a, %t, %t", tt.name, h.owner, h.Held(), h.mayHold(), tt.held, tt.may)
 		}
@@ -146,7 +146,7 @@ func TestHolders(t *testing.T) {
 		}
 	}
 
-	var got []Holding
+	var got []locking.Holding
 	want := []string{"a:lock:of:things", "b-job", "e-lapsed", "f-foreign", "g-endless"}
 	eventually(t, "what was released is released everywhere", func() bool {
 		for _, s := range servers {
@@ -173,13 +173,13 @@ func TestHolders(t *testing.T) {
 	if h := got[3]; h.Known() || h.Holder != "" || !h.Held() || h.Left <= 0 || h.Left > time.Minute {
 		t.Errorf("a stranger's lock: %+v", h)
 	}
-	if h := got[4]; h.Known() || h.On.For != 4 || h.Left != Endless {
+	if h := got[4]; h.Known() || h.On.For != 4 || h.Left != locking.Endless {
 		t.Errorf("an endless lock: %+v", h)
 	}
 }
 
 // mustHolders asks until a quorum has answered, which a busy machine may delay.
-func mustHolders(t *testing.T, set *members.Set) (got []Holding) {
+func mustHolders(t *testing.T, set *members.Set) (got []locking.Holding) {
 	t.Helper()
 	eventually(t, "a quorum says who holds what", func() bool {
 		var err error

@@ -11,7 +11,6 @@ import (
 	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redisstore"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -114,7 +113,7 @@ func (s *Store) Backfill(ctx context.Context, act acts.Act, dry bool) (ticks []t
 // Release implements Acts.
 func (s *Store) Release(ctx context.Context, act acts.Act, token uint64) (taken listing.Lock, warning string, err error) {
 	held, err := s.Cluster.Evict(ctx, act.Job, locking.Token(token), act.Reason)
-	if errors.Is(err, redlock.ErrSeveral) {
+	if errors.Is(err, locking.ErrSeveral) {
 		err = failure.Usagef("%w, with --token", err)
 	}
 	if err != nil {
@@ -124,7 +123,7 @@ func (s *Store) Release(ctx context.Context, act acts.Act, token uint64) (taken 
 	if err := s.Note(ctx, act); err != nil {
 		warning = "the audit log could not record it: " + err.Error()
 	}
-	return redisstore.LockRows("", []redlock.Holding{held})[0], warning, nil
+	return redisstore.LockRows("", []locking.Holding{held})[0], warning, nil
 }
 
 // ForgetJob deletes the nodes' data about a job that no live replica serves.
@@ -139,7 +138,7 @@ func (s *Store) ForgetJob(ctx context.Context, name string, now time.Time) error
 		return err
 	}
 	err = s.Forget(ctx, key)
-	switch unknown := errors.Is(err, redlock.ErrUnknownName); {
+	switch unknown := errors.Is(err, locking.ErrUnknownName); {
 	case unknown && len(published) == 0:
 		return fmt.Errorf("%w: %w; quorate jobs and quorate locks list what there is", listing.ErrNotFound, err)
 	case err != nil && !unknown:
