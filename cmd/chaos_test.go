@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redistest"
 )
 
@@ -48,6 +49,8 @@ func TestCampaignChaos(t *testing.T) {
 		c.start(id)
 	}
 	c.ready()
+	// A cluster that is killed before that leaves nothing behind that knows of its ticks.
+	eventually(t, "the jobs are published", func() bool { return len(list[listing.Job](t, "jobs", "-c", c.config)) == len(jobs) })
 	from := time.Now().Add(time.Second)
 	c.storm(from.Add(lasting(12*time.Second, 2*time.Minute)))
 	wait(t, campaignWindow+2*time.Second) // so that all can run, or be given up
