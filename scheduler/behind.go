@@ -77,6 +77,16 @@ func (l *lane) behindRun(j *jobState, newer int, skipped job.Verdict) job.Verdic
 	}
 }
 
+// heldElsewhere is the verdict on a tick behind one that another replica runs. A lease that
+// was seen earlier may be over by now.
+func (t *ticket) heldElsewhere(now time.Time) job.Verdict {
+	until := t.holder.Until
+	if !until.After(now) {
+		until = time.Time{}
+	}
+	return job.HeldElsewhere(t.holder.Holder, t.Tick.At, until)
+}
+
 // reopenWindows extends the windows of ticks whose policy let them wait behind a run on
 // another replica.
 func (l *lane) reopenWindows(j *jobState, until time.Time) {

@@ -204,7 +204,7 @@ func (e *engine) apply(p message) {
 		e.prune(t.owner, t.lane) // time has passed: there may be too many to catch up
 		p.answer <- attempt.Answer{Behind: t.owner.inTheWay(t.Brief, p.CatchesUp)}
 	case attempt.Watching:
-		t.watches, t.holder = true, p.Holder
+		t.watches, t.holder = true, *p.Blocked
 	case attempt.Blocking:
 		t.lane.block(p.Blocked, e.clock.wall())
 		e.prune(t.owner, t.lane)

@@ -18,7 +18,7 @@ type ticket struct {
 	passed    bool      // later is closed
 	catchesUp bool      // it caught up from its start, and nobody began the tick before
 	watches   bool      // holder, another replica, ran or runs the tick
-	holder    string
+	holder    attempt.Blocked
 }
 
 // A reporter reports the attempt's progress to the loop.

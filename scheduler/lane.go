@@ -146,7 +146,7 @@ func (e *engine) tooLate(j *jobState, l *lane, t job.Tick, now time.Time, newer,
 	case !t.Late(now):
 		return job.Verdict{Kind: job.Again}
 	case l.claiming != nil && l.claiming.watches && !l.claiming.catchesUp && t.Trigger != ledger.ByCatchUp:
-		return l.behindRun(j, newer, job.Overlapping(l.claiming.holder, l.claiming.Tick.At, time.Time{}))
+		return l.behindRun(j, newer, l.claiming.heldElsewhere(now))
 	}
 	if v, is := j.keptOut(l, t); is {
 		return l.behindRun(j, newer, v)

@@ -53,7 +53,7 @@ func TestRerun(t *testing.T) {
 	}{
 		{"in time for the next tick", scheduler.OverlapSkip, 5 * time.Second, 0, []string{"10s succeeded", "20s succeeded", "30s succeeded"}},
 		{"the next tick waits", scheduler.OverlapSkip, 12 * time.Second, 0, []string{"10s succeeded", "20s succeeded", "30s succeeded"}},
-		{"and is skipped", scheduler.OverlapSkip, 17 * time.Second, time.Second, []string{"10s succeeded", "20s skipped: " + held, "30s succeeded"}},
+		{"and is skipped", scheduler.OverlapSkip, 17 * time.Second, time.Second, []string{"10s succeeded", "20s skipped: " + held + " until 2000-01-01T00:00:26.999Z", "30s succeeded"}},
 		{"and is queued", scheduler.OverlapQueue, 17 * time.Second, time.Second, []string{"10s succeeded", "20s succeeded", "30s succeeded"}},
 		{"a second one is queued", scheduler.OverlapQueue, 21 * time.Second, time.Second, []string{
 			"10s succeeded", "20s skipped: overlap: queue holds one tick, a later one came", "30s succeeded",
@@ -275,4 +275,21 @@ func TestWatchedForNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Nodes that do not answer keep a watched tick undecided. Its lease is over meanwhile, and the
+// records of later ticks do not say that it is held.
+func TestWatchedDuringAnOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t)
+		c.locker = &outage{Locker: c.locks, from: c.begun.Add(12 * time.Second), to: c.begun.Add(41 * time.Second)}
+		stop := c.start(c.replica("r1", nil, rerunning(t, c, scheduler.OverlapSkip, 0)))
+		time.Sleep(10*time.Second - time.Millisecond)
+		c.die(locking.AtLeastOnce, 5*time.Second)
+		time.Sleep(49 * time.Second)
+		c.stop(stop)
+		const unknown = "overlap: dead has not ended its run of tick 2000-01-01T00:00:10Z; its lease may be over"
+		c.wantTicks("j", "10s succeeded", "20s skipped: "+unknown, "30s skipped: "+unknown, "40s succeeded", "50s succeeded")
+	})
 }

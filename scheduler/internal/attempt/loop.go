@@ -19,8 +19,7 @@ type loop interface {
 type Progress struct {
 	Phase   phase
 	Since   time.Time // of Overdue
-	Holder  string    // of Watching
-	Blocked *Blocked  // of Blocking; nil: no known run
+	Blocked *Blocked  // of Watching and Blocking; nil: no known run
 
 	CatchesUp bool // of Asking
 	Run       *Run // of Won

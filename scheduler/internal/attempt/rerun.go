@@ -32,8 +32,8 @@ func (a *attempt) watchLease(err error) bool {
 	if !a.watched {
 		a.watched = true
 		a.notify(event.Event{Kind: event.Lost, Err: err})
-		a.loop.Report(Progress{Phase: Watching, Holder: taken.Holder})
 	}
+	a.loop.Report(Progress{Phase: Watching, Blocked: &Blocked{Holder: taken.Holder, Tick: taken.HolderTick, Until: taken.Until}})
 	a.until = a.Now().Add(a.Job.CatchUp.Window)
 	in := time.Millisecond + a.random(longestTakeover)
 	later := a.later
