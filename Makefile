@@ -48,7 +48,7 @@ full: ## test, then model, planted bugs and long campaigns; keeps the tables in 
 
 .PHONY: deps
 deps: $(CLIENT)
-	@.ci/deps redis-server gcc git postgres mariadbd promtool chromium
+	@.ci/deps redis-server gcc git postgres pgbouncer mariadbd promtool chromium
 
 # The foreign clients of the interoperation test.
 $(CLIENT): internal/interop/client/package-lock.json
@@ -119,7 +119,7 @@ model: ## check the models exhaustively (needs spin and gcc)
 
 .PHONY: teeth
 teeth: ## plant bugs one at a time and see that the tests notice each
-	@.ci/deps redis-server gcc git postgres promtool
+	@.ci/deps redis-server gcc git postgres pgbouncer promtool
 	go run ./internal/teeth
 
 .PHONY: sim

@@ -184,6 +184,7 @@ var only = map[string][]string{
 	"github.com/google/jsonschema-go": {"internal/config", "internal/web/api"},
 	"go.yaml.in/yaml":                 {"internal/config", "internal/web/api"},
 	"github.com/robfig/cron":          {"scheduler/schedule"},
+	"github.com/jackc/pgx":            {"internal/store/postgres", "internal/integration"},
 }
 
 func thirdParty(f importer, imported string) string {

@@ -1,4 +1,4 @@
-package sqltest
+package servertest
 
 import (
 	"bufio"
@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/user"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -19,23 +20,23 @@ import (
 // stopTimeout is how long a server may take to end before it is killed.
 const stopTimeout = 10 * time.Second
 
-// A home is a directory for a server, and the user who runs it.
-type home struct {
-	dir   string
+// A Home is a directory for a server, and the user who runs it.
+type Home struct {
+	Dir   string
 	owner *syscall.Credential // nil: whoever runs the test
 }
 
-// newHome makes a directory with a short name: it will hold a socket. Databases
+// NewHome makes a directory with a short name: it will hold a socket. Databases
 // refuse to be run by root, so for root it belongs to the given user if there is
 // one, else to nobody.
-func newHome(t testing.TB, name string) home {
+func NewHome(t testing.TB, name string) Home {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "sqltest") //nolint:usetesting // t.TempDir's names are too long for sockets, and closed to other users
+	dir, err := os.MkdirTemp("", "servertest") //nolint:usetesting // t.TempDir's names are too long for sockets, and closed to other users
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	h := home{dir: dir}
+	h := Home{Dir: dir}
 	if os.Geteuid() != 0 {
 		return h
 	}
@@ -63,30 +64,37 @@ func id(t testing.TB, text string) uint32 {
 	return uint32(n)
 }
 
-// run runs a program to its end.
-func (h home) run(t testing.TB, bin string, args ...string) {
+// Run runs a program to its end.
+func (h Home) Run(t testing.TB, bin string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), bin, args...)
-	cmd.Dir, cmd.SysProcAttr = h.dir, &syscall.SysProcAttr{Credential: h.owner}
+	cmd.Dir, cmd.SysProcAttr = h.Dir, &syscall.SysProcAttr{Credential: h.owner}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", bin, err, out)
 	}
 }
 
-// A server is a program that runs until it is told to stop.
-type server struct {
-	bin   string
-	args  []string
-	ready string // what its log says when it accepts connections
-	stop  syscall.Signal
+// A Server is a program that runs until it is told to stop.
+type Server struct {
+	Bin   string
+	Args  []string
+	Ready string // what its log says when it accepts connections
+	Stop  syscall.Signal
 }
 
-// serve starts s and returns when it accepts connections.
-func (h home) serve(t testing.TB, s server) {
+// A Process is a server that runs.
+type Process struct {
+	cmd  *exec.Cmd
+	stop syscall.Signal
+	done chan struct{}
+}
+
+// Serve starts s and returns when it accepts connections. It ends with the test.
+func (h Home) Serve(t testing.TB, s Server) *Process {
 	t.Helper()
-	cmd := exec.Command(s.bin, s.args...) //nolint:noctx // ended by its own signal, below
-	cmd.Dir = h.dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: h.owner, Pdeathsig: s.stop}
+	cmd := exec.Command(s.Bin, s.Args...) //nolint:noctx // ended by its own signal, below
+	cmd.Dir = h.Dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: h.owner, Pdeathsig: s.Stop}
 	ready, done := make(chan error, 1), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -94,13 +102,29 @@ func (h home) serve(t testing.TB, s server) {
 		// ends, so that thread is kept.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		follow(cmd, s.ready, ready)
+		follow(cmd, s.Ready, ready)
 	}()
-	t.Cleanup(func() { end(cmd, s.stop, done) })
+	p := &Process{cmd, s.Stop, done}
+	t.Cleanup(p.Stop)
 	if err := <-ready; err != nil {
 		t.Fatal(err)
 	}
+	return p
 }
+
+// PID is the identifier of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Signal sends a signal to the process.
+func (p *Process) Signal(t testing.TB, s syscall.Signal) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		t.Fatalf("sending %v to %s: %v", s, p.cmd.Path, err)
+	}
+}
+
+// Wait waits until the process has ended.
+func (p *Process) Wait() { <-p.done }
 
 // follow starts the process, reads its log until it ends, and tells when it is
 // ready, or what it said if it never was.
@@ -136,26 +160,30 @@ func readUntil(log io.Reader, sign string) string {
 	return strings.Join(append(said, "(end of its log)"), "\n")
 }
 
-func end(cmd *exec.Cmd, sig syscall.Signal, done <-chan struct{}) {
-	if cmd.Process == nil {
+// Stop ends the process, if it has not ended.
+func (p *Process) Stop() {
+	if p.cmd.Process == nil {
 		return
 	}
-	_ = cmd.Process.Signal(sig) // it may have ended by itself
+	_ = p.cmd.Process.Signal(p.stop)          // it may have ended by itself
+	_ = p.cmd.Process.Signal(syscall.SIGCONT) // or be stopped
 	select {
-	case <-done:
+	case <-p.done:
 	case <-time.After(stopTimeout):
-		_ = cmd.Process.Kill()
-		<-done
+		_ = p.cmd.Process.Kill()
+		<-p.done
 	}
 }
 
-// program finds a program, or fails the test and says what to install.
-func program(t testing.TB, name, debian string) string {
+// Program finds a program, or fails the test and says what to install. Debian keeps servers
+// where no PATH leads.
+func Program(t testing.TB, name, debian string) string {
 	t.Helper()
 	if path, err := exec.LookPath(name); err == nil {
 		return path
 	}
-	for _, path := range append(postgresBins(name), "/usr/sbin/"+name) {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name) // the pattern is a good one
+	for _, path := range append(found, "/usr/sbin/"+name) {
 		if _, err := os.Stat(path); err == nil {
 			return path
 		}
@@ -164,7 +192,8 @@ func program(t testing.TB, name, debian string) string {
 	return ""
 }
 
-func freePort(t testing.TB) string {
+// FreePort returns a port of the loopback that nobody listens on.
+func FreePort(t testing.TB) string {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,0 +1,150 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/quorate/quorate/internal/store"
+)
+
+// attempts is how often a transaction is tried that has certainly changed nothing.
+const attempts = 3
+
+// The statements. The stamp stands beside each row, and alone if there is none.
+const (
+	readRecords = `SELECT s.life, s.clock, r.at, '', '', r.version, r.value
+FROM {schema}.stamp($1) s LEFT JOIN {schema}.read_records($2, $3, $4) r ON true`
+	listRecords = `SELECT s.life, s.clock, r.at, r.name, r.sub, r.version, r.value
+FROM {schema}.stamp($1) s LEFT JOIN {schema}.list_records($2, $3, $4, $5, $6, $7) r ON true`
+	commitRecords = `SELECT c.won, c.written, c.life, c.clock FROM {schema}.commit_records($1, $2, $3, $4, $5, $6, $7, $8, $9) c`
+)
+
+// columns are keys as the functions take them.
+type columns struct{ kinds, names, subs []string }
+
+func (c *columns) add(k store.Key) {
+	c.kinds, c.names, c.subs = append(c.kinds, string(k.Kind)), append(c.names, k.Name), append(c.subs, k.Sub)
+}
+
+// Read implements [store.Store].
+func (s *Store) Read(ctx context.Context, keys ...store.Key) ([]store.Record, store.Stamp, error) {
+	var list []store.Record
+	var c columns
+	for _, k := range keys {
+		list = append(list, store.Record{Key: k})
+		c.add(k)
+	}
+	found := func(at int, r store.Record) { list[at].Version, list[at].Value = r.Version, r.Value }
+	stamp, err := s.query(ctx, found, readRecords, s.durable, c.kinds, c.names, c.subs)
+	if err != nil {
+		return nil, store.Stamp{}, s.failure(ctx, "read", err)
+	}
+	return list, stamp, nil
+}
+
+// List implements [store.Store].
+func (s *Store) List(ctx context.Context, ranges ...store.Range) ([][]store.Record, store.Stamp, error) {
+	lists := make([][]store.Record, len(ranges))
+	var from, to columns
+	var most []int
+	for _, r := range ranges {
+		from.add(store.Key{Kind: r.Kind, Name: r.From.Name, Sub: r.From.Sub})
+		to.add(store.Key{Name: r.To.Name, Sub: r.To.Sub})
+		most = append(most, r.Limit)
+	}
+	found := func(at int, r store.Record) {
+		r.Key.Kind = ranges[at].Kind
+		lists[at] = append(lists[at], r)
+	}
+	stamp, err := s.query(ctx, found, listRecords, s.durable, from.kinds, from.names, from.subs, to.names, to.subs, most)
+	if err != nil {
+		return nil, store.Stamp{}, s.failure(ctx, "list", err)
+	}
+	return lists, stamp, nil
+}
+
+// query calls found for each row of a statement that only reads, with the place, from 0, of
+// the key or range that it belongs to.
+func (s *Store) query(ctx context.Context, found func(int, store.Record), statement string, args ...any) (store.Stamp, error) {
+	var stamp store.Stamp
+	if err := s.check(ctx); err != nil {
+		return stamp, err
+	}
+	rows, err := s.pool.Query(ctx, s.text(statement), inline(args)...)
+	if err != nil {
+		return stamp, err
+	}
+	var at, version *int64
+	var name, sub, value *string
+	_, err = pgx.ForEachRow(rows, []any{&stamp.Life, &stamp.Now, &at, &name, &sub, &version, &value}, func() error {
+		if at != nil {
+			key := store.Key{Name: *name, Sub: *sub}
+			found(int(*at)-1, store.Record{Key: key, Version: uint64(*version), Value: json.RawMessage(*value)})
+		}
+		return nil
+	})
+	return stamp, err
+}
+
+// Commit implements [store.Store].
+func (s *Store) Commit(ctx context.Context, t store.Txn) (store.Outcome, error) {
+	if err := t.Check(limits); err != nil {
+		return store.Outcome{}, err
+	}
+	err := s.check(ctx)
+	for left := attempts; err == nil && left > 0; left-- {
+		var o store.Outcome
+		if o, err = s.commit(ctx, t); err == nil {
+			return o, nil
+		}
+		if changedNothing(err) && ctx.Err() == nil && left > 1 {
+			err = nil
+		}
+	}
+	return store.Outcome{}, s.failure(ctx, "commit", err)
+}
+
+func (s *Store) commit(ctx context.Context, t store.Txn) (o store.Outcome, err error) {
+	var ops, values []string
+	var wanted []int64
+	var keys columns
+	add := func(op string, k store.Key, version uint64, value json.RawMessage) {
+		keys.add(k)
+		ops, wanted, values = append(ops, op), append(wanted, int64(version)), append(values, string(value))
+	}
+	for _, c := range t.If {
+		add("if", c.Key, c.Version, nil)
+	}
+	for _, w := range t.Put {
+		add("put", w.Key, 0, w.Value)
+	}
+	for _, k := range t.Delete {
+		add("delete", k, 0, nil)
+	}
+	args := []any{t.Life, s.durable, patience(ctx), ops, keys.kinds, keys.names, keys.subs, wanted, values}
+	err = s.pool.QueryRow(ctx, s.text(commitRecords), inline(args)...).Scan(&o.Won, &o.Version, &o.Stamp.Life, &o.Stamp.Now)
+	return o, err
+}
+
+// patience is how many milliseconds a transaction may wait for locks: no longer than its
+// caller does.
+func patience(ctx context.Context) int64 {
+	until, bounded := ctx.Deadline()
+	if !bounded {
+		return 0
+	}
+	return max(1, time.Until(until).Milliseconds())
+}
+
+// text is a statement on the schema.
+func (s *Store) text(statement string) string {
+	return strings.ReplaceAll(statement, "{schema}", s.schema)
+}
+
+// inline makes pgx send a statement at once and unnamed: a connection of PgBouncer may
+// belong to another session with the next statement.
+func inline(args []any) []any { return append([]any{pgx.QueryExecModeExec}, args...) }

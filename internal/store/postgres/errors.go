@@ -1,0 +1,67 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/quorate/quorate/internal/store"
+)
+
+// Codes of PostgreSQL, from its appendix A.
+const (
+	serializationFailure = "40001"
+	deadlockDetected     = "40P01"
+	readOnly             = "25006"
+	undefinedFunction    = "42883"
+	undefinedTable       = "42P01"
+	undefinedSchema      = "3F000"
+	insufficientRights   = "42501"
+)
+
+// code is that of the server's answer, "" if err is none. What went wrong while connecting
+// is no answer.
+func code(err error) string {
+	var connect *pgconn.ConnectError
+	var answer *pgconn.PgError
+	if errors.As(err, &connect) || !errors.As(err, &answer) {
+		return ""
+	}
+	return answer.Code
+}
+
+// changedNothing reports whether the transaction was certainly rolled back, or never sent,
+// by an accident that need not happen again.
+func changedNothing(err error) bool {
+	c := code(err)
+	return c == serializationFailure || c == deadlockDetected || pgconn.SafeToRetry(err)
+}
+
+// failure is the error of a call. No error of pgx has the password: it has the user, the
+// database and the host.
+func (s *Store) failure(ctx context.Context, call string, err error) error {
+	var kind error
+	switch c := code(err); {
+	case errors.Is(err, store.ErrNotReady):
+		return fmt.Errorf("postgres: %s: %w", call, err)
+	case c == undefinedFunction, c == undefinedTable, c == undefinedSchema:
+		return fmt.Errorf("postgres: %s: %w in the schema %s: run `quorate store migrate` (%w)", call, store.ErrNotReady, s.schema, err)
+	case c == insufficientRights:
+		return fmt.Errorf("postgres: %s: %w: the role lacks rights, or this service hides its timeline: see `quorate store migrate --print` and `durable` (%w)", call, store.ErrNotReady, err)
+	case c == "", c == readOnly, passing(c):
+		kind = store.ErrUnavailable
+	}
+	return fmt.Errorf("postgres: %s: %w", call, errors.Join(kind, err, ctx.Err()))
+}
+
+// passing reports whether the class of a code is of troubles that pass: of connections,
+// transactions, resources, locks, operators, and the system.
+func passing(code string) bool {
+	switch code[:2] {
+	case "08", "40", "53", "55", "57", "58":
+		return true
+	}
+	return false
+}

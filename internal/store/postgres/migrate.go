@@ -1,0 +1,152 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/quorate/quorate/internal/store"
+)
+
+// oldest is the oldest PostgreSQL that is served, as server_version_num.
+const oldest = 150000
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// A Migration is a step from one version of the schema to the next.
+type Migration struct {
+	Version int    // from 1
+	Name    string // of its file
+	SQL     string
+}
+
+// Migrations are all steps, in order.
+func Migrations() []Migration {
+	names, _ := fs.Glob(migrations, "migrations/*.sql") // the pattern is a good one
+	var list []Migration
+	for i, name := range names {
+		text, _ := migrations.ReadFile(name) // it is embedded
+		list = append(list, Migration{i + 1, strings.TrimPrefix(name, "migrations/"), string(text)})
+	}
+	return list
+}
+
+// What stands around the steps in their transaction. The functions keep the search path.
+const (
+	beforeSteps = "CREATE SCHEMA IF NOT EXISTS {schema};\nSET LOCAL search_path = {schema}, pg_temp;\n"
+	afterStep   = "INSERT INTO migrations (version, name) VALUES (%d, '%s');\n"
+	afterSteps  = "REVOKE ALL ON ALL FUNCTIONS IN SCHEMA {schema} FROM PUBLIC;\n"
+)
+
+// Script is the SQL that brings a schema from a version, 0 for none, to that of this
+// release. An empty schema is [DefaultSchema].
+func Script(schema string, from int) string {
+	return "BEGIN;\n" + script(quoted(schema), from) + "COMMIT;\n"
+}
+
+func script(schema string, from int) string {
+	var steps strings.Builder
+	for _, m := range Migrations()[from:] {
+		fmt.Fprintf(&steps, "\n-- %s\n\n%s"+afterStep, m.Name, m.SQL, m.Version, m.Name)
+	}
+	return strings.ReplaceAll(beforeSteps+steps.String()+afterSteps, "{schema}", schema)
+}
+
+// Grants is the SQL that lets a role do what a replica does, and no more.
+func Grants(schema, role string) string {
+	return strings.NewReplacer("{schema}", quoted(schema), "{role}", pgx.Identifier{role}.Sanitize()).Replace(grants)
+}
+
+const grants = `GRANT USAGE ON SCHEMA {schema} TO {role};
+GRANT EXECUTE ON FUNCTION {schema}.schema_version, {schema}.stamp, {schema}.read_records, {schema}.list_records, {schema}.commit_records TO {role};
+`
+
+func quoted(schema string) string {
+	return pgx.Identifier{cmp.Or(schema, DefaultSchema)}.Sanitize()
+}
+
+// Migrate makes the schema, or brings it to the version of this release, and returns the
+// steps that it has made. Of several that migrate at once, one makes them. The role needs
+// the right to create a schema; later it has to be the one that owns it.
+func (s *Store) Migrate(ctx context.Context) ([]Migration, error) {
+	var from int
+	err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+		var err error
+		if from, err = s.lockSchema(ctx, tx); err != nil || from == len(Migrations()) {
+			return err
+		}
+		_, err = tx.Exec(ctx, script(s.schema, from))
+		return err
+	})
+	if err != nil {
+		return nil, s.failure(ctx, "migrate", err)
+	}
+	return Migrations()[from:], nil
+}
+
+// lockSchema returns the version of the schema, which stays until tx ends.
+func (s *Store) lockSchema(ctx context.Context, tx pgx.Tx) (version int, err error) {
+	const lock = `SELECT pg_advisory_xact_lock(hashtextextended('quorate migrate ' || $1, 0))`
+	if _, err = tx.Exec(ctx, lock, pgx.QueryExecModeExec, s.schema); err != nil {
+		return 0, err
+	}
+	const server = `SELECT current_setting('server_version_num')::int, current_setting('server_encoding'), to_regproc($1) IS NOT NULL`
+	var number int
+	var encoding string
+	var exists bool
+	err = tx.QueryRow(ctx, server, pgx.QueryExecModeExec, s.schema+".schema_version").Scan(&number, &encoding, &exists)
+	switch {
+	case err != nil:
+		return 0, err
+	case number < oldest:
+		return 0, fmt.Errorf("%w: the server is older than PostgreSQL %d", store.ErrNotReady, oldest/10_000)
+	case encoding != "UTF8":
+		return 0, fmt.Errorf("%w: the database has the encoding %s: create one with ENCODING 'UTF8'", store.ErrNotReady, encoding)
+	case !exists:
+		return 0, nil
+	}
+	version, err = s.version(ctx, tx)
+	if err == nil && version > len(Migrations()) {
+		err = newer(version)
+	}
+	return version, err
+}
+
+// version is that of the schema.
+func (s *Store) version(ctx context.Context, in querier) (version int, err error) {
+	err = in.QueryRow(ctx, s.text(`SELECT {schema}.schema_version()`), pgx.QueryExecModeExec).Scan(&version)
+	return version, err
+}
+
+// A querier is a pool or a transaction.
+type querier interface {
+	QueryRow(ctx context.Context, text string, args ...any) pgx.Row
+}
+
+// check makes sure, once, that the schema is that of this release.
+func (s *Store) check(ctx context.Context) error {
+	if s.checked.Load() {
+		return nil
+	}
+	version, err := s.version(ctx, s.pool)
+	switch wanted := len(Migrations()); {
+	case err != nil:
+		return err
+	case version > wanted:
+		return newer(version)
+	case version < wanted:
+		return fmt.Errorf("%w: its schema has version %d and this release needs %d: run `quorate store migrate`", store.ErrNotReady, version, wanted)
+	}
+	s.checked.Store(true)
+	return nil
+}
+
+func newer(version int) error {
+	return fmt.Errorf("%w for this release: its schema has version %d, and this release knows %d: upgrade quorate", store.ErrNotReady, version, len(Migrations()))
+}
