@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/quorate/quorate/jobs"
-	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
@@ -22,7 +21,7 @@ func (b *builder) check() {
 			b.atKey(p, "%q is not a job name; use up to 100 letters, digits and . _ -, starting with a letter or digit", name)
 		}
 		job.JobPolicy.check(b.problems, p, defaults)
-		if err := scheduler.Overlap(job.Overlap).With(scheduler.OnCrash(job.OnCrash)); err != nil {
+		if err := job.Overlap.With(job.OnCrash); err != nil {
 			b.at(p.with("overlap"), "%v", err)
 		}
 		b.checkFormerly(name, job.Formerly)

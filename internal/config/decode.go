@@ -68,8 +68,8 @@ func isLate(tag reflect.StructTag) bool { return tag.Get("resolve") == "late" }
 // special decodes schedules, and checks choices and instants.
 func (d *decoder) special(dst reflect.Value, v any, p path) (any, bool) {
 	text, isText := v.(string)
-	if c, ok := reflect.TypeAssert[choice](dst); ok && isText && !slices.Contains(c.choices(), text) {
-		d.at(p, "%q is not a choice; write %s", text, oneOf(c.choices()))
+	if c, ok := reflect.TypeAssert[choice](dst); ok && isText && !slices.Contains(c.Values(), text) {
+		d.at(p, "%q is not a choice; write %s", text, oneOf(c.Values()))
 		return nil, false
 	}
 	switch target := dst.Addr().Interface().(type) {

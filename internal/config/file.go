@@ -143,9 +143,9 @@ type JobPolicy struct {
 	EndsAt    time.Time         `json:"ends_at,omitzero" jsonschema:"no tick comes at or after this instant"`
 	Jitter    time.Duration     `json:"jitter,omitempty" jsonschema:"each tick starts up to so much later, all replicas agree on how much; shorter than the time between two ticks"`
 	Timeout   time.Duration     `json:"timeout,omitempty" jsonschema:"how long one run may take"`
-	Overlap   Overlap           `json:"overlap,omitempty" jsonschema:"what becomes of a tick while an earlier run goes on: skip waits within its window, queue until the run has ended or the next tick comes, cancel_previous asks the run to stop, allow runs beside it (a guard refuses the older run once the newer has written)"`
+	Overlap   scheduler.Overlap `json:"overlap,omitempty" jsonschema:"what becomes of a tick while an earlier run goes on: skip waits within its window, queue until the run has ended or the next tick comes, cancel_previous asks the run to stop, allow runs beside it (a guard refuses the older run once the newer has written)"`
 	CatchUp   CatchUpConfig     `json:"catch_up,omitzero" jsonschema:"which ticks that nobody could run, for want of a replica or of a quorum, are run later"`
-	OnCrash   OnCrash           `json:"on_crash,omitempty" jsonschema:"what becomes of a run whose replica died: skip runs a tick at most once, rerun at least once, with a larger token"`
+	OnCrash   scheduler.OnCrash `json:"on_crash,omitempty" jsonschema:"what becomes of a run whose replica died: skip runs a tick at most once, rerun at least once, with a larger token"`
 	Retry     RetryConfig       `json:"retry,omitzero" jsonschema:"how often, and after which pauses, a function that failed is called again in the same run"`
 	Labels    map[string]string `json:"labels,omitempty" jsonschema:"only replicas that have all of these under replica.labels run the job"`
 	Group     string            `json:"group,omitempty" jsonschema:"name under groups: no more than its max_running go on at once in the whole cluster"`
@@ -164,9 +164,9 @@ type DSTConfig struct {
 
 // CatchUpConfig says which ticks that nobody could run are run later.
 type CatchUpConfig struct {
-	Mode   CatchUp       `json:"mode,omitempty" jsonschema:"none, the last of them, or all, oldest first"`
-	Window time.Duration `json:"window,omitempty" jsonschema:"how long after its time a tick may still be caught up"`
-	Max    int           `json:"max,omitempty" jsonschema:"how many are caught up after one outage: the newest"`
+	Mode   scheduler.CatchUpMode `json:"mode,omitempty" jsonschema:"none, the last of them, or all, oldest first"`
+	Window time.Duration         `json:"window,omitempty" jsonschema:"how long after its time a tick may still be caught up"`
+	Max    int                   `json:"max,omitempty" jsonschema:"how many are caught up after one outage: the newest"`
 }
 
 // RetryConfig says when a function that failed is called again.

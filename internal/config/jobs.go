@@ -47,15 +47,12 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 
 func (b *builder) build(name string, job JobConfig) (scheduler.Job, error) {
 	built := scheduler.Job{
-		Name: name, Schedule: b.schedule(path{"jobs", name}, job), Timeout: job.Timeout,
-		Overlap: scheduler.Overlap(job.Overlap), Jitter: job.Jitter,
-		Retry: scheduler.Retry(job.Retry), Labels: job.Labels,
-		Limits:  scheduler.Limits{Group: job.Group, GroupSize: b.cfg.Groups[job.Group].MaxRunning, Priority: job.Priority},
-		OnCrash: scheduler.OnCrash(job.OnCrash),
-		CatchUp: scheduler.CatchUp{Mode: scheduler.CatchUpMode(job.CatchUp.Mode), Window: job.CatchUp.Window, Max: job.CatchUp.Max},
-		Tags:    job.Tags, Paused: job.Paused, LateAfter: job.LateAfter, History: job.History.build(),
-		Chain: scheduler.Chain{OnSuccess: b.keys(job.OnSuccess), OnFailure: b.keys(job.OnFailure)},
-		Key:   job.Formerly, Hash: b.hash(job),
+		Name: name, Key: job.Formerly, Hash: b.hash(job),
+		Schedule: b.schedule(path{"jobs", name}, job), Jitter: job.Jitter, Timeout: job.Timeout,
+		Overlap: job.Overlap, OnCrash: job.OnCrash, CatchUp: scheduler.CatchUp(job.CatchUp), Retry: scheduler.Retry(job.Retry),
+		Labels: job.Labels, Tags: job.Tags, Paused: job.Paused, LateAfter: job.LateAfter, History: job.History.build(),
+		Limits: scheduler.Limits{Group: job.Group, GroupSize: b.cfg.Groups[job.Group].MaxRunning, Priority: job.Priority},
+		Chain:  scheduler.Chain{OnSuccess: b.keys(job.OnSuccess), OnFailure: b.keys(job.OnFailure)},
 		About: scheduler.About{
 			Func: job.Func, Spec: job.Schedule.String(), Timezone: b.timezone(job), Description: job.Description,
 			Settings: func() any { return b.shown(name) },

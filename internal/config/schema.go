@@ -95,7 +95,7 @@ func refine(schema *jsonschema.Schema, value reflect.Value) {
 			refineItems(s.Items, f.Type.Elem())
 		}
 		if c, ok := reflect.TypeAssert[choice](v); ok {
-			s.Enum = enum(c.choices())
+			s.Enum = enum(c.Values())
 		}
 		if !v.IsZero() && v.Kind() != reflect.Struct {
 			s.Default = defaultOf(v)
@@ -110,7 +110,7 @@ func refine(schema *jsonschema.Schema, value reflect.Value) {
 func refineItems(schema *jsonschema.Schema, t reflect.Type) {
 	element := reflect.New(t).Elem()
 	if c, ok := reflect.TypeAssert[choice](element); ok {
-		schema.Enum = enum(c.choices())[:len(c.choices())] // null is no element
+		schema.Enum = enum(c.Values())[:len(c.Values())] // null is no element
 	}
 	if t == reflect.TypeFor[WebhookConfig]() {
 		refine(schema, element)

@@ -13,7 +13,7 @@ func (c *Config) Warnings() []Problem {
 	ps := &problems{origin: c.origin}
 	for _, name := range slices.Sorted(maps.Keys(c.Jobs)) {
 		p := path{"jobs", name, "overlap"}
-		if scheduler.Overlap(c.Jobs[name].Overlap) == scheduler.OverlapAllow {
+		if c.Jobs[name].Overlap == scheduler.OverlapAllow {
 			ps.at(p, "warning: runs go on beside one another, and where they write through a guard to one resource, it refuses the older run once the newer has written; if that is not meant, write queue or skip")
 		}
 	}

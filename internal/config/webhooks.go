@@ -22,7 +22,8 @@ type WebhookConfig struct {
 // A WebhookEvent is a kind of thing that a webhook tells.
 type WebhookEvent string
 
-func (WebhookEvent) choices() []string {
+// Values implements choice.
+func (WebhookEvent) Values() []string {
 	var all []string
 	for _, e := range webhook.Events() {
 		all = append(all, string(e))
@@ -43,7 +44,7 @@ func (b *builder) checkWebhooks() {
 			b.at(p.with("url"), "is no address that can be posted to; write one such as https://hooks.example.com/quorate")
 		}
 		if len(hook.Events) == 0 && !badEvents {
-			b.at(p, "has no events; write some of %s", oneOf(WebhookEvent("").choices()))
+			b.at(p, "has no events; write some of %s", oneOf(WebhookEvent("").Values()))
 		}
 		b.checkNames(p.with("jobs"), hook.Jobs)
 		if hook.Timeout != 0 {

@@ -88,9 +88,9 @@ func (p *program) addJobs(list []Job) error {
 func (j Job) over(policy config.JobPolicy) config.JobConfig {
 	set(&policy.Timeout, j.Timeout)
 	set(&policy.Timezone, j.Timezone)
-	set(&policy.Overlap, config.Overlap(j.Overlap))
-	set(&policy.OnCrash, config.OnCrash(j.OnCrash))
-	set(&policy.CatchUp.Mode, config.CatchUp(j.CatchUp.Mode))
+	set(&policy.Overlap, j.Overlap)
+	set(&policy.OnCrash, j.OnCrash)
+	set(&policy.CatchUp.Mode, j.CatchUp.Mode)
 	set(&policy.CatchUp.Window, j.CatchUp.Window)
 	set(&policy.CatchUp.Max, j.CatchUp.Max)
 	set(&policy.Retry.Attempts, j.Retry.Attempts)
