@@ -194,7 +194,7 @@ func release(t *testing.T, lease locking.Lease) error {
 func typed(err error) bool {
 	var why *locking.AcquireError
 	return errors.As(err, &why) && slices.Contains([]error{
-		locking.ErrTaken, locking.ErrClaimed, locking.ErrDone, locking.ErrSuperseded, locking.ErrUnvouched,
+		locking.ErrTaken, locking.ErrUnclaimed, locking.ErrClaimed, locking.ErrDone, locking.ErrSuperseded, locking.ErrUnvouched,
 		locking.ErrSplit, locking.ErrNoQuorum, locking.ErrTooSlow, locking.ErrFuture, locking.ErrNodeAhead,
 	}, why.Reason)
 }
