@@ -25,7 +25,7 @@ build: ## build bin/quorate
 
 # Packages whose tests run with the race detector: it costs several times the processor
 # time, so the others, which start many processes or are simulated, have it in `make race`.
-RACED := ./locking/... ./jobs/... ./internal/cells ./internal/webhook ./internal/redlock/wire ./internal/config ./internal/web/... ./scheduler/schedtest
+RACED := ./locking/... ./jobs/... ./internal/webhook ./internal/redlock/wire ./internal/config ./internal/web/... ./scheduler/schedtest
 
 .PHONY: test
 test: ## vet and the tests of the module, the long ones shortened; needs redis-server and gcc

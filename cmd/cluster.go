@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,26 +59,15 @@ func listRows[R any](a *cli, read func(cluster.Cluster, context.Context) ([]R, e
 	})
 }
 
-// printRows prints rows. If err comes with rows, some are missing.
+// printRows prints the rows that were read.
 func printRows[R any](a *cli, table func([]R) output.Table[R], rows []R, err error) error {
-	if err != nil && rows == nil {
+	if err != nil {
 		return err
 	}
-	return errors.Join(table(rows).Print(a.Out, a.format), err)
+	return table(rows).Print(a.Out, a.format)
 }
 
 // asOfNow builds a table that shows ages.
 func asOfNow[R any](table func([]R, time.Time) output.Table[R]) func([]R) output.Table[R] {
 	return func(rows []R) output.Table[R] { return table(rows, time.Now()) }
-}
-
-// cellColumn adds a column with each row's cell if there are cells.
-func cellColumn[R any](l output.Table[R], cell func(R) *string) output.Table[R] {
-	if !slices.ContainsFunc(l.Rows, func(r R) bool { return cell(r) != nil }) {
-		return l
-	}
-	rest := l.Cells
-	l.Columns = append([]string{"CELL"}, l.Columns...)
-	l.Cells = func(r R) []string { return append([]string{output.Dash(cell(r))}, rest(r)...) }
-	return l
 }

@@ -28,7 +28,7 @@ import (
 const firstReplica = "a"
 
 func devCommand(a *cli) *cobra.Command {
-	var replicas, count, cells int
+	var replicas, count int
 	var verbose bool
 	c := &cobra.Command{
 		Use:   "dev",
@@ -39,7 +39,6 @@ configuration file take effect at once. These nodes share one process and lose
 everything at the end: use them for development only.`,
 		Example: `  quorate dev
   quorate dev --replicas 5 --nodes 3
-  quorate dev --cells 2
   quorate dev --set jobs/heartbeat/schedule="@every 1s"`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if replicas < 1 || replicas > 26 {
@@ -48,29 +47,22 @@ everything at the end: use them for development only.`,
 			if !slices.Contains([]int{1, 3, 5, 7}, count) {
 				return failure.Usagef("--nodes %d: write 1, 3, 5 or 7", count)
 			}
-			if cells < 1 || cells > members.MaxCells {
-				return failure.Usagef("--cells %d: write 1 to %d", cells, members.MaxCells)
-			}
 			cfg, err := config.Read(a.source(), a.Registry)
 			if err != nil {
 				return err
 			}
-			return dev(c.Context(), a, cfg, devSizes{replicas, count, cells}, verbose)
+			return dev(c.Context(), a, cfg, replicas, count, verbose)
 		},
 	}
 	c.Flags().IntVar(&replicas, "replicas", 3, "how many `replicas`")
 	c.Flags().IntVar(&count, "nodes", 5, "how many `nodes`: 1, 3, 5 or 7")
-	c.Flags().IntVar(&cells, "cells", 1, "how many `cells`; each has --nodes nodes and decides on some of the jobs")
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "also show the replicas' logs and the jobs' output")
 	return c
 }
 
-// devSizes counts the replicas, the nodes of a cell, and the cells.
-type devSizes struct{ replicas, nodes, cells int }
-
 // dev runs the configuration's jobs on embedded nodes until ctx ends.
-func dev(ctx context.Context, a *cli, cfg *config.Config, size devSizes, verbose bool) error {
-	embedded, err := devnodes.Start(size.nodes * size.cells)
+func dev(ctx context.Context, a *cli, cfg *config.Config, replicas, nodes int, verbose bool) error {
+	embedded, err := devnodes.Start(nodes)
 	if err != nil {
 		return err
 	}
@@ -81,7 +73,7 @@ func dev(ctx context.Context, a *cli, cfg *config.Config, size devSizes, verbose
 	}
 	defer front.close()
 	adapt := func(cfg *config.Config) {
-		onEmbedded(cfg, embedded, size.cells)
+		onEmbedded(cfg, embedded)
 		cfg.HTTP = front.http
 	}
 	adapt(cfg)
@@ -95,7 +87,7 @@ func dev(ctx context.Context, a *cli, cfg *config.Config, size devSizes, verbose
 	}
 	source := a.source()
 	var list []*replica.Replica
-	for i := range size.replicas {
+	for i := range replicas {
 		id, own := string(rune(firstReplica[0]+byte(i))), *cfg
 		options := replica.Config{
 			ID: id, Version: Version(), Logger: logger, Observer: v.observer(id), Redis: replica.Redis{Embedded: true},
@@ -111,8 +103,8 @@ func dev(ctx context.Context, a *cli, cfg *config.Config, size devSizes, verbose
 		}
 		list = append(list, r)
 	}
-	v.header(fmt.Sprintf("Replicas a to %s and %s in this process: for development only.\n"+
-		"Jobs: %s.\n%s\n%s", list[len(list)-1].ID(), size.text(), strings.Join(jobNames(cfg), ", "), front.text, hint(verbose)))
+	v.header(fmt.Sprintf("Replicas a to %s and %d embedded nodes in this process: for development only.\n"+
+		"Jobs: %s.\n%s\n%s", list[len(list)-1].ID(), nodes, strings.Join(jobNames(cfg), ", "), front.text, hint(verbose)))
 	return runShown(ctx, a, v, list, cfg.Scheduler.DrainTimeout)
 }
 
@@ -129,31 +121,12 @@ func runShown(ctx context.Context, a *cli, v *view, list []*replica.Replica, dra
 	return a.runAll(ctx, list)
 }
 
-func (s devSizes) text() string {
-	if s.cells == 1 {
-		return fmt.Sprintf("%d embedded nodes", s.nodes)
-	}
-	return fmt.Sprintf("%d cells of %d embedded nodes", s.cells, s.nodes)
-}
-
 // onEmbedded points the configuration at the embedded nodes, which take no users. It
 // drops the probes' port: replicas of one process cannot share it.
-func onEmbedded(cfg *config.Config, embedded *devnodes.Nodes, cells int) {
-	cfg.Redis.Nodes, cfg.Redis.Cells = nil, nil
-	if cells > 1 {
-		cfg.Redis.Cells = map[string]config.CellConfig{}
-	}
-	urls := embedded.URLs()
-	for i := range cells {
-		var entries []config.NodeEntry
-		for _, url := range urls[i*len(urls)/cells : (i+1)*len(urls)/cells] {
-			entries = append(entries, config.NodeEntry{URL: url})
-		}
-		if cells == 1 {
-			cfg.Redis.Nodes = entries
-			break
-		}
-		cfg.Redis.Cells[fmt.Sprintf("c%d", i+1)] = config.CellConfig{Nodes: entries}
+func onEmbedded(cfg *config.Config, embedded *devnodes.Nodes) {
+	cfg.Redis.Nodes = nil
+	for _, url := range embedded.URLs() {
+		cfg.Redis.Nodes = append(cfg.Redis.Nodes, config.NodeEntry{URL: url})
 	}
 	cfg.Redis.Username, cfg.Redis.Password, cfg.Redis.TLS = "", "", config.TLSConfig{}
 	cfg.HTTP.ProbesListen = ""
@@ -162,25 +135,16 @@ func onEmbedded(cfg *config.Config, embedded *devnodes.Nodes, cells int) {
 // initNodes declares the nodes new, as this process has just started them, so no tick
 // waits for the grace.
 func initNodes(ctx context.Context, cfg *config.Config) error {
-	list, err := cfg.Nodes()
+	nodes, err := cfg.Nodes()
 	if err != nil {
 		return err
 	}
-	for i := range list {
-		list[i].Embedded = true
-	}
-	sets, err := members.OpenCells(list)
+	nodes.Embedded = true
+	set, err := members.Open(nodes)
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for _, s := range sets {
-		errs = append(errs, s.Init(ctx, false))
-	}
-	for _, s := range sets {
-		errs = append(errs, s.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(set.Init(ctx, false), set.Close())
 }
 
 func jobNames(cfg *config.Config) []string {

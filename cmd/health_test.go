@@ -88,7 +88,7 @@ func TestHealthIsSaidOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	margin := listing.Margins(listed)[0]
+	margin := listing.MarginOf(listed)
 	if margin.Level != listing.Warn {
 		t.Errorf("the margin is %+v", margin)
 	}

@@ -44,7 +44,7 @@ func jobListing(rows []listing.Job, now time.Time) output.Table[listing.Job] {
 	if slices.ContainsFunc(rows, func(r listing.Job) bool { return r.Drift }) {
 		drop = []string{"PUBLISHED", "LAST TICK", "SCHEDULE"}
 	}
-	return cellColumn(output.Table[listing.Job]{
+	return output.Table[listing.Job]{
 		Columns: []string{"JOB", "SCHEDULE", "NEXT", "LAST TICK", "OUTCOME", "PUBLISHED", "VERSION"},
 		Cells: func(r listing.Job) []string {
 			return []string{
@@ -56,7 +56,7 @@ func jobListing(rows []listing.Job, now time.Time) output.Table[listing.Job] {
 		Empty: "no replica has served a job on these nodes yet",
 		Drop:  drop,
 		Cut:   []string{"SCHEDULE", "JOB"},
-	}, func(r listing.Job) *string { return r.Cell })
+	}
 }
 
 // nextCell shows the next tick, or why none will run.

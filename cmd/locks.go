@@ -46,7 +46,7 @@ Exit code 4 if fewer than a quorum answer.`,
 }
 
 func lockListing(rows []listing.Lock, now time.Time) output.Table[listing.Lock] {
-	return cellColumn(output.Table[listing.Lock]{
+	return output.Table[listing.Lock]{
 		Columns: []string{"JOB", "HOLDER", "TICK", "TOKEN", "AGE", "LEFT", "NODES", "STATE"},
 		Cells: func(r listing.Lock) []string {
 			return []string{
@@ -58,7 +58,7 @@ func lockListing(rows []listing.Lock, now time.Time) output.Table[listing.Lock] 
 		Empty: "no lock is held on these nodes",
 		Drop:  []string{"TICK", "TOKEN", "NODES"},
 		Cut:   []string{"JOB", "HOLDER"},
-	}, func(r listing.Lock) *string { return r.Cell })
+	}
 }
 
 func timeLeft(ms *int64) string {

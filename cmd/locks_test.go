@@ -47,10 +47,10 @@ func holdings() []locking.Holding {
 func TestGoldenLocks(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"json", "table"} {
-		cmdtest.Golden(t, "locks."+format, printed(t, lockListing(inOneGroup(holdings()), tick), format))
+		cmdtest.Golden(t, "locks."+format, printed(t, lockListing(redisstore.LockRows(holdings()), tick), format))
 	}
 	var all strings.Builder
-	for _, row := range redisstore.LockRows("", holdings()[:5]) {
+	for _, row := range redisstore.LockRows(holdings()[:5]) {
 		all.WriteString(released(row) + "\n")
 	}
 	cmdtest.Golden(t, "locks_release.txt", all.String())
@@ -191,11 +191,11 @@ func TestForgetPublishedOnly(t *testing.T) {
 	err := (&cli{config: config, set: o.flags[3:]}).withStore(t.Context(), func(s *cluster.Store) error {
 		never := []scheduler.JobInfo{{Name: "never", Schedule: "@yearly", Replica: "gone", Published: now}}
 		eventually(t, "the job is published, and an early replica lives", func() bool {
-			_, err := s.Cluster.Roster.Beat(t.Context(), scheduler.Replica{ID: "early", Started: now.Add(-time.Hour)})
-			return err == nil && s.Cluster.Roster.Publish(t.Context(), never) == nil
+			_, err := s.Cluster.Ledger.Beat(t.Context(), scheduler.Replica{ID: "early", Started: now.Add(-time.Hour)})
+			return err == nil && s.Cluster.Ledger.Publish(t.Context(), never) == nil
 		})
 		o.exits(exitFailed, "replica early", "jobs", "forget", "never")
-		eventually(t, "it has left", func() bool { return s.Cluster.Roster.Leave(t.Context(), "early") == nil })
+		eventually(t, "it has left", func() bool { return s.Cluster.Ledger.Leave(t.Context(), "early") == nil })
 		return nil
 	})
 	if err != nil {
@@ -212,17 +212,12 @@ func TestForgetPublishedOnly(t *testing.T) {
 // TestLockRowsAreWhole: every field is there, null where there is nothing.
 func TestLockRowsAreWhole(t *testing.T) {
 	t.Parallel()
-	b, err := json.Marshal(redisstore.LockRows("", []locking.Holding{{Name: "x", Left: locking.Endless}})[0])
+	b, err := json.Marshal(redisstore.LockRows([]locking.Holding{{Name: "x", Left: locking.Endless}})[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"cell":null,"job":"x","state":"unfinished","holder":null,"tick":null,"stream":null,"beside":false,"token":null,"attempt":null,"on_crash":null,"since":null,"left_ms":null,"nodes":"0/0","done":false,"void":false}`
+	want := `{"job":"x","state":"unfinished","holder":null,"tick":null,"stream":null,"beside":false,"token":null,"attempt":null,"on_crash":null,"since":null,"left_ms":null,"nodes":"0/0","done":false,"void":false}`
 	if string(b) != want {
 		t.Errorf("got  %s\nwant %s", b, want)
 	}
-}
-
-// inOneGroup are the holdings of a cluster without cells.
-func inOneGroup(held []locking.Holding) []listing.Lock {
-	return redisstore.LockRows("", held)
 }

@@ -60,21 +60,15 @@ grace.`,
   quorate nodes init --recover`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withStore(c.Context(), func(s *cluster.Store) error {
-				return s.EachCell(func(s *members.Set) error {
-					if err := s.Init(c.Context(), recovery); err != nil {
-						return err
-					}
-					of := "namespace " + s.Namespace()
-					if s.Cell() != "" {
-						of = "cell " + s.Cell() + " of " + of
-					}
-					if recovery {
-						fmt.Fprintf(a.Out, "the blank nodes of %s are formatted, and abstain for %v\n", of, s.Grace())
-						return nil
-					}
-					fmt.Fprintf(a.Out, "all %d nodes of %s are declared new\n", s.Len(), of)
+				if err := s.Set.Init(c.Context(), recovery); err != nil {
+					return err
+				}
+				if recovery {
+					fmt.Fprintf(a.Out, "the blank nodes of namespace %s are formatted, and abstain for %v\n", s.Set.Namespace(), s.Set.Grace())
 					return nil
-				})
+				}
+				fmt.Fprintf(a.Out, "all %d nodes of namespace %s are declared new\n", s.Set.Len(), s.Set.Namespace())
+				return nil
 			})
 		},
 	}
@@ -96,7 +90,7 @@ func printNodes(w io.Writer, list []listing.Node, format string) error {
 }
 
 func nodeListing(list []listing.Node) output.Table[listing.Node] {
-	return cellColumn(output.Table[listing.Node]{
+	return output.Table[listing.Node]{
 		Columns: []string{"NODE", "STATE", "SINCE", "VOUCHES", "RUN", "EPOCH", "OFFSET"},
 		Cells: func(r listing.Node) []string {
 			return []string{
@@ -106,7 +100,7 @@ func nodeListing(list []listing.Node) output.Table[listing.Node] {
 		Rows: list,
 		Drop: []string{"EPOCH", "RUN"},
 		Cut:  []string{"NODE"},
-	}, func(r listing.Node) *string { return r.Cell })
+	}
 }
 
 // remembers shows since when the node remembers.
@@ -139,10 +133,6 @@ func nodesChangeCommand(a *cli) *cobra.Command {
 		Long: `Move the cluster from the nodes in --config to those in FILE. The command first seals
 a quorum of the old list, which then grants nothing, and then opens the new list.
 Nodes in both lists keep their data; the others must be empty.
-
-The command also moves from one group of nodes to several cells, or to other cells. It
-seals a quorum of every old cell before it opens a new one. Jobs that move to another
-cell leave their ledger behind. Cells with the same name and nodes do not change.
 
 You can interrupt the command at any time, and run it again from any machine until it
 reports that the new list is open. Ticks are missed from the first seal until one
@@ -194,5 +184,5 @@ func printNextSteps(a *cli, c members.Change, to string) {
 		return
 	}
 	output.Remark(a.Out, "next", fmt.Sprintf(`restart every replica with the nodes that %s lists; ticks are missed until then, and until one restart_grace (%v) from now. When all are restarted, switch off the nodes that are in the old list only, or empty them, but not before. Nodes that were not sealed or opened above: run the same command again when they answer`,
-		to, c.To[0].WithDefaults().Grace))
+		to, c.To.WithDefaults().Grace))
 }

@@ -29,14 +29,19 @@ Exit code 0 if there are no findings and every node votes, 1 if you must act or 
 		Example: `  quorate nodes check
   until quorate nodes check; do sleep 5; done   # then restart the next node`,
 		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error {
-			cells, err := cl.Check(ctx)
+			c, err := cl.Check(ctx)
 			if err == nil {
-				err = printCheckup(a.Out, cells, a.format)
+				err = printCheckup(a.Out, c, a.format)
 			}
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
+			case c.Silent != nil:
+				return c.Silent
+			case c.Unwell:
+				return errUnwell
 			}
-			return judged(cells)
+			return nil
 		}),
 	}
 	outputFlag(c, a)
@@ -44,16 +49,12 @@ Exit code 0 if there are no findings and every node votes, 1 if you must act or 
 }
 
 // printCheckup prints the rows, and below a table the findings and the advice.
-func printCheckup(w io.Writer, cells []cluster.Checkup, format string) error {
-	var rows []listing.Check
-	for _, c := range cells {
-		rows = append(rows, c.Rows...)
-	}
-	if err := checkListing(rows).Print(w, format); err != nil || format == "json" {
+func printCheckup(w io.Writer, c cluster.Checkup, format string) error {
+	if err := checkListing(c.Rows).Print(w, format); err != nil || format == "json" {
 		return err
 	}
 	fmt.Fprintln(w)
-	for _, row := range rows {
+	for _, row := range c.Rows {
 		for _, f := range row.Findings {
 			who := "this machine"
 			if row.Node != nil {
@@ -62,36 +63,12 @@ func printCheckup(w io.Writer, cells []cluster.Checkup, format string) error {
 			output.Remark(w, who+": "+f.Level, f.Text)
 		}
 	}
-	for _, c := range cells {
-		output.Remark(w, nextRestart(c.Cell), c.Advice)
-	}
+	output.Remark(w, "next restart", c.Advice)
 	return nil
 }
 
-// judged returns the errors of the cells without a quorum, else errUnwell if a node
-// needs attention.
-func judged(cells []cluster.Checkup) error {
-	var silent []error
-	unwell := false
-	for _, c := range cells {
-		silent = append(silent, c.Silent)
-		unwell = unwell || c.Unwell
-	}
-	if err := errors.Join(silent...); err != nil || !unwell {
-		return err
-	}
-	return errUnwell
-}
-
-func nextRestart(cell string) string {
-	if cell == "" {
-		return "next restart"
-	}
-	return "next restart in cell " + cell
-}
-
 func checkListing(list []listing.Check) output.Table[listing.Check] {
-	return cellColumn(output.Table[listing.Check]{
+	return output.Table[listing.Check]{
 		Columns: []string{"NODE", "STATE", "VERDICT", "RTT", "OFFSET", "MEMORY", "VERSION", "PERSISTENCE"},
 		Cells: func(r listing.Check) []string {
 			return []string{
@@ -102,7 +79,7 @@ func checkListing(list []listing.Check) output.Table[listing.Check] {
 		Rows: list,
 		Drop: []string{"VERSION", "MEMORY", "RTT"},
 		Cut:  []string{"NODE"},
-	}, func(r listing.Check) *string { return r.Cell })
+	}
 }
 
 // memory shows the used share of the node's memory.

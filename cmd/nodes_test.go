@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,28 +72,11 @@ func TestGoldenNodes(t *testing.T) {
 	}
 	for _, format := range []string{"json", "table"} {
 		var list, check bytes.Buffer
-		if err := errors.Join(printNodes(&list, redisstore.NodeRows("", statuses), format), printCheckup(&check, []cluster.Checkup{cluster.Judge("", 5, c)}, format)); err != nil {
+		if err := errors.Join(printNodes(&list, redisstore.NodeRows(statuses), format), printCheckup(&check, cluster.Judge(5, c), format)); err != nil {
 			t.Fatal(err)
 		}
 		cmdtest.Golden(t, "nodes."+format, list.String())
 		cmdtest.Golden(t, "nodes-check."+format, check.String())
-	}
-}
-
-// With several cells, each row says which one it is of.
-func TestGoldenCells(t *testing.T) {
-	t.Parallel()
-	c := checkup()
-	east, west := members.Checkup{Nodes: c.Nodes[:1], Next: c.Nodes[0].Name}, members.Checkup{Nodes: c.Nodes[1:2], NextAt: c.NextAt}
-	list := append(redisstore.NodeRows("east", []members.Status{east.Nodes[0].Status}), redisstore.NodeRows("west", []members.Status{west.Nodes[0].Status})...)
-	checks := []cluster.Checkup{cluster.Judge("east", 1, east), cluster.Judge("west", 1, west)}
-	held := slices.Concat(redisstore.LockRows("east", holdings()[:1]), redisstore.LockRows("west", holdings()[1:2]))
-	for _, format := range []string{"json", "table"} {
-		var out bytes.Buffer
-		if err := errors.Join(printNodes(&out, list, format), printCheckup(&out, checks, format)); err != nil {
-			t.Fatal(err)
-		}
-		cmdtest.Golden(t, "cells."+format, out.String()+printed(t, lockListing(held, tick), format))
 	}
 }
 
@@ -110,7 +92,7 @@ func TestAdviceOnRestarts(t *testing.T) {
 		{members.Checkup{}, 1, "there is only one node"},
 		{members.Checkup{}, 3, "no node may be restarted"},
 	} {
-		if got := cluster.Judge("", c.size, c.checkup).Advice; !strings.HasPrefix(got, c.want) {
+		if got := cluster.Judge(c.size, c.checkup).Advice; !strings.HasPrefix(got, c.want) {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}

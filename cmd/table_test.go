@@ -10,6 +10,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cmdtest"
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/redisstore"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -48,14 +49,14 @@ func wide(t *testing.T) map[string]func(width int) string {
 	})}
 	acts := goldenActs()
 	acts[1].Job, acts[1].By, acts[1].Reason = listing.Optional(longJob), listing.Optional("ann.example@bastion-2.eu-central-1.internal"), listing.Optional(longReason)
-	locks := inOneGroup(holdings())
+	locks := redisstore.LockRows(holdings())
 	locks[0].Job, locks[0].Holder = longJob, listing.Optional(longReplica)
 	nodes := []listing.Node{{
-		Cell: listing.Optional("eu-central"), Node: longNode, State: "abstaining", Since: listing.Stamp(tick), VouchesAt: listing.Stamp(tick),
+		Node: longNode, State: "abstaining", Since: listing.Stamp(tick), VouchesAt: listing.Stamp(tick),
 		RunID: listing.Optional("a3f1d1c6"), Epoch: listing.Optional(int64(1)), OffsetMilli: listing.Optional(-3.2),
 	}}
 	checks := []listing.Check{{
-		Cell: listing.Optional("eu-central"), Node: listing.Optional(longNode), State: "abstaining", Verdict: "mend", RTTMillis: listing.Optional(101.2),
+		Node: listing.Optional(longNode), State: "abstaining", Verdict: "mend", RTTMillis: listing.Optional(101.2),
 		OffsetMilli: listing.Optional(-3.2), Version: listing.Optional("7.0.15"), Persistence: listing.Optional("aof everysec"),
 	}}
 	next := []nextRow{{Next: listing.Next{Job: longJob, Tick: *listing.Stamp(tick), Note: listing.Optional("after the gap; starts 1m30s later (jitter)")}, local: "Tue 2026-12-01 03:00:00 CET"}}

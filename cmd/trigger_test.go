@@ -102,13 +102,13 @@ func publish(t *testing.T, file string, registry *jobs.Registry) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	c.Learn(t.Context())
+	c.Set.Learn(t.Context())
 	for _, j := range []scheduler.JobInfo{
 		{Name: "greet", Hash: "1", Func: "greet", Params: registry.Shape("greet"), Replica: "a"},
 		{Name: "date", Hash: "2", Func: "exec", Replica: "a"},
 		{Name: "old", Hash: "3", Func: "old", Replica: "a"},
 	} {
-		if err := c.Roster.Publish(t.Context(), []scheduler.JobInfo{j}); err != nil {
+		if err := c.Ledger.Publish(t.Context(), []scheduler.JobInfo{j}); err != nil {
 			t.Fatal(err)
 		}
 	}

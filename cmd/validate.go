@@ -26,22 +26,10 @@ where the secrets are absent.`,
 			for _, w := range cfg.Warnings() {
 				fmt.Fprintln(a.Err, w)
 			}
-			fmt.Fprintf(a.Out, "the configuration is valid: %s, %s\n", listing.Count(len(cfg.Jobs), "job", "jobs"), sizeOf(cfg.Redis))
+			fmt.Fprintf(a.Out, "the configuration is valid: %s, %s\n", listing.Count(len(cfg.Jobs), "job", "jobs"), listing.Count(len(cfg.Redis.Nodes), "node", "nodes"))
 			return nil
 		},
 	}
-}
-
-// sizeOf counts the nodes and cells.
-func sizeOf(r config.RedisConfig) string {
-	if len(r.Cells) == 0 {
-		return listing.Count(len(r.Nodes), "node", "nodes")
-	}
-	n := 0
-	for _, cell := range r.Cells {
-		n += len(cell.Nodes)
-	}
-	return fmt.Sprintf("%d nodes in %s", n, listing.Count(len(r.Cells), "cell", "cells"))
 }
 
 func schemaCommand(a *cli) *cobra.Command {

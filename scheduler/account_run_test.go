@@ -429,7 +429,7 @@ type wiped struct {
 	since time.Time
 }
 
-func (f *wiped) RemembersSince(string) (time.Time, bool) { return f.since, true }
+func (f *wiped) RemembersSince() (time.Time, bool) { return f.since, true }
 
 // killable starts a replica, and returns a function that kills it: nothing it does later
 // has an effect.

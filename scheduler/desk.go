@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler/acts"
-	"github.com/quorate/quorate/scheduler/internal/roster"
 )
 
 const (
@@ -61,7 +60,7 @@ func (d *desk) read(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, deskTimeout)
 	defer cancel()
 	open, err := d.cfg.Acts.Open(ctx)
-	if roster.IgnorePartial(err) != nil {
+	if err != nil {
 		return true
 	}
 	select {

@@ -28,7 +28,7 @@ type engine struct {
 	cfg   Config
 	clock clocks
 	drift *drift
-	rec   recorders
+	rec   *recorder
 	live  func() []Replica // the replicas believed to be alive
 
 	jobs       []*jobState // in no order
@@ -62,7 +62,7 @@ type engine struct {
 	stops
 }
 
-func newEngine(base context.Context, s *Scheduler, rec recorders, live func() []Replica) *engine {
+func newEngine(base context.Context, s *Scheduler, rec *recorder, live func() []Replica) *engine {
 	e := &engine{
 		cfg: s.cfg, clock: s.clock, drift: newDrift(s.clock), rec: rec, live: live,
 		desk: newDesk(s), actsKnown: s.cfg.Acts == nil, startedRequests: map[string]bool{}, settling: map[string]bool{},

@@ -55,11 +55,11 @@ func (f forgetter) check(ctx context.Context) {
 	defer cancel()
 	now := f.wall()
 	live, err := f.cfg.Roster.Replicas(ctx)
-	if roster.IgnorePartial(err) != nil || !f.mine(live, now) {
+	if err != nil || !f.mine(live, now) {
 		return
 	}
 	known, err := f.cfg.Roster.Jobs(ctx)
-	if roster.IgnorePartial(err) != nil {
+	if err != nil {
 		return
 	}
 	for _, gone := range f.abandoned(known, live, now) {

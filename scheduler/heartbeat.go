@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
-
-	"github.com/quorate/quorate/scheduler/internal/roster"
 )
 
 const beatTimeout = 2 * time.Second
@@ -55,7 +53,7 @@ func (h *heartbeat) beat(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
 	defer cancel()
 	replicas, err := h.cfg.Roster.Beat(ctx, h.self())
-	if roster.IgnorePartial(err) != nil {
+	if err != nil {
 		return
 	}
 	var live []Replica

@@ -193,30 +193,15 @@ func (p *publisher) publish(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
 	versions, err := p.known(ctx)
-	p.learn(list, versions, err)
-	p.addAccounts(list, versions)
-	list, unknown := p.split(list, err)
-	var unsent []JobInfo
-	if len(list) > 0 {
-		_, unsent = p.split(list, p.roster.Publish(ctx, list))
-	}
-	return len(unknown)+len(unsent) == 0
-}
-
-// split marks again the jobs that an answer with err lacks.
-func (p *publisher) split(list []JobInfo, err error) (sent, lacking []JobInfo) {
 	if err == nil {
-		return list, nil
+		p.learn(list, versions)
+		p.addAccounts(list, versions)
+		err = p.roster.Publish(ctx, list)
 	}
-	for _, info := range list {
-		if roster.Lacks(err, info.StoredAs()) {
-			lacking = append(lacking, info)
-		} else {
-			sent = append(sent, info)
-		}
+	if err != nil {
+		p.putBack(list)
 	}
-	p.putBack(lacking)
-	return sent, lacking
+	return err == nil
 }
 
 // known reads the published versions, if this replica has anything to learn from them.
@@ -228,20 +213,19 @@ func (p *publisher) known(ctx context.Context) (map[string][]JobInfo, error) {
 		return nil, nil
 	}
 	known, err := p.roster.Jobs(ctx)
-	if roster.IgnorePartial(err) != nil {
+	if err != nil {
 		return nil, err
 	}
-	return roster.ByKey(known), err
+	return roster.ByKey(known), nil
 }
 
-// learn finds since when versions are served that this replica has begun to serve. The
-// published versions came with err.
-func (p *publisher) learn(list []JobInfo, versions map[string][]JobInfo, err error) {
+// learn finds since when versions are served that this replica has begun to serve.
+func (p *publisher) learn(list []JobInfo, versions map[string][]JobInfo) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, info := range list {
 		key := info.StoredAs()
-		if have, ok := p.jobs[key]; ok && have.Hash == info.Hash && p.begun[key] && !roster.Lacks(err, key) {
+		if have, ok := p.jobs[key]; ok && have.Hash == info.Hash && p.begun[key] {
 			list[i].Since = roster.BeganToServe(info, versions[key])
 			have.since = unixMillis(list[i].Since)
 			p.jobs[key] = have

@@ -65,14 +65,13 @@ func (p *publisher) publishRemoved(ctx context.Context, others []Replica) bool {
 		p.readSet(ctx, r.ConfigHash)
 	}
 	list := p.removals(others)
-	var err error
-	if len(list) > 0 {
-		err = p.roster.Publish(ctx, list)
+	if len(list) > 0 && p.roster.Publish(ctx, list) != nil {
+		list = nil // later
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, info := range list {
-		if key := info.StoredAs(); !roster.Lacks(err, key) && unixMillis(info.Account.Removed) == p.gone[key].at {
+		if key := info.StoredAs(); unixMillis(info.Account.Removed) == p.gone[key].at {
 			delete(p.gone, key)
 		}
 	}

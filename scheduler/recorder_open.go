@@ -41,15 +41,13 @@ func (r *recorder) recorded(d decision) {
 }
 
 // reduce limits the accounts to what the ledger has.
-func (r recorders) reduce(a accounts) accounts {
-	for _, part := range r.parts {
-		part.mu.Lock()
-		for key, open := range part.open {
-			if until, ok := a.until[key]; ok && open.since.Before(until) {
-				a.until[key] = open.since
-			}
+func (r *recorder) reduce(a accounts) accounts {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key, open := range r.open {
+		if until, ok := a.until[key]; ok && open.since.Before(until) {
+			a.until[key] = open.since
 		}
-		part.mu.Unlock()
 	}
 	return a
 }

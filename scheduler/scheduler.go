@@ -60,7 +60,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	beating, stopBeating := context.WithCancel(base)
 	defer stopBeating()
 
-	rec, heartbeat := newRecorders(s.cfg), newHeartbeat(s, s.public.serving)
+	rec, heartbeat := newRecorder(s.cfg), newHeartbeat(s, s.public.serving)
 	s.public.live = heartbeat.live
 	s.public.account = func(learned map[string]time.Time) accounts { return rec.reduce(s.accounted(learned)) }
 	var helpers sync.WaitGroup
@@ -86,7 +86,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 }
 
 // begin creates the engine, which gets all later updates.
-func (s *Scheduler) begin(base context.Context, rec recorders, live func() []Replica) *engine {
+func (s *Scheduler) begin(base context.Context, rec *recorder, live func() []Replica) *engine {
 	s.lineup.mu.Lock()
 	defer s.lineup.mu.Unlock()
 	s.lineup.engine = newEngine(base, s, rec, live)

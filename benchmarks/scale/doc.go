@@ -10,5 +10,5 @@
 // handful of replicas and with the real engine.
 //
 //	go run ./scale                                   the table of docs/scale.md
-//	go run ./scale -one -replicas 50 -jobs 10000 -cells 2
+//	go run ./scale -one -replicas 50 -jobs 10000
 package main

@@ -100,7 +100,7 @@ func (p Params) sent(mean float64) float64 {
 // whichever takes longer.
 func (p Params) last() time.Duration {
 	served := time.Duration(p.due()) * (p.Cost.Commit + p.Cost.Finish)
-	turns := math.Ceil(float64(p.due()*p.Cells) / float64(p.Replicas) / float64(p.MaxClaims))
+	turns := math.Ceil(float64(p.due()) / float64(p.Replicas) / float64(p.MaxClaims))
 	waited := time.Duration(turns) * p.RTT * 5 / 4
 	last := max(served, waited)
 	if p.Dead > 0 {
@@ -113,7 +113,7 @@ func (p Params) last() time.Duration {
 // tick of an instant.
 func (p Params) worstDead() time.Duration {
 	share := float64(p.Dead) / float64(p.Dead+p.Replicas)
-	return time.Duration(math.Ceil(math.Log(float64(p.due()*p.Cells)) / -math.Log(share)))
+	return time.Duration(math.Ceil(math.Log(float64(p.due())) / -math.Log(share)))
 }
 
 // Standing is the load of one node from what goes on without any tick, and from

@@ -14,9 +14,9 @@ import (
 
 // scenarios are the rows of docs/scale.md.
 func scenarios() []Params {
-	hourly := func(replicas, jobs, cells int, run time.Duration) Params {
+	hourly := func(replicas, jobs int, run time.Duration) Params {
 		p := typical
-		p.Replicas, p.Jobs, p.Cells, p.Run = replicas, jobs, cells, run
+		p.Replicas, p.Jobs, p.Run = replicas, jobs, run
 		p.Every, p.Instants = time.Hour, 60
 		return p
 	}
@@ -27,12 +27,10 @@ func scenarios() []Params {
 	}
 	return []Params{
 		minutely(5, 0), minutely(20, 0), minutely(50, 0), minutely(20, 10),
-		hourly(20, 100_000, 1, 0),
-		hourly(100, 100_000, 1, 0),
-		hourly(100, 100_000, 1, time.Minute),
-		hourly(1000, 1_000_000, 1, 0),
-		hourly(1000, 1_000_000, 4, 0),
-		hourly(1000, 1_000_000, 16, 0),
+		hourly(20, 100_000, 0),
+		hourly(100, 100_000, 0),
+		hourly(100, 100_000, time.Minute),
+		hourly(1000, 1_000_000, 0),
 	}
 }
 
@@ -45,7 +43,6 @@ func main() {
 	flag.IntVar(&one.Jobs, "jobs", one.Jobs, "in the whole cluster")
 	flag.DurationVar(&one.Every, "every", one.Every, "pause between two ticks of a job")
 	flag.IntVar(&one.Instants, "instants", one.Instants, "of that pause at which jobs are due")
-	flag.IntVar(&one.Cells, "cells", one.Cells, "groups of nodes")
 	flag.DurationVar(&one.Run, "run", one.Run, "how long a run takes")
 	flag.DurationVar(&one.RTT, "rtt", one.RTT, "round trip between a replica and a node")
 	seed := flag.Uint64("seed", 1, "of the simulation")
@@ -73,21 +70,21 @@ func show(list []Params, seed uint64, page string) error {
 // table prints a row per cluster: by the formula / as simulated.
 func table(to io.Writer, list []Params, seed uint64) error {
 	t := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "replicas\tjobs\tcells\trun\tdue\tcalls/tick\tcommands/tick\tnode busy\tlast begun\tstanding\t")
+	fmt.Fprintln(t, "replicas\tjobs\trun\tdue\tcalls/tick\tcommands/tick\tnode busy\tlast begun\tstanding\t")
 	for _, p := range list {
 		if err := p.Validate(); err != nil {
 			return err
 		}
 		said, seen := Formula(p), Simulate(p, seed)
 		if seen.Wrong > 0 {
-			return fmt.Errorf("%d of %d ticks did not run exactly once", seen.Wrong, p.due()*p.Cells)
+			return fmt.Errorf("%d of %d ticks did not run exactly once", seen.Wrong, p.due())
 		}
 		replicas := fmt.Sprint(p.Replicas)
 		if p.Dead > 0 {
 			replicas += fmt.Sprintf("+%d dead", p.Dead)
 		}
-		fmt.Fprintf(t, "%s\t%d\t%d\t%v\t%d\t%.4g / %.4g\t%.4g / %.4g\t%v / %v\t%v / %v\t%.1f %%\t\n",
-			replicas, p.Jobs, p.Cells, p.Run, p.due()*p.Cells,
+		fmt.Fprintf(t, "%s\t%d\t%v\t%d\t%.4g / %.4g\t%.4g / %.4g\t%v / %v\t%v / %v\t%.1f %%\t\n",
+			replicas, p.Jobs, p.Run, p.due(),
 			said.calls(), seen.calls(), said.Commands, seen.Commands,
 			short(said.Busy), short(seen.Busy), short(said.Last), short(seen.Last), 100*Standing(p))
 	}

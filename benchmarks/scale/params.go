@@ -15,8 +15,7 @@ type Params struct {
 	// instants of it jobs are due: 60 for hourly jobs that begin at any minute.
 	Every    time.Duration
 	Instants int
-	Cells    int
-	Nodes    int // of a cell
+	Nodes    int
 
 	Run     time.Duration // how long a run takes
 	RTT     time.Duration // between a replica and a node: half of it to twice as much, by chance
@@ -49,9 +48,9 @@ var measured = Cost{
 	Beat: 40 * time.Microsecond, Acts: 15 * time.Microsecond,
 }
 
-// typical is one cell of five nodes in one data centre.
+// typical is five nodes in one data centre.
 var typical = Params{
-	Replicas: 20, Jobs: 1000, Every: time.Minute, Instants: 1, Cells: 1, Nodes: 5,
+	Replicas: 20, Jobs: 1000, Every: time.Minute, Instants: 1, Nodes: 5,
 	RTT: 500 * time.Microsecond, Stagger: 20 * time.Millisecond, Together: 5, Window: 30 * time.Second,
 	Extend: 5 * time.Second, Beat: 5 * time.Second, Acts: time.Second,
 	MaxClaims: 128, MaxBatch: 64, Cost: measured,
@@ -60,10 +59,10 @@ var typical = Params{
 // Validate refuses what cannot be simulated.
 func (p Params) Validate() error {
 	switch {
-	case p.Replicas < 1 || p.Jobs < 1 || p.Cells < 1 || p.Dead < 0:
-		return errors.New("replicas, jobs and cells must be positive")
+	case p.Replicas < 1 || p.Jobs < 1 || p.Dead < 0:
+		return errors.New("replicas and jobs must be positive")
 	case p.Nodes%2 == 0:
-		return fmt.Errorf("%d nodes: a cell has an odd number", p.Nodes)
+		return fmt.Errorf("%d nodes: list an odd number", p.Nodes)
 	case p.Instants < 1 || p.Every <= 0 || p.Jobs < p.Instants:
 		return errors.New("there must be a job for every instant")
 	case p.MaxClaims < 1 || p.MaxBatch < 1 || p.Together < 1:
@@ -72,7 +71,7 @@ func (p Params) Validate() error {
 	return nil
 }
 
-// quorum is how many nodes of a cell decide.
+// quorum is how many nodes decide.
 func (p Params) quorum() int { return p.Nodes/2 + 1 }
 
 // turn is when the replica with a rank may claim a tick that nobody has.
@@ -83,8 +82,8 @@ func (p Params) turn(rank int) time.Duration {
 // looksAt is when it looks for the first time.
 func (p Params) looksAt(rank int) time.Duration { return p.turn(min(rank, p.Together)) }
 
-// due is how many ticks of one cell come at one instant.
-func (p Params) due() int { return p.Jobs / p.Instants / p.Cells }
+// due is how many ticks come at one instant.
+func (p Params) due() int { return p.Jobs / p.Instants }
 
-// rate is how many ticks of one cell come in a second.
-func (p Params) rate() float64 { return float64(p.Jobs) / float64(p.Cells) / p.Every.Seconds() }
+// rate is how many ticks come in a second.
+func (p Params) rate() float64 { return float64(p.Jobs) / p.Every.Seconds() }

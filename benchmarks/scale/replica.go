@@ -67,9 +67,9 @@ type wire struct {
 	queue []call
 }
 
-// send has a call carried to a node of the tick's cell.
+// send has a call carried to a node.
 func (r *replica) send(node int, c call) {
-	w, n := r.world, r.world.cells[c.tick.cell][node]
+	w, n := r.world, r.world.nodes[node]
 	w.calls[c.kind]++
 	if r.wires[n] == nil {
 		r.wires[n] = new([kinds]wire)

@@ -21,7 +21,6 @@ func TestFormula(t *testing.T) {
 		"one replica":    small(func(p *Params) { p.Replicas = 1 }),
 		"few replicas":   small(func(p *Params) { p.Replicas = 3 }),
 		"many replicas":  small(func(p *Params) { p.Replicas = 100 }),
-		"two cells":      small(func(p *Params) { p.Cells = 2 }),
 		"small batches":  small(func(p *Params) { p.MaxBatch = 4 }),
 		"longer than it": small(func(p *Params) { p.Run = time.Minute }),
 		"some are dead":  small(func(p *Params) { p.Dead = 5 }),

@@ -11,14 +11,13 @@ const (
 // A tick is one job's, at the instant that is simulated.
 type tick struct {
 	world  *world
-	cell   int
 	order  []int // replicas by rank
 	places []place
 	runs   int
 }
 
-func newTick(w *world, cell int) *tick {
-	t := &tick{world: w, cell: cell, order: w.rand.Perm(len(w.replicas)), places: make([]place, w.p.Nodes)}
+func newTick(w *world) *tick {
+	t := &tick{world: w, order: w.rand.Perm(len(w.replicas)), places: make([]place, w.p.Nodes)}
 	for i := range t.places {
 		t.places[i] = place{lock: -1, owner: -1}
 	}
@@ -100,7 +99,7 @@ func (a *attempt) again() {
 	a.tick.world.after(pause, a.look)
 }
 
-// ask sends one round to all nodes of the cell. It awaits the slowest of them, a little
+// ask sends one round to all nodes. It awaits the slowest of them, a little
 // longer than the real one, which is over with a quorum.
 func (a *attempt) ask(round kind) {
 	votes, answered, nodes := 0, 0, a.tick.world.p.Nodes

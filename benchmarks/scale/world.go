@@ -55,7 +55,7 @@ type world struct {
 	agenda   agenda
 	seq      int
 	replicas []*replica
-	cells    [][]*node
+	nodes    []*node
 	ticks    []*tick
 
 	calls    [kinds]int
@@ -66,18 +66,14 @@ type world struct {
 // Simulate lets one instant pass and returns what it cost.
 func Simulate(p Params, seed uint64) Bill {
 	w := &world{p: p, rand: rand.New(rand.NewPCG(seed, 0))}
-	for range p.Cells {
-		cell := make([]*node, p.Nodes)
-		for i := range cell {
-			cell[i] = &node{world: w}
-		}
-		w.cells = append(w.cells, cell)
+	for range p.Nodes {
+		w.nodes = append(w.nodes, &node{world: w})
 	}
 	for i := range p.Replicas + p.Dead {
 		w.replicas = append(w.replicas, newReplica(w, i, i >= p.Replicas))
 	}
-	for i := range p.due() * p.Cells {
-		t := newTick(w, i%p.Cells)
+	for range p.due() {
+		t := newTick(w)
 		w.ticks = append(w.ticks, t)
 		t.begin()
 	}
@@ -109,10 +105,8 @@ func (w *world) bill() Bill {
 		}
 	}
 	b.Commands = float64(w.commands) / ticks
-	for _, cell := range w.cells {
-		for _, n := range cell {
-			b.Busy = max(b.Busy, n.worked)
-		}
+	for _, n := range w.nodes {
+		b.Busy = max(b.Busy, n.worked)
 	}
 	for _, t := range w.ticks {
 		if t.runs != 1 {

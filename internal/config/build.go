@@ -5,9 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"strconv"
 	"time"
 
@@ -15,11 +13,11 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// cluster returns what the nodes of each cell are opened with, references resolved
-// and TLS files read: in the order of the cells' names, or of the only group.
-func (c *Config) cluster(ps *problems) []members.Config {
+// cluster returns what the nodes are opened with, references resolved and TLS files
+// read.
+func (c *Config) cluster(ps *problems) members.Config {
 	r := path{"redis"}
-	base := members.Config{
+	cfg := members.Config{
 		Namespace: c.Namespace,
 		Username:  ps.resolve(r.with("username"), c.Redis.Username),
 		Password:  ps.resolve(r.with("password"), c.Redis.Password),
@@ -29,33 +27,19 @@ func (c *Config) cluster(ps *problems) []members.Config {
 		Durable:   c.Redis.Durable,
 	}
 	var err error
-	if base.TLS, err = c.Redis.TLS.load(); err != nil {
+	if cfg.TLS, err = c.Redis.TLS.load(); err != nil {
 		ps.at(r.with("tls"), "%v", err)
 	}
-	if len(c.Redis.Cells) == 0 {
-		return []members.Config{ps.group(r.with("nodes"), base, c.Redis.Nodes)}
+	for i, n := range c.Redis.Nodes {
+		url := ps.resolve(r.with("nodes", strconv.Itoa(i)), n.URL)
+		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{Name: n.Name, URL: url})
 	}
-	var list []members.Config
-	base.Cells = slices.Sorted(maps.Keys(c.Redis.Cells))
-	for _, name := range base.Cells {
-		base.Cell = name
-		list = append(list, ps.group(r.with("cells", name, "nodes"), base, c.Redis.Cells[name].Nodes))
-	}
-	return list
-}
-
-// group returns base for the nodes listed at p.
-func (ps *problems) group(p path, base members.Config, entries []NodeEntry) members.Config {
-	for i, n := range entries {
-		url := ps.resolve(p.with(strconv.Itoa(i)), n.URL)
-		base.Nodes = append(base.Nodes, members.NodeConfig{Name: n.Name, URL: url})
-	}
-	base = base.WithDefaults()
+	cfg = cfg.WithDefaults()
 	// References may have turned into anything, so the whole is checked again.
-	if err := base.Validate(); err != nil && len(ps.list) == 0 {
-		ps.at(path{"redis"}, "%v", err)
+	if err := cfg.Validate(); err != nil && len(ps.list) == 0 {
+		ps.at(r, "%v", err)
 	}
-	return base
+	return cfg
 }
 
 // resolve returns the text at p with its references resolved.

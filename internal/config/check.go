@@ -101,7 +101,7 @@ func (r RedisConfig) checkTLS(ps *problems) {
 	plain := func(n NodeEntry) bool {
 		return strings.HasPrefix(n.URL, "redis://") || strings.HasPrefix(n.URL, "valkey://")
 	}
-	if all := r.nodeEntries(); len(all) > 0 && !slices.ContainsFunc(all, func(n NodeEntry) bool { return !plain(n) }) {
+	if len(r.Nodes) > 0 && !slices.ContainsFunc(r.Nodes, func(n NodeEntry) bool { return !plain(n) }) {
 		ps.at(p, "no node uses TLS; write rediss:// URLs, or remove the section")
 	}
 }

@@ -1,53 +1,22 @@
 package config
 
 import (
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/quorate/quorate/internal/redlock/members"
 )
 
-// checkNodes checks the one group of nodes, or the several.
-func (r RedisConfig) checkNodes(ps *problems) {
-	known := listed{addrs: map[string]path{}, names: map[string]path{}}
-	one, several := path{"redis", "nodes"}, path{"redis", "cells"}
-	if len(r.Cells) == 0 {
-		known.check(ps, one, r.Nodes)
-		return
-	}
-	if len(r.Nodes) > 0 {
-		ps.atKey(one, "redis.cells is there, too; write one of them: nodes for one group, cells for several")
-	}
-	if n := len(r.Cells); n < 2 || n > members.MaxCells {
-		ps.at(several, "lists %d; write 2 to %d cells, or redis.nodes for one group", n, members.MaxCells)
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.Cells)) {
-		if err := members.CheckCell(name); err != nil {
-			ps.atKey(several.with(name), "%v", err)
-		}
-		known.check(ps, several.with(name, "nodes"), r.Cells[name].Nodes)
-	}
-}
-
-// nodeEntries lists the nodes of all groups.
-func (r RedisConfig) nodeEntries() []NodeEntry {
-	all := slices.Clone(r.Nodes)
-	for _, name := range slices.Sorted(maps.Keys(r.Cells)) {
-		all = append(all, r.Cells[name].Nodes...)
-	}
-	return all
-}
-
 // listed is where the nodes checked so far are.
 type listed struct{ addrs, names map[string]path }
 
-func (l listed) check(ps *problems, list path, entries []NodeEntry) {
-	if len(entries) == 0 && ps.has(list) {
+// checkNodes checks the list of nodes.
+func (r RedisConfig) checkNodes(ps *problems) {
+	list := path{"redis", "nodes"}
+	if len(r.Nodes) == 0 && ps.has(list) {
 		return
 	}
-	switch n := len(entries); {
+	switch n := len(r.Nodes); {
 	case n == 0:
 		ps.at(list, "no nodes are listed; write the URLs of 1, 3, 5 or 7 independent Redis masters, such as redis://10.0.0.1:6379")
 	case n%2 == 0:
@@ -55,8 +24,9 @@ func (l listed) check(ps *problems, list path, entries []NodeEntry) {
 	case n > 7:
 		ps.at(list, "%d nodes are listed; list 1, 3, 5 or 7", n)
 	}
-	for i, entry := range entries {
-		l.checkEntry(ps, list.with(strconv.Itoa(i)), entry)
+	known := listed{addrs: map[string]path{}, names: map[string]path{}}
+	for i, entry := range r.Nodes {
+		known.checkEntry(ps, list.with(strconv.Itoa(i)), entry)
 	}
 }
 

@@ -40,19 +40,13 @@ type ProcessConfig struct {
 
 // RedisConfig names the nodes and says how to reach and to trust them.
 type RedisConfig struct {
-	Nodes        []NodeEntry           `json:"nodes,omitempty" jsonschema:"1, 3, 5 or 7 independent Redis masters"`
-	Cells        map[string]CellConfig `json:"cells,omitempty" jsonschema:"instead of nodes: 2 to 16 such groups by name, each of which decides on some of the jobs, for a load that one cannot carry"`
-	Username     string                `json:"username,omitempty" resolve:"late" jsonschema:"ACL user, for nodes whose URL names none"`
-	Password     string                `json:"password,omitempty" resolve:"late" jsonschema:"for nodes whose URL holds none; better a reference: ${env:NAME} or ${file:/path}"`
-	TLS          TLSConfig             `json:"tls,omitzero" jsonschema:"for nodes with a rediss:// URL"`
-	NodeTimeout  time.Duration         `json:"node_timeout,omitempty" jsonschema:"what one call of one node may take; below lock.ttl/4"`
-	RestartGrace time.Duration         `json:"restart_grace,omitempty" jsonschema:"how long a restarted node does not vouch for ticks; above lock.ttl; stored on the nodes"`
-	Durable      bool                  `json:"durable,omitempty" jsonschema:"the operator's word that no node ever forgets: appendfsync always and no failover"`
-}
-
-// CellConfig is one of several groups of nodes.
-type CellConfig struct {
-	Nodes []NodeEntry `json:"nodes" jsonschema:"1, 3, 5 or 7 independent Redis masters"`
+	Nodes        []NodeEntry   `json:"nodes" jsonschema:"1, 3, 5 or 7 independent Redis masters"`
+	Username     string        `json:"username,omitempty" resolve:"late" jsonschema:"ACL user, for nodes whose URL names none"`
+	Password     string        `json:"password,omitempty" resolve:"late" jsonschema:"for nodes whose URL holds none; better a reference: ${env:NAME} or ${file:/path}"`
+	TLS          TLSConfig     `json:"tls,omitzero" jsonschema:"for nodes with a rediss:// URL"`
+	NodeTimeout  time.Duration `json:"node_timeout,omitempty" jsonschema:"what one call of one node may take; below lock.ttl/4"`
+	RestartGrace time.Duration `json:"restart_grace,omitempty" jsonschema:"how long a restarted node does not vouch for ticks; above lock.ttl; stored on the nodes"`
+	Durable      bool          `json:"durable,omitempty" jsonschema:"the operator's word that no node ever forgets: appendfsync always and no failover"`
 }
 
 // A NodeEntry is one node of the list: a URL, or a URL with a name.

@@ -125,19 +125,17 @@ func Read(source Source, registry *jobs.Registry) (*Config, error) {
 
 // ReadCluster reads only what says which cluster this is (namespace, redis and
 // lock.ttl), and resolves its references. It reports no mistake elsewhere: a
-// listing must not fail on a job that only another binary knows. It returns a
-// configuration for each cell, in the order of their names, or for the only group
-// of nodes: for members.OpenCells.
-func ReadCluster(source Source) ([]members.Config, error) {
+// listing must not fail on a job that only another binary knows.
+func ReadCluster(source Source) (members.Config, error) {
 	r := source.read()
 	if r.tree == nil {
-		return nil, r.problems.err()
+		return members.Config{}, r.problems.err()
 	}
 	cfg := r.decode()
 	cfg.checkCluster(r.problems)
 	r.problems.keep(path{"namespace"}, path{"redis"}, path{"lock", "ttl"})
 	if err := r.problems.err(); err != nil {
-		return nil, err
+		return members.Config{}, err
 	}
 	cluster := cfg.cluster(r.problems)
 	return cluster, r.problems.err()
@@ -145,10 +143,10 @@ func ReadCluster(source Source) ([]members.Config, error) {
 
 // Nodes returns what the nodes of the configuration are opened with, as
 // ReadCluster does. It expects a Config that Read returned.
-func (c *Config) Nodes() ([]members.Config, error) {
+func (c *Config) Nodes() (members.Config, error) {
 	ps := &problems{origin: c.origin}
-	list := c.cluster(ps)
-	return list, ps.err()
+	cluster := c.cluster(ps)
+	return cluster, ps.err()
 }
 
 func (r raw) decode() *Config {

@@ -225,11 +225,10 @@ jobs:
   -bad-: {func: unknown, schedule: never, params: 5}
 nonsense: true
 `
-	list, err := ReadCluster(Source{Path: write(t, text), Environ: []string{"A=b"}})
-	if err != nil || len(list) != 1 {
-		t.Fatal(list, err)
+	cluster, err := ReadCluster(Source{Path: write(t, text), Environ: []string{"A=b"}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	cluster := list[0]
 	if cluster.Namespace != "team" || len(cluster.Nodes) != 3 || cluster.Password != "pass-word" || cluster.TTL != 5*time.Second {
 		t.Errorf("got %+v", cluster)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/quorate/quorate/internal/decode"
-	"github.com/quorate/quorate/internal/redlock/members"
 )
 
 // Schema returns the JSON schema (draft 2020-12) of config.yaml, generated
@@ -26,13 +25,7 @@ func Schema() ([]byte, error) {
 	schema.Properties["jobs"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
 	schema.Properties["calendars"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
 	schema.Properties["groups"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
-	redis, few, most := schema.Properties["redis"], 2, members.MaxCells
-	redis.Properties["nodes"].AnyOf = sizes(1, 3, 5, 7)
-	redis.OneOf = []*jsonschema.Schema{{Required: []string{"nodes"}}, {Required: []string{"cells"}}}
-	cells := redis.Properties["cells"]
-	cells.PropertyNames = &jsonschema.Schema{Pattern: members.CellPattern}
-	cells.MinProperties, cells.MaxProperties = &few, &most
-	cells.AdditionalProperties.Properties["nodes"].AnyOf = sizes(1, 3, 5, 7)
+	schema.Properties["redis"].Properties["nodes"].AnyOf = sizes(1, 3, 5, 7)
 	return json.MarshalIndent(schema, "", "  ")
 }
 

@@ -37,7 +37,7 @@ func TestSchemaAgreesWithDecoding(t *testing.T) {
 	}
 	for _, name := range []string{
 		"unknown_key", "bad_http", "later_value", "bad_choice", "even_nodes", "too_many_nodes", "no_nodes",
-		"bad_job_name", "bad_duration", "missing_function", "wrong_types", "bad_node_url", "bad_schedules", "bad_calendars", "bad_cells", "one_cell",
+		"bad_job_name", "bad_duration", "missing_function", "wrong_types", "bad_node_url", "bad_schedules", "bad_calendars",
 	} {
 		file := "testdata/bad/" + name + ".yaml"
 		if err := resolved.Validate(Source{Path: file, Environ: []string{}}.read().tree); err == nil {

@@ -75,7 +75,7 @@ func family(pkg string) string {
 	for _, root := range []string{
 		"locking/redlock", "internal/store/postgres", "internal/onestore", "locking/fence/sqlfence", "locking/fence/redisfence", "locking/fence/httpfence", "locking/fence/fencetest",
 		"jobs/execjob", "jobs/httpjob",
-		"internal/redisledger", "internal/redisacts", "internal/cells", "internal/webhook", "internal/web", "scheduler/metrics", "scheduler/traces",
+		"internal/redisledger", "internal/redisacts", "internal/webhook", "internal/web", "scheduler/metrics", "scheduler/traces",
 	} {
 		if under(pkg, root) {
 			return root

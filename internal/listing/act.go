@@ -68,8 +68,7 @@ func (a Act) Target() string {
 	return ""
 }
 
-// Audit lists the latest acts, newest first. With a *ledger.PartialError some may
-// be missing.
+// Audit lists the latest acts, newest first.
 func (r Reader) Audit(ctx context.Context, limit int) ([]Act, error) {
 	list, err := r.Acts.Audit(ctx, limit)
 	return rowsOf(list, err, NewAct)

@@ -67,7 +67,7 @@ func (c Control) requirePaused(ctx context.Context, act acts.Act, unknown error)
 		return unknown
 	}
 	open, err := c.Acts.Open(ctx)
-	if IgnorePartial(err) != nil {
+	if err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(open.Pauses, func(p acts.Act) bool { return p.Job == act.Job }) {
@@ -119,7 +119,7 @@ func (c Control) PauseOrResume(ctx context.Context, act acts.Act) (done acts.Act
 // no such pause is in force.
 func (c Control) Resume(ctx context.Context, act acts.Act, id string) (acts.Act, error) {
 	open, err := c.Acts.Open(ctx)
-	if IgnorePartial(err) != nil {
+	if err != nil {
 		return act, err
 	}
 	i := slices.IndexFunc(open.Pauses, func(p acts.Act) bool { return p.ID == id })
@@ -145,7 +145,7 @@ func (c Control) audited(ctx context.Context, id string) (acts.Act, error) {
 	if i := slices.IndexFunc(audit, func(a acts.Act) bool { return a.ID == id }); i >= 0 {
 		return audit[i], nil
 	}
-	return acts.Act{}, IgnorePartial(err)
+	return acts.Act{}, err
 }
 
 func (c Control) warning(ctx context.Context, act acts.Act) (string, error) {
@@ -157,7 +157,6 @@ func (c Control) warning(ctx context.Context, act acts.Act) (string, error) {
 		return "no job on these nodes has the " + act.Target(), err
 	}
 	open, err := c.Acts.Open(ctx)
-	err = IgnorePartial(err)
 	if slices.ContainsFunc(open.Pauses, func(p acts.Act) bool { return p.Target() == act.Target() }) {
 		return "", err
 	}
@@ -223,7 +222,7 @@ func (c Control) cancel(ctx context.Context, act acts.Act, name string) (asked [
 // withdraw closes the job's pending triggers and backfills.
 func (c Control) withdraw(ctx context.Context, act acts.Act) (closed []acts.Act, err error) {
 	open, err := c.Acts.Open(ctx)
-	if IgnorePartial(err) != nil {
+	if err != nil {
 		return nil, err
 	}
 	result := "withdrawn by " + act.By

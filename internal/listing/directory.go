@@ -19,8 +19,6 @@ type Directory struct {
 	Versions []scheduler.Version
 	Keys     []string                     // of all jobs, sorted by name
 	Last     map[string]scheduler.Version // by key: the version published last
-	// Gap is the *ledger.PartialError of what could not be read, or nil.
-	Gap error
 
 	keyOf map[string]string // by name
 }
@@ -33,19 +31,14 @@ func (r Reader) Directory(ctx context.Context) (Directory, error) {
 
 func (r Reader) directory(ctx context.Context) (Directory, error) {
 	published, err := r.Roster.Jobs(ctx)
-	if IgnorePartial(err) != nil {
+	if err != nil {
 		return Directory{}, err
 	}
-	live, missing := r.Roster.Replicas(ctx)
-	if IgnorePartial(missing) != nil {
-		return Directory{}, missing
+	live, err := r.Roster.Replicas(ctx)
+	if err != nil {
+		return Directory{}, err
 	}
-	if missing != nil {
-		err = missing
-	}
-	d := newDirectory(scheduler.Versions(published, live))
-	d.Gap = err
-	return d, nil
+	return newDirectory(scheduler.Versions(published, live)), nil
 }
 
 func newDirectory(versions []scheduler.Version) Directory {
@@ -104,34 +97,22 @@ func (d Directory) Served(key string) bool {
 	return slices.ContainsFunc(d.Versions, func(v scheduler.Version) bool { return v.Live && v.StoredAs() == key })
 }
 
-// Require returns ErrNotFound unless the directory has a job with the key, or Gap if
-// the job may be in the missing part.
+// Require returns ErrNotFound unless the directory has a job with the key.
 func (d Directory) Require(key string) error {
 	if _, ok := d.Last[key]; ok {
 		return nil
 	}
-	if partial, ok := errors.AsType[*ledger.PartialError](d.Gap); ok && partial.Lacks(key) {
-		return partial
-	}
 	return fmt.Errorf("job %q %w on these nodes; quorate jobs lists them", key, ErrNotFound)
 }
 
-// IgnorePartial returns err, or nil for a *ledger.PartialError, which comes with rows.
-func IgnorePartial(err error) error {
-	if _, partial := errors.AsType[*ledger.PartialError](err); partial {
-		return nil
-	}
-	return err
-}
-
-// rowsOf turns what was read into rows, also if parts of it are missing.
+// rowsOf turns what was read into rows.
 func rowsOf[T, R any](list []T, err error, row func(T) R) ([]R, error) {
-	if IgnorePartial(err) != nil {
+	if err != nil {
 		return nil, err
 	}
 	rows := make([]R, len(list))
 	for i, one := range list {
 		rows[i] = row(one)
 	}
-	return rows, err
+	return rows, nil
 }

@@ -5,8 +5,7 @@
 // Rows are a contract: scripts read their JSON. Every field is always present, null if
 // it has no value. Golden files pin them.
 //
-// Reading needs no replica. If some cells do not answer, a method returns the rows of
-// the others and a *ledger.PartialError.
+// Reading needs no replica.
 //
 // The cost of a page depends on its size, not on the length of the history: see
 // [Reader.Recent].

@@ -2,7 +2,6 @@ package listing
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -93,48 +92,24 @@ func (t Tick) Level() Level {
 	return Calm
 }
 
-// Quorate returns locking.ErrNoQuorum unless a quorum of each group of nodes answers. An
-// abstaining node answers: see Margins for votes.
+// Quorate returns locking.ErrNoQuorum unless a quorum of the nodes answers. An abstaining
+// node answers: see MarginOf for votes.
 func Quorate(nodes []Node) error {
-	var errs []error
-	for _, group := range ByCell(nodes, func(n Node) *string { return n.Cell }) {
-		answered := 0
-		for _, n := range group {
-			if Answers(n.State) {
-				answered++
-			}
+	answered := 0
+	for _, n := range nodes {
+		if Answers(n.State) {
+			answered++
 		}
-		errs = append(errs, QuorumOf(Text(group[0].Cell), answered, len(group)))
 	}
-	return errors.Join(errs...)
+	return QuorumOf(answered, len(nodes))
 }
 
-// QuorumOf returns locking.ErrNoQuorum unless a quorum of the cell's nodes has answered.
-func QuorumOf(cell string, answered, nodes int) error {
-	if answered > nodes/2 {
+// QuorumOf returns locking.ErrNoQuorum unless a quorum of the nodes has answered.
+func QuorumOf(answered, nodes int) error {
+	if answered > nodes/2 || nodes == 0 {
 		return nil
 	}
-	return InCell(cell, fmt.Errorf("%w: %d of %d; start the others", locking.ErrNoQuorum, answered, nodes))
-}
-
-// InCell puts the name of a cell, if there are cells, before an error.
-func InCell(cell string, err error) error {
-	if err == nil || cell == "" {
-		return err
-	}
-	return fmt.Errorf("cell %s: %w", cell, err)
-}
-
-// ByCell groups rows, which are sorted by cell.
-func ByCell[R any](rows []R, cell func(R) *string) [][]R {
-	var groups [][]R
-	for i, r := range rows {
-		if i == 0 || Text(cell(r)) != Text(cell(rows[i-1])) {
-			groups = append(groups, nil)
-		}
-		groups[len(groups)-1] = append(groups[len(groups)-1], r)
-	}
-	return groups
+	return fmt.Errorf("%w: %d of %d; start the others", locking.ErrNoQuorum, answered, nodes)
 }
 
 // TickHealth counts the outcomes of the latest ticks since a time. Cut: there were earlier

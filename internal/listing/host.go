@@ -30,6 +30,5 @@ type Host struct {
 type Nodes interface {
 	Nodes(ctx context.Context) []Node
 	Checks(ctx context.Context) []Check
-	// Locks returns some of the rows with a *ledger.PartialError.
 	Locks(ctx context.Context) ([]Lock, error)
 }

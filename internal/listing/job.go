@@ -1,7 +1,6 @@
 package listing
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -29,7 +28,6 @@ type Job struct {
 	Hash *string `json:"hash"` // of this version of the job
 	// Paused is why its ticks are skipped; null: they are not.
 	Paused *string `json:"paused"`
-	Cell   *string `json:"cell"` // the cell that decides on it; null without cells
 	// Live: a replica serves this version now. Drift: others serve another version.
 	Live  bool `json:"live"`
 	Drift bool `json:"drift"`
@@ -39,7 +37,7 @@ type Job struct {
 }
 
 // Jobs lists the versions of all jobs, or of the named ones, with the last tick of each.
-// See MarkPaused for pauses. With a *ledger.PartialError jobs are missing.
+// See MarkPaused for pauses.
 func (r Reader) Jobs(ctx context.Context, names ...string) ([]Job, error) {
 	d, err := r.Directory(ctx)
 	if err != nil {
@@ -57,13 +55,12 @@ func (r Reader) JobsIn(ctx context.Context, d Directory, names ...string) ([]Job
 		ask[i] = ledger.Stretch{Job: v.StoredAs(), Limit: lastRecords}
 	}
 	ends, err := r.Ledger.Skim(ctx, ask, true)
-	if IgnorePartial(err) != nil {
+	if err != nil {
 		return nil, err
 	}
 	rows := make([]Job, len(versions))
 	for i, v := range versions {
 		rows[i] = newJob(v, now)
-		rows[i].Cell = Optional(r.cellOf(rows[i].Key))
 		last, err := lastTick(ctx, r.Ledger, ask[i].Job, ends[i])
 		if err != nil {
 			return nil, err
@@ -73,7 +70,7 @@ func (r Reader) JobsIn(ctx context.Context, d Directory, names ...string) ([]Job
 			rows[i].LastReplica = Optional(last[0].Replica)
 		}
 	}
-	return rows, cmp.Or(err, d.Gap)
+	return rows, nil
 }
 
 // lastRecords is how many records of a job are read to find its last tick. A tick
@@ -111,12 +108,14 @@ func nextTick(j scheduler.JobInfo, now time.Time) *string {
 	return nil
 }
 
-// MarkPaused sets Paused of each job. With a *ledger.PartialError pauses may be
-// missing; with another error all are.
+// MarkPaused sets Paused of each job.
 func (r Reader) MarkPaused(ctx context.Context, rows []Job) error {
 	open, err := r.Acts.Open(ctx)
+	if err != nil {
+		return err
+	}
 	for i, row := range rows {
 		rows[i].Paused = Optional(row.Info.PausedBy(open.Pauses))
 	}
-	return err
+	return nil
 }

@@ -4,7 +4,6 @@ import "github.com/quorate/quorate/locking"
 
 // A Lock is a held lock, or a run that never reported its end.
 type Lock struct {
-	Cell       *string        `json:"cell"` // null without cells
 	Job        string         `json:"job"`
 	State      string         `json:"state"` // held, unknown, partial, unfinished
 	Holder     *string        `json:"holder"`

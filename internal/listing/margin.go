@@ -5,23 +5,14 @@ import (
 	"strings"
 )
 
-// A Margin says how many more nodes of a group may fail before no tick can start.
+// A Margin says how many more nodes may fail before no tick can start.
 type Margin struct {
 	Sentence
-	Cell  string // "" without cells
 	Brief string // Text without the names of nodes that do not vote
 }
 
-// Margins returns the margin of each group of nodes: of each cell, or of all nodes.
-func Margins(nodes []Node) []Margin {
-	var all []Margin
-	for _, group := range ByCell(nodes, func(n Node) *string { return n.Cell }) {
-		all = append(all, margin(group))
-	}
-	return all
-}
-
-func margin(nodes []Node) Margin {
+// MarginOf returns the margin of the nodes.
+func MarginOf(nodes []Node) Margin {
 	voting, slow, away := 0, 0, []string{}
 	for _, n := range nodes {
 		if n.State == NodeVoting {
@@ -41,24 +32,20 @@ func margin(nodes []Node) Margin {
 	if len(away) > 0 {
 		text += " (" + And(away) + ")"
 	}
-	m, tick := Margin{Cell: Text(nodes[0].Cell)}, "tick"
-	if m.Cell != "" {
-		tick = "tick of its jobs"
-		text = "Cell " + m.Cell + ": " + text
-	}
+	var m Margin
 	switch spare := voting - needed; {
 	case spare < 0 && spare+slow >= 0:
 		m.Level = Warn
-		m.Text = fmt.Sprintf("%s: some are slow to answer. No %s can start until %d answer in time.", text, tick, needed)
+		m.Text = fmt.Sprintf("%s: some are slow to answer. No tick can start until %d answer in time.", text, needed)
 		m.More = "They answered a moment ago, so they, this machine or the network may only be busy. Look again shortly."
 	case spare < 0:
 		m.Level = Bad
-		m.Text = fmt.Sprintf("%s: no quorum. No %s can start until %d of them vote.", text, tick, needed)
+		m.Text = fmt.Sprintf("%s: no quorum. No tick can start until %d of them vote.", text, needed)
 		m.More = "Start the nodes that are down. A restarted node votes again after its grace. Until then running jobs lose their leases."
 	case spare == 0 && len(nodes) == 1:
 		m.Level, m.Text = Calm, text+"; it is the only one: no tick starts while it is down."
 	case spare == 0:
-		m.Level, m.Text = Warn, text+"; one more loss and no "+tick+" can start."
+		m.Level, m.Text = Warn, text+"; one more loss and no tick can start."
 	case spare == 1:
 		m.Level, m.Text = Good, text+"; one more loss is fine."
 	default:

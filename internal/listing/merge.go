@@ -13,7 +13,6 @@ import (
 // A merge combines what was read of all jobs, and finds the jobs to read more of.
 type merge struct {
 	query RecentQuery
-	gap   error // why jobs are missing
 	jobs  []*history
 	known []item
 	// scanned counts the entries and stretches that were read.
@@ -44,7 +43,7 @@ const (
 
 // newMerge finds the newest entry of each job.
 func (r Reader) newMerge(ctx context.Context, d Directory, q RecentQuery) (*merge, error) {
-	m := &merge{query: q, gap: d.Gap}
+	m := &merge{query: q}
 	for _, key := range d.Keys {
 		h := &history{key: key, name: d.Last[key].Name, unread: q.After.at}
 		if q.After.passed(h.name) {
@@ -70,11 +69,8 @@ func (m *merge) read(ctx context.Context, store ledger.Skimmer, d Directory, job
 		h.size = max(firstStretch, stretchFactor*h.size)
 	}
 	skimmed, err := store.Skim(ctx, ask, m.query.Ticks)
-	if IgnorePartial(err) != nil {
-		return err
-	}
 	if err != nil {
-		m.gap = err
+		return err
 	}
 	for i, s := range skimmed {
 		jobs[i].unread = s.Rest

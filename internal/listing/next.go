@@ -45,22 +45,22 @@ func NewNext(job string, p schedule.Planned, start time.Time) Next {
 
 // Next lists the next ticks of the named job, or of all, that start after from, soonest
 // first. It uses the latest published version of each served job. Excluded ticks are
-// left out, paused ones marked. With a *ledger.PartialError jobs are missing.
+// left out, paused ones marked.
 func (r Reader) Next(ctx context.Context, job string, from time.Time, limit int) ([]Next, error) {
 	d, err := r.Directory(ctx)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := r.NextIn(d, job, from, limit)
-	if IgnorePartial(err) != nil || r.Acts == nil {
+	if err != nil || r.Acts == nil {
 		return rows, err
 	}
-	open, missing := r.Acts.Open(ctx)
-	if IgnorePartial(missing) != nil {
-		return nil, missing
+	open, err := r.Acts.Open(ctx)
+	if err != nil {
+		return nil, err
 	}
 	d.MarkNext(rows, open.Pauses)
-	return rows, cmp.Or(err, missing)
+	return rows, nil
 }
 
 // MarkNext sets Paused of each tick.
@@ -96,7 +96,7 @@ func (r Reader) NextIn(d Directory, job string, from time.Time, limit int) ([]Ne
 		rows = append(rows, NewNext(first.job.Name, first.next, first.job.Start(first.schedule, first.next.Tick)))
 		soonest = queue(soonest[1:], first, schedule.Preview(first.schedule, first.next.Tick, 1))
 	}
-	return rows, d.Gap
+	return rows, nil
 }
 
 // An upcoming is a job with its next tick that is not listed yet.

@@ -14,7 +14,6 @@ func Answers(state string) bool { return state != NodeSlow && state != NodeDown 
 
 // A Node is one node.
 type Node struct {
-	Cell        *string  `json:"cell"` // null without cells
 	Node        string   `json:"node"`
 	URL         string   `json:"url"`
 	State       string   `json:"state"` // voting, abstaining, sealed, blank, refusing, slow, down
@@ -38,7 +37,6 @@ type Node struct {
 
 // A Check is the verdict on one node. Without a name it is about this machine.
 type Check struct {
-	Cell        *string   `json:"cell"` // null without cells
 	Node        *string   `json:"node"`
 	State       string    `json:"state"`
 	Verdict     string    `json:"verdict"` // ok, wait, mend

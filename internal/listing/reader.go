@@ -24,20 +24,11 @@ type Reader struct {
 	// JobSets, if set, has the sets of jobs that replicas serve.
 	JobSets scheduler.JobSets
 	Acts    acts.Store
-	// CellOf, if set, names the cell that decides on a job, given its key.
-	CellOf func(key string) string
 	// Served, if set, returns the schedule of a published job whose schedule was not
 	// published in full.
 	Served func(scheduler.JobInfo) (schedule.Schedule, bool)
 	// Cache, if set, caches the directory.
 	Cache *DirectoryCache
-}
-
-func (r Reader) cellOf(key string) string {
-	if r.CellOf == nil {
-		return ""
-	}
-	return r.CellOf(key)
 }
 
 // schedule returns the schedule of a published job.
@@ -66,7 +57,7 @@ func (r Reader) Runs(ctx context.Context, job string, q ledger.Query) ([]ledger.
 }
 
 // RunsOfEach returns the runs of every job that match the query, newest first. The
-// limit applies to each job. With a *ledger.PartialError jobs are missing.
+// limit applies to each job.
 func (r Reader) RunsOfEach(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
 	d, err := r.Directory(ctx)
 	if err != nil {
@@ -85,7 +76,7 @@ func (r Reader) RunsOfEach(ctx context.Context, q ledger.Query) ([]ledger.Entry,
 	}
 	all := slices.Concat(lists...)
 	slices.SortStableFunc(all, newestFirst)
-	return all, d.Gap
+	return all, nil
 }
 
 // Ticks returns the ticks of the named job that match the query, newest first. It

@@ -38,7 +38,7 @@ const scannedPerEntry = 10
 // Recent returns the latest entries of all jobs. It asks for the newest entry of each
 // job, then reads short stretches of the jobs that may be on the page. The cost grows
 // with the limit and slowly with the number of jobs, not with the history. Computed
-// ticks are not included. With a *ledger.PartialError jobs are missing.
+// ticks are not included.
 func (r Reader) Recent(ctx context.Context, q RecentQuery) (Page, error) {
 	d, err := r.Directory(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func (r Reader) Recent(ctx context.Context, q RecentQuery) (Page, error) {
 			return Page{}, err
 		}
 	}
-	return m.page(), m.gap
+	return m.page(), nil
 }
 
 // Page returns the latest entries of the named job. With q.Ticks it includes computed

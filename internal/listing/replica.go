@@ -80,8 +80,7 @@ func NewReplica(r scheduler.Replica) Replica {
 	return row
 }
 
-// Replicas lists the replicas that were seen lately. With a
-// *ledger.PartialError some may be missing.
+// Replicas lists the replicas that were seen lately.
 func (r Reader) Replicas(ctx context.Context) ([]Replica, error) {
 	list, err := r.Roster.Replicas(ctx)
 	return rowsOf(list, err, NewReplica)

@@ -49,7 +49,7 @@ func (s entriesOf) Skim(_ context.Context, list []ledger.Stretch, _ bool) ([]led
 	return slices.Repeat([]ledger.Skimmed{{Trimmed: s.trimmed}}, len(list)), nil
 }
 
-func (s entriesOf) RemembersSince(string) (time.Time, bool) { return s.since, true }
+func (s entriesOf) RemembersSince() (time.Time, bool) { return s.since, true }
 
 // Ticks that have no entry are shown: between entries, and since the last one where no
 // replica serves the job. It is 24.5 hours after the job was served first.

@@ -71,7 +71,7 @@ func (a *Acts) limit(act acts.Act) any {
 
 // clock is the nodes' time: the local clock, corrected by the median offset.
 func (a *Acts) clock() time.Time {
-	ahead, _ := members.ClockOffset(a.set)
+	ahead, _ := a.set.ClockOffset()
 	return time.Now().Add(-ahead).Truncate(time.Millisecond).UTC()
 }
 

@@ -70,7 +70,7 @@ func (l *Ledger) Ticks(ctx context.Context, q ledger.Query) ([]ledger.Entry, err
 }
 
 // RemembersSince implements [ledger.Rememberer].
-func (l *Ledger) RemembersSince(string) (time.Time, bool) { return l.set.RemembersSince() }
+func (l *Ledger) RemembersSince() (time.Time, bool) { return l.set.RemembersSince() }
 
 var (
 	_ ledger.Rememberer = (*Ledger)(nil)

@@ -11,15 +11,11 @@ import (
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
-	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Reader reads what the nodes keep of jobs and replicas.
 func (c *Cluster) Reader() listing.Reader {
-	return listing.Reader{
-		Ledger: c.Ledger, Roster: c.Roster, JobSets: c.JobSets, Acts: c.Acts,
-		CellOf: func(key string) string { return c.Of(key).Cell() },
-	}
+	return listing.Reader{Ledger: c.Ledger, Roster: c.Ledger, JobSets: c.Ledger, Acts: c.Acts}
 }
 
 // Control asks for acts for the whole cluster.
@@ -32,63 +28,33 @@ func (c *Cluster) Control() listing.Control {
 		case errors.Is(err, locking.ErrReason):
 			err = &listing.InvalidError{Msg: err.Error()}
 		}
-		return lockRow(c.Of(name).Cell(), h), err
+		return lockRow(h), err
 	}}
 }
 
-// Nodes looks at all nodes and lists them, those of cells in the order of their
-// names.
-func (c *Cluster) Nodes(ctx context.Context) []listing.Node {
-	var rows []listing.Node
-	for _, s := range c.Sets {
-		rows = append(rows, NodeRows(s.Cell(), s.Inspect(ctx))...)
-	}
-	return rows
-}
+// Nodes looks at all nodes and lists them.
+func (c *Cluster) Nodes(ctx context.Context) []listing.Node { return NodeRows(c.Set.Inspect(ctx)) }
 
 // Checks judges all nodes, and the machine that it runs on.
-func (c *Cluster) Checks(ctx context.Context) []listing.Check {
-	var rows []listing.Check
-	for _, s := range c.Sets {
-		rows = append(rows, CheckRows(s.Cell(), s.Check(ctx))...)
-	}
-	return rows
-}
+func (c *Cluster) Checks(ctx context.Context) []listing.Check { return CheckRows(c.Set.Check(ctx)) }
 
-// Locks lists who holds which lock. Without a quorum of any cell the error is a
-// locking.ErrNoQuorum; with a *ledger.PartialError, which is one, too, those of
-// the cells that it names are missing.
+// Locks lists who holds which lock. Without a quorum the error is a locking.ErrNoQuorum.
 func (c *Cluster) Locks(ctx context.Context) ([]listing.Lock, error) {
-	var rows []listing.Lock
-	var errs []error
-	silent := map[string]bool{}
-	for _, s := range c.Sets {
-		list, err := redlock.Holders(ctx, s)
-		rows = append(rows, LockRows(s.Cell(), list)...)
-		if err != nil {
-			silent[s.Cell()] = true
-			errs = append(errs, listing.InCell(s.Cell(), err))
-		}
-	}
-	err := errors.Join(errs...)
-	if err != nil && len(errs) < len(c.Sets) {
-		err = &ledger.PartialError{Err: err, Lacks: func(key string) bool { return silent[c.Of(key).Cell()] }}
-	}
-	return rows, err
+	list, err := redlock.Holders(ctx, c.Set)
+	return LockRows(list), err
 }
 
-// NodeRows lists the nodes of a cell, or of the only group.
-func NodeRows(cell string, all []members.Status) []listing.Node {
+// NodeRows lists the nodes.
+func NodeRows(all []members.Status) []listing.Node {
 	var rows []listing.Node
 	for _, s := range all {
-		rows = append(rows, nodeRow(cell, s))
+		rows = append(rows, nodeRow(s))
 	}
 	return rows
 }
 
-func nodeRow(cell string, s members.Status) listing.Node {
+func nodeRow(s members.Status) listing.Node {
 	row := listing.Node{
-		Cell: listing.Optional(cell),
 		Node: s.Name, URL: s.URL, State: nodeState(s), Since: listing.Stamp(s.Since), VouchesAt: listing.Stamp(s.VouchesAt),
 		Members: s.Members, Role: listing.Optional(s.Role), Version: listing.Optional(s.Version),
 		RunID: listing.Optional(s.RunID), Embedded: s.Embedded, Persistence: listing.Optional(s.Persistence),
@@ -142,23 +108,22 @@ func nodeState(s members.Status) string {
 	return listing.NodeAbstaining
 }
 
-// CheckRows lists how the nodes of a cell, or of the only group, were judged.
-func CheckRows(cell string, c members.Checkup) []listing.Check {
+// CheckRows lists how the nodes were judged.
+func CheckRows(c members.Checkup) []listing.Check {
 	var rows []listing.Check
 	for _, n := range c.Nodes {
-		rows = append(rows, checkRow(cell, n))
+		rows = append(rows, checkRow(n))
 	}
 	if len(c.Local) > 0 {
 		rows = append(rows, listing.Check{
-			Cell: listing.Optional(cell), State: "local", Verdict: members.Fix.String(), Findings: findingRows(c.Local),
+			State: "local", Verdict: members.Fix.String(), Findings: findingRows(c.Local),
 		})
 	}
 	return rows
 }
 
-func checkRow(cell string, n members.Condition) listing.Check {
+func checkRow(n members.Condition) listing.Check {
 	row := listing.Check{
-		Cell: listing.Optional(cell),
 		Node: listing.Optional(n.Name), State: nodeState(n.Status), Verdict: "ok", MayRestart: n.MayRestart,
 		Findings: findingRows(n.Findings), Version: listing.Optional(n.Version), Persistence: listing.Optional(n.Persistence),
 		Fsync: listing.Optional(n.Fsync), Eviction: listing.Optional(n.MaxmemoryPolicy),
@@ -179,19 +144,18 @@ func findingRows(findings []members.Finding) []listing.Finding {
 	return rows
 }
 
-// LockRows lists what is held in a cell, or in the only group.
-func LockRows(cell string, held []locking.Holding) []listing.Lock {
+// LockRows lists what is held.
+func LockRows(held []locking.Holding) []listing.Lock {
 	var rows []listing.Lock
 	for _, h := range held {
-		rows = append(rows, lockRow(cell, h))
+		rows = append(rows, lockRow(h))
 	}
 	return rows
 }
 
-func lockRow(cell string, h locking.Holding) listing.Lock {
+func lockRow(h locking.Holding) listing.Lock {
 	row := listing.Lock{
-		Cell: listing.Optional(cell),
-		Job:  h.Name, State: lockState(h), Holder: listing.Optional(h.Holder), Tick: listing.Stamp(h.Tick), Token: listing.Optional(h.Token),
+		Job: h.Name, State: lockState(h), Holder: listing.Optional(h.Holder), Tick: listing.Stamp(h.Tick), Token: listing.Optional(h.Token),
 		Attempt: listing.Optional(h.Attempt), Since: listing.Stamp(h.Since), Nodes: fmt.Sprintf("%d/%d", h.On.For, h.On.Of),
 		Done: h.Done, Void: h.Void, Beside: h.Beside,
 	}

@@ -14,8 +14,7 @@ const (
 
 // exceptions are larger than the limits, each for a reason.
 var exceptions = map[string]string{
-	"scheduler.engine":    "the state that the loop's goroutine owns; to be divided",
-	"scheduler.publisher": "methods: all that is published of a replica; to be divided",
+	"scheduler.engine": "the state that the loop's goroutine owns; to be divided",
 }
 
 // TestLimits fails if something grows beyond the limits, and if an exception is not

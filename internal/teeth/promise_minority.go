@@ -18,9 +18,6 @@ var minority = promise{
 		{"nodes: answers reach the wrong callers", in(wire, "TestCallsShareARequest", "TestBatchOnNodes"), []edit{
 			{wire + "batch.go", "own, rest, err = cut(rest)", "own, _, err = cut(rest)"},
 		}},
-		{"cells: one without a quorum hides the others", in("internal/cells", "TestRosterDuringAnOutage", "TestActsDuringAnOutage"), []edit{
-			{"internal/cells/ask.go", "case len(all) == len(errs):", "case len(all) > 0:"},
-		}},
 		{"health: Kubernetes restarts replicas in an outage", in(replica, "TestProbes"), []edit{
 			{replica + "probes.go", `respond(w, http.StatusOK, "ok") })`, `respond(w, 200+min(300, 300*len(reasons())), "ok") })`},
 		}},

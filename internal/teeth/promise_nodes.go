@@ -7,9 +7,6 @@ var nodeChanges = promise{
 		{"M1: nodes init accepts a node that served", in(members, "TestInitSeesAClaimAtTheLastMoment"), []edit{
 			{members + "init.lua", "if node[4] then return", "if false then return"},
 		}},
-		{"M1: a node serves another layout of cells", in(members, "TestAnotherLayoutIsRefused"), []edit{
-			{members + "cell.go", "if cell != \"\" {", "if cell == \"-\" {"},
-		}},
 		{"M2: two changes seal one node", in(members, "TestSealsAreCompared"), []edit{
 			{members + "seal.lua", "elseif target[1] ~= arg(1) then", "elseif false then"},
 		}},

@@ -129,7 +129,7 @@ func TestChangesAtOnce(t *testing.T) {
 				var both sync.WaitGroup
 				both.Go(func() { mine = w.change(t, w.wires) })
 				both.Go(func() {
-					others = (members.Change{From: []members.Config{w.from}, To: []members.Config{rival}}).Run(t.Context())
+					others = (members.Change{From: w.from, To: rival}).Run(t.Context())
 				})
 				both.Wait()
 				if mine == nil && others == nil {
@@ -140,7 +140,7 @@ func TestChangesAtOnce(t *testing.T) {
 					return
 				}
 				// The rival has won, or neither has: then it can be finished.
-				if err := (members.Change{From: []members.Config{w.from}, To: []members.Config{rival}}).Run(t.Context()); err != nil {
+				if err := (members.Change{From: w.from, To: rival}).Run(t.Context()); err != nil {
 					t.Errorf("the other change: %v, and then %v", others, err)
 				}
 				if err := w.change(t, w.wires); err == nil {

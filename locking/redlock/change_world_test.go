@@ -193,8 +193,8 @@ func (w *changeWorld) finish(t *testing.T) {
 // change changes the list over the given network.
 func (w *changeWorld) change(t *testing.T, net wire.Transport) error {
 	t.Helper()
-	c := members.Change{From: []members.Config{w.from}, To: []members.Config{w.to}}
-	c.From[0].Transport, c.To[0].Transport = net, net
+	c := members.Change{From: w.from, To: w.to}
+	c.From.Transport, c.To.Transport = net, net
 	return c.Run(t.Context())
 }
 

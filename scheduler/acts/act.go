@@ -40,9 +40,6 @@ type Act struct {
 	Job string `json:"job,omitempty"`
 	Tag string `json:"tag,omitempty"`
 	All bool   `json:"all,omitempty"`
-	// Covers, unless nil, limits a pause by Tag or All to the jobs whose keys it accepts:
-	// if several groups of nodes store acts, some may lack it.
-	Covers func(key string) bool `json:"-"`
 
 	// By and Reason are for readers of the audit log. Pauses need both.
 	By     string `json:"by,omitempty"`

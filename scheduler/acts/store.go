@@ -18,7 +18,7 @@ type Store interface {
 	Do(ctx context.Context, act Act) (Act, error)
 
 	// Open returns the acts in force. It returns locking.ErrNoQuorum when too few nodes
-	// answered, as a *ledger.PartialError if a part of the answer is certain.
+	// answered.
 	Open(ctx context.Context) (Open, error)
 
 	// Close closes a request and stores its result in the audit log. The first result

@@ -34,6 +34,6 @@ type Skimmed struct {
 type Skimmer interface {
 	// Skim returns the entries of each stretch: with perTick one per tick like Store.Ticks,
 	// else one per claim like Store.Runs and one for each tick without a run. Errors are
-	// those of a Store, or a *PartialError: then some jobs have no entries.
+	// those of a Store.
 	Skim(ctx context.Context, stretches []Stretch, perTick bool) ([]Skimmed, error)
 }

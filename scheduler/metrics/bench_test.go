@@ -14,7 +14,7 @@ import (
 // included.
 func BenchmarkRun(b *testing.B) {
 	m := metrics.New(metrics.Config{Jobs: []string{"report"}})
-	n := m.NodesObserver("")
+	n := m.NodesObserver()
 	begun, done := ended(ledger.Running, ""), ended(ledger.Succeeded, "")
 	replies := make([]members.Reply, 5)
 	for i := range replies {

@@ -17,16 +17,13 @@ type Config struct {
 	// Ready reports whether the replica takes ticks. Without it there is no
 	// quorate_replica_ready.
 	Ready func() bool
-	// Groups lists the groups of nodes, one without a name or several cells.
-	// Without it there are no gauges of nodes.
-	Groups func() []Group
+	// Nodes returns the nodes. Without it there are no gauges of nodes.
+	Nodes func() Nodes
 }
 
-// A Group is nodes that decide together: a *members.Set.
-type Group interface {
-	// Cell is the name of the group, empty if it is the only one.
-	Cell() string
-	// Quorum is how many of its nodes decide.
+// Nodes are those of the cluster: a *members.Set.
+type Nodes interface {
+	// Quorum is how many of them decide.
 	Quorum() int
 	// NodeStates returns what is known of each node, without calls.
 	NodeStates() []members.NodeState

@@ -36,24 +36,18 @@ func New(cfg Config) *Metrics {
 	return m
 }
 
-// Begin makes the metrics of a replica, which calls it once. sets are its nodes, and
+// Begin makes the metrics of a replica, which calls it once. nodes are its own, and
 // maxJobs is Config.MaxJobs.
-func (m *Metrics) Begin(r listing.Host, maxJobs int, sets func() []*members.Set) {
+func (m *Metrics) Begin(r listing.Host, maxJobs int, nodes func() *members.Set) {
 	m.begin(Config{
 		Replica: r.ID, Version: r.Version, Jobs: r.Jobs, MaxJobs: maxJobs, Ready: func() bool { return len(r.NotReady()) == 0 },
-		Groups: func() []Group {
-			var groups []Group
-			for _, set := range sets() {
-				groups = append(groups, set)
-			}
-			return groups
-		},
+		Nodes: func() Nodes { return nodes() },
 	})
 }
 
 func (m *Metrics) begin(cfg Config) {
 	m.jobs, m.ticks, m.claims, m.leases = newJobBook(cmp.Or(cfg.MaxJobs, 100), cfg.Jobs), newTicks(), newClaims(), newLeases()
-	m.nodes, m.process = newNodeMeters(cfg.Groups), newProcess(cfg)
+	m.nodes, m.process = newNodeMeters(cfg.Nodes), newProcess(cfg)
 	m.process.jobs.Set(float64(len(cfg.Jobs)))
 	for _, part := range []interface{ collectors() []prometheus.Collector }{
 		m.jobs, m.ticks, m.claims, m.leases, &m.nodes, m.process,

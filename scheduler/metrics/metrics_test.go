@@ -262,31 +262,25 @@ func TestJobLabelsAreBounded(t *testing.T) {
 	}
 }
 
-// A fixed group of nodes.
-type group struct {
-	cell string
-	list []members.NodeState
-}
+// fixedNodes never change.
+type fixedNodes []members.NodeState
 
-func (g group) Cell() string                    { return g.cell }
-func (g group) Quorum() int                     { return len(g.list)/2 + 1 }
-func (g group) NodeStates() []members.NodeState { return g.list }
+func (n fixedNodes) Quorum() int                     { return len(n)/2 + 1 }
+func (n fixedNodes) NodeStates() []members.NodeState { return n }
 
 func TestGaugesOfNodes(t *testing.T) {
 	t.Parallel()
 	votes := members.NodeState{Node: "a", Up: true, Votes: true, Offset: 30 * time.Millisecond, RTT: time.Millisecond}
 	abstains := members.NodeState{Node: "b", Up: true, Offset: -time.Second, RTT: time.Millisecond}
 	gone := members.NodeState{Node: "c"}
-	m := metrics.New(metrics.Config{Groups: func() []metrics.Group {
-		return []metrics.Group{group{"east", []members.NodeState{votes, abstains, gone}}, group{"west", []members.NodeState{votes}}}
-	}, Ready: func() bool { return true }})
+	m := metrics.New(metrics.Config{Nodes: func() metrics.Nodes { return fixedNodes{votes, abstains, gone} }, Ready: func() bool { return true }})
 	want(t, values(t, m), values(t, m), map[string]float64{
-		"node_up{east,a}": 1, "node_up{east,b}": 1, "node_up{east,c}": 0, "node_up{west,a}": 1,
-		"node_voting{east,a}": 1, "node_voting{east,b}": 0, "node_voting{east,c}": 0, "node_voting{west,a}": 1,
-		"node_clock_offset_seconds{east,a}": .03, "node_clock_offset_seconds{east,b}": -1, "node_clock_offset_seconds{west,a}": .03,
-		"quorum_margin{east}": -1, "quorum_margin{west}": 0, "nodes{east}": 3, "nodes{west}": 1, "replica_ready{}": 1,
+		"node_up{a}": 1, "node_up{b}": 1, "node_up{c}": 0,
+		"node_voting{a}": 1, "node_voting{b}": 0, "node_voting{c}": 0,
+		"node_clock_offset_seconds{a}": .03, "node_clock_offset_seconds{b}": -1,
+		"quorum_margin{}": -1, "nodes{}": 3, "replica_ready{}": 1,
 	})
-	if _, ok := values(t, m)["node_clock_offset_seconds{east,c}"]; ok {
+	if _, ok := values(t, m)["node_clock_offset_seconds{c}"]; ok {
 		t.Error("a node that never answered has a clock")
 	}
 }
@@ -294,7 +288,7 @@ func TestGaugesOfNodes(t *testing.T) {
 func TestRepliesOfNodes(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(metrics.Config{})
-	o := m.NodesObserver("east")
+	o := m.NodesObserver()
 	now := time.Now()
 	for range 3 {
 		o.Replied("claim", members.Reply{Node: "a", Code: "OK", Sent: now, Received: now.Add(time.Millisecond), NodeTime: now})
@@ -306,9 +300,9 @@ func TestRepliesOfNodes(t *testing.T) {
 	}
 	got := values(t, m)
 	for name, want := range map[string]float64{
-		"node_replies_total{east,a,ok,claim}": 3, "node_round_trip_seconds{east,a}": 3,
-		"node_replies_total{east,b,down,claim}": 1, "node_round_trip_seconds{east,b}": 0,
-		"node_restarts_total{east,b}": 1,
+		"node_replies_total{a,ok,claim}": 3, "node_round_trip_seconds{a}": 3,
+		"node_replies_total{b,down,claim}": 1, "node_round_trip_seconds{b}": 0,
+		"node_restarts_total{b}": 1,
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %v, want %v", name, got[name], want)
@@ -335,12 +329,10 @@ func TestLint(t *testing.T) {
 
 // full returns Metrics in which every name is told.
 func full() *metrics.Metrics {
-	m := metrics.New(metrics.Config{Jobs: []string{"report"}, Ready: func() bool { return true }, Groups: func() []metrics.Group {
-		return []metrics.Group{group{"", []members.NodeState{{Node: "a", RTT: 1}}}}
-	}})
+	m := metrics.New(metrics.Config{Jobs: []string{"report"}, Ready: func() bool { return true }, Nodes: func() metrics.Nodes { return fixedNodes{{Node: "a", RTT: 1}} }})
 	m.Observe(scheduler.Event{Kind: scheduler.EventClaimed, Entry: ended(ledger.Running, "")})
 	m.Observe(scheduler.Event{Kind: scheduler.EventFinished, Entry: ended(ledger.Succeeded, "")})
-	o := m.NodesObserver("")
+	o := m.NodesObserver()
 	o.Replied("claim", members.Reply{Node: "a", Code: "OK"})
 	o.Restarted("a", noon)
 	return m

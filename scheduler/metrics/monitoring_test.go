@@ -155,7 +155,7 @@ func TestDashboard(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := read(t, pageFile)
-	variables := strings.NewReplacer("$__rate_interval", "5m", "$__range", "6h", "$cluster", "q", "$cell", ".*", "$job_name", ".*")
+	variables := strings.NewReplacer("$__rate_interval", "5m", "$__range", "6h", "$cluster", "q", "$job_name", ".*")
 	var rules bytes.Buffer
 	rules.WriteString("groups: [{name: panels, rules: [\n")
 	panels := slices.DeleteFunc(dashboard.Panels, func(p panel) bool { return p.Type == "row" })

@@ -11,7 +11,7 @@ import (
 
 // nodeMeters are the nodes' answers and states.
 type nodeMeters struct {
-	groups func() []Group
+	nodes func() Nodes
 
 	replies   *prometheus.CounterVec
 	roundTrip *prometheus.HistogramVec
@@ -21,28 +21,27 @@ type nodeMeters struct {
 	margin, listed     *prometheus.Desc
 }
 
-func newNodeMeters(groups func() []Group) nodeMeters {
-	ofNode, ofCell := []string{"cell", "node"}, []string{"cell"}
-	desc := func(name, help string, labels []string) *prometheus.Desc {
+func newNodeMeters(nodes func() Nodes) nodeMeters {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
 	}
 	return nodeMeters{
-		groups: groups,
+		nodes: nodes,
 		replies: counters("node_replies_total", "Calls of a rule at a node by its answer, of which ok is a vote where the rule asks for one; "+
-			"down and unsent: it was not asked; silent: it did not answer in time; error: its server could not.", "cell", "node", "rule", "result"),
-		roundTrip: histograms("node_round_trip_seconds", "How long a node took to answer a request, as the replica saw it.", quick(), ofNode...),
-		restarts:  counters("node_restarts_total", "Restarts of a node that may have cost its memory, as this replica noticed: it abstains for a grace.", ofNode...),
-		up:        desc("node_up", "1 while the node answers; else 0.", ofNode),
-		voting:    desc("node_voting", "1 while the node answers and votes on ticks of now; 0 also while it abstains after a restart, is blank, or refuses this replica.", ofNode),
-		offset:    desc("node_clock_offset_seconds", "How far the clock of the node is ahead of that of this replica, measured over the shortest of the last round trips.", ofNode),
-		margin:    desc("quorum_margin", "Nodes that vote, less the quorum: at 0 one more loss means that nothing can be claimed, below 0 nothing can.", ofCell),
-		listed:    desc("nodes", "Nodes that are configured.", ofCell),
+			"down and unsent: it was not asked; silent: it did not answer in time; error: its server could not.", "node", "rule", "result"),
+		roundTrip: histograms("node_round_trip_seconds", "How long a node took to answer a request, as the replica saw it.", quick(), "node"),
+		restarts:  counters("node_restarts_total", "Restarts of a node that may have cost its memory, as this replica noticed: it abstains for a grace.", "node"),
+		up:        desc("node_up", "1 while the node answers; else 0.", "node"),
+		voting:    desc("node_voting", "1 while the node answers and votes on ticks of now; 0 also while it abstains after a restart, is blank, or refuses this replica.", "node"),
+		offset:    desc("node_clock_offset_seconds", "How far the clock of the node is ahead of that of this replica, measured over the shortest of the last round trips.", "node"),
+		margin:    desc("quorum_margin", "Nodes that vote, less the quorum: at 0 one more loss means that nothing can be claimed, below 0 nothing can."),
+		listed:    desc("nodes", "Nodes that are configured."),
 	}
 }
 
 func (m *nodeMeters) collectors() []prometheus.Collector {
 	list := []prometheus.Collector{m.replies, m.roundTrip, m.restarts}
-	if m.groups != nil {
+	if m.nodes != nil {
 		list = append(list, (*nodeStates)(m))
 	}
 	return list
@@ -63,45 +62,44 @@ func (s *nodeStates) Collect(out chan<- prometheus.Metric) {
 	set := func(d *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	for _, g := range s.groups() {
-		cell, list, votes := g.Cell(), g.NodeStates(), 0
-		for _, n := range list {
-			set(s.up, flag(n.Up), cell, n.Node)
-			set(s.voting, flag(n.Votes), cell, n.Node)
-			if n.RTT > 0 { // else its clock is unknown
-				set(s.offset, n.Offset.Seconds(), cell, n.Node)
-			}
-			if n.Votes {
-				votes++
-			}
+	nodes := s.nodes()
+	list, votes := nodes.NodeStates(), 0
+	for _, n := range list {
+		set(s.up, flag(n.Up), n.Node)
+		set(s.voting, flag(n.Votes), n.Node)
+		if n.RTT > 0 { // else its clock is unknown
+			set(s.offset, n.Offset.Seconds(), n.Node)
 		}
-		set(s.margin, float64(votes-g.Quorum()), cell)
-		set(s.listed, float64(len(list)), cell)
+		if n.Votes {
+			votes++
+		}
 	}
+	set(s.margin, float64(votes-nodes.Quorum()))
+	set(s.listed, float64(len(list)))
 }
 
-// NodesObserver counts what the nodes of a cell answer, empty for the only group.
-func (m *Metrics) NodesObserver(cell string) members.Observer {
+// NodesObserver counts what the nodes answer.
+func (m *Metrics) NodesObserver() members.Observer {
 	known := &answers{seen: map[[3]string]bool{}}
 	return members.Observer{
 		Replied: func(rule string, r members.Reply) {
-			m.nodes.replies.WithLabelValues(cell, r.Node, rule, known.result(rule, r)).Inc()
-			trip := m.nodes.roundTrip.WithLabelValues(cell, r.Node)
+			m.nodes.replies.WithLabelValues(r.Node, rule, known.result(rule, r)).Inc()
+			trip := m.nodes.roundTrip.WithLabelValues(r.Node)
 			if !r.NodeTime.IsZero() {
 				trip.Observe(r.Received.Sub(r.Sent).Seconds())
 			}
 		},
-		Restarted: func(node string, _ time.Time) { m.nodes.restarts.WithLabelValues(cell, node).Inc() },
+		Restarted: func(node string, _ time.Time) { m.nodes.restarts.WithLabelValues(node).Inc() },
 	}
 }
 
-// answers are those of a cell that have a series of their own.
+// answers are those that have a series of their own.
 type answers struct {
 	mu   sync.Mutex
 	seen map[[3]string]bool // by node, rule and result
 }
 
-// maxAnswers bounds the series of a cell: a node that answers what no rule says
+// maxAnswers bounds the series: a node that answers what no rule says
 // must not make more.
 const maxAnswers = 2000
 

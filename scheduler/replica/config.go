@@ -150,7 +150,7 @@ func put[T comparable](p *program, field *T, value T, at ...string) {
 
 func (r Redis) over(p *program) {
 	if r.Nodes != nil {
-		p.Redis.Nodes, p.Redis.Cells = nil, nil
+		p.Redis.Nodes = nil
 		for _, url := range r.Nodes {
 			p.Redis.Nodes = append(p.Redis.Nodes, config.NodeEntry{URL: url})
 		}

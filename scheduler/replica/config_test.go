@@ -45,7 +45,7 @@ func TestZeroValuesAreDefaults(t *testing.T) {
 func TestProgramGoesBeforeTheFile(t *testing.T) {
 	t.Parallel()
 	file := write(t, `
-redis: {cells: {east: {nodes: [redis://e]}, west: {nodes: [redis://w]}}}
+redis: {nodes: [redis://e, redis://f, redis://g]}
 scheduler: {timezone: Europe/Paris}
 defaults: {timeout: 5m, history: {keep: 7}}
 jobs: {a: {func: nothing, schedule: "@daily"}}
@@ -63,7 +63,7 @@ jobs: {a: {func: nothing, schedule: "@daily"}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(made.Redis.Cells) != 0 || made.Redis.Nodes[0].URL != "redis://h" || made.Scheduler.Timezone != "Europe/Paris" || made.SchedulerConfig().SafetyMargin != 500*time.Millisecond {
+	if len(made.Redis.Nodes) != 1 || made.Redis.Nodes[0].URL != "redis://h" || made.Scheduler.Timezone != "Europe/Paris" || made.SchedulerConfig().SafetyMargin != 500*time.Millisecond {
 		t.Errorf("got %+v, %+v, %+v", made.Redis, made.Scheduler, made.Lock)
 	}
 	b := made.Jobs["b"]

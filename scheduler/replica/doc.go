@@ -38,7 +38,6 @@
 // Run joins the nodes, trying until a quorum of them answers, and says in words
 // what it waits for. A refusal of the nodes, which no waiting can mend, ends it.
 // /healthz, /readyz and /metrics, on http.probes_listen or else on http.listen, serve
-// from the very start.
-// With redis.cells that holds for each cell: the replica begins when one has been
-// joined, and goes on joining the others. When the context ends the replica drains as package scheduler describes.
+// from the very start. When the context ends the replica drains as package scheduler
+// describes.
 package replica

@@ -31,7 +31,7 @@ func TestHistoryAfterAChangeOfTheList(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cluster := nodesOf(t, cfg)[0]
+			cluster := nodesOf(t, cfg)
 			cluster.Dial, cluster.Embedded = minis.Dial, true
 			return cfg, cluster
 		}
@@ -49,7 +49,7 @@ func TestHistoryAfterAChangeOfTheList(t *testing.T) {
 		minis.Start(1, true)
 		time.Sleep(5 * time.Minute)
 		first()
-		if err := (members.Change{From: []members.Config{old}, To: []members.Config{next}}).Run(t.Context()); err != nil {
+		if err := (members.Change{From: old, To: next}).Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		second := startAll(t, three, &noted, minis)

@@ -21,16 +21,16 @@ func (r *Replica) beginMetrics(cfg *config.Config, list []scheduler.Job, m Metri
 	for _, job := range list {
 		about.Jobs = append(about.Jobs, job.Name)
 	}
-	m.Begin(about, most, func() []*members.Set { return r.cluster.Sets })
+	m.Begin(about, most, func() *members.Set { return r.cluster.Set })
 	r.metrics = m
 }
 
-// counting adds m, if any, to the observer o of a cell's nodes.
-func counting(o members.Observer, cell string, m Metrics) members.Observer {
+// counting adds m, if any, to the observer o of the nodes.
+func counting(o members.Observer, m Metrics) members.Observer {
 	if m == nil {
 		return o
 	}
-	counted, restarted := m.NodesObserver(cell), o.Restarted
+	counted, restarted := m.NodesObserver(), o.Restarted
 	o.Replied = counted.Replied
 	o.Restarted = func(node string, until time.Time) {
 		counted.Restarted(node, until)

@@ -81,7 +81,7 @@ func TestMetricsOfACluster(t *testing.T) {
 		<-ran
 	}
 	for name, want := range map[string]float64{
-		`quorate_quorum_margin{cell=""}`: 6, `quorate_nodes{cell=""}`: 15, "quorate_replica_ready": 3, "quorate_jobs": 3,
+		`quorate_quorum_margin`: 6, `quorate_nodes`: 15, "quorate_replica_ready": 3, "quorate_jobs": 3,
 		`quorate_ticks_total{job_name="tell",outcome="missed"}`: 0,
 	} {
 		if got := sum(name); got != want {
@@ -95,10 +95,10 @@ func TestMetricsOfACluster(t *testing.T) {
 	}
 	victim := set.Nodes()[0].Name()
 	servers[0].Kill()
-	for sum(`quorate_quorum_margin{cell=""}`) != 3 {
+	for sum(`quorate_quorum_margin`) != 3 {
 		<-ran // nothing else stops
 	}
-	if up := sum(fmt.Sprintf(`quorate_node_up{cell="",node=%q}`, victim)); up != 0 {
+	if up := sum(fmt.Sprintf(`quorate_node_up{node=%q}`, victim)); up != 0 {
 		t.Errorf("%v replicas take the dead node for up", up)
 	}
 }

@@ -43,7 +43,7 @@ func TestSixHoursDown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cluster := nodesOf(t, cfg)[0]
+		cluster := nodesOf(t, cfg)
 		cluster.Dial, cluster.Embedded = minis.Dial, true
 		declare(t, cluster)
 

@@ -181,18 +181,16 @@ func (c *crowd) visit(t *testing.T, path string) pageUse {
 func newCrowd(t *testing.T, jobs, entries int) *crowd {
 	t.Helper()
 	c := &crowd{servers: redistest.StartN(t, 5), kept: &listing.DirectoryCache{For: 2 * time.Second}}
-	list, err := config.ReadCluster(config.Source{Environ: []string{}, Path: write(t, fmt.Sprintf("redis: {nodes: [%s], node_timeout: 2s}\n", strings.Join(redistest.URLs(c.servers), ", ")))})
+	nodes, err := config.ReadCluster(config.Source{Environ: []string{}, Path: write(t, fmt.Sprintf("redis: {nodes: [%s], node_timeout: 2s}\n", strings.Join(redistest.URLs(c.servers), ", ")))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range list {
-		list[i].Dial = c.traffic.dial
-	}
-	if c.Cluster, err = redisstore.Open(list); err != nil {
+	nodes.Dial = c.traffic.dial
+	if c.Cluster, err = redisstore.Open(nodes); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.Sets[0].Init(t.Context(), false); err != nil {
+	if err := c.Set.Init(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now().Truncate(time.Minute)
@@ -202,7 +200,7 @@ func newCrowd(t *testing.T, jobs, entries int) *crowd {
 		for j := range jobs {
 			for n := range entries {
 				tick := now.Add(time.Duration(-n) * 5 * time.Minute)
-				pipe.ZAdd(t.Context(), c.Sets[0].JobKey(jobNumber(j), "runs"), redisZ(tick, record(j, n, tick)))
+				pipe.ZAdd(t.Context(), c.Set.JobKey(jobNumber(j), "runs"), redisZ(tick, record(j, n, tick)))
 			}
 		}
 		if _, err := pipe.Exec(t.Context()); err != nil {
@@ -231,7 +229,7 @@ func (c *crowd) publish(t *testing.T, jobs int, now time.Time) {
 			Description: "Sends one of many reports", Tags: []string{"finance"}, ConfigHash: "c",
 		})
 	}
-	if err := c.Roster.Publish(t.Context(), infos); err != nil {
+	if err := c.Ledger.Publish(t.Context(), infos); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -239,7 +237,7 @@ func (c *crowd) publish(t *testing.T, jobs int, now time.Time) {
 // beat keeps the replica that serves the jobs alive.
 func (c *crowd) beat(t *testing.T) {
 	t.Helper()
-	if _, err := c.Roster.Beat(t.Context(), scheduler.Replica{ID: "a", State: scheduler.StateReady, ConfigHash: "c"}); err != nil {
+	if _, err := c.Ledger.Beat(t.Context(), scheduler.Replica{ID: "a", State: scheduler.StateReady, ConfigHash: "c"}); err != nil {
 		t.Fatal(err)
 	}
 }

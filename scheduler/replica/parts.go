@@ -17,9 +17,9 @@ import (
 // Metrics counts what the replica does: new(metrics.Metrics) of package
 // scheduler/metrics, which is a prometheus.Collector, too.
 type Metrics interface {
-	Begin(r listing.Host, maxJobs int, sets func() []*members.Set)
+	Begin(r listing.Host, maxJobs int, nodes func() *members.Set)
 	Observe(e scheduler.Event)
-	NodesObserver(cell string) members.Observer
+	NodesObserver() members.Observer
 	UsersFailed(failed bool)
 	Handler() http.Handler // GET /metrics
 }

@@ -7,11 +7,9 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/redisstore"
-	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 )
@@ -24,7 +22,7 @@ type Replica struct {
 	probeAddr string
 
 	cluster   *redisstore.Cluster
-	cells     []*cell
+	nodes     *nodes
 	scheduler *scheduler.Scheduler
 	observer  scheduler.Observer
 	webhooks  sinks
@@ -82,7 +80,7 @@ func New(cfg Config) (*Replica, error) {
 
 // wire puts the parts together.
 func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica, error) {
-	cluster, err := cfg.Nodes()
+	nodes, err := cfg.Nodes()
 	if err != nil {
 		return nil, err
 	}
@@ -97,16 +95,16 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 	}
 	r := &Replica{id: id, version: options.Version, log: base.With("replica", id), probeAddr: cfg.HTTP.ProbesListen, reload: make(chan struct{}, 1)}
 	r.beginMetrics(cfg, list, options.Metrics)
-	if r.cells, r.cluster, err = openCells(cluster, options.Redis, r.log, r.metrics); err != nil {
+	if r.nodes, r.cluster, err = openNodes(nodes, options.Redis, r.log, r.metrics); err != nil {
 		return nil, err
 	}
 	host, _ := os.Hostname() // listings can do without
 	part := cfg.SchedulerConfig()
 	part.Replica, part.Version, part.Host, part.PID, part.State = id, options.Version, host, os.Getpid(), r.state
-	part.ClockOffset = func() (time.Duration, bool) { return members.ClockOffset(r.cluster.Sets...) }
+	part.ClockOffset = r.cluster.Set.ClockOffset
+	kept := r.cluster.Ledger
 	part.Stores = scheduler.Stores{
-		Locker: lockerOf(r.cells, r.cluster.Layout), Ledger: r.cluster.Ledger, Roster: r.cluster.Roster, JobSets: r.cluster.JobSets,
-		Acts: r.cluster.Acts, Archive: r.cluster.Ledger, Forget: r.cluster.ForgetJob,
+		Locker: r.nodes.locker, Ledger: kept, Roster: kept, JobSets: kept, Archive: kept, Acts: r.cluster.Acts, Forget: r.cluster.ForgetJob,
 	}
 	r.tags.own.Store(tagsIn(list))
 	if r.webhooks, err = newSinks(cfg, id, base, r.tags.tagsOf); err != nil {

@@ -154,7 +154,7 @@ func openCluster(t *testing.T, source config.Source) *members.Set {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := members.Open(cluster[0])
+	set, err := members.Open(cluster)
 	if err != nil {
 		t.Fatal(err)
 	}

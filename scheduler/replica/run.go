@@ -9,9 +9,9 @@ import (
 // Run joins the nodes and runs jobs until ctx ends, then drains; see
 // scheduler.Scheduler.Run. It returns nil after a complete drain, an error
 // matching locking.ErrRefused if the nodes refuse this replica, and a
-// *scheduler.StuckError if jobs did not end. While no quorum of nodes answers, in
-// no cell, it waits. It may be called once, and leaves nothing behind but the functions
-// that a *scheduler.StuckError names.
+// *scheduler.StuckError if jobs did not end. While no quorum of nodes answers,
+// it waits. It may be called once, and leaves nothing behind but the functions that a
+// *scheduler.StuckError names.
 func (r *Replica) Run(ctx context.Context) error {
 	if !r.started.CompareAndSwap(false, true) {
 		return ErrRunTwice
@@ -35,38 +35,20 @@ func (r *Replica) Run(ctx context.Context) error {
 	return err
 }
 
-// serve joins the nodes and runs the scheduler, with somebody looking after the
-// nodes until the drain is over. It begins when one cell has been joined, after
-// each was tried; a cell that refuses this replica ends it, also later.
+// serve joins the nodes and runs the scheduler. It looks after the nodes until the drain
+// is over.
 func (r *Replica) serve(ctx context.Context) error {
-	serving, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	defer context.AfterFunc(serving, func() { r.draining.Store(true) })()
+	defer context.AfterFunc(ctx, func() { r.draining.Store(true) })()
+	if err := r.nodes.join(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	var watcher sync.WaitGroup
-	n := len(r.cells)
-	tried, joined, refused := make(chan struct{}, n), make(chan struct{}, n), make([]error, n)
-	for i, c := range r.cells {
-		watcher.Go(func() {
-			if refused[i] = c.attend(serving, watching, tried, joined); refused[i] != nil {
-				stop(refused[i])
-			}
-		})
-	}
-	for range r.cells {
-		<-tried
-	}
-	select {
-	case <-joined:
-	case <-serving.Done():
-	}
-	var err error
-	if serving.Err() == nil {
-		err = r.schedule(serving, watching, &watcher)
-	}
+	watcher.Go(func() { _ = r.nodes.set.Run(watching) }) // its error is that watching ended
+	err := r.schedule(ctx, watching, &watcher)
 	stopWatching()
 	watcher.Wait()
-	return errors.Join(append(refused, err)...)
+	return err
 }
 
 // schedule runs the scheduler, the webhooks and the reloader.
@@ -80,4 +62,4 @@ func (r *Replica) schedule(ctx, watching context.Context, watcher *sync.WaitGrou
 	return err
 }
 
-func (r *Replica) close() error { return errors.Join(closeLockers(r.cells), r.cluster.Close()) }
+func (r *Replica) close() error { return errors.Join(r.nodes.locker.Close(), r.cluster.Close()) }

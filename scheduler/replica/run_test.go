@@ -118,7 +118,7 @@ func TestRunOnBlankNodesWaitsOneGraceAndSaysSo(t *testing.T) {
 // initialize says that nodes are new.
 func initialize(t *testing.T, cfg *config.Config, dial func(*members.Config)) {
 	t.Helper()
-	cluster := nodesOf(t, cfg)[0]
+	cluster := nodesOf(t, cfg)
 	dial(&cluster)
 	set, err := members.Open(cluster)
 	if err != nil {
@@ -268,13 +268,13 @@ func write(tb testing.TB, text string) string {
 }
 
 // nodesOf returns what the nodes of a configuration are opened with.
-func nodesOf(t *testing.T, cfg *config.Config) []members.Config {
+func nodesOf(t *testing.T, cfg *config.Config) members.Config {
 	t.Helper()
-	list, err := cfg.Nodes()
+	nodes, err := cfg.Nodes()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return list
+	return nodes
 }
 
 // newReplica returns a replica with a configuration that was not read from a file.

@@ -8,25 +8,24 @@ import (
 	"github.com/quorate/quorate/internal/redlock/members"
 )
 
-// A Checkup is the verdict on the nodes of a cell, or on all nodes.
+// A Checkup is the verdict on the nodes.
 type Checkup struct {
-	Cell   string
 	Rows   []listing.Check
 	Advice string // whether the next node may be restarted
 	Silent error  // locking.ErrNoQuorum unless a quorum answers
 	Unwell bool
 }
 
-// Judge returns the checkup of a cell with so many nodes.
-func Judge(cell string, nodes int, c members.Checkup) Checkup {
-	judged := judgeRows(cell, redisstore.CheckRows(cell, c))
+// Judge returns the checkup of so many nodes.
+func Judge(nodes int, c members.Checkup) Checkup {
+	judged := judgeRows(redisstore.CheckRows(c))
 	judged.Advice = advice(c, nodes)
 	return judged
 }
 
-// judgeRows computes the checkup of a cell from its rows.
-func judgeRows(cell string, rows []listing.Check) Checkup {
-	c := Checkup{Cell: cell, Rows: rows, Advice: "no node may be restarted now: too few would vote; quorate nodes says until when"}
+// judgeRows computes the checkup from its rows.
+func judgeRows(rows []listing.Check) Checkup {
+	c := Checkup{Rows: rows, Advice: "no node may be restarted now: too few would vote; quorate nodes says until when"}
 	nodes, answered := 0, 0
 	for _, r := range rows {
 		c.Unwell = c.Unwell || r.Verdict != "ok"
@@ -44,7 +43,7 @@ func judgeRows(cell string, rows []listing.Check) Checkup {
 	if nodes == 1 {
 		c.Advice = advice(members.Checkup{}, 1)
 	}
-	c.Silent = listing.QuorumOf(c.Cell, answered, nodes)
+	c.Silent = listing.QuorumOf(answered, nodes)
 	return c
 }
 

@@ -38,8 +38,7 @@ type Listings interface {
 	Locks(context.Context) ([]listing.Lock, error)
 	Pauses(context.Context) ([]listing.Act, error)
 	Nodes(context.Context) ([]listing.Node, error)
-	// Check checks the nodes of each cell.
-	Check(context.Context) ([]Checkup, error)
+	Check(context.Context) (Checkup, error)
 }
 
 // History has past and next ticks. The job is a parameter, not part of the query.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -39,12 +38,9 @@ func (s *server) Nodes(ctx context.Context) ([]listing.Node, error) {
 	return rows[listing.Node](ctx, s, "/nodes", nil, 0)
 }
 
-func (s *server) Check(ctx context.Context) (list []Checkup, err error) {
+func (s *server) Check(ctx context.Context) (Checkup, error) {
 	all, err := rows[listing.Check](ctx, s, "/nodes/check", nil, 0)
-	for _, cell := range listing.ByCell(all, func(r listing.Check) *string { return r.Cell }) {
-		list = append(list, judgeRows(listing.Text(cell[0].Cell), cell))
-	}
-	return list, err
+	return judgeRows(all), err
 }
 
 func (s *server) Ticks(ctx context.Context, job string, q ledger.Query) ([]listing.Tick, error) {
@@ -64,7 +60,7 @@ func (s *server) Latest(ctx context.Context, since time.Time, limit int) (list [
 	if err != nil {
 		return nil, false, err
 	}
-	return p.Items, p.Next != nil, p.lacks()
+	return p.Items, p.Next != nil, nil
 }
 
 func (s *server) Next(ctx context.Context, limit int) ([]listing.Next, error) {
@@ -93,16 +89,8 @@ const pageSize = 1000
 
 // A page is one page of a listing.
 type page[R any] struct {
-	Items         []R
-	Next, Partial *string
-}
-
-// lacks returns an error if rows of the page are missing.
-func (p page[R]) lacks() error {
-	if p.Partial == nil {
-		return nil
-	}
-	return serverError{*p.Partial, locking.ErrNoQuorum}
+	Items []R
+	Next  *string
 }
 
 // one reads one page.
@@ -123,8 +111,8 @@ func rows[R any](ctx context.Context, s *server, path string, query url.Values, 
 			return nil, err
 		}
 		all = append(all, p.Items...)
-		if err := p.lacks(); err != nil || p.Next == nil || most > 0 && len(all) >= most {
-			return all, err
+		if p.Next == nil || most > 0 && len(all) >= most {
+			return all, nil
 		}
 		query.Set("cursor", *p.Next)
 	}

@@ -3,22 +3,19 @@ package cluster
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redisstore"
-	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// A Store is a Cluster that reads the nodes. If some cells do not answer, it returns the
-// rows of the others.
+// A Store is a Cluster that reads the nodes.
 type Store struct {
 	*redisstore.Cluster
 	listing.Control
@@ -37,7 +34,7 @@ func Open(ctx context.Context, source config.Source, registry *jobs.Registry) (*
 	if err != nil {
 		return nil, err
 	}
-	c.Learn(ctx) // requests carry the epoch of the node list
+	c.Set.Learn(ctx) // requests carry the epoch of the node list
 	control := c.Control()
 	control.Served = served(source)
 	own := control.CheckParams
@@ -70,57 +67,42 @@ func served(source config.Source) func(scheduler.JobInfo) (schedule.Schedule, bo
 
 // About implements Cluster.
 func (s *Store) About() About {
-	return About{"namespace " + s.Sets[0].Namespace(), "Start the nodes that are down; quorate nodes check says what is wrong."}
-}
-
-// EachCell calls f for each cell, and puts the cell's name before its errors.
-func (s *Store) EachCell(f func(*members.Set) error) error {
-	var errs []error
-	for _, set := range s.Sets {
-		errs = append(errs, listing.InCell(set.Cell(), f(set)))
-	}
-	return errors.Join(errs...)
+	return About{"namespace " + s.Set.Namespace(), "Start the nodes that are down; quorate nodes check says what is wrong."}
 }
 
 // Jobs implements Listings.
 func (s *Store) Jobs(ctx context.Context) (rows []listing.Job, warning string, err error) {
 	rows, err = s.Control.Jobs(ctx)
-	if listing.IgnorePartial(err) != nil {
+	if err != nil {
 		return nil, "", err
 	}
-	if unmarked := s.MarkPaused(ctx, rows); listing.IgnorePartial(unmarked) != nil {
-		warning = "pauses are unknown: " + unmarked.Error()
-	} else if unmarked != nil {
-		err = unmarked
+	if err := s.MarkPaused(ctx, rows); err != nil {
+		warning = "pauses are unknown: " + err.Error()
 	}
-	return rows, warning, err
+	return rows, warning, nil
 }
 
 // Locks implements Listings.
 func (s *Store) Locks(ctx context.Context) ([]listing.Lock, error) {
 	rows, err := s.Cluster.Locks(ctx)
-	if listing.IgnorePartial(err) != nil {
+	if err != nil {
 		return nil, err
 	}
-	return append([]listing.Lock{}, rows...), err
+	return append([]listing.Lock{}, rows...), nil
 }
 
 // Nodes implements Listings.
 func (s *Store) Nodes(ctx context.Context) ([]listing.Node, error) {
 	if s.learned {
-		s.Learn(ctx) // the list may have changed since
+		s.Set.Learn(ctx) // the list may have changed since
 	}
 	s.learned = true
 	return s.Cluster.Nodes(ctx), nil
 }
 
 // Check implements Listings.
-func (s *Store) Check(ctx context.Context) ([]Checkup, error) {
-	var list []Checkup
-	for _, set := range s.Sets {
-		list = append(list, Judge(set.Cell(), set.Len(), set.Check(ctx)))
-	}
-	return list, nil
+func (s *Store) Check(ctx context.Context) (Checkup, error) {
+	return Judge(s.Set.Len(), s.Set.Check(ctx)), nil
 }
 
 // Ticks implements History, with computed ticks.
@@ -148,19 +130,19 @@ func (s *Store) Runs(ctx context.Context, job string, q ledger.Query, each bool)
 		page, err = s.Recent(ctx, listing.RecentQuery{Limit: q.Limit, Since: q.Since})
 		entries = page.Entries
 	}
-	if listing.IgnorePartial(err) != nil {
+	if err != nil {
 		return nil, err
 	}
-	return asRows(entries, listing.NewRun), err
+	return asRows(entries, listing.NewRun), nil
 }
 
 // Latest implements History.
 func (s *Store) Latest(ctx context.Context, since time.Time, limit int) (rows []listing.Tick, more bool, err error) {
 	page, err := s.Recent(ctx, listing.RecentQuery{Limit: limit, Ticks: true, Since: since})
-	if listing.IgnorePartial(err) != nil {
+	if err != nil {
 		return nil, false, err
 	}
-	return asRows(page.Entries, listing.NewTick), !page.Next.IsZero(), err
+	return asRows(page.Entries, listing.NewTick), !page.Next.IsZero(), nil
 }
 
 // Next implements History.

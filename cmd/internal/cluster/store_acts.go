@@ -42,7 +42,7 @@ func (s *Store) Trigger(ctx context.Context, act acts.Act) (Request, error) {
 // as the user gave it.
 func (s *Store) ended(ctx context.Context, act acts.Act, name string) (*listing.Run, error) {
 	open, err := s.Cluster.Acts.Open(ctx)
-	if listing.IgnorePartial(err) != nil {
+	if err != nil {
 		return nil, err
 	}
 	list, err := s.Cluster.Ledger.Ticks(ctx, ledger.Query{Job: act.Job, Since: act.At, Before: act.At.Add(time.Millisecond), Limit: 10})
@@ -70,7 +70,7 @@ func (s *Store) ended(ctx context.Context, act acts.Act, name string) (*listing.
 // withdrawn returns an error if a request was closed without a run.
 func (s *Store) withdrawn(ctx context.Context, act acts.Act) error {
 	log, err := s.Cluster.Acts.Audit(ctx, acts.KeepAudit)
-	if listing.IgnorePartial(err) != nil {
+	if err != nil {
 		return err
 	}
 	for _, a := range log {
@@ -123,7 +123,7 @@ func (s *Store) Release(ctx context.Context, act acts.Act, token uint64) (taken 
 	if err := s.Note(ctx, act); err != nil {
 		warning = "the audit log could not record it: " + err.Error()
 	}
-	return redisstore.LockRows("", []locking.Holding{held})[0], warning, nil
+	return redisstore.LockRows([]locking.Holding{held})[0], warning, nil
 }
 
 // ForgetJob deletes the nodes' data about a job that no live replica serves.
@@ -151,11 +151,11 @@ func (s *Store) ForgetJob(ctx context.Context, name string, now time.Time) error
 // may serve one.
 func (s *Store) removed(ctx context.Context, key string, now time.Time) ([]scheduler.JobInfo, error) {
 	known, err := s.Roster.Jobs(ctx)
-	if listing.IgnorePartial(err) != nil {
+	if err != nil {
 		return nil, err
 	}
 	live, err := s.Roster.Replicas(ctx)
-	if listing.IgnorePartial(err) != nil {
+	if err != nil {
 		return nil, err
 	}
 	versions := slices.DeleteFunc(known, func(j scheduler.JobInfo) bool { return j.StoredAs() != key })

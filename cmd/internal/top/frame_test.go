@@ -82,15 +82,6 @@ func TestTopFrames(t *testing.T) {
 	t.Parallel()
 	nothing := snapshot{nodes: troubled().nodes, since: cmdtest.Tick.Add(-time.Hour), read: cmdtest.Tick}
 	unreached := snapshot{nodesErr: errors.New("--server: connection refused"), err: errors.New("--server: connection refused")}
-	cells := troubled()
-	for _, n := range troubled().nodes {
-		n.Cell, n.State, n.Error, n.Why = listing.Optional("south"), "voting", nil, nil
-		cells.nodes = append(cells.nodes, n)
-	}
-	for i := range 5 {
-		cells.nodes[i].Cell = listing.Optional("north")
-	}
-	cells.partial = errors.New("cell north: no quorum: 1 of 5 nodes answered")
 	cut := troubled()
 	cut.since, cut.cut = cmdtest.Tick.Add(-9*time.Minute-50*time.Second), true
 	cut.next[0].Tick, cut.next[0].Start = *listing.Stamp(cmdtest.Tick.Add(-time.Minute)), listing.Stamp(cmdtest.Tick.Add(4*time.Second)) // by jitter
@@ -109,7 +100,6 @@ func TestTopFrames(t *testing.T) {
 		{"never", snapshot{nodes: noQuorum().nodes, err: noQuorum().err}, 80, 24, false, false},
 		{"unreached", unreached, 80, 24, false, false},
 		{"nothing", nothing, 80, 24, false, false},
-		{"cells", cells, 80, 40, false, false},
 		{"thousand", thousand(), 80, 24, false, false},
 		{"cut", cut, 80, 24, false, false},
 		{"help", troubled(), 80, 24, false, true},

@@ -33,7 +33,6 @@ type snapshot struct {
 	running  []listing.Run
 	since    time.Time // start of ticks
 	cut      bool      // there are earlier ticks
-	partial  error     // why some of it is missing
 	read     time.Time // when all but the nodes was read; zero: never
 	took     time.Duration
 	err      error // why the last poll failed
@@ -82,14 +81,7 @@ func readSnapshot(ctx context.Context, s cluster.Cluster, last snapshot, back ti
 	if now.nodesErr = errs[0]; errs[0] != nil {
 		now.nodes = last.nodes
 	}
-	for i, some := range []bool{now.replicas != nil, now.next != nil, now.ticks != nil} {
-		if some {
-			now.partial = cmp.Or(now.partial, errs[i+1])
-		} else {
-			now.err = cmp.Or(now.err, errs[i+1])
-		}
-	}
-	if now.err == nil {
+	if now.err = cmp.Or(errs[1:]...); now.err == nil {
 		now.err = guarded(func() error { return now.addRunning(ctx, s) })
 	}
 	for _, err := range append(errs[:], now.err) {

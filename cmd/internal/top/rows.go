@@ -136,12 +136,11 @@ func (d snapshot) replicaRows(now time.Time) section {
 }
 
 func (d snapshot) nodeRows() section {
-	s := section{title: "NODES", few: 5, grid: grid{drop: []int{5}, cut: []int{6, 2}}}
+	s := section{title: "NODES", few: 5, grid: grid{drop: []int{4}, cut: []int{5, 1}}}
 	for _, n := range d.nodes {
 		level := levelOf(n.Level())
 		s.rows = append(s.rows, []span{
 			shape(level),
-			{listing.Text(n.Cell), faint},
 			{output.Clip(n.Node, 40), bold},
 			{n.State, level},
 			{latency(n), plain},

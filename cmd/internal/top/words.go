@@ -1,10 +1,8 @@
 package top
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -34,9 +32,6 @@ func (d snapshot) words(v view) []textLine {
 	}
 	if d.read.IsZero() {
 		return lines
-	}
-	if d.partial != nil {
-		lines = append(lines, sentence(warn, "Rows are missing: "+d.partial.Error()))
 	}
 	said := []textLine{d.replicaLine(d.asOf(v.now)), d.tickLine(v.now)}
 	if len(d.next) == 0 {
@@ -72,35 +67,16 @@ func (d snapshot) unknown(v view) []textLine {
 	return lines
 }
 
-// mostCells bounds the cells without all votes that are named.
-const mostCells = 3
-
-// marginLines say how many more nodes may fail; with many cells, only those without all
-// votes.
+// marginLines say how many more nodes may fail.
 func (d snapshot) marginLines() []textLine {
-	if d.nodesErr != nil && d.err != nil {
+	switch {
+	case d.nodesErr != nil && d.err != nil:
 		return nil // d.err says the same
-	}
-	if d.nodesErr != nil {
+	case d.nodesErr != nil:
 		return []textLine{sentence(bad, "The votes are unknown: "+failure.Lines(d.nodesErr)[0])}
 	}
-	margins := listing.Margins(d.nodes)
-	if len(margins) == 1 {
-		return []textLine{sentence(levelOf(margins[0].Level), margins[0].Brief)}
-	}
-	lacking := slices.DeleteFunc(slices.Clone(margins), func(m listing.Margin) bool { return levelOf(m.Level) < warn })
-	slices.SortStableFunc(lacking, func(x, y listing.Margin) int { return cmp.Compare(levelOf(y.Level), levelOf(x.Level)) })
-	var lines []textLine
-	for _, m := range lacking[:min(len(lacking), mostCells)] {
-		lines = append(lines, sentence(levelOf(m.Level), m.Brief))
-	}
-	if n := len(lacking) - mostCells; n > 0 {
-		lines = append(lines, sentence(warn, listing.Count(n, "other cell lacks", "other cells lack")+" votes."))
-	}
-	if n := len(margins) - len(lacking); n > 0 {
-		lines = append(lines, sentence(good, fmt.Sprintf("%d of %d cells have all votes.", n, len(margins))))
-	}
-	return lines
+	m := listing.MarginOf(d.nodes)
+	return []textLine{sentence(levelOf(m.Level), m.Brief)}
 }
 
 func levelOf(l listing.Level) style {

@@ -40,7 +40,7 @@ func (l sixNodes) of(numbers ...int) members.Config {
 func change(t *testing.T, from, to members.Config) ([]string, error) {
 	t.Helper()
 	var said []string
-	c := members.Change{From: []members.Config{from}, To: []members.Config{to}, Progress: func(text string) { said = append(said, text) }}
+	c := members.Change{From: from, To: to, Progress: func(text string) { said = append(said, text) }}
 	err := c.Run(t.Context())
 	return said, err
 }
@@ -233,7 +233,7 @@ func TestDryRunChangesNothing(t *testing.T) {
 	l := newSix(t)
 	before := l.Node(0).Dump()
 	var said []string
-	c := members.Change{From: []members.Config{l.of(1, 2, 3)}, To: []members.Config{l.of(1, 4, 5)}, DryRun: true, Progress: func(text string) { said = append(said, text) }}
+	c := members.Change{From: l.of(1, 2, 3), To: l.of(1, 4, 5), DryRun: true, Progress: func(text string) { said = append(said, text) }}
 	if err := c.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -35,11 +35,6 @@ type Config struct {
 	Namespace string
 	// Nodes are 1, 3, 5 or 7 independent masters.
 	Nodes []NodeConfig
-	// Cell is the name of this group of nodes, and Cells the names of all groups that
-	// divide the names between them. Clients with other cells are refused, since they
-	// would look for a name elsewhere. Empty: these nodes decide on all names.
-	Cell  string
-	Cells []string
 	// Username and Password are for nodes whose URL names none.
 	Username string
 	Password string
@@ -168,7 +163,6 @@ func (c Config) Validate() error {
 	if n := len(c.Nodes); n != 1 && n != 3 && n != 5 && n != 7 {
 		errs = append(errs, fmt.Errorf("%d nodes: list 1, 3, 5 or 7 (an even number survives no more failures than one less)", n))
 	}
-	errs = append(errs, c.validateCells())
 	errs = append(errs, c.validateTimes()...)
 	errs = append(errs, validateNodes(c.Nodes)...)
 	return errors.Join(errs...)

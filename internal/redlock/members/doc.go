@@ -32,12 +32,6 @@
 // while fewer than Q of its nodes are without a seal, whether they never had one or
 // lost it.
 //
-// # Cells
-//
-// Several groups of nodes may divide the names between them ([OpenCells]). The names of
-// the cells are part of the list that a node compares. So a node refuses clients that
-// would look for a name in another cell.
-//
 // # The node's record
 //
 // Every key begins with ns, the namespace in braces: {quorate}:node. So all keys of a
@@ -46,9 +40,7 @@
 //
 //	member        compared with each request: the node's name, as the replicas list
 //	              it; hash of the sorted names of the list; epoch, the number of
-//	              changes of the list; restart grace, ms; FormatVersion. With cells,
-//	              the hashed list ends with this cell and all cells:
-//	              @east/east,west
+//	              changes of the list; restart grace, ms; FormatVersion
 //	names         of the list
 //	run_id        of the server when it was last called
 //	since         the node remembers since then, by its own clock, ms; 0: it

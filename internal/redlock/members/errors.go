@@ -80,7 +80,7 @@ func (n *Node) refusalText(what, held string) string {
 	case "info":
 		return fmt.Sprintf("the node's run_id cannot be read (%s): allow the user +info, without it a restart would go unnoticed", held)
 	case "members":
-		return fmt.Sprintf("the node belongs to the list [%s], this replica lists [%s]: give every replica of the namespace the same %s; quorate nodes change moves a cluster to another list", listText(held), listText(s.members.names), s.listedIn())
+		return fmt.Sprintf("the node belongs to the list [%s], this replica lists [%s]: give every replica of the namespace the same redis.nodes; quorate nodes change moves a cluster to another list", held, s.members.names)
 	case "epoch":
 		return fmt.Sprintf("the node's list has epoch %s, this replica's %d: the list was changed; restart the replica with the new configuration", held, s.Epoch())
 	case "name":
@@ -90,7 +90,7 @@ func (n *Node) refusalText(what, held string) string {
 	case "record":
 		return fmt.Sprintf("the key %s there is not Quorate's: another program uses this namespace; delete the key on the node (DEL %s), or choose another namespace", held, held)
 	case "sealed":
-		return fmt.Sprintf("the node is sealed for a change to the list [%s]: finish it with quorate nodes change, then restart the replicas with the configuration of that list", listText(held))
+		return fmt.Sprintf("the node is sealed for a change to the list [%s]: finish it with quorate nodes change, then restart the replicas with the configuration of that list", held)
 	case "clock":
 		return fmt.Sprintf("the node's clock is %sms behind the clocks of the old list's nodes: correct the clocks and try again", held)
 	case "ttl":

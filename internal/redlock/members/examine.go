@@ -284,8 +284,8 @@ func (v view) status() Status {
 		return st
 	}
 	st.Embedded, st.Since, st.Epoch = v.held.embedded, v.held.since, v.held.epoch
-	st.SealedFor, _, _ = readList(v.held.sealedNames)
-	st.Members, _, _ = readList(v.held.names)
+	st.SealedFor = strings.Fields(v.held.sealedNames)
+	st.Members = strings.Fields(v.held.names)
 	st.Vouches = v.held.floor.Before(v.reply.NodeTime)
 	st.VouchesAt = v.held.floor.Add(-st.Offset)
 	if !st.Vouches && st.Err == nil {

@@ -107,7 +107,7 @@ func TestOffsetsAreMeasured(t *testing.T) {
 	m.Node(1).SetTime(time.Now().Add(time.Hour))
 	m.Node(2).SetTime(time.Now().Add(-time.Hour))
 	s := open(t, config(m.URLs(), embedded(m)))
-	if _, known := members.ClockOffset(s); known {
+	if _, known := s.ClockOffset(); known {
 		t.Error("offsets are known before the first call")
 	}
 	if err := s.Join(t.Context()); err != nil {

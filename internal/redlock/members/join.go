@@ -118,8 +118,8 @@ func (c census) mayRecover() bool {
 	return ours+blank >= c.Quorum()
 }
 
-// formatBlank formats the blank nodes, if this cell and the others allow it. It returns
-// how many nodes are then formatted for this list.
+// formatBlank formats the blank nodes, if that is safe. It returns how many nodes are then
+// formatted for this list.
 func (c census) formatBlank(ctx context.Context, may func(census) bool) (int, error) {
 	ours, blank := c.counts()
 	if blank == 0 {
@@ -128,11 +128,6 @@ func (c census) formatBlank(ctx context.Context, may func(census) bool) (int, er
 	if !may(c) {
 		return ours, fmt.Errorf("%w: %d of %d nodes are, and are only formatted when all nodes answer or %d are formatted: start the missing nodes, or if they are gone run: quorate nodes init --recover",
 			ErrBlank, blank, c.Len(), c.Quorum())
-	}
-	if ours < c.Quorum() {
-		if err := c.settled(ctx, may); err != nil {
-			return ours, err
-		}
 	}
 	formatted, err := c.format(ctx, sinceNow)
 	return ours + formatted, err
@@ -197,9 +192,6 @@ func (s *Set) Init(ctx context.Context, recovery bool) error {
 	if !c.mayFormat() {
 		return noQuorum(ours+blank, s.Len(), append(failures(c.views),
 			errors.New("new nodes are declared together: start the missing ones, or if they are gone run: quorate nodes init --recover")))
-	}
-	if err := join(c.settled(ctx, census.mayFormat), s.unserved(ctx)); err != nil {
-		return err
 	}
 	_, err := c.format(ctx, sinceNever)
 	if err = join(err, c.declareNew(ctx)); err == nil {

@@ -24,7 +24,6 @@ type Set struct {
 	members membership
 	rules   rules
 	wake    chan struct{}
-	others  []*Set // the other cells
 
 	running atomic.Bool // Run probes nodes that are down
 }
@@ -45,7 +44,7 @@ func Open(cfg Config) (*Set, error) {
 		s.nodes = append(s.nodes, &Node{name: c.Name, set: s, link: wire.NewLink(c.Name, u, s.wire())})
 		names = append(names, c.Name)
 	}
-	s.members = newMembership(names, cfg.Cell, cfg.Cells)
+	s.members = newMembership(names)
 	return s, nil
 }
 
@@ -170,14 +169,6 @@ func (e *era) seals() int64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.sealedAt
-}
-
-// rest adds the seals of another cell: a change of the layout seals all cells before it
-// opens one.
-func (e *era) rest(sealedAt int64) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.sealedAt = max(e.sealedAt, sealedAt)
 }
 
 // set sets the final epoch.

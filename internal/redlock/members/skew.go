@@ -33,15 +33,9 @@ func skews(nodes []skew, limit time.Duration) []skew {
 	return apart
 }
 
-// ClockOffset returns how far the local clock is ahead of the median of all nodes of
-// all sets; false before the first reply.
-func ClockOffset(sets ...*Set) (time.Duration, bool) {
-	var list []skew
-	for _, s := range sets {
-		list = append(list, s.offsets()...)
-	}
-	return behind(list)
-}
+// ClockOffset returns how far the local clock is ahead of the median of all nodes;
+// false before the first reply.
+func (s *Set) ClockOffset() (time.Duration, bool) { return behind(s.offsets()) }
 
 // behind is the negative median of the offsets.
 func behind(list []skew) (time.Duration, bool) {

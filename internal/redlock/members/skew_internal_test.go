@@ -45,7 +45,7 @@ func TestClockOffset(t *testing.T) {
 	if got, ok := behind([]skew{{by: -3 * time.Second}, {by: time.Hour}, {by: -2 * time.Second}}); got != 2*time.Second || !ok {
 		t.Errorf("ours is ahead by %v, %v", got, ok)
 	}
-	if got, ok := ClockOffset(); ok {
+	if got, ok := new(Set).ClockOffset(); ok {
 		t.Errorf("without a node it is %v", got)
 	}
 }

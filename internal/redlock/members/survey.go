@@ -1,7 +1,6 @@
 package members
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +18,35 @@ type survey struct {
 	epoch int64
 	// proven: a node was opened, so a quorum of the old list was sealed.
 	proven bool
-	// plan is the hash of all new lists if the layout of cells changes.
-	plan string
+}
+
+// look examines all nodes, and refuses a change that cannot succeed before the first
+// node is sealed.
+func look(ctx context.Context, old, next *Set) (*survey, error) {
+	s := &survey{old: old, new: next}
+	s.from, s.to = old.examine(ctx).views, next.examine(ctx).views
+	s.epoch = max(old.Epoch()+1, next.Epoch())
+	next.era.set(s.epoch)
+	old.era.set(s.epoch - 1)
+	s.proven = slices.ContainsFunc(s.to, s.opened)
+	if err := s.judge(); err != nil {
+		return nil, err
+	}
+	return s, join(s.closable(), s.openable())
+}
+
+// change seals the old list and then opens the new one.
+func (s *survey) change(ctx context.Context, say func(string, ...any)) error {
+	sealedAt, err := s.sealAll(ctx, say)
+	if err != nil {
+		return err
+	}
+	for _, v := range s.to {
+		if s.opened(v) {
+			sealedAt = max(sealedAt, v.held.sealedAt)
+		}
+	}
+	return s.openAll(ctx, sealedAt, say)
 }
 
 // judge returns why nodes of the new list forbid the change.
@@ -41,7 +67,7 @@ func (s *survey) unfit(v view) error {
 		return nil //nolint:nilerr // judgeServer says what is wrong with a node that did not answer
 	}
 	return v.node.refuse(
-		"it holds the list [%s] at epoch %d, which is neither the old list nor this change: stop the replicas that use it and delete its keys of this namespace, or list another node", listText(v.held.names), v.held.epoch)
+		"it holds the list [%s] at epoch %d, which is neither the old list nor this change: stop the replicas that use it and delete its keys of this namespace, or list another node", v.held.names, v.held.epoch)
 }
 
 // fits reports whether the node of the new list is, or can become, a member.
@@ -113,14 +139,12 @@ func (s *survey) overlap() bool {
 
 // target identifies what the nodes of the old list are sealed for.
 func (s *survey) target() string {
-	return fmt.Sprintf("%s:%d", cmp.Or(s.plan, s.new.members.hash), s.epoch)
+	return fmt.Sprintf("%s:%d", s.new.members.hash, s.epoch)
 }
 
-// opened reports whether this change has opened the node of the new list. With cells the
-// list alone does not identify the layout: another change may have opened it.
+// opened reports whether this change has opened the node of the new list.
 func (s *survey) opened(v view) bool {
-	plan := planOf(v.held.names)
-	return v.listed() && v.held.epoch == s.epoch && v.held.sealedAt != 0 && (plan == s.plan || plan == "" || s.plan == "")
+	return v.listed() && v.held.epoch == s.epoch && v.held.sealedAt != 0
 }
 
 // inOld reports whether the node of the new list is still a member of the old one.
@@ -143,15 +167,7 @@ func (s *survey) isClosed(v view) bool {
 // saw its seals may still open its list.
 func sealedForOther(n *Node, names string) error {
 	return n.refuse(
-		"it is sealed for a change to the list [%s]: finish that one first (quorate nodes change --to its file; where a node of that list is gone for good, give its name the URL of an empty one), then change from there", listText(names))
-}
-
-// planned is the names of the new list, with the plan.
-func (s *survey) planned() string {
-	if s.plan == "" {
-		return s.new.members.names
-	}
-	return s.new.members.names + planMark + s.plan
+		"it is sealed for a change to the list [%s]: finish that one first (quorate nodes change --to its file; where a node of that list is gone for good, give its name the URL of an empty one), then change from there", names)
 }
 
 func (s *survey) announceSeals(say func(string, ...any)) {
@@ -187,7 +203,7 @@ func (v view) why() string {
 	if v.reply.Err != nil {
 		return v.reply.Err.Error()
 	}
-	return "it holds the list [" + listText(v.held.names) + "]"
+	return "it holds the list [" + v.held.names + "]"
 }
 
 // sealAll seals every node of the old list that it can, and returns the latest clock
@@ -212,7 +228,7 @@ func (s *survey) sealAll(ctx context.Context, say func(string, ...any)) (sealedA
 			say("%s: was opened before", n.name)
 		case r.Code == "OTHER":
 			others = append(others, sealedForOther(n, r.Arg(0)))
-			say("%s: not sealed: it is sealed for the list [%s]", n.name, listText(r.Arg(0)))
+			say("%s: not sealed: it is sealed for the list [%s]", n.name, r.Arg(0))
 		default:
 			say("%s: not sealed: %s", n.name, withoutNode(n.name, r.Err))
 			errs = append(errs, locking.NodeError{Node: n.name, Err: r.Err})
@@ -234,7 +250,7 @@ func (s *survey) sealAll(ctx context.Context, say func(string, ...any)) (sealedA
 // seen a quorum of the old list sealed. It succeeds when a quorum is open.
 func (s *survey) openAll(ctx context.Context, sealedAt int64, say func(string, ...any)) error {
 	replies := each(s.new.nodes, func(n *Node) Reply {
-		return n.run(ctx, s.new.rules.open, s.planned(), sealedAt, s.old.members.hash)
+		return n.run(ctx, s.new.rules.open, s.new.members.names, sealedAt, s.old.members.hash)
 	})
 	open, errs := 0, []error(nil)
 	for i, r := range replies {

@@ -25,7 +25,7 @@ type Configuration struct {
 
 func answerConfiguration(ctx context.Context, c *call) (any, error) {
 	rows, err := c.cfg.Control.Replicas(ctx)
-	if listing.IgnorePartial(err) != nil {
+	if err != nil {
 		return nil, err
 	}
 	answer := Configuration{Replica: c.cfg.Replica, Hashes: map[string]string{}, Sets: listing.ServedSets(rows)}

@@ -135,17 +135,17 @@ func (h *hub) pause(took time.Duration) {
 func (h *hub) poll(ctx context.Context, last *seen) {
 	control := h.server.cfg.Control
 	page, err := control.Recent(ctx, listing.RecentQuery{Limit: polledRows, Ticks: true})
-	if listing.IgnorePartial(err) == nil {
+	if err == nil {
 		last.ticks = broadcastNew(h, last.ticks, page.Entries, tickEvent)
 	}
 	acts, err := control.Audit(ctx, polledRows)
-	if listing.IgnorePartial(err) == nil {
+	if err == nil {
 		last.acts = broadcastNew(h, last.acts, acts, func(a listing.Act) (string, string, any) {
 			return fmt.Sprint(a.ID, a.Closed != nil), "act", a
 		})
 	}
 	replicas, err := control.Replicas(ctx)
-	if listing.IgnorePartial(err) == nil {
+	if err == nil {
 		last.replicas = broadcastNew(h, last.replicas, replicas, func(r listing.Replica) (string, string, any) {
 			return fmt.Sprint(r.ID, r.State, r.Running, listing.Text(r.ConfigHash)), "replica", r
 		})

@@ -18,21 +18,16 @@ type Page[R any] struct {
 	Items []R `json:"items"`
 	// Next is the cursor of the next page; null: this is the last.
 	Next *string `json:"next" jsonschema:"cursor of the next page; null if there is none"`
-	// Partial is why rows are missing; null: none are.
-	Partial *string `json:"partial" jsonschema:"why rows are missing, if some cells have no quorum; else null"`
 }
 
-// pageOf returns rows as a page. A *ledger.PartialError becomes Partial.
+// pageOf returns rows as a page.
 func pageOf[R any](rows []R, err error) (Page[R], error) {
-	if listing.IgnorePartial(err) != nil {
+	if err != nil {
 		return Page[R]{}, err
 	}
 	p := Page[R]{Items: rows}
 	if p.Items == nil {
 		p.Items = []R{}
-	}
-	if err != nil {
-		p.Partial = listing.Optional(err.Error())
 	}
 	return p, nil
 }
@@ -102,7 +97,6 @@ func answerChecks(ctx context.Context, c *call) (any, error) {
 	return pageOf(c.cfg.Nodes.Checks(ctx), nil)
 }
 
-// answerLocks shows the locks of the cells that answer.
 func answerLocks(ctx context.Context, c *call) (any, error) { return pageOf(c.cfg.Nodes.Locks(ctx)) }
 
 func answerAudit(ctx context.Context, c *call) (any, error) {
@@ -153,18 +147,18 @@ func answerJob(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	rows, err := c.cfg.Control.JobsIn(ctx, d, name)
-	if listing.IgnorePartial(err) != nil {
+	if err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 {
 		return nil, d.Require(d.Key(name))
 	}
 	next, err := c.cfg.Control.NextIn(d, name, time.Now(), nextOfJob)
-	if listing.IgnorePartial(err) != nil {
+	if err != nil {
 		return nil, err
 	}
 	open, err := c.cfg.Control.Acts.Open(ctx)
-	if listing.IgnorePartial(err) != nil {
+	if err != nil {
 		return nil, err
 	}
 	d.MarkNext(next, open.Pauses)
@@ -200,16 +194,16 @@ func answerJobs(ctx context.Context, c *call) (any, error) {
 		names = append(names, v.Name)
 	}
 	if len(names) == 0 {
-		return pageOf([]listing.Job{}, d.Gap)
+		return pageOf([]listing.Job{}, nil)
 	}
 	rows, err := c.cfg.Control.JobsIn(ctx, d, names...)
-	if listing.IgnorePartial(err) != nil {
+	if err != nil {
 		return nil, err
 	}
-	if err := c.cfg.Control.MarkPaused(ctx, rows); listing.IgnorePartial(err) != nil {
+	if err := c.cfg.Control.MarkPaused(ctx, rows); err != nil {
 		return nil, err
 	}
-	p, err := pageOf(rows, err)
+	p, err := pageOf(rows, nil)
 	if more {
 		p.Next = &names[len(names)-1]
 	}

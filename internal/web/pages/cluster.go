@@ -59,7 +59,7 @@ type nodesPage struct {
 
 func loadNodes(ctx context.Context, v *visit) (any, error) {
 	shown := nodesPage{Nodes: v.Nodes.Nodes(ctx)}
-	shown.Lines = quorumLines(v, shown.Nodes)
+	shown.Lines = []line{quorumLine(v, shown.Nodes)}
 	if v.query.Get("check") != "" {
 		shown.Checks = v.Nodes.Checks(ctx)
 	}
@@ -84,7 +84,7 @@ func loadLocks(ctx context.Context, v *visit) (any, error) {
 	recent, err := lastKnown(v, "tokens", func() (listing.Page, error) {
 		return v.Control.Recent(ctx, listing.RecentQuery{Limit: tokensLookedAt})
 	})
-	if listing.IgnorePartial(err) != nil {
+	if err != nil {
 		return nil, err
 	}
 	shown := locksPage{Locks: p.Items}

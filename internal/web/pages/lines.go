@@ -31,7 +31,7 @@ func lineOf(s listing.Sentence, path string) line { return line{s.Level, s.Text,
 
 // words describes the cluster, the most important first.
 func (all *view) words() []line {
-	lines := append(quorumLines(all.visit, all.nodes), all.warningLines()...)
+	lines := append([]line{quorumLine(all.visit, all.nodes)}, all.warningLines()...)
 	if all.unknown != nil {
 		return append(lines, line{listing.Bad, "The state of the replicas is unknown: no quorum of nodes answers.", all.To("/nodes"), all.unknown.Error()})
 	}
@@ -59,13 +59,9 @@ func (all *view) warningLines() []line {
 	return lines
 }
 
-// quorumLines say how many more nodes of each group may fail.
-func quorumLines(v *visit, nodes []listing.Node) []line {
-	var lines []line
-	for _, m := range listing.Margins(nodes) {
-		lines = append(lines, lineOf(m.Sentence, v.To("/nodes")))
-	}
-	return lines
+// quorumLine says how many more nodes may fail.
+func quorumLine(v *visit, nodes []listing.Node) line {
+	return lineOf(listing.MarginOf(nodes).Sentence, v.To("/nodes"))
 }
 
 // replicaLine describes the replicas, and the ones that are gone.

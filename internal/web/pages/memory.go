@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/web/problem"
 )
 
@@ -53,11 +52,11 @@ func (m *memory) find(key string) (data any, at time.Time, ok bool) {
 	return k.data, k.at, ok
 }
 
-// A freshness records which data of a page are missing or from an earlier time.
+// A freshness records which data of a page are from an earlier time.
 type freshness struct {
 	mu    sync.Mutex
 	Stale time.Time // of the oldest data, if it could not be read now; else zero
-	Why   string    // why rows are missing or old, or ""
+	Why   string    // why rows are old, or ""
 }
 
 // outdated records that data on the page is from an earlier time.
@@ -70,22 +69,13 @@ func (f *freshness) outdated(at time.Time, err error) {
 	f.Why = err.Error()
 }
 
-// missing records why rows are missing.
-func (f *freshness) missing(why *string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.Why == "" {
-		f.Why = listing.Text(why)
-	}
-}
-
 // lastKnown returns the result of read or, while no quorum answers, the last result for
 // the key.
 func lastKnown[T any](v *visit, key string, read func() (T, error)) (T, error) {
 	got, err := read()
-	if listing.IgnorePartial(err) == nil {
+	if err == nil {
 		v.memory.keep(key, got, v.Now)
-		return got, err
+		return got, nil
 	}
 	if p := problem.Of(err); p == nil || p.Status < http.StatusInternalServerError {
 		return got, err

@@ -137,7 +137,7 @@ func readView(ctx context.Context, v *visit, span time.Duration) *view {
 	})
 	part(func() (err error) {
 		all.open, err = lastKnown(v, "open", func() (acts.Open, error) { return v.Control.Acts.Open(ctx) })
-		return listing.IgnorePartial(err)
+		return err
 	})
 	part(func() error { return all.readLatest(ctx) })
 	wg.Wait()
@@ -153,7 +153,7 @@ func (all *view) readLatest(ctx context.Context) error {
 		return all.Control.Recent(ctx, listing.RecentQuery{Limit: overviewTicks, Ticks: true, Since: all.asked})
 	})
 	all.since = all.asked
-	if listing.IgnorePartial(err) != nil {
+	if err != nil {
 		return err
 	}
 	all.entries, all.earlier = p.Entries, p.Next

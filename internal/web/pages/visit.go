@@ -86,7 +86,5 @@ func read[T any](ctx context.Context, v *visit, path string, query url.Values, i
 
 // rows reads a page of a listing.
 func rows[R any](ctx context.Context, v *visit, path string, query url.Values, in ...string) (api.Page[R], error) {
-	p, err := read[api.Page[R]](ctx, v, path, query, in...)
-	v.missing(p.Partial)
-	return p, err
+	return read[api.Page[R]](ctx, v, path, query, in...)
 }

@@ -15,8 +15,8 @@ func (j *Job) PausedFor(pauses []acts.Act) ledger.Reason {
 	}
 	for _, covers := range []func(acts.Act) bool{
 		func(a acts.Act) bool { return a.Job == j.StoredAs() },
-		func(a acts.Act) bool { return a.All && covers(a, j.StoredAs()) },
-		func(a acts.Act) bool { return a.Tag != "" && slices.Contains(j.Tags, a.Tag) && covers(a, j.StoredAs()) },
+		func(a acts.Act) bool { return a.All },
+		func(a acts.Act) bool { return a.Tag != "" && slices.Contains(j.Tags, a.Tag) },
 	} {
 		if i := slices.IndexFunc(pauses, covers); i >= 0 {
 			return pausedBy(pauses[i])
@@ -24,9 +24,6 @@ func (j *Job) PausedFor(pauses []acts.Act) ledger.Reason {
 	}
 	return ledger.Reason{}
 }
-
-// covers reports whether a pause of many jobs covers the job with the key.
-func covers(a acts.Act, key string) bool { return a.Covers == nil || a.Covers(key) }
 
 // pausedBy is the reason of a tick that is skipped for the pause.
 func pausedBy(a acts.Act) ledger.Reason {

@@ -58,7 +58,7 @@ type known struct {
 // findUndecided reads the ledger and lists the undecided ticks.
 func (p Span) findUndecided(ctx context.Context, ledger ledger.Store, window time.Duration) (Undecided, error) {
 	starts := p.From.IsZero()
-	if starts && roster.Lacks(p.unread, p.Job.StoredAs()) {
+	if starts && p.unread != nil {
 		return Undecided{}, p.unread
 	}
 	versions := p.versions[p.Job.StoredAs()]
@@ -73,7 +73,7 @@ func (p Span) findUndecided(ctx context.Context, ledger ledger.Store, window tim
 	if err != nil || k.oldest.IsZero() && p.From.IsZero() {
 		return Undecided{}, err // a job without entries has no past
 	}
-	b := roster.Background{Why: p.Why, Ticks: k.ticks, RememberedSince: roster.Remembered(ledger, p.Job.StoredAs())}
+	b := roster.Background{Why: p.Why, Ticks: k.ticks, RememberedSince: roster.Remembered(ledger)}
 	if starts {
 		was := *p.Job
 		was.Schedule = p.schedule(versions)

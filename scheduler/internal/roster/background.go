@@ -2,8 +2,10 @@ package roster
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -17,10 +19,15 @@ type Background struct {
 	Ticks           []time.Time // at which a replica served the job, newest first
 }
 
-// Remembered is since when the ledger remembers the job; zero: always, or unknown.
-func Remembered(store ledger.Store, key string) time.Time {
+// Passing reports whether a read of the ledger may succeed soon.
+func Passing(err error) bool {
+	return errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// Remembered is since when the ledger remembers; zero: always, or unknown.
+func Remembered(store ledger.Store) time.Time {
 	if r, ok := store.(ledger.Rememberer); ok {
-		since, _ := r.RemembersSince(key)
+		since, _ := r.RemembersSince()
 		return since
 	}
 	return time.Time{}

@@ -17,7 +17,7 @@ type Judge struct {
 // Judge returns a Judge for the published job and its known entries. Its Account must be
 // that of the job; see Versions. It asks the ledger what it has dropped.
 func (v Version) Judge(ctx context.Context, ledger ledger.Store, known []ledger.Entry, now time.Time) (Judge, error) {
-	b := Background{Account: v.Account, RememberedSince: Remembered(ledger, v.StoredAs())}
+	b := Background{Account: v.Account, RememberedSince: Remembered(ledger)}
 	var err error
 	if b.trimmed, err = TrimmedUpTo(ctx, ledger, v.StoredAs()); err != nil {
 		return Judge{}, err

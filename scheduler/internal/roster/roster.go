@@ -154,8 +154,7 @@ func servedBy(j JobInfo, live []Replica, now time.Time) string {
 }
 
 // A Roster knows the live replicas and their jobs. It is a hint: only the claim decides
-// which replica runs a tick. Every method may return a *ledger.PartialError beside a part
-// of the result.
+// which replica runs a tick.
 type Roster interface {
 	// Beat announces self, sets its Seen to now, and returns the replicas seen
 	// lately, self included.

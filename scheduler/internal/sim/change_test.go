@@ -103,7 +103,7 @@ func mover(ctx context.Context, w *sim.World, p params, m move, name string, clo
 func operate(ctx context.Context, w *sim.World, m move, when time.Duration) {
 	time.Sleep(when)
 	p := w.NewProcess("operator", sim.NewClock(time.Now(), 0, 0))
-	change := members.Change{From: []members.Config{connection(p, ttl, m.from)}, To: []members.Config{connection(p, ttl, m.to)}}
+	change := members.Change{From: connection(p, ttl, m.from), To: connection(p, ttl, m.to)}
 	for ctx.Err() == nil && change.Run(ctx) != nil {
 		time.Sleep(500 * time.Millisecond)
 	}

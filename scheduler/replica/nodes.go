@@ -1,0 +1,121 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/redisstore"
+	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/redlock"
+)
+
+// Pauses between tries to join the nodes.
+const (
+	firstJoinPause = 250 * time.Millisecond
+	maxJoinPause   = 5 * time.Second
+)
+
+// nodes are those of a replica, which joins them before it claims ticks.
+type nodes struct {
+	set    *members.Set
+	locker *redlock.Locker
+	log    *slog.Logger
+
+	formatted atomic.Bool           // a node was formatted while joining
+	joining   atomic.Pointer[error] // why joining has not succeeded yet
+}
+
+// errNotJoined is the reason before Run.
+var errNotJoined = errors.New("joining the nodes")
+
+// noticeFormatting remembers whether nodes were blank when this replica came.
+func (n *nodes) noticeFormatting(o members.Observer) members.Observer {
+	tell := o.Formatted
+	o.Formatted = func(node string, until time.Time) {
+		n.formatted.Store(true)
+		tell(node, until)
+	}
+	return o
+}
+
+// join tries until a quorum of nodes is there, the nodes refuse, or ctx ends,
+// which is no error.
+func (n *nodes) join(ctx context.Context) error {
+	began := time.Now()
+	for pause := firstJoinPause; ; pause = min(2*pause, maxJoinPause) {
+		err := n.set.Join(ctx)
+		if err == nil {
+			n.joined(time.Since(began), pause != firstJoinPause)
+		}
+		if err == nil || errors.Is(err, locking.ErrRefused) {
+			return err
+		}
+		if pause == firstJoinPause && ctx.Err() == nil {
+			n.log.Warn("no job runs until a quorum of nodes answers; trying again until then", "why", config.OneLine(err.Error()))
+		}
+		n.joining.Store(&err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause/2 + rand.N(pause)):
+		}
+	}
+}
+
+// joined says from when on jobs run.
+func (n *nodes) joined(took time.Duration, retried bool) {
+	n.joining.Store(nil)
+	if retried {
+		n.log.Info("a quorum of nodes answers", "after", took.Round(time.Millisecond))
+	}
+	switch at, ok := n.set.Vouching(); {
+	case !ok || at.IsZero():
+		n.log.Info("ready")
+	case n.formatted.Load():
+		n.log.Warn("new nodes: no tick runs before " + jobs.FormatTick(at.Round(0)) +
+			", since nodes that lost their memory would look the same; `quorate nodes init`, run before the first replica starts, says that nodes are new")
+	default:
+		n.log.Warn("nodes that are new or restarted do not vouch yet: no tick runs before " + jobs.FormatTick(at.Round(0)))
+	}
+}
+
+// notReady says why no tick can run; "" if one can.
+func (n *nodes) notReady() string {
+	if joining := n.joining.Load(); joining != nil {
+		return "waiting for the nodes: " + config.OneLine((*joining).Error())
+	}
+	switch at, ok := n.set.Vouching(); {
+	case !ok:
+		return "no quorum: too few nodes answer: " + oneLine(errors.Join(n.set.Unusable()...))
+	case !at.IsZero():
+		return "waiting for the restart grace of the nodes: no tick runs before " + jobs.FormatTick(at.Round(0))
+	}
+	return ""
+}
+
+// openNodes opens the nodes of a replica and what is kept on them.
+func openNodes(cfg members.Config, options Redis, log *slog.Logger, m Metrics) (*nodes, *redisstore.Cluster, error) {
+	n := &nodes{log: log}
+	n.joining.Store(&errNotJoined)
+	cfg.Observer = counting(n.noticeFormatting(events{log: log}.nodes()), m)
+	cfg.Dial, cfg.Embedded = options.Dial, options.Embedded
+	if options.TLS != nil {
+		cfg.TLS = options.TLS
+	}
+	cluster, err := redisstore.Open(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	n.set = cluster.Set
+	if n.locker, err = redlock.New(n.set, redlock.Options{}); err != nil {
+		return nil, nil, errors.Join(err, cluster.Close())
+	}
+	return n, cluster, nil
+}
