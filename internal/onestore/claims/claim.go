@@ -1,0 +1,257 @@
+package claims
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/quorate/quorate/internal/onestore/records"
+	"github.com/quorate/quorate/internal/rules"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/locking"
+)
+
+const (
+	// maxTries bounds the transactions of a TryAcquire.
+	maxTries = 6
+	// maxEarlier is how many claims that have successors are kept without a look at their
+	// leases.
+	maxEarlier = 16
+)
+
+// streamPlain is the stream of plain locks.
+const streamPlain = "lock"
+
+// A try is one owner. It wins a claim, keeps it and ends it, or is voided.
+type try struct {
+	rules.Try
+	l     *Locker
+	req   locking.Request
+	lease store.Key
+	begun time.Time // before the first request of the transaction that won, or may have won
+	// unsure: a transaction may have won, or may still win, in the life.
+	unsure bool
+	life   string
+	tokens []uint64 // of all transactions
+}
+
+func newTry(l *Locker, req locking.Request, owner string) *try {
+	t := &try{l: l, req: req, Try: rules.Try{
+		Owner: owner, Stream: req.InStream(), Plain: req.Tick.IsZero(), Overlaps: req.Beside, TTL: req.TTL.Milliseconds(),
+	}}
+	if t.Plain {
+		t.Stream = streamPlain
+	} else {
+		t.Tick = req.Tick.UnixMilli()
+	}
+	if req.Mode == locking.AtLeastOnce {
+		t.Mode = rules.AtLeastOnce
+	}
+	t.lease = records.LeaseKey(req.Name, records.Claim{Stream: t.Stream, Tick: t.Tick, Overlaps: t.Overlaps})
+	return t
+}
+
+// TryAcquire implements locking.Locker. When ctx ends, it finishes the request in flight and
+// begins no other. For a request that no store could grant, such as one without a name or
+// with an unsuitable TTL, the error is not an *AcquireError.
+func (l *Locker) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
+	req.TTL = cmp.Or(req.TTL, l.cfg.TTL)
+	if err := l.cfg.check(req); err != nil {
+		return nil, err
+	}
+	t := newTry(l, req, l.cfg.Random(req))
+	lease, err := t.win(ctx)
+	if err != nil {
+		if t.unsure {
+			l.cleaner.repeat(t.void)
+		}
+		return nil, withContext(ctx, err)
+	}
+	return lease, nil
+}
+
+// win makes transactions until one wins, or a rule refuses the claim.
+func (t *try) win(ctx context.Context) (*lease, error) {
+	var unknown error
+	for tries := range maxTries {
+		if tries > 0 && unknown != nil {
+			pause(ctx, t.l.cfg.Timeout/4)
+		}
+		if ctx.Err() != nil {
+			return nil, t.unanswered(unknown)
+		}
+		if !t.unsure {
+			t.begun = time.Now()
+		}
+		v, err := t.read(ctx)
+		if err != nil {
+			if unknown == nil || !errors.Is(err, store.ErrUnavailable) {
+				return nil, t.unanswered(err)
+			}
+			continue
+		}
+		if c := v.claims.Of(t.Owner); t.unsure && c.Open() {
+			return t.found(v, c)
+		}
+		txn, c, refused := t.decide(v)
+		if refused != nil {
+			return nil, t.refused(ctx, v, refused)
+		}
+		o, sent, err := t.l.commit(ctx, v, txn)
+		switch {
+		case err != nil && !errors.Is(err, store.ErrUnavailable):
+			return nil, t.unanswered(err)
+		case err != nil:
+			t.unsure, unknown = true, err
+			t.life = cmp.Or(t.life, v.stamp.Life)
+		case o.Won:
+			return t.granted(c, held{life: v.stamp.Life, version: o.Version, lease: t.leaseOf(v, c), at: sent, clock: o.Stamp.Now})
+		}
+	}
+	if unknown != nil {
+		return nil, t.unanswered(unknown)
+	}
+	return nil, &locking.AcquireError{Reason: locking.ErrSplit, Name: t.req.Name, Votes: locking.Votes{Of: 1}}
+}
+
+// read reads what decides on the claim: a tick that may run beside others needs the job's
+// lease and its own, all others need all leases. More may be an entry.
+func (t *try) read(ctx context.Context, more ...store.Key) (view, error) {
+	more = append(more, records.LeaseKey(t.req.Name, records.Claim{}))
+	if !t.Overlaps {
+		return t.l.readAll(ctx, t.req.Name, more...)
+	}
+	more = append(more, t.lease)
+	v, err := t.l.read(ctx, t.req.Name, more...)
+	if err == nil && len(v.claims.Earlier) > maxEarlier {
+		return t.l.readAll(ctx, t.req.Name, more...)
+	}
+	return v, err
+}
+
+// decide applies LOCK and COMMIT, and returns the transaction that makes the claim.
+func (t *try) decide(v view) (store.Txn, records.Claim, *refusal) {
+	n := t.l.node(v)
+	s, seen := rules.Lock(v.state(t.Try), n, t.Try)
+	if seen.Code != rules.OK {
+		return store.Txn{}, records.Claim{}, &refusal{Answer: seen}
+	}
+	bid := rules.Bid{Token: max(tokenAt(v.stamp.Now), seen.Fence+1), Attempt: seen.Attempt + 1, Note: t.req.Holder}
+	s, got := rules.Commit(s, n, t.Try, bid)
+	if got.Code != rules.OK {
+		return store.Txn{}, records.Claim{}, &refusal{Answer: got, fence: seen.Fence}
+	}
+	t.tokens = append(t.tokens, bid.Token)
+	c := asRecord(t.Stream, s.Streams[t.Stream])
+	return t.claim(v, v.after(s), c), c, nil
+}
+
+// claim is the transaction that makes the claim c, of those after it. It drops the leases that
+// have expired or ended, so their late extensions lose.
+func (t *try) claim(v view, after records.Claims, c records.Claim) store.Txn {
+	var txn store.Txn
+	if before := v.claims.Streams[t.Stream]; before.Overlaps && records.LeaseKey(t.req.Name, before) != t.lease {
+		after.Earlier = append(after.Earlier, before)
+	}
+	earlier := after.Earlier
+	after.Earlier = nil
+	for _, e := range earlier {
+		k := records.LeaseKey(t.req.Name, e)
+		_, known := v.versions[k]
+		switch {
+		case e.Open() && (!known || v.lasts(k)):
+			after.Earlier = append(after.Earlier, e)
+		case !known:
+			txn.Delete = append(txn.Delete, k)
+		}
+	}
+	for k := range v.leases {
+		if k != t.lease && !v.lasts(k) {
+			v.drop(&txn, k)
+		}
+	}
+	v.compare(&txn, records.ClaimsKey(t.req.Name))
+	v.compareLeases(&txn)
+	if v.claims.Fence == 0 {
+		v.compare(&txn, records.ForgottenKey())
+	}
+	txn.Put = append(txn.Put, records.Put(records.ClaimsKey(t.req.Name), after), records.Put(t.lease, t.leaseOf(v, c)))
+	if !t.Plain {
+		txn.Put = append(txn.Put, t.entry(c, records.Started, t.req.Note))
+	}
+	return txn
+}
+
+// leaseOf is the lease of the claim c from the moment of the view on.
+func (t *try) leaseOf(v view, c records.Claim) records.Lease {
+	return records.Lease{Owner: t.Owner, Token: c.Token, Until: v.stamp.Now.UnixMilli() + t.TTL, Evicted: v.evicted(t.lease)}
+}
+
+// entry is the write of the run's entry.
+func (t *try) entry(c records.Claim, k records.Kind, note []byte) store.Write {
+	e := records.Entry{
+		Kind: k, Stream: t.Stream, Tick: t.Tick, Token: c.Token, Attempt: c.Attempt, Owner: t.Owner, Holder: t.req.Holder, Note: records.Note(note),
+	}
+	return records.Put(records.EntryKey(t.req.Name, e), e)
+}
+
+// tokenAt is the token of an instant: 2^20 per second, so claims within one millisecond
+// differ.
+func tokenAt(at time.Time) uint64 {
+	return uint64(at.Unix())<<20 + uint64(at.Nanosecond())<<20/uint64(time.Second)
+}
+
+// found takes the claim c that a transaction with an unknown outcome has made. In another
+// life it does not count: others may know nothing of it.
+func (t *try) found(v view, c records.Claim) (*lease, error) {
+	if v.stamp.Life != t.life {
+		return nil, t.unanswered(errOtherLife)
+	}
+	h := held{life: t.life, lease: v.leases[t.lease], at: t.begun, clock: v.stamp.Now}
+	if h.lease.Owner == t.Owner {
+		h.version = v.versions[t.lease]
+	}
+	return t.granted(c, h)
+}
+
+// granted returns the lease of the claim, unless it is too late.
+func (t *try) granted(c records.Claim, h held) (*lease, error) {
+	l := newLease(t, c, h)
+	if l.isOver() {
+		t.unsure = true
+		return nil, &locking.AcquireError{Reason: locking.ErrTooSlow, Name: t.req.Name, Votes: locking.Votes{For: 1, Of: 1}}
+	}
+	return l, nil
+}
+
+// void ends a try that will never run: rule N6. It writes the claims even if the claim is not
+// there, so that a transaction still under way loses.
+func (t *try) void(ctx context.Context) error {
+	for {
+		v, err := t.l.read(ctx, t.req.Name)
+		if err != nil {
+			return failed("voiding", err)
+		}
+		mine := v.claims.Of(t.Owner)
+		s, _ := rules.Void(v.state(t.Try), t.l.node(v), t.Try, false)
+		after := v.after(s)
+		for i, e := range after.Earlier {
+			after.Earlier[i].Void = e.Void || e.Owner == t.Owner && e.Ended == ""
+		}
+		txn := store.Txn{Put: []store.Write{records.Put(records.ClaimsKey(t.req.Name), after)}}
+		for _, token := range t.tokens {
+			if !t.Plain && mine.Ended == "" {
+				txn.Delete = append(txn.Delete, records.EntryKey(t.req.Name, records.Entry{Stream: t.Stream, Tick: t.Tick, Token: token}))
+			}
+		}
+		v.compare(&txn, records.ClaimsKey(t.req.Name))
+		o, _, err := t.l.commit(ctx, v, txn)
+		if err != nil {
+			return failed("voiding", err)
+		}
+		if o.Won {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package claims_test
+
+import (
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/locking/locktest"
+)
+
+// open opens a Locker on the store, until the test ends.
+func open(tb testing.TB, m *storetest.Memory) *claims.Locker {
+	tb.Helper()
+	l, err := claims.New(m, claims.Config{TTL: ttl, Grace: grace, Timeout: timeout})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+const (
+	ttl     = 30 * time.Second
+	grace   = 40 * time.Second
+	timeout = 200 * time.Millisecond
+)
+
+// newStore returns a store that was declared new.
+func newStore(tb testing.TB) *storetest.Memory {
+	tb.Helper()
+	m := new(storetest.Memory)
+	if err := claims.DeclareNew(tb.Context(), m); err != nil {
+		tb.Fatal(err)
+	}
+	return m
+}
+
+func TestConforms(t *testing.T) {
+	t.Parallel()
+	locktest.Run(t, locktest.Backend{
+		New: func(tb testing.TB) func(string) locking.Locker {
+			tb.Helper()
+			m := newStore(tb)
+			return func(string) locking.Locker { return open(tb, m) }
+		},
+		Short: 1400 * time.Millisecond, // more than four timeouts
+		Bubble: func(t *testing.T, check func(t *testing.T)) {
+			t.Helper()
+			synctest.Test(t, check)
+		},
+	})
+}
+
+// Twenty contenders lock, extend and release; no guarded update is lost.
+// QUORATE_CAMPAIGN=full makes it 10 000 rounds.
+func TestStress(t *testing.T) {
+	t.Parallel()
+	cfg := locktest.StressConfig{Contenders: 20, Rounds: 300, TTL: 10 * time.Second}
+	if os.Getenv("QUORATE_CAMPAIGN") == "full" {
+		cfg.Rounds = 10_000
+	}
+	m := newStore(t)
+	got := locktest.Stress(t, func(string) locking.Locker { return open(t, m) }, cfg)
+	t.Logf("%d contenders: %v", cfg.Contenders, got)
+	if got.Rounds != cfg.Rounds || got.Written != cfg.Rounds || got.Released != cfg.Rounds {
+		t.Errorf("%d rounds, want %d, all written and released", got.Rounds, cfg.Rounds)
+	}
+}

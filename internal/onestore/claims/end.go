@@ -1,0 +1,121 @@
+package claims
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/quorate/quorate/internal/onestore/records"
+	"github.com/quorate/quorate/internal/rules"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/locking"
+)
+
+// Release implements locking.Lease: rule N5, repeated until the store acknowledges it, the
+// deadline has passed, or ctx has ended. Once the store has decided, later calls return the
+// same. If the deadline passed first, the error matches both ErrLeaseLost and ErrNoQuorum.
+func (l *lease) Release(ctx context.Context, note []byte) error { return l.finish(ctx, note, false) }
+
+// HandOver implements locking.Lease: rule N5 with handover, repeated as by Release.
+func (l *lease) HandOver(ctx context.Context, note []byte) error { return l.finish(ctx, note, true) }
+
+func (l *lease) finish(ctx context.Context, note []byte, handover bool) error {
+	if err := l.begin(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	defer l.end()
+	if l.ended {
+		return l.result
+	}
+	for wait := l.t.l.cfg.Timeout / 4; ; wait = min(2*wait, longestPause) {
+		code, err := l.finishOnce(ctx, note, handover)
+		switch {
+		case err != nil && !errors.Is(err, locking.ErrNoQuorum):
+			return l.failed("releasing", err)
+		case code == rules.OK && !l.isOver():
+			l.ended = true
+			return nil
+		case code == rules.OK, code == rules.RanOut:
+			return l.endedWith(locking.ErrExpired)
+		case code == rules.Late:
+			return l.endedWith(locking.ErrLeaseLost)
+		case err != nil && l.isOver():
+			return l.failed("releasing", errors.Join(errEndUnknown, err))
+		case err != nil && !pause(ctx, min(wait, time.Until(l.Deadline()))):
+			return withContext(ctx, l.failed("releasing", err))
+		}
+	}
+}
+
+// endedWith marks the lease as ended, and returns the result.
+func (l *lease) endedWith(result error) error {
+	l.ended, l.result = true, result
+	return l.failed("releasing", result)
+}
+
+// finishOnce reads, applies FINISH, and commits the result. It returns the answer, or none if
+// the transaction lost.
+func (l *lease) finishOnce(ctx context.Context, note []byte, handover bool) (rules.Code, error) {
+	t := l.t
+	v, err := t.read(ctx, l.entry()...)
+	if err != nil {
+		return "", failed("reading it", err)
+	}
+	n, s := t.l.node(v), v.state(t.Try)
+	if len(s.Runs.List) == 0 { // else it has ended already
+		s, _, _ = l.join(v, n, s)
+	}
+	s, a := rules.Finish(s, n, t.Try, rules.End{Handover: handover})
+	if v.versions[records.ClaimsKey(t.req.Name)] == 0 && a.Code == rules.Late {
+		return a.Code, nil // the name was forgotten: leave nothing of it
+	}
+	after := v.after(s)
+	for i, e := range after.Earlier {
+		if e.Owner == t.Owner && e.Open() {
+			after.Earlier[i].Ended, after.Earlier[i].Handed = string(a.Code), handover
+		}
+	}
+	txn := store.Txn{Put: []store.Write{records.Put(records.ClaimsKey(t.req.Name), after)}}
+	v.compare(&txn, records.ClaimsKey(t.req.Name))
+	if v.claims.Of(t.Owner).Owner == "" {
+		v.compareLeases(&txn) // they did not exclude it
+	}
+	if !t.Plain {
+		txn.Put = append(txn.Put, t.entry(l.of, kind(a.Code), note))
+	}
+	o, _, err := t.l.commit(ctx, v, txn)
+	switch {
+	case err != nil:
+		return "", failed("writing it", err)
+	case !o.Won:
+		return "", nil
+	}
+	return a.Code, nil
+}
+
+// entry is the key of the run's entry, if it has one. The entry tells that an unanswered
+// transaction has ended the claim.
+func (l *lease) entry() []store.Key {
+	if l.t.Plain {
+		return nil
+	}
+	return []store.Key{records.EntryKey(l.t.req.Name, records.Entry{Stream: l.of.Stream, Tick: l.of.Tick, Token: l.of.Token})}
+}
+
+// Void implements locking.Lease: rule N6. An error means that the store has not answered; it
+// is tried again in the background.
+func (l *lease) Void(ctx context.Context) error {
+	if err := l.begin(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	defer l.end()
+	if l.ended {
+		return nil
+	}
+	l.ended, l.result = true, locking.ErrLeaseLost
+	if err := l.t.void(ctx); err != nil {
+		l.t.l.cleaner.repeat(l.t.void)
+		return l.failed("voiding", err)
+	}
+	return nil
+}

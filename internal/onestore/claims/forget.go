@@ -1,0 +1,129 @@
+package claims
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/quorate/quorate/internal/onestore/records"
+	"github.com/quorate/quorate/internal/rules"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/locking"
+)
+
+// page is how many records Forget reads or deletes at a time: logs are large.
+const page = 100
+
+// Forget deletes the data of a name that is no longer used: the claims of a job or plain lock,
+// and the job's ledger and logs. It is safe even if the name is used again: the store
+// remembers, for all forgotten names together, the largest token and the latest tick. Tokens
+// keep growing, and no tick up to then runs, of this job or of another that the store does
+// not know.
+//
+// It returns locking.ErrUnknownName if there is nothing to forget. The error matches
+// locking.ErrTaken while the lock is held, and locking.ErrNoQuorum when the store does not
+// answer. Repeating it is harmless.
+func (l *Locker) Forget(ctx context.Context, name string) error {
+	// Runs of a later claim of the name are not among these.
+	past, err := l.past(ctx, name)
+	if err != nil {
+		return failed("forgetting "+name, err)
+	}
+	code, err := l.forgetClaims(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case code == rules.None && len(past) == 0:
+		return fmt.Errorf("%s: %w", name, locking.ErrUnknownName)
+	}
+	for some := range slices.Chunk(past, page) {
+		if err := l.remove(ctx, name, some); err != nil {
+			return failed("forgetting "+name, err)
+		}
+	}
+	return nil
+}
+
+// past lists the keys of a name's entries and logs.
+func (l *Locker) past(ctx context.Context, name string) ([]store.Key, error) {
+	var keys []store.Key
+	for _, r := range []store.Range{store.Of(store.Entries, name), store.Of(store.Logs, name)} {
+		r.Limit = page
+		for {
+			some, err := l.list(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			for _, record := range some {
+				keys = append(keys, record.Key)
+			}
+			if len(some) < page {
+				break
+			}
+			r.From.Sub = some[page-1].Key.Sub + "\x01" // the next key, as none has a zero byte
+		}
+	}
+	return keys, nil
+}
+
+func (l *Locker) list(ctx context.Context, r store.Range) ([]store.Record, error) {
+	ctx, cancel := l.request(ctx)
+	defer cancel()
+	lists, _, err := l.store.List(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return lists[0], nil
+}
+
+// forgetClaims applies FORGET, rule N8, until a transaction wins.
+func (l *Locker) forgetClaims(ctx context.Context, name string) (rules.Code, error) {
+	for ctx.Err() == nil {
+		v, err := l.readAll(ctx, name, records.LeaseKey(name, records.Claim{}))
+		if err != nil {
+			return "", failed("forgetting "+name, err)
+		}
+		_, n, a := rules.Forget(v.state(rules.Try{}), l.node(v))
+		switch {
+		case a.Code == rules.Busy:
+			return "", fmt.Errorf("%s: %w", name, locking.ErrTaken)
+		case v.versions[records.ClaimsKey(name)] == 0:
+			return rules.None, nil
+		}
+		leases, err := l.list(ctx, store.Of(store.Leases, name))
+		if err != nil {
+			return "", failed("forgetting "+name, err)
+		}
+		txn := store.Txn{
+			Put:    []store.Write{records.Put(records.ForgottenKey(), records.Forgotten{Fence: n.GCFence, Tick: n.GCTick})},
+			Delete: []store.Key{records.ClaimsKey(name)},
+		}
+		for _, r := range leases { // those of a later claim come with other claims
+			v.drop(&txn, r.Key)
+		}
+		v.compare(&txn, records.ClaimsKey(name), records.ForgottenKey())
+		v.compareLeases(&txn)
+		o, _, err := l.commit(ctx, v, txn)
+		switch {
+		case err != nil:
+			return "", failed("forgetting "+name, err)
+		case o.Won:
+			return a.Code, nil
+		}
+	}
+	return "", errors.Join(locking.ErrNoQuorum, ctx.Err())
+}
+
+// remove deletes records of a name, in one transaction.
+func (l *Locker) remove(ctx context.Context, name string, keys []store.Key) error {
+	for {
+		v, err := l.read(ctx, name)
+		if err != nil {
+			return err
+		}
+		if o, _, err := l.commit(ctx, v, store.Txn{Delete: keys}); err != nil || o.Won {
+			return err
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package claims
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/quorate/quorate/internal/onestore/records"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/locking"
+)
+
+// Holders lists the locks that are held, and the claims that were neither finished nor given
+// back. It covers jobs and plain locks, sorted by name. If the store does not answer, the
+// error matches locking.ErrNoQuorum.
+func (l *Locker) Holders(ctx context.Context) ([]locking.Holding, error) {
+	held, err := l.holdings(ctx, store.All(store.Claims), store.All(store.Leases))
+	if err != nil {
+		return nil, failed("listing the locks", err)
+	}
+	var list []locking.Holding
+	for _, h := range held {
+		list = append(list, h.Holding)
+	}
+	return list, nil
+}
+
+// A holding is a locking.Holding with the lease to release.
+type holding struct {
+	locking.Holding
+	owner string
+	lease store.Record
+}
+
+// holdings lists what is held among the claims and leases, those of a name with the lease
+// first.
+func (l *Locker) holdings(ctx context.Context, claims, leases store.Range) ([]holding, error) {
+	ctx, cancel := l.request(ctx)
+	defer cancel()
+	found, stamp, err := l.store.List(ctx, claims, leases)
+	if err != nil {
+		return nil, err
+	}
+	leasesOf := map[string][]store.Record{}
+	for _, r := range found[1] {
+		leasesOf[r.Key.Name] = append(leasesOf[r.Key.Name], r)
+	}
+	var list []holding
+	for _, r := range found[0] {
+		c, err := records.Decode[records.Claims](r)
+		if err != nil {
+			return nil, err
+		}
+		some, err := holdingsOf(r.Key.Name, c, leasesOf[r.Key.Name], stamp.Now)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, some...)
+	}
+	return list, nil
+}
+
+// holdingsOf lists the owners whose lease counts, and that of the latest claim if that is open.
+func holdingsOf(name string, claims records.Claims, leases []store.Record, now time.Time) ([]holding, error) {
+	var list []holding
+	for _, r := range leases {
+		lease, err := records.Decode[records.Lease](r)
+		if err != nil {
+			return nil, err
+		}
+		if c := lease.Of(claims, now); c.Owner != "" {
+			h := newHolding(name, c)
+			h.On.For, h.Left, h.lease = 1, time.Duration(lease.Until+1-now.UnixMilli())*time.Millisecond, r
+			list = append(list, h)
+		}
+	}
+	open := claims.Of(claims.Open)
+	if open.Open() && !slices.ContainsFunc(list, func(h holding) bool { return h.owner == open.Owner }) {
+		list = append(list, newHolding(name, open))
+	}
+	slices.SortFunc(list, func(a, b holding) int { return cmp.Or(cmp.Compare(b.On.For, a.On.For), cmp.Compare(b.Token, a.Token)) })
+	return list, nil
+}
+
+func newHolding(name string, c records.Claim) holding {
+	h := holding{owner: c.Owner, Holding: locking.Holding{
+		Name: name, Holder: c.Holder, Stream: c.Stream, Beside: c.Overlaps, Token: locking.Token(c.Token), Attempt: c.Attempt,
+		Since: time.UnixMilli(int64(c.Token * 1000 >> 20)).UTC(), On: locking.Votes{Of: 1},
+	}}
+	if c.Rerun {
+		h.Mode = locking.AtLeastOnce
+	}
+	if c.Tick != 0 {
+		h.Tick = time.UnixMilli(c.Tick).UTC()
+	}
+	return h
+}

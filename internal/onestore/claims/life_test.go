@@ -1,0 +1,133 @@
+package claims_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/onestore/records"
+	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/locking"
+)
+
+func (w *world) declareRestored() {
+	w.Helper()
+	if err := claims.DeclareRestored(w.Context(), w.m); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// A store that nobody has declared new may have lost its memory: it grants claims after a
+// grace, and only of ticks after that.
+func TestBlankStore(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.m = new(storetest.Memory)
+		w.l = w.replica()
+		begun := w.tick(0)
+		w.refused(begun, locking.ErrUnvouched)
+		w.refused(locking.Request{Name: "plain"}, locking.ErrNoQuorum)
+		time.Sleep(grace / 2)
+		w.refused(w.tick(60), locking.ErrFuture) // it votes later
+		time.Sleep(grace/2 + time.Second)
+		w.refused(begun, locking.ErrUnvouched)
+		w.acquire(w.tick(41))
+		if err := claims.DeclareNew(w.Context(), w.m); !errors.Is(err, locking.ErrRefused) {
+			w.Errorf("a store with claims was declared new: %v", err)
+		}
+	})
+}
+
+// A standby that was behind takes over. No tick runs twice, tokens grow, and the holder whose
+// claim it never saw goes on.
+func TestStaleStandby(t *testing.T) {
+	t.Parallel()
+	for _, overlap := range []bool{false, true} {
+		inWorld(t, func(w *world) {
+			request := func(n int) locking.Request {
+				r := w.tick(n)
+				r.Beside = overlap
+				return r
+			}
+			w.release(w.acquire(request(1)))
+			standby := w.m.Backup()
+			time.Sleep(time.Second)
+			ended := w.acquire(request(2))
+			w.release(ended)
+			lease := w.acquire(request(3))
+			w.extends(lease)
+			w.m.Restore(standby)
+
+			w.refused(request(2), locking.ErrUnvouched)
+			w.refused(request(3), locking.ErrUnvouched)
+			w.extends(lease)
+			if e := w.entry(lease.Claim()); e.Kind != records.Started {
+				w.Errorf("the run's entry is %+v", e)
+			}
+			for range 4 {
+				time.Sleep(ttl / 2)
+				w.extends(lease)
+			}
+			w.refused(request(2), locking.ErrUnvouched)
+			w.refused(w.tick(60), locking.ErrTaken)
+			w.release(lease)
+			if e := w.entry(lease.Claim()); e.Kind != records.Finished {
+				w.Errorf("the run's entry is %+v", e)
+			}
+			w.refused(request(3), locking.ErrUnvouched)
+			w.larger(lease, w.acquire(request(60)))
+		})
+	}
+}
+
+// A run that ends right after the failover has ended well, unless another was claimed since.
+func TestEndAfterFailover(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		standby := w.m.Backup()
+		lease := w.acquire(w.tick(1))
+		w.m.Restore(standby)
+		w.release(lease)
+		if e := w.entry(lease.Claim()); e.Kind != records.Finished {
+			w.Errorf("the run's entry is %+v", e)
+		}
+
+		standby = w.m.Backup()
+		time.Sleep(grace + time.Second)
+		lost := w.acquire(w.tick(42))
+		w.m.Restore(standby)
+		w.refused(w.tick(43), locking.ErrUnvouched) // the life is noticed
+		time.Sleep(grace + time.Second)
+		next := w.acquire(w.tick(84))
+		w.larger(lost, next)
+		w.extendsNot(lost)
+		w.wants("Release", lost.Release(w.Context(), nil), locking.ErrLeaseLost)
+		w.extends(next)
+	})
+}
+
+// Without the grace a tick would run twice: so a claim in a life that nobody has noticed is
+// refused, and the life is noted.
+func TestLifeIsNoted(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		for range 3 {
+			w.m.Restore(w.m.Backup())
+			time.Sleep(time.Minute) // nobody asked for a while
+			w.refused(w.tick(1), locking.ErrUnvouched)
+			why := w.l.Watch(w.tick(1), 0).Look(w.Context())
+			if why != nil {
+				w.Errorf("Look = %v, want nil: a claim tells why not", why)
+			}
+			since := time.Now()
+			time.Sleep(grace - time.Second)
+			w.refused(locking.Request{Name: "plain"}, locking.ErrNoQuorum)
+			time.Sleep(2 * time.Second)
+			r := w.tick(0)
+			r.Tick = since.Add(grace + time.Second)
+			w.release(w.acquire(r))
+			w.release(w.acquire(locking.Request{Name: "plain"}))
+		}
+	})
+}

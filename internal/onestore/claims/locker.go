@@ -1,0 +1,74 @@
+package claims
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/locking"
+)
+
+// A Locker grants leases on a store. It may be used by many goroutines.
+type Locker struct {
+	store   store.Store
+	cfg     Config
+	cleaner *cleaner
+}
+
+var _ locking.Watcher = (*Locker)(nil)
+
+// New returns a Locker on a store, which must stay open until the Locker is closed.
+func New(s store.Store, cfg Config) (*Locker, error) {
+	cfg = cfg.WithDefaults()
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &Locker{store: s, cfg: cfg, cleaner: newCleaner(cfg.Timeout/4, cfg.CleanFor)}, nil
+}
+
+// Close stops voiding claims in the background, and waits for requests in flight. Leases
+// stay valid.
+func (l *Locker) Close() error {
+	l.cleaner.close()
+	return nil
+}
+
+// request bounds one request to the store. The end of ctx does not interrupt it, since it
+// might still take effect.
+func (l *Locker) request(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), l.cfg.Timeout)
+}
+
+// unanswered returns why the store has not done something: locking.ErrNoQuorum if trying
+// again makes sense, locking.ErrRefused if not.
+func unanswered(err error) error {
+	if errors.Is(err, store.ErrUnavailable) {
+		return locking.ErrNoQuorum
+	}
+	return locking.ErrRefused
+}
+
+// failed wraps an error of the store.
+func failed(doing string, err error) error {
+	return fmt.Errorf("%s: %w: %w", doing, unanswered(err), err)
+}
+
+// withContext joins err with that of ctx, if it has ended.
+func withContext(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	return errors.Join(err, ctx.Err())
+}
+
+// pause waits until d is over or ctx ends, and reports whether d is over.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}

@@ -1,0 +1,98 @@
+package claims
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quorate/quorate/internal/rules"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/locking"
+)
+
+// storeName names the store in errors.
+const storeName = "store"
+
+// errOtherLife is why a claim whose transaction was not answered does not count.
+var errOtherLife = fmt.Errorf("%w: it has begun another life since the claim", store.ErrUnavailable)
+
+// A refusal is a rule's answer to a request for a claim.
+type refusal struct {
+	rules.Answer
+	fence uint64 // COMMIT refused a token right above it; 0: LOCK refused the request
+}
+
+// reason maps the answer, as redlock does that of a single node.
+func (r refusal) reason(plain bool) error {
+	switch r.Code {
+	case rules.Done:
+		return locking.ErrDone
+	case rules.Later:
+		return locking.ErrSuperseded
+	case rules.Claimed:
+		return locking.ErrClaimed
+	case rules.Busy:
+		return locking.ErrTaken
+	case rules.Abstain:
+		if !plain {
+			return locking.ErrUnvouched
+		}
+	case rules.Future:
+		if r.fence > 0 {
+			return locking.ErrNodeAhead
+		}
+		return locking.ErrFuture
+	}
+	return locking.ErrNoQuorum
+}
+
+// text explains an answer that names no other claim.
+func (r refusal) text(v view, n rules.Node) string {
+	floor := time.UnixMilli(n.Floor).UTC().Format(time.RFC3339Nano)
+	switch {
+	case r.Code == rules.Abstain:
+		return "it may have lost its memory and grants only ticks after " + floor
+	case r.Code == rules.Future && n.Now <= n.Floor:
+		return "it may have lost its memory and grants nothing before " + floor
+	case r.Code == rules.Future && r.fence > 0:
+		by := time.Duration((r.fence-tokenAt(v.stamp.Now))*1000>>20) * time.Millisecond
+		return fmt.Sprintf("its tokens are %v ahead of its clock, which was set back", by.Round(time.Millisecond))
+	case r.Code == rules.Future:
+		return "the tick lies too far ahead of its clock"
+	}
+	return ""
+}
+
+// refused returns the error of a refusal. A life that no replica had noticed is noted.
+func (t *try) refused(ctx context.Context, v view, r *refusal) error {
+	if v.newLife {
+		_, _, _ = t.l.commit(ctx, v, store.Txn{}) // else the next request notes it
+	}
+	return t.l.acquireError(t.req, v, *r)
+}
+
+func (l *Locker) acquireError(req locking.Request, v view, r refusal) *locking.AcquireError {
+	e := &locking.AcquireError{Reason: r.reason(req.Tick.IsZero()), Name: req.Name, Votes: locking.Votes{Of: 1}}
+	if text := r.text(v, l.node(v)); text != "" {
+		e.Nodes = []locking.NodeError{{Node: storeName, Err: errors.New(text)}}
+	}
+	e.Holder, e.HolderToken = r.Claim.Note, locking.Token(r.Claim.Token)
+	if r.Claim.Tick != 0 {
+		e.HolderTick = time.UnixMilli(r.Claim.Tick).UTC()
+	}
+	if r.Left > 0 {
+		e.Until = time.Now().Add(time.Duration(r.Left) * time.Millisecond)
+	}
+	return e
+}
+
+// unanswered returns the error of a try that the store has not decided.
+func (t *try) unanswered(err error) error {
+	e := &locking.AcquireError{Reason: locking.ErrNoQuorum, Name: t.req.Name, Votes: locking.Votes{Of: 1}}
+	if err != nil {
+		e.Reason = unanswered(err)
+		e.Nodes = []locking.NodeError{{Node: storeName, Err: err}}
+	}
+	return e
+}

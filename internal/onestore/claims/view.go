@@ -1,0 +1,172 @@
+package claims
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/quorate/quorate/internal/onestore/records"
+	"github.com/quorate/quorate/internal/rules"
+	"github.com/quorate/quorate/internal/store"
+)
+
+// A view is what was read of a name at one moment.
+type view struct {
+	name      string
+	stamp     store.Stamp
+	versions  map[store.Key]uint64 // of all that was read
+	claims    records.Claims
+	leases    map[store.Key]records.Lease // those that exist
+	entry     records.Entry
+	life      records.Life
+	newLife   bool // the life record has another life
+	forgotten records.Forgotten
+}
+
+// read reads the claims of a name, what concerns all names, and more: leases of the name, or
+// an entry.
+func (l *Locker) read(ctx context.Context, name string, more ...store.Key) (view, error) {
+	ctx, cancel := l.request(ctx)
+	defer cancel()
+	list, stamp, err := l.store.Read(ctx, append([]store.Key{records.ClaimsKey(name), records.LifeKey(), records.ForgottenKey()}, more...)...)
+	if err != nil {
+		return view{}, err
+	}
+	v := view{name: name, stamp: stamp, versions: map[store.Key]uint64{}, leases: map[store.Key]records.Lease{}}
+	for _, r := range list {
+		if err := v.add(r); err != nil {
+			return view{}, err
+		}
+	}
+	// A life that seems to begin a grace ahead was noted before the clock was set back.
+	if now := stamp.Now.UnixMilli(); v.life.Life != stamp.Life || v.life.Since > now+l.cfg.Grace.Milliseconds() {
+		v.newLife, v.life = true, records.Life{Life: stamp.Life, Since: now}
+	}
+	return v, nil
+}
+
+// readAll reads all leases of the name that may count, too.
+func (l *Locker) readAll(ctx context.Context, name string, more ...store.Key) (view, error) {
+	for {
+		v, err := l.read(ctx, name, more...)
+		if err != nil {
+			return v, err
+		}
+		unread := slices.DeleteFunc(v.claims.LeaseKeys(name), func(k store.Key) bool { _, is := v.versions[k]; return is })
+		if len(unread) == 0 {
+			return v, nil
+		}
+		more = append(slices.Clone(more), unread...)
+	}
+}
+
+func (v *view) add(r store.Record) (err error) {
+	v.versions[r.Key] = r.Version
+	switch {
+	case r.Key.Kind == store.Claims:
+		v.claims, err = records.Decode[records.Claims](r)
+	case r.Key.Kind == store.Entries:
+		v.entry, err = records.Decode[records.Entry](r)
+	case r.Key == records.LifeKey():
+		v.life, err = records.Decode[records.Life](r)
+	case r.Key == records.ForgottenKey():
+		v.forgotten, err = records.Decode[records.Forgotten](r)
+	case r.Version > 0:
+		v.leases[r.Key], err = records.Decode[records.Lease](r)
+	}
+	return err
+}
+
+// node is the store, as rules see it.
+func (l *Locker) node(v view) rules.Node {
+	return rules.Node{
+		Now: v.stamp.Now.UnixMilli(), Floor: v.life.Floor(l.cfg.Grace), Grace: l.cfg.Grace.Milliseconds(),
+		GCFence: v.forgotten.Fence, GCTick: v.forgotten.Tick,
+	}
+}
+
+// state is the name's state, as rules see it. A lease is in it if it counts.
+func (v view) state(t rules.Try) rules.State {
+	s := rules.State{
+		Fence: v.claims.Fence, Open: v.claims.Open, Streams: map[string]rules.Claim{},
+		TickLocks: map[rules.Place]rules.Lease{}, Tombstones: map[string]rules.Tombstone{},
+	}
+	for stream, c := range v.claims.Streams {
+		s.Streams[stream] = asRule(c)
+	}
+	for _, lease := range v.leases {
+		lock := rules.Lease{Owner: lease.Owner, Committed: true, Until: lease.Until}
+		switch c := v.claims.Of(lease.Owner); {
+		case !c.Open():
+		case c.Overlaps:
+			s.TickLocks[rules.Place{Stream: c.Stream, Tick: c.Tick}] = lock
+			s.Marker = max(s.Marker, lock.Until)
+		default:
+			s.Lock = lock
+		}
+		for _, e := range lease.Evicted {
+			s.Tombstones[e.Owner] = rules.Tombstone{Reason: e.Reason, Until: e.Until}
+		}
+	}
+	if v.entry.Owner == t.Owner && v.entry.Kind != records.Started {
+		s.Runs.List = []rules.Record{{Owner: t.Owner, Ended: ended(v.entry.Kind)}}
+	}
+	return s
+}
+
+// after returns the claims that s has.
+func (v view) after(s rules.State) records.Claims {
+	c := records.Claims{Fence: s.Fence, Open: s.Open, Streams: map[string]records.Claim{}, Earlier: slices.Clone(v.claims.Earlier)}
+	for stream, claim := range s.Streams {
+		c.Streams[stream] = asRecord(stream, claim)
+	}
+	return c
+}
+
+// lasts reports whether the lease with the key counts.
+func (v view) lasts(k store.Key) bool { return v.leases[k].Of(v.claims, v.stamp.Now).Open() }
+
+// evicted returns the tombstones at a key that are still needed.
+func (v view) evicted(k store.Key) []records.Eviction {
+	return slices.DeleteFunc(slices.Clone(v.leases[k].Evicted), func(e records.Eviction) bool { return v.stamp.Now.UnixMilli() > e.Until })
+}
+
+// drop makes the transaction delete the lease at a key, but for its tombstones.
+func (v view) drop(t *store.Txn, k store.Key) {
+	if list := v.evicted(k); len(list) > 0 {
+		t.Put = append(t.Put, records.Put(k, records.Lease{Evicted: list}))
+		return
+	}
+	t.Delete = append(t.Delete, k)
+}
+
+// compare makes the transaction lose if a record with one of the keys has changed.
+func (v view) compare(t *store.Txn, keys ...store.Key) {
+	for _, k := range keys {
+		t.If = append(t.If, store.Compare{Key: k, Version: v.versions[k]})
+	}
+}
+
+// compareLeases does so for all leases that were read.
+func (v view) compareLeases(t *store.Txn) {
+	for k := range v.versions {
+		if k.Kind == store.Leases {
+			v.compare(t, k)
+		}
+	}
+}
+
+// commit commits t, which rests on v, and notes a new life. It returns the time before the
+// request.
+func (l *Locker) commit(ctx context.Context, v view, t store.Txn) (store.Outcome, time.Time, error) {
+	t.Life = v.stamp.Life
+	v.compare(&t, records.LifeKey())
+	if v.newLife {
+		t.Put = append(t.Put, records.Put(records.LifeKey(), v.life))
+	}
+	ctx, cancel := l.request(ctx)
+	defer cancel()
+	sent := time.Now()
+	o, err := l.store.Commit(ctx, t)
+	return o, sent, err
+}

@@ -1,0 +1,45 @@
+package claims
+
+import (
+	"context"
+	"errors"
+
+	"github.com/quorate/quorate/internal/rules"
+	"github.com/quorate/quorate/locking"
+)
+
+// A watch asks for the state of one tick.
+type watch struct {
+	t *try // for what it asks; it claims nothing
+	// invalid: the store could not grant the request, so it is not asked.
+	invalid bool
+}
+
+// Watch implements locking.Watcher.
+func (l *Locker) Watch(req locking.Request, _ uint64) locking.Watch {
+	if req.TTL == 0 {
+		req.TTL = l.cfg.TTL
+	}
+	return watch{t: newTry(l, req, ""), invalid: l.cfg.check(req) != nil}
+}
+
+// Look implements locking.Watch: rule N10. It takes one request, or two if runs overlap.
+func (w watch) Look(ctx context.Context) error {
+	if asks := !w.invalid && ctx.Err() == nil; !asks {
+		return nil
+	}
+	v, err := w.t.read(ctx)
+	if err != nil {
+		return &locking.AcquireError{
+			Reason: locking.ErrSilent, Name: w.t.req.Name, Votes: locking.Votes{Of: 1}, Nodes: []locking.NodeError{{Node: storeName, Err: err}},
+		}
+	}
+	a := rules.Look(v.state(w.t.Try), w.t.l.node(v), w.t.Try)
+	found := w.t.l.acquireError(w.t.req, v, refusal{Answer: a})
+	for _, reason := range []error{locking.ErrDone, locking.ErrClaimed, locking.ErrTaken} {
+		if errors.Is(found.Reason, reason) {
+			return found
+		}
+	}
+	return nil
+}
