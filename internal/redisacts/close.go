@@ -35,7 +35,7 @@ func (a *Acts) Audit(ctx context.Context, limit int) ([]acts.Act, error) {
 	known := map[string]acts.Act{}
 	for _, r := range replies {
 		for _, text := range r.Args {
-			act, err := decode(text)
+			act, err := acts.Decode([]byte(text))
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", doing, r.Node, err)
 			}

@@ -1,8 +1,6 @@
 package redisacts
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -11,9 +9,6 @@ import (
 
 	"github.com/quorate/quorate/scheduler/acts"
 )
-
-// format is the version of the stored form of an act. A reader refuses newer ones.
-const format = 1
 
 // States of a register, see common.lua.
 const (
@@ -56,23 +51,15 @@ func parseValue(text string) (value, error) {
 	return v, nil
 }
 
-// stored is the JSON of an act with the version of the form.
-type stored struct {
-	V int `json:"v"`
-	acts.Act
-}
-
 // newValue returns the stored form of an act.
 func newValue(act acts.Act) (value, error) {
-	text := new(bytes.Buffer)
-	enc := json.NewEncoder(text)
-	enc.SetEscapeHTML(false) // escaping would make texts up to six times as long
-	if err := enc.Encode(stored{V: format, Act: act}); err != nil {
-		return value{}, fmt.Errorf("encoding an act: %w", err)
+	text, err := act.Encode()
+	if err != nil {
+		return value{}, err
 	}
 	v := value{
 		state: pauseOrResume, at: act.At.UnixMilli(), last: act.Last().UnixMilli(),
-		line: lineOf(act), print: act.Fingerprint(), rest: strings.TrimSpace(text.String()),
+		line: lineOf(act), print: act.Fingerprint(), rest: string(text),
 	}
 	switch {
 	case act.Kind == acts.Resume:
@@ -87,18 +74,7 @@ func newValue(act acts.Act) (value, error) {
 }
 
 // act decodes the act of a value. The value must not be a reservation.
-func (v value) act() (acts.Act, error) { return decode(v.rest) }
-
-func decode(text string) (acts.Act, error) {
-	var s stored
-	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		return acts.Act{}, fmt.Errorf("decoding an act: %w", err)
-	}
-	if s.V > format {
-		return acts.Act{}, fmt.Errorf("an act has version %d, this release reads up to %d: upgrade quorate", s.V, format)
-	}
-	return s.Act, nil
-}
+func (v value) act() (acts.Act, error) { return acts.Decode([]byte(v.rest)) }
 
 // register is the field that stores the act by its ID.
 func register(act acts.Act) string {

@@ -1,0 +1,39 @@
+package acts
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// form is the version of the stored form of an act. A reader refuses newer ones.
+const form = 1
+
+// stored is the JSON of an act with the version of the form.
+type stored struct {
+	V int `json:"v"`
+	Act
+}
+
+// Encode returns the stored form of the act. It is for implementations.
+func (a Act) Encode() ([]byte, error) {
+	text := new(bytes.Buffer)
+	enc := json.NewEncoder(text)
+	enc.SetEscapeHTML(false) // escaping would make texts up to six times as long
+	if err := enc.Encode(stored{V: form, Act: a}); err != nil {
+		return nil, fmt.Errorf("encoding an act: %w", err)
+	}
+	return bytes.TrimSpace(text.Bytes()), nil
+}
+
+// Decode reads the stored form of an act. It is for implementations.
+func Decode(text []byte) (Act, error) {
+	var s stored
+	if err := json.Unmarshal(text, &s); err != nil {
+		return Act{}, fmt.Errorf("decoding an act: %w", err)
+	}
+	if s.V > form {
+		return Act{}, fmt.Errorf("an act has version %d, this release reads up to %d: upgrade quorate", s.V, form)
+	}
+	return s.Act, nil
+}
