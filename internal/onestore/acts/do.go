@@ -1,0 +1,83 @@
+package acts
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/scheduler/acts"
+)
+
+// Do implements [acts.Store].
+func (s *Store) Do(ctx context.Context, act acts.Act) (acts.Act, error) {
+	act, err := act.Ready()
+	if err != nil {
+		return acts.Act{}, err
+	}
+	made := act
+	err = s.change(ctx, fmt.Sprintf("asking for a %s of %s", act.Kind, act.Target()), func() (t *store.Txn, err error) {
+		made, t, err = s.place(ctx, act)
+		return t, err
+	})
+	if err != nil {
+		return acts.Act{}, err
+	}
+	s.maySweep(ctx)
+	return made, nil
+}
+
+// place returns the act with its instant, and what makes it; or the known act with its ID.
+func (s *Store) place(ctx context.Context, act acts.Act) (acts.Act, *store.Txn, error) {
+	id, line, inForce := key("act", act.ID), lineKey(act), "pause"
+	keys := []store.Key{id, line}
+	if act.Kind.Request() {
+		keys, inForce = append(keys, key("open", act.ID)), "open"
+	}
+	lists, stamp, err := s.store.List(ctx, only(id), only(line), store.Of(store.Acts, inForce))
+	if err != nil {
+		return act, nil, err
+	}
+	known, err := decode(slices.Concat(lists[0], lists[1]))
+	if err != nil {
+		return act, nil, err
+	}
+	if len(lists[0]) > 0 {
+		if known[0].Fingerprint() != act.Fingerprint() {
+			err = &acts.ReusedIDError{ID: act.ID}
+		}
+		return known[0], nil, err
+	}
+	if err := s.full(act, lists[2], stamp.Now); err != nil {
+		return act, nil, err
+	}
+	t := &store.Txn{Life: stamp.Life, If: []store.Compare{{Key: id}, {Key: line}}}
+	act.At = stamp.Now.Truncate(time.Millisecond).UTC()
+	for i, last := range known { // at most one: the latest of the line
+		t.If[1].Version = lists[1][i].Version
+		if !last.Last().Before(act.At) {
+			act.At = last.Last().Add(time.Millisecond)
+		}
+	}
+	return act, t, put(t, act, append(keys, logKey("audit", act))...)
+}
+
+// full is the error for one act too many beside those in force.
+func (s *Store) full(act acts.Act, inForce []store.Record, now time.Time) error {
+	most, tooMany := s.most, acts.TooMany(act.Kind, s.most)
+	if act.Kind == acts.Pause {
+		most, tooMany = s.pauses, acts.TooManyPauses(s.pauses)
+	}
+	if act.Kind == acts.Resume || len(inForce) < most {
+		return nil
+	}
+	all, err := decode(inForce)
+	all = slices.DeleteFunc(all, func(a acts.Act) bool {
+		return a.Kind == acts.Resume || a.Kind == acts.Pause && a.Line() == act.Line() || a.Kind.Request() && !a.Expires().After(now)
+	})
+	if err == nil && len(all) >= most {
+		err = tooMany
+	}
+	return err
+}

@@ -1,0 +1,17 @@
+// Package acts keeps the acts of package scheduler/acts on a consistent store. All its
+// records are acts, of the kind store.Acts, each under several keys:
+//
+//	act ID           every act
+//	audit TIME ID    every act and note, newest first
+//	refused TIME ID  a refused act, newest first
+//	open ID          an open request
+//	line LINE        the latest request of a line of acts
+//	pause TARGET     the latest pause or resume of a target
+//
+// A new act compares the record of its ID, so it is made once. It replaces the latest act of
+// its line, and its instant lies after that: so a commit that arrives after a later act of
+// the line loses.
+//
+// One new act in many deletes what is old. The bounds of open requests and of pauses are
+// checked against what was read: competing requests may exceed them by their number.
+package acts
