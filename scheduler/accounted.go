@@ -11,8 +11,8 @@ import (
 // accounted for it: learned, by key.
 func (e *engine) accounted(learned map[string]time.Time) accounts {
 	now := e.clock.wall()
-	all := accounts{until: make(map[string]time.Time, len(e.jobs))}
-	for _, j := range e.jobs {
+	all := accounts{until: make(map[string]time.Time, len(e.jobs.list))}
+	for _, j := range e.jobs.list {
 		if !job.Fits(e.cfg.Labels, j.Labels) {
 			continue
 		}

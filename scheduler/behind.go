@@ -52,14 +52,14 @@ func (l *lane) block(by *attempt.Blocked, now time.Time) {
 
 // ranUntilNow removes a run that has ended, after it has decided the ticks that the run
 // blocked.
-func (e *engine) ranUntilNow(t *ticket) {
+func (d *dispatcher) ranUntilNow(t *ticket) {
 	j := t.owner
 	i := slices.Index(j.running, t)
 	if i < 0 {
 		return
 	}
 	l := j.lane("")
-	e.prune(j, l)
+	d.prune(j, l)
 	l.blocked = nil
 	j.running = slices.Delete(j.running, i, i+1)
 }

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/quorate/quorate/jobs"
@@ -43,11 +42,11 @@ func (s stops) all() {
 // some do not end.
 func (e *engine) drain() error {
 	e.readInbox()
-	e.draining = true
+	e.dispatch.draining = true
 	close(e.closing)
 	e.stopClaims(jobs.ErrDraining)
-	e.cfg.Observer(Event{Kind: EventDraining, Running: e.runningJobs()})
-	e.clear()
+	e.cfg.Observer(Event{Kind: EventDraining, Running: e.jobs.running()})
+	e.dispatch.clear()
 
 	steps := []struct {
 		stop func(error)
@@ -56,7 +55,7 @@ func (e *engine) drain() error {
 	timer := time.NewTimer(e.cfg.DrainTimeout)
 	defer timer.Stop()
 	aborted := e.aborted
-	for e.active > 0 {
+	for e.dispatch.active > 0 {
 		select {
 		case <-e.inbox.some:
 			e.readInbox()
@@ -65,7 +64,7 @@ func (e *engine) drain() error {
 			e.readInbox()
 			e.answer(q)
 			continue
-		case open := <-e.desk.opened: // runs can still be cancelled
+		case open := <-e.requests.desk.opened: // runs can still be cancelled
 			e.readInbox()
 			e.applyActs(open)
 			continue
@@ -76,7 +75,7 @@ func (e *engine) drain() error {
 			}
 		case <-timer.C:
 			if len(steps) == 0 {
-				return &StuckError{Jobs: e.runningJobs()}
+				return &StuckError{Jobs: e.jobs.running()}
 			}
 		}
 		steps[0].stop(jobs.ErrDraining)
@@ -85,25 +84,4 @@ func (e *engine) drain() error {
 	}
 	e.attempts.Wait()
 	return nil
-}
-
-// clear decides the ticks that wait.
-func (e *engine) clear() {
-	for _, j := range e.jobs {
-		for _, l := range j.lanes {
-			e.proceed(j, l)
-		}
-	}
-}
-
-// runningJobs returns the names of the jobs that run, sorted.
-func (e *engine) runningJobs() []string {
-	var names []string
-	for _, j := range slices.Concat(e.jobs, e.leaving) {
-		if len(j.running) > 0 {
-			names = append(names, j.Name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }

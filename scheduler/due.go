@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler/internal/job"
-	"github.com/quorate/quorate/scheduler/internal/past"
 )
 
 // A dueQueue orders jobs by the start of their next tick. Many jobs are due at the same
@@ -22,6 +21,12 @@ func (q *dueQueue) first() *jobState {
 		return nil
 	}
 	return q.heads[0]
+}
+
+// any reports whether a tick is due.
+func (q *dueQueue) any(now time.Time) bool {
+	first := q.first()
+	return first != nil && !first.next.start().After(now)
 }
 
 // recentHead is where a head with the start of j is found, if it is still known.
@@ -92,42 +97,6 @@ func (h *dueHeap) Pop() any {
 	(*h)[last] = nil
 	*h = (*h)[:last]
 	return j
-}
-
-// plan adds a job and its next tick, and starts a scan of its past.
-func (e *engine) plan(j *jobState) {
-	j.index = len(e.jobs)
-	e.jobs = append(e.jobs, j)
-	now := e.clock.wall()
-	span := past.Span{Job: j.Job, Before: now, Begun: now}
-	if !j.next.isZero() {
-		e.due.add(j)
-		span.Before = j.next.at
-	}
-	e.pasts.scan(j, span)
-}
-
-// replan computes next ticks again after the wall clock was set back. The nodes refuse
-// repeated ticks as done.
-func (e *engine) replan() {
-	now := e.clock.wall()
-	for _, j := range e.jobs {
-		next := dueOf(j.FirstAfter(now, e.cfg.Window))
-		if !next.isZero() && (j.next.isZero() || next.at.Before(j.next.at)) {
-			e.reschedule(j, next)
-		}
-	}
-}
-
-// reschedule sets the job's next tick, if any.
-func (e *engine) reschedule(j *jobState, next due) {
-	if !j.next.isZero() {
-		e.due.remove(j)
-	}
-	j.next = next
-	if !next.isZero() {
-		e.due.add(j)
-	}
 }
 
 // A due is the stored part of a job's next tick. Most jobs have no other state.

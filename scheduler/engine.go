@@ -10,8 +10,6 @@ import (
 
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
-	"github.com/quorate/quorate/scheduler/internal/event"
-	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/past"
 )
 
@@ -23,32 +21,21 @@ const longestSleep = 15 * time.Second
 const maxActsWait = 10 * time.Second
 
 // An engine starts an attempt for each tick that is due. Its fields belong to the goroutine
-// of run; the goroutines of attempts send it their progress.
+// of run; the goroutines of attempts and of scans send it their results. Each part knows
+// only those above it.
 type engine struct {
 	cfg   Config
 	clock clocks
 	drift *drift
 	rec   *recorder
-	live  func() []Replica // the replicas believed to be alive
 
-	jobs       []*jobState // in no order
-	leaving    []*jobState // removed, but still busy
-	due        dueQueue
-	pasts      pasts
-	priorities priorities
-	wins       int64 // claims since the start
-	deps       *attempt.Deps
-	queuing    []*ticket // have claimed a tick and wait for a slot
-	active     int       // attempts that have not reported over
-	draining   bool
+	jobs     jobTable
+	dispatch dispatcher
+	requests requests
+	pasts    pasts
 
-	// The open requests, as the desk last read them.
-	desk            *desk
-	actsKnown       bool            // the desk has read them once, or ticks no longer wait for that
-	actsKnownAt     time.Time       // when ticks stopped waiting for it
-	pauses          []acts.Act      // in force
-	startedRequests map[string]bool // requests that this replica has started
-	settling        map[string]bool // expired requests, being settled
+	actsKnown   bool      // the desk has read them once, or ticks no longer wait for that
+	actsKnownAt time.Time // when ticks stopped waiting for it
 
 	inbox    *inbox
 	reports  []message // last taken from the inbox
@@ -64,8 +51,7 @@ type engine struct {
 
 func newEngine(base context.Context, s *Scheduler, rec *recorder, live func() []Replica) *engine {
 	e := &engine{
-		cfg: s.cfg, clock: s.clock, drift: newDrift(s.clock), rec: rec, live: live,
-		desk: newDesk(s), actsKnown: s.cfg.Acts == nil, startedRequests: map[string]bool{}, settling: map[string]bool{},
+		cfg: s.cfg, clock: s.clock, drift: newDrift(s.clock), rec: rec, actsKnown: s.cfg.Acts == nil,
 		inbox: newInbox(), queries: s.queries, aborted: s.aborted, done: s.done,
 		updates: make(chan update), closing: make(chan struct{}),
 		stops: newStops(base),
@@ -74,11 +60,18 @@ func newEngine(base context.Context, s *Scheduler, rec *recorder, live func() []
 		Replica: s.cfg.Replica, Ledger: s.cfg.Ledger, Roster: s.cfg.Roster, Window: s.cfg.Window,
 		Now: e.clock.wall, Live: live, Done: make(chan *past.Scan),
 	}}
-	e.deps = attempt.NewDeps(s.cfg.settings(), e.stops.Contexts, attempt.Engine{
-		Now: e.clock.wall, Live: live, Decided: e.decided, FindRerun: e.pasts.scanner.FindRerun,
-	})
+	e.dispatch = dispatcher{now: e.clock.wall, window: s.cfg.Window, jobs: &e.jobs, rec: rec, starter: starter{
+		cfg: s.cfg, jobs: &e.jobs, live: live, contexts: e.stops.Contexts, working: &e.attempts, inbox: e.inbox, done: e.done,
+		deps: attempt.NewDeps(s.cfg.settings(), e.stops.Contexts, attempt.Engine{
+			Now: e.clock.wall, Live: live, Decided: rec.decided, FindRerun: e.pasts.scanner.FindRerun,
+		}),
+	}}
+	e.requests = requests{
+		replica: s.cfg.Replica, desk: newDesk(s), jobs: &e.jobs, dispatch: &e.dispatch,
+		started: map[string]bool{}, settling: map[string]bool{},
+	}
 	now := e.clock.wall()
-	e.jobs = make([]*jobState, 0, len(s.lineup.serving))
+	e.jobs.list = make([]*jobState, 0, len(s.lineup.serving))
 	for _, key := range slices.Sorted(maps.Keys(s.lineup.serving)) {
 		have := s.lineup.serving[key]
 		have.job = &jobState{Job: have.Job, next: dueOf(have.FirstAfter(now, e.cfg.Window))}
@@ -104,7 +97,7 @@ func (e *engine) run(ctx context.Context) error {
 			e.readInbox()
 			e.wake()
 			timer.Reset(e.pause())
-		case open := <-e.desk.opened:
+		case open := <-e.requests.desk.opened:
 			e.readInbox()
 			e.applyActs(open)
 			timer.Reset(0)
@@ -141,12 +134,12 @@ func (e *engine) wake() {
 	if by := e.drift.jump(); by != 0 {
 		e.cfg.Observer(Event{Kind: EventClockJumped, By: by})
 		if by < 0 {
-			e.replan()
+			e.jobs.replan(e.clock.wall(), e.cfg.Window)
 		}
 	}
 	now := e.clock.wall()
-	for fired := 1; e.actsKnown && e.anyDue(now); fired++ {
-		e.fire(e.due.first(), now)
+	for fired := 1; e.actsKnown && e.jobs.due.any(now); fired++ {
+		e.fire(e.jobs.due.first(), now)
 		if fired%firesAtOnce == 0 {
 			runtime.Gosched() // the first attempts need not wait for the last to begin
 			e.readInbox()
@@ -155,15 +148,9 @@ func (e *engine) wake() {
 	e.startScans()
 }
 
-// anyDue reports whether a tick is due.
-func (e *engine) anyDue(now time.Time) bool {
-	first := e.due.first()
-	return first != nil && !first.next.start().After(now)
-}
-
 // pause is the time until the loop must wake.
 func (e *engine) pause() time.Duration {
-	first := e.due.first()
+	first := e.jobs.due.first()
 	if first == nil || !e.actsKnown {
 		return longestSleep
 	}
@@ -173,16 +160,8 @@ func (e *engine) pause() time.Duration {
 // fire takes the job's due ticks off the queue and offers the one that can be claimed.
 func (e *engine) fire(j *jobState, now time.Time) {
 	if t := e.oversleep(j, now); !t.IsZero() {
-		e.offer(j, t)
+		e.dispatch.offer(j, t)
 	}
-}
-
-// decided records a tick that does not run. Any goroutine may call it.
-func (e *engine) decided(j *job.Job, t job.Tick, v job.Verdict) {
-	entry := event.Named(t.Entry(j, e.cfg.Replica), j.Name)
-	entry.Outcome, entry.Reason = v.Outcome, v.Reason
-	e.cfg.Observer(Event{Kind: EventDecided, Entry: entry})
-	e.rec.add(j, entry)
 }
 
 // firesAtOnce is how many ticks are begun before the loop reads its inbox again.
@@ -201,21 +180,38 @@ func (e *engine) readInbox() {
 func (e *engine) apply(p message) {
 	switch t := p.ticket; p.Phase {
 	case attempt.Asking:
-		e.prune(t.owner, t.lane) // time has passed: there may be too many to catch up
+		e.dispatch.prune(t.owner, t.lane) // time has passed: there may be too many to catch up
 		p.answer <- attempt.Answer{Behind: t.owner.inTheWay(t.Brief, p.CatchesUp)}
 	case attempt.Watching:
 		t.watches, t.holder = true, *p.Blocked
 	case attempt.Blocking:
 		t.lane.block(p.Blocked, e.clock.wall())
-		e.prune(t.owner, t.lane)
+		e.dispatch.prune(t.owner, t.lane)
 	case attempt.Queuing:
-		p.answer <- attempt.Answer{Line: e.inLine(t)}
+		p.answer <- attempt.Answer{Line: attempt.InLine{
+			Behind: e.dispatch.line.join(t), Above: e.jobs.above(t.Job, t.Job.Group),
+		}}
 	case attempt.Won:
 		t.run = p.Run
-		e.won(t)
+		e.dispatch.won(t)
 	case attempt.Overdue:
 		t.overdue = p.Since
 	case attempt.Over:
-		e.over(t, p.End)
+		e.dispatch.over(t, p.End)
+		e.requests.ended(t, p.End.Superseded)
+		e.jobs.dropIfIdle(t.owner)
 	}
+}
+
+// applyActs applies the open acts.
+func (e *engine) applyActs(open acts.Open) {
+	before := e.dispatch.pauses
+	e.dispatch.pauses = open.Pauses
+	e.setActsKnown()
+	if !slices.EqualFunc(open.Pauses, before, func(a, b acts.Act) bool { return a.ID == b.ID }) {
+		for _, j := range e.jobs.list {
+			e.pauseChanged(j, !j.PausedFor(before).IsZero())
+		}
+	}
+	e.requests.apply(open)
 }

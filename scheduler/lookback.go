@@ -35,7 +35,7 @@ func (l *lane) gaveUp(j *jobState) {
 
 // noteEarlier stores what an attempt has learned about ticks up to its own, and queues the
 // one that comes first.
-func (e *engine) noteEarlier(t *ticket, end attempt.End) {
+func (d *dispatcher) noteEarlier(t *ticket, end attempt.End) {
 	l, own := t.lane, t.Tick
 	if end.GaveUp {
 		l.gaveUp(t.owner)
@@ -46,8 +46,8 @@ func (e *engine) noteEarlier(t *ticket, end attempt.End) {
 	switch {
 	case end.Before.IsZero():
 		return
-	case !e.serves(t.owner):
-		e.decided(t.Job, own, job.SkippedFor(ledger.CodeRemoved))
+	case !d.jobs.serves(t.owner):
+		d.rec.decided(t.Job, own, job.SkippedFor(ledger.CodeRemoved))
 		return
 	}
 	own.Until = roster.Later(own.Until, end.Until)

@@ -19,9 +19,9 @@ import (
 // replace cancels the runs of earlier ticks on this replica if t replaces them. Every live
 // replica does so at the same time, also the one with the run. Catching up replaces
 // nothing, nor does a tick of a paused job.
-func (e *engine) replace(j *jobState, t job.Tick) {
+func (d *dispatcher) replace(j *jobState, t job.Tick) {
 	if !j.Traits().Replaces || t.Trigger != ledger.BySchedule && t.Trigger != ledger.ByManual ||
-		t.Act == nil && !j.PausedFor(e.pauses).IsZero() {
+		t.Act == nil && !j.PausedFor(d.pauses).IsZero() {
 		return
 	}
 	for _, run := range j.running {
@@ -34,16 +34,16 @@ func (e *engine) replace(j *jobState, t job.Tick) {
 // replaceBegun cancels a run that begins if the tick that replaces it came meanwhile: the
 // claim took long, or waited for the run of a dead replica. Catching up goes before the
 // ticks that came meanwhile.
-func (e *engine) replaceBegun(begun *ticket) {
+func (d *dispatcher) replaceBegun(begun *ticket) {
 	if begun.run.Trigger == ledger.ByCatchUp {
 		return
 	}
 	for _, l := range begun.owner.lanes {
 		for _, t := range l.queue {
-			e.replace(begun.owner, t)
+			d.replace(begun.owner, t)
 		}
 		if l.claiming != nil {
-			e.replace(begun.owner, l.claiming.Tick)
+			d.replace(begun.owner, l.claiming.Tick)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func sleptThrough(j *job.Job, due job.Tick, now time.Time, window time.Duration)
 func (e *engine) oversleep(j *jobState, now time.Time) job.Tick {
 	due := j.tick(e.cfg.Window)
 	o := sleptThrough(j.Job, due, now, e.cfg.Window)
-	e.reschedule(j, dueOf(o.next))
+	e.jobs.reschedule(j, dueOf(o.next))
 	why := ledger.CodeAsleep
 	if !due.Start.After(e.actsKnownAt) {
 		why = ledger.CodeStarting
@@ -72,9 +72,9 @@ func (e *engine) oversleep(j *jobState, now time.Time) job.Tick {
 	for i, t := range o.missed {
 		j.lane("").gaveUp(j)
 		if i == 0 && !o.first.IsZero() {
-			e.decided(j.Job, t, job.Because(ledger.Missed, roster.AlikeSince(why, o.first)))
+			e.rec.decided(j.Job, t, job.Because(ledger.Missed, roster.AlikeSince(why, o.first)))
 		} else {
-			e.decided(j.Job, t, job.MissedFor(why))
+			e.rec.decided(j.Job, t, job.MissedFor(why))
 		}
 	}
 	if !o.first.IsZero() {

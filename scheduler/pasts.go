@@ -55,6 +55,17 @@ func (p *pasts) scanLater(j *jobState, span past.Span) {
 	p.queued = append(p.queued, &past.Scan{Span: span, Owner: j})
 }
 
+// afterPause asks the ledger for a run that was interrupted during the pause, or may be
+// soon: this replica has not watched it. Later ticks wait for the answer. A replica that
+// runs a scheduled tick itself need not ask: no earlier tick can be claimed.
+func (p *pasts) afterPause(j *jobState, now time.Time) {
+	ownRun := func(t *ticket) bool { return t.Tick.Stream == "" }
+	if j.OnCrash != CrashRerun || !job.Fits(p.labels, j.Labels) || slices.ContainsFunc(j.running, ownRun) {
+		return
+	}
+	p.scanFirst(j, &past.Scan{Span: past.Span{Job: j.Job, Before: now}, OnlyRerun: true})
+}
+
 // start starts the queued scans, urgent ones first. Scans of one update form a batch with
 // its own scanners, which reads the published versions once.
 func (p *pasts) start(ctx context.Context, working *sync.WaitGroup) {

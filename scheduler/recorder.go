@@ -37,6 +37,7 @@ type decision struct {
 // A recorder stores the outcomes of ticks without a run in the ledger, many at once. While
 // no quorum answers they queue, so an outage is in the ledger after it.
 type recorder struct {
+	replica  string
 	ledger   ledger.Store
 	archive  ledger.Archive
 	observer Observer
@@ -54,10 +55,18 @@ type recorder struct {
 
 func newRecorder(cfg Config) *recorder {
 	return &recorder{
-		ledger: cfg.Ledger, archive: cfg.Archive, observer: cfg.Observer, settles: cfg.NotifySettled,
+		replica: cfg.Replica, ledger: cfg.Ledger, archive: cfg.Archive, observer: cfg.Observer, settles: cfg.NotifySettled,
 		limit: cfg.RecordQueue, wall: cfg.Clock,
 		open: map[string]unrecorded{}, more: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{}),
 	}
+}
+
+// decided records a tick that does not run. Any goroutine may call it.
+func (r *recorder) decided(j *job.Job, t job.Tick, v job.Verdict) {
+	entry := event.Named(t.Entry(j, r.replica), j.Name)
+	entry.Outcome, entry.Reason = v.Outcome, v.Reason
+	r.observer(Event{Kind: EventDecided, Entry: entry})
+	r.add(j, entry)
 }
 
 // add queues a decision on j. Beyond the limit the oldest are dropped.

@@ -13,41 +13,43 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// applyActs applies open acts that are new here.
-func (e *engine) applyActs(open acts.Open) {
-	same := slices.EqualFunc(open.Pauses, e.pauses, func(a, b acts.Act) bool { return a.ID == b.ID })
-	before := e.pauses
-	e.pauses = open.Pauses
-	e.setActsKnown()
-	if !same {
-		for _, j := range e.jobs {
-			e.pauseChanged(j, !j.PausedFor(before).IsZero())
-		}
-	}
+// requests are what people asked for, as the desk last read it.
+type requests struct {
+	replica  string
+	desk     *desk
+	jobs     *jobTable
+	dispatch *dispatcher
+
+	started  map[string]bool // by this replica
+	settling map[string]bool // expired requests
+}
+
+// apply applies open requests that are new here.
+func (r *requests) apply(open acts.Open) {
 	seen := map[string]bool{}
 	for _, act := range open.Requests {
 		seen[act.ID] = true
-		if !e.startedRequests[act.ID] {
-			e.startedRequests[act.ID] = e.request(act)
+		if !r.started[act.ID] {
+			r.started[act.ID] = r.start(act)
 		}
 	}
 	for _, act := range open.Expired {
 		seen[act.ID] = true
-		if !e.settling[act.ID] {
-			e.settling[act.ID] = true
-			e.desk.add(e.settlementOf(act))
+		if !r.settling[act.ID] {
+			r.settling[act.ID] = true
+			r.desk.add(r.settlementOf(act))
 		}
 	}
-	some, more := forget(e.startedRequests, seen), forget(e.settling, seen)
+	some, more := forget(r.started, seen), forget(r.settling, seen)
 	if some || more {
-		e.withdraw(seen)
+		r.withdraw(seen)
 	}
 }
 
 // withdraw drops ticks of requests that are no longer open: they were done or withdrawn.
-func (e *engine) withdraw(seen map[string]bool) {
+func (r *requests) withdraw(seen map[string]bool) {
 	gone := func(t job.Tick) bool { return t.Act != nil && !seen[t.Act.ID] }
-	for _, j := range e.jobs {
+	for _, j := range r.jobs.list {
 		for _, l := range j.lanes {
 			l.queue = slices.DeleteFunc(l.queue, gone)
 			if a := l.claiming; a != nil && gone(a.Tick) {
@@ -55,7 +57,7 @@ func (e *engine) withdraw(seen map[string]bool) {
 			}
 		}
 	}
-	e.desk.forget(seen)
+	r.desk.forget(seen)
 }
 
 // errWithdrawn ends the waiting of a tick whose request was withdrawn.
@@ -68,45 +70,35 @@ func forget[V any](ids map[string]V, seen map[string]bool) bool {
 	return len(ids) < before
 }
 
-// request starts a request. It returns false if this replica cannot, or not yet.
-func (e *engine) request(act acts.Act) bool {
+// start starts a request. It returns false if this replica cannot, or not yet.
+func (r *requests) start(act acts.Act) bool {
 	if act.Kind == acts.Cancel {
-		return e.cancelRun(act)
+		return r.cancelRun(act)
 	}
-	j := e.jobOf(act.Job)
+	j := r.jobs.keyed(act.Job)
 	if j == nil {
 		return false
 	}
-	s := e.settlementOf(act)
+	s := r.settlementOf(act)
 	if s.text != "" {
-		e.desk.add(s)
+		r.desk.add(s)
 		return true
 	}
 	for _, t := range s.ticks {
-		e.offer(j, t)
+		r.dispatch.offer(j, t)
 	}
 	return true
 }
 
-// jobOf returns the job with the key, nil if there is none.
-func (e *engine) jobOf(key string) *jobState {
-	for _, j := range e.jobs {
-		if j.StoredAs() == key {
-			return j
-		}
-	}
-	return nil
-}
-
 // cancelRun ends the context of the run if it is on this replica.
-func (e *engine) cancelRun(act acts.Act) bool {
-	for _, j := range slices.Concat(e.jobs, e.leaving) {
+func (r *requests) cancelRun(act acts.Act) bool {
+	for _, j := range r.jobs.all() {
 		for _, run := range j.running {
 			if run.Tick.Entry(run.Job, "").ID() != act.Run {
 				continue
 			}
 			run.Cancel(&attempt.StopError{Reason: ledger.Reason{Code: ledger.CodeCancelled, Details: &ledger.Details{By: job.OrAnotherReplica(act.By), Text: act.Reason}}})
-			e.desk.add(settlement{act: act, text: "cancelled on replica " + e.cfg.Replica})
+			r.desk.add(settlement{act: act, text: "cancelled on replica " + r.replica})
 			return true
 		}
 	}
@@ -114,13 +106,13 @@ func (e *engine) cancelRun(act acts.Act) bool {
 }
 
 // settlementOf returns the request with its ticks.
-func (e *engine) settlementOf(act acts.Act) settlement {
+func (r *requests) settlementOf(act acts.Act) settlement {
 	s := settlement{act: act}
 	switch act.Kind {
 	case acts.Trigger:
 		s.ticks = []job.Tick{tickFor(act, acts.StreamManual, act.At, act.At, act.Trigger)}
 	case acts.Backfill:
-		j := e.jobOf(act.Job)
+		j := r.jobs.keyed(act.Job)
 		if j == nil {
 			break // a replica with the job settles it, or it expires
 		}
@@ -147,17 +139,17 @@ func tickFor(a acts.Act, stream string, at, nominal time.Time, trigger ledger.Tr
 }
 
 // ended queues the settlement of a request after an attempt for its last tick.
-func (e *engine) ended(t *ticket, superseded bool) {
+func (r *requests) ended(t *ticket, superseded bool) {
 	act := t.Tick.Act
-	if act == nil || e.cfg.Acts == nil {
+	if act == nil {
 		return
 	}
-	s := e.settlementOf(*act)
+	s := r.settlementOf(*act)
 	if n := len(s.ticks); n == 0 || !s.ticks[n-1].At.Equal(t.Tick.At) {
 		return
 	}
 	if superseded {
 		s.why = ledger.Reason{Code: ledger.CodeSuperseded, Variant: ledger.VariantRequest}
 	}
-	e.desk.add(s)
+	r.desk.add(s)
 }

@@ -21,7 +21,7 @@ func (e *engine) applyScan(s *past.Scan) {
 	if s.Urgent {
 		l.scans--
 	}
-	if !e.serves(j) {
+	if !e.jobs.serves(j) {
 		return
 	}
 	switch {
@@ -41,14 +41,11 @@ func (e *engine) applyScan(s *past.Scan) {
 		l.insert(s.Found.Rerun)
 	}
 	for _, t := range s.Found.Gone {
-		e.decided(j.Job, t, t.Missed(ledger.CodeUnknown))
+		e.rec.decided(j.Job, t, t.Missed(ledger.CodeUnknown))
 	}
 	for _, t := range s.Found.Ticks {
 		l.overtake(t)
 		l.insert(t)
 	}
-	e.proceed(j, l)
+	e.dispatch.proceed(j, l)
 }
-
-// serves reports whether the job was not removed.
-func (e *engine) serves(j *jobState) bool { return j.index < len(e.jobs) && e.jobs[j.index] == j }

@@ -70,7 +70,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	following, stopFollowing := context.WithCancel(ctx)
 	defer stopFollowing()
 	engine := s.begin(base, rec, heartbeat.live)
-	helpers.Go(func() { engine.desk.run(base) })
+	helpers.Go(func() { engine.requests.desk.run(base) })
 	helpers.Go(func() { s.follow(following) })
 	helpers.Go(func() { forgetter{s.cfg, s.clock.wall, s.public.serves}.run(following) })
 	err := engine.run(ctx)

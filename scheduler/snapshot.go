@@ -90,15 +90,15 @@ func (e *engine) answer(q query) {
 
 // snapshot makes a Snapshot, in the loop.
 func (e *engine) snapshot(next bool) Snapshot {
-	s := Snapshot{State: e.cfg.State(), Won: e.wins}
-	if e.draining {
+	s := Snapshot{State: e.cfg.State(), Won: e.dispatch.wins}
+	if e.dispatch.draining {
 		s.State = StateDraining
 	}
-	if next = next && !e.draining; next {
-		s.Next = make([]NextTick, 0, len(e.jobs))
+	if next = next && !e.dispatch.draining; next {
+		s.Next = make([]NextTick, 0, len(e.jobs.list))
 	}
-	for _, list := range [][]*jobState{e.jobs, e.leaving} {
-		if e.active == 0 && !next {
+	for _, list := range [][]*jobState{e.jobs.list, e.jobs.leaving} {
+		if e.dispatch.active == 0 && !next {
 			break // nothing runs
 		}
 		for _, j := range list {

@@ -3,11 +3,11 @@ package scheduler
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/past"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -64,7 +64,7 @@ func (e *engine) submit(u update) bool {
 // update applies one step.
 func (e *engine) update(u update) {
 	defer close(u.done)
-	defer func() { e.priorities = nil }()
+	defer func() { e.jobs.priorities = nil }()
 	now := e.clock.wall()
 	for _, added := range u.added {
 		e.add(added)
@@ -81,50 +81,54 @@ func (e *engine) update(u update) {
 
 // add adds a job. A removed job that is still busy is used again.
 func (e *engine) add(added *served) {
-	i := slices.IndexFunc(e.leaving, func(j *jobState) bool { return j.Key == added.Key })
-	if i < 0 {
-		e.plan(added.job)
-		return
+	if back := e.jobs.returning(added.Key); back != nil {
+		back.Job, back.next = added.Job, added.job.next
+		added.job = back
 	}
-	back := e.leaving[i]
-	e.leaving = slices.Delete(e.leaving, i, i+1)
-	back.Job, back.next = added.Job, added.job.next
-	added.job = back
-	e.plan(back)
+	e.plan(added.job)
+}
+
+// plan adds a job and its next tick, and queues a scan of its past.
+func (e *engine) plan(j *jobState) {
+	e.jobs.add(j)
+	now := e.clock.wall()
+	span := past.Span{Job: j.Job, Before: now, Begun: now}
+	if !j.next.isZero() {
+		span.Before = j.next.at
+	}
+	e.pasts.scan(j, span)
 }
 
 // revise replaces the definition of a job. A due tick of the old schedule that is not
 // claimed yet is recorded, unless the new schedule has it.
 func (e *engine) revise(r revision, now time.Time) {
 	j := r.served.job
-	defer e.pauseChanged(j, !j.PausedFor(e.pauses).IsZero())
+	defer e.pauseChanged(j, !j.PausedFor(e.dispatch.pauses).IsZero())
 	if !r.changed {
 		j.Job = r.now
 		return
 	}
 	e.fireDue(j, now)
 	if due := j.tick(e.cfg.Window); !due.IsZero() && !due.At.After(now) && !due.At.Equal(r.next.at) {
-		e.decided(j.Job, due, job.SkippedFor(ledger.CodeRescheduled))
+		e.rec.decided(j.Job, due, job.SkippedFor(ledger.CodeRescheduled))
 	}
 	j.Job = r.now
-	e.reschedule(j, r.next)
+	e.jobs.reschedule(j, r.next)
 }
 
 // remove removes a job; its runs continue.
 func (e *engine) remove(j *jobState, now time.Time) {
 	e.fireDue(j, now)
 	if due := j.tick(e.cfg.Window); !due.IsZero() && !due.At.After(now) {
-		e.decided(j.Job, due, job.SkippedFor(ledger.CodeRemoved))
+		e.rec.decided(j.Job, due, job.SkippedFor(ledger.CodeRemoved))
 	}
-	e.reschedule(j, due{})
-	e.unlist(j)
 	delete(e.pasts.unread, j)
 	for _, l := range j.lanes {
 		for _, t := range l.queue {
 			if t.Act == nil { // other replicas with the job may run a request
-				e.decided(j.Job, t, job.SkippedFor(ledger.CodeRemoved))
+				e.rec.decided(j.Job, t, job.SkippedFor(ledger.CodeRemoved))
 			} else {
-				e.startedRequests[t.Act.ID] = false
+				e.requests.started[t.Act.ID] = false
 			}
 		}
 		l.queue = nil
@@ -132,34 +136,12 @@ func (e *engine) remove(j *jobState, now time.Time) {
 			l.claiming.StopWaiting(attempt.ErrRemoved)
 		}
 	}
-	if j.busy() {
-		e.leaving = append(e.leaving, j)
-	}
+	e.jobs.remove(j)
 }
 
 // fireDue starts the job's due tick if the loop has not seen it yet.
 func (e *engine) fireDue(j *jobState, now time.Time) {
 	if !j.next.isZero() && !j.next.start().After(now) {
 		e.fire(j, now)
-	}
-}
-
-// unlist removes a job from the list, which has no order.
-func (e *engine) unlist(j *jobState) {
-	last := e.jobs[len(e.jobs)-1]
-	e.jobs[j.index], last.index = last, j.index
-	e.jobs[len(e.jobs)-1] = nil
-	e.jobs = e.jobs[:len(e.jobs)-1]
-}
-
-// busy reports whether the job has runs or attempts.
-func (j *jobState) busy() bool {
-	return len(j.running) > 0 || slices.ContainsFunc(j.lanes, func(l *lane) bool { return l.claiming != nil })
-}
-
-// dropIfIdle drops a removed job that is no longer busy.
-func (e *engine) dropIfIdle(j *jobState) {
-	if len(e.leaving) > 0 && !j.busy() {
-		e.leaving = slices.DeleteFunc(e.leaving, func(l *jobState) bool { return l == j })
 	}
 }

@@ -37,7 +37,7 @@ var outcomes = promise{
 			{engine + "scan.go", "l.insert(t)", "_ = t"},
 		}},
 		{"ledger: slept-through ticks are missing", in(engine, "TestSuspend", "TestNight"), []edit{
-			{engine + "oversleep.go", "e.decided(j.Job, t, job.MissedFor(why))", "_ = t"},
+			{engine + "oversleep.go", "e.rec.decided(j.Job, t, job.MissedFor(why))", "_ = t"},
 		}},
 		{"ledger: ticks of an outage are missing", in(sim, "TestSim").saying("is not in the ledger"), []edit{
 			{engine + "recorder.go", "if d.notified = true; later {", "if d.notified = true; later && false {"},

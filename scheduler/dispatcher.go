@@ -1,0 +1,175 @@
+package scheduler
+
+import (
+	"slices"
+	"time"
+
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/internal/attempt"
+	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// A dispatcher decides which waiting ticks can be claimed, and starts their attempts.
+type dispatcher struct {
+	now     func() time.Time
+	window  time.Duration // Config.Window
+	jobs    *jobTable
+	rec     *recorder
+	starter starter
+
+	pauses   []acts.Act // in force
+	line     line
+	active   int   // attempts that have not reported over
+	wins     int64 // claims since the start
+	draining bool
+}
+
+// offer puts a due tick into its lane. Offering it again is harmless: the nodes know it.
+func (d *dispatcher) offer(j *jobState, t job.Tick) {
+	l := j.lane(t.Stream)
+	if t.Trigger == ledger.BySchedule {
+		l.overtake(t)
+	}
+	d.replace(j, t)
+	if len(l.queue) == 0 && j.open(l) { // the usual case
+		d.begin(j, l, t)
+		return
+	}
+	l.insert(t)
+	d.proceed(j, l)
+}
+
+// start starts the attempt for the next tick of the lane.
+func (d *dispatcher) start(j *jobState, l *lane, t job.Tick, now time.Time) {
+	l.claiming = d.starter.start(j, l, t, now)
+	d.active++
+}
+
+// begin starts the attempt for a tick that comes alone, unless it may no longer be claimed.
+func (d *dispatcher) begin(j *jobState, l *lane, t job.Tick) {
+	if now := d.now(); !d.rejects(j, l, t, now, 0, 0) {
+		d.start(j, l, t, now)
+	}
+}
+
+// proceed prunes the lane and starts its next tick, unless one is being decided.
+func (d *dispatcher) proceed(j *jobState, l *lane) {
+	if len(l.queue) == 0 {
+		return
+	}
+	d.prune(j, l)
+	if len(l.queue) > 0 && j.open(l) {
+		t := l.queue[0]
+		if l.queue = l.queue[1:]; len(l.queue) == 0 {
+			l.queue = nil // most of many jobs have no queue
+		}
+		d.start(j, l, t, d.now())
+	}
+}
+
+// prune removes ticks from the queue that may no longer be claimed.
+func (d *dispatcher) prune(j *jobState, l *lane) {
+	now, late := d.now(), 0
+	for i, t := range slices.Backward(l.queue) { // deletions are behind i
+		if d.rejects(j, l, t, now, len(l.queue)-1-i, late) {
+			l.queue = slices.Delete(l.queue, i, i+1)
+		} else if t.Late(now) {
+			late++
+		}
+	}
+	if a := l.claiming; a != nil && !a.watches && a.Tick.Trigger != ledger.ByRerun && a.Tick.Late(now) &&
+		a.Job.CatchesUp() && late >= a.Job.CatchUp.Max {
+		a.StopWaiting(attempt.ErrTooMany)
+	}
+}
+
+// rejects reports whether a tick may no longer be claimed, and decides it. newer ticks wait
+// behind it, and late of them are to be caught up.
+func (d *dispatcher) rejects(j *jobState, l *lane, t job.Tick, now time.Time, newer, late int) bool {
+	if t.Act != nil && (d.draining || t.Late(now)) || d.skipPaused(j, t) {
+		return true // other replicas may run a request, or it expires
+	}
+	v := d.tooLate(j, l, t, now, newer, late)
+	if v.Kind == job.Settled {
+		l.gaveUp(j)
+		d.rec.decided(j.Job, t, v)
+	}
+	return v.Kind == job.Settled
+}
+
+// tooLate is the verdict on a waiting tick, settled if it may no longer be claimed. newer
+// ticks wait behind it, and late of them are to be caught up.
+func (d *dispatcher) tooLate(j *jobState, l *lane, t job.Tick, now time.Time, newer, late int) job.Verdict {
+	switch {
+	case d.draining:
+		return job.MissedFor(ledger.CodeDrained)
+	case !t.Late(now):
+		return job.Verdict{Kind: job.Again}
+	case l.claiming != nil && l.claiming.watches && !l.claiming.catchesUp && t.Trigger != ledger.ByCatchUp:
+		return l.behindRun(j, newer, l.claiming.heldElsewhere(now))
+	}
+	if v, is := j.keptOut(l, t); is {
+		return l.behindRun(j, newer, v)
+	}
+	if why := j.WhyNotCaughtUp(t, now, newer, late); !why.IsZero() {
+		return job.Because(ledger.Missed, why)
+	}
+	return job.Verdict{Kind: job.Again}
+}
+
+// won moves an attempt from its lane to the runs, so the lane can proceed.
+func (d *dispatcher) won(t *ticket) {
+	d.wins++
+	d.line.leave(t)
+	t.lane.claiming = nil
+	t.owner.running = append(t.owner.running, t)
+	for _, l := range t.owner.lanes {
+		if l.claiming != nil {
+			l.claiming.NoteRun()
+		}
+	}
+	d.replaceBegun(t)
+	d.decidedTick(t)
+}
+
+// over removes an attempt that has ended.
+func (d *dispatcher) over(t *ticket, end attempt.End) {
+	d.active--
+	d.line.leave(t)
+	t.Close()
+	if t.lane.claiming == t {
+		t.lane.claiming = nil
+	}
+	d.ranUntilNow(t)
+	d.noteEarlier(t, end)
+	d.decidedTick(t)
+}
+
+// proceedAll lets the job's lanes proceed, that of the schedule first.
+func (d *dispatcher) proceedAll(j *jobState) {
+	d.proceed(j, j.lane(""))
+	if len(j.lanes) == 1 {
+		return
+	}
+	for _, l := range slices.Clone(j.lanes) {
+		d.proceed(j, l)
+	}
+}
+
+// decidedTick lets the job's lanes proceed after a tick.
+func (d *dispatcher) decidedTick(t *ticket) {
+	if t.watches && !t.catchesUp {
+		t.lane.reopenWindows(t.owner, d.now().Add(d.window))
+	}
+	d.proceedAll(t.owner)
+}
+
+// clear decides the ticks that wait, before a drain.
+func (d *dispatcher) clear() {
+	for _, j := range d.jobs.list {
+		for _, l := range j.lanes {
+			d.proceed(j, l)
+		}
+	}
+}
