@@ -8,27 +8,8 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// MaxLog bounds the stored log of one run, in bytes.
-const MaxLog = 16 << 10
-
 // ErrNoLog is returned by Archive.Log if no log is stored.
 var ErrNoLog = errors.New("no log of this run is kept")
-
-// A Log is the log of one run.
-type Log struct {
-	Job string // as in its Entry
-	// Tick, the order key (Entry.OrderKey), and Token identify the run.
-	Tick  time.Time
-	Token locking.Token
-	// Text is the end of the log, in lines as slog.TextHandler writes them; Cut is the
-	// number of bytes before it.
-	Text string
-	Cut  int
-	// At is when the log was taken, and Run the run at that time; both are zero once the
-	// run has ended.
-	At  time.Time
-	Run Entry
-}
 
 // An Archive keeps the logs of runs, apart from the ledger, whose listings stay small. It
 // also drops logs and ledger entries beyond a job's History. Dropping is safe at any time:

@@ -18,6 +18,23 @@ func Sort(entries []Entry) {
 	})
 }
 
+// CountAttempts numbers the runs of each tick. It leaves them in the order of their tokens.
+func CountAttempts(entries []Entry) {
+	type tick struct {
+		stream string
+		key    int64
+	}
+	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Token, b.Token) })
+	began := map[tick]int{}
+	for i := range entries {
+		if e := &entries[i]; e.Token != 0 {
+			of := tick{e.Stream, e.OrderKey().UnixMilli()}
+			began[of]++
+			e.Attempt = began[of]
+		}
+	}
+}
+
 // OnePerTick keeps the first entry of each tick of a sorted list, with the stale writes of
 // all its attempts: those of an attempt without lease come during the next one.
 func OnePerTick(sorted []Entry) []Entry {

@@ -169,23 +169,8 @@ func (l *Ledger) runs(job string) ([]ledger.Entry, error) {
 			runs = append(runs, e)
 		}
 	}
-	countAttempts(runs)
+	ledger.CountAttempts(runs)
 	return runs, nil
-}
-
-// countAttempts numbers the runs of each tick.
-func countAttempts(runs []ledger.Entry) {
-	type tick struct {
-		stream string
-		key    int64
-	}
-	slices.SortFunc(runs, func(a, b ledger.Entry) int { return cmp.Compare(a.Token, b.Token) })
-	began := map[tick]int{}
-	for i := range runs {
-		of := tick{runs[i].Stream, runs[i].OrderKey().UnixMilli()}
-		began[of]++
-		runs[i].Attempt = began[of]
-	}
 }
 
 func entry(r locktest.Record) (ledger.Entry, error) {
