@@ -7,13 +7,8 @@ import (
 	"github.com/quorate/quorate/internal/store"
 )
 
-// A Form is one of the stored forms.
-type Form interface {
-	Claims | Lease | Entry | Life | Forgotten
-}
-
 // Decode returns what r holds; the zero value if there is no record.
-func Decode[T Form](r store.Record) (T, error) {
+func Decode[T any](r store.Record) (T, error) {
 	var v T
 	if r.Version == 0 {
 		return v, nil
@@ -25,7 +20,7 @@ func Decode[T Form](r store.Record) (T, error) {
 }
 
 // Put returns the write that stores v.
-func Put[T Form](k store.Key, v T) store.Write {
+func Put[T any](k store.Key, v T) store.Write {
 	text, _ := json.Marshal(v) // numbers, texts and valid JSON always encode
 	return store.Write{Key: k, Value: text}
 }

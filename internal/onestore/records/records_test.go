@@ -34,7 +34,7 @@ func TestForms(t *testing.T) {
 	pinned(t, records.Entry{Kind: records.NotRun, Stream: "schedule", Tick: 2000, Rank: 3}, `{"kind":"N","stream":"schedule","tick":2000,"rank":3}`)
 }
 
-func pinned[T records.Form](t *testing.T, v T, want string) {
+func pinned[T any](t *testing.T, v T, want string) {
 	t.Helper()
 	w := records.Put(records.LifeKey(), v)
 	if string(w.Value) != want {

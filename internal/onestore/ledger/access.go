@@ -1,0 +1,126 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quorate/quorate/internal/onestore/records"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/locking"
+)
+
+const (
+	// timeout bounds each call. Listings have many rows, so it is longer than that of locks.
+	timeout = 5 * time.Second
+	// tries bounds how often a decision is made again because others changed its records.
+	tries = 20
+	// pageRows bounds the records of a page.
+	pageRows = 500
+)
+
+// access is a store with errors that say what was being done.
+type access struct{ store store.Store }
+
+func (a access) read(ctx context.Context, doing string, keys ...store.Key) ([]store.Record, store.Stamp, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	list, s, err := a.store.Read(ctx, keys...)
+	return list, s, failed(doing, err)
+}
+
+func (a access) list(ctx context.Context, doing string, ranges ...store.Range) ([][]store.Record, store.Stamp, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	lists, s, err := a.store.List(ctx, ranges...)
+	return lists, s, failed(doing, err)
+}
+
+func (a access) commit(ctx context.Context, doing string, t store.Txn) (won bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	o, err := a.store.Commit(ctx, t)
+	return o.Won, failed(doing, err)
+}
+
+// each reads all records of the range in pages, in order.
+func (a access) each(ctx context.Context, doing string, r store.Range, do func([]store.Record, store.Stamp) error) error {
+	for r.Limit = pageRows; ; {
+		lists, s, err := a.list(ctx, doing, r)
+		if err != nil {
+			return err
+		}
+		if err := do(lists[0], s); err != nil {
+			return fmt.Errorf("%s: %w", doing, err)
+		}
+		if len(lists[0]) < r.Limit {
+			return nil
+		}
+		last := lists[0][r.Limit-1].Key
+		r.From = store.Point{Name: last.Name, Sub: last.Sub + "\x01"}
+	}
+}
+
+// update reads the records, lets decide what to change, and changes it unless the store
+// began another life, or a record that decide compares has changed: then it begins again.
+// An empty transaction ends it.
+func (a access) update(ctx context.Context, doing string, keys []store.Key, decide func([]store.Record, store.Stamp) (store.Txn, error)) error {
+	for range tries {
+		list, s, err := a.read(ctx, doing, keys...)
+		if err != nil {
+			return err
+		}
+		t, err := decide(list, s)
+		if err != nil {
+			return fmt.Errorf("%s: %w", doing, err)
+		}
+		if len(t.Put)+len(t.Delete) == 0 {
+			return nil
+		}
+		t.Life = s.Life
+		if won, err := a.commit(ctx, doing, t); won || err != nil {
+			return err
+		}
+	}
+	return outrun(doing)
+}
+
+// erase deletes the records, in as many transactions as it takes.
+func (a access) erase(ctx context.Context, doing string, keys ...store.Key) error {
+	for some := range slices.Chunk(keys, a.store.Limits().Keys) {
+		err := a.update(ctx, doing, []store.Key{records.LifeKey()}, func([]store.Record, store.Stamp) (store.Txn, error) {
+			return store.Txn{Delete: some}, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unchanged are the conditions that the records are still those.
+func unchanged(list ...store.Record) []store.Compare {
+	var conditions []store.Compare
+	for _, r := range list {
+		conditions = append(conditions, store.Compare{Key: r.Key, Version: r.Version})
+	}
+	return conditions
+}
+
+// failed is the error of a call to the store; nil if err is.
+func failed(doing string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrUnavailable):
+		return fmt.Errorf("%s: %w: %w", doing, locking.ErrNoQuorum, err)
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// outrun is the error of a decision that others made void again and again.
+func outrun(doing string) error {
+	return fmt.Errorf("%s: %w: other replicas changed it %d times meanwhile", doing, locking.ErrNoQuorum, tries)
+}

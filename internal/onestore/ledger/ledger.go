@@ -1,0 +1,62 @@
+package ledger
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/quorate/quorate/internal/onestore/records"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// A Ledger is a [ledger.Store] and more on a consistent store. It may be used by many
+// goroutines. If the store does not answer, the error of every method matches
+// locking.ErrNoQuorum.
+type Ledger struct {
+	access
+	grace time.Duration
+	keep  int // of the ticks of a job that did not run, and of its runs
+
+	added  counts
+	memory atomic.Pointer[time.Time] // since when the store remembers; nil: unknown
+}
+
+// New returns the ledger on s. Recorded ticks may be ahead of the store's clock by half the
+// grace, which is that of the locks.
+func New(s store.Store, grace time.Duration) *Ledger {
+	return &Ledger{access: access{s}, grace: grace, keep: ledger.MaxKeep}
+}
+
+// RemembersSince implements [ledger.Rememberer]. The store has what was stored in its life,
+// which began then at the latest, as the last listing has shown.
+func (l *Ledger) RemembersSince(string) (time.Time, bool) {
+	if since := l.memory.Load(); since != nil {
+		return *since, true
+	}
+	return time.Time{}, false
+}
+
+// remember stores since when the store remembers, by the local clock.
+func (l *Ledger) remember(record store.Record, s store.Stamp) error {
+	life, err := records.Decode[records.Life](record)
+	if err != nil {
+		return err
+	}
+	now := time.Now().Round(0)
+	since := now // no replica has noted this life yet
+	switch {
+	case life.Life != s.Life:
+	case life.Since == 0:
+		since = time.Time{} // always
+	default:
+		since = now.Add(time.UnixMilli(life.Since).Sub(s.Now))
+	}
+	l.memory.Store(&since)
+	return nil
+}
+
+var (
+	_ ledger.Rememberer = (*Ledger)(nil)
+	_ ledger.Skimmer    = (*Ledger)(nil)
+	_ ledger.Archive    = (*Ledger)(nil)
+)

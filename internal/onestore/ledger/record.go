@@ -1,0 +1,73 @@
+package ledger
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/quorate/quorate/internal/onestore/records"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// Record implements [ledger.Store]. The owner of an entry is the call that wrote it, so a
+// call whose answer was lost recognizes its entry.
+func (l *Ledger) Record(ctx context.Context, e ledger.Entry) (first bool, err error) {
+	own := records.Entry{
+		Kind: records.NotRun, Stream: cmp.Or(e.Stream, locking.StreamSchedule), Tick: e.OrderKey().UnixMilli(),
+		Owner: rand.Text(), Rank: e.Rank(), Note: ledger.EncodeNote(e),
+	}
+	doing := "recording a tick of " + e.Job
+	for range tries {
+		t, done, err := l.recording(ctx, doing, e.Job, own)
+		switch {
+		case err != nil:
+			return false, err
+		case done:
+			return first, nil
+		case len(t.Put) == 0:
+			return false, nil
+		}
+		first = t.If[0].Version == 0
+		if won, err := l.commit(ctx, doing, t); err == nil && won {
+			if first && l.added.due(e.Job, l.keep/10) {
+				_ = l.trim(ctx, e.Job, l.keep-l.keep/10, 0) // or the next time
+			}
+			return first, nil
+		}
+	}
+	return false, outrun(doing)
+}
+
+// recording decides whether the entry is to be stored; done: an earlier try has done it.
+func (l *Ledger) recording(ctx context.Context, doing, job string, own records.Entry) (t store.Txn, done bool, err error) {
+	list, s, err := l.read(ctx, doing, records.EntryKey(job, own), pastKey(job))
+	if err != nil {
+		return t, false, err
+	}
+	have, err := records.Decode[records.Entry](list[0])
+	if err != nil {
+		return t, false, err
+	}
+	p, err := records.Decode[past](list[1])
+	switch {
+	case err != nil:
+		return t, false, err
+	case have.Owner == own.Owner:
+		return t, true, nil
+	case time.UnixMilli(own.Tick).After(s.Now.Add(l.grace / 2)):
+		return t, false, fmt.Errorf("%s: %w: the store's clock says %v", doing, locking.ErrFuture, s.Now)
+	case own.Tick <= p.Trimmed, list[0].Version != 0 && !outranks(own, have):
+		return t, false, nil
+	}
+	return store.Txn{Life: s.Life, If: unchanged(list[0]), Put: []store.Write{records.Put(list[0].Key, own)}}, false, nil
+}
+
+// outranks reports whether e replaces have as the record of a tick that did not run.
+func outranks(e, have records.Entry) bool {
+	return cmp.Or(cmp.Compare(e.Rank, have.Rank), bytes.Compare(e.Note, have.Note)) > 0
+}

@@ -1,0 +1,41 @@
+package ledger
+
+import (
+	"context"
+
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// skimJobs bounds the jobs of a call; pageRows bounds its entries.
+const skimJobs = 250
+
+// Skim implements [ledger.Skimmer].
+func (l *Ledger) Skim(ctx context.Context, stretches []ledger.Stretch, perTick bool) ([]ledger.Skimmed, error) {
+	skimmed := make([]ledger.Skimmed, 0, len(stretches))
+	for len(skimmed) < len(stretches) {
+		pages, err := l.pages(ctx, portion(stretches[len(skimmed):]))
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range pages {
+			if perTick {
+				p.entries = ledger.OnePerTick(p.entries)
+			}
+			skimmed = append(skimmed, ledger.Skimmed{Entries: p.entries, Rest: p.rest, Trimmed: p.trimmed})
+		}
+	}
+	return skimmed, nil
+}
+
+// portion returns the spans of as many stretches as one call reads, at least one.
+func portion(stretches []ledger.Stretch) []span {
+	var spans []span
+	rows := 0
+	for _, s := range stretches {
+		if rows += s.Limit + 1; len(spans) > 0 && (len(spans) == skimJobs || rows > pageRows) {
+			break
+		}
+		spans = append(spans, span{job: s.Job, latest: s.NotAfter, since: s.Since, most: s.Limit})
+	}
+	return spans
+}
