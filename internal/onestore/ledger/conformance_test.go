@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/quorate/quorate/internal/onestore/claims"
 	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/storetest"
@@ -25,10 +26,23 @@ const smallKeep = 100
 func fresh(tb testing.TB) (*storetest.Memory, *Ledger) {
 	tb.Helper()
 	m := &storetest.Memory{}
-	commit(tb, m, store.Txn{Put: []store.Write{records.Put(records.LifeKey(), records.Life{Life: life(tb, m)})}})
+	if err := claims.DeclareNew(tb.Context(), m); err != nil {
+		tb.Fatal(err)
+	}
 	l := New(m, time.Minute)
 	l.keep = smallKeep
 	return m, l
+}
+
+// lockerOn returns a Locker on the store, until the test ends.
+func lockerOn(tb testing.TB, s store.Store) locking.Locker {
+	tb.Helper()
+	l, err := claims.New(s, claims.Config{Grace: time.Minute, Timeout: 200 * time.Millisecond})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = l.Close() })
+	return l
 }
 
 func life(tb testing.TB, s store.Store) string {
@@ -55,9 +69,10 @@ func backend() schedtest.LedgerBackend {
 		New: func(tb testing.TB) (locking.Locker, ledger.Store) {
 			tb.Helper()
 			m, l := fresh(tb)
-			return &stub{store: m}, l
+			return lockerOn(tb, m), l
 		},
-		Keep: smallKeep,
+		Short: 1400 * time.Millisecond, // more than four timeouts
+		Keep:  smallKeep,
 	}
 }
 

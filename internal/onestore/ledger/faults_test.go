@@ -49,7 +49,7 @@ func TestSilentStore(t *testing.T) {
 			t.Errorf("%s = %v, want ErrNoQuorum", name, err)
 		}
 	}
-	if _, known := c.RemembersSince("job"); known {
+	if _, known := c.RemembersSince(); known {
 		t.Error("it is known since when a silent store remembers")
 	}
 }

@@ -29,7 +29,7 @@ func New(s store.Store, grace time.Duration) *Ledger {
 
 // RemembersSince implements [ledger.Rememberer]. The store has what was stored in its life,
 // which began then at the latest, as the last listing has shown.
-func (l *Ledger) RemembersSince(string) (time.Time, bool) {
+func (l *Ledger) RemembersSince() (time.Time, bool) {
 	if since := l.memory.Load(); since != nil {
 		return *since, true
 	}

@@ -21,11 +21,11 @@ func TestRemembersSince(t *testing.T) {
 			if _, err := c.Ticks(t.Context(), ledger.Query{Job: "job", Limit: 1}); err != nil {
 				t.Fatal(err)
 			}
-			if since, known := c.RemembersSince("job"); !known || !since.Equal(want) {
+			if since, known := c.RemembersSince(); !known || !since.Equal(want) {
 				t.Errorf("%s: it remembers since %v, %t, want %v", what, since, known, want)
 			}
 		}
-		if since, known := c.RemembersSince("job"); known {
+		if since, known := c.RemembersSince(); known {
 			t.Errorf("before any answer it remembers since %v", since)
 		}
 		wants("new", time.Time{})

@@ -43,7 +43,7 @@ type cluster struct {
 func newCluster(tb testing.TB) *cluster {
 	tb.Helper()
 	m, l := fresh(tb)
-	return &cluster{tb, m, l, &stub{store: m}}
+	return &cluster{tb, m, l, lockerOn(tb, m)}
 }
 
 func (c *cluster) claim(job string, n int) locking.Lease {
