@@ -74,11 +74,16 @@ func TestRecordsUnderFaults(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		faults := rapid.SliceOfN(rapid.IntRange(0, 5), 40, 40).Draw(rt, "faults")
 		ranks := rapid.SliceOfN(rapid.IntRange(0, 2), 2, 5).Draw(rt, "ranks")
-		synctest.Test(t, func(t *testing.T) { recordUnderFaults(t, rt, faults, ranks) })
+		var wrong string
+		synctest.Test(t, func(t *testing.T) { wrong = recordUnderFaults(t, faults, ranks) })
+		if wrong != "" {
+			rt.Fatal(wrong)
+		}
 	})
 }
 
-func recordUnderFaults(t *testing.T, rt *rapid.T, faults, ranks []int) {
+// recordUnderFaults returns what was wrong.
+func recordUnderFaults(t *testing.T, faults, ranks []int) string {
 	t.Helper()
 	c := newCluster(t)
 	entries := make([]ledger.Entry, len(ranks))
@@ -130,19 +135,20 @@ func recordUnderFaults(t *testing.T, rt *rapid.T, faults, ranks []int) {
 	c.Fault = nil
 	list, err := c.Ticks(t.Context(), ledger.Query{Job: "job", Limit: 10})
 	if err != nil || len(list) != 1 {
-		rt.Fatalf("Ticks = %+v, %v, want one", list, err)
+		return fmt.Sprintf("Ticks = %+v, %v, want one", list, err)
 	}
 	if firsts > 1 {
-		rt.Fatalf("%d replicas were the first", firsts)
+		return fmt.Sprintf("%d replicas were the first", firsts)
 	}
 	for i, e := range entries {
 		if !recorded[i] {
-			rt.Fatalf("replica %d never got an answer", i)
+			return fmt.Sprintf("replica %d never got an answer", i)
 		}
 		if e.Rank() > list[0].Rank() {
-			rt.Fatalf("the record of rank %c stays, beside one of rank %c", list[0].Rank(), e.Rank())
+			return fmt.Sprintf("the record of rank %c stays, beside one of rank %c", list[0].Rank(), e.Rank())
 		}
 	}
+	return ""
 }
 
 // The answer to the first record is lost: the replica finds its own record, and still learns

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"testing/synctest"
 
 	"pgregory.net/rapid"
 
@@ -17,35 +16,33 @@ import (
 func TestListingsAreThoseOfAModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		synctest.Test(t, func(t *testing.T) {
-			c := newCluster(t)
-			m := &model{runs: map[int]bool{}, notes: map[int]string{}, trimmed: -1}
-			last := -1
-			for range rapid.IntRange(1, 40).Draw(rt, "steps") {
-				switch rapid.IntRange(0, 3).Draw(rt, "step") {
-				case 0:
-					last += rapid.IntRange(1, 3).Draw(rt, "gap")
-					c.end(c.claim("job", last), "job", last)
-					m.runs[last] = true
-				case 1, 2:
-					n, why := rapid.IntRange(0, 30).Draw(rt, "tick"), rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "why")
-					first, err := c.Record(t.Context(), skipped("job", n, why))
-					if err != nil || first != m.record(n, why) {
-						rt.Fatalf("recording tick %d: first %t, %v", n, first, err)
-					}
-				case 3:
-					keep := rapid.IntRange(1, 9).Draw(rt, "keep")
-					if err := c.Store(t.Context(), "job", ledger.History{Keep: keep}); err != nil {
-						rt.Fatal(err)
-					}
-					m.trim(keep)
+		c := newCluster(t)
+		m := &model{runs: map[int]bool{}, notes: map[int]string{}, trimmed: -1}
+		last := -1
+		for range rapid.IntRange(10, 60).Draw(rt, "steps") {
+			switch rapid.IntRange(0, 3).Draw(rt, "step") {
+			case 0:
+				last += rapid.IntRange(1, 3).Draw(rt, "gap")
+				c.end(c.claim("job", last), "job", last)
+				m.runs[last] = true
+			case 1, 2:
+				n, why := rapid.IntRange(0, 30).Draw(rt, "tick"), rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "why")
+				first, err := c.Record(t.Context(), skipped("job", n, why))
+				if err != nil || first != m.record(n, why) {
+					rt.Fatalf("recording tick %d: first %t, %v", n, first, err)
 				}
+			case 3:
+				keep := rapid.IntRange(1, 9).Draw(rt, "keep")
+				if err := c.Store(t.Context(), "job", ledger.History{Keep: keep}); err != nil {
+					rt.Fatal(err)
+				}
+				m.trim(keep)
 			}
-			size := rapid.IntRange(1, 9).Draw(rt, "size")
-			wants(rt, "runs", c.paged(size, c.Runs), m.list(false))
-			wants(rt, "ticks", c.paged(size, c.Ticks), m.list(true))
-			wants(rt, "stretches", c.skimmed(size), m.list(true))
-		})
+		}
+		size := rapid.IntRange(1, 9).Draw(rt, "size")
+		wants(rt, "runs", c.paged(size, c.Runs), m.list(false))
+		wants(rt, "ticks", c.paged(size, c.Ticks), m.list(true))
+		wants(rt, "stretches", c.skimmed(size), m.list(true))
 	})
 }
 
