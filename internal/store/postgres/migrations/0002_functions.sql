@@ -30,7 +30,7 @@ END $$;
 
 -- read_records returns those of the named records that exist. Being STABLE, it reads the
 -- snapshot of the statement that calls it.
--- Arguments: the parts of the keys. Position says which of them a row is, from 1.
+-- Arguments: the parts of the keys. At says which of them a row is, from 1.
 CREATE FUNCTION read_records(kinds text[], names text[], subs text[])
 RETURNS TABLE (at bigint, version bigint, value text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT

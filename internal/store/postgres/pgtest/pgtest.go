@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/quorate/quorate/internal/servertest"
 )
 
@@ -85,6 +87,22 @@ func (s *Server) Standby(t testing.TB) *Server {
 		"--write-recovery-conf", "--checkpoint=fast", "--wal-method=stream", "--no-sync")
 	b.Restart(t)
 	return b
+}
+
+// AwaitStandby waits until the standbys of s have all that it has committed.
+func (s *Server) AwaitStandby(t testing.TB) {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(t.Context()) }()
+	const behind = `SELECT coalesce(max(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), replay_lsn)), 1) FROM pg_stat_replication`
+	for bytes := 1.0; bytes > 0; {
+		if err := c.QueryRow(t.Context(), behind).Scan(&bytes); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // Promote makes a standby a primary, whatever has become of the one that it follows.

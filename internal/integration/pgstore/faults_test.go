@@ -1,0 +1,190 @@
+package pgstore_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/postgres"
+	"github.com/quorate/quorate/internal/store/postgres/pgtest"
+	"github.com/quorate/quorate/internal/store/storetest"
+)
+
+// A connection that is cut instead of the answer to a commit leaves its outcome unknown.
+// Then the store says what became of it.
+func cutOff(t *testing.T, w *world) {
+	schema := w.migrated(t)
+	proxy := redistest.NewProxy(t, w.Addr())
+	s := w.openIn(t, schema, pgtest.URL(proxy.Addr(), url.UserPassword("replica", "hush"), "postgres"))
+	first := write(t, s, `1`)
+	next := store.Txn{
+		Life: first.Stamp.Life, If: []store.Compare{{Key: keyX, Version: first.Version}},
+		Put: []store.Write{{Key: keyX, Value: json.RawMessage(`2`)}},
+	}
+	proxy.CutReplies("commit_records")
+	if o, err := s.Commit(t.Context(), next); !errors.Is(err, store.ErrUnavailable) || o != (store.Outcome{}) {
+		t.Errorf("cut off: Commit = %+v, %v, want %v", o, err, store.ErrUnavailable)
+	}
+	proxy.Pass()
+	wants(t, s, `2`)
+	if o, err := s.Commit(t.Context(), next); err != nil || o.Won {
+		t.Errorf("the same again: Commit = %+v, %v; it was done already", o, err)
+	}
+	proxy.BlackHole()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, _, err := s.Read(ctx, keyX); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("without an answer: Read = %v, want %v joined with the context's", err, store.ErrUnavailable)
+	}
+	proxy.Pass()
+	wants(t, s, `2`)
+}
+
+// A transaction waits for the locks of others no longer than its caller does, and is not
+// made later.
+func patience(t *testing.T, w *world) {
+	schema := w.migrated(t)
+	s := w.openIn(t, schema, w.URL())
+	life := write(t, s, `1`).Stamp.Life
+	tx, err := connect(t, w.URL()).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted := pgx.Identifier{schema}.Sanitize()
+	const slow = `SELECT FROM S.commit_records($1, false, 0, '{put}', '{claim}', '{x}', '{""}', '{0}', '{2}')`
+	if _, err := tx.Exec(t.Context(), strings.ReplaceAll(slow, "S.", quoted+"."), life); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if o, err := s.Commit(ctx, store.Txn{Life: life, Put: []store.Write{{Key: keyX, Value: json.RawMessage(`3`)}}}); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("behind a lock: Commit = %+v, %v, want %v", o, err, store.ErrUnavailable)
+	}
+	wants(t, s, `1`)
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, s, `2`)
+}
+
+// Whatever the role's settings are, a commit waits for the disk, and stronger settings stay.
+func settings(t *testing.T, w *world) {
+	schema := pgx.Identifier{w.migrated(t)}.Sanitize()
+	c := connect(t, w.URL())
+	for was, want := range map[string]string{"off": "on", "local": "on", "remote_write": "on", "on": "on", "remote_apply": "remote_apply"} {
+		tx, err := c.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		for _, statement := range []string{
+			`SET LOCAL synchronous_commit = ` + was,
+			`SELECT FROM ` + schema + `.commit_records('', false, 0, '{if}', '{claim}', '{x}', '{""}', '{0}', '{""}')`,
+		} {
+			if _, err := tx.Exec(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := tx.QueryRow(t.Context(), `SHOW synchronous_commit`).Scan(&got); err != nil || got != want {
+			t.Errorf("synchronous_commit is %s, %v after a commit with %s, want %s", got, err, was, want)
+		}
+		_ = tx.Rollback(t.Context())
+	}
+}
+
+// In any other isolation level a compare could see what was there before the lock.
+func isolation(t *testing.T, w *world) {
+	w.exec(t, `CREATE ROLE strict SUPERUSER LOGIN; ALTER ROLE strict SET default_transaction_isolation = 'repeatable read'`)
+	s := w.openIn(t, w.migrated(t), w.urlAs("strict"))
+	_, stamp, err := s.Read(t.Context(), keyX)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Commit(t.Context(), store.Txn{Life: stamp.Life, Put: []store.Write{{Key: keyX, Value: json.RawMessage(`1`)}}})
+	if err == nil || !strings.Contains(err.Error(), "default_transaction_isolation") {
+		t.Errorf("REPEATABLE READ: Commit = %v, want an error with what to do", err)
+	}
+	wants(t, s, "")
+}
+
+// The kit on a primary that is killed on the way, and its standby.
+func TestPromotion(t *testing.T) {
+	t.Parallel()
+	w := &world{Server: pgtest.Start(t)}
+	standby := w.Standby(t)
+	both := pgtest.URL(w.Addr()+","+standby.Addr(), url.User("postgres"), "postgres")
+	storetest.Run(t, storetest.Backend{
+		New: func(t testing.TB) store.Store {
+			s := w.openIn(t, w.schema(), both)
+			if _, err := s.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
+		NextLife: func(t testing.TB, s store.Store) {
+			refusesOnStandby(t, standby.URL())
+			w.AwaitStandby(t)
+			w.Kill(t)
+			standby.Promote(t)
+			awaitAnswer(t, s)
+		},
+		Rounds: 50,
+	})
+}
+
+func refusesOnStandby(t testing.TB, url string) {
+	t.Helper()
+	s := open(t, postgres.Config{URL: url, Schema: "Schema 1"})
+	_, _, err := s.Read(t.Context(), keyX)
+	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "standby") {
+		t.Errorf("on a standby: Read = %v, want %v and why", err, store.ErrUnavailable)
+	}
+}
+
+// awaitAnswer reads until the store answers: its connections have to be made anew.
+func awaitAnswer(t testing.TB, s store.Store) store.Stamp {
+	t.Helper()
+	until := time.Now().Add(20 * time.Second)
+	for {
+		_, stamp, err := s.Read(t.Context(), keyX)
+		switch {
+		case err == nil:
+			return stamp
+		case !errors.Is(err, store.ErrUnavailable) || time.Now().After(until):
+			t.Fatal(err)
+		}
+	}
+}
+
+// A server that was killed keeps its life and what it acknowledged.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	w := &world{Server: pgtest.Start(t)}
+	s := w.openIn(t, w.schema(), w.URL())
+	if _, err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, value := range []string{`1`, `2`} {
+		before := write(t, s, value)
+		w.Kill(t)
+		if _, _, err := s.Read(t.Context(), keyX); !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("of a dead server: Read = %v, want %v", err, store.ErrUnavailable)
+		}
+		w.Restart(t)
+		if stamp := awaitAnswer(t, s); stamp.Life != before.Stamp.Life {
+			t.Errorf("life %q after a restart, %q before", stamp.Life, before.Stamp.Life)
+		}
+		wants(t, s, value)
+		if after := write(t, s, `0`); after.Version <= before.Version {
+			t.Errorf("version %d after a restart, %d before", after.Version, before.Version)
+		}
+	}
+}

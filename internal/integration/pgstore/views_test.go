@@ -1,0 +1,112 @@
+package pgstore_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/quorate/quorate/internal/onestore/records"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// views stores a ledger, and asks for it in SQL.
+func views(t *testing.T, w *world) {
+	schema := w.migrated(t)
+	s := w.openIn(t, schema, w.urlAs("replica"))
+	storeLedger(t, s)
+	c := connect(t, w.urlAs("replica"))
+	for query, want := range map[string][]string{
+		`SELECT concat_ws(' ', job, to_char(tick AT TIME ZONE 'UTC', 'HH24:MI'), token, attempt, outcome, reason, trigger, replica, extract(epoch FROM finished - started)) FROM S.runs ORDER BY job, token`: {
+			"dead 04:00 1 1 interrupted schedule a",
+			"held 04:00 1 1 running schedule a",
+			"overlapping 04:00 1 1 running schedule a",
+			"overlapping 05:00 2 1 interrupted schedule a",
+			"report 02:00 1 1 failed timeout schedule a 60.000000",
+			"report 02:00 2 2 succeeded rerun b 60.000000",
+			"report 01:00 3 1 succeeded late_end manual b 60.000000",
+		},
+		`SELECT concat_ws(' ', job, stream, to_char(tick AT TIME ZONE 'UTC', 'HH24:MI'), outcome, reason, token, runs) FROM S.ticks WHERE job = 'report' ORDER BY place`: {
+			"report schedule 02:00 succeeded 2 2",
+			"report schedule 03:00 skipped paused 0 0",
+			"report manual 01:00 succeeded late_end 3 1",
+		},
+		`SELECT error FROM S.runs WHERE job = 'report' AND token = 1`:              {"it broke: \\u0000 \ufffd\ufffd"},
+		`SELECT outcome FROM S.ticks WHERE job = 'odd'`:                            {"missed"},
+		`SELECT DISTINCT pg_typeof(tick)::text FROM S.ticks`:                       {"timestamp with time zone"},
+		`SELECT job FROM S.ticks WHERE outcome = 'running' ORDER BY tick`:          {"held", "overlapping"},
+		`SELECT count(*)::text FROM S.ticks WHERE tick > now() - interval '1 day'`: {"0"},
+	} {
+		rows, err := c.Query(t.Context(), strings.ReplaceAll(query, "S.", pgx.Identifier{schema}.Sanitize()+"."))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := pgx.CollectRows(rows, pgx.RowTo[*string])
+		if err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		var texts []string
+		for _, text := range got {
+			texts = append(texts, *text)
+		}
+		if !slices.Equal(texts, want) {
+			t.Errorf("%s:\n%q, want\n%q", query, texts, want)
+		}
+	}
+}
+
+// storeLedger stores runs that have ended, that go on, and whose replica has died, and
+// ticks that did not run.
+func storeLedger(t *testing.T, s store.Store) {
+	t.Helper()
+	_, stamp, err := s.Read(t.Context(), keyX)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 1, 2, 2, 0, 0, 0, time.UTC)
+	run := func(outcome ledger.Outcome, trigger ledger.Trigger, replica string) ledger.Entry {
+		return ledger.Entry{Outcome: outcome, Trigger: trigger, Replica: replica, Started: at, Finished: at.Add(time.Minute)}
+	}
+	failed, asked := run(ledger.Failed, ledger.BySchedule, "a"), run(ledger.Succeeded, ledger.ByManual, "b")
+	failed.Error, failed.Reason = "it broke: \\u0000 \x00\x00", ledger.Reason{Code: ledger.CodeTimeout}
+	asked.Tick, asked.Order = at.Add(-time.Hour), at.Add(9*time.Hour)
+	begun := ledger.EncodeNote(ledger.Entry{Trigger: ledger.BySchedule, Replica: "a", Started: at})
+	paused := ledger.Entry{Outcome: ledger.Skipped, Reason: ledger.Reason{Code: ledger.CodePaused}}
+	four, five := at.Add(2*time.Hour).UnixMilli(), at.Add(3*time.Hour).UnixMilli()
+	late := stamp.Now.Add(time.Hour).UnixMilli()
+
+	txn := store.Txn{Life: stamp.Life}
+	entry := func(job string, e records.Entry) { txn.Put = append(txn.Put, records.Put(records.EntryKey(job, e), e)) }
+	entry("report", records.Entry{Kind: records.Finished, Stream: "schedule", Tick: at.UnixMilli(), Token: 1, Note: ledger.EncodeNote(failed)})
+	entry("report", records.Entry{Kind: records.RanOut, Stream: "schedule", Tick: at.UnixMilli(), Token: 2, Note: ledger.EncodeNote(run(ledger.Succeeded, ledger.ByRerun, "b"))})
+	entry("report", records.Entry{Kind: records.Late, Stream: "manual", Tick: asked.Order.UnixMilli(), Token: 3, Note: ledger.EncodeNote(asked)})
+	entry("report", records.Entry{Kind: records.NotRun, Stream: "schedule", Tick: at.Add(time.Hour).UnixMilli(), Rank: 3, Note: ledger.EncodeNote(paused)})
+	entry("report", records.Entry{Kind: records.NotRun, Stream: "schedule", Tick: at.UnixMilli(), Rank: 9, Note: ledger.EncodeNote(paused)})
+	entry("odd", records.Entry{Kind: records.NotRun, Stream: "schedule", Tick: four, Note: json.RawMessage(`{"v":2,"outcome":"missed","of_a_later_release":[1]}`)})
+	for job, c := range map[string]records.Claims{
+		"dead": {Streams: map[string]records.Claim{"schedule": {Stream: "schedule", Tick: four, Token: 1, Owner: "o", Ended: "OK"}}},
+		"held": {Streams: map[string]records.Claim{"schedule": {Stream: "schedule", Tick: four, Token: 1, Owner: "o"}}},
+		"overlapping": {
+			Streams: map[string]records.Claim{"schedule": {Stream: "schedule", Tick: five, Token: 2, Owner: "p", Overlaps: true}},
+			Earlier: []records.Claim{{Stream: "schedule", Tick: four, Token: 1, Owner: "o", Overlaps: true}},
+		},
+	} {
+		txn.Put = append(txn.Put, records.Put(records.ClaimsKey(job), c))
+		entry(job, records.Entry{Kind: records.Started, Stream: "schedule", Tick: four, Token: 1, Owner: "o", Note: begun})
+		for _, claim := range c.All() {
+			lease := records.Lease{Owner: claim.Owner, Token: claim.Token, Until: late}
+			if claim.Owner == "p" {
+				lease.Until = stamp.Now.Add(-time.Second).UnixMilli()
+				entry(job, records.Entry{Kind: records.Started, Stream: "schedule", Tick: five, Token: 2, Owner: "p", Note: begun})
+			}
+			txn.Put = append(txn.Put, records.Put(records.LeaseKey(job, claim), lease))
+		}
+	}
+	if o, err := s.Commit(t.Context(), txn); err != nil || !o.Won {
+		t.Fatalf("Commit = %+v, %v", o, err)
+	}
+}
