@@ -1,6 +1,9 @@
 package main
 
-const redisledger = "internal/redisledger/"
+const (
+	redisledger = "internal/redisledger/"
+	oneledger   = "internal/onestore/ledger/"
+)
 
 var outcomes = promise{
 	page: "guarantees/ledger.md",
@@ -32,6 +35,18 @@ var outcomes = promise{
 		}},
 		{"ledger: a minority of nodes is read", in(redisledger, "TestNoQuorum"), []edit{
 			{members + "group.go", "if len(good) >= g.Quorum() {", "if len(good) > 0 {"},
+		}},
+		{"store: a dead run is running", in(oneledger, "TestLedgerConforms", "TestInterruptedWhenTheLeaseEnds"), []edit{
+			{oneledger + "entry.go", "if lease.Of(of, now).Open() {", "if of.Of(lease.Owner).Open() {"},
+		}},
+		{"store: RECORD does not compare", in(oneledger, "TestRecordsUnderFaults", "TestFirstDespiteALostAnswer"), []edit{
+			{oneledger + "record.go", "If: unchanged(list[0]), Put", "If: []store.Compare{{Key: records.EntryKey(job, records.Entry{})}}, Put"},
+		}},
+		{"store: a late log replaces that of the end", in(oneledger, "TestLateLog"), []edit{
+			{oneledger + "archive.go", "if old.At.IsZero() && !log.At.IsZero() {", "if false && old.At.IsZero() {"},
+		}},
+		{"store: ticks whose run was dropped are missed", in(oneledger, "TestListingsAreThoseOfAModel"), []edit{
+			{oneledger + "record.go", "case own.Tick <= p.Trimmed, list", "case p.Trimmed < 0, list"},
 		}},
 		{"ledger: ticks before the start are missing", in(engine, "TestSixHoursDown"), []edit{
 			{engine + "scan.go", "l.insert(t)", "_ = t"},
