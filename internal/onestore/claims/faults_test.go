@@ -42,6 +42,7 @@ func TestCosts(t *testing.T) {
 	})
 }
 
+// extendsNot extends a lease that is lost.
 func (w *world) extendsNot(l locking.Lease) {
 	w.Helper()
 	w.wants("Extend", l.Extend(w.Context()), locking.ErrLeaseLost)
@@ -60,7 +61,7 @@ func TestLostCommit(t *testing.T) {
 				begun, r := time.Now(), request(w)
 				w.faults(firstCommit(answer))
 				lease := w.acquire(r)
-				if lease.Deadline().After(begun.Add(ttl)) {
+				if lease.Deadline().After(begun.Add(ttl - ttl/100)) {
 					w.Errorf("the lease ends %v after the first request", lease.Deadline().Sub(begun))
 				}
 				if got := lease.Claim().Attempt; got != 1 {
@@ -339,5 +340,75 @@ func TestStoreAway(t *testing.T) {
 		err := lease.Release(w.Context(), nil)
 		w.wants("Release until the deadline", err, locking.ErrLeaseLost)
 		w.wants("Release until the deadline", err, locking.ErrNoQuorum)
+	})
+}
+
+// An extension whose answer comes after the deadline does not count.
+func TestAnswerAfterTheDeadline(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		lease := w.acquire(w.tick(1))
+		end := lease.Deadline()
+		time.Sleep(time.Until(end) - timeout/2)
+		w.faults(func(c storetest.Call) error {
+			if c.Answered {
+				time.Sleep(timeout * 3 / 4)
+			}
+			return nil
+		})
+		w.extendsNot(lease)
+		if !lease.Deadline().Equal(end) {
+			w.Errorf("the deadline moved by %v", lease.Deadline().Sub(end))
+		}
+	})
+}
+
+// A run that ends while another is claimed has ended late.
+func TestEndAgainstClaim(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		lease := w.acquire(w.tick(1))
+		w.expire()
+		w.during(func() { w.acquire(w.tick(2)) })
+		w.wants("Release", lease.Release(w.Context(), nil), locking.ErrLeaseLost)
+		if e := w.entry(lease.Claim()); e.Kind != records.Late {
+			w.Errorf("the entry is %+v, want a late end", e)
+		}
+		w.refused(w.tick(3), locking.ErrTaken)
+	})
+}
+
+// The lock is free as soon as the last overlapping run has ended, however it ended.
+func TestOverlappingRunsFreeTheLock(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		ended, void, last := w.acquire(beside(w.tick(1))), w.acquire(beside(w.tick(2))), w.acquire(beside(w.tick(3)))
+		w.release(ended)
+		if err := void.Void(w.Context()); err != nil {
+			w.Fatal(err)
+		}
+		w.refused(w.tick(4), locking.ErrTaken)
+		w.release(last)
+		w.release(w.acquire(w.tick(4)))
+	})
+}
+
+// A claim whose answer was lost does not count in another life, where others may not know it.
+func TestClaimFoundInAnotherLife(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.faults(func(c storetest.Call) error {
+			if c.Method != "Commit" || !c.Answered {
+				return nil
+			}
+			w.m.Restore(w.m.Backup())
+			w.fault = nil
+			return errCut
+		})
+		w.refused(w.tick(1), locking.ErrNoQuorum)
+		time.Sleep(time.Second)
+		if n := len(w.stored(store.Entries)); n != 0 {
+			w.Errorf("%d entries are left of a claim that nobody ran", n)
+		}
 	})
 }

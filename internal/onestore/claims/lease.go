@@ -167,16 +167,14 @@ func (l *lease) extendRead(ctx context.Context) (bool, error) {
 	}
 	next := records.Lease{Owner: t.Owner, Token: l.of.Token, Until: n.Now + t.TTL, Evicted: v.evicted(t.lease)}
 	txn := store.Txn{Put: []store.Write{records.Put(t.lease, next)}}
-	switch {
-	case v.claims.Of(t.Owner).Owner == "":
+	if v.claims.Of(t.Owner).Owner == "" {
 		txn.Put = append(txn.Put, l.rejoin(v, s)...)
-		v.compare(&txn, records.ClaimsKey(t.req.Name))
-		v.compareLeases(&txn)
-	case v.leases[t.lease].Owner != t.Owner:
-		v.compare(&txn, records.ClaimsKey(t.req.Name))
-		v.compareLeases(&txn)
-	default:
+	}
+	if v.leases[t.lease].Owner == t.Owner {
 		v.compare(&txn, t.lease)
+	} else {
+		v.compare(&txn, records.ClaimsKey(t.req.Name))
+		v.compareLeases(&txn)
 	}
 	o, sent, err := t.l.commit(ctx, v, txn)
 	switch {

@@ -1,12 +1,14 @@
 package claims_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/quorate/quorate/internal/onestore/claims"
 	"github.com/quorate/quorate/internal/onestore/records"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/storetest"
 	"github.com/quorate/quorate/locking"
 )
@@ -104,6 +106,88 @@ func TestEndAfterFailover(t *testing.T) {
 		w.extendsNot(lost)
 		w.wants("Release", lost.Release(w.Context(), nil), locking.ErrLeaseLost)
 		w.extends(next)
+	})
+}
+
+// Two holders that the standby never saw both go on, if the older one is back first.
+func TestHoldersRejoin(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		standby := w.m.Backup()
+		one, two := w.acquire(beside(w.tick(1))), w.acquire(beside(locking.Request{Name: "job", Stream: "manual", Tick: w.epoch}))
+		w.m.Restore(standby)
+		w.refused(w.tick(2), locking.ErrUnvouched) // the life is noticed
+		commits := 0
+		w.faults(func(c storetest.Call) error {
+			if c.Method == "Commit" && !c.Answered {
+				if commits++; commits == 2 { // the first is lost to the other life
+					w.mu.Unlock()
+					defer w.mu.Lock()
+					w.extends(one)
+				}
+			}
+			return nil
+		})
+		w.extends(two)
+		w.faults(nil)
+		w.extends(one)
+		w.release(two)
+		w.release(one)
+	})
+}
+
+// A shifted store has a clock that is off.
+type shifted struct {
+	store.Store
+	by *time.Duration
+}
+
+func (s shifted) Read(ctx context.Context, keys ...store.Key) ([]store.Record, store.Stamp, error) {
+	list, at, err := s.Store.Read(ctx, keys...)
+	at.Now = at.Now.Add(*s.by)
+	return list, at, err
+}
+
+func (s shifted) Commit(ctx context.Context, t store.Txn) (store.Outcome, error) {
+	o, err := s.Store.Commit(ctx, t)
+	o.Stamp.Now = o.Stamp.Now.Add(*s.by)
+	return o, err
+}
+
+// The lease ends before others may have it by the store's clock, also if that runs ahead.
+func TestClockRunsAhead(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		var by time.Duration
+		l, err := claims.New(shifted{w.m, &by}, claims.Config{TTL: ttl, Grace: grace, Timeout: timeout})
+		if err != nil {
+			w.Fatal(err)
+		}
+		lease, err := l.TryAcquire(w.Context(), w.tick(1))
+		if err != nil {
+			w.Fatal(err)
+		}
+		time.Sleep(ttl / 2)
+		by = 5 * time.Second
+		w.extends(lease)
+		stored, err := records.Decode[records.Lease](w.stored(store.Leases)[0])
+		if until := time.UnixMilli(stored.Until).Add(-by); err != nil || lease.Deadline().After(until) {
+			w.Errorf("the lease ends %v after others may have it, %v", lease.Deadline().Sub(until), err)
+		}
+	})
+}
+
+// A grace that began before the store's clock was set back begins again.
+func TestClockWasSetBack(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		by := time.Hour
+		if err := claims.DeclareRestored(w.Context(), shifted{w.m, &by}); err != nil {
+			w.Fatal(err)
+		}
+		w.refused(w.tick(1), locking.ErrUnvouched)
+		time.Sleep(grace + time.Second)
+		w.acquire(w.tick(42))
 	})
 }
 

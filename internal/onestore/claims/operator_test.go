@@ -18,10 +18,10 @@ import (
 // has the lock by then; tick and token stay used.
 func TestEvict(t *testing.T) {
 	t.Parallel()
-	for _, overlap := range []bool{false, true} {
+	for _, overlap := range [][2]bool{{false, false}, {true, true}, {false, true}, {true, false}} {
 		inWorld(t, func(w *world) {
 			r, next := w.tick(1), w.tick(2)
-			r.Beside, next.Beside = overlap, overlap
+			r.Beside, next.Beside = overlap[0], overlap[1]
 			lease := w.acquire(r)
 			h, err := w.l.Evict(w.Context(), "job", 0, "  stuck since\nthe deploy ")
 			if err != nil || h.Token != lease.Claim().Token || h.Holder != "a" || !h.Held() {
@@ -80,6 +80,47 @@ func TestEvictWhileItIsExtended(t *testing.T) {
 			w.Errorf("Evict = %v", err)
 		}
 		w.extendsNot(lease)
+	})
+	inWorld(t, func(w *world) {
+		lease := w.acquire(w.tick(1))
+		time.Sleep(time.Second)
+		commits := 0
+		w.faults(func(c storetest.Call) error {
+			if c.Method != "Commit" || c.Answered {
+				return nil
+			}
+			if commits++; commits == 1 {
+				return errCut // so the next commit comes from what is read
+			}
+			if commits == 2 {
+				w.mu.Unlock()
+				defer w.mu.Lock()
+				if _, err := w.l.Evict(w.Context(), "job", 0, "stuck"); err != nil {
+					w.Errorf("Evict = %v", err)
+				}
+			}
+			return nil
+		})
+		_, evicted := errors.AsType[*locking.EvictedError](lease.Extend(w.Context()))
+		if !evicted {
+			w.Error("an extension won over an operator's release")
+		}
+	})
+}
+
+// Only the holder that was named is released, not one that comes meanwhile.
+func TestEvictSparesTheNext(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		lease := w.acquire(w.tick(1))
+		var next locking.Lease
+		w.during(func() {
+			w.release(lease)
+			next = w.acquire(w.tick(2))
+		})
+		_, err := w.l.Evict(w.Context(), "job", 0, "stuck")
+		w.wants("Evict", err, locking.ErrNotHeld)
+		w.extends(next)
 	})
 }
 
@@ -149,6 +190,24 @@ func TestForget(t *testing.T) {
 		unknown()
 		w.refused(w.tick(251), locking.ErrSuperseded)
 		w.larger(held, w.acquire(w.tick(252)))
+	})
+}
+
+// A claim or an extension that comes first prevents that the name is forgotten.
+func TestForgetAgainstClaims(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.release(w.acquire(beside(w.tick(1))))
+		w.during(func() { w.acquire(beside(w.tick(2))) })
+		w.wants("Forget", w.l.Forget(w.Context(), "job"), locking.ErrTaken)
+	})
+	inWorld(t, func(w *world) {
+		lease := w.acquire(w.tick(1))
+		time.Sleep(ttl / 2)
+		arrive := w.delayed(func() { w.wants("Extend", lease.Extend(w.Context()), locking.ErrNoQuorum) })
+		time.Sleep(ttl/2 + time.Second)
+		w.during(func() { arrive() })
+		w.wants("Forget", w.l.Forget(w.Context(), "job"), locking.ErrTaken)
 	})
 }
 

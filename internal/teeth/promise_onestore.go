@@ -1,0 +1,49 @@
+package main
+
+const (
+	onestore = "internal/onestore/"
+	claims   = onestore + "claims/"
+)
+
+var oneStore = promise{
+	page: "architecture.md",
+	text: "On one consistent store claims keep the promises that they keep on a quorum of nodes.",
+	plants: []plant{
+		{"store: another life is taken for the same", in(claims, "TestStaleStandby"), []edit{
+			{claims + "view.go", "v.life.Life != stamp.Life || ", ""},
+		}},
+		{"store: CLAIM does not compare what was forgotten", in(claims, "TestLateClaim"), []edit{
+			{claims + "claim.go", "if v.claims.Fence == 0 {", "if false {"},
+		}},
+		{"store: CLAIM does not compare the leases", in(claims, "TestExtensionAgainstClaim"), []edit{
+			{claims + "claim.go", "\tv.compareLeases(&txn)\n", ""},
+		}},
+		{"store: CLAIM does not compare the life record", in(claims, "TestClaimAcrossRestore"), []edit{
+			{claims + "view.go", "\tv.compare(&t, records.LifeKey())\n", ""},
+		}},
+		{"store: CLAIM leaves a lease that has expired", in(claims, "TestExtensionAgainstClaim"), []edit{
+			{claims + "claim.go", "if k != t.lease && !v.lasts(k) {", "if false {"},
+		}},
+		{"store: a claim found in another life counts", in(claims, "TestClaimFoundInAnotherLife"), []edit{
+			{claims + "claim.go", "if v.stamp.Life != t.life {", "if false {"},
+		}},
+		{"store: EXTEND does not compare the lease", in(claims, "TestLateExtension"), []edit{
+			{claims + "lease.go", "If: []store.Compare{{Key: l.t.lease, Version: l.held.version}},", ""},
+		}},
+		{"store: an extension counts after the deadline", in(claims, "TestAnswerAfterTheDeadline"), []edit{
+			{claims + "lease.go", "!l.isOver() && deadline.After", "deadline.After"},
+		}},
+		{"store: the lease of an ended claim counts", in(claims, "TestLostAnswerToTheEnd"), []edit{
+			{claims + "view.go", "case !c.Open():", `case c.Owner == "":`},
+		}},
+		{"store: FINISH does not compare the claims", in(claims, "TestEndAgainstClaim"), []edit{
+			{claims + "end.go", "\tv.compare(&txn, records.ClaimsKey(t.req.Name))\n", ""},
+		}},
+		{"store: VOID leaves the way to a late claim", in(claims, "TestClaimThatGaveUpIsVoided"), []edit{
+			{claims + "claim.go", "mine := v.claims.Of(t.Owner)\n", "mine := v.claims.Of(t.Owner)\n\t\tif mine.Owner == \"\" {\n\t\t\treturn nil\n\t\t}\n"},
+		}},
+		{"store: FORGET keeps no tick", in(claims, "TestForget"), []edit{
+			{claims + "forget.go", "Tick: n.GCTick", "Tick: v.forgotten.Tick"},
+		}},
+	},
+}
