@@ -55,16 +55,21 @@ func TestConforms(t *testing.T) {
 	})
 }
 
-// Twenty contenders lock, extend and release; no guarded update is lost.
-// QUORATE_CAMPAIGN=full makes it 10 000 rounds.
 func TestStress(t *testing.T) {
 	t.Parallel()
+	m := newStore(t)
+	stressed(t, func(string) locking.Locker { return open(t, m) })
+}
+
+// stressed lets twenty contenders lock, extend and release; no guarded update is lost.
+// QUORATE_CAMPAIGN=full makes it 10 000 rounds.
+func stressed(t *testing.T, connect func(string) locking.Locker) {
+	t.Helper()
 	cfg := locktest.StressConfig{Contenders: 20, Rounds: 300, TTL: 10 * time.Second}
 	if os.Getenv("QUORATE_CAMPAIGN") == "full" {
 		cfg.Rounds = 10_000
 	}
-	m := newStore(t)
-	got := locktest.Stress(t, func(string) locking.Locker { return open(t, m) }, cfg)
+	got := locktest.Stress(t, connect, cfg)
 	t.Logf("%d contenders: %v", cfg.Contenders, got)
 	if got.Rounds != cfg.Rounds || got.Written != cfg.Rounds || got.Released != cfg.Rounds {
 		t.Errorf("%d rounds, want %d, all written and released", got.Rounds, cfg.Rounds)
