@@ -29,7 +29,7 @@ func TestPostgres(t *testing.T) {
 	w.exec(t, `CREATE ROLE replica LOGIN PASSWORD 'hush'`)
 	for name, test := range map[string]func(*testing.T, *world){
 		"Conforms": conforms, "ConformsBehindPgBouncer": conformsBehindPgBouncer,
-		"LeastPrivileges": leastPrivileges, "HiddenTimeline": hiddenTimeline, "Secrets": secrets,
+		"LedgerKits": ledgerKits, "LeastPrivileges": leastPrivileges, "HiddenTimeline": hiddenTimeline, "Secrets": secrets,
 		"Migrate": migrate, "MigrateAtOnce": migrateAtOnce, "Script": script, "NotMigrated": notMigrated, "NewerSchema": newerSchema,
 		"CutOff": cutOff, "Patience": patience, "Settings": settings, "Isolation": isolation, "Views": views,
 	} {

@@ -1,0 +1,53 @@
+package pgstore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/onestore/claims"
+	onestore "github.com/quorate/quorate/internal/onestore/ledger"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/schedtest"
+)
+
+// ledgerKits runs the kits of the ledger, the archive and the roster with the role of a
+// replica.
+func ledgerKits(t *testing.T, w *world) {
+	b := schedtest.LedgerBackend{
+		New: func(tb testing.TB) (locking.Locker, ledger.Store) {
+			tb.Helper()
+			s := w.open(tb, w.urlAs("replica"))
+			return lockerOn(tb, s), onestore.New(s, time.Minute)
+		},
+		Short: 2100 * time.Millisecond, // more than four timeouts
+		Keep:  ledger.MaxKeep,
+	}
+	t.Run("Ledger", func(t *testing.T) { t.Parallel(); schedtest.RunLedger(t, b) })
+	t.Run("Archive", func(t *testing.T) { t.Parallel(); schedtest.RunArchive(t, b) })
+	t.Run("Roster", func(t *testing.T) {
+		t.Parallel()
+		schedtest.RunRoster(t, schedtest.RosterBackend{
+			New: func(tb testing.TB) scheduler.Roster {
+				tb.Helper()
+				return onestore.NewRoster(w.open(tb, w.urlAs("replica")))
+			},
+		})
+	})
+}
+
+// lockerOn declares the store new, and returns a Locker until the test ends.
+func lockerOn(tb testing.TB, s store.Store) *claims.Locker {
+	tb.Helper()
+	if err := claims.DeclareNew(tb.Context(), s); err != nil {
+		tb.Fatal(err)
+	}
+	l, err := claims.New(s, claims.Config{Grace: time.Minute, Timeout: 500 * time.Millisecond})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = l.Close() })
+	return l
+}
