@@ -14,6 +14,13 @@ type bench struct {
 	store   store.Store
 }
 
+func newBench(t testing.TB, b Backend) *bench {
+	if b.Rounds == 0 {
+		b.Rounds = 500
+	}
+	return &bench{TB: t, backend: b, store: b.New(t)}
+}
+
 func key(name, sub string) store.Key { return store.Key{Kind: store.Claims, Name: name, Sub: sub} }
 
 func put(k store.Key, value string) store.Write {
