@@ -4,22 +4,23 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/roster"
 )
 
 // accounted returns, for each job that this replica may run, the first tick that is not
 // decided yet. It leaves out jobs whose past nobody has read, unless other replicas have
 // accounted for it: learned, by key.
-func (e *engine) accounted(learned map[string]time.Time) accounts {
+func (e *engine) accounted(learned map[string]time.Time) roster.Accounts {
 	now := e.clock.wall()
-	all := accounts{until: make(map[string]time.Time, len(e.jobs.list))}
+	all := roster.Accounts{Until: make(map[string]time.Time, len(e.jobs.list))}
 	for _, j := range e.jobs.list {
 		if !job.Fits(e.cfg.Labels, j.Labels) {
 			continue
 		}
 		if e.pasts.known(j, learned[j.StoredAs()]) {
-			all.until[j.StoredAs()] = j.undecided(now)
+			all.Until[j.StoredAs()] = j.undecided(now)
 		} else {
-			all.behind = true
+			all.Behind = true
 		}
 	}
 	return all

@@ -7,6 +7,7 @@ import (
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/record"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -15,7 +16,7 @@ type dispatcher struct {
 	now     func() time.Time
 	window  time.Duration // Config.Window
 	jobs    *jobTable
-	rec     *recorder
+	rec     *record.Recorder
 	starter starter
 
 	pauses   []acts.Act // in force
@@ -93,7 +94,7 @@ func (d *dispatcher) rejects(j *jobState, l *lane, t job.Tick, now time.Time, ne
 	v := d.tooLate(j, l, t, now, newer, late)
 	if v.Kind == job.Settled {
 		l.gaveUp(j)
-		d.rec.decided(j.Job, t, v)
+		d.rec.Decided(j.Job, t, v)
 	}
 	return v.Kind == job.Settled
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/past"
+	"github.com/quorate/quorate/scheduler/internal/record"
 )
 
 // longestSleep bounds how late the loop notices that the wall clock was set or the machine
@@ -27,7 +28,7 @@ type engine struct {
 	cfg   Config
 	clock clocks
 	drift *drift
-	rec   *recorder
+	rec   *record.Recorder
 
 	jobs     jobTable
 	dispatch dispatcher
@@ -49,7 +50,7 @@ type engine struct {
 	stops
 }
 
-func newEngine(base context.Context, s *Scheduler, rec *recorder, live func() []Replica) *engine {
+func newEngine(base context.Context, s *Scheduler, rec *record.Recorder, live func() []Replica) *engine {
 	e := &engine{
 		cfg: s.cfg, clock: s.clock, drift: newDrift(s.clock), rec: rec, actsKnown: s.cfg.Acts == nil,
 		inbox: newInbox(), queries: s.queries, aborted: s.aborted, done: s.done,
@@ -63,7 +64,7 @@ func newEngine(base context.Context, s *Scheduler, rec *recorder, live func() []
 	e.dispatch = dispatcher{now: e.clock.wall, window: s.cfg.Window, jobs: &e.jobs, rec: rec, starter: starter{
 		cfg: s.cfg, jobs: &e.jobs, live: live, contexts: e.stops.Contexts, working: &e.attempts, inbox: e.inbox, done: e.done,
 		deps: attempt.NewDeps(s.cfg.settings(), e.stops.Contexts, attempt.Engine{
-			Now: e.clock.wall, Live: live, Decided: rec.decided, FindRerun: e.pasts.scanner.FindRerun,
+			Now: e.clock.wall, Live: live, Decided: rec.Decided, FindRerun: e.pasts.scanner.FindRerun,
 		}),
 	}}
 	e.requests = requests{

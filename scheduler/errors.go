@@ -3,12 +3,14 @@ package scheduler
 import (
 	"errors"
 	"strings"
+
+	"github.com/quorate/quorate/scheduler/internal/event"
 )
 
 var (
 	// ErrDropped is the Err of an EventRecorded whose tick never reached the ledger: too
 	// many waited for a quorum, or the replica stopped first.
-	ErrDropped = errors.New("outcome was not recorded")
+	ErrDropped = event.ErrDropped
 
 	// ErrStopped is returned by Scheduler.Update when Run drains or has returned.
 	ErrStopped = errors.New("scheduler: it is too late for an update: the replica drains or has stopped")

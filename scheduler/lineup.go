@@ -64,7 +64,7 @@ func (s *Scheduler) set(own, sourced []Job) (Diff, error) {
 		return Diff{}, err
 	}
 	l.own, l.sourced = list[:len(own):len(own)], list[len(own):]
-	s.public.serve(list)
+	s.public.Serve(list)
 	if !a.Empty() && l.engine != nil {
 		s.cfg.Observer(Event{Kind: EventUpdated, Diff: a.Diff})
 	}

@@ -47,7 +47,7 @@ func (d *dispatcher) noteEarlier(t *ticket, end attempt.End) {
 	case end.Before.IsZero():
 		return
 	case !d.jobs.serves(t.owner):
-		d.rec.decided(t.Job, own, job.SkippedFor(ledger.CodeRemoved))
+		d.rec.Decided(t.Job, own, job.SkippedFor(ledger.CodeRemoved))
 		return
 	}
 	own.Until = roster.Later(own.Until, end.Until)

@@ -19,7 +19,7 @@ func (d *dispatcher) skipPaused(j *jobState, t job.Tick) bool {
 		return false
 	}
 	if t.Trigger != ledger.ByRerun { // the ledger has its run, and afterPause offers it again
-		d.rec.decided(j.Job, t, job.Because(ledger.Skipped, why))
+		d.rec.Decided(j.Job, t, job.Because(ledger.Skipped, why))
 	}
 	return true
 }

@@ -41,7 +41,7 @@ func (e *engine) applyScan(s *past.Scan) {
 		l.insert(s.Found.Rerun)
 	}
 	for _, t := range s.Found.Gone {
-		e.rec.decided(j.Job, t, t.Missed(ledger.CodeUnknown))
+		e.rec.Decided(j.Job, t, t.Missed(ledger.CodeUnknown))
 	}
 	for _, t := range s.Found.Ticks {
 		l.overtake(t)

@@ -6,6 +6,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/internal/publish"
+	"github.com/quorate/quorate/scheduler/internal/record"
+	"github.com/quorate/quorate/scheduler/internal/roster"
 )
 
 // A Scheduler is one replica: it claims the ticks of its jobs and runs those it wins.
@@ -14,7 +18,7 @@ type Scheduler struct {
 	cfg    Config
 	clock  clocks
 	lineup lineup
-	public *publisher
+	public *publish.Publisher
 
 	started atomic.Bool
 	queries chan query
@@ -34,7 +38,7 @@ func New(cfg Config, list []Job) (*Scheduler, error) {
 		return nil, err
 	}
 	s := &Scheduler{
-		cfg: cfg, clock: newClocks(cfg.Clock), public: newPublisher(cfg),
+		cfg: cfg, clock: newClocks(cfg.Clock), public: publish.New(cfg.Replica, cfg.Roster, cfg.JobSets, cfg.Clock, cfg.BeatEvery),
 		queries: make(chan query), done: make(chan struct{}), aborted: make(chan struct{}),
 		refresh: make(chan struct{}, 1),
 	}
@@ -60,33 +64,33 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	beating, stopBeating := context.WithCancel(base)
 	defer stopBeating()
 
-	rec, heartbeat := newRecorder(s.cfg), newHeartbeat(s, s.public.serving)
-	s.public.live = heartbeat.live
-	s.public.account = func(learned map[string]time.Time) accounts { return rec.reduce(s.accounted(learned)) }
+	rec, heartbeat := s.recorder(), s.heartbeat()
+	s.public.Live = heartbeat.Live
+	s.public.Account = func(learned map[string]time.Time) roster.Accounts { return rec.Reduce(s.accounted(learned)) }
 	var helpers sync.WaitGroup
-	helpers.Go(func() { rec.run(recording) })
-	helpers.Go(func() { heartbeat.run(beating) })
-	helpers.Go(func() { s.public.run(beating) })
+	helpers.Go(func() { rec.Run(recording) })
+	helpers.Go(func() { heartbeat.Run(beating) })
+	helpers.Go(func() { s.public.Run(beating) })
 	following, stopFollowing := context.WithCancel(ctx)
 	defer stopFollowing()
-	engine := s.begin(base, rec, heartbeat.live)
+	engine := s.begin(base, rec, heartbeat.Live)
 	helpers.Go(func() { engine.requests.desk.run(base) })
 	helpers.Go(func() { s.follow(following) })
-	helpers.Go(func() { forgetter{s.cfg, s.clock.wall, s.public.serves}.run(following) })
+	helpers.Go(func() { s.forgetter().Run(following) })
 	err := engine.run(ctx)
 
 	stopFollowing()
 	stopBeating()
-	rec.flush()
+	rec.Flush()
 	stopRecording()
 	helpers.Wait()
-	s.public.account = func(learned map[string]time.Time) accounts { return rec.reduce(engine.accounted(learned)) }
-	s.public.finish(base)
+	s.public.Account = func(learned map[string]time.Time) roster.Accounts { return rec.Reduce(engine.accounted(learned)) }
+	s.public.Finish(base)
 	return err
 }
 
 // begin creates the engine, which gets all later updates.
-func (s *Scheduler) begin(base context.Context, rec *recorder, live func() []Replica) *engine {
+func (s *Scheduler) begin(base context.Context, rec *record.Recorder, live func() []Replica) *engine {
 	s.lineup.mu.Lock()
 	defer s.lineup.mu.Unlock()
 	s.lineup.engine = newEngine(base, s, rec, live)
@@ -103,7 +107,7 @@ func (s *Scheduler) Abort() {
 // CheckParams does so for the job with the key. It returns nil for jobs that this replica
 // does not serve.
 func (s *Scheduler) CheckParams(key string, params json.RawMessage) error {
-	if j := s.public.job(key); j != nil {
+	if j := s.public.Job(key); j != nil {
 		return j.CheckParams(params)
 	}
 	return nil

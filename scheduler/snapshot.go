@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
+	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -48,7 +49,7 @@ type query struct {
 	reply chan Snapshot
 
 	learned  map[string]time.Time
-	accounts chan accounts // nil: it asks for a Snapshot
+	accounts chan roster.Accounts // nil: it asks for a Snapshot
 }
 
 // query asks the loop, and sorts the answer in the caller's goroutine.
@@ -69,13 +70,13 @@ func (s *Scheduler) query(next bool) Snapshot {
 }
 
 // accounted asks the loop for the accounts; learned has those of other replicas.
-func (s *Scheduler) accounted(learned map[string]time.Time) accounts {
-	q := query{learned: learned, accounts: make(chan accounts, 1)}
+func (s *Scheduler) accounted(learned map[string]time.Time) roster.Accounts {
+	q := query{learned: learned, accounts: make(chan roster.Accounts, 1)}
 	select {
 	case s.queries <- q:
 		return <-q.accounts
 	case <-s.done:
-		return accounts{}
+		return roster.Accounts{}
 	}
 }
 

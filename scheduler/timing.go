@@ -5,6 +5,10 @@ import (
 	"time"
 )
 
+// MinForgetAfter is the smallest Config.ForgetAfter except 0: a roll-out, and its rollback,
+// should be over by then.
+const MinForgetAfter = time.Hour
+
 // Timing has the durations of a Config.
 type Timing struct {
 	// TTL of a lease. Default 15 s.

@@ -110,7 +110,7 @@ func (e *engine) revise(r revision, now time.Time) {
 	}
 	e.fireDue(j, now)
 	if due := j.tick(e.cfg.Window); !due.IsZero() && !due.At.After(now) && !due.At.Equal(r.next.at) {
-		e.rec.decided(j.Job, due, job.SkippedFor(ledger.CodeRescheduled))
+		e.rec.Decided(j.Job, due, job.SkippedFor(ledger.CodeRescheduled))
 	}
 	j.Job = r.now
 	e.jobs.reschedule(j, r.next)
@@ -120,13 +120,13 @@ func (e *engine) revise(r revision, now time.Time) {
 func (e *engine) remove(j *jobState, now time.Time) {
 	e.fireDue(j, now)
 	if due := j.tick(e.cfg.Window); !due.IsZero() && !due.At.After(now) {
-		e.rec.decided(j.Job, due, job.SkippedFor(ledger.CodeRemoved))
+		e.rec.Decided(j.Job, due, job.SkippedFor(ledger.CodeRemoved))
 	}
 	delete(e.pasts.unread, j)
 	for _, l := range j.lanes {
 		for _, t := range l.queue {
 			if t.Act == nil { // other replicas with the job may run a request
-				e.rec.decided(j.Job, t, job.SkippedFor(ledger.CodeRemoved))
+				e.rec.Decided(j.Job, t, job.SkippedFor(ledger.CodeRemoved))
 			} else {
 				e.requests.started[t.Act.ID] = false
 			}

@@ -193,7 +193,7 @@ func thirdParty(f importer, imported string) string {
 	}
 	pkg := f.pkg()
 	switch pkg {
-	case "locking", "internal/rules", "internal/decode", "locking/fence", "jobs", "scheduler", "scheduler/internal/job", "scheduler/internal/roster", "scheduler/internal/event", "scheduler/internal/attempt", "scheduler/internal/past", "internal/listing":
+	case "locking", "internal/rules", "internal/decode", "locking/fence", "jobs", "scheduler", "scheduler/internal/job", "scheduler/internal/roster", "scheduler/internal/event", "scheduler/internal/attempt", "scheduler/internal/past", "scheduler/internal/publish", "scheduler/internal/record", "internal/listing":
 		return "the cores import the standard library only"
 	case "locking/fence/sqlfence", "locking/fence/httpfence":
 		return "these guards take what the user has: standard library only"

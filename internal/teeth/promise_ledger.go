@@ -52,13 +52,13 @@ var outcomes = promise{
 			{engine + "scan.go", "l.insert(t)", "_ = t"},
 		}},
 		{"ledger: slept-through ticks are missing", in(engine, "TestSuspend", "TestNight"), []edit{
-			{engine + "oversleep.go", "e.rec.decided(j.Job, t, job.MissedFor(why))", "_ = t"},
+			{engine + "oversleep.go", "e.rec.Decided(j.Job, t, job.MissedFor(why))", "_ = t"},
 		}},
 		{"ledger: ticks of an outage are missing", in(sim, "TestSim").saying("is not in the ledger"), []edit{
-			{engine + "recorder.go", "if d.notified = true; later {", "if d.notified = true; later && false {"},
+			{engine + "internal/record/recorder.go", "if d.notified = true; later {", "if d.notified = true; later && false {"},
 		}},
 		{"ledger: unrecorded ticks count as recorded", in(engine, "TestAccountWaitsForTheLedger"), []edit{
-			{engine + "recorder_open.go", "a.until[key] = open.since", "_ = open.since"},
+			{engine + "internal/record/open.go", "a.Until[key] = open.since", "_ = open.since"},
 		}},
 	},
 }

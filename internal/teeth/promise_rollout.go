@@ -19,8 +19,8 @@ var rollouts = promise{
 		{"reload: a version that returns has a past", in(engine, "TestWayBackHasNoPast"), []edit{
 			{engine + "internal/roster/since.go", "versions[i].replaced(versions) || ", ""},
 		}},
-		{"forget: a job that is served", in(engine, "TestAbandoned"), []edit{
-			{engine + "forget.go", "cmp.Compare(a.Age, b.Age)", "cmp.Compare(b.Age, a.Age)"},
+		{"forget: a job that is served", in(engine+"internal/publish/", "TestAbandoned"), []edit{
+			{engine + "internal/publish/forget.go", "cmp.Compare(a.Age, b.Age)", "cmp.Compare(b.Age, a.Age)"},
 		}},
 	},
 }

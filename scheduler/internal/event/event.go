@@ -3,6 +3,7 @@
 package event
 
 import (
+	"errors"
 	"time"
 
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -42,6 +43,9 @@ type Event struct {
 	Diff     Diff     // how the jobs changed
 	Running  []string // the jobs that still run
 }
+
+// ErrDropped is the Err of a Recorded whose tick never reached the ledger.
+var ErrDropped = errors.New("outcome was not recorded")
 
 // A Kind is the kind of an Event.
 type Kind string

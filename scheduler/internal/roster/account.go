@@ -76,3 +76,10 @@ func Removal(a Account, versions []JobInfo, begun time.Time) absence {
 	}
 	return absence{a.Removed, back}
 }
+
+// Accounts are the accounts of the jobs on one replica. They need not be exact: a replica
+// that reads the past looks further back if they lag.
+type Accounts struct {
+	Until  map[string]time.Time // by key; without jobs whose past it does not know
+	Behind bool                 // there are such jobs that it may run
+}

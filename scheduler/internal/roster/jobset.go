@@ -135,9 +135,9 @@ func UnpackJobs(packed []byte) (JobSet, error) {
 
 // Texts describes the jobs, in the order of their keys.
 func Texts(list []*job.Job) iter.Seq[JobText] {
-	slices.SortFunc(list, func(x, y *job.Job) int { return strings.Compare(x.Key, y.Key) })
+	sorted := slices.SortedFunc(slices.Values(list), func(x, y *job.Job) int { return strings.Compare(x.Key, y.Key) })
 	return func(yield func(JobText) bool) {
-		for _, j := range list {
+		for _, j := range sorted {
 			if !yield(JobText{Name: j.Name, Key: j.Key, Hash: j.Hash, Settings: j.ShownSettings()}) {
 				return
 			}

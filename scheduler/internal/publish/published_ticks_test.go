@@ -1,4 +1,4 @@
-package scheduler
+package publish
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -39,12 +40,12 @@ func TestPublishedTicks(t *testing.T) {
 	}
 	from := time.Date(2026, 12, 24, 12, 0, 0, 0, time.UTC)
 	for name, tt := range map[string]struct {
-		info JobInfo
+		info roster.JobInfo
 		want string
 	}{
-		"excluded":      {(&publisher{replica: "a"}).info(posted{Job: &job.Job{Definition: Job{Schedule: s, Hash: "1"}}}), "2026-12-26T01:30:00Z"},
-		"no definition": {(&publisher{replica: "a"}).info(posted{Job: &job.Job{Definition: Job{Schedule: unwritten{}, About: About{Spec: "@daily", Timezone: "UTC"}, Hash: "1"}}}), ""},
-		"too long":      {(&publisher{replica: "a"}).info(posted{Job: &job.Job{Definition: Job{Schedule: tooLong, About: About{Spec: "@daily", Timezone: "UTC"}, Hash: "1"}}}), ""},
+		"excluded":      {posted{Job: &job.Job{Definition: job.Definition{Schedule: s, Hash: "1"}}}.info("a"), "2026-12-26T01:30:00Z"},
+		"no definition": {posted{Job: &job.Job{Definition: job.Definition{Schedule: unwritten{}, About: job.About{Spec: "@daily", Timezone: "UTC"}, Hash: "1"}}}.info("a"), ""},
+		"too long":      {posted{Job: &job.Job{Definition: job.Definition{Schedule: tooLong, About: job.About{Spec: "@daily", Timezone: "UTC"}, Hash: "1"}}}.info("a"), ""},
 	} {
 		got, err := tt.info.Ticks()
 		switch {

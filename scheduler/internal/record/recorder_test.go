@@ -1,4 +1,4 @@
-package scheduler
+package record
 
 import (
 	"context"
@@ -12,13 +12,16 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/internal/attempt"
+	"github.com/quorate/quorate/scheduler/internal/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
 // A flaky ledger answers err while it is set.
 type flaky struct {
-	nothing
+	ledger.Store
 	mu    sync.Mutex
 	err   error
 	has   []string
@@ -47,15 +50,15 @@ type recordEvents struct {
 	list []string
 }
 
-func (o *recordEvents) observe(e Event) {
-	if e.Kind != EventRecorded {
+func (o *recordEvents) observe(e event.Event) {
+	if e.Kind != event.Recorded {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	says := "recorded"
 	switch {
-	case errors.Is(e.Err, ErrDropped):
+	case errors.Is(e.Err, event.ErrDropped):
 		says = "dropped"
 	case e.Err != nil:
 		says = "failed"
@@ -88,12 +91,12 @@ func TestRecorder(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				ledger, heard := &flaky{err: tt.err}, &recordEvents{}
-				r := newRecorder(Config{Stores: Stores{Ledger: ledger}, RecordQueue: tt.limit, Observer: heard.observe})
+				r := New(Options{Ledger: ledger, Limit: tt.limit, Observer: heard.observe})
 				ctx, cancel := context.WithCancel(t.Context())
-				go r.run(ctx)
+				go r.Run(ctx)
 				for i := range tt.add {
 					name := fmt.Sprintf("j%d", i)
-					r.add(&job.Job{Definition: Job{Name: name}}, missed(name, noon, "x"))
+					r.add(&job.Job{Definition: job.Definition{Name: name}}, missed(name, noon, "x"))
 					synctest.Wait()
 				}
 				if tt.recovered > 0 {
@@ -101,7 +104,7 @@ func TestRecorder(t *testing.T) {
 				}
 				time.Sleep(tt.flushed)
 				begun := time.Now()
-				r.flush()
+				r.Flush()
 				cancel()
 				<-r.ended
 				if took := time.Since(begun); took > flushTimeout {
@@ -125,10 +128,10 @@ func TestRecorderIsPatient(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ledger := &flaky{err: locking.ErrNoQuorum}
-		r := newRecorder(Config{Stores: Stores{Ledger: ledger}, RecordQueue: 10, Observer: func(Event) {}})
+		r := New(Options{Ledger: ledger, Limit: 10, Observer: func(event.Event) {}})
 		ctx, cancel := context.WithCancel(t.Context())
-		go r.run(ctx)
-		r.add(&job.Job{Definition: Job{Name: "j"}}, missed("j", noon, "x"))
+		go r.Run(ctx)
+		r.add(&job.Job{Definition: job.Definition{Name: "j"}}, missed("j", noon, "x"))
 		time.Sleep(time.Minute)
 		cancel()
 		<-r.ended
@@ -146,10 +149,10 @@ func TestTickAheadOfTheNodesIsRecordedLater(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			begun := time.Now()
 			ledger := &behindClock{until: begun.Add(ahead)}
-			r := newRecorder(Config{Stores: Stores{Ledger: ledger}, RecordQueue: 10, Clock: time.Now, Observer: func(Event) {}})
+			r := New(Options{Ledger: ledger, Limit: 10, Now: time.Now, Observer: func(event.Event) {}})
 			ctx, cancel := context.WithCancel(t.Context())
-			go r.run(ctx)
-			r.add(&job.Job{Definition: Job{Name: "j"}}, missed("j", begun, "x"))
+			go r.Run(ctx)
+			r.add(&job.Job{Definition: job.Definition{Name: "j"}}, missed("j", begun, "x"))
 			time.Sleep(10 * time.Minute)
 			cancel()
 			<-r.ended
@@ -162,7 +165,7 @@ func TestTickAheadOfTheNodesIsRecordedLater(t *testing.T) {
 
 // A behindClock is a ledger on nodes with late clocks.
 type behindClock struct {
-	nothing
+	ledger.Store
 	until time.Time
 	tries int
 	taken bool
@@ -179,7 +182,7 @@ func (l *behindClock) Record(context.Context, ledger.Entry) (first bool, err err
 
 // A slow ledger delays each entry, and never takes some.
 type slow struct {
-	nothing
+	ledger.Store
 	mu    sync.Mutex
 	taken []time.Time
 }
@@ -203,14 +206,14 @@ func TestManyOutcomesAreRecordedSoon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ledger := &slow{}
-		r := newRecorder(Config{Stores: Stores{Ledger: ledger}, RecordQueue: 10_000, Observer: func(Event) {}})
+		r := New(Options{Ledger: ledger, Limit: 10_000, Observer: func(event.Event) {}})
 		ctx, cancel := context.WithCancel(t.Context())
-		go r.run(ctx)
+		go r.Run(ctx)
 		begun := time.Now()
 		const n = 2500
-		r.add(&job.Job{Definition: Job{Name: "stuck"}}, missed("stuck", noon, "x"))
+		r.add(&job.Job{Definition: job.Definition{Name: "stuck"}}, missed("stuck", noon, "x"))
 		for i := range n {
-			r.add(&job.Job{Definition: Job{Name: "j"}}, missed("j", noon.Add(time.Duration(i)*time.Second), "x"))
+			r.add(&job.Job{Definition: job.Definition{Name: "j"}}, missed("j", noon.Add(time.Duration(i)*time.Second), "x"))
 		}
 		time.Sleep(recordTimeout)
 		cancel()

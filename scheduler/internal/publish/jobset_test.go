@@ -1,4 +1,4 @@
-package scheduler
+package publish
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/quorate/quorate/scheduler/internal/roster"
 )
 
-// heldSets are JobSets that count calls.
+// heldSets are roster.JobSets that count calls.
 type heldSets struct {
 	mu              sync.Mutex
 	kept            map[string][]byte
@@ -39,7 +39,7 @@ func (s *heldSets) KeepSet(_ context.Context, hash string, packed []byte) error 
 	return s.err
 }
 
-func (s *heldSets) JobSet(context.Context, string) ([]byte, error) { return nil, ErrNoJobSet }
+func (s *heldSets) JobSet(context.Context, string) ([]byte, error) { return nil, roster.ErrNoJobSet }
 
 // answer makes all later calls fail, or none.
 func (s *heldSets) answer(err error) {
@@ -63,15 +63,13 @@ func TestOneReplicaKeepsASet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sets := &heldSets{}
-		begin := func(id string) *publisher {
-			cfg := validConfig()
-			cfg.Replica, cfg.Roster, cfg.JobSets, cfg.BeatEvery = id, &rollCall{}, sets, 5*time.Second
-			p := newPublisher(cfg)
-			p.serve([]*job.Job{
-				{Definition: Job{Name: "b", Key: "b", Hash: "1", About: About{Settings: func() any { return map[string]any{"n": 12345678901234567} }}}},
-				{Definition: Job{Name: "z", Key: "a", Hash: "2", About: About{Func: "exec", Spec: "@daily"}}},
+		begin := func(id string) *Publisher {
+			p := New(id, &rollCall{}, sets, time.Now, 5*time.Second)
+			p.Serve([]*job.Job{
+				{Definition: job.Definition{Name: "b", Key: "b", Hash: "1", About: job.About{Settings: func() any { return map[string]any{"n": 12345678901234567} }}}},
+				{Definition: job.Definition{Name: "z", Key: "a", Hash: "2", About: job.About{Func: "exec", Spec: "@daily"}}},
 			})
-			go p.run(t.Context())
+			go p.Run(t.Context())
 			return p
 		}
 		want := func(what string, renewed, stored int) {
@@ -83,7 +81,7 @@ func TestOneReplicaKeepsASet(t *testing.T) {
 		}
 		first := begin("a")
 		want("the first", 1, 1)
-		set, err := UnpackJobs(sets.kept[first.serving().hash])
+		set, err := roster.UnpackJobs(sets.kept[first.Serving().Hash])
 		if err != nil || set.Count != 2 || len(set.Jobs) != 2 || set.Jobs[0].Name != "z" || set.Jobs[0].Key != "a" {
 			t.Fatalf("it keeps %+v, %v", set, err)
 		}
@@ -98,7 +96,7 @@ func TestOneReplicaKeepsASet(t *testing.T) {
 		time.Sleep(roster.PublishEvery)
 		want("after a while", 2, 0)
 		sets.answer(errors.New("no quorum"))
-		first.serve([]*job.Job{{Definition: Job{Name: "b", Key: "b", Hash: "2"}}})
+		first.Serve([]*job.Job{{Definition: job.Definition{Name: "b", Key: "b", Hash: "2"}}})
 		want("without a quorum", 1, 0)
 		sets.answer(nil)
 		time.Sleep(5 * time.Second)

@@ -1,4 +1,4 @@
-package scheduler
+package publish
 
 import (
 	"context"
@@ -32,10 +32,10 @@ func (r *rollCall) names() []string {
 // A replica without a roster stores nothing for publication.
 func TestNothingIsKeptToBePublishedToNobody(t *testing.T) {
 	t.Parallel()
-	p := newPublisher(validConfig())
-	p.serve([]*job.Job{{Definition: Job{Name: "a", Key: "a", Hash: "1"}}})
-	if kept := len(p.pending) + len(p.begun); kept > 0 || !p.serves("a") {
-		t.Errorf("%d notes are kept of what is to be published, and a is served: %t", kept, p.serves("a"))
+	p := New("r1", nil, nil, time.Now, 5*time.Second)
+	p.Serve([]*job.Job{{Definition: job.Definition{Name: "a", Key: "a", Hash: "1"}}})
+	if kept := len(p.pending) + len(p.begun); kept > 0 || !p.Serves("a") {
+		t.Errorf("%d notes are kept of what is to be published, and a is served: %t", kept, p.Serves("a"))
 	}
 }
 
@@ -45,15 +45,16 @@ func TestPublisher(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		calls := &rollCall{}
-		cfg := validConfig()
-		cfg.Roster, cfg.BeatEvery = calls, 5*time.Second
-		p := newPublisher(cfg)
-		made := func(name, hash string) *job.Job { return &job.Job{Definition: Job{Name: name, Key: name, Hash: hash}} }
-		p.serve([]*job.Job{made("a", "1"), made("b", "1")})
-		first := p.serving()
+		const retry = 5 * time.Second
+		p := New("r1", calls, nil, time.Now, retry)
+		made := func(name, hash string) *job.Job {
+			return &job.Job{Definition: job.Definition{Name: name, Key: name, Hash: hash}}
+		}
+		p.Serve([]*job.Job{made("a", "1"), made("b", "1")})
+		first := p.Serving()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		go p.run(ctx)
+		go p.Run(ctx)
 		want := func(what string, messages ...string) {
 			t.Helper()
 			synctest.Wait()
@@ -65,25 +66,25 @@ func TestPublisher(t *testing.T) {
 			calls.mu.Unlock()
 		}
 		want("at the start", "[a/1 b/1]")
-		p.serve([]*job.Job{made("a", "2"), made("b", "1"), made("c", "1")})
+		p.Serve([]*job.Job{made("a", "2"), made("b", "1"), made("c", "1")})
 		want("after a change", "[a/2 c/1]")
-		second := p.serving()
-		if second.hash == first.hash || second.jobs != 3 || first.jobs != 2 {
+		second := p.Serving()
+		if second.Hash == first.Hash || second.Jobs != 3 || first.Jobs != 2 {
 			t.Errorf("first it serves %+v, then %+v", first, second)
 		}
 		time.Sleep(time.Second)
-		p.serve([]*job.Job{made("a", "2"), made("b", "1"), made("c", "1")})
-		if again := p.serving(); again != second {
-			t.Errorf("the same set is served since %v, not %v", again.since, second.since)
+		p.Serve([]*job.Job{made("a", "2"), made("b", "1"), made("c", "1")})
+		if again := p.Serving(); again != second {
+			t.Errorf("the same set is served since %v, not %v", again.Since, second.Since)
 		}
 		time.Sleep(roster.PublishEvery)
 		want("after a while", "[a/2 b/1 c/1]")
 		calls.answer(nil, errors.New("no quorum"))
-		p.serve([]*job.Job{made("a", "3"), made("b", "1")})
+		p.Serve([]*job.Job{made("a", "3"), made("b", "1")})
 		want("without a quorum")
-		p.serve([]*job.Job{made("a", "4"), made("b", "2")})
+		p.Serve([]*job.Job{made("a", "4"), made("b", "2")})
 		calls.answer(nil, nil)
-		time.Sleep(cfg.BeatEvery)
+		time.Sleep(retry)
 		want("when the quorum is back", "[a/4 b/2]", "[c/1]") // which was removed
 	})
 }

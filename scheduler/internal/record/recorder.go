@@ -1,4 +1,6 @@
-package scheduler
+// Package record writes what became of ticks that do not run to the ledger, in goroutines of
+// its own.
+package record
 
 import (
 	"context"
@@ -34,52 +36,56 @@ type decision struct {
 	notified bool // the observer was notified of the first failure
 }
 
-// A recorder stores the outcomes of ticks without a run in the ledger, many at once. While
+// Options are the parts and settings of a Recorder.
+type Options struct {
+	Replica  string
+	Ledger   ledger.Store
+	Archive  ledger.Archive // may be nil
+	Observer event.Observer
+	Settles  bool // notify the observer of settled ticks
+	Limit    int  // of the ticks that wait
+	Now      func() time.Time
+}
+
+// A Recorder stores the outcomes of ticks without a run in the ledger, many at once. While
 // no quorum answers they queue, so an outage is in the ledger after it.
-type recorder struct {
-	replica  string
-	ledger   ledger.Store
-	archive  ledger.Archive
-	observer Observer
-	settles  bool // notify the observer of settled ticks
-	limit    int
-	wall     func() time.Time
+type Recorder struct {
+	Options
 
 	mu      sync.Mutex
 	queue   []decision
 	open    map[string]unrecorded // by key of the job
 	more    chan struct{}         // holds one element after something was added
 	closing chan struct{}         // closed when nothing more comes
-	ended   chan struct{}         // closed when run has returned
+	ended   chan struct{}         // closed when Run has returned
 }
 
-func newRecorder(cfg Config) *recorder {
-	return &recorder{
-		replica: cfg.Replica, ledger: cfg.Ledger, archive: cfg.Archive, observer: cfg.Observer, settles: cfg.NotifySettled,
-		limit: cfg.RecordQueue, wall: cfg.Clock,
-		open: map[string]unrecorded{}, more: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{}),
+// New returns a Recorder that does not run yet.
+func New(o Options) *Recorder {
+	return &Recorder{
+		Options: o, open: map[string]unrecorded{}, more: make(chan struct{}, 1), closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 }
 
-// decided records a tick that does not run. Any goroutine may call it.
-func (r *recorder) decided(j *job.Job, t job.Tick, v job.Verdict) {
-	entry := event.Named(t.Entry(j, r.replica), j.Name)
+// Decided records a tick that does not run. Any goroutine may call it.
+func (r *Recorder) Decided(j *job.Job, t job.Tick, v job.Verdict) {
+	entry := event.Named(t.Entry(j, r.Replica), j.Name)
 	entry.Outcome, entry.Reason = v.Outcome, v.Reason
-	r.observer(Event{Kind: EventDecided, Entry: entry})
+	r.Observer(event.Event{Kind: event.Decided, Entry: entry})
 	r.add(j, entry)
 }
 
 // add queues a decision on j. Beyond the limit the oldest are dropped.
-func (r *recorder) add(j *job.Job, e ledger.Entry) {
+func (r *Recorder) add(j *job.Job, e ledger.Entry) {
 	r.mu.Lock()
 	r.queue = append(r.queue, decision{Entry: e, key: j.StoredAs(), history: j.History})
 	r.opened(j.StoredAs(), e)
-	over := max(0, len(r.queue)-r.limit)
+	over := max(0, len(r.queue)-r.Limit)
 	dropped := r.queue[:over:over]
 	r.queue = r.queue[over:]
 	r.mu.Unlock()
 	for _, d := range dropped {
-		r.observer(Event{Kind: EventRecorded, Entry: d.Entry, Err: ErrDropped})
+		r.Observer(event.Event{Kind: event.Recorded, Entry: d.Entry, Err: event.ErrDropped})
 	}
 	select {
 	case r.more <- struct{}{}:
@@ -87,11 +93,11 @@ func (r *recorder) add(j *job.Job, e ledger.Entry) {
 	}
 }
 
-// run stores what is added until ctx ends, or flush was called and the queue is empty. It
+// Run stores what is added until ctx ends, or Flush was called and the queue is empty. It
 // sends large batches; single entries once more than an eighth of a batch failed, and then
 // one more after each batch without failures. Replicas must not send more requests when
 // nodes stop answering.
-func (r *recorder) run(ctx context.Context) {
+func (r *Recorder) Run(ctx context.Context) {
 	defer close(r.ended)
 	var left []decision // failed, oldest first
 	for pause, size := firstRecordRetry, recordsAtOnce; ctx.Err() == nil; {
@@ -121,14 +127,14 @@ func (r *recorder) run(ctx context.Context) {
 			}
 		}
 	}
-	for _, d := range append(left, r.pop(r.limit)...) {
-		r.observer(Event{Kind: EventRecorded, Entry: d.Entry, Err: ErrDropped})
+	for _, d := range append(left, r.pop(r.Limit)...) {
+		r.Observer(event.Event{Kind: event.Recorded, Entry: d.Entry, Err: event.ErrDropped})
 	}
 }
 
-// flush lets run store what is queued, for a limited time. Afterwards run's context may be
+// Flush lets Run store what is queued, for a limited time. Afterwards Run's context may be
 // ended.
-func (r *recorder) flush() {
+func (r *Recorder) Flush() {
 	close(r.closing)
 	timer := time.NewTimer(flushTimeout)
 	defer timer.Stop()
@@ -139,7 +145,7 @@ func (r *recorder) flush() {
 }
 
 // wait waits until something was added. It returns false when nothing will be.
-func (r *recorder) wait(ctx context.Context) bool {
+func (r *Recorder) wait(ctx context.Context) bool {
 	select {
 	case <-r.more:
 		return true
@@ -153,7 +159,7 @@ func (r *recorder) wait(ctx context.Context) bool {
 }
 
 // pop takes up to n decisions from the queue, the oldest first.
-func (r *recorder) pop(n int) []decision {
+func (r *Recorder) pop(n int) []decision {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n = min(n, len(r.queue))
@@ -164,16 +170,16 @@ func (r *recorder) pop(n int) []decision {
 
 // deliver records a batch and returns the decisions to be tried again. It notifies the
 // observer of the first failure and of the end of each.
-func (r *recorder) deliver(ctx context.Context, batch []decision) []decision {
+func (r *Recorder) deliver(ctx context.Context, batch []decision) []decision {
 	errs := make([]error, len(batch))
 	var working sync.WaitGroup
 	for i, d := range batch {
 		working.Go(func() {
 			var first bool
 			if first, errs[i] = r.record(ctx, d); errs[i] == nil {
-				r.observer(Event{Kind: EventRecorded, Entry: d.Entry})
+				r.Observer(event.Event{Kind: event.Recorded, Entry: d.Entry})
 				r.recorded(d)
-				if first && r.settles {
+				if first && r.Settles {
 					r.settle(ctx, d)
 				}
 			}
@@ -182,9 +188,9 @@ func (r *recorder) deliver(ctx context.Context, batch []decision) []decision {
 	working.Wait()
 	var again []decision
 	for i, d := range batch {
-		later := roster.Passing(errs[i]) || errors.Is(errs[i], locking.ErrFuture) && r.wall().Sub(d.Tick) < aheadPatience
+		later := roster.Passing(errs[i]) || errors.Is(errs[i], locking.ErrFuture) && r.Now().Sub(d.Tick) < aheadPatience
 		if errs[i] != nil && (!later || !d.notified) {
-			r.observer(Event{Kind: EventRecorded, Entry: d.Entry, Err: errs[i]})
+			r.Observer(event.Event{Kind: event.Recorded, Entry: d.Entry, Err: errs[i]})
 		}
 		if d.notified = true; later {
 			again = append(again, d)
@@ -193,15 +199,15 @@ func (r *recorder) deliver(ctx context.Context, batch []decision) []decision {
 	return again
 }
 
-func (r *recorder) record(ctx context.Context, d decision) (first bool, err error) {
+func (r *Recorder) record(ctx context.Context, d decision) (first bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
-	if first, err = r.ledger.Record(ctx, event.Named(d.Entry, d.key)); err != nil {
+	if first, err = r.Ledger.Record(ctx, event.Named(d.Entry, d.key)); err != nil {
 		return false, err
 	}
-	if r.archive != nil && d.history.Bounded() {
+	if r.Archive != nil && d.history.Bounded() {
 		// A failure keeps more than asked for, until the next time.
-		_ = r.archive.Store(ctx, d.key, d.history)
+		_ = r.Archive.Store(ctx, d.key, d.history)
 	}
 	return first, nil
 }
@@ -209,11 +215,11 @@ func (r *recorder) record(ctx context.Context, d decision) (first bool, err erro
 // settle notifies the observer of a tick that nobody ran: this replica was the first to
 // record it, and the ledger has no run of it. The event has the ledger's entry, which may
 // be another replica's by now.
-func (r *recorder) settle(ctx context.Context, d decision) {
+func (r *Recorder) settle(ctx context.Context, d decision) {
 	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
 	key := d.OrderKey()
-	list, err := r.ledger.Ticks(ctx, ledger.Query{Job: d.key, Limit: 10, Since: key, Before: key.Add(time.Millisecond)})
+	list, err := r.Ledger.Ticks(ctx, ledger.Query{Job: d.key, Limit: 10, Since: key, Before: key.Add(time.Millisecond)})
 	entry := d.Entry
 	for _, known := range list {
 		switch {
@@ -225,6 +231,6 @@ func (r *recorder) settle(ctx context.Context, d decision) {
 		}
 	}
 	if err == nil || ctx.Err() == nil {
-		r.observer(Event{Kind: EventSettled, Entry: entry})
+		r.Observer(event.Event{Kind: event.Settled, Entry: entry})
 	}
 }

@@ -1,8 +1,9 @@
-package scheduler
+package record
 
 import (
 	"time"
 
+	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -14,7 +15,7 @@ type unrecorded struct {
 }
 
 // opened counts a tick that is to be recorded. The caller holds the lock.
-func (r *recorder) opened(key string, e ledger.Entry) {
+func (r *Recorder) opened(key string, e ledger.Entry) {
 	if e.Stream != "" {
 		return
 	}
@@ -26,7 +27,7 @@ func (r *recorder) opened(key string, e ledger.Entry) {
 }
 
 // recorded removes d from the count.
-func (r *recorder) recorded(d decision) {
+func (r *Recorder) recorded(d decision) {
 	if d.Stream != "" {
 		return
 	}
@@ -40,13 +41,13 @@ func (r *recorder) recorded(d decision) {
 	r.open[d.key] = open
 }
 
-// reduce limits the accounts to what the ledger has.
-func (r *recorder) reduce(a accounts) accounts {
+// Reduce limits the accounts to what the ledger has.
+func (r *Recorder) Reduce(a roster.Accounts) roster.Accounts {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for key, open := range r.open {
-		if until, ok := a.until[key]; ok && open.since.Before(until) {
-			a.until[key] = open.since
+		if until, ok := a.Until[key]; ok && open.since.Before(until) {
+			a.Until[key] = open.since
 		}
 	}
 	return a

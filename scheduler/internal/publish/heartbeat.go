@@ -1,0 +1,71 @@
+package publish
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/quorate/quorate/scheduler/internal/roster"
+)
+
+const beatTimeout = 2 * time.Second
+
+// A Heartbeat tells the roster that this replica is alive, and remembers which others are.
+// All of it is a hint: it orders the first tries.
+type Heartbeat struct {
+	Replica string
+	Roster  roster.Roster // may be nil
+	Every   time.Duration
+	Self    func() roster.Replica // describes this replica as it is now
+
+	others atomic.Pointer[[]roster.Replica]
+}
+
+// Live returns the replicas last seen that claim ticks; none before the first answer.
+func (h *Heartbeat) Live() []roster.Replica {
+	if seen := h.others.Load(); seen != nil {
+		return *seen
+	}
+	return nil
+}
+
+// Run announces the replica until ctx ends, then removes it from the roster.
+func (h *Heartbeat) Run(ctx context.Context) {
+	if h.Roster == nil {
+		return
+	}
+	ticker := time.NewTicker(h.Every)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		h.beat(ctx)
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+		}
+	}
+	h.leave(context.WithoutCancel(ctx))
+}
+
+// beat announces this replica. Without an answer the last list stays.
+func (h *Heartbeat) beat(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
+	defer cancel()
+	replicas, err := h.Roster.Beat(ctx, h.Self())
+	if err != nil {
+		return
+	}
+	var live []roster.Replica
+	for _, r := range replicas {
+		if r.State != roster.StateDraining { // it claims no ticks, so nobody waits for it
+			live = append(live, r)
+		}
+	}
+	h.others.Store(&live)
+}
+
+func (h *Heartbeat) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, beatTimeout)
+	defer cancel()
+	// If it fails, the roster removes this replica by its age.
+	_ = h.Roster.Leave(ctx, h.Replica)
+}

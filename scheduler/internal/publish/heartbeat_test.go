@@ -1,0 +1,109 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/scheduler/internal/roster"
+)
+
+// A rollCall is a roster.Roster with a fixed list.
+type rollCall struct {
+	mu        sync.Mutex
+	list      []roster.Replica
+	err       error
+	beats     []time.Time
+	published [][]roster.JobInfo
+	listed    []roster.JobInfo
+	taken     []roster.JobInfo
+	left      []string
+}
+
+func (r *rollCall) Beat(_ context.Context, self roster.Replica) ([]roster.Replica, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.beats = append(r.beats, self.Seen)
+	return r.list, r.err
+}
+
+func (r *rollCall) Leave(ctx context.Context, id string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left = append(r.left, id)
+	return ctx.Err()
+}
+
+func (r *rollCall) Replicas(context.Context) ([]roster.Replica, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.list, r.err
+}
+
+func (r *rollCall) Jobs(context.Context) ([]roster.JobInfo, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.listed, r.err
+}
+
+func (r *rollCall) Publish(_ context.Context, jobs []roster.JobInfo) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		r.published = append(r.published, jobs)
+	}
+	return r.err
+}
+
+func (r *rollCall) Unpublish(_ context.Context, jobs []roster.JobInfo) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.taken = append(r.taken, jobs...)
+	return r.err
+}
+
+// answer sets the answer of the roster.
+func (r *rollCall) answer(list []roster.Replica, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list, r.err = list, err
+}
+
+func TestHeart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		calls := &rollCall{list: []roster.Replica{{ID: "a"}, {ID: "b", State: roster.StateDraining}, {ID: "c", State: roster.StateWaiting}}}
+		h := &Heartbeat{
+			Replica: "r1", Roster: calls, Every: 5 * time.Second,
+			Self: func() roster.Replica { return roster.Replica{Seen: time.Now()} },
+		}
+		if got := h.Live(); got != nil {
+			t.Errorf("live before the first beat: %v", got)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go h.Run(ctx)
+		synctest.Wait()
+		want := []string{"a", "c"} // b takes no ticks
+		if got := roster.Fitting(h.Live(), nil); !slices.Equal(got, want) {
+			t.Errorf("live: %v, want %v", got, want)
+		}
+		calls.answer(nil, errors.New("no quorum"))
+		time.Sleep(11 * time.Minute)
+		synctest.Wait()
+		if got := roster.Fitting(h.Live(), nil); !slices.Equal(got, want) {
+			t.Errorf("live while the roster is silent: %v, want %v", got, want)
+		}
+		if len(calls.beats) < 130 {
+			t.Errorf("%d beats in 11 minutes", len(calls.beats))
+		}
+		cancel()
+		synctest.Wait()
+		if !slices.Equal(calls.left, []string{"r1"}) {
+			t.Errorf("left: %v", calls.left)
+		}
+	})
+}
