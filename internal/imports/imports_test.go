@@ -75,7 +75,7 @@ func family(pkg string) string {
 	for _, root := range []string{
 		"locking/redlock", "internal/store/postgres", "internal/onestore", "locking/fence/sqlfence", "locking/fence/redisfence", "locking/fence/httpfence", "locking/fence/fencetest",
 		"jobs/execjob", "jobs/httpjob",
-		"internal/redisledger", "internal/redisacts", "internal/webhook", "internal/web", "scheduler/metrics", "scheduler/traces",
+		"internal/redisledger", "internal/redisacts", "scheduler/acts/sqlacts", "internal/webhook", "internal/web", "scheduler/metrics", "scheduler/traces",
 	} {
 		if under(pkg, root) {
 			return root
@@ -195,8 +195,8 @@ func thirdParty(f importer, imported string) string {
 	switch pkg {
 	case "locking", "internal/rules", "internal/decode", "locking/fence", "jobs", "scheduler", "scheduler/internal/job", "scheduler/internal/roster", "scheduler/internal/event", "scheduler/internal/attempt", "scheduler/internal/past", "scheduler/internal/publish", "scheduler/internal/record", "internal/listing":
 		return "the cores import the standard library only"
-	case "locking/fence/sqlfence", "locking/fence/httpfence":
-		return "these guards take what the user has: standard library only"
+	case "locking/fence/sqlfence", "locking/fence/httpfence", "scheduler/acts/sqlacts":
+		return "these take what the user has: standard library only"
 	}
 	for library, places := range only {
 		if !under(imported, library) {

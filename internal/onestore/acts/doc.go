@@ -7,10 +7,15 @@
 //	open ID          an open request
 //	line LINE        the latest request of a line of acts
 //	pause TARGET     the latest pause or resume of a target
+//	queue ID         a request without an instant, made by an application's transaction
 //
 // A new act compares the record of its ID, so it is made once. It replaces the latest act of
 // its line, and its instant lies after that: so a commit that arrives after a later act of
 // the line loses.
+//
+// A transaction of an application only queues its request. Else it would hold back all
+// requests of the line until it ends, or a later one could overtake it. Readers make queued
+// requests acts.
 //
 // One new act in many deletes what is old. The bounds of open requests and of pauses are
 // checked against what was read: competing requests may exceed them by their number.

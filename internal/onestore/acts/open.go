@@ -8,14 +8,18 @@ import (
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
-// Open implements [acts.Store]. It is one call of the store.
+// Open implements [acts.Store]. It is one call of the store, unless requests are queued.
 func (s *Store) Open(ctx context.Context) (acts.Open, error) {
 	const doing = "reading the acts"
-	lists, stamp, err := s.store.List(ctx, store.Of(store.Acts, "pause"), store.Of(store.Acts, "open"))
+	ranges := []store.Range{store.Of(store.Acts, "pause"), store.Of(store.Acts, "open"), store.Of(store.Acts, "queue")}
+	lists, stamp, err := s.store.List(ctx, ranges...)
+	if err == nil && s.takeQueued(ctx, lists[2]) {
+		lists, stamp, err = s.store.List(ctx, ranges...)
+	}
 	if err != nil {
 		return acts.Open{}, failed(doing, err)
 	}
-	all, err := decode(slices.Concat(lists...))
+	all, err := decode(slices.Concat(lists[0], lists[1]))
 	if err != nil {
 		return acts.Open{}, failed(doing, err)
 	}

@@ -1,0 +1,102 @@
+package acts
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/scheduler/acts"
+)
+
+// queue queues an act, as an application's transaction does.
+func queue(t *testing.T, m *storetest.Memory, act acts.Act) {
+	t.Helper()
+	text, err := act.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, stamp, err := m.Read(t.Context(), key("queue", act.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	txn := store.Txn{Life: stamp.Life, Put: []store.Write{{Key: key("queue", act.ID), Value: text}}}
+	if o, err := m.Commit(t.Context(), txn); err != nil || !o.Won {
+		t.Fatalf("Commit = %+v, %v", o, err)
+	}
+}
+
+// Of several replicas and with lost answers, each queued request becomes one act, in order.
+func TestQueuedRequestsAreTakenOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := new(storetest.Memory)
+		var want []string
+		for n := range 20 {
+			want = append(want, fmt.Sprint("z", 20-n)) // not in the order of IDs
+			queue(t, m, trigger(want[n]))
+		}
+		var mu sync.Mutex
+		calls := 0
+		m.Fault = func(context.Context, storetest.Call) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if calls++; calls%5 == 0 {
+				return errLost
+			}
+			return nil
+		}
+		var reading sync.WaitGroup
+		for range 3 {
+			reading.Go(func() {
+				for range 30 {
+					_, _ = open(m).Open(t.Context())
+				}
+			})
+		}
+		reading.Wait()
+		m.Fault = nil
+		s := open(m)
+		s.wantOpen(t, "then", want...)
+		if got := stored(t, m); got["queue"] != 0 || got["act"] != 20 || got["audit"] != 20 {
+			t.Errorf("stored are %v", got)
+		}
+		queue(t, m, trigger("z1"))
+		s.wantOpen(t, "when one was queued again", want...)
+	})
+}
+
+// What is wrong with a queued request is in the audit log; beyond the bound, requests wait.
+func TestQueuedRequestsAreChecked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := new(storetest.Memory)
+		s := open(m)
+		s.most = 2
+		s.mustDo(t, trigger("known"))
+		other, wrong := trigger("known"), trigger("wrong")
+		other.Job, wrong.Params = "other", json.RawMessage(`[1]`)
+		queue(t, m, other)
+		queue(t, m, wrong)
+		queue(t, m, trigger("a"))
+		queue(t, m, trigger("b"))
+		s.wantOpen(t, "at first", "known", "a")
+		refused := ""
+		list, err := s.Audit(t.Context(), 10)
+		for _, a := range list {
+			refused += a.Result + "\n"
+		}
+		if err != nil || !strings.Contains(refused, "another act") || !strings.Contains(refused, "no JSON object") {
+			t.Errorf("the audit log says %q, %v", refused, err)
+		}
+		if err := s.Close(t.Context(), "known", "succeeded"); err != nil {
+			t.Fatal(err)
+		}
+		s.wantOpen(t, "when there is room", "a", "b")
+	})
+}

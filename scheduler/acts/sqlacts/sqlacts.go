@@ -1,0 +1,102 @@
+// Package sqlacts asks for runs of jobs in a transaction of your own, if Quorate's store is
+// the same PostgreSQL database. The request is made if the transaction commits, and never if
+// it does not.
+//
+//	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+//		if _, err := tx.Exec(ctx, "INSERT INTO orders ..."); err != nil {
+//			return err
+//		}
+//		_, err := sqlacts.Trigger(ctx, sqlacts.Pgx(tx), acts.Act{Job: "invoice"})
+//		return err
+//	})
+//
+// The role of the transaction needs USAGE of the schema, and EXECUTE of its function
+// trigger_job. Programs in other languages call that function:
+//
+//	SELECT quorate.trigger_job('invoice', '{"order": 7}');
+package sqlacts
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// A Tx is a transaction. SQL and Pgx make one.
+type Tx struct {
+	// Exec executes a statement.
+	Exec func(ctx context.Context, statement string, args ...any) error
+	// Schema is that of Quorate's tables. Default: quorate.
+	Schema string
+}
+
+// SQL is a transaction of database/sql.
+func SQL(tx *sql.Tx) Tx {
+	return Tx{Exec: func(ctx context.Context, statement string, args ...any) error {
+		_, err := tx.ExecContext(ctx, statement, args...)
+		return err
+	}}
+}
+
+// Pgx is a pgx.Tx.
+func Pgx[Tag any](tx interface {
+	Exec(ctx context.Context, statement string, args ...any) (Tag, error)
+},
+) Tx {
+	return Tx{Exec: func(ctx context.Context, statement string, args ...any) error {
+		_, err := tx.Exec(ctx, statement, args...)
+		return err
+	}}
+}
+
+// Trigger asks for one run of act.Job, the key of a job, and returns the ID of the request.
+// It takes ID, By, Reason, Within and Params of the act. A replica sees the request within
+// seconds of the commit; Within counts from then. Asking again with the ID has no effect.
+//
+// The error is an *acts.Error for an invalid act, or one too many, and an
+// *acts.ReusedIDError if the ID belongs to another act. PostgreSQL then accepts no further
+// statement of the transaction, but to roll back.
+func Trigger(ctx context.Context, tx Tx, act acts.Act) (id string, err error) {
+	act.Kind = cmp.Or(act.Kind, acts.Trigger)
+	if act, err = act.Ready(); err != nil {
+		return "", err
+	}
+	if act.Kind != acts.Trigger || act.Trigger != ledger.ByManual || act.Parent != "" {
+		return "", &acts.Error{Kind: act.Kind, Msg: "a transaction can only trigger a job, by itself"}
+	}
+	var params any // NULL
+	if len(act.Params) > 0 {
+		params = string(act.Params)
+	}
+	schema := `"` + strings.ReplaceAll(cmp.Or(tx.Schema, "quorate"), `"`, `""`) + `"`
+	err = tx.Exec(ctx, "SELECT "+schema+".trigger_job($1::text, $2::text::json, $3::text, $4::text, $5::text, $6::text::interval)",
+		act.Job, params, act.ID, act.By, act.Reason, fmt.Sprintf("%d microseconds", act.Within.Microseconds()))
+	return act.ID, refusal(act, err)
+}
+
+// refusal is the error for callers.
+func refusal(act acts.Act, err error) error {
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("asking for a trigger of %s: %w", act.Job, err)
+	var coded interface{ SQLState() string }
+	if !errors.As(err, &coded) {
+		return err
+	}
+	switch coded.SQLState() {
+	case "23505": // unique_violation
+		return errors.Join(&acts.ReusedIDError{ID: act.ID}, err)
+	case "54000": // program_limit_exceeded
+		return errors.Join(acts.TooMany(act.Kind, acts.MaxOpen), err)
+	case "3F000", "42883", "42501": // no such schema or function, no right
+		return fmt.Errorf("%w: run `quorate store migrate`, and grant the role EXECUTE of trigger_job", err)
+	}
+	return err
+}
