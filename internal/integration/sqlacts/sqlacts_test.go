@@ -189,14 +189,14 @@ func TestTrigger(t *testing.T) {
 			t.Errorf("asked twice: %v", err)
 		}
 	}
-	list := w.wait(2)
+	w.wait(2)
 	if err := w.inPgx(act("a0", 0), nil); err != nil {
 		t.Errorf("asked again of what has run: %v", err)
 	}
 	if err := w.inPgx(act("last", 2), nil); err != nil {
 		t.Fatal(err)
 	}
-	list = w.wait(3)
+	list := w.wait(3)
 	if len(list) != 3 || list[0].By != "ann" || list[0].Reason != "order" || list[0].Within != time.Hour {
 		t.Errorf("the audit log says %+v", list)
 	}

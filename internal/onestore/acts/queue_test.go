@@ -86,13 +86,13 @@ func TestQueuedRequestsAreChecked(t *testing.T) {
 		queue(t, m, trigger("a"))
 		queue(t, m, trigger("b"))
 		s.wantOpen(t, "at first", "known", "a")
-		refused := ""
+		var refused strings.Builder
 		list, err := s.Audit(t.Context(), 10)
 		for _, a := range list {
-			refused += a.Result + "\n"
+			refused.WriteString(a.Result)
 		}
-		if err != nil || !strings.Contains(refused, "another act") || !strings.Contains(refused, "no JSON object") {
-			t.Errorf("the audit log says %q, %v", refused, err)
+		if err != nil || !strings.Contains(refused.String(), "another act") || !strings.Contains(refused.String(), "no JSON object") {
+			t.Errorf("the audit log says %q, %v", refused.String(), err)
 		}
 		if err := s.Close(t.Context(), "known", "succeeded"); err != nil {
 			t.Fatal(err)

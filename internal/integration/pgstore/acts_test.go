@@ -1,0 +1,16 @@
+package pgstore_test
+
+import (
+	"testing"
+
+	onestore "github.com/quorate/quorate/internal/onestore/acts"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/schedtest"
+)
+
+// actsConform runs the kit of acts with the role of a replica.
+func actsConform(t *testing.T, w *world) {
+	schedtest.RunActs(t, schedtest.ActsBackend{
+		New: func(t testing.TB) acts.Store { return onestore.New(w.open(t, w.urlAs("replica"))) },
+	})
+}
