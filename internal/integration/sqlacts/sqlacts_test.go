@@ -76,7 +76,7 @@ func (w *world) inPgx(act acts.Act, end error) error {
 		if _, err := tx.Exec(w.Context(), "INSERT INTO orders VALUES (1)"); err != nil {
 			return err
 		}
-		_, err := sqlacts.Trigger(w.Context(), sqlacts.Pgx(tx), act)
+		_, err := sqlacts.Trigger(w.Context(), tx.Exec, postgres.DefaultSchema, act)
 		return errors.Join(err, end)
 	})
 }
@@ -91,7 +91,7 @@ func (w *world) inSQL(act acts.Act, end error) error {
 	if _, err := tx.ExecContext(w.Context(), "INSERT INTO orders VALUES (1)"); err != nil {
 		return err
 	}
-	if _, err := sqlacts.Trigger(w.Context(), sqlacts.SQL(tx), act); err != nil || end != nil {
+	if _, err := sqlacts.Trigger(w.Context(), tx.ExecContext, postgres.DefaultSchema, act); err != nil || end != nil {
 		return errors.Join(err, end)
 	}
 	return tx.Commit()
@@ -223,7 +223,7 @@ func TestConcurrentTransactions(t *testing.T) {
 		return tx
 	}
 	slow := begin()
-	if _, err := sqlacts.Trigger(ctx, sqlacts.Pgx(slow), act("slow", 1)); err != nil {
+	if _, err := sqlacts.Trigger(ctx, slow.Exec, postgres.DefaultSchema, act("slow", 1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.inPgx(act("quick", 2), nil); err != nil {

@@ -6,9 +6,11 @@
 //		if _, err := tx.Exec(ctx, "INSERT INTO orders ..."); err != nil {
 //			return err
 //		}
-//		_, err := sqlacts.Trigger(ctx, sqlacts.Pgx(tx), acts.Act{Job: "invoice"})
+//		_, err := sqlacts.Trigger(ctx, tx.Exec, "quorate", acts.Act{Job: "invoice"})
 //		return err
 //	})
+//
+// With database/sql it is tx.ExecContext instead of tx.Exec.
 //
 // The role of the transaction needs USAGE of the schema, and EXECUTE of its function
 // trigger_job. Programs in other languages call that function:
@@ -19,7 +21,6 @@ package sqlacts
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,41 +29,21 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
-// A Tx is a transaction. SQL and Pgx make one.
-type Tx struct {
-	// Exec executes a statement.
-	Exec func(ctx context.Context, statement string, args ...any) error
-	// Schema is that of Quorate's tables. Default: quorate.
-	Schema string
-}
-
-// SQL is a transaction of database/sql.
-func SQL(tx *sql.Tx) Tx {
-	return Tx{Exec: func(ctx context.Context, statement string, args ...any) error {
-		_, err := tx.ExecContext(ctx, statement, args...)
-		return err
-	}}
-}
-
-// Pgx is a pgx.Tx.
-func Pgx[Tag any](tx interface {
-	Exec(ctx context.Context, statement string, args ...any) (Tag, error)
-},
-) Tx {
-	return Tx{Exec: func(ctx context.Context, statement string, args ...any) error {
-		_, err := tx.Exec(ctx, statement, args...)
-		return err
-	}}
-}
-
 // Trigger asks for one run of act.Job, the key of a job, and returns the ID of the request.
-// It takes ID, By, Reason, Within and Params of the act. A replica sees the request within
-// seconds of the commit; Within counts from then. Asking again with the ID has no effect.
+// The transaction is given by its method exec: ExecContext of a sql.Tx, or Exec of a pgx.Tx.
+// The schema is that of Quorate's tables.
+//
+// Trigger takes ID, By, Reason, Within and Params of the act. A replica sees the request
+// within seconds of the commit; Within counts from then. Asking again with the ID has no
+// effect.
 //
 // The error is an *acts.Error for an invalid act, or one too many, and an
-// *acts.ReusedIDError if the ID belongs to another act. PostgreSQL then accepts no further
-// statement of the transaction, but to roll back.
-func Trigger(ctx context.Context, tx Tx, act acts.Act) (id string, err error) {
+// *acts.ReusedIDError if the ID belongs to another act. If PostgreSQL has refused the act,
+// roll back: it accepts no further statement in the transaction.
+func Trigger[Result any](
+	ctx context.Context, exec func(ctx context.Context, statement string, args ...any) (Result, error),
+	schema string, act acts.Act,
+) (id string, err error) {
 	act.Kind = cmp.Or(act.Kind, acts.Trigger)
 	if act, err = act.Ready(); err != nil {
 		return "", err
@@ -74,8 +55,8 @@ func Trigger(ctx context.Context, tx Tx, act acts.Act) (id string, err error) {
 	if len(act.Params) > 0 {
 		params = string(act.Params)
 	}
-	schema := `"` + strings.ReplaceAll(cmp.Or(tx.Schema, "quorate"), `"`, `""`) + `"`
-	err = tx.Exec(ctx, "SELECT "+schema+".trigger_job($1::text, $2::text::json, $3::text, $4::text, $5::text, $6::text::interval)",
+	function := `"` + strings.ReplaceAll(schema, `"`, `""`) + `".trigger_job`
+	_, err = exec(ctx, "SELECT "+function+"($1::text, $2::text::json, $3::text, $4::text, $5::text, $6::text::interval)",
 		act.Job, params, act.ID, act.By, act.Reason, fmt.Sprintf("%d microseconds", act.Within.Microseconds()))
 	return act.ID, refusal(act, err)
 }
