@@ -124,7 +124,7 @@ func runShown(ctx context.Context, a *cli, v *view, list []*replica.Replica, dra
 // onEmbedded points the configuration at the embedded nodes, which take no users. It
 // drops the probes' port: replicas of one process cannot share it.
 func onEmbedded(cfg *config.Config, embedded *devnodes.Nodes) {
-	cfg.Redis.Nodes = nil
+	cfg.Redis.Nodes, cfg.Postgres = nil, config.Default().Postgres
 	for _, url := range embedded.URLs() {
 		cfg.Redis.Nodes = append(cfg.Redis.Nodes, config.NodeEntry{URL: url})
 	}
@@ -135,12 +135,12 @@ func onEmbedded(cfg *config.Config, embedded *devnodes.Nodes) {
 // initNodes declares the nodes new, as this process has just started them, so no tick
 // waits for the grace.
 func initNodes(ctx context.Context, cfg *config.Config) error {
-	nodes, err := cfg.Nodes()
+	cluster, err := cfg.Cluster()
 	if err != nil {
 		return err
 	}
-	nodes.Embedded = true
-	set, err := members.Open(nodes)
+	cluster.Redis.Embedded = true
+	set, err := members.Open(cluster.Redis)
 	if err != nil {
 		return err
 	}

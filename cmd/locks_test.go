@@ -11,7 +11,6 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cmdtest"
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/internal/redisstore"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
@@ -47,10 +46,10 @@ func holdings() []locking.Holding {
 func TestGoldenLocks(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"json", "table"} {
-		cmdtest.Golden(t, "locks."+format, printed(t, lockListing(redisstore.LockRows(holdings()), tick), format))
+		cmdtest.Golden(t, "locks."+format, printed(t, lockListing(listing.LockRows(holdings()), tick), format))
 	}
 	var all strings.Builder
-	for _, row := range redisstore.LockRows(holdings()[:5]) {
+	for _, row := range listing.LockRows(holdings()[:5]) {
 		all.WriteString(released(row) + "\n")
 	}
 	cmdtest.Golden(t, "locks_release.txt", all.String())
@@ -191,11 +190,11 @@ func TestForgetPublishedOnly(t *testing.T) {
 	err := (&cli{config: config, set: o.flags[3:]}).withStore(t.Context(), func(s *cluster.Store) error {
 		never := []scheduler.JobInfo{{Name: "never", Schedule: "@yearly", Replica: "gone", Published: now}}
 		eventually(t, "the job is published, and an early replica lives", func() bool {
-			_, err := s.Cluster.Ledger.Beat(t.Context(), scheduler.Replica{ID: "early", Started: now.Add(-time.Hour)})
-			return err == nil && s.Cluster.Ledger.Publish(t.Context(), never) == nil
+			_, err := s.Roster.Beat(t.Context(), scheduler.Replica{ID: "early", Started: now.Add(-time.Hour)})
+			return err == nil && s.Roster.Publish(t.Context(), never) == nil
 		})
 		o.exits(exitFailed, "replica early", "jobs", "forget", "never")
-		eventually(t, "it has left", func() bool { return s.Cluster.Ledger.Leave(t.Context(), "early") == nil })
+		eventually(t, "it has left", func() bool { return s.Roster.Leave(t.Context(), "early") == nil })
 		return nil
 	})
 	if err != nil {
@@ -212,7 +211,7 @@ func TestForgetPublishedOnly(t *testing.T) {
 // TestLockRowsAreWhole: every field is there, null where there is nothing.
 func TestLockRowsAreWhole(t *testing.T) {
 	t.Parallel()
-	b, err := json.Marshal(redisstore.LockRows([]locking.Holding{{Name: "x", Left: locking.Endless}})[0])
+	b, err := json.Marshal(listing.LockRows([]locking.Holding{{Name: "x", Left: locking.Endless}})[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,14 +60,18 @@ grace.`,
   quorate nodes init --recover`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withStore(c.Context(), func(s *cluster.Store) error {
-				if err := s.Set.Init(c.Context(), recovery); err != nil {
+				nodes, err := s.RedisNodes("quorate nodes init")
+				if err == nil {
+					err = nodes.Init(c.Context(), recovery)
+				}
+				switch {
+				case err != nil:
 					return err
+				case recovery:
+					fmt.Fprintf(a.Out, "the blank nodes of namespace %s are formatted, and abstain for %v\n", nodes.Namespace(), nodes.Grace())
+				default:
+					fmt.Fprintf(a.Out, "all %d nodes of namespace %s are declared new\n", nodes.Len(), nodes.Namespace())
 				}
-				if recovery {
-					fmt.Fprintf(a.Out, "the blank nodes of namespace %s are formatted, and abstain for %v\n", s.Set.Namespace(), s.Set.Grace())
-					return nil
-				}
-				fmt.Fprintf(a.Out, "all %d nodes of namespace %s are declared new\n", s.Set.Len(), s.Set.Namespace())
 				return nil
 			})
 		},
@@ -175,7 +179,7 @@ func readChange(a *cli, to string) (members.Change, error) {
 	source := a.source()
 	source.Path = to
 	target, err := config.ReadCluster(source)
-	return members.Change{From: from, To: target}, err
+	return members.Change{From: from.Redis, To: target.Redis}, err
 }
 
 func printNextSteps(a *cli, c members.Change, to string) {

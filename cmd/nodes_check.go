@@ -14,7 +14,7 @@ import (
 )
 
 // errUnwell is the error of nodes check after it has printed its findings.
-var errUnwell = errors.New("some nodes need attention; see above")
+var errUnwell = errors.New("some findings need attention; see above")
 
 func nodesCheckCommand(a *cli) *cobra.Command {
 	c := &cobra.Command{
@@ -28,24 +28,27 @@ Exit code 0 if there are no findings and every node votes, 1 if you must act or 
 4 if fewer than a quorum answer.`,
 		Example: `  quorate nodes check
   until quorate nodes check; do sleep 5; done   # then restart the next node`,
-		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error {
-			c, err := cl.Check(ctx)
-			if err == nil {
-				err = printCheckup(a.Out, c, a.format)
-			}
-			switch {
-			case err != nil:
-				return err
-			case c.Silent != nil:
-				return c.Silent
-			case c.Unwell:
-				return errUnwell
-			}
-			return nil
-		}),
+		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error { return checkCluster(ctx, a, cl) }),
 	}
 	outputFlag(c, a)
 	return c
+}
+
+// checkCluster prints the findings, and returns an error if something must be done.
+func checkCluster(ctx context.Context, a *cli, cl cluster.Cluster) error {
+	c, err := cl.Check(ctx)
+	if err == nil {
+		err = printCheckup(a.Out, c, a.format)
+	}
+	switch {
+	case err != nil:
+		return err
+	case c.Silent != nil:
+		return c.Silent
+	case c.Unwell:
+		return errUnwell
+	}
+	return nil
 }
 
 // printCheckup prints the rows, and below a table the findings and the advice.
@@ -63,7 +66,9 @@ func printCheckup(w io.Writer, c cluster.Checkup, format string) error {
 			output.Remark(w, who+": "+f.Level, f.Text)
 		}
 	}
-	output.Remark(w, "next restart", c.Advice)
+	if c.Advice != "" {
+		output.Remark(w, "next restart", c.Advice)
+	}
 	return nil
 }
 

@@ -82,7 +82,7 @@ func addCommands(root *cobra.Command, a *cli) {
 	for group, commands := range map[string][]build{
 		groupRun:    {runCommand, devCommand},
 		groupConfig: {validateCommand, schemaCommand, nextCommand, explainCommand, usersCommand},
-		groupLook:   {jobsCommand, ticksCommand, runsCommand, logsCommand, replicasCommand, locksCommand, nodesCommand, topCommand},
+		groupLook:   {jobsCommand, ticksCommand, runsCommand, logsCommand, replicasCommand, locksCommand, nodesCommand, storeCommand, topCommand},
 		groupAct:    {triggerCommand, pauseCommand, resumeCommand, pausesCommand, backfillCommand, cancelCommand, auditCommand},
 		"":          {versionCommand},
 	} {

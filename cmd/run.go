@@ -13,6 +13,7 @@ import (
 	"github.com/quorate/quorate/scheduler/metrics"
 	"github.com/quorate/quorate/scheduler/replica"
 	"github.com/quorate/quorate/scheduler/replica/dashboard"
+	"github.com/quorate/quorate/scheduler/replica/postgres"
 )
 
 func runCommand(a *cli) *cobra.Command {
@@ -38,7 +39,7 @@ continue. A file with a mistake changes nothing. Other settings need a restart.`
 			r, err := replica.New(replica.Config{
 				File:    &config.File{Config: cfg, Registry: a.Registry, Source: &source},
 				Version: Version(), Logger: config.NewLogger(cfg.Log, a.Err),
-				Metrics: new(metrics.Metrics), Dashboard: new(dashboard.Server),
+				Metrics: new(metrics.Metrics), Dashboard: new(dashboard.Server), Store: new(postgres.Store),
 			})
 			if err != nil {
 				return err

@@ -10,7 +10,6 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cmdtest"
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/internal/redisstore"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -49,7 +48,7 @@ func wide(t *testing.T) map[string]func(width int) string {
 	})}
 	acts := goldenActs()
 	acts[1].Job, acts[1].By, acts[1].Reason = listing.Optional(longJob), listing.Optional("ann.example@bastion-2.eu-central-1.internal"), listing.Optional(longReason)
-	locks := redisstore.LockRows(holdings())
+	locks := listing.LockRows(holdings())
 	locks[0].Job, locks[0].Holder = longJob, listing.Optional(longReplica)
 	nodes := []listing.Node{{
 		Node: longNode, State: "abstaining", Since: listing.Stamp(tick), VouchesAt: listing.Stamp(tick),

@@ -97,7 +97,7 @@ func publish(t *testing.T, file string, registry *jobs.Registry) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := redisstore.Open(read)
+	c, err := redisstore.Open(read.Redis)
 	if err != nil {
 		t.Fatal(err)
 	}

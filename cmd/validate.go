@@ -26,7 +26,11 @@ where the secrets are absent.`,
 			for _, w := range cfg.Warnings() {
 				fmt.Fprintln(a.Err, w)
 			}
-			fmt.Fprintf(a.Out, "the configuration is valid: %s, %s\n", listing.Count(len(cfg.Jobs), "job", "jobs"), listing.Count(len(cfg.Redis.Nodes), "node", "nodes"))
+			kept := "PostgreSQL"
+			if !cfg.OnPostgres() {
+				kept = listing.Count(len(cfg.Redis.Nodes), "node", "nodes")
+			}
+			fmt.Fprintf(a.Out, "the configuration is valid: %s, %s\n", listing.Count(len(cfg.Jobs), "job", "jobs"), kept)
 			return nil
 		},
 	}

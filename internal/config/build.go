@@ -13,9 +13,27 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// cluster returns what the nodes are opened with, references resolved and TLS files
-// read.
-func (c *Config) cluster(ps *problems) members.Config {
+// A Cluster is what its store is opened with: references are resolved, and files are read.
+type Cluster struct {
+	Namespace string
+	TTL       time.Duration
+	Redis     members.Config  // without nodes if everything is kept in PostgreSQL
+	Postgres  *PostgresConfig // nil: it is kept on Redis nodes
+}
+
+func (c *Config) cluster(ps *problems) Cluster {
+	out := Cluster{Namespace: c.Namespace, TTL: c.Lock.TTL}
+	if c.OnPostgres() {
+		kept := c.Postgres
+		kept.URL = ps.resolve(path{"postgres", "url"}, kept.URL)
+		out.Postgres = &kept
+		return out
+	}
+	out.Redis = c.nodes(ps)
+	return out
+}
+
+func (c *Config) nodes(ps *problems) members.Config {
 	r := path{"redis"}
 	cfg := members.Config{
 		Namespace: c.Namespace,

@@ -30,7 +30,7 @@ func (c *Config) check(ps *problems, registry *jobs.Registry) {
 		ps.at(path{"replica", "id"}, "%q is not a name; use up to 200 printable characters without spaces", c.Replica.ID)
 	}
 	ps.labels(path{"replica", "labels"}, c.Replica.Labels)
-	c.Lock.check(ps, c.Redis.NodeTimeout)
+	c.Lock.check(ps, c.store())
 	c.HTTP.check(ps)
 	if n := c.Metrics.MaxJobs; n < 0 && !ps.has(path{"metrics", "max_jobs"}) {
 		ps.at(path{"metrics", "max_jobs"}, "%d is negative; write 0 to count all jobs together, or more", n)
@@ -55,22 +55,13 @@ func (c *Config) checkCluster(ps *problems) {
 	if err := members.CheckNamespace(c.Namespace); err != nil {
 		ps.at(path{"namespace"}, "%v", err)
 	}
-	c.Redis.checkNodes(ps)
-	c.Redis.checkTLS(ps)
-	ttl, grace := path{"lock", "ttl"}, path{"redis", "restart_grace"}
-	positive := ps.positive(ttl, c.Lock.TTL)
-	positive = ps.positive(grace, c.Redis.RestartGrace) && positive
-	positive = ps.positive(path{"redis", "node_timeout"}, c.Redis.NodeTimeout) && positive
-	if !positive {
-		return
+	if c.OnPostgres() {
+		c.checkPostgres(ps)
+	} else {
+		c.Redis.checkNodes(ps)
+		c.Redis.checkTLS(ps)
 	}
-	if c.Lock.TTL >= c.Redis.RestartGrace {
-		ps.at(ttl, "%v is not below redis.restart_grace (%v), so a node that lost its memory could vote while a lease it forgot lasts; lower it, or raise redis.restart_grace",
-			c.Lock.TTL, c.Redis.RestartGrace)
-	}
-	if c.Redis.NodeTimeout >= c.Lock.TTL/4 {
-		ps.at(path{"redis", "node_timeout"}, "%v is not below a quarter of lock.ttl (%v); lower it, or raise lock.ttl", c.Redis.NodeTimeout, c.Lock.TTL/4)
-	}
+	c.store().check(ps, c.Lock.TTL)
 }
 
 // positive reports d unless it is a positive number of milliseconds.
@@ -107,7 +98,7 @@ func (r RedisConfig) checkTLS(ps *problems) {
 }
 
 // check makes sure that an extension can come in time.
-func (l LockConfig) check(ps *problems, nodeTimeout time.Duration) {
+func (l LockConfig) check(ps *problems, s waits) {
 	margin := path{"lock", "safety_margin"}
 	if l.SafetyMargin != 0 && !ps.positive(margin, l.SafetyMargin) {
 		return
@@ -124,24 +115,24 @@ func (l LockConfig) check(ps *problems, nodeTimeout time.Duration) {
 	if hold := l.MaxHold; hold < 0 || hold > 0 && hold < l.TTL {
 		ps.at(path{"lock", "max_hold"}, "%v is below lock.ttl (%v); write more than your longest run takes, or 0s for no bound", hold, l.TTL)
 	}
-	l.checkExtensionFits(ps, nodeTimeout)
+	l.checkExtensionFits(ps, s)
 }
 
-// checkExtensionFits makes sure that a lease outlives slow nodes: its first extension
-// may wait for a quorum twice, since nodes that lack the claim are asked for it first.
-func (l LockConfig) checkExtensionFits(ps *problems, nodeTimeout time.Duration) {
+// checkExtensionFits makes sure that a lease outlives a slow store: its first extension
+// may wait twice, since nodes that lack the claim are asked for it first.
+func (l LockConfig) checkExtensionFits(ps *problems, s waits) {
 	drift := time.Duration(float64(l.TTL)*redlock.DefaultDriftFactor) + 2*time.Millisecond
-	ends, takes := l.TTL-drift-l.safetyMargin(), 2*nodeTimeout
+	ends, takes := l.TTL-drift-l.safetyMargin(), 2*s.timeout
 	every, latest := l.extendEvery(), ends-takes
 	if every < latest {
 		return
 	}
-	remedy := "lower redis.node_timeout or lock.safety_margin, or raise lock.ttl"
+	remedy := "lower " + s.timeoutKey() + " or lock.safety_margin, or raise lock.ttl"
 	if latest > 0 {
 		remedy = fmt.Sprintf("write less than %v, or %s", latest, remedy)
 	}
-	ps.at(path{"lock", "extend_every"}, "extending every %v comes too late: an extension that waits for slow nodes twice takes %v (2 × redis.node_timeout), so it ends after %v; a job's context ends %v after the last extension (lock.ttl %v less drift %v and lock.safety_margin %v); %s",
-		milliseconds(every), takes, milliseconds(every+takes), ends, l.TTL, drift, l.safetyMargin(), remedy)
+	ps.at(path{"lock", "extend_every"}, "extending every %v comes too late: an extension that waits for slow nodes twice takes %v (2 × %s), so it ends after %v; a job's context ends %v after the last extension (lock.ttl %v less drift %v and lock.safety_margin %v); %s",
+		milliseconds(every), takes, s.timeoutKey(), milliseconds(every+takes), ends, l.TTL, drift, l.safetyMargin(), remedy)
 }
 
 func milliseconds(d time.Duration) time.Duration { return d.Round(time.Millisecond) }

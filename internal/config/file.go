@@ -15,9 +15,10 @@ import (
 // Strings tagged resolve:"late" may hold secrets: a reference in them such as
 // ${file:/run/secrets/redis} is kept as it is and resolved only when used.
 type Config struct {
-	Namespace string                    `json:"namespace,omitempty" jsonschema:"every Redis key begins with it, in braces; replicas with the same namespace and nodes form one cluster"`
+	Namespace string                    `json:"namespace,omitempty" jsonschema:"every Redis key begins with it, in braces, and it is the schema in PostgreSQL; replicas with the same namespace and store form one cluster"`
 	Replica   ProcessConfig             `json:"replica,omitzero" jsonschema:"this process"`
-	Redis     RedisConfig               `json:"redis" jsonschema:"the nodes that vote, and how to reach them"`
+	Redis     RedisConfig               `json:"redis,omitzero" jsonschema:"the nodes that vote, and how to reach them"`
+	Postgres  PostgresConfig            `json:"postgres,omitzero" jsonschema:"the database that keeps everything, in place of Redis nodes"`
 	Lock      LockConfig                `json:"lock,omitzero" jsonschema:"how long a run is protected, and how that is kept up"`
 	HTTP      HTTPConfig                `json:"http,omitzero" jsonschema:"what this replica serves over HTTP"`
 	Metrics   MetricsConfig             `json:"metrics,omitzero" jsonschema:"what this replica counts for Prometheus"`
@@ -47,6 +48,14 @@ type RedisConfig struct {
 	NodeTimeout  time.Duration `json:"node_timeout,omitempty" jsonschema:"what one call of one node may take; below lock.ttl/4"`
 	RestartGrace time.Duration `json:"restart_grace,omitempty" jsonschema:"how long a restarted node does not vouch for ticks; above lock.ttl; stored on the nodes"`
 	Durable      bool          `json:"durable,omitempty" jsonschema:"the operator's word that no node ever forgets: appendfsync always and no failover"`
+}
+
+// PostgresConfig names the database and says how long to wait for it.
+type PostgresConfig struct {
+	URL           string        `json:"url" resolve:"late" jsonschema:"postgres://user@host:5432/database; better with a reference as its password: ${env:NAME} or ${file:/path}"`
+	Timeout       time.Duration `json:"timeout,omitempty" jsonschema:"what one call may take; below lock.ttl/4"`
+	FailoverGrace time.Duration `json:"failover_grace,omitempty" jsonschema:"how long after a failover no tick is run that may have run before; above lock.ttl"`
+	Durable       bool          `json:"durable,omitempty" jsonschema:"the operator's word that no failover forgets what was committed"`
 }
 
 // A NodeEntry is one node of the list: a URL, or a URL with a name.
@@ -197,11 +206,12 @@ type GroupConfig struct {
 }
 
 // Default returns the configuration that an empty file stands for. It
-// still needs nodes.
+// still needs a store.
 func Default() *Config {
 	return &Config{
 		Namespace: "quorate",
 		Redis:     RedisConfig{NodeTimeout: 200 * time.Millisecond, RestartGrace: 20 * time.Second},
+		Postgres:  PostgresConfig{Timeout: time.Second, FailoverGrace: 20 * time.Second},
 		Lock:      LockConfig{TTL: 15 * time.Second},
 		Metrics:   MetricsConfig{MaxJobs: 100},
 		HTTP:      HTTPConfig{Anonymous: "none", AnonymousMetrics: "none", TrustedProxies: ProxyConfig{Role: "none"}},

@@ -9,7 +9,6 @@ import (
 	"github.com/knadh/koanf/providers/confmap"
 	"github.com/knadh/koanf/v2"
 
-	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
 )
 
@@ -123,27 +122,27 @@ func Read(source Source, registry *jobs.Registry) (*Config, error) {
 	return cfg, nil
 }
 
-// ReadCluster reads only what says which cluster this is (namespace, redis and
+// ReadCluster reads only what says which cluster this is (namespace, the store and
 // lock.ttl), and resolves its references. It reports no mistake elsewhere: a
 // listing must not fail on a job that only another binary knows.
-func ReadCluster(source Source) (members.Config, error) {
+func ReadCluster(source Source) (Cluster, error) {
 	r := source.read()
 	if r.tree == nil {
-		return members.Config{}, r.problems.err()
+		return Cluster{}, r.problems.err()
 	}
 	cfg := r.decode()
 	cfg.checkCluster(r.problems)
-	r.problems.keep(path{"namespace"}, path{"redis"}, path{"lock", "ttl"})
+	r.problems.keep(path{"namespace"}, path{"redis"}, path{"postgres"}, path{"lock", "ttl"})
 	if err := r.problems.err(); err != nil {
-		return members.Config{}, err
+		return Cluster{}, err
 	}
 	cluster := cfg.cluster(r.problems)
 	return cluster, r.problems.err()
 }
 
-// Nodes returns what the nodes of the configuration are opened with, as
+// Cluster returns what the store of the configuration is opened with, as
 // ReadCluster does. It expects a Config that Read returned.
-func (c *Config) Nodes() (members.Config, error) {
+func (c *Config) Cluster() (Cluster, error) {
 	ps := &problems{origin: c.origin}
 	cluster := c.cluster(ps)
 	return cluster, ps.err()

@@ -229,7 +229,7 @@ nonsense: true
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cluster.Namespace != "team" || len(cluster.Nodes) != 3 || cluster.Password != "pass-word" || cluster.TTL != 5*time.Second {
+	if cluster.Namespace != "team" || len(cluster.Redis.Nodes) != 3 || cluster.Redis.Password != "pass-word" || cluster.TTL != 5*time.Second {
 		t.Errorf("got %+v", cluster)
 	}
 	bad := strings.Replace(text, "redis://h3", "redis://h1", 1)

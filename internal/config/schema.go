@@ -26,6 +26,7 @@ func Schema() ([]byte, error) {
 	schema.Properties["calendars"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
 	schema.Properties["groups"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
 	schema.Properties["redis"].Properties["nodes"].AnyOf = sizes(1, 3, 5, 7)
+	schema.OneOf = []*jsonschema.Schema{{Required: []string{"redis"}}, {Required: []string{"postgres"}}}
 	return json.MarshalIndent(schema, "", "  ")
 }
 

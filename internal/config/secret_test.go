@@ -63,7 +63,7 @@ redis:
 	if err != nil {
 		t.Fatalf("a check needs the secrets: %v", err)
 	}
-	_, err = cfg.Nodes()
+	_, err = cfg.Cluster()
 	want := file + `:3:11: redis.nodes[0]: ${env:QUORATE_TEST_MISSING}: the environment variable is not set; set it, or change the reference
 ` + file + `:4:13: redis.password: ${file:/missing/password}: open /missing/password: no such file or directory; create the file, or change the reference
 ` + file + `:5:3: redis.tls: ca_file: open /missing/ca.pem: no such file or directory`

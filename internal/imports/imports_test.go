@@ -50,7 +50,7 @@ func layer(pkg string) int {
 	switch {
 	case under(pkg, "cmd"), under(pkg, "examples"):
 		return 6
-	case under(pkg, "scheduler/replica"), pkg == "internal/config", pkg == "internal/redisstore":
+	case under(pkg, "scheduler/replica"), pkg == "internal/config", pkg == "internal/redisstore", pkg == "internal/onestore":
 		return 5
 	case adapter(pkg):
 		return 4
@@ -184,7 +184,7 @@ var only = map[string][]string{
 	"github.com/google/jsonschema-go": {"internal/config", "internal/web/api"},
 	"go.yaml.in/yaml":                 {"internal/config", "internal/web/api"},
 	"github.com/robfig/cron":          {"scheduler/schedule"},
-	"github.com/jackc/pgx":            {"internal/store/postgres", "internal/integration"},
+	"github.com/jackc/pgx":            {"internal/store/postgres", "scheduler/replica/postgres", "internal/integration"},
 }
 
 func thirdParty(f importer, imported string) string {

@@ -52,7 +52,7 @@ func (a *Acts) reserve(ctx context.Context, doing string, act acts.Act) (reserva
 // full is the error for one act too many.
 func (a *Acts) full(act acts.Act) error {
 	if act.Kind == acts.Pause {
-		return acts.TooManyPauses(a.pauses)
+		return acts.TooMany(acts.Pause, a.pauses)
 	}
 	return acts.TooMany(act.Kind, a.most)
 }

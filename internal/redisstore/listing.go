@@ -3,14 +3,12 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock"
 )
 
 // Reader reads what the nodes keep of jobs and replicas.
@@ -20,16 +18,7 @@ func (c *Cluster) Reader() listing.Reader {
 
 // Control asks for acts for the whole cluster.
 func (c *Cluster) Control() listing.Control {
-	return listing.Control{Reader: c.Reader(), CheckParams: config.CheckPublished, Evict: func(ctx context.Context, name string, token locking.Token, reason string) (listing.Lock, error) {
-		h, err := c.Evict(ctx, name, token, reason)
-		switch {
-		case errors.Is(err, locking.ErrSeveral):
-			err = &listing.InvalidError{Msg: err.Error() + ", with its token"}
-		case errors.Is(err, locking.ErrReason):
-			err = &listing.InvalidError{Msg: err.Error()}
-		}
-		return lockRow(h), err
-	}}
+	return listing.Control{Reader: c.Reader(), CheckParams: config.CheckPublished, Evict: listing.EvictFrom(c)}
 }
 
 // Nodes looks at all nodes and lists them.
@@ -40,8 +29,8 @@ func (c *Cluster) Checks(ctx context.Context) []listing.Check { return CheckRows
 
 // Locks lists who holds which lock. Without a quorum the error is a locking.ErrNoQuorum.
 func (c *Cluster) Locks(ctx context.Context) ([]listing.Lock, error) {
-	list, err := redlock.Holders(ctx, c.Set)
-	return LockRows(list), err
+	list, err := c.Holders(ctx)
+	return listing.LockRows(list), err
 }
 
 // NodeRows lists the nodes.
@@ -142,42 +131,4 @@ func findingRows(findings []members.Finding) []listing.Finding {
 		rows = append(rows, listing.Finding{Topic: f.Topic, Level: f.Level.String(), Text: f.Text})
 	}
 	return rows
-}
-
-// LockRows lists what is held.
-func LockRows(held []locking.Holding) []listing.Lock {
-	var rows []listing.Lock
-	for _, h := range held {
-		rows = append(rows, lockRow(h))
-	}
-	return rows
-}
-
-func lockRow(h locking.Holding) listing.Lock {
-	row := listing.Lock{
-		Job: h.Name, State: lockState(h), Holder: listing.Optional(h.Holder), Tick: listing.Stamp(h.Tick), Token: listing.Optional(h.Token),
-		Attempt: listing.Optional(h.Attempt), Since: listing.Stamp(h.Since), Nodes: fmt.Sprintf("%d/%d", h.On.For, h.On.Of),
-		Done: h.Done, Void: h.Void, Beside: h.Beside,
-	}
-	if !h.Tick.IsZero() {
-		row.Stream = listing.Optional(h.Stream)
-		row.OnCrash = listing.Optional(map[locking.Mode]string{locking.AtMostOnce: "skip", locking.AtLeastOnce: "rerun"}[h.Mode])
-	}
-	if h.Left != locking.Endless {
-		left := h.Left.Milliseconds()
-		row.LeftMillis = &left
-	}
-	return row
-}
-
-func lockState(h locking.Holding) string {
-	switch {
-	case h.On.For == 0:
-		return "unfinished"
-	case !h.Held():
-		return "partial"
-	case !h.Known():
-		return "unknown"
-	}
-	return "held"
 }

@@ -28,7 +28,7 @@ func TestReleaseRefusesReasons(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Open(list)
+	c, err := Open(list.Redis)
 	if err != nil {
 		t.Fatal(err)
 	}

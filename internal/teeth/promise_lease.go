@@ -50,7 +50,7 @@ var leases = promise{
 			{engine + "internal/attempt/run.go", "if x.inTime() {", "if x.lease != nil {"},
 		}},
 		{"lease: as long as a restarted node abstains", in(config, "TestReadReportsEveryMistakeWithItsPlace"), []edit{
-			{config + "check.go", "if c.Lock.TTL >= c.Redis.RestartGrace {", "if false {"},
+			{config + "check_store.go", "; ttl >= w.grace {", "; false && key != \"\" {"},
 		}},
 	},
 }

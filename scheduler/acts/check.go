@@ -124,14 +124,12 @@ var tagPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 // ValidTag reports whether text is a valid tag of jobs.
 func ValidTag(text string) bool { return tagPattern.MatchString(text) }
 
-// TooManyPauses is the error for a pause beyond the limit. It is for implementations.
-func TooManyPauses(most int) error {
-	return &Error{Kind: Pause, Msg: fmt.Sprintf(
-		"%d pauses stand already: end some, which quorate pauses lists, or pause by a tag", most)}
-}
-
-// TooMany is the error for a request beyond the limit. It is for implementations.
+// TooMany is the error for an act beyond the limit of its kind. It is for implementations.
 func TooMany(k Kind, most int) error {
+	if k == Pause {
+		return &Error{Kind: Pause, Msg: fmt.Sprintf(
+			"%d pauses stand already: end some, which quorate pauses lists, or pause by a tag", most)}
+	}
 	return &Error{Kind: k, Msg: fmt.Sprintf(
 		"%d requests are open already: wait until some are done, or see what holds them up with quorate audit", most)}
 }

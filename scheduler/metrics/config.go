@@ -17,12 +17,12 @@ type Config struct {
 	// Ready reports whether the replica takes ticks. Without it there is no
 	// quorate_replica_ready.
 	Ready func() bool
-	// Nodes returns the nodes. Without it there are no gauges of nodes.
-	Nodes func() Nodes
+	// Nodes is set by Begin. Without it there are no gauges of nodes.
+	Nodes func() nodeSet
 }
 
-// Nodes are those of the cluster: a *members.Set.
-type Nodes interface {
+// nodeSet are the nodes of the cluster: a *members.Set.
+type nodeSet interface {
 	// Quorum is how many of them decide.
 	Quorum() int
 	// NodeStates returns what is known of each node, without calls.

@@ -36,13 +36,16 @@ func New(cfg Config) *Metrics {
 	return m
 }
 
-// Begin makes the metrics of a replica, which calls it once. nodes are its own, and
-// maxJobs is Config.MaxJobs.
+// Begin makes the metrics of a replica, which calls it once. maxJobs is Config.MaxJobs, and
+// nodes are those of the replica, nil if there are none.
 func (m *Metrics) Begin(r listing.Host, maxJobs int, nodes func() *members.Set) {
-	m.begin(Config{
+	cfg := Config{
 		Replica: r.ID, Version: r.Version, Jobs: r.Jobs, MaxJobs: maxJobs, Ready: func() bool { return len(r.NotReady()) == 0 },
-		Nodes: func() Nodes { return nodes() },
-	})
+	}
+	if nodes != nil {
+		cfg.Nodes = func() nodeSet { return nodes() }
+	}
+	m.begin(cfg)
 }
 
 func (m *Metrics) begin(cfg Config) {

@@ -11,7 +11,7 @@ import (
 
 // nodeMeters are the nodes' answers and states.
 type nodeMeters struct {
-	nodes func() Nodes
+	nodes func() nodeSet
 
 	replies   *prometheus.CounterVec
 	roundTrip *prometheus.HistogramVec
@@ -21,7 +21,7 @@ type nodeMeters struct {
 	margin, listed     *prometheus.Desc
 }
 
-func newNodeMeters(nodes func() Nodes) nodeMeters {
+func newNodeMeters(nodes func() nodeSet) nodeMeters {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
 	}

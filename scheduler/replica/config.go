@@ -12,7 +12,7 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// Config is what a program runs a replica with. Only Redis.Nodes are required: the zero
+// Config is what a program runs a replica with. Only Redis.Nodes or Store is required: the zero
 // value of every other field means its default. Where a field is a setting of
 // config.yaml, too, that name is given.
 //
@@ -40,6 +40,10 @@ type Config struct {
 	// ProbesListen (http.probes_listen) is where /healthz and /readyz are served, and
 	// /metrics if there are any. Default: nowhere.
 	ProbesListen string
+
+	// Store, if set, keeps everything in place of Redis nodes: &postgres.Store{URL: …} of
+	// package scheduler/replica/postgres.
+	Store Store
 
 	// Version of the program, for listings.
 	Version string
@@ -128,6 +132,9 @@ func (c Config) over(read *config.Config) (*config.Config, error) {
 		p.Program("replica", "labels")
 	}
 	c.Redis.over(&p)
+	if c.Store != nil {
+		put(&p, &p.Postgres.URL, c.Store.Address(), "postgres", "url")
+	}
 	c.Lock.over(&p)
 	put(&p, &p.Scheduler.Timezone, c.Timezone, "scheduler", "timezone")
 	put(&p, &p.Scheduler.DrainTimeout, c.DrainTimeout, "scheduler", "drain_timeout")

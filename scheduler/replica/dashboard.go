@@ -31,10 +31,10 @@ func (r *Replica) openDashboard(cfg *config.Config, options Config) error {
 // Shown is what a dashboard shows: see package scheduler/replica/dashboard.
 func (r *Replica) Shown() listing.Host {
 	shown := listing.Host{ID: r.id, Version: r.version, NotReady: r.notReady, Settings: r.shownSettings, Logger: r.log}
-	if r.cluster == nil {
+	if r.backend == nil {
 		return shown // while it is made
 	}
-	shown.Control, shown.Nodes, shown.Live = r.cluster.Control(), r.cluster, r.live
+	shown.Control, shown.Nodes, shown.Live = r.backend.Control(), r.backend, r.live
 	shown.Control.CheckParams = func(job scheduler.JobInfo, params json.RawMessage) error {
 		return cmp.Or(r.scheduler.CheckParams(job.StoredAs(), params), config.CheckPublished(job, params))
 	}

@@ -21,7 +21,11 @@ func (r *Replica) beginMetrics(cfg *config.Config, list []scheduler.Job, m Metri
 	for _, job := range list {
 		about.Jobs = append(about.Jobs, job.Name)
 	}
-	m.Begin(about, most, func() *members.Set { return r.cluster.Set })
+	var nodes func() *members.Set
+	if !cfg.OnPostgres() {
+		nodes = func() *members.Set { return r.backend.members() }
+	}
+	m.Begin(about, most, nodes)
 	r.metrics = m
 }
 

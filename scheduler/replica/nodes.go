@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redisstore"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
+	"github.com/quorate/quorate/scheduler"
 )
 
 // Pauses between tries to join the nodes.
@@ -24,7 +26,7 @@ const (
 
 // nodes are those of a replica, which joins them before it claims ticks.
 type nodes struct {
-	set    *members.Set
+	*redisstore.Cluster
 	locker *redlock.Locker
 	log    *slog.Logger
 
@@ -50,7 +52,7 @@ func (n *nodes) noticeFormatting(o members.Observer) members.Observer {
 func (n *nodes) join(ctx context.Context) error {
 	began := time.Now()
 	for pause := firstJoinPause; ; pause = min(2*pause, maxJoinPause) {
-		err := n.set.Join(ctx)
+		err := n.Set.Join(ctx)
 		if err == nil {
 			n.joined(time.Since(began), pause != firstJoinPause)
 		}
@@ -75,7 +77,7 @@ func (n *nodes) joined(took time.Duration, retried bool) {
 	if retried {
 		n.log.Info("a quorum of nodes answers", "after", took.Round(time.Millisecond))
 	}
-	switch at, ok := n.set.Vouching(); {
+	switch at, ok := n.Set.Vouching(); {
 	case !ok || at.IsZero():
 		n.log.Info("ready")
 	case n.formatted.Load():
@@ -91,9 +93,9 @@ func (n *nodes) notReady() string {
 	if joining := n.joining.Load(); joining != nil {
 		return "waiting for the nodes: " + config.OneLine((*joining).Error())
 	}
-	switch at, ok := n.set.Vouching(); {
+	switch at, ok := n.Set.Vouching(); {
 	case !ok:
-		return "no quorum: too few nodes answer: " + oneLine(errors.Join(n.set.Unusable()...))
+		return "no quorum: too few nodes answer: " + oneLine(errors.Join(n.Set.Unusable()...))
 	case !at.IsZero():
 		return "waiting for the restart grace of the nodes: no tick runs before " + jobs.FormatTick(at.Round(0))
 	}
@@ -101,7 +103,7 @@ func (n *nodes) notReady() string {
 }
 
 // openNodes opens the nodes of a replica and what is kept on them.
-func openNodes(cfg members.Config, options Redis, log *slog.Logger, m Metrics) (*nodes, *redisstore.Cluster, error) {
+func openNodes(cfg members.Config, options Redis, log *slog.Logger, m Metrics) (*nodes, error) {
 	n := &nodes{log: log}
 	n.joining.Store(&errNotJoined)
 	cfg.Observer = counting(n.noticeFormatting(events{log: log}.nodes()), m)
@@ -109,13 +111,28 @@ func openNodes(cfg members.Config, options Redis, log *slog.Logger, m Metrics) (
 	if options.TLS != nil {
 		cfg.TLS = options.TLS
 	}
-	cluster, err := redisstore.Open(cfg)
-	if err != nil {
-		return nil, nil, err
+	var err error
+	if n.Cluster, err = redisstore.Open(cfg); err != nil {
+		return nil, err
 	}
-	n.set = cluster.Set
-	if n.locker, err = redlock.New(n.set, redlock.Options{}); err != nil {
-		return nil, nil, errors.Join(err, cluster.Close())
+	if n.locker, err = redlock.New(n.Set, redlock.Options{}); err != nil {
+		return nil, errors.Join(err, n.Close())
 	}
-	return n, cluster, nil
+	return n, nil
 }
+
+// Stores implements backend.
+func (n *nodes) Stores() scheduler.Stores {
+	return scheduler.Stores{
+		Locker: n.locker, Ledger: n.Ledger, Roster: n.Ledger, JobSets: n.Ledger, Archive: n.Ledger, Acts: n.Acts, Forget: listing.ForgetJob(n),
+	}
+}
+
+// ClockOffset implements backend.
+func (n *nodes) ClockOffset() (time.Duration, bool) { return n.Set.ClockOffset() }
+
+func (n *nodes) watch(ctx context.Context) { _ = n.Set.Run(ctx) } // its error is that watching ended
+
+func (n *nodes) members() *members.Set { return n.Set }
+
+func (n *nodes) close() error { return errors.Join(n.locker.Close(), n.Close()) }

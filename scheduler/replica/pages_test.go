@@ -185,8 +185,8 @@ func newCrowd(t *testing.T, jobs, entries int) *crowd {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes.Dial = c.traffic.dial
-	if c.Cluster, err = redisstore.Open(nodes); err != nil {
+	nodes.Redis.Dial = c.traffic.dial
+	if c.Cluster, err = redisstore.Open(nodes.Redis); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })

@@ -7,12 +7,22 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/onestore"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 )
 
 // The parts below are what a program links only if it passes them in its Config.
+
+// A Store keeps everything, in place of Redis nodes: new(postgres.Store) of package
+// scheduler/replica/postgres.
+type Store interface {
+	// Address is that of the store, if the program sets it itself: the url of its section.
+	Address() string
+	// Open opens the store without contacting it. The caller closes it.
+	Open(ctx context.Context, cluster config.Cluster) (*onestore.Cluster, error)
+}
 
 // Metrics counts what the replica does: new(metrics.Metrics) of package
 // scheduler/metrics, which is a prometheus.Collector, too.

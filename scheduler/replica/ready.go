@@ -8,7 +8,7 @@ func (r *Replica) notReady() []string {
 	if r.draining.Load() {
 		reasons = append(reasons, "draining: no new ticks are taken")
 	}
-	if why := r.nodes.notReady(); why != "" {
+	if why := r.backend.notReady(); why != "" {
 		reasons = append(reasons, why)
 	}
 	return reasons
@@ -16,7 +16,7 @@ func (r *Replica) notReady() []string {
 
 // state is notReady for the roster, which learns of a drain by itself.
 func (r *Replica) state() string {
-	if r.nodes.notReady() != "" {
+	if r.backend.notReady() != "" {
 		return scheduler.StateWaiting
 	}
 	return scheduler.StateReady

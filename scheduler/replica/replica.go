@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/redisstore"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 )
@@ -21,8 +20,7 @@ type Replica struct {
 	log       *slog.Logger
 	probeAddr string
 
-	cluster   *redisstore.Cluster
-	nodes     *nodes
+	backend   backend
 	scheduler *scheduler.Scheduler
 	observer  scheduler.Observer
 	webhooks  sinks
@@ -80,7 +78,7 @@ func New(cfg Config) (*Replica, error) {
 
 // wire puts the parts together.
 func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica, error) {
-	nodes, err := cfg.Nodes()
+	cluster, err := cfg.Cluster()
 	if err != nil {
 		return nil, err
 	}
@@ -95,17 +93,13 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 	}
 	r := &Replica{id: id, version: options.Version, log: base.With("replica", id), probeAddr: cfg.HTTP.ProbesListen, reload: make(chan struct{}, 1)}
 	r.beginMetrics(cfg, list, options.Metrics)
-	if r.nodes, r.cluster, err = openNodes(nodes, options.Redis, r.log, r.metrics); err != nil {
+	if r.backend, err = r.open(cfg, cluster, options); err != nil {
 		return nil, err
 	}
 	host, _ := os.Hostname() // listings can do without
 	part := cfg.SchedulerConfig()
 	part.Replica, part.Version, part.Host, part.PID, part.State = id, options.Version, host, os.Getpid(), r.state
-	part.ClockOffset = r.cluster.Set.ClockOffset
-	kept := r.cluster.Ledger
-	part.Stores = scheduler.Stores{
-		Locker: r.nodes.locker, Ledger: kept, Roster: kept, JobSets: kept, Archive: kept, Acts: r.cluster.Acts, Forget: r.cluster.ForgetJob,
-	}
+	part.ClockOffset, part.Stores = r.backend.ClockOffset, r.backend.Stores()
 	r.tags.own.Store(tagsIn(list))
 	if r.webhooks, err = newSinks(cfg, id, base, r.tags.tagsOf); err != nil {
 		return nil, errors.Join(err, r.close())
@@ -128,6 +122,17 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 		return nil, errors.Join(err, r.close())
 	}
 	return r, nil
+}
+
+// open opens the store. A configuration with one that this program lacks is refused.
+func (r *Replica) open(cfg *config.Config, cluster config.Cluster, options Config) (backend, error) {
+	switch {
+	case cluster.Postgres == nil:
+		return openNodes(cluster.Redis, options.Redis, r.log, r.metrics)
+	case options.Store == nil:
+		return nil, cfg.Wrong("this program cannot use PostgreSQL; pass new(postgres.Store) of package scheduler/replica/postgres as replica.Config.Store, or write a redis section", "postgres")
+	}
+	return openStore(options.Store, cluster, r.log)
 }
 
 // listeners returns an observer that tells all parts what happens, in order.

@@ -154,7 +154,7 @@ func openCluster(t *testing.T, source config.Source) *members.Set {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := members.Open(cluster)
+	set, err := members.Open(cluster.Redis)
 	if err != nil {
 		t.Fatal(err)
 	}

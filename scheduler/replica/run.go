@@ -39,12 +39,12 @@ func (r *Replica) Run(ctx context.Context) error {
 // is over.
 func (r *Replica) serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() { r.draining.Store(true) })()
-	if err := r.nodes.join(ctx); err != nil || ctx.Err() != nil {
+	if err := r.backend.join(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	var watcher sync.WaitGroup
-	watcher.Go(func() { _ = r.nodes.set.Run(watching) }) // its error is that watching ended
+	watcher.Go(func() { r.backend.watch(watching) })
 	err := r.schedule(ctx, watching, &watcher)
 	stopWatching()
 	watcher.Wait()
@@ -62,4 +62,4 @@ func (r *Replica) schedule(ctx, watching context.Context, watcher *sync.WaitGrou
 	return err
 }
 
-func (r *Replica) close() error { return errors.Join(r.nodes.locker.Close(), r.cluster.Close()) }
+func (r *Replica) close() error { return r.backend.close() }

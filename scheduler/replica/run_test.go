@@ -270,11 +270,11 @@ func write(tb testing.TB, text string) string {
 // nodesOf returns what the nodes of a configuration are opened with.
 func nodesOf(t *testing.T, cfg *config.Config) members.Config {
 	t.Helper()
-	nodes, err := cfg.Nodes()
+	cluster, err := cfg.Cluster()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return nodes
+	return cluster.Redis
 }
 
 // newReplica returns a replica with a configuration that was not read from a file.

@@ -56,7 +56,7 @@ func (a *Acts) full(act acts.Act, now time.Time) error {
 	}
 	others := slices.DeleteFunc(a.pauses(), func(p acts.Act) bool { return p.Line() == act.Line() })
 	if len(others) >= acts.MaxPauses {
-		return acts.TooManyPauses(acts.MaxPauses)
+		return acts.TooMany(acts.Pause, acts.MaxPauses)
 	}
 	return nil
 }

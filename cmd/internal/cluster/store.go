@@ -6,36 +6,50 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/onestore"
 	"github.com/quorate/quorate/internal/redisstore"
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/replica/postgres"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// A Store is a Cluster that reads the nodes.
+// A Store is a Cluster that reads the store itself.
 type Store struct {
-	*redisstore.Cluster
 	listing.Control
 
-	learned bool // the epoch of the node list
+	kept      kept
+	namespace string
+	nodes     *members.Set      // nil unless everything is kept on Redis nodes
+	one       *onestore.Cluster // nil unless it is kept on one store
+	learned   bool              // the epoch of the node list
 }
 
-// Open opens the nodes of a configuration, of which it needs the namespace and redis
-// parts. The caller must Close it.
+// kept is what is kept on nodes or on one store.
+type kept interface {
+	Control() listing.Control
+	listing.Locks
+	listing.Nodes
+	Close() error
+}
+
+// Open opens the store of a configuration, of which it needs the namespace and the part
+// about the store. The caller must Close it.
 func Open(ctx context.Context, source config.Source, registry *jobs.Registry) (*Store, error) {
 	cfg, err := config.ReadCluster(source)
 	if err != nil {
 		return nil, err
 	}
-	c, err := redisstore.Open(cfg)
-	if err != nil {
+	s := &Store{namespace: cfg.Namespace}
+	if err := s.open(ctx, cfg); err != nil {
 		return nil, err
 	}
-	c.Set.Learn(ctx) // requests carry the epoch of the node list
-	control := c.Control()
+	control := s.kept.Control()
 	control.Served = served(source)
 	own := control.CheckParams
 	control.CheckParams = func(job scheduler.JobInfo, params json.RawMessage) error {
@@ -45,7 +59,44 @@ func Open(ctx context.Context, source config.Source, registry *jobs.Registry) (*
 		}
 		return cfg.CheckParams(registry, job, params)
 	}
-	return &Store{Cluster: c, Control: control}, nil
+	s.Control = control
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, cfg config.Cluster) (err error) {
+	if cfg.Postgres != nil {
+		s.one, err = (&postgres.Store{}).Open(ctx, cfg)
+		s.kept = s.one
+		return err
+	}
+	c, err := redisstore.Open(cfg.Redis)
+	if err != nil {
+		return err
+	}
+	c.Set.Learn(ctx) // requests carry the epoch of the node list
+	s.kept, s.nodes = c, c.Set
+	return nil
+}
+
+// Close closes the connections.
+func (s *Store) Close() error { return s.kept.Close() }
+
+// RedisNodes returns the nodes. If everything is kept on one store, doing says what takes
+// nodes.
+func (s *Store) RedisNodes(doing string) (*members.Set, error) {
+	if s.nodes == nil {
+		return nil, failure.Usagef("%s is for Redis nodes, and this configuration keeps everything in PostgreSQL: see quorate store", doing)
+	}
+	return s.nodes, nil
+}
+
+// OneStore returns the store. If everything is kept on Redis nodes, doing says what takes
+// another one.
+func (s *Store) OneStore(doing string) (*onestore.Cluster, error) {
+	if s.one == nil {
+		return nil, failure.Usagef("%s is for one store such as PostgreSQL, and this configuration has Redis nodes: see quorate nodes", doing)
+	}
+	return s.one, nil
 }
 
 // served returns schedules from the configuration: of published jobs that have the same
@@ -67,7 +118,11 @@ func served(source config.Source) func(scheduler.JobInfo) (schedule.Schedule, bo
 
 // About implements Cluster.
 func (s *Store) About() About {
-	return About{"namespace " + s.Set.Namespace(), "Start the nodes that are down; quorate nodes check says what is wrong."}
+	remedy := "Start the nodes that are down; quorate nodes check says what is wrong."
+	if s.one != nil {
+		remedy = "See that the store answers; quorate store check says what is wrong."
+	}
+	return About{"namespace " + s.namespace, remedy}
 }
 
 // Jobs implements Listings.
@@ -84,7 +139,7 @@ func (s *Store) Jobs(ctx context.Context) (rows []listing.Job, warning string, e
 
 // Locks implements Listings.
 func (s *Store) Locks(ctx context.Context) ([]listing.Lock, error) {
-	rows, err := s.Cluster.Locks(ctx)
+	rows, err := s.kept.Locks(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -93,16 +148,21 @@ func (s *Store) Locks(ctx context.Context) ([]listing.Lock, error) {
 
 // Nodes implements Listings.
 func (s *Store) Nodes(ctx context.Context) ([]listing.Node, error) {
-	if s.learned {
-		s.Set.Learn(ctx) // the list may have changed since
+	if s.learned && s.nodes != nil {
+		s.nodes.Learn(ctx) // the list may have changed since
 	}
 	s.learned = true
-	return s.Cluster.Nodes(ctx), nil
+	return s.kept.Nodes(ctx), nil
 }
 
 // Check implements Listings.
 func (s *Store) Check(ctx context.Context) (Checkup, error) {
-	return Judge(s.Set.Len(), s.Set.Check(ctx)), nil
+	if s.nodes == nil {
+		c := judgeRows(s.kept.Checks(ctx))
+		c.Advice = ""
+		return c, nil
+	}
+	return Judge(s.nodes.Len(), s.nodes.Check(ctx)), nil
 }
 
 // Ticks implements History, with computed ticks.

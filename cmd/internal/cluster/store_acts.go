@@ -9,7 +9,6 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/internal/redisstore"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/acts"
@@ -41,11 +40,11 @@ func (s *Store) Trigger(ctx context.Context, act acts.Act) (Request, error) {
 // ended returns the result of a trigger, nil while it is unknown. It keeps the job's name
 // as the user gave it.
 func (s *Store) ended(ctx context.Context, act acts.Act, name string) (*listing.Run, error) {
-	open, err := s.Cluster.Acts.Open(ctx)
+	open, err := s.Control.Acts.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.Cluster.Ledger.Ticks(ctx, ledger.Query{Job: act.Job, Since: act.At, Before: act.At.Add(time.Millisecond), Limit: 10})
+	list, err := s.Control.Ledger.Ticks(ctx, ledger.Query{Job: act.Job, Since: act.At, Before: act.At.Add(time.Millisecond), Limit: 10})
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +68,7 @@ func (s *Store) ended(ctx context.Context, act acts.Act, name string) (*listing.
 
 // withdrawn returns an error if a request was closed without a run.
 func (s *Store) withdrawn(ctx context.Context, act acts.Act) error {
-	log, err := s.Cluster.Acts.Audit(ctx, acts.KeepAudit)
+	log, err := s.Control.Acts.Audit(ctx, acts.KeepAudit)
 	if err != nil {
 		return err
 	}
@@ -112,7 +111,7 @@ func (s *Store) Backfill(ctx context.Context, act acts.Act, dry bool) (ticks []t
 
 // Release implements Acts.
 func (s *Store) Release(ctx context.Context, act acts.Act, token uint64) (taken listing.Lock, warning string, err error) {
-	held, err := s.Cluster.Evict(ctx, act.Job, locking.Token(token), act.Reason)
+	held, err := listing.Evict(ctx, s.kept, act.Job, locking.Token(token), act.Reason)
 	if errors.Is(err, locking.ErrSeveral) {
 		err = failure.Usagef("%w, with --token", err)
 	}
@@ -123,7 +122,7 @@ func (s *Store) Release(ctx context.Context, act acts.Act, token uint64) (taken 
 	if err := s.Note(ctx, act); err != nil {
 		warning = "the audit log could not record it: " + err.Error()
 	}
-	return redisstore.LockRows([]locking.Holding{held})[0], warning, nil
+	return listing.LockRows([]locking.Holding{held})[0], warning, nil
 }
 
 // ForgetJob deletes the nodes' data about a job that no live replica serves.
@@ -137,7 +136,7 @@ func (s *Store) ForgetJob(ctx context.Context, name string, now time.Time) error
 	if err != nil {
 		return err
 	}
-	err = s.Forget(ctx, key)
+	err = listing.Forget(ctx, s.kept, key)
 	switch unknown := errors.Is(err, locking.ErrUnknownName); {
 	case unknown && len(published) == 0:
 		return fmt.Errorf("%w: %w; quorate jobs and quorate locks list what there is", listing.ErrNotFound, err)

@@ -67,7 +67,7 @@ func (s *Store) place(ctx context.Context, act acts.Act) (acts.Act, *store.Txn, 
 func (s *Store) full(act acts.Act, inForce []store.Record, now time.Time) error {
 	most, tooMany := s.most, acts.TooMany(act.Kind, s.most)
 	if act.Kind == acts.Pause {
-		most, tooMany = s.pauses, acts.TooManyPauses(s.pauses)
+		most, tooMany = s.pauses, acts.TooMany(acts.Pause, s.pauses)
 	}
 	if act.Kind == acts.Resume || len(inForce) < most {
 		return nil

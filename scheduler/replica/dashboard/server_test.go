@@ -67,11 +67,11 @@ func TestServesTheAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes, err := cfg.Nodes()
+	cluster, err := cfg.Cluster()
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := members.Open(nodes)
+	set, err := members.Open(cluster.Redis)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,86 @@
+package onestore
+
+import (
+	"context"
+	"time"
+
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/onestore/acts"
+	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/onestore/ledger"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// A Cluster is a server and what is kept on it.
+type Cluster struct {
+	Server store.Server
+	Claims *claims.Locker
+	Ledger *ledger.Ledger
+	Roster *ledger.Roster // and the sets of jobs
+	Acts   *acts.Store
+
+	grace time.Duration
+}
+
+// Open returns the cluster that is kept on a server, without contacting it. Close it at the
+// end, which closes the server, too.
+func Open(s store.Server, c claims.Config) (*Cluster, error) {
+	locker, err := claims.New(s, c)
+	if err != nil {
+		return nil, err
+	}
+	return &Cluster{Server: s, Claims: locker, Ledger: ledger.New(s, c.Grace), Roster: ledger.NewRoster(s), Acts: acts.New(s), grace: c.Grace}, nil
+}
+
+// Stores are those of a scheduler.
+func (c *Cluster) Stores() scheduler.Stores {
+	return scheduler.Stores{
+		Locker: c.Claims, Ledger: c.Ledger, Roster: c.Roster, JobSets: c.Roster, Archive: c.Ledger, Acts: c.Acts, Forget: listing.ForgetJob(c),
+	}
+}
+
+// Reader reads what is kept of jobs and replicas.
+func (c *Cluster) Reader() listing.Reader {
+	return listing.Reader{Ledger: c.Ledger, Roster: c.Roster, JobSets: c.Roster, Acts: c.Acts}
+}
+
+// Control asks for acts for the whole cluster.
+func (c *Cluster) Control() listing.Control {
+	return listing.Control{Reader: c.Reader(), CheckParams: config.CheckPublished, Evict: listing.EvictFrom(c)}
+}
+
+// Holders implements listing.Locks.
+func (c *Cluster) Holders(ctx context.Context) ([]locking.Holding, error) {
+	return c.Claims.Holders(ctx)
+}
+
+// Evict implements listing.Locks.
+func (c *Cluster) Evict(ctx context.Context, name string, token locking.Token, reason string) (locking.Holding, error) {
+	return c.Claims.Evict(ctx, name, token, reason)
+}
+
+// ForgetLock implements listing.Locks.
+func (c *Cluster) ForgetLock(ctx context.Context, name string) error {
+	return c.Claims.Forget(ctx, name)
+}
+
+// Locks implements listing.Nodes.
+func (c *Cluster) Locks(ctx context.Context) ([]listing.Lock, error) {
+	held, err := c.Holders(ctx)
+	return listing.LockRows(held), err
+}
+
+// Close closes the connections.
+func (c *Cluster) Close() error {
+	err := c.Claims.Close()
+	c.Server.Close()
+	return err
+}
+
+var (
+	_ listing.Locks = (*Cluster)(nil)
+	_ listing.Nodes = (*Cluster)(nil)
+)

@@ -1,0 +1,120 @@
+package onestore
+
+import (
+	"context"
+	"time"
+
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/onestore/records"
+	"github.com/quorate/quorate/internal/store"
+)
+
+// A Look is what one request shows of the store.
+type Look struct {
+	RTT    time.Duration
+	Offset time.Duration // how far its clock is ahead of the local one
+	// Since is the store's clock when its life was first seen; zero if it was declared new.
+	Since time.Time
+	// VouchesAt is when it may grant ticks, by the local clock; zero: now.
+	VouchesAt time.Time
+}
+
+// Look asks the store how it is.
+func (c *Cluster) Look(ctx context.Context) (Look, error) {
+	began := time.Now()
+	list, stamp, err := c.Server.Read(ctx, records.LifeKey())
+	if err != nil {
+		return Look{}, err
+	}
+	life, err := records.Decode[records.Life](list[0])
+	if err != nil {
+		return Look{}, err
+	}
+	rtt := time.Since(began)
+	look := Look{RTT: rtt, Offset: stamp.Now.Sub(began.Add(rtt / 2))}
+	switch {
+	case life.Life != stamp.Life: // the first claim notes it
+		look.Since = stamp.Now
+	case life.Since != 0:
+		look.Since = time.UnixMilli(life.Since).UTC()
+	default:
+		return look, nil
+	}
+	if left := look.Since.Add(c.grace).Sub(stamp.Now); left >= 0 {
+		look.VouchesAt = time.Now().Add(left)
+	}
+	return look, nil
+}
+
+// Nodes implements listing.Nodes: the store is the only node.
+func (c *Cluster) Nodes(ctx context.Context) []listing.Node {
+	name := c.Server.Name()
+	row := listing.Node{Node: name, URL: name, Members: []string{name}, Warnings: []string{}}
+	look, err := c.Look(ctx)
+	if err != nil {
+		row.State, row.Error = listing.NodeDown, listing.Optional(err.Error())
+		return []listing.Node{row}
+	}
+	row.State = stateOf(look)
+	row.Since = listing.Stamp(look.Since)
+	if row.State != listing.NodeVoting {
+		row.VouchesAt = listing.Stamp(look.VouchesAt)
+		row.Why = listing.Optional("it is new, or another server has taken over: it may have forgotten ticks until then")
+	}
+	row.RTTMillis, row.OffsetMilli = millis(look.RTT), millis(look.Offset)
+	return []listing.Node{row}
+}
+
+// Checks implements listing.Nodes.
+func (c *Cluster) Checks(ctx context.Context) []listing.Check {
+	row := checked{Node: listing.Optional(c.Server.Name()), Verdict: "ok", Findings: []listing.Finding{}}
+	look, err := c.Look(ctx)
+	if err == nil {
+		row.State = stateOf(look)
+		row.RTTMillis, row.OffsetMilli = millis(look.RTT), millis(look.Offset)
+		var found store.Checkup
+		found, err = c.Server.Check(ctx)
+		row.Version = listing.Optional(found.Version)
+		for _, f := range append(found.Findings, clock(look)...) {
+			row.add(f)
+		}
+	}
+	if err != nil {
+		row.State = listing.NodeDown
+		row.add(store.Finding{Topic: "reach", Mend: true, Text: err.Error()})
+	}
+	return []listing.Check{listing.Check(row)}
+}
+
+// checked is a row of Checks while it is made.
+type checked listing.Check
+
+func (c *checked) add(f store.Finding) {
+	level := "note"
+	if f.Mend {
+		level, c.Verdict = "mend", "mend"
+	}
+	c.Findings = append(c.Findings, listing.Finding{Topic: f.Topic, Level: level, Text: f.Text})
+}
+
+// maxOffset is how far the clocks may be apart before it is a finding.
+const maxOffset = 500 * time.Millisecond
+
+func clock(l Look) []store.Finding {
+	if l.Offset.Abs() <= maxOffset {
+		return nil
+	}
+	return []store.Finding{{Topic: "clock", Mend: true, Text: "its clock is " + l.Offset.Round(time.Millisecond).String() + " ahead of that of this machine: run NTP on both"}}
+}
+
+func stateOf(l Look) string {
+	if l.VouchesAt.IsZero() {
+		return listing.NodeVoting
+	}
+	return listing.NodeAbstaining
+}
+
+func millis(d time.Duration) *float64 {
+	ms := float64(d.Round(10*time.Microsecond)) / 1e6
+	return &ms
+}

@@ -1,0 +1,29 @@
+package replica
+
+import (
+	"context"
+	"time"
+
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/scheduler"
+)
+
+// A backend is the store that a replica stands on, and how it comes to it.
+type backend interface {
+	// Stores are those of the scheduler.
+	Stores() scheduler.Stores
+	Control() listing.Control
+	listing.Nodes
+	ClockOffset() (time.Duration, bool)
+
+	// join waits until the store answers, refuses, or ctx ends, which is no error.
+	join(ctx context.Context) error
+	// watch looks after the store until ctx ends.
+	watch(ctx context.Context)
+	// notReady says why no tick can run; "" if one can.
+	notReady() string
+	close() error
+	// members are the Redis nodes; nil for another store.
+	members() *members.Set
+}

@@ -1,0 +1,49 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/onestore"
+	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/store/postgres"
+	"github.com/quorate/quorate/scheduler/replica"
+)
+
+// A Store is where a replica keeps everything. The zero value takes the postgres section of
+// the configuration file.
+type Store struct {
+	// URL is that of the database.
+	URL string
+	// Pool is used instead of connections of the replica's own, and is not closed. The
+	// replica holds a connection only during a call.
+	Pool *pgxpool.Pool
+}
+
+// Address implements [replica.Store].
+func (s *Store) Address() string {
+	if s.Pool == nil || s.URL != "" {
+		return s.URL
+	}
+	c := s.Pool.Config().ConnConfig
+	return fmt.Sprintf("postgres://%s:%d/%s", c.Host, c.Port, c.Database)
+}
+
+// Open implements [replica.Store].
+func (s *Store) Open(ctx context.Context, cluster config.Cluster) (*onestore.Cluster, error) {
+	kept := cluster.Postgres
+	server, err := postgres.Open(ctx, postgres.Config{URL: kept.URL, Pool: s.Pool, Schema: cluster.Namespace, Durable: kept.Durable})
+	if err != nil {
+		return nil, err
+	}
+	opened, err := onestore.Open(server, claims.Config{TTL: cluster.TTL, Grace: kept.FailoverGrace, Timeout: kept.Timeout})
+	if err != nil {
+		server.Close()
+	}
+	return opened, err
+}
+
+var _ replica.Store = (*Store)(nil)

@@ -1,0 +1,122 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/onestore"
+	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/jobs"
+)
+
+// lookEvery is the pause between two looks at a store that answers.
+const lookEvery = 5 * time.Second
+
+// single is one store of a replica, such as PostgreSQL.
+type single struct {
+	*onestore.Cluster
+	log     *slog.Logger
+	timeout time.Duration
+
+	last atomic.Pointer[seen]
+}
+
+// seen is what the last look at the store has shown.
+type seen struct {
+	onestore.Look
+	err error
+}
+
+// openStore opens the store of a replica.
+func openStore(part Store, cluster config.Cluster, log *slog.Logger) (*single, error) {
+	opened, err := part.Open(context.Background(), cluster)
+	if err != nil {
+		return nil, err
+	}
+	s := &single{Cluster: opened, log: log, timeout: cluster.Postgres.Timeout}
+	s.last.Store(&seen{err: errors.New("connecting to the store")})
+	return s, nil
+}
+
+// look looks at the store once, and says if that changes what is known.
+func (s *single) look(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	now := &seen{}
+	now.Look, now.err = s.Look(ctx)
+	before := s.last.Swap(now)
+	switch {
+	case now.err != nil:
+		if before.err == nil {
+			s.log.Warn("the store does not answer", "why", config.OneLine(now.err.Error()))
+		}
+	case before.err == nil && before.VouchesAt.IsZero() == now.VouchesAt.IsZero():
+	case now.VouchesAt.IsZero():
+		s.log.Info("ready")
+	default:
+		s.log.Warn("the store is new, or another server has taken over: no tick runs before " + jobs.FormatTick(now.VouchesAt.Round(0)) +
+			", since ticks may be forgotten; `quorate store init`, run before the first replica starts, says that it is new")
+	}
+	return now.err
+}
+
+// join implements backend.
+func (s *single) join(ctx context.Context) error {
+	for pause := firstJoinPause; ; pause = min(2*pause, maxJoinPause) {
+		err := s.look(ctx)
+		if err == nil || errors.Is(err, store.ErrNotReady) {
+			return err
+		}
+		if pause == firstJoinPause && ctx.Err() == nil {
+			s.log.Warn("no job runs until the store answers; trying again until then", "why", config.OneLine(err.Error()))
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause/2 + rand.N(pause)):
+		}
+	}
+}
+
+// watch implements backend.
+func (s *single) watch(ctx context.Context) {
+	for {
+		pause := lookEvery
+		if last := s.last.Load(); last.err != nil || !last.VouchesAt.IsZero() {
+			pause = lookEvery / 5
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		_ = s.look(ctx) // notReady tells it
+	}
+}
+
+// notReady implements backend.
+func (s *single) notReady() string {
+	switch last := s.last.Load(); {
+	case last.err != nil:
+		return "waiting for the store: " + config.OneLine(last.err.Error())
+	case !last.VouchesAt.IsZero() && time.Now().Before(last.VouchesAt):
+		return "waiting for the grace of the store: no tick runs before " + jobs.FormatTick(last.VouchesAt.Round(0))
+	}
+	return ""
+}
+
+// ClockOffset implements backend.
+func (s *single) ClockOffset() (time.Duration, bool) {
+	last := s.last.Load()
+	return -last.Offset, last.err == nil
+}
+
+func (s *single) members() *members.Set { return nil }
+
+func (s *single) close() error { return s.Close() }
