@@ -28,11 +28,13 @@ type Cluster struct {
 // Open returns the cluster that is kept on a server, without contacting it. Close it at the
 // end, which closes the server, too.
 func Open(s store.Server, c claims.Config) (*Cluster, error) {
+	entries := ledger.New(s, c.Grace)
+	c.Trim = entries.Trim
 	locker, err := claims.New(s, c)
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{Server: s, Claims: locker, Ledger: ledger.New(s, c.Grace), Roster: ledger.NewRoster(s), Acts: acts.New(s), grace: c.Grace}, nil
+	return &Cluster{Server: s, Claims: locker, Ledger: entries, Roster: ledger.NewRoster(s), Acts: acts.New(s), grace: c.Grace}, nil
 }
 
 // Stores are those of a scheduler.

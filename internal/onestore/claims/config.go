@@ -2,6 +2,7 @@ package claims
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -38,6 +39,9 @@ type Config struct {
 	// CleanFor is how long a Locker tries to void a claim in the background while the store
 	// does not answer. Default: DefaultCleanFor.
 	CleanFor time.Duration
+	// Trim drops entries of a job that are too many. It is called after about one of a
+	// hundred runs. Default: entries are never dropped.
+	Trim func(ctx context.Context, job string) error
 	// Random returns the unique value of a try, for simulations. Default: 128 random bits.
 	Random func(req locking.Request) string
 }

@@ -3,6 +3,7 @@ package claims
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"time"
 
 	"github.com/quorate/quorate/internal/onestore/records"
@@ -14,7 +15,19 @@ import (
 // Release implements locking.Lease: rule N5, repeated until the store acknowledges it, the
 // deadline has passed, or ctx has ended. Once the store has decided, later calls return the
 // same. If the deadline passed first, the error matches both ErrLeaseLost and ErrNoQuorum.
-func (l *lease) Release(ctx context.Context, note []byte) error { return l.finish(ctx, note, false) }
+func (l *lease) Release(ctx context.Context, note []byte) error {
+	err := l.finish(ctx, note, false)
+	l.trim(ctx)
+	return err
+}
+
+// trim bounds the entries of the job, after about one of a hundred runs. It is a matter of
+// chance, so that no job is left out.
+func (l *lease) trim(ctx context.Context) {
+	if trim := l.t.l.cfg.Trim; trim != nil && !l.claim.Tick.IsZero() && rand.N(100) == 0 {
+		_ = trim(ctx, l.claim.Name) // or after a later run
+	}
+}
 
 // HandOver implements locking.Lease: rule N5 with handover, repeated as by Release.
 func (l *lease) HandOver(ctx context.Context, note []byte) error { return l.finish(ctx, note, true) }

@@ -146,6 +146,18 @@ func (m *Memory) Limits() store.Limits {
 	return store.Limits{Keys: 10_000, Bytes: 16 << 20}
 }
 
+// Name implements [store.Server].
+func (m *Memory) Name() string { return "memory" }
+
+// Check implements [store.Server]: it reads, and finds nothing.
+func (m *Memory) Check(ctx context.Context) (store.Checkup, error) {
+	_, _, err := m.Read(ctx)
+	return store.Checkup{Version: "memory"}, err
+}
+
+// Close implements [store.Server]. It does nothing, so that another replica may open it.
+func (m *Memory) Close() {}
+
 func (m *Memory) stamp() store.Stamp {
 	return store.Stamp{Life: "life " + strconv.Itoa(m.life), Now: time.Now()}
 }
@@ -173,4 +185,4 @@ func (m *Memory) fault(ctx context.Context, c Call) error {
 	return nil
 }
 
-var _ store.Store = (*Memory)(nil)
+var _ store.Server = (*Memory)(nil)

@@ -1,0 +1,126 @@
+package onestore_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/onestore"
+	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+const grace = 20 * time.Second
+
+func open(t *testing.T, m *storetest.Memory) *onestore.Cluster {
+	t.Helper()
+	c, err := onestore.Open(m, claims.Config{Grace: grace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// state returns the state of the only node, and what is found about it.
+func state(t *testing.T, c *onestore.Cluster) (listing.Node, listing.Check) {
+	t.Helper()
+	nodes, checks := c.Nodes(t.Context()), c.Checks(t.Context())
+	if len(nodes) != 1 || len(checks) != 1 || nodes[0].State != checks[0].State {
+		t.Fatalf("nodes %+v, checks %+v", nodes, checks)
+	}
+	return nodes[0], checks[0]
+}
+
+// People see a store that is new, declared new, failed over, and silent.
+func TestStoreIsListed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := new(storetest.Memory)
+		c := open(t, m)
+		if n, _ := state(t, c); n.State != listing.NodeAbstaining || n.Why == nil || n.VouchesAt == nil {
+			t.Errorf("a new store is %+v", n)
+		}
+		if err := claims.DeclareNew(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		if n, check := state(t, c); n.State != listing.NodeVoting || n.Since != nil || check.Verdict != "ok" {
+			t.Errorf("a store that was declared new is %+v, %+v", n, check)
+		}
+		m.Restore(m.Backup())
+		if n, _ := state(t, c); n.State != listing.NodeAbstaining {
+			t.Errorf("after a failover it is %+v", n)
+		}
+		m.Fault = func(context.Context, storetest.Call) error { return errors.New("cut off") }
+		if n, check := state(t, c); n.State != listing.NodeDown || n.Error == nil || check.Verdict != "mend" {
+			t.Errorf("a silent store is %+v, %+v", n, check)
+		}
+	})
+}
+
+// Locks can be listed, taken from their holders, and forgotten, as on nodes.
+func TestLocksOfAStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := new(storetest.Memory)
+		c := open(t, m)
+		if err := claims.DeclareNew(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Claims.TryAcquire(t.Context(), locking.Request{Name: "job", Holder: "a"}); err != nil {
+			t.Fatal(err)
+		}
+		if rows, err := c.Locks(t.Context()); err != nil || len(rows) != 1 || rows[0].Job != "job" || rows[0].State != "held" {
+			t.Errorf("Locks = %+v, %v", rows, err)
+		}
+		if err := listing.Forget(t.Context(), c, "job"); !errors.Is(err, locking.ErrTaken) {
+			t.Errorf("forgetting a held lock = %v", err)
+		}
+		if row, err := c.Control().Evict(t.Context(), "job", 0, "test it"); err != nil || row.Job != "job" {
+			t.Errorf("Evict = %+v, %v", row, err)
+		}
+		if _, err := c.Control().Evict(t.Context(), "nobody", 0, "test it"); !errors.Is(err, listing.ErrNotFound) {
+			t.Errorf("Evict of nothing = %v", err)
+		}
+		if err := listing.ForgetJob(c)(t.Context(), "never"); err != nil {
+			t.Errorf("forgetting nothing = %v", err)
+		}
+	})
+}
+
+// Runs of a job without logs are bounded, too.
+func TestRunsAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := new(storetest.Memory)
+		c := open(t, m)
+		if err := claims.DeclareNew(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		tick := time.Now().Truncate(time.Second)
+		for range 3 * ledger.MaxKeep {
+			tick = tick.Add(time.Second)
+			time.Sleep(time.Until(tick))
+			lease, err := c.Claims.TryAcquire(t.Context(), locking.Request{Name: "job", Tick: tick, Note: ledger.EncodeNote(ledger.Entry{})})
+			if err == nil {
+				err = lease.Release(t.Context(), ledger.EncodeNote(ledger.Entry{Outcome: ledger.Succeeded}))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		list, err := c.Ledger.Runs(t.Context(), ledger.Query{Job: "job", Limit: 3 * ledger.MaxKeep})
+		if err != nil || len(list) < ledger.MaxKeep || len(list) > 2*ledger.MaxKeep {
+			t.Errorf("%d runs are kept, %v, want about %d", len(list), err, ledger.MaxKeep)
+		}
+	})
+}
