@@ -1,0 +1,166 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/onestore"
+	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/store/storetest"
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// inMemory is a Store of a Config.
+type inMemory struct{ *storetest.Memory }
+
+func (inMemory) Address() string { return "postgres://memory/test" }
+
+func (s inMemory) Open(_ context.Context, c config.Cluster) (*onestore.Cluster, error) {
+	return onestore.Open(s.Memory, claims.Config{TTL: c.TTL, Grace: c.Postgres.FailoverGrace, Timeout: c.Postgres.Timeout})
+}
+
+// ranTicks notes the ticks that ran, and their tokens.
+type ranTicks struct {
+	mu     sync.Mutex
+	tokens map[time.Time][]locking.Token
+}
+
+func (r *ranTicks) run(_ context.Context, run jobs.Run) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.tokens == nil {
+		r.tokens = map[time.Time][]locking.Token{}
+	}
+	r.tokens[run.Tick] = append(r.tokens[run.Tick], run.Token)
+	return nil
+}
+
+// Three replicas on one store run each tick once. A stale standby takes over: for the grace
+// nothing runs, and then again each tick once. Ticks that it has forgotten do not run again.
+func TestReplicasOnOneStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := new(storetest.Memory)
+		if err := claims.DeclareNew(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		var ran ranTicks
+		var replicas []*Replica
+		for _, id := range []string{"a", "b", "c"} {
+			r, err := New(Config{
+				ID: id, Store: inMemory{m}, Logger: logTo(io.Discard),
+				Jobs: []Job{{Name: "j", Schedule: "@every 1s", Func: ran.run}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer start(t.Context(), r)()
+			replicas = append(replicas, r)
+		}
+		time.Sleep(60*time.Second + time.Second/2)
+		stale := m.Backup()
+		time.Sleep(5 * time.Second)
+		failed := time.Now()
+		m.Restore(stale)
+		time.Sleep(10 * time.Second)
+		for _, r := range replicas {
+			if why := strings.Join(r.notReady(), ""); !strings.Contains(why, "grace of the store") {
+				t.Errorf("after a failover replica %s is not ready for %q", r.ID(), why)
+			}
+		}
+		time.Sleep(50 * time.Second)
+		ran.mu.Lock()
+		defer ran.mu.Unlock()
+		ran.check(t, failed)
+
+		list, err := replicas[0].backend.Stores().Ledger.Ticks(t.Context(), ledger.Query{Job: "j", Limit: 1000})
+		if err != nil || len(list) < 115 {
+			t.Fatalf("%d ticks are listed, %v", len(list), err)
+		}
+	})
+}
+
+// check checks that each tick ran once, that tokens grow, and that no tick ran in the grace.
+func (r *ranTicks) check(t *testing.T, failed time.Time) {
+	t.Helper()
+	var before locking.Token
+	early, late := 0, 0
+	end := time.Now()
+	for tick := end.Add(-3 * time.Minute).Truncate(time.Second); tick.Before(end); tick = tick.Add(time.Second) {
+		tokens := r.tokens[tick.UTC()]
+		if len(tokens) == 0 {
+			continue
+		}
+		if len(tokens) > 1 || tokens[0] <= before {
+			t.Errorf("the tick %v ran with tokens %d, after %d", tick, tokens, before)
+		}
+		before = tokens[0]
+		switch since := tick.Sub(failed); {
+		case since < 0:
+			early++
+		case since < 20*time.Second:
+			t.Errorf("the tick %v after the failover ran", since)
+		default:
+			late++
+		}
+	}
+	if early < 60 || late < 25 {
+		t.Errorf("%d ticks ran before the failover, %d after it", early, late)
+	}
+}
+
+// A replica says that its store does not answer, and goes on when it does.
+func TestStoreThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cut := true
+		m := &storetest.Memory{Fault: func(context.Context, storetest.Call) error {
+			if cut {
+				return errors.New("cut off")
+			}
+			return nil
+		}}
+		var ran ranTicks
+		r, err := New(Config{ID: "a", Store: inMemory{m}, Logger: logTo(io.Discard), Jobs: []Job{{Name: "j", Schedule: "@every 1s", Func: ran.run}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer start(t.Context(), r)()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if why := r.notReady(); len(why) != 1 || !strings.Contains(why[0], "waiting for the store") || !strings.Contains(why[0], "cut off") {
+			t.Errorf("it is not ready for %q", why)
+		}
+		cut = false
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if why := r.notReady(); why != nil {
+			t.Errorf("it is not ready for %q", why)
+		}
+		ran.mu.Lock()
+		defer ran.mu.Unlock()
+		if len(ran.tokens) < 20 {
+			t.Errorf("%d ticks ran", len(ran.tokens))
+		}
+	})
+}
+
+// A program without the part says what it lacks.
+func TestPostgresIsAPart(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	cfg.Postgres.URL = "postgres://127.0.0.1/app"
+	_, err := newReplica(cfg, jobs.NewRegistry(), Config{})
+	if err == nil || !strings.Contains(err.Error(), "replica.Config.Store") {
+		t.Errorf("New = %v", err)
+	}
+}
