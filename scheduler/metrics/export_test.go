@@ -1,0 +1,4 @@
+package metrics
+
+// Nodes are those of a Config.
+type Nodes = nodeSet
