@@ -140,7 +140,11 @@ func spans(last scheduler.Version, judge scheduler.Judge, q ledger.Query, all []
 		begin = oldest
 	}
 	begin = later(least, begin)
-	return []span{{from: begin}, {from: least, to: earlier(begin.Add(1), judge.Remembered())}}
+	list := []span{{from: begin}}
+	if lost := judge.Remembered(); !lost.IsZero() {
+		list = append(list, span{from: least, to: earlier(begin.Add(1), lost)})
+	}
+	return list
 }
 
 func earlier(a, b time.Time) time.Time {

@@ -61,6 +61,7 @@ func TestTicksWithoutAnEntryAreShown(t *testing.T) {
 		name    string
 		hours   string
 		served  bool
+		never   bool              // nothing was ever lost
 		account scheduler.Account // of hours after the first
 		q       ledger.Query
 		lost    time.Duration
@@ -84,6 +85,8 @@ func TestTicksWithoutAnEntryAreShown(t *testing.T) {
 		{name: "the oldest were lost", hours: "------xxxxxxxxxxxxxxxxxxx", served: true, account: account(24, 0, 0), lost: 4 * time.Hour, want: "3 history_lost, 2 history_lost, 1 history_lost"},
 		{name: "nobody is there", hours: all[:22], want: "24 unknown, 23 unknown, 22 unknown"},
 		{name: "all have stopped", hours: all[:22], account: account(22, 22, 0), want: "24 no_replica, 23 no_replica, 22 no_replica"},
+		{name: "all have stopped and nothing was ever lost", hours: all[:22], never: true, account: account(22, 22, 0), want: "24 no_replica, 23 no_replica, 22 no_replica"},
+		{name: "the oldest are not kept and nothing was ever lost", hours: "-----xxxxxxxxxxxxxxxxxxxx", served: true, never: true, account: account(24, 0, 0)},
 		{name: "removed", hours: all[:20], account: account(20, 0, 22), want: "22 unknown, 21 unknown, 20 unknown"},
 		{name: "nothing ran yet", hours: "", account: account(0, 0, 0), q: ledger.Query{Limit: 2}, want: "24 unknown, 23 unknown"},
 	} {
@@ -97,6 +100,9 @@ func TestTicksWithoutAnEntryAreShown(t *testing.T) {
 				}}
 				v.Account.First = hour(0)
 				store := entriesOf{begun: hour(0), hours: tt.hours, since: hour(0).Add(tt.lost)}
+				if tt.never {
+					store.since = time.Time{}
+				}
 				if tt.trimmed > 0 {
 					store.trimmed = hour(0).Add(tt.trimmed)
 				}
