@@ -27,7 +27,7 @@ var competition = promise{
 			{redlock + "round.go", "r.t.after(i, func() { r.send(i) })", "r.send(i)"},
 		}},
 		{"C5: a hint decides a tick", in(engine, "TestHintsDecideNothing"), []edit{
-			{engine + "internal/attempt/look.go", "v.Kind == job.Lost {", "v.Kind == job.Lost || errors.Is(hint, locking.ErrTaken) && a.Until.Sub(a.Now()) < time.Second {"},
+			{engine + "internal/attempt/look.go", "v.Kind == job.Lost {", "v.Kind == job.Lost || errors.Is(hint, locking.ErrTaken) && a.until.Sub(a.Now()) < time.Second {"},
 			{engine + "internal/attempt/look.go", "return false, v\n", "return false, job.Verdict{Kind: job.Lost, Err: hint}\n"},
 		}},
 		{"lock: half a group is kept", in(locking, "TestAcquireAllOrNothing").saying("want [\"acquire a\" \"acquire b\" \"void b\" \"void a\"]"), []edit{
