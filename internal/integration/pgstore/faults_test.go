@@ -59,9 +59,14 @@ func patience(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	quoted := pgx.Identifier{schema}.Sanitize()
-	const slow = `SELECT FROM S.commit_records($1, false, 0, '{put}', '{claim}', '{x}', '{""}', '{0}', '{2}')`
+	const slow = `SELECT S.commit_records($1, false, 0, '{put}', '{claim}', '{x}', '{""}', '{-1}', '{2}')`
 	if _, err := tx.Exec(t.Context(), strings.ReplaceAll(slow, "S.", quoted+"."), life); err != nil {
 		t.Fatal(err)
+	}
+	// The server gives up by itself: a request to cancel may be lost.
+	bounded := strings.NewReplacer("S.", quoted+".", "false, 0,", "false, 100,").Replace(slow)
+	if _, err := connect(t, w.URL()).Exec(t.Context(), bounded, life); err == nil || !strings.Contains(err.Error(), "lock timeout") {
+		t.Errorf("behind a lock the server says %v, want that it waits no longer", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -130,8 +135,8 @@ func TestPromotion(t *testing.T) {
 			return s
 		},
 		NextLife: func(t testing.TB, s store.Store) {
-			refusesOnStandby(t, standby.URL())
 			w.AwaitStandby(t)
+			refusesOnStandby(t, standby.URL())
 			w.Kill(t)
 			standby.Promote(t)
 			awaitAnswer(t, s)

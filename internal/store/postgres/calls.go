@@ -1,8 +1,10 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,12 +80,13 @@ func (s *Store) query(ctx context.Context, found func(int, store.Record), statem
 	if err != nil {
 		return stamp, err
 	}
-	var at, version *int64
+	var at *int
+	var version *int64
 	var name, sub, value *string
 	_, err = pgx.ForEachRow(rows, []any{&stamp.Life, &stamp.Now, &at, &name, &sub, &version, &value}, func() error {
 		if at != nil {
 			key := store.Key{Name: *name, Sub: *sub}
-			found(int(*at)-1, store.Record{Key: key, Version: uint64(*version), Value: json.RawMessage(*value)})
+			found(*at-1, store.Record{Key: key, Version: uint64(*version), Value: json.RawMessage(*value)})
 		}
 		return nil
 	})
@@ -112,22 +115,49 @@ func (s *Store) commit(ctx context.Context, t store.Txn) (o store.Outcome, err e
 	var ops, values []string
 	var wanted []int64
 	var keys columns
-	add := func(op string, k store.Key, version uint64, value json.RawMessage) {
-		keys.add(k)
-		ops, wanted, values = append(ops, op), append(wanted, int64(version)), append(values, string(value))
-	}
-	for _, c := range t.If {
-		add("if", c.Key, c.Version, nil)
-	}
-	for _, w := range t.Put {
-		add("put", w.Key, 0, w.Value)
-	}
-	for _, k := range t.Delete {
-		add("delete", k, 0, nil)
+	for _, c := range changes(t) {
+		keys.add(c.key)
+		ops, wanted, values = append(ops, c.op), append(wanted, c.wanted), append(values, string(c.value))
 	}
 	args := []any{t.Life, s.durable, patience(ctx), ops, keys.kinds, keys.names, keys.subs, wanted, values}
 	err = s.pool.QueryRow(ctx, s.text(commitRecords), inline(args)...).Scan(&o.Won, &o.Version, &o.Stamp.Life, &o.Stamp.Now)
 	return o, err
+}
+
+// A change is what a transaction does with a key.
+type change struct {
+	key    store.Key
+	op     string // "put", "delete", or "if": nothing
+	wanted int64  // the version that it has to have; -1: any
+	value  json.RawMessage
+}
+
+// changes lists what t does, as commit_records takes it: in the order of keys, and a change
+// before further conditions on its key.
+func changes(t store.Txn) []change {
+	var list []change
+	at := map[store.Key]int{}
+	add := func(c change) {
+		at[c.key] = len(list)
+		list = append(list, c)
+	}
+	for _, w := range t.Put {
+		add(change{w.Key, "put", -1, w.Value})
+	}
+	for _, k := range t.Delete {
+		add(change{k, "delete", -1, nil})
+	}
+	for _, c := range t.If {
+		if i, changed := at[c.Key]; changed && list[i].wanted < 0 {
+			list[i].wanted = int64(c.Version)
+			continue
+		}
+		add(change{c.Key, "if", int64(c.Version), nil})
+	}
+	slices.SortStableFunc(list, func(a, b change) int {
+		return cmp.Or(cmp.Compare(a.key.Kind, b.key.Kind), cmp.Compare(a.key.Name, b.key.Name), cmp.Compare(a.key.Sub, b.key.Sub))
+	})
+	return list
 }
 
 // patience is how many milliseconds a transaction may wait for locks: no longer than its

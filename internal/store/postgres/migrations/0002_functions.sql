@@ -1,11 +1,13 @@
--- The functions that replicas call. They run with the rights of their owner.
+-- The functions that replicas call. They run with the rights of their owner. They loop over
+-- keys rather than join, with settings that make each lookup one of the index: planned once
+-- in a session, and right also if the tables grow meanwhile.
 -- Arguments: none. Runs with the schema as search_path, which the functions keep.
 
 -- life names the stretch in which this server forgets nothing: its system identifier and
 -- its timeline. A standby has no life: what it says may be old.
 -- Arguments: durable is true where the service promises that no failover forgets anything.
 CREATE FUNCTION life(durable boolean) RETURNS text
-LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     -- A transaction that began on a standby only reads, also after a promotion.
     IF current_setting('transaction_read_only')::boolean THEN
@@ -32,15 +34,17 @@ END $$;
 -- snapshot of the statement that calls it.
 -- Arguments: the parts of the keys. At says which of them a row is, from 1.
 CREATE FUNCTION read_records(kinds text[], names text[], subs text[])
-RETURNS TABLE (at bigint, version bigint, value text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
-#variable_conflict use_column
+RETURNS TABLE (at int, version bigint, value text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
-    RETURN QUERY
-    SELECT k.at, r.version, r.value::text
-    FROM unnest(kinds, names, subs) WITH ORDINALITY AS k(kind, name, sub, at)
-    JOIN records r ON r.kind = k.kind AND r.name = k.name AND r.sub = k.sub;
+    FOR i IN 1 .. cardinality(kinds) LOOP
+        SELECT r.version, r.value INTO read_records.version, read_records.value FROM records r
+        WHERE r.kind = kinds[i] AND r.name = names[i] AND r.sub = subs[i];
+        IF found THEN
+            at := i;
+            RETURN NEXT;
+        END IF;
+    END LOOP;
 END $$;
 
 -- list_records returns the records of ranges, range by range, each in the order of keys.
@@ -48,20 +52,19 @@ END $$;
 -- Arguments: for each range its kind, its first point, the point after it (two empty
 -- strings: none) and the most records to return (0: all).
 CREATE FUNCTION list_records(kinds text[], from_names text[], from_subs text[], to_names text[], to_subs text[], limits bigint[])
-RETURNS TABLE (at bigint, name text, sub text, version bigint, value text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT
-SET enable_seqscan = off AS $$
+RETURNS TABLE (at int, name text, sub text, version bigint, value text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 BEGIN
     FOR i IN 1 .. cardinality(kinds) LOOP
         IF to_names[i] = '' AND to_subs[i] = '' THEN
             RETURN QUERY
-            SELECT i::bigint, r.name, r.sub, r.version, r.value::text FROM records r
+            SELECT i, r.name, r.sub, r.version, r.value::text FROM records r
             WHERE r.kind = kinds[i] AND (r.name, r.sub) >= (from_names[i], from_subs[i])
             ORDER BY r.name, r.sub LIMIT nullif(limits[i], 0);
         ELSE
             RETURN QUERY
-            SELECT i::bigint, r.name, r.sub, r.version, r.value::text FROM records r
+            SELECT i, r.name, r.sub, r.version, r.value::text FROM records r
             WHERE r.kind = kinds[i] AND (r.name, r.sub) >= (from_names[i], from_subs[i])
                 AND (r.name, r.sub) < (to_names[i], to_subs[i])
             ORDER BY r.name, r.sub LIMIT nullif(limits[i], 0);
@@ -69,36 +72,31 @@ BEGIN
     END LOOP;
 END $$;
 
--- lock_records locks keys until the transaction ends, also those of which nothing is
--- stored: by the hash of the key. Locks are taken in the order of their hashes, so that
--- transactions never wait for each other in a circle. Compared keys are shared: those that
--- every claim compares would else let only one claim at a time reach the disk.
--- Arguments: as of commit_records.
-CREATE FUNCTION lock_records(ops text[], kinds text[], names text[], subs text[]) RETURNS void
-LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $$
+-- lock_record locks a key until the transaction ends, also if nothing is stored under it: by
+-- its hash.
+-- Arguments: the parts of the key, and whether others may lock it like this at the same time.
+CREATE FUNCTION lock_record(kind text, name text, sub text, shared boolean) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    hash bigint;
-    changed boolean;
+    hash bigint := hashtextextended(concat_ws(chr(1), current_schema, kind, name, sub), 0);
 BEGIN
-    FOR hash, changed IN
-        SELECT hashtextextended(concat_ws(chr(1), current_schema, k.kind, k.name, k.sub), 0) AS h, bool_or(k.op <> 'if')
-        FROM unnest(ops, kinds, names, subs) AS k(op, kind, name, sub)
-        GROUP BY h ORDER BY h
-    LOOP
-        IF changed THEN
-            PERFORM pg_advisory_xact_lock(hash);
-        ELSE
-            PERFORM pg_advisory_xact_lock_shared(hash);
-        END IF;
-    END LOOP;
+    IF shared THEN
+        PERFORM pg_advisory_xact_lock_shared(hash);
+    ELSE
+        PERFORM pg_advisory_xact_lock(hash);
+    END IF;
 END $$;
 
 -- prepare_commit makes the transaction durable and bounds its waiting. These settings end
 -- with the transaction. (A SET clause of the function would end before the commit.)
 -- Arguments: the patience in milliseconds; 0 is no bound.
 CREATE FUNCTION prepare_commit(patience bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE feature_not_supported USING MESSAGE =
+            'transactions of the store need the isolation level READ COMMITTED: change default_transaction_isolation of this role';
+    END IF;
     IF current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
@@ -108,45 +106,49 @@ BEGIN
 END $$;
 
 -- commit_records makes a transaction if the server has its life and the versions it names.
--- Each statement of it sees what was committed before, and the locks are taken first: so
--- what it compares cannot change until it ends.
--- Arguments: the life, durable as of life, the patience in milliseconds, and for each
--- operation what it is ("if", "put" or "delete"), the parts of its key, the version that
--- "if" wants, and the value that "put" writes.
+-- All its keys are locked before the first is compared, and each statement sees what was
+-- committed before it: so what it compares cannot change until it ends. Keys that it only
+-- compares are shared: those that every claim compares would else let only one claim at a
+-- time reach the disk.
+-- Arguments: the life, durable as of life, the patience in milliseconds, and for each key
+-- what to do ("if" is nothing, "put" or "delete"), its parts, the version it has to have
+-- (-1: any), and the value to put. The keys are in order, so that transactions never wait
+-- for each other in a circle.
 CREATE FUNCTION commit_records(
     of_life text, durable boolean, patience bigint,
     ops text[], kinds text[], names text[], subs text[], wanted bigint[], contents text[],
     OUT won boolean, OUT written bigint, OUT life text, OUT clock timestamptz)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
+DECLARE
+    keys CONSTANT int := cardinality(ops);
 BEGIN
-    IF current_setting('transaction_isolation') <> 'read committed' THEN
-        RAISE feature_not_supported USING MESSAGE =
-            'transactions of the store need the isolation level READ COMMITTED: change default_transaction_isolation of this role';
-    END IF;
     PERFORM prepare_commit(patience);
-    PERFORM lock_records(ops, kinds, names, subs);
+    FOR i IN 1 .. keys LOOP
+        PERFORM lock_record(kinds[i], names[i], subs[i], ops[i] = 'if');
+    END LOOP;
     IF patience > 0 AND clock_timestamp() > statement_timestamp() + patience * interval '1 ms' THEN
         RAISE lock_not_available USING MESSAGE = 'the locks came after the deadline';
     END IF;
     written := 0;
     life := life(durable);
-    won := life = of_life AND NOT EXISTS (
-        SELECT FROM unnest(ops, kinds, names, subs, wanted) AS k(op, kind, name, sub, wanted)
-        LEFT JOIN records r ON r.kind = k.kind AND r.name = k.name AND r.sub = k.sub
-        WHERE k.op = 'if' AND k.wanted <> coalesce(r.version, 0));
-    IF won AND 'delete' = ANY (ops) THEN
-        DELETE FROM records r USING unnest(ops, kinds, names, subs) AS k(op, kind, name, sub)
-        WHERE k.op = 'delete' AND r.kind = k.kind AND r.name = k.name AND r.sub = k.sub;
-    END IF;
+    won := life = of_life;
+    FOR i IN 1 .. keys LOOP
+        EXIT WHEN NOT won;
+        won := wanted[i] < 0 OR wanted[i] = coalesce(
+            (SELECT r.version FROM records r WHERE r.kind = kinds[i] AND r.name = names[i] AND r.sub = subs[i]), 0);
+    END LOOP;
     IF won AND 'put' = ANY (ops) THEN
         written := nextval('versions');
-        INSERT INTO records AS r (kind, name, sub, version, value)
-        SELECT k.kind, k.name, k.sub, written, k.content::json
-        FROM unnest(ops, kinds, names, subs, contents) AS k(op, kind, name, sub, content)
-        WHERE k.op = 'put'
-        ON CONFLICT (kind, name, sub) DO UPDATE SET version = excluded.version, value = excluded.value;
     END IF;
+    FOR i IN 1 .. keys LOOP
+        EXIT WHEN NOT won;
+        IF ops[i] = 'put' THEN
+            INSERT INTO records (kind, name, sub, version, value) VALUES (kinds[i], names[i], subs[i], written, contents[i]::json)
+            ON CONFLICT (kind, name, sub) DO UPDATE SET version = excluded.version, value = excluded.value;
+        ELSIF ops[i] = 'delete' THEN
+            DELETE FROM records r WHERE r.kind = kinds[i] AND r.name = names[i] AND r.sub = subs[i];
+        END IF;
+    END LOOP;
     clock := clock_timestamp();
 END $$;

@@ -28,10 +28,10 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $$
         CROSS JOIN LATERAL (
             SELECT s.value AS claim FROM json_each(c.value -> 'streams') s
             UNION ALL SELECT e.value FROM json_array_elements(c.value -> 'earlier') e) o
-        JOIN leases l ON l.name = c.name AND l.sub =
+        JOIN leases l ON l.kind = 'lease' AND l.name = c.name AND l.sub =
             CASE WHEN o.claim ->> 'overlaps' IS NULL THEN ''
             ELSE concat(o.claim ->> 'stream', ' ', lpad(o.claim ->> 'tick', 13, '0')) END
-        WHERE c.name = job AND c.sub = '' AND o.claim ->> 'owner' = owner
+        WHERE c.kind = 'claim' AND c.name = job AND c.sub = '' AND o.claim ->> 'owner' = owner
             AND o.claim ->> 'void' IS NULL AND o.claim ->> 'ended' IS NULL
             AND l.value ->> 'owner' = owner
             AND from_millis((l.value ->> 'until')::bigint) >= date_trunc('milliseconds', clock_timestamp()))
@@ -50,7 +50,8 @@ FROM entries r
 CROSS JOIN LATERAL json_to_record(without_zeros(r.value))
     AS e(kind text, stream text, tick bigint, token bigint, owner text, rank int, note json)
 CROSS JOIN LATERAL json_to_record(CASE WHEN json_typeof(e.note) = 'object' THEN e.note ELSE '{}' END)
-    AS n(tick bigint, outcome text, reason json, trigger text, replica text, started bigint, finished bigint, tries int, error text, parent text);
+    AS n(tick bigint, outcome text, reason json, trigger text, replica text, started bigint, finished bigint, tries int, error text, parent text)
+WHERE r.kind = 'entry'; -- as all are: it lets the index find a job
 
 -- runs has one row for each run. Place is the tick's place in its stream: in "schedule" the
 -- tick, in others the time of the request. Attempt counts the runs of a tick.
