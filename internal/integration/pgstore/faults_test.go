@@ -65,7 +65,9 @@ func patience(t *testing.T, w *world) {
 	}
 	// The server gives up by itself: a request to cancel may be lost.
 	bounded := strings.NewReplacer("S.", quoted+".", "false, 0,", "false, 100,").Replace(slow)
-	if _, err := connect(t, w.URL()).Exec(t.Context(), bounded, life); err == nil || !strings.Contains(err.Error(), "lock timeout") {
+	waits, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
+	if _, err := connect(t, w.URL()).Exec(waits, bounded, life); err == nil || !strings.Contains(err.Error(), "lock timeout") {
 		t.Errorf("behind a lock the server says %v, want that it waits no longer", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
