@@ -143,6 +143,7 @@ func TestVoidDoesNotOvertakeCommit(t *testing.T) {
 		l := plainLocker(t, c)
 		held := mustAcquire(t, l, direct(c.request(past(0))))
 		defer mustRelease(t, held)
+		synctest.Wait() // else the next claim may overtake this one at a node that was slower
 		p.set(func(f *faults) {
 			f.late["commit n4"] = 200 * time.Millisecond
 		})
