@@ -109,7 +109,11 @@ func QuorumOf(answered, nodes int) error {
 	if answered > nodes/2 || nodes == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %d of %d; start the others", locking.ErrNoQuorum, answered, nodes)
+	start := "the others"
+	if nodes == 1 {
+		start = "it"
+	}
+	return fmt.Errorf("%w: %d of %d; start %s", locking.ErrNoQuorum, answered, nodes, start)
 }
 
 // TickHealth counts the outcomes of the latest ticks since a time. Cut: there were earlier

@@ -125,3 +125,15 @@ func TestQuorate(t *testing.T) {
 		}
 	}
 }
+
+func TestQuorumOfSaysWhatToStart(t *testing.T) {
+	t.Parallel()
+	for nodes, want := range map[int]string{
+		1: "no quorum of nodes answered: 0 of 1; start it",
+		3: "no quorum of nodes answered: 0 of 3; start the others",
+	} {
+		if err := listing.QuorumOf(0, nodes); err == nil || err.Error() != want {
+			t.Errorf("of %d nodes: %v, want %q", nodes, err, want)
+		}
+	}
+}

@@ -42,7 +42,9 @@ func cutOff(t *testing.T, w *world) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	if _, _, err := s.Read(ctx, keyX); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("without an answer: Read = %v, want %v joined with the context's", err, store.ErrUnavailable)
+		t.Errorf("without an answer: Read = %v, want %v with the context's", err, store.ErrUnavailable)
+	} else if text := err.Error(); strings.Contains(text, "\n") || strings.Count(text, "deadline exceeded") != 1 {
+		t.Errorf("without an answer: Read = %q, want one line that says why once", text)
 	}
 	proxy.Pass()
 	wants(t, s, `2`)

@@ -53,7 +53,13 @@ func (s *Store) failure(ctx context.Context, call string, err error) error {
 	case c == "", c == readOnly, passing(c):
 		kind = store.ErrUnavailable
 	}
-	return fmt.Errorf("postgres: %s: %w", call, errors.Join(kind, err, ctx.Err()))
+	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
+		err = fmt.Errorf("%w: %w", ended, err)
+	}
+	if kind != nil {
+		err = fmt.Errorf("%w: %w", kind, err) // in one line: it becomes the reason of a tick
+	}
+	return fmt.Errorf("postgres: %s: %w", call, err)
 }
 
 // passing reports whether the class of a code is of troubles that pass: of connections,
