@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -150,6 +151,55 @@ func TestStoreThatDoesNotAnswer(t *testing.T) {
 		defer ran.mu.Unlock()
 		if len(ran.tokens) < 20 {
 			t.Errorf("%d ticks ran", len(ran.tokens))
+		}
+	})
+}
+
+// Ticks of an outage are not blamed on a replica that was awake: those that got no turn, since
+// others waited for the store, say so.
+func TestTicksOfAnOutageSayWhy(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var cut atomic.Bool
+		m := &storetest.Memory{Fault: func(ctx context.Context, c storetest.Call) error {
+			if cut.Load() && !c.Answered {
+				<-ctx.Done()
+			}
+			return ctx.Err()
+		}}
+		if err := claims.DeclareNew(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		var ran ranTicks
+		var list []Job
+		for _, every := range []string{"1s", "2s", "5s"} {
+			list = append(list, Job{Name: "j" + every, Schedule: "@every " + every, Func: ran.run})
+		}
+		var r *Replica
+		for _, id := range []string{"a", "b", "c"} {
+			var err error
+			if r, err = New(Config{ID: id, Store: inMemory{m}, Logger: logTo(io.Discard), Jobs: list}); err != nil {
+				t.Fatal(err)
+			}
+			defer start(t.Context(), r)()
+		}
+		time.Sleep(20 * time.Second)
+		cut.Store(true)
+		time.Sleep(15 * time.Second)
+		cut.Store(false)
+		time.Sleep(40 * time.Second)
+		codes := map[ledger.Code]int{}
+		for _, j := range list {
+			rows, err := r.backend.Stores().Ledger.Ticks(t.Context(), ledger.Query{Job: j.Name, Limit: 1000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range rows {
+				codes[e.Reason.Code]++
+			}
+		}
+		if codes[ledger.CodeAsleep] > 0 || codes[ledger.CodeNoQuorum] < 10 {
+			t.Errorf("the reasons are %v, want %s and none that says that a replica was asleep", codes, ledger.CodeNoQuorum)
 		}
 	})
 }

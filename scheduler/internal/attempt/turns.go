@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Config.MaxClaims bounds a replica's concurrent tries to claim. When thousands of ticks
@@ -62,6 +63,9 @@ func (t *turns) answer() {
 // turnOrder orders attempts that wait for a turn.
 func turnOrder(a, b *Brief) int { return cmp.Or(cmp.Compare(a.rank, b.rank), Order(a, b)) }
 
+// notTried is said of a tick that got no turn, since others wait for nodes.
+const notTried = "not tried, since this replica tries few ticks at once while nodes do not answer"
+
 // takeTurn waits for a turn to try, within the tick's window, and reports whether it had
 // to. closing is the verdict if the window closed now.
 func (a *admission) takeTurn(closing job.Verdict) (waited bool, v job.Verdict) {
@@ -78,6 +82,9 @@ func (a *admission) takeTurn(closing job.Verdict) (waited bool, v job.Verdict) {
 		case timeUp:
 			if a.extendToCatchUp(closing) {
 				continue
+			}
+			if closing.Reason.Code == ledger.CodeAsleep && a.turns.fewer.Load() {
+				closing = job.Because(ledger.Missed, ledger.Reason{Code: ledger.CodeNoQuorum, Details: &ledger.Details{Text: notTried}})
 			}
 		}
 		a.turns.giveUp(w)
