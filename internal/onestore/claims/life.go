@@ -2,12 +2,21 @@ package claims
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/locking"
 )
+
+// A usedError says that a store is not new. It has the name of a claim.
+type usedError string
+
+func (e usedError) Error() string {
+	return "declaring the store new: it has claims, such as that of " + string(e) + "; `quorate store init --restored` is for one that was restored"
+}
+
+// Is makes it match locking.ErrRefused, whose text is about nodes.
+func (usedError) Is(target error) bool { return target == locking.ErrRefused }
 
 // DeclareNew asserts that no claim was ever granted on the store, so that claims are granted
 // at once. The error matches locking.ErrRefused if the store has claims.
@@ -19,7 +28,7 @@ func DeclareNew(ctx context.Context, s store.Store) error {
 		return failed("declaring the store new", err)
 	}
 	if len(lists[0]) > 0 {
-		return fmt.Errorf("declaring the store new: %w: it has claims, such as that of %s", locking.ErrRefused, lists[0][0].Key.Name)
+		return usedError(lists[0][0].Key.Name)
 	}
 	return declare(ctx, s, "declaring the store new", func(store.Stamp) int64 { return 0 })
 }
