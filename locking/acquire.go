@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/quorate/quorate/internal/again"
 )
 
 // Acquire tries to get the lease from l until it is granted, the tries of retry are
@@ -34,7 +36,7 @@ func Acquire(ctx context.Context, l Locker, req Request, retry Retry) (Lease, er
 		if final(err, req) || tries == retry.Tries {
 			return nil, withContext(ctx, afterTries(tries, err))
 		}
-		if !wait(ctx, retry.pause(tries, time.Since(begun), err)) {
+		if !again.After(ctx, retry.pause(tries, time.Since(begun), err)) {
 			return nil, withContext(ctx, err)
 		}
 		req.Direct, req.Waiting = false, !errors.Is(err, ErrNoQuorum) && !errors.Is(err, ErrTooSlow)
@@ -96,7 +98,7 @@ func AcquireOrExtend(ctx context.Context, l Locker, held Lease, req Request, ret
 		case tries == retry.Tries:
 			return nil, withContext(ctx, afterTries(tries, err))
 		}
-		if !wait(ctx, retry.pause(tries, time.Since(begun), err)) {
+		if !again.After(ctx, retry.pause(tries, time.Since(begun), err)) {
 			return nil, withContext(ctx, err)
 		}
 	}
@@ -214,16 +216,4 @@ func withContext(ctx context.Context, err error) error {
 		return err
 	}
 	return errors.Join(err, ctx.Err())
-}
-
-// wait sleeps until d is over or ctx ends, and reports whether ctx still lasts.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -32,7 +32,7 @@ var policies = promise{
 		}},
 		{"C6: a live tick goes before those caught up", in(engine, "TestSixHoursDown"), []edit{
 			{engine + "lane.go", "l.scans == 0 && ", ""},
-			{engine + "internal/past/scanner.go", "\tspread(urgent)\n", "\tspread(urgent)\n\tattempt.Sleep(ctx, time.Hour)\n"},
+			{engine + "internal/past/scanner.go", "\tspread(urgent)\n", "\tspread(urgent)\n\tagain.After(ctx, time.Hour)\n"},
 		}},
 		{"C7: a dead replica's tick is not run again", in(engine, "TestRerun"), []edit{
 			{engine + "internal/attempt/rerun.go", "return ok && t.Job.OnCrash == job.CrashRerun &&", "return ok && t.Job.OnCrash == job.CrashSkip &&"},

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/quorate/quorate/internal/again"
 )
 
 // Run posts messages until ctx ends. Then it posts each waiting message once, for at
@@ -39,7 +41,7 @@ func (s *Sink) deliver(ctx context.Context, m Message) {
 			s.settle(m, err)
 			return
 		}
-		if !sleep(ctx, pause-rand.N(pause/2+1)) {
+		if !again.After(ctx, pause-rand.N(pause/2+1)) {
 			s.requeue(m)
 			return
 		}
@@ -132,16 +134,4 @@ func (s *Sink) request(ctx context.Context, m Message) (*http.Request, *strings.
 		}
 	}
 	return req, strings.NewReplacer(pairs...), nil
-}
-
-// sleep returns false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
 }

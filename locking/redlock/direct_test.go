@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/internal/redlock/wire"
@@ -173,7 +174,7 @@ func competeDirectly(t *testing.T, l *Locker, req locking.Request, times int) lo
 			}
 			return lease
 		}
-		if !pause(t.Context(), rand.N(10*time.Millisecond)) {
+		if !again.After(t.Context(), rand.N(10*time.Millisecond)) {
 			return nil
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/locking"
@@ -100,7 +101,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 		if ok() {
 			return
 		}
-		pause(t.Context(), 20*time.Millisecond)
+		again.After(t.Context(), 20*time.Millisecond)
 	}
 	t.Fatalf("never came true: %s", what)
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/redlock/scripts"
 	"github.com/quorate/quorate/locking"
 )
@@ -136,7 +137,7 @@ func (s *lease) finish(ctx context.Context, note []byte, handover bool) error {
 	}
 	t := s.t
 	query := t.finishQuery(note, handover)
-	for wait := t.l.set.Timeout() / 4; ; wait = min(2*wait, longestPause) {
+	for wait := t.l.set.Timeout() / 4; ; wait = min(2*wait, again.LongestPause) {
 		r := t.round(ctx, ending, query)
 		t.eval.Store(r)
 		votes, _ := r.start().result()
@@ -154,7 +155,7 @@ func (s *lease) finish(ctx context.Context, note []byte, handover bool) error {
 		case s.isOver():
 			return s.failed("releasing", errEndUnknown, votes)
 		}
-		if !pause(ctx, min(wait, time.Until(s.Deadline()))) {
+		if !again.After(ctx, min(wait, time.Until(s.Deadline()))) {
 			return errors.Join(s.failed("releasing", locking.ErrNoQuorum, votes), ctx.Err())
 		}
 	}

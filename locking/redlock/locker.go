@@ -8,15 +8,19 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/locking"
 )
 
 // A Locker grants leases by quorum. It may be used by many goroutines.
 type Locker struct {
-	set     *members.Set
-	cfg     Options
-	cleaner *cleaner
+	set *members.Set
+	cfg Options
+	// cleaner removes what ended tries may have left on nodes that did not answer. Until then
+	// such a node may block a lock for a TTL, or a tick for a claim that no one runs. That
+	// costs a vote but never causes a wrong one, so it may stop at any time.
+	cleaner *again.Background
 	active  counter                    // requests of tries in flight
 	names   *[locking.MostNodes]string // of the nodes
 	list    uint32                     // identifies the node list
@@ -33,7 +37,7 @@ func New(set *members.Set, cfg Options) (*Locker, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	l := &Locker{set: set, cfg: cfg, cleaner: newCleaner(set.Timeout(), cfg.CleanFor)}
+	l := &Locker{set: set, cfg: cfg, cleaner: again.NewBackground(set.Timeout(), cfg.CleanFor)}
 	l.list, l.names = locking.NodeList(set.Names())
 	return l, nil
 }
@@ -44,7 +48,7 @@ func (l *Locker) Set() *members.Set { return l.set }
 // Close stops cleaning up after ended tries, and waits for requests in flight. Leases
 // stay valid. It also closes what Open has opened.
 func (l *Locker) Close() error {
-	l.cleaner.close()
+	l.cleaner.Close()
 	l.active.wait()
 	if l.disconnect == nil {
 		return nil

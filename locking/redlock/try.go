@@ -218,7 +218,7 @@ func (r *requests) startCleanup() {
 	r.cleaning = r.cleaning || due
 	r.mu.Unlock()
 	if due {
-		r.l.cleaner.cleanUp(r)
+		r.l.cleaner.Repeat(r.cleanOnce)
 	}
 }
 

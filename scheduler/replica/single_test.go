@@ -123,9 +123,10 @@ func (r *ranTicks) check(t *testing.T, failed time.Time) {
 func TestStoreThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		cut := true
+		var cut atomic.Bool
+		cut.Store(true)
 		m := &storetest.Memory{Fault: func(context.Context, storetest.Call) error {
-			if cut {
+			if cut.Load() {
 				return errors.New("cut off")
 			}
 			return nil
@@ -141,7 +142,7 @@ func TestStoreThatDoesNotAnswer(t *testing.T) {
 		if why := r.notReady(); len(why) != 1 || !strings.Contains(why[0], "waiting for the store") || !strings.Contains(why[0], "cut off") {
 			t.Errorf("it is not ready for %q", why)
 		}
-		cut = false
+		cut.Store(false)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if why := r.notReady(); why != nil {

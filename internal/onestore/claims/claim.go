@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/rules"
 	"github.com/quorate/quorate/internal/store"
@@ -64,7 +65,7 @@ func (l *Locker) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 	lease, err := t.win(ctx)
 	if err != nil {
 		if t.unsure {
-			l.cleaner.repeat(t.void)
+			l.cleaner.Repeat(t.voidAgain)
 		}
 		return nil, withContext(ctx, err)
 	}
@@ -76,7 +77,7 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 	var unknown error
 	for tries := range maxTries {
 		if tries > 0 && unknown != nil {
-			pause(ctx, t.l.cfg.Timeout/4)
+			again.After(ctx, t.l.cfg.Timeout/4)
 		}
 		if ctx.Err() != nil {
 			return nil, t.unanswered(unknown)
@@ -224,6 +225,9 @@ func (t *try) granted(c records.Claim, h held) (*lease, error) {
 	}
 	return l, nil
 }
+
+// voidAgain is void in the background. It reports whether to repeat it.
+func (t *try) voidAgain(ctx context.Context) bool { return errors.Is(t.void(ctx), locking.ErrNoQuorum) }
 
 // void ends a try that will never run: rule N6. It writes the claims even if the claim is not
 // there, so that a transaction still under way loses.

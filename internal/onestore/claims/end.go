@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/rules"
 	"github.com/quorate/quorate/internal/store"
@@ -40,7 +41,7 @@ func (l *lease) finish(ctx context.Context, note []byte, handover bool) error {
 	if l.ended {
 		return l.result
 	}
-	for wait := l.t.l.cfg.Timeout / 4; ; wait = min(2*wait, longestPause) {
+	for wait := l.t.l.cfg.Timeout / 4; ; wait = min(2*wait, again.LongestPause) {
 		code, err := l.finishOnce(ctx, note, handover)
 		switch {
 		case err != nil && !errors.Is(err, locking.ErrNoQuorum):
@@ -54,7 +55,7 @@ func (l *lease) finish(ctx context.Context, note []byte, handover bool) error {
 			return l.endedWith(locking.ErrLeaseLost)
 		case err != nil && l.isOver():
 			return l.failed("releasing", errors.Join(errEndUnknown, err))
-		case err != nil && !pause(ctx, min(wait, time.Until(l.Deadline()))):
+		case err != nil && !again.After(ctx, min(wait, time.Until(l.Deadline()))):
 			return withContext(ctx, l.failed("releasing", err))
 		}
 	}
@@ -127,7 +128,7 @@ func (l *lease) Void(ctx context.Context) error {
 	}
 	l.ended, l.result = true, locking.ErrLeaseLost
 	if err := l.t.void(ctx); err != nil {
-		l.t.l.cleaner.repeat(l.t.void)
+		l.t.l.cleaner.Repeat(l.t.voidAgain)
 		return l.failed("voiding", err)
 	}
 	return nil

@@ -4,17 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/locking"
 )
 
 // A Locker grants leases on a store. It may be used by many goroutines.
 type Locker struct {
-	store   store.Store
-	cfg     Config
-	cleaner *cleaner
+	store store.Store
+	cfg   Config
+	// cleaner voids claims that may have been made, or may still be made, by tries that have
+	// given up. Until then such a claim may block a tick that no one runs.
+	cleaner *again.Background
 }
 
 var _ locking.Watcher = (*Locker)(nil)
@@ -25,13 +27,13 @@ func New(s store.Store, cfg Config) (*Locker, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Locker{store: s, cfg: cfg, cleaner: newCleaner(cfg.Timeout/4, cfg.CleanFor)}, nil
+	return &Locker{store: s, cfg: cfg, cleaner: again.NewBackground(cfg.Timeout/4, cfg.CleanFor)}, nil
 }
 
 // Close stops voiding claims in the background, and waits for requests in flight. Leases
 // stay valid.
 func (l *Locker) Close() error {
-	l.cleaner.close()
+	l.cleaner.Close()
 	return nil
 }
 
@@ -61,14 +63,4 @@ func withContext(ctx context.Context, err error) error {
 		return err
 	}
 	return errors.Join(err, ctx.Err())
-}
-
-// pause waits until d is over or ctx ends, and reports whether d is over.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/acts"
@@ -143,26 +144,11 @@ func (a *attempt) conclude(v job.Verdict) {
 	a.Decided(a.Job, a.Tick, v)
 }
 
-// Sleep waits for d, and reports whether ctx is still valid.
-func Sleep(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // leaveToOthers waits for the end of the window of a tick that this replica must not run.
 // It records the tick if no replica with the labels is alive that was there when the tick
 // came. The record of a run replaces it, so a late roster does no harm.
 func (a *attempt) leaveToOthers() {
-	Sleep(a.waits, a.Tick.Until.Sub(a.Now()))
+	again.After(a.waits, a.Tick.Until.Sub(a.Now()))
 	there := slices.DeleteFunc(slices.Clone(a.Live()), func(r roster.Replica) bool { return r.Started.After(a.Tick.Start) })
 	if len(roster.Fitting(there, a.Job.Labels)) == 0 {
 		a.conclude(job.Because(ledger.Missed, ledger.Reason{Code: ledger.CodePlacement, Details: &ledger.Details{Of: job.LabelText(a.Job.Labels)}}))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/internal/event"
@@ -52,7 +53,7 @@ func storeAct(ctx context.Context, store acts.Store, act acts.Act) error {
 		if _, asked := errors.AsType[*acts.ReusedIDError](err); asked {
 			return nil // by an earlier attempt with another end: nothing else makes this ID
 		}
-		if !errors.Is(err, locking.ErrNoQuorum) || !Sleep(ctx, chainPause) {
+		if !errors.Is(err, locking.ErrNoQuorum) || !again.After(ctx, chainPause) {
 			return err
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/quorate/quorate/scheduler/internal/attempt"
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/roster"
 )
@@ -24,7 +24,7 @@ const (
 // ScanLater runs the scans that fall to this replica.
 func (r *Scanner) ScanLater(ctx context.Context, batch []*Scan) {
 	own := job.Weight("scan", time.Time{}, r.Replica) % uint64(r.Window)
-	if !attempt.Sleep(ctx, r.Window+time.Duration(own)) {
+	if !again.After(ctx, r.Window+time.Duration(own)) {
 		return
 	}
 	spread(batch)
@@ -39,7 +39,7 @@ func (r *Scanner) ScanLater(ctx context.Context, batch []*Scan) {
 		if len(failed) > 0 {
 			pause = lastRescan
 		}
-		if batch = append(failed, others...); len(batch) == 0 || !attempt.Sleep(ctx, pause) {
+		if batch = append(failed, others...); len(batch) == 0 || !again.After(ctx, pause) {
 			return
 		}
 	}
@@ -65,7 +65,7 @@ func (r *Scanner) scanOwn(ctx context.Context, batch []*Scan) (failed, others []
 		if s.published = known; !r.carryOut(ctx, s) {
 			failed = append(failed, s)
 		}
-		if !attempt.Sleep(ctx, laterPace*time.Duration(max(1, len(peers)))) {
+		if !again.After(ctx, laterPace*time.Duration(max(1, len(peers)))) {
 			break
 		}
 	}

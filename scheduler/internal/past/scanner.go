@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/scheduler/internal/attempt"
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -41,7 +41,7 @@ func (r *Scanner) ScanAll(ctx context.Context, urgent []*Scan) {
 	pace := min(scanPace, longestPace/time.Duration(len(urgent)))
 	for pause := firstRescan; len(urgent) > 0; pause = min(2*pause, lastRescan) {
 		urgent = r.scanOnce(ctx, urgent, pace)
-		if !attempt.Sleep(ctx, pause) {
+		if !again.After(ctx, pause) {
 			return
 		}
 	}
@@ -76,7 +76,7 @@ func (r *Scanner) scanOnce(ctx context.Context, batch []*Scan, pace time.Duratio
 	begun := time.Now()
 	for i, s := range batch {
 		// A timer is late by more than the pace of a long batch.
-		if early := time.Duration(i)*pace - time.Since(begun); !attempt.Sleep(ctx, max(0, early.Truncate(time.Millisecond))) {
+		if early := time.Duration(i)*pace - time.Since(begun); !again.After(ctx, max(0, early.Truncate(time.Millisecond))) {
 			break
 		}
 		feed <- s

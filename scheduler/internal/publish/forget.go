@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/roster"
@@ -44,7 +44,7 @@ func (f Forgetter) Run(ctx context.Context) {
 		return
 	}
 	spread := job.Weight("", time.Time{}, f.Replica) % uint64(forgetEvery-roster.Settling)
-	for in := roster.Settling + time.Duration(spread); attempt.Sleep(ctx, in); in = forgetEvery {
+	for in := roster.Settling + time.Duration(spread); again.After(ctx, in); in = forgetEvery {
 		f.check(ctx)
 	}
 }

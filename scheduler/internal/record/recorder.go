@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/roster"
@@ -111,9 +111,9 @@ func (r *Recorder) Run(ctx context.Context) {
 			}
 			continue
 		}
-		again := r.deliver(ctx, batch)
-		left = append(left, again...)
-		switch failed := len(again); {
+		unrecorded := r.deliver(ctx, batch)
+		left = append(left, unrecorded...)
+		switch failed := len(unrecorded); {
 		case failed == 0:
 			pause, size = firstRecordRetry, min(size+1, recordsAtOnce)
 		case failed < len(batch):
@@ -122,7 +122,7 @@ func (r *Recorder) Run(ctx context.Context) {
 				size = 1
 			}
 		default:
-			if size = 1; attempt.Sleep(ctx, pause) {
+			if size = 1; again.After(ctx, pause) {
 				pause = min(2*pause, lastRecordRetry)
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -191,7 +191,7 @@ func (l *slow) Record(ctx context.Context, e ledger.Entry) (first bool, err erro
 	if e.Job == "stuck" {
 		return false, locking.ErrNoQuorum
 	}
-	if !attempt.Sleep(ctx, 200*time.Millisecond) { // a node that answers just in time
+	if !again.After(ctx, 200*time.Millisecond) { // a node that answers just in time
 		return false, ctx.Err()
 	}
 	l.mu.Lock()

@@ -1,0 +1,69 @@
+// Package again repeats what may fail: after a pause, or in the background.
+package again
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// LongestPause bounds a pause that doubles with each try.
+const LongestPause = time.Second
+
+// After waits for d, and reports whether ctx still lasts.
+func After(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// A Background repeats calls that have failed, until they succeed or it is closed.
+type Background struct {
+	firstPause time.Duration
+	limit      time.Duration // of all repetitions of a call
+	ctx        context.Context
+	cancel     context.CancelFunc
+
+	mu     sync.Mutex
+	closed bool
+	wg     sync.WaitGroup
+}
+
+// NewBackground returns a Background with the pause before the first repetition of a call,
+// and a limit for all its repetitions.
+func NewBackground(firstPause, limit time.Duration) *Background {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Background{firstPause: firstPause, limit: limit, ctx: ctx, cancel: cancel}
+}
+
+// Repeat calls f after a pause, again and again while it returns true.
+func (b *Background) Repeat(f func(context.Context) (again bool)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return
+	}
+	b.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(b.ctx, b.limit)
+		defer cancel()
+		for pause := b.firstPause; After(ctx, pause) && f(ctx); pause = min(2*pause, LongestPause) {
+		}
+	})
+}
+
+// Close ends all repetitions, and waits for calls in flight.
+func (b *Background) Close() {
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	b.cancel()
+	b.wg.Wait()
+}
