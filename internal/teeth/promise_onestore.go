@@ -37,7 +37,10 @@ var oneStore = promise{
 			{claims + "view.go", "case !c.Open():", `case c.Owner == "":`},
 		}},
 		{"store: FINISH does not compare the claims", in(claims, "TestEndAgainstClaim"), []edit{
-			{claims + "end.go", "\tv.compare(&txn, records.ClaimsKey(t.req.Name))\n", ""},
+			{claims + "end.go", "append(compared, records.ClaimsKey(t.req.Name))...", "compared..."},
+		}},
+		{"store: FINISH trusts a lease that it has not read", in(claims, "TestEndWithoutLease"), []edit{
+			{claims + "left.go", "return v, []store.Key{l.t.lease}, nil", "return v, nil, nil"},
 		}},
 		{"store: VOID leaves the way to a late claim", in(claims, "TestClaimThatGaveUpIsVoided"), []edit{
 			{claims + "claim.go", "mine := v.claims.Of(t.Owner)\n", "mine := v.claims.Of(t.Owner)\n\t\tif mine.Owner == \"\" {\n\t\t\treturn nil\n\t\t}\n"},

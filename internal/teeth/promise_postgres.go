@@ -22,7 +22,7 @@ var postgres = promise{
 			{pgFunctions, "won := life = of_life;", "won := true;"},
 		}},
 		{"postgres: a promotion goes unnoticed", in(pgstore, "TestPromotion").with("-short"), []edit{
-			{pgFunctions, "\n        || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)", ""},
+			{pgFunctions, " || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)", ""},
 		}},
 		{"postgres: a standby answers", in(pgstore, "TestPromotion").with("-short"), []edit{
 			{pgFunctions, "IF current_setting('transaction_read_only')::boolean THEN", "IF false THEN"},

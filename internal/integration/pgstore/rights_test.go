@@ -63,7 +63,7 @@ func leastPrivileges(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	var value string
-	read := `SELECT value FROM ` + quoted + `.read_records('{claim}', '{x}', '{""}')`
+	read := `SELECT value FROM ` + quoted + `.read_records(false, '{claim}', '{x}', '{""}') WHERE at = 1`
 	if err := c.QueryRow(t.Context(), read).Scan(&value); err != nil || value != `1` {
 		t.Errorf("with tables in the way a replica reads %q, %v", value, err)
 	}

@@ -107,7 +107,11 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 			t.unsure, unknown = true, err
 			t.life = cmp.Or(t.life, v.stamp.Life)
 		case o.Won:
-			return t.granted(c, held{life: v.stamp.Life, version: o.Version, lease: t.leaseOf(v, c), at: sent, clock: o.Stamp.Now})
+			l, err := t.granted(c, held{life: v.stamp.Life, version: o.Version, lease: t.leaseOf(v, c), at: sent, clock: o.Stamp.Now})
+			if err == nil {
+				l.left = v.left(txn, o)
+			}
+			return l, err
 		}
 	}
 	if unknown != nil {

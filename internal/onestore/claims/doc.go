@@ -13,7 +13,8 @@
 //   - EXTEND compares and writes the lease alone: the lease is unchanged as long as no claim
 //     that excludes its owner was granted.
 //   - FINISH and VOID compare and write the claims, and write the entry. They leave the lease,
-//     which counts only while its claim is open.
+//     which counts only while its claim is open. A FINISH that decides without reading also
+//     compares the lease.
 //
 // # Unknown outcomes
 //

@@ -67,11 +67,11 @@ func (l *lease) endedWith(result error) error {
 	return l.failed("releasing", result)
 }
 
-// finishOnce reads, applies FINISH, and commits the result. It returns the answer, or none if
-// the transaction lost.
+// finishOnce applies FINISH to what is known or read, and commits the result. It returns the
+// answer, or none if the transaction lost.
 func (l *lease) finishOnce(ctx context.Context, note []byte, handover bool) (rules.Code, error) {
 	t := l.t
-	v, err := t.read(ctx, l.entry()...)
+	v, compared, err := l.beforeEnd(ctx)
 	if err != nil {
 		return "", failed("reading it", err)
 	}
@@ -90,7 +90,7 @@ func (l *lease) finishOnce(ctx context.Context, note []byte, handover bool) (rul
 		}
 	}
 	txn := store.Txn{Put: []store.Write{records.Put(records.ClaimsKey(t.req.Name), after)}}
-	v.compare(&txn, records.ClaimsKey(t.req.Name))
+	v.compare(&txn, append(compared, records.ClaimsKey(t.req.Name))...)
 	if v.claims.Of(t.Owner).Owner == "" {
 		v.compareLeases(&txn) // they did not exclude it
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// A claim costs one read and one commit, a look one read, an extension one commit.
+// A claim costs one read and one commit, a look one read, an extension or an end one commit.
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -33,7 +33,7 @@ func TestCosts(t *testing.T) {
 			_ = w.l.Watch(r, 0).Look(w.Context())
 			costs("a look", "Read")
 			w.release(lease)
-			costs("a release", "Read", "Commit")
+			costs("a release", "Commit")
 			w.extendsNot(lease)
 			costs("an extension after the end")
 		}
@@ -376,6 +376,26 @@ func TestEndAgainstClaim(t *testing.T) {
 		}
 		w.refused(w.tick(3), locking.ErrTaken)
 	})
+}
+
+// A run whose lease an operator took, or that outlived it, has not ended in time, also if its
+// end is decided without reading.
+func TestEndWithoutLease(t *testing.T) {
+	t.Parallel()
+	for _, evicted := range []bool{true, false} {
+		inWorld(t, func(w *world) {
+			lease := w.acquire(w.tick(1))
+			if !evicted {
+				w.expire()
+			} else if _, err := w.l.Evict(w.Context(), "job", 0, "stuck"); err != nil {
+				w.Fatal(err)
+			}
+			w.wants("Release", lease.Release(w.Context(), nil), locking.ErrExpired)
+			if e := w.entry(lease.Claim()); e.Kind != records.RanOut {
+				w.Errorf("evicted %t: the entry is %+v, want an end without lease", evicted, e)
+			}
+		})
+	}
 }
 
 // The lock is free as soon as the last overlapping run has ended, however it ended.

@@ -26,6 +26,7 @@ type lease struct {
 	// turn holds one token, whose owner may use the other fields.
 	turn chan struct{}
 	held held
+	left *view // what the claim has left of its name; nil: unknown
 	// ended: the lease was given back. Result is what later calls of Release return.
 	ended  bool
 	result error

@@ -16,13 +16,11 @@ import (
 // attempts is how often a transaction is tried that has certainly changed nothing.
 const attempts = 3
 
-// The statements. The stamp stands beside each row, and alone if there is none.
+// The statements. They are planned at each call, so they are simple.
 const (
-	readRecords = `SELECT s.life, s.clock, r.at, '', '', r.version, r.value
-FROM {schema}.stamp($1) s LEFT JOIN {schema}.read_records($2, $3, $4) r ON true`
-	listRecords = `SELECT s.life, s.clock, r.at, r.name, r.sub, r.version, r.value
-FROM {schema}.stamp($1) s LEFT JOIN {schema}.list_records($2, $3, $4, $5, $6, $7) r ON true`
-	commitRecords = `SELECT c.won, c.written, c.life, c.clock FROM {schema}.commit_records($1, $2, $3, $4, $5, $6, $7, $8, $9) c`
+	readRecords   = `SELECT * FROM {schema}.read_records($1, $2, $3, $4)`
+	listRecords   = `SELECT * FROM {schema}.list_records($1, $2, $3, $4, $5, $6, $7)`
+	commitRecords = `SELECT * FROM {schema}.commit_records($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 )
 
 // columns are keys as the functions take them.

@@ -4,10 +4,14 @@
 -- Arguments: none. Runs with the schema as search_path, which the functions keep.
 
 -- life names the stretch in which this server forgets nothing: its system identifier and
--- its timeline. A standby has no life: what it says may be old.
+-- its timeline. A standby has no life: what it says may be old. The identifier is read from
+-- a file, and never changes while the server runs: so a session reads it once. (Behind
+-- PgBouncer that is a session of PgBouncer, which stays with one server, too.)
 -- Arguments: durable is true where the service promises that no failover forgets anything.
 CREATE FUNCTION life(durable boolean) RETURNS text
 LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    identifier text;
 BEGIN
     -- A transaction that began on a standby only reads, also after a promotion.
     IF current_setting('transaction_read_only')::boolean THEN
@@ -17,54 +21,56 @@ BEGIN
     IF durable THEN
         RETURN 'durable';
     END IF;
-    RETURN (SELECT system_identifier FROM pg_control_system())
-        || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8);
+    identifier := nullif(current_setting('quorate.system_identifier', true), '');
+    IF identifier IS NULL THEN
+        identifier := set_config('quorate.system_identifier', (SELECT system_identifier::text FROM pg_control_system()), false);
+    END IF;
+    RETURN identifier || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8);
 END $$;
 
--- stamp says which life answers, and when.
--- Arguments: as of life.
-CREATE FUNCTION stamp(durable boolean, OUT life text, OUT clock timestamptz)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+-- read_records returns the stamp (which life answers, and when), then those of the named
+-- records that exist. Being STABLE, it reads the snapshot of the statement that calls it.
+-- Arguments: durable as of life, and the parts of the keys. At says which of them a row is,
+-- from 1; the row of the stamp has none.
+CREATE FUNCTION read_records(durable boolean, kinds text[], names text[], subs text[])
+RETURNS TABLE (life text, clock timestamptz, at int, name text, sub text, version bigint, value text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
 BEGIN
     life := life(durable);
     clock := clock_timestamp();
-END $$;
-
--- read_records returns those of the named records that exist. Being STABLE, it reads the
--- snapshot of the statement that calls it.
--- Arguments: the parts of the keys. At says which of them a row is, from 1.
-CREATE FUNCTION read_records(kinds text[], names text[], subs text[])
-RETURNS TABLE (at int, version bigint, value text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
-BEGIN
+    RETURN NEXT;
     FOR i IN 1 .. cardinality(kinds) LOOP
-        SELECT r.version, r.value INTO read_records.version, read_records.value FROM records r
-        WHERE r.kind = kinds[i] AND r.name = names[i] AND r.sub = subs[i];
+        SELECT i, r.name, r.sub, r.version, r.value
+        INTO read_records.at, read_records.name, read_records.sub, read_records.version, read_records.value
+        FROM records r WHERE r.kind = kinds[i] AND r.name = names[i] AND r.sub = subs[i];
         IF found THEN
-            at := i;
             RETURN NEXT;
         END IF;
     END LOOP;
 END $$;
 
--- list_records returns the records of ranges, range by range, each in the order of keys.
--- Being STABLE, it reads the snapshot of the statement that calls it.
--- Arguments: for each range its kind, its first point, the point after it (two empty
--- strings: none) and the most records to return (0: all).
-CREATE FUNCTION list_records(kinds text[], from_names text[], from_subs text[], to_names text[], to_subs text[], limits bigint[])
-RETURNS TABLE (at int, name text, sub text, version bigint, value text)
+-- list_records returns the stamp, as read_records does, then the records of ranges, range by
+-- range, each in the order of keys.
+-- Arguments: durable as of life; for each range its kind, its first point, the point after it
+-- (two empty strings: none) and the most records to return (0: all).
+CREATE FUNCTION list_records(durable boolean, kinds text[], from_names text[], from_subs text[], to_names text[], to_subs text[], limits bigint[])
+RETURNS TABLE (life text, clock timestamptz, at int, name text, sub text, version bigint, value text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 BEGIN
+    life := life(durable);
+    clock := clock_timestamp();
+    RETURN NEXT;
     FOR i IN 1 .. cardinality(kinds) LOOP
         IF to_names[i] = '' AND to_subs[i] = '' THEN
             RETURN QUERY
-            SELECT i, r.name, r.sub, r.version, r.value::text FROM records r
+            SELECT list_records.life, list_records.clock, i, r.name, r.sub, r.version, r.value::text FROM records r
             WHERE r.kind = kinds[i] AND (r.name, r.sub) >= (from_names[i], from_subs[i])
             ORDER BY r.name, r.sub LIMIT nullif(limits[i], 0);
         ELSE
             RETURN QUERY
-            SELECT i, r.name, r.sub, r.version, r.value::text FROM records r
+            SELECT list_records.life, list_records.clock, i, r.name, r.sub, r.version, r.value::text FROM records r
             WHERE r.kind = kinds[i] AND (r.name, r.sub) >= (from_names[i], from_subs[i])
                 AND (r.name, r.sub) < (to_names[i], to_subs[i])
             ORDER BY r.name, r.sub LIMIT nullif(limits[i], 0);
