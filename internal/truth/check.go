@@ -73,12 +73,17 @@ func (c *checker) row(row Row) {
 		c.violation(row.Tick, "is %s without a reason", row.Outcome)
 	}
 	if row.Code == historyLost {
-		if !c.Forgot {
+		if !c.Forgot && !c.Promoted {
 			c.violation(row.Tick, "is %v, but the nodes kept their memory", row)
 		}
-		return // it may have run
+		if !c.Promoted {
+			return // it may have run
+		}
 	}
 	for _, e := range c.sink[row.key()] {
+		if c.lostClaim(row.Tick, e.Token) {
+			continue
+		}
 		c.violation(row.Tick, "is %v, but the sink saw it run on %s with token %d", row, e.Replica, e.Token)
 	}
 	c.ended(row)
@@ -126,6 +131,9 @@ func (c *checker) explained(row Row) bool {
 	for _, l := range c.Lives {
 		for _, s := range l.about(row.Tick, Ended) {
 			if s.Token == row.Token {
+				if c.lost(l, s) && row.Outcome == ledger.Interrupted {
+					return true
+				}
 				return s.Outcome == row.Outcome || len(l.about(row.Tick, Unsure)) > 0
 			}
 		}
@@ -149,6 +157,8 @@ func (c *checker) ended(row Row) {
 		unsure := len(l.about(row.Tick, Unsure)) > 0
 		for _, s := range l.about(row.Tick, Ended) {
 			switch {
+			case s.Token != row.Token && c.lostClaim(row.Tick, s.Token):
+			case s.Token == row.Token && c.lost(l, s) && row.Outcome == ledger.Interrupted:
 			case !ran(row):
 				c.violation(row.Tick, "is %v, but %s logged a run of it, which %s", row, l.Replica, s.Outcome)
 			case s.Token > row.Token && !unsure:

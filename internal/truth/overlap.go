@@ -41,7 +41,7 @@ func (c *checker) over(l Life, won Report) time.Time {
 	for _, s := range l.about(won.Tick, Ended) {
 		switch {
 		case s.Token != won.Token:
-		case len(l.about(won.Tick, Unsure)) > 0:
+		case len(l.about(won.Tick, Unsure)) > 0, c.lost(l, s):
 			return s.At.Add(c.TTL) // the nodes may not know of the end
 		default:
 			return s.At

@@ -18,6 +18,10 @@ type Record struct {
 	Lives []Life
 	// Forgot: nodes lost so much memory that a run may have no record any more.
 	Forgot bool
+	// Promoted: a standby became primary, so of older ticks without a record the ledger says
+	// that history may be lost. Lost are the spans whose commits such a standby lacked.
+	Promoted bool
+	Lost     []Span
 	// Thawed: when a frozen quorum continued. Such nodes may take a claim that its replica
 	// has given up, and then hold the job's lease for a TTL.
 	Thawed []time.Time

@@ -122,13 +122,21 @@ func (p *process) kill() {
 // freeze stops the process for a while.
 func (p *process) freeze(d time.Duration) {
 	p.t.Helper()
+	thaw := p.sleep()
+	wait(p.t, d)
+	thaw()
+}
+
+// sleep stops the process until thaw is called.
+func (p *process) sleep() (thaw func()) {
 	p.signal(syscall.SIGSTOP)
 	from := time.Now()
-	wait(p.t, d)
-	p.signal(syscall.SIGCONT)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.frozen = append(p.frozen, truth.Span{From: from, To: time.Now()})
+	return func() {
+		p.signal(syscall.SIGCONT)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.frozen = append(p.frozen, truth.Span{From: from, To: time.Now()})
+	}
 }
 
 // drain ends the process as an operator would.

@@ -129,7 +129,7 @@ func TestPromotion(t *testing.T) {
 	t.Parallel()
 	w := &world{Server: pgtest.Start(t)}
 	standby := w.Standby(t)
-	both := pgtest.URL(w.Addr()+","+standby.Addr(), url.User("postgres"), "postgres")
+	both := pgtest.URLOf(w.Server, standby)
 	storetest.Run(t, storetest.Backend{
 		New: func(t testing.TB) store.Store {
 			s := w.openIn(t, w.schema(), both)

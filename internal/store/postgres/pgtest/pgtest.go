@@ -11,39 +11,48 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/quorate/quorate/internal/servertest"
 )
 
 // A Server is a PostgreSQL server. Its only user is postgres, without a password, until a
 // test makes others.
 type Server struct {
-	home    servertest.Home
-	data    string
-	port    string
-	process *servertest.Process
+	home     servertest.Home
+	data     string
+	port     string
+	settings []string
+	process  *servertest.Process
 }
 
-// Start starts an empty server, which ends with the test.
-func Start(t testing.TB) *Server {
+// Start starts an empty server, which ends with the test. Settings, such as "fsync=on", are
+// also those of its standbys.
+func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
-	s := &Server{home: servertest.NewHome(t, "postgres"), port: servertest.FreePort(t)}
-	s.data = filepath.Join(s.home.Dir, "data")
+	s := newServer(t, settings)
 	s.home.Run(t, program(t, "initdb"), "-D", s.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
 	s.Restart(t)
 	return s
 }
 
-// Restart starts the server again after Kill or Crash.
+func newServer(t testing.TB, settings []string) *Server {
+	t.Helper()
+	s := &Server{home: servertest.NewHome(t, "postgres"), port: servertest.FreePort(t), settings: settings}
+	s.data = filepath.Join(s.home.Dir, "data")
+	return s
+}
+
+// Restart starts the server again after Kill.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
+	args := []string{
+		"-D", s.data, "-h", "127.0.0.1", "-p", s.port, "-k", "", "-F",
+		"-c", "max_connections=200", "-c", "full_page_writes=off",
+	}
+	for _, setting := range s.settings {
+		args = append(args, "-c", setting)
+	}
 	s.process = s.home.Serve(t, servertest.Server{
-		Bin: program(t, "postgres"),
-		Args: []string{
-			"-D", s.data, "-h", "127.0.0.1", "-p", s.port, "-k", "", "-F",
-			"-c", "max_connections=200", "-c", "full_page_writes=off",
-		},
+		Bin: program(t, "postgres"), Args: args,
 		Ready: "ready to accept", // connections, of a standby: read-only connections
 		Stop:  syscall.SIGQUIT,   // at once, and its children with it
 	})
@@ -53,11 +62,30 @@ func (s *Server) Restart(t testing.TB) {
 func (s *Server) Kill(t testing.TB) {
 	t.Helper()
 	s.process.Signal(t, syscall.SIGSTOP) // so that it starts no others, and none in their place
-	for _, child := range s.children(t) {
-		_ = syscall.Kill(child, syscall.SIGKILL) // it may have ended
-	}
+	s.signalChildren(t, syscall.SIGKILL)
 	s.process.Signal(t, syscall.SIGKILL)
 	s.process.Wait()
+}
+
+// Freeze stops the server and all its processes until Thaw or Kill.
+func (s *Server) Freeze(t testing.TB) {
+	t.Helper()
+	s.process.Signal(t, syscall.SIGSTOP)
+	s.signalChildren(t, syscall.SIGSTOP)
+}
+
+// Thaw lets a frozen server continue.
+func (s *Server) Thaw(t testing.TB) {
+	t.Helper()
+	s.signalChildren(t, syscall.SIGCONT)
+	s.process.Signal(t, syscall.SIGCONT)
+}
+
+func (s *Server) signalChildren(t testing.TB, signal syscall.Signal) {
+	t.Helper()
+	for _, child := range s.children(t) {
+		_ = syscall.Kill(child, signal) // it may have ended
+	}
 }
 
 // children are the processes of the server beside the first.
@@ -76,39 +104,6 @@ func (s *Server) children(t testing.TB) (list []int) {
 		}
 	}
 	return list
-}
-
-// Standby starts a copy of s that follows it. Commits at s do not wait for it.
-func (s *Server) Standby(t testing.TB) *Server {
-	t.Helper()
-	b := &Server{home: servertest.NewHome(t, "postgres"), port: servertest.FreePort(t)}
-	b.data = filepath.Join(b.home.Dir, "data")
-	b.home.Run(t, program(t, "pg_basebackup"), "-D", b.data, "-h", "127.0.0.1", "-p", s.port, "-U", "postgres",
-		"--write-recovery-conf", "--checkpoint=fast", "--wal-method=stream", "--no-sync")
-	b.Restart(t)
-	return b
-}
-
-// AwaitStandby waits until the standbys of s have all that it has committed.
-func (s *Server) AwaitStandby(t testing.TB) {
-	t.Helper()
-	c, err := pgx.Connect(t.Context(), s.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close(t.Context()) }()
-	const behind = `SELECT coalesce(max(pg_wal_lsn_diff(pg_current_wal_flush_lsn(), replay_lsn)), 1) FROM pg_stat_replication`
-	for bytes := 1.0; bytes > 0; {
-		if err := c.QueryRow(t.Context(), behind).Scan(&bytes); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// Promote makes a standby a primary, whatever has become of the one that it follows.
-func (s *Server) Promote(t testing.TB) {
-	t.Helper()
-	s.home.Run(t, program(t, "pg_ctl"), "promote", "--wait", "-D", s.data)
 }
 
 // Addr is where the server listens.
