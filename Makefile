@@ -144,7 +144,12 @@ valkey: ## the tests of the scripts on valkey-server instead of redis-server
 .PHONY: campaign
 campaign: deps ## the demonstrations at full length: real processes killed, frozen, restarted
 	QUORATE_CAMPAIGN=full go test -count=1 -timeout 30m -v -run 'Campaign|Stress$$|Orphans|ChangeCutOff' ./cmd/... ./locking/redlock
-	cd internal/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 10m -v -run Campaign ./...
+	cd internal/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 10m -v -run Campaign .
+
+.PHONY: promotions
+promotions: deps ## PostgreSQL at full length: faults, standbys that are promoted 50 times, all kits
+	cd internal/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 20m -v -run Campaign ./pgcampaign
+	cd internal/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 20m -v -run Campaign ./pgstore
 
 .PHONY: bench
 bench: ## measure this project beside its peers and write docs/performance.md (ARGS="-only claims" shows one row)

@@ -49,7 +49,7 @@ type campaign struct {
 	sink     string
 	replicas map[string]*process
 	lives    []*process
-	thawed   []time.Time  // when the store answered again
+	thawed   []time.Time // when the store answered again
 	promoted bool
 	lost     []truth.Span // whose commits a promoted standby lacks
 	apart    []truth.Span // in which two servers called themselves primary

@@ -9,8 +9,11 @@ import (
 )
 
 // actsConform runs the kit of acts with the role of a replica.
-func actsConform(t *testing.T, w *world) {
+func actsConform(t *testing.T, w *world) { actsConformAt(t, w, w.urlAs("replica")) }
+
+func actsConformAt(t *testing.T, w *world, url string) {
+	t.Helper()
 	schedtest.RunActs(t, schedtest.ActsBackend{
-		New: func(t testing.TB) acts.Store { return onestore.New(w.open(t, w.urlAs("replica"))) },
+		New: func(t testing.TB) acts.Store { return onestore.New(w.open(t, url)) },
 	})
 }

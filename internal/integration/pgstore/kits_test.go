@@ -13,13 +13,16 @@ import (
 	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
-// ledgerKits runs the kits of the ledger, the archive and the roster with the role of a
-// replica.
-func ledgerKits(t *testing.T, w *world) {
+// ledgerKits runs the kits with the role of a replica.
+func ledgerKits(t *testing.T, w *world) { ledgerConforms(t, w, w.urlAs("replica")) }
+
+// ledgerConforms runs the kits of the ledger, the archive and the roster at a URL.
+func ledgerConforms(t *testing.T, w *world, url string) {
+	t.Helper()
 	b := schedtest.LedgerBackend{
 		New: func(tb testing.TB) (locking.Locker, ledger.Store) {
 			tb.Helper()
-			s := w.open(tb, w.urlAs("replica"))
+			s := w.open(tb, url)
 			return lockerOn(tb, s), onestore.New(s, time.Minute)
 		},
 		Short: 2100 * time.Millisecond, // more than four timeouts
@@ -32,7 +35,7 @@ func ledgerKits(t *testing.T, w *world) {
 		schedtest.RunRoster(t, schedtest.RosterBackend{
 			New: func(tb testing.TB) scheduler.Roster {
 				tb.Helper()
-				return onestore.NewRoster(w.open(tb, w.urlAs("replica")))
+				return onestore.NewRoster(w.open(tb, url))
 			},
 		})
 	})

@@ -42,13 +42,28 @@ func (s *Store) Check(ctx context.Context) (store.Checkup, error) {
 	if !fsync || !pages {
 		find("durability", true, "fsync or full_page_writes is off: a crash of the machine may lose claims without a trace, and ticks run twice; set both to on")
 	}
-	if standbys > 0 && synchronous == "" && !s.durable {
-		find("standbys", false, "the standbys are asynchronous: before one is promoted, stop this server; after that no tick runs for failover_grace. With synchronous_standby_names, and only a synchronous standby promoted, nothing is forgotten")
+	if text := aboutStandbys(standbys, synchronous, s.durable); text != "" {
+		find("standbys", s.durable && synchronous == "", text)
 	}
 	if s.durable {
 		find("durable", false, "the configuration says durable: if this service ever promotes a standby that lacks commits, ticks may run twice")
 	}
 	return c, nil
+}
+
+// aboutStandbys says what the promotion of a standby may forget; "" if there is none.
+func aboutStandbys(standbys int, synchronous string, durable bool) string {
+	switch {
+	case synchronous != "":
+		return fmt.Sprintf("synchronous_standby_names is %q: if only a synchronous standby is ever promoted, nothing is forgotten that it has confirmed. "+
+			"A commit that waits for it longer than timeout counts here, and may be missing there", synchronous)
+	case standbys > 0 && durable:
+		return "the standbys are asynchronous, and the configuration says durable: the promotion of one may forget the last commits, and then ticks run twice; remove durable, or set synchronous_standby_names"
+	case standbys > 0:
+		return "the standbys are asynchronous: the promotion of one may forget the last commits, also of the ledger. Stop this server first; " +
+			"then no tick runs twice, and none runs for failover_grace. With synchronous_standby_names, and only a synchronous standby promoted, nothing is forgotten"
+	}
+	return ""
 }
 
 var _ store.Server = (*Store)(nil)

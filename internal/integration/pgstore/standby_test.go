@@ -1,0 +1,90 @@
+package pgstore_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/store/postgres"
+	"github.com/quorate/quorate/internal/store/postgres/pgtest"
+)
+
+// Check says what the promotion of a standby may forget.
+func TestCheckOfStandbys(t *testing.T) {
+	t.Parallel()
+	w := &world{Server: pgtest.Start(t)}
+	w.exec(t, `CREATE ROLE replica LOGIN PASSWORD 'hush'`)
+	schema := w.migrated(t)
+	plain := w.openIn(t, schema, w.urlAs("replica"))
+	durable := open(t, postgres.Config{URL: w.urlAs("replica"), Schema: schema, Durable: true})
+	if got := judged(t, plain); got != "" {
+		t.Errorf("without a standby: %q", got)
+	}
+	w.Standby(t)
+	w.AwaitStandby(t)
+	if got := judged(t, plain); !strings.HasPrefix(got, "(note) the standbys are asynchronous: the promotion of one may forget") {
+		t.Errorf("with an asynchronous standby: %q", got)
+	}
+	if got := judged(t, durable); !strings.HasPrefix(got, "(mend)") || !strings.Contains(got, "ticks run twice") {
+		t.Errorf("with an asynchronous standby, durable: %q", got)
+	}
+	waitsFor(t, w, plain, "nobody")
+	if got := judged(t, durable); !strings.HasPrefix(got, `(note) synchronous_standby_names is "nobody"`) {
+		t.Errorf("with a synchronous standby, durable: %q", got)
+	}
+}
+
+// A commit that waits in vain for a synchronous standby is seen by others once its caller
+// has given up.
+func TestSilentSynchronousStandby(t *testing.T) {
+	t.Parallel()
+	w := &world{Server: pgtest.Start(t)}
+	w.exec(t, `CREATE ROLE replica LOGIN PASSWORD 'hush'`)
+	s := w.openIn(t, w.migrated(t), w.URL())
+	first := write(t, s, `1`)
+	waitsFor(t, w, s, "nobody")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if o, err := s.Commit(ctx, store.Txn{Life: first.Stamp.Life, Put: []store.Write{{Key: keyX, Value: json.RawMessage(`2`)}}}); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("Commit = %+v, %v, want %v", o, err, store.ErrUnavailable)
+	}
+	for value := ""; value != `2`; {
+		list, _, err := s.Read(t.Context(), keyX)
+		if err != nil {
+			t.Fatal(err)
+		}
+		value = string(list[0].Value)
+	}
+}
+
+// waitsFor makes commits wait for a standby.
+func waitsFor(t *testing.T, w *world, s *postgres.Store, name string) {
+	t.Helper()
+	w.exec(t, `ALTER SYSTEM SET synchronous_standby_names = '`+name+`'`)
+	w.exec(t, `SELECT pg_reload_conf()`)
+	for !strings.Contains(judged(t, s), name) {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// judged is the finding about standbys; "" if there is none.
+func judged(t *testing.T, s *postgres.Store) string {
+	t.Helper()
+	c, err := s.Check(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range c.Findings {
+		switch {
+		case f.Topic == "standbys" && f.Mend:
+			return "(mend) " + f.Text
+		case f.Topic == "standbys":
+			return "(note) " + f.Text
+		}
+	}
+	return ""
+}
