@@ -12,7 +12,7 @@ var oneStore = promise{
 		{"store: another life is taken for the same", in(claims, "TestStaleStandby"), []edit{
 			{claims + "view.go", "v.life.Life != stamp.Life || ", ""},
 		}},
-		{"store: another life is taken for the same, on standbys", in("internal/integration/pgcampaign", "TestCampaignPromotions").saying("ran twice"), []edit{
+		{"store: another life counts as old, on standbys", in("internal/integration/pgcampaign", "TestCampaignPromotions").saying("ran twice"), []edit{
 			{claims + "view.go", "v.life.Life != stamp.Life || ", ""},
 		}},
 		{"store: CLAIM does not compare what was forgotten", in(claims, "TestLateClaim"), []edit{
