@@ -3,6 +3,7 @@ package pgtest
 import (
 	"net/url"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,9 +85,9 @@ func (s *Server) connect(t testing.TB) *pgx.Conn {
 
 // URLOf is the URL for several servers, of which the one that writes is to be used.
 func URLOf(servers ...*Server) string {
-	hosts := ""
-	for _, s := range servers {
-		hosts += "," + s.Addr()
+	hosts := make([]string, len(servers))
+	for i, s := range servers {
+		hosts[i] = s.Addr()
 	}
-	return URL(hosts[1:], url.User("postgres"), "postgres")
+	return URL(strings.Join(hosts, ","), url.User("postgres"), "postgres")
 }
