@@ -393,8 +393,8 @@ func TestCancel(t *testing.T) {
 		slow := func(ctx context.Context, _ jobs.Run) error { return wait(ctx, 10*time.Minute) }
 		stop := d.run([]scheduler.Job{every(t, "1h", "j", d.handler(slow))}, "a", "b", "c")
 		after(t, time.Hour+time.Minute)
-		run := ledger.RunID("j", d.begun.Add(time.Hour))
-		gone := d.do(acts.Act{Kind: acts.Cancel, Job: "j", Run: ledger.RunID("j", d.begun), Reason: "x"})
+		run := ledger.Entry{Job: "j", Tick: d.begun.Add(time.Hour)}.ID()
+		gone := d.do(acts.Act{Kind: acts.Cancel, Job: "j", Run: ledger.Entry{Job: "j", Tick: d.begun}.ID(), Reason: "x"})
 		d.do(acts.Act{ID: "c", Kind: acts.Cancel, Job: "j", Run: run, Reason: "wrong data"})
 		after(t, 5*time.Second)
 		d.wantTicks("j", "1h0m0s cancelled: run was cancelled by ann@laptop: wrong data")

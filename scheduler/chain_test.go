@@ -101,7 +101,7 @@ func TestChainAskedForByAnEarlierAttempt(t *testing.T) {
 		store := new(schedtest.Acts)
 		job := every(t, "10m", "first", c.handler(nil))
 		job.OnSuccess = []string{"good"}
-		run := ledger.RunID("first", c.begun.Add(10*time.Minute))
+		run := ledger.Entry{Job: "first", Tick: c.begun.Add(10 * time.Minute)}.ID()
 		if _, err := store.Do(t.Context(), acts.Act{
 			ID: scheduler.ChainID(run, "good"), Kind: acts.Trigger, Job: "good", Trigger: ledger.ByChain, Parent: run, By: "first", Reason: "its run failed",
 		}); err != nil {

@@ -310,7 +310,7 @@ func TestNotHandedOver(t *testing.T) {
 			time.Sleep(3 * time.Second)
 			return err
 		}, nil, func(s *shift) {
-			s.do(acts.Act{Kind: acts.Cancel, Job: "j", Run: ledger.RunID("j", s.begun.Add(time.Minute)), Reason: "no"})
+			s.do(acts.Act{Kind: acts.Cancel, Job: "j", Run: ledger.Entry{Job: "j", Tick: s.begun.Add(time.Minute)}.ID(), Reason: "no"})
 			after(s.t, 1500*time.Millisecond)
 		}, ledger.Cancelled},
 	} {

@@ -72,7 +72,7 @@ func TestOutcomesAreInTheLedgerInTime(t *testing.T) {
 		for _, job := range list {
 			for r := range rounds {
 				tick := begun.Add(time.Duration(r) * 5 * time.Second)
-				at, known := store.first[ledger.RunID(job.Name, tick)]
+				at, known := store.first[ledger.Entry{Job: job.Name, Tick: tick}.ID()]
 				if took := at.Sub(tick); !known || took > settledIn {
 					t.Fatalf("%s %v is in the ledger: %v, after %v; want it after %v at most", job.Name, c.at(tick), known, took, settledIn)
 				}

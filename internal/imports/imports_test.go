@@ -121,10 +121,10 @@ func tool(pkg string) bool {
 	return under(pkg, "internal") && layer(pkg) == 0 && !alone(pkg)
 }
 
-// alone reports whether pkg knows no other package: the rules of a node, the schedules, the users
-// of the API, how trees of values are decoded, and repeating.
+// alone reports whether pkg knows no other package: the rules of a node, ends of runs, the
+// schedules, the users of the API, how trees of values are decoded, and repeating.
 func alone(pkg string) bool {
-	return slices.Contains([]string{"internal/rules", "scheduler/schedule", "scheduler/identity", "internal/decode", "internal/again"}, pkg)
+	return slices.Contains([]string{"internal/rules", "internal/finishing", "scheduler/schedule", "scheduler/identity", "internal/decode", "internal/again"}, pkg)
 }
 
 func testHelper(pkg string) bool {
@@ -159,7 +159,7 @@ func violation(f importer, imported string) string {
 	case own == "internal/redlock/scripts" && !under(pkg, "locking/redlock"):
 		return "claims are redlock's"
 	case alone(pkg):
-		return "the rules, the schedules, the users, decoding and repeating know no other package"
+		return "the rules, ends of runs, the schedules, the users, decoding and repeating know no other package"
 	case layer(own) > layer(pkg):
 		return "imports point down: cmd → replica → adapters → scheduler → jobs → locking"
 	}

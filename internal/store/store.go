@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -21,7 +22,7 @@ type Store interface {
 
 	// Commit makes the changes of t if the store still has the life and the versions that t
 	// names. It reports whether it did. An error means that this is unknown, unless it
-	// matches [ErrTooLarge]: then nothing was changed.
+	// matches [ErrTooLarge] or [ErrLocked]: then nothing was changed.
 	Commit(ctx context.Context, t Txn) (Outcome, error)
 
 	// Limits are those of a transaction.
@@ -149,6 +150,9 @@ type Limits struct {
 var (
 	// ErrUnavailable means that the store did not answer. Trying again makes sense.
 	ErrUnavailable = errors.New("the store does not answer")
+	// ErrLocked means that a transaction that is under way holds one of the records. Nothing
+	// was changed. Errors that match it match ErrUnavailable, too.
+	ErrLocked = fmt.Errorf("%w: another transaction holds a record", ErrUnavailable)
 	// ErrTooLarge means that a transaction is beyond the Limits. Nothing was changed.
 	ErrTooLarge = errors.New("the transaction is too large for the store")
 	// ErrNotReady means that the store is not set up for this release. The text says what to do.

@@ -2,7 +2,9 @@ package main
 
 const (
 	pgFunctions = "internal/store/postgres/migrations/0002_functions.sql"
+	pgFinish    = "internal/store/postgres/migrations/0005_finish.sql"
 	pgstore     = "internal/integration/pgstore"
+	finishTests = "internal/integration/finish"
 )
 
 var postgres = promise{
@@ -26,6 +28,21 @@ var postgres = promise{
 		}},
 		{"postgres: a standby answers", in(pgstore, "TestPromotion").with("-short"), []edit{
 			{pgFunctions, "IF current_setting('transaction_read_only')::boolean THEN", "IF false THEN"},
+		}},
+		{"finish: another claim does not refuse the end", in(finishTests, "TestRules"), []edit{
+			{pgFinish, "IF claim IS NULL AND (claims ->> 'fence')::bigint > token THEN", "IF claim IS NULL THEN RETURN; END IF;\n    IF false THEN"},
+		}},
+		{"finish: an end does not lock the claim", in(finishTests, "TestRules"), []edit{
+			{pgFinish, "PERFORM lock_record('claim', job, '', false);", "NULL;"},
+		}},
+		{"finish: the engine asks not what has committed", in(finishTests, "TestEngine"), []edit{
+			{"scheduler/internal/attempt/tries.go", "if x.settle() {", "if false {"},
+		}},
+		{"finish: the engine does not wait for a COMMIT", in(finishTests, "TestEngine"), []edit{
+			{claims + "settle.go", `if v.endOf(t.Owner) != "" || !v.claims.Of(t.Owner).Open() {`, "if true {"},
+		}},
+		{"finish: a release overwrites what has committed", in(finishTests, "TestRules"), []edit{
+			{claims + "end.go", `if code := v.endOf(t.Owner); code != "" {`, `if code := v.endOf(t.Owner); code == "none" {`},
 		}},
 	},
 }

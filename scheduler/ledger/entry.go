@@ -103,7 +103,7 @@ type Lease struct {
 // ID identifies a run: the same for every try and attempt of a tick, and of no other tick
 // in any stream.
 func (e Entry) ID() string {
-	id := RunID(e.Job, e.OrderKey())
+	id := runID(e.Job, e.OrderKey())
 	if e.Stream != "" {
 		id += "." + e.Stream
 	}

@@ -2,9 +2,9 @@ package ledger
 
 import "time"
 
-// RunID is the id of the run of a scheduled tick. It is deterministic, so a half-done run
+// runID is the id of the run of a scheduled tick. It is deterministic, so a half-done run
 // can be identified. In other streams use Entry.ID.
-func RunID(job string, tick time.Time) string {
+func runID(job string, tick time.Time) string {
 	var space [128]byte
 	return string(appendStamp(append(append(space[:0], job...), '@'), tick))
 }

@@ -95,7 +95,7 @@ func (c *counter) handler(_ context.Context, run jobs.Run) error {
 	if c.runs == nil {
 		c.runs, c.wins = map[string]int{}, map[string]int{}
 	}
-	c.runs[ledger.RunID(run.Job, run.Tick)]++
+	c.runs[ledger.Entry{Job: run.Job, Tick: run.Tick}.ID()]++
 	c.wins[run.Replica]++
 	return nil
 }
@@ -348,7 +348,7 @@ func TestDayOnFiveNodes(t *testing.T) {
 			t.Errorf("%d ticks ran and %d are in the ledger, want %d", len(c.runs), len(ticks), due)
 		}
 		for i := 1; i <= due; i++ {
-			id := ledger.RunID("five", began.Truncate(5*time.Minute).Add(time.Duration(i)*5*time.Minute))
+			id := ledger.Entry{Job: "five", Tick: began.Truncate(5 * time.Minute).Add(time.Duration(i) * 5 * time.Minute)}.ID()
 			if c.runs[id] != 1 {
 				t.Errorf("%s ran %d times", id, c.runs[id])
 			}

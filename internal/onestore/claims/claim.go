@@ -103,6 +103,8 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 		switch {
 		case err != nil && !errors.Is(err, store.ErrUnavailable):
 			return nil, t.unanswered(err)
+		case errors.Is(err, store.ErrLocked):
+			return nil, t.locked(ctx, err)
 		case err != nil:
 			t.unsure, unknown = true, err
 			t.life = cmp.Or(t.life, v.stamp.Life)
@@ -138,7 +140,7 @@ func (t *try) read(ctx context.Context, more ...store.Key) (view, error) {
 // decide applies LOCK and COMMIT, and returns the transaction that makes the claim.
 func (t *try) decide(v view) (store.Txn, records.Claim, *refusal) {
 	n := t.l.node(v)
-	s, seen := rules.Lock(v.state(t.Try), n, t.Try)
+	s, seen := rules.Lock(v.state(), n, t.Try)
 	if seen.Code != rules.OK {
 		return store.Txn{}, records.Claim{}, &refusal{Answer: seen}
 	}
@@ -242,7 +244,7 @@ func (t *try) void(ctx context.Context) error {
 			return failed("voiding", err)
 		}
 		mine := v.claims.Of(t.Owner)
-		s, _ := rules.Void(v.state(t.Try), t.l.node(v), t.Try, false)
+		s, _ := rules.Void(v.state(), t.l.node(v), t.Try, false)
 		after := v.after(s)
 		for i, e := range after.Earlier {
 			after.Earlier[i].Void = e.Void || e.Owner == t.Owner && e.Ended == ""

@@ -75,10 +75,11 @@ func (l *lease) finishOnce(ctx context.Context, note []byte, handover bool) (rul
 	if err != nil {
 		return "", failed("reading it", err)
 	}
-	n, s := t.l.node(v), v.state(t.Try)
-	if len(s.Runs.List) == 0 { // else it has ended already
-		s, _, _ = l.join(v, n, s)
+	if code := v.endOf(t.Owner); code != "" {
+		return code, nil // by an earlier request, or in a transaction of its own: the entry stays
 	}
+	n, s := t.l.node(v), v.state()
+	s, _, _ = l.join(v, n, s)
 	s, a := rules.Finish(s, n, t.Try, rules.End{Handover: handover})
 	if v.versions[records.ClaimsKey(t.req.Name)] == 0 && a.Code == rules.Late {
 		return a.Code, nil // the name was forgotten: leave nothing of it

@@ -84,7 +84,7 @@ func (l *Locker) forgetClaims(ctx context.Context, name string) (rules.Code, err
 		if err != nil {
 			return "", failed("forgetting "+name, err)
 		}
-		_, n, a := rules.Forget(v.state(rules.Try{}), l.node(v))
+		_, n, a := rules.Forget(v.state(), l.node(v))
 		switch {
 		case a.Code == rules.Busy:
 			return "", fmt.Errorf("%s: %w", name, locking.ErrTaken)

@@ -158,7 +158,7 @@ func (l *lease) extendRead(ctx context.Context) (bool, error) {
 		return false, failed("reading it", err)
 	}
 	n := t.l.node(v)
-	s, joined, why := l.join(v, n, v.state(t.Try))
+	s, joined, why := l.join(v, n, v.state())
 	if !joined {
 		return false, lost(why)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/rules"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/locking"
@@ -85,6 +86,26 @@ func (l *Locker) acquireError(req locking.Request, v view, r refusal) *locking.A
 		e.Until = time.Now().Add(time.Duration(r.Left) * time.Millisecond)
 	}
 	return e
+}
+
+// locked returns the error of a try that a transaction keeps from deciding. While a run is open,
+// that transaction is the end of the run: it is held until this is decided, even if its lease has
+// expired.
+func (t *try) locked(ctx context.Context, err error) error {
+	v, readErr := t.read(ctx)
+	if readErr != nil {
+		return t.unanswered(readErr)
+	}
+	var of records.Claim
+	for _, c := range v.claims.All() {
+		if c.Open() && c.Owner != t.Owner && c.Token > of.Token {
+			of = c
+		}
+	}
+	if of.Owner == "" {
+		return t.unanswered(err)
+	}
+	return t.l.acquireError(t.req, v, refusal{Answer: rules.Answer{Code: rules.Busy, Claim: asRule(of), Left: t.l.cfg.Timeout.Milliseconds()}})
 }
 
 // unanswered returns the error of a try that the store has not decided.

@@ -86,7 +86,7 @@ func (l *Locker) node(v view) rules.Node {
 }
 
 // state is the name's state, as rules see it. A lease is in it if it counts.
-func (v view) state(t rules.Try) rules.State {
+func (v view) state() rules.State {
 	s := rules.State{
 		Fence: v.claims.Fence, Open: v.claims.Open, Streams: map[string]rules.Claim{},
 		TickLocks: map[rules.Place]rules.Lease{}, Tombstones: map[string]rules.Tombstone{},
@@ -108,10 +108,16 @@ func (v view) state(t rules.Try) rules.State {
 			s.Tombstones[e.Owner] = rules.Tombstone{Reason: e.Reason, Until: e.Until}
 		}
 	}
-	if v.entry.Owner == t.Owner && v.entry.Kind != records.Started {
-		s.Runs.List = []rules.Record{{Owner: t.Owner, Ended: ended(v.entry.Kind)}}
-	}
 	return s
+}
+
+// endOf is what FINISH has answered to an owner, "" if it has not. Its entry tells also when
+// another claim has taken the place of its claim.
+func (v view) endOf(owner string) rules.Code {
+	if v.entry.Owner == owner && v.entry.Kind != records.Started {
+		return ended(v.entry.Kind)
+	}
+	return rules.Code(v.claims.Of(owner).Ended)
 }
 
 // after returns the claims that s has.

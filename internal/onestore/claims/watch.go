@@ -34,7 +34,7 @@ func (w watch) Look(ctx context.Context) error {
 			Reason: locking.ErrSilent, Name: w.t.req.Name, Votes: locking.Votes{Of: 1}, Nodes: []locking.NodeError{{Node: storeName, Err: err}},
 		}
 	}
-	a := rules.Look(v.state(w.t.Try), w.t.l.node(v), w.t.Try)
+	a := rules.Look(v.state(), w.t.l.node(v), w.t.Try)
 	found := w.t.l.acquireError(w.t.req, v, refusal{Answer: a})
 	for _, reason := range []error{locking.ErrDone, locking.ErrClaimed, locking.ErrTaken} {
 		if errors.Is(found.Reason, reason) {

@@ -19,6 +19,7 @@ const (
 	undefinedTable       = "42P01"
 	undefinedSchema      = "3F000"
 	insufficientRights   = "42501"
+	lockNotAvailable     = "55P03"
 )
 
 // code is that of the server's answer, "" if err is none. What went wrong while connecting
@@ -50,6 +51,8 @@ func (s *Store) failure(ctx context.Context, call string, err error) error {
 		return fmt.Errorf("postgres: %s: %w in the schema %s: run `quorate store migrate` (%w)", call, store.ErrNotReady, s.schema, err)
 	case c == insufficientRights:
 		return fmt.Errorf("postgres: %s: %w: the role lacks rights, or this service hides its timeline: see `quorate store migrate --print` and `durable` (%w)", call, store.ErrNotReady, err)
+	case c == lockNotAvailable:
+		kind = store.ErrLocked
 	case c == "", c == readOnly, passing(c):
 		kind = store.ErrUnavailable
 	}

@@ -22,6 +22,11 @@
 // PostgreSQL may end a waiting transaction with a serialization failure, as usual. A
 // rollback also takes back the token.
 //
+// # Effects and outcome in one transaction
+//
+// If Quorate's store is the same PostgreSQL database, [Finish] also ends the run in the
+// transaction. It needs no table of its own, and neither [Do] nor a [Guard].
+//
 // # A holder that freezes inside its transaction
 //
 // It keeps the row locked until the database ends its session, and the next holder

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorate/quorate/internal/finishing"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/scheduler/internal/event"
@@ -44,7 +45,7 @@ func (c *call) do(ctx context.Context) {
 		defer stop()
 		ctx = timed
 	}
-	c.ctx = jobs.WithPrevious(fence.WithObserver(ctx, c.refuse), c.previous)
+	c.ctx = jobs.WithPrevious(finishing.With(fence.WithObserver(ctx, c.refuse), c.prepareFinish), c.previous)
 	var watcher sync.WaitGroup
 	watcher.Go(c.watchOverdue)
 	defer func() {

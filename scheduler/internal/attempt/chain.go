@@ -21,8 +21,9 @@ var errNoActs = errors.New("this replica has no Config.Acts")
 // chainPause is the time between two tries to ask for a chain.
 const chainPause = 250 * time.Millisecond
 
-// chain requests the jobs that follow the run. It adds failures to the entry's Reason.
-func (r *Run) chain(e ledger.Entry) ledger.Entry {
+// chain requests the jobs that follow the run, unless a transaction of the function has. It adds
+// failures to the entry's Reason.
+func (r *Run) chain(e ledger.Entry, requested bool) ledger.Entry {
 	keys := r.Job.Follows(e.Outcome)
 	if len(keys) == 0 {
 		return e
@@ -31,16 +32,24 @@ func (r *Run) chain(e ledger.Entry) ledger.Entry {
 	ctx, cancel := context.WithTimeout(r.stops.Releases, time.Until(r.lease.Deadline())/2)
 	defer cancel()
 	for _, key := range keys {
-		err := storeAct(ctx, r.cfg.Acts, acts.Act{
-			ID: job.ChainID(e.ID(), key), Kind: acts.Trigger, Job: key, Trigger: ledger.ByChain, Parent: e.ID(),
-			By: r.Job.Name, Reason: fmt.Sprintf("its run %s", strings.ReplaceAll(string(e.Outcome), "_", " ")),
-		})
+		var err error
+		if !requested {
+			err = storeAct(ctx, r.cfg.Acts, r.follower(e, key))
+		}
 		r.notifyOf(e, event.Event{Kind: event.Chained, Triggers: key, Err: err})
 		if err != nil {
 			e.Reason = e.Reason.And(ledger.Reason{Code: ledger.CodeNotTriggered, Details: &ledger.Details{Of: key, Text: err.Error()}})
 		}
 	}
 	return e
+}
+
+// follower is the request for the job with the key, which follows the run.
+func (r *Run) follower(e ledger.Entry, key string) acts.Act {
+	return acts.Act{
+		ID: job.ChainID(e.ID(), key), Kind: acts.Trigger, Job: key, Trigger: ledger.ByChain, Parent: e.ID(),
+		By: r.Job.Name, Reason: fmt.Sprintf("its run %s", strings.ReplaceAll(string(e.Outcome), "_", " ")),
+	}
 }
 
 // storeAct stores the act, and tries again while there is no quorum.

@@ -48,6 +48,7 @@ type execution struct {
 	keeper *locking.Keeper // of lease and slot
 	spent  int             // failed tries of attempts that handed the tick over
 	end    ending
+	finish finish // by a transaction of the function
 
 	lostOnce sync.Once
 	refused  refusals // of the run's writes, from any goroutine
@@ -92,14 +93,20 @@ func (a *attempt) finish(x *execution) {
 		a.conclude(job.MissedFor(ledger.CodeTooLate))
 		return
 	}
+	x.settle()
 	x.keeper.Stop()
 	entry, free := x.result(), x.lease.Release
+	if x.finish.unknown != nil {
+		x.notifyOf(entry, event.Event{Kind: event.Finished, Err: x.finish.unknown})
+		x.archive(entry)
+		return // whatever was requested or stored now might be wrong
+	}
 	if entry.HandedOver() { // first free what the next attempt needs
 		free = x.lease.HandOver
 		x.freeSlot()
 		a.leavePlace()
 	} else {
-		entry = x.chain(entry)
+		entry = x.chain(entry, x.finish.committed != nil)
 	}
 	released := x.release(entry, free)
 	x.notifyOf(entry, event.Event{Kind: event.Finished, Err: released})
@@ -108,6 +115,9 @@ func (a *attempt) finish(x *execution) {
 
 // result is the ledger's entry of the run.
 func (x *execution) result() ledger.Entry {
+	if entry, is := x.finished(); is {
+		return entry
+	}
 	end, entry := &x.end, x.entry("")
 	entry.Tries, entry.Finished = end.tries, x.Now()
 	entry.Outcome, entry.Reason = outcome(end.err, end.cause)

@@ -30,6 +30,9 @@ func (x *execution) calls() {
 	for x.end.tries = 1; ; x.end.tries++ {
 		c := x.newCall(x.spent + x.end.tries)
 		c.do(ctx)
+		if x.settle() {
+			return
+		}
 		if !x.Job.Retries(x.spent+x.end.tries, x.end.err) {
 			return
 		}

@@ -1,0 +1,49 @@
+package claims
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/onestore/records"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/locking"
+)
+
+// Settle finds out whether a transaction of its own has ended the run, whose COMMIT may have had
+// no answer. It waits until no such transaction is under way. It returns whether the run has
+// ended, with the note that was stored. It tries until ctx ends: then the error matches
+// locking.ErrNoQuorum.
+func (l *lease) Settle(ctx context.Context) (note []byte, ended bool, err error) {
+	for wait := time.Duration(0); ; wait = min(2*wait+l.t.l.cfg.Timeout/8, again.LongestPause) {
+		v, known, err := l.settleOnce(ctx)
+		switch {
+		case known:
+			return v.entry.Note, v.endOf(l.t.Owner) != "", nil
+		case err != nil && !errors.Is(err, locking.ErrNoQuorum):
+			return nil, false, l.failed("asking how it ended", err)
+		case !again.After(ctx, wait):
+			return nil, false, withContext(ctx, l.failed("asking how it ended", errors.Join(locking.ErrNoQuorum, err)))
+		}
+	}
+}
+
+// settleOnce reads the claim and the entry. If the claim is open, a transaction that compares it
+// waits for one that ends it. It wins if there was none, or it was rolled back.
+func (l *lease) settleOnce(ctx context.Context) (v view, known bool, err error) {
+	t := l.t
+	if v, err = t.l.read(ctx, t.req.Name, l.entry()...); err != nil {
+		return v, false, failed("reading it", err)
+	}
+	if v.endOf(t.Owner) != "" || !v.claims.Of(t.Owner).Open() {
+		return v, true, nil // nothing ends a claim that is not there
+	}
+	var txn store.Txn
+	v.compare(&txn, records.ClaimsKey(t.req.Name))
+	o, _, err := t.l.commit(ctx, v, txn)
+	if err != nil {
+		return v, false, failed("comparing it", err)
+	}
+	return v, o.Won, nil
+}

@@ -1,0 +1,89 @@
+-- The end of a run in the transaction of its data.
+-- Arguments: none. Runs with the schema as search_path, which the function keeps.
+
+-- finish_run ends a run if the transaction of the caller commits: its effects and its outcome
+-- come together or not at all. It answers as FINISH does, and refuses what FINISH calls late:
+-- others may have worked then. It is to be the last statement before COMMIT: until then other
+-- replicas wait for the claim, and see it as held.
+--
+-- The life is not compared, unlike in commit_records: the effects are on the server that has
+-- the claim, so a failover keeps or loses both. The lease is only read, so that extensions
+-- never wait. Where the snapshot of the transaction is older than a change of the claim,
+-- PostgreSQL says so with 40001, and the transaction is to be repeated.
+-- Arguments: the key of the job; the token of the run; the note of its entry; and the requests
+-- for the jobs that follow it, each an object with sub (the place in the queue), id, job, by,
+-- reason and parent.
+CREATE FUNCTION finish_run(job text, token bigint, note json, followers json DEFAULT '[]') RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT
+SET enable_seqscan = off AS $$
+#variable_conflict use_variable
+DECLARE
+    clock bigint; -- in milliseconds, as those of leases
+    claims json;
+    claim json;
+    until bigint; -- of its lease; NULL: it has none
+    ending text;
+    place text;
+    written bigint;
+BEGIN
+    IF current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN
+        -- For the whole transaction of the caller: what it forgets must not be told as done.
+        PERFORM set_config('synchronous_commit', 'on', true);
+    END IF;
+    PERFORM lock_record('claim', job, '', false);
+    SELECT r.value INTO claims FROM records r WHERE r.kind = 'claim' AND r.name = job AND r.sub = '' FOR UPDATE;
+    SELECT c.value INTO claim FROM (
+        SELECT s.value FROM json_each(claims -> 'streams') s
+        UNION ALL SELECT e.value FROM json_array_elements(claims -> 'earlier') e) c
+    WHERE (c.value ->> 'token')::bigint = token;
+    IF claim IS NULL AND (claims ->> 'fence')::bigint > token THEN
+        RAISE SQLSTATE 'QF001' USING MESSAGE = format('finish: token %s of %s is refused: the job has seen %s', token, job, claims ->> 'fence');
+    ELSIF claim IS NULL OR claim ->> 'void' IS NOT NULL OR claim ->> 'tick' IS NULL THEN
+        RAISE SQLSTATE 'QF002' USING MESSAGE = format('finish: this database has no claim of %s with token %s', job, token);
+    ELSIF claim ->> 'ended' IS NOT NULL THEN
+        RAISE SQLSTATE 'QF003' USING MESSAGE = format('finish: the run of %s with token %s has ended already', job, token);
+    END IF;
+
+    SELECT (r.value ->> 'until')::bigint INTO until FROM records r
+    WHERE r.kind = 'lease' AND r.name = job AND r.value ->> 'owner' = claim ->> 'owner' AND r.sub =
+        CASE WHEN claim ->> 'overlaps' IS NULL THEN '' ELSE concat(claim ->> 'stream', ' ', lpad(claim ->> 'tick', 13, '0')) END;
+    clock := floor(extract(epoch FROM clock_timestamp()) * 1000);
+    ending := CASE
+        WHEN until >= clock AND (claim ->> 'overlaps' IS NOT NULL OR claims ->> 'open' = claim ->> 'owner') THEN 'OK'
+        WHEN claims ->> 'open' = claim ->> 'owner' THEN 'RANOUT' END;
+    IF ending IS NULL AND until >= floor(extract(epoch FROM transaction_timestamp()) * 1000)
+        AND current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+        RAISE serialization_failure USING MESSAGE = 'finish: the lease may have been extended since this transaction began: repeat it';
+    ELSIF ending IS NULL THEN
+        RAISE SQLSTATE 'QF001' USING MESSAGE = format('finish: token %s of %s is refused: the job has seen %s', token, job, claims ->> 'fence');
+    END IF;
+
+    place := concat(lpad(greatest(0, 9999999999999 - (claim ->> 'tick')::bigint)::text, 13, '0'), ' ', claim ->> 'stream', ' ', lpad(to_hex(token), 16, '0'));
+    PERFORM lock_record('entry', job, place, false);
+    written := nextval('versions');
+    -- The documents are put together as text: what is not changed stays as it is.
+    UPDATE records r SET version = written, value = (
+        SELECT json_object_agg(p.key, CASE p.key
+            WHEN 'streams' THEN (
+                SELECT json_object_agg(s.key, CASE WHEN (s.value ->> 'token')::bigint = token
+                    THEN (left(s.value::text, -1) || ',"ended":"' || ending || '"}')::json ELSE s.value END)
+                FROM json_each(p.value) s)
+            WHEN 'earlier' THEN (
+                SELECT json_agg(CASE WHEN (e.value ->> 'token')::bigint = token
+                    THEN (left(e.value::text, -1) || ',"ended":"' || ending || '"}')::json ELSE e.value END ORDER BY e.ordinality)
+                FROM json_array_elements(p.value) WITH ORDINALITY e)
+            ELSE p.value END)
+        FROM json_each(claims) p WHERE p.key <> 'open' OR claims ->> 'open' <> claim ->> 'owner')
+    WHERE r.kind = 'claim' AND r.name = job AND r.sub = '';
+    INSERT INTO records (kind, name, sub, version, value)
+    VALUES ('entry', job, place, written, (left(json_strip_nulls(json_build_object(
+        'kind', CASE ending WHEN 'OK' THEN 'F' ELSE 'R' END, 'stream', claim -> 'stream', 'tick', claim -> 'tick', 'token', token,
+        'attempt', claim -> 'attempt', 'owner', claim -> 'owner', 'holder', claim -> 'holder'))::text, -1) || ',"note":' || note::text || '}')::json)
+    ON CONFLICT (kind, name, sub) DO UPDATE SET version = excluded.version, value = excluded.value;
+    INSERT INTO records (kind, name, sub, version, value)
+    SELECT 'act', 'queue', f.sub, nextval('versions'), json_build_object(
+        'v', 1, 'id', f.id, 'kind', 'trigger', 'job', f.job, 'trigger', 'chain', 'by', f.by, 'reason', f.reason, 'parent', f.parent, 'within', 3600000000000)
+    FROM json_to_recordset(followers) AS f(sub text, id text, job text, by text, reason text, parent text)
+    WHERE NOT EXISTS (SELECT FROM records r WHERE r.kind = 'act' AND r.name = 'act' AND r.sub = f.sub)
+    ON CONFLICT DO NOTHING;
+END $$;
