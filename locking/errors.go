@@ -26,25 +26,25 @@ var (
 	ErrSuperseded = errors.New("a later tick was claimed")
 	// ErrUnvouched: too many nodes may have lost their memory after this tick's time.
 	// No one can tell any more whether the tick has run, so it never will.
-	ErrUnvouched = errors.New("too few nodes can vouch for the tick")
+	ErrUnvouched = errors.New("the store can no longer vouch for the tick")
 	// ErrSplit: competitors divided the votes. Try again after a random delay.
-	ErrSplit = errors.New("votes were split")
+	ErrSplit = errors.New("competitors blocked one another")
 	// ErrNoQuorum: too few nodes answered.
 	ErrNoQuorum = errors.New("no quorum of nodes answered")
 	// ErrSilent: the node asked by a Watch did not answer in time. Nothing else returns
 	// it.
-	ErrSilent = errors.New("the node did not answer in time")
+	ErrSilent = errors.New("no answer in time")
 	// ErrTooSlow: a quorum granted the claim, but too late to leave any validity.
 	ErrTooSlow = errors.New("validity was used up before the claim was complete")
 	// ErrFuture: the request lies too far ahead of the nodes' clocks.
-	ErrFuture = errors.New("the local clock is ahead of the nodes")
+	ErrFuture = errors.New("the local clock is ahead of the store's")
 	// ErrNodeAhead: without the nodes whose tokens are ahead of the other nodes'
 	// clocks, no quorum is left. Nodes names them. It passes when the other clocks
 	// catch up, or enough other nodes answer.
-	ErrNodeAhead = errors.New("a node's tokens are ahead of the other nodes' clocks")
+	ErrNodeAhead = errors.New("tokens are ahead of the clocks of the store")
 	// ErrRefused: the nodes refuse this client because it is configured for another
 	// cluster. Trying again cannot help; the text says what to change.
-	ErrRefused = errors.New("refused by the nodes")
+	ErrRefused = errors.New("refused by the store")
 
 	// ErrLeaseLost means that the right to work is gone: others may work, or have
 	// worked since. It is the cause with which a held context ends, and what Extend and
@@ -87,9 +87,10 @@ type AcquireError struct {
 	// Until is when the blocking lock ends unless it is extended, by the local clock;
 	// zero if unknown.
 	Until time.Time
-	// Votes are those the attempt won.
+	// Votes are those the attempt won; zero if no nodes vote.
 	Votes Votes
-	// Nodes lists the refusals and failures, in the order of the configuration.
+	// Nodes lists the refusals and failures, in the order of the configuration; of a store
+	// without nodes its own.
 	Nodes []NodeError
 }
 
@@ -126,12 +127,26 @@ func (e *AcquireError) Error() string {
 	if !e.Until.IsZero() {
 		fmt.Fprintf(&b, " until %s", stamp(e.Until))
 	}
-	fmt.Fprintf(&b, " (%d of %d votes", e.Votes.For, e.Votes.Of)
-	for _, n := range e.Nodes {
-		fmt.Fprintf(&b, "; %s", n.Error())
+	if answers := e.answers(); len(answers) > 0 {
+		fmt.Fprintf(&b, " (%s)", strings.Join(answers, "; "))
 	}
-	b.WriteString(")")
 	return b.String()
+}
+
+// answers are the votes and each refusal. A store without nodes has no votes and no name.
+func (e *AcquireError) answers() []string {
+	var list []string
+	if e.Votes.Of > 0 {
+		list = append(list, fmt.Sprintf("%d of %d votes", e.Votes.For, e.Votes.Of))
+	}
+	for _, n := range e.Nodes {
+		if e.Votes.Of > 0 {
+			list = append(list, n.Error())
+		} else {
+			list = append(list, n.Err.Error())
+		}
+	}
+	return list
 }
 
 // stamp writes t to the millisecond.

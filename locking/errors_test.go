@@ -33,7 +33,7 @@ func TestAcquireErrorSaysWhy(t *testing.T) {
 		"j: tick is claimed by r1 with token 7 for tick 2026-11-21T12:00:00.005Z (1 of 5 votes)": {
 			Reason: locking.ErrClaimed, Holder: "r1", HolderToken: 7, HolderTick: at,
 		},
-		"j: votes were split (1 of 5 votes)": {Reason: locking.ErrSplit},
+		"j: competitors blocked one another (1 of 5 votes)": {Reason: locking.ErrSplit},
 		"j: no quorum of nodes answered (1 of 5 votes; a: i/o timeout; b: node is down)": {
 			Reason: locking.ErrNoQuorum, Nodes: []locking.NodeError{
 				{Node: "a", Err: errors.New("i/o timeout")}, {Node: "b", Err: errors.New("node is down")},
@@ -47,6 +47,21 @@ func TestAcquireErrorSaysWhy(t *testing.T) {
 		}
 		if !errors.Is(&e, e.Reason) {
 			t.Errorf("%v does not match its reason", &e)
+		}
+	}
+}
+
+// An error of a store without nodes has no votes.
+func TestAcquireErrorWithoutNodes(t *testing.T) {
+	t.Parallel()
+	for want, e := range map[string]locking.AcquireError{
+		"j: lock is held by r1": {Reason: locking.ErrTaken, Holder: "r1"},
+		"j: the store can no longer vouch for the tick (it is new)": {Reason: locking.ErrUnvouched, Nodes: []locking.NodeError{{Node: "store", Err: errors.New("it is new")}}},
+		"j: validity was used up before the claim was complete":     {Reason: locking.ErrTooSlow},
+	} {
+		e.Name = "j"
+		if got := e.Error(); got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
 		}
 	}
 }

@@ -132,7 +132,7 @@ type Claim struct {
 // the token to write with. It makes a Claim a fence.Bearer.
 func (c Claim) Fence() (resource string, token Token) { return c.Name, c.Token }
 
-// Votes counts the nodes that accepted.
+// Votes counts the nodes that accepted. It is zero where no nodes vote, as on PostgreSQL.
 type Votes struct {
 	For int // nodes that accepted
 	Of  int // all nodes

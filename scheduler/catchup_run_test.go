@@ -162,7 +162,7 @@ type outage struct {
 
 func (o outage) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	if now := time.Now(); now.After(o.from) && now.Before(o.to) {
-		return nil, &locking.AcquireError{Reason: locking.ErrNoQuorum, Name: req.Name}
+		return nil, &locking.AcquireError{Reason: locking.ErrNoQuorum, Name: req.Name, Votes: locking.Votes{Of: 1}}
 	}
 	return o.Locker.TryAcquire(ctx, req)
 }

@@ -45,7 +45,7 @@ func (m *scripted) TryAcquire(ctx context.Context, req locking.Request) (locking
 	}
 	err := &locking.AcquireError{
 		Reason: reason, Name: req.Name, Holder: "r9", HolderTick: req.Tick.Add(-time.Second),
-		Nodes: []locking.NodeError{{Node: "a", Err: errors.New("down")}},
+		Nodes: []locking.NodeError{{Node: "a", Err: errors.New("down")}}, Votes: locking.Votes{Of: 1},
 	}
 	if m.holder != "" {
 		err.Holder, err.HolderTick = m.holder, req.Tick
@@ -69,13 +69,13 @@ func TestReactions(t *testing.T) {
 		{"done", locking.ErrDone, always, nil, "lost j 10s", false},
 		{"claimed", locking.ErrClaimed, always, nil, "lost j 10s", false},
 		{"superseded", locking.ErrSuperseded, always, []string{"10s missed: superseded: a later tick was claimed before this replica could claim this one"}, "missed j 10s", false},
-		{"unvouched", locking.ErrUnvouched, always, []string{"10s missed: unvouched: too few nodes can tell whether the tick has run: a: down"}, "missed j 10s", false},
-		{"refused", locking.ErrRefused, always, []string{"10s missed: refused: the nodes refuse this replica: a: down"}, "missed j 10s", false},
+		{"unvouched", locking.ErrUnvouched, always, []string{"10s missed: unvouched: the store can no longer tell whether the tick has run: a: down"}, "missed j 10s", false},
+		{"refused", locking.ErrRefused, always, []string{"10s missed: refused: the store refuses this replica: a: down"}, "missed j 10s", false},
 		{"taken", locking.ErrTaken, always, []string{"10s skipped: overlap: r9 has not ended its run of tick 2000-01-01T00:00:09Z; its lease may be over"}, "skipped j 10s", true},
-		{"split", locking.ErrSplit, always, []string{"10s missed: split vote: competing replicas divided the nodes until the window closed"}, "missed j 10s", true},
+		{"split", locking.ErrSplit, always, []string{"10s missed: split: competing replicas blocked one another until the window closed"}, "missed j 10s", true},
 		{"no quorum", locking.ErrNoQuorum, always, []string{"10s missed: no quorum: a: down"}, "missed j 10s", true},
-		{"too slow", locking.ErrTooSlow, always, []string{"10s missed: too slow: the claim was complete too late for its lease; the nodes were slow, or this replica was frozen or busy: a: down"}, "missed j 10s", true},
-		{"future", locking.ErrFuture, always, []string{"10s missed: clock: this replica's clock is too far ahead of the nodes'; check its time: a: down"}, "missed j 10s", true},
+		{"too slow", locking.ErrTooSlow, always, []string{"10s missed: too slow: the claim was complete too late for its lease; the store was slow, or this replica was frozen or busy: a: down"}, "missed j 10s", true},
+		{"future", locking.ErrFuture, always, []string{"10s missed: clock: this replica's clock is too far ahead of the store's; check its time: a: down"}, "missed j 10s", true},
 		{"taken once", locking.ErrTaken, once, []string{"10s succeeded"}, "finished j 10s succeeded", true},
 		{"split once", locking.ErrSplit, once, []string{"10s succeeded"}, "finished j 10s succeeded", true},
 		{"no quorum once", locking.ErrNoQuorum, once, []string{"10s succeeded"}, "finished j 10s succeeded", true},
@@ -169,7 +169,7 @@ func TestUselessClaimIsVoided(t *testing.T) {
 		says string
 	}{
 		{"runs are cancelled", 2 * time.Second, 11 * time.Second, "10s missed: this replica drained before it could claim the tick"},
-		{"lease nearly over", 0, 15 * time.Second, "10s missed: too slow: the claim was complete too late for its lease; the nodes were slow, or this replica was frozen or busy"},
+		{"lease nearly over", 0, 15 * time.Second, "10s missed: too slow: the claim was complete too late for its lease; the store was slow, or this replica was frozen or busy"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -22,7 +22,7 @@ type cutable struct {
 
 func (l *cutable) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	if l.cut.Load() {
-		return nil, &locking.AcquireError{Reason: locking.ErrNoQuorum, Name: req.Name}
+		return nil, &locking.AcquireError{Reason: locking.ErrNoQuorum, Name: req.Name, Votes: locking.Votes{Of: 1}}
 	}
 	return l.Memory.TryAcquire(ctx, req)
 }

@@ -40,7 +40,7 @@ type failUntil struct {
 
 func (f failUntil) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	if time.Now().Before(f.end) {
-		return nil, &locking.AcquireError{Reason: locking.ErrNoQuorum, Name: req.Name}
+		return nil, &locking.AcquireError{Reason: locking.ErrNoQuorum, Name: req.Name, Votes: locking.Votes{Of: 1}}
 	}
 	return f.Locker.TryAcquire(ctx, req)
 }

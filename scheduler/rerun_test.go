@@ -270,7 +270,7 @@ func TestWatchedForNothing(t *testing.T) {
 				stop := c.start(c.replica("r1", nil, rerunning(t, c, scheduler.OverlapSkip, 0)))
 				time.Sleep(19 * time.Second)
 				c.stop(stop)
-				c.wantTicks("j", "10s missed: unvouched: too few nodes can tell whether the tick has run: a: down")
+				c.wantTicks("j", "10s missed: unvouched: the store can no longer tell whether the tick has run: a: down")
 				c.saw(map[string]int{"r1": 0, "r2": 1}[holder], "lost j 10s")
 			})
 		})

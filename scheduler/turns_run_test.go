@@ -40,7 +40,7 @@ func (b *busy) TryAcquire(ctx context.Context, req locking.Request) (locking.Lea
 	case <-time.After(b.slow):
 		return b.Memory.TryAcquire(ctx, req)
 	case <-ctx.Done():
-		return nil, &locking.AcquireError{Reason: locking.ErrNoQuorum, Name: req.Name}
+		return nil, &locking.AcquireError{Reason: locking.ErrNoQuorum, Name: req.Name, Votes: locking.Votes{Of: 1}}
 	}
 }
 

@@ -131,7 +131,7 @@ func (l LockConfig) checkExtensionFits(ps *problems, s waits) {
 	if latest > 0 {
 		remedy = fmt.Sprintf("write less than %v, or %s", latest, remedy)
 	}
-	ps.at(path{"lock", "extend_every"}, "extending every %v comes too late: an extension that waits for slow nodes twice takes %v (2 × %s), so it ends after %v; a job's context ends %v after the last extension (lock.ttl %v less drift %v and lock.safety_margin %v); %s",
+	ps.at(path{"lock", "extend_every"}, "extending every %v comes too late: an extension that waits twice for a slow answer takes %v (2 × %s), so it ends after %v; a job's context ends %v after the last extension (lock.ttl %v less drift %v and lock.safety_margin %v); %s",
 		milliseconds(every), takes, s.timeoutKey(), milliseconds(every+takes), ends, l.TTL, drift, l.safetyMargin(), remedy)
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/quorate/quorate/locking"
 )
 
 // A Store keeps records. Its methods may be called from any goroutine. An error of Read or
@@ -148,8 +150,9 @@ type Limits struct {
 }
 
 var (
-	// ErrUnavailable means that the store did not answer. Trying again makes sense.
-	ErrUnavailable = errors.New("the store does not answer")
+	// ErrUnavailable means that the store did not answer. Trying again makes sense. It
+	// matches locking.ErrNoQuorum, without its words: one store has no quorum.
+	ErrUnavailable error = unavailable{}
 	// ErrLocked means that a transaction that is under way holds one of the records. Nothing
 	// was changed. Errors that match it match ErrUnavailable, too.
 	ErrLocked = fmt.Errorf("%w: another transaction holds a record", ErrUnavailable)
@@ -158,3 +161,9 @@ var (
 	// ErrNotReady means that the store is not set up for this release. The text says what to do.
 	ErrNotReady = errors.New("the store is not set up")
 )
+
+type unavailable struct{}
+
+func (unavailable) Error() string { return "the store does not answer" }
+
+func (unavailable) Is(target error) bool { return target == locking.ErrNoQuorum }

@@ -130,7 +130,7 @@ func TestWhyALockIsNotGranted(t *testing.T) {
 			for i, owner := range []string{"x", "x", "y"} {
 				lockFor(t, minis, i, owner)
 			}
-		}, locking.ErrSplit, []string{"job: votes were split", " of 5 votes", "the lock is held"}},
+		}, locking.ErrSplit, []string{"job: competitors blocked one another", " of 5 votes", "the lock is held"}},
 		"no quorum": {func(_ *testing.T, _ *cluster, minis *redistest.Minis) {
 			for i := range 3 {
 				minis.Stop(i)

@@ -18,13 +18,13 @@ const (
 	CodeLimit       Code = "limit"       // of a group, or of the replica
 	CodePlacement   Code = "placement"   // no live replica has the labels
 	CodeCatchUp     Code = "catch_up"    // the policy did not catch it up; With says why it was missed
-	CodeNoQuorum    Code = "no_quorum"   // too few nodes answered
-	CodeSplit       Code = "split"       // competitors split the votes until it was too late
+	CodeNoQuorum    Code = "no_quorum"   // the store, or too few of its nodes, answered
+	CodeSplit       Code = "split"       // competitors blocked one another until it was too late
 	CodeTooSlow     Code = "too_slow"    // a claim was complete too late
-	CodeClock       Code = "clock"       // the replica's clock is ahead of the nodes'
+	CodeClock       Code = "clock"       // the replica's clock is ahead of the store's
 	CodeSuperseded  Code = "superseded"  // a later tick was claimed first
-	CodeUnvouched   Code = "unvouched"   // too few nodes remember that far
-	CodeRefused     Code = "refused"     // the nodes refuse this replica
+	CodeUnvouched   Code = "unvouched"   // the store may have forgotten it
+	CodeRefused     Code = "refused"     // the store refuses this replica
 	CodeUndecided   Code = "undecided"   // a claim was begun and never completed
 	CodeDrained     Code = "drained"     // the replica drained; of runs, too
 	CodeBehind      Code = "behind"      // an earlier tick was still being decided
@@ -130,6 +130,7 @@ const (
 	VariantMax        Variant = "max"         // of CodeCatchUp: there are too many
 	VariantWindow     Variant = "window"      // of CodeCatchUp: it is too late
 	VariantNodes      Variant = "nodes"       // of CodeClock: clocks of nodes are ahead
+	VariantStore      Variant = "store"       // of CodeNoQuorum and CodeClock: a store without nodes
 	VariantHolder     Variant = "holder"      // of CodeUndecided: another replica's claim
 	VariantUnclaimed  Variant = "unclaimed"   // of CodeUndecided: another replica's lock, without a claim
 	VariantRequest    Variant = "request"     // of CodeSuperseded: by a later request

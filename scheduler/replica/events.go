@@ -22,7 +22,8 @@ func (e events) observe(ev scheduler.Event) {
 	en := ev.Entry
 	switch ev.Kind {
 	case scheduler.EventClaimed:
-		e.log.Info("tick won", "job", en.Job, "tick", claimed(en), "token", en.Token, "attempt", en.Attempt, "votes", votes(en.Votes), "took", ev.Took)
+		e.log.Info("tick won", slog.String("job", en.Job), slog.String("tick", claimed(en)), slog.Any("token", en.Token),
+			slog.Int("attempt", en.Attempt), votes(en.Votes), slog.Duration("took", ev.Took))
 	case scheduler.EventLost:
 		e.log.Debug("tick is another replica's", "job", en.Job, "tick", claimed(en), "why", oneLine(ev.Err))
 	case scheduler.EventRetrying:
@@ -145,7 +146,13 @@ func (e events) skewed(node string, by time.Duration) {
 // claimed is the tick as its claim names it: of a backfill that is not its nominal time.
 func claimed(e ledger.Entry) string { return jobs.FormatTick(e.OrderKey()) }
 
-func votes(v locking.Votes) string { return strconv.Itoa(v.For) + "/" + strconv.Itoa(v.Of) }
+// votes are those of a claim; nothing if no nodes vote.
+func votes(v locking.Votes) slog.Attr {
+	if v.Of == 0 {
+		return slog.Attr{}
+	}
+	return slog.String("votes", strconv.Itoa(v.For)+"/"+strconv.Itoa(v.Of))
+}
 
 // oneLine is the text of err for a log line: joined errors have several lines.
 func oneLine(err error) string { return config.OneLine(err.Error()) }

@@ -197,6 +197,9 @@ func TestTicksOfAnOutageSayWhy(t *testing.T) {
 			}
 			for _, e := range rows {
 				codes[e.Reason.Code]++
+				if text := e.Reason.String(); e.Votes != (locking.Votes{}) || strings.Contains(text, "quorum") || strings.Contains(text, "node") {
+					t.Errorf("on one store a tick has %d votes, and the reason %q", e.Votes.For, text)
+				}
 			}
 		}
 		if codes[ledger.CodeAsleep] > 0 || codes[ledger.CodeNoQuorum] < 10 {

@@ -63,8 +63,6 @@ func failed(doing string, err error) error {
 	switch {
 	case err == nil, errors.As(err, new(*acts.Error)), errors.As(err, new(*acts.ReusedIDError)):
 		return err
-	case errors.Is(err, store.ErrUnavailable):
-		return fmt.Errorf("%s: %w: %w", doing, locking.ErrNoQuorum, err)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }

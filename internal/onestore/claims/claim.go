@@ -119,7 +119,7 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 	if unknown != nil {
 		return nil, t.unanswered(unknown)
 	}
-	return nil, &locking.AcquireError{Reason: locking.ErrSplit, Name: t.req.Name, Votes: locking.Votes{Of: 1}}
+	return nil, &locking.AcquireError{Reason: locking.ErrSplit, Name: t.req.Name}
 }
 
 // read reads what decides on the claim: a tick that may run beside others needs the job's
@@ -227,7 +227,7 @@ func (t *try) granted(c records.Claim, h held) (*lease, error) {
 	l := newLease(t, c, h)
 	if l.isOver() {
 		t.unsure = true
-		return nil, &locking.AcquireError{Reason: locking.ErrTooSlow, Name: t.req.Name, Votes: locking.Votes{For: 1, Of: 1}}
+		return nil, &locking.AcquireError{Reason: locking.ErrTooSlow, Name: t.req.Name}
 	}
 	return l, nil
 }

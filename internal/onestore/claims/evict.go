@@ -2,7 +2,6 @@ package claims
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -45,7 +44,7 @@ func (l *Locker) Evict(ctx context.Context, name string, token locking.Token, re
 		}
 		token = h.Token // no other holder takes its place
 	}
-	return locking.Holding{}, errors.Join(locking.ErrNoQuorum, ctx.Err())
+	return locking.Holding{}, withContext(ctx, store.ErrUnavailable)
 }
 
 // choose returns the holding that the token selects.

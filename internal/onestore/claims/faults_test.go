@@ -324,6 +324,9 @@ func TestStoreAway(t *testing.T) {
 			w.Errorf("Holders = %v", err)
 		}
 		w.wants("Forget", w.l.Forget(w.Context(), "job"), locking.ErrNoQuorum)
+		if text := w.refused(w.tick(2), locking.ErrNoQuorum).Error(); !strings.HasPrefix(text, "job: the store does not answer (") || strings.Contains(text, "quorum") || strings.Contains(text, "votes") {
+			w.Errorf("the text is %q", text)
+		}
 		if !lease.Deadline().Equal(end) {
 			w.Error("an extension without an answer moved the deadline")
 		}

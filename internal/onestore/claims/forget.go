@@ -2,7 +2,6 @@ package claims
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -112,7 +111,7 @@ func (l *Locker) forgetClaims(ctx context.Context, name string) (rules.Code, err
 			return a.Code, nil
 		}
 	}
-	return "", errors.Join(locking.ErrNoQuorum, ctx.Err())
+	return "", withContext(ctx, store.ErrUnavailable)
 }
 
 // remove deletes records of a name, in one transaction.

@@ -53,12 +53,12 @@ var errOver = fmt.Errorf("%w: its deadline has passed", locking.ErrLeaseLost)
 
 // errEndUnknown: the lease expired before the store acknowledged its end, so it is unknown
 // whether others have worked since.
-var errEndUnknown = fmt.Errorf("%w, and %w", locking.ErrLeaseLost, locking.ErrNoQuorum)
+var errEndUnknown = fmt.Errorf("%w, and %w", locking.ErrLeaseLost, store.ErrUnavailable)
 
 func newLease(t *try, c records.Claim, h held) *lease {
 	l := &lease{t: t, of: c, held: h, turn: make(chan struct{}, 1), claim: locking.Claim{
 		Name: t.req.Name, Tick: t.req.Tick, Stream: t.req.Stream, Beside: t.req.Beside,
-		Token: locking.Token(c.Token), Attempt: c.Attempt, Votes: locking.Votes{For: 1, Of: 1}, Granted: time.Now(),
+		Token: locking.Token(c.Token), Attempt: c.Attempt, Granted: time.Now(),
 	}}
 	l.lastsUntil(t.begun.Add(t.l.cfg.validity(t.req.TTL)))
 	l.turn <- struct{}{}
@@ -108,7 +108,7 @@ func (l *lease) Extend(ctx context.Context) error {
 	case extended:
 		return nil
 	case err == nil:
-		err = locking.ErrNoQuorum
+		err = store.ErrUnavailable
 	}
 	return withContext(ctx, l.failed("extending", err))
 }

@@ -43,18 +43,13 @@ func (l *Locker) request(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeout(context.WithoutCancel(ctx), l.cfg.Timeout)
 }
 
-// unanswered returns why the store has not done something: locking.ErrNoQuorum if trying
-// again makes sense, locking.ErrRefused if not.
-func unanswered(err error) error {
-	if errors.Is(err, store.ErrUnavailable) {
-		return locking.ErrNoQuorum
-	}
-	return locking.ErrRefused
-}
-
-// failed wraps an error of the store.
+// failed wraps an error of the store. It matches locking.ErrNoQuorum if trying again makes
+// sense, locking.ErrRefused if not.
 func failed(doing string, err error) error {
-	return fmt.Errorf("%s: %w: %w", doing, unanswered(err), err)
+	if errors.Is(err, store.ErrUnavailable) {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return fmt.Errorf("%s: %w: %w", doing, locking.ErrRefused, err)
 }
 
 // withContext joins err with that of ctx, if it has ended.

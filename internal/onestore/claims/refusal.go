@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/onestore/records"
@@ -45,7 +46,7 @@ func (r refusal) reason(plain bool) error {
 		}
 		return locking.ErrFuture
 	}
-	return locking.ErrNoQuorum
+	return store.ErrUnavailable
 }
 
 // text explains an answer that names no other claim.
@@ -74,7 +75,7 @@ func (t *try) refused(ctx context.Context, v view, r *refusal) error {
 }
 
 func (l *Locker) acquireError(req locking.Request, v view, r refusal) *locking.AcquireError {
-	e := &locking.AcquireError{Reason: r.reason(req.Tick.IsZero()), Name: req.Name, Votes: locking.Votes{Of: 1}}
+	e := &locking.AcquireError{Reason: r.reason(req.Tick.IsZero()), Name: req.Name}
 	if text := r.text(v, l.node(v)); text != "" {
 		e.Nodes = []locking.NodeError{{Node: storeName, Err: errors.New(text)}}
 	}
@@ -110,10 +111,22 @@ func (t *try) locked(ctx context.Context, err error) error {
 
 // unanswered returns the error of a try that the store has not decided.
 func (t *try) unanswered(err error) error {
-	e := &locking.AcquireError{Reason: locking.ErrNoQuorum, Name: t.req.Name, Votes: locking.Votes{Of: 1}}
-	if err != nil {
-		e.Reason = unanswered(err)
+	e := &locking.AcquireError{Reason: store.ErrUnavailable, Name: t.req.Name}
+	switch {
+	case err == nil:
+	case errors.Is(err, store.ErrUnavailable):
+		e.Nodes = []locking.NodeError{{Node: storeName, Err: cause(err)}}
+	default:
+		e.Reason = locking.ErrRefused
 		e.Nodes = []locking.NodeError{{Node: storeName, Err: err}}
 	}
 	return e
+}
+
+// cause is err without the words of store.ErrUnavailable, which the reason has.
+func cause(err error) error {
+	if _, why, cut := strings.Cut(err.Error(), store.ErrUnavailable.Error()+": "); cut {
+		return errors.New(why)
+	}
+	return err
 }

@@ -31,7 +31,7 @@ func (w watch) Look(ctx context.Context) error {
 	v, err := w.t.read(ctx)
 	if err != nil {
 		return &locking.AcquireError{
-			Reason: locking.ErrSilent, Name: w.t.req.Name, Votes: locking.Votes{Of: 1}, Nodes: []locking.NodeError{{Node: storeName, Err: err}},
+			Reason: locking.ErrSilent, Name: w.t.req.Name, Nodes: []locking.NodeError{{Node: storeName, Err: cause(err)}},
 		}
 	}
 	a := rules.Look(v.state(), w.t.l.node(v), w.t.Try)

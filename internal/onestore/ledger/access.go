@@ -2,14 +2,12 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/locking"
 )
 
 const (
@@ -111,16 +109,13 @@ func unchanged(list ...store.Record) []store.Compare {
 
 // failed is the error of a call to the store; nil if err is.
 func failed(doing string, err error) error {
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case errors.Is(err, store.ErrUnavailable):
-		return fmt.Errorf("%s: %w: %w", doing, locking.ErrNoQuorum, err)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
 // outrun is the error of a decision that others made void again and again.
 func outrun(doing string) error {
-	return fmt.Errorf("%s: %w: other replicas changed it %d times meanwhile", doing, locking.ErrNoQuorum, tries)
+	return fmt.Errorf("%s: %w: other replicas changed it %d times meanwhile", doing, store.ErrUnavailable, tries)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -43,6 +45,7 @@ func changedNothing(err error) bool {
 // failure is the error of a call. No error of pgx has the password: it has the user, the
 // database and the host.
 func (s *Store) failure(ctx context.Context, call string, err error) error {
+	err = oneLine{err}
 	var kind error
 	switch c := code(err); {
 	case errors.Is(err, store.ErrNotReady):
@@ -60,10 +63,22 @@ func (s *Store) failure(ctx context.Context, call string, err error) error {
 		err = fmt.Errorf("%w: %w", ended, err)
 	}
 	if kind != nil {
-		err = fmt.Errorf("%w: %w", kind, err) // in one line: it becomes the reason of a tick
+		err = fmt.Errorf("%w: %w", kind, err)
 	}
 	return fmt.Errorf("postgres: %s: %w", call, err)
 }
+
+// oneLine is an error of pgx in one line. pgx says on a line each how it failed to connect to
+// each address, with and without TLS.
+type oneLine struct{ error }
+
+func (e oneLine) Error() string {
+	lines := strings.FieldsFunc(e.error.Error(), func(r rune) bool { return r == '\n' || r == '\t' })
+	first, tries := lines[0], slices.Compact(lines[1:])
+	return strings.TrimSuffix(first+" "+strings.Join(tries, "; "), " ")
+}
+
+func (e oneLine) Unwrap() error { return e.error }
 
 // passing reports whether the class of a code is of troubles that pass: of connections,
 // transactions, resources, locks, operators, and the system.

@@ -44,6 +44,9 @@ func TestUnreachable(t *testing.T) {
 	}
 	defer s.Close()
 	_, _, err = s.Read(t.Context(), store.Key{Kind: store.Claims, Name: "x"})
+	if text := err.Error(); strings.ContainsAny(text, "\n\t") || strings.Count(text, "refused") != 1 {
+		t.Errorf("Read = %q, want one line that says once what happened", text)
+	}
 	if !errors.Is(err, store.ErrUnavailable) || strings.Contains(err.Error(), "Geheim1") || !strings.Contains(err.Error(), addr) {
 		t.Errorf("Read = %v, want %v with the address, and no secret", err, store.ErrUnavailable)
 	}

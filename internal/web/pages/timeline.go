@@ -180,7 +180,7 @@ func (d drawing) runBar(e ledger.Entry) bar {
 	}
 	said := []string{
 		head, "tick " + d.clock(e.Tick) + ", started " + d.clock(e.Started),
-		fmt.Sprintf("token %d, votes %s", e.Token, listing.Text(row.Votes)), e.Reason.String(), firstLine(e.Error),
+		strings.TrimSuffix(fmt.Sprintf("token %d, votes %s", e.Token, listing.Text(row.Votes)), ", votes "), e.Reason.String(), firstLine(e.Error),
 	}
 	title := strings.Join(slices.DeleteFunc(said, func(text string) bool { return text == "" }), "\n")
 	return bar{from: max(0, d.at(e.Started)), to: d.at(end), mark: m, Kind: "bar", Title: title, Path: d.runPath(e)}

@@ -73,7 +73,7 @@ func TestFullError(t *testing.T) {
 			t.Errorf("verdict %+v", v)
 		}
 	}
-	if v := noSlot(&locking.AcquireError{Reason: locking.ErrNoQuorum}, job.Tick{}); v.Outcome != ledger.Missed || !strings.HasPrefix(v.Reason.String(), "limit: asking for a slot: no quorum") {
+	if v := noSlot(&locking.AcquireError{Reason: locking.ErrNoQuorum, Votes: locking.Votes{Of: 5}}, job.Tick{}); v.Outcome != ledger.Missed || !strings.HasPrefix(v.Reason.String(), "limit: asking for a slot: no quorum") {
 		t.Errorf("verdict %+v", v)
 	}
 }

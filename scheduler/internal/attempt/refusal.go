@@ -60,11 +60,7 @@ func atWindowEnd(err error, t job.Tick) job.Verdict {
 		return job.MissedFor(ledger.CodeSplit)
 	case errors.Is(err, locking.ErrTooSlow):
 		return job.Because(ledger.Missed, withAnswers(ledger.CodeTooSlow, err))
-	case errors.Is(err, locking.ErrNodeAhead):
-		reason := withAnswers(ledger.CodeClock, err)
-		reason.Variant = ledger.VariantNodes
-		return job.Because(ledger.Missed, reason)
-	case errors.Is(err, locking.ErrFuture):
+	case errors.Is(err, locking.ErrNodeAhead), errors.Is(err, locking.ErrFuture):
 		return job.Because(ledger.Missed, withAnswers(ledger.CodeClock, err))
 	case errors.Is(err, context.Canceled):
 		return job.MissedFor(ledger.CodeDrained)
@@ -73,17 +69,32 @@ func atWindowEnd(err error, t job.Tick) job.Verdict {
 	}
 }
 
-// withAnswers is a reason with the answer of each unwilling node.
+// withAnswers is a reason with the answer of each unwilling node, or of the store.
 func withAnswers(code ledger.Code, err error) ledger.Reason {
+	reason := ledger.Reason{Code: code}
 	refused, ok := errors.AsType[*locking.AcquireError](err)
-	if !ok || len(refused.Nodes) == 0 {
-		return ledger.Reason{Code: code}
+	if !ok {
+		return reason
 	}
-	answers := make([]string, len(refused.Nodes))
-	for i, n := range refused.Nodes {
-		answers[i] = n.Error()
+	nodes, ahead := refused.Votes.Of > 0, errors.Is(err, locking.ErrNodeAhead)
+	switch {
+	case nodes && ahead:
+		reason.Variant = ledger.VariantNodes
+	case !nodes && (ahead || code == ledger.CodeNoQuorum):
+		reason.Variant = ledger.VariantStore
 	}
-	return ledger.Reason{Code: code, Details: &ledger.Details{Text: strings.Join(answers, "; ")}}
+	var answers []string
+	for _, n := range refused.Nodes {
+		if nodes {
+			answers = append(answers, n.Error())
+		} else {
+			answers = append(answers, n.Err.Error())
+		}
+	}
+	if len(answers) > 0 {
+		reason.Details = &ledger.Details{Text: strings.Join(answers, "; ")}
+	}
+	return reason
 }
 
 // overlapSkip is the verdict on a tick whose window closes while another claim holds the

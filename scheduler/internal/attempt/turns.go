@@ -63,8 +63,8 @@ func (t *turns) answer() {
 // turnOrder orders attempts that wait for a turn.
 func turnOrder(a, b *Brief) int { return cmp.Or(cmp.Compare(a.rank, b.rank), Order(a, b)) }
 
-// notTried is said of a tick that got no turn, since others wait for nodes.
-const notTried = "not tried, since this replica tries few ticks at once while nodes do not answer"
+// notTried is said of a tick that got no turn, since others wait for the store.
+const notTried = "not tried, since this replica tries few ticks at once meanwhile"
 
 // takeTurn waits for a turn to try, within the tick's window, and reports whether it had
 // to. closing is the verdict if the window closed now.
@@ -84,7 +84,7 @@ func (a *admission) takeTurn(closing job.Verdict) (waited bool, v job.Verdict) {
 				continue
 			}
 			if closing.Reason.Code == ledger.CodeAsleep && a.turns.fewer.Load() {
-				closing = job.Because(ledger.Missed, ledger.Reason{Code: ledger.CodeNoQuorum, Details: &ledger.Details{Text: notTried}})
+				closing = job.Because(ledger.Missed, ledger.Reason{Code: ledger.CodeNoQuorum, Variant: ledger.VariantStore, Details: &ledger.Details{Text: notTried}})
 			}
 		}
 		a.turns.giveUp(w)
