@@ -6,8 +6,9 @@
 // functions and read the views; [Grants] has the statements that allow it. The functions
 // run with the rights of their owner, so replicas cannot write the tables.
 //
-// Connections may go through PgBouncer in transaction mode: every call is one statement,
-// without prepared statements and without state of a session.
+// Connections may go through PgBouncer in transaction mode: every call is one statement, and
+// none is prepared. A session keeps only the identifier of its server, which the function life
+// reads once: all who share the session have the same server.
 //
 // # Tables
 //
