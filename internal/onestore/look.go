@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/onestore/claims"
 	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/store"
 )
@@ -15,11 +16,13 @@ type Look struct {
 	Offset time.Duration // how far its clock is ahead of the local one
 	// Since is the store's clock when its life was first seen; zero if it was declared new.
 	Since time.Time
+	// Unnoted is whether nobody has noted its life yet; see [Cluster.NoteLife].
+	Unnoted bool
 	// VouchesAt is when it may grant ticks, by the local clock; zero: now.
 	VouchesAt time.Time
 }
 
-// Look asks the store how it is.
+// Look asks the store how it is, and changes nothing.
 func (c *Cluster) Look(ctx context.Context) (Look, error) {
 	began := time.Now()
 	list, stamp, err := c.Server.Read(ctx, records.LifeKey())
@@ -32,18 +35,19 @@ func (c *Cluster) Look(ctx context.Context) (Look, error) {
 	}
 	rtt := time.Since(began)
 	look := Look{RTT: rtt, Offset: stamp.Now.Sub(began.Add(rtt / 2))}
-	switch {
-	case life.Life != stamp.Life: // the first claim notes it
-		look.Since = stamp.Now
-	case life.Since != 0:
-		look.Since = time.UnixMilli(life.Since).UTC()
-	default:
+	if life, look.Unnoted = life.Now(stamp, c.grace); life.Since == 0 {
 		return look, nil
 	}
+	look.Since = time.UnixMilli(life.Since).UTC()
 	if left := look.Since.Add(c.grace).Sub(stamp.Now); left >= 0 {
 		look.VouchesAt = time.Now().Add(left)
 	}
 	return look, nil
+}
+
+// NoteLife makes the grace of a life begin that nobody has noted yet.
+func (c *Cluster) NoteLife(ctx context.Context) error {
+	return claims.NoteLife(ctx, c.Server, c.grace)
 }
 
 // Nodes implements listing.Nodes: the store is the only node.

@@ -10,10 +10,13 @@ var oneStore = promise{
 	text: "On one consistent store claims keep the promises that they keep on a quorum of nodes.",
 	plants: []plant{
 		{"store: another life is taken for the same", in(claims, "TestStaleStandby"), []edit{
-			{claims + "view.go", "v.life.Life != stamp.Life || ", ""},
+			{"internal/onestore/records/cluster.go", "l.Life == s.Life && ", ""},
 		}},
 		{"store: another life counts as old, on standbys", in("internal/integration/pgcampaign", "TestCampaignPromotions").saying("ran twice"), []edit{
-			{claims + "view.go", "v.life.Life != stamp.Life || ", ""},
+			{"internal/onestore/records/cluster.go", "l.Life == s.Life && ", ""},
+		}},
+		{"store: only claims note another life", in("scheduler/replica", "TestFailoverBetweenRareTicks"), []edit{
+			{"scheduler/replica/single.go", "; now.Unnoted {", "; false {"},
 		}},
 		{"store: CLAIM does not compare what was forgotten", in(claims, "TestLateClaim"), []edit{
 			{claims + "claim.go", "if v.claims.Fence == 0 {", "if false {"},

@@ -49,7 +49,9 @@ func (s *single) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	now := &seen{}
-	now.Look, now.err = s.Look(ctx)
+	if now.Look, now.err = s.Look(ctx); now.Unnoted {
+		now.err = s.NoteLife(ctx)
+	}
 	before := s.last.Swap(now)
 	switch {
 	case now.err != nil:

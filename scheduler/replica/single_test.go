@@ -90,6 +90,36 @@ func TestReplicasOnOneStore(t *testing.T) {
 	})
 }
 
+// A job that runs once an hour loses no tick to a failover: the grace counts from the
+// failover, not from the first claim after it.
+func TestFailoverBetweenRareTicks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := new(storetest.Memory) // nobody declares it new
+		var ran ranTicks
+		r, err := New(Config{ID: "a", Store: inMemory{m}, Logger: logTo(io.Discard), Jobs: []Job{{Name: "j", Schedule: "0 * * * *", Func: ran.run}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer start(t.Context(), r)()
+		for tick := 1; tick <= 3; tick++ {
+			time.Sleep(30 * time.Second)
+			synctest.Wait()
+			if why := r.notReady(); why != nil {
+				t.Errorf("30s after the failover it is not ready for %q", why)
+			}
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			ran.mu.Lock()
+			if len(ran.tokens) != tick {
+				t.Errorf("%d of %d ticks ran", len(ran.tokens), tick)
+			}
+			ran.mu.Unlock()
+			m.Restore(m.Backup())
+		}
+	})
+}
+
 // check checks that each tick ran once, that tokens grow, and that no tick ran in the grace.
 func (r *ranTicks) check(t *testing.T, failed time.Time) {
 	t.Helper()

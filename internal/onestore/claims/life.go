@@ -2,6 +2,7 @@ package claims
 
 import (
 	"context"
+	"time"
 
 	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/store"
@@ -30,25 +31,45 @@ func DeclareNew(ctx context.Context, s store.Store) error {
 	if len(lists[0]) > 0 {
 		return usedError(lists[0][0].Key.Name)
 	}
-	return declare(ctx, s, "declaring the store new", func(store.Stamp) int64 { return 0 })
+	return declare(ctx, s, "declaring the store new", func(_ records.Life, at store.Stamp) (records.Life, bool) {
+		return records.Life{Life: at.Life}, true
+	})
 }
 
 // DeclareRestored asserts that the store may have forgotten claims, for example because it
 // was restored from a dump, which has the same life. Then no claim is granted for a grace.
 func DeclareRestored(ctx context.Context, s store.Store) error {
-	return declare(ctx, s, "declaring the store restored", func(now store.Stamp) int64 { return now.Now.UnixMilli() })
+	return declare(ctx, s, "declaring the store restored", func(_ records.Life, at store.Stamp) (records.Life, bool) {
+		return records.Life{Life: at.Life, Since: at.Now.UnixMilli()}, true
+	})
 }
 
-// declare writes the life record.
-func declare(ctx context.Context, s store.Store, doing string, since func(store.Stamp) int64) error {
+// NoteLife notes a life that no record has, so that its grace begins. Claims note it, too, but
+// the next one may be hours away.
+func NoteLife(ctx context.Context, s store.Store, grace time.Duration) error {
+	return declare(ctx, s, "noting that another server has taken over", func(known records.Life, at store.Stamp) (records.Life, bool) {
+		return known.Now(at, grace)
+	})
+}
+
+// declare writes the life that next returns, if it says so.
+func declare(ctx context.Context, s store.Store, doing string, next func(known records.Life, at store.Stamp) (records.Life, bool)) error {
 	for {
 		list, stamp, err := s.Read(ctx, records.LifeKey())
 		if err != nil {
 			return failed(doing, err)
 		}
+		known, err := records.Decode[records.Life](list[0])
+		if err != nil {
+			return failed(doing, err)
+		}
+		life, changed := next(known, stamp)
+		if !changed {
+			return nil
+		}
 		o, err := s.Commit(ctx, store.Txn{
 			Life: stamp.Life, If: []store.Compare{{Key: records.LifeKey(), Version: list[0].Version}},
-			Put: []store.Write{records.Put(records.LifeKey(), records.Life{Life: stamp.Life, Since: since(stamp)})},
+			Put: []store.Write{records.Put(records.LifeKey(), life)},
 		})
 		if err != nil {
 			return failed(doing, err)

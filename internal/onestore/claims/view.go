@@ -38,10 +38,7 @@ func (l *Locker) read(ctx context.Context, name string, more ...store.Key) (view
 			return view{}, err
 		}
 	}
-	// A life that seems to begin a grace ahead was noted before the clock was set back.
-	if now := stamp.Now.UnixMilli(); v.life.Life != stamp.Life || v.life.Since > now+l.cfg.Grace.Milliseconds() {
-		v.newLife, v.life = true, records.Life{Life: stamp.Life, Since: now}
-	}
+	v.life, v.newLife = v.life.Now(stamp, l.cfg.Grace)
 	return v, nil
 }
 

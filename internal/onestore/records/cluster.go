@@ -1,6 +1,10 @@
 package records
 
-import "time"
+import (
+	"time"
+
+	"github.com/quorate/quorate/internal/store"
+)
 
 // A Life is the store's incarnation that has been seen last.
 type Life struct {
@@ -8,6 +12,16 @@ type Life struct {
 	// Since is the store's clock when this life was first seen; 0 for a store that was
 	// declared new.
 	Since int64 `json:"since"`
+}
+
+// Now is the life of the store that answered with a stamp, and whether it is one that no
+// record has.
+func (l Life) Now(s store.Stamp, grace time.Duration) (now Life, unnoted bool) {
+	// A life that seems to begin a grace ahead was noted before the clock was set back.
+	if l.Life == s.Life && l.Since <= s.Now.Add(grace).UnixMilli() {
+		return l, false
+	}
+	return Life{Life: s.Life, Since: s.Now.UnixMilli()}, true
 }
 
 // Floor is the time up to which the store may have forgotten claims: none are granted until
