@@ -61,6 +61,57 @@ func script(t *testing.T, w *world) {
 	}
 }
 
+// Migrating changes nobody's rights outside of its schema.
+func othersRights(t *testing.T, w *world) {
+	c := connect(t, w.URL())
+	w.exec(t, `CREATE SCHEMA app; CREATE FUNCTION app.price(int) RETURNS int LANGUAGE sql AS 'SELECT 1'; CREATE TABLE app.orders (id int)`)
+	rights := func() string {
+		const all = `SELECT string_agg(line, E'\n' ORDER BY line) FROM (
+			SELECT concat_ws(' ', n.nspname, proname, proacl) FROM pg_proc p JOIN pg_namespace n ON n.oid = pronamespace
+			UNION ALL SELECT concat_ws(' ', n.nspname, relname, relacl) FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
+			UNION ALL SELECT concat_ws(' ', nspname, nspname, nspacl) FROM pg_namespace
+			UNION ALL SELECT concat_ws(' ', 'default', defaclrole::regrole, defaclacl) FROM pg_default_acl) AS x(line)
+			WHERE line !~ '^(Schema [0-9]|pg_toast|pg_temp)'`
+		var text string
+		if err := c.QueryRow(t.Context(), all).Scan(&text); err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	before := rights()
+	schema := w.migrated(t)
+	if after := rights(); after != before {
+		t.Errorf("the rights were\n%s, and are\n%s", before, after)
+	}
+	var public []string
+	const ofPublic = `SELECT coalesce(array_agg(proname::text), '{}') FROM pg_proc p JOIN pg_namespace n ON n.oid = pronamespace
+		WHERE nspname = $1 AND has_function_privilege('public', p.oid, 'EXECUTE')`
+	if err := c.QueryRow(t.Context(), ofPublic, schema).Scan(&public); err != nil || len(public) > 0 {
+		t.Errorf("everybody may call %q, %v", public, err)
+	}
+}
+
+// A schema that the application has is refused, and stays as it is.
+func othersSchema(t *testing.T, w *world) {
+	for _, object := range []string{`FUNCTION S.price(int) RETURNS int LANGUAGE sql AS 'SELECT 1'`, `TABLE S.orders ()`, `TYPE S.pair AS (a int)`} {
+		schema := w.schema()
+		quoted := pgx.Identifier{schema}.Sanitize()
+		w.exec(t, `CREATE SCHEMA `+quoted+`; CREATE `+strings.ReplaceAll(object, "S.", quoted+"."))
+		_, err := w.openIn(t, schema, w.URL()).Migrate(t.Context())
+		if !errors.Is(err, store.ErrNotReady) || !strings.Contains(err.Error(), schema) || !strings.Contains(err.Error(), "choose another namespace") {
+			t.Errorf("beside %s: %v, want %v and what to do", object, err, store.ErrNotReady)
+		}
+		if _, err := connect(t, w.URL()).Exec(t.Context(), postgres.Script(schema, 0)); err == nil {
+			t.Errorf("beside %s the script is run", object)
+		}
+	}
+	empty := w.schema()
+	w.exec(t, `CREATE SCHEMA `+pgx.Identifier{empty}.Sanitize())
+	if _, err := w.openIn(t, empty, w.URL()).Migrate(t.Context()); err != nil {
+		t.Errorf("an empty schema: %v", err)
+	}
+}
+
 func notMigrated(t *testing.T, w *world) {
 	s := w.openIn(t, w.schema(), w.URL())
 	_, _, read := s.Read(t.Context(), keyX)

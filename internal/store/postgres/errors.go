@@ -20,6 +20,7 @@ const (
 	undefinedFunction    = "42883"
 	undefinedTable       = "42P01"
 	undefinedSchema      = "3F000"
+	duplicateSchema      = "42P06"
 	insufficientRights   = "42501"
 	lockNotAvailable     = "55P03"
 )
@@ -52,6 +53,8 @@ func (s *Store) failure(ctx context.Context, call string, err error) error {
 		return fmt.Errorf("postgres: %s: %w", call, err)
 	case c == undefinedFunction, c == undefinedTable, c == undefinedSchema:
 		return fmt.Errorf("postgres: %s: %w in the schema %s: run `quorate store migrate` (%w)", call, store.ErrNotReady, s.schema, err)
+	case c == duplicateSchema:
+		return fmt.Errorf("postgres: %s: %w: %w", call, store.ErrNotReady, err)
 	case c == insufficientRights:
 		return fmt.Errorf("postgres: %s: %w: the role lacks rights, or this service hides its timeline: see `quorate store migrate --print` and `durable` (%w)", call, store.ErrNotReady, err)
 	case c == lockNotAvailable:

@@ -41,8 +41,23 @@ func Migrations() []Migration {
 const (
 	beforeSteps = "CREATE SCHEMA IF NOT EXISTS {schema};\nSET LOCAL search_path = {schema}, pg_temp;\n"
 	afterStep   = "INSERT INTO migrations (version, name) VALUES (%d, '%s');\n"
-	afterSteps  = "REVOKE ALL ON ALL FUNCTIONS IN SCHEMA {schema} FROM PUBLIC;\n"
 )
+
+// beforeFirst refuses a schema with objects of others: their names could clash, and a restore
+// of Quorate's schema begins with dropping it.
+const beforeFirst = `
+DO $$
+DECLARE
+    other text := (SELECT min(pg_describe_object(classid, objid, objsubid)) FROM pg_depend
+        WHERE refclassid = 'pg_namespace'::regclass AND deptype = 'n'
+        AND refobjid = (SELECT oid FROM pg_namespace WHERE nspname = current_schema));
+BEGIN
+    IF other IS NOT NULL THEN
+        RAISE duplicate_schema USING MESSAGE =
+            format('the schema %I has objects that are not of Quorate, such as %s: choose another namespace', current_schema, other);
+    END IF;
+END $$;
+`
 
 // Script is the SQL that brings a schema from a version, 0 for none, to that of this
 // release. An empty schema is [DefaultSchema].
@@ -52,10 +67,13 @@ func Script(schema string, from int) string {
 
 func script(schema string, from int) string {
 	var steps strings.Builder
+	if from == 0 {
+		steps.WriteString(beforeFirst)
+	}
 	for _, m := range Migrations()[from:] {
 		fmt.Fprintf(&steps, "\n-- %s\n\n%s"+afterStep, m.Name, m.SQL, m.Version, m.Name)
 	}
-	return strings.ReplaceAll(beforeSteps+steps.String()+afterSteps, "{schema}", schema)
+	return strings.ReplaceAll(beforeSteps+steps.String(), "{schema}", schema)
 }
 
 // Grants is the SQL that lets a role do what a replica does, and no more.

@@ -35,3 +35,5 @@ CREATE TABLE migrations (
 CREATE FUNCTION schema_version() RETURNS int
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT
 AS 'SELECT max(version) FROM migrations';
+
+REVOKE ALL ON FUNCTION schema_version FROM PUBLIC;

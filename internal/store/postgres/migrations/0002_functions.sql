@@ -158,3 +158,5 @@ BEGIN
     END LOOP;
     clock := clock_timestamp();
 END $$;
+
+REVOKE ALL ON FUNCTION life, read_records, list_records, lock_record, prepare_commit, commit_records FROM PUBLIC;

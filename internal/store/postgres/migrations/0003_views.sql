@@ -69,3 +69,5 @@ FROM (
         row_number() OVER (of_tick ORDER BY token DESC, rank DESC) AS n
     FROM ledger WINDOW of_tick AS (PARTITION BY job, stream, place)
 ) AS numbered WHERE n = 1;
+
+REVOKE ALL ON FUNCTION without_zeros, from_millis, goes_on FROM PUBLIC;

@@ -59,3 +59,5 @@ BEGIN
     END IF;
     RETURN act_id;
 END $$;
+
+REVOKE ALL ON FUNCTION trigger_job FROM PUBLIC;

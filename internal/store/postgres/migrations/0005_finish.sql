@@ -87,3 +87,5 @@ BEGIN
     WHERE NOT EXISTS (SELECT FROM records r WHERE r.kind = 'act' AND r.name = 'act' AND r.sub = f.sub)
     ON CONFLICT DO NOTHING;
 END $$;
+
+REVOKE ALL ON FUNCTION finish_run FROM PUBLIC;
