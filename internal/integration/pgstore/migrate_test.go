@@ -2,6 +2,7 @@ package pgstore_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -128,17 +129,30 @@ func notMigrated(t *testing.T, w *world) {
 	wants(t, s, "")
 }
 
+// A schema of a later release is used if that release says so, and refused otherwise.
 func newerSchema(t *testing.T, w *world) {
 	schema := w.migrated(t)
 	runs := w.openIn(t, schema, w.URL())
 	wants(t, runs, "")
-	w.exec(t, `INSERT INTO `+pgx.Identifier{schema}.Sanitize()+`.migrations VALUES (99, 'of a later release')`)
+	known := len(postgres.Migrations())
+	later := func(version, needs int) {
+		w.exec(t, fmt.Sprintf(`INSERT INTO %s.migrations VALUES (%d, 'of a later release', %d)`, pgx.Identifier{schema}.Sanitize(), version, needs))
+	}
+
+	later(known+1, known)
 	s := w.openIn(t, schema, w.URL())
+	wants(t, s, "")
+	if made, err := s.Migrate(t.Context()); err != nil || len(made) > 0 {
+		t.Errorf("the release before has migrated: %v, %v", made, err)
+	}
+
+	later(99, 98)
+	s = w.openIn(t, schema, w.URL())
 	_, _, read := s.Read(t.Context(), keyX)
 	_, migrate := s.Migrate(t.Context())
 	for _, err := range []error{read, migrate} {
-		if !errors.Is(err, store.ErrNotReady) || !strings.Contains(err.Error(), "99") || !strings.Contains(err.Error(), "upgrade quorate") {
-			t.Errorf("%v, want %v, the version, and what to do", err, store.ErrNotReady)
+		if !errors.Is(err, store.ErrNotReady) || !strings.Contains(err.Error(), "98") || !strings.Contains(err.Error(), "upgrade quorate") {
+			t.Errorf("%v, want %v, the step, and what to do", err, store.ErrNotReady)
 		}
 	}
 	wants(t, runs, "") // a replica that runs goes on

@@ -13,8 +13,10 @@ import (
 	"github.com/quorate/quorate/internal/store"
 )
 
-// oldest is the oldest PostgreSQL that is served, as server_version_num.
-const oldest = 150000
+// needs is the last step that a program must know to use a schema with the steps of this
+// release. Raise it with a step that the release before cannot live with: then all replicas
+// have to be replaced before the next one starts.
+const needs = 5
 
 //go:embed migrations/*.sql
 var migrations embed.FS
@@ -37,10 +39,11 @@ func Migrations() []Migration {
 	return list
 }
 
-// What stands around the steps in their transaction. The functions keep the search path.
+// What stands around the steps in their transaction. The functions keep the search path, and
+// each step takes the rights to its functions from PUBLIC.
 const (
 	beforeSteps = "CREATE SCHEMA IF NOT EXISTS {schema};\nSET LOCAL search_path = {schema}, pg_temp;\n"
-	afterStep   = "INSERT INTO migrations (version, name) VALUES (%d, '%s');\n"
+	afterStep   = "INSERT INTO migrations (version, name, needs) VALUES (%d, '%s', %d);\n"
 )
 
 // beforeFirst refuses a schema with objects of others: their names could clash, and a restore
@@ -71,7 +74,7 @@ func script(schema string, from int) string {
 		steps.WriteString(beforeFirst)
 	}
 	for _, m := range Migrations()[from:] {
-		fmt.Fprintf(&steps, "\n-- %s\n\n%s"+afterStep, m.Name, m.SQL, m.Version, m.Name)
+		fmt.Fprintf(&steps, "\n-- %s\n\n%s"+afterStep, m.Name, m.SQL, m.Version, m.Name, needs)
 	}
 	return strings.ReplaceAll(beforeSteps+steps.String(), "{schema}", schema)
 }
@@ -125,23 +128,25 @@ func (s *Store) lockSchema(ctx context.Context, tx pgx.Tx) (version int, err err
 	switch {
 	case err != nil:
 		return 0, err
-	case number < oldest:
-		return 0, fmt.Errorf("%w: the server is older than PostgreSQL %d", store.ErrNotReady, oldest/10_000)
+	case number < oldestServer:
+		return 0, fmt.Errorf("%w: the server is older than PostgreSQL %d", store.ErrNotReady, oldestServer/10_000)
 	case encoding != "UTF8":
 		return 0, fmt.Errorf("%w: the database has the encoding %s: create one with ENCODING 'UTF8'", store.ErrNotReady, encoding)
 	case !exists:
 		return 0, nil
 	}
 	version, err = s.version(ctx, tx)
-	if err == nil && version > len(Migrations()) {
-		err = newer(version)
-	}
-	return version, err
+	return min(version, len(Migrations())), err
 }
 
-// version is that of the schema.
+// version is that of the schema. The error matches store.ErrNotReady if this release is too
+// old for it.
 func (s *Store) version(ctx context.Context, in querier) (version int, err error) {
-	err = in.QueryRow(ctx, s.text(`SELECT {schema}.schema_version()`), pgx.QueryExecModeExec).Scan(&version)
+	var needed int
+	err = in.QueryRow(ctx, s.text(`SELECT made, needs FROM {schema}.schema_version()`), pgx.QueryExecModeExec).Scan(&version, &needed)
+	if known := len(Migrations()); err == nil && needed > known {
+		err = fmt.Errorf("%w for this release: its schema needs one that knows step %d, and this one knows %d: upgrade quorate", store.ErrNotReady, needed, known)
+	}
 	return version, err
 }
 
@@ -159,15 +164,9 @@ func (s *Store) check(ctx context.Context) error {
 	switch wanted := len(Migrations()); {
 	case err != nil:
 		return err
-	case version > wanted:
-		return newer(version)
 	case version < wanted:
 		return fmt.Errorf("%w: its schema has version %d and this release needs %d: run `quorate store migrate`", store.ErrNotReady, version, wanted)
 	}
 	s.checked.Store(true)
 	return nil
-}
-
-func newer(version int) error {
-	return fmt.Errorf("%w for this release: its schema has version %d, and this release knows %d: upgrade quorate", store.ErrNotReady, version, len(Migrations()))
 }

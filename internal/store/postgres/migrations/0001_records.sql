@@ -1,4 +1,4 @@
--- The tables: one for each kind of record, and "records" for all of them.
+-- The tables: claims, leases, entries of the ledger, and all others; "records" is all of them.
 -- Arguments: none. Runs with the schema as search_path.
 
 CREATE TABLE records (
@@ -14,12 +14,7 @@ CREATE TABLE records (
 CREATE TABLE claims   PARTITION OF records FOR VALUES IN ('claim') WITH (fillfactor = 70);
 CREATE TABLE leases   PARTITION OF records FOR VALUES IN ('lease') WITH (fillfactor = 70);
 CREATE TABLE entries  PARTITION OF records FOR VALUES IN ('entry') WITH (fillfactor = 90);
-CREATE TABLE logs     PARTITION OF records FOR VALUES IN ('log');
-CREATE TABLE jobs     PARTITION OF records FOR VALUES IN ('job');
-CREATE TABLE replicas PARTITION OF records FOR VALUES IN ('replica') WITH (fillfactor = 70);
-CREATE TABLE acts     PARTITION OF records FOR VALUES IN ('act');
-CREATE TABLE sets     PARTITION OF records FOR VALUES IN ('set');
-CREATE TABLE cluster  PARTITION OF records FOR VALUES IN ('cluster');
+CREATE TABLE others   PARTITION OF records DEFAULT WITH (fillfactor = 80);
 
 -- A sequence never goes back, also if a transaction fails or a record is deleted.
 CREATE SEQUENCE versions AS bigint;
@@ -28,12 +23,13 @@ CREATE SEQUENCE versions AS bigint;
 CREATE TABLE migrations (
     version int PRIMARY KEY,
     name    text NOT NULL,
+    needs   int NOT NULL, -- the last step that a program must know to use the schema
     applied timestamptz NOT NULL DEFAULT now()
 );
 
--- schema_version is the last step that was made.
-CREATE FUNCTION schema_version() RETURNS int
+-- schema_version returns the last step that was made, and the last that a program must know.
+-- Arguments: none.
+CREATE FUNCTION schema_version(OUT made int, OUT needs int)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT
-AS 'SELECT max(version) FROM migrations';
-
+AS 'SELECT max(version), max(needs) FROM migrations';
 REVOKE ALL ON FUNCTION schema_version FROM PUBLIC;
