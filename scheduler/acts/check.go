@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -97,8 +99,22 @@ func wrongParams(params json.RawMessage) string {
 		return fmt.Sprintf("the params have %d bytes: %d are allowed", len(params), MaxParams)
 	case json.Unmarshal(params, &object) != nil || object == nil:
 		return "the params are no JSON object"
+	case !isText(params):
+		return "the params have the character U+0000, half a surrogate pair, or bytes that are not UTF-8"
 	}
 	return ""
+}
+
+// Escapes in JSON, pairs of surrogates as one; and those of no character that text can hold.
+var (
+	escapes    = regexp.MustCompile(`\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|[^u])`)
+	badEscapes = regexp.MustCompile(`^\\u(?:0000|[dD][89a-fA-F]..)$`)
+)
+
+// isText reports whether all strings of a JSON document are text, as PostgreSQL and other
+// readers want it.
+func isText(document []byte) bool {
+	return utf8.Valid(document) && !slices.ContainsFunc(escapes.FindAll(document, -1), badEscapes.Match)
 }
 
 func (a Act) wrongPause() string {

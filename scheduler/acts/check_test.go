@@ -13,7 +13,11 @@ import (
 
 func TestReadyFillsIn(t *testing.T) {
 	t.Parallel()
-	got, err := acts.Act{Kind: acts.Trigger, Job: "j", Params: json.RawMessage(`{ "b": 1 }`), Result: "done"}.Ready()
+	got, err := acts.Act{Kind: acts.Trigger, Job: "j", Params: json.RawMessage(`{"x":"\\u0000 \ud83D\uDE00 \n"}`)}.Ready()
+	if err != nil {
+		t.Errorf("params with other escapes: %s, %v", got.Params, err)
+	}
+	got, err = acts.Act{Kind: acts.Trigger, Job: "j", Params: json.RawMessage(`{ "b": 1 }`), Result: "done"}.Ready()
 	if err != nil || got.ID == "" || got.Within != acts.DefaultWithin(acts.Trigger) || got.Trigger != ledger.ByManual {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -33,6 +37,10 @@ func TestReadyRefuses(t *testing.T) {
 		"no job":             {Kind: acts.Trigger},
 		"job and tag":        {Kind: acts.Trigger, Job: "j", Tag: "t"},
 		"waits too long":     {Kind: acts.Trigger, Job: "j", Within: 31 * 24 * time.Hour},
+		"a zero":             {Kind: acts.Trigger, Job: "j", Params: json.RawMessage(`{"x":"\\\u0000"}`)},
+		"half a pair":        {Kind: acts.Trigger, Job: "j", Params: json.RawMessage(`{"x":"\uD83d and more"}`)},
+		"a pair turned":      {Kind: acts.Trigger, Job: "j", Params: json.RawMessage(`{"x":"\ude00\ud83d"}`)},
+		"no UTF-8":           {Kind: acts.Trigger, Job: "j", Params: json.RawMessage("{\"x\":\"\xff\"}")},
 		"params of a list":   {Kind: acts.Trigger, Job: "j", Params: json.RawMessage(`[1]`)},
 		"params of a cancel": {Kind: acts.Cancel, Job: "j", Run: "r", Params: json.RawMessage(`{}`)},
 		"no run":             {Kind: acts.Cancel, Job: "j"},

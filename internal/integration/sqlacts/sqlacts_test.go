@@ -197,7 +197,7 @@ func TestTrigger(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := w.wait(3)
-	if len(list) != 3 || list[0].By != "ann" || list[0].Reason != "order" || list[0].Within != time.Hour {
+	if len(list) != 3 || list[0].By != "ann as app" || list[0].Reason != "order" || list[0].Within != time.Hour {
 		t.Errorf("the audit log says %+v", list)
 	}
 	if runs := stop(); !slices.Equal(runs, []string{"0", "1", "2"}) {
@@ -271,7 +271,7 @@ func TestRefusals(t *testing.T) {
 	}
 	for _, wrong := range []string{
 		"''", "repeat('x', 301)", "'j', '[1]'", "'j', id => '-'", "'j', within => '1 ms'", "'j', within => NULL",
-		"'j', reason => repeat('x', 1025)", `'j', ('{"a":"' || repeat('x', 16384) || '"}')::json`,
+		"'j', reason => repeat('x', 1025)", `'j', '{"x":"\u0000"}'`, `'j', '{"x":"\ud83d"}'`, `'j', '{"x":1e999999}'`, `'j', ('{"a":"' || repeat('x', 16384) || '"}')::json`,
 	} {
 		_, err := w.pool.Exec(t.Context(), "SELECT quorate.trigger_job("+wrong+")")
 		if err == nil || !strings.Contains(err.Error(), "22023") {

@@ -13,11 +13,13 @@ func (s *Store) Open(ctx context.Context) (acts.Open, error) {
 	const doing = "reading the acts"
 	ranges := []store.Range{store.Of(store.Acts, "pause"), store.Of(store.Acts, "open"), store.Of(store.Acts, "queue")}
 	lists, stamp, err := s.store.List(ctx, ranges...)
-	if err == nil && s.takeQueued(ctx, lists[2]) {
-		lists, stamp, err = s.store.List(ctx, ranges...)
-	}
 	if err != nil {
 		return acts.Open{}, failed(doing, err)
+	}
+	if s.takeQueued(ctx, lists[2]) {
+		if now, at, err := s.store.List(ctx, ranges...); err == nil {
+			lists, stamp = now, at
+		}
 	}
 	all, err := decode(slices.Concat(lists[0], lists[1]))
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/scheduler/acts"
@@ -13,15 +14,21 @@ import (
 // takeMost bounds the queued requests that one reading makes acts.
 const takeMost = 50
 
-// takeQueued makes queued requests acts, those queued first before the others, and reports
-// whether it did. What it cannot do now, a later reading does.
+// takeQueued makes queued requests acts, oldest first, and reports whether it made any. It
+// takes at most half the time that is left; the next reading goes on.
 func (s *Store) takeQueued(ctx context.Context, queue []store.Record) (any bool) {
+	if until, bounded := ctx.Deadline(); bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(until)/2)
+		defer cancel()
+	}
 	slices.SortFunc(queue, func(a, b store.Record) int { return cmp.Compare(a.Version, b.Version) })
 	for _, r := range queue[:min(len(queue), takeMost)] {
 		err := s.change(ctx, "taking the request "+r.Key.Sub, func() (*store.Txn, error) { return s.take(ctx, r) })
 		if err != nil {
 			break
 		}
+		s.maySweep(ctx)
 		any = true
 	}
 	return any

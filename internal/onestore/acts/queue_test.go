@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/storetest"
@@ -98,5 +99,59 @@ func TestQueuedRequestsAreChecked(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.wantOpen(t, "when there is room", "a", "b")
+	})
+}
+
+// Requests that only applications make are swept, too.
+func TestQueuedRequestsAreSwept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := new(storetest.Memory)
+		s := open(m)
+		for day := range 10 {
+			for n := range 100 {
+				queue(t, m, trigger(fmt.Sprint(day, "-", n)))
+			}
+			for len(s.mustOpen(t).Requests) > 0 {
+				for _, r := range s.mustOpen(t).Requests {
+					if err := s.Close(t.Context(), r.ID, "done"); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			time.Sleep(keep + time.Hour)
+		}
+		lists, _, err := m.List(t.Context(), store.Of(store.Acts, "audit"))
+		if err != nil || len(lists[0]) > 400 {
+			t.Errorf("of 1000 requests the audit log has %d, %v", len(lists[0]), err)
+		}
+	})
+}
+
+// A long queue keeps nobody from what is known.
+func TestQueueDoesNotHoldUpReading(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := new(storetest.Memory)
+		s := open(m)
+		s.mustDo(t, acts.Act{Kind: acts.Pause, Job: "job", By: "ann", Reason: "try it"})
+		for n := range 20 {
+			queue(t, m, trigger(fmt.Sprint(n)))
+		}
+		m.Fault = func(ctx context.Context, c storetest.Call) error {
+			if c.Answered {
+				return nil
+			}
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+			}
+			return ctx.Err()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if all, err := s.Open(ctx); err != nil || len(all.Pauses) != 1 || len(all.Requests) == 0 {
+			t.Errorf("Open = %+v, %v", all, err)
+		}
 	})
 }

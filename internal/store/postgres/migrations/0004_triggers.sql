@@ -5,8 +5,8 @@
 -- returns the ID of the request. It only queues the request: replicas give it its place
 -- among the others. So it waits for no other transaction, unless that one uses the same ID.
 -- Arguments: the key of the job; a JSON object that overrides its params, key by key; the
--- ID, by default a random one (asking again with a known ID has no effect); who asks, and
--- why; and how long after replicas see it the run may start.
+-- ID, by default a random one (asking again with a known ID has no effect); who asks (the role
+-- of the session is added), and why; and how long after replicas see it the run may start.
 CREATE FUNCTION trigger_job(
     job text, params json DEFAULT NULL, id text DEFAULT NULL, asked_by text DEFAULT NULL,
     reason text DEFAULT NULL, within interval DEFAULT '1 hour') RETURNS text
@@ -15,6 +15,7 @@ SET enable_seqscan = off AS $$
 #variable_conflict use_variable
 DECLARE
     act_id text := coalesce(id, replace(gen_random_uuid()::text, '-', ''));
+    author text := concat_ws(' as ', nullif(nullif(asked_by, ''), session_user::text), session_user::text);
     content text;
     known jsonb;
     ignored text[] := '{v,id,by,at,result,closed}';
@@ -23,16 +24,22 @@ BEGIN
         RAISE invalid_parameter_value USING MESSAGE = 'trigger: the id may have up to 250 letters, digits and . _ : @ + -';
     ELSIF coalesce(job, '') = '' OR octet_length(job) > 300 THEN
         RAISE invalid_parameter_value USING MESSAGE = 'trigger: name one job, in at most 300 bytes';
-    ELSIF octet_length(asked_by) > 1024 OR octet_length(reason) > 1024 THEN
+    ELSIF octet_length(author) > 1024 OR octet_length(reason) > 1024 THEN
         RAISE invalid_parameter_value USING MESSAGE = 'trigger: author and reason may have 1024 bytes each';
     ELSIF within IS NULL OR within < '1 second' OR within > '720 hours' THEN
         RAISE invalid_parameter_value USING MESSAGE = 'trigger: within must be from 1 second to 720 hours';
     ELSIF json_typeof(params) <> 'object' OR octet_length(params::text) > 16384 THEN
         RAISE invalid_parameter_value USING MESSAGE = 'trigger: the params must be a JSON object of at most 16384 bytes';
     END IF;
+    -- Strings that text cannot hold would break every reader of the document.
+    BEGIN
+        PERFORM params::jsonb;
+    EXCEPTION WHEN data_exception THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'trigger: the params have the character U+0000, half a surrogate pair, or a number out of range';
+    END;
     content := json_strip_nulls(json_build_object(
         'v', 1, 'id', act_id, 'kind', 'trigger', 'job', job, 'trigger', 'manual',
-        'by', coalesce(nullif(asked_by, ''), session_user::text), 'reason', nullif(reason, ''),
+        'by', author, 'reason', nullif(reason, ''),
         'within', (extract(epoch FROM within) * 1000000000)::bigint));
     IF params IS NOT NULL THEN -- as it is: its nulls count
         content := left(content, -1) || ',"params":' || params::text || '}';
