@@ -197,3 +197,17 @@ func TestKill(t *testing.T) {
 		}
 	}
 }
+
+// Connections to a server that only reads are not kept: the primary may be another one by now.
+func onlyReads(t *testing.T, w *world) {
+	w.exec(t, `CREATE ROLE demoted LOGIN PASSWORD 'hush'`)
+	schema := w.migrated(t)
+	w.exec(t, postgres.Grants(schema, "demoted"))
+	w.exec(t, `ALTER ROLE demoted SET default_transaction_read_only = on`)
+	s := w.openIn(t, schema, w.urlAs("demoted")+"&pool_max_conns=1")
+	if _, _, err := s.Read(t.Context(), keyX); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "only reads") {
+		t.Errorf("Read = %v, want %v and why", err, store.ErrUnavailable)
+	}
+	w.exec(t, `ALTER ROLE demoted RESET default_transaction_read_only`)
+	wants(t, s, "")
+}

@@ -30,9 +30,8 @@ func TestPostgres(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *world){
 		"Conforms": conforms, "ConformsBehindPgBouncer": conformsBehindPgBouncer,
 		"LedgerKits": ledgerKits, "LeastPrivileges": leastPrivileges, "HiddenTimeline": hiddenTimeline, "Secrets": secrets,
-		"Migrate": migrate, "MigrateAtOnce": migrateAtOnce, "Script": script, "NotMigrated": notMigrated, "NewerSchema": newerSchema,
-		"OthersRights": othersRights, "OthersSchema": othersSchema,
-		"CutOff": cutOff, "Patience": patience, "Settings": settings, "Isolation": isolation, "Views": views, "Acts": actsConform,
+		"Migrate": migrate, "MigrateAtOnce": migrateAtOnce, "Script": script, "NotMigrated": notMigrated, "NewerSchema": newerSchema, "OthersRights": othersRights, "OthersSchema": othersSchema,
+		"CutOff": cutOff, "OnlyReads": onlyReads, "Patience": patience, "Settings": settings, "Isolation": isolation, "Views": views, "ViewsAgree": viewsAgree, "Acts": actsConform,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,7 +1,9 @@
 package pgstore_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	onestore "github.com/quorate/quorate/internal/onestore/ledger"
 	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -22,13 +25,14 @@ func views(t *testing.T, w *world) {
 	c := connect(t, w.urlAs("replica"))
 	for query, want := range map[string][]string{
 		`SELECT concat_ws(' ', job, to_char(tick AT TIME ZONE 'UTC', 'HH24:MI'), token, attempt, outcome, reason, trigger, replica, extract(epoch FROM finished - started)) FROM S.runs ORDER BY job, token`: {
-			"dead 04:00 1 1 interrupted schedule a",
+			"dead 04:00 1 1 interrupted interrupted schedule a",
 			"held 04:00 1 1 running schedule a",
 			"overlapping 04:00 1 1 running schedule a",
-			"overlapping 05:00 2 1 interrupted schedule a",
+			"overlapping 05:00 2 1 interrupted interrupted schedule a",
 			"report 02:00 1 1 failed timeout schedule a 60.000000",
 			"report 02:00 2 2 succeeded rerun b 60.000000",
 			"report 01:00 3 1 succeeded late_end manual b 60.000000",
+			"trimmed 05:00 2 1 lease_lost schedule a 60.000000",
 		},
 		`SELECT concat_ws(' ', job, stream, to_char(tick AT TIME ZONE 'UTC', 'HH24:MI'), outcome, reason, token, runs) FROM S.ticks WHERE job = 'report' ORDER BY place`: {
 			"report schedule 02:00 succeeded 2 2",
@@ -55,6 +59,38 @@ func views(t *testing.T, w *world) {
 		}
 		if !slices.Equal(texts, want) {
 			t.Errorf("%s:\n%q, want\n%q", query, texts, want)
+		}
+	}
+}
+
+// The views say what the listings say.
+func viewsAgree(t *testing.T, w *world) {
+	schema := w.migrated(t)
+	s := w.openIn(t, schema, w.urlAs("replica"))
+	storeLedger(t, s)
+	c := connect(t, w.urlAs("replica"))
+	l := onestore.New(s, time.Second)
+	for _, job := range []string{"report", "trimmed", "dead", "held", "overlapping", "odd"} {
+		for view, list := range map[string]func(context.Context, ledger.Query) ([]ledger.Entry, error){"runs": l.Runs, "ticks": l.Ticks} {
+			entries, err := list(t.Context(), ledger.Query{Job: job, Limit: 100})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want []string
+			for _, e := range entries {
+				want = append(want, fmt.Sprint(e.Tick.Format(time.RFC3339), " ", e.Outcome, " ", e.Reason.Code, " ", e.Token))
+			}
+			rows, err := c.Query(t.Context(), `SELECT concat(to_char(tick AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), ' ', outcome, ' ', reason, ' ', token)
+				FROM `+pgx.Identifier{schema, view}.Sanitize()+` WHERE job = $1`, job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			slices.Sort(got)
+			slices.Sort(want)
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s of %s are %q, %v; the listing has %q", view, job, got, err, want)
+			}
 		}
 	}
 }
@@ -86,6 +122,11 @@ func storeLedger(t *testing.T, s store.Store) {
 	entry("report", records.Entry{Kind: records.Late, Stream: "manual", Tick: asked.Order.UnixMilli(), Token: 3, Note: ledger.EncodeNote(asked)})
 	entry("report", records.Entry{Kind: records.NotRun, Stream: "schedule", Tick: at.Add(time.Hour).UnixMilli(), Rank: 3, Note: ledger.EncodeNote(paused)})
 	entry("report", records.Entry{Kind: records.NotRun, Stream: "schedule", Tick: at.UnixMilli(), Rank: 9, Note: ledger.EncodeNote(paused)})
+	lost := run(ledger.LeaseLost, ledger.BySchedule, "a")
+	entry("trimmed", records.Entry{Kind: records.Late, Stream: "schedule", Tick: five, Token: 2, Note: ledger.EncodeNote(lost)})
+	entry("trimmed", records.Entry{Kind: records.NotRun, Stream: "schedule", Tick: four, Note: ledger.EncodeNote(paused)})
+	entry("trimmed", records.Entry{Kind: records.NotRun, Stream: "schedule", Tick: four + 1000, Note: ledger.EncodeNote(paused)})
+	txn.Put = append(txn.Put, store.Write{Key: store.Key{Kind: store.Logs, Name: "trimmed"}, Value: json.RawMessage(fmt.Sprintf(`{"trimmed":%d}`, four))})
 	entry("odd", records.Entry{Kind: records.NotRun, Stream: "schedule", Tick: four, Note: json.RawMessage(`{"v":2,"outcome":"missed","of_a_later_release":[1]}`)})
 	for job, c := range map[string]records.Claims{
 		"dead": {Streams: map[string]records.Claim{"schedule": {Stream: "schedule", Tick: four, Token: 1, Owner: "o", Ended: "OK"}}},

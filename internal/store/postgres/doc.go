@@ -4,7 +4,8 @@
 //
 // [Migrate] makes the schema, as its owner. Replicas use a role that may only call the
 // functions and read the views; [Grants] has the statements that allow it. The functions
-// run with the rights of their owner, so replicas cannot write the tables.
+// run with the rights of their owner, so replicas have no right to the tables themselves. The
+// schema belongs to Quorate alone.
 //
 // Connections may go through PgBouncer in transaction mode: every call is one statement, and
 // none is prepared. A session keeps only the identifier of its server, which the function life
@@ -12,8 +13,8 @@
 //
 // # Tables
 //
-// A schema has one table for each kind of record, which are the partitions of the table
-// "records". The views "runs" and "ticks" have the ledger with typed columns.
+// The table "records" has partitions for claims, leases and entries of the ledger, and one for
+// all others. The views "runs" and "ticks" have the ledger with typed columns.
 //
 // # Transactions
 //

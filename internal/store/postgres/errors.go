@@ -59,6 +59,9 @@ func (s *Store) failure(ctx context.Context, call string, err error) error {
 		return fmt.Errorf("postgres: %s: %w: the role lacks rights, or this service hides its timeline: see `quorate store migrate --print` and `durable` (%w)", call, store.ErrNotReady, err)
 	case c == lockNotAvailable:
 		kind = store.ErrLocked
+	case c == readOnly && s.owned:
+		s.pool.Reset() // the primary is another server by now: the next call looks for it
+		kind = store.ErrUnavailable
 	case c == "", c == readOnly, passing(c):
 		kind = store.ErrUnavailable
 	}

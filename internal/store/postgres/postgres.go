@@ -46,7 +46,7 @@ type Config struct {
 // A Store is a [store.Store] on PostgreSQL. Make one with Open.
 type Store struct {
 	pool    *pgxpool.Pool
-	close   func()
+	owned   bool   // the pool was made by Open
 	schema  string // quoted
 	durable bool
 	checked atomic.Bool // the schema is one that this release knows
@@ -54,7 +54,7 @@ type Store struct {
 
 // Open returns the store that c describes. It does not connect: that is for the first call.
 func Open(ctx context.Context, c Config) (*Store, error) {
-	s := &Store{pool: c.Pool, close: func() {}, schema: quoted(c.Schema), durable: c.Durable}
+	s := &Store{pool: c.Pool, schema: quoted(c.Schema), durable: c.Durable}
 	if s.pool != nil {
 		return s, nil
 	}
@@ -65,7 +65,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	s.close = s.pool.Close
+	s.owned = true
 	return s, nil
 }
 
@@ -89,7 +89,11 @@ func poolConfig(url string) (*pgxpool.Config, error) {
 }
 
 // Close closes the connections that Open has made. No call may follow.
-func (s *Store) Close() { s.close() }
+func (s *Store) Close() {
+	if s.owned {
+		s.pool.Close()
+	}
+}
 
 // Limits implements [store.Store].
 func (s *Store) Limits() store.Limits { return limits }

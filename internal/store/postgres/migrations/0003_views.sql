@@ -19,9 +19,9 @@ LANGUAGE sql IMMUTABLE AS $$
     SELECT timestamptz '1970-01-01 00:00:00Z' + nullif(millis, 0) * interval '1 millisecond'
 $$;
 
--- goes_on reports whether a run has not ended: its claim is open and its lease lasts.
+-- is_running reports whether a run has not ended: its claim is open and its lease lasts.
 -- Arguments: the job, and the owner of the claim.
-CREATE FUNCTION goes_on(job text, owner text) RETURNS boolean
+CREATE FUNCTION is_running(job text, owner text) RETURNS boolean
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $$
     SELECT EXISTS (
         SELECT FROM claims c
@@ -37,21 +37,26 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $$
             AND from_millis((l.value ->> 'until')::bigint) >= date_trunc('milliseconds', clock_timestamp()))
 $$;
 
--- ledger has all entries: the parts of a key, of its record, and of the engine's note.
+-- ledger has all entries: the parts of a key, of its record, and of the engine's note. As in
+-- every listing, a tick that did not run is left out if a run of it may have been dropped since.
 CREATE VIEW ledger AS
 SELECT
     r.name AS job, e.stream, e.tick AS place, coalesce(e.token, 0) AS token, coalesce(e.rank, 0) AS rank,
     e.kind <> 'N' AS ran,
     from_millis(coalesce(n.tick, e.tick)) AS tick,
-    CASE WHEN e.kind <> 'S' THEN n.outcome WHEN goes_on(r.name, e.owner) THEN 'running' ELSE 'interrupted' END AS outcome,
-    coalesce(n.reason ->> 'c', CASE WHEN e.kind = 'L' THEN 'late_end' END) AS reason,
+    coalesce(l.state, n.outcome) AS outcome,
+    CASE WHEN l.state = 'interrupted' THEN l.state WHEN n.reason IS NOT NULL THEN n.reason ->> 'c'
+        WHEN e.kind = 'L' AND n.outcome IS DISTINCT FROM 'lease_lost' THEN 'late_end' END AS reason,
     n.trigger, n.replica, from_millis(n.started) AS started, from_millis(n.finished) AS finished, n.tries, n.error, n.parent
 FROM entries r
+LEFT JOIN others p ON p.kind = 'log' AND p.name = r.name AND p.sub = '' -- what was dropped of the job
 CROSS JOIN LATERAL json_to_record(without_zeros(r.value))
     AS e(kind text, stream text, tick bigint, token bigint, owner text, rank int, note json)
 CROSS JOIN LATERAL json_to_record(CASE WHEN json_typeof(e.note) = 'object' THEN e.note ELSE '{}' END)
     AS n(tick bigint, outcome text, reason json, trigger text, replica text, started bigint, finished bigint, tries int, error text, parent text)
-WHERE r.kind = 'entry'; -- as all are: it lets the index find a job
+CROSS JOIN LATERAL (SELECT CASE WHEN e.kind = 'S' THEN CASE WHEN is_running(r.name, e.owner) THEN 'running' ELSE 'interrupted' END END AS state) l
+WHERE r.kind = 'entry' -- as all are: it lets the index find a job
+    AND (e.kind <> 'N' OR e.tick > coalesce((p.value ->> 'trimmed')::bigint, 0));
 
 -- runs has one row for each run. Place is the tick's place in its stream: in "schedule" the
 -- tick, in others the time of the request. Attempt counts the runs of a tick.
@@ -70,4 +75,4 @@ FROM (
     FROM ledger WINDOW of_tick AS (PARTITION BY job, stream, place)
 ) AS numbered WHERE n = 1;
 
-REVOKE ALL ON FUNCTION without_zeros, from_millis, goes_on FROM PUBLIC;
+REVOKE ALL ON FUNCTION without_zeros, from_millis, is_running FROM PUBLIC;
