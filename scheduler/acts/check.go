@@ -1,12 +1,14 @@
 package acts
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -62,6 +64,8 @@ func (a Act) wrong() string {
 		return fmt.Sprintf("id %q: use up to 250 letters, digits and . _ : @ + -", a.ID)
 	case max(len(a.Job), len(a.Tag), len(a.Run), len(a.Parent)) > MaxName:
 		return fmt.Sprintf("names of jobs, tags and runs may have %d bytes", MaxName)
+	case !isText([]byte(strings.Join([]string{a.Job, a.Tag, a.Run, a.Parent, a.By, a.Reason}, " "))):
+		return "names, author and reason must be UTF-8, without the character U+0000"
 	case len(a.By) > MaxText || len(a.Reason) > MaxText:
 		return fmt.Sprintf("author and reason may have %d bytes each", MaxText)
 	case a.Kind.Request():
@@ -99,23 +103,20 @@ func wrongParams(params json.RawMessage) string {
 		return fmt.Sprintf("the params have %d bytes: %d are allowed", len(params), MaxParams)
 	case json.Unmarshal(params, &object) != nil || object == nil:
 		return "the params are no JSON object"
-	case !isText(params):
+	case !isText(params) || slices.ContainsFunc(escapes.FindAll(params, -1), badEscapes.Match):
 		return "the params have the character U+0000, half a surrogate pair, or bytes that are not UTF-8"
 	}
 	return ""
 }
 
-// Escapes in JSON, pairs of surrogates as one; and those of no character that text can hold.
+// Escapes in JSON, pairs of surrogates as one; and those that stand for no text.
 var (
 	escapes    = regexp.MustCompile(`\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|[^u])`)
 	badEscapes = regexp.MustCompile(`^\\u(?:0000|[dD][89a-fA-F]..)$`)
 )
 
-// isText reports whether all strings of a JSON document are text, as PostgreSQL and other
-// readers want it.
-func isText(document []byte) bool {
-	return utf8.Valid(document) && !slices.ContainsFunc(escapes.FindAll(document, -1), badEscapes.Match)
-}
+// isText reports whether every store can keep it: PostgreSQL has no U+0000 in texts.
+func isText(text []byte) bool { return utf8.Valid(text) && !bytes.Contains(text, []byte{0}) }
 
 func (a Act) wrongPause() string {
 	targets := 0

@@ -53,6 +53,10 @@ func TestReadyRefuses(t *testing.T) {
 		"long params":        {Kind: acts.Trigger, Job: "j", Params: json.RawMessage(`{"x":"` + strings.Repeat("x", acts.MaxParams) + `"}`)},
 		"too many at once":   {Kind: acts.Backfill, Job: "j", From: time.Unix(1, 0), To: time.Unix(2, 0), Concurrency: acts.MaxConcurrency + 1},
 		"trigger at once":    {Kind: acts.Trigger, Job: "j", Concurrency: 2},
+		"zero in job":        {Kind: acts.Trigger, Job: "j\x00"},
+		"zero in author":     {Kind: acts.Trigger, Job: "j", By: "ann\x00"},
+		"zero in reason":     {Kind: acts.Pause, All: true, By: "ann", Reason: "so\x00"},
+		"no UTF-8 in reason": {Kind: acts.Pause, All: true, By: "ann", Reason: "so\xff"},
 	} {
 		if _, err := act.Ready(); !errors.As(err, new(*acts.Error)) {
 			t.Errorf("%s: %v", name, err)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/quorate/quorate/internal/integration/sqltest"
 	onestore "github.com/quorate/quorate/internal/onestore/acts"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/postgres"
 	"github.com/quorate/quorate/internal/store/postgres/pgtest"
 	"github.com/quorate/quorate/jobs"
@@ -33,9 +34,10 @@ import (
 // A world is a database with the store of a cluster, and a table of the application.
 type world struct {
 	*testing.T
-	pool *pgxpool.Pool // the application's
-	db   *sql.DB       // the same
-	acts *onestore.Store
+	pool  *pgxpool.Pool // the application's
+	db    *sql.DB       // the same
+	store *postgres.Store
+	acts  *onestore.Store
 }
 
 // newWorld sets both up. The application's role may only ask for jobs.
@@ -65,7 +67,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	return &world{T: t, pool: pool, db: sqltest.Open(t, "pgx", app), acts: onestore.New(s)}
+	return &world{T: t, pool: pool, db: sqltest.Open(t, "pgx", app), store: s, acts: onestore.New(s)}
 }
 
 var errRolledBack = errors.New("the application rolls back")
@@ -283,5 +285,40 @@ func TestRefusals(t *testing.T) {
 	}
 	if err := w.inPgx(act("more", 1), nil); !errors.As(err, new(*acts.Error)) {
 		t.Errorf("one too many: %v", err)
+	}
+}
+
+// What others have asked for, in whatever form, is not in the way.
+func TestBesideOddRequests(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	odd := json.RawMessage(`{"v":1,"id":"odd","kind":"trigger","job":"j","at":"soon","within":"long","params":{"a":"\u0000","b":"\ud800"}}`)
+	for _, name := range []string{"open", "act"} {
+		w.put(store.Key{Kind: store.Acts, Name: name, Sub: "odd"}, odd)
+	}
+	if err := w.inPgx(act("a", 1), nil); err != nil {
+		t.Errorf("beside an odd request: %v", err)
+	}
+	if err := w.inPgx(act("odd", 1), nil); !errors.As(err, new(*acts.ReusedIDError)) {
+		t.Errorf("the ID of an odd request: %v", err)
+	}
+	long := act("long", 1)
+	long.Params = json.RawMessage(`{"n":12345678901234567890123456789,"x":[{},null,1.50]}`)
+	for range 2 {
+		if err := w.inPgx(long, nil); err != nil {
+			t.Errorf("asked twice: %v", err)
+		}
+	}
+}
+
+// put stores a record, whatever is there.
+func (w *world) put(k store.Key, value json.RawMessage) {
+	w.Helper()
+	_, stamp, err := w.store.Read(w.Context(), k)
+	if err != nil {
+		w.Fatal(err)
+	}
+	if o, err := w.store.Commit(w.Context(), store.Txn{Life: stamp.Life, Put: []store.Write{{Key: k, Value: value}}}); err != nil || !o.Won {
+		w.Fatalf("Commit = %+v, %v", o, err)
 	}
 }
