@@ -19,7 +19,7 @@ func TestAccount(t *testing.T) {
 	config := writeConfig(t, servers, `jobs:
   say: {func: exec, schedule: "@every 1s", params: {command: [sh, -c, "echo said; exit 3"]}, history: {keep: 50}}
 `)
-	if _, stderr, code := quorate(t, "nodes", "init", "-c", config); code != exitDone {
+	if _, stderr, code := quorate(t, "store", "init", "-c", config); code != exitDone {
 		t.Fatal(stderr)
 	}
 	p := startReplica(t, config, "a")

@@ -39,7 +39,7 @@ func TestActs(t *testing.T) {
 		}
 		return stdout
 	}
-	must("nodes", "init")
+	must("store", "init")
 	start := func() (all []*process) {
 		for _, id := range []string{"a", "b", "c"} {
 			all = append(all, startReplica(t, served, id))

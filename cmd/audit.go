@@ -26,7 +26,7 @@ func auditCommand(a *cli) *cobra.Command {
 		Long: `List the acts on the cluster, newest first: triggers, backfills, cancels, pauses,
 resumes and releases, with author, reason and result. RESULT is - for a pending
 request, and for pauses and resumes. The list includes acts that were refused because
-their author lacked the role. The nodes keep at least the last 1000 acts, and the
+their author lacked the role. The store keeps at least the last 1000 acts, and the
 last 200 refused ones.`,
 		Example: `  quorate audit
   quorate audit --by ann --since 24h

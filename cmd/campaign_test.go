@@ -227,7 +227,7 @@ func TestCampaignNoQuorum(t *testing.T) {
 }
 
 // TestCampaignBlankNodes: a first start on blank nodes waits one grace and logs until when;
-// after `nodes init` it does not wait. Another node list is refused with the nodes' list.
+// after `store init` it does not wait. Another node list is refused with the nodes' list.
 func TestCampaignBlankNodes(t *testing.T) {
 	t.Parallel()
 	const job = `
@@ -273,11 +273,11 @@ jobs:
 		r := startReplica(t, config, "a")
 		r.waitLog(`"run ended"`)
 		if strings.Contains(r.log(), "no tick runs before") {
-			t.Errorf("it waited after nodes init:\n%s", r.log())
+			t.Errorf("it waited after store init:\n%s", r.log())
 		}
 		for _, row := range list[listing.Tick](t, "ticks", "tick", "-c", config) {
 			if row.Outcome == ledger.Missed {
-				t.Errorf("tick %s is %s (%s) after nodes init", row.Tick, row.Outcome, output.Dash(row.Reason))
+				t.Errorf("tick %s is %s (%s) after store init", row.Tick, row.Outcome, output.Dash(row.Reason))
 			}
 		}
 
@@ -297,8 +297,8 @@ jobs:
 // initNew says that the nodes of the configuration are new.
 func initNew(t *testing.T, config string) {
 	t.Helper()
-	if _, stderr, code := quorate(t, "nodes", "init", "-c", config); code != exitDone {
-		t.Fatalf("nodes init: %s", stderr)
+	if _, stderr, code := quorate(t, "store", "init", "-c", config); code != exitDone {
+		t.Fatalf("store init: %s", stderr)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/output"
 )
 
-// withCluster calls fn with the server that the flags name, else with the nodes.
+// withCluster calls fn with the server that the flags name, else with the store.
 func (a *cli) withCluster(ctx context.Context, fn func(cluster.Cluster) error) error {
 	if a.server == "" {
 		return a.withStore(ctx, func(s *cluster.Store) error { return fn(s) })
@@ -24,7 +24,7 @@ func (a *cli) withCluster(ctx context.Context, fn func(cluster.Cluster) error) e
 	return fn(s)
 }
 
-// withStore calls fn with the nodes, for what the API cannot do.
+// withStore calls fn with the store, for what the API cannot do.
 func (a *cli) withStore(ctx context.Context, fn func(*cluster.Store) error) error {
 	if err := a.noServer(); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (a *cli) noServer() error {
 	if a.server == "" {
 		return nil
 	}
-	return failure.Usagef("the API cannot do this: leave out --server, and name the nodes with --config")
+	return failure.Usagef("the API cannot do this: leave out --server, and name the store with --config")
 }
 
 // onCluster returns the RunE of a command that works on a cluster.

@@ -131,8 +131,10 @@ func TestGoldenHelp(t *testing.T) {
 		{"locks", "release"},
 		{"nodes"},
 		{"top"},
-		{"nodes", "init"},
-		{"nodes", "check"},
+		{"store"},
+		{"store", "migrate"},
+		{"store", "init"},
+		{"store", "check"},
 		{"nodes", "change"},
 		{"trigger"},
 		{"pause"},
@@ -253,7 +255,7 @@ func TestReport(t *testing.T) {
 	blank := fmt.Errorf("listing: %w: %w", locking.ErrNoQuorum, errors.Join(
 		locking.NodeError{Node: "a:1", Err: members.ErrBlank}, locking.NodeError{Node: "b:1", Err: wire.ErrDown}))
 	got := failure.Lines(blank)
-	if len(got) != 1 || !strings.Contains(got[0], "b:1") || !strings.Contains(got[0], "quorate nodes init") {
+	if len(got) != 1 || !strings.Contains(got[0], "b:1") || !strings.Contains(got[0], "quorate store init") {
 		t.Errorf("what two nodes said is reported as %q", got)
 	}
 }

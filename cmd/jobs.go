@@ -17,7 +17,7 @@ func jobsCommand(a *cli) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "jobs",
 		Short: "List the jobs that the replicas serve, each with its last tick",
-		Long: `List the jobs that the replicas serve, as they published them on the nodes, each
+		Long: `List the jobs that the replicas serve, as they published them in the store, each
 with its last tick. A job that was removed from the configuration stays listed;
 PUBLISHED says when a replica last served it.
 
@@ -53,7 +53,7 @@ func jobListing(rows []listing.Job, now time.Time) output.Table[listing.Job] {
 			}
 		},
 		Rows:  rows,
-		Empty: "no replica has served a job on these nodes yet",
+		Empty: "no replica has served a job on this store yet",
 		Drop:  drop,
 		Cut:   []string{"SCHEDULE", "JOB"},
 	}
@@ -87,8 +87,8 @@ func ago(at *string, now time.Time) string {
 func jobsForgetCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "forget JOB",
-		Short: "Delete the nodes' data about a removed job",
-		Long: `Delete the nodes' data about a job, or a plain lock, that was removed permanently:
+		Short: "Delete the store's data about a removed job",
+		Long: `Delete the store's data about a job, or a plain lock, that was removed permanently:
 its claim, its ledger, and its row in quorate jobs.
 
 The command is refused while the job's lock is held, and while a live replica serves
@@ -104,9 +104,9 @@ If the name comes back, nothing runs twice: each node remembers the largest toke
 the latest tick of everything it has forgotten. Tokens keep growing. Ticks up to then
 stay closed, also for a job that never ran.
 
-A quorum of nodes suffices. Repeat the command when the other nodes are back, to free
-their memory too. Exit code 3 if the nodes have no data about the job, 4 if fewer than
-a quorum answer.`,
+Of Redis nodes a quorum suffices. Repeat the command when the others are back, to free
+their memory too. Exit code 3 if the store has no data about the job, 4 if it does not
+answer.`,
 		Example: `  quorate jobs forget old-report`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -22,19 +22,19 @@ func locksCommand(a *cli) *cobra.Command {
 		Use:   "locks",
 		Short: "List the held locks, and runs that never reported their end",
 		Long: `List the held locks, of jobs and plain ones, and runs that never reported their end.
-The command reads the nodes, so no replica needs to answer. A job whose runs may
+The command reads the store, so no replica needs to answer. A job whose runs may
 overlap (overlap: allow) has a row for each run.
 
 STATE is one of
-  held        a quorum of the nodes holds the lock, for LEFT unless the holder
-              extends it
+  held        the store, or a quorum of its nodes, holds the lock, for LEFT unless
+              the holder extends it
   unknown     held, but no node has a claim of the holder: it has not claimed yet,
               or is another Redlock client that uses this key
   partial     fewer nodes than a quorum hold the lock; it ends by itself
   unfinished  the lock has expired, and the run never reported its end: its replica
-              died, is paused, or cannot reach the nodes
+              died, is paused, or cannot reach the store
 
-Exit code 4 if fewer than a quorum answer.`,
+Exit code 4 if the store does not answer.`,
 		Example: `  quorate locks
   quorate locks -o json | jq '.[] | select(.state == "unfinished")'
   quorate locks release nightly-report --reason "hangs since the deploy"`,
@@ -51,14 +51,23 @@ func lockListing(rows []listing.Lock, now time.Time) output.Table[listing.Lock] 
 		Cells: func(r listing.Lock) []string {
 			return []string{
 				r.Job, output.Dash(r.Holder), output.Dash(r.Tick), output.Dash(r.Token), output.Since(listing.Time(r.Since), now),
-				timeLeft(r.LeftMillis), r.Nodes, r.State,
+				timeLeft(r.LeftMillis), heldBy(r), r.State,
 			}
 		},
-		Rows:  rows,
-		Empty: "no lock is held on these nodes",
-		Drop:  []string{"TICK", "TOKEN", "NODES"},
-		Cut:   []string{"JOB", "HOLDER"},
+		Rows:   rows,
+		Empty:  "no lock is held",
+		Sparse: []string{"NODES"},
+		Drop:   []string{"TICK", "TOKEN", "NODES"},
+		Cut:    []string{"JOB", "HOLDER"},
 	}
+}
+
+// heldBy is how many of the nodes hold the lock, "-" if there is only one, or one store.
+func heldBy(r listing.Lock) string {
+	if strings.HasSuffix(r.Nodes, "/1") {
+		return "-"
+	}
+	return r.Nodes
 }
 
 func timeLeft(ms *int64) string {
@@ -90,7 +99,7 @@ locks lists the tokens.
 Another run may start before this one has stopped. Sinks that check the token refuse
 its late writes. Without such a sink, stop the holder first.
 
-Exit code 3 if the lock is not held, 4 if fewer than a quorum answer.`,
+Exit code 3 if the lock is not held, 4 if the store does not answer.`,
 		Example: `  quorate locks release nightly-report --reason "hangs since the deploy"
   quorate locks release imports --token 1883434212261889 --reason "stuck"`,
 		Args: cobra.ExactArgs(1),

@@ -17,7 +17,7 @@ func TestSuggestions(t *testing.T) {
 	}{
 		{[]string{"tick"}, `unknown command "tick": did you mean ticks?`},
 		{[]string{"replcias"}, `unknown command "replcias": did you mean replicas?`},
-		{[]string{"nodes", "chek"}, `unexpected "chek": did you mean check?`},
+		{[]string{"nodes", "chnge"}, `unexpected "chnge": did you mean change?`},
 		{[]string{"jobs", "forgt"}, `unexpected "forgt": did you mean forget?`},
 	} {
 		if _, stderr, code := quorate(t, tc.args...); code != exitUsage || !strings.Contains(stderr, tc.want) {

@@ -19,17 +19,21 @@ import (
 func nodesCommand(a *cli) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "nodes",
-		Short: "List the nodes: which vote, and why and until when the others do not",
-		Long: `List the nodes: which vote, and why and until when the others do not. SINCE is the
+		Short: "List the Redis nodes: which vote, and why and until when the others do not",
+		Long: `List the Redis nodes: which vote, and why and until when the others do not. SINCE is the
 time from which on a node remembers. RUN is the start of its server's run_id, which
 changes when the node restarts. EPOCH counts the changes of the node list. OFFSET is
 the node's clock minus this machine's. Exit code 4 if fewer than a quorum answer;
-abstaining nodes answer.`,
+abstaining nodes answer.
+
+The command is for Redis nodes. PostgreSQL has quorate store check.`,
 		Example: `  quorate nodes
-  quorate nodes check     # is every node well, and may the next one be restarted?
-  quorate nodes init      # these nodes are new: no tick waits for the grace`,
+  quorate nodes change --config prod.yaml --to new.yaml --dry-run`,
 		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error {
 			rows, err := cl.Nodes(ctx)
+			if err == nil {
+				err = onlyNodes(rows)
+			}
 			if err == nil {
 				err = printNodes(a.Out, rows, a.format)
 			}
@@ -40,44 +44,16 @@ abstaining nodes answer.`,
 		}),
 	}
 	outputFlag(c, a)
-	c.AddCommand(nodesInitCommand(a), nodesCheckCommand(a), nodesChangeCommand(a))
+	c.AddCommand(nodesChangeCommand(a))
 	return c
 }
 
-func nodesInitCommand(a *cli) *cobra.Command {
-	var recovery bool
-	c := &cobra.Command{
-		Use:   "init",
-		Short: "Declare the nodes new, so that they vote at once",
-		Long: `Declare that these blank nodes never served this namespace. They vote at once
-instead of after redis.restart_grace. Run it before the first replica starts: nodes
-that a replica has written to refuse it. You can repeat it.
-
---recover is for the opposite case: a node is lost for good, and keeps blank nodes from
-being formatted. It formats the blank nodes if a quorum answers. They abstain for one
-grace.`,
-		Example: `  quorate nodes init --config prod.yaml
-  quorate nodes init --recover`,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return a.withStore(c.Context(), func(s *cluster.Store) error {
-				nodes, err := s.RedisNodes("quorate nodes init")
-				if err == nil {
-					err = nodes.Init(c.Context(), recovery)
-				}
-				switch {
-				case err != nil:
-					return err
-				case recovery:
-					fmt.Fprintf(a.Out, "the blank nodes of namespace %s are formatted, and abstain for %v\n", nodes.Namespace(), nodes.Grace())
-				default:
-					fmt.Fprintf(a.Out, "all %d nodes of namespace %s are declared new\n", nodes.Len(), nodes.Namespace())
-				}
-				return nil
-			})
-		},
+// onlyNodes refuses the row of one store.
+func onlyNodes(rows []listing.Node) error {
+	if len(rows) > 0 && rows[0].Kind == listing.KindStore {
+		return failure.Usagef("this cluster has one store and no Redis nodes: see quorate store check")
 	}
-	c.Flags().BoolVar(&recovery, "recover", false, "format the blank nodes if a quorum answers; they abstain for one grace")
-	return c
+	return nil
 }
 
 // printNodes prints the rows, and remarks below a table.
@@ -179,6 +155,9 @@ func readChange(a *cli, to string) (members.Change, error) {
 	source := a.source()
 	source.Path = to
 	target, err := config.ReadCluster(source)
+	if err == nil && (from.Postgres != nil || target.Postgres != nil) {
+		err = failure.Usagef("quorate nodes change moves from one list of Redis nodes to another; for PostgreSQL see quorate store --help")
+	}
 	return members.Change{From: from.Redis, To: target.Redis}, err
 }
 

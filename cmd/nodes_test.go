@@ -76,7 +76,7 @@ func TestGoldenNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmdtest.Golden(t, "nodes."+format, list.String())
-		cmdtest.Golden(t, "nodes-check."+format, check.String())
+		cmdtest.Golden(t, "store-check."+format, check.String())
 	}
 }
 
@@ -122,16 +122,16 @@ func TestNodesChange(t *testing.T) {
 			t.Errorf("quorate %v: exit code %d, want %d and %q, got\n%s%s", args, got, code, want, stdout, stderr)
 		}
 	}
-	run(exitDone, "declared new", "nodes", "init", "-c", old)
-	run(exitDone, "may be restarted now", "nodes", "check", "-c", old)
+	run(exitDone, "declared new", "store", "init", "-c", old)
+	run(exitDone, "may be restarted now", "store", "check", "-c", old)
 	run(exitUsage, "--to is missing", "nodes", "change", "-c", old)
 	run(exitUsage, "cannot be read", "nodes", "change", "-c", old, "--to", old+".missing")
 	run(exitFailed, "nothing to change", "nodes", "change", "-c", old, "--to", old)
 	run(exitDone, "nothing was changed", "nodes", "change", "-c", old, "--to", longer, "--dry-run")
-	run(exitFailed, "belongs to the list", "nodes", "check", "-c", longer)
+	run(exitFailed, "belongs to the list", "store", "check", "-c", longer)
 	run(exitDone, "next: restart every replica", "nodes", "change", "-c", old, "--to", longer)
-	run(exitFailed, "not before 2", "nodes", "check", "-c", longer)
-	run(exitFailed, "nodes change moves a cluster to another list", "nodes", "check", "-c", old)
+	run(exitFailed, "not before 2", "store", "check", "-c", longer)
+	run(exitFailed, "nodes change moves a cluster to another list", "store", "check", "-c", old)
 	for _, row := range list[listing.Node](t, "nodes", "-c", longer) {
 		if row.State != "abstaining" || row.Epoch == nil || *row.Epoch != 1 || row.Why == nil {
 			t.Errorf("after the change: %+v", row)
@@ -141,7 +141,7 @@ func TestNodesChange(t *testing.T) {
 	for _, s := range servers[:3] {
 		s.Kill()
 	}
-	run(exitNoQuorum, "2 of 5", "nodes", "check", "-c", longer)
+	run(exitNoQuorum, "2 of 5", "store", "check", "-c", longer)
 }
 
 // A node with the data of an older format says in every command how to clear it.
@@ -152,7 +152,7 @@ func TestNodesOfAnOlderFormat(t *testing.T) {
 	for _, key := range []string{"quorate:node", "{quorate}:node"} {
 		servers[1].Client().HSet(t.Context(), key, "format", "1", "since", "0")
 		for _, command := range []string{"check", "init", "init --recover"} {
-			args := append(append([]string{"nodes"}, strings.Fields(command)...), "-c", config)
+			args := append(append([]string{"store"}, strings.Fields(command)...), "-c", config)
 			stdout, stderr, code := quorate(t, args...)
 			text := strings.Join(strings.Fields(stdout+stderr), " ")
 			for _, want := range []string{"holds data of format 1", "delete the keys quorate:* and {quorate}:* on every node", "then start the replicas"} {
@@ -163,7 +163,7 @@ func TestNodesOfAnOlderFormat(t *testing.T) {
 		}
 		servers[1].Client().Del(t.Context(), key)
 	}
-	if stdout, stderr, code := quorate(t, "nodes", "init", "-c", config); code != exitDone {
+	if stdout, stderr, code := quorate(t, "store", "init", "-c", config); code != exitDone {
 		t.Errorf("cleared: exit code %d\n%s%s", code, stdout, stderr)
 	}
 }

@@ -21,7 +21,7 @@ type cli struct {
 
 	config            string
 	set               []string
-	server, tokenFile string // of the API, which replaces the nodes
+	server, tokenFile string // of the API, which replaces the store
 	format            string // of a listing: table or json
 	by, reason        string // of an act
 }
@@ -36,12 +36,12 @@ func newRoot(a *cli) *cobra.Command {
 		Use:   a.name(),
 		Short: "Cron for services that run as N identical replicas",
 		Long: `Quorate runs cron jobs on N identical replicas: every tick of a schedule runs
-on exactly one replica. A quorum of independent Redis masters chooses it. Every
-run carries a fencing token.
+on exactly one replica. The store chooses it: PostgreSQL, or a quorum of
+independent Redis masters. Every run carries a fencing token.
 
 Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 not found,
-4 fewer than a quorum of nodes answered.`,
-		Example: `  quorate dev                         # try it: no Redis needed
+4 the store, or a quorum of its nodes, did not answer.`,
+		Example: `  quorate dev                         # try it: no store needed
   quorate validate --config prod.yaml
   quorate run --config prod.yaml
   quorate ticks nightly-report --limit 5`,
@@ -75,7 +75,7 @@ func addCommands(root *cobra.Command, a *cli) {
 	root.AddGroup(
 		&cobra.Group{ID: groupRun, Title: "Run:"},
 		&cobra.Group{ID: groupConfig, Title: "Check the configuration:"},
-		&cobra.Group{ID: groupLook, Title: "Inspect the cluster (reads the nodes, needs no replica):"},
+		&cobra.Group{ID: groupLook, Title: "Inspect the cluster (reads the store, needs no replica):"},
 		&cobra.Group{ID: groupAct, Title: "Act on the whole cluster (recorded in the audit log):"},
 	)
 	type build = func(*cli) *cobra.Command
@@ -89,7 +89,7 @@ func addCommands(root *cobra.Command, a *cli) {
 		for _, build := range commands {
 			c := build(a)
 			if c.GroupID = group; group == groupLook || group == groupAct {
-				c.PersistentFlags().StringVar(&a.server, "server", "", "ask the API of a replica at this `URL` instead of the nodes (token: $QUORATE_TOKEN)")
+				c.PersistentFlags().StringVar(&a.server, "server", "", "ask the API of a replica at this `URL` instead of the store (token: $QUORATE_TOKEN)")
 				c.PersistentFlags().StringVar(&a.tokenFile, "token-file", "", "`file` with the token for --server")
 			}
 			root.AddCommand(c)

@@ -20,7 +20,7 @@ func runCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "run",
 		Short: "Run one replica until SIGTERM, then drain",
-		Long: `Run one replica against the configured nodes until SIGTERM or SIGINT. Then the
+		Long: `Run one replica on the configured store until SIGTERM or SIGINT. Then the
 replica drains: it takes no new ticks, and running jobs have
 scheduler.drain_timeout to end. After that their contexts end. A second signal
 ends them at once. Exit code 1 if a function still does not return.

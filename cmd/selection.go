@@ -157,7 +157,7 @@ type follower[R any] struct {
 }
 
 // follow passes rows to show, oldest first, until ctx ends. That is an error only if the
-// last poll lacked rows. While no quorum or server answers, it warns and retries.
+// last poll lacked rows. While no store or server answers, it warns and retries.
 func (f *follower[R]) follow(ctx context.Context, show func([]R) error) error {
 	ticker := time.NewTicker(followEvery)
 	defer ticker.Stop()

@@ -110,7 +110,7 @@ jobs:
 	remote.exits(exitNotFound, "nosuch", "ticks", "nosuch")
 	remote.exits(exitNotFound, "no run of report is running", "cancel", "report", "--reason", "x")
 	remote.exits(exitUsage, "--reason", "trigger", "report")
-	for _, args := range [][]string{{"nodes", "init"}, {"jobs", "forget", "report"}, {"nodes", "change", "--to", "x"}} {
+	for _, args := range [][]string{{"store", "init"}, {"jobs", "forget", "report"}, {"nodes", "change", "--to", "x"}} {
 		remote.exits(exitUsage, "leave out --server", args...)
 	}
 	if out := remote.exits(exitDone, "", "nodes"); strings.Count(out, "voting") != 3 {
@@ -119,9 +119,9 @@ jobs:
 	if out := remote.exits(exitDone, "", "top", "--once"); !strings.Contains(out, "3 of 3 nodes vote; one more loss is fine.") || !strings.Contains(out, "1 replica, ready") {
 		t.Errorf("top says %q", out)
 	}
-	out, _, _ := remote.quorate("nodes", "check")
+	out, _, _ := remote.quorate("store", "check")
 	if !strings.Contains(out, "next restart: ") || !strings.Contains(out, "VERDICT") {
-		t.Errorf("nodes check says %q", out)
+		t.Errorf("store check says %q", out)
 	}
 	remote.exits(exitFailed, "role", "locks", "release", "wait", "--reason", "it hangs")
 	for _, o := range []operator{remote, nodes} {
@@ -189,7 +189,7 @@ func TestEmptyAnswers(t *testing.T) {
 		{"jobs", exitDone, ""},
 		{"replicas", exitDone, ""},
 		{"nodes", exitDone, ""},
-		{"nodes check", exitDone, ""},
+		{"store check", exitDone, ""},
 		{"locks", exitDone, ""},
 		{"audit", exitDone, ""},
 		{"logs a a@1", exitDone, ""},

@@ -10,7 +10,6 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/onestore"
 	"github.com/quorate/quorate/internal/onestore/claims"
 	"github.com/quorate/quorate/internal/store/postgres"
 )
@@ -18,130 +17,179 @@ import (
 func storeCommand(a *cli) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "store",
-		Short: "Set up and check one store: PostgreSQL",
-		Long: `Set up and check the store of a configuration with a postgres section. Redis nodes
-have quorate nodes.`,
+		Short: "Set up and check the store: PostgreSQL, or the Redis nodes",
+		Long: `Set up and check the store of the configuration: PostgreSQL, or the Redis nodes.
+quorate nodes lists Redis nodes and changes their list.`,
+		Example: `  quorate store check
+  quorate store init --config prod.yaml`,
 	}
 	c.AddCommand(storeMigrateCommand(a), storeInitCommand(a), storeCheckCommand(a))
 	return c
 }
 
+// A migration is what quorate store migrate is asked for.
+type migration struct {
+	print bool
+	from  int // the version to print from; negative: that of the store
+	role  string
+}
+
 func storeMigrateCommand(a *cli) *cobra.Command {
-	var show bool
-	var role string
+	var m migration
 	c := &cobra.Command{
 		Use:   "migrate",
-		Short: "Make the tables, or bring them to this release",
+		Short: "Make the tables of PostgreSQL, or bring them to this release",
 		Long: `Make the schema that namespace names, with its tables and functions, or bring it to
-this release. You can repeat it. Replicas of the previous release go on meanwhile.
+this release. You can repeat it. Replicas of the previous release go on meanwhile, and
+can be restarted unless the changelog says otherwise. Redis nodes have no tables.
 
---print only prints the SQL, for who runs it by other means. --role also prints what a
-role needs that is not the owner: the rights to call the functions, and no more.`,
+--print changes nothing. It prints the SQL of the steps that the store lacks, for those
+who run it with another tool. With --from it does not read the store, and prints the
+steps after that version; 0 prints all of them.
+
+--role prints also the GRANT statements for replicas whose role does not own the schema.`,
 		Example: `  quorate store migrate --config prod.yaml
-  quorate store migrate --print --role app | psql`,
+  quorate store migrate --print --role app | psql -v ON_ERROR_STOP=1 "$OWNER_URL"
+  quorate store migrate --print --from 0 > schema.sql`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if show || role != "" {
-				return printMigrations(a, role)
+			if fixed := c.Flags().Changed("from"); !fixed {
+				m.from = -1
+			} else if last := len(postgres.Migrations()); m.from < 0 || m.from > last {
+				return failure.Usagef("--from %d: write a version from 0 to %d", m.from, last)
 			}
-			return a.onStore(c, func(ctx context.Context, s *onestore.Cluster) error {
-				server, ok := s.Server.(*postgres.Store)
-				if !ok {
-					return failure.Usagef("this store has no tables: there is nothing to migrate")
-				}
-				steps, err := server.Migrate(ctx)
+			if m.print || m.role != "" || m.from >= 0 {
+				return printMigrations(c, a, m)
+			}
+			return a.onPostgres(c, func(ctx context.Context, s *postgres.Store) error {
+				steps, err := s.Migrate(ctx)
 				if err != nil {
 					return err
 				}
-				for _, m := range steps {
-					fmt.Fprintln(a.Out, "done:", m.Name)
+				for _, step := range steps {
+					fmt.Fprintln(a.Out, "done:", step.Name)
 				}
-				fmt.Fprintf(a.Out, "%s is ready for this release\n", server.Name())
+				fmt.Fprintf(a.Out, "%s is ready for this release\n", s.Name())
 				return nil
 			})
 		},
 	}
-	c.Flags().BoolVar(&show, "print", false, "print the SQL and change nothing")
-	c.Flags().StringVar(&role, "role", "", "print the rights of this `role`, too")
+	c.Flags().BoolVar(&m.print, "print", false, "print the SQL of the missing steps and change nothing")
+	c.Flags().IntVar(&m.from, "from", 0, "print the steps after this `version`, without reading the store")
+	c.Flags().StringVar(&m.role, "role", "", "print the rights of this `role`, too")
 	return c
 }
 
-// printMigrations prints the SQL of a new schema.
-func printMigrations(a *cli, role string) error {
+// printMigrations prints the SQL of the steps that are missing.
+func printMigrations(c *cobra.Command, a *cli, m migration) error {
 	cfg, err := config.ReadCluster(a.source())
 	if err != nil {
 		return err
 	}
-	text := postgres.Script(cfg.Namespace, 0)
-	if role != "" {
-		text += postgres.Grants(cfg.Namespace, role)
+	if m.from < 0 {
+		err = a.onPostgres(c, func(ctx context.Context, s *postgres.Store) (err error) {
+			m.from, err = s.Version(ctx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	text := "-- the schema is that of this release\n"
+	if m.from < len(postgres.Migrations()) {
+		text = postgres.Script(cfg.Namespace, m.from)
+	}
+	if m.role != "" {
+		text += postgres.Grants(cfg.Namespace, m.role)
 	}
 	_, err = fmt.Fprintln(a.Out, strings.TrimSpace(text))
 	return err
 }
 
 func storeInitCommand(a *cli) *cobra.Command {
-	var restored bool
+	var restored, recovery bool
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Declare the store new, so that it grants ticks at once",
-		Long: `Declare that nothing was ever claimed in this store. It grants ticks at once instead
-of after postgres.failover_grace. Run it before the first replica starts: a store with
-claims refuses it. You can repeat it.
+		Long: `Declare that PostgreSQL, or the blank Redis nodes, never served this namespace. The
+store grants ticks at once instead of after postgres.failover_grace or
+redis.restart_grace. Run it before the first replica starts: a store with claims, or
+with nodes that a replica has written to, refuses it. You can repeat it.
 
---restored is for the opposite case: the store was restored from a dump or a snapshot,
-which looks like the server of before. No tick runs for one grace.`,
+--restored is for the opposite case: PostgreSQL was restored from a dump or a snapshot,
+which looks like the server of before. No tick runs for one grace. Pauses and other
+acts made since the dump are lost: make them again. Redis nodes notice a restart.
+
+--recover is for Redis: a node is lost for good, and keeps blank nodes from being
+formatted. It formats the blank nodes if a quorum answers. They abstain for one grace.`,
 		Example: `  quorate store init --config prod.yaml
-  quorate store init --restored`,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return a.onStore(c, func(ctx context.Context, s *onestore.Cluster) error {
-				if restored {
-					if err := claims.DeclareRestored(ctx, s.Server); err != nil {
-						return err
-					}
-					fmt.Fprintln(a.Out, "the store is declared restored: it abstains for one failover_grace")
-					return nil
-				}
-				if err := claims.DeclareNew(ctx, s.Server); err != nil {
-					return err
-				}
-				fmt.Fprintln(a.Out, "the store is declared new")
-				return nil
-			})
-		},
-	}
-	c.Flags().BoolVar(&restored, "restored", false, "the store was restored from a dump or a snapshot: it abstains for one grace")
-	return c
-}
-
-func storeCheckCommand(a *cli) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "check",
-		Short: "Check the store: its settings, standbys, clock and distance",
-		Long: `Check the store: what it would lose in a crash or a failover, its clock, and its
-distance. Findings say what to do.
-
-Exit code 0 if nothing must be done, 1 if something must, 4 if the store does not answer.`,
-		Example: "  quorate store check",
+  quorate store init --restored
+  quorate store init --recover`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withStore(c.Context(), func(s *cluster.Store) error {
-				if _, err := s.OneStore(c.CommandPath()); err != nil {
-					return err
+				if s.OnNodes() {
+					return declareNodes(c, a, s, restored, recovery)
 				}
-				return checkCluster(c.Context(), a, s)
+				return declareStore(c, a, s, restored, recovery)
 			})
 		},
 	}
-	outputFlag(c, a)
+	c.Flags().BoolVar(&restored, "restored", false, "PostgreSQL was restored from a dump or a snapshot: it abstains for one grace")
+	c.Flags().BoolVar(&recovery, "recover", false, "format the blank Redis nodes if a quorum answers; they abstain for one grace")
 	return c
 }
 
-// onStore calls do with the one store of the configuration.
-func (a *cli) onStore(c *cobra.Command, do func(context.Context, *onestore.Cluster) error) error {
+func declareNodes(c *cobra.Command, a *cli, s *cluster.Store, restored, recovery bool) error {
+	if restored {
+		return failure.Usagef("--restored is for PostgreSQL: a restarted Redis node abstains by itself")
+	}
+	nodes, err := s.RedisNodes(c.CommandPath())
+	if err == nil {
+		err = nodes.Init(c.Context(), recovery)
+	}
+	switch {
+	case err != nil:
+		return err
+	case recovery:
+		fmt.Fprintf(a.Out, "the blank nodes of namespace %s are formatted, and abstain for %v\n", nodes.Namespace(), nodes.Grace())
+	default:
+		fmt.Fprintf(a.Out, "all %d nodes of namespace %s are declared new\n", nodes.Len(), nodes.Namespace())
+	}
+	return nil
+}
+
+func declareStore(c *cobra.Command, a *cli, s *cluster.Store, restored, recovery bool) error {
+	if recovery {
+		return failure.Usagef("--recover is for Redis nodes: after a restore of PostgreSQL write --restored")
+	}
+	one, err := s.OneStore(c.CommandPath())
+	if err != nil {
+		return err
+	}
+	if restored {
+		if err := claims.DeclareRestored(c.Context(), one.Server); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.Out, "the store is declared restored: it abstains for one failover_grace. Make the pauses again that were made since the dump")
+		return nil
+	}
+	if err := claims.DeclareNew(c.Context(), one.Server); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.Out, "the store is declared new")
+	return nil
+}
+
+// onPostgres calls do with the PostgreSQL of the configuration.
+func (a *cli) onPostgres(c *cobra.Command, do func(context.Context, *postgres.Store) error) error {
 	return a.withStore(c.Context(), func(s *cluster.Store) error {
 		one, err := s.OneStore(c.CommandPath())
 		if err != nil {
 			return err
 		}
-		return do(c.Context(), one)
+		server, ok := one.Server.(*postgres.Store)
+		if !ok {
+			return failure.Usagef("this store has no tables: there is nothing to migrate")
+		}
+		return do(c.Context(), server)
 	})
 }

@@ -67,7 +67,7 @@ func wide(t *testing.T) map[string]func(width int) string {
 		"replicas":                       laid(t, replicaListing(replicas, tick)),
 		"locks":                          laid(t, lockListing(locks, tick)),
 		"nodes":                          laid(t, nodeListing(nodes)),
-		"nodes check":                    laid(t, checkListing(checks)),
+		"store check":                    laid(t, checkListing(checks)),
 		"next":                           laid(t, nextListing(next)),
 		"audit":                          laid(t, auditListing(acts)),
 		"backfill --dry-run":             laid(t, backfillListing(longJob, []time.Time{tick})),
@@ -94,7 +94,7 @@ func TestTablesFit(t *testing.T) {
 	var all strings.Builder
 	tables := wide(t)
 	for _, name := range []string{
-		"jobs", "jobs, of which one is replaced", "ticks", "runs", "replicas", "locks", "nodes", "nodes check", "next", "audit", "backfill --dry-run",
+		"jobs", "jobs, of which one is replaced", "ticks", "runs", "replicas", "locks", "nodes", "store check", "next", "audit", "backfill --dry-run",
 	} {
 		text := tables[name](width)
 		all.WriteString("# " + name + "\n" + text)

@@ -70,10 +70,11 @@ func tickTable(rows []listing.Tick) output.Table[listing.Tick] {
 				output.Took(r.Run, time.Now()), output.Why(r.Run),
 			}
 		},
-		Empty: "no ticks, or none that match",
-		Below: []string{"WHY"},
-		Drop:  []string{"VOTES", "TOKEN"},
-		Cut:   []string{"REPLICA"},
+		Empty:  "no ticks, or none that match",
+		Below:  []string{"WHY"},
+		Sparse: []string{"VOTES"},
+		Drop:   []string{"VOTES", "TOKEN"},
+		Cut:    []string{"REPLICA"},
 	}
 }
 

@@ -23,19 +23,19 @@ func topCommand(a *cli) *cobra.Command {
 	var of top.Options
 	c := &cobra.Command{
 		Use:   "top",
-		Short: "Watch the cluster: who votes, who runs what, what comes next, what went wrong",
-		Long: `Watch the cluster in the terminal: in words how many nodes may still be lost and
-how the latest ticks went; then the ticks that did not go well, the runs that go
-on, the next ticks, the replicas, and the nodes with their votes. While no quorum
-answers it shows what was known last, how old that is, and what to do.
+		Short: "Watch the cluster: how the store is, who runs what, what comes next, what went wrong",
+		Long: `Watch the cluster in the terminal: in words how the store is, how many of
+its nodes may still be lost, and how the latest ticks went; then the ticks that did not go well, the runs that go
+on, the next ticks, the replicas, and the store or its nodes. While it does not
+answer, it shows what was known last, how old that is, and what to do.
 
 The terminal is left as it was with q, Ctrl-C or SIGTERM; ? shows the other keys.
 Times are UTC. NO_COLOR is heeded.
 
 With --once, and where standard output is not a terminal or TERM is dumb, one frame is
 printed, without escape codes and as long as need be, 80 columns wide unless the
-terminal or $COLUMNS says otherwise; then the exit code is 4 when fewer than a
-quorum answer.
+terminal or $COLUMNS says otherwise; then the exit code is 4 when the store
+does not answer.
 
 A look at the cluster reads the latest ticks of each job once, whatever the history;
 where that takes long, looks are further apart than --every, so that they never take

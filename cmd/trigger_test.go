@@ -57,7 +57,7 @@ func TestTriggerRefusesParamsThatDoNotFit(t *testing.T) {
 		Times int    `json:"times"`
 	}
 	jobs.Register(registry, "greet", func(context.Context, jobs.Run, greeting) error { return nil })
-	if _, stderr, code := quorate(t, "nodes", "init", "-c", config); code != exitDone {
+	if _, stderr, code := quorate(t, "store", "init", "-c", config); code != exitDone {
 		t.Fatal(stderr)
 	}
 	publish(t, config, registry)

@@ -53,7 +53,9 @@ jobs:
     schedule: "@every 1s"
     params: {command: [sh, -c, 'echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA" >> %s']}
 `, out))
-	first.call(t, "nodes", "init", "-c", config)
+	if _, stderr, code := quorate(t, "store", "init", "-c", config); code != exitDone { // the other release may not know it
+		t.Fatal(stderr)
+	}
 	moreLines := func(what string) {
 		t.Helper()
 		before := len(readLines(t, out))

@@ -56,7 +56,7 @@ func (c *cluster) write(name, jobs string) (path string) {
 func (c *cluster) init() {
 	c.t.Helper()
 	var out bytes.Buffer
-	if code := (cmd.App{Registry: registry(), Out: &out, Err: &out}).Exec(c.t.Context(), []string{"nodes", "init", "-c", c.config}); code != 0 {
+	if code := (cmd.App{Registry: registry(), Out: &out, Err: &out}).Exec(c.t.Context(), []string{"store", "init", "-c", c.config}); code != 0 {
 		c.t.Fatal(out.String())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -66,7 +67,7 @@ func (r Replica) ClockOff() bool {
 // check`. An abstaining node votes after its grace, a slow one when it is less busy.
 func (n Node) Level() Level {
 	switch n.State {
-	case NodeVoting:
+	case NodeVoting, NodeReady:
 		return Good
 	case NodeAbstaining, NodeSlow:
 		return Warn
@@ -101,8 +102,14 @@ func Quorate(nodes []Node) error {
 			answered++
 		}
 	}
+	if one := len(nodes) == 1 && nodes[0].Kind == KindStore; one && answered == 0 {
+		return errStoreDown
+	}
 	return QuorumOf(answered, len(nodes))
 }
+
+// errStoreDown is that of Quorate for the only store.
+var errStoreDown = fmt.Errorf("%w: start it, or its standby", store.ErrUnavailable)
 
 // QuorumOf returns locking.ErrNoQuorum unless a quorum of the nodes has answered.
 func QuorumOf(answered, nodes int) error {

@@ -126,6 +126,18 @@ func TestQuorate(t *testing.T) {
 	}
 }
 
+// One store that does not answer has no others, and no quorum.
+func TestStoreIsDown(t *testing.T) {
+	t.Parallel()
+	if err := listing.Quorate(theStore("abstaining")); err != nil {
+		t.Error(err)
+	}
+	err := listing.Quorate(theStore("down"))
+	if !errors.Is(err, locking.ErrNoQuorum) || err.Error() != "the store does not answer: start it, or its standby" {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestQuorumOfSaysWhatToStart(t *testing.T) {
 	t.Parallel()
 	for nodes, want := range map[int]string{

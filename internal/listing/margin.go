@@ -3,9 +3,11 @@ package listing
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
-// A Margin says how many more nodes may fail before no tick can start.
+// A Margin says how many more nodes may fail before no tick can start, or how the only store
+// is.
 type Margin struct {
 	Sentence
 	Brief string // Text without the names of nodes that do not vote
@@ -13,6 +15,10 @@ type Margin struct {
 
 // MarginOf returns the margin of the nodes.
 func MarginOf(nodes []Node) Margin {
+	if len(nodes) == 1 && nodes[0].Kind == KindStore {
+		s := storeSentence(nodes[0])
+		return Margin{s, s.Text}
+	}
 	voting, slow, away := 0, 0, []string{}
 	for _, n := range nodes {
 		if n.State == NodeVoting {
@@ -56,4 +62,31 @@ func MarginOf(nodes []Node) Margin {
 	}
 	m.Brief = strings.Replace(m.Text, " ("+And(away)+")", "", 1)
 	return m
+}
+
+// storeSentence describes the only store, and what having one means.
+func storeSentence(n Node) Sentence {
+	switch n.State {
+	case NodeReady:
+		return Sentence{
+			Calm, "The store is ready. There is only one: no tick starts while it is down.",
+			"After a failover no tick starts for one failover_grace, and tokens continue to grow. quorate store check says what a failover would lose.",
+		}
+	case NodeAbstaining:
+		return Sentence{
+			Warn, "The store is new, or another server has taken over: no tick starts before " + clockOf(n.VouchesAt) + ".",
+			"It may have forgotten earlier ticks, so it does not grant them again. Running jobs continue, and tokens continue to grow.",
+		}
+	case NodeRefusing:
+		return Sentence{Bad, "The store refuses this replica: no tick can start.", Text(n.Error)}
+	}
+	return Sentence{
+		Bad, "The store does not answer: no tick can start.",
+		"Start it, or its standby; quorate store check says what is wrong. Running jobs stop when they cannot extend their leases.",
+	}
+}
+
+// clockOf is the time of day of a stamp.
+func clockOf(stamp *string) string {
+	return Time(stamp).UTC().Format(time.TimeOnly) + " UTC"
 }

@@ -22,6 +22,10 @@ func TestMargin(t *testing.T) {
 		{nodesIn("voting", "voting", "voting", "slow", "slow"), "warn", "3 of 5 nodes vote (d is slow and e is slow); one more loss and no tick can start."},
 		{nodesIn("voting", "slow", "down", "down", "down"), "bad", "1 of 5 nodes votes (b is slow, c is down, d is down and e is down): no quorum. No tick can start until 3 of them vote."},
 		{nodesIn("voting"), "calm", "1 of 1 node votes; it is the only one: no tick starts while it is down."},
+		{theStore("ready"), "calm", "The store is ready. There is only one: no tick starts while it is down."},
+		{theStore("abstaining"), "warn", "The store is new, or another server has taken over: no tick starts before 02:00:20 UTC."},
+		{theStore("refusing"), "bad", "The store refuses this replica: no tick can start."},
+		{theStore("down"), "bad", "The store does not answer: no tick can start."},
 		{nodesIn("down"), "bad", "0 of 1 node vote (a is down): no quorum. No tick can start until 1 of them vote."},
 	} {
 		got := listing.MarginOf(tc.nodes)
@@ -32,6 +36,12 @@ func TestMargin(t *testing.T) {
 	if got := listing.MarginOf(nodesIn("voting", "down", "voting")).Brief; got != "2 of 3 nodes vote; one more loss and no tick can start." {
 		t.Errorf("in brief: %q", got)
 	}
+}
+
+// theStore returns the row of the only store.
+func theStore(state string) []listing.Node {
+	until := "2026-12-01T02:00:20.250Z"
+	return []listing.Node{{Node: "db:5432/app", Kind: listing.KindStore, State: state, VouchesAt: &until}}
 }
 
 // nodesIn returns nodes a, b and so on in the states.

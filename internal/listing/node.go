@@ -4,19 +4,28 @@ package listing
 // lately, so it may only be busy.
 const (
 	NodeVoting     = "voting"
+	NodeReady      = "ready" // of one store: it grants ticks
 	NodeAbstaining = "abstaining"
 	NodeSlow       = "slow"
+	NodeRefusing   = "refusing"
 	NodeDown       = "down"
 )
 
 // Answers reports whether a node in the state answers.
 func Answers(state string) bool { return state != NodeSlow && state != NodeDown }
 
-// A Node is one node.
+// Kinds of rows of nodes.
+const (
+	KindNode  = "node"  // a Redis node, which votes
+	KindStore = "store" // the only store, such as PostgreSQL
+)
+
+// A Node is one node, or the only store.
 type Node struct {
 	Node        string   `json:"node"`
+	Kind        string   `json:"kind"` // node, store
 	URL         string   `json:"url"`
-	State       string   `json:"state"` // voting, abstaining, sealed, blank, refusing, slow, down
+	State       string   `json:"state"` // voting, abstaining, sealed, blank, refusing, slow, down; of a store ready, abstaining, refusing, down
 	Error       *string  `json:"error"`
 	Why         *string  `json:"why"` // why it does not vote yet
 	Since       *string  `json:"since"`
@@ -35,9 +44,11 @@ type Node struct {
 	Warnings    []string `json:"warnings"`
 }
 
-// A Check is the verdict on one node. Without a name it is about this machine.
+// A Check is the verdict on one node, or on the only store. Without a name it is about this
+// machine.
 type Check struct {
 	Node        *string   `json:"node"`
+	Kind        string    `json:"kind"` // node, store, machine
 	State       string    `json:"state"`
 	Verdict     string    `json:"verdict"` // ok, wait, mend
 	MayRestart  bool      `json:"may_restart"`

@@ -47,13 +47,13 @@ func TestStoreIsListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := new(storetest.Memory)
 		c := open(t, m)
-		if n, _ := state(t, c); n.State != listing.NodeAbstaining || n.Why == nil || n.VouchesAt == nil {
-			t.Errorf("a new store is %+v", n)
+		if n, check := state(t, c); n.State != listing.NodeAbstaining || n.Why == nil || n.VouchesAt == nil || check.Verdict != "wait" || len(check.Findings) != 1 {
+			t.Errorf("a new store is %+v, %+v", n, check)
 		}
 		if err := claims.DeclareNew(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
-		if n, check := state(t, c); n.State != listing.NodeVoting || n.Since != nil || check.Verdict != "ok" {
+		if n, check := state(t, c); n.State != listing.NodeReady || n.Kind != listing.KindStore || n.Since != nil || check.Verdict != "ok" {
 			t.Errorf("a store that was declared new is %+v, %+v", n, check)
 		}
 		m.Restore(m.Backup())

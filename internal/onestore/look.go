@@ -2,6 +2,7 @@ package onestore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/quorate/quorate/internal/listing"
@@ -50,32 +51,36 @@ func (c *Cluster) NoteLife(ctx context.Context) error {
 	return claims.NoteLife(ctx, c.Server, c.grace)
 }
 
-// Nodes implements listing.Nodes: the store is the only node.
+// Nodes implements listing.Nodes: the only row is the store.
 func (c *Cluster) Nodes(ctx context.Context) []listing.Node {
 	name := c.Server.Name()
-	row := listing.Node{Node: name, URL: name, Members: []string{name}, Warnings: []string{}}
+	row := listing.Node{Node: name, Kind: listing.KindStore, URL: name, Members: []string{name}, Warnings: []string{}}
 	look, err := c.Look(ctx)
 	if err != nil {
-		row.State, row.Error = listing.NodeDown, listing.Optional(err.Error())
+		row.State, row.Error = failed(err), listing.Optional(err.Error())
 		return []listing.Node{row}
 	}
 	row.State = stateOf(look)
 	row.Since = listing.Stamp(look.Since)
-	if row.State != listing.NodeVoting {
+	if row.State != listing.NodeReady {
 		row.VouchesAt = listing.Stamp(look.VouchesAt)
-		row.Why = listing.Optional("it is new, or another server has taken over: it may have forgotten ticks until then")
+		row.Why = listing.Optional(why)
 	}
 	row.RTTMillis, row.OffsetMilli = millis(look.RTT), millis(look.Offset)
 	return []listing.Node{row}
 }
 
+// why is why a store abstains.
+const why = "it is new, or another server has taken over: it may have forgotten ticks until then"
+
 // Checks implements listing.Nodes.
 func (c *Cluster) Checks(ctx context.Context) []listing.Check {
-	row := checked{Node: listing.Optional(c.Server.Name()), Verdict: "ok", Findings: []listing.Finding{}}
+	row := checked{Node: listing.Optional(c.Server.Name()), Kind: listing.KindStore, Verdict: "ok", Findings: []listing.Finding{}}
 	look, err := c.Look(ctx)
 	if err == nil {
 		row.State = stateOf(look)
 		row.RTTMillis, row.OffsetMilli = millis(look.RTT), millis(look.Offset)
+		row.wait(look.VouchesAt)
 		var found store.Checkup
 		found, err = c.Server.Check(ctx)
 		row.Version = listing.Optional(found.Version)
@@ -84,7 +89,7 @@ func (c *Cluster) Checks(ctx context.Context) []listing.Check {
 		}
 	}
 	if err != nil {
-		row.State = listing.NodeDown
+		row.State = failed(err)
 		row.add(store.Finding{Topic: "reach", Mend: true, Text: err.Error()})
 	}
 	return []listing.Check{listing.Check(row)}
@@ -101,6 +106,14 @@ func (c *checked) add(f store.Finding) {
 	c.Findings = append(c.Findings, listing.Finding{Topic: f.Topic, Level: level, Text: f.Text})
 }
 
+// wait adds that the store abstains until then.
+func (c *checked) wait(until time.Time) {
+	if !until.IsZero() {
+		c.Verdict = "wait"
+		c.Findings = append(c.Findings, listing.Finding{Topic: "state", Level: "wait", Text: "no tick starts before " + *listing.Stamp(until.Truncate(time.Second)) + ": " + why})
+	}
+}
+
 // maxOffset is how far the clocks may be apart before it is a finding.
 const maxOffset = 500 * time.Millisecond
 
@@ -111,9 +124,17 @@ func clock(l Look) []store.Finding {
 	return []store.Finding{{Topic: "clock", Mend: true, Text: "its clock is " + l.Offset.Round(time.Millisecond).String() + " ahead of that of this machine: run NTP on both"}}
 }
 
+// failed is the state of a store whose look failed.
+func failed(err error) string {
+	if errors.Is(err, store.ErrUnavailable) {
+		return listing.NodeDown
+	}
+	return listing.NodeRefusing // it is not set up, for example
+}
+
 func stateOf(l Look) string {
 	if l.VouchesAt.IsZero() {
-		return listing.NodeVoting
+		return listing.NodeReady
 	}
 	return listing.NodeAbstaining
 }

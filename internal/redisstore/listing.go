@@ -44,7 +44,7 @@ func NodeRows(all []members.Status) []listing.Node {
 
 func nodeRow(s members.Status) listing.Node {
 	row := listing.Node{
-		Node: s.Name, URL: s.URL, State: nodeState(s), Since: listing.Stamp(s.Since), VouchesAt: listing.Stamp(s.VouchesAt),
+		Node: s.Name, Kind: listing.KindNode, URL: s.URL, State: nodeState(s), Since: listing.Stamp(s.Since), VouchesAt: listing.Stamp(s.VouchesAt),
 		Members: s.Members, Role: listing.Optional(s.Role), Version: listing.Optional(s.Version),
 		RunID: listing.Optional(s.RunID), Embedded: s.Embedded, Persistence: listing.Optional(s.Persistence),
 		Eviction: listing.Optional(s.MaxmemoryPolicy), Warnings: s.Warnings, Why: listing.Optional(s.Why), SealedFor: s.SealedFor,
@@ -88,7 +88,7 @@ func nodeState(s members.Status) string {
 	case len(s.SealedFor) > 0:
 		return "sealed"
 	case errors.Is(s.Err, locking.ErrRefused):
-		return "refusing"
+		return listing.NodeRefusing
 	case s.Blank:
 		return "blank"
 	case s.Vouches:
@@ -105,7 +105,7 @@ func CheckRows(c members.Checkup) []listing.Check {
 	}
 	if len(c.Local) > 0 {
 		rows = append(rows, listing.Check{
-			State: "local", Verdict: members.Fix.String(), Findings: findingRows(c.Local),
+			Kind: "machine", State: "local", Verdict: members.Fix.String(), Findings: findingRows(c.Local),
 		})
 	}
 	return rows
@@ -113,7 +113,7 @@ func CheckRows(c members.Checkup) []listing.Check {
 
 func checkRow(n members.Condition) listing.Check {
 	row := listing.Check{
-		Node: listing.Optional(n.Name), State: nodeState(n.Status), Verdict: "ok", MayRestart: n.MayRestart,
+		Node: listing.Optional(n.Name), Kind: listing.KindNode, State: nodeState(n.Status), Verdict: "ok", MayRestart: n.MayRestart,
 		Findings: findingRows(n.Findings), Version: listing.Optional(n.Version), Persistence: listing.Optional(n.Persistence),
 		Fsync: listing.Optional(n.Fsync), Eviction: listing.Optional(n.MaxmemoryPolicy),
 		MaxMemory: listing.Optional(n.MaxMemory), UsedMemory: listing.Optional(n.UsedMemory),

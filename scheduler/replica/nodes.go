@@ -82,7 +82,7 @@ func (n *nodes) joined(took time.Duration, retried bool) {
 		n.log.Info("ready")
 	case n.formatted.Load():
 		n.log.Warn("new nodes: no tick runs before " + jobs.FormatTick(at.Round(0)) +
-			", since nodes that lost their memory would look the same; `quorate nodes init`, run before the first replica starts, says that nodes are new")
+			", since nodes that lost their memory would look the same; `quorate store init`, run before the first replica starts, says that nodes are new")
 	default:
 		n.log.Warn("nodes that are new or restarted do not vouch yet: no tick runs before " + jobs.FormatTick(at.Round(0)))
 	}

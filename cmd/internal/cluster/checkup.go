@@ -8,7 +8,7 @@ import (
 	"github.com/quorate/quorate/internal/redlock/members"
 )
 
-// A Checkup is the verdict on the nodes.
+// A Checkup is the verdict on the store.
 type Checkup struct {
 	Rows   []listing.Check
 	Advice string // whether the next node may be restarted
@@ -25,6 +25,10 @@ func Judge(nodes int, c members.Checkup) Checkup {
 
 // judgeRows computes the checkup from its rows.
 func judgeRows(rows []listing.Check) Checkup {
+	if len(rows) == 1 && rows[0].Kind == listing.KindStore {
+		one := []listing.Node{{Kind: listing.KindStore, State: rows[0].State}}
+		return Checkup{Rows: rows, Silent: listing.Quorate(one), Unwell: rows[0].Verdict != "ok"}
+	}
 	c := Checkup{Rows: rows, Advice: "no node may be restarted now: too few would vote; quorate nodes says until when"}
 	nodes, answered := 0, 0
 	for _, r := range rows {

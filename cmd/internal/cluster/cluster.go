@@ -1,4 +1,4 @@
-// Package cluster is the cluster as commands see it. A [Cluster] is either the nodes, a
+// Package cluster is the cluster as commands see it. A [Cluster] is either the store, a
 // [Store], or the API of a replica, see [NewServer]. The two differ:
 //
 //	               store                             server
@@ -6,9 +6,10 @@
 //	pause, release need a reason                     every act needs a reason
 //	logs           the last run, or by id or tick    a run by its id
 //	trigger        checks params by this binary      checks params by that replica
-//	nodes check    looks from this machine           looks from where it runs
+//	store check    looks from this machine           looks from where it runs
 //	jobs forget    yes                               no
-//	nodes init     yes                               no
+//	store init     yes                               no
+//	store migrate  yes                               no
 //	nodes change   yes                               no
 package cluster
 
@@ -67,8 +68,10 @@ type Acts interface {
 	Release(ctx context.Context, act acts.Act, token uint64) (taken listing.Lock, warning string, err error)
 }
 
-// About is the cluster's name, and what to do if it has no quorum.
+// About is the cluster's name, and what to do if the store does not answer.
 type About struct{ Name, Remedy string }
+
+const remedy = "Start what is down; quorate store check says what is wrong."
 
 // Cancelled is the result of a cancel.
 type Cancelled struct {

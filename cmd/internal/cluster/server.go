@@ -69,7 +69,7 @@ func (s *server) call(ctx context.Context, method, path string, body, answer any
 	}
 	resp, err := s.http.Do(req)
 	if err != nil {
-		return fmt.Errorf("--server %w: %w; name another replica, or leave out --server to read the nodes", ErrUnreachable, err)
+		return fmt.Errorf("--server %w: %w; name another replica, or leave out --server to read the store", ErrUnreachable, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	reply, err := io.ReadAll(resp.Body)
@@ -86,7 +86,7 @@ func (s *server) call(ctx context.Context, method, path string, body, answer any
 }
 
 // refused converts a problem of the server to the error, and so the exit code, that the
-// nodes would give.
+// store would give.
 func refused(status int, reply []byte) error {
 	var problem struct{ Detail, Code string }
 	if err := json.Unmarshal(reply, &problem); err != nil || problem.Detail == "" {

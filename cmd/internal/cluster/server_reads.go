@@ -14,7 +14,7 @@ import (
 )
 
 func (s *server) About() About {
-	return About{s.host, "Start the nodes that are down; quorate nodes check says what is wrong."}
+	return About{s.host, remedy}
 }
 
 func (s *server) Jobs(ctx context.Context) (list []listing.Job, warning string, err error) {

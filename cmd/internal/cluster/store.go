@@ -81,6 +81,9 @@ func (s *Store) open(ctx context.Context, cfg config.Cluster) (err error) {
 // Close closes the connections.
 func (s *Store) Close() error { return s.kept.Close() }
 
+// OnNodes reports whether everything is kept on Redis nodes.
+func (s *Store) OnNodes() bool { return s.nodes != nil }
+
 // RedisNodes returns the nodes. If everything is kept on one store, doing says what takes
 // nodes.
 func (s *Store) RedisNodes(doing string) (*members.Set, error) {
@@ -94,7 +97,7 @@ func (s *Store) RedisNodes(doing string) (*members.Set, error) {
 // another one.
 func (s *Store) OneStore(doing string) (*onestore.Cluster, error) {
 	if s.one == nil {
-		return nil, failure.Usagef("%s is for one store such as PostgreSQL, and this configuration has Redis nodes: see quorate nodes", doing)
+		return nil, failure.Usagef("%s is for PostgreSQL, and this configuration has Redis nodes", doing)
 	}
 	return s.one, nil
 }
@@ -118,10 +121,6 @@ func served(source config.Source) func(scheduler.JobInfo) (schedule.Schedule, bo
 
 // About implements Cluster.
 func (s *Store) About() About {
-	remedy := "Start the nodes that are down; quorate nodes check says what is wrong."
-	if s.one != nil {
-		remedy = "See that the store answers; quorate store check says what is wrong."
-	}
 	return About{"namespace " + s.namespace, remedy}
 }
 
@@ -158,9 +157,7 @@ func (s *Store) Nodes(ctx context.Context) ([]listing.Node, error) {
 // Check implements Listings.
 func (s *Store) Check(ctx context.Context) (Checkup, error) {
 	if s.nodes == nil {
-		c := judgeRows(s.kept.Checks(ctx))
-		c.Advice = ""
-		return c, nil
+		return judgeRows(s.kept.Checks(ctx)), nil
 	}
 	return Judge(s.nodes.Len(), s.nodes.Check(ctx)), nil
 }

@@ -21,6 +21,9 @@ type Table[R any] struct {
 	// their row. Columns of Drop are left out, in that order, until the others fit.
 	// Then columns of Cut are shortened.
 	Below, Drop, Cut []string
+
+	// Sparse names columns that are left out while all their cells are "-".
+	Sparse []string
 }
 
 // Print writes the listing in the format of the -o flag. On a terminal a table fits the
@@ -65,8 +68,8 @@ func (l Table[R]) Write(w io.Writer, width int, s *Sheet) error {
 	for i, row := range l.Rows {
 		lines[i] = l.Cells(row)
 	}
-	s.grow(append(lines, l.Columns))
-	widths, below := l.layout(s.natural, width)
+	s.grow(lines)
+	widths, below := l.layout(l.withHeadings(s.natural), width)
 	var b strings.Builder
 	if heading := seen(widths); !slices.Equal(heading, s.heading) {
 		s.heading = heading
@@ -95,6 +98,18 @@ func (s *Sheet) grow(lines [][]string) {
 			s.natural[i] = max(s.natural[i], utf8.RuneCountInString(cells[i]))
 		}
 	}
+}
+
+// withHeadings returns the widths of cells and headings; 0 for a column that is left out.
+func (l Table[R]) withHeadings(cells []int) []int {
+	widths, sparse := slices.Clone(cells), l.places(l.Sparse)
+	for i, heading := range l.Columns {
+		widths[i] = max(widths[i], utf8.RuneCountInString(heading))
+		if slices.Contains(sparse, i) && cells[i] <= len("-") {
+			widths[i] = 0
+		}
+	}
+	return widths
 }
 
 // layout returns the width of each column, 0 if it is left out, and which columns are

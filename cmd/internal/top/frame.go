@@ -125,8 +125,8 @@ func helpLines() []textLine {
 		"  ✓ good   ! needs attention   ✕ bad   ▶ running",
 		"",
 		"  The first lines summarize the cluster. Below them are the latest problems,",
-		"  the running jobs, the next ticks, the replicas, and the nodes with votes.",
-		"  More: quorate ticks JOB, logs JOB, nodes check, locks. Times are UTC.",
+		"  the running jobs, the next ticks, the replicas, and the store or its nodes.",
+		"  More: quorate ticks JOB, logs JOB, store check, locks. Times are UTC.",
 	}
 	lines := make([]textLine, len(text))
 	for i, t := range text {

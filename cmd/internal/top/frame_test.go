@@ -107,7 +107,7 @@ func TestTopFrames(t *testing.T) {
 		{"endless", troubled(), 80, 0, false, false},
 	} {
 		v := view{
-			about: cluster.About{Name: "namespace quorate", Remedy: "Start the nodes that are down: quorate nodes check says what each lacks."}, note: "every 2s",
+			about: cluster.About{Name: "namespace quorate", Remedy: "Start the nodes that are down: quorate store check says what each lacks."}, note: "every 2s",
 			width: tc.width, height: tc.height, color: tc.color, help: tc.help, live: tc.height > 0, now: cmdtest.Tick,
 		}
 		lines := tc.data.frame(v)

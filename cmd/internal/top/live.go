@@ -15,7 +15,7 @@ import (
 const pausePerPoll = 9
 
 // A live view shows a cluster on a terminal. One goroutine owns it and handles keys;
-// another polls, so keys never wait for the nodes.
+// another polls, so keys never wait for the store.
 type live struct {
 	screen *screen
 	source cluster.Cluster
@@ -119,7 +119,7 @@ func (l *live) draw() error {
 		color: os.Getenv("NO_COLOR") == "", live: true, help: l.help, note: l.note(),
 	}
 	if l.data.read.IsZero() && l.data.err == nil {
-		return l.screen.draw([]string{textLine{{"quorate top  " + v.about.Name, bold}}.render(width, v.color), "", "reading the nodes …"})
+		return l.screen.draw([]string{textLine{{"quorate top  " + v.about.Name, bold}}.render(width, v.color), "", "reading the store …"})
 	}
 	return l.screen.draw(l.data.frame(v))
 }

@@ -136,7 +136,7 @@ func (d snapshot) replicaRows(now time.Time) section {
 }
 
 func (d snapshot) nodeRows() section {
-	s := section{title: "NODES", few: 5, grid: grid{drop: []int{4}, cut: []int{5, 1}}}
+	s := section{title: nodesTitle(d.nodes), few: 5, grid: grid{drop: []int{4}, cut: []int{5, 1}}}
 	for _, n := range d.nodes {
 		level := levelOf(n.Level())
 		s.rows = append(s.rows, []span{
@@ -149,6 +149,13 @@ func (d snapshot) nodeRows() section {
 		})
 	}
 	return worstFirst(s)
+}
+
+func nodesTitle(rows []listing.Node) string {
+	if len(rows) > 0 && rows[0].Kind == listing.KindStore {
+		return "STORE"
+	}
+	return "NODES"
 }
 
 // latency is the response time of a node.

@@ -67,13 +67,13 @@ func (d snapshot) unknown(v view) []textLine {
 	return lines
 }
 
-// marginLines say how many more nodes may fail.
+// marginLines say how many more nodes may fail, or how the only store is.
 func (d snapshot) marginLines() []textLine {
 	switch {
 	case d.nodesErr != nil && d.err != nil:
 		return nil // d.err says the same
 	case d.nodesErr != nil:
-		return []textLine{sentence(bad, "The votes are unknown: "+failure.Lines(d.nodesErr)[0])}
+		return []textLine{sentence(bad, "The state of the store is unknown: "+failure.Lines(d.nodesErr)[0])}
 	}
 	m := listing.MarginOf(d.nodes)
 	return []textLine{sentence(levelOf(m.Level), m.Brief)}

@@ -126,7 +126,7 @@ func (c census) formatBlank(ctx context.Context, may func(census) bool) (int, er
 		return ours, nil
 	}
 	if !may(c) {
-		return ours, fmt.Errorf("%w: %d of %d nodes are, and are only formatted when all nodes answer or %d are formatted: start the missing nodes, or if they are gone run: quorate nodes init --recover",
+		return ours, fmt.Errorf("%w: %d of %d nodes are, and are only formatted when all nodes answer or %d are formatted: start the missing nodes, or if they are gone run: quorate store init --recover",
 			ErrBlank, blank, c.Len(), c.Quorum())
 	}
 	formatted, err := c.format(ctx, sinceNow)
@@ -191,7 +191,7 @@ func (s *Set) Init(ctx context.Context, recovery bool) error {
 	}
 	if !c.mayFormat() {
 		return noQuorum(ours+blank, s.Len(), append(failures(c.views),
-			errors.New("new nodes are declared together: start the missing ones, or if they are gone run: quorate nodes init --recover")))
+			errors.New("new nodes are declared together: start the missing ones, or if they are gone run: quorate store init --recover")))
 	}
 	_, err := c.format(ctx, sinceNever)
 	if err = join(err, c.declareNew(ctx)); err == nil {

@@ -246,7 +246,7 @@ func TestBlankNodesAreFormattedOnlyWhenSafe(t *testing.T) {
 			if left := blankNodes(t, s); left != c.blank {
 				t.Errorf("%d nodes are blank, want %d", left, c.blank)
 			}
-			if c.blank > 0 && !strings.Contains(err.Error(), "nodes init --recover") {
+			if c.blank > 0 && !strings.Contains(err.Error(), "store init --recover") {
 				t.Errorf("the error does not say what to do: %v", err)
 			}
 		})

@@ -114,6 +114,18 @@ func (s *Store) Migrate(ctx context.Context) ([]Migration, error) {
 	return Migrations()[from:], nil
 }
 
+// Version is the version of the schema, 0 if there is none.
+func (s *Store) Version(ctx context.Context) (version int, err error) {
+	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+		version, err = s.lockSchema(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return 0, s.failure(ctx, "reading the version", err)
+	}
+	return version, nil
+}
+
 // lockSchema returns the version of the schema, which stays until tx ends.
 func (s *Store) lockSchema(ctx context.Context, tx pgx.Tx) (version int, err error) {
 	const lock = `SELECT pg_advisory_xact_lock(hashtextextended('quorate migrate ' || $1, 0))`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -13,21 +14,24 @@ import (
 	"github.com/quorate/quorate/internal/listing"
 )
 
-// errUnwell is the error of nodes check after it has printed its findings.
+// errUnwell is the error of store check after it has printed its findings.
 var errUnwell = errors.New("some findings need attention; see above")
 
-func nodesCheckCommand(a *cli) *cobra.Command {
+func storeCheckCommand(a *cli) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check",
-		Short: "Check each node, and say whether the next one may be restarted",
-		Long: `Check each node: what it would lose in a restart, whether it evicts keys or runs out
-of memory, its clock, its distance, and whether the next node may be restarted while
-a quorum votes without it. Findings say what to do.
+		Short: "Check the store: what it may lose, its clock, its distance, and when to restart it",
+		Long: `Check the store: what it would lose in a crash, a restart or a failover, its clock, its
+distance, and from when on it grants ticks. Findings say what to do.
 
-Exit code 0 if there are no findings and every node votes, 1 if you must act or wait,
-4 if fewer than a quorum answer.`,
-		Example: `  quorate nodes check
-  until quorate nodes check; do sleep 5; done   # then restart the next node`,
+PostgreSQL: its settings, and its standbys. Redis nodes: each node, whether it evicts
+keys or runs out of memory, and whether the next node may be restarted while a quorum
+votes without it.
+
+Exit code 0 if nothing must be done, 1 if you must act or wait, 4 if the store, or a
+quorum of its nodes, does not answer.`,
+		Example: `  quorate store check
+  until quorate store check; do sleep 5; done   # then restart the next Redis node`,
 		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error { return checkCluster(ctx, a, cl) }),
 	}
 	outputFlag(c, a)
@@ -56,7 +60,9 @@ func printCheckup(w io.Writer, c cluster.Checkup, format string) error {
 	if err := checkListing(c.Rows).Print(w, format); err != nil || format == "json" {
 		return err
 	}
-	fmt.Fprintln(w)
+	if c.Advice != "" || slices.ContainsFunc(c.Rows, func(r listing.Check) bool { return len(r.Findings) > 0 }) {
+		fmt.Fprintln(w)
+	}
 	for _, row := range c.Rows {
 		for _, f := range row.Findings {
 			who := "this machine"
@@ -73,6 +79,9 @@ func printCheckup(w io.Writer, c cluster.Checkup, format string) error {
 }
 
 func checkListing(list []listing.Check) output.Table[listing.Check] {
+	if len(list) > 0 && list[0].Kind == listing.KindStore {
+		return oneStoreListing(list)
+	}
 	return output.Table[listing.Check]{
 		Columns: []string{"NODE", "STATE", "VERDICT", "RTT", "OFFSET", "MEMORY", "VERSION", "PERSISTENCE"},
 		Cells: func(r listing.Check) []string {
@@ -84,6 +93,21 @@ func checkListing(list []listing.Check) output.Table[listing.Check] {
 		Rows: list,
 		Drop: []string{"VERSION", "MEMORY", "RTT"},
 		Cut:  []string{"NODE"},
+	}
+}
+
+// oneStoreListing is that of one store, without what only Redis nodes have.
+func oneStoreListing(list []listing.Check) output.Table[listing.Check] {
+	return output.Table[listing.Check]{
+		Columns: []string{"STORE", "STATE", "VERDICT", "RTT", "OFFSET", "VERSION"},
+		Cells: func(r listing.Check) []string {
+			return []string{
+				output.Dash(r.Node), r.State, r.Verdict, output.Millis(r.RTTMillis), output.Millis(r.OffsetMilli), output.Dash(r.Version),
+			}
+		},
+		Rows: list,
+		Drop: []string{"VERSION", "RTT"},
+		Cut:  []string{"STORE"},
 	}
 }
 
