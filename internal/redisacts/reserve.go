@@ -51,10 +51,8 @@ func (a *Acts) reserve(ctx context.Context, doing string, act acts.Act) (reserva
 
 // full is the error for one act too many.
 func (a *Acts) full(act acts.Act) error {
-	if act.Kind == acts.Pause {
-		return acts.TooMany(acts.Pause, a.pauses)
-	}
-	return acts.TooMany(act.Kind, a.most)
+	most, _ := a.limit(act).(int)
+	return acts.TooMany(act.Kind, most)
 }
 
 // limit is how many acts of this kind may be in force, "" for a resume, which has no
@@ -62,7 +60,7 @@ func (a *Acts) full(act acts.Act) error {
 func (a *Acts) limit(act acts.Act) any {
 	switch {
 	case act.Kind.Request():
-		return a.most
+		return act.Kind.Most(a.most)
 	case act.Kind == acts.Pause:
 		return a.pauses
 	}

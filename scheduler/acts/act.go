@@ -28,6 +28,16 @@ func (k Kind) Request() bool {
 	return k == Trigger || k == Backfill || k == Cancel
 }
 
+// Most bounds the open requests beside which another one of the kind is accepted, where open
+// is [MaxOpen]. Cancels have as much room again: a full queue must not keep people from ending
+// what holds it up. It is for implementations.
+func (k Kind) Most(open int) int {
+	if k == Cancel {
+		return 2 * open
+	}
+	return open
+}
+
 // An Act is something that people ask of the whole cluster.
 type Act struct {
 	// ID identifies the act. Default: random. A caller that may have to ask twice chooses
@@ -76,7 +86,7 @@ type Act struct {
 
 // Bounds of acts.
 const (
-	// MaxOpen bounds the open requests.
+	// MaxOpen bounds the open requests; see [Kind.Most].
 	MaxOpen = 1000
 	// MaxBackfill bounds the ticks of one backfill.
 	MaxBackfill = 1000

@@ -48,8 +48,8 @@ func (a *Acts) Do(ctx context.Context, act acts.Act) (acts.Act, error) {
 
 // full is the error for one act too many.
 func (a *Acts) full(act acts.Act, now time.Time) error {
-	if act.Kind.Request() && len(a.requests(now)) >= acts.MaxOpen {
-		return acts.TooMany(act.Kind, acts.MaxOpen)
+	if most := act.Kind.Most(acts.MaxOpen); act.Kind.Request() && len(a.requests(now)) >= most {
+		return acts.TooMany(act.Kind, most)
 	}
 	if act.Kind != acts.Pause {
 		return nil

@@ -232,6 +232,8 @@ func openRequestsAreBounded(b *actsBench) {
 	if open := b.open().Requests; len(open) != b.MaxOpen {
 		b.Errorf("%d requests are open, want %d", len(open), b.MaxOpen)
 	}
+	b.do(acts.Act{ID: "c", Kind: acts.Cancel, Job: jobName, Run: "r"}) // ends what may hold them up
+	b.close("c", "done")
 	b.close("t0", "done")
 	b.do(trigger("more", jobName))
 	all := pause("p", "resuming and pausing always works")

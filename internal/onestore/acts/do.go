@@ -49,7 +49,7 @@ func (s *Store) place(ctx context.Context, act acts.Act) (acts.Act, *store.Txn, 
 		}
 		return known[0], nil, err
 	}
-	if err := s.full(act, lists[2], stamp.Now); err != nil {
+	if err := s.checkLimit(act, lists[2], stamp.Now); err != nil {
 		return act, nil, err
 	}
 	t := &store.Txn{Life: stamp.Life, If: []store.Compare{{Key: id}, {Key: line}}}
@@ -63,11 +63,11 @@ func (s *Store) place(ctx context.Context, act acts.Act) (acts.Act, *store.Txn, 
 	return act, t, put(t, act, append(keys, logKey("audit", act))...)
 }
 
-// full is the error for one act too many beside those in force.
-func (s *Store) full(act acts.Act, inForce []store.Record, now time.Time) error {
-	most, tooMany := s.most, acts.TooMany(act.Kind, s.most)
+// checkLimit returns the error for one act too many beside those in force.
+func (s *Store) checkLimit(act acts.Act, inForce []store.Record, now time.Time) error {
+	most := act.Kind.Most(s.most)
 	if act.Kind == acts.Pause {
-		most, tooMany = s.pauses, acts.TooMany(acts.Pause, s.pauses)
+		most = s.pauses
 	}
 	if act.Kind == acts.Resume || len(inForce) < most {
 		return nil
@@ -77,7 +77,7 @@ func (s *Store) full(act acts.Act, inForce []store.Record, now time.Time) error 
 		return a.Kind == acts.Resume || a.Kind == acts.Pause && a.Line() == act.Line() || a.Kind.Request() && !a.Expires().After(now)
 	})
 	if err == nil && len(all) >= most {
-		err = tooMany
+		err = acts.TooMany(act.Kind, most)
 	}
 	return err
 }
