@@ -42,14 +42,9 @@ func (l *Ledger) remember(record store.Record, s store.Stamp) error {
 	if err != nil {
 		return err
 	}
-	now := time.Now().Round(0)
-	since := now // no replica has noted this life yet
-	switch {
-	case life.Life != s.Life:
-	case life.Since == 0:
-		since = time.Time{} // always
-	default:
-		since = now.Add(time.UnixMilli(life.Since).Sub(s.Now))
+	var since time.Time // always
+	if life, _ = life.Now(s, l.grace); life.Since != 0 {
+		since = time.Now().Round(0).Add(time.UnixMilli(life.Since).Sub(s.Now))
 	}
 	l.memory.Store(&since)
 	return nil
