@@ -13,13 +13,8 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-const (
-	// maxTries bounds the transactions of a TryAcquire.
-	maxTries = 6
-	// maxEarlier is how many claims that have successors are kept without a look at their
-	// leases.
-	maxEarlier = 16
-)
+// maxTries bounds the transactions of a TryAcquire.
+const maxTries = 6
 
 // streamPlain is the stream of plain locks.
 const streamPlain = "lock"
@@ -85,7 +80,7 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 		if !t.unsure {
 			t.begun = time.Now()
 		}
-		v, err := t.read(ctx)
+		v, err := t.readToClaim(ctx)
 		if err != nil {
 			if unknown == nil || !errors.Is(err, store.ErrUnavailable) {
 				return nil, t.unanswered(err)
@@ -125,16 +120,10 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 // read reads what decides on the claim: a tick that may run beside others needs the job's
 // lease and its own, all others need all leases. More may be an entry.
 func (t *try) read(ctx context.Context, more ...store.Key) (view, error) {
-	more = append(more, records.LeaseKey(t.req.Name, records.Claim{}))
 	if !t.Overlaps {
 		return t.l.readAll(ctx, t.req.Name, more...)
 	}
-	more = append(more, t.lease)
-	v, err := t.l.read(ctx, t.req.Name, more...)
-	if err == nil && len(v.claims.Earlier) > maxEarlier {
-		return t.l.readAll(ctx, t.req.Name, more...)
-	}
-	return v, err
+	return t.l.read(ctx, t.req.Name, append(more, records.LeaseKey(t.req.Name, records.Claim{}), t.lease)...)
 }
 
 // decide applies LOCK and COMMIT, and returns the transaction that makes the claim.
@@ -161,15 +150,10 @@ func (t *try) claim(v view, after records.Claims, c records.Claim) store.Txn {
 	if before := v.claims.Streams[t.Stream]; before.Overlaps && records.LeaseKey(t.req.Name, before) != t.lease {
 		after.Earlier = append(after.Earlier, before)
 	}
-	earlier := after.Earlier
-	after.Earlier = nil
-	for _, e := range earlier {
-		k := records.LeaseKey(t.req.Name, e)
-		_, known := v.versions[k]
-		switch {
-		case e.Open() && (!known || v.lasts(k)):
-			after.Earlier = append(after.Earlier, e)
-		case !known:
+	var dropped []store.Key
+	after.Earlier, dropped = v.prune(after.Earlier, t.l.maxPruned())
+	for _, k := range dropped {
+		if _, read := v.versions[k]; !read {
 			txn.Delete = append(txn.Delete, k)
 		}
 	}

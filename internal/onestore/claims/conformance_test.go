@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/store/postgres"
 	"github.com/quorate/quorate/internal/store/storetest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
@@ -29,10 +30,10 @@ const (
 	timeout = 200 * time.Millisecond
 )
 
-// newStore returns a store that was declared new.
+// newStore returns a store that was declared new, with the limits of PostgreSQL.
 func newStore(tb testing.TB) *storetest.Memory {
 	tb.Helper()
-	m := new(storetest.Memory)
+	m := &storetest.Memory{Bounds: new(postgres.Store).Limits()}
 	if err := claims.DeclareNew(tb.Context(), m); err != nil {
 		tb.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package claims
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -79,7 +80,7 @@ func (l *Locker) list(ctx context.Context, r store.Range) ([]store.Record, error
 // forgetClaims applies FORGET, rule N8, until a transaction wins.
 func (l *Locker) forgetClaims(ctx context.Context, name string) (rules.Code, error) {
 	for ctx.Err() == nil {
-		v, err := l.readAll(ctx, name, records.LeaseKey(name, records.Claim{}))
+		v, err := l.readPruned(ctx, name)
 		if err != nil {
 			return "", failed("forgetting "+name, err)
 		}
@@ -99,7 +100,13 @@ func (l *Locker) forgetClaims(ctx context.Context, name string) (rules.Code, err
 			Delete: []store.Key{records.ClaimsKey(name)},
 		}
 		for _, r := range leases { // those of a later claim come with other claims
+			if _, read := v.versions[r.Key]; !read { // it may have tombstones
+				err = errors.Join(err, v.add(r))
+			}
 			v.drop(&txn, r.Key)
+		}
+		if err != nil {
+			return "", failed("forgetting "+name, err)
 		}
 		v.compare(&txn, records.ClaimsKey(name), records.ForgottenKey())
 		v.compareLeases(&txn)

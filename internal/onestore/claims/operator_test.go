@@ -311,3 +311,22 @@ func TestMistakes(t *testing.T) {
 		}
 	})
 }
+
+// A run that was evicted learns why, even if the job has been forgotten since.
+func TestForgetKeepsTheReasonOfAnEviction(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		evicted := w.acquire(beside(w.tick(1)))
+		if _, err := w.l.Evict(w.Context(), "job", 0, "stuck"); err != nil {
+			w.Fatal(err)
+		}
+		w.release(w.acquire(w.tick(2)))
+		if err := w.l.Forget(w.Context(), "job"); err != nil {
+			w.Fatal(err)
+		}
+		err := evicted.Extend(w.Context())
+		if why, ok := errors.AsType[*locking.EvictedError](err); !ok || why.Reason != "stuck" {
+			w.Errorf("Extend = %v, want the reason of the eviction", err)
+		}
+	})
+}

@@ -44,17 +44,23 @@ func (l *Locker) read(ctx context.Context, name string, more ...store.Key) (view
 
 // readAll reads all leases of the name that may count, too.
 func (l *Locker) readAll(ctx context.Context, name string, more ...store.Key) (view, error) {
+	more = append(more, records.LeaseKey(name, records.Claim{}))
 	for {
 		v, err := l.read(ctx, name, more...)
 		if err != nil {
 			return v, err
 		}
-		unread := slices.DeleteFunc(v.claims.LeaseKeys(name), func(k store.Key) bool { _, is := v.versions[k]; return is })
+		unread := v.unread()
 		if len(unread) == 0 {
 			return v, nil
 		}
 		more = append(slices.Clone(more), unread...)
 	}
+}
+
+// unread are the keys of the leases that may count and were not read.
+func (v view) unread() []store.Key {
+	return slices.DeleteFunc(v.claims.LeaseKeys(v.name), func(k store.Key) bool { _, read := v.versions[k]; return read })
 }
 
 func (v *view) add(r store.Record) (err error) {
