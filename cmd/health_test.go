@@ -23,6 +23,8 @@ import (
 // A snapshot is a cluster that stays as it is.
 type snapshot []listing.Node
 
+func (snapshot) NodeKind() string { return listing.KindNode }
+
 func (s snapshot) Nodes(context.Context) []listing.Node        { return s }
 func (snapshot) Checks(context.Context) []listing.Check        { return nil }
 func (snapshot) Locks(context.Context) ([]listing.Lock, error) { return nil, nil }

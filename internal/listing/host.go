@@ -26,8 +26,10 @@ type Host struct {
 	Logger      *slog.Logger
 }
 
-// Nodes are those of a cluster. Each method looks at all of them.
+// Nodes are those of a cluster, or its only store. Each method looks at all of them.
 type Nodes interface {
+	// NodeKind is KindNode, or KindStore for one store, which has no votes.
+	NodeKind() string
 	Nodes(ctx context.Context) []Node
 	Checks(ctx context.Context) []Check
 	Locks(ctx context.Context) ([]Lock, error)

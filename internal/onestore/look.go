@@ -51,6 +51,9 @@ func (c *Cluster) NoteLife(ctx context.Context) error {
 	return claims.NoteLife(ctx, c.Server, c.grace)
 }
 
+// NodeKind implements listing.Nodes.
+func (c *Cluster) NodeKind() string { return listing.KindStore }
+
 // Nodes implements listing.Nodes: the only row is the store.
 func (c *Cluster) Nodes(ctx context.Context) []listing.Node {
 	name := c.Server.Name()

@@ -21,6 +21,9 @@ func (c *Cluster) Control() listing.Control {
 	return listing.Control{Reader: c.Reader(), CheckParams: config.CheckPublished, Evict: listing.EvictFrom(c)}
 }
 
+// NodeKind implements listing.Nodes.
+func (c *Cluster) NodeKind() string { return listing.KindNode }
+
 // Nodes looks at all nodes and lists them.
 func (c *Cluster) Nodes(ctx context.Context) []listing.Node { return NodeRows(c.Set.Inspect(ctx)) }
 

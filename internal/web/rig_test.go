@@ -153,6 +153,8 @@ func (r *rig) evict(_ context.Context, name string, _ locking.Token, reason stri
 // fewNodes are two nodes, one of which is down, and no locks.
 type fewNodes struct{}
 
+func (fewNodes) NodeKind() string { return listing.KindNode }
+
 func (fewNodes) Nodes(context.Context) []listing.Node {
 	return []listing.Node{
 		{Node: "n1", URL: "redis://n1", State: "voting", Members: []string{"n1"}, Warnings: []string{}},

@@ -33,7 +33,11 @@ func lineOf(s listing.Sentence, path string) line { return line{s.Level, s.Text,
 func (all *view) words() []line {
 	lines := append([]line{quorumLine(all.visit, all.nodes)}, all.warningLines()...)
 	if all.unknown != nil {
-		return append(lines, line{listing.Bad, "The state of the replicas is unknown: no quorum of nodes answers.", all.To("/nodes"), all.unknown.Error()})
+		why := "no quorum of nodes answers"
+		if all.OneStore() {
+			why = "the store does not answer"
+		}
+		return append(lines, line{listing.Bad, "The state of the replicas is unknown: " + why + ".", all.To("/nodes"), all.unknown.Error()})
 	}
 	latest := make([]listing.Tick, len(all.entries))
 	for i, e := range all.entries {

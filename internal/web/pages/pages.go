@@ -139,7 +139,7 @@ func (p *Pages) enter(r *http.Request, one sheet) (*visit, *problem.Problem) {
 func (p *Pages) visit(r *http.Request, one sheet) *visit {
 	return &visit{
 		Pages: p, address: address{p.BasePath, r.URL, url.Values{}}, times: times{Now: time.Now(), zone: time.UTC},
-		r: r, sheet: one, Title: one.title, ID: identity.Identity{Address: p.gate.Address(r)},
+		r: r, sheet: one, Title: p.titleOf(one), ID: identity.Identity{Address: p.gate.Address(r)},
 	}
 }
 

@@ -35,12 +35,23 @@ func (v *visit) asOf() time.Time {
 	return v.Stale
 }
 
+// OneStore reports whether one store keeps everything, which has no votes.
+func (v *visit) OneStore() bool { return v.Nodes.NodeKind() == listing.KindStore }
+
+// titleOf is the title of a sheet.
+func (p *Pages) titleOf(s sheet) string {
+	if s.name == "nodes" && p.Nodes.NodeKind() == listing.KindStore {
+		return "Store"
+	}
+	return s.title
+}
+
 // Places lists the entries of the navigation.
 func (v *visit) Places() []place {
 	var list []place
 	for _, s := range v.sheets {
 		if path := strings.TrimSuffix(s.path, "{$}"); path == s.under {
-			list = append(list, place{v.To(path), s.title, s.under == v.sheet.under})
+			list = append(list, place{v.To(path), v.titleOf(s), s.under == v.sheet.under})
 		}
 	}
 	return list
