@@ -49,7 +49,7 @@ var oneStore = promise{
 			{claims + "left.go", "return v, []store.Key{l.t.lease}, nil", "return v, nil, nil"},
 		}},
 		{"store: VOID leaves the way to a late claim", in(claims, "TestClaimThatGaveUpIsVoided"), []edit{
-			{claims + "claim.go", "mine := v.claims.Of(t.Owner)\n", "mine := v.claims.Of(t.Owner)\n\t\tif mine.Owner == \"\" {\n\t\t\treturn nil\n\t\t}\n"},
+			{claims + "void.go", "mine.Owner == \"\" && v.versions[k] != t.compared && ", "mine.Owner == \"\" && "},
 		}},
 		{"store: FORGET keeps no tick", in(claims, "TestForget"), []edit{
 			{claims + "forget.go", "Tick: n.GCTick", "Tick: v.forgotten.Tick"},

@@ -27,9 +27,10 @@ type try struct {
 	lease store.Key
 	begun time.Time // before the first request of the transaction that won, or may have won
 	// unsure: a transaction may have won, or may still win, in the life.
-	unsure bool
-	life   string
-	tokens []uint64 // of all transactions
+	unsure   bool
+	life     string
+	tokens   []uint64 // of all transactions
+	compared uint64   // the version of the claims in the last of them
 }
 
 func newTry(l *Locker, req locking.Request, owner string) *try {
@@ -94,6 +95,7 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 		if refused != nil {
 			return nil, t.refused(ctx, v, refused)
 		}
+		t.compared = v.versions[records.ClaimsKey(t.req.Name)]
 		o, sent, err := t.l.commit(ctx, v, txn)
 		switch {
 		case err != nil && !errors.Is(err, store.ErrUnavailable):
@@ -214,38 +216,4 @@ func (t *try) granted(c records.Claim, h held) (*lease, error) {
 		return nil, &locking.AcquireError{Reason: locking.ErrTooSlow, Name: t.req.Name}
 	}
 	return l, nil
-}
-
-// voidAgain is void in the background. It reports whether to repeat it.
-func (t *try) voidAgain(ctx context.Context) bool { return errors.Is(t.void(ctx), locking.ErrNoQuorum) }
-
-// void ends a try that will never run: rule N6. It writes the claims even if the claim is not
-// there, so that a transaction still under way loses.
-func (t *try) void(ctx context.Context) error {
-	for {
-		v, err := t.l.read(ctx, t.req.Name)
-		if err != nil {
-			return failed("voiding", err)
-		}
-		mine := v.claims.Of(t.Owner)
-		s, _ := rules.Void(v.state(), t.l.node(v), t.Try, false)
-		after := v.after(s)
-		for i, e := range after.Earlier {
-			after.Earlier[i].Void = e.Void || e.Owner == t.Owner && e.Ended == ""
-		}
-		txn := store.Txn{Put: []store.Write{records.Put(records.ClaimsKey(t.req.Name), after)}}
-		for _, token := range t.tokens {
-			if !t.Plain && mine.Ended == "" {
-				txn.Delete = append(txn.Delete, records.EntryKey(t.req.Name, records.Entry{Stream: t.Stream, Tick: t.Tick, Token: token}))
-			}
-		}
-		v.compare(&txn, records.ClaimsKey(t.req.Name))
-		o, _, err := t.l.commit(ctx, v, txn)
-		if err != nil {
-			return failed("voiding", err)
-		}
-		if o.Won {
-			return nil
-		}
-	}
 }

@@ -17,6 +17,7 @@ type Locker struct {
 	// cleaner voids claims that may have been made, or may still be made, by tries that have
 	// given up. Until then such a claim may block a tick that no one runs.
 	cleaner *again.Background
+	voids   chan struct{} // the calls that the cleaner makes at a time
 }
 
 var _ locking.Watcher = (*Locker)(nil)
@@ -27,7 +28,7 @@ func New(s store.Store, cfg Config) (*Locker, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Locker{store: s, cfg: cfg, cleaner: again.NewBackground(cfg.Timeout/4, cfg.CleanFor)}, nil
+	return &Locker{store: s, cfg: cfg, cleaner: again.NewBackground(cfg.Timeout/4, cfg.CleanFor), voids: make(chan struct{}, maxVoids)}, nil
 }
 
 // Close stops voiding claims in the background, and waits for requests in flight. Leases

@@ -1,0 +1,87 @@
+package claims
+
+import (
+	"context"
+	"errors"
+
+	"github.com/quorate/quorate/internal/onestore/records"
+	"github.com/quorate/quorate/internal/rules"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/locking"
+)
+
+// maxVoids bounds the voids that are made in the background at a time. While commits hang,
+// each holds a connection that an extension may need.
+const maxVoids = 2
+
+// voidAgain is void in the background. It reports whether to repeat it.
+func (t *try) voidAgain(ctx context.Context) bool {
+	select {
+	case t.l.voids <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	defer func() { <-t.l.voids }()
+	return errors.Is(t.void(ctx), locking.ErrNoQuorum)
+}
+
+// void ends a try that will never run: rule N6.
+func (t *try) void(ctx context.Context) error {
+	for {
+		v, err := t.l.read(ctx, t.req.Name, t.entryKeys()...)
+		if err != nil {
+			return failed("voiding", err)
+		}
+		txn, needed := t.voiding(v)
+		if !needed {
+			return nil
+		}
+		o, _, err := t.l.commit(ctx, v, txn)
+		if err != nil {
+			return failed("voiding", err)
+		}
+		if o.Won {
+			return nil
+		}
+	}
+}
+
+// voiding is the transaction that voids the claim. If the claim is not there, a transaction
+// that makes it may be under way: so this one writes a record that the other compares, unless
+// that has changed.
+func (t *try) voiding(v view) (txn store.Txn, needed bool) {
+	k := records.ClaimsKey(t.req.Name)
+	mine := v.claims.Of(t.Owner)
+	for _, entry := range t.entryKeys() {
+		if v.versions[entry] > 0 && mine.Ended == "" {
+			txn.Delete = append(txn.Delete, entry)
+		}
+	}
+	if mine.Owner == "" && v.versions[k] != t.compared && len(txn.Delete) == 0 {
+		return txn, false
+	}
+	v.compare(&txn, k)
+	if v.versions[k] == 0 {
+		v.compare(&txn, records.ForgottenKey())
+		txn.Put = []store.Write{records.Put(records.ForgottenKey(), v.forgotten)}
+		return txn, true
+	}
+	s, _ := rules.Void(v.state(), t.l.node(v), t.Try, false)
+	after := v.after(s)
+	for i, e := range after.Earlier {
+		after.Earlier[i].Void = e.Void || e.Owner == t.Owner && e.Ended == ""
+	}
+	txn.Put = []store.Write{records.Put(k, after)}
+	return txn, true
+}
+
+// entryKeys are the keys of the entries that transactions of the try may have made.
+func (t *try) entryKeys() (keys []store.Key) {
+	if t.Plain {
+		return nil
+	}
+	for _, token := range t.tokens {
+		keys = append(keys, records.EntryKey(t.req.Name, records.Entry{Stream: t.Stream, Tick: t.Tick, Token: token}))
+	}
+	return keys
+}
