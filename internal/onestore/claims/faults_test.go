@@ -435,3 +435,35 @@ func TestClaimFoundInAnotherLife(t *testing.T) {
 		}
 	})
 }
+
+// A holder that adds its claim again, as its own lease is still there, overwrites no claim
+// that came in between.
+func TestRejoinComparesTheClaims(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		key := records.ClaimsKey("job")
+		lease := w.acquire(beside(w.tick(1)))
+		w.arrives(store.Txn{Life: "life 0", Delete: []store.Key{key}}) // nothing does that
+		commits := 0
+		w.faults(func(c storetest.Call) error {
+			if c.Method != "Commit" || c.Answered {
+				return nil
+			}
+			switch commits++; commits {
+			case 1: // so the next try reads
+				return errCut
+			case 2:
+				w.arrives(store.Txn{Life: "life 0", Put: []store.Write{records.Put(key, records.Claims{Streams: map[string]records.Claim{
+					"manual": {Stream: "manual", Tick: 1, Token: 1, Owner: "b", Overlaps: true},
+				}})}})
+			}
+			return nil
+		})
+		for lease.Extend(w.Context()) != nil {
+			time.Sleep(time.Second)
+		}
+		if c := w.claims(); c.Streams["manual"].Owner != "b" || len(c.Streams) != 2 {
+			w.Errorf("the claims are %+v, want another one, too", c)
+		}
+	})
+}

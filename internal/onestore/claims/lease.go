@@ -168,10 +168,11 @@ func (l *lease) extendRead(ctx context.Context) (bool, error) {
 	}
 	next := records.Lease{Owner: t.Owner, Token: l.of.Token, Until: n.Now + t.TTL, Evicted: v.evicted(t.lease)}
 	txn := store.Txn{Put: []store.Write{records.Put(t.lease, next)}}
-	if v.claims.Of(t.Owner).Owner == "" {
+	missing := v.claims.Of(t.Owner).Owner == ""
+	if missing {
 		txn.Put = append(txn.Put, l.rejoin(v, s)...)
 	}
-	if v.leases[t.lease].Owner == t.Owner {
+	if !missing && v.leases[t.lease].Owner == t.Owner {
 		v.compare(&txn, t.lease)
 	} else {
 		v.compare(&txn, records.ClaimsKey(t.req.Name))
