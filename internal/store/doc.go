@@ -13,8 +13,8 @@
 //
 //   - Reads and commits are linearizable: a call sees everything that was committed before
 //     it began.
-//   - A commit happens wholly or not at all. If it returns an error, it is unknown whether
-//     it happened, or will happen soon.
+//   - A commit happens wholly or not at all. If the store does not answer, it is unknown
+//     whether it happened, or will happen soon.
 //   - A key never has the same version twice within a life, also after it was deleted.
 //   - Every answer carries the clock of the server that gave it, and its life.
 //

@@ -23,8 +23,8 @@ type Store interface {
 	List(ctx context.Context, ranges ...Range) ([][]Record, Stamp, error)
 
 	// Commit makes the changes of t if the store still has the life and the versions that t
-	// names. It reports whether it did. An error means that this is unknown, unless it
-	// matches [ErrTooLarge] or [ErrLocked]: then nothing was changed.
+	// names. It reports whether it did. After an error that matches [ErrUnavailable] this is
+	// unknown, unless it matches [ErrLocked]. After any other error nothing was changed.
 	Commit(ctx context.Context, t Txn) (Outcome, error)
 
 	// Limits are those of a transaction.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/quorate/quorate/internal/store"
 )
@@ -159,8 +160,8 @@ func refusesWrongTransactions(b *bench) {
 		{Put: []store.Write{put(store.Key{Name: "x"}, `1`)}},
 	} {
 		t.Life = life
-		if o, err := b.store.Commit(b.Context(), t); err == nil {
-			b.Errorf("Commit(%+v) = %+v, want an error", t, o)
+		if o, err := b.store.Commit(b.Context(), t); err == nil || errors.Is(err, store.ErrUnavailable) {
+			b.Errorf("Commit(%+v) = %+v, %v, want an error that trying again cannot help", t, o, err)
 		}
 	}
 	b.wants(x, "")
@@ -176,6 +177,24 @@ func endedContextIsAnError(b *bench) {
 	for _, err := range []error{read, list, commit} {
 		if !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
 			b.Errorf("with an ended context: %v, want %v joined with %v", err, store.ErrUnavailable, context.Canceled)
+		}
+	}
+}
+
+// errorsSayIfUnknown ends the contexts of commits at some moment of their way. Only an error
+// that says that the store did not answer may hide a commit.
+func errorsSayIfUnknown(b *bench) {
+	for round := range max(20, b.backend.Rounds/10) {
+		k := key("x", fmt.Sprint(round))
+		_, life := b.read(k)
+		ctx, cancel := context.WithTimeout(b.Context(), time.Duration(round)*50*time.Microsecond)
+		o, err := b.store.Commit(ctx, store.Txn{Life: life, Put: []store.Write{put(k, `1`)}})
+		cancel()
+		switch {
+		case err == nil && o.Won:
+			b.wants(k, `1`)
+		case !errors.Is(err, store.ErrUnavailable):
+			b.wants(k, "")
 		}
 	}
 }

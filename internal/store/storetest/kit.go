@@ -46,6 +46,7 @@ func checks() []check {
 		{"RefusesWhatIsTooLarge", refusesWhatIsTooLarge},
 		{"RefusesWrongTransactions", refusesWrongTransactions},
 		{"EndedContextIsAnError", endedContextIsAnError},
+		{"ErrorsSayIfUnknown", errorsSayIfUnknown},
 		{"CountsExactly", countsExactly},
 		{"ComparedIsLocked", comparedIsLocked},
 		{"ListsOneMoment", listsOneMoment},

@@ -203,6 +203,13 @@ func plantsInTransactions() []plant {
 		{"commits for a caller that has gone", "EndedContextIsAnError", mutant{commit: func(m *Memory, ctx context.Context, t store.Txn) (store.Outcome, error) {
 			return m.Commit(context.WithoutCancel(ctx), t)
 		}}},
+		{"denies a commit that was too late", "ErrorsSayIfUnknown", mutant{commit: func(m *Memory, ctx context.Context, t store.Txn) (store.Outcome, error) {
+			o, err := m.Commit(context.WithoutCancel(ctx), t)
+			if ctx.Err() != nil {
+				return store.Outcome{}, store.ErrTooLarge
+			}
+			return o, err
+		}}},
 	}
 }
 
