@@ -293,3 +293,26 @@ func TestReadingIsOneCall(t *testing.T) {
 		t.Errorf("%d calls, want 1", calls)
 	}
 }
+
+// A change that the store does not answer ends with its context, also between two tries.
+func TestChangeEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(&storetest.Memory{Fault: func(_ context.Context, c storetest.Call) error {
+			if c.Method == "Commit" {
+				return errLost
+			}
+			return nil
+		}})
+		for n := range 20 {
+			limit := time.Duration(5*n+5) * time.Millisecond
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			begun := time.Now()
+			_, err := s.Do(ctx, trigger(fmt.Sprint(n)))
+			if took := time.Since(begun); !errors.Is(err, context.DeadlineExceeded) || took != limit {
+				t.Errorf("Do with %v = %v, after %v", limit, err, took)
+			}
+			cancel()
+		}
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/acts"
@@ -53,7 +54,7 @@ func (s *Store) change(ctx context.Context, doing string, decide func() (*store.
 		case err != nil:
 			last, unknown = err, ", which may still be done: check quorate audit before you retry"
 		}
-		time.Sleep(rand.N(min(time.Millisecond<<n, maxPause)))
+		again.After(ctx, rand.N(min(time.Millisecond<<n, maxPause)))
 	}
 	return failed(doing+unknown, last)
 }

@@ -5,14 +5,19 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
+
+// maxUnanswered is the try after which no answer ends a Record.
+const maxUnanswered = 3
 
 // Record implements [ledger.Store]. The owner of an entry is the call that wrote it, so a
 // call whose answer was lost recognizes its entry.
@@ -22,7 +27,7 @@ func (l *Ledger) Record(ctx context.Context, e ledger.Entry) (first bool, err er
 		Owner: rand.Text(), Rank: e.Rank(), Note: ledger.EncodeNote(e),
 	}
 	doing := "recording a tick of " + e.Job
-	for range tries {
+	for n := range tries {
 		t, done, err := l.recording(ctx, doing, e.Job, own)
 		switch {
 		case err != nil:
@@ -33,11 +38,17 @@ func (l *Ledger) Record(ctx context.Context, e ledger.Entry) (first bool, err er
 			return false, nil
 		}
 		first = t.If[0].Version == 0
-		if won, err := l.commit(ctx, doing, t); err == nil && won {
+		won, err := l.commit(ctx, doing, t)
+		switch {
+		case won:
 			if first && l.added.due(e.Job, l.keep/10) {
 				_ = l.trim(ctx, e.Job, l.keep-l.keep/10, 0) // or the next time
 			}
 			return first, nil
+		case err != nil && (n >= maxUnanswered || !errors.Is(err, store.ErrUnavailable)):
+			return false, err
+		case err != nil:
+			again.After(ctx, time.Second<<n/8)
 		}
 	}
 	return false, outrun(doing)
