@@ -62,12 +62,12 @@ interop: deps ## foreign Redlock clients and ours exclude each other
 
 .PHONY: browser
 browser: ## the dashboard in Chromium, at a cluster of real processes
-	@.ci/deps redis-server chromium
+	@.ci/deps redis-server postgres chromium
 	cd internal/browser && go test -count=1 -v .
 
 .PHONY: gallery
 gallery: ## write the pictures of docs/gallery anew
-	@.ci/deps redis-server chromium
+	@.ci/deps redis-server postgres chromium
 	cd internal/browser && go test -count=1 -v -run TestGallery . -args -gallery=$(CURDIR)/docs/gallery
 
 .PHONY: race

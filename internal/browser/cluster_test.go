@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorate/quorate/cmd"
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/store/postgres/pgtest"
 	"github.com/quorate/quorate/scheduler/identity"
 )
 
@@ -23,10 +24,11 @@ const password = "correct horse battery"
 // stored makes what the configuration holds of the password: it takes a while.
 var stored = sync.OnceValues(func() (string, error) { return identity.HashPassword(password) })
 
-// A cluster is five nodes, a sink, and three replicas.
+// A cluster is five nodes or a PostgreSQL, a sink, and three replicas.
 type cluster struct {
 	t        *testing.T
 	nodes    []*redistest.Server
+	db       *pgtest.Server // nil: there are nodes
 	sink     *redistest.Server
 	config   string
 	replicas map[string]*process
@@ -36,9 +38,16 @@ type cluster struct {
 // newCluster prepares one with the jobs; SINK among them is the address of the sink.
 func newCluster(t *testing.T, jobs string) *cluster {
 	t.Helper()
-	c := &cluster{t: t, nodes: redistest.StartN(t, 5), sink: redistest.Start(t), replicas: map[string]*process{}, urls: map[string]string{}}
-	c.config = c.write("config.yaml", jobs)
-	c.init()
+	c := &cluster{t: t, nodes: redistest.StartN(t, 5)}
+	c.init(jobs)
+	return c
+}
+
+// newClusterOnPostgres does so on PostgreSQL.
+func newClusterOnPostgres(t *testing.T, jobs string) *cluster {
+	t.Helper()
+	c := &cluster{t: t, db: pgtest.Start(t)}
+	c.init(jobs)
 	return c
 }
 
@@ -52,11 +61,22 @@ func (c *cluster) write(name, jobs string) (path string) {
 	return path
 }
 
-// init lets the nodes begin.
-func (c *cluster) init() {
+// init lets the store begin.
+func (c *cluster) init(jobs string) {
+	c.t.Helper()
+	c.sink, c.replicas, c.urls = redistest.Start(c.t), map[string]*process{}, map[string]string{}
+	c.config = c.write("config.yaml", jobs)
+	if c.db != nil {
+		c.does("store", "migrate")
+	}
+	c.does("store", "init")
+}
+
+// does runs a command.
+func (c *cluster) does(command ...string) {
 	c.t.Helper()
 	var out bytes.Buffer
-	if code := (cmd.App{Registry: registry(), Out: &out, Err: &out}).Exec(c.t.Context(), []string{"store", "init", "-c", c.config}); code != 0 {
+	if code := (cmd.App{Registry: registry(), Out: &out, Err: &out}).Exec(c.t.Context(), append(command, "-c", c.config)); code != 0 {
 		c.t.Fatal(out.String())
 	}
 }
@@ -68,7 +88,12 @@ func (c *cluster) text(jobs string) string {
 		c.t.Fatal(err)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "namespace: shop\nredis:\n  node_timeout: 1s\n  restart_grace: 12s\n  nodes:\n")
+	b.WriteString("namespace: shop\n")
+	if c.db != nil {
+		fmt.Fprintf(&b, "postgres: {url: %q, failover_grace: 12s}\n", c.db.URL())
+	} else {
+		b.WriteString("redis:\n  node_timeout: 1s\n  restart_grace: 12s\n  nodes:\n")
+	}
 	for i, s := range c.nodes {
 		fmt.Fprintf(&b, "    - {name: redis-%d, url: %q}\n", i+1, s.URL())
 	}

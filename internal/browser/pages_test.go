@@ -21,13 +21,23 @@ var attempts string
 // TestDashboard is a walk through the dashboard of a cluster that is well.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
-	c, home := newShop(t)
+	c, home := newShop(t, newCluster)
 	browser := startBrowser(t)
 	t.Run("acts", func(t *testing.T) { testActs(t, browser, home) })
 	t.Run("live", func(t *testing.T) { testLive(t, browser, c, home) })
 	t.Run("refused", func(t *testing.T) { testRefused(t, browser, home) })
 	t.Run("keyboard", func(t *testing.T) { testKeyboard(t, browser, home) })
 	t.Run("pages", func(t *testing.T) { testPages(t, browser, home) }) // last: all that the others did is on them
+}
+
+// TestDashboardOnPostgres is that part of the walk which meets the store.
+func TestDashboardOnPostgres(t *testing.T) {
+	t.Parallel()
+	c, home := newShop(t, newClusterOnPostgres)
+	browser := startBrowser(t)
+	t.Run("acts", func(t *testing.T) { testActs(t, browser, home) })
+	t.Run("live", func(t *testing.T) { testLive(t, browser, c, home) })
+	t.Run("pages", func(t *testing.T) { testPages(t, browser, home) })
 }
 
 // testPages looks at every page with everything that somebody could have written into

@@ -1,13 +1,16 @@
 package browser_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
 
+	onestore "github.com/quorate/quorate/internal/onestore/ledger"
 	"github.com/quorate/quorate/internal/redisledger"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/store/postgres"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -26,15 +29,36 @@ var shopJobs = fmt.Sprintf(`jobs:
 `, hostile)
 
 // newShop starts a cluster whose first replica is at home.
-func newShop(t *testing.T) (c *cluster, home string) {
+func newShop(t *testing.T, begin func(*testing.T, string) *cluster) (c *cluster, home string) {
 	t.Helper()
-	c = newCluster(t, shopJobs)
+	c = begin(t, shopJobs)
 	c.attack()
 	c.start("web-1", "web-2", "web-3")
 	return c, c.urls["web-1"]
 }
 
-// ledger opens the nodes as a replica does.
+// A shelf takes what replicas publish and record.
+type shelf struct {
+	publish func(context.Context, []scheduler.JobInfo) error
+	record  func(context.Context, ledger.Entry) (bool, error)
+}
+
+// shelf opens the store as a replica does.
+func (c *cluster) shelf() shelf {
+	c.t.Helper()
+	if c.db != nil {
+		s, err := postgres.Open(c.t.Context(), postgres.Config{URL: c.db.URL(), Schema: "shop"})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		c.t.Cleanup(s.Close)
+		return shelf{onestore.NewRoster(s).Publish, onestore.New(s, 12*time.Second).Record}
+	}
+	l := redisledger.New(c.set())
+	return shelf{l.Publish, l.Record}
+}
+
+// set opens the nodes as a replica does.
 func (c *cluster) set() *members.Set {
 	c.t.Helper()
 	cfg := members.Config{Namespace: "shop", Timeout: time.Second, TTL: 5 * time.Second, Grace: 12 * time.Second}
@@ -56,12 +80,12 @@ func (c *cluster) set() *members.Set {
 // of its tick: whoever can write to the nodes can do that.
 func (c *cluster) attack() {
 	c.t.Helper()
-	store, now := redisledger.New(c.set()), time.Now().Truncate(time.Millisecond)
+	shelf, now := c.shelf(), time.Now().Truncate(time.Millisecond)
 	job := scheduler.JobInfo{Name: hostile, Schedule: "@every 1h", Timezone: "UTC", Func: hostile, Tags: []string{hostile}, Replica: hostile, Published: now}
-	if err := store.Publish(c.t.Context(), []scheduler.JobInfo{job}); err != nil {
+	if err := shelf.publish(c.t.Context(), []scheduler.JobInfo{job}); err != nil {
 		c.t.Fatal(err)
 	}
-	_, err := store.Record(c.t.Context(), ledger.Entry{
+	_, err := shelf.record(c.t.Context(), ledger.Entry{
 		Job: hostile, Tick: now.Add(-time.Minute), Trigger: ledger.BySchedule, Replica: hostile, Outcome: ledger.Missed, Reason: ledger.TextReason(hostile),
 	})
 	if err != nil {
