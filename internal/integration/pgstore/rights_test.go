@@ -46,9 +46,9 @@ func leastPrivileges(t *testing.T, w *world) {
 	c := connect(t, w.urlAs("replica"))
 	quoted := pgx.Identifier{schema}.Sanitize()
 	for _, statement := range []string{
-		`SELECT * FROM S.records`, `SELECT * FROM S.claims`, `SELECT * FROM S.ledger`, `SELECT * FROM S.migrations`,
-		`INSERT INTO S.claims VALUES ('claim', 'x', '', 1, '1')`, `UPDATE S.records SET version = 1`, `DELETE FROM S.leases`,
-		`TRUNCATE S.entries`, `SELECT nextval('S.versions')`, `SELECT setval('S.versions', 1)`, `DROP TABLE S.records`,
+		`SELECT * FROM S.records`, `SELECT * FROM S.ledger`, `SELECT * FROM S.migrations`,
+		`INSERT INTO S.records VALUES ('claim', 'x', '', 1, '1')`, `UPDATE S.records SET version = 1`, `DELETE FROM S.records`,
+		`TRUNCATE S.records`, `SELECT nextval('S.versions')`, `SELECT setval('S.versions', 1)`, `DROP TABLE S.records`,
 		`CREATE TABLE S.mine ()`, `SELECT S.life(false)`, `SELECT S.prepare_commit(0)`,
 	} {
 		if _, err := c.Exec(t.Context(), strings.ReplaceAll(statement, "S.", quoted+".")); err == nil {

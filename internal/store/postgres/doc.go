@@ -13,8 +13,8 @@
 //
 // # Tables
 //
-// The table "records" has partitions for claims, leases and entries of the ledger, and one for
-// all others. The views "runs" and "ticks" have the ledger with typed columns.
+// The table "records" has all records, by kind, name and sub. The views "runs" and "ticks" have
+// the ledger with typed columns.
 //
 // # Transactions
 //

@@ -1,4 +1,4 @@
--- The tables: claims, leases, entries of the ledger, and all others; "records" is all of them.
+-- The table of all records, the sequence of their versions, and the steps made so far.
 -- Arguments: none. Runs with the schema as search_path.
 
 CREATE TABLE records (
@@ -8,13 +8,9 @@ CREATE TABLE records (
     version bigint NOT NULL,
     value   json NOT NULL, -- not jsonb: every byte is kept
     PRIMARY KEY (kind, name, sub)
-) PARTITION BY LIST (kind);
-
--- Room in each page, so that an update need not touch the index.
-CREATE TABLE claims   PARTITION OF records FOR VALUES IN ('claim') WITH (fillfactor = 70);
-CREATE TABLE leases   PARTITION OF records FOR VALUES IN ('lease') WITH (fillfactor = 70);
-CREATE TABLE entries  PARTITION OF records FOR VALUES IN ('entry') WITH (fillfactor = 90);
-CREATE TABLE others   PARTITION OF records DEFAULT WITH (fillfactor = 80);
+) WITH (fillfactor = 75, autovacuum_vacuum_scale_factor = 0.05);
+-- Claims and leases change at every tick: with room in its page, an update does not touch the
+-- index. There is one table, since a statement on partitions locks and plans each of them.
 
 -- A sequence never goes back, also if a transaction fails or a record is deleted.
 CREATE SEQUENCE versions AS bigint;

@@ -24,11 +24,11 @@ $$;
 CREATE FUNCTION is_running(job text, owner text) RETURNS boolean
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $$
     SELECT EXISTS (
-        SELECT FROM claims c
+        SELECT FROM records c
         CROSS JOIN LATERAL (
             SELECT s.value AS claim FROM json_each(c.value -> 'streams') s
             UNION ALL SELECT e.value FROM json_array_elements(c.value -> 'earlier') e) o
-        JOIN leases l ON l.kind = 'lease' AND l.name = c.name AND l.sub =
+        JOIN records l ON l.kind = 'lease' AND l.name = c.name AND l.sub =
             CASE WHEN o.claim ->> 'overlaps' IS NULL THEN ''
             ELSE concat(o.claim ->> 'stream', ' ', lpad(o.claim ->> 'tick', 13, '0')) END
         WHERE c.kind = 'claim' AND c.name = job AND c.sub = '' AND o.claim ->> 'owner' = owner
@@ -48,14 +48,14 @@ SELECT
     CASE WHEN l.state = 'interrupted' THEN l.state WHEN n.reason IS NOT NULL THEN n.reason ->> 'c'
         WHEN e.kind = 'L' AND n.outcome IS DISTINCT FROM 'lease_lost' THEN 'late_end' END AS reason,
     n.trigger, n.replica, from_millis(n.started) AS started, from_millis(n.finished) AS finished, n.tries, n.error, n.parent
-FROM entries r
-LEFT JOIN others p ON p.kind = 'log' AND p.name = r.name AND p.sub = '' -- what was dropped of the job
+FROM records r
+LEFT JOIN records p ON p.kind = 'log' AND p.name = r.name AND p.sub = '' -- what was dropped of the job
 CROSS JOIN LATERAL json_to_record(without_zeros(r.value))
     AS e(kind text, stream text, tick bigint, token bigint, owner text, rank int, note json)
 CROSS JOIN LATERAL json_to_record(CASE WHEN json_typeof(e.note) = 'object' THEN e.note ELSE '{}' END)
     AS n(tick bigint, outcome text, reason json, trigger text, replica text, started bigint, finished bigint, tries int, error text, parent text)
 CROSS JOIN LATERAL (SELECT CASE WHEN e.kind = 'S' THEN CASE WHEN is_running(r.name, e.owner) THEN 'running' ELSE 'interrupted' END END AS state) l
-WHERE r.kind = 'entry' -- as all are: it lets the index find a job
+WHERE r.kind = 'entry'
     AND (e.kind <> 'N' OR e.tick > coalesce((p.value ->> 'trimmed')::bigint, 0));
 
 -- runs has one row for each run. Place is the tick's place in its stream: in "schedule" the
