@@ -35,6 +35,9 @@ var postgres = promise{
 		{"finish: an end does not lock the claim", in(finishTests, "TestRules"), []edit{
 			{pgFinish, "PERFORM lock_record('claim', job, '', false);", "NULL;"},
 		}},
+		{"finish: the entry stays open", in("internal/integration/pgcampaign", "TestCampaignFinish").saying("effects"), []edit{
+			{pgFinish, "CASE ending WHEN 'OK' THEN 'F' ELSE 'R' END", "'S'"},
+		}},
 		{"finish: the engine asks not what has committed", in(finishTests, "TestEngine"), []edit{
 			{"scheduler/internal/attempt/tries.go", "if x.settle() {", "if false {"},
 		}},

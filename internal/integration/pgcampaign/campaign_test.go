@@ -75,16 +75,22 @@ func newCampaign(t *testing.T) *campaign {
 func (c *campaign) begin(url string) {
 	c.t.Helper()
 	var text strings.Builder
-	fmt.Fprintf(&text, `namespace: campaign
+	for _, j := range allJobs() {
+		fmt.Fprintf(&text, "  %s: {func: exec, %sparams: {command: [sh, -c, 'sleep %s; echo \"$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA $QUORATE_JOB\" >> %s']}}\n", j.name, j.more, j.sleep, c.sink)
+	}
+	c.beginWith(url, text.String(), len(allJobs()))
+}
+
+// beginWith does so with other jobs.
+func (c *campaign) beginWith(url, jobs string, count int) {
+	c.t.Helper()
+	text := fmt.Sprintf(`namespace: campaign
 postgres: {url: %q, failover_grace: %s, timeout: %s}
 lock: {ttl: %s, safety_margin: 1200ms}
 log: {format: json}
 jobs:
-`, url, grace, timeout, ttl)
-	for _, j := range allJobs() {
-		fmt.Fprintf(&text, "  %s: {func: exec, %sparams: {command: [sh, -c, 'sleep %s; echo \"$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA $QUORATE_JOB\" >> %s']}}\n", j.name, j.more, j.sleep, c.sink)
-	}
-	if err := os.WriteFile(c.config, []byte(text.String()), 0o600); err != nil {
+%s`, url, grace, timeout, ttl, jobs)
+	if err := os.WriteFile(c.config, []byte(text), 0o600); err != nil {
 		c.t.Fatal(err)
 	}
 	must(c.t, "store", "migrate", "-c", c.config)
@@ -94,7 +100,7 @@ jobs:
 	}
 	c.ready()
 	eventually(c.t, "the jobs are published", func() bool {
-		return strings.Count(must(c.t, "jobs", "-c", c.config, "-o", "json"), `"schedule"`) >= len(allJobs())
+		return strings.Count(must(c.t, "jobs", "-c", c.config, "-o", "json"), `"schedule"`) >= count
 	})
 }
 

@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 func registry() *jobs.Registry {
 	r := jobs.NewRegistry()
 	execjob.Register(r)
+	jobs.Register(r, "transfer", transfer)
 	return r
 }
 
