@@ -31,7 +31,7 @@ type Store interface {
 	Limits() Limits
 }
 
-// A Kind is a family of records. Stores may keep each kind in a table of its own.
+// A Kind is a family of records.
 type Kind string
 
 // The kinds, and what Name and Sub are in their keys.
@@ -46,11 +46,6 @@ const (
 	Sets    Kind = "set"     // sets of jobs: a hash
 	Cluster Kind = "cluster" // what concerns all: its life, what was forgotten
 )
-
-// Kinds lists all kinds.
-func Kinds() []Kind {
-	return []Kind{Claims, Leases, Entries, Logs, Jobs, Members, Acts, Sets, Cluster}
-}
 
 // A Key names a record. Keys of a kind are ordered by Name, then Sub, both by bytes. Neither
 // contains a zero byte.

@@ -55,6 +55,11 @@ func leastPrivileges(t *testing.T, w *world) {
 			t.Errorf("a replica may %s", statement)
 		}
 	}
+	w.exec(t, `CREATE ROLE stranger LOGIN PASSWORD 'hush'`)
+	if _, _, err := w.openIn(t, schema, w.urlAs("stranger")).Read(t.Context(), keyX); !errors.Is(err, store.ErrNotReady) ||
+		!strings.Contains(err.Error(), "GRANT") || strings.Contains(err.Error(), "durable") {
+		t.Errorf("a role without rights reads: %v, want %v and what to do", err, store.ErrNotReady)
+	}
 	s := w.openIn(t, schema, w.urlAs("replica")+"&pool_max_conns=1")
 	write(t, s, `1`)
 	const trap = `CREATE TEMP TABLE records (kind text, name text, sub text, version bigint, value json);

@@ -93,7 +93,7 @@ func (w *world) inSQL(act acts.Act, end error) error {
 	if _, err := tx.ExecContext(w.Context(), "INSERT INTO orders VALUES (1)"); err != nil {
 		return err
 	}
-	if _, err := sqlacts.Trigger(w.Context(), tx.ExecContext, postgres.DefaultSchema, act); err != nil || end != nil {
+	if _, err := sqlacts.Trigger(w.Context(), tx.ExecContext, "", act); err != nil || end != nil {
 		return errors.Join(err, end)
 	}
 	return tx.Commit()

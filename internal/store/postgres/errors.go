@@ -56,7 +56,7 @@ func (s *Store) failure(ctx context.Context, call string, err error) error {
 	case c == duplicateSchema:
 		return fmt.Errorf("postgres: %s: %w: %w", call, store.ErrNotReady, err)
 	case c == insufficientRights:
-		return fmt.Errorf("postgres: %s: %w: the role lacks rights, or this service hides its timeline: see `quorate store migrate --print` and `durable` (%w)", call, store.ErrNotReady, err)
+		return fmt.Errorf("postgres: %s: %w: %s (%w)", call, store.ErrNotReady, aboutRights(err), err)
 	case c == lockNotAvailable:
 		kind = store.ErrLocked
 	case c == readOnly && s.owned:
@@ -72,6 +72,16 @@ func (s *Store) failure(ctx context.Context, call string, err error) error {
 		err = fmt.Errorf("%w: %w", kind, err)
 	}
 	return fmt.Errorf("postgres: %s: %w", call, err)
+}
+
+// aboutRights says what to do about a missing right. PostgreSQL names the object.
+func aboutRights(err error) string {
+	for _, function := range []string{"pg_control_system", "pg_current_wal_insert_lsn", "pg_walfile_name"} {
+		if strings.Contains(err.Error(), function) {
+			return "this service hides its timeline: allow the owner of the schema to call " + function + ", or read about `durable`"
+		}
+	}
+	return "the role lacks rights: the GRANT statements of `quorate store migrate --print --role` give them"
 }
 
 // oneLine is an error of pgx in one line. pgx says on a line each how it failed to connect to

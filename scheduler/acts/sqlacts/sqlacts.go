@@ -31,9 +31,10 @@ import (
 
 // Trigger asks for one run of act.Job, the key of a job, and returns the ID of the request.
 // The transaction is given by its method exec: ExecContext of a sql.Tx, or Exec of a pgx.Tx.
-// The schema is that of Quorate's tables.
+// The schema is that of Quorate's tables, by default "quorate".
 //
-// Trigger takes ID, By, Reason, Within and Params of the act. A replica sees the request
+// Trigger takes ID, By, Reason, Within and Params of the act. The audit log adds the role of
+// the session to By, as in "ann as app". A replica sees the request
 // within seconds of the commit; Within counts from then. Asking again with the ID has no
 // effect.
 //
@@ -55,7 +56,7 @@ func Trigger[Result any](
 	if len(act.Params) > 0 {
 		params = string(act.Params)
 	}
-	function := `"` + strings.ReplaceAll(schema, `"`, `""`) + `".trigger_job`
+	function := `"` + strings.ReplaceAll(cmp.Or(schema, "quorate"), `"`, `""`) + `".trigger_job`
 	_, err = exec(ctx, "SELECT "+function+"($1::text, $2::text::json, $3::text, $4::text, $5::text, $6::text::interval)",
 		act.Job, params, act.ID, act.By, act.Reason, fmt.Sprintf("%d microseconds", act.Within.Microseconds()))
 	return act.ID, refusal(act, err)

@@ -1,12 +1,12 @@
--- The functions that replicas call. They run with the rights of their owner. They loop over
--- keys rather than join, with settings that make each lookup one of the index: planned once
--- in a session, and right also if the tables grow meanwhile.
+-- The functions that replicas call. They run with the rights of their owner. They look up one
+-- key at a time, and the settings force index scans: the cached plan stays good while the
+-- table grows.
 -- Arguments: none. Runs with the schema as search_path, which the functions keep.
 
--- life names the stretch in which this server forgets nothing: its system identifier and
--- its timeline. A standby has no life: what it says may be old. The identifier is read from
--- a file, and never changes while the server runs: so a session reads it once. (Behind
--- PgBouncer that is a session of PgBouncer, which stays with one server, too.)
+-- life names the stretch in which this server forgets nothing, by its system identifier and
+-- timeline. A standby has no life: its answers may be old. The identifier comes from a file
+-- and never changes while the server runs, so a session reads it once. (Behind PgBouncer that
+-- is a session of PgBouncer, which stays with one server, too.)
 -- Arguments: durable is true where the service promises that no failover forgets anything.
 CREATE FUNCTION life(durable boolean) RETURNS text
 LANGUAGE plpgsql VOLATILE AS $$
@@ -114,8 +114,8 @@ END $$;
 -- commit_records makes a transaction if the server has its life and the versions it names.
 -- All its keys are locked before the first is compared, and each statement sees what was
 -- committed before it: so what it compares cannot change until it ends. Keys that it only
--- compares are shared: those that every claim compares would else let only one claim at a
--- time reach the disk.
+-- compares are shared. Otherwise the keys that every claim compares would let only one claim
+-- at a time reach the disk.
 -- Arguments: the life, durable as of life, the patience in milliseconds, and for each key
 -- what to do ("if" is nothing, "put" or "delete"), its parts, the version it has to have
 -- (-1: any), and the value to put. The keys are in order, so that transactions never wait

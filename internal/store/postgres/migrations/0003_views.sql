@@ -1,5 +1,5 @@
 -- The views "runs" and "ticks": the ledger with typed columns, for people and their tools.
--- Did last night's run succeed?
+-- For example, did last night's run succeed?
 --     SELECT outcome, reason, error FROM quorate.ticks WHERE job = 'report' ORDER BY tick DESC LIMIT 1;
 -- Arguments: none. Runs with the schema as search_path.
 

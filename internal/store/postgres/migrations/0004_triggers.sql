@@ -2,8 +2,8 @@
 -- Arguments: none. Runs with the schema as search_path, which the function keeps.
 
 -- trigger_job asks for one run of a job if the transaction of the caller commits, and
--- returns the ID of the request. It only queues the request: replicas give it its place
--- among the others. So it waits for no other transaction, unless that one uses the same ID.
+-- returns the ID of the request. It only queues the request: a replica orders it later. So it
+-- never blocks on other transactions, except one with the same ID.
 -- Arguments: the key of the job; a JSON object that overrides its params, key by key; the
 -- ID, by default a random one (asking again with a known ID has no effect); who asks (the role
 -- of the session is added), and why; and how long after replicas see it the run may start.
