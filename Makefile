@@ -153,7 +153,7 @@ promotions: deps ## PostgreSQL at full length: faults, standbys that are promote
 
 .PHONY: bench
 bench: ## measure this project beside its peers and write docs/performance.md (ARGS="-only claims" shows one row)
-	@.ci/deps redis-server
+	@.ci/deps redis-server postgres
 	cd benchmarks && go run . $(or $(ARGS),-write ..)
 
 .PHONY: pages

@@ -44,6 +44,9 @@ func RatioAtMost(limit float64) Bound { return Bound{Given: true, Limit: limit, 
 // AtMost bounds our value from above.
 func AtMost(limit float64) Bound { return Bound{Given: true, Limit: limit} }
 
+// AtLeast bounds our value from below.
+func AtLeast(limit float64) Bound { return Bound{Given: true, Limit: limit, AtLeast: true} }
+
 // A Verdict says whether a Result keeps its Bound.
 type Verdict string
 

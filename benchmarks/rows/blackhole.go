@@ -44,7 +44,7 @@ func blackhole(ctx context.Context, env Env) (report.Section, error) {
 			return pairs.Median(took), err
 		}}
 	}
-	claim, lock := claimsOf(newClaimers(ours, "hole", 1, true)[0]), locksOf(peer, "redsync")
+	claim, lock := claimsOf(newClaimers(ours.Locker, "hole", 1, true)[0]), locksOf(peer, "redsync")
 	samples, err := env.pairs(ctx, report.Seconds,
 		side(sideHole, true, env.Size.Tries, claim),
 		side(sideHealthy, false, env.Size.Tries, claim),

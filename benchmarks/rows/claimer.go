@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/quorate/quorate/benchmarks/rig"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -20,11 +19,11 @@ type claimer struct {
 }
 
 // newClaimers returns n claimers of jobs that nobody else claims.
-func newClaimers(ours *rig.Ours, kind string, n int, direct bool) []*claimer {
+func newClaimers(locker locking.Locker, kind string, n int, direct bool) []*claimer {
 	var list []*claimer
 	for i := range n {
 		list = append(list, &claimer{
-			locker: ours.Locker, job: fmt.Sprintf("%s-%03d", kind, i), direct: direct,
+			locker: locker, job: fmt.Sprintf("%s-%03d", kind, i), direct: direct,
 			// Every claim takes a later tick, and none may lie in the future.
 			tick: time.Now().UTC().Truncate(time.Second).Add(-30 * 24 * time.Hour),
 		})

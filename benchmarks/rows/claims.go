@@ -57,7 +57,7 @@ func claims(ctx context.Context, env Env) (report.Section, error) {
 			return perSecond, errors.Join(err, err2)
 		}}
 	}
-	direct, both := newClaimers(ours, "direct", n, true), newClaimers(ours, "both", n, false)
+	direct, both := newClaimers(ours.Locker, "direct", n, true), newClaimers(ours.Locker, "both", n, false)
 	samples, err := env.pairs(ctx, report.PerSecond,
 		side(sideOurs, func(ctx context.Context, w int) error { return direct[w].run(ctx) }),
 		side(sideRedsync, func(ctx context.Context, w int) error { return lockUnlock(ctx, peer, lockName(w)) }),

@@ -60,8 +60,8 @@ func (e Env) wins(ctx context.Context, addrs []string, names ...string) (pairs.S
 	}
 	peer, one := rig.NewRedsync(addrs), rig.NewRedislock(addrs[0])
 	all := map[string]winner{
-		sideOurs:      claimsOf(newClaimers(ours, "direct", 1, true)[0]),
-		sideTwoRounds: claimsOf(newClaimers(ours, "both", 1, false)[0]),
+		sideOurs:      claimsOf(newClaimers(ours.Locker, "direct", 1, true)[0]),
+		sideTwoRounds: claimsOf(newClaimers(ours.Locker, "both", 1, false)[0]),
 		sidePlain:     plainOf(ours),
 		sideRedsync:   locksOf(peer, "redsync"),
 		sideFailFast:  locksOf(peer, "fail-fast", redsync.WithFailFast(true)),

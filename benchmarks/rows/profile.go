@@ -47,7 +47,7 @@ func (e Env) busyClaims(ctx context.Context, begin func() error) (float64, error
 	if err != nil {
 		return 0, err
 	}
-	list := newClaimers(ours, "profile", e.Size.ProfileWorkers, true)
+	list := newClaimers(ours.Locker, "profile", e.Size.ProfileWorkers, true)
 	run := func(span time.Duration) (float64, int64, error) {
 		return rate(ctx, len(list), span, new(atomic.Int64), func(ctx context.Context, w int) error { return list[w].run(ctx) })
 	}

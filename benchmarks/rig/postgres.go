@@ -1,0 +1,97 @@
+package rig
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+
+	"github.com/quorate/quorate/internal/onestore"
+	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/store/postgres"
+	"github.com/quorate/quorate/internal/store/postgres/pgtest"
+)
+
+// pgConns is how many connections each side has: the default of a replica.
+const pgConns = 8
+
+// A Postgres is a server that syncs every commit, with our schema, River's, and a table of
+// counters.
+type Postgres struct {
+	Cluster *onestore.Cluster
+	server  *pgtest.Server
+	pools   []*pgxpool.Pool
+}
+
+// Postgres starts a server with so many counters.
+func (r *Rig) Postgres(ctx context.Context, counters int) (*Postgres, error) {
+	p := &Postgres{server: pgtest.Start(r.tb, "fsync=on", "synchronous_commit=on", "full_page_writes=on")}
+	store, err := postgres.Open(ctx, postgres.Config{URL: p.server.URL(), Schema: Namespace})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := store.Migrate(ctx); err != nil {
+		return nil, err
+	}
+	if err := claims.DeclareNew(ctx, store); err != nil {
+		return nil, err
+	}
+	if p.Cluster, err = onestore.Open(store, claims.Config{}); err != nil {
+		return nil, err
+	}
+	pool, err := p.Pool(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := pool.Exec(ctx, fmt.Sprintf("CREATE TABLE counters AS SELECT i AS id, 0::bigint AS n FROM generate_series(0, %d) i", counters)); err != nil {
+		return nil, err
+	}
+	if _, err := pool.Exec(ctx, "ALTER TABLE counters ADD PRIMARY KEY (id)"); err != nil {
+		return nil, err
+	}
+	migrator, err := rivermigrate.New(riverpgxv5.New(pool), nil)
+	if err != nil {
+		return nil, err
+	}
+	_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	return p, err
+}
+
+// Pool opens connections, whose statements are counted if there is a counter.
+func (p *Postgres) Pool(ctx context.Context, statements *atomic.Int64) (*pgxpool.Pool, error) {
+	cfg, err := pgxpool.ParseConfig(p.server.URL())
+	if err != nil {
+		return nil, err
+	}
+	cfg.MaxConns = pgConns
+	if statements != nil {
+		cfg.ConnConfig.Tracer = counter{statements}
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err == nil {
+		p.pools = append(p.pools, pool)
+	}
+	return pool, err
+}
+
+// Close closes all connections.
+func (p *Postgres) Close() error {
+	for _, pool := range p.pools {
+		pool.Close()
+	}
+	return p.Cluster.Close()
+}
+
+// A counter counts statements.
+type counter struct{ n *atomic.Int64 }
+
+func (c counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	c.n.Add(1)
+	return ctx
+}
+
+func (counter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
