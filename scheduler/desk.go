@@ -72,10 +72,10 @@ func (d *desk) read(ctx context.Context) bool {
 }
 
 // wait waits about ActsEvery, at random, so replicas do not all ask at once, or until there
-// is something to settle.
+// is something to settle. The default keeps it below two seconds, which the commands promise.
 func (d *desk) wait() {
 	every := d.cfg.ActsEvery
-	timer := time.NewTimer(every/2 + rand.N(every))
+	timer := time.NewTimer(every - every/8 + rand.N(every/4))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

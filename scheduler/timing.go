@@ -40,7 +40,7 @@ type Timing struct {
 	StopTimeout time.Duration
 	// BeatEvery is the pause between heartbeats to the roster. Default 5 s.
 	BeatEvery time.Duration
-	// ActsEvery is the pause between two readings of the requests. Default 1 s.
+	// ActsEvery is the pause between two readings of the requests. Default 1.75 s.
 	ActsEvery time.Duration
 	// SourceEvery is the pause between two readings of Config.Source. Default 30 s.
 	SourceEvery time.Duration
@@ -59,7 +59,7 @@ func (t Timing) withDefaults() Timing {
 	t.DrainTimeout = cmp.Or(t.DrainTimeout, 20*time.Second)
 	t.StopTimeout = cmp.Or(t.StopTimeout, 5*time.Second)
 	t.BeatEvery = cmp.Or(t.BeatEvery, 5*time.Second)
-	t.ActsEvery = cmp.Or(t.ActsEvery, time.Second)
+	t.ActsEvery = cmp.Or(t.ActsEvery, 1750*time.Millisecond)
 	t.SourceEvery = cmp.Or(t.SourceEvery, 30*time.Second)
 	return t
 }

@@ -23,18 +23,20 @@ type Cluster struct {
 	Acts   *acts.Store
 
 	grace time.Duration
+	heard *heard // by all of them
 }
 
 // Open returns the cluster that is kept on a server, without contacting it. Close it at the
 // end, which closes the server, too.
 func Open(s store.Server, c claims.Config) (*Cluster, error) {
-	entries := ledger.New(s, c.Grace)
+	h := &heard{Store: s}
+	entries := ledger.New(h, c.Grace)
 	c.Trim = entries.Trim
-	locker, err := claims.New(s, c)
+	locker, err := claims.New(h, c)
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{Server: s, Claims: locker, Ledger: entries, Roster: ledger.NewRoster(s), Acts: acts.New(s), grace: c.Grace}, nil
+	return &Cluster{Server: s, Claims: locker, Ledger: entries, Roster: ledger.NewRoster(h), Acts: acts.New(h), grace: c.Grace, heard: h}, nil
 }
 
 // Stores are those of a scheduler.

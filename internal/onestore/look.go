@@ -13,6 +13,7 @@ import (
 
 // A Look is what one request shows of the store.
 type Look struct {
+	Life   string // as in a store.Stamp
 	RTT    time.Duration
 	Offset time.Duration // how far its clock is ahead of the local one
 	// Since is the store's clock when its life was first seen; zero if it was declared new.
@@ -35,7 +36,7 @@ func (c *Cluster) Look(ctx context.Context) (Look, error) {
 		return Look{}, err
 	}
 	rtt := time.Since(began)
-	look := Look{RTT: rtt, Offset: stamp.Now.Sub(began.Add(rtt / 2))}
+	look := Look{Life: stamp.Life, RTT: rtt, Offset: stamp.Now.Sub(began.Add(rtt / 2))}
 	if life, look.Unnoted = life.Now(stamp, c.grace); life.Since == 0 {
 		return look, nil
 	}

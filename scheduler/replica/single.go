@@ -15,7 +15,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 )
 
-// lookEvery is the pause between two looks at a store that answers.
+// lookEvery is how long a replica hears nothing from the store until it looks.
 const lookEvery = 5 * time.Second
 
 // single is one store of a replica, such as PostgreSQL.
@@ -89,14 +89,17 @@ func (s *single) join(ctx context.Context) error {
 // watch implements backend.
 func (s *single) watch(ctx context.Context) {
 	for {
-		pause := lookEvery
-		if last := s.last.Load(); last.err != nil || !last.VouchesAt.IsZero() {
-			pause = lookEvery / 5
-		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(pause):
+		case <-time.After(lookEvery / 5):
+		}
+		last := s.last.Load()
+		if last.err == nil && last.VouchesAt.IsZero() {
+			if now, ok := s.Still(last.Look, time.Now().Add(-lookEvery)); ok { // acts are read all the time
+				s.last.Store(&seen{Look: now})
+				continue
+			}
 		}
 		_ = s.look(ctx) // notReady tells it
 	}

@@ -1,0 +1,58 @@
+package replica
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/store/storetest"
+)
+
+// Twenty replicas without work send at most 20 calls a second to one store: they read the
+// acts within two seconds, and announce themselves. They seldom look at a store that answers.
+func TestIdleReplicasOnOneStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := new(storetest.Memory)
+		if err := claims.DeclareNew(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		var mu sync.Mutex
+		calls := map[string]int{}
+		m.Fault = func(_ context.Context, c storetest.Call) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if !c.Answered {
+				calls[c.Method]++
+			}
+			return nil
+		}
+		for n := range 20 {
+			var ran ranTicks
+			r, err := New(Config{
+				ID: fmt.Sprint("replica-", n), Store: inMemory{m}, Logger: logTo(io.Discard),
+				Jobs: []Job{{Name: "j", Schedule: "0 0 1 1 *", Func: ran.run}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer start(t.Context(), r)()
+		}
+		time.Sleep(time.Minute)
+		mu.Lock()
+		clear(calls)
+		mu.Unlock()
+		const seconds = 1000
+		time.Sleep(seconds * time.Second)
+		mu.Lock()
+		defer mu.Unlock()
+		if calls["Read"]+calls["List"]+calls["Commit"] > 20*seconds || calls["Read"] > seconds/4 {
+			t.Errorf("of %d s the calls are %v", seconds, calls)
+		}
+	})
+}
