@@ -33,7 +33,8 @@ type Config struct {
 	// the one that writes is used.
 	URL string
 	// Pool is used instead of URL, and is not closed. Its connections need the isolation
-	// level READ COMMITTED, which is PostgreSQL's default.
+	// level READ COMMITTED, which is PostgreSQL's default. After a failover its owner drops
+	// connections to a server that only reads now: call Reset, or set a short MaxConnLifetime.
 	Pool *pgxpool.Pool
 	// Schema is where the tables are. Default [DefaultSchema].
 	Schema string
