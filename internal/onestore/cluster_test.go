@@ -10,6 +10,7 @@ import (
 	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/onestore"
 	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/storetest"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -123,4 +124,46 @@ func TestRunsAreBounded(t *testing.T) {
 			t.Errorf("%d runs are kept, %v, want about %d", len(list), err, ledger.MaxKeep)
 		}
 	})
+}
+
+// A skewed store has a clock that is off.
+type skewed struct {
+	*storetest.Memory
+	by time.Duration
+}
+
+func (s skewed) Read(ctx context.Context, keys ...store.Key) ([]store.Record, store.Stamp, error) {
+	list, at, err := s.Memory.Read(ctx, keys...)
+	at.Now = at.Now.Add(s.by)
+	return list, at, err
+}
+
+func TestClocksAreCompared(t *testing.T) {
+	t.Parallel()
+	for by, want := range map[time.Duration]string{
+		3 * time.Second:        "its clock is 3s ahead of this machine's: run NTP on both",
+		-3 * time.Second:       "its clock is 3s behind this machine's: run NTP on both",
+		100 * time.Millisecond: "",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c, err := onestore.Open(skewed{new(storetest.Memory), by}, claims.Config{Grace: grace})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, check := state(t, c)
+			var got string
+			for _, f := range check.Findings {
+				if f.Topic != "clock" {
+					continue
+				}
+				got += f.Text
+			}
+			if got != want {
+				t.Errorf("with %v it finds %q, want %q", by, got, want)
+			}
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

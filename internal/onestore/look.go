@@ -3,6 +3,7 @@ package onestore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/quorate/quorate/internal/listing"
@@ -75,7 +76,7 @@ func (c *Cluster) Nodes(ctx context.Context) []listing.Node {
 }
 
 // why is why a store abstains.
-const why = "it is new, or another server has taken over: it may have forgotten ticks until then"
+const why = "it is new, or another server has taken over, and may not remember every claim"
 
 // Checks implements listing.Nodes.
 func (c *Cluster) Checks(ctx context.Context) []listing.Check {
@@ -125,7 +126,14 @@ func clock(l Look) []store.Finding {
 	if l.Offset.Abs() <= maxOffset {
 		return nil
 	}
-	return []store.Finding{{Topic: "clock", Mend: true, Text: "its clock is " + l.Offset.Round(time.Millisecond).String() + " ahead of that of this machine: run NTP on both"}}
+	where := "ahead of"
+	if l.Offset < 0 {
+		where = "behind"
+	}
+	return []store.Finding{{
+		Topic: "clock", Mend: true,
+		Text: fmt.Sprintf("its clock is %v %s this machine's: run NTP on both", l.Offset.Abs().Round(time.Millisecond), where),
+	}}
 }
 
 // failed is the state of a store whose look failed.

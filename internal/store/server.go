@@ -2,7 +2,7 @@ package store
 
 import "context"
 
-// A Server is a Store that people look after.
+// A Server is a Store with what operators need: a name, a check, Close.
 type Server interface {
 	Store
 	// Name tells people which server it is, without secrets.
@@ -13,7 +13,7 @@ type Server interface {
 	Close()
 }
 
-// A Checkup is what a look at a server has shown.
+// A Checkup is the result of Check.
 type Checkup struct {
 	Version  string
 	Findings []Finding
@@ -22,6 +22,6 @@ type Checkup struct {
 // A Finding is a setting that may cost ticks or memory. Text says what to do.
 type Finding struct {
 	Topic string
-	Mend  bool // else it is worth knowing
+	Mend  bool // it must be fixed; false: for information
 	Text  string
 }

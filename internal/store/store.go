@@ -36,15 +36,15 @@ type Kind string
 
 // The kinds, and what Name and Sub are in their keys.
 const (
-	Claims  Kind = "claim"   // the claims of a lock: its name
-	Leases  Kind = "lease"   // its lease: its name; that of a tick whose run may overlap others: its name, the tick
-	Entries Kind = "entry"   // the ledger: a job, the tick from the newest to the oldest
-	Logs    Kind = "log"     // logs of runs: a job, the tick
-	Jobs    Kind = "job"     // what is known of a job beside its ticks, such as its published versions
-	Members Kind = "replica" // the roster: a replica
-	Acts    Kind = "act"     // acts, pauses and the audit log
-	Sets    Kind = "set"     // sets of jobs: a hash
-	Cluster Kind = "cluster" // what concerns all: its life, what was forgotten
+	Claims  Kind = "claim"   // claims. Name: the lock
+	Leases  Kind = "lease"   // leases. Name: the lock. Sub: the tick, if its run may overlap others
+	Entries Kind = "entry"   // ledger entries. Name: the job. Sub: sorts the newest tick first
+	Logs    Kind = "log"     // logs of runs. Name: the job. Sub: sorts the newest tick first
+	Jobs    Kind = "job"     // published versions of jobs. Name: the job. Sub: a hash
+	Members Kind = "replica" // the roster. Name: the replica
+	Acts    Kind = "act"     // acts, pauses and the audit log. Name: which of them. Sub: the act
+	Sets    Kind = "set"     // sets of jobs. Name: "renewed" or "packed". Sub: a hash
+	Cluster Kind = "cluster" // what concerns the whole store. Name: "life", "forgotten"
 )
 
 // A Key names a record. Keys of a kind are ordered by Name, then Sub, both by bytes. Neither

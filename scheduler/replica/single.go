@@ -63,7 +63,7 @@ func (s *single) look(ctx context.Context) error {
 		s.log.Info("ready")
 	default:
 		s.log.Warn("the store is new, or another server has taken over: no tick runs before " + jobs.FormatTick(now.VouchesAt.Round(0)) +
-			", since ticks may be forgotten; `quorate store init`, run before the first replica starts, says that it is new")
+			", since it may not remember every claim; for a new store, run `quorate store init` before the first replica starts")
 	}
 	return now.err
 }
