@@ -81,6 +81,9 @@ func Of(kind Kind, name string) Range {
 	return Range{Kind: kind, From: Point{Name: name}, To: afterName(name)}
 }
 
+// Only selects the record with the key.
+func Only(k Key) Range { return Between(k.Kind, k.Name, k.Sub, k.Sub+"\x01") }
+
 // Between selects the records with the name from the sub on, and before the sub to; with an
 // empty to, up to the last.
 func Between(kind Kind, name, from, to string) Range {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -16,12 +15,6 @@ import (
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/scheduler"
-)
-
-// Pauses between tries to join the nodes.
-const (
-	firstJoinPause = 250 * time.Millisecond
-	maxJoinPause   = 5 * time.Second
 )
 
 // nodes are those of a replica, which joins them before it claims ticks.
@@ -50,25 +43,17 @@ func (n *nodes) noticeFormatting(o members.Observer) members.Observer {
 // join tries until a quorum of nodes is there, the nodes refuse, or ctx ends,
 // which is no error.
 func (n *nodes) join(ctx context.Context) error {
-	began := time.Now()
-	for pause := firstJoinPause; ; pause = min(2*pause, maxJoinPause) {
+	began, retried := time.Now(), false
+	return joining(ctx, n.log, "no job runs until a quorum of nodes answers; trying again until then", locking.ErrRefused, func(ctx context.Context) error {
 		err := n.Set.Join(ctx)
 		if err == nil {
-			n.joined(time.Since(began), pause != firstJoinPause)
-		}
-		if err == nil || errors.Is(err, locking.ErrRefused) {
-			return err
-		}
-		if pause == firstJoinPause && ctx.Err() == nil {
-			n.log.Warn("no job runs until a quorum of nodes answers; trying again until then", "why", config.OneLine(err.Error()))
+			n.joined(time.Since(began), retried)
+			return nil
 		}
 		n.joining.Store(&err)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(pause/2 + rand.N(pause)):
-		}
-	}
+		retried = true
+		return err
+	})
 }
 
 // joined says from when on jobs run.

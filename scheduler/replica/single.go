@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/onestore"
 	"github.com/quorate/quorate/internal/redlock/members"
@@ -70,30 +70,12 @@ func (s *single) look(ctx context.Context) error {
 
 // join implements backend.
 func (s *single) join(ctx context.Context) error {
-	for pause := firstJoinPause; ; pause = min(2*pause, maxJoinPause) {
-		err := s.look(ctx)
-		if err == nil || errors.Is(err, store.ErrNotReady) {
-			return err
-		}
-		if pause == firstJoinPause && ctx.Err() == nil {
-			s.log.Warn("no job runs until the store answers; trying again until then", "why", config.OneLine(err.Error()))
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(pause/2 + rand.N(pause)):
-		}
-	}
+	return joining(ctx, s.log, "no job runs until the store answers; trying again until then", store.ErrNotReady, s.look)
 }
 
 // watch implements backend.
 func (s *single) watch(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(lookEvery / 5):
-		}
+	for again.After(ctx, lookEvery/5) {
 		last := s.last.Load()
 		if last.err == nil && last.VouchesAt.IsZero() {
 			if now, ok := s.Still(last.Look, time.Now().Add(-lookEvery)); ok { // acts are read all the time

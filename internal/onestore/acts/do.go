@@ -35,7 +35,7 @@ func (s *Store) place(ctx context.Context, act acts.Act) (acts.Act, *store.Txn, 
 	if act.Kind.Request() {
 		keys, inForce = append(keys, key("open", act.ID)), "open"
 	}
-	lists, stamp, err := s.store.List(ctx, only(id), only(line), store.Of(store.Acts, inForce))
+	lists, stamp, err := s.store.List(ctx, store.Only(id), store.Only(line), store.Of(store.Acts, inForce))
 	if err != nil {
 		return act, nil, err
 	}

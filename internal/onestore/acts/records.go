@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/scheduler/acts"
 )
@@ -18,17 +19,9 @@ func key(name, sub string) store.Key {
 	return store.Key{Kind: store.Acts, Name: name, Sub: url.PathEscape(sub)}
 }
 
-// only selects the record with the key.
-func only(k store.Key) store.Range { return store.Between(k.Kind, k.Name, k.Sub, k.Sub+"\x01") }
-
 // logKey is the key of an act in a log.
 func logKey(log string, a acts.Act) store.Key {
-	return store.Key{Kind: store.Acts, Name: log, Sub: logTime(a.At) + " " + url.PathEscape(a.ID)}
-}
-
-// logTime begins the Sub of a log's key. It is smaller for later times.
-func logTime(at time.Time) string {
-	return fmt.Sprintf("%013d", max(0, 9_999_999_999_999-at.UnixMilli()))
+	return store.Key{Kind: store.Acts, Name: log, Sub: records.EntryOrder(a.At.UnixMilli()) + " " + url.PathEscape(a.ID)}
 }
 
 // idOf is the key by ID of an act in a log.

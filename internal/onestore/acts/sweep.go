@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/scheduler/acts"
 )
@@ -28,7 +29,7 @@ func (s *Store) sweep(ctx context.Context) error {
 		return err
 	}
 	old := stamp.Now.Add(-keep)
-	audit, refused := store.Between(store.Acts, "audit", logTime(old), ""), store.Of(store.Acts, "refused")
+	audit, refused := store.Between(store.Acts, "audit", records.EntryOrder(old.UnixMilli()), ""), store.Of(store.Acts, "refused")
 	audit.Limit, refused.Limit = s.keep+s.sweepMost(), s.refused+s.sweepMost()
 	lists, stamp, err := s.store.List(ctx, audit, refused,
 		store.Of(store.Acts, "open"), store.Of(store.Acts, "line"), store.Of(store.Acts, "pause"))

@@ -1,6 +1,7 @@
 package claims
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -17,13 +18,12 @@ type watch struct {
 
 // Watch implements locking.Watcher.
 func (l *Locker) Watch(req locking.Request, _ uint64) locking.Watch {
-	if req.TTL == 0 {
-		req.TTL = l.cfg.TTL
-	}
+	req.TTL = cmp.Or(req.TTL, l.cfg.TTL)
 	return watch{t: newTry(l, req, ""), invalid: l.cfg.check(req) != nil}
 }
 
-// Look implements locking.Watch: rule N10. It takes one request, or two if runs overlap.
+// Look implements locking.Watch: rule N10. It takes one request, or two if others run beside
+// the job's own.
 func (w watch) Look(ctx context.Context) error {
 	if asks := !w.invalid && ctx.Err() == nil; !asks {
 		return nil

@@ -82,11 +82,8 @@ func (s span) ranges() []store.Range {
 	}
 	entries := store.Between(store.Entries, s.job, from, "")
 	entries.Limit = s.most + 1
-	return []store.Range{store.Of(store.Claims, s.job), store.Of(store.Leases, s.job), only(pastKey(s.job)), entries}
+	return []store.Range{store.Of(store.Claims, s.job), store.Of(store.Leases, s.job), store.Only(pastKey(s.job)), entries}
 }
-
-// only selects the record with the key.
-func only(k store.Key) store.Range { return store.Between(k.Kind, k.Name, k.Sub, k.Sub+"\x01") }
 
 // pages reads several spans, all from one moment.
 func (l *Ledger) pages(ctx context.Context, spans []span) ([]page, error) {
@@ -98,7 +95,7 @@ func (l *Ledger) pages(ctx context.Context, spans []span) ([]page, error) {
 	for _, s := range spans {
 		ranges = append(ranges, s.ranges()...)
 	}
-	lists, stamp, err := l.list(ctx, doing, append(ranges, only(records.LifeKey()))...)
+	lists, stamp, err := l.list(ctx, doing, append(ranges, store.Only(records.LifeKey()))...)
 	if err != nil {
 		return nil, err
 	}

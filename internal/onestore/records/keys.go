@@ -28,8 +28,9 @@ func EntryKey(job string, e Entry) store.Key {
 	return store.Key{Kind: store.Entries, Name: job, Sub: fmt.Sprintf("%s %s %016x", EntryOrder(e.Tick), e.Stream, e.Token)}
 }
 
-// EntryOrder begins the Sub of an entry's key. It is smaller for later ticks.
-func EntryOrder(tick int64) string { return fmt.Sprintf("%013d", max(0, lastMilli-tick)) }
+// EntryOrder begins the Sub of the key of an entry, or of an act in a log. It is smaller for
+// later times.
+func EntryOrder(milli int64) string { return fmt.Sprintf("%013d", max(0, lastMilli-milli)) }
 
 // LifeKey is the key of the store's [Life].
 func LifeKey() store.Key { return store.Key{Kind: store.Cluster, Name: "life"} }

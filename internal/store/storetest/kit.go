@@ -42,6 +42,7 @@ func checks() []check {
 		{"ListsInOrder", listsInOrder},
 		{"ListsRanges", listsRanges},
 		{"KeepsEveryByte", keepsEveryByte},
+		{"KeepsEveryKind", keepsEveryKind},
 		{"ClockAndLifeStay", clockAndLifeStay},
 		{"RefusesWhatIsTooLarge", refusesWhatIsTooLarge},
 		{"RefusesWrongTransactions", refusesWrongTransactions},

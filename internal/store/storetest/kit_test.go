@@ -195,6 +195,9 @@ func plantsInTransactions() []plant {
 				t.Put[i].Value = b.Bytes()
 			}
 		})},
+		{"has no room for a kind", "KeepsEveryKind", changing(func(t *store.Txn) {
+			t.Put = slices.DeleteFunc(slices.Clone(t.Put), func(w store.Write) bool { return w.Key.Kind == store.Acts })
+		})},
 		{"stamps a commit when it opened", "ClockAndLifeStay", mutant{commit: func(m *Memory, ctx context.Context, t store.Txn) (store.Outcome, error) {
 			o, err := m.Commit(ctx, t)
 			o.Stamp.Now = o.Stamp.Now.Add(-time.Hour)

@@ -1,0 +1,35 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/config"
+)
+
+// Pauses between tries to join the nodes or the store.
+const (
+	firstJoinPause = 250 * time.Millisecond
+	maxJoinPause   = 5 * time.Second
+)
+
+// joining repeats try until it succeeds, its error matches the final one, or ctx ends, which
+// is no error. If the first try fails, it logs the warning.
+func joining(ctx context.Context, log *slog.Logger, warning string, final error, try func(context.Context) error) error {
+	var wait time.Duration
+	for pause := firstJoinPause; again.After(ctx, wait); pause = min(2*pause, maxJoinPause) {
+		err := try(ctx)
+		if err == nil || errors.Is(err, final) {
+			return err
+		}
+		if pause == firstJoinPause && ctx.Err() == nil {
+			log.Warn(warning, "why", config.OneLine(err.Error()))
+		}
+		wait = pause/2 + rand.N(pause)
+	}
+	return nil
+}
