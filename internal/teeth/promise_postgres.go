@@ -38,6 +38,9 @@ var postgres = promise{
 		{"finish: the entry stays open", in("internal/integration/pgcampaign", "TestCampaignFinish").saying("effects"), []edit{
 			{pgFinish, "CASE ending WHEN 'OK' THEN 'F' ELSE 'R' END", "'S'"},
 		}},
+		{"finish: the engine calls again what has committed", in("internal/integration/pgcampaign", "TestCampaignFinish").saying("called again"), []edit{
+			{"scheduler/internal/attempt/tries.go", "if x.settle() {", "if false {"},
+		}},
 		{"finish: the engine asks not what has committed", in(finishTests, "TestEngine"), []edit{
 			{"scheduler/internal/attempt/tries.go", "if x.settle() {", "if false {"},
 		}},

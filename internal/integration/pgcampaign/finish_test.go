@@ -11,32 +11,43 @@ import (
 	"github.com/quorate/quorate/internal/store/postgres/pgtest"
 )
 
+// A finishing is a campaign whose runs end in the transactions of their effects.
+type finishing struct {
+	*campaign
+	conn *pgx.Conn
+}
+
+// newFinishing starts the replicas with so many jobs.
+func newFinishing(t *testing.T, jobs int, schedule string, p transferParams) *finishing {
+	t.Helper()
+	s := pgtest.Start(t)
+	c := &finishing{campaign: newCampaign(t)}
+	var err error
+	if c.conn, err = pgx.Connect(t.Context(), s.URL()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.conn.Close(t.Context()) })
+	const tables = "CREATE TABLE effects (job text, tick timestamptz, token bigint); CREATE TABLE again (job text, tick timestamptz)"
+	if _, err := c.conn.Exec(t.Context(), tables); err != nil {
+		t.Fatal(err)
+	}
+	p.URL = s.URL()
+	c.beginWith(s.URL(), transfers(jobs, schedule, p), jobs)
+	return c
+}
+
 // TestCampaignFinish kills and freezes replicas between any two steps of runs that end in the
-// transaction of their effects. Each tick that succeeded has exactly one effect, and every
-// other tick none.
+// transaction of their effects, and lets functions fail there. Each tick that succeeded has
+// exactly one effect, every other tick none, and no function is called again after its commit.
 func TestCampaignFinish(t *testing.T) {
 	t.Parallel()
-	const jobs = 4
-	s := pgtest.Start(t)
-	c := newCampaign(t)
-	conn, err := pgx.Connect(t.Context(), s.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close(t.Context()) })
-	if _, err := conn.Exec(t.Context(), "CREATE TABLE effects (job text, tick timestamptz, token bigint)"); err != nil {
-		t.Fatal(err)
-	}
-	until := time.Now().Add(lasting(12*time.Second, 4*time.Minute))
-	c.beginWith(s.URL(), transfers(jobs, s.URL(), until), jobs)
-
+	until := time.Now().Add(lasting(13*time.Second, 4*time.Minute))
+	c := newFinishing(t, 4, "@every 2s", transferParams{Until: until})
 	deaths := 0
-	for wake := time.Now(); time.Now().Before(until.Add(window)); wait(t, 50*time.Millisecond) {
+	for wake := time.Now(); time.Now().Before(until.Add(2 * ttl)); wait(t, 50*time.Millisecond) {
 		if time.Since(wake) > ttl+time.Second {
 			wake = time.Now()
-			for _, p := range c.replicas {
-				p.signal(syscall.SIGCONT)
-			}
+			c.thaw()
 		}
 		for id, p := range c.replicas {
 			select {
@@ -51,28 +62,47 @@ func TestCampaignFinish(t *testing.T) {
 	if want := lasting(6, 200); deaths < want {
 		t.Errorf("runs have killed %d replicas, want %d", deaths, want)
 	}
+	c.stops()
+	outcomes := c.checkEffects()
+	if outcomes["succeeded"] < 5 || outcomes["succeeded in run 2"] == 0 {
+		t.Errorf("too little has happened: %v", outcomes)
+	}
+}
+
+// thaw wakes the replicas that are frozen.
+func (c *finishing) thaw() {
 	for _, p := range c.replicas {
 		p.signal(syscall.SIGCONT)
 	}
-	c.ready()
-	c.stops()
-	c.checkEffects(conn)
 }
 
 // stops pauses the jobs, waits until every run has ended, and drains the replicas.
-func (c *campaign) stops() {
+func (c *finishing) stops() {
 	c.t.Helper()
+	c.thaw()
+	c.ready()
 	must(c.t, "pause", "--all", "--reason", "the end", "-c", c.config)
-	wait(c.t, window+ttl+2*time.Second)
+	wait(c.t, 2*time.Second) // until all replicas know
+	eventually(c.t, "all runs have ended", func() bool { return c.count("campaign.ticks WHERE outcome = 'running'") == 0 })
 	for _, p := range c.replicas {
 		p.drain()
 	}
 }
 
-// checkEffects compares what the ledger says with the effects that there are.
-func (c *campaign) checkEffects(conn *pgx.Conn) {
+// count counts rows.
+func (c *finishing) count(of string) (n int) {
 	c.t.Helper()
-	rows, err := conn.Query(c.t.Context(), `
+	if err := c.conn.QueryRow(c.t.Context(), "SELECT count(*) FROM "+of).Scan(&n); err != nil {
+		c.t.Fatal(err)
+	}
+	return n
+}
+
+// checkEffects compares what the ledger says with the effects that there are. It returns how
+// many ticks have which outcome.
+func (c *finishing) checkEffects() map[string]int {
+	c.t.Helper()
+	rows, err := c.conn.Query(c.t.Context(), `
 		SELECT coalesce(t.job, e.job), coalesce(t.tick, e.tick), coalesce(t.outcome, 'no row'), coalesce(t.runs, 0), coalesce(t.token, 0),
 			count(e.token), coalesce(max(e.token), 0)
 		FROM campaign.ticks t FULL JOIN effects e ON e.job = t.job AND e.tick = t.tick
@@ -100,10 +130,11 @@ func (c *campaign) checkEffects(conn *pgx.Conn) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	if n := c.count("again"); n > 0 {
+		c.t.Errorf("functions were called again %d times after their commit", n)
+	}
 	for what, n := range outcomes {
 		c.t.Logf("%4d × %s", n, what)
 	}
-	if outcomes["succeeded"] < 5 || outcomes["succeeded in run 2"] == 0 {
-		c.t.Errorf("too little has happened: %v", outcomes)
-	}
+	return outcomes
 }

@@ -2,6 +2,7 @@ package pgcampaign_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -16,92 +17,130 @@ import (
 	"github.com/quorate/quorate/locking/fence/sqlfence"
 )
 
-// transferParams say where a run leaves its effect, and until when its replica may die of it.
+// transferParams say where a run leaves its effect, and until when calls may go wrong.
 type transferParams struct {
-	URL   string    `json:"url"`
-	Until time.Time `json:"until"`
+	URL     string    `json:"url"`
+	Until   time.Time `json:"until"`
+	Freezes bool      `json:"freezes,omitempty"` // that replicas freeze after Finish is all that goes wrong
 }
 
-// What happens to the replica in a run.
+// A fate is what happens in a call of transfer, and to its replica.
+type fate int
+
 const (
-	diesFirst = iota
+	diesFirst fate = iota
 	diesInTransaction
 	diesAfterFinish
 	diesDuringCommit
 	diesAfterCommit
 	diesAfterReturn
+	diesAsItAsks // whether the run has ended: the function fails after its commit
 	freezesAfterFinish
+	failsAfterCommit
+	givesUpCommit // and returns its error: the commit may have happened
+	rollsBack
 	livesOn
 	fates
 )
 
-// fateOf is that of the replica in this run.
-func (p transferParams) fateOf(run jobs.Run) int {
-	if time.Now().After(p.Until) {
+// fateOf is that of a call.
+func (p transferParams) fateOf(run jobs.Run) fate {
+	switch {
+	case time.Now().After(p.Until):
 		return livesOn
+	case p.Freezes:
+		return freezesAfterFinish
 	}
-	h := fnv.New32a()
-	fmt.Fprint(h, run.Job, run.Tick.Unix(), run.Attempt)
-	return int(h.Sum32() % fates)
+	h := fnv.New64a()
+	fmt.Fprint(h, run.Job, run.Tick.Unix(), run.Attempt, run.Try)
+	return fate(rand.New(rand.NewPCG(h.Sum64(), 0)).IntN(int(fates)))
 }
 
-// transfer leaves one effect in the transaction that ends its run.
+// meets kills or freezes the replica if it is its fate to meet that here.
+func (f fate) meets(at fate) {
+	switch {
+	case at != f:
+	case at == freezesAfterFinish:
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // the test wakes it
+		<-time.After(50 * time.Millisecond)            // the signal comes a little later
+	default:
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+}
+
+// soon does so some time later, while the caller continues.
+func (f fate) soon(at fate, within time.Duration) {
+	if at == f {
+		go func() {
+			<-time.After(rand.N(within))
+			f.meets(at)
+		}()
+	}
+}
+
+var errTransfer = errors.New("the transfer fails")
+
+// transfer leaves one effect in the transaction that ends its run. A call for a tick that has
+// its effect is noted: the engine must not make it.
 func transfer(ctx context.Context, run jobs.Run, p transferParams) error {
-	fate := p.fateOf(run)
-	meets := func(at int) {
-		switch {
-		case at != fate:
-		case at == freezesAfterFinish:
-			_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // the test wakes it
-		default:
-			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-			select {}
-		}
-	}
-	soon := func(at int, within time.Duration) {
-		if at == fate {
-			go func() {
-				<-time.After(rand.N(within))
-				meets(at)
-			}()
-		}
-	}
-	meets(diesFirst)
+	f := p.fateOf(run)
+	f.meets(diesFirst)
 	conn, err := pgx.Connect(ctx, p.URL)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		_ = conn.Close(context.WithoutCancel(ctx))
-		soon(diesAfterReturn, 20*time.Millisecond)
+		f.soon(diesAfterReturn, 20*time.Millisecond)
+		f.soon(diesAsItAsks, 4*time.Millisecond)
 	}()
-	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, "INSERT INTO effects VALUES ($1, $2, $3)", run.Job, run.Tick, int64(run.Token)); err != nil {
-			return err
-		}
-		meets(diesInTransaction)
-		if err := sqlfence.Finish(ctx, tx.Exec, "campaign", run); err != nil {
-			return err
-		}
-		meets(diesAfterFinish)
-		meets(freezesAfterFinish)
-		soon(diesDuringCommit, 2*time.Millisecond)
-		return nil
-	})
-	if err == nil {
-		meets(diesAfterCommit)
+	if _, err := conn.Exec(ctx, "INSERT INTO again SELECT job, tick FROM effects WHERE job = $1 AND tick = $2", run.Job, run.Tick); err != nil {
+		return err
 	}
-	return err
+	if err := f.transact(ctx, conn, run); err != nil {
+		return err
+	}
+	f.meets(diesAfterCommit)
+	if f == failsAfterCommit || f == diesAsItAsks {
+		return errTransfer
+	}
+	return nil
+}
+
+func (f fate) transact(ctx context.Context, conn *pgx.Conn, run jobs.Run) error {
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx)) // does nothing after a commit
+	if _, err := tx.Exec(ctx, "INSERT INTO effects VALUES ($1, $2, $3)", run.Job, run.Tick, int64(run.Token)); err != nil {
+		return err
+	}
+	f.meets(diesInTransaction)
+	if err := sqlfence.Finish(ctx, tx.Exec, "campaign", run); err != nil {
+		return err
+	}
+	f.meets(diesAfterFinish)
+	f.meets(freezesAfterFinish)
+	f.soon(diesDuringCommit, 2*time.Millisecond)
+	switch f {
+	case rollsBack:
+		return errTransfer
+	case givesUpCommit:
+		short, stop := context.WithTimeout(ctx, rand.N(time.Millisecond))
+		defer stop()
+		return tx.Commit(short)
+	}
+	return tx.Commit(ctx)
 }
 
 // transfers is the configuration of so many jobs that transfer.
-func transfers(n int, url string, until time.Time) string {
+func transfers(n int, schedule string, p transferParams) string {
 	var text strings.Builder
 	for i := range n {
-		fmt.Fprintf(&text, "  %s: {func: transfer, schedule: \"@every 2s\", overlap: queue, on_crash: rerun, params: {url: %q, until: %q}}\n",
-			transferJob(i), url, until.UTC().Format(time.RFC3339))
+		fmt.Fprintf(&text, "  transfer-%d: {func: transfer, schedule: %q, overlap: queue, on_crash: rerun, retry: {attempts: 3, backoff: 10ms}, params: {url: %q, until: %q, freezes: %t}}\n",
+			i, schedule, p.URL, p.Until.UTC().Format(time.RFC3339), p.Freezes)
 	}
 	return text.String()
 }
-
-func transferJob(i int) string { return fmt.Sprint("transfer-", i) }

@@ -1,0 +1,44 @@
+package pgcampaign_test
+
+import (
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestCampaignFrozen freezes a replica between Finish and COMMIT for longer than its lease. As
+// long as the transaction is open, no other replica runs the job. When it continues or dies,
+// the tick gets its effect once, and later ticks run.
+func TestCampaignFrozen(t *testing.T) {
+	t.Parallel()
+	for name, signal := range map[string]syscall.Signal{"continues": syscall.SIGCONT, "dies": syscall.SIGKILL} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newFinishing(t, 1, "@every 2s", transferParams{Until: time.Now().Add(8 * time.Second), Freezes: true})
+			const open = "pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE '%finish_run%'"
+			eventually(t, "a run is frozen", func() bool { return c.count(open) == 1 })
+			wait(t, 10*time.Second) // runs that begin now do not freeze
+			if runs, effects, frozen := c.count("campaign.runs"), c.count("effects"), c.count(open); runs != 1 || effects != 0 || frozen != 1 {
+				t.Errorf("behind the open transaction there are %d runs and %d effects, and %d transactions are open", runs, effects, frozen)
+			}
+			c.wakes(signal)
+			eventually(t, "ticks have their effect", func() bool { return c.count("effects") > 1 })
+			c.stops()
+			c.checkEffects()
+		})
+	}
+}
+
+// wakes sends the signal to the replica that has run first.
+func (c *finishing) wakes(signal syscall.Signal) {
+	c.t.Helper()
+	var id string
+	if err := c.conn.QueryRow(c.t.Context(), "SELECT replica FROM campaign.runs").Scan(&id); err != nil {
+		c.t.Fatal(err)
+	}
+	c.replicas[id].signal(signal)
+	if signal == syscall.SIGKILL {
+		<-c.replicas[id].exited
+		c.start(id)
+	}
+}
