@@ -76,6 +76,10 @@ func fill(t *testing.T, s store.Store, jobs, runs int) {
 // The cost of a page and of a listing depends on their limits, not on what is stored.
 func TestReadsAreBounded(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, readsAreBounded) // where no call takes time
+}
+
+func readsAreBounded(t *testing.T) {
 	const jobs, runs = 60, 1000
 	memory := &storetest.Memory{}
 	fill(t, memory, jobs, runs)
