@@ -104,12 +104,13 @@ func recordUnderFaults(t *testing.T, faults, ranks []int) string {
 		if len(faults) > 0 {
 			f, faults = faults[0], faults[1:]
 		}
+		left := len(faults)
 		mu.Unlock()
 		switch f {
 		case 0:
 			return errors.New("lost")
 		case 1:
-			time.Sleep(time.Duration(len(faults)%7) * time.Second)
+			time.Sleep(time.Duration(left%7) * time.Second)
 		}
 		return nil
 	}
