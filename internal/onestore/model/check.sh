@@ -29,10 +29,17 @@ stale copy, two ticks   | holds         | LIVES=2 C=2 TICKS=2
 stale copy, extend      | holds         | LIVES=2 EXTENDS C=2
 stale copy, finish      | holds         | LIVES=2 FINISHES RERUN C=2
 stale copy, forget      | holds         | LIVES=2 FORGETS C=3
+evict                   | holds         | EVICTS EXTENDS C=2
+evict, finish           | holds         | EVICTS FINISHES RERUN C=2
+join                    | holds         | LIVES=2 JOINS C=2
+join, three tries       | holds         | LIVES=2 JOINS C=3
 NOCLAIMVERSION          | effects once  | NOCLAIMVERSION FINISHES RERUN C=2
 NOFORGOTTENVERSION      | once per tick | NOFORGOTTENVERSION FORGETS C=2
 NOGFENCE                | tokens grow   | NOGFENCE FORGETS C=2 TICKS=2
 NOEXTENDVERSION         | one at a time | NOEXTENDVERSION EXTENDS C=3 TICKS=3
+NOEXTENDVERSION, evict  | evicted ends  | NOEXTENDVERSION EVICTS EXTENDS C=2
+NOJOINVERSION           | once per tick | NOJOINVERSION LIVES=2 JOINS C=3
+JOINSLATE               | holds         | JOINSLATE LIVES=2 JOINS C=3
 NOLEASEVERSION          | holds         | NOLEASEVERSION EXTENDS C=2 TICKS=2
 LATEROUND               | holds         | LATEROUND EXTENDS C=2 TICKS=2
 LATEROUND, NOLEASEVER.  | one at a time | LATEROUND NOLEASEVERSION EXTENDS C=2 TICKS=2
@@ -51,6 +58,8 @@ promise() {
   [ -n "$line" ] || { echo holds; return; }
   line=$(sed -E 's/assertion violated //; s/ \(at depth.*//' <<<"$line")
   case $line in
+    *evicted*valid*|*valid*evicted*) echo "one at a time" ;;
+    *evicted*) echo "evicted ends" ;;
     *before*donebefore*|*donebefore*) echo "nothing after its end" ;;
     *before*) echo "tokens grow" ;;
     *valid*) echo "one at a time" ;;

@@ -12,7 +12,8 @@
  *
  * Sizes (-D): C, TICKS that a try may want in each life.
  * Behaviour: RERUN (an open claim without a lease is claimed again), FORGETS, EXTENDS,
- * FINISHES (effects and end commit together), OLDALIVE (the old server goes on).
+ * FINISHES (effects and end commit together), EVICTS (an operator ends leases), JOINS (a holder
+ * whose claim another life has forgotten adds it again), OLDALIVE (the old server goes on).
  * Checks taken away: the other names, each at the rule it removes.
  */
 #ifndef C
@@ -56,6 +57,8 @@ typedef Try {
   byte basis;                        /* the round that its deadline rests on */
   byte xver, xlife; bit extending;   /* the lease that its extension replaces */
   byte fver; bit finishing;          /* the claim that its end replaces */
+  bit evicted;                       /* an operator has ended its lease */
+  byte jcver, jlver; bit joining;    /* what it has read before it adds its claim again */
   byte before;                       /* the largest token issued before it began */
   bit donebefore;                    /* its tick had ended before it began */
 };
@@ -153,7 +156,7 @@ inline begin() {
   for (k : 1 .. C) {
     if
     :: k != c && try[k].phase == RUNNING ->
-       assert(!(try[k].valid && try[c].valid));      /* one at a time */
+       assert(!(try[k].valid && try[c].valid) || try[k].evicted);  /* one at a time */
        assert(try[k].token != try[c].token)
     :: else
     fi
@@ -205,6 +208,7 @@ inline extend(s) {
   try[c].extending = 0;
   if
   :: INLIFE(try[c].xlife) && SAMEEXTENDED(s) ->
+     assert(!try[c].evicted);                        /* an evicted lease ends */
      version(s); s.lver = s.seq; s.lowner = c;
      s.round++;
      if
@@ -213,6 +217,37 @@ inline extend(s) {
 #else
      :: try[c].phase == RUNNING && try[c].valid -> try[c].basis = s.round
 #endif
+     :: skip                                         /* the reply is lost */
+     fi
+  :: else
+  fi
+}
+
+/* The claim that another life has forgotten is there again, with its lease, unless another has
+ * come since it was read. */
+#ifdef NOJOINVERSION
+#define SAMEJOINED(s) 1
+#else
+#define SAMEJOINED(s) (s.cver == try[c].jcver && s.lver == try[c].jlver)
+#endif
+
+/* A later claim excludes it. */
+#ifdef JOINSLATE
+#define MAYJOIN(s) 1
+#else
+#define MAYJOIN(s) (s.cver == 0 || s.fence < try[c].token && s.tick < try[c].tick)
+#endif
+
+inline join(s) {
+  try[c].joining = 0;
+  if
+  :: SAMEJOINED(s) ->
+     version(s);
+     s.cver = s.seq; s.lver = s.seq;
+     s.owner = c; s.tick = try[c].tick; s.token = try[c].token; s.fence = MAX(s.fence, try[c].token); s.state = OPEN;
+     s.lowner = c; s.round = 0;
+     if
+     :: try[c].phase == RUNNING && try[c].valid -> try[c].basis = 0; try[c].life = 2
      :: skip                                         /* the reply is lost */
      fi
   :: else
@@ -288,6 +323,11 @@ end:
         try[c].xver = now_.lver; try[c].xlife = try[c].life; try[c].extending = 1
      :: try[c].extending -> extend(now_)
 #endif
+#ifdef JOINS
+     :: life == 2 && try[c].phase == RUNNING && try[c].valid && !try[c].joining && try[c].life == 1 && now_.owner != c && MAYJOIN(now_) ->
+        try[c].jcver = now_.cver; try[c].jlver = now_.lver; try[c].joining = 1
+     :: try[c].joining -> join(now_)
+#endif
 #ifdef FINISHES
      :: try[c].phase == RUNNING && !try[c].finishing ->
         try[c].fver = now_.cver; try[c].finishing = 1;
@@ -301,6 +341,11 @@ end:
      :: else
      fi;
      c = 0; k = 0 }
+#ifdef EVICTS
+  :: atomic { now_.cver > 0 && COUNTS(now_) ->
+     try[now_.lowner].evicted = 1;
+     version(now_); now_.lver = now_.seq; now_.lowner = 0; now_.round = 0 }
+#endif
 #ifdef FORGETS
   :: atomic { now_.cver > 0 && MAYBEFREE(now_) && now_.gver == 0 -> forget(now_) }
 #endif
