@@ -93,7 +93,7 @@ func (d *database) unlock() { <-d.lock }
 // claims of the job.
 func (s *session) finish(ctx context.Context) (store.Txn, error) {
 	end, err := finishing.From(ctx)()
-	if err != nil {
+	if err := errors.Join(err, s.answers(ctx)); err != nil {
 		return store.Txn{}, err
 	}
 	s.lock <- struct{}{}

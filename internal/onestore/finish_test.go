@@ -284,8 +284,11 @@ func TestUnknownCommit(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newTrial(t, schedule.At{Time: time.Now().Add(5 * time.Second)}, func(l *life, ctx context.Context, run jobs.Run) error {
 					txn, err := l.finish(ctx)
-					if err != nil || run.Attempt > 1 {
-						return errors.Join(err, l.commit(txn))
+					if err != nil {
+						return err
+					}
+					if run.Attempt > 1 || run.Try > 1 {
+						return l.commit(txn)
 					}
 					c.decide(l, func() error { return l.commit(txn) })
 					return errCall

@@ -44,7 +44,7 @@ var postgres = promise{
 		{"finish: the engine asks not what has committed", in(finishTests, "TestEngine"), []edit{
 			{"scheduler/internal/attempt/tries.go", "if x.settle() {", "if false {"},
 		}},
-		{"finish: an unknown commit counts as rolled back", in("internal/onestore", "TestUnknownCommit").saying("called again"), []edit{
+		{"finish: an unknown commit counts as rolled back", in("internal/onestore", "TestUnknownCommit").saying("the function was called"), []edit{
 			{"scheduler/internal/attempt/finish.go", "whether the run was committed: %w\", err)\n\t\treturn true", "whether the run was committed: %w\", err)\n\t\treturn false"},
 		}},
 		{"finish: a failed call is repeated without a look", in("internal/onestore", "TestFinishUnderKills").saying("called again"), []edit{
