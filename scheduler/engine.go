@@ -182,7 +182,7 @@ func (e *engine) apply(p message) {
 	switch t := p.ticket; p.Phase {
 	case attempt.Asking:
 		e.dispatch.prune(t.owner, t.lane) // time has passed: there may be too many to catch up
-		p.answer <- attempt.Answer{Behind: t.owner.inTheWay(t.Brief, p.CatchesUp)}
+		p.answer <- attempt.Answer{Behind: t.owner.inTheWay(t.Brief, p.CatchesUp), Earlier: t.lane.learned(t)}
 	case attempt.Watching:
 		t.watches, t.holder = true, *p.Blocked
 	case attempt.Blocking:

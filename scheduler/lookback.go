@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"time"
+
 	"github.com/quorate/quorate/scheduler/internal/attempt"
 	"github.com/quorate/quorate/scheduler/internal/job"
 	"github.com/quorate/quorate/scheduler/internal/roster"
@@ -25,6 +27,25 @@ func (l *lane) earlierTicks(j *job.Job, t job.Tick) *attempt.EarlierTicks {
 	return h
 }
 
+// learned returns them for an attempt that has begun, if the lane has become unsure since.
+func (l *lane) learned(t *ticket) *attempt.EarlierTicks {
+	if !l.unsure || l.claiming != t || t.Tick.Trigger == ledger.ByRerun {
+		return nil
+	}
+	return l.earlierTicks(t.Job, t.Tick)
+}
+
+// lostSight notes that a run of this replica may have to run again: it is not known whether
+// its transaction was committed.
+func (l *lane) lostSight(j *jobState, at time.Time) {
+	if l.stream == "" && j.OnCrash == CrashRerun {
+		l.unsure = true
+		if !at.After(l.watchedUpTo) {
+			l.watchedUpTo = at.Add(-1)
+		}
+	}
+}
+
 // gaveUp notes that a tick was decided that another replica may run. None can if a run of
 // this replica blocks all others.
 func (l *lane) gaveUp(j *jobState) {
@@ -40,7 +61,9 @@ func (d *dispatcher) noteEarlier(t *ticket, end attempt.End) {
 	if end.GaveUp {
 		l.gaveUp(t.owner)
 	}
-	if t.watches && own.At.After(l.watchedUpTo) && t.PausedMeanwhile().Kind != job.Settled {
+	if end.Unknown {
+		l.lostSight(t.owner, own.At)
+	} else if t.watches && own.At.After(l.watchedUpTo) && t.PausedMeanwhile().Kind != job.Settled {
 		l.watchedUpTo = own.At
 	}
 	switch {

@@ -99,6 +99,13 @@ func (l *life) handle(ctx context.Context, run jobs.Run) error {
 	return l.call(l, ctx, run)
 }
 
+// first reports whether the call is the first of all.
+func (l *life) first() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.calls == 1
+}
+
 func (l *life) dead() bool {
 	select {
 	case <-l.killed:
@@ -217,6 +224,15 @@ func mishaps() []func(*life, context.Context) error {
 	}
 }
 
+func everyFive(t *testing.T) schedule.Schedule {
+	t.Helper()
+	s, err := schedule.Parse("@every 5s", schedule.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // TestFinishUnderKills kills replicas between any two steps of runs that end in their
 // transaction, and lets calls fail there. The order of events differs from round to round.
 func TestFinishUnderKills(t *testing.T) {
@@ -225,10 +241,7 @@ func TestFinishUnderKills(t *testing.T) {
 	if testing.Short() {
 		rounds = 20
 	}
-	every, err := schedule.Parse("@every 5s", schedule.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	every := everyFive(t)
 	outcomes, all := map[string]int{}, mishaps()
 	for range rounds {
 		synctest.Test(t, func(t *testing.T) {
@@ -282,12 +295,12 @@ func TestUnknownCommit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				f := newTrial(t, schedule.At{Time: time.Now().Add(5 * time.Second)}, func(l *life, ctx context.Context, run jobs.Run) error {
+				f := newTrial(t, schedule.At{Time: time.Now().Add(5 * time.Second)}, func(l *life, ctx context.Context, _ jobs.Run) error {
 					txn, err := l.finish(ctx)
 					if err != nil {
 						return err
 					}
-					if run.Attempt > 1 || run.Try > 1 {
+					if !l.first() {
 						return l.commit(txn)
 					}
 					c.decide(l, func() error { return l.commit(txn) })
@@ -310,6 +323,44 @@ func TestUnknownCommit(t *testing.T) {
 				f.mu.Unlock()
 				if outcomes := f.check(); outcomes["succeeded"] != 1 {
 					t.Errorf("the ledger has %v", outcomes)
+				}
+			})
+		})
+	}
+}
+
+// A run whose commit was unknown, and was rolled back, runs again before later ticks do: also
+// on the replica that does not know how it ended.
+func TestUnknownRunsAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ works, undecided time.Duration }{
+		"unknown before the next tick": {0, 4 * time.Second},
+		"unknown after it has begun":   {0, 9 * time.Second},
+		"while the next tick waits":    {3500 * time.Millisecond, 4 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newTrial(t, everyFive(t), func(l *life, ctx context.Context, _ jobs.Run) error {
+					if l.first() {
+						time.Sleep(c.works)
+					}
+					txn, err := l.finish(ctx)
+					switch {
+					case err != nil:
+						return err
+					case l.first():
+						time.AfterFunc(c.undecided, l.unlock)
+						return errCall
+					}
+					return l.commit(txn)
+				})
+				f.start("a")
+				time.Sleep(time.Minute + time.Second)
+				f.stop()
+				outcomes := f.check()
+				if list := f.db.ticks(t); outcomes["unknown"] != 1 || list[len(list)-1].Attempt != 2 || list[len(list)-1].Outcome != ledger.Succeeded {
+					t.Errorf("the first tick is %+v of %v", list[len(list)-1], outcomes)
 				}
 			})
 		})

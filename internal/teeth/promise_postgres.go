@@ -47,6 +47,9 @@ var postgres = promise{
 		{"finish: an unknown commit counts as rolled back", in("internal/onestore", "TestUnknownCommit").saying("the function was called"), []edit{
 			{"scheduler/internal/attempt/finish.go", "whether the run was committed: %w\", err)\n\t\treturn true", "whether the run was committed: %w\", err)\n\t\treturn false"},
 		}},
+		{"finish: what stays unknown does not run again", in("internal/onestore", "TestUnknownRunsAgain"), []edit{
+			{"scheduler/lookback.go", "if end.Unknown {", "if false {"},
+		}},
 		{"finish: a failed call is repeated without a look", in("internal/onestore", "TestFinishUnderKills").saying("called again"), []edit{
 			{"scheduler/internal/attempt/tries.go", "if x.settle() {", "if false {"},
 		}},

@@ -15,6 +15,7 @@ type admission struct {
 	free     bool // nothing blocks the first try
 	hasTurn  bool
 	hasPlace bool
+	earlier  *EarlierTicks
 }
 
 // admit waits until nothing on this replica blocks a try to claim: no earlier run of the

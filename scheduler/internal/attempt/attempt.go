@@ -94,7 +94,6 @@ type attempt struct {
 	first            bool
 	blocked          bool // a try or a look has found a competitor
 	looks            looks
-	earlier          *EarlierTicks
 	end              End
 }
 
@@ -102,8 +101,8 @@ type attempt struct {
 func New(deps *Deps, b *Brief, l loop, how Start) *attempt {
 	w := window{task: task{deps, b}, until: how.Until, caughtUp: how.CaughtUp}
 	return &attempt{
-		admission: admission{window: w, loop: l, free: how.Free},
-		delay:     how.Delay, headStart: how.HeadStart, first: how.First, earlier: how.Earlier,
+		admission: admission{window: w, loop: l, free: how.Free, earlier: how.Earlier},
+		delay:     how.Delay, headStart: how.HeadStart, first: how.First,
 	}
 }
 

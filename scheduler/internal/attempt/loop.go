@@ -29,7 +29,9 @@ type Progress struct {
 // An Answer is the loop's reply to an attempt.
 type Answer struct {
 	Behind *Run // the run that blocks it; nil: none
-	Line   InLine
+	// Earlier is what the loop has learned since the attempt began; nil: nothing.
+	Earlier *EarlierTicks
+	Line    InLine
 }
 
 type phase uint8
@@ -80,6 +82,8 @@ func (a *attempt) reportBlocked(err error) {
 // An End is what an attempt reports when it is over.
 type End struct {
 	GaveUp bool // it recorded the tick, or left it to replicas that may run it
+	// It is not known how its run ended. If that was not in its transaction, it is interrupted.
+	Unknown bool
 	// A later request of the stream was claimed, so this one cannot be claimed any more.
 	Superseded bool
 	Before     job.Tick  // another tick that comes first; this one is offered again. Zero: none

@@ -52,6 +52,9 @@ func (a *admission) blockingRun() (*Run, bool) {
 		return nil, true
 	}
 	reply, ok := a.loop.Consult(Progress{Phase: Asking, CatchesUp: a.caughtUp})
+	if reply.Earlier != nil {
+		a.earlier = reply.Earlier
+	}
 	return reply.Behind, ok
 }
 

@@ -99,6 +99,7 @@ func (a *attempt) finish(x *execution) {
 	if x.finish.unknown != nil {
 		x.notifyOf(entry, event.Event{Kind: event.Finished, Err: x.finish.unknown})
 		x.archive(entry)
+		a.end.Unknown = true
 		return // whatever was requested or stored now might be wrong
 	}
 	if entry.HandedOver() { // first free what the next attempt needs
