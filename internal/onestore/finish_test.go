@@ -33,10 +33,11 @@ type trial struct {
 	call     func(*life, context.Context, jobs.Run) error
 	all      sync.WaitGroup // of the replicas
 
-	mu     sync.Mutex
-	lives  []*life
-	calls  int
-	events []scheduler.Event // of ends of runs
+	mu         sync.Mutex
+	lives      []*life
+	calls      int
+	events     []scheduler.Event // of ends of runs
+	failedOver bool              // so effects that replicas know of may be gone
 }
 
 func newTrial(t *testing.T, spec schedule.Schedule, call func(*life, context.Context, jobs.Run) error) *trial {
@@ -149,6 +150,9 @@ func (f *trial) check() map[string]int {
 		outcomes[string(e.Outcome)]++
 	}
 	for _, e := range f.events {
+		if f.failedOver {
+			break
+		}
 		unknown := strings.Contains(e.Entry.Reason.String(), "not known whether its transaction was committed")
 		has := strings.Contains(fmt.Sprint(f.db.effects(e.Entry.Tick)), fmt.Sprint(uint64(e.Entry.Token)))
 		switch {
@@ -161,6 +165,15 @@ func (f *trial) check() map[string]int {
 		}
 	}
 	return outcomes
+}
+
+// failover promotes a standby that lacks the last commits, effects and outcomes alike.
+func (f *trial) failover() {
+	time.Sleep(rand.N(20 * time.Second))
+	standby := f.db.Backup()
+	time.Sleep(rand.N(3 * time.Second))
+	f.db.Restore(standby)
+	f.failedOver = true
 }
 
 // stop drains the replicas.
@@ -234,7 +247,8 @@ func everyFive(t *testing.T) schedule.Schedule {
 }
 
 // TestFinishUnderKills kills replicas between any two steps of runs that end in their
-// transaction, and lets calls fail there. The order of events differs from round to round.
+// transaction, and lets calls fail there. In every other round the store fails over. The order
+// of events differs from round to round.
 func TestFinishUnderKills(t *testing.T) {
 	t.Parallel()
 	rounds := 60
@@ -243,7 +257,7 @@ func TestFinishUnderKills(t *testing.T) {
 	}
 	every := everyFive(t)
 	outcomes, all := map[string]int{}, mishaps()
-	for range rounds {
+	for n := range rounds {
 		synctest.Test(t, func(t *testing.T) {
 			until := time.Now().Add(time.Minute)
 			f := newTrial(t, every, func(l *life, ctx context.Context, _ jobs.Run) error {
@@ -255,7 +269,11 @@ func TestFinishUnderKills(t *testing.T) {
 			for _, id := range []string{"a", "b", "c"} {
 				f.start(id)
 			}
-			time.Sleep(2*time.Minute + time.Second)
+			if n%2 == 1 {
+				f.failover()
+				f.failover()
+			}
+			time.Sleep(time.Until(until.Add(time.Minute + time.Second)))
 			if latest := f.db.ticks(t)[0]; latest.Outcome != ledger.Succeeded {
 				t.Errorf("a minute after the last fault the latest tick is %s: %s", latest.Outcome, latest.Reason)
 			}

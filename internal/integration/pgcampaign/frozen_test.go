@@ -3,7 +3,6 @@ package pgcampaign_test
 import (
 	"syscall"
 	"testing"
-	"time"
 )
 
 // TestCampaignFrozen freezes a replica between Finish and COMMIT for longer than its lease. As
@@ -14,10 +13,11 @@ func TestCampaignFrozen(t *testing.T) {
 	for name, signal := range map[string]syscall.Signal{"continues": syscall.SIGCONT, "dies": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newFinishing(t, 1, "@every 2s", transferParams{Until: time.Now().Add(8 * time.Second), Freezes: true})
+			c := newFinishing(t, 1, "@every 2s", transferParams{Freezes: true})
 			const open = "pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE '%finish_run%'"
 			eventually(t, "a run is frozen", func() bool { return c.count(open) == 1 })
-			wait(t, 10*time.Second) // runs that begin now do not freeze
+			c.calm()
+			wait(t, 2*ttl)
 			if runs, effects, frozen := c.count("campaign.runs"), c.count("effects"), c.count(open); runs != 1 || effects != 0 || frozen != 1 {
 				t.Errorf("behind the open transaction there are %d runs and %d effects, and %d transactions are open", runs, effects, frozen)
 			}

@@ -17,11 +17,11 @@ import (
 	"github.com/quorate/quorate/locking/fence/sqlfence"
 )
 
-// transferParams say where a run leaves its effect, and until when calls may go wrong.
+// transferParams say where a run leaves its effect, and what may go wrong.
 type transferParams struct {
-	URL     string    `json:"url"`
-	Until   time.Time `json:"until"`
-	Freezes bool      `json:"freezes,omitempty"` // that replicas freeze after Finish is all that goes wrong
+	URL     string `json:"url"`
+	Calm    string `json:"calm"`              // nothing goes wrong once there is a file of this name
+	Freezes bool   `json:"freezes,omitempty"` // that replicas freeze after Finish is all that goes wrong
 }
 
 // A fate is what happens in a call of transfer, and to its replica.
@@ -45,8 +45,8 @@ const (
 
 // fateOf is that of a call.
 func (p transferParams) fateOf(run jobs.Run) fate {
-	switch {
-	case time.Now().After(p.Until):
+	switch _, err := os.Stat(p.Calm); {
+	case err == nil:
 		return livesOn
 	case p.Freezes:
 		return freezesAfterFinish
@@ -139,8 +139,8 @@ func (f fate) transact(ctx context.Context, conn *pgx.Conn, run jobs.Run) error 
 func transfers(n int, schedule string, p transferParams) string {
 	var text strings.Builder
 	for i := range n {
-		fmt.Fprintf(&text, "  transfer-%d: {func: transfer, schedule: %q, overlap: queue, on_crash: rerun, retry: {attempts: 3, backoff: 10ms}, params: {url: %q, until: %q, freezes: %t}}\n",
-			i, schedule, p.URL, p.Until.UTC().Format(time.RFC3339), p.Freezes)
+		fmt.Fprintf(&text, "  transfer-%d: {func: transfer, schedule: %q, overlap: queue, on_crash: rerun, retry: {attempts: 3, backoff: 10ms}, params: {url: %q, calm: %q, freezes: %t}}\n",
+			i, schedule, p.URL, p.Calm, p.Freezes)
 	}
 	return text.String()
 }
