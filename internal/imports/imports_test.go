@@ -182,7 +182,7 @@ var only = map[string][]string{
 	"github.com/prometheus":           {"scheduler/metrics"},
 	"go.opentelemetry.io/otel":        {"scheduler/traces"},
 	"github.com/google/jsonschema-go": {"internal/config", "internal/web/api"},
-	"go.yaml.in/yaml":                 {"internal/config", "internal/web/api"},
+	"go.yaml.in/yaml":                 {"internal/config", "internal/web/api", "internal/crontab"},
 	"github.com/robfig/cron":          {"scheduler/schedule"},
 	"github.com/jackc/pgx":            {"internal/store/postgres", "scheduler/replica/postgres", "internal/integration"},
 }

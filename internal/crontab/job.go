@@ -1,0 +1,149 @@
+package crontab
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// A job is as config.yaml has it.
+type job struct {
+	Name        string            `yaml:"-"`
+	Comments    []string          `yaml:"-"` // that stood above it, and belong to no job
+	Description string            `yaml:"description,omitempty"`
+	Func        string            `yaml:"func"`
+	Schedule    string            `yaml:"schedule"`
+	Timezone    string            `yaml:"timezone,omitempty"`
+	DST         map[string]string `yaml:"dst,omitempty,flow"`
+	Labels      map[string]string `yaml:"labels,omitempty,flow"`
+	Params      params            `yaml:"params"`
+}
+
+type params struct {
+	Command []string          `yaml:"command"`
+	Env     map[string]string `yaml:"env,omitempty"`
+	Dir     string            `yaml:"dir,omitempty"`
+}
+
+var (
+	userName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*\$?$`)
+	reference = regexp.MustCompile(`\$\{(env|file):[^}]*\}`) // that the configuration would resolve
+)
+
+// job reads a line with a schedule and a command.
+func (r *reader) job(c *cursor) {
+	w := c.when()
+	reboot := w.words[0] == "@reboot"
+	if !reboot && !w.check(r) {
+		return
+	}
+	var user string
+	if r.opts.System {
+		var at int
+		if user, at = c.word(); !userName.MatchString(user) {
+			r.refuse(at, "%q is no user name: a system crontab has the user between schedule and command; without one, import it without --system", user)
+			return
+		}
+	}
+	text, at := c.rest()
+	command, input := splitInput(text)
+	switch {
+	case strings.TrimSpace(command) == "":
+		r.refuse(at, "the line has no command: write one after the schedule%s", map[bool]string{true: " and the user"}[r.opts.System])
+	case reboot:
+		r.leave(0, "@reboot has no tick: start the command when the machine or container starts, such as by a systemd unit")
+	case w.needsBothDays():
+		r.leave(w.at[2], "cron wants both day fields to match, because one begins with *; Quorate takes either: "+
+			"write one of them as *, and test the other in the command")
+	case reference.MatchString(text) || r.resolved() != "":
+		r.leave(at, "Quorate would resolve %s in the configuration: put the command into a script", reference.FindString(text+r.resolved()))
+	default:
+		r.add(w, user, command, input)
+	}
+}
+
+// resolved returns what the configuration would resolve in the value of a variable.
+func (r *reader) resolved() string {
+	for _, v := range r.env {
+		if found := reference.FindString(v.value); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+// add converts a line.
+func (r *reader) add(w when, user, command, input string) {
+	j := job{
+		Name: r.unique(jobName(command)), Comments: r.loose, Description: strings.TrimSpace(strings.Join(r.above, "\n")),
+		Func: "exec", Schedule: w.spec(), Timezone: r.zone, Params: params{Command: []string{r.shell, "-c", command}},
+	}
+	r.loose, r.above = nil, nil
+	if input != "" {
+		j.Params.Command = []string{"/bin/sh", "-c", `printf '%s\n' "$2" | "$0" -c "$1"`, r.shell, command, strings.TrimSuffix(input, "\n")}
+	}
+	for _, v := range r.env {
+		if j.Params.Env == nil {
+			j.Params.Env = map[string]string{}
+		}
+		if j.Params.Env[v.name] = v.value; v.name == "HOME" {
+			j.Params.Dir = v.value
+		}
+	}
+	if zone := r.zone; zone != "UTC" && (zone != "" || r.opts.Timezone != "UTC") {
+		if w.followsClock() {
+			j.DST = map[string]string{"gap": "skip", "overlap": "both"}
+		}
+		if w.keepsHours() {
+			r.note("%s: when clocks change, cron treats hours 0-23 as if they were not *; Quorate follows the clock", j.Name)
+		}
+	}
+	if user != "" {
+		j.Labels = map[string]string{"user": user}
+		if !r.users[user] {
+			r.note("jobs of user %s get the label user: start replicas as %s, with replica: {labels: {user: %s}}", user, user, user)
+		}
+		r.users[user] = true
+	}
+	r.jobs = append(r.jobs, j)
+}
+
+// splitInput separates the command from its standard input, which follows the first % that
+// has no backslash. Each further one is a line break.
+func splitInput(text string) (command, input string) {
+	text = strings.ReplaceAll(text, `\%`, "\x00")
+	command, input, _ = strings.Cut(text, "%")
+	input = strings.ReplaceAll(input, "%", "\n")
+	return strings.ReplaceAll(command, "\x00", "%"), strings.ReplaceAll(input, "\x00", "%")
+}
+
+// Programs in a command, the first group being their names. The first of those with a path
+// is the name of the job, unless others usually stand before what matters.
+var (
+	program = regexp.MustCompile(`(?:^|[\s;&|({=])/(?:[^\s;&|/]+/)*([A-Za-z0-9][A-Za-z0-9._-]*)`)
+	aWord   = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9._-]*`)
+	helpers = regexp.MustCompile(`^(sh|bash|test|null|env|nice|flock|system|sudo)$`)
+)
+
+// jobName suggests a name for the job with the command.
+func jobName(command string) string {
+	for _, m := range program.FindAllStringSubmatch(command, -1) {
+		if !helpers.MatchString(m[1]) {
+			return m[1][:min(len(m[1]), 90)]
+		}
+	}
+	name := aWord.FindString(command)
+	if name == "" {
+		return "job"
+	}
+	return name[:min(len(name), 90)]
+}
+
+// unique adds a number to a name that is taken.
+func (r *reader) unique(name string) string {
+	for base, n := name, 2; r.names[name] > 0; n++ {
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
+	r.names[name]++
+	return name
+}
