@@ -11,9 +11,11 @@ import (
 // A cronLine is a line as cron(8) and crontab(5) of Debian describe it, by a reading of its
 // own: it looks at one minute after the other.
 type cronLine struct {
-	fields    [5]map[int]bool
-	wildcard  bool // "specified as @hourly, or with * in the hour or minute specifier"
-	eitherDay bool // "if both fields are restricted (don't start with *)"
+	fields   [5]map[int]bool
+	wildcard bool // "specified as @hourly, or with * in the hour or minute specifier"
+	// "If both fields are restricted (ie, aren't *), the command will be run when either
+	// field matches". To cron's code a field that begins with a star is not restricted.
+	eitherDay bool
 }
 
 func readCronLine(t *testing.T, line string) cronLine {
