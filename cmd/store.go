@@ -17,13 +17,13 @@ import (
 func storeCommand(a *cli) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "store",
-		Short: "Set up and check the store: PostgreSQL, or the Redis nodes",
-		Long: `Set up and check the store of the configuration: PostgreSQL, or the Redis nodes.
-quorate nodes lists Redis nodes and changes their list.`,
+		Short: "Set up, check and copy the store: PostgreSQL, or the Redis nodes",
+		Long: `Set up and check the store of the configuration: PostgreSQL, or the Redis nodes. Copy
+it to another one. quorate nodes lists Redis nodes and changes their list.`,
 		Example: `  quorate store check
   quorate store init --config prod.yaml`,
 	}
-	c.AddCommand(storeMigrateCommand(a), storeInitCommand(a), storeCheckCommand(a))
+	c.AddCommand(storeMigrateCommand(a), storeInitCommand(a), storeCheckCommand(a), storeCopyCommand(a))
 	return c
 }
 

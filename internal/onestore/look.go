@@ -33,6 +33,9 @@ func (c *Cluster) Look(ctx context.Context) (Look, error) {
 		return Look{}, err
 	}
 	life, err := records.Decode[records.Life](list[0])
+	if err == nil {
+		err = life.Usable()
+	}
 	if err != nil {
 		return Look{}, err
 	}

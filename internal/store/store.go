@@ -47,6 +47,11 @@ const (
 	Cluster Kind = "cluster" // what concerns the whole store. Name: "life", "forgotten"
 )
 
+// Kinds lists all kinds.
+func Kinds() []Kind {
+	return []Kind{Claims, Leases, Entries, Logs, Jobs, Members, Acts, Sets, Cluster}
+}
+
 // A Key names a record. Keys of a kind are ordered by Name, then Sub, both by bytes. Neither
 // contains a zero byte.
 type Key struct {
@@ -158,6 +163,8 @@ var (
 	ErrTooLarge = errors.New("the transaction is too large for the store")
 	// ErrNotReady means that the store is not set up for this release. The text says what to do.
 	ErrNotReady = errors.New("the store is not set up")
+	// ErrCopying means that only a part of another store was copied to this one.
+	ErrCopying = fmt.Errorf("%w: a copy to it has not finished: empty it, and repeat `quorate store copy`", ErrNotReady)
 )
 
 type unavailable struct{}

@@ -54,5 +54,17 @@ var oneStore = promise{
 		{"store: FORGET keeps no tick", in(claims, "TestForget"), []edit{
 			{claims + "forget.go", "Tick: n.GCTick", "Tick: v.forgotten.Tick"},
 		}},
+		{"store copy: a replica meanwhile is not noticed", in("./internal/storecopy", "TestReplicaMeanwhile"), []edit{
+			{"internal/storecopy/copy.go", "case !reflect.DeepEqual(now.Claims, m.Claims):", "case !reflect.DeepEqual(m.Claims, m.Claims):"},
+		}},
+		{"store copy: the largest token is forgotten", in("./internal/storecopy", "TestClaimsGoOn"), []edit{
+			{"internal/storecopy/copy.go", "return c.to.End(ctx, now)", "return c.to.End(ctx, Memory{Tick: now.Tick, Floor: now.Floor})"},
+		}},
+		{"store copy: ticks of forgotten jobs run again", in("./internal/storecopy", "TestClaimsGoOn"), []edit{
+			{"internal/storecopy/copy.go", "return c.to.End(ctx, now)", "return c.to.End(ctx, Memory{Fence: now.Fence, Floor: now.Floor})"},
+		}},
+		{"store copy: replicas may use half a copy", in("./internal/storecopy", "TestCutOff"), []edit{
+			{"internal/onestore/copy.go", "Copying: true})", "Copying: false})"},
+		}},
 	},
 }

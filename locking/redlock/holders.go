@@ -57,6 +57,15 @@ func holdersOf(ctx context.Context, set *members.Set, name string) ([]holding, e
 // survey asks each node for its holdings of the names that names returns for it. Doing
 // describes the operation for errors.
 func survey(ctx context.Context, set *members.Set, doing string, names func(*members.Node) ([]string, error)) ([]holding, error) {
+	found, err := sightingsOf(ctx, set, doing, names)
+	if err != nil {
+		return nil, err
+	}
+	return merge(set.Len(), found), nil
+}
+
+// sightingsOf returns what each node stores of the names that names returns for it.
+func sightingsOf(ctx context.Context, set *members.Set, doing string, names func(*members.Node) ([]string, error)) ([]map[string]sighting, error) {
 	all := set.Nodes()
 	found := make([]map[string]sighting, len(all))
 	replies := make([]members.Reply, len(all))
@@ -71,10 +80,8 @@ func survey(ctx context.Context, set *members.Set, doing string, names func(*mem
 		})
 	}
 	wg.Wait()
-	if _, err := set.Answers(doing, replies); err != nil {
-		return nil, err
-	}
-	return merge(set.Len(), found), nil
+	_, err := set.Answers(doing, replies)
+	return found, err
 }
 
 // sightings asks a node for its holdings of the names.

@@ -23,6 +23,7 @@ type sighting struct {
 type claimed struct {
 	records.Claim
 	done, void bool
+	rerun      bool // it was finished, but its tick is not done
 	// lock is the value in the tick's own lock, if that exists.
 	lock string
 	left time.Duration
@@ -47,7 +48,10 @@ func (p *parser) claim() claimed {
 	if err != nil && p.err == nil {
 		p.err = err
 	}
-	return claimed{Claim: c, done: state != "-" && state != "V", void: state == "V", lock: p.owner(), left: p.left()}
+	return claimed{
+		Claim: c, done: state != "-" && state != "V", void: state == "V", rerun: state == strings.ToLower(state),
+		lock: p.owner(), left: p.left(),
+	}
 }
 
 // owner reads a lock's value without the mark of LOCK.
@@ -132,15 +136,9 @@ func (p *picture) holdings(name string, of, answered int) []holding {
 	var list []holding
 	for _, owner := range owners {
 		c, lefts := p.claims[owner], p.locks[owner]
-		h := holding{owner: owner, silent: of - answered, Holding: locking.Holding{
-			Stream: c.Stream, Beside: c.Overlaps, Name: name, Holder: c.Holder, Token: locking.Token(c.Token), Attempt: c.Attempt, Mode: c.Mode,
-			Left: agreedLeft(lefts, of/2+1), On: locking.Votes{For: len(lefts), Of: of}, Done: c.done, Void: c.void,
-		}}
-		if c.Tick != 0 {
-			h.Tick = time.UnixMilli(c.Tick).UTC()
-		}
+		h := holding{owner: owner, silent: of - answered, Holding: c.holding(name)}
+		h.Left, h.On = agreedLeft(lefts, of/2+1), locking.Votes{For: len(lefts), Of: of}
 		if h.Known() {
-			h.Since = time.UnixMilli(int64(c.Token * 1000 >> 20)).UTC()
 			h.free = p.free
 		}
 		list = append(list, h)
@@ -149,6 +147,21 @@ func (p *picture) holdings(name string, of, answered int) []holding {
 		return cmp.Or(cmp.Compare(b.On.For, a.On.For), cmp.Compare(b.Token, a.Token), cmp.Compare(a.owner, b.owner))
 	})
 	return list
+}
+
+// holding returns the claim without its locks.
+func (c claimed) holding(name string) locking.Holding {
+	h := locking.Holding{
+		Stream: c.Stream, Beside: c.Overlaps, Name: name, Holder: c.Holder, Token: locking.Token(c.Token), Attempt: c.Attempt, Mode: c.Mode,
+		Done: c.done, Void: c.void,
+	}
+	if c.Tick != 0 {
+		h.Tick = time.UnixMilli(c.Tick).UTC()
+	}
+	if h.Known() {
+		h.Since = time.UnixMilli(int64(c.Token * 1000 >> 20)).UTC()
+	}
+	return h
 }
 
 // agreedLeft is how long q nodes will still hold the lock.

@@ -7,17 +7,23 @@ import (
 	"time"
 )
 
-// Release is the kind of a note on a lock that was released for its holder.
-const Release Kind = "release"
+// The kinds of notes that are no acts of other kinds.
+const (
+	Release Kind = "release" // a lock was taken from its holder
+	Copy    Kind = "copy"    // the store was copied from another one
+)
 
 // Kinds lists all kinds.
-func Kinds() []Kind { return []Kind{Trigger, Backfill, Cancel, Pause, Resume, Release} }
+func Kinds() []Kind { return []Kind{Trigger, Backfill, Cancel, Pause, Resume, Release, Copy} }
 
 // RefusedResult is the prefix of a refused act's result.
 const RefusedResult = "refused: "
 
 // Refused reports whether the act was refused.
 func (a Act) Refused() bool { return strings.HasPrefix(a.Result, RefusedResult) }
+
+// IsNote reports whether the act was noted: it was done or refused without a request.
+func (a Act) IsNote() bool { return a.Refused() || a.Kind == Release || a.Kind == Copy }
 
 // A Notebook is a Store that also takes notes: actions that were done or refused outside of
 // acts, for readers of the audit log. A note appears in Audit only.

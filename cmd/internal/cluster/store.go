@@ -12,6 +12,7 @@ import (
 	"github.com/quorate/quorate/internal/onestore"
 	"github.com/quorate/quorate/internal/redisstore"
 	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/storecopy"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -35,6 +36,7 @@ type kept interface {
 	Control() listing.Control
 	listing.Locks
 	listing.Nodes
+	Side() storecopy.Side
 	Close() error
 }
 
@@ -83,6 +85,9 @@ func (s *Store) Close() error { return s.kept.Close() }
 
 // OnNodes reports whether everything is kept on Redis nodes.
 func (s *Store) OnNodes() bool { return s.nodes != nil }
+
+// Side returns the store as one side of a copy.
+func (s *Store) Side() storecopy.Side { return s.kept.Side() }
 
 // RedisNodes returns the nodes. If everything is kept on one store, doing says what takes
 // nodes.

@@ -74,25 +74,13 @@ func newCampaign(t *testing.T) *campaign {
 // begin sets up the store and starts the replicas.
 func (c *campaign) begin(url string) {
 	c.t.Helper()
-	var text strings.Builder
-	for _, j := range allJobs() {
-		fmt.Fprintf(&text, "  %s: {func: exec, %sparams: {command: [sh, -c, 'sleep %s; echo \"$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA $QUORATE_JOB\" >> %s']}}\n", j.name, j.more, j.sleep, c.sink)
-	}
-	c.beginWith(url, text.String(), len(allJobs()))
+	c.beginWith(url, c.commands(), len(allJobs()))
 }
 
 // beginWith does so with other jobs.
 func (c *campaign) beginWith(url, jobs string, count int) {
 	c.t.Helper()
-	text := fmt.Sprintf(`namespace: campaign
-postgres: {url: %q, failover_grace: %s, timeout: %s}
-lock: {ttl: %s, safety_margin: 1200ms}
-log: {format: json}
-jobs:
-%s`, url, grace, timeout, ttl, jobs)
-	if err := os.WriteFile(c.config, []byte(text), 0o600); err != nil {
-		c.t.Fatal(err)
-	}
+	c.configure(fmt.Sprintf(`postgres: {url: %q, failover_grace: %s, timeout: %s}`, url, grace, timeout), jobs)
 	must(c.t, "store", "migrate", "-c", c.config)
 	must(c.t, "store", "init", "-c", c.config)
 	for _, id := range replicaIDs {
@@ -102,6 +90,29 @@ jobs:
 	eventually(c.t, "the jobs are published", func() bool {
 		return strings.Count(must(c.t, "jobs", "-c", c.config, "-o", "json"), `"schedule"`) >= count
 	})
+}
+
+// configure writes the configuration, with the section of the store.
+func (c *campaign) configure(store, jobs string) {
+	c.t.Helper()
+	text := fmt.Sprintf(`namespace: campaign
+%s
+lock: {ttl: %s, safety_margin: 1200ms}
+log: {format: json}
+jobs:
+%s`, store, ttl, jobs)
+	if err := os.WriteFile(c.config, []byte(text), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// commands is the configuration of allJobs.
+func (c *campaign) commands() string {
+	var text strings.Builder
+	for _, j := range allJobs() {
+		fmt.Fprintf(&text, "  %s: {func: exec, %sparams: {command: [sh, -c, 'sleep %s; echo \"$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA $QUORATE_JOB\" >> %s']}}\n", j.name, j.more, j.sleep, c.sink)
+	}
+	return text.String()
 }
 
 func (c *campaign) start(id string) {

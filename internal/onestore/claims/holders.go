@@ -3,6 +3,7 @@ package claims
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -24,6 +25,29 @@ func (l *Locker) Holders(ctx context.Context) ([]locking.Holding, error) {
 		list = append(list, h.Holding)
 	}
 	return list, nil
+}
+
+// Latest lists the latest claims of all streams, sorted by name and stream, and returns the
+// largest token. Done means that no replica may run the tick again.
+func (l *Locker) Latest(ctx context.Context) (list []locking.Holding, fence uint64, err error) {
+	found, _, err := l.store.List(ctx, store.All(store.Claims))
+	if err != nil {
+		return nil, 0, failed("listing the claims", err)
+	}
+	for _, r := range found[0] {
+		c, err := records.Decode[records.Claims](r)
+		if err != nil {
+			return nil, 0, err
+		}
+		fence = max(fence, c.Fence)
+		for _, stream := range slices.Sorted(maps.Keys(c.Streams)) {
+			last := c.Streams[stream]
+			h := newHolding(r.Key.Name, last).Holding
+			h.Void, h.Done = last.Void, last.Ended != "" && !last.Handed
+			list = append(list, h)
+		}
+	}
+	return list, fence, nil
 }
 
 // A holding is a locking.Holding with the lease to release.

@@ -60,6 +60,9 @@ func declare(ctx context.Context, s store.Store, doing string, next func(known r
 			return failed(doing, err)
 		}
 		known, err := records.Decode[records.Life](list[0])
+		if err == nil {
+			err = known.Usable()
+		}
 		if err != nil {
 			return failed(doing, err)
 		}

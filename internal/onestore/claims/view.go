@@ -38,6 +38,9 @@ func (l *Locker) read(ctx context.Context, name string, more ...store.Key) (view
 			return view{}, err
 		}
 	}
+	if err := v.life.Usable(); err != nil {
+		return view{}, err
+	}
 	v.life, v.newLife = v.life.Now(stamp, l.cfg.Grace)
 	return v, nil
 }

@@ -12,6 +12,16 @@ type Life struct {
 	// Since is the store's clock when this life was first seen; 0 for a store that was
 	// declared new.
 	Since int64 `json:"since"`
+	// Copying: a copy to this store has not finished. No replica may use it.
+	Copying bool `json:"copying,omitempty"`
+}
+
+// Usable returns why no replica may use the store.
+func (l Life) Usable() error {
+	if l.Copying {
+		return store.ErrCopying
+	}
+	return nil
 }
 
 // Now is the life of the store that answered with a stamp, and whether it is one that no

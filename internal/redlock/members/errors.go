@@ -62,6 +62,9 @@ func (l errorList) Error() string {
 // Unwrap returns the errors.
 func (l errorList) Unwrap() []error { return l }
 
+// copySeal is what a node is sealed for until a copy of another store is finished.
+const copySeal = "store-copy"
+
 // refusal says why a node refuses this client. What is the field that differs, as in
 // prelude.lua; held is the node's value.
 func (n *Node) refusal(what, held string) *RefusedError {
@@ -90,6 +93,9 @@ func (n *Node) refusalText(what, held string) string {
 	case "record":
 		return fmt.Sprintf("the key %s there is not Quorate's: another program uses this namespace; delete the key on the node (DEL %s), or choose another namespace", held, held)
 	case "sealed":
+		if held == copySeal {
+			return "a copy to these nodes has not finished: empty them, and repeat quorate store copy"
+		}
 		return fmt.Sprintf("the node is sealed for a change to the list [%s]: finish it with quorate nodes change, then restart the replicas with the configuration of that list", held)
 	case "clock":
 		return fmt.Sprintf("the node's clock is %sms behind the clocks of the old list's nodes: correct the clocks and try again", held)

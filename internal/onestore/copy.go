@@ -1,0 +1,171 @@
+package onestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/onestore/acts"
+	"github.com/quorate/quorate/internal/onestore/ledger"
+	"github.com/quorate/quorate/internal/onestore/records"
+	"github.com/quorate/quorate/internal/rules"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/internal/storecopy"
+	"github.com/quorate/quorate/locking"
+	asked "github.com/quorate/quorate/scheduler/acts"
+	recorded "github.com/quorate/quorate/scheduler/ledger"
+)
+
+// A side is one side of a copy. Every write compares the life record, which has the mark of an
+// unfinished copy.
+type side struct {
+	*Cluster
+	life    records.Life
+	version uint64 // of the life record
+}
+
+// Side returns the cluster as one side of a copy.
+func (c *Cluster) Side() storecopy.Side { return &side{Cluster: c} }
+
+// Name implements [storecopy.Side].
+func (s *side) Name() string { return s.Server.Name() }
+
+// Reader implements [storecopy.Side].
+func (s *side) Reader() listing.Reader { return s.Cluster.Reader() }
+
+// Memory implements [storecopy.Side].
+func (s *side) Memory(ctx context.Context) (m storecopy.Memory, err error) {
+	list, stamp, err := s.Server.Read(ctx, records.LifeKey(), records.ForgottenKey())
+	if err != nil {
+		return m, err
+	}
+	life, err := records.Decode[records.Life](list[0])
+	if err == nil {
+		err = life.Usable()
+	}
+	forgotten, err2 := records.Decode[records.Forgotten](list[1])
+	if err := errors.Join(err, err2); err != nil {
+		return m, err
+	}
+	life, _ = life.Now(stamp, s.grace)
+	m = storecopy.Memory{Tick: forgotten.Tick, Floor: life.Floor(s.grace)}
+	m.Claims, m.Fence, err = s.Claims.Latest(ctx)
+	m.Fence = max(m.Fence, forgotten.Fence)
+	return m, err
+}
+
+// Begin implements [storecopy.Side].
+func (s *side) Begin(ctx context.Context) (time.Time, error) {
+	list, stamp, err := s.Server.Read(ctx, records.LifeKey())
+	if err != nil {
+		return stamp.Now, err
+	}
+	for _, kind := range store.Kinds() {
+		some := store.All(kind)
+		some.Limit = 2 // the life record may be one
+		found, _, err := s.Server.List(ctx, some)
+		if err != nil {
+			return stamp.Now, err
+		}
+		for _, r := range found[0] {
+			if r.Key != records.LifeKey() {
+				return stamp.Now, fmt.Errorf("%w: it has %s", storecopy.ErrNotEmpty, r.Key)
+			}
+		}
+	}
+	s.version = list[0].Version
+	return stamp.Now, s.setLife(ctx, records.Life{Life: stamp.Life, Copying: true})
+}
+
+// setLife replaces the life record.
+func (s *side) setLife(ctx context.Context, life records.Life, more ...store.Write) (err error) {
+	s.life.Life = life.Life
+	s.version, err = s.commit(ctx, append(more, records.Put(records.LifeKey(), life)))
+	return err
+}
+
+// commit commits the writes if the life record and the life of the store have not changed.
+func (s *side) commit(ctx context.Context, writes []store.Write) (version uint64, err error) {
+	o, err := s.Server.Commit(ctx, store.Txn{Life: s.life.Life, If: []store.Compare{{Key: records.LifeKey(), Version: s.version}}, Put: writes})
+	if err == nil && !o.Won {
+		err = fmt.Errorf("%s: another server has taken over, or somebody else uses it", s.Name())
+	}
+	return o.Version, err
+}
+
+// put writes the records, in as many transactions as it takes. Of two with the same key the
+// last counts.
+func (s *side) put(ctx context.Context, writes []store.Write) error {
+	last, most := map[store.Key]store.Write{}, s.Server.Limits()
+	for _, w := range writes {
+		last[w.Key] = w
+	}
+	for some := range slices.Chunk(slices.Collect(maps.Values(last)), max(1, min(most.Keys/2, most.Bytes/maxRecord))) {
+		if _, err := s.commit(ctx, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxRecord is more than a record of this package has in bytes.
+const maxRecord = 4 * asked.MaxParams
+
+// PutClaims implements [storecopy.Side].
+func (s *side) PutClaims(ctx context.Context, m storecopy.Memory) error {
+	all := map[string]records.Claims{}
+	for _, h := range m.Claims {
+		if all[h.Name].Streams == nil {
+			all[h.Name] = records.Claims{Fence: m.Fence, Streams: map[string]records.Claim{}}
+		}
+		all[h.Name].Streams[h.Stream] = asClaim(h)
+	}
+	var writes []store.Write
+	for name, c := range all {
+		writes = append(writes, records.Put(records.ClaimsKey(name), c))
+	}
+	return s.put(ctx, writes)
+}
+
+// asClaim returns a claim without a lease.
+func asClaim(h locking.Holding) records.Claim {
+	c := records.Claim{
+		Stream: h.Stream, Token: uint64(h.Token), Owner: fmt.Sprintf("copied-%d", h.Token), Holder: h.Holder, Attempt: h.Attempt,
+		Rerun: h.Mode == locking.AtLeastOnce, Overlaps: h.Beside, Void: h.Void,
+	}
+	if !h.Tick.IsZero() {
+		c.Tick = h.Tick.UnixMilli()
+	}
+	switch {
+	case h.Void:
+	case h.Done:
+		c.Ended = string(rules.OK)
+	default:
+		c.Ended, c.Handed = string(rules.RanOut), true
+	}
+	return c
+}
+
+// PutEntries implements [storecopy.Side].
+func (s *side) PutEntries(ctx context.Context, job string, list []recorded.Entry, trimmed time.Time) error {
+	return s.put(ctx, ledger.Copied(job, list, trimmed))
+}
+
+// PutActs implements [storecopy.Side].
+func (s *side) PutActs(ctx context.Context, list []asked.Act) error {
+	writes, err := acts.Copied(list)
+	if err != nil {
+		return err
+	}
+	return s.put(ctx, writes)
+}
+
+// End implements [storecopy.Side].
+func (s *side) End(ctx context.Context, m storecopy.Memory) error {
+	return s.setLife(ctx, records.Life{Life: s.life.Life, Since: m.Since(s.grace)},
+		records.Put(records.ForgottenKey(), records.Forgotten{Fence: m.Fence, Tick: m.Tick}))
+}

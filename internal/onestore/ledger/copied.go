@@ -1,0 +1,31 @@
+package ledger
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/quorate/quorate/internal/onestore/records"
+	"github.com/quorate/quorate/internal/store"
+	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// Copied returns what stores the entries of a job of another store, none of which is Running.
+// Entries of ticks up to trimmed are missing.
+func Copied(job string, list []ledger.Entry, trimmed time.Time) []store.Write {
+	var writes []store.Write
+	for _, e := range list {
+		r := records.Entry{
+			Kind: records.Finished, Stream: cmp.Or(e.Stream, locking.StreamSchedule), Tick: e.OrderKey().UnixMilli(),
+			Token: uint64(e.Token), Note: ledger.EncodeNote(e),
+		}
+		if !e.Outcome.Ran() {
+			r.Kind, r.Rank = records.NotRun, e.Rank()
+		}
+		writes = append(writes, records.Put(records.EntryKey(job, r), r))
+	}
+	if !trimmed.IsZero() {
+		writes = append(writes, records.Put(pastKey(job), past{Trimmed: trimmed.UnixMilli()}))
+	}
+	return writes
+}

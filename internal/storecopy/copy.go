@@ -1,0 +1,222 @@
+package storecopy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// Counts are what was copied.
+type Counts struct{ Names, Runs, NotRun, Logs, Acts, Pauses, Requests int }
+
+// maxAhead is how far tokens may be ahead of the clock of the target: it grants larger ones soon.
+const maxAhead = time.Second
+
+type copier struct {
+	from, to Side
+	counts   Counts
+}
+
+// Run copies everything, and opens the target for replicas. By is written into its audit log.
+func Run(ctx context.Context, from, to Side, by string) (Counts, error) {
+	c := &copier{from: from, to: to}
+	m, err := c.memory(ctx)
+	if err != nil {
+		return c.counts, err
+	}
+	now, err := to.Begin(ctx)
+	if errors.Is(err, ErrNotEmpty) {
+		return c.counts, fmt.Errorf("%s: %w; empty it, or copy to another namespace", to.Name(), err)
+	}
+	if ahead := m.latest().Sub(now); err == nil && ahead > maxAhead {
+		err = fmt.Errorf("the tokens of %s are %v ahead of the clock of %s: correct the clocks", from.Name(), ahead.Round(time.Second), to.Name())
+	}
+	if err == nil {
+		err = c.copy(ctx, m, by)
+	}
+	if err != nil {
+		return c.counts, fmt.Errorf("%w; the copy is not complete: empty %s and copy again", err, to.Name())
+	}
+	return c.counts, nil
+}
+
+// copy copies what belongs to the claims of m. They come last: a replica that starts meanwhile
+// changes them.
+func (c *copier) copy(ctx context.Context, m Memory, by string) error {
+	jobs, err := c.copyJobs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, claim := range m.Claims {
+		jobs = append(jobs, claim.Name)
+	}
+	slices.Sort(jobs)
+	jobs = slices.Compact(jobs)
+	for _, job := range jobs {
+		if err := c.copyLedger(ctx, job); err != nil {
+			return err
+		}
+	}
+	c.counts.Names = len(jobs)
+	if err := c.copyActs(ctx, by); err != nil {
+		return err
+	}
+	now, err := c.memory(ctx)
+	switch {
+	case err != nil:
+		return err
+	case !reflect.DeepEqual(now.Claims, m.Claims):
+		return fmt.Errorf("a replica has used %s during the copy: stop it", c.from.Name())
+	}
+	if err := c.to.PutClaims(ctx, now); err != nil {
+		return err
+	}
+	return c.to.End(ctx, now)
+}
+
+// memory reads the claims of the source. It fails while a replica may use the source.
+func (c *copier) memory(ctx context.Context) (Memory, error) {
+	name := c.from.Name()
+	live, err := c.from.Reader().Roster.Replicas(ctx)
+	if err != nil {
+		return Memory{}, err
+	}
+	for _, r := range live {
+		return Memory{}, fmt.Errorf("replica %s uses %s: stop all replicas; a replica that was killed counts for %v", r.ID, name, scheduler.SeenLately)
+	}
+	held, err := c.from.Holders(ctx)
+	if err != nil {
+		return Memory{}, err
+	}
+	for _, h := range held {
+		if h.On.For > 0 {
+			return Memory{}, fmt.Errorf("%s in %s is held for another %v by %s: stop it, or wait if it was killed", h.Name, name, h.Left.Round(time.Millisecond), h)
+		}
+	}
+	return c.from.Memory(ctx)
+}
+
+// copyJobs copies the published versions of jobs with their sets, and returns their names.
+func (c *copier) copyJobs(ctx context.Context) (names []string, err error) {
+	from, to := c.from.Reader(), c.to.Reader()
+	list, err := from.Roster.Jobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sets := map[string]bool{"": true}
+	for _, j := range list {
+		names = append(names, j.StoredAs())
+		if sets[j.ConfigHash] {
+			continue
+		}
+		sets[j.ConfigHash] = true
+		packed, err := from.JobSets.JobSet(ctx, j.ConfigHash)
+		if err == nil {
+			err = to.JobSets.KeepSet(ctx, j.ConfigHash, packed)
+		}
+		if err != nil && !errors.Is(err, scheduler.ErrNoJobSet) {
+			return nil, err
+		}
+	}
+	return names, to.Roster.Publish(ctx, list)
+}
+
+const (
+	entriesAtOnce = 400
+	// logsAtOnce bounds the logs of a call, each of which has up to ledger.MaxLog bytes.
+	logsAtOnce = 10
+)
+
+// copyLedger copies the entries of a job and their logs.
+func (c *copier) copyLedger(ctx context.Context, job string) error {
+	from := c.from.Reader().Ledger
+	var list []ledger.Entry
+	var trimmed time.Time
+	for next := (ledger.Stretch{Job: job, Limit: entriesAtOnce}); ; {
+		pages, err := from.Skim(ctx, []ledger.Stretch{next}, false)
+		if err != nil {
+			return err
+		}
+		list, trimmed = append(list, pages[0].Entries...), pages[0].Trimmed
+		rest := pages[0].Rest
+		if rest.IsZero() {
+			break
+		}
+		if rest.Equal(next.NotAfter) { // one tick fills the page
+			next.Limit *= 2
+		}
+		next.NotAfter = rest
+	}
+	list = withoutLost(list)
+	if err := c.to.PutEntries(ctx, job, list, trimmed); err != nil {
+		return err
+	}
+	var logs []ledger.Log
+	for _, e := range slices.Backward(list) {
+		if !e.Outcome.Ran() {
+			c.counts.NotRun++
+			continue
+		}
+		c.counts.Runs++
+		log, err := from.Log(ctx, job, e.OrderKey(), e.Token)
+		switch {
+		case err == nil:
+			logs = append(logs, log)
+		case !errors.Is(err, ledger.ErrNoLog):
+			return err
+		}
+	}
+	c.counts.Logs += len(logs)
+	for some := range slices.Chunk(logs, logsAtOnce) {
+		if err := c.to.Reader().Ledger.Store(ctx, job, ledger.History{Keep: ledger.MaxKeep, MaxBytes: 1 << 40}, some...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withoutLost drops claims that only a minority of Redis nodes knows if their tick has another
+// run: such a claim is an attempt that lost.
+func withoutLost(list []ledger.Entry) []ledger.Entry {
+	doubtful := func(e ledger.Entry) bool { return e.Reason.Variant == ledger.VariantDoubtful }
+	return slices.DeleteFunc(list, func(e ledger.Entry) bool {
+		return doubtful(e) && slices.ContainsFunc(list, func(other ledger.Entry) bool {
+			return other.Outcome.Ran() && !doubtful(other) && other.Stream == e.Stream && other.OrderKey().Equal(e.OrderKey())
+		})
+	})
+}
+
+// copyActs copies the acts in force and the audit log as far as every store keeps it, and adds
+// the copy to the log.
+func (c *copier) copyActs(ctx context.Context, by string) error {
+	from := c.from.Reader().Acts
+	var force acts.Open
+	for before := -1; len(force.Requests) > before; { // a reading takes some of the queued requests
+		before = len(force.Requests)
+		var err error
+		if force, err = from.Open(ctx); err != nil {
+			return err
+		}
+	}
+	audit, err := from.Audit(ctx, acts.KeepAudit+acts.KeepRefused)
+	if err != nil {
+		return err
+	}
+	c.counts.Acts, c.counts.Pauses, c.counts.Requests = len(audit), len(force.Pauses), len(force.Requests)
+	list := slices.Concat(audit, force.Requests, force.Expired, force.Pauses)
+	acts.Sort(list)
+	list = slices.CompactFunc(list, func(a, b acts.Act) bool { return a.ID == b.ID })
+	if err := c.to.PutActs(ctx, list); err != nil {
+		return err
+	}
+	return c.to.Reader().Acts.(acts.Notebook).Note(ctx, acts.Act{
+		Kind: acts.Copy, All: true, By: by, Result: fmt.Sprintf("copied from %s, %d runs of %d names", c.from.Name(), c.counts.Runs, c.counts.Names),
+	})
+}
