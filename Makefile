@@ -35,7 +35,7 @@ test: ## vet and the tests of the module, the long ones shortened; needs redis-s
 	GOGC=$(GOGC) go test -race -short -vet=off -count=1 -timeout 20m $(RACED)
 
 .PHONY: checks
-checks: deps tidy-check lint vuln modules upgrade ## what CI runs besides: linters, vulnerabilities, promtool, databases, a browser, other clients
+checks: deps tidy-check lint vuln modules ## what CI runs besides: linters, vulnerabilities, promtool, databases, a browser, other clients
 
 .PHONY: modules
 modules: ## the tests that need more than redis-server
@@ -166,7 +166,7 @@ scale: ## what clusters cost that no test machine can hold: docs/scale.md (minut
 	cd benchmarks && go run ./scale -write ../docs/scale.md
 
 .PHONY: upgrade
-upgrade: ## run the previous release (or FROM=commit) beside this one, both ways round
+upgrade: ## run the last release, of .ci/released (or FROM=commit), beside this one, both ways round
 	@.ci/deps redis-server gcc git
 	.ci/upgrade $(FROM)
 
