@@ -14,6 +14,10 @@ import (
 // each. Other callers queue, for up to half of their time.
 const poolSize = 32
 
+// virtualPoolSize is more than a test has in flight. The queue of go-redis keeps its
+// timers for the whole process: one made in virtual time breaks every other test.
+const virtualPoolSize = 4096
+
 // maxIdle is below the idle timeouts of servers, proxies and firewalls: a connection
 // closed by one of them costs a vote.
 const maxIdle = time.Minute
@@ -34,6 +38,9 @@ func newRedis(cfg Config, u URL) *redis.Client {
 	// A deadline that ends in the queue would look like a silent node.
 	opts.PoolTimeout = cfg.Timeout / 2
 	opts.PoolSize, opts.MinIdleConns, opts.MaxIdleConns, opts.MaxActiveConns = poolSize, 0, 0, 0
+	if cfg.Dial != nil {
+		opts.PoolSize = virtualPoolSize
+	}
 	opts.ConnMaxIdleTime = maxIdle
 	opts.ReadBufferSize, opts.WriteBufferSize = 8<<10, 8<<10
 	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
