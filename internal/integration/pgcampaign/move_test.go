@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,14 +90,15 @@ func (c *campaign) move(from, to string) {
 	}
 }
 
-// listed returns the rows of a listing, without the names of nodes: a store that is not made of
-// these nodes cannot name them.
+// listed returns the rows of a listing that are stored: each second makes more of those that are
+// computed. The names of nodes are left out: a store that is not made of them cannot name them.
 func (c *campaign) listed(config, what, more string) (rows []map[string]any) {
 	c.t.Helper()
 	text := must(c.t, what, more, "-c", config, "--limit", "1000", "-o", "json")
 	if err := json.Unmarshal([]byte(text), &rows); err != nil {
 		c.t.Fatal(err)
 	}
+	rows = slices.DeleteFunc(rows, func(row map[string]any) bool { return row["recorded"] == false })
 	for _, row := range rows {
 		if poll, ok := row["poll"].(map[string]any); ok {
 			nodes, _ := poll["nodes"].([]any)
