@@ -24,7 +24,8 @@ type Store interface {
 
 	// Commit makes the changes of t if the store still has the life and the versions that t
 	// names. It reports whether it did. After an error that matches [ErrUnavailable] this is
-	// unknown, unless it matches [ErrLocked]. After any other error nothing was changed.
+	// unknown, unless it matches [ErrLocked] or [ErrNotSent]; [Unknown] tells. After any
+	// other error nothing was changed.
 	Commit(ctx context.Context, t Txn) (Outcome, error)
 
 	// Limits are those of a transaction.
@@ -159,6 +160,9 @@ var (
 	// ErrLocked means that a transaction that is under way holds one of the records. Nothing
 	// was changed. Errors that match it match ErrUnavailable, too.
 	ErrLocked = fmt.Errorf("%w: another transaction holds a record", ErrUnavailable)
+	// ErrNotSent means that a transaction was not sent to the store, for lack of a connection.
+	// Nothing was changed. Errors that match it match ErrUnavailable, too.
+	ErrNotSent = fmt.Errorf("%w: there is no connection", ErrUnavailable)
 	// ErrTooLarge means that a transaction is beyond the Limits. Nothing was changed.
 	ErrTooLarge = errors.New("the transaction is too large for the store")
 	// ErrNotReady means that the store is not set up for this release. The text says what to do.
@@ -166,6 +170,12 @@ var (
 	// ErrCopying means that only a part of another store was copied to this one.
 	ErrCopying = fmt.Errorf("%w: a copy to it has not finished: empty it, and repeat `quorate store copy`", ErrNotReady)
 )
+
+// Unknown reports whether Commit failed in such a way that the changes may have been made, or
+// may still be.
+func Unknown(err error) bool {
+	return errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrLocked) && !errors.Is(err, ErrNotSent)
+}
 
 type unavailable struct{}
 

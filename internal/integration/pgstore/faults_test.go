@@ -187,6 +187,9 @@ func TestKill(t *testing.T) {
 		if _, _, err := s.Read(t.Context(), keyX); !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("of a dead server: Read = %v, want %v", err, store.ErrUnavailable)
 		}
+		if _, err := s.Commit(t.Context(), store.Txn{Life: before.Stamp.Life}); !errors.Is(err, store.ErrNotSent) {
+			t.Errorf("of a dead server: Commit = %v, want %v", err, store.ErrNotSent)
+		}
 		w.Restart(t)
 		if stamp := awaitAnswer(t, s); stamp.Life != before.Stamp.Life {
 			t.Errorf("life %q after a restart, %q before", stamp.Life, before.Stamp.Life)

@@ -65,10 +65,10 @@ func TestUnavailable(t *testing.T) {
 	t.Parallel()
 	m := new(storetest.Memory)
 	s := open(m)
-	silent := ""
+	silent, loss := "", errLost
 	m.Fault = func(_ context.Context, c storetest.Call) error {
 		if silent == "" || c.Method == silent {
-			return errLost
+			return loss
 		}
 		return nil
 	}
@@ -82,7 +82,11 @@ func TestUnavailable(t *testing.T) {
 			t.Errorf("%s = %v, want ErrNoQuorum", what, err)
 		}
 	}
-	silent = "Commit"
+	silent, loss = "Commit", store.ErrNotSent
+	if _, err := s.Do(t.Context(), trigger("t")); !errors.Is(err, locking.ErrNoQuorum) || strings.Contains(err.Error(), "may still be done") {
+		t.Errorf("Do without a connection = %v, want %v, and nothing that may still be done", err, locking.ErrNoQuorum)
+	}
+	loss = errLost
 	if _, err := s.Do(t.Context(), trigger("t")); !errors.Is(err, locking.ErrNoQuorum) || !strings.Contains(err.Error(), "may still be done") {
 		t.Errorf("Do without an answer to commits = %v", err)
 	}

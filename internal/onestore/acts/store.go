@@ -51,8 +51,10 @@ func (s *Store) change(ctx context.Context, doing string, decide func() (*store.
 			return nil
 		case err != nil && !errors.Is(err, store.ErrUnavailable):
 			return failed(doing, err)
-		case err != nil:
+		case store.Unknown(err):
 			last, unknown = err, ", which may still be done: check quorate audit before you retry"
+		case err != nil:
+			last = err
 		}
 		again.After(ctx, rand.N(min(time.Millisecond<<n, maxPause)))
 	}

@@ -70,20 +70,20 @@ func (l *Locker) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 
 // win makes transactions until one wins, or a rule refuses the claim.
 func (t *try) win(ctx context.Context) (*lease, error) {
-	var unknown error
+	var last error
 	for tries := range maxTries {
-		if tries > 0 && unknown != nil {
+		if tries > 0 && last != nil {
 			again.After(ctx, t.l.cfg.Timeout/4)
 		}
 		if ctx.Err() != nil {
-			return nil, t.unanswered(unknown)
+			return nil, t.unanswered(last)
 		}
 		if !t.unsure {
 			t.begun = time.Now()
 		}
 		v, err := t.readToClaim(ctx)
 		if err != nil {
-			if unknown == nil || !errors.Is(err, store.ErrUnavailable) {
+			if last == nil || !errors.Is(err, store.ErrUnavailable) {
 				return nil, t.unanswered(err)
 			}
 			continue
@@ -102,9 +102,10 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 			return nil, t.unanswered(err)
 		case errors.Is(err, store.ErrLocked):
 			return nil, t.locked(ctx, err)
+		case store.Unknown(err):
+			t.unsure, t.life, last = true, cmp.Or(t.life, v.stamp.Life), err
 		case err != nil:
-			t.unsure, unknown = true, err
-			t.life = cmp.Or(t.life, v.stamp.Life)
+			last = err
 		case o.Won:
 			l, err := t.granted(c, held{life: v.stamp.Life, version: o.Version, lease: t.leaseOf(v, c), at: sent, clock: o.Stamp.Now})
 			if err == nil {
@@ -113,8 +114,8 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 			return l, err
 		}
 	}
-	if unknown != nil {
-		return nil, t.unanswered(unknown)
+	if last != nil {
+		return nil, t.unanswered(last)
 	}
 	return nil, &locking.AcquireError{Reason: locking.ErrSplit, Name: t.req.Name}
 }

@@ -128,6 +128,27 @@ func TestClaimThatGaveUpIsVoided(t *testing.T) {
 	}
 }
 
+// A commit that was not sent left nothing that would have to be voided.
+func TestUnsentClaimIsNotVoided(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.faults(func(c storetest.Call) error {
+			if c.Method == "Commit" {
+				return store.ErrNotSent
+			}
+			return nil
+		})
+		w.refused(w.tick(1), locking.ErrNoQuorum)
+		w.methods()
+		time.Sleep(time.Minute)
+		if after := w.methods(); len(after) > 0 {
+			w.Errorf("after a claim that was not sent: %v, want no call", after)
+		}
+		w.faults(nil)
+		w.release(w.acquire(w.tick(1)))
+	})
+}
+
 // A claim that arrives late loses against whatever was decided since.
 func TestLateClaim(t *testing.T) {
 	t.Parallel()

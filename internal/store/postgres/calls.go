@@ -97,6 +97,9 @@ func (s *Store) Commit(ctx context.Context, t store.Txn) (store.Outcome, error) 
 		return store.Outcome{}, err
 	}
 	err := s.check(ctx)
+	if err != nil {
+		err = notSent{err}
+	}
 	for left := attempts; err == nil && left > 0; left-- {
 		var o store.Outcome
 		if o, err = s.commit(ctx, t); err == nil {
@@ -110,6 +113,11 @@ func (s *Store) Commit(ctx context.Context, t store.Txn) (store.Outcome, error) 
 }
 
 func (s *Store) commit(ctx context.Context, t store.Txn) (o store.Outcome, err error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return o, notSent{err}
+	}
+	defer conn.Release()
 	var ops, values []string
 	var wanted []int64
 	var keys columns
@@ -118,7 +126,7 @@ func (s *Store) commit(ctx context.Context, t store.Txn) (o store.Outcome, err e
 		ops, wanted, values = append(ops, c.op), append(wanted, c.wanted), append(values, string(c.value))
 	}
 	args := []any{t.Life, s.durable, patience(ctx), ops, keys.kinds, keys.names, keys.subs, wanted, values}
-	err = s.pool.QueryRow(ctx, s.text(commitRecords), inline(args)...).Scan(&o.Won, &o.Version, &o.Stamp.Life, &o.Stamp.Now)
+	err = conn.QueryRow(ctx, s.text(commitRecords), inline(args)...).Scan(&o.Won, &o.Version, &o.Stamp.Life, &o.Stamp.Now)
 	return o, err
 }
 

@@ -36,6 +36,11 @@ func code(err error) string {
 	return answer.Code
 }
 
+// notSent is why a transaction was not sent.
+type notSent struct{ error }
+
+func (e notSent) Unwrap() error { return e.error }
+
 // changedNothing reports whether the transaction was certainly rolled back, or never sent,
 // by an accident that need not happen again.
 func changedNothing(err error) bool {
@@ -46,8 +51,8 @@ func changedNothing(err error) bool {
 // failure is the error of a call. No error of pgx has the password: it has the user, the
 // database and the host.
 func (s *Store) failure(ctx context.Context, call string, err error) error {
-	err = oneLine{err}
 	var kind error
+	err = oneLine{err}
 	switch c := code(err); {
 	case errors.Is(err, store.ErrNotReady):
 		return fmt.Errorf("postgres: %s: %w", call, err)
@@ -62,6 +67,8 @@ func (s *Store) failure(ctx context.Context, call string, err error) error {
 	case c == readOnly && s.owned:
 		s.pool.Reset() // the primary is another server by now: the next call looks for it
 		kind = store.ErrUnavailable
+	case c == "" && (errors.As(err, &notSent{}) || pgconn.SafeToRetry(err)):
+		kind = store.ErrNotSent
 	case c == "", c == readOnly, passing(c):
 		kind = store.ErrUnavailable
 	}

@@ -212,7 +212,7 @@ func errorsSayIfUnknown(b *bench) {
 		switch {
 		case err == nil && o.Won:
 			b.wants(k, `1`)
-		case !errors.Is(err, store.ErrUnavailable):
+		case !store.Unknown(err):
 			b.wants(k, "")
 		}
 	}
