@@ -40,6 +40,7 @@ checks: deps tidy-check lint vuln modules ## what CI runs besides: linters, vuln
 .PHONY: modules
 modules: ## the tests that need more than redis-server
 	go test -short -vet=off -count=1 -tags promtool ./scheduler/metrics
+	go test -short -vet=off -count=1 -tags systemd ./internal/release
 	@set -e; for m in $(filter-out .,$(MODULES)); do echo "== $$m"; (cd $$m && go vet ./... && GOGC=$(GOGC) go test -race -short -vet=off -count=1 -timeout 20m ./...); done
 
 .PHONY: full
@@ -48,7 +49,7 @@ full: ## test, then model, planted bugs and long campaigns; keeps the tables in 
 
 .PHONY: deps
 deps: $(CLIENT)
-	@.ci/deps redis-server gcc git postgres pgbouncer mariadbd promtool chromium
+	@.ci/deps redis-server gcc git postgres pgbouncer mariadbd promtool chromium systemd-analyze
 
 # The foreign clients of the interoperation test.
 $(CLIENT): internal/interop/client/package-lock.json

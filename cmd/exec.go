@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorate/quorate/cmd/internal/failure"
+	"github.com/quorate/quorate/cmd/internal/systemd"
 	"github.com/quorate/quorate/internal/decode"
 	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/jobs"
@@ -36,6 +37,7 @@ func Main(registry *jobs.Registry) {
 	app := App{
 		Name: programName(os.Args[0]), Registry: registry, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		Hard: secondSignal(ctx), Hangup: make(chan os.Signal, 1),
+		systemd: systemd.Take(),
 	}
 	os.Exit(app.Exec(ctx, os.Args[1:]))
 }
@@ -68,6 +70,8 @@ type App struct {
 	// Hangup receives SIGHUP during `run`, which reloads the configuration. SIGHUP ends
 	// other commands.
 	Hangup chan os.Signal
+
+	systemd *systemd.Manager // nil: it has not started this program
 }
 
 // Exit codes.

@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorate/quorate/cmd/internal/systemd"
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/metrics"
 	"github.com/quorate/quorate/scheduler/replica"
 	"github.com/quorate/quorate/scheduler/replica/dashboard"
@@ -48,8 +50,26 @@ continue. A file with a mistake changes nothing. Other settings need a restart.`
 				signal.Notify(a.Hangup, syscall.SIGHUP)
 				defer signal.Stop(a.Hangup)
 			}
+			defer a.report(c.Context(), r)()
 			return a.runAll(c.Context(), []*replica.Replica{r})
 		},
+	}
+}
+
+// report tells systemd how the replica is, until the function that it returns is called.
+func (a App) report(ctx context.Context, r *replica.Replica) (end func()) {
+	ended := make(chan struct{})
+	var reporter sync.WaitGroup
+	reporter.Go(func() {
+		a.systemd.Report(ctx, systemd.Service{
+			NotReady: r.Shown().NotReady,
+			Alive:    func() bool { return r.Snapshot().State != scheduler.StateStopped },
+			Warn:     func(err error) { a.warn("%v", err) },
+		}, ended)
+	})
+	return func() {
+		close(ended)
+		reporter.Wait()
 	}
 }
 

@@ -1,0 +1,3 @@
+// Package release holds the tests of what a release ships: packages, their systemd unit,
+// and the image.
+package release
