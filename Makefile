@@ -3,6 +3,9 @@ GOLANGCI_VERSION := v2.15.0
 GOLANGCI := .tools/golangci-lint-$(GOLANGCI_VERSION)
 VALE_VERSION := v3.21.0
 VALE := .tools/vale-$(VALE_VERSION)
+# v2.17 needs a module that the module proxy refuses.
+GORELEASER_VERSION := v2.16.0
+GORELEASER := .tools/goreleaser-$(GORELEASER_VERSION)
 # Documents in plain English; not those that commands write. Of Go comments vale sees phrases and
 # words, not the length of sentences.
 PROSE := README.md CHANGELOG.md SECURITY.md .github/CONTRIBUTING.md locking/redlock/PROTOCOL.md locking/redlock/model/README.md \
@@ -170,6 +173,17 @@ scale: ## what clusters cost that no test machine can hold: docs/scale.md (minut
 upgrade: ## run the last release, of .ci/released (or FROM=commit), beside this one, both ways round
 	@.ci/deps redis-server gcc git
 	.ci/upgrade $(FROM)
+
+.PHONY: release-check
+release-check: $(GORELEASER) ## build the release twice, compare, and look into archives and packages; needs no network
+	@.ci/deps git dpkg-deb rpm
+	$(GORELEASER) check
+	GORELEASER=$(CURDIR)/$(GORELEASER) go test -count=1 -timeout 30m -v -tags release ./internal/release
+
+$(GORELEASER):
+	@mkdir -p .tools
+	GOBIN=$(CURDIR)/.tools go install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
+	@mv .tools/goreleaser $@
 
 .PHONY: exported
 exported: ## write the list of what other modules can use, which a test compares

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
-	"runtime"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,38 +64,4 @@ func (a App) warnOf(text string) {
 	if text != "" {
 		a.warn("%s", text)
 	}
-}
-
-func versionCommand(a *cli) *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version",
-		Example: "  quorate version",
-		RunE: func(*cobra.Command, []string) error {
-			fmt.Fprintf(a.Out, "%s\n", a.versionLine())
-			return nil
-		},
-	}
-}
-
-// versionLine has the binary's name, version and build.
-func (a App) versionLine() string {
-	return fmt.Sprintf("%s %s %s %s/%s", a.name(), Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
-
-// Version is the version of this binary: the module's tag, else the commit.
-func Version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-			return "devel+" + s.Value[:12]
-		}
-	}
-	return "devel"
 }
