@@ -146,6 +146,7 @@ func TestGoldenHelp(t *testing.T) {
 		{"users"},
 		{"users", "token"},
 		{"users", "password"},
+		{"health"},
 		{"version"},
 	} {
 		stdout, stderr, code := quorate(t, append(args, "--help")...)

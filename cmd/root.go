@@ -80,7 +80,7 @@ func addCommands(root *cobra.Command, a *cli) {
 	)
 	type build = func(*cli) *cobra.Command
 	for group, commands := range map[string][]build{
-		groupRun:    {runCommand, devCommand},
+		groupRun:    {runCommand, devCommand, healthCommand},
 		groupConfig: {validateCommand, schemaCommand, nextCommand, explainCommand, importCommand, usersCommand},
 		groupLook:   {jobsCommand, ticksCommand, runsCommand, logsCommand, replicasCommand, locksCommand, nodesCommand, storeCommand, topCommand},
 		groupAct:    {triggerCommand, pauseCommand, resumeCommand, pausesCommand, backfillCommand, cancelCommand, auditCommand},
