@@ -185,6 +185,17 @@ $(GORELEASER):
 	GOBIN=$(CURDIR)/.tools go install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
 	@mv .tools/goreleaser $@
 
+.PHONY: image
+image: ## write the container image for both platforms to bin/image, as an OCI layout
+	@rm -rf bin/image && mkdir -p bin
+	@set -e; for arch in amd64 arm64; do CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build -trimpath -buildvcs=true -ldflags '-s -w' -o bin/quorate-linux-$$arch ./cmd/quorate; done
+	cd internal/integration/image && go run . -out $(CURDIR)/bin/image $(CURDIR)/bin/quorate-linux-amd64 $(CURDIR)/bin/quorate-linux-arm64
+
+.PHONY: image-check
+image-check: image ## run the image, unpacked, as its user on a read-only root; needs root
+	@.ci/deps redis-server
+	cd internal/integration/image && go test -count=1 -v -tags image .
+
 .PHONY: exported
 exported: ## write the list of what other modules can use, which a test compares
 	go test ./internal/exported -count=1 -run TestExported -args -write

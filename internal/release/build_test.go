@@ -87,10 +87,19 @@ func TestRelease(t *testing.T) {
 	t.Run("rpm", b.checkRPM)
 	t.Run("again", func(t *testing.T) {
 		again := newBuild(t, "GOCACHE="+t.TempDir())
+		if one, two := b.image(t), again.image(t); one != two {
+			t.Errorf("the second image has the digest %s, the first %s", two, one)
+		}
 		if got := strings.Split(strings.TrimSpace(read(t, again.file("checksums.txt"))), "\n"); !slices.Equal(got, sums) {
 			t.Errorf("the second build has the checksums\n%s\nthe first\n%s", strings.Join(got, "\n"), strings.Join(sums, "\n"))
 		}
 	})
+}
+
+// image makes the container image of the binaries and returns its digest.
+func (b build) image(t *testing.T) string {
+	t.Helper()
+	return call(t, "../integration/image", nil, "go", "run", ".", "-out", b.file("image"), b.file("quorate_linux_amd64_v1/quorate"), b.file("quorate_linux_arm64_v8.0/quorate"))
 }
 
 // checkVersion runs a binary, which must say its version, commit, date and Go.
