@@ -5,6 +5,7 @@ VALE_VERSION := v3.21.0
 VALE := .tools/vale-$(VALE_VERSION)
 # v2.17 needs a module that the module proxy refuses.
 GORELEASER_VERSION := v2.16.0
+CRANE := go run github.com/google/go-containerregistry/cmd/crane@v0.22.1
 GORELEASER := .tools/goreleaser-$(GORELEASER_VERSION)
 # Documents in plain English; not those that commands write. Of Go comments vale sees phrases and
 # words, not the length of sentences.
@@ -184,6 +185,18 @@ $(GORELEASER):
 	@mkdir -p .tools
 	GOBIN=$(CURDIR)/.tools go install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
 	@mv .tools/goreleaser $@
+
+# The workflow of a release runs these two.
+.PHONY: release
+release: $(GORELEASER)
+	$(GORELEASER) release --clean --release-notes $(NOTES)
+
+.PHONY: release-image
+release-image:
+	@mkdir -p bin
+	cd internal/integration/image && go run . -out $(CURDIR)/dist/image $(CURDIR)/dist/quorate_linux_amd64_v1/quorate $(CURDIR)/dist/quorate_linux_arm64_v8.0/quorate >$(CURDIR)/bin/digest
+	printf %s "$$REGISTRY_TOKEN" | $(CRANE) auth login $(firstword $(subst /, ,$(IMAGE))) --username "$$REGISTRY_USER" --password-stdin
+	$(CRANE) push --index dist/image $(IMAGE)
 
 .PHONY: image
 image: ## write the container image for both platforms to bin/image, as an OCI layout

@@ -3,7 +3,9 @@
 # is replaced by the new version; nothing is started that did not run.
 set -e
 systemd-sysusers quorate.conf
-chgrp quorate /etc/quorate /etc/quorate/config.yaml
+for path in /etc/quorate /etc/quorate/config.yaml; do
+  [ ! -e "$path" ] || chgrp quorate "$path"
+done
 if [ -d /run/systemd/system ]; then
   systemctl daemon-reload
   systemctl try-restart quorate.service
