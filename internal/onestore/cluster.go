@@ -1,6 +1,7 @@
 package onestore
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -29,7 +30,8 @@ type Cluster struct {
 // Open returns the cluster that is kept on a server, without contacting it. Close it at the
 // end, which closes the server, too.
 func Open(s store.Server, c claims.Config) (*Cluster, error) {
-	h := &heard{Store: s}
+	c.Timeout = cmp.Or(c.Timeout, claims.DefaultTimeout)
+	h := &heard{Store: s, timeout: c.Timeout}
 	entries := ledger.New(h, c.Grace)
 	c.Trim = entries.Trim
 	locker, err := claims.New(h, c)

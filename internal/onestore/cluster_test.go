@@ -165,3 +165,30 @@ func TestClocksAreCompared(t *testing.T) {
 		})
 	}
 }
+
+// A store that is silent keeps nobody waiting for longer than a call may take.
+func TestCallsAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		silent := func(ctx context.Context, _ storetest.Call) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		c := open(t, &storetest.Memory{Fault: silent})
+		for what, call := range map[string]func(context.Context) error{
+			"ticks": func(ctx context.Context) error {
+				_, err := c.Ledger.Ticks(ctx, ledger.Query{Job: "x", Limit: 1})
+				return err
+			},
+			"roster": func(ctx context.Context) error { _, err := c.Roster.Replicas(ctx); return err },
+			"acts":   func(ctx context.Context) error { _, err := c.Acts.Audit(ctx, 1); return err },
+			"locks":  func(ctx context.Context) error { _, err := c.Holders(ctx); return err },
+		} {
+			begun := time.Now()
+			err := call(context.Background())
+			if took := time.Since(begun); !errors.Is(err, store.ErrUnavailable) || took != claims.DefaultTimeout {
+				t.Errorf("%s: %v after %v, want %v after %v", what, err, took, store.ErrUnavailable, claims.DefaultTimeout)
+			}
+		}
+	})
+}

@@ -8,11 +8,12 @@ import (
 	"github.com/quorate/quorate/internal/store"
 )
 
-// heard is a store that keeps the stamp of its last answer: while calls are answered, nobody
-// has to look at the store besides.
+// heard is a store with a bound on each call. It keeps the stamp of the last answer: while
+// calls are answered, nobody has to look at the store besides.
 type heard struct {
 	store.Store
-	last atomic.Pointer[answer]
+	timeout time.Duration
+	last    atomic.Pointer[answer]
 }
 
 // An answer is the stamp of a call.
@@ -37,6 +38,8 @@ func (h *heard) note(began time.Time, s store.Stamp, err error) {
 }
 
 func (h *heard) Read(ctx context.Context, keys ...store.Key) ([]store.Record, store.Stamp, error) {
+	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+	defer cancel()
 	began := time.Now()
 	list, s, err := h.Store.Read(ctx, keys...)
 	h.note(began, s, err)
@@ -44,6 +47,8 @@ func (h *heard) Read(ctx context.Context, keys ...store.Key) ([]store.Record, st
 }
 
 func (h *heard) List(ctx context.Context, ranges ...store.Range) ([][]store.Record, store.Stamp, error) {
+	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+	defer cancel()
 	began := time.Now()
 	lists, s, err := h.Store.List(ctx, ranges...)
 	h.note(began, s, err)
@@ -51,6 +56,8 @@ func (h *heard) List(ctx context.Context, ranges ...store.Range) ([][]store.Reco
 }
 
 func (h *heard) Commit(ctx context.Context, t store.Txn) (store.Outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+	defer cancel()
 	began := time.Now()
 	o, err := h.Store.Commit(ctx, t)
 	h.note(began, o.Stamp, err)

@@ -4,15 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/store"
 )
 
 const (
-	// timeout bounds each call. Listings have many rows, so it is longer than that of locks.
-	timeout = 5 * time.Second
 	// tries bounds how often a decision is made again because others changed its records.
 	tries = 20
 	// pageRows bounds the records of a page.
@@ -23,22 +20,16 @@ const (
 type access struct{ store store.Store }
 
 func (a access) read(ctx context.Context, doing string, keys ...store.Key) ([]store.Record, store.Stamp, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	list, s, err := a.store.Read(ctx, keys...)
 	return list, s, failed(doing, err)
 }
 
 func (a access) list(ctx context.Context, doing string, ranges ...store.Range) ([][]store.Record, store.Stamp, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	lists, s, err := a.store.List(ctx, ranges...)
 	return lists, s, failed(doing, err)
 }
 
 func (a access) commit(ctx context.Context, doing string, t store.Txn) (won bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	o, err := a.store.Commit(ctx, t)
 	return o.Won, failed(doing, err)
 }

@@ -54,18 +54,6 @@ func TestSilentStore(t *testing.T) {
 	}
 }
 
-// A store that hangs is given up.
-func TestHangingStore(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t)
-		c.Fault = func(ctx context.Context, _ storetest.Call) error { <-ctx.Done(); return nil }
-		if _, err := c.Ticks(t.Context(), ledger.Query{Job: "job", Limit: 1}); !errors.Is(err, locking.ErrNoQuorum) {
-			t.Errorf("Ticks = %v, want ErrNoQuorum", err)
-		}
-	})
-}
-
 // Of replicas that record a tick at once, through a store that loses requests and answers and
 // delays commits, at most one learns that it was first. The record that outranks all others
 // that got through stays, and nobody is told that a lower one did.

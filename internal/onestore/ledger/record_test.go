@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/storetest"
 	"github.com/quorate/quorate/locking"
@@ -43,7 +44,7 @@ func TestRecordSaysWhyItFailed(t *testing.T) {
 			case call.Method != "Commit":
 				reads++
 			case !call.Answered:
-				<-ctx.Done()
+				again.After(ctx, 5*time.Second)
 				return errors.New("the disk is full")
 			}
 			return nil
