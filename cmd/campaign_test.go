@@ -256,7 +256,7 @@ jobs:
 			if err != nil {
 				t.Fatal(err)
 			}
-			if ran := row.Outcome.Ran(); ran && tick.Before(grace) {
+			if ran := row.Ran(); ran && tick.Before(grace) {
 				t.Errorf("tick %s ran before %s", row.Tick, grace)
 			}
 		}

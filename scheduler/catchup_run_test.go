@@ -94,7 +94,7 @@ func (c *cluster) inOrderAndApart() {
 	c.t.Helper()
 	var last ledger.Entry
 	for _, e := range c.ticks("j") {
-		if !e.Outcome.Ran() {
+		if !e.Ran() {
 			continue
 		}
 		if e.Started.Before(last.Finished) {

@@ -176,7 +176,7 @@ func (c *cluster) wantNoneLost(list []scheduler.Job, from, before time.Duration)
 	for _, j := range list {
 		ran := map[time.Duration]bool{}
 		for _, e := range c.ticks(j.Name) {
-			ran[c.at(e.Tick)] = e.Outcome.Ran()
+			ran[c.at(e.Tick)] = e.Ran()
 		}
 		for at := from.Truncate(time.Second) + time.Second; at < before; at += time.Second {
 			if !ran[at] {

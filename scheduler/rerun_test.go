@@ -105,7 +105,7 @@ func TestNoRerunOfALongRun(t *testing.T) {
 			t.Errorf("%d runs, want those of 10s, 20s and 40s", len(c.runs))
 		}
 		for _, e := range c.ticks("j") {
-			if e.Outcome.Ran() && (e.Attempt != 1 || e.Trigger != ledger.BySchedule) {
+			if e.Ran() && (e.Attempt != 1 || e.Trigger != ledger.BySchedule) {
 				t.Errorf("ran again: %+v", e)
 			}
 		}

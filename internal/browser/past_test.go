@@ -70,7 +70,7 @@ func (p past) entry(tick time.Time, n, i int) ledger.Entry {
 	if odd, ok := p.odd[n]; ok {
 		e.Outcome, e.Error, e.Reason = odd, p.error, ledger.TextReason(p.why)
 	}
-	if e.Outcome.Ran() {
+	if e.Ran() {
 		e.Started = tick.Add(time.Duration(7+i) * time.Millisecond)
 		e.Finished = e.Started.Add(p.took + p.took*time.Duration((n*7+i)%5)/8)
 		if now := time.Now(); e.Finished.After(now) {
@@ -84,7 +84,7 @@ func (p past) entry(tick time.Time, n, i int) ledger.Entry {
 // happened puts an entry onto the nodes as a replica does.
 func (c *cluster) happened(locker *redlock.Locker, store *redisledger.Ledger, e ledger.Entry) {
 	c.t.Helper()
-	if !e.Outcome.Ran() {
+	if !e.Ran() {
 		if _, err := store.Record(c.t.Context(), e); err != nil {
 			c.t.Fatal(err)
 		}

@@ -225,7 +225,7 @@ func goneReplicas(replicas []Replica, latest []Tick) (text string, hurt bool) {
 	var names, broken []string
 	for _, t := range latest {
 		id := Text(t.Replica)
-		if there[id] || !t.Outcome.Ran() {
+		if there[id] || !t.Ran() {
 			continue
 		}
 		if !slices.Contains(names, id) {

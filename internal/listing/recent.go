@@ -92,5 +92,5 @@ func (q RecentQuery) filter() ledger.Query {
 
 // wants reports whether an entry matches the query.
 func (q RecentQuery) wants(e ledger.Entry) bool {
-	return (q.Ticks || e.Outcome.Ran()) && q.filter().Wants(e)
+	return (q.Ticks || e.Ran()) && q.filter().Wants(e)
 }

@@ -58,6 +58,15 @@ func NewRun(e ledger.Entry) Run {
 	return row
 }
 
+// Ran is that of the entry.
+func (r Run) Ran() bool {
+	e := ledger.Entry{Outcome: r.Outcome}
+	if r.Token != nil {
+		e.Token = *r.Token
+	}
+	return e.Ran()
+}
+
 // NewTick returns an entry of the ledger as a tick.
 func NewTick(e ledger.Entry) Tick {
 	row := Tick{Run: NewRun(e), Recorded: !e.Computed}

@@ -8,7 +8,7 @@ import (
 
 // runs returns the runs among all, sorted.
 func runs(all []known) []ledger.Entry {
-	return entries(slices.DeleteFunc(all, func(k known) bool { return !k.Outcome.Ran() }))
+	return entries(slices.DeleteFunc(all, func(k known) bool { return !k.Ran() }))
 }
 
 // ticks returns one entry per tick, sorted. A doubtful claim gives way to a certain run
@@ -16,7 +16,7 @@ func runs(all []known) []ledger.Entry {
 func ticks(all []known) []ledger.Entry {
 	certain := map[tickKey]bool{}
 	for _, k := range all {
-		if k.Outcome.Ran() && !k.doubtful {
+		if k.Ran() && !k.doubtful {
 			certain[k.tick()] = true
 		}
 	}

@@ -30,7 +30,7 @@ func Copied(set *members.Set, job string, list []ledger.Entry, trimmed time.Time
 			Token: uint64(e.Token), Note: ledger.EncodeNote(e),
 		}
 		key := runs
-		if !e.Outcome.Ran() {
+		if !e.Ran() {
 			r.Kind, r.Rank, key = records.NotRun, e.Rank(), notes
 		}
 		values = append(values, copying.Value{Key: key, Score: fmt.Sprint(r.Tick.UnixMilli()), Text: r.Encode()})

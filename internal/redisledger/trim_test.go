@@ -35,7 +35,7 @@ func TestNotesOfTrimmedRunsStayHidden(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range c.ticks(t, name(j)) {
-			if !e.Outcome.Ran() {
+			if !e.Ran() {
 				untrue++
 			}
 		}

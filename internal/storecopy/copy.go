@@ -160,7 +160,7 @@ func (c *copier) copyLedger(ctx context.Context, job string) error {
 	}
 	var logs []ledger.Log
 	for _, e := range slices.Backward(list) {
-		if !e.Outcome.Ran() {
+		if !e.Ran() {
 			c.counts.NotRun++
 			continue
 		}
@@ -188,7 +188,7 @@ func withoutLost(list []ledger.Entry) []ledger.Entry {
 	doubtful := func(e ledger.Entry) bool { return e.Reason.Variant == ledger.VariantDoubtful }
 	return slices.DeleteFunc(list, func(e ledger.Entry) bool {
 		return doubtful(e) && slices.ContainsFunc(list, func(other ledger.Entry) bool {
-			return other.Outcome.Ran() && !doubtful(other) && other.Stream == e.Stream && other.OrderKey().Equal(e.OrderKey())
+			return other.Ran() && !doubtful(other) && other.Stream == e.Stream && other.OrderKey().Equal(e.OrderKey())
 		})
 	})
 }

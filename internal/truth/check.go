@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -91,9 +92,9 @@ func (c *checker) row(row Row) {
 	c.reason(row)
 }
 
-// ran reports whether the row is that of a run. A function may decide to skip its work.
+// ran reports whether the row is that of a run.
 func ran(row Row) bool {
-	return row.Outcome.Ran() || row.Outcome == ledger.Skipped && row.Token != 0
+	return ledger.Entry{Outcome: row.Outcome, Token: locking.Token(row.Token)}.Ran()
 }
 
 // run checks the row of a run.

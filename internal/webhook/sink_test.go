@@ -98,7 +98,7 @@ func entry(o ledger.Outcome) ledger.Entry {
 	e := ledger.Entry{
 		Job: "report", Tick: noon, Trigger: ledger.BySchedule, Replica: "r", Outcome: o, Reason: ledger.TextReason("words"),
 	}
-	if o.Ran() {
+	if o != ledger.Skipped && o != ledger.Missed {
 		e.Token, e.Attempt, e.Tries = 1848472352686080, 2, 3
 		e.Started, e.Finished, e.Error = noon.Add(time.Second), noon.Add(2*time.Second), "exit status 3"
 	}

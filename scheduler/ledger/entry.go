@@ -28,9 +28,6 @@ func Outcomes() []Outcome {
 	return []Outcome{Running, Succeeded, Failed, TimedOut, LeaseLost, Interrupted, Cancelled, Skipped, Missed}
 }
 
-// Ran reports whether the outcome is that of a run.
-func (o Outcome) Ran() bool { return o != Skipped && o != Missed }
-
 // A Trigger is why a run began.
 type Trigger string
 
@@ -132,6 +129,9 @@ func (e Entry) Placed(job, stream string, key time.Time) Entry {
 	}
 	return e
 }
+
+// Ran reports whether the entry is that of a run. The function of a run may decide to skip, too.
+func (e Entry) Ran() bool { return e.Outcome != Missed && (e.Outcome != Skipped || e.Token != 0) }
 
 // HandedOver reports whether e is a run that a drain has ended and another replica runs
 // again: an Interrupted one with a known end.

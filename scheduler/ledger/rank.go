@@ -5,7 +5,7 @@ package ledger
 // the others. With equal ranks the greater note in bytes stays, so all nodes agree.
 func (e Entry) Rank() byte {
 	switch {
-	case e.Outcome.Ran():
+	case e.Ran():
 		return 'r'
 	case e.Outcome == Skipped && (e.Reason.Code == CodeRemoved || e.Reason.Code == CodeRescheduled):
 		return 'm' // in this replica's configuration

@@ -74,7 +74,7 @@ func TestHistoryAfterAChangeOfTheList(t *testing.T) {
 			if want := list[0].Tick.Add(time.Duration(i) * time.Minute); !e.Tick.Equal(want) {
 				t.Errorf("line %d is of %v, want %v", i, e.Tick.Sub(begun), want.Sub(begun))
 			}
-			if !slices.ContainsFunc(ran, e.Tick.Equal) || e.Outcome.Ran() {
+			if !slices.ContainsFunc(ran, e.Tick.Equal) || e.Ran() {
 				continue
 			}
 			if lost++; e.Reason.Code != ledger.CodeHistoryLost || !e.Computed {

@@ -151,7 +151,7 @@ func explain(t *testing.T, cluster members.Config, job string, midnight time.Tim
 			t.Errorf("%s: tick %d is that of %v, want %v", job, i, e.Tick, want)
 		}
 		line := string(e.Outcome) + ": " + e.Reason.String()
-		if e.Outcome.Ran() {
+		if e.Ran() {
 			line = string(e.Outcome) + ", " + string(e.Trigger)
 		}
 		lines = append(lines, line)

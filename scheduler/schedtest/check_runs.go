@@ -15,7 +15,7 @@ func runningWhileTheLeaseLasts(b *ledgerBench) {
 func finishReplacesTheStart(b *ledgerBench) {
 	want := []ledger.Entry{}
 	for n, o := range []ledger.Outcome{
-		ledger.Succeeded, ledger.Failed, ledger.TimedOut, ledger.LeaseLost, ledger.Cancelled,
+		ledger.Succeeded, ledger.Failed, ledger.TimedOut, ledger.LeaseLost, ledger.Cancelled, ledger.Skipped,
 	} {
 		l := b.claim(n, b.Long, locking.AtMostOnce)
 		b.end(l, b.finished(n, o))

@@ -49,7 +49,7 @@ func (b *ledgerBench) wantSkimmed(store ledger.Skimmer, jobs []string, size int)
 			var next []ledger.Stretch
 			for i, s := range b.skim(store, ask, perTick) {
 				for _, e := range s.Entries {
-					if perTick || e.Outcome.Ran() {
+					if perTick || e.Ran() {
 						got[ask[i].Job] = append(got[ask[i].Job], brief(e))
 					}
 				}

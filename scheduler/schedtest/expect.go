@@ -112,7 +112,7 @@ func (c *Cluster) account() string {
 		ticks := c.Ticks(j.Name)
 		for _, e := range ticks[max(0, len(ticks)-tail):] {
 			fmt.Fprintf(&b, "\n  %s", line(e))
-			if e.Outcome.Ran() {
+			if e.Ran() {
 				fmt.Fprintf(&b, " (%s, attempt %d, token %d, %s)", e.Replica, e.Attempt, e.Token, e.Trigger)
 			}
 			if e.Error != "" {

@@ -176,7 +176,7 @@ func ledgerFaults() map[string]ledgerFault {
 		"no limit": {oddLedger{query: func(q *ledger.Query) { q.Limit = 1000 }}, []string{"PagesCoverEveryTickOnce", "NewestFirst"}},
 		"limit counts other ticks": {oddLedger{runs: func(l ledger.Store, q ledger.Query) ([]ledger.Entry, error) {
 			list, err := l.Ticks(context.Background(), q)
-			return slices.DeleteFunc(list, func(e ledger.Entry) bool { return !e.Outcome.Ran() }), err
+			return slices.DeleteFunc(list, func(e ledger.Entry) bool { return !e.Ran() }), err
 		}}, []string{"RunsAreFoundBehindRecords"}},
 		"one line per nominal tick": {oddLedger{out: func(list []ledger.Entry) []ledger.Entry {
 			return slices.CompactFunc(list, func(a, b ledger.Entry) bool { return a.OrderKey().Equal(b.OrderKey()) })
@@ -189,7 +189,7 @@ func ledgerFaults() map[string]ledgerFault {
 				s.Rest = s.Entries[n-1].OrderKey()
 			}
 		}}, []string{"SkimsSeveralJobs"}},
-		"records hide runs": {without(func(e ledger.Entry) bool { return e.Outcome.Ran() }), []string{"RunHidesARecord"}},
+		"records hide runs": {without(func(e ledger.Entry) bool { return e.Ran() }), []string{"RunHidesARecord"}},
 		"lists nothing at first": {oddLedger{out: func(list []ledger.Entry) []ledger.Entry {
 			if listed++; listed == 1 {
 				return nil

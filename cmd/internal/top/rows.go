@@ -110,7 +110,7 @@ func (d snapshot) replicaRows(now time.Time) section {
 	s := section{title: "REPLICAS", few: 3, grid: grid{drop: []int{7, 6, 4}, cut: []int{8, 1}}}
 	won := map[string]int{}
 	for _, t := range d.ticks {
-		if t.Outcome.Ran() {
+		if t.Ran() {
 			won[listing.Text(t.Replica)]++
 		}
 	}

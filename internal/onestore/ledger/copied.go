@@ -19,7 +19,7 @@ func Copied(job string, list []ledger.Entry, trimmed time.Time) []store.Write {
 			Kind: records.Finished, Stream: cmp.Or(e.Stream, locking.StreamSchedule), Tick: e.OrderKey().UnixMilli(),
 			Token: uint64(e.Token), Note: ledger.EncodeNote(e),
 		}
-		if !e.Outcome.Ran() {
+		if !e.Ran() {
 			r.Kind, r.Rank = records.NotRun, e.Rank()
 		}
 		writes = append(writes, records.Put(records.EntryKey(job, r), r))

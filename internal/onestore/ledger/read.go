@@ -14,7 +14,7 @@ import (
 // Runs implements [ledger.Store].
 func (l *Ledger) Runs(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
 	return l.collect(ctx, q, func(list []ledger.Entry) []ledger.Entry {
-		return slices.DeleteFunc(list, func(e ledger.Entry) bool { return !e.Outcome.Ran() })
+		return slices.DeleteFunc(list, func(e ledger.Entry) bool { return !e.Ran() })
 	})
 }
 

@@ -47,7 +47,7 @@ func answerLog(ctx context.Context, c *call) (any, error) {
 	}
 	n := c.number("attempt")
 	for _, e := range f.Attempts {
-		if e.Outcome.Ran() && (n == 0 || e.Attempt == n) {
+		if e.Ran() && (n == 0 || e.Attempt == n) {
 			log, _, err := c.soFar(ctx, f, e)
 			return listing.NewLog(e, log), err
 		}

@@ -55,7 +55,7 @@ func loadRun(ctx context.Context, v *visit) (any, error) {
 	if last.Tries != nil {
 		shown.Calls = *last.Tries
 	}
-	if !last.Outcome.Ran() {
+	if !last.Ran() {
 		return shown, nil
 	}
 	shown.Votes, shown.Errors, shown.NoVotes = votesOf(last)
@@ -82,7 +82,7 @@ func (shown *runPage) loadLog(ctx context.Context, v *visit) {
 func steps(attempts []listing.Tick, took string) []step {
 	t, done := attempts[0], mark{"good", "✓", "done"}
 	list := []step{{"Scheduled", &t.Tick, "its nominal time; trigger: " + wordOf(t.Trigger), done}}
-	if !t.Outcome.Ran() {
+	if !t.Ran() {
 		return append(list, step{"No run", nil, listing.Text(t.Reason), markOf(t.Outcome)})
 	}
 	for i := len(attempts) - 1; i > 0; i-- {

@@ -120,7 +120,7 @@ func (d drawing) laneNames() []string {
 		names = append(names, one.ID)
 	}
 	for _, e := range d.entries {
-		if e.Replica != "" && e.Outcome.Ran() {
+		if e.Replica != "" && e.Ran() {
 			names = append(names, e.Replica)
 		}
 	}
@@ -136,7 +136,7 @@ func (d drawing) replicaLane(name string) lane {
 		}
 	}
 	for _, e := range d.entries {
-		if e.Replica == name && e.Outcome.Ran() {
+		if e.Replica == name && e.Ran() {
 			l.Bars = append(l.Bars, d.runBar(e))
 		}
 	}
@@ -156,7 +156,7 @@ func (d drawing) replicaLane(name string) lane {
 func ran(entries []ledger.Entry) int {
 	n := 0
 	for _, e := range entries {
-		if e.Outcome.Ran() {
+		if e.Ran() {
 			n++
 		}
 	}
@@ -190,7 +190,7 @@ func (d drawing) runBar(e ledger.Entry) bar {
 func (d drawing) idleLane() lane {
 	l := lane{Name: "no run", About: "skipped or missed"}
 	for _, e := range d.entries {
-		if !e.Outcome.Ran() {
+		if !e.Ran() {
 			m := markOf(e.Outcome)
 			l.Bars = append(l.Bars, d.point(e.OrderKey(), bar{
 				mark: m, Kind: "tick", Path: d.runPath(e),

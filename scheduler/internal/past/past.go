@@ -128,7 +128,7 @@ func (k *known) take(e ledger.Entry, retried bool) {
 		k.ticks = append(k.ticks, e.Tick)
 	}
 	k.decided[e.Tick] = e.Outcome != ledger.Missed || e.Reason.Code == ledger.CodeCatchUp || !retried || !k.ran.IsZero()
-	if k.ran.IsZero() && (e.Outcome.Ran() || !retried) {
+	if k.ran.IsZero() && (e.Ran() || !retried) {
 		k.ran = e.Tick
 	}
 }
@@ -185,7 +185,7 @@ func (p Span) findRerun(ctx context.Context, store ledger.Store, now time.Time, 
 			return job.Tick{}, err
 		}
 		for _, e := range page {
-			if e.Stream == "" && e.Outcome.Ran() {
+			if e.Stream == "" && e.Ran() {
 				return p.again(e, now, window), nil
 			}
 		}

@@ -224,7 +224,7 @@ func (r *Recorder) settle(ctx context.Context, d decision) {
 	for _, known := range list {
 		switch {
 		case known.Stream != d.Stream:
-		case known.Outcome.Ran():
+		case known.Ran():
 			return
 		default:
 			entry = event.Named(known, d.Job)

@@ -228,7 +228,7 @@ func (c *cluster) ledgers(ctx context.Context) (map[string]sim.Ledger, error) {
 		l := sim.Ledger{Due: c.due(i), CaughtUp: c.params.caughtUp(i)}
 		for _, e := range entries {
 			l.Lines = append(l.Lines, sim.Line{
-				Tick: e.Tick, Token: uint64(e.Token), Outcome: string(e.Outcome), Reason: e.Reason.String(), Ran: e.Outcome.Ran(), Trigger: string(e.Trigger),
+				Tick: e.Tick, Token: uint64(e.Token), Outcome: string(e.Outcome), Reason: e.Reason.String(), Ran: e.Ran(), Trigger: string(e.Trigger),
 			})
 		}
 		ledgers[jobName(i)] = l
