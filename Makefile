@@ -82,6 +82,7 @@ race: ## all tests of the module with the race detector, the long ones shortened
 
 .PHONY: long
 long: ## the tests that -short shortens, at full length with the race detector
+	@.ci/deps redis-server gcc postgres
 	GOGC=$(GOGC) go test -race -vet=off -count=1 -timeout 30m $(sort $(dir $(shell grep -rl --include='*_test.go' 'testing\.Short()' cmd examples internal jobs locking scheduler | grep -v -E '^internal/(browser|integration|interop)/' | sed 's|^|./|')))
 
 .PHONY: lint
