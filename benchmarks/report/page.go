@@ -17,7 +17,7 @@ var errNoMarkers = errors.New("the markers are missing")
 const Page = "docs/performance.md"
 
 // Write writes what was measured into the repository at root: the page between
-// its markers, the pictures, and the README's figures.
+// its markers, and the pictures.
 func Write(root string, m Machine, sections []Section) error {
 	var all []Result
 	var details strings.Builder
@@ -32,8 +32,8 @@ func Write(root string, m Machine, sections []Section) error {
 	return errors.Join(
 		Between(page, "machine", m.Markdown()),
 		Between(page, "table", Markdown(all)),
-		Between(page, "details", details.String()),
-		Between(filepath.Join(root, "README.md"), "performance", headline(all)))
+		Between(page, "summary", headline(all)),
+		Between(page, "details", details.String()))
 }
 
 // WriteProfiles writes the profiles into the page, beside those of another name.
@@ -117,7 +117,7 @@ func (s Section) markdown() string {
 	return b.String()
 }
 
-// headline is the README's paragraph: the results that compare with others.
+// headline is the summary: the results that compare with others.
 func headline(all []Result) string {
 	var parts []string
 	for _, r := range all {

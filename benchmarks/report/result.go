@@ -20,7 +20,7 @@ type Result struct {
 	// Notes are what a reader should know besides: what others do, and what a
 	// peer cannot do.
 	Notes []string
-	// Headline, if set, is the README's line, with {ours}, {theirs}, {times} for
+	// Headline, if set, is a line of the summary, with {ours}, {theirs}, {times} for
 	// the ratio and {inverse} for one divided by it.
 	Headline string
 }

@@ -22,22 +22,27 @@ type block struct {
 
 var (
 	fence    = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
-	fileName = regexp.MustCompile("(Save this as|Add this to the end of) `([^`]+)`[^`]*:\n\n$")
+	fileName = regexp.MustCompile("([Ss]ave this as|Add this to the end of) `([^`]+)`[^`]*:\n\n$")
 )
 
-// blocksOf returns the blocks of a page. It fails the test if it does not know what to do
-// with one.
-func blocksOf(t *testing.T, page string) (list []block) {
+// blocksOf returns the blocks of a page.
+func blocksOf(t *testing.T, page string) []block {
 	t.Helper()
-	b, err := os.ReadFile(page)
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := string(b)
+	return blocksIn(t, page, string(text))
+}
+
+// blocksIn returns the blocks in a text. It fails the test if it does not know what to do with
+// one.
+func blocksIn(t *testing.T, page, text string) (list []block) {
+	t.Helper()
 	for _, at := range fence.FindAllStringSubmatchIndex(text, -1) {
 		found := block{language: text[at[2]:at[3]], text: text[at[4]:at[5]], line: 1 + strings.Count(text[:at[0]], "\n")}
 		if m := fileName.FindStringSubmatch(text[:at[0]]); m != nil {
-			found.adds, found.file = m[1] != "Save this as", m[2]
+			found.adds, found.file = strings.HasPrefix(m[1], "Add"), m[2]
 		}
 		last := len(list) - 1
 		switch {

@@ -99,6 +99,26 @@ func (s *shell) follow(b block) {
 	}
 }
 
+// watch starts commands that do not end, and waits until they have printed the output of the
+// block. If they end, so does the shell.
+func (s *shell) watch(b block) {
+	s.t.Helper()
+	timer := time.AfterFunc(patience, func() { _ = s.in.Close() })
+	if _, err := io.WriteString(s.in, "{ {\n"+b.text+"} </dev/null || true; kill -9 0; } &\n"); err != nil {
+		s.t.Fatal(err)
+	}
+	want := outputPattern(b.output)
+	var printed strings.Builder
+	for !want.MatchString(printed.String()) {
+		line, err := s.out.ReadString('\n')
+		printed.WriteString(line)
+		if err != nil {
+			s.t.Fatalf("line %d: the commands\n%sprint\n%sand the page shows\n%s", b.line, b.text, printed.String(), b.output)
+		}
+	}
+	timer.Stop()
+}
+
 // save writes the file of a block.
 func (s *shell) save(b block) {
 	s.t.Helper()

@@ -13,7 +13,7 @@ import (
 	"github.com/quorate/quorate/locking/fence/sqlfence"
 )
 
-// What the README's first example takes from around it.
+// What the guarded job of docs/jobs.md takes from around it.
 type (
 	ReportParams struct {
 		Customer string `json:"customer"`
@@ -22,9 +22,9 @@ type (
 	binary struct{ Main func(*jobs.Registry) }
 )
 
-// TestReadmeJob runs the README's first example on a database that has seen
+// TestGuardedJob runs the guarded job of docs/jobs.md on a database that has seen
 // neither the guard nor the job.
-func TestReadmeJob(t *testing.T) {
+func TestGuardedJob(t *testing.T) {
 	t.Parallel()
 	ctx, db, log := t.Context(), sqltest.Open(t, "sqlite", sqltest.SQLite(t)), fatal{t}
 	build := func(p ReportParams, tick time.Time) string { return p.Customer + tick.Format(" 2006-01-02") }
@@ -42,8 +42,8 @@ func TestReadmeJob(t *testing.T) {
 			t.Error(err)
 		}
 	}}
-	readmeJob := func() {
-		// README:
+	guardedJob := func() {
+		// docs/jobs.md:
 		if err := sqlfence.CreateTable(ctx, db); err != nil { // once; migrations take sqlfence.Schema
 			log.Fatal(err)
 		}
@@ -54,13 +54,13 @@ func TestReadmeJob(t *testing.T) {
 			})
 		})
 		cmd.Main(registry) // a whole binary with every quorate command
-		// :README
+		// :docs/jobs.md
 	}
-	readmeJob()
+	guardedJob()
 	if stored != "all 1970-01-01" {
 		t.Errorf("stored %q", stored)
 	}
-	holds(t, "../../README.md", "readme_test.go")
+	holds(t, "../../docs/jobs.md", "jobspage_test.go")
 }
 
 // holds fails the test unless the page holds the lines between the marks of the
@@ -78,8 +78,8 @@ func holds(t *testing.T, page, source string) {
 		}
 		return strings.Join(lines, "\n")
 	}
-	_, code, _ := strings.Cut(text(source), "\n// README:\n")
-	code, _, marked := strings.Cut(code, "\n// :README\n")
+	_, code, _ := strings.Cut(text(source), "\n// docs/jobs.md:\n")
+	code, _, marked := strings.Cut(code, "\n// :docs/jobs.md\n")
 	if !marked || !strings.Contains(text(page), "```go\n"+code+"\n```") {
 		t.Errorf("%s does not hold\n%s", page, code)
 	}
