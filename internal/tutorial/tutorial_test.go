@@ -52,8 +52,7 @@ func (s *shell) afterwards(b block) {
 	}
 }
 
-// withoutServers leaves the files, and the commands that need no server. It also leaves out the
-// static build, which compiles even the standard library.
+// withoutServers leaves the files, and the commands that need no server.
 func withoutServers(blocks []block) (list []block) {
 	local := regexp.MustCompile(`^(?:(?:mkdir|cd|export|go|\./bank validate)\b.*\n)+$`)
 	for _, b := range blocks {
