@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // TestDocs holds the documents to the code: links within the repository
@@ -44,6 +45,7 @@ func TestDocs(t *testing.T) {
 	}
 	checkQuotes(t, read(t, "../docs/operating.md")+read(t, "../docs/nodes.md"), code)
 	checkReasons(t, read(t, "../docs/operating.md"))
+	checkTroubles(t, read(t, "../docs/troubleshooting.md"), code)
 }
 
 // checkLinks wants every link of a page to lead to a file of the repository, and to
@@ -91,6 +93,29 @@ func checkReasons(t *testing.T, page string) {
 	}
 	if len(found) < 50 {
 		t.Errorf("only %d reasons were found in the scheduler's code", len(found))
+	}
+}
+
+// checkTroubles wants a row for each code that a ledger can have, and only for those. The
+// messages and alerts that other rows begin with have to exist, and each alert needs a row.
+func checkTroubles(t *testing.T, page, code string) {
+	t.Helper()
+	checkQuotes(t, page, code)
+	codes := ledger.Codes()
+	for _, c := range codes {
+		if !strings.Contains(page, "\n| `"+string(c)+"` | ") {
+			t.Errorf("troubleshooting.md has no row for the reason %s", c)
+		}
+	}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|").FindAllStringSubmatch(page, -1) {
+		if !slices.Contains(codes, ledger.Code(m[1])) {
+			t.Errorf("troubleshooting.md has a row for %s, which is no reason", m[1])
+		}
+	}
+	for _, m := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(read(t, "../docs/monitoring/alerts.yaml"), -1) {
+		if !strings.Contains(page, "["+m[1]+"]") {
+			t.Errorf("troubleshooting.md does not list the alert %s", m[1])
+		}
 	}
 }
 
