@@ -59,9 +59,10 @@ func (c *Config) checkPostgres(ps *problems) {
 	if text == "" && ps.has(at) {
 		return
 	}
-	// The error of url.Parse quotes the URL, which may hold a password.
+	// The error of url.Parse quotes the URL, which may hold a password. A second @ is one of the
+	// password: the driver would take what is behind the first for the host.
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" && u.Query().Get("host") == "" {
+	if err != nil || strings.Count(text, "@") > 1 || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" && u.Query().Get("host") == "" {
 		ps.at(at, "is no URL of a database; write one such as postgres://user@10.0.0.1:5432/app, with %%40 for @ and %%2F for / in its password")
 	}
 }

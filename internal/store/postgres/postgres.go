@@ -70,11 +70,11 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return s, nil
 }
 
-// poolConfig reads a URL. The errors of pgx would quote it, with its password. An @ in the
-// name of the database is more likely one of a password, whose end would be taken for a host.
+// poolConfig reads a URL. The errors of pgx would quote it, with its password. A second @ is one
+// of the password: pgx would take what is behind the first for the host, which messages name.
 func poolConfig(url string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
-	if url == "" || err != nil || strings.Contains(config.ConnConfig.Database, "@") {
+	if url == "" || err != nil || strings.Contains(url, "://") && strings.Count(url, "@") > 1 {
 		return nil, errors.New("postgres: the URL cannot be read: write postgres://USER:PASSWORD@HOST:5432/DATABASE, with %40 for @ and %2F for / in the password")
 	}
 	if !strings.Contains(url, "pool_max_conns") {

@@ -16,7 +16,7 @@ func TestErrorsKeepSecrets(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{
 		"", "postgres://user:Geheim1@host:port/db", "postgres://user:Geheim1%zz@host/db",
-		"postgres://user:pa@Geheim1/x@host/db", "postgres:/user:Geheim1@host", "user=x password='Geheim1", "user=x password = Geheim1 port=x",
+		"postgres://user:pa@Geheim1/x@host/db", "postgres://user:pa@Geheim1@host/db", "postgres://user:pa@Geheim1?x@host/db", "postgres:/user:Geheim1@host", "user=x password='Geheim1", "user=x password = Geheim1 port=x",
 		"postgres://user:Geheim1@host/db?sslmode=perhaps", "postgres://user:Geheim1@host/db?pool_max_conns=many", "redis://user:Geheim1@host",
 	} {
 		s, err := postgres.Open(t.Context(), postgres.Config{URL: url})
