@@ -24,9 +24,9 @@ from the store of one configuration to that of another: between Redis nodes and
 PostgreSQL in any direction. No tick runs a second time, and tokens go on growing.
 
 Stop all replicas first. The target must be empty. Make its tables with quorate store
-migrate; of its Redis nodes all must answer. The source is not changed. Until the copy
-is complete, the target refuses replicas. If the copy is cut off, empty the target and
-copy again.`,
+migrate; of its Redis nodes all must answer. The source keeps everything. Until the
+copy is complete, the target refuses replicas. If the copy is cut off, empty the target
+and copy again.`,
 		Example: `  quorate store copy --from redis.yaml --to postgres.yaml`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if paths[0] == "" || paths[1] == "" {

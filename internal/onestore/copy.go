@@ -24,15 +24,18 @@ import (
 // unfinished copy.
 type side struct {
 	*Cluster
-	life    records.Life
-	version uint64 // of the life record
+	namespace string
+	life      string // of the store
+	version   uint64 // of the life record
 }
 
-// Side returns the cluster as one side of a copy.
-func (c *Cluster) Side() storecopy.Side { return &side{Cluster: c} }
+// Side returns the cluster, which is kept in the namespace, as one side of a copy.
+func (c *Cluster) Side(namespace string) storecopy.Side {
+	return &side{Cluster: c, namespace: namespace}
+}
 
 // Name implements [storecopy.Side].
-func (s *side) Name() string { return s.Server.Name() }
+func (s *side) Name() string { return "namespace " + s.namespace + " on " + s.Server.Name() }
 
 // Reader implements [storecopy.Side].
 func (s *side) Reader() listing.Reader { return s.Cluster.Reader() }
@@ -43,16 +46,14 @@ func (s *side) Memory(ctx context.Context) (m storecopy.Memory, err error) {
 	if err != nil {
 		return m, err
 	}
-	life, err := records.Decode[records.Life](list[0])
-	if err == nil {
-		err = life.Usable()
-	}
+	life, err := records.UsableLife(list[0])
 	forgotten, err2 := records.Decode[records.Forgotten](list[1])
-	if err := errors.Join(err, err2); err != nil {
+	queued, err3 := s.Acts.Queued(ctx)
+	if err := errors.Join(err, err2, err3); err != nil {
 		return m, err
 	}
 	life, _ = life.Now(stamp, s.grace)
-	m = storecopy.Memory{Tick: forgotten.Tick, Floor: life.Floor(s.grace)}
+	m = storecopy.Memory{Tick: forgotten.Tick, Floor: life.Floor(s.grace), Queued: queued}
 	m.Claims, m.Fence, err = s.Claims.Latest(ctx)
 	m.Fence = max(m.Fence, forgotten.Fence)
 	return m, err
@@ -60,37 +61,33 @@ func (s *side) Memory(ctx context.Context) (m storecopy.Memory, err error) {
 
 // Begin implements [storecopy.Side].
 func (s *side) Begin(ctx context.Context) (time.Time, error) {
-	list, stamp, err := s.Server.Read(ctx, records.LifeKey())
+	var some []store.Range
+	for _, kind := range store.Kinds() {
+		some = append(some, store.Range{Kind: kind, Limit: 2}) // the life record may be one
+	}
+	lists, stamp, err := s.Server.List(ctx, some...)
 	if err != nil {
 		return stamp.Now, err
 	}
-	for _, kind := range store.Kinds() {
-		some := store.All(kind)
-		some.Limit = 2 // the life record may be one
-		found, _, err := s.Server.List(ctx, some)
-		if err != nil {
-			return stamp.Now, err
+	for _, r := range slices.Concat(lists...) {
+		if r.Key != records.LifeKey() {
+			return stamp.Now, fmt.Errorf("%w: it has %s", storecopy.ErrNotEmpty, r.Key)
 		}
-		for _, r := range found[0] {
-			if r.Key != records.LifeKey() {
-				return stamp.Now, fmt.Errorf("%w: it has %s", storecopy.ErrNotEmpty, r.Key)
-			}
-		}
+		s.version = r.Version
 	}
-	s.version = list[0].Version
-	return stamp.Now, s.setLife(ctx, records.Life{Life: stamp.Life, Copying: true})
+	s.life = stamp.Life
+	return stamp.Now, s.setLife(ctx, records.Life{Life: s.life, Copying: true})
 }
 
 // setLife replaces the life record.
 func (s *side) setLife(ctx context.Context, life records.Life, more ...store.Write) (err error) {
-	s.life.Life = life.Life
 	s.version, err = s.commit(ctx, append(more, records.Put(records.LifeKey(), life)))
 	return err
 }
 
 // commit commits the writes if the life record and the life of the store have not changed.
 func (s *side) commit(ctx context.Context, writes []store.Write) (version uint64, err error) {
-	o, err := s.Server.Commit(ctx, store.Txn{Life: s.life.Life, If: []store.Compare{{Key: records.LifeKey(), Version: s.version}}, Put: writes})
+	o, err := s.Server.Commit(ctx, store.Txn{Life: s.life, If: []store.Compare{{Key: records.LifeKey(), Version: s.version}}, Put: writes})
 	if err == nil && !o.Won {
 		err = fmt.Errorf("%s: another server has taken over, or somebody else uses it", s.Name())
 	}
@@ -166,6 +163,6 @@ func (s *side) PutActs(ctx context.Context, list []asked.Act) error {
 
 // End implements [storecopy.Side].
 func (s *side) End(ctx context.Context, m storecopy.Memory) error {
-	return s.setLife(ctx, records.Life{Life: s.life.Life, Since: m.Since(s.grace)},
+	return s.setLife(ctx, records.Life{Life: s.life, Since: m.Since(s.grace)},
 		records.Put(records.ForgottenKey(), records.Forgotten{Fence: m.Fence, Tick: m.Tick}))
 }

@@ -32,10 +32,7 @@ func (c *Cluster) Look(ctx context.Context) (Look, error) {
 	if err != nil {
 		return Look{}, err
 	}
-	life, err := records.Decode[records.Life](list[0])
-	if err == nil {
-		err = life.Usable()
-	}
+	life, err := records.UsableLife(list[0])
 	if err != nil {
 		return Look{}, err
 	}

@@ -17,16 +17,19 @@ import (
 )
 
 // A side is one side of a copy.
-type side struct{ *Cluster }
+type side struct {
+	*Cluster
+	namespace string
+}
 
-// Side returns the cluster as one side of a copy.
-func (c *Cluster) Side() storecopy.Side {
-	return side{&Cluster{Set: c.Set, Ledger: redisledger.NewSealed(c.Set), Acts: redisacts.NewSealed(c.Set)}}
+// Side returns the cluster, which is kept in the namespace, as one side of a copy.
+func (c *Cluster) Side(namespace string) storecopy.Side {
+	return side{&Cluster{Set: c.Set, Ledger: redisledger.NewSealed(c.Set), Acts: redisacts.NewSealed(c.Set)}, namespace}
 }
 
 // Name implements [storecopy.Side].
 func (s side) Name() string {
-	return "namespace " + s.Set.Namespace() + " on " + strings.Join(s.Set.Names(), ", ")
+	return "namespace " + s.namespace + " on " + strings.Join(s.Set.Names(), ", ")
 }
 
 // Memory implements [storecopy.Side].

@@ -74,6 +74,8 @@ func (c *copier) copy(ctx context.Context, m Memory, by string) error {
 		return err
 	case !reflect.DeepEqual(now.Claims, m.Claims):
 		return fmt.Errorf("a replica has used %s during the copy: stop it", c.from.Name())
+	case now.Queued > 0:
+		return fmt.Errorf("requests of applications wait in %s (%d): stop the applications, and let a replica take the requests", c.from.Name(), now.Queued)
 	}
 	if err := c.to.PutClaims(ctx, now); err != nil {
 		return err

@@ -208,3 +208,28 @@ func TestReplicaMeanwhile(t *testing.T) {
 		}}, "a replica has used ")
 	})
 }
+
+// A requested target is asked for while the acts of the source are written to it.
+type requested struct {
+	storecopy.Side
+	request func(context.Context) error
+}
+
+func (r requested) PutActs(ctx context.Context, list []acts.Act) error {
+	if err := r.request(ctx); err != nil {
+		return err
+	}
+	return r.Side.PutActs(ctx, list)
+}
+
+// What an application asks of the source before the copy is copied, and not lost during the copy.
+func TestApplicationMeanwhile(t *testing.T) {
+	t.Parallel()
+	from := fill(t, onOne(t))
+	must(t, from.queue(t.Context()))
+	to := onOne(t)
+	if n := copyTo(t, from, to); n.Requests != 2 {
+		t.Errorf("%d requests are copied, want that of the application, too", n.Requests)
+	}
+	fails(t, from, requested{onOne(t), from.queue}, "requests of applications wait in namespace copy on memory (1)")
+}

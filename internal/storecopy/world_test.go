@@ -12,6 +12,7 @@ import (
 	"github.com/quorate/quorate/internal/redisstore"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/storetest"
 	"github.com/quorate/quorate/internal/storecopy"
 	"github.com/quorate/quorate/locking"
@@ -33,6 +34,7 @@ type world struct {
 	forget func(context.Context, string) error
 	join   func(context.Context) error // as a replica does
 	isNew  func(context.Context) error // declares it new
+	queue  func(context.Context) error // asks for a run as an application does; nil: it cannot
 }
 
 // kinds are the kinds of stores. They are empty.
@@ -53,7 +55,7 @@ func onRedis(t *testing.T) world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close(); _ = c.Close() })
-	return world{c.Side(), l, c.ForgetLock, c.Set.Join, func(ctx context.Context) error { return c.Set.Init(ctx, false) }}
+	return world{c.Side("copy"), l, c.ForgetLock, c.Set.Join, func(ctx context.Context) error { return c.Set.Init(ctx, false) }, nil}
 }
 
 func onOne(t *testing.T) world {
@@ -64,10 +66,21 @@ func onOne(t *testing.T) world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	return world{c.Side(), c.Claims, c.ForgetLock, func(ctx context.Context) error {
+	return world{c.Side("copy"), c.Claims, c.ForgetLock, func(ctx context.Context) error {
 		_, err := c.Look(ctx)
 		return err
-	}, func(ctx context.Context) error { return claims.DeclareNew(ctx, server) }}
+	}, func(ctx context.Context) error { return claims.DeclareNew(ctx, server) }, func(ctx context.Context) error {
+		text, err := acts.Act{ID: "queued", Kind: acts.Trigger, Job: "report"}.Encode()
+		if err != nil {
+			return err
+		}
+		_, stamp, err := server.Read(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = server.Commit(ctx, store.Txn{Life: stamp.Life, Put: []store.Write{{Key: store.Key{Kind: store.Acts, Name: "queue", Sub: "queued"}, Value: text}}})
+		return err
+	}}
 }
 
 // at is the n-th tick of a job, in the recent past.

@@ -36,7 +36,7 @@ type kept interface {
 	Control() listing.Control
 	listing.Locks
 	listing.Nodes
-	Side() storecopy.Side
+	Side(namespace string) storecopy.Side
 	Close() error
 }
 
@@ -87,7 +87,7 @@ func (s *Store) Close() error { return s.kept.Close() }
 func (s *Store) OnNodes() bool { return s.nodes != nil }
 
 // Side returns the store as one side of a copy.
-func (s *Store) Side() storecopy.Side { return s.kept.Side() }
+func (s *Store) Side() storecopy.Side { return s.kept.Side(s.namespace) }
 
 // RedisNodes returns the nodes. If everything is kept on one store, doing says what takes
 // nodes.

@@ -321,6 +321,10 @@ func (c *caser) frozen() {
 		}
 	}
 	c.wants(ledger.Interrupted, 0) // nothing more is known of a replica that does not extend
+	side := c.cluster.Side(c.schema)
+	if _, err := side.Memory(ctx); err == nil || !strings.Contains(err.Error(), "may end the run of job") {
+		c.Errorf("copying: %v", err) // else the copy would run it again
+	}
 	short, stop := context.WithTimeout(ctx, timeout)
 	defer stop()
 	if _, _, err := c.lease.(settler).Settle(short); !errors.Is(err, locking.ErrNoQuorum) {
@@ -332,6 +336,9 @@ func (c *caser) frozen() {
 	c.wants(ledger.Succeeded, 1)
 	if note, ended, err := c.lease.(settler).Settle(ctx); !ended || err != nil || len(note) == 0 {
 		c.Errorf("Settle = %s, %v, %v", note, ended, err)
+	}
+	if m, err := side.Memory(ctx); err != nil || len(m.Claims) != 1 || !m.Claims[0].Done {
+		c.Errorf("copying: %+v, %v", m, err)
 	}
 	c.mustClaim(1, false)
 }

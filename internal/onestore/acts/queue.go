@@ -14,6 +14,12 @@ import (
 // takeMost bounds the queued requests that one reading makes acts.
 const takeMost = 50
 
+// Queued counts the requests that no reading has made acts yet.
+func (s *Store) Queued(ctx context.Context) (int, error) {
+	lists, _, err := s.store.List(ctx, store.Of(store.Acts, "queue"))
+	return len(slices.Concat(lists...)), failed("counting queued requests", err)
+}
+
 // takeQueued makes queued requests acts, oldest first, and reports whether it made any. It
 // takes at most half the time that is left; the next reading goes on.
 func (s *Store) takeQueued(ctx context.Context, queue []store.Record) (any bool) {

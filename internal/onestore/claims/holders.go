@@ -3,6 +3,8 @@ package claims
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -28,9 +30,10 @@ func (l *Locker) Holders(ctx context.Context) ([]locking.Holding, error) {
 }
 
 // Latest lists the latest claims of all streams, sorted by name and stream, and returns the
-// largest token. Done means that no replica may run the tick again.
+// largest token. Done means that no replica may run the tick again. It fails while a transaction
+// may end a run.
 func (l *Locker) Latest(ctx context.Context) (list []locking.Holding, fence uint64, err error) {
-	found, _, err := l.store.List(ctx, store.All(store.Claims))
+	found, stamp, err := l.store.List(ctx, store.All(store.Claims))
 	if err != nil {
 		return nil, 0, failed("listing the claims", err)
 	}
@@ -38,6 +41,11 @@ func (l *Locker) Latest(ctx context.Context) (list []locking.Holding, fence uint
 		c, err := records.Decode[records.Claims](r)
 		if err != nil {
 			return nil, 0, err
+		}
+		if slices.ContainsFunc(c.All(), records.Claim.Open) {
+			if err := l.unlocked(ctx, stamp.Life, r); err != nil {
+				return nil, 0, err
+			}
 		}
 		fence = max(fence, c.Fence)
 		for _, stream := range slices.Sorted(maps.Keys(c.Streams)) {
@@ -48,6 +56,21 @@ func (l *Locker) Latest(ctx context.Context) (list []locking.Holding, fence uint
 		}
 	}
 	return list, fence, nil
+}
+
+// unlocked returns an error if the claims have changed, or a transaction that may change them is
+// under way: one that compares them waits for it.
+func (l *Locker) unlocked(ctx context.Context, life string, claims store.Record) error {
+	o, err := l.store.Commit(ctx, store.Txn{Life: life, If: []store.Compare{{Key: claims.Key, Version: claims.Version}}})
+	switch {
+	case errors.Is(err, store.ErrLocked):
+		return fmt.Errorf("a transaction that may end the run of %s is under way: end it in the database, or wait", claims.Key.Name)
+	case err != nil:
+		return failed("comparing the claims of "+claims.Key.Name, err)
+	case !o.Won:
+		return fmt.Errorf("the claims of %s have just changed: %w", claims.Key.Name, locking.ErrSplit)
+	}
+	return nil
 }
 
 // A holding is a locking.Holding with the lease to release.

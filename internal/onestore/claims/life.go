@@ -59,10 +59,7 @@ func declare(ctx context.Context, s store.Store, doing string, next func(known r
 		if err != nil {
 			return failed(doing, err)
 		}
-		known, err := records.Decode[records.Life](list[0])
-		if err == nil {
-			err = known.Usable()
-		}
+		known, err := records.UsableLife(list[0])
 		if err != nil {
 			return failed(doing, err)
 		}

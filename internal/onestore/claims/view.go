@@ -38,9 +38,6 @@ func (l *Locker) read(ctx context.Context, name string, more ...store.Key) (view
 			return view{}, err
 		}
 	}
-	if err := v.life.Usable(); err != nil {
-		return view{}, err
-	}
 	v.life, v.newLife = v.life.Now(stamp, l.cfg.Grace)
 	return v, nil
 }
@@ -74,7 +71,7 @@ func (v *view) add(r store.Record) (err error) {
 	case r.Key.Kind == store.Entries:
 		v.entry, err = records.Decode[records.Entry](r)
 	case r.Key == records.LifeKey():
-		v.life, err = records.Decode[records.Life](r)
+		v.life, err = records.UsableLife(r)
 	case r.Key == records.ForgottenKey():
 		v.forgotten, err = records.Decode[records.Forgotten](r)
 	case r.Version > 0:

@@ -16,12 +16,13 @@ type Life struct {
 	Copying bool `json:"copying,omitempty"`
 }
 
-// Usable returns why no replica may use the store.
-func (l Life) Usable() error {
-	if l.Copying {
-		return store.ErrCopying
+// UsableLife decodes the life. It fails if no replica may use the store.
+func UsableLife(r store.Record) (Life, error) {
+	l, err := Decode[Life](r)
+	if err == nil && l.Copying {
+		err = store.ErrCopying
 	}
-	return nil
+	return l, err
 }
 
 // Now is the life of the store that answered with a stamp, and whether it is one that no
