@@ -1,6 +1,7 @@
 package sqlfence
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,7 +20,7 @@ import (
 var (
 	// ErrNoClaim is what Finish returns if the database of the transaction does not know the
 	// run: it is not the one of Quorate's store, or the schema is another, or the job was
-	// forgotten.
+	// forgotten, or a failover has lost the claim, which the next extension adds again.
 	ErrNoClaim = errors.New("the database has no claim of this run")
 	// ErrEnded is what Finish returns if the run has ended already: an earlier transaction
 	// with Finish has committed.
@@ -32,7 +33,7 @@ var (
 //
 // Quorate's store has to be in the database of the transaction. The transaction is given by its
 // method exec: ExecContext of a sql.Tx, or Exec of a pgx.Tx. The schema is that of Quorate's
-// tables. Ctx comes from the context of the function's call.
+// tables, by default "quorate". Ctx comes from the context of the function's call.
 //
 // The error is a *fence.StaleError if another claim excludes the run; [ErrNoClaim]; [ErrEnded]; or
 // that of the database, for example a serialization failure, after which the transaction may be
@@ -56,7 +57,7 @@ func Finish[Result any](
 	if resource, token := run.Fence(); resource != end.Job || uint64(token) != end.Token {
 		return fmt.Errorf("finishing a run: token %d of %s is not that of the context: pass the run that the function was called with", token, resource)
 	}
-	function := `"` + strings.ReplaceAll(schema, `"`, `""`) + `".finish_run`
+	function := `"` + strings.ReplaceAll(cmp.Or(schema, "quorate"), `"`, `""`) + `".finish_run`
 	_, err = exec(ctx, "SELECT "+function+"($1::text, $2::bigint, $3::text::json, $4::text::json)",
 		end.Job, int64(end.Token), string(end.Note), requests(end.Followers))
 	return refusal(ctx, run, err)
@@ -97,7 +98,7 @@ func refusal(ctx context.Context, run jobs.Run, err error) error {
 		}
 		return fence.Refused(ctx, stale)
 	case "QF002":
-		return fmt.Errorf("%w: use the database and the schema of Quorate's store: %w", ErrNoClaim, err)
+		return fmt.Errorf("%w: is it in the database and the schema of Quorate's store? A failover may have lost it: %w", ErrNoClaim, err)
 	case "QF003":
 		return fmt.Errorf("%w: %w", ErrEnded, err)
 	case "3F000", "42883", "42501": // no such schema or function, no right

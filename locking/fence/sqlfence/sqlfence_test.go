@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorate/quorate/internal/finishing"
+	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/fence"
 	"github.com/quorate/quorate/locking/fence/sqlfence"
@@ -178,6 +180,29 @@ func TestGuardMistakes(t *testing.T) {
 		}
 		if err != nil && slices.Contains(s.asked, "BEGIN") {
 			t.Errorf("%s: the database was asked", name)
+		}
+	}
+}
+
+// refused is an error of PostgreSQL.
+type refused string
+
+func (r refused) Error() string    { return string(r) }
+func (r refused) SQLState() string { return string(r) }
+
+// Without a schema, Finish calls the function of the schema that Quorate's tables have by default.
+func TestFinishAsks(t *testing.T) {
+	t.Parallel()
+	ctx := finishing.With(t.Context(), func() (finishing.End, error) { return finishing.End{Job: "job", Token: 7}, nil })
+	for schema, want := range map[string]string{"": `"quorate".finish_run(`, `a"b`: `"a""b".finish_run(`} {
+		err := sqlfence.Finish(ctx, func(_ context.Context, statement string, _ ...any) (sql.Result, error) {
+			if !strings.HasPrefix(statement, "SELECT "+want) {
+				t.Errorf("asked %s, want %s", statement, want)
+			}
+			return nil, refused("QF002")
+		}, schema, jobs.Run{Job: "job", Token: 7})
+		if !errors.Is(err, sqlfence.ErrNoClaim) || !strings.Contains(err.Error(), "failover") {
+			t.Errorf("Finish = %v, want %v with all that may be the cause", err, sqlfence.ErrNoClaim)
 		}
 	}
 }
