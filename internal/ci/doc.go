@@ -1,2 +1,2 @@
-// Package ci holds the tests of what CI runs: .ci/deps and the workflow.
+// Package ci holds the tests of what CI runs, and of what GitHub reads: .ci and .github.
 package ci
