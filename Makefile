@@ -31,11 +31,15 @@ build: ## build bin/quorate
 # time, so the others, which start many processes or are simulated, have it in `make race`.
 RACED := ./locking/... ./jobs/... ./internal/webhook ./internal/redlock/wire ./internal/config ./internal/web/... ./scheduler/schedtest
 
+# Packages whose tests run replicas on stores in memory. They run again on one consistent store.
+ENGINE := ./scheduler ./scheduler/schedtest
+
 .PHONY: test
 test: ## vet and the tests of the module, the long ones shortened; needs redis-server and gcc
 	@.ci/deps redis-server gcc
 	go vet ./...
 	go test -short -vet=off -count=1 -timeout 20m $(filter-out $(shell go list $(RACED)),$(shell go list ./...))
+	go test -short -vet=off -count=1 -timeout 20m $(ENGINE) -args -store=onestore
 	GOGC=$(GOGC) go test -race -short -vet=off -count=1 -timeout 20m $(RACED)
 
 .PHONY: checks

@@ -55,7 +55,7 @@ func wantShown(t *testing.T, c *schedtest.Cluster, want ...string) {
 func TestGapBeforeAReplicaThatDiedEarly(t *testing.T) {
 	t.Parallel()
 	setup := schedtest.Setup{Jobs: []scheduler.Job{onSchedule(t, "@every 2s", scheduler.CatchUpNone)}, Replicas: 1}
-	schedtest.Run(t, setup, func(t *testing.T, c *schedtest.Cluster) {
+	runCluster(t, setup, func(t *testing.T, c *schedtest.Cluster) {
 		r := c.Replicas()[0]
 		c.Forward(5 * time.Second)
 		r.Kill() // at 5 s
@@ -95,7 +95,7 @@ func TestFirstTickFallsIntoAnOutage(t *testing.T) {
 			t.Run(string(mode)+" "+spec, func(t *testing.T) {
 				t.Parallel()
 				setup := schedtest.Setup{Jobs: []scheduler.Job{onSchedule(t, spec, mode)}, Replicas: 2}
-				schedtest.Run(t, setup, func(t *testing.T, c *schedtest.Cluster) {
+				runCluster(t, setup, func(t *testing.T, c *schedtest.Cluster) {
 					c.Forward(50 * time.Minute)
 					c.Outage(30 * time.Minute)
 					c.Forward(5 * time.Minute)
@@ -112,7 +112,7 @@ func TestNewJobHasNoPast(t *testing.T) {
 	other := onSchedule(t, "@daily", scheduler.CatchUpNone)
 	other.Name = "other"
 	list := []scheduler.Job{other, onSchedule(t, "@hourly", scheduler.CatchUpAll)}
-	schedtest.Run(t, schedtest.Setup{Jobs: list[:1], Replicas: 2}, func(t *testing.T, c *schedtest.Cluster) {
+	runCluster(t, schedtest.Setup{Jobs: list[:1], Replicas: 2}, func(t *testing.T, c *schedtest.Cluster) {
 		c.Forward(150 * time.Minute)
 		c.Update(list)
 		c.Forward(time.Hour)
@@ -130,7 +130,7 @@ func TestRemovedAndPutBack(t *testing.T) {
 			t.Run(string(mode)+" "+also, func(t *testing.T) {
 				t.Parallel()
 				setup := schedtest.Setup{Jobs: []scheduler.Job{onSchedule(t, "@every 10m", mode)}, Replicas: 3}
-				schedtest.Run(t, setup, func(t *testing.T, c *schedtest.Cluster) {
+				runCluster(t, setup, func(t *testing.T, c *schedtest.Cluster) {
 					with := setup.Jobs
 					c.Forward(15 * time.Minute)
 					c.Update(nil)
@@ -159,7 +159,7 @@ func TestRemovedByARollOut(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			setup := schedtest.Setup{Jobs: []scheduler.Job{onSchedule(t, "@every 10m", mode)}, Replicas: 3}
-			schedtest.Run(t, setup, func(t *testing.T, c *schedtest.Cluster) {
+			runCluster(t, setup, func(t *testing.T, c *schedtest.Cluster) {
 				rollOut := func(list []scheduler.Job) {
 					for _, r := range c.Replicas() {
 						r.Stop()
@@ -189,7 +189,7 @@ func TestRollOutRemovesNothing(t *testing.T) {
 	for name, other := range map[string]scheduler.Job{"the same version": job, "another version": changed} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			schedtest.Run(t, schedtest.Setup{Jobs: []scheduler.Job{job}, Replicas: 2}, func(t *testing.T, c *schedtest.Cluster) {
+			runCluster(t, schedtest.Setup{Jobs: []scheduler.Job{job}, Replicas: 2}, func(t *testing.T, c *schedtest.Cluster) {
 				all := c.Replicas()
 				all[1].Update([]scheduler.Job{other})
 				c.Forward(15 * time.Minute)
@@ -212,7 +212,7 @@ func TestOutageAfterARollOut(t *testing.T) {
 	job := onSchedule(t, "@every 10m", scheduler.CatchUpAll)
 	other := onSchedule(t, "@yearly", scheduler.CatchUpNone)
 	other.Name = "other"
-	schedtest.Run(t, schedtest.Setup{Jobs: []scheduler.Job{job}, Replicas: 3}, func(t *testing.T, c *schedtest.Cluster) {
+	runCluster(t, schedtest.Setup{Jobs: []scheduler.Job{job}, Replicas: 3}, func(t *testing.T, c *schedtest.Cluster) {
 		c.Forward(15 * time.Minute)
 		for _, r := range c.Replicas() {
 			r.Stop()
@@ -236,7 +236,7 @@ func TestNewVersionDiesInARollOut(t *testing.T) {
 			job := onSchedule(t, "@every 10m", scheduler.CatchUpAll)
 			other := onSchedule(t, "@yearly", scheduler.CatchUpNone)
 			other.Name = "other"
-			schedtest.Run(t, schedtest.Setup{Jobs: []scheduler.Job{job}, Replicas: 2}, func(t *testing.T, c *schedtest.Cluster) {
+			runCluster(t, schedtest.Setup{Jobs: []scheduler.Job{job}, Replicas: 2}, func(t *testing.T, c *schedtest.Cluster) {
 				all := c.Replicas()
 				all[1].Stop()
 				all[1].Update([]scheduler.Job{job, other})
@@ -258,7 +258,7 @@ func TestNewVersionDiesInARollOut(t *testing.T) {
 func TestRemovedByOneReplicaOnly(t *testing.T) {
 	t.Parallel()
 	setup := schedtest.Setup{Jobs: []scheduler.Job{onSchedule(t, "@every 10m", scheduler.CatchUpAll)}, Replicas: 2}
-	schedtest.Run(t, setup, func(t *testing.T, c *schedtest.Cluster) {
+	runCluster(t, setup, func(t *testing.T, c *schedtest.Cluster) {
 		all := c.Replicas()
 		c.Forward(15 * time.Minute)
 		all[0].Update(nil)
@@ -369,7 +369,7 @@ func (c *cluster) complete(interval string) {
 func TestTicksBeforeAnythingIsKnown(t *testing.T) {
 	t.Parallel()
 	setup := schedtest.Setup{Jobs: []scheduler.Job{onSchedule(t, "@every 2s", scheduler.CatchUpNone)}, Replicas: 1}
-	schedtest.Run(t, setup, func(t *testing.T, c *schedtest.Cluster) {
+	runCluster(t, setup, func(t *testing.T, c *schedtest.Cluster) {
 		r := c.Replicas()[0]
 		r.Stop()
 		c.StopNodes()
@@ -434,7 +434,7 @@ func (f *wiped) RemembersSince() (time.Time, bool) { return f.since, true }
 // killable starts a replica, and returns a function that kills it: nothing it does later
 // has an effect.
 func (c *cluster) killable(id string, list ...scheduler.Job) (kill func()) {
-	nodes := &cutable{Memory: c.locks}
+	nodes := &cutable{Watcher: c.locks}
 	var dead atomic.Bool
 	gone := func() error {
 		if dead.Load() {

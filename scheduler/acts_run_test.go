@@ -17,18 +17,14 @@ import (
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/ledger"
-	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
 // desks is a cluster with acts.
-type desks struct {
-	*cluster
-	acts *schedtest.Acts
-}
+type desks struct{ *cluster }
 
 func newDesks(t *testing.T) *desks {
 	t.Helper()
-	return &desks{cluster: newCluster(t), acts: new(schedtest.Acts)}
+	return &desks{newCluster(t)}
 }
 
 // run starts replicas with the job, and stops them at the end of the test.
@@ -301,7 +297,7 @@ func TestPausedInTheConfiguration(t *testing.T) {
 
 // slowActs are slow to read.
 type slowActs struct {
-	*schedtest.Acts
+	acts.Store
 	after time.Duration
 }
 
@@ -309,7 +305,7 @@ func (s slowActs) Open(ctx context.Context) (acts.Open, error) {
 	if err := wait(ctx, s.after); err != nil {
 		return acts.Open{}, err
 	}
-	return s.Acts.Open(ctx)
+	return s.Store.Open(ctx)
 }
 
 // TestPauseOutlivesReplicas: a replica claims nothing before it knows the pauses.

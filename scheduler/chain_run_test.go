@@ -9,7 +9,6 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
-	"github.com/quorate/quorate/scheduler/schedtest"
 )
 
 // With three replicas each run of a job triggers one run of the next. That run and the
@@ -18,7 +17,7 @@ func TestChainRunsOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		acts := new(schedtest.Acts)
+		acts := c.acts
 		first := every(t, "1m", "load", func(context.Context, jobs.Run) error { return nil })
 		first.OnSuccess = []string{"report"}
 		second := every(t, "1000h", "report", c.handler(nil))

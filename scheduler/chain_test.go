@@ -42,7 +42,7 @@ func chained(t *testing.T, fails int, handler jobs.Handler) (asked []string, fir
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		acts := &watchedActs{Store: new(schedtest.Acts), cluster: c, fails: fails}
+		acts := &watchedActs{Store: c.acts, cluster: c, fails: fails}
 		job := every(t, "10m", "first", handler)
 		job.Timeout = 20 * time.Second
 		job.OnSuccess, job.OnFailure = []string{"good", "better"}, []string{"bad"}
@@ -98,7 +98,7 @@ func TestChainAskedForByAnEarlierAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		store := new(schedtest.Acts)
+		store := c.acts
 		job := every(t, "10m", "first", c.handler(nil))
 		job.OnSuccess = []string{"good"}
 		run := ledger.Entry{Job: "first", Tick: c.begun.Add(10 * time.Minute)}.ID()
@@ -126,7 +126,7 @@ func TestChainIDIsStable(t *testing.T) {
 	if id != e.ID()+"+second" || id != scheduler.ChainID(again.ID(), "second") || id == scheduler.ChainID(e.ID(), "third") {
 		t.Errorf("ids of requests: %s, by the next attempt %s", id, scheduler.ChainID(again.ID(), "second"))
 	}
-	store := new(schedtest.Acts)
+	store := newCluster(t).acts
 	act := acts.Act{ID: id, Kind: acts.Trigger, Job: "second"}
 	for range 2 {
 		if _, err := store.Do(t.Context(), act); err != nil {

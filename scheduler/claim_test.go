@@ -10,14 +10,13 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
 )
 
 // A scripted Locker refuses for the given reasons, one after the other, then grants. With
 // repeat, the last reason is permanent.
 type scripted struct {
-	locks   *locktest.Memory
+	locks   locking.Watcher
 	reasons []error
 	repeat  bool
 	slow    time.Duration // before each answer
@@ -212,7 +211,7 @@ func TestClaimWonWhileDrainBegins(t *testing.T) {
 }
 
 // A late Locker answers when its lease is nearly over.
-type late struct{ locks *locktest.Memory }
+type late struct{ locks locking.Watcher }
 
 func (l late) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	lease, err := l.locks.TryAcquire(ctx, req)

@@ -11,14 +11,13 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
 )
 
 // voters is a Locker like a quorum of five nodes: a vote reaches each node after a random
 // latency, the first one gets it, and an attempt without three votes returns its votes.
 type voters struct {
-	locks *locktest.Memory
+	locks locking.Watcher
 
 	mu     sync.Mutex
 	nodes  [5]map[string]*locking.Request // by name: the owner of the vote

@@ -13,21 +13,22 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/fence"
-	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/ledger"
-	"github.com/quorate/quorate/scheduler/schedtest"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
-// A cluster is a Locker, a ledger and a roster in memory, and the replicas that share them,
-// in a synctest bubble.
+// A cluster is stores and the replicas that share them, in a synctest bubble.
 type cluster struct {
 	t      *testing.T
-	locks  *locktest.Memory
+	locks  locking.Watcher
 	locker locking.Locker // for new replicas
-	ledger *schedtest.Ledger
-	roster *schedtest.Roster
+	ledger storedLedger
+	roster storedRoster
+	acts   acts.Store    // replicas have it only where a test says so
+	votes  int           // for each claim
+	early  time.Duration // before the end of the ttl holders treat a lease as ended
 	begun  time.Time
 
 	mu     sync.Mutex
@@ -37,11 +38,9 @@ type cluster struct {
 
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	locks := new(locktest.Memory)
-	return &cluster{
-		t: t, locks: locks, locker: locks,
-		ledger: schedtest.NewLedger(locks), roster: new(schedtest.Roster), begun: time.Now(),
-	}
+	c := newStores(t)
+	c.t, c.locker, c.begun = t, c.locks, time.Now()
+	return c
 }
 
 // replica creates a replica of the cluster; change adapts its configuration.
@@ -104,6 +103,11 @@ func (c *cluster) say(replica, format string, args ...any) {
 
 // at returns the time since the cluster's begin.
 func (c *cluster) at(t time.Time) time.Duration { return t.Sub(c.begun).Round(time.Millisecond) }
+
+// leaseEnd is how its holder writes the end of a lease that the stores keep until then.
+func (c *cluster) leaseEnd(at time.Duration) string {
+	return jobs.FormatTick(c.begun.Add(at - c.early))
+}
 
 func (c *cluster) observer(id string) scheduler.Observer {
 	return func(ev scheduler.Event) {

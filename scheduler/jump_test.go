@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -109,7 +108,7 @@ func TestSuspendWhileClaiming(t *testing.T) {
 }
 
 // punctual is a Locker whose nodes refuse ticks ahead of their clocks.
-type punctual struct{ locks *locktest.Memory }
+type punctual struct{ locks locking.Watcher }
 
 func (p punctual) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	if req.Tick.After(time.Now().Add(10 * time.Second)) {

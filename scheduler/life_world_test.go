@@ -144,11 +144,11 @@ func (g gate) TryAcquire(ctx context.Context, req locking.Request) (locking.Leas
 
 // crowd keeps many other replicas alive, so r1 is rarely the first in rank.
 func (l *life) crowd() {
-	for range 180 {
+	for range 36 {
 		for n := range 40 {
 			_, _ = l.roster.Beat(context.Background(), scheduler.Replica{ID: fmt.Sprint("other ", n)})
 		}
-		time.Sleep(time.Second)
+		time.Sleep(5 * time.Second)
 	}
 }
 

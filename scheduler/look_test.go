@@ -13,7 +13,6 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -21,7 +20,7 @@ import (
 // Memory's, or always the last one. It records calls: "r1 looks", "r1 tries", "r1 tries
 // alone".
 type scriptedWatcher struct {
-	*locktest.Memory
+	locking.Watcher
 	looks, tries []error // nil: the Memory's answer
 	always       bool
 	holder       string // named in the answers
@@ -57,11 +56,11 @@ func (s *scriptedWatcher) TryAcquire(ctx context.Context, req locking.Request) (
 	if err := s.note(what, req, &s.tries); err != nil {
 		return nil, err
 	}
-	return s.Memory.TryAcquire(ctx, req)
+	return s.Watcher.TryAcquire(ctx, req)
 }
 
 func (s *scriptedWatcher) Watch(req locking.Request, start uint64) locking.Watch {
-	return sight{s, req, s.Memory.Watch(req, start)}
+	return sight{s, req, s.Watcher.Watch(req, start)}
 }
 
 type sight struct {
@@ -92,7 +91,7 @@ func TestOthersLook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		s := &scriptedWatcher{Memory: c.locks}
+		s := &scriptedWatcher{Watcher: c.locks}
 		c.locker = s
 		for i := range 3 {
 			c.start(c.replica(fmt.Sprintf("r%d", 1+i), nil, every(t, "10s", "j", c.handler(nil))))
@@ -114,7 +113,7 @@ func TestFirstInRankIsDead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		s, ids := &scriptedWatcher{Memory: c.locks}, inOrder(c)
+		s, ids := &scriptedWatcher{Watcher: c.locks}, inOrder(c)
 		c.locker = s
 		for i, id := range ids {
 			var list []scheduler.Job
@@ -170,7 +169,7 @@ func TestPeek(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
 				ids := inOrder(c)
-				s := &scriptedWatcher{Memory: c.locks, looks: tt.looks, tries: tt.tries, always: tt.always, holder: tt.holder}
+				s := &scriptedWatcher{Watcher: c.locks, looks: tt.looks, tries: tt.tries, always: tt.always, holder: tt.holder}
 				if tt.holder == "self" {
 					s.holder = ids[tt.rank]
 				}
@@ -203,7 +202,7 @@ func TestHintsDecideNothing(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
-				s := &scriptedWatcher{Memory: c.locks, looks: []error{locking.ErrTaken}, always: true, holder: "r9"}
+				s := &scriptedWatcher{Watcher: c.locks, looks: []error{locking.ErrTaken}, always: true, holder: "r9"}
 				c.locker = s
 				stop := c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.Window = window }, every(t, "10s", "j", c.handler(nil))))
 				other := c.start(c.replica("r2", nil))
@@ -224,7 +223,7 @@ func TestNotAloneBeforeTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		s := &scriptedWatcher{Memory: c.locks}
+		s := &scriptedWatcher{Watcher: c.locks}
 		c.locker = s
 		job := every(t, "10s", "j", c.handler(nil))
 		c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.Roster = silent{cfg.Roster} }, job))
@@ -252,7 +251,7 @@ func TestACrowdAsksAsOne(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			const end = 35 * time.Second
 			c := newCluster(t)
-			s := &scriptedWatcher{Memory: c.locks}
+			s := &scriptedWatcher{Watcher: c.locks}
 			c.locker = s
 			if _, err := c.locks.TryAcquire(t.Context(), locking.Request{Name: "j", TTL: end, Holder: "gone"}); err != nil {
 				t.Fatal(err)
@@ -303,7 +302,7 @@ func TestOthersLookTogether(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		s := &scriptedWatcher{Memory: c.locks}
+		s := &scriptedWatcher{Watcher: c.locks}
 		c.locker = s
 		c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.Roster = padded{cfg.Roster, others} }, every(t, "10s", "j", c.handler(nil))))
 		time.Sleep(101 * time.Second)
@@ -336,7 +335,7 @@ func TestLooksAgainTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		s := &scriptedWatcher{Memory: c.locks, looks: []error{locking.ErrTaken}, always: true}
+		s := &scriptedWatcher{Watcher: c.locks, looks: []error{locking.ErrTaken}, always: true}
 		c.locker = s
 		for _, id := range []string{"r1", "r2", "r3"} {
 			c.start(c.replica(id, nil, many(t, c, 30, "10s")...))
@@ -371,7 +370,7 @@ func TestLooksSpread(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		s := &starts{Memory: c.locks, seen: map[string]map[uint64]int{}}
+		s := &starts{Watcher: c.locks, seen: map[string]map[uint64]int{}}
 		c.locker = s
 		ids := []string{"r1", "r2", "r3"}
 		for _, id := range ids {
@@ -398,7 +397,7 @@ func TestLooksSpread(t *testing.T) {
 
 // starts records where looks begin, by replica and instant.
 type starts struct {
-	*locktest.Memory
+	locking.Watcher
 
 	mu   sync.Mutex
 	seen map[string]map[uint64]int
@@ -412,7 +411,7 @@ func (s *starts) Watch(req locking.Request, start uint64) locking.Watch {
 		s.seen[who] = map[uint64]int{}
 	}
 	s.seen[who][start%5]++
-	return s.Memory.Watch(req, start)
+	return s.Watcher.Watch(req, start)
 }
 
 // A job that is removed during a look is not claimed after it.
@@ -420,7 +419,7 @@ func TestRemovedDuringALook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		s := &scriptedWatcher{Memory: c.locks, tries: []error{locking.ErrSplit}}
+		s := &scriptedWatcher{Watcher: c.locks, tries: []error{locking.ErrSplit}}
 		c.locker = slowWatcher{s}
 		r := c.replica("r1", nil, every(t, "10s", "j", c.handler(nil)))
 		c.start(r)

@@ -9,14 +9,13 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // cutable is a Locker whose nodes do not answer while it is cut off.
 type cutable struct {
-	*locktest.Memory
+	locking.Watcher
 	cut atomic.Bool
 }
 
@@ -24,14 +23,14 @@ func (l *cutable) TryAcquire(ctx context.Context, req locking.Request) (locking.
 	if l.cut.Load() {
 		return nil, &locking.AcquireError{Reason: locking.ErrNoQuorum, Name: req.Name, Votes: locking.Votes{Of: 1}}
 	}
-	return l.Memory.TryAcquire(ctx, req)
+	return l.Watcher.TryAcquire(ctx, req)
 }
 
 func (l *cutable) Watch(req locking.Request, spread uint64) locking.Watch {
 	if l.cut.Load() {
 		return noView{}
 	}
-	return l.Memory.Watch(req, spread)
+	return l.Watcher.Watch(req, spread)
 }
 
 // noView is the view without nodes.
@@ -61,7 +60,7 @@ func TestRerunOfWhatNobodyWatched(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
-				nodes := &cutable{Memory: c.locks}
+				nodes := &cutable{Watcher: c.locks}
 				c.locker = nodes
 				stop := c.startAll(3, nil, rerunning(t, c, tt.overlap, 0))
 				time.Sleep(9 * time.Second)
@@ -95,7 +94,7 @@ func TestLookBackOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		nodes := &cutable{Memory: c.locks}
+		nodes := &cutable{Watcher: c.locks}
 		c.locker = unvouching{nodes, c.begun.Add(10 * time.Second)}
 		ledger := &slowLedger{Store: c.ledger}
 		stop := c.startAll(1, func(cfg *scheduler.Config) { cfg.Ledger = ledger }, rerunning(t, c, scheduler.OverlapSkip, 0))
@@ -155,7 +154,7 @@ func TestLookBackAndLeave(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
-				nodes := &cutable{Memory: c.locks}
+				nodes := &cutable{Watcher: c.locks}
 				c.locker = nodes
 				ledger := &slowLedger{Store: c.ledger}
 				s := c.replica("r1", func(cfg *scheduler.Config) { cfg.Ledger = ledger }, rerunning(t, c, scheduler.OverlapSkip, 0))

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -18,7 +17,7 @@ import (
 // limitedNodes have a limited capacity: each answers one request after the other, also
 // those that nobody awaits any more.
 type limitedNodes struct {
-	*locktest.Memory
+	locking.Watcher
 	takes   time.Duration // one request at one node
 	timeout time.Duration // of the callers
 
@@ -77,7 +76,7 @@ func (n *limitedNodes) TryAcquire(ctx context.Context, req locking.Request) (loc
 	err := error(&locking.AcquireError{Reason: locking.ErrNoQuorum, Name: req.Name, Votes: locking.Votes{Of: 5}})
 	if n.round() && (req.Direct || n.round()) {
 		var l locking.Lease
-		if l, err = n.Memory.TryAcquire(ctx, req); err == nil {
+		if l, err = n.Watcher.TryAcquire(ctx, req); err == nil {
 			return limitedLease{l, n}, nil
 		}
 	}
@@ -106,7 +105,7 @@ func (l limitedLease) Extend(ctx context.Context) error {
 }
 
 func (n *limitedNodes) Watch(req locking.Request, start uint64) locking.Watch {
-	return &limitedLocker{n.Memory.Watch(req, start), n, int(start % 5)}
+	return &limitedLocker{n.Watcher.Watch(req, start), n, int(start % 5)}
 }
 
 type limitedLocker struct {
@@ -148,7 +147,7 @@ func TestOverloadEnds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const before, well = 10 * time.Second, 2 * time.Second
 				c := newCluster(t)
-				n := &limitedNodes{Memory: c.locks, takes: time.Millisecond, timeout: 200 * time.Millisecond}
+				n := &limitedNodes{Watcher: c.locks, takes: time.Millisecond, timeout: 200 * time.Millisecond}
 				c.locker = n
 				list := many(t, c, 25, "1s")
 				stop := c.startAll(20, func(cfg *scheduler.Config) {

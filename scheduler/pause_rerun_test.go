@@ -46,7 +46,7 @@ func TestRerunAfterAPauseThatEnded(t *testing.T) {
 			j := onSchedule(t, "@every 24h", scheduler.CatchUpNone)
 			j.OnCrash, j.Timeout, j.Handler = scheduler.CrashRerun, 24*time.Hour, hangsOnce(0)
 			j.CatchUp.Window = time.Hour
-			schedtest.Run(t, schedtest.Setup{Jobs: []scheduler.Job{j}, Replicas: 3}, func(t *testing.T, c *schedtest.Cluster) {
+			runCluster(t, schedtest.Setup{Jobs: []scheduler.Job{j}, Replicas: 3}, func(t *testing.T, c *schedtest.Cluster) {
 				run := c.Await("j", 25*time.Hour)
 				c.Forward(5 * time.Second)
 				if tt.pause > 0 {
@@ -74,7 +74,7 @@ func TestRerunWaitsForTheEndOfAPause(t *testing.T) {
 				t.Parallel()
 				j := onSchedule(t, "@every 10m", catchUp)
 				j.OnCrash, j.Handler = scheduler.CrashRerun, hangsOnce(10)
-				schedtest.Run(t, schedtest.Setup{Jobs: []scheduler.Job{j}, Replicas: 3}, func(t *testing.T, c *schedtest.Cluster) {
+				runCluster(t, schedtest.Setup{Jobs: []scheduler.Job{j}, Replicas: 3}, func(t *testing.T, c *schedtest.Cluster) {
 					run := c.Await("j", 2*time.Hour)
 					c.Forward(5 * time.Second)
 					c.Pause("j", "x")

@@ -56,7 +56,7 @@ func TestHowRunsEnd(t *testing.T) {
 				if !strings.Contains(e.Error, tt.error) || (tt.error == "") != (e.Error == "") {
 					t.Errorf("error %q, want %q in it", e.Error, tt.error)
 				}
-				if e.Replica != "r1" || e.Tries != 1 || e.Token == 0 || e.Attempt != 1 || e.Votes.For != 1 ||
+				if e.Replica != "r1" || e.Tries != 1 || e.Token == 0 || e.Attempt != 1 || e.Votes.For != c.votes ||
 					e.Trigger != ledger.BySchedule || e.Started.IsZero() || e.Finished.Before(e.Started) {
 					t.Errorf("incomplete entry: %+v", e)
 				}

@@ -10,13 +10,12 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/locktest"
 	"github.com/quorate/quorate/scheduler"
 )
 
 // A busy Locker is slow, and records the order of requests.
 type busy struct {
-	*locktest.Memory
+	locking.Watcher
 	slow time.Duration
 
 	mu        sync.Mutex
@@ -38,7 +37,7 @@ func (b *busy) TryAcquire(ctx context.Context, req locking.Request) (locking.Lea
 	}()
 	select {
 	case <-time.After(b.slow):
-		return b.Memory.TryAcquire(ctx, req)
+		return b.Watcher.TryAcquire(ctx, req)
 	case <-ctx.Done():
 		return nil, &locking.AcquireError{Reason: locking.ErrNoQuorum, Name: req.Name, Votes: locking.Votes{Of: 1}}
 	}
@@ -67,7 +66,7 @@ func TestFirstInRankGoFirst(t *testing.T) {
 		for _, id := range others[1:] { // they are alive, and do nothing
 			c.start(c.replica(id, nil))
 		}
-		b := &busy{Memory: c.locks, slow: 10 * time.Millisecond}
+		b := &busy{Watcher: c.locks, slow: 10 * time.Millisecond}
 		c.locker = b
 		stop := c.start(c.replica("r1", claims(4), many(t, c, 60, "10s")...))
 		time.Sleep(19 * time.Second)
@@ -108,7 +107,7 @@ func TestWaitingForATurnEnds(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster(t)
-				b := &busy{Memory: c.locks, slow: 400 * time.Millisecond}
+				b := &busy{Watcher: c.locks, slow: 400 * time.Millisecond}
 				c.locker = b
 				stop := c.start(c.replica("r1", func(cfg *scheduler.Config) { cfg.MaxClaims, cfg.Window = 1, time.Second }, many(t, c, 6, "10s")...))
 				time.Sleep(tt.stop)
@@ -134,7 +133,7 @@ func TestWhatIsHeldNeedsNoTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
-		b := &busy{Memory: c.locks, slow: time.Millisecond}
+		b := &busy{Watcher: c.locks, slow: time.Millisecond}
 		c.locker = b
 		long := every(t, "1h", "long", c.handler(func(ctx context.Context, _ jobs.Run) error {
 			select {

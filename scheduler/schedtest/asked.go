@@ -38,7 +38,7 @@ func (c *Cluster) Do(act acts.Act) acts.Act {
 	if err := c.world.ask(ctx); err != nil {
 		c.t.Fatal(err)
 	}
-	act, err := c.world.acts.Do(ctx, act)
+	act, err := c.world.stores.Acts.Do(ctx, act)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func (c *Cluster) Do(act acts.Act) acts.Act {
 // Audit returns every act of the test with its result, newest first.
 func (c *Cluster) Audit() []acts.Act {
 	c.t.Helper()
-	acts, err := c.world.acts.Audit(context.WithoutCancel(c.t.Context()), remembered)
+	acts, err := c.world.stores.Acts.Audit(context.WithoutCancel(c.t.Context()), remembered)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -62,26 +62,26 @@ func (g gatedActs) Do(ctx context.Context, act acts.Act) (acts.Act, error) {
 	if err := g.through(ctx); err != nil {
 		return acts.Act{}, err
 	}
-	return g.acts.Do(ctx, act)
+	return g.stores.Acts.Do(ctx, act)
 }
 
 func (g gatedActs) Open(ctx context.Context) (acts.Open, error) {
 	if err := g.through(ctx); err != nil {
 		return acts.Open{}, err
 	}
-	return g.acts.Open(ctx)
+	return g.stores.Acts.Open(ctx)
 }
 
 func (g gatedActs) Close(ctx context.Context, id, result string) error {
 	if err := g.through(ctx); err != nil {
 		return err
 	}
-	return g.acts.Close(ctx, id, result)
+	return g.stores.Acts.Close(ctx, id, result)
 }
 
 func (g gatedActs) Audit(ctx context.Context, limit int) ([]acts.Act, error) {
 	if err := g.through(ctx); err != nil {
 		return nil, err
 	}
-	return g.acts.Audit(ctx, limit)
+	return g.stores.Acts.Audit(ctx, limit)
 }

@@ -3,11 +3,13 @@ package schedtest
 import (
 	"context"
 	"errors"
+	"flag"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/onestore/onestoretest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
@@ -32,7 +34,24 @@ func minutely(t *testing.T, takes time.Duration) (Setup, *Calls[jobs.NoParams]) 
 		}
 	}}
 	handler := func(ctx context.Context, run jobs.Run) error { return calls.Func(ctx, run, jobs.NoParams{}) }
-	return Setup{Jobs: []scheduler.Job{{Name: "minutely", Schedule: schedule, Handler: handler}}}, calls
+	return Setup{Jobs: []scheduler.Job{{Name: "minutely", Schedule: schedule, Handler: handler}}, Stores: stores(t)}, calls
+}
+
+// Clusters run on the stores of Run, or on those of one consistent store:
+//
+//	go test ./scheduler/schedtest -args -store=onestore
+var store = flag.String("store", "memory", "the stores of the clusters: memory, onestore")
+
+func stores(t *testing.T) func(*testing.T) scheduler.Stores {
+	t.Helper()
+	switch *store {
+	case "memory":
+		return nil
+	case "onestore":
+		return func(t *testing.T) scheduler.Stores { return onestoretest.New(t).Stores() }
+	}
+	t.Fatalf("-store is %q: use memory or onestore", *store)
+	return nil
 }
 
 func TestForward(t *testing.T) {
@@ -80,10 +99,11 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// What a run logs is kept, whatever the job's history says.
+// The stores of Run keep what a run logs, whatever the job's history says.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	setup, _ := minutely(t, 0)
+	setup.Stores = nil
 	setup.Jobs[0].History = ledger.History{Keep: 1}
 	setup.Instead = func(_ context.Context, run jobs.Run) error {
 		run.Logger.Info("three invoices sent")

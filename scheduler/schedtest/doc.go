@@ -15,7 +15,7 @@
 //
 // [Run] makes a [Cluster] of replicas, three unless [Setup] says otherwise, in a bubble of
 // testing/synctest: real schedulers, with the decisions of nodes and their ledger in
-// memory. Time stops while anything works, and moves by [Cluster.Forward] and
+// memory, or on the stores of [Setup.Stores]. Time stops while anything works, and moves by [Cluster.Forward] and
 // [Cluster.Await]. Functions of jobs run as in production. Functions that leave the process
 // (exec, http) must be replaced by [Cluster.Replace] or [Setup.Instead], or days of work
 // are really done. [Calls] records the calls of a function with its params.

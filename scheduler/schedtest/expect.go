@@ -14,7 +14,7 @@ import (
 // why it did not run.
 func (c *Cluster) Ticks(job string) []ledger.Entry {
 	c.t.Helper()
-	return c.read(c.known(job), c.world.ledger.Ticks)
+	return c.read(c.known(job), c.world.stores.Ledger.Ticks)
 }
 
 // Runs returns the ledger's entries of the runs of the jobs, by default of all jobs, in the
@@ -28,7 +28,7 @@ func (c *Cluster) Runs(names ...string) []ledger.Entry {
 	}
 	var all []ledger.Entry
 	for _, name := range names {
-		all = append(all, c.read(c.known(name), c.world.ledger.Runs)...)
+		all = append(all, c.read(c.known(name), c.world.stores.Ledger.Runs)...)
 	}
 	slices.SortStableFunc(all, func(a, b ledger.Entry) int { return a.Started.Compare(b.Started) })
 	return all

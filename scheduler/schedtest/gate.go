@@ -192,21 +192,21 @@ func (g gatedLedger) Record(ctx context.Context, e ledger.Entry) (first bool, er
 	if err := g.through(ctx); err != nil {
 		return false, err
 	}
-	return g.ledger.Record(ctx, e)
+	return g.stores.Ledger.Record(ctx, e)
 }
 
 func (g gatedLedger) Runs(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
 	if err := g.through(ctx); err != nil {
 		return nil, err
 	}
-	return g.ledger.Runs(ctx, q)
+	return g.stores.Ledger.Runs(ctx, q)
 }
 
 func (g gatedLedger) Ticks(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
 	if err := g.through(ctx); err != nil {
 		return nil, err
 	}
-	return g.ledger.Ticks(ctx, q)
+	return g.stores.Ledger.Ticks(ctx, q)
 }
 
 // A gatedRoster is the roster behind a gate.
@@ -216,61 +216,61 @@ func (g gatedRoster) Beat(ctx context.Context, self scheduler.Replica) ([]schedu
 	if err := g.through(ctx); err != nil {
 		return nil, err
 	}
-	return g.roster.Beat(ctx, self)
+	return g.stores.Roster.Beat(ctx, self)
 }
 
 func (g gatedRoster) Leave(ctx context.Context, id string) error {
 	if err := g.through(ctx); err != nil {
 		return err
 	}
-	return g.roster.Leave(ctx, id)
+	return g.stores.Roster.Leave(ctx, id)
 }
 
 func (g gatedRoster) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
 	if err := g.through(ctx); err != nil {
 		return nil, err
 	}
-	return g.roster.Replicas(ctx)
+	return g.stores.Roster.Replicas(ctx)
 }
 
 func (g gatedRoster) Publish(ctx context.Context, list []scheduler.JobInfo) error {
 	if err := g.through(ctx); err != nil {
 		return err
 	}
-	return g.roster.Publish(ctx, list)
+	return g.stores.Roster.Publish(ctx, list)
 }
 
 func (g gatedRoster) Unpublish(ctx context.Context, list []scheduler.JobInfo) error {
 	if err := g.through(ctx); err != nil {
 		return err
 	}
-	return g.roster.Unpublish(ctx, list)
+	return g.stores.Roster.Unpublish(ctx, list)
 }
 
 func (g gatedRoster) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
 	if err := g.through(ctx); err != nil {
 		return nil, err
 	}
-	return g.roster.Jobs(ctx)
+	return g.stores.Roster.Jobs(ctx)
 }
 
 func (g gatedRoster) RenewSet(ctx context.Context, hash string) (bool, error) {
 	if err := g.through(ctx); err != nil {
 		return false, err
 	}
-	return g.roster.RenewSet(ctx, hash)
+	return g.stores.JobSets.RenewSet(ctx, hash)
 }
 
 func (g gatedRoster) KeepSet(ctx context.Context, hash string, packed []byte) error {
 	if err := g.through(ctx); err != nil {
 		return err
 	}
-	return g.roster.KeepSet(ctx, hash, packed)
+	return g.stores.JobSets.KeepSet(ctx, hash, packed)
 }
 
 func (g gatedRoster) JobSet(ctx context.Context, hash string) ([]byte, error) {
 	if err := g.through(ctx); err != nil {
 		return nil, err
 	}
-	return g.roster.JobSet(ctx, hash)
+	return g.stores.JobSets.JobSet(ctx, hash)
 }

@@ -26,6 +26,9 @@ type Setup struct {
 	// Cluster sets its Replica, Clock and Stores, except Forget. Its ActsEvery and BeatEvery
 	// are 10 s by default, so days pass quickly.
 	Config scheduler.Config
+	// Stores, if set, returns the new and empty stores of the cluster, in the bubble. Default:
+	// stores in memory that keep everything.
+	Stores func(t *testing.T) scheduler.Stores
 	// Instead, if set, is called in place of every job's function.
 	Instead jobs.Handler
 }
@@ -51,7 +54,15 @@ func newCluster(t *testing.T, s Setup) *Cluster {
 	} else if !s.Start.IsZero() && wait < 0 {
 		t.Fatalf("Setup.Start is %v: virtual time begins at %v, choose a later one", s.Start, time.Now().UTC())
 	}
-	c := &Cluster{t: t, setup: s, world: newWorld(), instead: map[string]jobs.Handler{}}
+	stores := memory()
+	if s.Stores != nil {
+		stores = s.Stores(t)
+	}
+	world, err := newWorld(stores)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Cluster{t: t, setup: s, world: world, instead: map[string]jobs.Handler{}}
 	c.meet(s.Jobs)
 	for range cmp.Or(s.Replicas, 3) {
 		c.Add()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/locktest"
+	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -20,26 +21,32 @@ const silence = 200 * time.Millisecond
 // A world is the shared part of a Cluster: the decisions and memory of nodes, and whether
 // they answer.
 type world struct {
-	locks  *locktest.Memory
-	ledger *Ledger
-	roster *Roster
-	logs   *logs
-	acts   *Acts
+	stores scheduler.Stores
+	locks  locking.Watcher // the locker of the stores
 
 	mu     sync.Mutex
 	leases map[*lease]bool // leases that have not ended
 	up     chan struct{}   // closed while the nodes answer
 }
 
-func newWorld() *world {
-	locks := &locktest.Memory{Keep: remembered}
-	w := &world{
-		locks: locks, ledger: NewLedger(locks), roster: new(Roster), logs: &logs{list: map[string]ledger.Log{}}, acts: new(Acts),
-		leases: map[*lease]bool{}, up: make(chan struct{}),
+func newWorld(stores scheduler.Stores) (*world, error) {
+	locks, ok := stores.Locker.(locking.Watcher)
+	if !ok || stores.Ledger == nil || stores.Roster == nil || stores.JobSets == nil || stores.Acts == nil || stores.Archive == nil {
+		return nil, errors.New("Setup.Stores must return all stores, and its Locker must be a locking.Watcher")
 	}
-	w.ledger.Keep = remembered
+	w := &world{stores: stores, locks: locks, leases: map[*lease]bool{}, up: make(chan struct{})}
 	close(w.up)
-	return w
+	return w, nil
+}
+
+// memory returns stores in memory that keep everything.
+func memory() scheduler.Stores {
+	locks, roster := &locktest.Memory{Keep: remembered}, new(Roster)
+	entries := NewLedger(locks)
+	entries.Keep = remembered
+	return scheduler.Stores{
+		Locker: locks, Ledger: entries, Roster: roster, JobSets: roster, Acts: new(Acts), Archive: &logs{list: map[string]ledger.Log{}},
+	}
 }
 
 func (w *world) stopNodes() {

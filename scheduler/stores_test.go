@@ -1,0 +1,55 @@
+package scheduler_test
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/quorate/quorate/internal/onestore/onestoretest"
+	"github.com/quorate/quorate/locking/locktest"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/schedtest"
+)
+
+// The tests of the engine run on the stores of schedtest, or on those of one consistent
+// store:
+//
+//	go test ./scheduler -args -store=onestore
+var store = flag.String("store", "memory", "the stores of the clusters: memory, onestore")
+
+// A storedLedger keeps entries and logs.
+type storedLedger interface {
+	ledger.Store
+	ledger.Archive
+}
+
+// A storedRoster keeps replicas, jobs and sets of jobs.
+type storedRoster interface {
+	scheduler.Roster
+	scheduler.JobSets
+}
+
+// newStores returns a cluster without replicas.
+func newStores(t *testing.T) *cluster {
+	t.Helper()
+	switch *store {
+	case "memory":
+		locks := new(locktest.Memory)
+		return &cluster{locks: locks, ledger: schedtest.NewLedger(locks), roster: new(schedtest.Roster), acts: new(schedtest.Acts), votes: 1}
+	case "onestore":
+		c := onestoretest.New(t)
+		return &cluster{locks: c.Claims, ledger: c.Ledger, roster: c.Roster, acts: c.Acts, early: onestoretest.Margin}
+	}
+	t.Fatalf("-store is %q: use memory or onestore", *store)
+	return nil
+}
+
+// runCluster is schedtest.Run with the stores of the other tests.
+func runCluster(t *testing.T, s schedtest.Setup, test func(t *testing.T, c *schedtest.Cluster)) {
+	t.Helper()
+	s.Stores = func(t *testing.T) scheduler.Stores {
+		c := newStores(t)
+		return scheduler.Stores{Locker: c.locks, Ledger: c.ledger, Roster: c.roster, JobSets: c.roster, Acts: c.acts, Archive: c.ledger}
+	}
+	schedtest.Run(t, s, test)
+}
