@@ -166,7 +166,7 @@ func declareStore(c *cobra.Command, a *cli, s *cluster.Store, restored, recovery
 		return err
 	}
 	if restored {
-		if err := claims.DeclareRestored(c.Context(), one.Server); err != nil {
+		if err := claims.DeclareRestored(c.Context(), one.Server, one.Grace); err != nil {
 			return err
 		}
 		fmt.Fprintln(a.Out, "the store is declared restored: it abstains for one failover_grace. Make the pauses again that were made since the dump")

@@ -23,8 +23,8 @@ type Cluster struct {
 	Roster *ledger.Roster // and the sets of jobs
 	Acts   *acts.Store
 
-	grace time.Duration
-	heard *heard // by all of them
+	Grace time.Duration // of another life
+	heard *heard        // by all of them
 }
 
 // Open returns the cluster that is kept on a server, without contacting it. Close it at the
@@ -38,19 +38,32 @@ func Open(s store.Server, c claims.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{Server: s, Claims: locker, Ledger: entries, Roster: ledger.NewRoster(h), Acts: acts.New(h), grace: c.Grace, heard: h}, nil
+	return &Cluster{Server: s, Claims: locker, Ledger: entries, Roster: ledger.NewRoster(h), Acts: acts.New(h), Grace: c.Grace, heard: h}, nil
 }
 
 // Stores are those of a scheduler.
 func (c *Cluster) Stores() scheduler.Stores {
 	return scheduler.Stores{
-		Locker: c.Claims, Ledger: c.Ledger, Roster: c.Roster, JobSets: c.Roster, Archive: c.Ledger, Acts: c.Acts, Forget: listing.ForgetJob(c),
+		Locker: c.Claims, Ledger: c.Ledger, Roster: observing{c.Roster, c.Claims}, JobSets: c.Roster, Archive: c.Ledger, Acts: c.Acts, Forget: listing.ForgetJob(c),
 	}
+}
+
+// observing is a roster whose heartbeats observe leases, too.
+type observing struct {
+	*ledger.Roster
+	claims *claims.Locker
+}
+
+func (o observing) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.Replica, error) {
+	if err := o.claims.Observe(ctx); err != nil {
+		return nil, err
+	}
+	return o.Roster.Beat(ctx, self)
 }
 
 // Reader reads what is kept of jobs and replicas.
 func (c *Cluster) Reader() listing.Reader {
-	return listing.Reader{Ledger: c.Ledger, Roster: c.Roster, JobSets: c.Roster, Acts: c.Acts}
+	return listing.Reader{Ledger: c.Ledger, Roster: observing{c.Roster, c.Claims}, JobSets: c.Roster, Acts: c.Acts}
 }
 
 // Control asks for acts for the whole cluster.

@@ -52,8 +52,8 @@ func (s *side) Memory(ctx context.Context) (m storecopy.Memory, err error) {
 	if err := errors.Join(err, err2, err3); err != nil {
 		return m, err
 	}
-	life, _ = life.Now(stamp, s.grace)
-	m = storecopy.Memory{Tick: forgotten.Tick, Floor: life.Floor(s.grace), Queued: queued}
+	life, _ = life.Now(stamp, s.Grace)
+	m = storecopy.Memory{Tick: forgotten.Tick, Floor: life.Floor(s.Grace), Queued: queued}
 	m.Claims, m.Fence, err = s.Claims.Latest(ctx)
 	m.Fence = max(m.Fence, forgotten.Fence)
 	return m, err
@@ -67,16 +67,16 @@ func (s *side) Begin(ctx context.Context) (time.Time, error) {
 	}
 	lists, stamp, err := s.Server.List(ctx, some...)
 	if err != nil {
-		return stamp.Now, err
+		return stamp.At(), err
 	}
 	for _, r := range slices.Concat(lists...) {
 		if r.Key != records.LifeKey() {
-			return stamp.Now, fmt.Errorf("%w: it has %s", storecopy.ErrNotEmpty, r.Key)
+			return stamp.At(), fmt.Errorf("%w: it has %s", storecopy.ErrNotEmpty, r.Key)
 		}
 		s.version = r.Version
 	}
 	s.life = stamp.Life
-	return stamp.Now, s.setLife(ctx, records.Life{Life: s.life, Copying: true})
+	return stamp.At(), s.setLife(ctx, records.Life{Life: s.life, Copying: true})
 }
 
 // setLife replaces the life record.
@@ -163,6 +163,6 @@ func (s *side) PutActs(ctx context.Context, list []asked.Act) error {
 
 // End implements [storecopy.Side].
 func (s *side) End(ctx context.Context, m storecopy.Memory) error {
-	return s.setLife(ctx, records.Life{Life: s.life, Since: m.Since(s.grace)},
+	return s.setLife(ctx, records.Life{Life: s.life, Since: m.Since(s.Grace)},
 		records.Put(records.ForgottenKey(), records.Forgotten{Fence: m.Fence, Tick: m.Tick}))
 }

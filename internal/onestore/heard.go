@@ -22,8 +22,11 @@ type answer struct {
 	began, ended time.Time
 }
 
-// offset is how far the store's clock is ahead of the local one.
+// offset is how far the store's clock is ahead of the local one; 0 if it has none.
 func (a answer) offset() time.Duration {
+	if a.stamp.Now.IsZero() {
+		return 0
+	}
 	return a.stamp.Now.Sub(a.began.Add(a.ended.Sub(a.began) / 2))
 }
 

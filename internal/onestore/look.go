@@ -37,12 +37,12 @@ func (c *Cluster) Look(ctx context.Context) (Look, error) {
 		return Look{}, err
 	}
 	rtt := time.Since(began)
-	look := Look{Life: stamp.Life, RTT: rtt, Offset: stamp.Now.Sub(began.Add(rtt / 2))}
-	if life, look.Unnoted = life.Now(stamp, c.grace); life.Since == 0 {
+	look := Look{Life: stamp.Life, RTT: rtt, Offset: answer{stamp, began, began.Add(rtt)}.offset()}
+	if life, look.Unnoted = life.Now(stamp, c.Grace); life.Since == 0 {
 		return look, nil
 	}
 	look.Since = time.UnixMilli(life.Since).UTC()
-	if left := look.Since.Add(c.grace).Sub(stamp.Now); left >= 0 {
+	if left := look.Since.Add(c.Grace).Sub(stamp.At()); left >= 0 {
 		look.VouchesAt = time.Now().Add(left)
 	}
 	return look, nil
@@ -50,7 +50,7 @@ func (c *Cluster) Look(ctx context.Context) (Look, error) {
 
 // NoteLife makes the grace of a life begin that nobody has noted yet.
 func (c *Cluster) NoteLife(ctx context.Context) error {
-	return claims.NoteLife(ctx, c.Server, c.grace)
+	return claims.NoteLife(ctx, c.Server, c.Grace)
 }
 
 // NodeKind implements listing.Nodes.

@@ -113,7 +113,15 @@ func (r Range) Holds(k Key) bool {
 // A Stamp says which server answered, and when.
 type Stamp struct {
 	Life string    // see the package's documentation
-	Now  time.Time // its clock while it answered
+	Now  time.Time // its clock while it answered; zero: it has none
+}
+
+// At is when the store answered: by its clock or, if it has none, by the caller's.
+func (s Stamp) At() time.Time {
+	if s.Now.IsZero() {
+		return time.Now()
+	}
+	return s.Now
 }
 
 // A Txn is a transaction.

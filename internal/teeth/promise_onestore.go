@@ -51,6 +51,22 @@ var oneStore = promise{
 		{"store: VOID leaves the way to a late claim", in(claims, "TestClaimThatGaveUpIsVoided"), []edit{
 			{claims + "void.go", "mine.Owner == \"\" && v.versions[k] != t.compared && ", "mine.Owner == \"\" && "},
 		}},
+		{"clockless: a lease is free at first sight", in(claims, "TestLeaseIsObserved"), []edit{
+			{claims + "observer.go", "now.Add(l.cfg.lasts(lease) - now.Sub(since))", "now.Add(-now.Sub(since))"},
+			{claims + "observer.go", "for k, lease := range v.leases", "for k := range v.leases"},
+		}},
+		{"clockless: an extension looks like the same", in(claims, "TestCampaign"), []edit{
+			{claims + "observer.go", " && s.version == r.Version", ""},
+		}},
+		{"clockless: the drift of clocks is ignored", in(claims, "TestLeaseIsObserved"), []edit{
+			{claims + "observer.go", "time.Duration(float64(ttl)*c.DriftFactor)", "0"},
+		}},
+		{"clockless: a token ahead stops the others", in(claims, "TestClocksOfReplicas"), []edit{
+			{claims + "view.go", "if v.observed {", "if false {"},
+		}},
+		{"clockless: an eviction ends by a clock", in(claims, "TestEvictionOutlastsClocks"), []edit{
+			{claims + "view.go", "v.claims.Of(e.Owner).Open() || ", ""},
+		}},
 		{"store: FORGET keeps no tick", in(claims, "TestForget"), []edit{
 			{claims + "forget.go", "Tick: n.GCTick", "Tick: v.forgotten.Tick"},
 		}},

@@ -26,15 +26,16 @@ func open(m *storetest.Memory) *Store {
 
 func TestActsConform(t *testing.T) {
 	t.Parallel()
-	for name, bounds := range map[string]store.Limits{
+	for name, m := range map[string]*storetest.Memory{
 		"large transactions": {},
-		"small transactions": {Keys: 100, Bytes: 512 << 10}, // the least that a store has
+		"small transactions": {Bounds: store.Limits{Keys: 100, Bytes: 512 << 10}}, // the least that a store has
+		"without a clock":    {Clockless: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			schedtest.RunActs(t, schedtest.ActsBackend{
 				Hooks:   schedtest.Hooks{Bubble: synctest.Test},
-				New:     func(testing.TB) acts.Store { return open(&storetest.Memory{Bounds: bounds}) },
+				New:     func(testing.TB) acts.Store { return open(&storetest.Memory{Bounds: m.Bounds, Clockless: m.Clockless}) },
 				MaxOpen: 30, MaxPauses: 20,
 			})
 		})

@@ -19,7 +19,7 @@ func (s *Store) Close(ctx context.Context, id, result string) error {
 		if err != nil {
 			return nil, err
 		}
-		act := all[0].Done(result, stamp.Now)
+		act := all[0].Done(result, stamp.At())
 		t := &store.Txn{Life: stamp.Life, If: []store.Compare{{Key: open, Version: list[0].Version}}, Delete: []store.Key{open}}
 		return t, put(t, act, key("act", id), logKey("audit", act))
 	})
@@ -38,7 +38,7 @@ func (s *Store) Note(ctx context.Context, act acts.Act) error {
 			return nil, err
 		}
 		if note.ID == "" { // else it may be there already
-			note = act.Noted(stamp.Now)
+			note = act.Noted(stamp.At())
 		}
 		t := &store.Txn{Life: stamp.Life}
 		return t, put(t, note, logKey(log, note))

@@ -49,11 +49,11 @@ func (s *Store) place(ctx context.Context, act acts.Act) (acts.Act, *store.Txn, 
 		}
 		return known[0], nil, err
 	}
-	if err := s.checkLimit(act, lists[2], stamp.Now); err != nil {
+	if err := s.checkLimit(act, lists[2], stamp.At()); err != nil {
 		return act, nil, err
 	}
 	t := &store.Txn{Life: stamp.Life, If: []store.Compare{{Key: id}, {Key: line}}}
-	act.At = stamp.Now.Truncate(time.Millisecond).UTC()
+	act.At = stamp.At().Truncate(time.Millisecond).UTC()
 	for i, last := range known { // at most one: the latest of the line
 		t.If[1].Version = lists[1][i].Version
 		if !last.Last().Before(act.At) {

@@ -31,9 +31,9 @@ func (s *Store) Open(ctx context.Context) (acts.Open, error) {
 		case act.Kind == acts.Resume:
 		case act.Kind == acts.Pause:
 			open.Pauses = append(open.Pauses, act)
-		case act.Expires().After(stamp.Now):
+		case act.Expires().After(stamp.At()):
 			open.Requests = append(open.Requests, act)
-		case act.Expires().Add(keep).After(stamp.Now):
+		case act.Expires().Add(keep).After(stamp.At()):
 			open.Expired = append(open.Expired, act)
 		}
 	}

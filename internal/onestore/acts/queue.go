@@ -66,7 +66,7 @@ func (s *Store) take(ctx context.Context, queued store.Record) (*store.Txn, erro
 	t.Delete = append(t.Delete, queued.Key)
 	if err != nil {
 		act.Result = acts.RefusedResult + err.Error()
-		note := act.Noted(stamp.Now)
+		note := act.Noted(stamp.At())
 		err = put(t, note, logKey("refused", note))
 	}
 	return t, err

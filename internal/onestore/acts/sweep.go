@@ -28,7 +28,7 @@ func (s *Store) sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	old := stamp.Now.Add(-keep)
+	old := stamp.At().Add(-keep)
 	audit, refused := store.Between(store.Acts, "audit", records.EntryOrder(old.UnixMilli()), ""), store.Of(store.Acts, "refused")
 	audit.Limit, refused.Limit = s.keep+s.sweepMost(), s.refused+s.sweepMost()
 	lists, stamp, err := s.store.List(ctx, audit, refused,

@@ -122,11 +122,16 @@ func (t *try) win(ctx context.Context) (*lease, error) {
 
 // read reads what decides on the claim: a tick that may run beside others needs the job's
 // lease and its own, all others need all leases. More may be an entry.
-func (t *try) read(ctx context.Context, more ...store.Key) (view, error) {
-	if !t.Overlaps {
-		return t.l.readAll(ctx, t.req.Name, more...)
+func (t *try) read(ctx context.Context, more ...store.Key) (v view, err error) {
+	if t.Overlaps {
+		v, err = t.l.read(ctx, t.req.Name, append(more, records.LeaseKey(t.req.Name, records.Claim{}), t.lease)...)
+	} else {
+		v, err = t.l.readAll(ctx, t.req.Name, more...)
 	}
-	return t.l.read(ctx, t.req.Name, append(more, records.LeaseKey(t.req.Name, records.Claim{}), t.lease)...)
+	if v.leases[t.lease].Owner == t.Owner {
+		delete(v.ends, t.lease) // it knows when it wrote it
+	}
+	return v, err
 }
 
 // decide applies LOCK and COMMIT, and returns the transaction that makes the claim.
@@ -179,7 +184,7 @@ func (t *try) claim(v view, after records.Claims, c records.Claim) store.Txn {
 
 // leaseOf is the lease of the claim c from the moment of the view on.
 func (t *try) leaseOf(v view, c records.Claim) records.Lease {
-	return records.Lease{Owner: t.Owner, Token: c.Token, Until: v.stamp.Now.UnixMilli() + t.TTL, Evicted: v.evicted(t.lease)}
+	return records.Lease{Owner: t.Owner, Token: c.Token, Until: v.stamp.Now.UnixMilli() + t.TTL, TTL: t.TTL, Evicted: v.evicted(t.lease)}
 }
 
 // entry is the write of the run's entry.
@@ -195,6 +200,9 @@ func (t *try) entry(c records.Claim, k records.Kind, note []byte) store.Write {
 func tokenAt(at time.Time) uint64 {
 	return uint64(at.Unix())<<20 + uint64(at.Nanosecond())<<20/uint64(time.Second)
 }
+
+// timeOf is the inverse of tokenAt, in whole milliseconds.
+func timeOf(token uint64) time.Time { return time.UnixMilli(int64(token * 1000 >> 20)) }
 
 // found takes the claim c that a transaction with an unknown outcome has made. In another
 // life it does not count: others may know nothing of it.

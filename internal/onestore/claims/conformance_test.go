@@ -31,9 +31,9 @@ const (
 )
 
 // newStore returns a store that was declared new, with the limits of PostgreSQL.
-func newStore(tb testing.TB) *storetest.Memory {
+func newStore(tb testing.TB, clockless bool) *storetest.Memory {
 	tb.Helper()
-	m := &storetest.Memory{Bounds: new(postgres.Store).Limits()}
+	m := &storetest.Memory{Clockless: clockless, Bounds: new(postgres.Store).Limits()}
 	if err := claims.DeclareNew(tb.Context(), m); err != nil {
 		tb.Fatal(err)
 	}
@@ -42,10 +42,20 @@ func newStore(tb testing.TB) *storetest.Memory {
 
 func TestConforms(t *testing.T) {
 	t.Parallel()
+	conforms(t, false)
+}
+
+func TestConformsWithoutClock(t *testing.T) {
+	t.Parallel()
+	conforms(t, true)
+}
+
+func conforms(t *testing.T, clockless bool) {
+	t.Helper()
 	locktest.Run(t, locktest.Backend{
 		New: func(tb testing.TB) func(string) locking.Locker {
 			tb.Helper()
-			m := newStore(tb)
+			m := newStore(tb, clockless)
 			return func(string) locking.Locker { return open(tb, m) }
 		},
 		Short: 1400 * time.Millisecond, // more than four timeouts
@@ -58,8 +68,10 @@ func TestConforms(t *testing.T) {
 
 func TestStress(t *testing.T) {
 	t.Parallel()
-	m := newStore(t)
-	stressed(t, func(string) locking.Locker { return open(t, m) })
+	for _, clockless := range []bool{false, true} {
+		m := newStore(t, clockless)
+		stressed(t, func(string) locking.Locker { return open(t, m) })
+	}
 }
 
 // stressed lets twenty contenders lock, extend and release; no guarded update is lost.

@@ -196,7 +196,7 @@ func TestClaimAcrossRestore(t *testing.T) {
 		time.Sleep(time.Second)
 		w.during(func() { w.declareRestored() })
 		why := w.refused(w.tick(2), locking.ErrUnvouched)
-		if !strings.Contains(why.Error(), "grants only ticks after "+w.epoch.Add(time.Second+grace).UTC().Format(time.RFC3339)) {
+		if !strings.Contains(why.Error(), "grants only ticks after "+w.epoch.Add(time.Second+w.grace).UTC().Format(time.RFC3339)) {
 			w.Errorf("the refusal does not say which ticks are granted: %v", why)
 		}
 	})
@@ -236,9 +236,9 @@ func TestExtensionAgainstClaim(t *testing.T) {
 	} {
 		inWorld(t, func(w *world) {
 			lease := w.acquire(c.holder(w))
-			time.Sleep(ttl / 2)
+			w.ages(ttl / 2)
 			arrive := w.delayed(func() { w.wants("Extend", lease.Extend(w.Context()), locking.ErrNoQuorum) })
-			time.Sleep(ttl/2 + time.Second)
+			w.ages(ttl/2 + time.Second)
 			if c.extensionFirst {
 				w.during(func() {
 					if !arrive() {

@@ -99,7 +99,7 @@ func (l *Locker) holdings(ctx context.Context, claims, leases store.Range) ([]ho
 		if err != nil {
 			return nil, err
 		}
-		some, err := holdingsOf(r.Key.Name, c, leasesOf[r.Key.Name], stamp.Now)
+		some, err := holdingsOf(r.Key.Name, c, leasesOf[r.Key.Name], records.AsOf(stamp, l.cfg.Grace))
 		if err != nil {
 			return nil, err
 		}
@@ -119,6 +119,9 @@ func holdingsOf(name string, claims records.Claims, leases []store.Record, now t
 		if c := lease.Of(claims, now); c.Owner != "" {
 			h := newHolding(name, c)
 			h.On.For, h.Left, h.lease = 1, time.Duration(lease.Until+1-now.UnixMilli())*time.Millisecond, r
+			if lease.TTL > 0 {
+				h.Left = min(h.Left, time.Duration(lease.TTL+1)*time.Millisecond)
+			}
 			list = append(list, h)
 		}
 	}
@@ -133,7 +136,7 @@ func holdingsOf(name string, claims records.Claims, leases []store.Record, now t
 func newHolding(name string, c records.Claim) holding {
 	h := holding{owner: c.Owner, Holding: locking.Holding{
 		Name: name, Holder: c.Holder, Stream: c.Stream, Beside: c.Overlaps, Token: locking.Token(c.Token), Attempt: c.Attempt,
-		Since: time.UnixMilli(int64(c.Token * 1000 >> 20)).UTC(), On: locking.Votes{Of: 1},
+		Since: timeOf(c.Token).UTC(), On: locking.Votes{Of: 1},
 	}}
 	if c.Rerun {
 		h.Mode = locking.AtLeastOnce

@@ -135,6 +135,8 @@ func (l *lease) extendKnown(ctx context.Context) (bool, error) {
 		return false, failed("writing it", err)
 	case !o.Won:
 		return false, nil
+	case o.Stamp.Now.IsZero():
+		o.Stamp.Now = now
 	}
 	l.extended(now, held{life: txn.Life, version: o.Version, lease: next, at: now, clock: o.Stamp.Now})
 	return true, nil
@@ -166,7 +168,7 @@ func (l *lease) extendRead(ctx context.Context) (bool, error) {
 	if a.Code != rules.OK {
 		return false, lost(a)
 	}
-	next := records.Lease{Owner: t.Owner, Token: l.of.Token, Until: n.Now + t.TTL, Evicted: v.evicted(t.lease)}
+	next := t.leaseOf(v, l.of)
 	txn := store.Txn{Put: []store.Write{records.Put(t.lease, next)}}
 	missing := v.claims.Of(t.Owner).Owner == ""
 	if missing {

@@ -15,7 +15,7 @@ func (v view) left(t store.Txn, o store.Outcome) *view {
 	if v.newLife {
 		return nil
 	}
-	v.versions, v.leases = maps.Clone(v.versions), map[store.Key]records.Lease{}
+	v.versions, v.leases, v.ends = maps.Clone(v.versions), map[store.Key]records.Lease{}, nil
 	for _, w := range t.Put {
 		if v.add(store.Record{Key: w.Key, Version: o.Version, Value: w.Value}) != nil {
 			return nil

@@ -38,9 +38,9 @@ func DeclareNew(ctx context.Context, s store.Store) error {
 
 // DeclareRestored asserts that the store may have forgotten claims, for example because it
 // was restored from a dump, which has the same life. Then no claim is granted for a grace.
-func DeclareRestored(ctx context.Context, s store.Store) error {
+func DeclareRestored(ctx context.Context, s store.Store, grace time.Duration) error {
 	return declare(ctx, s, "declaring the store restored", func(_ records.Life, at store.Stamp) (records.Life, bool) {
-		return records.Life{Life: at.Life, Since: at.Now.UnixMilli()}, true
+		return records.NewLife(at, grace), true
 	})
 }
 

@@ -15,7 +15,7 @@ import (
 
 func (w *world) declareRestored() {
 	w.Helper()
-	if err := claims.DeclareRestored(w.Context(), w.m); err != nil {
+	if err := claims.DeclareRestored(w.Context(), w.m, grace); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -25,16 +25,16 @@ func (w *world) declareRestored() {
 func TestBlankStore(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.m = new(storetest.Memory)
+		w.m = &storetest.Memory{Clockless: w.m.Clockless}
 		w.l = w.replica()
 		begun := w.tick(0)
 		w.refused(begun, locking.ErrUnvouched)
 		w.refused(locking.Request{Name: "plain"}, locking.ErrNoQuorum)
-		time.Sleep(grace / 2)
-		w.refused(w.tick(60), locking.ErrFuture) // it votes later
-		time.Sleep(grace/2 + time.Second)
+		time.Sleep(w.grace / 2)
+		w.refused(w.later(1), locking.ErrFuture) // it votes later
+		time.Sleep(w.grace/2 + time.Second)
 		w.refused(begun, locking.ErrUnvouched)
-		w.acquire(w.tick(41))
+		w.acquire(w.later(1))
 		if err := claims.DeclareNew(w.Context(), w.m); !errors.Is(err, locking.ErrRefused) {
 			w.Errorf("a store with claims was declared new: %v", err)
 		}
@@ -67,18 +67,20 @@ func TestStaleStandby(t *testing.T) {
 			if e := w.entry(lease.Claim()); e.Kind != records.Started {
 				w.Errorf("the run's entry is %+v", e)
 			}
-			for range 4 {
+			for range 5 {
 				time.Sleep(ttl / 2)
 				w.extends(lease)
 			}
 			w.refused(request(2), locking.ErrUnvouched)
-			w.refused(w.tick(60), locking.ErrTaken)
+			w.refused(w.later(5), locking.ErrTaken)
 			w.release(lease)
 			if e := w.entry(lease.Claim()); e.Kind != records.Finished {
 				w.Errorf("the run's entry is %+v", e)
 			}
 			w.refused(request(3), locking.ErrUnvouched)
-			w.larger(lease, w.acquire(request(60)))
+			r := w.later(5)
+			r.Beside = overlap
+			w.larger(lease, w.acquire(r))
 		})
 	}
 }
@@ -96,12 +98,14 @@ func TestEndAfterFailover(t *testing.T) {
 		}
 
 		standby = w.m.Backup()
-		time.Sleep(grace + time.Second)
-		lost := w.acquire(w.tick(42))
+		time.Sleep(w.grace + time.Second)
+		lost := w.acquire(w.later(2))
 		w.m.Restore(standby)
-		w.refused(w.tick(43), locking.ErrUnvouched) // the life is noticed
-		time.Sleep(grace + time.Second)
-		next := w.acquire(w.tick(84))
+		w.refused(w.later(3), locking.ErrUnvouched) // the life is noticed
+		time.Sleep(w.grace + time.Second)
+		r := w.later(4)
+		r.Tick = r.Tick.Add(w.grace)
+		next := w.acquire(r)
 		w.larger(lost, next)
 		w.extendsNot(lost)
 		w.wants("Release", lost.Release(w.Context(), nil), locking.ErrLeaseLost)
@@ -157,7 +161,7 @@ func (s shifted) Commit(ctx context.Context, t store.Txn) (store.Outcome, error)
 // The lease ends before others may have it by the store's clock, also if that runs ahead.
 func TestClockRunsAhead(t *testing.T) {
 	t.Parallel()
-	inWorld(t, func(w *world) {
+	inWorldOf(t, false, func(w *world) {
 		var by time.Duration
 		l, err := claims.New(shifted{w.m, &by}, claims.Config{TTL: ttl, Grace: grace, Timeout: timeout})
 		if err != nil {
@@ -180,9 +184,9 @@ func TestClockRunsAhead(t *testing.T) {
 // A grace that began before the store's clock was set back begins again.
 func TestClockWasSetBack(t *testing.T) {
 	t.Parallel()
-	inWorld(t, func(w *world) {
+	inWorldOf(t, false, func(w *world) {
 		by := time.Hour
-		if err := claims.DeclareRestored(w.Context(), shifted{w.m, &by}); err != nil {
+		if err := claims.DeclareRestored(w.Context(), shifted{w.m, &by}, grace); err != nil {
 			w.Fatal(err)
 		}
 		w.refused(w.tick(1), locking.ErrUnvouched)
@@ -209,12 +213,12 @@ func TestLifeIsNoted(t *testing.T) {
 			if why := w.l.Watch(w.tick(1), 0).Look(w.Context()); why != nil {
 				w.Errorf("Look = %v, want nil: a claim tells why not", why)
 			}
-			time.Sleep(grace - time.Second)
+			time.Sleep(w.grace - time.Second)
 			look() // it changes nothing
 			w.refused(locking.Request{Name: "plain"}, locking.ErrNoQuorum)
 			time.Sleep(2 * time.Second)
 			r := w.tick(0)
-			r.Tick = noted.Add(grace + time.Second)
+			r.Tick = noted.Add(w.grace + time.Second)
 			w.release(w.acquire(r))
 			w.release(w.acquire(locking.Request{Name: "plain"}))
 		}

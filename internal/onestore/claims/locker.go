@@ -18,6 +18,7 @@ type Locker struct {
 	// given up. Until then such a claim may block a tick that no one runs.
 	cleaner *again.Background
 	voids   chan struct{} // the calls that the cleaner makes at a time
+	seen    observer
 }
 
 var _ locking.Watcher = (*Locker)(nil)

@@ -203,9 +203,9 @@ func TestForgetAgainstClaims(t *testing.T) {
 	})
 	inWorld(t, func(w *world) {
 		lease := w.acquire(w.tick(1))
-		time.Sleep(ttl / 2)
+		w.ages(ttl / 2)
 		arrive := w.delayed(func() { w.wants("Extend", lease.Extend(w.Context()), locking.ErrNoQuorum) })
-		time.Sleep(ttl/2 + time.Second)
+		w.ages(ttl/2 + time.Second)
 		w.during(func() { arrive() })
 		w.wants("Forget", w.l.Forget(w.Context(), "job"), locking.ErrTaken)
 	})

@@ -34,7 +34,7 @@ func (w *world) claims() records.Claims {
 // Any number of runs may overlap. When all of them have ended, their claims are dropped.
 func TestManyRunsOverlap(t *testing.T) {
 	t.Parallel()
-	inWorld(t, func(w *world) {
+	inWorldOf(t, false, func(w *world) {
 		list := w.overlapping()
 		for _, lease := range list {
 			w.extends(lease)
@@ -71,11 +71,11 @@ func TestManyOverlappingRunsDie(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inWorld(t, func(w *world) {
+			inWorldOf(t, name == "forget", func(w *world) {
 				living := w.overlapping()[manyRuns/2]
-				time.Sleep(ttl / 2)
+				w.ages(ttl / 2)
 				w.extends(living)
-				time.Sleep(ttl/2 + time.Second)
+				w.ages(ttl/2 + time.Second)
 				w.refused(w.tick(1), locking.ErrTaken)
 				w.wants("Forget", w.l.Forget(w.Context(), "job"), locking.ErrTaken)
 				w.release(living)

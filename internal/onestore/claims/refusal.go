@@ -58,7 +58,7 @@ func (r refusal) text(v view, n rules.Node) string {
 	case r.Code == rules.Future && n.Now <= n.Floor:
 		return "it may have lost its memory and grants nothing before " + floor
 	case r.Code == rules.Future && r.fence > 0:
-		by := time.Duration((r.fence-tokenAt(v.stamp.Now))*1000>>20) * time.Millisecond
+		by := timeOf(r.fence - tokenAt(v.stamp.Now)).Sub(time.UnixMilli(0))
 		return fmt.Sprintf("its tokens are %v ahead of its clock, which was set back", by.Round(time.Millisecond))
 	case r.Code == rules.Future:
 		return "the tick lies too far ahead of its clock"

@@ -12,11 +12,15 @@ import (
 
 // A view is what was read of a name at one moment.
 type view struct {
-	name      string
-	stamp     store.Stamp
-	versions  map[store.Key]uint64 // of all that was read
-	claims    records.Claims
-	leases    map[store.Key]records.Lease // those that exist
+	name     string
+	stamp    store.Stamp
+	versions map[store.Key]uint64 // of all that was read
+	claims   records.Claims
+	leases   map[store.Key]records.Lease // those that exist
+	// observed: the store has no clock. Stamp.Now is that of this process, and ends are the
+	// ends of leases by it.
+	observed  bool
+	ends      map[store.Key]int64
 	entry     records.Entry
 	life      records.Life
 	newLife   bool // the life record has another life
@@ -39,6 +43,9 @@ func (l *Locker) read(ctx context.Context, name string, more ...store.Key) (view
 		}
 	}
 	v.life, v.newLife = v.life.Now(stamp, l.cfg.Grace)
+	if !l.seen.hasClock(stamp.Now) {
+		l.observe(&v)
+	}
 	return v, nil
 }
 
@@ -80,12 +87,18 @@ func (v *view) add(r store.Record) (err error) {
 	return err
 }
 
-// node is the store, as rules see it.
+// node is the store, as rules see it. If it has no clock, no token is too large: the clock of
+// the replica that gave it may have been wrong, and must not stop the others.
 func (l *Locker) node(v view) rules.Node {
-	return rules.Node{
+	n := rules.Node{
 		Now: v.stamp.Now.UnixMilli(), Floor: v.life.Floor(l.cfg.Grace), Grace: l.cfg.Grace.Milliseconds(),
 		GCFence: v.forgotten.Fence, GCTick: v.forgotten.Tick,
 	}
+	if v.observed {
+		ahead := timeOf(max(v.claims.Fence, n.GCFence)).Sub(v.stamp.Now) + time.Second
+		n.Grace = max(n.Grace, 2*ahead.Milliseconds())
+	}
+	return n
 }
 
 // state is the name's state, as rules see it. A lease is in it if it counts.
@@ -97,8 +110,8 @@ func (v view) state() rules.State {
 	for stream, c := range v.claims.Streams {
 		s.Streams[stream] = asRule(c)
 	}
-	for _, lease := range v.leases {
-		lock := rules.Lease{Owner: lease.Owner, Committed: true, Until: lease.Until}
+	for k, lease := range v.leases {
+		lock := rules.Lease{Owner: lease.Owner, Committed: true, Until: v.until(k)}
 		switch c := v.claims.Of(lease.Owner); {
 		case !c.Open():
 		case c.Overlaps:
@@ -108,7 +121,9 @@ func (v view) state() rules.State {
 			s.Lock = lock
 		}
 		for _, e := range lease.Evicted {
-			s.Tombstones[e.Owner] = rules.Tombstone{Reason: e.Reason, Until: e.Until}
+			if v.needs(e) {
+				s.Tombstones[e.Owner] = rules.Tombstone{Reason: e.Reason, Until: max(e.Until, v.stamp.Now.UnixMilli())}
+			}
 		}
 	}
 	return s
@@ -132,12 +147,30 @@ func (v view) after(s rules.State) records.Claims {
 	return c
 }
 
+// until is the last millisecond of the lease with the key.
+func (v view) until(k store.Key) int64 {
+	if end, observed := v.ends[k]; observed {
+		return end
+	}
+	return v.leases[k].Until
+}
+
 // lasts reports whether the lease with the key counts.
-func (v view) lasts(k store.Key) bool { return v.leases[k].Of(v.claims, v.stamp.Now).Open() }
+func (v view) lasts(k store.Key) bool {
+	lease := v.leases[k]
+	lease.Until = v.until(k)
+	return lease.Of(v.claims, v.stamp.Now).Open()
+}
 
 // evicted returns the tombstones at a key that are still needed.
 func (v view) evicted(k store.Key) []records.Eviction {
-	return slices.DeleteFunc(slices.Clone(v.leases[k].Evicted), func(e records.Eviction) bool { return v.stamp.Now.UnixMilli() > e.Until })
+	return slices.DeleteFunc(slices.Clone(v.leases[k].Evicted), func(e records.Eviction) bool { return !v.needs(e) })
+}
+
+// needs reports whether a tombstone is still needed. While the claim is open, its holder could
+// set the lease again, whatever a clock says.
+func (v view) needs(e records.Eviction) bool {
+	return v.claims.Of(e.Owner).Open() || v.stamp.Now.UnixMilli() <= e.Until
 }
 
 // drop makes the transaction delete the lease at a key, but for its tombstones.
@@ -177,5 +210,8 @@ func (l *Locker) commit(ctx context.Context, v view, t store.Txn) (store.Outcome
 	defer cancel()
 	sent := time.Now()
 	o, err := l.store.Commit(ctx, t)
+	if o.Stamp.Now.IsZero() {
+		o.Stamp.Now = sent
+	}
 	return o, sent, err
 }

@@ -19,7 +19,7 @@ import (
 func TestFewVoidsAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		m := newStore(t)
+		m := newStore(t, false)
 		var hanging, most atomic.Int64
 		m.Fault = func(ctx context.Context, c storetest.Call) error {
 			if c.Method != "Commit" || c.Answered {

@@ -21,17 +21,28 @@ type world struct {
 	m     *storetest.Memory
 	l     *claims.Locker
 	epoch time.Time
+	grace time.Duration // for which nothing is granted in another life
 
 	mu    sync.Mutex
 	calls []storetest.Call
 	fault func(c storetest.Call) error // nil: none
 }
 
-// inWorld runs a test in virtual time.
+// inWorld runs a test in virtual time, on a store with a clock and on one without.
 func inWorld(t *testing.T, test func(w *world)) {
 	t.Helper()
+	for _, clockless := range []bool{false, true} {
+		t.Run(map[bool]string{false: "clock", true: "clockless"}[clockless], func(t *testing.T) { inWorldOf(t, clockless, test) })
+	}
+}
+
+func inWorldOf(t *testing.T, clockless bool, test func(w *world)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{TB: t, m: newStore(t), epoch: time.Now()}
+		w := &world{TB: t, m: newStore(t, clockless), epoch: time.Now(), grace: grace}
+		if clockless {
+			w.grace += grace / 2 // others' clocks may be ahead
+		}
 		w.m.Fault = func(ctx context.Context, c storetest.Call) error {
 			if ctx.Value(late{}) != nil {
 				return nil
@@ -132,6 +143,9 @@ func (w *world) tick(n int) locking.Request {
 	return locking.Request{Name: "job", Tick: w.epoch.Add(time.Duration(n) * time.Second), Holder: "a", Note: []byte(`{"v":2}`)}
 }
 
+// later is a request for the n-th tick after the grace of a life that began with the test.
+func (w *world) later(n int) locking.Request { return w.tick(int(w.grace/time.Second) + n) }
+
 func beside(r locking.Request) locking.Request {
 	r.Beside = true
 	return r
@@ -190,8 +204,21 @@ func (w *world) larger(earlier, later locking.Lease) {
 	}
 }
 
-// expire waits until leases that are not extended have ended.
-func (w *world) expire() { time.Sleep(ttl + time.Second) }
+// expire waits until leases that are not extended have ended, in listings as well. As a
+// replica's heartbeats do, it observes them first.
+func (w *world) expire() {
+	w.Helper()
+	w.ages(ttl + w.grace - grace + time.Second)
+}
+
+// ages lets time pass after the leases were observed.
+func (w *world) ages(d time.Duration) {
+	w.Helper()
+	if err := w.l.Observe(context.WithValue(w.Context(), late{}, true)); err != nil {
+		w.Fatal(err)
+	}
+	time.Sleep(d)
+}
 
 // stored returns the records of a kind.
 func (w *world) stored(k store.Kind) []store.Record {

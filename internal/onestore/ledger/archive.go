@@ -38,7 +38,7 @@ func (l *Ledger) Store(ctx context.Context, job string, h ledger.History, logs .
 	var p past
 	var now time.Time
 	err := l.update(ctx, doing, keys, func(list []store.Record, s store.Stamp) (t store.Txn, err error) {
-		now = s.Now
+		now = s.At()
 		t, p, err = storing(list, logs)
 		return t, err
 	})

@@ -25,11 +25,19 @@ const smallKeep = 100
 // fresh returns a store that was declared new, and its ledger.
 func fresh(tb testing.TB) (*storetest.Memory, *Ledger) {
 	tb.Helper()
-	m := &storetest.Memory{}
+	return freshOn(tb, &storetest.Memory{})
+}
+
+func freshOn(tb testing.TB, m *storetest.Memory) (*storetest.Memory, *Ledger) {
+	tb.Helper()
 	if err := claims.DeclareNew(tb.Context(), m); err != nil {
 		tb.Fatal(err)
 	}
-	l := New(m, time.Minute)
+	grace := time.Minute
+	if m.Clockless {
+		grace = time.Second // half of it passes before a run counts as interrupted
+	}
+	l := New(m, grace)
 	l.keep = smallKeep
 	return m, l
 }
@@ -63,12 +71,12 @@ func commit(tb testing.TB, s store.Store, t store.Txn) {
 	}
 }
 
-func backend() schedtest.LedgerBackend {
+func backend(clockless bool) schedtest.LedgerBackend {
 	return schedtest.LedgerBackend{
 		Hooks: schedtest.Hooks{Bubble: synctest.Test},
 		New: func(tb testing.TB) (locking.Locker, ledger.Store) {
 			tb.Helper()
-			m, l := fresh(tb)
+			m, l := freshOn(tb, &storetest.Memory{Clockless: clockless})
 			return lockerOn(tb, m), l
 		},
 		Short: 1400 * time.Millisecond, // more than four timeouts
@@ -78,21 +86,33 @@ func backend() schedtest.LedgerBackend {
 
 func TestLedgerConforms(t *testing.T) {
 	t.Parallel()
-	schedtest.RunLedger(t, backend())
+	schedtest.RunLedger(t, backend(false))
 }
 
 func TestArchiveConforms(t *testing.T) {
 	t.Parallel()
-	schedtest.RunArchive(t, backend())
+	schedtest.RunArchive(t, backend(false))
+}
+
+func TestConformsWithoutClock(t *testing.T) {
+	t.Parallel()
+	schedtest.RunLedger(t, backend(true))
+	schedtest.RunArchive(t, backend(true))
+	rosterConforms(t, true)
 }
 
 func TestRosterConforms(t *testing.T) {
 	t.Parallel()
+	rosterConforms(t, false)
+}
+
+func rosterConforms(t *testing.T, clockless bool) {
+	t.Helper()
 	schedtest.RunRoster(t, schedtest.RosterBackend{
 		Hooks: schedtest.Hooks{Bubble: synctest.Test},
 		New: func(tb testing.TB) scheduler.Roster {
 			tb.Helper()
-			m, _ := fresh(tb)
+			m, _ := freshOn(tb, &storetest.Memory{Clockless: clockless})
 			return NewRoster(m)
 		},
 	})

@@ -33,10 +33,10 @@ func setKeys(hash string) []store.Key {
 func (r *Roster) RenewSet(ctx context.Context, hash string) (kept bool, err error) {
 	err = r.update(ctx, "renewing a set of jobs", setKeys(hash)[:1], func(list []store.Record, s store.Stamp) (t store.Txn, err error) {
 		last, err := records.Decode[renewal](list[0])
-		if kept = err == nil && !last.expired(s.Now); !kept {
+		if kept = err == nil && !last.expired(s.At()); !kept {
 			return t, err
 		}
-		now := renewal{s.Now.UnixMilli()}
+		now := renewal{s.At().UnixMilli()}
 		return store.Txn{If: unchanged(list[0]), Put: []store.Write{records.Put(list[0].Key, now)}}, nil
 	})
 	return kept && err == nil, err
@@ -47,7 +47,7 @@ func (r *Roster) KeepSet(ctx context.Context, hash string, packed []byte) error 
 	const doing = "keeping a set of jobs"
 	keys := setKeys(hash)
 	err := r.update(ctx, doing, keys[:1], func(_ []store.Record, s store.Stamp) (store.Txn, error) {
-		now := renewal{s.Now.UnixMilli()}
+		now := renewal{s.At().UnixMilli()}
 		return store.Txn{Put: []store.Write{records.Put(keys[0], now), records.Put(keys[1], packed)}}, nil
 	})
 	if err != nil {
@@ -55,7 +55,7 @@ func (r *Roster) KeepSet(ctx context.Context, hash string, packed []byte) error 
 	}
 	return r.each(ctx, doing, store.Of(store.Sets, keys[0].Name), func(list []store.Record, s store.Stamp) error {
 		for _, old := range list {
-			if last, err := records.Decode[renewal](old); err != nil || !last.expired(s.Now) {
+			if last, err := records.Decode[renewal](old); err != nil || !last.expired(s.At()) {
 				continue
 			}
 			// Another replica may have renewed it.
@@ -75,7 +75,7 @@ func (r *Roster) JobSet(ctx context.Context, hash string) ([]byte, error) {
 		return nil, err
 	}
 	last, err := records.Decode[renewal](list[0])
-	if err == nil && last.expired(s.Now) {
+	if err == nil && last.expired(s.At()) {
 		return nil, scheduler.ErrNoJobSet
 	}
 	var packed []byte

@@ -44,7 +44,7 @@ func (l *Ledger) remember(record store.Record, s store.Stamp) error {
 	}
 	var since time.Time // always
 	if life, _ = life.Now(s, l.grace); life.Since != 0 {
-		since = time.Now().Round(0).Add(time.UnixMilli(life.Since).Sub(s.Now))
+		since = time.Now().Round(0).Add(time.UnixMilli(life.Since).Sub(s.At()))
 	}
 	l.memory.Store(&since)
 	return nil

@@ -43,7 +43,7 @@ func (r *Roster) Publish(ctx context.Context, jobs []scheduler.JobInfo) error {
 				if err != nil {
 					return t, err
 				}
-				t.Put[i] = records.Put(r.Key, version{s.Now.UnixMilli(), had.merge(some[i].Account, s.Now), some[i]})
+				t.Put[i] = records.Put(r.Key, version{s.At().UnixMilli(), had.merge(some[i].Account, s.At()), some[i]})
 			}
 			return t, nil
 		})
@@ -110,7 +110,7 @@ func (r *Roster) Jobs(ctx context.Context) ([]scheduler.JobInfo, error) {
 			if err != nil {
 				return err
 			}
-			v.Job.Account, v.Job.Age = v.account(), max(0, s.Now.Sub(time.UnixMilli(v.At)))
+			v.Job.Account, v.Job.Age = v.account(), max(0, s.At().Sub(time.UnixMilli(v.At)))
 			if v.Job.Age >= keepJobs {
 				old = append(old, r.Key)
 				continue

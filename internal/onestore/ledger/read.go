@@ -104,7 +104,7 @@ func (l *Ledger) pages(ctx context.Context, spans []span) ([]page, error) {
 	}
 	pages := make([]page, len(spans))
 	for i, s := range spans {
-		if pages[i], err = s.page([4][]store.Record(lists[4*i:]), stamp.Now); err != nil {
+		if pages[i], err = s.page([4][]store.Record(lists[4*i:]), records.AsOf(stamp, l.grace)); err != nil {
 			return nil, fmt.Errorf("%s: %w", doing, err)
 		}
 	}

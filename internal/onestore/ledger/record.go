@@ -70,8 +70,8 @@ func (l *Ledger) recording(ctx context.Context, doing, job string, own records.E
 		return t, false, err
 	case have.Owner == own.Owner:
 		return t, true, nil
-	case time.UnixMilli(own.Tick).After(s.Now.Add(l.grace / 2)):
-		return t, false, fmt.Errorf("%s: %w: the store's clock says %v", doing, locking.ErrFuture, s.Now)
+	case time.UnixMilli(own.Tick).After(s.At().Add(l.grace / 2)):
+		return t, false, fmt.Errorf("%s: %w: the store's clock says %v", doing, locking.ErrFuture, s.At())
 	case own.Tick <= p.Trimmed, list[0].Version != 0 && !outranks(own, have):
 		return t, false, nil
 	}

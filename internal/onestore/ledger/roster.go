@@ -50,9 +50,9 @@ func (r *Roster) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.
 		if err != nil {
 			return nil, err
 		}
-		own := records.Put(replicaKey(self.ID), beat{s.Now.UnixMilli(), self})
+		own := records.Put(replicaKey(self.ID), beat{s.At().UnixMilli(), self})
 		others := slices.DeleteFunc(lists[0], func(r store.Record) bool { return r.Key == own.Key })
-		list, silent, err := r.live(doing, append(others, store.Record{Key: own.Key, Version: 1, Value: own.Value}), s.Now)
+		list, silent, err := r.live(doing, append(others, store.Record{Key: own.Key, Version: 1, Value: own.Value}), s.At())
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +74,7 @@ func (r *Roster) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, _, err := r.live(doing, lists[0], s.Now)
+	list, _, err := r.live(doing, lists[0], s.At())
 	return list, err
 }
 

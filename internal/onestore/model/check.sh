@@ -33,6 +33,15 @@ evict                   | holds         | EVICTS EXTENDS C=2
 evict, finish           | holds         | EVICTS FINISHES RERUN C=2
 join                    | holds         | LIVES=2 JOINS C=2
 join, three tries       | holds         | LIVES=2 JOINS C=3
+observe                 | holds         | OBSERVES C=2 TICKS=2
+observe, three tries    | holds         | OBSERVES C=3 TICKS=1 RERUN
+observe, extend         | holds         | OBSERVES EXTENDS C=2 TICKS=2
+observe, stale copy     | holds         | OBSERVES EXTENDS LIVES=2 C=2
+observe, join           | holds         | OBSERVES LIVES=2 JOINS C=2
+observe, evict, forget  | holds         | OBSERVES EVICTS FORGETS EXTENDS C=2
+FIRSTSIGHT              | one at a time | OBSERVES FIRSTSIGHT C=2 TICKS=2
+NOSEENVERSION           | one at a time | OBSERVES NOSEENVERSION EXTENDS C=2 TICKS=2
+NOSEENLIFE              | one at a time | OBSERVES NOSEENLIFE RERUN LIVES=2 C=3
 NOCLAIMVERSION          | effects once  | NOCLAIMVERSION FINISHES RERUN C=2
 NOFORGOTTENVERSION      | once per tick | NOFORGOTTENVERSION FORGETS C=2
 NOGFENCE                | tokens grow   | NOGFENCE FORGETS C=2 TICKS=2

@@ -13,7 +13,9 @@
  * Sizes (-D): C, TICKS that a try may want in each life.
  * Behaviour: RERUN (an open claim without a lease is claimed again), FORGETS, EXTENDS,
  * FINISHES (effects and end commit together), EVICTS (an operator ends leases), JOINS (a holder
- * whose claim another life has forgotten adds it again), OLDALIVE (the old server goes on).
+ * whose claim another life has forgotten adds it again), OLDALIVE (the old server goes on),
+ * OBSERVES (the store has no clock: a lease is free for a try that has seen one version of it
+ * for longer than a lease lasts).
  * Checks taken away: the other names, each at the rule it removes.
  */
 #ifndef C
@@ -59,6 +61,8 @@ typedef Try {
   byte fver; bit finishing;          /* the claim that its end replaces */
   bit evicted;                       /* an operator has ended its lease */
   byte jcver, jlver; bit joining;    /* what it has read before it adds its claim again */
+  byte seen, seenlife, seenowner, seenround; /* the version of the lease that it observes */
+  bit aged;                          /* it has seen that version for a ttl and the drift */
   byte before;                       /* the largest token issued before it began */
   bit donebefore;                    /* its tick had ended before it began */
 };
@@ -77,7 +81,30 @@ bit ended[2 * TICKS + 1];            /* an end was acknowledged */
 #define COUNTS(s) (s.lowner != 0 && s.owner == s.lowner && s.state == OPEN)
 #endif
 #define SURE(s) (COUNTS(s) && try[s.lowner].valid && s.round >= try[s.lowner].basis)
-#define MAYBEFREE(s) (!SURE(s))
+#define ENDED_(s) (!SURE(s))
+
+#ifdef OBSERVES
+#ifdef NOSEENVERSION                 /* the value alone: an extension looks the same */
+#define STILLSEEN(s) (s.lowner == try[c].seenowner)
+#else
+#ifdef NOSEENLIFE
+#define STILLSEEN(s) (s.lver == try[c].seen)
+#else
+#define STILLSEEN(s) (s.lver == try[c].seen && life == try[c].seenlife)
+#endif
+#endif
+#ifdef FIRSTSIGHT
+#define MAYBEFREE(s) 1
+#else
+#define MAYBEFREE(s) (!COUNTS(s) || STILLSEEN(s) && try[c].aged)
+#endif
+/* A ttl and the drift have passed since then: so has the time of a holder whose deadline rests
+ * on what was written before. */
+#define HOLDER try[try[c].seenowner]
+#define LASTS (HOLDER.valid && (HOLDER.life < try[c].seenlife || HOLDER.life == try[c].seenlife && HOLDER.basis <= try[c].seenround))
+#else
+#define MAYBEFREE(s) ENDED_(s)
+#endif
 
 /* In another life the store abstains for the grace, which is longer than any lease. */
 #ifdef NOGRACE
@@ -318,6 +345,12 @@ end:
      :: try[c].phase == GAVEUP && now_.cver > 0 && now_.owner == c && now_.state == OPEN && INLIFE(try[c].life) ->
         version(now_); now_.cver = now_.seq; now_.state = VOIDED
      :: try[c].valid && try[c].phase != IDLE -> try[c].valid = 0
+#ifdef OBSERVES
+     :: try[c].phase == IDLE && COUNTS(now_) && !STILLSEEN(now_) ->
+        try[c].seen = now_.lver; try[c].seenlife = life; try[c].seenowner = now_.lowner; try[c].seenround = now_.round;
+        try[c].aged = 0
+     :: try[c].phase == IDLE && try[c].seen > 0 && !try[c].aged && !LASTS -> try[c].aged = 1
+#endif
 #ifdef EXTENDS
      :: try[c].phase == RUNNING && try[c].valid && !try[c].extending && now_.lowner == c && now_.seq < 12 ->
         try[c].xver = now_.lver; try[c].xlife = try[c].life; try[c].extending = 1
@@ -347,7 +380,7 @@ end:
      version(now_); now_.lver = now_.seq; now_.lowner = 0; now_.round = 0 }
 #endif
 #ifdef FORGETS
-  :: atomic { now_.cver > 0 && MAYBEFREE(now_) && now_.gver == 0 -> forget(now_) }
+  :: atomic { now_.cver > 0 && ENDED_(now_) && now_.gver == 0 -> forget(now_) }
 #endif
 #if LIVES > 1
   :: atomic { life == 1 -> assign(copy, now_) }

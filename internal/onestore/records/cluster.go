@@ -9,7 +9,7 @@ import (
 // A Life is the store's incarnation that has been seen last.
 type Life struct {
 	Life string `json:"life"` // as in a store.Stamp
-	// Since is the store's clock when this life was first seen; 0 for a store that was
+	// Since is when this life was first seen, as [NewLife] tells it; 0 for a store that was
 	// declared new.
 	Since int64 `json:"since"`
 	// Copying: a copy to this store has not finished. No replica may use it.
@@ -29,10 +29,20 @@ func UsableLife(r store.Record) (Life, error) {
 // record has.
 func (l Life) Now(s store.Stamp, grace time.Duration) (now Life, unnoted bool) {
 	// A life that seems to begin a grace ahead was noted before the clock was set back.
-	if l.Life == s.Life && l.Since <= s.Now.Add(grace).UnixMilli() {
+	if l.Life == s.Life && l.Since <= s.At().Add(grace).UnixMilli() {
 		return l, false
 	}
-	return Life{Life: s.Life, Since: s.Now.UnixMilli()}, true
+	return NewLife(s, grace), true
+}
+
+// NewLife is the life of a store that has just been noticed: by the store's clock. If it has
+// none, by the caller's, and half a grace later: by so much others' clocks may be ahead.
+func NewLife(s store.Stamp, grace time.Duration) Life {
+	since := s.At()
+	if s.Now.IsZero() {
+		since = since.Add(grace / 2)
+	}
+	return Life{Life: s.Life, Since: since.UnixMilli()}
 }
 
 // Floor is the time up to which the store may have forgotten claims: none are granted until

@@ -13,6 +13,8 @@ type Backend struct {
 	// NextLife makes the store begin another life, without losing anything. None: what it
 	// would show is not checked.
 	NextLife func(t testing.TB, s store.Store)
+	// Clockless: the answers carry no clock.
+	Clockless bool
 	// Rounds is the number of increments in the checks with competitors. Default 500.
 	Rounds int
 }

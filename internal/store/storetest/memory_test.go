@@ -12,13 +12,16 @@ import (
 
 func TestMemoryConforms(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, storetest.Backend{
-		New: func(testing.TB) store.Store { return new(storetest.Memory) },
-		NextLife: func(_ testing.TB, s store.Store) {
-			m := s.(*storetest.Memory)
-			m.Restore(m.Backup())
-		},
-	})
+	for _, clockless := range []bool{false, true} {
+		storetest.Run(t, storetest.Backend{
+			New: func(testing.TB) store.Store { return &storetest.Memory{Clockless: clockless} },
+			NextLife: func(_ testing.TB, s store.Store) {
+				m := s.(*storetest.Memory)
+				m.Restore(m.Backup())
+			},
+			Clockless: clockless,
+		})
+	}
 }
 
 // A fault loses the request or the answer; what was done is not undone.
