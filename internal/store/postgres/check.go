@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"net"
+	"strconv"
 
 	"github.com/quorate/quorate/internal/store"
 )
@@ -17,7 +19,7 @@ const serverSettings = `SELECT current_setting('server_version'), current_settin
 // Name is the address of the server and its database.
 func (s *Store) Name() string {
 	c := s.pool.Config().ConnConfig
-	return fmt.Sprintf("%s:%d/%s", c.Host, c.Port, c.Database)
+	return net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))) + "/" + c.Database
 }
 
 // Check implements [store.Server].

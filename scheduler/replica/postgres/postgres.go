@@ -2,7 +2,10 @@ package postgres
 
 import (
 	"context"
-	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -29,7 +32,12 @@ func (s *Store) Address() string {
 		return s.URL
 	}
 	c := s.Pool.Config().ConnConfig
-	return fmt.Sprintf("postgres://%s:%d/%s", c.Host, c.Port, c.Database)
+	port := strconv.Itoa(int(c.Port))
+	u := url.URL{Scheme: "postgres", Host: net.JoinHostPort(c.Host, port), Path: "/" + c.Database}
+	if strings.HasPrefix(c.Host, "/") { // the folder of a socket
+		u.Host, u.RawQuery = "", url.Values{"host": {c.Host}, "port": {port}}.Encode()
+	}
+	return u.String()
 }
 
 // Open implements [replica.Store].
