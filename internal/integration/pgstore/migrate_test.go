@@ -106,11 +106,18 @@ func othersSchema(t *testing.T, w *world) {
 			t.Errorf("beside %s the script is run", object)
 		}
 	}
+	// An empty one may be made for a role that has no right to the database.
 	empty := w.schema()
-	w.exec(t, `CREATE SCHEMA `+pgx.Identifier{empty}.Sanitize())
-	if _, err := w.openIn(t, empty, w.URL()).Migrate(t.Context()); err != nil {
+	w.exec(t, `CREATE ROLE landlord LOGIN PASSWORD 'hush'`)
+	s := w.openIn(t, empty, w.urlAs("landlord"))
+	if _, err := s.Migrate(t.Context()); !errors.Is(err, store.ErrNotReady) || !strings.Contains(err.Error(), "CREATE SCHEMA … AUTHORIZATION") {
+		t.Errorf("without the right to make a schema: %v, want %v and what to do", err, store.ErrNotReady)
+	}
+	w.exec(t, `CREATE SCHEMA `+pgx.Identifier{empty}.Sanitize()+` AUTHORIZATION landlord`)
+	if _, err := s.Migrate(t.Context()); err != nil {
 		t.Errorf("an empty schema: %v", err)
 	}
+	wants(t, s, "")
 }
 
 func notMigrated(t *testing.T, w *world) {

@@ -61,7 +61,7 @@ func (s *Store) failure(ctx context.Context, call string, err error) error {
 	case c == duplicateSchema:
 		return fmt.Errorf("postgres: %s: %w: %w", call, store.ErrNotReady, err)
 	case c == insufficientRights:
-		return fmt.Errorf("postgres: %s: %w: %s (%w)", call, store.ErrNotReady, aboutRights(err), err)
+		return fmt.Errorf("postgres: %s: %w: %s (%w)", call, store.ErrNotReady, aboutRights(call, err), err)
 	case c == lockNotAvailable:
 		kind = store.ErrLocked
 	case c == readOnly && s.owned:
@@ -82,7 +82,10 @@ func (s *Store) failure(ctx context.Context, call string, err error) error {
 }
 
 // aboutRights says what to do about a missing right. PostgreSQL names the object.
-func aboutRights(err error) string {
+func aboutRights(call string, err error) string {
+	if call == "migrate" {
+		return "the role may create no schema, and does not own one: see `GRANT CREATE ON DATABASE`, or `CREATE SCHEMA … AUTHORIZATION`"
+	}
 	for _, function := range []string{"pg_control_system", "pg_current_wal_insert_lsn", "pg_walfile_name"} {
 		if strings.Contains(err.Error(), function) {
 			return "this service hides its timeline: allow the owner of the schema to call " + function + ", or read about `durable`"

@@ -42,22 +42,25 @@ func Migrations() []Migration {
 // What stands around the steps in their transaction. The functions keep the search path, and
 // each step takes the rights to its functions from PUBLIC.
 const (
-	beforeSteps = "CREATE SCHEMA IF NOT EXISTS {schema};\nSET LOCAL search_path = {schema}, pg_temp;\n"
+	beforeSteps = "SET LOCAL search_path = {schema}, pg_temp;\n"
 	afterStep   = "INSERT INTO migrations (version, name, needs) VALUES (%d, '%s', %d);\n"
 )
 
-// beforeFirst refuses a schema with objects of others: their names could clash, and a restore
-// of Quorate's schema begins with dropping it.
+// beforeFirst makes the schema unless it exists: the role needs no right to the database then. It
+// refuses one with objects of others: their names could clash, and a restore of Quorate's schema
+// begins with dropping it.
 const beforeFirst = `
 DO $$
 DECLARE
+    existing regnamespace := to_regnamespace({text});
     other text := (SELECT min(pg_describe_object(classid, objid, objsubid)) FROM pg_depend
-        WHERE refclassid = 'pg_namespace'::regclass AND deptype = 'n'
-        AND refobjid = (SELECT oid FROM pg_namespace WHERE nspname = current_schema));
+        WHERE refclassid = 'pg_namespace'::regclass AND deptype = 'n' AND refobjid = existing);
 BEGIN
     IF other IS NOT NULL THEN
         RAISE duplicate_schema USING MESSAGE =
-            format('the schema %I has objects that are not of Quorate, such as %s: choose another namespace', current_schema, other);
+            format('the schema %s has objects that are not of Quorate, such as %s: choose another namespace', existing, other);
+    ELSIF existing IS NULL THEN
+        CREATE SCHEMA {schema};
     END IF;
 END $$;
 `
@@ -76,7 +79,8 @@ func script(schema string, from int) string {
 	for _, m := range Migrations()[from:] {
 		fmt.Fprintf(&steps, "\n-- %s\n\n%s"+afterStep, m.Name, m.SQL, m.Version, m.Name, needs)
 	}
-	return strings.ReplaceAll(beforeSteps+steps.String(), "{schema}", schema)
+	text := "'" + strings.ReplaceAll(schema, "'", "''") + "'"
+	return strings.NewReplacer("{schema}", schema, "{text}", text).Replace(beforeSteps + steps.String())
 }
 
 // Grants is the SQL that lets a role do what a replica does, and no more.
@@ -97,7 +101,7 @@ func quoted(schema string) string {
 
 // Migrate makes the schema, or brings it to the version of this release, and returns the
 // steps that it has made. Of several that migrate at once, one makes them. The role needs
-// the right to create a schema; later it has to be the one that owns it.
+// the right to create a schema, or has to be the one that owns it.
 func (s *Store) Migrate(ctx context.Context) ([]Migration, error) {
 	var from int
 	err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
