@@ -96,20 +96,18 @@ func (s *Store) Commit(ctx context.Context, t store.Txn) (store.Outcome, error) 
 	if err := t.Check(limits); err != nil {
 		return store.Outcome{}, err
 	}
-	err := s.check(ctx)
-	if err != nil {
-		err = notSent{err}
+	if err := s.check(ctx); err != nil {
+		return store.Outcome{}, s.failure(ctx, "commit", notSent{err})
 	}
-	for left := attempts; err == nil && left > 0; left-- {
-		var o store.Outcome
-		if o, err = s.commit(ctx, t); err == nil {
+	for left := attempts; ; left-- {
+		o, err := s.commit(ctx, t)
+		switch {
+		case err == nil:
 			return o, nil
-		}
-		if changedNothing(err) && ctx.Err() == nil && left > 1 {
-			err = nil
+		case left == 1, !changedNothing(err), ctx.Err() != nil:
+			return store.Outcome{}, s.failure(ctx, "commit", err)
 		}
 	}
-	return store.Outcome{}, s.failure(ctx, "commit", err)
 }
 
 func (s *Store) commit(ctx context.Context, t store.Txn) (o store.Outcome, err error) {
