@@ -112,8 +112,8 @@ func (s *side) put(ctx context.Context, writes []store.Write) error {
 // maxRecord is more than a record of this package has in bytes.
 const maxRecord = 4 * asked.MaxParams
 
-// PutClaims implements [storecopy.Side].
-func (s *side) PutClaims(ctx context.Context, m storecopy.Memory) error {
+// putClaims stores the claims, without leases.
+func (s *side) putClaims(ctx context.Context, m storecopy.Memory) error {
 	all := map[string]records.Claims{}
 	for _, h := range m.Claims {
 		if all[h.Name].Streams == nil {
@@ -163,6 +163,9 @@ func (s *side) PutActs(ctx context.Context, list []asked.Act) error {
 
 // End implements [storecopy.Side].
 func (s *side) End(ctx context.Context, m storecopy.Memory) error {
+	if err := s.putClaims(ctx, m); err != nil {
+		return err
+	}
 	return s.setLife(ctx, records.Life{Life: s.life, Since: m.Since(s.Grace)},
 		records.Put(records.ForgottenKey(), records.Forgotten{Fence: m.Fence, Tick: m.Tick}))
 }

@@ -63,19 +63,6 @@ func (s side) Begin(ctx context.Context) (time.Time, error) {
 	return now, err
 }
 
-// PutClaims implements [storecopy.Side].
-func (s side) PutClaims(ctx context.Context, m storecopy.Memory) error {
-	var values []copying.Value
-	streams := ""
-	for i, h := range m.Claims {
-		values, streams = append(values, copying.Claim(s.Set, h)), streams+","+h.Stream
-		if i+1 == len(m.Claims) || m.Claims[i+1].Name != h.Name {
-			values, streams = append(values, copying.Fence(s.Set, h.Name, m.Fence, streams[1:])), ""
-		}
-	}
-	return copying.Put(ctx, s.Set, values)
-}
-
 // PutEntries implements [storecopy.Side].
 func (s side) PutEntries(ctx context.Context, job string, list []ledger.Entry, trimmed time.Time) error {
 	return copying.Put(ctx, s.Set, redisledger.Copied(s.Set, job, list, trimmed))
@@ -88,5 +75,16 @@ func (s side) PutActs(ctx context.Context, list []acts.Act) error {
 
 // End implements [storecopy.Side].
 func (s side) End(ctx context.Context, m storecopy.Memory) error {
+	var values []copying.Value
+	streams := ""
+	for i, h := range m.Claims {
+		values, streams = append(values, copying.Claim(s.Set, h)), streams+","+h.Stream
+		if i+1 == len(m.Claims) || m.Claims[i+1].Name != h.Name {
+			values, streams = append(values, copying.Fence(s.Set, h.Name, m.Fence, streams[1:])), ""
+		}
+	}
+	if err := copying.Put(ctx, s.Set, values); err != nil {
+		return err
+	}
 	return copying.End(ctx, s.Set, copying.Marks{Since: m.Since(s.Set.Grace()), Fence: m.Fence, Tick: m.Tick})
 }

@@ -32,13 +32,15 @@ func Run(ctx context.Context, from, to Side, by string) (Counts, error) {
 		return c.counts, err
 	}
 	now, err := to.Begin(ctx)
-	if errors.Is(err, ErrNotEmpty) {
+	switch {
+	case errors.Is(err, ErrNotEmpty):
 		return c.counts, fmt.Errorf("%s: %w; empty it, or copy to another namespace", to.Name(), err)
+	case err != nil:
+		return c.counts, err // it may have what is not of a copy
 	}
-	if ahead := m.latest().Sub(now); err == nil && ahead > maxAhead {
+	if ahead := m.latest().Sub(now); ahead > maxAhead {
 		err = fmt.Errorf("the tokens of %s are %v ahead of the clock of %s: correct the clocks", from.Name(), ahead.Round(time.Second), to.Name())
-	}
-	if err == nil {
+	} else {
 		err = c.copy(ctx, m, by)
 	}
 	if err != nil {
@@ -76,9 +78,6 @@ func (c *copier) copy(ctx context.Context, m Memory, by string) error {
 		return fmt.Errorf("a replica has used %s during the copy: stop it", c.from.Name())
 	case now.Queued > 0:
 		return fmt.Errorf("requests of applications wait in %s (%d): stop the applications, and let a replica take the requests", c.from.Name(), now.Queued)
-	}
-	if err := c.to.PutClaims(ctx, now); err != nil {
-		return err
 	}
 	return c.to.End(ctx, now)
 }

@@ -146,6 +146,16 @@ func TestRefusals(t *testing.T) {
 		must(t, err)
 		wants("replica c uses ")
 		must(t, from.Reader().Roster.Leave(t.Context(), "c"))
+		soon(t, func() error {
+			_, err := storecopy.Run(t.Context(), from, silent{to}, "ann")
+			if !errors.Is(err, errCut) {
+				return err
+			}
+			if strings.Contains(err.Error(), "empty") {
+				t.Errorf("%v: nobody has looked if it may be emptied", err)
+			}
+			return nil
+		})
 		must(t, to.isNew(t.Context()))
 		other := &filled{world: to, t: t, start: from.start, last: map[string]locking.Token{}}
 		other.run("mine", 1, locking.AtMostOnce)
@@ -168,6 +178,11 @@ func (d disturbed) PutEntries(ctx context.Context, job string, list []ledger.Ent
 }
 
 var errCut = errors.New("cut off")
+
+// A silent store does not answer Begin. It may be another one than the target was meant to be.
+type silent struct{ storecopy.Side }
+
+func (silent) Begin(context.Context) (time.Time, error) { return time.Time{}, errCut }
 
 // A copy that was cut off leaves a target that refuses replicas, another copy, and to be the
 // source of one.

@@ -23,12 +23,12 @@ type Side interface {
 	// Begin closes the store for replicas, and returns its clock. The error matches
 	// ErrNotEmpty if the store has something.
 	Begin(context.Context) (time.Time, error)
-	PutClaims(context.Context, Memory) error
 	// PutEntries is called once for each job. Entries of ticks up to trimmed are missing.
 	PutEntries(ctx context.Context, job string, list []ledger.Entry, trimmed time.Time) error
 	// PutActs stores acts, which are in the order of their times.
 	PutActs(ctx context.Context, list []acts.Act) error
-	// End opens the store for replicas. It fails if the store has lost a write.
+	// End stores the claims, and opens the store for replicas. It fails if the store has lost a
+	// write.
 	End(context.Context, Memory) error
 }
 

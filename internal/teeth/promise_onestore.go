@@ -74,10 +74,13 @@ var oneStore = promise{
 			{"internal/storecopy/copy.go", "case !reflect.DeepEqual(now.Claims, m.Claims):", "case !reflect.DeepEqual(m.Claims, m.Claims):"},
 		}},
 		{"store copy: the largest token is forgotten", in("./internal/storecopy", "TestClaimsGoOn"), []edit{
-			{"internal/storecopy/copy.go", "return c.to.End(ctx, now)", "return c.to.End(ctx, Memory{Tick: now.Tick, Floor: now.Floor})"},
+			{"internal/redisstore/copy.go", "Fence: m.Fence, Tick: m.Tick}", "Tick: m.Tick}"},
 		}},
 		{"store copy: ticks of forgotten jobs run again", in("./internal/storecopy", "TestClaimsGoOn"), []edit{
-			{"internal/storecopy/copy.go", "return c.to.End(ctx, now)", "return c.to.End(ctx, Memory{Fence: now.Fence, Floor: now.Floor})"},
+			{"internal/onestore/copy.go", "records.Forgotten{Fence: m.Fence, Tick: m.Tick}", "records.Forgotten{Fence: m.Fence}"},
+		}},
+		{"store copy: an application's request is lost", in("./internal/storecopy", "TestApplicationMeanwhile"), []edit{
+			{"internal/storecopy/copy.go", "case now.Queued > 0:", "case false:"},
 		}},
 		{"store copy: replicas may use half a copy", in("./internal/storecopy", "TestCutOff"), []edit{
 			{"internal/onestore/copy.go", "Copying: true})", "Copying: false})"},
