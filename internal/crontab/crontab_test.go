@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -94,14 +95,29 @@ func firstDifference(got, want []time.Time) (both [2][]time.Time) {
 	return [2][]time.Time{got[i:min(i+2, len(got))], want[i:min(i+2, len(want))]}
 }
 
-// TestDebianCrontabs imports crontabs of Debian packages; testdata/debian/README.md has
-// their versions.
+// debianCrontabs returns the files of the packages that testdata/debian/README.md lists, with
+// their versions and places. The folder must have no others.
+func debianCrontabs(t *testing.T) (listed []string) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/debian/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range regexp.MustCompile(`(?m)^\| (\S+) \| \S+ \| /etc/cron\.d/\S+ \| [^|]+ \|$`).FindAllStringSubmatch(string(text), -1) {
+		listed = append(listed, "testdata/debian/"+row[1]+".cron")
+	}
+	files, err := filepath.Glob("testdata/debian/*.cron")
+	slices.Sort(listed)
+	if err != nil || !slices.Equal(files, listed) || len(files) < 30 {
+		t.Fatalf("%v; the files are %q, and %q are listed with their packages", err, files, listed)
+	}
+	return listed
+}
+
+// TestDebianCrontabs imports crontabs of Debian packages.
 func TestDebianCrontabs(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/debian/*.cron")
-	if err != nil || len(files) < 30 {
-		t.Fatalf("only %d crontabs: %v", len(files), err)
-	}
+	files := debianCrontabs(t)
 	minutes := cronMinutes(2027, zoneOf(t, "Europe/Paris"))
 	checked := 0
 	for _, file := range files {
