@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// patience is how long the output of a block may take to look as on the page.
-const patience = time.Minute
+// patience is how long the output of a block may take to look as on the page. Some build a
+// program first, and the machine may be busy.
+const patience = 5 * time.Minute
 
 // A shell is the terminal of a user who follows a page.
 type shell struct {
