@@ -1,12 +1,13 @@
 package cmd
 
 import (
-	"encoding/json"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/quorate/quorate/internal/config"
 )
@@ -45,40 +46,28 @@ func names(row, word string) bool {
 // and those of the keys below it where the list is closed.
 func policies(t *testing.T) map[string][]string {
 	t.Helper()
-	text, err := config.Schema()
+	schema, err := config.Schema()
 	if err != nil {
 		t.Fatal(err)
 	}
-	type schema struct {
-		Properties           map[string]json.RawMessage
-		AdditionalProperties json.RawMessage
-		Enum                 []any
-	}
-	decode := func(text []byte) (s schema) {
-		if err := json.Unmarshal(text, &s); err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
 	list := map[string][]string{}
-	job := decode(decode(decode(text).Properties["jobs"]).AdditionalProperties)
-	maps.DeleteFunc(job.Properties, func(key string, _ json.RawMessage) bool {
-		return slices.Contains([]string{"func", "params", "description"}, key) // what is run, not how
-	})
-	for key, text := range job.Properties {
+	for key, policy := range schema.Properties["jobs"].AdditionalProperties.Properties {
+		if slices.Contains([]string{"func", "params", "description"}, key) {
+			continue // what is run, not how
+		}
 		list[key] = []string{}
-		var collect func(s schema)
-		collect = func(s schema) {
+		var collect func(s *jsonschema.Schema)
+		collect = func(s *jsonschema.Schema) {
 			for _, value := range s.Enum {
 				if value, ok := value.(string); ok {
 					list[key] = append(list[key], value)
 				}
 			}
 			for _, below := range s.Properties {
-				collect(decode(below))
+				collect(below)
 			}
 		}
-		collect(decode(text))
+		collect(policy)
 	}
 	if len(list) < 6 {
 		t.Fatalf("found only the policies %v in the schema", slices.Collect(maps.Keys(list)))

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -49,8 +50,9 @@ begins with
 			if err != nil {
 				return err
 			}
-			_, err = a.Out.Write(schema)
-			return err
+			out := json.NewEncoder(a.Out)
+			out.SetIndent("", "  ")
+			return out.Encode(schema)
 		},
 	}
 }

@@ -29,9 +29,9 @@ func (s Specs) MarshalJSON() ([]byte, error) {
 
 // CalendarConfig is a set of days and times without ticks.
 type CalendarConfig struct {
-	Dates    []string `json:"dates,omitempty" jsonschema:"2026-12-25, 2026-12-24..2027-01-01, and *-12-25 or *-12-24..*-01-01 for every year"`
-	ICS      string   `json:"ics,omitempty" jsonschema:"an iCalendar file, relative to this one"`
-	Timezone string   `json:"timezone,omitempty" jsonschema:"where its days begin and end; default: the time zone of each schedule"`
+	Dates    []string `json:"dates,omitempty" jsonschema:"2026-12-25, 2026-12-24..2027-01-01, and *-12-25 or *-12-24..*-01-01 for every year."`
+	ICS      string   `json:"ics,omitempty" jsonschema:"An iCalendar file, relative to this one."`
+	Timezone string   `json:"timezone,omitempty" jsonschema:"Time zone of its days; default: that of each schedule."`
 }
 
 // schedule puts the schedule of the job at p together and reports what is

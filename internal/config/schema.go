@@ -13,8 +13,9 @@ import (
 )
 
 // Schema returns the JSON schema (draft 2020-12) of config.yaml, generated
-// from Config and Default. Editors that speak YAML use it.
-func Schema() ([]byte, error) {
+// from Config and Default. Editors that speak YAML use it, and docs/reference/config.md is
+// made from it.
+func Schema() (*jsonschema.Schema, error) {
 	schema, err := jsonschema.For[Config](&jsonschema.ForOptions{TypeSchemas: typeSchemas()})
 	if err != nil {
 		return nil, fmt.Errorf("generating the schema: %w", err)
@@ -27,18 +28,19 @@ func Schema() ([]byte, error) {
 	schema.Properties["groups"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
 	schema.Properties["redis"].Properties["nodes"].AnyOf = sizes(1, 3, 5, 7)
 	schema.OneOf = []*jsonschema.Schema{{Required: []string{"redis"}}, {Required: []string{"postgres"}}}
-	return json.MarshalIndent(schema, "", "  ")
+	return schema, nil
 }
 
 // referencePattern is a text that may be anything once it is resolved.
 const referencePattern = `\$\{(env|file):[^}]+\}`
 
-// typeSchemas describes the types that are not what they look like in Go.
+// typeSchemas describes the types that are not what they look like in Go. A title names the
+// type for people.
 func typeSchemas() map[reflect.Type]*jsonschema.Schema {
 	node := &jsonschema.Schema{
 		Type: "object",
 		Properties: map[string]*jsonschema.Schema{
-			"name": {Type: "string", Description: "what membership compares; default host:port"},
+			"name": {Type: "string", Description: "Name of the node, by which replicas know it; default: host:port."},
 			"url":  nodeURL(),
 		},
 		Required:             []string{"url"},
@@ -47,21 +49,21 @@ func typeSchemas() map[reflect.Type]*jsonschema.Schema {
 	one := 1
 	return map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[time.Duration](): {
-			Type: "string", Pattern: `^\s*(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)\s*$|` + referencePattern,
+			Title: "duration", Type: "string", Pattern: `^\s*(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)\s*$|` + referencePattern,
 		},
-		reflect.TypeFor[bool]():           {AnyOf: []*jsonschema.Schema{{Type: "boolean"}, {Type: "string", Pattern: referencePattern}}},
-		reflect.TypeFor[int]():            {AnyOf: []*jsonschema.Schema{{Type: "integer"}, {Type: "string", Pattern: referencePattern}, {Type: "null"}}},
-		reflect.TypeFor[NodeEntry]():      {AnyOf: []*jsonschema.Schema{nodeURL(), node}},
-		reflect.TypeFor[time.Time]():      {Type: "string", Pattern: `^$|^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]|` + referencePattern},
-		reflect.TypeFor[Specs]():          {AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: &one}}},
-		reflect.TypeFor[map[string]any](): {Type: "object"},
+		reflect.TypeFor[bool]():           {Title: "boolean", AnyOf: []*jsonschema.Schema{{Type: "boolean"}, {Type: "string", Pattern: referencePattern}}},
+		reflect.TypeFor[int]():            {Title: "integer", AnyOf: []*jsonschema.Schema{{Type: "integer"}, {Type: "string", Pattern: referencePattern}, {Type: "null"}}},
+		reflect.TypeFor[NodeEntry]():      {Title: "URL, or URL and name", AnyOf: []*jsonschema.Schema{nodeURL(), node}},
+		reflect.TypeFor[time.Time]():      {Title: "RFC 3339 time", Type: "string", Pattern: `^$|^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]|` + referencePattern},
+		reflect.TypeFor[Specs]():          {Title: "schedule, or list of schedules", AnyOf: []*jsonschema.Schema{{Type: "string"}, {Type: "array", Items: &jsonschema.Schema{Type: "string"}, MinItems: &one}}},
+		reflect.TypeFor[map[string]any](): {Title: "mapping", Type: "object"},
 	}
 }
 
 func nodeURL() *jsonschema.Schema {
 	return &jsonschema.Schema{
 		Type: "string", Pattern: "^(redis|valkey)s?://|" + referencePattern,
-		Description: "redis://[user:password@]host[:port], or rediss:// for TLS",
+		Description: "redis://[user:password@]host[:port], or rediss:// for TLS.",
 	}
 }
 

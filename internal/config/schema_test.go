@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,12 +13,8 @@ import (
 // mistakes that a schema can see.
 func TestSchemaAgreesWithDecoding(t *testing.T) {
 	t.Parallel()
-	text, err := Schema()
+	schema, err := Schema()
 	if err != nil {
-		t.Fatal(err)
-	}
-	var schema jsonschema.Schema
-	if err := json.Unmarshal(text, &schema); err != nil {
 		t.Fatal(err)
 	}
 	resolved, err := schema.Resolve(nil)
@@ -57,11 +52,7 @@ func TestShippedConfigurationNamesEveryKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var tree any
-	if err := json.Unmarshal(schema, &tree); err != nil {
-		t.Fatal(err)
-	}
-	keys := properties(tree)
+	keys := properties(schema)
 	if len(keys) < 60 {
 		t.Fatalf("the schema has only %d keys", len(keys))
 	}
@@ -73,25 +64,23 @@ func TestShippedConfigurationNamesEveryKey(t *testing.T) {
 }
 
 // properties collects the names of all properties of a schema.
-func properties(tree any) map[string]bool {
+func properties(schema *jsonschema.Schema) map[string]bool {
 	keys := map[string]bool{}
-	var walk func(any)
-	walk = func(node any) {
-		switch node := node.(type) {
-		case []any:
-			for _, n := range node {
-				walk(n)
-			}
-		case map[string]any:
-			named, _ := node["properties"].(map[string]any)
-			for key := range named {
-				keys[key] = true
-			}
-			for _, n := range node {
-				walk(n)
-			}
+	var walk func(*jsonschema.Schema)
+	walk = func(s *jsonschema.Schema) {
+		if s == nil {
+			return
+		}
+		for key, p := range s.Properties {
+			keys[key] = true
+			walk(p)
+		}
+		walk(s.AdditionalProperties)
+		walk(s.Items)
+		for _, one := range s.AnyOf {
+			walk(one)
 		}
 	}
-	walk(tree)
+	walk(schema)
 	return keys
 }

@@ -10,13 +10,13 @@ import (
 
 // A WebhookConfig is an endpoint that is told what becomes of ticks and runs.
 type WebhookConfig struct {
-	URL     string            `json:"url" resolve:"late" jsonschema:"where to post to; better a reference if it holds a secret: ${env:NAME} or ${file:/path}"`
-	Events  []WebhookEvent    `json:"events" jsonschema:"what is told"`
-	Jobs    []string          `json:"jobs,omitempty" jsonschema:"only these jobs, and those with one of the tags; default: all"`
-	Tags    []string          `json:"tags,omitempty" jsonschema:"only jobs with one of these tags, and those named under jobs; default: all"`
-	Headers map[string]string `json:"headers,omitempty" resolve:"late" jsonschema:"sent along; better references if they hold secrets"`
-	Secret  string            `json:"secret,omitempty" resolve:"late" jsonschema:"signs each message in the header Quorate-Signature, as docs/webhooks.md says; better a reference"`
-	Timeout time.Duration     `json:"timeout,omitempty" jsonschema:"what one try may take; default 5s"`
+	URL     string            `json:"url" resolve:"late" jsonschema:"Address that gets the messages. Better a reference if it holds a secret: ${env:NAME} or ${file:/path}."`
+	Events  []WebhookEvent    `json:"events" jsonschema:"Kinds of events to send."`
+	Jobs    []string          `json:"jobs,omitempty" jsonschema:"Only events of these jobs, and of jobs with one of the tags; default: all jobs."`
+	Tags    []string          `json:"tags,omitempty" jsonschema:"Only events of jobs with one of these tags, and of those under jobs; default: all jobs."`
+	Headers map[string]string `json:"headers,omitempty" resolve:"late" jsonschema:"Headers to send. Better references if they hold secrets."`
+	Secret  string            `json:"secret,omitempty" resolve:"late" jsonschema:"Signs each message, in the header Quorate-Signature; see docs/webhooks.md. Better a reference."`
+	Timeout time.Duration     `json:"timeout,omitempty" jsonschema:"Limit of one try; default: 5s."`
 }
 
 // A WebhookEvent is a kind of thing that a webhook tells.

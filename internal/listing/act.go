@@ -11,22 +11,22 @@ import (
 // An Act is one operator request, as the audit log shows it.
 type Act struct {
 	ID          string          `json:"id"`
-	At          string          `json:"at"`
-	Kind        acts.Kind       `json:"kind"`
-	Job         *string         `json:"job"`
-	Tag         *string         `json:"tag"`
-	All         bool            `json:"all"`
-	By          *string         `json:"by"`
-	Reason      *string         `json:"reason"`
-	Run         *string         `json:"run"` // the run that was cancelled or triggered
-	Parent      *string         `json:"parent"`
+	At          string          `json:"at" jsonschema:"When it was asked for."`
+	Kind        acts.Kind       `json:"kind" jsonschema:"Kind of act."`
+	Job         *string         `json:"job" jsonschema:"Job that it applies to; null for a tag or all jobs."`
+	Tag         *string         `json:"tag" jsonschema:"Tag whose jobs it applies to."`
+	All         bool            `json:"all" jsonschema:"It applies to all jobs."`
+	By          *string         `json:"by" jsonschema:"Name or address of the author."`
+	Reason      *string         `json:"reason" jsonschema:"Reason that the author gave."`
+	Run         *string         `json:"run" jsonschema:"ID of the run that was cancelled or triggered."`
+	Parent      *string         `json:"parent" jsonschema:"ID of the run whose end triggered this one."`
 	Params      json.RawMessage `json:"params"`
-	From        *string         `json:"from"`
-	To          *string         `json:"to"`
-	Concurrency *int            `json:"concurrency"`
-	Expires     *string         `json:"expires"`
-	Result      *string         `json:"result"`
-	Closed      *string         `json:"closed"`
+	From        *string         `json:"from" jsonschema:"Start of the range of a backfill."`
+	To          *string         `json:"to" jsonschema:"End of that range, excluded."`
+	Concurrency *int            `json:"concurrency" jsonschema:"How many runs of a backfill may run at once."`
+	Expires     *string         `json:"expires" jsonschema:"The runs must start before this time."`
+	Result      *string         `json:"result" jsonschema:"What became of the act, in words; null: nothing yet."`
+	Closed      *string         `json:"closed" jsonschema:"When the result was known."`
 }
 
 // NewAct returns an act as a row.

@@ -14,28 +14,26 @@ import (
 
 // A Comparison lists the differences between two sets of jobs.
 type Comparison struct {
-	From    string      `json:"from"` // config_hash
-	To      string      `json:"to"`
+	From    string      `json:"from" jsonschema:"config_hash of the old set."`
+	To      string      `json:"to" jsonschema:"config_hash of the new set."`
 	Changes []JobChange `json:"changes"`
 }
 
 // A JobChange is a job that was added, removed or changed.
 type JobChange struct {
-	Job      string  `json:"job"`
-	Was      *string `json:"was"` // its former name, if it was renamed
-	Change   string  `json:"change" jsonschema:"added, removed or changed"`
-	FromHash *string `json:"from_hash"`
-	ToHash   *string `json:"to_hash"`
-	// Settings that differ: all of an added or removed job. If a changed job has none, a
-	// hidden secret may differ.
-	Settings []SettingChange `json:"settings"`
+	Job      string          `json:"job"`
+	Was      *string         `json:"was" jsonschema:"Its former name, if it was renamed."`
+	Change   string          `json:"change" jsonschema:"added, removed or changed."`
+	FromHash *string         `json:"from_hash" jsonschema:"Version of the job in the old set."`
+	ToHash   *string         `json:"to_hash" jsonschema:"Version of the job in the new set."`
+	Settings []SettingChange `json:"settings" jsonschema:"Settings that differ: all of an added or removed job. If a changed job has none, a hidden secret may differ."`
 }
 
 // A SettingChange is a changed setting, such as params.customer; null: not set.
 type SettingChange struct {
-	Key  string  `json:"key"`
-	From *string `json:"from"`
-	To   *string `json:"to"`
+	Key  string  `json:"key" jsonschema:"Path of the setting, such as params.customer."`
+	From *string `json:"from" jsonschema:"Value in the old set; null: not set."`
+	To   *string `json:"to" jsonschema:"Value in the new set; null: not set."`
 }
 
 // Values of JobChange.Change.

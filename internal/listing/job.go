@@ -10,27 +10,23 @@ import (
 
 // A Job is one version of a job, served now or last, with its last tick.
 type Job struct {
-	Job         string  `json:"job"`
-	Func        *string `json:"func"`
-	Schedule    *string `json:"schedule"`
-	Timezone    *string `json:"timezone"`
-	Description *string `json:"description"`
-	Next        *string `json:"next"`
-	// JitterMillis is the largest delay of a tick's start.
-	JitterMillis *int64          `json:"jitter_ms"`
-	LastTick     *string         `json:"last_tick"`
-	LastOutcome  *ledger.Outcome `json:"last_outcome"`
-	LastReplica  *string         `json:"last_replica"`
-	Published    *string         `json:"published"`
-	PublishedBy  *string         `json:"published_by"`
-	// Key is the job's first name, by which the nodes know it.
-	Key  string  `json:"key"`
-	Hash *string `json:"hash"` // of this version of the job
-	// Paused is why its ticks are skipped; null: they are not.
-	Paused *string `json:"paused"`
-	// Live: a replica serves this version now. Drift: others serve another version.
-	Live  bool `json:"live"`
-	Drift bool `json:"drift"`
+	Job          string          `json:"job" jsonschema:"Name of the job."`
+	Func         *string         `json:"func" jsonschema:"Name of its function."`
+	Schedule     *string         `json:"schedule"`
+	Timezone     *string         `json:"timezone"`
+	Description  *string         `json:"description"`
+	Next         *string         `json:"next" jsonschema:"Next tick."`
+	JitterMillis *int64          `json:"jitter_ms" jsonschema:"Largest delay of the start of a tick."`
+	LastTick     *string         `json:"last_tick" jsonschema:"Last tick that came."`
+	LastOutcome  *ledger.Outcome `json:"last_outcome" jsonschema:"Its outcome."`
+	LastReplica  *string         `json:"last_replica" jsonschema:"Replica that ran it."`
+	Published    *string         `json:"published" jsonschema:"When a replica published this version."`
+	PublishedBy  *string         `json:"published_by" jsonschema:"That replica."`
+	Key          string          `json:"key" jsonschema:"First name of the job, by which the store knows it."`
+	Hash         *string         `json:"hash" jsonschema:"Version of the job: a hash of its settings."`
+	Paused       *string         `json:"paused" jsonschema:"Why its ticks are skipped; null: they are not."`
+	Live         bool            `json:"live" jsonschema:"A replica serves this version now."`
+	Drift        bool            `json:"drift" jsonschema:"Other replicas serve another version."`
 
 	// Info is what was published.
 	Info scheduler.JobInfo `json:"-"`

@@ -13,12 +13,10 @@ import (
 
 // A ServedSet is a set of jobs that at least one replica serves.
 type ServedSet struct {
-	ConfigHash string   `json:"config_hash"`
-	Replicas   []string `json:"replicas"` // that serve it
-	// Since is when the first replica began to serve it, Jobs the number of its jobs;
-	// null from older releases.
-	Since *string `json:"since"`
-	Jobs  *int    `json:"jobs"`
+	ConfigHash string   `json:"config_hash" jsonschema:"Hash of the set of jobs."`
+	Replicas   []string `json:"replicas" jsonschema:"Replicas that serve it."`
+	Since      *string  `json:"since" jsonschema:"When the first replica began to serve it; null from older releases."`
+	Jobs       *int     `json:"jobs" jsonschema:"Number of its jobs; null from older releases."`
 }
 
 // ServedSets lists the sets that the replicas serve, newest first.

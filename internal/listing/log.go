@@ -13,18 +13,16 @@ import (
 
 // A Log is what a run has logged.
 type Log struct {
-	ID      *string        `json:"id"`
+	ID      *string        `json:"id" jsonschema:"ID of the run."`
 	Job     string         `json:"job"`
 	Tick    string         `json:"tick"`
-	Token   *locking.Token `json:"token"`
+	Token   *locking.Token `json:"token" jsonschema:"Fencing token of the run."`
 	Attempt *int           `json:"attempt"`
-	Replica *string        `json:"replica"`
+	Replica *string        `json:"replica" jsonschema:"Replica that ran it."`
 	Outcome ledger.Outcome `json:"outcome"`
-	// AsOf is when the log of a running run was stored; null: the log is complete.
-	AsOf *string `json:"as_of"`
-	// Cut is how many bytes before Text were dropped.
-	Cut  int    `json:"cut"`
-	Text string `json:"text"`
+	AsOf    *string        `json:"as_of" jsonschema:"When the log of a running run was stored; null: the log is complete."`
+	Cut     int            `json:"cut" jsonschema:"How many bytes before text were dropped."`
+	Text    string         `json:"text" jsonschema:"The end of the log."`
 }
 
 // Log returns the log of one run of the named job. Run is its ID or its tick; attempt

@@ -14,12 +14,11 @@ import (
 
 // A Next is a planned tick.
 type Next struct {
-	Job   string  `json:"job"`
-	Tick  string  `json:"tick"`
-	Start *string `json:"start"` // tick plus jitter; null if the tick is excluded
-	Note  *string `json:"note"`
-	// Paused is why the tick will be skipped unless the job is resumed; null: it is not.
-	Paused *string `json:"paused"`
+	Job    string  `json:"job"`
+	Tick   string  `json:"tick" jsonschema:"Nominal time."`
+	Start  *string `json:"start" jsonschema:"Tick plus jitter; null if the tick is excluded."`
+	Note   *string `json:"note" jsonschema:"Change of the clocks, or the calendar that excludes the tick."`
+	Paused *string `json:"paused" jsonschema:"Why the tick will be skipped, unless the job is resumed; null: it will run."`
 }
 
 // Remark returns the note and the pause in words, "" if there is neither.

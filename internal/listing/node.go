@@ -22,50 +22,50 @@ const (
 
 // A Node is one node, or the only store.
 type Node struct {
-	Node        string   `json:"node"`
-	Kind        string   `json:"kind"` // node, store
-	URL         string   `json:"url"`
-	State       string   `json:"state"` // voting, abstaining, sealed, blank, refusing, slow, down; of a store ready, abstaining, refusing, down
-	Error       *string  `json:"error"`
-	Why         *string  `json:"why"` // why it does not vote yet
-	Since       *string  `json:"since"`
-	VouchesAt   *string  `json:"vouches_at"`
-	Members     []string `json:"members"`
-	Epoch       *int64   `json:"epoch"`
-	SealedFor   []string `json:"sealed_for"`
-	Role        *string  `json:"role"`
-	Version     *string  `json:"version"`
-	RunID       *string  `json:"run_id"`
-	Embedded    bool     `json:"embedded"`
+	Node        string   `json:"node" jsonschema:"Name of the node."`
+	Kind        string   `json:"kind" jsonschema:"node, or store for PostgreSQL."`
+	URL         string   `json:"url" jsonschema:"Address without secrets."`
+	State       string   `json:"state" jsonschema:"Of a node: voting, abstaining, sealed, blank, refusing, slow or down. Of a store: ready, abstaining, refusing or down."`
+	Error       *string  `json:"error" jsonschema:"Last error."`
+	Why         *string  `json:"why" jsonschema:"Why it does not vote yet."`
+	Since       *string  `json:"since" jsonschema:"When the state began."`
+	VouchesAt   *string  `json:"vouches_at" jsonschema:"When it votes again on all ticks."`
+	Members     []string `json:"members" jsonschema:"List of nodes that it belongs to."`
+	Epoch       *int64   `json:"epoch" jsonschema:"Number of changes of that list."`
+	SealedFor   []string `json:"sealed_for" jsonschema:"New list, during a change."`
+	Role        *string  `json:"role" jsonschema:"Role in replication."`
+	Version     *string  `json:"version" jsonschema:"Version of the server."`
+	RunID       *string  `json:"run_id" jsonschema:"Changes when the server restarts."`
+	Embedded    bool     `json:"embedded" jsonschema:"It runs inside quorate dev."`
 	Persistence *string  `json:"persistence"`
-	Eviction    *string  `json:"eviction"`
-	RTTMillis   *float64 `json:"rtt_ms"`
-	OffsetMilli *float64 `json:"offset_ms"`
-	Warnings    []string `json:"warnings"`
+	Eviction    *string  `json:"eviction" jsonschema:"maxmemory-policy of Redis."`
+	RTTMillis   *float64 `json:"rtt_ms" jsonschema:"Duration of a request."`
+	OffsetMilli *float64 `json:"offset_ms" jsonschema:"Its clock minus that of the replica."`
+	Warnings    []string `json:"warnings" jsonschema:"What to fix."`
 }
 
 // A Check is the verdict on one node, or on the only store. Without a name it is about this
 // machine.
 type Check struct {
-	Node        *string   `json:"node"`
-	Kind        string    `json:"kind"` // node, store, machine
+	Node        *string   `json:"node" jsonschema:"Name of the node; null: this row is about the machine of the replica."`
+	Kind        string    `json:"kind" jsonschema:"node, store or machine."`
 	State       string    `json:"state"`
-	Verdict     string    `json:"verdict"` // ok, wait, mend
-	MayRestart  bool      `json:"may_restart"`
+	Verdict     string    `json:"verdict" jsonschema:"ok, wait or mend."`
+	MayRestart  bool      `json:"may_restart" jsonschema:"A restart of the node now costs no quorum."`
 	Findings    []Finding `json:"findings"`
-	Version     *string   `json:"version"`
+	Version     *string   `json:"version" jsonschema:"Version of the server."`
 	Persistence *string   `json:"persistence"`
-	Fsync       *string   `json:"fsync"`
-	Eviction    *string   `json:"eviction"`
-	MaxMemory   *int64    `json:"max_memory"`
-	UsedMemory  *int64    `json:"used_memory"`
-	RTTMillis   *float64  `json:"rtt_ms"`
-	OffsetMilli *float64  `json:"offset_ms"`
+	Fsync       *string   `json:"fsync" jsonschema:"appendfsync of Redis."`
+	Eviction    *string   `json:"eviction" jsonschema:"maxmemory-policy of Redis."`
+	MaxMemory   *int64    `json:"max_memory" jsonschema:"Limit in bytes."`
+	UsedMemory  *int64    `json:"used_memory" jsonschema:"Bytes in use."`
+	RTTMillis   *float64  `json:"rtt_ms" jsonschema:"Duration of a request."`
+	OffsetMilli *float64  `json:"offset_ms" jsonschema:"Its clock minus that of the replica."`
 }
 
 // A Finding is a problem that will cost votes, memory or ticks. Text says what to do.
 type Finding struct {
 	Topic string `json:"topic"`
-	Level string `json:"level"` // note, wait, mend
-	Text  string `json:"text"`
+	Level string `json:"level" jsonschema:"note, wait or mend."`
+	Text  string `json:"text" jsonschema:"What is wrong, and what to do."`
 }

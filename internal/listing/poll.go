@@ -7,36 +7,35 @@ import (
 
 // A Poll has each node's answer to the claim of a run.
 type Poll struct {
-	Rounds *int         `json:"rounds"` // of requests that the claim took
-	Nodes  []NodeAnswer `json:"nodes"`  // in the order of the configuration
-	Errors *string      `json:"said"`   // why nodes did not grant it, in words
+	Rounds *int         `json:"rounds" jsonschema:"Rounds of requests that the claim took."`
+	Nodes  []NodeAnswer `json:"nodes" jsonschema:"Answers in the order of the configuration."`
+	Errors *string      `json:"said" jsonschema:"Why nodes did not grant it, in words."`
 }
 
 // A NodeAnswer is one node's answer.
 type NodeAnswer struct {
-	Node   *string `json:"node"`   // null if the list of nodes has changed since
-	Answer string  `json:"answer"` // granted, not awaited, held, abstained, unreachable, refused
+	Node   *string `json:"node" jsonschema:"Name of the node; null if the list of nodes has changed since."`
+	Answer string  `json:"answer" jsonschema:"granted, not awaited, held, abstained, unreachable or refused."`
 }
 
 // Beats are the extensions of the lease of a run.
 type Beats struct {
-	Count  int     `json:"count"`
-	Failed int     `json:"failed"`
-	Least  Beat    `json:"least"` // the one that began with the least validity left
-	Lapse  *Beat   `json:"lapse"` // the last one that failed
-	Why    *string `json:"why"`   // why Lapse failed
-	Last   []Beat  `json:"last"`  // the last ones, oldest first
+	Count  int     `json:"count" jsonschema:"Number of extensions."`
+	Failed int     `json:"failed" jsonschema:"How many failed."`
+	Least  Beat    `json:"least" jsonschema:"The one that began with the least time left."`
+	Lapse  *Beat   `json:"lapse" jsonschema:"The last one that failed."`
+	Why    *string `json:"why" jsonschema:"Why it failed."`
+	Last   []Beat  `json:"last" jsonschema:"The last ones, oldest first."`
 }
 
 // A Beat is one attempt to extend a lease.
 type Beat struct {
-	At     string `json:"at"`
-	Left   int64  `json:"left_ms"` // validity when it began
-	Took   int64  `json:"took_ms"`
-	Failed bool   `json:"failed"`
-	// Granted counts the nodes that granted it, of Nodes; both null if unknown.
-	Granted *int `json:"granted"`
-	Nodes   *int `json:"nodes"`
+	At      string `json:"at"`
+	Left    int64  `json:"left_ms" jsonschema:"Time left of the lease when it began."`
+	Took    int64  `json:"took_ms" jsonschema:"Duration."`
+	Failed  bool   `json:"failed"`
+	Granted *int   `json:"granted" jsonschema:"How many nodes granted it; null if unknown."`
+	Nodes   *int   `json:"nodes" jsonschema:"Number of nodes; null if unknown."`
 }
 
 // newPoll returns nil if the answers are not known.

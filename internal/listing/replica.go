@@ -9,22 +9,21 @@ import (
 
 // A Replica is one replica that was seen lately.
 type Replica struct {
-	ID         string            `json:"id"`
-	State      string            `json:"state"`
+	ID         string            `json:"id" jsonschema:"Name of the replica."`
+	State      string            `json:"state" jsonschema:"ready, waiting, skewed or draining."`
 	Host       string            `json:"host"`
-	PID        int               `json:"pid"`
-	Version    string            `json:"version"`
+	PID        int               `json:"pid" jsonschema:"Process ID."`
+	Version    string            `json:"version" jsonschema:"Release of Quorate."`
 	Started    *string           `json:"started"`
-	Seen       *string           `json:"seen"`
-	Running    []string          `json:"running"`
-	ConfigHash *string           `json:"config_hash"`
+	Seen       *string           `json:"seen" jsonschema:"When it last reported to the store."`
+	Running    []string          `json:"running" jsonschema:"Jobs that it runs now."`
+	ConfigHash *string           `json:"config_hash" jsonschema:"Hash of the set of jobs that it serves."`
 	Labels     map[string]string `json:"labels"`
 
-	// Null from older releases.
-	ConfigSince *string  `json:"config_since"` // when it began to serve ConfigHash
-	Jobs        *int     `json:"jobs"`         // how many it serves
-	Won         *int64   `json:"won"`          // claims since it started
-	OffsetMilli *float64 `json:"offset_ms"`    // its clock minus the nodes'; null also if unknown
+	ConfigSince *string  `json:"config_since" jsonschema:"When it began to serve this set; null from older releases."`
+	Jobs        *int     `json:"jobs" jsonschema:"How many jobs it serves; null from older releases."`
+	Won         *int64   `json:"won" jsonschema:"Claims since it started; null from older releases."`
+	OffsetMilli *float64 `json:"offset_ms" jsonschema:"Its clock minus that of the store; null if unknown, or from older releases."`
 }
 
 // Problem describes a replica that is not ready: "is draining", or "has a clock 1h0m0s

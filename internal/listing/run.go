@@ -10,37 +10,32 @@ import (
 
 // A Run is one attempt at a tick.
 type Run struct {
-	ID       *string         `json:"id"`
-	Job      string          `json:"job"`
-	Tick     string          `json:"tick"`
-	Token    *locking.Token  `json:"token"`
-	Attempt  *int            `json:"attempt"` // from 1: the n-th run of the tick
-	Tries    *int            `json:"tries"`   // calls of the function in this attempt
-	Trigger  *ledger.Trigger `json:"trigger"`
-	Parent   *string         `json:"parent"` // the ID of the run that triggered it
-	Replica  *string         `json:"replica"`
-	Outcome  ledger.Outcome  `json:"outcome"`
-	Reason   *string         `json:"reason"` // in words
-	Code     *ledger.Code    `json:"reason_code"`
-	Started  *string         `json:"started"`
-	Finished *string         `json:"finished"`
-	Error    *string         `json:"error"`
-	Hash     *string         `json:"hash"` // version of the job
-	// StaleWrites counts the writes that a guard refused; for a tick, of all attempts.
-	StaleWrites int `json:"stale_writes"`
-	// Poll has the nodes' answers to the claim, Beats the extensions of the lease; null
-	// if unknown or none. A running run's replica knows them; the ledger has them once
-	// the run has logged something.
-	Poll  *Poll  `json:"poll"`
-	Beats *Beats `json:"beats"`
+	ID          *string         `json:"id" jsonschema:"ID of the run; null if it did not run."`
+	Job         string          `json:"job" jsonschema:"Name of the job."`
+	Tick        string          `json:"tick" jsonschema:"Nominal time."`
+	Token       *locking.Token  `json:"token" jsonschema:"Fencing token of the claim."`
+	Attempt     *int            `json:"attempt" jsonschema:"From 1: the n-th run of the tick."`
+	Tries       *int            `json:"tries" jsonschema:"Calls of the function in this attempt."`
+	Trigger     *ledger.Trigger `json:"trigger" jsonschema:"What asked for it."`
+	Parent      *string         `json:"parent" jsonschema:"ID of the run that triggered it."`
+	Replica     *string         `json:"replica" jsonschema:"Replica that ran or recorded it."`
+	Outcome     ledger.Outcome  `json:"outcome"`
+	Reason      *string         `json:"reason" jsonschema:"Why it did not run, or how it ended, in words."`
+	Code        *ledger.Code    `json:"reason_code" jsonschema:"The same as a code."`
+	Started     *string         `json:"started"`
+	Finished    *string         `json:"finished"`
+	Error       *string         `json:"error" jsonschema:"Error or stack of the function."`
+	Hash        *string         `json:"hash" jsonschema:"Version of the job."`
+	StaleWrites int             `json:"stale_writes" jsonschema:"Writes that a guard refused; for a tick, of all attempts."`
+	Poll        *Poll           `json:"poll" jsonschema:"Answers of the nodes to the claim; null if unknown. A running run has them once it has logged something."`
+	Beats       *Beats          `json:"beats" jsonschema:"Extensions of the lease; null if there are none, or unknown."`
 }
 
 // A Tick is one tick: the fields of its run, and the votes of its claim, such as "5/5".
 type Tick struct {
 	Run
-	Votes *string `json:"votes"`
-	// Recorded is false for a computed tick, which no replica recorded.
-	Recorded bool `json:"recorded"`
+	Votes    *string `json:"votes" jsonschema:"How many nodes granted the claim, of all, such as 3/5."`
+	Recorded bool    `json:"recorded" jsonschema:"false: computed from the schedule, since no replica recorded it."`
 }
 
 // NewRun returns an entry of the ledger as a run.

@@ -37,34 +37,34 @@ type (
 	triggerBody struct {
 		Reason reason          `json:"reason"`
 		Params json.RawMessage `json:"params,omitempty"`
-		Within duration        `json:"within,omitempty" jsonschema:"how long the run may wait for its start; default 1h"`
+		Within duration        `json:"within,omitempty" jsonschema:"How long the run may wait for its start; default: 1h."`
 	}
 	backfillBody struct {
 		Reason      reason   `json:"reason"`
-		From        instant  `json:"from" jsonschema:"start of the range"`
-		To          instant  `json:"to" jsonschema:"end of the range, excluded"`
-		Within      duration `json:"within,omitempty" jsonschema:"how long the last tick may wait for its start; default 24h"`
-		Concurrency int      `json:"concurrency,omitempty" jsonschema:"how many runs of a job with overlap: allow may run at once; default 1"`
-		DryRun      bool     `json:"dry_run,omitempty" jsonschema:"only list the ticks"`
+		From        instant  `json:"from" jsonschema:"Start of the range."`
+		To          instant  `json:"to" jsonschema:"End of the range, excluded."`
+		Within      duration `json:"within,omitempty" jsonschema:"How long the last tick may wait for its start; default: 24h."`
+		Concurrency int      `json:"concurrency,omitempty" jsonschema:"How many runs of a job with overlap: allow may run at once; default: 1."`
+		DryRun      bool     `json:"dry_run,omitempty" jsonschema:"Only list the ticks."`
 	}
 	cancelBody struct {
 		Reason  reason `json:"reason"`
-		Run     string `json:"run,omitempty" jsonschema:"only the run with this ID"`
-		Waiting bool   `json:"waiting,omitempty" jsonschema:"also withdraw pending triggers and backfills"`
+		Run     string `json:"run,omitempty" jsonschema:"Only the run with this ID."`
+		Waiting bool   `json:"waiting,omitempty" jsonschema:"Also withdraw pending triggers and backfills."`
 	}
 	targetBody struct {
 		Reason reason `json:"reason"`
-		Tag    string `json:"tag,omitempty" jsonschema:"all jobs with this tag"`
-		All    bool   `json:"all,omitempty" jsonschema:"all jobs of the namespace"`
+		Tag    string `json:"tag,omitempty" jsonschema:"All jobs with this tag."`
+		All    bool   `json:"all,omitempty" jsonschema:"All jobs of the namespace."`
 	}
 	resumeBody struct {
 		targetBody
-		ID string `json:"id,omitempty" jsonschema:"the pause with this ID, from /pauses"`
+		ID string `json:"id,omitempty" jsonschema:"The pause with this ID, from /pauses."`
 	}
 	releaseBody struct {
 		Reason  takeReason    `json:"reason"`
-		Confirm string        `json:"confirm" jsonschema:"the name of the lock, again"`
-		Token   locking.Token `json:"token,omitempty" jsonschema:"of the run, if several overlap"`
+		Confirm string        `json:"confirm" jsonschema:"The name of the lock, again."`
+		Token   locking.Token `json:"token,omitempty" jsonschema:"Token of the run, if several overlap."`
 	}
 )
 
@@ -98,7 +98,7 @@ func askTrigger(ctx context.Context, c *call) (any, error) {
 // pauseResult is the result of a pause or resume.
 type pauseResult struct {
 	Act   listing.Act `json:"act"`
-	Doubt *string     `json:"doubt" jsonschema:"why the act may be a mistake, or null"`
+	Doubt *string     `json:"doubt" jsonschema:"Why the act may be a mistake; null: nothing speaks against it."`
 }
 
 func askJob(kind acts.Kind) func(context.Context, *call) (any, error) {
@@ -145,8 +145,8 @@ func (c *call) setPause(ctx context.Context, act acts.Act) (any, error) {
 // A Planned is a backfill that was requested, or planned by a dry run.
 type Planned struct {
 	Job   string   `json:"job"`
-	Asked bool     `json:"asked" jsonschema:"false after a dry run"`
-	Ticks []string `json:"ticks"`
+	Asked bool     `json:"asked" jsonschema:"false after a dry run."`
+	Ticks []string `json:"ticks" jsonschema:"Ticks that will run."`
 }
 
 func askBackfill(ctx context.Context, c *call) (any, error) {
@@ -176,8 +176,8 @@ func askBackfill(ctx context.Context, c *call) (any, error) {
 
 // A cancelled is the result of a cancel.
 type cancelled struct {
-	Runs      []listing.Run `json:"runs" jsonschema:"runs that were asked to stop"`
-	Withdrawn []listing.Act `json:"withdrawn" jsonschema:"triggers and backfills that were withdrawn"`
+	Runs      []listing.Run `json:"runs" jsonschema:"Runs that were asked to stop."`
+	Withdrawn []listing.Act `json:"withdrawn" jsonschema:"Triggers and backfills that were withdrawn."`
 }
 
 func askCancel(ctx context.Context, c *call) (any, error) {

@@ -13,14 +13,11 @@ import (
 
 // A Configuration is the serving replica's configuration.
 type Configuration struct {
-	Replica string `json:"replica"`
-	// Settings are null if the service does not publish them.
-	Settings any `json:"settings"`
-	// Hashes are the served sets of jobs, by replica.
-	Hashes map[string]string `json:"hashes"`
-	Drift  bool              `json:"drift" jsonschema:"replicas serve different sets of jobs"`
-	// Sets are the same, by set.
-	Sets []listing.ServedSet `json:"sets" jsonschema:"the sets of jobs that replicas serve, newest first"`
+	Replica  string              `json:"replica" jsonschema:"Replica that serves the request."`
+	Settings any                 `json:"settings" jsonschema:"Its settings without secrets; null if the service does not publish them."`
+	Hashes   map[string]string   `json:"hashes" jsonschema:"Hash of the set of jobs of each replica."`
+	Drift    bool                `json:"drift" jsonschema:"Replicas serve different sets of jobs."`
+	Sets     []listing.ServedSet `json:"sets" jsonschema:"The sets of jobs that replicas serve, newest first."`
 }
 
 func answerConfiguration(ctx context.Context, c *call) (any, error) {
@@ -43,17 +40,17 @@ func answerConfiguration(ctx context.Context, c *call) (any, error) {
 
 // A JobSet is a set of jobs with their effective settings.
 type JobSet struct {
-	ConfigHash string    `json:"config_hash"`
+	ConfigHash string    `json:"config_hash" jsonschema:"Hash of the set."`
 	Jobs       []jobText `json:"jobs"`
-	Text       string    `json:"text" jsonschema:"the same as YAML, like the configuration"`
+	Text       string    `json:"text" jsonschema:"The same as YAML, like the configuration."`
 }
 
 // A jobText is one job of a set.
 type jobText struct {
-	Job      string `json:"job"`
-	Key      string `json:"key"`
-	Hash     string `json:"hash"`
-	Settings any    `json:"settings" jsonschema:"effective settings, without secrets"`
+	Job      string `json:"job" jsonschema:"Name of the job."`
+	Key      string `json:"key" jsonschema:"First name of the job, by which the store knows it."`
+	Hash     string `json:"hash" jsonschema:"Version of the job."`
+	Settings any    `json:"settings" jsonschema:"Effective settings, without secrets."`
 }
 
 func answerJobSet(ctx context.Context, c *call) (any, error) {

@@ -15,9 +15,8 @@ import (
 
 // A Page is a part of a listing.
 type Page[R any] struct {
-	Items []R `json:"items"`
-	// Next is the cursor of the next page; null: this is the last.
-	Next *string `json:"next" jsonschema:"cursor of the next page; null if there is none"`
+	Items []R     `json:"items"`
+	Next  *string `json:"next" jsonschema:"Cursor of the next page; null if there is none."`
 }
 
 // pageOf returns rows as a page.
@@ -115,11 +114,11 @@ func answerAudit(ctx context.Context, c *call) (any, error) {
 
 // An identityRow is the user of a request.
 type identityRow struct {
-	Name    *string        `json:"name"`
+	Name    *string        `json:"name" jsonschema:"Name of the user; null: none."`
 	Role    *identity.Role `json:"role"`
-	Address string         `json:"address"`
-	Replica string         `json:"replica" jsonschema:"that serves the request"`
-	Version string         `json:"version"`
+	Address string         `json:"address" jsonschema:"Address that the request came from."`
+	Replica string         `json:"replica" jsonschema:"Replica that serves the request."`
+	Version string         `json:"version" jsonschema:"Its release of Quorate."`
 }
 
 func answerWhoami(_ context.Context, c *call) (any, error) {
@@ -131,10 +130,10 @@ func answerWhoami(_ context.Context, c *call) (any, error) {
 
 // A JobDetail is one job.
 type JobDetail struct {
-	Job      string         `json:"job" jsonschema:"its current name"`
-	Versions []listing.Job  `json:"versions" jsonschema:"served versions, or the one served last"`
-	Next     []listing.Next `json:"next"`
-	Open     []listing.Act  `json:"open" jsonschema:"pending requests and pauses"`
+	Job      string         `json:"job" jsonschema:"Its current name."`
+	Versions []listing.Job  `json:"versions" jsonschema:"Served versions, or the one served last."`
+	Next     []listing.Next `json:"next" jsonschema:"Next ticks."`
+	Open     []listing.Act  `json:"open" jsonschema:"Pending requests and pauses."`
 }
 
 // nextOfJob is how many next ticks a job shows.

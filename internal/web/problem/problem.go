@@ -20,11 +20,10 @@ import (
 // A Problem is an error answer as in RFC 9457.
 type Problem struct {
 	Type   string `json:"type"`
-	Title  string `json:"title"`
+	Title  string `json:"title" jsonschema:"Name of the status."`
 	Status int    `json:"status"`
-	Detail string `json:"detail"`
-	// Code is for programs and never changes.
-	Code string `json:"code"`
+	Detail string `json:"detail" jsonschema:"What is wrong, and what to do."`
+	Code   string `json:"code" jsonschema:"For programs; it never changes."`
 
 	Wait time.Duration `json:"-"` // after which it makes sense to try again
 }
