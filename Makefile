@@ -11,7 +11,7 @@ GORELEASER := .tools/goreleaser-$(GORELEASER_VERSION)
 # words, not the length of sentences.
 PROSE := README.md CHANGELOG.md SECURITY.md .github/CONTRIBUTING.md locking/redlock/PROTOCOL.md locking/redlock/model/README.md \
 	internal/onestore/model/README.md \
-	$(filter-out docs/faults.md docs/performance.md,$(wildcard docs/*.md docs/guarantees/*.md docs/coming-from/*.md)) \
+	$(filter-out docs/faults.md docs/performance.md,$(wildcard docs/*.md docs/guarantees/*.md docs/coming-from/*.md docs/reference/*.md)) \
 	scheduler/doc.go jobs/doc.go jobs/execjob/doc.go jobs/httpjob/doc.go
 MODULES := $(shell find . -name go.mod -not -path './.tools/*' -not -path '*/node_modules/*' -exec dirname {} \;)
 CLIENT := internal/interop/client/node_modules/.package-lock.json
@@ -220,6 +220,10 @@ image-check: image ## run the image, unpacked, as its user on a read-only root; 
 .PHONY: exported
 exported: ## write the list of what other modules can use, which a test compares
 	go test ./internal/exported -count=1 -run TestExported -args -write
+
+.PHONY: reference
+reference: ## write docs/reference: commands, keys of the configuration, routes of the API
+	go test ./cmd -count=1 -run TestReference -update
 
 .PHONY: size
 size: ## files, lines and exported names of each package; the largest functions and types

@@ -43,9 +43,26 @@ func TestDocs(t *testing.T) {
 			checkModel(t, page, model)
 		}
 	}
+	checkIndex(t, append(pages, more...))
 	checkQuotes(t, read(t, "../docs/operating.md")+read(t, "../docs/nodes.md"), code)
 	checkReasons(t, read(t, "../docs/operating.md"))
 	checkTroubles(t, read(t, "../docs/troubleshooting.md"), code)
+}
+
+// checkIndex wants every page in a list of docs/README.md, which is also the navigation of
+// the site. Pages on results are records, not for readers.
+func checkIndex(t *testing.T, pages []string) {
+	t.Helper()
+	index := read(t, "../docs/README.md")
+	for _, page := range pages {
+		name, err := filepath.Rel("../docs", page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name != "README.md" && !strings.HasPrefix(name, "results/") && !regexp.MustCompile(`(?m)^\* \[.*\]\(`+regexp.QuoteMeta(name)+`\)`).MatchString(index) {
+			t.Errorf("docs/README.md does not list %s", name)
+		}
+	}
 }
 
 // checkLinks wants every link of a page to lead to a file of the repository, and to
@@ -71,7 +88,7 @@ func checkLinks(t *testing.T, page string) {
 // anchors are those of a page's headings.
 func anchors(text string) (all []string) {
 	for _, m := range regexp.MustCompile("(?m)^#+ (.*)$").FindAllStringSubmatch(text, -1) {
-		all = append(all, strings.ReplaceAll(regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+		all = append(all, strings.ReplaceAll(regexp.MustCompile(`[^a-z0-9_ -]`).ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
 	}
 	return all
 }

@@ -40,7 +40,7 @@ func storeMigrateCommand(a *cli) *cobra.Command {
 		Use:   "migrate",
 		Short: "Make the tables of PostgreSQL, or bring them to this release",
 		Long: `Make the schema that namespace names, with its tables and functions, or bring it to
-this release. You can repeat it. Replicas of the previous release go on meanwhile, and
+this release. You can repeat it. Replicas of the previous release continue, and
 can be restarted unless the changelog says otherwise. Redis nodes have no tables.
 
 --print changes nothing. It prints the SQL of the steps that the store lacks, for those

@@ -20,8 +20,8 @@ func storeCopyCommand(a *cli) *cobra.Command {
 		Use:   "copy --from FILE --to FILE",
 		Short: "Copy everything to another store, while no replica runs",
 		Long: `Copy the ledger with its logs, the pauses, open requests, the audit log and the jobs
-from the store of one configuration to that of another: between Redis nodes and
-PostgreSQL in any direction. No tick runs a second time, and tokens go on growing.
+to the store of another configuration. It works between Redis nodes and PostgreSQL in
+any direction. No tick runs a second time, and tokens continue to grow.
 
 Stop all replicas first. The target must be empty. Make its tables with quorate store
 migrate; of its Redis nodes all must answer. The source keeps everything. Until the

@@ -24,22 +24,22 @@ func topCommand(a *cli) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "top",
 		Short: "Watch the cluster: how the store is, who runs what, what comes next, what went wrong",
-		Long: `Watch the cluster in the terminal: in words how the store is, how many of
-its nodes may still be lost, and how the latest ticks went; then the ticks that did not go well, the runs that go
-on, the next ticks, the replicas, and the store or its nodes. While it does not
-answer, it shows what was known last, how old that is, and what to do.
+		Long: `Watch the cluster in the terminal. The first lines say how the store is, how many of
+its nodes may still be lost, and how the latest ticks went. Below are the ticks that
+failed or did not run, the active runs, the next ticks, the replicas, and the store or
+its nodes. While the store does not answer, the view shows the last known state, its
+age, and what to do.
 
-The terminal is left as it was with q, Ctrl-C or SIGTERM; ? shows the other keys.
-Times are UTC. NO_COLOR is heeded.
+Press q or Ctrl-C to leave, and ? for the other keys. Times are UTC. Set NO_COLOR to
+turn colours off.
 
-With --once, and where standard output is not a terminal or TERM is dumb, one frame is
-printed, without escape codes and as long as need be, 80 columns wide unless the
-terminal or $COLUMNS says otherwise; then the exit code is 4 when the store
-does not answer.
+With --once it prints one frame and ends. It does so too if standard output is not a
+terminal, or TERM is dumb. Such a frame has no escape codes, and is 80 columns wide
+unless the terminal or $COLUMNS says otherwise. Exit code 4 if the store does not answer.
 
-A look at the cluster reads the latest ticks of each job once, whatever the history;
-where that takes long, looks are further apart than --every, so that they never take
-more than a tenth of the time.`,
+Each read of the cluster covers the latest ticks of each job, however long the history
+is. If reads take long, the view reads less often than --every, and at most a tenth of
+the time.`,
 		Example: `  quorate top
   quorate top --every 5s --since 12h
   quorate top --server https://cron.example.com

@@ -22,7 +22,7 @@ type Config struct {
 	Lock      LockConfig                `json:"lock,omitzero" jsonschema:"How long the lease of a run lasts, and when it is extended."`
 	HTTP      HTTPConfig                `json:"http,omitzero" jsonschema:"The API, the dashboard, the probes and the metrics of this replica."`
 	Metrics   MetricsConfig             `json:"metrics,omitzero" jsonschema:"Limits of the metrics for Prometheus."`
-	Log       LogConfig                 `json:"log,omitzero" jsonschema:"What this replica logs."`
+	Log       LogConfig                 `json:"log,omitzero" jsonschema:"The log of this replica."`
 	Scheduler SchedulerConfig           `json:"scheduler,omitzero" jsonschema:"Settings for all jobs of this replica."`
 	Defaults  JobPolicy                 `json:"defaults,omitzero" jsonschema:"Settings for jobs without a value of their own."`
 	Calendars map[string]CalendarConfig `json:"calendars,omitempty" jsonschema:"Days and times without ticks. Jobs name them under exclude."`
@@ -85,7 +85,7 @@ type HTTPConfig struct {
 	Listen           string                `json:"listen,omitempty" jsonschema:"host:port of the API and the dashboard, such as 127.0.0.1:8080. Without probes_listen it also serves the probes and metrics. Empty: off. Port 0: any free port, which the log names."`
 	BasePath         string                `json:"base_path,omitempty" jsonschema:"Prefix of all paths, such as /admin/cron, for a proxy that passes it on."`
 	TLS              ServerTLSConfig       `json:"tls,omitzero" jsonschema:"Certificate of listen; without one it speaks plain HTTP."`
-	Anonymous        AnonymousReaders      `json:"anonymous,omitempty" jsonschema:"Who may read without a user. loopback: requests from this machine that name no proxy; all: all requests but those of trusted proxies. Acts always need a user."`
+	Anonymous        AnonymousReaders      `json:"anonymous,omitempty" jsonschema:"Requests that may read without a user. loopback: those from this machine that name no proxy. all: those that come from no trusted proxy. Acts always need a user."`
 	AnonymousMetrics AnonymousReaders      `json:"anonymous_metrics,omitempty" jsonschema:"The same for /metrics on listen. On probes_listen /metrics is open to everyone."`
 	Users            map[string]UserConfig `json:"users,omitempty" jsonschema:"The users by name."`
 	UsersFile        string                `json:"users_file,omitempty" jsonschema:"YAML file with more users, in the form of users. The replica reads it again when it changes."`
@@ -102,9 +102,9 @@ type ServerTLSConfig struct {
 
 // UserConfig is what one user may do, and how they log in.
 type UserConfig struct {
-	Role     UserRole `json:"role,omitempty" jsonschema:"viewer reads. operator also triggers, pauses, resumes, backfills and cancels. admin also takes locks away."`
-	Password string   `json:"password,omitempty" resolve:"late" jsonschema:"What quorate users password prints, or a reference to that."`
-	Token    string   `json:"token,omitempty" resolve:"late" jsonschema:"What quorate users token prints, or a reference to that."`
+	Role     UserRole `json:"role,omitempty" jsonschema:"viewer: reads. operator: also triggers, pauses, resumes, backfills and cancels. admin: also takes locks away."`
+	Password string   `json:"password,omitempty" resolve:"late" jsonschema:"Output of quorate users password, or a reference to that."`
+	Token    string   `json:"token,omitempty" resolve:"late" jsonschema:"Output of quorate users token, or a reference to that."`
 }
 
 // ProxyConfig says whose word counts.
@@ -140,15 +140,15 @@ type SchedulerConfig struct {
 // JobPolicy holds the settings that jobs have in common.
 type JobPolicy struct {
 	Timezone  string            `json:"timezone,omitempty" jsonschema:"Time zone of the schedule; default: scheduler.timezone."`
-	DST       DSTConfig         `json:"dst,omitzero" jsonschema:"What happens when the clocks change."`
+	DST       DSTConfig         `json:"dst,omitzero" jsonschema:"Ticks at changes of the clocks."`
 	Exclude   []string          `json:"exclude,omitempty" jsonschema:"Names of calendars whose days and times have no tick."`
 	StartsAt  time.Time         `json:"starts_at,omitzero" jsonschema:"No tick comes before this time."`
 	EndsAt    time.Time         `json:"ends_at,omitzero" jsonschema:"No tick comes at this time or after it."`
 	Jitter    time.Duration     `json:"jitter,omitempty" jsonschema:"Each tick starts up to this much later. All replicas compute the same delay. Shorter than the time between two ticks."`
 	Timeout   time.Duration     `json:"timeout,omitempty" jsonschema:"Limit of one run."`
-	Overlap   scheduler.Overlap `json:"overlap,omitempty" jsonschema:"What a tick does during an earlier run. skip: it waits within its window, then it is skipped. queue: it waits for the end of the run, or until the next tick comes. cancel_previous: it ends the run. allow: it runs at the same time, and a guard refuses the older run once the newer one has written."`
+	Overlap   scheduler.Overlap `json:"overlap,omitempty" jsonschema:"For a tick that comes during an earlier run. skip: it waits within its window, then it is skipped. queue: it waits for the end of the run, or until the next tick comes. cancel_previous: it ends the run. allow: it runs at the same time, and a guard refuses the older run once the newer one has written."`
 	CatchUp   CatchUpConfig     `json:"catch_up,omitzero" jsonschema:"Which ticks run later if no replica, or no quorum, could run them in time."`
-	OnCrash   scheduler.OnCrash `json:"on_crash,omitempty" jsonschema:"What becomes of a tick whose replica died. skip: it runs at most once. rerun: it runs again elsewhere, with a larger token."`
+	OnCrash   scheduler.OnCrash `json:"on_crash,omitempty" jsonschema:"For a tick whose replica died. skip: it runs at most once. rerun: it runs again elsewhere, with a larger token."`
 	Retry     RetryConfig       `json:"retry,omitzero" jsonschema:"Further calls of a function that failed, in the same run."`
 	Labels    map[string]string `json:"labels,omitempty" jsonschema:"Only replicas with all of these replica.labels run the job."`
 	Group     string            `json:"group,omitempty" jsonschema:"A name under groups, whose max_running holds in the whole cluster."`
@@ -167,7 +167,7 @@ type DSTConfig struct {
 
 // CatchUpConfig says which ticks that nobody could run are run later.
 type CatchUpConfig struct {
-	Mode   scheduler.CatchUpMode `json:"mode,omitempty" jsonschema:"none, the last of these ticks, or all of them, oldest first."`
+	Mode   scheduler.CatchUpMode `json:"mode,omitempty" jsonschema:"last: only the last of these ticks. all: all of them, oldest first."`
 	Window time.Duration         `json:"window,omitempty" jsonschema:"How long after its time a tick may still be caught up."`
 	Max    int                   `json:"max,omitempty" jsonschema:"How many ticks are caught up after one outage: the newest."`
 }

@@ -15,7 +15,7 @@ type WebhookConfig struct {
 	Jobs    []string          `json:"jobs,omitempty" jsonschema:"Only events of these jobs, and of jobs with one of the tags; default: all jobs."`
 	Tags    []string          `json:"tags,omitempty" jsonschema:"Only events of jobs with one of these tags, and of those under jobs; default: all jobs."`
 	Headers map[string]string `json:"headers,omitempty" resolve:"late" jsonschema:"Headers to send. Better references if they hold secrets."`
-	Secret  string            `json:"secret,omitempty" resolve:"late" jsonschema:"Signs each message, in the header Quorate-Signature; see docs/webhooks.md. Better a reference."`
+	Secret  string            `json:"secret,omitempty" resolve:"late" jsonschema:"Key that signs each message, in the header Quorate-Signature. Better a reference."`
 	Timeout time.Duration     `json:"timeout,omitempty" jsonschema:"Limit of one try; default: 5s."`
 }
 

@@ -25,7 +25,7 @@ type Act struct {
 	To          *string         `json:"to" jsonschema:"End of that range, excluded."`
 	Concurrency *int            `json:"concurrency" jsonschema:"How many runs of a backfill may run at once."`
 	Expires     *string         `json:"expires" jsonschema:"The runs must start before this time."`
-	Result      *string         `json:"result" jsonschema:"What became of the act, in words; null: nothing yet."`
+	Result      *string         `json:"result" jsonschema:"Result in words; null: none yet."`
 	Closed      *string         `json:"closed" jsonschema:"When the result was known."`
 }
 

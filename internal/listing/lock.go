@@ -16,6 +16,6 @@ type Lock struct {
 	Since      *string        `json:"since" jsonschema:"When the claim was granted."`
 	LeftMillis *int64         `json:"left_ms" jsonschema:"Time until the lease ends; null: it has no end."`
 	Nodes      string         `json:"nodes" jsonschema:"How many nodes hold it, of all, such as 3/5."`
-	Done       bool           `json:"done" jsonschema:"The claim was finished."`
-	Void       bool           `json:"void" jsonschema:"The claim was given back."`
+	Done       bool           `json:"done" jsonschema:"The claim was finished, though a node still holds the lock."`
+	Void       bool           `json:"void" jsonschema:"The claim was given back, though a node still holds the lock."`
 }

@@ -25,10 +25,10 @@ type Node struct {
 	Node        string   `json:"node" jsonschema:"Name of the node."`
 	Kind        string   `json:"kind" jsonschema:"node, or store for PostgreSQL."`
 	URL         string   `json:"url" jsonschema:"Address without secrets."`
-	State       string   `json:"state" jsonschema:"Of a node: voting, abstaining, sealed, blank, refusing, slow or down. Of a store: ready, abstaining, refusing or down."`
+	State       string   `json:"state" jsonschema:"Of a store also ready: voting, abstaining, sealed, blank, refusing, slow or down."`
 	Error       *string  `json:"error" jsonschema:"Last error."`
 	Why         *string  `json:"why" jsonschema:"Why it does not vote yet."`
-	Since       *string  `json:"since" jsonschema:"When the state began."`
+	Since       *string  `json:"since" jsonschema:"It remembers claims since this time."`
 	VouchesAt   *string  `json:"vouches_at" jsonschema:"When it votes again on all ticks."`
 	Members     []string `json:"members" jsonschema:"List of nodes that it belongs to."`
 	Epoch       *int64   `json:"epoch" jsonschema:"Number of changes of that list."`
@@ -41,7 +41,7 @@ type Node struct {
 	Eviction    *string  `json:"eviction" jsonschema:"maxmemory-policy of Redis."`
 	RTTMillis   *float64 `json:"rtt_ms" jsonschema:"Duration of a request."`
 	OffsetMilli *float64 `json:"offset_ms" jsonschema:"Its clock minus that of the replica."`
-	Warnings    []string `json:"warnings" jsonschema:"What to fix."`
+	Warnings    []string `json:"warnings" jsonschema:"Problems to fix."`
 }
 
 // A Check is the verdict on one node, or on the only store. Without a name it is about this
@@ -51,7 +51,7 @@ type Check struct {
 	Kind        string    `json:"kind" jsonschema:"node, store or machine."`
 	State       string    `json:"state"`
 	Verdict     string    `json:"verdict" jsonschema:"ok, wait or mend."`
-	MayRestart  bool      `json:"may_restart" jsonschema:"A restart of the node now costs no quorum."`
+	MayRestart  bool      `json:"may_restart" jsonschema:"A quorum of the other nodes votes, so this one may restart."`
 	Findings    []Finding `json:"findings"`
 	Version     *string   `json:"version" jsonschema:"Version of the server."`
 	Persistence *string   `json:"persistence"`
@@ -67,5 +67,5 @@ type Check struct {
 type Finding struct {
 	Topic string `json:"topic"`
 	Level string `json:"level" jsonschema:"note, wait or mend."`
-	Text  string `json:"text" jsonschema:"What is wrong, and what to do."`
+	Text  string `json:"text" jsonschema:"The problem, and what to do."`
 }

@@ -16,7 +16,7 @@ type Run struct {
 	Token       *locking.Token  `json:"token" jsonschema:"Fencing token of the claim."`
 	Attempt     *int            `json:"attempt" jsonschema:"From 1: the n-th run of the tick."`
 	Tries       *int            `json:"tries" jsonschema:"Calls of the function in this attempt."`
-	Trigger     *ledger.Trigger `json:"trigger" jsonschema:"What asked for it."`
+	Trigger     *ledger.Trigger `json:"trigger" jsonschema:"Cause of the run."`
 	Parent      *string         `json:"parent" jsonschema:"ID of the run that triggered it."`
 	Replica     *string         `json:"replica" jsonschema:"Replica that ran or recorded it."`
 	Outcome     ledger.Outcome  `json:"outcome"`

@@ -44,7 +44,7 @@ func document(list []route, cfg Config) ([]byte, error) {
 	following := parts.eventsOperation("get_runs_run_events", "The log of a run, as server-sent events: log with text and cut, beat for each extension of its lease, and last finished with its row. An event's ID is the position in the log.")
 	following["parameters"] = []object{
 		{"name": "run", "in": "path", "required": true, "schema": object{"type": "string"}},
-		{"name": "after", "in": "query", "description": "position in the log, in bytes", "schema": object{"type": "integer", "minimum": 0}},
+		{"name": "after", "in": "query", "description": "Position in the log, in bytes.", "schema": object{"type": "integer", "minimum": 0}},
 	}
 	paths[Prefix+"/runs/{run}/events"] = object{"get": following}
 	return json.MarshalIndent(object{
@@ -147,7 +147,7 @@ func parameters(rt *route) []object {
 	if rt.named() {
 		list = append(list, object{
 			"name": "Idempotency-Key", "in": "header", "schema": short(maxKey),
-			"description": "names the act: repeating a request with the same key has no further effect; another act with the key is 422",
+			"description": "Names the act: repeating a request with the same key has no further effect; another act with the key is 422.",
 		})
 	}
 	return list

@@ -29,30 +29,30 @@ type route struct {
 
 // Parameters of several routes.
 func limitParam() param {
-	return integer("limit", "number of rows at most", 1, 1000, 100)
+	return integer("limit", "Number of rows at most.", 1, 1000, 100)
 }
 
 func selecting() []param {
 	return []param{
 		limitParam(),
-		{name: "cursor", about: "next of the page before", schema: short(1000)},
-		{name: "since", about: "only ticks from this time on", schema: timeSchema()},
-		{name: "until", about: "only ticks before this time", schema: timeSchema()},
-		{name: "outcome", about: "only these outcomes", list: true, schema: listOf(enum(ledger.Outcomes()...))},
-		{name: "trigger", about: "only these triggers", list: true, schema: listOf(enum(ledger.Triggers()...))},
-		{name: "reason", about: "only these reason codes", list: true, schema: listOf(enum(ledger.Codes()...))},
+		{name: "cursor", about: "The next of the page before.", schema: short(1000)},
+		{name: "since", about: "Only ticks from this time on.", schema: timeSchema()},
+		{name: "until", about: "Only ticks before this time.", schema: timeSchema()},
+		{name: "outcome", about: "Only these outcomes.", list: true, schema: listOf(enum(ledger.Outcomes()...))},
+		{name: "trigger", about: "Only these triggers.", list: true, schema: listOf(enum(ledger.Triggers()...))},
+		{name: "reason", about: "Only these reason codes.", list: true, schema: listOf(enum(ledger.Codes()...))},
 	}
 }
 
 func auditing() []param {
 	return []param{
 		limitParam(),
-		{name: "cursor", about: "next of the page before", schema: short(200)},
-		{name: "since", about: "only acts from this time on", schema: timeSchema()},
-		{name: "by", about: "only acts whose author's name or address contains this text", schema: short(200)},
-		{name: "job", about: "only acts on the job with this key, or on the tag", schema: short(200)},
-		{name: "act", about: "only these acts", list: true, schema: listOf(enum(acts.Kinds()...))},
-		{name: "refused", about: "yes: only refused acts; no: only the others", schema: enum("yes", "no")},
+		{name: "cursor", about: "The next of the page before.", schema: short(200)},
+		{name: "since", about: "Only acts from this time on.", schema: timeSchema()},
+		{name: "by", about: "Only acts whose author's name or address contains this text.", schema: short(200)},
+		{name: "job", about: "Only acts on the job with this key, or on the tag.", schema: short(200)},
+		{name: "act", about: "Only these acts.", list: true, schema: listOf(enum(acts.Kinds()...))},
+		{name: "refused", about: "yes: only refused acts; no: only the others.", schema: enum("yes", "no")},
 	}
 }
 
@@ -61,8 +61,8 @@ func routes() []route {
 	list := []route{
 		{path: "/jobs", about: "Jobs that the replicas serve, a row for each version, with its last tick.", query: []param{
 			limitParam(),
-			{name: "cursor", about: "next of the page before", schema: short(200)},
-			{name: "q", about: "only jobs whose name, tags or description contain this text", schema: short(200)},
+			{name: "cursor", about: "The next of the page before.", schema: short(200)},
+			{name: "q", about: "Only jobs whose name, tags or description contain this text.", schema: short(200)},
 		}, reply: Page[listing.Job]{}, answer: answerJobs},
 		{path: "/jobs/{job}", about: "One job: its versions, next ticks, pauses and pending requests.", reply: JobDetail{}, answer: answerJob},
 		{path: "/jobs/{job}/ticks", about: "Ticks of a job with their outcomes, newest first, including computed ones that no replica recorded.", query: selecting(), reply: Page[listing.Tick]{}, answer: entriesOf(true, listing.NewTick)},
@@ -71,12 +71,12 @@ func routes() []route {
 		{path: "/runs", about: "The latest runs of all jobs, one row for each attempt. With filters, a page may have few rows and still a next page.", query: selecting(), reply: Page[listing.Run]{}, answer: entriesOf(false, listing.NewRun)},
 		{path: "/runs/{run}", about: "One run: its attempts, newest first, with the nodes' answers and the extensions of the lease.", reply: Page[listing.Tick]{}, answer: answerRun},
 		{path: "/runs/{run}/log", about: "The log of a run; of a running one up to as_of.", query: []param{
-			integer("attempt", "number of the attempt; 0: the last", 0, 1_000_000, 0),
+			integer("attempt", "Number of the attempt; 0: the last.", 0, 1_000_000, 0),
 		}, reply: listing.Log{}, answer: answerLog},
 		{path: "/next", about: "Next ticks of the served jobs, soonest first.", query: []param{
 			limitParam(),
-			{name: "job", about: "only of this job", schema: short(200)},
-			{name: "from", about: "only ticks that start after this time; default: now", schema: timeSchema()},
+			{name: "job", about: "Only of this job.", schema: short(200)},
+			{name: "from", about: "Only ticks that start after this time; default: now.", schema: timeSchema()},
 		}, reply: Page[listing.Next]{}, answer: answerNext},
 		{path: "/replicas", about: "Replicas that were seen lately.", reply: Page[listing.Replica]{}, answer: answerReplicas},
 		{path: "/nodes", about: "Nodes: which vote, and why and until when the others do not.", reply: Page[listing.Node]{}, answer: answerNodes},
@@ -87,8 +87,8 @@ func routes() []route {
 		{path: "/configuration", about: "The configuration of the serving replica, without secrets, and the hashes of the others.", reply: Configuration{}, answer: answerConfiguration},
 		{path: "/configuration/sets/{hash}", about: "A set of jobs that replicas serve, or served within a day.", reply: JobSet{}, answer: answerJobSet},
 		{path: "/configuration/diff", about: "The differences between two sets of jobs, by job and setting.", query: []param{
-			{name: "from", about: "config_hash of the old set", schema: short(100)},
-			{name: "to", about: "config_hash of the new set", schema: short(100)},
+			{name: "from", about: "The config_hash of the old set.", schema: short(100)},
+			{name: "to", about: "The config_hash of the new set.", schema: short(100)},
 		}, reply: listing.Comparison{}, answer: answerComparison},
 		{path: "/whoami", about: "The user of the request, and the role.", reply: identityRow{}, answer: answerWhoami},
 	}

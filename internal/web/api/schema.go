@@ -51,11 +51,11 @@ func schemas() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[ledger.Code]():     enum(ledger.Codes()...),
 		reflect.TypeFor[acts.Kind]():       enum(acts.Kinds()...),
 		reflect.TypeFor[identity.Role]():   enum(identity.Roles()...),
-		reflect.TypeFor[json.RawMessage](): {Types: []string{"object", "null"}, Description: "a JSON object; overrides the configured params, key by key"},
-		reflect.TypeFor[reason]():          {Type: "string", MinLength: &one, MaxLength: &most, Description: "reason, for the audit log"},
+		reflect.TypeFor[json.RawMessage](): {Types: []string{"object", "null"}, Description: "Overrides the configured params, key by key."},
+		reflect.TypeFor[reason]():          {Type: "string", MinLength: &one, MaxLength: &most, Description: "Reason, for the audit log."},
 		reflect.TypeFor[duration]():        {Type: "string", Pattern: `^([0-9]{1,6}(ms|s|m|h)){1,4}$`, Examples: []any{"90s", "1h30m"}},
 		reflect.TypeFor[instant]():         {Type: "string", Format: "date-time", Examples: []any{"2027-01-01T00:00:00Z"}},
-		reflect.TypeFor[takeReason]():      {Type: "string", MinLength: &two, MaxLength: &fewer, Description: "reason, for the audit log and the run that loses the lock"},
+		reflect.TypeFor[takeReason]():      {Type: "string", MinLength: &two, MaxLength: &fewer, Description: "Reason, for the audit log and the run that loses the lock."},
 	}
 }
 

@@ -22,7 +22,7 @@ type Problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title" jsonschema:"Name of the status."`
 	Status int    `json:"status"`
-	Detail string `json:"detail" jsonschema:"What is wrong, and what to do."`
+	Detail string `json:"detail" jsonschema:"The problem, and what to do."`
 	Code   string `json:"code" jsonschema:"For programs; it never changes."`
 
 	Wait time.Duration `json:"-"` // after which it makes sense to try again
