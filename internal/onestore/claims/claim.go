@@ -155,9 +155,6 @@ func (t *try) decide(v view) (store.Txn, records.Claim, *refusal) {
 // have expired or ended, so their late extensions lose.
 func (t *try) claim(v view, after records.Claims, c records.Claim) store.Txn {
 	var txn store.Txn
-	if before := v.claims.Streams[t.Stream]; before.Overlaps && records.LeaseKey(t.req.Name, before) != t.lease {
-		after.Earlier = append(after.Earlier, before)
-	}
 	var dropped []store.Key
 	after.Earlier, dropped = v.prune(after.Earlier, t.l.maxPruned())
 	for _, k := range dropped {

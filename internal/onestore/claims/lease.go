@@ -170,13 +170,12 @@ func (l *lease) extendRead(ctx context.Context) (bool, error) {
 	}
 	next := t.leaseOf(v, l.of)
 	txn := store.Txn{Put: []store.Write{records.Put(t.lease, next)}}
-	missing := v.claims.Of(t.Owner).Owner == ""
-	if missing {
-		txn.Put = append(txn.Put, l.rejoin(v, s)...)
-	}
-	if !missing && v.leases[t.lease].Owner == t.Owner {
+	switch {
+	case v.claims.Of(t.Owner).Owner == "":
+		txn = t.claim(v, v.after(s), l.of)
+	case v.leases[t.lease].Owner == t.Owner:
 		v.compare(&txn, t.lease)
-	} else {
+	default:
 		v.compare(&txn, records.ClaimsKey(t.req.Name))
 		v.compareLeases(&txn)
 	}
@@ -198,15 +197,6 @@ func (l *lease) join(v view, n rules.Node, s rules.State) (rules.State, bool, ru
 	}
 	s, a := rules.Commit(s, n, l.t.Try, rules.Bid{Token: l.of.Token, Attempt: l.of.Attempt, Note: l.t.req.Holder, Join: true})
 	return s, a.Code == rules.OK, a
-}
-
-// rejoin writes what CLAIM has written besides the lease.
-func (l *lease) rejoin(v view, s rules.State) []store.Write {
-	list := []store.Write{records.Put(records.ClaimsKey(l.t.req.Name), v.after(s))}
-	if !l.t.Plain {
-		list = append(list, l.t.entry(l.of, records.Started, l.t.req.Note))
-	}
-	return list
 }
 
 // lost is ErrLeaseLost, with an operator's reason if there is one.

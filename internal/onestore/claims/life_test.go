@@ -140,6 +140,38 @@ func TestHoldersRejoin(t *testing.T) {
 	})
 }
 
+// Two holders of ticks that overlap are back, the one of the earlier tick first. Both go on, and
+// keep out a claim that overlaps nothing.
+func TestOverlappingHoldersRejoin(t *testing.T) {
+	t.Parallel()
+	for name, back := range map[string]func(w *world, l locking.Lease){
+		"extend":  func(w *world, l locking.Lease) { w.extends(l) },
+		"release": func(w *world, l locking.Lease) { w.release(l) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(w *world) {
+				standby := w.m.Backup()
+				one, two := w.acquire(beside(w.tick(1))), w.acquire(beside(w.tick(2)))
+				w.m.Restore(standby)
+				w.extends(one)
+				back(w, two)
+				for begun := time.Now(); time.Since(begun) < 2*grace; time.Sleep(ttl / 2) {
+					w.extends(one)
+				}
+				w.refused(w.tick(90), locking.ErrTaken)
+				w.wants("Forget", w.l.Forget(w.Context(), "job"), locking.ErrTaken)
+				w.release(one)
+				if e := w.entry(one.Claim()); e.Kind != records.Finished {
+					t.Errorf("the run's entry is %+v", e)
+				}
+				w.expire() // the lease of the other run, seen since the refusal
+				w.acquire(w.tick(90))
+			})
+		})
+	}
+}
+
 // A shifted store has a clock that is off.
 type shifted struct {
 	store.Store

@@ -138,11 +138,16 @@ func (v view) endOf(owner string) rules.Code {
 	return rules.Code(v.claims.Of(owner).Ended)
 }
 
-// after returns the claims that s has.
+// after returns the claims that s has. One whose stream has a later claim stays as an earlier
+// one if their runs may overlap.
 func (v view) after(s rules.State) records.Claims {
 	c := records.Claims{Fence: s.Fence, Open: s.Open, Streams: map[string]records.Claim{}, Earlier: slices.Clone(v.claims.Earlier)}
 	for stream, claim := range s.Streams {
 		c.Streams[stream] = asRecord(stream, claim)
+		before := v.claims.Streams[stream]
+		if before.Overlaps && records.LeaseKey(v.name, before) != records.LeaseKey(v.name, c.Streams[stream]) {
+			c.Earlier = append(c.Earlier, before)
+		}
 	}
 	return c
 }
