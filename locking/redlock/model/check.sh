@@ -15,8 +15,8 @@ cd "$(dirname "$0")"
 
 # set | name | expected promise broken, or holds | flags without their -D
 # set: q also in --quick, f only in full, h the same with hash compaction, x (the same, not
-# yet searched to the end) only by name. The flags begin with CLOCK, MEMBERS or
-# SURVIVE where the model is clock.pml, members.pml or survive.pml, else it is claim.pml.
+# yet searched to the end) only by name. The flags begin with CLOCK, FAILOVER, MEMBERS or
+# SURVIVE where the model is the file of that name, else it is claim.pml.
 configurations() {
   cat <<'LIST'
 q | at-most-once           | holds      | CORE VOIDS C=2 TICKS=2
@@ -92,6 +92,26 @@ f | list: there and back   | holds      | MEMBERS N=4 OLD=7 NEW=14 BACK
 q | survive: two down      | holds      | SURVIVE N=5 AWAY=24 DIES=1
 q | survive: rolling       | holds      | SURVIVE N=3
 f | survive: rolling, 5    | holds      | SURVIVE N=5
+q | failover: silent       | holds      | FAILOVER SILENT COPIES=0 SKEW=1
+f | failover: silent, longer | holds    | FAILOVER SILENT COPIES=0 SKEW=1 MAXTIME=10
+f | failover: silent, finer | holds     | FAILOVER SILENT COPIES=0 SKEW=2 HALF=2
+q | failover: silent, leases | holds    | FAILOVER SILENT COPIES=0 SKEW=1 TTL=2
+q | failover: silent, emptied | holds   | FAILOVER SILENT COPIES=0 EMPTIED=1
+q | failover: copies       | holds      | FAILOVER SKEW=2
+f | failover: copies, longer | holds    | FAILOVER MAXTIME=9
+q | failover: copies, 3 tries | holds   | FAILOVER C=3
+q | failover: copies, leases | holds    | FAILOVER SKEW=1 TTL=2
+q | failover: emptied      | holds      | FAILOVER EMPTIED=1
+f | failover: emptied, leases | holds   | FAILOVER EMPTIED=1 SKEW=1 TTL=2
+q | failover: 3 servers    | holds      | FAILOVER S=3
+h | failover: 3 servers, skew | holds   | FAILOVER S=3 SKEW=1
+h | failover: 3 servers, longer | holds | FAILOVER S=3 MAXTIME=9
+f | failover: 3 servers, leases | holds | FAILOVER S=3 TTL=2
+q | failover: no grace     | holds      | FAILOVER NOGRACE SKEW=2
+q | failover: no grace, leases | holds  | FAILOVER NOGRACE TTL=2
+q | failover: no grace, 3  | holds      | FAILOVER NOGRACE NOTICES S=3
+f | failover: no grace, 3, leases | holds | FAILOVER NOGRACE NOTICES S=3 TTL=2
+q | failover: lag          | holds      | FAILOVER COPIES=0 LAG=1
 q | show: two streams      | reached    | SHOWSTREAMS CORE C=2 STREAMS=2
 q | show: run after forget | reached    | SHOWFORGET CORE FORGETS C=2 TICKS=2
 q | show: run on new list  | reached    | MEMBERS SHOWNEW N=4 OLD=7 NEW=14
@@ -100,6 +120,7 @@ q | show: run after handover | reached  | SHOWHANDOVER HANDS RERUN C=2
 q | show: rerun            | reached    | SHOWRERUN RERUN C=2
 q | show: set, abstaining  | reached    | SHOWSET EXTENDS RESTARTS=1 C=2
 q | show: older extended   | reached    | SHOWOLDER BESIDES=1 EXTENDS C=2 TICKS=2
+q | show: run after failover | reached  | FAILOVER SHOWFAILOVER
 q | NOTICK                 | once       | NOTICK CORE C=2
 q | ACCEPTSTALE            | unique     | ACCEPTSTALE CORE C=2 TICKS=2
 q | ACCEPTEQUAL            | unique     | ACCEPTEQUAL CORE C=2 TICKS=2
@@ -166,6 +187,25 @@ q | NAIVE                  | unique     | MEMBERS NAIVE N=5 OLD=7 NEW=31
 q | NOSEALS                | unique     | MEMBERS NOSEALS N=4 OLD=7 NEW=14
 f | BLINDSEAL              | unique     | MEMBERS BLINDSEAL N=4 OLD=7 NEW=14 THIRD=13
 q | OWNFLOOR               | unique     | MEMBERS OWNFLOOR N=4 OLD=7 NEW=14
+q | NOCOPIES               | once       | FAILOVER COPIES=0
+q | NOCOPIES, leases       | lease      | FAILOVER COPIES=0 TTL=2
+q | FEWERCOPIES            | once       | FAILOVER COPIES=1 S=3
+q | EXTENDNOCOPIES         | lease      | FAILOVER EXTENDNOCOPIES TTL=2
+q | RUNIDONLY              | once       | FAILOVER RUNIDONLY SILENT COPIES=0
+q | DURABLE                | once       | FAILOVER NOGRACE SILENT COPIES=0
+q | NOGRACE, silent        | lease      | FAILOVER NOGRACE SILENT COPIES=0 TTL=2
+q | NOGRACE, skew          | lease      | FAILOVER NOGRACE SKEW=1 TTL=2
+q | NOGRACE, emptied       | once       | FAILOVER NOGRACE EMPTIED=1
+q | NOGRACE, 3 servers     | once       | FAILOVER NOGRACE S=3
+q | NOGRACE, 3, leases     | lease      | FAILOVER NOGRACE S=3 TTL=2
+f | AGAINATONCE            | once       | FAILOVER AGAINATONCE S=3
+q | SKEW=2                 | once       | FAILOVER SILENT COPIES=0 SKEW=2
+q | SKEW=3, finer          | once       | FAILOVER SILENT COPIES=0 SKEW=3 HALF=2
+f | SKEW=2, emptied        | once       | FAILOVER EMPTIED=1 SKEW=2
+f | SKEW=2, 3 servers      | once       | FAILOVER S=3 SKEW=2
+q | TTL=4                  | lease      | FAILOVER SILENT COPIES=0 TTL=4
+q | LAG=2                  | once       | FAILOVER COPIES=0 LAG=2
+q | LAG=1, skew            | once       | FAILOVER COPIES=0 LAG=1 SKEW=1
 q | CLAIMEDISFINAL         | final      | CLAIMEDISFINAL VOIDS CORE C=2
 q | LATERISFINAL           | final      | LATERISFINAL CORE C=2 TICKS=2
 LIST
@@ -185,9 +225,10 @@ promise() {
   case "$1" in
   "") echo holds ;;
   *renewed*) echo survives ;;
-  *handovers*) echo reached ;;
+  *handovers* | *primaries*) echo reached ;;
   *topever*opensince* | *opensince*topever*) echo sealed ;;
   *topever*) echo forgotten ;;
+  *'.left==0'*) echo lease ;;
   *left==0*) echo overlap ;;
   *finishedbefore* | *acks*) echo finished ;;
   *issuedbefore*) echo order ;;
@@ -220,6 +261,7 @@ check() {
   case "$set" in h | x) search=-DHC4 ;; esac
   case "$flags" in
   CLOCK*) model=clock ;;
+  FAILOVER*) model=failover ;;
   MEMBERS*) model=members ;;
   SURVIVE*) model=survive ;;
   esac
@@ -241,7 +283,7 @@ check() {
   if [ "$seen" != holds ] && [ -e $model.pml.trail ]; then
     # shellcheck disable=SC2086
     spin $(printf -- '-D%s ' $flags) -t $model.pml 2>/dev/null |
-      sed -n '/trail ends/q; s/^ *\(try\|changer\|node\|other\|holder\|rival\)/\1/p' >trace || true
+      sed -n '/trail ends/q; s/^ *\(try\|changer\|node\|other\|holder\|rival\|server\)/\1/p' >trace || true
   fi
   printf '%-24s %10s %5s  %-10s %s%s\n' "$name" "${states:--}" "$seconds" "$expected" "$seen" \
     "$([ "$seen" = "$expected" ] || echo '  << surprise')" >result
