@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
 	"github.com/quorate/quorate/cmd/internal/failure"
@@ -32,6 +33,7 @@ import (
 // The first SIGINT or SIGTERM ends the command's context, which drains a replica. A
 // second one cancels its jobs at once. SIGHUP reloads its configuration.
 func Main(registry *jobs.Registry) {
+	logging.Disable() // of go-redis: the errors of its calls say all that its log would
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	app := App{

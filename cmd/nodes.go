@@ -26,7 +26,7 @@ changes when the node restarts. EPOCH counts the changes of the node list. OFFSE
 the node's clock minus this machine's. Exit code 4 if fewer than a quorum answer;
 abstaining nodes answer.
 
-The command is for Redis nodes. PostgreSQL has quorate store check.`,
+The command is for lists of Redis nodes. For one store see quorate store check.`,
 		Example: `  quorate nodes
   quorate nodes change --config prod.yaml --to new.yaml --dry-run`,
 		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, _ []string) error {
@@ -155,8 +155,8 @@ func readChange(a *cli, to string) (members.Change, error) {
 	source := a.source()
 	source.Path = to
 	target, err := config.ReadCluster(source)
-	if err == nil && (from.Postgres != nil || target.Postgres != nil) {
-		err = failure.Usagef("quorate nodes change moves from one list of Redis nodes to another; for PostgreSQL see quorate store --help")
+	if err == nil && (from.OneStore() || target.OneStore()) {
+		err = failure.Usagef("quorate nodes change moves from one list of Redis nodes to another; for one store see quorate store copy --help")
 	}
 	return members.Change{From: from.Redis, To: target.Redis}, err
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/listing"
 )
@@ -27,11 +28,11 @@ where the secrets are absent.`,
 			for _, w := range cfg.Warnings() {
 				fmt.Fprintln(a.Err, w)
 			}
-			kept := "PostgreSQL"
-			if !cfg.OnPostgres() {
-				kept = listing.Count(len(cfg.Redis.Nodes), "node", "nodes")
-			}
+			kept, means := config.Kept(cfg)
 			fmt.Fprintf(a.Out, "the configuration is valid: %s, %s\n", listing.Count(len(cfg.Jobs), "job", "jobs"), kept)
+			if means != "" {
+				output.Remark(a.Out, kept, means)
+			}
 			return nil
 		},
 	}

@@ -21,6 +21,11 @@ type Cluster struct {
 	Postgres  *PostgresConfig // nil: it is kept on Redis nodes
 }
 
+// OneStore reports whether everything is kept in one store, and not on a list of nodes.
+func (c Cluster) OneStore() bool {
+	return c.Postgres != nil || len(c.Redis.Nodes) == 1 && c.Redis.Nodes[0].Name == members.SingleName
+}
+
 func (c *Config) cluster(ps *problems) Cluster {
 	out := Cluster{Namespace: c.Namespace, TTL: c.Lock.TTL}
 	if c.OnPostgres() {
@@ -43,6 +48,7 @@ func (c *Config) nodes(ps *problems) members.Config {
 		Grace:     c.Redis.RestartGrace,
 		TTL:       c.Lock.TTL,
 		Durable:   c.Redis.Durable,
+		Copies:    c.Redis.Copies,
 	}
 	var err error
 	if cfg.TLS, err = c.Redis.TLS.load(); err != nil {
@@ -51,6 +57,13 @@ func (c *Config) nodes(ps *problems) members.Config {
 	for i, n := range c.Redis.Nodes {
 		url := ps.resolve(r.with("nodes", strconv.Itoa(i)), n.URL)
 		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{Name: n.Name, URL: url})
+	}
+	for _, one := range c.Redis.single() {
+		one.node.URL = ps.resolve(one.at, one.node.URL)
+		for i, seed := range one.node.Seeds {
+			one.node.Seeds[i] = ps.resolve(one.at.with("addresses", strconv.Itoa(i)), seed)
+		}
+		cfg.Nodes = append(cfg.Nodes, one.node)
 	}
 	cfg = cfg.WithDefaults()
 	// References may have turned into anything, so the whole is checked again.

@@ -89,11 +89,11 @@ func (r RedisConfig) checkTLS(ps *problems) {
 	if (tls.CertFile == "") != (tls.KeyFile == "") {
 		ps.at(p, "cert_file and key_file go together; set both or neither")
 	}
-	plain := func(n NodeEntry) bool {
-		return strings.HasPrefix(n.URL, "redis://") || strings.HasPrefix(n.URL, "valkey://")
+	plain := func(url string) bool {
+		return strings.HasPrefix(url, "redis://") || strings.HasPrefix(url, "valkey://")
 	}
-	if len(r.Nodes) > 0 && !slices.ContainsFunc(r.Nodes, func(n NodeEntry) bool { return !plain(n) }) {
-		ps.at(p, "no node uses TLS; write rediss:// URLs, or remove the section")
+	if urls := r.urls(); len(urls) > 0 && !slices.ContainsFunc(urls, func(url string) bool { return !plain(url) }) {
+		ps.at(p, "no URL uses TLS; write rediss:// URLs, or remove the section")
 	}
 }
 

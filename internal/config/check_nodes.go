@@ -10,15 +10,22 @@ import (
 // listed is where the nodes checked so far are.
 type listed struct{ addrs, names map[string]path }
 
-// checkNodes checks the list of nodes.
+// checkNodes checks the list of nodes, or the one Redis.
 func (r RedisConfig) checkNodes(ps *problems) {
 	list := path{"redis", "nodes"}
 	if len(r.Nodes) == 0 && ps.has(list) {
 		return
 	}
+	if r.isSingle() {
+		r.checkSingle(ps)
+		return
+	}
+	if r.Copies != 0 {
+		ps.at(path{"redis", "copies"}, "counts the replicas of one Redis, which redis.url, redis.sentinel or redis.cluster name; independent masters need none, so remove it")
+	}
 	switch n := len(r.Nodes); {
 	case n == 0:
-		ps.at(list, "no nodes are listed; write the URLs of 1, 3, 5 or 7 independent Redis masters, such as redis://10.0.0.1:6379, or a postgres section in place of redis")
+		ps.at(list, "no nodes are listed; write the URLs of 1, 3, 5 or 7 independent Redis masters, such as redis://10.0.0.1:6379; or write redis.url, redis.sentinel or redis.cluster for one Redis, or a postgres section in place of redis")
 	case n%2 == 0:
 		ps.at(list, "%d nodes are listed, and an even number survives no more failures than one less; list 1, 3, 5 or 7", n)
 	case n > 7:
@@ -71,6 +78,7 @@ func nodeAddr(n members.NodeConfig) (addr, problem string) {
 	if err := one.Validate(); err != nil {
 		return "", strings.TrimPrefix(err.Error(), "node 1: ")
 	}
-	unnamed := members.Config{Nodes: []members.NodeConfig{{URL: n.URL}}}.WithDefaults()
+	n.Name = ""
+	unnamed := members.Config{Nodes: []members.NodeConfig{n}}.WithDefaults()
 	return unnamed.Nodes[0].Name, ""
 }

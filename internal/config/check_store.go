@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -8,6 +9,25 @@ import (
 
 // OnPostgres reports whether everything is kept in PostgreSQL, and not on Redis nodes.
 func (c *Config) OnPostgres() bool { return c.Postgres != Default().Postgres }
+
+// Kept says where everything is kept, and what it means if that is one Redis.
+func Kept(c *Config) (where, means string) {
+	switch r := c.Redis; {
+	case c.OnPostgres():
+		return "PostgreSQL", ""
+	case !r.isSingle() && len(r.Nodes) == 1:
+		return "1 node", ""
+	case !r.isSingle():
+		return fmt.Sprintf("%d nodes", len(r.Nodes)), ""
+	case r.Durable:
+		means = "redis.durable says that a server that takes its place has everything that it acknowledged; if not, a tick may run twice"
+	case r.Copies > 0:
+		means = fmt.Sprintf("a claim counts when all %d replicas have it; after a failover no tick starts for %v", r.Copies, r.RestartGrace)
+	default:
+		means = fmt.Sprintf("after a failover no tick starts for %v; a tick may run twice if the old server still runs then, unless redis.copies counts the replicas", r.RestartGrace)
+	}
+	return "one Redis", "no tick starts while it is down; " + means
+}
 
 // waits are the durations of a store, and where they are written.
 type waits struct {
@@ -46,8 +66,8 @@ func (w waits) check(ps *problems, ttl time.Duration) {
 // checkPostgres makes sure that there is one store, and that its URL is one.
 func (c *Config) checkPostgres(ps *problems) {
 	at := path{"postgres", "url"}
-	if len(c.Redis.Nodes) > 0 {
-		ps.at(path{"postgres"}, "there are redis.nodes, too; everything is kept in one store, so remove one of the two sections")
+	if len(c.Redis.urls()) > 0 {
+		ps.at(path{"postgres"}, "there is a redis section, too; everything is kept in one store, so remove one of the two sections")
 	}
 	text := c.Postgres.URL
 	if hasReference(text) {

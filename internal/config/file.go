@@ -39,15 +39,30 @@ type ProcessConfig struct {
 	Labels map[string]string `json:"labels,omitempty" jsonschema:"Labels by which jobs choose replicas, such as zone: a."`
 }
 
-// RedisConfig names the nodes and says how to reach and to trust them.
+// RedisConfig names the nodes, or the one Redis, and says how to reach and to trust them.
 type RedisConfig struct {
-	Nodes        []NodeEntry   `json:"nodes" jsonschema:"1, 3, 5 or 7 independent Redis masters."`
+	Nodes        []NodeEntry   `json:"nodes,omitempty" jsonschema:"1, 3, 5 or 7 independent Redis masters."`
+	URL          string        `json:"url,omitempty" resolve:"late" jsonschema:"One Redis in place of nodes, by an address that stays after a failover: redis://[user:password@]host[:port], or rediss:// for TLS."`
+	Sentinel     Sentinel      `json:"sentinel,omitzero" jsonschema:"One Redis in place of nodes: the master that Sentinels name."`
+	Cluster      RedisCluster  `json:"cluster,omitzero" jsonschema:"One Redis in place of nodes: the server of a Redis Cluster that has the keys of the namespace."`
+	Copies       int           `json:"copies,omitempty" jsonschema:"Number of all replicas of the one Redis: a claim counts when all of them have it. 0: a tick may run twice if an old master still runs after a failover."`
 	Username     string        `json:"username,omitempty" resolve:"late" jsonschema:"ACL user, for nodes whose URL has none."`
 	Password     string        `json:"password,omitempty" resolve:"late" jsonschema:"Password, for nodes whose URL has none. Better a reference: ${env:NAME} or ${file:/path}."`
 	TLS          TLSConfig     `json:"tls,omitzero" jsonschema:"For nodes with a rediss:// URL."`
 	NodeTimeout  time.Duration `json:"node_timeout,omitempty" jsonschema:"Limit of one call to one node; below lock.ttl/4."`
 	RestartGrace time.Duration `json:"restart_grace,omitempty" jsonschema:"How long a restarted node abstains; above lock.ttl. The nodes store it."`
-	Durable      bool          `json:"durable,omitempty" jsonschema:"true if no node ever loses data: appendfsync always, and no failover."`
+	Durable      bool          `json:"durable,omitempty" jsonschema:"true if no node ever loses data: appendfsync always, and no failover that loses any."`
+}
+
+// Sentinel says where to ask for the master.
+type Sentinel struct {
+	Master    string   `json:"master" jsonschema:"Name under which the Sentinels watch it, such as mymaster."`
+	Addresses []string `json:"addresses" resolve:"late" jsonschema:"URLs of the Sentinels, with their user and password: redis://10.0.0.1:26379. With rediss:// the master speaks TLS, too."`
+}
+
+// RedisCluster says where to ask for the servers of a Redis Cluster.
+type RedisCluster struct {
+	Addresses []string `json:"addresses" resolve:"late" jsonschema:"URLs of some of its servers: redis://10.0.0.1:6379."`
 }
 
 // PostgresConfig names the database and says how long to wait for it.

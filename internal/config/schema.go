@@ -26,7 +26,11 @@ func Schema() (*jsonschema.Schema, error) {
 	schema.Properties["jobs"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
 	schema.Properties["calendars"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
 	schema.Properties["groups"].PropertyNames = &jsonschema.Schema{Pattern: jobName.String()}
-	schema.Properties["redis"].Properties["nodes"].AnyOf = sizes(1, 3, 5, 7)
+	redis := schema.Properties["redis"]
+	redis.Properties["nodes"].AnyOf = sizes(1, 3, 5, 7)
+	for _, store := range []string{"nodes", "url", "sentinel", "cluster"} {
+		redis.OneOf = append(redis.OneOf, &jsonschema.Schema{Required: []string{store}})
+	}
 	schema.OneOf = []*jsonschema.Schema{{Required: []string{"redis"}}, {Required: []string{"postgres"}}}
 	return schema, nil
 }

@@ -70,7 +70,7 @@ func storeSentence(n Node) Sentence {
 	case NodeReady:
 		return Sentence{
 			Calm, "The store is ready. There is only one: no tick starts while it is down.",
-			"After a failover no tick starts for one failover_grace, and tokens continue to grow. quorate store check says what a failover would lose.",
+			"After a failover no tick starts for a grace, and tokens continue to grow. quorate store check says what a failover would lose.",
 		}
 	case NodeAbstaining:
 		return Sentence{

@@ -22,13 +22,40 @@ func (c *Cluster) Control() listing.Control {
 }
 
 // NodeKind implements listing.Nodes.
-func (c *Cluster) NodeKind() string { return listing.KindNode }
+func (c *Cluster) NodeKind() string {
+	if c.Set.OneStore() {
+		return listing.KindStore
+	}
+	return listing.KindNode
+}
 
 // Nodes looks at all nodes and lists them.
-func (c *Cluster) Nodes(ctx context.Context) []listing.Node { return NodeRows(c.Set.Inspect(ctx)) }
+func (c *Cluster) Nodes(ctx context.Context) []listing.Node {
+	rows := NodeRows(c.Set.Inspect(ctx))
+	for i := range rows {
+		rows[i].Kind, rows[i].State = c.called(rows[i].State)
+	}
+	return rows
+}
 
 // Checks judges all nodes, and the machine that it runs on.
-func (c *Cluster) Checks(ctx context.Context) []listing.Check { return CheckRows(c.Set.Check(ctx)) }
+func (c *Cluster) Checks(ctx context.Context) []listing.Check {
+	rows := CheckRows(c.Set.Check(ctx))
+	for i := range rows {
+		if rows[i].Node != nil {
+			rows[i].Kind, rows[i].State = c.called(rows[i].State)
+		}
+	}
+	return rows
+}
+
+// called returns the kind of a row, and the word for a state of that kind.
+func (c *Cluster) called(state string) (kind, word string) {
+	if kind = c.NodeKind(); kind == listing.KindStore && state == listing.NodeVoting {
+		state = listing.NodeReady
+	}
+	return kind, state
+}
 
 // Locks lists who holds which lock. Without a quorum the error is a locking.ErrNoQuorum.
 func (c *Cluster) Locks(ctx context.Context) ([]listing.Lock, error) {

@@ -21,8 +21,12 @@ type Config struct {
 	Nodes []string
 	// Clients are nodes given by the clients that the program already has. Their
 	// addresses, credentials and dialers are used, but not their connections: requests
-	// for locks need deadlines of their own.
+	// for locks need deadlines of their own. A client of NewFailoverClient or
+	// NewClusterClient is one node, alone: another server may take its place.
 	Clients []redis.UniversalClient
+	// Copies is how many replicas the server of a single node has. A claim counts when all
+	// of them have it, so any of them may take its place at any time.
+	Copies int
 	// New asserts that no node has ever granted a lock in the namespace, so they vote
 	// at once. Otherwise blank nodes vote after Grace, since they may have lost their
 	// memory. New has no effect on nodes that have served before.
@@ -43,7 +47,7 @@ type Config struct {
 	// program that uses them must set the same. Default: 20 s.
 	Grace time.Duration
 	// Durable asserts that no node forgets what it accepted: appendfsync always, and no
-	// failover. A restarted node then votes at once.
+	// failover that loses anything. A restarted node then votes at once.
 	Durable bool
 	// Embedded allows nodes inside this process, for development and tests.
 	Embedded bool
@@ -57,7 +61,7 @@ type Config struct {
 func Open(ctx context.Context, cfg Config) (*Locker, error) {
 	list := members.Config{
 		Namespace: cfg.Namespace, Username: cfg.Username, Password: cfg.Password, TLS: cfg.TLS,
-		Timeout: cfg.Timeout, TTL: cfg.TTL, Grace: cfg.Grace, Durable: cfg.Durable, Embedded: cfg.Embedded,
+		Timeout: cfg.Timeout, TTL: cfg.TTL, Grace: cfg.Grace, Durable: cfg.Durable, Copies: cfg.Copies, Embedded: cfg.Embedded,
 	}
 	for _, url := range cfg.Nodes {
 		list.Nodes = append(list.Nodes, members.NodeConfig{URL: url})

@@ -12,7 +12,7 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// Config is what a program runs a replica with. Only Redis.Nodes or Store is required: the zero
+// Config is what a program runs a replica with. Only Redis or Store is required: the zero
 // value of every other field means its default. Where a field is a setting of
 // config.yaml, too, that name is given.
 //
@@ -76,6 +76,21 @@ type Redis struct {
 	// Nodes are the URLs of 1, 3, 5 or 7 independent Redis masters:
 	// redis://[user:password@]host[:port], or rediss:// for TLS.
 	Nodes []string
+	// URL is that of one Redis, in place of Nodes. Its address stays after a failover.
+	URL string
+	// Sentinel finds one Redis, in place of Nodes: the master that the Sentinels at the
+	// addresses, which are URLs, know by that name. go-redis logs what they say by its own
+	// logger, see redis.SetLogger.
+	Sentinel struct {
+		Master    string
+		Addresses []string
+	}
+	// Cluster finds one Redis, in place of Nodes: that server of a Redis Cluster which has
+	// the keys of the namespace. It lists the URLs of some of its servers.
+	Cluster []string
+	// Copies is how many replicas the one Redis has. A claim counts when all of them have
+	// it. With 0 a tick may run twice if one takes the place of a master that still runs.
+	Copies int
 	// Username and Password are for nodes whose URLs hold none.
 	Username, Password string
 	// TLS is for nodes with a rediss:// URL.
@@ -85,7 +100,8 @@ type Redis struct {
 	// RestartGrace is how long a restarted node does not vouch for ticks; all replicas
 	// have the same. Default 20 s.
 	RestartGrace time.Duration
-	// Durable: no node ever forgets, since all use appendfsync always and none fails over.
+	// Durable: no node ever forgets, since all use appendfsync always and no failover loses
+	// anything.
 	Durable bool
 	// Dial replaces the network between the replica and the nodes.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -163,6 +179,17 @@ func (r Redis) over(p *program) {
 		}
 		p.Program("redis", "nodes")
 	}
+	put(p, &p.Redis.URL, r.URL, "redis", "url")
+	put(p, &p.Redis.Sentinel.Master, r.Sentinel.Master, "redis", "sentinel", "master")
+	if r.Sentinel.Addresses != nil {
+		p.Redis.Sentinel.Addresses = r.Sentinel.Addresses
+		p.Program("redis", "sentinel", "addresses")
+	}
+	if r.Cluster != nil {
+		p.Redis.Cluster.Addresses = r.Cluster
+		p.Program("redis", "cluster", "addresses")
+	}
+	put(p, &p.Redis.Copies, r.Copies, "redis", "copies")
 	put(p, &p.Redis.Username, r.Username, "redis", "username")
 	put(p, &p.Redis.Password, r.Password, "redis", "password")
 	put(p, &p.Redis.NodeTimeout, r.NodeTimeout, "redis", "node_timeout")

@@ -44,7 +44,7 @@ func (n *nodes) noticeFormatting(o members.Observer) members.Observer {
 // which is no error.
 func (n *nodes) join(ctx context.Context) error {
 	began, retried := time.Now(), false
-	return joining(ctx, n.log, "no job runs until a quorum of nodes answers; trying again until then", locking.ErrRefused, func(ctx context.Context) error {
+	return joining(ctx, n.log, n.words().retrying, locking.ErrRefused, func(ctx context.Context) error {
 		err := n.Set.Join(ctx)
 		if err == nil {
 			n.joined(time.Since(began), retried)
@@ -60,31 +60,54 @@ func (n *nodes) join(ctx context.Context) error {
 func (n *nodes) joined(took time.Duration, retried bool) {
 	n.joining.Store(nil)
 	if retried {
-		n.log.Info("a quorum of nodes answers", "after", took.Round(time.Millisecond))
+		n.log.Info(n.words().answer, "after", took.Round(time.Millisecond))
 	}
 	switch at, ok := n.Set.Vouching(); {
 	case !ok || at.IsZero():
 		n.log.Info("ready")
 	case n.formatted.Load():
-		n.log.Warn("new nodes: no tick runs before " + jobs.FormatTick(at.Round(0)) +
-			", since nodes that lost their memory would look the same; `quorate store init`, run before the first replica starts, says that nodes are new")
+		n.log.Warn(n.words().blank + ": no tick runs before " + jobs.FormatTick(at.Round(0)) +
+			", since one that lost its memory would look the same; `quorate store init`, run before the first replica starts, says that it is new")
 	default:
-		n.log.Warn("nodes that are new or restarted do not vouch yet: no tick runs before " + jobs.FormatTick(at.Round(0)))
+		n.log.Warn(n.words().abstains + jobs.FormatTick(at.Round(0)))
 	}
 }
 
 // notReady says why no tick can run; "" if one can.
 func (n *nodes) notReady() string {
 	if joining := n.joining.Load(); joining != nil {
-		return "waiting for the nodes: " + config.OneLine((*joining).Error())
+		return n.words().joining + ": " + config.OneLine((*joining).Error())
 	}
 	switch at, ok := n.Set.Vouching(); {
 	case !ok:
-		return "no quorum: too few nodes answer: " + oneLine(errors.Join(n.Set.Unusable()...))
+		return n.words().silent + ": " + oneLine(errors.Join(n.Set.Unusable()...))
 	case !at.IsZero():
-		return "waiting for the restart grace of the nodes: no tick runs before " + jobs.FormatTick(at.Round(0))
+		return n.words().grace + ": no tick runs before " + jobs.FormatTick(at.Round(0))
 	}
 	return ""
+}
+
+// words are what a replica says of its nodes.
+type words struct{ retrying, answer, joining, silent, blank, abstains, grace string }
+
+// words returns those for several nodes, or for the one Redis.
+func (n *nodes) words() words {
+	if n.Set.OneStore() {
+		return words{
+			retrying: "no job runs until the store answers; trying again until then",
+			answer:   "the store answers", joining: "waiting for the store", silent: "the store does not answer",
+			blank:    "new store",
+			abstains: "the store is new, was restarted, or another server has taken over: no tick runs before ",
+			grace:    "waiting for the restart grace of the store, which is new, was restarted, or is another server now",
+		}
+	}
+	return words{
+		retrying: "no job runs until a quorum of nodes answers; trying again until then",
+		answer:   "a quorum of nodes answers", joining: "waiting for the nodes", silent: "no quorum: too few nodes answer",
+		blank:    "new nodes",
+		abstains: "nodes that are new or restarted do not vouch yet: no tick runs before ",
+		grace:    "waiting for the restart grace of the nodes",
+	}
 }
 
 // openNodes opens the nodes of a replica and what is kept on them.

@@ -88,7 +88,7 @@ func (s *Set) Check(ctx context.Context) Checkup {
 		if best := v.node.condition().clock; best.taken {
 			n.RTT, n.Offset = best.rtt, best.offset
 		}
-		n.Findings = slices.Concat(n.judgeState(), s.judgeClock(apart, n.Name), n.judgeData(s, v.info), n.judgeMemory(), n.judgeLatency(s))
+		n.Findings = slices.Concat(n.judgeState(), s.judgeClock(apart, n.Name), n.judgeData(s, v), n.judgeMemory(), n.judgeLatency(s))
 		c.Nodes = append(c.Nodes, n)
 	}
 	c.Local = s.judgeClock(apart, "")
@@ -183,7 +183,7 @@ func (n Condition) judgeMemory() []Finding {
 
 // judgeData says what a restart or an eviction of keys would delete, and what that
 // costs.
-func (n Condition) judgeData(s *Set, info serverInfo) []Finding {
+func (n Condition) judgeData(s *Set, v view) []Finding {
 	if !n.Reachable || n.Embedded {
 		return nil
 	}
@@ -191,17 +191,34 @@ func (n Condition) judgeData(s *Set, info serverInfo) []Finding {
 	if strings.HasPrefix(n.MaxmemoryPolicy, "volatile-") {
 		found = append(found, Finding{"eviction", Fix, n.Warnings[0]})
 	}
-	loses, level := n.loses(info)
+	found = append(found, s.judgeCopies(v)...)
+	loses, level := n.loses(v.info)
 	if s.cfg.Durable && n.Fsync != "always" {
 		return append(found, n.notDurable(loses))
 	}
-	if replicas := info.number("connected_slaves"); replicas > 0 && s.cfg.Durable {
+	if replicas := v.info.number("connected_slaves"); replicas > 0 && s.cfg.Durable && !s.single() {
 		found = append(found, Finding{"replicas", Fix, "it has replicas: promoting one forgets what had not reached it, while redis.durable says that nothing is ever lost; a tick could run twice. Set redis.durable: false, or give up the failover"})
 	}
 	if loses == "" {
 		return found
 	}
 	return append(found, Finding{"persistence", level, fmt.Sprintf("a crash loses %s. Restarted, it abstains for the restart_grace of %v, so no tick runs twice", loses, s.cfg.Grace)})
+}
+
+// judgeCopies says what is promised if another server takes the place of the only node.
+func (s *Set) judgeCopies(v view) []Finding {
+	if text := v.copiesText(); text != "" {
+		return []Finding{{"replicas", Fix, text}}
+	}
+	switch {
+	case !s.OneStore():
+		return nil
+	case s.cfg.Durable:
+		return []Finding{{"replicas", Note, "redis.durable says that a server that takes its place has everything that it acknowledged: this is not checked"}}
+	case s.cfg.Copies > 0:
+		return []Finding{{"replicas", Note, fmt.Sprintf("a claim counts when all %d replicas have it: no tick runs twice, even if one of them takes its place while it still runs. After that no tick starts for the restart_grace of %v", s.cfg.Copies, s.cfg.Grace)}}
+	}
+	return []Finding{{"replicas", Note, fmt.Sprintf("it has no replica. If another server takes its place, no tick starts for the restart_grace of %v. No tick runs twice if this server is silent by then", s.cfg.Grace)}}
 }
 
 // loses describes what the node loses in a crash, "" for nothing.

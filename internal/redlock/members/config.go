@@ -54,8 +54,11 @@ type Config struct {
 	// noticed at the next call, and its grace begins only then.
 	CheckEvery time.Duration
 	// Durable asserts that no node forgets what it accepted: appendfsync always, and no
-	// failover. A restarted node then votes at once.
+	// failover that loses anything. A restarted node then votes at once.
 	Durable bool
+	// Copies is how many replicas the server of a single node has. A claim or an extension
+	// counts only when all of them have it, so any of them may take the server's place.
+	Copies int
 	// Embedded allows nodes inside this process, which have no run_id. For development
 	// and tests.
 	Embedded bool
@@ -77,12 +80,24 @@ type NodeConfig struct {
 	URL string
 	// Client, if not nil, replaces the URL. Its settings are used with new connections.
 	Client redis.UniversalClient
+	// Master, if set, is what Sentinels at the URLs in Seeds call the master. Seeds without
+	// a Master are URLs of servers of a Redis Cluster. Both stand for the URL.
+	Master string
+	Seeds  []string
 }
+
+// SingleName is the usual name of a node that is the whole store.
+const SingleName = "redis"
 
 // address returns the node's address and settings.
 func (c NodeConfig) address() (wire.URL, error) {
-	if c.Client != nil {
+	switch {
+	case c.Client != nil:
 		return wire.ClientURL(c.Client)
+	case c.Master != "":
+		return wire.SentinelURL(c.Master, c.Seeds)
+	case len(c.Seeds) > 0:
+		return wire.ClusterURL(c.Seeds)
 	}
 	return wire.ParseURL(c.URL)
 }
@@ -162,6 +177,9 @@ func (c Config) Validate() error {
 	errs = append(errs, CheckNamespace(c.Namespace))
 	if n := len(c.Nodes); n != 1 && n != 3 && n != 5 && n != 7 {
 		errs = append(errs, fmt.Errorf("%d nodes: list 1, 3, 5 or 7 (an even number survives no more failures than one less)", n))
+	}
+	if c.Copies < 0 || c.Copies > 0 && len(c.Nodes) != 1 {
+		errs = append(errs, fmt.Errorf("%d copies: only a single node may have replicas; write their number, or 0", c.Copies))
 	}
 	errs = append(errs, c.validateTimes()...)
 	errs = append(errs, validateNodes(c.Nodes)...)

@@ -6,7 +6,7 @@
 // redisledger (records) and redisacts (requests). Every script first checks:
 //
 //	ns:node missing          → BLANK, nothing is written
-//	another run_id           → the node restarted: it remembers since now
+//	another run_id, repl_id  → the node restarted: it remembers since now
 //	another format           → CONFIG: it must be cleared, nothing is converted
 //	another list, epoch, …   → CONFIG, with the node's value
 //
@@ -43,6 +43,7 @@
 //	              changes of the list; restart grace, ms; FormatVersion
 //	names         of the list
 //	run_id        of the server when it was last called
+//	repl_id       its replication id then, for a node that is the whole store
 //	since         the node remembers since then, by its own clock, ms; 0: it
 //	              never served before it was formatted
 //	embedded      1: a node without a run_id, for development

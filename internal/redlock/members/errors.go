@@ -81,7 +81,7 @@ func (n *Node) refusalText(what, held string) string {
 	case "format":
 		return n.formatText(held)
 	case "info":
-		return fmt.Sprintf("the node's run_id cannot be read (%s): allow the user +info, without it a restart would go unnoticed", held)
+		return fmt.Sprintf("the node's run_id cannot be read (%s): allow the user +info, without it a restart would go unnoticed; or set redis.durable: true if no restart and no failover loses anything", held)
 	case "members":
 		return fmt.Sprintf("the node belongs to the list [%s], this replica lists [%s]: give every replica of the namespace the same redis.nodes; quorate nodes change moves a cluster to another list", held, s.members.names)
 	case "epoch":

@@ -52,9 +52,9 @@ func (v view) ours() bool {
 func (n *Node) examine(ctx context.Context) view {
 	v := view{node: n, reply: Reply{Node: n.name, Sent: time.Now()}}
 	info, err := n.link.Info(ctx)
-	if err != nil {
+	if err = n.infoError(err); err != nil {
 		v.reply.Received = time.Now()
-		v.reply.Err = n.infoError(err)
+		v.reply.Err = err
 		return v
 	}
 	v.info = parseInfo(info)
@@ -67,13 +67,16 @@ func (n *Node) examine(ctx context.Context) view {
 }
 
 // infoError turns a denied INFO into a refusal: without the run_id a restart would go
-// unnoticed.
+// unnoticed. That does no harm if a restart loses nothing.
 func (n *Node) infoError(err error) error {
-	var answer *wire.ServerError
-	if errors.As(err, &answer) && answer.Code == "NOPERM" {
-		return n.refusal("info", answer.Text)
+	answer, is := errors.AsType[*wire.ServerError](err)
+	switch {
+	case !is || answer.Code != "NOPERM" && !answer.Unknown():
+		return err
+	case n.set.cfg.Durable:
+		return nil
 	}
-	return err
+	return n.refusal("info", answer.Text)
 }
 
 func parseHolding(r Reply) holding {
@@ -116,14 +119,14 @@ func (v view) judgeServer() error {
 	case v.info.tooOld():
 		return n.refuse("%s is Redis %s: use 6.2 or newer", n.URL(), v.info["redis_version"])
 	case v.info["redis_mode"] == "sentinel":
-		return n.refuse("%s is a Sentinel, which watches masters and holds no data: list the masters themselves, each independent of the others", n.URL())
-	case v.info["cluster_enabled"] == "1":
-		return n.refuse("%s runs in cluster mode: list independent masters", n.URL())
-	case v.info["role"] == "slave", v.info["role"] == "replica":
+		return n.refuse("%s is a Sentinel, which watches masters and holds no data: write it under redis.sentinel.addresses, or list independent masters", n.URL())
+	case v.info["cluster_enabled"] == "1" && !n.link.URL().Cluster():
+		return n.refuse("%s runs in cluster mode: write it under redis.cluster.addresses, or list independent masters", n.URL())
+	case v.info.isReplica():
 		return n.refuse("%s", v.replicaText())
 	case strings.HasPrefix(v.info.eviction(), "allkeys-"):
 		return n.refuse("%s has maxmemory-policy %s, which would evict claims: run CONFIG SET maxmemory-policy noeviction there, and write it into its redis.conf", n.URL(), v.info.eviction())
-	case v.info != nil && v.info.runID() == "" && !n.set.cfg.Embedded:
+	case len(v.info) > 0 && v.info.runID() == "" && !n.set.cfg.Embedded && !n.set.cfg.Durable:
 		return n.refusal("info", "INFO names no run_id")
 	case errors.As(v.reply.Err, &refusal):
 		return refusal
@@ -171,10 +174,35 @@ func (v view) offset() time.Duration {
 }
 
 func (v view) warnings() []string {
+	var all []string
 	if p := v.info.eviction(); strings.HasPrefix(p, "volatile-") {
-		return []string{fmt.Sprintf("maxmemory-policy %s may evict leases (tokens and claims stay): run CONFIG SET maxmemory-policy noeviction there, and write it into its redis.conf", p)}
+		all = append(all, fmt.Sprintf("maxmemory-policy %s may evict leases (tokens and claims stay): run CONFIG SET maxmemory-policy noeviction there, and write it into its redis.conf", p))
 	}
-	return nil
+	if text := v.copiesText(); text != "" {
+		all = append(all, text)
+	}
+	return all
+}
+
+// copiesText says what is wrong with redis.copies: the number of replicas of the only node.
+func (v view) copiesText() string {
+	if !v.node.set.single() || v.info["connected_slaves"] == "" {
+		return ""
+	}
+	want, have := v.node.set.cfg.Copies, int(v.info.number("connected_slaves"))
+	replicas := fmt.Sprintf("it has %d replicas", have)
+	if have == 1 {
+		replicas = "it has 1 replica"
+	}
+	switch {
+	case have < want:
+		return fmt.Sprintf("%s, redis.copies is %d: no tick starts until all follow it; start the missing ones, or lower redis.copies", replicas, want)
+	case have > want && want == 0 && v.node.set.cfg.Durable:
+		return replicas + ", and redis.durable says that one that takes its place has everything that it acknowledged. If that is not so, a tick may run twice: set redis.durable: false"
+	case have > want:
+		return fmt.Sprintf("%s, redis.copies is %d: if one takes its place while it still runs, a tick may run twice; set redis.copies: %d", replicas, want, have)
+	}
+	return ""
 }
 
 // twins returns a refusal for each pair of nodes that are one server.

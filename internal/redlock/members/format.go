@@ -14,9 +14,11 @@ const FormatVersion = 2
 func untagged(namespace string) string { return namespace + ":node" }
 
 // unrecorded returns ErrBlank for a node without a record, unless it holds data of
-// format 1. Scripts do not check this: a clustered Redis keeps that key in another
-// slot.
+// format 1. A Redis Cluster never held that, and keeps its key in another slot.
 func (n *Node) unrecorded(ctx context.Context) error {
+	if n.link.URL().Cluster() {
+		return ErrBlank
+	}
 	key := untagged(n.set.cfg.Namespace)
 	switch held, err := n.link.Holds(ctx, key); {
 	case err != nil:

@@ -21,5 +21,6 @@ if sealed > now + gracems / 2 then return {'CONFIG', nowtext, 'clock', num(seale
 local since = arg(1) == '1' and math.max(now, sealed) or 0
 redis.call('HSET', KEYS[1], 'member', ARGV[1], 'run_id', run_id, 'since', num(since),
   'embedded', run_id == 'embedded' and '1' or '0', 'names', arg(2))
+if repl_id then redis.call('HSET', KEYS[1], 'repl_id', repl_id) end
 if sealed > 0 then redis.call('HSET', KEYS[1], 'served', '1', 'sealed_at', arg(3)) end
 return {'OK', nowtext, num(since + gracems)}

@@ -22,6 +22,9 @@ func (g group) Len() int { return len(g.nodes) }
 // Quorum returns how many nodes are a quorum.
 func (g group) Quorum() int { return len(g.nodes)/2 + 1 }
 
+// single reports whether one node is the whole store. Another server may take its place.
+func (g group) single() bool { return len(g.nodes) == 1 }
+
 // Nodes returns the nodes in the order of the configuration.
 func (g group) Nodes() []*Node { return slices.Clone(g.nodes) }
 

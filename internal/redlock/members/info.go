@@ -20,6 +20,7 @@ func parseInfo(text string) serverInfo {
 }
 
 func (i serverInfo) runID() string    { return i["run_id"] }
+func (i serverInfo) isReplica() bool  { return i["role"] == "slave" || i["role"] == "replica" }
 func (i serverInfo) eviction() string { return i["maxmemory_policy"] }
 
 // A Server is what a node's INFO says about it.

@@ -69,7 +69,7 @@ func TestJoinRefusesClusterMode(t *testing.T) {
 func TestJoinRefusesASentinel(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Sentinel())
-	refused(t, open(t, config([]string{s.URL()})).Join(t.Context()), s.URL()+" is a Sentinel", "list the masters themselves")
+	refused(t, open(t, config([]string{s.URL()})).Join(t.Context()), s.URL()+" is a Sentinel", "redis.sentinel.addresses")
 }
 
 // A foreign key where a node keeps its record is no record.

@@ -168,7 +168,7 @@ func (n *Node) header(script *Script) *wire.Header {
 		grace := cfg.Grace.Milliseconds()
 		h = &header{epoch, wire.Header{Key: n.set.Key("node"), Args: [...]any{
 			fmt.Sprintf("%s %s %d %d %d", n.name, n.set.members.hash, epoch, grace, FormatVersion),
-			grace, letter(cfg.Durable, "d") + letter(cfg.Embedded, "e") + letter(script.sealed, "s"), cfg.TTL.Milliseconds(),
+			grace, letter(cfg.Durable, "d") + letter(cfg.Embedded, "e") + letter(script.sealed, "s") + letter(n.set.single(), "f"), cfg.TTL.Milliseconds(),
 		}}}
 		cache.Store(h)
 	}

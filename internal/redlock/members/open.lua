@@ -34,5 +34,6 @@ local since = math.max(now, sealed)
 redis.call('HSET', KEYS[1], 'member', ARGV[1], 'run_id', run_id, 'since', num(since),
   'embedded', run_id == 'embedded' and '1' or '0', 'names', arg(1),
   'served', '1', 'sealed_at', num(sealed))
+if repl_id then redis.call('HSET', KEYS[1], 'repl_id', repl_id) end
 redis.call('HDEL', KEYS[1], 'sealed_for', 'sealed_names')
 return {'OK', nowtext, num(since + gracems)}

@@ -1,6 +1,6 @@
 -- N0: since when the node remembers. KEYS and ARGV as in header.lua. A refusal is
 -- {'CONFIG', now, what, held}.
-local node = redis.call('HMGET', KEYS[1], 'member', 'run_id', 'since', 'served', 'sealed_for', 'gc_fence', 'gc_tick')
+local node = redis.call('HMGET', KEYS[1], 'member', 'run_id', 'since', 'served', 'sealed_for', 'gc_fence', 'gc_tick', 'repl_id')
 if not node[1] then
   if redis.call('EXISTS', KEYS[1]) == 1 then return {'CONFIG', nowtext, 'format', '1'} end -- it has other fields
   return {'BLANK', nowtext}
@@ -17,9 +17,10 @@ if run_id == 'embedded' and redis.call('HGET', KEYS[1], 'embedded') ~= '1' then 
 if not run_id then return {'CONFIG', nowtext, 'info', why} end
 local gracems = tonumber(grace)
 local since = tonumber(node[3])
-if run_id ~= node[2] then
+if run_id ~= node[2] or repl_id and repl_id ~= node[8] then
   if not string.find(ARGV[3], 'd', 1, true) then since = now end
   redis.call('HSET', KEYS[1], 'run_id', run_id, 'since', num(since))
+  if repl_id then redis.call('HSET', KEYS[1], 'repl_id', repl_id) end
 end
 if since > now + gracems then
   since = now

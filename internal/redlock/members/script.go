@@ -53,6 +53,9 @@ func newScript(name, text string) *Script {
 // for finishes and reads.
 func (s *Script) AcceptSealed() *Script { return &Script{Script: s.Script, sealed: true} }
 
+// Copied returns a copy whose answer counts only when Config.Copies replicas have it (C9).
+func (s *Script) Copied() *Script { return &Script{Script: s.Script.Copied(), sealed: s.sealed} }
+
 // rules are the scripts of membership.
 type rules struct{ peek, format, init, seal, open *Script }
 

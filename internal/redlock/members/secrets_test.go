@@ -128,7 +128,7 @@ func TestServersInTrouble(t *testing.T) {
 	if err := server.Client().Do(t.Context(), "REPLICAOF", "127.0.0.1", "1").Err(); err != nil {
 		t.Fatal(err)
 	}
-	trouble("READONLY", "list masters only")
+	trouble("READONLY", "only a master grants ticks")
 	server.Client().Do(t.Context(), "REPLICAOF", "NO", "ONE")
 	if r := call(t, s, put, "v"); r.Err != nil {
 		t.Errorf("the node has recovered, but: %v", r.Err)

@@ -52,7 +52,7 @@ func (s *Set) wire() wire.Config {
 	cfg := &s.cfg
 	return wire.Config{
 		Username: cfg.Username, Password: cfg.Password, TLS: cfg.TLS, Dial: cfg.Dial, Transport: cfg.Transport,
-		Timeout: cfg.Timeout, Patience: cfg.TTL / 4, Up: cfg.Observer.Up,
+		Timeout: cfg.Timeout, Patience: cfg.TTL / 4, Copies: cfg.Copies, Key: s.Key("node"), Up: cfg.Observer.Up,
 		Down: func(node string, err error) {
 			if cfg.Observer.Down != nil {
 				cfg.Observer.Down(node, err)
@@ -66,6 +66,13 @@ func (s *Set) wire() wire.Config {
 func (s *Set) Close() error {
 	return errors.Join(each(s.nodes, func(n *Node) error { return n.link.Close() })...)
 }
+
+// OneStore reports whether the node is the one Redis that keeps everything, and no list of
+// nodes was configured.
+func (s *Set) OneStore() bool { return s.single() && s.nodes[0].name == SingleName }
+
+// Copies returns Config.Copies.
+func (s *Set) Copies() int { return s.cfg.Copies }
 
 // Namespace returns the prefix of every key, without its braces.
 func (s *Set) Namespace() string { return s.cfg.Namespace }
@@ -85,7 +92,7 @@ func (s *Set) Key(parts ...string) string {
 }
 
 // prefix is the start of every key of the namespace. The braces are its hash tag, so a
-// clustered Redis would keep all keys together.
+// Redis Cluster keeps all keys together.
 func prefix(namespace string) string { return "{" + namespace + "}:" }
 
 // JobKey returns a key of a job with the given last part: lock, claim or runs.

@@ -44,13 +44,15 @@ func (c *call) otherFormat() []string {
 }
 
 // runID returns the server's run_id, or why it is unknown. An embedded server has a
-// constant if the caller allows it.
+// constant if the caller allows it, and so has one that cannot be told but forgets nothing.
 func (c *call) runID(embedded bool) (id, why string) {
 	switch {
 	case c.n.InfoError == "":
 		return c.n.RunID, ""
 	case c.n.InfoError == Embedded && embedded:
 		return "embedded", ""
+	case c.is(argDurable):
+		return "unseen", ""
 	}
 	return "", c.n.InfoError
 }

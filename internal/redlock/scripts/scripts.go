@@ -21,9 +21,9 @@ func lua(name string) string {
 var (
 	Lock   = about("lock", lua("lock")+lua("refuse"))
 	Look   = about("look", lua("lock")+lua("refuse"))
-	Commit = about("commit", lua("commit")+lua("refuse"), records.TrimLua)
-	Extend = about("extend", lua("extend")+lua("refuse"))
-	Finish = about("finish", lua("finish")+lua("refuse"), records.TrimLua).AcceptSealed()
+	Commit = about("commit", lua("commit")+lua("refuse"), records.TrimLua).Copied()
+	Extend = about("extend", lua("extend")+lua("refuse")).Copied()
+	Finish = about("finish", lua("finish")+lua("refuse"), records.TrimLua).AcceptSealed().Copied()
 	Void   = about("void", lua("void"))
 )
 

@@ -51,7 +51,7 @@ func (l *lane) send(batch []*call, words []any) []any {
 	defer cancel()
 	script, keys, words := l.pack(batch, words)
 	start := time.Now()
-	v, err := l.client.run(ctx, script, keys, words)
+	v, err := l.client.run(ctx, script, l.client.copiesOf(l.script), keys, words)
 	end := time.Now()
 	err = callError(ctx, err)
 	l.client.mu.Lock()

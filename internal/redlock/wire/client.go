@@ -24,8 +24,9 @@ type Transport interface {
 // A client is the Transport to one node by go-redis. Calls that a Fan starts share
 // requests, see lane.
 type client struct {
-	redis    *redis.Client
+	server   server
 	run      runner
+	copies   int // replicas that must have what a copied script wrote
 	timeout  time.Duration
 	patience time.Duration // see lane
 
@@ -41,33 +42,49 @@ type client struct {
 	over     chan struct{} // closed by Close
 }
 
-// A runner runs a script at the node. Words holds its keys and arguments, after space
-// for the words of EVALSHA.
-type runner func(ctx context.Context, s *redis.Script, keys int, words []any) (any, error)
+// A runner runs a script at the node, and waits until so many replicas have what it wrote.
+// Words holds its keys and arguments, after space for the words of EVALSHA.
+type runner func(ctx context.Context, s *redis.Script, copies, keys int, words []any) (any, error)
 
 // evalshaWords is how many words of EVALSHA come before the keys.
 const evalshaWords = 3
 
-func newClient(server *redis.Client, timeout, patience time.Duration) *client {
+func newClient(to server, cfg Config) *client {
 	c := &client{
-		redis: server, timeout: timeout, patience: patience, lanes: map[*Script]*lane{},
+		server: to, copies: cfg.Copies, timeout: cfg.Timeout, patience: cfg.Patience, lanes: map[*Script]*lane{},
 		idle: make(chan *call), over: make(chan struct{}),
 	}
 	c.run = c.evalsha
 	return c
 }
 
+// call calls the server that has the data now.
+func (c *client) call(ctx context.Context, f func(*redis.Client) error) error {
+	to, err := c.server.find(ctx)
+	if err == nil {
+		err = f(to)
+	}
+	if err != nil {
+		c.server.failed(ctx)
+	}
+	return err
+}
+
 // evalsha does what redis.Script does, without copying all words.
-func (c *client) evalsha(ctx context.Context, s *redis.Script, keys int, words []any) (any, error) {
+func (c *client) evalsha(ctx context.Context, s *redis.Script, copies, keys int, words []any) (v any, err error) {
 	words[0], words[1], words[2] = "evalsha", s.Hash(), keys
-	v, err := c.redis.Do(ctx, words...).Result()
-	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
+	err = c.call(ctx, func(to *redis.Client) error {
+		v, err = copied(ctx, to, copies, c.timeout/4, func(d doer) *redis.Cmd { return d.Do(ctx, words...) })
+		if err == nil || !redis.HasErrorPrefix(err, "NOSCRIPT") {
+			return err
+		}
 		names := make([]string, keys)
 		for i := range names {
 			names[i] = words[evalshaWords+i].(string)
 		}
-		return s.Eval(ctx, c.redis, names, words[evalshaWords+keys:]...).Result()
-	}
+		v, err = copied(ctx, to, copies, c.timeout/4, func(d doer) *redis.Cmd { return s.Eval(ctx, d, names, words[evalshaWords+keys:]...) })
+		return err
+	})
 	return v, err
 }
 
@@ -75,14 +92,18 @@ func (c *client) evalsha(ctx context.Context, s *redis.Script, keys int, words [
 func (c *client) Eval(ctx context.Context, _ string, script *Script, keys []string, args []any) (any, error) {
 	start := time.Now()
 	words := append(append(make([]any, evalshaWords, evalshaWords+len(keys)+len(args)), NewKeys(keys).words...), args...)
-	v, err := c.run(ctx, script.one, len(keys), words)
+	v, err := c.run(ctx, script.one, c.copiesOf(script), len(keys), words)
 	return v, c.judgeOne(ctx, start, err)
 }
 
 // Info implements Transport.
 func (c *client) Info(ctx context.Context, _ string) (string, error) {
 	start := time.Now()
-	text, err := c.redis.Info(ctx).Result()
+	var text string
+	err := c.call(ctx, func(to *redis.Client) (err error) {
+		text, err = to.Info(ctx).Result()
+		return err
+	})
 	return text, c.judgeOne(ctx, start, err)
 }
 
@@ -125,7 +146,7 @@ func (c *client) Close() error {
 		l.refuse(redis.ErrClosed)
 	}
 	c.mu.Unlock()
-	err := c.redis.Close()
+	err := c.server.Close()
 	c.carriers.Wait()
 	return err
 }

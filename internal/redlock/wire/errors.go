@@ -36,11 +36,13 @@ var advice = map[string]string{
 	"BUSY":        "the node is busy with a long script",
 	"OOM":         "the node is out of memory: raise its maxmemory or free some",
 	"MISCONF":     "the node cannot save to disk and refuses writes: look at its log",
-	"NOREPLICAS":  "the node wants replicas before it writes: unset min-replicas-to-write",
-	"READONLY":    "the node is a read-only replica: list masters only",
-	"MASTERDOWN":  "the node is a replica without its master: list masters only",
-	"CLUSTERDOWN": "the node is part of a Redis Cluster: list independent masters",
-	"MOVED":       "the node is part of a Redis Cluster: list independent masters",
+	"NOREPLICAS":  "the node writes only while enough replicas follow it: see its min-replicas-to-write",
+	"READONLY":    "the node is a read-only replica, or became one: only a master grants ticks",
+	"MASTERDOWN":  "the node is a replica without its master: only a master grants ticks",
+	"CLUSTERDOWN": "the Redis Cluster does not serve the keys of the namespace now",
+	"TRYAGAIN":    "the Redis Cluster is moving the keys of the namespace to another server",
+	"ASK":         "the Redis Cluster is moving the keys of the namespace to another server",
+	"MOVED":       "another server of the Redis Cluster has the keys of the namespace now",
 	"NOAUTH":      "the node needs a password: set redis.password or put user:password@ into its URL",
 	"WRONGPASS":   "the node rejects the user or password",
 	"WRONGTYPE":   "another program uses a key of this namespace: check what the node stores, or choose another namespace",
@@ -53,6 +55,9 @@ func (e *ServerError) Error() string {
 	}
 	return e.Text
 }
+
+// Unknown reports whether the server does not know the command.
+func (e *ServerError) Unknown() bool { return strings.HasPrefix(e.Text, "ERR unknown command") }
 
 // serverError finds the code of an error reply. For errors within scripts, some
 // versions put it in the middle of the text.
@@ -72,6 +77,14 @@ func serverError(text string) *ServerError {
 	return &ServerError{Code: code, Text: text}
 }
 
+// A CopiesError says that a request has taken effect at the node, but too few of its
+// replicas have that. Another server that takes the node's place may not know of it.
+type CopiesError struct{ Have, Want int }
+
+func (e *CopiesError) Error() string {
+	return fmt.Sprintf("%d of the %d replicas of the server have it: start the missing ones, or correct redis.copies", e.Have, e.Want)
+}
+
 // oddReply is the error for a script with an invalid reply.
 func oddReply(text string) error {
 	return &ServerError{Code: "REPLY", Text: "the script answered " + text + " instead of a list of code, clock and strings"}
@@ -82,6 +95,9 @@ func oddReply(text string) error {
 func callError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
+	}
+	if _, uncopied := errors.AsType[*CopiesError](err); uncopied {
+		return err
 	}
 	var answer redis.Error
 	if errors.As(err, &answer) && !errors.Is(err, redis.ErrPoolTimeout) {
@@ -99,7 +115,8 @@ func Answered(err error) bool {
 		return true
 	}
 	_, said := errors.AsType[*ServerError](err)
-	return said
+	_, uncopied := errors.AsType[*CopiesError](err)
+	return said || uncopied
 }
 
 // gaveUp reports whether the caller stopped waiting, which says nothing about the node. A

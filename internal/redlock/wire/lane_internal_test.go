@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 const (
@@ -30,14 +29,14 @@ type desk struct {
 
 func newDesk() *desk {
 	d := &desk{script: NewRule("any", "", ""), answer: make(chan any)}
-	d.client = newClient(redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}}), laneTimeout, lanePatience)
+	d.client = newClient(newServer(Config{Timeout: laneTimeout}, URL{Addr: "127.0.0.1:1"}), Config{Timeout: laneTimeout, Patience: lanePatience})
 	d.client.run = d.serve
 	return d
 }
 
 // serve answers each call of a request with its key and argument; one whose
 // argument is "bad" fails.
-func (d *desk) serve(ctx context.Context, p *redis.Script, n int, sent []any) (any, error) {
+func (d *desk) serve(ctx context.Context, p *redis.Script, _, n int, sent []any) (any, error) {
 	keys, args := sent[evalshaWords:evalshaWords+n], sent[evalshaWords+n:]
 	words := []any{"one"}
 	var replies []any

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // A Config says how to reach nodes.
@@ -25,6 +27,13 @@ type Config struct {
 	// Patience is how long a call may wait to be sent while no quorum of the nodes has
 	// answered.
 	Patience time.Duration
+
+	// Copies is how many replicas of the node must have what a [Script.Copied] script wrote
+	// before its answer counts.
+	Copies int
+	// Key is in the slot of all keys. A node that is a Redis Cluster is asked where its slot
+	// has its server.
+	Key string
 
 	// Dial replaces the network, for tests.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -51,7 +60,7 @@ type Link struct {
 func NewLink(name string, u URL, cfg Config) *Link {
 	l := &Link{name: name, url: u, cfg: cfg, transport: cfg.Transport}
 	if l.transport == nil {
-		l.transport = newClient(newRedis(cfg, u), cfg.Timeout, cfg.Patience)
+		l.transport = newClient(newServer(cfg, u), cfg)
 	}
 	return l
 }
@@ -153,7 +162,11 @@ func (l *Link) Holds(ctx context.Context, key string) (bool, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.Timeout)
 	defer cancel()
-	n, err := c.redis.Exists(ctx, key).Result()
+	var n int64
+	err := c.call(ctx, func(to *redis.Client) (err error) {
+		n, err = to.Exists(ctx, key).Result()
+		return err
+	})
 	return n > 0, callError(ctx, err)
 }
 
@@ -166,8 +179,11 @@ func (l *Link) Setting(ctx context.Context, name string) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.cfg.Timeout)
 	defer cancel()
-	values, err := c.redis.ConfigGet(ctx, name).Result()
-	if err != nil {
+	var values map[string]string
+	if err := c.call(ctx, func(to *redis.Client) (err error) {
+		values, err = to.ConfigGet(ctx, name).Result()
+		return err
+	}); err != nil {
 		return ""
 	}
 	return values[name]

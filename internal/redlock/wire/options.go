@@ -22,9 +22,9 @@ const virtualPoolSize = 4096
 // closed by one of them costs a vote.
 const maxIdle = time.Minute
 
-// newRedis returns a client whose waits all end at the deadline of the call. It retries
-// nothing: a retried claim would find the lock of its own first try.
-func newRedis(cfg Config, u URL) *redis.Client {
+// options are those of a client whose waits all end at the deadline of the call. It
+// retries nothing: the copy of a request that seems lost may arrive after a later request.
+func options(cfg Config, u URL) *redis.Options {
 	opts := redis.Options{Addr: u.Addr, Username: u.username, Password: u.password}
 	if u.base != nil {
 		opts = *u.base
@@ -44,14 +44,16 @@ func newRedis(cfg Config, u URL) *redis.Client {
 	opts.ConnMaxIdleTime = maxIdle
 	opts.ReadBufferSize, opts.WriteBufferSize = 8<<10, 8<<10
 	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	return redis.NewClient(&opts)
+	return &opts
 }
 
 // dialer returns a connection even if dialling fails: see failedConn.
 func dialer(cfg Config, u URL) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	dial := cfg.Dial
-	if u.base != nil {
-		dial = u.base.Dialer // it handles TLS itself
+	if u.base != nil { // it handles TLS itself
+		if dial = u.base.Dialer; dial == nil {
+			dial = redis.NewDialer(u.base)
+		}
 	}
 	if dial == nil {
 		dial = (&net.Dialer{KeepAlive: 30 * time.Second}).DialContext
@@ -64,13 +66,19 @@ func dialer(cfg Config, u URL) func(ctx context.Context, network, addr string) (
 		if !u.tls {
 			return conn, nil
 		}
-		secured := tls.Client(conn, tlsConfig(cfg.TLS, u.host))
+		secured := tls.Client(conn, tlsConfig(cfg.TLS, host(addr)))
 		if err := secured.HandshakeContext(ctx); err != nil {
 			_ = conn.Close()
 			return failedConn{err: err}, nil //nolint:nilerr // as above
 		}
 		return secured, nil
 	}
+}
+
+// host returns the host of host:port.
+func host(addr string) string {
+	host, _, _ := net.SplitHostPort(addr) // else the handshake says what is wrong
+	return host
 }
 
 func tlsConfig(base *tls.Config, host string) *tls.Config {

@@ -26,7 +26,7 @@ func TestNobodyQueuesInVirtualTime(t *testing.T) {
 			callers.Go(func() { _, _ = l.transport.Info(t.Context(), "") })
 		}
 		callers.Wait()
-		if s := l.transport.(*client).redis.PoolStats(); s.Misses != 10*poolSize || s.WaitCount != 0 {
+		if s := l.transport.(*client).server.(alone).PoolStats(); s.Misses != 10*poolSize || s.WaitCount != 0 {
 			t.Fatalf("%d connections made for %d callers, of whom %d queued; want one each, and no queue", s.Misses, 10*poolSize, s.WaitCount)
 		}
 	})

@@ -20,6 +20,7 @@ type Script struct {
 	name, text string
 	one        *redis.Script
 	many       *redis.Script // many calls in one request; nil if it is no rule
+	copied     bool
 }
 
 // NewScript returns a Script whose text can use the declarations of head.lua.
@@ -37,6 +38,14 @@ func NewRule(name, before, rule string) *Script {
 	s := NewScript(name, text+oneLua)
 	s.many = redis.NewScript(headLua + text + manyLua)
 	return s
+}
+
+// Copied returns a copy whose answer counts only when Config.Copies replicas have what it
+// wrote. A call that too few have fails with a *CopiesError.
+func (s *Script) Copied() *Script {
+	c := *s
+	c.copied = true
+	return &c
 }
 
 // Name returns the name given to the script.

@@ -22,7 +22,7 @@ func newCluster(size int, serve func(node int, ctx context.Context, calls int) e
 	c := cluster{script: NewRule("any", "", "")}
 	for i := range size {
 		l := NewLink(fmt.Sprint("node-", i), URL{Addr: "127.0.0.1:1"}, Config{Timeout: laneTimeout, Patience: lanePatience})
-		l.transport.(*client).run = func(ctx context.Context, p *redis.Script, keys int, _ []any) (any, error) {
+		l.transport.(*client).run = func(ctx context.Context, p *redis.Script, _, keys int, _ []any) (any, error) {
 			if err := serve(i, ctx, keys-1); err != nil {
 				return nil, err
 			}

@@ -11,24 +11,37 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A URL is the parsed URL of a node.
+// A URL says where a node's server is: its parsed URL, or where to ask for it.
 type URL struct {
-	Addr     string // host:port in lower case
-	host     string
+	Addr     string // host:port in lower case; the name of a master, or of a cluster's servers
 	tls      bool
 	username string
 	password string
 	Redacted string         // without secrets
 	base     *redis.Options // of a client that the program already has, else nil
+
+	// Where to ask for the server: the addresses of Sentinels that watch the master, or of
+	// servers of a Redis Cluster if master is empty.
+	seeds                  []string
+	master                 string
+	seedUser, seedPassword string // of Sentinels
 }
 
 // ClientURL returns the address of a client's node, and how the client reaches it.
 func ClientURL(c redis.UniversalClient) (URL, error) {
-	single, ok := c.(*redis.Client)
-	if !ok {
-		return URL{}, fmt.Errorf("a %T is not a single node: list independent masters, each by a client of its own", c)
+	var base *redis.Options
+	switch c := c.(type) {
+	case *redis.Client:
+		base = c.Options()
+	case *redis.ClusterClient:
+		o := c.Options()
+		return URL{Addr: clusterName, Redacted: clusterName, seeds: o.Addrs, base: &redis.Options{
+			Dialer: o.Dialer, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig,
+			CredentialsProvider: o.CredentialsProvider, CredentialsProviderContext: o.CredentialsProviderContext,
+		}}, nil
+	default:
+		return URL{}, fmt.Errorf("a %T is no node: pass a *redis.Client or a *redis.ClusterClient", c)
 	}
-	base := single.Options()
 	addr := strings.ToLower(base.Addr)
 	if base.DB != 0 {
 		return URL{}, fmt.Errorf("the client of %s uses database %d: only database 0 is used", addr, base.DB)
@@ -71,12 +84,12 @@ func ParseURL(s string) (URL, error) {
 	if strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") {
 		return URL{}, errNotShown // a password with / ? or # in it: its start was parsed as the host
 	}
-	n := URL{host: u.Hostname(), tls: tls}
+	n := URL{tls: tls}
 	port := u.Port()
 	if port == "" {
 		port = "6379"
 	}
-	n.Addr = strings.ToLower(net.JoinHostPort(n.host, port))
+	n.Addr = strings.ToLower(net.JoinHostPort(u.Hostname(), port))
 	if u.Path != "" && u.Path != "/" && u.Path != "/0" {
 		return URL{}, fmt.Errorf("the URL of %s names a database: only database 0 is used, remove the path", n.Addr)
 	}
@@ -87,6 +100,55 @@ func ParseURL(s string) (URL, error) {
 	n.password, _ = u.User.Password()
 	n.Redacted = redact(u.Scheme, n)
 	return n, nil
+}
+
+// clusterName stands for the address of a Redis Cluster.
+const clusterName = "cluster"
+
+// Cluster reports whether servers of a Redis Cluster are asked for the node's server.
+func (u URL) Cluster() bool { return len(u.seeds) > 0 && u.master == "" }
+
+// SentinelURL is that of the master that the Sentinels at the URLs watch under the name.
+// Their user and password are in the URLs. With rediss:// the master, too, speaks TLS.
+func SentinelURL(master string, urls []string) (URL, error) {
+	if master == "" || strings.ContainsAny(master, " \t\r\n") {
+		return URL{}, fmt.Errorf("%q is not the name of a master that Sentinels watch, such as mymaster", master)
+	}
+	u, err := seedURL(urls)
+	u.Addr, u.master, u.Redacted = master, master, "master "+master+" of "+u.Redacted
+	u.seedUser, u.seedPassword, u.username, u.password = u.username, u.password, "", ""
+	return u, err
+}
+
+// ClusterURL is that of a Redis Cluster with servers at the URLs.
+func ClusterURL(urls []string) (URL, error) {
+	u, err := seedURL(urls)
+	u.Addr, u.Redacted = clusterName, clusterName+" of "+u.Redacted
+	return u, err
+}
+
+// seedURL reads the URLs of servers that know where others are.
+func seedURL(urls []string) (URL, error) {
+	var all URL
+	var shown []string
+	if len(urls) == 0 {
+		return all, errors.New("no address is listed: write some, such as redis://10.0.0.1:26379")
+	}
+	for i, text := range urls {
+		u, err := ParseURL(text)
+		if err != nil {
+			return all, fmt.Errorf("address %d: %w", i+1, err)
+		}
+		if i == 0 {
+			all = u
+		}
+		if u.tls != all.tls || u.username != all.username || u.password != all.password {
+			return all, fmt.Errorf("address %d: its scheme, user or password differ from those of the first: use one for all", i+1)
+		}
+		all.seeds, shown = append(all.seeds, u.Addr), append(shown, u.Addr)
+	}
+	all.Redacted = strings.Join(shown, ", ")
+	return all, nil
 }
 
 // redact hides the password. It also hides a user without a password, since people
