@@ -1,6 +1,7 @@
 package pgcampaign_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -46,6 +47,7 @@ type campaign struct {
 	t        *testing.T
 	rand     *rand.Rand
 	config   string
+	configs  map[string]string // of replicas that have one of their own
 	sink     string
 	replicas map[string]*process
 	lives    []*process
@@ -82,6 +84,12 @@ func (c *campaign) beginWith(url, jobs string, count int) {
 	c.t.Helper()
 	c.configure(fmt.Sprintf(`postgres: {url: %q, failover_grace: %s, timeout: %s}`, url, grace, timeout), jobs)
 	must(c.t, "store", "migrate", "-c", c.config)
+	c.initNew(count)
+}
+
+// initNew declares the store new, and starts the replicas.
+func (c *campaign) initNew(count int) {
+	c.t.Helper()
 	must(c.t, "store", "init", "-c", c.config)
 	for _, id := range replicaIDs {
 		c.start(id)
@@ -95,13 +103,18 @@ func (c *campaign) beginWith(url, jobs string, count int) {
 // configure writes the configuration, with the section of the store.
 func (c *campaign) configure(store, jobs string) {
 	c.t.Helper()
+	c.write(c.config, store, jobs)
+}
+
+func (c *campaign) write(path, store, jobs string) {
+	c.t.Helper()
 	text := fmt.Sprintf(`namespace: campaign
 %s
 lock: {ttl: %s, safety_margin: 1200ms}
 log: {format: json}
 jobs:
 %s`, store, ttl, jobs)
-	if err := os.WriteFile(c.config, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -116,7 +129,7 @@ func (c *campaign) commands() string {
 }
 
 func (c *campaign) start(id string) {
-	c.replicas[id] = startReplica(c.t, c.config, id)
+	c.replicas[id] = startReplica(c.t, cmp.Or(c.configs[id], c.config), id)
 	c.lives = append(c.lives, c.replicas[id])
 }
 

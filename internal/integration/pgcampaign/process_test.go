@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9/logging"
+
 	"github.com/quorate/quorate/cmd"
 	"github.com/quorate/quorate/internal/truth"
 	"github.com/quorate/quorate/jobs"
@@ -25,6 +27,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(actAsQuorate) != "" {
 		cmd.Main(registry())
 	}
+	logging.Disable() // of go-redis, also for commands that run in this process
 	os.Exit(m.Run())
 }
 
@@ -78,7 +81,7 @@ func startReplica(t *testing.T, config, id string) *process {
 		<-p.exited
 		if t.Failed() {
 			lines := p.log()
-			t.Logf("log of %s:\n%s", p.id, strings.Join(lines[max(len(lines)-60, 0):], "\n"))
+			t.Logf("log of %s:\n%s", p.id, strings.Join(lines[max(len(lines)-6000, 0):], "\n"))
 		}
 	})
 	return p
