@@ -11,7 +11,7 @@ GORELEASER := .tools/goreleaser-$(GORELEASER_VERSION)
 # words, not the length of sentences.
 PROSE := README.md CHANGELOG.md SECURITY.md .github/CONTRIBUTING.md locking/redlock/PROTOCOL.md locking/redlock/model/README.md \
 	internal/onestore/model/README.md \
-	$(filter-out docs/faults.md docs/performance.md,$(wildcard docs/*.md docs/guarantees/*.md docs/coming-from/*.md docs/reference/*.md)) \
+	$(filter-out docs/faults.md docs/performance.md,$(wildcard docs/*.md docs/guarantees/*.md docs/coming-from/*.md docs/reference/*.md)) deploy/chart/README.md \
 	scheduler/doc.go jobs/doc.go jobs/execjob/doc.go jobs/httpjob/doc.go
 MODULES := $(shell find . -name go.mod -not -path './.tools/*' -not -path '*/node_modules/*' -exec dirname {} \;)
 CLIENT := internal/interop/client/node_modules/.package-lock.json
@@ -216,6 +216,15 @@ image: ## write the container image for both platforms to bin/image, as an OCI l
 image-check: image ## run the image, unpacked, as its user on a read-only root; needs root
 	@.ci/deps redis-server
 	cd internal/integration/image && go test -count=1 -v -tags image .
+
+# Helm and the types of Kubernetes take minutes to compile, so CI does without.
+.PHONY: chart
+chart: $(GOLANGCI) ## the Helm chart: lint it, render it with each value, decode the objects strictly
+	cd internal/deploy && go vet -tags helm . && $(CURDIR)/$(GOLANGCI) run --build-tags helm . && go test -count=1 -v -tags helm -run 'Chart|Helm|Manifests|Network|Pods' .
+
+.PHONY: manifests
+manifests: ## write deploy/kubernetes/quorate.yaml, and the schema of the chart, anew
+	cd internal/deploy && go test -count=1 -tags helm -run 'TestChartSchemaOfConfig|TestManifests$$' . -args -write
 
 .PHONY: exported
 exported: ## write the list of what other modules can use, which a test compares

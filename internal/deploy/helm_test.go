@@ -1,0 +1,222 @@
+//go:build helm
+
+package deploy
+
+import (
+	"maps"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"helm.sh/helm/v4/pkg/chart/v2/lint"
+	"helm.sh/helm/v4/pkg/chart/v2/lint/support"
+	core "k8s.io/api/core/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	security "k8s.io/pod-security-admission/api"
+	standards "k8s.io/pod-security-admission/policy"
+)
+
+func TestHelmLint(t *testing.T) {
+	t.Parallel()
+	for _, m := range lint.RunAll(chart, nil, "default").Messages {
+		if m.Severity > support.InfoSev {
+			t.Error(m)
+		}
+	}
+}
+
+func TestChartRenders(t *testing.T) {
+	t.Parallel()
+	before := renders(t, nil)
+	valid(t, before, defaults(t))
+	for path, a := range alternatives {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			without := before
+			if a.with != "" {
+				without = renders(t, tree(t, a.with))
+			}
+			d := renders(t, a.values(t, path))
+			valid(t, d, merged(defaults(t), a.values(t, path)))
+			if strings.Contains(without.text, a.shows) == (a.shows != "") || !strings.Contains(d.text, a.shows) {
+				t.Errorf("%q is not what appears in\n%s", a.shows, d.text)
+			}
+			if strings.Contains(d.text, a.drops) == (a.drops != "") || !strings.Contains(without.text, a.drops) {
+				t.Errorf("%q is not what disappears from\n%s", a.drops, d.text)
+			}
+		})
+	}
+}
+
+// valid checks what must hold with all values.
+func valid(t *testing.T, d deployment, values map[string]any) {
+	t.Helper()
+	config := d.config.Data["config.yaml"]
+	validate(t, config)
+	if got := tree(t, config); !reflect.DeepEqual(got, values["config"]) {
+		t.Errorf("the configuration is %v, want %v", got, values["config"])
+	}
+	pod := d.pod()
+	evaluator, err := standards.NewEvaluator(standards.DefaultChecks(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	restricted := security.LevelVersion{Level: security.LevelRestricted, Version: security.LatestVersion()}
+	for _, r := range evaluator.EvaluatePod(restricted, &d.deployment.Spec.Template.ObjectMeta, &pod) {
+		if !r.Allowed {
+			t.Errorf("the pod is not restricted: %s: %s", r.ForbiddenReason, r.ForbiddenDetail)
+		}
+	}
+	if pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken {
+		t.Error("the pod has a token of Kubernetes")
+	}
+	for _, c := range append(pod.Containers, pod.InitContainers...) {
+		if c.SecurityContext.ReadOnlyRootFilesystem == nil || !*c.SecurityContext.ReadOnlyRootFilesystem {
+			t.Errorf("%s can write to its root", c.Name)
+		}
+		mounted(t, pod, c)
+	}
+	probed(t, pod.Containers[0])
+	labels := d.deployment.Spec.Template.Labels
+	for name, selector := range map[string]*meta.LabelSelector{"deployment": d.deployment.Spec.Selector, "budget": d.budget.Spec.Selector} {
+		if want := map[string]string{"app.kubernetes.io/name": "quorate", "app.kubernetes.io/instance": "quorate"}; !maps.Equal(selector.MatchLabels, want) {
+			t.Errorf("the %s selects %v", name, selector)
+		}
+	}
+	if labels["app.kubernetes.io/instance"] != "quorate" || labels["app.kubernetes.io/name"] != "quorate" {
+		t.Errorf("the pod has the labels %v", labels)
+	}
+}
+
+// mounted checks that each mount has a volume, and that the configuration is a folder, which
+// Kubernetes keeps up to date.
+func mounted(t *testing.T, pod core.PodSpec, c core.Container) {
+	t.Helper()
+	volumes := map[string]core.Volume{}
+	for _, v := range pod.Volumes {
+		volumes[v.Name] = v
+	}
+	for _, m := range c.VolumeMounts {
+		if _, found := volumes[m.Name]; !found {
+			t.Errorf("%s mounts %s, which is no volume", c.Name, m.Name)
+		}
+		if m.Name == "config" && (m.MountPath != "/etc/quorate" || m.SubPath != "") {
+			t.Errorf("%s would not see a new configuration: %+v", c.Name, m)
+		}
+	}
+}
+
+func probed(t *testing.T, c core.Container) {
+	t.Helper()
+	ports := map[string]bool{}
+	for _, p := range c.Ports {
+		ports[p.Name] = true
+	}
+	for path, probe := range map[string]*core.Probe{"/healthz": c.LivenessProbe, "/readyz": c.ReadinessProbe} {
+		if probe == nil || probe.HTTPGet.Path != path || !ports[probe.HTTPGet.Port.StrVal] {
+			t.Errorf("nobody asks %s: %+v", path, probe)
+		}
+	}
+	if c.StartupProbe == nil || c.StartupProbe.HTTPGet.Path != "/healthz" {
+		t.Errorf("the start is not asked for: %+v", c.StartupProbe)
+	}
+	if c.Env[1].Name != "QUORATE__REPLICA__ID" || c.Env[1].ValueFrom.FieldRef.FieldPath != "metadata.name" {
+		t.Errorf("a replica has not the name of its pod: %+v", c.Env)
+	}
+}
+
+func TestChartRefuses(t *testing.T) {
+	t.Parallel()
+	for _, text := range refused {
+		if _, err := tryRender(t, tree(t, text)); err == nil || !strings.Contains(err.Error(), "schema") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for text, want := range map[string]string{
+		`terminationGracePeriodSeconds: 59`:                                             "with a drain_timeout of 20s a replica needs up to 60 s to end",
+		`{terminationGracePeriodSeconds: 60, config: {scheduler: {drain_timeout: 1m}}}`: "needs up to 100 s to end",
+		`config: {postgres: {url: "postgres://a@b/c"}}`:                                 "set config.redis to null",
+		`config: {redis: null}`:                                                         "config has no store",
+		`config: {http: {probes_listen: "127.0.0.1:8081"}}`:                             "the kubelet has to reach it",
+		`config: {http: {probes_listen: null}}`:                                         "the kubelet has to reach it",
+		`config: {http: null}`:                                                          "the kubelet has to reach it",
+	} {
+		if _, err := tryRender(t, tree(t, text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestPodsHaveTheTimeThatADrainTakes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		`{}`: drainTimeout + stopMargin,
+		`config: {scheduler: {drain_timeout: 1m30s}}`:                                    90*time.Second + stopMargin,
+		`config: {scheduler: {drain_timeout: 2h}}`:                                       2*time.Hour + stopMargin,
+		`{terminationGracePeriodSeconds: 100, config: {scheduler: {drain_timeout: 1m}}}`: 100 * time.Second,
+	} {
+		if got := time.Duration(*renders(t, tree(t, text)).pod().TerminationGracePeriodSeconds) * time.Second; got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// Pods are replaced when a setting changes that counts from the next start, and only then.
+func TestPodsAreReplacedForSettings(t *testing.T) {
+	t.Parallel()
+	settings := func(text string) string {
+		return renders(t, tree(t, text)).deployment.Spec.Template.Annotations["checksum/settings"]
+	}
+	before := settings(`{}`)
+	for text, replaced := range map[string]bool{
+		`config: {jobs: {a: {func: exec, schedule: "@daily", params: {command: [a]}}}}`: false,
+		`config: {defaults: {timeout: 5m}}`:                                             false,
+		`config: {calendars: {holidays: {dates: [2027-05-17]}}}`:                        false,
+		`config: {scheduler: {timezone: Europe/Paris}}`:                                 false,
+		`replicaCount: 7`: false,
+		`config: {scheduler: {timezone: Europe/Paris, drain_timeout: 30s}}`: true,
+		`config: {namespace: billing}`:                                      true,
+		`config: {groups: {billing: {max_running: 1}}}`:                     true,
+		`config: {log: {level: debug}}`:                                     true,
+	} {
+		if after := settings(text); (after != before) != replaced {
+			t.Errorf("%s: pods are replaced: %v, want %v", text, after != before, replaced)
+		}
+	}
+}
+
+func TestChartOfPostgres(t *testing.T) {
+	t.Parallel()
+	d := renders(t, tree(t, `{migrate: true, config: {redis: null, postgres: {url: "postgres://a:${env:PGPASSWORD}@b/c"}, defaults: {history: {max_bytes: 16777216}}}}`))
+	validate(t, d.config.Data["config.yaml"])
+	if c := d.pod().InitContainers[0]; !reflect.DeepEqual(c.Args, []string{"store", "migrate"}) || !reflect.DeepEqual(c.Env, d.pod().Containers[0].Env) {
+		t.Errorf("the init container is %+v", c)
+	}
+}
+
+// Nobody reaches a replica unless the values say who.
+func TestNetworkPolicyIsClosed(t *testing.T) {
+	t.Parallel()
+	for text, rules := range map[string]int{
+		`{}`: 0,
+		`{networkPolicy: {dashboardFrom: [{podSelector: {}}]}}`:                                                                      0, // it listens on loopback
+		`{networkPolicy: {metricsFrom: [{podSelector: {}}], dashboardFrom: [{podSelector: {}}]}, config: {http: {listen: ":8080"}}}`: 2,
+	} {
+		d := renders(t, tree(t, text))
+		if len(d.network.Spec.Ingress) != rules || len(d.network.Spec.PolicyTypes) != 1 || len(d.network.Spec.PodSelector.MatchLabels) == 0 {
+			t.Errorf("%s: %+v", text, d.network.Spec)
+		}
+		for _, rule := range d.network.Spec.Ingress {
+			if len(rule.From) != 1 || len(rule.Ports) != 1 {
+				t.Errorf("%s opens %+v", text, rule)
+			}
+		}
+	}
+}
+
+func TestManifests(t *testing.T) {
+	t.Parallel()
+	d := renders(t, tree(t, read(t, manifests+"/values.yaml")))
+	generated(t, manifests+"/quorate.yaml", header(t)+d.text)
+}
