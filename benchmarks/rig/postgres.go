@@ -19,17 +19,17 @@ import (
 // pgConns is how many connections each side has: the default of a replica.
 const pgConns = 8
 
-// A Postgres is a server that syncs every commit, with our schema, River's, and a table of
-// counters.
+// A Postgres is a server with our schema, River's, and a table of counters.
 type Postgres struct {
 	Cluster *onestore.Cluster
 	server  *pgtest.Server
 	pools   []*pgxpool.Pool
 }
 
-// Postgres starts a server with so many counters.
-func (r *Rig) Postgres(ctx context.Context, counters int) (*Postgres, error) {
-	p := &Postgres{server: pgtest.Start(r.tb, "fsync=on", "synchronous_commit=on", "full_page_writes=on")}
+// Postgres starts a server with so many counters. With fsync "on" it syncs every commit; with
+// "off" it does all but that.
+func (r *Rig) Postgres(ctx context.Context, counters int, fsync string) (*Postgres, error) {
+	p := &Postgres{server: pgtest.Start(r.tb, "fsync="+fsync, "synchronous_commit=on", "full_page_writes=on")}
 	store, err := postgres.Open(ctx, postgres.Config{URL: p.server.URL(), Schema: Namespace})
 	if err != nil {
 		return nil, err

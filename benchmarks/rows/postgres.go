@@ -40,8 +40,9 @@ func onPostgres(ctx context.Context, env Env) (report.Section, error) {
 	s := report.Section{Method: fmt.Sprintf("One PostgreSQL that syncs every commit (fsync on), %d goroutines, each with a job of its own. "+
 		"Each side has 8 connections. River inserts a unique job for each tick, as its periodic jobs do, and works it; "+
 		"it completes jobs in batches, and keeps no lease while they work. The UPDATE adds one to a row of its own. "+
-		"Statements are those that %d replicas send while no job is due, and more for each tick.", n, idleReplicas)}
-	p, err := env.Rig.Postgres(ctx, n)
+		"Statements are those that %d replicas send while no job is due, and more for each tick. "+
+		"Results with fsync off are from a second server, which does not wait for the disk.", n, idleReplicas)}
+	p, err := env.Rig.Postgres(ctx, n, "on")
 	if err != nil {
 		return s, err
 	}
@@ -57,26 +58,45 @@ func onPostgres(ctx context.Context, env Env) (report.Section, error) {
 	if err != nil {
 		return s, err
 	}
+	unsynced, err := env.pgUnsynced(ctx, n)
+	if err != nil {
+		return s, err
+	}
 	rate := report.Result{
 		What: fmt.Sprintf("claim and finish on PostgreSQL, %d in parallel", n), Unit: report.PerSecond, Ours: rates.Median(sideBoth),
 		Theirs: rates.Median(sideRiver), Of: sideRiver, Ratio: rates.Ratio(sideBoth, sideRiver), Bound: report.AtLeast(1000),
 		Notes: []string{sideUpdate + ": " + report.PerSecond.Format(rates.Median(sideUpdate))},
 	}
-	beside := func(what, side string) report.Result {
-		return report.Result{
-			What: what, Unit: report.Seconds, Ours: times.Median(side), Theirs: times.Median(sideUpdate), Of: sideUpdate,
-			Ratio: times.Ratio(side, sideUpdate), Bound: report.RatioAtMost(2.5),
-		}
-	}
-	claim := beside("claim on PostgreSQL, one at a time", sideClaim)
+	claim := besideUpdate("claim on PostgreSQL, one at a time", times, sideClaim)
 	claim.Notes = []string{sideInsert + ": " + report.Seconds.Format(times.Median(sideInsert))}
+	claim.Bound = report.RatioAtMost(2.5)
+	finish := besideUpdate("finish on PostgreSQL, one at a time", times, sideFinish)
+	finish.Bound = report.RatioAtMost(2.5)
 	s.Results = []report.Result{
-		rate, claim, beside("finish on PostgreSQL, one at a time", sideFinish),
+		rate, claim, besideUpdate("claim on PostgreSQL, one at a time, fsync off", unsynced, sideClaim),
+		finish, besideUpdate("finish on PostgreSQL, one at a time, fsync off", unsynced, sideFinish),
 		{What: fmt.Sprintf("statements per second of %d idle replicas", idleReplicas), Unit: report.Commands, Ours: idle, Bound: report.AtMost(20)},
 		{What: fmt.Sprintf("statements per tick, %d replicas", idleReplicas), Unit: report.Commands, Ours: tick},
 	}
 	s.Charts = []plot.Chart{bars("postgres", "Claims and finishes per second on PostgreSQL", report.PerSecond, rates, sideBoth, sideRiver, sideUpdate)}
 	return s, p.Close()
+}
+
+// besideUpdate is the time of a side and that of an UPDATE.
+func besideUpdate(what string, times pairs.Samples, side string) report.Result {
+	return report.Result{
+		What: what, Unit: report.Seconds, Ours: times.Median(side), Theirs: times.Median(sideUpdate), Of: sideUpdate, Ratio: times.Ratio(side, sideUpdate),
+	}
+}
+
+// pgUnsynced is pgTimes on a server that does not wait for the disk.
+func (e Env) pgUnsynced(ctx context.Context, counters int) (pairs.Samples, error) {
+	p, err := e.Rig.Postgres(ctx, counters, "off")
+	if err != nil {
+		return nil, err
+	}
+	times, err := e.pgTimes(ctx, p)
+	return times, errors.Join(err, p.Close())
 }
 
 // pgRates measures how often per second each side gets through.
