@@ -223,8 +223,12 @@ chart: $(GOLANGCI) ## the Helm chart: lint it, render it with each value, decode
 	cd internal/deploy && go vet -tags helm . && $(CURDIR)/$(GOLANGCI) run --build-tags helm . && go test -count=1 -v -tags helm -run 'Chart|Helm|Manifests|Network|Pods' .
 
 .PHONY: manifests
-manifests: ## write deploy/kubernetes/quorate.yaml, and the schema of the chart, anew
-	cd internal/deploy && go test -count=1 -tags helm -run 'TestChartSchemaOfConfig|TestManifests$$' . -args -write
+manifests: ## write deploy/kubernetes/quorate.yaml from the chart
+	cd internal/deploy && go test -count=1 -tags helm -run 'TestManifests$$' . -args -write
+
+.PHONY: chart-schema
+chart-schema: ## write the schema of the configuration into that of the chart
+	cd internal/deploy && go test -count=1 -run TestChartSchemaOfConfig . -args -write
 
 .PHONY: exported
 exported: ## write the list of what other modules can use, which a test compares

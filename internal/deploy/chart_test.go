@@ -165,15 +165,15 @@ func TestChartSchemaOfConfig(t *testing.T) {
 	if err := encoder.Encode(all); err != nil {
 		t.Fatal(err)
 	}
-	generated(t, chart+"/values.schema.json", text.String())
+	generated(t, chart+"/values.schema.json", "make chart-schema", text.String())
 }
 
-// undescribed returns a schema without the descriptions.
+// undescribed returns a schema without words for people.
 func undescribed(schema any) any {
 	switch s := schema.(type) {
 	case map[string]any:
 		for key, value := range s {
-			if _, isText := value.(string); isText && key == "description" {
+			if _, isText := value.(string); isText && (key == "description" || key == "title") {
 				delete(s, key)
 				continue
 			}
@@ -188,7 +188,7 @@ func undescribed(schema any) any {
 }
 
 // generated compares a file with what it has to hold, or writes it.
-func generated(t *testing.T, path, want string) {
+func generated(t *testing.T, path, command, want string) {
 	t.Helper()
 	if *write {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // it is of the repository
@@ -197,7 +197,7 @@ func generated(t *testing.T, path, want string) {
 		return
 	}
 	if got := read(t, path); got != want {
-		t.Errorf("%s is not what `make manifests` writes", path)
+		t.Errorf("%s is not what `%s` writes", path, command)
 	}
 }
 

@@ -139,6 +139,8 @@ func TestChartRefuses(t *testing.T) {
 		`config: {postgres: {url: "postgres://a@b/c"}}`:                                 "set config.redis to null",
 		`config: {redis: null}`:                                                         "config has no store",
 		`config: {http: {probes_listen: "127.0.0.1:8081"}}`:                             "the kubelet has to reach it",
+		`config: {http: {probes_listen: "${env:LISTEN}"}}`:                              "the kubelet has to reach it",
+		`config: {scheduler: {drain_timeout: "${env:DRAIN}"}}`:                          "write a duration such as 20s",
 		`config: {http: {probes_listen: null}}`:                                         "the kubelet has to reach it",
 		`config: {http: null}`:                                                          "the kubelet has to reach it",
 	} {
@@ -218,5 +220,5 @@ func TestNetworkPolicyIsClosed(t *testing.T) {
 func TestManifests(t *testing.T) {
 	t.Parallel()
 	d := renders(t, tree(t, read(t, manifests+"/values.yaml")))
-	generated(t, manifests+"/quorate.yaml", header(t)+d.text)
+	generated(t, manifests+"/quorate.yaml", "make manifests", header(t)+d.text)
 }

@@ -33,8 +33,11 @@ labels:
 {{- /* The seconds that a pod has to end: runs have drain_timeout, and what follows 40 s. */ -}}
 {{- define "quorate.grace" -}}
 {{- $drain := (.Values.config.scheduler | default dict).drain_timeout | default "20s" -}}
+{{- if contains "${" $drain -}}
+{{- fail (printf "config.scheduler.drain_timeout is %s: the time that a pod has to end is computed from it; write a duration such as 20s" $drain) -}}
+{{- end -}}
 {{- $now := now -}}
-{{- $needed := sub (mustDateModify $drain $now | unixEpoch) (unixEpoch $now) | add 40 -}}
+{{- $needed := sub (mustDateModify (trim $drain) $now | unixEpoch) (unixEpoch $now) | add 40 -}}
 {{- $grace := .Values.terminationGracePeriodSeconds | default $needed | int64 -}}
 {{- if lt $grace $needed -}}
 {{- fail (printf "terminationGracePeriodSeconds is %d: with a drain_timeout of %s a replica needs up to %d s to end; write so much, or remove it" $grace $drain $needed) -}}
@@ -63,7 +66,7 @@ labels:
 
 {{- define "quorate.probesPort" -}}
 {{- $listen := (.Values.config.http | default dict).probes_listen | default "" -}}
-{{- if or (not $listen) (regexMatch "^(127\\.|localhost:|\\[::1\\])" $listen) -}}
+{{- if or (not (regexMatch ":[0-9]+$" $listen)) (regexMatch "^(127\\.|localhost:|\\[::1\\])" $listen) -}}
 {{- fail (printf "config.http.probes_listen is %q: the kubelet has to reach it; write an address such as :8081" $listen) -}}
 {{- end -}}
 {{- regexFind "[0-9]+$" $listen -}}
