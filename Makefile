@@ -60,7 +60,7 @@ full: ## test, then model, planted bugs and long campaigns; keeps the tables in 
 
 .PHONY: deps
 deps: $(CLIENT)
-	@.ci/deps redis-server gcc git postgres pgbouncer mariadbd promtool chromium systemd-analyze
+	@.ci/deps redis-server gcc git postgres pgbouncer etcd mariadbd promtool chromium systemd-analyze
 
 # The foreign clients of the interoperation test.
 $(CLIENT): internal/interop/client/package-lock.json

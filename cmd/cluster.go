@@ -29,7 +29,7 @@ func (a *cli) withStore(ctx context.Context, fn func(*cluster.Store) error) erro
 	if err := a.noServer(); err != nil {
 		return err
 	}
-	s, err := cluster.Open(ctx, a.source(), a.Registry)
+	s, err := cluster.Open(ctx, a.source(), a.Registry, a.Stores)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
+	"github.com/quorate/quorate/scheduler/replica"
 )
 
 // Main is the whole program: it runs the process's command line with the functions of
@@ -30,14 +31,16 @@ import (
 //		cmd.Main(registry)
 //	}
 //
+// Stores are those that the program can use besides Redis nodes and PostgreSQL.
+//
 // The first SIGINT or SIGTERM ends the command's context, which drains a replica. A
 // second one cancels its jobs at once. SIGHUP reloads its configuration.
-func Main(registry *jobs.Registry) {
+func Main(registry *jobs.Registry, stores ...replica.Store) {
 	logging.Disable() // of go-redis: the errors of its calls say all that its log would
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	app := App{
-		Name: programName(os.Args[0]), Registry: registry, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		Name: programName(os.Args[0]), Registry: registry, Stores: stores, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		Hard: secondSignal(ctx), Hangup: make(chan os.Signal, 1),
 		systemd: systemd.Take(),
 	}
@@ -65,6 +68,8 @@ type App struct {
 	// Name of the program in help, completion and messages. Default: quorate.
 	Name     string
 	Registry *jobs.Registry
+	// Stores are those that the program can use besides Redis nodes and PostgreSQL.
+	Stores   []replica.Store
 	In       io.Reader
 	Out, Err io.Writer
 	// Hard, once closed, makes a draining replica cancel its jobs.

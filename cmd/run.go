@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/systemd"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/metrics"
 	"github.com/quorate/quorate/scheduler/replica"
 	"github.com/quorate/quorate/scheduler/replica/dashboard"
-	"github.com/quorate/quorate/scheduler/replica/postgres"
 )
 
 func runCommand(a *cli) *cobra.Command {
@@ -41,7 +41,7 @@ continue. A file with a mistake changes nothing. Other settings need a restart.`
 			r, err := replica.New(replica.Config{
 				File:    &config.File{Config: cfg, Registry: a.Registry, Source: &source},
 				Version: Version(), Logger: config.NewLogger(cfg.Log, a.Err),
-				Metrics: new(metrics.Metrics), Dashboard: new(dashboard.Server), Store: new(postgres.Store),
+				Metrics: new(metrics.Metrics), Dashboard: new(dashboard.Server), Store: cluster.Part(cfg.Section(), a.Stores),
 			})
 			if err != nil {
 				return err

@@ -110,14 +110,16 @@ func storeInitCommand(a *cli) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Declare the store new, so that it grants ticks at once",
-		Long: `Declare that PostgreSQL, or the blank Redis nodes, never served this namespace. The
-store grants ticks at once instead of after postgres.failover_grace or
-redis.restart_grace. Run it before the first replica starts: a store with claims, or
-with nodes that a replica has written to, refuses it. You can repeat it.
+		Long: `Declare that the store, or the blank Redis nodes, never served this namespace. The
+store grants ticks at once instead of after postgres.failover_grace,
+etcd.restore_grace or redis.restart_grace. Run it before the first replica starts: a
+store with claims, or with nodes that a replica has written to, refuses it. You can
+repeat it.
 
 --restored is for the opposite case: PostgreSQL was restored from a dump or a snapshot,
-which looks like the server of before. No tick runs for one grace. Pauses and other
-acts made since the dump are lost: make them again. Redis nodes notice a restart.
+or etcd from one, which looks like the server of before. No tick runs for one grace, on
+etcd for one and a half. Pauses and other acts made since the dump are lost: make them
+again. Redis nodes notice a restart.
 
 --recover is for Redis: a node is lost for good, and keeps blank nodes from being
 formatted. It formats the blank nodes if a quorum answers. They abstain for one grace.`,
@@ -133,14 +135,14 @@ formatted. It formats the blank nodes if a quorum answers. They abstain for one 
 			})
 		},
 	}
-	c.Flags().BoolVar(&restored, "restored", false, "PostgreSQL was restored from a dump or a snapshot: it abstains for one grace")
+	c.Flags().BoolVar(&restored, "restored", false, "PostgreSQL or etcd was restored from a dump or a snapshot: it abstains for a grace")
 	c.Flags().BoolVar(&recovery, "recover", false, "format the blank Redis nodes if a quorum answers; they abstain for one grace")
 	return c
 }
 
 func declareNodes(c *cobra.Command, a *cli, s *cluster.Store, restored, recovery bool) error {
 	if restored {
-		return failure.Usagef("--restored is for PostgreSQL: a restarted Redis node abstains by itself")
+		return failure.Usagef("--restored is for one store: a restarted Redis node abstains by itself")
 	}
 	nodes, err := s.RedisNodes(c.CommandPath())
 	if err == nil {
@@ -159,7 +161,7 @@ func declareNodes(c *cobra.Command, a *cli, s *cluster.Store, restored, recovery
 
 func declareStore(c *cobra.Command, a *cli, s *cluster.Store, restored, recovery bool) error {
 	if recovery {
-		return failure.Usagef("--recover is for Redis nodes: after a restore of PostgreSQL write --restored")
+		return failure.Usagef("--recover is for Redis nodes: after a restore of one store write --restored")
 	}
 	one, err := s.OneStore(c.CommandPath())
 	if err != nil {
@@ -169,7 +171,7 @@ func declareStore(c *cobra.Command, a *cli, s *cluster.Store, restored, recovery
 		if err := claims.DeclareRestored(c.Context(), one.Server, one.Grace); err != nil {
 			return err
 		}
-		fmt.Fprintln(a.Out, "the store is declared restored: it abstains for one failover_grace. Make the pauses again that were made since the dump")
+		fmt.Fprintln(a.Out, "the store is declared restored: it abstains for a grace. Make the pauses again that were made since the dump")
 		return nil
 	}
 	if err := claims.DeclareNew(c.Context(), one.Server); err != nil {

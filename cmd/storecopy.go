@@ -50,7 +50,7 @@ func copyStore(ctx context.Context, a *cli, paths [2]string) (err error) {
 	for i, path := range paths {
 		source := a.source()
 		source.Path = path
-		s, err2 := cluster.Open(ctx, source, a.Registry)
+		s, err2 := cluster.Open(ctx, source, a.Registry, a.Stores)
 		if err2 != nil {
 			return err2
 		}

@@ -17,24 +17,40 @@ import (
 type Cluster struct {
 	Namespace string
 	TTL       time.Duration
-	Redis     members.Config  // without nodes if everything is kept in PostgreSQL
-	Postgres  *PostgresConfig // nil: it is kept on Redis nodes
+	Section   string         // of the store that keeps everything; only that one is filled in
+	Redis     members.Config // the nodes
+	Postgres  PostgresConfig
+	Etcd      EtcdConfig
+	TLS       *tls.Config // of etcd; nil: as the URLs say
+	// Timeout bounds a call to one store, and Grace is for how long nothing is granted in
+	// another life of it.
+	Timeout, Grace time.Duration
 }
 
 // OneStore reports whether everything is kept in one store, and not on a list of nodes.
 func (c Cluster) OneStore() bool {
-	return c.Postgres != nil || len(c.Redis.Nodes) == 1 && c.Redis.Nodes[0].Name == members.SingleName
+	return c.Section != SectionRedis || len(c.Redis.Nodes) == 1 && c.Redis.Nodes[0].Name == members.SingleName
 }
 
 func (c *Config) cluster(ps *problems) Cluster {
-	out := Cluster{Namespace: c.Namespace, TTL: c.Lock.TTL}
-	if c.OnPostgres() {
-		kept := c.Postgres
-		kept.URL = ps.resolve(path{"postgres", "url"}, kept.URL)
-		out.Postgres = &kept
-		return out
+	store := c.store()
+	out := Cluster{Namespace: c.Namespace, TTL: c.Lock.TTL, Section: c.Section(), Timeout: store.timeout, Grace: store.grace}
+	switch out.Section {
+	case SectionPostgres:
+		out.Postgres = c.Postgres
+		out.Postgres.URL = ps.resolve(path{"postgres", "url"}, c.Postgres.URL)
+	case SectionEtcd:
+		at := path{SectionEtcd}
+		out.Etcd = c.Etcd
+		out.Etcd.Username = ps.resolve(at.with("username"), c.Etcd.Username)
+		out.Etcd.Password = ps.resolve(at.with("password"), c.Etcd.Password)
+		var err error
+		if out.TLS, err = c.Etcd.TLS.load(); err != nil {
+			ps.at(at.with("tls"), "%v", err)
+		}
+	default:
+		out.Redis = c.nodes(ps)
 	}
-	out.Redis = c.nodes(ps)
 	return out
 }
 

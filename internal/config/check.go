@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/redlock/members"
@@ -41,6 +39,7 @@ func (c *Config) check(ps *problems, registry *jobs.Registry) {
 	b.checkGroup(path{"defaults", "group"}, c.Defaults.Group)
 	b.checkGroups()
 	b.check()
+	checkHistory(c, ps)
 	b.checkWebhooks()
 }
 
@@ -55,12 +54,7 @@ func (c *Config) checkCluster(ps *problems) {
 	if err := members.CheckNamespace(c.Namespace); err != nil {
 		ps.at(path{"namespace"}, "%v", err)
 	}
-	if c.OnPostgres() {
-		c.checkPostgres(ps)
-	} else {
-		c.Redis.checkNodes(ps)
-		c.Redis.checkTLS(ps)
-	}
+	checkStore(c, ps)
 	c.store().check(ps, c.Lock.TTL)
 }
 
@@ -77,23 +71,6 @@ func (ps *problems) positive(p path, d time.Duration) bool {
 func (ps *problems) notNegative(p path, d time.Duration) {
 	if d < 0 {
 		ps.at(p, "%v is negative; write 0s or more", d)
-	}
-}
-
-func (r RedisConfig) checkTLS(ps *problems) {
-	tls := r.TLS
-	if tls == (TLSConfig{}) {
-		return
-	}
-	p := path{"redis", "tls"}
-	if (tls.CertFile == "") != (tls.KeyFile == "") {
-		ps.at(p, "cert_file and key_file go together; set both or neither")
-	}
-	plain := func(url string) bool {
-		return strings.HasPrefix(url, "redis://") || strings.HasPrefix(url, "valkey://")
-	}
-	if urls := r.urls(); len(urls) > 0 && !slices.ContainsFunc(urls, func(url string) bool { return !plain(url) }) {
-		ps.at(p, "no URL uses TLS; write rediss:// URLs, or remove the section")
 	}
 }
 

@@ -3,18 +3,46 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// OnPostgres reports whether everything is kept in PostgreSQL, and not on Redis nodes.
-func (c *Config) OnPostgres() bool { return c.Postgres != Default().Postgres }
+// Sections of the stores.
+const (
+	SectionRedis    = "redis"
+	SectionPostgres = "postgres"
+	SectionEtcd     = "etcd"
+)
+
+// Section is that of the store which keeps everything.
+func (c *Config) Section() string {
+	switch unset := Default(); {
+	case c.Postgres != unset.Postgres:
+		return SectionPostgres
+	case !reflect.DeepEqual(c.Etcd, unset.Etcd):
+		return SectionEtcd
+	}
+	return SectionRedis
+}
+
+// Lacking says what to do with a program that cannot use the store of a section.
+func Lacking(section string) string {
+	if section == SectionEtcd {
+		return "this program has no etcd client: use quorate-etcd; or pass new(etcd.Store) of package cmd/quorate-etcd/etcd as replica.Config.Store"
+	}
+	return "this program cannot use PostgreSQL; pass new(postgres.Store) of package scheduler/replica/postgres as replica.Config.Store, or write a redis section"
+}
 
 // Kept says where everything is kept, and what it means if that is one Redis.
 func Kept(c *Config) (where, means string) {
 	switch r := c.Redis; {
-	case c.OnPostgres():
+	case c.Section() == SectionPostgres:
 		return "PostgreSQL", ""
+	case c.Section() == SectionEtcd:
+		return "etcd", ""
 	case !r.isSingle() && len(r.Nodes) == 1:
 		return "1 node", ""
 	case !r.isSingle():
@@ -40,7 +68,10 @@ func (w waits) timeoutKey() string { return strings.Join(w.timeoutAt, ".") }
 
 // store returns the durations of the store that is configured.
 func (c *Config) store() waits {
-	if c.OnPostgres() {
+	switch c.Section() {
+	case SectionEtcd:
+		return waits{c.Etcd.Timeout, c.Etcd.RestoreGrace, path{"etcd", "timeout"}, path{"etcd", "restore_grace"}, "a cluster that was restored from a backup could grant a tick"}
+	case SectionPostgres:
 		return waits{c.Postgres.Timeout, c.Postgres.FailoverGrace, path{"postgres", "timeout"}, path{"postgres", "failover_grace"}, "a standby that took over could grant a tick"}
 	}
 	return waits{c.Redis.NodeTimeout, c.Redis.RestartGrace, path{"redis", "node_timeout"}, path{"redis", "restart_grace"}, "a node that lost its memory could vote"}
@@ -63,12 +94,75 @@ func (w waits) check(ps *problems, ttl time.Duration) {
 	}
 }
 
-// checkPostgres makes sure that there is one store, and that its URL is one.
+// checkStore makes sure that there is one store, and that it can be reached.
+func checkStore(c *Config, ps *problems) {
+	section, other := c.Section(), ""
+	if len(c.Redis.urls()) > 0 {
+		other = "a redis"
+	} else if section != SectionEtcd && !reflect.DeepEqual(c.Etcd, Default().Etcd) {
+		other = "an etcd"
+	}
+	if section != SectionRedis && other != "" {
+		ps.at(path{section}, "there is %s section, too; everything is kept in one store, so remove one of the two sections", other)
+	}
+	switch section {
+	case SectionEtcd:
+		c.Etcd.check(ps)
+	case SectionPostgres:
+		c.checkPostgres(ps)
+	default:
+		c.Redis.checkNodes(ps)
+		urls := c.Redis.urls()
+		c.Redis.TLS.check(ps, path{SectionRedis, "tls"}, len(urls) > 0 && !slices.ContainsFunc(urls, mayUseTLS), "no URL uses TLS; write rediss:// URLs, or remove the section")
+	}
+}
+
+func mayUseTLS(url string) bool {
+	return !strings.HasPrefix(url, "redis://") && !strings.HasPrefix(url, "valkey://")
+}
+
+// check reports files that do not go together, and a section that nothing uses.
+func (t TLSConfig) check(ps *problems, p path, unused bool, remedy string) {
+	if t == (TLSConfig{}) {
+		return
+	}
+	if (t.CertFile == "") != (t.KeyFile == "") {
+		ps.at(p, "cert_file and key_file go together; set both or neither")
+	}
+	if unused {
+		ps.at(p, "%s", remedy)
+	}
+}
+
+func (e EtcdConfig) check(ps *problems) {
+	list := path{SectionEtcd, "endpoints"}
+	if len(e.Endpoints) == 0 && !ps.has(list) {
+		ps.at(list, "no members are listed; write the URLs of all members, such as https://10.0.0.1:2379")
+	}
+	secure := 0
+	for i, text := range e.Endpoints {
+		u, err := url.Parse(text)
+		switch at := list.with(strconv.Itoa(i)); {
+		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Port() == "" || u.User != nil || strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "":
+			ps.at(at, "is no URL of a member of etcd; write one such as https://10.0.0.1:2379; user and password have keys of their own")
+		case slices.Contains(e.Endpoints[:i], text):
+			ps.at(at, "%s is listed twice", text)
+		case u.Scheme == "https":
+			secure++
+		}
+	}
+	if secure > 0 && secure < len(e.Endpoints) {
+		ps.at(list, "some members have https:// and some http:// URLs; write one of the two for all")
+	}
+	if (e.Username == "") != (e.Password == "") {
+		ps.at(path{SectionEtcd}, "username and password go together; set both or neither")
+	}
+	e.TLS.check(ps, path{SectionEtcd, "tls"}, secure == 0, "no member uses TLS; write https:// URLs, or remove the section")
+}
+
+// checkPostgres makes sure that its URL is one.
 func (c *Config) checkPostgres(ps *problems) {
 	at := path{"postgres", "url"}
-	if len(c.Redis.urls()) > 0 {
-		ps.at(path{"postgres"}, "there is a redis section, too; everything is kept in one store, so remove one of the two sections")
-	}
 	text := c.Postgres.URL
 	if hasReference(text) {
 		var err error

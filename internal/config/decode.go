@@ -20,6 +20,9 @@ import (
 func fill(ps *problems, tree map[string]any, cfg *Config) {
 	d := decoder{problems: ps, defaults: &cfg.Defaults}
 	d.walker = decode.Walker{Own: d.own, Fail: d.fail, Words: words}
+	if _, on := tree[SectionEtcd]; on {
+		cfg.Defaults.History.Keep = EtcdKeep
+	}
 	d.walker.Value(reflect.ValueOf(cfg).Elem(), tree, decode.Place{})
 }
 

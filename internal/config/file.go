@@ -19,6 +19,7 @@ type Config struct {
 	Replica   ProcessConfig             `json:"replica,omitzero" jsonschema:"Settings of this process."`
 	Redis     RedisConfig               `json:"redis,omitzero" jsonschema:"The Redis nodes that vote, and how to reach them."`
 	Postgres  PostgresConfig            `json:"postgres,omitzero" jsonschema:"The PostgreSQL database that keeps everything, in place of Redis nodes."`
+	Etcd      EtcdConfig                `json:"etcd,omitzero" jsonschema:"The etcd cluster that keeps everything, in place of Redis nodes. It takes the program quorate-etcd."`
 	Lock      LockConfig                `json:"lock,omitzero" jsonschema:"How long the lease of a run lasts, and when it is extended."`
 	HTTP      HTTPConfig                `json:"http,omitzero" jsonschema:"The API, the dashboard, the probes and the metrics of this replica."`
 	Metrics   MetricsConfig             `json:"metrics,omitzero" jsonschema:"Limits of the metrics for Prometheus."`
@@ -71,6 +72,16 @@ type PostgresConfig struct {
 	Timeout       time.Duration `json:"timeout,omitempty" jsonschema:"Limit of one call; below lock.ttl/4."`
 	FailoverGrace time.Duration `json:"failover_grace,omitempty" jsonschema:"How long no tick runs after another server has taken over; above lock.ttl."`
 	Durable       bool          `json:"durable,omitempty" jsonschema:"true if no failover loses what was committed."`
+}
+
+// EtcdConfig names the members of an etcd cluster and says how to reach and to trust them.
+type EtcdConfig struct {
+	Endpoints    []string      `json:"endpoints" jsonschema:"The URLs of all members, such as https://10.0.0.1:2379."`
+	Username     string        `json:"username,omitempty" resolve:"late" jsonschema:"User of etcd, if it has users."`
+	Password     string        `json:"password,omitempty" resolve:"late" jsonschema:"Password of that user. Better a reference: ${env:NAME} or ${file:/path}."`
+	TLS          TLSConfig     `json:"tls,omitzero" jsonschema:"For https:// endpoints."`
+	Timeout      time.Duration `json:"timeout,omitempty" jsonschema:"Limit of one call; below lock.ttl/4."`
+	RestoreGrace time.Duration `json:"restore_grace,omitempty" jsonschema:"After a backup was restored, no tick runs for one and a half of it; above lock.ttl."`
 }
 
 // A NodeEntry is one node of the list: a URL, or a URL with a name.
@@ -197,7 +208,7 @@ type RetryConfig struct {
 
 // HistoryConfig bounds what is kept of a job's ticks, runs and logs.
 type HistoryConfig struct {
-	Keep     int           `json:"keep,omitempty" jsonschema:"How many entries, and how many logs of runs, are kept: the newest, at most 1000."`
+	Keep     int           `json:"keep,omitempty" jsonschema:"How many entries, and how many logs of runs, are kept: the newest, at most 1000. On etcd the default is 100."`
 	MaxAge   time.Duration `json:"max_age,omitempty" jsonschema:"Older entries and logs are dropped, but never the newest entry. 0s: no limit."`
 	MaxBytes int           `json:"max_bytes,omitempty" jsonschema:"Limit of all logs of the job together, on each node, in bytes. 0: no logs are kept."`
 }
@@ -227,6 +238,7 @@ func Default() *Config {
 		Namespace: "quorate",
 		Redis:     RedisConfig{NodeTimeout: 200 * time.Millisecond, RestartGrace: 20 * time.Second},
 		Postgres:  PostgresConfig{Timeout: time.Second, FailoverGrace: 20 * time.Second},
+		Etcd:      EtcdConfig{Timeout: time.Second, RestoreGrace: 20 * time.Second},
 		Lock:      LockConfig{TTL: 15 * time.Second},
 		Metrics:   MetricsConfig{MaxJobs: 100},
 		HTTP:      HTTPConfig{Anonymous: "none", AnonymousMetrics: "none", TrustedProxies: ProxyConfig{Role: "none"}},

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"log/slog"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
@@ -148,9 +149,7 @@ func (c Config) over(read *config.Config) (*config.Config, error) {
 		p.Program("replica", "labels")
 	}
 	c.Redis.over(&p)
-	if c.Store != nil {
-		put(&p, &p.Postgres.URL, c.Store.Address(), "postgres", "url")
-	}
+	p.addStore(c.Store)
 	c.Lock.over(&p)
 	put(&p, &p.Scheduler.Timezone, c.Timezone, "scheduler", "timezone")
 	put(&p, &p.Scheduler.DrainTimeout, c.DrainTimeout, "scheduler", "drain_timeout")
@@ -169,6 +168,19 @@ func put[T comparable](p *program, field *T, value T, at ...string) {
 		*field = value
 		p.Program(at...)
 	}
+}
+
+// addStore puts the address of a store that the program sets itself.
+func (p *program) addStore(s Store) {
+	if s == nil || s.Address() == "" {
+		return
+	}
+	if s.Section() == config.SectionEtcd {
+		p.Etcd.Endpoints = strings.Split(s.Address(), ",")
+		p.Program("etcd", "endpoints")
+		return
+	}
+	put(p, &p.Postgres.URL, s.Address(), "postgres", "url")
 }
 
 func (r Redis) over(p *program) {

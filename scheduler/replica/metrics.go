@@ -22,7 +22,7 @@ func (r *Replica) beginMetrics(cfg *config.Config, list []scheduler.Job, m Metri
 		about.Jobs = append(about.Jobs, job.Name)
 	}
 	var nodes func() *members.Set
-	if !cfg.OnPostgres() {
+	if cfg.Section() == config.SectionRedis {
 		nodes = func() *members.Set { return r.backend.members() }
 	}
 	m.Begin(about, most, nodes)

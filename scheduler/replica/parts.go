@@ -18,7 +18,10 @@ import (
 // A Store keeps everything, in place of Redis nodes: new(postgres.Store) of package
 // scheduler/replica/postgres.
 type Store interface {
-	// Address is that of the store, if the program sets it itself: the url of its section.
+	// Section is that of the store in a configuration file: postgres, or etcd.
+	Section() string
+	// Address is that of the store, if the program sets it itself: the url of its section, or
+	// its endpoints, with commas between them.
 	Address() string
 	// Open opens the store without contacting it. The caller closes it.
 	Open(ctx context.Context, cluster config.Cluster) (*onestore.Cluster, error)

@@ -127,10 +127,10 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 // open opens the store. A configuration with one that this program lacks is refused.
 func (r *Replica) open(cfg *config.Config, cluster config.Cluster, options Config) (backend, error) {
 	switch {
-	case cluster.Postgres == nil:
+	case cluster.Section == config.SectionRedis:
 		return openNodes(cluster.Redis, options.Redis, r.log, r.metrics)
-	case options.Store == nil:
-		return nil, cfg.Wrong("this program cannot use PostgreSQL; pass new(postgres.Store) of package scheduler/replica/postgres as replica.Config.Store, or write a redis section", "postgres")
+	case options.Store == nil || options.Store.Section() != cluster.Section:
+		return nil, cfg.Wrong(config.Lacking(cluster.Section), cluster.Section)
 	}
 	return openStore(options.Store, cluster, r.log)
 }

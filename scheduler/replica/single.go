@@ -39,7 +39,7 @@ func openStore(part Store, cluster config.Cluster, log *slog.Logger) (*single, e
 	if err != nil {
 		return nil, err
 	}
-	s := &single{Cluster: opened, log: log, timeout: cluster.Postgres.Timeout}
+	s := &single{Cluster: opened, log: log, timeout: cluster.Timeout}
 	s.last.Store(&seen{err: errors.New("connecting to the store")})
 	return s, nil
 }

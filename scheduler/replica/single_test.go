@@ -23,10 +23,12 @@ import (
 // inMemory is a Store of a Config.
 type inMemory struct{ *storetest.Memory }
 
+func (inMemory) Section() string { return config.SectionPostgres }
+
 func (inMemory) Address() string { return "postgres://memory/test" }
 
 func (s inMemory) Open(_ context.Context, c config.Cluster) (*onestore.Cluster, error) {
-	return onestore.Open(s.Memory, claims.Config{TTL: c.TTL, Grace: c.Postgres.FailoverGrace, Timeout: c.Postgres.Timeout})
+	return onestore.Open(s.Memory, claims.Config{TTL: c.TTL, Grace: c.Grace, Timeout: c.Timeout})
 }
 
 // ranTicks notes the ticks that ran, and their tokens.

@@ -16,6 +16,7 @@ import (
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/replica"
 	"github.com/quorate/quorate/scheduler/replica/postgres"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
@@ -42,13 +43,13 @@ type kept interface {
 
 // Open opens the store of a configuration, of which it needs the namespace and the part
 // about the store. The caller must Close it.
-func Open(ctx context.Context, source config.Source, registry *jobs.Registry) (*Store, error) {
+func Open(ctx context.Context, source config.Source, registry *jobs.Registry, stores []replica.Store) (*Store, error) {
 	cfg, err := config.ReadCluster(source)
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{namespace: cfg.Namespace}
-	if err := s.open(ctx, cfg); err != nil {
+	if err := s.open(ctx, cfg, stores); err != nil {
 		return nil, err
 	}
 	control := s.kept.Control()
@@ -65,9 +66,23 @@ func Open(ctx context.Context, source config.Source, registry *jobs.Registry) (*
 	return s, nil
 }
 
-func (s *Store) open(ctx context.Context, cfg config.Cluster) (err error) {
-	if cfg.Postgres != nil {
-		s.one, err = (&postgres.Store{}).Open(ctx, cfg)
+// Part returns the store of a section; nil if there is none.
+func Part(section string, stores []replica.Store) replica.Store {
+	for _, s := range append(slices.Clip(stores), new(postgres.Store)) {
+		if s.Section() == section {
+			return s
+		}
+	}
+	return nil
+}
+
+func (s *Store) open(ctx context.Context, cfg config.Cluster, stores []replica.Store) (err error) {
+	if cfg.Section != config.SectionRedis {
+		part := Part(cfg.Section, stores)
+		if part == nil {
+			return failure.Usagef("%s", config.Lacking(cfg.Section))
+		}
+		s.one, err = part.Open(ctx, cfg)
 		s.kept = s.one
 		return err
 	}
@@ -93,7 +108,7 @@ func (s *Store) Side() storecopy.Side { return s.kept.Side(s.namespace) }
 // nodes.
 func (s *Store) RedisNodes(doing string) (*members.Set, error) {
 	if s.nodes == nil {
-		return nil, failure.Usagef("%s is for Redis nodes, and this configuration keeps everything in PostgreSQL: see quorate store", doing)
+		return nil, failure.Usagef("%s is for Redis nodes, and this configuration keeps everything in one store: see quorate store", doing)
 	}
 	return s.nodes, nil
 }
@@ -102,7 +117,7 @@ func (s *Store) RedisNodes(doing string) (*members.Set, error) {
 // another one.
 func (s *Store) OneStore(doing string) (*onestore.Cluster, error) {
 	if s.one == nil {
-		return nil, failure.Usagef("%s is for PostgreSQL, and this configuration has Redis nodes", doing)
+		return nil, failure.Usagef("%s is for one store, and this configuration has Redis nodes", doing)
 	}
 	return s.one, nil
 }

@@ -26,6 +26,9 @@ type Store struct {
 	Pool *pgxpool.Pool
 }
 
+// Section implements [replica.Store].
+func (s *Store) Section() string { return config.SectionPostgres }
+
 // Address implements [replica.Store].
 func (s *Store) Address() string {
 	if s.Pool == nil || s.URL != "" {
@@ -47,7 +50,7 @@ func (s *Store) Open(ctx context.Context, cluster config.Cluster) (*onestore.Clu
 	if err != nil {
 		return nil, err
 	}
-	opened, err := onestore.Open(server, claims.Config{TTL: cluster.TTL, Grace: kept.FailoverGrace, Timeout: kept.Timeout})
+	opened, err := onestore.Open(server, claims.Config{TTL: cluster.TTL, Grace: cluster.Grace, Timeout: cluster.Timeout})
 	if err != nil {
 		server.Close()
 	}

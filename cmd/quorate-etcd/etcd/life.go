@@ -1,0 +1,74 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// A life is what the life key holds: the identity of the etcd cluster, and a number that
+// grows when the cluster was seen to have forgotten something. Every transaction compares
+// it. Two things show that a backup was restored: the cluster has another identity, or its
+// revision is below one that this process has seen.
+type life struct {
+	cluster uint64
+	number  int
+}
+
+func (l life) String() string { return fmt.Sprintf("%016x.%d", l.cluster, l.number) }
+
+// parseLife is the inverse of String; the zero life for anything else.
+func parseLife(text string) (l life) {
+	if _, err := fmt.Sscanf(text, "%x.%d", &l.cluster, &l.number); err != nil {
+		return life{}
+	}
+	return l
+}
+
+// lives is what a process has seen of them.
+type lives struct {
+	mu       sync.Mutex
+	known    life
+	revision int64 // the largest in that life
+}
+
+// before returns what was known before a call.
+func (l *lives) before() (life, int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.known, l.revision
+}
+
+// saw notes an answer in a life.
+func (l *lives) saw(now life, revision int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now != l.known {
+		l.known, l.revision = now, 0
+	}
+	l.revision = max(l.revision, revision)
+}
+
+// forgot reports whether an answer shows that the cluster has forgotten something, and that
+// nobody has noted it. Known and revision are from before the call.
+func forgot(known, stored life, revision int64, h *etcdserverpb.ResponseHeader) bool {
+	return stored.cluster != h.ClusterId ||
+		stored.cluster == known.cluster && stored.number <= known.number && h.Revision < revision
+}
+
+// begin notes a new life in place of the one that is stored, if no other process was first.
+func (s *server) begin(ctx context.Context, c *clientv3.Client, known life, h *etcdserverpb.ResponseHeader, stored *mvccpb.KeyValue) error {
+	var last life
+	var revision int64
+	if stored != nil {
+		last, revision = parseLife(string(stored.Value)), stored.ModRevision
+	}
+	next := life{h.ClusterId, max(last.number, known.number) + 1}
+	_, err := c.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(s.lifeKey()), "=", revision)).
+		Then(clientv3.OpPut(s.lifeKey(), next.String())).Commit()
+	return err
+}

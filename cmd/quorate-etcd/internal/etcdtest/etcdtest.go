@@ -1,0 +1,177 @@
+// Package etcdtest starts etcd clusters for tests, on loopback.
+package etcdtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/quorate/quorate/internal/servertest"
+)
+
+// A Cluster is some members.
+type Cluster struct {
+	Members []*Member
+}
+
+// A Member is one server.
+type Member struct {
+	// URL is where clients reach it, Peer where members do.
+	URL, Peer string
+
+	home    servertest.Home
+	args    []string
+	process *servertest.Process
+}
+
+// Start starts an empty cluster, which ends with the test.
+func Start(tb testing.TB, members int) *Cluster {
+	tb.Helper()
+	c := &Cluster{}
+	var peers []string
+	for n := range members {
+		m := &Member{home: servertest.NewHome(tb, "etcd"), URL: "http://127.0.0.1:" + servertest.FreePort(tb), Peer: "http://127.0.0.1:" + servertest.FreePort(tb)}
+		peers = append(peers, fmt.Sprintf("m%d=%s", n, m.Peer))
+		c.Members = append(c.Members, m)
+	}
+	for n, m := range c.Members {
+		m.args = []string{
+			"--name", fmt.Sprintf("m%d", n), "--data-dir", m.data(), "--logger", "zap", "--log-outputs", "stderr",
+			"--listen-client-urls", m.URL, "--advertise-client-urls", m.URL,
+			"--listen-peer-urls", m.Peer, "--initial-advertise-peer-urls", m.Peer,
+			"--initial-cluster", strings.Join(peers, ","), "--initial-cluster-state", "new",
+		}
+		m.Start(tb)
+	}
+	c.Await(tb)
+	return c
+}
+
+func (m *Member) data() string { return filepath.Join(m.home.Dir, "data") }
+
+// Start starts the member again after Kill.
+func (m *Member) Start(tb testing.TB) {
+	tb.Helper()
+	m.process = m.home.Serve(tb, servertest.Server{
+		Bin: servertest.Program(tb, "etcd", "etcd-server"), Args: m.args, Ready: "serving peer traffic", Stop: syscall.SIGKILL,
+	})
+}
+
+// PID is the identifier of its process.
+func (m *Member) PID() int { return m.process.PID() }
+
+// Kill ends the member with kill -9.
+func (m *Member) Kill(tb testing.TB) {
+	tb.Helper()
+	m.process.Signal(tb, syscall.SIGKILL)
+	m.process.Wait()
+}
+
+// Freeze stops the member until Thaw.
+func (m *Member) Freeze(tb testing.TB) {
+	tb.Helper()
+	m.process.Signal(tb, syscall.SIGSTOP)
+}
+
+// Thaw lets a frozen member continue.
+func (m *Member) Thaw(tb testing.TB) {
+	tb.Helper()
+	m.process.Signal(tb, syscall.SIGCONT)
+}
+
+// URLs are those of all members.
+func (c *Cluster) URLs() (list []string) {
+	for _, m := range c.Members {
+		list = append(list, m.URL)
+	}
+	return list
+}
+
+// Client returns a client of the members.
+func (c *Cluster) Client(tb testing.TB) *clientv3.Client {
+	tb.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: c.URLs(), Logger: zap.NewNop()})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// Await waits until the cluster has a leader.
+func (c *Cluster) Await(tb testing.TB) {
+	tb.Helper()
+	client := c.Client(tb)
+	for range 300 {
+		ctx, cancel := context.WithTimeout(tb.Context(), time.Second)
+		_, err := client.Get(ctx, "x")
+		cancel()
+		if err == nil {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	tb.Fatal("etcd has no leader after 30 s")
+}
+
+// Backup stops the cluster, copies what it has stored, and starts it again. The function
+// that it returns stops it and puts the copy back: the cluster has the same identity then.
+func (c *Cluster) Backup(tb testing.TB) (restore func()) {
+	tb.Helper()
+	copies := tb.TempDir()
+	c.whileStopped(tb, func(n int, m *Member) error {
+		return os.CopyFS(filepath.Join(copies, fmt.Sprint(n)), os.DirFS(m.data()))
+	})
+	return func() {
+		tb.Helper()
+		c.whileStopped(tb, func(n int, m *Member) error {
+			if err := os.RemoveAll(m.data()); err != nil {
+				return err
+			}
+			if err := os.CopyFS(m.data(), os.DirFS(filepath.Join(copies, fmt.Sprint(n)))); err != nil {
+				return err
+			}
+			return m.own()
+		})
+	}
+}
+
+// own gives the data to the user who runs the member.
+func (m *Member) own() error {
+	at, err := os.Stat(m.home.Dir)
+	if err != nil {
+		return err
+	}
+	owner := at.Sys().(*syscall.Stat_t) //nolint:forcetypeassert // of Linux
+	return filepath.WalkDir(m.data(), func(path string, _ os.DirEntry, err error) error {
+		if err == nil {
+			err = os.Chmod(path, 0o700) //nolint:gosec // a directory, or a file in one that is closed to others
+		}
+		if err == nil {
+			err = os.Chown(path, int(owner.Uid), int(owner.Gid))
+		}
+		return err
+	})
+}
+
+func (c *Cluster) whileStopped(tb testing.TB, do func(n int, m *Member) error) {
+	tb.Helper()
+	for _, m := range c.Members {
+		m.Kill(tb)
+	}
+	for n, m := range c.Members {
+		if err := do(n, m); err != nil {
+			tb.Fatal(err)
+		}
+		m.Start(tb)
+	}
+	c.Await(tb)
+}
