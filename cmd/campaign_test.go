@@ -297,8 +297,14 @@ jobs:
 // initNew says that the nodes of the configuration are new.
 func initNew(t *testing.T, config string) {
 	t.Helper()
-	if _, stderr, code := quorate(t, "store", "init", "-c", config); code != exitDone {
-		t.Fatalf("store init: %s", stderr)
+	for tries := 1; ; tries++ {
+		_, stderr, code := quorate(t, "store", "init", "-c", config)
+		if code == exitDone {
+			return
+		}
+		if tries == 20 { // nodes answer late on a busy machine
+			t.Fatalf("store init: %s", stderr)
+		}
 	}
 }
 

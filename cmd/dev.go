@@ -15,8 +15,10 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/redlock/devnodes"
 	"github.com/quorate/quorate/scheduler/identity"
 	"github.com/quorate/quorate/scheduler/metrics"
@@ -132,6 +134,9 @@ func onEmbedded(cfg *config.Config, embedded *devnodes.Nodes) {
 	cfg.HTTP.ProbesListen = ""
 }
 
+// initWithin is how long embedded nodes may take to answer on a busy machine.
+const initWithin = 10 * time.Second
+
 // initNodes declares the nodes new, as this process has just started them, so no tick
 // waits for the grace.
 func initNodes(ctx context.Context, cfg *config.Config) error {
@@ -144,7 +149,13 @@ func initNodes(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(set.Init(ctx, false), set.Close())
+	trying, cancel := context.WithTimeout(ctx, initWithin)
+	defer cancel()
+	err = set.Init(ctx, false)
+	for err != nil && !errors.Is(err, locking.ErrRefused) && again.After(trying, 100*time.Millisecond) {
+		err = set.Init(ctx, false)
+	}
+	return errors.Join(err, set.Close())
 }
 
 func jobNames(cfg *config.Config) []string {
