@@ -14,7 +14,9 @@ PROSE := README.md CHANGELOG.md SECURITY.md .github/CONTRIBUTING.md locking/redl
 	$(filter-out docs/faults.md docs/performance.md,$(wildcard docs/*.md docs/guarantees/*.md docs/coming-from/*.md docs/reference/*.md)) deploy/chart/README.md \
 	scheduler/doc.go jobs/doc.go jobs/execjob/doc.go jobs/httpjob/doc.go
 MODULES := $(shell find . -name go.mod -not -path './.tools/*' -not -path '*/node_modules/*' -exec dirname {} \;)
+# What npm installs, by their files of its own.
 CLIENT := internal/interop/client/node_modules/.package-lock.json
+SITE := docs/.vitepress/node_modules/.package-lock.json
 PKG ?= ./...
 # The race detector makes garbage dear; there is memory to leave some.
 GOGC ?= 400
@@ -62,10 +64,9 @@ full: ## test, then model, planted bugs and long campaigns; keeps the tables in 
 deps: $(CLIENT)
 	@.ci/deps redis-server gcc git postgres pgbouncer etcd mariadbd promtool chromium systemd-analyze
 
-# The foreign clients of the interoperation test.
-$(CLIENT): internal/interop/client/package-lock.json
+$(CLIENT) $(SITE): %/node_modules/.package-lock.json: %/package-lock.json
 	@.ci/deps node npm
-	cd internal/interop/client && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	cd $* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 .PHONY: interop
@@ -237,6 +238,15 @@ exported: ## write the list of what other modules can use, which a test compares
 .PHONY: reference
 reference: ## write docs/reference: commands, keys of the configuration, routes of the API
 	go test ./cmd -count=1 -run TestReference -update
+
+.PHONY: site
+site: $(SITE) ## build the site of docs in bin/site
+	docs/.vitepress/node_modules/.bin/vitepress build docs
+
+.PHONY: site-check
+site-check: site ## links, search and accessibility of the site, in Chromium
+	@.ci/deps chromium
+	cd internal/browser && go test -count=1 -v -timeout 40m -tags site -run 'TestSite$$' .
 
 .PHONY: size
 size: ## files, lines and exported names of each package; the largest functions and types

@@ -59,7 +59,7 @@ func foldersWith(t *testing.T, file string) (all []string) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && name != ".") {
+		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && name != "." && name != "docs/.vitepress") {
 			return fs.SkipDir
 		}
 		if d.Name() == file {

@@ -51,7 +51,10 @@ func cell(s string) string {
 	return strings.ReplaceAll(text(strings.ReplaceAll(s, "\n", " ")), "|", `\|`)
 }
 
-var indented = regexp.MustCompile(`(?m)(?:^  .*\n?)+`)
+var (
+	indented = regexp.MustCompile(`(?m)(?:^(?:  |\t).*\n?)+`)
+	indent   = regexp.MustCompile(`(?m)^(?:  |\t)`)
+)
 
 // paragraphs returns the text of a command's help. Lines that it indents are a block.
 func paragraphs(s string) string {
@@ -64,7 +67,7 @@ func paragraphs(s string) string {
 	return strings.TrimSpace(b.String() + text(s[end:]))
 }
 
-// block removes the two spaces before each line.
+// block removes the indent of each line.
 func block(s string) string {
-	return strings.ReplaceAll(strings.TrimSpace("\n"+s), "\n  ", "\n")
+	return strings.TrimSpace(indent.ReplaceAllString(s, ""))
 }
