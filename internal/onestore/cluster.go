@@ -31,7 +31,7 @@ type Cluster struct {
 // end, which closes the server, too.
 func Open(s store.Server, c claims.Config) (*Cluster, error) {
 	c.Timeout = cmp.Or(c.Timeout, claims.DefaultTimeout)
-	h := &heard{Store: s, timeout: c.Timeout}
+	h := &heard{Server: s, timeout: c.Timeout}
 	entries := ledger.New(h, c.Grace)
 	c.Trim = entries.Trim
 	locker, err := claims.New(h, c)

@@ -183,12 +183,40 @@ func TestCallsAreBounded(t *testing.T) {
 			"roster": func(ctx context.Context) error { _, err := c.Roster.Replicas(ctx); return err },
 			"acts":   func(ctx context.Context) error { _, err := c.Acts.Audit(ctx, 1); return err },
 			"locks":  func(ctx context.Context) error { _, err := c.Holders(ctx); return err },
+			"look":   func(ctx context.Context) error { _, err := c.Look(ctx); return err },
+			"life":   c.NoteLife,
 		} {
 			begun := time.Now()
 			err := call(context.Background())
 			if took := time.Since(begun); !errors.Is(err, store.ErrUnavailable) || took != claims.DefaultTimeout {
 				t.Errorf("%s: %v after %v, want %v after %v", what, err, took, store.ErrUnavailable, claims.DefaultTimeout)
 			}
+		}
+	})
+}
+
+// An uncheckable server is silent when it is asked for its settings.
+type uncheckable struct{ *storetest.Memory }
+
+func (uncheckable) Check(ctx context.Context) (store.Checkup, error) {
+	<-ctx.Done()
+	return store.Checkup{}, ctx.Err()
+}
+
+func TestCheckIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, err := onestore.Open(uncheckable{new(storetest.Memory)}, claims.Config{Grace: grace})
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		checks := c.Checks(context.Background())
+		if took := time.Since(begun); len(checks) != 1 || checks[0].Verdict != "mend" || took != claims.DefaultTimeout {
+			t.Errorf("%+v after %v, want a mistake after %v", checks, took, claims.DefaultTimeout)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 // heard is a store with a bound on each call. It keeps the stamp of the last answer: while
 // calls are answered, nobody has to look at the store besides.
 type heard struct {
-	store.Store
+	store.Server
 	timeout time.Duration
 	last    atomic.Pointer[answer]
 }
@@ -44,7 +44,7 @@ func (h *heard) Read(ctx context.Context, keys ...store.Key) ([]store.Record, st
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
 	began := time.Now()
-	list, s, err := h.Store.Read(ctx, keys...)
+	list, s, err := h.Server.Read(ctx, keys...)
 	h.note(began, s, err)
 	return list, s, err
 }
@@ -53,7 +53,7 @@ func (h *heard) List(ctx context.Context, ranges ...store.Range) ([][]store.Reco
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
 	began := time.Now()
-	lists, s, err := h.Store.List(ctx, ranges...)
+	lists, s, err := h.Server.List(ctx, ranges...)
 	h.note(began, s, err)
 	return lists, s, err
 }
@@ -62,9 +62,15 @@ func (h *heard) Commit(ctx context.Context, t store.Txn) (store.Outcome, error) 
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
 	began := time.Now()
-	o, err := h.Store.Commit(ctx, t)
+	o, err := h.Server.Commit(ctx, t)
 	h.note(began, o.Stamp, err)
 	return o, err
+}
+
+func (h *heard) Check(ctx context.Context) (store.Checkup, error) {
+	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+	defer cancel()
+	return h.Server.Check(ctx)
 }
 
 // Still brings a look up to date if the store has answered since a time, in the same life.

@@ -28,7 +28,7 @@ type Look struct {
 // Look asks the store how it is, and changes nothing.
 func (c *Cluster) Look(ctx context.Context) (Look, error) {
 	began := time.Now()
-	list, stamp, err := c.Server.Read(ctx, records.LifeKey())
+	list, stamp, err := c.heard.Read(ctx, records.LifeKey())
 	if err != nil {
 		return Look{}, err
 	}
@@ -50,7 +50,7 @@ func (c *Cluster) Look(ctx context.Context) (Look, error) {
 
 // NoteLife makes the grace of a life begin that nobody has noted yet.
 func (c *Cluster) NoteLife(ctx context.Context) error {
-	return claims.NoteLife(ctx, c.Server, c.Grace)
+	return claims.NoteLife(ctx, c.heard, c.Grace)
 }
 
 // NodeKind implements listing.Nodes.
@@ -87,7 +87,7 @@ func (c *Cluster) Checks(ctx context.Context) []listing.Check {
 		row.RTTMillis, row.OffsetMilli = millis(look.RTT), millis(look.Offset)
 		row.wait(look.VouchesAt)
 		var found store.Checkup
-		found, err = c.Server.Check(ctx)
+		found, err = c.heard.Check(ctx)
 		row.Version = listing.Optional(found.Version)
 		for _, f := range append(found.Findings, clock(look)...) {
 			row.add(f)

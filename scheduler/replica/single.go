@@ -21,8 +21,7 @@ const lookEvery = 5 * time.Second
 // single is one store of a replica, such as PostgreSQL.
 type single struct {
 	*onestore.Cluster
-	log     *slog.Logger
-	timeout time.Duration
+	log *slog.Logger
 
 	last atomic.Pointer[seen]
 }
@@ -39,15 +38,13 @@ func openStore(part Store, cluster config.Cluster, log *slog.Logger) (*single, e
 	if err != nil {
 		return nil, err
 	}
-	s := &single{Cluster: opened, log: log, timeout: cluster.Timeout}
+	s := &single{Cluster: opened, log: log}
 	s.last.Store(&seen{err: errors.New("connecting to the store")})
 	return s, nil
 }
 
 // look looks at the store once, and says if that changes what is known.
 func (s *single) look(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
 	now := &seen{}
 	if now.Look, now.err = s.Look(ctx); now.Unnoted {
 		now.err = s.NoteLife(ctx)
