@@ -1,6 +1,7 @@
 package claims
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -9,31 +10,37 @@ import (
 	"github.com/quorate/quorate/locking"
 )
 
-// A usedError says that a store is not new. It has the name of a claim.
-type usedError string
+// A notNewError says why a store cannot be declared new.
+type notNewError string
 
-func (e usedError) Error() string {
-	return "declaring the store new: it has claims, such as that of " + string(e) + "; `quorate store init --restored` is for one that was restored"
+func (e notNewError) Error() string {
+	return "declaring the store new: " + string(e) + "; `quorate store init --restored` is for one that was restored"
 }
 
 // Is makes it match locking.ErrRefused, whose text is about nodes.
-func (usedError) Is(target error) bool { return target == locking.ErrRefused }
+func (notNewError) Is(target error) bool { return target == locking.ErrRefused }
 
 // DeclareNew asserts that no claim was ever granted on the store, so that claims are granted
-// at once. The error matches locking.ErrRefused if the store has claims.
+// at once. The error matches locking.ErrRefused if the store has claims, or if another server has
+// taken over before it is declared.
 func DeclareNew(ctx context.Context, s store.Store) error {
 	first := store.All(store.Claims)
 	first.Limit = 1
-	lists, _, err := s.List(ctx, first)
+	lists, unused, err := s.List(ctx, first)
 	if err != nil {
 		return failed("declaring the store new", err)
 	}
 	if len(lists[0]) > 0 {
-		return usedError(lists[0][0].Key.Name)
+		return notNewError("it has claims, such as that of " + lists[0][0].Key.Name)
 	}
-	return declare(ctx, s, "declaring the store new", func(_ records.Life, at store.Stamp) (records.Life, bool) {
-		return records.Life{Life: at.Life}, true
+	var failover error
+	err = declare(ctx, s, "declaring the store new", func(_ records.Life, at store.Stamp) (records.Life, bool) {
+		if at.Life != unused.Life {
+			failover = notNewError("another server has taken over meanwhile, which may have forgotten claims")
+		}
+		return records.Life{Life: at.Life}, failover == nil
 	})
+	return cmp.Or(err, failover)
 }
 
 // DeclareRestored asserts that the store may have forgotten claims, for example because it

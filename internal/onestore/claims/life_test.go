@@ -41,6 +41,25 @@ func TestBlankStore(t *testing.T) {
 	})
 }
 
+// A standby that takes over while a store is declared new may have forgotten claims.
+func TestFailoverWhileDeclaredNew(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.m = new(storetest.Memory)
+		w.m.Fault = func(_ context.Context, c storetest.Call) error {
+			if c.Method == "List" && c.Answered {
+				w.m.Restore(w.m.Backup())
+			}
+			return nil
+		}
+		if err := claims.DeclareNew(w.Context(), w.m); !errors.Is(err, locking.ErrRefused) {
+			w.Errorf("DeclareNew = %v", err)
+		}
+		w.l = w.replica()
+		w.refused(w.tick(0), locking.ErrUnvouched)
+	})
+}
+
 // A standby that was behind takes over. No tick runs twice, tokens grow, and the holder whose
 // claim it never saw goes on.
 func TestStaleStandby(t *testing.T) {
