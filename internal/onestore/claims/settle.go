@@ -20,7 +20,7 @@ func (l *lease) Settle(ctx context.Context) (note []byte, ended bool, err error)
 		v, known, err := l.settleOnce(ctx)
 		switch {
 		case known:
-			return v.entry.Note, v.endOf(l.t.Owner) != "", nil
+			return v.entryOf(l.t.Owner).Note, v.endOf(l.t.Owner) != "", nil
 		case err != nil && !errors.Is(err, locking.ErrNoQuorum):
 			return nil, false, l.failed("asking how it ended", err)
 		case !again.After(ctx, wait):

@@ -21,7 +21,7 @@ type view struct {
 	// ends of leases by it.
 	observed  bool
 	ends      map[store.Key]int64
-	entry     records.Entry
+	entries   map[store.Key]records.Entry // those that exist
 	life      records.Life
 	newLife   bool // the life record has another life
 	forgotten records.Forgotten
@@ -36,7 +36,7 @@ func (l *Locker) read(ctx context.Context, name string, more ...store.Key) (view
 	if err != nil {
 		return view{}, err
 	}
-	v := view{name: name, stamp: stamp, versions: map[store.Key]uint64{}, leases: map[store.Key]records.Lease{}}
+	v := view{name: name, stamp: stamp, versions: map[store.Key]uint64{}, leases: map[store.Key]records.Lease{}, entries: map[store.Key]records.Entry{}}
 	for _, r := range list {
 		if err := v.add(r); err != nil {
 			return view{}, err
@@ -75,8 +75,8 @@ func (v *view) add(r store.Record) (err error) {
 	switch {
 	case r.Key.Kind == store.Claims:
 		v.claims, err = records.Decode[records.Claims](r)
-	case r.Key.Kind == store.Entries:
-		v.entry, err = records.Decode[records.Entry](r)
+	case r.Key.Kind == store.Entries && r.Version > 0:
+		v.entries[r.Key], err = records.Decode[records.Entry](r)
 	case r.Key == records.LifeKey():
 		v.life, err = records.UsableLife(r)
 	case r.Key == records.ForgottenKey():
@@ -132,10 +132,21 @@ func (v view) state() rules.State {
 // endOf is what FINISH has answered to an owner, "" if it has not. Its entry tells also when
 // another claim has taken the place of its claim.
 func (v view) endOf(owner string) rules.Code {
-	if v.entry.Owner == owner && v.entry.Kind != records.Started {
-		return ended(v.entry.Kind)
+	if e := v.entryOf(owner); e.Owner == owner && e.Kind != records.Started {
+		return ended(e.Kind)
 	}
 	return rules.Code(v.claims.Of(owner).Ended)
+}
+
+// entryOf is the entry of an owner's run. A try that lost may have had the tick and the token of
+// another's.
+func (v view) entryOf(owner string) records.Entry {
+	for _, e := range v.entries {
+		if e.Owner == owner {
+			return e
+		}
+	}
+	return records.Entry{}
 }
 
 // after returns the claims that s has. One whose stream has a later claim stays as an earlier

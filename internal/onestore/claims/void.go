@@ -53,7 +53,7 @@ func (t *try) voiding(v view) (txn store.Txn, needed bool) {
 	k := records.ClaimsKey(t.req.Name)
 	mine := v.claims.Of(t.Owner)
 	for _, entry := range t.entryKeys() {
-		if v.versions[entry] > 0 && mine.Ended == "" {
+		if v.entries[entry].Owner == t.Owner && mine.Ended == "" { // two tries may have had one token
 			txn.Delete = append(txn.Delete, entry)
 		}
 	}

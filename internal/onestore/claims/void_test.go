@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/storetest"
 	"github.com/quorate/quorate/locking"
@@ -63,6 +64,33 @@ func TestVoidLeavesNothing(t *testing.T) {
 		if arrive() {
 			w.Error("a commit of a try that had given up won")
 		}
+	})
+}
+
+// Two replicas ask at the same moment, so their transactions have the same token. To void the one
+// that lost must not delete the entry of the other's run.
+func TestVoidLeavesTheEntryOfAnother(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		other, before := w.replica(), context.WithValue(w.Context(), late{}, true)
+		var won locking.Lease
+		w.faults(func(c storetest.Call) error {
+			if c.Method != "Commit" || won != nil {
+				return nil
+			}
+			var err error
+			if won, err = other.TryAcquire(before, w.tick(1)); err != nil {
+				w.Fatal(err)
+			}
+			return errCut
+		})
+		w.refused(w.tick(1), locking.ErrClaimed)
+		time.Sleep(time.Second)
+		if e := w.entry(won.Claim()); e.Kind != records.Started {
+			w.Errorf("the run's entry is %+v", e)
+		}
+		w.release(won)
+		_ = other.Close()
 	})
 }
 
