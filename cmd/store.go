@@ -10,7 +10,6 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/onestore/claims"
 	"github.com/quorate/quorate/internal/store/postgres"
 )
 
@@ -168,13 +167,13 @@ func declareStore(c *cobra.Command, a *cli, s *cluster.Store, restored, recovery
 		return err
 	}
 	if restored {
-		if err := claims.DeclareRestored(c.Context(), one.Server, one.Grace); err != nil {
+		if err := one.DeclareRestored(c.Context()); err != nil {
 			return err
 		}
 		fmt.Fprintln(a.Out, "the store is declared restored: it abstains for a grace. Make the pauses again that were made since the dump")
 		return nil
 	}
-	if err := claims.DeclareNew(c.Context(), one.Server); err != nil {
+	if err := one.DeclareNew(c.Context()); err != nil {
 		return err
 	}
 	fmt.Fprintln(a.Out, "the store is declared new")

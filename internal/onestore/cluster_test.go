@@ -185,6 +185,8 @@ func TestCallsAreBounded(t *testing.T) {
 			"locks":  func(ctx context.Context) error { _, err := c.Holders(ctx); return err },
 			"look":   func(ctx context.Context) error { _, err := c.Look(ctx); return err },
 			"life":   c.NoteLife,
+			"new":    c.DeclareNew,
+			"old":    c.DeclareRestored,
 		} {
 			begun := time.Now()
 			err := call(context.Background())

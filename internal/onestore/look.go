@@ -53,6 +53,14 @@ func (c *Cluster) NoteLife(ctx context.Context) error {
 	return claims.NoteLife(ctx, c.heard, c.Grace)
 }
 
+// DeclareNew is [claims.DeclareNew].
+func (c *Cluster) DeclareNew(ctx context.Context) error { return claims.DeclareNew(ctx, c.heard) }
+
+// DeclareRestored is [claims.DeclareRestored].
+func (c *Cluster) DeclareRestored(ctx context.Context) error {
+	return claims.DeclareRestored(ctx, c.heard, c.Grace)
+}
+
 // NodeKind implements listing.Nodes.
 func (c *Cluster) NodeKind() string { return listing.KindStore }
 

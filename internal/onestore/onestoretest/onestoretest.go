@@ -29,7 +29,7 @@ func New(t testing.TB) *onestore.Cluster {
 	server := new(storetest.Memory)
 	c, err := onestore.Open(server, claims.Config{Timeout: timeout, Grace: grace, DriftFactor: drift})
 	if err == nil {
-		err = claims.DeclareNew(t.Context(), server)
+		err = c.DeclareNew(t.Context())
 	}
 	if err != nil {
 		t.Fatal(err)
