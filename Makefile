@@ -138,8 +138,8 @@ teeth: ## plant bugs one at a time and see that the tests notice each
 
 .PHONY: sim
 sim: ## simulate whole clusters, thousands of seeds a minute, and a million claims of locks
-	GOGC=400 go test ./scheduler/internal/sim -count=1 -v -timeout 30m -run 'Test(Sim|Policies)$$' -args -seeds=$(or $(SEEDS),3000) -first=$(or $(FIRST),1)
-	GOGC=400 go test ./scheduler/internal/sim -count=1 -v -timeout 30m -run 'Test(Locks|ListChange|FastClocks|Check|SeedDecides|.*AreNeeded)$$' -args -claims=$(or $(CLAIMS),1000000) -first=$(or $(FIRST),1)
+	GOGC=400 go test ./scheduler/internal/sim -count=1 -v -timeout 30m -run 'Test(Sim|Policies)(OnStore)?$$' -args -seeds=$(or $(SEEDS),3000) -first=$(or $(FIRST),1)
+	GOGC=400 go test ./scheduler/internal/sim -count=1 -v -timeout 30m -run 'Test(Locks(OnStore)?|ListChange|FastClocks|Check|SeedDecides|.*AreNeeded)$$' -args -claims=$(or $(CLAIMS),1000000) -first=$(or $(FIRST),1)
 
 .PHONY: faults
 faults: ## hurt real servers and holders in every way of docs/faults.md, and write it

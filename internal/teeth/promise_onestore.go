@@ -12,6 +12,9 @@ var oneStore = promise{
 		{"store: another life is taken for the same", in(claims, "TestStaleStandby"), []edit{
 			{"internal/onestore/records/cluster.go", "l.Life == s.Life && ", ""},
 		}},
+		{"store: another life counts as old, in a simulation", in(sim, "TestSimOnStore").saying("was given to"), []edit{
+			{"internal/onestore/records/cluster.go", "l.Life == s.Life && ", ""},
+		}},
 		{"store: another life counts as old, on standbys", in("internal/integration/pgcampaign", "TestCampaignPromotions").saying("ran twice"), []edit{
 			{"internal/onestore/records/cluster.go", "l.Life == s.Life && ", ""},
 		}},
@@ -69,6 +72,9 @@ var oneStore = promise{
 		}},
 		{"clockless: an eviction ends by a clock", in(claims, "TestEvictionOutlastsClocks"), []edit{
 			{claims + "view.go", "v.claims.Of(e.Owner).Open() || ", ""},
+		}},
+		{"store: VOID deletes the entry of another's run", in(claims, "TestVoidLeavesTheEntryOfAnother"), []edit{
+			{claims + "void.go", "v.entries[entry].Owner == t.Owner", "v.versions[entry] > 0"},
 		}},
 		{"store: FORGET keeps no tick", in(claims, "TestForget"), []edit{
 			{claims + "forget.go", "Tick: n.GCTick", "Tick: v.forgotten.Tick"},

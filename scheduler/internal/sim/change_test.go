@@ -86,16 +86,16 @@ func mover(ctx context.Context, w *sim.World, p params, m move, name string, clo
 	early, cancel := context.WithTimeout(ctx, until)
 	defer cancel()
 	if c, err := newClient(w, w.NewProcess(name, clock), ttl, m.from); err == nil {
-		_ = c.set.Init(early, false)
+		_ = c.conn.declareNew(early)
 		c.want(early, p, p.seed.Draw(name))
-		_ = c.close()
+		_ = c.conn.close()
 	}
 	if c, err := newClient(w, w.NewProcess(name+".moved", clock), ttl, m.to); err == nil {
-		for ctx.Err() == nil && c.set.Join(ctx) != nil {
+		for ctx.Err() == nil && c.conn.join(ctx) != nil {
 			time.Sleep(300 * time.Millisecond)
 		}
 		c.want(ctx, p, p.seed.Draw(name, "moved"))
-		_ = c.close()
+		_ = c.conn.close()
 	}
 }
 
@@ -103,7 +103,7 @@ func mover(ctx context.Context, w *sim.World, p params, m move, name string, clo
 func operate(ctx context.Context, w *sim.World, m move, when time.Duration) {
 	time.Sleep(when)
 	p := w.NewProcess("operator", sim.NewClock(time.Now(), 0, 0))
-	change := members.Change{From: connection(p, ttl, m.from), To: connection(p, ttl, m.to)}
+	change := members.Change{From: nodesOf(p, ttl, m.from), To: nodesOf(p, ttl, m.to)}
 	for ctx.Err() == nil && change.Run(ctx) != nil {
 		time.Sleep(500 * time.Millisecond)
 	}

@@ -11,6 +11,7 @@ import (
 type Record struct {
 	Events []Event
 	Margin time.Duration // between the end of a job's context and of its lease
+	Clocks time.Duration // by which those of replicas may be off
 	// Exclusive: nothing happened that lets leases overlap, such as a node's
 	// clock that was set.
 	Exclusive bool

@@ -78,7 +78,10 @@ func unseenCases() []checkCase {
 			Ledgers: map[string]sim.Ledger{"job": {CaughtUp: true, Lines: []sim.Line{{Tick: at(2), Outcome: "skipped", Reason: "overlap"}}}},
 		}
 	}
+	slow := skipped(on("r", "", 6000, sim.Serving))
+	slow.Clocks = 3 * time.Second
 	return []checkCase{
+		{"a tick is skipped that a slow clock came to", slow, ""},
 		{"a tick is skipped that was to be caught up", skipped(on("r", "", 0, sim.Serving), on("r", "", 3000, sim.Died), on("s", "", 7000, sim.Serving)), sim.CaughtUp},
 		{"a tick is skipped that was seen", skipped(on("r", "", 0, sim.Serving), on("r", "", 6000, sim.Died)), ""},
 		{"a tick is skipped of a job that was paused", skipped(on("r", "job", 0, sim.Paused)), ""},

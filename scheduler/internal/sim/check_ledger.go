@@ -142,7 +142,7 @@ func (r Record) orphaned(job string, tick time.Time) bool {
 // unseen reports whether no replica served when the tick came, and nothing else
 // keeps it from being caught up.
 func (r Record) unseen(job string, tick time.Time) bool {
-	const off = 200 * time.Millisecond // by which clocks may be
+	off := r.Clocks + 100*time.Millisecond
 	at, serves := tick.Sub(r.Start), map[string]bool{}
 	for _, e := range r.Events {
 		switch {

@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/quorate/quorate/internal/redisledger"
 	"github.com/quorate/quorate/scheduler"
 	"github.com/quorate/quorate/scheduler/internal/sim"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -139,7 +138,7 @@ func simulate(t *testing.T, p params) (r result) {
 
 func newCluster(p params) *cluster {
 	c := &cluster{
-		world:  sim.NewWorld(p.seed, p.weather, machines(p.nodes, p.without)),
+		world:  sim.NewWorld(p.seed, p.weather, p.machines()),
 		params: p, guards: map[string]*sim.Guard{},
 	}
 	luck := p.seed.Draw("cluster")
@@ -175,7 +174,7 @@ func (c *cluster) live() result {
 	time.Sleep(settling)
 	c.drain()
 	r := result{params: c.params, record: sim.Record{
-		Margin: margin, Exclusive: c.params.exclusive(), Calm: c.params.calm,
+		Margin: margin, Clocks: c.params.offsets, Exclusive: c.params.exclusive(), Calm: c.params.calm,
 		Start: c.begin.Add(-lead), Rules: c.params.rules(), Heard: c.params.heard(),
 		Limits: c.params.limits(), Slots: c.params.slots(),
 	}}
@@ -214,14 +213,14 @@ func (c *cluster) remembers() bool {
 
 // ledgers reads what the nodes have of all jobs.
 func (c *cluster) ledgers(ctx context.Context) (map[string]sim.Ledger, error) {
-	reader, err := newClient(c.world, c.world.NewProcess("reader", sim.NewClock(time.Now(), 0, 0)), ttl, numbers(c.params.nodes))
+	reader, err := newClient(c.world, c.world.NewProcess("reader", sim.NewClock(time.Now(), 0, 0)), ttl, c.params.list())
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = reader.close() }()
+	defer func() { _ = reader.conn.close() }()
 	ledgers := map[string]sim.Ledger{}
 	for i := range c.params.jobs {
-		entries, err := redisledger.New(reader.set).Ticks(ctx, ledger.Query{Job: jobName(i), Limit: 1000})
+		entries, err := reader.conn.ledger.Ticks(ctx, ledger.Query{Job: jobName(i), Limit: 1000})
 		if err != nil {
 			return nil, fmt.Errorf("reading the ledger at the end: %w", err)
 		}

@@ -32,6 +32,10 @@
 // modes, TestListChange the same while the list of nodes is changed and clients
 // move to the new one, some too early and some late.
 //
+// TestSimOnStore, TestPoliciesOnStore and TestLocksOnStore have one consistent store in
+// memory instead of the nodes. One that comes back with an older state is a standby that
+// takes over in another life. Requests come late, but never twice.
+//
 // # What is not
 //
 // Time that passes while code runs: a goroutine takes none between two messages.
@@ -51,7 +55,8 @@
 // run of a paused or a dropped job, nothing missed that was to be caught up, nothing left
 // interrupted that was to be run again. TestPolicies prints how often the worlds came to
 // what these are about, and fails where they never did. TestCheck shows the checker what it
-// must refuse; TestChecksAreNeeded takes the nodes' checks away one by one, and
+// must refuse; TestChecksAreNeeded takes the nodes' checks away one by one,
+// TestStoreChecksAreNeeded those of the store, and
 // TestAssumptionsAreNeeded does what the protocol assumes that nobody does: each must break
 // a promise.
 //

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -36,6 +37,11 @@ func Faults() []Fault {
 		Lost, Delayed, Doubled, NodeCrash, NodeForgot, NodeFreeze, NodeClock, Partition,
 		ReplicaPause, ReplicaCrash, ReplicaClock, RollOut, Reload,
 	}
+}
+
+// OfNode reports whether the fault happens to one node.
+func (f Fault) OfNode() bool {
+	return slices.Contains([]Fault{NodeCrash, NodeFreeze, NodeClock, Partition}, f)
 }
 
 // A Trouble is one fault at one time.

@@ -7,19 +7,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/locking"
-	"github.com/quorate/quorate/locking/redlock"
 	"github.com/quorate/quorate/scheduler/internal/sim"
 )
 
-// A client is a process with its own connection to the nodes, and a Locker
-// whose doings enter the history.
+// A client is a process with its own connection, and a Locker whose doings enter the history.
 type client struct {
 	world   *sim.World
 	process *sim.Process
-	set     *members.Set
-	inner   *redlock.Locker
+	conn    connection
 
 	mu     sync.Mutex
 	asked  map[string]int                         // attempts, by name and tick
@@ -28,39 +24,19 @@ type client struct {
 	claims map[string]map[locking.Token]sim.Event // by name
 }
 
-// newClient returns a client of the nodes with the given numbers.
-func newClient(w *sim.World, p *sim.Process, leases time.Duration, list []int) (*client, error) {
-	c := &client{
+// newClient returns a client of the nodes with the given numbers; of one store without any.
+func newClient(w *sim.World, p *sim.Process, leases time.Duration, list []int) (c *client, err error) {
+	c = &client{
 		world: w, process: p, asked: map[string]int{}, tried: map[string]int{}, drawn: map[string]int{},
 		claims: map[string]map[locking.Token]sim.Event{},
 	}
-	var err error
-	if c.set, err = members.Open(connection(p, leases, list)); err != nil {
-		return nil, err
+	if list == nil {
+		c.conn, err = toStore(p, leases, c.value)
+	} else {
+		c.conn, err = toNodes(p, leases, list, c.value)
 	}
-	c.inner, err = redlock.New(c.set, redlock.Options{Clock: p.Wall, Random: c.value, CleanFor: 2 * grace})
 	return c, err
 }
-
-// connection is what a process needs to know of the nodes.
-func connection(p *sim.Process, leases time.Duration, list []int) members.Config {
-	cfg := members.Config{Timeout: timeout, Grace: grace, TTL: leases, CheckEvery: grace / 2, Transport: transport{p}}
-	for _, i := range list {
-		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{Name: name(i), URL: "redis://" + name(i) + ":6379"})
-	}
-	return cfg
-}
-
-// numbers are those below n.
-func numbers(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
-}
-
-func (c *client) close() error { return errors.Join(c.inner.Close(), c.set.Close()) }
 
 // add notes what the process does while it lives.
 func (c *client) add(what sim.What, e sim.Event) {
@@ -110,7 +86,7 @@ func (c *client) random(job string, tick time.Time, limit time.Duration) time.Du
 func (c *client) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	e := sim.Event{Job: req.Name, Tick: req.Tick, Stream: req.Stream, Claim: c.attempt(req), Rerun: req.Mode == locking.AtLeastOnce, Beside: req.Beside, Direct: req.Direct}
 	c.add(sim.Asked, e)
-	inner, err := c.inner.TryAcquire(ctx, req)
+	inner, err := c.conn.locker.TryAcquire(ctx, req)
 	if err != nil {
 		e.Text = reason(err)
 		c.add(sim.Refused, e)
@@ -130,7 +106,7 @@ func (c *client) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 
 // Watch implements locking.Watcher.
 func (c *client) Watch(req locking.Request, start uint64) locking.Watch {
-	return sight{c, req, c.inner.Watch(req, start)}
+	return sight{c, req, c.conn.locker.Watch(req, start)}
 }
 
 // A sight is a look whose doings enter the history.

@@ -67,7 +67,7 @@ func (crowd) Reload(int) {}
 func simulateLocks(t *testing.T, p params) (r result) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := sim.NewWorld(p.seed, p.weather, machines(p.nodes, p.without))
+		w := sim.NewWorld(p.seed, p.weather, p.machines())
 		luck := p.seed.Draw("crowd")
 		off := func() time.Duration { return time.Duration((2*luck.Float64() - 1) * float64(p.offsets)) }
 		for _, n := range w.Nodes {
@@ -75,7 +75,7 @@ func simulateLocks(t *testing.T, p params) (r result) {
 		}
 		var people crowd
 		for i := range p.replicas {
-			c, err := newClient(w, w.NewProcess("c"+strconv.Itoa(i), sim.NewClock(time.Now(), off()-p.behind, 0)), ttl, numbers(p.nodes))
+			c, err := newClient(w, w.NewProcess("c"+strconv.Itoa(i), sim.NewClock(time.Now(), off()-p.behind, 0)), ttl, p.list())
 			if err != nil {
 				t.Error(err)
 				return
@@ -99,9 +99,9 @@ func (c crowd) live(w *sim.World, p params) {
 	until, up := context.WithTimeout(ctx, p.length)
 	for i, one := range c {
 		people.Go(func() {
-			_ = one.set.Init(until, false)
+			_ = one.conn.declareNew(until)
 			one.want(until, p, p.seed.Draw("client", strconv.Itoa(i)))
-			_ = one.close()
+			_ = one.conn.close()
 		})
 	}
 	people.Wait()
@@ -116,7 +116,7 @@ func (c *client) want(ctx context.Context, p params, luck *rand.Rand) {
 	defer running.Wait()
 	watching, stop := context.WithCancel(context.Background())
 	defer stop()
-	running.Go(func() { _ = c.set.Run(watching) })
+	running.Go(func() { c.conn.watch(watching) })
 	for ctx.Err() == nil {
 		req := locking.Request{Name: "lock", TTL: ttl, Holder: c.process.Name, Mode: locking.Mode(luck.IntN(2)), Direct: luck.IntN(2) == 0, Waiting: luck.IntN(4) == 0}
 		if p.every > 0 {
@@ -181,10 +181,21 @@ func (c *client) use(l locking.Lease, p params, luck *rand.Rand) {
 // lose messages, memory and time.
 func TestLocks(t *testing.T) {
 	t.Parallel()
+	locks(t, "TestLocks", drawLocks)
+}
+
+// TestLocksOnStore is TestLocks on one store.
+func TestLocksOnStore(t *testing.T) {
+	t.Parallel()
+	locks(t, "TestLocksOnStore", func(seed sim.Seed) params { return drawLocks(seed).onStore() })
+}
+
+func locks(t *testing.T, test string, draw func(sim.Seed) params) {
+	t.Helper()
 	wanted := sized(*claims, sampleClaims)
 	total, began := sim.NewSummary(), time.Now()
 	each(t, wanted, func(t *testing.T, i int) bool {
-		p := drawLocks(sim.Seed(*first + i))
+		p := draw(sim.Seed(*first + i))
 		all := p.troubles
 		p.troubles = keep(all, *only)
 		r := simulateLocks(t, p)
@@ -197,7 +208,7 @@ func TestLocks(t *testing.T) {
 		if len(r.violations) == 0 {
 			return total.Count(sim.Granted) < wanted
 		}
-		report(t, "TestLocks", r, func(troubles []int) result {
+		report(t, test, r, func(troubles []int) result {
 			p := p
 			p.troubles = pick(all, troubles)
 			return simulateLocks(t, p)

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/quorate/quorate/internal/redlock/nodetest"
@@ -27,6 +28,7 @@ const (
 type params struct {
 	seed            sim.Seed
 	nodes, replicas int
+	store           bool // one store on the only node
 	jobs            int
 	length          time.Duration // ticks come due so long
 	every           time.Duration // between two ticks of a job
@@ -41,6 +43,7 @@ type params struct {
 	silent          float64       // claims of locks that are never given back
 	haste           time.Duration // how long clients wait at most for a lock, if not 0
 	without         nodetest.Without
+	withoutStore    checks        // that the store leaves out
 	turns           int           // claims that a replica has under way at once; 0: the default
 	takes           time.Duration // how long a run takes, if not 0
 	brief           int           // so many runs are short, for one that is not
@@ -95,6 +98,37 @@ func storm(p params, luck *rand.Rand) sim.Storm {
 		Longest: 4 * ttl, Step: 4 * time.Second,
 		Memories: []sim.Memory{sim.All, sim.All, sim.Lasting, sim.Older, sim.Nothing},
 	}
+}
+
+// onStore are the same on one store: its troubles are those of the first node. A connection
+// delivers no request twice.
+func (p params) onStore() params {
+	p.store, p.nodes, p.weather.Twice = true, 1, 0
+	p.troubles = slices.DeleteFunc(p.troubles, func(t sim.Trouble) bool { return t.Node != 0 && t.Fault.OfNode() })
+	for i := range p.troubles {
+		p.troubles[i].Node = 0
+	}
+	return p
+}
+
+// list has the numbers of the nodes; nil: there is a store.
+func (p params) list() []int {
+	if p.store {
+		return nil
+	}
+	list := make([]int, p.nodes)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// machines are those of the nodes, or of the store.
+func (p params) machines() []sim.Machine {
+	if p.store {
+		return []sim.Machine{&storeMachine{without: p.withoutStore}}
+	}
+	return machines(p.nodes, p.without)
 }
 
 // rate is by how much a node's clock is fast.

@@ -35,11 +35,22 @@ func (p policy) apply(j *scheduler.Job) {
 // promises are about.
 func TestPolicies(t *testing.T) {
 	t.Parallel()
+	withPolicies(t, "TestPolicies", drawPolicies)
+}
+
+// TestPoliciesOnStore is TestPolicies on one store.
+func TestPoliciesOnStore(t *testing.T) {
+	t.Parallel()
+	withPolicies(t, "TestPoliciesOnStore", func(seed sim.Seed) params { return drawPolicies(seed).onStore() })
+}
+
+func withPolicies(t *testing.T, test string, draw func(sim.Seed) params) {
+	t.Helper()
 	worlds := *seeds
 	if worlds == sample {
 		worlds = sized(samplePolicies, samplePolicies)
 	}
-	total := run(t, "TestPolicies", worlds, drawPolicies)
+	total := run(t, test, worlds, draw)
 	if worlds < samplePolicies || t.Failed() {
 		return
 	}

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorate/quorate/internal/redisledger"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler"
@@ -41,13 +40,13 @@ func (c *cluster) start(index, number, version int, clock *sim.Clock) *life {
 	process := c.world.NewProcess("r"+strconv.Itoa(index)+"."+strconv.Itoa(number), clock)
 	ctx, stop := context.WithCancel(context.Background())
 	l := &life{cluster: c, version: version, stop: stop, ended: make(chan struct{}), ready: make(chan *scheduler.Scheduler, 1)}
-	if l.client, l.err = newClient(c.world, process, leases(version), numbers(c.params.nodes)); l.err != nil {
+	if l.client, l.err = newClient(c.world, process, leases(version), c.params.list()); l.err != nil {
 		panic(l.err) // the configuration is this test's own
 	}
 	go func() {
 		defer close(l.ended)
 		defer stop()
-		l.err = errors.Join(l.run(ctx), l.close())
+		l.err = errors.Join(l.run(ctx), l.conn.close())
 	}()
 	return l
 }
@@ -73,7 +72,7 @@ func (l *life) run(ctx context.Context) error {
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWatching()
 	var helpers sync.WaitGroup
-	helpers.Go(func() { _ = l.set.Run(watching) })
+	helpers.Go(func() { l.conn.watch(watching) })
 	helpers.Go(func() {
 		select {
 		case <-l.process.Died():
@@ -134,7 +133,7 @@ func (l *life) tellChange(from, to int) {
 // join tries until the nodes take the replica, or ctx ends.
 func (l *life) join(ctx context.Context) bool {
 	for try := 0; ctx.Err() == nil && !l.process.Dead(); try++ {
-		if l.set.Join(ctx) == nil {
+		if l.conn.join(ctx) == nil {
 			return true
 		}
 		select {
@@ -147,10 +146,9 @@ func (l *life) join(ctx context.Context) bool {
 }
 
 func (l *life) config() scheduler.Config {
-	ledger := redisledger.New(l.set)
 	cfg := scheduler.Config{
 		Replica: l.process.Name,
-		Stores:  scheduler.Stores{Locker: l.client, Ledger: ledger},
+		Stores:  scheduler.Stores{Locker: l.client, Ledger: l.conn.ledger},
 		Timing:  scheduler.Timing{TTL: leases(l.version), SafetyMargin: margin, DrainTimeout: ttl, StopTimeout: ttl},
 		Clock:   l.process.Wall, Random: l.random, MaxClaims: l.cluster.params.turns,
 	}
@@ -158,7 +156,7 @@ func (l *life) config() scheduler.Config {
 		cfg.Acts = hearing{&l.cluster.acts, l.process}
 	}
 	if l.cluster.params.roster {
-		cfg.Roster = ledger
+		cfg.Roster = l.conn.roster
 	}
 	return cfg
 }

@@ -12,8 +12,19 @@ import (
 // seen against the promises.
 func TestSim(t *testing.T) {
 	t.Parallel()
+	clusters(t, "TestSim", draw)
+}
+
+// TestSimOnStore is TestSim on one store.
+func TestSimOnStore(t *testing.T) {
+	t.Parallel()
+	clusters(t, "TestSimOnStore", func(seed sim.Seed) params { return draw(seed).onStore() })
+}
+
+func clusters(t *testing.T, test string, draw func(sim.Seed) params) {
+	t.Helper()
 	worlds := sized(*seeds, sample)
-	total := run(t, "TestSim", worlds, draw)
+	total := run(t, test, worlds, draw)
 	if worlds >= 4 && total.Count(sim.Began) < 2*worlds {
 		t.Errorf("only %d runs in %d worlds: they show little", total.Count(sim.Began), worlds)
 	}

@@ -39,6 +39,30 @@ func TestChecksAreNeeded(t *testing.T) {
 	}
 }
 
+// TestStoreChecksAreNeeded is TestChecksAreNeeded on one store.
+func TestStoreChecksAreNeeded(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name    string
+		without checks
+		storm   func(params) params
+		broken  []string
+	}{
+		{"another life goes unnoticed", checks{life: true}, outages, []string{sim.Tokens, sim.Once}},
+		{"transactions win whatever they compare", checks{versions: true}, ticks, []string{sim.Once}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			breaks(t, tt.broken, func(seed sim.Seed) params {
+				p := tt.storm(drawLocks(seed)).onStore()
+				p.withoutStore = tt.without
+				return p
+			})
+			whole(t, func(seed sim.Seed) params { return tt.storm(drawLocks(seed)).onStore() })
+		})
+	}
+}
+
 // TestAssumptionsAreNeeded does what the protocol assumes that nobody does, and
 // wants a promise broken.
 func TestAssumptionsAreNeeded(t *testing.T) {
