@@ -35,7 +35,7 @@ func TestDependabot(t *testing.T) {
 			folders = append(folders, u.Directory)
 		}
 		if slices.Sort(folders); !slices.Equal(folders, want[u.Ecosystem]) {
-			t.Errorf("%s: it follows %q, want %q", u.Ecosystem, folders, want[u.Ecosystem])
+			t.Errorf("%s: .github/dependabot.yml lists the folders %q, want %q", u.Ecosystem, folders, want[u.Ecosystem])
 		}
 		delete(want, u.Ecosystem)
 		if u.Schedule.Interval != "weekly" || len(u.Groups) != 1 {
