@@ -133,7 +133,7 @@ model: ## check the models exhaustively (needs spin and gcc)
 
 .PHONY: teeth
 teeth: ## plant bugs one at a time and see that the tests notice each
-	@.ci/deps redis-server gcc git postgres pgbouncer promtool
+	@.ci/deps redis-server gcc git postgres pgbouncer etcd promtool
 	go run ./internal/teeth
 
 .PHONY: sim
@@ -164,6 +164,11 @@ campaign: deps ## the demonstrations at full length: real processes killed, froz
 promotions: deps ## PostgreSQL at full length: faults, standbys that are promoted 50 times, all kits
 	cd internal/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 20m -v -run Campaign ./pgcampaign
 	cd internal/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 20m -v -run Campaign ./pgstore
+
+.PHONY: etcd
+etcd: ## etcd at full length: all kits on three members, members and replicas killed and frozen
+	@.ci/deps etcd
+	cd cmd/quorate-etcd && QUORATE_CAMPAIGN=full go test -count=1 -timeout 30m -v ./etcd
 
 .PHONY: bench
 bench: ## measure this project beside its peers and write docs/performance.md (ARGS="-only claims" shows one row)

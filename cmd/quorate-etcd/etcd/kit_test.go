@@ -28,18 +28,18 @@ type world struct {
 	namespaces atomic.Int64
 }
 
-func (w *world) open(t testing.TB) *server {
-	t.Helper()
-	return w.openIn(t, fmt.Sprintf("n%d", w.namespaces.Add(1)))
+func (w *world) open(tb testing.TB) *server {
+	tb.Helper()
+	return w.openIn(tb, fmt.Sprintf("n%d", w.namespaces.Add(1)))
 }
 
-func (w *world) openIn(t testing.TB, namespace string) *server {
-	t.Helper()
+func (w *world) openIn(tb testing.TB, namespace string) *server {
+	tb.Helper()
 	s, err := open(options{endpoints: w.URLs(), namespace: namespace})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(s.Close)
+	tb.Cleanup(s.Close)
 	return s
 }
 
@@ -67,8 +67,8 @@ func TestKits(t *testing.T) {
 
 func storeConforms(t *testing.T, w *world) {
 	b := storetest.Backend{
-		New:       func(t testing.TB) store.Store { return w.open(t) },
-		NextLife:  func(t testing.TB, s store.Store) { nextLife(t, s.(*server)) },
+		New:       func(tb testing.TB) store.Store { tb.Helper(); return w.open(tb) },
+		NextLife:  func(tb testing.TB, s store.Store) { tb.Helper(); nextLife(tb, s.(*server)) },
 		Clockless: true, Rounds: 200,
 	}
 	if full() {
@@ -78,19 +78,19 @@ func storeConforms(t *testing.T, w *world) {
 }
 
 // nextLife does what a process does that has noticed a restore.
-func nextLife(t testing.TB, s *server) {
-	t.Helper()
-	c, _, err := s.client(t.Context())
+func nextLife(tb testing.TB, s *server) {
+	tb.Helper()
+	c, _, err := s.client(tb.Context())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	r, err := c.Get(t.Context(), s.lifeKey())
+	r, err := c.Get(tb.Context(), s.lifeKey())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	known, _ := s.lives.before()
-	if err := s.begin(t.Context(), c, known, r.Header, r.Kvs[0]); err != nil {
-		t.Fatal(err)
+	if err := s.begin(tb.Context(), c, known, r.Header, r.Kvs[0]); err != nil {
+		tb.Fatal(err)
 	}
 }
 

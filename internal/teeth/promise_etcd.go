@@ -1,0 +1,22 @@
+package main
+
+const (
+	onEtcd    = "cmd/quorate-etcd/etcd"
+	etcdCalls = onEtcd + "/calls.go"
+)
+
+var etcd = promise{
+	page: "architecture.md",
+	text: "etcd decides by versions, and a restored backup is another life.",
+	plants: []plant{
+		{"etcd: versions are not compared", in(onEtcd, "TestKits").with("-short"), []edit{
+			{etcdCalls, "for _, c := range t.If {", "for _, c := range t.If[:0] {"},
+		}},
+		{"etcd: the life is not compared", in(onEtcd, "TestRestore").with("-short"), []edit{
+			{etcdCalls, "[]clientv3.Cmp{clientv3.Compare(clientv3.Value(s.lifeKey()), \"=\", t.Life)}", "[]clientv3.Cmp{}"},
+		}},
+		{"etcd: a restored backup goes unnoticed", in(onEtcd, "TestRestore").with("-short"), []edit{
+			{onEtcd + "/life.go", "stored.number <= known.number && h.Revision < revision", "h.Revision < 0"},
+		}},
+	},
+}
