@@ -34,10 +34,10 @@ func (l *lease) trim(ctx context.Context) {
 func (l *lease) HandOver(ctx context.Context, note []byte) error { return l.finish(ctx, note, true) }
 
 func (l *lease) finish(ctx context.Context, note []byte, handover bool) error {
-	if err := l.begin(context.WithoutCancel(ctx)); err != nil {
+	if err := l.takeTurn(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
-	defer l.end()
+	defer l.passTurn()
 	if l.ended {
 		return l.result
 	}
@@ -96,7 +96,7 @@ func (l *lease) finishOnce(ctx context.Context, note []byte, handover bool) (rul
 		v.compareLeases(&txn) // they did not exclude it
 	}
 	if !t.Plain {
-		txn.Put = append(txn.Put, t.entry(l.of, kind(a.Code), note))
+		txn.Put = append(txn.Put, t.entry(l.of, kindOf(a.Code), note))
 	}
 	o, _, err := t.l.commit(ctx, v, txn)
 	switch {
@@ -120,10 +120,10 @@ func (l *lease) entry() []store.Key {
 // Void implements locking.Lease: rule N6. An error means that the store has not answered; it
 // is tried again in the background.
 func (l *lease) Void(ctx context.Context) error {
-	if err := l.begin(context.WithoutCancel(ctx)); err != nil {
+	if err := l.takeTurn(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
-	defer l.end()
+	defer l.passTurn()
 	if l.ended {
 		return nil
 	}

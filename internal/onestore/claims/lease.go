@@ -60,7 +60,7 @@ func newLease(t *try, c records.Claim, h held) *lease {
 		Name: t.req.Name, Tick: t.req.Tick, Stream: t.req.Stream, Beside: t.req.Beside,
 		Token: locking.Token(c.Token), Attempt: c.Attempt, Granted: time.Now(),
 	}}
-	l.lastsUntil(t.begun.Add(t.l.cfg.validity(t.req.TTL)))
+	l.setDeadline(t.begun.Add(t.l.cfg.validity(t.req.TTL)))
 	l.turn <- struct{}{}
 	return l
 }
@@ -71,7 +71,7 @@ func (l *lease) Claim() locking.Claim { return l.claim }
 // Deadline implements locking.Lease.
 func (l *lease) Deadline() time.Time { return *l.deadline.Load() }
 
-func (l *lease) lastsUntil(deadline time.Time) { l.deadline.Store(&deadline) }
+func (l *lease) setDeadline(deadline time.Time) { l.deadline.Store(&deadline) }
 
 // isOver reports whether the deadline has passed, for good.
 func (l *lease) isOver() bool {
@@ -83,10 +83,10 @@ func (l *lease) isOver() bool {
 // this holder left it. If that is not the present one, the next reads why. It does not stop
 // half-way when ctx ends. An answer after the deadline does not count.
 func (l *lease) Extend(ctx context.Context) error {
-	if err := l.begin(ctx); err != nil {
+	if err := l.takeTurn(ctx); err != nil {
 		return err
 	}
-	defer l.end()
+	defer l.passTurn()
 	switch {
 	case l.ended:
 		return locking.ErrLeaseLost
@@ -147,7 +147,7 @@ func (l *lease) extended(begun time.Time, h held) {
 	l.held = h
 	ttl := min(l.t.req.TTL, time.UnixMilli(h.lease.Until+1).Sub(h.clock))
 	if deadline := begun.Add(l.t.l.cfg.validity(ttl)); !l.isOver() && deadline.After(l.Deadline()) {
-		l.lastsUntil(deadline)
+		l.setDeadline(deadline)
 	}
 }
 
@@ -210,8 +210,8 @@ func lost(a rules.Answer) error {
 	return locking.ErrLeaseLost
 }
 
-// begin waits for the operation in flight to end.
-func (l *lease) begin(ctx context.Context) error {
+// takeTurn waits for the operation in flight to end.
+func (l *lease) takeTurn(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (l *lease) begin(ctx context.Context) error {
 	}
 }
 
-func (l *lease) end() { l.turn <- struct{}{} }
+func (l *lease) passTurn() { l.turn <- struct{}{} }
 
 func (l *lease) failed(doing string, err error) error {
 	return fmt.Errorf("%s %s with token %d: %w", doing, l.claim.Name, l.claim.Token, err)

@@ -133,7 +133,7 @@ func (v view) state() rules.State {
 // another claim has taken the place of its claim.
 func (v view) endOf(owner string) rules.Code {
 	if e := v.entryOf(owner); e.Owner == owner && e.Kind != records.Started {
-		return ended(e.Kind)
+		return codeOf(e.Kind)
 	}
 	return rules.Code(v.claims.Of(owner).Ended)
 }

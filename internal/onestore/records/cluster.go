@@ -6,7 +6,7 @@ import (
 	"github.com/quorate/quorate/internal/store"
 )
 
-// A Life is the store's incarnation that has been seen last.
+// A Life is the life of the store that was noted last.
 type Life struct {
 	Life string `json:"life"` // as in a store.Stamp
 	// Since is when this life was first seen, as [NewLife] tells it; 0 for a store that was

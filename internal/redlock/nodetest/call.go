@@ -8,7 +8,7 @@ type call struct {
 	script     string
 	keys, args []string
 	now        float64
-	// Set by incarnation, in ms: since when the node remembers, until when it abstains,
+	// Set by memory, in ms: since when the node remembers, until when it abstains,
 	// and the restart grace.
 	since, floor, grace float64
 	id                  string

@@ -4,7 +4,7 @@
 //
 // Package rules decides about claims: this package parses a request, applies the rule
 // and encodes the answer. It also implements what rules does not cover: lists of
-// members, incarnations of a node, records of ticks that did not run, logs and rosters.
+// members, what a node remembers, records of ticks that did not run, logs and rosters.
 //
 // Tests run the same random operations here, on a real server and on an embedded one.
 // They compare every reply and all stored data, so a rule's script cannot deviate from

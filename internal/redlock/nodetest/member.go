@@ -2,9 +2,9 @@ package nodetest
 
 import "cmp"
 
-// incarnation is N0: a blank node says so; another run_id means a restart, after which
+// memory is N0: a blank node says so; another run_id means a restart, after which
 // the node remembers nothing before now. It returns the refusal, if any.
-func (c *call) incarnation() ([]string, error) {
+func (c *call) memory() ([]string, error) {
 	m := c.n.Member
 	if m == nil {
 		return []string{"BLANK", digits(c.now)}, nil

@@ -73,7 +73,7 @@ func (n *Node) Call(now time.Time, script string, keys, args []string) ([]string
 	case "open":
 		return c.open()
 	case "peek":
-		if no, err := c.incarnation(); no != nil || err != nil {
+		if no, err := c.memory(); no != nil || err != nil {
 			return no, err
 		}
 		return c.peek(), nil
@@ -82,7 +82,7 @@ func (n *Node) Call(now time.Time, script string, keys, args []string) ([]string
 	if !ok {
 		return nil, scriptError("there is no script %q", script)
 	}
-	if no, err := c.incarnation(); no != nil || err != nil {
+	if no, err := c.memory(); no != nil || err != nil {
 		return no, err
 	}
 	if no, err := c.membership(); no != nil || err != nil {

@@ -25,8 +25,8 @@ func asRecord(stream string, c rules.Claim) records.Claim {
 	}
 }
 
-// kind is that of the entry of a run that ended so.
-func kind(ended rules.Code) records.Kind {
+// kindOf is the kind of the entry of a run whose FINISH was answered so.
+func kindOf(ended rules.Code) records.Kind {
 	switch ended {
 	case rules.OK:
 		return records.Finished
@@ -36,8 +36,8 @@ func kind(ended rules.Code) records.Kind {
 	return records.Late
 }
 
-// ended is the inverse of kind.
-func ended(k records.Kind) rules.Code {
+// codeOf is the inverse of kindOf.
+func codeOf(k records.Kind) rules.Code {
 	switch k {
 	case records.Finished:
 		return rules.OK
