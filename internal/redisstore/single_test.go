@@ -49,10 +49,16 @@ func forms() []form {
 func TestSingle(t *testing.T) {
 	t.Parallel()
 	for _, f := range forms() {
+		if testing.Short() && f.name == "alone" { // as the other two, with less in the way
+			continue
+		}
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			one := &single{node: f.node(t), copies: f.copies}
 			for name, kit := range map[string]func(*testing.T){"locks": one.locks, "ledger": one.ledger, "archive": one.archive, "roster": one.roster, "acts": one.acts} {
+				if testing.Short() && name == "locks" && f.name != "sentinel" {
+					continue // it waits for a minute
+				}
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
 					kit(t)

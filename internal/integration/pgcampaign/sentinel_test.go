@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/truth"
 )
 
 // A sentinels is a campaign on three Redis servers, of which Sentinels choose the master.
@@ -45,6 +46,18 @@ func TestCampaignSentinel(t *testing.T) {
 	}
 	c.finish(from)
 	t.Logf("%v without a tick for each failover", (c.away / time.Duration(times)).Round(10*time.Millisecond))
+}
+
+// TestCampaignBehind kills masters that are ahead of their replicas, with no copies: the new
+// master lacks what was granted last. No tick runs twice, since the old one is silent.
+func TestCampaignBehind(t *testing.T) {
+	t.Parallel()
+	c := newSentinels(t, 0)
+	from := time.Now().Add(time.Second)
+	for range lasting(1, 30) {
+		c.failover(kindsOfFailover)
+	}
+	c.finish(from)
 }
 
 func newSentinels(t *testing.T, copies int) *sentinels {
@@ -99,6 +112,7 @@ func (c *sentinels) follow(i, master int) {
 	}
 }
 
+// kindsOfFailover is how many kinds need copies.
 const kindsOfFailover = 3
 
 // failover makes another server the master, and returns when ticks run again.
@@ -126,6 +140,18 @@ func (c *sentinels) failover(kind int) {
 		c.cut(old)
 		c.awaitMaster(old)
 		wait(c.t, grace+c.upTo(5*time.Second))
+		c.doors[old].Target(c.servers[old].Addr())
+	case kindsOfFailover:
+		c.faults["masters killed ahead of their replicas"]++
+		ahead := time.Now()
+		c.cut(old)
+		wait(c.t, 1500*time.Millisecond)
+		c.servers[old].Kill()
+		c.lost = append(c.lost, truth.Span{From: ahead, To: time.Now()})
+		c.awaitMaster(old)
+		c.side.Target(c.doors[c.master].Addr()) // the old one begins as another master, until Sentinels see it
+		c.servers[old].Restart(false)
+		c.announce(old)
 		c.doors[old].Target(c.servers[old].Addr())
 	}
 	// The name of the master leads to the new one, and the old one follows it. On a busy
