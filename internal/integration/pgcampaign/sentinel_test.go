@@ -39,10 +39,9 @@ func TestCampaignSentinel(t *testing.T) {
 	t.Parallel()
 	c := newSentinels(t, 2)
 	from := time.Now().Add(time.Second)
-	first := c.rand.IntN(kindsOfFailover)
-	times := lasting(3, 100)
+	times := lasting(1, 100)
 	for n := range times {
-		c.failover((first + n) % kindsOfFailover)
+		c.failover(n % kindsOfFailover)
 	}
 	c.finish(from)
 	t.Logf("%v without a tick for each failover", (c.away / time.Duration(times)).Round(10*time.Millisecond))
@@ -121,21 +120,21 @@ func (c *sentinels) failover(kind int) {
 	wait(c.t, c.upTo(2*time.Second))
 	old, began := c.master, time.Now()
 	switch kind {
-	case 0:
+	case 1:
 		c.faults["masters killed"]++
 		c.servers[old].Kill()
 		c.awaitMaster(old)
 		wait(c.t, c.upTo(2*time.Second))
 		c.servers[old].Restart(false)
 		c.announce(old)
-	case 1:
+	case 2:
 		c.faults["masters frozen, and back beside the new one"]++
 		c.servers[old].Freeze()
 		c.awaitMaster(old)
 		wait(c.t, grace+c.upTo(3*time.Second)) // the new one grants by then
 		c.servers[old].Thaw()
 		wait(c.t, c.upTo(2*time.Second))
-	case 2:
+	case 0:
 		c.faults["masters cut off, but for one replica"]++
 		c.cut(old)
 		c.awaitMaster(old)
