@@ -92,12 +92,12 @@ func must(t testing.TB, cmd redis.Cmder) {
 }
 
 // Await waits until it is so. Servers that other processes start are waited for in real
-// time, a minute at most.
+// time, for minutes at most.
 func Await(t testing.TB, what string, so func(ctx context.Context) bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !so(t.Context()); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(3*time.Minute); !so(t.Context()); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited a minute for %s", what)
+			t.Fatalf("still waiting for %s", what)
 		}
 	}
 }

@@ -177,8 +177,8 @@ func (c *campaign) finish(from time.Time) {
 			}
 		}
 	}
-	outcomes := c.checkTruth(ticks)
 	c.checkOnce()
+	outcomes := c.checkTruth(ticks)
 	for what, n := range c.faults {
 		c.t.Logf("%4d × %s", n, what)
 	}

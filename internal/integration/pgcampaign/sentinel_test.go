@@ -63,7 +63,7 @@ func newSentinels(t *testing.T, copies int) *sentinels {
 	t.Helper()
 	c := &sentinels{campaign: newCampaign(t)}
 	for i := range 3 {
-		s := redistest.Start(t, redistest.Conf("repl-diskless-sync-delay 0", "replica-announce-ip 127.0.0.1"))
+		s := redistest.Start(t, redistest.Conf("repl-diskless-sync-delay 0", "repl-timeout 5", "replica-announce-ip 127.0.0.1"))
 		c.servers = append(c.servers, s)
 		c.doors = append(c.doors, redistest.NewProxy(t, s.Addr()))
 		c.announce(i)
