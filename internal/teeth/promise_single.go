@@ -9,13 +9,13 @@ var oneRedis = promise{
 		{"one Redis: the run_id alone is the life", in("internal/redlock/members", "TestPromotedServerAbstains"), []edit{
 			{"internal/redlock/members/prelude.lua", " or repl_id and repl_id ~= node[8]", ""},
 		}},
-		{"one Redis: CLAIM needs no copies", in("locking/redlock", "TestClaimNeedsItsCopies"), []edit{
+		{"C9: COMMIT needs no copies", in("locking/redlock", "TestClaimNeedsItsCopies"), []edit{
 			{"internal/redlock/scripts/scripts.go", `lua("commit")+lua("refuse"), records.TrimLua).Copied()`, `lua("commit")+lua("refuse"), records.TrimLua)`},
 		}},
-		{"one Redis: EXTEND needs no copies", in("locking/redlock", "TestExtensionNeedsItsCopies"), []edit{
+		{"C9: EXTEND needs no copies", in("locking/redlock", "TestExtensionNeedsItsCopies"), []edit{
 			{"internal/redlock/scripts/scripts.go", `lua("extend")+lua("refuse")).Copied()`, `lua("extend")+lua("refuse"))`},
 		}},
-		{"one Redis: nothing needs copies, while Sentinels promote", in(campaigns, "TestCampaignSentinel").saying("ran twice"), []edit{
+		{"C9: nothing needs copies, while Sentinels promote", in(campaigns, "TestCampaignSentinel").saying("ran twice"), []edit{
 			{"internal/redlock/wire/server.go", "if s.copied {", "if false {"},
 		}},
 		{"one Redis: no grace after a failover", in(campaigns, "TestCampaignBehind").saying("ran twice"), []edit{

@@ -205,4 +205,3 @@ func (c *sentinels) awaitRun(began time.Time) {
 		return false
 	})
 }
-
