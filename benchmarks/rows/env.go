@@ -63,6 +63,7 @@ func All() []Measurement {
 		{"contention", "Ticks without a winner", true, contention},
 		{"virtual", "Ticks without a winner, in virtual time", false, virtual},
 		{"blackhole", "One node black-holed", false, blackhole},
+		{"single", "Ticks on one Redis", false, onSingle},
 		{"postgres", "Ticks on one PostgreSQL", false, onPostgres},
 		{"idle", "Memory per idle job", false, idle},
 	}

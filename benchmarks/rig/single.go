@@ -1,0 +1,30 @@
+package rig
+
+import (
+	"context"
+	"errors"
+
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/locking/redlock"
+)
+
+// Single starts one Redis with so many replicas, and returns our lock on it and its address.
+func (r *Rig) Single(ctx context.Context, replicas int) (*Ours, string, error) {
+	master := redistest.Start(r.tb)
+	redistest.StartReplicas(r.tb, master, replicas)
+	set, err := members.Open(members.Config{
+		Namespace: Namespace, Nodes: []members.NodeConfig{{Name: members.SingleName, URL: master.URL()}}, Copies: replicas,
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	locker, err := redlock.New(set, redlock.Options{})
+	if err == nil {
+		err = set.Init(ctx, false)
+	}
+	if err != nil {
+		return nil, "", errors.Join(err, set.Close())
+	}
+	return &Ours{Set: set, Locker: locker}, master.Addr(), nil
+}
