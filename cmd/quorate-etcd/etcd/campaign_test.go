@@ -80,7 +80,7 @@ func TestCampaign(t *testing.T) {
 		rounds = 8
 	}
 	c := &campaign{T: t, Cluster: etcdtest.Start(t, 3), config: filepath.Join(t.TempDir(), "c.yaml"), sink: filepath.Join(t.TempDir(), "sink")}
-	text := fmt.Sprintf("etcd: {endpoints: [%s], timeout: 500ms}\nlock: {ttl: 5s, extend_every: 1s}\njobs: {work: {func: work, schedule: '@every 1s'}}\n", strings.Join(c.URLs(), ", "))
+	text := fmt.Sprintf("etcd: {endpoints: [%s], timeout: 500ms}\nlock: {ttl: 5s, extend_every: 1s}\ndefaults: {history: {keep: 1000}}\njobs: {work: {func: work, schedule: '@every 1s'}}\n", strings.Join(c.URLs(), ", "))
 	if err := os.WriteFile(c.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package etcdtest
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,12 +15,15 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
+	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/servertest"
 )
 
 // A Cluster is some members.
 type Cluster struct {
 	Members []*Member
+
+	tls *tls.Config // of clients; nil: they do not encrypt
 }
 
 // A Member is one server.
@@ -35,10 +39,21 @@ type Member struct {
 // Start starts an empty cluster, which ends with the test.
 func Start(tb testing.TB, members int) *Cluster {
 	tb.Helper()
-	c := &Cluster{}
+	return start(tb, members, "http", &Cluster{}, nil)
+}
+
+// StartTLS starts an empty member that clients reach by TLS only.
+func StartTLS(tb testing.TB, ca *redistest.CA) *Cluster {
+	tb.Helper()
+	return start(tb, 1, "https", &Cluster{tls: ca.Config()}, map[string][]byte{"--cert-file": ca.PEM(), "--key-file": ca.KeyPEM()})
+}
+
+// start starts members whose clients use a scheme. Files are flags with what is in them.
+func start(tb testing.TB, members int, scheme string, c *Cluster, files map[string][]byte) *Cluster {
+	tb.Helper()
 	var peers []string
 	for n := range members {
-		m := &Member{home: servertest.NewHome(tb, "etcd"), URL: "http://127.0.0.1:" + servertest.FreePort(tb), Peer: "http://127.0.0.1:" + servertest.FreePort(tb)}
+		m := &Member{home: servertest.NewHome(tb, "etcd"), URL: scheme + "://127.0.0.1:" + servertest.FreePort(tb), Peer: "http://127.0.0.1:" + servertest.FreePort(tb)}
 		peers = append(peers, fmt.Sprintf("m%d=%s", n, m.Peer))
 		c.Members = append(c.Members, m)
 	}
@@ -48,6 +63,13 @@ func Start(tb testing.TB, members int) *Cluster {
 			"--listen-client-urls", m.URL, "--advertise-client-urls", m.URL,
 			"--listen-peer-urls", m.Peer, "--initial-advertise-peer-urls", m.Peer,
 			"--initial-cluster", strings.Join(peers, ","), "--initial-cluster-state", "new",
+		}
+		for flag, content := range files {
+			path := filepath.Join(m.home.Dir, strings.Trim(flag, "-"))
+			if err := os.WriteFile(path, content, 0o644); err != nil { //nolint:gosec // its user has to read it
+				tb.Fatal(err)
+			}
+			m.args = append(m.args, flag, path)
 		}
 		m.Start(tb)
 	}
@@ -98,7 +120,7 @@ func (c *Cluster) URLs() (list []string) {
 // Client returns a client of the members.
 func (c *Cluster) Client(tb testing.TB) *clientv3.Client {
 	tb.Helper()
-	client, err := clientv3.New(clientv3.Config{Endpoints: c.URLs(), Logger: zap.NewNop()})
+	client, err := clientv3.New(clientv3.Config{Endpoints: c.URLs(), TLS: c.tls, Logger: zap.NewNop()})
 	if err != nil {
 		tb.Fatal(err)
 	}
