@@ -21,8 +21,8 @@ var limits = store.Limits{Keys: 120, Bytes: 1 << 20}
 
 // Bounds of connections.
 const (
-	loginTimeout = time.Second     // for the token of a user
-	pingEvery    = 5 * time.Second // etcd permits no shorter pause
+	loginTimeout = time.Second      // for the token of a user
+	pingEvery    = 10 * time.Second // and only during calls: etcd closes connections with more
 	pingTimeout  = time.Second
 	longest      = 10 * time.Second // of a call whose context has no end
 )
@@ -90,7 +90,7 @@ func (s *server) client(ctx context.Context) (*clientv3.Client, int, error) {
 	}
 	config := clientv3.Config{
 		Endpoints: s.endpoints[at : at+1], Username: s.username, Password: s.password, TLS: s.tls, Logger: zap.NewNop(),
-		DialTimeout: loginTimeout, DialKeepAliveTime: pingEvery, DialKeepAliveTimeout: pingTimeout, PermitWithoutStream: true,
+		DialTimeout: loginTimeout, DialKeepAliveTime: pingEvery, DialKeepAliveTimeout: pingTimeout,
 		MaxUnaryRetries: 1, // do goes to the next member instead
 	}
 	if until, bounded := ctx.Deadline(); bounded {
