@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -93,10 +94,15 @@ func (s *single) connect(tb testing.TB) func() *Cluster {
 		tb.Cleanup(func() { _ = c.Close() })
 		return c
 	}
-	if err := open().Set.Init(tb.Context(), false); err != nil {
-		tb.Fatal(err)
+	// On a busy machine it may take longer than a call to find the server.
+	fresh := open()
+	redistest.Await(tb, "the store to be declared new", func(ctx context.Context) bool { return fresh.Set.Init(ctx, false) == nil })
+	return func() *Cluster {
+		tb.Helper()
+		c := open()
+		redistest.Await(tb, "the store to answer", func(ctx context.Context) bool { return c.Set.Join(ctx) == nil })
+		return c
 	}
-	return open
 }
 
 func lockerOf(tb testing.TB, c *Cluster) locking.Locker {
