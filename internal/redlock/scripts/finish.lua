@@ -36,7 +36,9 @@ if finished ~= '' then
   if not claimed then redis.call('ZREM', runs_key, 'S' .. packed) end
   trim(runs_key, num(-tonumber(keep) - 1))
 end
-if straggler == '1' then redis.call('SET', dead_key, '1', 'PX', num(2 * tonumber(ttl)), 'NX') end
+if straggler == '1' and not redis.call('SET', dead_key, '1', 'PX', num(2 * tonumber(ttl)), 'NX') then
+  redis.call('HSET', KEYS[1], 'served', '1') -- again, since WAIT covers only requests that write (C9)
+end
 if letter == 'O' then return {'OK', nowtext} end
 if letter == 'R' then return {'RANOUT', nowtext} end
 code = 'LATE'

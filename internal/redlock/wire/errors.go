@@ -79,9 +79,15 @@ func serverError(text string) *ServerError {
 
 // A CopiesError says that a request has taken effect at the node, but too few of its
 // replicas have that. Another server that takes the node's place may not know of it.
-type CopiesError struct{ Have, Want int }
+type CopiesError struct {
+	Have, Want int
+	Why        string // the node refused to count them, or stopped, as one that becomes a replica does
+}
 
 func (e *CopiesError) Error() string {
+	if e.Why != "" {
+		return fmt.Sprintf("the server did not say how many of its %d replicas have it: %s", e.Want, e.Why)
+	}
 	return fmt.Sprintf("%d of the %d replicas of the server have it: start the missing ones, or correct redis.copies", e.Have, e.Want)
 }
 

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"net"
 	"slices"
 	"time"
@@ -108,7 +109,9 @@ func copied(ctx context.Context, to *redis.Client, copies int, patience time.Dur
 		return nil, err
 	}
 	have, err := wait.Int()
-	if err == nil && have < copies {
+	if refusal, refused := errors.AsType[redis.Error](err); refused { // of WAIT: the request has run
+		err = &CopiesError{Want: copies, Why: serverError(refusal.Error()).Error()}
+	} else if err == nil && have < copies {
 		err = &CopiesError{Have: have, Want: copies}
 	}
 	return v, err
