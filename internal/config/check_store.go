@@ -50,7 +50,7 @@ func Kept(c *Config) (where, means string) {
 	case r.Durable:
 		means = "redis.durable says that a server that takes its place has everything that it acknowledged; if not, a tick may run twice"
 	case r.Copies > 0:
-		means = fmt.Sprintf("a claim counts when all %d replicas have it; after a failover no tick starts for %v", r.Copies, r.RestartGrace)
+		means = fmt.Sprintf("no tick starts and no lease is extended while one of its %d replicas is down; after a failover no tick starts for %v", r.Copies, r.RestartGrace)
 	default:
 		means = fmt.Sprintf("after a failover no tick starts for %v; a tick may run twice if the old server still runs then, unless redis.copies counts the replicas", r.RestartGrace)
 	}

@@ -96,7 +96,7 @@ func (c NodeConfig) address() (wire.URL, error) {
 		return wire.ClientURL(c.Client)
 	case c.Master != "":
 		return wire.SentinelURL(c.Master, c.Seeds)
-	case len(c.Seeds) > 0:
+	case c.Seeds != nil:
 		return wire.ClusterURL(c.Seeds)
 	}
 	return wire.ParseURL(c.URL)

@@ -196,7 +196,7 @@ func (v view) copiesText() string {
 	}
 	switch {
 	case have < want:
-		return fmt.Sprintf("%s, redis.copies is %d: no tick starts until all follow it; start the missing ones, or lower redis.copies", replicas, want)
+		return fmt.Sprintf("%s, redis.copies is %d: no tick starts and no lease is extended until all follow it; start the missing ones, or lower redis.copies", replicas, want)
 	case have > want && want == 0 && v.node.set.cfg.Durable:
 		return replicas + ", and redis.durable says that one that takes its place has everything that it acknowledged. If that is not so, a tick may run twice: set redis.durable: false"
 	case have > want:

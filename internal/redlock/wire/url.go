@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -38,6 +39,7 @@ func ClientURL(c redis.UniversalClient) (URL, error) {
 		return URL{Addr: clusterName, Redacted: clusterName, seeds: o.Addrs, base: &redis.Options{
 			Dialer: o.Dialer, Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig,
 			CredentialsProvider: o.CredentialsProvider, CredentialsProviderContext: o.CredentialsProviderContext,
+			StreamingCredentialsProvider: o.StreamingCredentialsProvider, DialTimeout: o.DialTimeout,
 		}}, nil
 	default:
 		return URL{}, fmt.Errorf("a %T is no node: pass a *redis.Client or a *redis.ClusterClient", c)
@@ -62,7 +64,9 @@ var hostPort = regexp.MustCompile(`^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9-]+(\.[A-Za-z0-
 
 // ParseURL parses the URL of a node. Its errors never quote what precedes the host, nor
 // any part of an invalid URL.
-func ParseURL(s string) (URL, error) {
+func ParseURL(s string) (URL, error) { return parseURL(s, "6379") }
+
+func parseURL(s, port string) (URL, error) {
 	if hostPort.MatchString(s) {
 		return URL{}, fmt.Errorf("its URL is without a scheme: write redis://%s", s)
 	}
@@ -85,11 +89,7 @@ func ParseURL(s string) (URL, error) {
 		return URL{}, errNotShown // a password with / ? or # in it: its start was parsed as the host
 	}
 	n := URL{tls: tls}
-	port := u.Port()
-	if port == "" {
-		port = "6379"
-	}
-	n.Addr = strings.ToLower(net.JoinHostPort(u.Hostname(), port))
+	n.Addr = strings.ToLower(net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port)))
 	if u.Path != "" && u.Path != "/" && u.Path != "/0" {
 		return URL{}, fmt.Errorf("the URL of %s names a database: only database 0 is used, remove the path", n.Addr)
 	}
@@ -114,7 +114,7 @@ func SentinelURL(master string, urls []string) (URL, error) {
 	if master == "" || strings.ContainsAny(master, " \t\r\n") {
 		return URL{}, fmt.Errorf("%q is not the name of a master that Sentinels watch, such as mymaster", master)
 	}
-	u, err := seedURL(urls)
+	u, err := seedURL(urls, "26379")
 	u.Addr, u.master, u.Redacted = master, master, "master "+master+" of "+u.Redacted
 	u.seedUser, u.seedPassword, u.username, u.password = u.username, u.password, "", ""
 	return u, err
@@ -122,20 +122,20 @@ func SentinelURL(master string, urls []string) (URL, error) {
 
 // ClusterURL is that of a Redis Cluster with servers at the URLs.
 func ClusterURL(urls []string) (URL, error) {
-	u, err := seedURL(urls)
+	u, err := seedURL(urls, "6379")
 	u.Addr, u.Redacted = clusterName, clusterName+" of "+u.Redacted
 	return u, err
 }
 
 // seedURL reads the URLs of servers that know where others are.
-func seedURL(urls []string) (URL, error) {
+func seedURL(urls []string, port string) (URL, error) {
 	var all URL
 	var shown []string
 	if len(urls) == 0 {
-		return all, errors.New("no address is listed: write some, such as redis://10.0.0.1:26379")
+		return all, errors.New("no address is listed: write some, such as redis://10.0.0.1:" + port)
 	}
 	for i, text := range urls {
-		u, err := ParseURL(text)
+		u, err := parseURL(text, port)
 		if err != nil {
 			return all, fmt.Errorf("address %d: %w", i+1, err)
 		}

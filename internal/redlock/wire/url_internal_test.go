@@ -28,6 +28,19 @@ func TestParseURL(t *testing.T) {
 	}
 }
 
+// Sentinels and servers listen on other ports.
+func TestAddressesHaveThePortOfTheirKind(t *testing.T) {
+	t.Parallel()
+	watched, err := SentinelURL("orders", []string{"redis://u:canary@a", "redis://u:canary@b:1"})
+	if want := "master orders of a:26379, b:1"; err != nil || watched.Redacted != want {
+		t.Errorf("got %q, %v; want %q", watched.Redacted, err, want)
+	}
+	sharded, err := ClusterURL([]string{"redis://u:canary@a"})
+	if want := "cluster of a:6379"; err != nil || sharded.Redacted != want {
+		t.Errorf("got %q, %v; want %q", sharded.Redacted, err, want)
+	}
+}
+
 func TestBadURLsAreRefusedWithoutBeingShown(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ url, want string }{
