@@ -20,6 +20,7 @@ import (
 type sentinels struct {
 	*campaign
 	servers []*redistest.Server
+	clients []*redis.Client    // of them
 	doors   []*redistest.Proxy // by which all reach the server of the same index
 	master  int
 	ask     *redis.SentinelClient
@@ -64,7 +65,7 @@ func newSentinels(t *testing.T, copies int) *sentinels {
 	c := &sentinels{campaign: newCampaign(t)}
 	for i := range 3 {
 		s := redistest.Start(t, redistest.Conf("repl-diskless-sync-delay 0", "repl-timeout 5", "replica-announce-ip 127.0.0.1"))
-		c.servers = append(c.servers, s)
+		c.servers, c.clients = append(c.servers, s), append(c.clients, s.Client())
 		c.doors = append(c.doors, redistest.NewProxy(t, s.Addr()))
 		c.announce(i)
 	}
@@ -77,9 +78,9 @@ func newSentinels(t *testing.T, copies int) *sentinels {
 	t.Cleanup(func() { _ = c.ask.Close() })
 	c.side = redistest.NewProxy(t, c.servers[0].Addr())
 	t.Cleanup(func() {
-		for i, s := range c.servers {
+		for i, client := range c.clients {
 			if t.Failed() {
-				t.Logf("server %d, door %s: %s", i, c.doors[i].Addr(), s.Client().Info(context.WithoutCancel(t.Context()), "replication").Val())
+				t.Logf("server %d, door %s: %s", i, c.doors[i].Addr(), client.Info(context.WithoutCancel(t.Context()), "replication").Val())
 			}
 		}
 	})
@@ -98,7 +99,7 @@ func quoted(list []string) string { return `"` + strings.Join(list, `", "`) + `"
 func (c *sentinels) announce(i int) {
 	c.t.Helper()
 	_, port, _ := net.SplitHostPort(c.doors[i].Addr())
-	if err := c.servers[i].Client().ConfigSet(c.t.Context(), "replica-announce-port", port).Err(); err != nil {
+	if err := c.clients[i].ConfigSet(c.t.Context(), "replica-announce-port", port).Err(); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -106,7 +107,7 @@ func (c *sentinels) announce(i int) {
 func (c *sentinels) follow(i, master int) {
 	c.t.Helper()
 	host, port, _ := net.SplitHostPort(c.doors[master].Addr())
-	if err := c.servers[i].Client().ReplicaOf(c.t.Context(), host, port).Err(); err != nil {
+	if err := c.clients[i].ReplicaOf(c.t.Context(), host, port).Err(); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -156,7 +157,7 @@ func (c *sentinels) failover(kind int) {
 	// The name of the master leads to the new one, and the old one follows it. On a busy
 	// machine Sentinels may have chosen another one meanwhile.
 	redistest.Await(c.t, "the old master to follow", func(ctx context.Context) bool {
-		return c.look(ctx) && strings.Count(c.servers[c.master].Client().Info(ctx, "replication").Val(), "state=online") == 2
+		return c.look(ctx) && strings.Count(c.clients[c.master].Info(ctx, "replication").Val(), "state=online") == 2
 	})
 	c.side.Target(c.doors[c.master].Addr())
 	c.side.Break()
