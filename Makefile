@@ -161,8 +161,8 @@ campaign: deps ## the demonstrations at full length: real processes killed, froz
 	cd internal/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 10m -v -run Campaign .
 
 .PHONY: promotions
-promotions: deps ## PostgreSQL at full length: faults, standbys that are promoted 50 times, all kits
-	cd internal/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 20m -v -run Campaign ./pgcampaign
+promotions: deps ## PostgreSQL and Sentinels at full length: faults, servers that are promoted again and again, all kits
+	cd internal/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 60m -v -run Campaign ./pgcampaign
 	cd internal/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 20m -v -run Campaign ./pgstore
 
 .PHONY: etcd
