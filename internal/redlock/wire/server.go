@@ -66,15 +66,19 @@ func newFailover(opts *redis.Options, u URL) *redis.Client {
 		PoolSize: opts.PoolSize, PoolTimeout: opts.PoolTimeout, ConnMaxIdleTime: opts.ConnMaxIdleTime,
 		ReadBufferSize: opts.ReadBufferSize, WriteBufferSize: opts.WriteBufferSize,
 	})
-	c.AddHook(failedDials{})
+	c.AddHook(failedDials{opts.DialTimeout})
 	return c
 }
 
-// failedDials turns Sentinels that name no master into a failedConn.
-type failedDials struct{}
+// failedDials turns Sentinels that name no master into a failedConn. A dial goes on after the
+// call that needed it: a Sentinel is left for others only when it was silent twice for the
+// timeout, and not if ctx ends before.
+type failedDials struct{ timeout time.Duration }
 
-func (failedDials) DialHook(next redis.DialHook) redis.DialHook {
+func (f failedDials) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*f.timeout)
+		defer cancel()
 		conn, err := next(ctx, network, addr)
 		if err != nil {
 			return failedConn{err: err}, nil //nolint:nilerr // as in dialer
