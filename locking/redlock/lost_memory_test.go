@@ -34,6 +34,7 @@ func TestFailedOverNode(t *testing.T) {
 	t.Parallel()
 	master := redistest.Start(t, redistest.Conf("repl-diskless-sync-delay 0"))
 	standby := redistest.Start(t, redistest.Conf("replicaof 127.0.0.1 "+master.Port()))
+	redistest.AwaitReplicas(t, master, 1) // the first one changes the replication id
 	r := newLossRig(t, master)
 	r.claim(1)
 	first := master.Client().Get(t.Context(), "{quorate}:job:job:fence").Val()

@@ -66,7 +66,7 @@ func TestOpenRefusesOddClients(t *testing.T) {
 	defer one.Close()
 	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}})
 	defer ring.Close()
-	for want, c := range map[string]redis.UniversalClient{"database 3": one, "*redis.Ring is not a single node": ring} {
+	for want, c := range map[string]redis.UniversalClient{"database 3": one, "*redis.Ring is no node": ring} {
 		if l, err := Open(t.Context(), Config{Clients: []redis.UniversalClient{c}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Open = %v, %v, want %q", l, err, want)
 		}
