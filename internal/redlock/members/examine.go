@@ -163,6 +163,9 @@ func (v view) replicaText() string {
 			return fmt.Sprintf("%s is a read-only replica of %s, which is listed too: list independent masters", v.node.URL(), other.URL())
 		}
 	}
+	if v.node.set.OneStore() {
+		return fmt.Sprintf("%s is a read-only replica of %s: its address must lead to the master", v.node.URL(), master)
+	}
 	return fmt.Sprintf("%s is a read-only replica of %s: list independent masters", v.node.URL(), master)
 }
 

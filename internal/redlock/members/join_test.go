@@ -57,7 +57,9 @@ func TestJoinRefusesAReplicaOfAStranger(t *testing.T) {
 	master := redistest.Start(t)
 	replica := redistest.Start(t, redistest.Conf("replicaof 127.0.0.1 "+master.Port()))
 	err := open(t, config([]string{replica.URL()})).Join(t.Context())
-	refused(t, err, replica.URL()+" is a read-only replica of "+master.Addr())
+	refused(t, err, replica.URL()+" is a read-only replica of "+master.Addr(), "list independent masters")
+	one := config([]string{replica.URL()}, func(c *members.Config) { c.Nodes[0].Name = members.SingleName })
+	refused(t, open(t, one).Join(t.Context()), "its address must lead to the master")
 }
 
 func TestJoinRefusesClusterMode(t *testing.T) {
