@@ -95,7 +95,7 @@ func must(t testing.TB, cmd redis.Cmder) {
 // time, for minutes at most.
 func Await(t testing.TB, what string, so func(ctx context.Context) bool) {
 	t.Helper()
-	for deadline := time.Now().Add(3*time.Minute); !so(t.Context()); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); !so(t.Context()); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("still waiting for %s", what)
 		}

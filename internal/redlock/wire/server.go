@@ -81,7 +81,7 @@ func (f failedDials) DialHook(next redis.DialHook) redis.DialHook {
 		defer cancel()
 		conn, err := next(ctx, network, addr)
 		if err != nil {
-			return failedConn{err: err}, nil //nolint:nilerr // as in dialer
+			return failedConn{err: err}, nil
 		}
 		return conn, nil
 	}
