@@ -120,8 +120,9 @@ var (
 	siteID   = regexp.MustCompile(` id="([^"]*)"`)
 )
 
-// checkSiteLinks wants every link of a page to lead to a page or a file of the site, to an
-// anchor if it names one, and to a file of the repository where it leads to GitHub.
+// checkSiteLinks follows every link of a page. It must lead to a page or a file of the site,
+// and to an anchor that is there if it names one. A link to GitHub must lead to a file of the
+// repository.
 func checkSiteLinks(t *testing.T, page string) {
 	t.Helper()
 	links := siteLink.FindAllStringSubmatch(siteFile(t, page), -1)
