@@ -15,25 +15,28 @@ import (
 const sideCopies = "quorate, two copies"
 
 // onSingle measures claims on one Redis, without copies and with those of two replicas.
-func onSingle(ctx context.Context, env Env) (report.Section, error) {
-	s := report.Section{Method: fmt.Sprintf("One Redis without replicas, and one with two that must have each claim (`copies: 2`). "+
+func onSingle(ctx context.Context, env Env) (s report.Section, err error) {
+	s = report.Section{Method: fmt.Sprintf("One Redis without replicas, and one with two that must have each claim (`copies: 2`). "+
 		"redislock is on the first, alone. One goroutine wins %d times, the median counts; then %d goroutines claim and finish for %v.",
 		env.Size.Tries, env.Size.Workers, env.Size.Span)}
 	alone, addr, err := env.Rig.Single(ctx, 0)
 	if err != nil {
 		return s, err
 	}
+	defer func() { err = errors.Join(err, alone.Close()) }()
 	copied, _, err := env.Rig.Single(ctx, 2)
 	if err != nil {
-		return s, errors.Join(err, alone.Close())
+		return s, err
 	}
+	defer func() { err = errors.Join(err, copied.Close()) }()
 	one := rig.NewRedislock(addr)
+	defer func() { err = errors.Join(err, one.Close()) }()
 	times, err := env.singleTimes(ctx, alone, copied, one)
 	if err != nil {
 		return s, err
 	}
 	rates, err := env.singleRates(ctx, alone, copied, one)
-	if err := errors.Join(err, alone.Close(), copied.Close(), one.Close()); err != nil {
+	if err != nil {
 		return s, err
 	}
 	result := func(what string, unit report.Unit, samples pairs.Samples) report.Result {

@@ -22,12 +22,21 @@ func StartReplicas(t testing.TB, master *Server, n int, opts ...Option) []*Serve
 	return list
 }
 
-// AwaitReplicas waits until so many replicas follow the server.
+// AwaitReplicas waits until so many replicas follow the server. One that INFO calls online may
+// still load its snapshot, so a write of no key must reach all of them.
 func AwaitReplicas(t testing.TB, master *Server, n int) {
 	t.Helper()
 	c := master.Client()
 	Await(t, "the replicas to follow their master", func(ctx context.Context) bool {
-		return strings.Count(c.Info(ctx, "replication").Val(), "state=online") == n
+		if strings.Count(c.Info(ctx, "replication").Val(), "state=online") != n {
+			return false
+		}
+		pipe := c.Pipeline()
+		pipe.FunctionFlush(ctx)
+		have := pipe.Do(ctx, "wait", n, 1000)
+		_, err := pipe.Exec(ctx)
+		followed, _ := have.Int()
+		return err == nil && followed == n
 	})
 }
 
