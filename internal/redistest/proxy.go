@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -29,25 +30,26 @@ type Proxy struct {
 
 // A mode is what a Proxy does, and how.
 type mode struct {
-	fault   fault
-	trigger []byte
-	delay   time.Duration
-	bytes   int    // of a reply that pass
-	answer  string // instead of a reply
+	fault    fault
+	triggers []string // any of them
+	delay    time.Duration
+	bytes    int    // of a reply that pass
+	answer   string // instead of a reply
 }
 
 // A fault is what a Proxy does to connections.
 type fault int
 
 const (
-	none   fault = iota
-	drop         // replies are swallowed
-	cut          // the connection is closed instead of a reply
-	hole         // requests are swallowed
-	chop         // the connection is closed in the middle of a reply
-	stall        // every reply is late
-	reset        // the connection is reset in the middle of a reply
-	answer       // the proxy answers by itself
+	none    fault = iota
+	drop          // replies are swallowed
+	cut           // the connection is closed instead of a reply
+	hole          // all is swallowed
+	swallow       // all of some connections is swallowed
+	chop          // the connection is closed in the middle of a reply
+	stall         // every reply is late
+	reset         // the connection is reset in the middle of a reply
+	answer        // the proxy answers by itself
 )
 
 // NewProxy starts a proxy before the server at target, as long as the test.
@@ -75,18 +77,22 @@ func (p *Proxy) Pass() {
 
 // DropReplies lets requests through and swallows the replies, from the first
 // request on that holds the text; "" means from now on.
-func (p *Proxy) DropReplies(text string) { p.set(mode{fault: drop, trigger: []byte(text)}) }
+func (p *Proxy) DropReplies(text string) { p.set(mode{fault: drop, triggers: []string{text}}) }
 
 // CutReplies lets requests through and closes the connection instead of
 // replying, from the first request on that holds the text.
-func (p *Proxy) CutReplies(text string) { p.set(mode{fault: cut, trigger: []byte(text)}) }
+func (p *Proxy) CutReplies(text string) { p.set(mode{fault: cut, triggers: []string{text}}) }
 
 // ChopReplies closes the connection in the middle of a reply, from the first
 // request on that holds the text.
-func (p *Proxy) ChopReplies(text string) { p.set(mode{fault: chop, trigger: []byte(text)}) }
+func (p *Proxy) ChopReplies(text string) { p.set(mode{fault: chop, triggers: []string{text}}) }
 
 // BlackHole accepts connections and requests, and forwards none.
 func (p *Proxy) BlackHole() { p.set(mode{fault: hole}) }
+
+// Swallow forwards nothing on connections from the first request on that holds one of the
+// texts.
+func (p *Proxy) Swallow(texts ...string) { p.set(mode{fault: swallow, triggers: texts}) }
 
 // Delay holds every reply back for d.
 func (p *Proxy) Delay(d time.Duration) { p.set(mode{fault: stall, delay: d}) }
@@ -200,7 +206,7 @@ type passage struct {
 	partial []byte // of a request that the proxy answers by itself
 
 	mu  sync.Mutex
-	hit bool // a request held the trigger's text
+	hit bool // a request held the text of a trigger
 }
 
 var errCut = errors.New("cut")
@@ -235,7 +241,10 @@ func (c *passage) request(chunk []byte) ([]byte, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.hit = m.fault != none && (c.hit || bytes.Contains(chunk, m.trigger))
+	c.hit = c.hit && m.fault != none || slices.ContainsFunc(m.triggers, func(text string) bool { return bytes.Contains(chunk, []byte(text)) })
+	if c.hit && m.fault == swallow {
+		return nil, nil
+	}
 	return chunk, nil
 }
 
@@ -247,7 +256,7 @@ func (c *passage) reply(chunk []byte) ([]byte, error) {
 	hit := c.hit
 	c.mu.Unlock()
 	switch {
-	case f == hole, f == drop && hit:
+	case f == hole, hit && (f == drop || f == swallow):
 		return nil, nil
 	case f == cut && hit:
 		return nil, errCut

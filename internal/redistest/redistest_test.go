@@ -3,6 +3,7 @@ package redistest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"syscall"
@@ -102,5 +103,37 @@ func TestProxyDelaysAndDrops(t *testing.T) {
 	p.Pass()
 	if v := c.Get(t.Context(), "k").Val(); v != "unlucky" {
 		t.Errorf("the request did not come through: %q", v)
+	}
+}
+
+func TestProxySwallowsSomeConnections(t *testing.T) {
+	t.Parallel()
+	p := redistest.NewProxy(t, redistest.Start(t).Addr())
+	dial := func(first string) (say func(string) error) {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", p.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		say = func(text string) error {
+			conn.SetDeadline(time.Now().Add(time.Second))
+			fmt.Fprintf(conn, "PING %s\r\n", text)
+			_, err := conn.Read(make([]byte, 100))
+			return err
+		}
+		if err := say(first); err != nil {
+			t.Fatal(err)
+		}
+		return say
+	}
+	p.Swallow("nobody", "meant")
+	meant, other := dial("other"), dial("other")
+	for _, text := range []string{"meant", "other"} {
+		if err := meant(text); err == nil {
+			t.Error("a request came through on a connection that is meant")
+		}
+	}
+	if err := other("other"); err != nil {
+		t.Errorf("no request came through on another connection: %v", err)
 	}
 }

@@ -23,14 +23,18 @@ import (
 type Cluster struct {
 	Members []*Member
 
-	tls *tls.Config // of clients; nil: they do not encrypt
+	tls       *tls.Config // of clients; nil: they do not encrypt
+	divisible bool
 }
 
 // A Member is one server.
 type Member struct {
 	// URL is where clients reach it, Peer where members do.
 	URL, Peer string
+	// SideURL is where clients reach it that are never cut off.
+	SideURL string
 
+	partition
 	home    servertest.Home
 	args    []string
 	process *servertest.Process
@@ -53,17 +57,24 @@ func start(tb testing.TB, members int, scheme string, c *Cluster, files map[stri
 	tb.Helper()
 	var peers []string
 	for n := range members {
-		m := &Member{home: servertest.NewHome(tb, "etcd"), URL: scheme + "://127.0.0.1:" + servertest.FreePort(tb), Peer: "http://127.0.0.1:" + servertest.FreePort(tb)}
+		client, peer := "127.0.0.1:"+servertest.FreePort(tb), "127.0.0.1:"+servertest.FreePort(tb)
+		m := &Member{home: servertest.NewHome(tb, "etcd"), SideURL: scheme + "://" + client, args: []string{
+			"--listen-client-urls", scheme + "://" + client, "--listen-peer-urls", "http://" + peer,
+		}}
+		if c.divisible {
+			m.partition = newPartition(tb, c, client, peer)
+			client, peer = m.clients.Addr(), m.peers.Addr()
+		}
+		m.URL, m.Peer = scheme+"://"+client, "http://"+peer
 		peers = append(peers, fmt.Sprintf("m%d=%s", n, m.Peer))
 		c.Members = append(c.Members, m)
 	}
 	for n, m := range c.Members {
-		m.args = []string{
+		m.args = append(m.args,
 			"--name", fmt.Sprintf("m%d", n), "--data-dir", m.data(), "--logger", "zap", "--log-outputs", "stderr",
-			"--listen-client-urls", m.URL, "--advertise-client-urls", m.URL,
-			"--listen-peer-urls", m.Peer, "--initial-advertise-peer-urls", m.Peer,
+			"--advertise-client-urls", m.URL, "--initial-advertise-peer-urls", m.Peer,
 			"--initial-cluster", strings.Join(peers, ","), "--initial-cluster-state", "new",
-		}
+		)
 		for flag, content := range files {
 			path := filepath.Join(m.home.Dir, strings.Trim(flag, "-"))
 			if err := os.WriteFile(path, content, 0o644); err != nil { //nolint:gosec // its user has to read it
