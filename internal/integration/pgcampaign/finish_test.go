@@ -9,12 +9,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/quorate/quorate/internal/campaigntest"
 	"github.com/quorate/quorate/internal/store/postgres/pgtest"
 )
 
 // A finishing is a campaign whose runs end in the transactions of their effects.
 type finishing struct {
-	*campaign
+	*campaigntest.Campaign
 	conn   *pgx.Conn
 	params transferParams
 }
@@ -23,7 +24,7 @@ type finishing struct {
 func newFinishing(t *testing.T, jobs int, schedule string, p transferParams) *finishing {
 	t.Helper()
 	s := pgtest.Start(t)
-	c := &finishing{campaign: newCampaign(t)}
+	c := &finishing{Campaign: campaigntest.New(t)}
 	var err error
 	if c.conn, err = pgx.Connect(t.Context(), s.URL()); err != nil {
 		t.Fatal(err)
@@ -33,17 +34,18 @@ func newFinishing(t *testing.T, jobs int, schedule string, p transferParams) *fi
 	if _, err := c.conn.Exec(t.Context(), tables); err != nil {
 		t.Fatal(err)
 	}
-	p.URL, p.Calm = s.URL(), c.sink+".calm"
+	p.URL, p.Calm = s.URL(), c.Sink+".calm"
 	c.params = p
-	c.beginWith(s.URL(), transfers(jobs, schedule, p), jobs)
+	onPostgres(c.Campaign, s.URL(), transfers(jobs, schedule, p))
+	c.Begin()
 	return c
 }
 
 // calm ends the faults.
 func (c *finishing) calm() {
-	c.t.Helper()
+	c.Helper()
 	if err := os.WriteFile(c.params.Calm, nil, 0o600); err != nil {
-		c.t.Fatal(err)
+		c.Fatal(err)
 	}
 }
 
@@ -53,22 +55,22 @@ func (c *finishing) calm() {
 func TestCampaignFinish(t *testing.T) {
 	t.Parallel()
 	c := newFinishing(t, 4, "@every 2s", transferParams{})
-	deaths, most := 0, lasting(12, 200)
+	deaths, most := 0, campaigntest.Lasting(12, 200)
 	var until time.Time // set once it is calm
-	for wake := time.Now(); until.IsZero() || time.Now().Before(until); wait(t, 50*time.Millisecond) {
+	for wake := time.Now(); until.IsZero() || time.Now().Before(until); c.Wait(50 * time.Millisecond) {
 		if deaths >= most && until.IsZero() {
 			c.calm()
-			until = time.Now().Add(2 * ttl)
+			until = time.Now().Add(2 * campaigntest.TTL)
 		}
-		if time.Since(wake) > ttl+time.Second {
+		if time.Since(wake) > campaigntest.TTL+time.Second {
 			wake = time.Now()
 			c.thaw()
 		}
-		for id, p := range c.replicas {
+		for id, p := range c.Replicas {
 			select {
-			case <-p.exited:
+			case <-p.Exited:
 				deaths++
-				c.start(id)
+				c.Start(id)
 			default:
 			}
 		}
@@ -83,29 +85,29 @@ func TestCampaignFinish(t *testing.T) {
 
 // thaw wakes the replicas that are frozen.
 func (c *finishing) thaw() {
-	for _, p := range c.replicas {
-		p.signal(syscall.SIGCONT)
+	for _, p := range c.Replicas {
+		p.Signal(syscall.SIGCONT)
 	}
 }
 
 // stops pauses the jobs, waits until every run has ended, and drains the replicas.
 func (c *finishing) stops() {
-	c.t.Helper()
+	c.Helper()
 	c.thaw()
-	c.ready()
-	must(c.t, "pause", "--all", "--reason", "the end", "-c", c.config)
-	wait(c.t, 2*time.Second) // until all replicas know
-	eventually(c.t, "all runs have ended", func() bool { return c.count("campaign.ticks WHERE outcome = 'running'") == 0 })
-	for _, p := range c.replicas {
-		p.drain()
+	c.Ready()
+	c.Must("pause", "--all", "--reason", "the end")
+	c.Wait(2 * time.Second) // until all replicas know
+	c.Eventually("all runs have ended", func() bool { return c.count("campaign.ticks WHERE outcome = 'running'") == 0 })
+	for _, p := range c.Replicas {
+		p.Drain()
 	}
 }
 
 // count counts rows.
 func (c *finishing) count(of string) (n int) {
-	c.t.Helper()
-	if err := c.conn.QueryRow(c.t.Context(), "SELECT count(*) FROM "+of).Scan(&n); err != nil {
-		c.t.Fatal(err)
+	c.Helper()
+	if err := c.conn.QueryRow(c.Context(), "SELECT count(*) FROM "+of).Scan(&n); err != nil {
+		c.Fatal(err)
 	}
 	return n
 }
@@ -113,14 +115,14 @@ func (c *finishing) count(of string) (n int) {
 // checkEffects compares what the ledger says with the effects that there are. It returns how
 // many ticks have which outcome.
 func (c *finishing) checkEffects() map[string]int {
-	c.t.Helper()
-	rows, err := c.conn.Query(c.t.Context(), `
+	c.Helper()
+	rows, err := c.conn.Query(c.Context(), `
 		SELECT coalesce(t.job, e.job), coalesce(t.tick, e.tick), coalesce(t.outcome, 'no row'), coalesce(t.runs, 0), coalesce(t.token, 0),
 			count(e.token), coalesce(max(e.token), 0)
 		FROM campaign.ticks t FULL JOIN effects e ON e.job = t.job AND e.tick = t.tick
 		GROUP BY t.job, e.job, t.tick, e.tick, t.outcome, t.runs, t.token`)
 	if err != nil {
-		c.t.Fatal(err)
+		c.Fatal(err)
 	}
 	outcomes := map[string]int{}
 	var job, outcome string
@@ -134,19 +136,19 @@ func (c *finishing) checkEffects() map[string]int {
 		outcomes[key]++
 		switch succeeded := outcome == "succeeded"; {
 		case succeeded && (effects != 1 || by != token), !succeeded && effects != 0, outcome == "running":
-			c.t.Errorf("%s %s is %s after %d runs, the last with token %d: it has %d effects, the last of token %d",
+			c.Errorf("%s %s is %s after %d runs, the last with token %d: it has %d effects, the last of token %d",
 				job, tick.UTC().Format(time.RFC3339), outcome, runs, token, effects, by)
 		}
 		return nil
 	})
 	if err != nil {
-		c.t.Fatal(err)
+		c.Fatal(err)
 	}
 	if n := c.count("again"); n > 0 {
-		c.t.Errorf("functions were called again %d times after their commit", n)
+		c.Errorf("functions were called again %d times after their commit", n)
 	}
 	for what, n := range outcomes {
-		c.t.Logf("%4d × %s", n, what)
+		c.Logf("%4d × %s", n, what)
 	}
 	return outcomes
 }

@@ -3,6 +3,8 @@ package pgcampaign_test
 import (
 	"syscall"
 	"testing"
+
+	"github.com/quorate/quorate/internal/campaigntest"
 )
 
 // TestCampaignFrozen freezes a replica between Finish and COMMIT for longer than its lease. As
@@ -15,14 +17,14 @@ func TestCampaignFrozen(t *testing.T) {
 			t.Parallel()
 			c := newFinishing(t, 1, "@every 2s", transferParams{Freezes: true})
 			const open = "pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE '%finish_run%'"
-			eventually(t, "a run is frozen", func() bool { return c.count(open) == 1 })
+			c.Eventually("a run is frozen", func() bool { return c.count(open) == 1 })
 			c.calm()
-			wait(t, 2*ttl)
+			c.Wait(2 * campaigntest.TTL)
 			if runs, effects, frozen := c.count("campaign.runs"), c.count("effects"), c.count(open); runs != 1 || effects != 0 || frozen != 1 {
 				t.Errorf("behind the open transaction there are %d runs and %d effects, and %d transactions are open", runs, effects, frozen)
 			}
 			c.wakes(signal)
-			eventually(t, "ticks have their effect", func() bool { return c.count("effects") > 1 })
+			c.Eventually("ticks have their effect", func() bool { return c.count("effects") > 1 })
 			c.stops()
 			c.checkEffects()
 		})
@@ -31,14 +33,14 @@ func TestCampaignFrozen(t *testing.T) {
 
 // wakes sends the signal to the replica that has run first.
 func (c *finishing) wakes(signal syscall.Signal) {
-	c.t.Helper()
+	c.Helper()
 	var id string
-	if err := c.conn.QueryRow(c.t.Context(), "SELECT replica FROM campaign.runs").Scan(&id); err != nil {
-		c.t.Fatal(err)
+	if err := c.conn.QueryRow(c.Context(), "SELECT replica FROM campaign.runs").Scan(&id); err != nil {
+		c.Fatal(err)
 	}
-	c.replicas[id].signal(signal)
+	c.Replicas[id].Signal(signal)
 	if signal == syscall.SIGKILL {
-		<-c.replicas[id].exited
-		c.start(id)
+		<-c.Replicas[id].Exited
+		c.Start(id)
 	}
 }
