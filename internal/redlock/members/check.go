@@ -192,7 +192,7 @@ func (n Condition) judgeData(s *Set, v view) []Finding {
 		found = append(found, Finding{"eviction", Fix, n.Warnings[0]})
 	}
 	found = append(found, s.judgeCopies(v)...)
-	loses, level := n.loses(v.info)
+	loses, level := n.loses(v.info, s.OneStore())
 	if s.cfg.Durable && n.Fsync != "always" {
 		return append(found, n.notDurable(loses))
 	}
@@ -222,8 +222,10 @@ func (s *Set) judgeCopies(v view) []Finding {
 }
 
 // loses describes what the node loses in a crash, "" for nothing.
-func (n Condition) loses(info serverInfo) (string, Level) {
+func (n Condition) loses(info serverInfo, oneStore bool) (string, Level) {
 	switch {
+	case n.Persistence == "none" && oneStore:
+		return "all it holds; back before another server takes its place, it empties its replicas, too; set appendonly yes", Fix
 	case n.Persistence == "none":
 		return "all it holds: its part of the ledger is gone, and with a quorum of such nodes all of it; set appendonly yes", Fix
 	case n.Persistence == "rdb":

@@ -26,6 +26,7 @@ func found(c members.Condition, topic string) string {
 func TestCheckJudgesSettings(t *testing.T) {
 	t.Parallel()
 	durable := func(c *members.Config) { c.Durable = true }
+	alone := func(c *members.Config) { c.Nodes[0].Name = members.SingleName }
 	for _, c := range []struct {
 		name        string
 		options     []redistest.Option
@@ -33,6 +34,7 @@ func TestCheckJudgesSettings(t *testing.T) {
 		topic, want string // "" for no finding
 	}{
 		{"keeps nothing", nil, nil, "persistence", "mend: a crash loses all it holds"},
+		{"keeps nothing, alone", nil, alone, "persistence", "it empties its replicas, too; set appendonly yes. Restarted, it abstains"},
 		{"every second", conf("appendonly yes"), nil, "persistence", "note: a crash loses its last second (appendfsync everysec). Restarted, it abstains for the restart_grace of 20s"},
 		{"now and then", conf("appendonly yes", "appendfsync no"), nil, "persistence", "note: a crash loses what the system had not written"},
 		{"always", conf("appendonly yes", "appendfsync always"), nil, "persistence", ""},

@@ -126,8 +126,10 @@ func (v view) judgeServer() error {
 		return n.refuse("%s", v.replicaText())
 	case strings.HasPrefix(v.info.eviction(), "allkeys-"):
 		return n.refuse("%s has maxmemory-policy %s, which would evict claims: run CONFIG SET maxmemory-policy noeviction there, and write it into its redis.conf", n.URL(), v.info.eviction())
-	case len(v.info) > 0 && v.info.runID() == "" && !n.set.cfg.Embedded && !n.set.cfg.Durable:
+	case len(v.info) > 0 && !n.set.cfg.Embedded && !n.set.cfg.Durable && v.info.runID() == "":
 		return n.refusal("info", "INFO names no run_id")
+	case len(v.info) > 0 && !n.set.cfg.Embedded && !n.set.cfg.Durable && n.set.single() && v.info["master_replid"] == "":
+		return n.refuse("%s names no master_replid in INFO, so a failover would go unnoticed; set redis.durable: true if no restart and no failover loses anything", n.URL())
 	case errors.As(v.reply.Err, &refusal):
 		return refusal
 	}

@@ -1,12 +1,14 @@
 package members_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/redlock/wire"
 )
 
 // follow makes the server a replica of another one, and waits until it has its data.
@@ -82,4 +84,22 @@ func TestUnseenLife(t *testing.T) {
 			t.Errorf("the floor is %d: %v", r.Int(1), r.Err)
 		}
 	}
+}
+
+// nameless is a server that tells no replication id.
+type nameless struct{ wire.Transport }
+
+func (nameless) Info(context.Context, string) (string, error) {
+	return "redis_version:7.2.4\r\nrun_id:r1\r\nrole:master\r\n", nil
+}
+
+func (nameless) Eval(context.Context, string, *wire.Script, []string, []any) (any, error) {
+	return []any{"BLANK", "1000"}, nil
+}
+
+// One Redis whose failover nobody could see is refused.
+func TestUnseenFailover(t *testing.T) {
+	t.Parallel()
+	s := open(t, config([]string{"redis://127.0.0.1:1"}, func(cfg *members.Config) { cfg.Transport = nameless{} }))
+	refused(t, s.Init(t.Context(), false), "master_replid", "redis.durable")
 }

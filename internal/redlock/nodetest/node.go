@@ -51,7 +51,7 @@ func (n *Node) Info() (string, error) {
 	}
 	return strings.Join([]string{
 		"# Server", "redis_version:7.2.4", "run_id:" + n.RunID,
-		"# Replication", "role:master", "# Cluster", "cluster_enabled:0",
+		"# Replication", "role:master", "master_replid:" + n.RunID, "# Cluster", "cluster_enabled:0",
 		"# Memory", "maxmemory_policy:noeviction", "# Persistence", "aof_enabled:1", "",
 	}, "\r\n"), nil
 }
