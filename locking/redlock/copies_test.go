@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -119,4 +120,20 @@ func dirty(t *testing.T, s *redistest.Server) string {
 		t.Fatal(err)
 	}
 	return info["Persistence"]["rdb_changes_since_last_save"]
+}
+
+// One Redis that keeps everything is no node that votes: errors speak of a store.
+func TestOneStoreIsNoNode(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	c := newCluster(t, []string{server.URL()}, func(cfg *members.Config) { cfg.Nodes[0].Name = members.SingleName })
+	l := c.locker(t)
+	lease := mustAcquire(t, l, c.request(past(1)))
+	server.Kill()
+	_, refused := l.TryAcquire(t.Context(), c.request(past(2)))
+	for _, err := range []error{refused, lease.Extend(t.Context())} {
+		if text := fmt.Sprint(err); !errors.Is(err, locking.ErrNoQuorum) || !strings.Contains(text, "the store does not answer") || strings.Contains(text, "votes") || strings.Contains(text, "agreed") {
+			t.Errorf("got %v", err)
+		}
+	}
 }

@@ -105,7 +105,7 @@ func (s *lease) Extend(ctx context.Context) error {
 	case granted >= t.l.set.Quorum():
 		return s.failed("extending", locking.ErrTooSlow, votes)
 	}
-	return s.failed("extending", locking.ErrNoQuorum, votes)
+	return s.failed("extending", t.l.set.Silence(), votes)
 }
 
 // lost is ErrLeaseLost, with an operator's reason if a node names one.
@@ -156,7 +156,7 @@ func (s *lease) finish(ctx context.Context, note []byte, handover bool) error {
 			return s.failed("releasing", errEndUnknown, votes)
 		}
 		if !again.After(ctx, min(wait, time.Until(s.Deadline()))) {
-			return errors.Join(s.failed("releasing", locking.ErrNoQuorum, votes), ctx.Err())
+			return errors.Join(s.failed("releasing", s.t.l.set.Silence(), votes), ctx.Err())
 		}
 	}
 }
@@ -176,7 +176,7 @@ func (s *lease) Void(ctx context.Context) error {
 	known, _ := s.t.mutex.UnlockContext(r.ctx)
 	s.markEnded(locking.ErrLeaseLost, s.t.voidQuery())
 	if !known {
-		return s.failed("voiding", locking.ErrNoQuorum, r.votes)
+		return s.failed("voiding", s.t.l.set.Silence(), r.votes)
 	}
 	return nil
 }
@@ -209,6 +209,9 @@ func (s *lease) failed(doing string, reason error, votes []vote) error {
 		if err := v.objection(); err != nil {
 			fmt.Fprintf(&b, "; %s: %v", v.node, err)
 		}
+	}
+	if s.t.l.set.OneStore() {
+		return fmt.Errorf("%s %s with token %d: %w%s", doing, s.claim.Name, s.claim.Token, reason, &b)
 	}
 	return fmt.Errorf("%s %s with token %d: %w (%d of %d nodes agreed%s)",
 		doing, s.claim.Name, s.claim.Token, reason, count(votes, codeOK), len(votes), &b)

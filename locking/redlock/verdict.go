@@ -15,7 +15,9 @@ import (
 func (t *try) refusal(votes []vote, slow bool) *locking.AcquireError {
 	e := &locking.AcquireError{
 		Reason: t.reason(votes, slow), Name: t.req.Name,
-		Votes: locking.Votes{For: count(votes, codeOK), Of: len(t.nodes)},
+	}
+	if !t.l.set.OneStore() {
+		e.Votes = locking.Votes{For: count(votes, codeOK), Of: len(t.nodes)}
 	}
 	switch {
 	case errors.Is(e.Reason, locking.ErrNoQuorum), errors.Is(e.Reason, locking.ErrRefused):
@@ -48,7 +50,7 @@ func (t *try) reason(votes []vote, slow bool) error {
 	case later >= blocking:
 		return locking.ErrSuperseded
 	case later+abstained >= blocking && t.req.Tick.IsZero():
-		return locking.ErrNoQuorum // the nodes may grant a plain lock once they vouch again
+		return t.l.set.Silence() // the nodes may grant a plain lock once they vouch again
 	case later+abstained >= blocking:
 		return locking.ErrUnvouched
 	case agreed(votes, codeClaimed, quorum):
@@ -62,7 +64,7 @@ func (t *try) reason(votes []vote, slow bool) error {
 	case count(votes, codeFuture) >= blocking:
 		return locking.ErrFuture
 	case failed >= blocking:
-		return locking.ErrNoQuorum
+		return t.l.set.Silence()
 	case slow || count(votes, codeOK) >= quorum:
 		return locking.ErrTooSlow
 	case held(votes, quorum) && unclaimed(votes):
@@ -72,7 +74,7 @@ func (t *try) reason(votes []vote, slow bool) error {
 	case count(votes, codeBusy, codeStale) > 0:
 		return locking.ErrSplit
 	}
-	return locking.ErrNoQuorum
+	return t.l.set.Silence()
 }
 
 // agreed reports whether a quorum of votes have this code and name the same owner and

@@ -83,7 +83,10 @@ func (v vote) cannotVote() bool {
 func (v vote) silent() bool { return v.uncertain() || v.unsent && !errors.Is(v.err, wire.ErrDown) }
 
 func (w *watch) refusal(reason error, v vote) error {
-	e := &locking.AcquireError{Reason: reason, Name: w.t.req.Name, Votes: locking.Votes{Of: len(w.t.nodes)}}
+	e := &locking.AcquireError{Reason: reason, Name: w.t.req.Name}
+	if !w.t.l.set.OneStore() {
+		e.Votes = locking.Votes{Of: len(w.t.nodes)}
+	}
 	nameHolder(e, []vote{v})
 	e.Nodes = []locking.NodeError{{Node: v.node, Err: v.objection()}}
 	return e

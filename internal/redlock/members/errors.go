@@ -32,7 +32,10 @@ func (e *RefusedError) Error() string {
 func (e *RefusedError) Is(target error) bool { return target == locking.ErrRefused }
 
 // noQuorum reports too few usable nodes, with the errors of the others.
-func noQuorum(have, need int, errs []error) error {
+func (g group) noQuorum(have, need int, errs []error) error {
+	if g.OneStore() {
+		return fmt.Errorf("%w: %w", g.Silence(), join(errs...))
+	}
 	return fmt.Errorf("%w: %d of the %d nodes needed: %w", locking.ErrNoQuorum, have, need, join(errs...))
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/redlock/wire"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -24,6 +25,17 @@ func (g group) Quorum() int { return len(g.nodes)/2 + 1 }
 
 // single reports whether one node is the whole store. Another server may take its place.
 func (g group) single() bool { return len(g.nodes) == 1 }
+
+// OneStore reports whether one Redis keeps everything, in place of a list of nodes.
+func (g group) OneStore() bool { return g.single() && g.nodes[0].name == SingleName }
+
+// Silence is locking.ErrNoQuorum, in other words for one store.
+func (g group) Silence() error {
+	if g.OneStore() {
+		return store.ErrUnavailable
+	}
+	return locking.ErrNoQuorum
+}
 
 // Nodes returns the nodes in the order of the configuration.
 func (g group) Nodes() []*Node { return slices.Clone(g.nodes) }
@@ -62,8 +74,11 @@ func (g group) Answers(doing string, replies []Reply) ([]Reply, error) {
 	if len(good) >= g.Quorum() {
 		return good, nil
 	}
+	if g.OneStore() {
+		return nil, fmt.Errorf("%s: %w: %w", doing, g.Silence(), replies[0].Err)
+	}
 	return nil, fmt.Errorf("%s: %w: %d of %d nodes can be used: %w",
-		doing, locking.ErrNoQuorum, len(good), g.Len(), errs)
+		doing, g.Silence(), len(good), g.Len(), errs)
 }
 
 // each runs f for every node at once and waits for all.

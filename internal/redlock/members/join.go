@@ -29,7 +29,7 @@ func (s *Set) Join(ctx context.Context) error {
 		s.era.set(s.Epoch())
 		return nil
 	}
-	return noQuorum(formatted, s.Quorum(), append(failures(c.views), err))
+	return s.noQuorum(formatted, s.Quorum(), append(failures(c.views), err))
 }
 
 // A census is one examination of all nodes of a Set.
@@ -181,7 +181,7 @@ func (s *Set) Init(ctx context.Context, recovery bool) error {
 	ours, blank := c.counts()
 	if recovery {
 		if !c.mayRecover() {
-			return noQuorum(ours+blank, s.Quorum(), failures(c.views))
+			return s.noQuorum(ours+blank, s.Quorum(), failures(c.views))
 		}
 		_, err := c.formatBlank(ctx, census.mayRecover)
 		return err
@@ -190,7 +190,7 @@ func (s *Set) Init(ctx context.Context, recovery bool) error {
 		return err
 	}
 	if !c.mayFormat() {
-		return noQuorum(ours+blank, s.Len(), append(failures(c.views),
+		return s.noQuorum(ours+blank, s.Len(), append(failures(c.views),
 			errors.New("new nodes are declared together: start the missing ones, or if they are gone run: quorate store init --recover")))
 	}
 	_, err := c.format(ctx, sinceNever)

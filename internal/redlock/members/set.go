@@ -67,10 +67,6 @@ func (s *Set) Close() error {
 	return errors.Join(each(s.nodes, func(n *Node) error { return n.link.Close() })...)
 }
 
-// OneStore reports whether the node is the one Redis that keeps everything, and no list of
-// nodes was configured.
-func (s *Set) OneStore() bool { return s.single() && s.nodes[0].name == SingleName }
-
 // Copies returns Config.Copies.
 func (s *Set) Copies() int { return s.cfg.Copies }
 

@@ -117,7 +117,7 @@ func (s *survey) closes(n int, others, errs []error) error {
 	case len(others) > 0:
 		return join(others...)
 	}
-	return noQuorum(n, s.old.Quorum(), errs)
+	return s.old.noQuorum(n, s.old.Quorum(), errs)
 }
 
 // openable returns locking.ErrNoQuorum if too few nodes of the new list can be opened.
@@ -126,7 +126,7 @@ func (s *survey) openable() error {
 	if n >= s.new.Quorum() {
 		return nil
 	}
-	return noQuorum(n, s.new.Quorum(), append(failures(s.to),
+	return s.new.noQuorum(n, s.new.Quorum(), append(failures(s.to),
 		errors.New("that many nodes of the new list must answer, to be opened: start the missing ones")))
 }
 
@@ -268,7 +268,7 @@ func (s *survey) openAll(ctx context.Context, sealedAt int64, say func(string, .
 		say("%s: %s, epoch %d; it vouches from %s", n.name, how, s.epoch, n.condition().vouches().UTC().Format(time.RFC3339))
 	}
 	if open < s.new.Quorum() {
-		return noQuorum(open, s.new.Quorum(), append(errs, errors.New("nothing runs until then: run the same change again when they answer")))
+		return s.new.noQuorum(open, s.new.Quorum(), append(errs, errors.New("nothing runs until then: run the same change again when they answer")))
 	}
 	say("the new list is open: %d of its %d nodes", open, s.new.Len())
 	return nil
