@@ -77,9 +77,12 @@ func (l *lane) behindRun(j *jobState, newer int, skipped job.Verdict) job.Verdic
 	}
 }
 
-// heldElsewhere is the verdict on a tick behind one that another replica runs. A lease that
-// was seen earlier may be over by now.
+// heldElsewhere is the verdict on a tick behind one that another replica runs, or ran when
+// the store last said so. A lease that was seen earlier may be over by now.
 func (t *ticket) heldElsewhere(now time.Time) job.Verdict {
+	if t.holder == nil {
+		return t.unheard
+	}
 	until := t.holder.Until
 	if !until.After(now) {
 		until = time.Time{}

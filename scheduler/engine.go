@@ -184,7 +184,7 @@ func (e *engine) apply(p message) {
 		e.dispatch.prune(t.owner, t.lane) // time has passed: there may be too many to catch up
 		p.answer <- attempt.Answer{Behind: t.owner.inTheWay(t.Brief, p.CatchesUp), Earlier: t.lane.learned(t)}
 	case attempt.Watching:
-		t.watches, t.holder = true, *p.Blocked
+		t.watches, t.holder, t.unheard = true, p.Blocked, p.Unheard
 	case attempt.Blocking:
 		t.lane.block(p.Blocked, e.clock.wall())
 		e.dispatch.prune(t.owner, t.lane)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/scheduler/internal/attempt"
+	"github.com/quorate/quorate/scheduler/internal/job"
 )
 
 // A ticket is the loop's state of an attempt. Only the loop uses it.
@@ -14,11 +15,12 @@ type ticket struct {
 	lane  *lane
 	run   *attempt.Run // once the tick is won; the loop reads only fields that no longer change
 
-	overdue   time.Time // when the function began to ignore its ended context
-	passed    bool      // later is closed
-	catchesUp bool      // it caught up from its start, and nobody began the tick before
-	watches   bool      // holder, another replica, ran or runs the tick
-	holder    attempt.Blocked
+	overdue   time.Time        // when the function began to ignore its ended context
+	passed    bool             // later is closed
+	catchesUp bool             // it caught up from its start, and nobody began the tick before
+	watches   bool             // another replica ran or runs the tick
+	holder    *attempt.Blocked // that replica; nil: the store does not say any more
+	unheard   job.Verdict      // on later ticks then
 }
 
 // A reporter reports the attempt's progress to the loop.

@@ -21,8 +21,8 @@ var outcomes = promise{
 		{"C5: a lock without a claim is called an overlap", in(redlock, "TestReason"), []edit{
 			{redlock + "verdict.go", "case held(votes, quorum) && unclaimed(votes):", "case false:"},
 		}},
-		{"ledger: a lease that was seen once is still held", in(engine, "TestWatchedDuringAnOutage"), []edit{
-			{engine + "behind.go", "if !until.After(now) {", "if false {"},
+		{"ledger: a run of which nothing is heard goes on", in(engine, "TestWatchedDuringAnOutage"), []edit{
+			{engine + "internal/attempt/rerun.go", "if a.watched && (", "if false && ("},
 		}},
 		{"ledger: the end of a run is missing", in(engine, "TestHowRunsEnd"), []edit{
 			{engine + "internal/attempt/run.go", "released := x.release(entry, free)", "_, released := free, error(nil)"},

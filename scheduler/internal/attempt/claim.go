@@ -62,6 +62,7 @@ func (a *attempt) denied(tries int, took time.Duration, err error, before job.Ve
 	if v := judge(err, a.cfg.Replica); v.Kind != job.Again {
 		return before, v
 	}
+	a.hearNothing(err)
 	if a.runsElsewhere(err) && a.watchLease(err) {
 		return before, job.Verdict{Kind: job.Again}
 	}

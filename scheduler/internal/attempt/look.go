@@ -61,6 +61,7 @@ func (a *attempt) peek(tries int, closing *job.Verdict) (waited bool, v job.Verd
 		return a.lookLater(early, *closing)
 	}
 	a.headStart = 0
+	a.hearNothing(hint)
 	silent := errors.Is(hint, locking.ErrSilent)
 	if silent && tries == 0 {
 		*closing = atWindowEnd(hint, a.Tick)

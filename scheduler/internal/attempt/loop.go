@@ -20,6 +20,9 @@ type Progress struct {
 	Phase   phase
 	Since   time.Time // of Overdue
 	Blocked *Blocked  // of Watching and Blocking; nil: no known run
+	// Unheard is the verdict on later ticks while the store does not say whether the watched
+	// run has ended; of Watching, without Blocked.
+	Unheard job.Verdict
 
 	CatchesUp bool // of Asking
 	Run       *Run // of Won

@@ -25,6 +25,13 @@ func (t *task) runsElsewhere(err error) bool {
 		taken.HolderTick.Equal(t.Tick.At) && taken.Holder != t.cfg.Replica
 }
 
+// hearNothing tells the loop, if err is silence, that the watched run may have ended.
+func (a *attempt) hearNothing(err error) {
+	if a.watched && (errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrSilent)) {
+		a.loop.Report(Progress{Phase: Watching, Unheard: atWindowEnd(err, a.Tick)})
+	}
+}
+
 // watchLease waits until the lease of the tick should have ended, or the next tick comes.
 // It returns false if this replica stops watching.
 func (a *attempt) watchLease(err error) bool {
