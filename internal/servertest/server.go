@@ -64,6 +64,23 @@ func id(t testing.TB, text string) uint32 {
 	return uint32(n)
 }
 
+// Own gives what is in a directory of the home to the user who runs the server.
+func (h Home) Own(t testing.TB, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		if err == nil {
+			err = os.Chmod(path, 0o700) //nolint:gosec // a directory, or a file in one that is closed to others
+		}
+		if err == nil && h.owner != nil {
+			err = os.Chown(path, int(h.owner.Uid), int(h.owner.Gid))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Run runs a program to its end.
 func (h Home) Run(t testing.TB, bin string, args ...string) {
 	t.Helper()

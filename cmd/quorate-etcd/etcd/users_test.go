@@ -10,7 +10,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/quorate/quorate/cmd/quorate-etcd/internal/etcdtest"
-	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/store"
 )
@@ -18,7 +17,7 @@ import (
 // The role of docs/etcd.md is enough, and what etcd refuses is told without secrets.
 func TestUsers(t *testing.T) {
 	t.Parallel()
-	w := &world{Cluster: etcdtest.Start(t, 1)}
+	w := etcdtest.Start(t, 1)
 	c, ctx := w.Client(t), t.Context()
 	_, e1 := c.RoleAdd(ctx, "root")
 	_, e2 := c.UserAdd(ctx, "root", "other")
@@ -34,7 +33,10 @@ func TestUsers(t *testing.T) {
 	}
 	as := func(namespace, password string) *server {
 		t.Helper()
-		s := open(config.Cluster{Namespace: namespace, Etcd: config.EtcdConfig{Endpoints: w.URLs(), Username: "quorate", Password: password}})
+		s, err := open(options{endpoints: w.URLs(), username: "quorate", password: password, namespace: namespace})
+		if err != nil {
+			t.Fatal(err)
+		}
 		t.Cleanup(s.Close)
 		return s
 	}
@@ -62,9 +64,12 @@ func TestUsers(t *testing.T) {
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	ca, other := redistest.NewCA(t), redistest.NewCA(t)
-	w := &world{Cluster: etcdtest.StartTLS(t, ca)}
+	w := etcdtest.StartTLS(t, ca)
 	for trusted, want := range map[*redistest.CA]error{ca: nil, other: store.ErrUnavailable} {
-		s := open(config.Cluster{Namespace: "n", TLS: trusted.Config(), Etcd: config.EtcdConfig{Endpoints: w.URLs()}})
+		s, err := open(options{endpoints: w.URLs(), tls: trusted.Config(), namespace: "n"})
+		if err != nil {
+			t.Fatal(err)
+		}
 		t.Cleanup(s.Close)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		if _, _, err := s.Read(ctx); !errors.Is(err, want) {

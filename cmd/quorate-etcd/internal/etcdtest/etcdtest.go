@@ -172,27 +172,10 @@ func (c *Cluster) Backup(tb testing.TB) (restore func()) {
 			if err := os.CopyFS(m.data(), os.DirFS(filepath.Join(copies, fmt.Sprint(n)))); err != nil {
 				return err
 			}
-			return m.own()
+			m.home.Own(tb, m.data())
+			return nil
 		})
 	}
-}
-
-// own gives the data to the user who runs the member.
-func (m *Member) own() error {
-	at, err := os.Stat(m.home.Dir)
-	if err != nil {
-		return err
-	}
-	owner := at.Sys().(*syscall.Stat_t) //nolint:forcetypeassert // of Linux
-	return filepath.WalkDir(m.data(), func(path string, _ os.DirEntry, err error) error {
-		if err == nil {
-			err = os.Chmod(path, 0o700) //nolint:gosec // a directory, or a file in one that is closed to others
-		}
-		if err == nil {
-			err = os.Chown(path, int(owner.Uid), int(owner.Gid))
-		}
-		return err
-	})
 }
 
 func (c *Cluster) whileStopped(tb testing.TB, do func(n int, m *Member) error) {
