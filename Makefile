@@ -18,8 +18,6 @@ MODULES := $(shell find . -name go.mod -not -path './.tools/*' -not -path '*/nod
 CLIENT := internal/interop/client/node_modules/.package-lock.json
 SITE := docs/.vitepress/node_modules/.package-lock.json
 PKG ?= ./...
-# Most tests wait: for leases, servers, processes.
-PARALLEL := -parallel 4
 # The race detector makes garbage dear; there is memory to leave some.
 GOGC ?= 400
 
@@ -42,9 +40,9 @@ ENGINE := ./scheduler ./scheduler/schedtest
 test: ## vet and the tests of the module, the long ones shortened; needs redis-server and gcc
 	@.ci/deps redis-server gcc
 	go vet ./...
-	go test $(PARALLEL) -short -vet=off -count=1 -timeout 20m $(filter-out $(shell go list $(RACED)),$(shell go list ./...))
-	go test $(PARALLEL) -short -vet=off -count=1 -timeout 20m $(ENGINE) -args -store=onestore
-	GOGC=$(GOGC) go test $(PARALLEL) -race -short -vet=off -count=1 -timeout 20m $(RACED)
+	go test -short -vet=off -count=1 -timeout 20m $(filter-out $(shell go list $(RACED)),$(shell go list ./...))
+	go test -short -vet=off -count=1 -timeout 20m $(ENGINE) -args -store=onestore
+	GOGC=$(GOGC) go test -race -short -vet=off -count=1 -timeout 20m $(RACED)
 
 .PHONY: checks
 checks: deps tidy-check lint vuln modules ## what CI runs besides: linters, vulnerabilities, promtool, databases, a browser, other clients
@@ -56,7 +54,7 @@ modules: ## the tests that need more than redis-server
 	go test -short -vet=off -count=1 -tags systemd ./internal/release
 	@set -e; for m in $(filter-out .,$(MODULES)); do echo "== $$m"; \
 		race=-race; case $$m in ./examples/*) race=;; esac; \
-		(cd $$m && go vet ./... && GOGC=$(GOGC) go test $(PARALLEL) $$race -short -vet=off -count=1 -timeout 20m ./...); done
+		(cd $$m && go vet ./... && GOGC=$(GOGC) go test $$race -short -vet=off -count=1 -timeout 20m ./...); done
 
 .PHONY: full
 full: ## test, then model, planted bugs and long campaigns; keeps the tables in docs/results
@@ -64,7 +62,7 @@ full: ## test, then model, planted bugs and long campaigns; keeps the tables in 
 
 .PHONY: deps
 deps: $(CLIENT)
-	@.ci/deps redis-server gcc git postgres pgbouncer etcd mariadbd promtool chromium systemd-analyze
+	@.ci/deps redis-server gcc git postgres pgbouncer etcd zkServer.sh mariadbd promtool chromium systemd-analyze
 
 $(CLIENT) $(SITE): %/node_modules/.package-lock.json: %/package-lock.json
 	@.ci/deps node npm
@@ -88,12 +86,12 @@ gallery: ## write the pictures of docs/gallery anew
 .PHONY: race
 race: ## all tests of the module with the race detector, the long ones shortened
 	@.ci/deps redis-server gcc
-	GOGC=$(GOGC) go test $(PARALLEL) -race -short -vet=off -count=1 -timeout 20m $(PKG)
+	GOGC=$(GOGC) go test -race -short -vet=off -count=1 -timeout 20m $(PKG)
 
 .PHONY: long
 long: ## the tests that -short shortens, at full length with the race detector
 	@.ci/deps redis-server gcc postgres
-	GOGC=$(GOGC) go test $(PARALLEL) -race -vet=off -count=1 -timeout 30m $(sort $(dir $(shell grep -rl --include='*_test.go' 'testing\.Short()' cmd examples internal jobs locking scheduler | grep -v -E '^internal/(browser|integration|interop)/' | sed 's|^|./|')))
+	GOGC=$(GOGC) go test -race -vet=off -count=1 -timeout 30m $(sort $(dir $(shell grep -rl --include='*_test.go' 'testing\.Short()' cmd examples internal jobs locking scheduler | grep -v -E '^internal/(browser|integration|interop)/' | sed 's|^|./|')))
 
 .PHONY: lint
 lint: $(GOLANGCI) prose ## golangci-lint, and plain English in the documents
@@ -135,7 +133,7 @@ model: ## check the models exhaustively (needs spin and gcc)
 
 .PHONY: teeth
 teeth: ## plant bugs one at a time and see that the tests notice each
-	@.ci/deps redis-server gcc git postgres pgbouncer etcd promtool
+	@.ci/deps redis-server gcc git postgres pgbouncer etcd zkServer.sh promtool
 	go run ./internal/teeth
 
 .PHONY: sim
@@ -171,6 +169,11 @@ promotions: deps ## PostgreSQL and Sentinels at full length: faults, servers tha
 etcd: ## etcd at full length: all kits on three members, members and replicas killed and frozen
 	@.ci/deps etcd
 	cd cmd/quorate-etcd && QUORATE_CAMPAIGN=full go test -count=1 -timeout 30m -v ./etcd
+
+.PHONY: zookeeper
+zookeeper: ## ZooKeeper at full length: all kits on three members, members and replicas killed, frozen and cut off
+	@.ci/deps zkServer.sh
+	cd cmd/quorate-zookeeper && QUORATE_CAMPAIGN=full go test -count=1 -timeout 40m -v ./zookeeper
 
 .PHONY: bench
 bench: ## measure this project beside its peers and write docs/performance.md (ARGS="-only claims" shows one row)

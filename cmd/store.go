@@ -111,13 +111,13 @@ func storeInitCommand(a *cli) *cobra.Command {
 		Short: "Declare the store new, so that it grants ticks at once",
 		Long: `Declare that the store, or the blank Redis nodes, never served this namespace. The
 store grants ticks at once instead of after postgres.failover_grace,
-etcd.restore_grace or redis.restart_grace. Run it before the first replica starts: a
-store with claims, or with nodes that a replica has written to, refuses it. You can
-repeat it.
+etcd.restore_grace, zookeeper.restore_grace or redis.restart_grace. Run it before the
+first replica starts: a store with claims, or with nodes that a replica has written to,
+refuses it. You can repeat it.
 
 --restored is for the opposite case: PostgreSQL was restored from a dump or a snapshot,
-or etcd from one, which looks like the server of before. No tick runs for one grace, on
-etcd for one and a half. Pauses and other acts made since the dump are lost: make them
+or etcd or ZooKeeper from one, which looks like the server of before. No tick runs for
+one grace, on etcd and ZooKeeper for one and a half. Pauses and other acts made since the dump are lost: make them
 again. Redis nodes notice a restart.
 
 --recover is for Redis: a node is lost for good, and keeps blank nodes from being
@@ -134,7 +134,7 @@ formatted. It formats the blank nodes if a quorum answers. They abstain for one 
 			})
 		},
 	}
-	c.Flags().BoolVar(&restored, "restored", false, "PostgreSQL or etcd was restored from a dump or a snapshot: it abstains for a grace")
+	c.Flags().BoolVar(&restored, "restored", false, "PostgreSQL, etcd or ZooKeeper was restored from a dump or a snapshot: it abstains for a grace")
 	c.Flags().BoolVar(&recovery, "recover", false, "format the blank Redis nodes if a quorum answers; they abstain for one grace")
 	return c
 }

@@ -21,7 +21,8 @@ type Cluster struct {
 	Redis     members.Config // the nodes
 	Postgres  PostgresConfig
 	Etcd      EtcdConfig
-	TLS       *tls.Config // of etcd; nil: as the URLs say
+	ZooKeeper ZooKeeperConfig
+	TLS       *tls.Config // of etcd and ZooKeeper; nil: none is set
 	// Timeout bounds a call to one store, and Grace is for how long nothing is granted in
 	// another life of it.
 	Timeout, Grace time.Duration
@@ -40,18 +41,27 @@ func (c *Config) cluster(ps *problems) Cluster {
 		out.Postgres = c.Postgres
 		out.Postgres.URL = ps.resolve(path{"postgres", "url"}, c.Postgres.URL)
 	case SectionEtcd:
-		at := path{SectionEtcd}
 		out.Etcd = c.Etcd
-		out.Etcd.Username = ps.resolve(at.with("username"), c.Etcd.Username)
-		out.Etcd.Password = ps.resolve(at.with("password"), c.Etcd.Password)
-		var err error
-		if out.TLS, err = c.Etcd.TLS.load(); err != nil {
-			ps.at(at.with("tls"), "%v", err)
-		}
+		out.TLS = ps.login(SectionEtcd, &out.Etcd.Username, &out.Etcd.Password, c.Etcd.TLS)
+	case SectionZooKeeper:
+		out.ZooKeeper = c.ZooKeeper
+		out.TLS = ps.login(SectionZooKeeper, &out.ZooKeeper.Username, &out.ZooKeeper.Password, c.ZooKeeper.TLS)
 	default:
 		out.Redis = c.nodes(ps)
 	}
 	return out
+}
+
+// login resolves the user of a section, and reads its files.
+func (ps *problems) login(section string, username, password *string, files TLSConfig) *tls.Config {
+	at := path{section}
+	*username = ps.resolve(at.with("username"), *username)
+	*password = ps.resolve(at.with("password"), *password)
+	cfg, err := files.load()
+	if err != nil {
+		ps.at(at.with("tls"), "%v", err)
+	}
+	return cfg
 }
 
 func (c *Config) nodes(ps *problems) members.Config {

@@ -25,7 +25,7 @@ func (r RedisConfig) checkNodes(ps *problems) {
 	}
 	switch n := len(r.Nodes); {
 	case n == 0:
-		ps.at(list, "no nodes are listed; write the URLs of 1, 3, 5 or 7 independent Redis masters, such as redis://10.0.0.1:6379; or write redis.url, redis.sentinel or redis.cluster for one Redis, or a postgres or etcd section in place of redis")
+		ps.at(list, "no nodes are listed; write the URLs of 1, 3, 5 or 7 independent Redis masters, such as redis://10.0.0.1:6379; or write redis.url, redis.sentinel or redis.cluster for one Redis, or a postgres, etcd or zookeeper section in place of redis")
 	case n%2 == 0:
 		ps.at(list, "%d nodes are listed, and an even number survives no more failures than one less; list 1, 3, 5 or 7", n)
 	case n > 7:

@@ -5,16 +5,16 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
 
 // Sections of the stores.
 const (
-	SectionRedis    = "redis"
-	SectionPostgres = "postgres"
-	SectionEtcd     = "etcd"
+	SectionRedis     = "redis"
+	SectionPostgres  = "postgres"
+	SectionEtcd      = "etcd"
+	SectionZooKeeper = "zookeeper"
 )
 
 // Section is that of the store which keeps everything.
@@ -24,14 +24,19 @@ func (c *Config) Section() string {
 		return SectionPostgres
 	case !reflect.DeepEqual(c.Etcd, unset.Etcd):
 		return SectionEtcd
+	case !reflect.DeepEqual(c.ZooKeeper, unset.ZooKeeper):
+		return SectionZooKeeper
 	}
 	return SectionRedis
 }
 
 // Lacking says what to do with a program that cannot use the store of a section.
 func Lacking(section string) string {
-	if section == SectionEtcd {
+	switch section {
+	case SectionEtcd:
 		return "this program has no etcd client: use quorate-etcd; or pass new(etcd.Store) of package cmd/quorate-etcd/etcd as replica.Config.Store"
+	case SectionZooKeeper:
+		return "this program has no ZooKeeper client: use quorate-zookeeper; or pass new(zookeeper.Store) of package cmd/quorate-zookeeper/zookeeper as replica.Config.Store"
 	}
 	return "this program cannot use PostgreSQL; pass new(postgres.Store) of package scheduler/replica/postgres as replica.Config.Store, or write a redis section"
 }
@@ -43,6 +48,8 @@ func Kept(c *Config) (where, means string) {
 		return "PostgreSQL", ""
 	case c.Section() == SectionEtcd:
 		return "etcd", ""
+	case c.Section() == SectionZooKeeper:
+		return "ZooKeeper", ""
 	case !r.isSingle() && len(r.Nodes) == 1:
 		return "1 node", ""
 	case !r.isSingle():
@@ -71,6 +78,8 @@ func (c *Config) store() waits {
 	switch c.Section() {
 	case SectionEtcd:
 		return waits{c.Etcd.Timeout, c.Etcd.RestoreGrace, path{"etcd", "timeout"}, path{"etcd", "restore_grace"}, "a cluster that was restored from a backup could grant a tick"}
+	case SectionZooKeeper:
+		return waits{c.ZooKeeper.Timeout, c.ZooKeeper.RestoreGrace, path{"zookeeper", "timeout"}, path{"zookeeper", "restore_grace"}, "an ensemble that was restored from a backup could grant a tick"}
 	case SectionPostgres:
 		return waits{c.Postgres.Timeout, c.Postgres.FailoverGrace, path{"postgres", "timeout"}, path{"postgres", "failover_grace"}, "a standby that took over could grant a tick"}
 	}
@@ -97,10 +106,13 @@ func (w waits) check(ps *problems, ttl time.Duration) {
 // checkStore makes sure that there is one store, and that it can be reached.
 func checkStore(c *Config, ps *problems) {
 	section, other := c.Section(), ""
-	if len(c.Redis.urls()) > 0 {
+	switch {
+	case len(c.Redis.urls()) > 0:
 		other = "a redis"
-	} else if section != SectionEtcd && !reflect.DeepEqual(c.Etcd, Default().Etcd) {
+	case section != SectionEtcd && !reflect.DeepEqual(c.Etcd, Default().Etcd):
 		other = "an etcd"
+	case section != SectionZooKeeper && !reflect.DeepEqual(c.ZooKeeper, Default().ZooKeeper):
+		other = "a zookeeper"
 	}
 	if section != SectionRedis && other != "" {
 		ps.at(path{section}, "there is %s section, too; everything is kept in one store, so remove one of the two sections", other)
@@ -108,6 +120,8 @@ func checkStore(c *Config, ps *problems) {
 	switch section {
 	case SectionEtcd:
 		c.Etcd.check(ps)
+	case SectionZooKeeper:
+		c.ZooKeeper.check(ps)
 	case SectionPostgres:
 		c.checkPostgres(ps)
 	default:
@@ -132,32 +146,6 @@ func (t TLSConfig) check(ps *problems, p path, unused bool, remedy string) {
 	if unused {
 		ps.at(p, "%s", remedy)
 	}
-}
-
-func (e EtcdConfig) check(ps *problems) {
-	list := path{SectionEtcd, "endpoints"}
-	if len(e.Endpoints) == 0 && !ps.has(list) {
-		ps.at(list, "no members are listed; write the URLs of all members, such as https://10.0.0.1:2379")
-	}
-	secure := 0
-	for i, text := range e.Endpoints {
-		u, err := url.Parse(text)
-		switch at := list.with(strconv.Itoa(i)); {
-		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Port() == "" || u.User != nil || strings.Trim(u.Path, "/")+u.RawQuery+u.Fragment != "":
-			ps.at(at, "is no URL of a member of etcd; write one such as https://10.0.0.1:2379; user and password have keys of their own")
-		case slices.Contains(e.Endpoints[:i], text):
-			ps.at(at, "%s is listed twice", text)
-		case u.Scheme == "https":
-			secure++
-		}
-	}
-	if secure > 0 && secure < len(e.Endpoints) {
-		ps.at(list, "some members have https:// and some http:// URLs; write one of the two for all")
-	}
-	if (e.Username == "") != (e.Password == "") {
-		ps.at(path{SectionEtcd}, "username and password go together; set both or neither")
-	}
-	e.TLS.check(ps, path{SectionEtcd, "tls"}, secure == 0, "no member uses TLS; write https:// URLs, or remove the section")
 }
 
 // checkPostgres makes sure that its URL is one.

@@ -20,8 +20,10 @@ import (
 func fill(ps *problems, tree map[string]any, cfg *Config) {
 	d := decoder{problems: ps, defaults: &cfg.Defaults}
 	d.walker = decode.Walker{Own: d.own, Fail: d.fail, Words: words}
-	if _, on := tree[SectionEtcd]; on {
-		cfg.Defaults.History.Keep = EtcdKeep
+	for section := range tree {
+		if _, most := bears(section); most > 0 {
+			cfg.Defaults.History.Keep = SmallKeep
+		}
 	}
 	d.walker.Value(reflect.ValueOf(cfg).Elem(), tree, decode.Place{})
 }

@@ -20,6 +20,7 @@ type Config struct {
 	Redis     RedisConfig               `json:"redis,omitzero" jsonschema:"The Redis nodes that vote, and how to reach them."`
 	Postgres  PostgresConfig            `json:"postgres,omitzero" jsonschema:"The PostgreSQL database that keeps everything, in place of Redis nodes."`
 	Etcd      EtcdConfig                `json:"etcd,omitzero" jsonschema:"The etcd cluster that keeps everything, in place of Redis nodes. It takes the program quorate-etcd."`
+	ZooKeeper ZooKeeperConfig           `json:"zookeeper,omitzero" jsonschema:"The ZooKeeper ensemble that keeps everything, in place of Redis nodes. It takes the program quorate-zookeeper."`
 	Lock      LockConfig                `json:"lock,omitzero" jsonschema:"How long the lease of a run lasts, and when it is extended."`
 	HTTP      HTTPConfig                `json:"http,omitzero" jsonschema:"The API, the dashboard, the probes and the metrics of this replica."`
 	Metrics   MetricsConfig             `json:"metrics,omitzero" jsonschema:"Limits of the metrics for Prometheus."`
@@ -80,6 +81,17 @@ type EtcdConfig struct {
 	Username     string        `json:"username,omitempty" resolve:"late" jsonschema:"User of etcd, if it has users."`
 	Password     string        `json:"password,omitempty" resolve:"late" jsonschema:"Password of that user. Better a reference: ${env:NAME} or ${file:/path}."`
 	TLS          TLSConfig     `json:"tls,omitzero" jsonschema:"For https:// endpoints."`
+	Timeout      time.Duration `json:"timeout,omitempty" jsonschema:"Limit of one call; below lock.ttl/4."`
+	RestoreGrace time.Duration `json:"restore_grace,omitempty" jsonschema:"After a backup was restored, no tick runs for one and a half of it; above lock.ttl."`
+}
+
+// ZooKeeperConfig names the servers of a ZooKeeper ensemble and says how to reach and to trust them.
+type ZooKeeperConfig struct {
+	Servers      []string      `json:"servers" jsonschema:"All servers, as host:port, such as 10.0.0.1:2181."`
+	Chroot       string        `json:"chroot,omitempty" jsonschema:"The node below which all nodes are, such as /apps; default: the root."`
+	Username     string        `json:"username,omitempty" resolve:"late" jsonschema:"User of the digest scheme. Only this user has rights to the nodes that replicas create."`
+	Password     string        `json:"password,omitempty" resolve:"late" jsonschema:"Password of that user. Better a reference: ${env:NAME} or ${file:/path}."`
+	TLS          TLSConfig     `json:"tls,omitzero" jsonschema:"Set any of its keys to reach the servers by TLS."`
 	Timeout      time.Duration `json:"timeout,omitempty" jsonschema:"Limit of one call; below lock.ttl/4."`
 	RestoreGrace time.Duration `json:"restore_grace,omitempty" jsonschema:"After a backup was restored, no tick runs for one and a half of it; above lock.ttl."`
 }
@@ -208,7 +220,7 @@ type RetryConfig struct {
 
 // HistoryConfig bounds what is kept of a job's ticks, runs and logs.
 type HistoryConfig struct {
-	Keep     int           `json:"keep,omitempty" jsonschema:"How many entries, and how many logs of runs, are kept: the newest, at most 1000. On etcd the default is 100."`
+	Keep     int           `json:"keep,omitempty" jsonschema:"How many entries, and how many logs of runs, are kept: the newest, at most 1000. On etcd and ZooKeeper the default is 100."`
 	MaxAge   time.Duration `json:"max_age,omitempty" jsonschema:"Older entries and logs are dropped, but never the newest entry. 0s: no limit."`
 	MaxBytes int           `json:"max_bytes,omitempty" jsonschema:"Limit of all logs of the job together, on each node, in bytes. 0: no logs are kept."`
 }
@@ -239,6 +251,7 @@ func Default() *Config {
 		Redis:     RedisConfig{NodeTimeout: 200 * time.Millisecond, RestartGrace: 20 * time.Second},
 		Postgres:  PostgresConfig{Timeout: time.Second, FailoverGrace: 20 * time.Second},
 		Etcd:      EtcdConfig{Timeout: time.Second, RestoreGrace: 20 * time.Second},
+		ZooKeeper: ZooKeeperConfig{Timeout: time.Second, RestoreGrace: 20 * time.Second},
 		Lock:      LockConfig{TTL: 15 * time.Second},
 		Metrics:   MetricsConfig{MaxJobs: 100},
 		HTTP:      HTTPConfig{Anonymous: "none", AnonymousMetrics: "none", TrustedProxies: ProxyConfig{Role: "none"}},

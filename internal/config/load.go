@@ -132,7 +132,7 @@ func ReadCluster(source Source) (Cluster, error) {
 	}
 	cfg := r.decode()
 	cfg.checkCluster(r.problems)
-	r.problems.keep(path{"namespace"}, path{"redis"}, path{"postgres"}, path{"etcd"}, path{"lock", "ttl"})
+	r.problems.keep(path{"namespace"}, path{"redis"}, path{"postgres"}, path{"etcd"}, path{"zookeeper"}, path{"lock", "ttl"})
 	if err := r.problems.err(); err != nil {
 		return Cluster{}, err
 	}

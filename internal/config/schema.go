@@ -31,7 +31,7 @@ func Schema() (*jsonschema.Schema, error) {
 	for _, store := range []string{"nodes", "url", "sentinel", "cluster"} {
 		redis.OneOf = append(redis.OneOf, &jsonschema.Schema{Required: []string{store}})
 	}
-	schema.OneOf = []*jsonschema.Schema{{Required: []string{"redis"}}, {Required: []string{"postgres"}}, {Required: []string{"etcd"}}}
+	schema.OneOf = []*jsonschema.Schema{{Required: []string{"redis"}}, {Required: []string{"postgres"}}, {Required: []string{"etcd"}}, {Required: []string{"zookeeper"}}}
 	return schema, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 )
@@ -57,9 +56,9 @@ func OnEvery(t *testing.T, rules string, f func(t *testing.T, fl Fleet)) {
 // realFleet makes clusters of the same servers, each in a namespace of its own.
 func realFleet(tb testing.TB, opts ...Option) Fleet {
 	tb.Helper()
-	nodes := Servers(StartN(tb, 3, opts...))
-	var n atomic.Int32
+	nodes, n := Servers(StartN(tb, 3, opts...)), 0
 	return Fleet{New: func(testing.TB) Cluster {
-		return Cluster{Namespace: fmt.Sprintf("%s:%d", nodes.Namespace, n.Add(1)), URLs: nodes.URLs}
+		n++
+		return Cluster{Namespace: fmt.Sprintf("%s:%d", nodes.Namespace, n), URLs: nodes.URLs}
 	}}
 }

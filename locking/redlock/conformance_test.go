@@ -1,7 +1,6 @@
 package redlock
 
 import (
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,11 +29,12 @@ func TestConformanceOnMiniredis(t *testing.T) {
 func TestConformanceOnRedis(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 3)
-	var n atomic.Int32
+	n := 0
 	locktest.Run(t, locktest.Backend{
 		New: func(tb testing.TB) func(string) locking.Locker {
 			tb.Helper()
-			c := newCluster(tb, redistest.URLs(servers), inNamespace(int(n.Add(1))))
+			n++
+			c := newCluster(tb, redistest.URLs(servers), inNamespace(n))
 			return func(string) locking.Locker { return c.locker(tb) }
 		},
 		Short: 1400 * time.Millisecond,

@@ -175,12 +175,16 @@ func (p *program) addStore(s Store) {
 	if s == nil || s.Address() == "" {
 		return
 	}
-	if s.Section() == config.SectionEtcd {
+	switch s.Section() {
+	case config.SectionEtcd:
 		p.Etcd.Endpoints = strings.Split(s.Address(), ",")
 		p.Program("etcd", "endpoints")
-		return
+	case config.SectionZooKeeper:
+		p.ZooKeeper.Servers = strings.Split(s.Address(), ",")
+		p.Program("zookeeper", "servers")
+	default:
+		put(p, &p.Postgres.URL, s.Address(), "postgres", "url")
 	}
-	put(p, &p.Postgres.URL, s.Address(), "postgres", "url")
 }
 
 func (r Redis) over(p *program) {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/onestore"
 	"github.com/quorate/quorate/internal/redlock/members"
-	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 )
@@ -18,13 +18,13 @@ import (
 // A Store keeps everything, in place of Redis nodes: new(postgres.Store) of package
 // scheduler/replica/postgres.
 type Store interface {
-	// Section is that of the store in a configuration file: postgres, or etcd.
+	// Section is that of the store in a configuration file: postgres, etcd or zookeeper.
 	Section() string
 	// Address is that of the store, if the program sets it itself: the url of its section, or
-	// its endpoints, with commas between them.
+	// its endpoints or servers, with commas between them.
 	Address() string
 	// Open opens the store without contacting it. The caller closes it.
-	Open(ctx context.Context, cluster config.Cluster) (store.Server, error)
+	Open(ctx context.Context, cluster config.Cluster) (*onestore.Cluster, error)
 }
 
 // Metrics counts what the replica does: new(metrics.Metrics) of package

@@ -2,7 +2,6 @@ package claims_test
 
 import (
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,11 +46,12 @@ func TestConformsOnPostgres(t *testing.T) {
 		t.Skip("leases expire in real time: it takes more than a minute")
 	}
 	server := pgtest.Start(t)
-	var n atomic.Int32
+	n := 0
 	locktest.Run(t, locktest.Backend{
 		New: func(tb testing.TB) func(string) locking.Locker {
 			tb.Helper()
-			return onPostgres(tb, server, fmt.Sprint("s", n.Add(1)))
+			n++
+			return onPostgres(tb, server, fmt.Sprintf("s%d", n))
 		},
 		Short: 1400 * time.Millisecond,
 	})

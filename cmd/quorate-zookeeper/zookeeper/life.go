@@ -1,0 +1,146 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// A life is what the node life holds: a number that grows when the ensemble was seen to have
+// forgotten something, and random digits. The node has a child of that name, which every
+// transaction checks.
+type life struct {
+	number int
+	random uint64
+}
+
+func (l life) String() string { return fmt.Sprintf("%d.%016x", l.number, l.random) }
+
+// parseLife is the inverse of String; the zero life for anything else.
+func parseLife(text string) (l life) {
+	if _, err := fmt.Sscanf(text, "%d.%x", &l.number, &l.random); err != nil {
+		return life{}
+	}
+	return l
+}
+
+// A count tells how much was committed: it is the node commits, which every transaction sets.
+type count struct {
+	zxid    int64 // of the last transaction
+	version int32 // how many there were; it may overflow
+}
+
+func countOf(s *zk.Stat) count { return count{s.Mzxid, s.Version} }
+
+// below reports whether c was counted before o, or after something was forgotten.
+func (c count) below(o count) bool { return c.zxid < o.zxid || c.version-o.version < 0 }
+
+// lives is what a process has seen of them.
+type lives struct {
+	mu    sync.Mutex
+	known life
+	count count // the highest in that life
+}
+
+// before returns what was known before a call.
+func (l *lives) before() (life, count) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.known, l.count
+}
+
+// saw notes an answer in a life.
+func (l *lives) saw(now life, c count) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.number > l.known.number || now.number == l.known.number && (now != l.known || l.count.below(c)) {
+		l.known, l.count = now, c
+	}
+}
+
+// lost notes that a transaction in a life has shown that something was forgotten.
+func (l *lives) lost(in life) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known == in {
+		l.count.zxid = math.MaxInt64
+	}
+}
+
+// A state is what tells whether something was forgotten.
+type state struct {
+	life   life // none: the namespace is new
+	count  count
+	stored string // the text of the life
+}
+
+// look reads the state. It is that of the last commit, or a later one.
+func (s *server) look(ctx context.Context, c *zk.Conn) (now state, err error) {
+	if _, err = c.Sync(s.root); err != nil {
+		return now, err
+	}
+	texts, err := each(ctx, []string{"/commits", "/life"}, func(name string) (string, error) {
+		text, stat, err := c.Get(s.root + name)
+		if err == nil && name == "/commits" {
+			now.count = countOf(stat)
+		}
+		return string(text), err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return state{}, nil
+	}
+	now.stored, now.life = texts[1], parseLife(texts[1])
+	return now, err
+}
+
+// settle begins another life if the state shows that something was forgotten, and nobody has
+// noted it. Known and seen are from before. It reports whether to look again.
+func (s *server) settle(ctx context.Context, c *zk.Conn, now state, known life, seen count) (again bool, err error) {
+	if !now.forgot(known, seen) {
+		return false, nil
+	}
+	if now.life.number > 0 {
+		// A leader that was deposed and does not know it may have answered. A write asks all.
+		if _, err := c.Set(s.root, nil, -1); err != nil {
+			return false, err
+		}
+		if now, err = s.look(ctx, c); err != nil || !now.forgot(known, seen) {
+			return true, err
+		}
+	}
+	return true, s.begin(c, now, known)
+}
+
+// forgot reports whether a state shows that something was forgotten, and that nobody has noted it.
+func (now state) forgot(known life, seen count) bool {
+	return now.life.number == 0 || now.life.number < known.number || now.life == known && now.count.below(seen)
+}
+
+// counting is the part of each transaction that counts it.
+func (s *server) counting() *zk.SetDataRequest {
+	return &zk.SetDataRequest{Path: s.root + "/commits", Version: -1}
+}
+
+// begin notes a new life in place of the one that is stored, if no other process was first.
+func (s *server) begin(c *zk.Conn, now state, known life) error {
+	next := life{max(now.life.number, known.number) + 1, rand.Uint64()}.String()
+	at := s.root + "/life"
+	made := s.create(at+"/"+next, nil)
+	ops := []any{s.counting(), &zk.DeleteRequest{Path: at + "/" + escape(now.stored), Version: -1}, made, &zk.SetDataRequest{Path: at, Data: []byte(next), Version: -1}}
+	if now.stored == "" {
+		if err := s.makeDir(c, s.root); err != nil {
+			return err
+		}
+		ops = []any{s.create(s.root+"/commits", nil), s.create(at, []byte(next)), made}
+	}
+	_, err := c.Multi(ops...)
+	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNodeExists) {
+		return nil // another process was first
+	}
+	return err
+}

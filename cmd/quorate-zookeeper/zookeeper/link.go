@@ -1,0 +1,205 @@
+package zookeeper
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+var (
+	errEnded  = errors.New("the connection has ended")
+	errClosed = errors.New("the server has closed the connection: it may have no quorum")
+)
+
+// A link is one session over one network connection. The client would connect again by itself;
+// a new link is better: what was asked over the old one is then known to have been sent there or
+// not at all, and a server that was restored is not refused for what the session has seen.
+type link struct {
+	*zk.Conn
+	server string
+	ended  context.Context
+	end    context.CancelCauseFunc // ends the network connection
+	events <-chan zk.Event
+
+	calls int  // that use it, by the lock of the server
+	left  bool // no more calls begin
+}
+
+// acquire returns a link to the server in use; release it. If it fails, the link tells which
+// server was tried, and the next call tries another.
+func (s *server) acquire(ctx context.Context, others bool) (*link, error) {
+	ctx, cancel := sharing(ctx, others)
+	defer cancel()
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return &link{}, ctx.Err()
+	}
+	if l := s.current(); l != nil {
+		return l, nil
+	}
+	s.mu.Lock()
+	at := s.servers[s.at]
+	s.mu.Unlock()
+	l, err := s.connect(ctx, at)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.at = (s.at + 1) % len(s.servers)
+		return l, err
+	}
+	l.calls, s.link = 1, l
+	return l, nil
+}
+
+// current returns the link in use, if it has a session.
+func (s *server) current() *link {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.link
+	switch {
+	case l == nil:
+	case l.State() != zk.StateHasSession:
+		s.leaveLocked(l)
+	default:
+		l.calls++
+		return l
+	}
+	return nil
+}
+
+// leave makes the next call go to another server.
+func (s *server) leave(l *link) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leaveLocked(l)
+}
+
+func (s *server) leaveLocked(l *link) {
+	if s.link != l {
+		return
+	}
+	s.link, s.at, l.left = nil, (s.at+1)%len(s.servers), true
+	if l.calls == 0 {
+		s.running.Go(l.close)
+	}
+}
+
+func (s *server) release(l *link) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.calls--; l.left && l.calls == 0 {
+		s.running.Go(l.close)
+	}
+}
+
+// connect opens a session with a server. After an error the link is closed, and only names the
+// server.
+func (s *server) connect(ctx context.Context, at string) (*link, error) {
+	ctx, cancel := context.WithTimeout(ctx, loginTimeout)
+	defer cancel()
+	l := &link{server: at}
+	l.ended, l.end = context.WithCancelCause(context.Background())
+	var err error
+	l.Conn, l.events, err = zk.Connect([]string{at}, sessionTimeout,
+		zk.WithDialer(s.dialer(l)), zk.WithHostProvider(&only{server: at}), zk.WithLogger(silent{}))
+	if err != nil {
+		l.end(err)
+		return l, err
+	}
+	opened := make(chan error, 1)
+	s.running.Go(func() {
+		err := l.await()
+		if err == nil && s.username != "" {
+			err = l.AddAuth("digest", []byte(s.username+":"+s.password))
+		}
+		opened <- err
+	})
+	select {
+	case err = <-opened:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		l.end(err)
+		s.running.Go(l.close)
+	}
+	return l, err
+}
+
+// await waits until the link has a session.
+func (l *link) await() error {
+	for {
+		select {
+		case <-l.ended.Done():
+			return context.Cause(l.ended)
+		case e := <-l.events:
+			switch e.State {
+			case zk.StateHasSession:
+				return nil
+			case zk.StateDisconnected, zk.StateExpired:
+				return errClosed
+			}
+		}
+	}
+}
+
+// close ends the session, if the server still answers, and waits for what the client has begun.
+func (l *link) close() {
+	l.Close()
+	l.end(errEnded)
+	for range l.events {
+	}
+}
+
+// dialer connects a link once.
+func (s *server) dialer(l *link) zk.Dialer {
+	var dialed atomic.Bool
+	return func(_, _ string, timeout time.Duration) (net.Conn, error) {
+		if dialed.Swap(true) {
+			return nil, errEnded
+		}
+		c, err := s.dial(l.ended, l.server, timeout)
+		if err != nil {
+			l.end(err)
+			return nil, err
+		}
+		context.AfterFunc(l.ended, func() { _ = c.Close() })
+		return c, nil
+	}
+}
+
+func (s *server) dial(ctx context.Context, at string, timeout time.Duration) (net.Conn, error) {
+	plain := net.Dialer{Timeout: timeout}
+	if s.tls == nil {
+		return plain.DialContext(ctx, "tcp", at)
+	}
+	d := tls.Dialer{NetDialer: &plain, Config: s.tls}
+	return d.DialContext(ctx, "tcp", at)
+}
+
+// only is a list of one server, whose name is resolved by each connection. When it is asked for
+// the next one, the client pauses for a second, and looks whether it was closed.
+type only struct {
+	server string
+	begun  bool
+}
+
+func (o *only) Init([]string) error { return nil }
+func (o *only) Len() int            { return 1 }
+func (o *only) Connected()          {}
+func (o *only) Next() (server string, again bool) {
+	again, o.begun = o.begun, true
+	return o.server, again
+}
+
+// silent is a log that nobody reads: what matters comes as an error.
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}

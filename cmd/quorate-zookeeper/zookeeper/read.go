@@ -1,0 +1,264 @@
+package zookeeper
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/quorate/quorate/internal/store"
+)
+
+// path is that of a record. One without a Sub is in the directory of its kind, any other one in
+// the directory of its name.
+func (s *server) path(k store.Key) string {
+	if k.Sub == "" {
+		return s.dir(k.Kind) + "/" + escape(k.Name) + "="
+	}
+	return s.dirOf(k.Kind, k.Name) + "/" + escape(k.Sub)
+}
+
+func (s *server) dir(kind store.Kind) string { return s.root + "/" + escape(string(kind)) }
+
+func (s *server) dirOf(kind store.Kind, name string) string { return s.dir(kind) + "/" + escape(name) }
+
+// Read implements [store.Store].
+func (s *server) Read(ctx context.Context, keys ...store.Key) ([]store.Record, store.Stamp, error) {
+	return view(ctx, s, func(c *cut) ([]store.Record, error) { return each(c.ctx, keys, c.get) })
+}
+
+// List implements [store.Store].
+func (s *server) List(ctx context.Context, ranges ...store.Range) ([][]store.Record, store.Stamp, error) {
+	return view(ctx, s, func(c *cut) ([][]store.Record, error) { return each(c.ctx, ranges, c.list) })
+}
+
+// view reads from one moment, and finds the life. It begins another life if the answer shows one.
+func view[T any](ctx context.Context, s *server, read func(*cut) (T, error)) (found T, stamp store.Stamp, err error) {
+	type answer struct {
+		state
+		found T
+		nodes map[string]node
+		again bool
+	}
+	var last answer
+	for {
+		known, seen := s.lives.before()
+		before := last.nodes
+		last, err = do(ctx, s, true, func(ctx context.Context, conn *zk.Conn) (a answer, err error) {
+			if a.state, err = s.look(ctx, conn); err != nil {
+				return a, err
+			}
+			if a.again, err = s.settle(ctx, conn, a.state, known, seen); err != nil || a.again {
+				return a, err
+			}
+			c := &cut{server: s, ctx: ctx, conn: conn, z: a.count.zxid, before: before, nodes: map[string]node{}}
+			a.found, err = read(c)
+			if a.nodes = c.nodes; err != nil || !c.doubt {
+				return a, err
+			}
+			_, stat, err := conn.Exists(s.root + "/commits")
+			a.again = err == nil && stat.Mzxid != c.z
+			return a, err
+		})
+		if err != nil {
+			return found, stamp, err
+		}
+		if !last.again {
+			s.lives.saw(last.life, last.count)
+			return last.found, store.Stamp{Life: last.stored}, nil
+		}
+	}
+}
+
+// A cut reads nodes as they were at one moment: after the last commit before it, whose zxid is
+// z. What was not changed after z counts. What has changed once since an attempt before was then
+// as that attempt has read it. Anything else is in doubt: if there was another commit meanwhile,
+// the next attempt takes a later moment.
+type cut struct {
+	*server
+	ctx    context.Context //nolint:containedctx // of one call
+	conn   *zk.Conn
+	z      int64
+	before map[string]node
+
+	mu    sync.Mutex
+	nodes map[string]node
+	doubt bool
+}
+
+// always is the moment of a cut that need not be one.
+const always = math.MaxInt64
+
+// A node is one that was read.
+type node struct {
+	data []byte
+	stat zk.Stat
+}
+
+// get reads a record.
+func (c *cut) get(k store.Key) (store.Record, error) {
+	at := c.path(k)
+	data, stat, err := c.conn.Get(at)
+	if errors.Is(err, zk.ErrNoNode) {
+		return store.Record{Key: k}, c.missing(at)
+	}
+	if err != nil {
+		return store.Record{}, err
+	}
+	return parse(k, c.choose(at, node{data, *stat}))
+}
+
+// choose returns the data that a node had at the moment.
+func (c *cut) choose(at string, now node) []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nodes[at] = now
+	old := c.before[at]
+	switch {
+	case now.stat.Mzxid <= c.z:
+	case old.stat.Czxid == now.stat.Czxid && old.stat.Version+1 == now.stat.Version && old.stat.Mzxid <= c.z:
+		return old.data
+	default:
+		c.doubt = true
+	}
+	return now.data
+}
+
+// missing looks at the directory of a node that there is not: it tells since when.
+func (c *cut) missing(at string) error {
+	if c.z == always {
+		return nil
+	}
+	dir := path.Dir(at)
+	there, stat, err := c.conn.Exists(dir)
+	switch {
+	case err != nil:
+		return err
+	case !there:
+		return c.missing(dir)
+	}
+	c.dated(stat.Pzxid)
+	return nil
+}
+
+// dated notes when the children of a directory have changed.
+func (c *cut) dated(zxid int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.doubt = c.doubt || zxid > c.z
+}
+
+// list reads the records in a range.
+func (c *cut) list(r store.Range) ([]store.Record, error) {
+	names, err := c.names(r)
+	if err != nil {
+		return nil, err
+	}
+	found, err := each(c.ctx, slices.Collect(maps.Keys(names)), func(name string) ([]store.Key, error) { return c.keys(r, name, names[name]) })
+	if err != nil {
+		return nil, err
+	}
+	keys := slices.DeleteFunc(slices.Concat(found...), func(k store.Key) bool { return !r.Holds(k) })
+	slices.SortFunc(keys, func(a, b store.Key) int {
+		return store.Point{Name: a.Name, Sub: a.Sub}.Compare(store.Point{Name: b.Name, Sub: b.Sub})
+	})
+	if r.Limit > 0 {
+		keys = keys[:min(len(keys), r.Limit+1)] // the first may turn out not to exist
+	}
+	list, err := each(c.ctx, keys, c.get)
+	list = slices.DeleteFunc(list, func(r store.Record) bool { return r.Version == 0 })
+	if r.Limit > 0 {
+		list = list[:min(len(list), r.Limit)]
+	}
+	return list, err
+}
+
+// What a name has.
+const (
+	hasRecord    = 1 << iota // one without a Sub, perhaps
+	hasDirectory             // of others, perhaps
+)
+
+// names returns those in a range. A range of one name needs no look at all of them.
+func (c *cut) names(r store.Range) (map[string]int, error) {
+	if to := r.To; to.Name == r.From.Name && to.Name != "" || to == (store.Point{Name: r.From.Name + "\x01"}) {
+		return map[string]int{r.From.Name: hasRecord | hasDirectory}, nil
+	}
+	list, err := c.children(c.dir(r.Kind))
+	names := map[string]int{}
+	for _, child := range list {
+		what := hasDirectory
+		child, record := strings.CutSuffix(child, "=")
+		if record {
+			what = hasRecord
+		}
+		if name, ours := unescape(child); ours && name >= r.From.Name && (r.To == (store.Point{}) || name <= r.To.Name) {
+			names[name] |= what
+		}
+	}
+	return names, err
+}
+
+// keys returns those of a name, and perhaps some beyond the range.
+func (c *cut) keys(r store.Range, name string, what int) (keys []store.Key, err error) {
+	if what&hasRecord != 0 {
+		keys = append(keys, store.Key{Kind: r.Kind, Name: name})
+	}
+	if what&hasDirectory == 0 {
+		return keys, nil
+	}
+	list, err := c.children(c.dirOf(r.Kind, name))
+	for _, child := range list {
+		if sub, ours := unescape(child); ours {
+			keys = append(keys, store.Key{Kind: r.Kind, Name: name, Sub: sub})
+		}
+	}
+	return keys, err
+}
+
+func (c *cut) children(dir string) ([]string, error) {
+	list, stat, err := c.conn.Children(dir)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, c.missing(dir)
+	}
+	if err == nil {
+		c.dated(stat.Pzxid)
+	}
+	return list, err
+}
+
+// parse returns the record of a node: its version, and then its value.
+func parse(k store.Key, data []byte) (store.Record, error) {
+	if len(data) < 8 {
+		return store.Record{}, fmt.Errorf("the node of %s holds no record of this program", k)
+	}
+	return store.Record{Key: k, Version: binary.BigEndian.Uint64(data), Value: data[8:]}, nil
+}
+
+// width is how many calls are under way at once.
+const width = 64
+
+// each calls f for each of a list, and returns what it returned in the same order.
+func each[A, B any](ctx context.Context, list []A, f func(A) (B, error)) ([]B, error) {
+	found := make([]B, len(list))
+	var calls errgroup.Group
+	calls.SetLimit(width)
+	for i, a := range list {
+		calls.Go(func() (err error) {
+			if err = ctx.Err(); err == nil {
+				found[i], err = f(a)
+			}
+			return err
+		})
+	}
+	return found, calls.Wait()
+}

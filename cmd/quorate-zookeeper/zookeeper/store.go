@@ -1,0 +1,42 @@
+package zookeeper
+
+import (
+	"context"
+	"strings"
+
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/onestore"
+	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/scheduler/replica"
+)
+
+// A Store is where a replica keeps everything. The zero value takes the zookeeper section of the
+// configuration file.
+type Store struct {
+	// Servers are all servers of the ensemble, as host:port.
+	Servers []string
+}
+
+// Section implements [replica.Store].
+func (s *Store) Section() string { return config.SectionZooKeeper }
+
+// Address implements [replica.Store].
+func (s *Store) Address() string { return strings.Join(s.Servers, ",") }
+
+// Open implements [replica.Store].
+func (s *Store) Open(_ context.Context, cluster config.Cluster) (*onestore.Cluster, error) {
+	kept := cluster.ZooKeeper
+	server, err := open(options{
+		servers: kept.Servers, chroot: kept.Chroot, username: kept.Username, password: kept.Password, tls: cluster.TLS, namespace: cluster.Namespace,
+	})
+	if err != nil {
+		return nil, err
+	}
+	opened, err := onestore.Open(server, claims.Config{TTL: cluster.TTL, Grace: cluster.Grace, Timeout: cluster.Timeout})
+	if err != nil {
+		server.Close()
+	}
+	return opened, err
+}
+
+var _ replica.Store = (*Store)(nil)

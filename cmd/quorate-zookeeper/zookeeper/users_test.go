@@ -1,0 +1,122 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/zookeepertest"
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/store"
+)
+
+var x = store.Key{Kind: store.Claims, Name: "x"}
+
+func write(t *testing.T, s *server) {
+	t.Helper()
+	_, stamp, err := s.Read(t.Context(), x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o, err := s.Commit(t.Context(), store.Txn{Life: stamp.Life, Put: []store.Write{{Key: x, Value: []byte(`1`)}}}); err != nil || !o.Won {
+		t.Errorf("Commit = %+v, %v", o, err)
+	}
+}
+
+// A user who has one node needs nothing else, nobody else can read or write what it keeps, and
+// what ZooKeeper refuses is told without secrets.
+func TestUsers(t *testing.T) {
+	t.Parallel()
+	e := zookeepertest.Start(t, 1, zookeepertest.Options{})
+	admin := e.Client(t)
+	_, e1 := admin.Create("/apps", nil, 0, zk.WorldACL(zk.PermRead))
+	_, e2 := admin.Create("/apps/billing", nil, 0, zk.DigestACL(zk.PermAll, "quorate", "Geheim1"))
+	if err := errors.Join(e1, e2); err == nil || e1 != nil { // /apps is for reading
+		t.Fatal(e1, e2)
+	}
+	_, e1 = admin.Create("/billing", nil, 0, zk.DigestACL(zk.PermAll, "quorate", "Geheim1"))
+	if e1 != nil {
+		t.Fatal(e1)
+	}
+	as := func(o options) *server {
+		t.Helper()
+		o.servers, o.namespace = e.Servers(), "n"
+		return openWith(t, o)
+	}
+	s := as(options{chroot: "/billing", username: "quorate", password: "Geheim1"})
+	write(t, s)
+	if found, err := s.Check(t.Context()); err != nil || !strings.HasPrefix(found.Version, "ZooKeeper 3.") {
+		t.Errorf("Check = %+v, %v", found, err)
+	}
+	for _, at := range []string{"", "/claim", "/claim/x=", "/life", "/commits"} {
+		acl, _, err := admin.GetACL("/billing/quorate/n" + at)
+		if !errors.Is(err, zk.ErrNoAuth) {
+			t.Errorf("everybody sees who has rights to %s: %v, %v", at, acl, err)
+		}
+	}
+	for what, o := range map[string]options{
+		"another password": {chroot: "/billing", username: "quorate", password: "Geheim2"},
+		"no user":          {chroot: "/billing"},
+		"another node":     {chroot: "/apps", username: "quorate", password: "Geheim1"},
+	} {
+		_, _, err := as(o).Read(t.Context(), x)
+		if err == nil || errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "has no right to "+o.chroot) || strings.Contains(err.Error(), "Geheim") {
+			t.Errorf("%s: Read = %v, want that it has no right, which trying again cannot help", what, err)
+		}
+	}
+}
+
+// A chroot need not exist. What is in one is not seen in another.
+func TestChroot(t *testing.T) {
+	t.Parallel()
+	e := zookeepertest.Start(t, 1, zookeepertest.Options{})
+	in := func(chroot string) *server {
+		t.Helper()
+		return openWith(t, options{servers: e.Servers(), namespace: "a/b", chroot: chroot})
+	}
+	write(t, in("/apps/billing"))
+	for chroot, want := range map[string]int{"/apps/billing": 1, "/apps": 0, "": 0} {
+		lists, _, err := in(chroot).List(t.Context(), store.All(store.Claims))
+		if err != nil || len(lists[0]) != want {
+			t.Errorf("in %q it lists %v, %v", chroot, lists, err)
+		}
+	}
+}
+
+// A server with TLS is reached by those who trust its certificate, and by no others.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	ca, other := redistest.NewCA(t), redistest.NewCA(t)
+	e := zookeepertest.Start(t, 1, zookeepertest.Options{TLS: ca})
+	write(t, openWith(t, options{servers: e.Servers(), tls: ca.Config(), namespace: "n"}))
+	for what, s := range map[string]*server{
+		"certificate": openWith(t, options{servers: e.Servers(), tls: other.Config(), namespace: "n"}),
+		"closed":      openWith(t, options{servers: e.Servers(), namespace: "n"}),
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		if _, _, err := s.Read(ctx); !errors.Is(err, store.ErrNotSent) || !strings.Contains(err.Error(), what) {
+			t.Errorf("Read = %v, want %v and %s", err, store.ErrNotSent, what)
+		}
+		cancel()
+	}
+}
+
+// Texts become names of nodes, each its own, and back.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, text := range []string{"", ".", "..", "...", "a.b", "a/b", "a b", "a+b", "a%2Fb", "%", "%.", "=", "a=", "é", "\x01", "\ufff0"} {
+		name := escape(text)
+		if seen[name] || name == "" || strings.Trim(name, ".") == "" || strings.ContainsAny(name, "/=") {
+			t.Errorf("escape(%q) = %q", text, name)
+		}
+		seen[name] = true
+		if back, ours := unescape(name); back != text || !ours {
+			t.Errorf("unescape(%q) = %q, %v", name, back, ours)
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package main
+
+const (
+	onZooKeeper     = "cmd/quorate-zookeeper/zookeeper"
+	zooKeeperCommit = onZooKeeper + "/commit.go"
+	zooKeeperRead   = onZooKeeper + "/read.go"
+)
+
+var zookeeper = promise{
+	page: "architecture.md",
+	text: "ZooKeeper decides by versions, answers are of one moment, and a restored backup is another life.",
+	plants: []plant{
+		{"zookeeper: versions are not compared", in(onZooKeeper, "TestKits").with("-short"), []edit{
+			{zooKeeperCommit, "for _, c := range t.If {", "for _, c := range t.If[:0] {"},
+		}},
+		{"zookeeper: what is absent is not compared", in(onZooKeeper, "TestKits").with("-short"), []edit{
+			{zooKeeperCommit, "		b.remove(c.Key, 0)", "		_ = c"},
+		}},
+		{"zookeeper: answers are of several moments", in(onZooKeeper, "TestKits").with("-short"), []edit{
+			{zooKeeperRead, "a.again = err == nil && stat.Mzxid != c.z", "_ = stat"},
+		}},
+		{"zookeeper: the life is not compared", in(onZooKeeper, "TestRestore").with("-short"), []edit{
+			{zooKeeperCommit, "\"/life/\" + escape(t.Life)", "\"/life\""},
+		}},
+		{"zookeeper: a restored backup goes unnoticed", in(onZooKeeper, "TestRestore").with("-short"), []edit{
+			{onZooKeeper + "/life.go", "now.life == known && now.count.below(seen)", "false"},
+		}},
+	},
+}
