@@ -1,6 +1,6 @@
 package main
 
-const campaigns = "internal/integration/failover"
+const campaigns = "internal/integration/pgcampaign"
 
 var oneRedis = promise{
 	page: "redis.md",

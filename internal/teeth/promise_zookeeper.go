@@ -20,7 +20,7 @@ var zookeeper = promise{
 			{zooKeeperRead, "a.again = err == nil && stat.Mzxid != c.z", "_ = stat"},
 		}},
 		{"zookeeper: the life is not compared", in(onZooKeeper, "TestRestore").with("-short"), []edit{
-			{zooKeeperCommit, "\"/life/\" + escape(t.Life)", "\"/life\""},
+			{zooKeeperCommit, "Path: life + \"/\" + escape(t.Life)", "Path: life"},
 		}},
 		{"zookeeper: a restored backup goes unnoticed", in(onZooKeeper, "TestRestore").with("-short"), []edit{
 			{onZooKeeper + "/life.go", "now.life == known && now.count.below(seen)", "false"},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/session"
 	"github.com/quorate/quorate/internal/store"
 )
 
@@ -16,7 +17,7 @@ import (
 func (s *server) Check(ctx context.Context) (store.Checkup, error) {
 	return do(ctx, s, true, func(ctx context.Context, c *zk.Conn) (found store.Checkup, err error) {
 		members, _, err := c.Get("/zookeeper/config")
-		if err != nil && !isRefusal(err) {
+		if err != nil && !session.IsRefusal(err) {
 			return found, err
 		}
 		if err == nil {
@@ -35,8 +36,8 @@ func (s *server) countMembers(list string, found *store.Checkup) {
 		text = "ZooKeeper has one server: no tick runs while it is down, and all is lost with its disk; three survive the loss of one"
 	case voting%2 == 0:
 		text = fmt.Sprintf("ZooKeeper has %d voting servers, which survive no more losses than %d: add or remove one", voting, voting-1)
-	case voting > len(s.servers):
-		text = fmt.Sprintf("ZooKeeper has %d servers, and zookeeper.servers lists %d: list all, so that a replica can reach another one", voting, len(s.servers))
+	case voting > len(s.Servers):
+		text = fmt.Sprintf("ZooKeeper has %d servers, and zookeeper.servers lists %d: list all, so that a replica can reach another one", voting, len(s.Servers))
 	default:
 		return
 	}
@@ -49,16 +50,19 @@ var (
 	version = regexp.MustCompile(`^Zookeeper version: ([0-9.]+)`)
 )
 
+// patience is for the answer to srvr.
+const patience = time.Second
+
 const unknown = "of an unknown version"
 
 // versionOf asks a server for its version by the command srvr. It may be forbidden.
 func (s *server) versionOf(ctx context.Context, at string) string {
-	c, err := s.dial(ctx, at, loginTimeout)
+	c, err := s.Dial(ctx, at, patience)
 	if err != nil {
 		return unknown
 	}
 	defer func() { _ = c.Close() }()
-	_ = c.SetDeadline(time.Now().Add(loginTimeout))
+	_ = c.SetDeadline(time.Now().Add(patience))
 	_, _ = io.WriteString(c, "srvr")
 	text, _ := io.ReadAll(c)
 	if found := version.FindSubmatch(text); found != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/session"
 	"github.com/quorate/quorate/internal/store"
 )
 
@@ -26,8 +27,8 @@ func (s *server) Commit(ctx context.Context, t store.Txn) (o store.Outcome, err 
 	if err := t.Check(limits); err != nil {
 		return o, err
 	}
-	for again := false; ; again = true {
-		b, err := s.batch(ctx, t, again)
+	for guess := true; ; guess = false {
+		b, err := s.batch(ctx, t, guess)
 		if err != nil {
 			return o, unsent(err)
 		}
@@ -44,13 +45,14 @@ func (s *server) Commit(ctx context.Context, t store.Txn) (o store.Outcome, err 
 		}
 		failed := slices.IndexFunc(r, func(one zk.MultiResponse) bool { return one.Error != nil })
 		if failed < 0 {
+			s.hints.put(t, b.version)
 			return s.won(t, b, countOf(r[1].Stat), seen)
 		}
 		switch create, creates := b.ops[failed].(*zk.CreateRequest); {
 		case failed == 0:
 			_, o.Stamp, _ = s.Read(ctx) // it has lost in any case
 			return o, nil
-		case isRefusal(r[failed].Error):
+		case session.IsRefusal(r[failed].Error):
 			return o, s.refused(r[failed].Error)
 		case creates && errors.Is(r[failed].Error, zk.ErrNoNode):
 			if _, err := do(ctx, s, true, func(_ context.Context, c *zk.Conn) (any, error) { return nil, s.makeDir(c, path.Dir(create.Path)) }); err != nil {
@@ -92,10 +94,11 @@ type batch struct {
 }
 
 // batch returns that of a transaction. The operations name what is stored of each record. For one
-// without a condition that is read; with sync, as it is after all that was committed before.
-func (s *server) batch(ctx context.Context, t store.Txn, sync bool) (*batch, error) {
+// without a condition that is guessed, or read.
+func (s *server) batch(ctx context.Context, t store.Txn, guess bool) (*batch, error) {
 	b := &batch{server: s, version: 1 + rand.Uint64N(math.MaxUint64)}
-	b.add(&zk.CheckVersionRequest{Path: s.root + "/life/" + escape(t.Life), Version: -1}, s.counting())
+	life := s.lifePath()
+	b.add(&zk.CheckVersionRequest{Path: life + "/" + escape(t.Life), Version: -1}, &zk.SetDataRequest{Path: life, Data: []byte(t.Life), Version: -1})
 	changes := map[store.Key]func(stored uint64){}
 	for _, w := range t.Put {
 		changes[w.Key] = func(stored uint64) { b.put(w, stored) }
@@ -112,14 +115,20 @@ func (s *server) batch(ctx context.Context, t store.Txn, sync bool) (*batch, err
 		}
 	}
 	b.conditions = len(b.ops)
+	if guess {
+		for k, version := range s.hints.get(t) {
+			if change, ok := changes[k]; ok {
+				change(version)
+				delete(changes, k)
+			}
+		}
+	}
 	if len(changes) == 0 {
 		return b, nil
 	}
 	list, err := do(ctx, s, true, func(ctx context.Context, conn *zk.Conn) ([]store.Record, error) {
-		if sync {
-			if _, err := conn.Sync(s.root); err != nil {
-				return nil, err
-			}
+		if _, err := conn.Sync(s.root); err != nil {
+			return nil, err
 		}
 		c := &cut{server: s, ctx: ctx, conn: conn, z: always, nodes: map[string]node{}}
 		return each(ctx, slices.Collect(maps.Keys(changes)), c.get)

@@ -12,8 +12,7 @@
 //
 // All nodes are below CHROOT/quorate/NAMESPACE:
 //
-//	/life            the store's life; its only child has the same name
-//	/commits         set by each transaction
+//	/life            the store's life, set by each transaction; its only child has the same name
 //	/KIND/NAME=      a record without a Sub
 //	/KIND/NAME/SUB   any other record
 //
@@ -32,7 +31,7 @@
 // Ephemeral nodes are not used: their end depends on a session, which a pause or a slow network
 // ends. Leases expire by observation, see package claims.
 //
-// A process that finds fewer transactions counted in commits than it has seen writes the next
+// A process that finds fewer transactions counted than it has seen writes the next
 // life. If no process was running when a backup was restored, nothing shows it: then
 // `quorate-zookeeper store init --restored` is needed.
 package zookeeper

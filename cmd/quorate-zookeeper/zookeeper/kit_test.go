@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/session"
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/zookeepertest"
 	"github.com/quorate/quorate/internal/onestore/storekits"
 	"github.com/quorate/quorate/internal/store"
@@ -18,7 +19,7 @@ func newWorld(tb testing.TB, members int) (*storekits.World, *zookeepertest.Ense
 	return &storekits.World{
 		Open: func(tb testing.TB, namespace string) store.Store {
 			tb.Helper()
-			return openWith(tb, options{servers: e.Servers(), namespace: namespace})
+			return openWith(tb, options{Config: session.Config{Servers: e.Servers()}, namespace: namespace})
 		},
 		NextLife: func(tb testing.TB, s store.Store) { tb.Helper(); nextLife(tb, s.(*server)) },
 		OneByOne: true,
@@ -39,8 +40,8 @@ func openWith(tb testing.TB, o options) *server {
 func nextLife(tb testing.TB, s *server) {
 	tb.Helper()
 	known, _ := s.lives.before()
-	_, err := do(tb.Context(), s, true, func(ctx context.Context, c *zk.Conn) (any, error) {
-		now, err := s.look(ctx, c)
+	_, err := do(tb.Context(), s, true, func(_ context.Context, c *zk.Conn) (any, error) {
+		now, err := s.look(c)
 		if err == nil {
 			err = s.begin(c, now, known)
 		}

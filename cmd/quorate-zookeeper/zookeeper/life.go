@@ -1,7 +1,6 @@
 package zookeeper
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -12,8 +11,8 @@ import (
 )
 
 // A life is what the node life holds: a number that grows when the ensemble was seen to have
-// forgotten something, and random digits. The node has a child of that name, which every
-// transaction checks.
+// forgotten something, and random digits. The node has a child of that name. Every transaction
+// checks the child, and sets the node to what it holds.
 type life struct {
 	number int
 	random uint64
@@ -29,7 +28,7 @@ func parseLife(text string) (l life) {
 	return l
 }
 
-// A count tells how much was committed: it is the node commits, which every transaction sets.
+// A count tells how much was committed: it is of the node life, which every transaction sets.
 type count struct {
 	zxid    int64 // of the last transaction
 	version int32 // how many there were; it may overflow
@@ -80,27 +79,23 @@ type state struct {
 }
 
 // look reads the state. It is that of the last commit, or a later one.
-func (s *server) look(ctx context.Context, c *zk.Conn) (now state, err error) {
+func (s *server) look(c *zk.Conn) (now state, err error) {
 	if _, err = c.Sync(s.root); err != nil {
 		return now, err
 	}
-	texts, err := each(ctx, []string{"/commits", "/life"}, func(name string) (string, error) {
-		text, stat, err := c.Get(s.root + name)
-		if err == nil && name == "/commits" {
-			now.count = countOf(stat)
-		}
-		return string(text), err
-	})
+	text, stat, err := c.Get(s.lifePath())
 	if errors.Is(err, zk.ErrNoNode) {
 		return state{}, nil
 	}
-	now.stored, now.life = texts[1], parseLife(texts[1])
+	if err == nil {
+		now = state{parseLife(string(text)), countOf(stat), string(text)}
+	}
 	return now, err
 }
 
 // settle begins another life if the state shows that something was forgotten, and nobody has
 // noted it. Known and seen are from before. It reports whether to look again.
-func (s *server) settle(ctx context.Context, c *zk.Conn, now state, known life, seen count) (again bool, err error) {
+func (s *server) settle(c *zk.Conn, now state, known life, seen count) (again bool, err error) {
 	if !now.forgot(known, seen) {
 		return false, nil
 	}
@@ -109,7 +104,7 @@ func (s *server) settle(ctx context.Context, c *zk.Conn, now state, known life, 
 		if _, err := c.Set(s.root, nil, -1); err != nil {
 			return false, err
 		}
-		if now, err = s.look(ctx, c); err != nil || !now.forgot(known, seen) {
+		if now, err = s.look(c); err != nil || !now.forgot(known, seen) {
 			return true, err
 		}
 	}
@@ -121,24 +116,20 @@ func (now state) forgot(known life, seen count) bool {
 	return now.life.number == 0 || now.life.number < known.number || now.life == known && now.count.below(seen)
 }
 
-// counting is the part of each transaction that counts it.
-func (s *server) counting() *zk.SetDataRequest {
-	return &zk.SetDataRequest{Path: s.root + "/commits", Version: -1}
-}
+func (s *server) lifePath() string { return s.root + "/life" }
 
 // begin notes a new life in place of the one that is stored, if no other process was first.
 func (s *server) begin(c *zk.Conn, now state, known life) error {
 	next := life{max(now.life.number, known.number) + 1, rand.Uint64()}.String()
-	at := s.root + "/life"
-	made := s.create(at+"/"+next, nil)
-	ops := []any{s.counting(), &zk.DeleteRequest{Path: at + "/" + escape(now.stored), Version: -1}, made, &zk.SetDataRequest{Path: at, Data: []byte(next), Version: -1}}
+	at := s.lifePath()
+	ops := []any{&zk.DeleteRequest{Path: at + "/" + escape(now.stored), Version: -1}, &zk.SetDataRequest{Path: at, Data: []byte(next), Version: -1}}
 	if now.stored == "" {
 		if err := s.makeDir(c, s.root); err != nil {
 			return err
 		}
-		ops = []any{s.create(s.root+"/commits", nil), s.create(at, []byte(next)), made}
+		ops = []any{s.create(at, []byte(next))}
 	}
-	_, err := c.Multi(ops...)
+	_, err := c.Multi(append(ops, s.create(at+"/"+next, nil))...)
 	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNodeExists) {
 		return nil // another process was first
 	}

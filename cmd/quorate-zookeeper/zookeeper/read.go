@@ -54,10 +54,10 @@ func view[T any](ctx context.Context, s *server, read func(*cut) (T, error)) (fo
 		known, seen := s.lives.before()
 		before := last.nodes
 		last, err = do(ctx, s, true, func(ctx context.Context, conn *zk.Conn) (a answer, err error) {
-			if a.state, err = s.look(ctx, conn); err != nil {
+			if a.state, err = s.look(conn); err != nil {
 				return a, err
 			}
-			if a.again, err = s.settle(ctx, conn, a.state, known, seen); err != nil || a.again {
+			if a.again, err = s.settle(conn, a.state, known, seen); err != nil || a.again {
 				return a, err
 			}
 			c := &cut{server: s, ctx: ctx, conn: conn, z: a.count.zxid, before: before, nodes: map[string]node{}}
@@ -65,7 +65,7 @@ func view[T any](ctx context.Context, s *server, read func(*cut) (T, error)) (fo
 			if a.nodes = c.nodes; err != nil || !c.doubt {
 				return a, err
 			}
-			_, stat, err := conn.Exists(s.root + "/commits")
+			_, stat, err := conn.Exists(s.lifePath())
 			a.again = err == nil && stat.Mzxid != c.z
 			return a, err
 		})

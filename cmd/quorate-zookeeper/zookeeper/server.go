@@ -2,17 +2,13 @@ package zookeeper
 
 import (
 	"context"
-	"crypto/tls"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/url"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/session"
 	"github.com/quorate/quorate/internal/store"
 )
 
@@ -20,67 +16,58 @@ import (
 // for paths and ACLs.
 var limits = store.Limits{Keys: 120, Bytes: 768 << 10}
 
-// Bounds of connections.
-const (
-	sessionTimeout = 6 * time.Second  // nothing depends on it
-	loginTimeout   = time.Second      // for a session
-	longest        = 10 * time.Second // of a call whose context has no end
-)
-
 // options say where the records are.
 type options struct {
-	servers            []string // as HOST:PORT
-	chroot             string
-	username, password string
-	tls                *tls.Config // nil: without
-	namespace          string
+	session.Config
+	chroot, namespace string
 }
 
-// A server is a [store.Store] on the servers of one ZooKeeper ensemble. It talks to one of
-// them, and to the next one if that does not answer.
+// A server is a [store.Store] on the servers of one ZooKeeper ensemble.
 type server struct {
-	options
-	root string // of all nodes
-	acl  []zk.ACL
-
-	turn    chan struct{}  // held by who opens a link
-	running sync.WaitGroup // everything that was begun
-
-	mu    sync.Mutex
-	at    int   // the server in use
-	link  *link // to it; nil: not yet connected
-	lives lives
+	*session.Client
+	chroot string
+	root   string // of all nodes
+	acl    []zk.ACL
+	lives  lives
+	hints  hints
 }
 
 var _ store.Server = (*server)(nil)
 
 func open(o options) (*server, error) {
-	if len(o.servers) == 0 {
-		return nil, errors.New("zookeeper: no servers")
+	c, err := session.New(o.Config)
+	if err != nil {
+		return nil, err
 	}
-	s := &server{
-		options: o, root: strings.TrimRight(o.chroot, "/") + "/quorate/" + escape(o.namespace),
-		acl: zk.WorldACL(zk.PermAll), turn: make(chan struct{}, 1), at: rand.IntN(len(o.servers)),
-	}
-	if o.username != "" {
+	s := &server{Client: c, chroot: o.chroot, root: strings.TrimRight(o.chroot, "/") + "/quorate/" + escape(o.namespace), acl: zk.WorldACL(zk.PermAll)}
+	if o.Username != "" {
 		s.acl = zk.AuthACL(zk.PermAll) // of the user who creates the node
 	}
 	return s, nil
 }
 
 // Name implements [store.Server].
-func (s *server) Name() string { return "ZooKeeper " + strings.Join(s.servers, ",") + s.chroot }
+func (s *server) Name() string { return "ZooKeeper " + strings.Join(s.Servers, ",") + s.chroot }
 
 // Limits implements [store.Store].
 func (s *server) Limits() store.Limits { return limits }
 
-// Close implements [store.Server].
-func (s *server) Close() {
-	if l := s.current(); l != nil {
-		s.leave(l)
-		s.release(l)
+// do makes a call. If it was refused, the error says what to do.
+func do[T any](ctx context.Context, s *server, repeatable bool, call func(context.Context, *zk.Conn) (T, error)) (T, error) {
+	v, err := session.Do(ctx, s.Client, repeatable, call)
+	if session.IsRefusal(err) {
+		err = s.refused(err)
 	}
-	s.running.Wait()
+	return v, err
+}
+
+// refused says what to do about what ZooKeeper refuses.
+func (s *server) refused(err error) error {
+	who := "everybody, since zookeeper.username is not set,"
+	if s.Username != "" {
+		who = "the user " + s.Username + " with this password"
+	}
+	return fmt.Errorf("ZooKeeper refuses it (%w): %s has no right to %s; check zookeeper.username and password, and the ACL of that node or the one above it", err, who, s.root)
 }
 
 // escape makes a text the name of a node: it has no slash and no =, and is neither empty nor dots.
@@ -98,65 +85,4 @@ func unescape(name string) (string, bool) {
 	}
 	text, err := url.QueryUnescape(name)
 	return text, err == nil
-}
-
-// do makes a call of the server in use. If that does not answer, it asks the others: for what
-// may be repeated, and for what was not sent.
-func do[T any](ctx context.Context, s *server, repeatable bool, call func(context.Context, *zk.Conn) (T, error)) (v T, err error) {
-	ctx, cancel := context.WithTimeout(ctx, longest)
-	defer cancel()
-	for left := len(s.servers); ; left-- {
-		if ctx.Err() != nil {
-			return v, fmt.Errorf("%w: %w", store.ErrNotSent, ctx.Err())
-		}
-		l, err := s.acquire(ctx, left > 1)
-		sent := err == nil
-		if sent {
-			v, err = ask(ctx, s, l, repeatable && left > 1, call)
-			sent = !errors.Is(err, zk.ErrNoServer)
-		}
-		if err == nil {
-			return v, nil
-		}
-		err, away := s.judge(ctx, err, sent, l.server)
-		if away {
-			s.leave(l)
-		}
-		if !away || left == 1 || sent && !repeatable {
-			return v, err
-		}
-	}
-}
-
-// ask makes one call. If it may be repeated at another server, it takes at most half of the
-// time that is left. The client knows no contexts: a call that takes longer is left behind. It
-// ends when the server answers, or has been silent for two thirds of the session's timeout.
-func ask[T any](ctx context.Context, s *server, l *link, repeatable bool, call func(context.Context, *zk.Conn) (T, error)) (v T, err error) {
-	ctx, cancel := sharing(ctx, repeatable)
-	defer cancel()
-	type answer struct {
-		value T
-		err   error
-	}
-	answers := make(chan answer, 1)
-	s.running.Go(func() {
-		defer s.release(l)
-		value, err := call(ctx, l.Conn)
-		answers <- answer{value, err}
-	})
-	select {
-	case a := <-answers:
-		return a.value, a.err
-	case <-ctx.Done():
-		return v, ctx.Err()
-	}
-}
-
-// sharing bounds a call by half of the time that is left, if another server may be asked, too.
-func sharing(ctx context.Context, others bool) (context.Context, context.CancelFunc) {
-	until, _ := ctx.Deadline()
-	if others {
-		until = time.Now().Add(time.Until(until) / 2)
-	}
-	return context.WithDeadline(ctx, until)
 }

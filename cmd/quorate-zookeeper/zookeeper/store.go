@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/session"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/onestore"
 	"github.com/quorate/quorate/internal/onestore/claims"
@@ -27,7 +28,8 @@ func (s *Store) Address() string { return strings.Join(s.Servers, ",") }
 func (s *Store) Open(_ context.Context, cluster config.Cluster) (*onestore.Cluster, error) {
 	kept := cluster.ZooKeeper
 	server, err := open(options{
-		servers: kept.Servers, chroot: kept.Chroot, username: kept.Username, password: kept.Password, tls: cluster.TLS, namespace: cluster.Namespace,
+		Config: session.Config{Servers: kept.Servers, Username: kept.Username, Password: kept.Password, TLS: cluster.TLS},
+		chroot: kept.Chroot, namespace: cluster.Namespace,
 	})
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/session"
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/zookeepertest"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/store"
@@ -44,24 +45,24 @@ func TestUsers(t *testing.T) {
 	}
 	as := func(o options) *server {
 		t.Helper()
-		o.servers, o.namespace = e.Servers(), "n"
+		o.Servers, o.namespace = e.Servers(), "n"
 		return openWith(t, o)
 	}
-	s := as(options{chroot: "/billing", username: "quorate", password: "Geheim1"})
+	s := as(options{chroot: "/billing", Config: session.Config{Username: "quorate", Password: "Geheim1"}})
 	write(t, s)
 	if found, err := s.Check(t.Context()); err != nil || !strings.HasPrefix(found.Version, "ZooKeeper 3.") {
 		t.Errorf("Check = %+v, %v", found, err)
 	}
-	for _, at := range []string{"", "/claim", "/claim/x=", "/life", "/commits"} {
+	for _, at := range []string{"", "/claim", "/claim/x=", "/life"} {
 		acl, _, err := admin.GetACL("/billing/quorate/n" + at)
 		if !errors.Is(err, zk.ErrNoAuth) {
 			t.Errorf("everybody sees who has rights to %s: %v, %v", at, acl, err)
 		}
 	}
 	for what, o := range map[string]options{
-		"another password": {chroot: "/billing", username: "quorate", password: "Geheim2"},
+		"another password": {chroot: "/billing", Config: session.Config{Username: "quorate", Password: "Geheim2"}},
 		"no user":          {chroot: "/billing"},
-		"another node":     {chroot: "/apps", username: "quorate", password: "Geheim1"},
+		"another node":     {chroot: "/apps", Config: session.Config{Username: "quorate", Password: "Geheim1"}},
 	} {
 		_, _, err := as(o).Read(t.Context(), x)
 		if err == nil || errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "has no right to "+o.chroot) || strings.Contains(err.Error(), "Geheim") {
@@ -76,7 +77,7 @@ func TestChroot(t *testing.T) {
 	e := zookeepertest.Start(t, 1, zookeepertest.Options{})
 	in := func(chroot string) *server {
 		t.Helper()
-		return openWith(t, options{servers: e.Servers(), namespace: "a/b", chroot: chroot})
+		return openWith(t, options{Config: session.Config{Servers: e.Servers()}, namespace: "a/b", chroot: chroot})
 	}
 	write(t, in("/apps/billing"))
 	for chroot, want := range map[string]int{"/apps/billing": 1, "/apps": 0, "": 0} {
@@ -92,10 +93,10 @@ func TestTLS(t *testing.T) {
 	t.Parallel()
 	ca, other := redistest.NewCA(t), redistest.NewCA(t)
 	e := zookeepertest.Start(t, 1, zookeepertest.Options{TLS: ca})
-	write(t, openWith(t, options{servers: e.Servers(), tls: ca.Config(), namespace: "n"}))
+	write(t, openWith(t, options{Config: session.Config{Servers: e.Servers(), TLS: ca.Config()}, namespace: "n"}))
 	for what, s := range map[string]*server{
-		"certificate": openWith(t, options{servers: e.Servers(), tls: other.Config(), namespace: "n"}),
-		"closed":      openWith(t, options{servers: e.Servers(), namespace: "n"}),
+		"certificate": openWith(t, options{Config: session.Config{Servers: e.Servers(), TLS: other.Config()}, namespace: "n"}),
+		"closed":      openWith(t, options{Config: session.Config{Servers: e.Servers()}, namespace: "n"}),
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		if _, _, err := s.Read(ctx); !errors.Is(err, store.ErrNotSent) || !strings.Contains(err.Error(), what) {

@@ -35,15 +35,15 @@ type World struct {
 	// of thousands, runs at full length only.
 	OneByOne bool
 
-	namespaces atomic.Int64
+	count atomic.Int64 // of namespaces
 }
 
-// Namespace names one that nobody has.
-func (w *World) Namespace() string { return fmt.Sprintf("n%d", w.namespaces.Add(1)) }
+// namespace names one that nobody has.
+func (w *World) namespace() string { return fmt.Sprintf("n%d", w.count.Add(1)) }
 
 func (w *World) open(tb testing.TB) store.Store {
 	tb.Helper()
-	return w.Open(tb, w.Namespace())
+	return w.Open(tb, w.namespace())
 }
 
 // Run runs the kits at once. That of locks runs at full length only, since its leases expire in
@@ -77,10 +77,12 @@ func (w *World) store(t *testing.T) {
 	storetest.Run(t, storetest.Backend{New: w.open, NextLife: w.NextLife, Clockless: true, Rounds: rounds()})
 }
 
-// LockerOn returns a Locker until the test ends.
-func LockerOn(tb testing.TB, s store.Store) *claims.Locker {
+const timeout = 500 * time.Millisecond
+
+// lockerOn returns a Locker until the test ends.
+func lockerOn(tb testing.TB, s store.Store, timeout time.Duration) *claims.Locker {
 	tb.Helper()
-	l, err := claims.New(s, claims.Config{Grace: time.Minute, Timeout: 500 * time.Millisecond})
+	l, err := claims.New(s, claims.Config{Grace: time.Minute, Timeout: timeout})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -88,8 +90,8 @@ func LockerOn(tb testing.TB, s store.Store) *claims.Locker {
 	return l
 }
 
-// DeclaredNew returns a store that was declared new.
-func (w *World) DeclaredNew(tb testing.TB) store.Store {
+// declaredNew returns a store that was declared new.
+func (w *World) declaredNew(tb testing.TB) store.Store {
 	tb.Helper()
 	s := w.open(tb)
 	if err := claims.DeclareNew(tb.Context(), s); err != nil {
@@ -101,11 +103,11 @@ func (w *World) DeclaredNew(tb testing.TB) store.Store {
 // replicas returns what connects further replicas to one new store.
 func (w *World) replicas(tb testing.TB) func(string) locking.Locker {
 	tb.Helper()
-	namespace := w.Namespace()
+	namespace := w.namespace()
 	if err := claims.DeclareNew(tb.Context(), w.Open(tb, namespace)); err != nil {
 		tb.Fatal(err)
 	}
-	return func(string) locking.Locker { return LockerOn(tb, w.Open(tb, namespace)) }
+	return func(string) locking.Locker { return lockerOn(tb, w.Open(tb, namespace), timeout) }
 }
 
 func (w *World) locks(t *testing.T) {
@@ -125,8 +127,8 @@ func (w *World) ledger(t *testing.T) {
 	b := schedtest.LedgerBackend{
 		New: func(tb testing.TB) (locking.Locker, ledger.Store) {
 			tb.Helper()
-			s := w.DeclaredNew(tb)
-			return LockerOn(tb, s), onestore.New(s, time.Second)
+			s := w.declaredNew(tb)
+			return lockerOn(tb, s, timeout), onestore.New(s, time.Second)
 		},
 		Short: 2100 * time.Millisecond,
 		Keep:  ledger.MaxKeep,

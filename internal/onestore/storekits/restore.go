@@ -12,7 +12,7 @@ import (
 // same, and so does everybody who comes later.
 func (w *World) Restore(t *testing.T, backup func() (restore func())) {
 	t.Helper()
-	namespace, x := w.Namespace(), store.Key{Kind: store.Claims, Name: "x"}
+	namespace, x := w.namespace(), store.Key{Kind: store.Claims, Name: "x"}
 	s := w.Open(t, namespace)
 	put := func(value string) {
 		t.Helper()

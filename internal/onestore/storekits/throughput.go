@@ -19,7 +19,7 @@ func (w *World) Throughput(t *testing.T, peer string, lockAndUnlock func(name st
 	if Full() {
 		rounds = 300
 	}
-	locker, base := LockerOn(t, w.DeclaredNew(t)), time.Now().Truncate(time.Second).Add(-time.Hour)
+	locker, base := lockerOn(t, w.declaredNew(t), 3*time.Second), time.Now().Truncate(time.Second).Add(-time.Hour)
 	for _, workers := range []int{1, 16} {
 		m := meter{T: t, workers: workers, rounds: rounds}
 		m.measure(peer, func(worker, _ int) error { return lockAndUnlock(fmt.Sprint(worker)) })

@@ -34,8 +34,7 @@
 //
 // TestSimOnStore, TestPoliciesOnStore and TestLocksOnStore have one consistent store in
 // memory instead of the nodes. One that comes back with an older state is a standby that
-// takes over in another life. Requests come late, but never twice. In odd worlds its answers
-// carry no clock.
+// takes over in another life. Requests come late, but never twice.
 //
 // # What is not
 //

@@ -1,4 +1,4 @@
-package zookeeper
+package session
 
 import (
 	"context"
@@ -32,41 +32,41 @@ type link struct {
 
 // acquire returns a link to the server in use; release it. If it fails, the link tells which
 // server was tried, and the next call tries another.
-func (s *server) acquire(ctx context.Context, others bool) (*link, error) {
+func (c *Client) acquire(ctx context.Context, others bool) (*link, error) {
 	ctx, cancel := sharing(ctx, others)
 	defer cancel()
 	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
 	case <-ctx.Done():
-		return &link{}, ctx.Err()
+		return &link{server: "while another call connects"}, ctx.Err()
 	}
-	if l := s.current(); l != nil {
+	if l := c.current(); l != nil {
 		return l, nil
 	}
-	s.mu.Lock()
-	at := s.servers[s.at]
-	s.mu.Unlock()
-	l, err := s.connect(ctx, at)
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	c.mu.Lock()
+	at := c.Servers[c.at]
+	c.mu.Unlock()
+	l, err := c.connect(ctx, at)
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if err != nil {
-		s.at = (s.at + 1) % len(s.servers)
+		c.at = (c.at + 1) % len(c.Servers)
 		return l, err
 	}
-	l.calls, s.link = 1, l
+	l.calls, c.link = 1, l
 	return l, nil
 }
 
 // current returns the link in use, if it has a session.
-func (s *server) current() *link {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l := s.link
+func (c *Client) current() *link {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.link
 	switch {
 	case l == nil:
 	case l.State() != zk.StateHasSession:
-		s.leaveLocked(l)
+		c.leaveLocked(l)
 	default:
 		l.calls++
 		return l
@@ -75,49 +75,49 @@ func (s *server) current() *link {
 }
 
 // leave makes the next call go to another server.
-func (s *server) leave(l *link) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.leaveLocked(l)
+func (c *Client) leave(l *link) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.leaveLocked(l)
 }
 
-func (s *server) leaveLocked(l *link) {
-	if s.link != l {
+func (c *Client) leaveLocked(l *link) {
+	if c.link != l {
 		return
 	}
-	s.link, s.at, l.left = nil, (s.at+1)%len(s.servers), true
+	c.link, c.at, l.left = nil, (c.at+1)%len(c.Servers), true
 	if l.calls == 0 {
-		s.running.Go(l.close)
+		c.running.Go(l.close)
 	}
 }
 
-func (s *server) release(l *link) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (c *Client) release(l *link) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if l.calls--; l.left && l.calls == 0 {
-		s.running.Go(l.close)
+		c.running.Go(l.close)
 	}
 }
 
 // connect opens a session with a server. After an error the link is closed, and only names the
 // server.
-func (s *server) connect(ctx context.Context, at string) (*link, error) {
+func (c *Client) connect(ctx context.Context, at string) (*link, error) {
 	ctx, cancel := context.WithTimeout(ctx, loginTimeout)
 	defer cancel()
 	l := &link{server: at}
 	l.ended, l.end = context.WithCancelCause(context.Background())
 	var err error
 	l.Conn, l.events, err = zk.Connect([]string{at}, sessionTimeout,
-		zk.WithDialer(s.dialer(l)), zk.WithHostProvider(&only{server: at}), zk.WithLogger(silent{}))
+		zk.WithDialer(c.dialer(l)), zk.WithHostProvider(&only{server: at}), zk.WithLogger(silent{}))
 	if err != nil {
 		l.end(err)
 		return l, err
 	}
 	opened := make(chan error, 1)
-	s.running.Go(func() {
+	c.running.Go(func() {
 		err := l.await()
-		if err == nil && s.username != "" {
-			err = l.AddAuth("digest", []byte(s.username+":"+s.password))
+		if err == nil && c.Username != "" {
+			err = l.AddAuth("digest", []byte(c.Username+":"+c.Password))
 		}
 		opened <- err
 	})
@@ -128,7 +128,7 @@ func (s *server) connect(ctx context.Context, at string) (*link, error) {
 	}
 	if err != nil {
 		l.end(err)
-		s.running.Go(l.close)
+		c.running.Go(l.close)
 	}
 	return l, err
 }
@@ -159,28 +159,29 @@ func (l *link) close() {
 }
 
 // dialer connects a link once.
-func (s *server) dialer(l *link) zk.Dialer {
+func (c *Client) dialer(l *link) zk.Dialer {
 	var dialed atomic.Bool
 	return func(_, _ string, timeout time.Duration) (net.Conn, error) {
 		if dialed.Swap(true) {
 			return nil, errEnded
 		}
-		c, err := s.dial(l.ended, l.server, timeout)
+		conn, err := c.Dial(l.ended, l.server, timeout)
 		if err != nil {
 			l.end(err)
 			return nil, err
 		}
-		context.AfterFunc(l.ended, func() { _ = c.Close() })
-		return c, nil
+		context.AfterFunc(l.ended, func() { _ = conn.Close() })
+		return conn, nil
 	}
 }
 
-func (s *server) dial(ctx context.Context, at string, timeout time.Duration) (net.Conn, error) {
+// Dial opens a network connection to a server.
+func (c *Client) Dial(ctx context.Context, at string, timeout time.Duration) (net.Conn, error) {
 	plain := net.Dialer{Timeout: timeout}
-	if s.tls == nil {
+	if c.TLS == nil {
 		return plain.DialContext(ctx, "tcp", at)
 	}
-	d := tls.Dialer{NetDialer: &plain, Config: s.tls}
+	d := tls.Dialer{NetDialer: &plain, Config: c.TLS}
 	return d.DialContext(ctx, "tcp", at)
 }
 
