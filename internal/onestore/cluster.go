@@ -41,6 +41,15 @@ func Open(s store.Server, c claims.Config) (*Cluster, error) {
 	return &Cluster{Server: s, Claims: locker, Ledger: entries, Roster: ledger.NewRoster(h), Acts: acts.New(h), Grace: c.Grace, heard: h}, nil
 }
 
+// Configured is Open with the times of a configuration. If it fails, it closes the server.
+func Configured(s store.Server, c config.Cluster) (*Cluster, error) {
+	opened, err := Open(s, claims.Config{TTL: c.TTL, Grace: c.Grace, Timeout: c.Timeout})
+	if err != nil {
+		s.Close()
+	}
+	return opened, err
+}
+
 // Stores are those of a scheduler.
 func (c *Cluster) Stores() scheduler.Stores {
 	return scheduler.Stores{

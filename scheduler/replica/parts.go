@@ -7,8 +7,8 @@ import (
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/listing"
-	"github.com/quorate/quorate/internal/onestore"
 	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
 )
@@ -24,7 +24,7 @@ type Store interface {
 	// its endpoints or servers, with commas between them.
 	Address() string
 	// Open opens the store without contacting it. The caller closes it.
-	Open(ctx context.Context, cluster config.Cluster) (*onestore.Cluster, error)
+	Open(ctx context.Context, cluster config.Cluster) (store.Server, error)
 }
 
 // Metrics counts what the replica does: new(metrics.Metrics) of package

@@ -34,7 +34,11 @@ type seen struct {
 
 // openStore opens the store of a replica.
 func openStore(part Store, cluster config.Cluster, log *slog.Logger) (*single, error) {
-	opened, err := part.Open(context.Background(), cluster)
+	server, err := part.Open(context.Background(), cluster)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := onestore.Configured(server, cluster)
 	if err != nil {
 		return nil, err
 	}

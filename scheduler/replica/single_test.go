@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/onestore"
 	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/storetest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
@@ -27,8 +27,8 @@ func (inMemory) Section() string { return config.SectionPostgres }
 
 func (inMemory) Address() string { return "postgres://memory/test" }
 
-func (s inMemory) Open(_ context.Context, c config.Cluster) (*onestore.Cluster, error) {
-	return onestore.Open(s.Memory, claims.Config{TTL: c.TTL, Grace: c.Grace, Timeout: c.Timeout})
+func (s inMemory) Open(_ context.Context, _ config.Cluster) (store.Server, error) {
+	return s.Memory, nil
 }
 
 // ranTicks notes the ticks that ran, and their tokens.

@@ -76,14 +76,17 @@ func Part(section string, stores []replica.Store) replica.Store {
 	return nil
 }
 
-func (s *Store) open(ctx context.Context, cfg config.Cluster, stores []replica.Store) (err error) {
+func (s *Store) open(ctx context.Context, cfg config.Cluster, stores []replica.Store) error {
 	if cfg.Section != config.SectionRedis {
 		part := Part(cfg.Section, stores)
 		if part == nil {
 			return failure.Usagef("%s", config.Lacking(cfg.Section))
 		}
-		s.one, err = part.Open(ctx, cfg)
-		s.kept = s.one
+		server, err := part.Open(ctx, cfg)
+		if err == nil {
+			s.one, err = onestore.Configured(server, cfg)
+			s.kept = s.one
+		}
 		return err
 	}
 	c, err := redisstore.Open(cfg.Redis)

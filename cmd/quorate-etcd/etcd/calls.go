@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
-	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/quorate/quorate/internal/store"
@@ -26,12 +25,10 @@ func (s *server) point(kind store.Kind, p store.Point) string {
 func (s *server) lifeKey() string { return s.prefix + "life" }
 
 // parseKey is the inverse of key.
-func (s *server) parseKey(text []byte) (k store.Key) {
-	parts := strings.SplitN(strings.TrimPrefix(string(text), s.prefix), "\x00", 3)
-	if len(parts) == 3 {
-		k = store.Key{Kind: store.Kind(parts[0]), Name: parts[1], Sub: parts[2]}
-	}
-	return k
+func (s *server) parseKey(text []byte) store.Key {
+	kind, rest, _ := strings.Cut(strings.TrimPrefix(string(text), s.prefix), "\x00")
+	name, sub, _ := strings.Cut(rest, "\x00")
+	return store.Key{Kind: store.Kind(kind), Name: name, Sub: sub}
 }
 
 // Read implements [store.Store].
@@ -47,9 +44,7 @@ func (s *server) Read(ctx context.Context, keys ...store.Key) ([]store.Record, s
 	list := make([]store.Record, len(keys))
 	for i, k := range keys {
 		list[i].Key = k
-		for _, kv := range lists[i] {
-			list[i] = s.record(kv)
-		}
+		copy(list[i:], lists[i])
 	}
 	return list, stamp, nil
 }
@@ -64,76 +59,57 @@ func (s *server) List(ctx context.Context, ranges ...store.Range) ([][]store.Rec
 		}
 		gets = append(gets, clientv3.OpGet(s.point(r.Kind, r.From), clientv3.WithRange(to), clientv3.WithLimit(int64(r.Limit))))
 	}
-	found, stamp, err := s.read(ctx, gets)
-	if err != nil {
-		return nil, stamp, err
-	}
-	lists := make([][]store.Record, len(ranges))
-	for i, kvs := range found {
-		lists[i] = make([]store.Record, len(kvs))
-		for j, kv := range kvs {
-			lists[i][j] = s.record(kv)
+	return s.read(ctx, gets)
+}
+
+// read makes the gets, all of one revision, and finds the life.
+func (s *server) read(ctx context.Context, gets []clientv3.Op) (lists [][]store.Record, stamp store.Stamp, err error) {
+	err = s.do(ctx, true, func(ctx context.Context, c *clientv3.Client) (err error) {
+		lists, stamp, err = s.readFrom(ctx, c, gets)
+		return err
+	})
+	return lists, stamp, err
+}
+
+// readFrom begins another life if the answer shows one, and then reads again.
+func (s *server) readFrom(ctx context.Context, c *clientv3.Client, gets []clientv3.Op) (lists [][]store.Record, stamp store.Stamp, err error) {
+	known, seen := s.before()
+	for revision := int64(0); revision == 0 || len(gets) > 0; {
+		n := min(len(gets), limits.Keys)
+		ops := append(gets[:n:n], clientv3.OpGet(s.lifeKey()))
+		for i := range ops {
+			clientv3.WithRev(revision)(&ops[i]) // 0: the last one
 		}
+		r, err := c.Txn(ctx).Then(ops...).Commit()
+		if err != nil {
+			return nil, stamp, err
+		}
+		if revision == 0 {
+			stored := append(s.records(r.Responses[n]), store.Record{})[0]
+			now := parseLife(string(stored.Value))
+			if forgot(known, now, seen, r.Header) {
+				if err := s.begin(ctx, c, life{r.Header.ClusterId, max(known.number, now.number) + 1}, stored.Version); err != nil {
+					return nil, stamp, err
+				}
+				continue
+			}
+			s.saw(now, r.Header.Revision)
+			revision, stamp.Life = r.Header.Revision, now.String()
+		}
+		for _, part := range r.Responses[:n] {
+			lists = append(lists, s.records(part))
+		}
+		gets = gets[n:]
 	}
 	return lists, stamp, nil
 }
 
-func (s *server) record(kv *mvccpb.KeyValue) store.Record {
-	return store.Record{Key: s.parseKey(kv.Key), Version: uint64(kv.ModRevision), Value: kv.Value}
+func (s *server) records(part *etcdserverpb.ResponseOp) (list []store.Record) {
+	for _, kv := range part.GetResponseRange().Kvs {
+		list = append(list, store.Record{Key: s.parseKey(kv.Key), Version: uint64(kv.ModRevision), Value: kv.Value})
+	}
+	return list
 }
-
-// read makes the gets, all of one revision, and finds the life. It begins another life if the
-// answer shows one.
-func (s *server) read(ctx context.Context, gets []clientv3.Op) (lists [][]*mvccpb.KeyValue, stamp store.Stamp, err error) {
-	for {
-		var again bool
-		err = s.do(ctx, true, func(ctx context.Context, c *clientv3.Client) (err error) {
-			lists, stamp, again, err = s.readFrom(ctx, c, gets)
-			return err
-		})
-		if err != nil || !again {
-			return lists, stamp, err
-		}
-	}
-}
-
-// readFrom reports again if another life was begun.
-func (s *server) readFrom(ctx context.Context, c *clientv3.Client, gets []clientv3.Op) (lists [][]*mvccpb.KeyValue, stamp store.Stamp, again bool, err error) {
-	known, seen := s.lives.before()
-	first := min(len(gets), limits.Keys)
-	r, err := c.Txn(ctx).Then(append(slices.Clone(gets[:first]), clientv3.OpGet(s.lifeKey()))...).Commit()
-	if err != nil {
-		return nil, stamp, false, err
-	}
-	for _, part := range r.Responses[:first] {
-		lists = append(lists, part.GetResponseRange().Kvs)
-	}
-	var stored *mvccpb.KeyValue
-	var now life
-	for _, stored = range r.Responses[first].GetResponseRange().Kvs {
-		now = parseLife(string(stored.Value))
-	}
-	if forgot(known, now, seen, r.Header) {
-		return nil, stamp, true, s.begin(ctx, c, known, r.Header, stored)
-	}
-	s.lives.saw(now, r.Header.Revision)
-	for rest := range slices.Chunk(gets[first:], limits.Keys) {
-		for i := range rest {
-			rest[i] = clientv3.OpGet(string(rest[i].KeyBytes()), clientv3.WithRange(string(rest[i].RangeBytes())), clientv3.WithLimit(rest[i].Limit()), clientv3.WithRev(r.Header.Revision))
-		}
-		more, err := c.Txn(ctx).Then(rest...).Commit()
-		if err != nil {
-			return nil, stamp, false, err
-		}
-		for _, part := range more.Responses {
-			lists = append(lists, part.GetResponseRange().Kvs)
-		}
-	}
-	return lists, store.Stamp{Life: now.String()}, false, nil
-}
-
-// errOtherCluster is why the outcome of a transaction counts as unknown.
-var errOtherCluster = errors.New("a backup was restored meanwhile")
 
 // Commit implements [store.Store].
 func (s *server) Commit(ctx context.Context, t store.Txn) (o store.Outcome, err error) {
@@ -151,7 +127,7 @@ func (s *server) Commit(ctx context.Context, t store.Txn) (o store.Outcome, err 
 	for _, k := range t.Delete {
 		changes = append(changes, clientv3.OpDelete(s.key(k)))
 	}
-	_, seen := s.lives.before()
+	_, seen := s.before()
 	own := parseLife(t.Life)
 	err = s.do(ctx, false, func(ctx context.Context, c *clientv3.Client) error {
 		r, err := c.Txn(ctx).If(conditions...).Then(changes...).Else(clientv3.OpGet(s.lifeKey())).Commit()
@@ -164,9 +140,9 @@ func (s *server) Commit(ctx context.Context, t store.Txn) (o store.Outcome, err 
 			}
 			return nil
 		case r.Header.ClusterId != own.cluster, r.Header.Revision < seen:
-			return errOtherCluster // and nobody has noted it yet
+			return errors.New("a backup was restored meanwhile") // and nobody has noted it yet
 		}
-		s.lives.saw(own, r.Header.Revision)
+		s.saw(own, r.Header.Revision)
 		o = store.Outcome{Won: true, Stamp: store.Stamp{Life: t.Life}}
 		if len(t.Put) > 0 {
 			o.Version = uint64(r.Header.Revision)
@@ -174,7 +150,7 @@ func (s *server) Commit(ctx context.Context, t store.Txn) (o store.Outcome, err 
 		return nil
 	})
 	if err != nil {
-		return store.Outcome{}, fmt.Errorf("committing: %w", err)
+		err = fmt.Errorf("committing: %w", err)
 	}
-	return o, nil
+	return o, err
 }

@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -16,58 +17,42 @@ const manyRevisions = 100_000
 // Check implements [store.Server].
 func (s *server) Check(ctx context.Context) (found store.Checkup, err error) {
 	err = s.do(ctx, true, func(ctx context.Context, c *clientv3.Client) error {
-		found = store.Checkup{}
-		s.mu.Lock()
-		member := c.Endpoints()[0]
-		s.mu.Unlock()
-		status, err := c.Status(ctx, member)
-		if err != nil {
+		status, err := c.Status(ctx, c.Endpoints()[0])
+		list, err2 := c.MemberList(ctx)
+		if err := cmp.Or(err, err2); err != nil {
 			return err
 		}
-		found.Version = "etcd " + status.Version
-		if err := s.countMembers(ctx, c, &found); err != nil {
-			return err
+		found = store.Checkup{Version: "etcd " + status.Version, Findings: s.judgeMembers(list.Members)}
+		if old := status.Header.Revision - manyRevisions; old > 0 {
+			if _, err := c.Get(ctx, s.lifeKey(), clientv3.WithRev(old)); err == nil {
+				found.Findings = append(found.Findings, store.Finding{
+					Topic: "compaction", Mend: true,
+					Text: "etcd keeps each old value and will be full one day: start it with --auto-compaction-retention=1h",
+				})
+			}
 		}
-		return s.findOldRevisions(ctx, c, status.Header.Revision, &found)
+		return nil
 	})
 	return found, err
 }
 
-func (s *server) countMembers(ctx context.Context, c *clientv3.Client, found *store.Checkup) error {
-	list, err := c.MemberList(ctx)
-	if err != nil {
-		return err
-	}
-	switch voting := voters(list.Members); {
-	case voting == 1:
-		found.Findings = append(found.Findings, store.Finding{Topic: "members", Text: "etcd has one member: no tick runs while it is down, and all is lost with its disk; three survive the loss of one"})
-	case voting%2 == 0:
-		found.Findings = append(found.Findings, store.Finding{Topic: "members", Text: fmt.Sprintf("etcd has %d members, which survive no more losses than %d: add or remove one", voting, voting-1)})
-	case voting > len(s.endpoints):
-		found.Findings = append(found.Findings, store.Finding{Topic: "members", Text: fmt.Sprintf("etcd has %d members, and etcd.endpoints lists %d: list all, so that a replica can reach another one", voting, len(s.endpoints))})
-	}
-	return nil
-}
-
-func voters(members []*etcdserverpb.Member) (n int) {
+func (s *server) judgeMembers(members []*etcdserverpb.Member) []store.Finding {
+	var voting int
+	var text string
 	for _, m := range members {
 		if !m.IsLearner {
-			n++
+			voting++
 		}
 	}
-	return n
-}
-
-// findOldRevisions finds an etcd that keeps every value that a key ever had.
-func (s *server) findOldRevisions(ctx context.Context, c *clientv3.Client, now int64, found *store.Checkup) error {
-	if now <= manyRevisions {
+	switch {
+	case voting == 1:
+		text = "etcd has one member: no tick runs while it is down, and all is lost with its disk; three survive the loss of one"
+	case voting%2 == 0:
+		text = fmt.Sprintf("etcd has %d members, which survive no more losses than %d: add or remove one", voting, voting-1)
+	case voting > len(s.Endpoints):
+		text = fmt.Sprintf("etcd has %d members, and etcd.endpoints lists %d: list all, so that a replica can reach another one", voting, len(s.Endpoints))
+	default:
 		return nil
 	}
-	if _, err := c.Get(ctx, s.lifeKey(), clientv3.WithRev(now-manyRevisions)); err == nil {
-		found.Findings = append(found.Findings, store.Finding{
-			Topic: "compaction", Mend: true,
-			Text: "etcd keeps each old value and will be full one day: start it with --auto-compaction-retention=1h",
-		})
-	}
-	return nil
+	return []store.Finding{{Topic: "members", Text: text}}
 }

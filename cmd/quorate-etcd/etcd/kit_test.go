@@ -1,9 +1,13 @@
 package etcd
 
 import (
+	"context"
 	"testing"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/quorate/quorate/cmd/quorate-etcd/internal/etcdtest"
+	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/onestore/storekits"
 	"github.com/quorate/quorate/internal/store"
 )
@@ -15,10 +19,7 @@ func newWorld(tb testing.TB, members int) (*storekits.World, *etcdtest.Cluster) 
 	return &storekits.World{
 		Open: func(tb testing.TB, namespace string) store.Store {
 			tb.Helper()
-			s, err := open(options{endpoints: c.URLs(), namespace: namespace})
-			if err != nil {
-				tb.Fatal(err)
-			}
+			s := open(config.Cluster{Namespace: namespace, Etcd: config.EtcdConfig{Endpoints: c.URLs()}})
 			tb.Cleanup(s.Close)
 			return s
 		},
@@ -29,16 +30,15 @@ func newWorld(tb testing.TB, members int) (*storekits.World, *etcdtest.Cluster) 
 // nextLife does what a process does that has noticed a restore.
 func nextLife(tb testing.TB, s *server) {
 	tb.Helper()
-	c, _, err := s.client(tb.Context())
+	err := s.do(tb.Context(), true, func(ctx context.Context, c *clientv3.Client) error {
+		r, err := c.Get(ctx, s.lifeKey())
+		if err != nil {
+			return err
+		}
+		known := parseLife(string(r.Kvs[0].Value))
+		return s.begin(ctx, c, life{known.cluster, known.number + 1}, uint64(r.Kvs[0].ModRevision))
+	})
 	if err != nil {
-		tb.Fatal(err)
-	}
-	r, err := c.Get(tb.Context(), s.lifeKey())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	known, _ := s.lives.before()
-	if err := s.begin(tb.Context(), c, known, r.Header, r.Kvs[0]); err != nil {
 		tb.Fatal(err)
 	}
 }

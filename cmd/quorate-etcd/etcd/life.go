@@ -3,10 +3,8 @@ package etcd
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
-	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
@@ -29,28 +27,21 @@ func parseLife(text string) (l life) {
 	return l
 }
 
-// lives is what a process has seen of them.
-type lives struct {
-	mu       sync.Mutex
-	known    life
-	revision int64 // the largest in that life
-}
-
 // before returns what was known before a call.
-func (l *lives) before() (life, int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.known, l.revision
+func (s *server) before() (life, int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known, s.revision
 }
 
 // saw notes an answer in a life.
-func (l *lives) saw(now life, revision int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now != l.known {
-		l.known, l.revision = now, 0
+func (s *server) saw(now life, revision int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now != s.known {
+		s.known, s.revision = now, 0
 	}
-	l.revision = max(l.revision, revision)
+	s.revision = max(s.revision, revision)
 }
 
 // forgot reports whether an answer shows that the cluster has forgotten something, and that
@@ -60,15 +51,9 @@ func forgot(known, stored life, revision int64, h *etcdserverpb.ResponseHeader) 
 		stored.cluster == known.cluster && stored.number <= known.number && h.Revision < revision
 }
 
-// begin notes a new life in place of the one that is stored, if no other process was first.
-func (s *server) begin(ctx context.Context, c *clientv3.Client, known life, h *etcdserverpb.ResponseHeader, stored *mvccpb.KeyValue) error {
-	var last life
-	var revision int64
-	if stored != nil {
-		last, revision = parseLife(string(stored.Value)), stored.ModRevision
-	}
-	next := life{h.ClusterId, max(last.number, known.number) + 1}
-	_, err := c.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(s.lifeKey()), "=", revision)).
+// begin notes a new life in place of the stored version, if no other process was first.
+func (s *server) begin(ctx context.Context, c *clientv3.Client, next life, stored uint64) error {
+	_, err := c.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(s.lifeKey()), "=", int64(stored))).
 		Then(clientv3.OpPut(s.lifeKey(), next.String())).Commit()
 	return err
 }

@@ -3,7 +3,6 @@ package etcd
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
+	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store"
 )
 
@@ -27,42 +27,31 @@ const (
 	longest      = 10 * time.Second // of a call whose context has no end
 )
 
-// options say where the records are.
-type options struct {
-	endpoints          []string
-	username, password string
-	tls                *tls.Config
-	namespace          string
-}
-
 // A server is a [store.Store] on the members of one etcd cluster. It talks to one member, and
 // to the next one if that does not answer.
 type server struct {
-	options
+	config.EtcdConfig
+	tls    *tls.Config
 	prefix string // of all keys
 
-	mu      sync.Mutex
-	clients []*clientv3.Client // by member; nil: not yet connected
-	at      int                // the member in use
-	lives   lives
+	mu       sync.Mutex
+	clients  []*clientv3.Client // by member; nil: not yet connected
+	at       int                // the member in use
+	known    life
+	revision int64 // the largest that was seen in that life
 }
 
-var _ store.Server = (*server)(nil)
-
-func open(o options) (*server, error) {
-	if len(o.endpoints) == 0 {
-		return nil, errors.New("etcd: no endpoints")
-	}
+// open returns the store of a configuration that was checked.
+func open(c config.Cluster) *server {
+	members := len(c.Etcd.Endpoints)
 	return &server{
-		options: o, prefix: "quorate/" + o.namespace + "/",
-		clients: make([]*clientv3.Client, len(o.endpoints)), at: rand.IntN(len(o.endpoints)),
-	}, nil
+		EtcdConfig: c.Etcd, tls: c.TLS, prefix: "quorate/" + c.Namespace + "/", clients: make([]*clientv3.Client, members), at: rand.IntN(members),
+	}
 }
 
 // Name implements [store.Server].
 func (s *server) Name() string {
-	name := "etcd " + strings.Join(s.endpoints, ",")
-	return strings.NewReplacer("http://", "", "https://", "").Replace(name)
+	return "etcd " + strings.NewReplacer("http://", "", "https://", "").Replace(strings.Join(s.Endpoints, ","))
 }
 
 // Limits implements [store.Store].
@@ -89,7 +78,7 @@ func (s *server) client(ctx context.Context) (*clientv3.Client, int, error) {
 		return c, at, nil
 	}
 	config := clientv3.Config{
-		Endpoints: s.endpoints[at : at+1], Username: s.username, Password: s.password, TLS: s.tls, Logger: zap.NewNop(),
+		Endpoints: s.Endpoints[at : at+1], Username: s.Username, Password: s.Password, TLS: s.tls, Logger: zap.NewNop(),
 		DialTimeout: loginTimeout, DialKeepAliveTime: pingEvery, DialKeepAliveTimeout: pingTimeout,
 		MaxUnaryRetries: 1, // do goes to the next member instead
 	}
@@ -115,7 +104,7 @@ func (s *server) leave(at int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.at == at {
-		s.at = (at + 1) % len(s.endpoints)
+		s.at = (at + 1) % len(s.Endpoints)
 	}
 }
 
@@ -124,7 +113,7 @@ func (s *server) leave(at int) {
 func (s *server) do(ctx context.Context, repeatable bool, call func(context.Context, *clientv3.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	for left := len(s.endpoints); ; left-- {
+	for left := len(s.Endpoints); ; left-- {
 		if ctx.Err() != nil {
 			return fmt.Errorf("%w: %w", store.ErrNotSent, ctx.Err())
 		}
@@ -137,7 +126,7 @@ func (s *server) do(ctx context.Context, repeatable bool, call func(context.Cont
 		if err == nil {
 			return nil
 		}
-		err, away := s.judge(ctx, err, sent, s.endpoints[at])
+		err, away := s.judge(ctx, err, sent, s.Endpoints[at])
 		if away {
 			s.leave(at)
 		}

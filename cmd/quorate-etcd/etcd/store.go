@@ -5,8 +5,7 @@ import (
 	"strings"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/onestore"
-	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/scheduler/replica"
 )
 
@@ -24,19 +23,8 @@ func (s *Store) Section() string { return config.SectionEtcd }
 func (s *Store) Address() string { return strings.Join(s.Endpoints, ",") }
 
 // Open implements [replica.Store].
-func (s *Store) Open(_ context.Context, cluster config.Cluster) (*onestore.Cluster, error) {
-	kept := cluster.Etcd
-	server, err := open(options{
-		endpoints: kept.Endpoints, username: kept.Username, password: kept.Password, tls: cluster.TLS, namespace: cluster.Namespace,
-	})
-	if err != nil {
-		return nil, err
-	}
-	opened, err := onestore.Open(server, claims.Config{TTL: cluster.TTL, Grace: cluster.Grace, Timeout: cluster.Timeout})
-	if err != nil {
-		server.Close()
-	}
-	return opened, err
+func (s *Store) Open(_ context.Context, cluster config.Cluster) (store.Server, error) {
+	return open(cluster), nil
 }
 
 var _ replica.Store = (*Store)(nil)

@@ -10,6 +10,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/quorate/quorate/cmd/quorate-etcd/internal/etcdtest"
+	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/store"
 )
@@ -33,10 +34,7 @@ func TestUsers(t *testing.T) {
 	}
 	as := func(namespace, password string) *server {
 		t.Helper()
-		s, err := open(options{endpoints: w.URLs(), username: "quorate", password: password, namespace: namespace})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := open(config.Cluster{Namespace: namespace, Etcd: config.EtcdConfig{Endpoints: w.URLs(), Username: "quorate", Password: password}})
 		t.Cleanup(s.Close)
 		return s
 	}
@@ -66,10 +64,7 @@ func TestTLS(t *testing.T) {
 	ca, other := redistest.NewCA(t), redistest.NewCA(t)
 	w := etcdtest.StartTLS(t, ca)
 	for trusted, want := range map[*redistest.CA]error{ca: nil, other: store.ErrUnavailable} {
-		s, err := open(options{endpoints: w.URLs(), tls: trusted.Config(), namespace: "n"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := open(config.Cluster{Namespace: "n", TLS: trusted.Config(), Etcd: config.EtcdConfig{Endpoints: w.URLs()}})
 		t.Cleanup(s.Close)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		if _, _, err := s.Read(ctx); !errors.Is(err, want) {

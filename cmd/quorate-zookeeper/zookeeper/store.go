@@ -6,8 +6,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/session"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/onestore"
-	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/scheduler/replica"
 )
 
@@ -25,20 +24,12 @@ func (s *Store) Section() string { return config.SectionZooKeeper }
 func (s *Store) Address() string { return strings.Join(s.Servers, ",") }
 
 // Open implements [replica.Store].
-func (s *Store) Open(_ context.Context, cluster config.Cluster) (*onestore.Cluster, error) {
+func (s *Store) Open(_ context.Context, cluster config.Cluster) (store.Server, error) {
 	kept := cluster.ZooKeeper
-	server, err := open(options{
+	return open(options{
 		Config: session.Config{Servers: kept.Servers, Username: kept.Username, Password: kept.Password, TLS: cluster.TLS},
 		chroot: kept.Chroot, namespace: cluster.Namespace,
 	})
-	if err != nil {
-		return nil, err
-	}
-	opened, err := onestore.Open(server, claims.Config{TTL: cluster.TTL, Grace: cluster.Grace, Timeout: cluster.Timeout})
-	if err != nil {
-		server.Close()
-	}
-	return opened, err
 }
 
 var _ replica.Store = (*Store)(nil)

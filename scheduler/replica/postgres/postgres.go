@@ -10,8 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/onestore"
-	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/postgres"
 	"github.com/quorate/quorate/scheduler/replica"
 )
@@ -44,17 +43,9 @@ func (s *Store) Address() string {
 }
 
 // Open implements [replica.Store].
-func (s *Store) Open(ctx context.Context, cluster config.Cluster) (*onestore.Cluster, error) {
+func (s *Store) Open(ctx context.Context, cluster config.Cluster) (store.Server, error) {
 	kept := cluster.Postgres
-	server, err := postgres.Open(ctx, postgres.Config{URL: kept.URL, Pool: s.Pool, Schema: cluster.Namespace, Durable: kept.Durable})
-	if err != nil {
-		return nil, err
-	}
-	opened, err := onestore.Open(server, claims.Config{TTL: cluster.TTL, Grace: cluster.Grace, Timeout: cluster.Timeout})
-	if err != nil {
-		server.Close()
-	}
-	return opened, err
+	return postgres.Open(ctx, postgres.Config{URL: kept.URL, Pool: s.Pool, Schema: cluster.Namespace, Durable: kept.Durable})
 }
 
 var _ replica.Store = (*Store)(nil)
