@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 )
@@ -56,9 +57,9 @@ func OnEvery(t *testing.T, rules string, f func(t *testing.T, fl Fleet)) {
 // realFleet makes clusters of the same servers, each in a namespace of its own.
 func realFleet(tb testing.TB, opts ...Option) Fleet {
 	tb.Helper()
-	nodes, n := Servers(StartN(tb, 3, opts...)), 0
+	nodes := Servers(StartN(tb, 3, opts...))
+	var n atomic.Int32
 	return Fleet{New: func(testing.TB) Cluster {
-		n++
-		return Cluster{Namespace: fmt.Sprintf("%s:%d", nodes.Namespace, n), URLs: nodes.URLs}
+		return Cluster{Namespace: fmt.Sprintf("%s:%d", nodes.Namespace, n.Add(1)), URLs: nodes.URLs}
 	}}
 }

@@ -20,7 +20,7 @@ type Backend struct {
 	Short time.Duration
 	// Wait waits for a duration. Default: time.Sleep, also right in a synctest bubble.
 	Wait func(time.Duration)
-	// Bubble, if set, runs each check; synctest.Test fits.
+	// Bubble, if set, runs each check; synctest.Test fits. Default: checks run in parallel.
 	Bubble func(t *testing.T, check func(t *testing.T))
 }
 
@@ -33,6 +33,7 @@ func (b Backend) withDefaults() Backend {
 	if b.Bubble == nil {
 		b.Bubble = func(t *testing.T, check func(t *testing.T)) {
 			t.Helper()
+			t.Parallel() // most only wait
 			check(t)
 		}
 	}

@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,12 +30,11 @@ func TestConformanceOnMiniredis(t *testing.T) {
 func TestConformanceOnRedis(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 3)
-	n := 0
+	var n atomic.Int32
 	locktest.Run(t, locktest.Backend{
 		New: func(tb testing.TB) func(string) locking.Locker {
 			tb.Helper()
-			n++
-			c := newCluster(tb, redistest.URLs(servers), inNamespace(n))
+			c := newCluster(tb, redistest.URLs(servers), inNamespace(int(n.Add(1))))
 			return func(string) locking.Locker { return c.locker(tb) }
 		},
 		Short: 1400 * time.Millisecond,

@@ -14,7 +14,7 @@ import (
 type Hooks struct {
 	// Wait lets the given time pass. Default: time.Sleep, also for synctest bubbles.
 	Wait func(time.Duration)
-	// Bubble, if set, runs each check; synctest.Test fits.
+	// Bubble, if set, runs each check; synctest.Test fits. Default: checks run in parallel.
 	Bubble func(t *testing.T, check func(t *testing.T))
 }
 
@@ -25,6 +25,7 @@ func (h Hooks) withDefaults() Hooks {
 	if h.Bubble == nil {
 		h.Bubble = func(t *testing.T, check func(t *testing.T)) {
 			t.Helper()
+			t.Parallel() // most only wait
 			check(t)
 		}
 	}

@@ -2,6 +2,7 @@ package claims_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,12 +47,11 @@ func TestConformsOnPostgres(t *testing.T) {
 		t.Skip("leases expire in real time: it takes more than a minute")
 	}
 	server := pgtest.Start(t)
-	n := 0
+	var n atomic.Int32
 	locktest.Run(t, locktest.Backend{
 		New: func(tb testing.TB) func(string) locking.Locker {
 			tb.Helper()
-			n++
-			return onPostgres(tb, server, fmt.Sprintf("s%d", n))
+			return onPostgres(tb, server, fmt.Sprint("s", n.Add(1)))
 		},
 		Short: 1400 * time.Millisecond,
 	})
