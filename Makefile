@@ -18,6 +18,8 @@ MODULES := $(shell find . -name go.mod -not -path './.tools/*' -not -path '*/nod
 CLIENT := internal/interop/client/node_modules/.package-lock.json
 SITE := docs/.vitepress/node_modules/.package-lock.json
 PKG ?= ./...
+# Most tests wait: for leases, servers, processes.
+PARALLEL := -parallel 4
 # The race detector makes garbage dear; there is memory to leave some.
 GOGC ?= 400
 
@@ -40,9 +42,9 @@ ENGINE := ./scheduler ./scheduler/schedtest
 test: ## vet and the tests of the module, the long ones shortened; needs redis-server and gcc
 	@.ci/deps redis-server gcc
 	go vet ./...
-	go test -short -vet=off -count=1 -timeout 20m $(filter-out $(shell go list $(RACED)),$(shell go list ./...))
-	go test -short -vet=off -count=1 -timeout 20m $(ENGINE) -args -store=onestore
-	GOGC=$(GOGC) go test -race -short -vet=off -count=1 -timeout 20m $(RACED)
+	go test $(PARALLEL) -short -vet=off -count=1 -timeout 20m $(filter-out $(shell go list $(RACED)),$(shell go list ./...))
+	go test $(PARALLEL) -short -vet=off -count=1 -timeout 20m $(ENGINE) -args -store=onestore
+	GOGC=$(GOGC) go test $(PARALLEL) -race -short -vet=off -count=1 -timeout 20m $(RACED)
 
 .PHONY: checks
 checks: deps tidy-check lint vuln modules ## what CI runs besides: linters, vulnerabilities, promtool, databases, a browser, other clients
@@ -54,7 +56,7 @@ modules: ## the tests that need more than redis-server
 	go test -short -vet=off -count=1 -tags systemd ./internal/release
 	@set -e; for m in $(filter-out .,$(MODULES)); do echo "== $$m"; \
 		race=-race; case $$m in ./examples/*) race=;; esac; \
-		(cd $$m && go vet ./... && GOGC=$(GOGC) go test $$race -short -vet=off -count=1 -timeout 20m ./...); done
+		(cd $$m && go vet ./... && GOGC=$(GOGC) go test $(PARALLEL) $$race -short -vet=off -count=1 -timeout 20m ./...); done
 
 .PHONY: full
 full: ## test, then model, planted bugs and long campaigns; keeps the tables in docs/results
@@ -86,12 +88,12 @@ gallery: ## write the pictures of docs/gallery anew
 .PHONY: race
 race: ## all tests of the module with the race detector, the long ones shortened
 	@.ci/deps redis-server gcc
-	GOGC=$(GOGC) go test -race -short -vet=off -count=1 -timeout 20m $(PKG)
+	GOGC=$(GOGC) go test $(PARALLEL) -race -short -vet=off -count=1 -timeout 20m $(PKG)
 
 .PHONY: long
 long: ## the tests that -short shortens, at full length with the race detector
 	@.ci/deps redis-server gcc postgres
-	GOGC=$(GOGC) go test -race -vet=off -count=1 -timeout 30m $(sort $(dir $(shell grep -rl --include='*_test.go' 'testing\.Short()' cmd examples internal jobs locking scheduler | grep -v -E '^internal/(browser|integration|interop)/' | sed 's|^|./|')))
+	GOGC=$(GOGC) go test $(PARALLEL) -race -vet=off -count=1 -timeout 30m $(sort $(dir $(shell grep -rl --include='*_test.go' 'testing\.Short()' cmd examples internal jobs locking scheduler | grep -v -E '^internal/(browser|integration|interop)/' | sed 's|^|./|')))
 
 .PHONY: lint
 lint: $(GOLANGCI) prose ## golangci-lint, and plain English in the documents

@@ -28,7 +28,7 @@ func connect(tb testing.TB, on redistest.Cluster, mend ...func(*members.Config))
 	tb.Helper()
 	cfg := members.Config{
 		Namespace: on.Namespace, Dial: on.Dial, Embedded: on.Dial != nil,
-		Timeout: 500 * time.Millisecond, TTL: 30 * time.Second, Grace: time.Minute,
+		Timeout: 3 * time.Second, TTL: 30 * time.Second, Grace: time.Minute,
 	}
 	for _, u := range on.URLs {
 		cfg.Nodes = append(cfg.Nodes, members.NodeConfig{URL: u})

@@ -23,7 +23,7 @@ func backend(f redistest.Fleet) schedtest.LedgerBackend {
 			c := connect(tb, f.New(tb))
 			return c.locker, c
 		},
-		Short: 2100 * time.Millisecond, // more than four node timeouts
+		Short: 6100 * time.Millisecond, // more than four node timeouts
 		Keep:  smallKeep,
 	}
 }
