@@ -207,6 +207,37 @@ func TestLeaseAfterAThaw(t *testing.T) {
 	}
 }
 
+// A lease that lacks its copies is held, and its holder does not know of it: it goes on trying,
+// or has given up.
+func TestUncountedLease(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		tries []truth.Report
+		true  bool
+	}{
+		"wins later":  {[]truth.Report{{What: truth.Won, At: at(16), Token: 1}, {What: truth.Ended, At: at(17), Token: 1}}, true},
+		"won before":  {[]truth.Report{{What: truth.Won, At: at(9), Token: 1}, {What: truth.Ended, At: at(9.5), Token: 1}}, false},
+		"gave up":     {[]truth.Report{{What: truth.NoRun, At: at(8), Code: "no_quorum"}}, true},
+		"long ago":    {[]truth.Report{{What: truth.NoRun, At: at(6.5), Code: "no_quorum"}}, false},
+		"knew better": {[]truth.Report{{What: truth.NoRun, At: at(8), Code: "unvouched"}}, false},
+	} {
+		for i := range c.tries {
+			c.tries[i].Tick = tick(5)
+		}
+		violations := truth.Check(truth.Record{
+			Ticks: []truth.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second, Uncopied: true,
+			Rows: []truth.Row{{Tick: tick(10), Outcome: ledger.Skipped, Code: "overlap", Replica: "b"}},
+			Lives: []truth.Life{
+				{Replica: "a", From: at(0), Reports: c.tries},
+				{Replica: "b", From: at(0), Reports: []truth.Report{{Tick: tick(10), What: truth.NoRun, At: at(11), Outcome: ledger.Skipped, Code: "overlap"}}},
+			},
+		})
+		if c.true != (len(violations) == 0) {
+			t.Errorf("%s: %v", name, violations)
+		}
+	}
+}
+
 // A renamed job has one name in the ledger, and in the logs that of its time.
 func TestRenamedJob(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ func (c *checker) overlapped(row Row, window Span) bool {
 			return true
 		}
 		for _, s := range l.Reports {
-			if earlier(s.Tick) && (c.lasted(l, s, window) || c.froze(l, s, window)) {
+			if earlier(s.Tick) && (c.lasted(l, s, window) || c.froze(l, s, window) || c.uncounted(s, window)) {
 				return true
 			}
 		}
@@ -68,6 +68,18 @@ func (c *checker) froze(l Life, s Report, window Span) bool {
 	return slices.ContainsFunc(l.Frozen, func(f Span) bool {
 		return !f.From.Before(s.Tick.At) && f.From.Before(s.At) && !f.From.Add(c.TTL).Before(window.From)
 	})
+}
+
+// uncounted reports whether s ends the tries for a tick that lasted into the span. One of them
+// may have left a lease that does not count.
+func (c *checker) uncounted(s Report, window Span) bool {
+	switch {
+	case !c.Uncopied:
+		return false
+	case s.What == Won:
+		return s.At.After(window.To)
+	}
+	return s.What == NoRun && slices.Contains(grantedUnheard(), s.Code) && s.At.Add(c.TTL).After(window.From)
 }
 
 // grantedUnheard are the codes of a tick whose claim may have been granted, but not in time

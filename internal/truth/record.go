@@ -22,6 +22,9 @@ type Record struct {
 	// that history may be lost. Lost are the spans whose commits such a standby lacked.
 	Promoted bool
 	Lost     []Span
+	// Uncopied: the store holds leases that do not count, since its replicas lack them, so
+	// their holders do not know of them.
+	Uncopied bool
 	// Thawed: when a frozen quorum continued. Such nodes may take a claim that its replica
 	// has given up, and then hold the job's lease for a TTL.
 	Thawed []time.Time

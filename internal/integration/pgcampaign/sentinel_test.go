@@ -88,6 +88,7 @@ func newSentinels(t *testing.T, copies int) *sentinels {
 		}
 	})
 
+	c.Facts.Uncopied = copies > 0
 	times := fmt.Sprintf("restart_grace: %s, node_timeout: %s, copies: %d", campaigntest.Grace, campaigntest.Timeout, copies)
 	c.Configure(fmt.Sprintf("redis: {sentinel: {master: %s, addresses: [%s]}, %s}", redistest.MasterName, quoted(redistest.URLs(watchers)), times), c.Commands())
 	c.ConfigureOutsider(fmt.Sprintf(`redis: {url: "redis://%s", %s}`, c.side.Addr(), times), c.Commands())
