@@ -56,7 +56,7 @@ modules: ## the tests that need more than redis-server
 	go test -short -vet=off -count=1 -tags systemd ./internal/release
 	@set -e; for m in $(filter-out .,$(MODULES)); do echo "== $$m"; \
 		race=-race; case $$m in ./examples/*) race=;; esac; \
-		(cd $$m && go vet ./... && GOGC=$(GOGC) go test $(PARALLEL) $$race -short -vet=off -count=1 -timeout 20m ./...); done
+		(cd $$m && GOGC=$(GOGC) go test $(PARALLEL) $$race -short -vet=off -count=1 -timeout 20m ./...); done
 
 .PHONY: full
 full: ## test, then model, planted bugs and long campaigns; keeps the tables in docs/results
