@@ -164,7 +164,7 @@ campaign: deps ## the demonstrations at full length: real processes killed, froz
 
 .PHONY: promotions
 promotions: deps ## PostgreSQL and Sentinels at full length: faults, servers that are promoted again and again, all kits
-	cd internal/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 60m -v -run Campaign ./pgcampaign
+	cd internal/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 60m -v -run Campaign ./failover
 	cd internal/integration && QUORATE_CAMPAIGN=full go test -count=1 -timeout 20m -v -run Campaign ./pgstore
 
 .PHONY: etcd

@@ -15,7 +15,7 @@ var oneStore = promise{
 		{"store: another life counts as old, in a simulation", in(sim, "TestSimOnStore").saying("was given to"), []edit{
 			{"internal/onestore/records/cluster.go", "l.Life == s.Life && ", ""},
 		}},
-		{"store: another life counts as old, on standbys", in("internal/integration/pgcampaign", "TestCampaignPromotions").saying("ran twice"), []edit{
+		{"store: another life counts as old, on standbys", in(campaigns, "TestCampaignPromotions").saying("ran twice"), []edit{
 			{"internal/onestore/records/cluster.go", "l.Life == s.Life && ", ""},
 		}},
 		{"store: only claims note another life", in("scheduler/replica", "TestFailoverBetweenRareTicks"), []edit{

@@ -35,10 +35,10 @@ var postgres = promise{
 		{"finish: an end does not lock the claim", in(finishTests, "TestRules"), []edit{
 			{pgFinish, "PERFORM lock_record('claim', job, '', false);", "NULL;"},
 		}},
-		{"finish: the entry stays open", in("internal/integration/pgcampaign", "TestCampaignFinish").saying("effects"), []edit{
+		{"finish: the entry stays open", in(campaigns, "TestCampaignFinish").saying("effects"), []edit{
 			{pgFinish, "CASE ending WHEN 'OK' THEN 'F' ELSE 'R' END", "'S'"},
 		}},
-		{"finish: the engine calls again what has committed", in("internal/integration/pgcampaign", "TestCampaignFinish").saying("called again"), []edit{
+		{"finish: the engine calls again what has committed", in(campaigns, "TestCampaignFinish").saying("called again"), []edit{
 			{"scheduler/internal/attempt/tries.go", "if x.settle() {", "if false {"},
 		}},
 		{"finish: the engine asks not what has committed", in(finishTests, "TestEngine"), []edit{

@@ -1,6 +1,6 @@
 package main
 
-const campaigns = "internal/integration/pgcampaign"
+const campaigns = "internal/integration/failover"
 
 var oneRedis = promise{
 	page: "redis.md",

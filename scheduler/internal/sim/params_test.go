@@ -17,8 +17,8 @@ const (
 	grace   = 5 * time.Second
 	timeout = 150 * time.Millisecond
 	margin  = ttl / 10
-	// lead is what new nodes take until they vouch.
-	lead = grace + time.Second
+	// lead is what new nodes take until they vouch, or a store without a clock.
+	lead = grace + grace/2 + time.Second
 	// settling is what a world has at its end, in calm weather, to come to rest:
 	// a grace, the longest sleep of a replica, the window of its ticks.
 	settling = 30 * time.Second
@@ -126,7 +126,7 @@ func (p params) list() []int {
 // machines are those of the nodes, or of the store.
 func (p params) machines() []sim.Machine {
 	if p.store {
-		return []sim.Machine{&storeMachine{without: p.withoutStore}}
+		return []sim.Machine{&storeMachine{without: p.withoutStore, clockless: p.seed%2 == 1}}
 	}
 	return machines(p.nodes, p.without)
 }

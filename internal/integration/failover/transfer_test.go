@@ -1,4 +1,4 @@
-package pgcampaign_test
+package failover_test
 
 import (
 	"context"
