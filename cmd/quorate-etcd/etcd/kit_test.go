@@ -8,15 +8,15 @@ import (
 
 	"github.com/quorate/quorate/cmd/quorate-etcd/internal/etcdtest"
 	"github.com/quorate/quorate/internal/config"
-	"github.com/quorate/quorate/internal/onestore/storekits"
+	"github.com/quorate/quorate/internal/onestore/kittest"
 	"github.com/quorate/quorate/internal/store"
 )
 
 // newWorld is a cluster that tests share.
-func newWorld(tb testing.TB, members int) (*storekits.World, *etcdtest.Cluster) {
+func newWorld(tb testing.TB, members int) (*kittest.World, *etcdtest.Cluster) {
 	tb.Helper()
 	c := etcdtest.Start(tb, members)
-	return &storekits.World{
+	return &kittest.World{
 		Open: func(tb testing.TB, namespace string) store.Store {
 			tb.Helper()
 			s := open(config.Cluster{Namespace: namespace, Etcd: config.EtcdConfig{Endpoints: c.URLs()}})
@@ -47,7 +47,7 @@ func nextLife(tb testing.TB, s *server) {
 func TestKits(t *testing.T) {
 	t.Parallel()
 	members := 1
-	if storekits.Full() {
+	if kittest.Full() {
 		members = 3
 	}
 	w, _ := newWorld(t, members)

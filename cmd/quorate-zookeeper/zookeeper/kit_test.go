@@ -8,15 +8,15 @@ import (
 
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/session"
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/zookeepertest"
-	"github.com/quorate/quorate/internal/onestore/storekits"
+	"github.com/quorate/quorate/internal/onestore/kittest"
 	"github.com/quorate/quorate/internal/store"
 )
 
 // newWorld is an ensemble that tests share.
-func newWorld(tb testing.TB, members int) (*storekits.World, *zookeepertest.Ensemble) {
+func newWorld(tb testing.TB, members int) (*kittest.World, *zookeepertest.Ensemble) {
 	tb.Helper()
 	e := zookeepertest.Start(tb, members, zookeepertest.Options{})
-	return &storekits.World{
+	return &kittest.World{
 		Open: func(tb testing.TB, namespace string) store.Store {
 			tb.Helper()
 			return openWith(tb, options{Config: session.Config{Servers: e.Servers()}, namespace: namespace})
@@ -56,7 +56,7 @@ func nextLife(tb testing.TB, s *server) {
 func TestKits(t *testing.T) {
 	t.Parallel()
 	members := 1
-	if storekits.Full() {
+	if kittest.Full() {
 		members = 3
 	}
 	w, _ := newWorld(t, members)

@@ -31,6 +31,13 @@ func (e *RefusedError) Error() string {
 // Is makes a RefusedError match locking.ErrRefused.
 func (e *RefusedError) Is(target error) bool { return target == locking.ErrRefused }
 
+// storeSilent is locking.ErrNoQuorum in the words of one store.
+type storeSilent struct{}
+
+func (storeSilent) Error() string { return "the store does not answer" }
+
+func (storeSilent) Is(target error) bool { return target == locking.ErrNoQuorum }
+
 // noQuorum reports too few usable nodes, with the errors of the others.
 func (g group) noQuorum(have, need int, errs []error) error {
 	if g.OneStore() {

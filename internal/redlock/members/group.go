@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/redlock/wire"
-	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -32,7 +31,7 @@ func (g group) OneStore() bool { return g.single() && g.nodes[0].name == SingleN
 // Silence is locking.ErrNoQuorum, in other words for one store.
 func (g group) Silence() error {
 	if g.OneStore() {
-		return store.ErrUnavailable
+		return storeSilent{}
 	}
 	return locking.ErrNoQuorum
 }

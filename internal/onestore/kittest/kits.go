@@ -1,6 +1,6 @@
-// Package storekits runs all kits on one consistent store: those of the store, of locks, ledger,
+// Package kittest runs all kits on one consistent store: those of the store, of locks, ledger,
 // roster and acts, and a restore from a backup. It measures claims, too.
-package storekits
+package kittest
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package storekits
+package kittest
 
 import (
 	"fmt"
