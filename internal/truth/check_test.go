@@ -103,6 +103,31 @@ func TestLostHistory(t *testing.T) {
 	}
 }
 
+// A replica that dies while the store does not answer takes along what it has decided.
+func TestDecisionOfTheKilled(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		until, unstored time.Time
+		honest          bool
+	}{
+		"it died":                    {at(17), at(13), true},
+		"it lives":                   {time.Time{}, at(13), false},
+		"the store took its records": {at(17), at(10.5), false},
+	} {
+		r := truth.Record{
+			Ticks: []truth.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second,
+			Rows: []truth.Row{{Tick: tick(10), Outcome: ledger.Missed, Code: "unknown"}},
+			Lives: []truth.Life{{Replica: "a", From: at(0), Until: c.until, Killed: true, Reports: []truth.Report{
+				{Tick: tick(9), What: truth.Unstored, At: c.unstored},
+				{Tick: tick(10), What: truth.NoRun, At: at(11), Outcome: ledger.Missed, Code: "no_quorum"},
+			}}},
+		}
+		if violations := truth.Check(r); (len(violations) == 0) != c.honest {
+			t.Errorf("%s: %v", name, violations)
+		}
+	}
+}
+
 // A killed replica may leave a lease behind without any log.
 func TestLeaseOfTheKilled(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,15 @@ func (c *checker) lostClaim(t Tick, token uint64) bool {
 	})
 }
 
+// tookAlong reports whether the replica ended with a decision on the tick that it could not
+// record: the store took none of its records since.
+func (l Life) tookAlong(t Tick) bool {
+	decided := l.about(t, NoRun)
+	return !l.Until.IsZero() && len(decided) > 0 && slices.ContainsFunc(l.Reports, func(s Report) bool {
+		return s.What == Unstored && !s.At.Before(decided[0].At)
+	})
+}
+
 // lost reports whether the commit before a report may be among those that were lost. A
 // replica logs it at once, unless it is frozen.
 func (c *checker) lost(l Life, s Report) bool {
