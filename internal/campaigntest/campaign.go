@@ -131,25 +131,10 @@ func (c *Campaign) write(path, store, jobs string) {
 	}
 }
 
-// Init declares the store new, when it answers: on a busy machine it may be slow at first.
-func (c *Campaign) Init() {
-	c.Helper()
-	c.Eventually("the store is declared new", func() bool {
-		_, stderr, code := c.Command("store", "init", "-c", c.Config)
-		if code != 0 && code != NoQuorum {
-			c.Fatalf("store init: exit code %d: %s", code, stderr)
-		}
-		return code == 0
-	})
-}
-
-// NoQuorum is the exit code of a command to which the store did not answer.
-const NoQuorum = 4
-
 // Begin declares the store new, and starts the replicas. The campaign begins when all work.
 func (c *Campaign) Begin() {
 	c.Helper()
-	c.Init()
+	c.Must("store", "init")
 	for _, id := range IDs() {
 		c.Start(id)
 	}
@@ -159,8 +144,7 @@ func (c *Campaign) Begin() {
 		c.Fatal(err)
 	}
 	c.Eventually("the jobs are published", func() bool {
-		stdout, _, _ := c.Command("jobs", "-o", "json", "-c", c.Config) // servers that have just begun may be slow
-		return strings.Count(stdout, `"schedule"`) >= bytes.Count(text, []byte("{func: "))
+		return strings.Count(c.Must("jobs", "-o", "json"), `"schedule"`) >= bytes.Count(text, []byte("{func: "))
 	})
 	c.from = time.Now().Add(time.Second)
 }
@@ -177,15 +161,23 @@ func (c *Campaign) Command(args ...string) (stdout, stderr string, code int) {
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// Must runs a command that must succeed, with the campaign's configuration.
-func (c *Campaign) Must(args ...string) string {
+// Must runs a command that must succeed, with the campaign's configuration. It repeats one to
+// which the store did not answer: servers that have just begun may be slow.
+func (c *Campaign) Must(args ...string) (stdout string) {
 	c.Helper()
-	stdout, stderr, code := c.Command(append(args, "-c", c.Config)...)
-	if code != 0 {
-		c.Fatalf("%v: exit code %d: %s", args, code, stderr)
-	}
+	c.Eventually(strings.Join(args, " "), func() bool {
+		var stderr string
+		var code int
+		if stdout, stderr, code = c.Command(append(args, "-c", c.Config)...); code != 0 && code != NoQuorum {
+			c.Fatalf("%v: exit code %d: %s", args, code, stderr)
+		}
+		return code == 0
+	})
 	return stdout
 }
+
+// NoQuorum is the exit code of a command to which the store did not answer.
+const NoQuorum = 4
 
 // UpTo is a duration below the bound.
 func (c *Campaign) UpTo(most time.Duration) time.Duration {

@@ -34,7 +34,7 @@ func TestMove(t *testing.T) {
 		c.Configure(store, c.Commands())
 		switch {
 		case n == 0:
-			c.Init()
+			c.Must("store", "init")
 		case strings.HasPrefix(store, "postgres"):
 			c.Must("store", "migrate")
 			fallthrough
