@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/proxytest"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/locking"
@@ -59,13 +60,13 @@ func (c *cluster) config(urls []string) members.Config {
 func nodeName(i int) string { return fmt.Sprintf("n%d", i+1) }
 
 // lines are ways to the nodes that can be spoilt.
-type lines []*redistest.Proxy
+type lines []*proxytest.Proxy
 
 func (c *cluster) lines(t *testing.T) lines {
 	t.Helper()
 	var l lines
 	for _, s := range c.servers {
-		l = append(l, redistest.NewProxy(t, s.Addr()))
+		l = append(l, proxytest.New(t, s.Addr()))
 	}
 	return l
 }

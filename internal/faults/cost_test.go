@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/proxytest"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/locking"
 )
@@ -18,20 +19,20 @@ var costTimes = times{timeout: pick(500*time.Millisecond, time.Second), ttl: 20 
 // A sleeper is a way for nodes not to answer.
 type sleeper struct {
 	name        string
-	sleep, wake func(s *redistest.Server, p *redistest.Proxy)
+	sleep, wake func(s *redistest.Server, p *proxytest.Proxy)
 }
 
 func sleepers() []sleeper {
 	return []sleeper{
 		{
 			"frozen",
-			func(s *redistest.Server, _ *redistest.Proxy) { s.Freeze() },
-			func(s *redistest.Server, _ *redistest.Proxy) { s.Thaw() },
+			func(s *redistest.Server, _ *proxytest.Proxy) { s.Freeze() },
+			func(s *redistest.Server, _ *proxytest.Proxy) { s.Thaw() },
 		},
 		{
 			"black-holed",
-			func(_ *redistest.Server, p *redistest.Proxy) { p.BlackHole() },
-			func(_ *redistest.Server, p *redistest.Proxy) { p.Pass() },
+			func(_ *redistest.Server, p *proxytest.Proxy) { p.BlackHole() },
+			func(_ *redistest.Server, p *proxytest.Proxy) { p.Pass() },
 		},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/proxytest"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
 )
@@ -20,8 +21,8 @@ const (
 type fault struct {
 	name  string
 	what  string // happens, for the page
-	spoil func(t *testing.T, s *redistest.Server, p *redistest.Proxy)
-	mend  func(t *testing.T, s *redistest.Server, p *redistest.Proxy) // nil: it never comes back
+	spoil func(t *testing.T, s *redistest.Server, p *proxytest.Proxy)
+	mend  func(t *testing.T, s *redistest.Server, p *proxytest.Proxy) // nil: it never comes back
 	opts  []redistest.Option
 	// asleep: calls run into their timeout.
 	asleep bool
@@ -37,18 +38,18 @@ func matrixFaults() []fault {
 	return []fault{
 		{
 			name: "kill -9", what: "the process is gone, its port refuses",
-			spoil: func(_ *testing.T, s *redistest.Server, _ *redistest.Proxy) { s.Kill() },
+			spoil: func(_ *testing.T, s *redistest.Server, _ *proxytest.Proxy) { s.Kill() },
 			three: nothing,
 		},
 		{
 			name: "SIGSTOP", what: "the process is frozen; the kernel takes connections and requests",
-			spoil: func(_ *testing.T, s *redistest.Server, _ *redistest.Proxy) { s.Freeze() },
-			mend:  func(_ *testing.T, s *redistest.Server, _ *redistest.Proxy) { s.Thaw() },
+			spoil: func(_ *testing.T, s *redistest.Server, _ *proxytest.Proxy) { s.Freeze() },
+			mend:  func(_ *testing.T, s *redistest.Server, _ *proxytest.Proxy) { s.Thaw() },
 			three: nothing, asleep: true,
 		},
 		{
 			name: "SYN black hole", what: "nobody answers a new connection, open ones are cut",
-			spoil: func(t *testing.T, _ *redistest.Server, p *redistest.Proxy) {
+			spoil: func(t *testing.T, _ *redistest.Server, p *proxytest.Proxy) {
 				if err := p.FillBacklog(); err != nil {
 					t.Error(err)
 				}
@@ -57,63 +58,63 @@ func matrixFaults() []fault {
 		},
 		{
 			name: "accept, no reply", what: "connections are accepted, requests swallowed",
-			spoil: func(_ *testing.T, _ *redistest.Server, p *redistest.Proxy) { p.BlackHole() },
+			spoil: func(_ *testing.T, _ *redistest.Server, p *proxytest.Proxy) { p.BlackHole() },
 			mend:  pass, three: nothing, asleep: true,
 		},
 		{
 			name: "RST in a reply", what: "the request is run, the reply cut by a reset after 7 bytes",
-			spoil: func(_ *testing.T, _ *redistest.Server, p *redistest.Proxy) { p.ResetReplies(7) },
+			spoil: func(_ *testing.T, _ *redistest.Server, p *proxytest.Proxy) { p.ResetReplies(7) },
 			mend:  pass, three: nothing,
 		},
 		{
 			name: "100 ms slow", what: "every reply is late, but within the timeout",
-			spoil: func(_ *testing.T, _ *redistest.Server, p *redistest.Proxy) { p.Delay(100 * time.Millisecond) },
+			spoil: func(_ *testing.T, _ *redistest.Server, p *proxytest.Proxy) { p.Delay(100 * time.Millisecond) },
 			mend:  pass, three: [3]verdict{works, works, works},
 		},
 		{
 			name: "LOADING", what: "the server is up and still reads its data",
-			spoil: func(_ *testing.T, _ *redistest.Server, p *redistest.Proxy) {
+			spoil: func(_ *testing.T, _ *redistest.Server, p *proxytest.Proxy) {
 				p.Answer("-LOADING Redis is loading the dataset in memory")
 			},
 			mend: pass, three: nothing,
 		},
 		{
 			name: "READONLY", what: "the server was made a replica of a master that is away",
-			spoil: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) {
+			spoil: func(t *testing.T, s *redistest.Server, _ *proxytest.Proxy) {
 				command(t, s, "REPLICAOF", "127.0.0.1", "1")
 			},
-			mend: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) {
+			mend: func(t *testing.T, s *redistest.Server, _ *proxytest.Proxy) {
 				command(t, s, "REPLICAOF", "NO", "ONE")
 			},
 			three: nothing,
 		},
 		{
 			name: "OOM", what: "maxmemory is reached; leases that are held can be extended and released",
-			spoil: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) {
+			spoil: func(t *testing.T, s *redistest.Server, _ *proxytest.Proxy) {
 				command(t, s, "CONFIG", "SET", "maxmemory", "1")
 			},
-			mend: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) {
+			mend: func(t *testing.T, s *redistest.Server, _ *proxytest.Proxy) {
 				command(t, s, "CONFIG", "SET", "maxmemory", "0")
 			},
 			three: [3]verdict{noQuorum, works, works},
 		},
 		{
 			name: "wrong password", what: "the password is changed while replicas run",
-			spoil: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) { password(t, s, "changed") },
-			mend:  func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) { password(t, s, "secret") },
+			spoil: func(t *testing.T, s *redistest.Server, _ *proxytest.Proxy) { password(t, s, "changed") },
+			mend:  func(t *testing.T, s *redistest.Server, _ *proxytest.Proxy) { password(t, s, "secret") },
 			opts:  []redistest.Option{redistest.ACL("quorate", "secret", members.ACLRules(members.DefaultNamespace))},
 			three: nothing,
 		},
 		{
 			name: "SCRIPT FLUSH", what: "the server has forgotten the scripts, and is sent them again",
-			spoil: func(t *testing.T, s *redistest.Server, _ *redistest.Proxy) { command(t, s, "SCRIPT", "FLUSH") },
-			mend:  func(*testing.T, *redistest.Server, *redistest.Proxy) {},
+			spoil: func(t *testing.T, s *redistest.Server, _ *proxytest.Proxy) { command(t, s, "SCRIPT", "FLUSH") },
+			mend:  func(*testing.T, *redistest.Server, *proxytest.Proxy) {},
 			three: [3]verdict{works, works, works},
 		},
 	}
 }
 
-func pass(_ *testing.T, _ *redistest.Server, p *redistest.Proxy) { p.Pass() }
+func pass(_ *testing.T, _ *redistest.Server, p *proxytest.Proxy) { p.Pass() }
 
 // command sends one to the server, past all faults.
 func command(t *testing.T, s *redistest.Server, args ...any) {

@@ -1,5 +1,4 @@
-// Package redistest gives tests real Redis servers, embedded ones, and a proxy
-// that spoils connections. Only tests import it.
+// Package redistest gives tests real Redis servers and embedded ones. Only tests import it.
 //
 // Start runs a redis-server process on loopback with a directory of its own;
 // the process ends with the test, and with the test binary if that is killed.

@@ -3,7 +3,6 @@ package redistest_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"syscall"
@@ -80,60 +79,30 @@ func TestMinisLiveByTheBubblesClock(t *testing.T) {
 	})
 }
 
-func TestProxyDelaysAndDrops(t *testing.T) {
+func TestServerStartsWithWhatItsDiskHolds(t *testing.T) {
 	t.Parallel()
-	s := redistest.Start(t)
-	p := redistest.NewProxy(t, s.Addr())
-	c := redis.NewClient(&redis.Options{
-		Addr: p.Addr(), Protocol: 2, DisableIdentity: true, MaxRetries: -1, ContextTimeoutEnabled: true,
-	})
-	defer func() { _ = c.Close() }()
-	if err := c.Ping(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
-	p.DropReplies("unlucky")
-	if err := c.Set(t.Context(), "k", "lucky", 0).Err(); err != nil {
-		t.Error(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if err := c.Set(ctx, "k", "unlucky", 0).Err(); err == nil {
-		t.Error("the reply came through")
-	}
-	p.Pass()
-	if v := c.Get(t.Context(), "k").Val(); v != "unlucky" {
-		t.Errorf("the request did not come through: %q", v)
-	}
-}
-
-func TestProxySwallowsSomeConnections(t *testing.T) {
-	t.Parallel()
-	p := redistest.NewProxy(t, redistest.Start(t).Addr())
-	dial := func(first string) (say func(string) error) {
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", p.Addr())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { conn.Close() })
-		say = func(text string) error {
-			conn.SetDeadline(time.Now().Add(time.Second))
-			fmt.Fprintf(conn, "PING %s\r\n", text)
-			_, err := conn.Read(make([]byte, 100))
-			return err
-		}
-		if err := say(first); err != nil {
-			t.Fatal(err)
-		}
-		return say
-	}
-	p.Swallow("nobody", "meant")
-	meant, other := dial("other"), dial("other")
-	for _, text := range []string{"meant", "other"} {
-		if err := meant(text); err == nil {
-			t.Error("a request came through on a connection that is meant")
-		}
-	}
-	if err := other("other"); err != nil {
-		t.Errorf("no request came through on another connection: %v", err)
+	type step = func(s *redistest.Server)
+	set := func(s *redistest.Server) { s.Client().Set(t.Context(), "k", "v", 0) }
+	for name, tt := range map[string]struct {
+		conf  []string
+		steps []step
+		want  string
+	}{
+		"append-only file, killed":   {[]string{"appendonly yes", "appendfsync always"}, []step{set, (*redistest.Server).Kill}, "v"},
+		"append-only file, shutdown": {[]string{"appendonly yes"}, []step{set, (*redistest.Server).Shutdown}, "v"},
+		"nothing, shutdown":          {nil, []step{set, (*redistest.Server).Shutdown}, ""},
+		"snapshot before, killed":    {nil, []step{(*redistest.Server).Save, set, (*redistest.Server).Kill}, ""},
+		"snapshot after, killed":     {nil, []step{set, (*redistest.Server).Save, (*redistest.Server).Kill}, "v"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := redistest.Start(t, redistest.Conf(tt.conf...))
+			for _, step := range append(tt.steps, (*redistest.Server).Start) {
+				step(s)
+			}
+			if got := s.Client().Get(t.Context(), "k").Val(); got != tt.want {
+				t.Errorf("it holds %q, want %q", got, tt.want)
+			}
+		})
 	}
 }

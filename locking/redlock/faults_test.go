@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/proxytest"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/locking"
@@ -21,7 +22,7 @@ import (
 type five struct {
 	*cluster
 	servers []*redistest.Server
-	proxies []*redistest.Proxy
+	proxies []*proxytest.Proxy
 
 	mu   sync.Mutex
 	down func(node int) // if set, called when a node is found down
@@ -32,7 +33,7 @@ func newFive(t *testing.T) *five {
 	f := &five{servers: redistest.StartN(t, 5)}
 	var urls []string
 	for _, s := range f.servers {
-		p := redistest.NewProxy(t, s.Addr())
+		p := proxytest.New(t, s.Addr())
 		f.proxies = append(f.proxies, p)
 		urls = append(urls, s.URLVia(p.Addr()))
 	}
@@ -49,7 +50,7 @@ func (f *five) noticed(node string) {
 	if down == nil {
 		return
 	}
-	down(slices.IndexFunc(f.proxies, func(p *redistest.Proxy) bool { return p.Addr() == node }))
+	down(slices.IndexFunc(f.proxies, func(p *proxytest.Proxy) bool { return p.Addr() == node }))
 }
 
 func (f *five) onDown(do func(node int)) {

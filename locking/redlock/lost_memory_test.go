@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/proxytest"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/locking"
@@ -112,7 +113,7 @@ const (
 // server later, and a replica of it that has two claims.
 type lossRig struct {
 	t       *testing.T
-	proxy   *redistest.Proxy
+	proxy   *proxytest.Proxy
 	locker  *Locker
 	set     *members.Set
 	ttl     time.Duration
@@ -123,7 +124,7 @@ type lossRig struct {
 
 func newLossRig(t *testing.T, server *redistest.Server) *lossRig {
 	t.Helper()
-	proxy := redistest.NewProxy(t, server.Addr())
+	proxy := proxytest.New(t, server.Addr())
 	c := newCluster(t, []string{"redis://" + proxy.Addr()}, func(cfg *members.Config) { cfg.Grace, cfg.TTL, cfg.Timeout = lossGrace, lossTTL, lossTimeout })
 	return &lossRig{t: t, proxy: proxy, locker: c.locker(t), set: c.open(t), ttl: lossTTL, base: time.Now().Truncate(time.Second).Add(-10 * time.Second)}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/campaigntest"
-	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/proxytest"
 	"github.com/quorate/quorate/internal/store/postgres/pgtest"
 )
 
@@ -15,7 +15,7 @@ import (
 func TestCampaignChaos(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Start(t)
-	proxy := redistest.NewProxy(t, s.Addr())
+	proxy := proxytest.New(t, s.Addr())
 	c := campaigntest.New(t)
 	onPostgres(c, pgtest.URL(proxy.Addr(), url.User("postgres"), "postgres"), c.Commands())
 	c.Begin()

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/quorate/quorate/internal/campaigntest"
+	"github.com/quorate/quorate/internal/proxytest"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/truth"
 )
@@ -23,12 +24,12 @@ type sentinels struct {
 	servers []*redistest.Server
 	frail   *redistest.Server  // a Sentinel that is on the machine of whichever master is frozen
 	clients []*redis.Client    // of them
-	doors   []*redistest.Proxy // by which all reach the server of the same index
+	doors   []*proxytest.Proxy // by which all reach the server of the same index
 	master  int
 	ask     *redis.SentinelClient
 	// side leads the outsider to the master, as a name of a network does, and also to one that
 	// is cut off from all others.
-	side *redistest.Proxy
+	side *proxytest.Proxy
 	away time.Duration // without ticks, of all failovers
 }
 
@@ -68,7 +69,7 @@ func newSentinels(t *testing.T, copies int) *sentinels {
 	for i := range 3 {
 		s := redistest.Start(t, redistest.Conf("appendonly yes", "repl-diskless-sync-delay 0", "repl-timeout 5", "replica-announce-ip 127.0.0.1"))
 		c.servers, c.clients = append(c.servers, s), append(c.clients, s.Client())
-		c.doors = append(c.doors, redistest.NewProxy(t, s.Addr()))
+		c.doors = append(c.doors, proxytest.New(t, s.Addr()))
 		c.announce(i)
 	}
 	for i := 1; i < 3; i++ {
@@ -79,7 +80,7 @@ func newSentinels(t *testing.T, copies int) *sentinels {
 	c.frail = watchers[2]
 	c.ask = redis.NewSentinelClient(&redis.Options{Addr: watchers[0].Addr(), DisableIdentity: true})
 	t.Cleanup(func() { _ = c.ask.Close() })
-	c.side = redistest.NewProxy(t, c.servers[0].Addr())
+	c.side = proxytest.New(t, c.servers[0].Addr())
 	t.Cleanup(func() {
 		for i, client := range c.clients {
 			if t.Failed() {
@@ -193,6 +194,6 @@ func (c *sentinels) look(ctx context.Context) bool {
 	if len(at) != 2 {
 		return false
 	}
-	c.master = slices.IndexFunc(c.doors, func(p *redistest.Proxy) bool { return p.Addr() == net.JoinHostPort(at[0], at[1]) })
+	c.master = slices.IndexFunc(c.doors, func(p *proxytest.Proxy) bool { return p.Addr() == net.JoinHostPort(at[0], at[1]) })
 	return c.master >= 0
 }

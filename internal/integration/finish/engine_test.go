@@ -17,7 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/proxytest"
 	"github.com/quorate/quorate/internal/store/postgres/pgtest"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking/fence/sqlfence"
@@ -31,7 +31,7 @@ var errOwn = errors.New("the function fails")
 // An engine is a replica with the job "job", which runs once, and "next", which follows it.
 type engine struct {
 	*rig
-	proxy   *redistest.Proxy // before the application's transactions
+	proxy   *proxytest.Proxy // before the application's transactions
 	app     *pgxpool.Pool
 	calls   atomic.Int64 // of job
 	follows atomic.Int64 // calls of next
@@ -227,7 +227,7 @@ func TestEngine(t *testing.T) {
 	for name, c := range engineCases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := &engine{rig: w.rig(t), proxy: redistest.NewProxy(t, w.Addr())}
+			e := &engine{rig: w.rig(t), proxy: proxytest.New(t, w.Addr())}
 			to := pgtest.URL(e.proxy.Addr(), url.User("app"), "postgres")
 			if c.bouncer {
 				to = bouncer + "&default_query_exec_mode=exec"

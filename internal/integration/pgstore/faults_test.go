@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/proxytest"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/internal/store/postgres"
 	"github.com/quorate/quorate/internal/store/postgres/pgtest"
@@ -22,7 +22,7 @@ import (
 // Then the store says what became of it.
 func cutOff(t *testing.T, w *world) {
 	schema := w.migrated(t)
-	proxy := redistest.NewProxy(t, w.Addr())
+	proxy := proxytest.New(t, w.Addr())
 	s := w.openIn(t, schema, pgtest.URL(proxy.Addr(), url.UserPassword("replica", "hush"), "postgres"))
 	first := write(t, s, `1`)
 	next := store.Txn{

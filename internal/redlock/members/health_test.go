@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/proxytest"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/internal/redlock/wire"
@@ -130,17 +131,17 @@ func TestFrozenNodeCostsOneTimeout(t *testing.T) {
 // error that says nothing was heard, at the latest at the timeout.
 func TestSpoiledConnectionsAreErrors(t *testing.T) {
 	t.Parallel()
-	for name, spoil := range map[string]func(*redistest.Proxy){
-		"black hole": (*redistest.Proxy).BlackHole,
-		"drop":       func(p *redistest.Proxy) { p.DropReplies("evalsha") },
-		"cut":        func(p *redistest.Proxy) { p.CutReplies("evalsha") },
-		"chop":       func(p *redistest.Proxy) { p.ChopReplies("evalsha") },
-		"late":       func(p *redistest.Proxy) { p.Delay(time.Hour) },
+	for name, spoil := range map[string]func(*proxytest.Proxy){
+		"black hole": (*proxytest.Proxy).BlackHole,
+		"drop":       func(p *proxytest.Proxy) { p.DropReplies("evalsha") },
+		"cut":        func(p *proxytest.Proxy) { p.CutReplies("evalsha") },
+		"chop":       func(p *proxytest.Proxy) { p.ChopReplies("evalsha") },
+		"late":       func(p *proxytest.Proxy) { p.Delay(time.Hour) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t)
-			proxy := redistest.NewProxy(t, server.Addr())
+			proxy := proxytest.New(t, server.Addr())
 			s := open(t, config([]string{server.URLVia(proxy.Addr())}))
 			if err := s.Init(t.Context(), false); err != nil {
 				t.Fatal(err)
@@ -299,7 +300,7 @@ func TestManyCallersAtOnce(t *testing.T) {
 func TestCallersDeadlineIsKept(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	proxy := redistest.NewProxy(t, server.Addr())
+	proxy := proxytest.New(t, server.Addr())
 	s := open(t, config([]string{server.URLVia(proxy.Addr())}))
 	if err := s.Init(t.Context(), false); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quorate/quorate/internal/proxytest"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
 )
@@ -175,7 +176,7 @@ func TestRunAsksNodesThatNobodyCalls(t *testing.T) {
 func TestRunRefusesWhatCameBackAsSomethingElse(t *testing.T) {
 	t.Parallel()
 	a, b := redistest.Start(t), redistest.Start(t)
-	replaced := redistest.NewProxy(t, b.Addr())
+	replaced := proxytest.New(t, b.Addr())
 	c := config([]string{a.URL(), "redis://" + replaced.Addr(), redistest.Start(t).URL()})
 	e := watch(&c)
 	s := open(t, c)

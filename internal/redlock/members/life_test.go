@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/quorate/quorate/internal/proxytest"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/internal/redlock/wire"
@@ -41,7 +42,7 @@ func TestPromotedServerAbstains(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			a, b := redistest.Start(t), redistest.Start(t)
-			p := redistest.NewProxy(t, a.Addr()) // the name behind which a server takes the place of another
+			p := proxytest.New(t, a.Addr()) // the name behind which a server takes the place of another
 			s := open(t, config([]string{"redis://" + p.Addr()}, func(cfg *members.Config) { cfg.Durable = c.durable }))
 			if err := s.Init(t.Context(), false); err != nil {
 				t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/quorate/quorate/internal/proxytest"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/redlock/members"
 )
@@ -16,7 +17,7 @@ import (
 // answers whom it is asked by, so it must not be taken for down.
 func TestQueueingIsNotTheNodesFault(t *testing.T) {
 	t.Parallel()
-	proxy := redistest.NewProxy(t, redistest.Start(t).Addr())
+	proxy := proxytest.New(t, redistest.Start(t).Addr())
 	c := config([]string{"redis://" + proxy.Addr()})
 	var told atomic.Int64
 	c.Observer = members.Observer{

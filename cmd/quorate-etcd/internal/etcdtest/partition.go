@@ -8,20 +8,20 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/proxytest"
 )
 
 // A partition is what stands before a member, to cut it off.
 type partition struct {
 	cluster        *Cluster
-	clients, peers *redistest.Proxy
+	clients, peers *proxytest.Proxy
 	sign           string // that requests of this member have
 	cut            bool
 }
 
 func newPartition(tb testing.TB, c *Cluster, client, peer string) partition {
 	tb.Helper()
-	return partition{cluster: c, clients: redistest.NewProxy(tb, client), peers: redistest.NewProxy(tb, peer)}
+	return partition{cluster: c, clients: proxytest.New(tb, client), peers: proxytest.New(tb, peer)}
 }
 
 // StartDivisible starts an empty cluster whose members can be cut off.

@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/proxytest"
 )
 
 // A partition is what stands before a member, to cut it off.
 type partition struct {
-	clients *redistest.Proxy
+	clients *proxytest.Proxy
 	links   []link // to and from other members
 }
 
@@ -18,18 +18,18 @@ type partition struct {
 // written passes links only.
 type link struct {
 	from, to         *Member
-	quorum, election *redistest.Proxy
+	quorum, election *proxytest.Proxy
 }
 
 // divisible puts proxies between all members, and before them.
 func (e *Ensemble) divisible(tb testing.TB) {
 	tb.Helper()
 	for _, from := range e.Members {
-		from.clients = redistest.NewProxy(tb, from.SideAddr)
+		from.clients = proxytest.New(tb, from.SideAddr)
 		from.Addr = from.clients.Addr()
 		for _, to := range e.Members {
 			if from != to {
-				l := link{from, to, redistest.NewProxy(tb, to.quorum), redistest.NewProxy(tb, to.election)}
+				l := link{from, to, proxytest.New(tb, to.quorum), proxytest.New(tb, to.election)}
 				from.links, to.links = append(from.links, l), append(to.links, l)
 			}
 		}

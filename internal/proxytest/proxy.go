@@ -1,4 +1,5 @@
-package redistest
+// Package proxytest gives tests a TCP proxy that spoils connections. Only tests import it.
+package proxytest
 
 import (
 	"bytes"
@@ -52,8 +53,8 @@ const (
 	answer        // the proxy answers by itself
 )
 
-// NewProxy starts a proxy before the server at target, as long as the test.
-func NewProxy(t testing.TB, target string) *Proxy {
+// New starts a proxy before the server at target, as long as the test.
+func New(t testing.TB, target string) *Proxy {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
