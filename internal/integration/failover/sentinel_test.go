@@ -158,9 +158,10 @@ func (c *sentinels) failover(kind int) {
 		c.servers[old].Kill()
 		c.Facts.Lost = append(c.Facts.Lost, truth.Span{From: ahead, To: time.Now()})
 		c.awaitMaster(old)
-		c.side.Target(c.doors[c.master].Addr()) // the old one begins as another master, until Sentinels see it
+		c.side.Target(c.doors[c.master].Addr())
 		c.servers[old].Restart(false)
 		c.announce(old)
+		c.follow(old, c.master) // Sentinels would leave it a master for ten seconds
 		c.doors[old].Target(c.servers[old].Addr())
 	}
 	// The name of the master leads to the new one, and the old one follows it. On a busy
