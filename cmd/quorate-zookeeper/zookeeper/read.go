@@ -1,11 +1,11 @@
 package zookeeper
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"path"
 	"slices"
@@ -159,11 +159,11 @@ func (c *cut) dated(zxid int64) {
 
 // list reads the records in a range.
 func (c *cut) list(r store.Range) ([]store.Record, error) {
-	names, err := c.names(r)
+	children, err := c.namesIn(r)
 	if err != nil {
 		return nil, err
 	}
-	found, err := each(c.ctx, slices.Collect(maps.Keys(names)), func(name string) ([]store.Key, error) { return c.keys(r, name, names[name]) })
+	found, err := each(c.ctx, children, func(child string) ([]store.Key, error) { return c.keys(r, child) })
 	if err != nil {
 		return nil, err
 	}
@@ -171,50 +171,31 @@ func (c *cut) list(r store.Range) ([]store.Record, error) {
 	slices.SortFunc(keys, func(a, b store.Key) int {
 		return store.Point{Name: a.Name, Sub: a.Sub}.Compare(store.Point{Name: b.Name, Sub: b.Sub})
 	})
-	if r.Limit > 0 {
-		keys = keys[:min(len(keys), r.Limit+1)] // the first may turn out not to exist
-	}
-	list, err := each(c.ctx, keys, c.get)
+	limit := cmp.Or(r.Limit, len(keys))
+	list, err := each(c.ctx, keys[:min(len(keys), limit+1)], c.get) // the first may not exist
 	list = slices.DeleteFunc(list, func(r store.Record) bool { return r.Version == 0 })
-	if r.Limit > 0 {
-		list = list[:min(len(list), r.Limit)]
-	}
-	return list, err
+	return list[:min(len(list), limit)], err
 }
 
-// What a name has.
-const (
-	hasRecord    = 1 << iota // one without a Sub, perhaps
-	hasDirectory             // of others, perhaps
-)
-
-// names returns those in a range. A range of one name needs no look at all of them.
-func (c *cut) names(r store.Range) (map[string]int, error) {
-	if to := r.To; to.Name == r.From.Name && to.Name != "" || to == (store.Point{Name: r.From.Name + "\x01"}) {
-		return map[string]int{r.From.Name: hasRecord | hasDirectory}, nil
+// namesIn returns the nodes that have the records in a range, and others. For a range of one name
+// it need not look.
+func (c *cut) namesIn(r store.Range) ([]string, error) {
+	name := r.From.Name
+	if r.To.Name == name && name != "" || r.To == (store.Point{Name: name + "\x01"}) {
+		return []string{escape(name) + "=", escape(name)}, nil
 	}
-	list, err := c.children(c.dir(r.Kind))
-	names := map[string]int{}
-	for _, child := range list {
-		what := hasDirectory
-		child, record := strings.CutSuffix(child, "=")
-		if record {
-			what = hasRecord
-		}
-		if name, ours := unescape(child); ours && name >= r.From.Name && (r.To == (store.Point{}) || name <= r.To.Name) {
-			names[name] |= what
-		}
-	}
-	return names, err
+	return c.children(c.dir(r.Kind))
 }
 
-// keys returns those of a name, and perhaps some beyond the range.
-func (c *cut) keys(r store.Range, name string, what int) (keys []store.Key, err error) {
-	if what&hasRecord != 0 {
-		keys = append(keys, store.Key{Kind: r.Kind, Name: name})
-	}
-	if what&hasDirectory == 0 {
-		return keys, nil
+// keys returns those of such a node, if its name is in the range.
+func (c *cut) keys(r store.Range, child string) (keys []store.Key, err error) {
+	text, single := strings.CutSuffix(child, "=")
+	name, ours := unescape(text)
+	switch {
+	case !ours || name < r.From.Name || r.To != (store.Point{}) && name > r.To.Name:
+		return nil, nil
+	case single:
+		return []store.Key{{Kind: r.Kind, Name: name}}, nil
 	}
 	list, err := c.children(c.dirOf(r.Kind, name))
 	for _, child := range list {
