@@ -12,7 +12,7 @@ var etcd = promise{
 		{"etcd: versions are not compared", in(onEtcd, "TestKits").with("-short"), []edit{
 			{etcdCalls, "for _, c := range t.If {", "for _, c := range t.If[:0] {"},
 		}},
-		{"etcd: versions are not compared, while members are cut off", in(onEtcd, "TestCampaign").saying("ran twice"), []edit{
+		{"etcd: versions are not compared, in a campaign", in(onEtcd, "TestCampaign").saying("ran twice"), []edit{
 			{etcdCalls, "for _, c := range t.If {", "for _, c := range t.If[:0] {"},
 		}},
 		{"etcd: the life is not compared", in(onEtcd, "TestRestore").with("-short"), []edit{
