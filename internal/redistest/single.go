@@ -41,13 +41,14 @@ func AwaitReplicas(t testing.TB, master *Server, n int) {
 }
 
 // StartSentinels starts Sentinels that watch the master under MasterName, and returns once
-// they know its replicas and each other. They find a silent master within a second.
+// they know its replicas and each other. A master counts as silent after longer than a busy one
+// takes to answer.
 func StartSentinels(t testing.TB, addr string, replicas int) []*Server {
 	t.Helper()
 	host, port, _ := strings.Cut(addr, ":")
 	list := StartN(t, 3, Sentinel(), Conf(
 		"sentinel monitor "+MasterName+" "+host+" "+port+" 2",
-		"sentinel down-after-milliseconds "+MasterName+" 500",
+		"sentinel down-after-milliseconds "+MasterName+" 1500",
 		"sentinel failover-timeout "+MasterName+" 2000",
 	))
 	for _, s := range list {
