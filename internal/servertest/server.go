@@ -140,6 +140,25 @@ func (p *Process) Signal(t testing.TB, s syscall.Signal) {
 	}
 }
 
+// Kill ends the process with kill -9.
+func (p *Process) Kill(t testing.TB) {
+	t.Helper()
+	p.Signal(t, syscall.SIGKILL)
+	p.Wait()
+}
+
+// Freeze stops the process until Thaw.
+func (p *Process) Freeze(t testing.TB) {
+	t.Helper()
+	p.Signal(t, syscall.SIGSTOP)
+}
+
+// Thaw lets a frozen process continue.
+func (p *Process) Thaw(t testing.TB) {
+	t.Helper()
+	p.Signal(t, syscall.SIGCONT)
+}
+
 // Wait waits until the process has ended.
 func (p *Process) Wait() { <-p.done }
 

@@ -29,15 +29,16 @@ type Cluster struct {
 
 // A Member is one server.
 type Member struct {
+	*servertest.Process
+
 	// URL is where clients reach it, Peer where members do.
 	URL, Peer string
 	// SideURL is where clients reach it that are never cut off.
 	SideURL string
 
 	partition
-	home    servertest.Home
-	args    []string
-	process *servertest.Process
+	home servertest.Home
+	args []string
 }
 
 // Start starts an empty cluster, which ends with the test.
@@ -93,31 +94,9 @@ func (m *Member) data() string { return filepath.Join(m.home.Dir, "data") }
 // Start starts the member again after Kill.
 func (m *Member) Start(tb testing.TB) {
 	tb.Helper()
-	m.process = m.home.Serve(tb, servertest.Server{
+	m.Process = m.home.Serve(tb, servertest.Server{
 		Bin: servertest.Program(tb, "etcd", "etcd-server"), Args: m.args, Ready: "serving peer traffic", Stop: syscall.SIGKILL,
 	})
-}
-
-// PID is the identifier of its process.
-func (m *Member) PID() int { return m.process.PID() }
-
-// Kill ends the member with kill -9.
-func (m *Member) Kill(tb testing.TB) {
-	tb.Helper()
-	m.process.Signal(tb, syscall.SIGKILL)
-	m.process.Wait()
-}
-
-// Freeze stops the member until Thaw.
-func (m *Member) Freeze(tb testing.TB) {
-	tb.Helper()
-	m.process.Signal(tb, syscall.SIGSTOP)
-}
-
-// Thaw lets a frozen member continue.
-func (m *Member) Thaw(tb testing.TB) {
-	tb.Helper()
-	m.process.Signal(tb, syscall.SIGCONT)
 }
 
 // URLs are those of all members.

@@ -32,15 +32,16 @@ type Ensemble struct {
 
 // A Member is one server.
 type Member struct {
+	*servertest.Process
+
 	// Addr is where clients reach it, SideAddr where those do that are never cut off.
 	Addr, SideAddr string
 
 	quorum, election string // where members reach it
 	partition
-	dial    func(ctx context.Context, network, addr string) (net.Conn, error)
-	home    servertest.Home
-	args    []string
-	process *servertest.Process
+	dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	home servertest.Home
+	args []string
 }
 
 // Options are settings of the servers.
@@ -147,31 +148,9 @@ func (m *Member) Start(tb testing.TB) {
 	if _, err := os.Stat(strings.Split(jars, ":")[0]); err != nil {
 		tb.Fatalf("this test needs ZooKeeper: apt-get install zookeeper: %v", err)
 	}
-	m.process = m.home.Serve(tb, servertest.Server{
+	m.Process = m.home.Serve(tb, servertest.Server{
 		Bin: servertest.Program(tb, "java", "zookeeper"), Args: m.args, Ready: "binding to port", Stop: syscall.SIGKILL,
 	})
-}
-
-// PID is the identifier of its process.
-func (m *Member) PID() int { return m.process.PID() }
-
-// Kill ends the member with kill -9.
-func (m *Member) Kill(tb testing.TB) {
-	tb.Helper()
-	m.process.Signal(tb, syscall.SIGKILL)
-	m.process.Wait()
-}
-
-// Freeze stops the member until Thaw.
-func (m *Member) Freeze(tb testing.TB) {
-	tb.Helper()
-	m.process.Signal(tb, syscall.SIGSTOP)
-}
-
-// Thaw lets a frozen member continue.
-func (m *Member) Thaw(tb testing.TB) {
-	tb.Helper()
-	m.process.Signal(tb, syscall.SIGCONT)
 }
 
 // Servers are the addresses of all members.
