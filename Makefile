@@ -49,14 +49,17 @@ test: ## vet and the tests of the module, the long ones shortened; needs redis-s
 .PHONY: checks
 checks: deps tidy-check lint vuln modules ## what CI runs besides: linters, vulnerabilities, promtool, databases, a browser, other clients
 
-# Examples go without the race detector: it would compile gin and all that gin needs once more.
+# Two at a time, since most of their tests wait.
 .PHONY: modules
 modules: ## the tests that need more than redis-server
 	go test -short -vet=off -count=1 -tags promtool ./scheduler/metrics
 	go test -short -vet=off -count=1 -tags systemd ./internal/release
-	@set -e; for m in $(filter-out .,$(MODULES)); do echo "== $$m"; \
-		race=-race; case $$m in ./examples/*) race=;; esac; \
-		(cd $$m && GOGC=$(GOGC) go test $(PARALLEL) $$race -short -vet=off -count=1 -timeout 20m ./...); done
+	@$(MAKE) --no-print-directory -j2 --output-sync=target $(patsubst ./%,module/%,$(filter-out .,$(MODULES)))
+
+# Examples go without the race detector: it would compile gin and all that gin needs once more.
+module/%:
+	@echo "== $*"
+	@cd $* && GOGC=$(GOGC) go test $(PARALLEL) $(if $(filter examples/%,$*),,-race) -short -vet=off -count=1 -timeout 20m ./...
 
 .PHONY: full
 full: ## test, then model, planted bugs and long campaigns; keeps the tables in docs/results
