@@ -232,6 +232,29 @@ func TestLeaseAfterAThaw(t *testing.T) {
 	}
 }
 
+// Without a clock of the store, a lease lasts for a TTL after the first replica that comes has
+// seen it.
+func TestLeaseIsSeen(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		clockless  bool
+		began      float64
+		violations int
+	}{{false, 9, 1}, {true, 9, 0}, {true, 1.5, 1}} {
+		violations := truth.Check(truth.Record{
+			Ticks: []truth.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second, Clockless: c.clockless,
+			Rows: []truth.Row{{Tick: tick(10), Outcome: ledger.Skipped, Code: "overlap", Replica: "b"}},
+			Lives: []truth.Life{
+				{Replica: "a", From: at(0), Until: at(1), Killed: true, Reports: []truth.Report{{Tick: tick(1), What: truth.Won, At: at(1), Token: 1}}},
+				{Replica: "b", From: at(c.began), Reports: []truth.Report{{Tick: tick(10), What: truth.NoRun, At: at(11), Outcome: ledger.Skipped, Code: "overlap"}}},
+			},
+		})
+		if len(violations) != c.violations {
+			t.Errorf("%+v: %v", c, violations)
+		}
+	}
+}
+
 // A lease that lacks its copies is held, and its holder does not know of it: it goes on trying,
 // or has given up.
 func TestUncountedLease(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 func (c *checker) overlapped(row Row, window Span) bool {
 	earlier := func(t Tick) bool { return t.Job == row.Job && t.At.Before(row.At) }
 	for _, l := range c.Lives {
-		if l.Killed && !l.Until.After(window.To) && !l.Until.Add(c.TTL).Before(window.From) {
+		if l.Killed && !l.Until.After(window.To) && !c.left(l).Before(window.From) {
 			return true // it may have died with a claim, before it could log that
 		}
 		if l.Foreign && !l.Until.Before(window.From) {
@@ -55,7 +55,25 @@ func (c *checker) over(l Life, won Report) time.Time {
 	if l.Until.IsZero() {
 		return time.Time{}
 	}
-	return l.Until.Add(c.TTL)
+	return c.left(l)
+}
+
+// looksEvery is how often a replica looks at the leases of a store without a clock, and about
+// how long replicas take to begin that are started together.
+const looksEvery = 5 * time.Second
+
+// left is when the lease that a process leaves behind has ended at the latest.
+func (c *checker) left(l Life) time.Time {
+	if !c.Clockless {
+		return l.Until.Add(c.TTL)
+	}
+	seen := l.Until // or when the first one begins after that: perhaps all were gone
+	for _, o := range c.Lives {
+		if o.From.After(l.Until) && (seen.Equal(l.Until) || o.From.Before(seen)) {
+			seen = o.From
+		}
+	}
+	return seen.Add(looksEvery + c.TTL)
 }
 
 // froze reports whether s gives up a tick that the replica was claiming when it froze. The

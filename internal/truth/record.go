@@ -22,6 +22,9 @@ type Record struct {
 	// that history may be lost. Lost are the spans whose commits such a standby lacked.
 	Promoted bool
 	Lost     []Span
+	// Clockless: the store has no clock. A lease whose holder is gone lasts for a TTL from when
+	// another replica has first seen it.
+	Clockless bool
 	// Uncopied: the store holds leases that do not count, since its replicas lack them, so
 	// their holders do not know of them.
 	Uncopied bool

@@ -30,6 +30,7 @@ func TestCampaign(t *testing.T) {
 	t.Parallel()
 	e := zookeepertest.Start(t, 3, zookeepertest.Options{Divisible: true})
 	c := campaigntest.New(t)
+	c.Facts.Clockless = true
 	section := func(servers []string) string {
 		return fmt.Sprintf("zookeeper: {servers: ['%s'], timeout: %s}\ndefaults: {history: {keep: 1000}}", strings.Join(servers, "', '"), campaigntest.Timeout)
 	}
