@@ -112,18 +112,19 @@ func (r Record) forgotten(c *claim) bool {
 }
 
 // orphaned reports whether every live replica that tried to claim the tick learned of
-// another's claim, and that replica gave the claim back, since it did not know that it had
-// won, and was killed before it recorded so. docs/guarantees/ledger.md does not promise an
-// entry for such a tick.
+// another's claim, and that replica gave the claim back, and was killed before it recorded so.
+// docs/guarantees/ledger.md does not promise an entry for such a tick.
 func (r Record) orphaned(job string, tick time.Time) bool {
-	heard, died := map[string]string{}, map[string]bool{}
+	heard, died, holds := map[string]string{}, map[string]bool{}, map[string]bool{}
 	for _, e := range r.Events {
 		mine := e.Job == job && e.Tick.Equal(tick)
 		switch {
 		case e.What == Died:
 			died[e.Replica] = true
 		case mine && e.What == Granted:
-			return false
+			heard[e.Replica], holds[e.Replica] = "", true
+		case mine && e.What == Voiding:
+			delete(holds, e.Replica)
 		case mine && (e.What == Refused || e.What == Looked):
 			heard[e.Replica] = e.Text
 		}
@@ -136,7 +137,7 @@ func (r Record) orphaned(job string, tick time.Time) bool {
 		}
 		given = given || !taken
 	}
-	return given
+	return given && len(holds) == 0
 }
 
 // unseen reports whether no replica served when the tick came, and nothing else

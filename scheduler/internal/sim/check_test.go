@@ -157,6 +157,8 @@ func ledgerCases() []checkCase {
 		return sim.Record{Events: history(events...), Ledgers: ledger([]time.Time{at(2)})}
 	}
 	gone := on("r-a", "", 7, sim.Died)
+	voided := then("a", 6, sim.Voiding)
+	voided[0].Tick = at(2)
 	second := rerun(won("b", 1, 0, 1500, 1505))[:1] // it dies before it knows
 	struck := func(at int, memory sim.Memory) []sim.Event {
 		trouble := sim.Trouble{Fault: sim.NodeCrash, Memory: memory}
@@ -174,6 +176,7 @@ func ledgerCases() []checkCase {
 		{"a claim was given back by who died", orphan(refused("a", locking.ErrNoQuorum), refused("b", locking.ErrClaimed), gone), ""},
 		{"it lives", orphan(refused("a", locking.ErrNoQuorum), refused("b", locking.ErrClaimed)), sim.Known},
 		{"it was granted", orphan(won("a", 2, 1, 0, 5), refused("a", locking.ErrNoQuorum), refused("b", locking.ErrClaimed), gone), sim.Known},
+		{"it was granted, and given back", orphan(won("a", 2, 1, 0, 5), voided, refused("b", locking.ErrClaimed), gone), ""},
 		{"another had no answer and lives", orphan(refused("a", locking.ErrNoQuorum), refused("b", locking.ErrNoQuorum), gone), sim.Known},
 		{"all were told of another", orphan(refused("a", locking.ErrClaimed), refused("b", locking.ErrClaimed), gone), sim.Known},
 		{"a tick is known twice", sim.Record{Ledgers: ledger([]time.Time{at(2)}, missed, missed)}, sim.Known},
