@@ -49,17 +49,14 @@ test: ## vet and the tests of the module, the long ones shortened; needs redis-s
 .PHONY: checks
 checks: deps tidy-check lint vuln modules ## what CI runs besides: linters, vulnerabilities, promtool, databases, a browser, other clients
 
-# Two at a time, since most of their tests wait.
+# Examples go without the race detector: it would compile gin and all that gin needs once more.
 .PHONY: modules
 modules: ## the tests that need more than redis-server
 	go test -short -vet=off -count=1 -tags promtool ./scheduler/metrics
 	go test -short -vet=off -count=1 -tags systemd ./internal/release
-	@$(MAKE) --no-print-directory -j2 --output-sync=target $(patsubst ./%,module/%,$(filter-out .,$(MODULES)))
-
-# Examples go without the race detector: it would compile gin and all that gin needs once more.
-module/%:
-	@echo "== $*"
-	@cd $* && GOGC=$(GOGC) go test $(PARALLEL) $(if $(filter examples/%,$*),,-race) -short -vet=off -count=1 -timeout 20m ./...
+	@set -e; for m in $(filter-out .,$(MODULES)); do echo "== $$m"; \
+		race=-race; case $$m in ./examples/*) race=;; esac; \
+		(cd $$m && GOGC=$(GOGC) go test $(PARALLEL) $$race -short -vet=off -count=1 -timeout 20m ./...); done
 
 .PHONY: full
 full: ## test, then model, planted bugs and long campaigns; keeps the tables in docs/results
