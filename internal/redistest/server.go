@@ -2,7 +2,6 @@ package redistest
 
 import (
 	"context"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/quorate/quorate/internal/servertest"
 )
 
 // A Server is a redis-server process. Its methods fail the test when they
@@ -37,7 +38,7 @@ func Start(t testing.TB, opts ...Option) *Server {
 	// Another process may take the port between the choice and the start.
 	var err error
 	for range 5 {
-		s.port = freePort(t)
+		s.port = servertest.FreePort(t)
 		if err = s.start(); err == nil || !strings.Contains(err.Error(), "in use") {
 			break
 		}
@@ -169,18 +170,4 @@ func (s *Server) conf() string {
 		lines = append(lines, "port "+s.port)
 	}
 	return strings.Join(append(lines, s.opts.conf...), "\n") + "\n"
-}
-
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }
