@@ -82,6 +82,35 @@ func (h Home) Own(t testing.TB, dir string) {
 	}
 }
 
+// Backup copies a directory of stopped servers. The function that it returns puts the copies
+// back while they are stopped again.
+func Backup(t testing.TB, homes []Home, name string, whileStopped func(do func())) (restore func()) {
+	t.Helper()
+	copies := t.TempDir()
+	try := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	whileStopped(func() {
+		for n, h := range homes {
+			try(os.CopyFS(filepath.Join(copies, strconv.Itoa(n)), os.DirFS(filepath.Join(h.Dir, name))))
+		}
+	})
+	return func() {
+		t.Helper()
+		whileStopped(func() {
+			for n, h := range homes {
+				dir := filepath.Join(h.Dir, name)
+				try(os.RemoveAll(dir))
+				try(os.CopyFS(dir, os.DirFS(filepath.Join(copies, strconv.Itoa(n)))))
+				h.Own(t, dir)
+			}
+		})
+	}
+}
+
 // Run runs a program to its end.
 func (h Home) Run(t testing.TB, bin string, args ...string) {
 	t.Helper()

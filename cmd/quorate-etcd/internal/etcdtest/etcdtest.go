@@ -89,7 +89,10 @@ func start(tb testing.TB, members int, scheme string, c *Cluster, files map[stri
 	return c
 }
 
-func (m *Member) data() string { return filepath.Join(m.home.Dir, "data") }
+// data is the directory of a member that holds what it has stored.
+const data = "data"
+
+func (m *Member) data() string { return filepath.Join(m.home.Dir, data) }
 
 // Start starts the member again after Kill.
 func (m *Member) Start(tb testing.TB) {
@@ -138,34 +141,20 @@ func (c *Cluster) Await(tb testing.TB) {
 // that it returns stops it and puts the copy back: the cluster has the same identity then.
 func (c *Cluster) Backup(tb testing.TB) (restore func()) {
 	tb.Helper()
-	copies := tb.TempDir()
-	c.whileStopped(tb, func(n int, m *Member) error {
-		return os.CopyFS(filepath.Join(copies, fmt.Sprint(n)), os.DirFS(m.data()))
-	})
-	return func() {
-		tb.Helper()
-		c.whileStopped(tb, func(n int, m *Member) error {
-			if err := os.RemoveAll(m.data()); err != nil {
-				return err
-			}
-			if err := os.CopyFS(m.data(), os.DirFS(filepath.Join(copies, fmt.Sprint(n)))); err != nil {
-				return err
-			}
-			m.home.Own(tb, m.data())
-			return nil
-		})
+	var homes []servertest.Home
+	for _, m := range c.Members {
+		homes = append(homes, m.home)
 	}
+	return servertest.Backup(tb, homes, data, func(do func()) { c.whileStopped(tb, do) })
 }
 
-func (c *Cluster) whileStopped(tb testing.TB, do func(n int, m *Member) error) {
+func (c *Cluster) whileStopped(tb testing.TB, do func()) {
 	tb.Helper()
 	for _, m := range c.Members {
 		m.Kill(tb)
 	}
-	for n, m := range c.Members {
-		if err := do(n, m); err != nil {
-			tb.Fatal(err)
-		}
+	do()
+	for _, m := range c.Members {
 		m.Start(tb)
 	}
 	c.Await(tb)

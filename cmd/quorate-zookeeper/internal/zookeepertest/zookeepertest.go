@@ -131,7 +131,10 @@ func pkcs8(tb testing.TB, key []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 }
 
-func (m *Member) data() string { return filepath.Join(m.home.Dir, "data") }
+// data is the directory of a member that holds what it has stored.
+const data = "data"
+
+func (m *Member) data() string { return filepath.Join(m.home.Dir, data) }
 
 func (m *Member) write(tb testing.TB, name, content string) (path string) {
 	tb.Helper()
@@ -212,32 +215,20 @@ func (m *Member) Mode(tb testing.TB) string {
 // it returns stops it and puts the copy back.
 func (e *Ensemble) Backup(tb testing.TB) (restore func()) {
 	tb.Helper()
-	copies := tb.TempDir()
-	e.whileStopped(tb, func(n int, m *Member) error {
-		return os.CopyFS(filepath.Join(copies, fmt.Sprint(n)), os.DirFS(m.data()))
-	})
-	return func() {
-		tb.Helper()
-		e.whileStopped(tb, func(n int, m *Member) error {
-			if err := os.RemoveAll(m.data()); err != nil {
-				return err
-			}
-			err := os.CopyFS(m.data(), os.DirFS(filepath.Join(copies, fmt.Sprint(n))))
-			m.home.Own(tb, m.data())
-			return err
-		})
+	var homes []servertest.Home
+	for _, m := range e.Members {
+		homes = append(homes, m.home)
 	}
+	return servertest.Backup(tb, homes, data, func(do func()) { e.whileStopped(tb, do) })
 }
 
-func (e *Ensemble) whileStopped(tb testing.TB, do func(n int, m *Member) error) {
+func (e *Ensemble) whileStopped(tb testing.TB, do func()) {
 	tb.Helper()
 	for _, m := range e.Members {
 		m.Kill(tb)
 	}
-	for n, m := range e.Members {
-		if err := do(n, m); err != nil {
-			tb.Fatal(err)
-		}
+	do()
+	for _, m := range e.Members {
 		m.Start(tb)
 	}
 	e.Await(tb)
