@@ -2,7 +2,6 @@ package failover_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"net"
 	"slices"
@@ -53,14 +52,12 @@ func TestCampaignSentinel(t *testing.T) {
 	}
 }
 
-var behind = flag.Int("behind", 0, "how many masters TestCampaignBehind kills at least")
-
 // TestCampaignBehind kills masters that are ahead of their replicas, with no copies: the new
 // master lacks what was granted last. No tick runs twice, since the old one is silent.
 func TestCampaignBehind(t *testing.T) {
 	t.Parallel()
 	c := newSentinels(t, 0)
-	for range max(*behind, campaigntest.Lasting(1, 30)) {
+	for range campaigntest.Lasting(1, 30) {
 		c.failover(kindsOfFailover)
 	}
 	c.Finish()
