@@ -16,9 +16,9 @@ var (
 	errClosed = errors.New("the server has closed the connection: it may have no quorum")
 )
 
-// A link is one session over one network connection. The client would connect again by itself;
-// a new link is better: what was asked over the old one is then known to have been sent there or
-// not at all, and a server that was restored is not refused for what the session has seen.
+// A link is one session over one network connection. The client would connect again by itself,
+// and nobody would know over which connection a call was sent. A restored server would also refuse
+// a session that has seen more than it knows.
 type link struct {
 	*zk.Conn
 	server string
