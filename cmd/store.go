@@ -139,6 +139,8 @@ formatted. It formats the blank nodes if a quorum answers. They abstain for one 
 	return c
 }
 
+const storeIsNew = "the store is declared new"
+
 func declareNodes(c *cobra.Command, a *cli, s *cluster.Store, restored, recovery bool) error {
 	if restored {
 		return failure.Usagef("--restored is for one store: a restarted Redis node abstains by itself")
@@ -152,6 +154,8 @@ func declareNodes(c *cobra.Command, a *cli, s *cluster.Store, restored, recovery
 		return err
 	case recovery:
 		fmt.Fprintf(a.Out, "the blank nodes of namespace %s are formatted, and abstain for %v\n", nodes.Namespace(), nodes.Grace())
+	case nodes.OneStore():
+		fmt.Fprintln(a.Out, storeIsNew)
 	default:
 		fmt.Fprintf(a.Out, "all %d nodes of namespace %s are declared new\n", nodes.Len(), nodes.Namespace())
 	}
@@ -176,7 +180,7 @@ func declareStore(c *cobra.Command, a *cli, s *cluster.Store, restored, recovery
 	if err := one.DeclareNew(c.Context()); err != nil {
 		return err
 	}
-	fmt.Fprintln(a.Out, "the store is declared new")
+	fmt.Fprintln(a.Out, storeIsNew)
 	return nil
 }
 
