@@ -17,7 +17,6 @@ MODULES := $(shell find . -name go.mod -not -path './.tools/*' -not -path '*/nod
 # What npm installs, by their files of its own.
 CLIENT := internal/interop/client/node_modules/.package-lock.json
 SITE := docs/.vitepress/node_modules/.package-lock.json
-PKG ?= ./...
 # Most tests wait: for leases, servers, processes.
 PARALLEL := -parallel 4
 # The race detector makes garbage dear; there is memory to leave some.
@@ -31,8 +30,9 @@ help: ## list these commands
 build: ## build bin/quorate
 	go build -o bin/quorate ./cmd/quorate
 
-# Packages whose tests run with the race detector: it costs several times the processor
-# time, so the others, which start many processes or are simulated, have it in `make race`.
+# Packages whose tests run with the race detector: it compiles everything once more and costs
+# several times the processor time, so the others, which start many processes or are simulated,
+# and the other modules have it in `make race`.
 RACED := ./locking/... ./jobs/... ./internal/webhook ./internal/redlock/wire ./internal/config ./internal/web/... ./scheduler/schedtest
 
 # Packages whose tests run replicas on stores in memory. They run again on one consistent store.
@@ -49,14 +49,12 @@ test: ## vet and the tests of the module, the long ones shortened; needs redis-s
 .PHONY: checks
 checks: deps tidy-check lint vuln modules ## what CI runs besides: linters, vulnerabilities, promtool, databases, a browser, other clients
 
-# Examples go without the race detector: it would compile gin and all that gin needs once more.
 .PHONY: modules
 modules: ## the tests that need more than redis-server
 	go test -short -vet=off -count=1 -tags promtool ./scheduler/metrics
 	go test -short -vet=off -count=1 -tags systemd ./internal/release
 	@set -e; for m in $(filter-out .,$(MODULES)); do echo "== $$m"; \
-		race=-race; case $$m in ./examples/*) race=;; esac; \
-		(cd $$m && GOGC=$(GOGC) go test $(PARALLEL) $$race -short -vet=off -count=1 -timeout 20m ./...); done
+		(cd $$m && GOGC=$(GOGC) go test $(PARALLEL) $(RACE) -short -vet=off -count=1 -timeout 20m ./...); done
 
 .PHONY: full
 full: ## test, then model, planted bugs and long campaigns; keeps the tables in docs/results
@@ -86,9 +84,10 @@ gallery: ## write the pictures of docs/gallery anew
 	cd internal/browser && go test -count=1 -v -run TestGallery . -args -gallery=$(CURDIR)/docs/gallery
 
 .PHONY: race
-race: ## all tests of the module with the race detector, the long ones shortened
+race: ## all tests of all modules with the race detector, the long ones shortened
 	@.ci/deps redis-server gcc
-	GOGC=$(GOGC) go test $(PARALLEL) -race -short -vet=off -count=1 -timeout 20m $(PKG)
+	GOGC=$(GOGC) go test $(PARALLEL) -race -short -vet=off -count=1 -timeout 20m ./...
+	$(MAKE) deps modules RACE=-race
 
 .PHONY: long
 long: ## the tests that -short shortens, at full length with the race detector
