@@ -222,6 +222,23 @@ func texts(list any) (all []string) {
 	return all
 }
 
+// The first % without a backslash before it ends the command. A pair of backslashes is one
+// for the shell, and escapes no %.
+func TestEscapes(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{ // the command, and its input
+		`a\%b`:       {"a%b"},
+		`a\\%b\%c%d`: {`a\\`, "b%c\nd"},
+		`a\\\%b%c`:   {`a\\%b`, "c"},
+		`a\`:         {`a\`},
+	} {
+		cfg, _, _ := imported(t, "0 0 * * * "+text+"\n", crontab.Options{Timezone: "UTC"})
+		if got := texts(cfg.Jobs["a"].Params["command"]); !slices.Equal(got[len(got)-len(want):], want) {
+			t.Errorf("%s runs %q, want %q", text, got, want)
+		}
+	}
+}
+
 // TestInput runs a command with % as the job would.
 func TestInput(t *testing.T) {
 	t.Parallel()

@@ -108,13 +108,17 @@ func (r *reader) add(w when, user, command, input string) {
 	r.jobs = append(r.jobs, j)
 }
 
-// splitInput separates the command from its standard input, which follows the first % that
-// has no backslash. Each further one is a line break.
+// commandPart matches what comes before the first % that no backslash escapes. A backslash
+// also escapes another one.
+var commandPart = regexp.MustCompile(`^(?:[^\\%]|\\.|\\$)*`)
+
+// splitInput separates the command from its standard input, in which each further % is a
+// line break.
 func splitInput(text string) (command, input string) {
-	text = strings.ReplaceAll(text, `\%`, "\x00")
-	command, input, _ = strings.Cut(text, "%")
+	command = commandPart.FindString(text)
+	input = strings.ReplaceAll(strings.TrimPrefix(text[len(command):], "%"), `\%`, "\x00")
 	input = strings.ReplaceAll(input, "%", "\n")
-	return strings.ReplaceAll(command, "\x00", "%"), strings.ReplaceAll(input, "\x00", "%")
+	return strings.ReplaceAll(command, `\%`, "%"), strings.ReplaceAll(input, "\x00", "%")
 }
 
 // Programs in a command, the first group being their names. The first of those with a path
