@@ -227,7 +227,7 @@ func TestUsage(t *testing.T) {
 		{args: []string{"next", "--from", "tomorrow", "-c", cfg}, code: exitUsage, stderr: "--from tomorrow"},
 		{args: []string{"next", "--nosuch"}, code: exitUsage, stderr: "--nosuch"},
 		{args: []string{"validate", "-c", cfg}, stdout: "valid: 2 jobs"},
-		{args: []string{"validate", "-c", cfg, "--set", "defaults/overlap=allow"}, stdout: "valid: 2 jobs", stderr: "overlap: warning: runs go on"},
+		{args: []string{"validate", "-c", cfg, "--set", "defaults/overlap=allow"}, stdout: "valid: 2 jobs", stderr: "defaults.overlap: warning: runs may overlap"},
 		{args: []string{"validate", "-c", cfg + ".missing"}, code: exitUsage, stderr: "config.yaml.missing"},
 		{args: []string{"validate", "-c", cfg, "--set", "lock/ttl=never"}, code: exitUsage, stderr: "lock"},
 		{args: []string{"run", "-c", cfg, "--set", "nosuch=1"}, code: exitUsage, stderr: "nosuch"},

@@ -13,8 +13,11 @@ func (c *Config) Warnings() []Problem {
 	ps := &problems{origin: c.origin}
 	for _, name := range slices.Sorted(maps.Keys(c.Jobs)) {
 		p := path{"jobs", name, "overlap"}
-		if c.Jobs[name].Overlap == scheduler.OverlapAllow {
-			ps.at(p, "warning: runs go on beside one another, and where they write through a guard to one resource, it refuses the older run once the newer has written; if that is not meant, write queue or skip")
+		if c.Defaults.Overlap == scheduler.OverlapAllow {
+			p = path{"defaults", "overlap"} // one warning for all jobs
+		}
+		if c.Jobs[name].Overlap == scheduler.OverlapAllow && !ps.has(p) {
+			ps.at(p, "warning: runs may overlap, and a guard refuses an older run once a newer one has written to the same resource; to exclude that, write queue or skip")
 		}
 	}
 	c.HTTP.warn(ps)
