@@ -138,6 +138,7 @@ func TestChartRefuses(t *testing.T) {
 		`{terminationGracePeriodSeconds: 60, config: {scheduler: {drain_timeout: 1m}}}`: "needs up to 100 s to end",
 		`config: {postgres: {url: "postgres://a@b/c"}}`:                                 "set config.redis to null",
 		`config: {redis: null}`:                                                         "config has no store",
+		`config: {etcd: {endpoints: ["https://a:2379"]}}`:                               "config has redis and etcd",
 		`config: {http: {probes_listen: "127.0.0.1:8081"}}`:                             "the kubelet has to reach it",
 		`config: {http: {probes_listen: "${env:LISTEN}"}}`:                              "the kubelet has to reach it",
 		`config: {scheduler: {drain_timeout: "${env:DRAIN}"}}`:                          "write a duration such as 20s",
@@ -194,6 +195,21 @@ func TestChartOfPostgres(t *testing.T) {
 	validate(t, d.config.Data["config.yaml"])
 	if c := d.pod().InitContainers[0]; !reflect.DeepEqual(c.Args, []string{"store", "migrate"}) || !reflect.DeepEqual(c.Env, d.pod().Containers[0].Env) {
 		t.Errorf("the init container is %+v", c)
+	}
+}
+
+// The other stores need a program of their own, or no nodes.
+func TestChartOfOtherStores(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`config: {redis: null, etcd: {endpoints: ["https://a:2379"]}}`,
+		`config: {redis: null, zookeeper: {servers: ["a:2181"]}}`,
+		`config: {redis: {nodes: null, url: "redis://a:6379"}}`,
+	} {
+		values := tree(t, text)
+		if got, want := tree(t, renders(t, values).config.Data["config.yaml"]), merged(defaults(t), values)["config"]; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: the configuration is %v, want %v", text, got, want)
+		}
 	}
 }
 
