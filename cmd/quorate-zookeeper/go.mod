@@ -6,7 +6,7 @@ replace github.com/quorate/quorate => ../..
 
 require (
 	github.com/go-zookeeper/zk v1.0.4
-	github.com/quorate/quorate v0.0.0-00010101000000-000000000000
+	github.com/quorate/quorate v0.1.0
 	golang.org/x/sync v0.24.0
 )
 
