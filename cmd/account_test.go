@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/campaigntest"
 	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -22,8 +23,8 @@ func TestAccount(t *testing.T) {
 	if _, stderr, code := quorate(t, "store", "init", "-c", config); code != exitDone {
 		t.Fatal(stderr)
 	}
-	p := startReplica(t, config, "a")
-	p.waitLog("run ended")
+	p := campaigntest.Start(t, config, "a")
+	p.AwaitLog("run ended")
 
 	// Follow until three runs have ended.
 	ctx, cancel := context.WithCancel(t.Context())
@@ -54,8 +55,8 @@ func TestAccount(t *testing.T) {
 		t.Errorf("logs -o json: %+v", rows)
 	}
 
-	p.signal(syscall.SIGTERM)
-	<-p.exited
+	p.Signal(syscall.SIGTERM)
+	<-p.Exited
 	deadline := time.Now().Add(30 * time.Second)
 	for {
 		rows := list[listing.Tick](t, "ticks", "say", "-o", "json", "-c", config)

@@ -2,15 +2,15 @@ package cmd
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/campaigntest"
 	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/truth"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -19,18 +19,18 @@ import (
 func TestActs(t *testing.T) {
 	t.Parallel()
 	servers := redistest.StartN(t, 5)
-	out := filepath.Join(t.TempDir(), "out")
 	job := func(name, schedule, script, rest string) string {
 		return fmt.Sprintf("  %s:\n    func: exec\n    schedule: %q\n    params: {command: [sh, -c, %q]}\n%s", name, schedule, script, rest)
 	}
-	write := func(name string) string {
-		return `echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA" >> ` + out + "." + name
-	}
-	served := writeConfig(t, servers, "jobs:\n"+
-		job("report", "@every 1h", write("report"), "")+
+	const write = `echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA $QUORATE_JOB" >> %[1]s`
+	c := onRedis(t, servers, "jobs:\n"+
+		job("report", "@every 1h", write, "")+
 		job("slow", "@every 10000h", "sleep 60", "")+
-		job("ticker", "@every 1s", write("ticker"), "    tags: [often]\n"))
-	config := patient(t, served)
+		job("ticker", "@every 1s", write, "    tags: [often]\n"))
+	config := patient(t, c.Config)
+	ran := func(job string) []truth.Effect {
+		return slices.DeleteFunc(c.Effects(), func(e truth.Effect) bool { return e.Job != job })
+	}
 	must := func(args ...string) string {
 		t.Helper()
 		stdout, stderr, code := quorate(t, append(args, "-c", config)...)
@@ -40,22 +40,14 @@ func TestActs(t *testing.T) {
 		return stdout
 	}
 	must("store", "init")
-	start := func() (all []*process) {
-		for _, id := range []string{"a", "b", "c"} {
-			all = append(all, startReplica(t, served, id))
-		}
-		for _, p := range all {
-			p.waitLog(`"ready"`)
-		}
-		return all
-	}
-	replicas := start()
+	c.Start(campaigntest.IDs()...)
+	c.Ready()
 	eventually(t, "the jobs are published", func() bool { return len(list[listing.Job](t, "jobs", "-c", config)) == 3 })
 
 	if row := must("trigger", "report", "--wait", "--reason", "to see it"); !strings.Contains(row, "succeeded") {
 		t.Errorf("trigger --wait prints %s", row)
 	}
-	if n := len(readLines(t, out+".report")); n != 1 {
+	if n := len(ran("report")); n != 1 {
 		t.Errorf("the trigger ran %d times", n)
 	}
 	if _, stderr, code := quorate(t, "trigger", "report", "--param", "command=id", "--wait", "-c", config); code != exitUsage || !strings.Contains(stderr, "params: exec takes its params from the configuration only") {
@@ -101,24 +93,18 @@ func TestActs(t *testing.T) {
 	}
 
 	// Everybody leaves; somebody asks; everybody comes back.
-	for _, p := range replicas {
-		p.signal(syscall.SIGTERM)
-	}
-	for _, p := range replicas {
-		if code := p.exitCode(); code != exitDone {
-			t.Errorf("%s drained with exit code %d", p.id, code)
-		}
-	}
-	ran := len(readLines(t, out+".ticker"))
+	c.Drain()
+	before := len(ran("ticker"))
 	must("trigger", "report", "--reason", "while nobody is there")
-	start()
-	eventually(t, "the trigger runs", func() bool { return len(readLines(t, out+".report")) == 2 })
+	c.Start(campaigntest.IDs()...)
+	c.Ready()
+	eventually(t, "the trigger runs", func() bool { return len(ran("report")) == 2 })
 	eventually(t, "ticks are skipped again", skipped)
-	if n := len(readLines(t, out+".ticker")); n != ran {
-		t.Errorf("a paused job ran %d times after the restart", n-ran)
+	if n := len(ran("ticker")); n != before {
+		t.Errorf("a paused job ran %d times after the restart", n-before)
 	}
 	must("resume", "--tag", "often")
-	eventually(t, "the ticker goes on", func() bool { return len(readLines(t, out+".ticker")) > ran })
+	eventually(t, "the ticker goes on", func() bool { return len(ran("ticker")) > before })
 
 	end := time.Now().Truncate(time.Hour)
 	from, to := end.Add(-3*time.Hour).Format(time.RFC3339), end.Format(time.RFC3339)
@@ -130,12 +116,13 @@ func TestActs(t *testing.T) {
 		t.Errorf("the dry run with another schedule at hand prints\n%s, want three ticks", dry)
 	}
 	must("backfill", "report", "--from", from, "--to", to, "--reason", "they were lost")
-	eventually(t, "three ticks are run", func() bool { return len(readLines(t, out+".report")) == 5 })
-	lines := readLines(t, out+".report")[2:]
-	if !slices.IsSortedFunc(lines, func(x, y line) int { return strings.Compare(x.tick, y.tick) }) || lines[0].tick != *listing.Stamp(end.Add(-3 * time.Hour)) {
-		t.Errorf("the backfill ran %v, want the ticks from %s, oldest first", lines, from)
+	eventually(t, "three ticks are run", func() bool { return len(ran("report")) == 5 })
+	lines := ran("report")[2:]
+	for n, l := range lines {
+		if !l.At.Equal(end.Add(time.Duration(n-3)*time.Hour)) || n > 0 && l.Token <= lines[n-1].Token {
+			t.Errorf("the backfill ran %v, want the ticks from %s, oldest first, with tokens that grow", lines, from)
+		}
 	}
-	checkOnce(t, lines)
 
 	must("trigger", "slow")
 	running := func(outcome ledger.Outcome) func() bool {
@@ -184,7 +171,7 @@ func TestActsOnARenamedJob(t *testing.T) {
 `)
 	config := patient(t, served)
 	initNew(t, config)
-	startReplica(t, served, "a").waitLog(`"ready"`)
+	campaigntest.Start(t, served, "a").AwaitLog(`"ready"`)
 	eventually(t, "the job is published", func() bool { return len(list[listing.Job](t, "jobs", "-c", config)) == 1 })
 	asked, stderr, code := quorate(t, "trigger", "is", "-c", config)
 	if code != exitDone {

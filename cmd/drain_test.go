@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/cmd/internal/output"
+	"github.com/quorate/quorate/internal/campaigntest"
 	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -21,42 +21,43 @@ func TestCampaignDrain(t *testing.T) {
 	t.Parallel()
 	t.Run("finish", func(t *testing.T) {
 		t.Parallel()
-		drainAlone(t, "4.5", ledger.Succeeded, func(*process) {}) // longer than the lease
+		drainAlone(t, "4.5", ledger.Succeeded, func(*campaigntest.Replica) {}) // longer than the lease
 	})
 	t.Run("second signal", func(t *testing.T) {
 		t.Parallel()
-		drainAlone(t, "1000", ledger.Cancelled, func(r *process) { r.signal(syscall.SIGTERM) })
+		drainAlone(t, "1000", ledger.Cancelled, func(r *campaigntest.Replica) { r.Signal(syscall.SIGTERM) })
 	})
 	t.Run("hand over", handOver)
 }
 
 // drainAlone drains the only replica while its job sleeps, and wants the run to end so.
-func drainAlone(t *testing.T, sleep string, want ledger.Outcome, then func(*process)) {
+func drainAlone(t *testing.T, sleep string, want ledger.Outcome, then func(*campaigntest.Replica)) {
 	t.Helper()
-	job, out := "drain-"+strings.ReplaceAll(sleep, ".", "-"), filepath.Join(t.TempDir(), "lines")
-	config := writeConfig(t, redistest.StartN(t, 3), fmt.Sprintf(`
+	job := "drain-" + strings.ReplaceAll(sleep, ".", "-")
+	c := onRedis(t, redistest.StartN(t, 3), `
 jobs:
-  %s:
+  `+job+`:
     func: exec
     schedule: "@every 1s"
-    params: {command: [sh, -c, 'sleep %s; echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA" >> %s'], kill_grace: 100ms}
-`, job, sleep, out))
-	initNew(t, config)
-	r := startReplica(t, config, "drain-"+sleep)
-	r.waitLog(`"tick won"`)
-	r.signal(syscall.SIGTERM)
-	r.waitLog(`"draining`)
+    params: {command: [sh, -c, 'sleep `+sleep+`; echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA $QUORATE_JOB" >> %[1]s'], kill_grace: 100ms}
+`)
+	initNew(t, c.Config)
+	c.Start("a")
+	r := c.Replicas["a"]
+	r.AwaitLog(`"tick won"`)
+	r.Signal(syscall.SIGTERM)
+	r.AwaitLog(`"draining`)
 	then(r)
-	if code := r.exitCode(); code != exitDone {
+	if code := r.ExitCode(); code != exitDone {
 		t.Errorf("exit code %d", code)
 	}
 	to := time.Now()
-	rows := list[listing.Run](t, "runs", job, "-c", config)
+	rows := list[listing.Run](t, "runs", job, "-c", c.Config)
 	if len(rows) != 1 || rows[0].Outcome != want {
 		t.Fatalf("the run that was draining: %+v", rows)
 	}
-	from := moment(t, rows[0].Tick).Add(-time.Nanosecond)
-	checkTruth(t, config, map[string][]string{job: ticksBetween(from, to, time.Second)}, out, r)
+	c.Due(job, time.Second, listing.Time(&rows[0].Tick).Add(-time.Nanosecond), to)
+	c.CheckTruth()
 }
 
 // handOver drains replicas whose run may be repeated, and kills others. Another
@@ -64,43 +65,43 @@ jobs:
 // it waits for the lease.
 func handOver(t *testing.T) {
 	t.Parallel()
-	out := filepath.Join(t.TempDir(), "lines")
-	config := writeConfig(t, redistest.StartN(t, 5), fmt.Sprintf(`
+	c := onRedis(t, redistest.StartN(t, 5), `
 scheduler: {drain_timeout: 100ms}
 jobs:
   long:
     func: exec
     schedule: "@every 2s"
     on_crash: rerun
-    params: {command: [sh, -c, 'sleep 1; echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA" >> %s'], kill_grace: 100ms}
-`, out))
-	initNew(t, config)
+    params: {command: [sh, -c, 'sleep 1; echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA $QUORATE_JOB" >> %[1]s'], kill_grace: 100ms}
+`)
+	initNew(t, c.Config)
 	// Each process has a name of its own, so that a run names the process.
-	live, all, lives := map[string]*process{}, map[string]*process{}, []*process{}
+	all := map[string]*campaigntest.Replica{}
 	start := func() {
-		p := startReplica(t, config, fmt.Sprintf("r-%d", len(all)))
-		p.waitLog(`"ready"`)
-		live[p.id], all[p.id], lives = p, p, append(lives, p)
+		id := fmt.Sprintf("r-%d", len(all))
+		c.Start(id)
+		c.Ready()
+		all[id] = c.Replicas[id]
 	}
 	for range 3 {
 		start()
 	}
 	from := time.Now()
-	for n := 0; n < 6 || time.Since(from) < lasting(0, time.Minute); n++ {
-		winner := nextWinner(t, live)
-		if delete(live, winner.id); n%2 == 0 {
-			stop(t, winner)
+	for n := 0; n < 6 || time.Since(from) < campaigntest.Lasting(0, time.Minute); n++ {
+		winner := c.NextWinner()
+		if delete(c.Replicas, winner.ID); n%2 == 0 {
+			winner.Drain()
 		} else {
-			winner.kill()
+			winner.Kill()
 		}
 		start()
 	}
-	done := len(readLines(t, out))
-	eventually(t, "what was interrupted to be repeated", func() bool { return len(readLines(t, out)) > done+1 })
-	to := time.Now()
-	checkTruth(t, config, map[string][]string{"long": ticksBetween(from, to, 2*time.Second)}, out, lives...)
+	done := len(c.Effects())
+	c.Eventually("what was interrupted is repeated", func() bool { return len(c.Effects()) > done+1 })
+	c.Due("long", 2*time.Second, from, time.Now())
+	c.CheckTruth()
 
-	drained, killed := repeated(t, list[listing.Run](t, "runs", "long", "-c", config, "--limit", "1000"), all)
+	drained, killed := repeated(t, list[listing.Run](t, "runs", "long", "-c", c.Config, "--limit", "1000"), all)
 	if len(drained) == 0 || len(killed) == 0 {
 		t.Fatalf("%d runs were repeated after a drain and %d after a kill; want some of both", len(drained), len(killed))
 	}
@@ -112,7 +113,7 @@ jobs:
 
 // repeated returns how long after the end of each run that did not finish the next
 // attempt began, after a drain and after a kill, the shortest first.
-func repeated(t *testing.T, runs []listing.Run, all map[string]*process) (drained, killed []time.Duration) {
+func repeated(t *testing.T, runs []listing.Run, all map[string]*campaigntest.Replica) (drained, killed []time.Duration) {
 	t.Helper()
 	next := func(r listing.Run) *listing.Run {
 		i := slices.IndexFunc(runs, func(o listing.Run) bool { return o.Tick == r.Tick && *o.Attempt == *r.Attempt+1 })
@@ -133,9 +134,9 @@ func repeated(t *testing.T, runs []listing.Run, all map[string]*process) (draine
 		if again == nil {
 			continue
 		}
-		if p := all[listing.Text(r.Replica)]; p.life().Killed {
-			killed = append(killed, listing.Time(again.Started).Sub(p.life().Until))
-		} else if valueOf(r.Code) == ledger.CodeDrained { // else no replica could take it over before the end of the lease
+		if p := all[listing.Text(r.Replica)].Life(); p.Killed {
+			killed = append(killed, listing.Time(again.Started).Sub(p.Until))
+		} else if r.Code != nil && *r.Code == ledger.CodeDrained { // else no replica could take it over before the end of the lease
 			drained = append(drained, listing.Time(again.Started).Sub(listing.Time(r.Finished)))
 		}
 	}

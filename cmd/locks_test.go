@@ -10,6 +10,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/cmdtest"
 	"github.com/quorate/quorate/cmd/internal/output"
+	"github.com/quorate/quorate/internal/campaigntest"
 	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/locking"
@@ -69,7 +70,7 @@ jobs:
 `)
 	o := operator{t, []string{"-c", config, "--set", "redis/node_timeout=700ms"}}
 	initNew(t, config)
-	r := startReplica(t, config, "a", "--set", "scheduler/drain_timeout=100ms")
+	r := campaigntest.Start(t, config, "a", "--set", "scheduler/drain_timeout=100ms")
 	var held listing.Lock
 	eventually(t, "the run holds its lock", func() bool {
 		rows := ask[listing.Lock](o, "locks")
@@ -104,8 +105,8 @@ jobs:
 		return len(rows) > 0 && *rows[0].Token > evicted
 	})
 
-	r.signal(syscall.SIGTERM)
-	if code := r.exitCode(); code != exitDone {
+	r.Signal(syscall.SIGTERM)
+	if code := r.ExitCode(); code != exitDone {
 		t.Errorf("the replica exits with %d", code)
 	}
 	var last locking.Token
@@ -127,7 +128,7 @@ jobs:
 		return forget == exitNotFound && runs == exitNotFound && release == exitNotFound && len(ask[listing.Job](o, "jobs")) == 0
 	})
 
-	startReplica(t, config, "b")
+	campaigntest.Start(t, config, "b")
 	eventually(t, "the job is back, with a larger token", func() bool {
 		rows := ask[listing.Lock](o, "locks")
 		if len(rows) == 0 || rows[0].Token == nil {

@@ -3,13 +3,16 @@ package cmd
 import (
 	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/quorate/quorate/internal/campaigntest"
 	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/truth"
 )
 
 // TestCampaignReload renames and changes a job on one of two processes, then on
@@ -17,7 +20,7 @@ import (
 // names find its ledger, and `quorate jobs` marks the drift while it lasts.
 func TestCampaignReload(t *testing.T) {
 	t.Parallel()
-	out, servers := filepath.Join(t.TempDir(), "lines"), redistest.StartN(t, 3)
+	c, servers := campaigntest.New(t), redistest.StartN(t, 3)
 	jobs := func(name, more string) string {
 		return fmt.Sprintf(`
 scheduler: {reload_every: 0s}
@@ -26,13 +29,16 @@ jobs:
     func: exec
     schedule: "@every 1s"
     params: {command: [sh, -c, 'echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA $QUORATE_JOB" >> %s']}
-%s`, name, out, more)
+%s`, name, c.Sink, more)
 	}
 	before, after := jobs("was", ""), jobs("is", "    formerly: was\n    timeout: 5m\n")
 	configs := []string{writeConfig(t, servers, before), writeConfig(t, servers, before)}
 	initNew(t, configs[0])
-	a, b := startReplica(t, configs[0], "a"), startReplica(t, configs[1], "b")
-	edit := func(p *process, config, from, to, says string) {
+	c.Config = configs[0]
+	a, b := campaigntest.Start(t, configs[0], "a"), campaigntest.Start(t, configs[1], "b")
+	c.Add(a)
+	c.Add(b)
+	edit := func(p *campaigntest.Replica, config, from, to, says string) {
 		t.Helper()
 		text, err := os.ReadFile(config)
 		if err != nil {
@@ -41,13 +47,13 @@ jobs:
 		if err := os.WriteFile(config, []byte(strings.Replace(string(text), from, to, 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		p.signal(syscall.SIGHUP)
-		p.waitLog(says)
+		p.Signal(syscall.SIGHUP)
+		p.AwaitLog(says)
 	}
 	moreLines := func() {
 		t.Helper()
-		n := len(readLines(t, out))
-		eventually(t, "more ticks to run", func() bool { return len(readLines(t, out)) >= n+2 })
+		n := len(c.Effects())
+		c.Eventually("more ticks run", func() bool { return len(c.Effects()) >= n+2 })
 	}
 	drift := func(want string) {
 		t.Helper()
@@ -59,8 +65,7 @@ jobs:
 			return strings.Join(shown, ", ") == want
 		})
 	}
-	a.waitLog(`"ready"`)
-	b.waitLog(`"ready"`)
+	c.Ready()
 	moreLines()
 	drift("was of was live true drift false")
 
@@ -74,14 +79,18 @@ jobs:
 	moreLines()
 	drift("is of was live true drift false")
 
-	lines := readLines(t, out)
-	byTick := checkOnce(t, lines)
-	for _, tick := range everySecond(t, lines[0].tick, lines[len(lines)-1].tick) {
-		if _, ran := byTick[tick]; !ran {
+	lines := c.Effects()
+	c.CheckOnce()
+	c.Due("is", time.Second, lines[0].At.Add(-time.Nanosecond), lines[len(lines)-1].At)
+	for _, tick := range c.Facts.Ticks {
+		if !slices.ContainsFunc(lines, func(e truth.Effect) bool { return e.At.Equal(tick.At) }) {
 			t.Errorf("tick %s is lost", tick)
 		}
 	}
-	checkTruth(t, configs[0], map[string][]string{"is": everySecond(t, lines[0].tick, lines[len(lines)-1].tick)}, out, a, b)
+	if n := len(c.Facts.Ticks); len(lines) > n { // under two names
+		t.Errorf("%d ticks ran %d times", n, len(lines))
+	}
+	c.CheckTruth()
 	for _, name := range []string{"is", "was"} {
 		rows := list[listing.Tick](t, "ticks", name, "-c", configs[0], "--limit", "1000")
 		if len(rows) < len(lines) || rows[0].Job != "is" {

@@ -8,11 +8,11 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/campaigntest"
 	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/jobs"
@@ -27,8 +27,9 @@ import (
 // of the frozen one is refused.
 func TestCampaignRerun(t *testing.T) {
 	t.Parallel()
-	sink := newGuardedSink(t)
-	config := writeConfig(t, redistest.StartN(t, 5), fmt.Sprintf(`
+	c := campaigntest.New(t)
+	sink := newGuardedSink(t, c.Sink)
+	c.Config = writeConfig(t, redistest.StartN(t, 5), fmt.Sprintf(`
 jobs:
   invoices:
     func: write-twice
@@ -36,39 +37,34 @@ jobs:
     on_crash: rerun
     params: {sink: %s, pause: 2s}
 `, sink.url))
-	initNew(t, config)
-	replicas, lives := map[string]*process{}, []*process{}
-	start := func(id string) {
-		replicas[id] = startReplica(t, config, id)
-		replicas[id].waitLog(`"ready"`)
-		lives = append(lives, replicas[id])
-	}
-	for _, id := range []string{"a", "b", "c"} {
-		start(id)
-	}
+	initNew(t, c.Config)
+	c.Start(campaigntest.IDs()...)
+	c.Ready()
 	from := time.Now()
 
 	t.Log("killed between its writes")
 	first := sink.next(t, func(w guardedWrite) bool { return w.stage == 1 && w.attempt == 1 })
-	replicas[first.replica].kill()
+	c.Replicas[first.replica].Kill()
 	second := sink.next(t, func(w guardedWrite) bool { return w.tick == first.tick && w.attempt == 2 && w.stage == 2 })
 	checkSucceeds(t, first, second)
-	start(first.replica)
-	wantRuns(t, config, first.tick, ledger.Interrupted, ledger.Succeeded)
+	c.Start(first.replica)
+	c.Ready()
+	wantRuns(t, c.Config, first.tick, ledger.Interrupted, ledger.Succeeded)
 
 	t.Log("frozen between its writes")
 	sink.forget()
 	first = sink.next(t, func(w guardedWrite) bool { return w.stage == 1 && w.attempt == 1 })
-	replicas[first.replica].freeze(func() {
-		second = sink.next(t, func(w guardedWrite) bool { return w.tick == first.tick && w.attempt == 2 && w.stage == 1 })
-	})
+	thaw := c.Replicas[first.replica].Freeze()
+	second = sink.next(t, func(w guardedWrite) bool { return w.tick == first.tick && w.attempt == 2 && w.stage == 1 })
+	thaw()
 	checkSucceeds(t, first, second)
 	late := sink.next(t, func(w guardedWrite) bool { return w.tick == first.tick && w.attempt == 1 && w.stage == 2 })
 	if late.status != http.StatusPreconditionFailed {
 		t.Errorf("the late write of attempt 1 got status %d, want it refused", late.status)
 	}
-	wantRuns(t, config, first.tick, ledger.LeaseLost, ledger.Succeeded)
-	checkTruth(t, config, map[string][]string{"invoices": ticksBetween(from, time.Now(), time.Second)}, sink.lines, lives...)
+	wantRuns(t, c.Config, first.tick, ledger.LeaseLost, ledger.Succeeded)
+	c.Due("invoices", time.Second, from, time.Now())
+	c.CheckTruth()
 }
 
 // checkSucceeds wants the second write to be of another replica's later claim,
@@ -108,9 +104,9 @@ type guardedSink struct {
 	writes chan guardedWrite
 }
 
-func newGuardedSink(t *testing.T) *guardedSink {
+func newGuardedSink(t *testing.T, lines string) *guardedSink {
 	t.Helper()
-	s := &guardedSink{lines: filepath.Join(t.TempDir(), "lines"), writes: make(chan guardedWrite, 1000)}
+	s := &guardedSink{lines: lines, writes: make(chan guardedWrite, 1000)}
 	guarded := (&httpfence.Middleware{Guard: fence.NewMemory()}).Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := httptest.NewRecorder()
@@ -141,7 +137,7 @@ func (s *guardedSink) keep(w guardedWrite) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(f, "%s %d %s invoices %s\n", w.tick, w.token, w.replica, map[int]string{1: "began", 2: "finished"}[w.stage])
+	_, err = fmt.Fprintf(f, "%s %d %s invoices %s\n", w.tick, w.token, w.replica, map[int]string{1: campaigntest.Began, 2: "finished"}[w.stage])
 	return errors.Join(err, f.Close())
 }
 

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/quorate/quorate/internal/campaigntest"
 	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/scheduler/identity"
@@ -42,7 +43,7 @@ jobs:
   wait: {func: exec, schedule: "@yearly", params: {command: [sleep, "600"]}}
 `)
 	initNew(t, config)
-	r := startReplica(t, config, "a", "--set", "scheduler/drain_timeout=100ms")
+	r := campaigntest.Start(t, config, "a", "--set", "scheduler/drain_timeout=100ms")
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -144,8 +145,8 @@ jobs:
 	nobody := operator{t, []string{"--server", "http://" + addr}}
 	nobody.exits(exitFailed, "QUORATE_TOKEN", "trigger", "report", "--reason", "x")
 	operator{t, []string{"--server", "x"}}.exits(exitUsage, "--server x", "jobs")
-	r.signal(syscall.SIGTERM)
-	if code := r.exitCode(); code != exitDone {
+	r.Signal(syscall.SIGTERM)
+	if code := r.ExitCode(); code != exitDone {
 		t.Errorf("the replica exits with %d", code)
 	}
 	nobody.exits(exitFailed, "leave out --server", "jobs")

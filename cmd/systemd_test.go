@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/internal/campaigntest"
 	"github.com/quorate/quorate/internal/redistest"
 )
 
@@ -35,7 +36,7 @@ jobs:
 		t.Fatal(err)
 	}
 
-	p := startBinary(t, wrapper, config, "a")
+	p := campaigntest.StartBinary(t, wrapper, config, "a")
 	sent := func(what, line string) []string {
 		t.Helper()
 		var lines []string
@@ -53,12 +54,12 @@ jobs:
 	sent("the loop is alive", "WATCHDOG=1")
 	sent("the loop is alive", "WATCHDOG=1")
 	eventually(t, "the job to run", func() bool { _, err := os.Stat(environment); return err == nil })
-	p.signal(syscall.SIGTERM)
+	p.Signal(syscall.SIGTERM)
 	stopping := strings.Join(sent("the replica drains", "STATUS=draining"), "\n")
 	if !strings.Contains(stopping, "STOPPING=1") {
 		t.Errorf("told systemd %q in its drain", stopping)
 	}
-	if code := p.exitCode(); code != exitDone {
+	if code := p.ExitCode(); code != exitDone {
 		t.Errorf("exit code %d", code)
 	}
 	text, err := os.ReadFile(environment)

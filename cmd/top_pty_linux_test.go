@@ -18,6 +18,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cmdtest"
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/cmd/internal/top"
+	"github.com/quorate/quorate/internal/campaigntest"
 	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redistest"
 )
@@ -116,8 +117,8 @@ func (p *pty) shows(text string) {
 // topProcess starts `quorate top` on the terminal, in a session of its own.
 func topProcess(t *testing.T, p *pty, args ...string) (*exec.Cmd, <-chan error) {
 	t.Helper()
-	c := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], append([]string{"top"}, args...)...)
-	c.Env = append(os.Environ(), actAsQuorate+"=1", "TERM=xterm", "NO_COLOR=1")
+	c := campaigntest.Program(context.WithoutCancel(t.Context()), os.Args[0], append([]string{"top"}, args...)...)
+	c.Env = append(c.Env, "TERM=xterm", "NO_COLOR=1")
 	c.Stdin, c.Stdout, c.Stderr = p.back, p.back, p.back
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := c.Start(); err != nil {

@@ -5,16 +5,18 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/quorate/quorate/internal/campaigntest"
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/truth"
 )
 
 // upgradeFrom names the binary of another release, which .ci/upgrade builds.
@@ -45,75 +47,57 @@ type release struct{ name, binary string }
 // replaceAll starts three replicas of one release and replaces them by another.
 func replaceAll(t *testing.T, first, second release) {
 	t.Helper()
-	out := filepath.Join(t.TempDir(), "lines")
-	config := writeConfig(t, redistest.StartN(t, 3), fmt.Sprintf(`
-jobs:
-  tick:
-    func: exec
-    schedule: "@every 1s"
-    params: {command: [sh, -c, 'echo "$QUORATE_TICK $QUORATE_TOKEN $QUORATE_REPLICA" >> %s']}
-`, out))
-	if _, stderr, code := quorate(t, "store", "init", "-c", config); code != exitDone { // the other release may not know it
-		t.Fatal(stderr)
-	}
+	c := onRedis(t, redistest.StartN(t, 3), writesLines)
+	initNew(t, c.Config) // the other release may not know it
 	moreLines := func(what string) {
 		t.Helper()
-		before := len(readLines(t, out))
-		eventually(t, "ticks to run "+what, func() bool { return len(readLines(t, out)) >= before+2 })
+		before := len(c.Effects())
+		c.Eventually("ticks run "+what, func() bool { return len(c.Effects()) >= before+2 })
+	}
+	start := func(r release, i int) *campaigntest.Replica {
+		t.Helper()
+		p := campaigntest.StartBinary(t, r.binary, c.Config, fmt.Sprintf("%s-%d", r.name, i))
+		c.Add(p)
+		return p
 	}
 
-	var olds []*process
+	var olds []*campaigntest.Replica
 	for i := range 3 {
-		olds = append(olds, startBinary(t, first.binary, config, fmt.Sprintf("%s-%d", first.name, i)))
+		olds = append(olds, start(first, i))
 	}
-	for _, p := range olds {
-		p.waitLog(`"ready"`)
-	}
+	c.Ready()
 	moreLines("before anything is replaced")
-	var news []*process
 	for i, leaving := range olds {
-		joining := startBinary(t, second.binary, config, fmt.Sprintf("%s-%d", second.name, i))
-		joining.waitLog(`"ready"`)
-		news = append(news, joining)
+		start(second, i).Ready()
 		moreLines("side by side")
-		stop(t, leaving)
+		leaving.Drain()
+		delete(c.Replicas, leaving.ID)
 	}
 	moreLines("after everything was replaced")
-	for _, p := range news {
-		stop(t, p)
-	}
+	c.Drain()
 
-	lines := readLines(t, out)
-	byTick := checkOnce(t, lines)
+	lines := c.Effects()
+	c.CheckOnce()
 	by := map[string]int{}
 	for _, l := range lines {
-		name, _, _ := strings.Cut(l.replica, "-")
+		name, _, _ := strings.Cut(l.Replica, "-")
 		by[name]++
 	}
 	if by[first.name] == 0 || by[second.name] == 0 {
 		t.Errorf("ticks per release: %v", by)
 	}
 	for _, reader := range []release{first, second} {
-		reader.checkLedger(t, patient(t, config), byTick)
+		reader.checkLedger(t, patient(t, c.Config), lines)
 	}
-	checkTruth(t, config, map[string][]string{"tick": everySecond(t, lines[0].tick, lines[len(lines)-1].tick)}, out, append(olds, news...)...)
+	c.Due("tick", time.Second, lines[0].At.Add(-time.Nanosecond), lines[len(lines)-1].At)
+	c.CheckTruth()
 	t.Logf("%d ticks, per release %v", len(lines), by)
-}
-
-func stop(t *testing.T, p *process) {
-	t.Helper()
-	p.signal(syscall.SIGTERM)
-	if code := p.exitCode(); code != exitDone {
-		t.Errorf("%s exited with %d", p.id, code)
-	}
 }
 
 // call runs a command of the release, which must succeed.
 func (r release) call(t *testing.T, args ...string) []byte {
 	t.Helper()
-	c := exec.CommandContext(t.Context(), r.binary, args...)
-	c.Env = append(os.Environ(), actAsQuorate+"=1")
-	stdout, err := c.Output()
+	stdout, err := campaigntest.Program(t.Context(), r.binary, args...).Output()
 	if err != nil {
 		var stderr []byte
 		if exit, ok := err.(*exec.ExitError); ok { //nolint:errorlint // Output returns it as it is
@@ -126,8 +110,12 @@ func (r release) call(t *testing.T, args ...string) []byte {
 
 // checkLedger wants the release to list every tick that ran, as succeeded, by
 // whom and with which token.
-func (r release) checkLedger(t *testing.T, config string, ran map[string]line) {
+func (r release) checkLedger(t *testing.T, config string, lines []truth.Effect) {
 	t.Helper()
+	ran := map[string]truth.Effect{}
+	for _, l := range lines {
+		ran[*listing.Stamp(l.At)] = l
+	}
 	var rows []struct {
 		Tick, Outcome, Replica string
 		Token                  uint64
@@ -142,7 +130,7 @@ func (r release) checkLedger(t *testing.T, config string, ran map[string]line) {
 			continue
 		}
 		listed++
-		if row.Outcome != "succeeded" || row.Token != l.token || row.Replica != l.replica {
+		if row.Outcome != "succeeded" || row.Token != l.Token || row.Replica != l.Replica {
 			t.Errorf("the %s release lists %+v, and %v ran", r.name, row, l)
 		}
 	}
@@ -165,9 +153,9 @@ jobs:
     params: {command: ["true"]}
 `)
 	initNew(t, config)
-	p := startReplica(t, config, "a")
-	p.waitLog(`"run ended".*"succeeded"`)
-	stop(t, p)
+	p := campaigntest.Start(t, config, "a")
+	p.AwaitLog(`"run ended".*"succeeded"`)
+	p.Drain()
 
 	client := redis.NewClient(&redis.Options{Addr: servers[0].Addr()})
 	defer func() { _ = client.Close() }()

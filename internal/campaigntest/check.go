@@ -19,25 +19,31 @@ func (c *Campaign) Finish() {
 	to := time.Now().Add(time.Second)
 	c.Wait(window + 3*time.Second) // so that all can run, or be given up
 	for _, j := range Jobs() {
-		for at := c.from.Truncate(j.Every).Add(j.Every); !at.After(to); at = at.Add(j.Every) {
-			if !c.wasApart(at) {
-				c.Facts.Ticks = append(c.Facts.Ticks, truth.Tick{Job: j.Name, At: at.UTC()})
-			}
-		}
+		c.Due(j.Name, j.Every, c.from, to)
 	}
 	c.CheckOnce()
-	outcomes := c.checkTruth()
+	outcomes := map[string]int{}
+	for _, row := range c.CheckTruth() {
+		outcomes[told(row).String()]++
+	}
 	for _, counted := range []map[string]int{c.faults, outcomes} {
 		for what, n := range counted {
 			c.Logf("%4d × %s", n, what)
 		}
 	}
-	for _, r := range c.Replicas {
-		r.Drain()
-	}
+	c.Drain()
 	if !c.Failed() {
 		c.Wait(3 * time.Second) // ticks come that nobody decides
-		c.checkTruth()
+		c.CheckTruth()
+	}
+}
+
+// Due says that a job has ticks that must be in the ledger, after an instant, up to another.
+func (c *Campaign) Due(job string, every time.Duration, from, to time.Time) {
+	for at := from.Truncate(every).Add(every); !at.After(to); at = at.Add(every) {
+		if !c.wasApart(at) {
+			c.Facts.Ticks = append(c.Facts.Ticks, truth.Tick{Job: job, At: at.UTC()})
+		}
 	}
 }
 
@@ -49,64 +55,73 @@ func (c *Campaign) wasApart(tick time.Time) bool {
 
 // settledWithin is how long after the last trouble every tick has a row, where a replica
 // lives: docs/guarantees/ledger.md, with room for a busy machine.
-const settledWithin = time.Minute
+const settledWithin = 2 * time.Minute
 
-// checkTruth compares the ledger's rows with the lines in the sink and the logs of all
-// processes. It returns how many ticks have which outcome.
-func (c *Campaign) checkTruth() map[string]int {
+// CheckTruth compares the ledger's rows of jobs that have ticks with the lines in the sink and
+// the logs of all processes. While processes live, rows may still come. It returns the rows.
+func (c *Campaign) CheckTruth() map[truth.Tick]listing.Tick {
 	c.Helper()
 	until := time.Now().Add(settledWithin)
-	if c.Failed() {
-		until = time.Now() // it does not get better
-	}
 	for ; ; c.Wait(time.Second) {
-		r, outcomes := c.record()
+		r, rows := c.record()
 		violations := truth.Check(r)
-		switch {
-		case len(violations) == 0:
-			return outcomes
-		case time.Now().Before(until):
+		lives := slices.ContainsFunc(r.Lives, func(l truth.Life) bool { return l.Until.IsZero() })
+		if len(violations) > 0 && lives && !c.Failed() && time.Now().Before(until) {
 			continue
 		}
 		for i, violation := range violations[:min(len(violations), 20)] {
 			c.Errorf("violation %d of %d: %v", i+1, len(violations), violation)
 		}
-		return outcomes
+		return rows
 	}
 }
 
 // record reads the ledger, and then the logs and the sink: a replica logs each record, and a
 // job has written its line before its run has ended.
-func (c *Campaign) record() (truth.Record, map[string]int) {
+func (c *Campaign) record() (truth.Record, map[truth.Tick]listing.Tick) {
 	c.Helper()
-	r, outcomes := c.Facts, map[string]int{}
-	for _, j := range Jobs() {
-		var rows []listing.Tick
-		if err := json.Unmarshal([]byte(c.Must("ticks", j.Name, "--limit", "1000", "-o", "json")), &rows); err != nil {
+	r, rows := c.Facts, map[truth.Tick]listing.Tick{}
+	jobs := map[string]bool{}
+	for _, tick := range r.Ticks {
+		jobs[tick.Job] = true
+	}
+	for job := range jobs {
+		var list []listing.Tick
+		if err := json.Unmarshal([]byte(c.Must("ticks", job, "--limit", "1000", "-o", "json")), &list); err != nil {
 			c.Fatal(err)
 		}
-		for _, row := range rows {
-			told := truth.Row{
-				Tick: truth.Tick{Job: j.Name, At: c.moment(row.Tick)}, Outcome: row.Outcome,
-				Replica: listing.Text(row.Replica), Started: listing.Time(row.Started),
-			}
-			if row.Code != nil {
-				told.Code = string(*row.Code)
-			}
-			if row.Token != nil {
-				told.Token = uint64(*row.Token)
-			}
-			r.Rows = append(r.Rows, told)
-			outcomes[told.String()]++
+		for _, row := range list {
+			t := told(row)
+			t.Job = job // it may have had another name
+			r.Rows, rows[t.Tick] = append(r.Rows, t), row
 		}
 	}
 	r.Read = time.Now()
 	for _, p := range c.lives {
-		r.Lives = append(r.Lives, p.life())
+		r.Lives = append(r.Lives, p.Life())
+		r.Forgot = r.Forgot || strings.Contains(p.Log(), "blank node joined")
 	}
 	r.Sink = c.Effects()
-	return r, outcomes
+	return r, rows
 }
+
+// told is what a row of the ledger says.
+func told(row listing.Tick) truth.Row {
+	r := truth.Row{
+		Tick: truth.Tick{Job: row.Job, At: listing.Time(&row.Tick)}, Outcome: row.Outcome,
+		Replica: listing.Text(row.Replica), Started: listing.Time(row.Started),
+	}
+	if row.Code != nil {
+		r.Code = string(*row.Code)
+	}
+	if row.Token != nil {
+		r.Token = uint64(*row.Token)
+	}
+	return r
+}
+
+// Began ends the line of a run that has not done all its work.
+const Began = "began"
 
 // Effects are the lines that the jobs have written so far.
 func (c *Campaign) Effects() (list []truth.Effect) {
@@ -116,11 +131,12 @@ func (c *Campaign) Effects() (list []truth.Effect) {
 		c.Fatal(err)
 	}
 	for text := range strings.Lines(string(b)) {
-		e, at := truth.Effect{Finished: true}, ""
-		if _, err := fmt.Sscan(text, &at, &e.Token, &e.Replica, &e.Job); err != nil {
+		var e truth.Effect
+		var at, stage string
+		if n, err := fmt.Sscan(text, &at, &e.Token, &e.Replica, &e.Job, &stage); n < 4 {
 			c.Fatalf("line %q: %v", text, err)
 		}
-		e.At = c.moment(at)
+		e.At, e.Finished = listing.Time(&at), stage != Began
 		list = append(list, e)
 	}
 	return list
@@ -165,13 +181,4 @@ func (c *Campaign) CheckOnce() {
 	if len(seen) == 0 {
 		c.Error("nothing ran")
 	}
-}
-
-func (c *Campaign) moment(stamp string) time.Time {
-	c.Helper()
-	at, err := time.Parse(time.RFC3339Nano, stamp)
-	if err != nil {
-		c.Fatal(err)
-	}
-	return at.UTC()
 }

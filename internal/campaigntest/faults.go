@@ -41,19 +41,31 @@ func (c *Campaign) Healed() { c.Facts.Thawed = append(c.Facts.Thawed, time.Now()
 // ReplicaFaults are those of replicas.
 func (c *Campaign) ReplicaFaults() []Fault {
 	some := func() string { return IDs()[c.Rand.IntN(len(IDs()))] }
-	again := func(ids ...string) {
+	kill := func(ids ...string) {
 		for _, id := range ids {
 			c.Replicas[id].Kill()
 		}
 		c.Wait(c.UpTo(1500 * time.Millisecond))
-		for _, id := range ids {
-			c.Start(id)
-		}
 	}
 	return []Fault{
-		{"replicas killed", func() { again(some()) }},
-		{"all replicas killed", func() { again(IDs()...) }},
+		{"replicas killed", func() {
+			id := some()
+			kill(id)
+			c.Start(id)
+		}},
+		{"all replicas killed, and the first that returns", func() {
+			kill(IDs()...)
+			id := some()
+			c.Start(id)
+			c.Replicas[id].AwaitLog(`"run ended"`)
+			c.Wait(c.UpTo(2 * time.Second)) // it has not yet looked far into the past
+			kill(id)
+			c.Start(IDs()...)
+		}},
 		{"replicas frozen", func() {
+			if c.Rand.IntN(2) == 0 { // while they claim
+				c.Wait(time.Until(time.Now().Truncate(time.Second).Add(time.Second + c.UpTo(5*time.Millisecond))))
+			}
 			thaw := c.Replicas[some()].Freeze()
 			c.Wait(TTL/2 + c.UpTo(4500*time.Millisecond))
 			thaw()

@@ -2,10 +2,11 @@ package campaigntest
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"io"
+	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,13 +20,13 @@ import (
 
 // A Replica is a process of one.
 type Replica struct {
+	ID string
 	// Exited is closed once it has ended.
 	Exited chan struct{}
 
-	t     *testing.T
-	id    string
-	cmd   *exec.Cmd
-	ready chan struct{} // closed once it can run ticks
+	t       *testing.T
+	cmd     *exec.Cmd
+	foreign bool // of another release
 
 	mu     sync.Mutex
 	lines  []string
@@ -35,33 +36,34 @@ type Replica struct {
 }
 
 // Start starts a replica. It ends with the test, and with the test binary.
-func (c *Campaign) Start(id string) {
-	c.Helper()
-	config := c.Config
-	if id == Outsider {
-		config = cmp.Or(c.outsiders, config)
-	}
-	r := &Replica{t: c.T, id: id, Exited: make(chan struct{}), ready: make(chan struct{})}
-	r.cmd = program(context.WithoutCancel(c.Context()), "run", "--config", config, "--set", "replica/id="+id)
+func Start(t *testing.T, config, id string, args ...string) *Replica {
+	t.Helper()
+	return StartBinary(t, os.Args[0], config, id, args...)
+}
+
+// StartBinary does so with a program that may be of another release.
+func StartBinary(t *testing.T, binary, config, id string, args ...string) *Replica {
+	t.Helper()
+	r := &Replica{ID: id, Exited: make(chan struct{}), t: t, foreign: binary != os.Args[0]}
+	r.cmd = Program(context.WithoutCancel(t.Context()), binary, append([]string{"run", "--config", config, "--set", "replica/id=" + id}, args...)...)
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	log, err := r.cmd.StderrPipe()
 	if err != nil {
-		c.Fatal(err)
+		t.Fatal(err)
 	}
 	started := make(chan error, 1)
 	go r.live(log, started)
 	if err := <-started; err != nil {
-		c.Fatal(err)
+		t.Fatal(err)
 	}
-	c.Cleanup(func() {
+	t.Cleanup(func() {
 		r.Signal(syscall.SIGKILL)
 		<-r.Exited
-		if c.Failed() {
-			c.Logf("log of %s:\n%s", id, strings.Join(r.lines[max(len(r.lines)-6000, 0):], "\n"))
+		if t.Failed() {
+			t.Logf("log of %s:\n%s", id, strings.Join(r.lines[max(len(r.lines)-6000, 0):], "\n"))
 		}
 	})
-	c.Replicas[id] = r
-	c.lives = append(c.lives, r)
+	return r
 }
 
 // live starts the process and reads its log. It keeps its thread, whose end would end the
@@ -75,14 +77,10 @@ func (r *Replica) live(log io.Reader, started chan<- error) {
 	if err != nil {
 		return
 	}
-	isReady := sync.OnceFunc(func() { close(r.ready) })
 	for scan := bufio.NewScanner(log); scan.Scan(); {
 		r.mu.Lock()
 		r.lines = append(r.lines, scan.Text())
 		r.mu.Unlock()
-		if strings.Contains(scan.Text(), `"ready"`) {
-			isReady()
-		}
 	}
 	_ = r.cmd.Wait() // how it ended is in its log
 	r.mu.Lock()
@@ -93,18 +91,42 @@ func (r *Replica) live(log io.Reader, started chan<- error) {
 // Signal sends a signal, if the process has not ended.
 func (r *Replica) Signal(s syscall.Signal) { _ = r.cmd.Process.Signal(s) }
 
-// Ready waits until all replicas can run ticks.
-func (c *Campaign) Ready() {
-	c.Helper()
-	for id, r := range c.Replicas {
+// Log is what it has logged so far.
+func (r *Replica) Log() string { return strings.Join(r.logged(0), "\n") }
+
+// logged are the lines of its log from the given one on.
+func (r *Replica) logged(from int) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.lines[from:])
+}
+
+// AwaitLog waits for a line that matches, also one that it has logged already.
+func (r *Replica) AwaitLog(pattern string) string {
+	r.t.Helper()
+	re := regexp.MustCompile(pattern)
+	read := 0
+	for until, ended := time.Now().Add(patience), false; ; {
+		lines := r.logged(read)
+		if n := slices.IndexFunc(lines, re.MatchString); n >= 0 {
+			return lines[n]
+		}
+		if ended || time.Now().After(until) {
+			r.t.Fatalf("%s has not logged %q", r.ID, pattern)
+		}
+		read += len(lines)
 		select {
-		case <-r.ready:
-		case <-r.Exited:
-			c.Fatalf("%s has ended before it was ready", id)
-		case <-time.After(patience):
-			c.Fatalf("%s is not ready", id)
+		case <-r.Exited: // its last lines count
+			ended = true
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// Ready waits until it can run ticks.
+func (r *Replica) Ready() {
+	r.t.Helper()
+	r.AwaitLog(`"ready"`)
 }
 
 // Kill ends the process as a crash would.
@@ -128,25 +150,35 @@ func (r *Replica) Freeze() (thaw func()) {
 	}
 }
 
+// ExitCode waits until the process has ended.
+func (r *Replica) ExitCode() int {
+	r.t.Helper()
+	select {
+	case <-r.Exited:
+	case <-time.After(patience):
+		r.t.Fatalf("%s has not ended", r.ID)
+	}
+	return r.cmd.ProcessState.ExitCode()
+}
+
 // Drain ends the process as an operator would.
 func (r *Replica) Drain() {
 	r.t.Helper()
 	r.Signal(syscall.SIGTERM)
-	select {
-	case <-r.Exited:
-	case <-time.After(patience):
-		r.t.Fatalf("%s has not ended", r.id)
-	}
-	if code := r.cmd.ProcessState.ExitCode(); code != 0 {
-		r.t.Errorf("%s exited with %d after SIGTERM", r.id, code)
+	if code := r.ExitCode(); code != 0 {
+		r.t.Errorf("%s exited with %d after SIGTERM", r.ID, code)
 	}
 }
 
-// life is the log of the process, and its end.
-func (r *Replica) life() truth.Life {
+// Life is the log of the process, and its end. Another release may have other messages, so
+// only its end counts, and what it did.
+func (r *Replica) Life() truth.Life {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l := truth.ParseLog(r.id, r.lines)
+	l := truth.Life{Replica: r.ID, Foreign: true}
+	if !r.foreign {
+		l = truth.ParseLog(r.ID, r.lines)
+	}
 	l.Until, l.Killed, l.Frozen = r.ended, r.killed, slices.Clone(r.frozen)
 	return l
 }
