@@ -178,7 +178,7 @@ jobs:
 	wantStored(t, "node", fmt.Sprint(node), `map[embedded:0 member:127.0.0.1:* * 0 4000 2 names:127.0.0.1:* repl_id:* run_id:* served:1 since:0]`)
 	stored, _, _ := strings.Cut(fmt.Sprint(claim), "|")
 	wantStored(t, "claim", stored, `[* - - schedule O* * * 0 * 0 schedule a`)
-	wantStored(t, "record", records[0], `Fschedule|{"v":1,"t":*,"k":*,"a":*,"o":"*","n":{"v":2,"tries":*,"trigger":"schedule","replica":"a","outcome":"succeeded","started":*,"finished":*,"votes":{"For":1,"Of":1},"hash":"*","poll":{"n":"+","r":1,"l":*}}}`)
+	wantStored(t, "record", records[0], `Fschedule|{"v":1,"t":*,"k":*,"a":*,"o":"*","n":{"v":2,"tries":*,"trigger":"schedule","replica":"a","outcome":"succeeded","started":*,"finished":*,"votes":{"For":1,"Of":1},"hash":"*","poll":{"n":"+","r":*,"l":*}}}`)
 }
 
 func wantStored(t *testing.T, what, got, want string) {

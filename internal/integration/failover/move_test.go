@@ -98,7 +98,12 @@ func (c *moving) move(from, to string) {
 // computed. The names of nodes are left out: a store that is not made of them cannot name them.
 func (c *moving) listed(config, what, more string) (rows []map[string]any) {
 	c.Helper()
-	text, stderr, _ := c.Command(what, more, "-c", config, "--limit", "1000", "-o", "json")
+	var text, stderr string
+	c.Eventually("the store lists "+what, func() (answered bool) {
+		var code int
+		text, stderr, code = c.Command(what, more, "-c", config, "--limit", "1000", "-o", "json")
+		return code != campaigntest.NoQuorum
+	})
 	if err := json.Unmarshal([]byte(text), &rows); err != nil {
 		c.Fatal(err, stderr)
 	}
