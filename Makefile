@@ -7,11 +7,10 @@ VALE := .tools/vale-$(VALE_VERSION)
 GORELEASER_VERSION := v2.16.0
 CRANE := go run github.com/google/go-containerregistry/cmd/crane@v0.22.1
 GORELEASER := .tools/goreleaser-$(GORELEASER_VERSION)
-# Documents in plain English; not those that commands write. Of Go comments vale sees phrases and
-# words, not the length of sentences.
+# Documents in plain English. Of Go comments vale sees phrases and words, not the length of sentences.
 PROSE := README.md CHANGELOG.md SECURITY.md .github/CONTRIBUTING.md locking/redlock/PROTOCOL.md locking/redlock/model/README.md \
 	internal/onestore/model/README.md \
-	$(filter-out docs/faults.md docs/performance.md,$(wildcard docs/*.md docs/guarantees/*.md docs/coming-from/*.md docs/reference/*.md)) deploy/chart/README.md \
+	$(wildcard docs/*.md docs/guarantees/*.md docs/coming-from/*.md docs/reference/*.md) deploy/chart/README.md \
 	scheduler/doc.go jobs/doc.go jobs/execjob/doc.go jobs/httpjob/doc.go
 MODULES := $(shell find . -name go.mod -not -path './.tools/*' -not -path '*/node_modules/*' -exec dirname {} \;)
 # What npm installs, by their files of its own.

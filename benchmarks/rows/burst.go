@@ -29,7 +29,7 @@ const (
 func burst(ctx context.Context, env Env) (report.Section, error) {
 	n := env.Size.Burst
 	s := report.Section{Method: fmt.Sprintf("%d jobs due at the same instant on %d replicas, until the last one that starts has started for the first time. "+
-		"Gocron v2 has the same jobs at the same instant and a locker over redsync and the same nodes, with WithTries(1) as the README of its Redis locker advises, and works on at most %d jobs at once.", n, team, atOnce)}
+		"Gocron v2 has the same jobs at the same instant, and a locker over redsync and the same nodes. It has WithTries(1), as the README of its Redis locker advises, and works on at most %d jobs at once.", n, team, atOnce)}
 	c, err := env.Rig.Cluster(ctx, team, env.Rig.Addrs())
 	if err != nil {
 		return s, err

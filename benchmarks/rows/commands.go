@@ -23,9 +23,9 @@ var ours = []string{"eval", "evalsha", "eval_ro", "evalsha_ro", "fcall"}
 
 // commands counts what a tick costs the servers, by number of replicas.
 func commands(ctx context.Context, env Env) (report.Section, error) {
-	s := report.Section{Method: fmt.Sprintf("Replicas with a job that ticks every second and ends at once; EVAL and EVALSHA "+
-		"at all nodes in %v, less what the same replicas send while no job is due (heartbeats, and looks for what is asked "+
-		"of the cluster). Redsync: each replica calls TryLock for the tick, and the winner Unlock.", env.Size.Counting)}
+	s := report.Section{Method: fmt.Sprintf("Replicas have a job that ticks every second and ends at once. Counted are EVAL and EVALSHA "+
+		"at all nodes in %v. The commands that the same replicas send while no job is due, such as heartbeats, are "+
+		"subtracted. Redsync: each replica calls TryLock for the tick, and the winner Unlock.", env.Size.Counting)}
 	mine, peers, limits := plot.Line{Name: sideCommands, Ours: true}, plot.Line{Name: sideTryLock}, plot.Line{Name: "bound", Bound: true}
 	for _, n := range env.Size.Replicas {
 		bound := map[int]float64{2: 12, 5: 16, 20: 32, 50: 62}[n]

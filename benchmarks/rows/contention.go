@@ -23,9 +23,9 @@ const latencyOfNodes = 2 * time.Millisecond
 // contention counts ticks that nobody won although all replicas wanted to.
 func contention(ctx context.Context, env Env) (report.Section, error) {
 	z := env.Size
-	s := report.Section{Method: fmt.Sprintf("%d replicas, %d jobs that tick at the same instant every second, so that a tick's window is a second; "+
-		"every reply of a node is late by a random time from 0 to %v. Beside a busy core what is lost is shown, with the ledger's reasons, and has no bound: "+
-		"a tick is missed where the machine takes longer than a second. "+
+	s := report.Section{Method: fmt.Sprintf("%d replicas, %d jobs that tick at the same instant every second, so a tick's window is a second. "+
+		"Every reply of a node is late by a random time from 0 to %v. Beside a busy core, lost ticks are shown with the ledger's reasons, and have no bound: "+
+		"a tick is missed if the machine takes longer than a second. "+
 		"Redsync: %d goroutines with connections of their own call TryLock for one tick at a time.",
 		z.Crowd, z.CrowdJobs, latencyOfNodes, z.Crowd)}
 	addrs := rig.Addrs(env.Rig.Links(0, latencyOfNodes))
@@ -49,7 +49,7 @@ func contention(ctx context.Context, env Env) (report.Section, error) {
 		Notes: []string{
 			fmt.Sprintf("%d ticks were run twice", len(starts)-won),
 			fmt.Sprintf("redsync TryLock, once per tick: %.1f %% of %d ticks without a winner", peers, z.PeerTicks),
-			fmt.Sprintf("robfig/cron with redsync TryLock by hand, %d replicas: of %d ticks %d without a winner, %d runs one too many",
+			fmt.Sprintf("robfig/cron, redsync by hand, %d replicas: of %d ticks %d without a winner, %d extra runs",
 				few, z.HandJobs*z.HandSeconds, z.HandJobs*z.HandSeconds-len(runs(hands)), len(hands)-len(runs(hands))),
 		},
 	}

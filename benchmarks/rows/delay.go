@@ -28,7 +28,7 @@ func delay(ctx context.Context, env Env) (report.Section, error) {
 	apart := time.Second / time.Duration(z.DelayJobs)
 	s := report.Section{Method: fmt.Sprintf("%d replicas, %d ticks one after the other, %v apart. The delay is from the tick's own time to the call of "+
 		"the function. The round trip is the median of an empty script to all nodes until a quorum has answered, measured between the ticks. "+
-		"By hand, in turn with that: robfig/cron on as many replicas, each of which calls TryLock of redsync for the same ticks; where it starts one twice, both count.",
+		"By hand, in turn with that: robfig/cron on as many replicas. Each calls TryLock of redsync for the same ticks. If it starts one twice, both count.",
 		few, z.DelayJobs*z.DelaySeconds, apart)}
 	d := delays{env: env, book: &book{}, apart: apart, trips: pairs.Samples{}}
 	var err error

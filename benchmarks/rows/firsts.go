@@ -77,5 +77,5 @@ func (t *tally) add(started, calls int) {
 
 // String says it, all rounds together.
 func (t *tally) String() string {
-	return fmt.Sprintf("of %d jobs %d never started, and %d starts were one too many", t.rounds*t.jobs, t.never, t.again)
+	return fmt.Sprintf("of %d jobs %d never started, and there were %d extra starts", t.rounds*t.jobs, t.never, t.again)
 }

@@ -24,8 +24,8 @@ const (
 // idle measures the memory that a job takes while nothing of it is due.
 func idle(ctx context.Context, env Env) (report.Section, error) {
 	n := env.Size.IdleJobs
-	s := report.Section{Method: fmt.Sprintf("Heap and stacks in use with %d jobs on one replica, each with a name and a cron "+
-		"schedule of its own that was parsed, less those before, after garbage collection.", n)}
+	s := report.Section{Method: fmt.Sprintf("Heap and stacks in use with %d jobs on one replica, less those before, after "+
+		"garbage collection. Each job has a name and a parsed cron schedule of its own.", n)}
 	plan := env.plan(report.Bytes)
 	plan.Cold, plan.Rounds = true, min(plan.Rounds, 3) // it hardly varies
 	samples, err := pairs.Run(ctx, plan,

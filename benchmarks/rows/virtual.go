@@ -15,8 +15,8 @@ var lostInVirtualTime = regexp.MustCompile(`(\d+) of (\d+) ticks without a winne
 // virtual counts what contention counts, in the simulation of whole clusters, which
 // knows no machine that is too slow.
 func virtual(ctx context.Context, env Env) (report.Section, error) {
-	s := report.Section{Method: "The same replicas, jobs and latency in the simulation (`make sim`), whose time stands still while code runs: " +
-		"what is lost there, the protocol loses."}
+	s := report.Section{Method: "The same replicas, jobs and latency in the simulation (`make sim`), whose time does not pass while code runs. " +
+		"Ticks that are lost there are lost by the protocol."}
 	args := []string{"test", "-count=1", "-v", "-run", "^TestNoTickWithoutAWinner$", "./scheduler/internal/sim"}
 	if !env.Size.Slow {
 		args = append(args, "-short")

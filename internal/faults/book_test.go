@@ -67,7 +67,7 @@ func (b *book) granted(lease locking.Lease, below locking.Token, void bool) {
 		b.violations = append(b.violations, fmt.Sprintf("one token twice: %+v and %+v", o, c))
 	}
 	if o, twice := b.ticks[c.Tick.UnixMilli()]; twice && !void && !c.Tick.IsZero() {
-		b.violations = append(b.violations, fmt.Sprintf("one tick twice: %+v and %+v", o, c))
+		b.violations = append(b.violations, fmt.Sprintf("one tick twice, with tokens %d and %d", o.Token, c.Token))
 	}
 	// This goroutine may have slept since the claim was granted.
 	for _, o := range b.live {

@@ -187,7 +187,7 @@ func (h *holder) hear(what ...string) word {
 // pauseTable counts the results per length of the pause.
 func pauseTable(list []pause) string {
 	var b strings.Builder
-	b.WriteString("| frozen for | holders | somebody else ran meanwhile, with a larger token | context ended with lease lost | late write refused | admitted | release said lease lost |\n")
+	b.WriteString("| frozen for | holders | another replica ran meanwhile, with a larger token | context ended with lease lost | late write refused | admitted | release said lease lost |\n")
 	b.WriteString("|---|---|---|---|---|---|---|\n")
 	for _, share := range []float64{0.5, 1.5, 3} {
 		var all, taken, ended, refused, lost int
