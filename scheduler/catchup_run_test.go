@@ -251,7 +251,7 @@ func TestCatchUpWithinTheWindow(t *testing.T) {
 		stop := c.startAll(2, nil, job)
 		time.Sleep(23 * time.Second) // 44 s
 		stop()
-		c.wantTicks("j", "10s interrupted: the lease ran out without a word of how the run ended",
+		c.wantTicks("j", "10s interrupted: the lease ended before the run reported an outcome",
 			"20s succeeded", "30s succeeded", "40s succeeded")
 	})
 }

@@ -78,7 +78,7 @@ func TestLeaseOfTheDead(t *testing.T) {
 		c.stop(a)
 		c.stop(b)
 		c.wantTicks("j",
-			"1s interrupted: the lease ran out without a word of how the run ended",
+			"1s interrupted: the lease ended before the run reported an outcome",
 			"2s skipped: overlap: dead still holds the lease of tick 2000-01-01T00:00:01Z until 2000-01-01T00:00:03.5Z",
 			"3s succeeded", "4s succeeded",
 		)
@@ -157,7 +157,7 @@ func TestQueuedBehindTheDead(t *testing.T) {
 		time.Sleep(29500 * time.Millisecond) // the lease ends at 35 s
 		c.stop(stop)
 		c.wantTicks("j",
-			"10s interrupted: the lease ran out without a word of how the run ended",
+			"10s interrupted: the lease ended before the run reported an outcome",
 			"20s skipped: overlap: queue holds one tick, a later one came", "30s succeeded")
 		if at := c.at(c.ticks("j")[2].Started); at < 35*time.Second || at > 39100*time.Millisecond {
 			t.Errorf("tick 30s started at %v, want within one pause after 35s", at)

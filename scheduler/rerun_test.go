@@ -41,7 +41,7 @@ func rerunning(t *testing.T, c *cluster, overlap scheduler.Overlap, lasts time.D
 func TestRerun(t *testing.T) {
 	t.Parallel()
 	const (
-		ranOut = "10s interrupted: the lease ran out without a word of how the run ended"
+		ranOut = "10s interrupted: the lease ended before the run reported an outcome"
 		held   = "overlap: dead still holds the lease of tick 2000-01-01T00:00:10Z"
 	)
 	tests := []struct {

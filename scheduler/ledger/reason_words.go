@@ -73,8 +73,8 @@ var sentences = [...]sentence{
 	{CodeLost, VariantSlot, "the lease of slot {of} could not be kept"},
 	{CodeTimeout, "", "the run took longer than its timeout"},
 	{CodeTimeout, VariantTry, "the last try took longer than retry.attempt_timeout"},
-	{CodeInterrupted, "", "the lease ran out without a word of how the run ended"},
-	{CodeInterrupted, VariantDoubtful, "the lease ran out without a word of how the run ended; " +
+	{CodeInterrupted, "", "the lease ended before the run reported an outcome"},
+	{CodeInterrupted, VariantDoubtful, "the lease ended before the run reported an outcome; " +
 		"it may not have started: only {n} of the {most} nodes that answered know of it"},
 	{CodeNoRetry, "", "no further try: the pause before it would have outlasted the timeout"},
 	{CodeNoRetry, VariantDrain, "no further try: the replica drains"},
