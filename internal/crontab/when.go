@@ -36,7 +36,7 @@ var (
 	loneStep = regexp.MustCompile(`^(\d+)/\d+$`)
 )
 
-// check refuses what cron cannot read, or reads in another way than package schedule.
+// check refuses what some cron cannot read, or reads in another way than package schedule.
 func (w when) check(r *reader) bool {
 	wrong := len(r.wrong)
 	for i, word := range w.words {
@@ -55,9 +55,9 @@ func (w when) check(r *reader) bool {
 			case loneStep.MatchString(e):
 				r.refuse(w.at[i], "crons disagree on %q: write a range with the step, or the number alone", e)
 			case m == nil:
-				r.refuse(w.at[i], "cron cannot read %q: write a number, a name, a range a-b, a-b/n, * or */n", e)
+				r.refuse(w.at[i], "not every cron reads %q: write a number, a name, a range a-b, a-b/n, * or */n", e)
 			case m[2] != "" && cronValue(m[1]) > cronValue(m[2]):
-				r.refuse(w.at[i], "cron cannot read %q: the range runs backwards; write two ranges with a comma", e)
+				r.refuse(w.at[i], "not every cron reads %q: the range runs backwards; write two ranges with a comma", e)
 			}
 		}
 	}
