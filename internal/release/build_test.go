@@ -31,7 +31,9 @@ func newBuild(t *testing.T, cache ...string) build {
 	b := build{tree: filepath.Join(t.TempDir(), "quorate")}
 	call(t, ".", nil, "git", "clone", "--quiet", "../..", b.tree)
 	b.version = newestVersion(t, read(t, filepath.Join(b.tree, "CHANGELOG.md")))
-	call(t, b.tree, nil, "git", "tag", "--force", "v"+b.version)
+	for _, module := range []string{"", "cmd/quorate-etcd/", "cmd/quorate-zookeeper/"} {
+		call(t, b.tree, nil, "git", "tag", "--force", module+"v"+b.version)
+	}
 	b.commit = call(t, b.tree, nil, "git", "rev-parse", "HEAD")
 	b.date = call(t, b.tree, []string{"TZ=UTC"}, "git", "log", "-1", "--format=%cd", "--date=format-local:%Y-%m-%dT%H:%M:%SZ")
 	call(t, b.tree, cache, os.Getenv("GORELEASER"), "release", "--clean", "--skip=publish,announce,sign,sbom")
@@ -75,6 +77,10 @@ func TestRelease(t *testing.T) {
 		}
 		slices.Sort(names)
 		if want := []string{
+			"quorate-etcd_V_darwin_amd64.tar.gz", "quorate-etcd_V_darwin_arm64.tar.gz",
+			"quorate-etcd_V_linux_amd64.tar.gz", "quorate-etcd_V_linux_arm64.tar.gz",
+			"quorate-zookeeper_V_darwin_amd64.tar.gz", "quorate-zookeeper_V_darwin_arm64.tar.gz",
+			"quorate-zookeeper_V_linux_amd64.tar.gz", "quorate-zookeeper_V_linux_arm64.tar.gz",
 			"quorate_V_darwin_amd64.tar.gz", "quorate_V_darwin_arm64.tar.gz",
 			"quorate_V_linux_amd64.deb", "quorate_V_linux_amd64.rpm", "quorate_V_linux_amd64.tar.gz",
 			"quorate_V_linux_arm64.deb", "quorate_V_linux_arm64.rpm", "quorate_V_linux_arm64.tar.gz",
@@ -112,21 +118,23 @@ func (b build) checkVersion(t *testing.T, binary string) {
 }
 
 func (b build) checkArchives(t *testing.T) {
-	for _, platform := range []string{"linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64"} {
-		name := "quorate_" + b.version + "_" + platform
-		files := strings.Fields(call(t, ".", nil, "tar", "tf", b.file(name+".tar.gz")))
-		slices.Sort(files)
-		var want []string
-		for _, file := range []string{"CHANGELOG.md", "LICENSE", "README.md", "config.yaml", "quorate", "quorate.service"} {
-			want = append(want, name+"/"+file)
+	for _, program := range []string{"quorate", "quorate-etcd", "quorate-zookeeper"} {
+		for _, platform := range []string{"linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64"} {
+			name := program + "_" + b.version + "_" + platform
+			files := strings.Fields(call(t, ".", nil, "tar", "tf", b.file(name+".tar.gz")))
+			slices.Sort(files)
+			var want []string
+			for _, file := range []string{"CHANGELOG.md", "LICENSE", "README.md", "config.yaml", program, "quorate.service"} {
+				want = append(want, name+"/"+file)
+			}
+			if !slices.Equal(files, want) {
+				t.Errorf("%s has %q, want %q", name, files, want)
+			}
 		}
-		if !slices.Equal(files, want) {
-			t.Errorf("%s has %q, want %q", name, files, want)
-		}
+		dir := t.TempDir()
+		call(t, dir, nil, "tar", "xf", b.file(program+"_"+b.version+"_linux_amd64.tar.gz"), "--strip-components=1")
+		b.checkVersion(t, filepath.Join(dir, program))
 	}
-	dir := t.TempDir()
-	call(t, dir, nil, "tar", "xf", b.file("quorate_"+b.version+"_linux_amd64.tar.gz"), "--strip-components=1")
-	b.checkVersion(t, filepath.Join(dir, "quorate"))
 }
 
 // installed are the files of both packages, and their modes.
