@@ -72,7 +72,7 @@ func (e *engine) oversleep(j *jobState, now time.Time) job.Tick {
 	for i, t := range o.missed {
 		j.lane("").gaveUp(j)
 		if i == 0 && !o.first.IsZero() {
-			e.rec.Decided(j.Job, t, job.Because(ledger.Missed, roster.AlikeSince(why, o.first)))
+			e.rec.Decided(j.Job, t, job.Because(ledger.Missed, roster.AlsoSince(why, o.first)))
 		} else {
 			e.rec.Decided(j.Job, t, job.MissedFor(why))
 		}

@@ -48,7 +48,7 @@ func (r Reader) unrecorded(ctx context.Context, d Directory, q ledger.Query, lis
 		known[e.Tick] = known[e.Tick] || e.Stream == ""
 	}
 	ticks := between(schedule, spans(last, judge, q, all, len(all) == limit), before, q.Limit, func(at time.Time) bool {
-		return !known[at] && !judge.Nobodys(at)
+		return !known[at] && !judge.Absent(at)
 	})
 	var missed []ledger.Entry
 	for _, at := range ticks {

@@ -149,7 +149,7 @@ func (a *attempt) conclude(v job.Verdict) {
 func (a *attempt) leaveToOthers() {
 	again.After(a.waits, a.Tick.Until.Sub(a.Now()))
 	there := slices.DeleteFunc(slices.Clone(a.Live()), func(r roster.Replica) bool { return r.Started.After(a.Tick.Start) })
-	if len(roster.Fitting(there, a.Job.Labels)) == 0 {
+	if len(roster.Eligible(there, a.Job.Labels)) == 0 {
 		a.conclude(job.Because(ledger.Missed, ledger.Reason{Code: ledger.CodePlacement, Details: &ledger.Details{Of: job.LabelText(a.Job.Labels)}}))
 	}
 }

@@ -51,7 +51,7 @@ func (r *Scanner) scanOwn(ctx context.Context, batch []*Scan) (failed, others []
 	peers := roster.SameJobs(r.Replica, r.Live())
 	var own []*Scan
 	for _, s := range batch {
-		if job.Rank(s.Job.StoredAs(), time.Time{}, r.Replica, roster.Fitting(peers, s.Job.Labels)) > 0 {
+		if job.Rank(s.Job.StoredAs(), time.Time{}, r.Replica, roster.Eligible(peers, s.Job.Labels)) > 0 {
 			others = append(others, s)
 		} else {
 			own = append(own, s)

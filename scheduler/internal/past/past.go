@@ -147,7 +147,7 @@ func (p Span) list(k known, b roster.Background, window time.Duration) Undecided
 		t.Trigger, t.Why = ledger.ByCatchUp, &ledger.Reason{Code: b.Code(at)}
 		switch rest := i == 0 && !whole; {
 		case rest:
-			*t.Why = roster.AlikeSince(t.Why.Code, u.First)
+			*t.Why = roster.AlsoSince(t.Why.Code, u.First)
 			fallthrough
 		case b.Lost(at), at.Before(k.ran):
 			u.Gone = append(u.Gone, t)

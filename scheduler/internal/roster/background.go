@@ -85,7 +85,7 @@ func Attended(e ledger.Entry) bool {
 	return e.Trigger != ledger.ByCatchUp && !e.Reason.Has(ledger.CodeNoReplica) && !e.Reason.Has(ledger.CodeUnknown) && !e.Reason.Has(ledger.CodeHistoryLost)
 }
 
-// AlikeSince is the reason of a tick whose entry represents all ticks since first, too.
-func AlikeSince(why ledger.Code, first time.Time) ledger.Reason {
+// AlsoSince is the reason of a tick whose entry represents all ticks since first, too.
+func AlsoSince(why ledger.Code, first time.Time) ledger.Reason {
 	return ledger.Reason{Code: why}.And(ledger.Reason{Code: ledger.CodeAlike, Details: &ledger.Details{Since: first}})
 }

@@ -38,8 +38,8 @@ func (j Judge) Removed() time.Time { return j.of.Absence.from }
 // Remembered is since when the ledger remembers. Older entries may be lost.
 func (j Judge) Remembered() time.Time { return j.of.RememberedSince }
 
-// Nobodys reports whether the job was in no configuration when the tick came.
-func (j Judge) Nobodys(tick time.Time) bool { return j.of.Absence.Has(tick) }
+// Absent reports whether the job was in no configuration when the tick came.
+func (j Judge) Absent(tick time.Time) bool { return j.of.Absence.Has(tick) }
 
 // Entry is what a listing shows of the tick.
 func (j Judge) Entry(tick time.Time) ledger.Entry {

@@ -44,8 +44,8 @@ func Place(key string, tick time.Time, self string, labels map[string]string, li
 	return right + skewedBefore, crowd, lead
 }
 
-// Fitting returns the ids of the replicas that may run a job with these labels.
-func Fitting(replicas []Replica, wants map[string]string) []string {
+// Eligible returns the ids of the replicas that may run a job with these labels.
+func Eligible(replicas []Replica, wants map[string]string) []string {
 	var ids []string
 	for _, r := range replicas {
 		if job.Fits(r.Labels, wants) {

@@ -45,7 +45,7 @@ func TestSkewedReplicasRankLast(t *testing.T) {
 	}
 }
 
-func TestFitting(t *testing.T) {
+func TestEligible(t *testing.T) {
 	t.Parallel()
 	type labels = map[string]string
 	replicas := []Replica{
@@ -66,7 +66,7 @@ func TestFitting(t *testing.T) {
 		{"an empty one is not a missing one", labels{"zone": ""}, []string{"empty"}},
 	}
 	for _, tt := range tests {
-		if got := Fitting(replicas, tt.wants); !slices.Equal(got, tt.ids) {
+		if got := Eligible(replicas, tt.wants); !slices.Equal(got, tt.ids) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.ids)
 		}
 	}
