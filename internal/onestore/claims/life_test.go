@@ -3,6 +3,7 @@ package claims_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,32 @@ func TestBlankStore(t *testing.T) {
 		w.acquire(w.later(1))
 		if err := claims.DeclareNew(w.Context(), w.m); !errors.Is(err, locking.ErrRefused) {
 			w.Errorf("a store with claims was declared new: %v", err)
+		}
+	})
+}
+
+// A later release may store what this one would misread. This one leaves it alone.
+func TestLaterFormat(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		list, stamp, err := w.m.Read(w.Context(), records.LifeKey())
+		if err != nil {
+			w.Fatal(err)
+		}
+		later := records.Put(records.LifeKey(), records.Life{Life: stamp.Life, Format: 1})
+		if o, err := w.m.Commit(w.Context(), store.Txn{Life: stamp.Life, If: []store.Compare{{Key: list[0].Key, Version: list[0].Version}}, Put: []store.Write{later}}); err != nil || !o.Won {
+			w.Fatalf("storing another format: %v, %v", o, err)
+		}
+		_, claim := w.l.TryAcquire(w.Context(), w.tick(0))
+		for doing, err := range map[string]error{
+			"a claim":            claim,
+			"DeclareNew":         claims.DeclareNew(w.Context(), w.m),
+			"DeclareRestored":    claims.DeclareRestored(w.Context(), w.m, grace),
+			"noting its history": claims.NoteLife(w.Context(), w.m, grace),
+		} {
+			if err == nil || !strings.Contains(err.Error(), "upgrade quorate") {
+				w.Errorf("%s: %v, want an error that says what to do", doing, err)
+			}
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/quorate/quorate/internal/store"
@@ -14,13 +15,23 @@ type Life struct {
 	Since int64 `json:"since"`
 	// Copying: a copy to this store has not finished. No replica may use it.
 	Copying bool `json:"copying,omitempty"`
+	// Format is that of all records: 0 is the first one. A release that stores what the one
+	// before it would misread makes it larger.
+	Format int `json:"format,omitempty"`
 }
+
+// format is the Format of this release.
+const format = 0
 
 // UsableLife decodes the life. It fails if no replica may use the store.
 func UsableLife(r store.Record) (Life, error) {
 	l, err := Decode[Life](r)
-	if err == nil && l.Copying {
+	switch {
+	case err != nil:
+	case l.Copying:
 		err = store.ErrCopying
+	case l.Format > format:
+		err = fmt.Errorf("%w for this release: its records have format %d, and this release knows %d: upgrade quorate", store.ErrNotReady, l.Format, format)
 	}
 	return l, err
 }
