@@ -64,8 +64,8 @@ func TestMerge(t *testing.T) {
 	}{
 		"nothing":                    {[]answer{node(), node(), node()}, nil, nil},
 		"running":                    {[]answer{locked("owner-7", s7), node(s7), node(s7)}, []string{"7 running"}, []string{"7 running"}},
-		"lock of another":            {[]answer{locked("owner-9", s7), node(s7), node(s7)}, []string{"7 interrupted ran out"}, []string{"7 interrupted ran out"}},
-		"interrupted":                {[]answer{node(s7), node(s7), node(s7)}, []string{"7 interrupted ran out"}, []string{"7 interrupted ran out"}},
+		"lock of another":            {[]answer{locked("owner-9", s7), node(s7), node(s7)}, []string{"7 interrupted ended before"}, []string{"7 interrupted ended before"}},
+		"interrupted":                {[]answer{node(s7), node(s7), node(s7)}, []string{"7 interrupted ended before"}, []string{"7 interrupted ended before"}},
 		"known to few":               {[]answer{node(s7), node(s7), node(), node()}, []string{"7 interrupted may not have started: only 2 of the 4"}, []string{"7 interrupted may not have started"}},
 		"finish wins":                {[]answer{locked("owner-7", s7), locked("owner-7", s7), node(f7)}, []string{"7 succeeded"}, []string{"7 succeeded"}},
 		"finish wins, told first":    {[]answer{node(f7), locked("owner-7", s7), locked("owner-7", s7)}, []string{"7 succeeded"}, []string{"7 succeeded"}},
