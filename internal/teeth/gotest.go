@@ -28,7 +28,7 @@ func goTest(ctx context.Context, dir string, t tests) (result, error) {
 	// With -trimpath every copy of the module is built from the same cache. Without tables
 	// for debuggers linking takes half the time.
 	args := append([]string{
-		"test", "-json", "-tags=promtool", "-trimpath", "-ldflags=-s -w", "-vet=off", "-count=1", "-failfast", "-timeout=90s",
+		"test", "-json", "-tags=promtool", "-trimpath", "-ldflags=-s -w", "-vet=off", "-count=1", "-failfast", "-timeout=3m",
 		"-run", "^(" + strings.Join(t.names, "|") + ")$", ".",
 	}, t.args...)
 	cmd := exec.CommandContext(ctx, "go", args...)
