@@ -103,24 +103,28 @@ func TestLostHistory(t *testing.T) {
 	}
 }
 
-// A replica that dies while the store does not answer takes along what it has decided.
+// A replica that dies while the store does not answer takes along what it has decided, and why
+// it had not decided.
 func TestDecisionOfTheKilled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		until, unstored time.Time
-		honest          bool
+		until, unstored, decided time.Time
+		honest                   bool
 	}{
-		"it died":                    {at(17), at(13), true},
-		"it lives":                   {time.Time{}, at(13), false},
-		"the store took its records": {at(17), at(10.5), false},
+		"it died":                    {at(17), at(13), at(11), true},
+		"it lives":                   {time.Time{}, at(13), at(11), false},
+		"the store took its records": {at(17), at(10.5), at(11), false},
+		"it died undecided":          {at(17), at(16), time.Time{}, true},
+		"it could have decided":      {at(17), at(13), time.Time{}, false},
 	} {
+		reports := []truth.Report{{Tick: tick(9), What: truth.Unstored, At: c.unstored}}
+		if !c.decided.IsZero() {
+			reports = append(reports, truth.Report{Tick: tick(10), What: truth.NoRun, At: c.decided, Outcome: ledger.Missed, Code: "no_quorum"})
+		}
 		r := truth.Record{
 			Ticks: []truth.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second,
 			Rows: []truth.Row{{Tick: tick(10), Outcome: ledger.Missed, Code: "unknown"}},
-			Lives: []truth.Life{{Replica: "a", From: at(0), Until: c.until, Killed: true, Reports: []truth.Report{
-				{Tick: tick(9), What: truth.Unstored, At: c.unstored},
-				{Tick: tick(10), What: truth.NoRun, At: at(11), Outcome: ledger.Missed, Code: "no_quorum"},
-			}}},
+			Lives: []truth.Life{{Replica: "a", From: at(0), Until: c.until, Killed: true, Reports: reports}},
 		}
 		if violations := truth.Check(r); (len(violations) == 0) != c.honest {
 			t.Errorf("%s: %v", name, violations)

@@ -10,12 +10,16 @@ func (c *checker) lostClaim(t Tick, token uint64) bool {
 	})
 }
 
-// tookAlong reports whether the replica ended with a decision on the tick that it could not
-// record: the store took none of its records since.
-func (l Life) tookAlong(t Tick) bool {
-	decided := l.about(t, NoRun)
-	return !l.Until.IsZero() && len(decided) > 0 && slices.ContainsFunc(l.Reports, func(s Report) bool {
-		return s.What == Unstored && !s.At.Before(decided[0].At)
+// tookAlong reports whether the replica ended with what it knew of the tick: the store took
+// none of its records since it decided on the tick. It decides on none while it waits to repeat
+// an earlier one; then since the tick's window closed.
+func (l Life) tookAlong(t Tick, window Span) bool {
+	since := window.To
+	if decided := l.about(t, NoRun); len(decided) > 0 {
+		since = decided[0].At
+	}
+	return !l.Until.IsZero() && slices.ContainsFunc(l.Reports, func(s Report) bool {
+		return s.What == Unstored && !s.At.Before(since)
 	})
 }
 

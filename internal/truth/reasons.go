@@ -44,7 +44,7 @@ func (c *checker) reason(row Row) {
 			c.violation(row.Tick, "is %v, but no earlier run of the job was going on", row)
 		}
 	case unknown:
-		if slices.ContainsFunc(c.Lives, func(l Life) bool { return l.ready(window) && !l.tookAlong(row.Tick) }) {
+		if slices.ContainsFunc(c.Lives, func(l Life) bool { return l.ready(window) && !l.tookAlong(row.Tick, window) }) {
 			c.violation(row.Tick, "is %v, but a replica was there to know", row)
 		}
 	}
