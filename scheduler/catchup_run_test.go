@@ -32,7 +32,7 @@ func (c *cluster) startAll(n int, change func(*scheduler.Config), list ...schedu
 // explains each tick.
 func TestSixHoursDown(t *testing.T) {
 	t.Parallel()
-	const nobody = "no replica served the job"
+	const nobody = "no replica was known to serve the job"
 	tests := []struct {
 		name   string
 		policy scheduler.CatchUp

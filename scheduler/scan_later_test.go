@@ -134,7 +134,7 @@ func TestPastThatIsReadTooLate(t *testing.T) {
 		stop()
 		for _, j := range list {
 			const late = "missed: catch_up: window=20m0s has passed "
-			c.wantTicks(j.Name, "30m0s succeeded", "1h0m0s "+late+"(no replica served the job)", "1h30m0s "+late+"(no replica served the job)",
+			c.wantTicks(j.Name, "30m0s succeeded", "1h0m0s "+late+"(no replica was known to serve the job)", "1h30m0s "+late+"(no replica was known to serve the job)",
 				"2h0m0s "+late+"(an earlier tick of the job was still being decided on this replica)", "2h30m0s succeeded")
 		}
 	})

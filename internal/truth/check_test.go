@@ -103,6 +103,28 @@ func TestLostHistory(t *testing.T) {
 	}
 }
 
+// A job that catches up has a long window, and all replicas may drain in it.
+func TestAllDrained(t *testing.T) {
+	t.Parallel()
+	drained := func(replica string, until float64) truth.Life {
+		return truth.Life{Replica: replica, From: at(0), Drained: at(until), Until: at(until), Reports: []truth.Report{
+			{Tick: tick(10), What: truth.NoRun, At: at(until), Outcome: ledger.Missed, Code: "drained"},
+		}}
+	}
+	r := truth.Record{
+		Ticks: []truth.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second,
+		Rows:  []truth.Row{{Tick: tick(10), Outcome: ledger.Missed, Code: "drained", Replica: "a"}},
+		Lives: []truth.Life{drained("a", 12), drained("b", 30)},
+	}
+	if violations := truth.Check(r); len(violations) > 0 {
+		t.Error(violations)
+	}
+	r.Lives[1].Reports = nil
+	if violations := truth.Check(r); len(violations) == 0 {
+		t.Error("another replica was there, and decided nothing: not noticed")
+	}
+}
+
 // A replica that dies while the store does not answer takes along what it has decided, and why
 // it had not decided.
 func TestDecisionOfTheKilled(t *testing.T) {
@@ -121,13 +143,15 @@ func TestDecisionOfTheKilled(t *testing.T) {
 		if !c.decided.IsZero() {
 			reports = append(reports, truth.Report{Tick: tick(10), What: truth.NoRun, At: c.decided, Outcome: ledger.Missed, Code: "no_quorum"})
 		}
-		r := truth.Record{
-			Ticks: []truth.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second,
-			Rows: []truth.Row{{Tick: tick(10), Outcome: ledger.Missed, Code: "unknown"}},
-			Lives: []truth.Life{{Replica: "a", From: at(0), Until: c.until, Killed: true, Reports: reports}},
-		}
-		if violations := truth.Check(r); (len(violations) == 0) != c.honest {
-			t.Errorf("%s: %v", name, violations)
+		for _, code := range []string{"unknown", "no_replica"} {
+			r := truth.Record{
+				Ticks: []truth.Tick{tick(10)}, Read: at(100), TTL: 3 * time.Second, Window: 5 * time.Second,
+				Rows:  []truth.Row{{Tick: tick(10), Outcome: ledger.Missed, Code: code}},
+				Lives: []truth.Life{{Replica: "a", From: at(0), Until: c.until, Killed: true, Reports: reports}},
+			}
+			if violations := truth.Check(r); (len(violations) == 0) != c.honest {
+				t.Errorf("%s, %s: %v", code, name, violations)
+			}
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (c *checker) reason(row Row) {
 	switch row.Code {
 	case noReplica:
 		for _, l := range c.Lives {
-			if l.ready(Span{row.At, row.At.Add(noticed)}) {
+			if l.ready(Span{row.At, row.At.Add(noticed)}) && !l.tookAlong(row.Tick, window) {
 				c.violation(row.Tick, "is %v, but %s was running", row, l.Replica)
 			}
 		}
@@ -51,12 +51,12 @@ func (c *checker) reason(row Row) {
 }
 
 // drained: the replica drained before the tick's window closed, and no other replica could
-// decide the tick.
+// decide the tick, or all drained. The window of a job that catches up is longer than the others'.
 func (c *checker) drained(row Row, window Span) {
 	did := c.foreign(row.Replica)
 	for _, l := range c.Lives {
 		did = did || l.Replica == row.Replica && !l.Drained.IsZero() && l.Drained.Before(window.To)
-		if l.ready(window) {
+		if l.ready(window) && !slices.ContainsFunc(l.about(row.Tick, NoRun), func(s Report) bool { return s.Code == drainedCode }) {
 			c.violation(row.Tick, "is %v, but %s was there to deal with it", row, l.Replica)
 		}
 	}

@@ -30,7 +30,7 @@ const (
 	CodeBehind      Code = "behind"      // an earlier tick was still being decided
 	CodeTooLate     Code = "too_late"    // the claim came too late to begin
 	CodeAsleep      Code = "asleep"      // the replica was asleep, stopped or too busy
-	CodeNoReplica   Code = "no_replica"  // no replica served the job
+	CodeNoReplica   Code = "no_replica"  // no replica was known to serve the job
 	CodeStarting    Code = "starting"    // the replica did not know yet what is paused
 	CodeRemoved     Code = "removed"     // the job was taken out of the configuration
 	CodeRescheduled Code = "rescheduled" // its schedule was changed

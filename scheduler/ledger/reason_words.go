@@ -55,7 +55,7 @@ var sentences = [...]sentence{
 	{CodeBehind, "", "an earlier tick of the job was still being decided on this replica"},
 	{CodeTooLate, "", "the claim was won too late to begin the work, and given back"},
 	{CodeAsleep, "", "this replica was asleep, stopped or too busy until the tick's window had closed"},
-	{CodeNoReplica, "", "no replica served the job"},
+	{CodeNoReplica, "", "no replica was known to serve the job"},
 	{CodeStarting, "", "starting: this replica did not know yet what is paused"},
 	{CodeRemoved, "", "removed: the job was taken out of this replica's configuration"},
 	{CodeRescheduled, "", "rescheduled: the job's schedule changed before the tick began"},

@@ -57,11 +57,11 @@ func TestSixHoursDown(t *testing.T) {
 		time.Sleep(15 * time.Minute)
 		second()
 
-		missed := "missed: no replica served the job"
+		missed := "missed: no replica was known to serve the job"
 		live, caught := "succeeded, schedule", "succeeded, catch_up"
-		later := "missed: catch_up: last: a later tick came first (no replica served the job)"
-		over := "missed: catch_up: more than max=3 (no replica served the job)"
-		old := "missed: catch_up: window=2h30m0s has passed (no replica served the job)"
+		later := "missed: catch_up: last: a later tick came first (no replica was known to serve the job)"
+		over := "missed: catch_up: more than max=3 (no replica was known to serve the job)"
+		old := "missed: catch_up: window=2h30m0s has passed (no replica was known to serve the job)"
 		for job, down := range map[string][]string{
 			"none":   {missed, missed, missed, missed, missed, missed},
 			"last":   {later, later, later, later, later, caught},
