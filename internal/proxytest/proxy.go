@@ -14,7 +14,8 @@ import (
 )
 
 // A Proxy stands in front of a server and spoils what passes. What is set
-// applies to open connections too, until Pass is called.
+// applies to open connections too, until Pass is called. Then a connection of which something was
+// swallowed is closed before more passes: no network delivers what comes after a gap.
 type Proxy struct {
 	listener net.Listener
 	wg       sync.WaitGroup
@@ -208,6 +209,7 @@ type passage struct {
 
 	mu  sync.Mutex
 	hit bool // a request held the text of a trigger
+	gap bool // something was swallowed
 }
 
 var errCut = errors.New("cut")
@@ -233,18 +235,18 @@ func (c *passage) pump(dst io.Writer, src io.Reader, filter func([]byte) ([]byte
 func (c *passage) request(chunk []byte) ([]byte, error) {
 	c.proxy.runHook(chunk)
 	m := c.proxy.get()
-	switch m.fault {
-	case hole:
-		return nil, nil
-	case answer:
+	if m.fault == answer {
 		return nil, c.answer(chunk, m.answer)
-	default:
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.hit = c.hit && m.fault != none || slices.ContainsFunc(m.triggers, func(text string) bool { return bytes.Contains(chunk, []byte(text)) })
-	if c.hit && m.fault == swallow {
+	switch {
+	case m.fault == hole, m.fault == swallow && c.hit:
+		c.gap = true
 		return nil, nil
+	case m.fault == none && c.gap:
+		return nil, errCut
 	}
 	return chunk, nil
 }
@@ -255,10 +257,15 @@ func (c *passage) reply(chunk []byte) ([]byte, error) {
 	f := m.fault
 	c.mu.Lock()
 	hit := c.hit
+	swallowed := f == hole || hit && (f == drop || f == swallow)
+	c.gap = c.gap || swallowed
+	gap := c.gap
 	c.mu.Unlock()
 	switch {
-	case f == hole, hit && (f == drop || f == swallow):
+	case swallowed:
 		return nil, nil
+	case f == none && gap:
+		return nil, errCut
 	case f == cut && hit:
 		return nil, errCut
 	case f == chop && hit:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -114,6 +115,38 @@ func TestProxyDelaysAndDrops(t *testing.T) {
 	p.Pass()
 	if v := c.Get(t.Context(), "k").Val(); v != "unlucky" {
 		t.Errorf("the request did not come through: %q", v)
+	}
+}
+
+// What comes after a gap does not pass.
+func TestProxyLeavesNoGap(t *testing.T) {
+	t.Parallel()
+	p := proxytest.New(t, redistest.Start(t).Addr())
+	for name, spoil := range map[string]func(){
+		"a black hole": p.BlackHole, "dropped replies": func() { p.DropReplies("") }, "swallowed requests": func() { p.Swallow("") },
+	} {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", p.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		say := func() error {
+			conn.SetDeadline(time.Now().Add(time.Second))
+			fmt.Fprint(conn, "PING\r\n")
+			_, err := conn.Read(make([]byte, 100))
+			return err
+		}
+		if err := say(); err != nil {
+			t.Fatal(err)
+		}
+		spoil()
+		if err := say(); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: %v", name, err)
+		}
+		p.Pass()
+		if err := say(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: after a gap the connection says %v, want that it is closed", name, err)
+		}
 	}
 }
 
