@@ -108,11 +108,11 @@ func (b build) image(t *testing.T) string {
 	return call(t, "../integration/image", nil, "go", "run", ".", "-out", b.file("image"), b.file("quorate_linux_amd64_v1/quorate"), b.file("quorate_linux_arm64_v8.0/quorate"))
 }
 
-// checkVersion runs a binary, which must say its version, commit, date and Go.
+// checkVersion runs a binary, which must say its name, version, commit, date and Go.
 func (b build) checkVersion(t *testing.T, binary string) {
 	t.Helper()
 	got := call(t, ".", nil, binary, "version")
-	if want := "quorate v" + b.version + " " + call(t, b.tree, nil, "go", "env", "GOVERSION") + " linux/amd64 commit " + b.commit[:12] + " " + b.date; got != want {
+	if want := filepath.Base(binary) + " v" + b.version + " " + call(t, b.tree, nil, "go", "env", "GOVERSION") + " linux/amd64 commit " + b.commit[:12] + " " + b.date; got != want {
 		t.Errorf("the binary says %q, want %q", got, want)
 	}
 }
