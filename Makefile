@@ -50,8 +50,8 @@ checks: deps tidy-check lint vuln modules ## what CI runs besides: linters, vuln
 
 .PHONY: modules
 modules: ## the tests that need more than redis-server
-	go test -short -vet=off -count=1 -tags promtool ./scheduler/metrics
-	go test -short -vet=off -count=1 -tags systemd ./internal/release
+	go test $(RACE) -short -vet=off -count=1 -tags promtool ./scheduler/metrics
+	go test $(RACE) -short -vet=off -count=1 -tags systemd ./internal/release
 	@set -e; for m in $(filter-out .,$(MODULES)); do echo "== $$m"; \
 		(cd $$m && GOGC=$(GOGC) go test $(PARALLEL) $(RACE) -short -vet=off -count=1 -timeout 20m ./...); done
 

@@ -87,6 +87,11 @@ jobs:
 			t.Errorf("tick %s is lost", tick)
 		}
 	}
+	for n, l := range lines[1:] { // also from one name to the other
+		if l.At.After(lines[n].At) && l.Token <= lines[n].Token {
+			t.Errorf("the token did not grow from %v to %v", lines[n], l)
+		}
+	}
 	if n := len(c.Facts.Ticks); len(lines) > n { // under two names
 		t.Errorf("%d ticks ran %d times", n, len(lines))
 	}

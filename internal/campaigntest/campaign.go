@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -199,11 +200,14 @@ func (c *Campaign) NextWinner() (winner *Replica) {
 	return winner
 }
 
-// Drain ends all replicas as an operator would.
+// Drain ends all replicas at once as an operator would.
 func (c *Campaign) Drain() {
 	c.Helper()
 	for _, r := range c.Replicas {
-		r.Drain()
+		r.Signal(syscall.SIGTERM)
+	}
+	for _, r := range c.Replicas {
+		r.Drained()
 	}
 }
 

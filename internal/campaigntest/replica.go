@@ -46,7 +46,7 @@ func StartBinary(t *testing.T, binary, config, id string, args ...string) *Repli
 	t.Helper()
 	r := &Replica{ID: id, Exited: make(chan struct{}), t: t, foreign: binary != os.Args[0]}
 	r.cmd = Program(context.WithoutCancel(t.Context()), binary, append([]string{"run", "--config", config, "--set", "replica/id=" + id}, args...)...)
-	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	r.cmd.SysProcAttr = diesWithTest()
 	log, err := r.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -165,6 +165,12 @@ func (r *Replica) ExitCode() int {
 func (r *Replica) Drain() {
 	r.t.Helper()
 	r.Signal(syscall.SIGTERM)
+	r.Drained()
+}
+
+// Drained waits until the process has ended well.
+func (r *Replica) Drained() {
+	r.t.Helper()
 	if code := r.ExitCode(); code != 0 {
 		r.t.Errorf("%s exited with %d after SIGTERM", r.ID, code)
 	}

@@ -109,7 +109,7 @@ func (r *reader) add(w when, user, command, input string) {
 }
 
 // commandPart matches what comes before the first % that no backslash escapes. A backslash
-// also escapes another one.
+// also escapes another one; both stay, as in Debian's cron.
 var commandPart = regexp.MustCompile(`^(?:[^\\%]|\\.|\\$)*`)
 
 // splitInput separates the command from its standard input, in which each further % is a

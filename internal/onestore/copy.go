@@ -81,7 +81,7 @@ func (s *side) Begin(ctx context.Context) (time.Time, error) {
 
 // setLife replaces the life record.
 func (s *side) setLife(ctx context.Context, life records.Life, more ...store.Write) (err error) {
-	s.version, err = s.commit(ctx, append(more, records.Put(records.LifeKey(), life)))
+	s.version, err = s.commit(ctx, append(more, records.PutLife(life)))
 	return err
 }
 

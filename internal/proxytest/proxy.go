@@ -245,7 +245,7 @@ func (c *passage) request(chunk []byte) ([]byte, error) {
 	case m.fault == hole, m.fault == swallow && c.hit:
 		c.gap = true
 		return nil, nil
-	case m.fault == none && c.gap:
+	case m.fault != drop && c.gap:
 		return nil, errCut
 	}
 	return chunk, nil
@@ -264,7 +264,7 @@ func (c *passage) reply(chunk []byte) ([]byte, error) {
 	switch {
 	case swallowed:
 		return nil, nil
-	case f == none && gap:
+	case f != drop && gap:
 		return nil, errCut
 	case f == cut && hit:
 		return nil, errCut

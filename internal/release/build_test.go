@@ -118,17 +118,21 @@ func (b build) checkVersion(t *testing.T, binary string) {
 }
 
 func (b build) checkArchives(t *testing.T) {
-	for _, program := range []string{"quorate", "quorate-etcd", "quorate-zookeeper"} {
+	texts := []string{"CHANGELOG.md", "LICENSE", "README.md"}
+	for program, files := range map[string][]string{
+		"quorate":      slices.Concat(texts, []string{"config.yaml", "quorate", "quorate.service"}),
+		"quorate-etcd": slices.Concat(texts, []string{"quorate-etcd"}), "quorate-zookeeper": slices.Concat(texts, []string{"quorate-zookeeper"}),
+	} {
 		for _, platform := range []string{"linux_amd64", "linux_arm64", "darwin_amd64", "darwin_arm64"} {
 			name := program + "_" + b.version + "_" + platform
-			files := strings.Fields(call(t, ".", nil, "tar", "tf", b.file(name+".tar.gz")))
-			slices.Sort(files)
+			got := strings.Fields(call(t, ".", nil, "tar", "tf", b.file(name+".tar.gz")))
+			slices.Sort(got)
 			var want []string
-			for _, file := range []string{"CHANGELOG.md", "LICENSE", "README.md", "config.yaml", program, "quorate.service"} {
+			for _, file := range files {
 				want = append(want, name+"/"+file)
 			}
-			if !slices.Equal(files, want) {
-				t.Errorf("%s has %q, want %q", name, files, want)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s has %q, want %q", name, got, want)
 			}
 		}
 		dir := t.TempDir()

@@ -119,9 +119,14 @@ func TestAllDrained(t *testing.T) {
 	if violations := truth.Check(r); len(violations) > 0 {
 		t.Error(violations)
 	}
-	r.Lives[1].Reports = nil
-	if violations := truth.Check(r); len(violations) == 0 {
-		t.Error("another replica was there, and decided nothing: not noticed")
+	for name, lie := range map[string]truth.Life{
+		"one that decided nothing": {Replica: "b", From: at(0), Drained: at(30), Until: at(30)},
+		"one that did not drain":   {Replica: "b", From: at(0), Until: at(30), Killed: true, Reports: r.Lives[1].Reports},
+	} {
+		r.Lives[1] = lie
+		if violations := truth.Check(r); len(violations) == 0 {
+			t.Errorf("%s was there: not noticed", name)
+		}
 	}
 }
 
@@ -130,16 +135,21 @@ func TestAllDrained(t *testing.T) {
 func TestDecisionOfTheKilled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		until, unstored, decided time.Time
-		honest                   bool
+		until, unstored, decided, won time.Time
+		honest                        bool
 	}{
-		"it died":                    {at(17), at(13), at(11), true},
-		"it lives":                   {time.Time{}, at(13), at(11), false},
-		"the store took its records": {at(17), at(10.5), at(11), false},
-		"it died undecided":          {at(17), at(16), time.Time{}, true},
-		"it could have decided":      {at(17), at(13), time.Time{}, false},
+		"it died":                     {at(17), at(13), at(11), time.Time{}, true},
+		"it lives":                    {time.Time{}, at(13), at(11), time.Time{}, false},
+		"the store took its records":  {at(17), at(10.5), at(11), time.Time{}, false},
+		"it died undecided":           {at(17), at(16), time.Time{}, time.Time{}, true},
+		"it could have decided":       {at(17), at(13), time.Time{}, time.Time{}, false},
+		"the store had just answered": {at(17), at(13), at(11), at(16), true},
+		"the store answered for long": {at(97), at(90), at(11), at(30), false},
 	} {
 		reports := []truth.Report{{Tick: tick(9), What: truth.Unstored, At: c.unstored}}
+		if !c.won.IsZero() {
+			reports = append(reports, truth.Report{Tick: truth.Tick{Job: "other", At: c.won}, What: truth.Won, At: c.won, Token: 1})
+		}
 		if !c.decided.IsZero() {
 			reports = append(reports, truth.Report{Tick: tick(10), What: truth.NoRun, At: c.decided, Outcome: ledger.Missed, Code: "no_quorum"})
 		}

@@ -1,6 +1,9 @@
 package truth
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // lostClaim reports whether the store may have lost the claim of a run, and so all that it
 // knew of the run.
@@ -10,17 +13,29 @@ func (c *checker) lostClaim(t Tick, token uint64) bool {
 	})
 }
 
-// tookAlong reports whether the replica ended with what it knew of the tick: the store took
-// none of its records since it decided on the tick. It decides on none while it waits to repeat
-// an earlier one; then since the tick's window closed.
+// caughtUp is how long after the store answers again a replica has recorded what it decided
+// meanwhile.
+const caughtUp = 5 * time.Second
+
+// tookAlong reports whether the replica ended with what it knew of the tick: the store was
+// silent after it decided on the tick, and did not answer until shortly before the end. It
+// decides on none while it waits to repeat an earlier one; then after the tick's window closed.
 func (l Life) tookAlong(t Tick, window Span) bool {
 	since := window.To
 	if decided := l.about(t, NoRun); len(decided) > 0 {
 		since = decided[0].At
 	}
-	return !l.Until.IsZero() && slices.ContainsFunc(l.Reports, func(s Report) bool {
-		return s.What == Unstored && !s.At.Before(since)
-	})
+	silent := false
+	for _, s := range l.Reports {
+		switch {
+		case l.Until.IsZero() || s.At.Before(since):
+		case s.What == Unstored:
+			silent = true
+		case s.What == Won && s.At.Before(l.Until.Add(-caughtUp)):
+			return false
+		}
+	}
+	return silent
 }
 
 // lost reports whether the commit before a report may be among those that were lost. A

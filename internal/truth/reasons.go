@@ -56,7 +56,10 @@ func (c *checker) drained(row Row, window Span) {
 	did := c.foreign(row.Replica)
 	for _, l := range c.Lives {
 		did = did || l.Replica == row.Replica && !l.Drained.IsZero() && l.Drained.Before(window.To)
-		if l.ready(window) && !slices.ContainsFunc(l.about(row.Tick, NoRun), func(s Report) bool { return s.Code == drainedCode }) {
+		too := slices.ContainsFunc(l.about(row.Tick, NoRun), func(s Report) bool {
+			return s.Code == drainedCode && !l.Drained.IsZero() && !s.At.Before(l.Drained)
+		})
+		if l.ready(window) && !too {
 			c.violation(row.Tick, "is %v, but %s was there to deal with it", row, l.Replica)
 		}
 	}

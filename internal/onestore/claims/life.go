@@ -76,7 +76,7 @@ func declare(ctx context.Context, s store.Store, doing string, next func(known r
 		}
 		o, err := s.Commit(ctx, store.Txn{
 			Life: stamp.Life, If: []store.Compare{{Key: records.LifeKey(), Version: list[0].Version}},
-			Put: []store.Write{records.Put(records.LifeKey(), life)},
+			Put: []store.Write{records.PutLife(life)},
 		})
 		if err != nil {
 			return failed(doing, err)

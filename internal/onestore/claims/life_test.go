@@ -42,7 +42,8 @@ func TestBlankStore(t *testing.T) {
 	})
 }
 
-// A later release may store what this one would misread. This one leaves it alone.
+// A later release may store what this one would misread. This one claims nothing, and leaves
+// the life as it is.
 func TestLaterFormat(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {

@@ -220,7 +220,7 @@ func (l *Locker) commit(ctx context.Context, v view, t store.Txn) (store.Outcome
 	t.Life = v.stamp.Life
 	v.compare(&t, records.LifeKey())
 	if v.newLife {
-		t.Put = append(t.Put, records.Put(records.LifeKey(), v.life))
+		t.Put = append(t.Put, records.PutLife(v.life))
 	}
 	ctx, cancel := l.request(ctx)
 	defer cancel()

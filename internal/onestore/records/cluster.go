@@ -23,6 +23,12 @@ type Life struct {
 // format is the Format of this release.
 const format = 0
 
+// PutLife returns the write that stores the life, in the format of this release.
+func PutLife(l Life) store.Write {
+	l.Format = format
+	return Put(LifeKey(), l)
+}
+
 // UsableLife decodes the life. It fails if no replica may use the store.
 func UsableLife(r store.Record) (Life, error) {
 	l, err := Decode[Life](r)
