@@ -90,16 +90,11 @@ func theirsEnds(t *testing.T, ours locking.Locker, theirs foreign, req locking.R
 		t.Fatal(err)
 	}
 	for _, s := range servers {
-		c := s.Client()
-		if err := c.PExpire(t.Context(), key, time.Millisecond).Err(); err != nil {
+		if err := s.Client().PExpire(t.Context(), key, time.Millisecond).Err(); err != nil {
 			t.Fatal(err)
 		}
-		for c.Exists(t.Context(), key).Val() == 1 { // a millisecond from now it is gone
-			if t.Context().Err() != nil {
-				t.Fatal("the lock never ends")
-			}
-		}
 	}
+	awaitGone(t, key, servers)
 	lease := acquire(t, ours, req)
 	_ = theirs.unlock(key) // some of them do not notice that it is too late
 	if err := lease.Extend(t.Context()); err != nil {
@@ -110,9 +105,22 @@ func theirsEnds(t *testing.T, ours locking.Locker, theirs foreign, req locking.R
 	}
 }
 
+// awaitGone waits until no server has the key.
+func awaitGone(t *testing.T, key string, servers []*redistest.Server) {
+	t.Helper()
+	for _, s := range servers {
+		for s.Client().Exists(t.Context(), key).Val() == 1 {
+			if t.Context().Err() != nil {
+				t.Fatal("the lock never ends")
+			}
+		}
+	}
+}
+
 // theyHoldTwo leaves a foreign value on two of the five nodes, as a client that
 // died half way does.
 func theyHoldTwo(t *testing.T, ours locking.Locker, theirs foreign, req locking.Request, key string, servers []*redistest.Server) {
+	awaitGone(t, key, servers) // a release returns when a quorum has it
 	for _, s := range servers[:2] {
 		if err := s.Client().Set(t.Context(), key, "somebody", ttl).Err(); err != nil {
 			t.Fatal(err)
