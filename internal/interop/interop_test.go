@@ -32,15 +32,20 @@ func TestForeignClients(t *testing.T) {
 			key := set.JobKey(job, "lock")
 			req := locking.Request{Name: job, TTL: ttl, Holder: "ours"}
 
-			t.Run("they are kept out while we hold it", func(t *testing.T) { weHold(t, ours, theirs, req, key) })
-			t.Run("we are kept out while they hold it", func(t *testing.T) { theyHold(t, ours, theirs, req, key) })
-			t.Run("a tick as well", func(t *testing.T) {
+			// A release returns when a quorum has it.
+			check := func(name string, f func(t *testing.T)) {
+				awaitGone(t, key, servers)
+				t.Run(name, f)
+			}
+			check("they are kept out while we hold it", func(t *testing.T) { weHold(t, ours, theirs, req, key) })
+			check("we are kept out while they hold it", func(t *testing.T) { theyHold(t, ours, theirs, req, key) })
+			check("a tick as well", func(t *testing.T) {
 				tick := req
 				tick.Tick = time.Now().Add(-time.Second).Truncate(time.Millisecond)
 				theyHold(t, ours, theirs, tick, key)
 			})
-			t.Run("their lock that ended is ours to take", func(t *testing.T) { theirsEnds(t, ours, theirs, req, key, servers) })
-			t.Run("their minority does not keep us out", func(t *testing.T) { theyHoldTwo(t, ours, theirs, req, key, servers) })
+			check("their lock that ended is ours to take", func(t *testing.T) { theirsEnds(t, ours, theirs, req, key, servers) })
+			check("their minority does not keep us out", func(t *testing.T) { theyHoldTwo(t, ours, theirs, req, key, servers) })
 		})
 	}
 }
@@ -120,7 +125,6 @@ func awaitGone(t *testing.T, key string, servers []*redistest.Server) {
 // theyHoldTwo leaves a foreign value on two of the five nodes, as a client that
 // died half way does.
 func theyHoldTwo(t *testing.T, ours locking.Locker, theirs foreign, req locking.Request, key string, servers []*redistest.Server) {
-	awaitGone(t, key, servers) // a release returns when a quorum has it
 	for _, s := range servers[:2] {
 		if err := s.Client().Set(t.Context(), key, "somebody", ttl).Err(); err != nil {
 			t.Fatal(err)
