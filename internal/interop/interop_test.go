@@ -114,7 +114,7 @@ func theirsEnds(t *testing.T, ours locking.Locker, theirs foreign, req locking.R
 func awaitGone(t *testing.T, key string, servers []*redistest.Server) {
 	t.Helper()
 	for _, s := range servers {
-		for s.Client().Exists(t.Context(), key).Val() == 1 {
+		for c := s.Client(); c.Exists(t.Context(), key).Val() == 1; {
 			if t.Context().Err() != nil {
 				t.Fatal("the lock never ends")
 			}
