@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -21,10 +22,9 @@ var limits = store.Limits{Keys: 120, Bytes: 1 << 20}
 
 // Bounds of connections.
 const (
-	loginTimeout = time.Second      // for the token of a user
-	pingEvery    = 10 * time.Second // and only during calls: etcd closes connections with more
-	pingTimeout  = time.Second
-	longest      = 10 * time.Second // of a call whose context has no end
+	pingEvery   = 10 * time.Second // and only during calls: etcd closes connections with more
+	pingTimeout = time.Second
+	longest     = 10 * time.Second // of a call whose context has no end
 )
 
 // A server is a [store.Store] on the members of one etcd cluster. It talks to one member, and
@@ -34,8 +34,11 @@ type server struct {
 	tls    *tls.Config
 	prefix string // of all keys
 
+	turn  chan struct{}         // held by the call that logs in
+	token atomic.Pointer[token] // of the last login
+
 	mu       sync.Mutex
-	clients  []*clientv3.Client // by member; nil: not yet connected
+	clients  []*clientv3.Client // by member; nil: not yet used
 	at       int                // the member in use
 	known    life
 	revision int64 // the largest that was seen in that life
@@ -44,9 +47,12 @@ type server struct {
 // open returns the store of a configuration that was checked.
 func open(c config.Cluster) *server {
 	members := len(c.Etcd.Endpoints)
-	return &server{
-		EtcdConfig: c.Etcd, tls: c.TLS, prefix: "quorate/" + c.Namespace + "/", clients: make([]*clientv3.Client, members), at: rand.IntN(members),
+	s := &server{
+		EtcdConfig: c.Etcd, tls: c.TLS, prefix: "quorate/" + c.Namespace + "/", turn: make(chan struct{}, 1),
+		clients: make([]*clientv3.Client, members), at: rand.IntN(members),
 	}
+	s.token.Store(new(token))
+	return s
 }
 
 // Name implements [store.Server].
@@ -68,35 +74,20 @@ func (s *server) Close() {
 	}
 }
 
-// client returns a connection to the member in use, and its place.
-func (s *server) client(ctx context.Context) (*clientv3.Client, int, error) {
-	s.mu.Lock()
-	at := s.at
-	c := s.clients[at]
-	s.mu.Unlock()
-	if c != nil {
-		return c, at, nil
-	}
-	config := clientv3.Config{
-		Endpoints: s.Endpoints[at : at+1], Username: s.Username, Password: s.Password, TLS: s.tls, Logger: zap.NewNop(),
-		DialTimeout: loginTimeout, DialKeepAliveTime: pingEvery, DialKeepAliveTimeout: pingTimeout,
-		MaxUnaryRetries: 1, // do goes to the next member instead
-	}
-	if until, bounded := ctx.Deadline(); bounded {
-		config.DialTimeout = min(loginTimeout, time.Until(until))
-	}
-	c, err := clientv3.New(config) // it calls the member only to log in
-	if err != nil {
-		return nil, at, err
-	}
+// client returns that of the member in use, and its place. It connects with the first call.
+func (s *server) client() (*clientv3.Client, int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if other := s.clients[at]; other != nil {
-		_ = c.Close()
-		return other, at, nil
+	if c := s.clients[s.at]; c != nil {
+		return c, s.at, nil
 	}
-	s.clients[at] = c
-	return c, at, nil
+	c, err := clientv3.New(clientv3.Config{
+		Endpoints: s.Endpoints[s.at : s.at+1], TLS: s.tls, Logger: zap.NewNop(),
+		DialKeepAliveTime: pingEvery, DialKeepAliveTimeout: pingTimeout,
+		MaxUnaryRetries: 1, // do goes to the next member instead
+	})
+	s.clients[s.at] = c
+	return c, s.at, err
 }
 
 // leave makes the next call go to another member.
@@ -117,11 +108,10 @@ func (s *server) do(ctx context.Context, repeatable bool, call func(context.Cont
 		if ctx.Err() != nil {
 			return fmt.Errorf("%w: %w", store.ErrNotSent, ctx.Err())
 		}
-		c, at, err := s.client(ctx)
-		sent := err == nil
-		if sent {
-			err = s.ask(ctx, repeatable && left > 1, c, call)
-			sent = !neverSent(err)
+		c, at, err := s.client()
+		sent := false
+		if err == nil {
+			sent, err = s.ask(ctx, repeatable, left > 1, c, call)
 		}
 		if err == nil {
 			return nil
@@ -136,13 +126,26 @@ func (s *server) do(ctx context.Context, repeatable bool, call func(context.Cont
 	}
 }
 
-// ask makes one call. If it may be repeated at another member, it takes at most half of the
-// time that is left.
-func (s *server) ask(ctx context.Context, repeatable bool, c *clientv3.Client, call func(context.Context, *clientv3.Client) error) error {
-	if until, _ := ctx.Deadline(); repeatable {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Until(until)/2)
-		defer cancel()
+// ask makes one call, as the user. If etcd refuses the token, it has done nothing: then the call is
+// repeated with another one. What may be repeated at another member takes at most half of the time
+// that is left. It reports whether the call was sent.
+func (s *server) ask(ctx context.Context, repeatable, others bool, c *clientv3.Client, call func(context.Context, *clientv3.Client) error) (sent bool, err error) {
+	half, cancel := ctx, context.CancelFunc(func() {})
+	if until, _ := ctx.Deadline(); others {
+		half, cancel = context.WithTimeout(ctx, time.Until(until)/2)
 	}
-	return call(ctx, c)
+	defer cancel()
+	if repeatable {
+		ctx = half
+	}
+	var last token
+	for range logins {
+		if last, err = s.login(half, c, last); err != nil {
+			return false, err
+		}
+		if err = call(last.in(ctx), c); !refusesToken(err) {
+			break
+		}
+	}
+	return !neverSent(err), err
 }

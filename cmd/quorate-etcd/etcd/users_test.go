@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"github.com/quorate/quorate/cmd/quorate-etcd/internal/etcdtest"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/redistest"
@@ -18,27 +16,8 @@ import (
 // The role of docs/etcd.md is enough, and what etcd refuses is told without secrets.
 func TestUsers(t *testing.T) {
 	t.Parallel()
-	w := etcdtest.Start(t, 1)
-	c, ctx := w.Client(t), t.Context()
-	_, e1 := c.RoleAdd(ctx, "root")
-	_, e2 := c.UserAdd(ctx, "root", "other")
-	_, e3 := c.UserGrantRole(ctx, "root", "root")
-	_, e4 := c.RoleAdd(ctx, "quorate")
-	prefix := "quorate/billing/"
-	_, e5 := c.RoleGrantPermission(ctx, "quorate", prefix, clientv3.GetPrefixRangeEnd(prefix), clientv3.PermissionType(clientv3.PermReadWrite))
-	_, e6 := c.UserAdd(ctx, "quorate", "Geheim1")
-	_, e7 := c.UserGrantRole(ctx, "quorate", "quorate")
-	_, e8 := c.AuthEnable(ctx)
-	if err := errors.Join(e1, e2, e3, e4, e5, e6, e7, e8); err != nil {
-		t.Fatal(err)
-	}
-	as := func(namespace, password string) *server {
-		t.Helper()
-		s := open(config.Cluster{Namespace: namespace, Etcd: config.EtcdConfig{Endpoints: w.URLs(), Username: "quorate", Password: password}})
-		t.Cleanup(s.Close)
-		return s
-	}
-	s := as("billing", "Geheim1")
+	g, ctx := guard(t, etcdtest.Start(t, 1), true), t.Context()
+	s := g.as(t, "billing", "quorate", passwords)
 	x := store.Key{Kind: store.Claims, Name: "x"}
 	_, stamp, err := s.Read(ctx, x)
 	if err != nil {
@@ -50,7 +29,11 @@ func TestUsers(t *testing.T) {
 	if _, err := s.Check(ctx); err != nil {
 		t.Errorf("Check = %v", err)
 	}
-	for what, s := range map[string]*server{"permission denied": as("other", "Geheim1"), "authentication failed": as("billing", "Geheim2")} {
+	for what, s := range map[string]*server{
+		"the user quorate needs the permission readwrite for the prefix quorate/other/": g.as(t, "other", "quorate", passwords),
+		"authentication failed": g.as(t, "billing", "quorate", "Geheim2"),
+		"set etcd.username":     g.as(t, "billing", "", ""),
+	} {
 		_, _, err := s.Read(ctx, x)
 		if err == nil || errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), what) || strings.Contains(err.Error(), "Geheim") {
 			t.Errorf("Read = %v, want %q, which trying again cannot help", err, what)

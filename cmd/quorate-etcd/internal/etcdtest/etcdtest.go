@@ -3,6 +3,7 @@ package etcdtest
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"fmt"
 	"os"
@@ -41,10 +42,21 @@ type Member struct {
 	args []string
 }
 
-// Start starts an empty cluster, which ends with the test.
-func Start(tb testing.TB, members int) *Cluster {
+// Start starts an empty cluster, which ends with the test. The flags are for each member, besides
+// its own.
+func Start(tb testing.TB, members int, flags ...string) *Cluster {
 	tb.Helper()
-	return start(tb, members, "http", &Cluster{}, nil)
+	return start(tb, members, "http", &Cluster{}, nil, flags...)
+}
+
+// JWT returns flags for tokens that a member does not keep, and that end by themselves.
+func JWT(tb testing.TB, ttl time.Duration) (flags []string) {
+	tb.Helper()
+	key := filepath.Join(servertest.NewHome(tb, "etcd").Dir, "jwt")
+	if err := os.WriteFile(key, []byte(rand.Text()), 0o644); err != nil { //nolint:gosec // its user has to read it
+		tb.Fatal(err)
+	}
+	return []string{"--auth-token", fmt.Sprintf("jwt,priv-key=%s,sign-method=HS256,ttl=%v", key, ttl)}
 }
 
 // StartTLS starts an empty member that clients reach by TLS only.
@@ -54,7 +66,7 @@ func StartTLS(tb testing.TB, ca *redistest.CA) *Cluster {
 }
 
 // start starts members whose clients use a scheme. Files are flags with what is in them.
-func start(tb testing.TB, members int, scheme string, c *Cluster, files map[string][]byte) *Cluster {
+func start(tb testing.TB, members int, scheme string, c *Cluster, files map[string][]byte, flags ...string) *Cluster {
 	tb.Helper()
 	var peers []string
 	for n := range members {
@@ -83,6 +95,7 @@ func start(tb testing.TB, members int, scheme string, c *Cluster, files map[stri
 			}
 			m.args = append(m.args, flag, path)
 		}
+		m.args = append(m.args, flags...)
 		m.Start(tb)
 	}
 	c.Await(tb)
