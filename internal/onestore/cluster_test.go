@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -219,6 +220,32 @@ func TestCheckIsBounded(t *testing.T) {
 		}
 		if err := c.Close(); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// A store that answers and takes no writes is not well, whatever it says to readers.
+func TestCheckWrites(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := new(storetest.Memory)
+		c := open(t, m)
+		if err := claims.DeclareNew(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		m.Fault = func(_ context.Context, c storetest.Call) error {
+			if c.Method == "Commit" {
+				return errors.New("no space")
+			}
+			return nil
+		}
+		check := c.Checks(t.Context())[0]
+		if check.State != listing.NodeRefusing || check.Verdict != "mend" || len(check.Findings) != 1 || check.Findings[0].Topic != "write" || !strings.Contains(check.Findings[0].Text, "no space") {
+			t.Errorf("a full store is %+v", check)
+		}
+		m.Fault = nil
+		if check := c.Checks(t.Context())[0]; check.State != listing.NodeReady || check.Verdict != "ok" {
+			t.Errorf("a store with space is %+v", check)
 		}
 	})
 }

@@ -63,17 +63,20 @@ func (s *side) Memory(ctx context.Context) (m storecopy.Memory, err error) {
 func (s *side) Begin(ctx context.Context) (time.Time, error) {
 	var some []store.Range
 	for _, kind := range store.Kinds() {
-		some = append(some, store.Range{Kind: kind, Limit: 2}) // the life record may be one
+		some = append(some, store.Range{Kind: kind, Limit: 3}) // the life record may be one, and what a check has written
 	}
 	lists, stamp, err := s.Server.List(ctx, some...)
 	if err != nil {
 		return stamp.At(), err
 	}
 	for _, r := range slices.Concat(lists...) {
-		if r.Key != records.LifeKey() {
+		switch r.Key {
+		case records.LifeKey():
+			s.version = r.Version
+		case records.ProbeKey():
+		default:
 			return stamp.At(), fmt.Errorf("%w: it has %s", storecopy.ErrNotEmpty, r.Key)
 		}
-		s.version = r.Version
 	}
 	s.life = stamp.Life
 	return stamp.At(), s.setLife(ctx, records.Life{Life: s.life, Copying: true})

@@ -2,18 +2,20 @@ package onestore
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
 	"github.com/quorate/quorate/internal/store"
 )
 
-// heard is a store with a bound on each call. It keeps the stamp of the last answer: while
-// calls are answered, nobody has to look at the store besides.
+// heard is a store with a bound on each call. It keeps the stamp of the last answer, and when
+// it last took a write: while calls are answered, nobody has to look at the store besides.
 type heard struct {
 	store.Server
 	timeout time.Duration
 	last    atomic.Pointer[answer]
+	wrote   atomic.Pointer[time.Time] // nil: never, or a later write has failed
 }
 
 // An answer is the stamp of a call.
@@ -64,6 +66,13 @@ func (h *heard) Commit(ctx context.Context, t store.Txn) (store.Outcome, error) 
 	began := time.Now()
 	o, err := h.Server.Commit(ctx, t)
 	h.note(began, o.Stamp, err)
+	switch {
+	case err == nil && o.Won && len(t.Put) > 0: // a store that is full may still delete
+		now := time.Now()
+		h.wrote.Store(&now)
+	case err != nil && !errors.Is(err, store.ErrLocked) && !errors.Is(err, store.ErrTooLarge):
+		h.wrote.Store(nil)
+	}
 	return o, err
 }
 
@@ -73,10 +82,11 @@ func (h *heard) Check(ctx context.Context) (store.Checkup, error) {
 	return h.Server.Check(ctx)
 }
 
-// Still brings a look up to date if the store has answered since a time, in the same life.
-func (c *Cluster) Still(l Look, since time.Time) (Look, bool) {
-	last := c.heard.last.Load()
-	if last == nil || last.ended.Before(since) || last.stamp.Life != l.Life {
+// Still brings a look up to date if the store has answered lately, in the same life, and has
+// taken a write within three times as long, without a later one that failed.
+func (c *Cluster) Still(l Look, lately time.Duration) (Look, bool) {
+	last, wrote := c.heard.last.Load(), c.heard.wrote.Load()
+	if last == nil || time.Since(last.ended) > lately || last.stamp.Life != l.Life || wrote == nil || time.Since(*wrote) > 3*lately {
 		return l, false
 	}
 	l.Offset = last.offset()

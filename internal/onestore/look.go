@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/listing"
@@ -47,6 +48,28 @@ func (c *Cluster) Look(ctx context.Context) (Look, error) {
 	}
 	return look, nil
 }
+
+// Probe writes a record that nobody reads. A store that answers may still take no writes: it is
+// full, for example, or its user may only read.
+func (c *Cluster) Probe(ctx context.Context, l Look) error {
+	o, err := c.heard.Commit(ctx, store.Txn{Life: l.Life, Put: []store.Write{records.Put(records.ProbeKey(), time.Now().UnixMilli())}})
+	switch {
+	case err != nil:
+		return readOnly{err}
+	case !o.Won:
+		return fmt.Errorf("%w: another server has taken over meanwhile", store.ErrUnavailable)
+	}
+	return nil
+}
+
+// readOnly is why a store that has answered takes no writes.
+type readOnly struct{ error }
+
+func (e readOnly) Error() string {
+	return "it answers, but takes no writes, so no tick can run: " + strings.ReplaceAll(e.error.Error(), store.ErrUnavailable.Error()+": ", "")
+}
+
+func (e readOnly) Unwrap() error { return e.error }
 
 // NoteLife makes the grace of a life begin that nobody has noted yet.
 func (c *Cluster) NoteLife(ctx context.Context) error {
@@ -99,6 +122,10 @@ func (c *Cluster) Checks(ctx context.Context) []listing.Check {
 		row.Version = listing.Optional(found.Version)
 		for _, f := range append(found.Findings, clock(look)...) {
 			row.add(f)
+		}
+		if err := c.Probe(ctx, look); err != nil {
+			row.State = listing.NodeRefusing
+			row.add(store.Finding{Topic: "write", Mend: true, Text: err.Error()})
 		}
 	}
 	if err != nil {

@@ -47,17 +47,20 @@ func openStore(part Store, cluster config.Cluster, log *slog.Logger) (*single, e
 	return s, nil
 }
 
-// look looks at the store once, and says if that changes what is known.
+// look looks at the store once, writes to it, and says if that changes what is known.
 func (s *single) look(ctx context.Context) error {
 	now := &seen{}
 	if now.Look, now.err = s.Look(ctx); now.Unnoted {
 		now.err = s.NoteLife(ctx)
 	}
+	if now.err == nil {
+		now.err = s.Probe(ctx, now.Look)
+	}
 	before := s.last.Swap(now)
 	switch {
 	case now.err != nil:
 		if before.err == nil {
-			s.log.Warn("the store does not answer", "why", config.OneLine(now.err.Error()))
+			s.log.Warn("the store cannot be used", "why", config.OneLine(now.err.Error()))
 		}
 	case before.err == nil && before.VouchesAt.IsZero() == now.VouchesAt.IsZero():
 	case now.VouchesAt.IsZero():
@@ -79,7 +82,7 @@ func (s *single) watch(ctx context.Context) {
 	for again.After(ctx, lookEvery/5) {
 		last := s.last.Load()
 		if last.err == nil && last.VouchesAt.IsZero() {
-			if now, ok := s.Still(last.Look, time.Now().Add(-lookEvery)); ok { // acts are read all the time
+			if now, ok := s.Still(last.Look, lookEvery); ok { // acts are read all the time, and heartbeats written
 				s.last.Store(&seen{Look: now})
 				continue
 			}

@@ -250,3 +250,56 @@ func TestPostgresIsAPart(t *testing.T) {
 		t.Errorf("New = %v", err)
 	}
 }
+
+// A store that answers and takes no writes makes no replica ready, whether it refuses them from
+// the beginning or later. When it takes them again, replicas are ready, and nothing is asked of
+// it besides what they write anyway.
+func TestReadyMeansThatTheStoreTakesWrites(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var full atomic.Bool
+		var commits, probes atomic.Int64
+		m := &storetest.Memory{Fault: func(_ context.Context, c storetest.Call) error {
+			if c.Method != "Commit" || c.Answered {
+				return nil
+			}
+			commits.Add(1)
+			if len(c.Txn.Put) == 1 && c.Txn.Put[0].Key.Kind == store.Cluster {
+				probes.Add(1)
+			}
+			if full.Load() {
+				return errors.New("no space")
+			}
+			return nil
+		}}
+		if err := claims.DeclareNew(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		full.Store(true)
+		r, err := New(Config{ID: "a", Store: inMemory{m}, Logger: logTo(io.Discard), Jobs: []Job{{Name: "j", Schedule: "0 0 1 1 *", Func: new(ranTicks).run}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer start(t.Context(), r)()
+		for range 2 {
+			full.Store(true)
+			time.Sleep(7 * time.Second) // a heartbeat, and a look
+			synctest.Wait()
+			if why := r.notReady(); len(why) != 1 || !strings.Contains(why[0], "it answers, but takes no writes") || !strings.Contains(why[0], "no space") || strings.Contains(why[0], "does not answer") {
+				t.Errorf("on a full store it is not ready for %q", why)
+			}
+			full.Store(false)
+			time.Sleep(15 * time.Second)
+			synctest.Wait()
+			if why := r.notReady(); why != nil {
+				t.Errorf("it is not ready for %q", why)
+			}
+		}
+		probes.Store(0)
+		commits.Store(0)
+		time.Sleep(1000 * time.Second)
+		if n := probes.Load(); n > 0 || commits.Load() < 150 {
+			t.Errorf("%d of %d commits were probes, want none: it rests on the heartbeats", n, commits.Load())
+		}
+	})
+}

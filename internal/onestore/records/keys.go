@@ -37,3 +37,6 @@ func LifeKey() store.Key { return store.Key{Kind: store.Cluster, Name: "life"} }
 
 // ForgottenKey is the key of what was [Forgotten].
 func ForgottenKey() store.Key { return store.Key{Kind: store.Cluster, Name: "forgotten"} }
+
+// ProbeKey is the key of a record that is only written, to see that the store takes writes.
+func ProbeKey() store.Key { return store.Key{Kind: store.Cluster, Name: "probe"} }

@@ -186,7 +186,7 @@ func (m *Memory) fault(ctx context.Context, c Call) error {
 		err = m.Fault(ctx, c)
 	}
 	if err = errors.Join(err, ctx.Err()); err != nil {
-		return fmt.Errorf("%s: %w", c.Method, errors.Join(store.ErrUnavailable, err))
+		return fmt.Errorf("%s: %w: %w", c.Method, store.ErrUnavailable, err)
 	}
 	return nil
 }
