@@ -29,7 +29,9 @@ ends them at once. Exit code 1 if a function still does not return.
 
 The replica reads the configuration file again when it changes, or at SIGHUP. It
 serves added and changed jobs from then on and drops removed ones; running jobs
-continue. A file with a mistake changes nothing. Other settings need a restart.`,
+continue. A file with a mistake changes nothing. One that lacks most jobs, or seems
+to be cut off, counts once it has stayed the same for 15 s. Other settings need a
+restart.`,
 		Example: `  quorate run --config prod.yaml
   QUORATE__LOG__LEVEL=debug quorate run --set scheduler/drain_timeout=10s`,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -5,12 +5,18 @@ import (
 	"strings"
 
 	"github.com/quorate/quorate/scheduler/internal/event"
+	"github.com/quorate/quorate/scheduler/internal/job"
 )
 
 var (
 	// ErrDropped is the Err of an EventRecorded whose tick never reached the ledger: too
 	// many waited for a quorum, or the replica stopped first.
 	ErrDropped = event.ErrDropped
+
+	// ErrHalfWritten is the Err of an EventUpdateFailed whose new jobs lack most of the old
+	// ones, or whose file seems to be cut off. They are served if they are found the same
+	// some time later.
+	ErrHalfWritten = job.ErrHalfWritten
 
 	// ErrStopped is returned by Scheduler.Update when Run drains or has returned.
 	ErrStopped = errors.New("scheduler: it is too late for an update: the replica drains or has stopped")

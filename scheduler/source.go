@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/quorate/quorate/scheduler/internal/job"
 )
 
 // sourceTimeout bounds one reading of a Source.
@@ -16,7 +18,8 @@ const sourceTimeout = 30 * time.Second
 type Source interface {
 	// Jobs returns all current jobs, in any order. Missing jobs are removed. After an error
 	// all jobs stay until the next answer: so return the error of a reader, never the rows
-	// read before it. The context ends after 30 s.
+	// read before it. The context ends after 30 s. An answer that lacks most of the jobs, see
+	// ErrHalfWritten, counts if one at least Config.SourceEvery later lacks the same.
 	//
 	// The name or key of another job, also of one of New or Update, is an error, too.
 	Jobs(ctx context.Context) ([]Job, error)
@@ -45,8 +48,9 @@ func (s *Scheduler) follow(ctx context.Context) {
 	ticker := time.NewTicker(s.cfg.SourceEvery)
 	defer ticker.Stop()
 	var last string // text of the last failure
+	var loss heldLoss
 	for ctx.Err() == nil {
-		err := s.readSource(ctx)
+		err := s.readSource(ctx, &loss)
 		if errors.Is(err, ErrStopped) || ctx.Err() != nil {
 			return
 		}
@@ -74,8 +78,14 @@ func (s *Scheduler) reportSource(err error, last string) string {
 	return err.Error()
 }
 
+// A heldLoss is an answer that lacks most jobs, and waits to be given again.
+type heldLoss struct {
+	text  string // empty: there is none
+	since time.Time
+}
+
 // readSource reads Config.Source and serves its jobs.
-func (s *Scheduler) readSource(ctx context.Context) error {
+func (s *Scheduler) readSource(ctx context.Context, held *heldLoss) error {
 	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
 	defer cancel()
 	list, err := s.cfg.Source.Jobs(ctx)
@@ -84,6 +94,14 @@ func (s *Scheduler) readSource(ctx context.Context) error {
 	}
 	s.lineup.mu.Lock()
 	defer s.lineup.mu.Unlock()
+	if err := job.CheckLoss(values(s.lineup.sourced), list); err == nil {
+		*held = heldLoss{}
+	} else if err.Error() != held.text {
+		*held = heldLoss{err.Error(), time.Now()}
+		return err
+	} else if time.Since(held.since) < s.cfg.SourceEvery {
+		return err
+	}
 	_, err = s.set(values(s.lineup.own), list)
 	return err
 }

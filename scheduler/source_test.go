@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -114,4 +115,39 @@ func TestSourceSurvivesUpdate(t *testing.T) {
 		c.wantTicks("own", "10s succeeded")
 		c.wantTicks("ada", "10s succeeded")
 	})
+}
+
+// A table that is being filled anew lacks most jobs: they stay until the Source says the same again.
+func TestSourceThatLacksMostJobs(t *testing.T) {
+	t.Parallel()
+	for name, left := range map[string]int{"all": 0, "most": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t)
+				table := &rows{}
+				s := c.replica("r1", func(cfg *scheduler.Config) {
+					cfg.Source, cfg.SourceEvery = table, 10*time.Second
+				})
+				ada, bob, eve := every(t, "10s", "ada", c.handler(nil)), every(t, "10s", "bob", c.handler(nil)), every(t, "10s", "eve", c.handler(nil))
+				whole := []scheduler.Job{ada, bob, eve}
+				table.set(nil, whole...)
+				stop := c.start(s)
+				time.Sleep(11 * time.Second)
+				table.set(nil, whole[:left]...)
+				s.Refresh()
+				time.Sleep(2 * time.Second)
+				s.Refresh() // too soon for a second look
+				time.Sleep(2 * time.Second)
+				table.set(nil, whole...)
+				time.Sleep(8 * time.Second) // asked at 20
+				table.set(nil, whole[:left]...)
+				time.Sleep(18 * time.Second) // asked at 30, which does not count yet
+				c.saw(2, fmt.Sprintf("update failed: may be half written: %d of 3 jobs are gone", 3-left))
+				time.Sleep(7 * time.Second) // asked at 40
+				c.stop(stop)
+				c.wantTicks("eve", "10s succeeded", "20s succeeded", "30s succeeded", "40s succeeded")
+			})
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -46,7 +47,7 @@ func (c *Config) Sum() string {
 	if c.origin == nil {
 		return ""
 	}
-	return c.origin.sum + c.calendarSums()
+	return TextSum(c.origin.text) + c.calendarSums()
 }
 
 // SumNow is a hash of what the file of the source holds now, with the calendars that c
@@ -57,6 +58,17 @@ func (c *Config) SumNow(source Source) string {
 		return err.Error()
 	}
 	return TextSum(text) + c.calendarSums()
+}
+
+// CutOff reports whether the file of c looks like that of before while it is being written: it is
+// the beginning of that one, or its last line does not end and that of the other did.
+func (c *Config) CutOff(before *Config) bool {
+	if c.origin == nil || before.origin == nil {
+		return false
+	}
+	now, was := c.origin.text, before.origin.text
+	return len(now) < len(was) && bytes.HasPrefix(was, now) ||
+		bytes.HasSuffix(was, []byte("\n")) && !bytes.HasSuffix(now, []byte("\n"))
 }
 
 func (c *Config) calendarSums() string {

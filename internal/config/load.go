@@ -75,7 +75,7 @@ func (s Source) read() raw {
 		ps.add(position{file: file}, nil, unreadable(err))
 		return raw{problems: ps}
 	}
-	ps.origin.sum = TextSum(text)
+	ps.origin.text = text
 	tree, ok := parseDocument(ps, text)
 	if !ok {
 		return raw{problems: ps}

@@ -24,7 +24,7 @@ type position struct {
 // A nil origin knows no place.
 type origin struct {
 	file      string
-	sum       string     // hash of its content
+	text      []byte     // of the file
 	root      *yaml.Node // nil for an empty file
 	overrides []override // in the order they were applied
 }

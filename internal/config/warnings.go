@@ -11,6 +11,9 @@ import (
 // of their names, then of what is served. Unlike mistakes they keep nothing from starting.
 func (c *Config) Warnings() []Problem {
 	ps := &problems{origin: c.origin}
+	if len(c.Jobs) == 0 {
+		ps.at(path{"jobs"}, "warning: the configuration has no jobs: nothing runs; write some under jobs")
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Jobs)) {
 		p := path{"jobs", name, "overlap"}
 		if c.Defaults.Overlap == scheduler.OverlapAllow {

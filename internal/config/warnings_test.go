@@ -21,6 +21,8 @@ func TestWarnings(t *testing.T) {
 		return file, cfg.Warnings()
 	}
 	for text, want := range map[string]string{
+		"":        ":1:1: jobs: warning: the configuration has no jobs",
+		"jobs:\n": ":2:1: jobs: warning: the configuration has no jobs",
 		"jobs:\n  b: {func: report, schedule: \"@daily\"}\n  a:\n    func: report\n    schedule: \"@daily\"\n    overlap: allow\n":  ":7:14: jobs.a.overlap: warning: ",
 		"defaults: {overlap: allow}\njobs:\n  a: {func: report, schedule: \"@daily\"}\n  b: {func: report, schedule: \"@daily\"}\n": ":2:21: defaults.overlap: warning: ",
 	} {

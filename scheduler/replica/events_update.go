@@ -59,6 +59,8 @@ func (e events) updateFailed(err error) {
 	switch {
 	case err == nil:
 		e.log.Info("the new jobs are valid again")
+	case errors.Is(err, scheduler.ErrHalfWritten):
+		e.log.Warn("the new jobs may be half written: the old jobs continue until they were read again", "error", oneLine(err))
 	case !ok:
 		e.log.Error("new jobs were not applied: "+kept, "error", oneLine(err))
 	default:

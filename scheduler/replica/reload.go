@@ -3,12 +3,16 @@ package replica
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/internal/job"
 )
 
 // A reloader reads the configuration again and serves its jobs.
@@ -20,11 +24,17 @@ type reloader struct {
 	over     func(*config.Config) (*config.Config, error)
 	every    time.Duration // 0: only when asked
 
+	lossSum string    // of a file that may be half written; empty: there is none
+	lossAt  time.Time // when it was first read
+
 	running *config.Config // what the replica runs with
 	file    *config.Config // what was read last
 	sum     string         // of the file's content when it was read last
 	failed  bool           // it was not taken
 }
+
+// secondLook is how long a file that may be half written must stay the same before it counts.
+const secondLook = 15 * time.Second
 
 func newReloader(r *Replica, cfg *config.Config, file config.File, over func(*config.Config) (*config.Config, error)) *reloader {
 	l := &reloader{
@@ -56,9 +66,15 @@ func (l *reloader) run(ctx context.Context) {
 		poll = ticker.C
 	}
 	for {
+		var again <-chan time.Time
+		if l.lossSum != "" {
+			again = time.After(time.Until(l.lossAt.Add(secondLook)))
+		}
 		select {
 		case <-ctx.Done():
 			return
+		case <-again:
+			l.read()
 		case <-l.replica.reload:
 			if l.read(); !l.failed { // a requested reload is reported even without changes
 				l.replica.log.Info("the configuration was read again")
@@ -77,13 +93,15 @@ func (l *reloader) contents() string { return l.file.SumNow(l.source) }
 // reported once: the file is not read again before it changes.
 func (l *reloader) read() {
 	l.sum = l.contents()
+	loss := l.lossSum
+	l.lossSum = ""
 	cfg, err := config.Read(l.source, l.registry)
 	if err == nil {
 		if l.adapt != nil {
 			l.adapt(cfg)
 		}
 		if cfg, err = l.over(cfg); err == nil {
-			err = l.serve(cfg)
+			err = l.serve(cfg, loss)
 		}
 	}
 	if errors.Is(err, scheduler.ErrStopped) {
@@ -95,8 +113,9 @@ func (l *reloader) read() {
 	l.failed = err != nil
 }
 
-// serve serves the jobs of cfg, and says what else of it needs a restart.
-func (l *reloader) serve(cfg *config.Config) error {
+// serve serves the jobs of cfg, and says what else of it needs a restart. The file that may be
+// half written had the hash loss.
+func (l *reloader) serve(cfg *config.Config, loss string) error {
 	next, err := l.running.WithJobs(cfg, l.registry)
 	if err != nil {
 		return err
@@ -105,6 +124,15 @@ func (l *reloader) serve(cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
+	if err := l.checkWhole(next); err != nil {
+		if cfg.Sum() != loss {
+			l.lossAt = time.Now()
+		}
+		if time.Since(l.lossAt) < secondLook {
+			l.lossSum = cfg.Sum()
+			return err
+		}
+	}
 	if _, err := l.replica.scheduler.Update(list); err != nil {
 		return err
 	}
@@ -112,7 +140,28 @@ func (l *reloader) serve(cfg *config.Config) error {
 	l.logPendingSettings(cfg)
 	l.running, l.file = next, cfg
 	l.replica.settingsShown.Store(next)
+	l.replica.warnNoJobs(list)
 	return nil
+}
+
+// checkWhole returns an error that matches scheduler.ErrHalfWritten if the file of next seems to be
+// cut off, or lacks most jobs of the one that the replica runs with.
+func (l *reloader) checkWhole(next *config.Config) error {
+	err := job.CheckLoss(ofFile(l.running), ofFile(next))
+	if err == nil && next.CutOff(l.running) {
+		return fmt.Errorf("%w: it is cut off, compared with the file that was read before", scheduler.ErrHalfWritten)
+	}
+	return err
+}
+
+// ofFile returns the names and keys of the jobs that are not the program's.
+func ofFile(cfg *config.Config) (list []scheduler.Job) {
+	for _, name := range slices.Sorted(maps.Keys(cfg.Jobs)) {
+		if j := cfg.Jobs[name]; j.Handler == nil {
+			list = append(list, scheduler.Job{Name: name, Key: j.Formerly})
+		}
+	}
+	return list
 }
 
 // logPendingSettings logs the settings besides the jobs that differ in the changed file. They

@@ -280,3 +280,86 @@ func TestJobsFromASource(t *testing.T) {
 		r.said(1, `job \"customer\" is listed twice`)
 	})
 }
+
+// A half-written file lacks jobs, or is the old one cut off. It counts once it has stayed the same
+// for secondLook.
+func TestReloadOfAHalfWrittenFile(t *testing.T) {
+	t.Parallel()
+	const job = ": {func: count, schedule: \"@every 1s\"}\n"
+	const whole = "jobs:\n  a" + job + "  b" + job + "  c" + job
+	for name, half := range map[string]string{
+		"no job":            "jobs:\n",
+		"no section":        "",
+		"one of three":      "jobs:\n  a" + job,
+		"another one":       "jobs:\n  new" + job,
+		"cut between jobs":  "jobs:\n  a" + job + "  b" + job,
+		"cut within a line": strings.TrimSuffix(whole, "1s\"}\n") + "2s\"}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r, stop := newReloading(t, whole, nil)
+				defer stop()
+				time.Sleep(4500 * time.Millisecond)
+				r.jobs(half)
+				time.Sleep(time.Second)
+				r.Reload() // asked for, it is as careful
+				r.runs(0)
+				if got := r.runs(9 * time.Second); got != "map[a:9 b:9 c:9]" {
+					t.Errorf("runs in 9 s of a file that may be half written: %s", got)
+				}
+				r.said(2, `level=WARN msg="the new jobs may be half written: the old jobs continue until they were read again"`)
+				r.jobs(whole)
+				time.Sleep(20 * time.Second)
+				r.said(0, "job removed")
+				r.said(0, "job changed")
+				r.jobs(half)
+				time.Sleep(5*time.Second + settled + secondLook)
+				if strings.Count(r.log.String(), "job removed")+strings.Count(r.log.String(), "job changed") == 0 {
+					t.Errorf("the file stays as it is and is not taken:\n%s", r.log.String())
+				}
+				if !strings.Contains(half, "a:") && !strings.Contains(half, "new:") {
+					r.said(1, `level=WARN msg="the configuration has no jobs: nothing runs"`)
+				}
+			})
+		})
+	}
+}
+
+// settled is more than a file that is being polled must stay the same.
+const settled = time.Second
+
+// Jobs of the program do not hide that all those of the file are gone; and one that replaces
+// another is taken at once.
+func TestReloadCountsJobsOfTheFile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, stop := newReloading(t, "jobs:\n  a: {func: count, schedule: \"@every 1s\"}\n", func(r *reloading, o *Config) {
+			for _, name := range []string{"x", "y", "z"} {
+				o.Jobs = append(o.Jobs, Job{Name: name, Schedule: "@every 1s", Func: func(_ context.Context, run jobs.Run) error { return nil }})
+			}
+		})
+		defer stop()
+		r.jobs("jobs:\n")
+		time.Sleep(15 * time.Second)
+		r.said(0, "job removed")
+		r.said(1, "the new jobs may be half written")
+		r.jobs("jobs:\n  b: {func: count, schedule: \"@every 1s\"}\n")
+		time.Sleep(6 * time.Second)
+		r.said(1, `msg="job removed" replica=a job=a`)
+		r.jobs("jobs:\n")
+		time.Sleep(6*time.Second + secondLook)
+		r.said(1, `msg="job removed" replica=a job=b`)
+		r.said(0, "has no jobs")
+	})
+}
+
+func TestNoJobsWarn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, stop := newReloading(t, "jobs:\n", nil)
+		defer stop()
+		time.Sleep(time.Second)
+		r.said(1, `level=WARN msg="the configuration has no jobs: nothing runs"`)
+	})
+}

@@ -29,6 +29,7 @@ type Replica struct {
 	tags      tagBook
 	reloader  *reloader     // nil where the configuration is not read again
 	reload    chan struct{} // holds one element after Reload
+	sourced   bool          // a Source yields jobs, too
 
 	settingsShown atomic.Pointer[config.Config] // that the API shows
 
@@ -121,6 +122,8 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 	if err != nil {
 		return nil, errors.Join(err, r.close())
 	}
+	r.sourced = options.Source != nil
+	r.warnNoJobs(list)
 	return r, nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"github.com/quorate/quorate/scheduler"
 )
 
 // Run joins the nodes and runs jobs until ctx ends, then drains; see
@@ -49,6 +51,13 @@ func (r *Replica) serve(ctx context.Context) error {
 	stopWatching()
 	watcher.Wait()
 	return err
+}
+
+// warnNoJobs says so if there are no jobs, and none can come from a Source.
+func (r *Replica) warnNoJobs(list []scheduler.Job) {
+	if len(list) == 0 && !r.sourced {
+		r.log.Warn("the configuration has no jobs: nothing runs")
+	}
 }
 
 // schedule runs the scheduler, the webhooks and the reloader.

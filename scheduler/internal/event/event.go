@@ -121,8 +121,8 @@ const (
 	Forgotten Kind = "forgotten"
 	// Updated: the jobs have changed. Sets Diff.
 	Updated Kind = "updated"
-	// UpdateFailed: new jobs could not be read or are not valid, and the old ones
-	// stay. Sets Err. It is sent again when the reason changes, and without Err when the
+	// UpdateFailed: new jobs could not be read, are not valid or may be half written, and the
+	// old ones stay. Sets Err. It is sent again when the reason changes, and without Err when the
 	// jobs are valid again.
 	UpdateFailed Kind = "update_failed"
 	// ClockJumped: wall and monotonic clock moved apart: the machine was suspended, or
