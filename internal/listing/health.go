@@ -80,12 +80,13 @@ func FailedOutcomes() []ledger.Outcome {
 	return []ledger.Outcome{ledger.Failed, ledger.TimedOut, ledger.LeaseLost, ledger.Interrupted}
 }
 
-// Level is Bad for a failed run; Warn for a missed tick, or if a guard refused a write.
+// Level is Bad for a failed run; Warn for a missed tick, if a guard refused a write, or if
+// an earlier attempt was interrupted.
 func (t Tick) Level() Level {
 	switch {
 	case slices.Contains(FailedOutcomes(), t.Outcome):
 		return Bad
-	case t.Outcome == ledger.Missed, t.StaleWrites > 0:
+	case t.Outcome == ledger.Missed, t.StaleWrites > 0, t.Interruptions > 0:
 		return Warn
 	case t.Outcome == ledger.Succeeded:
 		return Good
@@ -126,7 +127,7 @@ func QuorumOf(answered, nodes int) error {
 // TickHealth counts the outcomes of the latest ticks since a time. Cut: there were earlier
 // ones.
 func TickHealth(latest []Tick, cut bool, since string) Sentence {
-	level, skipped, refused := Calm, "", 0
+	level, skipped, refused, again := Calm, "", 0, 0
 	counts := map[ledger.Outcome]int{}
 	for _, t := range latest {
 		if level.Weight() < t.Level().Weight() {
@@ -143,6 +144,9 @@ func TickHealth(latest []Tick, cut bool, since string) Sentence {
 		if t.StaleWrites > 0 {
 			refused++
 		}
+		if t.Interruptions > 0 {
+			again++
+		}
 	}
 	var parts []string
 	for _, o := range []ledger.Outcome{ledger.Succeeded, ledger.Failed, ledger.Missed, ledger.Cancelled, ledger.Skipped} {
@@ -151,10 +155,13 @@ func TickHealth(latest []Tick, cut bool, since string) Sentence {
 		}
 	}
 	switch {
-	case len(parts) == 0:
+	case len(parts) == 0 && again == 0:
 		return Sentence{Level: Calm, Text: "No tick has ended since " + since + "."}
 	case refused > 0:
 		parts = append(parts, fmt.Sprintf("%d with refused writes", refused))
+	}
+	if again > 0 {
+		parts = append(parts, fmt.Sprintf("%d interrupted and run again", again))
 	}
 	of := "Ticks"
 	if cut {
@@ -171,10 +178,15 @@ func NoTickPlanned() Sentence {
 // ReplicaHealth describes the replicas on the roster, and those that ran one of the
 // latest ticks and are gone. Drift reports whether they serve different sets of jobs.
 func ReplicaHealth(replicas []Replica, latest []Tick, asOf time.Time) (s Sentence, drift bool) {
-	odd, ready, drift := replicaProblems(replicas, asOf)
-	s = Sentence{Level: Good, Text: Count(len(replicas), "replica", "replicas")}
+	odd, ready, drift := replicaProblems(Present(replicas), asOf)
+	lost, longAgo := lostReplicas(replicas, asOf)
+	present := len(Present(replicas))
+	odd = append(odd, lost...)
+	s = Sentence{Level: Good, Text: Count(present, "replica", "replicas")}
 	switch {
-	case len(replicas) == 0:
+	case present == 0 && len(lost) > 0:
+		return Sentence{Bad, "No replica runs, so no tick starts; " + And(lost) + ".", "Start one with quorate run."}, false
+	case present == 0:
 		return Sentence{Bad, "No replica runs, so no tick starts.", "Start one with quorate run."}, false
 	case ready == 0:
 		s.Level, s.Text = Bad, s.Text+", none ready: "+And(odd)
@@ -187,6 +199,9 @@ func ReplicaHealth(replicas []Replica, latest []Tick, asOf time.Time) (s Sentenc
 	}
 	s.Text += "."
 	gone, hurt := goneReplicas(replicas, latest)
+	if len(longAgo) > 0 {
+		gone = strings.TrimSuffix(And(longAgo)+". "+gone, " ")
+	}
 	if s.More = gone; hurt && s.Level != Bad {
 		s.Level = Warn
 	}
@@ -215,12 +230,31 @@ func replicaProblems(replicas []Replica, asOf time.Time) (odd []string, ready in
 	return odd, ready, drift
 }
 
-// goneReplicas names the replicas that ran one of the latest ticks and are gone, and
-// reports whether one of them left a run unfinished.
-func goneReplicas(replicas []Replica, latest []Tick) (text string, hurt bool) {
-	there := map[string]bool{"": true}
+// lostAlarm is how long a lost replica is a warning; afterwards it is only mentioned.
+const lostAlarm = time.Hour
+
+// lostReplicas describes the lost replicas, those of the last hour apart.
+func lostReplicas(replicas []Replica, asOf time.Time) (lately, longAgo []string) {
 	for _, r := range replicas {
-		there[r.ID] = true
+		if r.State != scheduler.StateLost {
+			continue
+		}
+		quiet := asOf.Sub(Time(r.Seen)).Truncate(time.Second)
+		if text := r.ID + " is lost, silent for " + Span(quiet); quiet <= lostAlarm {
+			lately = append(lately, text)
+		} else {
+			longAgo = append(longAgo, text)
+		}
+	}
+	return lately, longAgo
+}
+
+// goneReplicas names the replicas that ran one of the latest ticks and have left, and
+// reports whether one that left or was lost has an unfinished run.
+func goneReplicas(replicas []Replica, latest []Tick) (text string, hurt bool) {
+	known, there := map[string]bool{"": true}, map[string]bool{"": true}
+	for _, r := range replicas {
+		known[r.ID], there[r.ID] = true, r.State != scheduler.StateLost
 	}
 	var names, broken []string
 	for _, t := range latest {
@@ -228,23 +262,21 @@ func goneReplicas(replicas []Replica, latest []Tick) (text string, hurt bool) {
 		if there[id] || !t.Ran() {
 			continue
 		}
-		if !slices.Contains(names, id) {
+		if !known[id] && !slices.Contains(names, id) {
 			names = append(names, id)
 		}
 		if t.Outcome == ledger.Interrupted && !slices.Contains(broken, t.Job) {
 			broken = append(broken, t.Job)
 		}
 	}
-	if len(names) == 0 {
-		return "", false
+	switch {
+	case len(names) == 1:
+		text = names[0] + " has gone. "
+	case len(names) > 1:
+		text = And(names) + " have gone. "
 	}
-	verb := " have"
-	if len(names) == 1 {
-		verb = " has"
-	}
-	text = And(names) + verb + " gone"
 	if len(broken) > 0 {
-		text += ", with a run of " + And(broken) + " unfinished"
+		text += "Unfinished: a run of " + And(broken) + "."
 	}
-	return text + ".", len(broken) > 0
+	return strings.TrimSpace(text), len(broken) > 0
 }

@@ -27,6 +27,7 @@ func TestReplicaHealth(t *testing.T) {
 	tick := func(job, replica string, outcome ledger.Outcome) listing.Tick {
 		return listing.NewTick(ledger.Entry{Job: job, Tick: now, Replica: replica, Outcome: outcome})
 	}
+	dead := func(ago time.Duration) listing.Replica { return replica("quiet", "lost", "2", ago) }
 	went, hurt := tick("report", "old", ledger.Succeeded), tick("sweep", "quiet", ledger.Interrupted)
 	never := tick("sweep", "never", ledger.Missed)
 	for _, tc := range []struct {
@@ -44,7 +45,11 @@ func TestReplicaHealth(t *testing.T) {
 		{"skewed", []listing.Replica{a, skewed}, nil, listing.Sentence{listing.Warn, "2 replicas; b has a clock 1h0m0s behind.", ""}, false},
 		{"none ready", []listing.Replica{silent, replica("c", "draining", "2", 0)}, nil, listing.Sentence{listing.Bad, "2 replicas, none ready: b has been silent for 9.0 s and c is draining.", ""}, false},
 		{"gone in peace", []listing.Replica{a, b}, []listing.Tick{went, never}, listing.Sentence{listing.Good, "2 replicas, all ready.", "old has gone."}, false},
-		{"gone", []listing.Replica{a, b}, []listing.Tick{went, hurt, never}, listing.Sentence{listing.Warn, "2 replicas, all ready.", "old and quiet have gone, with a run of sweep unfinished."}, false},
+		{"gone", []listing.Replica{a, b}, []listing.Tick{went, hurt, never}, listing.Sentence{listing.Warn, "2 replicas, all ready.", "old and quiet have gone. Unfinished: a run of sweep."}, false},
+		{"lost", []listing.Replica{a, b, dead(19 * time.Second)}, []listing.Tick{went}, listing.Sentence{listing.Warn, "2 replicas; quiet is lost, silent for 19 s.", "old has gone."}, false},
+		{"lost with a run", []listing.Replica{a, dead(time.Minute)}, []listing.Tick{hurt}, listing.Sentence{listing.Warn, "1 replica; quiet is lost, silent for 1 min.", "Unfinished: a run of sweep."}, false},
+		{"lost long ago", []listing.Replica{a, b, dead(5 * time.Hour)}, nil, listing.Sentence{listing.Good, "2 replicas, all ready.", "quiet is lost, silent for 5 h."}, false},
+		{"all lost", []listing.Replica{dead(time.Minute)}, nil, listing.Sentence{listing.Bad, "No replica runs, so no tick starts; quiet is lost, silent for 1 min.", "Start one with quorate run."}, false},
 		{"drift", []listing.Replica{a, replica("b", "ready", "2", 0)}, []listing.Tick{went}, listing.Sentence{listing.Warn, "2 replicas, all ready.", "They serve different configurations: a rollout is under way or incomplete."}, true},
 	} {
 		if got, drift := listing.ReplicaHealth(tc.replicas, tc.latest, now); got != tc.want || drift != tc.drift {
@@ -78,6 +83,9 @@ func TestLevels(t *testing.T) {
 			t.Errorf("a tick that %s is %s, want %s", outcome, got, want)
 		}
 	}
+	if got := listing.NewTick(ledger.Entry{Tick: now, Outcome: ledger.Succeeded, Interruptions: 1}).Level(); got != listing.Warn {
+		t.Errorf("a tick that ran again is %s", got)
+	}
 	if got := listing.NewTick(ledger.Entry{Tick: now, Outcome: ledger.Succeeded, StaleWrites: 1}).Level(); got != listing.Warn {
 		t.Errorf("a stale write is %s", got)
 	}
@@ -96,6 +104,8 @@ func TestTickHealth(t *testing.T) {
 	}
 	stale := []listing.Tick{ticks[1]}
 	stale[0].StaleWrites = 2
+	again := []listing.Tick{ticks[1], ticks[0]}
+	again[0].Interruptions, again[1].Interruptions = 1, 2
 	for _, tc := range []struct {
 		ticks []listing.Tick
 		cut   bool
@@ -105,6 +115,7 @@ func TestTickHealth(t *testing.T) {
 		{ticks[:2], false, listing.Sentence{listing.Good, "Ticks since 10:00: 1 succeeded.", ""}},
 		{ticks, true, listing.Sentence{listing.Bad, "Latest 6 ticks since 10:00: 1 succeeded, 2 failed, 1 missed, 1 skipped.", "Last skipped: sweep, words."}},
 		{stale, false, listing.Sentence{listing.Warn, "Ticks since 10:00: 1 succeeded, 1 with refused writes.", ""}},
+		{again, false, listing.Sentence{listing.Warn, "Ticks since 10:00: 1 succeeded, 2 interrupted and run again.", ""}},
 	} {
 		if got := listing.TickHealth(tc.ticks, tc.cut, "10:00"); got != tc.want {
 			t.Errorf("%+v, want %+v", got, tc.want)

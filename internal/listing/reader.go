@@ -21,6 +21,8 @@ type Store interface {
 type Reader struct {
 	Ledger Store
 	Roster scheduler.Roster
+	// Remembered, if set, lists the replicas of the roster and the lost ones.
+	Remembered func(context.Context) ([]scheduler.Replica, error)
 	// JobSets, if set, has the sets of jobs that replicas serve.
 	JobSets scheduler.JobSets
 	Acts    acts.Store

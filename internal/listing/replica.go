@@ -2,15 +2,16 @@ package listing
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/quorate/quorate/scheduler"
 )
 
-// A Replica is one replica that was seen lately.
+// A Replica is one replica that was seen lately, or that was lost.
 type Replica struct {
 	ID         string            `json:"id" jsonschema:"Name of the replica."`
-	State      string            `json:"state" jsonschema:"ready, waiting, skewed or draining."`
+	State      string            `json:"state" jsonschema:"ready, waiting, skewed or draining; lost: it fell silent in the last 24 hours, has not left and not come back."`
 	Host       string            `json:"host"`
 	PID        int               `json:"pid" jsonschema:"Process ID."`
 	Version    string            `json:"version" jsonschema:"Release of Quorate."`
@@ -79,8 +80,17 @@ func NewReplica(r scheduler.Replica) Replica {
 	return row
 }
 
-// Replicas lists the replicas that were seen lately.
+// Replicas lists the replicas that were seen lately, and the lost ones.
 func (r Reader) Replicas(ctx context.Context) ([]Replica, error) {
-	list, err := r.Roster.Replicas(ctx)
+	read := r.Roster.Replicas
+	if r.Remembered != nil {
+		read = r.Remembered
+	}
+	list, err := read(ctx)
 	return rowsOf(list, err, NewReplica)
+}
+
+// Present returns the replicas without the lost ones.
+func Present(all []Replica) []Replica {
+	return slices.DeleteFunc(slices.Clone(all), func(r Replica) bool { return r.State == scheduler.StateLost })
 }

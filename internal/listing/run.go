@@ -27,8 +27,12 @@ type Run struct {
 	Error       *string         `json:"error" jsonschema:"Error or stack of the function."`
 	Hash        *string         `json:"hash" jsonschema:"Version of the job."`
 	StaleWrites int             `json:"stale_writes" jsonschema:"Writes that a guard refused; for a tick, of all attempts."`
-	Poll        *Poll           `json:"poll" jsonschema:"Answers of the nodes to the claim; null if unknown. A running run has them once it has logged something."`
-	Beats       *Beats          `json:"beats" jsonschema:"Extensions of the lease; null if there are none, or unknown."`
+	// Interruptions and InterruptedOn are about earlier attempts, in listings of ticks.
+	Interruptions int     `json:"interruptions" jsonschema:"Of a tick: earlier attempts that lost their replica or their lease, so the tick ran again."`
+	InterruptedOn *string `json:"interrupted_on" jsonschema:"Replica of the last of them."`
+
+	Poll  *Poll  `json:"poll" jsonschema:"Answers of the nodes to the claim; null if unknown. A running run has them once it has logged something."`
+	Beats *Beats `json:"beats" jsonschema:"Extensions of the lease; null if there are none, or unknown."`
 }
 
 // A Tick is one tick: the fields of its run, and the votes of its claim, such as "5/5".
@@ -45,7 +49,7 @@ func NewRun(e ledger.Entry) Run {
 		Tries: Optional(e.Tries), Trigger: Optional(e.Trigger), Parent: Optional(e.Parent), Replica: Optional(e.Replica),
 		Outcome: e.Outcome, Reason: Optional(e.Reason.String()), Code: Optional(e.Reason.Code), Started: Stamp(e.Started),
 		Finished: Stamp(e.Finished), Error: Optional(e.Error), Hash: Optional(e.Hash),
-		StaleWrites: e.StaleWrites, Poll: newPoll(e.Poll), Beats: NewBeats(e.Beats),
+		StaleWrites: e.StaleWrites, Interruptions: e.Interruptions, InterruptedOn: Optional(e.InterruptedOn), Poll: newPoll(e.Poll), Beats: NewBeats(e.Beats),
 	}
 	if e.Token != 0 {
 		row.ID = Optional(e.ID())

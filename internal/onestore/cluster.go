@@ -72,7 +72,7 @@ func (o observing) Beat(ctx context.Context, self scheduler.Replica) ([]schedule
 
 // Reader reads what is kept of jobs and replicas.
 func (c *Cluster) Reader() listing.Reader {
-	return listing.Reader{Ledger: c.Ledger, Roster: observing{c.Roster, c.Claims}, JobSets: c.Roster, Acts: c.Acts}
+	return listing.Reader{Ledger: c.Ledger, Roster: observing{c.Roster, c.Claims}, Remembered: c.Roster.Remembered, JobSets: c.Roster, Acts: c.Acts}
 }
 
 // Control asks for acts for the whole cluster.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/redlock/members"
@@ -19,22 +20,77 @@ func (l *Ledger) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.
 	if err != nil {
 		return nil, fmt.Errorf("encoding a heartbeat: %w", err)
 	}
-	return l.replicas(ctx, "announcing this replica", l.lua.announce, self.ID, b)
+	replies, err := l.announcements(ctx, "announcing this replica", l.lua.announce, 0, self.ID, b)
+	if err != nil {
+		return nil, err
+	}
+	return latest("announcing this replica", replies, heard)
 }
 
 // Replicas implements [scheduler.Roster].
 func (l *Ledger) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
-	return l.replicas(ctx, "listing the replicas", l.lua.look)
-}
-
-func (l *Ledger) replicas(ctx context.Context, doing string, script *members.Script, announced ...any) ([]scheduler.Replica, error) {
-	args := append([]any{l.lately.Milliseconds()}, announced...)
-	replies, err := l.call(ctx, doing, script, "replicas", args...)
+	replies, err := l.announcements(ctx, "listing the replicas", l.lua.look, 0)
 	if err != nil {
 		return nil, err
 	}
-	return latest(doing, replies, func(v scheduler.Replica) (string, time.Time) { return v.ID, v.Seen })
+	return latest("listing the replicas", replies, heard)
 }
+
+// Remembered lists the replicas seen lately, and the lost ones: most of the nodes that
+// answer know that one fell silent. The others may only have missed that it left.
+func (l *Ledger) Remembered(ctx context.Context) ([]scheduler.Replica, error) {
+	const doing = "listing the replicas"
+	replies, err := l.announcements(ctx, doing, l.lua.look, 1)
+	if err != nil {
+		return nil, err
+	}
+	nodes, lost := map[string]int{}, map[string]scheduler.Replica{}
+	for i, reply := range replies {
+		live := slices.IndexFunc(reply.Args, func(text string) bool { return strings.HasPrefix(text, silent) })
+		if live < 0 {
+			continue
+		}
+		replies[i].Args = reply.Args[:live]
+		reply.Args = slices.Clone(reply.Args[live:])
+		for j, text := range reply.Args {
+			reply.Args[j] = strings.TrimPrefix(text, silent)
+		}
+		list, err := latest(doing, []members.Reply{reply}, heard)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range list {
+			if nodes[r.ID]++; r.Seen.After(lost[r.ID].Seen) {
+				lost[r.ID] = r
+			}
+		}
+	}
+	list, err := latest(doing, replies, heard)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range list {
+		delete(lost, r.ID)
+	}
+	for id, r := range lost {
+		if nodes[id] > len(replies)/2 {
+			list = append(list, r.Lost())
+		}
+	}
+	slices.SortFunc(list, func(a, b scheduler.Replica) int { return strings.Compare(a.ID, b.ID) })
+	return list, nil
+}
+
+// silent precedes the announcement of a replica that was not heard lately.
+const silent = "lost|"
+
+func (l *Ledger) announcements(ctx context.Context, doing string, script *members.Script, lost int, announced ...any) ([]members.Reply, error) {
+	args := append([]any{l.lately.Milliseconds(), scheduler.RememberLost.Milliseconds(), scheduler.MostLost, lost}, announced...)
+	return l.call(ctx, doing, script, "replicas", args...)
+}
+
+// heard is the name of an announcement, and its time.
+func heard(r scheduler.Replica) (string, time.Time) { return r.ID, r.Seen }
 
 // Leave implements [scheduler.Roster].
 func (l *Ledger) Leave(ctx context.Context, id string) error {

@@ -13,7 +13,7 @@ import (
 
 // Reader reads what the nodes keep of jobs and replicas.
 func (c *Cluster) Reader() listing.Reader {
-	return listing.Reader{Ledger: c.Ledger, Roster: c.Ledger, JobSets: c.Ledger, Acts: c.Acts}
+	return listing.Reader{Ledger: c.Ledger, Roster: c.Ledger, Remembered: c.Ledger.Remembered, JobSets: c.Ledger, Acts: c.Acts}
 }
 
 // Control asks for acts for the whole cluster.

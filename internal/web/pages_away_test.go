@@ -19,7 +19,7 @@ func TestOverviewWithoutQuorum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := new(atomic.Bool)
 		r := newRig(t, func(c *web.Config) {
-			c.Control.Roster, c.Control.Ledger = roster{c.Control.Roster, away}, pagesLedger{c.Control.Ledger, away}
+			c.Control.Roster, c.Control.Ledger, c.Control.Remembered = roster{c.Control.Roster, away}, pagesLedger{c.Control.Ledger, away}, nil
 		})
 		never := func(path string) {
 			t.Helper()

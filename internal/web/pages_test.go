@@ -160,7 +160,7 @@ func TestPagesWithoutQuorum(t *testing.T) {
 	t.Parallel()
 	away := new(atomic.Bool)
 	r := newRig(t, func(c *web.Config) {
-		c.Control.Roster, c.Control.Ledger = roster{c.Control.Roster, away}, pagesLedger{c.Control.Ledger, away}
+		c.Control.Roster, c.Control.Ledger, c.Control.Remembered = roster{c.Control.Roster, away}, pagesLedger{c.Control.Ledger, away}, nil
 	})
 	before := r.ask(viewer, "GET", "/jobs/report", "")
 	away.Store(true)

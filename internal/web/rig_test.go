@@ -72,7 +72,7 @@ func newRig(tb testing.TB, mend ...func(*web.Config)) *rig {
 	r.ledger = schedtest.NewLedger(r.locks)
 	cfg := web.Config{
 		Control: listing.Control{
-			Reader: listing.Reader{Ledger: r.ledger, Roster: r.roster, JobSets: r.roster, Acts: r.acts}, Evict: r.evict,
+			Reader: listing.Reader{Ledger: r.ledger, Roster: r.roster, Remembered: r.roster.Remembered, JobSets: r.roster, Acts: r.acts}, Evict: r.evict,
 		},
 		Nodes: fewNodes{}, Replica: "a", Version: "v1",
 		Options: web.Options{

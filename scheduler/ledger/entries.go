@@ -35,13 +35,18 @@ func CountAttempts(entries []Entry) {
 	}
 }
 
-// OnePerTick keeps the first entry of each tick of a sorted list, with the stale writes of
-// all its attempts: those of an attempt without lease come during the next one.
+// OnePerTick keeps the first entry of each tick of a sorted list, with the interruptions
+// and the stale writes of all its attempts: stale writes of an attempt come during the next.
 func OnePerTick(sorted []Entry) []Entry {
 	kept := sorted[:0]
 	for _, e := range sorted {
 		if last := len(kept) - 1; last >= 0 && sameTick(kept[last], e) {
 			kept[last].StaleWrites += e.StaleWrites
+			if e.Outcome == LeaseLost || e.Outcome == Interrupted && !e.HandedOver() {
+				if kept[last].Interruptions++; kept[last].Interruptions == 1 {
+					kept[last].InterruptedOn = e.Replica
+				}
+			}
 			continue
 		}
 		kept = append(kept, e)

@@ -36,6 +36,25 @@ func TestSortEntries(t *testing.T) {
 	}
 }
 
+// An attempt whose replica was lost, or that lost its lease, is not hidden by the next one;
+// a hand-over is no interruption.
+func TestOnePerTickCountsInterruptions(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2027, 3, 27, 12, 0, 0, 0, time.UTC)
+	entry := func(token locking.Token, replica string, outcome ledger.Outcome, finished time.Time) ledger.Entry {
+		return ledger.Entry{Job: "j", Tick: at, Token: token, Replica: replica, Outcome: outcome, Finished: finished}
+	}
+	want := entry(5, "e", ledger.Succeeded, at)
+	want.Interruptions, want.InterruptedOn = 2, "c"
+	got := ledger.OnePerTick([]ledger.Entry{
+		entry(5, "e", ledger.Succeeded, at), entry(4, "d", ledger.Interrupted, at),
+		entry(3, "c", ledger.Interrupted, time.Time{}), entry(2, "b", ledger.LeaseLost, at), entry(1, "a", ledger.Failed, at),
+	})
+	if !slices.Equal(got, []ledger.Entry{want}) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 // What stands for a tick has the stale writes of all its attempts: it is the earlier
 // ones that write when they no longer may.
 func TestOnePerTickCountsStaleWrites(t *testing.T) {

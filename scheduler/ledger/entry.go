@@ -80,6 +80,11 @@ type Entry struct {
 	// StaleWrites counts the run's writes that a guard refused because the sink had seen a
 	// larger token. Reason has it, too.
 	StaleWrites int
+	// Interruptions counts, where a Store lists ticks, the earlier attempts of the tick
+	// whose replica did not keep the lease and did not hand the tick over, and
+	// InterruptedOn is the replica of the last of them.
+	Interruptions int
+	InterruptedOn string
 	Lease
 	// Hash is the version of the job (Job.Hash) on the replica.
 	Hash string

@@ -88,6 +88,40 @@ func silentReplicaIsForgotten(b *rosterBench) {
 	b.Errorf("a replica that fell silent is still listed: %+v", b.replicas())
 }
 
+// lostReplicaIsRemembered: who falls silent is listed as lost, who leaves is not.
+func lostReplicaIsRemembered(b *rosterBench) {
+	memory, ok := b.Roster.(interface {
+		Remembered(ctx context.Context) ([]scheduler.Replica, error)
+	})
+	if !ok {
+		b.Skip("the roster remembers nobody")
+	}
+	b.beat("quiet")
+	b.beat("left")
+	if err := b.Leave(b.Context(), "left"); err != nil {
+		b.Fatalf("Leave = %v", err)
+	}
+	for range tries {
+		b.Wait(b.Lately / 10)
+		if len(b.beat("lively")) == 1 {
+			break
+		}
+	}
+	list, err := memory.Remembered(b.Context())
+	if err != nil {
+		b.Fatalf("Remembered = %v", err)
+	}
+	b.want("Remembered", list, "lively", "quiet")
+	if len(list) == 2 && (list[0].State != scheduler.StateReady || list[1].State != scheduler.StateLost || list[1].Running != nil) {
+		b.Errorf("Remembered = %+v, want quiet to be lost", list)
+	}
+	b.want("Replicas", b.replicas(), "lively")
+	b.beat("quiet")
+	if list, err = memory.Remembered(b.Context()); err != nil || len(list) != 2 || list[1].State != scheduler.StateReady {
+		b.Errorf("Remembered = %+v, %v, want quiet to be back", list, err)
+	}
+}
+
 func leaveTakesOff(b *rosterBench) {
 	b.beat("a")
 	b.beat("b")

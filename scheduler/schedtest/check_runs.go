@@ -93,5 +93,6 @@ func everyAttemptIsARun(b *ledgerBench) {
 	b.end(second, b.finished(1, ledger.Succeeded))
 	last := of(second, b.finished(1, ledger.Succeeded))
 	b.want("Runs", b.runs(10), last, interrupted)
+	last.Interruptions, last.InterruptedOn = 1, interrupted.Replica
 	b.want("Ticks", b.ticks(10), last)
 }

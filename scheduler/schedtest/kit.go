@@ -139,6 +139,7 @@ func rosterChecks() []rosterCheck {
 	return []rosterCheck{
 		{"BeatAnnounces", beatAnnounces},
 		{"SilentReplicaIsForgotten", silentReplicaIsForgotten},
+		{"LostReplicaIsRemembered", lostReplicaIsRemembered},
 		{"LeaveTakesOff", leaveTakesOff},
 		{"PublishReplacesVersions", publishReplacesVersions},
 		{"AgeIsThatOfTheLastWord", ageIsThatOfTheLastWord},

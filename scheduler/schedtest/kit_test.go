@@ -257,6 +257,13 @@ func (o oddRoster) Leave(ctx context.Context, id string) error {
 	return o.Roster.Leave(ctx, id)
 }
 
+func (o oddRoster) Remembered(ctx context.Context) ([]scheduler.Replica, error) {
+	if o.fault == "remembers nobody" {
+		return o.Replicas(ctx)
+	}
+	return o.Roster.(*Roster).Remembered(ctx)
+}
+
 func (o oddRoster) Publish(ctx context.Context, jobs []scheduler.JobInfo) error {
 	switch o.fault {
 	case "one version of a job":
@@ -298,6 +305,7 @@ func TestRosterKitFindsFaults(t *testing.T) {
 		"loses the host":       "BeatAnnounces",
 		"leaves self out":      "BeatAnnounces",
 		"never forgets":        "LeaveTakesOff",
+		"remembers nobody":     "LostReplicaIsRemembered",
 		"one version of a job": "PublishReplacesVersions",
 		"knows no age":         "AgeIsThatOfTheLastWord",
 		"the last account":     "AccountsAreMerged",

@@ -57,10 +57,30 @@ func (r *Roster) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.DeleteFunc(r.replicas, func(_ string, have scheduler.Replica) bool {
+	live := maps.Clone(r.replicas)
+	maps.DeleteFunc(live, func(_ string, have scheduler.Replica) bool {
 		return time.Since(have.Seen) >= scheduler.SeenLately
 	})
-	return sorted(r.replicas), nil
+	return sorted(live), nil
+}
+
+// Remembered lists the replicas seen lately, and the lost ones.
+func (r *Roster) Remembered(ctx context.Context) ([]scheduler.Replica, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := maps.Clone(r.replicas)
+	for id, have := range all {
+		switch silent := time.Since(have.Seen); {
+		case silent >= scheduler.RememberLost:
+			delete(all, id)
+		case silent >= scheduler.SeenLately:
+			all[id] = have.Lost()
+		}
+	}
+	return sorted(all), nil
 }
 
 // A version of a job is one name and hash.

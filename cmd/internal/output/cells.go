@@ -51,8 +51,8 @@ func Why(row listing.Run) string {
 	return Clip(strings.Join(parts, ": "), 120)
 }
 
-// Unusual says what triggered a run other than its schedule, and counts attempts and
-// tries above one. The reason of a tick that was not caught up already says it.
+// Unusual says what triggered a run other than its schedule, counts attempts and tries
+// above one, and names the replica of an interrupted one. The reason of a tick that was not caught up already says it.
 func Unusual(row listing.Run) string {
 	var all []string
 	if t := row.Trigger; t != nil && *t != ledger.BySchedule && (*t != ledger.ByCatchUp || row.Token != nil) {
@@ -60,6 +60,9 @@ func Unusual(row listing.Run) string {
 	}
 	if row.Attempt != nil && *row.Attempt > 1 {
 		all = append(all, fmt.Sprintf("attempt %d", *row.Attempt))
+	}
+	if row.Interruptions > 0 {
+		all = append(all, "interrupted on "+Dash(row.InterruptedOn))
 	}
 	if row.Tries != nil && *row.Tries > 1 {
 		all = append(all, fmt.Sprintf("%d tries", *row.Tries))

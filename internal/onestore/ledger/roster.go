@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -31,13 +32,8 @@ type beat struct {
 	Replica scheduler.Replica `json:"replica"`
 }
 
-const (
-	// buriedAfter is how often lately must pass until the record of a silent replica is
-	// deleted. Replicas that were only suspended beat earlier.
-	buriedAfter = 10
-	// buriedAtOnce bounds the records that a heartbeat deletes.
-	buriedAtOnce = 20
-)
+// buriedAtOnce bounds the records that a heartbeat deletes.
+const buriedAtOnce = 20
 
 func replicaKey(id string) store.Key { return store.Key{Kind: store.Members, Name: id} }
 
@@ -52,7 +48,7 @@ func (r *Roster) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.
 		}
 		own := records.Put(replicaKey(self.ID), beat{s.At().UnixMilli(), self})
 		others := slices.DeleteFunc(lists[0], func(r store.Record) bool { return r.Key == own.Key })
-		list, silent, err := r.live(doing, append(others, store.Record{Key: own.Key, Version: 1, Value: own.Value}), s.At())
+		list, _, silent, err := r.live(doing, append(others, store.Record{Key: own.Key, Version: 1, Value: own.Value}), s.At())
 		if err != nil {
 			return nil, err
 		}
@@ -69,32 +65,58 @@ func (r *Roster) Beat(ctx context.Context, self scheduler.Replica) ([]scheduler.
 
 // Replicas implements [scheduler.Roster].
 func (r *Roster) Replicas(ctx context.Context) ([]scheduler.Replica, error) {
-	const doing = "listing the replicas"
-	lists, s, err := r.list(ctx, doing, store.All(store.Members))
-	if err != nil {
-		return nil, err
-	}
-	list, _, err := r.live(doing, lists[0], s.At())
+	list, _, err := r.replicas(ctx)
 	return list, err
 }
 
-// live returns the replicas that were seen lately, sorted by id, and the keys of some that
-// have been silent for long.
-func (r *Roster) live(doing string, stored []store.Record, now time.Time) (list []scheduler.Replica, silent []store.Key, err error) {
+// Remembered lists the replicas seen lately, and the lost ones.
+func (r *Roster) Remembered(ctx context.Context) ([]scheduler.Replica, error) {
+	list, lost, err := r.replicas(ctx)
+	list = append(list, lost...)
+	sortByID(list)
+	return list, err
+}
+
+func (r *Roster) replicas(ctx context.Context) (list, lost []scheduler.Replica, err error) {
+	const doing = "listing the replicas"
+	lists, s, err := r.list(ctx, doing, store.All(store.Members))
+	if err != nil {
+		return nil, nil, err
+	}
+	list, lost, _, err = r.live(doing, lists[0], s.At())
+	return list, lost, err
+}
+
+func sortByID(list []scheduler.Replica) {
+	slices.SortFunc(list, func(a, b scheduler.Replica) int { return strings.Compare(a.ID, b.ID) })
+}
+
+// live returns the replicas that were seen lately, sorted by id, the lost ones, and the keys
+// of some records that are no longer needed.
+func (r *Roster) live(doing string, stored []store.Record, now time.Time) (list, lost []scheduler.Replica, old []store.Key, err error) {
+	var silent []beat
 	for _, record := range stored {
 		b, err := records.Decode[beat](record)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", doing, err)
+			return nil, nil, nil, fmt.Errorf("%s: %w", doing, err)
 		}
-		switch age := now.Sub(time.UnixMilli(b.At)); {
-		case age < r.lately:
+		if now.Sub(time.UnixMilli(b.At)) < r.lately {
 			list = append(list, b.Replica)
-		case age > buriedAfter*r.lately && len(silent) < buriedAtOnce:
-			silent = append(silent, record.Key)
+		} else {
+			silent = append(silent, b)
 		}
 	}
-	slices.SortFunc(list, func(a, b scheduler.Replica) int { return strings.Compare(a.ID, b.ID) })
-	return list, silent, nil
+	slices.SortFunc(silent, func(a, b beat) int { return cmp.Compare(b.At, a.At) })
+	for i, b := range silent {
+		switch {
+		case i < scheduler.MostLost && now.Sub(time.UnixMilli(b.At)) < scheduler.RememberLost:
+			lost = append(lost, b.Replica.Lost())
+		case len(old) < buriedAtOnce:
+			old = append(old, replicaKey(b.Replica.ID))
+		}
+	}
+	sortByID(list)
+	return list, lost, old, nil
 }
 
 // Leave implements [scheduler.Roster].

@@ -33,7 +33,7 @@ func TestWhatNobodyNeedsIsDeleted(t *testing.T) {
 		time.Sleep(2 * r.lately)
 		beat("alive")
 		stored(store.Members, 2)
-		time.Sleep(buriedAfter * r.lately)
+		time.Sleep(scheduler.RememberLost)
 		beat("alive")
 		stored(store.Members, 1)
 

@@ -25,6 +25,7 @@ func answerConfiguration(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	rows = listing.Present(rows)
 	answer := Configuration{Replica: c.cfg.Replica, Hashes: map[string]string{}, Sets: listing.ServedSets(rows)}
 	answer.Drift = len(answer.Sets) > 1
 	if c.cfg.Settings != nil {

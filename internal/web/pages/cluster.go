@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/scheduler"
 )
 
 // A replicaRow is a replica with its problems.
@@ -21,10 +22,10 @@ func loadReplicas(ctx context.Context, v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	most, shown := usual(p.Items), []replicaRow{}
+	most, shown := usual(listing.Present(p.Items)), []replicaRow{}
 	for _, r := range p.Items {
-		row := replicaRow{Replica: r, Quiet: r.Silence(v.asOf()) > 0}
-		row.Odd = most != "" && listing.Text(r.ConfigHash) != most
+		row := replicaRow{Replica: r, Quiet: r.State != scheduler.StateLost && r.Silence(v.asOf()) > 0}
+		row.Odd = most != "" && r.State != scheduler.StateLost && listing.Text(r.ConfigHash) != most
 		shown = append(shown, row)
 	}
 	return shown, nil

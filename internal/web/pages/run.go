@@ -87,7 +87,11 @@ func steps(attempts []listing.Tick, took string) []step {
 	}
 	for i := len(attempts) - 1; i > 0; i-- {
 		before := attempts[i]
-		list = append(list, step{"Handed over", before.Started, strings.TrimSuffix("replica "+listing.Text(before.Replica)+" had it: "+markOf(before.Outcome).Word+"; "+listing.Text(before.Reason), "; "), markOf(before.Outcome)})
+		name := "Interrupted" // without a word of its replica
+		if before.Finished != nil {
+			name = "Handed over"
+		}
+		list = append(list, step{name, before.Started, strings.TrimSuffix("replica "+listing.Text(before.Replica)+" had it: "+markOf(before.Outcome).Word+"; "+listing.Text(before.Reason), "; "), markOf(before.Outcome)})
 	}
 	list = append(list, step{"Claimed", nil, claimText(t), done})
 	if t.Started != nil {

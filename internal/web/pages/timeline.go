@@ -182,6 +182,9 @@ func (d drawing) runBar(e ledger.Entry) bar {
 		head, "tick " + d.clock(e.Tick) + ", started " + d.clock(e.Started),
 		strings.TrimSuffix(fmt.Sprintf("token %d, votes %s", e.Token, listing.Text(row.Votes)), ", votes "), e.Reason.String(), firstLine(e.Error),
 	}
+	if e.Interruptions > 0 {
+		said = append(said, "run again: an attempt on "+e.InterruptedOn+" was interrupted")
+	}
 	title := strings.Join(slices.DeleteFunc(said, func(text string) bool { return text == "" }), "\n")
 	return bar{from: max(0, d.at(e.Started)), to: d.at(end), mark: m, Kind: "bar", Title: title, Path: d.runPath(e)}
 }

@@ -26,7 +26,7 @@ type Replica struct {
 	// Seen is the time of its last heartbeat, by its own clock.
 	Seen time.Time `json:"seen"`
 	// State is "ready", "waiting" (for nodes or their grace), "skewed" (see
-	// Config.MaxClockOffset) or "draining".
+	// Config.MaxClockOffset) or "draining"; in listings also "lost".
 	State   string   `json:"state"`
 	Running []string `json:"running"` // jobs it runs now
 	// ConfigHash identifies the replica's set of jobs.
@@ -116,8 +116,20 @@ func (j JobInfo) planned(s schedule.Schedule) job.Definition {
 	return job.Definition{Name: j.Name, Key: j.Key, Schedule: s, Jitter: j.Jitter}
 }
 
-// SeenLately is how long a replica stays on the roster after its last beat.
-const SeenLately = 15 * time.Second
+const (
+	// SeenLately is how long a replica stays on the roster after its last beat.
+	SeenLately = 15 * time.Second
+	// RememberLost is how long listings know a replica that fell silent without leaving, and
+	// MostLost how many of them.
+	RememberLost = 24 * time.Hour
+	MostLost     = 100
+)
+
+// Lost returns the replica as one that fell silent without leaving.
+func (r Replica) Lost() Replica {
+	r.State, r.Running = StateLost, nil
+	return r
+}
 
 // ServedBy returns a live replica that may still serve one of the published versions of a
 // job, "" if none does. A job may be forgotten only then.
@@ -201,6 +213,7 @@ const (
 	StateSkewed   = "skewed"  // its clock is off by more than Config.MaxClockOffset: it tries last
 	StateDraining = "draining"
 	StateStopped  = "stopped" // not started yet, or returned
+	StateLost     = "lost"    // silent for SeenLately, and it did not leave: only listings see it
 )
 
 const (
