@@ -7,10 +7,15 @@ import "context"
 
 // An End is what a transaction stores as the end of a run.
 type End struct {
+	Schema    string // of the store's functions, quoted
 	Job       string // under which the store knows the job
 	Token     uint64 // of the run
+	Owner     string // of its claim, which no other program knows
 	Note      []byte // of the run's entry in the ledger, if it commits
 	Followers []Follower
+	// Look asks the store of the replica, not the database of the transaction, for the claim:
+	// whether the store has it, and if not, the token of the claim that has excluded it, if any.
+	Look func(ctx context.Context) (has bool, seen uint64, err error)
 }
 
 // A Follower is a request for a job that runs after this one.
@@ -23,13 +28,26 @@ type Preparer func() (End, error)
 
 type key struct{}
 
-// With returns a context that has the Preparer.
-func With(ctx context.Context, p Preparer) context.Context {
-	return context.WithValue(ctx, key{}, p)
+// A call is what a context has of the call of a function.
+type call struct {
+	prepare Preparer
+	schema  string
+}
+
+// With returns the context of a call: the Preparer, and the schema of the store, quoted, which is
+// empty if the store is no database.
+func With(ctx context.Context, p Preparer, schema string) context.Context {
+	return context.WithValue(ctx, key{}, call{p, schema})
 }
 
 // From returns the Preparer of a context; nil if it has none.
 func From(ctx context.Context) Preparer {
-	p, _ := ctx.Value(key{}).(Preparer)
-	return p
+	c, _ := ctx.Value(key{}).(call)
+	return c.prepare
+}
+
+// Schema returns the schema of a context, and whether it is that of a call.
+func Schema(ctx context.Context) (schema string, is bool) {
+	c, is := ctx.Value(key{}).(call)
+	return c.schema, is
 }

@@ -34,6 +34,9 @@ func Open(s store.Server, c claims.Config) (*Cluster, error) {
 	h := &heard{Server: s, timeout: c.Timeout}
 	entries := ledger.New(h, c.Grace)
 	c.Trim = entries.Trim
+	if database, is := s.(interface{ Schema() string }); is {
+		c.Schema = database.Schema()
+	}
 	locker, err := claims.New(h, c)
 	if err != nil {
 		return nil, err

@@ -44,6 +44,9 @@ type session struct {
 	gone chan struct{} // closed: nothing it sends arrives
 }
 
+// Schema says that it has such transactions.
+func (s *session) Schema() string { return "memory" }
+
 func (d *database) session() *session { return &session{database: d, gone: make(chan struct{})} }
 
 // answers waits for the end of ctx if the session is gone.

@@ -25,7 +25,8 @@
 // # What a guard cannot do
 //
 //   - It orders the writers of one job only. Tokens of different jobs have no order, so
-//     two jobs must not write to one resource.
+//     two jobs must not write to one resource. Jobs of one name in two namespaces are two
+//     jobs: give each namespace a table of its own, or its resources other names ([For]).
 //   - It protects from the moment when the next holder has written. A former holder's
 //     write before that is late, but in the right order.
 //   - It remembers for as long as the sink does. Restoring a sink from a backup also

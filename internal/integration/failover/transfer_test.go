@@ -118,7 +118,7 @@ func (f fate) transact(ctx context.Context, conn *pgx.Conn, run jobs.Run) error 
 		return err
 	}
 	f.meets(diesInTransaction)
-	if err := sqlfence.Finish(ctx, tx.Exec, "campaign", run); err != nil {
+	if err := sqlfence.Finish(ctx, tx.Exec, run); err != nil {
 		return err
 	}
 	f.meets(diesAfterFinish)

@@ -65,7 +65,7 @@ func (e *engine) transact(ctx context.Context, run jobs.Run) (pgx.Tx, error) {
 	}
 	_, err = tx.Exec(ctx, e.text("INSERT INTO {schema}.effects VALUES ($1, $2)"), jobs.FormatTick(run.Tick), int64(run.Token))
 	if err == nil {
-		err = sqlfence.Finish(ctx, tx.Exec, e.schema, run)
+		err = sqlfence.Finish(ctx, tx.Exec, run)
 	}
 	if err != nil {
 		_ = tx.Rollback(ctx) // else the pool waits for its connection

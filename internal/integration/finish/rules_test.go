@@ -53,8 +53,11 @@ func (c *caser) prepared(l locking.Lease) (context.Context, jobs.Run) {
 	claim := l.Claim()
 	note := ledger.EncodeNote(ledger.Entry{Outcome: ledger.Succeeded, Finished: time.Now(), Error: c.text})
 	ctx := finishing.With(c.Context(), func() (finishing.End, error) {
-		return finishing.End{Job: claim.Name, Token: uint64(claim.Token), Note: note, Followers: c.after}, nil
-	})
+		schema, owner := l.(settler).Database()
+		return finishing.End{
+			Schema: schema, Job: claim.Name, Token: uint64(claim.Token), Owner: owner, Note: note, Followers: c.after, Look: l.(settler).Look,
+		}, nil
+	}, "")
 	return ctx, jobs.Run{Job: claim.Name, Token: claim.Token, Tick: claim.Tick}
 }
 
@@ -75,7 +78,7 @@ func (c *caser) begin() transaction {
 func (c *caser) end(tx transaction, l locking.Lease) error {
 	c.Helper()
 	ctx, run := c.prepared(l)
-	if err := tx.finish(ctx, c.schema, run); err != nil {
+	if err := tx.finish(ctx, run); err != nil {
 		_ = tx.rollback(c.Context())
 		return err
 	}
@@ -128,7 +131,7 @@ func (c *caser) rollsBack() {
 	c.after = []finishing.Follower{{ID: "r+next", Job: "next", By: "job", Reason: "its run succeeded", Parent: "r"}}
 	tx := c.begin()
 	ctx, run := c.prepared(c.lease)
-	if err := tx.finish(ctx, c.schema, run); err != nil {
+	if err := tx.finish(ctx, run); err != nil {
 		c.Fatal(err)
 	}
 	_ = tx.rollback(ctx)
@@ -152,12 +155,14 @@ func (c *caser) rollsBack() {
 // settler is what the engine asks of a lease.
 type settler interface {
 	Settle(ctx context.Context) (note []byte, ended bool, err error)
+	Database() (schema, owner string)
+	Look(ctx context.Context) (has bool, seen uint64, err error)
 }
 
 func (c *caser) twice() {
 	tx := c.begin()
 	ctx, run := c.prepared(c.lease)
-	if err := tx.finish(ctx, c.schema, run); err != nil {
+	if err := tx.finish(ctx, run); err != nil {
 		c.Fatal(err)
 	}
 	if err := c.end(tx, c.lease); !errors.Is(err, sqlfence.ErrEnded) {
@@ -244,7 +249,7 @@ func (c *caser) extended() {
 		c.Fatal(err)
 	}
 	ctx, run := c.prepared(c.lease)
-	if err := tx.finish(ctx, c.schema, run); err != nil {
+	if err := tx.finish(ctx, run); err != nil {
 		c.Fatal(err)
 	}
 	if err := c.lease.Extend(c.Context()); err != nil {
@@ -308,7 +313,7 @@ func (c *caser) zeros() {
 func (c *caser) frozen() {
 	tx := c.begin()
 	ctx, run := c.prepared(c.lease)
-	if err := tx.finish(ctx, c.schema, run); err != nil {
+	if err := tx.finish(ctx, run); err != nil {
 		c.Fatal(err)
 	}
 	c.wants(ledger.Running, 0) // its lease lasts

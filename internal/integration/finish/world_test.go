@@ -2,6 +2,7 @@
 package finish_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -34,7 +35,16 @@ const (
 // A world is a server that tests share: each has schemas of its own.
 type world struct {
 	*pgtest.Server
-	schemas atomic.Int64
+	database string // that of the stores; empty: the server's first one
+	schemas  atomic.Int64
+}
+
+// url is that of the database, for its owner.
+func (w *world) url() string {
+	if w.database == "" {
+		return w.URL()
+	}
+	return pgtest.URL(w.Addr(), url.User("postgres"), w.database)
 }
 
 func newWorld(t *testing.T) *world {
@@ -69,8 +79,13 @@ type rig struct {
 
 func (w *world) rig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{T: t, world: w, schema: fmt.Sprintf("Schema %d", w.schemas.Add(1))}
-	s, err := postgres.Open(t.Context(), postgres.Config{URL: w.URL(), Schema: r.schema})
+	return w.rigIn(t, fmt.Sprintf("Schema %d", w.schemas.Add(1)))
+}
+
+func (w *world) rigIn(t *testing.T, schema string) *rig {
+	t.Helper()
+	r := &rig{T: t, world: w, schema: schema}
+	s, err := postgres.Open(t.Context(), postgres.Config{URL: w.url(), Schema: r.schema})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +97,7 @@ func (w *world) rig(t *testing.T) *rig {
 	}
 	s.Close()
 	r.cluster = r.connect()
-	owner := w.pool(t, w.URL())
+	owner := w.pool(t, w.url())
 	for _, statement := range []string{
 		"CREATE TABLE {schema}.effects (tick text, token bigint)", "GRANT ALL ON {schema}.effects TO app",
 		"GRANT USAGE ON SCHEMA {schema} TO app", "GRANT EXECUTE ON FUNCTION {schema}.finish_run TO app",
@@ -91,7 +106,7 @@ func (w *world) rig(t *testing.T) *rig {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	app := pgtest.URL(w.Addr(), url.User("app"), "postgres")
+	app := pgtest.URL(w.Addr(), url.User("app"), cmp.Or(w.database, "postgres"))
 	r.pool, r.db = w.pool(t, app), sqltest.Open(t, "pgx", app)
 	return r
 }
@@ -99,7 +114,7 @@ func (w *world) rig(t *testing.T) *rig {
 // connect opens the cluster as a replica does.
 func (r *rig) connect() *onestore.Cluster {
 	r.Helper()
-	s, err := postgres.Open(r.Context(), postgres.Config{URL: r.world.URL(), Schema: r.schema})
+	s, err := postgres.Open(r.Context(), postgres.Config{URL: r.world.url(), Schema: r.schema})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -136,7 +151,7 @@ func (r *rig) entries(job string) []ledger.Entry {
 // A transaction is one of pgx or of database/sql.
 type transaction struct {
 	exec             func(ctx context.Context, statement string, args ...any) error
-	finish           func(ctx context.Context, schema string, run jobs.Run) error
+	finish           func(ctx context.Context, run jobs.Run) error
 	commit, rollback func(context.Context) error
 }
 
@@ -168,8 +183,8 @@ func ofPgx(tx pgx.Tx) transaction {
 			_, err := tx.Exec(ctx, statement, args...)
 			return err
 		},
-		finish: func(ctx context.Context, schema string, run jobs.Run) error {
-			return sqlfence.Finish(ctx, tx.Exec, schema, run)
+		finish: func(ctx context.Context, run jobs.Run) error {
+			return sqlfence.Finish(ctx, tx.Exec, run)
 		},
 		commit: tx.Commit, rollback: tx.Rollback,
 	}
@@ -185,8 +200,8 @@ func inSQL(ctx context.Context, r *rig, level string) (transaction, error) {
 			_, err := tx.ExecContext(ctx, statement, args...)
 			return err
 		},
-		finish: func(ctx context.Context, schema string, run jobs.Run) error {
-			return sqlfence.Finish(ctx, tx.ExecContext, schema, run)
+		finish: func(ctx context.Context, run jobs.Run) error {
+			return sqlfence.Finish(ctx, tx.ExecContext, run)
 		},
 		commit:   func(context.Context) error { return tx.Commit() },
 		rollback: func(context.Context) error { return tx.Rollback() },

@@ -42,6 +42,9 @@ type Config struct {
 	// Trim drops entries of a job that are too many. It is called after about one of a
 	// hundred runs. Default: entries are never dropped.
 	Trim func(ctx context.Context, job string) error
+	// Schema is that of the store's functions, quoted, if a transaction of a job may end its run
+	// there. Empty: it cannot.
+	Schema string
 	// Random returns the unique value of a try, for simulations. Default: 128 random bits.
 	Random func(req locking.Request) string
 }

@@ -47,3 +47,22 @@ func (l *lease) settleOnce(ctx context.Context) (v view, known bool, err error) 
 	}
 	return v, o.Won, nil
 }
+
+// Database returns the schema of the store's functions, "" if it has none, and the owner of the
+// claim: what such a transaction names the claim with.
+func (l *lease) Database() (schema, owner string) { return l.t.l.cfg.Schema, l.t.Owner }
+
+// Look reports whether the store has the claim, also if it has ended. If not, seen is the token of
+// the claim that has excluded it; 0 if there is none.
+func (l *lease) Look(ctx context.Context) (has bool, seen uint64, err error) {
+	v, err := l.t.l.read(ctx, l.t.req.Name)
+	switch {
+	case err != nil:
+		return false, 0, l.failed("looking for it", failed("reading it", err))
+	case v.claims.Of(l.t.Owner).Owner != "":
+		return true, 0, nil
+	case v.claims.Fence > l.of.Token:
+		seen = v.claims.Fence
+	}
+	return false, seen, nil
+}

@@ -96,6 +96,9 @@ func (s *Store) Close() {
 	}
 }
 
+// Schema is that of the tables and functions, quoted.
+func (s *Store) Schema() string { return s.schema }
+
 // Limits implements [store.Store].
 func (s *Store) Limits() store.Limits { return limits }
 

@@ -1,7 +1,6 @@
 package sqlfence
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
-	"strings"
 
 	"github.com/quorate/quorate/internal/finishing"
 	"github.com/quorate/quorate/jobs"
@@ -19,8 +17,8 @@ import (
 
 var (
 	// ErrNoClaim is what Finish returns if the database of the transaction does not know the
-	// run: it is not the one of Quorate's store, or the schema is another, or the job was
-	// forgotten, or a failover has lost the claim, which the next extension adds again.
+	// run, and no other claim has excluded it: the database is not that of Quorate's store, or the
+	// job was forgotten, or a failover has lost the claim, which the next extension adds again.
 	ErrNoClaim = errors.New("the database has no claim of this run")
 	// ErrEnded is what Finish returns if the run has ended already: an earlier transaction
 	// with Finish has committed.
@@ -32,8 +30,8 @@ var (
 // until the transaction ends, other replicas wait for the claim of the job.
 //
 // Quorate's store has to be in the database of the transaction. The transaction is given by its
-// method exec: ExecContext of a sql.Tx, or Exec of a pgx.Tx. The schema is that of Quorate's
-// tables, by default "quorate". Ctx comes from the context of the function's call.
+// method exec: ExecContext of a sql.Tx, or Exec of a pgx.Tx. Ctx comes from the context of the
+// function's call, which knows the schema of the store.
 //
 // The error is a *fence.StaleError if another claim excludes the run; [ErrNoClaim]; [ErrEnded]; or
 // that of the database, for example a serialization failure, after which the transaction may be
@@ -44,7 +42,7 @@ var (
 // again only if the transaction was rolled back.
 func Finish[Result any](
 	ctx context.Context, exec func(ctx context.Context, statement string, args ...any) (Result, error),
-	schema string, run jobs.Run,
+	run jobs.Run,
 ) error {
 	prepare := finishing.From(ctx)
 	if prepare == nil {
@@ -57,10 +55,9 @@ func Finish[Result any](
 	if resource, token := run.Fence(); resource != end.Job || uint64(token) != end.Token {
 		return fmt.Errorf("finishing a run: token %d of %s is not that of the context: pass the run that the function was called with", token, resource)
 	}
-	function := `"` + strings.ReplaceAll(cmp.Or(schema, "quorate"), `"`, `""`) + `".finish_run`
-	_, err = exec(ctx, "SELECT "+function+"($1::text, $2::bigint, $3::text::json, $4::text::json)",
-		end.Job, int64(end.Token), string(end.Note), requests(end.Followers))
-	return refusal(ctx, run, err)
+	_, err = exec(ctx, "SELECT "+end.Schema+".finish_run($1::text, $2::bigint, $3::text, $4::text::json, $5::text::json)",
+		end.Job, int64(end.Token), end.Owner, string(end.Note), requests(end.Followers))
+	return refusal(ctx, end, err)
 }
 
 // requests are those for the followers, as finish_run takes them.
@@ -79,30 +76,47 @@ func requests(followers []finishing.Follower) string {
 var seen = regexp.MustCompile(`has seen ([0-9]+)`)
 
 // refusal is the error for callers.
-func refusal(ctx context.Context, run jobs.Run, err error) error {
+func refusal(ctx context.Context, end finishing.End, err error) error {
 	if err == nil {
 		return nil
 	}
-	resource, token := run.Fence()
-	err = fmt.Errorf("finishing the run of %s with token %d: %w", resource, token, err)
+	err = fmt.Errorf("finishing the run of %s with token %d: %w", end.Job, end.Token, err)
 	var coded interface{ SQLState() string }
 	if !errors.As(err, &coded) {
 		return err
 	}
 	switch coded.SQLState() {
 	case "QF001":
-		stale := &fence.StaleError{Resource: resource, Token: token}
+		var token uint64
 		if found := seen.FindStringSubmatch(err.Error()); found != nil {
-			n, _ := strconv.ParseUint(found[1], 10, 64) // digits
-			stale.Seen = locking.Token(n)
+			token, _ = strconv.ParseUint(found[1], 10, 64) // digits
 		}
-		return fence.Refused(ctx, stale)
+		return stale(ctx, end, token)
 	case "QF002":
-		return fmt.Errorf("%w: is it in the database and the schema of Quorate's store? A failover may have lost it: %w", ErrNoClaim, err)
+		return noClaim(ctx, end, err)
 	case "QF003":
 		return fmt.Errorf("%w: %w", ErrEnded, err)
 	case "3F000", "42883", "42501": // no such schema or function, no right
-		return fmt.Errorf("%w: run `quorate store migrate`, and grant the role EXECUTE of finish_run", err)
+		return fmt.Errorf("%w: is the transaction in the database of Quorate's store? If it is, run `quorate store migrate`, and grant the role EXECUTE of finish_run", err)
 	}
 	return err
+}
+
+func stale(ctx context.Context, end finishing.End, seen uint64) error {
+	return fence.Refused(ctx, &fence.StaleError{Resource: end.Job, Token: locking.Token(end.Token), Seen: locking.Token(seen)})
+}
+
+// noClaim is the error for a claim that the database of the transaction does not have. The store
+// of the replica tells why.
+func noClaim(ctx context.Context, end finishing.End, err error) error {
+	has, seen, failed := end.Look(ctx)
+	switch {
+	case failed != nil:
+		return fmt.Errorf("%w, and Quorate's store could not be asked why (%w): %w", ErrNoClaim, failed, err)
+	case has:
+		return fmt.Errorf("%w, and Quorate's store has it: begin the transaction in the database of the store, after the run has begun: %w", ErrNoClaim, err)
+	case seen > 0:
+		return stale(ctx, end, seen)
+	}
+	return fmt.Errorf("%w, and neither has Quorate's store: the job was forgotten, or a failover has lost the claim: %w", ErrNoClaim, err)
 }

@@ -190,19 +190,38 @@ type refused string
 func (r refused) Error() string    { return string(r) }
 func (r refused) SQLState() string { return string(r) }
 
-// Without a schema, Finish calls the function of the schema that Quorate's tables have by default.
-func TestFinishAsks(t *testing.T) {
+// The run knows its store: Finish calls the function in its schema. What the database of the
+// transaction does not know is only a stale token if the store of the run has seen a larger one.
+func TestFinishOfAClaimThatIsNotThere(t *testing.T) {
 	t.Parallel()
-	ctx := finishing.With(t.Context(), func() (finishing.End, error) { return finishing.End{Job: "job", Token: 7}, nil })
-	for schema, want := range map[string]string{"": `"quorate".finish_run(`, `a"b`: `"a""b".finish_run(`} {
-		err := sqlfence.Finish(ctx, func(_ context.Context, statement string, _ ...any) (sql.Result, error) {
-			if !strings.HasPrefix(statement, "SELECT "+want) {
-				t.Errorf("asked %s, want %s", statement, want)
+	for name, tt := range map[string]struct {
+		has  bool
+		seen uint64
+		err  error
+		want error
+		text string
+	}{
+		"another database": {has: true, want: sqlfence.ErrNoClaim, text: "Quorate's store has it: begin the transaction in the database of the store"},
+		"forgotten":        {want: sqlfence.ErrNoClaim, text: "a failover has lost the claim"},
+		"silent":           {err: errors.New("cut off"), want: sqlfence.ErrNoClaim, text: "could not be asked why (cut off)"},
+		"overtaken":        {seen: 9, want: fence.ErrStale, text: "9"},
+	} {
+		told := 0
+		ctx := fence.WithObserver(t.Context(), func(*fence.StaleError) { told++ })
+		ctx = finishing.With(ctx, func() (finishing.End, error) {
+			return finishing.End{Schema: `"a""b"`, Job: "job", Token: 7, Owner: "own", Look: func(context.Context) (bool, uint64, error) { return tt.has, tt.seen, tt.err }}, nil
+		}, `"a""b"`)
+		err := sqlfence.Finish(ctx, func(_ context.Context, statement string, args ...any) (sql.Result, error) {
+			if !strings.HasPrefix(statement, `SELECT "a""b".finish_run(`) || !slices.Contains(args, any("own")) {
+				t.Errorf("asked %s with %v", statement, args)
 			}
 			return nil, refused("QF002")
-		}, schema, jobs.Run{Job: "job", Token: 7})
-		if !errors.Is(err, sqlfence.ErrNoClaim) || !strings.Contains(err.Error(), "failover") {
-			t.Errorf("Finish = %v, want %v with all that may be the cause", err, sqlfence.ErrNoClaim)
+		}, jobs.Run{Job: "job", Token: 7})
+		if !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
+			t.Errorf("%s: Finish = %v, want %v with %q", name, err, tt.want, tt.text)
+		}
+		if stale := errors.Is(tt.want, fence.ErrStale); errors.Is(err, fence.ErrStale) != stale || (told == 1) != stale {
+			t.Errorf("%s: Finish = %v, and observers heard of %d stale writes", name, err, told)
 		}
 	}
 }

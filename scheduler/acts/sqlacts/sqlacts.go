@@ -25,13 +25,15 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/quorate/quorate/internal/finishing"
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // Trigger asks for one run of act.Job, the key of a job, and returns the ID of the request.
 // The transaction is given by its method exec: ExecContext of a sql.Tx, or Exec of a pgx.Tx.
-// The schema is that of Quorate's tables, by default "quorate".
+// The schema is that of Quorate's tables, by default "quorate". In the function of a job leave it
+// empty: the context knows the schema of the run's store, and no other is accepted.
 //
 // Trigger takes ID, By, Reason, Within and Params of the act. The audit log adds the role of
 // the session to By, as in "ann as app". A replica sees the request
@@ -56,10 +58,27 @@ func Trigger[Result any](
 	if len(act.Params) > 0 {
 		params = string(act.Params)
 	}
-	function := `"` + strings.ReplaceAll(cmp.Or(schema, "quorate"), `"`, `""`) + `".trigger_job`
-	_, err = exec(ctx, "SELECT "+function+"($1::text, $2::text::json, $3::text, $4::text, $5::text, $6::text::interval)",
+	if schema, err = schemaFor(ctx, schema); err != nil {
+		return "", &acts.Error{Kind: act.Kind, Msg: err.Error()}
+	}
+	_, err = exec(ctx, "SELECT "+schema+".trigger_job($1::text, $2::text::json, $3::text, $4::text, $5::text, $6::text::interval)",
 		act.Job, params, act.ID, act.By, act.Reason, fmt.Sprintf("%d microseconds", act.Within.Microseconds()))
 	return act.ID, refusal(act, err)
+}
+
+// schemaFor is the schema to ask, quoted, for a caller that names one, or none.
+func schemaFor(ctx context.Context, name string) (string, error) {
+	own, inRun := finishing.Schema(ctx)
+	named := `"` + strings.ReplaceAll(cmp.Or(name, "quorate"), `"`, `""`) + `"`
+	switch {
+	case own == "" && inRun && name == "":
+		return "", errors.New("the store of this run is not a PostgreSQL database: name the schema to ask")
+	case own == "" || own == named:
+		return named, nil
+	case name == "":
+		return own, nil
+	}
+	return "", fmt.Errorf("the store of this run has the schema %s, not %s: leave the schema empty; for a job of another cluster, call its function trigger_job", own, named)
 }
 
 // refusal is the error for callers.

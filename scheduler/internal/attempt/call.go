@@ -45,7 +45,8 @@ func (c *call) do(ctx context.Context) {
 		defer stop()
 		ctx = timed
 	}
-	c.ctx = jobs.WithPrevious(finishing.With(fence.WithObserver(ctx, c.refuse), c.prepareFinish), c.previous)
+	schema, _ := c.database()
+	c.ctx = jobs.WithPrevious(finishing.With(fence.WithObserver(ctx, c.refuse), c.prepareFinish, schema), c.previous)
 	var watcher sync.WaitGroup
 	watcher.Go(c.watchOverdue)
 	defer func() {

@@ -24,11 +24,16 @@ type settler interface {
 	// Settle waits until no such transaction is under way. It returns whether the run has
 	// ended, and with which note. An error means that this is unknown.
 	Settle(ctx context.Context) (note []byte, ended bool, err error)
+	// Database is where the store keeps the claim, as finishing.End has it: the schema is empty
+	// unless the store is a database with such transactions.
+	Database() (schema, owner string)
+	// Look is that of finishing.End.
+	Look(ctx context.Context) (has bool, seen uint64, err error)
 }
 
 var (
 	errCallOver   = errors.New("the call of the function is over")
-	errNotSettler = errors.New("the store of this replica is not a database: the run ends when the function returns")
+	errNotSettler = errors.New("the store of this replica is not a PostgreSQL database: the run ends when the function returns")
 )
 
 // finish is what the engine knows of transactions that end the run.
@@ -42,9 +47,18 @@ type finish struct {
 	unknown   error         // whether one has committed
 }
 
+// database is that of the claim; without a schema for a store that is none.
+func (c *call) database() (schema, owner string) {
+	if lease, is := c.lease.(settler); is {
+		return lease.Database()
+	}
+	return "", ""
+}
+
 // prepareFinish is the end of the run if it succeeds now, in a transaction of the function.
 func (c *call) prepareFinish() (finishing.End, error) {
-	if _, is := c.lease.(settler); !is {
+	schema, owner := c.database()
+	if schema == "" {
 		return finishing.End{}, errNotSettler
 	}
 	c.finish.mu.Lock()
@@ -58,7 +72,9 @@ func (c *call) prepareFinish() (finishing.End, error) {
 	e.Tries, e.Finished = c.run.Try-c.spent, c.Now()
 	e.StaleWrites, e.Reason = c.refused.account(c.Job.Name, e.Reason)
 	c.finish.prepared, c.finish.log = &e, c.run.Logger
-	end := finishing.End{Job: c.Job.StoredAs(), Token: uint64(c.Claim.Token), Note: ledger.EncodeNote(e)}
+	end := finishing.End{
+		Schema: schema, Job: c.Job.StoredAs(), Token: uint64(c.Claim.Token), Owner: owner, Note: ledger.EncodeNote(e), Look: c.lease.(settler).Look,
+	}
 	for _, key := range c.Job.Follows(e.Outcome) {
 		act := c.follower(e, key)
 		end.Followers = append(end.Followers, finishing.Follower{ID: act.ID, Job: act.Job, By: act.By, Reason: act.Reason, Parent: act.Parent})

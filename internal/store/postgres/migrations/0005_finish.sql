@@ -10,10 +10,10 @@
 -- the claim, so a failover keeps or loses both. The lease is only read, so that extensions
 -- never wait. Where the snapshot of the transaction is older than a change of the claim,
 -- PostgreSQL says so with 40001, and the transaction is to be repeated.
--- Arguments: the key of the job; the token of the run; the note of its entry; and the requests
--- for the jobs that follow it, each an object with sub (the place in the queue), id, job, by,
--- reason and parent.
-CREATE FUNCTION finish_run(job text, token bigint, note json, followers json DEFAULT '[]') RETURNS void
+-- Arguments: the key of the job; the token of the run; the owner of its claim, which only the
+-- replica that runs it knows; the note of its entry; and the requests for the jobs that follow it,
+-- each an object with sub (the place in the queue), id, job, by, reason and parent.
+CREATE FUNCTION finish_run(job text, token bigint, owner text, note json, followers json DEFAULT '[]') RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT
 SET enable_seqscan = off AS $$
 #variable_conflict use_variable
@@ -35,10 +35,10 @@ BEGIN
     SELECT c.value INTO claim FROM (
         SELECT s.value FROM json_each(claims -> 'streams') s
         UNION ALL SELECT e.value FROM json_array_elements(claims -> 'earlier') e) c
-    WHERE (c.value ->> 'token')::bigint = token;
-    IF claim IS NULL AND (claims ->> 'fence')::bigint > token THEN
-        RAISE SQLSTATE 'QF001' USING MESSAGE = format('finish: token %s of %s is refused: the job has seen %s', token, job, claims ->> 'fence');
-    ELSIF claim IS NULL OR claim ->> 'void' IS NOT NULL OR claim ->> 'tick' IS NULL THEN
+    WHERE c.value ->> 'owner' = owner AND (c.value ->> 'token')::bigint = token;
+    -- No claim of the owner may be one that was overtaken, or the claim of another store: the
+    -- tokens of two stores have no order. The replica tells, which knows its store.
+    IF claim IS NULL OR claim ->> 'void' IS NOT NULL OR claim ->> 'tick' IS NULL THEN
         RAISE SQLSTATE 'QF002' USING MESSAGE = format('finish: this database has no claim of %s with token %s', job, token);
     ELSIF claim ->> 'ended' IS NOT NULL THEN
         RAISE SQLSTATE 'QF003' USING MESSAGE = format('finish: the run of %s with token %s has ended already', job, token);
