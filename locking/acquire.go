@@ -13,8 +13,8 @@ import (
 
 // Acquire tries to get the lease from l until it is granted, the tries of retry are
 // used up, or ctx ends. It stops at once when a further try cannot help: the tick is
-// done, superseded or unvouched; the nodes refuse this client; the local clock is ahead
-// of theirs; or the request is invalid.
+// done, superseded or unvouched; the local clock is ahead of the store's; or the request
+// is invalid.
 //
 // The first try for a plain lock is Direct. Tries after one that found another holder
 // are Waiting.
@@ -39,7 +39,7 @@ func Acquire(ctx context.Context, l Locker, req Request, retry Retry) (Lease, er
 		if !again.After(ctx, retry.pause(tries, time.Since(begun), err)) {
 			return nil, withContext(ctx, err)
 		}
-		req.Direct, req.Waiting = false, !errors.Is(err, ErrNoQuorum) && !errors.Is(err, ErrTooSlow)
+		req.Direct, req.Waiting = false, !errors.Is(err, ErrNoQuorum) && !errors.Is(err, ErrTooSlow) && !errors.Is(err, ErrRefused)
 	}
 }
 
@@ -53,8 +53,7 @@ func final(err error, req Request) bool {
 	case errors.Is(reason, ErrUnvouched):
 		return !req.Tick.IsZero() // the nodes may grant a plain lock once they vouch again
 	default:
-		return errors.Is(reason, ErrDone) || errors.Is(reason, ErrSuperseded) ||
-			errors.Is(reason, ErrRefused) || errors.Is(reason, ErrFuture)
+		return errors.Is(reason, ErrDone) || errors.Is(reason, ErrSuperseded) || errors.Is(reason, ErrFuture)
 	}
 }
 

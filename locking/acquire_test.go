@@ -51,7 +51,7 @@ func TestAcquireRetriesWhatMayPass(t *testing.T) {
 		"unvouched, tick":  {locking.ErrUnvouched, tick, false},
 		"done":             {locking.ErrDone, tick, false},
 		"superseded":       {locking.ErrSuperseded, tick, false},
-		"refused":          {locking.ErrRefused, tick, false},
+		"refused":          {locking.ErrRefused, tick, true},
 		"future":           {locking.ErrFuture, tick, false},
 	} {
 		t.Run(name, func(t *testing.T) {

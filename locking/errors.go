@@ -42,8 +42,9 @@ var (
 	// clocks, no quorum is left. Nodes names them. It passes when the other clocks
 	// catch up, or enough other nodes answer.
 	ErrNodeAhead = errors.New("tokens are ahead of the clocks of the store")
-	// ErrRefused: the nodes refuse this client because it is configured for another
-	// cluster. Trying again cannot help; the text says what to change.
+	// ErrRefused: the store, or a quorum's worth of nodes, has answered and refuses: it
+	// lacks rights, a login, space or a setting, or this client is configured for another
+	// cluster. The text says what to change; once that is done, a later try succeeds.
 	ErrRefused = errors.New("refused by the store")
 
 	// ErrLeaseLost means that the right to work is gone: others may work, or have

@@ -39,7 +39,8 @@ type Keeper struct {
 // protected until it has returned. It does not release the lease. If cfg is invalid,
 // Context ends at once with Validate's error as cause.
 //
-// Leases with the same Every are extended at the same instants, so a Locker can batch
+// An extension that fails is tried again four times as often, until the lease is lost. Leases
+// with the same Every are extended at the same instants, so a Locker can batch
 // their requests. The first extension may be up to a sixteenth of cfg.Every early.
 func Keep(ctx context.Context, lease Tenure, cfg KeepConfig) *Keeper {
 	k := &Keeper{lease: lease, begun: time.Now()}
@@ -121,23 +122,26 @@ func (k *Keeper) keep(ctx context.Context, term time.Duration) {
 	extending.Wait()
 }
 
-// gridPerEvery is how many instants within Every are used for extensions.
-const gridPerEvery = 16
+const (
+	// gridPerEvery is how many instants within Every are used for extensions.
+	gridPerEvery = 16
+	// retriesPerEvery is how often within Every a failed extension is tried again.
+	retriesPerEvery = 4
+)
 
-// untilExtension is how long after now the next extension is due, if the lease began or
-// was extended now. It is at most Every, and ends on an instant shared with other
-// leases.
-func (k *Keeper) untilExtension(now time.Time) time.Duration {
+// untilInstant is how long after now an extension is due that should come in so long. It ends
+// on an instant shared with other leases, up to a sixteenth of Every early.
+func (k *Keeper) untilInstant(now time.Time, in time.Duration) time.Duration {
 	now = now.Round(0) // the wall clock, which all leases share
 	if grid := k.cfg.Every / gridPerEvery; grid > 0 {
-		return now.Add(k.cfg.Every).Truncate(grid).Sub(now)
+		return now.Add(in).Truncate(grid).Sub(now)
 	}
-	return k.cfg.Every
+	return in
 }
 
 // untilFirst is how long from now the first extension is due.
 func (k *Keeper) untilFirst() time.Duration {
-	return k.untilExtension(k.firstFrom) - time.Since(k.firstFrom)
+	return k.untilInstant(k.firstFrom, k.cfg.Every) - time.Since(k.firstFrom)
 }
 
 // extend extends the lease until ctx ends or the lease is lost, which also ends the
@@ -160,7 +164,7 @@ func (k *Keeper) extend(ctx context.Context, term time.Duration) {
 			return
 		}
 		begun, left := time.Now(), Left(k.lease)
-		every.Reset(k.untilExtension(begun))
+		every.Reset(k.untilInstant(begun, k.cfg.Every))
 		err := k.try(ctx)
 		if ctx.Err() != nil {
 			return
@@ -169,6 +173,8 @@ func (k *Keeper) extend(ctx context.Context, term time.Duration) {
 			k.atLimit.Store(room <= k.cfg.Margin)
 			term = k.lease.Deadline().Sub(begun)
 			last.Reset(k.remaining(term) - k.cfg.Margin)
+		} else if retry := time.Now(); retry.Sub(begun) < k.cfg.Every*(retriesPerEvery-1)/retriesPerEvery {
+			every.Reset(k.untilInstant(retry, k.cfg.Every/retriesPerEvery))
 		}
 		if k.cfg.Extended != nil {
 			k.cfg.Extended(Extension{Deadline: k.lease.Deadline(), Left: left, Took: time.Since(begun), Poll: lastPoll(k.lease), Err: err})

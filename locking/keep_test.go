@@ -232,3 +232,34 @@ func TestKeepCountsFromTheLease(t *testing.T) {
 		}
 	})
 }
+
+// What kept a lease from being extended may pass at any time before it ends.
+func TestFailedExtensionIsRepeatedSoon(t *testing.T) {
+	t.Parallel()
+	for _, why := range []error{locking.ErrNoQuorum, locking.ErrRefused} {
+		synctest.Test(t, func(t *testing.T) {
+			const from, to = every - time.Second, ttl - margin - every/4
+			begun := time.Now()
+			l := newFakeLease(func(context.Context, int) error {
+				if at := time.Since(begun); at > from && at < to {
+					return why
+				}
+				return nil
+			})
+			var failed int
+			k := locking.Keep(t.Context(), l, locking.KeepConfig{Every: every, Margin: margin, Extended: func(e locking.Extension) {
+				if e.Err != nil {
+					failed++
+				}
+			}})
+			time.Sleep(3 * ttl)
+			if err := context.Cause(k.Context()); err != nil {
+				t.Errorf("%v from %v to %v: the work ended: %v", why, from, to, err)
+			}
+			k.Stop()
+			if most := int((to-from)/(every/4)) + 1; failed > most {
+				t.Errorf("%d failed tries, want at most %d", failed, most)
+			}
+		})
+	}
+}

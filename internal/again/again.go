@@ -25,6 +25,15 @@ func After(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// Before is the pause before the next try of what is useless after the deadline: d, or less
+// if that is near, so that a last try comes shortly before it.
+func Before(deadline time.Time, d time.Duration) time.Duration {
+	return min(d, max(time.Until(deadline)/2, lastPause))
+}
+
+// lastPause is the shortest pause before a deadline.
+const lastPause = 20 * time.Millisecond
+
 // A Background repeats calls that have failed, until they succeed or it is closed.
 type Background struct {
 	firstPause time.Duration

@@ -12,7 +12,7 @@ import (
 
 // A Store keeps records. Its methods may be called from any goroutine. An error of Read or
 // List means that the store did not answer; it matches [ErrUnavailable], joined with the
-// context's error if that has ended, or it is one that trying again cannot help.
+// context's error if that has ended, or the store has answered, and refuses: see [Failed].
 type Store interface {
 	// Read returns the records with the keys, in that order, all from one moment. One that
 	// does not exist has version 0 and no value.
@@ -184,6 +184,27 @@ var (
 func Unknown(err error) bool {
 	return errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrLocked) && !errors.Is(err, ErrNotSent)
 }
+
+// Failed is the error of a call, with what was being done; nil for none. It matches
+// locking.ErrNoQuorum if the store did not answer, and locking.ErrRefused if it refuses: for
+// lack of rights, of space, or of a login. That may be corrected at any time, so trying again
+// makes sense in both cases. It does not after [ErrTooLarge].
+func Failed(doing string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrTooLarge):
+		err = refused{err}
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// refused is the error of a store that refuses, whose words say it all.
+type refused struct{ error }
+
+func (refused) Is(target error) bool { return target == locking.ErrRefused }
+
+func (e refused) Unwrap() error { return e.error }
 
 type unavailable struct{}
 

@@ -50,7 +50,7 @@ func (s *Store) change(ctx context.Context, doing string, decide func() (*store.
 		case err == nil && o.Won:
 			return nil
 		case err != nil && !errors.Is(err, store.ErrUnavailable):
-			return failed(doing, err)
+			return store.Failed(doing, err)
 		case store.Unknown(err):
 			last, unknown = err, ", which may still be done: check quorate audit before you retry"
 		case err != nil:
@@ -58,16 +58,15 @@ func (s *Store) change(ctx context.Context, doing string, decide func() (*store.
 		}
 		again.After(ctx, rand.N(min(time.Millisecond<<n, maxPause)))
 	}
-	return failed(doing+unknown, last)
+	return fmt.Errorf("%s: %w", doing+unknown, last)
 }
 
-// failed is the error for callers: nil for none, a refusal as it is.
+// failed is the error for callers: nil for none, a refused act as it is.
 func failed(doing string, err error) error {
-	switch {
-	case err == nil, errors.As(err, new(*acts.Error)), errors.As(err, new(*acts.ReusedIDError)):
+	if errors.As(err, new(*acts.Error)) || errors.As(err, new(*acts.ReusedIDError)) {
 		return err
 	}
-	return fmt.Errorf("%s: %w", doing, err)
+	return store.Failed(doing, err)
 }
 
 var (

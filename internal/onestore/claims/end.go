@@ -3,8 +3,8 @@ package claims
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
-	"time"
 
 	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/onestore/records"
@@ -14,8 +14,9 @@ import (
 )
 
 // Release implements locking.Lease: rule N5, repeated until the store acknowledges it, the
-// deadline has passed, or ctx has ended. Once the store has decided, later calls return the
-// same. If the deadline passed first, the error matches both ErrLeaseLost and ErrNoQuorum.
+// deadline has passed, or ctx has ended. A store that refuses may accept it later, unless the
+// note is too large. Once the store has decided, later calls return the same. If the deadline
+// passed first, the error matches ErrLeaseLost, and ErrNoQuorum or ErrRefused.
 func (l *lease) Release(ctx context.Context, note []byte) error {
 	err := l.finish(ctx, note, false)
 	l.trim(ctx)
@@ -44,7 +45,7 @@ func (l *lease) finish(ctx context.Context, note []byte, handover bool) error {
 	for wait := l.t.l.cfg.Timeout / 4; ; wait = min(2*wait, again.LongestPause) {
 		code, err := l.finishOnce(ctx, note, handover)
 		switch {
-		case err != nil && !errors.Is(err, locking.ErrNoQuorum):
+		case errors.Is(err, store.ErrTooLarge):
 			return l.failed("releasing", err)
 		case code == rules.OK && !l.isOver():
 			l.ended = true
@@ -54,8 +55,8 @@ func (l *lease) finish(ctx context.Context, note []byte, handover bool) error {
 		case code == rules.Late:
 			return l.endedWith(locking.ErrLeaseLost)
 		case err != nil && l.isOver():
-			return l.failed("releasing", errors.Join(errEndUnknown, err))
-		case err != nil && !again.After(ctx, min(wait, time.Until(l.Deadline()))):
+			return l.failed("releasing", fmt.Errorf("%w, and %w", locking.ErrLeaseLost, err))
+		case err != nil && !again.After(ctx, again.Before(l.Deadline(), wait)):
 			return withContext(ctx, l.failed("releasing", err))
 		}
 	}
@@ -73,7 +74,7 @@ func (l *lease) finishOnce(ctx context.Context, note []byte, handover bool) (rul
 	t := l.t
 	v, compared, err := l.beforeEnd(ctx)
 	if err != nil {
-		return "", failed("reading it", err)
+		return "", store.Failed("reading it", err)
 	}
 	if code := v.endOf(t.Owner); code != "" {
 		return code, nil // by an earlier request, or in a transaction of its own: the entry stays
@@ -101,7 +102,7 @@ func (l *lease) finishOnce(ctx context.Context, note []byte, handover bool) (rul
 	o, _, err := t.l.commit(ctx, v, txn)
 	switch {
 	case err != nil:
-		return "", failed("writing it", err)
+		return "", store.Failed("writing it", err)
 	case !o.Won:
 		return "", nil
 	}

@@ -29,7 +29,7 @@ func (l *Locker) Evict(ctx context.Context, name string, token locking.Token, re
 	for ctx.Err() == nil {
 		held, err := l.holdings(ctx, store.Of(store.Claims, name), store.Of(store.Leases, name))
 		if err != nil {
-			return locking.Holding{}, failed("asking who holds "+name, err)
+			return locking.Holding{}, store.Failed("asking who holds "+name, err)
 		}
 		h, err := choose(name, token, held)
 		if err != nil {
@@ -37,7 +37,7 @@ func (l *Locker) Evict(ctx context.Context, name string, token locking.Token, re
 		}
 		done, err := l.evict(ctx, h, reason)
 		if err != nil {
-			return h.Holding, failed("releasing "+name, err)
+			return h.Holding, store.Failed("releasing "+name, err)
 		}
 		if done {
 			return h.Holding, nil

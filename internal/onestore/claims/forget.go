@@ -28,7 +28,7 @@ func (l *Locker) Forget(ctx context.Context, name string) error {
 	// Runs of a later claim of the name are not among these.
 	past, err := l.past(ctx, name)
 	if err != nil {
-		return failed("forgetting "+name, err)
+		return store.Failed("forgetting "+name, err)
 	}
 	code, err := l.forgetClaims(ctx, name)
 	switch {
@@ -39,7 +39,7 @@ func (l *Locker) Forget(ctx context.Context, name string) error {
 	}
 	for some := range slices.Chunk(past, page) {
 		if err := l.remove(ctx, name, some); err != nil {
-			return failed("forgetting "+name, err)
+			return store.Failed("forgetting "+name, err)
 		}
 	}
 	return nil
@@ -82,7 +82,7 @@ func (l *Locker) forgetClaims(ctx context.Context, name string) (rules.Code, err
 	for ctx.Err() == nil {
 		v, err := l.readPruned(ctx, name)
 		if err != nil {
-			return "", failed("forgetting "+name, err)
+			return "", store.Failed("forgetting "+name, err)
 		}
 		for k, end := range v.ends { // an operator need not observe: clocks will do
 			v.ends[k] = min(end, v.leases[k].Until+l.cfg.Grace.Milliseconds()/2)
@@ -96,7 +96,7 @@ func (l *Locker) forgetClaims(ctx context.Context, name string) (rules.Code, err
 		}
 		leases, err := l.list(ctx, store.Of(store.Leases, name))
 		if err != nil {
-			return "", failed("forgetting "+name, err)
+			return "", store.Failed("forgetting "+name, err)
 		}
 		txn := store.Txn{
 			Put:    []store.Write{records.Put(records.ForgottenKey(), records.Forgotten{Fence: n.GCFence, Tick: n.GCTick})},
@@ -109,14 +109,14 @@ func (l *Locker) forgetClaims(ctx context.Context, name string) (rules.Code, err
 			v.drop(&txn, r.Key)
 		}
 		if err != nil {
-			return "", failed("forgetting "+name, err)
+			return "", store.Failed("forgetting "+name, err)
 		}
 		v.compare(&txn, records.ClaimsKey(name), records.ForgottenKey())
 		v.compareLeases(&txn)
 		o, _, err := l.commit(ctx, v, txn)
 		switch {
 		case err != nil:
-			return "", failed("forgetting "+name, err)
+			return "", store.Failed("forgetting "+name, err)
 		case o.Won:
 			return a.Code, nil
 		}

@@ -20,7 +20,7 @@ import (
 func (l *Locker) Holders(ctx context.Context) ([]locking.Holding, error) {
 	held, err := l.holdings(ctx, store.All(store.Claims), store.All(store.Leases))
 	if err != nil {
-		return nil, failed("listing the locks", err)
+		return nil, store.Failed("listing the locks", err)
 	}
 	var list []locking.Holding
 	for _, h := range held {
@@ -35,7 +35,7 @@ func (l *Locker) Holders(ctx context.Context) ([]locking.Holding, error) {
 func (l *Locker) Latest(ctx context.Context) (list []locking.Holding, fence uint64, err error) {
 	found, stamp, err := l.store.List(ctx, store.All(store.Claims))
 	if err != nil {
-		return nil, 0, failed("listing the claims", err)
+		return nil, 0, store.Failed("listing the claims", err)
 	}
 	for _, r := range found[0] {
 		c, err := records.Decode[records.Claims](r)
@@ -66,7 +66,7 @@ func (l *Locker) unlocked(ctx context.Context, life string, claims store.Record)
 	case errors.Is(err, store.ErrLocked):
 		return fmt.Errorf("a transaction that may end the run of %s is under way: end it in the database, or wait", claims.Key.Name)
 	case err != nil:
-		return failed("comparing the claims of "+claims.Key.Name, err)
+		return store.Failed("comparing the claims of "+claims.Key.Name, err)
 	case !o.Won:
 		return fmt.Errorf("the claims of %s have just changed: %w", claims.Key.Name, locking.ErrSplit)
 	}

@@ -51,10 +51,6 @@ func (h held) latest(now time.Time) time.Time {
 // errOver: the deadline passed, so others may have worked even if the store knows of none.
 var errOver = fmt.Errorf("%w: its deadline has passed", locking.ErrLeaseLost)
 
-// errEndUnknown: the lease expired before the store acknowledged its end, so it is unknown
-// whether others have worked since.
-var errEndUnknown = fmt.Errorf("%w, and %w", locking.ErrLeaseLost, store.ErrUnavailable)
-
 func newLease(t *try, c records.Claim, h held) *lease {
 	l := &lease{t: t, of: c, held: h, turn: make(chan struct{}, 1), claim: locking.Claim{
 		Name: t.req.Name, Tick: t.req.Tick, Stream: t.req.Stream, Beside: t.req.Beside,
@@ -132,7 +128,7 @@ func (l *lease) extendKnown(ctx context.Context) (bool, error) {
 	o, err := l.t.l.store.Commit(ctx, txn)
 	switch {
 	case err != nil:
-		return false, failed("writing it", err)
+		return false, store.Failed("writing it", err)
 	case !o.Won:
 		return false, nil
 	case o.Stamp.Now.IsZero():
@@ -157,7 +153,7 @@ func (l *lease) extendRead(ctx context.Context) (bool, error) {
 	t, now := l.t, time.Now()
 	v, err := t.read(ctx)
 	if err != nil {
-		return false, failed("reading it", err)
+		return false, store.Failed("reading it", err)
 	}
 	n := t.l.node(v)
 	s, joined, why := l.join(v, n, v.state())
@@ -182,7 +178,7 @@ func (l *lease) extendRead(ctx context.Context) (bool, error) {
 	o, sent, err := t.l.commit(ctx, v, txn)
 	switch {
 	case err != nil:
-		return false, failed("writing it", err)
+		return false, store.Failed("writing it", err)
 	case o.Won:
 		l.extended(now, held{life: v.stamp.Life, version: o.Version, lease: next, at: sent, clock: o.Stamp.Now})
 	}

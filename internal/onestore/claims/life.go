@@ -28,7 +28,7 @@ func DeclareNew(ctx context.Context, s store.Store) error {
 	first.Limit = 1
 	lists, unused, err := s.List(ctx, first)
 	if err != nil {
-		return failed("declaring the store new", err)
+		return store.Failed("declaring the store new", err)
 	}
 	if len(lists[0]) > 0 {
 		return notNewError("it has claims, such as that of " + lists[0][0].Key.Name)
@@ -64,11 +64,11 @@ func declare(ctx context.Context, s store.Store, doing string, next func(known r
 	for {
 		list, stamp, err := s.Read(ctx, records.LifeKey())
 		if err != nil {
-			return failed(doing, err)
+			return store.Failed(doing, err)
 		}
 		known, err := records.UsableLife(list[0])
 		if err != nil {
-			return failed(doing, err)
+			return store.Failed(doing, err)
 		}
 		life, changed := next(known, stamp)
 		if !changed {
@@ -79,7 +79,7 @@ func declare(ctx context.Context, s store.Store, doing string, next func(known r
 			Put: []store.Write{records.PutLife(life)},
 		})
 		if err != nil {
-			return failed(doing, err)
+			return store.Failed(doing, err)
 		}
 		if o.Won {
 			return nil

@@ -3,7 +3,6 @@ package claims
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/store"
@@ -43,15 +42,6 @@ func (l *Locker) Close() error {
 // might still take effect.
 func (l *Locker) request(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), l.cfg.Timeout)
-}
-
-// failed wraps an error of the store. It matches locking.ErrNoQuorum if trying again makes
-// sense, locking.ErrRefused if not.
-func failed(doing string, err error) error {
-	if errors.Is(err, store.ErrUnavailable) {
-		return fmt.Errorf("%s: %w", doing, err)
-	}
-	return fmt.Errorf("%s: %w: %w", doing, locking.ErrRefused, err)
 }
 
 // withContext joins err with that of ctx, if it has ended.

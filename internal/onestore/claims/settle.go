@@ -1,30 +1,27 @@
 package claims
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/locking"
 )
 
 // Settle finds out whether a transaction of its own has ended the run, whose COMMIT may have had
 // no answer. It waits until no such transaction is under way. It returns whether the run has
 // ended, with the note that was stored. It tries until ctx ends: then the error matches
-// locking.ErrNoQuorum.
+// locking.ErrNoQuorum, or locking.ErrRefused.
 func (l *lease) Settle(ctx context.Context) (note []byte, ended bool, err error) {
 	for wait := time.Duration(0); ; wait = min(2*wait+l.t.l.cfg.Timeout/8, again.LongestPause) {
 		v, known, err := l.settleOnce(ctx)
 		switch {
 		case known:
 			return v.entryOf(l.t.Owner).Note, v.endOf(l.t.Owner) != "", nil
-		case err != nil && !errors.Is(err, locking.ErrNoQuorum):
-			return nil, false, l.failed("asking how it ended", err)
 		case !again.After(ctx, wait):
-			return nil, false, withContext(ctx, l.failed("asking how it ended", errors.Join(locking.ErrNoQuorum, err)))
+			return nil, false, withContext(ctx, l.failed("asking how it ended", cmp.Or(err, store.ErrUnavailable)))
 		}
 	}
 }
@@ -34,7 +31,7 @@ func (l *lease) Settle(ctx context.Context) (note []byte, ended bool, err error)
 func (l *lease) settleOnce(ctx context.Context) (v view, known bool, err error) {
 	t := l.t
 	if v, err = t.l.read(ctx, t.req.Name, l.entry()...); err != nil {
-		return v, false, failed("reading it", err)
+		return v, false, store.Failed("reading it", err)
 	}
 	if v.endOf(t.Owner) != "" || !v.claims.Of(t.Owner).Open() {
 		return v, true, nil // nothing ends a claim that is not there
@@ -43,7 +40,7 @@ func (l *lease) settleOnce(ctx context.Context) (v view, known bool, err error) 
 	v.compare(&txn, records.ClaimsKey(t.req.Name))
 	o, _, err := t.l.commit(ctx, v, txn)
 	if err != nil {
-		return v, false, failed("comparing it", err)
+		return v, false, store.Failed("comparing it", err)
 	}
 	return v, o.Won, nil
 }
@@ -58,7 +55,7 @@ func (l *lease) Look(ctx context.Context) (has bool, seen uint64, err error) {
 	v, err := l.t.l.read(ctx, l.t.req.Name)
 	switch {
 	case err != nil:
-		return false, 0, l.failed("looking for it", failed("reading it", err))
+		return false, 0, l.failed("looking for it", store.Failed("reading it", err))
 	case v.claims.Of(l.t.Owner).Owner != "":
 		return true, 0, nil
 	case v.claims.Fence > l.of.Token:

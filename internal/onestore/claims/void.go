@@ -7,7 +7,6 @@ import (
 	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/rules"
 	"github.com/quorate/quorate/internal/store"
-	"github.com/quorate/quorate/locking"
 )
 
 // maxVoids bounds the voids that are made in the background at a time. While commits hang,
@@ -22,7 +21,8 @@ func (t *try) voidAgain(ctx context.Context) bool {
 		return false
 	}
 	defer func() { <-t.l.voids }()
-	return errors.Is(t.void(ctx), locking.ErrNoQuorum)
+	err := t.void(ctx)
+	return err != nil && !errors.Is(err, store.ErrTooLarge)
 }
 
 // void ends a try that will never run: rule N6.
@@ -30,7 +30,7 @@ func (t *try) void(ctx context.Context) error {
 	for {
 		v, err := t.l.read(ctx, t.req.Name, t.entryKeys()...)
 		if err != nil {
-			return failed("voiding", err)
+			return store.Failed("voiding", err)
 		}
 		txn, needed := t.voiding(v)
 		if !needed {
@@ -38,7 +38,7 @@ func (t *try) void(ctx context.Context) error {
 		}
 		o, _, err := t.l.commit(ctx, v, txn)
 		if err != nil {
-			return failed("voiding", err)
+			return store.Failed("voiding", err)
 		}
 		if o.Won {
 			return nil

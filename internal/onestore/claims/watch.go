@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/quorate/quorate/internal/rules"
+	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -29,10 +30,13 @@ func (w watch) Look(ctx context.Context) error {
 		return nil
 	}
 	v, err := w.t.read(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, store.ErrUnavailable):
 		return &locking.AcquireError{
 			Reason: locking.ErrSilent, Name: w.t.req.Name, Nodes: []locking.NodeError{{Node: storeName, Err: cause(err)}},
 		}
+	case err != nil:
+		return nil // a try tells what the store refuses
 	}
 	a := rules.Look(v.state(), w.t.l.node(v), w.t.Try)
 	found := w.t.l.acquireError(w.t.req, v, refusal{Answer: a})

@@ -21,17 +21,17 @@ type access struct{ store store.Store }
 
 func (a access) read(ctx context.Context, doing string, keys ...store.Key) ([]store.Record, store.Stamp, error) {
 	list, s, err := a.store.Read(ctx, keys...)
-	return list, s, failed(doing, err)
+	return list, s, store.Failed(doing, err)
 }
 
 func (a access) list(ctx context.Context, doing string, ranges ...store.Range) ([][]store.Record, store.Stamp, error) {
 	lists, s, err := a.store.List(ctx, ranges...)
-	return lists, s, failed(doing, err)
+	return lists, s, store.Failed(doing, err)
 }
 
 func (a access) commit(ctx context.Context, doing string, t store.Txn) (won bool, err error) {
 	o, err := a.store.Commit(ctx, t)
-	return o.Won, failed(doing, err)
+	return o.Won, store.Failed(doing, err)
 }
 
 // each reads all records of the range in pages, in order.
@@ -96,14 +96,6 @@ func unchanged(list ...store.Record) []store.Compare {
 		conditions = append(conditions, store.Compare{Key: r.Key, Version: r.Version})
 	}
 	return conditions
-}
-
-// failed is the error of a call to the store; nil if err is.
-func failed(doing string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", doing, err)
 }
 
 // outrun is the error of a decision that others made void again and again.

@@ -17,7 +17,8 @@ import (
 // it follows the virtual time of a synctest bubble. The zero value is ready to use.
 type Memory struct {
 	// Fault, if set, is asked before each call and again before its answer is returned. An
-	// error loses the request, or the answer to what was done. It may block.
+	// error loses the request, or the answer to what was done. It may block. A [Refusal] is
+	// returned as it is, and should come before the call.
 	Fault func(ctx context.Context, c Call) error
 	// Bounds are returned by Limits. Default: 10,000 keys and 16 MiB.
 	Bounds store.Limits
@@ -28,6 +29,11 @@ type Memory struct {
 	data data
 	life int
 }
+
+// A Refusal is the answer of a store that refuses a call, which changes nothing.
+type Refusal string
+
+func (r Refusal) Error() string { return string(r) }
 
 // A Call is one call of a Memory, before it is made or before its answer is returned.
 type Call struct {
@@ -184,6 +190,9 @@ func (m *Memory) fault(ctx context.Context, c Call) error {
 	var err error
 	if m.Fault != nil {
 		err = m.Fault(ctx, c)
+	}
+	if errors.As(err, new(Refusal)) {
+		return fmt.Errorf("%s: %w", c.Method, err)
 	}
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return fmt.Errorf("%s: %w: %w", c.Method, store.ErrUnavailable, err)
