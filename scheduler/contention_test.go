@@ -154,7 +154,7 @@ type oneTry struct{ locking.Locker }
 func (l oneTry) TryAcquire(ctx context.Context, req locking.Request) (locking.Lease, error) {
 	lease, err := l.Locker.TryAcquire(ctx, req)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", locking.ErrRefused, err)
+		return nil, fmt.Errorf("%w: %w", locking.ErrUnvouched, err)
 	}
 	return lease, nil
 }

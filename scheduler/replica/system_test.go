@@ -278,7 +278,7 @@ func (l oneTry) TryAcquire(ctx context.Context, req locking.Request) (locking.Le
 	req.Direct = false
 	lease, err := l.Locker.TryAcquire(ctx, req)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", locking.ErrRefused, err)
+		return nil, fmt.Errorf("%w: %w", locking.ErrUnvouched, err)
 	}
 	return lease, nil
 }

@@ -8,18 +8,18 @@ import (
 	"time"
 
 	"github.com/quorate/quorate/internal/again"
-	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/internal/event"
 	"github.com/quorate/quorate/scheduler/internal/job"
+	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // errNoActs: there is no store for the request.
 var errNoActs = errors.New("this replica has no Config.Acts")
 
-// chainPause is the time between two tries to ask for a chain.
-const chainPause = 250 * time.Millisecond
+// endPause is the time between two tries to store what follows the end of a run.
+const endPause = 250 * time.Millisecond
 
 // chain requests the jobs that follow the run, unless a transaction of the function has. It adds
 // failures to the entry's Reason.
@@ -52,7 +52,7 @@ func (r *Run) follower(e ledger.Entry, key string) acts.Act {
 	}
 }
 
-// storeAct stores the act, and tries again while there is no quorum.
+// storeAct stores the act, and tries again while the store does not answer, or refuses.
 func storeAct(ctx context.Context, store acts.Store, act acts.Act) error {
 	if store == nil {
 		return errNoActs
@@ -62,7 +62,7 @@ func storeAct(ctx context.Context, store acts.Store, act acts.Act) error {
 		if _, asked := errors.AsType[*acts.ReusedIDError](err); asked {
 			return nil // by an earlier attempt with another end: nothing else makes this ID
 		}
-		if !errors.Is(err, locking.ErrNoQuorum) || !again.After(ctx, chainPause) {
+		if !roster.Passing(err) || !again.After(ctx, endPause) {
 			return err
 		}
 	}

@@ -58,7 +58,7 @@ func (a *attempt) win() (lease locking.Lease, took time.Duration, v job.Verdict)
 // returns the verdict if the window closed now.
 func (a *attempt) denied(tries int, took time.Duration, err error, before job.Verdict) (closing, v job.Verdict) {
 	a.leavePlace()
-	a.blocked = !unanswered(err)
+	a.blocked = !undecided(err)
 	if v := judge(err, a.cfg.Replica); v.Kind != job.Again {
 		return before, v
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 // judge returns what a refusal means to replica while the tick's window is open. It is
-// final only if a quorum agrees, or if one node knows it for certain. A claim of the
+// final only if a quorum agrees on what became of the tick, or if one node knows it for
+// certain: rights, space and settings of a store may be corrected meanwhile. A claim of the
 // replica itself is one that it has given up without reaching the nodes.
 func judge(err error, replica string) job.Verdict {
 	switch {
@@ -24,8 +25,6 @@ func judge(err error, replica string) job.Verdict {
 		return job.MissedFor(ledger.CodeSuperseded)
 	case errors.Is(err, locking.ErrUnvouched):
 		return job.Because(ledger.Missed, withAnswers(ledger.CodeUnvouched, err))
-	case errors.Is(err, locking.ErrRefused):
-		return job.Because(ledger.Missed, withAnswers(ledger.CodeRefused, err))
 	default:
 		return job.Verdict{Kind: job.Again}
 	}
@@ -35,6 +34,10 @@ func judge(err error, replica string) job.Verdict {
 func unanswered(err error) bool {
 	return errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrTooSlow) || errors.Is(err, locking.ErrSilent)
 }
+
+// undecided reports whether a try, or a look, has found nobody else: the store has not
+// answered, or refuses.
+func undecided(err error) bool { return unanswered(err) || errors.Is(err, locking.ErrRefused) }
 
 // claimant is the replica that has the tick, as far as err says.
 func claimant(err error) string {
@@ -56,6 +59,8 @@ func atWindowEnd(err error, t job.Tick) job.Verdict {
 		return job.MissedFor(ledger.CodeUndecided)
 	case errors.Is(err, locking.ErrNoQuorum), errors.Is(err, locking.ErrSilent):
 		return job.Because(ledger.Missed, withAnswers(ledger.CodeNoQuorum, err))
+	case errors.Is(err, locking.ErrRefused):
+		return job.Because(ledger.Missed, withAnswers(ledger.CodeRefused, err))
 	case errors.Is(err, locking.ErrSplit):
 		return job.MissedFor(ledger.CodeSplit)
 	case errors.Is(err, locking.ErrTooSlow):

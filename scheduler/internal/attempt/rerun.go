@@ -25,9 +25,9 @@ func (t *task) runsElsewhere(err error) bool {
 		taken.HolderTick.Equal(t.Tick.At) && taken.Holder != t.cfg.Replica
 }
 
-// hearNothing tells the loop, if err is silence, that the watched run may have ended.
+// hearNothing tells the loop, if err is no answer, that the watched run may have ended.
 func (a *attempt) hearNothing(err error) {
-	if a.watched && (errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrSilent)) {
+	if a.watched && undecided(err) && !errors.Is(err, locking.ErrTooSlow) {
 		a.loop.Report(Progress{Phase: Watching, Unheard: atWindowEnd(err, a.Tick)})
 	}
 }

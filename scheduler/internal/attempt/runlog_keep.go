@@ -4,14 +4,16 @@ import (
 	"context"
 	"time"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/scheduler/internal/event"
+	"github.com/quorate/quorate/scheduler/internal/roster"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // archiveTimeout bounds storing the log of a run, and dropping old logs.
 const archiveTimeout = 2 * time.Second
 
-// archive stores the run's log. It is best effort: the run has ended.
+// archive stores the run's log. It is best effort within archiveTimeout: the run has ended.
 func (r *Run) archive(e ledger.Entry) {
 	text, cut := r.log.end()
 	if r.cfg.Archive == nil || text == "" && !r.Job.History.Bounded() {
@@ -23,7 +25,11 @@ func (r *Run) archive(e ledger.Entry) {
 	}
 	ctx, cancel := context.WithTimeout(r.stops.Releases, archiveTimeout)
 	defer cancel()
-	if err := r.cfg.Archive.Store(ctx, e.Job, r.Job.History, logs...); err != nil {
+	err := r.cfg.Archive.Store(ctx, e.Job, r.Job.History, logs...)
+	for roster.Passing(err) && again.After(ctx, endPause) {
+		err = r.cfg.Archive.Store(ctx, e.Job, r.Job.History, logs...)
+	}
+	if err != nil {
 		r.notifyOf(e, event.Event{Kind: event.NotArchived, Err: err})
 	}
 }

@@ -50,7 +50,7 @@ func retryDelay(tries int, took, longest time.Duration, random func(time.Duratio
 
 // retryDelay is the pause after a number of tries; the last took that long and was refused
 // for why. An attempt that may wait for long asks rarely. Many replicas that wait for one
-// run, or for nodes that do not answer, together ask as often as one replica would. But
+// run, or for a store that does not serve them, together ask as often as one replica would. But
 // every attempt uses the last quarter of the window. below yields a duration below a limit.
 func (w *window) retryDelay(tries int, took time.Duration, why error, below func(time.Duration) time.Duration) time.Duration {
 	longest := longestRetry
@@ -60,7 +60,7 @@ func (w *window) retryDelay(tries int, took time.Duration, why error, below func
 	switch {
 	case w.patient() || w.caughtUp || w.remaining() > w.cfg.Window:
 		longest = longestWait
-	case errors.Is(why, locking.ErrTaken), unanswered(why):
+	case errors.Is(why, locking.ErrTaken), undecided(why):
 		crowded := min(time.Duration(max(w.crowd, 1))*longestRetry, longestWait, w.remaining()/4)
 		longest = max(longest, crowded)
 	}

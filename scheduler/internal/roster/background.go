@@ -19,9 +19,10 @@ type Background struct {
 	Ticks           []time.Time // at which a replica served the job, newest first
 }
 
-// Passing reports whether a read of the ledger may succeed soon.
+// Passing reports whether a call of a store may succeed soon: it was not answered, or the
+// store refuses, which may be corrected at any time.
 func Passing(err error) bool {
-	return errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, context.DeadlineExceeded)
+	return errors.Is(err, locking.ErrNoQuorum) || errors.Is(err, locking.ErrRefused) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // Remembered is since when the ledger remembers; zero: always, or unknown.
