@@ -1,0 +1,135 @@
+// Package mask hides secrets in texts: in whole ones, in those that arrive in pieces, and in
+// lines of logs. Mask a text before cutting it: half a secret is not found.
+package mask
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// stars stand where a secret was.
+const stars = "***"
+
+// A Mask hides the secrets that it was made of. Nil hides nothing.
+type Mask struct{ secrets []string }
+
+// New returns a Mask for secrets: for each as a whole, for its lines, as URLs, JSON and
+// quoted text spell it and, of a URL, for its parts that may be secret. What has fewer bytes
+// than least is left out, since hiding every "a" would spoil the text and protect nothing.
+func New(secrets []string, least int) *Mask {
+	var all []string
+	for _, secret := range secrets {
+		parts := append(strings.Split(secret, "\n"), secret)
+		if u, err := url.Parse(strings.TrimSpace(secret)); err == nil && u.Host != "" {
+			password, _ := u.User.Password()
+			parts = append(parts, u.Path, u.RequestURI(), u.RawQuery, password, u.User.String())
+		}
+		for _, part := range parts {
+			part = strings.TrimSpace(part)
+			quoted := strconv.Quote(part)
+			text, _ := json.Marshal(part) // a string always encodes
+			all = append(all, part, quoted[1:len(quoted)-1], string(text[1:len(text)-1]), url.PathEscape(part), url.QueryEscape(part),
+				(&url.URL{Path: part}).EscapedPath(), strings.TrimPrefix(url.UserPassword("", part).String(), ":"))
+		}
+	}
+	return of(slices.DeleteFunc(all, func(s string) bool { return len(s) < least }))
+}
+
+// of returns a Mask for the texts as they are.
+func of(secrets []string) *Mask {
+	slices.Sort(secrets)
+	secrets = slices.Compact(secrets)
+	if len(secrets) == 0 {
+		return nil
+	}
+	return &Mask{secrets}
+}
+
+// And returns a Mask that hides what one of the two hides.
+func (m *Mask) And(other *Mask) *Mask {
+	switch {
+	case m == nil:
+		return other
+	case other == nil:
+		return m
+	}
+	return of(slices.Concat(m.secrets, other.secrets))
+}
+
+// Text returns s with stars in place of its secrets.
+func (m *Mask) Text(s string) string {
+	if m == nil {
+		return s
+	}
+	spans := m.find([]byte(s))
+	if len(spans) == 0 {
+		return s
+	}
+	var text strings.Builder
+	at := 0
+	for _, found := range spans {
+		text.WriteString(s[at:found.from] + stars)
+		at = found.to
+	}
+	text.WriteString(s[at:])
+	return text.String()
+}
+
+// A span is a part of a text that is hidden.
+type span struct{ from, to int }
+
+// find returns the secrets in text, in order. Those that overlap are one.
+func (m *Mask) find(text []byte) []span {
+	var all []span
+	for _, secret := range m.secrets {
+		for at := 0; ; at++ {
+			i := bytes.Index(text[at:], []byte(secret))
+			if i < 0 {
+				break
+			}
+			at += i
+			all = append(all, span{at, at + len(secret)})
+		}
+	}
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	merged := all[:0]
+	for _, s := range all {
+		if last := len(merged) - 1; last >= 0 && s.from < merged[last].to {
+			merged[last].to = max(merged[last].to, s.to)
+		} else {
+			merged = append(merged, s)
+		}
+	}
+	return merged
+}
+
+// begun returns where the end of text may be the beginning of a secret: the length of text if
+// that is nowhere.
+func (m *Mask) begun(text []byte) int {
+	first := len(text)
+	for _, secret := range m.secrets {
+		for at := max(0, len(text)-len(secret)+1); at < first; at++ {
+			if secret[:len(text)-at] == string(text[at:]) {
+				first = at
+			}
+		}
+	}
+	return first
+}
+
+type key struct{}
+
+// Into returns a context that carries m, for functions that cut texts.
+func Into(ctx context.Context, m *Mask) context.Context { return context.WithValue(ctx, key{}, m) }
+
+// From returns the Mask that ctx carries.
+func From(ctx context.Context) *Mask {
+	m, _ := ctx.Value(key{}).(*Mask)
+	return m
+}

@@ -1,0 +1,146 @@
+package mask
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		secrets []string
+		text    string
+		want    string
+	}{
+		"none":            {nil, "text", "text"},
+		"short":           {[]string{"abc"}, "abc", "abc"},
+		"twice":           {[]string{"secret"}, "a secretsecret b", "a ****** b"},
+		"within another":  {[]string{"secret", "the secret key"}, "is the secret key", "is ***"},
+		"overlapping":     {[]string{"abcdef", "defghi"}, "-abcdefghi-", "-***-"},
+		"overlaps itself": {[]string{"abab"}, "-ababab-", "-***-"},
+		"lines":           {[]string{"line one\r\nline two\n"}, "line two, line one\nline two", "***, ***\n***"},
+		"blanks around":   {[]string{"  secret\n"}, "secret", "***"},
+		"quoted":          {[]string{"pa\"ss\\word"}, fmt.Sprintf("%q", "x pa\"ss\\word"), `"x ***"`},
+		"as JSON":         {[]string{"a<b>&c"}, `{"x":"a\u003cb\u003e\u0026c"}`, `{"x":"***"}`},
+		"in a path":       {[]string{"a b/c?"}, "/x/a%20b%2Fc%3F/y and /a%20b/c%3F", "/x/***/y and /***"},
+		"in a query":      {[]string{"a b&c"}, "?x=a+b%26c", "?x=***"},
+		"in a user":       {[]string{"p@ss:word"}, "redis://u:p%40ss%3Aword@h", "redis://u:***@h"},
+		"parts of a URL":  {[]string{"https://me:hunter2@hooks.example.com/T0/B1?key=xyz"}, "hooks.example.com/T0/B1?*** hunter2 key=xyz", "hooks.example.com***?*** *** ***"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := New(tt.secrets, 4).Text(tt.text); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// A text in pieces is masked as the whole is, wherever it is cut.
+func TestWriterMasksAcrossPieces(t *testing.T) {
+	t.Parallel()
+	masks := map[string]*Mask{
+		"none": nil, "one": New([]string{"secret"}, 4), "lines": New([]string{"-----BEGIN\nabcd\nefgh\n-----END"}, 4),
+		"overlapping": New([]string{"abcabc", "cabcd", "abcabcabc-long"}, 4), "repeating": New([]string{"aaaa"}, 4),
+	}
+	texts := []string{
+		"", "x", "secret", "a secretsecret and sec-secret\n", "-----BEGIN\nabcd\nefgh\n-----END\n", "-----BEGIN\nab\n",
+		"abcabcabcd abcabcabc-lon abcabcabc-long.", strings.Repeat("a", 50) + "b", "aaa aaaa aaaaa\n",
+	}
+	for name, m := range masks {
+		for _, text := range texts {
+			for range 50 {
+				var got bytes.Buffer
+				w := m.Writer(&got)
+				for rest := text; rest != ""; {
+					n := 1 + rand.N(min(len(rest), 8))
+					if _, err := w.Write([]byte(rest[:n])); err != nil {
+						t.Fatal(err)
+					}
+					rest = rest[n:]
+				}
+				if err := w.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if want := m.Text(text); got.String() != want {
+					t.Fatalf("%s: %q became %q, want %q", name, text, got.String(), want)
+				}
+			}
+		}
+	}
+}
+
+// What has no end does not pile up, and what is no secret is passed on at once.
+func TestWriterKeepsLittle(t *testing.T) {
+	t.Parallel()
+	var got bytes.Buffer
+	w := New([]string{"aaaa", "bcdefg"}, 4).Writer(&got)
+	for range 1000 {
+		_, _ = w.Write([]byte("aaaaaaa"))
+	}
+	if len(w.kept) > 8 || got.String() != "***" {
+		t.Errorf("keeps %d bytes, wrote %q", len(w.kept), got.String())
+	}
+	_, _ = w.Write([]byte("\nbcd"))
+	if got.String() != "***\n" {
+		t.Errorf("wrote %q", got.String())
+	}
+	_, _ = w.Write([]byte("x"))
+	if got.String() != "***\nbcdx" {
+		t.Errorf("wrote %q", got.String())
+	}
+}
+
+// A text that ends within a secret shows no part of it.
+func TestWriterHidesABegunSecret(t *testing.T) {
+	t.Parallel()
+	var got bytes.Buffer
+	w := New([]string{"c4n4ry-s3cret"}, 4).Writer(&got)
+	_, _ = w.Write([]byte("token c4n4ry-s3c"))
+	if err := w.Close(); err != nil || got.String() != "token ***" {
+		t.Errorf("wrote %q, %v", got.String(), err)
+	}
+}
+
+type marshals struct{ text string }
+
+func (m marshals) MarshalJSON() ([]byte, error) { return []byte(`"` + m.text + `"`), nil }
+func (m marshals) String() string               { return "harmless" }
+
+type texts struct{ text string }
+
+func (m texts) MarshalText() ([]byte, error) { return []byte(m.text), nil }
+func (m texts) String() string               { return "harmless" }
+
+type panics struct{}
+
+func (panics) MarshalJSON() ([]byte, error) { panic("no") }
+
+// Whatever form a secret has in a log line, no handler writes it.
+func TestLoggerMasksEveryForm(t *testing.T) {
+	t.Parallel()
+	const secret = "1234567890"
+	text := secret
+	values := map[string]any{
+		"text": secret, "number": 1234567890, "bytes": []byte(secret), "pointer": struct{ P *string }{&text}, "list": []string{secret},
+		"json": marshals{secret}, "marshaler": texts{secret}, "error": fmt.Errorf("x %s", secret), "map": map[string]string{secret: "x"},
+		"group": slog.GroupValue(slog.String(secret, "x"), slog.Any("deep", []byte(secret))),
+	}
+	for name, value := range values {
+		for kind, to := range map[string]func(*bytes.Buffer) slog.Handler{
+			"text": func(b *bytes.Buffer) slog.Handler { return slog.NewTextHandler(b, nil) },
+			"json": func(b *bytes.Buffer) slog.Handler { return slog.NewJSONHandler(b, nil) },
+		} {
+			var log bytes.Buffer
+			New([]string{secret}, 4).Logger(slog.New(to(&log))).With(secret, "key").WithGroup(secret).Info("said "+secret, name, value, "panics", panics{})
+			if strings.Contains(log.String(), secret) || strings.Contains(log.String(), "MTIzNDU2Nzg5MA") || !strings.Contains(log.String(), "said ***") {
+				t.Errorf("%s, %s: %s", name, kind, log.String())
+			}
+		}
+	}
+}
