@@ -5,7 +5,11 @@ import (
 	"log/slog"
 
 	"github.com/quorate/quorate/internal/decode"
+	"github.com/quorate/quorate/internal/mask"
 )
+
+// leastSecret is the length in bytes below which a secret of a param is not masked.
+const leastSecret = 4
 
 // bind returns fn with params. They are decoded here to find every mistake
 // early, and again for each run: a run may change what its maps and pointers
@@ -23,14 +27,13 @@ func bind[P any](fn func(context.Context, Run, P) error, params map[string]any, 
 		if err != nil {
 			return err
 		}
-		hide := newMask(maskable(secrets, leastSecret))
-		run.Logger = hide.logger(run.Logger)
-		return hide.error(recovered(func() error {
+		hide := mask.From(ctx).And(mask.New(secrets, leastSecret))
+		return guarded(ctx, hide, run, func(ctx context.Context, run Run) error {
 			p, err := decodeParams[P](resolved, limits, decoder{secret: len(secrets) > 0})
 			if err != nil {
 				return err
 			}
 			return fn(ctx, run, p)
-		}))
+		})
 	}, nil
 }

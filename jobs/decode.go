@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quorate/quorate/internal/decode"
+	"github.com/quorate/quorate/internal/refs"
 )
 
 // A decoder fills values from a decoded configuration and collects every
@@ -40,11 +41,44 @@ func (d *decoder) own(dst reflect.Value, v any, at decode.Place) (any, bool) {
 		}
 		return nil, false
 	}
-	if s, ok := v.(string); ok && d.unresolved && hasReference(s) {
+	text, isText := v.(string)
+	whole := decode.IsText(dst.Type()) || dst.Kind() == reflect.Interface // its parts do not come here
+	if !d.unresolved || !isText && !whole {
+		return v, true
+	}
+	if d.refers(v) {
 		d.unseen = append(d.unseen, at.Path)
 		return v, !decode.IsText(dst.Type()) // parsed once it is resolved
 	}
+	if parts, _ := refs.Split(text); len(parts) == 1 {
+		return parts[0].Text, true // without the marks of escapes
+	}
 	return v, true
+}
+
+// refers reports whether a text in v may be another one at each run.
+func (d *decoder) refers(v any) bool {
+	found := false
+	_, _ = decode.Map(v, nil, func(v any, _ []string) (any, error) { // no leaf fails
+		if text, ok := v.(string); ok {
+			parts, err := refs.Split(text)
+			found = found || err != nil || slices.ContainsFunc(parts, func(p refs.Part) bool { return p.Kind != "" })
+		}
+		return v, nil
+	})
+	return found
+}
+
+// checkReferences reports texts that look like references and are none.
+func (d *decoder) checkReferences(params map[string]any) {
+	_, _ = decode.Map(params, nil, func(v any, path []string) (any, error) { // no leaf fails
+		if text, ok := v.(string); ok {
+			if _, err := refs.Split(text); err != nil {
+				d.fail(path, false, err.Error())
+			}
+		}
+		return v, nil
+	})
 }
 
 // words are how mistakes in params are put.

@@ -27,6 +27,9 @@ func decodeParams[P any](params map[string]any, limits Limits, d decoder) (P, er
 	if s, ok := any(p).(defaulter); ok {
 		s.SetDefaults()
 	}
+	if d.unresolved {
+		d.checkReferences(params)
+	}
 	d.walker().Value(reflect.ValueOf(p).Elem(), params, decode.Place{})
 	d.validate(func() error { return validateParams(p, limits) })
 	return *p, errors.Join(d.errs...)

@@ -60,10 +60,10 @@ type Limits struct {
 	Timeout time.Duration
 	// TTL is how long the lease lasts unless it is extended. Zero if unknown.
 	TTL time.Duration
-	// Resolve returns a string of the params with its references ${env:NAME}
-	// and ${file:/path} replaced. It is called at each run for each string
-	// that holds one. Nil: such strings are left as they are.
-	Resolve func(string) (string, error)
+	// Resolve returns the value of a reference in a string of the params, such as
+	// ${env:NAME} or ${file:/path}. It is called at each run for each of them. Nil:
+	// strings with references are left as they are.
+	Resolve func(reference string) (string, error)
 }
 
 // FormatTick formats t for other processes: RFC 3339 in UTC, with milliseconds only if

@@ -5,15 +5,11 @@ import (
 	"strings"
 
 	"github.com/quorate/quorate/internal/decode"
+	"github.com/quorate/quorate/internal/refs"
 )
 
-// hasReference reports whether s may be another string at each run.
-func hasReference(s string) bool {
-	return strings.Contains(s, "${env:") || strings.Contains(s, "${file:")
-}
-
 // resolveParams returns params with the references in their strings resolved, and the
-// inserted texts.
+// values of those that are secrets.
 func resolveParams(params map[string]any, resolve func(string) (string, error)) (map[string]any, []string, error) {
 	if resolve == nil {
 		return params, nil, nil
@@ -21,29 +17,18 @@ func resolveParams(params map[string]any, resolve func(string) (string, error)) 
 	var secrets []string
 	tree, err := decode.Map(params, nil, func(v any, path []string) (any, error) {
 		s, ok := v.(string)
-		if !ok || !hasReference(s) {
+		if !ok {
 			return v, nil
 		}
-		out, err := resolve(s)
+		out, inserted, err := refs.Expand(s, resolve)
 		if err != nil {
 			return nil, fmt.Errorf("resolving param %s: %w", strings.Join(path, "."), err)
 		}
-		secrets = append(secrets, out, substituted(s, out))
+		secrets = append(secrets, inserted...)
 		return out, nil
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	return tree.(map[string]any), secrets, nil
-}
-
-// substituted returns the part of out that replaces the references of s: "Bearer
-// ${env:TOKEN}" makes a secret of the token alone.
-func substituted(s, out string) string {
-	before, _, _ := strings.Cut(s, "${")
-	after := s[strings.LastIndex(s, "}")+1:]
-	if len(out) < len(before)+len(after) || !strings.HasPrefix(out, before) || !strings.HasSuffix(out, after) {
-		return out
-	}
-	return out[len(before) : len(out)-len(after)]
 }

@@ -155,3 +155,98 @@ func TestSecretsAreMasked(t *testing.T) {
 		})
 	}
 }
+
+// Each reference of a text is a secret of its own, unless it says that it is none.
+func TestEachReferenceIsASecret(t *testing.T) {
+	t.Parallel()
+	resolve := func(ref string) (string, error) {
+		return map[string]string{"${env:USER}": "the-user", "${env:PASS}": "the-pass", "${plain:env:STAGE}": "production", "${file:/x}": "x"}[ref], nil
+	}
+	r := jobs.NewRegistry()
+	jobs.Register(r, "f", func(_ context.Context, _ jobs.Run, p secretParams) error { return errors.New(p.List[0] + "; the-pass of the-user in production") })
+	h, err := r.Bind("f", map[string]any{"list": []any{"https://${env:USER}:${env:PASS}@${plain:env:STAGE}.example.com/$${env:PASS}/${env:-${file:/x}}"}}, jobs.Limits{Resolve: resolve})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "https://***:***@production.example.com/${env:PASS}/${env:-x}; *** of *** in production"
+	if err := h(t.Context(), jobs.Run{}); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// Binding says what a run would say of a reference, wherever it is, and leaves what is none.
+func TestReferencesAreCheckedWhenBound(t *testing.T) {
+	t.Parallel()
+	type params struct {
+		Command []string          `json:"command"`
+		Env     map[string]string `json:"env"`
+		Any     any               `json:"any"`
+		Wait    time.Duration     `json:"wait"`
+	}
+	var got params
+	r := jobs.NewRegistry()
+	jobs.Register(r, "f", func(_ context.Context, _ jobs.Run, p params) error {
+		got = p
+		return nil
+	})
+	bind := func(in map[string]any) (jobs.Handler, error) {
+		return r.Bind("f", in, jobs.Limits{Resolve: func(ref string) (string, error) { return "value", nil }})
+	}
+	for text, want := range map[string]string{
+		"echo ${env:-staging}": "", "${env}": "", "${VAR}": "", "${file:?}": "", "${env:X": "",
+		"$${env:X}": "${env:X}", "$${file:/x} ${env:-a}": "${file:/x} ${env:-a}",
+	} {
+		if want == "" {
+			want = text
+		}
+		h, err := bind(map[string]any{
+			"command": []any{text}, "env": map[string]any{text: text}, "any": map[string]any{"deep": []any{text}},
+		})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if err := h(t.Context(), jobs.Run{}); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if deep := fmt.Sprint(got.Any); got.Command[0] != want || got.Env[text] != want || deep != "map[deep:["+want+"]]" {
+			t.Errorf("%s became %+v", text, got)
+		}
+	}
+	for _, text := range []string{"${env:}", "${env:A:-b}", "${file:}", "x ${env:${env:A}}"} {
+		_, err := bind(map[string]any{
+			"command": []any{"x", text}, "env": map[string]any{"E": text}, "any": map[string]any{"deep": []any{text}}, "wait": text,
+		})
+		for _, at := range []string{"any.deep.0", "command.1", "env.E", "wait"} {
+			if strings.Count(fmt.Sprint(err), at+": ${") != 1 {
+				t.Errorf("%s: got %v, want one mistake at %s", text, err, at)
+			}
+		}
+	}
+	if _, err := bind(map[string]any{"wait": "$${env:X}"}); err == nil {
+		t.Error("an escaped reference is taken for a duration")
+	}
+}
+
+// The ledger gets the stack of a panic, without secrets.
+func TestStackOfAPanicIsMasked(t *testing.T) {
+	t.Parallel()
+	sentinel := errors.New("sentinel")
+	h := bindSecret(t, map[string]any{"token": "${env:T}"}, map[string]string{"T": canary}, func(context.Context, jobs.Run, secretParams) error {
+		panic(&jobs.PanicError{Value: fmt.Errorf("%s: %w", canary, sentinel), Stack: []byte("at " + canary)})
+	})
+	err := h(t.Context(), jobs.Run{})
+	for inner := err; inner != nil; {
+		crash, ok := errors.AsType[*jobs.PanicError](inner)
+		if !ok {
+			break
+		}
+		if strings.Contains(fmt.Sprint(crash, string(crash.Stack), crash.Value), canary) {
+			t.Errorf("shows %v, %s", crash.Value, crash.Stack)
+		}
+		inner = errors.Unwrap(crash)
+	}
+	if !errors.Is(err, sentinel) {
+		t.Errorf("%v is no longer what the function panicked with", err)
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/quorate/quorate/internal/mask"
 )
 
 // leastWithheld is the length in bytes below which a secret of the replica is not
@@ -30,7 +32,7 @@ type Withheld struct {
 
 	mu     sync.Mutex
 	values []string // that mask hides
-	mask   mask
+	mask   *mask.Mask
 	read   time.Time
 }
 
@@ -40,23 +42,22 @@ func (w *Withheld) Middleware(next Handler) Handler {
 		if run.Logger == nil {
 			run.Logger = slog.New(slog.DiscardHandler)
 		}
-		hide := w.current()
-		run.Logger, run.withheld = hide.logger(run.Logger), w
-		return hide.error(recovered(func() error { return next(ctx, run) }))
+		run.withheld = w
+		return guarded(ctx, mask.From(ctx).And(w.current()), run, next)
 	}
 }
 
 // current is the mask for the secrets as they were read lately.
-func (w *Withheld) current() mask {
+func (w *Withheld) current() *mask.Mask {
 	if w.Values == nil {
-		return mask{}
+		return nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if now := time.Now(); w.read.IsZero() || now.Sub(w.read) > withheldFor {
 		w.read = now
-		if values := maskable(w.Values(), leastWithheld); !slices.Equal(values, w.values) {
-			w.values, w.mask = values, newMask(values)
+		if values := w.Values(); !slices.Equal(values, w.values) {
+			w.values, w.mask = values, mask.New(values, leastWithheld)
 		}
 	}
 	return w.mask

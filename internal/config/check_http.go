@@ -49,7 +49,7 @@ func (h HTTPConfig) checkUser(ps *problems, p path, name string) {
 	if err := (identity.User{Name: name, Role: identity.Viewer}).Validate(); err != nil {
 		ps.atKey(p, "%v", err)
 	}
-	if user.Password == "" && user.Token == "" && h.TrustedProxies.UserHeader == "" {
+	if user.Password == "" && user.Token == "" && h.TrustedProxies.UserHeader == "" && !ps.has(p) {
 		ps.at(p, "has neither password nor token; write what quorate users password or quorate users token prints")
 	}
 	if err := identity.ValidatePassword(user.Password); user.Password != "" && !hasReference(user.Password) && err != nil {

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/quorate/quorate/internal/decode"
+	"github.com/quorate/quorate/internal/refs"
 )
 
 // fill decodes tree into cfg and reports every key that does not exist and every value of
@@ -55,7 +56,12 @@ func (d *decoder) own(dst reflect.Value, v any, at decode.Place) (any, bool) {
 	case isNode && !isMapping:
 		d.walker.Value(reflect.ValueOf(&node.URL).Elem(), v, decode.Place{Path: at.Path, Tag: `resolve:"late"`})
 		return nil, false
-	case isText && isLate(at.Tag), dst.Kind() == reflect.Map, dst.Kind() == reflect.Interface:
+	case dst.Kind() == reflect.Map, dst.Kind() == reflect.Interface:
+	case isText && isLate(at.Tag):
+		if _, err := refs.Split(text); err != nil {
+			d.at(at.Path, "%v", err)
+			return nil, false
+		}
 	case isText:
 		resolved, err := Expand(text)
 		if err != nil {

@@ -2,59 +2,32 @@ package config
 
 import (
 	"fmt"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/quorate/quorate/internal/refs"
 )
 
-// reference matches ${env:NAME} and ${file:/path}. Every other ${…} is plain
-// text: shells in commands use it too.
-var reference = regexp.MustCompile(`\$\{(env|file):([^}]*)\}`)
-
 // hasReference reports whether text may be another text when it is used.
-func hasReference(text string) bool { return reference.MatchString(text) }
+func hasReference(text string) bool { return len(refs.In(text)) > 0 }
 
-// Expand returns text with its references replaced: ${env:NAME} by the value
-// of an environment variable, ${file:/path} by what the file holds less its
-// last line break. The error names what is missing and shows no content.
+// Expand returns text with its references replaced by their values. The error names what is
+// missing and shows no content.
 func Expand(text string) (string, error) {
-	var firstErr error
-	out := reference.ReplaceAllStringFunc(text, func(ref string) string {
-		m := reference.FindStringSubmatch(ref)
-		value, err := lookUp(m[1], m[2])
-		if firstErr == nil {
-			firstErr = err
-		}
-		return value
-	})
-	if firstErr != nil {
-		return "", firstErr
-	}
-	return out, nil
+	out, _, err := refs.Expand(text, value)
+	return out, err
 }
 
-func lookUp(kind, name string) (string, error) {
-	if kind == "env" {
-		value, ok := os.LookupEnv(name)
-		if !ok {
-			return "", fmt.Errorf("${env:%s}: the environment variable is not set; set it, or change the reference", name)
-		}
-		return value, nil
-	}
-	content, err := os.ReadFile(name)
-	if err != nil {
-		return "", fmt.Errorf("${file:%s}: %w; create the file, or change the reference", name, err)
-	}
-	return strings.TrimSuffix(strings.TrimSuffix(string(content), "\n"), "\r"), nil
-}
+// value returns what one reference stands for.
+func value(reference string) (string, error) { return refs.In(reference)[0].Value() }
 
 // A markedText is a text with a number in place of each reference, so that it can be
 // parsed as a URL: digits fit everywhere, also where a port is.
 type markedText struct {
 	text   string
 	prefix string   // that the numbers begin with, and nothing else in the text
-	refs   []string // by number
+	refs   []refs.Part // by number
 }
 
 // markDigits is how many digits of a number follow the prefix.
@@ -68,10 +41,18 @@ func markReferences(text string) markedText {
 	for plain := escapedDigit.ReplaceAllString(text, "$1"); strings.Contains(plain, m.prefix); {
 		m.prefix += "0"
 	}
-	m.text = reference.ReplaceAllStringFunc(text, func(ref string) string {
-		m.refs = append(m.refs, ref)
-		return m.number(len(m.refs) - 1)
-	})
+	parts, err := refs.Split(text)
+	if err != nil {
+		m.text = text
+	}
+	for _, p := range parts {
+		if p.Kind == "" {
+			m.text += p.Text
+			continue
+		}
+		m.refs = append(m.refs, p)
+		m.text += m.number(len(m.refs) - 1)
+	}
 	return m
 }
 
@@ -103,7 +84,7 @@ func (m markedText) fill(part string, write func(literal string) string) string 
 			return text.String()
 		}
 		i, _ := strconv.Atoi(rest[:markDigits])
-		text.WriteString(m.refs[i])
+		text.WriteString(m.refs[i].Text)
 		part = rest[markDigits:]
 	}
 }

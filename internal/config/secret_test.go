@@ -71,3 +71,49 @@ redis:
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
 }
+
+// What looks like a reference and is none is a mistake wherever it is written, also where
+// references are resolved late; what shells write is text.
+func TestReferencesAreCheckedWhereTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	file := write(t, `
+redis:
+  nodes: ["redis://u:${env:}@h"]
+  password: ${env:A:-b}
+http:
+  users: {a: {token: "${env:A B}"}}
+webhooks:
+  - {url: "https://h/${file:}", events: [failed], secret: "${env:${env:A}}", headers: {A: "${env:ü}"}}
+jobs:
+  report: {func: report, schedule: "@daily", description: "for ${env:-x}", params: {customer: "${env:}"}}
+`)
+	_, err := Read(Source{Path: file, Environ: []string{}}, newRegistry(t))
+	for _, want := range []string{
+		":3:11: redis.nodes[0]: ${env:} is no reference; write ${env:NAME} or ${file:/path}, or $${env:} for that text",
+		":4:13: redis.password: ${env:A:-b} is no reference", ":6:22: http.users.a.token: ${env:A B} is no reference",
+		": webhooks[0].url: ${file:} is no reference", ": webhooks[0].secret: ${env:${env:A} is no reference", ": webhooks[0].headers.A: ${env:ü} is no reference",
+		": jobs.report.params.customer: ${env:} is no reference",
+	} {
+		if err == nil || strings.Count(err.Error(), file+want) != 1 && strings.Count(err.Error(), want) != 1 {
+			t.Errorf("no %s in\n%v", want, err)
+		}
+	}
+	if n := len(strings.Split(err.Error(), "\n")); n != 7 {
+		t.Errorf("%d mistakes:\n%v", n, err)
+	}
+
+	cfg, err := Read(Source{Path: write(t, `
+redis: {nodes: [redis://h], password: "a$${env:B}${env:-c}"}
+jobs:
+  report: {func: report, schedule: "@daily", description: "$${env:A} ${env:-x} ${A}", params: {customer: "${env:-x}"}}
+`), Environ: []string{}}, newRegistry(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := cfg.Jobs["report"].Description; got != "${env:A} ${env:-x} ${A}" {
+		t.Errorf("the description became %q", got)
+	}
+	if cluster, err := cfg.Cluster(); err != nil || cluster.Redis.Password != "a${env:B}${env:-c}" {
+		t.Errorf("the password became %q, %v", cluster.Redis.Password, err)
+	}
+}

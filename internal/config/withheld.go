@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/quorate/quorate/internal/decode"
+	"github.com/quorate/quorate/internal/refs"
 	"github.com/quorate/quorate/jobs"
 )
 
@@ -29,8 +30,8 @@ func (c *Config) Withheld() *jobs.Withheld {
 	}}
 	for _, text := range texts {
 		for _, ref := range secretReferences(text) {
-			if ref.kind == "env" && !slices.Contains(w.Variables, ref.name) {
-				w.Variables = append(w.Variables, ref.name)
+			if ref.Kind == "env" && !slices.Contains(w.Variables, ref.Name) {
+				w.Variables = append(w.Variables, ref.Name)
 			}
 		}
 	}
@@ -62,30 +63,21 @@ func collectSecrets(v reflect.Value, name string, late bool, found func(text str
 	}
 }
 
-// A secretReference is one in a secret text, and resolves to a secret.
-type secretReference struct{ kind, name string }
-
 // secretReferences are the references in a text that may hold a secret. Of a URL the
 // host and the name of a user with a password are none, so what stands for those is
 // left out.
-func secretReferences(text string) []secretReference {
+func secretReferences(text string) []refs.Part {
 	marked := markReferences(text)
-	all := make([]secretReference, len(marked.refs))
+	public := ""
+	if u, err := url.Parse(marked.text); err == nil && u.Host != "" {
+		public = u.Host
+		if _, has := u.User.Password(); has {
+			public += " " + u.User.Username()
+		}
+	}
+	var secret []refs.Part
 	for i, ref := range marked.refs {
-		m := reference.FindStringSubmatch(ref)
-		all[i] = secretReference{m[1], m[2]}
-	}
-	u, err := url.Parse(marked.text)
-	if err != nil || u.Host == "" {
-		return all
-	}
-	public := u.Host
-	if _, has := u.User.Password(); has {
-		public += " " + u.User.Username()
-	}
-	var secret []secretReference
-	for i, ref := range all {
-		if !strings.Contains(public, marked.number(i)) {
+		if !ref.Plain && !strings.Contains(public, marked.number(i)) {
 			secret = append(secret, ref)
 		}
 	}
@@ -100,12 +92,13 @@ var credentials = regexp.MustCompile(`(?i)^(basic|bearer|token)\s+`)
 func secretsIn(text string) []string {
 	var values []string
 	for _, ref := range secretReferences(text) {
-		if value, err := lookUp(ref.kind, ref.name); err == nil {
+		if value, err := ref.Value(); err == nil {
 			values = append(values, value)
 		}
 	}
 	whole, err := Expand(text)
-	if err != nil {
+	parts, _ := refs.Split(text)
+	if err != nil || !slices.ContainsFunc(parts, func(p refs.Part) bool { return !p.Plain }) {
 		return values
 	}
 	u, err := url.Parse(whole)

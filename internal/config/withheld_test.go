@@ -85,11 +85,32 @@ func TestSecretReferences(t *testing.T) {
 	} {
 		var names []string
 		for _, ref := range secretReferences(text) {
-			names = append(names, ref.name)
+			names = append(names, ref.Name)
 		}
 		slices.Sort(names)
 		if got := strings.Join(names, " "); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
+	}
+}
+
+// A reference may say that it is no secret: its value is shown, and its variable inherited.
+func TestPlainReferencesAreNoSecrets(t *testing.T) {
+	t.Setenv("T_STAGE", "production")
+	t.Setenv("T_TOKEN", "the-real-token")
+	cfg, err := Read(Source{Path: write(t, `
+redis: {nodes: [redis://h]}
+webhooks:
+  - {url: "https://h/${plain:env:T_STAGE}/${env:T_TOKEN}", events: [failed], headers: {X-Stage: "${plain:env:T_STAGE}", X-Other: "stage ${plain:env:T_STAGE}"}}
+`), Environ: []string{}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	withheld := cfg.Withheld()
+	if values := withheld.Values(); slices.Contains(values, "production") || !slices.Contains(values, "the-real-token") {
+		t.Errorf("the secrets are %q", values)
+	}
+	if !slices.Equal(withheld.Variables, []string{"T_TOKEN"}) {
+		t.Errorf("the variables with secrets are %q", withheld.Variables)
 	}
 }

@@ -123,9 +123,10 @@ func tool(pkg string) bool {
 }
 
 // alone reports whether pkg knows no other package: the rules of a node, ends of runs, the
-// schedules, the users of the API, how trees of values are decoded, and repeating.
+// schedules, the users of the API, how trees of values are decoded, references, masks, and
+// repeating.
 func alone(pkg string) bool {
-	return slices.Contains([]string{"internal/rules", "internal/finishing", "scheduler/schedule", "scheduler/identity", "internal/decode", "internal/again"}, pkg)
+	return slices.Contains([]string{"internal/rules", "internal/finishing", "scheduler/schedule", "scheduler/identity", "internal/decode", "internal/refs", "internal/mask", "internal/again"}, pkg)
 }
 
 func testHelper(pkg string) bool {

@@ -10,7 +10,10 @@ var functions = promise{
 			{"jobs/call.go", "err = &PanicError{", "_ = &PanicError{"},
 		}},
 		{"jobs: a secret is logged", in("jobs", "TestSecretsAreMasked"), []edit{
-			{"jobs/bind.go", "run.Logger = hide.logger(run.Logger)", ""},
+			{"jobs/mask.go", "run.Logger = m.Logger(run.Logger)", ""},
+		}},
+		{"exec: a secret is cut before it is masked", in("jobs/execjob", "TestSecretsAreMaskedBeforeTheOutputIsCut"), []edit{
+			{"jobs/execjob/output.go", "masked := o.mask.Writer(lines)", "masked := (*mask.Mask)(nil).Writer(lines)"},
 		}},
 		{"jobs: Previous takes a failure for a success", in(schedtest, "TestPrevious"), []edit{
 			{engine + "internal/attempt/previous.go", "if last.Outcome != ledger.Succeeded {", "if false {"},

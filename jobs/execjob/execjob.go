@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"time"
 
+	"github.com/quorate/quorate/internal/mask"
 	"github.com/quorate/quorate/jobs"
 )
 
@@ -23,7 +24,7 @@ func do(ctx context.Context, run jobs.Run, p Params) error {
 	if err != nil {
 		return fmt.Errorf("starting the guard of the command: %w", err)
 	}
-	out, err := newOutput(run.Logger)
+	out, err := newOutput(run.Logger, mask.From(ctx))
 	if err != nil {
 		return errors.Join(fmt.Errorf("piping the command's output: %w", err), g.close())
 	}

@@ -4,9 +4,11 @@ package execjob
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -223,4 +225,100 @@ func TestBadParams(t *testing.T) {
 	if _, err := tryBind(with(shell(""), "kill_grace", "1499ms"), 1500*time.Millisecond); err != nil {
 		t.Errorf("a grace below the margin is refused: %v", err)
 	}
+}
+
+const canary = "c4n4ry-s3cret-\u00fcber"
+
+// secretly binds a script whose variable TOKEN is a secret.
+func secretly(t *testing.T, secret, script string) jobs.Handler {
+	t.Helper()
+	r := jobs.NewRegistry()
+	Register(r)
+	params := with(shell(script), "env", map[string]any{"TOKEN": "${env:API_TOKEN}"})
+	h, err := r.Bind("exec", params, jobs.Limits{SafetyMargin: time.Hour, Resolve: func(text string) (string, error) {
+		return strings.ReplaceAll(text, "${env:API_TOKEN}", secret), nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// Wherever the output is cut, no part of a secret is shown.
+func TestSecretsAreMaskedBeforeTheOutputIsCut(t *testing.T) {
+	t.Parallel()
+	key := "-----BEGIN KEY-----\nab\ncd\nline of the key\n-----END KEY-----"
+	dots := func(n int) string { return "head -c " + strconv.Itoa(n) + " /dev/zero | tr '\\0' .; " }
+	tests := map[string]struct{ secret, script string }{
+		"long line":            {canary, dots(maxLine-10) + `echo "$TOKEN"`},
+		"long line of errors":  {canary, `{ ` + dots(maxLine-10) + `echo "$TOKEN"; } >&2`},
+		"kept end":             {canary, dots(100) + `echo "$TOKEN"; ` + dots(maxTail-10) + "exit 1"},
+		"limit of the log":     {canary, dots(maxLogged-10) + `echo "$TOKEN"; ` + dots(maxTail-10) + "exit 1"},
+		"several writes":       {canary, `printf %s "${TOKEN%%s3*}"; sleep 0.1; printf %s "${TOKEN#*4ry-}"; exit 1`},
+		"end of a killed one":  {canary, `printf %s "${TOKEN%%-*}"; kill -9 $$`},
+		"several lines":        {key, `echo "$TOKEN"; exit 1`},
+		"lines in a long line": {key, dots(maxLine-8) + `echo "$TOKEN"; exit 1`},
+		"no text":              {"c4n4ry\xff\xfes3cret", `printf %s "$TOKEN"; exit 1`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			book := new(logBook)
+			logged := run
+			logged.Logger = book.logger()
+			err := secretly(t, tt.secret, tt.script)(t.Context(), logged)
+			shown := fmt.Sprint(err)
+			for _, l := range book.lines(t) {
+				shown += "\n" + l.Line
+			}
+			for _, part := range []string{"c4n4", "n4ry", "s3c", "ber", "\nab", "\ncd", "KEY", "line of"} {
+				if strings.Contains(shown, part) {
+					t.Errorf("shows %q of the secret: …%.200s", part, shown[strings.Index(shown, part):])
+				}
+			}
+		})
+	}
+}
+
+// A line that is logged in pieces loses no letter, and a line of just that length is one.
+func TestLongLinesAreCutBetweenLetters(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		"a" + strings.Repeat("é", 3000), strings.Repeat("日本", 5000), "ab" + strings.Repeat("😀", 3000),
+		strings.Repeat("x", maxLine-1), strings.Repeat("x", maxLine), strings.Repeat("x", maxLine+1), strings.Repeat("a\rb", 3000),
+	} {
+		for _, end := range []string{"\n", "\r\n", ""} {
+			file := filepath.Join(t.TempDir(), "text")
+			if err := os.WriteFile(file, []byte(line+end), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			book := new(logBook)
+			logged := run
+			logged.Logger = book.logger()
+			err := bind(t, shell("cat "+file+"; exit 1"))(t.Context(), logged)
+			got := ""
+			lines := book.lines(t)
+			for _, l := range lines {
+				got += l.Line
+			}
+			if got != line {
+				t.Errorf("%.5q… of %d bytes: logged %d, first other at %d", line, len(line), len(got), firstOther(got, line))
+			}
+			if pieces := (len(line) + maxLine - 4) / (maxLine - 3); len(lines) > pieces {
+				t.Errorf("%.5q… of %d bytes is logged in %d pieces", line, len(line), len(lines))
+			}
+			if strings.Contains(err.Error(), "\uFFFD") {
+				t.Errorf("the error has half a letter: %.40q", err)
+			}
+		}
+	}
+}
+
+func firstOther(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
 }

@@ -1,14 +1,16 @@
 package execjob
 
 import (
-	"bufio"
-	"errors"
+	"bytes"
 	"io"
 	"log/slog"
 	"os"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
+
+	"github.com/quorate/quorate/internal/mask"
 )
 
 const (
@@ -18,9 +20,11 @@ const (
 	drainTimeout = time.Second
 )
 
-// output logs each line that the command writes, and keeps the end for the run's error.
+// output logs each line that the command writes, and keeps the end for the run's error. All
+// of it is masked before it is cut.
 type output struct {
 	log            *slog.Logger
+	mask           *mask.Mask
 	stdout, stderr stream
 
 	mu     sync.Mutex // of the two readers
@@ -35,8 +39,8 @@ type stream struct {
 }
 
 // newOutput returns an output whose readers run.
-func newOutput(log *slog.Logger) (*output, error) {
-	o := &output{log: log}
+func newOutput(log *slog.Logger, hide *mask.Mask) (*output, error) {
+	o := &output{log: log, mask: hide}
 	for name, s := range o.streams() {
 		var err error
 		if s.r, s.w, err = os.Pipe(); err != nil {
@@ -87,22 +91,48 @@ func (o *output) logEnd() {
 		return
 	}
 	for line := range strings.Lines(o.tail.String()) {
-		o.log.Info("output", slog.String("stream", "end"), slog.String("line", strings.TrimRight(line, "\r\n")))
+		o.log.Info("output", slog.String("stream", "end"), slog.String("line", shown(line)))
 	}
 }
 
-// consume reads lines until the pipe ends. It reads a line longer than maxLine in
-// pieces.
+// consume reads lines until the pipe ends.
 func (o *output) consume(name string, r io.Reader) {
-	lines := bufio.NewReaderSize(r, maxLine)
-	for {
-		line, err := lines.ReadSlice('\n')
-		if len(line) > 0 {
-			o.take(name, string(line))
+	lines := &lineWriter{take: func(line string) { o.take(name, line) }}
+	masked := o.mask.Writer(lines)
+	_, _ = io.Copy(masked, r) // the pipe ends, or its deadline is over
+	_ = masked.Close()        // lines take everything
+	lines.close()
+}
+
+// A lineWriter takes a text line by line, and a line longer than maxLine in pieces.
+type lineWriter struct {
+	take func(line string) // with its line break, if it has one
+	text []byte
+}
+
+func (w *lineWriter) Write(text []byte) (int, error) {
+	w.text = append(w.text, text...)
+	rest := w.text
+	for len(rest) > 0 {
+		n := 1 + bytes.IndexByte(rest, '\n')
+		if n > maxLine+len("\r\n") || n == 0 && len(rest) > maxLine+len("\r") {
+			for n = maxLine; n > maxLine-utf8.UTFMax && !utf8.RuneStart(rest[n]); n-- {
+			}
 		}
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return
+		if n == 0 {
+			break
 		}
+		w.take(string(rest[:n]))
+		rest = rest[n:]
+	}
+	w.text = append(w.text[:0], rest...)
+	return len(text), nil
+}
+
+// close takes a last line without a line break.
+func (w *lineWriter) close() {
+	if len(w.text) > 0 {
+		w.take(string(w.text))
 	}
 }
 
@@ -115,11 +145,18 @@ func (o *output) take(name, line string) {
 	o.mu.Unlock()
 	switch {
 	case before+len(line) <= maxLogged:
-		text := strings.ToValidUTF8(strings.TrimRight(line, "\r\n"), "\uFFFD")
-		o.log.Info("output", slog.String("stream", name), slog.String("line", text))
+		o.log.Info("output", slog.String("stream", name), slog.String("line", shown(line)))
 	case before <= maxLogged:
 		o.log.Warn("output limit reached: the rest is not logged", slog.Int("bytes", maxLogged))
 	}
+}
+
+// shown returns a line without its line break, and with a mark for what is no text.
+func shown(line string) string {
+	if text, ended := strings.CutSuffix(line, "\n"); ended {
+		line = strings.TrimSuffix(text, "\r")
+	}
+	return strings.ToValidUTF8(line, "\uFFFD")
 }
 
 // A tail keeps the end of the text added.
@@ -137,6 +174,9 @@ func (t *tail) add(s string) {
 
 func (t *tail) trim() {
 	if over := len(t.text) - maxTail; over > 0 {
+		for n := 1; n < utf8.UTFMax && !utf8.RuneStart(t.text[over]); n++ { // half a letter
+			over++
+		}
 		t.text, t.cut = append(t.text[:0], t.text[over:]...), true
 	}
 }
@@ -144,7 +184,7 @@ func (t *tail) trim() {
 // String returns the end of the output, with a mark where it was cut.
 func (t *tail) String() string {
 	t.trim()
-	text := strings.TrimSpace(strings.ToValidUTF8(string(t.text), ""))
+	text := strings.TrimSpace(strings.ToValidUTF8(string(t.text), "\uFFFD"))
 	if t.cut {
 		return "… " + text
 	}

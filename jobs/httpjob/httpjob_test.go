@@ -295,3 +295,86 @@ func TestBadParams(t *testing.T) {
 		})
 	}
 }
+
+// secretly binds a request with secrets in place of ${env:NAME}.
+func secretly(t *testing.T, params map[string]any, values ...string) jobs.Handler {
+	t.Helper()
+	r := jobs.NewRegistry()
+	httpjob.Register(r)
+	h, err := r.Bind("http", params, jobs.Limits{Resolve: func(text string) (string, error) {
+		return strings.NewReplacer(values...).Replace(text), nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// A server that repeats what it was sent tells no secret, wherever its answer is cut and
+// however it is put in one line.
+func TestSecretsInAnswersAreMasked(t *testing.T) {
+	t.Parallel()
+	const token = "c4n4ry  s3cret\tend"
+	for name, before := range map[string]int{"whole": 0, "cut early": 2040, "cut late": 2047, "behind": 4000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				w.WriteHeader(http.StatusForbidden)
+				_, _ = io.WriteString(w, strings.Repeat("é", before/2)+r.Header.Get("Token"))
+			})
+			err := secretly(t, map[string]any{"url": url, "headers": map[string]any{"Token": "${env:T}"}}, "${env:T}", token)(t.Context(), run)
+			if err == nil || strings.Contains(err.Error(), "c4n") || strings.Contains(err.Error(), "s3c") || strings.Contains(err.Error(), "\uFFFD") {
+				t.Errorf("got …%s", err.Error()[max(0, len(err.Error())-80):])
+			}
+		})
+	}
+}
+
+// An answer that breaks off within a secret shows no part of it.
+func TestSecretInABrokenAnswerIsMasked(t *testing.T) {
+	t.Parallel()
+	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, "denied c4n4ry-s3c")
+	})
+	err := secretly(t, map[string]any{"url": url, "headers": map[string]any{"Token": "${env:T}"}}, "${env:T}", "c4n4ry-s3cret")(t.Context(), run)
+	if err == nil || strings.Contains(err.Error(), "c4n4ry") || !strings.Contains(err.Error(), "denied ***") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A URL that is a secret shows its host alone, although it is shown without its query.
+func TestSecretURLIsMasked(t *testing.T) {
+	t.Parallel()
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/services/T0/c4n4ry", http.StatusFound)
+	})
+	for _, secret := range []string{url + "/services/T0/c4n4ry?x=1", url + "/services/T0/c4n4ry", strings.Replace(url, "://", "://me@", 1) + "/services/T0/c4n4ry"} {
+		err := secretly(t, map[string]any{"url": "${env:HOOK}"}, "${env:HOOK}", secret)(t.Context(), run)
+		if err == nil || strings.Contains(err.Error(), "c4n4ry") {
+			t.Errorf("got %v", err)
+		}
+	}
+	err := secretly(t, map[string]any{"url": url + "/x/${env:T}"}, "${env:T}", "c4n4ry/a b")(t.Context(), run)
+	if err == nil || strings.Contains(err.Error(), "c4n4ry/") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A refusal that names a secret as its resource does not tell it to those who hear of it.
+func TestSecretInARefusalIsMasked(t *testing.T) {
+	t.Parallel()
+	problem := string((&fence.StaleError{Resource: "orders of c4n4ry-s3cret", Token: 42, Seen: 43}).Problem())
+	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", fence.ProblemMedia)
+		w.WriteHeader(http.StatusPreconditionFailed)
+		_, _ = io.WriteString(w, problem)
+	})
+	var told []fence.StaleError
+	ctx := fence.WithObserver(t.Context(), func(e *fence.StaleError) { told = append(told, *e) })
+	err := secretly(t, map[string]any{"url": url, "body": "${env:T}"}, "${env:T}", "c4n4ry-s3cret")(ctx, run)
+	if !errors.Is(err, fence.ErrStale) || len(told) != 1 || strings.Contains(fmt.Sprint(err, told), "c4n4ry") {
+		t.Errorf("got %v, told %v", err, told)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/quorate/quorate/scheduler/ledger"
 )
@@ -30,7 +31,8 @@ func (l *runLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// trim drops the beginning, in whole lines if the end is not all one line.
+// trim drops the beginning, in whole lines if the end is not all one line, else in whole
+// letters.
 func (l *runLog) trim() {
 	over := len(l.text) - ledger.MaxLog
 	if over <= 0 {
@@ -38,6 +40,9 @@ func (l *runLog) trim() {
 	}
 	if end := bytes.IndexByte(l.text[over-1:], '\n'); end >= 0 && over+end < len(l.text) {
 		over += end
+	}
+	for n := 1; n < utf8.UTFMax && !utf8.RuneStart(l.text[over]); n++ { // half a letter
+		over++
 	}
 	l.cut += over
 	l.text = append(l.text[:0], l.text[over:]...)
