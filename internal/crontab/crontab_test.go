@@ -261,8 +261,7 @@ func TestNamed(t *testing.T) {
 		{"@reboot /bin/start", "tab:1:1: left out: @reboot has no tick", 1},
 		{"0 0 */2 * 1 x", "tab:1:5: left out: cron wants both day fields to match", 1},
 		{"0 0 1 * */2 x", "tab:1:5: left out: cron wants both day fields to match", 1},
-		{"0 0 * * * echo ${env:HOME}", "tab:1:11: left out: Quorate would resolve ${env:HOME}", 1},
-		{"A=${file:/x}\n0 0 * * * x", "tab:2:11: left out: Quorate would resolve ${file:/x}", 2},
+		{"A=${file:/x}\n0 0 * * * echo ${env:HOME} $${env:X} ${env:-x}", "", 0},
 		{"MAILTO=ann@example.com", "tab:1:1: MAILTO: Quorate sends no mail", 0},
 		{"RANDOM_DELAY=5", "tab:1:1: RANDOM_DELAY: write jitter", 0},
 		{"LOGNAME=ann", "tab:1:1: LOGNAME is dropped", 0},
@@ -277,6 +276,24 @@ func TestNamed(t *testing.T) {
 		}
 		if result.LeftOut != tc.leftOut || (tc.want == "") != (len(got) == 0) || !strings.HasPrefix(strings.Join(got, "\n"), tc.want) {
 			t.Errorf("%s: %d left out, notes %q, want %q", tc.line, result.LeftOut, got, tc.want)
+		}
+	}
+}
+
+// What the configuration would resolve stays the text that cron takes it for.
+func TestReferencesStayText(t *testing.T) {
+	t.Parallel()
+	const text = "echo ${env:HOME} $${file:/x} ${env:-x}"
+	cfg, _, _ := imported(t, "# "+text+"\nA="+text+"\n# "+text+"\n0 0 * * * "+text+"\n", crontab.Options{File: "tab", Timezone: "UTC"})
+	for _, job := range cfg.Jobs {
+		command, env := job.Params["command"].([]any), job.Params["env"].(map[string]any)
+		for _, written := range []any{command[len(command)-1], env["A"]} {
+			if got, err := config.Expand(written.(string)); err != nil || got != text {
+				t.Errorf("%s becomes %q, %v", written, got, err)
+			}
+		}
+		if job.Description != text {
+			t.Errorf("description %q", job.Description)
 		}
 	}
 }

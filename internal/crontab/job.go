@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/quorate/quorate/internal/refs"
 )
 
 // A job is as config.yaml has it.
@@ -25,10 +27,7 @@ type params struct {
 	Dir     string            `yaml:"dir,omitempty"`
 }
 
-var (
-	userName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*\$?$`)
-	reference = regexp.MustCompile(`\$\{(env|file):[^}]*\}`) // that the configuration would resolve
-)
+var userName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*\$?$`)
 
 // job reads a line with a schedule and a command.
 func (r *reader) job(c *cursor) {
@@ -55,30 +54,20 @@ func (r *reader) job(c *cursor) {
 	case w.needsBothDays():
 		r.leave(w.at[2], "cron wants both day fields to match, because one begins with *; Quorate takes either: "+
 			"write one of them as *, and test the other in the command")
-	case reference.MatchString(text) || r.resolved() != "":
-		r.leave(at, "Quorate would resolve %s in the configuration: put the command into a script", reference.FindString(text+r.resolved()))
 	default:
 		r.add(w, user, command, input)
 	}
 }
 
-// resolved returns what the configuration would resolve in the value of a variable.
-func (r *reader) resolved() string {
-	for _, v := range r.env {
-		if found := reference.FindString(v.value); found != "" {
-			return found
-		}
-	}
-	return ""
-}
-
 // add converts a line.
 func (r *reader) add(w when, user, command, input string) {
 	j := job{
-		Name: r.unique(jobName(command)), Comments: r.loose, Description: strings.TrimSpace(strings.Join(r.above, "\n")),
-		Func: "exec", Schedule: w.spec(), Timezone: r.zone, Params: params{Command: []string{r.shell, "-c", command}},
+		Name: r.unique(jobName(command)), Comments: r.loose, Description: refs.Escape(strings.TrimSpace(strings.Join(r.above, "\n"))),
+		Func: "exec", Schedule: w.spec(), Timezone: r.zone,
 	}
 	r.loose, r.above = nil, nil
+	command, input = refs.Escape(command), refs.Escape(input) // the configuration resolves references
+	j.Params.Command = []string{r.shell, "-c", command}
 	if input != "" {
 		j.Params.Command = []string{"/bin/sh", "-c", `printf '%s\n' "$2" | "$0" -c "$1"`, r.shell, command, strings.TrimSuffix(input, "\n")}
 	}
@@ -86,8 +75,8 @@ func (r *reader) add(w when, user, command, input string) {
 		if j.Params.Env == nil {
 			j.Params.Env = map[string]string{}
 		}
-		if j.Params.Env[v.name] = v.value; v.name == "HOME" {
-			j.Params.Dir = v.value
+		if j.Params.Env[v.name] = refs.Escape(v.value); v.name == "HOME" {
+			j.Params.Dir = j.Params.Env[v.name]
 		}
 	}
 	if zone := r.zone; zone != "UTC" && (zone != "" || r.opts.Timezone != "UTC") {

@@ -28,6 +28,7 @@ var (
 	// An escape; or what shells write, with another text or a position behind the colon; or
 	// a reference.
 	pattern = regexp.MustCompile(`\$(\$\{(?:plain:)?(?:env|file):)|\$\{(?:env|file):[-+=?0-9( ]|\$\{(plain:)?(env|file):([^}]*)\}`)
+	opening = regexp.MustCompile(`\$\{(?:plain:)?(?:env|file):`)
 	envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 )
 
@@ -59,6 +60,9 @@ func Split(text string) ([]Part, error) {
 	}
 	return parts, nil
 }
+
+// Escape returns the text for which Expand returns the given one.
+func Escape(text string) string { return opening.ReplaceAllString(text, "$$$0") }
 
 // In returns the references in text; none if it has a mistake.
 func In(text string) []Part {

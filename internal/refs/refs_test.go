@@ -31,6 +31,9 @@ func TestExpand(t *testing.T) {
 		if want == same {
 			want = text
 		}
+		if back, _, err := Expand(Escape(text), nil); err != nil || back != text {
+			t.Errorf("%s is escaped as %s, which is %q, %v", text, Escape(text), back, err)
+		}
 		got, secrets, err := Expand(text, func(ref string) (string, error) {
 			return strings.NewReplacer("${", "<", "}", ">", "env:", "env ", "file:", "file ", "plain:", "plain ").Replace(ref), nil
 		})
