@@ -42,13 +42,14 @@ func (d *decoder) own(dst reflect.Value, v any, at decode.Place) (any, bool) {
 		return nil, false
 	}
 	text, isText := v.(string)
-	whole := decode.IsText(dst.Type()) || dst.Kind() == reflect.Interface // its parts do not come here
-	if !d.unresolved || !isText && !whole {
+	parses := decode.IsText(dst.Type()) || at.Quoted(dst.Type())
+	whole := parses || dst.Kind() == reflect.Interface // its parts do not come here
+	if !d.unresolved || dst.Kind() == reflect.Pointer || !isText && !whole {
 		return v, true
 	}
 	if d.refers(v) {
 		d.unseen = append(d.unseen, at.Path)
-		return v, !decode.IsText(dst.Type()) // parsed once it is resolved
+		return v, !parses // parsed once it is resolved
 	}
 	if parts, _ := refs.Split(text); len(parts) == 1 {
 		return parts[0].Text, true // without the marks of escapes

@@ -29,11 +29,19 @@
 // struct. An unknown key, a value of another type and a number too large for its
 // field are each a [ParamError] that names the key. All of them are reported together.
 //
-// The key of a field is its json tag, else its name in any case. Fields may be
-// numbers, strings, booleans, slices, maps with string keys, pointers, structs and
-// any. A [time.Duration] is text such as "30s". A type with UnmarshalText takes a
-// string ([time.Time]: RFC 3339). A [ParamUnmarshaler] takes what it accepts. A key
-// with the value null counts as absent. A function without params takes [NoParams].
+// The key of a field is its json tag, else its name in any case. Values are decoded as
+// encoding/json decodes them, embedded structs, []byte (base64), [json.RawMessage] and the
+// option string of a tag included, except that
+//
+//   - a [time.Duration] is text such as "30s", and a [time.Time] RFC 3339;
+//   - a tag is matched as it is written;
+//   - lists and maps replace a default, and do not add to it;
+//   - a key with the value null counts as absent.
+//
+// A [ParamUnmarshaler] takes what it accepts. Else a type with UnmarshalJSON gets its value as
+// JSON, and one with UnmarshalText takes a string; both keep their own defaults and checks. As
+// in encoding/json, a struct has these methods of what it embeds, and is decoded by them. A
+// function without params takes [NoParams].
 //
 // The struct, or its pointer, may have these methods:
 //
@@ -61,5 +69,6 @@
 //
 // A string with ${env:NAME} or ${file:/path} is resolved for each run, so a rotated
 // secret needs no restart. Errors of that run and lines of its logger show the value as
-// ***. A [Withheld] does the same for secrets that no run needs.
+// ***, unless the reference says that it is no secret: ${plain:env:NAME}. A [Withheld] does
+// the same for secrets that no run needs.
 package jobs

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -35,7 +36,7 @@ var errNilMiddleware = errors.New("a middleware is nil: remove it")
 
 // Register makes fn known under name, with the middleware around it, the first
 // one outermost. Mistakes (a bad name, a name taken, no function, a P that is
-// neither a struct nor a map with string keys) are kept for Err, so that
+// neither a struct, nor a map with string keys, nor decodes itself from JSON) are kept for Err, so that
 // registering is one line.
 func Register[P any](r *Registry, name string, fn func(ctx context.Context, run Run, params P) error, middleware ...Middleware) {
 	switch {
@@ -57,7 +58,8 @@ func Register[P any](r *Registry, name string, fn func(ctx context.Context, run 
 }
 
 func isParams(t reflect.Type) bool {
-	return t.Kind() == reflect.Struct || t.Kind() == reflect.Map && t.Key().Kind() == reflect.String
+	return t.Kind() == reflect.Struct || t.Kind() == reflect.Map && t.Key().Kind() == reflect.String ||
+		reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
 }
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)

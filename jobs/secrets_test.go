@@ -163,7 +163,9 @@ func TestEachReferenceIsASecret(t *testing.T) {
 		return map[string]string{"${env:USER}": "the-user", "${env:PASS}": "the-pass", "${plain:env:STAGE}": "production", "${file:/x}": "x"}[ref], nil
 	}
 	r := jobs.NewRegistry()
-	jobs.Register(r, "f", func(_ context.Context, _ jobs.Run, p secretParams) error { return errors.New(p.List[0] + "; the-pass of the-user in production") })
+	jobs.Register(r, "f", func(_ context.Context, _ jobs.Run, p secretParams) error {
+		return errors.New(p.List[0] + "; the-pass of the-user in production")
+	})
 	h, err := r.Bind("f", map[string]any{"list": []any{"https://${env:USER}:${env:PASS}@${plain:env:STAGE}.example.com/$${env:PASS}/${env:-${file:/x}}"}}, jobs.Limits{Resolve: resolve})
 	if err != nil {
 		t.Fatal(err)

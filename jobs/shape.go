@@ -74,10 +74,14 @@ func shapeOf(t reflect.Type, within []reflect.Type) Shape {
 	case reflect.Struct:
 		s := Shape{Kind: kindStruct}
 		for _, f := range decode.Fields(t) {
-			s.Fields = append(s.Fields, ShapeField{f.Name, !f.Exact, shapeOf(f.Type, within)})
+			field := ShapeField{Name: f.Name, AnyCase: !f.Exact}
+			if at := (decode.Place{Tag: f.Tag}); !at.Quoted(f.Type) {
+				field.Shape = shapeOf(f.Type, within)
+			}
+			s.Fields = append(s.Fields, field)
 		}
 		return s
-	case reflect.Slice:
+	case reflect.Slice, reflect.Array:
 		of := shapeOf(t.Elem(), within)
 		return Shape{Kind: kindList, Of: &of}
 	case reflect.Map:

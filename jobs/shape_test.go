@@ -37,6 +37,12 @@ type shapeParams struct {
 	Tree    shapeNode            `json:"tree"`
 	Text    netip.Addr           `json:"text"`
 	Free    any                  `json:"free"`
+	Three   [3]string            `json:"three"`
+	Bytes   []byte               `json:"bytes"`
+	Raw     json.RawMessage      `json:"raw"`
+	Number  json.Number          `json:"number"`
+	Quoted  int                  `json:"quoted,string"`
+	Keys    map[int]string       `json:"keys"`
 	Hidden  string               `json:"-"`
 	private string
 }
@@ -74,7 +80,7 @@ func TestShapeRefusesAsBindDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, key := range []string{
-			"region", "count", "share", "plain", "PLAIN", "Count", "wait", "from", "parts", "names", "tree", "free", "hidden", "private", "cuont",
+			"region", "count", "share", "plain", "PLAIN", "Count", "wait", "from", "parts", "names", "tree", "free", "three", "raw", "hidden", "private", "cuont",
 		} {
 			for _, v := range values {
 				params := map[string]any{key: v}

@@ -26,7 +26,7 @@ func value(reference string) (string, error) { return refs.In(reference)[0].Valu
 // parsed as a URL: digits fit everywhere, also where a port is.
 type markedText struct {
 	text   string
-	prefix string   // that the numbers begin with, and nothing else in the text
+	prefix string      // that the numbers begin with, and nothing else in the text
 	refs   []refs.Part // by number
 }
 

@@ -27,23 +27,40 @@ func names(fields []Field) []string {
 	return all
 }
 
-// Fields lists the keys of struct type t by the names in its json tags: its own fields, then
-// those of embedded structs unless an outer one has the same name.
-func Fields(t reflect.Type) []Field { return fieldsOf(t, nil) }
+// Fields lists the keys of struct type t by the names in its json tags, as encoding/json finds
+// them: its own fields and those of embedded structs. Of several with one name the least deep
+// one counts, then the one with a tag; if none is left over, no field has the name.
+func Fields(t reflect.Type) []Field {
+	all := fieldsOf(t, nil)
+	return slices.DeleteFunc(slices.Clone(all), func(f Field) bool {
+		return slices.ContainsFunc(all, func(other Field) bool {
+			return other.Name == f.Name && !slices.Equal(other.Index, f.Index) && !f.hides(other)
+		})
+	})
+}
+
+// hides tells whether f counts, and not other.
+func (f Field) hides(other Field) bool {
+	if len(f.Index) != len(other.Index) {
+		return len(f.Index) < len(other.Index)
+	}
+	return f.Exact && !other.Exact
+}
 
 // fieldsOf leaves out pointers that lead to a struct already entered.
 func fieldsOf(t reflect.Type, within []reflect.Type) []Field {
 	var own, promoted []Field
 	within = append(slices.Clip(within), t)
 	for f := range t.Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		tag := f.Tag.Get("json")
+		name, _, _ := strings.Cut(tag, ",")
 		embedded := f.Type
 		if embedded.Kind() == reflect.Pointer {
 			embedded = embedded.Elem()
 		}
 		switch {
-		case name == "-":
-		case f.Anonymous && name == "" && embedded.Kind() == reflect.Struct && !IsText(embedded):
+		case tag == "-":
+		case f.Anonymous && name == "" && embedded.Kind() == reflect.Struct:
 			// The fields of an unexported embedded pointer cannot be reached.
 			if slices.Contains(within, embedded) || !f.IsExported() && f.Type.Kind() == reflect.Pointer {
 				continue
@@ -60,12 +77,7 @@ func fieldsOf(t reflect.Type, within []reflect.Type) []Field {
 			own = append(own, Field{name, exact, f.Index, f.Type, f.Tag})
 		}
 	}
-	for _, p := range promoted {
-		if !slices.ContainsFunc(own, func(f Field) bool { return f.Name == p.Name }) {
-			own = append(own, p)
-		}
-	}
-	return own
+	return append(own, promoted...)
 }
 
 // fieldAt returns a field of the struct v. It makes the embedded structs on the way that

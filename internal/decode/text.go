@@ -1,9 +1,14 @@
 package decode
 
 import (
+	"bytes"
 	"encoding"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -11,19 +16,25 @@ import (
 // An Unmarshaler decodes itself from any value of a tree but nil.
 type Unmarshaler interface{ UnmarshalParam(value any) error }
 
-// IsText tells whether values of type t, or of what it points to, are parsed from strings.
+// IsText tells whether values of type t, or of what it points to, are parsed from strings, or
+// decode themselves.
 func IsText(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	switch reflect.New(t).Interface().(type) {
-	case *time.Duration, Unmarshaler, encoding.TextUnmarshaler:
+	case *time.Duration, *json.Number, Unmarshaler, json.Unmarshaler, encoding.TextUnmarshaler:
 		return true
 	}
-	return false
+	return isBytes(t)
 }
 
-// parsed decodes types that know their own text. It returns false for others.
+func isBytes(t reflect.Type) bool {
+	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
+}
+
+// parsed decodes types that know their own text, in the order in which encoding/json asks
+// them. It returns false for others.
 func (w *Walker) parsed(dst reflect.Value, v any, path []string) bool {
 	switch p := dst.Addr().Interface().(type) {
 	case *time.Duration:
@@ -34,14 +45,89 @@ func (w *Walker) parsed(dst reflect.Value, v any, path []string) bool {
 			return true
 		}
 		w.parse(v, path, Instant, func(text string) error { return parseInstant(p, text) })
+	case *json.Number:
+		w.number(p, v, path)
 	case Unmarshaler:
 		w.check(p.UnmarshalParam(v), v, path)
+	case json.Unmarshaler:
+		text, err := asJSON(v)
+		if err == nil {
+			err = p.UnmarshalJSON(text)
+		}
+		w.check(err, v, path)
 	case encoding.TextUnmarshaler:
 		w.parse(v, path, Text, func(text string) error { return p.UnmarshalText([]byte(text)) })
 	default:
-		return false
+		text, isText := v.(string)
+		if !isText || !isBytes(dst.Type()) {
+			return false
+		}
+		b, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			err = errors.New("is not base64, as bytes are written: write it so, or a list of numbers")
+		}
+		dst.SetBytes(b)
+		w.check(err, v, path)
 	}
 	return true
+}
+
+// number decodes a number that keeps its digits.
+func (w *Walker) number(dst *json.Number, v any, path []string) {
+	text, isText := v.(string)
+	if !isText {
+		if kind := kindOf(v); kind == Whole || kind == Number {
+			text = fmt.Sprint(v)
+		}
+	}
+	if err := json.Unmarshal([]byte(text), dst); err != nil || text == "null" {
+		w.mismatch(path, v, Number)
+	}
+}
+
+// asJSON writes v as JSON.
+func asJSON(v any) ([]byte, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("cannot be written as JSON: %w", err)
+	}
+	return bytes.TrimSpace(text.Bytes()), nil
+}
+
+// key returns text as a key of a map.
+func key(t reflect.Type, text string) (reflect.Value, error) {
+	k := reflect.New(t)
+	dst := k.Elem()
+	var err error
+	p, parses := reflect.TypeAssert[encoding.TextUnmarshaler](k)
+	switch {
+	case parses:
+		err = p.UnmarshalText([]byte(text))
+	case t == reflect.TypeFor[time.Duration]():
+		err = parseDuration(k.Interface().(*time.Duration), text)
+	case dst.Kind() == reflect.String:
+		dst.SetString(text)
+	case dst.CanInt():
+		n, bad := strconv.ParseInt(text, 10, t.Bits())
+		if dst.SetInt(n); bad != nil {
+			err = fmt.Errorf("is no whole number of the type %s", t.Kind())
+		}
+	case dst.CanUint():
+		n, bad := strconv.ParseUint(text, 10, t.Bits())
+		if dst.SetUint(n); bad != nil {
+			err = fmt.Errorf("is no whole number of the type %s", t.Kind())
+		}
+	}
+	return dst, err
+}
+
+// isKey tells whether keys of maps may have type t.
+func isKey(t reflect.Type) bool {
+	k := reflect.New(t)
+	_, parses := reflect.TypeAssert[encoding.TextUnmarshaler](k)
+	return parses || t.Kind() == reflect.String || k.Elem().CanInt() || k.Elem().CanUint()
 }
 
 // parse hands v over if it is a string.

@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // A Walker decodes trees. All its functions are needed.
@@ -29,6 +30,38 @@ type Walker struct {
 type Place struct {
 	Path []string
 	Tag  reflect.StructTag // of the innermost struct field around it
+}
+
+// Quoted tells whether a value of type t may be quoted here: it is a number or a boolean, and
+// the json tag of its field has the option string.
+func (p Place) Quoted(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	_, options, _ := strings.Cut(p.Tag.Get("json"), ",")
+	v := reflect.New(t).Elem()
+	return slices.Contains(strings.Split(options, ","), "string") && (v.Kind() == reflect.Bool || v.CanInt() || v.CanUint() || v.CanFloat())
+}
+
+// unquoted returns the number or boolean that a quoted v stands for, if it has one.
+func (p Place) unquoted(t reflect.Type, v any) any {
+	text, isText := v.(string)
+	if !isText || !p.Quoted(t) {
+		return v
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n
+	}
+	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return n
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil {
+		return f
+	}
+	if text == "true" || text == "false" {
+		return text == "true"
+	}
+	return v
 }
 
 // Child returns path with one more step. Mistakes keep paths, so no two share memory.
@@ -57,14 +90,20 @@ func (w *Walker) Value(dst reflect.Value, v any, at Place) {
 		w.setMap(dst, v, at)
 	case reflect.Slice:
 		w.setSlice(dst, v, at)
+	case reflect.Array:
+		w.setArray(dst, v, at)
 	case reflect.Interface:
+		if held := dst.Elem(); held.Kind() == reflect.Pointer && !held.IsNil() { // a default
+			w.Value(held.Elem(), v, at)
+			return
+		}
 		if dst.NumMethod() > 0 {
 			w.fail(at.Path, "cannot be set: its field has the interface type %s", dst.Type())
 			return
 		}
 		dst.Set(reflect.ValueOf(Clone(v)))
 	default:
-		w.scalar(dst, v, at.Path)
+		w.scalar(dst, at.unquoted(dst.Type(), v), at.Path)
 	}
 }
 
@@ -75,15 +114,20 @@ func (w *Walker) fail(path []string, format string, args ...any) {
 // setMap replaces the map dst: a map is written as a whole.
 func (w *Walker) setMap(dst reflect.Value, v any, at Place) {
 	t := dst.Type()
-	if t.Key().Kind() != reflect.String {
-		w.fail(at.Path, "cannot be set: its field is a map without string keys (%s)", t)
+	if !isKey(t.Key()) {
+		w.fail(at.Path, "cannot be set: its field is a map with keys that are no text (%s)", t)
 		return
 	}
 	m := reflect.MakeMap(t)
-	if w.Entries(v, at.Path, func(key string, v any, path []string) {
+	if w.Entries(v, at.Path, func(name string, v any, path []string) {
+		k, err := key(t.Key(), name)
+		if err != nil {
+			w.Fail(path, true, err.Error())
+			return
+		}
 		e := reflect.New(t.Elem()).Elem()
 		w.Value(e, v, Place{path, at.Tag})
-		m.SetMapIndex(reflect.ValueOf(key).Convert(t.Key()), e)
+		m.SetMapIndex(k, e)
 	}) {
 		dst.Set(m)
 	}
@@ -98,6 +142,20 @@ func (w *Walker) setSlice(dst reflect.Value, v any, at Place) {
 	}) {
 		dst.Set(s)
 	}
+}
+
+// setArray sets the elements that v has, and the others to zero.
+func (w *Walker) setArray(dst reflect.Value, v any, at Place) {
+	if list, _ := v.([]any); len(list) > dst.Len() {
+		w.fail(at.Path, "has %d elements: want at most %d", len(list), dst.Len())
+		return
+	}
+	dst.SetZero()
+	i := 0
+	w.Items(v, at.Path, func(v any, path []string) {
+		w.Value(dst.Index(i), v, Place{path, at.Tag})
+		i++
+	})
 }
 
 // Members calls each for the entries of the mapping v, with the index of the field that the

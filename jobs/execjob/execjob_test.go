@@ -267,10 +267,7 @@ func TestSecretsAreMaskedBeforeTheOutputIsCut(t *testing.T) {
 			logged := run
 			logged.Logger = book.logger()
 			err := secretly(t, tt.secret, tt.script)(t.Context(), logged)
-			shown := fmt.Sprint(err)
-			for _, l := range book.lines(t) {
-				shown += "\n" + l.Line
-			}
+			shown := fmt.Sprintf("%v\n%s", err, strings.Join(book.texts(t), "\n"))
 			for _, part := range []string{"c4n4", "n4ry", "s3c", "ber", "\nab", "\ncd", "KEY", "line of"} {
 				if strings.Contains(shown, part) {
 					t.Errorf("shows %q of the secret: …%.200s", part, shown[strings.Index(shown, part):])
@@ -296,11 +293,8 @@ func TestLongLinesAreCutBetweenLetters(t *testing.T) {
 			logged := run
 			logged.Logger = book.logger()
 			err := bind(t, shell("cat "+file+"; exit 1"))(t.Context(), logged)
-			got := ""
-			lines := book.lines(t)
-			for _, l := range lines {
-				got += l.Line
-			}
+			lines := book.texts(t)
+			got := strings.Join(lines, "")
 			if got != line {
 				t.Errorf("%.5q… of %d bytes: logged %d, first other at %d", line, len(line), len(got), firstOther(got, line))
 			}

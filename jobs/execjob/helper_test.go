@@ -236,3 +236,12 @@ func (b *logBook) lines(t *testing.T) []logLine {
 	}
 	return all
 }
+
+func (b *logBook) texts(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, l := range b.lines(t) {
+		all = append(all, l.Line)
+	}
+	return all
+}
