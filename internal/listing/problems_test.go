@@ -1,0 +1,142 @@
+package listing_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/scheduler/ledger"
+)
+
+// problemsOf reads until nothing is left, as an overview of so many of the latest ticks does.
+func problemsOf(t *testing.T, p *listing.Problems, r listing.Reader, now time.Time, rows int) map[string]listing.JobProblems {
+	t.Helper()
+	for range 100 {
+		page, err := r.Recent(t.Context(), listing.RecentQuery{Limit: rows, Ticks: true, Since: now.Add(-time.Hour)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := now.Add(-time.Hour)
+		if !page.Next.IsZero() {
+			from = page.Entries[len(page.Entries)-1].OrderKey().Add(time.Millisecond)
+		}
+		list, err := p.Read(t.Context(), r, page.Entries, from, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, unread := map[string]listing.JobProblems{}, false
+		for _, one := range list {
+			all[one.Job], unread = one, unread || one.Unread
+		}
+		if !unread {
+			return all
+		}
+	}
+	t.Fatal("there is always more to read")
+	return nil
+}
+
+// Frequent jobs do not push the failure of a nightly one out of the count, nor their own of
+// some hours ago; what is more than a day old is not counted.
+func TestProblemsOfADay(t *testing.T) {
+	t.Parallel()
+	now := time.Now().Truncate(time.Second)
+	entry := func(job string, ago time.Duration, o ledger.Outcome) ledger.Entry {
+		return ledger.Entry{Job: job, Tick: now.Add(-ago), Outcome: o, Reason: ledger.TextReason(job)}
+	}
+	var entries []ledger.Entry
+	for n := range 900 {
+		o := ledger.Skipped
+		if n >= 800 {
+			o = ledger.Missed
+		}
+		entries = append(entries, entry("busy", time.Duration(n)*10*time.Second, o))
+	}
+	entries = append(entries, entry("nightly", 20*time.Hour, ledger.Missed), entry("nightly", 25*time.Hour, ledger.Missed), entry("fine", time.Hour, ledger.Skipped))
+	r, _ := cluster(t, entries)
+	got := problemsOf(t, new(listing.Problems), r, now, 50)
+	if n := got["busy"].Count[listing.ProblemMissed]; n != 100 || got["nightly"].Count[listing.ProblemMissed] != 1 || len(got) != 3 {
+		t.Errorf("%+v", got)
+	}
+	last := got["busy"].Last[listing.ProblemMissed]
+	if !last.Tick.Equal(now.Add(-8000*time.Second)) || !got["nightly"].Last[listing.ProblemMissed].Tick.Equal(now.Add(-20*time.Hour)) {
+		t.Errorf("the latest are %v and %+v", last.Tick, got["nightly"])
+	}
+}
+
+// Whatever comes between two calls, also late or while another run is open, each call
+// counts what a first one would, once it has read everything again.
+func TestProblemsAreCountedOnce(t *testing.T) {
+	t.Parallel()
+	now := time.Now().Truncate(time.Second)
+	var entries []ledger.Entry
+	for job := range 7 {
+		entries = append(entries, ledger.Entry{Job: fmt.Sprint("job-", job), Tick: now.Add(-48 * time.Hour), Outcome: ledger.Skipped})
+	}
+	r, store := cluster(t, entries)
+	kept := new(listing.Problems)
+	add := func(job int, at time.Time) {
+		if _, err := store.Record(t.Context(), ledger.Entry{Job: fmt.Sprint("job-", job), Tick: at, Outcome: ledger.Missed, Reason: ledger.TextReason("x")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for step := range 60 {
+		now = now.Add(7 * time.Minute)
+		for n := range step % 9 * 30 {
+			add((step*n)%7, now.Add(-time.Duration(n)*time.Second))
+		}
+		add(step%7, now.Add(-time.Duration(step)*20*time.Minute)) // late
+		problemsOf(t, kept, r, now, 1+step%4*40)
+	}
+	now = now.Add(time.Minute)
+	problemsOf(t, kept, r, now, 10)
+	now = now.Add(6 * time.Minute)
+	got, want := problemsOf(t, kept, r, now, 10), problemsOf(t, new(listing.Problems), r, now, 10)
+	for job, w := range want {
+		g := got[job]
+		if g.Count != w.Count || !g.Last[listing.ProblemMissed].Tick.Equal(w.Last[listing.ProblemMissed].Tick) || w.Count[listing.ProblemMissed] == 0 {
+			t.Errorf("%s: %v at %v, want %v at %v", job, g.Count, g.Last[listing.ProblemMissed].Tick, w.Count, w.Last[listing.ProblemMissed].Tick)
+		}
+	}
+}
+
+// Each call reads a bounded number of entries, and says of which jobs it lacks some; in a
+// cluster at rest the next one reads nothing.
+func TestProblemsAreBounded(t *testing.T) {
+	t.Parallel()
+	now := time.Now().Truncate(time.Second)
+	var entries []ledger.Entry
+	for n := range 12 {
+		for i := range 990 {
+			entries = append(entries, ledger.Entry{Job: fmt.Sprint("job-", n), Tick: now.Add(-time.Duration(i) * time.Minute), Outcome: ledger.Missed})
+		}
+	}
+	r, store := cluster(t, entries)
+	p := new(listing.Problems)
+	first, err := p.Read(t.Context(), r, nil, now.Add(time.Minute), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := store.entries.Load(); n > 2*5000+12*500 {
+		t.Errorf("%d entries were read at once", n)
+	}
+	lacks := func(p listing.JobProblems) bool { return p.Unread && p.Since.After(now.Add(-23*time.Hour)) }
+	if !slices.ContainsFunc(first, lacks) {
+		t.Errorf("no job lacks entries: %+v", first)
+	}
+	for job, one := range problemsOf(t, p, r, now, 100) {
+		if one.Count[listing.ProblemMissed] != 990 {
+			t.Errorf("%s: %d", job, one.Count[listing.ProblemMissed])
+		}
+	}
+	page, err := r.Recent(t.Context(), listing.RecentQuery{Limit: 400, Ticks: true, Since: now.Add(-time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := store.reads.Load()
+	if _, err := p.Read(t.Context(), r, page.Entries, page.Entries[len(page.Entries)-1].OrderKey().Add(time.Millisecond), now); err != nil || store.reads.Load() != before {
+		t.Errorf("%d further reads, %v", store.reads.Load()-before, err)
+	}
+}
