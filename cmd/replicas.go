@@ -19,7 +19,7 @@ import (
 func replicasCommand(a *cli) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "replicas",
-		Short:   "List the replicas that were seen lately",
+		Short:   "List the replicas that were seen lately, and the lost ones",
 		Example: "  quorate replicas",
 		RunE:    listRows(a, cluster.Cluster.Replicas, asOfNow(replicaListing)),
 	}

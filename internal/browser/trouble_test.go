@@ -36,7 +36,7 @@ func TestTrouble(t *testing.T) {
 	operator := login(t, c.browser, c.urls["web-1"], "operator")
 	watched := login(t, c.browser, c.urls["web-2"], "viewer")
 	operator.starts("invoices")
-	c.reads(watched, "a job that fails", says("Failed: invoices"), says("no such table: orders"))
+	c.reads(watched, "a job that fails", says("Failed in the last 24 h: invoices"), says("no such table: orders"))
 	c.stalls(operator)
 	c.losesReplica(operator)
 	c.losesNodes()
@@ -56,7 +56,7 @@ func (c *trouble) stalls(operator *tab) {
 	c.replicas[frozen].signal(syscall.SIGCONT)
 	c.reads(watched, "a replica that is back", says("3 replicas, all ready"))
 	c.lets()
-	c.reads(watched, "a stale write that is refused", says("A guard refused 1 stale write"), says("ledger-export"))
+	c.reads(watched, "a stale write that is refused", says("A guard refused stale writes in the last 24 h: "), says("ledger-export"))
 }
 
 // losesReplica kills one that runs something.
@@ -67,7 +67,7 @@ func (c *trouble) losesReplica(operator *tab) {
 	c.replicas[killed].kill()
 	delete(c.urls, killed)
 	c.reads(watched, "a replica that is killed", isAway(killed))
-	c.reads(watched, "the run that it left half done", says("2 replicas, all ready"), says(killed+" has gone, with a run of import unfinished"))
+	c.reads(watched, "the run that it left half done", says("2 replicas; "+killed+" is lost, silent for"), says("Unfinished: a run of import"))
 	left.wait("a page whose replica is away says so", says("This page is from")+` && `+says("cannot be reached"))
 }
 
@@ -86,9 +86,9 @@ func (c *trouble) reads(b *tab, what string, expressions ...string) {
 }
 
 // isAway is the expression that the overview says of a replica that it is silent, or
-// has gone: the one for a few seconds only, before the other.
+// lost: the one for a few seconds only, before the other.
 func isAway(replica string) string {
-	return "(" + says(replica+" has been silent for") + " || " + says(replica+" has gone") + ")"
+	return "(" + says(replica+" has been silent for") + " || " + says(replica+" is lost") + ")"
 }
 
 // starts triggers a job.

@@ -1,7 +1,6 @@
 package listing
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -125,27 +124,27 @@ func QuorumOf(answered, nodes int) error {
 }
 
 // TickHealth counts the outcomes of the latest ticks since a time. Cut: there were earlier
-// ones.
+// ones. Its second sentence is about the last of the worst ticks.
 func TickHealth(latest []Tick, cut bool, since string) Sentence {
-	level, skipped, refused, again := Calm, "", 0, 0
+	s := Sentence{Level: Calm}
+	refused, again := 0, 0
 	counts := map[ledger.Outcome]int{}
 	for _, t := range latest {
-		if level.Weight() < t.Level().Weight() {
-			level = t.Level()
-		}
 		outcome := t.Outcome
 		if slices.Contains(FailedOutcomes(), outcome) {
 			outcome = ledger.Failed
 		}
 		counts[outcome]++
-		if outcome == ledger.Skipped {
-			skipped = cmp.Or(skipped, "Last skipped: "+t.Job+", "+Text(t.Reason)+".")
-		}
 		if t.StaleWrites > 0 {
 			refused++
 		}
 		if t.Interruptions > 0 {
 			again++
+		}
+		if level := t.Level(); s.Level.Weight() < level.Weight() {
+			if s.Level = level; level != Good {
+				s.More = "Last " + t.trouble() + ": " + t.Job + "."
+			}
 		}
 	}
 	var parts []string
@@ -154,20 +153,37 @@ func TickHealth(latest []Tick, cut bool, since string) Sentence {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[o], o))
 		}
 	}
-	switch {
-	case len(parts) == 0 && again == 0:
-		return Sentence{Level: Calm, Text: "No tick has ended since " + since + "."}
-	case refused > 0:
+	if refused > 0 {
 		parts = append(parts, fmt.Sprintf("%d with refused writes", refused))
 	}
 	if again > 0 {
 		parts = append(parts, fmt.Sprintf("%d interrupted and run again", again))
 	}
+	if len(parts) == 0 {
+		return Sentence{Level: Calm, Text: "No tick has ended since " + since + "."}
+	}
 	of := "Ticks"
 	if cut {
 		of = fmt.Sprintf("Latest %d ticks", len(latest))
 	}
-	return Sentence{level, fmt.Sprintf("%s since %s: %s.", of, since, strings.Join(parts, ", ")), skipped}
+	s.Text = fmt.Sprintf("%s since %s: %s.", of, since, strings.Join(parts, ", "))
+	if i := slices.IndexFunc(latest, func(t Tick) bool { return t.Outcome == ledger.Skipped }); i >= 0 && s.Level.Weight() < Warn.Weight() {
+		s.More = "Last skipped: " + latest[i].Job + ", " + Text(latest[i].Reason) + "."
+	}
+	return s
+}
+
+// trouble names what is wrong with a tick.
+func (t Tick) trouble() string {
+	switch {
+	case t.Level() == Bad:
+		return strings.ReplaceAll(string(t.Outcome), "_", " ")
+	case t.Outcome == ledger.Missed:
+		return string(ledger.Missed)
+	case t.StaleWrites > 0:
+		return "refused write"
+	}
+	return "interrupted and run again"
 }
 
 // NoTickPlanned is the sentence for an empty list of next ticks.

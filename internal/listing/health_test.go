@@ -113,9 +113,10 @@ func TestTickHealth(t *testing.T) {
 	}{
 		{ticks[:1], false, listing.Sentence{listing.Calm, "No tick has ended since 10:00.", ""}},
 		{ticks[:2], false, listing.Sentence{listing.Good, "Ticks since 10:00: 1 succeeded.", ""}},
-		{ticks, true, listing.Sentence{listing.Bad, "Latest 6 ticks since 10:00: 1 succeeded, 2 failed, 1 missed, 1 skipped.", "Last skipped: sweep, words."}},
-		{stale, false, listing.Sentence{listing.Warn, "Ticks since 10:00: 1 succeeded, 1 with refused writes.", ""}},
-		{again, false, listing.Sentence{listing.Warn, "Ticks since 10:00: 1 succeeded, 2 interrupted and run again.", ""}},
+		{[]listing.Tick{ticks[5], ticks[1]}, false, listing.Sentence{listing.Good, "Ticks since 10:00: 1 succeeded, 1 skipped.", "Last skipped: sweep, words."}},
+		{ticks, true, listing.Sentence{listing.Bad, "Latest 6 ticks since 10:00: 1 succeeded, 2 failed, 1 missed, 1 skipped.", "Last timed out: sweep."}},
+		{stale, false, listing.Sentence{listing.Warn, "Ticks since 10:00: 1 succeeded, 1 with refused writes.", "Last refused write: sweep."}},
+		{again, false, listing.Sentence{listing.Warn, "Ticks since 10:00: 1 succeeded, 2 interrupted and run again.", "Last interrupted and run again: sweep."}},
 	} {
 		if got := listing.TickHealth(tc.ticks, tc.cut, "10:00"); got != tc.want {
 			t.Errorf("%+v, want %+v", got, tc.want)

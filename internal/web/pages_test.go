@@ -3,13 +3,16 @@ package web_test
 import (
 	"context"
 	"html"
+	"regexp"
+
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
+
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/quorate/quorate/internal/listing"
@@ -104,7 +107,7 @@ func TestOverviewInWords(t *testing.T) {
 	text := string(r.ask(viewer, "GET", "/?range=1h", "").body)
 	for _, want := range []string{
 		"1 of 2 nodes votes (n2 is down): no quorum. No tick can start until 2 of them vote.", "1 replica, ready; no other can take over.",
-		"3 failed, 1 skipped.", "Failed: report (3 times).", "Last skipped: sweep, ", "Paused: tag finance.", "Nothing is running.", "All next ticks are paused: report skips its tick in ",
+		"3 failed, 1 skipped.", "Failed in the last 24 h: report (3 times).", "Last failed: report.", "Paused: tag finance.", "Nothing is running.", "All next ticks are paused: report skips its tick in ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the overview does not say %q: %s", want, text)
@@ -118,8 +121,8 @@ func TestOverviewInWords(t *testing.T) {
 	}
 }
 
-// Where there are more ticks in the range than are read at once, the overview says
-// which it counts, and links to the earlier failed and missed ones.
+// Where there are more ticks in the range than are drawn, the overview says which. What
+// failed and what was missed is counted for 24 hours all the same, whatever the range is.
 func TestOverviewSaysWhatItCounts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -129,18 +132,14 @@ func TestOverviewSaysWhatItCounts(t *testing.T) {
 	}
 	text := string(r.ask(viewer, "GET", "/?range=1h&tz=Europe%2FParis", "").body)
 	for _, want := range []string{
-		"Latest 400 ticks since ", ": 399 missed, 1 skipped.", "Missed: sweep (399 times).", " are not counted.", "won 0 of 0 ticks",
+		"Latest 400 ticks since ", ": 399 missed, 1 skipped.", "Missed in the last 24 h: sweep (429 times).", "Failed in the last 24 h: report (3 times).", "won 0 of 0 ticks",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the overview does not say %q: %s", want, text)
 		}
 	}
-	path := regexp.MustCompile(`/ticks\?[^"]*cursor=[^"]*`).FindString(text)
-	earlier := string(r.ask(viewer, "GET", html.UnescapeString(path), "").body)
-	if !strings.Contains(earlier, "/runs/report@") || !strings.Contains(earlier, "/jobs/sweep") {
-		t.Errorf("%s has not what came before: %s", path, earlier)
-	}
-	if text = string(r.ask(viewer, "GET", "/?range=15m", "").body); !strings.Contains(text, "Latest 400 ticks since ") {
+	text = string(r.ask(viewer, "GET", "/?range=15m", "").body)
+	if !strings.Contains(text, "Latest 400 ticks since ") || !strings.Contains(text, "Missed in the last 24 h: sweep (429 times).") {
 		t.Errorf("of 15 minutes: %s", text)
 	}
 }
@@ -373,4 +372,55 @@ func TestOverviewOfAFreshCluster(t *testing.T) {
 	if text := string(r.ask(viewer, "GET", "/", "").body); strings.Contains(text, "All runs are from the last") {
 		t.Errorf("what ran before is not shown: %s", text)
 	}
+}
+
+// A replica that is killed stays in sight: the overview says that it is lost and that its
+// run was interrupted and repeated, and the list of replicas has it, long after 15 seconds.
+// One that left is neither.
+func TestKilledReplicaIsSeen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		ctx, at := context.Background(), time.Now()
+		for _, id := range []string{"web-1", "web-2"} {
+			_, err := r.roster.Beat(ctx, scheduler.Replica{ID: id, State: "ready", ConfigHash: "c1", Started: at})
+			r.must(err)
+		}
+		claim := func(replica string) (locking.Lease, ledger.Entry) {
+			e := ledger.Entry{Job: "report", Tick: at, Outcome: ledger.Running, Trigger: ledger.BySchedule, Replica: replica, Started: time.Now()}
+			lease, err := r.locks.TryAcquire(ctx, locking.Request{
+				Name: "report", Tick: at, TTL: 10 * time.Second, Holder: replica, Mode: locking.AtLeastOnce, Note: ledger.EncodeNote(e),
+			})
+			r.must(err)
+			return lease, e
+		}
+		claim("web-2") // and is killed
+		time.Sleep(20 * time.Second)
+		lease, e := claim("web-1")
+		e.Outcome, e.Finished = ledger.Succeeded, time.Now()
+		r.must(lease.Release(ctx, ledger.EncodeNote(e)))
+		r.must(r.roster.Leave(ctx, "web-1"))
+		_, err := r.roster.Beat(ctx, scheduler.Replica{ID: "a", State: "ready", ConfigHash: "c1", Started: at})
+		r.must(err)
+
+		r.shows("/", []string{
+			"web-2 is lost, silent for 20 s", "web-1 has gone.", "1 interrupted and run again", "Interrupted and run again in the last 24 h: report.",
+			"an attempt on web-2 was interrupted; attempt 2 on web-1: succeeded",
+		}, []string{"all ready"})
+		r.shows("/replicas", []string{"web-2", "lost", "it did not leave", "lost for 24 hours"}, []string{"web-1"})
+		r.shows("/ticks", []string{"run again: an attempt on web-2 was interrupted"}, nil)
+		r.shows("/runs/"+e.ID(), []string{"<b>Interrupted</b>", "replica web-2 had it: interrupted"}, []string{"Handed over"})
+		rows, _ := get[listing.Tick](r, "/api/v1/ticks?limit=1")
+		if len(rows) != 1 || rows[0].Interruptions != 1 || listing.Text(rows[0].InterruptedOn) != "web-2" {
+			t.Errorf("the API lists %+v", rows)
+		}
+		time.Sleep(time.Hour)
+		_, err = r.roster.Beat(ctx, scheduler.Replica{ID: "a", State: "ready", ConfigHash: "c1", Started: at})
+		r.must(err)
+		r.shows("/", []string{"web-2 is lost, silent for 1 h", "Interrupted and run again in the last 24 h: report."}, nil)
+		time.Sleep(23 * time.Hour)
+		_, err = r.roster.Beat(ctx, scheduler.Replica{ID: "a", State: "ready", ConfigHash: "c1", Started: at})
+		r.must(err)
+		r.shows("/replicas", []string{"ready"}, []string{"web-2"})
+	})
 }

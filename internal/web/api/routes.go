@@ -78,7 +78,7 @@ func routes() []route {
 			{name: "job", about: "Only of this job.", schema: short(200)},
 			{name: "from", about: "Only ticks that start after this time; default: now.", schema: timeSchema()},
 		}, reply: Page[listing.Next]{}, answer: answerNext},
-		{path: "/replicas", about: "Replicas that were seen lately.", reply: Page[listing.Replica]{}, answer: answerReplicas},
+		{path: "/replicas", about: "Replicas that were seen lately, and those that were lost in the last 24 hours.", reply: Page[listing.Replica]{}, answer: answerReplicas},
 		{path: "/nodes", about: "Nodes: which vote, and why and until when the others do not.", reply: Page[listing.Node]{}, answer: answerNodes},
 		{path: "/nodes/check", about: "A check of each node, with findings that say what to do. Takes longer than other routes.", reply: Page[listing.Check]{}, answer: answerChecks},
 		{path: "/locks", about: "Held locks, and runs that never reported their end.", reply: Page[listing.Lock]{}, answer: answerLocks},

@@ -3,11 +3,9 @@ package pages
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -45,9 +43,11 @@ func (all *view) words() []line {
 	}
 	lines = append(lines, all.replicaLine(latest),
 		lineOf(listing.TickHealth(latest, all.cut, all.countedSince()), all.To("/ticks")),
-		all.endedLine(listing.Bad, "Failed", listing.FailedOutcomes()...),
-		all.endedLine(listing.Warn, "Missed", ledger.Missed),
-		all.staleLine(), all.pauseLine(), all.runningLine(), all.earlierLine(), all.nextLine())
+		all.problemLine(listing.Bad, "Failed", listing.ProblemFailed, whyOf),
+		all.problemLine(listing.Warn, "Missed", listing.ProblemMissed, whyOf),
+		all.problemLine(listing.Warn, "Interrupted and run again", listing.ProblemInterrupted, interruptedBy),
+		all.problemLine(listing.Warn, "A guard refused stale writes", listing.ProblemStale, writer),
+		all.pauseLine(), all.runningLine(), all.lackingLine(), all.nextLine())
 	return slices.DeleteFunc(lines, func(l line) bool { return l.Text == "" })
 }
 
@@ -77,55 +77,70 @@ func (all *view) replicaLine(latest []listing.Tick) line {
 	return lineOf(s, all.To("/replicas"))
 }
 
-// endedLine names the jobs with one of the outcomes, the latest first.
-func (all *view) endedLine(level listing.Level, name string, outcomes ...ledger.Outcome) line {
-	list := all.with(outcomes...)
+// problemLine names the jobs with a problem in the last 24 hours, the latest first.
+func (all *view) problemLine(level listing.Level, name string, kind listing.Problem, why func(ledger.Entry) string) line {
+	list := listing.WithProblem(all.problems, kind)
 	if len(list) == 0 {
 		return line{}
 	}
-	counts, order := map[string]int{}, []string{}
-	for _, e := range list {
-		if counts[e.Job]++; counts[e.Job] == 1 {
-			order = append(order, e.Job)
+	var names []string
+	for _, p := range list {
+		text := p.Job
+		if n := p.Count[kind]; n > 1 {
+			text += fmt.Sprintf(" (%d times)", n)
 		}
+		names = append(names, text)
 	}
-	for i, job := range order {
-		if counts[job] > 1 {
-			order[i] += fmt.Sprintf(" (%d times)", counts[job])
-		}
-	}
-	last := list[0]
-	why := cmp.Or(firstLine(last.Error), last.Reason.String(), string(last.Outcome))
+	last := list[0].Last[kind]
 	return line{
-		Level: level, Text: name + ": " + listing.And(order) + ".", Path: all.runPath(last),
-		More: "Last " + ago(last.OrderKey().Sub(all.Now)) + ", " + last.Job + ": " + why,
+		Level: level, Text: name + " in the last 24 h: " + listing.And(names) + ".", Path: all.runPath(last),
+		More: "Last " + ago(last.OrderKey().Sub(all.Now)) + ", " + last.Job + ": " + why(last),
 	}
 }
 
-// staleLine counts the writes that guards refused.
-func (all *view) staleLine() line {
-	n, last := 0, ledger.Entry{}
-	for _, e := range all.entries {
-		if n += e.StaleWrites; e.StaleWrites > 0 && last.Job == "" {
-			last = e
+// whyOf is the error or reason of an entry in one line.
+func whyOf(e ledger.Entry) string {
+	return cmp.Or(firstLine(e.Error), e.Reason.String(), string(e.Outcome))
+}
+
+// interruptedBy says whose attempt at the entry's tick was interrupted, and what became of it.
+func interruptedBy(e ledger.Entry) string {
+	return "an attempt on " + e.InterruptedOn + " was interrupted; attempt " + strconv.Itoa(e.Attempt) + " on " + e.Replica + ": " + markOf(e.Outcome).Word
+}
+
+// lackingLine names the jobs of which less than 24 hours are known.
+func (all *view) lackingLine() line {
+	var dropped, unread []string
+	for _, p := range all.problems {
+		switch text := p.Job + " since " + all.clock(p.Since); {
+		case p.Unread:
+			unread = append(unread, text)
+		case !p.Since.IsZero():
+			dropped = append(dropped, text)
 		}
 	}
-	if n == 0 {
+	l := line{Level: listing.Calm, Path: all.To("/ticks")}
+	switch {
+	case len(unread) > 0:
+		l.Text = "Not all of the last 24 h is counted yet: " + listing.And(unread) + "."
+		l.More = "Each view of this page reads on."
+	case len(dropped) > 0:
+		l.Text = "The ledger keeps less than 24 h of " + listing.And(dropped) + "."
+		l.More = "Earlier failed and missed ticks are not counted. history.keep and history.max_age of a job bound what is kept, at most 1000 runs."
+	}
+	if l.Text == "" {
 		return line{}
 	}
-	return line{
-		Level: listing.Warn, Text: "A guard refused " + listing.Count(n, "stale write", "stale writes") + ".",
-		Path: all.runPath(last), More: "Last by " + writer(last) + ".",
-	}
+	return l
 }
 
 // writer names the run that wrote with a stale token. If there were several attempts, the
 // run's page says which one.
 func writer(e ledger.Entry) string {
 	if e.Attempt > 1 {
-		return fmt.Sprintf("one of %[2]d attempts of a run of %[1]s", e.Job, e.Attempt)
+		return fmt.Sprintf("one of %d attempts of this run", e.Attempt)
 	}
-	return fmt.Sprintf("a run of %s with token %d", e.Job, e.Token)
+	return fmt.Sprintf("the run with token %d", e.Token)
 }
 
 func (all *view) pauseLine() line {
@@ -191,22 +206,6 @@ func (all *view) countedSince() string {
 		return all.clock(all.since)
 	}
 	return all.minute(all.since)
-}
-
-// earlierLine says that there are more ticks than were read, and links to the earlier
-// failed and missed ones.
-func (all *view) earlierLine() line {
-	if !all.cut {
-		return line{}
-	}
-	query := url.Values{"cursor": {all.earlier.String()}, "since": {all.asked.UTC().Format(time.RFC3339)}}
-	for _, outcome := range append(listing.FailedOutcomes(), ledger.Missed) {
-		query.Add("outcome", string(outcome))
-	}
-	return line{
-		Level: listing.Calm, Text: "Ticks before " + all.clock(all.since) + " are not counted.",
-		Path: all.filtered("/ticks", query.Encode()), More: "The overview reads " + strconv.Itoa(overviewTicks) + " ticks at most. Show the earlier failed and missed ticks of this range.",
-	}
 }
 
 func firstLine(text string) string {

@@ -55,7 +55,7 @@ type view struct {
 	asked    time.Time // start of the range
 	since    time.Time // start of the entries
 	cut      bool      // there are too many entries for the range
-	earlier  listing.Cursor
+	problems []listing.JobProblems
 	unknown  error // why the rest is empty
 }
 
@@ -147,7 +147,7 @@ func readView(ctx context.Context, v *visit, span time.Duration) *view {
 	return all
 }
 
-// readLatest reads the latest ticks of the range.
+// readLatest reads the latest ticks of the range, and the problems of the last 24 hours.
 func (all *view) readLatest(ctx context.Context) error {
 	p, err := lastKnown(all.visit, "latest "+all.query.Get("range"), func() (listing.Page, error) {
 		return all.Control.Recent(ctx, listing.RecentQuery{Limit: overviewTicks, Ticks: true, Since: all.asked})
@@ -156,9 +156,14 @@ func (all *view) readLatest(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all.entries, all.earlier = p.Entries, p.Next
+	all.entries = p.Entries
+	from := all.asked
 	if all.cut = !p.Next.IsZero() && len(p.Entries) > 0; all.cut {
 		all.since = p.Entries[len(p.Entries)-1].OrderKey()
+		from = all.since.Add(time.Millisecond)
 	}
-	return nil
+	all.problems, err = lastKnown(all.visit, "problems", func() ([]listing.JobProblems, error) {
+		return all.Pages.problems.Read(ctx, all.Control.Reader, p.Entries, from, all.Now)
+	})
+	return err
 }

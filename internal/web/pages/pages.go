@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/web/api"
 	"github.com/quorate/quorate/internal/web/gate"
 	"github.com/quorate/quorate/internal/web/problem"
@@ -64,6 +65,7 @@ type Pages struct {
 	templates map[string]*template.Template // by the name of the sheet
 	memory    memory
 	contests  contests
+	problems  listing.Problems
 	files     map[string]file
 }
 
