@@ -74,6 +74,7 @@ func TestGoldenListings(t *testing.T) {
 	}
 	for _, format := range []string{"json", "table"} {
 		cmdtest.Golden(t, "ticks."+format, printed(t, tickTable(asRows(cmdtest.Entries(), listing.NewTick)), format))
+		cmdtest.Golden(t, "ticks-all."+format, printed(t, allTicksTable(asRows(cmdtest.Entries(), listing.NewTick)), format))
 		cmdtest.Golden(t, "runs."+format, printed(t, runTable(asRows(cmdtest.Entries()[:3], listing.NewRun)), format))
 		cmdtest.Golden(t, "replicas."+format, printed(t, replicaListing(replicas, tick), format))
 		cmdtest.Golden(t, "jobs."+format, printed(t, jobListing(jobs, tick), format))
@@ -208,7 +209,8 @@ func TestUsage(t *testing.T) {
 		{args: []string{"completion", "tcsh"}, code: exitUsage, stderr: "completion bash"},
 		{args: []string{"nosuch"}, code: exitUsage, stderr: `unknown command "nosuch"`},
 		{args: []string{"nodes", "nosuch"}, code: exitUsage, stderr: `unexpected "nosuch"`},
-		{args: []string{"ticks"}, code: exitUsage, stderr: "--help"},
+		{args: []string{"trigger"}, code: exitUsage, stderr: "--help"},
+		{args: []string{"runs", "--outcome", "failed,missed", "-c", cfg}, code: exitUsage, stderr: "quorate ticks --outcome missed lists them"},
 		{args: []string{"jobs", "nosuch"}, code: exitUsage, stderr: `unexpected "nosuch"`},
 		{args: []string{"jobs", "forget"}, code: exitUsage, stderr: "write quorate jobs forget JOB"},
 		{args: []string{"jobs", "forget", "a", "-c", cfg}, code: exitNoQuorum, stderr: "quorum"},

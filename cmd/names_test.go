@@ -55,7 +55,7 @@ func TestOwnBinaryHasItsOwnName(t *testing.T) {
 		{[]string{"ticks", "--help"}, "  billing ticks nightly-report"},
 		{[]string{"pause", "--help"}, "billing cancel ends them"},
 		{[]string{"completion", "bash"}, "bash completion V2 for billing "},
-		{[]string{"ticks"}, "billing: accepts 1 arg(s), received 0; write billing ticks JOB, or see billing ticks --help"},
+		{[]string{"trigger"}, "billing: accepts 1 arg(s), received 0; write billing trigger JOB, or see billing trigger --help"},
 		{[]string{"version"}, "billing "},
 		{[]string{"next", "nosuch", "-c", "../config.yaml"}, "billing next without a name lists all"},
 	} {

@@ -76,6 +76,8 @@ jobs:
 		{"runs"},
 		{"runs", "report"},
 		{"ticks", "report"},
+		{"ticks"},
+		{"ticks", "--outcome", "cancelled", "--since", "1h"},
 		{"runs", "--outcome", "cancelled", "--since", "1h"},
 		{"audit"},
 		{"audit", "--by", "ann", "--limit", "2"},

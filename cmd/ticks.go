@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,20 +20,25 @@ import (
 func ticksCommand(a *cli) *cobra.Command {
 	var s selection
 	c := &cobra.Command{
-		Use:   "ticks JOB",
-		Short: "List each tick of a job with its outcome, newest first",
-		Long: `List each tick of a job, newest first: the replica that ran it, its token and its
-outcome, or why it did not run. Ticks without a ledger entry are computed from the
-schedule that was served last.`,
+		Use:   "ticks [JOB]",
+		Short: "List each tick of a job, or of all, with its outcome, newest first",
+		Long: `List each tick of a job, or of all jobs, newest first: the replica that ran it, its
+token and its outcome, or why it did not run. Ticks without a ledger entry are computed
+from the schedule that was served last; with --server only for one job.`,
 		Example: `  quorate ticks nightly-report
+  quorate ticks --since 24h --outcome missed
   quorate ticks nightly-report --since 24h --outcome failed,missed
   quorate ticks nightly-report --reason overlap,no_quorum
   quorate ticks nightly-report -o json --limit 5 | jq '.[] | select(.outcome == "missed")'`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MaximumNArgs(1),
 		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, args []string) error {
-			return show(ctx, a, s, tickSource(func(ctx context.Context, q ledger.Query) ([]listing.Tick, error) {
-				return cl.Ticks(ctx, args[0], q)
-			}))
+			from := tickSource(func(ctx context.Context, q ledger.Query) ([]listing.Tick, error) {
+				return cl.Ticks(ctx, strings.Join(args, ""), q)
+			})
+			if len(args) == 0 {
+				from.table = allTicksTable
+			}
+			return show(ctx, a, s, from)
 		}),
 	}
 	outputFlag(c, a)
@@ -50,6 +56,9 @@ func runsCommand(a *cli) *cobra.Command {
   quorate runs nightly-report --follow`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.onCluster(func(ctx context.Context, cl cluster.Cluster, args []string) error {
+			if slices.Contains(s.outcomes, string(ledger.Missed)) {
+				return failure.Usagef("--outcome missed: a missed tick has no run; quorate ticks --outcome missed lists them")
+			}
 			return show(ctx, a, s, runSource(func(ctx context.Context, q ledger.Query) ([]listing.Run, error) {
 				return cl.Runs(ctx, strings.Join(args, ""), q, s.follow)
 			}))
@@ -78,6 +87,16 @@ func tickTable(rows []listing.Tick) output.Table[listing.Tick] {
 	}
 }
 
+// allTicksTable names the job of each tick.
+func allTicksTable(rows []listing.Tick) output.Table[listing.Tick] {
+	t := tickTable(rows)
+	cells := t.Cells
+	t.Columns = append([]string{"JOB"}, t.Columns...)
+	t.Cells = func(r listing.Tick) []string { return append([]string{r.Job}, cells(r)...) }
+	t.Cut = append(t.Cut, "JOB")
+	return t
+}
+
 func runTable(rows []listing.Run) output.Table[listing.Run] {
 	return output.Table[listing.Run]{
 		Rows:    rows,
@@ -88,7 +107,7 @@ func runTable(rows []listing.Run) output.Table[listing.Run] {
 				output.Took(r, time.Now()), output.Why(r),
 			}
 		},
-		Empty: "no runs, or none that match",
+		Empty: "no runs, or none that match; quorate ticks also lists what did not run",
 		Below: []string{"WHY"},
 		Drop:  []string{"TOKEN", "TOOK"},
 		Cut:   []string{"JOB", "REPLICA"},

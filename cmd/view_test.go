@@ -43,6 +43,20 @@ func TestViewFits(t *testing.T) {
 	}
 }
 
+// A run that has a reason and an error shows both, apart.
+func TestViewSaysWhy(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	v := newView(&out, func() int { return 0 }, nil)
+	v.observer("a")(scheduler.Event{Kind: scheduler.EventFinished, Entry: ledger.Entry{
+		Job: "j", Tick: tick, Outcome: ledger.TimedOut, Reason: ledger.Reason{Code: ledger.CodeTimeout}, Error: "timeout of the job reached",
+	}})
+	v.flush("")
+	if want := "timed_out: the run took longer than its timeout; timeout of the job reached\n"; !strings.HasSuffix(out.String(), want) {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+}
+
 func TestViewColours(t *testing.T) {
 	for _, tc := range []struct {
 		noColor string

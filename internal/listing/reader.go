@@ -61,6 +61,16 @@ func (r Reader) Runs(ctx context.Context, job string, q ledger.Query) ([]ledger.
 // RunsOfEach returns the runs of every job that match the query, newest first. The
 // limit applies to each job.
 func (r Reader) RunsOfEach(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
+	return r.ofEach(ctx, q, func(ctx context.Context, _ Directory, q ledger.Query) ([]ledger.Entry, error) { return r.Ledger.Runs(ctx, q) })
+}
+
+// TicksOfEach returns the ticks of every job that match the query, newest first, with
+// computed ones. The limit applies to each job.
+func (r Reader) TicksOfEach(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) {
+	return r.ofEach(ctx, q, r.ticks)
+}
+
+func (r Reader) ofEach(ctx context.Context, q ledger.Query, read func(context.Context, Directory, ledger.Query) ([]ledger.Entry, error)) ([]ledger.Entry, error) {
 	d, err := r.Directory(ctx)
 	if err != nil {
 		return nil, err
@@ -69,7 +79,7 @@ func (r Reader) RunsOfEach(ctx context.Context, q ledger.Query) ([]ledger.Entry,
 	err = inParallel(ctx, len(d.Keys), func(ctx context.Context, i int) error {
 		of := q
 		of.Job = d.Keys[i]
-		list, err := r.Ledger.Runs(ctx, of)
+		list, err := read(ctx, d, of)
 		lists[i] = d.namedAll(list)
 		return err
 	})
@@ -89,6 +99,15 @@ func (r Reader) Ticks(ctx context.Context, job string, q ledger.Query) ([]ledger
 		return nil, err
 	}
 	q.Job = d.Key(job)
+	list, err := r.ticks(ctx, d, q)
+	if err == nil && len(list) == 0 {
+		err = d.Require(q.Job)
+	}
+	return d.namedAll(list), err
+}
+
+// ticks returns those of the job with the key q.Job.
+func (r Reader) ticks(ctx context.Context, d Directory, q ledger.Query) ([]ledger.Entry, error) {
 	list, err := r.Ledger.Ticks(ctx, q)
 	if err != nil {
 		return nil, err
@@ -102,8 +121,5 @@ func (r Reader) Ticks(ctx context.Context, job string, q ledger.Query) ([]ledger
 		slices.SortStableFunc(list, func(a, b ledger.Entry) int { return b.OrderKey().Compare(a.OrderKey()) })
 		list = list[:min(len(list), q.Limit)]
 	}
-	if len(list) == 0 {
-		err = d.Require(q.Job)
-	}
-	return d.namedAll(list), err
+	return list, nil
 }

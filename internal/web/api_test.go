@@ -372,3 +372,14 @@ func TestEvents(t *testing.T) {
 		}
 	}
 }
+
+// A missed tick has no run: who looks for it among the runs learns where it is.
+func TestMissedAreNotAmongRuns(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, path := range []string{"/api/v1/runs?outcome=missed", "/api/v1/jobs/report/runs?outcome=failed&outcome=missed"} {
+		if a := r.ask(viewer, "GET", path, ""); a.status != http.StatusBadRequest || !strings.Contains(string(a.body), "GET /ticks?outcome=missed") {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+}

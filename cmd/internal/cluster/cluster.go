@@ -44,6 +44,7 @@ type Listings interface {
 
 // History has past and next ticks. The job is a parameter, not part of the query.
 type History interface {
+	// Ticks lists the ticks of a job, or of all for "".
 	Ticks(ctx context.Context, job string, q ledger.Query) ([]listing.Tick, error)
 	// Runs lists the runs of a job, or of all for "". With each, the limit applies to
 	// each job, if the cluster can do that.

@@ -44,7 +44,11 @@ func (s *server) Check(ctx context.Context) (Checkup, error) {
 }
 
 func (s *server) Ticks(ctx context.Context, job string, q ledger.Query) ([]listing.Tick, error) {
-	return rows[listing.Tick](ctx, s, jobPath(job)+"/ticks", selecting(q), q.Limit)
+	path := "/ticks"
+	if job != "" {
+		path = jobPath(job) + path
+	}
+	return rows[listing.Tick](ctx, s, path, selecting(q), q.Limit)
 }
 
 func (s *server) Runs(ctx context.Context, job string, q ledger.Query, _ bool) ([]listing.Run, error) {

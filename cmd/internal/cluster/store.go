@@ -187,7 +187,11 @@ func (s *Store) Check(ctx context.Context) (Checkup, error) {
 
 // Ticks implements History, with computed ticks.
 func (s *Store) Ticks(ctx context.Context, job string, q ledger.Query) ([]listing.Tick, error) {
-	entries, err := s.Control.Ticks(ctx, job, q)
+	read := s.TicksOfEach
+	if job != "" {
+		read = func(ctx context.Context, q ledger.Query) ([]ledger.Entry, error) { return s.Control.Ticks(ctx, job, q) }
+	}
+	entries, err := read(ctx, q)
 	if err != nil {
 		return nil, err
 	}

@@ -36,17 +36,15 @@ func Short(d time.Duration) string {
 	return s
 }
 
-// Why explains an outcome in one cell: what is unusual about the run, then the reason or
+// Why explains an outcome in one cell: what is unusual about the run, then the reason and
 // the error. It is the last cell, so a terminal may wrap it. It is cut; -o json has all.
 func Why(row listing.Run) string {
 	parts := make([]string, 0, 2)
 	if how := Unusual(row); how != "" {
 		parts = append(parts, how)
 	}
-	if row.Reason != nil {
-		parts = append(parts, *row.Reason)
-	} else if row.Error != nil {
-		parts = append(parts, *row.Error)
+	if why := ledger.Why(listing.Text(row.Reason), listing.Text(row.Error)); why != "" {
+		parts = append(parts, why)
 	}
 	return Clip(strings.Join(parts, ": "), 120)
 }

@@ -126,6 +126,21 @@ func TestTopFrames(t *testing.T) {
 	}
 }
 
+// A job that failed often and missed a tick has a row for either, each with its own number.
+func TestTopCountsOutcomesApart(t *testing.T) {
+	t.Parallel()
+	d := snapshot{since: cmdtest.Tick.Add(-time.Hour), read: cmdtest.Tick}
+	for n, o := range []ledger.Outcome{ledger.Missed, ledger.Failed, ledger.Failed, ledger.Failed, ledger.Missed, ledger.TimedOut} {
+		d.ticks = append(d.ticks, listing.NewTick(ledger.Entry{Job: "report", Tick: cmdtest.Tick.Add(-time.Duration(n) * time.Second), Token: 1, Outcome: o}))
+	}
+	text := strings.Join(d.frame(view{about: cluster.About{Name: "x"}, width: 100, now: cmdtest.Tick}), "\n")
+	for _, want := range []string{"report  missed     2 times", "report  failed     3 times", "report  timed out"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
 // TestTopPassesNothingOn: foreign texts cannot control the terminal.
 func TestTopPassesNothingOn(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/scheduler/ledger"
 )
 
 // A section is a titled part of the frame.
@@ -36,21 +37,27 @@ func (d snapshot) sections(now time.Time) []section {
 	return slices.DeleteFunc(all, func(s section) bool { return len(s.rows) == 0 })
 }
 
-// problemRows has a row for each job with problems: the last one, and how many there were.
+// problemRows has a row for each job and outcome with problems: the last one, and how many
+// there were.
 func (d snapshot) problemRows(now time.Time) section {
 	s := section{title: "PROBLEMS", few: 6, grid: grid{drop: []int{5}, cut: []int{6, 2}}}
-	times := map[string]int{}
+	type problem struct {
+		job     string
+		outcome ledger.Outcome
+	}
+	times := map[problem]int{}
 	for _, t := range d.ticks {
 		if isProblem(t) {
-			times[t.Job]++
+			times[problem{t.Job, t.Outcome}]++
 		}
 	}
 	for _, t := range d.ticks {
-		n := times[t.Job]
+		of := problem{t.Job, t.Outcome}
+		n := times[of]
 		if !isProblem(t) || n == 0 {
 			continue
 		}
-		times[t.Job] = 0
+		times[of] = 0
 		often := ""
 		if n > 1 {
 			often = fmt.Sprintf("%d times", n)

@@ -62,6 +62,9 @@ func entriesOf[R any](ticks bool, row func(ledger.Entry) R) func(context.Context
 		if err != nil {
 			return nil, err
 		}
+		if !ticks && slices.Contains(q.Outcomes, ledger.Missed) {
+			return nil, &listing.InvalidError{Msg: "outcome: a missed tick has no run; GET /ticks?outcome=missed lists them"}
+		}
 		var p listing.Page
 		if job := c.r.PathValue("job"); job != "" {
 			p, err = c.cfg.Control.Page(ctx, job, q)

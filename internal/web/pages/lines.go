@@ -100,7 +100,7 @@ func (all *view) problemLine(level listing.Level, name string, kind listing.Prob
 
 // whyOf is the error or reason of an entry in one line.
 func whyOf(e ledger.Entry) string {
-	return cmp.Or(firstLine(e.Error), e.Reason.String(), string(e.Outcome))
+	return cmp.Or(ledger.Why(e.Reason.String(), firstLine(e.Error)), string(e.Outcome))
 }
 
 // interruptedBy says whose attempt at the entry's tick was interrupted, and what became of it.
