@@ -13,16 +13,16 @@ import (
 	"github.com/quorate/quorate/scheduler"
 )
 
-// A Cluster is what its store is opened with: references are resolved, and files are read.
+// A Cluster is what its store is opened with. Secrets and certificates are read anew at each
+// connection, so that they can be replaced without a restart.
 type Cluster struct {
 	Namespace string
 	TTL       time.Duration
 	Section   string         // of the store that keeps everything; only that one is filled in
-	Redis     members.Config // the nodes
-	Postgres  PostgresConfig
-	Etcd      EtcdConfig
+	Redis     members.Config // the nodes, with references resolved; its Fresh reads it anew
+	Postgres  PostgresConfig // with references in the URL: Expand resolves them
+	Etcd      EtcdConfig     // with references: see Login
 	ZooKeeper ZooKeeperConfig
-	TLS       *tls.Config // of etcd and ZooKeeper; nil: none is set
 	// Timeout bounds a call to one store, and Grace is for how long nothing is granted in
 	// another life of it.
 	Timeout, Grace time.Duration
@@ -39,29 +39,46 @@ func (c *Config) cluster(ps *problems) Cluster {
 	switch out.Section {
 	case SectionPostgres:
 		out.Postgres = c.Postgres
-		out.Postgres.URL = ps.resolve(path{"postgres", "url"}, c.Postgres.URL)
-	case SectionEtcd:
-		out.Etcd = c.Etcd
-		out.TLS = ps.login(SectionEtcd, &out.Etcd.Username, &out.Etcd.Password, c.Etcd.TLS)
-	case SectionZooKeeper:
-		out.ZooKeeper = c.ZooKeeper
-		out.TLS = ps.login(SectionZooKeeper, &out.ZooKeeper.Username, &out.ZooKeeper.Password, c.ZooKeeper.TLS)
+		ps.resolve(path{"postgres", "url"}, c.Postgres.URL)
+	case SectionEtcd, SectionZooKeeper:
+		out.Etcd, out.ZooKeeper = c.Etcd, c.ZooKeeper
+		out.login(ps)
 	default:
 		out.Redis = c.nodes(ps)
+		out.Redis.Fresh = func() (members.Config, error) {
+			ps := &problems{}
+			fresh := c.nodes(ps)
+			return fresh, ps.err()
+		}
 	}
 	return out
 }
 
-// login resolves the user of a section, and reads its files.
-func (ps *problems) login(section string, username, password *string, files TLSConfig) *tls.Config {
-	at := path{section}
-	*username = ps.resolve(at.with("username"), *username)
-	*password = ps.resolve(at.with("password"), *password)
-	cfg, err := files.load()
-	if err != nil {
+// A Login is what a connection to etcd or ZooKeeper begins with.
+type Login struct {
+	Username, Password string
+	TLS                *tls.Config // nil: none is set
+}
+
+// Login resolves the references of the user, and reads the files with certificates, as they
+// are now. Stores call it for each connection.
+func (c Cluster) Login() (Login, error) {
+	ps := &problems{}
+	l := c.login(ps)
+	return l, ps.err()
+}
+
+func (c Cluster) login(ps *problems) Login {
+	at, username, password, files := path{SectionEtcd}, c.Etcd.Username, c.Etcd.Password, c.Etcd.TLS
+	if c.Section == SectionZooKeeper {
+		at, username, password, files = path{SectionZooKeeper}, c.ZooKeeper.Username, c.ZooKeeper.Password, c.ZooKeeper.TLS
+	}
+	l := Login{Username: ps.resolve(at.with("username"), username), Password: ps.resolve(at.with("password"), password)}
+	var err error
+	if l.TLS, err = files.load(); err != nil {
 		ps.at(at.with("tls"), "%v", err)
 	}
-	return cfg
+	return l
 }
 
 func (c *Config) nodes(ps *problems) members.Config {

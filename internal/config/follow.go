@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/internal/refs"
 	"github.com/quorate/quorate/jobs"
 )
 
@@ -47,17 +48,55 @@ func (c *Config) Sum() string {
 	if c.origin == nil {
 		return ""
 	}
-	return TextSum(c.origin.text) + c.calendarSums()
+	return TextSum(c.origin.text) + c.origin.referenced + c.calendarSums()
 }
 
-// SumNow is a hash of what the file of the source holds now, with the calendars that c
-// names, or of why it cannot be read.
+// SumNow is a hash of what the file of the source holds now, with the calendars and the files
+// that c refers to, or of why it cannot be read.
 func (c *Config) SumNow(source Source) string {
 	text, err := os.ReadFile(source.withDefaults().Path)
 	if err != nil {
 		return err.Error()
 	}
-	return TextSum(text) + c.calendarSums()
+	return TextSum(text) + sumsOf(c.origin.files) + c.calendarSums()
+}
+
+// Referenced is a hash of what the files held that c refers to, when it was read.
+func (c *Config) Referenced() string { return c.origin.referenced }
+
+// filesIn lists the files that a part of the configuration refers to: by ${file:…}, and those
+// of TLS.
+func filesIn(v any) (files []string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if name, isText := v[key].(string); isText && (key == "ca_file" || key == "cert_file" || key == "key_file") {
+				files = append(files, name)
+			}
+			files = append(files, filesIn(v[key])...)
+		}
+	case []any:
+		for _, item := range v {
+			files = append(files, filesIn(item)...)
+		}
+	case string:
+		for _, ref := range refs.In(v) {
+			if ref.Kind == "file" {
+				files = append(files, ref.Name)
+			}
+		}
+	}
+	return files
+}
+
+// sumsOf has a hash of each file, or why it cannot be read.
+func sumsOf(files []string) string {
+	var sums strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		fmt.Fprint(&sums, " ", TextSum(text), err)
+	}
+	return sums.String()
 }
 
 // CutOff reports whether the file of c looks like that of before while it is being written: it is

@@ -23,10 +23,12 @@ type position struct {
 // An origin remembers where the values of a configuration were written.
 // A nil origin knows no place.
 type origin struct {
-	file      string
-	text      []byte     // of the file
-	root      *yaml.Node // nil for an empty file
-	overrides []override // in the order they were applied
+	file       string
+	text       []byte     // of the file
+	root       *yaml.Node // nil for an empty file
+	overrides  []override // in the order they were applied
+	files      []string   // that it refers to
+	referenced string     // hashes of their content
 }
 
 // An override is a value from outside the file.

@@ -171,6 +171,10 @@ var (
 	// ErrNotSent means that a transaction was not sent to the store, for lack of a connection.
 	// Nothing was changed. Errors that match it match ErrUnavailable, too.
 	ErrNotSent = fmt.Errorf("%w: there is no connection", ErrUnavailable)
+	// ErrLogin means that the store refuses the login: the user, the password, the certificate or
+	// the database. Nothing was changed. Errors that match it match ErrNotSent, too: what was
+	// rotated at the server may soon be rotated here.
+	ErrLogin error = refusedLogin{}
 	// ErrTooLarge means that a transaction is beyond the Limits. Nothing was changed.
 	ErrTooLarge = errors.New("the transaction is too large for the store")
 	// ErrNotReady means that the store is not set up for this release. The text says what to do.
@@ -205,6 +209,14 @@ type refused struct{ error }
 func (refused) Is(target error) bool { return target == locking.ErrRefused }
 
 func (e refused) Unwrap() error { return e.error }
+
+type refusedLogin struct{}
+
+func (refusedLogin) Error() string { return "the store refuses the login" }
+
+func (refusedLogin) Is(target error) bool {
+	return target == ErrNotSent || errors.Is(ErrNotSent, target)
+}
 
 type unavailable struct{}
 

@@ -138,6 +138,7 @@ func (l *reloader) serve(cfg *config.Config, loss string) error {
 	}
 	l.replica.tags.own.Store(tagsIn(list))
 	l.logPendingSettings(cfg)
+	l.logReferences(cfg)
 	l.running, l.file = next, cfg
 	l.replica.settingsShown.Store(next)
 	l.replica.warnNoJobs(list)
@@ -162,6 +163,18 @@ func ofFile(cfg *config.Config) (list []scheduler.Job) {
 		}
 	}
 	return list
+}
+
+// logReferences logs that files have changed which the configuration refers to, and warns of
+// those with which the store cannot be reached.
+func (l *reloader) logReferences(file *config.Config) {
+	if file.Referenced() == l.file.Referenced() {
+		return
+	}
+	l.replica.log.Info("files that the configuration refers to have changed; each new connection and each run reads them")
+	if _, err := l.running.Cluster(); err != nil {
+		l.replica.log.Warn("the next connection to the store will fail until this is mended", "why", config.OneLine(err.Error()))
+	}
 }
 
 // logPendingSettings logs the settings besides the jobs that differ in the changed file. They

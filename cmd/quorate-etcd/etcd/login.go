@@ -47,8 +47,12 @@ func (s *server) login(ctx context.Context, c *clientv3.Client, refused token) (
 	if last.number > refused.number {
 		return *last, nil
 	}
+	now, err := s.fresh()
+	if err != nil {
+		return token{}, loginError{err}
+	}
 	next := token{number: last.number + 1}
-	switch r, err := c.Authenticate(ctx, s.Username, s.Password); {
+	switch r, err := c.Authenticate(ctx, now.Username, now.Password); {
 	case err == nil:
 		next.text = r.Token
 	case !errors.Is(err, rpctypes.ErrAuthNotEnabled):

@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -31,8 +30,8 @@ const (
 // to the next one if that does not answer.
 type server struct {
 	config.EtcdConfig
-	tls    *tls.Config
-	prefix string // of all keys
+	fresh  func() (config.Login, error) // the login as it is now
+	prefix string                       // of all keys
 
 	turn  chan struct{}         // held by the call that logs in
 	token atomic.Pointer[token] // of the last login
@@ -48,7 +47,7 @@ type server struct {
 func open(c config.Cluster) *server {
 	members := len(c.Etcd.Endpoints)
 	s := &server{
-		EtcdConfig: c.Etcd, tls: c.TLS, prefix: "quorate/" + c.Namespace + "/", turn: make(chan struct{}, 1),
+		EtcdConfig: c.Etcd, fresh: c.Login, prefix: "quorate/" + c.Namespace + "/", turn: make(chan struct{}, 1),
 		clients: make([]*clientv3.Client, members), at: rand.IntN(members),
 	}
 	s.token.Store(new(token))
@@ -77,17 +76,31 @@ func (s *server) Close() {
 // client returns that of the member in use, and its place. It connects with the first call.
 func (s *server) client() (*clientv3.Client, int, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c := s.clients[s.at]; c != nil {
-		return c, s.at, nil
+	at, c := s.at, s.clients[s.at]
+	s.mu.Unlock()
+	if c != nil {
+		return c, at, nil
 	}
-	c, err := clientv3.New(clientv3.Config{
-		Endpoints: s.Endpoints[s.at : s.at+1], TLS: s.tls, Logger: zap.NewNop(),
+	now, err := s.fresh()
+	if err != nil {
+		return nil, at, loginError{err}
+	}
+	c, err = clientv3.New(clientv3.Config{
+		Endpoints: s.Endpoints[at : at+1], TLS: now.TLS, Logger: zap.NewNop(),
 		DialKeepAliveTime: pingEvery, DialKeepAliveTimeout: pingTimeout,
 		MaxUnaryRetries: 1, // do goes to the next member instead
 	})
-	s.clients[s.at] = c
-	return c, s.at, err
+	if err != nil {
+		return nil, at, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if other := s.clients[at]; other != nil {
+		_ = c.Close()
+		return other, at, nil
+	}
+	s.clients[at] = c
+	return c, at, nil
 }
 
 // leave makes the next call go to another member.

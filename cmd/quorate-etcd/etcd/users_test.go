@@ -3,6 +3,8 @@ package etcd
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -47,7 +49,11 @@ func TestTLS(t *testing.T) {
 	ca, other := redistest.NewCA(t), redistest.NewCA(t)
 	w := etcdtest.StartTLS(t, ca)
 	for trusted, want := range map[*redistest.CA]error{ca: nil, other: store.ErrUnavailable} {
-		s := open(config.Cluster{Namespace: "n", TLS: trusted.Config(), Etcd: config.EtcdConfig{Endpoints: w.URLs()}})
+		file := filepath.Join(t.TempDir(), "ca.pem")
+		if err := os.WriteFile(file, trusted.PEM(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := open(config.Cluster{Namespace: "n", Etcd: config.EtcdConfig{Endpoints: w.URLs(), TLS: config.TLSConfig{CAFile: file}}})
 		t.Cleanup(s.Close)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		if _, _, err := s.Read(ctx); !errors.Is(err, want) {

@@ -26,8 +26,12 @@ func (s *Store) Address() string { return strings.Join(s.Servers, ",") }
 // Open implements [replica.Store].
 func (s *Store) Open(_ context.Context, cluster config.Cluster) (store.Server, error) {
 	kept := cluster.ZooKeeper
+	login, err := cluster.Login()
+	if err != nil {
+		return nil, err
+	}
 	return open(options{
-		Config: session.Config{Servers: kept.Servers, Username: kept.Username, Password: kept.Password, TLS: cluster.TLS},
+		Config: session.Config{Servers: kept.Servers, Username: login.Username, Password: login.Password, TLS: login.TLS},
 		chroot: kept.Chroot, namespace: cluster.Namespace,
 	})
 }

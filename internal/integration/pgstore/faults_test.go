@@ -109,21 +109,6 @@ func settings(t *testing.T, w *world) {
 	}
 }
 
-// In any other isolation level a compare could see what was there before the lock.
-func isolation(t *testing.T, w *world) {
-	w.exec(t, `CREATE ROLE strict SUPERUSER LOGIN; ALTER ROLE strict SET default_transaction_isolation = 'repeatable read'`)
-	s := w.openIn(t, w.migrated(t), w.urlAs("strict"))
-	_, stamp, err := s.Read(t.Context(), keyX)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = s.Commit(t.Context(), store.Txn{Life: stamp.Life, Put: []store.Write{{Key: keyX, Value: json.RawMessage(`1`)}}})
-	if err == nil || !strings.Contains(err.Error(), "default_transaction_isolation") {
-		t.Errorf("REPEATABLE READ: Commit = %v, want an error with what to do", err)
-	}
-	wants(t, s, "")
-}
-
 // The kit on a primary that is killed on the way, and its standby.
 func TestPromotion(t *testing.T) {
 	t.Parallel()
@@ -199,18 +184,4 @@ func TestKill(t *testing.T) {
 			t.Errorf("version %d after a restart, %d before", after.Version, before.Version)
 		}
 	}
-}
-
-// Connections to a server that only reads are not kept: the primary may be another one by now.
-func onlyReads(t *testing.T, w *world) {
-	w.exec(t, `CREATE ROLE demoted LOGIN PASSWORD 'hush'`)
-	schema := w.migrated(t)
-	w.exec(t, postgres.Grants(schema, "demoted"))
-	w.exec(t, `ALTER ROLE demoted SET default_transaction_read_only = on`)
-	s := w.openIn(t, schema, w.urlAs("demoted")+"&pool_max_conns=1")
-	if _, _, err := s.Read(t.Context(), keyX); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "only reads") {
-		t.Errorf("Read = %v, want %v and why", err, store.ErrUnavailable)
-	}
-	w.exec(t, `ALTER ROLE demoted RESET default_transaction_read_only`)
-	wants(t, s, "")
 }

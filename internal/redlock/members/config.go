@@ -41,6 +41,9 @@ type Config struct {
 	// TLS is for nodes with a rediss:// URL. The server name defaults to the URL's
 	// host.
 	TLS *tls.Config
+	// Fresh, if not nil, reads the configuration anew. It is called for each connection, which
+	// takes users, passwords and TLS from it.
+	Fresh func() (Config, error)
 
 	// Timeout bounds each call to a node. It must be below TTL/4.
 	Timeout time.Duration

@@ -71,23 +71,30 @@ func (s *Store) List(ctx context.Context, ranges ...store.Range) ([][]store.Reco
 // the key or range that it belongs to.
 func (s *Store) query(ctx context.Context, found func(int, store.Record), statement string, args ...any) (store.Stamp, error) {
 	var stamp store.Stamp
-	if err := s.check(ctx); err != nil {
-		return stamp, err
-	}
-	rows, err := s.pool.Query(ctx, s.text(statement), inline(args)...)
+	conn, err := s.acquire(ctx)
 	if err != nil {
 		return stamp, err
 	}
+	defer conn.Release()
+	if err := s.check(ctx, conn); err != nil {
+		return stamp, err
+	}
+	rows, err := conn.Query(ctx, s.text(statement), inline(args)...)
+	if err != nil {
+		return stamp, err
+	}
+	var clock int64
 	var at *int
 	var version *int64
 	var name, sub, value *string
-	_, err = pgx.ForEachRow(rows, []any{&stamp.Life, &stamp.Now, &at, &name, &sub, &version, &value}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&stamp.Life, &clock, &at, &name, &sub, &version, &value}, func() error {
 		if at != nil {
 			key := store.Key{Name: *name, Sub: *sub}
 			found(*at-1, store.Record{Key: key, Version: uint64(*version), Value: json.RawMessage(*value)})
 		}
 		return nil
 	})
+	stamp.Now = time.UnixMicro(clock)
 	return stamp, err
 }
 
@@ -95,9 +102,6 @@ func (s *Store) query(ctx context.Context, found func(int, store.Record), statem
 func (s *Store) Commit(ctx context.Context, t store.Txn) (store.Outcome, error) {
 	if err := t.Check(limits); err != nil {
 		return store.Outcome{}, err
-	}
-	if err := s.check(ctx); err != nil {
-		return store.Outcome{}, s.failure(ctx, "commit", notSent{err})
 	}
 	for left := attempts; ; left-- {
 		o, err := s.commit(ctx, t)
@@ -111,11 +115,14 @@ func (s *Store) Commit(ctx context.Context, t store.Txn) (store.Outcome, error) 
 }
 
 func (s *Store) commit(ctx context.Context, t store.Txn) (o store.Outcome, err error) {
-	conn, err := s.pool.Acquire(ctx)
+	conn, err := s.acquire(ctx)
 	if err != nil {
-		return o, notSent{err}
+		return o, err
 	}
 	defer conn.Release()
+	if err := s.check(ctx, conn); err != nil {
+		return o, notSent{err}
+	}
 	var ops, values []string
 	var wanted []int64
 	var keys columns
@@ -124,7 +131,9 @@ func (s *Store) commit(ctx context.Context, t store.Txn) (o store.Outcome, err e
 		ops, wanted, values = append(ops, c.op), append(wanted, c.wanted), append(values, string(c.value))
 	}
 	args := []any{t.Life, s.durable, patience(ctx), ops, keys.kinds, keys.names, keys.subs, wanted, values}
-	err = conn.QueryRow(ctx, s.text(commitRecords), inline(args)...).Scan(&o.Won, &o.Version, &o.Stamp.Life, &o.Stamp.Now)
+	var clock int64
+	err = conn.QueryRow(ctx, s.text(commitRecords), inline(args)...).Scan(&o.Won, &o.Version, &o.Stamp.Life, &clock)
+	o.Stamp.Now = time.UnixMicro(clock)
 	return o, err
 }
 

@@ -12,9 +12,10 @@ import (
 // oldestServer is the oldest release whose tests have passed, as the server numbers it.
 const oldestServer = 150000
 
-const serverSettings = `SELECT current_setting('server_version'), current_setting('server_version_num')::int,
-	current_setting('fsync')::bool, current_setting('full_page_writes')::bool,
-	current_setting('synchronous_standby_names'), (SELECT count(*) FROM pg_stat_replication)`
+const serverSettings = `SELECT s.version, s.number, s.fsync, s.pages, s.standbys, (SELECT pg_catalog.count(*) FROM pg_catalog.pg_stat_replication)
+	FROM (SELECT pg_catalog.current_setting('server_version'), pg_catalog.current_setting('server_version_num')::int,
+		pg_catalog.current_setting('fsync')::bool, pg_catalog.current_setting('full_page_writes')::bool,
+		pg_catalog.current_setting('synchronous_standby_names')) AS s(version, number, fsync, pages, standbys)`
 
 // Name is the address of the server and its database.
 func (s *Store) Name() string {
@@ -24,14 +25,20 @@ func (s *Store) Name() string {
 
 // Check implements [store.Server].
 func (s *Store) Check(ctx context.Context) (store.Checkup, error) {
-	if err := s.check(ctx); err != nil {
+	conn, err := s.acquire(ctx)
+	if err == nil {
+		defer conn.Release()
+		s.checked.Store(false) // settings may have changed since
+		err = s.check(ctx, conn)
+	}
+	if err != nil {
 		return store.Checkup{}, s.failure(ctx, "check", err)
 	}
 	var c store.Checkup
 	var number, standbys int
 	var fsync, pages bool
 	var synchronous string
-	err := s.pool.QueryRow(ctx, serverSettings, inline(nil)...).Scan(&c.Version, &number, &fsync, &pages, &synchronous, &standbys)
+	err = conn.QueryRow(ctx, serverSettings, inline(nil)...).Scan(&c.Version, &number, &fsync, &pages, &synchronous, &standbys)
 	if err != nil {
 		return store.Checkup{}, s.failure(ctx, "check", err)
 	}

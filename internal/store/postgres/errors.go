@@ -2,8 +2,11 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 
@@ -12,7 +15,7 @@ import (
 	"github.com/quorate/quorate/internal/store"
 )
 
-// Codes of PostgreSQL, from its appendix A.
+// Codes of PostgreSQL, from its appendix A, and of the functions.
 const (
 	serializationFailure = "40001"
 	deadlockDetected     = "40P01"
@@ -23,23 +26,45 @@ const (
 	duplicateSchema      = "42P06"
 	insufficientRights   = "42501"
 	lockNotAvailable     = "55P03"
+	tooManyConnections   = "53300"
+	invalidPassword      = "28P01"
+	invalidLogin         = "28000"
+	undefinedDatabase    = "3D000"
+	wrongSetting         = "QS001"
 )
 
 // code is that of the server's answer, "" if err is none. What went wrong while connecting
 // is no answer.
 func code(err error) string {
-	var connect *pgconn.ConnectError
-	var answer *pgconn.PgError
-	if errors.As(err, &connect) || !errors.As(err, &answer) {
+	if connecting(err) {
 		return ""
 	}
-	return answer.Code
+	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return answer.Code
+	}
+	return ""
+}
+
+// withoutTLS is what pgx says of a server that has no TLS, also if it goes on without.
+const withoutTLS = "server refused TLS connection"
+
+func connecting(err error) bool {
+	_, ok := errors.AsType[*pgconn.ConnectError](err)
+	return ok
 }
 
 // notSent is why a transaction was not sent.
 type notSent struct{ error }
 
 func (e notSent) Unwrap() error { return e.error }
+
+// meaning gives err a meaning besides: a kind, without the words of that.
+type meaning struct {
+	error
+	kind error
+}
+
+func (e meaning) Unwrap() []error { return []error{e.error, e.kind} }
 
 // changedNothing reports whether the transaction was certainly rolled back, or never sent,
 // by an accident that need not happen again.
@@ -51,35 +76,94 @@ func changedNothing(err error) bool {
 // failure is the error of a call. No error of pgx has the password: it has the user, the
 // database and the host.
 func (s *Store) failure(ctx context.Context, call string, err error) error {
-	var kind error
-	err = oneLine{err}
-	switch c := code(err); {
-	case errors.Is(err, store.ErrNotReady):
-		return fmt.Errorf("postgres: %s: %w", call, err)
-	case c == undefinedFunction, c == undefinedTable, c == undefinedSchema:
-		return fmt.Errorf("postgres: %s: %w in the schema %s: run `quorate store migrate` (%w)", call, store.ErrNotReady, s.schema, err)
-	case c == duplicateSchema:
-		return fmt.Errorf("postgres: %s: %w: %w", call, store.ErrNotReady, err)
-	case c == insufficientRights:
-		return fmt.Errorf("postgres: %s: %w: %s (%w)", call, store.ErrNotReady, aboutRights(call, err), err)
-	case c == lockNotAvailable:
-		kind = store.ErrLocked
-	case c == readOnly && s.owned:
-		s.pool.Reset() // the primary is another server by now: the next call looks for it
-		kind = store.ErrUnavailable
-	case c == "" && (errors.As(err, &notSent{}) || pgconn.SafeToRetry(err)):
-		kind = store.ErrNotSent
-	case c == "", c == readOnly, passing(c):
-		kind = store.ErrUnavailable
-	}
 	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
-		err = fmt.Errorf("%w: %w", ended, err)
+		err = meaning{err, ended}
 	}
-	if kind != nil {
-		err = fmt.Errorf("%w: %w", kind, err)
+	err = oneLine{err}
+	if why, advice := refusedLogin(err); why != "" {
+		return fmt.Errorf("postgres: %s: %w: %s: %w; %s", call, store.ErrLogin, why, err, advice)
+	}
+	switch c := code(err); {
+	case errors.Is(err, store.ErrNotReady), errors.Is(err, store.ErrLogin):
+	case c == undefinedFunction, c == undefinedTable, c == undefinedSchema:
+		err = fmt.Errorf("%w in the schema %s: run `quorate store migrate` (%w)", store.ErrNotReady, s.schema, err)
+	case c == duplicateSchema:
+		err = fmt.Errorf("%w: %w", store.ErrNotReady, err)
+	case c == wrongSetting:
+		s.pool.Reset() // settings of roles and databases are those of new connections
+		err = fmt.Errorf("%w: %w", store.ErrNotReady, err)
+	case c == insufficientRights:
+		err = fmt.Errorf("%w: %s (%w)", store.ErrNotReady, aboutRights(call, err), err)
+	case c == lockNotAvailable:
+		err = meaning{fmt.Errorf("another transaction holds a record: %w", err), store.ErrLocked}
+	case c == readOnly:
+		s.pool.Reset() // the primary is another server by now: the next call looks for it
+		err = meaning{err, store.ErrUnavailable}
+	case slices.ContainsFunc(answers(err), func(a *pgconn.PgError) bool { return a.Code == tooManyConnections }):
+		err = meaning{fmt.Errorf("the server has no connection left: raise its max_connections, or lower the pools of its clients (%w)", err), store.ErrNotSent}
+	case errors.Is(err, errStandby):
+		err = meaning{err, store.ErrNotSent}
+	case errors.Is(err, errAllInUse), errors.Is(err, errOnlyReads), c == "" && answered(err) && (connecting(err) || errors.As(err, &notSent{})):
+		err = meaning{fmt.Errorf("there is no connection: %w", err), store.ErrNotSent}
+	case c == "" && (errors.As(err, &notSent{}) || pgconn.SafeToRetry(err)):
+		err = fmt.Errorf("%w: %w", store.ErrNotSent, err)
+	case c == "":
+		err = fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	case passing(c):
+		err = meaning{err, store.ErrUnavailable}
 	}
 	return fmt.Errorf("postgres: %s: %w", call, err)
 }
+
+// refusedLogin says in which way a connection was refused that would be refused again, and what
+// to do; "" if it was not.
+func refusedLogin(err error) (why, advice string) {
+	if !connecting(err) {
+		return "", ""
+	}
+	for _, answer := range answers(err) {
+		switch answer.Code {
+		case invalidPassword:
+			return "wrong user or password", "check both in the URL"
+		case undefinedDatabase:
+			return "no such database", "check its name in the URL, or create it"
+		case insufficientRights:
+			return "no right to the database", "GRANT CONNECT ON DATABASE gives it"
+		case invalidLogin:
+			return "the server allows it to nobody like this", "check the user in the URL, and pg_hba.conf of the server"
+		}
+	}
+	_, unverified := errors.AsType[*tls.CertificateVerificationError](err)
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](err) // where pgx verifies
+	_, invalid := errors.AsType[x509.CertificateInvalidError](err)
+	remote, _ := errors.AsType[*net.OpError](err)
+	switch {
+	case unverified, unknown, invalid:
+		return "the certificate of the server is not trusted", "check sslrootcert and the host in the URL"
+	case remote != nil && remote.Op == "remote error":
+		return "TLS", "check sslcert and sslkey in the URL: the server may want another client certificate"
+	case strings.Contains(err.Error(), withoutTLS):
+		return "the server has no TLS", "check sslmode in the URL"
+	}
+	return "", ""
+}
+
+// answers are those of all servers that pgx tried to connect to.
+func answers(err error) (list []*pgconn.PgError) {
+	switch e := err.(type) { //nolint:errorlint // the tree is walked
+	case *pgconn.PgError:
+		return []*pgconn.PgError{e}
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			list = append(list, answers(part)...)
+		}
+	case interface{ Unwrap() error }:
+		return answers(e.Unwrap())
+	}
+	return list
+}
+
+func answered(err error) bool { return len(answers(err)) > 0 }
 
 // aboutRights says what to do about a missing right. PostgreSQL names the object.
 func aboutRights(call string, err error) string {
@@ -95,12 +179,23 @@ func aboutRights(call string, err error) string {
 }
 
 // oneLine is an error of pgx in one line. pgx says on a line each how it failed to connect to
-// each address, with and without TLS.
+// each address, with and without TLS. What servers have answered says more than all else, and
+// any other failure more than that a server has no TLS.
 type oneLine struct{ error }
 
 func (e oneLine) Error() string {
 	lines := strings.FieldsFunc(e.error.Error(), func(r rune) bool { return r == '\n' || r == '\t' })
 	first, tries := lines[0], slices.Compact(lines[1:])
+	said := answers(e.error)
+	telling := slices.DeleteFunc(slices.Clone(tries), func(line string) bool {
+		if len(said) == 0 {
+			return strings.Contains(line, withoutTLS)
+		}
+		return !slices.ContainsFunc(said, func(answer *pgconn.PgError) bool { return strings.Contains(line, answer.Error()) })
+	})
+	if len(telling) > 0 {
+		tries = telling
+	}
 	return strings.TrimSuffix(first+" "+strings.Join(tries, "; "), " ")
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/quorate/quorate/internal/store"
 )
@@ -39,6 +40,18 @@ func Migrations() []Migration {
 	return list
 }
 
+// begin begins a transaction that settings of the role, the database or a pooler do not change:
+// what its statements mean, and how long they may take. Transaction_timeout came with PostgreSQL 17.
+const begin = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+SET LOCAL client_encoding = 'UTF8';
+SET LOCAL standard_conforming_strings = on;
+SET LOCAL default_table_access_method = heap;
+DO $$ BEGIN
+    PERFORM pg_catalog.set_config(name, '0', true) FROM pg_catalog.pg_settings
+    WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout');
+END $$;
+`
+
 // What stands around the steps in their transaction. The functions keep the search path, and
 // each step takes the rights to its functions from PUBLIC.
 const (
@@ -68,7 +81,7 @@ END $$;
 // Script is the SQL that brings a schema from a version, 0 for none, to that of this
 // release. An empty schema is [DefaultSchema].
 func Script(schema string, from int) string {
-	return "BEGIN;\n" + script(quoted(schema), from) + "COMMIT;\n"
+	return begin + script(quoted(schema), from) + "COMMIT;\n"
 }
 
 func script(schema string, from int) string {
@@ -104,8 +117,7 @@ func quoted(schema string) string {
 // the right to create a schema, or has to be the one that owns it.
 func (s *Store) Migrate(ctx context.Context) ([]Migration, error) {
 	var from int
-	err := pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
-		var err error
+	err := s.inTransaction(ctx, func(tx pgx.Tx) (err error) {
 		if from, err = s.lockSchema(ctx, tx); err != nil || from == len(Migrations()) {
 			return err
 		}
@@ -120,7 +132,7 @@ func (s *Store) Migrate(ctx context.Context) ([]Migration, error) {
 
 // Version is the version of the schema, 0 if there is none.
 func (s *Store) Version(ctx context.Context) (version int, err error) {
-	err = pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+	err = s.inTransaction(ctx, func(tx pgx.Tx) error {
 		version, err = s.lockSchema(ctx, tx)
 		return err
 	})
@@ -130,13 +142,28 @@ func (s *Store) Version(ctx context.Context) (version int, err error) {
 	return version, nil
 }
 
+// inTransaction commits what f does, if the settings of the session are such that replicas with
+// this role can work, too.
+func (s *Store) inTransaction(ctx context.Context, f func(pgx.Tx) error) error {
+	conn, err := s.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	if err := s.checkSettings(ctx, conn); err != nil {
+		return err
+	}
+	return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{BeginQuery: begin}, f)
+}
+
 // lockSchema returns the version of the schema, which stays until tx ends.
 func (s *Store) lockSchema(ctx context.Context, tx pgx.Tx) (version int, err error) {
-	const lock = `SELECT pg_advisory_xact_lock(hashtextextended('quorate migrate ' || $1, 0))`
+	const lock = `SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('quorate migrate ' || $1, 0))`
 	if _, err = tx.Exec(ctx, lock, pgx.QueryExecModeExec, s.schema); err != nil {
 		return 0, err
 	}
-	const server = `SELECT current_setting('server_version_num')::int, current_setting('server_encoding'), to_regproc($1) IS NOT NULL`
+	const server = `SELECT pg_catalog.current_setting('server_version_num')::int, pg_catalog.current_setting('server_encoding'),
+		pg_catalog.to_regproc($1) IS NOT NULL`
 	var number int
 	var encoding string
 	var exists bool
@@ -166,17 +193,21 @@ func (s *Store) version(ctx context.Context, in querier) (version int, err error
 	return version, err
 }
 
-// A querier is a pool or a transaction.
+// A querier is a connection or a transaction.
 type querier interface {
 	QueryRow(ctx context.Context, text string, args ...any) pgx.Row
 }
 
-// check makes sure, once, that the schema is that of this release.
-func (s *Store) check(ctx context.Context) error {
+// check makes sure, once, that the schema is that of this release, and that the settings of the
+// session are such that it can be used.
+func (s *Store) check(ctx context.Context, conn *pgxpool.Conn) error {
 	if s.checked.Load() {
 		return nil
 	}
-	version, err := s.version(ctx, s.pool)
+	if err := s.checkSettings(ctx, conn); err != nil {
+		return err
+	}
+	version, err := s.version(ctx, conn)
 	switch wanted := len(Migrations()); {
 	case err != nil:
 		return err

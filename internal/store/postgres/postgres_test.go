@@ -69,7 +69,7 @@ func TestMigrationsAreDescribed(t *testing.T) {
 	}
 	for from := range list {
 		script := postgres.Script("", from)
-		if !strings.HasPrefix(script, "BEGIN;\n") || !strings.HasSuffix(script, "COMMIT;\n") || strings.Contains(script, "{schema}") {
+		if !strings.HasPrefix(script, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;\n") || !strings.HasSuffix(script, "COMMIT;\n") || strings.Contains(script, "{schema}") {
 			t.Errorf("from version %d:\n%s", from, script)
 		}
 		if strings.Contains(script, list[0].Name) != (from == 0) {

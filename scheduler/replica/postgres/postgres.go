@@ -20,8 +20,9 @@ import (
 type Store struct {
 	// URL is that of the database.
 	URL string
-	// Pool is used instead of connections of the replica's own, and is not closed. The
-	// replica holds a connection only during a call.
+	// Pool is a pool of the service, in place of URL. The replica has up to eight connections
+	// besides, with the settings of that pool and at most as many: jobs that hold all
+	// connections of the service cost no lease.
 	Pool *pgxpool.Pool
 }
 
@@ -45,7 +46,10 @@ func (s *Store) Address() string {
 // Open implements [replica.Store].
 func (s *Store) Open(ctx context.Context, cluster config.Cluster) (store.Server, error) {
 	kept := cluster.Postgres
-	return postgres.Open(ctx, postgres.Config{URL: kept.URL, Pool: s.Pool, Schema: cluster.Namespace, Durable: kept.Durable})
+	return postgres.Open(ctx, postgres.Config{
+		URL: kept.URL, Expand: config.Expand, Pool: s.Pool,
+		Schema: cluster.Namespace, Durable: kept.Durable, Timeout: cluster.Timeout,
+	})
 }
 
 var _ replica.Store = (*Store)(nil)

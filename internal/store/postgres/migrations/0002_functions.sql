@@ -1,44 +1,45 @@
 -- The functions that replicas call. They run with the rights of their owner. They look up one
 -- key at a time, and the settings force index scans: the cached plan stays good while the
--- table grows.
+-- table grows. Settings of the caller change neither what they do nor what they return.
 -- Arguments: none. Runs with the schema as search_path, which the functions keep.
 
 -- life names the stretch in which this server forgets nothing, by its system identifier and
--- timeline. A standby has no life: its answers may be old. The identifier comes from a file
--- and never changes while the server runs, so a session reads it once. (Behind PgBouncer that
--- is a session of PgBouncer, which stays with one server, too.)
+-- timeline. A standby has no life: its answers may be old.
 -- Arguments: durable is true where the service promises that no failover forgets anything.
 CREATE FUNCTION life(durable boolean) RETURNS text
 LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    identifier text;
 BEGIN
     -- A transaction that began on a standby only reads, also after a promotion.
     IF current_setting('transaction_read_only')::boolean THEN
-        RAISE read_only_sql_transaction USING MESSAGE =
-            'this server only reads: it is a standby, or default_transaction_read_only is on. Connect to the primary';
+        IF NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only')::boolean THEN
+            RAISE SQLSTATE 'QS001' USING MESSAGE =
+                'default_transaction_read_only is on for this role, its database or the server, and has to be off';
+        END IF;
+        RAISE read_only_sql_transaction USING MESSAGE = 'this server only reads: it is, or was, a standby. Connect to the primary';
     END IF;
     IF durable THEN
         RETURN 'durable';
     END IF;
-    identifier := nullif(current_setting('quorate.system_identifier', true), '');
-    IF identifier IS NULL THEN
-        identifier := set_config('quorate.system_identifier', (SELECT system_identifier::text FROM pg_control_system()), false);
-    END IF;
-    RETURN identifier || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8);
+    RETURN (SELECT system_identifier FROM pg_control_system()) || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8);
 END $$;
+
+-- micros is the clock in microseconds since 1970. As a timestamp it would be written as DateStyle and
+-- TimeZone of the caller say.
+-- Arguments: none.
+CREATE FUNCTION micros() RETURNS bigint
+LANGUAGE sql VOLATILE RETURN floor(extract(epoch FROM clock_timestamp()) * 1000000);
 
 -- read_records returns the stamp (which life answers, and when), then those of the named
 -- records that exist. Being STABLE, it reads the snapshot of the statement that calls it.
 -- Arguments: durable as of life, and the parts of the keys. At says which of them a row is,
 -- from 1; the row of the stamp has none.
 CREATE FUNCTION read_records(durable boolean, kinds text[], names text[], subs text[])
-RETURNS TABLE (life text, clock timestamptz, at int, name text, sub text, version bigint, value text)
+RETURNS TABLE (life text, clock bigint, at int, name text, sub text, version bigint, value text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 BEGIN
     life := life(durable);
-    clock := clock_timestamp();
+    clock := micros();
     RETURN NEXT;
     FOR i IN 1 .. cardinality(kinds) LOOP
         SELECT i, r.name, r.sub, r.version, r.value
@@ -55,12 +56,12 @@ END $$;
 -- Arguments: durable as of life; for each range its kind, its first point, the point after it
 -- (two empty strings: none) and the most records to return (0: all).
 CREATE FUNCTION list_records(durable boolean, kinds text[], from_names text[], from_subs text[], to_names text[], to_subs text[], limits bigint[])
-RETURNS TABLE (life text, clock timestamptz, at int, name text, sub text, version bigint, value text)
+RETURNS TABLE (life text, clock bigint, at int, name text, sub text, version bigint, value text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 BEGIN
     life := life(durable);
-    clock := clock_timestamp();
+    clock := micros();
     RETURN NEXT;
     FOR i IN 1 .. cardinality(kinds) LOOP
         IF to_names[i] = '' AND to_subs[i] = '' THEN
@@ -100,15 +101,14 @@ CREATE FUNCTION prepare_commit(patience bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
-        RAISE feature_not_supported USING MESSAGE =
-            'transactions of the store need the isolation level READ COMMITTED: change default_transaction_isolation of this role';
+        RAISE SQLSTATE 'QS001' USING MESSAGE = format(
+            'transactions of the store need the isolation level READ COMMITTED, and default_transaction_isolation is %s for this role, its database or the server',
+            current_setting('transaction_isolation'));
     END IF;
     IF current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
-    IF patience > 0 THEN
-        PERFORM set_config('lock_timeout', patience::text, true);
-    END IF;
+    PERFORM set_config('lock_timeout', patience::text, true);
 END $$;
 
 -- commit_records makes a transaction if the server has its life and the versions it names.
@@ -123,7 +123,7 @@ END $$;
 CREATE FUNCTION commit_records(
     of_life text, durable boolean, patience bigint,
     ops text[], kinds text[], names text[], subs text[], wanted bigint[], contents text[],
-    OUT won boolean, OUT written bigint, OUT life text, OUT clock timestamptz)
+    OUT won boolean, OUT written bigint, OUT life text, OUT clock bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
@@ -156,7 +156,7 @@ BEGIN
             DELETE FROM records r WHERE r.kind = kinds[i] AND r.name = names[i] AND r.sub = subs[i];
         END IF;
     END LOOP;
-    clock := clock_timestamp();
+    clock := micros();
 END $$;
 
-REVOKE ALL ON FUNCTION life, read_records, list_records, lock_record, prepare_commit, commit_records FROM PUBLIC;
+REVOKE ALL ON FUNCTION life, micros, read_records, list_records, lock_record, prepare_commit, commit_records FROM PUBLIC;

@@ -6,18 +6,16 @@
 -- without_zeros replaces the character U+0000, which JSON may have and text may not.
 -- Arguments: a JSON document.
 CREATE FUNCTION without_zeros(document json) RETURNS json
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN document::text LIKE '%\\u0000%'
-        THEN regexp_replace(document::text, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufffd', 'g')::json
-        ELSE document END
-$$;
+LANGUAGE sql IMMUTABLE
+RETURN CASE WHEN document::text LIKE '%\\u0000%'
+    THEN regexp_replace(document::text, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufffd', 'g')::json
+    ELSE document END;
 
 -- from_millis is a time that is stored as milliseconds since 1970.
 -- Arguments: the milliseconds; NULL and 0 are no time.
 CREATE FUNCTION from_millis(millis bigint) RETURNS timestamptz
-LANGUAGE sql IMMUTABLE AS $$
-    SELECT timestamptz '1970-01-01 00:00:00Z' + nullif(millis, 0) * interval '1 millisecond'
-$$;
+LANGUAGE sql IMMUTABLE
+RETURN timestamptz '1970-01-01 00:00:00Z' + nullif(millis, 0) * interval '1 millisecond';
 
 -- is_running reports whether a run has not ended: its claim is open and its lease lasts.
 -- Arguments: the job, and the owner of the claim.

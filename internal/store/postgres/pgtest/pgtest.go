@@ -112,6 +112,19 @@ func (s *Server) Addr() string { return "127.0.0.1:" + s.port }
 // URL is that of the database postgres, for its owner.
 func (s *Server) URL() string { return URL(s.Addr(), url.User("postgres"), "postgres") }
 
+// URLOfDatabase is that of another database, for the owner of the server.
+func (s *Server) URLOfDatabase(name string) string { return URL(s.Addr(), url.User("postgres"), name) }
+
+// Psql runs a script with psql, which stops at the first error.
+func (s *Server) Psql(t testing.TB, url, script string) {
+	t.Helper()
+	file := filepath.Join(s.home.Dir, "script.sql")
+	if err := os.WriteFile(file, []byte(script), 0o644); err != nil { //nolint:gosec // its user has to read it
+		t.Fatal(err)
+	}
+	s.home.Run(t, program(t, "psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", file, url)
+}
+
 // URL is that of a database at an address, without encryption.
 func URL(addr string, user *url.Userinfo, database string) string {
 	u := url.URL{Scheme: "postgres", User: user, Host: addr, Path: database, RawQuery: "sslmode=disable"}
