@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// A CA is a certificate for 127.0.0.1 that signed itself.
+// A CA is a certificate for 127.0.0.1 that signed itself, for servers and clients.
 type CA struct {
 	cert []byte // PEM
 	key  []byte // PEM
@@ -34,7 +34,7 @@ func NewCA(t testing.TB) *CA {
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
 		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
@@ -56,14 +56,16 @@ func (ca *CA) PEM() []byte { return ca.cert }
 // KeyPEM returns its key, as a key_file holds it.
 func (ca *CA) KeyPEM() []byte { return ca.key }
 
-// Config returns a client's configuration that trusts the certificate only.
+// Config returns a client's configuration that trusts the certificate only, and shows it.
 func (ca *CA) Config() *tls.Config {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(ca.cert)
-	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	pair, _ := tls.X509KeyPair(ca.cert, ca.key) // NewCA made both
+	return &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 }
 
-func (ca *CA) write(t testing.TB, dir string) (cert, key string) {
+// Write writes the certificate and its key to files of a directory, over those that are there.
+func (ca *CA) Write(t testing.TB, dir string) (cert, key string) {
 	t.Helper()
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	for path, data := range map[string][]byte{cert: ca.cert, key: ca.key} {

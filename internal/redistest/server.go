@@ -103,6 +103,17 @@ func (s *Server) Client() *redis.Client {
 	return c
 }
 
+// Renew gives a server with TLS another certificate, which is also that of the clients that it
+// trusts then, and ends the connections of others.
+func (s *Server) Renew(ca *CA) {
+	s.t.Helper()
+	c := s.Client()
+	cert, key := ca.Write(s.t, s.t.TempDir())
+	must(s.t, c.Do(s.t.Context(), "config", "set", "tls-cert-file", cert, "tls-key-file", key, "tls-ca-cert-file", cert))
+	must(s.t, c.Do(s.t.Context(), "client", "kill", "type", "normal", "skipme", "yes"))
+	s.opts.ca = ca
+}
+
 // Kill ends the process with SIGKILL.
 func (s *Server) Kill() {
 	s.t.Helper()
@@ -163,7 +174,7 @@ func (s *Server) conf() string {
 		lines = append(lines, `save ""`, "appendonly no")
 	}
 	if ca := s.opts.ca; ca != nil {
-		cert, key := ca.write(s.t, s.dir)
+		cert, key := ca.Write(s.t, s.dir)
 		lines = append(lines, "port 0", "tls-port "+s.port, "tls-cert-file "+cert,
 			"tls-key-file "+key, "tls-ca-cert-file "+cert, "tls-auth-clients no")
 	} else {

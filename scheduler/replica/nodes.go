@@ -116,8 +116,13 @@ func openNodes(cfg members.Config, options Redis, log *slog.Logger, m Metrics) (
 	n.joining.Store(&errNotJoined)
 	cfg.Observer = counting(n.noticeFormatting(events{log: log}.nodes()), m)
 	cfg.Dial, cfg.Embedded = options.Dial, options.Embedded
-	if options.TLS != nil {
+	if fresh := cfg.Fresh; options.TLS != nil {
 		cfg.TLS = options.TLS
+		cfg.Fresh = func() (members.Config, error) {
+			now, err := fresh()
+			now.TLS = options.TLS
+			return now, err
+		}
 	}
 	var err error
 	if n.Cluster, err = redisstore.Open(cfg); err != nil {

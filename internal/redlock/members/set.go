@@ -36,21 +36,22 @@ func Open(cfg Config) (*Set, error) {
 	}
 	s := &Set{cfg: cfg, rules: newRules(), wake: make(chan struct{}, 1)}
 	var names []string
-	for _, c := range cfg.Nodes {
+	for i, c := range cfg.Nodes {
 		u, err := c.address()
 		if err != nil {
 			return nil, err
 		}
-		s.nodes = append(s.nodes, &Node{name: c.Name, set: s, link: wire.NewLink(c.Name, u, s.wire())})
+		s.nodes = append(s.nodes, &Node{name: c.Name, set: s, link: wire.NewLink(c.Name, u, s.wire(i))})
 		names = append(names, c.Name)
 	}
 	s.members = newMembership(names)
 	return s, nil
 }
 
-func (s *Set) wire() wire.Config {
+// wire is how to reach the i-th node.
+func (s *Set) wire(i int) wire.Config {
 	cfg := &s.cfg
-	return wire.Config{
+	out := wire.Config{
 		Username: cfg.Username, Password: cfg.Password, TLS: cfg.TLS, Dial: cfg.Dial, Transport: cfg.Transport,
 		Timeout: cfg.Timeout, Patience: cfg.TTL / 4, Copies: cfg.Copies, Key: s.Key("node"), Up: cfg.Observer.Up,
 		Down: func(node string, err error) {
@@ -60,6 +61,17 @@ func (s *Set) wire() wire.Config {
 			s.wakeRun()
 		},
 	}
+	if cfg.Fresh != nil {
+		out.Fresh = func() (wire.Config, wire.URL, error) {
+			now, err := cfg.Fresh()
+			if err != nil {
+				return wire.Config{}, wire.URL{}, err
+			}
+			u, err := now.Nodes[i].address()
+			return wire.Config{Username: now.Username, Password: now.Password, TLS: now.TLS}, u, err
+		}
+	}
+	return out
 }
 
 // Close closes the connections. Calls in flight fail.

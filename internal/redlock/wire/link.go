@@ -22,6 +22,9 @@ type Config struct {
 	// TLS is for nodes with a rediss:// URL. The server name defaults to the URL's
 	// host.
 	TLS *tls.Config
+	// Fresh, if not nil, returns the user, the password, TLS and the URL as they are now. It is
+	// called for each connection.
+	Fresh func() (Config, URL, error)
 	// Timeout bounds each call to a node.
 	Timeout time.Duration
 	// Patience is how long a call may wait to be sent while no quorum of the nodes has

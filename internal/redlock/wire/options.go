@@ -25,11 +25,15 @@ const maxIdle = time.Minute
 // options are those of a client whose waits all end at the deadline of the call. It
 // retries nothing: the copy of a request that seems lost may arrive after a later request.
 func options(cfg Config, u URL) *redis.Options {
-	opts := redis.Options{Addr: u.Addr, Username: u.username, Password: u.password}
+	opts := redis.Options{Addr: u.Addr, CredentialsProviderContext: func(context.Context) (username, password string, err error) {
+		now, at, err := cfg.now(u)
+		if at.username == "" && at.password == "" {
+			return now.Username, now.Password, err
+		}
+		return at.username, at.password, err
+	}}
 	if u.base != nil {
 		opts = *u.base
-	} else if u.username == "" && u.password == "" {
-		opts.Username, opts.Password = cfg.Username, cfg.Password
 	}
 	opts.Dialer = dialer(cfg, u)
 	opts.Protocol, opts.DisableIdentity = 2, true
@@ -45,6 +49,14 @@ func options(cfg Config, u URL) *redis.Options {
 	opts.ReadBufferSize, opts.WriteBufferSize = 8<<10, 8<<10
 	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return &opts
+}
+
+// now is what a new connection begins with.
+func (cfg Config) now(u URL) (Config, URL, error) {
+	if cfg.Fresh == nil {
+		return cfg, u, nil
+	}
+	return cfg.Fresh()
 }
 
 // dialer returns a connection even if dialling fails: see failedConn.
@@ -63,11 +75,15 @@ func dialer(cfg Config, u URL) func(ctx context.Context, network, addr string) (
 		if err != nil {
 			return failedConn{err: err}, nil //nolint:nilerr // the connection carries the error
 		}
-		if !u.tls {
+		now, at, err := cfg.now(u)
+		if err == nil && !at.tls {
 			return conn, nil
 		}
-		secured := tls.Client(conn, tlsConfig(cfg.TLS, host(addr)))
-		if err := secured.HandshakeContext(ctx); err != nil {
+		secured := tls.Client(conn, tlsConfig(now.TLS, host(addr)))
+		if err == nil {
+			err = secured.HandshakeContext(ctx)
+		}
+		if err != nil {
 			_ = conn.Close()
 			return failedConn{err: err}, nil //nolint:nilerr // as above
 		}

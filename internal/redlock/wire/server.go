@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -26,7 +27,7 @@ func newServer(cfg Config, u URL) server {
 	case len(u.seeds) == 0:
 		return alone{redis.NewClient(opts)}
 	case u.master != "":
-		return alone{newFailover(opts, u)}
+		return newWatched(cfg, u, opts)
 	}
 	return shard{redis.NewClusterClient(&redis.ClusterOptions{
 		Addrs: slices.Clone(u.seeds), ContextTimeoutEnabled: true,
@@ -55,11 +56,52 @@ type shard struct {
 func (s shard) find(ctx context.Context) (*redis.Client, error) { return s.MasterForKey(ctx, s.key) }
 func (s shard) failed(ctx context.Context)                      { s.ReloadState(ctx) }
 
+// A watched server is the master that Sentinels name. A client of go-redis logs in to Sentinels
+// with what it was made with: after these have got another password, a new client takes its place.
+type watched struct {
+	cfg  Config
+	url  URL
+	opts *redis.Options
+
+	mu     sync.Mutex
+	client *redis.Client
+	with   URL // whose login of the Sentinels the client has
+}
+
+func newWatched(cfg Config, u URL, opts *redis.Options) *watched {
+	return &watched{cfg: cfg, url: u, opts: opts, client: newFailover(opts, u), with: u}
+}
+
+func (w *watched) find(context.Context) (*redis.Client, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.client, nil
+}
+
+func (w *watched) failed(context.Context) {
+	_, now, err := w.cfg.now(w.url)
+	w.mu.Lock()
+	if err != nil || now.seedUser == w.with.seedUser && now.seedPassword == w.with.seedPassword {
+		w.mu.Unlock()
+		return
+	}
+	old := w.client
+	w.client, w.with = newFailover(w.opts, now), now
+	w.mu.Unlock()
+	_ = old.Close() // calls that still use it fail, and are not counted against the node
+}
+
+func (w *watched) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.client.Close()
+}
+
 // newFailover returns a client of the master that Sentinels name.
 func newFailover(opts *redis.Options, u URL) *redis.Client {
 	c := redis.NewFailoverClient(&redis.FailoverOptions{
 		MasterName: u.master, SentinelAddrs: u.seeds, SentinelUsername: u.seedUser, SentinelPassword: u.seedPassword,
-		Username: opts.Username, Password: opts.Password, Dialer: opts.Dialer,
+		CredentialsProviderContext: opts.CredentialsProviderContext, Dialer: opts.Dialer,
 		Protocol: opts.Protocol, DisableIdentity: opts.DisableIdentity, ContextTimeoutEnabled: true,
 		MaxRetries: opts.MaxRetries, DialerRetries: opts.DialerRetries,
 		DialTimeout: opts.DialTimeout, ReadTimeout: opts.ReadTimeout, WriteTimeout: opts.WriteTimeout,

@@ -1,0 +1,306 @@
+// Package rotation_test holds the tests of passwords and certificates that are replaced while a
+// replica runs.
+package rotation_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/onestore/claims"
+	"github.com/quorate/quorate/internal/redistest"
+	"github.com/quorate/quorate/internal/redlock/members"
+	"github.com/quorate/quorate/internal/store/postgres"
+	"github.com/quorate/quorate/internal/store/postgres/pgtest"
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler/replica"
+	store "github.com/quorate/quorate/scheduler/replica/postgres"
+)
+
+// A rig is a replica whose job runs each second, and the files with its secrets.
+type rig struct {
+	*testing.T
+	dir string
+	ran chan struct{}
+	log log
+}
+
+// A log keeps what a replica logs.
+type log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	return &rig{T: t, dir: t.TempDir(), ran: make(chan struct{}, 1)}
+}
+
+// file is the path of a file with a secret.
+func (r *rig) file(name string) string { return filepath.Join(r.dir, name) }
+
+func (r *rig) secret(text string) {
+	r.Helper()
+	if err := os.WriteFile(r.file("secret"), []byte(text+"\n"), 0o600); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// start starts the replica on a store of the configuration, in which {dir} is the folder of the
+// files. It ends with the test.
+func (r *rig) start(section string) {
+	r.Helper()
+	path := r.file("config.yaml")
+	text := strings.ReplaceAll(section, "{dir}", r.dir) +
+		"\nnamespace: rotation\nscheduler: {reload_every: 1s}\njobs: {j: {func: count, schedule: '@every 1s'}}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		r.Fatal(err)
+	}
+	cluster, err := config.ReadCluster(config.Source{Path: path, Environ: []string{}})
+	if err != nil {
+		r.Fatal(err)
+	}
+	if cluster.Section == config.SectionRedis {
+		r.initialize(cluster.Redis)
+	}
+	registry := jobs.NewRegistry()
+	jobs.Register(registry, "count", func(context.Context, jobs.Run, struct{}) error {
+		select {
+		case r.ran <- struct{}{}:
+		default: // the last one was not awaited
+		}
+		return nil
+	})
+	cfg, err := replica.Read(path, registry)
+	if err != nil {
+		r.Fatal(err)
+	}
+	cfg.Store, cfg.Logger = new(store.Store), slog.New(slog.NewTextHandler(&r.log, nil))
+	one, err := replica.New(cfg)
+	if err != nil {
+		r.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(r.Context()))
+	ended := make(chan error)
+	go func() { ended <- one.Run(ctx) }()
+	r.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			r.Error(err)
+		}
+		if r.Failed() {
+			r.Log(r.log.String())
+		}
+	})
+	r.awaitRuns()
+}
+
+func (r *rig) initialize(cfg members.Config) {
+	r.Helper()
+	set, err := members.Open(cfg)
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer func() { _ = set.Close() }()
+	if err := set.Init(r.Context(), false); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// awaitRuns waits for some runs that begin now or later.
+func (r *rig) awaitRuns() {
+	r.Helper()
+	select {
+	case <-r.ran: // an earlier one
+	default:
+	}
+	for range 3 {
+		select {
+		case <-r.ran:
+		case <-time.After(2 * time.Minute):
+			r.Fatal("no tick runs")
+		}
+	}
+}
+
+// awaitLog waits until the log has the text.
+func (r *rig) awaitLog(text string) {
+	r.Helper()
+	redistest.Await(r, "the log to say: "+text, func(context.Context) bool { return strings.Contains(r.log.String(), text) })
+}
+
+// owned is a PostgreSQL server with a schema for replicas, and its owner's connection.
+func (r *rig) owned() (*pgtest.Server, *pgx.Conn) {
+	r.Helper()
+	server := pgtest.Start(r)
+	s, err := postgres.Open(r.Context(), postgres.Config{URL: server.URL(), Schema: "rotation"})
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Migrate(r.Context()); err != nil {
+		r.Fatal(err)
+	}
+	if err := claims.DeclareNew(r.Context(), s); err != nil {
+		r.Fatal(err)
+	}
+	owner, err := pgx.Connect(r.Context(), server.URL())
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { _ = owner.Close(context.WithoutCancel(r.Context())) })
+	r.exec(owner, "CREATE ROLE app LOGIN PASSWORD 'before';"+postgres.Grants("rotation", "app"))
+	return server, owner
+}
+
+func (r *rig) exec(c *pgx.Conn, sql string) {
+	r.Helper()
+	if _, err := c.Exec(r.Context(), sql); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// write writes a certificate and its key to the files of the replica.
+func (r *rig) write(ca *redistest.CA) {
+	r.Helper()
+	ca.Write(r, r.dir)
+}
+
+const endConnections = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'"
+
+// A PostgreSQL server gets another password, another certificate, and another authority of clients.
+func TestPostgres(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	server, owner := r.owned()
+	ca := redistest.NewCA(t)
+	server.Secure(t, ca.PEM(), ca.KeyPEM())
+	r.write(ca)
+	r.secret("before")
+	r.start(fmt.Sprintf("postgres: {url: 'postgres://app:${file:{dir}/secret}@%s/postgres?sslmode=verify-full&sslrootcert={dir}/cert.pem&sslcert={dir}/cert.pem&sslkey={dir}/key.pem'}", server.Addr()))
+
+	r.exec(owner, "ALTER ROLE app PASSWORD 'after'")
+	r.exec(owner, endConnections)
+	r.awaitLog("wrong user or password") // until the file follows
+	r.secret("after")
+	r.awaitRuns()
+	r.awaitLog("files that the configuration refers to have changed")
+
+	ca = redistest.NewCA(t)
+	server.Secure(t, ca.PEM(), ca.KeyPEM())
+	r.exec(owner, endConnections)
+	r.awaitLog("certificate of the server is not trusted")
+	r.write(ca)
+	r.awaitRuns()
+}
+
+// So do Redis nodes, in the URL of each.
+func TestNodes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ca := redistest.NewCA(t)
+	r.write(ca)
+	r.secret("before")
+	list := redistest.StartN(t, 3, redistest.TLS(ca), redistest.Conf("tls-auth-clients yes", "user app on >before ~* &* +@all"))
+	var urls []string
+	for _, s := range list {
+		urls = append(urls, fmt.Sprintf("'rediss://app:${file:{dir}/secret}@%s'", s.Addr()))
+	}
+	r.start("redis: {nodes: [" + strings.Join(urls, ", ") + "], tls: {ca_file: {dir}/cert.pem, cert_file: {dir}/cert.pem, key_file: {dir}/key.pem}}")
+	r.rotate(list)
+	ca = redistest.NewCA(t)
+	for _, s := range list {
+		s.Renew(ca)
+	}
+	r.write(ca)
+	r.awaitRuns()
+}
+
+// rotate gives the user of the servers another password, and ends its connections.
+func (r *rig) rotate(list []*redistest.Server) {
+	r.Helper()
+	for _, s := range list {
+		c := s.Client()
+		for _, command := range [][]any{{"acl", "setuser", "app", "resetpass", ">after"}, {"client", "kill", "user", "app"}} {
+			if err := c.Do(r.Context(), command...).Err(); err != nil {
+				r.Fatal(err)
+			}
+		}
+	}
+	r.secret("after")
+	r.awaitRuns()
+}
+
+var appUser = redistest.Conf("user app on >before ~* &* +@all")
+
+// One Redis, with the user beside the URL.
+func TestOneRedis(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.secret("before")
+	ca := redistest.NewCA(t)
+	r.write(ca)
+	s := redistest.Start(t, appUser, redistest.TLS(ca))
+	r.start("redis: {url: 'rediss://" + s.Addr() + "', username: app, password: '${file:{dir}/secret}', tls: {ca_file: {dir}/cert.pem}}")
+	r.rotate([]*redistest.Server{s})
+	ca = redistest.NewCA(t)
+	s.Renew(ca)
+	r.write(ca)
+	r.awaitRuns()
+}
+
+// The servers of a Redis Cluster.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.secret("before")
+	list := redistest.StartCluster(t, 0)
+	for _, s := range list {
+		if err := s.Client().ACLSetUser(t.Context(), "app", "on", ">before", "~*", "&*", "+@all").Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.start("redis: {cluster: {addresses: ['redis://app:${file:{dir}/secret}@" + list[0].Addr() + "']}}")
+	r.rotate(list)
+}
+
+// A master and the Sentinels that name it.
+func TestSentinel(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.secret("before")
+	master := redistest.Start(t, appUser)
+	redistest.StartReplicas(t, master, 1)
+	list := redistest.StartSentinels(t, master.Addr(), 1)
+	var urls []string
+	for _, s := range list {
+		if err := s.Client().ACLSetUser(t.Context(), "app", "on", ">before", "&*", "+@all").Err(); err != nil {
+			t.Fatal(err)
+		}
+		urls = append(urls, fmt.Sprintf("'redis://app:${file:{dir}/secret}@%s'", s.Addr()))
+	}
+	r.start("redis: {sentinel: {master: " + redistest.MasterName + ", addresses: [" + strings.Join(urls, ", ") + "]}, username: app, password: '${file:{dir}/secret}'}")
+	r.rotate(append(list, master))
+}
