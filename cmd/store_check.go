@@ -22,7 +22,8 @@ func storeCheckCommand(a *cli) *cobra.Command {
 		Use:   "check",
 		Short: "Check the store: what it may lose, its clock, its distance, and when to restart it",
 		Long: `Check the store: what it would lose in a crash, a restart or a failover, its clock, its
-distance, and from when on it grants ticks. Findings say what to do.
+distance, whether it takes writes, and from when on it grants ticks. Findings say what
+to do. To find out, it writes a record that nothing reads, and needs a replica's rights.
 
 PostgreSQL: its settings, and its standbys. Redis nodes: each node, whether it evicts
 keys or runs out of memory, and whether the next node may be restarted while a quorum

@@ -110,6 +110,7 @@ func distance(s members.Status) (rtt, offset *float64) {
 func millis(d time.Duration) float64 { return float64(d.Round(10*time.Microsecond)) / 1e6 }
 
 func nodeState(s members.Status) string {
+	_, unwritable := errors.AsType[*members.UnwritableError](s.Err)
 	switch {
 	case s.Slow:
 		return listing.NodeSlow
@@ -117,7 +118,7 @@ func nodeState(s members.Status) string {
 		return listing.NodeDown
 	case len(s.SealedFor) > 0:
 		return "sealed"
-	case errors.Is(s.Err, locking.ErrRefused):
+	case errors.Is(s.Err, locking.ErrRefused), unwritable:
 		return listing.NodeRefusing
 	case s.Blank:
 		return "blank"

@@ -95,7 +95,7 @@ func (n *nodes) words() words {
 	if n.Set.OneStore() {
 		return words{
 			retrying: "no job runs until the store answers; trying again until then",
-			answer:   "the store answers", joining: "waiting for the store", silent: "the store does not answer",
+			answer:   "the store answers", joining: "waiting for the store", silent: "the store cannot be used",
 			blank:    "new store",
 			abstains: "the store is new, was restarted, or another server has taken over: no tick runs before ",
 			grace:    "waiting for the restart grace of the store, which is new, was restarted, or is another server now",
@@ -103,7 +103,7 @@ func (n *nodes) words() words {
 	}
 	return words{
 		retrying: "no job runs until a quorum of nodes answers; trying again until then",
-		answer:   "a quorum of nodes answers", joining: "waiting for the nodes", silent: "no quorum: too few nodes answer",
+		answer:   "a quorum of nodes answers", joining: "waiting for the nodes", silent: "no quorum: too few nodes can be used",
 		blank:    "new nodes",
 		abstains: "nodes that are new or restarted do not vouch yet: no tick runs before ",
 		grace:    "waiting for the restart grace of the nodes",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/listing"
 	"github.com/quorate/quorate/internal/onestore"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/internal/store"
@@ -100,6 +101,15 @@ func (s *single) notReady() string {
 		return "waiting for the grace of the store: no tick runs before " + jobs.FormatTick(last.VouchesAt.Round(0))
 	}
 	return ""
+}
+
+// Nodes implements backend. A look does not show whether the store takes writes.
+func (s *single) Nodes(ctx context.Context) []listing.Node {
+	rows := s.Cluster.Nodes(ctx)
+	if last := s.last.Load(); last.err != nil && rows[0].State == listing.NodeReady {
+		rows[0].State, rows[0].Error = listing.NodeRefusing, listing.Optional(last.err.Error())
+	}
+	return rows
 }
 
 // ClockOffset implements backend.

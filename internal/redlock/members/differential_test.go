@@ -19,7 +19,7 @@ func TestMembershipAgreesWithTheModel(t *testing.T) {
 	bench.Check(t, func(rt *rapid.T) map[string]func(*rapid.T) {
 		m := member{bench}
 		return map[string]func(*rapid.T){
-			"format": m.format, "init": m.init, "seal": m.seal, "open": m.open, "serve": m.serve,
+			"format": m.format, "init": m.init, "seal": m.seal, "open": m.open, "serve": m.serve, "try": m.try,
 			"peek": m.peek, "peek too": m.peek, "old format": m.antiquate, "time": bench.Advances, "restart": m.restart,
 		}
 	})
@@ -33,7 +33,7 @@ var memberLists = []struct{ members, epoch string }{{"hash", "0"}, {"newer", "1"
 func (m member) call(rt *rapid.T, script *members.Script, list int, sealed string, own ...string) {
 	head := difftest.Ours()
 	head.Members, head.Epoch, head.Sealed = memberLists[list].members, memberLists[list].epoch, sealed
-	m.Call(rt, script, []string{difftest.NodeKey}, head.Draw(rt).Args(own...), nil)
+	m.Call(rt, script, []string{difftest.NodeKey, "q:try"}, head.Draw(rt).Args(own...), nil)
 }
 
 // list draws a list, mostly the i-th.
@@ -53,6 +53,7 @@ func (m member) seals(rt *rapid.T) string {
 
 func (m member) init(rt *rapid.T) { m.call(rt, members.Rule("init"), list(rt, 0), "0") }
 func (m member) peek(rt *rapid.T) { m.call(rt, members.Rule("peek"), list(rt, 0), "0") }
+func (m member) try(rt *rapid.T)  { m.call(rt, members.Rule("try"), list(rt, 0), "0") }
 func (m member) serve(rt *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(rt, "serve") == 0 {
 		m.call(rt, serve, list(rt, 0), "0")

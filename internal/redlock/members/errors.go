@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quorate/quorate/internal/redlock/wire"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -30,6 +31,20 @@ func (e *RefusedError) Error() string {
 
 // Is makes a RefusedError match locking.ErrRefused.
 func (e *RefusedError) Is(target error) bool { return target == locking.ErrRefused }
+
+// An UnwritableError says that a node answers, but takes no writes of this client: its memory or
+// disk is full, for example, or its user lacks a right. So it grants no ticks until that is mended.
+type UnwritableError struct {
+	Node string
+	Err  *wire.ServerError
+}
+
+func (e *UnwritableError) Error() string {
+	return e.Node + ": it answers, but takes no writes, so it grants no ticks: " + e.Err.Error()
+}
+
+// Unwrap returns the answer to a write.
+func (e *UnwritableError) Unwrap() error { return e.Err }
 
 // storeSilent is locking.ErrNoQuorum in the words of one store.
 type storeSilent struct{}

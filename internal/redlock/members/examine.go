@@ -48,6 +48,9 @@ func (v view) ours() bool {
 	return v.listed() && v.held.epoch == v.node.set.Epoch()
 }
 
+// usable reports whether the node is a member that may be used.
+func (v view) usable() bool { return v.reply.Err == nil && v.judge() == nil }
+
 // examine asks the node for its identity and its record, even if it is down.
 func (n *Node) examine(ctx context.Context) view {
 	v := view{node: n, reply: Reply{Node: n.name, Sent: time.Now()}}
@@ -304,6 +307,9 @@ func (v view) status() Status {
 	}
 	if st.Err == nil {
 		st.Err = v.reply.Err
+	}
+	if c := v.node.condition(); st.Err == nil && c.unwritable != nil {
+		st.Err = c.unwritable
 	}
 	cfg := &v.node.set.cfg
 	st.Slow = !st.Reachable && late(v.reply.Err) && time.Since(v.node.condition().heard) < cfg.CheckEvery

@@ -19,7 +19,7 @@ func SealFor(ctx context.Context, n *Node, to Config, epoch int64) error {
 // Rule returns the script of membership of that name.
 func Rule(name string) *Script {
 	r := newRules()
-	for _, s := range []*Script{r.peek, r.format, r.init, r.seal, r.open} {
+	for _, s := range []*Script{r.peek, r.format, r.init, r.seal, r.open, r.try} {
 		if s.Name() == name {
 			return s
 		}

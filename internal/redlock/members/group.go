@@ -95,8 +95,8 @@ func each[T any](list []*Node, f func(*Node) T) []T {
 type NodeState struct {
 	Node string
 	// Up reports whether the node answered the last call. Votes reports whether it also
-	// votes on current ticks: it is not blank, does not abstain, and neither side
-	// refuses the other.
+	// votes on current ticks: it is not blank, takes writes, does not abstain, and neither
+	// side refuses the other.
 	Up, Votes bool
 	// Offset is how far its clock is ahead of the local one, measured over the shortest
 	// recent round trip, RTT. RTT is zero for a node that has never answered.
@@ -120,7 +120,9 @@ func (g group) NodeStates() []NodeState {
 // Vouching returns when a quorum of the nodes votes on ticks again, by the local clock;
 // zero if it does now. Ok is false while fewer than a quorum are up and known.
 func (g group) Vouching() (at time.Time, ok bool) {
-	at, ok = g.quorumOf(func(c condition) bool { return c.cause == nil && c.refused == nil && c.rejected == nil })
+	at, ok = g.quorumOf(func(c condition) bool {
+		return c.cause == nil && c.refused == nil && c.rejected == nil && c.unwritable == nil
+	})
 	if !at.After(time.Now()) {
 		at = time.Time{}
 	}
@@ -155,6 +157,8 @@ func (g group) Unusable() []error {
 			errs = append(errs, c.rejected)
 		case c.cause != nil:
 			errs = append(errs, locking.NodeError{Node: n.name, Err: c.cause})
+		case c.unwritable != nil:
+			errs = append(errs, c.unwritable)
 		case c.blank:
 			errs = append(errs, locking.NodeError{Node: n.name, Err: ErrBlank})
 		case !c.hasFloor:

@@ -16,8 +16,8 @@ import (
 // It returns nil when a quorum of nodes is formatted for this list; Vouching then tells
 // whether they abstain for a while. The error matches locking.ErrRefused (the
 // *RefusedErrors, joined) when the configuration must be changed. It matches
-// locking.ErrNoQuorum when Join should be retried later: too few nodes answer, or blank
-// ones wait for the others.
+// locking.ErrNoQuorum when Join should be retried later: too few nodes answer or take writes,
+// or blank ones wait for the others. It is an *UnwritableError if one Redis keeps everything.
 func (s *Set) Join(ctx context.Context) error {
 	c := s.examine(ctx).setAside()
 	if err := judgeAll(c.views); err != nil {
@@ -25,11 +25,24 @@ func (s *Set) Join(ctx context.Context) error {
 	}
 	c.warn()
 	formatted, err := c.formatBlank(ctx, census.mayFormat)
-	if formatted >= s.Quorum() {
-		s.era.set(s.Epoch())
-		return nil
+	if formatted < s.Quorum() {
+		return s.noQuorum(formatted, s.Quorum(), append(failures(c.views), err))
 	}
-	return s.noQuorum(formatted, s.Quorum(), append(failures(c.views), err))
+	s.era.set(s.Epoch())
+	var unwritable errorList
+	for _, err := range each(nodesOf(c.views, func(v view) bool { return v.ours() || v.blank() }), func(n *Node) error { return n.tryWrites(ctx) }) {
+		if err != nil {
+			unwritable = append(unwritable, err)
+		}
+	}
+	switch n := formatted - len(unwritable); {
+	case n >= s.Quorum():
+		return nil
+	case s.OneStore():
+		return unwritable[0]
+	default:
+		return s.noQuorum(n, s.Quorum(), unwritable)
+	}
 }
 
 // A census is one examination of all nodes of a Set.

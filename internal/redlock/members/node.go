@@ -136,18 +136,42 @@ func (n *Node) parse(script *Script, a wire.Answer) Reply {
 }
 
 // classify checks an error of a script. If a key has a wrong type, the next examination
-// reports whether it is the node's record.
+// reports whether it is the node's record. If the node takes no writes, the next try
+// reports whether that is so for all of them.
 func (n *Node) classify(script *Script, err error) error {
 	answer, ok := errors.AsType[*wire.ServerError](err)
-	switch {
-	case !ok || answer.Code != "WRONGTYPE":
-	case script == n.set.rules.peek: // PEEK reads only the record
+	wrong := ok && answer.Code == "WRONGTYPE"
+	switch c := n.condition(); {
+	case wrong && script == n.set.rules.peek: // PEEK reads only the record
 		return n.refusal("record", n.set.Key("node"))
-	case n.condition().rejected == nil:
+	case wrong && c.rejected == nil, ok && answer.RefusesWrites() && c.unwritable == nil && script != n.set.rules.try:
 		n.state.learn(func(k *known) { k.doubted = true })
 		n.set.wakeRun()
 	}
 	return err
+}
+
+// tryWrites finds out whether the node takes writes, and returns why not. Of a node that does
+// not answer, or refuses this client, nothing is learned.
+func (n *Node) tryWrites(ctx context.Context) error {
+	try := n.set.rules.try
+	r := n.parse(try, n.link.Eval(ctx, try.Script, n.header(try), []string{n.set.Key("try")}, nil))
+	answer, refuses := errors.AsType[*wire.ServerError](r.Err)
+	if r.Err != nil && !refuses {
+		return nil
+	}
+	var why *UnwritableError
+	if refuses {
+		why = &UnwritableError{n.name, answer}
+	}
+	before := n.state.learn(func(k *known) { k.unwritable = why })
+	if why == nil {
+		return nil
+	}
+	if before.unwritable == nil && n.set.cfg.Observer.Warn != nil {
+		n.set.cfg.Observer.Warn(n.name, withoutNode(n.name, why))
+	}
+	return why
 }
 
 // A header belongs to one epoch.

@@ -57,7 +57,7 @@ func (s *Script) AcceptSealed() *Script { return &Script{Script: s.Script, seale
 func (s *Script) Copied() *Script { return &Script{Script: s.Script.Copied(), sealed: s.sealed} }
 
 // rules are the scripts of membership.
-type rules struct{ peek, format, init, seal, open *Script }
+type rules struct{ peek, format, init, seal, open, try *Script }
 
 func newRules() rules {
 	return rules{
@@ -66,6 +66,7 @@ func newRules() rules {
 		init:   NewScript("init", lua("init")),
 		seal:   NewScript("seal", lua("seal")).AcceptSealed(),
 		open:   newScript("open", lua("open")),
+		try:    NewScript("try", lua("try")),
 	}
 }
 

@@ -11,8 +11,10 @@ type known struct {
 	refused error // why the node must not be used, found by an examination
 	// rejected is why the node refused the last call that it could refuse.
 	rejected *RefusedError
-	doubted  bool   // a call failed because of a key that may be the node's record
-	runID    string // from the last INFO
+	// unwritable is why the node took no writes when that was last tried.
+	unwritable *UnwritableError
+	doubted    bool   // a call has failed in a way that other calls may, too
+	runID      string // from the last INFO
 
 	clock    sample // the best of the last replies
 	floor    int64  // by the node's clock, milliseconds
@@ -86,10 +88,12 @@ func (n *Node) condition() condition {
 }
 
 // needsAttention reports whether the node needs attention.
-func (c condition) needsAttention() bool { return c.cause != nil || c.refused != nil || c.blank }
+func (c condition) needsAttention() bool {
+	return c.cause != nil || c.refused != nil || c.blank || c.unwritable != nil
+}
 
-// votes reports whether, as far as is known, the node is up and formatted, accepts this
-// client, and does not abstain.
+// votes reports whether, as far as is known, the node is up and formatted, takes writes,
+// accepts this client, and does not abstain.
 func (c condition) votes(now time.Time) bool {
 	return !c.needsAttention() && c.rejected == nil && !c.vouches().After(now)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quorate/quorate/locking"
@@ -276,8 +277,5 @@ func (s *survey) openAll(ctx context.Context, sealedAt int64, say func(string, .
 
 // withoutNode returns the text of err without the leading name of the node.
 func withoutNode(node string, err error) string {
-	if refusal, ok := errors.AsType[*RefusedError](err); ok && refusal.Node == node {
-		return refusal.Reason
-	}
-	return err.Error()
+	return strings.TrimPrefix(err.Error(), node+": ")
 }

@@ -59,6 +59,15 @@ func (e *ServerError) Error() string {
 // Unknown reports whether the server does not know the command.
 func (e *ServerError) Unknown() bool { return strings.HasPrefix(e.Text, "ERR unknown command") }
 
+// RefusesWrites reports whether the server, or the user's rights, may refuse all writes.
+func (e *ServerError) RefusesWrites() bool {
+	switch e.Code {
+	case "OOM", "MISCONF", "NOREPLICAS", "READONLY", "NOPERM":
+		return true
+	}
+	return false
+}
+
 // serverError finds the code of an error reply. For errors within scripts, some
 // versions put it in the middle of the text.
 func serverError(text string) *ServerError {
