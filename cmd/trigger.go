@@ -12,6 +12,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/cluster"
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/plainjson"
 	"github.com/quorate/quorate/scheduler/acts"
 )
 
@@ -92,14 +93,14 @@ func readParams(object string, pairs []string) (json.RawMessage, error) {
 		}
 		value := json.RawMessage(text)
 		if !json.Valid(value) {
-			value, _ = json.Marshal(text) // a string always encodes
+			value, _ = plainjson.Marshal(text) // a string always encodes
 		}
 		params[key] = value
 	}
 	if len(params) == 0 {
 		return nil, nil
 	}
-	text, err := json.Marshal(params)
+	text, err := plainjson.Marshal(params)
 	if err != nil {
 		return nil, failure.Usagef("--param: %w", err)
 	}

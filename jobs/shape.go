@@ -1,13 +1,13 @@
 package jobs
 
 import (
-	"encoding/json"
 	"errors"
 	"reflect"
 	"slices"
 	"time"
 
 	"github.com/quorate/quorate/internal/decode"
+	"github.com/quorate/quorate/internal/plainjson"
 )
 
 // A Shape says which params a function takes, for programs that lack the function. It
@@ -49,7 +49,7 @@ const maxShape = 16 << 10
 // newShape describes the params type t; nil if that takes too many bytes.
 func newShape(t reflect.Type) *Shape {
 	s := shapeOf(t, nil)
-	if text, err := json.Marshal(s); err != nil || len(text) > maxShape {
+	if text, err := plainjson.Marshal(s); err != nil || len(text) > maxShape {
 		return nil
 	}
 	return &s

@@ -102,7 +102,7 @@ var rooms = map[string][]string{
 var parts = map[string][]string{
 	"internal/redlock/wire":    nil,
 	"internal/redlock/members": {"locking", "internal/redlock/wire"},
-	"internal/redlock/records": {"locking"},
+	"internal/redlock/records": {"locking", "internal/plainjson"},
 	"internal/redlock/scripts": {"internal/redlock/members", "internal/redlock/records"},
 	"internal/redlock/copying": {"locking", "internal/redlock/members", "internal/redlock/records", "internal/redlock/scripts"},
 }
@@ -123,10 +123,10 @@ func tool(pkg string) bool {
 }
 
 // alone reports whether pkg knows no other package: the rules of a node, ends of runs, the
-// schedules, the users of the API, how trees of values are decoded, references, masks, and
-// repeating.
+// schedules, the users of the API, how trees of values are decoded, references, masks, how
+// JSON is written, and repeating.
 func alone(pkg string) bool {
-	return slices.Contains([]string{"internal/rules", "internal/finishing", "scheduler/schedule", "scheduler/identity", "internal/decode", "internal/refs", "internal/mask", "internal/again"}, pkg)
+	return slices.Contains([]string{"internal/rules", "internal/finishing", "scheduler/schedule", "scheduler/identity", "internal/decode", "internal/refs", "internal/mask", "internal/plainjson", "internal/again"}, pkg)
 }
 
 func testHelper(pkg string) bool {

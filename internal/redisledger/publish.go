@@ -2,11 +2,11 @@ package redisledger
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/quorate/quorate/internal/plainjson"
 	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/scheduler"
 )
@@ -25,7 +25,7 @@ func (l *Ledger) Publish(ctx context.Context, jobs []scheduler.JobInfo) error {
 	for some := range slices.Chunk(jobs, publishAtOnce) {
 		var args []any
 		for _, j := range some {
-			b, err := json.Marshal(j)
+			b, err := plainjson.Marshal(j)
 			if err != nil {
 				return fmt.Errorf("encoding job %s: %w", j.Name, err)
 			}

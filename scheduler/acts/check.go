@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/quorate/quorate/internal/plainjson"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -48,7 +49,7 @@ func (a Act) Ready() (Act, error) {
 		return Act{}, &Error{Kind: a.Kind, Msg: msg}
 	}
 	if len(a.Params) > 0 {
-		a.Params, _ = json.Marshal(a.Params) // one form for equal values; it is valid
+		a.Params, _ = plainjson.Marshal(a.Params) // one form for equal values; it is valid
 	}
 	return a, nil
 }

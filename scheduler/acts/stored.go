@@ -1,9 +1,10 @@
 package acts
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"github.com/quorate/quorate/internal/plainjson"
 )
 
 // form is the version of the stored form of an act. A reader refuses newer ones.
@@ -17,13 +18,11 @@ type stored struct {
 
 // Encode returns the stored form of the act. It is for implementations.
 func (a Act) Encode() ([]byte, error) {
-	text := new(bytes.Buffer)
-	enc := json.NewEncoder(text)
-	enc.SetEscapeHTML(false) // escaping would make texts up to six times as long
-	if err := enc.Encode(stored{V: form, Act: a}); err != nil {
+	text, err := plainjson.Marshal(stored{V: form, Act: a})
+	if err != nil {
 		return nil, fmt.Errorf("encoding an act: %w", err)
 	}
-	return bytes.TrimSpace(text.Bytes()), nil
+	return text, nil
 }
 
 // Decode reads the stored form of an act. It is for implementations.

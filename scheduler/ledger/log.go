@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/quorate/quorate/internal/plainjson"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -46,7 +47,7 @@ func EncodeLog(l Log) []byte {
 	if !l.At.IsZero() {
 		n.At, n.Run = l.At.UnixMilli(), EncodeNote(l.Run)
 	}
-	b, _ := json.Marshal(n) // numbers and strings always encode
+	b, _ := plainjson.Marshal(n) // numbers and strings always encode
 	return b
 }
 

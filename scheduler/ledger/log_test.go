@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
@@ -33,5 +34,23 @@ func TestLogs(t *testing.T) {
 	}
 	if _, err := ledger.DecodeLog([]byte(`{"v":2}`)); err == nil || !strings.Contains(err.Error(), "upgrade") {
 		t.Errorf("a newer form = %v, want an error that says upgrade", err)
+	}
+}
+
+// The characters that HTML escapes take no more bytes than others: stores bound what they keep.
+func TestStoredTextsAreNotEscapedForHTML(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("<a&b>", 800)
+	e := ledger.Entry{Error: text, Reason: ledger.TextReason(text), Lease: ledger.Lease{Poll: locking.Poll{Errors: text[:80]}}}
+	plain := strings.Repeat("xaxbx", 800)
+	usual := ledger.Entry{Error: plain, Reason: ledger.TextReason(plain), Lease: ledger.Lease{Poll: locking.Poll{Errors: plain[:80]}}}
+	if got, want := len(ledger.EncodeNote(e)), len(ledger.EncodeNote(usual)); got != want {
+		t.Errorf("the note has %d bytes, and %d with other letters", got, want)
+	}
+	if got, want := len(ledger.EncodeLog(ledger.Log{Text: text, At: time.Unix(1, 0), Run: e})), len(ledger.EncodeLog(ledger.Log{Text: plain, At: time.Unix(1, 0), Run: usual})); got != want {
+		t.Errorf("the log has %d bytes, and %d with other letters", got, want)
+	}
+	if back, err := ledger.DecodeNote(ledger.EncodeNote(e)); err != nil || back.Error != text {
+		t.Errorf("read back: %v, %.20s…", err, back.Error)
 	}
 }

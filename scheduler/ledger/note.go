@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/internal/plainjson"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -44,7 +45,7 @@ func EncodeNote(e Entry) []byte {
 	if !e.Order.IsZero() {
 		nominal = millis(e.Tick)
 	}
-	b, _ := json.Marshal(note{ // numbers and strings always encode
+	b, _ := plainjson.Marshal(note{ // numbers and strings always encode
 		V: noteVersion, Tick: nominal, Tries: e.Tries, Spent: e.Spent, Trigger: e.Trigger, Parent: e.Parent, Replica: e.Replica,
 		Outcome: e.Outcome, Reason: newReasonNote(e.Reason, mostReasons, maxText), Started: millis(e.Started),
 		Finished: millis(e.Finished), Error: clip(e.Error), Stale: e.StaleWrites, Votes: e.Votes,

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/quorate/quorate/internal/plainjson"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -24,7 +25,7 @@ func (p pollNote) IsZero() bool { return p.Answers[0] == 0 }
 // MarshalJSON implements json.Marshaler.
 func (p pollNote) MarshalJSON() ([]byte, error) {
 	poll := locking.Poll(p)
-	return json.Marshal(pollJSON{poll.Letters(), p.Rounds, p.List, p.Errors})
+	return plainjson.Marshal(pollJSON{poll.Letters(), p.Rounds, p.List, p.Errors})
 }
 
 // UnmarshalJSON implements json.Unmarshaler. Unknown letters stay: a later release may have

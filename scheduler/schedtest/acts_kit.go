@@ -43,6 +43,7 @@ func actsChecks() []actsCheck {
 	return []actsCheck{
 		{"NothingIsOpenAtFirst", nothingIsOpenAtFirst},
 		{"ARequestIsOpenUntilClosed", aRequestIsOpenUntilClosed},
+		{"ParamsKeepTheirBytes", paramsKeepTheirBytes},
 		{"ARequestExpires", aRequestExpires},
 		{"AskingTwiceIsAskingOnce", askingTwiceIsAskingOnce},
 		{"AnIDIsForOneAct", anIDIsForOneAct},

@@ -31,7 +31,7 @@ func aRequestIsOpenUntilClosed(b *actsBench) {
 	got := b.do(asked)
 	want := asked
 	want.At, want.Trigger = got.At, ledger.ByManual
-	want.Params, _ = json.Marshal(asked.Params) // without blanks; it is valid
+	want.Params = json.RawMessage(`{"customer":"a|b <c>","n":12345678901234567}`) // without blanks
 	if !reflect.DeepEqual(got, want) {
 		b.Errorf("Do = %+v, want %+v", got, want)
 	}
@@ -55,6 +55,29 @@ func aRequestIsOpenUntilClosed(b *actsBench) {
 		b.Errorf("Do of a closed request = %+v, want it as it stands", again)
 	}
 	b.wantIDs("Open of a request asked again", b.open().Requests)
+}
+
+// Params of every size that is allowed are stored as they are, whatever their characters, and
+// pass the checks of the store when they are asked for again.
+func paramsKeepTheirBytes(b *actsBench) {
+	for i, letter := range []string{"<", "&", "\u2028", "é", `\u003c`} {
+		text := strings.Repeat(letter, (acts.MaxParams-len(`{"a":""}`))/len(letter))
+		asked := trigger(fmt.Sprintf("large-%d", i), jobName)
+		asked.Params = json.RawMessage(`{"a":"` + text + `"}`)
+		got := b.do(asked)
+		if string(got.Params) != string(asked.Params) {
+			b.Errorf("%s: %d bytes of params became %d, %.20s…", letter, len(asked.Params), len(got.Params), got.Params)
+		}
+		if again := b.do(got); !reflect.DeepEqual(again, got) {
+			b.Errorf("%s: asking again for what is stored = %.200v", letter, again)
+		}
+		for _, open := range b.open().Requests {
+			if string(open.Params) != string(asked.Params) {
+				b.Errorf("%s: %d bytes of params are listed as %d", letter, len(asked.Params), len(open.Params))
+			}
+		}
+		b.close(asked.ID, "succeeded")
+	}
 }
 
 func aRequestExpires(b *actsBench) {

@@ -16,6 +16,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/cmd/internal/output"
 	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/plainjson"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/scheduler/acts"
 	"github.com/quorate/quorate/scheduler/ledger"
@@ -55,7 +56,7 @@ func NewServer(address, tokenFile string) (Cluster, error) {
 
 // call makes one request.
 func (s *server) call(ctx context.Context, method, path string, body, answer any) error {
-	text, err := json.Marshal(body)
+	text, err := plainjson.Marshal(body)
 	if err != nil {
 		return err
 	}

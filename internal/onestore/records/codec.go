@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/quorate/quorate/internal/plainjson"
 	"github.com/quorate/quorate/internal/store"
 )
 
@@ -21,6 +22,6 @@ func Decode[T any](r store.Record) (T, error) {
 
 // Put returns the write that stores v.
 func Put[T any](k store.Key, v T) store.Write {
-	text, _ := json.Marshal(v) // numbers, texts and valid JSON always encode
+	text, _ := plainjson.Marshal(v) // numbers, texts and valid JSON always encode
 	return store.Write{Key: k, Value: text}
 }

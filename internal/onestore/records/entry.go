@@ -1,6 +1,10 @@
 package records
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/quorate/quorate/internal/plainjson"
+)
 
 // A Kind of Entry. Those of runs differ in how certain it is that nobody else worked.
 type Kind string
@@ -38,6 +42,6 @@ func Note(note []byte) json.RawMessage {
 	case json.Valid(note):
 		return note
 	}
-	text, _ := json.Marshal(string(note)) // a string always encodes
+	text, _ := plainjson.Marshal(string(note)) // a string always encodes
 	return text
 }

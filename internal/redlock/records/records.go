@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/quorate/quorate/internal/plainjson"
 )
 
 // TrimLua declares trim(set, last) for rules that store records.
@@ -68,7 +70,7 @@ func (r Record) Encode() string {
 			Tick: r.Tick.UnixMilli(), Token: r.Token, Owner: r.Owner, Attempt: r.Attempt, Stream: r.Stream, Holder: r.Holder, Note: string(note),
 		}.Pack()
 	}
-	b, _ := json.Marshal(envelope{ // always valid
+	b, _ := plainjson.Marshal(envelope{ // always valid
 		V: recordVersion, T: r.Tick.UnixMilli(), K: r.Token, A: r.Attempt, O: r.Owner, N: note,
 	})
 	if r.Kind == NotRun {
@@ -126,7 +128,7 @@ func asJSON(note []byte) json.RawMessage {
 		return nil
 	}
 	if !json.Valid(note) {
-		note, _ = json.Marshal(string(note)) // a string always encodes
+		note, _ = plainjson.Marshal(string(note)) // a string always encodes
 	}
 	return note
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/quorate/quorate/internal/listing"
+	"github.com/quorate/quorate/internal/plainjson"
 	"github.com/quorate/quorate/internal/web/api"
 	"github.com/quorate/quorate/internal/web/problem"
 	"github.com/quorate/quorate/scheduler/acts"
@@ -189,7 +190,7 @@ func (f form) json(filled url.Values) []byte {
 	if filled.Get("dry_run") != "" {
 		body["dry_run"] = true
 	}
-	text, _ := json.Marshal(body) // texts, numbers and checked JSON
+	text, _ := plainjson.Marshal(body) // texts, numbers and checked JSON
 	return text
 }
 

@@ -2,7 +2,6 @@ package sqlfence
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -10,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/quorate/quorate/internal/finishing"
+	"github.com/quorate/quorate/internal/plainjson"
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/locking"
 	"github.com/quorate/quorate/locking/fence"
@@ -68,7 +68,7 @@ func requests(followers []finishing.Follower) string {
 			"sub": url.PathEscape(f.ID), "id": f.ID, "job": f.Job, "by": f.By, "reason": f.Reason, "parent": f.Parent,
 		})
 	}
-	text, _ := json.Marshal(list) // texts always encode
+	text, _ := plainjson.Marshal(list) // texts always encode
 	return string(text)
 }
 

@@ -75,6 +75,7 @@ func pack(count int, jobs iter.Seq[JobText]) ([]byte, error) {
 	var b bytes.Buffer
 	zip := gzip.NewWriter(&b)
 	enc := json.NewEncoder(&bounded{to: zip, left: MaxJobSet})
+	enc.SetEscapeHTML(false)
 	if err := enc.Encode(packedHead{count}); err != nil {
 		return nil, err
 	}
