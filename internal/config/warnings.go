@@ -3,7 +3,9 @@ package config
 import (
 	"maps"
 	"slices"
+	"strconv"
 
+	"github.com/quorate/quorate/internal/decode"
 	"github.com/quorate/quorate/scheduler"
 )
 
@@ -24,5 +26,33 @@ func (c *Config) Warnings() []Problem {
 		}
 	}
 	c.HTTP.warn(ps)
+	return append(ps.list, c.Unresolved()...)
+}
+
+// Unresolved warns of references in webhooks and in params of jobs that cannot be resolved here:
+// a message would not be sent, and a run would fail.
+func (c *Config) Unresolved() []Problem {
+	ps := &problems{origin: c.origin}
+	check := func(p path, text string) {
+		if _, err := Expand(text); err != nil {
+			ps.at(p, "warning: %v", err)
+		}
+	}
+	for i, hook := range c.Webhooks {
+		p := path{"webhooks", strconv.Itoa(i)}
+		check(p.with("url"), hook.URL)
+		for _, name := range slices.Sorted(maps.Keys(hook.Headers)) {
+			check(p.with("headers", name), hook.Headers[name])
+		}
+		check(p.with("secret"), hook.Secret)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Jobs)) {
+		_, _ = decode.Map(c.Jobs[name].Params, path{"jobs", name, "params"}, func(v any, p []string) (any, error) { // no leaf fails
+			if text, ok := v.(string); ok {
+				check(p, text)
+			}
+			return v, nil
+		})
+	}
 	return ps.list
 }

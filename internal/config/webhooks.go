@@ -1,7 +1,8 @@
 package config
 
 import (
-	"net/url"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -35,13 +36,13 @@ func (WebhookEvent) Values() []string {
 func (b *builder) checkWebhooks() {
 	for i, hook := range b.cfg.Webhooks {
 		p := path{"webhooks", strconv.Itoa(i)}
-		badURL, badEvents := b.has(p.with("url")), b.has(p.with("events"))
-		switch u, err := url.Parse(hook.URL); {
-		case badURL || hasReference(hook.URL):
-		case hook.URL == "":
+		badEvents := b.has(p.with("events"))
+		if hook.URL == "" && !b.has(p.with("url")) {
 			b.at(p, "has no url; write one such as https://hooks.example.com/quorate")
-		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-			b.at(p.with("url"), "is no address that can be posted to; write one such as https://hooks.example.com/quorate")
+		}
+		b.checkExpanded(p.with("url"), hook.URL, webhook.CheckURL)
+		for _, name := range slices.Sorted(maps.Keys(hook.Headers)) {
+			b.checkExpanded(p.with("headers", name), hook.Headers[name], func(value string) error { return webhook.CheckHeader(name, value) })
 		}
 		if len(hook.Events) == 0 && !badEvents {
 			b.at(p, "has no events; write some of %s", oneOf(WebhookEvent("").Values()))
@@ -50,5 +51,17 @@ func (b *builder) checkWebhooks() {
 		if hook.Timeout != 0 {
 			b.positive(p.with("timeout"), hook.Timeout)
 		}
+	}
+}
+
+// checkExpanded checks a text with its references resolved, if they can be: Unresolved names
+// the others.
+func (b *builder) checkExpanded(p path, text string, check func(string) error) {
+	value, err := Expand(text)
+	if err != nil || text == "" || b.has(p) {
+		return
+	}
+	if err := check(value); err != nil {
+		b.at(p, "%v", err)
 	}
 }

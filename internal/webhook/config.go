@@ -24,8 +24,8 @@ type Config struct {
 	// Secret, if set, signs each message; see SignatureHeader. It may contain
 	// references.
 	Secret string
-	// Resolve replaces the references in a text. Default: none.
-	Resolve func(string) (string, error)
+	// Resolve returns the value of a reference such as ${env:NAME}. Default: the reference.
+	Resolve func(reference string) (string, error)
 
 	Events []Event
 	// Jobs and Tags, if set, limit messages to jobs with one of these names or tags.
@@ -60,7 +60,7 @@ func (c Config) WithDefaults() Config {
 	c.Queue = cmp.Or(c.Queue, 1000)
 	c.Flush = cmp.Or(c.Flush, 3*time.Second)
 	if c.Resolve == nil {
-		c.Resolve = func(text string) (string, error) { return text, nil }
+		c.Resolve = func(reference string) (string, error) { return reference, nil }
 	}
 	if c.TagsOf == nil {
 		c.TagsOf = func(string) []string { return nil }

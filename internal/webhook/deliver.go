@@ -6,13 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/mask"
+	"github.com/quorate/quorate/internal/refs"
 )
 
 // Run posts messages until ctx ends. Then it posts each waiting message once, for at
@@ -33,6 +37,7 @@ func (s *Sink) Run(ctx context.Context) {
 func (s *Sink) deliver(ctx context.Context, m Message) {
 	for try, pause := 1, s.cfg.Backoff; ; try, pause = try+1, min(2*pause, s.cfg.MaxBackoff) {
 		err := s.post(ctx, m)
+		s.noteAccepted(ctx, err)
 		if ctx.Err() != nil && err != nil {
 			s.requeue(m)
 			return
@@ -45,6 +50,18 @@ func (s *Sink) deliver(ctx context.Context, m Message) {
 			s.requeue(m)
 			return
 		}
+	}
+}
+
+// noteAccepted logs the first of several failures, and their end. Only Run calls it.
+func (s *Sink) noteAccepted(ctx context.Context, err error) {
+	switch failing := errors.Is(err, errRetry); {
+	case failing && !s.failing && ctx.Err() == nil:
+		s.failing = true
+		s.cfg.Logger.Warn("webhook does not accept messages; they are tried again", slog.String("webhook", s.cfg.Name), slog.String("error", err.Error()))
+	case err == nil && s.failing:
+		s.failing = false
+		s.cfg.Logger.Info("webhook accepts messages again", slog.String("webhook", s.cfg.Name))
 	}
 }
 
@@ -81,7 +98,7 @@ func (s *Sink) post(ctx context.Context, m Message) error {
 		if u, ok := errors.AsType[*url.Error](err); ok {
 			err = u.Err // without the URL
 		}
-		return fmt.Errorf("%w: %s", errRetry, hide.Replace(err.Error()))
+		return fmt.Errorf("%w: %s", errRetry, hide.Text(err.Error()))
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so the connection can be reused
 	_ = resp.Body.Close()
@@ -95,24 +112,33 @@ func (s *Sink) post(ctx context.Context, m Message) error {
 	}
 }
 
-// request builds and signs a request with all references resolved. The Replacer masks
-// its secrets in texts.
-func (s *Sink) request(ctx context.Context, m Message) (*http.Request, *strings.Replacer, error) {
-	target, err := s.cfg.Resolve(s.cfg.URL)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: url: %w", errRetry, err) // the reference may resolve later
+// request builds and signs a request with all references resolved. The Mask hides its
+// secrets in texts. No error passes with another try.
+func (s *Sink) request(ctx context.Context, m Message) (*http.Request, *mask.Mask, error) {
+	var secrets []string
+	resolve := func(text string) (string, error) {
+		value, inserted, err := refs.Expand(text, s.cfg.Resolve)
+		if secrets = append(secrets, inserted...); len(inserted) > 0 || len(refs.In(text)) == 0 {
+			secrets = append(secrets, value)
+		}
+		return value, err
 	}
-	key, err := s.cfg.Resolve(s.cfg.Secret)
+	target, err := resolve(s.cfg.URL)
+	if err == nil {
+		err = CheckURL(target)
+	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: secret: %w", errRetry, err)
+		return nil, nil, fmt.Errorf("url: %w", err)
+	}
+	key, err := resolve(s.cfg.Secret)
+	if err != nil {
+		return nil, nil, fmt.Errorf("secret: %w", err)
 	}
 	body := m.encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, errors.New("the url cannot be used")
 	}
-	password, _ := req.URL.User.Password()
-	secrets := []string{target, req.URL.RequestURI(), req.URL.RawQuery, password, key}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "quorate")
 	req.Header.Set("Idempotency-Key", m.ID)
@@ -120,18 +146,38 @@ func (s *Sink) request(ctx context.Context, m Message) (*http.Request, *strings.
 		req.Header.Set(SignatureHeader, sign(key, body, time.Now()))
 	}
 	for name, text := range s.cfg.Headers {
-		value, err := s.cfg.Resolve(text)
+		value, err := resolve(text)
+		if err == nil {
+			err = CheckHeader(name, value)
+		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("%w: header %s: %w", errRetry, name, err)
+			return nil, nil, fmt.Errorf("header %s: %w", name, err)
 		}
 		req.Header.Set(name, value)
-		secrets = append(secrets, value)
 	}
-	var pairs []string
-	for _, secret := range secrets {
-		if len(secret) >= 4 { // masking every "/" would hide nothing but spoil the text
-			pairs = append(pairs, secret, "***")
-		}
+	return req, mask.New(secrets, leastSecret), nil
+}
+
+// leastSecret is the length in bytes below which a secret is not masked in errors.
+const leastSecret = 4
+
+// CheckURL returns an error, without the text, for what is no address to post to.
+func CheckURL(text string) error {
+	if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return errors.New("is no address that can be posted to; write one such as https://hooks.example.com/quorate")
 	}
-	return req, strings.NewReplacer(pairs...), nil
+	return nil
+}
+
+var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110
+
+// CheckHeader returns an error, without the value, for what is no header of a request.
+func CheckHeader(name, value string) error {
+	switch {
+	case !headerName.MatchString(name):
+		return errors.New("is no header name; write one such as Authorization")
+	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+		return errors.New("has a line break or another control character; a header is one line")
+	}
+	return nil
 }

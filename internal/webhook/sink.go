@@ -21,6 +21,8 @@ type Sink struct {
 	posted map[string]bool // IDs of ticks that were posted without a quorum
 	stats  Stats
 	more   chan struct{} // has an element after a message was queued
+
+	failing bool // the last try has failed; of Run alone
 }
 
 // Stats count the messages of a Sink.

@@ -399,3 +399,80 @@ func TestConfig(t *testing.T) {
 		}
 	}
 }
+
+// What no other try can mend is lost at once, so what waits behind it is not held up.
+func TestPermanentErrorsAreNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	values := func(bad string) func(string) (string, error) {
+		return func(ref string) (string, error) {
+			if ref != "${env:BAD}" {
+				return "", fmt.Errorf("%s: the environment variable is not set", ref)
+			}
+			return bad, nil
+		}
+	}
+	for name, tt := range map[string]struct {
+		cfg  Config
+		want string
+	}{
+		"no variable of the url":    {Config{URL: "${env:MISSING}"}, "url: ${env:MISSING}: the environment variable is not set"},
+		"no variable of a header":   {Config{Headers: map[string]string{"Authorization": "Bearer ${env:MISSING}"}}, "header Authorization: ${env:MISSING}: the"},
+		"no variable of the secret": {Config{Secret: "${env:MISSING}"}, "secret: ${env:MISSING}: the"},
+		"no reference":              {Config{URL: "https://h/${env:}"}, "url: ${env:} is no reference"},
+		"no scheme":                 {Config{URL: "${env:BAD}", Resolve: values("hooks.example.com/s3cret")}, "url: is no address that can be posted to"},
+		"another scheme":            {Config{URL: "${env:BAD}", Resolve: values("ftp://hooks.example.com/s3cret")}, "url: is no address that can be posted to"},
+		"no host":                   {Config{URL: "${env:BAD}", Resolve: values("https:///s3cret")}, "url: is no address that can be posted to"},
+		"no URL":                    {Config{URL: "${env:BAD}", Resolve: values("https://[s3cret")}, "url: is no address that can be posted to"},
+		"two lines":                 {Config{Headers: map[string]string{"A": "${env:BAD}"}, Resolve: values("s3cret\nx")}, "header A: has a line break"},
+		"no header name":            {Config{Headers: map[string]string{"a b": "x"}}, "header a b: is no header name"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			if tt.cfg.Resolve == nil {
+				tt.cfg.Resolve = values("")
+			}
+			var log strings.Builder
+			tt.cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			e := &endpoint{}
+			begun := time.Now()
+			s, stop := running(t, e, tt.cfg)
+			for range 3 {
+				s.Observe(started)
+			}
+			synctest.Wait()
+			if stats := s.Stats(); stats.Lost != 3 || len(e.got) > 0 || time.Since(begun) > 0 {
+				t.Errorf("%s: %+v and %d posts after %v", name, stats, len(e.got), time.Since(begun))
+			}
+			stop()
+			if !strings.Contains(log.String(), tt.want) || strings.Contains(log.String(), "s3cret") {
+				t.Errorf("%s: the log says %s", name, log.String())
+			}
+		})
+	}
+}
+
+// The first failure is logged at once, and the end of the failures.
+func TestFirstFailureIsLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		e := &endpoint{answer: func(n int) (int, error) {
+			if n < 3 {
+				return 503, nil
+			}
+			return 200, nil
+		}}
+		s, stop := running(t, e, Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		s.Observe(started)
+		s.Observe(started)
+		synctest.Wait()
+		if n := strings.Count(log.String(), "webhook does not accept messages"); n != 1 || !strings.Contains(log.String(), "status 503") {
+			t.Errorf("logged %d times:\n%s", n, log.String())
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		stop()
+		if n := strings.Count(log.String(), "webhook does not accept messages"); n != 1 || strings.Count(log.String(), "webhook accepts messages again") != 1 || s.Stats().Sent != 2 {
+			t.Errorf("%+v, logged:\n%s", s.Stats(), log.String())
+		}
+	})
+}

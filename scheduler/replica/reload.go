@@ -142,6 +142,7 @@ func (l *reloader) serve(cfg *config.Config, loss string) error {
 	l.running, l.file = next, cfg
 	l.replica.settingsShown.Store(next)
 	l.replica.warnNoJobs(list)
+	l.replica.warnUnresolved(next)
 	return nil
 }
 

@@ -102,6 +102,7 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 	part.Replica, part.Version, part.Host, part.PID, part.State = id, options.Version, host, os.Getpid(), r.state
 	part.ClockOffset, part.Stores = r.backend.ClockOffset, r.backend.Stores()
 	r.tags.own.Store(tagsIn(list))
+	r.warnUnresolved(cfg)
 	if r.webhooks, err = newSinks(cfg, id, base, r.tags.tagsOf); err != nil {
 		return nil, errors.Join(err, r.close())
 	}
@@ -125,6 +126,13 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 	r.sourced = options.Source != nil
 	r.warnNoJobs(list)
 	return r, nil
+}
+
+// warnUnresolved logs which runs and messages will fail.
+func (r *Replica) warnUnresolved(cfg *config.Config) {
+	for _, w := range cfg.Unresolved() {
+		r.log.Warn("a reference of the configuration cannot be resolved", slog.String("problem", w.String()))
+	}
 }
 
 // open opens the store. A configuration with one that this program lacks is refused.

@@ -90,6 +90,49 @@ webhooks:
 	}
 }
 
+// A reference that nothing resolves is named before any tick, with its place; the other webhook
+// gets its messages.
+func TestUnresolvedReferencesAreNamedAtTheStart(t *testing.T) {
+	t.Parallel()
+	posts := make(chan string, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) { posts <- req.URL.Path }))
+	defer server.Close()
+	registry := jobs.NewRegistry()
+	jobs.Register(registry, "fail", func(context.Context, jobs.Run, struct{ Word string }) error { return nil })
+	source := config.Source{Path: write(t, fmt.Sprintf(`
+redis: {nodes: [%s]}
+jobs:
+  fail: {func: fail, schedule: "@every 1s", params: {word: "${env:QUORATE_TEST_MISSING}"}}
+webhooks:
+  - {url: "%s/${env:QUORATE_TEST_MISSING}", events: [failed]}
+  - {url: "%[2]s/good", events: [failed]}
+`, redistest.Start(t).URL(), server.URL))}
+	cfg, err := config.Read(source, registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := openCluster(t, source).Init(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	var out syncBuffer
+	r, err := newReplica(cfg, registry, Config{ID: "a", Logger: logTo(&out)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, place := range []string{":4:60: jobs.fail.params.word: ", ":6:11: webhooks[0].url: "} {
+		if !strings.Contains(out.String(), source.Path+place+"warning: ${env:QUORATE_TEST_MISSING}: the environment variable is not set") {
+			t.Errorf("no %s in\n%s", place, &out)
+		}
+	}
+	stop := start(t.Context(), r)
+	if got := <-posts; got != "/good" {
+		t.Errorf("posted to %s", got)
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Webhooks choose by the tags of all jobs that are served: those of the file,
 // also after it was read again, and those of a source.
 func TestTagsOfAllJobs(t *testing.T) {
