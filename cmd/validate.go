@@ -17,8 +17,8 @@ func validateCommand(a *cli) *cobra.Command {
 		Short: "Report every mistake in the configuration, file:line:column",
 		Long: `Report every mistake in the configuration, file:line:column, and start nothing. Exit
 code 2 if there is a mistake. Settings that are allowed but unlikely print a warning.
-References such as ${file:/run/secrets/redis} are not resolved, so you can validate
-where the secrets are absent.`,
+References such as ${file:/run/secrets/redis} need not resolve, so you can validate
+where the secrets are absent: those of webhooks and params then print a warning.`,
 		Example: "  quorate validate --config prod.yaml",
 		RunE: func(*cobra.Command, []string) error {
 			cfg, err := config.Read(a.source(), a.Registry)
