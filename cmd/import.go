@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/user"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +36,9 @@ func importCrontabCommand(a *cli) *cobra.Command {
 		Long: `Write a config.yaml with a job for each line of a crontab; FILE - is standard input.
 Comments become descriptions. Lines that cannot keep their meaning are left out and
 named on standard error, with what to do; then the exit code is 1. A crontab with
-mistakes is refused as a whole, file:line:column, with exit code 2.`,
+mistakes, or that crons read in different ways, is refused as a whole,
+file:line:column, with exit code 2. So is one whose commands begin with a user,
+unless you say with --system or --system=false what the word is.`,
 		Example: `  crontab -l | quorate import crontab - --timezone Europe/Paris > config.yaml
   quorate import crontab /etc/cron.d/certbot --timezone UTC`,
 		Args: cobra.ExactArgs(1),
@@ -44,6 +48,9 @@ mistakes is refused as a whole, file:line:column, with exit code 2.`,
 			}
 			if !c.Flags().Changed("timezone") {
 				a.warn("schedules are in UTC; cron took the zone of its machine: name it with --timezone")
+			}
+			if !c.Flags().Changed("system") {
+				opts.System, opts.IsUser = isSystem(args[0]), isUser
 			}
 			return importCrontab(a, args[0], opts)
 		},
@@ -62,7 +69,6 @@ func importCrontab(a *cli, file string, opts crontab.Options) error {
 	if opts.File = file; file == "-" {
 		opts.File = "standard input"
 	}
-	opts.System = opts.System || isSystem(file)
 	result, err := crontab.Import(string(text), opts)
 	if err != nil {
 		return err
@@ -83,6 +89,14 @@ func importCrontab(a *cli, file string, opts crontab.Options) error {
 func isSystem(file string) bool {
 	path, err := filepath.Abs(file)
 	return err == nil && (path == "/etc/crontab" || filepath.Dir(path) == "/etc/cron.d")
+}
+
+// usualUsers are those of many machines that this one may lack.
+var usualUsers = []string{"root", "www-data", "apache", "nginx", "nobody", "daemon", "postgres", "mysql", "redis", "ubuntu", "ec2-user"}
+
+func isUser(word string) bool {
+	_, err := user.Lookup(word)
+	return err == nil || slices.Contains(usualUsers, word)
 }
 
 func readInput(in io.Reader, file string) ([]byte, error) {

@@ -4,10 +4,11 @@ package crontab
 
 import (
 	"fmt"
-	"regexp"
+	"maps"
 	"strings"
 
 	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/internal/refs"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -17,6 +18,9 @@ type Options struct {
 	File string
 	// System crontabs have a user between the schedule and the command.
 	System bool
+	// IsUser, if set, reports whether a word names a user. A crontab that is no system crontab
+	// is refused if a command begins with one: it may be one after all.
+	IsUser func(word string) bool
 	// Timezone is the zone of the machine that cron ran on.
 	Timezone string
 }
@@ -34,10 +38,19 @@ type Result struct {
 // Import converts the text of a crontab. The error is a *config.Error with every line that
 // cron or Quorate cannot read.
 func Import(text string, opts Options) (Result, error) {
-	r := &reader{opts: opts, shell: "/bin/sh", names: map[string]int{}, users: map[string]bool{}}
-	for i, line := range strings.Split(text, "\n") {
-		r.number = i + 1
-		r.read(strings.TrimSuffix(line, "\r"))
+	r := &reader{opts: opts, env: map[string]string{"SHELL": "/bin/sh"}, names: map[string]int{}, users: map[string]bool{}}
+	for line := range strings.Lines(text) {
+		r.number++
+		line, ended := strings.CutSuffix(line, "\n")
+		if !ended {
+			r.note("the line has no line break at its end: cron ignores it, and some ignore the whole file")
+		}
+		line, returns := strings.CutSuffix(line, "\r")
+		if returns && !r.returns {
+			r.note("lines end with a carriage return: cron passes it to the command, or refuses the line; here it is left out")
+		}
+		r.returns = r.returns || returns
+		r.read(line)
 	}
 	r.flush()
 	if len(r.wrong) > 0 {
@@ -51,9 +64,9 @@ func Import(text string, opts Options) (Result, error) {
 type reader struct {
 	opts    Options
 	number  int // of the line
-	shell   string
-	zone    string // of CRON_TZ; empty: that of the options
-	env     []variable
+	env     map[string]string
+	zone    string   // of CRON_TZ; empty: that of the options
+	returns bool     // lines end with a carriage return
 	above   []string // the comment directly above the line
 	loose   []string // comments since the last job that belong to none
 	jobs    []job
@@ -64,23 +77,22 @@ type reader struct {
 	leftOut int
 }
 
-type variable struct{ name, value string }
-
-// assignment matches a line that sets a variable.
-var assignment = regexp.MustCompile(`^[ \t]*(?:"([^"]*)"|'([^']*)'|([A-Za-z_][A-Za-z0-9_]*))[ \t]*=[ \t]*(.*?)[ \t]*$`)
-
 func (r *reader) read(line string) {
 	trimmed := strings.TrimLeft(line, " \t")
-	switch m := assignment.FindStringSubmatch(line); {
-	case strings.ContainsAny(line, "\x00\uFFFD"): // ContainsAny takes bytes that are no UTF-8 for the latter
-		r.refuse(strings.IndexAny(line, "\x00\uFFFD"), "the line has a byte that is no UTF-8 text: remove or convert it")
+	if at := strings.IndexAny(line, "\x00\uFFFD"); at >= 0 { // IndexAny takes bytes that are no UTF-8 for the latter
+		r.refuse(at, "the line has a byte that is no UTF-8 text: remove or convert it")
+		return
+	}
+	switch v, ok := readVariable(trimmed); {
 	case trimmed == "":
 		r.flush()
 	case trimmed[0] == '#':
 		r.above = append(r.above, strings.TrimSpace(strings.TrimLeft(trimmed, "#")))
-	case m != nil:
+	case ok && len(trimmed) > 998:
+		r.refuse(0, "crons disagree on a variable whose line is longer than 998 bytes: Debian's cuts it off there; write a shorter one")
+	case ok:
 		r.flush()
-		r.set(m[1]+m[2]+m[3], m[4], strings.LastIndex(line, m[4]))
+		r.set(v, strings.LastIndex(line, v.value))
 	default:
 		r.job(&cursor{line: line})
 	}
@@ -92,36 +104,47 @@ func (r *reader) flush() {
 	r.above = nil
 }
 
-// set reads a variable, whose value begins at the given byte of the line.
-func (r *reader) set(name, value string, at int) {
-	if n := len(value); n > 0 && strings.ContainsAny(value[:1], `"'`) {
-		if n < 2 || value[n-1] != value[0] {
-			r.refuse(at, "%s has a value without its closing quote: write it", name)
-			return
-		}
-		value = value[1 : n-1]
-	}
-	switch {
-	case name == "SHELL":
-		r.shell = value
-	case name == "CRON_TZ":
-		if _, err := schedule.LoadZone(value); err != nil {
-			r.refuse(at, "CRON_TZ: %v", err)
-		}
-		r.zone = value
-	case name == "MAILTO" && value == "":
-	case name == "MAILTO" || name == "MAILFROM":
-		r.note("%s: Quorate sends no mail. Read output with quorate logs, and have a webhook report the event failed", name)
-	case strings.HasPrefix(name, "CONTENT_"): // of mails
-	case name == "RANDOM_DELAY":
+// set takes a variable, whose value begins at the given byte of the line.
+func (r *reader) set(v variable, at int) {
+	switch debian := v.debian(); {
+	case debian != v.value:
+		r.refuse(at, "crons disagree on %s: to Debian's it is %q, to cronie %q; write it in another way", v.name, debian, v.value)
+	case v.name == "" || strings.Contains(v.name, "="):
+		r.refuse(at, "%q is no name of a variable that a command could use: write another", v.name)
+	case (v.name == "SHELL" || v.name == "HOME") && !strings.HasPrefix(v.value, "/"):
+		r.refuse(at, "%s is %q: write an absolute path", v.name, v.value)
+	case v.name == "CRON_TZ":
+		r.timezone(v.value, at)
+	case v.name == "MAILTO" && v.value == "":
+	case v.name == "MAILTO" || v.name == "MAILFROM":
+		r.note("%s: Quorate sends no mail. Read output with quorate logs, and have a webhook report the event failed", v.name)
+	case v.name == "RANDOM_DELAY":
 		r.note("RANDOM_DELAY: write jitter under defaults, shorter than the pause between two ticks")
-	case name == "LOGNAME" || name == "USER":
-		r.note("%s is dropped, as cron does: commands run as the user of the replica", name)
-	case strings.HasPrefix(name, "QUORATE_"):
-		r.note("%s is dropped: Quorate sets such names itself; choose another", name)
-	default:
-		r.env = append(r.env, variable{name, value})
+	case v.name == "LOGNAME" || v.name == "USER":
+		r.note("%s is dropped: commands run as the user of the replica, and some crons drop it, too", v.name)
+		return
+	case strings.HasPrefix(v.name, "QUORATE_"):
+		r.note("%s is dropped: Quorate sets such names itself; choose another", v.name)
+		return
 	}
+	if v.value == "" && !v.quoted {
+		r.note(`%s has no value: Debian's cron cannot read the line; to cronie, as here, it is %s=""`, v.name, v.name)
+	}
+	r.env = maps.Clone(r.env)
+	r.env[v.name] = refs.Escape(v.value) // the configuration resolves references
+}
+
+// timezone begins or ends what CRON_TZ covers.
+func (r *reader) timezone(zone string, at int) {
+	r.zone = zone
+	if zone == "" {
+		r.note("CRON_TZ ends: to cronie, as here, lines below are in %s again; Debian's and Ubuntu's cron never left it", r.opts.Timezone)
+		return
+	}
+	if _, err := schedule.LoadZone(zone); err != nil {
+		r.refuse(at, "CRON_TZ: %v", err)
+	}
+	r.note("CRON_TZ: to cronie, as here, lines below are in %s; Debian's and Ubuntu's cron ignore it, and run them in %s: if yours is one of these, remove the line and import again", zone, r.opts.Timezone)
 }
 
 func (r *reader) problem(at int, format string, args ...any) config.Problem {

@@ -2,6 +2,7 @@ package crontab_test
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -169,6 +170,16 @@ func TestTicksAreCrons(t *testing.T) {
 @monthly x
 @yearly x
 @annually x
+*/100 * * * * x
+30 */30 * * * x
+0 0 */40 * * x
+0 0 1,* * 1 x
+0 0 *,1 * 1 x
+0 0 1 * */1,5 x
+0 0 1 * 5,* x
+0 0 * */13 7-7 x
+10-20/30 5-6/9 * * 1-7/3 x
+*/20 0-11,12-23 * * * x
 `, crontab.Options{Timezone: "America/New_York"}, minutes)
 }
 
@@ -184,6 +195,8 @@ PATH = "/opt/bin:/usr/bin"
 CRON_TZ=Asia/Tokyo
 # lost
 HOME=/srv
+MY-VAR = a "b" # c
+"MAILTO" = ''
 
 */5 2 * * * ( mail -s "at \%H" root )%Dear all,%%100\% done%
 0 3 * * * /usr/bin/report
@@ -198,19 +211,25 @@ HOME=/srv
 			t.Errorf("the comment %q is lost:\n%s", kept, result.YAML)
 		}
 	}
-	if got := report.Params["command"]; !slices.Equal(texts(got), []string{"/bin/sh", "-c", "/usr/bin/report --all"}) || report.Params["env"] != nil {
+	if got := report.Params["command"]; !slices.Equal(texts(got), []string{"/bin/sh", "-c", "/usr/bin/report --all"}) || !maps.Equal(envOf(report), map[string]any{"SHELL": "/bin/sh"}) {
 		t.Errorf("report runs %q with env %v", got, report.Params["env"])
 	}
-	if env, _ := mail.Params["env"].(map[string]any); env["PATH"] != "/opt/bin:/usr/bin" || env["HOME"] != "/srv" || len(env) != 2 || mail.Params["dir"] != "/srv" {
+	want := map[string]any{"SHELL": "/bin/bash", "PATH": "/opt/bin:/usr/bin", "HOME": "/srv", "CRON_TZ": "Asia/Tokyo", "MY-VAR": "a \"b\" # c", "MAILTO": ""}
+	if !maps.Equal(envOf(mail), want) || mail.Params["dir"] != "/srv" {
 		t.Errorf("mail has the params %v", mail.Params)
 	}
 	if mail.Timezone != "Asia/Tokyo" || report.Timezone != "" || string(mail.DST.Gap) != "skip" {
 		t.Errorf("zones %q and %q, dst %v", mail.Timezone, report.Timezone, mail.DST)
 	}
-	want := []string{"/bin/sh", "-c", `printf '%s\n' "$2" | "$0" -c "$1"`, "/bin/bash", `( mail -s "at %H" root )`, "Dear all,\n\n100% done"}
-	if got := texts(mail.Params["command"]); !slices.Equal(got, want) {
-		t.Errorf("mail runs %q, want %q", got, want)
+	command := []string{"/bin/sh", "-c", `printf %s "$2" | "$0" -c "$1"`, "/bin/bash", `( mail -s "at %H" root )`, "Dear all,\n\n100% done\n"}
+	if got := texts(mail.Params["command"]); !slices.Equal(got, command) {
+		t.Errorf("mail runs %q, want %q", got, command)
 	}
+}
+
+func envOf(job config.JobConfig) map[string]any {
+	env, _ := job.Params["env"].(map[string]any)
+	return env
 }
 
 func texts(list any) (all []string) {
@@ -227,10 +246,13 @@ func texts(list any) (all []string) {
 func TestEscapes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{ // the command, and its input
-		`a\%b`:       {"a%b"},
-		`a\\%b\%c%d`: {`a\\`, "b%c\nd"},
-		`a\\\%b%c`:   {`a\\%b`, "c"},
-		`a\`:         {`a\`},
+		`a\%b`:        {"a%b"},
+		`a%b\%c%d`:    {"a", "b%c\nd\n"},
+		`a\%b%c\\%d%`: {"a%b", "c\\%d\n"},
+		`a\`:          {`a\`},
+		`a\b\c`:       {`a\b\c`},
+		`a%%`:         {"a", "\n"},
+		`a%b%\`:       {"a", "b\n\\"},
 	} {
 		cfg, _, _ := imported(t, "0 0 * * * "+text+"\n", crontab.Options{Timezone: "UTC"})
 		if got := texts(cfg.Jobs["a"].Params["command"]); !slices.Equal(got[len(got)-len(want):], want) {
@@ -266,15 +288,25 @@ func TestNamed(t *testing.T) {
 		{"RANDOM_DELAY=5", "tab:1:1: RANDOM_DELAY: write jitter", 0},
 		{"LOGNAME=ann", "tab:1:1: LOGNAME is dropped", 0},
 		{"QUORATE_JOB=a", "tab:1:1: QUORATE_JOB is dropped", 0},
-		{"CRON_TZ=Europe/Paris\n5 0-23 * * * x", "tab:2:1: x: when clocks change", 0},
+		{"CRON_TZ=Europe/Paris\n5 0-23 * * * x", "tab:1:1: CRON_TZ: to cronie, as here, lines below are in Europe/Paris; Debian's and Ubuntu's cron ignore it, and run them in UTC", 0},
+		{"CRON_TZ=Europe/Paris\n5 0-11,12-23 * * * x", "x: when clocks change", 0},
+		{"CRON_TZ=", "tab:1:1: CRON_TZ ends: to cronie", 0},
+		{`CRON_TZ=""`, "tab:1:1: CRON_TZ ends: to cronie", 0},
+		{"A=", `tab:1:1: A has no value: Debian's cron cannot read the line`, 0},
+		{"USER=ann", "tab:1:1: USER is dropped", 0},
+		{"A=b\r\n0 0 * * * x\r", "tab:1:1: lines end with a carriage return", 0},
+		{"# end\r", "tab:1:1: lines end with a carriage return", 0},
 		{`MAILTO=""`, "", 0},
+		{"MY-VAR=x", "", 0},
+		{`"my var"='a'`, "", 0},
+		{"5 12 */100,1-7 * 1 x", "tab:1:6: left out: cron wants both day fields to match, because one begins with *", 1},
 	} {
-		_, _, result := imported(t, tc.line+"\n0 0 * * * last\n", crontab.Options{File: "tab", Timezone: "UTC"})
+		_, _, result := imported(t, tc.line+"\n0 0 * * * last\n", crontab.Options{File: "tab", Timezone: "UTC", IsUser: func(string) bool { return false }})
 		var got []string
 		for _, n := range result.Notes {
 			got = append(got, n.String())
 		}
-		if result.LeftOut != tc.leftOut || (tc.want == "") != (len(got) == 0) || !strings.HasPrefix(strings.Join(got, "\n"), tc.want) {
+		if result.LeftOut != tc.leftOut || (tc.want == "") != (len(got) == 0) || !strings.Contains(strings.Join(got, "\n"), tc.want) {
 			t.Errorf("%s: %d left out, notes %q, want %q", tc.line, result.LeftOut, got, tc.want)
 		}
 	}
@@ -318,8 +350,8 @@ func TestRefused(t *testing.T) {
 		{"0 0 * *", "tab:1:8: the line ends after 4 of 5 fields", false},
 		{"0 0 * * *", "tab:1:10: the line has no command", false},
 		{"0 0 * * * %in", "tab:1:11: the line has no command", false},
-		{"60 0 * * * x", `tab:1:1: has a bad minute field "60"`, false},
-		{"0  24 * * * x", `tab:1:4: has a bad hour field "24"`, false},
+		{"60 0 * * * x", `tab:1:1: has a bad minute field "60": write values from 0 to 59`, false},
+		{"0  24 * * * x", `tab:1:4: has a bad hour field "24": write values from 0 to 23`, false},
 		{"0 22-2 * * * x", "tab:1:3: not every cron reads \"22-2\": the range runs backwards", false},
 		{"0 0 * * fri-sun x", "tab:1:9: not every cron reads \"fri-sun\"", false},
 		{"0 0 L * * x", "tab:1:5: not every cron reads \"L\"", false},
@@ -328,11 +360,26 @@ func TestRefused(t *testing.T) {
 		{"0 0 31 2 * x", "tab:1:5: never ticks", false},
 		{"@every 5m x", "tab:1:1: cron knows no @every", false},
 		{"CRON_TZ=Nowhere", "tab:1:9: CRON_TZ: unknown time zone", false},
-		{`A="b`, "tab:1:3: A has a value without its closing quote", false},
+		{`A="b`, "tab:1:1: the line is no schedule, and no variable", false},
+		{`A="b" c`, "tab:1:1: the line is no schedule, and no variable", false},
+		{`"A=B"=c`, "tab:1:1: the line is no schedule, and no variable", false},
+		{`=x`, `tab:1:2: "" is no name of a variable`, false},
+		{`A="'x'"`, `tab:1:4: crons disagree on A: to Debian's it is "x", to cronie "'x'"`, false},
+		{`A="x "`, `tab:1:4: crons disagree on A: to Debian's it is "x", to cronie "x "`, false},
+		{"A=" + strings.Repeat("x", 997), "tab:1:1: crons disagree on a variable whose line is longer than 998 bytes", false},
+		{"SHELL=bash", `tab:1:7: SHELL is "bash": write an absolute path`, false},
+		{"HOME=", `tab:1:6: HOME is "": write an absolute path`, false},
+		{`0 0 * * * echo a\\b`, `tab:1:11: crons disagree on \\ in a command: to Debian's it is one backslash, to cronie two`, false},
+		{`0 0 * * * echo \\\%b`, `tab:1:11: crons disagree on \\ in a command`, false},
+		{"0 0 * * * * x", "tab:1:11: some crons read no command that begins with *", false},
+		{"-0 0 * * * x", `tab:1:1: not every cron reads "-0"`, false},
+		{"0 0 * * * root php x", "tab:1:11: root is a user: if the crontab names one in each line, import it with --system; if it is the command, with --system=false", false},
+		{"@daily\troot php x", "tab:1:8: root is a user", false},
+		{"*/4294967297 0 * * * x", `tab:1:1: not every cron reads "*/4294967297"`, false},
 		{"0 0 * * * /bin/x", `tab:1:11: "/bin/x" is no user name`, true},
 		{"0 0 * * * a\xff", "tab:1:12: the line has a byte that is no UTF-8", false},
 	} {
-		_, err := crontab.Import(tc.line+"\n", crontab.Options{File: "tab", System: tc.system, Timezone: "UTC"})
+		_, err := crontab.Import(tc.line+"\n", crontab.Options{File: "tab", System: tc.system, Timezone: "UTC", IsUser: func(word string) bool { return word == "root" }})
 		if _, ok := errors.AsType[*config.Error](err); !ok || !strings.HasPrefix(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %s", tc.line, err, tc.want)
 		}

@@ -23,7 +23,7 @@ type job struct {
 
 type params struct {
 	Command []string          `yaml:"command"`
-	Env     map[string]string `yaml:"env,omitempty"`
+	Env     map[string]string `yaml:"env,omitempty,flow"`
 	Dir     string            `yaml:"dir,omitempty"`
 }
 
@@ -32,8 +32,12 @@ var userName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*\$?$`)
 // job reads a line with a schedule and a command.
 func (r *reader) job(c *cursor) {
 	w := c.when()
+	if strings.Contains(w.words[0], "=") {
+		r.refuse(w.at[0], "the line is no schedule, and no variable: that has quotes around all of its value, or none")
+		return
+	}
 	reboot := w.words[0] == "@reboot"
-	if !reboot && !w.check(r) {
+	if !reboot && !w.read(r) {
 		return
 	}
 	var user string
@@ -45,39 +49,45 @@ func (r *reader) job(c *cursor) {
 		}
 	}
 	text, at := c.rest()
-	command, input := splitInput(text)
+	command, input, pair := splitInput(text)
 	switch {
 	case strings.TrimSpace(command) == "":
 		r.refuse(at, "the line has no command: write one after the schedule%s", map[bool]string{true: " and the user"}[r.opts.System])
+	case !r.opts.System && command[0] == '*':
+		r.refuse(at, "some crons read no command that begins with *: are there six fields?")
+	case !r.opts.System && r.startsWithUser(text):
+		r.refuse(at, "%s is a user: if the crontab names one in each line, import it with --system; if it is the command, with --system=false", strings.Fields(text)[0])
+	case pair:
+		r.refuse(at, `crons disagree on \\ in a command: to Debian's it is one backslash, to cronie two; put the command into a script`)
 	case reboot:
 		r.leave(0, "@reboot has no tick: start the command when the machine or container starts, such as by a systemd unit")
 	case w.needsBothDays():
-		r.leave(w.at[2], "cron wants both day fields to match, because one begins with *; Quorate takes either: "+
+		r.leave(w.at[dayOfMonth], "cron wants both day fields to match, because one begins with *; Quorate takes either: "+
 			"write one of them as *, and test the other in the command")
-	default:
+	case w.parse(r):
 		r.add(w, user, command, input)
 	}
 }
 
+// startsWithUser reports whether the first word of a line after its schedule is a user, and not a
+// command with options.
+func (r *reader) startsWithUser(text string) bool {
+	words := strings.Fields(text)
+	return r.opts.IsUser != nil && len(words) > 1 && userName.MatchString(words[0]) && words[1][0] != '-' && r.opts.IsUser(words[0])
+}
+
 // add converts a line.
 func (r *reader) add(w when, user, command, input string) {
+	shell := r.env["SHELL"]
 	j := job{
 		Name: r.unique(jobName(command)), Comments: r.loose, Description: refs.Escape(strings.TrimSpace(strings.Join(r.above, "\n"))),
-		Func: "exec", Schedule: w.spec(), Timezone: r.zone,
+		Func: "exec", Schedule: w.spec(), Timezone: r.zone, Params: params{Env: r.env, Dir: r.env["HOME"]},
 	}
 	r.loose, r.above = nil, nil
 	command, input = refs.Escape(command), refs.Escape(input) // the configuration resolves references
-	j.Params.Command = []string{r.shell, "-c", command}
+	j.Params.Command = []string{shell, "-c", command}
 	if input != "" {
-		j.Params.Command = []string{"/bin/sh", "-c", `printf '%s\n' "$2" | "$0" -c "$1"`, r.shell, command, strings.TrimSuffix(input, "\n")}
-	}
-	for _, v := range r.env {
-		if j.Params.Env == nil {
-			j.Params.Env = map[string]string{}
-		}
-		if j.Params.Env[v.name] = refs.Escape(v.value); v.name == "HOME" {
-			j.Params.Dir = j.Params.Env[v.name]
-		}
+		j.Params.Command = []string{"/bin/sh", "-c", `printf %s "$2" | "$0" -c "$1"`, shell, command, input}
 	}
 	if zone := r.zone; zone != "UTC" && (zone != "" || r.opts.Timezone != "UTC") {
 		if w.followsClock() {
@@ -97,17 +107,30 @@ func (r *reader) add(w when, user, command, input string) {
 	r.jobs = append(r.jobs, j)
 }
 
-// commandPart matches what comes before the first % that no backslash escapes. A backslash
-// also escapes another one; both stay, as in Debian's cron.
-var commandPart = regexp.MustCompile(`^(?:[^\\%]|\\.|\\$)*`)
+// Parts of a command: what comes before the first % that no backslash escapes, and a backslash
+// that escapes another one.
+var (
+	commandPart = regexp.MustCompile(`^(?:[^\\%]|\\.|\\$)*`)
+	withPair    = regexp.MustCompile(`^(?:[^\\]|\\[^\\])*\\\\`)
+)
 
-// splitInput separates the command from its standard input, in which each further % is a
-// line break.
-func splitInput(text string) (command, input string) {
+// splitInput separates the command from its standard input, and reports whether a backslash of
+// the command escapes another one.
+func splitInput(text string) (command, input string, pair bool) {
 	command = commandPart.FindString(text)
-	input = strings.ReplaceAll(strings.TrimPrefix(text[len(command):], "%"), `\%`, "\x00")
+	input = strings.TrimPrefix(text[len(command):], "%")
+	return strings.ReplaceAll(command, `\%`, "%"), inputOf(input), withPair.MatchString(command)
+}
+
+// inputOf makes line breaks of each % that no backslash escapes, and ends the last line, as cron
+// does.
+func inputOf(text string) string {
+	input := strings.ReplaceAll(text, `\%`, "\x00")
 	input = strings.ReplaceAll(input, "%", "\n")
-	return strings.ReplaceAll(command, `\%`, "%"), strings.ReplaceAll(input, "\x00", "%")
+	if unended := strings.TrimSuffix(input, `\`); unended != "" && !strings.HasSuffix(unended, "\n") {
+		input += "\n"
+	}
+	return strings.ReplaceAll(input, "\x00", "%")
 }
 
 // Programs in a command, the first group being their names. The first of those with a path

@@ -130,6 +130,9 @@ func (k fieldKind) valueOrRange(text string, stepped bool) (span, error) {
 		if s.hi, err = k.value(hiText); err != nil {
 			return span{}, err
 		}
+		if lo == s.hi { // 7-7 is one Sunday
+			s.hi = s.lo
+		}
 	}
 	if s.lo > s.hi {
 		if !k.ring {
