@@ -39,7 +39,9 @@ func completeJobs(root *cobra.Command, a *cli) {
 // jobCompletion completes the first argument with the jobs of the configuration.
 func jobCompletion(a *cli) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		cfg, err := config.Read(a.source(), nil)
+		source := a.source()
+		source.NoStore = true
+		cfg, err := config.Read(source, nil)
 		if err != nil || len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

@@ -49,11 +49,13 @@ everything at the end: use them for development only.`,
 			if !slices.Contains([]int{1, 3, 5, 7}, count) {
 				return failure.Usagef("--nodes %d: write 1, 3, 5 or 7", count)
 			}
-			cfg, err := config.Read(a.source(), a.Registry)
+			source := a.source()
+			source.NoStore = true
+			cfg, err := config.Read(source, a.Registry)
 			if err != nil {
 				return err
 			}
-			return dev(c.Context(), a, cfg, replicas, count, verbose)
+			return dev(c.Context(), a, source, cfg, replicas, count, verbose)
 		},
 	}
 	c.Flags().IntVar(&replicas, "replicas", 3, "how many `replicas`")
@@ -63,7 +65,7 @@ everything at the end: use them for development only.`,
 }
 
 // dev runs the configuration's jobs on embedded nodes until ctx ends.
-func dev(ctx context.Context, a *cli, cfg *config.Config, replicas, nodes int, verbose bool) error {
+func dev(ctx context.Context, a *cli, source config.Source, cfg *config.Config, replicas, nodes int, verbose bool) error {
 	embedded, err := devnodes.Start(nodes)
 	if err != nil {
 		return err
@@ -87,7 +89,6 @@ func dev(ctx context.Context, a *cli, cfg *config.Config, replicas, nodes int, v
 	if verbose {
 		logger = config.NewLogger(cfg.Log, v)
 	}
-	source := a.source()
 	var list []*replica.Replica
 	for i := range replicas {
 		id, own := string(rune(firstReplica[0]+byte(i))), *cfg
@@ -123,14 +124,12 @@ func runShown(ctx context.Context, a *cli, v *view, list []*replica.Replica, dra
 	return a.runAll(ctx, list)
 }
 
-// onEmbedded points the configuration at the embedded nodes, which take no users. It
-// drops the probes' port: replicas of one process cannot share it.
+// onEmbedded points the configuration, which was read without its store, at the embedded
+// nodes. It drops the probes' port: replicas of one process cannot share it.
 func onEmbedded(cfg *config.Config, embedded *devnodes.Nodes) {
-	cfg.Redis.Nodes, cfg.Postgres = nil, config.Default().Postgres
 	for _, url := range embedded.URLs() {
 		cfg.Redis.Nodes = append(cfg.Redis.Nodes, config.NodeEntry{URL: url})
 	}
-	cfg.Redis.Username, cfg.Redis.Password, cfg.Redis.TLS = "", "", config.TLSConfig{}
 	cfg.HTTP.ProbesListen = ""
 }
 

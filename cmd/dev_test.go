@@ -88,3 +88,39 @@ func TestDevLetsThisMachineRead(t *testing.T) {
 		t.Errorf("%+v: %s", d.http, d.text)
 	}
 }
+
+// TestDevUsesNoStore: dev, next and explain need no store, and none of the file's mistakes about
+// it concerns them.
+func TestDevUsesNoStore(t *testing.T) {
+	t.Parallel()
+	for name, store := range map[string]string{
+		"none":            "",
+		"no nodes":        "redis: {password: \"${env:NO_SUCH_VARIABLE}\"}\n",
+		"even nodes":      "redis: {nodes: [a, b], tls: {ca_file: /nonexistent}}\n",
+		"postgres":        "postgres: {url: nonsense, failover_grace: 1m}\nlock: {ttl: 30s}\n",
+		"etcd":            "etcd: {endpoints: [http://127.0.0.1:1], username: ann}\n",
+		"zookeeper":       "zookeeper: {servers: []}\nlock: {ttl: 500ms, extend_every: 50ms}\n",
+		"several at once": "redis: {url: redis://127.0.0.1:1}\npostgres: {url: postgres://a@b/c}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			registry := jobs.NewRegistry()
+			jobs.Register(registry, "end", func(context.Context, jobs.Run, jobs.NoParams) error { interrupt(); return nil })
+			file := filepath.Join(t.TempDir(), "config.yaml")
+			if err := os.WriteFile(file, []byte(store+"jobs: {end: {func: end, schedule: \"@every 1s\"}}\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{{"next", "end"}, {"explain", "--job", "end"}, {"dev", "--nodes", "1", "--replicas", "1"}} {
+				var out bytes.Buffer
+				if code := (App{Registry: registry, Out: &out, Err: &out}).Exec(ctx, append(args, "-c", file)); code != exitDone {
+					t.Errorf("%s: exit code %d: %s", args[0], code, &out)
+				}
+			}
+			if ctx.Err() == nil {
+				t.Error("the job never ran")
+			}
+		})
+	}
+}

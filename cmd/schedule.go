@@ -63,6 +63,7 @@ with starts or ends. --excluded also lists ticks that calendars exclude.`,
 
 // readJobs reads the configuration and its jobs, or the one with the name.
 func readJobs(source config.Source, names ...string) (*config.Config, []scheduler.Job, error) {
+	source.NoStore = true
 	cfg, err := config.Read(source, nil)
 	if err != nil {
 		return nil, nil, err

@@ -16,14 +16,14 @@ import (
 // Check returns every mistake of a configuration that was made, or changed, in code.
 func (c *Config) Check(registry *jobs.Registry) error {
 	ps := &problems{origin: c.origin}
+	c.checkCluster(ps)
 	c.check(ps, registry)
 	return ps.err()
 }
 
-// check reports every mistake that decoding could not see. It opens no
-// connection and resolves no late reference.
+// check reports every mistake that decoding could not see, but for those of checkCluster. It opens
+// no connection and resolves no late reference.
 func (c *Config) check(ps *problems, registry *jobs.Registry) {
-	c.checkCluster(ps)
 	if !printable.MatchString(c.Replica.ID) {
 		ps.at(path{"replica", "id"}, "%q is not a name; use up to 200 printable characters without spaces", c.Replica.ID)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/knadh/koanf/providers/confmap"
 	"github.com/knadh/koanf/v2"
@@ -45,6 +46,8 @@ type Source struct {
 	// may have dots instead: http.listen=:8080. Values are read as YAML, except that text
 	// may stay unquoted.
 	Set []string
+	// NoStore leaves out the sections of the stores: the caller uses none, or its own.
+	NoStore bool
 }
 
 // raw is a configuration as it was written: layered, not yet decoded. The tree
@@ -113,7 +116,18 @@ func Read(source Source, registry *jobs.Registry) (*Config, error) {
 	if r.tree == nil {
 		return nil, r.problems.err()
 	}
+	if source.NoStore {
+		for _, section := range []string{SectionRedis, SectionPostgres, SectionEtcd, SectionZooKeeper} {
+			delete(r.tree, section)
+		}
+	}
 	cfg := r.decode()
+	if source.NoStore { // what fits every lock.ttl
+		cfg.Redis.RestartGrace = max(cfg.Redis.RestartGrace, 2*cfg.Lock.TTL)
+		cfg.Redis.NodeTimeout = min(cfg.Redis.NodeTimeout, (cfg.Lock.TTL / 5).Truncate(time.Millisecond))
+	} else {
+		cfg.checkCluster(r.problems)
+	}
 	cfg.check(r.problems, registry)
 	if registry != nil && registry.Err() != nil {
 		return nil, errors.Join(registry.Err(), r.problems.err())
