@@ -35,10 +35,6 @@ type lease struct {
 // none.
 var errOver = fmt.Errorf("%w: its deadline has passed", locking.ErrLeaseLost)
 
-// errEndUnknown: the lease expired before a quorum acknowledged its end, so it is
-// unknown whether others have worked since.
-var errEndUnknown = fmt.Errorf("%w, and %w", locking.ErrLeaseLost, locking.ErrNoQuorum)
-
 func newLease(t *try, votes []vote, deadline time.Time) *lease {
 	s := &lease{t: t, turn: make(chan struct{}, 1), claim: locking.Claim{
 		Name: t.req.Name, Tick: t.req.Tick, Stream: t.req.Stream, Beside: t.req.Beside,
@@ -105,7 +101,7 @@ func (s *lease) Extend(ctx context.Context) error {
 	case granted >= t.l.set.Quorum():
 		return s.failed("extending", locking.ErrTooSlow, votes)
 	}
-	return s.failed("extending", t.l.set.Silence(), votes)
+	return s.failed("extending", t.silence(votes), votes)
 }
 
 // lost is ErrLeaseLost, with an operator's reason if a node names one.
@@ -121,7 +117,7 @@ func lost(votes []vote) error {
 // Release implements locking.Lease: rule N5, at least once, repeated until a quorum
 // acknowledges it, the deadline has passed, or ctx has ended. Once a quorum has
 // decided, later calls return the same. If the deadline passed first, the error matches
-// both ErrLeaseLost and ErrNoQuorum.
+// ErrLeaseLost, and ErrNoQuorum or ErrRefused.
 func (s *lease) Release(ctx context.Context, note []byte) error { return s.finish(ctx, note, false) }
 
 // HandOver implements locking.Lease: rule N5 with handover, repeated as by Release.
@@ -153,10 +149,10 @@ func (s *lease) finish(ctx context.Context, note []byte, handover bool) error {
 			s.markEnded(locking.ErrLeaseLost, query)
 			return s.failed("releasing", s.result, votes)
 		case s.isOver():
-			return s.failed("releasing", errEndUnknown, votes)
+			return s.failed("releasing", fmt.Errorf("%w, and %w", locking.ErrLeaseLost, t.silence(votes)), votes)
 		}
-		if !again.After(ctx, min(wait, time.Until(s.Deadline()))) {
-			return errors.Join(s.failed("releasing", s.t.l.set.Silence(), votes), ctx.Err())
+		if !again.After(ctx, again.Before(s.Deadline(), wait)) {
+			return errors.Join(s.failed("releasing", t.silence(votes), votes), ctx.Err())
 		}
 	}
 }
@@ -176,7 +172,7 @@ func (s *lease) Void(ctx context.Context) error {
 	known, _ := s.t.mutex.UnlockContext(r.ctx)
 	s.markEnded(locking.ErrLeaseLost, s.t.voidQuery())
 	if !known {
-		return s.failed("voiding", s.t.l.set.Silence(), r.votes)
+		return s.failed("voiding", s.t.silence(r.votes), r.votes)
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ type nodeState struct {
 	next     []func() // called when their answers are in
 	silent   bool     // a request got no answer, so it may still arrive
 	claimed  bool     // the node has the claim
-	left     bool     // the node holds, or may come to hold, something of the try
+	left     bool     // the node holds, may hold, or may come to hold, something of the try
 }
 
 // A query is a request of one rule. Update applies an answer to the node's state; nil
@@ -161,6 +161,8 @@ func (r *requests) record(node int, q *query, v vote) {
 	switch p := &r.states[node]; {
 	case v.uncertain():
 		p.silent, p.left = true, true
+	case v.partial():
+		p.left = true
 	case v.err == nil && q.update != nil:
 		q.update(p, v)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorate/quorate/internal/redlock/members"
 	"github.com/quorate/quorate/locking"
 )
 
@@ -77,6 +78,15 @@ func (t *try) reason(votes []vote, slow bool) error {
 	return t.l.set.Silence()
 }
 
+// silence is why too few nodes have accepted a lease's request: ErrRefused if the others
+// refuse it, ErrNoQuorum if they have not answered.
+func (t *try) silence(votes []vote) error {
+	if _, refused := failures(votes); refused >= t.blocking() {
+		return locking.ErrRefused
+	}
+	return t.l.set.Silence()
+}
+
 // agreed reports whether a quorum of votes have this code and name the same owner and
 // token.
 func agreed(votes []vote, code string, quorum int) bool {
@@ -94,14 +104,13 @@ func agreed(votes []vote, code string, quorum int) bool {
 	return false
 }
 
-// failures counts the nodes that gave no vote, and those among them that refuse this
-// client.
+// failures counts the nodes that gave no vote, and those among them that refuse it.
 func failures(votes []vote) (failed, refused int) {
 	for _, v := range votes {
 		if v.err != nil {
 			failed++
 		}
-		if errors.Is(v.err, locking.ErrRefused) {
+		if members.Refuses(v.err) {
 			refused++
 		}
 	}
@@ -236,7 +245,7 @@ func (v vote) answer() locking.Answer {
 	switch {
 	case v.unheard():
 		return locking.NotAwaited
-	case v.err != nil && !errors.Is(v.err, locking.ErrRefused):
+	case v.err != nil && !members.Refuses(v.err):
 		return locking.Unreachable
 	}
 	return locking.Refused

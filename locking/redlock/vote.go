@@ -70,6 +70,13 @@ func (v vote) uncertain() bool {
 	return !refused && !answered && !errors.Is(v.err, members.ErrBlank)
 }
 
+// partial reports whether the script may have changed something before it failed: the server
+// checks rights and types at each command, and undoes nothing.
+func (v vote) partial() bool {
+	answer, ok := errors.AsType[*wire.ServerError](v.err)
+	return ok && (answer.Code == "NOPERM" || answer.Code == "WRONGTYPE" || answer.Code == "ERR")
+}
+
 // until is when the blocking lock ends by the local clock, no earlier than by the
 // node's.
 func (v vote) until() time.Time {

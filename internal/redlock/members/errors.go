@@ -53,6 +53,15 @@ func (storeSilent) Error() string { return "the store does not answer" }
 
 func (storeSilent) Is(target error) bool { return target == locking.ErrNoQuorum }
 
+// refusal is locking.ErrNoQuorum when nodes have answered, and refuse.
+type refusal struct{}
+
+func (refusal) Error() string { return locking.ErrRefused.Error() }
+
+func (refusal) Is(target error) bool {
+	return target == locking.ErrNoQuorum || target == locking.ErrRefused
+}
+
 // noQuorum reports too few usable nodes, with the errors of the others.
 func (g group) noQuorum(have, need int, errs []error) error {
 	if g.OneStore() {

@@ -59,25 +59,32 @@ func (g group) Call(ctx context.Context, script *Script, keys []string, args ...
 
 // Answers returns the replies of the nodes that answered. With fewer than a quorum the
 // error matches locking.ErrNoQuorum and quotes the others. It also matches
-// locking.ErrRefused if nodes refused this client. Doing describes the operation.
+// locking.ErrRefused if nodes refused it. Doing describes the operation.
 func (g group) Answers(doing string, replies []Reply) ([]Reply, error) {
 	var good []Reply
 	var errs errorList
+	refuse, silence := 0, g.Silence()
 	for _, r := range replies {
 		if r.Err == nil {
 			good = append(good, r)
-		} else {
-			errs = append(errs, locking.NodeError{Node: r.Node, Err: r.Err})
+			continue
+		}
+		errs = append(errs, locking.NodeError{Node: r.Node, Err: r.Err})
+		if Refuses(r.Err) {
+			refuse++
 		}
 	}
 	if len(good) >= g.Quorum() {
 		return good, nil
 	}
+	if refuse > g.Len()-g.Quorum() {
+		silence = refusal{}
+	}
 	if g.OneStore() {
-		return nil, fmt.Errorf("%s: %w: %w", doing, g.Silence(), replies[0].Err)
+		return nil, fmt.Errorf("%s: %w: %w", doing, silence, replies[0].Err)
 	}
 	return nil, fmt.Errorf("%s: %w: %d of %d nodes can be used: %w",
-		doing, g.Silence(), len(good), g.Len(), errs)
+		doing, silence, len(good), g.Len(), errs)
 }
 
 // each runs f for every node at once and waits for all.

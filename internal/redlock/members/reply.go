@@ -76,6 +76,13 @@ func (r Reply) Result() string {
 	return "error"
 }
 
+// Refuses reports whether err is a refusal: by a node that is of another cluster, or by its
+// server, which has the request but lacks rights, space, or what it is set to demand.
+func Refuses(err error) bool {
+	answer, ok := errors.AsType[*wire.ServerError](err)
+	return errors.Is(err, locking.ErrRefused) || ok && !answer.Passing()
+}
+
 // answered reports whether err is an answer of the node, as nil is.
 func answered(err error) bool {
 	_, refused := errors.AsType[*RefusedError](err)

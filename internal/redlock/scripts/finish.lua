@@ -8,9 +8,10 @@
 -- Replies OK | RANOUT | LATE owner left holder tick token
 local keep, packed, finished, handover, straggler = unpack(ARGV, args_before + 6, args_before + 10)
 serve()
--- Delete the lock first, so a node without free memory can finish: after its first
--- write a script may continue to write.
-if mine then redis.call('DEL', lock_key) end
+-- The first write changes nothing and needs no memory: after it a script may continue to
+-- write, so a full node can finish. The lock goes last: while the user lacks a permission for
+-- what comes before, the lease stays, and a later request can end it.
+redis.call('ZREM', runs_key, '')
 
 local claimed = owner == v and state ~= 'V'
 local letter = 'L'
@@ -36,6 +37,7 @@ if finished ~= '' then
   if not claimed then redis.call('ZREM', runs_key, 'S' .. packed) end
   trim(runs_key, num(-tonumber(keep) - 1))
 end
+if mine then redis.call('DEL', lock_key) end
 if straggler == '1' and not redis.call('SET', dead_key, '1', 'PX', num(2 * tonumber(ttl)), 'NX') then
   redis.call('HSET', KEYS[1], 'served', '1') -- again, since WAIT covers only requests that write (C9)
 end

@@ -56,6 +56,16 @@ func (e *ServerError) Error() string {
 	return e.Text
 }
 
+// Passing reports whether the server cannot answer for now, as one that starts. Otherwise it
+// refuses until somebody corrects its data, its settings or its rights.
+func (e *ServerError) Passing() bool {
+	switch e.Code {
+	case "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "ASK", "MOVED":
+		return true
+	}
+	return false
+}
+
 // Unknown reports whether the server does not know the command.
 func (e *ServerError) Unknown() bool { return strings.HasPrefix(e.Text, "ERR unknown command") }
 
