@@ -41,6 +41,7 @@ func (b *builder) checkWebhooks() {
 			b.at(p, "has no url; write one such as https://hooks.example.com/quorate")
 		}
 		b.checkExpanded(p.with("url"), hook.URL, webhook.CheckURL)
+		b.checkExpanded(p.with("secret"), hook.Secret, webhook.CheckSecret)
 		for _, name := range slices.Sorted(maps.Keys(hook.Headers)) {
 			b.checkExpanded(p.with("headers", name), hook.Headers[name], func(value string) error { return webhook.CheckHeader(name, value) })
 		}

@@ -131,6 +131,9 @@ func (s *Sink) request(ctx context.Context, m Message) (*http.Request, *mask.Mas
 		return nil, nil, fmt.Errorf("url: %w", err)
 	}
 	key, err := resolve(s.cfg.Secret)
+	if err == nil && s.cfg.Secret != "" {
+		err = CheckSecret(key)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("secret: %w", err)
 	}
@@ -165,6 +168,14 @@ const leastSecret = 4
 func CheckURL(text string) error {
 	if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return errors.New("is no address that can be posted to; write one such as https://hooks.example.com/quorate")
+	}
+	return nil
+}
+
+// CheckSecret returns an error for a secret that signs nothing.
+func CheckSecret(key string) error {
+	if key == "" {
+		return errors.New("is empty, so messages would not be signed; set it, or remove the secret")
 	}
 	return nil
 }

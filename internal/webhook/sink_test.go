@@ -418,6 +418,7 @@ func TestPermanentErrorsAreNotTriedAgain(t *testing.T) {
 		"no variable of the url":    {Config{URL: "${env:MISSING}"}, "url: ${env:MISSING}: the environment variable is not set"},
 		"no variable of a header":   {Config{Headers: map[string]string{"Authorization": "Bearer ${env:MISSING}"}}, "header Authorization: ${env:MISSING}: the"},
 		"no variable of the secret": {Config{Secret: "${env:MISSING}"}, "secret: ${env:MISSING}: the"},
+		"an empty secret":           {Config{Secret: "${env:BAD}"}, "secret: is empty"},
 		"no reference":              {Config{URL: "https://h/${env:}"}, "url: ${env:} is no reference"},
 		"no scheme":                 {Config{URL: "${env:BAD}", Resolve: values("hooks.example.com/s3cret")}, "url: is no address that can be posted to"},
 		"another scheme":            {Config{URL: "${env:BAD}", Resolve: values("ftp://hooks.example.com/s3cret")}, "url: is no address that can be posted to"},
