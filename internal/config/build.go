@@ -118,7 +118,7 @@ func (c *Config) nodes(ps *problems) members.Config {
 
 // resolve returns the text at p with its references resolved.
 func (ps *problems) resolve(p path, text string) string {
-	out, err := Expand(text)
+	out, err := expandSetting(text)
 	if err != nil {
 		ps.at(p, "%v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -232,6 +233,159 @@ func TestShippedConfig(t *testing.T) {
 	for name, job := range cfg.Jobs {
 		if job.Func != "exec" && job.Func != "http" {
 			t.Errorf("job %s uses %s, which is not built in", name, job.Func)
+		}
+	}
+}
+
+// mistakes reads a configuration with a store and returns what is wrong with it; the file is
+// called config.yaml.
+func mistakes(t *testing.T, text string, environ ...string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(file, []byte("redis: {nodes: [redis://127.0.0.1:7101]}\n"+text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Read(Source{Path: file, Environ: append([]string{}, environ...)}, newRegistry(t))
+	if err == nil {
+		return ""
+	}
+	return strings.ReplaceAll(err.Error(), file, "config.yaml")
+}
+
+// A mistake that many jobs have is told of twenty, and counted.
+func TestManyMistakesAreCounted(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	text.WriteString("jobs:\n")
+	for i := range 1000 {
+		fmt.Fprintf(&text, "  job%03d: {func: nosuch, schedule: \"@daily\"}\n", i)
+	}
+	lines := strings.Split(mistakes(t, text.String()), "\n")
+	if len(lines) != 21 || !strings.HasPrefix(lines[19], "config.yaml:22:") || lines[20] != "and 980 more mistakes: mend these, and check again" {
+		t.Errorf("%d lines; the last: %q", len(lines), lines[len(lines)-1])
+	}
+}
+
+func TestMistakesOfYAMLHaveColumns(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"jobs:\n  a: {func: count, schedule: @daily}\n":               "config.yaml:3:30: not valid YAML: found character that cannot start any token",
+		"jobs:\n  a:\n\tfunc: report\n":                               "config.yaml:4:1: not valid YAML: found character that cannot start any token",
+		"jobs:\n  a: b: c\n":                                          "config.yaml:3:7: not valid YAML: mapping values are not allowed",
+		"jobs:\n  a:\n    func: report\n   schedule: x\n":             "config.yaml:5:4: not valid YAML: ",
+		"jobs:\n  a:\n    func: report\n    - x\n":                    "config.yaml:5:5: not valid YAML: ",
+		"jobs:\n  a: {func: report, schedule: \"@daily}\n  b: x\n":    "config.yaml:3:3: not valid YAML: found unexpected end of stream",
+		"jobs:\n  a: {func: \"re\n  port\", x: y}\n  b: x: y\nc: z\n": "config.yaml:5:7: not valid YAML: mapping values",
+		"jobs:\n  a: *nosuch\n":                                       "config.yaml:3:6: not valid YAML: unknown anchor 'nosuch' referenced",
+		"jobs:\n  a: {func: report, schedule: [\"@daily\"}\n":         "config.yaml:3:3: not valid YAML: did not find expected ',' or ']'",
+		"jobs:\n  é: {func: report, x: %y}\n":                         "config.yaml:3:24: not valid YAML: found character that cannot start any token",
+	} {
+		if got := mistakes(t, text); !strings.HasPrefix(got, want) {
+			t.Errorf("%s\n%s\nwant %s", text, got, want)
+		}
+	}
+}
+
+// A reference to something empty is never taken for a default.
+func TestEmptyReferences(t *testing.T) {
+	t.Setenv("EMPTY", "")
+	t.Setenv("BLANK", " \t")
+	t.Setenv("COMMENT", "# off")
+	t.Setenv("NULL", "null")
+	file := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for setting, at := range map[string]string{
+		"scheduler: {timezone: %s}":               "scheduler.timezone",
+		"defaults: {timezone: %s}":                "defaults.timezone",
+		"defaults: {timeout: %s}":                 "defaults.timeout",
+		"namespace: %s":                           "namespace",
+		"http: {listen: %s}":                      "http.listen",
+		"http: {anonymous: %s}":                   "http.anonymous",
+		"log: {level: %s}":                        "log.level",
+		"metrics: {max_jobs: %s}":                 "metrics.max_jobs",
+		"jobs: {a: {func: report, schedule: %s}}": "jobs.a.schedule",
+		"jobs: {a: {func: report, schedule: \"@daily\", timezone: %s}}":  "jobs.a.timezone",
+		"jobs: {a: {func: report, schedule: \"@daily\", starts_at: %s}}": "jobs.a.starts_at",
+		"jobs: {a: {func: report, schedule: \"@daily\", paused: %s}}":    "jobs.a.paused",
+		"jobs: {a: {func: report, schedule: \"@daily\", tags: %s}}":      "jobs.a.tags",
+		"jobs: {a: {func: report, schedule: \"@daily\", retry: %s}}":     "jobs.a.retry",
+		"calendars: {c: {dates: [2026-12-25], timezone: %s}}":            "calendars.c.timezone",
+	} {
+		for _, ref := range []string{"${env:EMPTY}", "${env:BLANK}", "${env:COMMENT}", "${env:NULL}", "${plain:env:EMPTY}", "${file:" + file + "}"} {
+			if at == "namespace" && ref == "${env:NULL}" {
+				continue // a name like any other
+			}
+			got := mistakes(t, fmt.Sprintf(setting, "\""+ref+"\"")+"\n")
+			if !strings.Contains(got, ": "+at+": ") {
+				t.Errorf("%s with %s: %q, want a mistake at %s", setting, ref, got, at)
+			}
+			if empty := strings.Contains(ref, "EMPTY") || strings.Contains(ref, "file:"); empty && !strings.Contains(got, at+": "+ref+" is empty") {
+				t.Errorf("%s with %s: %q does not say that it is empty", setting, ref, got)
+			}
+		}
+	}
+}
+
+// What is resolved late is no default either if it is empty.
+func TestEmptyLateReferences(t *testing.T) {
+	t.Setenv("EMPTY", "")
+	for text, want := range map[string]string{
+		"redis: {nodes: [\"redis://127.0.0.1:7101\"], password: \"${env:EMPTY}\"}\n":             "redis.password: ${env:EMPTY} is empty",
+		"redis: {nodes: [\"redis://127.0.0.1:7101\"], username: \"${env:EMPTY}\"}\n":             "redis.username: ${env:EMPTY} is empty",
+		"etcd: {endpoints: [\"http://127.0.0.1:1\"], username: a, password: \"${env:EMPTY}\"}\n": "etcd.password: ${env:EMPTY} is empty",
+	} {
+		file := filepath.Join(t.TempDir(), "config.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadCluster(Source{Path: file, Environ: []string{}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	user := Config{HTTP: HTTPConfig{Users: map[string]UserConfig{"ann": {Password: "${env:EMPTY}", Token: "${env:EMPTY}"}}}}
+	if _, err := user.Users(); err == nil || !strings.Contains(err.Error(), "${env:EMPTY} is empty") {
+		t.Errorf("a user without password: %v", err)
+	}
+}
+
+// The zone of a spec goes before that of the whole scheduler, and contradicts that of the job.
+func TestZoneOfASpec(t *testing.T) {
+	t.Parallel()
+	const job = "jobs:\n  a:\n    func: report\n    schedule: %s\n"
+	for text, want := range map[string]string{
+		fmt.Sprintf(job, "CRON_TZ=Asia/Tokyo 0 2 * * *"):                               "",
+		"scheduler: {timezone: Europe/Paris}\n" + fmt.Sprintf(job, "TZ=UTC 0 2 * * *"): "",
+		fmt.Sprintf(job, "CRON_TZ=Asia/Tokyo 0 2 * * *\n    timezone: Asia/Tokyo"):     "",
+		fmt.Sprintf(job, "CRON_TZ=Asia/Tokyo 0 2 * * *\n    timezone: Europe/Paris"):   "config.yaml:5:15: jobs.a.schedule: CRON_TZ=Asia/Tokyo contradicts the job's timezone, Europe/Paris; remove one",
+		fmt.Sprintf(job, "[0 1 * * *, TZ=UTC 0 2 * * *]\n    timezone: Europe/Paris"):  "config.yaml:5:27: jobs.a.schedule[1]: TZ=UTC contradicts the job's timezone",
+		"defaults: {timezone: Europe/Paris}\n" + fmt.Sprintf(job, "TZ=UTC 0 2 * * *"):  "config.yaml:6:15: jobs.a.schedule: TZ=UTC contradicts the job's timezone, Europe/Paris; remove one",
+	} {
+		if got := mistakes(t, text); !strings.HasPrefix(got, want) || (want == "") != (got == "") {
+			t.Errorf("%s\n%q, want %q", text, got, want)
+		}
+	}
+	cfg := Default()
+	cfg.Jobs = map[string]JobConfig{"a": {Func: "report", Schedule: Specs{"TZ=Asia/Tokyo 0 2 * * *"}, JobPolicy: DefaultPolicy()}}
+	if list, err := cfg.JobList(nil); err != nil || list[0].Timezone != "Asia/Tokyo" {
+		t.Errorf("the job is shown in %+v, %v", list, err)
+	}
+}
+
+// A comment behind a schedule is one wherever the schedule comes from.
+func TestCommentsBehindSchedules(t *testing.T) {
+	t.Setenv("SPEC", "0 2 * * * # nightly")
+	for text, environ := range map[string][]string{
+		"jobs: {a: {func: report, schedule: \"${env:SPEC}\"}}\n":                      nil,
+		"jobs: {a: {func: report, schedule: [\"${env:SPEC}\", \"@every 1h # x\"]}}\n": nil,
+		"jobs: {a: {func: report, schedule: \"@daily # x\"}}\n":                       nil,
+		"jobs: {a: {func: report, schedule: \"@daily\"}}\n":                           {"QUORATE__JOBS__A__SCHEDULE=0 2 * * * # nightly"},
+		"jobs: {a: {func: report, schedule: \"@weekly\"}}\n":                          {"QUORATE__JOBS__A__SCHEDULE=@every 5m # often"},
+		"jobs: {a: {func: report, schedule: \"@monthly\"}}\n":                         {"QUORATE__JOBS__A__SCHEDULE=${env:SPEC}"},
+	} {
+		if got := mistakes(t, text, environ...); got != "" {
+			t.Errorf("%s%q: %s", text, environ, got)
 		}
 	}
 }

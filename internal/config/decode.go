@@ -63,7 +63,7 @@ func (d *decoder) own(dst reflect.Value, v any, at decode.Place) (any, bool) {
 			return nil, false
 		}
 	case isText:
-		resolved, err := Expand(text)
+		resolved, err := expandSetting(text)
 		if err != nil {
 			d.at(at.Path, "%v", err)
 			return nil, false

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -50,7 +51,7 @@ func same(a, b reflect.Value) bool {
 // same as one that does not, as long as they are not used. What is in its
 // calendars is part of it.
 func (b *builder) hash(job JobConfig) string {
-	job.Timezone, job.Formerly = b.timezone(job), ""
+	job.Timezone, job.Formerly = cmp.Or(job.Timezone, b.cfg.Scheduler.Timezone), ""
 	silent := JobConfig{JobPolicy: DefaultPolicy()}
 	silent.Timezone = "UTC"
 	made := differences(silent, job)

@@ -7,9 +7,11 @@ import (
 	"io"
 	"reflect"
 	"regexp"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -61,18 +63,73 @@ func parseNode(ps *problems, text []byte) (*yaml.Node, bool) {
 // yamlLine finds the line in an error of the YAML parser, which has no type.
 var yamlLine = regexp.MustCompile(`line (\d+): `)
 
-// addYAML reports an error of the YAML parser, which knows lines only.
+// What the message of the YAML parser is about: what begins a value and must not, the second colon
+// of a line, and an alias.
+var (
+	noToken     = regexp.MustCompile("(?:^[ ]*|[:,] +|- +|[\\[{] *)([\t@`%])")
+	secondColon = regexp.MustCompile(`: .*?(:)(?: |$)`)
+	alias       = regexp.MustCompile(`(\*)[^ ]`)
+)
+
+// addYAML reports an error of the YAML parser. That names a line, often that of something
+// around the mistake or the one before, and no column.
 func (ps *problems) addYAML(err error) {
-	msg := strings.TrimPrefix(err.Error(), "yaml: ")
-	where := position{ps.origin.file, 1, 1}
-	if m := yamlLine.FindStringSubmatchIndex(msg); m != nil {
-		where.line, _ = strconv.Atoi(msg[m[2]:m[3]])
-		msg = msg[:m[0]] + msg[m[1]:]
+	text := ps.origin.text
+	msg, number := splitYAMLError(err)
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	ends := make([]int, len(lines)+1) // ends[i] is the length of the first i lines
+	for i, line := range lines {
+		ends[i+1] = ends[i] + len(line)
+	}
+	// The mistake is in the first line with which the text has it.
+	first := sort.Search(len(lines), func(i int) bool {
+		again, _ := splitYAMLError(yamlError(text[:ends[i+1]]))
+		return again == msg
+	})
+	if first < len(lines) {
+		number = first + 1
+	}
+	where := position{ps.origin.file, number, 1}
+	if number <= len(lines) {
+		line := lines[number-1]
+		at := len(line) - len(bytes.TrimLeft(line, " "))
+		for about, pattern := range map[string]*regexp.Regexp{"cannot start any token": noToken, "mapping values are not allowed": secondColon, "unknown anchor": alias} {
+			if m := pattern.FindSubmatchIndex(line); m != nil && strings.Contains(msg, about) {
+				at = m[2]
+			}
+		}
+		where.column = utf8.RuneCount(line[:at]) + 1
 	}
 	if strings.Contains(msg, "cannot start any token") {
 		msg += "; quote text that starts with @, ` or %"
 	}
 	ps.add(where, nil, "not valid YAML: "+msg+"; check indentation (spaces, no tabs), quotes and colons here and just above")
+}
+
+// splitYAMLError returns what an error of the YAML parser says, and the line that it names.
+func splitYAMLError(err error) (msg string, line int) {
+	if err == nil {
+		return "", 1
+	}
+	msg, line = strings.TrimPrefix(err.Error(), "yaml: "), 1
+	if m := yamlLine.FindStringSubmatchIndex(msg); m != nil {
+		line, _ = strconv.Atoi(msg[m[2]:m[3]])
+		msg = msg[:m[0]] + msg[m[1]:]
+	}
+	return msg, line
+}
+
+// yamlError returns what is wrong with a text.
+func yamlError(text []byte) error {
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var doc yaml.Node
+		if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
 }
 
 // isText reports whether values of the type are written as text.

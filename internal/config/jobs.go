@@ -74,8 +74,18 @@ func (b *builder) build(name string, job JobConfig) (scheduler.Job, error) {
 	return built, err
 }
 
-// timezone returns the name of the zone that the schedule of a job is in.
+// timezone returns the name of the zone that the schedule of a job is in: that which all of its
+// specs begin with, or the one that is set.
 func (b *builder) timezone(job JobConfig) string {
+	named := map[string]bool{}
+	var zone string
+	for _, spec := range job.Schedule {
+		_, zone = zoneOf(spec)
+		named[zone] = true
+	}
+	if len(named) == 1 && zone != "" {
+		return zone
+	}
 	return cmp.Or(job.Timezone, b.cfg.Scheduler.Timezone)
 }
 

@@ -43,11 +43,17 @@ func (p Problem) String() string {
 // file; those of environment variables and --set come last.
 type Error struct{ Problems []Problem }
 
-// Error returns one line per problem.
+// maxShown is how many mistakes are shown; the others are counted.
+const maxShown = 20
+
+// Error returns one line per problem, of the first maxShown.
 func (e *Error) Error() string {
-	lines := make([]string, len(e.Problems))
-	for i, p := range e.Problems {
-		lines[i] = p.String()
+	var lines []string
+	for _, p := range e.Problems[:min(len(e.Problems), maxShown)] {
+		lines = append(lines, p.String())
+	}
+	if more := len(e.Problems) - maxShown; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more mistakes: mend these, and check again", more))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -43,19 +44,20 @@ func (b *builder) schedule(p path, job JobConfig) schedule.Schedule {
 		}
 		return nil
 	}
-	zone, err := schedule.LoadZone(b.timezone(job))
+	own, err := schedule.LoadZone(cmp.Or(job.Timezone, b.cfg.Scheduler.Timezone))
 	if err != nil {
 		return nil
 	}
 	opts := schedule.Options{
-		Location: zone,
+		Location: own,
 		Name:     cmp.Or(job.Formerly, p[len(p)-1]), // a new name must not move the ticks of H
 		DST:      schedule.DSTPolicy{Gap: schedule.DSTGap(job.DST.Gap), Overlap: schedule.DSTOverlap(job.DST.Overlap)},
 	}
-	specs := b.specs(p.with("schedule"), job.Schedule, opts)
+	specs := b.specs(p.with("schedule"), job.Schedule, opts, job.Timezone)
 	if specs == nil {
 		return nil
 	}
+	zone, _ := schedule.LoadZone(b.timezone(job)) // the specs can be read, so it can
 	s := b.limited(p, specs, zone, job.JobPolicy)
 	if s != nil {
 		b.jitter(p.with("jitter"), s, job.Jitter)
@@ -63,11 +65,23 @@ func (b *builder) schedule(p path, job JobConfig) schedule.Schedule {
 	return s
 }
 
-// specs reads every spec of a job; nil if one is wrong.
-func (b *builder) specs(p path, specs Specs, opts schedule.Options) schedule.Schedule {
+// zoneOf returns the prefix of a spec that names a time zone, and its name.
+func zoneOf(spec string) (prefix, zone string) {
+	prefix, _, _ = strings.Cut(strings.TrimSpace(spec), " ")
+	if key, zone, _ := strings.Cut(prefix, "="); key == "CRON_TZ" || key == "TZ" {
+		return prefix, zone
+	}
+	return "", ""
+}
+
+// specs reads every spec of a job, which names ownZone; nil if one is wrong.
+func (b *builder) specs(p path, specs Specs, opts schedule.Options, ownZone string) schedule.Schedule {
 	var all []schedule.Schedule
 	for i, spec := range specs {
 		s, err := schedule.Parse(spec, opts)
+		if prefix, zone := zoneOf(spec); err == nil && zone != "" && ownZone != "" && zone != ownZone {
+			err = fmt.Errorf("%s contradicts the job's timezone, %s; remove one", prefix, ownZone)
+		}
 		if err == nil {
 			all = append(all, s)
 			continue

@@ -19,6 +19,16 @@ func Expand(text string) (string, error) {
 	return out, err
 }
 
+// expandSetting is Expand for a setting: it refuses what is empty, which would silently stand for
+// the default.
+func expandSetting(text string) (string, error) {
+	out, err := Expand(text)
+	if err == nil && out == "" && text != "" {
+		return "", fmt.Errorf("%s is empty; give it a value, or remove the setting for its default", text)
+	}
+	return out, err
+}
+
 // value returns what one reference stands for.
 func value(reference string) (string, error) { return refs.In(reference)[0].Value() }
 

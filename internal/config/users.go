@@ -49,10 +49,10 @@ func userOf(name string, c UserConfig) (identity.User, error) {
 		user.Role = identity.Viewer
 	}
 	var err error
-	if user.Password, err = Expand(c.Password); err != nil {
+	if user.Password, err = expandSetting(c.Password); err != nil {
 		return user, err
 	}
-	if user.Token, err = Expand(c.Token); err != nil {
+	if user.Token, err = expandSetting(c.Token); err != nil {
 		return user, err
 	}
 	return user, user.Validate()

@@ -3,6 +3,7 @@ package replica
 import (
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/quorate/quorate/internal/listing"
@@ -64,8 +65,8 @@ func (e events) updateFailed(err error) {
 	case !ok:
 		e.log.Error("new jobs were not applied: "+kept, "error", oneLine(err))
 	default:
-		for _, p := range config.Problems {
-			e.log.Error("the configuration was not applied: "+kept, "error", p.String())
+		for line := range strings.Lines(config.Error()) {
+			e.log.Error("the configuration was not applied: "+kept, "error", strings.TrimSuffix(line, "\n"))
 		}
 	}
 }

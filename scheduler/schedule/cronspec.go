@@ -3,6 +3,7 @@ package schedule
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -12,7 +13,7 @@ import (
 func (p *specParser) cron(opts Options) (Schedule, error) {
 	fields, err := p.fields()
 	if err != nil {
-		return nil, err
+		return nil, p.command(err)
 	}
 	first, last := p.words[0], p.words[len(p.words)-1]
 	z := &zoned{spec: newCivilSpec(fields), text: p.spec[first.pos : last.pos+len(last.text)], loc: opts.Location, dst: opts.DST}
@@ -54,6 +55,21 @@ func (p *specParser) fields() (fields [numFields]field, err error) {
 		}
 	}
 	return fields, nil
+}
+
+// command returns err or, if the words are those of a line of a crontab, that they go on behind
+// the five fields.
+func (p *specParser) command(err error) error {
+	if len(p.words) <= numFields-2 {
+		return err
+	}
+	five, next := specParser{spec: p.spec, words: p.words[:numFields-2], name: p.name}, p.words[numFields-2]
+	_, day := p.field(next, fieldKinds[dowField])
+	if _, wrong := five.fields(); wrong != nil || day == nil {
+		return err
+	}
+	return p.fail(next.pos, "has %q after its five fields: %s; as the day of the week, with seconds in front, it is not valid: write 0-6 or %s",
+		next.text, noCommand, strings.Join(fieldKinds[dowField].names, " "))
 }
 
 // A civilSpec is a cron spec on a clock that never jumps. Its times are civil

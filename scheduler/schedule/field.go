@@ -78,6 +78,14 @@ func (f *field) add(entry, name string) error {
 
 func (k fieldKind) span(entry, name string) (s span, hashed bool, err error) {
 	base, stepText, stepped := strings.Cut(entry, "/")
+	switch {
+	case entry == "":
+		return s, false, fmt.Errorf("a value is missing before or after a comma: write %d-%d", k.min, k.max)
+	case base == "":
+		return s, false, fmt.Errorf("a value is missing in %q: write *%s", entry, entry)
+	case strings.HasPrefix(base, "-") || strings.HasSuffix(base, "-"):
+		return s, false, fmt.Errorf("a value is missing in %q: write %d-%d", entry, k.min, k.max)
+	}
 	s = span{lo: k.min, hi: k.max, step: 1}
 	switch hashed = isHash(base) && k.hashMax > 0; {
 	case hashed:

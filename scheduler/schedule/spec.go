@@ -12,10 +12,15 @@ type word struct {
 	pos  int // byte offset in the spec
 }
 
+// splitWords returns the words before a comment, which begins with a word that begins with #, as in
+// YAML.
 func splitWords(spec string) []word {
 	var words []word
 	end := 0
 	for text := range strings.FieldsSeq(spec) {
+		if text[0] == '#' {
+			break
+		}
 		pos := end + strings.Index(spec[end:], text)
 		words = append(words, word{text, pos})
 		end = pos + len(text)
@@ -63,6 +68,9 @@ var descriptors = map[string]string{
 	"@hourly":   "0 * * * *",
 }
 
+// noCommand is said of what stands behind a schedule in a crontab.
+const noCommand = "remove it; a command belongs in the params of a job"
+
 func (p *specParser) descriptor(opts Options) (Schedule, error) {
 	w := p.words[0]
 	fields, ok := descriptors[w.text]
@@ -70,7 +78,7 @@ func (p *specParser) descriptor(opts Options) (Schedule, error) {
 		return nil, p.fail(w.pos, "has an unknown word %s: write @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually, @every DURATION or @at TIME", w.text)
 	}
 	if len(p.words) > 1 {
-		return nil, p.fail(p.words[1].pos, "has more after %s: remove it", w.text)
+		return nil, p.fail(p.words[1].pos, "has %q after %s: %s", p.words[1].text, w.text, noCommand)
 	}
 	return (&specParser{spec: fields, words: splitWords(fields), name: p.name}).cron(opts)
 }

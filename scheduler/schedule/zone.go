@@ -9,18 +9,25 @@ import (
 
 var errLocalZone = errors.New("time zone Local differs between machines: write UTC or a name such as Europe/Paris")
 
-// LoadZone returns the time zone of an IANA name. It refuses the empty name and the
-// machine's own zone, which may differ between replicas.
+// LoadZone returns the time zone of an IANA name. It refuses the empty name, the
+// machine's own zone and what only some machines have, which may differ between replicas.
 //
 // Rules come from the machine's zoneinfo if it has one, else from the copy in the binary.
 // Replicas with different releases of the rules may disagree about ticks in a zone whose
 // rules have just changed.
 func LoadZone(name string) (*time.Location, error) {
+	folder, rest, _ := strings.Cut(name, "/")
 	switch strings.ToLower(name) {
 	case "":
 		return nil, errors.New("time zone is empty: write UTC or a name such as Europe/Paris")
-	case "local", "localtime":
-		return nil, errLocalZone
+	case "local", "localtime", "posixrules", "factory":
+		return nil, fmt.Errorf("time zone %s differs between machines: write UTC or a name such as Europe/Paris", name)
+	}
+	switch strings.ToLower(folder) {
+	case "posix":
+		return nil, fmt.Errorf("time zone %s is not on every machine: write %s", name, rest)
+	case "right":
+		return nil, fmt.Errorf("time zone %s counts leap seconds, and is not on every machine: write %s", name, rest)
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil {

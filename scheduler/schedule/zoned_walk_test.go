@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// zoneNames are all names in lib/time/zoneinfo.zip of Go 1.26.
+// zoneNames are all names in lib/time/zoneinfo.zip of Go 1.26 but Factory, which is no zone.
 //
 //go:embed testdata/zones.txt
 var zoneNames string
