@@ -201,6 +201,8 @@ func TestBadParams(t *testing.T) {
 	}{
 		"no command":        {nil, "command: is missing"},
 		"empty command":     {map[string]any{"command": []any{""}}, "command: is missing"},
+		"command in one":    {map[string]any{"command": []any{"echo hi"}}, "command.0: is no program: write its words as items of the list, or [sh, -c, …]"},
+		"directory":         {with(shell(""), "dir", "a\x00"), "dir: has a zero byte"},
 		"command as text":   {map[string]any{"command": "echo hi"}, "command: is a string: want a list"},
 		"zero byte":         {map[string]any{"command": []any{"a", "b\x00"}}, "command.1: has a zero byte"},
 		"variable name":     {with(shell(""), "env", map[string]any{"A=B": "c"}), "env.A=B: is no name"},

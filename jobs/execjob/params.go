@@ -37,6 +37,12 @@ func (p *Params) Validate() error {
 	if len(p.Command) == 0 || p.Command[0] == "" {
 		errs = append(errs, paramError("is missing: write the program and its arguments as a list", "command"))
 	}
+	if len(p.Command) > 0 && strings.ContainsAny(p.Command[0], " \t\n") && !strings.Contains(p.Command[0], "/") {
+		errs = append(errs, paramError("is no program: write its words as items of the list, or [sh, -c, …]", "command", "0"))
+	}
+	if strings.Contains(p.Dir, "\x00") {
+		errs = append(errs, paramError("has a zero byte in it: remove it", "dir"))
+	}
 	for i, arg := range p.Command {
 		if strings.Contains(arg, "\x00") {
 			errs = append(errs, paramError("has a zero byte in it: remove it", "command", strconv.Itoa(i)))

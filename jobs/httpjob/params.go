@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/quorate/quorate/jobs"
@@ -36,8 +37,11 @@ func (p *Params) SetDefaults() {
 // Validate returns a *jobs.ParamError for each invalid param, joined.
 func (p *Params) Validate() error {
 	errs := []error{validateURL(p.URL)}
-	if !isToken(p.Method) {
+	switch {
+	case !isToken(p.Method):
 		errs = append(errs, paramError("is no HTTP method: write one such as GET or POST", "method"))
+	case p.Method != strings.ToUpper(p.Method):
+		errs = append(errs, paramError("has small letters: methods are in capitals, such as GET", "method"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Headers)) {
 		errs = append(errs, validateHeader(name, p.Headers[name]))
@@ -58,8 +62,11 @@ func validateURL(raw string) error {
 		return paramError("is no URL: write one such as https://example.com/path", "url")
 	case u.Scheme != "http" && u.Scheme != "https":
 		return paramError("must start with http:// or https://", "url")
-	case u.Host == "":
+	case u.Hostname() == "":
 		return paramError("names no host: write one such as https://example.com/path", "url")
+	}
+	if port, err := strconv.Atoi(u.Port()); err == nil && port > 65535 {
+		return paramError("has a port above 65535", "url")
 	}
 	return nil
 }
@@ -77,6 +84,17 @@ func validateHeader(name, value string) error {
 	}
 	if strings.ContainsAny(value, "\r\n\x00") {
 		return paramError("has a line break in it: a header is one line", "headers", name)
+	}
+	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		return paramError("has a control character in it: remove it", "headers", name)
+	}
+	switch http.CanonicalHeaderKey(name) {
+	case "Host":
+		if u, err := url.Parse("http://" + value); err != nil || u.Host != value {
+			return paramError("is no host: write one such as example.com:8080", "headers", name)
+		}
+	case "Content-Length", "Transfer-Encoding", "Trailer":
+		return paramError("is set by the HTTP client: remove it", "headers", name)
 	}
 	for _, own := range ownHeaders() {
 		if strings.EqualFold(own, name) {
@@ -123,7 +141,7 @@ func (s *Statuses) UnmarshalParam(value any) error {
 }
 
 func isStatus(s string) bool {
-	if len(s) != 3 || s[0] < '1' || s[0] > '5' {
+	if len(s) != 3 || s[0] < '2' || s[0] > '5' { // 1xx is no final answer
 		return false
 	}
 	isDigit := func(c byte) bool { return c >= '0' && c <= '9' }
