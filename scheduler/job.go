@@ -51,6 +51,7 @@ const (
 
 // Defaults of the policies.
 const (
+	DefaultTimeout       = job.DefaultTimeout
 	DefaultCatchUpWindow = job.DefaultCatchUpWindow
 	DefaultCatchUpMax    = job.DefaultCatchUpMax
 	DefaultBackoff       = job.DefaultBackoff

@@ -265,7 +265,7 @@ func Default() *Config {
 func DefaultPolicy() JobPolicy {
 	return JobPolicy{
 		DST:     DSTConfig{Gap: "run_after", Overlap: "first"},
-		Timeout: time.Hour,
+		Timeout: scheduler.DefaultTimeout,
 		Overlap: "skip",
 		CatchUp: CatchUpConfig{Mode: "none", Window: scheduler.DefaultCatchUpWindow, Max: scheduler.DefaultCatchUpMax},
 		OnCrash: "skip",

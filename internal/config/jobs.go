@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorate/quorate/jobs"
 	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
@@ -43,6 +44,35 @@ func (c *Config) JobList(registry *jobs.Registry) ([]scheduler.Job, error) {
 		list = append(list, built)
 	}
 	return list, nil
+}
+
+// Complete returns a job of a Source with the defaults in place of zero values, as jobs of the file
+// have them. Its schedule is what the program made it: no default concerns it.
+func (c *Config) Complete(job scheduler.Job) scheduler.Job {
+	d := c.Defaults
+	history := d.History.build()
+	job.Timeout, job.Jitter, job.LateAfter = cmp.Or(job.Timeout, d.Timeout), cmp.Or(job.Jitter, d.Jitter), cmp.Or(job.LateAfter, d.LateAfter)
+	job.Overlap, job.OnCrash, job.Priority = cmp.Or(job.Overlap, d.Overlap), cmp.Or(job.OnCrash, d.OnCrash), cmp.Or(job.Priority, d.Priority)
+	job.CatchUp = scheduler.CatchUp{
+		Mode: cmp.Or(job.CatchUp.Mode, d.CatchUp.Mode), Window: cmp.Or(job.CatchUp.Window, d.CatchUp.Window), Max: cmp.Or(job.CatchUp.Max, d.CatchUp.Max),
+	}
+	job.Retry.MaxBackoff = cmp.Or(job.Retry.MaxBackoff, max(d.Retry.MaxBackoff, job.Retry.Backoff))
+	job.Retry.Attempts, job.Retry.Backoff = cmp.Or(job.Retry.Attempts, d.Retry.Attempts), cmp.Or(job.Retry.Backoff, min(d.Retry.Backoff, job.Retry.MaxBackoff))
+	job.Retry.AttemptTimeout = cmp.Or(job.Retry.AttemptTimeout, d.Retry.AttemptTimeout)
+	job.History = ledger.History{
+		Keep: cmp.Or(job.History.Keep, history.Keep), MaxAge: cmp.Or(job.History.MaxAge, history.MaxAge), MaxBytes: cmp.Or(job.History.MaxBytes, history.MaxBytes),
+	}
+	if job.Labels == nil {
+		job.Labels = d.Labels
+	}
+	if job.Tags == nil {
+		job.Tags = d.Tags
+	}
+	if job.Group == "" && d.Group != "" {
+		job.Group, job.GroupSize = d.Group, c.Groups[d.Group].MaxRunning
+	}
+	job.Paused = job.Paused || d.Paused
+	return job
 }
 
 func (b *builder) build(name string, job JobConfig) (scheduler.Job, error) {

@@ -65,7 +65,9 @@ type Config struct {
 	// replica closes it.
 	Listener net.Listener
 	// Source yields jobs besides Jobs, as they come and go. It is asked every
-	// scheduler.source_every, 30 s by default, and at Replica.Refresh.
+	// scheduler.source_every, 30 s by default, and at Replica.Refresh. Zero values of its
+	// jobs mean the defaults section of the file, as for Jobs. Their Schedule is made by the
+	// program, with its zone: timezone, dst, exclude, starts_at and ends_at do not concern it.
 	Source scheduler.Source
 
 	// File is what Read has read.

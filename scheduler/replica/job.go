@@ -25,7 +25,7 @@ type Job struct {
 	// Func does the work. It is called on one replica for each tick.
 	Func func(ctx context.Context, run jobs.Run) error
 
-	// Timeout is how long one run may take. Default 1 h.
+	// Timeout is how long one run may take. Default scheduler.DefaultTimeout, 1 h.
 	Timeout time.Duration
 	// Timezone is that of the schedule. Default Config.Timezone.
 	Timezone string

@@ -141,6 +141,7 @@ func (l *reloader) serve(cfg *config.Config, loss string) error {
 	l.logReferences(cfg)
 	l.running, l.file = next, cfg
 	l.replica.settingsShown.Store(next)
+	l.replica.Refresh() // jobs of a Source have the defaults, too
 	l.replica.warnNoJobs(list)
 	l.replica.warnUnresolved(next)
 	return nil

@@ -117,7 +117,7 @@ func wire(cfg *config.Config, registry *jobs.Registry, options Config) (*Replica
 		part.Middleware = append(part.Middleware, secrets.Middleware)
 	}
 	r.observer = r.listeners(options)
-	part.Observer, part.Logger, part.Source = r.observer, base, r.tags.noting(options.Source)
+	part.Observer, part.Logger, part.Source = r.observer, base, r.completed(options.Source)
 	part.NotifySettled = options.Observer != nil || len(r.webhooks) > 0 || r.metrics != nil
 	r.scheduler, err = scheduler.New(part, list)
 	if err != nil {

@@ -29,17 +29,24 @@ func tagsIn(list []scheduler.Job) *map[string][]string {
 	return &tags
 }
 
-// noting returns the source, of whose jobs the book takes down the tags.
-func (b *tagBook) noting(source scheduler.Source) scheduler.Source {
+// completed returns the source with the defaults of the configuration in its jobs, whose tags the
+// replica notes.
+func (r *Replica) completed(source scheduler.Source) scheduler.Source {
 	if source == nil {
 		return nil
 	}
 	return scheduler.SourceFunc(func(ctx context.Context) ([]scheduler.Job, error) {
 		list, err := source.Jobs(ctx)
-		if err == nil {
-			b.sourced.Store(tagsIn(list))
+		if err != nil {
+			return nil, err
 		}
-		return list, err
+		settings := r.settingsShown.Load()
+		whole := make([]scheduler.Job, len(list))
+		for i, job := range list {
+			whole[i] = settings.Complete(job)
+		}
+		r.tags.sourced.Store(tagsIn(whole))
+		return whole, nil
 	})
 }
 

@@ -11,6 +11,9 @@ import (
 	"github.com/quorate/quorate/scheduler/schedule"
 )
 
+// DefaultTimeout is the default of Definition.Timeout.
+const DefaultTimeout = time.Hour
+
 // A Definition is a job as a program writes it: a function, its schedule, and its policies.
 // The zero value of each field is its default, but of the first three.
 type Definition struct {
@@ -24,7 +27,7 @@ type Definition struct {
 
 	Requests
 
-	// Timeout ends the context of a run with jobs.ErrTimeout. 0: none.
+	// Timeout ends the context of a run with jobs.ErrTimeout. Default DefaultTimeout.
 	Timeout time.Duration
 
 	// Jitter delays the start of each tick by less than this, equally on every replica. It

@@ -3,6 +3,8 @@
 // exports what programs need of it under its own name.
 package job
 
+import "cmp"
+
 // A Job is a checked definition, with its key, its hash and the defaults of its policies. It
 // never changes, so all goroutines may share it.
 type Job struct{ Definition }
@@ -11,6 +13,7 @@ type Job struct{ Definition }
 func New(d Definition) *Job {
 	d.Hash = d.hash()
 	d.Key = d.storedAs()
+	d.Timeout = cmp.Or(d.Timeout, DefaultTimeout)
 	d.CatchUp, d.Retry = d.CatchUp.withDefaults(), d.Retry.withDefaults()
 	return &Job{d}
 }

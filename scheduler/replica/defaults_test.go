@@ -1,0 +1,100 @@
+package replica
+
+import (
+	"context"
+	"reflect"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorate/quorate/internal/config"
+	"github.com/quorate/quorate/jobs"
+	"github.com/quorate/quorate/scheduler"
+	"github.com/quorate/quorate/scheduler/ledger"
+	"github.com/quorate/quorate/scheduler/schedule"
+)
+
+// A job of the program, and one of a Source, have the defaults of the file like one in the file,
+// also after these have changed; and what a job says itself goes before them.
+func TestDefaultsHoldForJobsInGo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		limits := make(chan time.Duration, 1000)
+		limited := func(ctx context.Context, _ jobs.Run) error {
+			end, _ := ctx.Deadline()
+			limits <- time.Until(end)
+			return nil
+		}
+		second, err := schedule.Parse("@every 1s", schedule.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, stop := newReloading(t, "defaults: {timeout: 2s, tags: [nightly], overlap: queue, priority: 3, group: g}\ngroups: {g: {max_running: 9}}\n", func(_ *reloading, o *Config) {
+			o.Jobs = []Job{{Name: "own", Schedule: "@every 1s", Func: limited}}
+			o.Source = scheduler.SourceFunc(func(context.Context) ([]scheduler.Job, error) {
+				return []scheduler.Job{{Name: "sourced", Schedule: second, Handler: limited}}, nil
+			})
+		})
+		defer stop()
+		atMost := func(want time.Duration) {
+			t.Helper()
+			for len(limits) > 0 {
+				<-limits
+			}
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			if len(limits) != 4 {
+				t.Errorf("%d runs in 2 s, not 4:\n%s", len(limits), r.log.String())
+			}
+			for len(limits) > 0 {
+				if got := <-limits; got > want {
+					t.Errorf("a run has %v, want at most %v", got, want)
+				}
+			}
+		}
+		time.Sleep(1500 * time.Millisecond)
+		atMost(2 * time.Second)
+		r.write(r.head + "defaults: {timeout: 1s}\n")
+		time.Sleep(8 * time.Second)
+		atMost(time.Second)
+	})
+}
+
+// What a job says itself goes before the defaults, and the zone of the scheduler is that of jobs
+// whose schedule is text.
+func TestDefaultsGoBehindTheJob(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	cfg.Scheduler.Timezone = "Asia/Tokyo"
+	cfg.Groups = map[string]config.GroupConfig{"g": {MaxRunning: 9}}
+	d := &cfg.Defaults
+	d.Timeout, d.Jitter, d.LateAfter, d.Overlap, d.OnCrash, d.Priority, d.Group = 2*time.Minute, time.Second, time.Minute, scheduler.OverlapQueue, scheduler.CrashRerun, 3, "g"
+	d.CatchUp.Mode, d.Retry.Attempts, d.Retry.Backoff, d.Retry.MaxBackoff, d.Retry.AttemptTimeout = scheduler.CatchUpLast, 4, 2*time.Second, 3*time.Second, time.Minute
+	d.History, d.Labels, d.Tags, d.Paused = config.HistoryConfig{Keep: 7, MaxAge: time.Hour}, map[string]string{"a": "b"}, []string{"t"}, true
+	nothing := func(context.Context, jobs.Run) error { return nil }
+	p := program{Config: *cfg}
+	if err := p.addJobs([]Job{{Name: "own", Schedule: "0 2 * * *", Func: nothing}}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := p.JobList(jobs.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := list[0]
+	if next := own.Schedule.Next(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)); next.Hour() != 17 {
+		t.Errorf("the schedule is in UTC: %v", next)
+	}
+	whole := cfg.Complete(scheduler.Job{Name: own.Name, Schedule: own.Schedule, Handler: own.Handler, Hash: own.Hash, About: own.About, Requests: own.Requests})
+	own.Handler, whole.Handler, own.Settings, whole.Settings, own.Bind, whole.Bind = nil, nil, nil, nil, nil, nil
+	if !reflect.DeepEqual(own, whole) {
+		t.Errorf("a job of a source: %+v\nof the program: %+v", whole, own)
+	}
+	says := scheduler.Job{
+		Timeout: time.Second, Jitter: 1, LateAfter: 1, Overlap: scheduler.OverlapSkip, OnCrash: scheduler.CrashSkip, Limits: scheduler.Limits{Group: "h", GroupSize: 1, Priority: -1},
+		CatchUp: scheduler.CatchUp{Mode: scheduler.CatchUpAll, Window: time.Hour, Max: 1}, Retry: scheduler.Retry{Attempts: 1, Backoff: 1, MaxBackoff: 2, AttemptTimeout: 3},
+		History: ledger.History{Keep: 1, MaxAge: 1, MaxBytes: 1}, Labels: map[string]string{}, Tags: []string{}, Paused: true,
+	}
+	if got := cfg.Complete(says); !reflect.DeepEqual(got, says) {
+		t.Errorf("%+v becomes %+v", says, got)
+	}
+}
