@@ -34,10 +34,10 @@ func Acquire(ctx context.Context, l Locker, req Request, retry Retry) (Lease, er
 			return lease, nil
 		}
 		if final(err, req) || tries == retry.Tries {
-			return nil, withContext(ctx, afterTries(tries, err))
+			return nil, again.Ended(ctx, afterTries(tries, err))
 		}
 		if !again.After(ctx, retry.pause(tries, time.Since(begun), err)) {
-			return nil, withContext(ctx, err)
+			return nil, again.Ended(ctx, err)
 		}
 		req.Direct, req.Waiting = false, !errors.Is(err, ErrNoQuorum) && !errors.Is(err, ErrTooSlow) && !errors.Is(err, ErrRefused)
 	}
@@ -95,10 +95,10 @@ func AcquireOrExtend(ctx context.Context, l Locker, held Lease, req Request, ret
 			}
 			return Acquire(ctx, l, req, retry)
 		case tries == retry.Tries:
-			return nil, withContext(ctx, afterTries(tries, err))
+			return nil, again.Ended(ctx, afterTries(tries, err))
 		}
 		if !again.After(ctx, retry.pause(tries, time.Since(begun), err)) {
-			return nil, withContext(ctx, err)
+			return nil, again.Ended(ctx, err)
 		}
 	}
 }
@@ -207,12 +207,4 @@ func (r Retry) pause(tries int, took time.Duration, err error) time.Duration {
 		}
 	}
 	return pause
-}
-
-// withContext joins err with that of ctx, if it has ended and err does not say so.
-func withContext(ctx context.Context, err error) error {
-	if ctx.Err() == nil || errors.Is(err, ctx.Err()) {
-		return err
-	}
-	return errors.Join(err, ctx.Err())
 }

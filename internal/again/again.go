@@ -1,8 +1,11 @@
-// Package again repeats what may fail: after a pause, or in the background.
+// Package again repeats what may fail: after a pause, or in the background, until a context ends.
 package again
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 )
@@ -33,6 +36,26 @@ func Before(deadline time.Time, d time.Duration) time.Duration {
 
 // lastPause is the shortest pause before a deadline.
 const lastPause = 20 * time.Millisecond
+
+// Ended adds the end of ctx to an error, if it has ended: the error matches both, and says so once.
+func Ended(ctx context.Context, err error) error {
+	end := ctx.Err()
+	switch {
+	case end == nil, errors.Is(err, end):
+		return err
+	case strings.Contains(err.Error(), end.Error()):
+		return ended{err, end}
+	}
+	return fmt.Errorf("%w: %w", err, end)
+}
+
+// ended is an error whose text has the end of a context.
+type ended struct {
+	error
+	end error
+}
+
+func (e ended) Unwrap() []error { return []error{e.error, e.end} }
 
 // A Background repeats calls that have failed, until they succeed or it is closed.
 type Background struct {

@@ -2,7 +2,6 @@ package redlock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -152,7 +151,7 @@ func (s *lease) finish(ctx context.Context, note []byte, handover bool) error {
 			return s.failed("releasing", fmt.Errorf("%w, and %w", locking.ErrLeaseLost, t.silence(votes)), votes)
 		}
 		if !again.After(ctx, again.Before(s.Deadline(), wait)) {
-			return errors.Join(s.failed("releasing", t.silence(votes), votes), ctx.Err())
+			return again.Ended(ctx, s.failed("releasing", t.silence(votes), votes))
 		}
 	}
 }

@@ -72,7 +72,7 @@ func (l *Locker) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 		return nil, err
 	}
 	if votes, able := l.able(ctx, req); !able {
-		return nil, withContext(ctx, newTry(l, req, "").refusal(votes, false))
+		return nil, again.Ended(ctx, newTry(l, req, "").refusal(votes, false))
 	}
 	for tries := 1; ; tries++ {
 		t := newTry(l, req, l.cfg.Random(req))
@@ -81,7 +81,7 @@ func (l *Locker) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 			return newLease(t, votes, deadline), nil
 		}
 		if tries == maxTries || ctx.Err() != nil || !t.retryable(votes) {
-			return nil, withContext(ctx, err)
+			return nil, again.Ended(ctx, err)
 		}
 		req.Direct = false
 	}
@@ -105,14 +105,6 @@ func (l *Locker) able(ctx context.Context, req locking.Request) ([]vote, bool) {
 		return l.look(ctx, req)
 	}
 	return nil, true
-}
-
-// withContext joins err with that of ctx, if it has ended.
-func withContext(ctx context.Context, err error) error {
-	if ctx.Err() == nil {
-		return err
-	}
-	return errors.Join(err, ctx.Err())
 }
 
 // Defaults of Options.

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/store"
 )
 
@@ -48,9 +49,6 @@ func (s *server) judge(ctx context.Context, err error, sent bool, member string)
 	if !sent {
 		because = store.ErrNotSent
 	}
-	err = fmt.Errorf("%w: %s: %s", because, member, text)
-	if ctx.Err() != nil {
-		err = errors.Join(err, ctx.Err())
-	}
+	err = again.Ended(ctx, fmt.Errorf("%w: %s: %s", because, member, text))
 	return err, !errors.Is(ctx.Err(), context.Canceled)
 }

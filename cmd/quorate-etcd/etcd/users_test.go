@@ -62,3 +62,29 @@ func TestTLS(t *testing.T) {
 		cancel()
 	}
 }
+
+// An error says once how the context has ended, whichever call it was.
+func TestDeadlineIsToldOnce(t *testing.T) {
+	t.Parallel()
+	w := etcdtest.StartDivisible(t, 1)
+	s := guarded{Cluster: w}.as(t, "n", "", "")
+	_, stamp, err := s.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Members[0].Cut(t, false)
+	for range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		_, _, e1 := s.Read(ctx)
+		e2 := put(ctx, s, stamp.Life, "x")
+		cancel()
+		ctx, cancel = context.WithTimeout(t.Context(), 200*time.Millisecond)
+		e3 := put(ctx, s, stamp.Life, "x")
+		cancel()
+		for _, err := range []error{e1, e2, e3} {
+			if text := err.Error(); !errors.Is(err, context.DeadlineExceeded) || strings.Count(text, "context deadline exceeded") != 1 || strings.Count(text, "the store does not answer") != 1 || strings.Contains(text, "\n") {
+				t.Errorf("%v", err)
+			}
+		}
+	}
+}

@@ -80,10 +80,17 @@ func (s *server) won(t store.Txn, b *batch, now, seen count) (o store.Outcome, e
 // unsent is the error of what came before a transaction.
 func unsent(err error) error {
 	if errors.Is(err, store.ErrUnavailable) {
-		err = fmt.Errorf("%w: %w", store.ErrNotSent, err)
+		err = notSent{err}
 	}
 	return fmt.Errorf("committing: %w", err)
 }
+
+// notSent is why a transaction was not sent.
+type notSent struct{ error }
+
+func (notSent) Is(target error) bool { return target == store.ErrNotSent }
+
+func (e notSent) Unwrap() error { return e.error }
 
 // A batch is a transaction as operations of ZooKeeper.
 type batch struct {

@@ -63,7 +63,7 @@ func (l *Locker) TryAcquire(ctx context.Context, req locking.Request) (locking.L
 		if t.unsure {
 			l.cleaner.Repeat(t.voidAgain)
 		}
-		return nil, withContext(ctx, err)
+		return nil, again.Ended(ctx, err)
 	}
 	return lease, nil
 }

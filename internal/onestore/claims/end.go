@@ -57,7 +57,7 @@ func (l *lease) finish(ctx context.Context, note []byte, handover bool) error {
 		case err != nil && l.isOver():
 			return l.failed("releasing", fmt.Errorf("%w, and %w", locking.ErrLeaseLost, err))
 		case err != nil && !again.After(ctx, again.Before(l.Deadline(), wait)):
-			return withContext(ctx, l.failed("releasing", err))
+			return again.Ended(ctx, l.failed("releasing", err))
 		}
 	}
 }

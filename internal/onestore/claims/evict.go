@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/store"
 	"github.com/quorate/quorate/locking"
@@ -44,7 +45,7 @@ func (l *Locker) Evict(ctx context.Context, name string, token locking.Token, re
 		}
 		token = h.Token // no other holder takes its place
 	}
-	return locking.Holding{}, withContext(ctx, store.ErrUnavailable)
+	return locking.Holding{}, again.Ended(ctx, store.ErrUnavailable)
 }
 
 // choose returns the holding that the token selects.

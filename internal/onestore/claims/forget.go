@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/rules"
 	"github.com/quorate/quorate/internal/store"
@@ -121,7 +122,7 @@ func (l *Locker) forgetClaims(ctx context.Context, name string) (rules.Code, err
 			return a.Code, nil
 		}
 	}
-	return "", withContext(ctx, store.ErrUnavailable)
+	return "", again.Ended(ctx, store.ErrUnavailable)
 }
 
 // remove deletes records of a name, in one transaction.

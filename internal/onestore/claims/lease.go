@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/onestore/records"
 	"github.com/quorate/quorate/internal/rules"
 	"github.com/quorate/quorate/internal/store"
@@ -106,7 +107,7 @@ func (l *lease) Extend(ctx context.Context) error {
 	case err == nil:
 		err = store.ErrUnavailable
 	}
-	return withContext(ctx, l.failed("extending", err))
+	return again.Ended(ctx, l.failed("extending", err))
 }
 
 // extendKnown extends a lease that is as this holder left it. It reports false if it may be

@@ -2,7 +2,6 @@ package claims
 
 import (
 	"context"
-	"errors"
 
 	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/store"
@@ -42,12 +41,4 @@ func (l *Locker) Close() error {
 // might still take effect.
 func (l *Locker) request(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), l.cfg.Timeout)
-}
-
-// withContext joins err with that of ctx, if it has ended.
-func withContext(ctx context.Context, err error) error {
-	if ctx.Err() == nil {
-		return err
-	}
-	return errors.Join(err, ctx.Err())
 }

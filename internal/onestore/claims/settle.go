@@ -21,7 +21,7 @@ func (l *lease) Settle(ctx context.Context) (note []byte, ended bool, err error)
 		case known:
 			return v.entryOf(l.t.Owner).Note, v.endOf(l.t.Owner) != "", nil
 		case !again.After(ctx, wait):
-			return nil, false, withContext(ctx, l.failed("asking how it ended", cmp.Or(err, store.ErrUnavailable)))
+			return nil, false, again.Ended(ctx, l.failed("asking how it ended", cmp.Or(err, store.ErrUnavailable)))
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/store"
 )
 
@@ -135,8 +136,5 @@ func judge(ctx context.Context, err error, sent bool, at string) (_ error, away 
 	if !sent {
 		because = store.ErrNotSent
 	}
-	if ended := ctx.Err(); ended != nil {
-		return fmt.Errorf("%w: %s: %w", because, at, errors.Join(err, ended)), !errors.Is(ended, context.Canceled)
-	}
-	return fmt.Errorf("%w: %s: %w", because, at, err), true
+	return fmt.Errorf("%w: %s: %w", because, at, again.Ended(ctx, err)), !errors.Is(ctx.Err(), context.Canceled)
 }

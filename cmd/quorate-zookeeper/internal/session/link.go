@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -13,7 +16,8 @@ import (
 
 var (
 	errEnded  = errors.New("the connection has ended")
-	errClosed = errors.New("the server has closed the connection: it may have no quorum")
+	errClosed = errors.New("the server has closed the new connection without a word: it may have no quorum, " +
+		"expect TLS, or take no more connections from this machine (maxClientCnxns)")
 )
 
 // A link is one session over one network connection. The client would connect again by itself,
@@ -129,6 +133,9 @@ func (c *Client) connect(ctx context.Context, at string) (*link, error) {
 	if err != nil {
 		l.end(err)
 		c.running.Go(l.close)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+		err = fmt.Errorf("%w (%w)", errClosed, err)
 	}
 	return l, err
 }

@@ -50,6 +50,8 @@ type Options struct {
 	Heap int
 	// TLS, if set, makes clients use TLS.
 	TLS *redistest.CA
+	// Connections are how many a member takes; all clients of a test have one address. 0: any.
+	Connections int
 	// Divisible: members can be cut off.
 	Divisible bool
 }
@@ -85,7 +87,7 @@ func (m *Member) configure(tb testing.TB, n int, e *Ensemble, o Options) {
 	}
 	lines := []string{
 		"dataDir=" + m.data(), "tickTime=200", "initLimit=50", "syncLimit=10",
-		"maxClientCnxns=0", // all clients have one address
+		fmt.Sprintf("maxClientCnxns=%d", o.Connections),
 	}
 	if len(e.Members) > 1 {
 		for id, other := range e.Members {
