@@ -69,7 +69,7 @@ func TestReactions(t *testing.T) {
 		{"claimed", locking.ErrClaimed, always, nil, "lost j 10s", false},
 		{"superseded", locking.ErrSuperseded, always, []string{"10s missed: superseded: a later tick was claimed before this replica could claim this one"}, "missed j 10s", false},
 		{"unvouched", locking.ErrUnvouched, always, []string{"10s missed: unvouched: the store can no longer tell whether the tick has run: a: down"}, "missed j 10s", false},
-		{"refused", locking.ErrRefused, always, []string{"10s missed: refused: the store refuses this replica: a: down"}, "missed j 10s", true},
+		{"refused", locking.ErrRefused, always, []string{"10s missed: refused: the store refuses the claim: a: down"}, "missed j 10s", true},
 		{"taken", locking.ErrTaken, always, []string{"10s skipped: overlap: r9 has not ended its run of tick 2000-01-01T00:00:09Z; its lease may be over"}, "skipped j 10s", true},
 		{"split", locking.ErrSplit, always, []string{"10s missed: split: competing replicas blocked one another until the window closed"}, "missed j 10s", true},
 		{"no quorum", locking.ErrNoQuorum, always, []string{"10s missed: no quorum: a: down"}, "missed j 10s", true},

@@ -78,7 +78,7 @@ func storeSentence(n Node) Sentence {
 			"It may have forgotten earlier ticks, so it does not grant them again. Running jobs continue, and tokens continue to grow.",
 		}
 	case NodeRefusing:
-		return Sentence{Bad, "The store refuses this replica: no tick can start.", Text(n.Error)}
+		return Sentence{Bad, "The store refuses what ticks need: no tick can start.", Text(n.Error)}
 	}
 	return Sentence{
 		Bad, "The store does not answer: no tick can start.",

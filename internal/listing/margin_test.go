@@ -24,7 +24,7 @@ func TestMargin(t *testing.T) {
 		{nodesIn("voting"), "calm", "1 of 1 node votes; it is the only one: no tick starts while it is down."},
 		{theStore("ready"), "calm", "The store is ready. There is only one: no tick starts while it is down."},
 		{theStore("abstaining"), "warn", "The store is new, or another server has taken over: no tick starts before 02:00:20 UTC."},
-		{theStore("refusing"), "bad", "The store refuses this replica: no tick can start."},
+		{theStore("refusing"), "bad", "The store refuses what ticks need: no tick can start."},
 		{theStore("down"), "bad", "The store does not answer: no tick can start."},
 		{nodesIn("down"), "bad", "0 of 1 node vote (a is down): no quorum. No tick can start until 1 of them vote."},
 	} {

@@ -24,7 +24,7 @@ const (
 	CodeClock       Code = "clock"       // the replica's clock is ahead of the store's
 	CodeSuperseded  Code = "superseded"  // a later tick was claimed first
 	CodeUnvouched   Code = "unvouched"   // the store may have forgotten it
-	CodeRefused     Code = "refused"     // the store refuses this replica
+	CodeRefused     Code = "refused"     // the store refuses the claim
 	CodeUndecided   Code = "undecided"   // a claim was begun and never completed
 	CodeDrained     Code = "drained"     // the replica drained; of runs, too
 	CodeBehind      Code = "behind"      // an earlier tick was still being decided

@@ -45,7 +45,7 @@ var sentences = [...]sentence{
 	{CodeSuperseded, "", "superseded: a later tick was claimed before this replica could claim this one"},
 	{CodeSuperseded, VariantRequest, "superseded: a later request was claimed before any replica could claim this one"},
 	{CodeUnvouched, "", "unvouched: the store can no longer tell whether the tick has run[: {text}]"},
-	{CodeRefused, "", "refused: the store refuses this replica[: {text}]"},
+	{CodeRefused, "", "refused: the store refuses the claim[: {text}]"},
 	{CodeUndecided, "", "undecided: this replica gave up a claim of the tick, and could not tell the store"},
 	{CodeUndecided, VariantHolder, "undecided: {holder} took the lock for this tick but never said that it runs it"},
 	{CodeUndecided, VariantUnclaimed, "undecided: {holder} took the lock and has not claimed a tick with it"},

@@ -32,7 +32,7 @@ func newNodeMeters(nodes func() nodeSet) nodeMeters {
 		roundTrip: histograms("node_round_trip_seconds", "How long a node took to answer a request, as the replica saw it.", quick(), "node"),
 		restarts:  counters("node_restarts_total", "Restarts of a node that may have cost its memory, as this replica noticed: it abstains for a grace.", "node"),
 		up:        desc("node_up", "1 while the node answers; else 0.", "node"),
-		voting:    desc("node_voting", "1 while the node answers and votes on ticks of now; 0 also while it abstains after a restart, is blank, or refuses this replica.", "node"),
+		voting:    desc("node_voting", "1 while the node answers and votes on ticks of now; 0 also while it abstains after a restart, is blank, takes no writes, or refuses this replica.", "node"),
 		offset:    desc("node_clock_offset_seconds", "How far the clock of the node is ahead of that of this replica, measured over the shortest of the last round trips.", "node"),
 		margin:    desc("quorum_margin", "Nodes that vote, less the quorum: at 0 one more loss means that nothing can be claimed, below 0 nothing can."),
 		listed:    desc("nodes", "Nodes that are configured."),

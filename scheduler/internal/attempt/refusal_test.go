@@ -49,7 +49,7 @@ func TestVerdicts(t *testing.T) {
 		{"claimed by an earlier try", own, job.Again, ledger.Missed, "undecided: this replica gave up a claim of the tick, and could not tell the store"},
 		{"superseded", refusal(locking.ErrSuperseded), job.Settled, ledger.Missed, "superseded: a later tick was claimed before this replica could claim this one"},
 		{"unvouched", refusal(locking.ErrUnvouched, down...), job.Settled, ledger.Missed, "unvouched: the store can no longer tell whether the tick has run: a:1: refused; b:2: timeout"},
-		{"refused", refusal(locking.ErrRefused, down[0]), job.Again, ledger.Missed, "refused: the store refuses this replica: a:1: refused"},
+		{"refused", refusal(locking.ErrRefused, down[0]), job.Again, ledger.Missed, "refused: the store refuses the claim: a:1: refused"},
 		{"held by an earlier tick", held, job.Again, ledger.Skipped, "overlap: r2 still holds the lease of tick 2026-11-21T11:59:00Z until 2026-11-21T12:00:01.5Z"},
 		{"held by an unknown one", bare, job.Again, ledger.Skipped, "overlap: another replica still holds the lease"},
 		{"held, said without details", locking.ErrTaken, job.Again, ledger.Skipped, "overlap: another run still holds the lease"},
