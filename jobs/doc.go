@@ -19,8 +19,9 @@
 //
 // # How a run ends
 //
-// A function that returns nil has succeeded. An error, or a panic, is a failure, and
-// the job's retry policy may call the function again. [Permanent] marks an error that
+// A function that returns nil before its context ends has succeeded. After that the run has
+// timed out, was cancelled or has lost its lease, whatever the function returns. An error,
+// or a panic, is a failure, and the job's retry policy may call the function again. [Permanent] marks an error that
 // a retry cannot fix. [Skip] says that there was nothing to do.
 //
 // # Params

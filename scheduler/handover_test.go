@@ -122,6 +122,7 @@ func TestDrainHandsOver(t *testing.T) {
 		last  ledger.Outcome
 	}{
 		{"a run that must be told", firstAttempt(untilEnd, succeedsNow), 1, "1.1 2.1", ledger.Succeeded},
+		{"which returns nil", firstAttempt(untilEndSilently, succeedsNow), 1, "1.1 2.1", ledger.Succeeded},
 		{"and fails then", firstAttempt(untilEnd, failsNow), 1, "1.1 2.1", ledger.Failed},
 		{"in its second try", func(ctx context.Context, run jobs.Run) error {
 			if run.Attempt == 1 && run.Try == 2 {
@@ -296,7 +297,10 @@ func TestNotHandedOver(t *testing.T) {
 		meddle  func(s *shift)
 		outcome ledger.Outcome
 	}{
-		{"success after the drain began", stubborn(nil), nil, nil, ledger.Succeeded},
+		{"success after the drain began", func(context.Context, jobs.Run) error {
+			time.Sleep(3 * time.Second)
+			return nil
+		}, nil, nil, ledger.Succeeded},
 		{"its own decision to skip", stubborn(jobs.Skip("nothing to do")), nil, nil, ledger.Skipped},
 		{"a permanent error", stubborn(jobs.Permanent(errNotYet)), nil, nil, ledger.Cancelled},
 		{"on_crash: skip", untilEnd, func(j *scheduler.Job) { j.OnCrash = scheduler.CrashSkip }, nil, ledger.Cancelled},

@@ -301,6 +301,9 @@ var lifeRuns = map[string]scene{
 	"panics": {set: func(l *life) {
 		l.job.Handler = func(context.Context, jobs.Run) error { panic("no") }
 	}},
+	"exceeds its timeout, returns nil": {set: func(l *life) {
+		l.job.Timeout, l.job.Handler = time.Second, untilEndSilently
+	}},
 	"exceeds its timeout":     going(scene{set: func(l *life) { l.job.Timeout = time.Second }}),
 	"exceeds `lock.max_hold`": going(scene{set: func(l *life) { l.cfg.MaxHold = 3 * time.Second }}),
 	"cannot extend its lease": going(scene{set: func(l *life) { l.locker = fixedLeases{l.locks} }}),

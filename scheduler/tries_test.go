@@ -115,6 +115,12 @@ func TestRetry(t *testing.T) {
 			}, "10s succeeded", "", "10s 12s",
 		},
 		{
+			"a call that returns nil after its timeout is tried again",
+			scheduler.Retry{Attempts: 2, AttemptTimeout: time.Second},
+			0, untilEndSilently,
+			"10s timed_out: the last try took longer than retry.attempt_timeout", "returned nil", "10s 12s",
+		},
+		{
 			"the run has one over all calls",
 			scheduler.Retry{Attempts: 5, AttemptTimeout: 2 * time.Second},
 			4 * time.Second, slowTry,

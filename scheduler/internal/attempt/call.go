@@ -50,9 +50,9 @@ func (c *call) do(ctx context.Context) {
 	var watcher sync.WaitGroup
 	watcher.Go(c.watchOverdue)
 	defer func() {
+		c.end.cause = c.cause(c.ctx) // at once: what the watcher stores may take longer
 		close(c.returned)
 		watcher.Wait()
-		c.end.cause = c.cause(c.ctx)
 		c.notifyLost(c.end.cause)
 	}()
 	if c.Job.Retry.Attempts > 1 {

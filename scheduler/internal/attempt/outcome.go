@@ -10,16 +10,19 @@ import (
 	"github.com/quorate/quorate/scheduler/ledger"
 )
 
+// errNil is the error of a function that returned nil after its context had ended: it was
+// told to stop, and does not say whether it had done its work.
+var errNil = errors.New("the function returned nil after its context had ended")
+
 // outcome returns how a run ended. Its function returned err; its context had ended for
-// cause (nil: it had not). A function that returns nil has done its work, even if it was
-// asked to stop, but not if its lease was lost.
+// cause (nil: it had not). A function whose context has ended has not succeeded.
 func outcome(err, cause error) (ledger.Outcome, ledger.Reason) {
 	skip, skipped := errors.AsType[*jobs.SkipError](err)
 	stopped, isStop := errors.AsType[*StopError](cause)
 	switch {
 	case errors.Is(cause, locking.ErrLeaseLost):
 		return ledger.LeaseLost, whyLost(cause)
-	case err == nil:
+	case err == nil && cause == nil:
 		return ledger.Succeeded, ledger.Reason{}
 	case skipped:
 		return ledger.Skipped, ledger.Reason{Code: ledger.CodeFunction, Details: &ledger.Details{Text: skip.Reason}}

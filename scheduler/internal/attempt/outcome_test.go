@@ -28,14 +28,17 @@ func TestOutcome(t *testing.T) {
 		{"skip", jobs.Skip("nothing to do"), nil, ledger.Skipped, "nothing to do"},
 		{"wrapped skip", fmt.Errorf("x: %w", jobs.Skip("nothing to do")), nil, ledger.Skipped, "nothing to do"},
 		{"timeout", context.DeadlineExceeded, jobs.ErrTimeout, ledger.TimedOut, "the run took longer than its timeout"},
-		{"done in spite of the timeout", nil, jobs.ErrTimeout, ledger.Succeeded, ""},
+		{"nil after the timeout", nil, jobs.ErrTimeout, ledger.TimedOut, "the run took longer than its timeout"},
+		{"nil after the timeout of a try", nil, errTryTimeout, ledger.TimedOut, "the last try took longer than retry.attempt_timeout"},
 		{"drained", context.Canceled, jobs.ErrDraining, ledger.Cancelled, "the replica drained"},
-		{"done in spite of the drain", nil, jobs.ErrDraining, ledger.Succeeded, ""},
+		{"nil after the drain", nil, jobs.ErrDraining, ledger.Cancelled, "the replica drained"},
+		{"nil after it was cancelled", nil, jobs.ErrCancelled, ledger.Cancelled, jobs.ErrCancelled.Error()},
+		{"nil after the end of another context", nil, context.Canceled, ledger.Cancelled, context.Canceled.Error()},
 		{"cancelled", context.Canceled, jobs.ErrCancelled, ledger.Cancelled, jobs.ErrCancelled.Error()},
 		{"lease lost", context.Canceled, locking.ErrLeaseLost, ledger.LeaseLost, "the lease could not be kept"},
 		{"held too long", context.Canceled, locking.ErrMaxHold, ledger.LeaseLost, "max_hold: the run took longer than lock.max_hold lets a lease be kept"},
 		{"taken away", context.Canceled, fmt.Errorf("extending: %w", &locking.EvictedError{Reason: "it hangs"}), ledger.LeaseLost, "released by an operator: it hangs"},
-		{"done without a lease", nil, locking.ErrLeaseLost, ledger.LeaseLost, "the lease could not be kept"},
+		{"nil without a lease", nil, locking.ErrLeaseLost, ledger.LeaseLost, "the lease could not be kept"},
 	}
 	for _, tt := range tests {
 		got, reason := outcome(tt.err, tt.cause)

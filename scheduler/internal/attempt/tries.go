@@ -33,6 +33,9 @@ func (x *execution) calls() {
 		if x.settle() {
 			return
 		}
+		if x.end.err == nil && x.end.cause != nil {
+			x.end.err = errNil
+		}
 		if !x.Job.Retries(x.spent+x.end.tries, x.end.err) {
 			return
 		}
