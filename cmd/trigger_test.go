@@ -27,6 +27,7 @@ func TestReadParams(t *testing.T) {
 		{`{"id": 1}`, nil, `{"id": 1}`},
 		{`{"id": 12345678901234567, "of": "a"}`, []string{"of=b", "n=2"}, `{"id":12345678901234567,"n":2,"of":"b"}`},
 		{"", []string{"a=1", "b=true", "c=text", "d=", `e={"f":[1]}`, "g=h=i"}, `{"a":1,"b":true,"c":"text","d":"","e":{"f":[1]},"g":"h=i"}`},
+		{`{"a": "<"}`, []string{"b=<c>&"}, `{"a":"<","b":"<c>&"}`}, // which HTML escapes would make six times as long
 	} {
 		got, err := readParams(tt.object, tt.pairs)
 		if err != nil || string(got) != tt.want {
