@@ -48,8 +48,11 @@ var fields = [5]struct {
 	min, max int
 	names    string
 }{
-	{"minute", 0, 59, ""}, {"hour", 0, 23, ""}, {"day-of-month", 1, 31, ""},
-	{"month", 1, 12, "janfebmaraprmayjunjulaugsepoctnovdec"}, {"day-of-week", 0, 7, "sunmontuewedthufrisat"},
+	{"minute", 0, 59, ""},
+	{"hour", 0, 23, ""},
+	{"day-of-month", 1, 31, ""},
+	{"month", 1, 12, "janfebmaraprmayjunjulaugsepoctnovdec"},
+	{"day-of-week", 0, 7, "sunmontuewedthufrisat"},
 }
 
 // read refuses what some cron cannot read, or crons read in different ways.
