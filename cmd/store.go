@@ -11,6 +11,7 @@ import (
 	"github.com/quorate/quorate/cmd/internal/failure"
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store/postgres"
+	"github.com/quorate/quorate/jobs"
 )
 
 func storeCommand(a *cli) *cobra.Command {
@@ -105,7 +106,7 @@ func printMigrations(c *cobra.Command, a *cli, m migration) error {
 }
 
 func storeInitCommand(a *cli) *cobra.Command {
-	var restored, recovery bool
+	var restored, recovery, ahead bool
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Declare the store new, so that it grants ticks at once",
@@ -120,14 +121,25 @@ or etcd or ZooKeeper from one, which looks like the server of before. No tick ru
 one grace, on etcd and ZooKeeper for one and a half. Pauses and other acts made since the dump are lost: make them
 again. Redis nodes notice a restart.
 
+--ahead is for PostgreSQL whose clock was ahead and is right again. Its tokens only grow,
+so without it no tick runs until the clock has reached them. With it the store goes on
+from its highest token. Do not use it while the clock is wrong. Should another server
+take over before the clock has reached the tokens, no tick runs until it has.
+
 --recover is for Redis: a node is lost for good, and keeps blank nodes from being
 formatted. It formats the blank nodes if a quorum answers. They abstain for one grace.`,
 		Example: `  quorate store init --config prod.yaml
   quorate store init --restored
+  quorate store init --ahead
   quorate store init --recover`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withStore(c.Context(), func(s *cluster.Store) error {
-				if s.OnNodes() {
+				switch {
+				case ahead && (restored || recovery):
+					return failure.Usagef("--ahead goes alone")
+				case ahead:
+					return declareAhead(c, a, s)
+				case s.OnNodes():
 					return declareNodes(c, a, s, restored, recovery)
 				}
 				return declareStore(c, a, s, restored, recovery)
@@ -135,6 +147,7 @@ formatted. It formats the blank nodes if a quorum answers. They abstain for one 
 		},
 	}
 	c.Flags().BoolVar(&restored, "restored", false, "PostgreSQL, etcd or ZooKeeper was restored from a dump or a snapshot: it abstains for a grace")
+	c.Flags().BoolVar(&ahead, "ahead", false, "PostgreSQL's clock was ahead and is right again: it goes on from its tokens")
 	c.Flags().BoolVar(&recovery, "recover", false, "format the blank Redis nodes if a quorum answers; they abstain for one grace")
 	return c
 }
@@ -159,6 +172,22 @@ func declareNodes(c *cobra.Command, a *cli, s *cluster.Store, restored, recovery
 	default:
 		fmt.Fprintf(a.Out, "all %d nodes of namespace %s are declared new\n", nodes.Len(), nodes.Namespace())
 	}
+	return nil
+}
+
+func declareAhead(c *cobra.Command, a *cli, s *cluster.Store) error {
+	if s.OnNodes() {
+		return failure.Usagef("--ahead is for PostgreSQL: Redis nodes grant ticks again when their clocks have reached their tokens")
+	}
+	one, err := s.OneStore(c.CommandPath())
+	if err != nil {
+		return err
+	}
+	until, err := one.DeclareAhead(c.Context())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Out, "the store goes on from its highest token. Until %s its tokens are ahead of its clock: should another server take over before, no tick runs until then\n", jobs.FormatTick(until))
 	return nil
 }
 

@@ -79,6 +79,11 @@ func (c *Cluster) NoteLife(ctx context.Context) error {
 // DeclareNew is [claims.DeclareNew].
 func (c *Cluster) DeclareNew(ctx context.Context) error { return claims.DeclareNew(ctx, c.heard) }
 
+// DeclareAhead is [claims.DeclareAhead].
+func (c *Cluster) DeclareAhead(ctx context.Context) (until time.Time, err error) {
+	return claims.DeclareAhead(ctx, c.heard, c.Grace)
+}
+
 // DeclareRestored is [claims.DeclareRestored].
 func (c *Cluster) DeclareRestored(ctx context.Context) error {
 	return claims.DeclareRestored(ctx, c.heard, c.Grace)

@@ -114,6 +114,39 @@ func TestFenceWithinTheClocksCounts(t *testing.T) {
 	})
 }
 
+// One Redis whose clock was ahead, and is right again, says until when its tokens are ahead of it.
+// Then it grants again.
+func TestOneRedisWasAhead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		minis := redistest.MiniN(t, 1)
+		c := newMiniCluster(t, minis)
+		time.Sleep(time.Hour)
+		far := time.Now().Add(time.Hour)
+		if err := minis.Node(0).Set("{quorate}:job:job:fence", strconv.FormatInt(far.Unix()<<20, 10)+" - - "); err != nil {
+			t.Fatal(err)
+		}
+		l := c.locker(t)
+		_, err := l.TryAcquire(t.Context(), c.request(time.Time{}))
+		if !errors.Is(err, locking.ErrNodeAhead) {
+			t.Fatalf("TryAcquire = %v, want %v", err, locking.ErrNodeAhead)
+		}
+		text := err.Error()
+		_, passes, _ := strings.Cut(text, "this passes at ")
+		at, _ := time.Parse(time.RFC3339, strings.TrimSuffix(passes, ")"))
+		if by := far.Sub(at); by < c.cfg.Grace/2-2*time.Second || by > c.cfg.Grace/2+time.Second || strings.Contains(text, "other nodes") {
+			t.Errorf("%q: %v before the tokens' time, want half a grace", text, by)
+		}
+		time.Sleep(time.Until(at))
+		minis.Node(0).SetTime(time.Now())
+		lease := mustAcquire(t, l, c.request(time.Time{}))
+		if token := lease.Claim().Token; uint64(token) <= uint64(far.Unix())<<20 {
+			t.Errorf("token %d is not above the fence", token)
+		}
+		mustRelease(t, lease)
+	})
+}
+
 // Where no quorum remains without it, the refusal names the node that is ahead, not
 // the local clock.
 func TestRefusalNamesTheNodeAhead(t *testing.T) {

@@ -230,5 +230,10 @@ func (t *try) missesAhead(votes []vote) bool {
 
 func (t *try) aheadError(v vote) error {
 	by := time.Duration((v.fence-t.maxAcceptableToken)*1000>>20) * time.Millisecond
-	return fmt.Errorf("its tokens are %v ahead of what the other nodes' clocks allow: it was restarted, or its clock is or was ahead", by.Round(time.Millisecond))
+	whose := "the other nodes' clocks allow"
+	if t.l.set.Len() == 1 {
+		whose = "its clock allows"
+	}
+	return fmt.Errorf("its tokens are %v ahead of what %s: it was restarted, or its clock is or was ahead; if that is right by now, this passes at %s",
+		by.Round(time.Millisecond), whose, time.Now().Add(by+time.Second).UTC().Truncate(time.Second).Format(time.RFC3339))
 }

@@ -142,7 +142,7 @@ func (t *try) decide(v view) (store.Txn, records.Claim, *refusal) {
 		return store.Txn{}, records.Claim{}, &refusal{Answer: seen}
 	}
 	bid := rules.Bid{Token: max(tokenAt(v.stamp.Now), seen.Fence+1), Attempt: seen.Attempt + 1, Note: t.req.Holder}
-	s, got := rules.Commit(s, n, t.Try, bid)
+	s, got := rules.Commit(s, v.goingOn(n), t.Try, bid)
 	if got.Code != rules.OK {
 		return store.Txn{}, records.Claim{}, &refusal{Answer: got, fence: seen.Fence}
 	}

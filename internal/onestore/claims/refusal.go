@@ -58,13 +58,16 @@ func (r refusal) text(v view, n rules.Node) string {
 	case r.Code == rules.Future && n.Now <= n.Floor:
 		return "it may have lost its memory and grants nothing before " + floor
 	case r.Code == rules.Future && r.fence > 0:
-		by := timeOf(r.fence - tokenAt(v.stamp.Now)).Sub(time.UnixMilli(0))
-		return fmt.Sprintf("its tokens are %v ahead of its clock, which was set back", by.Round(time.Millisecond))
+		from := timeOf(r.fence + 1).Add(-time.Duration(n.Grace/2) * time.Millisecond)
+		return fmt.Sprintf("its tokens go up to %s, and its clock shows %s: it was ahead, or has been set back. Tokens only grow, so it grants no claim of this name before %s; if the clock is right now, `quorate store init --ahead` makes it go on from its tokens",
+			second(timeOf(r.fence)), second(v.stamp.Now), second(from.Add(time.Second)))
 	case r.Code == rules.Future:
 		return "the tick lies too far ahead of its clock"
 	}
 	return ""
 }
+
+func second(at time.Time) string { return at.UTC().Truncate(time.Second).Format(time.RFC3339) }
 
 // refused returns the error of a refusal. A life that no replica had noticed is noted.
 func (t *try) refused(ctx context.Context, v view, r *refusal) error {

@@ -101,6 +101,15 @@ func (l *Locker) node(v view) rules.Node {
 	return n
 }
 
+// goingOn is the node for the token of a claim. An operator may have allowed tokens ahead of the
+// clock in this life: LOCK has checked the tick by the clock before.
+func (v view) goingOn(n rules.Node) rules.Node {
+	if v.life.AheadIn == v.life.Life {
+		n.Grace = max(n.Grace, 2*(v.life.Ahead-n.Now))
+	}
+	return n
+}
+
 // state is the name's state, as rules see it. A lease is in it if it counts.
 func (v view) state() rules.State {
 	s := rules.State{

@@ -13,6 +13,10 @@ type Life struct {
 	// Since is when this life was first seen, as [NewLife] tells it; 0 for a store that was
 	// declared new.
 	Since int64 `json:"since"`
+	// Ahead is a time: tokens up to it may be granted before its time in the life AheadIn, as an
+	// operator has allowed. Another life may have forgotten such tokens. 0: none.
+	Ahead   int64  `json:"ahead,omitempty"`
+	AheadIn string `json:"ahead_in,omitempty"`
 	// Copying: a copy to this store has not finished. No replica may use it.
 	Copying bool `json:"copying,omitempty"`
 	// Format is that of all records: 0 is the first one. A release that stores what the one
@@ -49,7 +53,14 @@ func (l Life) Now(s store.Stamp, grace time.Duration) (now Life, unnoted bool) {
 	if l.Life == s.Life && l.Since <= s.At().Add(grace).UnixMilli() {
 		return l, false
 	}
-	return NewLife(s, grace), true
+	return l.Next(s, grace), true
+}
+
+// Next is the life after l, of a store that has just been noticed to have begun one.
+func (l Life) Next(s store.Stamp, grace time.Duration) Life {
+	next := NewLife(s, grace)
+	next.Ahead = l.Ahead
+	return next
 }
 
 // NewLife is the life of a store that has just been noticed: by the store's clock. If it has
@@ -68,7 +79,11 @@ func (l Life) Floor(grace time.Duration) int64 {
 	if l.Since == 0 {
 		return 0
 	}
-	return l.Since + grace.Milliseconds()
+	floor := l.Since + grace.Milliseconds()
+	if l.AheadIn == "" {
+		floor = max(floor, l.Ahead)
+	}
+	return floor
 }
 
 // Forgotten has the largest token and the latest tick of all names that were forgotten.
