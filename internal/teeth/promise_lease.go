@@ -19,6 +19,12 @@ var leases = promise{
 		{"N5: FINISH frees another's lock", rules, []edit{
 			{scripts + "finish.lua", "if mine then redis.call('DEL'", "if lock then redis.call('DEL'"},
 		}},
+		{"N5: an end that is refused in part frees the lock", in(redlock, "TestRefusedEndOnRedis"), []edit{
+			{scripts + "finish.lua", "redis.call('ZREM', runs_key, '')", "if mine then redis.call('DEL', lock_key) end"},
+		}},
+		{"C2: a claim that a node made in part stays", in(redlock, "TestRefusedClaimOnRedis"), []edit{
+			{redlock + "try.go", "case v.partial():", "case false:"},
+		}},
 		{"N6: an evicted holder can extend", rules, []edit{
 			{scripts + "evict.lua", "redis.call('SET', key(3), arg(2), 'PX', num(2 * gracems))", ""},
 		}},

@@ -57,6 +57,15 @@ var oneStore = promise{
 		{"store: VOID leaves the way to a late claim", in(claims, "TestClaimThatGaveUpIsVoided"), []edit{
 			{claims + "void.go", "mine.Owner == \"\" && v.versions[k] != t.compared && ", "mine.Owner == \"\" && "},
 		}},
+		{"store: an end that is refused once is lost", in(claims, "TestRefusedEndIsRepeated"), []edit{
+			{claims + "end.go", "case errors.Is(err, store.ErrTooLarge):", "case err != nil && !errors.Is(err, locking.ErrNoQuorum):"},
+		}},
+		{"store: a void that is refused once is given up", in(claims, "TestRefusedClaim"), []edit{
+			{claims + "void.go", "return err != nil && !errors.Is(err, store.ErrTooLarge)", "return errors.Is(err, store.ErrUnavailable)"},
+		}},
+		{"store: another life forgets tokens that are ahead", in(claims, "TestAnotherLifeAfterTokensAhead"), []edit{
+			{"internal/onestore/records/cluster.go", "\tnext.Ahead = l.Ahead\n", ""},
+		}},
 		{"clockless: a lease is free at first sight", in(claims, "TestLeaseIsObserved"), []edit{
 			{claims + "observer.go", "now.Add(l.cfg.lasts(lease) - now.Sub(since))", "now.Add(-now.Sub(since))"},
 			{claims + "observer.go", "for k, lease := range v.leases", "for k := range v.leases"},
