@@ -57,7 +57,7 @@ func hindrances() map[string]hindrance {
 			command("acl", "setuser", "quorate", ">secret"),
 		},
 	}
-	for _, c := range strings.Fields("evalsha mget hset pexpire del mset zadd zrem set get zscore") {
+	for c := range strings.FieldsSeq("evalsha mget hset pexpire del mset zadd zrem set get zscore") {
 		list["NOPERM "+c] = without(c)
 	}
 	return list

@@ -36,7 +36,7 @@ func (w watch) Look(ctx context.Context) error {
 			Reason: locking.ErrSilent, Name: w.t.req.Name, Nodes: []locking.NodeError{{Node: storeName, Err: cause(err)}},
 		}
 	case err != nil:
-		return nil // a try tells what the store refuses
+		return nil //nolint:nilerr // a try tells what the store refuses
 	}
 	a := rules.Look(v.state(), w.t.l.node(v), w.t.Try)
 	found := w.t.l.acquireError(w.t.req, v, refusal{Answer: a})
