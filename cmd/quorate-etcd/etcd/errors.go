@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -16,8 +17,11 @@ import (
 
 // neverSent reports whether a call has failed for lack of a connection.
 func neverSent(err error) bool {
-	return status.Code(err) == codes.Unavailable && strings.Contains(err.Error(), "while dialing")
+	return status.Code(err) == codes.Unavailable && slices.ContainsFunc(connecting, func(what string) bool { return strings.Contains(err.Error(), what) })
 }
+
+// connecting is what the client says has failed before a connection is used.
+var connecting = []string{"while dialing", "authentication handshake failed", "error reading server preface"}
 
 // judge turns an error of the client into one of a store. It reports whether another member
 // may do better.
@@ -36,12 +40,14 @@ func (s *server) judge(ctx context.Context, err error, sent bool, member string)
 		return fmt.Errorf("%w: %s", store.ErrTooLarge, text), false
 	case errors.Is(known, rpctypes.ErrNoSpace):
 		return errors.New("etcd is full: compact and defragment it, then clear the alarm with etcdctl alarm disarm; or raise --quota-backend-bytes"), false
+	case doing != "" && errors.Is(known, rpctypes.ErrAuthFailed):
+		return fmt.Errorf("%w: %s: %s", store.ErrLogin, member, text), false
 	case errors.Is(known, rpctypes.ErrUserEmpty) && s.Username == "":
 		return fmt.Errorf("etcd %s refuses it (%s): it asks for a user: set etcd.username and etcd.password", member, text), false
 	case refusesToken(err):
 		return fmt.Errorf("etcd %s refuses it, %d times with the token of a new login: %s", member, logins, text), false
 	case code == codes.PermissionDenied:
-		return fmt.Errorf("etcd %s refuses it (%s): the user %s needs the permission readwrite for the prefix %s", member, text, s.Username, s.prefix), false
+		return fmt.Errorf("etcd %s refuses it (%s): the user %s needs the permission readwrite for the prefix %s", member, text, s.token.Load().user, s.prefix), false
 	case code == codes.Unauthenticated, code == codes.InvalidArgument, code == codes.Unimplemented:
 		return fmt.Errorf("etcd %s refuses it: %s", member, text), false
 	}

@@ -18,6 +18,7 @@ const logins = 3
 // that, which etcd 3.4 refuses for ever.
 type token struct {
 	text   string // empty: etcd asks for no user
+	user   string // whose it is
 	number int    // of the login; 0: none yet
 }
 
@@ -51,7 +52,7 @@ func (s *server) login(ctx context.Context, c *clientv3.Client, refused token) (
 	if err != nil {
 		return token{}, loginError{err}
 	}
-	next := token{number: last.number + 1}
+	next := token{user: now.Username, number: last.number + 1}
 	switch r, err := c.Authenticate(ctx, now.Username, now.Password); {
 	case err == nil:
 		next.text = r.Token

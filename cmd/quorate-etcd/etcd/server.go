@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,9 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store"
@@ -25,6 +29,9 @@ const (
 	pingTimeout = time.Second
 	longest     = 10 * time.Second // of a call whose context has no end
 )
+
+// pauses are those between connections to a member that fail.
+var pauses = backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 2, Jitter: 0.2, MaxDelay: time.Second}
 
 // A server is a [store.Store] on the members of one etcd cluster. It talks to one member, and
 // to the next one if that does not answer.
@@ -76,32 +83,48 @@ func (s *server) Close() {
 // client returns that of the member in use, and its place. It connects with the first call.
 func (s *server) client() (*clientv3.Client, int, error) {
 	s.mu.Lock()
-	at, c := s.at, s.clients[s.at]
-	s.mu.Unlock()
-	if c != nil {
-		return c, at, nil
+	defer s.mu.Unlock()
+	if c := s.clients[s.at]; c != nil {
+		return c, s.at, nil
 	}
-	now, err := s.fresh()
-	if err != nil {
-		return nil, at, loginError{err}
+	options := []grpc.DialOption{
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: pauses, MinConnectTimeout: longest}), grpc.WithChainUnaryInterceptor(failFast),
 	}
-	c, err = clientv3.New(clientv3.Config{
-		Endpoints: s.Endpoints[at : at+1], TLS: now.TLS, Logger: zap.NewNop(),
+	if strings.HasPrefix(s.Endpoints[s.at], "https://") {
+		options = append(options, grpc.WithTransportCredentials(certificates{credentials.NewTLS(nil), s.fresh}))
+	}
+	c, err := clientv3.New(clientv3.Config{
+		Endpoints: s.Endpoints[s.at : s.at+1], Logger: zap.NewNop(), DialOptions: options,
 		DialKeepAliveTime: pingEvery, DialKeepAliveTimeout: pingTimeout,
 		MaxUnaryRetries: 1, // do goes to the next member instead
 	})
-	if err != nil {
-		return nil, at, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if other := s.clients[at]; other != nil {
-		_ = c.Close()
-		return other, at, nil
-	}
-	s.clients[at] = c
-	return c, at, nil
+	s.clients[s.at] = c
+	return c, s.at, err
 }
+
+// failFast makes a call fail with the reason why there is no connection. The client would wait for one
+// until the context ends, and then forget the reason.
+func failFast(ctx context.Context, method string, request, reply any, c *grpc.ClientConn, call grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	return call(ctx, method, request, reply, c, append(options, grpc.WaitForReady(false))...)
+}
+
+// certificates are those of each new connection, as they are then.
+type certificates struct {
+	credentials.TransportCredentials
+	fresh func() (config.Login, error)
+}
+
+// ClientHandshake implements [credentials.TransportCredentials].
+func (c certificates) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	now, err := c.fresh()
+	if err != nil {
+		return nil, nil, err
+	}
+	return credentials.NewTLS(now.TLS).ClientHandshake(ctx, authority, conn)
+}
+
+// Clone implements [credentials.TransportCredentials].
+func (c certificates) Clone() credentials.TransportCredentials { return c }
 
 // leave makes the next call go to another member.
 func (s *server) leave(at int) {

@@ -80,7 +80,7 @@ func (s *Set) Check(ctx context.Context) Checkup {
 	fsync := each(s.nodes, func(n *Node) string { return n.link.Setting(ctx, "appendfsync") })
 	apart := skews(s.offsets(), s.cfg.Grace/4)
 	var c Checkup
-	each(nodesOf(views, view.usable), func(n *Node) error { return n.tryWrites(ctx) })
+	each(nodesOf(views, view.usable), func(n *Node) error { return tryWrites(ctx, n) })
 	for i, v := range views {
 		n := Condition{
 			Status: v.status(), Fsync: fsync[i],

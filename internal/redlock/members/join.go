@@ -30,7 +30,7 @@ func (s *Set) Join(ctx context.Context) error {
 	}
 	s.era.set(s.Epoch())
 	var unwritable errorList
-	for _, err := range each(nodesOf(c.views, func(v view) bool { return v.ours() || v.blank() }), func(n *Node) error { return n.tryWrites(ctx) }) {
+	for _, err := range each(nodesOf(c.views, func(v view) bool { return v.ours() || v.blank() }), func(n *Node) error { return tryWrites(ctx, n) }) {
 		if err != nil {
 			unwritable = append(unwritable, err)
 		}

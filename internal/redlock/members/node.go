@@ -153,7 +153,7 @@ func (n *Node) classify(script *Script, err error) error {
 
 // tryWrites finds out whether the node takes writes, and returns why not. Of a node that does
 // not answer, or refuses this client, nothing is learned.
-func (n *Node) tryWrites(ctx context.Context) error {
+func tryWrites(ctx context.Context, n *Node) error {
 	try := n.set.rules.try
 	r := n.parse(try, n.link.Eval(ctx, try.Script, n.header(try), []string{n.set.Key("try")}, nil))
 	answer, refuses := errors.AsType[*wire.ServerError](r.Err)

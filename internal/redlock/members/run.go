@@ -66,7 +66,7 @@ func (w *watch) checkNodes(ctx context.Context) {
 		case c.doubted:
 			n.state.learn(func(k *known) { k.doubted = false })
 			n.Call(ctx, w.rules.peek, nil)
-			_ = n.tryWrites(ctx) // condition tells it
+			_ = tryWrites(ctx, n) // condition tells it
 		case time.Since(c.heard) >= w.cfg.CheckEvery:
 			n.Call(ctx, w.rules.peek, nil)
 		}
@@ -91,7 +91,7 @@ func (w *watch) probe(ctx context.Context, n *Node) {
 	err := join(v.judge(), w.twin(n))
 	if news := n.state.refuse(err); err == nil {
 		n.observe(ctx, v.reply)
-		_ = n.tryWrites(ctx) // condition tells it
+		_ = tryWrites(ctx, n) // condition tells it
 	} else if news && w.cfg.Observer.Down != nil {
 		w.cfg.Observer.Down(n.name, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
@@ -59,10 +61,29 @@ func JWT(tb testing.TB, ttl time.Duration) (flags []string) {
 	return []string{"--auth-token", fmt.Sprintf("jwt,priv-key=%s,sign-method=HS256,ttl=%v", key, ttl)}
 }
 
-// StartTLS starts an empty member that clients reach by TLS only.
+// StartTLS starts an empty member that clients reach by TLS only. They must show the certificate,
+// too.
 func StartTLS(tb testing.TB, ca *redistest.CA) *Cluster {
 	tb.Helper()
-	return start(tb, 1, "https", &Cluster{tls: ca.Config()}, map[string][]byte{"--cert-file": ca.PEM(), "--key-file": ca.KeyPEM()})
+	return start(tb, 1, "https", &Cluster{tls: ca.Config()}, filesOf(ca), "--client-cert-auth")
+}
+
+func filesOf(ca *redistest.CA) map[string][]byte {
+	return map[string][]byte{"--cert-file": ca.PEM(), "--key-file": ca.KeyPEM(), "--trusted-ca-file": ca.PEM()}
+}
+
+// Renew gives the members another certificate, for clients, too. They restart, which ends all
+// connections.
+func (c *Cluster) Renew(tb testing.TB, ca *redistest.CA) {
+	tb.Helper()
+	c.tls = ca.Config()
+	c.whileStopped(tb, func() {
+		for _, m := range c.Members {
+			for flag, content := range filesOf(ca) {
+				m.write(tb, flag, content)
+			}
+		}
+	})
 }
 
 // start starts members whose clients use a scheme. Files are flags with what is in them.
@@ -89,17 +110,23 @@ func start(tb testing.TB, members int, scheme string, c *Cluster, files map[stri
 			"--initial-cluster", strings.Join(peers, ","), "--initial-cluster-state", "new",
 		)
 		for flag, content := range files {
-			path := filepath.Join(m.home.Dir, strings.Trim(flag, "-"))
-			if err := os.WriteFile(path, content, 0o644); err != nil { //nolint:gosec // its user has to read it
-				tb.Fatal(err)
-			}
-			m.args = append(m.args, flag, path)
+			m.args = append(m.args, flag, m.write(tb, flag, content))
 		}
 		m.args = append(m.args, flags...)
 		m.Start(tb)
 	}
 	c.Await(tb)
 	return c
+}
+
+// write writes the file of a flag.
+func (m *Member) write(tb testing.TB, flag string, content []byte) (path string) {
+	tb.Helper()
+	path = filepath.Join(m.home.Dir, strings.Trim(flag, "-"))
+	if err := os.WriteFile(path, content, 0o644); err != nil { //nolint:gosec // its user has to read it
+		tb.Fatal(err)
+	}
+	return path
 }
 
 // data is the directory of a member that holds what it has stored.
@@ -142,7 +169,7 @@ func (c *Cluster) Await(tb testing.TB) {
 		ctx, cancel := context.WithTimeout(tb.Context(), time.Second)
 		_, err := client.Get(ctx, "x")
 		cancel()
-		if err == nil {
+		if err == nil || errors.Is(err, rpctypes.ErrUserEmpty) || errors.Is(err, rpctypes.ErrPermissionDenied) {
 			return
 		}
 		time.Sleep(100 * time.Millisecond)
