@@ -31,7 +31,7 @@ func TestUsers(t *testing.T) {
 	}
 	for what, s := range map[string]*server{
 		"the user quorate needs the permission readwrite for the prefix quorate/other/": g.as(t, "other", "quorate", passwords),
-		"set etcd.username":     g.as(t, "billing", "", ""),
+		"set etcd.username": g.as(t, "billing", "", ""),
 	} {
 		_, _, err := s.Read(ctx, x)
 		if err == nil || errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), what) || strings.Contains(err.Error(), "Geheim") {

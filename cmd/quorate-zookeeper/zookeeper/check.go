@@ -57,7 +57,11 @@ const unknown = "of an unknown version"
 
 // versionOf asks a server for its version by the command srvr. It may be forbidden.
 func (s *server) versionOf(ctx context.Context, at string) string {
-	c, err := s.Dial(ctx, at, patience)
+	login, err := s.Login()
+	if err != nil {
+		return unknown
+	}
+	c, err := session.Dial(ctx, login.TLS, at, patience)
 	if err != nil {
 		return unknown
 	}

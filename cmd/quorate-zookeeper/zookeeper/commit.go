@@ -35,7 +35,11 @@ func (s *server) Commit(ctx context.Context, t store.Txn) (o store.Outcome, err 
 		_, seen := s.lives.before()
 		r, err := do(ctx, s, false, func(_ context.Context, c *zk.Conn) ([]zk.MultiResponse, error) {
 			r, err := c.Multi(b.ops...)
-			if len(r) > 0 {
+			refused := slices.IndexFunc(r, func(one zk.MultiResponse) bool { return session.IsRefusal(one.Error) })
+			switch {
+			case refused >= 0:
+				err = r[refused].Error
+			case len(r) > 0:
 				err = nil // it has an answer
 			}
 			return r, err
@@ -52,8 +56,6 @@ func (s *server) Commit(ctx context.Context, t store.Txn) (o store.Outcome, err 
 		case failed == 0:
 			_, o.Stamp, _ = s.Read(ctx) // it has lost in any case
 			return o, nil
-		case session.IsRefusal(r[failed].Error):
-			return o, s.refused(r[failed].Error)
 		case creates && errors.Is(r[failed].Error, zk.ErrNoNode):
 			if _, err := do(ctx, s, true, func(_ context.Context, c *zk.Conn) (any, error) { return nil, s.makeDir(c, path.Dir(create.Path)) }); err != nil {
 				return o, unsent(err)

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/session"
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/zookeepertest"
+	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/store"
 )
@@ -22,10 +22,11 @@ func TestTooManyConnections(t *testing.T) {
 			t.Parallel()
 			const most = 2
 			e := zookeepertest.Start(t, 1, zookeepertest.Options{Connections: most, TLS: ca})
-			o := options{Config: session.Config{Servers: e.Servers()}, namespace: "n"}
+			var login config.Login
 			if ca != nil {
-				o.TLS = ca.Config()
+				login.TLS = ca.Config()
 			}
+			o := in(e, login)
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			for range most {
@@ -61,7 +62,7 @@ func (s *server) commitNothing(ctx context.Context) error {
 func TestDeadlineIsToldOnce(t *testing.T) {
 	t.Parallel()
 	e := zookeepertest.Start(t, 1, zookeepertest.Options{Divisible: true})
-	s := openWith(t, options{Config: session.Config{Servers: e.Servers()}, namespace: "n"})
+	s := openWith(t, in(e, config.Login{}))
 	write(t, s)
 	e.Members[0].Cut(t, false)
 	for range 3 {

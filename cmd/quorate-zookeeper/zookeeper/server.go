@@ -19,6 +19,7 @@ var limits = store.Limits{Keys: 120, Bytes: 768 << 10}
 // options say where the records are.
 type options struct {
 	session.Config
+	secured           bool // there is a user, who alone gets rights
 	chroot, namespace string
 }
 
@@ -40,7 +41,7 @@ func open(o options) (*server, error) {
 		return nil, err
 	}
 	s := &server{Client: c, chroot: o.chroot, root: strings.TrimRight(o.chroot, "/") + "/quorate/" + escape(o.namespace), acl: zk.WorldACL(zk.PermAll)}
-	if o.Username != "" {
+	if o.secured {
 		s.acl = zk.AuthACL(zk.PermAll) // of the user who creates the node
 	}
 	return s, nil
@@ -64,8 +65,8 @@ func do[T any](ctx context.Context, s *server, repeatable bool, call func(contex
 // refused says what to do about what ZooKeeper refuses.
 func (s *server) refused(err error) error {
 	who := "everybody, since zookeeper.username is not set,"
-	if s.Username != "" {
-		who = "the user " + s.Username + " with this password"
+	if login, err := s.Login(); err == nil && login.Username != "" {
+		who = "the user " + login.Username + " with this password"
 	}
 	return fmt.Errorf("ZooKeeper refuses it (%w): %s has no right to %s; check zookeeper.username and password, and the ACL of that node or the one above it", err, who, s.root)
 }

@@ -26,13 +26,9 @@ func (s *Store) Address() string { return strings.Join(s.Servers, ",") }
 // Open implements [replica.Store].
 func (s *Store) Open(_ context.Context, cluster config.Cluster) (store.Server, error) {
 	kept := cluster.ZooKeeper
-	login, err := cluster.Login()
-	if err != nil {
-		return nil, err
-	}
 	return open(options{
-		Config: session.Config{Servers: kept.Servers, Username: login.Username, Password: login.Password, TLS: login.TLS},
-		chroot: kept.Chroot, namespace: cluster.Namespace,
+		Config:  session.Config{Servers: kept.Servers, Login: cluster.Login},
+		secured: kept.Username != "", chroot: kept.Chroot, namespace: cluster.Namespace,
 	})
 }
 

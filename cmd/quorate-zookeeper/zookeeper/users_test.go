@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/session"
 	"github.com/quorate/quorate/cmd/quorate-zookeeper/internal/zookeepertest"
+	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/redistest"
 	"github.com/quorate/quorate/internal/store"
 )
@@ -26,6 +27,18 @@ func write(t *testing.T, s *server) {
 	if o, err := s.Commit(t.Context(), store.Txn{Life: stamp.Life, Put: []store.Write{{Key: x, Value: []byte(`1`)}}}); err != nil || !o.Won {
 		t.Errorf("Commit = %+v, %v", o, err)
 	}
+}
+
+// by logs in with what it is given.
+func by(l config.Login) session.Config {
+	return session.Config{Login: func() (config.Login, error) { return l, nil }}
+}
+
+// in is a namespace of an ensemble.
+func in(e *zookeepertest.Ensemble, l config.Login) options {
+	o := options{Config: by(l), namespace: "n"}
+	o.Servers = e.Servers()
+	return o
 }
 
 // A user who has one node needs nothing else, nobody else can read or write what it keeps, and
@@ -48,7 +61,7 @@ func TestUsers(t *testing.T) {
 		o.Servers, o.namespace = e.Servers(), "n"
 		return openWith(t, o)
 	}
-	s := as(options{chroot: "/billing", Config: session.Config{Username: "quorate", Password: "Geheim1"}})
+	s := as(options{chroot: "/billing", secured: true, Config: by(config.Login{Username: "quorate", Password: "Geheim1"})})
 	write(t, s)
 	if found, err := s.Check(t.Context()); err != nil || !strings.HasPrefix(found.Version, "ZooKeeper 3.") {
 		t.Errorf("Check = %+v, %v", found, err)
@@ -60,9 +73,9 @@ func TestUsers(t *testing.T) {
 		}
 	}
 	for what, o := range map[string]options{
-		"another password": {chroot: "/billing", Config: session.Config{Username: "quorate", Password: "Geheim2"}},
+		"another password": {chroot: "/billing", secured: true, Config: by(config.Login{Username: "quorate", Password: "Geheim2"})},
 		"no user":          {chroot: "/billing"},
-		"another node":     {chroot: "/apps", Config: session.Config{Username: "quorate", Password: "Geheim1"}},
+		"another node":     {chroot: "/apps", secured: true, Config: by(config.Login{Username: "quorate", Password: "Geheim1"})},
 	} {
 		_, _, err := as(o).Read(t.Context(), x)
 		if err == nil || errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "has no right to "+o.chroot) || strings.Contains(err.Error(), "Geheim") {
@@ -75,13 +88,13 @@ func TestUsers(t *testing.T) {
 func TestChroot(t *testing.T) {
 	t.Parallel()
 	e := zookeepertest.Start(t, 1, zookeepertest.Options{})
-	in := func(chroot string) *server {
+	below := func(chroot string) *server {
 		t.Helper()
 		return openWith(t, options{Config: session.Config{Servers: e.Servers()}, namespace: "a/b", chroot: chroot})
 	}
-	write(t, in("/apps/billing"))
+	write(t, below("/apps/billing"))
 	for chroot, want := range map[string]int{"/apps/billing": 1, "/apps": 0, "": 0} {
-		lists, _, err := in(chroot).List(t.Context(), store.All(store.Claims))
+		lists, _, err := below(chroot).List(t.Context(), store.All(store.Claims))
 		if err != nil || len(lists[0]) != want {
 			t.Errorf("in %q it lists %v, %v", chroot, lists, err)
 		}
@@ -93,10 +106,10 @@ func TestTLS(t *testing.T) {
 	t.Parallel()
 	ca, other := redistest.NewCA(t), redistest.NewCA(t)
 	e := zookeepertest.Start(t, 1, zookeepertest.Options{TLS: ca})
-	write(t, openWith(t, options{Config: session.Config{Servers: e.Servers(), TLS: ca.Config()}, namespace: "n"}))
+	write(t, openWith(t, in(e, config.Login{TLS: ca.Config()})))
 	for what, s := range map[string]*server{
-		"certificate": openWith(t, options{Config: session.Config{Servers: e.Servers(), TLS: other.Config()}, namespace: "n"}),
-		"closed":      openWith(t, options{Config: session.Config{Servers: e.Servers()}, namespace: "n"}),
+		"certificate": openWith(t, in(e, config.Login{TLS: other.Config()})),
+		"closed":      openWith(t, in(e, config.Login{})),
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		if _, _, err := s.Read(ctx); !errors.Is(err, store.ErrNotSent) || !strings.Contains(err.Error(), what) {

@@ -4,7 +4,6 @@ package session
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -14,6 +13,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/quorate/quorate/internal/again"
+	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store"
 )
 
@@ -26,9 +26,9 @@ const (
 
 // A Config says where the servers are.
 type Config struct {
-	Servers            []string // as host:port
-	Username, Password string
-	TLS                *tls.Config // nil: without
+	Servers []string // as host:port
+	// Login is asked by each connection, so what is rotated is used. Default: no user, no TLS.
+	Login func() (config.Login, error)
 }
 
 // A Client makes calls, from any goroutine.
@@ -47,6 +47,9 @@ type Client struct {
 func New(c Config) (*Client, error) {
 	if len(c.Servers) == 0 {
 		return nil, errors.New("zookeeper: no servers")
+	}
+	if c.Login == nil {
+		c.Login = func() (config.Login, error) { return config.Login{}, nil }
 	}
 	return &Client{Config: c, turn: make(chan struct{}, 1), at: rand.IntN(len(c.Servers))}, nil
 }
@@ -77,6 +80,11 @@ func Do[T any](ctx context.Context, c *Client, repeatable bool, call func(contex
 		}
 		if err == nil {
 			return v, nil
+		}
+		if IsRefusal(err) && c.outdated(l) { // it has done nothing
+			c.leave(l)
+			left++
+			continue
 		}
 		err, away := judge(ctx, err, sent, l.server)
 		if away {

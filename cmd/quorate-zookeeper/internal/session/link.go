@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/quorate/quorate/internal/config"
 )
 
 var (
@@ -26,6 +28,7 @@ var (
 type link struct {
 	*zk.Conn
 	server string
+	login  config.Login
 	ended  context.Context
 	end    context.CancelCauseFunc // ends the network connection
 	events <-chan zk.Event
@@ -78,6 +81,12 @@ func (c *Client) current() *link {
 	return nil
 }
 
+// outdated reports whether the user or the password has been rotated since the link was opened.
+func (c *Client) outdated(l *link) bool {
+	now, err := c.Login()
+	return err == nil && (now.Username != l.login.Username || now.Password != l.login.Password)
+}
+
 // leave makes the next call go to another server.
 func (c *Client) leave(l *link) {
 	c.mu.Lock()
@@ -111,6 +120,10 @@ func (c *Client) connect(ctx context.Context, at string) (*link, error) {
 	l := &link{server: at}
 	l.ended, l.end = context.WithCancelCause(context.Background())
 	var err error
+	if l.login, err = c.Login(); err != nil {
+		l.end(err)
+		return l, err
+	}
 	l.Conn, l.events, err = zk.Connect([]string{at}, sessionTimeout,
 		zk.WithDialer(c.dialer(l)), zk.WithHostProvider(&only{server: at}), zk.WithLogger(silent{}))
 	if err != nil {
@@ -120,8 +133,8 @@ func (c *Client) connect(ctx context.Context, at string) (*link, error) {
 	opened := make(chan error, 1)
 	c.running.Go(func() {
 		err := l.await()
-		if err == nil && c.Username != "" {
-			err = l.AddAuth("digest", []byte(c.Username+":"+c.Password))
+		if err == nil && l.login.Username != "" {
+			err = l.AddAuth("digest", []byte(l.login.Username+":"+l.login.Password))
 		}
 		opened <- err
 	})
@@ -172,7 +185,7 @@ func (c *Client) dialer(l *link) zk.Dialer {
 		if dialed.Swap(true) {
 			return nil, errEnded
 		}
-		conn, err := c.Dial(l.ended, l.server, timeout)
+		conn, err := Dial(l.ended, l.login.TLS, l.server, timeout)
 		if err != nil {
 			l.end(err)
 			return nil, err
@@ -182,13 +195,13 @@ func (c *Client) dialer(l *link) zk.Dialer {
 	}
 }
 
-// Dial opens a network connection to a server.
-func (c *Client) Dial(ctx context.Context, at string, timeout time.Duration) (net.Conn, error) {
+// Dial opens a network connection to a server; nil is without TLS.
+func Dial(ctx context.Context, encrypted *tls.Config, at string, timeout time.Duration) (net.Conn, error) {
 	plain := net.Dialer{Timeout: timeout}
-	if c.TLS == nil {
+	if encrypted == nil {
 		return plain.DialContext(ctx, "tcp", at)
 	}
-	d := tls.Dialer{NetDialer: &plain, Config: c.TLS}
+	d := tls.Dialer{NetDialer: &plain, Config: encrypted}
 	return d.DialContext(ctx, "tcp", at)
 }
 

@@ -104,11 +104,11 @@ func (m *Member) configure(tb testing.TB, n int, e *Ensemble, o Options) {
 	if o.TLS == nil {
 		lines = append(lines, "clientPortAddress=127.0.0.1", "clientPort="+port)
 	} else {
-		m.dial = (&tls.Dialer{Config: o.TLS.Config()}).DialContext
-		lines = append(lines, "secureClientPortAddress=127.0.0.1", "secureClientPort="+port, "ssl.clientAuth=none",
+		lines = append(lines, "secureClientPortAddress=127.0.0.1", "secureClientPort="+port, "ssl.clientAuth=need",
 			"serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory",
-			"ssl.keyStore.type=PEM", "ssl.keyStore.location="+m.write(tb, "key.pem", string(o.TLS.PEM())+string(pkcs8(tb, o.TLS.KeyPEM()))),
-			"ssl.trustStore.type=PEM", "ssl.trustStore.location="+m.write(tb, "ca.pem", string(o.TLS.PEM())))
+			"ssl.keyStore.type=PEM", "ssl.keyStore.location="+filepath.Join(m.home.Dir, "key.pem"),
+			"ssl.trustStore.type=PEM", "ssl.trustStore.location="+filepath.Join(m.home.Dir, "ca.pem"))
+		m.certify(tb, o.TLS)
 	}
 	if err := os.Mkdir(m.data(), 0o755); err != nil { //nolint:gosec // its user has to read it
 		tb.Fatal(err)
@@ -116,6 +116,25 @@ func (m *Member) configure(tb testing.TB, n int, e *Ensemble, o Options) {
 	m.write(tb, "data/myid", fmt.Sprint(n+1))
 	m.home.Own(tb, m.data())
 	m.args = append(m.args, "-cp", jars, "org.apache.zookeeper.server.quorum.QuorumPeerMain", m.write(tb, "zoo.cfg", strings.Join(lines, "\n")+"\n"))
+}
+
+// certify gives a member its certificate, which clients must show, too.
+func (m *Member) certify(tb testing.TB, ca *redistest.CA) {
+	tb.Helper()
+	m.dial = (&tls.Dialer{Config: ca.Config()}).DialContext
+	m.write(tb, "key.pem", string(ca.PEM())+string(pkcs8(tb, ca.KeyPEM())))
+	m.write(tb, "ca.pem", string(ca.PEM()))
+}
+
+// Renew gives the members another certificate, for clients, too. They restart, which ends all
+// connections.
+func (e *Ensemble) Renew(tb testing.TB, ca *redistest.CA) {
+	tb.Helper()
+	e.whileStopped(tb, func() {
+		for _, m := range e.Members {
+			m.certify(tb, ca)
+		}
+	})
 }
 
 // pkcs8 returns a key in the form that Java reads.
