@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
@@ -14,14 +12,6 @@ import (
 	"github.com/quorate/quorate/internal/again"
 	"github.com/quorate/quorate/internal/store"
 )
-
-// neverSent reports whether a call has failed for lack of a connection.
-func neverSent(err error) bool {
-	return status.Code(err) == codes.Unavailable && slices.ContainsFunc(connecting, func(what string) bool { return strings.Contains(err.Error(), what) })
-}
-
-// connecting is what the client says has failed before a connection is used.
-var connecting = []string{"while dialing", "authentication handshake failed", "error reading server preface"}
 
 // judge turns an error of the client into one of a store. It reports whether another member
 // may do better.

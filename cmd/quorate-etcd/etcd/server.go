@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/status"
 
 	"github.com/quorate/quorate/internal/config"
 	"github.com/quorate/quorate/internal/store"
@@ -88,7 +90,7 @@ func (s *server) client() (*clientv3.Client, int, error) {
 		return c, s.at, nil
 	}
 	options := []grpc.DialOption{
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: pauses, MinConnectTimeout: longest}), grpc.WithChainUnaryInterceptor(failFast),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: pauses, MinConnectTimeout: longest}), grpc.WithChainUnaryInterceptor(keepReason),
 	}
 	if strings.HasPrefix(s.Endpoints[s.at], "https://") {
 		options = append(options, grpc.WithTransportCredentials(certificates{credentials.NewTLS(nil), s.fresh}))
@@ -102,11 +104,21 @@ func (s *server) client() (*clientv3.Client, int, error) {
 	return c, s.at, err
 }
 
-// failFast makes a call fail with the reason why there is no connection. The client would wait for one
-// until the context ends, and then forget the reason.
-func failFast(ctx context.Context, method string, request, reply any, c *grpc.ClientConn, call grpc.UnaryInvoker, options ...grpc.CallOption) error {
-	return call(ctx, method, request, reply, c, append(options, grpc.WaitForReady(false))...)
+// keepReason tells calls apart that were not sent. They wait for a connection until the context ends,
+// and the client would forget why there was none.
+func keepReason(ctx context.Context, method string, request, reply any, c *grpc.ClientConn, call grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	err := call(ctx, method, request, reply, c, options...)
+	text := status.Convert(err).Message()
+	if why, found := strings.CutPrefix(text, "latest balancer error: "); found || strings.HasSuffix(text, "while waiting for connections to become ready") {
+		return unsentError(why)
+	}
+	return err
 }
+
+// An unsentError is why a call was not sent: there was no connection.
+type unsentError string
+
+func (e unsentError) Error() string { return string(e) }
 
 // certificates are those of each new connection, as they are then.
 type certificates struct {
@@ -183,5 +195,6 @@ func (s *server) ask(ctx context.Context, repeatable, others bool, c *clientv3.C
 			break
 		}
 	}
-	return !neverSent(err), err
+	_, unsent := errors.AsType[unsentError](err)
+	return !unsent, err
 }
