@@ -16,10 +16,8 @@ import (
 // A server that takes no more connections closes them without a word, in one way or another. The
 // error names what may be the cause, and nothing twice.
 func TestTooManyConnections(t *testing.T) {
-	t.Parallel()
 	for name, ca := range map[string]*redistest.CA{"plain": nil, "TLS": redistest.NewCA(t)} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			const most = 2
 			e := zookeepertest.Start(t, 1, zookeepertest.Options{Connections: most, TLS: ca})
 			var login config.Login
@@ -60,7 +58,6 @@ func (s *server) commitNothing(ctx context.Context) error {
 
 // An error says once how the context has ended, whichever call it was.
 func TestDeadlineIsToldOnce(t *testing.T) {
-	t.Parallel()
 	e := zookeepertest.Start(t, 1, zookeepertest.Options{Divisible: true})
 	s := openWith(t, in(e, config.Login{}))
 	write(t, s)

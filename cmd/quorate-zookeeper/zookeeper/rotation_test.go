@@ -34,7 +34,6 @@ func chown(t *testing.T, c *zk.Conn, path string, acl []zk.ACL) {
 // When the rights to the nodes go to another password, which then comes into the file, it is used
 // without a restart, and also while connections last. Until then errors say so without secrets.
 func TestPasswordRotation(t *testing.T) {
-	t.Parallel()
 	e := zookeepertest.Start(t, 1, zookeepertest.Options{})
 	secret := filepath.Join(t.TempDir(), "secret")
 	rewrite := func(password string) {
@@ -86,7 +85,6 @@ func TestPasswordRotation(t *testing.T) {
 
 // Certificates that are replaced at the servers and in the files are used by the next connection.
 func TestCertificateRotation(t *testing.T) {
-	t.Parallel()
 	before, after := redistest.NewCA(t), redistest.NewCA(t)
 	e := zookeepertest.Start(t, 1, zookeepertest.Options{TLS: before})
 	dir := t.TempDir()
